@@ -1,0 +1,67 @@
+#pragma once
+// What is wrong with an input, where, and what to do. Loaders collect every Diagnostic they can and throw InputError
+// once; cli/main catches it once, prints render(), exits 2.
+
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace base {
+
+// A text that was read, kept so that a message can quote it.
+struct Source {
+  std::string name;  // as the user wrote it: a path, "-" or "<preset summit>"
+  std::string text;
+};
+
+struct Mark {
+  std::shared_ptr<const Source> source;  // may be null: no position is known
+  int line = 0;                          // from 1; 0: no position
+  int column = 0;                        // from 1
+};
+
+struct Diagnostic {
+  Mark mark;
+  std::string path;     // "cluster.links.infiniband.bandwidth", may be empty
+  std::string message;  // what was found, what was allowed
+  std::string hint;     // what to do; may be empty
+};
+
+// file:line:column: path: message
+//    14 |   bandwidth: 400
+//       |              ^~~ hint
+[[nodiscard]] std::string render(const Diagnostic& d);
+
+class InputError : public std::runtime_error {
+ public:
+  explicit InputError(std::vector<Diagnostic> diagnostics);
+  [[nodiscard]] const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
+
+ private:
+  std::vector<Diagnostic> diagnostics_;
+};
+
+class Diagnostics {
+ public:
+  void add(Diagnostic d) { all_.push_back(std::move(d)); }
+  void add(Mark mark, std::string path, std::string message, std::string hint = {});
+  void add_all(const InputError& e);
+  [[nodiscard]] bool empty() const { return all_.empty(); }
+  [[nodiscard]] std::size_t size() const { return all_.size(); }
+  // Throws: InputError with all that was added, in order of file, line, column, if anything was.
+  void throw_if_any() const;
+
+ private:
+  std::vector<Diagnostic> all_;
+};
+
+// The candidate nearest to `word` by edit distance, empty if none is near (distance > 2 + length/4). O(sum of lengths^2).
+[[nodiscard]] std::string nearest_name(std::string_view word, std::span<const std::string> candidates);
+
+// 'did you mean "nodes"?' or, when nothing is near, 'one of: a, b, c'.
+[[nodiscard]] std::string suggest(std::string_view word, std::span<const std::string> candidates);
+
+}  // namespace base

@@ -1,0 +1,62 @@
+#pragma once
+// Quantities with a dimension, and only the arithmetic that physics allows. Values are SI (seconds, bytes, FLOPs);
+// text always carries a unit ("12.5 GB/s", "1.5 us", "16 GiB"). Not here: money and energy (scenarios/capacity).
+
+#include <compare>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace base {
+
+template <class Tag>
+class Quantity {
+ public:
+  constexpr Quantity() = default;
+  constexpr explicit Quantity(double value) : value_(value) {}
+  [[nodiscard]] constexpr double value() const { return value_; }
+
+  constexpr Quantity& operator+=(Quantity o) { value_ += o.value_; return *this; }
+  constexpr Quantity& operator-=(Quantity o) { value_ -= o.value_; return *this; }
+  friend constexpr Quantity operator+(Quantity a, Quantity b) { return Quantity(a.value_ + b.value_); }
+  friend constexpr Quantity operator-(Quantity a, Quantity b) { return Quantity(a.value_ - b.value_); }
+  friend constexpr Quantity operator*(Quantity a, double k) { return Quantity(a.value_ * k); }
+  friend constexpr Quantity operator*(double k, Quantity a) { return a * k; }
+  friend constexpr Quantity operator/(Quantity a, double k) { return Quantity(a.value_ / k); }
+  friend constexpr double operator/(Quantity a, Quantity b) { return a.value_ / b.value_; }
+  auto operator<=>(const Quantity&) const = default;
+
+ private:
+  double value_ = 0;
+};
+
+using Seconds = Quantity<struct SecondsTag>;
+using Bytes = Quantity<struct BytesTag>;
+using BytesPerSecond = Quantity<struct BytesPerSecondTag>;
+using Flops = Quantity<struct FlopsTag>;                    // a count of floating-point operations
+using FlopsPerSecond = Quantity<struct FlopsPerSecondTag>;  // a rate of them
+
+constexpr Seconds operator/(Bytes b, BytesPerSecond r) { return Seconds(b.value() / r.value()); }
+constexpr BytesPerSecond operator/(Bytes b, Seconds s) { return BytesPerSecond(b.value() / s.value()); }
+constexpr Bytes operator*(BytesPerSecond r, Seconds s) { return Bytes(r.value() * s.value()); }
+constexpr Seconds operator/(Flops f, FlopsPerSecond r) { return Seconds(f.value() / r.value()); }
+constexpr FlopsPerSecond operator/(Flops f, Seconds s) { return FlopsPerSecond(f.value() / s.value()); }
+
+// Text forms. parse_* returns the value, or nullopt when the text is no number with a unit of that dimension
+// (a bare number is refused). Decimal and binary prefixes differ: GB is 1e9, GiB is 2^30; bits: "400 Gbit/s".
+[[nodiscard]] std::optional<Seconds> parse_seconds(std::string_view text);                // ns us ms s min h d days weeks
+[[nodiscard]] std::optional<Bytes> parse_bytes(std::string_view text);                    // B kB MB GB TB KiB MiB GiB TiB
+[[nodiscard]] std::optional<BytesPerSecond> parse_bandwidth(std::string_view text);       // B/s ... TB/s, GiB/s, Gbit/s, Gb/s
+[[nodiscard]] std::optional<FlopsPerSecond> parse_flops_rate(std::string_view text);      // GFLOP/s TFLOP/s PFLOP/s (also FLOPS)
+
+// Shortest text that reads back as the same value to 4 significant digits: "12.5 GB/s", "1.3 us", "16 GiB".
+[[nodiscard]] std::string to_text(Seconds s);
+[[nodiscard]] std::string to_text(Bytes b);
+[[nodiscard]] std::string to_text(BytesPerSecond r);
+[[nodiscard]] std::string to_text(FlopsPerSecond r);
+
+// What a cured value of that dimension looks like, for hints: write e.g. "400 Gbit/s" or "50 GB/s".
+enum class Dimension { time, bytes, bandwidth, flops_rate };
+[[nodiscard]] std::string_view example_of(Dimension d);
+
+}  // namespace base

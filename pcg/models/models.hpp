@@ -1,0 +1,56 @@
+#pragma once
+// Where models come from: builtins by name, transformer descriptions, Hugging Face config.json, our own graph files.
+// All give a Graph whose inputs hold `batch` samples.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/yaml.hpp"
+#include "pcg/graph.hpp"
+
+namespace pcg::models {
+
+enum class AttentionKind { flash, unfused };
+
+// Any decoder or encoder stack. Defaults are a GPT.
+struct TransformerConfig {
+  std::string name = "transformer";
+  std::int64_t layers = 1, hidden = 1, heads = 1, kv_heads = 0 /* 0: heads */, ffn = 0 /* 0: 4 hidden */, head_dim = 0 /* 0: hidden/heads */;
+  std::int64_t vocab = 1, sequence_length = 1, positions = 0 /* learned position table; 0: sequence_length; -1: none */, token_types = 0;
+  bool gated = false;          // SwiGLU-style MLP: gate and up projections
+  bool causal = true;
+  bool rms_norm = false, rope = false, biases = true, tied_embeddings = true, post_norm = false, embedding_norm = false, final_norm = true;
+  Activation activation = Activation::gelu;
+  std::int64_t experts = 0, top_k = 2, expert_every = 1;  // every n-th layer's MLP is a mixture of experts
+  double capacity_factor = 1;
+  AttentionKind attention = AttentionKind::flash;
+  double dropout = 0;          // hidden and attention dropout (0: no dropout operators)
+  bool head = true;            // language-model head and cross-entropy
+  bool head_transform = false; // BERT: dense, gelu, norm before the head, and a bias on it
+  bool pooler = false;         // BERT: dense + tanh on the first token, with the next-sentence classifier
+};
+[[nodiscard]] Graph transformer(const TransformerConfig& config, std::int64_t batch);
+
+[[nodiscard]] std::vector<std::string> builtin_names();  // sorted
+// Requires: name is one of builtin_names().
+[[nodiscard]] Graph builtin(std::string_view name, std::int64_t batch);
+
+// A `model:` section: {builtin: ..} | {transformer: {..}} | {huggingface: path} | {graph: path or map}, plus overrides beside them
+// ({huggingface: .., sequence_length: 2048, attention: flash}). Relative paths are looked up from `base_directory`.
+// Throws: base::InputError with every problem found; `path` is the section's place in the document ("model").
+[[nodiscard]] Graph load_model(const base::Yaml& section, const std::string& path, const std::filesystem::path& base_directory, std::int64_t batch);
+// A model by a command-line word: a builtin's name, or a file: a document {foreshard: 1, model: ..}, a graph file, a config.json.
+[[nodiscard]] Graph load_model_argument(const std::string& word, std::int64_t batch);
+
+// Our text form of a graph, version 1 (docs/formats.md). read_graph(parse(write_graph(g))) == g.
+[[nodiscard]] std::string write_graph(const Graph& g);
+[[nodiscard]] Graph read_graph(const base::Yaml& document, const std::string& path);
+
+// One operator as YAML, for graph and plan files: {op: linear, out: 4096, bias: true} merged into `into`; and back.
+void write_operator(const Operator& op, base::Yaml& into);
+[[nodiscard]] Operator read_operator(base::MapReader& reader);  // problems go to the reader's sink
+
+}  // namespace pcg::models

@@ -1,0 +1,138 @@
+#pragma once
+// Parallel tensor shapes and the typing of parallel operators. A parallel tensor is cut along its dims (degree), and may exist as
+// `sum` pieces to be added and `copy` pieces that are equal: value = sum over s, any one of c, concatenation over dims.
+// (Unity, OSDI'22, section 3; two degrees instead of one replica dimension: docs/decisions.)
+//
+// Typing goes through an operator's iteration space: the loops of its definition. A sharding gives each loop a degree. A tensor's
+// dim is cut as its loop is; a loop that an input lacks makes copies of it; a loop that is summed away makes partial sums of the
+// output. Linear x[b,k].w[k,n] with loops b,k,n cut 2,1,4: x is [b/2,k] in 4 copies, w is [k,n/4] in 2 copies, y is [b/2,n/4].
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "pcg/operator.hpp"
+
+namespace pcg {
+
+struct ParallelDim {
+  std::int64_t size = 1;  // of the whole tensor
+  int degree = 1;         // divides size
+  auto operator<=>(const ParallelDim&) const = default;
+};
+
+struct ParallelShape {
+  std::vector<ParallelDim> dims;
+  int sum = 1;
+  int copy = 1;
+  Element element = Element::real;
+
+  [[nodiscard]] int pieces() const;              // sum * copy * product of degrees
+  [[nodiscard]] TensorShape whole() const;
+  [[nodiscard]] TensorShape piece() const;       // sizes / degrees
+  bool operator==(const ParallelShape&) const = default;
+};
+[[nodiscard]] ParallelShape unsharded(const TensorShape& s);
+[[nodiscard]] std::string to_text(const ParallelShape& s);  // "[64/8, 512, 1024/2] sum 1 copy 4"
+
+// Piece number <-> coordinates: mixed radix, outermost first: sum, copy, dim 0, dim 1, ... A dim's coordinate i is its i-th block.
+struct PieceIndex {
+  int sum = 0;
+  int copy = 0;
+  std::vector<int> block;  // one per dim
+  bool operator==(const PieceIndex&) const = default;
+};
+[[nodiscard]] PieceIndex piece_index(const ParallelShape& s, int piece);
+[[nodiscard]] int piece_number(const ParallelShape& s, const PieceIndex& i);
+
+// --- iteration spaces ---------------------------------------------------------------------------------------------------
+
+enum class Cut {
+  free,      // pieces are independent: batch, rows, output channels, heads
+  sum,       // cutting leaves partial sums in the outputs
+  internal,  // may be cut, at the price of a collective inside the operator (see internal_collectives)
+  none       // may not be cut
+};
+
+struct Loop {
+  std::string name;  // "b", "s", "k", "n", "heads", "experts", "class"; unique in the operator; what plan files write
+  std::int64_t size = 1;  // a degree must divide it
+  Cut cut = Cut::free;
+};
+
+struct IterationSpace {
+  std::vector<Loop> loops;
+  // For each input and each output: the loop that indexes each of its dims, -1: the dim is always whole.
+  std::vector<std::vector<int>> inputs;
+  std::vector<std::vector<int>> outputs;
+  bool linear = false;  // partial sums may pass through: f(a + b) = f(a) + f(b) in all inputs together (add, concat, transpose, ...)
+};
+// Dim sizes of one index may differ from the loop's size (heads index a hidden dim); a dim must still divide by the degree.
+// Throws: ShapeError, as infer_shapes.
+[[nodiscard]] IterationSpace iteration_space(const Operator& op, std::span<const TensorShape> inputs);
+
+// How one operator is cut. Task space: axes (sums, copies, loop 0, loop 1, ...), mixed radix, outermost first.
+struct Sharding {
+  std::vector<int> degrees;  // one per loop
+  int copies = 1;            // the same work done redundantly
+  int sums = 1;              // partial sums passing through; needs IterationSpace::linear
+
+  [[nodiscard]] int points() const;  // size of the task space
+  bool operator==(const Sharding&) const = default;
+};
+
+// Why a sharding is not lawful, or nullopt.
+[[nodiscard]] std::optional<std::string> violation(const IterationSpace& space, const Sharding& sharding, std::span<const TensorShape> inputs,
+                                                   std::span<const TensorShape> outputs);
+// The parallel shape that input i must have / that output j has.
+[[nodiscard]] ParallelShape input_shape(const IterationSpace& space, const Sharding& sharding, std::size_t i, const TensorShape& whole);
+[[nodiscard]] ParallelShape output_shape(const IterationSpace& space, const Sharding& sharding, std::size_t j, const TensorShape& whole);
+// The piece of input i / output j that a point of the task space reads / writes. Copies are numbered by (copies, missing loops in
+// order); sums by (sums, summed loops in order).
+[[nodiscard]] int input_piece(const IterationSpace& space, const Sharding& sharding, std::size_t i, int point);
+[[nodiscard]] int output_piece(const IterationSpace& space, const Sharding& sharding, std::size_t j, int point);
+
+// The backward pass sees the same task space. At each point the gradient of an output arrives whole (loops summed away and redundant
+// copies: equal copies); the gradient of input i leaves as partial sums over the loops that input lacks, and as equal copies over
+// `copies`. These are those two layouts' shapes; piece numbers: sums and copies in the same orders as above.
+[[nodiscard]] ParallelShape output_gradient_shape(const IterationSpace& space, const Sharding& sharding, std::size_t j, const TensorShape& whole);
+[[nodiscard]] ParallelShape input_gradient_shape(const IterationSpace& space, const Sharding& sharding, std::size_t i, const TensorShape& whole);
+[[nodiscard]] int output_gradient_piece(const IterationSpace& space, const Sharding& sharding, std::size_t j, int point);
+[[nodiscard]] int input_gradient_piece(const IterationSpace& space, const Sharding& sharding, std::size_t i, int point);
+
+// A collective inside an operator whose loop of kind Cut::internal is cut: among the points that differ in that loop alone.
+struct InternalCollective {
+  enum class Kind { all_reduce, all_gather, reduce_scatter };
+  Kind kind = Kind::all_reduce;
+  int loop = 0;
+  TensorShape shape;     // the full buffer at one point (S of nccl-tests)
+  bool fp32 = false;     // statistics travel in 4 bytes whatever the precision
+  bool backward = false; // in the backward pass instead of the forward one
+};
+// Vocabulary-parallel cross-entropy: three all-reduces of [positions] fp32 (max, target logit, sum of exponentials; Megatron-LM,
+// arXiv 1909.08053, section 3). Context-parallel attention: all-gather of keys and values forward and again backward,
+// reduce-scatter of their gradients.
+[[nodiscard]] std::vector<InternalCollective> internal_collectives(const Operator& op, const Sharding& sharding, std::span<const TensorShape> inputs);
+
+// --- parallel operators -------------------------------------------------------------------------------------------------
+
+struct Partition { int dim = 0; int degree = 1; bool operator==(const Partition&) const = default; };   // degree[dim] *= d, new index fastest
+struct Combine { int dim = 0; int degree = 1; bool operator==(const Combine&) const = default; };       // degree[dim] /= d
+struct Replicate { int degree = 1; bool operator==(const Replicate&) const = default; };                // copy *= d
+struct Reduce { int degree = 1; bool operator==(const Reduce&) const = default; };                      // sum /= d
+struct Discard { int degree = 1; bool operator==(const Discard&) const = default; };                    // copy /= d: keeps copy i*d
+struct Pipeline { int dim = 0; int count = 1; bool operator==(const Pipeline&) const = default; };      // size[dim] /= n: micro-batches
+struct Batch { int dim = 0; int count = 1; bool operator==(const Batch&) const = default; };            // size[dim] *= n
+using ParallelOperator = std::variant<Partition, Combine, Replicate, Reduce, Discard, Pipeline, Batch>;
+
+[[nodiscard]] std::string_view kind_name(const ParallelOperator& op);
+// Throws: ShapeError when the operator does not apply.
+[[nodiscard]] ParallelShape apply(const ParallelOperator& op, const ParallelShape& in);
+// A chain of parallel operators from one shape to another of the same tensor, in the order Reduce, Discard, Combine, Partition,
+// Replicate; empty when equal. Throws: ShapeError where none exists (to.sum must divide from.sum: more sums cannot be made).
+[[nodiscard]] std::vector<ParallelOperator> conversion(const ParallelShape& from, const ParallelShape& to);
+
+}  // namespace pcg

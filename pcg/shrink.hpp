@@ -1,0 +1,24 @@
+#pragma once
+// The same graph at smaller sizes, so that it can be evaluated exactly. Free sizes (inputs' dims and the sizes that operators
+// carry: out, heads, vocabulary, ...) are replaced value by value: equal sizes stay equal, so residuals and ties survive; weights
+// follow from weight_shapes(). Degrees of a PCG are kept: new sizes are multiples of them.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "pcg/graph.hpp"
+#include "pcg/pcg.hpp"
+
+namespace pcg {
+
+using SizeMap = std::map<std::int64_t, std::int64_t>;  // old free size -> new one
+
+// A random small size map under which the graph is well-formed and, if pcg is given, under which its shardings stay lawful with
+// every `micro_batches`-th part of the batch. nullopt when `attempts` draws found none.
+[[nodiscard]] std::optional<SizeMap> draw_sizes(const Graph& graph, const Pcg* pcg, int micro_batches, std::uint64_t seed, int attempts = 64);
+// Throws: ShapeError when the sizes do not fit.
+[[nodiscard]] Graph resize(const Graph& graph, const SizeMap& sizes);
+[[nodiscard]] Pcg resize(const Pcg& pcg, const SizeMap& sizes);
+
+}  // namespace pcg

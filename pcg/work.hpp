@@ -1,0 +1,45 @@
+#pragma once
+// What an operator costs a device, before any device is known: kernels with their FLOPs and bytes, forward, gradient of the inputs
+// and gradient of the weights apart, and what must be kept in memory in between. All for local piece shapes.
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/units.hpp"
+#include "pcg/operator.hpp"
+
+namespace pcg {
+
+enum class KernelKind { matmul, convolution, attention, softmax, norm, elementwise, embedding, pooling, reduction, copy, loss, optimizer };
+[[nodiscard]] std::string_view to_text(KernelKind k);
+
+struct Kernel {
+  KernelKind kind = KernelKind::elementwise;
+  std::string_view name;      // static text, for traces: "linear.forward"
+  base::Flops flops;          // 2 per multiply-add
+  base::Bytes bytes;          // read and written in device memory, each tensor once
+  std::int64_t batch = 1, m = 0, n = 0, k = 0;  // of a matmul, or of the matmul that a convolution or attention amounts to; else 0
+  bool tensor_cores = false;  // it multiplies on tensor cores where the precision has them
+  bool operator==(const Kernel&) const = default;
+};
+
+// inputs, outputs: shapes of one piece. Sources and free reshapes give no kernel.
+[[nodiscard]] std::vector<Kernel> forward_kernels(const Operator& op, std::span<const TensorShape> inputs, std::span<const TensorShape> outputs, Precision p);
+// Gradient of the activations. needed[i]: the gradient of input i is wanted (false for data, labels); weights are skipped.
+[[nodiscard]] std::vector<Kernel> input_gradient_kernels(const Operator& op, std::span<const TensorShape> inputs, std::span<const TensorShape> outputs,
+                                                         const std::vector<bool>& needed, Precision p);
+[[nodiscard]] std::vector<Kernel> weight_gradient_kernels(const Operator& op, std::span<const TensorShape> inputs, std::span<const TensorShape> outputs, Precision p);
+
+// What the backward pass of an operator reads: whole inputs and outputs by position (a tensor that several operators keep is kept
+// once), and bytes of its own (dropout masks at 1 B per element, softmax scores of unfused attention, norm statistics are left out:
+// 4 B per row). Source of the counts for a transformer layer: Korthikanti et al., arXiv 2205.05198, section 4.1.
+struct Saved {
+  std::vector<bool> inputs;
+  std::vector<bool> outputs;
+  base::Bytes own;
+  base::Bytes own_attention;  // the part of `own` that selective recomputation frees (scores, their mask and dropped copy)
+};
+[[nodiscard]] Saved saved_for_backward(const Operator& op, std::span<const TensorShape> inputs, std::span<const TensorShape> outputs, Precision p);
+
+}  // namespace pcg

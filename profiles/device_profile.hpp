@@ -1,0 +1,62 @@
+#pragma once
+// A device profile: what a GPU can do, and how long a kernel takes on it. A kernel's time comes from, in this order: a measured
+// table, a fitted model, a roofline with default efficiencies; KernelTime says which.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/units.hpp"
+#include "base/yaml.hpp"
+#include "pcg/tensor.hpp"
+#include "pcg/work.hpp"
+
+namespace profiles {
+
+// How a number came about; later ones are worse.
+enum class Basis { measured, fitted, defaults };
+[[nodiscard]] std::string_view to_text(Basis b);
+
+// Share of a peak that a kind of kernel reaches: rate = peak * max * work / (work + half), so `half` is the work (FLOPs of one kernel
+// for compute, bytes for memory) at which half of `max` is reached. This is what separates big matmuls from small ones.
+struct Efficiency {
+  double max = 1;
+  double half = 0;
+};
+
+struct DeviceProfile {
+  std::string name;                 // "a100-sxm-80gb"
+  std::string vendor_name;          // "NVIDIA A100-SXM4-80GB"
+  base::Bytes memory;               // on the device
+  base::Bytes reserved;             // taken by context and libraries: not for tensors
+  base::BytesPerSecond memory_bandwidth;
+  std::map<pcg::Precision, base::FlopsPerSecond> peak;         // tensor cores where they serve the precision, dense
+  std::map<pcg::Precision, base::FlopsPerSecond> vector_peak;  // without them
+  base::Seconds launch_overhead;    // host time to launch one kernel: kernels shorter than it are launch-bound
+  base::Seconds kernel_floor;       // shortest a kernel can be
+  int multiprocessors = 1;
+  double overlap_slowdown = 1;      // a kernel beside a collective takes this many times as long
+  std::map<pcg::KernelKind, Efficiency> compute;  // of the peak FLOP/s
+  std::map<pcg::KernelKind, Efficiency> traffic;  // of the memory bandwidth
+  Basis basis = Basis::defaults;
+};
+
+struct KernelTime {
+  base::Seconds time;
+  Basis basis = Basis::defaults;
+  bool extrapolated = false;  // outside the range that its basis covers
+};
+
+// max(FLOPs / (peak * efficiency), bytes / (bandwidth * efficiency), kernel_floor). Requires: the profile has the precision's peak.
+[[nodiscard]] KernelTime kernel_time(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p);
+// Whether the device can train in this precision, else why not ("v100-sxm2-16gb has no bf16").
+[[nodiscard]] std::optional<std::string> unsupported(const DeviceProfile& d, pcg::Precision p);
+
+[[nodiscard]] std::vector<std::string> device_names();  // of profiles/devices, sorted
+// Throws: base::InputError when the name is unknown (with the nearest one).
+[[nodiscard]] const DeviceProfile& device_profile(const std::string& name);
+[[nodiscard]] DeviceProfile load_device_profile(const base::Yaml& document);
+
+}  // namespace profiles

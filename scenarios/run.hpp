@@ -1,0 +1,23 @@
+#pragma once
+// Answers a scenario: every plan on every variant.
+
+#include <functional>
+#include <string_view>
+
+#include "scenarios/result.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace scenarios {
+
+struct RunOptions {
+  int jobs = 1;              // worker processes over (plan, variant) pairs
+  std::uint64_t seed = 1;
+  bool trace = false;        // keep the spans of every base run
+  std::function<void(std::string_view)> progress;  // may be empty
+};
+
+// Runs in order: variants (base first), then plans; for a what-if first the same plan, then re-planned. The order and every value but
+// wall-clock times are the same for any `jobs`.
+[[nodiscard]] ScenarioResult run_scenario(const Scenario& scenario, const RunOptions& options);
+
+}  // namespace scenarios

@@ -1,0 +1,69 @@
+#pragma once
+// What the engine runs: tasks on streams, bytes on links, seconds. Nothing here knows of operators or plans.
+//
+// A stream runs its tasks one at a time in the order in which they are listed. A task starts when it heads all its streams and all its
+// dependencies have ended. A task runs its phases one after another; a phase lasts `delay`, and then as long as its flows need. Flows
+// share links max-min fairly; a flow crosses each link of its route `weight` times at once (folded symmetric flows: sim/folding.hpp).
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/units.hpp"
+
+namespace sim {
+
+struct WeightedLink {
+  std::uint32_t link = 0;  // index into TaskGraph::links
+  double weight = 1;
+  auto operator<=>(const WeightedLink&) const = default;
+};
+
+struct Flow {
+  std::uint32_t route = 0;  // index into TaskGraph::routes
+  base::Bytes bytes;
+  bool operator==(const Flow&) const = default;
+};
+
+struct Phase {
+  base::Seconds delay;
+  std::vector<Flow> flows;
+  bool operator==(const Phase&) const = default;
+};
+
+// What many tasks do alike: a fused run of kernels, or one collective of one size among one group.
+struct Step {
+  std::vector<Phase> phases;
+  bool communicates = false;  // compute beside it on the same device is slowed
+};
+
+struct Task {
+  std::uint32_t step = 0;
+  std::uint32_t streams_begin = 0, streams_end = 0;            // in TaskGraph::task_streams
+  std::uint32_t dependencies_begin = 0, dependencies_end = 0;  // in TaskGraph::task_dependencies; each an earlier or later task, no cycles
+};
+
+struct Stream {
+  std::uint32_t device = 0;
+  bool compute = true;
+};
+
+struct TaskGraph {
+  std::vector<base::BytesPerSecond> links;
+  std::vector<std::vector<WeightedLink>> routes;  // links of a route, each once
+  std::vector<Step> steps;
+  std::vector<Stream> streams;
+  std::vector<double> slowdown;                   // per device: a compute task beside a communicating one takes this many times as long
+  std::vector<Task> tasks;
+  std::vector<std::uint32_t> task_streams;
+  std::vector<std::uint32_t> task_dependencies;
+};
+
+// When each task ran; one entry per task.
+struct Timeline {
+  std::vector<base::Seconds> start, end;
+  base::Seconds makespan;
+  std::uint64_t activities = 0;  // delays and flows that were simulated
+};
+
+}  // namespace sim

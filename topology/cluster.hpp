@@ -1,0 +1,91 @@
+#pragma once
+// A cluster: devices, directed links and the routes between devices. A value, immutable after loading. Devices are numbered node by
+// node, GPUs within a node in order; this is the order that machine mappings use. Units: bytes per second one way, seconds.
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/units.hpp"
+#include "base/yaml.hpp"
+
+namespace topology {
+
+using base::DeviceId;
+using LinkId = base::Id<struct LinkTag>;
+
+struct Link {
+  std::string type;              // "nvlink", "xbus", "pcie", "infiniband", "ethernet", or the user's own name
+  std::string name;              // "node0:gpu0->gpu1", "leaf2->core"; unique
+  base::BytesPerSecond bandwidth;  // one way; of a half-duplex link: both ways together (one Link serves both)
+  base::Seconds latency;
+};
+
+struct Device {
+  std::string type;              // a device profile's name, "v100-sxm2-16gb"
+  std::optional<base::Bytes> memory;  // overrides the profile
+  int node = 0;
+  int index_in_node = 0;
+};
+
+// The links that one message crosses, in order. Empty from a device to itself.
+struct Route {
+  std::vector<LinkId> links;
+  base::BytesPerSecond bandwidth;  // of the narrowest link
+  base::Seconds latency;           // sum
+};
+
+class Cluster {
+ public:
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] std::span<const Device> devices() const { return devices_; }
+  [[nodiscard]] const Device& device(DeviceId d) const { return devices_[d.value]; }
+  [[nodiscard]] std::span<const Link> links() const { return links_; }
+  [[nodiscard]] const Link& link(LinkId l) const { return links_[l.value]; }
+  [[nodiscard]] int nodes() const { return nodes_; }
+  [[nodiscard]] int device_count() const { return static_cast<int>(devices_.size()); }
+  // Devices of one node, ascending.
+  [[nodiscard]] std::span<const DeviceId> node_devices(int node) const { return node_devices_[static_cast<std::size_t>(node)]; }
+  [[nodiscard]] int nics_per_node(int node) const;
+
+  // Widest bottleneck first, then fewest hops, then least latency, then lowest ids (deterministic). Within a node through its
+  // wires; between nodes GPU -> NIC -> network -> NIC -> GPU. Cost: O(1) amortised within a node (tables per node type).
+  [[nodiscard]] Route route(DeviceId from, DeviceId to) const;
+  // The same between nodes, forced through NIC `nic` of both sides (a ring per NIC). Requires: different nodes, 0 <= nic < nics_per_node.
+  [[nodiscard]] Route route_through_nic(DeviceId from, DeviceId to, int nic) const;
+
+  // Switches inside a node that reduce and multicast in the network (NVLS): `in_network: true` on the component. The route from a
+  // device to the switch and back, or nullopt if the device's node has none.
+  struct SwitchPaths { Route up, down; };
+  [[nodiscard]] std::optional<SwitchPaths> in_network_switch(DeviceId d) const;
+
+  // DOT text of one node of each type and the network.
+  [[nodiscard]] std::string to_dot() const;
+
+ private:
+  friend class ClusterBuilder;  // topology/builder.hpp
+  // The representation is the loader's to choose: tables per node type plus network links per node.
+  std::string name_;
+  std::vector<Device> devices_;
+  std::vector<Link> links_;
+  int nodes_ = 0;
+  std::vector<std::vector<DeviceId>> node_devices_;
+  struct Routing;
+  std::shared_ptr<const Routing> routing_;
+};
+
+// A `cluster:` section with its preset resolved and overrides applied: the tree that what-ifs patch. `path` is its place ("cluster").
+// Throws: base::InputError.
+[[nodiscard]] base::Yaml expand_cluster(const base::Yaml& section, const std::string& path);
+// Builds from an expanded section. Throws: base::InputError with every problem found.
+[[nodiscard]] Cluster load_cluster(const base::Yaml& expanded, const std::string& path);
+// By a command-line word: a preset's name or a file.
+[[nodiscard]] Cluster load_cluster_argument(const std::string& word);
+[[nodiscard]] std::vector<std::string> preset_names();  // sorted
+
+}  // namespace topology
