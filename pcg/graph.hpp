@@ -45,12 +45,12 @@ class Graph {
   [[nodiscard]] std::span<const Block> blocks() const { return blocks_; }
   [[nodiscard]] const GraphNode& node(NodeId id) const { return nodes_[id.value]; }
   [[nodiscard]] const TensorShape& shape(TensorRef t) const { return nodes_[t.node.value].outputs[static_cast<std::size_t>(t.output)]; }
-  // Tensors that nothing consumes: the losses. In node order.
+  // Tensors that nothing consumes: the losses. In node order; sources do not count.
   [[nodiscard]] std::vector<TensorRef> results() const;
   // Nodes that read any output of each node, ascending; one entry per node.
   [[nodiscard]] std::vector<std::vector<NodeId>> consumers() const;
   [[nodiscard]] std::int64_t parameters() const;  // elements of all weights
-  [[nodiscard]] base::Flops forward_flops() const;  // of the batch that the inputs hold (2 per multiply-add)
+  [[nodiscard]] base::Flops forward_flops() const;  // model FLOPs (pcg/work.hpp) of the batch that the inputs hold
   [[nodiscard]] std::int64_t batch() const;         // size of dim 0 of the first input
   bool operator==(const Graph&) const = default;
 
@@ -66,11 +66,12 @@ class Graph {
 class GraphBuilder {
  public:
   explicit GraphBuilder(std::string name);
-  void begin_block(std::string name, bool weighty = true);
+  void begin_block(std::string name, bool weighty = true);  // nodes before the first one fall into a block "model"
 
   TensorRef input(const std::string& name, TensorShape shape);
   TensorRef weight(const std::string& name, TensorShape shape);
-  // An operator of one output over activations; the weights it needs are created, unless `weights` hands them over (tied ones).
+  // An operator of one output over activations; the weights it needs are created, but for the first ones that `weights` hands over
+  // (tied ones).
   TensorRef add(const std::string& name, Operator op, std::vector<TensorRef> activations, std::vector<TensorRef> weights = {});
   // The same for any number of outputs. `inputs` are all inputs, weights included.
   std::vector<TensorRef> add_raw(const std::string& name, Operator op, std::vector<TensorRef> inputs);

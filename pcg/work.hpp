@@ -24,6 +24,15 @@ struct Kernel {
   bool operator==(const Kernel&) const = default;
 };
 
+// The operator as it stands at one piece: `op` with its heads divided as the piece's widths are (the other sizes that operators carry
+// are read off the shapes). Call it before the functions below when an attention may be cut by heads.
+[[nodiscard]] Operator piece_operator(const Operator& op, std::span<const TensorShape> whole_inputs, std::span<const TensorShape> piece_inputs);
+
+// Multiply-adds that the model asks for, forward, 2 FLOPs each, whoever computes them: matmuls, convolutions and whole attention
+// squares (causal or not, flash or not), nothing elementwise. It is what published model-FLOPs utilisation counts
+// (Narayanan et al., arXiv 2104.04473, appendix; Chowdhery et al., arXiv 2204.02311, appendix B).
+[[nodiscard]] base::Flops model_flops(const Operator& op, std::span<const TensorShape> inputs, std::span<const TensorShape> outputs);
+
 // inputs, outputs: shapes of one piece. Sources and free reshapes give no kernel.
 [[nodiscard]] std::vector<Kernel> forward_kernels(const Operator& op, std::span<const TensorShape> inputs, std::span<const TensorShape> outputs, Precision p);
 // Gradient of the activations. needed[i]: the gradient of input i is wanted (false for data, labels); weights are skipped.
