@@ -4,8 +4,8 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -53,7 +53,7 @@ struct Yaml::Entry {
 // Throws: InputError: not YAML, more than one document, a duplicate key (all of them at once), an unreadable or empty file.
 [[nodiscard]] Yaml parse_yaml(std::string text, std::string name);
 [[nodiscard]] Yaml read_yaml(const std::filesystem::path& file);
-// Block style, two spaces; maps and sequences of scalars that fit in 120 columns in flow style. parse(emit(y)) == y but for marks.
+// Block style, two spaces; what is at most two levels deep and fits in 120 columns is one line. parse(emit(y)) == y but for marks.
 [[nodiscard]] std::string emit_yaml(const Yaml& y);
 
 // Reads one map: every key that the format knows is asked for once by name; finish() reports the keys nobody asked for,

@@ -1,0 +1,136 @@
+#include "base/diagnostics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <optional>
+#include <tuple>
+
+namespace base {
+namespace {
+
+constexpr std::size_t kQuotedWidth = 140;  // bytes of a source line that a message quotes at most
+
+std::optional<std::string_view> line_of(const Mark& mark) {
+  if (!mark.source || mark.line < 1) return std::nullopt;
+  std::string_view rest = mark.source->text;
+  for (int i = 1; i < mark.line; ++i) {
+    const std::size_t end = rest.find('\n');
+    if (end == std::string_view::npos) return std::nullopt;
+    rest.remove_prefix(end + 1);
+  }
+  std::string_view line = rest.substr(0, rest.find('\n'));
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
+
+// What brings the caret under a column: as wide as the text before it (tabs stay tabs, a UTF-8 character is one wide).
+std::string blank_like(std::string_view text) {
+  std::string blank;
+  for (const char c : text)
+    if (!continues_character(c)) blank += c == '\t' ? '\t' : ' ';
+  return blank;
+}
+
+struct Quote {
+  std::string text, before_caret;
+};
+
+// A long line (JSON is often one) is cut to a window around the column.
+Quote quote(std::string_view line, int column) {
+  std::size_t at = std::min(static_cast<std::size_t>(std::max(column, 1) - 1), line.size());
+  if (line.size() <= kQuotedWidth) return {std::string(line), blank_like(line.substr(0, at))};
+  std::size_t from = at > kQuotedWidth / 2 ? at - kQuotedWidth / 2 : 0;
+  while (from < at && continues_character(line[from])) ++from;
+  std::size_t to = std::min(line.size(), from + kQuotedWidth);
+  while (to < line.size() && continues_character(line[to])) ++to;
+  const std::string_view head = from > 0 ? "..." : "", tail = to < line.size() ? "..." : "";
+  return {fmt::format("{}{}{}", head, line.substr(from, to - from), tail), std::string(head.size(), ' ') + blank_like(line.substr(from, at - from))};
+}
+
+std::string position_of(const Mark& mark) {
+  if (!mark.source) return {};
+  if (mark.line < 1) return mark.source->name + ": ";
+  return fmt::format("{}:{}:{}: ", mark.source->name, mark.line, mark.column);
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, replaced});
+    }
+  }
+  return row.back();
+}
+
+std::string render_all(std::span<const Diagnostic> diagnostics) {
+  std::string text;
+  for (const Diagnostic& d : diagnostics) text += (text.empty() ? "" : "\n") + render(d);
+  return text;
+}
+
+auto key_of(const Diagnostic& d) {
+  const std::string_view name = d.mark.source ? std::string_view(d.mark.source->name) : std::string_view();
+  return std::make_tuple(name, d.mark.line, d.mark.column);
+}
+
+bool same(const Diagnostic& a, const Diagnostic& b) { return key_of(a) == key_of(b) && a.path == b.path && a.message == b.message && a.hint == b.hint; }
+
+}  // namespace
+
+std::string render(const Diagnostic& d) {
+  std::string text = position_of(d.mark) + (d.path.empty() ? "" : d.path + ": ") + d.message;
+  const auto line = line_of(d.mark);
+  if (!line) return d.hint.empty() ? text : text + "\n       " + d.hint;
+  const Quote q = quote(*line, d.mark.column);
+  text += fmt::format("\n{:>5} | {}\n      | {}^", d.mark.line, q.text, q.before_caret);
+  return d.hint.empty() ? text : text + "~~ " + d.hint;
+}
+
+InputError::InputError(std::vector<Diagnostic> diagnostics) : std::runtime_error(render_all(diagnostics)), diagnostics_(std::move(diagnostics)) {}
+
+void Diagnostics::add(Mark mark, std::string path, std::string message, std::string hint) {
+  all_.push_back({std::move(mark), std::move(path), std::move(message), std::move(hint)});
+}
+
+void Diagnostics::add_all(const InputError& e) { all_.insert(all_.end(), e.diagnostics().begin(), e.diagnostics().end()); }
+
+void Diagnostics::throw_if_any() const {
+  if (all_.empty()) return;
+  std::vector<Diagnostic> sorted = all_;
+  std::ranges::stable_sort(sorted, {}, key_of);
+  // A section that is loaded once per what-if says the same again; hearing it once is enough.
+  std::vector<Diagnostic> distinct;
+  for (Diagnostic& d : sorted)
+    if (std::ranges::none_of(distinct, [&](const Diagnostic& seen) { return same(seen, d); })) distinct.push_back(std::move(d));
+  throw InputError(std::move(distinct));
+}
+
+std::string nearest_name(std::string_view word, std::span<const std::string> candidates) {
+  const std::string* best = nullptr;
+  std::size_t best_distance = 2 + word.size() / 4 + 1;
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = edit_distance(word, candidate);
+    // A name all of whose letters would change is not near, however short.
+    if (distance < best_distance && distance < std::max(word.size(), candidate.size())) best = &candidate, best_distance = distance;
+  }
+  return best ? *best : std::string();
+}
+
+std::string suggest(std::string_view word, std::span<const std::string> candidates) {
+  if (candidates.empty()) return {};
+  if (const std::string name = nearest_name(word, candidates); !name.empty()) return fmt::format("did you mean \"{}\"?", name);
+  return fmt::format("one of: {}", fmt::join(candidates, ", "));
+}
+
+}  // namespace base

@@ -1,0 +1,32 @@
+#pragma once
+// One line that says what long work is doing, rewritten in place. On a terminal only: pipes and files never see it.
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+namespace base {
+
+class ProgressLine {
+ public:
+  // Silent unless `stream` is a terminal and `quiet` is false.
+  explicit ProgressLine(bool quiet, std::FILE* stream = stderr);
+  ~ProgressLine() { clear(); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  // Shows `text` (cut to the terminal's width) instead of what stood there. Cheap when the text is the same.
+  void show(std::string_view text);
+  // Wipes the line, so that other output can follow. The destructor does it too.
+  void clear();
+
+ private:
+  std::FILE* stream_;
+  bool enabled_;
+  std::string shown_;
+};
+
+// What show() writes to a terminal `columns` wide: the first line of `text`, cut to fit, over whatever stood there.
+[[nodiscard]] std::string rewritten_line(std::string_view text, std::size_t columns);
+
+}  // namespace base

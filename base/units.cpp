@@ -1,0 +1,146 @@
+#include "base/units.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <span>
+
+namespace base {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  double factor;  // SI value of 1 of it
+};
+
+constexpr double kKibi = 1024.0, kMebi = kKibi * 1024, kGibi = kMebi * 1024, kTebi = kGibi * 1024, kPebi = kTebi * 1024;
+
+// Within a table, units that to_text() may print come first, ascending; the rest are only read.
+constexpr std::array kTime{Unit{"ns", 1e-9},   Unit{"us", 1e-6},    Unit{"ms", 1e-3},   Unit{"s", 1},          Unit{"min", 60},
+                           Unit{"h", 3600},    Unit{"days", 86400}, Unit{"d", 86400},   Unit{"day", 86400},    Unit{"week", 604800},
+                           Unit{"weeks", 604800}, Unit{"\u00b5s", 1e-6}, Unit{"\u03bcs", 1e-6}};
+constexpr std::array kDecimalBytes{Unit{"B", 1}, Unit{"kB", 1e3}, Unit{"MB", 1e6}, Unit{"GB", 1e9}, Unit{"TB", 1e12}, Unit{"PB", 1e15}, Unit{"KB", 1e3}};
+constexpr std::array kBinaryBytes{Unit{"KiB", kKibi}, Unit{"MiB", kMebi}, Unit{"GiB", kGibi}, Unit{"TiB", kTebi}, Unit{"PiB", kPebi}};
+constexpr std::array kBits{Unit{"bit", 0.125}, Unit{"kbit", 125}, Unit{"Mbit", 125e3}, Unit{"Gbit", 125e6}, Unit{"Tbit", 125e9},
+                           Unit{"kb", 125},    Unit{"Mb", 125e3}, Unit{"Gb", 125e6},   Unit{"Tb", 125e9}};
+constexpr std::array kFlops{Unit{"FLOP", 1},    Unit{"kFLOP", 1e3},  Unit{"MFLOP", 1e6}, Unit{"GFLOP", 1e9},
+                            Unit{"TFLOP", 1e12}, Unit{"PFLOP", 1e15}, Unit{"EFLOP", 1e18}};
+
+constexpr std::size_t kPrintedTimes = 7, kPrintedBytes = 6;
+
+struct Split {
+  double number;
+  std::string_view unit;
+};
+
+std::string_view trimmed(std::string_view text) {
+  const auto is_space = [](char c) { return c == ' ' || c == '\t'; };
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+std::optional<Split> split(std::string_view text) {
+  text = trimmed(text);
+  if (text.starts_with('+')) text.remove_prefix(1);
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || !std::isfinite(number)) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return Split{number, trimmed(text)};
+}
+
+std::optional<double> factor_of(std::string_view unit, std::span<const Unit> units) {
+  for (const Unit& u : units)
+    if (u.name == unit) return u.factor;
+  return std::nullopt;
+}
+
+std::optional<double> factor_of_bytes(std::string_view unit) {
+  const auto decimal = factor_of(unit, kDecimalBytes);
+  return decimal ? decimal : factor_of(unit, kBinaryBytes);
+}
+
+// "GB/s" -> "GB"; "Gbps" -> "Gb"; empty when it is no rate.
+std::string_view rated(std::string_view unit) {
+  if (unit.ends_with("/s")) return unit.substr(0, unit.size() - 2);
+  if (unit.ends_with("bps")) return unit.substr(0, unit.size() - 2);
+  return {};
+}
+
+std::string print(double value, const Unit& unit, std::string_view suffix = {}) { return fmt::format("{:.4g} {}{}", value / unit.factor, unit.name, suffix); }
+
+// The last unit that leaves at least 1 before the point; the first when all are too big.
+const Unit& fitting(double value, std::span<const Unit> ascending) {
+  const Unit* best = &ascending.front();
+  for (const Unit& u : ascending)
+    if (std::abs(value) >= u.factor) best = &u;
+  return *best;
+}
+
+}  // namespace
+
+std::optional<Seconds> parse_seconds(std::string_view text) {
+  const auto s = split(text);
+  const auto factor = s ? factor_of(s->unit, kTime) : std::nullopt;
+  return factor ? std::optional(Seconds(s->number * *factor)) : std::nullopt;
+}
+
+std::optional<Bytes> parse_bytes(std::string_view text) {
+  const auto s = split(text);
+  const auto factor = s ? factor_of_bytes(s->unit) : std::nullopt;
+  return factor ? std::optional(Bytes(s->number * *factor)) : std::nullopt;
+}
+
+std::optional<BytesPerSecond> parse_bandwidth(std::string_view text) {
+  const auto s = split(text);
+  if (!s) return std::nullopt;
+  const std::string_view unit = rated(s->unit);
+  auto factor = factor_of_bytes(unit);
+  if (!factor) factor = factor_of(unit, kBits);
+  return factor ? std::optional(BytesPerSecond(s->number * *factor)) : std::nullopt;
+}
+
+std::optional<FlopsPerSecond> parse_flops_rate(std::string_view text) {
+  const auto s = split(text);
+  if (!s) return std::nullopt;
+  std::string_view unit = s->unit;
+  if (unit.ends_with("/s")) unit.remove_suffix(2);
+  else if (unit.ends_with("FLOPS")) unit.remove_suffix(1);
+  else return std::nullopt;
+  const auto factor = factor_of(unit, kFlops);
+  return factor ? std::optional(FlopsPerSecond(s->number * *factor)) : std::nullopt;
+}
+
+std::string to_text(Seconds s) {
+  if (s.value() == 0) return "0 s";
+  // Minutes, hours and days only from two of them on: "75.2 s" reads better than "1.253 min".
+  const double size = std::abs(s.value()), magnitude = size < 120 ? std::min(size, 59.0) : size / 2;
+  return print(s.value(), fitting(magnitude, std::span(kTime).first(kPrintedTimes)));
+}
+
+std::string to_text(Bytes b) {
+  std::string decimal = print(b.value(), fitting(b.value(), std::span(kDecimalBytes).first(kPrintedBytes)));
+  if (std::abs(b.value()) < kKibi || parse_bytes(decimal) == b) return decimal;
+  std::string binary = print(b.value(), fitting(b.value(), kBinaryBytes));
+  return parse_bytes(binary) == b ? binary : decimal;
+}
+
+std::string to_text(BytesPerSecond r) { return print(r.value(), fitting(r.value(), std::span(kDecimalBytes).first(kPrintedBytes)), "/s"); }
+
+std::string to_text(FlopsPerSecond r) { return print(r.value(), fitting(r.value(), kFlops), "/s"); }
+
+std::string_view example_of(Dimension d) {
+  switch (d) {
+    case Dimension::time: return R"(write e.g. "1.5 us" or "30 days")";
+    case Dimension::bytes: return R"(write e.g. "16 GiB" or "80 GB")";
+    case Dimension::bandwidth: return R"(write e.g. "400 Gbit/s" or "50 GB/s")";
+    case Dimension::flops_rate: return R"(write e.g. "125 TFLOP/s")";
+  }
+  return {};
+}
+
+}  // namespace base

@@ -1,0 +1,176 @@
+// Text to Yaml through yaml-cpp's events: unlike its nodes they show every key, duplicates too, with its place.
+#include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <sstream>
+
+#include "base/check.hpp"
+#include "base/yaml.hpp"
+
+namespace base {
+namespace {
+
+constexpr std::size_t kMostAliasedValues = 1'000'000;  // aliases of aliases grow exponentially; a real file stays far below
+
+std::size_t count_values(const Yaml& y) {
+  std::size_t count = 1;
+  for (const Yaml& item : y.items) count += count_values(item);
+  for (const Yaml::Entry& entry : y.entries) count += count_values(entry.value);
+  return count;
+}
+
+class TreeBuilder : public YAML::EventHandler {
+ public:
+  TreeBuilder(std::shared_ptr<const Source> source, Diagnostics& sink) : source_(std::move(source)), sink_(sink) {}
+
+  [[nodiscard]] Mark mark_of(const YAML::Mark& m) const { return m.is_null() ? Mark{source_, 0, 0} : Mark{source_, m.line + 1, m.column + 1}; }
+  [[nodiscard]] Yaml take() { return std::move(root_); }
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    Yaml y;
+    y.mark = mark_of(mark);
+    add(std::move(y), anchor);
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto it = anchors_.find(anchor);
+    if (it == anchors_.end()) return add_bad(mark, "an alias inside the value that it stands for");
+    aliased_ += count_values(it->second);
+    if (aliased_ > kMostAliasedValues) return add_bad(mark, fmt::format("aliases expand to more than {} values", kMostAliasedValues));
+    add(it->second, YAML::NullAnchor);
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& value) override {
+    refuse_tag(mark, tag);
+    Yaml y;
+    y.kind = Yaml::Kind::scalar;
+    y.mark = mark_of(mark);
+    y.scalar = value;
+    y.quoted = tag == "!";
+    add(std::move(y), anchor);
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
+    refuse_tag(mark, tag);
+    open_.push_back({Yaml::make_sequence(mark_of(mark)), anchor, {}});
+  }
+  void OnSequenceEnd() override { close(); }
+
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
+    refuse_tag(mark, tag);
+    open_.push_back({Yaml::make_map(mark_of(mark)), anchor, {}});
+  }
+  void OnMapEnd() override { close(); }
+
+ private:
+  struct Open {
+    Yaml value;
+    YAML::anchor_t anchor;
+    std::optional<Yaml> key;  // of a map: read, its value is next
+  };
+
+  void refuse_tag(const YAML::Mark& mark, const std::string& tag) {
+    // yaml-cpp says "?" of a bare value, "!" of a quoted one.
+    if (!tag.empty() && tag != "?" && tag != "!") sink_.add(mark_of(mark), path(), fmt::format("the tag \"{}\" is not supported", tag), "remove it");
+  }
+
+  void add_bad(const YAML::Mark& mark, std::string message) {
+    sink_.add(mark_of(mark), path(), std::move(message));
+    OnNull(mark, YAML::NullAnchor);
+  }
+
+  void close() {
+    Open done = std::move(open_.back());
+    open_.pop_back();
+    add(std::move(done.value), done.anchor);
+  }
+
+  void add(Yaml y, YAML::anchor_t anchor) {
+    if (anchor != YAML::NullAnchor) anchors_[anchor] = y;
+    if (open_.empty()) {
+      root_ = std::move(y);
+      return;
+    }
+    Open& parent = open_.back();
+    if (parent.value.is_sequence()) parent.value.items.push_back(std::move(y));
+    else if (!parent.key) parent.key = std::move(y);
+    else add_entry(parent, std::move(y));
+  }
+
+  void add_entry(Open& map, Yaml value) {
+    const Yaml key = std::move(*map.key);
+    map.key.reset();
+    if (!key.is_scalar()) return sink_.add(key.mark, path(), "a key must be text");
+    const auto first = std::ranges::find(map.value.entries, key.scalar, &Yaml::Entry::key);
+    if (first == map.value.entries.end()) map.value.entries.push_back({key.scalar, key.mark, std::move(value)});
+    else sink_.add(key.mark, path(), fmt::format("duplicate key \"{}\"", key.scalar), fmt::format("it was given in line {} already", first->key_mark.line));
+  }
+
+  // Of the innermost open value.
+  [[nodiscard]] std::string path() const {
+    std::string text;
+    for (std::size_t i = 0; i + 1 < open_.size(); ++i) {
+      const Open& level = open_[i];
+      if (level.value.is_sequence()) text += fmt::format("[{}]", level.value.items.size());
+      else if (level.key) text += (text.empty() ? "" : ".") + level.key->scalar;
+    }
+    return text;
+  }
+
+  std::shared_ptr<const Source> source_;
+  Diagnostics& sink_;
+  std::vector<Open> open_;
+  std::map<YAML::anchor_t, Yaml> anchors_;
+  std::size_t aliased_ = 0;
+  Yaml root_;
+};
+
+[[noreturn]] void fail(Mark mark, std::string message) { throw InputError({{std::move(mark), {}, std::move(message), {}}}); }
+
+}  // namespace
+
+Yaml parse_yaml(std::string text, std::string name) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);  // columns count from after it
+  const auto source = std::make_shared<const Source>(Source{std::move(name), std::move(text)});
+  if (source->text.find('\0') != std::string::npos) fail({source, 0, 0}, "not a text file: it holds a zero byte");
+  Diagnostics sink;
+  TreeBuilder tree(source, sink);
+  try {
+    std::istringstream in(source->text);
+    YAML::Parser parser(in);
+    if (!parser.HandleNextDocument(tree)) fail({source, 0, 0}, "empty: there is nothing in it but blanks and comments");
+    TreeBuilder more(source, sink);
+    if (parser.HandleNextDocument(more)) fail({source, 0, 0}, "more than one document: only one is allowed");
+  } catch (const YAML::Exception& e) {
+    // yaml-cpp's own text, e.g. "end of sequence flow not found", without the position that it puts before it.
+    sink.add(tree.mark_of(e.mark), {}, fmt::format("not YAML: {}", e.msg));
+  }
+  sink.throw_if_any();
+  return tree.take();
+}
+
+Yaml read_yaml(const std::filesystem::path& file) {
+  errno = 0;
+  std::ifstream in(file, std::ios::binary);
+  std::string text;
+  if (in) text.assign(std::istreambuf_iterator<char>(in), {});
+  // Reading a directory succeeds to open and fails to read.
+  if (!in || std::filesystem::is_directory(file)) {
+    const int reason = errno != 0 ? errno : EISDIR;
+    fail({std::make_shared<const Source>(Source{file.string(), {}}), 0, 0}, fmt::format("cannot be read: {}", std::strerror(reason)));
+  }
+  return parse_yaml(std::move(text), file.string());
+}
+
+}  // namespace base

@@ -1,0 +1,191 @@
+// Typed reads of a tree: what is wrong goes to a sink, with what was found and what to write.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "base/yaml.hpp"
+
+namespace base {
+namespace {
+
+constexpr double kLargestExactInteger = 9007199254740992.0;  // 2^53
+
+std::string found(const Yaml& y) {
+  switch (y.kind) {
+    case Yaml::Kind::null: return "nothing";
+    case Yaml::Kind::scalar: return (y.quoted ? "the text \"" : "\"") + y.scalar + "\"";
+    case Yaml::Kind::sequence: return "a list";
+    case Yaml::Kind::map: return "a map";
+  }
+  return {};
+}
+
+template <class T>
+std::optional<T> whole(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty() ? std::optional(value) : std::nullopt;
+}
+
+std::optional<double> plain_number(const Yaml& y) {
+  if (!y.is_scalar() || y.quoted) return std::nullopt;
+  const auto value = whole<double>(y.scalar);
+  return value && std::isfinite(*value) ? value : std::nullopt;
+}
+
+std::nullopt_t expected(const char* what, const Yaml& y, const std::string& path, Diagnostics& sink, std::string hint = {}) {
+  sink.add(y.mark, path, fmt::format("expected {}, found {}", what, found(y)), std::move(hint));
+  return std::nullopt;
+}
+
+std::string unquote_hint(const Yaml& y) { return y.is_scalar() && y.quoted && whole<double>(y.scalar) ? "remove the quotes" : std::string(); }
+
+template <class Q>
+std::optional<Q> as_quantity(const Yaml& y, const std::string& path, Diagnostics& sink, const char* what, Dimension dimension, std::optional<Q> (*parse)(std::string_view)) {
+  const std::string hint(example_of(dimension));
+  if (!y.is_scalar()) return expected(what, y, path, sink, hint);
+  const auto value = parse(y.scalar);
+  if (value && value->value() < 0) {
+    sink.add(y.mark, path, fmt::format("\"{}\" is negative", y.scalar));
+    return std::nullopt;
+  }
+  if (value) return value;
+  if (whole<double>(y.scalar)) sink.add(y.mark, path, fmt::format("\"{}\" has no unit", y.scalar), hint);
+  else sink.add(y.mark, path, fmt::format("\"{}\" is not {}", y.scalar, what), hint);
+  return std::nullopt;
+}
+
+template <class T>
+std::optional<T> in_range(std::optional<T> value, T at_least, T at_most, std::string_view name, const Yaml& y, const std::string& path, Diagnostics& sink) {
+  if (!value || (*value >= at_least && *value <= at_most)) return value;
+  const bool low = *value < at_least;
+  sink.add(y.mark, path, fmt::format("{} must be at {} {}, found {}", name, low ? "least" : "most", low ? at_least : at_most, y.scalar));
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> as_integer(const Yaml& y, const std::string& path, Diagnostics& sink) {
+  if (y.is_scalar() && !y.quoted)
+    if (const auto value = whole<std::int64_t>(y.scalar)) return value;
+  // 300e9 is an integer too.
+  if (const auto value = plain_number(y); value && *value == std::floor(*value) && std::abs(*value) <= kLargestExactInteger) return static_cast<std::int64_t>(*value);
+  return expected("an integer", y, path, sink, unquote_hint(y));
+}
+
+std::optional<double> as_number(const Yaml& y, const std::string& path, Diagnostics& sink) {
+  if (const auto value = plain_number(y)) return value;
+  return expected("a number", y, path, sink, unquote_hint(y));
+}
+
+std::optional<bool> as_boolean(const Yaml& y, const std::string& path, Diagnostics& sink) {
+  if (y.is_scalar() && !y.quoted) {
+    if (y.scalar == "true" || y.scalar == "True" || y.scalar == "TRUE") return true;
+    if (y.scalar == "false" || y.scalar == "False" || y.scalar == "FALSE") return false;
+  }
+  return expected("true or false", y, path, sink);
+}
+
+std::optional<std::string> as_text(const Yaml& y, const std::string& path, Diagnostics& sink) {
+  if (y.is_scalar()) return y.scalar;
+  return expected("text", y, path, sink);
+}
+
+std::optional<Seconds> as_seconds(const Yaml& y, const std::string& path, Diagnostics& sink) { return as_quantity(y, path, sink, "a time", Dimension::time, parse_seconds); }
+std::optional<Bytes> as_bytes(const Yaml& y, const std::string& path, Diagnostics& sink) { return as_quantity(y, path, sink, "a size in bytes", Dimension::bytes, parse_bytes); }
+std::optional<BytesPerSecond> as_bandwidth(const Yaml& y, const std::string& path, Diagnostics& sink) {
+  return as_quantity(y, path, sink, "a bandwidth", Dimension::bandwidth, parse_bandwidth);
+}
+std::optional<FlopsPerSecond> as_flops_rate(const Yaml& y, const std::string& path, Diagnostics& sink) {
+  return as_quantity(y, path, sink, "a rate of floating-point operations", Dimension::flops_rate, parse_flops_rate);
+}
+
+MapReader::MapReader(const Yaml& node, std::string path, Diagnostics& sink) : node_(&node), path_(std::move(path)), sink_(&sink) {
+  if (!node.is_map()) expected("a map", node, path_, sink);
+}
+
+const Yaml* MapReader::optional(std::string_view key) {
+  if (std::ranges::find(known_, key) == known_.end()) known_.emplace_back(key);
+  return node_->find(key);
+}
+
+const Yaml* MapReader::required(std::string_view key) {
+  require(key);
+  return node_->find(key);
+}
+
+bool MapReader::has(std::string_view key) const { return node_->find(key) != nullptr; }
+
+std::string MapReader::path_of(std::string_view key) const { return path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key); }
+
+std::optional<std::string> MapReader::text(std::string_view key) {
+  const Yaml* y = optional(key);
+  return y ? as_text(*y, path_of(key), *sink_) : std::nullopt;
+}
+
+std::optional<std::int64_t> MapReader::integer(std::string_view key, std::int64_t at_least, std::int64_t at_most) {
+  const Yaml* y = optional(key);
+  if (!y) return std::nullopt;
+  return in_range(as_integer(*y, path_of(key), *sink_), at_least, at_most, key, *y, path_of(key), *sink_);
+}
+
+std::optional<double> MapReader::number(std::string_view key, double at_least, double at_most) {
+  const Yaml* y = optional(key);
+  if (!y) return std::nullopt;
+  return in_range(as_number(*y, path_of(key), *sink_), at_least, at_most, key, *y, path_of(key), *sink_);
+}
+
+std::optional<bool> MapReader::boolean(std::string_view key) {
+  const Yaml* y = optional(key);
+  return y ? as_boolean(*y, path_of(key), *sink_) : std::nullopt;
+}
+
+std::optional<Seconds> MapReader::seconds(std::string_view key) {
+  const Yaml* y = optional(key);
+  return y ? as_seconds(*y, path_of(key), *sink_) : std::nullopt;
+}
+
+std::optional<Bytes> MapReader::bytes(std::string_view key) {
+  const Yaml* y = optional(key);
+  return y ? as_bytes(*y, path_of(key), *sink_) : std::nullopt;
+}
+
+std::optional<BytesPerSecond> MapReader::bandwidth(std::string_view key) {
+  const Yaml* y = optional(key);
+  return y ? as_bandwidth(*y, path_of(key), *sink_) : std::nullopt;
+}
+
+std::optional<FlopsPerSecond> MapReader::flops_rate(std::string_view key) {
+  const Yaml* y = optional(key);
+  return y ? as_flops_rate(*y, path_of(key), *sink_) : std::nullopt;
+}
+
+std::optional<std::size_t> MapReader::choice(std::string_view key, std::span<const std::string> names) {
+  const Yaml* y = optional(key);
+  const auto word = y ? as_text(*y, path_of(key), *sink_) : std::nullopt;
+  if (!word) return std::nullopt;
+  const auto it = std::ranges::find(names, *word);
+  if (it != names.end()) return static_cast<std::size_t>(it - names.begin());
+  sink_->add(y->mark, path_of(key), fmt::format("unknown {} \"{}\"", key, *word), suggest(*word, names));
+  return std::nullopt;
+}
+
+void MapReader::require(std::string_view key) {
+  // Of a value that is no map the constructor has said enough.
+  if (!optional(key) && node_->is_map()) sink_->add(node_->mark, path_, fmt::format("missing key \"{}\"", key));
+}
+
+void MapReader::complain(std::string_view key, std::string message, std::string hint) {
+  const Yaml* y = node_->find(key);
+  sink_->add(y ? y->mark : node_->mark, y ? path_of(key) : path_, std::move(message), std::move(hint));
+}
+
+void MapReader::finish() {
+  for (const Yaml::Entry& entry : node_->entries)
+    if (std::ranges::find(known_, entry.key) == known_.end()) sink_->add(entry.key_mark, path_, fmt::format("unknown key \"{}\"", entry.key), suggest(entry.key, known_));
+}
+
+}  // namespace base

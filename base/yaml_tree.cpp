@@ -1,0 +1,51 @@
+// Yaml as a container: finding, setting and making parts of a tree.
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "base/yaml.hpp"
+#include "base/yaml_plain.hpp"
+
+namespace base {
+
+const Yaml* Yaml::find(std::string_view key) const {
+  const auto it = std::ranges::find(entries, key, &Entry::key);
+  return it == entries.end() ? nullptr : &it->value;
+}
+
+Yaml* Yaml::find(std::string_view key) { return const_cast<Yaml*>(std::as_const(*this).find(key)); }
+
+void Yaml::set(std::string_view key, Yaml value, Mark key_mark) {
+  if (is_null()) kind = Kind::map;
+  BASE_CHECK(is_map(), "set(\"{}\") on a value that is no map", key);
+  if (Yaml* there = find(key)) *there = std::move(value);
+  else entries.push_back({std::string(key), std::move(key_mark), std::move(value)});
+}
+
+void Yaml::erase(std::string_view key) {
+  std::erase_if(entries, [&](const Entry& e) { return e.key == key; });
+}
+
+Yaml Yaml::make_scalar(std::string text, Mark mark) {
+  Yaml y;
+  y.kind = Kind::scalar;
+  y.mark = std::move(mark);
+  y.quoted = !can_be_plain(text);
+  y.scalar = std::move(text);
+  return y;
+}
+
+Yaml Yaml::make_map(Mark mark) {
+  Yaml y;
+  y.kind = Kind::map;
+  y.mark = std::move(mark);
+  return y;
+}
+
+Yaml Yaml::make_sequence(Mark mark) {
+  Yaml y;
+  y.kind = Kind::sequence;
+  y.mark = std::move(mark);
+  return y;
+}
+
+}  // namespace base
