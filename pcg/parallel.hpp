@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -71,6 +72,10 @@ struct IterationSpace {
   bool linear = false;  // partial sums may pass through: f(a + b) = f(a) + f(b) in all inputs together (add, concat, transpose, ...)
 };
 // Dim sizes of one index may differ from the loop's size (heads index a hidden dim); a dim must still divide by the degree.
+// Names: dims of a tensor from the outermost are b, s, d2, d3, ..., the last one of an elementwise operator or a norm h; Input and
+// Weight d0, d1, ...; the table of all operators is in docs/formats.md.
+// A bias of a Linear whose k is cut lies on every point and is added where the coordinate of k is 0; BatchNorm with b cut is
+// synchronised: its statistics are of the whole batch (internal_collectives), so that cutting it never changes what is computed.
 // Throws: ShapeError, as infer_shapes.
 [[nodiscard]] IterationSpace iteration_space(const Operator& op, std::span<const TensorShape> inputs);
 
@@ -83,6 +88,11 @@ struct Sharding {
   [[nodiscard]] int points() const;  // size of the task space
   bool operator==(const Sharding&) const = default;
 };
+
+// Every degree 1: the operator runs at one point.
+[[nodiscard]] Sharding unsharded(const IterationSpace& space);
+// The loop of that name, -1 if there is none.
+[[nodiscard]] int find_loop(const IterationSpace& space, std::string_view name);
 
 // Why a sharding is not lawful, or nullopt.
 [[nodiscard]] std::optional<std::string> violation(const IterationSpace& space, const Sharding& sharding, std::span<const TensorShape> inputs,
@@ -97,7 +107,8 @@ struct Sharding {
 
 // The backward pass sees the same task space. At each point the gradient of an output arrives whole (loops summed away and redundant
 // copies: equal copies); the gradient of input i leaves as partial sums over the loops that input lacks, and as equal copies over
-// `copies`. These are those two layouts' shapes; piece numbers: sums and copies in the same orders as above.
+// `copies` and `sums`. These are those two layouts' shapes; piece numbers: sums by (missing loops in order), copies by (sums,
+// copies, missing loops in order), each with the axes that it has.
 [[nodiscard]] ParallelShape output_gradient_shape(const IterationSpace& space, const Sharding& sharding, std::size_t j, const TensorShape& whole);
 [[nodiscard]] ParallelShape input_gradient_shape(const IterationSpace& space, const Sharding& sharding, std::size_t i, const TensorShape& whole);
 [[nodiscard]] int output_gradient_piece(const IterationSpace& space, const Sharding& sharding, std::size_t j, int point);
@@ -118,6 +129,8 @@ struct InternalCollective {
 [[nodiscard]] std::vector<InternalCollective> internal_collectives(const Operator& op, const Sharding& sharding, std::span<const TensorShape> inputs);
 
 // --- parallel operators -------------------------------------------------------------------------------------------------
+// Everywhere the new index is the fastest: Partition cuts block i into i*d .. i*d+d-1, Replicate makes copies c*d .. c*d+d-1 of
+// copy c, Reduce adds sums s*d .. s*d+d-1 to sum s, Combine joins blocks i*d .. i*d+d-1 to block i.
 
 struct Partition { int dim = 0; int degree = 1; bool operator==(const Partition&) const = default; };   // degree[dim] *= d, new index fastest
 struct Combine { int dim = 0; int degree = 1; bool operator==(const Combine&) const = default; };       // degree[dim] /= d

@@ -6,6 +6,7 @@
 
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -58,14 +59,17 @@ class PcgBuilder {
  public:
   PcgBuilder(std::string name, std::vector<Block> blocks);
   // Throws: ShapeError, naming the node, when the operator does not apply, the sharding is unlawful, or an input's parallel shape is
-  // not the one that the sharding asks for.
+  // not the one that the sharding asks for; when the name is taken or the block does not exist.
   NodeId add(std::string name, Operator op, std::vector<TensorRef> inputs, Sharding sharding, int block);
   NodeId add(std::string name, ParallelOperator op, TensorRef input, int block);
   [[nodiscard]] const ParallelShape& shape(TensorRef t) const;
   [[nodiscard]] Pcg build() &&;
 
  private:
+  NodeId append(std::string name, PcgNode node, int block);
+
   Pcg pcg_;
+  std::unordered_set<std::string> names_;
 };
 
 // One sharding per node of the graph (Weight entries are ignored: weights take what their consumer needs). Inserts the parallel
