@@ -8,6 +8,8 @@
 #include <optional>
 #include <tuple>
 
+#include "base/utf8.hpp"
+
 namespace base {
 namespace {
 
@@ -25,8 +27,6 @@ std::optional<std::string_view> line_of(const Mark& mark) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   return line;
 }
-
-bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
 // What brings the caret under a column: as wide as the text before it (tabs stay tabs, a UTF-8 character is one wide).
 std::string blank_like(std::string_view text) {

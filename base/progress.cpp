@@ -3,6 +3,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/utf8.hpp"
+
 namespace base {
 namespace {
 
@@ -19,8 +21,7 @@ std::string rewritten_line(std::string_view text, std::size_t columns) {
   // A full line would wrap, and then "\r" goes back to the wrong one. ESC [K wipes what an older, longer text left.
   std::size_t length = 0, width = 0;
   while (length < text.size() && text[length] != '\n') {
-    const bool starts_character = (static_cast<unsigned char>(text[length]) & 0xC0U) != 0x80U;
-    if (starts_character && ++width >= columns) break;
+    if (!continues_character(text[length]) && ++width >= columns) break;
     ++length;
   }
   return "\r" + std::string(text.substr(0, length)) + "\x1b[K";

@@ -12,7 +12,7 @@
 #include <map>
 #include <sstream>
 
-#include "base/check.hpp"
+#include "base/utf8.hpp"
 #include "base/yaml.hpp"
 
 namespace base {
@@ -20,11 +20,24 @@ namespace {
 
 constexpr std::size_t kMostAliasedValues = 1'000'000;  // aliases of aliases grow exponentially; a real file stays far below
 
+[[noreturn]] void fail(Mark mark, std::string message) { throw InputError({{std::move(mark), {}, std::move(message), {}}}); }
+
 std::size_t count_values(const Yaml& y) {
   std::size_t count = 1;
   for (const Yaml& item : y.items) count += count_values(item);
   for (const Yaml::Entry& entry : y.entries) count += count_values(entry.value);
   return count;
+}
+
+// Whether the quoted text that starts at `at` has an end (true of a block scalar too, which needs none).
+bool quote_ends(std::string_view text, std::size_t at) {
+  if (at >= text.size() || (text[at] != '"' && text[at] != '\'')) return true;
+  const char quote = text[at];
+  for (std::size_t i = at + 1; i < text.size(); ++i) {
+    if (text[i] == quote) return true;
+    if (text[i] == '\\' && quote == '"') ++i;
+  }
+  return false;
 }
 
 class TreeBuilder : public YAML::EventHandler {
@@ -45,14 +58,19 @@ class TreeBuilder : public YAML::EventHandler {
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto it = anchors_.find(anchor);
-    if (it == anchors_.end()) return add_bad(mark, "an alias inside the value that it stands for");
+    if (it == anchors_.end()) {
+      sink_.add(mark_of(mark), path(), "an alias inside the value that it stands for");
+      return OnNull(mark, YAML::NullAnchor);
+    }
     aliased_ += count_values(it->second);
-    if (aliased_ > kMostAliasedValues) return add_bad(mark, fmt::format("aliases expand to more than {} values", kMostAliasedValues));
+    if (aliased_ > kMostAliasedValues) fail(mark_of(mark), fmt::format("aliases expand to more than {} values", kMostAliasedValues));
     add(it->second, YAML::NullAnchor);
   }
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& value) override {
     refuse_tag(mark, tag);
+    // yaml-cpp takes the end of the file for the missing quote.
+    if (tag == "!" && !quote_ends(source_->text, static_cast<std::size_t>(mark.pos))) sink_.add(mark_of(mark), path(), "the quote that starts here does not end");
     Yaml y;
     y.kind = Yaml::Kind::scalar;
     y.mark = mark_of(mark);
@@ -83,11 +101,6 @@ class TreeBuilder : public YAML::EventHandler {
   void refuse_tag(const YAML::Mark& mark, const std::string& tag) {
     // yaml-cpp says "?" of a bare value, "!" of a quoted one.
     if (!tag.empty() && tag != "?" && tag != "!") sink_.add(mark_of(mark), path(), fmt::format("the tag \"{}\" is not supported", tag), "remove it");
-  }
-
-  void add_bad(const YAML::Mark& mark, std::string message) {
-    sink_.add(mark_of(mark), path(), std::move(message));
-    OnNull(mark, YAML::NullAnchor);
   }
 
   void close() {
@@ -136,14 +149,20 @@ class TreeBuilder : public YAML::EventHandler {
   Yaml root_;
 };
 
-[[noreturn]] void fail(Mark mark, std::string message) { throw InputError({{std::move(mark), {}, std::move(message), {}}}); }
+void check_is_text(const std::shared_ptr<const Source>& source) {
+  const std::string& text = source->text;
+  const std::size_t bad = std::min(first_malformed_utf8(text), text.find('\0'));
+  if (bad >= text.size()) return;
+  const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(bad), '\n');
+  fail({source, 0, 0}, fmt::format("not text in UTF-8: byte 0x{:02x} in line {}", static_cast<unsigned char>(text[bad]), line));
+}
 
 }  // namespace
 
 Yaml parse_yaml(std::string text, std::string name) {
   if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);  // columns count from after it
   const auto source = std::make_shared<const Source>(Source{std::move(name), std::move(text)});
-  if (source->text.find('\0') != std::string::npos) fail({source, 0, 0}, "not a text file: it holds a zero byte");
+  check_is_text(source);
   Diagnostics sink;
   TreeBuilder tree(source, sink);
   try {
@@ -161,15 +180,12 @@ Yaml parse_yaml(std::string text, std::string name) {
 }
 
 Yaml read_yaml(const std::filesystem::path& file) {
+  const auto cannot_be_read = [&](int reason) { fail({std::make_shared<const Source>(Source{file.string(), {}}), 0, 0}, fmt::format("cannot be read: {}", std::strerror(reason))); };
+  if (std::filesystem::is_directory(file)) cannot_be_read(EISDIR);  // it opens, and then reading throws
   errno = 0;
   std::ifstream in(file, std::ios::binary);
-  std::string text;
-  if (in) text.assign(std::istreambuf_iterator<char>(in), {});
-  // Reading a directory succeeds to open and fails to read.
-  if (!in || std::filesystem::is_directory(file)) {
-    const int reason = errno != 0 ? errno : EISDIR;
-    fail({std::make_shared<const Source>(Source{file.string(), {}}), 0, 0}, fmt::format("cannot be read: {}", std::strerror(reason)));
-  }
+  if (!in) cannot_be_read(errno);
+  std::string text{std::istreambuf_iterator<char>(in), {}};
   return parse_yaml(std::move(text), file.string());
 }
 

@@ -92,7 +92,7 @@ struct Patch {
       // 1.1 * 10 is 11.000000000000002: what is left after 12 digits is rounding.
       const double nearest = std::round(scaled);
       if (std::abs(scaled - nearest) > 1e-12 * std::abs(scaled))
-        return complain(value, fmt::format("\"{}\" of {} {} is {:.12g}, which is not an integer", value.scalar, path, target.scalar, scaled), "write the new value instead");
+        return complain(value, fmt::format("{} = {} scaled by \"{}\" is {:.12g}, which is not an integer", path, target.scalar, value.scalar, scaled), "write the new value instead");
       scaled = nearest;
     }
     target.scalar = number_text(scaled) + std::string(n->rest);
