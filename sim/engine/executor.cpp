@@ -1,0 +1,236 @@
+#include "sim/engine/executor.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/check.hpp"
+
+namespace sim {
+namespace {
+
+// From counts per bucket in begin[1..] to where each bucket starts.
+void counts_to_begins(std::vector<std::uint32_t>& begin) { std::partial_sum(begin.begin(), begin.end(), begin.begin()); }
+
+void check_indices(const TaskGraph& g) {
+  for (const std::vector<WeightedLink>& route : g.routes)
+    for (const WeightedLink& l : route) BASE_CHECK(l.link < g.links.size(), "route over link {} of {}", l.link, g.links.size());
+  for (const Step& s : g.steps)
+    for (const Phase& p : s.phases) {
+      BASE_CHECK(p.delay.value() >= 0, "a delay of {} s", p.delay.value());
+      for (const Flow& f : p.flows) BASE_CHECK(f.route < g.routes.size() && f.bytes.value() >= 0, "flow of {} B on route {} of {}", f.bytes.value(), f.route, g.routes.size());
+    }
+  for (const Stream& s : g.streams) BASE_CHECK(s.device < g.slowdown.size(), "stream on device {} of {}", s.device, g.slowdown.size());
+  for (const double s : g.slowdown) BASE_CHECK(s >= 1, "a slowdown of {}", s);
+  for (const Task& t : g.tasks) {
+    BASE_CHECK(t.step < g.steps.size(), "step {} of {}", t.step, g.steps.size());
+    BASE_CHECK(t.streams_begin <= t.streams_end && t.streams_end <= g.task_streams.size(), "streams {}..{} of {}", t.streams_begin, t.streams_end, g.task_streams.size());
+    BASE_CHECK(t.dependencies_begin <= t.dependencies_end && t.dependencies_end <= g.task_dependencies.size(), "dependencies {}..{} of {}",
+               t.dependencies_begin, t.dependencies_end, g.task_dependencies.size());
+  }
+  for (const std::uint32_t s : g.task_streams) BASE_CHECK(s < g.streams.size(), "stream {} of {}", s, g.streams.size());
+  for (const std::uint32_t d : g.task_dependencies) BASE_CHECK(d < g.tasks.size(), "dependency on task {} of {}", d, g.tasks.size());
+}
+
+}  // namespace
+
+Executor::Executor(const TaskGraph& graph, FlowNetwork& network) : graph_(graph), network_(network) {
+  check_indices(graph);
+  const std::size_t tasks = graph.tasks.size();
+  blockers_.resize(tasks);
+  progress_.resize(tasks);
+  timeline_.start.resize(tasks);
+  timeline_.end.resize(tasks);
+  build_streams();
+  build_successors();
+  slows_ = std::ranges::any_of(graph.slowdown, [](double s) { return s > 1; });
+  if (slows_) {
+    work_.resize(tasks);
+    communicating_.resize(graph.slowdown.size());
+    computing_.resize(graph.slowdown.size());
+  }
+}
+
+std::span<const std::uint32_t> Executor::streams_of(std::uint32_t task) const {
+  const Task& t = graph_.tasks[task];
+  return std::span(graph_.task_streams).subspan(t.streams_begin, t.streams_end - t.streams_begin);
+}
+
+void Executor::build_streams() {
+  const std::size_t streams = graph_.streams.size();
+  queue_begin_.assign(streams + 1, 0);
+  for (std::uint32_t t = 0; t < graph_.tasks.size(); ++t)
+    for (const std::uint32_t s : streams_of(t)) ++queue_begin_[s + 1];
+  counts_to_begins(queue_begin_);
+  queue_.resize(queue_begin_.back());
+  queue_head_.assign(queue_begin_.begin(), queue_begin_.end() - 1);
+  for (std::uint32_t t = 0; t < graph_.tasks.size(); ++t)
+    for (const std::uint32_t s : streams_of(t)) {
+      const std::uint32_t place = queue_head_[s]++;
+      BASE_CHECK(place == queue_begin_[s] || queue_[place - 1] != t, "task {} is listed twice on stream {}", t, s);
+      queue_[place] = t;
+      ++blockers_[t];
+    }
+  queue_head_.assign(queue_begin_.begin(), queue_begin_.end() - 1);
+}
+
+void Executor::build_successors() {
+  successors_begin_.assign(graph_.tasks.size() + 1, 0);
+  const auto each_edge = [this](auto&& visit) {
+    for (std::uint32_t t = 0; t < graph_.tasks.size(); ++t)
+      for (std::uint32_t i = graph_.tasks[t].dependencies_begin; i < graph_.tasks[t].dependencies_end; ++i) visit(graph_.task_dependencies[i], t);
+  };
+  each_edge([this](std::uint32_t from, std::uint32_t) { ++successors_begin_[from + 1]; });
+  counts_to_begins(successors_begin_);
+  successors_.resize(successors_begin_.back());
+  std::vector<std::uint32_t> next(successors_begin_.begin(), successors_begin_.end() - 1);
+  each_edge([&](std::uint32_t from, std::uint32_t to) {
+    successors_[next[from]++] = to;
+    ++blockers_[to];
+  });
+}
+
+void Executor::start() {
+  for (std::uint32_t t = 0; t < graph_.tasks.size(); ++t)
+    if (blockers_[t] == 0) ready_.push_back(t);
+  for (std::size_t s = 0; s < graph_.streams.size(); ++s)
+    if (queue_head_[s] < queue_begin_[s + 1]) unblock(queue_[queue_head_[s]]);
+  run_ready();
+}
+
+void Executor::unblock(std::uint32_t task) {
+  if (--blockers_[task] == 0) ready_.push_back(task);
+}
+
+// A list, not recursion: a chain of tasks that take no time may be as long as the graph.
+void Executor::run_ready() {
+  for (std::size_t i = 0; i < ready_.size(); ++i) begin(ready_[i]);
+  ready_.clear();
+}
+
+void Executor::begin(std::uint32_t task) {
+  timeline_.start[task] = base::Seconds(now_s_);
+  if (slows_ && step_of(task).communicates) communication_changed(task, +1);
+  advance(task);
+}
+
+void Executor::advance(std::uint32_t task) {
+  const std::vector<Phase>& phases = step_of(task).phases;
+  Progress& p = progress_[task];
+  // Each phase is entered twice: for its delay and for its flows.
+  while (p.phase / 2 < phases.size()) {
+    const Phase& phase = phases[p.phase / 2];
+    const bool delay = p.phase % 2 == 0;
+    ++p.phase;
+    if (delay && phase.delay.value() > 0) return begin_delay(task, phase.delay.value());
+    if (!delay) begin_flows(task, phase);
+    if (p.flows > 0) return;
+  }
+  end(task);
+}
+
+void Executor::begin_delay(std::uint32_t task, double delay_s) {
+  ++timeline_.activities;
+  Progress& p = progress_[task];
+  if (!is_slowed(task)) {
+    wakes_.push({now_s_ + delay_s, task, p.version});
+    return;
+  }
+  const double rate = rate_of(task);
+  work_[task] = {delay_s, rate, now_s_};
+  for (const std::uint32_t d : devices_of(task)) computing_[d].push_back(task);
+  wakes_.push({now_s_ + delay_s / rate, task, p.version});
+}
+
+void Executor::begin_flows(std::uint32_t task, const Phase& phase) {
+  Progress& p = progress_[task];
+  for (const Flow& f : phase.flows) {
+    if (f.bytes.value() <= 0 || graph_.routes[f.route].empty()) continue;  // nothing to move, or it does not leave its device
+    ++p.flows;
+    ++timeline_.activities;
+    network_.start(f.route, f.bytes.value(), task);
+  }
+}
+
+void Executor::flow_ended(std::uint32_t task, double now_s) {
+  now_s_ = now_s;
+  if (--progress_[task].flows > 0) return;
+  advance(task);
+  run_ready();
+}
+
+std::optional<double> Executor::next_wake() {
+  while (!wakes_.empty() && wakes_.top().version != progress_[wakes_.top().task].version) wakes_.pop();
+  if (wakes_.empty()) return std::nullopt;
+  return wakes_.top().time_s;
+}
+
+void Executor::wake(double now_s) {
+  now_s_ = now_s;
+  for (std::optional<double> next = next_wake(); next && *next <= now_s; next = next_wake()) {
+    const std::uint32_t task = wakes_.top().task;
+    wakes_.pop();
+    ++progress_[task].version;
+    if (is_slowed(task))
+      for (const std::uint32_t d : devices_of(task)) std::erase(computing_[d], task);
+    advance(task);
+    run_ready();
+  }
+}
+
+void Executor::end(std::uint32_t task) {
+  timeline_.end[task] = base::Seconds(now_s_);
+  ++ended_;
+  if (slows_ && step_of(task).communicates) communication_changed(task, -1);
+  for (std::uint32_t i = successors_begin_[task]; i < successors_begin_[task + 1]; ++i) unblock(successors_[i]);
+  for (const std::uint32_t s : streams_of(task))
+    if (++queue_head_[s] < queue_begin_[s + 1]) unblock(queue_[queue_head_[s]]);
+}
+
+std::vector<std::uint32_t> Executor::devices_of(std::uint32_t task) const {
+  std::vector<std::uint32_t> devices;
+  for (const std::uint32_t s : streams_of(task)) devices.push_back(graph_.streams[s].device);
+  std::ranges::sort(devices);
+  devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
+  return devices;
+}
+
+void Executor::communication_changed(std::uint32_t task, int change) {
+  for (const std::uint32_t d : devices_of(task)) {
+    communicating_[d] += change;
+    const bool changed = communicating_[d] == (change > 0 ? 1 : 0);
+    if (changed && graph_.slowdown[d] > 1) set_rates(d);
+  }
+}
+
+double Executor::rate_of(std::uint32_t task) const {
+  double slowdown = 1;
+  for (const std::uint32_t s : streams_of(task)) {
+    const std::uint32_t d = graph_.streams[s].device;
+    if (communicating_[d] > 0) slowdown = std::max(slowdown, graph_.slowdown[d]);
+  }
+  return 1 / slowdown;
+}
+
+void Executor::set_rates(std::uint32_t device) {
+  for (const std::uint32_t task : computing_[device]) {
+    Work& w = work_[task];
+    const double rate = rate_of(task);
+    if (rate == w.rate) continue;
+    w.remaining_s = std::max(0.0, w.remaining_s - (now_s_ - w.since_s) * w.rate);
+    w.rate = rate;
+    w.since_s = now_s_;
+    wakes_.push({now_s_ + w.remaining_s / rate, task, ++progress_[task].version});
+  }
+}
+
+Timeline Executor::finish() && {
+  if (ended_ != graph_.tasks.size())
+    for (std::uint32_t t = 0; t < graph_.tasks.size(); ++t)
+      BASE_CHECK(blockers_[t] == 0, "tasks wait for each other: {} of {} never ended, task {} still waits for {} others", graph_.tasks.size() - ended_,
+                 graph_.tasks.size(), t, blockers_[t]);
+  BASE_CHECK(ended_ == graph_.tasks.size(), "{} of {} tasks started and never ended", graph_.tasks.size() - ended_, graph_.tasks.size());
+  for (const base::Seconds e : timeline_.end) timeline_.makespan = std::max(timeline_.makespan, e);
+  return std::move(timeline_);
+}
+
+}  // namespace sim

@@ -1,0 +1,84 @@
+#pragma once
+// Decides when the tasks of a TaskGraph run: ready counters, streams, phases, slowdown. It keeps its own queue of delays and leaves
+// flows and the clock to a FlowNetwork, so that the network simulator only ever sees what is running now. Knows nothing of SimGrid.
+
+#include <cstdint>
+#include <optional>
+#include <queue>
+#include <vector>
+
+#include "sim/engine/task_graph.hpp"
+
+namespace sim {
+
+// What moves bytes. Times are seconds since the start of the run.
+class FlowNetwork {
+ public:
+  virtual ~FlowNetwork() = default;
+  // Starts a flow now; Executor::flow_ended(tag, now) is called when it has arrived. Requires: bytes > 0, the route has links.
+  virtual void start(std::uint32_t route, double bytes, std::uint32_t tag) = 0;
+};
+
+class Executor {
+ public:
+  // Throws: base::InternalError when the graph's indices are out of range or a task names a stream twice.
+  Executor(const TaskGraph& graph, FlowNetwork& network);
+
+  void start();                                       // at time 0
+  void flow_ended(std::uint32_t task, double now_s);  // one flow of the task has arrived
+  void wake(double now_s);                            // ends the delays that are due
+  // When wake() is wanted next, if nothing else happens before. O(1) amortised.
+  [[nodiscard]] std::optional<double> next_wake();
+  // Throws: base::InternalError when not every task has ended, naming one that cannot start.
+  [[nodiscard]] Timeline finish() &&;
+
+ private:
+  struct Wake {
+    double time_s;
+    std::uint32_t task, version;
+    bool operator>(const Wake& o) const { return time_s != o.time_s ? time_s > o.time_s : task > o.task; }
+  };
+  struct Progress {  // of a task that runs
+    std::uint32_t phase = 0, flows = 0;
+    std::uint32_t version = 0;  // of its delay; older entries in wakes_ are stale
+  };
+  struct Work {  // of a compute task's delay, kept only when some device slows down
+    double remaining_s = 0, rate = 1, since_s = 0;
+  };
+
+  void build_streams();
+  void build_successors();
+  void begin(std::uint32_t task);
+  void advance(std::uint32_t task);        // enters phases until one takes time, or ends the task
+  void end(std::uint32_t task);
+  void unblock(std::uint32_t task);
+  void run_ready();
+  void begin_delay(std::uint32_t task, double delay_s);
+  void begin_flows(std::uint32_t task, const Phase& phase);
+  void communication_changed(std::uint32_t task, int change);
+  void set_rates(std::uint32_t device);
+  [[nodiscard]] double rate_of(std::uint32_t task) const;
+  [[nodiscard]] std::vector<std::uint32_t> devices_of(std::uint32_t task) const;
+  [[nodiscard]] std::span<const std::uint32_t> streams_of(std::uint32_t task) const;
+  [[nodiscard]] const Step& step_of(std::uint32_t task) const { return graph_.steps[graph_.tasks[task].step]; }
+  [[nodiscard]] bool is_slowed(std::uint32_t task) const { return slows_ && !step_of(task).communicates; }
+
+  const TaskGraph& graph_;
+  FlowNetwork& network_;
+  double now_s_ = 0;
+  std::vector<std::uint32_t> blockers_;                               // per task: dependencies and streams that it waits for
+  std::vector<std::uint32_t> successors_, successors_begin_;          // per task, compressed
+  std::vector<std::uint32_t> queue_, queue_begin_, queue_head_;       // per stream, compressed: its tasks in order
+  std::vector<Progress> progress_;                                    // per task
+  std::vector<std::uint32_t> ready_;
+  std::priority_queue<Wake, std::vector<Wake>, std::greater<>> wakes_;
+  std::size_t ended_ = 0;
+  Timeline timeline_;
+
+  bool slows_ = false;                                 // some device slows compute down
+  std::vector<Work> work_;                             // per task, empty unless slows_
+  std::vector<int> communicating_;                     // per device
+  std::vector<std::vector<std::uint32_t>> computing_;  // per device: tasks in a delay that can be slowed
+};
+
+}  // namespace sim

@@ -1,0 +1,203 @@
+#include "sim/engine/simgrid_engine.hpp"
+
+#include <fmt/format.h>
+#include <simgrid/kernel/Timer.hpp>
+#include <simgrid/s4u.hpp>
+#include <xbt/log.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <csignal>
+#include <deque>
+#include <memory>
+
+#include "base/check.hpp"
+#include "sim/engine/executor.hpp"
+
+// SimGrid 3.32's clock is a private static that outlives its Engine and has no setter. A run that starts late rounds differently from
+// one that starts at 0, so equal runs would not give equal bytes: each run sets it back. reset_clock() checks that this is the clock.
+extern double simgrid_clock_s __asm__("_ZN7simgrid6kernel10EngineImpl4now_E");
+
+namespace sim {
+namespace {
+
+namespace s4u = simgrid::s4u;
+
+// CM02 without its TCP parts is plain max-min sharing. Latencies are delays of ours and every link's is 0: SimGrid would also take
+// them as sharing weights. Precision: a default of 1 ns is much against collectives of a microsecond.
+constexpr std::array kSettings = {"network/model:CM02", "network/crosstraffic:0", "network/TCP-gamma:1e15", "network/weight-S:0", "surf/precision:1e-12"};
+
+// Payloads are whole numbers: count in 2^-16 B, so that a fraction of a byte is kept. 2^48 B still fit.
+constexpr double kUnitsPerByte = 65536;
+// A link is listed this often in a route at most.
+constexpr double kMostShares = 1 << 16;
+
+void reset_clock() {
+  simgrid_clock_s = -1;
+  BASE_CHECK(s4u::Engine::get_clock() == -1, "SimGrid's clock is not where this version of SimGrid is expected to keep it");
+  simgrid_clock_s = 0;
+}
+
+// An Engine takes over signals, and prints each setting; we want neither.
+std::unique_ptr<s4u::Engine> make_engine() {
+  constexpr std::array kSignals = {SIGINT, SIGSEGV, SIGBUS};
+  std::array<struct sigaction, kSignals.size()> before{};
+  for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], nullptr, &before[i]);
+  static const bool first = [] {
+    xbt_log_control_set("root.thresh:error");
+    return true;
+  }();
+  auto engine = std::make_unique<s4u::Engine>("foreshard");
+  for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before[i], nullptr);
+  static const bool configured = [] {
+    for (const char* setting : kSettings) s4u::Engine::set_config(setting);
+    return true;
+  }();
+  static_cast<void>(first && configured);
+  return engine;
+}
+
+// How a link's capacity is divided into shares so that every weight on it is a whole number of them: the smallest weight, or it
+// divided by up to 16.
+double share_of(const std::vector<double>& weights, std::size_t link) {
+  const double least = *std::ranges::min_element(weights);
+  for (int divisor = 1; divisor <= 16; ++divisor) {
+    const double share = least / divisor;
+    if (std::ranges::all_of(weights, [&](double w) { return std::abs(w / share - std::round(w / share)) < 1e-9 * w / share && w / share <= kMostShares; })) return share;
+  }
+  base::fail_check(__FILE__, __LINE__, "weights are commensurate", fmt::format("weights from {} on link {} are no whole multiples of one share", least, link));
+}
+
+class SimGridNetwork final : public FlowNetwork {
+ public:
+  explicit SimGridNetwork(const TaskGraph& graph) : engine_(make_engine()) {
+    zone_ = s4u::create_full_zone("cluster");
+    add_links(graph);
+    add_routes(graph);
+    zone_->seal();
+    static const bool connected = [] {
+      s4u::Activity::on_completion_cb([](const s4u::Activity& a) { current_->completed(a); });
+      return true;
+    }();
+    static_cast<void>(connected);
+    current_ = this;
+  }
+  ~SimGridNetwork() override { current_ = nullptr; }
+  SimGridNetwork(const SimGridNetwork&) = delete;
+  SimGridNetwork& operator=(const SimGridNetwork&) = delete;
+
+  void start(std::uint32_t route, double bytes, std::uint32_t tag) override {
+    const double units = std::max(1.0, std::round(bytes * kUnitsPerByte));
+    BASE_CHECK(units < 0x1p63, "a flow of {} B", bytes);
+    Running& r = slot();
+    r.tag = tag;
+    r.comm = s4u::Comm::sendto_init(ends_[route].first, ends_[route].second);
+    r.comm->set_data(&r);
+    r.comm->set_payload_size(static_cast<std::uint64_t>(units));
+    r.comm->vetoable_start();
+  }
+
+  void run(Executor& executor) {
+    executor_ = &executor;
+    executor.start();
+    arm();
+    engine_->run();
+    executor_ = nullptr;
+  }
+
+ private:
+  struct Running {
+    s4u::CommPtr comm;
+    std::uint32_t tag = 0;
+  };
+
+  void add_links(const TaskGraph& graph) {
+    std::vector<std::vector<double>> weights(graph.links.size());
+    for (const std::vector<WeightedLink>& route : graph.routes)
+      for (const WeightedLink& l : route) {
+        BASE_CHECK(l.weight > 0, "weight {} of link {}", l.weight, l.link);
+        weights[l.link].push_back(l.weight);
+      }
+    links_.resize(graph.links.size());
+    shares_.resize(graph.links.size());
+    for (std::size_t l = 0; l < graph.links.size(); ++l) {
+      if (weights[l].empty()) continue;
+      const double bandwidth = graph.links[l].value();
+      BASE_CHECK(bandwidth > 0 && std::isfinite(bandwidth), "link {} of {} B/s", l, bandwidth);
+      shares_[l] = share_of(weights[l], l);
+      links_[l] = zone_->create_link(fmt::format("l{}", l), bandwidth * kUnitsPerByte / shares_[l])->seal();
+    }
+  }
+
+  // SimGrid knows one route per pair of hosts, and its table is the square of the hosts: as few hosts as have enough pairs.
+  void add_routes(const TaskGraph& graph) {
+    std::size_t hosts = 2;
+    while (hosts * (hosts - 1) < graph.routes.size()) ++hosts;
+    std::vector<s4u::Host*> all;
+    for (std::size_t h = 0; h < hosts; ++h) all.push_back(zone_->create_host(fmt::format("h{}", h), 1.0)->seal());
+    for (std::size_t r = 0; r < graph.routes.size(); ++r) {
+      const std::size_t from = r / (hosts - 1);
+      const std::size_t to = r % (hosts - 1) + (r % (hosts - 1) >= from ? 1 : 0);
+      ends_.emplace_back(all[from], all[to]);
+      std::vector<s4u::LinkInRoute> links;  // a link that is listed k times takes k shares
+      for (const WeightedLink& l : graph.routes[r]) links.insert(links.end(), static_cast<std::size_t>(std::round(l.weight / shares_[l.link])), s4u::LinkInRoute(links_[l.link]));
+      if (!links.empty()) zone_->add_route(all[from]->get_netpoint(), all[to]->get_netpoint(), nullptr, nullptr, links, false);
+    }
+  }
+
+  // SimGrid still touches a Comm after its callback: it is freed when its slot is taken again, at the earliest at the next event.
+  Running& slot() {
+    if (!free_.empty() && free_.front().first < s4u::Engine::get_clock()) {
+      Running& r = *free_.front().second;
+      free_.pop_front();
+      return r;
+    }
+    return running_.emplace_back();
+  }
+
+  void completed(const s4u::Activity& activity) {
+    Running* r = activity.get_data<Running>();
+    free_.emplace_back(s4u::Engine::get_clock(), r);
+    executor_->flow_ended(r->tag, s4u::Engine::get_clock());
+    arm();
+  }
+
+  // One timer, at the executor's next delay.
+  void arm() {
+    const std::optional<double> next = executor_->next_wake();
+    if (!next || (timer_ && timer_->get_date() == *next)) return;
+    if (timer_) timer_->remove();
+    timer_ = simgrid::kernel::timer::Timer::set(std::max(*next, s4u::Engine::get_clock()), [this] {
+      timer_ = nullptr;  // SimGrid deletes it
+      executor_->wake(s4u::Engine::get_clock());
+      arm();
+    });
+  }
+
+  inline static SimGridNetwork* current_ = nullptr;  // there is one engine at a time, and its signals are static
+
+  std::deque<Running> running_;  // outlives the engine that is destroyed first
+  std::deque<std::pair<double, Running*>> free_;
+  std::unique_ptr<s4u::Engine> engine_;
+  s4u::NetZone* zone_ = nullptr;
+  std::vector<s4u::Link*> links_;
+  std::vector<double> shares_;  // per link: the weight that one listing stands for
+  std::vector<std::pair<s4u::Host*, s4u::Host*>> ends_;  // per route
+  Executor* executor_ = nullptr;
+  simgrid::kernel::timer::Timer* timer_ = nullptr;
+};
+
+}  // namespace
+
+Timeline simulate(const TaskGraph& graph) {
+  reset_clock();
+  SimGridNetwork network(graph);
+  Executor executor(graph, network);
+  network.run(executor);
+  return std::move(executor).finish();
+}
+
+std::string engine_settings() { return fmt::format("{}", fmt::join(kSettings, " ")); }
+
+}  // namespace sim

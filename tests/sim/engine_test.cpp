@@ -1,0 +1,319 @@
+// The engine against numbers that can be derived by hand. Times in comments are seconds, links are in bytes per second.
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <string>
+
+#include "base/check.hpp"
+#include "sim/engine/simgrid_engine.hpp"
+
+namespace {
+
+using sim::Flow;
+using sim::Phase;
+using sim::TaskGraph;
+using sim::Timeline;
+
+// A graph in the making: links and streams by number.
+struct Graph {
+  TaskGraph g;
+
+  std::uint32_t link(double bandwidth) {
+    g.links.emplace_back(bandwidth);
+    return static_cast<std::uint32_t>(g.links.size() - 1);
+  }
+  std::uint32_t route(std::vector<sim::WeightedLink> links) {
+    g.routes.push_back(std::move(links));
+    return static_cast<std::uint32_t>(g.routes.size() - 1);
+  }
+  std::uint32_t stream(std::uint32_t device = 0, bool compute = true, double slowdown = 1) {
+    if (g.slowdown.size() <= device) g.slowdown.resize(device + 1, 1);
+    g.slowdown[device] = std::max(g.slowdown[device], slowdown);
+    g.streams.push_back({device, compute});
+    return static_cast<std::uint32_t>(g.streams.size() - 1);
+  }
+  std::uint32_t task(std::vector<Phase> phases, bool communicates, const std::vector<std::uint32_t>& streams, const std::vector<std::uint32_t>& after = {}) {
+    sim::Task t;
+    t.step = static_cast<std::uint32_t>(g.steps.size());
+    g.steps.push_back({std::move(phases), communicates});
+    t.streams_begin = static_cast<std::uint32_t>(g.task_streams.size());
+    g.task_streams.insert(g.task_streams.end(), streams.begin(), streams.end());
+    t.streams_end = static_cast<std::uint32_t>(g.task_streams.size());
+    t.dependencies_begin = static_cast<std::uint32_t>(g.task_dependencies.size());
+    g.task_dependencies.insert(g.task_dependencies.end(), after.begin(), after.end());
+    t.dependencies_end = static_cast<std::uint32_t>(g.task_dependencies.size());
+    g.tasks.push_back(t);
+    return static_cast<std::uint32_t>(g.tasks.size() - 1);
+  }
+  std::uint32_t compute(double seconds, const std::vector<std::uint32_t>& streams, const std::vector<std::uint32_t>& after = {}) {
+    return task({{base::Seconds(seconds), {}}}, false, streams, after);
+  }
+  std::uint32_t flow(double latency, std::uint32_t over, double bytes, const std::vector<std::uint32_t>& streams = {}, const std::vector<std::uint32_t>& after = {}) {
+    return task({{base::Seconds(latency), {{over, base::Bytes(bytes)}}}}, true, streams, after);
+  }
+  Timeline run() const { return simulate(g); }
+};
+
+double start(const Timeline& t, std::uint32_t task) { return t.start[task].value(); }
+double end(const Timeline& t, std::uint32_t task) { return t.end[task].value(); }
+doctest::Approx about(double value) { return doctest::Approx(value).epsilon(1e-12); }
+
+bool same_bytes(const std::vector<base::Seconds>& a, const std::vector<base::Seconds>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(base::Seconds)) == 0;
+}
+bool same_bytes(const Timeline& a, const Timeline& b) { return same_bytes(a.start, b.start) && same_bytes(a.end, b.end) && a.activities == b.activities; }
+
+// A random graph: layered dependencies, delays, flows over shared links, slowdown.
+Graph random_graph() {
+  Graph g;
+  const auto pick = [](int below) { return static_cast<std::uint32_t>(*rc::gen::inRange(0, below)); };
+  for (int l = 0; l < 6; ++l) g.link(1e9 * (1 + pick(10)));
+  for (int r = 0; r < 12; ++r) {
+    std::vector<sim::WeightedLink> links;
+    for (std::uint32_t l = pick(3); l < 6; l += 1 + pick(3)) links.push_back({l, static_cast<double>(1 + pick(3))});
+    g.route(links);
+  }
+  for (std::uint32_t s = 0; s < 8; ++s) g.stream(s / 2, s % 2 == 0, 1 + 0.125 * pick(4));
+  for (std::uint32_t t = 0; t < 60; ++t) {
+    std::vector<std::uint32_t> after;
+    for (std::uint32_t k = pick(3); k > 0 && t > 0; --k) after.push_back(pick(static_cast<int>(t)));
+    if (pick(2) == 0) g.compute(1e-6 * (1 + pick(1000)), {2 * pick(4)}, after);
+    else g.flow(1e-7 * pick(50), pick(12), 1.0 * pick(1000000), {2 * pick(4) + 1}, after);
+  }
+  return g;
+}
+
+}  // namespace
+
+TEST_CASE("a flow takes latency plus bytes over bandwidth") {
+  Graph g;
+  const std::uint32_t nvlink = g.route({{g.link(50e9)}});
+  const std::uint32_t a = g.flow(1.3e-6, nvlink, 1e6);
+  const std::uint32_t b = g.flow(0, nvlink, 1e9, {}, {a});
+  const Timeline t = g.run();
+  CHECK(end(t, a) == about(1.3e-6 + 1e6 / 50e9));
+  CHECK(end(t, b) - start(t, b) == about(1e9 / 50e9));
+  CHECK(t.makespan == t.end[b]);
+  CHECK(t.activities == 3);  // one delay, two flows
+}
+
+TEST_CASE("the narrowest link of a route counts, and fractions of a byte are kept") {
+  Graph g;
+  const std::uint32_t r = g.route({{g.link(50e9)}, {g.link(12.5e9)}, {g.link(64e9)}});
+  const std::uint32_t a = g.flow(0, r, 1e9 / 3);
+  CHECK(end(g.run(), a) == about(1e9 / 3 / 12.5e9));
+}
+
+TEST_CASE("latencies are no sharing weights: flows with different latencies share a link fairly") {
+  // 10 MB each over 100 GB/s. Latencies 2 us and 8 us. Until 8 us the first is alone: 0.6 MB; then both at 50 GB/s. The first needs
+  // 9.4 MB more: until 8 + 188 = 196 us. The second then has 0.6 MB left, alone: 6 us more, 202 us.
+  Graph g;
+  const std::uint32_t r = g.route({{g.link(100e9)}});
+  const std::uint32_t a = g.flow(2e-6, r, 10e6), b = g.flow(8e-6, r, 10e6);
+  const Timeline t = g.run();
+  CHECK(end(t, a) == about(196e-6));
+  CHECK(end(t, b) == about(202e-6));
+}
+
+TEST_CASE("two flows on a shared link take twice as long") {
+  Graph g;
+  const std::uint32_t nic = g.link(12.5e9);
+  const std::uint32_t a = g.flow(0, g.route({{g.link(50e9)}, {nic}}), 1e8), b = g.flow(0, g.route({{g.link(50e9)}, {nic}}), 1e8);
+  const Timeline t = g.run();
+  CHECK(end(t, a) == about(2 * 1e8 / 12.5e9));
+  CHECK(end(t, b) == about(2 * 1e8 / 12.5e9));
+}
+
+TEST_CASE("three flows over two links get max-min fair rates") {
+  // Links of 1 and 3 GB/s. f0 crosses both, f1 the narrow one, f2 the wide one. All rates grow together until the narrow link is
+  // full at 0.5 each; f0 and f1 stop, f2 takes what is left of the wide one, 2.5. 1 GB each: f2 ends at 0.4 s, f0 and f1 at 2 s.
+  Graph g;
+  const std::uint32_t narrow = g.link(1e9), wide = g.link(3e9);
+  const std::uint32_t f0 = g.flow(0, g.route({{narrow}, {wide}}), 1e9), f1 = g.flow(0, g.route({{narrow}}), 1e9), f2 = g.flow(0, g.route({{wide}}), 1e9);
+  const Timeline t = g.run();
+  CHECK(end(t, f0) == about(2));
+  CHECK(end(t, f1) == about(2));
+  CHECK(end(t, f2) == about(0.4));
+}
+
+TEST_CASE("a flow of weight k takes k shares of a link") {
+  // 1 GB/s. A flow of weight 3 beside one of weight 1: rates grow together until 3 r + r = 1, r = 1/4 GB/s. 1 GB and 0.25 GB: the
+  // light one ends at 1 s; the heavy one then has 0.75 GB left and runs at 1/3 GB/s: 2.25 s more.
+  Graph g;
+  const std::uint32_t l = g.link(1e9);
+  const std::uint32_t heavy = g.flow(0, g.route({{l, 3}}), 1e9), light = g.flow(0, g.route({{l, 1}}), 0.25e9);
+  const Timeline t = g.run();
+  CHECK(end(t, light) == about(1));
+  CHECK(end(t, heavy) == about(3.25));
+}
+
+TEST_CASE("a folded group and its members one by one take the same time") {
+  // 4 equal flows out of 4 NICs (2 GB/s) over one uplink (4 GB/s) against one flow over one NIC with weight 4 on the uplink.
+  Graph all, folded;
+  const std::uint32_t uplink = all.link(4e9);
+  for (int i = 0; i < 4; ++i) all.flow(1e-6, all.route({{all.link(2e9)}, {uplink}}), 1e9);
+  folded.flow(1e-6, folded.route({{folded.link(2e9)}, {folded.link(4e9), 4}}), 1e9);
+  CHECK(all.run().makespan.value() == about(folded.run().makespan.value()));
+}
+
+TEST_CASE("weights need not be whole, only commensurate") {
+  Graph g;
+  const std::uint32_t l = g.link(1e9);
+  const std::uint32_t a = g.flow(0, g.route({{l, 1.5}}), 1e9), b = g.flow(0, g.route({{l, 2.5}}), 1e9);  // 4 r = 1
+  const Timeline t = g.run();
+  CHECK(end(t, a) == about(4));
+  CHECK(end(t, b) == about(4));
+  Graph odd;
+  const std::uint32_t k = odd.link(1e9);
+  odd.route({{k, 1}});
+  odd.route({{k, 1.2345678}});
+  CHECK_THROWS_AS(static_cast<void>(odd.run()), base::InternalError);
+}
+
+TEST_CASE("a phase ends with its last flow, and the next follows") {
+  Graph g;
+  const std::uint32_t fast = g.route({{g.link(2e9)}}), slow = g.route({{g.link(1e9)}});
+  const std::uint32_t a = g.task({{base::Seconds(0.5), {{fast, base::Bytes(1e9)}, {slow, base::Bytes(1e9)}}}, {base::Seconds(0.25), {{fast, base::Bytes(1e9)}}}}, true, {});
+  CHECK(end(g.run(), a) == about(0.5 + 1 + 0.25 + 0.5));
+}
+
+TEST_CASE("flows of no bytes or no links, empty phases and empty tasks take no time") {
+  Graph g;
+  const std::uint32_t r = g.route({{g.link(1e9)}}), nowhere = g.route({});
+  const std::uint32_t a = g.task({{base::Seconds(0), {{r, base::Bytes(0)}, {nowhere, base::Bytes(1e9)}}}, {}}, true, {});
+  const std::uint32_t b = g.task({}, false, {}, {a});
+  const Timeline t = g.run();
+  CHECK(end(t, b) == 0);
+  CHECK(t.activities == 0);
+  CHECK(simulate(TaskGraph{}).makespan == base::Seconds(0));
+}
+
+TEST_CASE("a stream runs its tasks one at a time in the order listed") {
+  // The second task of stream 0 waits for a dependency until 5; the third, ready at 0, must wait behind it.
+  Graph g;
+  const std::uint32_t s0 = g.stream(0), s1 = g.stream(0);
+  const std::uint32_t other = g.compute(5, {s1});
+  const std::uint32_t first = g.compute(1, {s0}), second = g.compute(1, {s0}, {other}), third = g.compute(1, {s0});
+  const Timeline t = g.run();
+  CHECK(start(t, first) == 0);
+  CHECK(start(t, second) == about(5));
+  CHECK(start(t, third) == about(6));
+}
+
+TEST_CASE("a task on several streams starts when it heads all of them") {
+  Graph g;
+  const std::uint32_t s0 = g.stream(0), s1 = g.stream(1);
+  g.compute(1, {s0});
+  g.compute(2, {s1});
+  const std::uint32_t both = g.compute(1, {s0, s1}), after = g.compute(1, {s0});
+  const Timeline t = g.run();
+  CHECK(start(t, both) == about(2));
+  CHECK(start(t, after) == about(3));
+}
+
+TEST_CASE("a compute task is slowed exactly while a communicating task runs on its device") {
+  // Slowdown 1.25. Compute of 10 from 0. A transfer from 2 to 6 (1 latency, 3 of flow): while it runs, 4 s do 3.2 s of work. So the
+  // kernel ends at 10.8. A kernel on another device is not slowed; nor is one on the same device after the transfer.
+  Graph g;
+  const std::uint32_t compute = g.stream(0, true, 1.25), comm = g.stream(0, false), other = g.stream(1, true, 1.25);
+  const std::uint32_t r = g.route({{g.link(1e9)}});
+  const std::uint32_t before = g.compute(2, {other});
+  const std::uint32_t slowed = g.compute(10, {compute}), later = g.compute(1, {compute}), free = g.compute(10, {other});
+  const std::uint32_t transfer = g.flow(1, r, 3e9, {comm}, {before});
+  const Timeline t = g.run();
+  CHECK(end(t, transfer) == about(6));
+  CHECK(end(t, slowed) == about(10.8));
+  CHECK(end(t, later) == about(11.8));
+  CHECK(end(t, free) == about(12));
+}
+
+TEST_CASE("two communicating tasks slow a kernel no more than one, from the first's start to the last's end") {
+  // Slowdown 2. Transfers 0..3 and 2..5 (delays only, each on its stream): 5 s do 2.5 s of work of 4; the rest ends at 6.5.
+  Graph g;
+  const std::uint32_t compute = g.stream(0, true, 2), a = g.stream(0, false), b = g.stream(0, false), timer = g.stream(1);
+  const std::uint32_t kernel = g.compute(4, {compute}), wait = g.compute(2, {timer});
+  g.task({{base::Seconds(3), {}}}, true, {a});
+  g.task({{base::Seconds(3), {}}}, true, {b}, {wait});
+  CHECK(end(g.run(), kernel) == about(6.5));
+}
+
+TEST_CASE("a kernel that starts inside a transfer is slowed from its start") {
+  // Slowdown 1.5, transfer 0..3; the kernel of 2 starts at 1: 2 s do 4/3, the rest 2/3: ends at 3.667.
+  Graph g;
+  const std::uint32_t compute = g.stream(0, true, 1.5), comm = g.stream(0, false);
+  g.task({{base::Seconds(3), {}}}, true, {comm});
+  const std::uint32_t wait = g.compute(1, {g.stream(1)});
+  const std::uint32_t kernel = g.compute(2, {compute}, {wait});
+  CHECK(end(g.run(), kernel) == about(3 + 2.0 / 3));
+}
+
+TEST_CASE("tasks that wait for each other are named") {
+  Graph g;
+  const std::uint32_t s0 = g.stream(0);
+  g.compute(1, {s0}, {1});  // waits for the task behind it on its stream
+  g.compute(1, {s0});
+  try {
+    static_cast<void>(g.run());
+    FAIL("no exception");
+  } catch (const base::InternalError& e) {
+    CHECK(std::string(e.what()).find("2 of 2 never ended, task 0 still waits for 1") != std::string::npos);
+  }
+  Graph bad;
+  bad.compute(1, {7});
+  CHECK_THROWS_AS(static_cast<void>(bad.run()), base::InternalError);
+}
+
+TEST_CASE("equal graphs give equal bytes, however often and whatever ran between") {
+  CHECK(rc::check("twice the same", [] {
+    const Graph g = random_graph(), other = random_graph();
+    const Timeline first = g.run();
+    static_cast<void>(other.run());
+    RC_ASSERT(same_bytes(first, g.run()));
+  }));
+}
+
+TEST_CASE("the makespan is at least each stream's and each link's work") {
+  CHECK(rc::check("bounds", [] {
+    const Graph made = random_graph();
+    const TaskGraph& g = made.g;
+    const Timeline t = made.run();
+    std::vector<double> stream_s(g.streams.size()), link_bytes(g.links.size());
+    for (const sim::Task& task : g.tasks)
+      for (const Phase& p : g.steps[task.step].phases) {
+        for (std::uint32_t s = task.streams_begin; s < task.streams_end; ++s) stream_s[g.task_streams[s]] += p.delay.value();
+        for (const Flow& f : p.flows)
+          for (const sim::WeightedLink& l : g.routes[f.route]) link_bytes[l.link] += l.weight * f.bytes.value();
+      }
+    const double makespan = t.makespan.value() * (1 + 1e-9);
+    for (const double s : stream_s) RC_ASSERT(makespan >= s);
+    for (std::size_t l = 0; l < g.links.size(); ++l) RC_ASSERT(makespan >= link_bytes[l] / g.links[l].value());
+    for (std::uint32_t i = 0; i < g.tasks.size(); ++i)
+      for (std::uint32_t d = g.tasks[i].dependencies_begin; d < g.tasks[i].dependencies_end; ++d) RC_ASSERT(t.start[i] >= t.end[g.task_dependencies[d]]);
+  }));
+}
+
+TEST_CASE("many graphs in one process") {
+  Graph g;
+  const std::uint32_t r = g.route({{g.link(12.5e9)}});
+  g.flow(1.5e-6, r, 1e6);
+  const Timeline first = g.run();
+  for (int i = 0; i < 500; ++i) REQUIRE(same_bytes(first, g.run()));
+}
+
+TEST_CASE("a chain of 100,000 tasks is no problem") {
+  Graph g;
+  const std::uint32_t s = g.stream(0), r = g.route({{g.link(1e9)}});
+  std::uint32_t last = g.compute(1e-6, {s});
+  for (int i = 0; i < 50000; ++i) {
+    last = g.flow(0, r, 1000, {}, {last});
+    last = g.compute(i % 2 == 0 ? 1e-6 : 0, {s}, {last});
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  const Timeline t = g.run();
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
+  CHECK(t.makespan.value() == doctest::Approx(1e-6 + 50000 * 1e-6 + 25000 * 1e-6).epsilon(1e-9));
+}
