@@ -69,7 +69,9 @@ class Cluster {
 
  private:
   friend class ClusterBuilder;  // topology/builder.hpp
-  // The representation is the loader's to choose: tables per node type plus network links per node.
+  // Between nodes, out through one NIC and in through the other.
+  [[nodiscard]] Route route_through_nics(DeviceId from, DeviceId to, int nic_from, int nic_to) const;
+
   std::string name_;
   std::vector<Device> devices_;
   std::vector<Link> links_;

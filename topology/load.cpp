@@ -1,0 +1,116 @@
+// From a `cluster:` section, a preset's name or a file to a Cluster.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/diagnostics.hpp"
+#include "topology/builder.hpp"
+#include "topology/cluster.hpp"
+#include "topology/description.hpp"
+#include "topology/preset_files.hpp"
+
+namespace topology {
+namespace {
+
+// The `cluster:` section of a preset, or nullopt when there is none of that name.
+std::optional<base::Yaml> preset_section(std::string_view name) {
+  for (const auto& [file, text] : preset_files()) {
+    if (file != name) continue;
+    auto document = base::parse_yaml(std::string(text), fmt::format("<preset {}>", name));
+    return std::move(*document.find("cluster"));
+  }
+  return std::nullopt;
+}
+
+std::string unknown_preset(const std::string& name) { return fmt::format("no preset is called \"{}\"", name); }
+
+// Puts one key that stands beside `preset:` over what the preset says.
+void override_key(base::Yaml& cluster, const base::Yaml::Entry& entry, const std::string& path, base::Diagnostics& sink) {
+  if (cluster.find(entry.key) == nullptr && entry.key.find_first_of(".[") == std::string::npos) {
+    cluster.set(entry.key, entry.value, entry.key_mark);
+    return;
+  }
+  // A path may give a key that a preset leaves out (network.oversubscription), but not make up a link: that is a slip of the pen.
+  const bool may_add = !entry.key.starts_with("links.") || entry.key.ends_with(".half_duplex");
+  base::patch_yaml(cluster, entry.key, entry.value, sink, path + "." + entry.key, may_add);
+}
+
+// GPUs per node that the section's preset has by itself; 0 without a preset.
+int gpus_of_preset(const base::Yaml& section) {
+  const auto* name = section.find("preset");
+  const auto preset = name != nullptr ? preset_section(name->scalar) : std::nullopt;
+  if (!preset) return 0;
+  base::Diagnostics ignored;
+  const auto* node = preset->find("node");
+  const auto* gpus = node != nullptr ? node->find("gpus") : nullptr;
+  const auto* count = gpus != nullptr ? gpus->find("count") : nullptr;
+  return count != nullptr ? static_cast<int>(base::as_integer(*count, "", ignored).value_or(0)) : 0;
+}
+
+// The cluster section of a file: a cluster file, or a scenario, whose other keys are not ours to judge.
+base::Yaml section_of_file(const std::string& file) {
+  auto document = base::read_yaml(file);
+  base::Diagnostics sink;
+  base::MapReader map(document, "", sink);
+  const auto* section = map.required("cluster");
+  const auto version = map.integer("foreshard");
+  map.require("foreshard");
+  if (version && *version != 1) map.complain("foreshard", fmt::format("format {} is not known", *version), "this program reads format 1");
+  sink.throw_if_any();
+  return *section;
+}
+
+}  // namespace
+
+std::vector<std::string> preset_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, text] : preset_files()) names.emplace_back(name);
+  std::ranges::sort(names);
+  return names;
+}
+
+base::Yaml expand_cluster(const base::Yaml& section, const std::string& path) {
+  base::Diagnostics sink;
+  base::MapReader map(section, path, sink);
+  const bool has_preset = map.has("preset");
+  const auto name = map.text("preset");
+  sink.throw_if_any();
+  if (!has_preset) return section;
+  auto cluster = preset_section(*name);
+  if (!cluster) {
+    map.complain("preset", unknown_preset(*name), base::suggest(*name, preset_names()));
+    sink.throw_if_any();
+  }
+  if (section.find("node_types") != nullptr) {  // they stand instead of these
+    cluster->erase("node");
+    cluster->erase("nodes");
+  }
+  for (const auto& entry : section.entries) override_key(*cluster, entry, path, sink);
+  sink.throw_if_any();
+  return std::move(*cluster);
+}
+
+Cluster load_cluster(const base::Yaml& expanded, const std::string& path) {
+  auto description = read_description(expanded, path, gpus_of_preset(expanded));
+  std::vector<std::pair<base::Mark, std::string>> marks;
+  if (const auto* list = expanded.find("node_types")) {
+    for (std::size_t i = 0; i < list->items.size(); ++i) marks.emplace_back(list->items[i].mark, fmt::format("{}.node_types[{}]", path, i));
+  } else {
+    marks.emplace_back(expanded.find("node")->mark, path + ".node");
+  }
+  return ClusterBuilder(std::move(description)).build(marks);
+}
+
+Cluster load_cluster_argument(const std::string& word) {
+  const auto names = preset_names();
+  if (std::ranges::find(names, word) != names.end()) return load_cluster(*preset_section(word), "cluster");
+  if (!std::filesystem::exists(word)) {
+    base::Diagnostics sink;
+    sink.add({}, "", fmt::format("\"{}\" is neither a preset nor a file", word), base::suggest(word, names));
+    sink.throw_if_any();
+  }
+  return load_cluster(expand_cluster(section_of_file(word), "cluster"), "cluster");
+}
+
+}  // namespace topology
