@@ -67,6 +67,7 @@ PcgBuilder::PcgBuilder(std::string name, std::vector<Block> blocks) {
 }
 
 const ParallelShape& PcgBuilder::shape(TensorRef t) const { return pcg_.shape(t); }
+const PcgNode& PcgBuilder::node(NodeId id) const { return pcg_.node(id); }
 
 NodeId PcgBuilder::add(std::string name, Operator op, std::vector<TensorRef> inputs, Sharding sharding, int block) {
   auto refuse = [&](const std::string& why) -> ShapeError { return ShapeError(fmt::format("{}: {}", name, why)); };

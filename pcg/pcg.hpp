@@ -63,6 +63,7 @@ class PcgBuilder {
   NodeId add(std::string name, Operator op, std::vector<TensorRef> inputs, Sharding sharding, int block);
   NodeId add(std::string name, ParallelOperator op, TensorRef input, int block);
   [[nodiscard]] const ParallelShape& shape(TensorRef t) const;
+  [[nodiscard]] const PcgNode& node(NodeId id) const;
   [[nodiscard]] Pcg build() &&;
 
  private:

@@ -77,6 +77,27 @@ class Checker {
 
 }  // namespace
 
+const std::vector<std::string>& precision_names() {
+  static const std::vector<std::string> names{"fp32", "tf32", "fp16", "bf16", "fp8"};
+  return names;
+}
+const std::vector<std::string>& optimizer_names() {
+  static const std::vector<std::string> names{"sgd", "momentum", "adam"};
+  return names;
+}
+const std::vector<std::string>& framework_names() {
+  static const std::vector<std::string> names{"generic", "megatron", "deepspeed", "pytorch"};
+  return names;
+}
+const std::vector<std::string>& schedule_names() {
+  static const std::vector<std::string> names{"gpipe", "1f1b", "interleaved"};
+  return names;
+}
+const std::vector<std::string>& recompute_names() {
+  static const std::vector<std::string> names{"none", "selective", "full"};
+  return names;
+}
+
 std::vector<std::string> violations(const Plan& plan) { return Checker(plan).run(); }
 
 bool Plan::operator==(const Plan& o) const {

@@ -54,6 +54,13 @@ struct Plan {
   bool operator==(const Plan& o) const;  // the model section is compared as text
 };
 
+// The words for these choices in files and on the command line, in the order of their enums: "1f1b", "adam", ...
+[[nodiscard]] const std::vector<std::string>& precision_names();
+[[nodiscard]] const std::vector<std::string>& optimizer_names();
+[[nodiscard]] const std::vector<std::string>& framework_names();
+[[nodiscard]] const std::vector<std::string>& schedule_names();
+[[nodiscard]] const std::vector<std::string>& recompute_names();
+
 // Everything that is wrong with the values together (views out of range, stages that go backwards, counts that do not match); empty: sound.
 [[nodiscard]] std::vector<std::string> violations(const Plan& plan);
 
