@@ -22,7 +22,7 @@ std::vector<InternalCollective> attention(const Attention& o, const IterationSpa
   TensorShape both = piece_of_input(space, sharding, o.packed ? 0 : 1, inputs);
   const std::size_t rank = both.sizes.size();
   both.sizes[rank - 2] = inputs[o.packed ? 0 : 1].sizes[rank - 2];
-  both.sizes[rank - 1] = o.packed ? both.sizes[rank - 1] / (o.heads + 2 * o.kv_heads) * 2 * o.kv_heads : 2 * both.sizes[rank - 1];
+  both.sizes[rank - 1] = o.packed ? both.sizes[rank - 1] * 2 * o.kv_heads / (o.heads + 2 * o.kv_heads) : 2 * both.sizes[rank - 1];
   return {{.kind = Kind::all_gather, .loop = loop, .shape = both},
           {.kind = Kind::all_gather, .loop = loop, .shape = both, .backward = true},
           {.kind = Kind::reduce_scatter, .loop = loop, .shape = both, .backward = true}};

@@ -1,0 +1,180 @@
+// Parallel shapes, iteration spaces and the typing of operators.
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include "pcg/parallel.hpp"
+
+namespace pcg {
+namespace {
+
+TensorShape real(std::vector<std::int64_t> sizes) { return {.sizes = std::move(sizes), .element = Element::real}; }
+
+Sharding cut(const IterationSpace& space, std::initializer_list<std::pair<const char*, int>> degrees) {
+  Sharding s = unsharded(space);
+  for (const auto& [name, degree] : degrees) {
+    const int l = find_loop(space, name);
+    REQUIRE_MESSAGE(l >= 0, name);
+    s.degrees[static_cast<std::size_t>(l)] = degree;
+  }
+  return s;
+}
+
+ParallelShape random_shape() {
+  ParallelShape s;
+  const int rank = *rc::gen::inRange(0, 4);
+  for (int d = 0; d < rank; ++d) {
+    const int degree = *rc::gen::inRange(1, 4);
+    s.dims.push_back({degree * *rc::gen::inRange(1, 4), degree});
+  }
+  s.sum = *rc::gen::inRange(1, 4);
+  s.copy = *rc::gen::inRange(1, 4);
+  return s;
+}
+
+TEST_CASE("linear: loops b, k, n cut 2, 1, 4 give x in 4 copies, w in 2 copies and y without either") {
+  const std::vector<TensorShape> in{real({8, 6}), real({6, 12})};
+  const IterationSpace space = iteration_space(Linear{.out = 12}, in);
+  const Sharding s = cut(space, {{"b", 2}, {"n", 4}});
+  CHECK(s.points() == 8);
+  CHECK(to_text(input_shape(space, s, 0, in[0])) == "[8/2, 6] copy 4");
+  CHECK(to_text(input_shape(space, s, 1, in[1])) == "[6, 12/4] copy 2");
+  CHECK(to_text(output_shape(space, s, 0, real({8, 12}))) == "[8/2, 12/4]");
+  // Task space (b, k, n): point 5 is b 1, n 1. It reads copy 1 of block 1 of x (1 * 2 blocks + 1), copy 1 of block 1 of w (1 * 4 + 1),
+  // and writes block (1, 1) of y (1 * 4 + 1).
+  CHECK(input_piece(space, s, 0, 5) == 3);
+  CHECK(input_piece(space, s, 1, 5) == 5);
+  CHECK(output_piece(space, s, 0, 5) == 5);
+}
+
+TEST_CASE("linear: cutting k leaves partial sums, and is forbidden before an activation") {
+  const std::vector<TensorShape> in{real({8, 6}), real({6, 12})};
+  const IterationSpace space = iteration_space(Linear{.out = 12}, in);
+  const Sharding s = cut(space, {{"k", 3}, {"n", 2}});
+  CHECK(to_text(output_shape(space, s, 0, real({8, 12}))) == "[8, 12/2] sum 3");
+  CHECK(output_piece(space, s, 0, 5) == 5);  // k 2, n 1: sum 2, block 1
+  const IterationSpace relu = iteration_space(Linear{.out = 12, .activation = Activation::relu}, in);
+  CHECK(violation(relu, s, in, std::vector{real({8, 12})}) == "loop k may not be cut");
+}
+
+TEST_CASE("gradients: what an input lacks makes partial sums of its gradient; redundant copies stay equal copies") {
+  const std::vector<TensorShape> in{real({8, 6}), real({6, 12})};
+  const IterationSpace space = iteration_space(Linear{.out = 12}, in);
+  Sharding s = cut(space, {{"b", 2}, {"k", 3}, {"n", 2}});
+  s.copies = 2;
+  CHECK(to_text(input_gradient_shape(space, s, 0, in[0])) == "[8/2, 6/3] sum 2 copy 2");
+  CHECK(to_text(input_gradient_shape(space, s, 1, in[1])) == "[6/3, 12/2] sum 2 copy 2");
+  CHECK(to_text(output_gradient_shape(space, s, 0, real({8, 12}))) == "[8/2, 12/2] copy 6");
+  // Point 23 is the last: copy 1, b 1, k 2, n 1: the last piece of everything.
+  CHECK(s.points() == 24);
+  CHECK(input_gradient_piece(space, s, 0, 23) == 23);
+  CHECK(output_gradient_piece(space, s, 0, 23) == 23);
+  // Point 12 is copy 1 with all else 0: copy 1 of the first blocks, which 3 (k) more copies of y's gradient follow.
+  CHECK(input_gradient_piece(space, s, 0, 12) == 6);
+  CHECK(output_gradient_piece(space, s, 0, 12) == 12);
+}
+
+TEST_CASE("grouped convolution: output channels are cut by whole groups, the input's channels alike") {
+  const std::vector<TensorShape> in{real({4, 8, 6, 6}), real({16, 2, 3, 3})};
+  const Conv2d conv{.out = 16, .kernel_h = 3, .kernel_w = 3, .pad_h = 1, .pad_w = 1, .groups = 4};
+  const IterationSpace space = iteration_space(conv, in);
+  const Sharding s = cut(space, {{"n", 4}});
+  CHECK(to_text(input_shape(space, s, 0, in[0])) == "[4, 8/4, 6, 6]");
+  CHECK(to_text(input_shape(space, s, 1, in[1])) == "[16/4, 2, 3, 3]");
+  CHECK(violation(space, cut(space, {{"n", 8}}), in, infer_shapes(conv, in)) == "loop n of size 4 does not divide into 8");
+  CHECK(violation(space, cut(space, {{"c", 2}}), in, infer_shapes(conv, in)) == "loop c may not be cut");
+}
+
+TEST_CASE("attention: kv heads index the hidden dims of all inputs; cutting s gathers keys and values inside") {
+  const Attention op{.heads = 8, .kv_heads = 2};
+  const std::vector<TensorShape> in{real({4, 16, 12 * 5})};
+  const IterationSpace space = iteration_space(op, in);
+  const Sharding s = cut(space, {{"b", 2}, {"s", 4}, {"heads", 2}});
+  CHECK(to_text(input_shape(space, s, 0, in[0])) == "[4/2, 16/4, 60/2]");
+  CHECK(to_text(output_shape(space, s, 0, real({4, 16, 40}))) == "[4/2, 16/4, 40/2]");
+  const auto inside = internal_collectives(op, s, in);
+  REQUIRE(inside.size() == 3);
+  // Keys and values of one kv head of 5 each, of all 16 positions, of 2 samples.
+  CHECK(inside[0].shape.sizes == std::vector<std::int64_t>{2, 16, 10});
+  CHECK(inside[0].kind == InternalCollective::Kind::all_gather);
+  CHECK(inside[2].kind == InternalCollective::Kind::reduce_scatter);
+  CHECK(inside[2].backward);
+  CHECK(internal_collectives(op, cut(space, {{"heads", 2}}), in).empty());
+}
+
+TEST_CASE("cross-entropy over a cut vocabulary: three all-reduces of one number for each position, losses in equal copies") {
+  const std::vector<TensorShape> in{real({4, 16, 100}), {.sizes = {4, 16}, .element = Element::index}};
+  const IterationSpace space = iteration_space(CrossEntropy{}, in);
+  const Sharding s = cut(space, {{"b", 2}, {"class", 4}});
+  CHECK(to_text(output_shape(space, s, 0, real({4, 16}))) == "[4/2, 16] copy 4");
+  const auto inside = internal_collectives(CrossEntropy{}, s, in);
+  REQUIRE(inside.size() == 3);
+  CHECK(inside[0].fp32);
+  CHECK(inside[0].shape == real({2, 16}));
+}
+
+TEST_CASE("reshape: kept dims and the outermost of a split or merged dim may be cut") {
+  const std::vector<TensorShape> in{real({4, 6, 8})};
+  const IterationSpace split = iteration_space(Reshape{.sizes = {0, 0, 4, 2}}, in);
+  CHECK(split.inputs[0] == std::vector<int>{0, 1, 2});
+  CHECK(split.outputs[0] == std::vector<int>{0, 1, 2, -1});
+  CHECK(split.loops[2].size == 4);
+  const IterationSpace merge = iteration_space(Reshape{.sizes = {24, 8}}, in);
+  CHECK(merge.inputs[0] == std::vector<int>{0, -1, 1});
+  CHECK(merge.outputs[0] == std::vector<int>{0, 1});
+  CHECK(merge.loops[0].size == 4);
+  const IterationSpace ones = iteration_space(Reshape{.sizes = {4, 1, 48}}, in);
+  CHECK(ones.outputs[0] == std::vector<int>{0, -1, 1});
+  CHECK(ones.loops[1].size == 6);
+}
+
+TEST_CASE("piece numbers: sum, copy, dims, outermost first") {
+  const ParallelShape s{.dims = {{4, 2}, {9, 3}}, .sum = 2, .copy = 5};
+  CHECK(s.pieces() == 60);
+  CHECK(piece_number(s, {.sum = 1, .copy = 2, .block = {1, 0}}) == ((1 * 5 + 2) * 2 + 1) * 3 + 0);
+  CHECK(rc::check("piece_number inverts piece_index", [] {
+    const ParallelShape shape = random_shape();
+    const int piece = *rc::gen::inRange(0, shape.pieces());
+    RC_ASSERT(piece_number(shape, piece_index(shape, piece)) == piece);
+  }));
+}
+
+TEST_CASE("conversion is the shortest chain of its order: all-reduce, reduce-scatter, all-gather, all-to-all") {
+  const ParallelShape partial{.dims = {{8, 1}, {8, 1}}, .sum = 4};
+  const ParallelShape copies{.dims = {{8, 1}, {8, 1}}, .copy = 4};
+  const ParallelShape rows{.dims = {{8, 4}, {8, 1}}};
+  const ParallelShape columns{.dims = {{8, 1}, {8, 4}}};
+  CHECK(conversion(partial, copies) == std::vector<ParallelOperator>{Reduce{4}, Replicate{4}});
+  CHECK(conversion(partial, rows) == std::vector<ParallelOperator>{Reduce{4}, Partition{0, 4}});
+  CHECK(conversion(rows, copies) == std::vector<ParallelOperator>{Combine{0, 4}, Replicate{4}});
+  CHECK(conversion(rows, columns) == std::vector<ParallelOperator>{Combine{0, 4}, Partition{1, 4}});
+  CHECK(conversion(copies, rows) == std::vector<ParallelOperator>{Discard{4}, Partition{0, 4}});
+  CHECK_THROWS_WITH(conversion(copies, partial), "no conversion from [8, 8] copy 4 to [8, 8] sum 4: partial sums can be added, not made");
+}
+
+TEST_CASE("conversion leads where it says") {
+  CHECK(rc::check([] {
+    const ParallelShape from = random_shape();
+    ParallelShape to = from;
+    to.sum = *rc::gen::element(1, from.sum);
+    to.copy = *rc::gen::inRange(1, 6);
+    for (ParallelDim& d : to.dims) {
+      const int degree = *rc::gen::inRange(1, 7);
+      d.degree = d.size % degree == 0 ? degree : 1;
+    }
+    ParallelShape at = from;
+    for (const ParallelOperator& op : conversion(from, to)) at = pcg::apply(op, at);
+    RC_ASSERT(at == to);
+    RC_ASSERT(conversion(to, to).empty());
+  }));
+}
+
+TEST_CASE("a parallel operator that does not apply says why") {
+  const ParallelShape s{.dims = {{6, 2}}, .sum = 3, .copy = 1};
+  CHECK_THROWS_WITH(pcg::apply(Partition{0, 2}, s), "partition: dim 0 of [6/2] sum 3 does not divide by 2 more");
+  CHECK_THROWS_WITH(pcg::apply(Partition{1, 2}, s), "partition: dim 1 does not exist in [6/2] sum 3");
+  CHECK_THROWS_WITH(pcg::apply(Reduce{2}, s), "reduce: sum 3 of [6/2] sum 3 does not divide by 2");
+  CHECK_THROWS_WITH(pcg::apply(Discard{2}, s), "discard: copy 1 of [6/2] sum 3 does not divide by 2");
+}
+
+}  // namespace
+}  // namespace pcg
