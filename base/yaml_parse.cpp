@@ -130,11 +130,10 @@ class TreeBuilder : public YAML::EventHandler {
     else sink_.add(key.mark, path(), fmt::format("duplicate key \"{}\"", key.scalar), fmt::format("it was given in line {} already", first->key_mark.line));
   }
 
-  // Of the innermost open value.
+  // Of the value that is being read; of its map while the key is.
   [[nodiscard]] std::string path() const {
     std::string text;
-    for (std::size_t i = 0; i + 1 < open_.size(); ++i) {
-      const Open& level = open_[i];
+    for (const Open& level : open_) {
       if (level.value.is_sequence()) text += fmt::format("[{}]", level.value.items.size());
       else if (level.key) text += (text.empty() ? "" : ".") + level.key->scalar;
     }

@@ -1,0 +1,86 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "base/yaml.hpp"
+#include "tests/base/input_error_text.hpp"
+
+using namespace base;
+
+namespace {
+
+std::string error_of(const std::string& text) {
+  return input_error_text([&] { (void)parse_yaml(text, "f.yaml"); });
+}
+
+}  // namespace
+
+TEST_CASE("a tree keeps order, kinds, quotes and places") {
+  const Yaml y = parse_yaml("name: x\nlinks:\n  wire: {bandwidth: 4x, note: \"8\"}\nnothing:\nlist: [1, ~]\n", "f.yaml");
+  REQUIRE(y.is_map());
+  CHECK(y.entries.size() == 4);
+  CHECK(y.entries[1].key == "links");
+  const Yaml* wire = y.find("links")->find("wire");
+  REQUIRE(wire);
+  CHECK(wire->find("bandwidth")->scalar == "4x");
+  CHECK_FALSE(wire->find("bandwidth")->quoted);
+  CHECK(wire->find("note")->quoted);
+  CHECK(wire->find("bandwidth")->mark.line == 3);
+  CHECK(wire->find("bandwidth")->mark.column == 21);
+  CHECK(wire->entries[1].key_mark.column == 25);
+  CHECK(y.find("nothing")->is_null());
+  CHECK(y.find("list")->items[1].is_null());
+  CHECK(y.find("absent") == nullptr);
+}
+
+TEST_CASE("JSON is YAML, tabs between values included") {
+  const Yaml y = parse_yaml("{\"a\": \"4x\",\n\t\"b\": [1,\n\t\t{\"c\": true}]}", "f.json");
+  CHECK(y.find("a")->scalar == "4x");
+  CHECK(y.find("b")->items[1].find("c")->scalar == "true");
+}
+
+TEST_CASE("an alias stands for a copy of its anchor") {
+  const Yaml y = parse_yaml("a: &x {b: 1}\nc: *x\n", "f.yaml");
+  CHECK(y.find("c")->find("b")->scalar == "1");
+  CHECK(y.find("c")->find("b")->mark.line == 1);
+}
+
+TEST_CASE("every duplicate key is reported, with its path") {
+  CHECK(error_of("a: 1\na: 2\nb:\n  - {c: 1, c: 2}\n") ==
+        "f.yaml:2:1: duplicate key \"a\"\n    2 | a: 2\n      | ^~~ it was given in line 1 already\n"
+        "f.yaml:4:12: b[0]: duplicate key \"c\"\n    4 |   - {c: 1, c: 2}\n      |            ^~~ it was given in line 4 already");
+}
+
+TEST_CASE("text that is not YAML is reported where it stops to be") {
+  CHECK(error_of("a: {b: [\n") == "f.yaml:2:1: not YAML: end of sequence flow not found\n    2 | \n      | ^");
+  CHECK(error_of("a:\n\tb: 1\n") == "f.yaml:2:3: not YAML: illegal map value\n    2 | \tb: 1\n      | \t ^");
+  CHECK(error_of("a: *b\n") == "f.yaml:1:4: not YAML: the referenced anchor is not defined\n    1 | a: *b\n      |    ^");
+  CHECK(error_of("a: \"x\n") == "f.yaml:1:4: a: the quote that starts here does not end\n    1 | a: \"x\n      |    ^");
+  CHECK(error_of(std::string(5000, '[')).starts_with("f.yaml:"));  // too deep: refused, not a crash
+}
+
+TEST_CASE("what YAML allows and we do not is said") {
+  CHECK(error_of("? [a]\n: b\n") == "f.yaml:1:3: a key must be text\n    1 | ? [a]\n      |   ^");
+  CHECK(error_of("a: !b c\n") == "f.yaml:1:4: a: the tag \"!b\" is not supported\n    1 | a: !b c\n      |    ^~~ remove it");
+  CHECK(error_of("a: 1\n---\nb: 2\n") == "f.yaml: more than one document: only one is allowed");
+  CHECK(error_of("a: &b [*b]\n") == "f.yaml:1:8: a[0]: an alias inside the value that it stands for\n    1 | a: &b [*b]\n      |        ^");
+}
+
+TEST_CASE("aliases of aliases that would fill the memory are refused") {
+  std::string text = "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n";
+  for (int i = 1; i < 12; ++i) {
+    const std::string below = "*a" + std::to_string(i - 1);
+    text += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + below;
+    for (int j = 1; j < 10; ++j) text += ", " + below;
+    text += "]\n";
+  }
+  CHECK(error_of(text).find("aliases expand to more than 1000000 values") != std::string::npos);
+}
+
+TEST_CASE("an empty text, a missing file, a folder and bytes that are no text are bad input") {
+  CHECK(error_of("") == "f.yaml: empty: there is nothing in it but blanks and comments");
+  CHECK(error_of("# only this\n\n") == "f.yaml: empty: there is nothing in it but blanks and comments");
+  CHECK(error_of("a: 1\nb: \xFF\n") == "f.yaml: not text in UTF-8: byte 0xff in line 2");
+  CHECK(input_error_text([] { (void)read_yaml("/nonexistent.yaml"); }) == "/nonexistent.yaml: cannot be read: No such file or directory");
+  CHECK(input_error_text([] { (void)read_yaml("/"); }) == "/: cannot be read: Is a directory");
+}

@@ -1,0 +1,106 @@
+#include <doctest/doctest.h>
+
+#include "base/yaml.hpp"
+#include "tests/base/input_error_text.hpp"
+
+using namespace base;
+
+namespace {
+
+// What a reader of the whole map `text` complains about.
+template <class Read>
+std::string complaints(const std::string& text, Read read) {
+  const Yaml y = parse_yaml(text, "f.yaml");
+  return input_error_text([&] {
+    Diagnostics sink;
+    MapReader reader(y, "cluster", sink);
+    read(reader);
+    sink.throw_if_any();
+  });
+}
+
+}  // namespace
+
+TEST_CASE("right values are read and an absent key is nothing") {
+  const Yaml y = parse_yaml("{n: 4, m: 300e9, x: 0.5, b: true, t: hello, s: 1.5 us, q: \"12.5 GB/s\", c: adam}", "f.yaml");
+  Diagnostics sink;
+  MapReader r(y, "", sink);
+  CHECK(r.integer("n") == 4);
+  CHECK(r.integer("m") == 300'000'000'000);
+  CHECK(r.number("x") == 0.5);
+  CHECK(r.boolean("b") == true);
+  CHECK(r.text("t") == "hello");
+  CHECK(r.seconds("s")->value() == doctest::Approx(1.5e-6));
+  CHECK(r.bandwidth("q")->value() == 12.5e9);
+  CHECK(r.choice("c", std::vector<std::string>{"sgd", "adam"}) == 1);
+  CHECK_FALSE(r.integer("absent"));
+  r.finish();
+  CHECK(sink.empty());
+}
+
+TEST_CASE("a quantity without a unit says what to write") {
+  CHECK(complaints("bandwidth: 400\n", [](MapReader& r) { r.bandwidth("bandwidth"); }) ==
+        "f.yaml:1:12: cluster.bandwidth: \"400\" has no unit\n"
+        "    1 | bandwidth: 400\n"
+        "      |            ^~~ write e.g. \"400 Gbit/s\" or \"50 GB/s\"");
+  CHECK(complaints("bandwidth: 400 us\n", [](MapReader& r) { r.bandwidth("bandwidth"); }) ==
+        "f.yaml:1:12: cluster.bandwidth: \"400 us\" is not a bandwidth\n"
+        "    1 | bandwidth: 400 us\n"
+        "      |            ^~~ write e.g. \"400 Gbit/s\" or \"50 GB/s\"");
+  CHECK(complaints("latency: -1 us\n", [](MapReader& r) { r.seconds("latency"); }) ==
+        "f.yaml:1:10: cluster.latency: \"-1 us\" is negative\n"
+        "    1 | latency: -1 us\n"
+        "      |          ^");
+}
+
+TEST_CASE("unknown and missing keys are reported together") {
+  CHECK(complaints("nodez: 1\ncolour: red\n", [](MapReader& r) {
+          r.integer("nodes");
+          r.require("links");
+          r.finish();
+        }) ==
+        "f.yaml:1:1: cluster: missing key \"links\"\n"
+        "    1 | nodez: 1\n"
+        "      | ^\n"
+        "f.yaml:1:1: cluster: unknown key \"nodez\"\n"
+        "    1 | nodez: 1\n"
+        "      | ^~~ did you mean \"nodes\"?\n"
+        "f.yaml:2:1: cluster: unknown key \"colour\"\n"
+        "    2 | colour: red\n"
+        "      | ^~~ one of: nodes, links");
+}
+
+TEST_CASE("numbers outside their range name the bound") {
+  CHECK(complaints("nodes: -1\n", [](MapReader& r) { r.integer("nodes", 1); }) ==
+        "f.yaml:1:8: cluster.nodes: nodes must be at least 1, found -1\n    1 | nodes: -1\n      |        ^");
+  CHECK(complaints("zero: 5\n", [](MapReader& r) { r.integer("zero", 0, 3); }) ==
+        "f.yaml:1:7: cluster.zero: zero must be at most 3, found 5\n    1 | zero: 5\n      |       ^");
+  CHECK(complaints("share: 1.5\n", [](MapReader& r) { r.number("share", 0, 1); }) ==
+        "f.yaml:1:8: cluster.share: share must be at most 1, found 1.5\n    1 | share: 1.5\n      |        ^");
+}
+
+TEST_CASE("a wrong type says what was found") {
+  CHECK(complaints("nodes: \"4\"\n", [](MapReader& r) { r.integer("nodes"); }) ==
+        "f.yaml:1:8: cluster.nodes: expected an integer, found the text \"4\"\n    1 | nodes: \"4\"\n      |        ^~~ remove the quotes");
+  CHECK(complaints("nodes: 1.5\n", [](MapReader& r) { r.integer("nodes"); }) ==
+        "f.yaml:1:8: cluster.nodes: expected an integer, found \"1.5\"\n    1 | nodes: 1.5\n      |        ^");
+  CHECK(complaints("name:\n  - x\n", [](MapReader& r) { r.text("name"); }) ==
+        "f.yaml:2:3: cluster.name: expected text, found a list\n    2 |   - x\n      |   ^");
+  CHECK(complaints("on: yes\n", [](MapReader& r) { r.boolean("on"); }) ==
+        "f.yaml:1:5: cluster.on: expected true or false, found \"yes\"\n    1 | on: yes\n      |     ^");
+  CHECK(complaints("optimizer: adm\n", [](MapReader& r) { r.choice("optimizer", std::vector<std::string>{"sgd", "adam"}); }) ==
+        "f.yaml:1:12: cluster.optimizer: unknown optimizer \"adm\"\n    1 | optimizer: adm\n      |            ^~~ did you mean \"adam\"?");
+}
+
+TEST_CASE("what is no map is said once, and reads as empty") {
+  CHECK(complaints("[a]", [](MapReader& r) {
+          r.require("links");
+          r.finish();
+        }) == "f.yaml:1:1: cluster: expected a map, found a list\n    1 | [a]\n      | ^");
+}
+
+TEST_CASE("a complaint stands at the key's value, or at the map") {
+  CHECK(complaints("a: 1\n", [](MapReader& r) { r.complain("a", "too odd", "make it even"); }) ==
+        "f.yaml:1:4: cluster.a: too odd\n    1 | a: 1\n      |    ^~~ make it even");
+  CHECK(complaints("a: 1\n", [](MapReader& r) { r.complain("b", "needs b"); }) == "f.yaml:1:1: cluster: needs b\n    1 | a: 1\n      | ^");
+}
