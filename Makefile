@@ -1,0 +1,31 @@
+# make demo   builds and answers the main scenario
+# make test   builds everything with warnings as errors and runs every test
+# make build  builds the program, build/foreshard
+#
+# Each works as the first command on a fresh Debian 12: missing packages are installed, or the command to do it is printed.
+
+PACKAGES := g++ cmake ninja-build pkg-config libsimgrid-dev libboost-dev libyaml-cpp-dev libcli11-dev libfmt-dev nlohmann-json3-dev
+TEST_PACKAGES := doctest-dev librapidcheck-dev
+
+SCENARIO ?= scenarios/summit-bert-large.yaml
+JOBS ?= $(shell nproc)
+
+.DEFAULT_GOAL := build
+.PHONY: build demo test clean
+
+build:
+	@cmake/require_packages.sh $(PACKAGES)
+	cmake --preset release
+	cmake --build build -j $(JOBS)
+
+demo: build
+	build/foreshard run $(SCENARIO)
+
+test:
+	@cmake/require_packages.sh $(PACKAGES) $(TEST_PACKAGES)
+	cmake --preset test
+	cmake --build build-test -j $(JOBS)
+	ctest --test-dir build-test --output-on-failure
+
+clean:
+	rm -rf build build-test

@@ -1,0 +1,94 @@
+// Holds every #include of the repository against the picture in docs/architecture.md.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// What a folder may include besides itself: everything below it.
+const std::map<std::string, std::set<std::string>> kBelow{
+    {"base", {}},
+    {"pcg", {"base"}},
+    {"topology", {"base"}},
+    {"profiles", {"base", "pcg"}},
+    {"sim", {"base", "pcg", "topology", "profiles"}},
+    {"search", {"base", "pcg", "topology", "profiles", "sim"}},
+    {"scenarios", {"base", "pcg", "topology", "profiles", "sim", "search"}},
+    {"reports", {"base", "pcg", "topology", "profiles", "sim", "search", "scenarios"}},
+    {"cli", {"base", "pcg", "topology", "profiles", "sim", "search", "scenarios", "reports"}},
+};
+
+constexpr int kMostLines = 500;  // one idea per file
+
+struct Include {
+  std::string file;    // "sim/oracle.cpp"
+  std::string header;  // "base/units.hpp", "simgrid/s4u.hpp"
+  bool quoted;         // ours: "..."; else <...>
+};
+
+std::vector<std::string> source_files() {
+  std::vector<std::string> files;
+  const fs::path root = SOURCE_DIRECTORY;
+  for (const auto& [folder, below] : kBelow)
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder))
+      if (entry.path().extension() == ".hpp" || entry.path().extension() == ".cpp") files.push_back(fs::relative(entry.path(), root).generic_string());
+  std::ranges::sort(files);
+  return files;
+}
+
+std::vector<std::string> lines_of(const std::string& file) {
+  std::ifstream in(fs::path(SOURCE_DIRECTORY) / file);
+  REQUIRE(in);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+std::vector<Include> all_includes() {
+  std::vector<Include> includes;
+  for (const std::string& file : source_files())
+    for (const std::string& line : lines_of(file)) {
+      if (!line.starts_with("#include")) continue;
+      const std::size_t from = line.find_first_of("\"<") + 1;
+      includes.push_back({file, line.substr(from, line.find_first_of("\">", from) - from), line[from - 1] == '"'});
+    }
+  return includes;
+}
+
+std::string first_folder(const std::string& path) { return path.substr(0, path.find('/')); }
+
+bool allowed(const Include& include) {
+  const std::string from = first_folder(include.file), to = first_folder(include.header);
+  if (include.quoted) return from == to || kBelow.at(from).contains(to);
+  // Third parties stay behind the one place that knows them.
+  if (to == "simgrid") return include.file.starts_with("sim/engine/");
+  if (to == "yaml-cpp") return include.file.starts_with("base/yaml");
+  if (to == "CLI") return include.file == "cli/main.cpp";
+  if (to == "boost") return include.file.ends_with(".cpp");
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("a folder includes only folders below it, a third party only where it is at home") {
+  const std::vector<Include> includes = all_includes();
+  CHECK(includes.size() > 100);  // the search itself works
+  for (const Include& include : includes) CHECK_MESSAGE(allowed(include), include.file, " includes ", include.header);
+}
+
+TEST_CASE("the engine knows tasks, bytes and devices, and nothing of operators") {
+  for (const Include& include : all_includes())
+    if (include.file.starts_with("sim/engine/")) CHECK_MESSAGE(first_folder(include.header) != "pcg", include.file, " includes ", include.header);
+}
+
+TEST_CASE("no file is longer than a person reads") {
+  for (const std::string& file : source_files()) CHECK_MESSAGE(lines_of(file).size() <= kMostLines, file);
+}
