@@ -1,0 +1,92 @@
+#include <algorithm>
+
+#include "sim/accounting/accounting.hpp"
+
+namespace sim {
+namespace {
+
+struct Interval {
+  double begin = 0, end = 0;
+};
+
+struct DeviceActivity {
+  std::vector<Interval> runs;       // of the compute stream, in order
+  std::vector<Interval> transfers;  // that it waits for: collectives it is in, messages that it receives
+};
+
+template <class Visit>
+void for_each_task(const Accounts& a, Visit visit) {
+  for (const BlockInstance& instance : a.unrolled.instances) {
+    const auto& entries = a.unrolled.blocks[instance.block].entries;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const std::size_t task = instance.first + i;
+      visit(entries[i], Interval{a.timeline.start[task].value(), a.timeline.end[task].value()});
+    }
+  }
+}
+
+std::uint32_t critical_class(const Accounts& a) {
+  std::vector<double> last(a.folded.sizes.size(), 0);
+  for_each_task(a, [&](const Entry& e, Interval when) {
+    if (e.is_run()) last[e.device_class] = std::max(last[e.device_class], when.end);
+    else
+      for (std::uint32_t c : a.folded.transfers[e.transfer].delivers_to) last[c] = std::max(last[c], when.end);
+  });
+  std::uint32_t critical = 0;
+  for (std::uint32_t c = 1; c < last.size(); ++c) {
+    if (last[c] > last[critical] || (last[c] == last[critical] && a.folded.representatives[c] < a.folded.representatives[critical])) critical = c;
+  }
+  return critical;
+}
+
+DeviceActivity activity_of(const Accounts& a, std::uint32_t device_class) {
+  DeviceActivity out;
+  for_each_task(a, [&](const Entry& e, Interval when) {
+    if (e.is_run()) {
+      if (e.device_class == device_class) out.runs.push_back(when);
+    } else if (std::ranges::binary_search(a.folded.transfers[e.transfer].delivers_to, device_class)) {
+      out.transfers.push_back(when);
+    }
+  });
+  const auto by_begin = [](const Interval& x, const Interval& y) { return std::pair(x.begin, x.end) < std::pair(y.begin, y.end); };
+  std::ranges::sort(out.runs, by_begin);
+  std::ranges::sort(out.transfers, by_begin);
+  std::vector<Interval> merged;
+  for (const Interval& t : out.transfers) {
+    if (!merged.empty() && t.begin <= merged.back().end) merged.back().end = std::max(merged.back().end, t.end);
+    else merged.push_back(t);
+  }
+  out.transfers = std::move(merged);
+  return out;
+}
+
+}  // namespace
+
+Breakdown break_down(const Accounts& a) {
+  if (a.folded.sizes.empty()) return {};
+  const DeviceActivity activity = activity_of(a, critical_class(a));
+  double compute = 0, exposed = 0, waiting = 0;
+  std::size_t next = 0;  // first transfer interval that may still overlap a gap
+  const auto gap = [&](double begin, double end) {
+    if (end <= begin) return;
+    while (next < activity.transfers.size() && activity.transfers[next].end <= begin) ++next;
+    double covered = 0;
+    for (std::size_t t = next; t < activity.transfers.size() && activity.transfers[t].begin < end; ++t) {
+      covered += std::min(end, activity.transfers[t].end) - std::max(begin, activity.transfers[t].begin);
+    }
+    exposed += covered;
+    waiting += end - begin - covered;
+  };
+  double now = 0;
+  for (const Interval& run : activity.runs) {
+    gap(now, run.begin);
+    compute += run.end - run.begin;
+    now = std::max(now, run.end);
+  }
+  gap(now, a.timeline.makespan.value());
+  // Without other stages there is nothing to wait for but partners of a collective that are not ready.
+  const bool pipelined = a.plan.stages > a.plan.chunks;
+  return {base::Seconds(compute), base::Seconds(exposed), base::Seconds(pipelined ? waiting : 0), base::Seconds(pipelined ? 0 : waiting)};
+}
+
+}  // namespace sim

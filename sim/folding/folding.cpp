@@ -1,0 +1,145 @@
+#include "sim/folding/folding.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "sim/folding/refinement.hpp"
+
+namespace sim {
+namespace {
+
+// A device in two collectives of one round runs them one after another: which comes first is not symmetric, so such programs are not folded.
+bool rounds_overlap(const Traffic& traffic) {
+  for (const auto& rounds : traffic.of_movement) {
+    for (const auto& round : rounds) {
+      std::set<base::DeviceId> seen;
+      for (std::uint32_t i : round) {
+        if (traffic.transfers[i].kind == CollectiveKind::send) continue;
+        for (base::DeviceId d : traffic.transfers[i].members) {
+          if (!seen.insert(d).second) return true;
+        }
+      }
+    }
+  }
+  return false;
+}
+
+std::vector<std::uint32_t> classes_of(std::span<const base::DeviceId> devices, const Colours& c) {
+  std::set<std::uint32_t> s;
+  for (base::DeviceId d : devices) s.insert(c.device[d.value]);
+  return {s.begin(), s.end()};
+}
+
+class Folder {
+ public:
+  Folder(const Traffic& traffic, const topology::Cluster& cluster, const Colours& colours) : traffic_(traffic), cluster_(cluster), colours_(colours) {}
+  Folded run() {
+    fold_devices();
+    fold_links();
+    fold_transfers();
+    return std::move(out_);
+  }
+
+ private:
+  void fold_devices();
+  void fold_links();
+  void fold_transfers();
+  TransferClass make_class(std::uint32_t transfer);
+  std::uint32_t route_of(const TrafficFlow& flow, std::uint32_t colour);
+
+  const Traffic& traffic_;
+  const topology::Cluster& cluster_;
+  const Colours& colours_;
+  Folded out_;
+  std::vector<std::map<std::uint32_t, std::uint32_t>> crossings_;  // per link class: flows of each colour that cross its representative
+  std::map<std::vector<WeightedLink>, std::uint32_t> routes_;
+};
+
+void Folder::fold_devices() {
+  out_.class_of = colours_.device;
+  for (std::size_t d = 0; d < colours_.device.size(); ++d) {
+    const std::uint32_t c = colours_.device[d];
+    if (c == Folded::kUnused) continue;
+    if (c >= out_.sizes.size()) {
+      out_.sizes.resize(c + 1, 0);
+      out_.representatives.resize(c + 1);
+    }
+    if (out_.sizes[c]++ == 0) out_.representatives[c] = base::DeviceId(d);
+  }
+}
+
+void Folder::fold_links() {
+  std::vector<std::uint32_t> representative;
+  constexpr std::uint32_t kNone = 0xffffffff;
+  for (std::size_t l = 0; l < traffic_.links.size(); ++l) {
+    const std::uint32_t c = colours_.link[l];
+    if (c >= representative.size()) representative.resize(c + 1, kNone);
+    if (representative[c] == kNone) representative[c] = static_cast<std::uint32_t>(l);
+  }
+  for (std::uint32_t l : representative) out_.links.push_back(cluster_.link(traffic_.links[l]).bandwidth);
+  crossings_.resize(representative.size());
+  for (std::size_t t = 0; t < traffic_.transfers.size(); ++t) {
+    for (std::size_t f = 0; f < traffic_.transfers[t].flows.size(); ++f) {
+      for (std::uint32_t l : traffic_.transfers[t].flows[f].links) {
+        if (representative[colours_.link[l]] == l) ++crossings_[colours_.link[l]][colours_.flow[t][f]];
+      }
+    }
+  }
+}
+
+std::uint32_t Folder::route_of(const TrafficFlow& flow, std::uint32_t colour) {
+  std::set<std::uint32_t> classes;
+  for (std::uint32_t l : flow.links) classes.insert(colours_.link[l]);
+  std::vector<WeightedLink> route;
+  for (std::uint32_t c : classes) route.push_back({c, static_cast<double>(crossings_[c].at(colour))});
+  const auto [it, fresh] = routes_.try_emplace(std::move(route), static_cast<std::uint32_t>(out_.routes.size()));
+  if (fresh) out_.routes.push_back(it->first);
+  return it->second;
+}
+
+TransferClass Folder::make_class(std::uint32_t transfer) {
+  const TrafficTransfer& t = traffic_.transfers[transfer];
+  TransferClass c;
+  c.representative = transfer;
+  c.kind = t.kind;
+  const auto all = classes_of(t.members, colours_);
+  c.waits_for = t.kind == CollectiveKind::send ? classes_of(std::span(t.members).first(1), colours_) : all;
+  c.delivers_to = t.kind == CollectiveKind::send ? classes_of(std::span(t.members).last(1), colours_) : all;
+  for (base::Seconds d : t.delays) c.phases.push_back({d, {}});
+  std::set<std::uint32_t> seen;
+  for (std::size_t f = 0; f < t.flows.size(); ++f) {
+    const std::uint32_t colour = colours_.flow[transfer][f];
+    if (seen.insert(colour).second) c.phases[t.flows[f].phase].flows.push_back({route_of(t.flows[f], colour), t.flows[f].bytes});
+  }
+  return c;
+}
+
+void Folder::fold_transfers() {
+  out_.of_movement.resize(traffic_.of_movement.size());
+  for (std::size_t m = 0; m < traffic_.of_movement.size(); ++m) {
+    for (const auto& round : traffic_.of_movement[m]) {
+      auto& classes = out_.of_movement[m].emplace_back();
+      std::map<std::uint32_t, std::uint32_t> index;  // colour -> transfer class
+      for (std::uint32_t t : round) {
+        const auto [it, fresh] = index.try_emplace(colours_.transfer[t], static_cast<std::uint32_t>(out_.transfers.size()));
+        if (fresh) {
+          classes.push_back(it->second);
+          out_.transfers.push_back(make_class(t));
+        } else {
+          ++out_.transfers[it->second].count;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Folded fold(const Program& program, const Traffic& traffic, const topology::Cluster& cluster, bool fold) {
+  const bool apart = !fold || rounds_overlap(traffic);
+  const Colours colours = apart ? all_apart(program, traffic, cluster) : refine(program, traffic, cluster);
+  return Folder(traffic, cluster, colours).run();
+}
+
+}  // namespace sim

@@ -1,0 +1,44 @@
+#pragma once
+// Folding: devices, links, transfers and flows that do the same thing in the same place are simulated once.
+//
+// A partition of all four is refined until it is equitable: members of a class of devices take part in equally many transfers of each
+// class and send and receive equally many flows of each; members of a class of links are crossed by equally many flows of each
+// class; members of a class of flows cross equally many links of each class, and so on (colour refinement, as for graph isomorphism).
+// Then giving every member of a class the same times and rates is a solution of the simulation: max-min shares are unique, and the
+// equations of all members of a class are the same. So the folded simulation is exact, not an approximation. A link that is
+// crossed by n flows of a class carries the representative flow with weight n.
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/engine/task_graph.hpp"
+#include "sim/folding/traffic.hpp"
+
+namespace sim {
+
+// All transfers of a class start and end together; one task stands for them.
+struct TransferClass {
+  std::uint32_t representative = 0;         // index into Traffic::transfers
+  std::uint32_t count = 1;                  // how many transfers it stands for
+  CollectiveKind kind = CollectiveKind::send;
+  std::vector<std::uint32_t> waits_for;     // device classes that must be ready: senders of a send, all members otherwise
+  std::vector<std::uint32_t> delivers_to;   // device classes that have the data afterwards: receivers, or all members
+  std::vector<Phase> phases;                // flows of classes, on routes of Folded
+};
+
+struct Folded {
+  std::vector<std::uint32_t> class_of;         // per device of the cluster; kUnused: takes no part
+  std::vector<base::DeviceId> representatives; // one per class: the lowest member
+  std::vector<std::uint32_t> sizes;            // members per class
+  std::vector<TransferClass> transfers;
+  std::vector<std::vector<std::vector<std::uint32_t>>> of_movement;  // [movement][round]: indices into transfers
+  std::vector<base::BytesPerSecond> links;     // per class of links
+  std::vector<std::vector<WeightedLink>> routes;
+  static constexpr std::uint32_t kUnused = 0xffffffff;
+};
+
+// fold = false: every device, link and transfer is a class of its own.
+// Cost: O(rounds of refinement x (flows x links per flow) log), flows of distinct movements only; at most ~10 rounds in practice.
+[[nodiscard]] Folded fold(const Program& program, const Traffic& traffic, const topology::Cluster& cluster, bool fold);
+
+}  // namespace sim

@@ -1,0 +1,24 @@
+#pragma once
+// Colour refinement over devices, links, flows and transfers. Internal to sim/folding.
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/folding/traffic.hpp"
+
+namespace sim {
+
+struct Colours {
+  std::vector<std::uint32_t> device;    // per device of the cluster; kUnused of Folded where it takes no part
+  std::vector<std::uint32_t> link;      // per Traffic::links
+  std::vector<std::uint32_t> transfer;  // per Traffic::transfers
+  std::vector<std::vector<std::uint32_t>> flow;  // [transfer][flow]
+};
+
+// The coarsest equitable partition that keeps apart what differs by itself: device types, which operators a device runs, bandwidths,
+// movements, rounds, bytes and delays.
+[[nodiscard]] Colours refine(const Program& program, const Traffic& traffic, const topology::Cluster& cluster);
+// Everything a colour of its own.
+[[nodiscard]] Colours all_apart(const Program& program, const Traffic& traffic, const topology::Cluster& cluster);
+
+}  // namespace sim

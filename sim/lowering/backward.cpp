@@ -1,0 +1,244 @@
+// Backward lowering of one virtual stage: gradients of inputs, then of weights, node by node in reverse; what a consumer's
+// gradient must do to become a producer's; recomputation in front of a block; synchronisation where it is overlapped.
+#include <algorithm>
+#include <set>
+
+#include "sim/lowering/forward.hpp"
+#include "sim/lowering/gradient_buckets.hpp"
+#include "sim/lowering/sharded_weights.hpp"
+
+namespace sim {
+namespace {
+
+// Readers of one tensor in one stage that hold its gradient alike: their gradients are added up where they are, and move once.
+using GroupKey = Boundaries::GradientKey;  // tensor, stage of the readers, layout of their gradients
+
+class BackwardEmitter {
+ public:
+  BackwardEmitter(Lowering& l, int stage, bool last)
+      : l_(l),
+        stage_(stage),
+        last_(last),
+        block_(last ? l.program.backward_last[static_cast<std::size_t>(stage)] : l.program.backward[static_cast<std::size_t>(stage)]),
+        buckets_(l, block_, l.plan.zero >= 3 ? base::Bytes(1e300) : l.behaviour.gradient_bucket, last),
+        order_(l.stage_nodes[static_cast<std::size_t>(stage)].rbegin(), l.stage_nodes[static_cast<std::size_t>(stage)].rend()),
+        gathers_(l, block_, order_) {}
+
+  void emit();
+
+ private:
+  struct Waits {
+    std::vector<std::uint32_t> after;
+    std::vector<BoundaryId> awaits;
+  };
+
+  [[nodiscard]] bool synchronises() const {
+    // ZeRO-2 and -3 keep only a shard of the gradients, so every micro-batch's are reduced; else once per iteration.
+    if (l_.plan.zero >= 2) return true;
+    return last_ && l_.behaviour.overlap_gradients;
+  }
+  Waits waits_of(std::uint32_t node) const;
+  void begin_block(std::uint32_t node);
+  void emit_node(std::uint32_t node);
+  void deliver(std::uint32_t node, const std::vector<std::uint32_t>& done);
+  void weights_ready(std::uint32_t node, const std::vector<std::uint32_t>& done);
+  std::uint32_t append(Item item) {
+    std::sort(item.after.begin(), item.after.end());
+    item.after.erase(std::unique(item.after.begin(), item.after.end()), item.after.end());
+    block_.items.push_back(std::move(item));
+    return static_cast<std::uint32_t>(block_.items.size() - 1);
+  }
+
+  Lowering& l_;
+  int stage_;
+  bool last_;
+  Block& block_;
+  GradientBuckets buckets_;
+  std::vector<std::uint32_t> order_;
+  WeightGathers gathers_;
+  int current_block_ = -1;
+  std::vector<std::uint32_t> pending_;                      // items that the next compute item waits for
+  std::map<GroupKey, std::vector<std::uint32_t>> arrived_;  // items after which a group's gradient is at the producer
+  std::map<GroupKey, std::vector<std::uint32_t>> partial_;  // compute items of the readers so far
+};
+
+// What brings the gradients of a node's outputs to it: items of this block, and boundaries of later stages.
+BackwardEmitter::Waits BackwardEmitter::waits_of(std::uint32_t node) const {
+  Waits w;
+  for (std::size_t j = 0; j < l_.flow.uses[node].size(); ++j) {
+    for (const Use& use : l_.flow.uses[node][j]) {
+      const GroupKey key{pcg::TensorRef{pcg::NodeId(node), static_cast<int>(j)}, l_.plan.stage[use.consumer],
+                         l_.layout_id(l_.flow.layouts[use.consumer].input_gradients[use.input])};
+      if (const auto it = arrived_.find(key); it != arrived_.end()) w.after.insert(w.after.end(), it->second.begin(), it->second.end());
+      if (std::get<1>(key) != stage_) {
+        if (const auto b = l_.boundaries.find_gradient(key)) w.awaits.push_back(*b);
+      }
+    }
+  }
+  std::sort(w.awaits.begin(), w.awaits.end());
+  w.awaits.erase(std::unique(w.awaits.begin(), w.awaits.end()), w.awaits.end());
+  return w;
+}
+
+// Gathers weights (ZeRO-3), sends what the block before left in the buckets, and recomputes.
+void BackwardEmitter::begin_block(std::uint32_t node) {
+  const int block = l_.plan.pcg.nodes()[node].block;
+  if (block == current_block_) return;
+  if (l_.plan.zero >= 3) buckets_.flush();
+  current_block_ = block;
+  const auto gathered = gathers_.before(node);
+  pending_.insert(pending_.end(), gathered.begin(), gathered.end());
+  if (!l_.recomputed(block)) return;
+  std::vector<std::uint32_t> nodes;
+  for (std::uint32_t n : order_) {
+    if (l_.plan.pcg.nodes()[n].block == block) nodes.push_back(n);
+  }
+  std::reverse(nodes.begin(), nodes.end());
+  // The framework recomputes when the block's gradient has come, not before.
+  Waits w{pending_, {}};
+  for (std::uint32_t n : nodes) {
+    const Waits more = waits_of(n);
+    w.after.insert(w.after.end(), more.after.begin(), more.after.end());
+    w.awaits.insert(w.awaits.end(), more.awaits.begin(), more.awaits.end());
+  }
+  pending_.clear();
+  ForwardEmitter(l_, block_, stage_).emit_recomputation(nodes, std::move(w.after), std::move(w.awaits));
+}
+
+void BackwardEmitter::emit_node(std::uint32_t node) {
+  begin_block(node);
+  Waits w = waits_of(node);
+  w.after.insert(w.after.end(), pending_.begin(), pending_.end());
+  pending_.clear();
+  Item compute;
+  compute.devices = l_.device_set_of_node(node);
+  compute.node = node;
+  compute.after = w.after;
+  compute.awaits = w.awaits;
+  std::vector<std::uint32_t> regathered;
+  // A gathered input is kept as its shard and gathered again for the weight gradient (sequence parallelism, Korthikanti section 4.2.2).
+  const auto slots = pcg::weight_slots(*l_.plan.pcg.nodes()[node].operation(), l_.flow.origins[node].size());
+  const bool has_weights = std::ranges::any_of(slots, [](bool b) { return b; });
+  for (std::size_t i = 0; has_weights && i < slots.size(); ++i) {
+    const pcg::TensorRef from = l_.flow.origins[node][i];
+    const pcg::PcgNode& producer = l_.plan.pcg.node(from.node);
+    if (slots[i] || !producer.computes() || l_.plan.stage[from.node.value] != stage_) continue;
+    const MovementId m = l_.movement(l_.flow.layouts[from.node.value].outputs[static_cast<std::size_t>(from.output)], l_.flow.layouts[node].inputs[i],
+                                     l_.plan.pcg.shape(from).element);
+    const Movement& movement = l_.program.movements[m.value];
+    if (movement.empty() || movement.rounds.front().front().kind != CollectiveKind::all_gather) continue;
+    Item again;
+    again.lane = Lane::communication;
+    again.movement = m;
+    again.what = "tensor again";
+    again.node = from.node.value;
+    again.after = w.after;
+    again.awaits = w.awaits;
+    regathered.push_back(append(std::move(again)));
+  }
+  for (MovementId m : l_.internal_movements(node, /*backward=*/true, /*before=*/true)) {
+    Item gather;
+    gather.lane = Lane::communication;
+    gather.movement = m;
+    gather.what = "gather";
+    gather.node = node;
+    gather.after = w.after;
+    gather.awaits = w.awaits;
+    compute.after.push_back(append(std::move(gather)));
+  }
+  const pcg::Operator& op = *l_.plan.pcg.nodes()[node].operation();
+  if (auto p = l_.accumulation_part(node)) compute.parts.push_back(*p);
+  const auto* attention = std::get_if<pcg::Attention>(&op);
+  if (l_.plan.recompute == pcg::Recompute::selective && attention && !attention->flash) compute.parts.push_back(l_.forward_part(node, "recompute"));
+  compute.parts.push_back(l_.input_gradient_part(node));
+  std::vector<std::uint32_t> done{append(std::move(compute))};
+  for (MovementId m : l_.internal_movements(node, /*backward=*/true, /*before=*/false)) {
+    Item reduce;
+    reduce.lane = Lane::communication;
+    reduce.movement = m;
+    reduce.what = "reduction";
+    reduce.node = node;
+    reduce.after = done;
+    done.push_back(append(std::move(reduce)));
+  }
+  const std::size_t before_delivery = block_.items.size();
+  deliver(node, done);
+  if (auto p = l_.weight_gradient_part(node)) {
+    Item weights;
+    weights.devices = l_.device_set_of_node(node);
+    weights.node = node;
+    weights.parts.push_back(*p);
+    weights.after = regathered;
+    if (!l_.behaviour.overlap_input_gradient) {
+      for (std::size_t i = before_delivery; i < block_.items.size(); ++i) {
+        if (block_.items[i].lane == Lane::communication) weights.after.push_back(static_cast<std::uint32_t>(i));
+      }
+    }
+    done = {append(std::move(weights))};
+  }
+  weights_ready(node, done);
+}
+
+// The last reader of a group has its part: the sum of the group's gradients goes to the producer.
+void BackwardEmitter::deliver(std::uint32_t node, const std::vector<std::uint32_t>& done) {
+  for (std::size_t i = 0; i < l_.flow.origins[node].size(); ++i) {
+    const pcg::TensorRef from = l_.flow.origins[node][i];
+    const std::uint32_t producer = from.node.value;
+    if (!l_.plan.pcg.nodes()[producer].computes() || !l_.flow.needs_gradient[producer]) continue;
+    const Layout& gradient = l_.flow.layouts[node].input_gradients[i];
+    const GroupKey key{from, stage_, l_.layout_id(gradient)};
+    auto& items = partial_[key];
+    items.insert(items.end(), done.begin(), done.end());
+    bool more = false;  // readers of the group that come later in the backward pass: lower numbers, or other inputs of this node
+    for (const Use& use : l_.flow.uses[producer][static_cast<std::size_t>(from.output)]) {
+      if (l_.plan.stage[use.consumer] != stage_ || l_.layout_id(l_.flow.layouts[use.consumer].input_gradients[use.input]) != std::get<2>(key)) continue;
+      more = more || use.consumer < node || (use.consumer == node && use.input > i);
+    }
+    if (more) continue;
+    const MovementId m = l_.movement(gradient, l_.flow.layouts[producer].output_gradients[static_cast<std::size_t>(from.output)], l_.plan.pcg.shape(from).element);
+    if (!l_.moves(m)) {
+      arrived_[key] = items;
+      continue;
+    }
+    const bool inside = l_.plan.stage[producer] == stage_;
+    Item move;
+    move.lane = inside ? Lane::communication : Lane::pipeline;
+    move.movement = m;
+    move.what = inside ? "gradient" : "stage boundary gradient";
+    move.node = producer;
+    move.after = items;
+    if (!inside) {
+      auto b = l_.boundaries.find_gradient(key);
+      if (!b) {
+        b = l_.new_boundary(Pass::backward, stage_);
+        l_.boundaries.add_gradient(key, *b);
+      }
+      move.announces.push_back(*b);
+    }
+    arrived_[key] = {append(std::move(move))};
+  }
+}
+
+void BackwardEmitter::weights_ready(std::uint32_t node, const std::vector<std::uint32_t>& done) {
+  if (!synchronises()) return;
+  for (std::size_t i = 0; i < l_.flow.origins[node].size(); ++i) {
+    const pcg::TensorRef from = l_.flow.origins[node][i];
+    if (!l_.plan.pcg.node(from.node).is_weight()) continue;
+    bool more = false;  // a tied weight waits for its earliest reader in this stage
+    for (const Use& use : l_.flow.uses[from.node.value][0]) more = more || (use.consumer < node && l_.plan.stage[use.consumer] == stage_);
+    if (!more) buckets_.add(node, static_cast<std::uint32_t>(i), done);
+  }
+}
+
+void BackwardEmitter::emit() {
+  for (std::uint32_t n : order_) {
+    if (l_.flow.needs_gradient[n]) emit_node(n);
+  }
+  buckets_.flush();
+}
+
+}  // namespace
+
+void lower_backward(Lowering& l, int stage, bool last_micro_batch) { BackwardEmitter(l, stage, last_micro_batch).emit(); }
+
+}  // namespace sim

@@ -1,0 +1,190 @@
+#include "sim/lowering/context.hpp"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "base/check.hpp"
+#include "sim/memory/model_states.hpp"
+
+namespace sim {
+
+Lowering::Lowering(const pcg::Plan& p, const topology::Cluster& c) : plan(p), cluster(c), flow(flow_graph(p)), behaviour(behaviour_of(p.training.framework)) {
+  stage_nodes.resize(static_cast<std::size_t>(plan.stages));
+  std::set<std::string> types;
+  for (std::size_t n = 0; n < plan.pcg.nodes().size(); ++n) {
+    if (!plan.pcg.nodes()[n].computes()) continue;
+    stage_nodes[static_cast<std::size_t>(plan.stage[n])].push_back(static_cast<std::uint32_t>(n));
+    for (base::DeviceId d : flow.layouts[n].points) types.insert(cluster.device(d).type);
+  }
+  base::Diagnostics problems;
+  for (const std::string& type : types) {
+    const profiles::DeviceProfile& profile = profiles::device_profile(type);
+    if (const auto why = profiles::unsupported(profile, plan.training.precision)) problems.add({}, "training.precision", *why);
+    program.device_types.push_back(type);
+    profiles_.push_back(&profile);
+  }
+  problems.throw_if_any();
+}
+
+DeviceSetId Lowering::device_set(std::span<const base::DeviceId> devices) {
+  std::vector<base::DeviceId> sorted(devices.begin(), devices.end());
+  std::sort(sorted.begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  const auto [it, fresh] = device_sets_.try_emplace(std::move(sorted), DeviceSetId(program.device_sets.size()));
+  if (fresh) program.device_sets.push_back(it->first);
+  return it->second;
+}
+
+MovementId Lowering::intern(Movement m) {
+  const auto [it, fresh] = movements_.try_emplace(std::move(m), MovementId(program.movements.size()));
+  if (fresh) program.movements.push_back(it->first);
+  return it->second;
+}
+
+std::uint32_t Lowering::layout_id(const Layout& l) {
+  std::vector<std::int64_t> key{l.shape.sum, l.shape.copy};
+  for (const pcg::ParallelDim& d : l.shape.dims) {
+    key.push_back(d.size);
+    key.push_back(d.degree);
+  }
+  for (base::DeviceId d : l.devices) key.push_back(d.value);
+  return layouts_.try_emplace(std::move(key), static_cast<std::uint32_t>(layouts_.size())).first->second;
+}
+
+MovementId Lowering::movement(const Layout& from, const Layout& to, pcg::Element element) {
+  const base::Bytes bytes = pcg::element_bytes(element, plan.training.precision);
+  const std::tuple key{layout_id(from), layout_id(to), bytes.value()};
+  if (const auto it = reshards_.find(key); it != reshards_.end()) return it->second;
+  const MovementId id = intern(reshard(from, to, bytes, cluster));
+  reshards_.emplace(key, id);
+  return id;
+}
+
+BoundaryId Lowering::new_boundary(Pass pass, int stage) {
+  program.boundaries.push_back({pass, stage});
+  return BoundaryId(program.boundaries.size() - 1);
+}
+
+Part Lowering::part(std::uint32_t node, std::string_view what, std::span<const pcg::Kernel> kernels) {
+  Part p{node, what, static_cast<std::uint32_t>(program.seconds.size())};
+  for (std::size_t t = 0; t < profiles_.size(); ++t) {
+    double seconds = 0;
+    for (const pcg::Kernel& k : kernels) {
+      const profiles::KernelTime time = profiles::kernel_time(*profiles_[t], k, plan.training.precision);
+      // The host feeds the stream one kernel per launch overhead; a shorter kernel leaves the device waiting for the next.
+      const double s = std::max(time.time.value(), profiles_[t]->launch_overhead.value());
+      seconds += s;
+      if (t == 0) program.seconds_by_basis[static_cast<std::size_t>(time.basis)] += s;
+      program.extrapolated = program.extrapolated || time.extrapolated;
+    }
+    program.seconds.push_back(seconds);
+  }
+  return p;
+}
+
+Part Lowering::forward_part(std::uint32_t node, std::string_view what) {
+  const pcg::NodeId id(node);
+  return part(node, what, pcg::forward_kernels(*plan.pcg.node(id).operation(), plan.pcg.piece_inputs(id), plan.pcg.piece_outputs(id), plan.training.precision));
+}
+
+Part Lowering::input_gradient_part(std::uint32_t node) {
+  const pcg::NodeId id(node);
+  const pcg::Operator& op = *plan.pcg.node(id).operation();
+  const auto slots = pcg::weight_slots(op, flow.origins[node].size());
+  std::vector<bool> needed;
+  for (std::size_t i = 0; i < slots.size(); ++i) needed.push_back(!slots[i] && flow.needs_gradient[flow.origins[node][i].node.value]);
+  if (std::ranges::none_of(needed, [](bool b) { return b; })) return part(node, "input gradient", {});
+  return part(node, "input gradient", pcg::input_gradient_kernels(op, plan.pcg.piece_inputs(id), plan.pcg.piece_outputs(id), needed, plan.training.precision));
+}
+
+std::optional<Part> Lowering::weight_gradient_part(std::uint32_t node) {
+  const pcg::NodeId id(node);
+  const auto kernels = pcg::weight_gradient_kernels(*plan.pcg.node(id).operation(), plan.pcg.piece_inputs(id), plan.pcg.piece_outputs(id), plan.training.precision);
+  if (kernels.empty()) return std::nullopt;
+  return part(node, "weight gradient", kernels);
+}
+
+std::optional<Part> Lowering::accumulation_part(std::uint32_t node) {
+  double bytes = 0;
+  const auto outputs = plan.pcg.piece_outputs(pcg::NodeId(node));
+  for (std::size_t j = 0; j < outputs.size(); ++j) {
+    const auto readers = static_cast<double>(flow.uses[node][j].size());
+    // a += b reads both and writes one, once for every reader beyond the first
+    if (readers > 1) bytes += 3 * (readers - 1) * pcg::bytes_of(outputs[j], plan.training.precision).value();
+  }
+  if (bytes == 0) return std::nullopt;
+  pcg::Kernel k;
+  k.kind = pcg::KernelKind::elementwise;
+  k.name = "gradient accumulation";
+  k.bytes = base::Bytes(bytes);
+  k.flops = base::Flops(bytes / (3 * pcg::element_bytes(pcg::Element::real, plan.training.precision).value()));
+  return part(node, "gradient accumulation", std::span(&k, 1));
+}
+
+double optimizer_bytes_per_parameter(const pcg::TrainingConfig& t) {
+  const ModelStateBytes b = model_state_bytes(t);
+  // The gradient and all states are read; states and the weight are written; in full precision the weight itself is read as well
+  // (in half precision its fp32 master copy is among the states).
+  const bool half = b.weight < 4;
+  return b.gradient + 2 * b.optimizer + (half ? b.weight : 2 * b.weight);
+}
+
+Part Lowering::optimizer_part(std::uint32_t node, double parameters) {
+  pcg::Kernel k;
+  k.kind = pcg::KernelKind::optimizer;
+  k.name = "optimizer";
+  k.bytes = base::Bytes(parameters * optimizer_bytes_per_parameter(plan.training));
+  k.flops = base::Flops(parameters * (plan.training.optimizer == pcg::Optimizer::adam ? 12 : plan.training.optimizer == pcg::Optimizer::momentum ? 4 : 2));
+  return part(node, "update", std::span(&k, 1));
+}
+
+std::vector<MovementId> Lowering::internal_movements(std::uint32_t node, bool backward, bool before) {
+  const pcg::NodeId id(node);
+  const pcg::PcgNode& n = plan.pcg.node(id);
+  const auto inputs = plan.pcg.whole_inputs(id);
+  std::vector<MovementId> out;
+  for (const pcg::InternalCollective& c : pcg::internal_collectives(*n.operation(), n.sharding, inputs)) {
+    const bool gathers = c.kind == pcg::InternalCollective::Kind::all_gather;
+    if (c.backward != backward || gathers != before) continue;
+    // Points that differ in the loop's coordinate alone. Task space: (sums, copies, loops...), mixed radix, outermost first.
+    const auto& degrees = n.sharding.degrees;
+    int inner = 1;
+    for (std::size_t d = static_cast<std::size_t>(c.loop) + 1; d < degrees.size(); ++d) inner *= degrees[d];
+    const int degree = degrees[static_cast<std::size_t>(c.loop)];
+    Round round;
+    const auto& points = flow.layouts[node].points;
+    const base::Bytes element = c.fp32 ? base::Bytes(4) : pcg::element_bytes(c.shape.element, plan.training.precision);
+    const CollectiveKind kind = gathers ? CollectiveKind::all_gather
+                                : c.kind == pcg::InternalCollective::Kind::all_reduce ? CollectiveKind::all_reduce : CollectiveKind::reduce_scatter;
+    for (int p = 0; p < static_cast<int>(points.size()); ++p) {
+      if (p / inner % degree != 0) continue;
+      std::vector<base::DeviceId> group;
+      for (int k = 0; k < degree; ++k) group.push_back(points[static_cast<std::size_t>(p + k * inner)]);
+      round.push_back({kind, element * static_cast<double>(c.shape.elements()), std::move(group)});
+    }
+    out.push_back(intern(Movement{{std::move(round)}}));
+  }
+  return out;
+}
+
+bool Lowering::recomputed(int block) const {
+  return plan.recompute == pcg::Recompute::full && plan.pcg.blocks()[static_cast<std::size_t>(block)].weighty;
+}
+
+base::Bytes Lowering::gradient_element() const { return base::Bytes(model_state_bytes(plan.training).gradient); }
+base::Bytes Lowering::weight_element() const { return base::Bytes(model_state_bytes(plan.training).weight); }
+
+base::Bytes Lowering::weight_piece_bytes(std::uint32_t node, std::uint32_t input, base::Bytes element) const {
+  return element * static_cast<double>(flow.layouts[node].inputs[input].shape.piece().elements());
+}
+
+SyncPattern Lowering::sync_pattern(std::uint32_t node, std::uint32_t input) const { return {sum_groups(flow.layouts[node].input_gradients[input])}; }
+
+MovementId Lowering::sync_movement(CollectiveKind kind, const SyncPattern& pattern, base::Bytes bytes) {
+  Round round;
+  for (const auto& group : pattern.groups) round.push_back({kind, bytes, group});
+  return intern(Movement{{std::move(round)}});
+}
+
+}  // namespace sim

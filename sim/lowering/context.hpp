@@ -1,0 +1,85 @@
+#pragma once
+// What the parts of lowering share: the plan being lowered, the program so far, and interning of what repeats from layer to layer.
+// Internal to sim/lowering.
+
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "profiles/device_profile.hpp"
+#include "sim/lowering/boundaries.hpp"
+#include "sim/lowering/flow_graph.hpp"
+#include "sim/lowering/framework.hpp"
+#include "sim/lowering/program.hpp"
+
+namespace sim {
+
+// Weights of one node set whose gradients are added up by the same groups: synchronised together.
+struct SyncPattern {
+  std::vector<std::vector<base::DeviceId>> groups;  // each of two devices or more
+  auto operator<=>(const SyncPattern&) const = default;
+};
+
+class Lowering {
+ public:
+  Lowering(const pcg::Plan& plan, const topology::Cluster& cluster);
+
+  const pcg::Plan& plan;
+  const topology::Cluster& cluster;
+  FlowGraph flow;
+  FrameworkBehaviour behaviour;
+  Program program;
+  Boundaries boundaries;
+  std::vector<BoundaryId> synchronised;  // announced by gradient synchronisation in the last backward passes: the update waits for them
+  std::vector<BoundaryId> stage_done;    // one per stage: the end of its last backward pass
+  std::vector<std::vector<std::uint32_t>> stage_nodes;  // computing nodes of each virtual stage, ascending
+
+  DeviceSetId device_set(std::span<const base::DeviceId> devices);
+  DeviceSetId device_set_of_node(std::uint32_t node) { return device_set(flow.layouts[node].points); }
+  MovementId intern(Movement m);
+  // The movement between two layouts of a tensor of the plan's precision; remembered.
+  MovementId movement(const Layout& from, const Layout& to, pcg::Element element);
+  bool moves(MovementId m) const { return !program.movements[m.value].empty(); }
+  std::uint32_t layout_id(const Layout& l);
+  BoundaryId new_boundary(Pass pass, int stage);
+
+  // One part for `kernels` of a node, priced for every device type in use.
+  Part part(std::uint32_t node, std::string_view what, std::span<const pcg::Kernel> kernels);
+  Part forward_part(std::uint32_t node, std::string_view what);
+  Part input_gradient_part(std::uint32_t node);
+  std::optional<Part> weight_gradient_part(std::uint32_t node);
+  // Adding up the gradients of an output that several read; nullopt when one does.
+  std::optional<Part> accumulation_part(std::uint32_t node);
+  Part optimizer_part(std::uint32_t node, double parameters);
+
+  // Transfers of the collectives inside a node, for one pass: before (gathers) or after (reductions) its kernels.
+  std::vector<MovementId> internal_movements(std::uint32_t node, bool backward, bool before);
+
+  bool recomputed(int block) const;  // whole blocks are
+  base::Bytes gradient_element() const;
+  base::Bytes weight_element() const;
+  // Bytes of one piece of a weight as input `input` of `node` holds it.
+  base::Bytes weight_piece_bytes(std::uint32_t node, std::uint32_t input, base::Bytes element) const;
+  // Who adds up the gradient of that weight piece.
+  SyncPattern sync_pattern(std::uint32_t node, std::uint32_t input) const;
+  // `bytes` per group, the same collective in every group at once.
+  MovementId sync_movement(CollectiveKind kind, const SyncPattern& pattern, base::Bytes bytes);
+
+ private:
+  std::map<std::vector<base::DeviceId>, DeviceSetId> device_sets_;
+  std::map<Movement, MovementId> movements_;
+  std::map<std::vector<std::int64_t>, std::uint32_t> layouts_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, double>, MovementId> reshards_;
+  std::vector<const profiles::DeviceProfile*> profiles_;  // by index into program.device_types
+};
+
+// Optimizer traffic per parameter, in bytes: reads and writes of weight, gradient and states (docs/architecture.md derives it).
+[[nodiscard]] double optimizer_bytes_per_parameter(const pcg::TrainingConfig& t);
+
+// Emission of one virtual stage; each appends to the program.
+void lower_forward(Lowering& l, int stage);
+void lower_backward(Lowering& l, int stage, bool last_micro_batch);
+void lower_update(Lowering& l);
+
+}  // namespace sim

@@ -1,0 +1,104 @@
+#include "sim/lowering/forward.hpp"
+
+#include <algorithm>
+
+#include "sim/lowering/boundaries.hpp"
+#include "sim/lowering/sharded_weights.hpp"
+
+namespace sim {
+namespace {
+
+std::uint32_t append(Block& block, Item item) {
+  std::sort(item.after.begin(), item.after.end());
+  item.after.erase(std::unique(item.after.begin(), item.after.end()), item.after.end());
+  block.items.push_back(std::move(item));
+  return static_cast<std::uint32_t>(block.items.size() - 1);
+}
+
+}  // namespace
+
+void ForwardEmitter::emit(std::span<const std::uint32_t> nodes) {
+  nodes_ = nodes;
+  WeightGathers gathers(l_, block_, nodes);
+  for (std::uint32_t n : nodes) {
+    wait_for(gathers.before(n));
+    emit_node(n);
+  }
+}
+
+void ForwardEmitter::emit_recomputation(std::span<const std::uint32_t> nodes, std::vector<std::uint32_t> after, std::vector<BoundaryId> awaits) {
+  recompute_ = true;
+  nodes_ = nodes;
+  pending_.insert(pending_.end(), after.begin(), after.end());
+  pending_awaits_ = std::move(awaits);
+  for (std::uint32_t n : nodes) emit_node(n);
+}
+
+void ForwardEmitter::gather_dependencies(std::uint32_t node, Item& item) {
+  for (std::size_t i = 0; i < l_.flow.origins[node].size(); ++i) {
+    const pcg::TensorRef from = l_.flow.origins[node][i];
+    const std::uint32_t layout = l_.layout_id(l_.flow.layouts[node].inputs[i]);
+    if (const auto it = delivered_.find({from, layout}); it != delivered_.end()) {
+      item.after.push_back(it->second);
+    } else if (const auto d = done_.find(from.node.value); d != done_.end()) {
+      item.after.insert(item.after.end(), d->second.begin(), d->second.end());
+    } else if (!recompute_) {
+      if (const auto b = l_.boundaries.find_forward(from, layout)) item.awaits.push_back(*b);
+    }
+  }
+  item.after.insert(item.after.end(), pending_.begin(), pending_.end());
+  item.awaits.insert(item.awaits.end(), pending_awaits_.begin(), pending_awaits_.end());
+  std::sort(item.awaits.begin(), item.awaits.end());
+  item.awaits.erase(std::unique(item.awaits.begin(), item.awaits.end()), item.awaits.end());
+}
+
+void ForwardEmitter::emit_node(std::uint32_t node) {
+  Item compute;
+  compute.devices = l_.device_set_of_node(node);
+  compute.node = node;
+  compute.parts.push_back(l_.forward_part(node, recompute_ ? "recompute" : "forward"));
+  gather_dependencies(node, compute);
+  for (MovementId m : l_.internal_movements(node, /*backward=*/false, /*before=*/true)) {
+    Item gather{.lane = Lane::communication, .devices = {}, .parts = {}, .movement = m, .what = "gather", .node = node, .after = compute.after, .awaits = compute.awaits, .announces = {}};
+    compute.after.push_back(append(block_, std::move(gather)));
+  }
+  pending_.clear();
+  pending_awaits_.clear();
+  std::vector<std::uint32_t>& done = done_[node];
+  done = {append(block_, std::move(compute))};
+  for (MovementId m : l_.internal_movements(node, /*backward=*/false, /*before=*/false)) {
+    Item reduce{.lane = Lane::communication, .devices = {}, .parts = {}, .movement = m, .what = "reduction", .node = node, .after = done, .awaits = {}, .announces = {}};
+    done.push_back(append(block_, std::move(reduce)));
+  }
+  emit_moves(node);
+}
+
+void ForwardEmitter::emit_moves(std::uint32_t node) {
+  const pcg::Pcg& pcg = l_.plan.pcg;
+  for (std::size_t j = 0; j < l_.flow.uses[node].size(); ++j) {
+    const pcg::TensorRef tensor{pcg::NodeId(node), static_cast<int>(j)};
+    const Layout& from = l_.flow.layouts[node].outputs[j];
+    for (const Use& use : l_.flow.uses[node][j]) {
+      const int stage = l_.plan.stage[use.consumer];
+      const bool inside = stage == stage_ && (!recompute_ || std::ranges::binary_search(nodes_, use.consumer));
+      if (!inside && recompute_) continue;
+      const Layout& to = l_.flow.layouts[use.consumer].inputs[use.input];
+      const std::uint32_t layout = l_.layout_id(to);
+      if (delivered_.contains({tensor, layout}) || (!inside && l_.boundaries.find_forward(tensor, layout))) continue;
+      const MovementId m = l_.movement(from, to, pcg.shape(tensor).element);
+      if (!l_.moves(m)) continue;
+      Item move{.lane = inside ? Lane::communication : Lane::pipeline, .devices = {}, .parts = {}, .movement = m, .what = inside ? "tensor" : "stage boundary", .node = node,
+                .after = done_.at(node), .awaits = {}, .announces = {}};
+      if (!inside) move.announces.push_back(l_.boundaries.add_forward(tensor, layout, l_.new_boundary(Pass::forward, stage_)));
+      const std::uint32_t at = append(block_, std::move(move));
+      if (inside) delivered_.emplace(Delivery{tensor, layout}, at);
+    }
+  }
+}
+
+void lower_forward(Lowering& l, int stage) {
+  ForwardEmitter emitter(l, l.program.forward[static_cast<std::size_t>(stage)], stage);
+  emitter.emit(l.stage_nodes[static_cast<std::size_t>(stage)]);
+}
+
+}  // namespace sim

@@ -1,0 +1,41 @@
+#include "sim/lowering/gradient_buckets.hpp"
+
+namespace sim {
+
+void GradientBuckets::add(std::uint32_t node, std::uint32_t input, const std::vector<std::uint32_t>& ready) {
+  const SyncPattern pattern = l_.sync_pattern(node, input);
+  if (pattern.groups.empty()) return;
+  const auto [it, fresh] = open_.try_emplace(pattern);
+  Bucket& bucket = it->second;
+  if (fresh) bucket.node = node;
+  bucket.bytes += l_.weight_piece_bytes(node, input, l_.gradient_element());
+  bucket.ready.insert(bucket.ready.end(), ready.begin(), ready.end());
+  if (bucket.bytes >= capacity_) {
+    send(pattern, bucket);
+    open_.erase(it);
+  }
+}
+
+void GradientBuckets::flush() {
+  for (auto& [pattern, bucket] : open_) send(pattern, bucket);
+  open_.clear();
+}
+
+void GradientBuckets::send(const SyncPattern& pattern, Bucket& bucket) {
+  Item item;
+  item.lane = Lane::gradients;
+  item.movement = l_.sync_movement(l_.plan.zero >= 1 ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, pattern, bucket.bytes);
+  item.what = "gradients";
+  item.node = bucket.node;
+  item.after = bucket.ready;
+  item.awaits = awaits_;
+  if (announce_) {
+    const BoundaryId b = l_.new_boundary(Pass::backward, l_.plan.stage[bucket.node]);
+    item.announces.push_back(b);
+    l_.synchronised.push_back(b);
+  }
+  block_.items.push_back(std::move(item));
+  sent_.push_back(static_cast<std::uint32_t>(block_.items.size() - 1));
+}
+
+}  // namespace sim

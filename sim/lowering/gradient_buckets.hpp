@@ -1,0 +1,42 @@
+#pragma once
+// Gradient synchronisation of one virtual stage: weights become ready in backward order, are put into buckets by who adds up with whom,
+// and a full bucket is sent. Internal to sim/lowering.
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "sim/lowering/context.hpp"
+
+namespace sim {
+
+class GradientBuckets {
+ public:
+  // Sends into `block`; buckets of `capacity` bytes per device.
+  GradientBuckets(Lowering& l, Block& block, base::Bytes capacity, bool announce) : l_(l), block_(block), capacity_(capacity), announce_(announce) {}
+
+  // The gradient of weight input `input` of `node` is there when these items have ended.
+  void add(std::uint32_t node, std::uint32_t input, const std::vector<std::uint32_t>& ready);
+  void flush();  // what is left, in order of first use
+  // Items of the collectives sent so far.
+  [[nodiscard]] const std::vector<std::uint32_t>& sent() const { return sent_; }
+  void wait_for(BoundaryId b) { awaits_.push_back(b); }
+
+ private:
+  struct Bucket {
+    base::Bytes bytes;
+    std::uint32_t node = 0;  // first one, for the trace
+    std::vector<std::uint32_t> ready;
+  };
+  void send(const SyncPattern& pattern, Bucket& bucket);
+
+  Lowering& l_;
+  Block& block_;
+  base::Bytes capacity_;
+  bool announce_;
+  std::vector<BoundaryId> awaits_;
+  std::map<SyncPattern, Bucket> open_;
+  std::vector<std::uint32_t> sent_;
+};
+
+}  // namespace sim

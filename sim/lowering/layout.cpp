@@ -1,0 +1,53 @@
+#include "sim/lowering/layout.hpp"
+
+#include "base/check.hpp"
+
+namespace sim {
+namespace {
+
+template <class PieceOf>
+Layout lay(pcg::ParallelShape shape, std::span<const base::DeviceId> points, PieceOf piece_of) {
+  Layout l{std::move(shape), {}};
+  l.devices.resize(static_cast<std::size_t>(l.shape.pieces()));
+  BASE_CHECK(l.devices.size() == points.size(), "{} pieces for {} points of {}", l.devices.size(), points.size(), pcg::to_text(l.shape));
+  for (std::size_t p = 0; p < points.size(); ++p) l.devices[static_cast<std::size_t>(piece_of(static_cast<int>(p)))] = points[p];
+  return l;
+}
+
+NodeLayouts layouts_of_node(const pcg::Plan& plan, pcg::NodeId id) {
+  const pcg::PcgNode& node = plan.pcg.node(id);
+  const auto inputs = plan.pcg.whole_inputs(id);
+  const auto outputs = plan.pcg.whole_outputs(id);
+  const pcg::IterationSpace space = pcg::iteration_space(*node.operation(), inputs);
+  const pcg::Sharding& s = node.sharding;
+  NodeLayouts l;
+  l.points = pcg::devices_of(plan.mapping[id.value], s);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    l.inputs.push_back(lay(pcg::input_shape(space, s, i, inputs[i]), l.points, [&](int p) { return pcg::input_piece(space, s, i, p); }));
+    l.input_gradients.push_back(
+        lay(pcg::input_gradient_shape(space, s, i, inputs[i]), l.points, [&](int p) { return pcg::input_gradient_piece(space, s, i, p); }));
+  }
+  for (std::size_t j = 0; j < outputs.size(); ++j) {
+    l.outputs.push_back(lay(pcg::output_shape(space, s, j, outputs[j]), l.points, [&](int p) { return pcg::output_piece(space, s, j, p); }));
+    l.output_gradients.push_back(
+        lay(pcg::output_gradient_shape(space, s, j, outputs[j]), l.points, [&](int p) { return pcg::output_gradient_piece(space, s, j, p); }));
+  }
+  return l;
+}
+
+}  // namespace
+
+std::vector<NodeLayouts> layouts_of(const pcg::Plan& plan) {
+  std::vector<NodeLayouts> all(plan.pcg.nodes().size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (plan.pcg.nodes()[i].computes()) all[i] = layouts_of_node(plan, pcg::NodeId(i));
+  }
+  return all;
+}
+
+pcg::TensorRef origin(const pcg::Pcg& pcg, pcg::TensorRef t) {
+  while (pcg.node(t.node).movement()) t = pcg.node(t.node).inputs[0];
+  return t;
+}
+
+}  // namespace sim

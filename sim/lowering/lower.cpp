@@ -1,0 +1,43 @@
+#include "sim/lowering/lower.hpp"
+
+#include "base/check.hpp"
+#include "sim/lowering/context.hpp"
+
+namespace sim {
+namespace {
+
+// The end of a stage's last backward pass on all its devices, for what comes after it.
+void mark_end(Lowering& l, int stage) {
+  std::vector<base::DeviceId> devices;
+  for (std::uint32_t n : l.stage_nodes[static_cast<std::size_t>(stage)]) {
+    devices.insert(devices.end(), l.flow.layouts[n].points.begin(), l.flow.layouts[n].points.end());
+  }
+  Item end;
+  end.devices = l.device_set(devices);
+  end.node = l.stage_nodes[static_cast<std::size_t>(stage)].front();
+  end.announces.push_back(l.new_boundary(Pass::backward, stage));
+  l.stage_done.push_back(end.announces.front());
+  l.program.backward_last[static_cast<std::size_t>(stage)].items.push_back(std::move(end));
+}
+
+}  // namespace
+
+Program lower(const pcg::Plan& plan, const topology::Cluster& cluster) {
+  Lowering l(plan, cluster);
+  const auto stages = static_cast<std::size_t>(plan.stages);
+  l.program.forward.resize(stages);
+  l.program.backward.resize(stages);
+  l.program.backward_last.resize(stages);
+  for (std::size_t s = 0; s < stages; ++s) BASE_CHECK(!l.stage_nodes[s].empty(), "stage {} of plan {} has no operators", s, plan.name);
+  for (int s = 0; s < plan.stages; ++s) lower_forward(l, s);
+  for (int s = plan.stages - 1; s >= 0; --s) {
+    if (plan.micro_batches > 1) lower_backward(l, s, /*last_micro_batch=*/false);
+    lower_backward(l, s, /*last_micro_batch=*/true);
+  }
+  for (int s = 0; s < plan.stages; ++s) mark_end(l, s);
+  lower_update(l);
+  if (l.program.extrapolated) l.program.notes.push_back("some kernels lie outside the range that their time model covers");
+  return std::move(l.program);
+}
+
+}  // namespace sim

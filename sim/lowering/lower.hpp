@@ -1,0 +1,14 @@
+#pragma once
+// Plan -> Program: every operator's pieces on their devices, forward and backward, what must move between them, recomputation,
+// gradient synchronisation and the update, for one micro-batch of each virtual stage.
+
+#include "sim/lowering/program.hpp"
+#include "topology/cluster.hpp"
+
+namespace sim {
+
+// Requires: pcg::violations(plan) is empty. Throws: base::InputError when a device does not support the precision.
+// Cost: O(nodes x points) plus distinct movements x their pieces.
+[[nodiscard]] Program lower(const pcg::Plan& plan, const topology::Cluster& cluster);
+
+}  // namespace sim

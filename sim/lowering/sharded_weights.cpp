@@ -1,0 +1,47 @@
+#include "sim/lowering/sharded_weights.hpp"
+
+#include <map>
+#include <set>
+
+namespace sim {
+
+WeightGathers::WeightGathers(Lowering& l, Block& block, std::span<const std::uint32_t> nodes) : l_(l), block_(block), nodes_(nodes) {}
+
+std::vector<std::uint32_t> WeightGathers::before(std::uint32_t node) {
+  if (l_.plan.zero < 3 || block_of(node) == current_) return {};
+  if (current_ >= 0 && !block_.items.empty()) {
+    for (std::size_t i = block_.items.size(); i-- > 0;) {
+      if (block_.items[i].lane != Lane::compute) continue;
+      block_.items[i].cut = true;
+      ends_.push_back(static_cast<std::uint32_t>(i));
+      break;
+    }
+  }
+  current_ = block_of(node);
+  std::map<SyncPattern, base::Bytes> bytes;
+  std::set<pcg::TensorRef> seen;
+  for (std::uint32_t n : nodes_) {
+    if (block_of(n) != current_) continue;
+    for (std::size_t i = 0; i < l_.flow.origins[n].size(); ++i) {
+      const pcg::TensorRef from = l_.flow.origins[n][i];
+      if (!l_.plan.pcg.node(from.node).is_weight() || !seen.insert(from).second) continue;
+      const auto input = static_cast<std::uint32_t>(i);
+      bytes[l_.sync_pattern(n, input)] += l_.weight_piece_bytes(n, input, l_.weight_element());
+    }
+  }
+  std::vector<std::uint32_t> gathers;
+  for (const auto& [pattern, size] : bytes) {
+    if (pattern.groups.empty()) continue;
+    Item gather;
+    gather.lane = Lane::gradients;
+    gather.movement = l_.sync_movement(CollectiveKind::all_gather, pattern, size);
+    gather.what = "weights";
+    gather.node = node;
+    if (ends_.size() >= 2) gather.after.push_back(ends_[ends_.size() - 2]);
+    block_.items.push_back(std::move(gather));
+    gathers.push_back(static_cast<std::uint32_t>(block_.items.size() - 1));
+  }
+  return gathers;
+}
+
+}  // namespace sim

@@ -1,0 +1,30 @@
+#pragma once
+// ZeRO-3: weights are gathered block by block before they are used, one block ahead of the computation (FSDP's prefetch: a gather may
+// start when the block before the previous one has been computed), and freed after. Internal to sim/lowering.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "sim/lowering/context.hpp"
+
+namespace sim {
+
+class WeightGathers {
+ public:
+  // `nodes` in the order in which they are emitted. Does nothing unless the plan shards weights.
+  WeightGathers(Lowering& l, Block& block, std::span<const std::uint32_t> nodes);
+  // Call before a node's items are emitted: gathers of a block that begins here. Returns the items to wait for.
+  std::vector<std::uint32_t> before(std::uint32_t node);
+
+ private:
+  int block_of(std::uint32_t node) const { return l_.plan.pcg.nodes()[node].block; }
+  Lowering& l_;
+  Block& block_;
+  std::span<const std::uint32_t> nodes_;
+  int current_ = -1;
+  std::vector<std::uint32_t> ends_;  // last compute item of each block so far
+};
+
+}  // namespace sim

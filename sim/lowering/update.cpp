@@ -1,0 +1,158 @@
+// The end of an iteration: gradients that were not synchronised beside the backward pass, tied weights of different stages, the
+// optimizer, and gathering weights that ZeRO-1 and -2 updated in shards.
+#include <algorithm>
+#include <map>
+
+#include "sim/lowering/context.hpp"
+#include "sim/lowering/gradient_buckets.hpp"
+
+namespace sim {
+namespace {
+
+struct HeldWeight {  // a weight as one stage holds it, through its earliest reader there
+  std::uint32_t weight = 0, reader = 0, input = 0;
+  int stage = 0;
+};
+
+// In backward order within a stage.
+std::vector<HeldWeight> held_weights(const Lowering& l) {
+  std::vector<HeldWeight> held;
+  for (int s = 0; s < l.plan.stages; ++s) {
+    const auto& nodes = l.stage_nodes[static_cast<std::size_t>(s)];
+    for (auto n = nodes.rbegin(); n != nodes.rend(); ++n) {
+      for (std::size_t i = 0; i < l.flow.origins[*n].size(); ++i) {
+        const pcg::TensorRef from = l.flow.origins[*n][i];
+        if (!l.plan.pcg.node(from.node).is_weight()) continue;
+        const auto earlier = [&](const Use& u) { return u.consumer < *n && l.plan.stage[u.consumer] == s; };
+        if (std::ranges::none_of(l.flow.uses[from.node.value][0], earlier)) held.push_back({from.node.value, *n, static_cast<std::uint32_t>(i), s});
+      }
+    }
+  }
+  return held;
+}
+
+class UpdateEmitter {
+ public:
+  explicit UpdateEmitter(Lowering& l) : l_(l), block_(l.program.update), held_(held_weights(l)) {}
+  void emit() {
+    synchronise();
+    tie();
+    optimize();
+    gather();
+  }
+
+ private:
+  void synchronise();
+  void tie();
+  void optimize();
+  void gather();
+
+  Lowering& l_;
+  Block& block_;
+  std::vector<HeldWeight> held_;
+  std::map<int, std::vector<std::uint32_t>> synchronised_;  // stage -> items of this block
+  std::map<int, std::vector<std::uint32_t>> optimized_;
+};
+
+void UpdateEmitter::synchronise() {
+  if (l_.behaviour.overlap_gradients || l_.plan.zero >= 2) return;
+  for (int s = 0; s < l_.plan.stages; ++s) {
+    GradientBuckets buckets(l_, block_, l_.behaviour.gradient_bucket, /*announce=*/false);
+    buckets.wait_for(l_.stage_done[static_cast<std::size_t>(s)]);
+    for (const HeldWeight& h : held_) {
+      if (h.stage == s) buckets.add(h.reader, h.input, {});
+    }
+    buckets.flush();
+    synchronised_[s] = buckets.sent();
+  }
+}
+
+// Two stages that hold one weight (embedding and output layer) add their gradients piece by piece.
+void UpdateEmitter::tie() {
+  std::map<std::uint32_t, std::vector<const HeldWeight*>> by_weight;
+  for (const HeldWeight& h : held_) by_weight[h.weight].push_back(&h);
+  for (const auto& [weight, holders] : by_weight) {
+    for (std::size_t k = 1; k < holders.size(); ++k) {
+      const Layout& a = l_.flow.layouts[holders[0]->reader].inputs[holders[0]->input];
+      const Layout& b = l_.flow.layouts[holders[k]->reader].inputs[holders[k]->input];
+      if (a.devices == b.devices) continue;
+      if (!(a.shape == b.shape)) {
+        l_.program.notes.push_back("tied weight " + l_.plan.pcg.nodes()[weight].name + " is cut differently in two stages: its gradient exchange between them is not simulated");
+        continue;
+      }
+      Round round;
+      const base::Bytes bytes = l_.weight_piece_bytes(holders[0]->reader, holders[0]->input, l_.gradient_element());
+      for (std::size_t p = 0; p < a.devices.size(); ++p) {
+        if (a.devices[p] != b.devices[p]) round.push_back({CollectiveKind::all_reduce, bytes, {std::min(a.devices[p], b.devices[p]), std::max(a.devices[p], b.devices[p])}});
+      }
+      Item item;
+      item.lane = Lane::gradients;
+      item.movement = l_.intern(Movement{{std::move(round)}});
+      item.what = "tied weight";
+      item.node = weight;
+      item.awaits = l_.synchronised;
+      for (int s : {holders[0]->stage, holders[k]->stage}) {
+        item.after.insert(item.after.end(), synchronised_[s].begin(), synchronised_[s].end());
+        item.awaits.push_back(l_.stage_done[static_cast<std::size_t>(s)]);
+      }
+      block_.items.push_back(std::move(item));
+      const auto at = static_cast<std::uint32_t>(block_.items.size() - 1);
+      for (int s : {holders[0]->stage, holders[k]->stage}) synchronised_[s].push_back(at);
+    }
+  }
+}
+
+void UpdateEmitter::optimize() {
+  for (int s = 0; s < l_.plan.stages; ++s) {
+    std::map<DeviceSetId, std::pair<std::uint32_t, double>> parameters;  // first weight, parameters per device
+    for (const HeldWeight& h : held_) {
+      if (h.stage != s) continue;
+      double n = l_.weight_piece_bytes(h.reader, h.input, base::Bytes(1)).value();
+      if (l_.plan.zero >= 1) {
+        const auto groups = l_.sync_pattern(h.reader, h.input).groups;
+        if (!groups.empty()) n /= static_cast<double>(groups.front().size());
+      }
+      const auto it = parameters.try_emplace(l_.device_set(l_.flow.layouts[h.reader].points), h.weight, 0.0).first;
+      it->second.second += n;
+    }
+    for (const auto& [devices, what] : parameters) {
+      Item item;
+      item.devices = devices;
+      item.node = what.first;
+      item.parts.push_back(l_.optimizer_part(what.first, what.second));
+      item.after = synchronised_[s];
+      item.awaits = l_.synchronised;
+      item.cut = true;
+      block_.items.push_back(std::move(item));
+      optimized_[s].push_back(static_cast<std::uint32_t>(block_.items.size() - 1));
+    }
+  }
+}
+
+void UpdateEmitter::gather() {
+  if (l_.plan.zero != 1 && l_.plan.zero != 2) return;
+  for (int s = 0; s < l_.plan.stages; ++s) {
+    std::map<SyncPattern, std::pair<std::uint32_t, base::Bytes>> bytes;
+    for (const HeldWeight& h : held_) {
+      if (h.stage != s) continue;
+      const auto it = bytes.try_emplace(l_.sync_pattern(h.reader, h.input), h.weight, base::Bytes(0)).first;
+      it->second.second += l_.weight_piece_bytes(h.reader, h.input, l_.weight_element());
+    }
+    for (const auto& [pattern, what] : bytes) {
+      if (pattern.groups.empty()) continue;
+      Item item;
+      item.lane = Lane::gradients;
+      item.movement = l_.sync_movement(CollectiveKind::all_gather, pattern, what.second);
+      item.what = "updated weights";
+      item.node = what.first;
+      item.after = optimized_[s];
+      block_.items.push_back(std::move(item));
+    }
+  }
+}
+
+}  // namespace
+
+void lower_update(Lowering& l) { UpdateEmitter(l).emit(); }
+
+}  // namespace sim

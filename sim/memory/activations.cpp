@@ -1,0 +1,67 @@
+#include "sim/memory/activations.hpp"
+
+#include <algorithm>
+
+#include "pcg/work.hpp"
+#include "sim/lowering/movement.hpp"
+
+namespace sim {
+
+Activations::Activations(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster) : plan_(plan), flow_(flow), cluster_(cluster) {}
+
+void Activations::keep_tensor(pcg::TensorRef tensor, const Layout& layout, std::vector<double>& bytes) {
+  // Copies differ in who holds them, not in what is held: the key is what a device holds of the tensor, and who.
+  std::vector<std::int64_t> key;
+  for (const pcg::ParallelDim& d : layout.shape.dims) key.push_back(d.degree);
+  for (base::DeviceId d : layout.devices) key.push_back(d.value);
+  if (!kept_.insert({tensor, std::move(key)}).second) return;
+  const double piece = pcg::bytes_of(layout.shape.piece(), plan_.training.precision).value();
+  for (base::DeviceId d : layout.devices) bytes[d.value] += piece;
+}
+
+const Layout& Activations::kept_layout(std::uint32_t node, std::size_t input) const {
+  const pcg::TensorRef from = flow_.origins[node][input];
+  const Layout& read = flow_.layouts[node].inputs[input];
+  if (!plan_.pcg.node(from.node).computes()) return read;
+  const Layout& made = flow_.layouts[from.node.value].outputs[static_cast<std::size_t>(from.output)];
+  const bool gathered = made.shape.sum == 1 && made.shape.piece().elements() < read.shape.piece().elements() && plan_.stage[from.node.value] == plan_.stage[node];
+  return gathered ? made : read;
+}
+
+void Activations::keep(std::span<const std::uint32_t> nodes, bool with_attention, std::vector<double>& bytes) {
+  for (std::uint32_t n : nodes) {
+    if (!flow_.needs_gradient[n]) continue;
+    const pcg::NodeId id(n);
+    const pcg::Saved saved = pcg::saved_for_backward(*plan_.pcg.node(id).operation(), plan_.pcg.piece_inputs(id), plan_.pcg.piece_outputs(id), plan_.training.precision);
+    for (std::size_t i = 0; i < flow_.origins[n].size(); ++i) {
+      if (saved.inputs[i] && !plan_.pcg.node(flow_.origins[n][i].node).is_weight()) keep_tensor(flow_.origins[n][i], kept_layout(n, i), bytes);
+    }
+    for (std::size_t j = 0; j < saved.outputs.size(); ++j) {
+      if (saved.outputs[j]) keep_tensor({id, static_cast<int>(j)}, flow_.layouts[n].outputs[j], bytes);
+    }
+    const double own = saved.own.value() - (with_attention ? 0 : saved.own_attention.value());
+    for (base::DeviceId d : flow_.layouts[n].points) bytes[d.value] += own;
+  }
+}
+
+void Activations::keep_inputs(std::span<const std::uint32_t> nodes, std::vector<double>& bytes) {
+  for (std::uint32_t n : nodes) {
+    for (std::size_t i = 0; i < flow_.origins[n].size(); ++i) {
+      const pcg::TensorRef from = flow_.origins[n][i];
+      if (plan_.pcg.node(from.node).is_weight() || std::ranges::binary_search(nodes, from.node.value)) continue;
+      keep_tensor(from, kept_layout(n, i), bytes);
+    }
+  }
+}
+
+void Activations::largest_attention(std::span<const std::uint32_t> nodes, std::vector<double>& bytes) const {
+  for (std::uint32_t n : nodes) {
+    const pcg::NodeId id(n);
+    const pcg::Operator& op = *plan_.pcg.node(id).operation();
+    if (!std::holds_alternative<pcg::Attention>(op)) continue;
+    const pcg::Saved saved = pcg::saved_for_backward(op, plan_.pcg.piece_inputs(id), plan_.pcg.piece_outputs(id), plan_.training.precision);
+    for (base::DeviceId d : flow_.layouts[n].points) bytes[d.value] = std::max(bytes[d.value], saved.own_attention.value());
+  }
+}
+
+}  // namespace sim

@@ -1,0 +1,39 @@
+#pragma once
+// What the forward pass keeps for the backward pass, tensor by tensor, each once per device however many operators read it.
+// Internal to sim/memory.
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "sim/lowering/flow_graph.hpp"
+#include "topology/cluster.hpp"
+
+namespace sim {
+
+class Activations {
+ public:
+  Activations(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster);
+
+  // Adds to bytes[device] what these nodes (ascending) keep for their backward pass.
+  // with_attention: with the scores of unfused attention that selective recomputation drops.
+  void keep(std::span<const std::uint32_t> nodes, bool with_attention, std::vector<double>& bytes);
+  // Adds what they read from outside themselves: all that a recomputed block keeps.
+  void keep_inputs(std::span<const std::uint32_t> nodes, std::vector<double>& bytes);
+  // The scores alone, of the node that has most: alive while it is recomputed.
+  void largest_attention(std::span<const std::uint32_t> nodes, std::vector<double>& bytes) const;
+  // Forget what was kept: the next tensor counts again.
+  void clear() { kept_.clear(); }
+
+ private:
+  void keep_tensor(pcg::TensorRef tensor, const Layout& layout, std::vector<double>& bytes);
+  // The layout in which a reader's input is kept: before an all-gather, which is done again in the backward pass.
+  const Layout& kept_layout(std::uint32_t node, std::size_t input) const;
+
+  const pcg::Plan& plan_;
+  const FlowGraph& flow_;
+  const topology::Cluster& cluster_;
+  std::set<std::pair<pcg::TensorRef, std::vector<std::int64_t>>> kept_;
+};
+
+}  // namespace sim

@@ -1,0 +1,200 @@
+#include "sim/memory/memory.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "sim/lowering/movement.hpp"
+#include "sim/memory/activations.hpp"
+#include "sim/memory/model_states.hpp"
+#include "sim/schedules/schedule.hpp"
+
+namespace sim {
+namespace {
+
+class MemoryCounter {
+ public:
+  MemoryCounter(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster)
+      : plan_(plan), flow_(flow), cluster_(cluster), devices_(static_cast<std::size_t>(cluster.device_count())) {
+    for (DeviceMemory& d : devices_) {
+      d.saved.resize(static_cast<std::size_t>(plan.stages));
+      d.transient.resize(static_cast<std::size_t>(plan.stages));
+    }
+  }
+
+  std::vector<DeviceMemory> run() {
+    for (int s = 0; s < plan_.stages; ++s) {
+      std::vector<std::uint32_t> nodes;
+      for (std::size_t n = 0; n < plan_.stage.size(); ++n) {
+        if (plan_.stage[n] == s && plan_.pcg.nodes()[n].computes()) nodes.push_back(static_cast<std::uint32_t>(n));
+      }
+      count_states(nodes);
+      count_activations(nodes, static_cast<std::size_t>(s));
+      count_moments(nodes, static_cast<std::size_t>(s));
+    }
+    return std::move(devices_);
+  }
+
+ private:
+  void count_states(const std::vector<std::uint32_t>& nodes);
+  void count_activations(const std::vector<std::uint32_t>& nodes, std::size_t stage);
+  void count_moments(const std::vector<std::uint32_t>& nodes, std::size_t stage);
+  [[nodiscard]] std::vector<double> zeros() const { return std::vector<double>(devices_.size(), 0.0); }
+  // Nodes of each graph block, in order.
+  [[nodiscard]] std::map<int, std::vector<std::uint32_t>> by_block(const std::vector<std::uint32_t>& nodes) const {
+    std::map<int, std::vector<std::uint32_t>> blocks;
+    for (std::uint32_t n : nodes) blocks[plan_.pcg.nodes()[n].block].push_back(n);
+    return blocks;
+  }
+  // Parameters that nodes read, each weight once per device: full pieces.
+  void add_parameters(const std::vector<std::uint32_t>& nodes, std::vector<double>& per_device) const;
+
+  const pcg::Plan& plan_;
+  const FlowGraph& flow_;
+  const topology::Cluster& cluster_;
+  std::vector<DeviceMemory> devices_;
+};
+
+void MemoryCounter::add_parameters(const std::vector<std::uint32_t>& nodes, std::vector<double>& per_device) const {
+  std::set<pcg::TensorRef> seen;
+  for (std::uint32_t n : nodes) {
+    for (std::size_t i = 0; i < flow_.origins[n].size(); ++i) {
+      const pcg::TensorRef from = flow_.origins[n][i];
+      if (!plan_.pcg.node(from.node).is_weight() || !seen.insert(from).second) continue;
+      const Layout& l = flow_.layouts[n].inputs[i];
+      for (base::DeviceId d : l.devices) per_device[d.value] += static_cast<double>(l.shape.piece().elements());
+    }
+  }
+}
+
+void MemoryCounter::count_states(const std::vector<std::uint32_t>& nodes) {
+  const ModelStateBytes b = model_state_bytes(plan_.training);
+  std::set<pcg::TensorRef> seen;
+  for (std::uint32_t n : nodes) {
+    for (std::size_t i = 0; i < flow_.origins[n].size(); ++i) {
+      const pcg::TensorRef from = flow_.origins[n][i];
+      if (!plan_.pcg.node(from.node).is_weight() || !seen.insert(from).second) continue;
+      const Layout& l = flow_.layouts[n].inputs[i];
+      const auto groups = sum_groups(flow_.layouts[n].input_gradients[i]);
+      const double share = groups.empty() ? 1.0 : 1.0 / static_cast<double>(groups.front().size());
+      const auto parameters = static_cast<double>(l.shape.piece().elements());
+      for (base::DeviceId d : l.devices) {
+        DeviceMemory& m = devices_[d.value];
+        m.weights += base::Bytes(parameters * b.weight * (plan_.zero >= 3 ? share : 1));
+        m.gradients += base::Bytes(parameters * b.gradient * (plan_.zero >= 2 ? share : 1));
+        m.optimizer += base::Bytes(parameters * b.optimizer * (plan_.zero >= 1 ? share : 1));
+      }
+    }
+  }
+}
+
+void MemoryCounter::count_activations(const std::vector<std::uint32_t>& nodes, std::size_t stage) {
+  Activations activations(plan_, flow_, cluster_);
+  std::vector<double> saved = zeros();
+  std::vector<double> transient = zeros();
+  const bool selective = plan_.recompute == pcg::Recompute::selective;
+  for (const auto& [block, members] : by_block(nodes)) {
+    const bool whole = plan_.recompute == pcg::Recompute::full && plan_.pcg.blocks()[static_cast<std::size_t>(block)].weighty;
+    if (!whole) {
+      activations.keep(members, !selective, saved);
+      continue;
+    }
+    activations.keep_inputs(members, saved);
+    Activations again(plan_, flow_, cluster_);
+    std::vector<double> all = zeros(), kept = zeros();
+    again.keep(members, true, all);
+    again.clear();
+    again.keep_inputs(members, kept);
+    for (std::size_t d = 0; d < all.size(); ++d) transient[d] = std::max(transient[d], all[d] - kept[d]);
+  }
+  if (selective) activations.largest_attention(nodes, transient);
+  for (std::size_t d = 0; d < devices_.size(); ++d) {
+    devices_[d].saved[stage] += base::Bytes(saved[d]);
+    devices_[d].transient[stage] += base::Bytes(std::max(0.0, transient[d]));
+  }
+}
+
+// Gradients of activations around one operator; weights gathered for it and the block after (ZeRO-3); a block's unsharded gradients.
+void MemoryCounter::count_moments(const std::vector<std::uint32_t>& nodes, std::size_t stage) {
+  std::vector<double> around = zeros();
+  for (std::uint32_t n : nodes) {
+    if (!flow_.needs_gradient[n]) continue;
+    double bytes = 0;
+    for (const Layout& l : flow_.layouts[n].output_gradients) bytes += pcg::bytes_of(l.shape.piece(), plan_.training.precision).value();
+    for (std::size_t i = 0; i < flow_.origins[n].size(); ++i) {
+      if (flow_.needs_gradient[flow_.origins[n][i].node.value] && plan_.pcg.node(flow_.origins[n][i].node).computes()) {
+        bytes += pcg::bytes_of(flow_.layouts[n].input_gradients[i].shape.piece(), plan_.training.precision).value();
+      }
+    }
+    for (base::DeviceId d : flow_.layouts[n].points) around[d.value] = std::max(around[d.value], bytes);
+  }
+  std::vector<double> gathered = zeros();
+  if (plan_.zero >= 2) {
+    const ModelStateBytes b = model_state_bytes(plan_.training);
+    std::vector<double> previous = zeros();
+    for (const auto& [block, members] : by_block(nodes)) {
+      std::vector<double> parameters = zeros();
+      add_parameters(members, parameters);
+      for (std::size_t d = 0; d < gathered.size(); ++d) {
+        const double weights = plan_.zero >= 3 ? b.weight * (parameters[d] + previous[d]) : 0;
+        gathered[d] = std::max(gathered[d], weights + b.gradient * parameters[d]);
+      }
+      previous = std::move(parameters);
+    }
+  }
+  for (std::size_t d = 0; d < devices_.size(); ++d) devices_[d].transient[stage] += base::Bytes(around[d] + gathered[d]);
+}
+
+struct Peak {
+  base::Bytes activations, transient;
+};
+
+// Walks through one pipeline rank's schedule with one device's numbers.
+Peak walk(const std::vector<Slot>& slots, int pipeline, int rank, const DeviceMemory& m) {
+  Peak peak;
+  base::Bytes alive;
+  for (const Slot& slot : slots) {
+    const auto stage = static_cast<std::size_t>(slot.chunk * pipeline + rank);
+    if (slot.forward) alive += m.saved[stage];
+    const base::Bytes transient = slot.forward ? base::Bytes(0) : m.transient[stage];
+    if (alive + transient > peak.activations + peak.transient) peak = {alive, transient};
+    if (!slot.forward) alive -= m.saved[stage];
+  }
+  return peak;
+}
+
+}  // namespace
+
+std::vector<DeviceMemory> device_memory(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster) { return MemoryCounter(plan, flow, cluster).run(); }
+
+MemoryUse peak_memory(const pcg::Plan& plan, std::span<const DeviceMemory> devices, const topology::Cluster& cluster) {
+  MemoryUse worst;
+  bool first = true;
+  const int pipeline = plan.stages / plan.chunks;
+  std::vector<std::vector<Slot>> schedules;
+  for (int rank = 0; rank < pipeline; ++rank) schedules.push_back(schedule(plan.schedule, pipeline, rank, plan.chunks, plan.micro_batches));
+  std::map<std::vector<double>, bool> seen;  // devices with the same numbers need one walk
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    const DeviceMemory& m = devices[d];
+    const auto& device = cluster.devices()[d];
+    const profiles::DeviceProfile& profile = profiles::device_profile(device.type);
+    const base::Bytes capacity = device.memory.value_or(profile.memory);
+    std::vector<double> key{m.weights.value(), m.gradients.value(), m.optimizer.value(), capacity.value(), profile.reserved.value()};
+    for (base::Bytes b : m.saved) key.push_back(b.value());
+    for (base::Bytes b : m.transient) key.push_back(b.value());
+    if (m.states() + *std::max_element(m.transient.begin(), m.transient.end()) == base::Bytes(0) || !seen.emplace(std::move(key), true).second) continue;
+    for (int rank = 0; rank < pipeline; ++rank) {
+      const Peak p = walk(schedules[static_cast<std::size_t>(rank)], pipeline, rank, m);
+      if (p.activations + p.transient == base::Bytes(0) && pipeline > 1) continue;
+      MemoryUse use{m.states() + p.activations + p.transient + profile.reserved, capacity, m.weights, m.gradients, m.optimizer, p.activations, p.transient + profile.reserved,
+                    base::DeviceId(d)};
+      const bool replaces = first || use.peak - use.capacity > worst.peak - worst.capacity;
+      if (replaces) worst = use;
+      first = false;
+    }
+  }
+  return worst;
+}
+
+MemoryUse memory_of(const pcg::Plan& plan, const topology::Cluster& cluster) { return peak_memory(plan, device_memory(plan, flow_graph(plan), cluster), cluster); }
+
+}  // namespace sim

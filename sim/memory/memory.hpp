@@ -1,0 +1,29 @@
+#pragma once
+// Memory of a plan, device by device, from the schedule alone: model states, activations kept between forward and backward, what
+// recomputation and gathered weights need for a moment. No simulation is needed: what is alive depends on order, not on time.
+
+#include <span>
+#include <vector>
+
+#include "sim/lowering/flow_graph.hpp"
+#include "sim/simulation.hpp"
+
+namespace sim {
+
+// Bytes of one device; per virtual stage where it says so.
+struct DeviceMemory {
+  base::Bytes weights, gradients, optimizer;
+  std::vector<base::Bytes> saved;      // per stage: kept by one micro-batch from its forward to its backward pass
+  std::vector<base::Bytes> transient;  // per stage: on top of it, while its backward pass runs
+  [[nodiscard]] base::Bytes states() const { return weights + gradients + optimizer; }
+};
+
+// One per device of the cluster (zero where the plan uses none). O(nodes x points).
+[[nodiscard]] std::vector<DeviceMemory> device_memory(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster);
+
+// Of the device that needs most. workspace: what the profile reserves for context and libraries, and the transient part.
+[[nodiscard]] MemoryUse peak_memory(const pcg::Plan& plan, std::span<const DeviceMemory> devices, const topology::Cluster& cluster);
+
+[[nodiscard]] MemoryUse memory_of(const pcg::Plan& plan, const topology::Cluster& cluster);
+
+}  // namespace sim

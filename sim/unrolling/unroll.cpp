@@ -1,0 +1,143 @@
+#include "sim/unrolling/unroll.hpp"
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "profiles/device_profile.hpp"
+
+namespace sim {
+namespace {
+
+class Unroller {
+ public:
+  Unroller(const Program& program, const Folded& folded, const pcg::Plan& plan, const topology::Cluster& cluster)
+      : program_(program), folded_(folded), plan_(plan), cluster_(cluster) {}
+
+  Unrolled run() {
+    compile_blocks();
+    place_instances();
+    set_up_streams();
+    for (const BlockInstance& instance : out_.instances) emit(instance);
+    return std::move(out_);
+  }
+
+ private:
+  void compile_blocks();
+  void place_instances();
+  void set_up_streams();
+  void emit(const BlockInstance& instance);
+  std::uint32_t add_block(const Block& b) {
+    out_.blocks.push_back(compile(b, program_, folded_, cluster_));
+    const CompiledBlock& compiled = out_.blocks.back();
+    std::vector<std::uint32_t>& steps = steps_.emplace_back();
+    for (const Entry& e : compiled.entries) steps.push_back(step_of(e));
+    return static_cast<std::uint32_t>(out_.blocks.size() - 1);
+  }
+  std::uint32_t step_of(const Entry& e);
+  void place(std::uint32_t block, int stage, int micro_batch, Pass pass) {
+    first_at(pass, stage, micro_batch) = static_cast<std::uint32_t>(out_.instances.size());
+    out_.instances.push_back({block, next_, stage, micro_batch, pass});
+    next_ += static_cast<std::uint32_t>(out_.blocks[block].entries.size());
+  }
+  std::uint32_t& first_at(Pass pass, int stage, int micro_batch) {
+    return instance_of_[(static_cast<std::size_t>(pass) * static_cast<std::size_t>(plan_.stages) + static_cast<std::size_t>(stage)) * static_cast<std::size_t>(plan_.micro_batches) +
+                        static_cast<std::size_t>(micro_batch)];
+  }
+
+  const Program& program_;
+  const Folded& folded_;
+  const pcg::Plan& plan_;
+  const topology::Cluster& cluster_;
+  Unrolled out_;
+  std::vector<std::uint32_t> forward_, backward_, backward_last_;  // block of each stage
+  std::uint32_t update_ = 0;
+  std::vector<std::vector<std::uint32_t>> steps_;      // per block and entry
+  std::vector<std::uint32_t> transfer_steps_;          // per transfer class, made once
+  std::vector<std::uint32_t> instance_of_;             // [pass][stage][micro-batch]
+  std::uint32_t next_ = 0;
+};
+
+std::uint32_t Unroller::step_of(const Entry& e) {
+  constexpr std::uint32_t kNone = 0xffffffff;
+  transfer_steps_.resize(folded_.transfers.size(), kNone);
+  if (!e.is_run() && transfer_steps_[e.transfer] != kNone) return transfer_steps_[e.transfer];
+  Step s;
+  if (e.is_run()) s.phases.push_back({e.seconds, {}});
+  else s.phases = folded_.transfers[e.transfer].phases;
+  s.communicates = !e.is_run();
+  out_.graph.steps.push_back(std::move(s));
+  const auto step = static_cast<std::uint32_t>(out_.graph.steps.size() - 1);
+  if (!e.is_run()) transfer_steps_[e.transfer] = step;
+  return step;
+}
+
+void Unroller::compile_blocks() {
+  for (int s = 0; s < plan_.stages; ++s) {
+    const auto i = static_cast<std::size_t>(s);
+    forward_.push_back(add_block(program_.forward[i]));
+    backward_.push_back(add_block(program_.backward[i]));
+    backward_last_.push_back(add_block(program_.backward_last[i]));
+  }
+  update_ = add_block(program_.update);
+}
+
+void Unroller::place_instances() {
+  instance_of_.assign(3 * static_cast<std::size_t>(plan_.stages) * static_cast<std::size_t>(plan_.micro_batches), 0);
+  const int pipeline = plan_.stages / plan_.chunks;
+  for (int rank = 0; rank < pipeline; ++rank) {
+    for (const Slot& slot : schedule(plan_.schedule, pipeline, rank, plan_.chunks, plan_.micro_batches)) {
+      const int stage = slot.chunk * pipeline + rank;
+      const bool last = slot.micro_batch == plan_.micro_batches - 1;
+      const auto& blocks = slot.forward ? forward_ : last ? backward_last_ : backward_;
+      place(blocks[static_cast<std::size_t>(stage)], stage, slot.micro_batch, slot.forward ? Pass::forward : Pass::backward);
+    }
+  }
+  place(update_, 0, 0, Pass::update);
+}
+
+void Unroller::set_up_streams() {
+  TaskGraph& g = out_.graph;
+  g.links = folded_.links;
+  g.routes = folded_.routes;
+  for (std::uint32_t c = 0; c < folded_.sizes.size(); ++c) {
+    g.streams.push_back({c, true});
+    g.streams.push_back({c, false});
+    g.streams.push_back({c, false});
+    g.slowdown.push_back(profiles::device_profile(cluster_.device(folded_.representatives[c]).type).overlap_slowdown);
+  }
+  g.tasks.reserve(next_);
+}
+
+void Unroller::emit(const BlockInstance& instance) {
+  TaskGraph& g = out_.graph;
+  const CompiledBlock& block = out_.blocks[instance.block];
+  for (std::size_t i = 0; i < block.entries.size(); ++i) {
+    const Entry& e = block.entries[i];
+    Task task;
+    task.step = steps_[instance.block][i];
+    task.streams_begin = static_cast<std::uint32_t>(g.task_streams.size());
+    g.task_streams.insert(g.task_streams.end(), e.streams.begin(), e.streams.end());
+    task.streams_end = static_cast<std::uint32_t>(g.task_streams.size());
+    task.dependencies_begin = static_cast<std::uint32_t>(g.task_dependencies.size());
+    for (std::uint32_t d : e.after) g.task_dependencies.push_back(instance.first + d);
+    for (const Crossing& crossing : e.awaits) {
+      const Program::Home& home = program_.boundaries[crossing.boundary.value];
+      const int micro_batch = instance.pass == Pass::update ? plan_.micro_batches - 1 : instance.micro_batch;
+      const BlockInstance& other = out_.instances[first_at(home.pass, home.stage, micro_batch)];
+      const auto& announces = out_.blocks[other.block].announces;
+      for (auto it = std::ranges::lower_bound(announces, std::pair{crossing, std::uint32_t{0}}); it != announces.end() && it->first == crossing; ++it) {
+        g.task_dependencies.push_back(other.first + it->second);
+      }
+    }
+    task.dependencies_end = static_cast<std::uint32_t>(g.task_dependencies.size());
+    g.tasks.push_back(task);
+  }
+}
+
+}  // namespace
+
+Unrolled unroll(const Program& program, const Folded& folded, const pcg::Plan& plan, const topology::Cluster& cluster) {
+  return Unroller(program, folded, plan, cluster).run();
+}
+
+}  // namespace sim

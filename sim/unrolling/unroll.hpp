@@ -1,0 +1,28 @@
+#pragma once
+// Program -> TaskGraph: blocks compiled for classes of devices, copied once per micro-batch in the order of the schedule.
+
+#include "sim/engine/task_graph.hpp"
+#include "sim/schedules/schedule.hpp"
+#include "sim/unrolling/compiled_block.hpp"
+
+namespace sim {
+
+// One copy of a block: its entries are tasks first .. first + entries.size() - 1.
+struct BlockInstance {
+  std::uint32_t block = 0;  // index into Unrolled::blocks
+  std::uint32_t first = 0;
+  int stage = 0;
+  int micro_batch = 0;
+  Pass pass = Pass::forward;
+};
+
+struct Unrolled {
+  TaskGraph graph;
+  std::vector<CompiledBlock> blocks;
+  std::vector<BlockInstance> instances;  // by first task
+};
+
+// Cost: O(tasks). Tasks of a device are listed in its own order, so streams run them in that order.
+[[nodiscard]] Unrolled unroll(const Program& program, const Folded& folded, const pcg::Plan& plan, const topology::Cluster& cluster);
+
+}  // namespace sim
