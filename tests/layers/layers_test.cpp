@@ -69,7 +69,7 @@ bool allowed(const Include& include) {
   const std::string from = first_folder(include.file), to = first_folder(include.header);
   if (include.quoted) return from == to || kBelow.at(from).contains(to);
   // Third parties stay behind the one place that knows them.
-  if (to == "simgrid") return include.file.starts_with("sim/engine/");
+  if (to == "simgrid" || to == "xbt") return include.file.starts_with("sim/engine/");
   if (to == "yaml-cpp") return include.file.starts_with("base/yaml");
   if (to == "CLI") return include.file == "cli/main.cpp";
   if (to == "boost") return include.file.ends_with(".cpp");
