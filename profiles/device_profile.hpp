@@ -32,14 +32,16 @@ struct DeviceProfile {
   base::Bytes memory;               // on the device
   base::Bytes reserved;             // taken by context and libraries: not for tensors
   base::BytesPerSecond memory_bandwidth;
-  std::map<pcg::Precision, base::FlopsPerSecond> peak;         // tensor cores where they serve the precision, dense
-  std::map<pcg::Precision, base::FlopsPerSecond> vector_peak;  // without them
+  std::map<pcg::Precision, base::FlopsPerSecond> peak;         // of matmuls, dense: tensor cores where they serve the precision; absent: cannot train in it
+  std::map<pcg::Precision, base::FlopsPerSecond> vector_peak;  // without tensor cores, for the same precisions
   base::Seconds launch_overhead;    // host time to launch one kernel: kernels shorter than it are launch-bound
   base::Seconds kernel_floor;       // shortest a kernel can be
   int multiprocessors = 1;
   double overlap_slowdown = 1;      // a kernel beside a collective takes this many times as long
-  std::map<pcg::KernelKind, Efficiency> compute;  // of the peak FLOP/s
-  std::map<pcg::KernelKind, Efficiency> traffic;  // of the memory bandwidth
+  // One entry per kernel kind. Tensor cores and vector units reach different shares, so each has its table.
+  std::map<pcg::KernelKind, Efficiency> compute;         // of peak, on tensor cores
+  std::map<pcg::KernelKind, Efficiency> vector_compute;  // of vector_peak; above 1 where an algorithm saves FLOPs (Winograd)
+  std::map<pcg::KernelKind, Efficiency> traffic;         // of memory_bandwidth
   Basis basis = Basis::defaults;
 };
 
@@ -49,7 +51,9 @@ struct KernelTime {
   bool extrapolated = false;  // outside the range that its basis covers
 };
 
-// max(FLOPs / (peak * efficiency), bytes / (bandwidth * efficiency), kernel_floor). Requires: the profile has the precision's peak.
+// max(FLOPs / (peak * efficiency), bytes / (bandwidth * efficiency), kernel_floor); a term without work is 0. The peak is that of the
+// tensor cores for a kernel that can use them in a precision that they serve (fp32 is not one: tf32 must be asked for), else vector_peak.
+// Requires: no unsupported(d, p). Cost: O(1).
 [[nodiscard]] KernelTime kernel_time(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p);
 // Whether the device can train in this precision, else why not ("v100-sxm2-16gb has no bf16").
 [[nodiscard]] std::optional<std::string> unsupported(const DeviceProfile& d, pcg::Precision p);
@@ -57,6 +61,7 @@ struct KernelTime {
 [[nodiscard]] std::vector<std::string> device_names();  // of profiles/devices, sorted
 // Throws: base::InputError when the name is unknown (with the nearest one).
 [[nodiscard]] const DeviceProfile& device_profile(const std::string& name);
+// Reads the text form of profiles/devices/*.yaml (docs/formats.md). Throws: base::InputError with every problem found.
 [[nodiscard]] DeviceProfile load_device_profile(const base::Yaml& document);
 
 }  // namespace profiles

@@ -87,6 +87,13 @@ base::Yaml expand_cluster(const base::Yaml& section, const std::string& path) {
     cluster->erase("nodes");
   }
   for (const auto& entry : section.entries) override_key(*cluster, entry, path, sink);
+  if (!sink.empty()) {  // what else is wrong is said in the same breath
+    try {
+      (void)load_cluster(*cluster, path);
+    } catch (const base::InputError& e) {
+      sink.add_all(e);
+    }
+  }
   sink.throw_if_any();
   return std::move(*cluster);
 }
