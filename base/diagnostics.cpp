@@ -49,7 +49,8 @@ Quote quote(std::string_view line, int column) {
   std::size_t to = std::min(line.size(), from + kQuotedWidth);
   while (to < line.size() && continues_character(line[to])) ++to;
   const std::string_view head = from > 0 ? "..." : "", tail = to < line.size() ? "..." : "";
-  return {fmt::format("{}{}{}", head, line.substr(from, to - from), tail), std::string(head.size(), ' ') + blank_like(line.substr(from, at - from))};
+  return {fmt::format("{}{}{}", head, line.substr(from, to - from), tail),
+          std::string(head.size(), ' ') + blank_like(line.substr(from, at - from))};
 }
 
 std::string position_of(const Mark& mark) {
@@ -84,7 +85,9 @@ auto key_of(const Diagnostic& d) {
   return std::make_tuple(name, d.mark.line, d.mark.column);
 }
 
-bool same(const Diagnostic& a, const Diagnostic& b) { return key_of(a) == key_of(b) && a.path == b.path && a.message == b.message && a.hint == b.hint; }
+bool same(const Diagnostic& a, const Diagnostic& b) {
+  return key_of(a) == key_of(b) && a.path == b.path && a.message == b.message && a.hint == b.hint;
+}
 
 }  // namespace
 
@@ -97,7 +100,8 @@ std::string render(const Diagnostic& d) {
   return d.hint.empty() ? text : text + "~~ " + d.hint;
 }
 
-InputError::InputError(std::vector<Diagnostic> diagnostics) : std::runtime_error(render_all(diagnostics)), diagnostics_(std::move(diagnostics)) {}
+InputError::InputError(std::vector<Diagnostic> diagnostics)
+    : std::runtime_error(render_all(diagnostics)), diagnostics_(std::move(diagnostics)) {}
 
 void Diagnostics::add(Mark mark, std::string path, std::string message, std::string hint) {
   all_.push_back({std::move(mark), std::move(path), std::move(message), std::move(hint)});

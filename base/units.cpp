@@ -19,14 +19,15 @@ struct Unit {
 constexpr double kKibi = 1024.0, kMebi = kKibi * 1024, kGibi = kMebi * 1024, kTebi = kGibi * 1024, kPebi = kTebi * 1024;
 
 // Within a table, units that to_text() may print come first, ascending; the rest are only read.
-constexpr std::array kTime{Unit{"ns", 1e-9},   Unit{"us", 1e-6},    Unit{"ms", 1e-3},   Unit{"s", 1},          Unit{"min", 60},
-                           Unit{"h", 3600},    Unit{"days", 86400}, Unit{"d", 86400},   Unit{"day", 86400},    Unit{"week", 604800},
+constexpr std::array kTime{Unit{"ns", 1e-9},      Unit{"us", 1e-6},      Unit{"ms", 1e-3},     Unit{"s", 1},       Unit{"min", 60},
+                           Unit{"h", 3600},       Unit{"days", 86400},   Unit{"d", 86400},     Unit{"day", 86400}, Unit{"week", 604800},
                            Unit{"weeks", 604800}, Unit{"\u00b5s", 1e-6}, Unit{"\u03bcs", 1e-6}};
-constexpr std::array kDecimalBytes{Unit{"B", 1}, Unit{"kB", 1e3}, Unit{"MB", 1e6}, Unit{"GB", 1e9}, Unit{"TB", 1e12}, Unit{"PB", 1e15}, Unit{"KB", 1e3}};
+constexpr std::array kDecimalBytes{Unit{"B", 1},     Unit{"kB", 1e3},  Unit{"MB", 1e6}, Unit{"GB", 1e9},
+                                   Unit{"TB", 1e12}, Unit{"PB", 1e15}, Unit{"KB", 1e3}};
 constexpr std::array kBinaryBytes{Unit{"KiB", kKibi}, Unit{"MiB", kMebi}, Unit{"GiB", kGibi}, Unit{"TiB", kTebi}, Unit{"PiB", kPebi}};
 constexpr std::array kBits{Unit{"bit", 0.125}, Unit{"kbit", 125}, Unit{"Mbit", 125e3}, Unit{"Gbit", 125e6}, Unit{"Tbit", 125e9},
                            Unit{"kb", 125},    Unit{"Mb", 125e3}, Unit{"Gb", 125e6},   Unit{"Tb", 125e9}};
-constexpr std::array kFlops{Unit{"FLOP", 1},    Unit{"kFLOP", 1e3},  Unit{"MFLOP", 1e6}, Unit{"GFLOP", 1e9},
+constexpr std::array kFlops{Unit{"FLOP", 1},     Unit{"kFLOP", 1e3},  Unit{"MFLOP", 1e6}, Unit{"GFLOP", 1e9},
                             Unit{"TFLOP", 1e12}, Unit{"PFLOP", 1e15}, Unit{"EFLOP", 1e18}};
 
 constexpr std::size_t kPrintedTimes = 7, kPrintedBytes = 6;
@@ -71,7 +72,9 @@ std::string_view rated(std::string_view unit) {
   return {};
 }
 
-std::string print(double value, const Unit& unit, std::string_view suffix = {}) { return fmt::format("{:.4g} {}{}", value / unit.factor, unit.name, suffix); }
+std::string print(double value, const Unit& unit, std::string_view suffix = {}) {
+  return fmt::format("{:.4g} {}{}", value / unit.factor, unit.name, suffix);
+}
 
 // The last unit that leaves at least 1 before the point; the first when all are too big.
 const Unit& fitting(double value, std::span<const Unit> ascending) {

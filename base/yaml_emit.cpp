@@ -93,7 +93,9 @@ void emit_block(const Yaml& y, std::size_t indent, std::string& out) {
 bool can_be_plain(std::string_view text) {
   static constexpr std::string_view kNeverFirst = ",[]{}#&*!|>'\"%@`?:~ \t";
   if (text.empty() || kNeverFirst.find(text.front()) != std::string_view::npos || text.back() == ' ') return false;
-  if (text == "null" || text == "Null" || text == "NULL" || text == "-" || text.starts_with("- ") || text.starts_with("---") || text.starts_with("...")) return false;
+  if (text == "null" || text == "Null" || text == "NULL" || text == "-" || text.starts_with("- ") || text.starts_with("---") ||
+      text.starts_with("..."))
+    return false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i], next = i + 1 < text.size() ? text[i + 1] : ' ';
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F || std::string_view(",[]{}?\"'").find(c) != std::string_view::npos) return false;

@@ -44,7 +44,9 @@ class TreeBuilder : public YAML::EventHandler {
  public:
   TreeBuilder(std::shared_ptr<const Source> source, Diagnostics& sink) : source_(std::move(source)), sink_(sink) {}
 
-  [[nodiscard]] Mark mark_of(const YAML::Mark& m) const { return m.is_null() ? Mark{source_, 0, 0} : Mark{source_, m.line + 1, m.column + 1}; }
+  [[nodiscard]] Mark mark_of(const YAML::Mark& m) const {
+    return m.is_null() ? Mark{source_, 0, 0} : Mark{source_, m.line + 1, m.column + 1};
+  }
   [[nodiscard]] Yaml take() { return std::move(root_); }
 
   void OnDocumentStart(const YAML::Mark&) override {}
@@ -70,7 +72,8 @@ class TreeBuilder : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& value) override {
     refuse_tag(mark, tag);
     // yaml-cpp takes the end of the file for the missing quote.
-    if (tag == "!" && !quote_ends(source_->text, static_cast<std::size_t>(mark.pos))) sink_.add(mark_of(mark), path(), "the quote that starts here does not end");
+    if (tag == "!" && !quote_ends(source_->text, static_cast<std::size_t>(mark.pos)))
+      sink_.add(mark_of(mark), path(), "the quote that starts here does not end");
     Yaml y;
     y.kind = Yaml::Kind::scalar;
     y.mark = mark_of(mark);
@@ -100,7 +103,8 @@ class TreeBuilder : public YAML::EventHandler {
 
   void refuse_tag(const YAML::Mark& mark, const std::string& tag) {
     // yaml-cpp says "?" of a bare value, "!" of a quoted one.
-    if (!tag.empty() && tag != "?" && tag != "!") sink_.add(mark_of(mark), path(), fmt::format("the tag \"{}\" is not supported", tag), "remove it");
+    if (!tag.empty() && tag != "?" && tag != "!")
+      sink_.add(mark_of(mark), path(), fmt::format("the tag \"{}\" is not supported", tag), "remove it");
   }
 
   void close() {
@@ -127,7 +131,9 @@ class TreeBuilder : public YAML::EventHandler {
     if (!key.is_scalar()) return sink_.add(key.mark, path(), "a key must be text");
     const auto first = std::ranges::find(map.value.entries, key.scalar, &Yaml::Entry::key);
     if (first == map.value.entries.end()) map.value.entries.push_back({key.scalar, key.mark, std::move(value)});
-    else sink_.add(key.mark, path(), fmt::format("duplicate key \"{}\"", key.scalar), fmt::format("it was given in line {} already", first->key_mark.line));
+    else
+      sink_.add(key.mark, path(), fmt::format("duplicate key \"{}\"", key.scalar),
+                fmt::format("it was given in line {} already", first->key_mark.line));
   }
 
   // Of the value that is being read; of its map while the key is.
@@ -179,7 +185,9 @@ Yaml parse_yaml(std::string text, std::string name) {
 }
 
 Yaml read_yaml(const std::filesystem::path& file) {
-  const auto cannot_be_read = [&](int reason) { fail({std::make_shared<const Source>(Source{file.string(), {}}), 0, 0}, fmt::format("cannot be read: {}", std::strerror(reason))); };
+  const auto cannot_be_read = [&](int reason) {
+    fail({std::make_shared<const Source>(Source{file.string(), {}}), 0, 0}, fmt::format("cannot be read: {}", std::strerror(reason)));
+  };
   if (std::filesystem::is_directory(file)) cannot_be_read(EISDIR);  // it opens, and then reading throws
   errno = 0;
   std::ifstream in(file, std::ios::binary);

@@ -75,24 +75,32 @@ std::optional<Dimension> dimension_of(std::string_view text) {
 
 bool is_integer_text(std::string_view digits) { return digits.find_first_not_of("+-0123456789") == std::string_view::npos; }
 
-std::string number_text(double x) { return x == std::round(x) && std::abs(x) <= kLargestExactInteger ? fmt::format("{:.0f}", x) : fmt::format("{:.12g}", x); }
+std::string number_text(double x) {
+  return x == std::round(x) && std::abs(x) <= kLargestExactInteger ? fmt::format("{:.0f}", x) : fmt::format("{:.12g}", x);
+}
 
 struct Patch {
   Diagnostics& sink;
   const std::string& value_path;
   bool may_add;
 
-  void complain(const Yaml& value, std::string message, std::string hint = {}) const { sink.add(value.mark, value_path, std::move(message), std::move(hint)); }
+  void complain(const Yaml& value, std::string message, std::string hint = {}) const {
+    sink.add(value.mark, value_path, std::move(message), std::move(hint));
+  }
 
   void scale(Yaml& target, const Yaml& value, double factor, const std::string& path) const {
     const auto n = target.is_scalar() ? split_number(target.scalar) : std::nullopt;
-    if (!n) return complain(value, fmt::format("\"{}\" scales a number, but {} is {}", value.scalar, path, target.is_scalar() ? "\"" + target.scalar + "\"" : "none"));
+    if (!n)
+      return complain(value, fmt::format("\"{}\" scales a number, but {} is {}", value.scalar, path,
+                                         target.is_scalar() ? "\"" + target.scalar + "\"" : "none"));
     double scaled = n->number * factor;
     if (n->rest.empty() && is_integer_text(n->digits)) {
       // 1.1 * 10 is 11.000000000000002: what is left after 12 digits is rounding.
       const double nearest = std::round(scaled);
       if (std::abs(scaled - nearest) > 1e-12 * std::abs(scaled))
-        return complain(value, fmt::format("{} = {} scaled by \"{}\" is {:.12g}, which is not an integer", path, target.scalar, value.scalar, scaled), "write the new value instead");
+        return complain(
+            value, fmt::format("{} = {} scaled by \"{}\" is {:.12g}, which is not an integer", path, target.scalar, value.scalar, scaled),
+            "write the new value instead");
       scaled = nearest;
     }
     target.scalar = number_text(scaled) + std::string(n->rest);
@@ -121,31 +129,38 @@ struct Patch {
   }
 
   void add(Yaml& map, const std::string& key, const Yaml& value, const std::string& path, const Mark& key_mark) const {
-    if (factor_of(value)) return complain(value, fmt::format("\"{}\" scales a number, but {} is not set", value.scalar, path), "write the value itself");
+    if (factor_of(value))
+      return complain(value, fmt::format("\"{}\" scales a number, but {} is not set", value.scalar, path), "write the value itself");
     map.set(key, value, key_mark);
   }
 
   // `rest` is what the path says after the step.
-  void complain_unknown(const Yaml& parent, const Step& step, const std::string& parent_path, const std::string& rest, const Yaml& value) const {
+  void complain_unknown(const Yaml& parent, const Step& step, const std::string& parent_path, const std::string& rest,
+                        const Yaml& value) const {
     const std::string place = parent_path.empty() ? "the top" : parent_path;
     if (step.index) {
       if (!parent.is_sequence()) return complain(value, fmt::format("{} is no list, so it has no [{}]", place, *step.index));
       return complain(value, fmt::format("{} has {} items, so no [{}]", place, parent.items.size(), *step.index), "counted from 0");
     }
-    if (!parent.is_map()) return complain(value, fmt::format("{} is {}, so it has no \"{}\"", place, parent.is_sequence() ? "a list" : "no map", step.key));
+    if (!parent.is_map())
+      return complain(value, fmt::format("{} is {}, so it has no \"{}\"", place, parent.is_sequence() ? "a list" : "no map", step.key));
     std::vector<std::string> known;
     for (const Yaml::Entry& entry : parent.entries) known.push_back(entry.key);
     const std::string prefix = parent_path.empty() ? "" : parent_path + ".", near = nearest_name(step.key, known);
-    complain(value, fmt::format("unknown key \"{}{}\"", prefix, step.key), near.empty() ? suggest(step.key, known) : fmt::format("did you mean \"{}{}{}\"?", prefix, near, rest));
+    complain(value, fmt::format("unknown key \"{}{}\"", prefix, step.key),
+             near.empty() ? suggest(step.key, known) : fmt::format("did you mean \"{}{}{}\"?", prefix, near, rest));
   }
 };
 
 }  // namespace
 
-void patch_yaml(Yaml& root, std::string_view dotted_path, const Yaml& value, Diagnostics& sink, const std::string& value_path, bool may_add) {
+void patch_yaml(Yaml& root, std::string_view dotted_path, const Yaml& value, Diagnostics& sink, const std::string& value_path,
+                bool may_add) {
   const Patch patch{sink, value_path, may_add};
   const auto steps = parse_path(dotted_path);
-  if (!steps) return patch.complain(value, fmt::format("\"{}\" is not a path", dotted_path), R"(write e.g. "links.infiniband.bandwidth" or "wires[2].link")");
+  if (!steps)
+    return patch.complain(value, fmt::format("\"{}\" is not a path", dotted_path),
+                          R"(write e.g. "links.infiniband.bandwidth" or "wires[2].link")");
   Yaml* here = &root;
   std::string path;
   for (std::size_t i = 0; i < steps->size(); ++i) {

@@ -41,10 +41,13 @@ std::nullopt_t expected(const char* what, const Yaml& y, const std::string& path
   return std::nullopt;
 }
 
-std::string unquote_hint(const Yaml& y) { return y.is_scalar() && y.quoted && whole<double>(y.scalar) ? "remove the quotes" : std::string(); }
+std::string unquote_hint(const Yaml& y) {
+  return y.is_scalar() && y.quoted && whole<double>(y.scalar) ? "remove the quotes" : std::string();
+}
 
 template <class Q>
-std::optional<Q> as_quantity(const Yaml& y, const std::string& path, Diagnostics& sink, const char* what, Dimension dimension, std::optional<Q> (*parse)(std::string_view)) {
+std::optional<Q> as_quantity(const Yaml& y, const std::string& path, Diagnostics& sink, const char* what, Dimension dimension,
+                             std::optional<Q> (*parse)(std::string_view)) {
   const std::string hint(example_of(dimension));
   if (!y.is_scalar()) return expected(what, y, path, sink, hint);
   const auto value = parse(y.scalar);
@@ -59,7 +62,8 @@ std::optional<Q> as_quantity(const Yaml& y, const std::string& path, Diagnostics
 }
 
 template <class T>
-std::optional<T> in_range(std::optional<T> value, T at_least, T at_most, std::string_view name, const Yaml& y, const std::string& path, Diagnostics& sink) {
+std::optional<T> in_range(std::optional<T> value, T at_least, T at_most, std::string_view name, const Yaml& y, const std::string& path,
+                          Diagnostics& sink) {
   if (!value || (*value >= at_least && *value <= at_most)) return value;
   const bool low = *value < at_least;
   sink.add(y.mark, path, fmt::format("{} must be at {} {}, found {}", name, low ? "least" : "most", low ? at_least : at_most, y.scalar));
@@ -72,7 +76,8 @@ std::optional<std::int64_t> as_integer(const Yaml& y, const std::string& path, D
   if (y.is_scalar() && !y.quoted)
     if (const auto value = whole<std::int64_t>(y.scalar)) return value;
   // 300e9 is an integer too.
-  if (const auto value = plain_number(y); value && *value == std::floor(*value) && std::abs(*value) <= kLargestExactInteger) return static_cast<std::int64_t>(*value);
+  if (const auto value = plain_number(y); value && *value == std::floor(*value) && std::abs(*value) <= kLargestExactInteger)
+    return static_cast<std::int64_t>(*value);
   return expected("an integer", y, path, sink, unquote_hint(y));
 }
 
@@ -94,8 +99,12 @@ std::optional<std::string> as_text(const Yaml& y, const std::string& path, Diagn
   return expected("text", y, path, sink);
 }
 
-std::optional<Seconds> as_seconds(const Yaml& y, const std::string& path, Diagnostics& sink) { return as_quantity(y, path, sink, "a time", Dimension::time, parse_seconds); }
-std::optional<Bytes> as_bytes(const Yaml& y, const std::string& path, Diagnostics& sink) { return as_quantity(y, path, sink, "a size in bytes", Dimension::bytes, parse_bytes); }
+std::optional<Seconds> as_seconds(const Yaml& y, const std::string& path, Diagnostics& sink) {
+  return as_quantity(y, path, sink, "a time", Dimension::time, parse_seconds);
+}
+std::optional<Bytes> as_bytes(const Yaml& y, const std::string& path, Diagnostics& sink) {
+  return as_quantity(y, path, sink, "a size in bytes", Dimension::bytes, parse_bytes);
+}
 std::optional<BytesPerSecond> as_bandwidth(const Yaml& y, const std::string& path, Diagnostics& sink) {
   return as_quantity(y, path, sink, "a bandwidth", Dimension::bandwidth, parse_bandwidth);
 }
@@ -185,7 +194,8 @@ void MapReader::complain(std::string_view key, std::string message, std::string 
 
 void MapReader::finish() {
   for (const Yaml::Entry& entry : node_->entries)
-    if (std::ranges::find(known_, entry.key) == known_.end()) sink_->add(entry.key_mark, path_, fmt::format("unknown key \"{}\"", entry.key), suggest(entry.key, known_));
+    if (std::ranges::find(known_, entry.key) == known_.end())
+      sink_->add(entry.key_mark, path_, fmt::format("unknown key \"{}\"", entry.key), suggest(entry.key, known_));
 }
 
 }  // namespace base

@@ -8,7 +8,9 @@ using namespace base;
 
 namespace {
 
-Mark mark_in(std::string text, int line, int column) { return {std::make_shared<const Source>(Source{"f.yaml", std::move(text)}), line, column}; }
+Mark mark_in(std::string text, int line, int column) {
+  return {std::make_shared<const Source>(Source{"f.yaml", std::move(text)}), line, column};
+}
 
 const std::vector<std::string> kNames{"nodes", "links", "network"};
 
@@ -35,7 +37,8 @@ TEST_CASE("the caret stands under its column after tabs and letters of several b
 TEST_CASE("a long line is cut around the column") {
   const std::string text = render({mark_in(std::string(500, 'a') + "!" + std::string(500, 'b'), 1, 501), {}, "m", {}});
   // 140 bytes, 70 of them before the column.
-  CHECK(text == "f.yaml:1:501: m\n    1 | ..." + std::string(70, 'a') + "!" + std::string(69, 'b') + "...\n      | " + std::string(73, ' ') + "^");
+  CHECK(text ==
+        "f.yaml:1:501: m\n    1 | ..." + std::string(70, 'a') + "!" + std::string(69, 'b') + "...\n      | " + std::string(73, ' ') + "^");
 }
 
 TEST_CASE("all diagnostics are thrown at once, by file, line and column, each once") {
@@ -44,7 +47,8 @@ TEST_CASE("all diagnostics are thrown at once, by file, line and column, each on
   sink.add(mark_in("a\nb\n", 2, 1), {}, "second");
   sink.add(mark_in("a\nb\n", 1, 1), {}, "first");
   sink.add(mark_in("a\nb\n", 2, 1), {}, "second");
-  CHECK(input_error_text([&] { sink.throw_if_any(); }) == "f.yaml:1:1: first\n    1 | a\n      | ^\nf.yaml:2:1: second\n    2 | b\n      | ^");
+  CHECK(input_error_text([&] { sink.throw_if_any(); }) ==
+        "f.yaml:1:1: first\n    1 | a\n      | ^\nf.yaml:2:1: second\n    2 | b\n      | ^");
 }
 
 TEST_CASE("the nearest name is found by edit distance") {

@@ -9,8 +9,6 @@ template <class Action>
 std::string input_error_text(Action action) {
   try {
     action();
-  } catch (const base::InputError& e) {
-    return e.what();
-  }
+  } catch (const base::InputError& e) { return e.what(); }
   return {};
 }

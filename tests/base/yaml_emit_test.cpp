@@ -8,7 +8,9 @@ using namespace base;
 namespace {
 
 bool same_but_for_marks(const Yaml& a, const Yaml& b) {
-  if (a.kind != b.kind || a.scalar != b.scalar || a.quoted != b.quoted || a.items.size() != b.items.size() || a.entries.size() != b.entries.size()) return false;
+  if (a.kind != b.kind || a.scalar != b.scalar || a.quoted != b.quoted || a.items.size() != b.items.size() ||
+      a.entries.size() != b.entries.size())
+    return false;
   for (std::size_t i = 0; i < a.items.size(); ++i)
     if (!same_but_for_marks(a.items[i], b.items[i])) return false;
   for (std::size_t i = 0; i < a.entries.size(); ++i)

@@ -50,7 +50,8 @@ TEST_CASE("an integer stays one") {
   CHECK(patched("nodes", "2x") == with("nodes: 4", "nodes: 8"));
   CHECK(patched("nodes", "+25%") == with("nodes: 4", "nodes: 5"));
   CHECK(patched("nodes", "1.1x") ==
-        "set.yaml:1:1: set: nodes = 4 scaled by \"1.1x\" is 4.4, which is not an integer\n    1 | 1.1x\n      | ^~~ write the new value instead");
+        "set.yaml:1:1: set: nodes = 4 scaled by \"1.1x\" is 4.4, which is not an integer\n    1 | 1.1x\n      | ^~~ write the new value "
+        "instead");
 }
 
 TEST_CASE("other values replace, maps are merged") {
@@ -73,16 +74,20 @@ TEST_CASE("an unknown path names the nearest known one") {
   CHECK(patched("wires[2].link", "wire") == "set.yaml:1:1: set: wires has 2 items, so no [2]\n    1 | wire\n      | ^~~ counted from 0");
   CHECK(patched("nodes.count", "2") == "set.yaml:1:1: set: nodes is no map, so it has no \"count\"\n    1 | 2\n      | ^");
   CHECK(patched("links..wire", "2") ==
-        "set.yaml:1:1: set: \"links..wire\" is not a path\n    1 | 2\n      | ^~~ write e.g. \"links.infiniband.bandwidth\" or \"wires[2].link\"");
+        "set.yaml:1:1: set: \"links..wire\" is not a path\n    1 | 2\n      | ^~~ write e.g. \"links.infiniband.bandwidth\" or "
+        "\"wires[2].link\"");
 }
 
 TEST_CASE("what is no number cannot be scaled") {
   CHECK(patched("links.wire", "2x") == "set.yaml:1:1: set: \"2x\" scales a number, but links.wire is none\n    1 | 2x\n      | ^");
-  CHECK(patched("wires[0].link", "2x") == "set.yaml:1:1: set: \"2x\" scales a number, but wires[0].link is \"wire\"\n    1 | 2x\n      | ^");
+  CHECK(patched("wires[0].link", "2x") ==
+        "set.yaml:1:1: set: \"2x\" scales a number, but wires[0].link is \"wire\"\n    1 | 2x\n      | ^");
 }
 
 TEST_CASE("may_add adds keys, and maps on the way") {
-  CHECK(patched("links.ethernet.bandwidth", "1 GB/s", true) == with("wire: {bandwidth: 12.5 GB/s}", "wire: {bandwidth: 12.5 GB/s}, ethernet: {bandwidth: 1 GB/s}"));
-  CHECK(patched("links.ethernet.bandwidth", "2x", true) ==
-        "set.yaml:1:1: set: \"2x\" scales a number, but links.ethernet.bandwidth is not set\n    1 | 2x\n      | ^~~ write the value itself");
+  CHECK(patched("links.ethernet.bandwidth", "1 GB/s", true) ==
+        with("wire: {bandwidth: 12.5 GB/s}", "wire: {bandwidth: 12.5 GB/s}, ethernet: {bandwidth: 1 GB/s}"));
+  CHECK(
+      patched("links.ethernet.bandwidth", "2x", true) ==
+      "set.yaml:1:1: set: \"2x\" scales a number, but links.ethernet.bandwidth is not set\n    1 | 2x\n      | ^~~ write the value itself");
 }

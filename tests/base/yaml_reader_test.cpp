@@ -54,11 +54,12 @@ TEST_CASE("a quantity without a unit says what to write") {
 }
 
 TEST_CASE("unknown and missing keys are reported together") {
-  CHECK(complaints("nodez: 1\ncolour: red\n", [](MapReader& r) {
-          r.integer("nodes");
-          r.require("links");
-          r.finish();
-        }) ==
+  CHECK(complaints("nodez: 1\ncolour: red\n",
+                   [](MapReader& r) {
+                     r.integer("nodes");
+                     r.require("links");
+                     r.finish();
+                   }) ==
         "f.yaml:1:1: cluster: missing key \"links\"\n"
         "    1 | nodez: 1\n"
         "      | ^\n"
@@ -88,7 +89,10 @@ TEST_CASE("a wrong type says what was found") {
         "f.yaml:2:3: cluster.name: expected text, found a list\n    2 |   - x\n      |   ^");
   CHECK(complaints("on: yes\n", [](MapReader& r) { r.boolean("on"); }) ==
         "f.yaml:1:5: cluster.on: expected true or false, found \"yes\"\n    1 | on: yes\n      |     ^");
-  CHECK(complaints("optimizer: adm\n", [](MapReader& r) { r.choice("optimizer", std::vector<std::string>{"sgd", "adam"}); }) ==
+  CHECK(complaints("optimizer: adm\n",
+                   [](MapReader& r) {
+                     r.choice("optimizer", std::vector<std::string>{"sgd", "adam"});
+                   }) ==
         "f.yaml:1:12: cluster.optimizer: unknown optimizer \"adm\"\n    1 | optimizer: adm\n      |            ^~~ did you mean \"adam\"?");
 }
 

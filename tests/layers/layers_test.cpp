@@ -39,7 +39,8 @@ std::vector<std::string> source_files() {
   const fs::path root = SOURCE_DIRECTORY;
   for (const auto& [folder, below] : kBelow)
     for (const auto& entry : fs::recursive_directory_iterator(root / folder))
-      if (entry.path().extension() == ".hpp" || entry.path().extension() == ".cpp") files.push_back(fs::relative(entry.path(), root).generic_string());
+      if (entry.path().extension() == ".hpp" || entry.path().extension() == ".cpp")
+        files.push_back(fs::relative(entry.path(), root).generic_string());
   std::ranges::sort(files);
   return files;
 }
@@ -86,7 +87,8 @@ TEST_CASE("a folder includes only folders below it, a third party only where it 
 
 TEST_CASE("the engine knows tasks, bytes and devices, and nothing of operators") {
   for (const Include& include : all_includes())
-    if (include.file.starts_with("sim/engine/")) CHECK_MESSAGE(first_folder(include.header) != "pcg", include.file, " includes ", include.header);
+    if (include.file.starts_with("sim/engine/"))
+      CHECK_MESSAGE(first_folder(include.header) != "pcg", include.file, " includes ", include.header);
 }
 
 TEST_CASE("no file is longer than a person reads") {
