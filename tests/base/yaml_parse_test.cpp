@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <rapidcheck.h>
 
 #include <filesystem>
 
@@ -83,4 +84,13 @@ TEST_CASE("an empty text, a missing file, a folder and bytes that are no text ar
   CHECK(error_of("a: 1\nb: \xFF\n") == "f.yaml: not text in UTF-8: byte 0xff in line 2");
   CHECK(input_error_text([] { (void)read_yaml("/nonexistent.yaml"); }) == "/nonexistent.yaml: cannot be read: No such file or directory");
   CHECK(input_error_text([] { (void)read_yaml("/"); }) == "/: cannot be read: Is a directory");
+}
+
+TEST_CASE("any text is a tree or bad input, never a crash") {
+  CHECK(rc::check("arbitrary text", [] {
+    const auto text = *rc::gen::container<std::string>(rc::gen::elementOf(std::string("ab1 :,-?#&*!|>'\"%@`[]{}~=<\\\n\n\t\r")));
+    try {
+      (void)parse_yaml(text, "f.yaml");
+    } catch (const InputError& e) { RC_ASSERT(!e.diagnostics().empty()); }
+  }));
 }
