@@ -117,6 +117,8 @@ Graph with_batch(const Graph& g, std::int64_t batch) {
     begin_blocks_up_to(n.block + 1);
     Operator op = n.op;
     if (Input* in = std::get_if<Input>(&op); in && !in->shape.sizes.empty()) in->shape.sizes[0] = batch;
+    // What is repeated for each sample (a class token) is repeated as often as there are samples.
+    if (Broadcast* b = std::get_if<Broadcast>(&op); b && b->axis == 0 && b->size == g.batch()) b->size = batch;
     builder.add_raw(n.name, std::move(op), n.inputs);
   }
   begin_blocks_up_to(static_cast<int>(g.blocks().size()));

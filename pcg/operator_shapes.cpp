@@ -15,6 +15,8 @@ namespace {
 using Shapes = std::span<const TensorShape>;
 using Sizes = std::vector<std::int64_t>;
 
+constexpr std::int64_t kMostElements = std::int64_t{1} << 60;  // of one tensor: counts and bytes then fit in 64 bits
+
 template <class... Args>
 [[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) {
   throw ShapeError(fmt::format(text, std::forward<Args>(args)...));
@@ -224,7 +226,7 @@ std::vector<TensorShape> infer(const Reshape& o, Shapes in) {
     std::int64_t& size = out.sizes[i];
     if (size == 0 && i < in[0].sizes.size()) size = in[0].sizes[i];
     if (size == -1 && !rest) rest = i;
-    else if (size < 1) refuse("reshape: [{}] of {}", fmt::join(o.sizes, ", "), to_text(in[0]));
+    else if (size < 1 || size > kMostElements / known) refuse("reshape: [{}] of {}", fmt::join(o.sizes, ", "), to_text(in[0]));
     else known *= size;
   }
   if (rest) out.sizes[*rest] = in[0].elements() / known;
@@ -304,7 +306,13 @@ std::vector<TensorShape> infer(const MoeCombine& o, Shapes in) {
 }  // namespace
 
 std::vector<TensorShape> infer_shapes(const Operator& op, std::span<const TensorShape> inputs) {
-  return std::visit([&](const auto& o) { return infer(o, inputs); }, op);
+  std::vector<TensorShape> outputs = std::visit([&](const auto& o) { return infer(o, inputs); }, op);
+  for (const TensorShape& s : outputs) {
+    double elements = 1;
+    for (const std::int64_t size : s.sizes) elements *= static_cast<double>(size);
+    if (elements > static_cast<double>(kMostElements)) refuse("{}: {} is too large", kind_name(op), to_text(s));
+  }
+  return outputs;
 }
 
 }  // namespace pcg

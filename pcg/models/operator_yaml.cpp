@@ -146,8 +146,8 @@ void write(const MoeCombine& o, Writer& w) {
 }
 
 // --- reading ---
-constexpr std::int64_t kMost = std::int64_t{1} << 48;  // no size is larger: products of a few still fit in 64 bits more often than not
-constexpr int kMostInt = 1 << 30;
+constexpr std::int64_t kMost = std::int64_t{1} << 40;  // of one dim: far above any model, far below overflow
+constexpr int kMostInt = 1 << 20;                      // of a kernel, stride, axis, ...
 
 std::int64_t size_of(MapReader& r, std::string_view key) {
   r.require(key);

@@ -1,0 +1,36 @@
+#include "pcg/models/builtins.hpp"
+
+#include "base/check.hpp"
+
+namespace pcg::models {
+
+const std::map<std::string, Builtin, std::less<>>& builtins() {
+  static const std::map<std::string, Builtin, std::less<>> all = [] {
+    std::map<std::string, Builtin, std::less<>> result;
+    for (const auto& [name, config] : published_transformers()) result.emplace(name, config);
+    for (const auto& [name, build_it] : unity_networks()) result.emplace(name, build_it);
+    return result;
+  }();
+  return all;
+}
+
+const std::vector<std::string>& planned_builtins() {
+  static const std::vector<std::string> names{"inception-v3",      "resnext-50",      "swin-huge",         "wide-resnet-1b",  "wide-resnet-2b",
+                                              "wide-resnet-13b",   "wide-resnet-4b",  "wide-resnet-250m",  "wide-resnet-500m", "wide-resnet-6.8b"};
+  return names;
+}
+
+std::vector<std::string> builtin_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, builtin] : builtins()) names.push_back(name);
+  return names;  // a map is sorted
+}
+
+Graph builtin(std::string_view name, std::int64_t batch) {
+  const auto found = builtins().find(name);
+  BASE_CHECK(found != builtins().end(), "no builtin is called {}", name);
+  if (const ModelConfig* config = std::get_if<ModelConfig>(&found->second)) return build(*config, batch);
+  return std::get<GraphOf>(found->second)(batch);
+}
+
+}  // namespace pcg::models

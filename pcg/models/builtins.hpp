@@ -1,0 +1,27 @@
+#pragma once
+// The builtin models by name. Private to pcg/models.
+
+#include <functional>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "pcg/models/families.hpp"
+
+namespace pcg::models {
+
+using GraphOf = std::function<Graph(std::int64_t batch)>;
+// Described by numbers, which overrides may change; or built by a function of its own.
+using Builtin = std::variant<ModelConfig, GraphOf>;
+
+[[nodiscard]] const std::map<std::string, Builtin, std::less<>>& builtins();
+// Names that are planned but not there yet.
+[[nodiscard]] const std::vector<std::string>& planned_builtins();
+
+// Published transformers, name -> numbers (published.cpp).
+[[nodiscard]] std::map<std::string, ModelConfig, std::less<>> published_transformers();
+// The networks of Unity's evaluation and their like (unity.cpp).
+[[nodiscard]] std::map<std::string, GraphOf, std::less<>> unity_networks();
+
+}  // namespace pcg::models

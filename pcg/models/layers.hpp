@@ -1,0 +1,50 @@
+#pragma once
+// Pieces that transformer-like models share. Private to pcg/models.
+
+#include <optional>
+#include <string>
+
+#include "pcg/models/models.hpp"
+
+namespace pcg::models {
+
+// Of a config: what its zeros stand for.
+[[nodiscard]] std::int64_t head_dim(const TransformerConfig& c);
+[[nodiscard]] std::int64_t kv_heads(const TransformerConfig& c);
+[[nodiscard]] std::int64_t ffn_size(const TransformerConfig& c);
+[[nodiscard]] bool is_moe_layer(const TransformerConfig& c, std::int64_t layer);  // layers from 0; the last of every expert_every
+
+// All act on x [batch, sequence, hidden] and name their nodes "PREFIX.attention.qkv", "PREFIX.mlp.up", ...
+class LayerBuilder {
+ public:
+  LayerBuilder(GraphBuilder& builder, const TransformerConfig& config) : b_(builder), c_(config) {}
+
+  TensorRef norm(const std::string& name, TensorRef x);
+  TensorRef dropout(const std::string& name, TensorRef x);  // x itself when the rate is 0
+  TensorRef add(const std::string& name, TensorRef x, TensorRef y);
+  // Self-attention with its projections; position_bias: a table [buckets, heads] added to the scores.
+  TensorRef self_attention(const std::string& prefix, TensorRef x, std::optional<TensorRef> position_bias = {});
+  // Queries from x, keys and values from `memory`.
+  TensorRef cross_attention(const std::string& prefix, TensorRef x, TensorRef memory);
+  TensorRef mlp(const std::string& prefix, TensorRef x);
+  TensorRef mixture(const std::string& prefix, TensorRef x);
+  // A whole layer: attention and MLP (or experts) with norms, dropout and residual additions, in the config's order.
+  TensorRef layer(const std::string& prefix, TensorRef x, bool moe, std::optional<TensorRef> position_bias = {});
+
+ private:
+  TensorRef attention_out(const std::string& prefix, TensorRef heads);
+
+  GraphBuilder& b_;
+  const TransformerConfig& c_;
+};
+
+// Token embedding in a block of its own: the table is returned too, for a tied head.
+struct Embedded {
+  TensorRef x;
+  TensorRef table;
+};
+[[nodiscard]] Embedded embed_tokens(GraphBuilder& b, const TransformerConfig& c, std::int64_t batch);
+// x + the first rows of a learned table "NAME" [positions, hidden].
+[[nodiscard]] TensorRef add_positions(GraphBuilder& b, const std::string& name, TensorRef x, std::int64_t positions);
+
+}  // namespace pcg::models

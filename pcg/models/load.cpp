@@ -1,0 +1,172 @@
+// The `model:` section of a document, and models named on a command line.
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "pcg/models/builtins.hpp"
+#include "pcg/models/transformer_section.hpp"
+
+namespace pcg::models {
+namespace {
+
+using base::Diagnostics;
+using base::MapReader;
+using base::Yaml;
+
+const std::vector<std::string> kSources{"builtin", "transformer", "huggingface", "onnx", "graph"};
+
+std::filesystem::path resolve(const std::string& word, const std::filesystem::path& base_directory) {
+  const std::filesystem::path path(word);
+  return path.is_absolute() ? path : base_directory / path;
+}
+
+// A file that a key of the section names, or nullopt with what is wrong in the sink: also what is wrong inside the file.
+std::optional<Yaml> read_file(MapReader& r, std::string_view key, const std::string& word, const std::filesystem::path& base_directory) {
+  const std::filesystem::path path = resolve(word, base_directory);
+  if (!std::filesystem::is_regular_file(path)) {
+    r.complain(key, fmt::format("no file is called \"{}\"", path.lexically_normal().string()));
+    return std::nullopt;
+  }
+  try {
+    return base::read_yaml(path);
+  } catch (const base::InputError& e) {
+    r.sink().add_all(e);
+    return std::nullopt;
+  }
+}
+
+// "runs/llama-2-7b/config.json" is a llama-2-7b.
+std::string name_of_config(const std::filesystem::path& path) {
+  const std::string stem = path.stem().string();
+  const std::string folder = path.parent_path().filename().string();
+  return stem == "config" && !folder.empty() && folder != "." && folder != ".." ? folder : stem;
+}
+
+// What the section says, before any override: numbers that overrides may change, or a graph.
+using Found = std::variant<std::monostate, ModelConfig, GraphOf>;
+
+Found find_builtin(MapReader& r) {
+  const std::optional<std::string> name = r.text("builtin");
+  if (!name) return {};
+  const auto found = builtins().find(*name);
+  if (found != builtins().end()) return std::visit([](const auto& b) { return Found(b); }, found->second);
+  if (std::ranges::find(planned_builtins(), *name) != planned_builtins().end())
+    r.complain("builtin", fmt::format("the model \"{}\" is not there yet", *name), fmt::format("so far: {}", fmt::join(builtin_names(), ", ")));
+  else
+    r.complain("builtin", fmt::format("unknown model \"{}\"", *name), base::suggest(*name, builtin_names()));
+  return {};
+}
+
+Found find_huggingface(MapReader& r, const std::filesystem::path& base_directory) {
+  const std::optional<std::string> word = r.text("huggingface");
+  if (!word) return {};
+  std::filesystem::path path = resolve(*word, base_directory);
+  if (std::filesystem::is_directory(path)) path /= "config.json";  // the folder of a downloaded model
+  const std::optional<Yaml> document = read_file(r, "huggingface", path.string(), {});
+  if (!document) return {};
+  if (std::optional<ModelConfig> config = read_huggingface(*document, name_of_config(path), r.sink())) return *config;
+  return {};
+}
+
+Found find_graph(MapReader& r, const std::filesystem::path& base_directory) {
+  const Yaml* section = r.optional("graph");
+  std::optional<Yaml> document;
+  if (section->is_map()) document = *section;
+  else if (const std::optional<std::string> word = r.text("graph")) document = read_file(r, "graph", *word, base_directory);
+  if (!document) return {};
+  try {
+    Graph graph = read_graph(*document, section->is_map() ? r.path_of("graph") : "");
+    return GraphOf([graph = std::move(graph)](std::int64_t batch) { return with_batch(graph, batch); });
+  } catch (const base::InputError& e) {
+    r.sink().add_all(e);
+    return {};
+  }
+}
+
+Found find_model(MapReader& r, const std::filesystem::path& base_directory) {
+  std::vector<std::string> given;
+  for (const std::string& source : kSources)
+    if (r.optional(source)) given.push_back(source);
+  if (given.size() != 1) {
+    if (r.node().is_map() && given.empty()) r.complain("", "says no model", fmt::format("write one of: {}", fmt::join(kSources, ", ")));
+    if (given.size() > 1) r.complain(given[1], fmt::format("has {} already", given[0]), "a model comes from one place");
+    return {};
+  }
+  if (given[0] == "builtin") return find_builtin(r);
+  if (given[0] == "huggingface") return find_huggingface(r, base_directory);
+  if (given[0] == "graph") return find_graph(r, base_directory);
+  if (given[0] == "onnx") {
+    r.complain("onnx", "ONNX models cannot be read yet", "describe it by builtin, transformer, huggingface or graph");
+    return {};
+  }
+  if (std::optional<TransformerConfig> config = read_transformer(*r.optional("transformer"), r.path_of("transformer"), r.sink())) return ModelConfig(*config);
+  return {};
+}
+
+// Keys beside the source that change its numbers.
+void apply_overrides(MapReader& r, Found& found) {
+  constexpr std::string_view kKeys[] = {"sequence_length", "attention", "dropout"};
+  ModelConfig* config = std::get_if<ModelConfig>(&found);
+  if (!config) {
+    for (const std::string_view key : kKeys)
+      if (r.optional(key) && std::holds_alternative<GraphOf>(found)) r.complain(key, "this model has no such setting");
+    return;
+  }
+  TransformerConfig& layers = layers_of(*config);
+  if (r.optional("sequence_length") && std::holds_alternative<VisionConfig>(*config)) r.complain("sequence_length", "of a vision transformer it follows from the image");
+  read_overrides(r, layers);
+  for (const std::string& problem : problems(layers)) r.complain("sequence_length", problem);
+}
+
+Graph build_found(const Found& found, std::int64_t batch) {
+  if (const ModelConfig* config = std::get_if<ModelConfig>(&found)) return build(*config, batch);
+  return std::get<GraphOf>(found)(batch);
+}
+
+}  // namespace
+
+Graph load_model(const Yaml& section, const std::string& path, const std::filesystem::path& base_directory, std::int64_t batch) {
+  Diagnostics sink;
+  MapReader r(section, path, sink);
+  Found found = find_model(r, base_directory);
+  apply_overrides(r, found);
+  r.finish();
+  sink.throw_if_any();
+  try {
+    return build_found(found, batch);
+  } catch (const ShapeError& e) {
+    sink.add(section.mark, path, e.what());
+  }
+  sink.throw_if_any();
+  return {};
+}
+
+Graph load_model_argument(const std::string& word, std::int64_t batch) {
+  Yaml section = Yaml::make_map();
+  const std::filesystem::path file(word);
+  Diagnostics sink;
+  if (builtins().contains(word) || !std::filesystem::is_regular_file(file)) {
+    std::vector<std::string> names = builtin_names();
+    if (!builtins().contains(word)) {
+      const bool planned = std::ranges::find(planned_builtins(), word) != planned_builtins().end();
+      if (planned) sink.add({}, "", fmt::format("the model \"{}\" is not there yet", word), fmt::format("so far: {}", fmt::join(names, ", ")));
+      else sink.add({}, "", fmt::format("\"{}\" is neither a builtin model nor a file", word), base::suggest(word, names));
+    }
+    sink.throw_if_any();
+    return builtin(word, batch);
+  }
+  const Yaml document = base::read_yaml(file);
+  if (const Yaml* model = document.find("model"); document.find("foreshard") && model) return load_model(*model, "model", file.parent_path(), batch);
+  if (document.find("graph") || document.find("blocks")) return with_batch(read_graph(document, ""), batch);
+  if (document.find("model_type") || document.find("architectures")) {
+    section.set("huggingface", Yaml::make_scalar(std::filesystem::absolute(file).string()));
+    return load_model(section, "", {}, batch);
+  }
+  sink.add(document.mark, "", "is no model", "a model file has the key \"model\", is a graph file, or a Hugging Face config.json");
+  sink.throw_if_any();
+  return {};
+}
+
+}  // namespace pcg::models
