@@ -1,0 +1,77 @@
+#include <nlohmann/json.hpp>
+
+#include "reports/reports.hpp"
+
+namespace reports {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Bytes and FLOPs are counts: written as integers when they are.
+Json count(double value) {
+  constexpr double kLargestExactInteger = 9007199254740992.0;  // 2^53
+  if (value == static_cast<double>(static_cast<std::int64_t>(value)) && value <= kLargestExactInteger) return static_cast<std::int64_t>(value);
+  return value;
+}
+Json count(base::Bytes b) { return count(b.value()); }
+
+Json by_name(const std::map<std::string, base::Bytes>& m) {
+  Json j = Json::object();
+  for (const auto& [name, bytes] : m) j[name] = count(bytes);
+  return j;
+}
+
+// A plan that cannot be made has no figures: null, never a number that could be taken for one.
+void add_figures(Json& j, const scenarios::Run& r) {
+  if (!r.simulation) {
+    for (const char* key : {"iteration_time_s", "iteration_time_interval_s", "throughput_samples_per_s", "tokens_per_s", "mfu"}) j[key] = nullptr;
+    return;
+  }
+  j["iteration_time_s"] = r.simulation->iteration_time.value();
+  j["iteration_time_interval_s"] = {r.interval_low.value(), r.interval_high.value()};
+  j["throughput_samples_per_s"] = r.samples_per_s;
+  j["tokens_per_s"] = r.tokens_per_s;
+  j["mfu"] = r.mfu;
+}
+
+void add_details(Json& j, const sim::SimulationResult& s) {
+  const sim::Breakdown& b = s.breakdown;
+  const sim::MemoryUse& m = s.memory;
+  j["breakdown_s"] = {{"compute", b.compute.value()}, {"exposed_communication", b.exposed_communication.value()}, {"bubble", b.bubble.value()}, {"idle", b.idle.value()}};
+  j["communication_bytes"] = {{"total", count(s.bytes.total)}, {"by_collective", by_name(s.bytes.by_collective)}, {"by_link", by_name(s.bytes.by_link)}};
+  j["memory_bytes"] = {{"peak", count(m.peak)},           {"capacity", count(m.capacity)},       {"weights", count(m.weights)},
+                       {"gradients", count(m.gradients)}, {"optimizer", count(m.optimizer)},     {"activations", count(m.activations)},
+                       {"workspace", count(m.workspace)}};
+}
+
+Json run_json(const scenarios::Run& r) {
+  Json j;
+  j["plan"] = r.plan;
+  j["variant"] = r.variant;
+  j["replanned"] = r.replanned;
+  j["status"] = scenarios::to_text(r.status);
+  add_figures(j, r);
+  j["gpus"] = r.gpus;
+  j["search_time_s"] = r.search_time.value();
+  j["simulation_time_s"] = r.simulation_time.value();
+  if (r.simulation) add_details(j, *r.simulation);
+  j["plan_summary"] = r.plan_summary;
+  if (r.objective) j["objective_s"] = r.objective->value();
+  if (r.bound) j["bound_s"] = r.bound->value();
+  if (!r.stop_reason.empty()) j["stop_reason"] = r.stop_reason;
+  j["notes"] = r.notes;
+  return j;
+}
+
+}  // namespace
+
+std::string json(const scenarios::ScenarioResult& result) {
+  Json j;
+  j["foreshard"] = 1;
+  j["scenario"] = result.scenario;
+  j["runs"] = Json::array();
+  for (const scenarios::Run& r : result.runs) j["runs"].push_back(run_json(r));
+  return j.dump(1) + "\n";
+}
+
+}  // namespace reports

@@ -1,0 +1,36 @@
+#pragma once
+// Rows of cells as aligned text. Private to this folder.
+
+#include <string>
+#include <vector>
+
+namespace reports {
+
+class Table {
+ public:
+  enum class Align { left, right };
+  struct Column {
+    std::string title;
+    Align align = Align::left;
+  };
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  void row(std::vector<std::string> cells) { rows_.push_back({std::move(cells), false}); }
+  void heading(std::string text) { rows_.push_back({{std::move(text)}, true}); }  // over the whole width
+
+  // Columns as wide as their widest cell, two blanks between them, nothing after the last.
+  [[nodiscard]] std::string text() const;
+
+ private:
+  struct Row {
+    std::vector<std::string> cells;
+    bool heading = false;
+  };
+  std::vector<Column> columns_;
+  std::vector<Row> rows_;
+};
+
+// Characters of UTF-8 text, not counting the escape sequences that colour it.
+[[nodiscard]] std::size_t width_of(const std::string& text);
+
+}  // namespace reports

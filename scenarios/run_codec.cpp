@@ -1,0 +1,133 @@
+#include "scenarios/run_codec.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "base/yaml.hpp"
+
+namespace scenarios {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Doubles are written in their shortest form that reads back the same.
+template <class Tag>
+Json number(base::Quantity<Tag> q) { return q.value(); }
+template <class Q>
+Q quantity(const Json& j) { return Q(j.get<double>()); }
+
+Json bytes_by_name(const std::map<std::string, base::Bytes>& m) {
+  Json j = Json::object();
+  for (const auto& [name, bytes] : m) j[name] = number(bytes);
+  return j;
+}
+std::map<std::string, base::Bytes> bytes_by_name(const Json& j) {
+  std::map<std::string, base::Bytes> m;
+  for (const auto& [name, bytes] : j.items()) m[name] = quantity<base::Bytes>(bytes);
+  return m;
+}
+
+Json memory_json(const sim::MemoryUse& m) {
+  return {number(m.peak), number(m.capacity), number(m.weights), number(m.gradients), number(m.optimizer), number(m.activations), number(m.workspace), m.device.value};
+}
+sim::MemoryUse memory_from(const Json& j) {
+  const auto b = [&](std::size_t i) { return quantity<base::Bytes>(j.at(i)); };
+  return {b(0), b(1), b(2), b(3), b(4), b(5), b(6), base::DeviceId(j.at(7).get<std::size_t>())};
+}
+
+Json simulation_json(const sim::SimulationResult& s) {
+  Json j;
+  j["time"] = number(s.iteration_time);
+  j["breakdown"] = {number(s.breakdown.compute), number(s.breakdown.exposed_communication), number(s.breakdown.bubble), number(s.breakdown.idle)};
+  j["bytes"] = {number(s.bytes.total), bytes_by_name(s.bytes.by_collective), bytes_by_name(s.bytes.by_link)};
+  j["memory"] = memory_json(s.memory);
+  j["devices"] = {s.devices, s.simulated_devices};
+  j["activities"] = s.activities;
+  j["basis"] = {number(s.compute_by_basis[0]), number(s.compute_by_basis[1]), number(s.compute_by_basis[2])};
+  j["notes"] = s.notes;
+  j["spans"] = Json::array();
+  for (const sim::Span& p : s.spans) j["spans"].push_back({p.device, p.lane, p.name, number(p.start), number(p.duration), number(p.bytes)});
+  j["samples"] = Json::array();
+  for (const sim::MemorySample& m : s.memory_over_time) j["samples"].push_back({m.device, number(m.time), number(m.used)});
+  return j;
+}
+
+sim::SimulationResult simulation_from(const Json& j) {
+  sim::SimulationResult s;
+  const auto seconds = [](const Json& x) { return quantity<base::Seconds>(x); };
+  s.iteration_time = seconds(j.at("time"));
+  const Json& b = j.at("breakdown");
+  s.breakdown = {seconds(b.at(0)), seconds(b.at(1)), seconds(b.at(2)), seconds(b.at(3))};
+  const Json& c = j.at("bytes");
+  s.bytes = {quantity<base::Bytes>(c.at(0)), bytes_by_name(c.at(1)), bytes_by_name(c.at(2))};
+  s.memory = memory_from(j.at("memory"));
+  s.devices = j.at("devices").at(0).get<int>();
+  s.simulated_devices = j.at("devices").at(1).get<int>();
+  s.activities = j.at("activities").get<std::uint64_t>();
+  for (std::size_t i = 0; i < 3; ++i) s.compute_by_basis[i] = seconds(j.at("basis").at(i));
+  s.notes = j.at("notes").get<std::vector<std::string>>();
+  for (const Json& p : j.at("spans"))
+    s.spans.push_back({p.at(0).get<std::uint32_t>(), p.at(1).get<std::string>(), p.at(2).get<std::string>(), seconds(p.at(3)), seconds(p.at(4)),
+                       quantity<base::Bytes>(p.at(5))});
+  for (const Json& m : j.at("samples")) s.memory_over_time.push_back({m.at(0).get<std::uint32_t>(), seconds(m.at(1)), quantity<base::Bytes>(m.at(2))});
+  return s;
+}
+
+Json run_json(const Run& r) {
+  Json j;
+  j["plan"] = r.plan;
+  j["variant"] = r.variant;
+  j["replanned"] = r.replanned;
+  j["status"] = static_cast<int>(r.status);
+  if (r.made) j["made"] = pcg::write_plan(*r.made);
+  if (r.simulation) j["simulation"] = simulation_json(*r.simulation);
+  j["interval"] = {number(r.interval_low), number(r.interval_high)};
+  j["rates"] = {r.samples_per_s, r.tokens_per_s, r.mfu};
+  j["gpus"] = r.gpus;
+  j["wall"] = {number(r.search_time), number(r.simulation_time)};
+  if (r.objective) j["objective"] = number(*r.objective);
+  if (r.bound) j["bound"] = number(*r.bound);
+  j["stop_reason"] = r.stop_reason;
+  j["plan_summary"] = r.plan_summary;
+  j["notes"] = r.notes;
+  return j;
+}
+
+Run run_from(const Json& j) {
+  Run r;
+  r.plan = j.at("plan").get<std::string>();
+  r.variant = j.at("variant").get<std::string>();
+  r.replanned = j.at("replanned").get<bool>();
+  r.status = static_cast<Status>(j.at("status").get<int>());
+  if (j.contains("made")) r.made = pcg::read_plan(base::parse_yaml(j.at("made").get<std::string>(), "<worker>"));
+  if (j.contains("simulation")) r.simulation = simulation_from(j.at("simulation"));
+  r.interval_low = quantity<base::Seconds>(j.at("interval").at(0));
+  r.interval_high = quantity<base::Seconds>(j.at("interval").at(1));
+  r.samples_per_s = j.at("rates").at(0).get<double>();
+  r.tokens_per_s = j.at("rates").at(1).get<double>();
+  r.mfu = j.at("rates").at(2).get<double>();
+  r.gpus = j.at("gpus").get<int>();
+  r.search_time = quantity<base::Seconds>(j.at("wall").at(0));
+  r.simulation_time = quantity<base::Seconds>(j.at("wall").at(1));
+  if (j.contains("objective")) r.objective = quantity<base::Seconds>(j.at("objective"));
+  if (j.contains("bound")) r.bound = quantity<base::Seconds>(j.at("bound"));
+  r.stop_reason = j.at("stop_reason").get<std::string>();
+  r.plan_summary = j.at("plan_summary").get<std::string>();
+  r.notes = j.at("notes").get<std::vector<std::string>>();
+  return r;
+}
+
+}  // namespace
+
+std::string encode(const std::vector<Run>& runs) {
+  Json j = Json::array();
+  for (const Run& r : runs) j.push_back(run_json(r));
+  return j.dump();
+}
+
+std::vector<Run> decode(const std::string& text) {
+  std::vector<Run> runs;
+  for (const Json& j : Json::parse(text)) runs.push_back(run_from(j));
+  return runs;
+}
+
+}  // namespace scenarios
