@@ -20,8 +20,8 @@ constexpr std::array kKinds = {KernelKind::matmul,    KernelKind::convolution, K
                                KernelKind::reduction, KernelKind::copy,        KernelKind::loss,      KernelKind::optimizer};
 constexpr std::array kPrecisions = {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16, Precision::fp8};
 
-// What `half` of an efficiency counts.
-enum class Work { flops, bytes };
+// What an efficiency is of: `half` counts FLOPs or bytes, and only vector units may beat their peak (Winograd saves FLOPs).
+enum class Share { tensor_peak, vector_peak, bandwidth };
 
 class ProfileReader {
  public:
@@ -90,32 +90,32 @@ class ProfileReader {
 
   void read_efficiencies(const base::Yaml& node, DeviceProfile& d) {
     base::MapReader map(node, "device.efficiency", sink_);
-    if (const auto* table = map.required("compute")) d.compute = read_table(*table, map.path_of("compute"), Work::flops);
-    if (const auto* table = map.required("vector")) d.vector_compute = read_table(*table, map.path_of("vector"), Work::flops);
-    if (const auto* table = map.required("traffic")) d.traffic = read_table(*table, map.path_of("traffic"), Work::bytes);
+    if (const auto* table = map.required("compute")) d.compute = read_table(*table, map.path_of("compute"), Share::tensor_peak);
+    if (const auto* table = map.required("vector")) d.vector_compute = read_table(*table, map.path_of("vector"), Share::vector_peak);
+    if (const auto* table = map.required("traffic")) d.traffic = read_table(*table, map.path_of("traffic"), Share::bandwidth);
     map.finish();
   }
 
   // `other` serves the kinds that are not named.
-  std::map<KernelKind, Efficiency> read_table(const base::Yaml& node, const std::string& path, Work work) {
+  std::map<KernelKind, Efficiency> read_table(const base::Yaml& node, const std::string& path, Share share) {
     base::MapReader map(node, path, sink_);
     std::map<KernelKind, Efficiency> table;
     Efficiency other;
-    if (const auto* e = map.required("other")) other = read_efficiency(*e, map.path_of("other"), work);
+    if (const auto* e = map.required("other")) other = read_efficiency(*e, map.path_of("other"), share);
     for (const auto kind : kKinds) {
       const std::string key(pcg::to_text(kind));
       const auto* e = map.optional(key);
-      table[kind] = e != nullptr ? read_efficiency(*e, map.path_of(key), work) : other;
+      table[kind] = e != nullptr ? read_efficiency(*e, map.path_of(key), share) : other;
     }
     map.finish();
     return table;
   }
 
-  Efficiency read_efficiency(const base::Yaml& node, const std::string& path, Work work) {
+  Efficiency read_efficiency(const base::Yaml& node, const std::string& path, Share share) {
     base::MapReader map(node, path, sink_);
     Efficiency e;
-    e.max = map.number("max", 1e-6, 4).value_or(1);
-    e.half = work == Work::bytes ? map.bytes("half").value_or(base::Bytes(0)).value() : read_flops(map, "half");
+    e.max = map.number("max", 1e-6, share == Share::vector_peak ? 4 : 1).value_or(1);
+    e.half = share == Share::bandwidth ? map.bytes("half").value_or(base::Bytes(0)).value() : read_flops(map, "half");
     if (e.half < 0) map.complain("half", "cannot be negative");
     map.require("max");
     map.finish();

@@ -48,6 +48,9 @@ int gpus_of_preset(const base::Yaml& section) {
   return count != nullptr ? static_cast<int>(base::as_integer(*count, "", ignored).value_or(0)) : 0;
 }
 
+// Where a checked node says how many GPUs it has: beside a preset, that is what left some without wires.
+base::Mark mark_of_count(const base::Yaml& node) { return node.find("gpus")->find("count")->mark; }
+
 // The cluster section of a file: a cluster file, or a scenario, whose other keys are not ours to judge.
 base::Yaml section_of_file(const std::string& file) {
   auto document = base::read_yaml(file);
@@ -102,9 +105,9 @@ Cluster load_cluster(const base::Yaml& expanded, const std::string& path) {
   auto description = read_description(expanded, path, gpus_of_preset(expanded));
   std::vector<std::pair<base::Mark, std::string>> marks;
   if (const auto* list = expanded.find("node_types")) {
-    for (std::size_t i = 0; i < list->items.size(); ++i) marks.emplace_back(list->items[i].mark, fmt::format("{}.node_types[{}]", path, i));
+    for (std::size_t i = 0; i < list->items.size(); ++i) marks.emplace_back(mark_of_count(list->items[i]), fmt::format("{}.node_types[{}]", path, i));
   } else {
-    marks.emplace_back(expanded.find("node")->mark, path + ".node");
+    marks.emplace_back(mark_of_count(*expanded.find("node")), path + ".node");
   }
   return ClusterBuilder(std::move(description)).build(marks);
 }

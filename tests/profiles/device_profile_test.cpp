@@ -1,0 +1,123 @@
+// The text form of device profiles, and those that ship.
+#include "profiles/device_profile.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "base/diagnostics.hpp"
+
+using pcg::Precision;
+
+namespace {
+
+std::string errors_of(const std::string& text) {
+  try {
+    (void)profiles::load_device_profile(base::parse_yaml(text, "d.yaml"));
+  } catch (const base::InputError& e) {
+    std::string all;
+    for (const auto& d : e.diagnostics()) all += base::render(d) + "\n";
+    return all;
+  }
+  return "none";
+}
+
+}  // namespace
+
+TEST_CASE("the devices that ship") {
+  CHECK(fmt::format("{}", fmt::join(profiles::device_names(), " ")) ==
+        "a100-pcie-40gb a100-pcie-80gb a100-sxm-40gb a100-sxm-80gb b200-sxm-180gb h100-sxm-80gb h200-sxm-141gb titan-xp-12gb v100-pcie-16gb v100-sxm2-16gb v100-sxm2-32gb");
+}
+
+TEST_CASE("every one holds together") {
+  for (const auto& name : profiles::device_names()) {
+    CAPTURE(name);
+    const auto& d = profiles::device_profile(name);
+    CHECK(d.name == name);
+    CHECK(d.memory > d.reserved);
+    CHECK(d.peak.contains(Precision::fp32));
+    CHECK(d.compute.size() == 12);
+    CHECK(d.vector_compute.size() == 12);
+    CHECK(d.traffic.size() == 12);
+    CHECK(d.overlap_slowdown >= 1);
+    for (const auto& [p, rate] : d.peak) CHECK(rate >= d.vector_peak.at(p));
+    for (const auto& [kind, e] : d.traffic) CHECK((e.max > 0 && e.max <= 1));
+    for (const auto& [kind, e] : d.compute) CHECK((e.max > 0 && e.max <= 1));
+  }
+}
+
+TEST_CASE("a profile is found once and stays where it is") { CHECK(&profiles::device_profile("h100-sxm-80gb") == &profiles::device_profile("h100-sxm-80gb")); }
+
+TEST_CASE("an unknown device names the nearest") {
+  try {
+    (void)profiles::device_profile("v100-sxm-16gb");
+    FAIL("it was found");
+  } catch (const base::InputError& e) {
+    REQUIRE(e.diagnostics().size() == 1);
+    CHECK(e.diagnostics()[0].message == "no device profile is called \"v100-sxm-16gb\"");
+    CHECK(e.diagnostics()[0].hint == "did you mean \"v100-sxm2-16gb\"?");
+  }
+}
+
+TEST_CASE("what a device cannot train in") {
+  CHECK(profiles::unsupported(profiles::device_profile("v100-sxm2-16gb"), Precision::bf16) == "v100-sxm2-16gb has no bf16");
+  CHECK(profiles::unsupported(profiles::device_profile("a100-sxm-80gb"), Precision::fp8) == "a100-sxm-80gb has no fp8");
+  CHECK_FALSE(profiles::unsupported(profiles::device_profile("h100-sxm-80gb"), Precision::fp8));
+  CHECK_FALSE(profiles::unsupported(profiles::device_profile("titan-xp-12gb"), Precision::fp16));
+}
+
+TEST_CASE("kinds that a table does not name take `other`; fp32 takes the vector peak; other precisions compute in fp32 beside matmuls") {
+  const auto d = profiles::load_device_profile(base::parse_yaml(
+      "foreshard: 1\ndevice:\n  name: d\n  memory: 8 GiB\n  memory_bandwidth: 1 TB/s\n  multiprocessors: 4\n  peak: {fp16: 8 TFLOP/s}\n  vector_peak: {fp32: 2 TFLOP/s}\n"
+      "  efficiency:\n    compute: {other: {max: 0.5, half: 3 GFLOP}}\n    vector: {other: {max: 1}}\n    traffic: {norm: {max: 0.25, half: 1 MB}, other: {max: 0.75}}\n",
+      "d.yaml"));
+  CHECK(d.compute.at(pcg::KernelKind::matmul).half == 3e9);
+  CHECK(d.traffic.at(pcg::KernelKind::norm).max == 0.25);
+  CHECK(d.traffic.at(pcg::KernelKind::norm).half == 1e6);
+  CHECK(d.traffic.at(pcg::KernelKind::copy).max == 0.75);
+  CHECK(d.peak.at(Precision::fp32).value() == 2e12);
+  CHECK(d.vector_peak.at(Precision::fp16).value() == 2e12);
+}
+
+TEST_CASE("everything that is wrong with a profile, at once") {
+  CHECK(errors_of("foreshard: 1\n"
+                  "device:\n"
+                  "  name: d\n"
+                  "  memory: 8 GiB\n"
+                  "  reserved: 9 GiB\n"
+                  "  memory_bandwith: 1 TB/s\n"
+                  "  multiprocessors: 4\n"
+                  "  peak: {fp16: 8}\n"
+                  "  vector_peak: {fp16: 1 TFLOP/s}\n"
+                  "  efficiency:\n"
+                  "    compute: {other: {max: 0.5, half: 3 GB}}\n"
+                  "    vector: {}\n"
+                  "    traffic: {other: {max: 9}, norms: {max: 1}}\n") ==
+        "d.yaml:3:3: device: missing key \"memory_bandwidth\"\n"
+        "    3 |   name: d\n"
+        "      |   ^\n"
+        "d.yaml:5:13: device.reserved: more than the device's memory\n"
+        "    5 |   reserved: 9 GiB\n"
+        "      |             ^\n"
+        "d.yaml:6:3: device: unknown key \"memory_bandwith\"\n"
+        "    6 |   memory_bandwith: 1 TB/s\n"
+        "      |   ^~~ did you mean \"memory_bandwidth\"?\n"
+        "d.yaml:8:16: device.peak.fp16: \"8\" has no unit\n"
+        "    8 |   peak: {fp16: 8}\n"
+        "      |                ^~~ write e.g. \"125 TFLOP/s\"\n"
+        "d.yaml:9:16: device.vector_peak: fp32 is missing\n"
+        "    9 |   vector_peak: {fp16: 1 TFLOP/s}\n"
+        "      |                ^\n"
+        "d.yaml:11:39: device.efficiency.compute.other.half: \"3 GB\" is no count of FLOPs\n"
+        "   11 |     compute: {other: {max: 0.5, half: 3 GB}}\n"
+        "      |                                       ^~~ write e.g. \"1.9 GFLOP\"\n"
+        "d.yaml:12:13: device.efficiency.vector: missing key \"other\"\n"
+        "   12 |     vector: {}\n"
+        "      |             ^\n"
+        "d.yaml:13:28: device.efficiency.traffic.other.max: max must be at most 1, found 9\n"
+        "   13 |     traffic: {other: {max: 9}, norms: {max: 1}}\n"
+        "      |                            ^\n"
+        "d.yaml:13:32: device.efficiency.traffic: unknown key \"norms\"\n"
+        "   13 |     traffic: {other: {max: 9}, norms: {max: 1}}\n"
+        "      |                                ^~~ did you mean \"norm\"?\n");
+}
