@@ -4,21 +4,26 @@
 // follow from weight_shapes(). Degrees of a PCG are kept: new sizes are multiples of them.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
+#include <span>
 
 #include "pcg/graph.hpp"
 #include "pcg/pcg.hpp"
+#include "pcg/plan.hpp"
 
 namespace pcg {
 
-using SizeMap = std::map<std::int64_t, std::int64_t>;  // old free size -> new one
+using SizeMap = std::map<std::int64_t, std::int64_t>;  // old free size -> new one; sizes that are not in it stay
 
-// A random small size map under which the graph is well-formed and, if pcg is given, under which its shardings stay lawful with
-// every `micro_batches`-th part of the batch. nullopt when `attempts` draws found none.
-[[nodiscard]] std::optional<SizeMap> draw_sizes(const Graph& graph, const Pcg* pcg, int micro_batches, std::uint64_t seed, int attempts = 64);
+// A random small size map under which the graph is well-formed and, if pcg is given, under which its shardings stay lawful. Both hold
+// the same batch. nullopt when `attempts` draws found none.
+[[nodiscard]] std::optional<SizeMap> draw_sizes(const Graph& graph, const Pcg* pcg, std::uint64_t seed, int attempts = 64);
 // Throws: ShapeError when the sizes do not fit.
 [[nodiscard]] Graph resize(const Graph& graph, const SizeMap& sizes);
 [[nodiscard]] Pcg resize(const Pcg& pcg, const SizeMap& sizes);
+// The graph with vocabularies (of embeddings, and outputs of linear operators) of size `from` rounded up to `to`.
+[[nodiscard]] Graph padded(const Graph& graph, std::span<const Padding> padding);
 
 }  // namespace pcg

@@ -1,0 +1,323 @@
+#include "pcg/evaluator.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "base/check.hpp"
+#include "pcg/evaluator_operator.hpp"
+#include "pcg/evaluator_run.hpp"
+#include "pcg/field.hpp"
+
+namespace pcg {
+namespace {
+
+using Pieces = std::vector<std::shared_ptr<const FieldTensor>>;  // by piece number; equal copies may be one object
+
+Place place_of(const ParallelShape& s, const PieceIndex& at) {
+  Place p;
+  for (std::size_t d = 0; d < s.dims.size(); ++d) {
+    p.whole.push_back(s.dims[d].size);
+    p.offset.push_back(s.dims[d].size / s.dims[d].degree * at.block[d]);
+  }
+  return p;
+}
+
+FieldTensor values_at(const std::string& name, const TensorShape& shape, const Place& place, std::uint64_t shift, std::int64_t limit, std::uint64_t seed) {
+  FieldTensor t{shape, std::vector<std::uint32_t>(static_cast<std::size_t>(shape.elements()))};
+  const field::Hash source = field::Hash(seed)(field::hash_text(name));
+  const bool bounded = shape.element == Element::index && limit > 0;
+  for (std::size_t i = 0; i < t.values.size(); ++i) {
+    field::Hash h = source;
+    h(shift + global_index(place, shape.sizes, static_cast<std::int64_t>(i)));
+    t.values[i] = bounded ? static_cast<std::uint32_t>(h.value() % static_cast<std::uint64_t>(limit)) : h.element();
+  }
+  return t;
+}
+
+// Block `which` of `count` along a dim, and blocks put together again.
+FieldTensor block_of(const FieldTensor& t, std::size_t dim, int which, int count) {
+  FieldTensor r{t.shape, {}};
+  r.shape.sizes[dim] /= count;
+  std::int64_t run = r.shape.sizes[dim], outer = 1;
+  for (std::size_t d = dim + 1; d < t.shape.sizes.size(); ++d) run *= t.shape.sizes[d];
+  for (std::size_t d = 0; d < dim; ++d) outer *= t.shape.sizes[d];
+  for (std::int64_t o = 0; o < outer; ++o) {
+    const auto from = t.values.begin() + static_cast<std::ptrdiff_t>((o * count + which) * run);
+    r.values.insert(r.values.end(), from, from + static_cast<std::ptrdiff_t>(run));
+  }
+  return r;
+}
+FieldTensor joined(const Pieces& blocks, std::size_t dim) {
+  FieldTensor r{blocks[0]->shape, {}};
+  std::int64_t run = 1, outer = 1;
+  for (std::size_t d = dim; d < r.shape.sizes.size(); ++d) run *= r.shape.sizes[d];
+  for (std::size_t d = 0; d < dim; ++d) outer *= r.shape.sizes[d];
+  r.shape.sizes[dim] *= static_cast<std::int64_t>(blocks.size());
+  for (std::int64_t o = 0; o < outer; ++o)
+    for (const auto& b : blocks) {
+      const auto from = b->values.begin() + static_cast<std::ptrdiff_t>(o * run);
+      r.values.insert(r.values.end(), from, from + static_cast<std::ptrdiff_t>(run));
+    }
+  return r;
+}
+FieldTensor added(const Pieces& summands) {
+  FieldTensor r = *summands[0];
+  for (std::size_t i = 1; i < summands.size(); ++i)
+    for (std::size_t v = 0; v < r.values.size(); ++v) r.values[v] = field::add(r.values[v], summands[i]->values[v]);
+  return r;
+}
+
+// What a parallel operator does to pieces. `out` is the shape behind it.
+class Mover {
+ public:
+  Mover(const Pieces& from, const ParallelShape& in, const ParallelShape& out) : from_(from), in_(in), out_(out) {}
+
+  Pieces operator()(const Partition& p) const {
+    const auto dim = static_cast<std::size_t>(p.dim);
+    return each([&](PieceIndex i) {
+      const int which = i.block[dim] % p.degree;
+      i.block[dim] /= p.degree;
+      return std::make_shared<const FieldTensor>(block_of(*piece(i), dim, which, p.degree));
+    });
+  }
+  Pieces operator()(const Combine& c) const {
+    const auto dim = static_cast<std::size_t>(c.dim);
+    return each([&](PieceIndex i) {
+      return std::make_shared<const FieldTensor>(joined(several(i, i.block[dim], c.degree), dim));
+    });
+  }
+  Pieces operator()(const Reduce& r) const {
+    return each([&](PieceIndex i) { return std::make_shared<const FieldTensor>(added(several(i, i.sum, r.degree))); });
+  }
+  Pieces operator()(const Replicate& r) const {
+    return each([&](PieceIndex i) {
+      i.copy /= r.degree;
+      return piece(i);
+    });
+  }
+  Pieces operator()(const Discard& d) const {
+    return each([&](PieceIndex i) {
+      i.copy *= d.degree;
+      return piece(i);
+    });
+  }
+  Pieces operator()(const Pipeline&) const { throw ShapeError("pipeline: micro-batches are counted by the plan, not evaluated as an operator"); }
+  Pieces operator()(const Batch&) const { throw ShapeError("batch: micro-batches are counted by the plan, not evaluated as an operator"); }
+
+ private:
+  template <class Make>
+  Pieces each(Make&& make) const {
+    Pieces result;
+    for (int p = 0; p < out_.pieces(); ++p) result.push_back(make(piece_index(out_, p)));
+    return result;
+  }
+  [[nodiscard]] const std::shared_ptr<const FieldTensor>& piece(const PieceIndex& i) const { return from_[static_cast<std::size_t>(piece_number(in_, i))]; }
+  // The `count` pieces that one coordinate of the result stands for; `coordinate` is a member of `i`.
+  [[nodiscard]] Pieces several(PieceIndex& i, int& coordinate, int count) const {
+    Pieces result;
+    const int first = coordinate * count;
+    for (int c = 0; c < count; ++c) {
+      coordinate = first + c;
+      result.push_back(piece(i));
+    }
+    return result;
+  }
+
+  const Pieces& from_;
+  const ParallelShape& in_;
+  const ParallelShape& out_;
+};
+
+// Index limits: what an index tensor is looked up in, smallest first. Limits flow back from embeddings and losses to the inputs.
+std::vector<std::int64_t> index_limits(const Pcg& g) {
+  std::vector<std::int64_t> limit(g.nodes().size(), 0);  // 0: none. Of all outputs of a node together.
+  auto tighten = [&](TensorRef t, std::int64_t bound) {
+    std::int64_t& l = limit[t.node.value];
+    if (bound > 0) l = l == 0 ? bound : std::min(l, bound);
+  };
+  for (std::size_t n = g.nodes().size(); n-- > 0;) {
+    const PcgNode& node = g.nodes()[n];
+    const Operator* op = node.operation();
+    if (const auto* e = op ? std::get_if<Embedding>(op) : nullptr) tighten(node.inputs[0], e->vocabulary);
+    else if (const auto* b = op ? std::get_if<EmbeddingBag>(op) : nullptr) tighten(node.inputs[0], b->vocabulary);
+    else if (op && std::holds_alternative<CrossEntropy>(*op)) tighten(node.inputs[1], g.shape(node.inputs[0]).dims.back().size);
+    else
+      for (TensorRef t : node.inputs) tighten(t, limit[n]);
+  }
+  return limit;
+}
+
+class Evaluation {
+ public:
+  Evaluation(const Pcg& pcg, int micro_batch, std::uint64_t seed) : pcg_(pcg), micro_batch_(micro_batch), seed_(seed), made_(pcg.nodes().size()) {
+    limits_ = index_limits(pcg);
+    for (std::size_t n = 0; n < pcg.nodes().size(); ++n)
+      for (TensorRef t : pcg.nodes()[n].inputs) last_reader_[t.node.value] = n;
+  }
+
+  std::vector<FieldTensor> run() {
+    std::vector<FieldTensor> results;
+    std::map<TensorRef, std::size_t> wanted;
+    for (TensorRef t : pcg_.results()) wanted.emplace(t, wanted.size());
+    results.resize(wanted.size());
+    for (std::size_t n = 0; n < pcg_.nodes().size(); ++n) {
+      const PcgNode& node = pcg_.nodes()[n];
+      made_[n] = evaluate_node(node, n);
+      for (std::size_t o = 0; o < node.outputs.size(); ++o)
+        if (auto it = wanted.find({NodeId(n), static_cast<int>(o)}); it != wanted.end()) results[it->second] = whole(made_[n][o], node.outputs[o]);
+      for (TensorRef t : node.inputs)
+        if (last_reader_[t.node.value] == n) made_[t.node.value].clear();
+    }
+    return results;
+  }
+
+ private:
+  std::vector<Pieces> evaluate_node(const PcgNode& node, std::size_t n) {
+    if (node.is_source()) return {source(node, limits_[n])};
+    if (const ParallelOperator* op = node.movement()) return {std::visit(Mover(pieces(node.inputs[0]), pcg_.shape(node.inputs[0]), node.outputs[0]), *op)};
+    std::vector<Pieces> out = compute(node, NodeId(n));
+    for (std::size_t o = 0; o < out.size(); ++o) compare_copies(node, out[o], node.outputs[o]);
+    return out;
+  }
+
+  [[nodiscard]] const Pieces& pieces(TensorRef t) const { return made_[t.node.value][static_cast<std::size_t>(t.output)]; }
+
+  [[nodiscard]] Pieces source(const PcgNode& node, std::int64_t limit) const {
+    const ParallelShape& s = node.outputs[0];
+    const std::uint64_t shift = node.is_input() ? static_cast<std::uint64_t>(s.whole().elements()) * static_cast<std::uint64_t>(micro_batch_) : 0;
+    Pieces result;
+    for (int p = 0; p < s.pieces(); ++p) {
+      PieceIndex i = piece_index(s, p);
+      const Place place = place_of(s, i);
+      if (i.copy > 0) {
+        i.copy = 0;
+        result.push_back(result[static_cast<std::size_t>(piece_number(s, i))]);
+      } else {
+        result.push_back(std::make_shared<const FieldTensor>(values_at(node.name, s.piece(), place, shift, limit, seed_)));
+      }
+    }
+    return result;
+  }
+
+  std::vector<Pieces> compute(const PcgNode& node, NodeId id) const {
+    const IterationSpace space = iteration_space(*node.operation(), pcg_.whole_inputs(id));
+    std::vector<Pieces> result;
+    for (const ParallelShape& s : node.outputs) result.emplace_back(static_cast<std::size_t>(s.pieces()));
+    std::vector<TensorShape> piece_shapes;
+    for (const ParallelShape& s : node.outputs) piece_shapes.push_back(s.piece());
+    for (int point = 0; point < node.sharding.points(); ++point) {
+      std::vector<std::shared_ptr<const FieldTensor>> kept;  // what `operands` point to
+      std::vector<Operand> operands;
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) operands.push_back(operand(node, space, i, point, kept));
+      std::vector<OutputPiece> outputs;
+      std::vector<int> numbers;
+      for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+        numbers.push_back(output_piece(space, node.sharding, o, point));
+        outputs.push_back({piece_shapes[o], place_of(node.outputs[o], piece_index(node.outputs[o], numbers[o]))});
+      }
+      const PieceTask task{.name_hash = field::hash_text(node.name), .micro_batch = static_cast<std::uint64_t>(micro_batch_),
+                           .first_summand = piece_index(node.outputs[0], numbers[0]).sum == 0, .inputs = operands, .outputs = outputs};
+      std::vector<FieldTensor> values = run_piece(*node.operation(), task);
+      for (std::size_t o = 0; o < values.size(); ++o)
+        result[o][static_cast<std::size_t>(numbers[o])] = std::make_shared<const FieldTensor>(std::move(values[o]));
+    }
+    return result;
+  }
+
+  // The piece of input i at a point; along a loop whose cut an internal collective bridges, all of it.
+  Operand operand(const PcgNode& node, const IterationSpace& space, std::size_t i, int point, Pieces& kept) const {
+    const TensorRef t = node.inputs[i];
+    const ParallelShape& shape = pcg_.shape(t);
+    const int number = input_piece(space, node.sharding, i, point);
+    Place place = place_of(shape, piece_index(shape, number));
+    kept.push_back(pieces(t)[static_cast<std::size_t>(number)]);
+    for (std::size_t d = 0; d < space.inputs[i].size(); ++d) {
+      const int l = space.inputs[i][d];
+      if (l < 0 || space.loops[static_cast<std::size_t>(l)].cut != Cut::internal || node.sharding.degrees[static_cast<std::size_t>(l)] == 1) continue;
+      kept.back() = std::make_shared<const FieldTensor>(joined(along(node, space, i, point, static_cast<std::size_t>(l)), d));
+      place.offset[d] = 0;
+    }
+    return {kept.back().get(), std::move(place)};
+  }
+
+  // The pieces of input i at the points that differ from `point` in one loop alone.
+  Pieces along(const PcgNode& node, const IterationSpace& space, std::size_t i, int point, std::size_t loop) const {
+    int step = 1;
+    for (std::size_t l = loop + 1; l < space.loops.size(); ++l) step *= node.sharding.degrees[l];
+    const int degree = node.sharding.degrees[loop];
+    const int first = point - point / step % degree * step;
+    Pieces result;
+    for (int c = 0; c < degree; ++c)
+      result.push_back(pieces(node.inputs[i])[static_cast<std::size_t>(input_piece(space, node.sharding, i, first + c * step))]);
+    return result;
+  }
+
+  static void compare_copies(const PcgNode& node, const Pieces& pieces, const ParallelShape& s) {
+    if (s.copy == 1) return;
+    for (int p = 0; p < s.pieces(); ++p) {
+      PieceIndex i = piece_index(s, p);
+      if (i.copy == 0) continue;
+      i.copy = 0;
+      if (*pieces[static_cast<std::size_t>(p)] != *pieces[static_cast<std::size_t>(piece_number(s, i))])
+        throw ShapeError(fmt::format("{}: copies of its output that must be equal are not", node.name));
+    }
+  }
+
+  // Sums added, one of the copies taken, blocks joined.
+  static FieldTensor whole(Pieces pieces, ParallelShape shape) {
+    ParallelShape target = unsharded(shape.whole());
+    for (const ParallelOperator& op : conversion(shape, target)) {
+      const ParallelShape next = pcg::apply(op, shape);
+      pieces = std::visit(Mover(pieces, shape, next), op);
+      shape = next;
+    }
+    return *pieces[0];
+  }
+
+  const Pcg& pcg_;
+  int micro_batch_;
+  std::uint64_t seed_;
+  std::vector<std::int64_t> limits_;        // by node
+  std::map<std::size_t, std::size_t> last_reader_;
+  std::vector<std::vector<Pieces>> made_;   // by node, by output; emptied behind the last reader
+};
+
+}  // namespace
+
+FieldTensor source_values(const std::string& name, const TensorShape& shape, std::int64_t index_limit, std::uint64_t seed) {
+  return values_at(name, shape, {std::vector<std::int64_t>(shape.sizes.size(), 0), shape.sizes}, 0, index_limit, seed);
+}
+
+std::vector<FieldTensor> evaluate_micro_batch(const Pcg& pcg, int micro_batch, std::uint64_t seed) { return Evaluation(pcg, micro_batch, seed).run(); }
+
+// A graph is a PCG in which nothing is cut.
+std::vector<FieldTensor> evaluate_micro_batch(const Graph& graph, int micro_batch, std::uint64_t seed) {
+  std::vector<Sharding> shardings;
+  for (const GraphNode& n : graph.nodes()) {
+    std::vector<TensorShape> inputs;
+    for (TensorRef t : n.inputs) inputs.push_back(graph.shape(t));
+    shardings.push_back(unsharded(iteration_space(n.op, inputs)));
+  }
+  return evaluate_micro_batch(parallelize(graph, shardings), micro_batch, seed);
+}
+
+std::vector<FieldTensor> evaluate(const Graph& graph, std::uint64_t seed) { return evaluate_micro_batch(graph, 0, seed); }
+
+std::vector<FieldTensor> evaluate(const Pcg& pcg, int micro_batches, std::uint64_t seed) {
+  BASE_CHECK(micro_batches >= 1, "{} micro-batches", micro_batches);
+  std::vector<FieldTensor> results = evaluate_micro_batch(pcg, 0, seed);
+  for (int m = 1; m < micro_batches; ++m) {
+    const std::vector<FieldTensor> more = evaluate_micro_batch(pcg, m, seed);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (results[i].shape.sizes.empty()) throw ShapeError("a result without dims cannot be concatenated over micro-batches");
+      results[i].shape.sizes[0] += more[i].shape.sizes[0];
+      results[i].values.insert(results[i].values.end(), more[i].values.begin(), more[i].values.end());
+    }
+  }
+  return results;
+}
+
+}  // namespace pcg

@@ -1,0 +1,51 @@
+#pragma once
+// One operator on one piece, over the field. A piece knows where it lies in the whole tensor, for what depends on the position
+// (vocabulary ranges, masks, causal attention). Used by the evaluator only.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "pcg/evaluator.hpp"
+
+namespace pcg {
+
+// Where a piece lies: its first element's coordinates, and the sizes of the whole tensor.
+struct Place {
+  std::vector<std::int64_t> offset;
+  std::vector<std::int64_t> whole;
+};
+
+struct Operand {
+  const FieldTensor* values = nullptr;
+  Place place;
+  [[nodiscard]] const std::vector<std::int64_t>& sizes() const { return values->shape.sizes; }
+};
+
+struct OutputPiece {
+  TensorShape shape;
+  Place place;
+};
+
+struct PieceTask {
+  std::uint64_t name_hash = 0;      // of the node: dropout masks differ from node to node
+  std::uint64_t micro_batch = 0;    // and from micro-batch to micro-batch
+  bool first_summand = true;        // the coordinates of all summed loops are 0: here a bias is added
+  std::span<const Operand> inputs;  // along a loop of kind Cut::internal: whole
+  std::span<const OutputPiece> outputs;
+};
+
+// One tensor per output. Requires: op is no source.
+[[nodiscard]] std::vector<FieldTensor> run_piece(const Operator& op, const PieceTask& task);
+
+// The operators that need more than a screen (evaluator_attention.cpp, evaluator_window.cpp).
+[[nodiscard]] FieldTensor run_attention(const Attention& op, const PieceTask& task);
+[[nodiscard]] FieldTensor run_conv2d(const Conv2d& op, const PieceTask& task);
+[[nodiscard]] FieldTensor run_pool2d(const Pool2d& op, const PieceTask& task);
+
+// The stand-in of a non-linear function of one value, and of the activation that a Linear applies: equal for equal names.
+[[nodiscard]] std::uint32_t activate(Activation a, std::uint32_t x);
+// The coordinates of element number `index` of a row-major tensor, in the whole tensor, as one number.
+[[nodiscard]] std::uint64_t global_index(const Place& place, const std::vector<std::int64_t>& sizes, std::int64_t index);
+
+}  // namespace pcg
