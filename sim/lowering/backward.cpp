@@ -42,6 +42,7 @@ class BackwardEmitter {
   void emit_node(std::uint32_t node);
   void deliver(std::uint32_t node, const std::vector<std::uint32_t>& done);
   void weights_ready(std::uint32_t node, const std::vector<std::uint32_t>& done);
+  void send_gradients();
   std::uint32_t append(Item item) {
     std::sort(item.after.begin(), item.after.end());
     item.after.erase(std::unique(item.after.begin(), item.after.end()), item.after.end());
@@ -60,6 +61,7 @@ class BackwardEmitter {
   std::vector<std::uint32_t> pending_;                      // items that the next compute item waits for
   std::map<GroupKey, std::vector<std::uint32_t>> arrived_;  // items after which a group's gradient is at the producer
   std::map<GroupKey, std::vector<std::uint32_t>> partial_;  // compute items of the readers so far
+  std::vector<Item> leaving_;                               // gradients for earlier stages
 };
 
 // What brings the gradients of a node's outputs to it: items of this block, and boundaries of later stages.
@@ -215,7 +217,8 @@ void BackwardEmitter::deliver(std::uint32_t node, const std::vector<std::uint32_
       }
       move.announces.push_back(*b);
     }
-    arrived_[key] = {append(std::move(move))};
+    if (inside) arrived_[key] = {append(std::move(move))};
+    else leaving_.push_back(std::move(move));
   }
 }
 
@@ -230,10 +233,23 @@ void BackwardEmitter::weights_ready(std::uint32_t node, const std::vector<std::u
   }
 }
 
+// Pipeline frameworks send a stage's gradient when its whole backward pass is over, weight gradients too.
+void BackwardEmitter::send_gradients() {
+  std::map<DeviceSetId, std::uint32_t> last;
+  for (std::size_t i = 0; i < block_.items.size(); ++i) {
+    if (block_.items[i].lane == Lane::compute) last[block_.items[i].devices] = static_cast<std::uint32_t>(i);
+  }
+  for (Item& move : leaving_) {
+    for (const auto& [devices, item] : last) move.after.push_back(item);
+    append(std::move(move));
+  }
+}
+
 void BackwardEmitter::emit() {
   for (std::uint32_t n : order_) {
     if (l_.flow.needs_gradient[n]) emit_node(n);
   }
+  send_gradients();
   buckets_.flush();
 }
 

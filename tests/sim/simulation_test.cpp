@@ -1,0 +1,125 @@
+// Whole plans through lowering, folding and engine, against closed forms.
+#include "sim/simulation.hpp"
+
+#include <doctest/doctest.h>
+
+#include "plan_builder.hpp"
+#include "profiles/device_profile.hpp"
+
+using base::Bytes;
+using base::Seconds;
+
+namespace {
+
+double kernel(const std::vector<pcg::Kernel>& kernels) {
+  const auto& d = profiles::device_profile("v100-sxm2-16gb");
+  double s = 0;
+  for (const pcg::Kernel& k : kernels) s += std::max(profiles::kernel_time(d, k, pcg::Precision::fp32).time.value(), d.launch_overhead.value());
+  return s;
+}
+
+}  // namespace
+
+TEST_CASE("one device: the iteration is the sum of its kernels") {
+  const auto cluster = test::star(1, 1);
+  const auto plan = test::plan_of(test::mlp(2, 64, 8), {}, 1);
+  REQUIRE(pcg::violations(plan).empty());
+  const auto r = sim::simulate_plan(plan, cluster);
+  CHECK(r.breakdown.compute.value() == doctest::Approx(r.iteration_time.value()));
+  CHECK(r.bytes.total == Bytes(0));
+  const pcg::TensorShape x{{8, 64}, pcg::Element::real}, w{{64, 64}, pcg::Element::real};
+  const std::vector<pcg::TensorShape> in{x, w}, out{x};
+  const pcg::Linear linear{.out = 64};
+  // two layers forward and weight gradient, one input gradient (the first layer's input is data)
+  const double layers = 2 * kernel(pcg::forward_kernels(linear, in, out, pcg::Precision::fp32)) + 2 * kernel(pcg::weight_gradient_kernels(linear, in, out, pcg::Precision::fp32)) +
+                        kernel(pcg::input_gradient_kernels(linear, in, out, {true, false}, pcg::Precision::fp32));
+  const std::vector<pcg::TensorShape> loss_in{x, x};
+  const double loss = kernel(pcg::forward_kernels(pcg::SquaredError{}, loss_in, out, pcg::Precision::fp32)) +
+                      kernel(pcg::input_gradient_kernels(pcg::SquaredError{}, loss_in, out, {true, false}, pcg::Precision::fp32));
+  const double launch = profiles::device_profile("v100-sxm2-16gb").launch_overhead.value();  // the update of 8192 parameters is that short
+  CHECK(r.iteration_time.value() == doctest::Approx(layers + loss + launch).epsilon(1e-9));
+}
+
+TEST_CASE("data parallelism moves each gradient once: 2 (n-1)/n of its bytes per device") {
+  const auto cluster = test::star(1, 4);
+  const auto plan = test::plan_of(test::mlp(3, 64, 8), {{"*", {{"b", 4}}}}, 4);
+  const auto r = sim::simulate_plan(plan, cluster);
+  const double weights = 3 * 64 * 64 * 4;
+  CHECK(r.bytes.total.value() == doctest::Approx(4 * 2 * 0.75 * weights));
+  CHECK(r.bytes.by_collective.at("all_reduce") == r.bytes.total);
+  CHECK(r.bytes.by_link.at("wire") == r.bytes.total);
+  CHECK(r.devices == 4);
+  CHECK(r.simulated_devices == 1);
+}
+
+TEST_CASE("column then row parallel linears cost one all-reduce forward and, where a layer lies below, one backward") {
+  // h = relu-free x.W1 cut on n, h.W2 cut on k: partial sums are added; W0 below makes the input gradient wanted.
+  const auto cluster = test::star(1, 2);
+  const auto g = test::mlp(3, 64, 8);
+  const auto plan = test::plan_of(g, {{"layer0", {{"copies", 2}}}, {"layer1", {{"n", 2}}}, {"layer2", {{"k", 2}}}, {"loss", {{"copies", 2}}}, {"x", {{"copies", 2}}}, {"target", {{"copies", 2}}}}, 2);
+  const auto r = sim::simulate_plan(plan, cluster);
+  const double activation = 8 * 64 * 4;
+  // 2 devices x 2 all-reduces x 2 (n-1)/n = 1 x bytes; no gradient synchronisation: every weight gradient is whole where it is needed
+  CHECK(r.bytes.total.value() == doctest::Approx(2 * 2 * activation));
+}
+
+TEST_CASE("a pipeline's bubble is (p - 1) slots over chunks") {
+  const auto cluster = test::star(1, 4, "100000 GB/s", "0 us");
+  // Four layers a stage, three matmuls a layer, so 12 units per slot but 11 in the first stage (data wants no gradient): the bubble is
+  // 3 x 4 units forward and 8 + 8 + 7 backward = 35 / 12 slots, over the chunks. Loss and update are below 3 % of a slot.
+  for (const auto& [kind, chunks] : {std::pair{pcg::ScheduleKind::gpipe, 1}, {pcg::ScheduleKind::one_f_one_b, 1}, {pcg::ScheduleKind::interleaved, 2}}) {
+    const auto g = test::mlp(16, 4096, 1024);
+    const auto time = [&](int m) { return sim::simulate_plan(test::pipeline_of(g, 4 * chunks, chunks, m, kind), cluster).iteration_time.value(); };
+    const double per = (time(64) - time(8)) / 56;
+    CHECK(time(8) / per - 8 == doctest::Approx(35.0 / 12 / chunks).epsilon(0.05));
+  }
+}
+
+TEST_CASE("stage boundaries carry the activation forward and its gradient backward, once per micro-batch") {
+  const auto cluster = test::star(1, 4);
+  const auto plan = test::pipeline_of(test::mlp(8, 64, 8), 4, 1, 6, pcg::ScheduleKind::one_f_one_b);
+  const auto r = sim::simulate_plan(plan, cluster);
+  CHECK(r.bytes.total.value() == doctest::Approx(6 * 3 * 2 * 8 * 64 * 4));
+  CHECK(r.bytes.by_collective.at("send") == r.bytes.total);
+}
+
+TEST_CASE("the breakdown adds up to the iteration time") {
+  const auto cluster = test::star(2, 2, "1 GB/s", "5 us");
+  for (const auto& plan : {test::plan_of(test::mlp(3, 64, 8), {{"*", {{"b", 4}}}}, 4), test::pipeline_of(test::mlp(8, 64, 8), 4, 1, 6, pcg::ScheduleKind::gpipe)}) {
+    const auto r = sim::simulate_plan(plan, cluster);
+    const auto& b = r.breakdown;
+    CHECK((b.compute + b.exposed_communication + b.bubble + b.idle).value() == doctest::Approx(r.iteration_time.value()).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("ZeRO shards what it says and moves what it says") {
+  // Mixed-precision Adam: 2 + 2 + 12 bytes a parameter (ZeRO, SC'20). Bytes sent per device and iteration: ZeRO-1 and -2 reduce-scatter
+  // gradients and all-gather weights, (n-1)/n Psi each; ZeRO-3 gathers twice and reduces once.
+  const auto cluster = test::star(1, 4);
+  const double parameters = 3 * 64 * 64;
+  const double per_parameter[] = {16, 4 + 12 / 4.0, 2 + 14 / 4.0, 16 / 4.0};
+  const double gathers_and_reductions[] = {2, 2, 2, 3};
+  for (int zero = 0; zero <= 3; ++zero) {
+    auto plan = test::plan_of(test::mlp(3, 64, 8), {{"*", {{"b", 4}}}}, 4);
+    plan.training.precision = pcg::Precision::fp16;
+    plan.training.optimizer = pcg::Optimizer::adam;
+    plan.zero = zero;
+    const auto r = sim::simulate_plan(plan, cluster);
+    CHECK((r.memory.weights + r.memory.gradients + r.memory.optimizer).value() == doctest::Approx(per_parameter[zero] * parameters));
+    CHECK(r.bytes.total.value() == doctest::Approx(4 * gathers_and_reductions[zero] * 0.75 * 2 * parameters));
+  }
+}
+
+TEST_CASE("spans are on lanes of simulated devices and last as long as the iteration") {
+  const auto cluster = test::star(1, 4);
+  const auto r = sim::simulate_plan(test::pipeline_of(test::mlp(8, 64, 8), 4, 1, 6, pcg::ScheduleKind::one_f_one_b), cluster, {.fold = true, .trace = true, .collectives = {}});
+  REQUIRE(!r.spans.empty());
+  double last = 0, compute = 0;
+  for (const sim::Span& s : r.spans) {
+    CHECK(s.duration.value() >= 0);
+    last = std::max(last, (s.start + s.duration).value());
+    if (s.lane == "compute") compute += s.duration.value();
+  }
+  CHECK(last == doctest::Approx(r.iteration_time.value()));
+  CHECK(!r.memory_over_time.empty());
+}
