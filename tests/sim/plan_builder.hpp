@@ -89,7 +89,7 @@ inline pcg::Plan pipeline_of(const pcg::Graph& g, int stages, int chunks, int mi
   }
   for (std::size_t n = 0; n < p.pcg.nodes().size(); ++n) {
     p.stage[n] = stage_of_block[static_cast<std::size_t>(p.pcg.nodes()[n].block)];
-    p.mapping[n].start = base::DeviceId(static_cast<std::size_t>(p.stage[n] % (stages / chunks)));
+    if (p.pcg.nodes()[n].computes()) p.mapping[n].start = base::DeviceId(static_cast<std::size_t>(p.stage[n] % (stages / chunks)));
   }
   // A source belongs to the stage of its first consumer.
   for (std::size_t n = p.pcg.nodes().size(); n-- > 0;) {

@@ -1,0 +1,89 @@
+// Folded against unfolded: the same times and the same accounts, from fewer devices.
+#include "sim/folding/folding.hpp"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include "plan_builder.hpp"
+#include "sim/simulation.hpp"
+
+namespace {
+
+topology::Cluster preset(const std::string& text) { return topology::load_cluster(topology::expand_cluster(base::parse_yaml(text, "test"), "cluster"), "cluster"); }
+
+void same(const pcg::Plan& plan, const topology::Cluster& cluster, int folded_devices) {
+  REQUIRE(pcg::violations(plan).empty());
+  const auto folded = sim::simulate_plan(plan, cluster, {.fold = true, .trace = false, .collectives = {}});
+  const auto whole = sim::simulate_plan(plan, cluster, {.fold = false, .trace = false, .collectives = {}});
+  CHECK(folded.iteration_time.value() == doctest::Approx(whole.iteration_time.value()).epsilon(1e-9));
+  CHECK(folded.bytes.total.value() == doctest::Approx(whole.bytes.total.value()).epsilon(1e-9));
+  for (const auto& [link, bytes] : whole.bytes.by_link) CHECK(folded.bytes.by_link.at(link).value() == doctest::Approx(bytes.value()).epsilon(1e-9));
+  CHECK(folded.breakdown.compute.value() == doctest::Approx(whole.breakdown.compute.value()).epsilon(1e-9));
+  CHECK(folded.memory.peak == whole.memory.peak);
+  CHECK(whole.simulated_devices == plan.gpus);
+  CHECK(folded.simulated_devices <= folded_devices);
+  CHECK(folded.devices == plan.gpus);
+}
+
+test::Cuts data(int n) { return {{"*", {{"b", n}}}}; }
+
+}  // namespace
+
+TEST_CASE("data parallelism on Summit folds to the six places in a node") { same(test::plan_of(test::mlp(4, 256, 48), data(24), 24), preset("{preset: summit, nodes: 4}"), 6); }
+
+TEST_CASE("data parallelism on a switch folds to one device") { same(test::plan_of(test::mlp(4, 256, 32), data(32), 32), preset("{preset: dgx-a100-80gb, nodes: 4}"), 8); }
+
+TEST_CASE("a hybrid cube mesh folds exactly") { same(test::plan_of(test::mlp(4, 256, 32), data(16), 16), preset("{preset: dgx-1v, nodes: 2}"), 16); }
+
+TEST_CASE("tensor and data parallelism fold to the ranks of one replica at most") {
+  // layers cut in turn on n and on k by 4, batch cut by 4 more: point = (b, k or n)
+  test::Cuts cuts{{"*", {{"b", 4}}}, {"x", {{"copies", 4}}}, {"target", {{"copies", 4}}}, {"loss", {{"copies", 4}}}};
+  cuts["layer0"] = {{"b", 4}, {"n", 4}};
+  cuts["layer1"] = {{"b", 4}, {"k", 4}};
+  auto plan = test::plan_of(test::mlp(2, 256, 32), cuts, 16);
+  for (std::size_t n = 0; n < plan.pcg.nodes().size(); ++n) {  // copies come first in the task space: place them innermost too
+    if (plan.pcg.nodes()[n].computes() && plan.pcg.nodes()[n].sharding.copies > 1) plan.mapping[n].strides = {1, 4};
+  }
+  same(plan, preset("{preset: dgx-a100-80gb, nodes: 2}"), 4);
+}
+
+TEST_CASE("pipelines keep one device per stage") {
+  auto plan = test::pipeline_of(test::mlp(8, 256, 8), 4, 1, 6, pcg::ScheduleKind::one_f_one_b);
+  same(plan, preset("{preset: dgx-a100-80gb, nodes: 1}"), 4);
+}
+
+TEST_CASE("two data-parallel pipelines share wires exactly as when simulated apart") {
+  // Stage s on devices 6 s .. 6 s + 5 of two Summit nodes; messages of all six replicas meet on X-Bus and NICs.
+  const auto g = test::mlp(4, 256, 48);
+  auto plan = test::plan_of(g, data(6), 12);
+  for (std::size_t n = 0; n < plan.pcg.nodes().size(); ++n) {
+    const auto& node = plan.pcg.nodes()[n];
+    plan.stage[n] = node.block >= 3 ? 1 : 0;
+    if (node.computes()) plan.mapping[n].start = base::DeviceId(static_cast<std::size_t>(6 * plan.stage[n]));
+  }
+  for (std::size_t n = plan.pcg.nodes().size(); n-- > 0;) {
+    for (pcg::TensorRef t : plan.pcg.nodes()[n].inputs) {
+      if (!plan.pcg.node(t.node).computes()) plan.stage[t.node.value] = plan.stage[n];
+    }
+  }
+  plan.stages = 2;
+  plan.micro_batches = 4;
+  plan.training.global_batch = 4 * g.batch();
+  same(plan, preset("{preset: summit, nodes: 2}"), 12);
+}
+
+TEST_CASE("folding is exact for any data-parallel plan") {
+  CHECK(rc::check("folded equals unfolded", [] {
+    const int nodes = *rc::gen::inRange(1, 4);
+    const int gpus = *rc::gen::inRange(1, 7);
+    const std::string bandwidth = std::to_string(*rc::gen::inRange(1, 50)) + " GB/s";
+    const auto cluster = test::star(nodes, gpus, bandwidth, "3 us");
+    const int n = nodes * gpus;
+    auto plan = test::plan_of(test::mlp(3, 64, 2 * n), data(n), n);
+    plan.zero = *rc::gen::inRange(0, 4);
+    const auto folded = sim::simulate_plan(plan, cluster, {.fold = true, .trace = false, .collectives = {}});
+    const auto whole = sim::simulate_plan(plan, cluster, {.fold = false, .trace = false, .collectives = {}});
+    RC_ASSERT(std::abs(folded.iteration_time / whole.iteration_time - 1) < 1e-9);
+    RC_ASSERT(std::abs(folded.bytes.total.value() - whole.bytes.total.value()) <= 1e-9 * whole.bytes.total.value());
+  }));
+}
