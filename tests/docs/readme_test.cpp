@@ -1,0 +1,63 @@
+// The README's example is run, so that it stays true.
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::ptrdiff_t kMostLines = 40;  // a longer first example would be the interface's fault
+
+std::string text_of(const fs::path& file) {
+  std::ifstream in(file);
+  REQUIRE_MESSAGE(in, file.string());
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// The first block fenced as yaml.
+std::string example() {
+  const std::string readme = text_of(fs::path(SOURCE_DIRECTORY) / "README.md");
+  const std::string fence = "```yaml\n";
+  const std::size_t from = readme.find(fence);
+  REQUIRE(from != std::string::npos);
+  const std::size_t begin = from + fence.size(), end = readme.find("```", begin);
+  REQUIRE(end != std::string::npos);
+  return readme.substr(begin, end - begin);
+}
+
+struct Folder {
+  fs::path path = fs::temp_directory_path() / ("foreshard-readme-" + std::to_string(getpid()));
+  Folder() { fs::create_directories(path); }
+  ~Folder() { fs::remove_all(path); }
+};
+
+}  // namespace
+
+TEST_CASE("the README's example is short, and the program answers it") {
+  const std::string scenario = example();
+  CHECK(std::ranges::count(scenario, '\n') < kMostLines);
+
+  const Folder folder;
+  std::ofstream(folder.path / "example.yaml") << scenario;
+  const std::string command = std::string(FORESHARD_PROGRAM) + " run " + (folder.path / "example.yaml").string() + " --quiet --json " +
+                              (folder.path / "result.json").string() + " > " + (folder.path / "table.txt").string();
+  const int status = std::system(command.c_str());
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+
+  const auto result = nlohmann::json::parse(text_of(folder.path / "result.json"));
+  REQUIRE(result.at("runs").size() > 1);
+  for (const auto& run : result.at("runs")) {
+    CHECK(run.at("status") == "ok");
+    CHECK(run.at("iteration_time_s").get<double>() > 0);
+  }
+}
