@@ -19,6 +19,15 @@
 // one that starts at 0, so equal runs would not give equal bytes: each run sets it back. reset_clock() checks that this is the clock.
 extern double simgrid_clock_s __asm__("_ZN7simgrid6kernel10EngineImpl4now_E");
 
+// Every Engine also connects a callback of its own to this signal for good, and each completion calls them all: after a thousand runs
+// a flow would cost ten times as much. The signal is private; an explicit instantiation may name it ([temp.spec]/6).
+template <auto* signal>
+struct CompletionSignal {
+  friend auto& completion_signal() { return *signal; }
+};
+auto& completion_signal();
+template struct CompletionSignal<&simgrid::s4u::Activity::on_completion>;
+
 namespace sim {
 namespace {
 
@@ -76,14 +85,10 @@ class SimGridNetwork final : public FlowNetwork {
     add_links(graph);
     add_routes(graph);
     zone_->seal();
-    static const bool connected = [] {
-      s4u::Activity::on_completion_cb([](const s4u::Activity& a) { current_->completed(a); });
-      return true;
-    }();
-    static_cast<void>(connected);
-    current_ = this;
+    completion_signal().disconnect_slots();  // also SimGrid's own, which is for virtual machines
+    s4u::Activity::on_completion_cb([this](const s4u::Activity& a) { completed(a); });
   }
-  ~SimGridNetwork() override { current_ = nullptr; }
+  ~SimGridNetwork() override { completion_signal().disconnect_slots(); }
   SimGridNetwork(const SimGridNetwork&) = delete;
   SimGridNetwork& operator=(const SimGridNetwork&) = delete;
 
@@ -174,8 +179,6 @@ class SimGridNetwork final : public FlowNetwork {
       arm();
     });
   }
-
-  inline static SimGridNetwork* current_ = nullptr;  // there is one engine at a time, and its signals are static
 
   std::deque<Running> running_;  // outlives the engine that is destroyed first
   std::deque<std::pair<double, Running*>> free_;

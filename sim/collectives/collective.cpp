@@ -1,0 +1,100 @@
+#include "sim/collectives/collective.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "base/check.hpp"
+#include "sim/collectives/algorithms.hpp"
+
+namespace sim {
+namespace {
+
+// Bytes on every link of a cluster; one for all phases of all candidates, cleared by what was touched.
+class LinkLoads {
+ public:
+  explicit LinkLoads(const topology::Cluster& cluster) : cluster_(cluster), bytes_(cluster.links().size()) {}
+
+  // Seconds that the busiest link needs.
+  base::Seconds busiest(const CollectivePhase& phase) {
+    for (const CollectiveFlow& f : phase.flows)
+      for (const topology::LinkId l : f.links) bytes_[l.value] += f.bytes;
+    base::Seconds most;
+    for (const CollectiveFlow& f : phase.flows)
+      for (const topology::LinkId l : f.links) {
+        most = std::max(most, bytes_[l.value] / cluster_.link(l).bandwidth);
+        bytes_[l.value] = base::Bytes(0);
+      }
+    return most;
+  }
+
+ private:
+  const topology::Cluster& cluster_;
+  std::vector<base::Bytes> bytes_;
+};
+
+base::Seconds estimate(const Collective& c, LinkLoads& loads) {
+  base::Seconds total;
+  for (const CollectivePhase& p : c.phases) total += p.latency + loads.busiest(p);
+  return total;
+}
+
+std::optional<Collective> plan_one(const CollectiveRequest& r, Algorithm a, int channels) {
+  switch (a) {
+    case Algorithm::ring: return plan_ring(r, channels);
+    case Algorithm::tree: return plan_tree(r, channels);
+    case Algorithm::hierarchical: return plan_hierarchical(r, channels);
+    case Algorithm::in_switch: return plan_in_switch(r);
+    case Algorithm::pairwise: return plan_pairwise(r);
+    case Algorithm::automatic: break;
+  }
+  return std::nullopt;
+}
+
+// The quicker of many channels and one: several NICs help unless the wires to them are what is short. Cycles inside a node only
+// take what is left of the wires, so there more is never worse.
+std::optional<Collective> plan_best(const CollectiveRequest& r, std::span<const Algorithm> algorithms, LinkLoads& loads) {
+  std::optional<Collective> best;
+  for (const Algorithm a : algorithms)
+    for (const int channels : {kMostChannels, 1}) {
+      std::optional<Collective> c = plan_one(r, a, channels);
+      if (!c) break;
+      c->estimate = estimate(*c, loads);
+      const bool single = c->rings == 1 || r.nodes.size() == 1 || a == Algorithm::hierarchical;
+      if (!best || c->estimate < best->estimate) best = std::move(c);
+      if (single) break;
+    }
+  return best;
+}
+
+}  // namespace
+
+std::string_view to_text(CollectiveKind k) {
+  constexpr std::array<std::string_view, 6> kNames = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send"};
+  return kNames[static_cast<std::size_t>(k)];
+}
+
+std::string_view to_text(Algorithm a) {
+  constexpr std::array<std::string_view, 6> kNames = {"automatic", "ring", "tree", "hierarchical", "in_switch", "pairwise"};
+  return kNames[static_cast<std::size_t>(a)];
+}
+
+Collective plan_collective(CollectiveKind kind, base::Bytes bytes, std::span<const topology::DeviceId> group, const topology::Cluster& cluster,
+                           const CollectiveConfig& config) {
+  BASE_CHECK(!group.empty() && bytes.value() >= 0, "{} of {} B among {} devices", to_text(kind), bytes.value(), group.size());
+  const std::vector<NodeMembers> nodes = by_node(group, cluster);
+  for (const NodeMembers& n : nodes) BASE_CHECK(std::ranges::adjacent_find(n.members) == n.members.end(), "a device takes part twice in one {}", to_text(kind));
+  if (group.size() == 1) return {};
+  const CollectiveRequest request{kind, bytes, group, nodes, cluster, config.step_by_step};
+  LinkLoads loads(cluster);
+  constexpr std::array kAll = {Algorithm::ring, Algorithm::tree, Algorithm::hierarchical, Algorithm::in_switch, Algorithm::pairwise};
+  std::optional<Collective> planned;
+  if (config.algorithm != Algorithm::automatic) planned = plan_best(request, std::array{config.algorithm}, loads);
+  if (!planned) planned = plan_best(request, kAll, loads);
+  BASE_CHECK(planned && !planned->phases.empty(), "no algorithm for {} among {} devices", to_text(kind), group.size());
+  planned->phases.front().latency += config.base_latency;
+  planned->estimate += config.base_latency;
+  return std::move(*planned);
+}
+
+}  // namespace sim

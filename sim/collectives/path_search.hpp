@@ -1,0 +1,52 @@
+#pragma once
+// Orders of the GPUs of one node for rings: cycles and paths through all of them whose narrowest wire is as wide as possible, where
+// a wire that an order crosses k times gives each crossing 1/k. Private to this folder.
+
+#include <span>
+#include <vector>
+
+#include "topology/cluster.hpp"
+
+namespace sim {
+
+// The routes between some devices of one node, with their links renumbered from 0.
+class NodeWires {
+ public:
+  // Requires: `members` are of one node.
+  NodeWires(std::span<const topology::DeviceId> members, const topology::Cluster& cluster);
+
+  [[nodiscard]] int size() const { return size_; }
+  [[nodiscard]] std::span<const int> links(int from, int to) const { return pairs_[index(from, to)]; }
+  // The other members, best next one first: widest route, then fewest links, then next in number.
+  [[nodiscard]] std::span<const int> candidates(int from) const { return candidates_[static_cast<std::size_t>(from)]; }
+  // Bytes per second of every link that some route here crosses, indexed as links() has them.
+  [[nodiscard]] const std::vector<double>& capacity() const { return capacity_; }
+  // The number here of a link of the cluster, or -1.
+  [[nodiscard]] int local(topology::LinkId link) const;
+
+ private:
+  [[nodiscard]] std::size_t index(int from, int to) const { return static_cast<std::size_t>(from * size_ + to); }
+
+  int size_;
+  std::vector<topology::LinkId> ids_;  // sorted
+  std::vector<double> capacity_;
+  std::vector<std::vector<int>> pairs_;
+  std::vector<std::vector<int>> candidates_;
+};
+
+struct NodeOrder {
+  std::vector<int> members;  // every member once, by number; empty: none was found
+  double rate = 0;           // bytes per second, at most the cap
+};
+
+// A cycle from member 0, or a path between two members. `free`: what is left of each link, by NodeWires' numbers. `crossings`: how
+// often each is crossed besides. The search is exact unless it gives up after a fixed number of steps, then the best so far.
+[[nodiscard]] NodeOrder best_cycle(const NodeWires& wires, const std::vector<double>& free);
+[[nodiscard]] NodeOrder best_path(const NodeWires& wires, const std::vector<double>& free, const std::vector<int>& crossings, int from, int to, double cap);
+// Takes what an order uses at its rate out of `free`.
+void take(std::vector<double>& free, const NodeWires& wires, const NodeOrder& order, bool is_cycle);
+
+// Sets the rates of cycles that run at once to their max-min fair ones: with bytes in this proportion all end together.
+void share_fairly(std::vector<NodeOrder>& cycles, const NodeWires& wires);
+
+}  // namespace sim
