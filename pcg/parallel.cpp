@@ -22,7 +22,9 @@ struct Layout {
 constexpr Layout kInput{Role::sum, Role::copy, Role::copy};
 constexpr Layout kOutput{Role::sum, Role::sum, Role::copy};
 constexpr Layout kOutputGradient{Role::copy, Role::copy, Role::copy};
-constexpr Layout kInputGradient{Role::copy, Role::sum, Role::sum};
+// Among inputs that have a gradient, only a bias lacks a summed loop. It is added once, outside the sum, so its gradient is the
+// output's: equal wherever the loop is cut.
+constexpr Layout kInputGradient{Role::copy, Role::copy, Role::sum};
 
 constexpr std::size_t kMostLoops = 16;
 
