@@ -1,0 +1,156 @@
+// `model:` sections: what they give, and every message they can answer with.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "pcg/models/models.hpp"
+
+namespace pcg::models {
+namespace {
+
+Graph load(const std::string& yaml, std::int64_t batch = 1, const std::filesystem::path& folder = ".") {
+  return load_model(base::parse_yaml(yaml, "m.yaml"), "model", folder, batch);
+}
+std::string problems_of(const std::string& yaml) {
+  try {
+    (void)load(yaml);
+  } catch (const base::InputError& e) {
+    std::string all;
+    for (const base::Diagnostic& d : e.diagnostics()) all += base::render(d) + "\n";
+    return all;
+  }
+  return "";
+}
+bool mentions(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+// A folder of files that goes when the test ends.
+class Folder {
+ public:
+  Folder() : path_(std::filesystem::temp_directory_path() / "foreshard_model_section_test") { std::filesystem::create_directories(path_); }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  std::filesystem::path write(const std::string& name, const std::string& text) const {
+    std::ofstream(path_ / name) << text;
+    return path_ / name;
+  }
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+const std::string kSmall = "transformer: {layers: 2, hidden: 8, heads: 2, vocab: 11, sequence_length: 5}";
+
+TEST_CASE("a transformer by its numbers; keys beside it override") {
+  const Graph g = load(kSmall, 3);
+  CHECK(g == transformer({.layers = 2, .hidden = 8, .heads = 2, .vocab = 11, .sequence_length = 5}, 3));
+  const Graph longer = load(kSmall + "\nsequence_length: 7\nattention: unfused\ndropout: 0.1\n");
+  CHECK(longer == transformer({.layers = 2, .hidden = 8, .heads = 2, .vocab = 11, .sequence_length = 7, .attention = AttentionKind::unfused, .dropout = 0.1}, 1));
+}
+
+TEST_CASE("every key of the transformer section") {
+  const Graph g = load(
+      "transformer: {name: x, layers: 2, hidden: 8, heads: 4, kv_heads: 2, head_dim: 4, ffn: 20, vocab: 128, sequence_length: 6, token_types: 2, gated: true,\n"
+      "  causal: false, rms_norm: true, rope: true, biases: false, qkv_biases: true, tied_embeddings: false, post_norm: false, embedding_norm: true,\n"
+      "  final_norm: true, parallel_residual: true, activation: gelu, experts: 4, top_k: 1, expert_every: 2, capacity_factor: 1.5, attention: unfused,\n"
+      "  dropout: 0.1, head: true, head_transform: true, pooler: true, embedding_width: 4, positions: none}");
+  TransformerConfig c{.name = "x", .layers = 2, .hidden = 8, .heads = 4, .kv_heads = 2, .ffn = 20, .head_dim = 4, .vocab = 128, .sequence_length = 6, .positions = -1,
+                      .token_types = 2, .embedding_width = 4, .gated = true, .causal = false, .rms_norm = true, .rope = true, .biases = false, .tied_embeddings = false};
+  c.embedding_norm = c.qkv_biases = c.parallel_residual = c.head_transform = c.pooler = true;
+  c.experts = 4;
+  c.top_k = 1;
+  c.expert_every = 2;
+  c.capacity_factor = 1.5;
+  c.attention = AttentionKind::unfused;
+  c.dropout = 0.1;
+  CHECK(g == transformer(c, 1));
+}
+
+TEST_CASE("gated MLPs are SwiGLU unless another activation is named") {
+  const Graph g = load("transformer: {layers: 1, hidden: 8, heads: 2, vocab: 11, sequence_length: 5, gated: true}");
+  for (const GraphNode& n : g.nodes())
+    if (const Unary* u = std::get_if<Unary>(&n.op)) CHECK(u->kind == Unary::Kind::silu);
+}
+
+TEST_CASE("messages, whole") {
+  CHECK(problems_of("builtin: bert-lage") ==
+        "m.yaml:1:10: model.builtin: unknown model \"bert-lage\"\n"
+        "    1 | builtin: bert-lage\n"
+        "      |          ^~~ did you mean \"bert-large\"?\n");
+  CHECK(problems_of("transformer: {layers: 2, hiden: 8, heads: 0, vocab: 11.5}") ==
+        "m.yaml:1:14: model.transformer: missing key \"hidden\"\n"
+        "    1 | transformer: {layers: 2, hiden: 8, heads: 0, vocab: 11.5}\n"
+        "      |              ^\n"
+        "m.yaml:1:14: model.transformer: missing key \"sequence_length\"\n"
+        "    1 | transformer: {layers: 2, hiden: 8, heads: 0, vocab: 11.5}\n"
+        "      |              ^\n"
+        "m.yaml:1:26: model.transformer: unknown key \"hiden\"\n"
+        "    1 | transformer: {layers: 2, hiden: 8, heads: 0, vocab: 11.5}\n"
+        "      |                          ^~~ did you mean \"hidden\"?\n"
+        "m.yaml:1:43: model.transformer.heads: heads must be at least 1, found 0\n"
+        "    1 | transformer: {layers: 2, hiden: 8, heads: 0, vocab: 11.5}\n"
+        "      |                                           ^\n"
+        "m.yaml:1:53: model.transformer.vocab: expected an integer, found \"11.5\"\n"
+        "    1 | transformer: {layers: 2, hiden: 8, heads: 0, vocab: 11.5}\n"
+        "      |                                                     ^\n");
+  CHECK(problems_of("transformer: {layers: 2, hidden: 8, heads: 3, vocab: 11, sequence_length: 5}") ==
+        "m.yaml:1:14: model.transformer: hidden 8 does not divide into 3 heads\n"
+        "    1 | transformer: {layers: 2, hidden: 8, heads: 3, vocab: 11, sequence_length: 5}\n"
+        "      |              ^\n");
+}
+
+TEST_CASE("messages, in part") {
+  CHECK(mentions(problems_of("builtin: resnext-50"), "the model \"resnext-50\" is not there yet"));
+  CHECK(mentions(problems_of("onnx: m.onnx"), "ONNX models cannot be read yet"));
+  CHECK(mentions(problems_of("{}"), "says no model"));
+  CHECK(mentions(problems_of("builtin: mlp\nonnx: x"), "has builtin already"));
+  CHECK(mentions(problems_of("builtin: mlp\nbatch: 3"), "unknown key \"batch\""));
+  CHECK(mentions(problems_of("builtin: mlp\nattention: flash"), "this model has no such setting"));
+  CHECK(mentions(problems_of("builtin: vit-huge\nsequence_length: 3"), "it follows from the image"));
+  CHECK(mentions(problems_of("builtin: bert-large\nattention: flsh"), "did you mean \"flash\"?"));
+  CHECK(mentions(problems_of("huggingface: nowhere/config.json"), "no file is called \"nowhere/config.json\""));
+  CHECK(mentions(problems_of(kSmall.substr(0, kSmall.size() - 1) + ", experts: 2, top_k: 3}"), "top_k 3 of 2 experts"));
+  CHECK(mentions(problems_of(kSmall.substr(0, kSmall.size() - 1) + ", positions: 4}"), "sequence_length 5 is longer than the table of 4 positions"));
+  CHECK(mentions(problems_of("transformer: {layers: 1, hidden: 2000000000, heads: 1, vocab: 2000000000, sequence_length: 2}"), "is too large"));
+  CHECK(mentions(problems_of("graph: {name: x, blocks: [{name: b, nodes: [{name: r, op: unary, function: relu, inputs: [y]}]}]}"), "no node before this one is called \"y\""));
+}
+
+TEST_CASE("files: a Hugging Face config, a graph, a document that names a model") {
+  const Folder folder;
+  folder.write("config.json", R"({"model_type": "gpt2", "n_layer": 1, "n_embd": 8, "n_head": 2, "vocab_size": 11, "n_positions": 5})");
+  const Graph gpt = load("huggingface: config.json\nsequence_length: 4", 2, folder.path());
+  CHECK(gpt.batch() == 2);
+  CHECK(gpt.parameters() == (12 * 64 + 13 * 8) + 11 * 8 + 5 * 8 + 16);
+  CHECK(load("huggingface: " + folder.path().string(), 1).name() == "foreshard_model_section_test");
+
+  folder.write("g.yaml", write_graph(gpt));
+  CHECK(load("graph: g.yaml", 2, folder.path()) == gpt);
+  CHECK(load("graph: g.yaml", 5, folder.path()) == with_batch(gpt, 5));
+
+  const std::filesystem::path document = folder.write("m.yaml", "foreshard: 1\nmodel: {graph: g.yaml}\n");
+  CHECK(load_model_argument(document.string(), 2) == gpt);
+  CHECK(load_model_argument((folder.path() / "g.yaml").string(), 2) == gpt);
+  CHECK(load_model_argument((folder.path() / "config.json").string(), 2).parameters() == gpt.parameters());
+  CHECK(load_model_argument("mlp-mnist", 2) == builtin("mlp-mnist", 2));
+}
+
+TEST_CASE("words that name no model") {
+  const auto message = [](const std::string& word) {
+    try {
+      (void)load_model_argument(word, 1);
+    } catch (const base::InputError& e) {
+      return base::render(e.diagnostics().at(0));
+    }
+    return std::string();
+  };
+  CHECK(mentions(message("bert-lrge"), "\"bert-lrge\" is neither a builtin model nor a file"));
+  CHECK(mentions(message("bert-lrge"), "did you mean \"bert-large\"?"));
+  CHECK(mentions(message("inception-v3"), "is not there yet"));
+  const Folder folder;
+  CHECK(mentions(message(folder.write("x.yaml", "a: 1\n").string()), "is no model"));
+}
+
+}  // namespace
+}  // namespace pcg::models

@@ -1,0 +1,107 @@
+// Builtin models: their sizes, blocks and names.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/check.hpp"
+#include "pcg/models/models.hpp"
+
+namespace pcg::models {
+namespace {
+
+std::vector<std::string> names_in(const Graph& g, std::string_view block) {
+  std::vector<std::string> names;
+  for (const GraphNode& n : g.nodes())
+    if (g.blocks()[static_cast<std::size_t>(n.block)].name == block && !std::holds_alternative<Weight>(n.op)) names.push_back(n.name);
+  return names;
+}
+const GraphNode& node(const Graph& g, std::string_view name) {
+  const auto found = std::ranges::find(g.nodes(), name, &GraphNode::name);
+  REQUIRE_MESSAGE(found != g.nodes().end(), name);
+  return *found;
+}
+
+TEST_CASE("parameters of builtins") {
+  // Exact: Unity's Figure 1; bert-large is the published 335,141,888 with pooler plus the two pre-training heads: a dense layer and norm
+  // 1024^2 + 3 * 1024, the vocabulary's bias 30522, two classes 2050. t5-large: keras-hub's preset list. Llama: Hugging Face Hub.
+  const std::map<std::string, std::int64_t> exact{{"mlp-mnist", 784 * 512 + 512 * 10},
+                                                  {"bert-large", 335'141'888 + 1024 * 1024 + 3 * 1024 + 30522 + 2050},
+                                                  {"t5-large", 737'668'096},
+                                                  {"llama-7b", 6'738'415'616},
+                                                  {"llama-13b", 13'015'864'320}};
+  for (const auto& [name, parameters] : exact) CHECK_MESSAGE(builtin(name, 1).parameters() == parameters, name);
+  // To the digits that are published: Unity's artifact (mlp 956.3 M, dlrm 2062.7 M, xdl 256.1 M, candle-uno 820.9 M, BERT proxy 75.5 M),
+  // Alpa's table of GPT and MoE models, UniAP's (bert-huge 672 M), ViT-H/14 632 M (arXiv 2010.11929, table 1).
+  const std::map<std::string, std::pair<double, double>> rounded{
+      {"mlp", {956.3e6, 0.1e6}},      {"dlrm", {2062.7e6, 0.1e6}},   {"xdl", {256.1e6, 0.1e6}},     {"candle-uno", {820.9e6, 0.1e6}}, {"bert-proxy", {75.5e6, 0.1e6}},
+      {"gpt3-350m", {350e6, 6e6}},    {"gpt3-760m", {760e6, 6e6}},   {"gpt3-1.3b", {1.3e9, 5e7}},   {"gpt3-2.6b", {2.6e9, 6e7}},      {"gpt3-6.7b", {6.7e9, 5e7}},
+      {"gpt3-15b", {15e9, 5e8}},      {"gpt3-39b", {39e9, 5e8}},     {"gpt3-76b", {76e9, 5e8}},     {"moe-380m", {380e6, 5e6}},       {"moe-690m", {690e6, 5e6}},
+      {"moe-1.3b", {1.3e9, 5e7}},     {"moe-2.4b", {2.4e9, 5e7}},    {"moe-7.1b", {7.1e9, 5e7}},    {"moe-10b", {10e9, 5e8}},         {"moe-27b", {27e9, 5e8}},
+      {"moe-70b", {70e9, 5e8}},       {"bert-huge", {672e6, 1e6}},   {"vit-huge", {632e6, 0.5e6}}};
+  for (const auto& [name, size] : rounded) {
+    const double parameters = static_cast<double>(builtin(name, 1).parameters());
+    CHECK_MESSAGE(std::abs(parameters - size.first) <= size.second, name << " has " << parameters);
+  }
+}
+
+TEST_CASE("builtins' names are sorted, and each builds at any batch") {
+  const std::vector<std::string> names = builtin_names();
+  CHECK(std::ranges::is_sorted(names));
+  CHECK_THROWS_AS((void)builtin("bert-small", 1), base::InternalError);
+  CHECK(builtin("mlp-mnist", 64).batch() == 64);
+}
+
+TEST_CASE("a GPT layer: pre-norm, packed attention, residuals") {
+  const Graph g = transformer({.layers = 2, .hidden = 8, .heads = 2, .vocab = 11, .sequence_length = 5, .dropout = 0.1}, 3);
+  REQUIRE(g.blocks().size() == 4);
+  CHECK(g.blocks()[0] == Block{"embedding", false});
+  CHECK(g.blocks()[1] == Block{"layer 0", true});
+  CHECK(g.blocks()[3] == Block{"head", false});
+  CHECK(names_in(g, "embedding") == std::vector<std::string>{"tokens", "embedding.token", "embedding.position.add", "embedding.dropout"});
+  CHECK(names_in(g, "layer 1") == std::vector<std::string>{"layer1.norm1", "layer1.attention.qkv", "layer1.attention.core", "layer1.attention.out", "layer1.attention.dropout",
+                                                           "layer1.attention.residual", "layer1.norm2", "layer1.mlp.up", "layer1.mlp.activation", "layer1.mlp.down",
+                                                           "layer1.mlp.dropout", "layer1.mlp.residual"});
+  CHECK(names_in(g, "head") == std::vector<std::string>{"head.norm", "head.logits", "labels", "head.loss"});
+  CHECK(node(g, "layer0.attention.core").outputs[0].sizes == std::vector<std::int64_t>{3, 5, 8});
+  CHECK(g.results().size() == 1);
+  // 12 h^2 + 13 h a layer, token and position tables, a norm of 2 h; the head is tied.
+  CHECK(g.parameters() == 2 * (12 * 64 + 13 * 8) + 11 * 8 + 5 * 8 + 16);
+}
+
+TEST_CASE("BERT: norms after the residuals, one table row per token type, two losses") {
+  const Graph g = builtin("bert-large", 2);
+  CHECK(names_in(g, "layer 0").back() == "layer0.norm2");
+  CHECK(g.results().size() == 2);
+  CHECK(node(g, "head.logits").inputs.size() == 3);  // tied table and a bias of its own
+  CHECK(node(g, "head.pooler").outputs[0].sizes == std::vector<std::int64_t>{2, 1024});
+}
+
+TEST_CASE("Llama: gated MLP, grouped heads, no biases, no position table") {
+  TransformerConfig c{.layers = 1, .hidden = 8, .heads = 4, .kv_heads = 2, .ffn = 20, .vocab = 11, .sequence_length = 5, .positions = -1, .gated = true};
+  c.rms_norm = c.rope = true;
+  c.biases = c.tied_embeddings = false;
+  const Graph g = transformer(c, 1);
+  // queries 8 * 8, keys and values 2 * 8 * 4, out 8 * 8, MLP 3 * 8 * 20, two norms, final norm, both tables.
+  CHECK(g.parameters() == 64 + 64 + 64 + 480 + 16 + 8 + 2 * 88);
+  CHECK(std::get<Attention>(node(g, "layer0.attention.core").op).rope);
+}
+
+TEST_CASE("a table longer than the sequence is sliced") {
+  const Graph g = transformer({.hidden = 8, .heads = 2, .vocab = 11, .sequence_length = 5, .positions = 9}, 1);
+  CHECK(node(g, "embedding.position").outputs[0].sizes == std::vector<std::int64_t>{9, 8});
+  CHECK(node(g, "embedding.position.slice").outputs[0].sizes == std::vector<std::int64_t>{5, 8});
+}
+
+TEST_CASE("mixtures of experts take every n-th MLP's place") {
+  const Graph g = transformer({.layers = 4, .hidden = 8, .heads = 2, .ffn = 16, .vocab = 11, .sequence_length = 6, .experts = 4, .expert_every = 2}, 3);
+  for (const std::string layer : {"layer0", "layer2"}) CHECK(std::holds_alternative<Linear>(node(g, layer + ".mlp.up").op));
+  for (const std::string layer : {"layer1", "layer3"}) CHECK(std::holds_alternative<ExpertLinear>(node(g, layer + ".moe.up").op));
+  // Capacity: top 2 of 6 tokens over 4 experts: 3 each.
+  CHECK(node(g, "layer1.moe.up").outputs[0].sizes == std::vector<std::int64_t>{4, 3, 3, 16});
+  // Router 8 * 4, experts 2 * 4 * 8 * 16 against an MLP of 2 * 8 * 16 + 16 + 8.
+  CHECK(g.parameters() == 4 * (4 * 64 + 32 + 4 * 8) + 2 * (256 + 24) + 2 * (32 + 1024) + 88 + 48 + 16);
+}
+
+}  // namespace
+}  // namespace pcg::models

@@ -1,0 +1,212 @@
+// FLOPs, bytes and kept tensors against closed forms.
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <set>
+
+#include "pcg/models/models.hpp"
+#include "pcg/work.hpp"
+
+namespace pcg {
+namespace {
+
+TensorShape real(std::vector<std::int64_t> sizes) { return {.sizes = std::move(sizes), .element = Element::real}; }
+
+struct Shapes {
+  std::vector<TensorShape> in;
+  std::vector<TensorShape> out;
+};
+Shapes shapes_of(const Operator& op, std::vector<TensorShape> activations) {
+  const std::vector<TensorShape> weights = weight_shapes(op, activations);
+  activations.insert(activations.end(), weights.begin(), weights.end());
+  std::vector<TensorShape> out = infer_shapes(op, activations);
+  return {std::move(activations), std::move(out)};
+}
+Shapes shapes_of(const Graph& g, const GraphNode& n) {
+  std::vector<TensorShape> in;
+  for (const TensorRef t : n.inputs) in.push_back(g.shape(t));
+  return {std::move(in), n.outputs};
+}
+
+double flops(const std::vector<Kernel>& kernels) {
+  double total = 0;
+  for (const Kernel& k : kernels) total += k.flops.value();
+  return total;
+}
+double matmul_flops(const std::vector<Kernel>& kernels) {
+  double total = 0;
+  for (const Kernel& k : kernels) total += k.tensor_cores ? k.flops.value() : 0;
+  return total;
+}
+std::vector<Kernel> input_gradient(const Operator& op, const Shapes& s, Precision p) {
+  return input_gradient_kernels(op, s.in, s.out, std::vector<bool>(s.in.size(), true), p);
+}
+
+// --- kernels ------------------------------------------------------------------------------------------------------------
+
+TEST_CASE("linear: three products over the same three sizes, each operand and result once") {
+  const Linear op{.out = 7, .has_bias = true};
+  const Shapes s = shapes_of(op, {real({2, 3, 5})});
+  const std::vector<Kernel> forward = forward_kernels(op, s.in, s.out, Precision::fp16);
+  REQUIRE(forward.size() == 1);
+  CHECK(forward[0].flops.value() == 2 * 6 * 7 * 5);
+  CHECK(forward[0].bytes.value() == 2 * (6 * 5 + 5 * 7 + 7 + 6 * 7));
+  CHECK(forward[0].m == 6);
+  CHECK(forward[0].n == 7);
+  CHECK(forward[0].k == 5);
+  const std::vector<Kernel> back = input_gradient(op, s, Precision::fp16);
+  REQUIRE(back.size() == 1);
+  CHECK(back[0].bytes.value() == 2 * (6 * 7 + 5 * 7 + 6 * 5));
+  const std::vector<Kernel> weights = weight_gradient_kernels(op, s.in, s.out, Precision::fp16);
+  REQUIRE(weights.size() == 2);  // and the bias, which is a sum over rows
+  CHECK(weights[0].m == 5);
+  CHECK(weights[0].n == 7);
+  CHECK(weights[0].k == 6);
+  CHECK(weights[1].bytes.value() == 2 * (6 * 7 + 7));
+}
+
+TEST_CASE("grouped convolution is a batch of small products") {
+  // 64 channels in 32 groups of 2, 3 x 3, 128 out: each output element sums 2 * 9 products.
+  const Conv2d op{.out = 128, .kernel_h = 3, .kernel_w = 3, .pad_h = 1, .pad_w = 1, .groups = 32};
+  const Shapes s = shapes_of(op, {real({2, 64, 5, 5})});
+  const Kernel k = forward_kernels(op, s.in, s.out, Precision::fp32).at(0);
+  CHECK(k.kind == KernelKind::convolution);
+  CHECK(k.batch == 32);
+  CHECK(k.m == 2 * 25);
+  CHECK(k.n == 4);
+  CHECK(k.k == 18);
+  CHECK(k.flops.value() == 2.0 * 2 * 128 * 25 * 18);
+  CHECK(flops(input_gradient(op, s, Precision::fp32)) == k.flops.value());
+  CHECK(matmul_flops(weight_gradient_kernels(op, s.in, s.out, Precision::fp32)) == k.flops.value());
+}
+
+TEST_CASE("attention: 4 b s t (heads d) FLOPs forward; twice that backward unfused, 2.5 times flash") {
+  const double square = 4.0 * 3 * 10 * 10 * 32;  // b 3, s 10, 8 heads of 4
+  for (const bool causal : {false, true}) {
+    const Attention unfused{.heads = 8, .kv_heads = 2, .causal = causal};
+    const Shapes s = shapes_of(unfused, {real({3, 10, 48})});
+    CHECK(matmul_flops(forward_kernels(unfused, s.in, s.out, Precision::fp16)) == square);  // the mask saves nothing
+    CHECK(matmul_flops(input_gradient(unfused, s, Precision::fp16)) == 2 * square);
+    Attention flash = unfused;
+    flash.flash = true;
+    const double done = causal ? square / 2 : square;
+    CHECK(matmul_flops(forward_kernels(flash, s.in, s.out, Precision::fp16)) == done);
+    CHECK(matmul_flops(input_gradient(flash, s, Precision::fp16)) == 2.5 * done);
+    CHECK(model_flops(flash, s.in, s.out).value() == square);
+  }
+}
+
+TEST_CASE("flash attention never touches the scores in memory") {
+  const Attention op{.heads = 8, .kv_heads = 8, .flash = true};
+  const Shapes s = shapes_of(op, {real({3, 1000, 96})});
+  CHECK(forward_kernels(op, s.in, s.out, Precision::fp16).at(0).bytes.value() == 2 * 3000 * (96 + 32));
+  const Saved saved = saved_for_backward(op, s.in, s.out, Precision::fp16);
+  CHECK(saved.own.value() == 0);
+  CHECK(saved.outputs.at(0));
+}
+
+TEST_CASE("cut by heads, an attention's pieces do the whole work between them") {
+  const Attention whole{.heads = 8, .kv_heads = 4, .dropout = 0.1};
+  const Shapes s = shapes_of(whole, {real({3, 10, 64})});
+  const Shapes half{{real({3, 10, 32})}, {real({3, 10, 16})}};
+  const Operator piece = piece_operator(whole, s.in, half.in);
+  CHECK(std::get<Attention>(piece).heads == 4);
+  CHECK(std::get<Attention>(piece).kv_heads == 2);
+  const std::vector<Kernel> all = forward_kernels(whole, s.in, s.out, Precision::fp16);
+  const std::vector<Kernel> part = forward_kernels(piece, half.in, half.out, Precision::fp16);
+  REQUIRE(all.size() == part.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    CHECK(all[i].flops.value() == 2 * part[i].flops.value());
+    CHECK(all[i].bytes.value() == 2 * part[i].bytes.value());
+  }
+  CHECK(saved_for_backward(whole, s.in, s.out, Precision::fp16).own.value() == 2 * saved_for_backward(piece, half.in, half.out, Precision::fp16).own.value());
+}
+
+TEST_CASE("a gradient that nobody wants costs nothing, but for a fused activation") {
+  const Linear op{.out = 7, .activation = Activation::relu};
+  const Shapes s = shapes_of(op, {real({2, 5})});
+  const std::vector<Kernel> kernels = input_gradient_kernels(op, s.in, s.out, {false, false}, Precision::fp32);
+  REQUIRE(kernels.size() == 1);
+  CHECK(kernels[0].name == "linear.activation_gradient");
+  CHECK(input_gradient_kernels(Binary{}, std::vector{real({2}), real({2})}, std::vector{real({2})}, {true, true}, Precision::fp32).empty());
+}
+
+TEST_CASE("views cost nothing forward") {
+  CHECK(forward_kernels(Reshape{.sizes = {6}}, std::vector{real({2, 3})}, std::vector{real({6})}, Precision::fp32).empty());
+  CHECK(forward_kernels(Input{real({2})}, {}, std::vector{real({2})}, Precision::fp32).empty());
+}
+
+// --- whole models -------------------------------------------------------------------------------------------------------
+
+TEST_CASE("a GPT's model FLOPs are 72 B L s h^2 (1 + s / 6h + V / 12hL) forward and backward") {
+  // Narayanan et al., arXiv 2104.04473, equation 3, without recomputation: three times the forward pass.
+  CHECK(rc::check([] {
+    const std::int64_t heads = *rc::gen::inRange(1, 5);
+    models::TransformerConfig c{.layers = *rc::gen::inRange(1, 5), .hidden = heads * *rc::gen::inRange(1, 20), .heads = heads,
+                                .vocab = *rc::gen::inRange(1, 200), .sequence_length = *rc::gen::inRange(1, 50)};
+    c.attention = *rc::gen::element(models::AttentionKind::flash, models::AttentionKind::unfused);
+    const std::int64_t batch = *rc::gen::inRange(1, 5);
+    const double B = static_cast<double>(batch), L = static_cast<double>(c.layers), s = static_cast<double>(c.sequence_length);
+    const double h = static_cast<double>(c.hidden), V = static_cast<double>(c.vocab);
+    const double formula = 72 * B * L * s * h * h * (1 + s / (6 * h) + V / (12 * h * L));
+    RC_ASSERT(std::abs(3 * models::transformer(c, batch).forward_flops().value() / formula - 1) < 1e-12);
+  }));
+}
+
+TEST_CASE("where every gradient is wanted, backward products are twice the forward ones") {
+  const Graph g = models::transformer({.layers = 2, .hidden = 8, .heads = 2, .vocab = 11, .sequence_length = 5, .attention = models::AttentionKind::unfused}, 3);
+  for (const GraphNode& n : g.nodes()) {
+    const Shapes s = shapes_of(g, n);
+    const double forward = matmul_flops(forward_kernels(n.op, s.in, s.out, Precision::fp16));
+    const double backward = matmul_flops(input_gradient(n.op, s, Precision::fp16)) + matmul_flops(weight_gradient_kernels(n.op, s.in, s.out, Precision::fp16));
+    CHECK_MESSAGE(backward == 2 * forward, n.name);
+    CHECK(model_flops(n.op, s.in, s.out).value() == forward);
+  }
+}
+
+// Bytes that backward needs of one block: every kept tensor once, and what operators keep of their own.
+double kept_bytes(const Graph& g, std::string_view block, double* attention_only = nullptr) {
+  std::set<TensorRef> kept;
+  double bytes = 0;
+  for (std::size_t i = 0; i < g.nodes().size(); ++i) {
+    const GraphNode& n = g.nodes()[i];
+    if (g.blocks()[static_cast<std::size_t>(n.block)].name != block) continue;
+    const Shapes s = shapes_of(g, n);
+    const Saved saved = saved_for_backward(n.op, s.in, s.out, Precision::fp16);
+    for (std::size_t j = 0; j < saved.inputs.size(); ++j)
+      if (saved.inputs[j]) kept.insert(n.inputs[j]);
+    for (std::size_t j = 0; j < saved.outputs.size(); ++j)
+      if (saved.outputs[j]) kept.insert({NodeId(i), static_cast<int>(j)});
+    bytes += saved.own.value();
+    if (attention_only) *attention_only += saved.own_attention.value();
+  }
+  for (const TensorRef t : kept) bytes += bytes_of(g.shape(t), Precision::fp16).value();
+  return bytes;
+}
+
+TEST_CASE("a transformer layer keeps s b h (34 + 5 a s / h) bytes") {
+  // Korthikanti et al., arXiv 2205.05198, equation 1, 16-bit: attention 11 sbh + 5 a s^2 b, MLP 19 sbh, layer norms 4 sbh. Without
+  // dropout the two masks of sbh and, in the attention, the mask and the dropped copy (3 a s^2 b) are not kept.
+  CHECK(rc::check([] {
+    const std::int64_t heads = *rc::gen::inRange(1, 5);
+    models::TransformerConfig c{.layers = 3, .hidden = heads * *rc::gen::inRange(1, 9), .heads = heads, .vocab = 7, .sequence_length = *rc::gen::inRange(1, 30)};
+    c.attention = models::AttentionKind::unfused;
+    c.dropout = *rc::gen::element(0.0, 0.1);
+    const std::int64_t batch = *rc::gen::inRange(1, 5);
+    const double b = static_cast<double>(batch), s = static_cast<double>(c.sequence_length), h = static_cast<double>(c.hidden), a = static_cast<double>(heads);
+    double scores = 0;
+    const double bytes = kept_bytes(models::transformer(c, batch), "layer 1", &scores);
+    const bool masks = c.dropout > 0;
+    RC_ASSERT(bytes == (masks ? 34 : 32) * s * b * h + (masks ? 5 : 2) * a * s * s * b);
+    RC_ASSERT(scores == (masks ? 5 : 2) * a * s * s * b);  // what selective recomputation frees: 34 sbh are left
+  }));
+}
+
+TEST_CASE("the output layer keeps 4 s b v bytes of softmax in 32 bits") {
+  // Korthikanti et al., section 4.3: input of the last layer norm 2 sbh, of the output layer 2 sbh, logits 4 sbv; labels are 8 B each.
+  const Graph g = models::transformer({.layers = 1, .hidden = 8, .heads = 2, .vocab = 11, .sequence_length = 5}, 3);
+  CHECK(kept_bytes(g, "head") == 2 * (2 * 15 * 8) + 4 * 15 * 11 + 8 * 15);
+}
+
+}  // namespace
+}  // namespace pcg
