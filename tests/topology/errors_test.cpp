@@ -107,6 +107,13 @@ TEST_CASE("a switch is not oversubscribed") {
         "      |                                                          ^~~ write type: fat-tree, with nodes_per_leaf\n");
 }
 
+TEST_CASE("more GPUs than a program can hold") {
+  CHECK(errors_of("{preset: summit, nodes: 100000, node.gpus.count: 1000}") ==
+        "c.yaml:1:25: cluster.nodes: 100000000 GPUs are too many\n"
+        "    1 | {preset: summit, nodes: 100000, node.gpus.count: 1000}\n"
+        "      |                         ^~~ at most 1000000\n");
+}
+
 TEST_CASE("a section that is no map, and an empty one") {
   CHECK(errors_of("[1]") ==
         "c.yaml:1:1: cluster: expected a map, found a list\n"

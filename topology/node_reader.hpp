@@ -1,0 +1,24 @@
+#pragma once
+// Reads one node of a `cluster:` section: its GPUs, components and wires. Private to this folder.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/diagnostics.hpp"
+#include "base/yaml.hpp"
+#include "topology/description.hpp"
+
+namespace topology {
+
+inline constexpr int kMaxNodes = 100'000;
+
+// The index of the link type named at `key`; nullopt when it is absent or wrong, and what is wrong is reported.
+[[nodiscard]] std::optional<int> read_link_name(base::MapReader& map, std::string_view key, const std::vector<LinkType>& links);
+
+// `count`: nodes of this type, where the node itself does not say. `preset_gpus`: as in read_description. What is wrong goes to `sink`.
+[[nodiscard]] NodeType read_node_type(const base::Yaml& node, const std::string& path, std::optional<int> count, const std::vector<LinkType>& links, int preset_gpus,
+                                      base::Diagnostics& sink);
+
+}  // namespace topology
