@@ -2,7 +2,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
+
 
 #include "reports/reports.hpp"
 

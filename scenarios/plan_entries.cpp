@@ -37,9 +37,7 @@ void refuse_kind(const std::string& word, const base::Mark& mark, const std::str
 }
 
 pcg::Recompute read_recompute(MapReader& in) {
-  static const std::vector<std::string> names = {"none", "selective", "full"};
-  constexpr std::array values = {pcg::Recompute::none, pcg::Recompute::selective, pcg::Recompute::full};
-  return values[in.choice("recompute", names).value_or(0)];
+  return static_cast<pcg::Recompute>(in.choice("recompute", pcg::recompute_names()).value_or(0));
 }
 
 int read_degree(MapReader& in, std::string_view key, int otherwise) {

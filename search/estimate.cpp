@@ -69,14 +69,15 @@ class Costs {
     const Node f = facts(id);
     const auto inputs = plan_.pcg.piece_inputs(id);
     const auto outputs = plan_.pcg.piece_outputs(id);
+    const pcg::Operator op = pcg::piece_operator(*node.operation(), f.whole_inputs, inputs);
     std::vector<bool> needed;
     for (pcg::TensorRef t : node.inputs) needed.push_back(!plan_.pcg.node(origin(t).node).is_source());
     StageCost& s = stage(id);
-    const Seconds forward = sum(pcg::forward_kernels(*node.operation(), inputs, outputs, p), f.devices[0]);
+    const Seconds forward = sum(pcg::forward_kernels(op, inputs, outputs, p), f.devices[0]);
     s.forward += forward;
     if (std::holds_alternative<pcg::Attention>(*node.operation())) s.attention += forward;
-    s.backward += sum(pcg::input_gradient_kernels(*node.operation(), inputs, outputs, needed, p), f.devices[0]);
-    s.backward += sum(pcg::weight_gradient_kernels(*node.operation(), inputs, outputs, p), f.devices[0]);
+    s.backward += sum(pcg::input_gradient_kernels(op, inputs, outputs, needed, p), f.devices[0]);
+    s.backward += sum(pcg::weight_gradient_kernels(op, inputs, outputs, p), f.devices[0]);
     add_internal(id, f);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) add_edge(id, f, i);
   }

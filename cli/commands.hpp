@@ -1,0 +1,21 @@
+#pragma once
+// The commands of the program: each adds itself to the command line and puts what it does into `action`, which returns the exit code.
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+
+namespace cli {
+
+// 0 answered; 1 a healthy answer that is "no"; 2 bad input; 3 our own bug.
+enum ExitCode { kAnswered = 0, kNo = 1, kBadInput = 2, kBug = 3 };
+
+using Action = std::function<int()>;
+
+void add_run(CLI::App& app, Action& action);
+void add_show(CLI::App& app, Action& action);
+void add_check(CLI::App& app, Action& action);
+// Commands that the design knows and this version does not have.
+void add_later(CLI::App& app, Action& action);
+
+}  // namespace cli

@@ -1,0 +1,39 @@
+// Foreshard: how long one training iteration takes on a cluster that you describe. Flags in, exit code out.
+#include <fmt/core.h>
+
+#include "base/diagnostics.hpp"
+#include "cli/commands.hpp"
+
+namespace {
+
+int parse_and_act(int argc, char** argv) {
+  CLI::App app("How long one training iteration takes on a cluster that you describe, how to parallelise it best, and what if.");
+  app.name("foreshard");
+  app.set_version_flag("--version", FORESHARD_VERSION);
+  app.require_subcommand(1);
+  cli::Action action;
+  cli::add_run(app, action);
+  cli::add_show(app, action);
+  cli::add_check(app, action);
+  cli::add_later(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? cli::kAnswered : cli::kBadInput;  // --help and --version come this way too
+  }
+  return action();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return parse_and_act(argc, argv);
+  } catch (const base::InputError& e) {
+    for (const base::Diagnostic& d : e.diagnostics()) fmt::print(stderr, "{}\n", base::render(d));
+    return cli::kBadInput;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "foreshard: internal error: {}\nThis is a bug of ours. Please report it with the input that led here.\n", e.what());
+    return cli::kBug;
+  }
+}

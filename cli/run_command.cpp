@@ -1,0 +1,110 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/progress.hpp"
+#include "cli/commands.hpp"
+#include "cli/output.hpp"
+#include "reports/reports.hpp"
+#include "scenarios/run.hpp"
+
+namespace cli {
+namespace {
+
+struct RunFlags {
+  std::vector<std::string> scenarios;
+  std::string json, csv, trace, save_plans, report;
+  int jobs = 1;
+  std::uint64_t seed = 1;
+  bool quiet = false;
+};
+
+using Results = std::vector<scenarios::ScenarioResult>;
+
+std::string joined_json(const Results& results) {
+  if (results.size() == 1) return reports::json(results[0]);
+  std::string text = "[";  // several scenarios: a list of results
+  for (std::size_t i = 0; i < results.size(); ++i) text += (i == 0 ? "\n" : ",\n") + reports::json(results[i]);
+  return text + "]\n";
+}
+
+std::string joined_csv(const Results& results) {
+  std::string text;
+  for (const auto& r : results) {
+    const std::string one = reports::csv(r);
+    text += text.empty() ? one : one.substr(one.find('\n') + 1);
+  }
+  return text;
+}
+
+// The base's plans, and those of variants that are other ones.
+void save_plans(const std::filesystem::path& directory, const Results& results) {
+  std::filesystem::create_directories(directory);
+  for (const auto& result : results)
+    for (const scenarios::Run& r : result.runs) {
+      if (!r.made || !r.replanned) continue;
+      const auto same = [&](const scenarios::Run& b) { return b.variant == "base" && b.plan == r.plan && b.made == r.made; };
+      const bool base = r.variant == "base";
+      if (!base && std::ranges::any_of(result.runs, same)) continue;
+      std::string name = file_name(r.plan);
+      if (!base) name += "--" + file_name(r.variant);
+      if (results.size() > 1) name = file_name(result.scenario) + "--" + name;
+      write_text(directory / (name + ".plan.yaml"), pcg::write_plan(*r.made));
+    }
+}
+
+bool has_answer(const Results& results) {
+  return std::ranges::all_of(results, [](const auto& result) {
+    return std::ranges::any_of(result.runs, [](const scenarios::Run& r) { return r.status == scenarios::Status::ok; });
+  });
+}
+
+int run(const RunFlags& f) {
+  if (!f.report.empty()) {
+    fmt::print(stderr, "this version does not write HTML reports yet; it has --json, --csv and --trace\n");
+    return kBadInput;
+  }
+  std::vector<scenarios::Scenario> loaded;
+  for (const std::string& file : f.scenarios) {
+    const std::filesystem::path path(file);
+    loaded.push_back(scenarios::load_scenario(base::read_yaml(path), path.parent_path()));
+  }
+  Results results;
+  {
+    base::ProgressLine line(f.quiet);
+    scenarios::RunOptions options;
+    options.jobs = f.jobs;
+    options.seed = f.seed;
+    options.trace = !f.trace.empty();
+    options.progress = [&](std::string_view text) { line.show(text); };
+    for (const auto& s : loaded) results.push_back(scenarios::run_scenario(s, options));
+  }
+  if (!f.json.empty()) write_text(f.json, joined_json(results));
+  if (!f.csv.empty()) write_text(f.csv, joined_csv(results));
+  if (!f.trace.empty()) write_text(f.trace, reports::chrome_trace(results[0]));
+  if (!f.save_plans.empty()) save_plans(f.save_plans, results);
+  const bool taken = f.json == "-" || f.csv == "-" || f.trace == "-";  // standard output is for a program
+  if (!f.quiet && !taken)
+    for (std::size_t i = 0; i < results.size(); ++i) fmt::print("{}{}", i == 0 ? "" : "\n", reports::text_table(results[i], wants_colour()));
+  return has_answer(results) ? kAnswered : kNo;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Action& action) {
+  const auto f = std::make_shared<RunFlags>();
+  CLI::App* c = app.add_subcommand("run", "Answer every question in a scenario: plans side by side, and what-ifs");
+  c->add_option("scenario", f->scenarios, "Scenario files")->required();
+  c->add_option("--json", f->json, "Write the results as JSON, format 1; - is standard output");
+  c->add_option("--csv", f->csv, "Write one row per run");
+  c->add_option("--trace", f->trace, "Write the first base run of the first scenario as a Chrome trace, for Perfetto");
+  c->add_option("--save-plans", f->save_plans, "Write every plan into this directory");
+  c->add_option("--report", f->report, "Write an HTML report (not in this version)");
+  c->add_option("--jobs", f->jobs, "Worker processes")->check(CLI::Range(1, 1024));
+  c->add_option("--seed", f->seed, "Seed of searches");
+  c->add_flag("--quiet", f->quiet, "Neither table nor progress");
+  c->callback([f, &action] { action = [f] { return run(*f); }; });
+}
+
+}  // namespace cli

@@ -1,0 +1,82 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "pcg/models/models.hpp"
+#include "reports/reports.hpp"
+
+namespace cli {
+namespace {
+
+struct ShowFlags {
+  std::string word;
+  bool json = false, yaml = false, dot = false;
+};
+
+// One sample: what depends on the batch is shown per sample.
+std::string show_model(const ShowFlags& f) {
+  const pcg::Graph g = pcg::models::load_model_argument(f.word, 1);
+  if (f.json) return reports::model_json(g);
+  if (f.yaml) return pcg::models::write_graph(g);
+  if (f.dot) return pcg::to_dot(g);
+  return reports::model_text(g);
+}
+
+std::string cluster_yaml(const std::string& word) {
+  const auto presets = topology::preset_names();
+  base::Yaml section = base::Yaml::make_map();
+  section.set("preset", base::Yaml::make_scalar(word));
+  if (std::ranges::find(presets, word) == presets.end()) section = *base::read_yaml(word).find("cluster");
+  base::Yaml document = base::Yaml::make_map();
+  document.set("foreshard", base::Yaml::make_scalar("1"));
+  document.set("cluster", topology::expand_cluster(section, "cluster"));
+  document.find("cluster")->erase("preset");  // it is spelled out now
+  return base::emit_yaml(document);
+}
+
+std::string show_cluster(const ShowFlags& f) {
+  const topology::Cluster c = topology::load_cluster_argument(f.word);
+  if (f.json) return reports::cluster_json(c);
+  if (f.yaml) return cluster_yaml(f.word);
+  if (f.dot) return c.to_dot();
+  return reports::cluster_text(c);
+}
+
+std::string show_plan(const ShowFlags& f) {
+  const pcg::Plan p = pcg::read_plan(base::read_yaml(f.word));
+  if (f.json) return reports::plan_json(p);
+  if (f.yaml) return pcg::write_plan(p);
+  if (f.dot) return pcg::to_dot(p.pcg);
+  return reports::plan_text(p);
+}
+
+void add_kind(CLI::App& show, Action& action, const char* name, const char* help, const char* argument, std::string (*text)(const ShowFlags&)) {
+  const auto f = std::make_shared<ShowFlags>();
+  CLI::App* c = show.add_subcommand(name, help);
+  c->add_option(argument, f->word)->required();
+  CLI::Option* json = c->add_flag("--json", f->json, "As JSON");
+  CLI::Option* yaml = c->add_flag("--yaml", f->yaml, "As our own file format");
+  CLI::Option* dot = c->add_flag("--dot", f->dot, "As a DOT graph");
+  json->excludes(yaml)->excludes(dot);
+  yaml->excludes(dot);
+  c->callback([f, text, &action] {
+    action = [f, text] {
+      fmt::print("{}", text(*f));
+      return static_cast<int>(kAnswered);
+    };
+  });
+}
+
+}  // namespace
+
+void add_show(CLI::App& app, Action& action) {
+  CLI::App* show = app.add_subcommand("show", "Print what was understood of a model, a cluster or a plan");
+  show->require_subcommand(1);
+  add_kind(*show, action, "model", "A builtin's name or a file", "model", show_model);
+  add_kind(*show, action, "cluster", "A preset's name or a file", "cluster", show_cluster);
+  add_kind(*show, action, "plan", "A saved plan", "plan", show_plan);
+}
+
+}  // namespace cli

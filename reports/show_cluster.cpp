@@ -1,0 +1,91 @@
+#include <fmt/core.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "reports/reports.hpp"
+#include "reports/table.hpp"
+
+namespace reports {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using topology::Cluster;
+using topology::DeviceId;
+
+
+// Links of a type may differ (bonded ones are wider), so they are grouped by all three.
+std::map<std::tuple<std::string, base::BytesPerSecond, base::Seconds>, int> link_types(const Cluster& c) {
+  std::map<std::tuple<std::string, base::BytesPerSecond, base::Seconds>, int> types;
+  for (const topology::Link& l : c.links()) ++types[{l.type, l.bandwidth, l.latency}];
+  return types;
+}
+
+std::map<std::string, int> device_types(const Cluster& c) {
+  std::map<std::string, int> types;
+  for (const topology::Device& d : c.devices()) ++types[d.type];
+  return types;
+}
+
+std::string route_text(const Cluster& c, DeviceId a, DeviceId b) {
+  const topology::Route r = c.route(a, b);
+  std::string types;
+  for (topology::LinkId l : r.links) types += (types.empty() ? "" : ", ") + c.link(l).type;
+  return fmt::format("{} ({})", base::to_text(r.bandwidth), types);
+}
+
+// From device 0 to one of its node that is as near, and as far, as there is, and to the first of the next node.
+std::vector<std::pair<std::string, DeviceId>> sample_routes(const Cluster& c) {
+  std::vector<std::pair<std::string, DeviceId>> samples;
+  const auto node = c.node_devices(0);
+  for (std::size_t i = 1; i < node.size(); ++i) {
+    const auto bandwidth = c.route(node[0], node[i]).bandwidth;
+    bool seen = false;
+    for (const auto& [what, device] : samples) seen = seen || c.route(node[0], device).bandwidth == bandwidth;
+    if (!seen) samples.emplace_back(fmt::format("GPU 0 to GPU {}", node[i].value), node[i]);
+  }
+  if (c.nodes() > 1) {
+    const DeviceId other = c.node_devices(1)[0];
+    samples.emplace_back(fmt::format("GPU 0 to GPU {}, the next node", other.value), other);
+  }
+  return samples;
+}
+
+}  // namespace
+
+std::string cluster_text(const Cluster& c) {
+  std::string out = fmt::format("{}: {} nodes, {} GPUs", c.name(), c.nodes(), c.device_count());
+  for (const auto& [type, count] : device_types(c)) out += fmt::format(", {} {}", count, type);
+  out += "\n\n";
+  using Align = Table::Align;
+  Table links({{"link", Align::left}, {"count", Align::right}, {"bandwidth", Align::right}, {"latency", Align::right}});
+  for (const auto& [type, count] : link_types(c))
+    links.row({std::get<0>(type), fmt::format("{}", count), base::to_text(std::get<1>(type)), base::to_text(std::get<2>(type))});
+  out += links.text() + "\n";
+  Table routes({{"route", Align::left}, {"widest path", Align::left}});
+  for (const auto& [what, device] : sample_routes(c)) routes.row({what, route_text(c, c.node_devices(0)[0], device)});
+  return c.device_count() > 1 ? out + routes.text() : out;
+}
+
+std::string cluster_json(const Cluster& c) {
+  Json j;
+  j["name"] = c.name();
+  j["nodes"] = c.nodes();
+  j["gpus"] = c.device_count();
+  j["devices"] = Json::object();
+  for (const auto& [type, count] : device_types(c)) j["devices"][type] = count;
+  j["nics_per_node"] = c.nodes() > 0 ? c.nics_per_node(0) : 0;
+  j["links"] = Json::array();
+  for (const auto& [type, count] : link_types(c))
+    j["links"].push_back({{"type", std::get<0>(type)}, {"count", count}, {"bandwidth_bytes_per_s", std::get<1>(type).value()}, {"latency_s", std::get<2>(type).value()}});
+  j["routes"] = Json::array();
+  for (const auto& [what, device] : sample_routes(c)) {
+    const topology::Route r = c.route(c.node_devices(0)[0], device);
+    Json links = Json::array();
+    for (topology::LinkId l : r.links) links.push_back(c.link(l).name);
+    j["routes"].push_back({{"from", c.node_devices(0)[0].value}, {"to", device.value}, {"bandwidth_bytes_per_s", r.bandwidth.value()}, {"latency_s", r.latency.value()}, {"links", links}});
+  }
+  return j.dump(1) + "\n";
+}
+
+}  // namespace reports

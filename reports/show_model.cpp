@@ -1,0 +1,121 @@
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "pcg/work.hpp"
+#include "reports/reports.hpp"
+#include "reports/table.hpp"
+
+namespace reports {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool is_weight(const pcg::GraphNode& n) { return std::holds_alternative<pcg::Weight>(n.op); }
+
+// Of one operator: the elements of the weights that no operator before it read, and forward FLOPs per sample.
+struct Work {
+  std::int64_t parameters = 0;
+  double flops = 0;
+};
+
+std::vector<Work> work_of_nodes(const pcg::Graph& g) {
+  std::vector<Work> work(g.nodes().size());
+  std::vector<bool> counted(g.nodes().size(), false);
+  const auto batch = static_cast<double>(g.batch());
+  for (std::size_t n = 0; n < g.nodes().size(); ++n) {
+    const pcg::GraphNode& node = g.nodes()[n];
+    std::vector<pcg::TensorShape> inputs;
+    for (pcg::TensorRef t : node.inputs) {
+      inputs.push_back(g.shape(t));
+      if (!is_weight(g.node(t.node)) || counted[t.node.value]) continue;
+      counted[t.node.value] = true;
+      work[n].parameters += g.shape(t).elements();
+    }
+    work[n].flops = pcg::model_flops(node.op, inputs, node.outputs).value() / batch;
+  }
+  return work;
+}
+
+int operator_count(const pcg::Graph& g) {
+  int count = 0;
+  for (const pcg::GraphNode& n : g.nodes())
+    if (!is_weight(n) && !std::holds_alternative<pcg::Input>(n.op)) ++count;
+  return count;
+}
+
+std::string short_number(double x) {
+  constexpr std::pair<double, const char*> kPrefixes[] = {{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
+  for (const auto& [size, prefix] : kPrefixes)
+    if (x >= size) return fmt::format("{:.4g} {}", x / size, prefix);
+  return fmt::format("{:.4g}", x);
+}
+
+struct BlockRow {
+  std::string first, last;  // names of a run of equal blocks
+  int blocks = 0, operators = 0;
+  Work each;
+};
+
+// Blocks in order; neighbours that do the same work are one row.
+std::vector<BlockRow> block_rows(const pcg::Graph& g, const std::vector<Work>& work) {
+  std::vector<BlockRow> blocks(g.blocks().size());
+  for (std::size_t b = 0; b < blocks.size(); ++b) blocks[b] = {g.blocks()[b].name, g.blocks()[b].name, 1, 0, {}};
+  for (std::size_t n = 0; n < g.nodes().size(); ++n) {
+    const pcg::GraphNode& node = g.nodes()[n];
+    BlockRow& b = blocks[static_cast<std::size_t>(node.block)];
+    b.each.parameters += work[n].parameters;
+    b.each.flops += work[n].flops;
+    if (!is_weight(node) && !std::holds_alternative<pcg::Input>(node.op)) ++b.operators;
+  }
+  std::vector<BlockRow> rows;
+  for (BlockRow& b : blocks) {
+    if (!rows.empty() && rows.back().operators == b.operators && rows.back().each.parameters == b.each.parameters && rows.back().each.flops == b.each.flops) {
+      rows.back().last = b.last;
+      ++rows.back().blocks;
+    } else {
+      rows.push_back(std::move(b));
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::string model_text(const pcg::Graph& g) {
+  const std::vector<Work> work = work_of_nodes(g);
+  std::string out = fmt::format("{}: {} operators, {} ({}) parameters, {}FLOP forward per sample\n\n", g.name(), operator_count(g), g.parameters(),
+                                short_number(static_cast<double>(g.parameters())), short_number(g.forward_flops().value() / static_cast<double>(g.batch())));
+  using Align = Table::Align;
+  Table table({{"block", Align::left}, {"times", Align::right}, {"operators", Align::right}, {"parameters", Align::right}, {"FLOP per sample", Align::right}});
+  for (const BlockRow& r : block_rows(g, work))
+    table.row({r.first == r.last ? r.first : r.first + " .. " + r.last, fmt::format("{}", r.blocks), fmt::format("{}", r.operators),
+               fmt::format("{}", r.each.parameters), short_number(r.each.flops)});
+  return out + table.text();
+}
+
+std::string model_json(const pcg::Graph& g) {
+  const std::vector<Work> work = work_of_nodes(g);
+  Json j;
+  j["name"] = g.name();
+  j["operators"] = operator_count(g);
+  j["parameters"] = g.parameters();
+  j["forward_flops_per_sample"] = g.forward_flops().value() / static_cast<double>(g.batch());
+  j["layers"] = Json::array();
+  for (std::size_t n = 0; n < g.nodes().size(); ++n) {
+    const pcg::GraphNode& node = g.nodes()[n];
+    if (is_weight(node) || std::holds_alternative<pcg::Input>(node.op)) continue;
+    Json layer;
+    layer["name"] = node.name;
+    layer["operator"] = pcg::kind_name(node.op);
+    layer["block"] = g.blocks()[static_cast<std::size_t>(node.block)].name;
+    layer["outputs"] = Json::array();
+    for (const pcg::TensorShape& s : node.outputs) layer["outputs"].push_back(s.sizes);
+    layer["parameters"] = work[n].parameters;
+    layer["forward_flops_per_sample"] = work[n].flops;
+    j["layers"].push_back(std::move(layer));
+  }
+  return j.dump(1) + "\n";
+}
+
+}  // namespace reports

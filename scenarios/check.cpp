@@ -1,0 +1,53 @@
+#include "scenarios/check.hpp"
+
+#include <fmt/core.h>
+
+#include "base/yaml.hpp"
+#include "pcg/evaluator.hpp"
+#include "pcg/models/models.hpp"
+#include "profiles/device_profile.hpp"
+#include "scenarios/scenario.hpp"
+#include "topology/cluster.hpp"
+
+namespace scenarios {
+namespace {
+
+constexpr int kSizes = 3;  // random sizes at which a plan and its model are evaluated
+
+CheckResult check_plan(const base::Yaml& document, const std::filesystem::path& directory, std::uint64_t seed) {
+  const pcg::Plan plan = pcg::read_plan(document);
+  const pcg::Graph model = pcg::models::load_model(plan.model, "plan.model", directory, 1);
+  const pcg::EquivalenceResult result = pcg::check_equivalence(plan, model, kSizes, seed);
+  return {result.equivalent, result.equivalent && !result.detail.starts_with("equivalent") ? "equivalent: " + result.detail : result.detail};
+}
+
+CheckResult check_scenario(const base::Yaml& document, const std::filesystem::path& directory) {
+  const Scenario s = load_scenario(document, directory);
+  return {true, fmt::format("scenario {}: {} plans, {} what-ifs", s.name, s.plans.size(), s.what_if.size())};
+}
+
+CheckResult check_cluster(const base::Yaml& document) {
+  base::Diagnostics sink;
+  base::MapReader in(document, "", sink);
+  const base::Yaml* section = in.required("cluster");
+  in.require("foreshard");
+  in.finish();
+  sink.throw_if_any();
+  const topology::Cluster c = topology::load_cluster(topology::expand_cluster(*section, "cluster"), "cluster");
+  return {true, fmt::format("cluster {}: {} nodes, {} GPUs", c.name(), c.nodes(), c.device_count())};
+}
+
+}  // namespace
+
+CheckResult check_file(const std::filesystem::path& file, std::uint64_t seed) {
+  const base::Yaml document = base::read_yaml(file);
+  const std::filesystem::path directory = file.parent_path();
+  if (document.find("plans") != nullptr || document.find("training") != nullptr) return check_scenario(document, directory);
+  if (document.find("plan") != nullptr) return check_plan(document, directory, seed);
+  if (document.find("device") != nullptr) return {true, fmt::format("device profile {}", profiles::load_device_profile(document).name)};
+  if (document.find("cluster") != nullptr) return check_cluster(document);
+  const pcg::Graph model = pcg::models::load_model_argument(file.string(), 1);
+  return {true, fmt::format("model {}: {} parameters", model.name(), model.parameters())};
+}
+
+}  // namespace scenarios

@@ -1,0 +1,19 @@
+#pragma once
+// Reads any input file and says what is wrong with it; a plan is besides shown to compute what its model computes.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace scenarios {
+
+struct CheckResult {
+  bool sound = true;    // false: a plan that does not compute what its model computes
+  std::string summary;  // one line or more, for people: "scenario: 3 plans, 2 what-ifs", "equivalent at 3 sizes: ..."
+};
+
+// The kind is told by the file's keys: scenario, plan, cluster, device profile, model (ours, a graph, a Hugging Face config).
+// Throws: base::InputError with every problem found.
+[[nodiscard]] CheckResult check_file(const std::filesystem::path& file, std::uint64_t seed);
+
+}  // namespace scenarios
