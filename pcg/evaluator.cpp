@@ -4,26 +4,14 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 
 #include "base/check.hpp"
-#include "pcg/evaluator_operator.hpp"
+#include "pcg/evaluator_pieces.hpp"
 #include "pcg/evaluator_run.hpp"
 #include "pcg/field.hpp"
 
 namespace pcg {
 namespace {
-
-using Pieces = std::vector<std::shared_ptr<const FieldTensor>>;  // by piece number; equal copies may be one object
-
-Place place_of(const ParallelShape& s, const PieceIndex& at) {
-  Place p;
-  for (std::size_t d = 0; d < s.dims.size(); ++d) {
-    p.whole.push_back(s.dims[d].size);
-    p.offset.push_back(s.dims[d].size / s.dims[d].degree * at.block[d]);
-  }
-  return p;
-}
 
 FieldTensor values_at(const std::string& name, const TensorShape& shape, const Place& place, std::uint64_t shift, std::int64_t limit, std::uint64_t seed) {
   FieldTensor t{shape, std::vector<std::uint32_t>(static_cast<std::size_t>(shape.elements()))};
@@ -36,100 +24,6 @@ FieldTensor values_at(const std::string& name, const TensorShape& shape, const P
   }
   return t;
 }
-
-// Block `which` of `count` along a dim, and blocks put together again.
-FieldTensor block_of(const FieldTensor& t, std::size_t dim, int which, int count) {
-  FieldTensor r{t.shape, {}};
-  r.shape.sizes[dim] /= count;
-  std::int64_t run = r.shape.sizes[dim], outer = 1;
-  for (std::size_t d = dim + 1; d < t.shape.sizes.size(); ++d) run *= t.shape.sizes[d];
-  for (std::size_t d = 0; d < dim; ++d) outer *= t.shape.sizes[d];
-  for (std::int64_t o = 0; o < outer; ++o) {
-    const auto from = t.values.begin() + static_cast<std::ptrdiff_t>((o * count + which) * run);
-    r.values.insert(r.values.end(), from, from + static_cast<std::ptrdiff_t>(run));
-  }
-  return r;
-}
-FieldTensor joined(const Pieces& blocks, std::size_t dim) {
-  FieldTensor r{blocks[0]->shape, {}};
-  std::int64_t run = 1, outer = 1;
-  for (std::size_t d = dim; d < r.shape.sizes.size(); ++d) run *= r.shape.sizes[d];
-  for (std::size_t d = 0; d < dim; ++d) outer *= r.shape.sizes[d];
-  r.shape.sizes[dim] *= static_cast<std::int64_t>(blocks.size());
-  for (std::int64_t o = 0; o < outer; ++o)
-    for (const auto& b : blocks) {
-      const auto from = b->values.begin() + static_cast<std::ptrdiff_t>(o * run);
-      r.values.insert(r.values.end(), from, from + static_cast<std::ptrdiff_t>(run));
-    }
-  return r;
-}
-FieldTensor added(const Pieces& summands) {
-  FieldTensor r = *summands[0];
-  for (std::size_t i = 1; i < summands.size(); ++i)
-    for (std::size_t v = 0; v < r.values.size(); ++v) r.values[v] = field::add(r.values[v], summands[i]->values[v]);
-  return r;
-}
-
-// What a parallel operator does to pieces. `out` is the shape behind it.
-class Mover {
- public:
-  Mover(const Pieces& from, const ParallelShape& in, const ParallelShape& out) : from_(from), in_(in), out_(out) {}
-
-  Pieces operator()(const Partition& p) const {
-    const auto dim = static_cast<std::size_t>(p.dim);
-    return each([&](PieceIndex i) {
-      const int which = i.block[dim] % p.degree;
-      i.block[dim] /= p.degree;
-      return std::make_shared<const FieldTensor>(block_of(*piece(i), dim, which, p.degree));
-    });
-  }
-  Pieces operator()(const Combine& c) const {
-    const auto dim = static_cast<std::size_t>(c.dim);
-    return each([&](PieceIndex i) {
-      return std::make_shared<const FieldTensor>(joined(several(i, i.block[dim], c.degree), dim));
-    });
-  }
-  Pieces operator()(const Reduce& r) const {
-    return each([&](PieceIndex i) { return std::make_shared<const FieldTensor>(added(several(i, i.sum, r.degree))); });
-  }
-  Pieces operator()(const Replicate& r) const {
-    return each([&](PieceIndex i) {
-      i.copy /= r.degree;
-      return piece(i);
-    });
-  }
-  Pieces operator()(const Discard& d) const {
-    return each([&](PieceIndex i) {
-      i.copy *= d.degree;
-      return piece(i);
-    });
-  }
-  Pieces operator()(const Pipeline&) const { throw ShapeError("pipeline: micro-batches are counted by the plan, not evaluated as an operator"); }
-  Pieces operator()(const Batch&) const { throw ShapeError("batch: micro-batches are counted by the plan, not evaluated as an operator"); }
-
- private:
-  template <class Make>
-  Pieces each(Make&& make) const {
-    Pieces result;
-    for (int p = 0; p < out_.pieces(); ++p) result.push_back(make(piece_index(out_, p)));
-    return result;
-  }
-  [[nodiscard]] const std::shared_ptr<const FieldTensor>& piece(const PieceIndex& i) const { return from_[static_cast<std::size_t>(piece_number(in_, i))]; }
-  // The `count` pieces that one coordinate of the result stands for; `coordinate` is a member of `i`.
-  [[nodiscard]] Pieces several(PieceIndex& i, int& coordinate, int count) const {
-    Pieces result;
-    const int first = coordinate * count;
-    for (int c = 0; c < count; ++c) {
-      coordinate = first + c;
-      result.push_back(piece(i));
-    }
-    return result;
-  }
-
-  const Pieces& from_;
-  const ParallelShape& in_;
-  const ParallelShape& out_;
-};
 
 // Index limits: what an index tensor is looked up in, smallest first. Limits flow back from embeddings and losses to the inputs.
 std::vector<std::int64_t> index_limits(const Pcg& g) {
@@ -158,8 +52,9 @@ class Evaluation {
       for (TensorRef t : pcg.nodes()[n].inputs) last_reader_[t.node.value] = n;
   }
 
-  std::vector<FieldTensor> run() {
-    std::vector<FieldTensor> results;
+  // Of each result: its pieces.
+  std::vector<Pieces> run() {
+    std::vector<Pieces> results;
     std::map<TensorRef, std::size_t> wanted;
     for (TensorRef t : pcg_.results()) wanted.emplace(t, wanted.size());
     results.resize(wanted.size());
@@ -167,7 +62,7 @@ class Evaluation {
       const PcgNode& node = pcg_.nodes()[n];
       made_[n] = evaluate_node(node, n);
       for (std::size_t o = 0; o < node.outputs.size(); ++o)
-        if (auto it = wanted.find({NodeId(n), static_cast<int>(o)}); it != wanted.end()) results[it->second] = whole(made_[n][o], node.outputs[o]);
+        if (auto it = wanted.find({NodeId(n), static_cast<int>(o)}); it != wanted.end()) results[it->second] = made_[n][o];
       for (TensorRef t : node.inputs)
         if (last_reader_[t.node.value] == n) made_[t.node.value].clear();
     }
@@ -177,7 +72,7 @@ class Evaluation {
  private:
   std::vector<Pieces> evaluate_node(const PcgNode& node, std::size_t n) {
     if (node.is_source()) return {source(node, limits_[n])};
-    if (const ParallelOperator* op = node.movement()) return {std::visit(Mover(pieces(node.inputs[0]), pcg_.shape(node.inputs[0]), node.outputs[0]), *op)};
+    if (const ParallelOperator* op = node.movement()) return {move_pieces(*op, pieces(node.inputs[0]), pcg_.shape(node.inputs[0]))};
     std::vector<Pieces> out = compute(node, NodeId(n));
     for (std::size_t o = 0; o < out.size(); ++o) compare_copies(node, out[o], node.outputs[o]);
     return out;
@@ -266,17 +161,6 @@ class Evaluation {
     }
   }
 
-  // Sums added, one of the copies taken, blocks joined.
-  static FieldTensor whole(Pieces pieces, ParallelShape shape) {
-    ParallelShape target = unsharded(shape.whole());
-    for (const ParallelOperator& op : conversion(shape, target)) {
-      const ParallelShape next = pcg::apply(op, shape);
-      pieces = std::visit(Mover(pieces, shape, next), op);
-      shape = next;
-    }
-    return *pieces[0];
-  }
-
   const Pcg& pcg_;
   int micro_batch_;
   std::uint64_t seed_;
@@ -291,7 +175,21 @@ FieldTensor source_values(const std::string& name, const TensorShape& shape, std
   return values_at(name, shape, {std::vector<std::int64_t>(shape.sizes.size(), 0), shape.sizes}, 0, index_limit, seed);
 }
 
-std::vector<FieldTensor> evaluate_micro_batch(const Pcg& pcg, int micro_batch, std::uint64_t seed) { return Evaluation(pcg, micro_batch, seed).run(); }
+std::vector<FieldTensor> evaluate_micro_batch(const Pcg& pcg, int micro_batch, std::uint64_t seed) {
+  std::vector<FieldTensor> results;
+  std::vector<Pieces> pieces = Evaluation(pcg, micro_batch, seed).run();
+  for (TensorRef t : pcg.results()) results.push_back(whole(std::move(pieces[results.size()]), pcg.shape(t)));
+  return results;
+}
+
+std::vector<std::vector<FieldTensor>> evaluate_pieces(const Pcg& pcg, std::uint64_t seed) {
+  std::vector<std::vector<FieldTensor>> results;
+  for (const Pieces& pieces : Evaluation(pcg, 0, seed).run()) {
+    results.emplace_back();
+    for (const auto& p : pieces) results.back().push_back(*p);
+  }
+  return results;
+}
 
 // A graph is a PCG in which nothing is cut.
 std::vector<FieldTensor> evaluate_micro_batch(const Graph& graph, int micro_batch, std::uint64_t seed) {

@@ -64,7 +64,7 @@ std::vector<std::uint32_t> scores(const Attention& op, const PieceTask& t, const
 // out = sum over keys of weight * value; a weight is a function of all scores of the query and of its own.
 FieldTensor run_attention(const Attention& op, const PieceTask& t) {
   const OutputPiece& out = t.outputs[0];
-  FieldTensor y{out.shape, std::vector<std::uint32_t>(static_cast<std::size_t>(out.shape.elements()))};
+  FieldTensor y = blank(out);
   const Heads h(op, t);
   const std::size_t rank = out.shape.sizes.size();
   const std::int64_t rows = out.shape.sizes[rank - 2], width = out.shape.sizes[rank - 1], leads = out.shape.elements() / (rows * width);

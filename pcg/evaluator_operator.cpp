@@ -2,7 +2,6 @@
 
 #include <bit>
 #include <cmath>
-#include <numeric>
 
 #include "base/check.hpp"
 #include "pcg/field.hpp"
@@ -14,24 +13,7 @@ using field::Hash;
 using Sizes = std::vector<std::int64_t>;
 
 // Tags keep the stand-ins of different functions apart.
-enum Tag : std::uint64_t { kActivation = 1, kUnary, kFactor, kLayerNorm, kRmsNorm, kBatchNorm, kSoftmax, kDropout, kLoss, kDispatch, kCombine };
-
-std::size_t resolve(int axis, std::size_t rank) { return static_cast<std::size_t>(axis < 0 ? axis + static_cast<int>(rank) : axis); }
-
-std::int64_t product(const Sizes& s, std::size_t begin, std::size_t end) {
-  std::int64_t p = 1;
-  for (std::size_t d = begin; d < end; ++d) p *= s[d];
-  return p;
-}
-
-// A tensor seen around one axis: value (o, a, i) lies at (o * axis + a) * inner + i.
-struct Around {
-  std::int64_t outer, axis, inner;
-  Around(const Sizes& s, std::size_t d) : outer(product(s, 0, d)), axis(s[d]), inner(product(s, d + 1, s.size())) {}
-  [[nodiscard]] std::size_t at(std::int64_t o, std::int64_t a, std::int64_t i) const { return static_cast<std::size_t>((o * axis + a) * inner + i); }
-};
-
-FieldTensor blank(const OutputPiece& out) { return {out.shape, std::vector<std::uint32_t>(static_cast<std::size_t>(out.shape.elements()))}; }
+enum Tag : std::uint64_t { kActivation = 1, kUnary, kFactor, kLayerNorm, kRmsNorm, kBatchNorm, kSoftmax, kDropout, kLoss };
 
 // acc[m, n] += x[m, k] . w[k, n] (w[n, k] if transposed). Sums of folded products stay below 2^64 for fewer than 2^32 terms.
 void multiply_add(const std::uint32_t* x, const std::uint32_t* w, bool transposed, std::int64_t m, std::int64_t k, std::int64_t n, std::uint64_t* acc) {
@@ -73,12 +55,20 @@ FieldTensor batched(const PieceTask& t, std::int64_t count, bool transposed, Act
 
 std::vector<FieldTensor> run(const BatchMatmul& op, const PieceTask& t) {
   const Sizes& a = t.inputs[0].sizes();
-  return {batched(t, product(a, 0, a.size() - 2), op.transpose_b, Activation::none)};
+  return {batched(t, t.inputs[0].values->shape.elements() / (a[a.size() - 2] * a.back()), op.transpose_b, Activation::none)};
 }
 std::vector<FieldTensor> run(const ExpertLinear& op, const PieceTask& t) { return {batched(t, t.inputs[0].sizes()[0], false, op.activation)}; }
 std::vector<FieldTensor> run(const Conv2d& op, const PieceTask& t) { return {run_conv2d(op, t)}; }
 std::vector<FieldTensor> run(const Pool2d& op, const PieceTask& t) { return {run_pool2d(op, t)}; }
 std::vector<FieldTensor> run(const Attention& op, const PieceTask& t) { return {run_attention(op, t)}; }
+std::vector<FieldTensor> run(const MoeDispatch&, const PieceTask& t) { return {run_moe_dispatch(t)}; }
+std::vector<FieldTensor> run(const MoeCombine&, const PieceTask& t) { return {run_moe_combine(t)}; }
+std::vector<FieldTensor> run(const Concat& op, const PieceTask& t) { return {run_concat(op, t)}; }
+std::vector<FieldTensor> run(const Split& op, const PieceTask& t) { return run_split(op, t); }
+std::vector<FieldTensor> run(const Slice& op, const PieceTask& t) { return {run_slice(op, t)}; }
+std::vector<FieldTensor> run(const Reshape&, const PieceTask& t) { return {{t.outputs[0].shape, t.inputs[0].values->values}}; }
+std::vector<FieldTensor> run(const Transpose& op, const PieceTask& t) { return {run_transpose(op, t)}; }
+std::vector<FieldTensor> run(const Broadcast& op, const PieceTask& t) { return {run_broadcast(op, t)}; }
 
 // Norms and softmax: each value becomes a function of itself and of all values that it is normalised with, times gain, plus bias.
 std::vector<FieldTensor> run(const LayerNorm& op, const PieceTask& t) {
@@ -117,7 +107,7 @@ std::vector<FieldTensor> run(const BatchNorm&, const PieceTask& t) {
 std::vector<FieldTensor> run(const Softmax& op, const PieceTask& t) {
   FieldTensor y = blank(t.outputs[0]);
   const std::vector<std::uint32_t>& x = t.inputs[0].values->values;
-  const Around a(y.shape.sizes, resolve(op.axis, y.shape.sizes.size()));
+  const Around a(y.shape.sizes, resolve_axis(op.axis, y.shape.sizes));
   for (std::int64_t o = 0; o < a.outer; ++o)
     for (std::int64_t i = 0; i < a.inner; ++i) {
       Hash row(kSoftmax);
@@ -204,68 +194,6 @@ std::vector<FieldTensor> run(const Binary& op, const PieceTask& t) {
   return {y};
 }
 
-// Copies `length` layers of an axis from one tensor to another.
-void copy_layers(const FieldTensor& from, std::int64_t begin, FieldTensor& to, std::int64_t at, std::int64_t length, std::size_t axis) {
-  const Around a(from.shape.sizes, axis), b(to.shape.sizes, axis);
-  for (std::int64_t o = 0; o < a.outer; ++o)
-    std::copy_n(from.values.begin() + static_cast<std::ptrdiff_t>(a.at(o, begin, 0)), length * a.inner,
-                to.values.begin() + static_cast<std::ptrdiff_t>(b.at(o, at, 0)));
-}
-std::vector<FieldTensor> run(const Concat& op, const PieceTask& t) {
-  FieldTensor y = blank(t.outputs[0]);
-  const std::size_t axis = resolve(op.axis, y.shape.sizes.size());
-  std::int64_t at = 0;
-  for (const Operand& in : t.inputs) {
-    copy_layers(*in.values, 0, y, at, in.sizes()[axis], axis);
-    at += in.sizes()[axis];
-  }
-  return {y};
-}
-std::vector<FieldTensor> run(const Split& op, const PieceTask& t) {
-  std::vector<FieldTensor> result;
-  const std::size_t axis = resolve(op.axis, t.inputs[0].sizes().size());
-  std::int64_t begin = 0;
-  for (const OutputPiece& out : t.outputs) {
-    result.push_back(blank(out));
-    copy_layers(*t.inputs[0].values, begin, result.back(), 0, out.shape.sizes[axis], axis);
-    begin += out.shape.sizes[axis];
-  }
-  return result;
-}
-std::vector<FieldTensor> run(const Slice& op, const PieceTask& t) {
-  FieldTensor y = blank(t.outputs[0]);
-  copy_layers(*t.inputs[0].values, op.begin, y, 0, op.length, resolve(op.axis, y.shape.sizes.size()));
-  return {y};
-}
-
-std::vector<FieldTensor> run(const Reshape&, const PieceTask& t) { return {{t.outputs[0].shape, t.inputs[0].values->values}}; }
-
-std::vector<FieldTensor> run(const Transpose& op, const PieceTask& t) {
-  FieldTensor y = blank(t.outputs[0]);
-  const Sizes& in = t.inputs[0].sizes();
-  Sizes step(in.size());  // of each output dim, in the input
-  for (std::size_t d = 0; d < in.size(); ++d) {
-    const auto from = static_cast<std::size_t>(op.permutation[d]);
-    step[d] = product(in, from + 1, in.size());
-  }
-  for (std::size_t i = 0; i < y.values.size(); ++i) {
-    std::int64_t rest = static_cast<std::int64_t>(i), index = 0;
-    for (std::size_t d = in.size(); d-- > 0;) {
-      index += rest % y.shape.sizes[d] * step[d];
-      rest /= y.shape.sizes[d];
-    }
-    y.values[i] = t.inputs[0].values->values[static_cast<std::size_t>(index)];
-  }
-  return {y};
-}
-
-std::vector<FieldTensor> run(const Broadcast& op, const PieceTask& t) {
-  FieldTensor y = blank(t.outputs[0]);
-  const std::size_t axis = resolve(op.axis, y.shape.sizes.size());
-  for (std::int64_t at = 0; at < y.shape.sizes[axis]; ++at) copy_layers(*t.inputs[0].values, 0, y, at, 1, axis);
-  return {y};
-}
-
 std::vector<FieldTensor> run(const Dropout&, const PieceTask& t) {
   FieldTensor y = *t.inputs[0].values;
   const Place& place = t.outputs[0].place;
@@ -277,7 +205,7 @@ std::vector<FieldTensor> run(const Dropout&, const PieceTask& t) {
 std::vector<FieldTensor> run(const Reduction& op, const PieceTask& t) {
   FieldTensor y = blank(t.outputs[0]);
   const Operand& x = t.inputs[0];
-  const std::size_t axis = resolve(op.axis, x.sizes().size());
+  const std::size_t axis = resolve_axis(op.axis, x.sizes());
   const Around a(x.sizes(), axis);
   const std::uint32_t factor = op.kind == Reduction::Kind::mean ? field::inverse(static_cast<std::uint32_t>(x.place.whole[axis])) : 1;
   for (std::int64_t o = 0; o < a.outer; ++o)
@@ -310,48 +238,18 @@ std::vector<FieldTensor> run(const SquaredError&, const PieceTask& t) {
   return {y};
 }
 
-// How much of token s goes to (comes back from) place c of expert e depends on all gates of the sample: capacity is shared.
-Hash gates_of_sample(Tag tag, const Operand& gates, std::int64_t b) {
-  const auto count = static_cast<std::size_t>(gates.sizes()[1] * gates.sizes()[2]);
-  Hash h(tag);
-  for (std::size_t i = 0; i < count; ++i) h(gates.values->values[static_cast<std::size_t>(b) * count + i]);
-  return h;
-}
-std::uint32_t share(const Hash& gates, std::int64_t s, std::int64_t e, std::int64_t c) {
-  return Hash(gates)(static_cast<std::uint64_t>(s))(static_cast<std::uint64_t>(e))(static_cast<std::uint64_t>(c)).element();
-}
-// Visits every (token, place of expert) with its share: routed(index of the token's row, index of the expert's row, share).
-template <class Visit>
-void route(Tag tag, const Operand& gates, std::int64_t capacity, Visit&& routed) {
-  const Sizes& g = gates.sizes();  // b, s, experts
-  for (std::int64_t b = 0; b < g[0]; ++b) {
-    const Hash h = gates_of_sample(tag, gates, b);
-    for (std::int64_t s = 0; s < g[1]; ++s)
-      for (std::int64_t e = 0; e < g[2]; ++e)
-        for (std::int64_t c = 0; c < capacity; ++c) routed(b * g[1] + s, (e * g[0] + b) * capacity + c, share(h, s, e, c));
-  }
-}
-void add_row(const FieldTensor& from, std::int64_t row, FieldTensor& to, std::int64_t at, std::uint32_t factor) {
-  const std::int64_t h = from.shape.sizes.back();
-  for (std::int64_t i = 0; i < h; ++i) {
-    std::uint32_t& sum = to.values[static_cast<std::size_t>(at * h + i)];
-    sum = field::add(sum, field::multiply(from.values[static_cast<std::size_t>(row * h + i)], factor));
-  }
-}
-std::vector<FieldTensor> run(const MoeDispatch&, const PieceTask& t) {
-  FieldTensor y = blank(t.outputs[0]);
-  route(kDispatch, t.inputs[1], y.shape.sizes[2],
-        [&](std::int64_t token, std::int64_t place, std::uint32_t share) { add_row(*t.inputs[0].values, token, y, place, share); });
-  return {y};
-}
-std::vector<FieldTensor> run(const MoeCombine&, const PieceTask& t) {
-  FieldTensor y = blank(t.outputs[0]);
-  route(kCombine, t.inputs[1], t.inputs[0].sizes()[2],
-        [&](std::int64_t token, std::int64_t place, std::uint32_t share) { add_row(*t.inputs[0].values, place, y, token, share); });
-  return {y};
+}  // namespace
+
+FieldTensor blank(const OutputPiece& out) { return {out.shape, std::vector<std::uint32_t>(static_cast<std::size_t>(out.shape.elements()))}; }
+
+std::size_t resolve_axis(int axis, const std::vector<std::int64_t>& sizes) {
+  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<int>(sizes.size()) : axis);
 }
 
-}  // namespace
+Around::Around(const std::vector<std::int64_t>& sizes, std::size_t d) : axis(sizes[d]) {
+  for (std::size_t i = 0; i < d; ++i) outer *= sizes[i];
+  for (std::size_t i = d + 1; i < sizes.size(); ++i) inner *= sizes[i];
+}
 
 std::uint32_t activate(Activation a, std::uint32_t x) {
   return a == Activation::none ? x : Hash(kActivation)(static_cast<std::uint64_t>(a))(x).element();

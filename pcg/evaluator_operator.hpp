@@ -38,10 +38,28 @@ struct PieceTask {
 // One tensor per output. Requires: op is no source.
 [[nodiscard]] std::vector<FieldTensor> run_piece(const Operator& op, const PieceTask& task);
 
-// The operators that need more than a screen (evaluator_attention.cpp, evaluator_window.cpp).
+// Families of operators, a file each: evaluator_attention.cpp, evaluator_window.cpp, evaluator_movement.cpp, evaluator_moe.cpp.
 [[nodiscard]] FieldTensor run_attention(const Attention& op, const PieceTask& task);
 [[nodiscard]] FieldTensor run_conv2d(const Conv2d& op, const PieceTask& task);
 [[nodiscard]] FieldTensor run_pool2d(const Pool2d& op, const PieceTask& task);
+[[nodiscard]] FieldTensor run_concat(const Concat& op, const PieceTask& task);
+[[nodiscard]] std::vector<FieldTensor> run_split(const Split& op, const PieceTask& task);
+[[nodiscard]] FieldTensor run_slice(const Slice& op, const PieceTask& task);
+[[nodiscard]] FieldTensor run_transpose(const Transpose& op, const PieceTask& task);
+[[nodiscard]] FieldTensor run_broadcast(const Broadcast& op, const PieceTask& task);
+[[nodiscard]] FieldTensor run_moe_dispatch(const PieceTask& task);
+[[nodiscard]] FieldTensor run_moe_combine(const PieceTask& task);
+
+// Zeros in the shape of an output.
+[[nodiscard]] FieldTensor blank(const OutputPiece& out);
+// An axis counted from the end when negative.
+[[nodiscard]] std::size_t resolve_axis(int axis, const std::vector<std::int64_t>& sizes);
+// A tensor seen around one axis: value (o, a, i) lies at (o * axis + a) * inner + i.
+struct Around {
+  Around(const std::vector<std::int64_t>& sizes, std::size_t axis);
+  [[nodiscard]] std::size_t at(std::int64_t o, std::int64_t a, std::int64_t i) const { return static_cast<std::size_t>((o * axis + a) * inner + i); }
+  std::int64_t outer = 1, axis, inner = 1;
+};
 
 // The stand-in of a non-linear function of one value, and of the activation that a Linear applies: equal for equal names.
 [[nodiscard]] std::uint32_t activate(Activation a, std::uint32_t x);

@@ -15,8 +15,6 @@ struct Window {
   std::int64_t kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w;
 };
 
-FieldTensor blank(const OutputPiece& out) { return {out.shape, std::vector<std::uint32_t>(static_cast<std::size_t>(out.shape.elements()))}; }
-
 // Visits the window of output (oh, ow) on an h x w plane: visit(kernel index, plane index), -1 outside.
 template <class Visit>
 void walk(const Window& k, std::int64_t h, std::int64_t w, std::int64_t oh, std::int64_t ow, Visit&& visit) {
