@@ -2,6 +2,7 @@
 // Each algorithm's phases for one request. Private to this folder. Latencies of a phase are those of the longest chain of messages in
 // it; bytes are what each route carries in all, as the chunks of a collective flow through all routes at once (pipelined).
 
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -18,6 +19,13 @@ struct CollectiveRequest {
   const std::vector<NodeMembers>& nodes;      // by_node(group)
   const topology::Cluster& cluster;
   bool step_by_step = false;
+  mutable std::map<int, std::vector<Channel>> known_channels;  // by their most; what several algorithms ask for is found once
+
+  [[nodiscard]] const std::vector<Channel>& channels(int most) const {
+    const auto [at, is_new] = known_channels.try_emplace(most);
+    if (is_new) at->second = find_channels(nodes, cluster, most);
+    return at->second;
+  }
 };
 
 // nullopt: the algorithm does not do this kind or not on this group. `channels`: at most so many.

@@ -6,38 +6,10 @@
 
 #include "base/check.hpp"
 #include "sim/collectives/algorithms.hpp"
+#include "sim/collectives/link_loads.hpp"
 
 namespace sim {
 namespace {
-
-// Bytes on every link of a cluster; one for all phases of all candidates, cleared by what was touched.
-class LinkLoads {
- public:
-  explicit LinkLoads(const topology::Cluster& cluster) : cluster_(cluster), bytes_(cluster.links().size()) {}
-
-  // Seconds that the busiest link needs.
-  base::Seconds busiest(const CollectivePhase& phase) {
-    for (const CollectiveFlow& f : phase.flows)
-      for (const topology::LinkId l : f.links) bytes_[l.value] += f.bytes;
-    base::Seconds most;
-    for (const CollectiveFlow& f : phase.flows)
-      for (const topology::LinkId l : f.links) {
-        most = std::max(most, bytes_[l.value] / cluster_.link(l).bandwidth);
-        bytes_[l.value] = base::Bytes(0);
-      }
-    return most;
-  }
-
- private:
-  const topology::Cluster& cluster_;
-  std::vector<base::Bytes> bytes_;
-};
-
-base::Seconds estimate(const Collective& c, LinkLoads& loads) {
-  base::Seconds total;
-  for (const CollectivePhase& p : c.phases) total += p.latency + loads.busiest(p);
-  return total;
-}
 
 std::optional<Collective> plan_one(const CollectiveRequest& r, Algorithm a, int channels) {
   switch (a) {
@@ -59,7 +31,7 @@ std::optional<Collective> plan_best(const CollectiveRequest& r, std::span<const 
     for (const int channels : {kMostChannels, 1}) {
       std::optional<Collective> c = plan_one(r, a, channels);
       if (!c) break;
-      c->estimate = estimate(*c, loads);
+      c->estimate = loads.seconds(std::span(&*c, 1));
       const bool single = c->rings == 1 || r.nodes.size() == 1 || a == Algorithm::hierarchical;
       if (!best || c->estimate < best->estimate) best = std::move(c);
       if (single) break;
@@ -85,7 +57,7 @@ Collective plan_collective(CollectiveKind kind, base::Bytes bytes, std::span<con
   const std::vector<NodeMembers> nodes = by_node(group, cluster);
   for (const NodeMembers& n : nodes) BASE_CHECK(std::ranges::adjacent_find(n.members) == n.members.end(), "a device takes part twice in one {}", to_text(kind));
   if (group.size() == 1) return {};
-  const CollectiveRequest request{kind, bytes, group, nodes, cluster, config.step_by_step};
+  const CollectiveRequest request{kind, bytes, group, nodes, cluster, config.step_by_step, {}};
   LinkLoads loads(cluster);
   constexpr std::array kAll = {Algorithm::ring, Algorithm::tree, Algorithm::hierarchical, Algorithm::in_switch, Algorithm::pairwise};
   std::optional<Collective> planned;

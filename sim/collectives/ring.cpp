@@ -12,7 +12,7 @@ int steps_of(CollectiveKind kind, int n) { return kind == CollectiveKind::all_re
 
 std::optional<Collective> plan_ring(const CollectiveRequest& r, int channels) {
   if (r.kind == CollectiveKind::all_to_all || r.kind == CollectiveKind::send) return std::nullopt;
-  const std::vector<Channel> found = find_channels(r.nodes, r.cluster, channels);
+  const std::vector<Channel>& found = r.channels(channels);
   const int n = static_cast<int>(r.group.size());
   const int steps = steps_of(r.kind, n);
   const bool broadcast = r.kind == CollectiveKind::broadcast;

@@ -62,7 +62,7 @@ TwoTrees double_binary_tree(int n) {
 // children sends S/2 up, and S/2 down to each; in the other tree it is a leaf and sends S/2 up: 2 S in all, and as much comes in.
 std::optional<Collective> plan_tree(const CollectiveRequest& r, int channels) {
   if (r.kind != CollectiveKind::all_reduce) return std::nullopt;
-  const std::vector<Channel> found = find_channels(r.nodes, r.cluster, channels);
+  const std::vector<Channel>& found = r.channels(channels);
   const TwoTrees trees = double_binary_tree(static_cast<int>(r.nodes.size()));
   std::vector<Hop> hops;
   for (const Channel& c : found) add_chains(hops, c);

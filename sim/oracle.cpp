@@ -1,0 +1,179 @@
+#include "sim/oracle.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/check.hpp"
+#include "sim/collectives/collective_graph.hpp"
+#include "sim/collectives/link_loads.hpp"
+#include "sim/engine/simgrid_engine.hpp"
+#include "sim/memory/memory.hpp"
+
+namespace sim {
+namespace {
+
+using base::Bytes;
+using base::DeviceId;
+using base::Seconds;
+
+// Large against every latency, so that the slope loses no digits.
+constexpr double kProbeBytes = 1e9;
+// Above so many flows the busiest link's bound stands in for the engine (an all-to-all of 256 ranks has 65,280).
+constexpr std::size_t kMostFlows = 20000;
+
+using Groups = std::span<const std::vector<DeviceId>>;
+
+struct Line {
+  Seconds latency;
+  double seconds_per_byte = 0;
+  [[nodiscard]] Seconds at(Bytes b) const { return latency + Seconds(seconds_per_byte * b.value()); }
+};
+
+// What a collective's time depends on besides its size: for every group its devices' places in their nodes, nodes renumbered in the
+// order of all that take part; and what the way from each such node to the next is like (a leaf between them or not).
+std::vector<double> pattern_of(CollectiveKind kind, Groups groups, const topology::Cluster& cluster) {
+  std::map<int, DeviceId> nodes;  // the first device seen of each
+  for (const std::vector<DeviceId>& g : groups)
+    for (const DeviceId d : g) nodes.try_emplace(cluster.device(d).node, d);
+  std::map<int, int> ordinal;
+  for (const auto& [node, device] : nodes) ordinal.emplace(node, static_cast<int>(ordinal.size()));
+
+  std::vector<double> key{static_cast<double>(kind)};
+  for (const std::vector<DeviceId>& g : groups) {
+    key.push_back(-1);
+    for (const DeviceId d : g) key.insert(key.end(), {static_cast<double>(ordinal[cluster.device(d).node]), static_cast<double>(cluster.device(d).index_in_node)});
+  }
+  key.push_back(-2);
+  for (auto at = nodes.begin(); at != nodes.end(); ++at) {
+    const auto next = std::next(at) == nodes.end() ? nodes.begin() : std::next(at);
+    const auto here = cluster.node_devices(at->first), there = cluster.node_devices(next->first);
+    key.insert(key.end(), {static_cast<double>(here.size()), static_cast<double>(cluster.nics_per_node(at->first))});
+    const topology::Route inside = cluster.route(here.front(), here.back());
+    if (here.size() > 1) key.insert(key.end(), {inside.bandwidth.value(), inside.latency.value()});
+    if (at->first == next->first) continue;
+    const topology::Route between = cluster.route(here.front(), there.front());
+    key.insert(key.end(), {between.bandwidth.value(), between.latency.value(), static_cast<double>(between.links.size())});
+  }
+  return key;
+}
+
+Seconds latency_of(const Collective& c) {
+  Seconds sum;
+  for (const CollectivePhase& p : c.phases) sum += p.latency;
+  return sum;
+}
+
+std::size_t flows_of(std::span<const Collective> together) {
+  std::size_t n = 0;
+  for (const Collective& c : together)
+    for (const CollectivePhase& p : c.phases) n += p.flows.size();
+  return n;
+}
+
+}  // namespace
+
+struct Oracle::State {
+  const topology::Cluster& cluster;
+  SimulationConfig config;
+  std::map<std::pair<std::string, double>, profiles::DeviceProfile> profiles;  // by type and memory (-1: as the profile has it)
+  std::vector<const profiles::DeviceProfile*> device;                          // per device
+  std::map<std::vector<double>, std::vector<Line>> lines;                      // per pattern: one per algorithm that may be the quickest
+  std::map<std::pair<CollectiveKind, std::vector<std::vector<DeviceId>>>, const std::vector<Line>*> known;  // per question asked before
+  LinkLoads loads{cluster};
+
+  State(const topology::Cluster& c, SimulationConfig s) : cluster(c), config(std::move(s)) {
+    for (const topology::Device& d : cluster.devices()) {
+      const auto [at, is_new] = profiles.try_emplace({d.type, d.memory ? d.memory->value() : -1});
+      if (is_new) {
+        at->second = profiles::device_profile(d.type);
+        if (d.memory) at->second.memory = *d.memory;
+      }
+      device.push_back(&at->second);
+    }
+  }
+
+  // The plans of one algorithm for all groups, or nullopt where it does not apply.
+  [[nodiscard]] std::optional<std::vector<Collective>> plan_all(CollectiveKind kind, Groups groups, Algorithm a) const {
+    CollectiveConfig with = config.collectives;
+    with.algorithm = a;
+    std::vector<Collective> together;
+    for (const std::vector<DeviceId>& g : groups) {
+      together.push_back(plan_collective(kind, Bytes(kProbeBytes), g, cluster, with));
+      if (g.size() > 1 && a != config.collectives.algorithm && together.back().algorithm != a) return std::nullopt;
+    }
+    return together;
+  }
+
+  // Alone, before the engine: latency from the phases, the rest by the busiest links.
+  [[nodiscard]] Line estimate(std::span<const Collective> together) {
+    Line line;
+    for (const Collective& c : together) line.latency = std::max(line.latency, latency_of(c));
+    line.seconds_per_byte = std::max(0.0, (loads.seconds(together) - line.latency).value()) / kProbeBytes;
+    return line;
+  }
+
+  // An algorithm that is behind another in latency and in bandwidth by estimate is not run.
+  [[nodiscard]] std::vector<Line> find_lines(CollectiveKind kind, Groups groups) {
+    constexpr std::array kEach = {Algorithm::ring, Algorithm::tree, Algorithm::hierarchical, Algorithm::in_switch, Algorithm::pairwise};
+    const std::array asked = {config.collectives.algorithm};
+    const bool any = config.collectives.algorithm == Algorithm::automatic;
+    std::vector<std::pair<std::vector<Collective>, Line>> candidates;
+    for (const Algorithm a : any ? std::span<const Algorithm>(kEach) : std::span<const Algorithm>(asked)) {
+      std::optional<std::vector<Collective>> plans = plan_all(kind, groups, a);
+      if (!plans) continue;
+      const Line line = estimate(*plans);
+      const auto is_behind = [](const Line& x, const Line& y) { return x.latency >= y.latency && x.seconds_per_byte >= y.seconds_per_byte; };
+      if (std::ranges::any_of(candidates, [&](const auto& c) { return is_behind(line, c.second); })) continue;
+      std::erase_if(candidates, [&](const auto& c) { return is_behind(c.second, line); });
+      candidates.emplace_back(std::move(*plans), line);
+    }
+    BASE_CHECK(!candidates.empty(), "no algorithm for {}", to_text(kind));
+    std::vector<Line> found;
+    for (auto& [plans, line] : candidates) {
+      if (flows_of(plans) <= kMostFlows) line.seconds_per_byte = (simulate(collective_graph(plans, cluster)).makespan - line.latency).value() / kProbeBytes;
+      found.push_back(line);
+    }
+    return found;
+  }
+
+  Seconds ask(CollectiveKind kind, Bytes bytes, std::vector<std::vector<DeviceId>> groups) {
+    const auto [at, is_new] = known.try_emplace({kind, std::move(groups)});
+    if (is_new) {
+      const Groups asked = at->first.second;
+      const auto [pattern, is_new_pattern] = lines.try_emplace(pattern_of(kind, asked, cluster));
+      if (is_new_pattern) pattern->second = find_lines(kind, asked);
+      at->second = &pattern->second;
+    }
+    Seconds best = at->second->front().at(bytes);
+    for (const Line& l : *at->second) best = std::min(best, l.at(bytes));
+    return best;
+  }
+};
+
+Oracle::Oracle(const topology::Cluster& cluster, SimulationConfig config) : state_(std::make_unique<State>(cluster, std::move(config))) {}
+Oracle::~Oracle() = default;
+
+const topology::Cluster& Oracle::cluster() const { return state_->cluster; }
+
+const profiles::DeviceProfile& Oracle::device(DeviceId d) const { return *state_->device[d.value]; }
+
+Seconds Oracle::kernel(const pcg::Kernel& k, pcg::Precision p, DeviceId d) const { return profiles::kernel_time(device(d), k, p).time; }
+
+Seconds Oracle::collective(CollectiveKind kind, Bytes bytes, std::span<const DeviceId> group) const {
+  if (group.size() < 2) return {};
+  return state_->ask(kind, bytes, {std::vector<DeviceId>(group.begin(), group.end())});
+}
+
+Seconds Oracle::collectives(CollectiveKind kind, Bytes bytes, Groups groups) const {
+  if (std::ranges::all_of(groups, [](const auto& g) { return g.size() < 2; })) return {};
+  return state_->ask(kind, bytes, {groups.begin(), groups.end()});
+}
+
+SimulationResult Oracle::plan(const pcg::Plan& p) const { return simulate_plan(p, state_->cluster, state_->config); }
+
+MemoryUse Oracle::memory(const pcg::Plan& p) const { return memory_of(p, state_->cluster); }
+
+}  // namespace sim
