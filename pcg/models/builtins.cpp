@@ -1,6 +1,7 @@
 #include "pcg/models/builtins.hpp"
 
 #include "base/check.hpp"
+#include "pcg/models/convolutional.hpp"
 
 namespace pcg::models {
 
@@ -9,14 +10,14 @@ const std::map<std::string, Builtin, std::less<>>& builtins() {
     std::map<std::string, Builtin, std::less<>> result;
     for (const auto& [name, config] : published_transformers()) result.emplace(name, config);
     for (const auto& [name, build_it] : unity_networks()) result.emplace(name, build_it);
+    for (const auto& [name, build_it] : convolutional_networks()) result.emplace(name, build_it);
     return result;
   }();
   return all;
 }
 
 const std::vector<std::string>& planned_builtins() {
-  static const std::vector<std::string> names{"inception-v3",      "resnext-50",      "swin-huge",         "wide-resnet-1b",  "wide-resnet-2b",
-                                              "wide-resnet-13b",   "wide-resnet-4b",  "wide-resnet-250m",  "wide-resnet-500m", "wide-resnet-6.8b"};
+  static const std::vector<std::string> names{"swin-huge"};
   return names;
 }
 

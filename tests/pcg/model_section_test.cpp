@@ -102,7 +102,7 @@ TEST_CASE("messages, whole") {
 }
 
 TEST_CASE("messages, in part") {
-  CHECK(mentions(problems_of("builtin: resnext-50"), "the model \"resnext-50\" is not there yet"));
+  CHECK(mentions(problems_of("builtin: swin-huge"), "the model \"swin-huge\" is not there yet"));
   CHECK(mentions(problems_of("onnx: m.onnx"), "ONNX models cannot be read yet"));
   CHECK(mentions(problems_of("{}"), "says no model"));
   CHECK(mentions(problems_of("builtin: mlp\nonnx: x"), "has builtin already"));
@@ -147,7 +147,7 @@ TEST_CASE("words that name no model") {
   };
   CHECK(mentions(message("bert-lrge"), "\"bert-lrge\" is neither a builtin model nor a file"));
   CHECK(mentions(message("bert-lrge"), "did you mean \"bert-large\"?"));
-  CHECK(mentions(message("inception-v3"), "is not there yet"));
+  CHECK(mentions(message("swin-huge"), "is not there yet"));
   const Folder folder;
   CHECK(mentions(message(folder.write("x.yaml", "a: 1\n").string()), "is no model"));
 }

@@ -24,12 +24,15 @@ const GraphNode& node(const Graph& g, std::string_view name) {
 
 TEST_CASE("parameters of builtins") {
   // Exact: Unity's Figure 1; bert-large is the published 335,141,888 with pooler plus the two pre-training heads: a dense layer and norm
-  // 1024^2 + 3 * 1024, the vocabulary's bias 30522, two classes 2050. t5-large: keras-hub's preset list. Llama: Hugging Face Hub.
+  // 1024^2 + 3 * 1024, the vocabulary's bias 30522, two classes 2050. t5-large: keras-hub's preset list. Llama: Hugging Face Hub. ResNeXt: torchvision's table of models; Inception-v3 there
+  // without the auxiliary head.
   const std::map<std::string, std::int64_t> exact{{"mlp-mnist", 784 * 512 + 512 * 10},
                                                   {"bert-large", 335'141'888 + 1024 * 1024 + 3 * 1024 + 30522 + 2050},
                                                   {"t5-large", 737'668'096},
                                                   {"llama-7b", 6'738'415'616},
-                                                  {"llama-13b", 13'015'864'320}};
+                                                  {"llama-13b", 13'015'864'320},
+                                                  {"resnext-50", 25'028'904},
+                                                  {"inception-v3", 23'834'568}};
   for (const auto& [name, parameters] : exact) CHECK_MESSAGE(builtin(name, 1).parameters() == parameters, name);
   // To the digits that are published: Unity's artifact (mlp 956.3 M, dlrm 2062.7 M, xdl 256.1 M, candle-uno 820.9 M, BERT proxy 75.5 M),
   // Alpa's table of GPT and MoE models, UniAP's (bert-huge 672 M), ViT-H/14 632 M (arXiv 2010.11929, table 1).
@@ -38,7 +41,9 @@ TEST_CASE("parameters of builtins") {
       {"gpt3-350m", {350e6, 6e6}},    {"gpt3-760m", {760e6, 6e6}},   {"gpt3-1.3b", {1.3e9, 5e7}},   {"gpt3-2.6b", {2.6e9, 6e7}},      {"gpt3-6.7b", {6.7e9, 5e7}},
       {"gpt3-15b", {15e9, 5e8}},      {"gpt3-39b", {39e9, 5e8}},     {"gpt3-76b", {76e9, 5e8}},     {"moe-380m", {380e6, 5e6}},       {"moe-690m", {690e6, 5e6}},
       {"moe-1.3b", {1.3e9, 5e7}},     {"moe-2.4b", {2.4e9, 5e7}},    {"moe-7.1b", {7.1e9, 5e7}},    {"moe-10b", {10e9, 5e8}},         {"moe-27b", {27e9, 5e8}},
-      {"moe-70b", {70e9, 5e8}},       {"bert-huge", {672e6, 1e6}},   {"vit-huge", {632e6, 0.5e6}}};
+      {"moe-70b", {70e9, 5e8}},       {"bert-huge", {672e6, 1e6}},   {"vit-huge", {632e6, 0.5e6}},
+      {"wide-resnet-250m", {250e6, 5e6}}, {"wide-resnet-500m", {500e6, 6e6}}, {"wide-resnet-1b", {1e9, 1e7}},      {"wide-resnet-2b", {2e9, 5e7}},
+      {"wide-resnet-4b", {4e9, 1e7}},     {"wide-resnet-6.8b", {6.8e9, 1e8}}, {"wide-resnet-13b", {13e9, 5e8}}};
   for (const auto& [name, size] : rounded) {
     const double parameters = static_cast<double>(builtin(name, 1).parameters());
     CHECK_MESSAGE(std::abs(parameters - size.first) <= size.second, name << " has " << parameters);
@@ -50,6 +55,12 @@ TEST_CASE("builtins' names are sorted, and each builds at any batch") {
   CHECK(std::ranges::is_sorted(names));
   CHECK_THROWS_AS((void)builtin("bert-small", 1), base::InternalError);
   CHECK(builtin("mlp-mnist", 64).batch() == 64);
+}
+
+TEST_CASE("multiply-adds of convolutional networks") {
+  // torchvision's table of models: resnext50_32x4d 4.23, inception_v3 5.71 (GFLOPS there are multiply-adds), one image.
+  CHECK(builtin("resnext-50", 1).forward_flops().value() / 2e9 == doctest::Approx(4.23).epsilon(0.002));
+  CHECK(builtin("inception-v3", 1).forward_flops().value() / 2e9 == doctest::Approx(5.71).epsilon(0.002));
 }
 
 TEST_CASE("a GPT layer: pre-norm, packed attention, residuals") {

@@ -1,0 +1,162 @@
+// Convolutional networks for images: residual networks (ResNeXt, wide ResNet) and Inception-v3. Every convolution is followed by a
+// batch norm and, but where branches are added, a relu; none has a bias.
+
+#include "pcg/models/convolutional.hpp"
+
+#include <fmt/core.h>
+
+namespace pcg::models {
+namespace {
+
+struct Kernel {
+  int h = 1, w = 1, stride = 1, pad_h = 0, pad_w = 0, groups = 1;
+};
+constexpr Kernel kOne{};
+Kernel square(int size, int stride = 1, int pad = 0) { return {size, size, stride, pad, pad}; }
+Kernel row(int size) { return {1, size, 1, 0, size / 2}; }
+Kernel column(int size) { return {size, 1, 1, size / 2, 0}; }
+
+class Network {
+ public:
+  Network(GraphBuilder& b, TensorRef x) : b_(b), x_(x) {}
+
+  Network normed(const std::string& name, std::int64_t out, Kernel k) const {
+    const Conv2d op{.out = out, .kernel_h = k.h, .kernel_w = k.w, .stride_h = k.stride, .stride_w = k.stride, .pad_h = k.pad_h, .pad_w = k.pad_w, .groups = k.groups};
+    return {b_, b_.add(name + ".norm", BatchNorm{}, {b_.add(name, op, {x_})})};
+  }
+  Network relu(const std::string& name) const { return {b_, b_.add(name + ".relu", Unary{.kind = Unary::Kind::relu}, {x_})}; }
+  Network conv(const std::string& name, std::int64_t out, Kernel k) const { return normed(name, out, k).relu(name); }
+  Network max_pool(const std::string& name, int pad) const { return pool(name, Pool2d::Kind::max, 2, pad); }
+  Network average_pool(const std::string& name) const { return pool(name, Pool2d::Kind::average, 1, 1); }
+  Network plus(const std::string& name, const Network& other) const { return {b_, b_.add(name, Binary{.kind = Binary::Kind::add}, {x_, other.x_})}; }
+  Network concat(const std::string& name, const std::vector<Network>& parts) const {
+    std::vector<TensorRef> tensors;
+    for (const Network& p : parts) tensors.push_back(p.x_);
+    return {b_, b_.add(name, Concat{.axis = 1}, tensors)};
+  }
+  [[nodiscard]] std::int64_t channels() const { return b_.shape(x_).sizes[1]; }
+
+  // Mean over the plane, a dense layer, the loss.
+  void classify(std::int64_t classes, double dropout) const {
+    const std::int64_t batch = b_.shape(x_).sizes[0];
+    TensorRef y = b_.add("head.pool", Pool2d{.kind = Pool2d::Kind::average, .kernel_h = 0, .kernel_w = 0}, {x_});
+    y = b_.add("head.flat", Reshape{.sizes = {0, -1}}, {y});
+    if (dropout > 0) y = b_.add("head.dropout", Dropout{.rate = dropout}, {y});
+    y = b_.add("head.classifier", Linear{.out = classes, .has_bias = true}, {y});
+    b_.add("head.loss", CrossEntropy{}, {y, b_.input("labels", {.sizes = {batch}, .element = Element::index})});
+  }
+
+ private:
+  Network pool(const std::string& name, Pool2d::Kind kind, int stride, int pad) const {
+    return {b_, b_.add(name, Pool2d{.kind = kind, .kernel_h = 3, .kernel_w = 3, .stride_h = stride, .stride_w = stride, .pad_h = pad, .pad_w = pad}, {x_})};
+  }
+
+  GraphBuilder& b_;
+  TensorRef x_;
+};
+
+Network images(GraphBuilder& b, std::int64_t batch, std::int64_t size) { return {b, b.input("images", {.sizes = {batch, 3, size, size}})}; }
+
+// 1x1, 3x3 in groups, 1x1; added to x, which is projected where the shape changes.
+Network bottleneck(const std::string& name, const Network& x, const ResidualConfig& c, std::int64_t scale, int stride) {
+  Kernel middle = square(3, stride, 1);
+  middle.groups = c.groups;
+  const std::int64_t out = c.out * scale;
+  const Network y = x.conv(name + ".conv1", c.entry * scale, kOne).conv(name + ".conv2", c.width * scale, middle).normed(name + ".conv3", out, kOne);
+  const bool same = stride == 1 && x.channels() == out;
+  const Network shortcut = same ? x : x.normed(name + ".shortcut", out, square(1, stride));
+  return y.plus(name + ".residual", shortcut).relu(name);
+}
+
+// --- Inception-v3 (Szegedy et al., arXiv 1512.00567), with the sizes of torchvision's inception_v3 ---
+
+Network inception_a(const std::string& n, const Network& x, std::int64_t pool_width) {
+  return x.concat(n, {x.conv(n + ".one", 64, kOne), x.conv(n + ".five1", 48, kOne).conv(n + ".five2", 64, square(5, 1, 2)),
+                      x.conv(n + ".three1", 64, kOne).conv(n + ".three2", 96, square(3, 1, 1)).conv(n + ".three3", 96, square(3, 1, 1)),
+                      x.average_pool(n + ".pool").conv(n + ".pooled", pool_width, kOne)});
+}
+Network inception_b(const std::string& n, const Network& x) {
+  return x.concat(n, {x.conv(n + ".three", 384, square(3, 2)),
+                      x.conv(n + ".double1", 64, kOne).conv(n + ".double2", 96, square(3, 1, 1)).conv(n + ".double3", 96, square(3, 2)), x.max_pool(n + ".pool", 0)});
+}
+Network inception_c(const std::string& n, const Network& x, std::int64_t width) {
+  const Network seven = x.conv(n + ".seven1", width, kOne).conv(n + ".seven2", width, row(7)).conv(n + ".seven3", 192, column(7));
+  const Network twice = x.conv(n + ".double1", width, kOne)
+                            .conv(n + ".double2", width, column(7))
+                            .conv(n + ".double3", width, row(7))
+                            .conv(n + ".double4", width, column(7))
+                            .conv(n + ".double5", 192, row(7));
+  return x.concat(n, {x.conv(n + ".one", 192, kOne), seven, twice, x.average_pool(n + ".pool").conv(n + ".pooled", 192, kOne)});
+}
+Network inception_d(const std::string& n, const Network& x) {
+  const Network seven = x.conv(n + ".seven1", 192, kOne).conv(n + ".seven2", 192, row(7)).conv(n + ".seven3", 192, column(7)).conv(n + ".seven4", 192, square(3, 2));
+  return x.concat(n, {x.conv(n + ".three1", 192, kOne).conv(n + ".three2", 320, square(3, 2)), seven, x.max_pool(n + ".pool", 0)});
+}
+// A 3x3 spread over a row and a column.
+Network spread(const std::string& n, const Network& x) { return x.concat(n, {x.conv(n + ".row", 384, row(3)), x.conv(n + ".column", 384, column(3))}); }
+Network inception_e(const std::string& n, const Network& x) {
+  return x.concat(n, {x.conv(n + ".one", 320, kOne), spread(n + ".three", x.conv(n + ".three1", 384, kOne)),
+                      spread(n + ".double", x.conv(n + ".double1", 448, kOne).conv(n + ".double2", 384, square(3, 1, 1))),
+                      x.average_pool(n + ".pool").conv(n + ".pooled", 192, kOne)});
+}
+
+}  // namespace
+
+Graph residual_network(const ResidualConfig& c, std::int64_t batch) {
+  GraphBuilder b(c.name);
+  b.begin_block("stem", false);
+  std::vector<Network> x{images(b, batch, 224).conv("stem", c.stem, square(7, 2, 3)).max_pool("stem.pool", 1)};
+  int layer = 0;
+  for (std::size_t stage = 0; stage < c.depths.size(); ++stage) {
+    const std::int64_t scale = std::int64_t{1} << stage;
+    for (int i = 0; i < c.depths[stage]; ++i, ++layer) {
+      b.begin_block(fmt::format("layer {}", layer));
+      const int stride = stage > 0 && i == 0 ? 2 : 1;
+      x.push_back(bottleneck(fmt::format("layer{}", layer), x.back(), c, scale, stride));
+    }
+  }
+  b.begin_block("head", false);
+  x.back().classify(c.classes, 0);
+  return std::move(b).build();
+}
+
+Graph inception_v3(std::int64_t batch) {
+  GraphBuilder b("inception-v3");
+  b.begin_block("stem", false);
+  std::vector<Network> x{images(b, batch, 299).conv("stem1", 32, square(3, 2)).conv("stem2", 32, square(3)).conv("stem3", 64, square(3, 1, 1)).max_pool("stem.pool1", 0)};
+  x.push_back(x.back().conv("stem4", 80, kOne).conv("stem5", 192, square(3)).max_pool("stem.pool2", 0));
+  int layer = 0;
+  const auto next = [&] {
+    b.begin_block(fmt::format("layer {}", layer));
+    return fmt::format("layer{}", layer++);
+  };
+  for (const std::int64_t width : {32, 64, 64}) x.push_back(inception_a(next(), x.back(), width));
+  x.push_back(inception_b(next(), x.back()));
+  for (const std::int64_t width : {128, 160, 160, 192}) x.push_back(inception_c(next(), x.back(), width));
+  x.push_back(inception_d(next(), x.back()));
+  for (int i = 0; i < 2; ++i) x.push_back(inception_e(next(), x.back()));
+  b.begin_block("head", false);
+  x.back().classify(1000, 0.5);
+  return std::move(b).build();
+}
+
+std::map<std::string, std::function<Graph(std::int64_t)>, std::less<>> convolutional_networks() {
+  std::vector<ResidualConfig> residual{{.name = "resnext-50", .entry = 128, .width = 128, .groups = 32}};
+  // Widths are `base` after the first 1x1 and `factor` times that after the 3x3: only so are the published parameter counts met.
+  const auto wide = [&](const char* size, std::int64_t base, std::int64_t factor, int third_stage) {
+    residual.push_back({.name = fmt::format("wide-resnet-{}", size), .depths = {3, 4, third_stage, 3}, .stem = base, .entry = base, .width = factor * base,
+                        .out = 4 * base, .classes = 1024});
+  };
+  wide("250m", 160, 2, 6);
+  wide("500m", 224, 2, 6);
+  wide("1b", 320, 2, 6);
+  wide("2b", 448, 2, 6);
+  wide("4b", 640, 2, 6);
+  wide("6.8b", 320, 16, 6);
+  wide("13b", 320, 16, 23);
+  std::map<std::string, std::function<Graph(std::int64_t)>, std::less<>> all{{"inception-v3", inception_v3}};
+  for (const ResidualConfig& c : residual) all.emplace(c.name, [c](std::int64_t batch) { return residual_network(c, batch); });
+  return all;
+}
+
+}  // namespace pcg::models
