@@ -9,7 +9,7 @@
 
 namespace sim {
 
-Lowering::Lowering(const pcg::Plan& p, const topology::Cluster& c) : plan(p), cluster(c), flow(flow_graph(p)), behaviour(behaviour_of(p.training.framework)) {
+Lowering::Lowering(const pcg::Plan& p, const topology::Cluster& c) : plan(p), cluster(c), flow(flow_graph(p)), synchronisation(p, flow), behaviour(behaviour_of(p.training.framework)) {
   stage_nodes.resize(static_cast<std::size_t>(plan.stages));
   std::set<std::string> types;
   for (std::size_t n = 0; n < plan.pcg.nodes().size(); ++n) {
@@ -178,8 +178,6 @@ base::Bytes Lowering::weight_element() const { return base::Bytes(model_state_by
 base::Bytes Lowering::weight_piece_bytes(std::uint32_t node, std::uint32_t input, base::Bytes element) const {
   return element * static_cast<double>(flow.layouts[node].inputs[input].shape.piece().elements());
 }
-
-SyncPattern Lowering::sync_pattern(std::uint32_t node, std::uint32_t input) const { return {sum_groups(flow.layouts[node].input_gradients[input])}; }
 
 MovementId Lowering::sync_movement(CollectiveKind kind, const SyncPattern& pattern, base::Bytes bytes) {
   Round round;

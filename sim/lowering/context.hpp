@@ -12,14 +12,9 @@
 #include "sim/lowering/flow_graph.hpp"
 #include "sim/lowering/framework.hpp"
 #include "sim/lowering/program.hpp"
+#include "sim/lowering/synchronisation.hpp"
 
 namespace sim {
-
-// Weights of one node set whose gradients are added up by the same groups: synchronised together.
-struct SyncPattern {
-  std::vector<std::vector<base::DeviceId>> groups;  // each of two devices or more
-  auto operator<=>(const SyncPattern&) const = default;
-};
 
 class Lowering {
  public:
@@ -28,6 +23,7 @@ class Lowering {
   const pcg::Plan& plan;
   const topology::Cluster& cluster;
   FlowGraph flow;
+  Synchronisation synchronisation;
   FrameworkBehaviour behaviour;
   Program program;
   Boundaries boundaries;
@@ -61,8 +57,6 @@ class Lowering {
   base::Bytes weight_element() const;
   // Bytes of one piece of a weight as input `input` of `node` holds it.
   base::Bytes weight_piece_bytes(std::uint32_t node, std::uint32_t input, base::Bytes element) const;
-  // Who adds up the gradient of that weight piece.
-  SyncPattern sync_pattern(std::uint32_t node, std::uint32_t input) const;
   // `bytes` per group, the same collective in every group at once.
   MovementId sync_movement(CollectiveKind kind, const SyncPattern& pattern, base::Bytes bytes);
 

@@ -3,28 +3,33 @@
 namespace sim {
 
 void GradientBuckets::add(std::uint32_t node, std::uint32_t input, const std::vector<std::uint32_t>& ready) {
-  const SyncPattern pattern = l_.sync_pattern(node, input);
-  if (pattern.groups.empty()) return;
-  const auto [it, fresh] = open_.try_emplace(pattern);
+  const SyncParts& parts = l_.synchronisation.of(node, input);
+  const base::Bytes bytes = l_.weight_piece_bytes(node, input, l_.gradient_element());
+  if (!parts.across.empty()) put(CollectiveKind::all_reduce, parts.across, node, bytes, ready);
+  if (!parts.main.empty()) put(l_.plan.zero >= 1 ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, parts.main, node, bytes, ready);
+}
+
+void GradientBuckets::put(CollectiveKind kind, const SyncPattern& pattern, std::uint32_t node, base::Bytes bytes, const std::vector<std::uint32_t>& ready) {
+  const auto [it, fresh] = open_.try_emplace({kind, pattern});
   Bucket& bucket = it->second;
   if (fresh) bucket.node = node;
-  bucket.bytes += l_.weight_piece_bytes(node, input, l_.gradient_element());
+  bucket.bytes += bytes;
   bucket.ready.insert(bucket.ready.end(), ready.begin(), ready.end());
   if (bucket.bytes >= capacity_) {
-    send(pattern, bucket);
+    send(kind, pattern, bucket);
     open_.erase(it);
   }
 }
 
 void GradientBuckets::flush() {
-  for (auto& [pattern, bucket] : open_) send(pattern, bucket);
+  for (const auto& [key, bucket] : open_) send(key.first, key.second, bucket);
   open_.clear();
 }
 
-void GradientBuckets::send(const SyncPattern& pattern, Bucket& bucket) {
+void GradientBuckets::send(CollectiveKind kind, const SyncPattern& pattern, const Bucket& bucket) {
   Item item;
   item.lane = Lane::gradients;
-  item.movement = l_.sync_movement(l_.plan.zero >= 1 ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, pattern, bucket.bytes);
+  item.movement = l_.sync_movement(kind, pattern, bucket.bytes);
   item.what = "gradients";
   item.node = bucket.node;
   item.after = bucket.ready;

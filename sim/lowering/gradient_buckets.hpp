@@ -28,14 +28,15 @@ class GradientBuckets {
     std::uint32_t node = 0;  // first one, for the trace
     std::vector<std::uint32_t> ready;
   };
-  void send(const SyncPattern& pattern, Bucket& bucket);
+  void put(CollectiveKind kind, const SyncPattern& pattern, std::uint32_t node, base::Bytes bytes, const std::vector<std::uint32_t>& ready);
+  void send(CollectiveKind kind, const SyncPattern& pattern, const Bucket& bucket);
 
   Lowering& l_;
   Block& block_;
   base::Bytes capacity_;
   bool announce_;
   std::vector<BoundaryId> awaits_;
-  std::map<SyncPattern, Bucket> open_;
+  std::map<std::pair<CollectiveKind, SyncPattern>, Bucket> open_;
   std::vector<std::uint32_t> sent_;
 };
 

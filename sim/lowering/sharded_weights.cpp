@@ -26,12 +26,12 @@ std::vector<std::uint32_t> WeightGathers::before(std::uint32_t node) {
       const pcg::TensorRef from = l_.flow.origins[n][i];
       if (!l_.plan.pcg.node(from.node).is_weight() || !seen.insert(from).second) continue;
       const auto input = static_cast<std::uint32_t>(i);
-      bytes[l_.sync_pattern(n, input)] += l_.weight_piece_bytes(n, input, l_.weight_element());
+      bytes[l_.synchronisation.of(n, input).main] += l_.weight_piece_bytes(n, input, l_.weight_element());
     }
   }
   std::vector<std::uint32_t> gathers;
   for (const auto& [pattern, size] : bytes) {
-    if (pattern.groups.empty()) continue;
+    if (pattern.empty()) continue;
     Item gather;
     gather.lane = Lane::gradients;
     gather.movement = l_.sync_movement(CollectiveKind::all_gather, pattern, size);

@@ -108,10 +108,7 @@ void UpdateEmitter::optimize() {
     for (const HeldWeight& h : held_) {
       if (h.stage != s) continue;
       double n = l_.weight_piece_bytes(h.reader, h.input, base::Bytes(1)).value();
-      if (l_.plan.zero >= 1) {
-        const auto groups = l_.sync_pattern(h.reader, h.input).groups;
-        if (!groups.empty()) n /= static_cast<double>(groups.front().size());
-      }
+      if (l_.plan.zero >= 1) n /= static_cast<double>(l_.synchronisation.of(h.reader, h.input).main.group_size());
       const auto it = parameters.try_emplace(l_.device_set(l_.flow.layouts[h.reader].points), h.weight, 0.0).first;
       it->second.second += n;
     }
@@ -135,11 +132,11 @@ void UpdateEmitter::gather() {
     std::map<SyncPattern, std::pair<std::uint32_t, base::Bytes>> bytes;
     for (const HeldWeight& h : held_) {
       if (h.stage != s) continue;
-      const auto it = bytes.try_emplace(l_.sync_pattern(h.reader, h.input), h.weight, base::Bytes(0)).first;
+      const auto it = bytes.try_emplace(l_.synchronisation.of(h.reader, h.input).main, h.weight, base::Bytes(0)).first;
       it->second.second += l_.weight_piece_bytes(h.reader, h.input, l_.weight_element());
     }
     for (const auto& [pattern, what] : bytes) {
-      if (pattern.groups.empty()) continue;
+      if (pattern.empty()) continue;
       Item item;
       item.lane = Lane::gradients;
       item.movement = l_.sync_movement(CollectiveKind::all_gather, pattern, what.second);

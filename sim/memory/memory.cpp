@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "sim/lowering/movement.hpp"
+#include "sim/lowering/synchronisation.hpp"
 #include "sim/memory/activations.hpp"
 #include "sim/memory/model_states.hpp"
 #include "sim/schedules/schedule.hpp"
@@ -14,7 +14,7 @@ namespace {
 class MemoryCounter {
  public:
   MemoryCounter(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster)
-      : plan_(plan), flow_(flow), cluster_(cluster), devices_(static_cast<std::size_t>(cluster.device_count())) {
+      : plan_(plan), flow_(flow), cluster_(cluster), synchronisation_(plan, flow), devices_(static_cast<std::size_t>(cluster.device_count())) {
     for (DeviceMemory& d : devices_) {
       d.saved.resize(static_cast<std::size_t>(plan.stages));
       d.transient.resize(static_cast<std::size_t>(plan.stages));
@@ -51,6 +51,7 @@ class MemoryCounter {
   const pcg::Plan& plan_;
   const FlowGraph& flow_;
   const topology::Cluster& cluster_;
+  Synchronisation synchronisation_;
   std::vector<DeviceMemory> devices_;
 };
 
@@ -74,8 +75,7 @@ void MemoryCounter::count_states(const std::vector<std::uint32_t>& nodes) {
       const pcg::TensorRef from = flow_.origins[n][i];
       if (!plan_.pcg.node(from.node).is_weight() || !seen.insert(from).second) continue;
       const Layout& l = flow_.layouts[n].inputs[i];
-      const auto groups = sum_groups(flow_.layouts[n].input_gradients[i]);
-      const double share = groups.empty() ? 1.0 : 1.0 / static_cast<double>(groups.front().size());
+      const double share = 1.0 / static_cast<double>(synchronisation_.of(n, static_cast<std::uint32_t>(i)).main.group_size());
       const auto parameters = static_cast<double>(l.shape.piece().elements());
       for (base::DeviceId d : l.devices) {
         DeviceMemory& m = devices_[d.value];

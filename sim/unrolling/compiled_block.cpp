@@ -125,7 +125,7 @@ void Compiler::add_movement(std::size_t index) {
         for (const auto& [other, entry] : concerning) {
           if (other == c) e.after.push_back(entry);
         }
-        if (transfer.kind != CollectiveKind::send) e.streams.push_back(c * kLanes + (item.lane == Lane::gradients ? 2 : 1));
+        if (transfer.kind != CollectiveKind::send && item.lane != Lane::pipeline) e.streams.push_back(c * kLanes + (item.lane == Lane::gradients ? 2 : 1));
       }
       std::sort(e.after.begin(), e.after.end());
       e.after.erase(std::unique(e.after.begin(), e.after.end()), e.after.end());
