@@ -1,0 +1,64 @@
+#include "benchmarks/iteration_graph.hpp"
+
+#include <utility>
+
+namespace benchmarks {
+namespace {
+
+constexpr int kGpusPerNode = 6;
+constexpr double kForwardSeconds = 1e-3, kBackwardSeconds = 2e-3, kLatencySeconds = 1.5e-6;
+constexpr double kLayerBytes = 50e6;
+
+void add_task(sim::TaskGraph& g, std::uint32_t step, const std::vector<std::uint32_t>& streams, const std::vector<std::uint32_t>& dependencies) {
+  sim::Task t;
+  t.step = step;
+  t.streams_begin = static_cast<std::uint32_t>(g.task_streams.size());
+  g.task_streams.insert(g.task_streams.end(), streams.begin(), streams.end());
+  t.streams_end = static_cast<std::uint32_t>(g.task_streams.size());
+  t.dependencies_begin = static_cast<std::uint32_t>(g.task_dependencies.size());
+  g.task_dependencies.insert(g.task_dependencies.end(), dependencies.begin(), dependencies.end());
+  t.dependencies_end = static_cast<std::uint32_t>(g.task_dependencies.size());
+  g.tasks.push_back(t);
+}
+
+// One route per edge of the ring over all GPUs in order.
+void add_ring(sim::TaskGraph& g, int gpus) {
+  for (int gpu = 0; gpu < gpus; ++gpu) g.links.emplace_back(50e9);
+  const auto nic = [&](int node, int direction) { return static_cast<std::uint32_t>(gpus + 2 * node + direction); };
+  for (int node = 0; node * kGpusPerNode < gpus; ++node) g.links.insert(g.links.end(), 2, base::BytesPerSecond(12.5e9));
+  for (int gpu = 0; gpu < gpus; ++gpu) {
+    const int from = gpu / kGpusPerNode, to = (gpu + 1) % gpus / kGpusPerNode;
+    g.routes.push_back({{static_cast<std::uint32_t>(gpu)}});
+    if (from != to) g.routes.back().insert(g.routes.back().end(), {{nic(from, 0)}, {nic(to, 1)}});
+  }
+}
+
+}  // namespace
+
+sim::TaskGraph iteration_graph(int gpus, int layers) {
+  sim::TaskGraph g;
+  add_ring(g, gpus);
+  sim::Phase ring{base::Seconds(2.0 * (gpus - 1) * kLatencySeconds), {}};
+  for (std::uint32_t r = 0; r < g.routes.size(); ++r) ring.flows.push_back({r, base::Bytes(2.0 * (gpus - 1) / gpus * kLayerBytes)});
+  g.steps = {{{{base::Seconds(kForwardSeconds), {}}}, false}, {{{base::Seconds(kBackwardSeconds), {}}}, false}, {{std::move(ring)}, true}};
+  std::vector<std::uint32_t> communication;
+  for (std::uint32_t gpu = 0; gpu < static_cast<std::uint32_t>(gpus); ++gpu) {
+    g.streams.push_back({gpu, true});
+    g.streams.push_back({gpu, false});
+    communication.push_back(2 * gpu + 1);
+  }
+  g.slowdown.assign(static_cast<std::size_t>(gpus), 1);
+  for (int layer = 0; layer < layers; ++layer)
+    for (std::uint32_t gpu = 0; gpu < static_cast<std::uint32_t>(gpus); ++gpu) add_task(g, 0, {2 * gpu}, {});
+  for (int layer = 0; layer < layers; ++layer) {
+    std::vector<std::uint32_t> backward;
+    for (std::uint32_t gpu = 0; gpu < static_cast<std::uint32_t>(gpus); ++gpu) {
+      backward.push_back(static_cast<std::uint32_t>(g.tasks.size()));
+      add_task(g, 1, {2 * gpu}, {});
+    }
+    add_task(g, 2, communication, backward);
+  }
+  return g;
+}
+
+}  // namespace benchmarks
