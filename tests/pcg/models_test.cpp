@@ -24,8 +24,8 @@ const GraphNode& node(const Graph& g, std::string_view name) {
 
 TEST_CASE("parameters of builtins") {
   // Exact: Unity's Figure 1; bert-large is the published 335,141,888 with pooler plus the two pre-training heads: a dense layer and norm
-  // 1024^2 + 3 * 1024, the vocabulary's bias 30522, two classes 2050. t5-large: keras-hub's preset list. Llama: Hugging Face Hub. ResNeXt: torchvision's table of models; Inception-v3 there
-  // without the auxiliary head.
+  // 1024^2 + 3 * 1024, the vocabulary's bias 30522, two classes 2050. t5-large: keras-hub's preset list. Llama: Hugging Face Hub.
+  // ResNeXt: torchvision's table of models; Inception-v3 without the auxiliary head: the Papers with Code model index.
   const std::map<std::string, std::int64_t> exact{{"mlp-mnist", 784 * 512 + 512 * 10},
                                                   {"bert-large", 335'141'888 + 1024 * 1024 + 3 * 1024 + 30522 + 2050},
                                                   {"t5-large", 737'668'096},
