@@ -86,7 +86,8 @@ int run(const RunFlags& f) {
   if (!f.save_plans.empty()) save_plans(f.save_plans, results);
   const bool taken = f.json == "-" || f.csv == "-" || f.trace == "-";  // standard output is for a program
   if (!f.quiet && !taken)
-    for (std::size_t i = 0; i < results.size(); ++i) fmt::print("{}{}", i == 0 ? "" : "\n", reports::text_table(results[i], wants_colour()));
+    for (std::size_t i = 0; i < results.size(); ++i)
+      fmt::print("{}{}", i == 0 ? "" : "\n", reports::text_table(results[i], wants_colour()));
   return has_answer(results) ? kAnswered : kNo;
 }
 

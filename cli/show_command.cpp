@@ -52,7 +52,8 @@ std::string show_plan(const ShowFlags& f) {
   return reports::plan_text(p);
 }
 
-void add_kind(CLI::App& show, Action& action, const char* name, const char* help, const char* argument, std::string (*text)(const ShowFlags&)) {
+void add_kind(CLI::App& show, Action& action, const char* name, const char* help, const char* argument,
+              std::string (*text)(const ShowFlags&)) {
   const auto f = std::make_shared<ShowFlags>();
   CLI::App* c = show.add_subcommand(name, help);
   c->add_option(argument, f->word)->required();

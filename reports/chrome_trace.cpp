@@ -3,7 +3,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-
 #include "reports/reports.hpp"
 
 namespace reports {
@@ -27,7 +26,8 @@ Lanes name_threads(const sim::SimulationResult& s, Json& events) {
     int& count = threads[span.device];
     if (count == 0) {
       events.push_back(name_event("process_name", span.device, 0, fmt::format("GPU {}", span.device)));
-      events.push_back({{"ph", "M"}, {"name", "process_sort_index"}, {"pid", span.device}, {"tid", 0}, {"args", {{"sort_index", span.device}}}});
+      events.push_back(
+          {{"ph", "M"}, {"name", "process_sort_index"}, {"pid", span.device}, {"tid", 0}, {"args", {{"sort_index", span.device}}}});
     }
     if (const auto [it, added] = lanes.emplace(std::pair{span.device, span.lane}, count + 1); added)
       events.push_back(name_event("thread_name", span.device, ++count, span.lane));
@@ -36,7 +36,12 @@ Lanes name_threads(const sim::SimulationResult& s, Json& events) {
 }
 
 Json span_event(const sim::Span& span, int thread) {
-  Json e = {{"ph", "X"}, {"name", span.name}, {"pid", span.device}, {"tid", thread}, {"ts", microseconds(span.start)}, {"dur", microseconds(span.duration)}};
+  Json e = {{"ph", "X"},
+            {"name", span.name},
+            {"pid", span.device},
+            {"tid", thread},
+            {"ts", microseconds(span.start)},
+            {"dur", microseconds(span.duration)}};
   if (span.bytes.value() > 0) e["args"] = {{"bytes", span.bytes.value()}};
   return e;
 }
@@ -52,7 +57,12 @@ std::string chrome_trace(const scenarios::ScenarioResult& result) {
     const Lanes lanes = name_threads(*r.simulation, events);
     for (const sim::Span& span : r.simulation->spans) events.push_back(span_event(span, lanes.at({span.device, span.lane})));
     for (const sim::MemorySample& m : r.simulation->memory_over_time)
-      events.push_back({{"ph", "C"}, {"name", "memory"}, {"pid", m.device}, {"tid", 0}, {"ts", microseconds(m.time)}, {"args", {{"bytes", m.used.value()}}}});
+      events.push_back({{"ph", "C"},
+                        {"name", "memory"},
+                        {"pid", m.device},
+                        {"tid", 0},
+                        {"ts", microseconds(m.time)},
+                        {"args", {{"bytes", m.used.value()}}}});
     break;
   }
   // One event a line: large traces stay readable for tools that go by lines.

@@ -18,15 +18,17 @@ std::string field(const std::string& text) {
 std::string csv(const scenarios::ScenarioResult& result) {
   std::string out =
       "scenario,variant,plan,replanned,status,plan_summary,gpus,iteration_time_s,throughput_samples_per_s,tokens_per_s,mfu,compute_s,"
-      "exposed_communication_s,bubble_s,idle_s,communication_bytes,peak_memory_bytes,memory_capacity_bytes,search_time_s,simulation_time_s\n";
+      "exposed_communication_s,bubble_s,idle_s,communication_bytes,peak_memory_bytes,memory_capacity_bytes,search_time_s,simulation_time_"
+      "s\n";
   for (const scenarios::Run& r : result.runs) {
-    out += fmt::format("{},{},{},{},{},{},{},", field(result.scenario), field(r.variant), field(r.plan), r.replanned, scenarios::to_text(r.status),
-                       field(r.plan_summary), r.gpus);
+    out += fmt::format("{},{},{},{},{},{},{},", field(result.scenario), field(r.variant), field(r.plan), r.replanned,
+                       scenarios::to_text(r.status), field(r.plan_summary), r.gpus);
     if (r.simulation) {
       const sim::SimulationResult& s = *r.simulation;
       const sim::Breakdown& b = s.breakdown;
-      out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},", s.iteration_time.value(), r.samples_per_s, r.tokens_per_s, r.mfu, b.compute.value(),
-                         b.exposed_communication.value(), b.bubble.value(), b.idle.value(), s.bytes.total.value(), s.memory.peak.value(), s.memory.capacity.value());
+      out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},", s.iteration_time.value(), r.samples_per_s, r.tokens_per_s, r.mfu,
+                         b.compute.value(), b.exposed_communication.value(), b.bubble.value(), b.idle.value(), s.bytes.total.value(),
+                         s.memory.peak.value(), s.memory.capacity.value());
     } else {
       out += std::string(11, ',');
     }

@@ -10,7 +10,8 @@ using Json = nlohmann::ordered_json;
 // Bytes and FLOPs are counts: written as integers when they are.
 Json count(double value) {
   constexpr double kLargestExactInteger = 9007199254740992.0;  // 2^53
-  if (value == static_cast<double>(static_cast<std::int64_t>(value)) && value <= kLargestExactInteger) return static_cast<std::int64_t>(value);
+  if (value == static_cast<double>(static_cast<std::int64_t>(value)) && value <= kLargestExactInteger)
+    return static_cast<std::int64_t>(value);
   return value;
 }
 Json count(base::Bytes b) { return count(b.value()); }
@@ -24,7 +25,8 @@ Json by_name(const std::map<std::string, base::Bytes>& m) {
 // A plan that cannot be made has no figures: null, never a number that could be taken for one.
 void add_figures(Json& j, const scenarios::Run& r) {
   if (!r.simulation) {
-    for (const char* key : {"iteration_time_s", "iteration_time_interval_s", "throughput_samples_per_s", "tokens_per_s", "mfu"}) j[key] = nullptr;
+    for (const char* key : {"iteration_time_s", "iteration_time_interval_s", "throughput_samples_per_s", "tokens_per_s", "mfu"})
+      j[key] = nullptr;
     return;
   }
   j["iteration_time_s"] = r.simulation->iteration_time.value();
@@ -37,10 +39,14 @@ void add_figures(Json& j, const scenarios::Run& r) {
 void add_details(Json& j, const sim::SimulationResult& s) {
   const sim::Breakdown& b = s.breakdown;
   const sim::MemoryUse& m = s.memory;
-  j["breakdown_s"] = {{"compute", b.compute.value()}, {"exposed_communication", b.exposed_communication.value()}, {"bubble", b.bubble.value()}, {"idle", b.idle.value()}};
-  j["communication_bytes"] = {{"total", count(s.bytes.total)}, {"by_collective", by_name(s.bytes.by_collective)}, {"by_link", by_name(s.bytes.by_link)}};
-  j["memory_bytes"] = {{"peak", count(m.peak)},           {"capacity", count(m.capacity)},       {"weights", count(m.weights)},
-                       {"gradients", count(m.gradients)}, {"optimizer", count(m.optimizer)},     {"activations", count(m.activations)},
+  j["breakdown_s"] = {{"compute", b.compute.value()},
+                      {"exposed_communication", b.exposed_communication.value()},
+                      {"bubble", b.bubble.value()},
+                      {"idle", b.idle.value()}};
+  j["communication_bytes"] = {
+      {"total", count(s.bytes.total)}, {"by_collective", by_name(s.bytes.by_collective)}, {"by_link", by_name(s.bytes.by_link)}};
+  j["memory_bytes"] = {{"peak", count(m.peak)},           {"capacity", count(m.capacity)},   {"weights", count(m.weights)},
+                       {"gradients", count(m.gradients)}, {"optimizer", count(m.optimizer)}, {"activations", count(m.activations)},
                        {"workspace", count(m.workspace)}};
 }
 

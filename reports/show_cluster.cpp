@@ -13,7 +13,6 @@ using Json = nlohmann::ordered_json;
 using topology::Cluster;
 using topology::DeviceId;
 
-
 // Links of a type may differ (bonded ones are wider), so they are grouped by all three.
 std::map<std::tuple<std::string, base::BytesPerSecond, base::Seconds>, int> link_types(const Cluster& c) {
   std::map<std::tuple<std::string, base::BytesPerSecond, base::Seconds>, int> types;
@@ -34,14 +33,14 @@ std::string route_text(const Cluster& c, DeviceId a, DeviceId b) {
   return fmt::format("{} ({})", base::to_text(r.bandwidth), types);
 }
 
-// From device 0 to one of its node that is as near, and as far, as there is, and to the first of the next node.
+// From device 0 to the first of its node for each kind of route, and to the first of the next node.
 std::vector<std::pair<std::string, DeviceId>> sample_routes(const Cluster& c) {
   std::vector<std::pair<std::string, DeviceId>> samples;
   const auto node = c.node_devices(0);
   for (std::size_t i = 1; i < node.size(); ++i) {
-    const auto bandwidth = c.route(node[0], node[i]).bandwidth;
+    const std::string route = route_text(c, node[0], node[i]);
     bool seen = false;
-    for (const auto& [what, device] : samples) seen = seen || c.route(node[0], device).bandwidth == bandwidth;
+    for (const auto& [what, device] : samples) seen = seen || route_text(c, node[0], device) == route;
     if (!seen) samples.emplace_back(fmt::format("GPU 0 to GPU {}", node[i].value), node[i]);
   }
   if (c.nodes() > 1) {
@@ -77,13 +76,20 @@ std::string cluster_json(const Cluster& c) {
   j["nics_per_node"] = c.nodes() > 0 ? c.nics_per_node(0) : 0;
   j["links"] = Json::array();
   for (const auto& [type, count] : link_types(c))
-    j["links"].push_back({{"type", std::get<0>(type)}, {"count", count}, {"bandwidth_bytes_per_s", std::get<1>(type).value()}, {"latency_s", std::get<2>(type).value()}});
+    j["links"].push_back({{"type", std::get<0>(type)},
+                          {"count", count},
+                          {"bandwidth_bytes_per_s", std::get<1>(type).value()},
+                          {"latency_s", std::get<2>(type).value()}});
   j["routes"] = Json::array();
   for (const auto& [what, device] : sample_routes(c)) {
     const topology::Route r = c.route(c.node_devices(0)[0], device);
     Json links = Json::array();
     for (topology::LinkId l : r.links) links.push_back(c.link(l).name);
-    j["routes"].push_back({{"from", c.node_devices(0)[0].value}, {"to", device.value}, {"bandwidth_bytes_per_s", r.bandwidth.value()}, {"latency_s", r.latency.value()}, {"links", links}});
+    j["routes"].push_back({{"from", c.node_devices(0)[0].value},
+                           {"to", device.value},
+                           {"bandwidth_bytes_per_s", r.bandwidth.value()},
+                           {"latency_s", r.latency.value()},
+                           {"links", links}});
   }
   return j.dump(1) + "\n";
 }

@@ -70,7 +70,8 @@ std::vector<BlockRow> block_rows(const pcg::Graph& g, const std::vector<Work>& w
   }
   std::vector<BlockRow> rows;
   for (BlockRow& b : blocks) {
-    if (!rows.empty() && rows.back().operators == b.operators && rows.back().each.parameters == b.each.parameters && rows.back().each.flops == b.each.flops) {
+    if (!rows.empty() && rows.back().operators == b.operators && rows.back().each.parameters == b.each.parameters &&
+        rows.back().each.flops == b.each.flops) {
       rows.back().last = b.last;
       ++rows.back().blocks;
     } else {
@@ -84,10 +85,15 @@ std::vector<BlockRow> block_rows(const pcg::Graph& g, const std::vector<Work>& w
 
 std::string model_text(const pcg::Graph& g) {
   const std::vector<Work> work = work_of_nodes(g);
-  std::string out = fmt::format("{}: {} operators, {} ({}) parameters, {}FLOP forward per sample\n\n", g.name(), operator_count(g), g.parameters(),
-                                short_number(static_cast<double>(g.parameters())), short_number(g.forward_flops().value() / static_cast<double>(g.batch())));
+  std::string out = fmt::format("{}: {} operators, {} ({}) parameters, {}FLOP forward per sample\n\n", g.name(), operator_count(g),
+                                g.parameters(), short_number(static_cast<double>(g.parameters())),
+                                short_number(g.forward_flops().value() / static_cast<double>(g.batch())));
   using Align = Table::Align;
-  Table table({{"block", Align::left}, {"times", Align::right}, {"operators", Align::right}, {"parameters", Align::right}, {"FLOP per sample", Align::right}});
+  Table table({{"block", Align::left},
+               {"times", Align::right},
+               {"operators", Align::right},
+               {"parameters", Align::right},
+               {"FLOP per sample", Align::right}});
   for (const BlockRow& r : block_rows(g, work))
     table.row({r.first == r.last ? r.first : r.first + " .. " + r.last, fmt::format("{}", r.blocks), fmt::format("{}", r.operators),
                fmt::format("{}", r.each.parameters), short_number(r.each.flops)});

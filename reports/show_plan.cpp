@@ -17,7 +17,8 @@ std::string sharding_text(const pcg::Pcg& pcg, pcg::NodeId id) {
   const pcg::IterationSpace space = pcg::iteration_space(*node.operation(), pcg.whole_inputs(id));
   std::string text;
   for (std::size_t l = 0; l < space.loops.size(); ++l)
-    if (node.sharding.degrees[l] > 1) text += fmt::format("{}{} {}", text.empty() ? "" : " x ", space.loops[l].name, node.sharding.degrees[l]);
+    if (node.sharding.degrees[l] > 1)
+      text += fmt::format("{}{} {}", text.empty() ? "" : " x ", space.loops[l].name, node.sharding.degrees[l]);
   if (node.sharding.copies > 1) text += fmt::format("{}{} copies", text.empty() ? "" : ", ", node.sharding.copies);
   if (node.sharding.sums > 1) text += fmt::format("{}{} partial sums", text.empty() ? "" : ", ", node.sharding.sums);
   return text.empty() ? "whole" : text;
@@ -39,7 +40,8 @@ std::string block_signature(const pcg::Plan& p, int block) {
   for (std::size_t n = 0; n < p.pcg.nodes().size(); ++n) {
     const pcg::PcgNode& node = p.pcg.nodes()[n];
     if (node.block != block || node.is_source()) continue;
-    text += node.movement() != nullptr ? std::string(pcg::kind_name(*node.movement())) : std::string(pcg::kind_name(*node.operation())) + sharding_text(p.pcg, pcg::NodeId(n));
+    text += node.movement() != nullptr ? std::string(pcg::kind_name(*node.movement()))
+                                       : std::string(pcg::kind_name(*node.operation())) + sharding_text(p.pcg, pcg::NodeId(n));
     text += ";";
   }
   return text;
@@ -48,13 +50,20 @@ std::string block_signature(const pcg::Plan& p, int block) {
 }  // namespace
 
 std::string plan_text(const pcg::Plan& p) {
-  std::string out = fmt::format("{}: {}\n{} GPUs, {} micro-batches, {} virtual stages ({} chunks), schedule {}, recompute {}, zero {}\n", p.name, p.summary, p.gpus,
-                                p.micro_batches, p.stages, p.chunks, pcg::schedule_names()[static_cast<std::size_t>(p.schedule)],
-                                pcg::recompute_names()[static_cast<std::size_t>(p.recompute)], p.zero);
+  std::string out =
+      fmt::format("{}: {}\n{} GPUs, {} micro-batches, {} virtual stages ({} chunks), schedule {}, recompute {}, zero {}\n", p.name,
+                  p.summary, p.gpus, p.micro_batches, p.stages, p.chunks, pcg::schedule_names()[static_cast<std::size_t>(p.schedule)],
+                  pcg::recompute_names()[static_cast<std::size_t>(p.recompute)], p.zero);
   out += fmt::format("global batch {}, {}, {}, framework {}\n\n", p.training.global_batch, pcg::to_text(p.training.precision),
-                     pcg::optimizer_names()[static_cast<std::size_t>(p.training.optimizer)], pcg::framework_names()[static_cast<std::size_t>(p.training.framework)]);
+                     pcg::optimizer_names()[static_cast<std::size_t>(p.training.optimizer)],
+                     pcg::framework_names()[static_cast<std::size_t>(p.training.framework)]);
   using Align = Table::Align;
-  Table table({{"operator", Align::left}, {"kind", Align::left}, {"cut", Align::left}, {"result", Align::left}, {"stage", Align::right}, {"GPUs", Align::left}});
+  Table table({{"operator", Align::left},
+               {"kind", Align::left},
+               {"cut", Align::left},
+               {"result", Align::left},
+               {"stage", Align::right},
+               {"GPUs", Align::left}});
   std::vector<std::pair<std::string, std::string>> listed;  // signature, block
   for (std::size_t b = 0; b < p.pcg.blocks().size(); ++b) {
     const std::string& name = p.pcg.blocks()[b].name;

@@ -1,7 +1,9 @@
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "reports/reports.hpp"
 #include "reports/table.hpp"
@@ -21,7 +23,9 @@ std::string coloured(std::string text, const char* code, bool colour) { return c
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
-double share(base::Seconds part, const Run& r) { return r.simulation->iteration_time.value() > 0 ? part / r.simulation->iteration_time : 0; }
+double share(base::Seconds part, const Run& r) {
+  return r.simulation->iteration_time.value() > 0 ? part / r.simulation->iteration_time : 0;
+}
 
 std::string status_text(const Run& r, bool colour) {
   switch (r.status) {
@@ -46,18 +50,26 @@ std::string against_base(const scenarios::ScenarioResult& result, const Run& r) 
   return fmt::format("{:.2f}x", r.samples_per_s / b->samples_per_s);
 }
 
-std::string how(const Run& r) {
+std::string gib(base::Bytes b) { return fmt::format("{:.1f} GiB", b.value() / (1 << 30)); }
+
+// Planning anew gave the plan of the base again: one line says both.
+bool is_repeated(const Run& r, const Run& same) {
+  return r.replanned && !same.replanned && r.plan == same.plan && r.variant == same.variant && r.made == same.made;
+}
+
+std::string how(const Run& r, bool repeated) {
   if (r.variant == "base" || !r.simulation) return r.plan_summary;
+  if (repeated) return "unchanged: " + r.plan_summary;
   return fmt::format("{}: {}", r.replanned ? "re-planned" : "same plan", r.plan_summary);
 }
 
-std::vector<std::string> cells(const scenarios::ScenarioResult& result, const Run& r, bool colour) {
-  std::vector<std::string> c = {"  " + r.plan, how(r)};
+std::vector<std::string> cells(const scenarios::ScenarioResult& result, const Run& r, bool repeated, bool colour) {
+  std::vector<std::string> c = {"  " + r.plan, how(r, repeated)};
   if (r.simulation) {
     const sim::SimulationResult& s = *r.simulation;
     c.insert(c.end(), {base::to_text(s.iteration_time), fmt::format("{:.4g}", r.samples_per_s), against_base(result, r), percent(r.mfu),
                        percent(share(s.breakdown.exposed_communication, r)), percent(share(s.breakdown.bubble, r)),
-                       fmt::format("{} of {}", base::to_text(s.memory.peak), base::to_text(s.memory.capacity))});
+                       fmt::format("{} of {}", gib(s.memory.peak), gib(s.memory.capacity))});
   } else {
     c.resize(9, "-");
     c[4] = "";
@@ -69,7 +81,9 @@ std::vector<std::string> cells(const scenarios::ScenarioResult& result, const Ru
 const Run* best_of_base(const scenarios::ScenarioResult& result) {
   const Run* best = nullptr;
   for (const Run& r : result.runs)
-    if (r.variant == "base" && r.status == Status::ok && (best == nullptr || r.simulation->iteration_time < best->simulation->iteration_time)) best = &r;
+    if (r.variant == "base" && r.status == Status::ok &&
+        (best == nullptr || r.simulation->iteration_time < best->simulation->iteration_time))
+      best = &r;
   return best;
 }
 
@@ -77,37 +91,50 @@ std::string best_text(const Run& r, bool colour) {
   const sim::SimulationResult& s = *r.simulation;
   const sim::Breakdown& b = s.breakdown;
   const sim::MemoryUse& m = s.memory;
-  const auto part = [&](const char* name, base::Seconds t) { return fmt::format("{} {} ({})", name, base::to_text(t), percent(share(t, r))); };
-  std::string out = fmt::format("\n{}: {} on {} GPUs\n", coloured("best", kBold, colour), r.plan_summary.empty() ? r.plan : r.plan + ", " + r.plan_summary, r.gpus);
-  out += fmt::format("  time    {}, {}, {}, {}\n", part("compute", b.compute), part("exposed communication", b.exposed_communication), part("bubble", b.bubble),
-                     part("idle", b.idle));
-  out += fmt::format("          90 % interval {} to {}\n", base::to_text(r.interval_low), base::to_text(r.interval_high));
-  out += fmt::format("  memory  weights {}, gradients {}, optimizer {}, activations {}, workspace {}\n", base::to_text(m.weights), base::to_text(m.gradients),
-                     base::to_text(m.optimizer), base::to_text(m.activations), base::to_text(m.workspace));
+  const auto part = [&](const char* name, base::Seconds t) {
+    return fmt::format("{} {} ({})", name, base::to_text(t), percent(share(t, r)));
+  };
+  std::string out = fmt::format("\n{}: {} on {} GPUs\n", coloured("best", kBold, colour),
+                                r.plan_summary.empty() ? r.plan : r.plan + ", " + r.plan_summary, r.gpus);
+  out += fmt::format("  time    {}, {}, {}, {}\n", part("compute", b.compute), part("exposed communication", b.exposed_communication),
+                     part("bubble", b.bubble), part("idle", b.idle));
+  out += fmt::format("          interval {} to {}\n", base::to_text(r.interval_low), base::to_text(r.interval_high));
+  out += fmt::format("  memory  weights {}, gradients {}, optimizer {}, activations {}, workspace {}\n", gib(m.weights), gib(m.gradients),
+                     gib(m.optimizer), gib(m.activations), gib(m.workspace));
   out += fmt::format("  sent    {}", base::to_text(s.bytes.total));
   for (const auto& [name, bytes] : s.bytes.by_collective) out += fmt::format(", {} {}", name, base::to_text(bytes));
   return out + "\n";
 }
 
+// A run's name in the notes: what is the same for the same plan and for planning anew is said once.
+std::string name_in_notes(const Run& r) { return r.variant == "base" ? r.plan : fmt::format("{} ({})", r.plan, r.variant); }
+
+// Of the candidates that a search refused, so many are shown; the JSON result has more.
+constexpr int kLosers = 3;
+
 // Each note once, in the order in which it first comes, with the runs that it is about unless it is about all.
 std::string notes_text(const scenarios::ScenarioResult& result) {
   std::vector<std::string> order;
-  std::map<std::string, std::vector<std::string>> about;
-  for (const Run& r : result.runs)
-    for (const std::string& note : r.notes) {
-      auto& runs = about[note];
-      if (runs.empty()) order.push_back(note);
-      const std::string run = r.variant == "base" ? r.plan : fmt::format("{} ({}{})", r.plan, r.variant, r.replanned ? "" : ", same plan");
-      if (std::ranges::find(runs, run) == runs.end()) runs.push_back(run);
+  std::map<std::string, std::set<std::size_t>> about;  // note -> indices of runs
+  for (std::size_t i = 0; i < result.runs.size(); ++i) {
+    int lost = 0;
+    for (const std::string& note : result.runs[i].notes) {
+      if (note.starts_with("lost: ") && ++lost > kLosers) continue;
+      if (about[note].empty()) order.push_back(note);
+      about[note].insert(i);
     }
+  }
   std::string out = order.empty() ? "" : "\nnotes\n";
   constexpr std::size_t kNamed = 3;
   for (const std::string& note : order) {
-    const auto& runs = about[note];
-    std::string who;
-    for (std::size_t i = 0; i < std::min(runs.size(), kNamed); ++i) who += (i == 0 ? "" : ", ") + runs[i];
-    if (runs.size() > kNamed) who += fmt::format(" and {} more", runs.size() - kNamed);
-    out += runs.size() == result.runs.size() ? fmt::format("  all runs: {}\n", note) : fmt::format("  {}: {}\n", who, note);
+    std::vector<std::string> names;
+    for (const std::size_t i : about[note])
+      if (const std::string name = name_in_notes(result.runs[i]); std::ranges::find(names, name) == names.end()) names.push_back(name);
+    std::string who =
+        fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kNamed)), ", "));
+    if (names.size() > kNamed) who += fmt::format(" and {} more", names.size() - kNamed);
+    if (about[note].size() == result.runs.size()) who = "all";
+    out += fmt::format("  {}: {}\n", who, note);
   }
   return out;
 }
@@ -116,13 +143,24 @@ std::string notes_text(const scenarios::ScenarioResult& result) {
 
 std::string text_table(const scenarios::ScenarioResult& result, bool colour) {
   using Align = Table::Align;
-  Table table({{"", Align::left}, {"plan", Align::left}, {"iteration", Align::right}, {"samples/s", Align::right}, {"vs base", Align::right}, {"MFU", Align::right},
-               {"exposed comm.", Align::right}, {"bubble", Align::right}, {"peak memory", Align::right}, {"status", Align::left}});
+  Table table({{"", Align::left},
+               {"plan", Align::left},
+               {"iteration", Align::right},
+               {"samples/s", Align::right},
+               {"vs base", Align::right},
+               {"MFU", Align::right},
+               {"exposed comm.", Align::right},
+               {"bubble", Align::right},
+               {"peak memory", Align::right},
+               {"status", Align::left}});
   std::string variant;
-  for (const Run& r : result.runs) {
+  for (std::size_t i = 0; i < result.runs.size(); ++i) {
+    const Run& r = result.runs[i];
+    if (i > 0 && is_repeated(r, result.runs[i - 1])) continue;
+    const bool repeated = i + 1 < result.runs.size() && is_repeated(result.runs[i + 1], r);
     if (r.variant != variant) table.heading(coloured(r.variant, kBold, colour));
     variant = r.variant;
-    table.row(cells(result, r, colour));
+    table.row(cells(result, r, repeated, colour));
   }
   std::string out = coloured(result.scenario, kBold, colour) + "\n\n" + table.text();
   if (const Run* best = best_of_base(result)) out += best_text(*best, colour);

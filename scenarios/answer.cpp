@@ -14,14 +14,13 @@ namespace {
 // Until forecasts are calibrated against measurements, the interval is an assumption, and a note says so: rooflines with default
 // efficiencies are taken to be within 30 %.
 constexpr double kUncalibrated = 0.30;
-constexpr const char* kUncalibratedNote = "kernel times are rooflines with default efficiencies, not calibrated: the interval of +-30 % is an assumption";
+constexpr const char* kUncalibratedNote =
+    "kernel times are rooflines with default efficiencies, not calibrated: the interval of +-30 % is an assumption";
 
 // Backward costs twice forward: one product for each of the two gradients (Megatron-LM, arXiv 2104.04473, appendix).
 constexpr double kForwardsPerIteration = 3;
 
-base::Seconds now() {
-  return base::Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count());
-}
+base::Seconds now() { return base::Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count()); }
 
 // Samples are sequences when an embedding looks their tokens up.
 std::int64_t tokens_per_sample(const pcg::Graph& model) {
@@ -36,13 +35,17 @@ std::int64_t tokens_per_sample(const pcg::Graph& model) {
 
 double peak_of(const topology::Cluster& cluster, int gpus, pcg::Precision precision) {
   double sum = 0;
-  for (const topology::Device& d : cluster.devices().first(static_cast<std::size_t>(gpus))) sum += profiles::device_profile(d.type).peak.at(precision).value();
+  for (const topology::Device& d : cluster.devices().first(static_cast<std::size_t>(gpus)))
+    sum += profiles::device_profile(d.type).peak.at(precision).value();
   return sum;
 }
 
 std::string largest_part(const sim::MemoryUse& m) {
-  const std::pair<const char*, base::Bytes> parts[] = {
-      {"weights", m.weights}, {"gradients", m.gradients}, {"optimizer state", m.optimizer}, {"activations", m.activations}, {"workspace", m.workspace}};
+  const std::pair<const char*, base::Bytes> parts[] = {{"weights", m.weights},
+                                                       {"gradients", m.gradients},
+                                                       {"optimizer state", m.optimizer},
+                                                       {"activations", m.activations},
+                                                       {"workspace", m.workspace}};
   const auto& most = *std::ranges::max_element(parts, {}, [](const auto& p) { return p.second; });
   return fmt::format("{} ({})", most.first, base::to_text(most.second));
 }
@@ -66,9 +69,9 @@ void add_numbers(Run& run, const Variant& variant) {
   }
   if (s.memory.fits()) return;
   run.status = Status::out_of_memory;
-  run.notes.insert(run.notes.begin(),
-                   fmt::format("needs {} of {} on device {}: {} too much; most of it is {}", base::to_text(s.memory.peak), base::to_text(s.memory.capacity),
-                               s.memory.device.value, base::to_text(s.memory.peak - s.memory.capacity), largest_part(s.memory)));
+  run.notes.insert(run.notes.begin(), fmt::format("needs {} of {} on device {}: {} too much; most of it is {}",
+                                                  base::to_text(s.memory.peak), base::to_text(s.memory.capacity), s.memory.device.value,
+                                                  base::to_text(s.memory.peak - s.memory.capacity), largest_part(s.memory)));
 }
 
 void simulate(Run& run, const Variant& variant, bool trace) {
@@ -90,7 +93,8 @@ pcg::Plan saved_plan(const FileEntry& entry, const Variant& variant, std::vector
   pcg::TrainingConfig asked = variant.training;
   asked.framework = plan.training.framework;
   if (asked != plan.training)
-    notes.push_back(fmt::format("the saved plan is run as it was saved: a global batch of {} in {}", plan.training.global_batch, pcg::to_text(plan.training.precision)));
+    notes.push_back(fmt::format("the saved plan is run as it was saved: a global batch of {} in {}", plan.training.global_batch,
+                                pcg::to_text(plan.training.precision)));
   return plan;
 }
 
@@ -106,7 +110,7 @@ void search_plan(Run& run, const MegatronSearchEntry& entry, const search::Probl
   run.notes = std::move(found.notes);
   for (const search::Refusal& r : found.refusals) run.notes.push_back(fmt::format("lost: {}: {}", r.candidate, r.reason));
   if (found.best) run.made = std::move(*found.best);
-  else run.status = Status::infeasible;
+  else run.status = found.stop_reason == search::StopReason::time_limit ? Status::time_limit : Status::infeasible;
 }
 
 void make_plan(Run& run, const PlanEntry& entry, const Variant& variant, const RunOptions& options) {
@@ -124,7 +128,12 @@ void make_plan(Run& run, const PlanEntry& entry, const Variant& variant, const R
     run.notes.emplace_back(e.what());
   }
   run.search_time = now() - start;
-  if (run.made) run.made->name = entry.name;
+  if (run.made) {
+    run.made->name = entry.name;
+    if (variant.training.framework == pcg::Framework::generic && run.made->training.framework != pcg::Framework::generic)
+      run.notes.push_back(fmt::format("timed as {} runs it (buckets, overlap): the training section names no framework",
+                                      pcg::framework_names()[static_cast<std::size_t>(run.made->training.framework)]));
+  }
   run.gpus = variant.cluster.device_count();
 }
 
@@ -138,6 +147,7 @@ bool is_better(const Run& a, const Run& b) {
 // The answer of the same plan, given as the planner's.
 Run taken_over(const Run& same, Run run) {
   Run r = same;
+  r.notes.insert(r.notes.begin(), run.notes.begin(), run.notes.end());
   r.replanned = true;
   r.search_time = run.search_time;
   r.objective = run.objective;
@@ -163,17 +173,18 @@ Run answer_with_same_plan(const Run& base, const Variant& variant, const std::st
   return run;
 }
 
-Run answer(const PlanEntry& entry, const Variant& variant, const std::string& variant_name, const Run* same_plan, const RunOptions& options, bool trace) {
-  Run run;
-  run.plan = entry.name;
-  run.variant = variant_name;
-  make_plan(run, entry, variant, options);
-  if (same_plan != nullptr && run.made && *run.made == *same_plan->made) return taken_over(*same_plan, std::move(run));
+Run answer(const PlanEntry& entry, const Variant& variant, const std::string& variant_name, const Run* same_plan, const RunOptions& options,
+           bool trace) {
+  Run planned;
+  planned.plan = entry.name;
+  planned.variant = variant_name;
+  make_plan(planned, entry, variant, options);
+  if (same_plan != nullptr && planned.made && *planned.made == *same_plan->made) return taken_over(*same_plan, std::move(planned));
+  Run run = planned;
   if (run.made) simulate(run, variant, trace);
   if (same_plan == nullptr || !is_planner(entry) || !is_better(*same_plan, run)) return run;
-  Run r = taken_over(*same_plan, std::move(run));
-  r.notes.emplace_back("the plan of the base is still the best that the search knows");
-  return r;
+  planned.notes.emplace_back("the plan of the base is still the best that the search knows");
+  return taken_over(*same_plan, std::move(planned));
 }
 
 }  // namespace scenarios

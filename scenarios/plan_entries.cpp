@@ -18,7 +18,8 @@ using base::Yaml;
 const std::vector<std::string> kKinds = {"data-parallel", "megatron", "fsdp", "file"};
 
 // Planners that the format knows and this version does not have.
-const std::vector<std::string> kLater = {"expert-dlrm", "unity", "alpa", "uniap", "flexflow", "taso+flexflow", "galvatron", "pp-dp", "inter-op", "intra-op"};
+const std::vector<std::string> kLater = {"expert-dlrm",   "unity",     "alpa",  "uniap",    "flexflow",
+                                         "taso+flexflow", "galvatron", "pp-dp", "inter-op", "intra-op"};
 
 bool is_later(const std::string& word) { return std::ranges::find(kLater, word) != kLater.end(); }
 
@@ -31,9 +32,9 @@ std::string suggestion(const std::string& word) {
 
 void refuse_kind(const std::string& word, const base::Mark& mark, const std::string& path, Diagnostics& sink) {
   if (is_later(word))
-    sink.add(mark, path, fmt::format("this version does not have the planner {} yet", word), "this version has data-parallel, megatron, fsdp and file");
-  else
-    sink.add(mark, path, fmt::format("unknown plan \"{}\"", word), suggestion(word));
+    sink.add(mark, path, fmt::format("this version does not have the planner {} yet", word),
+             "this version has data-parallel, megatron, fsdp and file");
+  else sink.add(mark, path, fmt::format("unknown plan \"{}\"", word), suggestion(word));
 }
 
 pcg::Recompute read_recompute(MapReader& in) {
@@ -49,7 +50,8 @@ void read_schedule(MapReader& in, search::MegatronConfig& c) {
   constexpr std::array values = {pcg::ScheduleKind::gpipe, pcg::ScheduleKind::one_f_one_b, pcg::ScheduleKind::interleaved};
   const auto schedule = in.choice("schedule", names);
   if (schedule && *schedule >= values.size()) {
-    in.complain("schedule", fmt::format("this version does not have the schedule {} yet", names[*schedule]), "this version has gpipe, 1f1b and interleaved");
+    in.complain("schedule", fmt::format("this version does not have the schedule {} yet", names[*schedule]),
+                "this version has gpipe, 1f1b and interleaved");
     return;
   }
   if (schedule) c.schedule = values[*schedule];
@@ -101,9 +103,7 @@ FileEntry read_file(const Yaml& value, const std::string& path, const std::files
   const std::filesystem::path file = directory / *text;
   try {
     (void)pcg::read_plan(base::read_yaml(file));
-  } catch (const base::InputError& e) {
-    sink.add_all(e);
-  }
+  } catch (const base::InputError& e) { sink.add_all(e); }
   return {file};
 }
 
@@ -112,15 +112,13 @@ std::optional<PlanKind> read_word(const Yaml& word, const std::string& path, Dia
   if (word.scalar == "fsdp") return FsdpEntry{};
   if (word.scalar == "megatron")
     sink.add(word.mark, path, "megatron needs its degrees", "write megatron: search, or megatron: {tensor: 2, pipeline: 1}");
-  else if (word.scalar == "file")
-    sink.add(word.mark, path, "file needs the name of a saved plan", "write {file: my.plan.yaml}");
-  else
-    refuse_kind(word.scalar, word.mark, path, sink);
+  else if (word.scalar == "file") sink.add(word.mark, path, "file needs the name of a saved plan", "write {file: my.plan.yaml}");
+  else refuse_kind(word.scalar, word.mark, path, sink);
   return std::nullopt;
 }
 
-std::optional<PlanKind> read_options(const std::string& kind, const Yaml& value, const std::string& path, const std::filesystem::path& directory,
-                                     Diagnostics& sink) {
+std::optional<PlanKind> read_options(const std::string& kind, const Yaml& value, const std::string& path,
+                                     const std::filesystem::path& directory, Diagnostics& sink) {
   const Yaml none = Yaml::make_map(value.mark);
   const Yaml& options = value.is_null() ? none : value;
   if (kind == "file") return read_file(value, path, directory, sink);
@@ -162,10 +160,8 @@ std::optional<PlanEntry> read_entry(const Yaml& item, const std::string& path, c
       return std::nullopt;
     }
     if (!named) entry.name = planner->key;
-    if (std::ranges::find(kKinds, planner->key) == kKinds.end())
-      refuse_kind(planner->key, planner->key_mark, path, sink);
-    else
-      kind = read_options(planner->key, planner->value, path + "." + planner->key, directory, sink);
+    if (std::ranges::find(kKinds, planner->key) == kKinds.end()) refuse_kind(planner->key, planner->key_mark, path, sink);
+    else kind = read_options(planner->key, planner->value, path + "." + planner->key, directory, sink);
   } else {
     sink.add(item.mark, path, "expected the name of a plan or a map", "write e.g. data-parallel, or megatron: {tensor: 2}");
   }
@@ -185,7 +181,8 @@ void make_unique(std::vector<PlanEntry>& entries) {
 
 }  // namespace
 
-std::vector<PlanEntry> read_plan_entries(const Yaml& list, const std::string& path, const std::filesystem::path& directory, Diagnostics& sink) {
+std::vector<PlanEntry> read_plan_entries(const Yaml& list, const std::string& path, const std::filesystem::path& directory,
+                                         Diagnostics& sink) {
   std::vector<PlanEntry> entries;
   if (!list.is_sequence() || list.items.empty()) {
     sink.add(list.mark, path, "expected a list of plans", "write e.g. plans: [data-parallel]");

@@ -27,9 +27,10 @@ class Runner {
     total_ = variants_.size() * scenario_.plans.size();
 
     const std::size_t plans = scenario_.plans.size();
-    const std::vector<Answers> base = all(plans, [&](std::size_t p) { return Answers{answer(entry(p), variants_[0], "base", nullptr, worker_options_, options_.trace)}; });
-    const std::vector<Answers> changed =
-        all((variants_.size() - 1) * plans, [&](std::size_t i) { return answer_variant(1 + i / plans, i % plans, base[i % plans].front()); });
+    const std::vector<Answers> base = all(
+        plans, [&](std::size_t p) { return Answers{answer(entry(p), variants_[0], "base", nullptr, worker_options_, options_.trace)}; });
+    const std::vector<Answers> changed = all(
+        (variants_.size() - 1) * plans, [&](std::size_t i) { return answer_variant(1 + i / plans, i % plans, base[i % plans].front()); });
 
     ScenarioResult result;
     result.scenario = scenario_.name;
@@ -70,7 +71,9 @@ class Runner {
       if (options_.progress) options_.progress(fmt::format("{} of {} answered", ++done_, total_));
     };
     if (options_.jobs > 1) {
-      for (const std::string& text : run_workers(count, options_.jobs, [&](std::size_t i) { return encode(work(i)); }, finished)) results.push_back(decode(text));
+      for (const std::string& text : run_workers(
+               count, options_.jobs, [&](std::size_t i) { return encode(work(i)); }, finished))
+        results.push_back(decode(text));
       return results;
     }
     for (std::size_t i = 0; i < count; ++i) {

@@ -11,9 +11,13 @@ using Json = nlohmann::ordered_json;
 
 // Doubles are written in their shortest form that reads back the same.
 template <class Tag>
-Json number(base::Quantity<Tag> q) { return q.value(); }
+Json number(base::Quantity<Tag> q) {
+  return q.value();
+}
 template <class Q>
-Q quantity(const Json& j) { return Q(j.get<double>()); }
+Q quantity(const Json& j) {
+  return Q(j.get<double>());
+}
 
 Json bytes_by_name(const std::map<std::string, base::Bytes>& m) {
   Json j = Json::object();
@@ -27,7 +31,8 @@ std::map<std::string, base::Bytes> bytes_by_name(const Json& j) {
 }
 
 Json memory_json(const sim::MemoryUse& m) {
-  return {number(m.peak), number(m.capacity), number(m.weights), number(m.gradients), number(m.optimizer), number(m.activations), number(m.workspace), m.device.value};
+  return {number(m.peak),      number(m.capacity),    number(m.weights),   number(m.gradients),
+          number(m.optimizer), number(m.activations), number(m.workspace), m.device.value};
 }
 sim::MemoryUse memory_from(const Json& j) {
   const auto b = [&](std::size_t i) { return quantity<base::Bytes>(j.at(i)); };
@@ -37,7 +42,8 @@ sim::MemoryUse memory_from(const Json& j) {
 Json simulation_json(const sim::SimulationResult& s) {
   Json j;
   j["time"] = number(s.iteration_time);
-  j["breakdown"] = {number(s.breakdown.compute), number(s.breakdown.exposed_communication), number(s.breakdown.bubble), number(s.breakdown.idle)};
+  j["breakdown"] = {number(s.breakdown.compute), number(s.breakdown.exposed_communication), number(s.breakdown.bubble),
+                    number(s.breakdown.idle)};
   j["bytes"] = {number(s.bytes.total), bytes_by_name(s.bytes.by_collective), bytes_by_name(s.bytes.by_link)};
   j["memory"] = memory_json(s.memory);
   j["devices"] = {s.devices, s.simulated_devices};
@@ -66,9 +72,10 @@ sim::SimulationResult simulation_from(const Json& j) {
   for (std::size_t i = 0; i < 3; ++i) s.compute_by_basis[i] = seconds(j.at("basis").at(i));
   s.notes = j.at("notes").get<std::vector<std::string>>();
   for (const Json& p : j.at("spans"))
-    s.spans.push_back({p.at(0).get<std::uint32_t>(), p.at(1).get<std::string>(), p.at(2).get<std::string>(), seconds(p.at(3)), seconds(p.at(4)),
-                       quantity<base::Bytes>(p.at(5))});
-  for (const Json& m : j.at("samples")) s.memory_over_time.push_back({m.at(0).get<std::uint32_t>(), seconds(m.at(1)), quantity<base::Bytes>(m.at(2))});
+    s.spans.push_back({p.at(0).get<std::uint32_t>(), p.at(1).get<std::string>(), p.at(2).get<std::string>(), seconds(p.at(3)),
+                       seconds(p.at(4)), quantity<base::Bytes>(p.at(5))});
+  for (const Json& m : j.at("samples"))
+    s.memory_over_time.push_back({m.at(0).get<std::uint32_t>(), seconds(m.at(1)), quantity<base::Bytes>(m.at(2))});
   return s;
 }
 

@@ -23,7 +23,8 @@ void check_version(MapReader& in) {
   in.require("foreshard");
   const auto version = in.integer("foreshard");
   if (version && *version != kVersion)
-    in.complain("foreshard", fmt::format("format version {} is not known", *version), fmt::format("this program reads version {}", kVersion));
+    in.complain("foreshard", fmt::format("format version {} is not known", *version),
+                fmt::format("this program reads version {}", kVersion));
 }
 
 void refuse_later(MapReader& in, std::string_view key, std::string_view what) {
@@ -45,7 +46,8 @@ std::optional<WhatIf> read_what_if(const Yaml& item, const std::string& path, st
   WhatIf w;
   w.name = in.text("name").value_or("");
   if (w.name == "base") in.complain("name", "\"base\" is the scenario itself", "choose another name");
-  else if (in.has("name") && !names.insert(w.name).second) in.complain("name", fmt::format("another what-if is called \"{}\" too", w.name), "choose another name");
+  else if (in.has("name") && !names.insert(w.name).second)
+    in.complain("name", fmt::format("another what-if is called \"{}\" too", w.name), "choose another name");
   refuse_later(in, "sweep", "sweeps");
   if (!in.has("sweep")) in.require("set");
   if (const Yaml* set = in.optional("set")) {
@@ -78,9 +80,7 @@ Yaml read_sections(MapReader& in, const std::filesystem::path& directory, Diagno
   if (model != nullptr) sections.set("model", with_absolute_files(*model, directory), model->mark);
   if (cluster != nullptr) try {
       sections.set("cluster", topology::expand_cluster(*cluster, "cluster"), cluster->mark);
-    } catch (const base::InputError& e) {
-      sink.add_all(e);
-    }
+    } catch (const base::InputError& e) { sink.add_all(e); }
   if (training != nullptr) sections.set("training", *training, training->mark);
   return sections;
 }

@@ -14,10 +14,18 @@
 namespace scenarios {
 
 struct DataParallelEntry {};
-struct MegatronEntry { search::MegatronConfig config; };
-struct MegatronSearchEntry { search::MegatronSearchConfig config; };
-struct FsdpEntry { search::FsdpConfig config; };
-struct FileEntry { std::filesystem::path file; };
+struct MegatronEntry {
+  search::MegatronConfig config;
+};
+struct MegatronSearchEntry {
+  search::MegatronSearchConfig config;
+};
+struct FsdpEntry {
+  search::FsdpConfig config;
+};
+struct FileEntry {
+  std::filesystem::path file;
+};
 using PlanKind = std::variant<DataParallelEntry, MegatronEntry, MegatronSearchEntry, FsdpEntry, FileEntry>;
 
 struct PlanEntry {

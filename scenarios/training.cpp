@@ -9,14 +9,14 @@ pcg::TrainingConfig read_training(const base::Yaml& section, const std::string& 
   pcg::TrainingConfig t;
   const auto per_gpu = in.integer("batch_per_gpu", 1, 1 << 30);
   const auto global = in.integer("global_batch", 1, std::int64_t{1} << 40);
-  if (in.has("batch_per_gpu") && in.has("global_batch"))
-    in.complain("global_batch", "batch_per_gpu is given as well", "keep one of them");
+  if (in.has("batch_per_gpu") && in.has("global_batch")) in.complain("global_batch", "batch_per_gpu is given as well", "keep one of them");
   else if (section.is_map() && !in.has("batch_per_gpu") && !in.has("global_batch"))
     sink.add(section.mark, path, "the batch is missing", "write batch_per_gpu: 4, or global_batch: 96");
   if (global) t.global_batch = *global;
   if (per_gpu) t.global_batch = *per_gpu * std::max(1, gpus);
   t.precision = static_cast<pcg::Precision>(in.choice("precision", pcg::precision_names()).value_or(0));
-  t.optimizer = static_cast<pcg::Optimizer>(in.choice("optimizer", pcg::optimizer_names()).value_or(static_cast<std::size_t>(pcg::Optimizer::adam)));
+  t.optimizer =
+      static_cast<pcg::Optimizer>(in.choice("optimizer", pcg::optimizer_names()).value_or(static_cast<std::size_t>(pcg::Optimizer::adam)));
   t.framework = static_cast<pcg::Framework>(in.choice("framework", pcg::framework_names()).value_or(0));
   t.fp32_gradients = in.boolean("fp32_gradients").value_or(false);
   in.finish();

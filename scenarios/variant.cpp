@@ -21,7 +21,8 @@ constexpr std::array<std::string_view, 3> kSections = {"model", "cluster", "trai
 
 // Keys that a section may have and that a document need not spell out. What is no key at all is found when the variant is loaded.
 bool may_add(std::string_view path) {
-  return path.starts_with("model.") || path.starts_with("training.") || path.starts_with("cluster.node.gpus.") || path.starts_with("cluster.network.");
+  return path.starts_with("model.") || path.starts_with("training.") || path.starts_with("cluster.node.gpus.") ||
+         path.starts_with("cluster.network.");
 }
 
 bool names_section(std::string_view path) {
@@ -87,7 +88,8 @@ Sections load_sections(const Yaml& document, const std::filesystem::path& direct
   if (const Yaml* y = document.find("cluster")) s.cluster = collected(sink, [&] { return topology::load_cluster(*y, "cluster"); });
   if (const Yaml* y = document.find("model")) s.model = collected(sink, [&] { return pcg::models::load_model(*y, "model", directory, 1); });
   const std::size_t before = sink.size();
-  if (const Yaml* y = document.find("training")) s.training = read_training(*y, "training", s.cluster ? s.cluster->device_count() : 0, sink);
+  if (const Yaml* y = document.find("training"))
+    s.training = read_training(*y, "training", s.cluster ? s.cluster->device_count() : 0, sink);
   if (s.cluster && s.training && sink.size() == before) check_devices(document, *s.cluster, s.training->precision, sink);
   return s;
 }
@@ -98,7 +100,8 @@ Yaml patched(Yaml document, const WhatIf& what_if, const std::string& path, Diag
   for (const auto& [target, value] : what_if.set) {
     const std::string place = fmt::format("{}.set[{}]", path, target);
     if (!names_section(target)) {
-      sink.add(value.mark, place, fmt::format("\"{}\" is no part of model, cluster or training", target), "write the path from the top, e.g. cluster.nodes");
+      sink.add(value.mark, place, fmt::format("\"{}\" is no part of model, cluster or training", target),
+               "write the path from the top, e.g. cluster.nodes");
     } else if (target == "cluster.preset") {
       sink.add(value.mark, place, "a what-if cannot change the preset itself", "write a second scenario, or set the keys that differ");
     } else {
@@ -109,7 +112,9 @@ Yaml patched(Yaml document, const WhatIf& what_if, const std::string& path, Diag
   return document;
 }
 
-void check_sections(const Yaml& document, const std::filesystem::path& directory, Diagnostics& sink) { (void)load_sections(document, directory, sink); }
+void check_sections(const Yaml& document, const std::filesystem::path& directory, Diagnostics& sink) {
+  (void)load_sections(document, directory, sink);
+}
 
 Variant load_variant(Yaml document, const std::filesystem::path& directory) {
   Diagnostics sink;

@@ -23,7 +23,8 @@ struct Variant {
 // Reports every problem of the sections that the document has.
 void check_sections(const base::Yaml& document, const std::filesystem::path& directory, base::Diagnostics& sink);
 
-// Requires: the document has all three sections. Throws: base::InputError with every problem of model, cluster and training, and of what they ask of each other.
+// Requires: the document has all three sections. Throws: base::InputError with every problem of model, cluster and training, and of what
+// they ask of each other.
 [[nodiscard]] Variant load_variant(base::Yaml document, const std::filesystem::path& directory);
 
 }  // namespace scenarios

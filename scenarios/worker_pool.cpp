@@ -45,9 +45,7 @@ Worker start(std::size_t index, const std::function<std::string(std::size_t)>& w
     std::string text;
     try {
       text = kDone + work(index);
-    } catch (const std::exception& e) {
-      text = kFailed + std::string(e.what());
-    }
+    } catch (const std::exception& e) { text = kFailed + std::string(e.what()); }
     send_all(ends[1], text);
     ::_exit(0);  // without destructors or buffers that belong to the parent
   }
@@ -67,8 +65,7 @@ bool receive(Worker& w) {
 std::string result_of(Worker& w) {
   ::close(w.pipe);
   int status = 0;
-  while (::waitpid(w.process, &status, 0) < 0 && errno == EINTR) {
-  }
+  while (::waitpid(w.process, &status, 0) < 0 && errno == EINTR) {}
   BASE_CHECK(!w.received.empty(), "a worker process ended without a result ({})",
              WIFSIGNALED(status) ? ::strsignal(WTERMSIG(status)) : fmt::format("exit {}", WEXITSTATUS(status)).c_str());
   if (w.received.front() == kFailed) throw base::InternalError(w.received.substr(1));

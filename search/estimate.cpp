@@ -88,8 +88,10 @@ class Costs {
       std::vector<DeviceId> group;  // the first points along the loop
       int stride = 1;
       for (std::size_t l = node.sharding.degrees.size(); l-- > static_cast<std::size_t>(c.loop) + 1;) stride *= node.sharding.degrees[l];
-      for (int i = 0; i < node.sharding.degrees[static_cast<std::size_t>(c.loop)]; ++i) group.push_back(f.devices[static_cast<std::size_t>(i * stride)]);
-      constexpr sim::CollectiveKind kinds[] = {sim::CollectiveKind::all_reduce, sim::CollectiveKind::all_gather, sim::CollectiveKind::reduce_scatter};
+      for (int i = 0; i < node.sharding.degrees[static_cast<std::size_t>(c.loop)]; ++i)
+        group.push_back(f.devices[static_cast<std::size_t>(i * stride)]);
+      constexpr sim::CollectiveKind kinds[] = {sim::CollectiveKind::all_reduce, sim::CollectiveKind::all_gather,
+                                               sim::CollectiveKind::reduce_scatter};
       const Bytes bytes = pcg::bytes_of(c.shape, c.fp32 ? pcg::Precision::fp32 : plan_.training.precision);
       const Seconds t = oracle_.collective(kinds[static_cast<std::size_t>(c.kind)], bytes, group);
       (c.backward ? stage(id).backward : stage(id).forward) += t;
@@ -116,17 +118,21 @@ class Costs {
     // Readers that want the same share one movement, forwards and backwards.
     if (!seen_.insert({from, pcg::to_text(wanted), pcg::to_text(gradient)}).second) return;
     const auto made_piece = [&](int point) { return pcg::output_piece(source.space, producer.sharding, j, point); };
-    if (const auto m = movement(made, wanted, p, source.devices, made_piece)) stage(id).forward += oracle_.collective(m->kind, m->bytes, m->group);
+    if (const auto m = movement(made, wanted, p, source.devices, made_piece))
+      stage(id).forward += oracle_.collective(m->kind, m->bytes, m->group);
     const pcg::ParallelShape back = pcg::output_gradient_shape(source.space, producer.sharding, j, made.whole());
-    if (const auto m = movement(gradient, back, p, f.devices, gradient_piece)) stage(id).backward += oracle_.collective(m->kind, m->bytes, m->group);
+    if (const auto m = movement(gradient, back, p, f.devices, gradient_piece))
+      stage(id).backward += oracle_.collective(m->kind, m->bytes, m->group);
     if (plan_.stage[from.node.value] == plan_.stage[id.value]) return;
     const std::vector<DeviceId> pair = {source.devices[0], f.devices[0]};
-    const Seconds hop = pair[0] == pair[1] ? Seconds() : oracle_.collective(sim::CollectiveKind::send, pcg::bytes_of(made.piece(), p), pair);
+    const Seconds hop =
+        pair[0] == pair[1] ? Seconds() : oracle_.collective(sim::CollectiveKind::send, pcg::bytes_of(made.piece(), p), pair);
     stage(id).forward += hop;
     stage(from.node).backward += hop;
   }
 
-  void add_weight(pcg::NodeId id, const Node& f, const pcg::ParallelShape& gradient, const std::function<int(int)>& piece, pcg::TensorRef weight) {
+  void add_weight(pcg::NodeId id, const Node& f, const pcg::ParallelShape& gradient, const std::function<int(int)>& piece,
+                  pcg::TensorRef weight) {
     StageCost& s = stage(id);
     if (!weights_.insert({plan_.stage[id.value], weight}).second) return;  // a tied weight is updated once per stage
     const Bytes update(static_cast<double>(gradient.piece().elements()) * update_bytes(plan_.training));
@@ -144,7 +150,8 @@ class Costs {
   }
 
   void add_gradients(std::size_t s) {
-    for (const auto& [group, bytes] : gradients_[static_cast<int>(s)]) stages_[s].gradients += oracle_.collective(sim::CollectiveKind::all_reduce, bytes, group);
+    for (const auto& [group, bytes] : gradients_[static_cast<int>(s)])
+      stages_[s].gradients += oracle_.collective(sim::CollectiveKind::all_reduce, bytes, group);
   }
 
   const pcg::Plan& plan_;

@@ -12,10 +12,10 @@ namespace search {
 // Of one micro-batch on one device of a virtual stage, collectives included; gradients and update are once per iteration.
 struct StageCost {
   base::Seconds forward, backward;
-  base::Seconds attention;   // the part of forward that selective recomputation repeats
-  base::Seconds gradients;   // their all-reduce, none of it overlapped
-  base::Seconds update;      // the optimizer on all weights of the device
-  int replicas = 1;          // that share the update from ZeRO 1 on
+  base::Seconds attention;  // the part of forward that selective recomputation repeats
+  base::Seconds gradients;  // their all-reduce, none of it overlapped
+  base::Seconds update;     // the optimizer on all weights of the device
+  int replicas = 1;         // that share the update from ZeRO 1 on
 };
 // One per virtual stage. Requires: violations(plan) is empty. Independent of plan.recompute and plan.zero.
 [[nodiscard]] std::vector<StageCost> stage_costs(const pcg::Plan& plan, const sim::Oracle& oracle);

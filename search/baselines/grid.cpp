@@ -37,8 +37,8 @@ void resolve_batches(Grid& g, const MegatronConfig& c, std::int64_t global_batch
   const std::int64_t replica = global_batch / g.data;
   g.micro_batch = c.micro_batch > 0 ? c.micro_batch : c.pipeline > 1 ? 1 : replica;
   if (replica % g.micro_batch != 0)
-    refuse("a global batch of {} gives each of {} replicas {} samples, which do not divide into micro-batches of {}", global_batch, g.data, replica,
-           g.micro_batch);
+    refuse("a global batch of {} gives each of {} replicas {} samples, which do not divide into micro-batches of {}", global_batch, g.data,
+           replica, g.micro_batch);
   g.micro_batches = static_cast<int>(replica / g.micro_batch);
 }
 

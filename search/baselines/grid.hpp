@@ -23,9 +23,9 @@ struct Grid {
   int micro_batches = 1;
 
   [[nodiscard]] int size(MeshAxis a) const { return sizes[static_cast<std::size_t>(a)]; }
-  [[nodiscard]] int stride(MeshAxis a) const;                      // in devices
+  [[nodiscard]] int stride(MeshAxis a) const;                                  // in devices
   [[nodiscard]] int group_devices() const { return data * context * tensor; }  // of one pipeline group
-  [[nodiscard]] int degree(std::span<const MeshAxis> axes) const;  // product of sizes
+  [[nodiscard]] int degree(std::span<const MeshAxis> axes) const;              // product of sizes
 };
 
 // The grid with everything filled in. Throws: PlanError when devices, batch or degrees do not come out even.

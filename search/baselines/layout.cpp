@@ -35,12 +35,16 @@ class DimRoles {
   // Loops of a node, -1 if it has none.
   [[nodiscard]] int samples(std::size_t n) const { return samples_[n]; }
   [[nodiscard]] int positions(std::size_t n) const { return positions_[n]; }
+  [[nodiscard]] bool any_positions() const {
+    return std::ranges::any_of(positions_, [](int loop) { return loop >= 0; });
+  }
 
  private:
   // Dim 0 of every input holds samples; dim 1 of indices that an embedding looks up holds positions.
   void seed(NodeId id, const pcg::Input& input, const std::vector<NodeId>& readers) {
     if (!input.shape.sizes.empty()) sample_dim_[{id, 0}] = 0;
-    const bool looked_up = std::ranges::any_of(readers, [&](NodeId r) { return std::holds_alternative<pcg::Embedding>(graph_.node(r).op); });
+    const bool looked_up =
+        std::ranges::any_of(readers, [&](NodeId r) { return std::holds_alternative<pcg::Embedding>(graph_.node(r).op); });
     if (looked_up && input.shape.sizes.size() == 2) position_dim_[{id, 0}] = 1;
   }
 
@@ -155,12 +159,14 @@ pcg::MachineView Layout::view(const Grid& grid, int first) const {
   return pcg::compact(v, sharding(grid));
 }
 
-std::vector<Layout> layouts(const Graph& graph, const Grid& grid, bool sequence_parallel) {
+std::vector<Layout> layouts(const Graph& graph, const Grid& grid, const std::vector<int>& block_stages, bool sequence_parallel) {
   require_divisible_sequence(graph, grid, sequence_parallel);
   require_divisible_experts(graph, grid);
   const std::vector<NodeSpace> spaces = node_spaces(graph);
-  const std::vector<int> tensor = tensor_loops(graph, spaces, grid.tensor);
+  const std::vector<int> tensor = tensor_loops(graph, spaces, block_stages, grid.tensor);
   const DimRoles roles(graph, spaces);
+  if (grid.context > 1 && !roles.any_positions())
+    throw PlanError(fmt::format("{} has no sequence to share among context {}", graph.name(), grid.context));
   std::vector<Layout> result;
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
     const GraphNode& node = graph.nodes()[n];

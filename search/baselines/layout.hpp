@@ -22,8 +22,9 @@ struct Layout {
 };
 
 // One per node of the graph, which holds one micro-batch of all replicas; weights and inputs get empty ones.
-// Throws: PlanError when heads or sequence do not divide.
-[[nodiscard]] std::vector<Layout> layouts(const pcg::Graph& graph, const Grid& grid, bool sequence_parallel);
+// block_stages: the virtual stage of each block. Throws: PlanError when heads, sequence or experts do not divide, or are not there.
+[[nodiscard]] std::vector<Layout> layouts(const pcg::Graph& graph, const Grid& grid, const std::vector<int>& block_stages,
+                                          bool sequence_parallel);
 
 // The sharding of every node, as pcg::parallelize wants it: an input is cut as its first reader reads it.
 [[nodiscard]] std::vector<pcg::Sharding> shardings(const pcg::Graph& graph, const Grid& grid, const std::vector<Layout>& layouts);

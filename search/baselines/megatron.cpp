@@ -38,7 +38,7 @@ pcg::Plan build(const Problem& problem, const MegatronConfig& config, std::strin
   const pcg::Graph graph = pcg::with_batch(padded(problem.model, plan.padding), grid.micro_batch * grid.data);
   plan.stages = grid.pipeline * grid.chunks;
   const std::vector<int> block_stages = stages_of_blocks(graph.blocks(), plan.stages, graph.name());
-  const std::vector<Layout> node_layouts = layouts(graph, grid, config.sequence_parallel);
+  const std::vector<Layout> node_layouts = layouts(graph, grid, block_stages, config.sequence_parallel);
 
   plan.name = std::move(name);
   plan.model = problem.model_section;
@@ -60,7 +60,8 @@ pcg::Plan build(const Problem& problem, const MegatronConfig& config, std::strin
   for (std::size_t n = 0; n < plan.pcg.nodes().size(); ++n) {
     plan.mapping.emplace_back();
     if (plan.pcg.nodes()[n].movement() != nullptr) continue;
-    if (plan.pcg.nodes()[n].computes()) plan.mapping.back() = node_layouts[node].view(grid, plan.stage[n] % grid.pipeline * grid.group_devices());
+    if (plan.pcg.nodes()[n].computes())
+      plan.mapping.back() = node_layouts[node].view(grid, plan.stage[n] % grid.pipeline * grid.group_devices());
     ++node;
   }
   const auto wrong = pcg::violations(plan);
@@ -70,7 +71,9 @@ pcg::Plan build(const Problem& problem, const MegatronConfig& config, std::strin
 
 }  // namespace
 
-pcg::Plan megatron_plan(const Problem& problem, const MegatronConfig& config) { return build(problem, config, "megatron", pcg::Framework::megatron); }
+pcg::Plan megatron_plan(const Problem& problem, const MegatronConfig& config) {
+  return build(problem, config, "megatron", pcg::Framework::megatron);
+}
 
 pcg::Plan data_parallel_plan(const Problem& problem) { return build(problem, {}, "data-parallel", pcg::Framework::pytorch); }
 

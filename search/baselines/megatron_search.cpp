@@ -150,7 +150,8 @@ class Search {
     std::vector<Refusal> slower;
     std::ranges::stable_sort(losers_, {}, &Simulated::time);
     for (const Simulated& l : losers_)
-      if (l.summary != result_.best->summary) slower.push_back({l.summary, fmt::format("{} against {}", base::to_text(l.time), base::to_text(best))});
+      if (l.summary != result_.best->summary)
+        slower.push_back({l.summary, fmt::format("{} against {}", base::to_text(l.time), base::to_text(best))});
     result_.refusals.insert(result_.refusals.begin(), slower.begin(), slower.end());
     if (result_.refusals.size() > kMostRefusals) result_.refusals.resize(kMostRefusals);
     result_.notes.push_back(fmt::format("best of {} points of the grid, {} simulated whole", candidates_.size(), losers_.size()));
@@ -159,10 +160,9 @@ class Search {
   void explain_nothing() {
     if (result_.stop_reason != StopReason::time_limit) result_.stop_reason = StopReason::infeasible;
     if (!least_summary_.empty())
-      result_.notes.push_back(fmt::format("nothing in the grid fits: the least is {}, which needs {} of {}", least_summary_, base::to_text(least_memory_),
-                                          base::to_text(capacity_)));
-    else
-      result_.notes.push_back(fmt::format("no point of the grid can be built{}{}", last_error_.empty() ? "" : ": ", last_error_));
+      result_.notes.push_back(fmt::format("nothing in the grid fits: the least is {}, which needs {} of {}", least_summary_,
+                                          base::to_text(least_memory_), base::to_text(capacity_)));
+    else result_.notes.push_back(fmt::format("no point of the grid can be built{}{}", last_error_.empty() ? "" : ": ", last_error_));
   }
 
   struct Simulated {

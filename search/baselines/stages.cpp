@@ -52,7 +52,8 @@ std::vector<int> stages_of_nodes(const pcg::Pcg& pcg, const std::vector<int>& bl
   for (std::size_t n = count; n-- > 0;)
     if (sources[n] || pcg.nodes()[n].movement() != nullptr) stage[n] = first_reader(n);
   for (std::size_t n = 0; n < count; ++n)
-    if (const auto* m = pcg.nodes()[n].movement(); m != nullptr && !sources[n] && shrinks(*m)) stage[n] = stage[pcg.nodes()[n].inputs[0].node.value];
+    if (const auto* m = pcg.nodes()[n].movement(); m != nullptr && !sources[n] && shrinks(*m))
+      stage[n] = stage[pcg.nodes()[n].inputs[0].node.value];
   return stage;
 }
 

@@ -20,21 +20,22 @@ bool is_source(const GraphNode& n) { return std::holds_alternative<pcg::Weight>(
 
 // Operators that work on their part of a cut tensor as they would on the whole.
 bool passes_through(const GraphNode& n) {
-  return std::holds_alternative<pcg::Unary>(n.op) || std::holds_alternative<pcg::Binary>(n.op) || std::holds_alternative<pcg::Dropout>(n.op) ||
-         std::holds_alternative<pcg::Attention>(n.op) || std::holds_alternative<pcg::Reshape>(n.op) || std::holds_alternative<pcg::Transpose>(n.op);
+  return std::holds_alternative<pcg::Unary>(n.op) || std::holds_alternative<pcg::Binary>(n.op) ||
+         std::holds_alternative<pcg::Dropout>(n.op) || std::holds_alternative<pcg::Attention>(n.op) ||
+         std::holds_alternative<pcg::Reshape>(n.op) || std::holds_alternative<pcg::Transpose>(n.op);
 }
 
 // Tries to cut one linear layer by columns, and with it all that must then be cut too: what reads its result, and what else those
 // readers read. Either all of it works out, or nothing is cut.
 class Region {
  public:
-  Region(const Graph& graph, std::span<const NodeSpace> spaces, const std::vector<std::vector<NodeId>>& consumers, const std::vector<int>& decided,
-         int degree)
-      : graph_(graph), spaces_(spaces), consumers_(consumers), decided_(decided), degree_(degree) {}
+  Region(const Graph& graph, std::span<const NodeSpace> spaces, const std::vector<std::vector<NodeId>>& consumers,
+         const std::vector<int>& decided, const std::vector<int>& block_stages, int degree)
+      : graph_(graph), spaces_(spaces), consumers_(consumers), decided_(decided), block_stages_(block_stages), degree_(degree) {}
 
   // The loops to cut by node, or nothing when it does not work out.
   std::map<std::size_t, int> grow_from(NodeId linear) {
-    block_ = graph_.node(linear).block;
+    stage_ = stage_of(graph_.node(linear));
     bool sound = cut_columns(linear);
     while (sound && !pending_.empty()) {
       const TensorRef t = pending_.back();
@@ -48,6 +49,7 @@ class Region {
   }
 
  private:
+  int stage_of(const GraphNode& n) const { return block_stages_[static_cast<std::size_t>(n.block)]; }
   const NodeSpace& space(NodeId n) const { return spaces_[n.value]; }
 
   bool cut_loop(NodeId n, int loop) {
@@ -63,7 +65,7 @@ class Region {
   }
 
   bool cut_columns(NodeId n) {
-    if (decided_[n.value] >= 0 || graph_.node(n).block != block_) return false;
+    if (decided_[n.value] >= 0 || stage_of(graph_.node(n)) != stage_) return false;
     const int loop = pcg::find_loop(space(n).space, "n");
     if (std::ranges::find(columns_, n) == columns_.end()) columns_.push_back(n);
     return cut_loop(n, loop) && cut_tensor({n, 0}, static_cast<int>(space(n).space.outputs[0].size()) - 1);
@@ -81,7 +83,7 @@ class Region {
     const GraphNode& node = graph_.node(n);
     const pcg::IterationSpace& s = space(n).space;
     const int loop = s.inputs[input][static_cast<std::size_t>(dim)];
-    if (node.block != block_ || loop < 0) return false;
+    if (stage_of(node) != stage_ || loop < 0) return false;
     if (is_linear(node)) {
       ++rows_;
       return input == 0 && s.loops[static_cast<std::size_t>(loop)].name == "k" && cut_loop(n, loop);
@@ -114,19 +116,20 @@ class Region {
     const pcg::IterationSpace& s = space(t.node).space;
     if (is_linear(producer)) return dim == static_cast<int>(s.outputs[0].size()) - 1 && cut_columns(t.node);
     const int loop = s.outputs[static_cast<std::size_t>(t.output)][static_cast<std::size_t>(dim)];
-    return producer.block == block_ && loop >= 0 && passes_through(producer) && cut_whole(t.node, loop);
+    return stage_of(producer) == stage_ && loop >= 0 && passes_through(producer) && cut_whole(t.node, loop);
   }
 
   const Graph& graph_;
   std::span<const NodeSpace> spaces_;
   const std::vector<std::vector<NodeId>>& consumers_;
   const std::vector<int>& decided_;
+  const std::vector<int>& block_stages_;
   int degree_;
-  int block_ = 0;
+  int stage_ = 0;
   int rows_ = 0;
-  std::map<std::size_t, int> cut_;   // node -> loop
-  std::map<TensorRef, int> dims_;    // tensor -> dim that is cut
-  std::vector<TensorRef> pending_;   // cut tensors whose readers were not seen yet
+  std::map<std::size_t, int> cut_;  // node -> loop
+  std::map<TensorRef, int> dims_;   // tensor -> dim that is cut
+  std::vector<TensorRef> pending_;  // cut tensors whose readers were not seen yet
   std::vector<NodeId> columns_;
 };
 
@@ -168,7 +171,7 @@ std::int64_t word_vocabulary(const Graph& graph) {
   return largest;
 }
 
-std::vector<int> tensor_loops(const Graph& graph, std::span<const NodeSpace> spaces, int degree) {
+std::vector<int> tensor_loops(const Graph& graph, std::span<const NodeSpace> spaces, const std::vector<int>& block_stages, int degree) {
   std::vector<int> loops(graph.nodes().size(), -1);
   if (degree == 1) return loops;
   const auto consumers = graph.consumers();
@@ -179,7 +182,7 @@ std::vector<int> tensor_loops(const Graph& graph, std::span<const NodeSpace> spa
       const int v = pcg::find_loop(spaces[n].space, "v");
       if (can_cut(node, spaces[n], v, degree)) loops[n] = v;
     } else if (is_linear(node) && loops[n] < 0) {
-      for (const auto& [cut, loop] : Region(graph, spaces, consumers, loops, degree).grow_from(NodeId(n))) loops[cut] = loop;
+      for (const auto& [cut, loop] : Region(graph, spaces, consumers, loops, block_stages, degree).grow_from(NodeId(n))) loops[cut] = loop;
     }
   }
   require_divisible_heads(graph, loops, degree);
