@@ -15,12 +15,12 @@ using GroupKey = Boundaries::GradientKey;  // tensor, stage of the readers, layo
 
 class BackwardEmitter {
  public:
-  BackwardEmitter(Lowering& l, int stage, bool last)
+  BackwardEmitter(Lowering& l, int stage, Turn turn)
       : l_(l),
         stage_(stage),
-        last_(last),
-        block_(last ? l.program.backward_last[static_cast<std::size_t>(stage)] : l.program.backward[static_cast<std::size_t>(stage)]),
-        buckets_(l, block_, l.plan.zero >= 3 ? base::Bytes(1e300) : l.behaviour.gradient_bucket, last),
+        turn_(turn),
+        block_(l.program.backward[static_cast<std::size_t>(turn)][static_cast<std::size_t>(stage)]),
+        buckets_(l, block_, l.plan.zero >= 3 ? base::Bytes(1e300) : l.behaviour.gradient_bucket, is_final(turn)),
         order_(l.stage_nodes[static_cast<std::size_t>(stage)].rbegin(), l.stage_nodes[static_cast<std::size_t>(stage)].rend()),
         gathers_(l, block_, order_) {}
 
@@ -35,8 +35,9 @@ class BackwardEmitter {
   [[nodiscard]] bool synchronises() const {
     // ZeRO-2 and -3 keep only a shard of the gradients, so every micro-batch's are reduced; else once per iteration.
     if (l_.plan.zero >= 2) return true;
-    return last_ && l_.behaviour.overlap_gradients;
+    return is_final(turn_) && l_.behaviour.overlap_gradients;
   }
+  [[nodiscard]] bool accumulates() const { return turn_ == Turn::middle || turn_ == Turn::last; }
   Waits waits_of(std::uint32_t node) const;
   void begin_block(std::uint32_t node);
   void emit_node(std::uint32_t node);
@@ -52,7 +53,7 @@ class BackwardEmitter {
 
   Lowering& l_;
   int stage_;
-  bool last_;
+  Turn turn_;
   Block& block_;
   GradientBuckets buckets_;
   std::vector<std::uint32_t> order_;
@@ -170,6 +171,7 @@ void BackwardEmitter::emit_node(std::uint32_t node) {
     weights.devices = l_.device_set_of_node(node);
     weights.node = node;
     weights.parts.push_back(*p);
+    if (auto buffer = accumulates() ? l_.gradient_buffer_part(node) : std::nullopt) weights.parts.push_back(*buffer);
     weights.after = regathered;
     if (!l_.behaviour.overlap_input_gradient) {
       for (std::size_t i = before_delivery; i < block_.items.size(); ++i) {
@@ -255,6 +257,6 @@ void BackwardEmitter::emit() {
 
 }  // namespace
 
-void lower_backward(Lowering& l, int stage, bool last_micro_batch) { BackwardEmitter(l, stage, last_micro_batch).emit(); }
+void lower_backward(Lowering& l, int stage, Turn turn) { BackwardEmitter(l, stage, turn).emit(); }
 
 }  // namespace sim

@@ -122,6 +122,24 @@ std::optional<Part> Lowering::accumulation_part(std::uint32_t node) {
   return part(node, "gradient accumulation", std::span(&k, 1));
 }
 
+std::optional<Part> Lowering::gradient_buffer_part(std::uint32_t node) {
+  std::vector<pcg::Kernel> kernels;
+  for (std::size_t i = 0; i < flow.origins[node].size(); ++i) {
+    if (!plan.pcg.node(flow.origins[node][i].node).is_weight()) continue;
+    const auto parameters = static_cast<double>(flow.layouts[node].inputs[i].shape.piece().elements());
+    pcg::Kernel k;
+    k.kind = pcg::KernelKind::elementwise;
+    k.name = "gradient buffer";
+    k.flops = base::Flops(parameters);
+    // Reads the new gradient, reads and writes the sum: PyTorch's AccumulateGrad, which keeps the first gradient as it is and adds later
+    // ones in place. Megatron-LM can fuse the addition into the matmul (--gradient-accumulation-fusion), which is not modelled.
+    k.bytes = base::Bytes(parameters * (weight_element() + 2 * gradient_element()).value());
+    kernels.push_back(k);
+  }
+  if (kernels.empty()) return std::nullopt;
+  return part(node, "gradient buffer", kernels);
+}
+
 double optimizer_bytes_per_parameter(const pcg::TrainingConfig& t) {
   const ModelStateBytes b = model_state_bytes(t);
   // The gradient and all states are read; states and the weight are written; in full precision the weight itself is read as well

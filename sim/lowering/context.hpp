@@ -47,6 +47,8 @@ class Lowering {
   std::optional<Part> weight_gradient_part(std::uint32_t node);
   // Adding up the gradients of an output that several read; nullopt when one does.
   std::optional<Part> accumulation_part(std::uint32_t node);
+  // Adding a micro-batch's gradients of a node's weights to those of the micro-batches before.
+  std::optional<Part> gradient_buffer_part(std::uint32_t node);
   Part optimizer_part(std::uint32_t node, double parameters);
 
   // Transfers of the collectives inside a node, for one pass: before (gathers) or after (reductions) its kernels.
@@ -73,7 +75,7 @@ class Lowering {
 
 // Emission of one virtual stage; each appends to the program.
 void lower_forward(Lowering& l, int stage);
-void lower_backward(Lowering& l, int stage, bool last_micro_batch);
+void lower_backward(Lowering& l, int stage, Turn turn);
 void lower_update(Lowering& l);
 
 }  // namespace sim

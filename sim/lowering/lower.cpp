@@ -17,7 +17,8 @@ void mark_end(Lowering& l, int stage) {
   end.node = l.stage_nodes[static_cast<std::size_t>(stage)].front();
   end.announces.push_back(l.new_boundary(Pass::backward, stage));
   l.stage_done.push_back(end.announces.front());
-  l.program.backward_last[static_cast<std::size_t>(stage)].items.push_back(std::move(end));
+  const Turn last = turn_of(l.plan.micro_batches - 1, l.plan.micro_batches);
+  l.program.backward[static_cast<std::size_t>(last)][static_cast<std::size_t>(stage)].items.push_back(std::move(end));
 }
 
 }  // namespace
@@ -26,13 +27,14 @@ Program lower(const pcg::Plan& plan, const topology::Cluster& cluster) {
   Lowering l(plan, cluster);
   const auto stages = static_cast<std::size_t>(plan.stages);
   l.program.forward.resize(stages);
-  l.program.backward.resize(stages);
-  l.program.backward_last.resize(stages);
+  for (auto& blocks : l.program.backward) blocks.resize(stages);
   for (std::size_t s = 0; s < stages; ++s) BASE_CHECK(!l.stage_nodes[s].empty(), "stage {} of plan {} has no operators", s, plan.name);
   for (int s = 0; s < plan.stages; ++s) lower_forward(l, s);
   for (int s = plan.stages - 1; s >= 0; --s) {
-    if (plan.micro_batches > 1) lower_backward(l, s, /*last_micro_batch=*/false);
-    lower_backward(l, s, /*last_micro_batch=*/true);
+    for (int m : {0, 1, plan.micro_batches - 1}) {
+      const Turn turn = turn_of(m, plan.micro_batches);
+      if (m < plan.micro_batches && l.program.backward[static_cast<std::size_t>(turn)][static_cast<std::size_t>(s)].items.empty()) lower_backward(l, s, turn);
+    }
   }
   for (int s = 0; s < plan.stages; ++s) mark_end(l, s);
   lower_update(l);

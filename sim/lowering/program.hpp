@@ -2,6 +2,7 @@
 // A lowered plan, before it is unrolled over micro-batches: for each virtual stage the items of one forward and one backward pass, and
 // the update at the end. Items are listed in an order in which every device can run them. Nothing here knows of links or time.
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -46,10 +47,17 @@ struct Block {
 
 enum class Pass : std::uint8_t { forward, backward, update };
 
+// Backward passes differ by place: the first micro-batch's gradients are kept, later ones are added to them; the last one's are final.
+enum class Turn : std::uint8_t { only, first, middle, last };
+[[nodiscard]] inline Turn turn_of(int micro_batch, int micro_batches) {
+  if (micro_batches == 1) return Turn::only;
+  return micro_batch == 0 ? Turn::first : micro_batch == micro_batches - 1 ? Turn::last : Turn::middle;
+}
+[[nodiscard]] inline bool is_final(Turn t) { return t == Turn::only || t == Turn::last; }
+
 struct Program {
-  std::vector<Block> forward;        // one per virtual stage
-  std::vector<Block> backward;       // of every micro-batch but the last
-  std::vector<Block> backward_last;  // of the last one: with what is done once per iteration
+  std::vector<Block> forward;                   // one per virtual stage
+  std::array<std::vector<Block>, 4> backward;   // by Turn, then one per virtual stage; empty blocks for turns that do not occur
   Block update;
 
   std::vector<std::vector<base::DeviceId>> device_sets;  // by DeviceSetId, ascending

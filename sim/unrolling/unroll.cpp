@@ -1,6 +1,7 @@
 #include "sim/unrolling/unroll.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "base/check.hpp"
 #include "profiles/device_profile.hpp"
@@ -49,7 +50,8 @@ class Unroller {
   const pcg::Plan& plan_;
   const topology::Cluster& cluster_;
   Unrolled out_;
-  std::vector<std::uint32_t> forward_, backward_, backward_last_;  // block of each stage
+  std::vector<std::uint32_t> forward_;                  // block of each stage
+  std::array<std::vector<std::uint32_t>, 4> backward_;  // by Turn
   std::uint32_t update_ = 0;
   std::vector<std::vector<std::uint32_t>> steps_;      // per block and entry
   std::vector<std::uint32_t> transfer_steps_;          // per transfer class, made once
@@ -75,8 +77,7 @@ void Unroller::compile_blocks() {
   for (int s = 0; s < plan_.stages; ++s) {
     const auto i = static_cast<std::size_t>(s);
     forward_.push_back(add_block(program_.forward[i]));
-    backward_.push_back(add_block(program_.backward[i]));
-    backward_last_.push_back(add_block(program_.backward_last[i]));
+    for (std::size_t turn = 0; turn < backward_.size(); ++turn) backward_[turn].push_back(add_block(program_.backward[turn][i]));
   }
   update_ = add_block(program_.update);
 }
@@ -87,8 +88,7 @@ void Unroller::place_instances() {
   for (int rank = 0; rank < pipeline; ++rank) {
     for (const Slot& slot : schedule(plan_.schedule, pipeline, rank, plan_.chunks, plan_.micro_batches)) {
       const int stage = slot.chunk * pipeline + rank;
-      const bool last = slot.micro_batch == plan_.micro_batches - 1;
-      const auto& blocks = slot.forward ? forward_ : last ? backward_last_ : backward_;
+      const auto& blocks = slot.forward ? forward_ : backward_[static_cast<std::size_t>(turn_of(slot.micro_batch, plan_.micro_batches))];
       place(blocks[static_cast<std::size_t>(stage)], stage, slot.micro_batch, slot.forward ? Pass::forward : Pass::backward);
     }
   }

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
+#include <ctime>
 #include <map>
 
 #include "base/check.hpp"
@@ -288,9 +288,9 @@ TEST_CASE("the engine is never quicker than the estimate, and for rings as quick
 TEST_CASE("a group of 1024 is planned in milliseconds") {
   const Cluster cluster = test::preset("dgx-a100-80gb", 128);
   const auto group = devices(1024);
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();  // of this process: others may use the machine
   const Collective c = plan(CollectiveKind::all_reduce, group, cluster);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   MESSAGE("1024 devices: " << seconds * 1e3 << " ms, " << to_text(c.algorithm) << ", " << c.phases.front().flows.size() << " flows");
   CHECK(seconds < 0.2);
 }

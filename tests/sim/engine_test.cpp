@@ -4,8 +4,8 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
+#include <ctime>
 #include <string>
 
 #include "base/check.hpp"
@@ -312,8 +312,8 @@ TEST_CASE("a chain of 100,000 tasks is no problem") {
     last = g.flow(0, r, 1000, {}, {last});
     last = g.compute(i % 2 == 0 ? 1e-6 : 0, {s}, {last});
   }
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();
   const Timeline t = g.run();
-  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
+  CHECK(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC < 5);
   CHECK(t.makespan.value() == doctest::Approx(1e-6 + 50000 * 1e-6 + 25000 * 1e-6).epsilon(1e-9));
 }
