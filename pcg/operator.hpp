@@ -43,7 +43,9 @@ struct Softmax { int axis = -1; bool operator==(const Softmax&) const = default;
 // else q[.., s, heads d], k[.., t, kv_heads d], v[.., t, kv_heads d]. bias: one more input, a weight [buckets, heads]
 // (relative positions). Output [.., s, heads d]. flash: scores are never stored. rope: rotates q and k by position.
 struct Attention { std::int64_t heads = 1; std::int64_t kv_heads = 1; bool packed = true; bool causal = false; bool flash = false; bool rope = false;
-  bool has_bias = false; double dropout = 0; bool operator==(const Attention&) const = default; };
+  bool has_bias = false; double dropout = 0;
+  std::int64_t keys = 0;  // 0 in every graph. Of one piece (pcg/work.hpp): the keys that its queries meet, gathered where it holds fewer
+  bool operator==(const Attention&) const = default; };
 // Rows of w[vocabulary, width] for each index: idx[..] -> [.., width]. Inputs: idx, w.
 struct Embedding { std::int64_t vocabulary = 0; std::int64_t width = 0; bool operator==(const Embedding&) const = default; };
 // Sum of rows: idx[n, bag] -> [n, width].

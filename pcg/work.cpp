@@ -77,12 +77,19 @@ AttentionSizes sizes_of(const Attention& o, const Piece& p) {
   a.samples = product(without_last(q, 2));
   a.heads = o.heads;
   a.queries = q.sizes[q.sizes.size() - 2];
-  a.keys = k.sizes[k.sizes.size() - 2];
+  const std::int64_t own_keys = k.sizes[k.sizes.size() - 2];
+  a.keys = o.keys > 0 ? o.keys : own_keys;
   a.head_dim = q.sizes.back() / o.heads;
   a.query_elements = count(q);
-  a.key_elements = o.packed ? (count(p.in[0]) - count(q)) / 2 : count(k);
+  a.key_elements = (o.packed ? (count(p.in[0]) - count(q)) / 2 : count(k)) * static_cast<double>(a.keys) / static_cast<double>(own_keys);
   a.scores = static_cast<double>(a.samples * a.heads) * static_cast<double>(a.queries) * static_cast<double>(a.keys);
   return a;
+}
+
+base::Bytes bytes_met(const Attention& o, const Piece& p) {
+  const AttentionSizes s = sizes_of(o, p);
+  const base::Bytes bias = o.has_bias ? p.bytes_in(p.in.size() - 1) : base::Bytes(0);
+  return p.bytes_of_reals(s.query_elements + 2 * s.key_elements) + bias;
 }
 
 double flops_per_element(Unary::Kind kind) {

@@ -24,8 +24,9 @@ struct Kernel {
   bool operator==(const Kernel&) const = default;
 };
 
-// The operator as it stands at one piece: `op` with its heads divided as the piece's widths are (the other sizes that operators carry
-// are read off the shapes). Call it before the functions below when an attention may be cut by heads.
+// The operator as it stands at one piece: an attention with its heads divided as the piece's widths are, and with the keys of the whole
+// sequence where that is cut (they are gathered). Other operators come back as they are: their sizes are read off the shapes. Call it
+// before the functions below, which cannot know how many heads a piece has.
 [[nodiscard]] Operator piece_operator(const Operator& op, std::span<const TensorShape> whole_inputs, std::span<const TensorShape> piece_inputs);
 
 // Multiply-adds that the model asks for, forward, 2 FLOPs each, whoever computes them: matmuls, convolutions and whole attention

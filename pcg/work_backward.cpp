@@ -82,7 +82,7 @@ Kernels input_gradient(const Softmax&, const Piece& p, const Needed& needed) {
 // Five matmuls against the forward pass' two, because the scores are computed again (Dao, arXiv 2307.08691, section 2.3.2 and 4.1:
 // 2.5 times the forward FLOPs). Reads q, k, v, the output and its gradient, writes the gradients of q, k, v.
 Kernels flash_gradient(const Attention& o, const Piece& p, const AttentionSizes& s) {
-  const base::Bytes bytes = 2 * p.bytes_of_inputs() + 2 * p.bytes_out();
+  const base::Bytes bytes = 2 * bytes_met(o, p) + 2 * p.bytes_out();
   Kernel k = matmul("attention.flash_gradient", s.samples * s.heads, s.queries, s.keys, s.head_dim, bytes);
   k.kind = KernelKind::attention;
   k.flops = k.flops * (o.causal ? 2.5 : 5.0);

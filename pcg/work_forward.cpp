@@ -50,7 +50,7 @@ Kernels forward(const Softmax&, const Piece& p) {
 
 // FlashAttention computes only the blocks below the diagonal when causal (Dao, arXiv 2307.08691, section 3.1): half of the FLOPs.
 Kernels flash_forward(const Attention& o, const Piece& p, const AttentionSizes& s) {
-  Kernel k = matmul("attention.flash_forward", s.samples * s.heads, s.queries, s.keys, s.head_dim, p.bytes_of_inputs() + p.bytes_out());
+  Kernel k = matmul("attention.flash_forward", s.samples * s.heads, s.queries, s.keys, s.head_dim, bytes_met(o, p) + p.bytes_out());
   k.kind = KernelKind::attention;
   k.flops = k.flops * (o.causal ? 1.0 : 2.0);  // q.k and scores.v; one of the two when half is skipped
   return {k};

@@ -36,6 +36,9 @@ Operator piece_operator(const Operator& op, Shapes whole_inputs, Shapes piece_in
   const std::int64_t cut = whole_inputs[0].sizes.back() / piece_inputs[0].sizes.back();  // by heads, keys and values alike
   piece.heads = std::max<std::int64_t>(1, whole->heads / cut);
   piece.kv_heads = std::max<std::int64_t>(1, whole->kv_heads / cut);
+  const std::size_t keys = whole->packed ? 0 : 1;
+  const std::size_t sequence = whole_inputs[keys].sizes.size() - 2;
+  if (piece_inputs[keys].sizes[sequence] < whole_inputs[keys].sizes[sequence]) piece.keys = whole_inputs[keys].sizes[sequence];
   return piece;
 }
 

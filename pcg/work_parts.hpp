@@ -46,6 +46,8 @@ struct AttentionSizes {
   double scores = 0;          // samples * heads * queries * keys
 };
 [[nodiscard]] AttentionSizes sizes_of(const Attention& o, const Piece& p);
+// Of q, k and v as the piece meets them, and of the table of position biases.
+[[nodiscard]] base::Bytes bytes_met(const Attention& o, const Piece& p);
 
 // FLOPs per element of a function; exp, tanh and erf count as one.
 [[nodiscard]] double flops_per_element(Unary::Kind kind);

@@ -122,6 +122,25 @@ TEST_CASE("cut by heads, an attention's pieces do the whole work between them") 
   CHECK(saved_for_backward(whole, s.in, s.out, Precision::fp16).own.value() == 2 * saved_for_backward(piece, half.in, half.out, Precision::fp16).own.value());
 }
 
+TEST_CASE("cut along the sequence, each piece's queries meet all keys") {
+  for (const bool flash : {false, true}) {
+    const Attention whole{.heads = 8, .kv_heads = 4, .flash = flash};
+    const Shapes s = shapes_of(whole, {real({3, 10, 64})});
+    const Shapes half{{real({3, 5, 64})}, {real({3, 5, 32})}};
+    const Operator piece = piece_operator(whole, s.in, half.in);
+    CHECK(std::get<Attention>(piece).heads == 8);
+    CHECK(matmul_flops(forward_kernels(whole, s.in, s.out, Precision::fp16)) == 2 * matmul_flops(forward_kernels(piece, half.in, half.out, Precision::fp16)));
+    CHECK(matmul_flops(input_gradient(whole, s, Precision::fp16)) == 2 * matmul_flops(input_gradient(piece, half, Precision::fp16)));
+    const double own = saved_for_backward(whole, s.in, s.out, Precision::fp16).own.value();
+    CHECK(own == 2 * saved_for_backward(piece, half.in, half.out, Precision::fp16).own.value());
+  }
+  // Flash: its own queries and output, 15 rows of 32 each, and all keys and values, 30 rows of 16 each.
+  const Attention flash{.heads = 8, .kv_heads = 4, .flash = true};
+  const std::vector whole{real({3, 10, 64})}, half{real({3, 5, 64})};
+  const Kernel k = forward_kernels(piece_operator(flash, whole, half), half, std::vector{real({3, 5, 32})}, Precision::fp16).at(0);
+  CHECK(k.bytes.value() == 2 * (2 * 15 * 32 + 2 * 30 * 16));
+}
+
 TEST_CASE("a gradient that nobody wants costs nothing, but for a fused activation") {
   const Linear op{.out = 7, .activation = Activation::relu};
   const Shapes s = shapes_of(op, {real({2, 5})});
