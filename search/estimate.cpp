@@ -5,6 +5,7 @@
 #include <set>
 
 #include "search/movements.hpp"
+#include "sim/memory/model_states.hpp"
 
 namespace search {
 namespace {
@@ -13,13 +14,11 @@ using base::Bytes;
 using base::DeviceId;
 using base::Seconds;
 
-// Bytes that the update of one parameter reads and writes: fp32 weight, gradient and each state are read; all but the gradient are
-// written back (Adam has two states, momentum one); in half precision the weight is a master copy and the half is written besides.
+// Bytes that the update of one parameter reads and writes: its optimizer state and what it is computed from (the fp32 weight, in the state
+// when training in half precision) both ways, the gradient one way, the half weight besides.
 double update_bytes(const pcg::TrainingConfig& t) {
-  const double states = t.optimizer == pcg::Optimizer::adam ? 2 : t.optimizer == pcg::Optimizer::momentum ? 1 : 0;
-  const double element = pcg::element_bytes(pcg::Element::real, t.precision).value();
-  const double gradient = t.fp32_gradients ? 4 : element;
-  return 8 + 8 * states + gradient + (element < 4 ? element : 0);
+  const sim::ModelStateBytes b = sim::model_state_bytes(t);
+  return 2 * b.optimizer + b.gradient + (b.weight < 4 ? b.weight : 2 * b.weight);
 }
 
 class Costs {
@@ -135,10 +134,11 @@ class Costs {
                   pcg::TensorRef weight) {
     StageCost& s = stage(id);
     if (!weights_.insert({plan_.stage[id.value], weight}).second) return;  // a tied weight is updated once per stage
-    const Bytes update(static_cast<double>(gradient.piece().elements()) * update_bytes(plan_.training));
+    const auto parameters = static_cast<double>(gradient.piece().elements());
+    s.parameters += parameters;
     pcg::Kernel k;
     k.kind = pcg::KernelKind::optimizer;
-    k.bytes = update;
+    k.bytes = Bytes(parameters * update_bytes(plan_.training));
     s.update += oracle_.kernel(k, plan_.training.precision, f.devices[0]);
     pcg::ParallelShape summed = gradient;
     summed.sum = 1;
@@ -185,6 +185,22 @@ Seconds estimate(const std::vector<StageCost>& costs, const pcg::Plan& plan) {
   }
   const double rounds = plan.micro_batches + static_cast<double>(groups - 1) / plan.chunks;
   return slowest * rounds + slowest_end;
+}
+
+Bytes model_states(const std::vector<StageCost>& costs, const pcg::Plan& plan) {
+  const sim::ModelStateBytes each = sim::model_state_bytes(plan.training);
+  const int groups = plan.stages / plan.chunks;
+  double most = 0;
+  for (int g = 0; g < groups; ++g) {
+    double bytes = 0;
+    for (int v = g; v < plan.stages; v += groups) {
+      const StageCost& c = costs[static_cast<std::size_t>(v)];
+      const auto share = [&](int stage) { return plan.zero >= stage ? 1.0 / c.replicas : 1.0; };
+      bytes += c.parameters * (each.weight * share(3) + each.gradient * share(2) + each.optimizer * share(1));
+    }
+    most = std::max(most, bytes);
+  }
+  return Bytes(most);
 }
 
 }  // namespace search

@@ -15,6 +15,7 @@ using base::Seconds;
 constexpr std::size_t kMostRefusals = 10;
 
 struct Candidate {
+  std::size_t point = 0;  // of the grid
   MegatronConfig config;
   Seconds estimate;
 };
@@ -57,6 +58,11 @@ class Search {
  public:
   Search(const Problem& problem, const MegatronSearchConfig& config) : problem_(problem), config_(config) {
     if (config_.clock) start_ = config_.clock();
+    for (std::size_t d = 0; d < problem.cluster.devices().size(); ++d) {
+      const profiles::DeviceProfile& profile = problem.oracle.device(base::DeviceId(d));
+      const base::Bytes memory = problem.cluster.devices()[d].memory.value_or(profile.memory);
+      if (d == 0 || memory - profile.reserved < room_) room_ = memory - profile.reserved;
+    }
   }
 
   SearchResult run() {
@@ -95,6 +101,8 @@ class Search {
   // Every point of the grid by the sum of its kernels and collectives. Recomputation and ZeRO 1 change the sum, not the plan's graph.
   void rank() {
     const std::vector<MegatronConfig> points = grid_points(problem_);
+    hopeless_.assign(points.size(), false);
+    tried_frugal_.assign(points.size(), false);
     for (std::size_t i = 0; i < points.size(); ++i) {
       if (out_of_time()) {
         result_.notes.push_back(fmt::format("time was up after {} of {} points of the grid", i, points.size()));
@@ -112,27 +120,59 @@ class Search {
           MegatronConfig c = points[i];
           c.recompute = recompute;
           c.zero = zero;
-          candidates_.push_back({c, estimate(costs, *plan)});
+          if (const base::Bytes states = model_states(costs, *plan); states > room_) refuse_states(*plan, c, states);
+          else candidates_.push_back({i, c, estimate(costs, *plan)});
         }
     }
+  }
+
+  // Weights, gradients and optimizer state alone are too much: no need to look closer.
+  void refuse_states(const pcg::Plan& plan, const MegatronConfig& c, base::Bytes states) {
+    ++too_big_;
+    if (states >= least_.peak) return;
+    least_.peak = states;
+    least_.capacity = room_;
+    least_summary_ = fmt::format("{}, recompute {}, zero {} (model states alone)", plan.summary,
+                                 pcg::recompute_names()[static_cast<std::size_t>(c.recompute)], c.zero);
+  }
+
+  bool fits(const pcg::Plan& plan, std::string& why) {
+    const sim::MemoryUse memory = problem_.oracle.memory(plan);
+    if (memory.fits()) return true;
+    why = fmt::format("needs {} of {}", base::to_text(memory.peak), base::to_text(memory.capacity));
+    if (memory.peak < least_.peak) {
+      least_ = memory;
+      least_summary_ = plan.summary;
+    }
+    return false;
+  }
+
+  // A point of the grid whose most frugal variant does not fit either need not be asked about the others.
+  void look_at_most_frugal(const Candidate& c, const pcg::Plan& plan) {
+    if (tried_frugal_[c.point]) return;
+    tried_frugal_[c.point] = true;
+    pcg::Plan frugal = plan;
+    frugal.recompute = pcg::Recompute::full;
+    frugal.zero = 1;
+    frugal.summary += " (even with recompute full and zero 1)";
+    std::string why;
+    if (fits(frugal, why)) return;
+    refuse(frugal.summary, why);
+    hopeless_[c.point] = true;
   }
 
   // From the best estimate on: what does not fit is left out, until enough was simulated whole.
   void confirm() {
     int simulated = 0;
-    for (Candidate& c : candidates_) {
-      if (simulated == config_.simulate_best || (simulated > 0 && out_of_time())) break;
+    for (const Candidate& c : candidates_) {
+      if (hopeless_[c.point]) continue;
+      if (simulated == config_.simulate_best || out_of_time()) break;
       auto plan = build(c.config);
       if (!plan) continue;
       ++result_.candidates;
-      const sim::MemoryUse memory = problem_.oracle.memory(*plan);
-      if (!memory.fits()) {
-        refuse(plan->summary, fmt::format("needs {} of {}", base::to_text(memory.peak), base::to_text(memory.capacity)));
-        if (memory.peak < least_memory_) {
-          least_memory_ = memory.peak;
-          least_summary_ = plan->summary;
-          capacity_ = memory.capacity;
-        }
+      if (std::string why; !fits(*plan, why)) {
+        refuse(plan->summary, why);
+        look_at_most_frugal(c, *plan);
         continue;
       }
       tell(fmt::format("megatron: simulating {}", plan->summary));
@@ -154,14 +194,15 @@ class Search {
         slower.push_back({l.summary, fmt::format("{} against {}", base::to_text(l.time), base::to_text(best))});
     result_.refusals.insert(result_.refusals.begin(), slower.begin(), slower.end());
     if (result_.refusals.size() > kMostRefusals) result_.refusals.resize(kMostRefusals);
-    result_.notes.push_back(fmt::format("best of {} points of the grid, {} simulated whole", candidates_.size(), losers_.size()));
+    result_.notes.push_back(
+        fmt::format("best of {} points of the grid, {} simulated whole", candidates_.size() + too_big_, losers_.size()));
   }
 
   void explain_nothing() {
     if (result_.stop_reason != StopReason::time_limit) result_.stop_reason = StopReason::infeasible;
     if (!least_summary_.empty())
       result_.notes.push_back(fmt::format("nothing in the grid fits: the least is {}, which needs {} of {}", least_summary_,
-                                          base::to_text(least_memory_), base::to_text(capacity_)));
+                                          base::to_text(least_.peak), base::to_text(least_.capacity)));
     else result_.notes.push_back(fmt::format("no point of the grid can be built{}{}", last_error_.empty() ? "" : ": ", last_error_));
   }
 
@@ -176,7 +217,10 @@ class Search {
   Seconds start_;
   std::vector<Candidate> candidates_;
   std::vector<Simulated> losers_;
-  base::Bytes least_memory_{std::numeric_limits<double>::infinity()}, capacity_;
+  base::Bytes room_;                           // of a device, for tensors
+  std::vector<bool> tried_frugal_, hopeless_;  // by point of the grid
+  std::size_t too_big_ = 0;
+  sim::MemoryUse least_{.peak = base::Bytes(std::numeric_limits<double>::infinity())};  // the nearest to fitting
   std::string least_summary_, last_error_;
 };
 
