@@ -83,24 +83,28 @@ Part Lowering::part(std::uint32_t node, std::string_view what, std::span<const p
   return p;
 }
 
+pcg::Operator Lowering::piece_operator(std::uint32_t node) const {
+  const pcg::NodeId id(node);
+  return pcg::piece_operator(*plan.pcg.node(id).operation(), plan.pcg.whole_inputs(id), plan.pcg.piece_inputs(id));
+}
+
 Part Lowering::forward_part(std::uint32_t node, std::string_view what) {
   const pcg::NodeId id(node);
-  return part(node, what, pcg::forward_kernels(*plan.pcg.node(id).operation(), plan.pcg.piece_inputs(id), plan.pcg.piece_outputs(id), plan.training.precision));
+  return part(node, what, pcg::forward_kernels(piece_operator(node), plan.pcg.piece_inputs(id), plan.pcg.piece_outputs(id), plan.training.precision));
 }
 
 Part Lowering::input_gradient_part(std::uint32_t node) {
   const pcg::NodeId id(node);
-  const pcg::Operator& op = *plan.pcg.node(id).operation();
+  const pcg::Operator op = piece_operator(node);
   const auto slots = pcg::weight_slots(op, flow.origins[node].size());
   std::vector<bool> needed;
   for (std::size_t i = 0; i < slots.size(); ++i) needed.push_back(!slots[i] && flow.needs_gradient[flow.origins[node][i].node.value]);
-  if (std::ranges::none_of(needed, [](bool b) { return b; })) return part(node, "input gradient", {});
   return part(node, "input gradient", pcg::input_gradient_kernels(op, plan.pcg.piece_inputs(id), plan.pcg.piece_outputs(id), needed, plan.training.precision));
 }
 
 std::optional<Part> Lowering::weight_gradient_part(std::uint32_t node) {
   const pcg::NodeId id(node);
-  const auto kernels = pcg::weight_gradient_kernels(*plan.pcg.node(id).operation(), plan.pcg.piece_inputs(id), plan.pcg.piece_outputs(id), plan.training.precision);
+  const auto kernels = pcg::weight_gradient_kernels(piece_operator(node), plan.pcg.piece_inputs(id), plan.pcg.piece_outputs(id), plan.training.precision);
   if (kernels.empty()) return std::nullopt;
   return part(node, "weight gradient", kernels);
 }

@@ -42,6 +42,8 @@ class Lowering {
 
   // One part for `kernels` of a node, priced for every device type in use.
   Part part(std::uint32_t node, std::string_view what, std::span<const pcg::Kernel> kernels);
+  // The operator as one piece sees it: its share of the heads.
+  pcg::Operator piece_operator(std::uint32_t node) const;
   Part forward_part(std::uint32_t node, std::string_view what);
   Part input_gradient_part(std::uint32_t node);
   std::optional<Part> weight_gradient_part(std::uint32_t node);

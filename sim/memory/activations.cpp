@@ -6,6 +6,14 @@
 #include "sim/lowering/movement.hpp"
 
 namespace sim {
+namespace {
+
+pcg::Saved saved_of(const pcg::Plan& plan, pcg::NodeId id) {
+  const auto pieces = plan.pcg.piece_inputs(id);
+  return pcg::saved_for_backward(pcg::piece_operator(*plan.pcg.node(id).operation(), plan.pcg.whole_inputs(id), pieces), pieces, plan.pcg.piece_outputs(id), plan.training.precision);
+}
+
+}  // namespace
 
 Activations::Activations(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster) : plan_(plan), flow_(flow), cluster_(cluster) {}
 
@@ -32,7 +40,7 @@ void Activations::keep(std::span<const std::uint32_t> nodes, bool with_attention
   for (std::uint32_t n : nodes) {
     if (!flow_.needs_gradient[n]) continue;
     const pcg::NodeId id(n);
-    const pcg::Saved saved = pcg::saved_for_backward(*plan_.pcg.node(id).operation(), plan_.pcg.piece_inputs(id), plan_.pcg.piece_outputs(id), plan_.training.precision);
+    const pcg::Saved saved = saved_of(plan_, id);
     for (std::size_t i = 0; i < flow_.origins[n].size(); ++i) {
       if (saved.inputs[i] && !plan_.pcg.node(flow_.origins[n][i].node).is_weight()) keep_tensor(flow_.origins[n][i], kept_layout(n, i), bytes);
     }
@@ -59,7 +67,7 @@ void Activations::largest_attention(std::span<const std::uint32_t> nodes, std::v
     const pcg::NodeId id(n);
     const pcg::Operator& op = *plan_.pcg.node(id).operation();
     if (!std::holds_alternative<pcg::Attention>(op)) continue;
-    const pcg::Saved saved = pcg::saved_for_backward(op, plan_.pcg.piece_inputs(id), plan_.pcg.piece_outputs(id), plan_.training.precision);
+    const pcg::Saved saved = saved_of(plan_, id);
     for (base::DeviceId d : flow_.layouts[n].points) bytes[d.value] = std::max(bytes[d.value], saved.own_attention.value());
   }
 }

@@ -1,0 +1,73 @@
+// Activation memory of a transformer layer against Korthikanti et al., arXiv 2205.05198, Table 2 (bytes, half precision, dropout on):
+//   tensor parallel t                    s b h (10 + 24/t + 5 a s / (h t))
+//   tensor and sequence parallel         s b h / t (34 + 5 a s / h)
+//   tensor, sequence, selective          34 s b h / t
+//   full recomputation                   2 s b h
+// One layer is what two more layers add, halved, so embedding and head cancel out.
+#include <doctest/doctest.h>
+
+#include "planning.hpp"
+#include "sim/memory/memory.hpp"
+
+namespace {
+
+double layer_bytes(const search::MegatronConfig& config, int gpus) {
+  const auto cluster = test::dgx_a100(1, gpus);
+  test::Shape two, four;
+  four.layers = 4;
+  const auto activations = [&](const test::Shape& s) { return sim::memory_of(test::megatron(s, config, cluster), cluster).activations.value(); };
+  return (activations(four) - activations(two)) / 2;
+}
+
+const test::Shape kShape;
+const double sbh = static_cast<double>(kShape.sequence * kShape.batch * kShape.hidden);
+const double as_h = static_cast<double>(kShape.heads * kShape.sequence) / static_cast<double>(kShape.hidden);
+
+search::MegatronConfig config(int tensor, bool sequence_parallel, pcg::Recompute recompute) {
+  search::MegatronConfig c;
+  c.tensor = tensor;
+  c.sequence_parallel = sequence_parallel;
+  c.recompute = recompute;
+  return c;
+}
+
+}  // namespace
+
+TEST_CASE("a layer on one device keeps s b h (34 + 5 a s / h)") { CHECK(layer_bytes(config(1, false, pcg::Recompute::none), 1) == doctest::Approx(sbh * (34 + 5 * as_h)).epsilon(0.002)); }
+
+TEST_CASE("tensor parallelism divides all but 10 s b h") {
+  for (int t : {2, 4, 8}) CHECK(layer_bytes(config(t, false, pcg::Recompute::none), t) == doctest::Approx(sbh * (10 + 24.0 / t + 5 * as_h / t)).epsilon(0.002));
+}
+
+TEST_CASE("sequence parallelism divides the rest") {
+  for (int t : {2, 4, 8}) CHECK(layer_bytes(config(t, true, pcg::Recompute::none), t) == doctest::Approx(sbh / t * (34 + 5 * as_h)).epsilon(0.002));
+}
+
+TEST_CASE("selective recomputation drops the scores") {
+  for (int t : {1, 4}) CHECK(layer_bytes(config(t, t > 1, pcg::Recompute::selective), t) == doctest::Approx(34 * sbh / t).epsilon(0.002));
+}
+
+TEST_CASE("full recomputation keeps a layer's input") {
+  CHECK(layer_bytes(config(1, false, pcg::Recompute::full), 1) == doctest::Approx(2 * sbh));
+  CHECK(layer_bytes(config(4, false, pcg::Recompute::full), 4) == doctest::Approx(2 * sbh));
+}
+
+TEST_CASE("1F1B keeps as many micro-batches in flight as stages are to come") {
+  // The first of p stages holds p micro-batches of L/p layers: as much as all L layers of one micro-batch (section 4.2.3). GPipe holds all m.
+  const auto cluster = test::dgx_a100(1, 4);
+  test::Shape s;
+  s.layers = 8;
+  s.batch = 32;
+  s.vocabulary = 128;  // so that the last stage, with the head, is not much larger
+  search::MegatronConfig c = config(1, false, pcg::Recompute::none);
+  c.pipeline = 4;
+  c.micro_batch = 4;
+  const auto first_stage = [&](pcg::ScheduleKind kind) {
+    c.schedule = kind;
+    return sim::memory_of(test::megatron(s, c, cluster), cluster).activations.value();
+  };
+  const double layer = sbh * (34 + 5 * as_h);  // of one micro-batch of four samples
+  const double one_f_one_b = first_stage(pcg::ScheduleKind::one_f_one_b), gpipe = first_stage(pcg::ScheduleKind::gpipe);
+  CHECK(one_f_one_b / layer == doctest::Approx(8).epsilon(0.05));  // the embedding's dropout mask comes on top
+  CHECK(gpipe / layer == doctest::Approx(2 * 8).epsilon(0.06));  // of the last stage: head included
+}
