@@ -27,7 +27,9 @@ std::string_view style(const PcgNode& n) {
 
 template <class AnyGraph>
 std::string dot(const AnyGraph& g) {
-  std::string out = fmt::format("digraph \"{}\" {{\n  node [shape=box, fontname=\"sans-serif\", fontsize=10];\n  edge [fontname=\"sans-serif\", fontsize=8];\n", escaped(g.name()));
+  std::string out = fmt::format(
+      "digraph \"{}\" {{\n  node [shape=box, fontname=\"sans-serif\", fontsize=10];\n  edge [fontname=\"sans-serif\", fontsize=8];\n",
+      escaped(g.name()));
   for (std::size_t n = 0; n < g.nodes().size(); ++n) {
     const auto& node = g.nodes()[n];
     out += fmt::format("  n{} [label=\"{}\\n{}\"{}];\n", n, escaped(node.name), kind_of(node), style(node));

@@ -13,7 +13,8 @@
 namespace pcg {
 namespace {
 
-FieldTensor values_at(const std::string& name, const TensorShape& shape, const Place& place, std::uint64_t shift, std::int64_t limit, std::uint64_t seed) {
+FieldTensor values_at(const std::string& name, const TensorShape& shape, const Place& place, std::uint64_t shift, std::int64_t limit,
+                      std::uint64_t seed) {
   FieldTensor t{shape, std::vector<std::uint32_t>(static_cast<std::size_t>(shape.elements()))};
   const field::Hash source = field::Hash(seed)(field::hash_text(name));
   const bool bounded = shape.element == Element::index && limit > 0;
@@ -46,7 +47,8 @@ std::vector<std::int64_t> index_limits(const Pcg& g) {
 
 class Evaluation {
  public:
-  Evaluation(const Pcg& pcg, int micro_batch, std::uint64_t seed) : pcg_(pcg), micro_batch_(micro_batch), seed_(seed), made_(pcg.nodes().size()) {
+  Evaluation(const Pcg& pcg, int micro_batch, std::uint64_t seed)
+      : pcg_(pcg), micro_batch_(micro_batch), seed_(seed), made_(pcg.nodes().size()) {
     limits_ = index_limits(pcg);
     for (std::size_t n = 0; n < pcg.nodes().size(); ++n)
       for (TensorRef t : pcg.nodes()[n].inputs) last_reader_[t.node.value] = n;
@@ -82,7 +84,8 @@ class Evaluation {
 
   [[nodiscard]] Pieces source(const PcgNode& node, std::int64_t limit) const {
     const ParallelShape& s = node.outputs[0];
-    const std::uint64_t shift = node.is_input() ? static_cast<std::uint64_t>(s.whole().elements()) * static_cast<std::uint64_t>(micro_batch_) : 0;
+    const std::uint64_t shift =
+        node.is_input() ? static_cast<std::uint64_t>(s.whole().elements()) * static_cast<std::uint64_t>(micro_batch_) : 0;
     Pieces result;
     for (int p = 0; p < s.pieces(); ++p) {
       PieceIndex i = piece_index(s, p);
@@ -113,8 +116,11 @@ class Evaluation {
         numbers.push_back(output_piece(space, node.sharding, o, point));
         outputs.push_back({piece_shapes[o], place_of(node.outputs[o], piece_index(node.outputs[o], numbers[o]))});
       }
-      const PieceTask task{.name_hash = field::hash_text(node.name), .micro_batch = static_cast<std::uint64_t>(micro_batch_),
-                           .first_summand = piece_index(node.outputs[0], numbers[0]).sum == 0, .inputs = operands, .outputs = outputs};
+      const PieceTask task{.name_hash = field::hash_text(node.name),
+                           .micro_batch = static_cast<std::uint64_t>(micro_batch_),
+                           .first_summand = piece_index(node.outputs[0], numbers[0]).sum == 0,
+                           .inputs = operands,
+                           .outputs = outputs};
       std::vector<FieldTensor> values = run_piece(*node.operation(), task);
       for (std::size_t o = 0; o < values.size(); ++o)
         result[o][static_cast<std::size_t>(numbers[o])] = std::make_shared<const FieldTensor>(std::move(values[o]));
@@ -131,7 +137,8 @@ class Evaluation {
     kept.push_back(pieces(t)[static_cast<std::size_t>(number)]);
     for (std::size_t d = 0; d < space.inputs[i].size(); ++d) {
       const int l = space.inputs[i][d];
-      if (l < 0 || space.loops[static_cast<std::size_t>(l)].cut != Cut::internal || node.sharding.degrees[static_cast<std::size_t>(l)] == 1) continue;
+      if (l < 0 || space.loops[static_cast<std::size_t>(l)].cut != Cut::internal || node.sharding.degrees[static_cast<std::size_t>(l)] == 1)
+        continue;
       kept.back() = std::make_shared<const FieldTensor>(joined(along(node, space, i, point, static_cast<std::size_t>(l)), d));
       place.offset[d] = 0;
     }
@@ -164,9 +171,9 @@ class Evaluation {
   const Pcg& pcg_;
   int micro_batch_;
   std::uint64_t seed_;
-  std::vector<std::int64_t> limits_;        // by node
+  std::vector<std::int64_t> limits_;  // by node
   std::map<std::size_t, std::size_t> last_reader_;
-  std::vector<std::vector<Pieces>> made_;   // by node, by output; emptied behind the last reader
+  std::vector<std::vector<Pieces>> made_;  // by node, by output; emptied behind the last reader
 };
 
 }  // namespace

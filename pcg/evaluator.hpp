@@ -28,7 +28,8 @@ struct FieldTensor {
 [[nodiscard]] std::vector<FieldTensor> evaluate(const Graph& graph, std::uint64_t seed);
 
 // Results of a PCG run piece by piece, each put together again. `micro_batches` slices of the samples run one after another and are
-// concatenated. Throws: ShapeError if copies that must be equal are not (it names the tensor).
+// concatenated along dim 0; batch statistics and dropout masks are of each slice alone.
+// Throws: ShapeError if copies that must be equal are not (it names the tensor), or for pipeline and batch operators.
 [[nodiscard]] std::vector<FieldTensor> evaluate(const Pcg& pcg, int micro_batches, std::uint64_t seed);
 
 struct EquivalenceResult {
@@ -36,8 +37,9 @@ struct EquivalenceResult {
   std::string detail;  // "equivalent at 3 sizes: hidden 1024 -> 16, ..." or the first difference, with names, indices and both values
 };
 
-// Does the plan compute what the model computes? Both are shrunk alike (pcg/shrink.hpp) to `sizes` random small sizes and evaluated.
-// Also requires plan.pcg to have the model's weights and inputs, by name and shape.
+// Does the plan compute what the model computes? The model is padded as the plan says and set to the plan's micro-batch; both are
+// shrunk alike (pcg/shrink.hpp) to `sizes` random small sizes and evaluated, micro-batch by micro-batch (two of them: all run alike).
+// Also requires plan.pcg to have the model's weights and inputs, by name and shape. GPT-3 175B on 128 pieces at 3 sizes: 2 s.
 [[nodiscard]] EquivalenceResult check_equivalence(const Plan& plan, const Graph& model, int sizes, std::uint64_t seed);
 
 }  // namespace pcg

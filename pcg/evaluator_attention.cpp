@@ -10,7 +10,8 @@ enum Tag : std::uint64_t { kWeight = 101, kRope, kMask };
 
 // Reads heads out of the rows of the operands. A group is a key and value head with its queries.
 struct Heads {
-  Heads(const Attention& op, const PieceTask& t) : q(t.inputs[0]), k(t.inputs[op.packed ? 0 : 1]), v(t.inputs[op.packed ? 0 : 2]), rope(op.rope) {
+  Heads(const Attention& op, const PieceTask& t)
+      : q(t.inputs[0]), k(t.inputs[op.packed ? 0 : 1]), v(t.inputs[op.packed ? 0 : 2]), rope(op.rope) {
     queries = op.heads / op.kv_heads;
     d = q.place.whole.back() / (op.packed ? op.heads + 2 * op.kv_heads : op.heads);
     q_span = op.packed ? (queries + 2) * d : queries * d;
@@ -42,7 +43,8 @@ std::vector<std::uint32_t> scores(const Attention& op, const PieceTask& t, const
   const std::int64_t keys = h.k.sizes()[h.k.sizes().size() - 2];
   const std::int64_t queries = h.q.place.whole[h.q.place.whole.size() - 2];
   const std::int64_t seen = op.causal ? std::min(keys, i.position + 1 + (keys - queries)) : keys;  // the last query sees the last key
-  const std::uint32_t* q = Heads::row(h.q, i.lead, i.position - h.q.place.offset[h.q.place.offset.size() - 2]) + i.head_group * h.q_span + i.query * h.d;
+  const std::uint32_t* q =
+      Heads::row(h.q, i.lead, i.position - h.q.place.offset[h.q.place.offset.size() - 2]) + i.head_group * h.q_span + i.query * h.d;
   std::vector<std::uint32_t> result(static_cast<std::size_t>(std::max<std::int64_t>(seen, 0)));
   for (std::int64_t j = 0; j < seen; ++j) {
     const std::uint32_t* k = Heads::row(h.k, i.lead, j) + i.head_group * h.kv_span + h.k_begin;

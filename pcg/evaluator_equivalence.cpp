@@ -95,9 +95,7 @@ EquivalenceResult check_equivalence(const Plan& plan, const Graph& model, int si
       used += fmt::format("{}{}", used.empty() ? "" : "; ", sizes_text(*map));
     }
     return {true, fmt::format("equivalent at {} sizes: {}", sizes, used)};
-  } catch (const ShapeError& e) {
-    return {false, e.what()};
-  }
+  } catch (const ShapeError& e) { return {false, e.what()}; }
 }
 
 }  // namespace pcg

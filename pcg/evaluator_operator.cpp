@@ -16,7 +16,8 @@ using Sizes = std::vector<std::int64_t>;
 enum Tag : std::uint64_t { kActivation = 1, kUnary, kFactor, kLayerNorm, kRmsNorm, kBatchNorm, kSoftmax, kDropout, kLoss };
 
 // acc[m, n] += x[m, k] . w[k, n] (w[n, k] if transposed). Sums of folded products stay below 2^64 for fewer than 2^32 terms.
-void multiply_add(const std::uint32_t* x, const std::uint32_t* w, bool transposed, std::int64_t m, std::int64_t k, std::int64_t n, std::uint64_t* acc) {
+void multiply_add(const std::uint32_t* x, const std::uint32_t* w, bool transposed, std::int64_t m, std::int64_t k, std::int64_t n,
+                  std::uint64_t* acc) {
   const std::int64_t step_k = transposed ? 1 : n, step_n = transposed ? k : 1;
   for (std::int64_t i = 0; i < m; ++i)
     for (std::int64_t l = 0; l < k; ++l) {
@@ -48,7 +49,8 @@ FieldTensor batched(const PieceTask& t, std::int64_t count, bool transposed, Act
   const std::int64_t k = a.back(), n = y.shape.sizes.back(), m = t.inputs[0].values->shape.elements() / (count * k);
   std::vector<std::uint64_t> acc(y.values.size(), 0);
   for (std::int64_t c = 0; c < count; ++c)
-    multiply_add(t.inputs[0].values->values.data() + c * m * k, t.inputs[1].values->values.data() + c * k * n, transposed, m, k, n, acc.data() + c * m * n);
+    multiply_add(t.inputs[0].values->values.data() + c * m * k, t.inputs[1].values->values.data() + c * k * n, transposed, m, k, n,
+                 acc.data() + c * m * n);
   for (std::size_t i = 0; i < acc.size(); ++i) y.values[i] = activate(activation, field::reduce(acc[i]));
   return y;
 }
@@ -57,7 +59,9 @@ std::vector<FieldTensor> run(const BatchMatmul& op, const PieceTask& t) {
   const Sizes& a = t.inputs[0].sizes();
   return {batched(t, t.inputs[0].values->shape.elements() / (a[a.size() - 2] * a.back()), op.transpose_b, Activation::none)};
 }
-std::vector<FieldTensor> run(const ExpertLinear& op, const PieceTask& t) { return {batched(t, t.inputs[0].sizes()[0], false, op.activation)}; }
+std::vector<FieldTensor> run(const ExpertLinear& op, const PieceTask& t) {
+  return {batched(t, t.inputs[0].sizes()[0], false, op.activation)};
+}
 std::vector<FieldTensor> run(const Conv2d& op, const PieceTask& t) { return {run_conv2d(op, t)}; }
 std::vector<FieldTensor> run(const Pool2d& op, const PieceTask& t) { return {run_pool2d(op, t)}; }
 std::vector<FieldTensor> run(const Attention& op, const PieceTask& t) { return {run_attention(op, t)}; }
@@ -96,7 +100,8 @@ std::vector<FieldTensor> run(const BatchNorm&, const PieceTask& t) {
     Hash statistics(kBatchNorm);
     for (std::int64_t b = 0; b < s[0]; ++b)
       for (std::int64_t i = 0; i < plane; ++i) statistics(x.values[at(b, c, i)]);
-    const std::uint32_t gain = t.inputs[1].values->values[static_cast<std::size_t>(c)], bias = t.inputs[2].values->values[static_cast<std::size_t>(c)];
+    const std::uint32_t gain = t.inputs[1].values->values[static_cast<std::size_t>(c)],
+                        bias = t.inputs[2].values->values[static_cast<std::size_t>(c)];
     for (std::int64_t b = 0; b < y.shape.sizes[0]; ++b)
       for (std::int64_t i = 0; i < plane; ++i)
         y.values[at(b, c, i)] = field::add(field::multiply(Hash(statistics)(x.values[at(first + b, c, i)]).element(), gain), bias);
@@ -135,7 +140,9 @@ std::vector<FieldTensor> look_up(const PieceTask& t, std::size_t bag) {
   return {y};
 }
 std::vector<FieldTensor> run(const Embedding&, const PieceTask& t) { return look_up(t, 1); }
-std::vector<FieldTensor> run(const EmbeddingBag&, const PieceTask& t) { return look_up(t, static_cast<std::size_t>(t.inputs[0].sizes()[1])); }
+std::vector<FieldTensor> run(const EmbeddingBag&, const PieceTask& t) {
+  return look_up(t, static_cast<std::size_t>(t.inputs[0].sizes()[1]));
+}
 
 // A whole number and one over a whole number mean themselves, so that scalings cancel; any other factor is a fixed random one.
 std::uint32_t factor_of(double factor) {
@@ -198,7 +205,9 @@ std::vector<FieldTensor> run(const Dropout&, const PieceTask& t) {
   FieldTensor y = *t.inputs[0].values;
   const Place& place = t.outputs[0].place;
   for (std::size_t i = 0; i < y.values.size(); ++i)
-    y.values[i] = field::multiply(y.values[i], Hash(kDropout)(t.name_hash)(t.micro_batch)(global_index(place, y.shape.sizes, static_cast<std::int64_t>(i))).element());
+    y.values[i] = field::multiply(
+        y.values[i],
+        Hash(kDropout)(t.name_hash)(t.micro_batch)(global_index(place, y.shape.sizes, static_cast<std::int64_t>(i))).element());
   return {y};
 }
 
@@ -240,7 +249,9 @@ std::vector<FieldTensor> run(const SquaredError&, const PieceTask& t) {
 
 }  // namespace
 
-FieldTensor blank(const OutputPiece& out) { return {out.shape, std::vector<std::uint32_t>(static_cast<std::size_t>(out.shape.elements()))}; }
+FieldTensor blank(const OutputPiece& out) {
+  return {out.shape, std::vector<std::uint32_t>(static_cast<std::size_t>(out.shape.elements()))};
+}
 
 std::size_t resolve_axis(int axis, const std::vector<std::int64_t>& sizes) {
   return static_cast<std::size_t>(axis < 0 ? axis + static_cast<int>(sizes.size()) : axis);

@@ -57,7 +57,9 @@ struct PieceTask {
 // A tensor seen around one axis: value (o, a, i) lies at (o * axis + a) * inner + i.
 struct Around {
   Around(const std::vector<std::int64_t>& sizes, std::size_t axis);
-  [[nodiscard]] std::size_t at(std::int64_t o, std::int64_t a, std::int64_t i) const { return static_cast<std::size_t>((o * axis + a) * inner + i); }
+  [[nodiscard]] std::size_t at(std::int64_t o, std::int64_t a, std::int64_t i) const {
+    return static_cast<std::size_t>((o * axis + a) * inner + i);
+  }
   std::int64_t outer = 1, axis, inner = 1;
 };
 

@@ -40,9 +40,7 @@ class Mover {
   }
   Pieces operator()(const Combine& c) const {
     const auto dim = static_cast<std::size_t>(c.dim);
-    return each([&](PieceIndex i) {
-      return std::make_shared<const FieldTensor>(joined(several(i, i.block[dim], c.degree), dim));
-    });
+    return each([&](PieceIndex i) { return std::make_shared<const FieldTensor>(joined(several(i, i.block[dim], c.degree), dim)); });
   }
   Pieces operator()(const Reduce& r) const {
     return each([&](PieceIndex i) { return std::make_shared<const FieldTensor>(added(several(i, i.sum, r.degree))); });
@@ -59,7 +57,9 @@ class Mover {
       return piece(i);
     });
   }
-  Pieces operator()(const Pipeline&) const { throw ShapeError("pipeline: micro-batches are counted by the plan, not evaluated as an operator"); }
+  Pieces operator()(const Pipeline&) const {
+    throw ShapeError("pipeline: micro-batches are counted by the plan, not evaluated as an operator");
+  }
   Pieces operator()(const Batch&) const { throw ShapeError("batch: micro-batches are counted by the plan, not evaluated as an operator"); }
 
  private:
@@ -69,7 +69,9 @@ class Mover {
     for (int p = 0; p < out_.pieces(); ++p) result.push_back(make(piece_index(out_, p)));
     return result;
   }
-  [[nodiscard]] const std::shared_ptr<const FieldTensor>& piece(const PieceIndex& i) const { return from_[static_cast<std::size_t>(piece_number(in_, i))]; }
+  [[nodiscard]] const std::shared_ptr<const FieldTensor>& piece(const PieceIndex& i) const {
+    return from_[static_cast<std::size_t>(piece_number(in_, i))];
+  }
   // The `count` pieces that one coordinate of the result stands for; `coordinate` is a member of `i`.
   [[nodiscard]] Pieces several(PieceIndex& i, int& coordinate, int count) const {
     Pieces result;

@@ -44,7 +44,8 @@ FieldTensor run_conv2d(const Conv2d& op, const PieceTask& t) {
           const std::uint32_t* in = x.values.data() + (b * xs[1] + n / outs * per_group) * plane;
           const std::uint32_t* kernel = w.values.data() + n * per_group * area;
           walk(window, xs[2], xs[3], oh, ow, [&](std::int64_t k, std::int64_t p) {
-            for (std::int64_t c = 0; p >= 0 && c < per_group; ++c) sum += field::fold(std::uint64_t{in[c * plane + p]} * kernel[c * area + k]);
+            for (std::int64_t c = 0; p >= 0 && c < per_group; ++c)
+              sum += field::fold(std::uint64_t{in[c * plane + p]} * kernel[c * area + k]);
           });
           y.values[to++] = activate(op.activation, field::reduce(sum));
         }
@@ -56,7 +57,8 @@ FieldTensor run_pool2d(const Pool2d& op, const PieceTask& t) {
   const FieldTensor& x = *t.inputs[0].values;
   const std::vector<std::int64_t>&xs = x.shape.sizes, &ys = y.shape.sizes;
   const bool global = op.kernel_h == 0 || op.kernel_w == 0;
-  const Window window = global ? Window{xs[2], xs[3], 1, 1, 0, 0} : Window{op.kernel_h, op.kernel_w, op.stride_h, op.stride_w, op.pad_h, op.pad_w};
+  const Window window =
+      global ? Window{xs[2], xs[3], 1, 1, 0, 0} : Window{op.kernel_h, op.kernel_w, op.stride_h, op.stride_w, op.pad_h, op.pad_w};
   const std::uint32_t share = field::inverse(static_cast<std::uint32_t>(window.kernel_h * window.kernel_w));
   std::size_t to = 0;
   for (std::int64_t image = 0; image < ys[0] * ys[1]; ++image)

@@ -10,7 +10,8 @@ TensorShape piece_of_input(const IterationSpace& space, const Sharding& sharding
   return input_shape(space, sharding, i, inputs[i]).piece();
 }
 
-std::vector<InternalCollective> cross_entropy(const IterationSpace& space, int loop, const Sharding& sharding, std::span<const TensorShape> inputs) {
+std::vector<InternalCollective> cross_entropy(const IterationSpace& space, int loop, const Sharding& sharding,
+                                              std::span<const TensorShape> inputs) {
   TensorShape positions = piece_of_input(space, sharding, 1, inputs);
   positions.element = Element::real;
   return std::vector<InternalCollective>(3, {.kind = Kind::all_reduce, .loop = loop, .shape = positions, .fp32 = true});
@@ -29,7 +30,8 @@ std::vector<InternalCollective> attention(const Attention& o, const IterationSpa
 }
 
 // Sum and sum of squares of each channel forward; sum of the gradient and of its product with the input backward.
-std::vector<InternalCollective> batch_norm(const IterationSpace& space, int loop, const Sharding& sharding, std::span<const TensorShape> inputs) {
+std::vector<InternalCollective> batch_norm(const IterationSpace& space, int loop, const Sharding& sharding,
+                                           std::span<const TensorShape> inputs) {
   const TensorShape statistics{.sizes = {2 * piece_of_input(space, sharding, 1, inputs).elements()}};
   InternalCollective c{.kind = Kind::all_reduce, .loop = loop, .shape = statistics, .fp32 = true};
   InternalCollective back = c;

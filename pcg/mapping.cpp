@@ -58,13 +58,15 @@ std::vector<DeviceId> devices_of(const MachineView& v, const Sharding& s) {
 std::optional<std::string> violation(const MachineView& v, const Sharding& s, int device_count) {
   auto outside = [&](std::int64_t device) { return device < 0 || device >= device_count; };
   if (!v.devices.empty()) {
-    if (v.devices.size() != static_cast<std::size_t>(s.points())) return fmt::format("{} devices are given for {} pieces", v.devices.size(), s.points());
+    if (v.devices.size() != static_cast<std::size_t>(s.points()))
+      return fmt::format("{} devices are given for {} pieces", v.devices.size(), s.points());
     for (DeviceId d : v.devices)
       if (outside(d.value)) return fmt::format("device {} is not one of 0 .. {}", d.value, device_count - 1);
     return std::nullopt;
   }
   const std::vector<int> degrees = axes(s);
-  if (v.strides.size() != degrees.size()) return fmt::format("{} strides are given for {} axes of degree above 1", v.strides.size(), degrees.size());
+  if (v.strides.size() != degrees.size())
+    return fmt::format("{} strides are given for {} axes of degree above 1", v.strides.size(), degrees.size());
   std::int64_t lowest = v.start.value, highest = v.start.value;
   for (std::size_t a = 0; a < degrees.size(); ++a) {
     const std::int64_t reach = static_cast<std::int64_t>(v.strides[a]) * (degrees[a] - 1);
@@ -85,7 +87,8 @@ MachineView compact(const MachineView& v, const Sharding& s) {
     step *= static_cast<std::size_t>(degrees[a]);
   }
   bool regular = true;
-  walk(strided, degrees, [&](int point, std::int64_t device) { regular = regular && device == v.devices[static_cast<std::size_t>(point)].value; });
+  walk(strided, degrees,
+       [&](int point, std::int64_t device) { regular = regular && device == v.devices[static_cast<std::size_t>(point)].value; });
   return regular ? strided : v;
 }
 

@@ -15,7 +15,7 @@ enum class Role { sum, copy };
 
 // The four layouts that an operator sees: its inputs and outputs, and their gradients.
 struct Layout {
-  Role sums = Role::sum;             // the axis of partial sums passing through
+  Role sums = Role::sum;              // the axis of partial sums passing through
   Role absent_sum_loop = Role::copy;  // a loop of kind Cut::sum that the tensor lacks
   Role absent_loop = Role::copy;      // any other loop that the tensor lacks
 };
@@ -38,7 +38,8 @@ Role role_of(const Layout& layout, const Loop& loop) { return loop.cut == Cut::s
 
 int degree_of(const Sharding& s, int loop) { return loop < 0 ? 1 : s.degrees[static_cast<std::size_t>(loop)]; }
 
-ParallelShape shape_of(const IterationSpace& space, const Sharding& s, const std::vector<int>& dims, const Layout& layout, const TensorShape& whole) {
+ParallelShape shape_of(const IterationSpace& space, const Sharding& s, const std::vector<int>& dims, const Layout& layout,
+                       const TensorShape& whole) {
   BASE_CHECK(dims.size() == whole.sizes.size(), "{} dims are indexed, {} exist", dims.size(), whole.sizes.size());
   ParallelShape r;
   r.element = whole.element;
@@ -170,7 +171,8 @@ std::optional<std::string> violation(const IterationSpace& space, const Sharding
     points *= degree;
     if (points > (1 << 24)) return fmt::format("more than {} pieces", 1 << 24);
   }
-  auto indivisible = [&](const std::vector<std::vector<int>>& index, std::span<const TensorShape> shapes, const char* what) -> std::optional<std::string> {
+  auto indivisible = [&](const std::vector<std::vector<int>>& index, std::span<const TensorShape> shapes,
+                         const char* what) -> std::optional<std::string> {
     for (std::size_t i = 0; i < index.size() && i < shapes.size(); ++i)
       for (std::size_t d = 0; d < index[i].size(); ++d)
         if (const int degree = degree_of(s, index[i][d]); shapes[i].sizes[d] % degree != 0)
@@ -188,8 +190,12 @@ ParallelShape input_shape(const IterationSpace& space, const Sharding& s, std::s
 ParallelShape output_shape(const IterationSpace& space, const Sharding& s, std::size_t j, const TensorShape& whole) {
   return shape_of(space, s, space.outputs[j], kOutput, whole);
 }
-int input_piece(const IterationSpace& space, const Sharding& s, std::size_t i, int point) { return piece_of(space, s, space.inputs[i], kInput, point); }
-int output_piece(const IterationSpace& space, const Sharding& s, std::size_t j, int point) { return piece_of(space, s, space.outputs[j], kOutput, point); }
+int input_piece(const IterationSpace& space, const Sharding& s, std::size_t i, int point) {
+  return piece_of(space, s, space.inputs[i], kInput, point);
+}
+int output_piece(const IterationSpace& space, const Sharding& s, std::size_t j, int point) {
+  return piece_of(space, s, space.outputs[j], kOutput, point);
+}
 ParallelShape output_gradient_shape(const IterationSpace& space, const Sharding& s, std::size_t j, const TensorShape& whole) {
   return shape_of(space, s, space.outputs[j], kOutputGradient, whole);
 }

@@ -37,7 +37,7 @@ struct ParallelShape {
   bool operator==(const ParallelShape&) const = default;
 };
 [[nodiscard]] ParallelShape unsharded(const TensorShape& s);
-[[nodiscard]] std::string to_text(const ParallelShape& s);  // "[64/8, 512, 1024/2] sum 1 copy 4"
+[[nodiscard]] std::string to_text(const ParallelShape& s);  // "[64/8, 512, 1024/2] copy 4"; degrees of 1 are not written
 
 // Piece number <-> coordinates: mixed radix, outermost first: sum, copy, dim 0, dim 1, ... A dim's coordinate i is its i-th block.
 struct PieceIndex {

@@ -42,39 +42,41 @@ std::string_view kind_name(const ParallelOperator& op) {
 
 ParallelShape apply(const ParallelOperator& op, const ParallelShape& in) {
   ParallelShape out = in;
-  std::visit(Overloaded{
-                 [&](const Partition& p) {
-                   need_positive(p.degree, "partition");
-                   ParallelDim& d = dim_at(out, p.dim, "partition");
-                   if (d.size % (static_cast<std::int64_t>(d.degree) * p.degree) != 0)
-                     throw ShapeError(fmt::format("partition: dim {} of {} does not divide by {} more", p.dim, to_text(in), p.degree));
-                   d.degree *= p.degree;
-                 },
-                 [&](const Combine& c) { divide(dim_at(out, c.dim, "combine").degree, c.degree, "combine", "degree", in); },
-                 [&](const Replicate& r) {
-                   need_positive(r.degree, "replicate");
-                   out.copy *= r.degree;
-                 },
-                 [&](const Reduce& r) { divide(out.sum, r.degree, "reduce", "sum", in); },
-                 [&](const Discard& r) { divide(out.copy, r.degree, "discard", "copy", in); },
-                 [&](const Pipeline& p) {
-                   need_positive(p.count, "pipeline");
-                   ParallelDim& d = dim_at(out, p.dim, "pipeline");
-                   if (d.size % (static_cast<std::int64_t>(d.degree) * p.count) != 0)
-                     throw ShapeError(fmt::format("pipeline: dim {} of {} does not divide into {} micro-batches", p.dim, to_text(in), p.count));
-                   d.size /= p.count;
-                 },
-                 [&](const Batch& b) {
-                   need_positive(b.count, "batch");
-                   dim_at(out, b.dim, "batch").size *= b.count;
-                 },
-             },
-             op);
+  std::visit(
+      Overloaded{
+          [&](const Partition& p) {
+            need_positive(p.degree, "partition");
+            ParallelDim& d = dim_at(out, p.dim, "partition");
+            if (d.size % (static_cast<std::int64_t>(d.degree) * p.degree) != 0)
+              throw ShapeError(fmt::format("partition: dim {} of {} does not divide by {} more", p.dim, to_text(in), p.degree));
+            d.degree *= p.degree;
+          },
+          [&](const Combine& c) { divide(dim_at(out, c.dim, "combine").degree, c.degree, "combine", "degree", in); },
+          [&](const Replicate& r) {
+            need_positive(r.degree, "replicate");
+            out.copy *= r.degree;
+          },
+          [&](const Reduce& r) { divide(out.sum, r.degree, "reduce", "sum", in); },
+          [&](const Discard& r) { divide(out.copy, r.degree, "discard", "copy", in); },
+          [&](const Pipeline& p) {
+            need_positive(p.count, "pipeline");
+            ParallelDim& d = dim_at(out, p.dim, "pipeline");
+            if (d.size % (static_cast<std::int64_t>(d.degree) * p.count) != 0)
+              throw ShapeError(fmt::format("pipeline: dim {} of {} does not divide into {} micro-batches", p.dim, to_text(in), p.count));
+            d.size /= p.count;
+          },
+          [&](const Batch& b) {
+            need_positive(b.count, "batch");
+            dim_at(out, b.dim, "batch").size *= b.count;
+          },
+      },
+      op);
   return out;
 }
 
 std::vector<ParallelOperator> conversion(const ParallelShape& from, const ParallelShape& to) {
-  if (from.whole() != to.whole()) throw ShapeError(fmt::format("no conversion from {} to {}: they are different tensors", to_text(from), to_text(to)));
+  if (from.whole() != to.whole())
+    throw ShapeError(fmt::format("no conversion from {} to {}: they are different tensors", to_text(from), to_text(to)));
   if (from.sum % to.sum != 0)
     throw ShapeError(fmt::format("no conversion from {} to {}: partial sums can be added, not made", to_text(from), to_text(to)));
   std::vector<ParallelOperator> chain;

@@ -67,9 +67,7 @@ class Parallelizer {
       const ParallelShape wanted = input_shape(spaces_[id.value], sharding, i, inputs_[id.value][i]);
       try {
         inputs.push_back(convert({placed_[t.node.value], t.output}, wanted, tensor_name(t), node.block));
-      } catch (const ShapeError& e) {
-        throw ShapeError(fmt::format("{}: input {}: {}", node.name, i, e.what()));
-      }
+      } catch (const ShapeError& e) { throw ShapeError(fmt::format("{}: input {}: {}", node.name, i, e.what())); }
     }
     placed_.push_back(builder_.add(node.name, node.op, std::move(inputs), sharding, node.block));
   }
@@ -107,11 +105,11 @@ class Parallelizer {
   const Graph& graph_;
   std::span<const Sharding> shardings_;
   PcgBuilder builder_;
-  std::vector<std::vector<TensorShape>> inputs_;  // whole shapes, by graph node
-  std::vector<IterationSpace> spaces_;            // by graph node
-  std::vector<Sharding> weights_;                 // by graph node; of weights only
-  std::unordered_set<std::size_t> unread_;        // weights that no reader was met of
-  std::vector<NodeId> placed_;                    // graph node -> PCG node
+  std::vector<std::vector<TensorShape>> inputs_;                                    // whole shapes, by graph node
+  std::vector<IterationSpace> spaces_;                                              // by graph node
+  std::vector<Sharding> weights_;                                                   // by graph node; of weights only
+  std::unordered_set<std::size_t> unread_;                                          // weights that no reader was met of
+  std::vector<NodeId> placed_;                                                      // graph node -> PCG node
   std::map<TensorRef, std::vector<std::pair<ParallelOperator, TensorRef>>> moved_;  // the parallel operators on each tensor
   std::unordered_set<std::string> names_;
 };

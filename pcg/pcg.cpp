@@ -84,12 +84,10 @@ NodeId PcgBuilder::add(std::string name, Operator op, std::vector<TensorRef> inp
     if (auto v = source_violation(op, sharding)) throw ShapeError(*v);
     for (std::size_t i = 0; i < inputs.size(); ++i)
       if (const ParallelShape wanted = input_shape(space, sharding, i, wholes[i]); wanted != shape(inputs[i]))
-        throw ShapeError(fmt::format("input {} ({}) lies as {}, the sharding reads it as {}", i, pcg_.node(inputs[i].node).name, to_text(shape(inputs[i])),
-                                     to_text(wanted)));
+        throw ShapeError(fmt::format("input {} ({}) lies as {}, the sharding reads it as {}", i, pcg_.node(inputs[i].node).name,
+                                     to_text(shape(inputs[i])), to_text(wanted)));
     for (std::size_t j = 0; j < outputs.size(); ++j) node.outputs.push_back(output_shape(space, sharding, j, outputs[j]));
-  } catch (const ShapeError& e) {
-    throw refuse(e.what());
-  }
+  } catch (const ShapeError& e) { throw refuse(e.what()); }
   node.op = std::move(op);
   node.inputs = std::move(inputs);
   node.sharding = std::move(sharding);
@@ -101,9 +99,7 @@ NodeId PcgBuilder::add(std::string name, ParallelOperator op, TensorRef input, i
   PcgNode node;
   try {
     node.outputs = {pcg::apply(op, shape(input))};
-  } catch (const ShapeError& e) {
-    throw ShapeError(fmt::format("{}: {}", name, e.what()));
-  }
+  } catch (const ShapeError& e) { throw ShapeError(fmt::format("{}: {}", name, e.what())); }
   node.op = op;
   node.inputs = {input};
   return append(std::move(name), std::move(node), block);

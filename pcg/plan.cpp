@@ -32,7 +32,8 @@ class Checker {
     if (plan_.zero < 0 || plan_.zero > 3) complain("zero is {}, it must be 0, 1, 2 or 3", plan_.zero);
     if (plan_.stages < 1) complain("stages is {}, it must be at least 1", plan_.stages);
     if (plan_.chunks < 1) complain("chunks is {}, it must be at least 1", plan_.chunks);
-    else if (plan_.stages % plan_.chunks != 0) complain("{} virtual stages do not divide into {} chunks for each device", plan_.stages, plan_.chunks);
+    else if (plan_.stages % plan_.chunks != 0)
+      complain("{} virtual stages do not divide into {} chunks for each device", plan_.stages, plan_.chunks);
     if (plan_.chunks > 1 && plan_.schedule != ScheduleKind::interleaved) complain("{} chunks need the interleaved schedule", plan_.chunks);
   }
 
@@ -101,9 +102,9 @@ const std::vector<std::string>& recompute_names() {
 std::vector<std::string> violations(const Plan& plan) { return Checker(plan).run(); }
 
 bool Plan::operator==(const Plan& o) const {
-  return name == o.name && base::emit_yaml(model) == base::emit_yaml(o.model) && padding == o.padding && training == o.training && gpus == o.gpus &&
-         pcg == o.pcg && mapping == o.mapping && stage == o.stage && stages == o.stages && chunks == o.chunks && schedule == o.schedule &&
-         micro_batches == o.micro_batches && recompute == o.recompute && zero == o.zero && summary == o.summary;
+  return name == o.name && base::emit_yaml(model) == base::emit_yaml(o.model) && padding == o.padding && training == o.training &&
+         gpus == o.gpus && pcg == o.pcg && mapping == o.mapping && stage == o.stage && stages == o.stages && chunks == o.chunks &&
+         schedule == o.schedule && micro_batches == o.micro_batches && recompute == o.recompute && zero == o.zero && summary == o.summary;
 }
 
 }  // namespace pcg

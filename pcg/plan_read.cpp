@@ -21,6 +21,18 @@ const std::vector<std::string>& movement_names() {
   return names;
 }
 
+template <std::size_t... I>
+std::vector<std::string> all_kinds(std::index_sequence<I...>) {
+  std::vector<std::string> names{std::string(kind_name(Operator(std::in_place_index<I>)))...};
+  names.insert(names.end(), movement_names().begin(), movement_names().end());
+  return names;
+}
+// Names of operators, computing and parallel.
+const std::vector<std::string>& kind_names() {
+  static const std::vector<std::string> names = all_kinds(std::make_index_sequence<std::variant_size_v<Operator>>{});
+  return names;
+}
+
 int small(MapReader& r, std::string_view key, std::int64_t least, std::int64_t usual, std::int64_t most = kMostInt) {
   return static_cast<int>(r.integer(key, least, most).value_or(usual));
 }
@@ -85,11 +97,15 @@ class NodeReader {
     const std::vector<TensorRef> inputs = read_inputs(r, typed);
     const int stage = small(r, "stage", 0, 0, plan_.stages - 1);
     const int block = small(r, "block", 0, 0, std::max<std::int64_t>(static_cast<std::int64_t>(blocks_) - 1, 0));
-    const std::string kind = r.has("op") ? r.node().find("op")->scalar : "";
+    r.require("op");
+    const auto kind_number = r.choice("op", kind_names());
+    const std::string kind = kind_number ? kind_names()[*kind_number] : "";
     const bool moves = std::ranges::find(movement_names(), kind) != movement_names().end();
     std::optional<NodeId> id;
     MachineView view;
-    if (moves) {
+    if (!kind_number) {
+      // Nobody can say which keys it should have.
+    } else if (moves) {
       const ParallelOperator op = read_movement(r, kind);
       r.finish();
       if (inputs.size() != 1 && typed) r.complain("in", fmt::format("{} has {} inputs, expected 1", kind, inputs.size()));
@@ -122,8 +138,8 @@ class NodeReader {
     }
   }
 
-  std::optional<NodeId> add(MapReader& r, const std::string& name, const Operator& op, const std::vector<TensorRef>& inputs, const Yaml* shard,
-                            const MachineView& view, int block) {
+  std::optional<NodeId> add(MapReader& r, const std::string& name, const Operator& op, const std::vector<TensorRef>& inputs,
+                            const Yaml* shard, const MachineView& view, int block) {
     std::vector<TensorShape> wholes;
     for (TensorRef t : inputs) wholes.push_back(builder_.shape(t).whole());
     return attempt(r, [&]() -> std::optional<NodeId> {
@@ -169,7 +185,6 @@ class NodeReader {
   }
 
   ParallelOperator read_movement(MapReader& r, const std::string& kind) {
-    (void)r.optional("op");
     auto degree = [&] { return required_small(r, "degree", 1, 1); };
     auto dim = [&] { return required_small(r, "dim", 0, 0); };
     auto count = [&] { return required_small(r, "count", 1, 1); };

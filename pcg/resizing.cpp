@@ -56,7 +56,9 @@ void resize_operator(Broadcast& o, const SizeMap& m, Shapes, Shapes) { o.size = 
 void resize_operator(ExpertLinear& o, const SizeMap& m, Shapes, Shapes) { o.out = look_up(m, o.out); }
 
 template <class Other>
-std::vector<std::int64_t> sizes_of(const Other&, Shapes) { return {}; }
+std::vector<std::int64_t> sizes_of(const Other&, Shapes) {
+  return {};
+}
 std::vector<std::int64_t> sizes_of(const Input& o, Shapes) { return o.shape.sizes; }
 std::vector<std::int64_t> sizes_of(const Linear& o, Shapes) { return {o.out}; }
 std::vector<std::int64_t> sizes_of(const Conv2d& o, Shapes) { return {o.out, o.groups}; }
@@ -72,7 +74,8 @@ std::vector<std::int64_t> sizes_of(const ExpertLinear& o, Shapes) { return {o.ou
 // A weight's new shape is known once its first reader is met: from the operator where it has slots for weights.
 class Rebuilder {
  public:
-  Rebuilder(const Graph& graph, const Rebuild& how) : graph_(graph), how_(how), shapes_(graph.nodes().size()), operators_(graph.nodes().size()) {}
+  Rebuilder(const Graph& graph, const Rebuild& how)
+      : graph_(graph), how_(how), shapes_(graph.nodes().size()), operators_(graph.nodes().size()) {}
 
   std::optional<Graph> run() {
     for (std::size_t n = 0; n < graph_.nodes().size(); ++n)
@@ -108,9 +111,7 @@ class Rebuilder {
       if (how_.check && !how_.check(node.op, before, after)) return false;
       settle_slots(node, slots, operators_[n], after);
       shapes_[n] = infer_shapes(operators_[n], after);
-    } catch (const ShapeError& e) {
-      throw ShapeError(fmt::format("{}: {}", node.name, e.what()));
-    }
+    } catch (const ShapeError& e) { throw ShapeError(fmt::format("{}: {}", node.name, e.what())); }
     return true;
   }
 

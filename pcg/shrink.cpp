@@ -1,6 +1,7 @@
 #include "pcg/shrink.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <set>
 
@@ -10,9 +11,10 @@
 namespace pcg {
 namespace {
 
-constexpr std::int64_t kKept = 2;     // sizes up to this one stay: they are counts of kinds (token types, classes), or 1
-constexpr int kMostRepairs = 256;     // of one draw
-constexpr std::int64_t kMostFactor = 3;  // a drawn size is the smallest lawful one times 1 .. this
+constexpr std::int64_t kKept = 2;        // sizes up to this one stay: they are counts of kinds (token types, classes), or 1
+constexpr int kMostRepairs = 256;        // of one draw
+constexpr int kMostRepairsOfOne = 8;     // size
+constexpr std::int64_t kMostFactor = 3;  // a drawn size is the smallest lawful one times 1 .. this, and more where that is taken
 
 std::vector<TensorShape> inputs_of(const Graph& graph, const GraphNode& node) {
   std::vector<TensorShape> result;
@@ -41,7 +43,8 @@ void add_free_sizes(const Graph& graph, std::set<std::int64_t>& sizes) {
 std::set<std::int64_t> image_sizes(const Graph& graph) {
   std::set<std::int64_t> result;
   for (const GraphNode& n : graph.nodes())
-    if (std::holds_alternative<Input>(n.op) && n.outputs[0].sizes.size() == 4) result.insert({n.outputs[0].sizes[2], n.outputs[0].sizes[3]});
+    if (std::holds_alternative<Input>(n.op) && n.outputs[0].sizes.size() == 4)
+      result.insert({n.outputs[0].sizes[2], n.outputs[0].sizes[3]});
   return result;
 }
 
@@ -64,55 +67,85 @@ std::map<std::int64_t, std::int64_t> multiples(const Pcg& pcg) {
   return result;
 }
 
-std::int64_t draw_size(std::int64_t size, std::int64_t multiple, bool image, base::Random& random) {
-  if (image) {
-    static constexpr std::int64_t kImages[] = {8, 16, 32, 64};
-    const std::uint64_t pick = random.below(std::size(kImages) + 1);
-    return pick < std::size(kImages) && kImages[pick] < size ? kImages[pick] : size;
-  }
-  const auto factor = static_cast<std::int64_t>(1 + random.below(kMostFactor));
-  std::int64_t drawn = multiple * factor;
-  while (drawn < 2) drawn += multiple;
-  return drawn <= size ? drawn : size;
+std::int64_t round_up(std::int64_t size, std::int64_t multiple) { return (size + multiple - 1) / multiple * multiple; }
+
+// Rows or columns of an image; as large as they are only when nothing smaller will do.
+std::int64_t draw_image(std::int64_t size, std::int64_t multiple, bool last_resort, base::Random& random) {
+  static constexpr std::int64_t kImages[] = {16, 32, 64, 96};
+  const std::int64_t drawn = round_up(kImages[random.below(std::size(kImages))], multiple);
+  return last_resort || drawn > size ? size : drawn;
+}
+
+std::int64_t draw_size(std::int64_t size, std::int64_t multiple, const std::set<std::int64_t>& taken, base::Random& random) {
+  std::int64_t drawn = multiple * static_cast<std::int64_t>(1 + random.below(kMostFactor));
+  while (drawn <= kKept || taken.contains(drawn)) drawn += multiple;
+  return std::min(drawn, size);
+}
+
+// Different sizes stay different: else 4 heads could pass for 2.
+bool is_injective(const SizeMap& map) {
+  std::set<std::int64_t> seen;
+  return std::ranges::all_of(map, [&](const auto& entry) { return entry.second > kKept && seen.insert(entry.second).second; });
 }
 
 Rebuild by(const SizeMap& map) {
   return {.change = [&map](const Operator& op, auto before, auto after) { return with_sizes(op, map, before, after); },
-          .size = [&map](std::int64_t size) {
-            const auto it = map.find(size);
-            return it == map.end() ? size : it->second;
-          },
+          .size =
+              [&map](std::int64_t size) {
+                const auto it = map.find(size);
+                return it == map.end() ? size : it->second;
+              },
           .check = {}};
 }
 
+// A drawn map while it is made to fit.
+struct Drawing {
+  SizeMap map;
+  std::map<std::int64_t, std::int64_t> multiples;  // what a size must stay a multiple of; 1 where it is absent
+};
+
+bool is_taken(const SizeMap& map, std::int64_t except, std::int64_t value) {
+  return value <= kKept || std::ranges::any_of(map, [&](const auto& entry) { return entry.first != except && entry.second == value; });
+}
+
+bool apply_repair(Drawing& drawing, const SizeRepair& repair) {
+  if (repair.wanted == 0) {
+    std::int64_t& multiple = drawing.multiples.try_emplace(repair.size, 1).first->second;
+    multiple = std::lcm(multiple, repair.multiple_of);
+    std::int64_t value = multiple;
+    while (is_taken(drawing.map, repair.size, value)) value += multiple;
+    drawing.map[repair.size] = value;
+  } else {
+    drawing.map[repair.size] = repair.wanted;
+  }
+  return drawing.map[repair.size] >= 1;
+}
+
 // Repairs a drawn map until the graph is well-formed; false when it cannot be.
-bool repair_map(const Graph& graph, SizeMap& map) {
+bool repair_map(const Graph& graph, Drawing& drawing) {
   std::map<std::int64_t, int> changed;
   for (int repairs = 0; repairs < kMostRepairs; ++repairs) {
     std::optional<SizeRepair> repair;
-    Rebuild how = by(map);
+    Rebuild how = by(drawing.map);
     how.check = [&](const Operator& op, auto before, auto after) {
-      repair = repair_sizes(op, before, after, map);
+      repair = repair_sizes(op, before, after, drawing.map);
       return !repair;
     };
     try {
       if (rebuild(graph, how)) return true;
-    } catch (const ShapeError&) {
-      return false;
-    }
-    if (repair->wanted < 1 || ++changed[repair->size] > 8) return false;  // it goes in circles
-    map[repair->size] = repair->wanted;
+    } catch (const ShapeError&) { return false; }
+    if (++changed[repair->size] > kMostRepairsOfOne || !apply_repair(drawing, *repair)) return false;  // it goes in circles
   }
   return false;
 }
 
 // One map for all graphs: a repair for one may need another in the next.
-bool repair_map(std::span<const Graph> graphs, SizeMap& map) {
+bool repair_map(std::span<const Graph> graphs, Drawing& drawing) {
   for (std::size_t round = 0; round <= graphs.size(); ++round) {
-    const SizeMap before = map;
+    const SizeMap before = drawing.map;
     for (const Graph& g : graphs)
-      if (!repair_map(g, map)) return false;
-    if (map == before) return true;
+      if (!repair_map(g, drawing)) return false;
+    if (drawing.map == before) return true;
   }
   return false;
 }
@@ -140,12 +173,17 @@ std::optional<SizeMap> draw_sizes(const Graph& graph, const Pcg* pcg, std::uint6
   const std::set<std::int64_t> images = image_sizes(graph);
   const std::map<std::int64_t, std::int64_t> needed = pcg ? multiples(*pcg) : std::map<std::int64_t, std::int64_t>{};
   for (int attempt = 0; attempt < attempts; ++attempt) {
-    SizeMap map;
+    Drawing drawing{.map = {}, .multiples = needed};
+    SizeMap& map = drawing.map;
+    std::set<std::int64_t> taken;
     for (std::int64_t size : sizes) {
       const auto it = needed.find(size);
-      map[size] = draw_size(size, it == needed.end() ? 1 : it->second, images.contains(size), random);
+      const std::int64_t multiple = it == needed.end() ? 1 : it->second;
+      map[size] =
+          images.contains(size) ? draw_image(size, multiple, attempt >= attempts / 2, random) : draw_size(size, multiple, taken, random);
+      taken.insert(map[size]);
     }
-    if (!repair_map(graphs, map)) continue;
+    if (!repair_map(graphs, drawing) || !is_injective(map)) continue;
     try {
       if (pcg) (void)resize(*pcg, map);
       return map;

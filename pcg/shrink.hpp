@@ -18,7 +18,7 @@ namespace pcg {
 using SizeMap = std::map<std::int64_t, std::int64_t>;  // old free size -> new one; sizes that are not in it stay
 
 // A random small size map under which the graph is well-formed and, if pcg is given, under which its shardings stay lawful. Both hold
-// the same batch. nullopt when `attempts` draws found none.
+// the same batch. Different sizes stay different. nullopt when `attempts` draws found none.
 [[nodiscard]] std::optional<SizeMap> draw_sizes(const Graph& graph, const Pcg* pcg, std::uint64_t seed, int attempts = 64);
 // Throws: ShapeError when the sizes do not fit.
 [[nodiscard]] Graph resize(const Graph& graph, const SizeMap& sizes);

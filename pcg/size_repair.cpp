@@ -39,14 +39,16 @@ struct Situation {
   // A size that must be a multiple.
   [[nodiscard]] Repair divide(std::int64_t old_size, std::int64_t size, std::int64_t divisor) const {
     if (divisor < 1 || size % divisor == 0 || !is_free(old_size)) return std::nullopt;
-    return SizeRepair{old_size, std::lcm(size, divisor) <= 4 * size ? std::lcm(size, divisor) : (size / divisor + 1) * divisor};
+    return SizeRepair{old_size, 0, divisor};
   }
 };
 
 std::size_t resolve(int axis, std::size_t rank) { return static_cast<std::size_t>(axis < 0 ? axis + static_cast<int>(rank) : axis); }
 
 template <class Other>
-Repair repair(const Other&, const Situation&) { return std::nullopt; }
+Repair repair(const Other&, const Situation&) {
+  return std::nullopt;
+}
 
 Repair aligned(const Situation& s) {
   const Sizes &a = s.before[0].sizes, &b = s.before[1].sizes;
@@ -137,9 +139,11 @@ Repair repair(const Reshape& o, const Situation& s) {
     }
     if (new_left != new_right) {
       for (std::size_t d = j_end; d-- > j;)
-        if (o.sizes[d] > 1 && s.is_free(o.sizes[d]) && new_left % (new_right / new_out(d)) == 0) return SizeRepair{o.sizes[d], new_left / (new_right / new_out(d))};
+        if (o.sizes[d] > 1 && s.is_free(o.sizes[d]) && new_left % (new_right / new_out(d)) == 0)
+          return SizeRepair{o.sizes[d], new_left / (new_right / new_out(d))};
       for (std::size_t d = i_end; d-- > i;)
-        if (s.is_free(x[d]) && new_right % (new_left / s.after[0].sizes[d]) == 0) return SizeRepair{x[d], new_right / (new_left / s.after[0].sizes[d])};
+        if (s.is_free(x[d]) && new_right % (new_left / s.after[0].sizes[d]) == 0)
+          return SizeRepair{x[d], new_right / (new_left / s.after[0].sizes[d])};
       return std::nullopt;
     }
     i = i_end;
@@ -160,7 +164,8 @@ Repair repair(const MoeCombine& o, const Situation& s) { return enough_experts(o
 
 }  // namespace
 
-std::optional<SizeRepair> repair_sizes(const Operator& op, std::span<const TensorShape> before, std::span<const TensorShape> after, const SizeMap& map) {
+std::optional<SizeRepair> repair_sizes(const Operator& op, std::span<const TensorShape> before, std::span<const TensorShape> after,
+                                       const SizeMap& map) {
   return std::visit([&](const auto& o) { return repair(o, Situation{before, after, map}); }, op);
 }
 

@@ -1,0 +1,155 @@
+// foreshard check: what a plan computes against what its model computes; and shrinking, which makes that possible.
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include "operator_zoo.hpp"
+#include "pcg/evaluator.hpp"
+#include "pcg/models/models.hpp"
+#include "pcg/shrink.hpp"
+
+namespace pcg {
+namespace {
+
+TensorShape real(std::vector<std::int64_t> sizes) { return {.sizes = std::move(sizes), .element = Element::real}; }
+
+Graph gpt() {
+  models::TransformerConfig c;
+  c.name = "gpt";
+  c.layers = 2;
+  c.hidden = 1024;
+  c.heads = 16;
+  c.vocab = 50257;
+  c.sequence_length = 128;
+  return models::transformer(c, 16);
+}
+
+Plan plan_of(const Graph& g, const std::vector<Sharding>& s) {
+  Plan p;
+  p.pcg = parallelize(g, s);
+  return p;
+}
+
+// Every operator's leading b in 4; heads, columns, then rows in 2.
+std::vector<Sharding> three_d(const Graph& g) {
+  std::vector<Sharding> all;
+  for (std::size_t n = 0; n < g.nodes().size(); ++n) {
+    const GraphNode& node = g.nodes()[n];
+    const std::vector<TensorShape> inputs = zoo::inputs_of(g, NodeId(n));
+    const IterationSpace space = iteration_space(node.op, inputs);
+    Sharding s = unsharded(space);
+    auto cut = [&](const char* loop, int degree) {
+      Sharding more = s;
+      if (const int l = find_loop(space, loop); l >= 0) more.degrees[static_cast<std::size_t>(l)] = degree;
+      if (!violation(space, more, inputs, node.outputs)) s = more;
+    };
+    cut("b", 4);
+    if (std::holds_alternative<Input>(node.op)) cut("d0", 4);
+    if (std::holds_alternative<Attention>(node.op)) cut("heads", 2);
+    else if (const Linear* l = std::get_if<Linear>(&node.op)) cut(l->out == 1024 ? "k" : "n", 2);
+    all.push_back(s);
+  }
+  return all;
+}
+
+TEST_CASE("a plan of data and tensor parallelism computes what the model computes") {
+  const Graph g = gpt();
+  Plan p = plan_of(g, three_d(g));
+  p.micro_batches = 8;
+  const EquivalenceResult r = check_equivalence(p, g, 3, 1);
+  CHECK_MESSAGE(r.equivalent, r.detail);
+  CHECK(r.detail.starts_with("equivalent at 3 sizes: "));
+}
+
+TEST_CASE("the model is padded as the plan says") {
+  const Graph g = gpt();
+  Plan p;
+  p.padding = {{50257, 50304}};
+  const Graph wide = padded(g, p.padding);
+  p.pcg = parallelize(wide, three_d(wide));
+  CHECK(check_equivalence(p, g, 2, 1).equivalent);
+  p.padding.clear();
+  CHECK(check_equivalence(p, g, 2, 1).detail.find("in the plan and [50257, 1024] in the model") != std::string::npos);
+}
+
+TEST_CASE("the model's batch does not matter: the plan's micro-batch does") {
+  const Graph g = gpt();
+  CHECK(check_equivalence(plan_of(g, three_d(g)), with_batch(g, 48), 1, 1).equivalent);
+}
+
+// A graph of two linear operators of equal shape with a residual, built wrong in one way at a time.
+enum class Wrong { nothing, weights_swapped, no_residual, other_activation, other_weight_name, other_order };
+Graph block(Wrong wrong) {
+  GraphBuilder b("block");
+  const TensorRef x = b.input("x", real({8, 32}));
+  const TensorRef first = b.weight(wrong == Wrong::other_weight_name ? "w" : "first", real({32, 32})),
+                  second = b.weight("second", real({32, 32}));
+  const bool swapped = wrong == Wrong::weights_swapped;
+  const Activation a = wrong == Wrong::other_activation ? Activation::relu : Activation::gelu;
+  const TensorRef h = b.add("h", Linear{.out = 32, .activation = a}, {x}, {swapped ? second : first});
+  const TensorRef y = b.add("y", Linear{.out = 32}, {h}, {swapped ? first : second});
+  if (wrong == Wrong::no_residual) return std::move(b).build();
+  b.add("r", Binary{.kind = Binary::Kind::subtract}, wrong == Wrong::other_order ? std::vector{x, y} : std::vector{y, x});
+  return std::move(b).build();
+}
+
+TEST_CASE("a plan that computes something else is found out, with the place of the first difference") {
+  const Graph model = block(Wrong::nothing);
+  CHECK(check_equivalence(plan_of(model, three_d(model)), model, 2, 3).equivalent);
+  for (Wrong wrong : {Wrong::weights_swapped, Wrong::no_residual, Wrong::other_activation, Wrong::other_order}) {
+    const Graph other = block(wrong);
+    const EquivalenceResult r = check_equivalence(plan_of(other, three_d(other)), model, 2, 3);
+    CHECK(!r.equivalent);
+    CHECK(r.detail.starts_with("\"r\"[0, 0] is "));
+    CHECK(r.detail.find("(micro-batch 0, sizes 8 -> ") != std::string::npos);
+  }
+  const Graph other = block(Wrong::other_weight_name);
+  CHECK(check_equivalence(plan_of(other, three_d(other)), model, 2, 3).detail == "the plan has no \"first\", which the model reads");
+}
+
+TEST_CASE("causal attention, its heads and the slices of a tensor are told apart") {
+  auto model = [](bool causal, std::int64_t heads, std::int64_t begin) {
+    GraphBuilder b("g");
+    const TensorRef a = b.add("a", Attention{.heads = heads, .kv_heads = heads, .causal = causal}, {b.input("x", real({4, 8, 48}))});
+    b.add("s", Slice{.axis = 1, .begin = begin, .length = 1}, {a});
+    return std::move(b).build();
+  };
+  auto same = [&](const Graph& plan) { return check_equivalence(plan_of(plan, zoo::unsharded(plan)), model(true, 4, 0), 2, 3).equivalent; };
+  CHECK(same(model(true, 4, 0)));
+  CHECK(!same(model(false, 4, 0)));
+  CHECK(!same(model(true, 2, 0)));
+  CHECK(!same(model(true, 4, 7)));
+}
+
+TEST_CASE("drawn sizes are small, keep equal sizes equal, and are multiples of the degrees") {
+  const Graph g = gpt();
+  const Pcg p = parallelize(g, three_d(g));
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const auto map = draw_sizes(g, &p, seed);
+    REQUIRE(map);
+    const Graph small = resize(g, *map);
+    CHECK(small.nodes().size() == g.nodes().size());
+    CHECK(small.batch() % 4 == 0);
+    CHECK(small.parameters() < 20'000);
+    CHECK(serial(resize(p, *map)) == small);
+  }
+}
+
+TEST_CASE("every builtin can be shrunk") {
+  for (const std::string& name : models::builtin_names()) {
+    const Graph g = models::builtin(name, 4);
+    INFO(name);
+    const auto map = draw_sizes(g, nullptr, 1);
+    REQUIRE(map);
+    const Graph small = resize(g, *map);
+    CHECK(small.results().size() == g.results().size());
+    CHECK(small.parameters() < g.parameters() / 10);
+  }
+}
+
+TEST_CASE("an empty map changes nothing") {
+  for (const zoo::Exhibit& e : zoo::exhibits()) CHECK(resize(e.graph, {}) == e.graph);
+  CHECK(resize(gpt(), {}) == gpt());
+}
+
+}  // namespace
+}  // namespace pcg

@@ -1,0 +1,116 @@
+#include "operator_zoo.hpp"
+
+namespace pcg::zoo {
+namespace {
+
+TensorShape real(std::vector<std::int64_t> sizes) { return {.sizes = std::move(sizes), .element = Element::real}; }
+TensorShape index(std::vector<std::int64_t> sizes) { return {.sizes = std::move(sizes), .element = Element::index}; }
+
+// A graph of one operator over inputs; its weights are made.
+Exhibit one(std::string name, Operator op, const std::vector<TensorShape>& inputs) {
+  GraphBuilder b(name);
+  std::vector<TensorRef> refs;
+  for (const TensorShape& s : inputs) refs.push_back(b.input("x" + std::to_string(refs.size()), s));
+  b.add(name, std::move(op), refs);
+  return {name, std::move(b).build()};
+}
+
+Exhibit split() {
+  GraphBuilder b("split");
+  b.add_raw("split", Split{.axis = 1, .sizes = {2, 4}}, {b.input("x", real({6, 6, 4}))});
+  return {"split", std::move(b).build()};
+}
+
+void add_attentions(std::vector<Exhibit>& all) {
+  all.push_back(one("attention", Attention{.heads = 6, .kv_heads = 6}, {real({2, 6, 36})}));
+  all.push_back(
+      one("attention causal rope grouped", Attention{.heads = 12, .kv_heads = 6, .causal = true, .rope = true}, {real({2, 6, 48})}));
+  all.push_back(one("attention dropout", Attention{.heads = 2, .kv_heads = 2, .dropout = 0.1}, {real({4, 6, 12})}));
+  all.push_back(
+      one("attention cross", Attention{.heads = 4, .kv_heads = 2, .packed = false}, {real({2, 6, 8}), real({2, 12, 4}), real({2, 12, 4})}));
+  all.push_back(one("attention bias", Attention{.heads = 4, .kv_heads = 4, .causal = true, .has_bias = true}, {real({2, 6, 24})}));
+}
+
+void add_images(std::vector<Exhibit>& all) {
+  const TensorShape image = real({4, 6, 5, 5});
+  all.push_back(
+      one("conv2d", Conv2d{.out = 6, .kernel_h = 3, .kernel_w = 3, .stride_h = 2, .pad_h = 1, .pad_w = 1, .has_bias = true}, {image}));
+  all.push_back(one("conv2d relu", Conv2d{.out = 6, .kernel_h = 3, .kernel_w = 1, .activation = Activation::relu}, {image}));
+  all.push_back(one("conv2d groups", Conv2d{.out = 12, .kernel_h = 3, .kernel_w = 3, .groups = 6, .has_bias = true}, {image}));
+  all.push_back(one("pool2d max", Pool2d{.kernel_h = 3, .kernel_w = 3, .stride_h = 2, .stride_w = 2, .pad_h = 1, .pad_w = 1}, {image}));
+  all.push_back(one("pool2d global", Pool2d{.kind = Pool2d::Kind::average, .kernel_h = 0, .kernel_w = 0}, {image}));
+  all.push_back(one("batch_norm", BatchNorm{}, {image}));
+}
+
+}  // namespace
+
+std::vector<Exhibit> exhibits() {
+  std::vector<Exhibit> all;
+  all.push_back(one("linear", Linear{.out = 12, .has_bias = true}, {real({4, 6, 6})}));
+  all.push_back(one("linear relu", Linear{.out = 12, .has_bias = true, .activation = Activation::relu}, {real({4, 6})}));
+  all.push_back(one("linear transposed", Linear{.out = 6, .transposed_weight = true}, {real({4, 12})}));
+  all.push_back(one("batch_matmul", BatchMatmul{}, {real({4, 6, 2}), real({4, 2, 6})}));
+  all.push_back(one("batch_matmul transposed", BatchMatmul{.transpose_b = true}, {real({4, 6, 2}), real({4, 6, 2})}));
+  add_images(all);
+  all.push_back(one("layer_norm", LayerNorm{}, {real({4, 6, 5})}));
+  all.push_back(one("rms_norm", LayerNorm{.rms = true}, {real({4, 6, 5})}));
+  all.push_back(one("softmax", Softmax{.axis = 1}, {real({4, 6, 6})}));
+  add_attentions(all);
+  all.push_back(one("embedding", Embedding{.vocabulary = 12, .width = 6}, {index({4, 6})}));
+  all.push_back(one("embedding_bag", EmbeddingBag{.vocabulary = 12, .width = 6}, {index({4, 6})}));
+  all.push_back(one("unary gelu", Unary{.kind = Unary::Kind::gelu}, {real({4, 6})}));
+  all.push_back(one("unary scale", Unary{.kind = Unary::Kind::scale, .factor = 0.125}, {real({4, 6})}));
+  all.push_back(one("binary add", Binary{}, {real({4, 6, 2}), real({4, 6, 2})}));
+  all.push_back(one("binary broadcast", Binary{.kind = Binary::Kind::multiply}, {real({4, 6, 2}), real({1, 2})}));
+  all.push_back(one("concat", Concat{.axis = -1}, {real({4, 6}), real({4, 3})}));
+  all.push_back(split());
+  all.push_back(one("slice", Slice{.axis = 1, .begin = 2, .length = 3}, {real({6, 6, 4})}));
+  all.push_back(one("reshape split", Reshape{.sizes = {0, 0, 6, -1}}, {real({4, 6, 12})}));
+  all.push_back(one("reshape merge", Reshape{.sizes = {24, 12}}, {real({4, 6, 12})}));
+  all.push_back(one("transpose", Transpose{.permutation = {2, 0, 1}}, {real({4, 6, 2})}));
+  all.push_back(one("broadcast", Broadcast{.axis = 1, .size = 6}, {real({4, 1, 6})}));
+  all.push_back(one("dropout", Dropout{}, {real({4, 6})}));
+  all.push_back(one("reduction", Reduction{.kind = Reduction::Kind::mean, .axis = 1}, {real({4, 6, 2})}));
+  all.push_back(one("cross_entropy", CrossEntropy{}, {real({4, 6, 12}), index({4, 6})}));
+  all.push_back(one("squared_error", SquaredError{}, {real({4, 6}), real({4, 6})}));
+  all.push_back(one("moe_dispatch", MoeDispatch{}, {real({4, 6, 6}), real({4, 6, 3})}));
+  all.push_back(one("moe_combine", MoeCombine{}, {real({3, 4, 4, 6}), real({4, 6, 3})}));
+  all.push_back(one("expert_linear", ExpertLinear{.out = 6}, {real({6, 4, 2, 6})}));
+  return all;
+}
+
+std::vector<TensorShape> inputs_of(const Graph& g, NodeId id) {
+  std::vector<TensorShape> result;
+  for (TensorRef t : g.node(id).inputs) result.push_back(g.shape(t));
+  return result;
+}
+
+Sharding random_sharding(const Graph& g, NodeId id, base::Random& random) {
+  const GraphNode& node = g.node(id);
+  const std::vector<TensorShape> inputs = inputs_of(g, id);
+  const IterationSpace space = iteration_space(node.op, inputs);
+  Sharding s = pcg::unsharded(space);
+  if (std::holds_alternative<Weight>(node.op)) return s;
+  for (std::size_t l = 0; l < space.loops.size(); ++l) {
+    Sharding more = s;
+    more.degrees[l] = static_cast<int>(1 + random.below(3));
+    if (more.points() <= 36 && !violation(space, more, inputs, node.outputs)) s = more;
+  }
+  if (random.below(4) == 0) s.copies = 2;
+  return s;
+}
+
+std::vector<Sharding> random_shardings(const Graph& g, base::Random& random) {
+  std::vector<Sharding> result;
+  for (std::size_t n = 0; n < g.nodes().size(); ++n) result.push_back(random_sharding(g, NodeId(n), random));
+  return result;
+}
+
+std::vector<Sharding> unsharded(const Graph& g) {
+  std::vector<Sharding> result;
+  for (std::size_t n = 0; n < g.nodes().size(); ++n)
+    result.push_back(pcg::unsharded(iteration_space(g.nodes()[n].op, inputs_of(g, NodeId(n)))));
+  return result;
+}
+
+}  // namespace pcg::zoo

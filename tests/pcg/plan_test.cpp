@@ -1,0 +1,209 @@
+// Plans as values and as text.
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+
+#include "operator_zoo.hpp"
+#include "pcg/plan.hpp"
+
+namespace pcg {
+namespace {
+
+TensorShape real(std::vector<std::int64_t> sizes) { return {.sizes = std::move(sizes), .element = Element::real}; }
+
+Graph mlp() {
+  GraphBuilder b("mlp");
+  b.begin_block("front", false);
+  const TensorRef x = b.input("x", real({4, 6}));
+  const TensorRef up = b.add("up", Linear{.out = 12, .activation = Activation::gelu}, {x});
+  b.begin_block("back");
+  b.add("down", Linear{.out = 6, .has_bias = true}, {up});
+  return std::move(b).build();
+}
+
+// Fills in views and stages that are lawful.
+Plan plan_of(Pcg pcg, int gpus) {
+  Plan p;
+  p.name = "a plan";
+  p.summary = "tensor 3";
+  p.model = base::parse_yaml("{builtin: mlp-mnist, layers: \"2\"}", "m");
+  p.gpus = gpus;
+  p.pcg = std::move(pcg);
+  p.mapping.resize(p.pcg.nodes().size());
+  p.stage.assign(p.pcg.nodes().size(), 0);
+  for (std::size_t n = 0; n < p.pcg.nodes().size(); ++n)
+    if (const PcgNode& node = p.pcg.nodes()[n]; node.computes()) p.mapping[n].strides.assign(axes(node.sharding).size(), 0);
+  for (const PcgNode& n : p.pcg.nodes())
+    if (n.is_input()) p.training.global_batch = n.outputs[0].dims[0].size;
+  return p;
+}
+
+Plan tensor_parallel() {
+  const Graph g = mlp();
+  std::vector<Sharding> s = zoo::unsharded(g);
+  s[2].degrees = {1, 1, 3};  // up: n
+  s[5].degrees = {1, 3, 1};  // down: k
+  Plan p = plan_of(parallelize(g, s), 3);
+  for (MachineView& v : p.mapping)
+    if (!v.strides.empty()) v.strides = {1};
+  return p;
+}
+
+std::string error_of(const std::string& text) {
+  try {
+    (void)read_plan(base::parse_yaml(text, "p.yaml"));
+  } catch (const base::InputError& e) {
+    std::string all;
+    for (const base::Diagnostic& d : e.diagnostics())
+      all += std::to_string(d.mark.line) + ":" + std::to_string(d.mark.column) + ": " + d.path + ": " + d.message +
+             (d.hint.empty() ? "" : " (" + d.hint + ")") + "\n";
+    return all;
+  }
+  return "none";
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  REQUIRE_MESSAGE(at != std::string::npos, from, " is not in\n", text);
+  return text.replace(at, from.size(), to);
+}
+
+const char* const kText = R"(foreshard: 1
+plan:
+  name: a plan
+  summary: tensor 3
+  model: {builtin: mlp-mnist, layers: "2"}
+  training: {global_batch: 4, precision: fp32, optimizer: sgd, framework: generic}
+  gpus: 3
+  schedule: {kind: 1f1b, stages: 1, chunks: 1, micro_batches: 1}
+  memory: {recompute: none, zero: 0}
+  graph: mlp
+  blocks: [{name: front, weighty: false}, {name: back}]
+  operators:
+    - {name: x, op: input, shape: [4, 6]}
+    - {name: up.weight, op: weight, shape: [6, 12], shard: {d1: 3}}
+    - {name: x.replicate, op: replicate, degree: 3, in: [x]}
+    - name: up
+      op: linear
+      out: 12
+      activation: gelu
+      in: [x.replicate, up.weight]
+      shard: {n: 3}
+      view: {start: 0, strides: [1]}
+    - {name: down.weight, op: weight, shape: [12, 6], shard: {d0: 3}, block: 1}
+    - {name: down.bias, op: weight, shape: [6], block: 1}
+    - {name: down.bias.replicate, op: replicate, degree: 3, in: [down.bias], block: 1}
+    - name: down
+      op: linear
+      out: 6
+      bias: true
+      in: [up, down.weight, down.bias.replicate]
+      shard: {k: 3}
+      view: {start: 0, strides: [1]}
+      block: 1
+)";
+
+TEST_CASE("the text of a plan") {
+  CHECK(write_plan(tensor_parallel()) == kText);
+  CHECK(read_plan(base::parse_yaml(kText, "p.yaml")) == tensor_parallel());
+}
+
+// Every input holds as many samples as the first.
+bool samples_first(const Graph& g) {
+  return std::ranges::all_of(
+      g.nodes(), [&](const GraphNode& n) { return !std::holds_alternative<Input>(n.op) || n.outputs[0].sizes[0] == g.batch(); });
+}
+
+TEST_CASE("reading what was written gives the plan again") {
+  CHECK(rc::check([] {
+    std::vector<zoo::Exhibit> all = zoo::exhibits();
+    std::erase_if(all, [](const zoo::Exhibit& e) { return !samples_first(e.graph); });
+    const Graph& g = all[*rc::gen::inRange<std::size_t>(0, all.size())].graph;
+    base::Random random(*rc::gen::arbitrary<std::uint64_t>());
+    Plan p = plan_of(parallelize(g, zoo::random_shardings(g, random)), 64);
+    p.schedule = ScheduleKind::interleaved;
+    p.stages = 4;
+    p.chunks = 2;
+    p.micro_batches = static_cast<int>(1 + random.below(5));
+    p.training.global_batch *= p.micro_batches;
+    p.training.precision = static_cast<Precision>(random.below(5));
+    p.training.optimizer = static_cast<Optimizer>(random.below(3));
+    p.training.framework = static_cast<Framework>(random.below(4));
+    p.training.fp32_gradients = random.below(2) == 0;
+    p.recompute = static_cast<Recompute>(random.below(3));
+    p.zero = static_cast<int>(random.below(4));
+    if (random.below(2) == 0) p.padding = {{50257, 50304}, {7, 8}};
+    for (std::size_t n = 0; n < p.pcg.nodes().size(); ++n) {
+      p.stage[n] = static_cast<int>(n * 4 / p.pcg.nodes().size());
+      const PcgNode& node = p.pcg.nodes()[n];
+      if (!node.computes() || random.below(2) == 0) continue;
+      p.mapping[n] = {};
+      for (int i = 0; i < node.sharding.points(); ++i) p.mapping[n].devices.emplace_back(random.below(64));
+    }
+    RC_ASSERT(violations(p).empty());
+    RC_ASSERT(read_plan(base::parse_yaml(write_plan(p), "p.yaml")) == p);
+  }));
+}
+
+TEST_CASE("each mistake in a plan file is one message at its place") {
+  CHECK(error_of(replaced(kText, "shard: {k: 3}", "shard: {k: 5}")) ==
+        "31:14: plan.operators[7].shard: loop k of size 12 does not divide into 5\n");
+  CHECK(error_of(replaced(kText, "shard: {k: 3}", "shard: {kk: 3}")) ==
+        "31:15: plan.operators[7].shard: unknown key \"kk\" (did you mean \"k\"?)\n");
+  CHECK(error_of(replaced(kText, "in: [x.replicate,", "in: [x.replicat,")) ==
+        "20:12: plan.operators[3].in[0]: no operator before this one is called \"x.replicat\" (did you mean \"x.replicate\"?)\n");
+  CHECK(error_of(replaced(kText, "in: [x]", "in: [\"x:1\"]")) == "15:58: plan.operators[2].in[0]: \"x\" has 1 outputs, numbered from 0\n");
+  CHECK(error_of(replaced(kText, "op: replicate, degree: 3, in: [x]", "op: replicat, degree: 3, in: [x]")) ==
+        "15:31: plan.operators[2].op: unknown op \"replicat\" (did you mean \"replicate\"?)\n");
+  CHECK(error_of(replaced(kText, "strides: [1]", "strides: [2]")) == "22:13: plan.operators[3].view: device 4 is not one of 0 .. 2\n");
+  CHECK(error_of(replaced(kText, "gpus: 3", "gpus: 0")) == "7:9: plan.gpus: gpus must be at least 1, found 0\n");
+  CHECK(error_of(replaced(kText, "global_batch: 4", "global_batch: 6")) ==
+        "3:3: plan: x: 4 samples in each of 1 micro-batches are not the 6 of global_batch\n");
+  CHECK(error_of(replaced(kText, "name: up.weight,", "name: x,")).starts_with("14:"));
+  CHECK(error_of(replaced(kText, "foreshard: 1", "foreshard: 2")).starts_with("1:12: foreshard: version 2 is not known"));
+}
+
+TEST_CASE("all mistakes come at once, and what reads a wrong operator adds none") {
+  const std::string text = replaced(replaced(replaced(kText, "shard: {n: 3}", "shard: {n: 5}"), "kind: 1f1b", "kind: 1f2b"),
+                                    "degree: 3, in: [down.bias]", "degree: 0, in: [down.bias]");
+  CHECK(error_of(text) ==
+        "8:20: plan.schedule.kind: unknown kind \"1f2b\" (did you mean \"1f1b\"?)\n"
+        "21:14: plan.operators[3].shard: loop n of size 12 does not divide into 5\n"
+        "25:58: plan.operators[6].degree: degree must be at least 1, found 0\n");
+}
+
+TEST_CASE("a plan without its reduce cannot be read") {
+  std::string text = kText;
+  text += "    - {name: loss, op: unary, function: relu, in: [down], block: 1, view: {start: 0}}\n";
+  CHECK(error_of(text) == "34:7: plan.operators[8]: loss: input 0 (down) lies as [4, 6] sum 3, the sharding reads it as [4, 6]\n");
+  text = replaced(text, "    - {name: loss", "    - {name: down.discard, op: discard, degree: 3, in: [down], block: 1}\n    - {name: loss");
+  text = replaced(text, "function: relu, in: [down]", "function: relu, in: [down.discard]");
+  CHECK(error_of(text) == "34:7: plan.operators[8]: down.discard: discard: copy 1 of [4, 6] sum 3 does not divide by 3\n");
+}
+
+TEST_CASE("violations name what does not fit together") {
+  Plan p = tensor_parallel();
+  CHECK(violations(p).empty());
+  p.gpus = 2;
+  p.chunks = 2;
+  p.micro_batches = 3;
+  p.zero = 4;
+  p.stage.back() = 1;
+  const std::vector<std::string> v = violations(p);
+  auto has = [&](const std::string& text) { return std::ranges::find(v, text) != v.end(); };
+  CHECK(has("up: device 2 is not one of 0 .. 1"));
+  CHECK(has("1 virtual stages do not divide into 2 chunks for each device"));
+  CHECK(has("x: 4 samples in each of 3 micro-batches are not the 4 of global_batch"));
+  CHECK(has("zero is 4, it must be 0, 1, 2 or 3"));
+  CHECK(has("down: stage 1 is not one of 0 .. 0"));
+  p = tensor_parallel();
+  p.stages = 2;
+  p.stage[3] = 1;
+  CHECK(violations(p) == std::vector<std::string>{"down: stage 0 reads up of stage 1, which comes later"});
+  p.mapping.pop_back();
+  CHECK(violations(p)[0] == "7 machine views are given for 8 nodes");
+}
+
+}  // namespace
+}  // namespace pcg
