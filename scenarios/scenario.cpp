@@ -28,7 +28,7 @@ void check_version(MapReader& in) {
 }
 
 void refuse_later(MapReader& in, std::string_view key, std::string_view what) {
-  if (in.optional(key) != nullptr) in.complain(key, fmt::format("this version does not have {} yet", what));
+  if (in.has(key) && in.optional(key) != nullptr) in.complain(key, fmt::format("this version does not have {} yet", what));
 }
 
 // Files of the model are named from the scenario's folder; a plan that is made from it may be saved anywhere.

@@ -1,0 +1,137 @@
+#include "scenarios/run.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "scenario_text.hpp"
+#include "scenarios/check.hpp"
+#include "scenarios/run_codec.hpp"
+
+namespace {
+
+using scenarios::Run;
+using scenarios::Status;
+
+scenarios::ScenarioResult run(const std::string& text, int jobs = 1) {
+  scenarios::RunOptions options;
+  options.jobs = jobs;
+  return scenarios::run_scenario(test::load(text), options);
+}
+
+const Run& find(const scenarios::ScenarioResult& r, const std::string& variant, bool replanned) {
+  for (const Run& x : r.runs)
+    if (x.variant == variant && x.replanned == replanned) return x;
+  FAIL("no run for " << variant);
+  return r.runs.front();
+}
+
+// The runs without what a clock measured.
+std::string timeless(scenarios::ScenarioResult r) {
+  for (Run& x : r.runs) x.search_time = x.simulation_time = {};
+  return scenarios::encode(r.runs);
+}
+
+}  // namespace
+
+TEST_CASE("what-ifs come after the base: the same plan first, then planned anew") {
+  const auto r = run(test::kTwoGpus + "plans: [data-parallel, fsdp]\nwhat_if: [{name: faster, set: {cluster.links.wire.bandwidth: 4x}}]\n");
+  std::string order;
+  for (const Run& x : r.runs) order += x.plan + "/" + x.variant + (x.replanned ? "" : "/same") + " ";
+  CHECK(order == "data-parallel/base fsdp/base data-parallel/faster/same data-parallel/faster fsdp/faster/same fsdp/faster ");
+  const Run& base = find(r, "base", true);
+  const Run& same = find(r, "faster", false);
+  CHECK(base.status == Status::ok);
+  CHECK(same.made == base.made);
+  CHECK(same.simulation->iteration_time < base.simulation->iteration_time);
+  CHECK(find(r, "faster", true).simulation->iteration_time == same.simulation->iteration_time);  // a fixed plan comes out the same
+}
+
+TEST_CASE("numbers of a run") {
+  const auto r = run(test::kTwoGpus + "plans: [data-parallel]\n");
+  const Run& x = r.runs[0];
+  const double t = x.simulation->iteration_time.value();
+  CHECK(x.samples_per_s == doctest::Approx(64 / t));
+  CHECK(x.tokens_per_s == 0);  // no sequence
+  // mlp-mnist multiplies 784 x 512 and 512 x 10 weights: 2 FLOPs each, forward once and backward twice; a V100 has 15.7 TFLOP/s in fp32.
+  CHECK(x.mfu == doctest::Approx(3.0 * 2 * (784 * 512 + 512 * 10) * 64 / (t * 2 * 15.7e12)));
+  CHECK(x.gpus == 2);
+  CHECK(x.interval_low.value() == doctest::Approx(0.7 * t));
+  CHECK(x.interval_high.value() == doctest::Approx(1.3 * t));
+}
+
+TEST_CASE("another number of GPUs asks for another plan, and the batch grows with it") {
+  const auto r = run(test::kTwoGpus + "plans: [data-parallel]\nwhat_if: [{name: two nodes, set: {cluster.nodes: 2x}}]\n");
+  REQUIRE(r.runs.size() == 2);
+  CHECK(r.runs[1].replanned);
+  CHECK(r.runs[1].gpus == 4);
+  CHECK(r.runs[1].made->training.global_batch == 128);
+  CHECK(r.runs[1].notes[0] == "the base's plan is for 2 GPUs, here are 4: the plan is made anew");
+}
+
+TEST_CASE("a plan that cannot be made is an answer with its reason") {
+  const auto r = run(test::kTwoGpus + "plans: [{megatron: {tensor: 3}}]\n");
+  CHECK(r.runs[0].status == Status::infeasible);
+  CHECK(r.runs[0].notes == std::vector<std::string>{"2 devices do not divide by tensor 3 x pipeline 1 x context 1"});
+}
+
+TEST_CASE("too little memory is an answer with times, and what makes it") {
+  const auto r = run(test::kTwoGpus + "plans: [data-parallel]\nwhat_if: [{name: small, set: {cluster.node.gpus.memory: 1000 MiB}}]\n");
+  const Run& x = find(r, "small", false);  // the libraries' 1 GiB alone is more
+  CHECK(x.status == Status::out_of_memory);
+  CHECK(x.simulation->iteration_time.value() > 0);
+  CHECK(x.notes[0].find("too much; most of it is workspace") != std::string::npos);
+}
+
+TEST_CASE("a planner never answers with worse than the plan it had") {
+  const auto r = run(test::kTwoGpus +
+                     "plans: [{megatron: {search: true, simulate_best: 1}}]\n"
+                     "what_if: [{name: slow, set: {cluster.links.wire.bandwidth: 0.01x}}, {name: fast, set: {cluster.links.wire.bandwidth: 100x}}]\n");
+  for (const char* v : {"slow", "fast"}) CHECK(find(r, v, true).simulation->iteration_time <= find(r, v, false).simulation->iteration_time);
+}
+
+TEST_CASE("the same answer whatever the number of worker processes") {
+  const std::string text = test::kTwoGpus +
+                           "plans: [data-parallel, fsdp, {megatron: {tensor: 2}}, {megatron: search}, {megatron: {tensor: 5}}]\n"
+                           "what_if: [{name: faster, set: {cluster.links.wire.bandwidth: 4x}}, {name: two nodes, set: {cluster.nodes: 2x}}]\n";
+  const std::string one = timeless(run(text));
+  CHECK(one == timeless(run(text)));
+  CHECK(one == timeless(run(text, 2)));
+  CHECK(one == timeless(run(text, 7)));
+}
+
+TEST_CASE("runs survive the way between processes") {
+  auto scenario = test::load(test::kTwoGpus + "plans: [data-parallel, {megatron: {tensor: 5}}]\n");
+  scenarios::RunOptions options;
+  options.trace = true;
+  const auto runs = scenarios::run_scenario(scenario, options).runs;
+  CHECK_FALSE(runs[0].simulation->spans.empty());
+  const auto back = scenarios::decode(scenarios::encode(runs));
+  CHECK(scenarios::encode(back) == scenarios::encode(runs));
+  CHECK(back[0].made == runs[0].made);
+  CHECK(back[0].simulation->iteration_time == runs[0].simulation->iteration_time);
+}
+
+TEST_CASE("a saved plan checks, runs again to the same time, and a broken one is found out") {
+  const auto directory = std::filesystem::temp_directory_path() / "foreshard-saved-plan-test";
+  std::filesystem::create_directories(directory);
+  const auto file = directory / "saved.plan.yaml";
+  const auto first = run(test::kTwoGpus + "plans: [data-parallel]\n");
+  std::string text = pcg::write_plan(*first.runs[0].made);
+  std::ofstream(file) << text;
+  const auto check = scenarios::check_file(file, 1);
+  CHECK(check.sound);
+  CHECK(check.summary.starts_with("equivalent"));
+  const auto again = run(test::kTwoGpus + "plans: [{file: " + file.string() + ", name: ours}]\n");
+  CHECK(again.runs[0].plan == "ours");
+  CHECK(again.runs[0].simulation->iteration_time == first.runs[0].simulation->iteration_time);
+
+  const std::string relu = "activation: relu";  // of the model's hidden layer
+  const auto at = text.find(relu);
+  REQUIRE(at != std::string::npos);
+  text.replace(at, relu.size(), "activation: tanh");
+  std::ofstream(file) << text;
+  CHECK_FALSE(scenarios::check_file(file, 1).sound);
+  std::filesystem::remove_all(directory);
+}

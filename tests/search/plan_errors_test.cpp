@@ -1,0 +1,50 @@
+// What cannot be planned is said in one sentence with the numbers.
+#include <doctest/doctest.h>
+
+#include "problem.hpp"
+
+namespace {
+
+std::string error_of(const test::Question& q, search::MegatronConfig c) {
+  return test::plan_error([&] { return search::megatron_plan(q.problem(), c); });
+}
+
+}  // namespace
+
+TEST_CASE("degrees must cover the devices") {
+  const test::Question q(test::kSmallGpt, 1, 4, 8);
+  CHECK(error_of(q, {.tensor = 3}) == "4 devices do not divide by tensor 3 x pipeline 1 x context 1");
+  CHECK(error_of(q, {.tensor = 2, .data = 4}) == "tensor 2 x pipeline 1 x context 1 x data 4 is 8, and the cluster has 4 devices");
+  CHECK(error_of(q, {.tensor = 1, .data = 2}) == "tensor 1 x pipeline 1 x context 1 x data 2 is 2, and the cluster has 4 devices");
+}
+
+TEST_CASE("batches must divide") {
+  const test::Question q(test::kSmallGpt, 1, 4, 6);
+  CHECK(error_of(q, {}) == "a global batch of 6 does not divide among 4 data-parallel replicas");
+  CHECK(error_of(q, {.tensor = 2, .micro_batch = 2}) == "a global batch of 6 gives each of 2 replicas 3 samples, which do not divide into micro-batches of 2");
+  CHECK(test::plan_error([&] { return search::data_parallel_plan(q.problem()); }) == "a global batch of 6 does not divide among 4 data-parallel replicas");
+}
+
+TEST_CASE("layers, heads, sequences and experts must divide, and be there") {
+  const test::Question q(test::kSmallGpt, 1, 8, 8);
+  CHECK(error_of(q, {.pipeline = 4}) == "2 layers do not split into 4 equal stages");
+  CHECK(error_of(q, {.tensor = 8}) == "layer0.attention.core: 4 attention heads do not divide by tensor 8");
+  CHECK(error_of(q, {.expert = 2}) == "transformer has no experts to share among expert 2");
+  const test::Question odd("{transformer: {layers: 2, hidden: 64, heads: 4, vocab: 96, sequence_length: 15}}", 1, 8, 8);
+  CHECK(error_of(odd, {.context = 2}) == "a sequence of 15 does not divide by context 2");
+  CHECK(error_of(odd, {.tensor = 2, .sequence_parallel = true}) == "a sequence of 15 does not divide by context 1 x tensor 2");
+  const test::Question mlp("{builtin: mlp-mnist}", 1, 2, 8);
+  CHECK(error_of(mlp, {.context = 2}) == "mlp-mnist has no sequence to share among context 2");
+  CHECK(error_of(mlp, {.pipeline = 3}) == "2 devices do not divide by tensor 1 x pipeline 3 x context 1");
+}
+
+TEST_CASE("the interleaved schedule has its conditions") {
+  const test::Question q("{transformer: {layers: 4, hidden: 64, heads: 4, vocab: 96, sequence_length: 16}}", 1, 4, 12);
+  search::MegatronConfig c{.pipeline = 2, .chunks = 2, .schedule = pcg::ScheduleKind::interleaved};
+  CHECK(error_of(q, c) == "");  // 12 samples, 2 replicas: 6 micro-batches
+  c.micro_batch = 2;
+  CHECK(error_of(q, c) == "the interleaved schedule needs micro-batches in multiples of pipeline 2, there are 3");
+  c.pipeline = 1;
+  c.micro_batch = 1;
+  CHECK(error_of(q, c) == "2 chunks need a pipeline of at least 2 stages");
+}
