@@ -41,6 +41,7 @@ SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& c
   r.iteration_time = timeline.makespan;
   r.breakdown = break_down(accounts);
   r.bytes = count_bytes(accounts);
+  r.busiest_link = busiest_link(accounts);
   r.memory = peak_memory(plan, memory, cluster);
   for (std::uint32_t n : folded.sizes) r.devices += static_cast<int>(n);
   r.simulated_devices = static_cast<int>(folded.sizes.size());

@@ -2,6 +2,7 @@
 // One call: a plan on a cluster in, a simulated training iteration out. Lowering, folding, engine and accounting are behind it.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,13 @@ struct MemoryUse {
   [[nodiscard]] bool fits() const { return peak <= capacity; }
 };
 
+// The link that works longest: bytes over bandwidth, as a share of the iteration. More of another kind of link will not help much.
+struct BusiestLink {
+  std::string type;   // "pcie"
+  std::string name;   // "node0:cpu0->nic0"; of the links that are like it, the first
+  double busy = 0;    // 0 .. 1
+};
+
 struct Span {
   std::uint32_t device = 0;
   std::string lane;        // "compute", "communication", "gradients", "pipeline"
@@ -59,6 +67,7 @@ struct SimulationResult {
   base::Seconds iteration_time;
   Breakdown breakdown;
   CommunicationBytes bytes;
+  std::optional<BusiestLink> busiest_link;  // nullopt: nothing moves
   MemoryUse memory;
   int devices = 0;            // of the plan
   int simulated_devices = 0;  // fewer when folded

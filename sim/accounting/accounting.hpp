@@ -23,6 +23,8 @@ struct Accounts {
 
 // Of all devices, folded ones counted in full. O(instances x entries).
 [[nodiscard]] CommunicationBytes count_bytes(const Accounts& a);
+// O(instances x entries x flows).
+[[nodiscard]] std::optional<BusiestLink> busiest_link(const Accounts& a);
 // Of the critical device; adds up to the makespan. O(tasks).
 [[nodiscard]] Breakdown break_down(const Accounts& a);
 // One span per kernel group of an operator and per transfer, of the simulated devices; by device, lane, start.

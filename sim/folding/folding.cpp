@@ -77,6 +77,7 @@ void Folder::fold_links() {
     if (c >= representative.size()) representative.resize(c + 1, kNone);
     if (representative[c] == kNone) representative[c] = static_cast<std::uint32_t>(l);
   }
+  out_.link_representatives = representative;
   for (std::uint32_t l : representative) out_.links.push_back(cluster_.link(traffic_.links[l]).bandwidth);
   crossings_.resize(representative.size());
   for (std::size_t t = 0; t < traffic_.transfers.size(); ++t) {

@@ -110,6 +110,16 @@ TEST_CASE("ZeRO shards what it says and moves what it says") {
   }
 }
 
+TEST_CASE("the busiest link is the one with most bytes over bandwidth") {
+  // two devices, an all-reduce of S bytes: S up and S down each device's wire at 1 GB/s
+  const auto cluster = test::star(1, 2, "1 GB/s", "0 us");
+  const auto r = sim::simulate_plan(test::plan_of(test::mlp(3, 64, 8), {{"*", {{"b", 2}}}}, 2), cluster);
+  REQUIRE(r.busiest_link);
+  CHECK(r.busiest_link->type == "wire");
+  CHECK(r.busiest_link->busy == doctest::Approx(3 * 64 * 64 * 4 / 1e9 / r.iteration_time.value()));
+  CHECK(!sim::simulate_plan(test::plan_of(test::mlp(3, 64, 8), {}, 1), cluster).busiest_link);
+}
+
 TEST_CASE("spans are on lanes of simulated devices and last as long as the iteration") {
   const auto cluster = test::star(1, 4);
   const auto r = sim::simulate_plan(test::pipeline_of(test::mlp(8, 64, 8), 4, 1, 6, pcg::ScheduleKind::one_f_one_b), cluster, {.fold = true, .trace = true, .collectives = {}});
