@@ -17,6 +17,7 @@ class Checker {
     if (plan_.stage.size() != nodes) complain("{} stages are given for {} nodes", plan_.stage.size(), nodes);
     else stages();
     batch();
+    if (problems_.empty()) pipeline();
     return std::move(problems_);
   }
 
@@ -59,6 +60,31 @@ class Checker {
       if (node.movement() && (std::holds_alternative<Pipeline>(*node.movement()) || std::holds_alternative<Batch>(*node.movement())))
         complain("{}: a plan says micro_batches and describes one of them, without pipeline and batch operators", node.name);
     }
+  }
+
+  // Requires: all else is sound.
+  void pipeline() {
+    const int ranks = plan_.stages / plan_.chunks;
+    if (plan_.schedule == ScheduleKind::interleaved && plan_.micro_batches % ranks != 0)
+      complain("the interleaved schedule takes turns of {} micro-batches: {} are not a multiple", ranks, plan_.micro_batches);
+    std::vector<int> operators(static_cast<std::size_t>(plan_.stages), 0);
+    std::vector<int> rank_of(static_cast<std::size_t>(plan_.gpus), -1);
+    for (std::size_t n = 0; n < plan_.pcg.nodes().size(); ++n) {
+      const PcgNode& node = plan_.pcg.nodes()[n];
+      if (!node.computes()) continue;
+      ++operators[static_cast<std::size_t>(plan_.stage[n])];
+      const int rank = plan_.stage[n] % ranks;
+      for (DeviceId d : devices_of(plan_.mapping[n], node.sharding)) {
+        int& known = rank_of[d.value];
+        if (known >= 0 && known != rank) {
+          complain("{}: device {} is in stage {} and in stage {}: stages have devices of their own, unless they are chunks of one", node.name, d.value, known, rank);
+          return;
+        }
+        known = rank;
+      }
+    }
+    for (std::size_t s = 0; s < operators.size(); ++s)
+      if (operators[s] == 0) complain("stage {} has no operators", s);
   }
 
   // Inputs that hold samples hold those of one micro-batch.

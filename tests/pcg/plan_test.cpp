@@ -121,11 +121,14 @@ TEST_CASE("reading what was written gives the plan again") {
     std::erase_if(all, [](const zoo::Exhibit& e) { return !samples_first(e.graph); });
     const Graph& g = all[*rc::gen::inRange<std::size_t>(0, all.size())].graph;
     base::Random random(*rc::gen::arbitrary<std::uint64_t>());
-    Plan p = plan_of(parallelize(g, zoo::random_shardings(g, random)), 64);
-    p.schedule = ScheduleKind::interleaved;
-    p.stages = 4;
-    p.chunks = 2;
-    p.micro_batches = static_cast<int>(1 + random.below(5));
+    Plan p = plan_of(parallelize(g, zoo::random_shardings(g, random)), 128);
+    const auto operators = static_cast<std::size_t>(std::ranges::count_if(p.pcg.nodes(), [](const PcgNode& n) { return n.computes(); }));
+    const bool pipelined = operators >= 4;  // else not every stage would have an operator
+    p.schedule = pipelined ? ScheduleKind::interleaved : ScheduleKind::one_f_one_b;
+    p.stages = pipelined ? 4 : 1;
+    p.chunks = pipelined ? 2 : 1;
+    const int ranks = p.stages / p.chunks;
+    p.micro_batches = ranks * static_cast<int>(1 + random.below(3));
     p.training.global_batch *= p.micro_batches;
     p.training.precision = static_cast<Precision>(random.below(5));
     p.training.optimizer = static_cast<Optimizer>(random.below(3));
@@ -134,12 +137,17 @@ TEST_CASE("reading what was written gives the plan again") {
     p.recompute = static_cast<Recompute>(random.below(3));
     p.zero = static_cast<int>(random.below(4));
     if (random.below(2) == 0) p.padding = {{50257, 50304}, {7, 8}};
+    std::size_t seen = 0;
     for (std::size_t n = 0; n < p.pcg.nodes().size(); ++n) {
-      p.stage[n] = static_cast<int>(n * 4 / p.pcg.nodes().size());
       const PcgNode& node = p.pcg.nodes()[n];
-      if (!node.computes() || random.below(2) == 0) continue;
+      p.stage[n] = static_cast<int>(std::min(seen, operators - 1) * static_cast<std::size_t>(p.stages) / operators);
+      if (!node.computes()) continue;
+      ++seen;
+      const auto first = static_cast<std::size_t>(64 * (p.stage[n] % ranks));  // each rank has devices of its own
+      p.mapping[n].start = DeviceId(first);
+      if (random.below(2) == 0) continue;
       p.mapping[n] = {};
-      for (int i = 0; i < node.sharding.points(); ++i) p.mapping[n].devices.emplace_back(random.below(64));
+      for (int i = 0; i < node.sharding.points(); ++i) p.mapping[n].devices.emplace_back(first + random.below(64));
     }
     RC_ASSERT(violations(p).empty());
     RC_ASSERT(read_plan(base::parse_yaml(write_plan(p), "p.yaml")) == p);
