@@ -162,6 +162,7 @@ std::optional<std::string> violation(const IterationSpace& space, const Sharding
   if (s.copies < 1 || s.sums < 1) return fmt::format("copies {} and sums {} must be at least 1", s.copies, s.sums);
   if (s.sums > 1 && !space.linear) return std::string("partial sums cannot pass through an operator that is not linear");
   std::int64_t points = static_cast<std::int64_t>(s.sums) * s.copies;
+  if (points > kMostPieces) return fmt::format("more than {} pieces", kMostPieces);
   for (std::size_t l = 0; l < space.loops.size(); ++l) {
     const Loop& loop = space.loops[l];
     const int degree = s.degrees[l];
@@ -169,7 +170,7 @@ std::optional<std::string> violation(const IterationSpace& space, const Sharding
     if (degree > 1 && loop.cut == Cut::none) return fmt::format("loop {} may not be cut", loop.name);
     if (loop.size % degree != 0) return fmt::format("loop {} of size {} does not divide into {}", loop.name, loop.size, degree);
     points *= degree;
-    if (points > (1 << 24)) return fmt::format("more than {} pieces", 1 << 24);
+    if (points > kMostPieces) return fmt::format("more than {} pieces", kMostPieces);
   }
   auto indivisible = [&](const std::vector<std::vector<int>>& index, std::span<const TensorShape> shapes,
                          const char* what) -> std::optional<std::string> {

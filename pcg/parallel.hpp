@@ -19,6 +19,9 @@
 
 namespace pcg {
 
+// No tensor or operator has more pieces: enough for any cluster, and numbers of them fit in an int.
+constexpr int kMostPieces = 1 << 24;
+
 struct ParallelDim {
   std::int64_t size = 1;  // of the whole tensor
   int degree = 1;         // divides size
@@ -142,7 +145,7 @@ struct Batch { int dim = 0; int count = 1; bool operator==(const Batch&) const =
 using ParallelOperator = std::variant<Partition, Combine, Replicate, Reduce, Discard, Pipeline, Batch>;
 
 [[nodiscard]] std::string_view kind_name(const ParallelOperator& op);
-// Throws: ShapeError when the operator does not apply.
+// Throws: ShapeError when the operator does not apply or makes too many pieces.
 [[nodiscard]] ParallelShape apply(const ParallelOperator& op, const ParallelShape& in);
 // A chain of parallel operators from one shape to another of the same tensor, in the order Reduce, Discard, Combine, Partition,
 // Replicate; empty when equal. Throws: ShapeError where none exists (to.sum must divide from.sum: more sums cannot be made).

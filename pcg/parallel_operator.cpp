@@ -24,6 +24,14 @@ void need_positive(int degree, const char* who) {
   if (degree < 1) throw ShapeError(fmt::format("{}: degree {} must be at least 1", who, degree));
 }
 
+// Multiplies a degree of `s`, which has at most kMostPieces pieces.
+void multiply(int& value, int degree, const char* who, const ParallelShape& s) {
+  need_positive(degree, who);
+  if (static_cast<std::int64_t>(s.pieces()) * degree > kMostPieces)
+    throw ShapeError(fmt::format("{}: more than {} pieces of {}", who, kMostPieces, to_text(s)));
+  value *= degree;
+}
+
 void divide(int& value, int degree, const char* who, const char* what, const ParallelShape& s) {
   need_positive(degree, who);
   if (value % degree != 0) throw ShapeError(fmt::format("{}: {} {} of {} does not divide by {}", who, what, value, to_text(s), degree));
@@ -49,13 +57,10 @@ ParallelShape apply(const ParallelOperator& op, const ParallelShape& in) {
             ParallelDim& d = dim_at(out, p.dim, "partition");
             if (d.size % (static_cast<std::int64_t>(d.degree) * p.degree) != 0)
               throw ShapeError(fmt::format("partition: dim {} of {} does not divide by {} more", p.dim, to_text(in), p.degree));
-            d.degree *= p.degree;
+            multiply(d.degree, p.degree, "partition", in);
           },
           [&](const Combine& c) { divide(dim_at(out, c.dim, "combine").degree, c.degree, "combine", "degree", in); },
-          [&](const Replicate& r) {
-            need_positive(r.degree, "replicate");
-            out.copy *= r.degree;
-          },
+          [&](const Replicate& r) { multiply(out.copy, r.degree, "replicate", in); },
           [&](const Reduce& r) { divide(out.sum, r.degree, "reduce", "sum", in); },
           [&](const Discard& r) { divide(out.copy, r.degree, "discard", "copy", in); },
           [&](const Pipeline& p) {

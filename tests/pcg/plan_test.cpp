@@ -181,6 +181,24 @@ TEST_CASE("all mistakes come at once, and what reads a wrong operator adds none"
         "25:58: plan.operators[6].degree: degree must be at least 1, found 0\n");
 }
 
+TEST_CASE("a plan file that was damaged is read or refused, nothing else") {
+  CHECK(rc::check([] {
+    std::string text = kText;
+    base::Random random(*rc::gen::arbitrary<std::uint64_t>());
+    for (std::uint64_t edits = 1 + random.below(3); edits > 0; --edits) {
+      const std::size_t at = random.below(text.size()), length = random.below(8);
+      const std::size_t from = random.below(text.size());
+      text = text.substr(0, at) + text.substr(from, random.below(8)) + text.substr(std::min(at + length, text.size()));
+    }
+    try {
+      const Plan p = read_plan(base::parse_yaml(text, "p.yaml"));
+      RC_ASSERT(violations(p).empty());
+    } catch (const base::InputError& e) { RC_ASSERT(!e.diagnostics().empty()); }
+  }));
+  CHECK(error_of(replaced(kText, "degree: 3, in: [x]", "degree: 1000000000, in: [x]")) ==
+        "15:7: plan.operators[2]: x.replicate: replicate: more than 16777216 pieces of [4, 6]\n");
+}
+
 TEST_CASE("a plan without its reduce cannot be read") {
   std::string text = kText;
   text += "    - {name: loss, op: unary, function: relu, in: [down], block: 1, view: {start: 0}}\n";
