@@ -7,6 +7,7 @@
 
 #include "reports/reports.hpp"
 #include "reports/table.hpp"
+#include "search/planner.hpp"
 
 namespace reports {
 namespace {
@@ -50,8 +51,6 @@ std::string against_base(const scenarios::ScenarioResult& result, const Run& r) 
   return fmt::format("{:.2f}x", r.samples_per_s / b->samples_per_s);
 }
 
-std::string gib(base::Bytes b) { return fmt::format("{:.1f} GiB", b.value() / (1 << 30)); }
-
 // Planning anew gave the plan of the base again: one line says both.
 bool is_repeated(const Run& r, const Run& same) {
   return r.replanned && !same.replanned && r.plan == same.plan && r.variant == same.variant && r.made == same.made;
@@ -69,7 +68,7 @@ std::vector<std::string> cells(const scenarios::ScenarioResult& result, const Ru
     const sim::SimulationResult& s = *r.simulation;
     c.insert(c.end(), {base::to_text(s.iteration_time), fmt::format("{:.4g}", r.samples_per_s), against_base(result, r), percent(r.mfu),
                        percent(share(s.breakdown.exposed_communication, r)), percent(share(s.breakdown.bubble, r)),
-                       fmt::format("{} of {}", gib(s.memory.peak), gib(s.memory.capacity))});
+                       fmt::format("{} of {}", search::memory_text(s.memory.peak), search::memory_text(s.memory.capacity))});
   } else {
     c.resize(9, "-");
     c[4] = "";
@@ -99,8 +98,9 @@ std::string best_text(const Run& r, bool colour) {
   out += fmt::format("  time    {}, {}, {}, {}\n", part("compute", b.compute), part("exposed communication", b.exposed_communication),
                      part("bubble", b.bubble), part("idle", b.idle));
   out += fmt::format("          interval {} to {}\n", base::to_text(r.interval_low), base::to_text(r.interval_high));
-  out += fmt::format("  memory  weights {}, gradients {}, optimizer {}, activations {}, workspace {}\n", gib(m.weights), gib(m.gradients),
-                     gib(m.optimizer), gib(m.activations), gib(m.workspace));
+  out += fmt::format("  memory  weights {}, gradients {}, optimizer {}, activations {}, workspace {}\n", search::memory_text(m.weights),
+                     search::memory_text(m.gradients), search::memory_text(m.optimizer), search::memory_text(m.activations),
+                     search::memory_text(m.workspace));
   out += fmt::format("  sent    {}", base::to_text(s.bytes.total));
   for (const auto& [name, bytes] : s.bytes.by_collective) out += fmt::format(", {} {}", name, base::to_text(bytes));
   return out + "\n";

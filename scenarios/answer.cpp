@@ -47,7 +47,7 @@ std::string largest_part(const sim::MemoryUse& m) {
                                                        {"activations", m.activations},
                                                        {"workspace", m.workspace}};
   const auto& most = *std::ranges::max_element(parts, {}, [](const auto& p) { return p.second; });
-  return fmt::format("{} ({})", most.first, base::to_text(most.second));
+  return fmt::format("{} ({})", most.first, search::memory_text(most.second));
 }
 
 void add_numbers(Run& run, const Variant& variant) {
@@ -69,9 +69,10 @@ void add_numbers(Run& run, const Variant& variant) {
   }
   if (s.memory.fits()) return;
   run.status = Status::out_of_memory;
-  run.notes.insert(run.notes.begin(), fmt::format("needs {} of {} on device {}: {} too much; most of it is {}",
-                                                  base::to_text(s.memory.peak), base::to_text(s.memory.capacity), s.memory.device.value,
-                                                  base::to_text(s.memory.peak - s.memory.capacity), largest_part(s.memory)));
+  run.notes.insert(run.notes.begin(),
+                   fmt::format("needs {} of {} on device {}: {} too much; most of it is {}", search::memory_text(s.memory.peak),
+                               search::memory_text(s.memory.capacity), s.memory.device.value,
+                               search::memory_text(s.memory.peak - s.memory.capacity), largest_part(s.memory)));
 }
 
 void simulate(Run& run, const Variant& variant, bool trace) {

@@ -1,5 +1,7 @@
 #include "search/planner.hpp"
 
+#include <fmt/core.h>
+
 namespace search {
 
 std::string_view to_text(StopReason r) {
@@ -10,5 +12,7 @@ std::string_view to_text(StopReason r) {
   }
   return "";
 }
+
+std::string memory_text(base::Bytes b) { return fmt::format("{:.1f} GiB", b.value() / (1 << 30)); }
 
 }  // namespace search

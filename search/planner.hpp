@@ -47,6 +47,9 @@ struct SearchResult {
   std::vector<std::string> notes;
 };
 
+// Memory as GPUs are sold: "15.2 GiB".
+[[nodiscard]] std::string memory_text(base::Bytes b);
+
 // A plan that cannot be made: one sentence that names the numbers ("24 layers do not split into 5 equal stages").
 struct PlanError : std::runtime_error {
   using std::runtime_error::runtime_error;

@@ -139,7 +139,7 @@ class Search {
   bool fits(const pcg::Plan& plan, std::string& why) {
     const sim::MemoryUse memory = problem_.oracle.memory(plan);
     if (memory.fits()) return true;
-    why = fmt::format("needs {} of {}", base::to_text(memory.peak), base::to_text(memory.capacity));
+    why = fmt::format("needs {} of {}", memory_text(memory.peak), memory_text(memory.capacity));
     if (memory.peak < least_.peak) {
       least_ = memory;
       least_summary_ = plan.summary;
@@ -202,7 +202,7 @@ class Search {
     if (result_.stop_reason != StopReason::time_limit) result_.stop_reason = StopReason::infeasible;
     if (!least_summary_.empty())
       result_.notes.push_back(fmt::format("nothing in the grid fits: the least is {}, which needs {} of {}", least_summary_,
-                                          base::to_text(least_.peak), base::to_text(least_.capacity)));
+                                          memory_text(least_.peak), memory_text(least_.capacity)));
     else result_.notes.push_back(fmt::format("no point of the grid can be built{}{}", last_error_.empty() ? "" : ": ", last_error_));
   }
 

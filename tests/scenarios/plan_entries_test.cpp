@@ -36,7 +36,8 @@ TEST_CASE("entries are named after their kind, repeats are numbered, a name wins
 
 TEST_CASE("every key of a grid") {
   const auto e = entries(
-      "[{megatron: {tensor: 2, pipeline: 4, data: 8, context: 2, expert: 2, micro_batch: 3, chunks: 2, sequence_parallel: true, recompute: full, zero: 1}}]");
+      "[{megatron: {tensor: 2, pipeline: 4, data: 8, context: 2, expert: 2, micro_batch: 3, chunks: 2, sequence_parallel: true, recompute: "
+      "full, zero: 1}}]");
   const auto& c = std::get<scenarios::MegatronEntry>(e[0].kind).config;
   CHECK(c.tensor == 2);
   CHECK(c.pipeline == 4);
@@ -52,7 +53,8 @@ TEST_CASE("every key of a grid") {
 }
 
 TEST_CASE("options of the search and of sharded data parallelism") {
-  const auto e = entries("[{megatron: {search: true, budget: 5 s, simulate_best: 3}}, {fsdp: {stage: zero2, recompute: selective, micro_batch: 2}}]");
+  const auto e =
+      entries("[{megatron: {search: true, budget: 5 s, simulate_best: 3}}, {fsdp: {stage: zero2, recompute: selective, micro_batch: 2}}]");
   const auto& s = std::get<scenarios::MegatronSearchEntry>(e[0].kind).config;
   CHECK(s.budget == base::Seconds(5));
   CHECK(s.simulate_best == 3);
@@ -67,7 +69,8 @@ TEST_CASE("what is wrong with an entry") {
   CHECK(error("[{name: ours}]") == "plans[0]: the entry names no plan\n");
   CHECK(error("[{megatron: {tensor: 2}, fsdp: {}}]") == "plans[0]: one entry asks for megatron and for fsdp\n");
   CHECK(error("[{megatron: {tensor: 0}}]") == "plans[0].megatron.tensor: tensor must be at least 1, found 0\n");
-  CHECK(error("[{megatron: {schedule: 1f1b, chunks: 2}}]") == "plans[0].megatron.chunks: only the interleaved schedule has more than one chunk per device\n");
+  CHECK(error("[{megatron: {schedule: 1f1b, chunks: 2}}]") ==
+        "plans[0].megatron.chunks: only the interleaved schedule has more than one chunk per device\n");
   CHECK(error("[{megatron: fast}]") == "plans[0].megatron: found \"fast\", expected a map of degrees or the word search\n");
   CHECK(error("[{fsdp: {stage: zero4}}]") == "plans[0].fsdp.stage: unknown stage \"zero4\"\n");
   CHECK(error("data-parallel") == "plans: expected a list of plans\n");

@@ -85,16 +85,18 @@ TEST_CASE("too little memory is an answer with times, and what makes it") {
 }
 
 TEST_CASE("a planner never answers with worse than the plan it had") {
-  const auto r = run(test::kTwoGpus +
-                     "plans: [{megatron: {search: true, simulate_best: 1}}]\n"
-                     "what_if: [{name: slow, set: {cluster.links.wire.bandwidth: 0.01x}}, {name: fast, set: {cluster.links.wire.bandwidth: 100x}}]\n");
+  const auto r =
+      run(test::kTwoGpus +
+          "plans: [{megatron: {search: true, simulate_best: 1}}]\n"
+          "what_if: [{name: slow, set: {cluster.links.wire.bandwidth: 0.01x}}, {name: fast, set: {cluster.links.wire.bandwidth: 100x}}]\n");
   for (const char* v : {"slow", "fast"}) CHECK(find(r, v, true).simulation->iteration_time <= find(r, v, false).simulation->iteration_time);
 }
 
 TEST_CASE("the same answer whatever the number of worker processes") {
-  const std::string text = test::kTwoGpus +
-                           "plans: [data-parallel, fsdp, {megatron: {tensor: 2}}, {megatron: search}, {megatron: {tensor: 5}}]\n"
-                           "what_if: [{name: faster, set: {cluster.links.wire.bandwidth: 4x}}, {name: two nodes, set: {cluster.nodes: 2x}}]\n";
+  const std::string text =
+      test::kTwoGpus +
+      "plans: [data-parallel, fsdp, {megatron: {tensor: 2}}, {megatron: search}, {megatron: {tensor: 5}}]\n"
+      "what_if: [{name: faster, set: {cluster.links.wire.bandwidth: 4x}}, {name: two nodes, set: {cluster.nodes: 2x}}]\n";
   const std::string one = timeless(run(text));
   CHECK(one == timeless(run(text)));
   CHECK(one == timeless(run(text, 2)));

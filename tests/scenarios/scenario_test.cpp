@@ -7,9 +7,12 @@
 namespace {
 
 const std::string kGood =
-    "foreshard: 1\nname: x\nmodel: {builtin: bert-large}\ncluster: {preset: summit, nodes: 1}\ntraining: {batch_per_gpu: 4}\nplans: [data-parallel]\n";
+    "foreshard: 1\nname: x\nmodel: {builtin: bert-large}\ncluster: {preset: summit, nodes: 1}\ntraining: {batch_per_gpu: 4}\nplans: "
+    "[data-parallel]\n";
 
-std::string with(std::string text, const std::string& from, const std::string& to) { return text.replace(text.find(from), from.size(), to); }
+std::string with(std::string text, const std::string& from, const std::string& to) {
+  return text.replace(text.find(from), from.size(), to);
+}
 
 }  // namespace
 
@@ -79,7 +82,8 @@ TEST_CASE("what later versions have is known, not unknown") {
   CHECK(text.find("plans[1]: this version does not have the planner alpa yet") != std::string::npos);
   CHECK(text.find("sensitivity: this version does not have sensitivities yet") != std::string::npos);
   CHECK(text.find("unknown") == std::string::npos);
-  CHECK(test::problems(with(kGood, "data-parallel", "megatron: {schedule: zb-h1}")).find("does not have the schedule zb-h1 yet") != std::string::npos);
+  CHECK(test::problems(with(kGood, "data-parallel", "megatron: {schedule: zb-h1}")).find("does not have the schedule zb-h1 yet") !=
+        std::string::npos);
 }
 
 TEST_CASE("what-ifs are tried when the scenario is loaded") {
@@ -91,13 +95,19 @@ TEST_CASE("what-ifs are tried when the scenario is loaded") {
         "s.yaml:8:56: what_if[0].set[cluster.links.infinband.bandwidth]: unknown key \"cluster.links.infinband\"\n"
         "    8 |   - {name: a, set: {cluster.links.infinband.bandwidth: 4x}}\n"
         "      |                                                        ^~~ did you mean \"cluster.links.infiniband.bandwidth\"?\n");
-  CHECK(test::problems(kGood + "what_if:\n  - {name: a, set: {training.precision: bf16}}\n").find("bf16") != std::string::npos);  // a V100 has none
-  CHECK(test::problems(kGood + "what_if:\n  - {name: a, set: {training.optimiser: sgd}}\n").find("unknown key \"optimiser\"") != std::string::npos);
-  CHECK(test::problems(kGood + "what_if:\n  - {name: a, set: {nodes: 2x}}\n").find("\"nodes\" is no part of model, cluster or training") != std::string::npos);
-  CHECK(test::problems(kGood + "what_if:\n  - {name: base, set: {cluster.nodes: 2x}}\n").find("\"base\" is the scenario itself") != std::string::npos);
-  CHECK(test::problems(kGood + "what_if:\n  - {name: a, set: {cluster.nodes: 2x}}\n  - {name: a, set: {cluster.nodes: 3x}}\n").find("another what-if is called \"a\" too") !=
+  CHECK(test::problems(kGood + "what_if:\n  - {name: a, set: {training.precision: bf16}}\n").find("bf16") !=
+        std::string::npos);  // a V100 has none
+  CHECK(test::problems(kGood + "what_if:\n  - {name: a, set: {training.optimiser: sgd}}\n").find("unknown key \"optimiser\"") !=
         std::string::npos);
-  CHECK(test::problems(kGood + "what_if:\n  - {name: a, set: {training.global_batch: 48, cluster.nodes: 2, cluster.node.gpus.memory: 8 GiB}}\n") == "");
+  CHECK(test::problems(kGood + "what_if:\n  - {name: a, set: {nodes: 2x}}\n").find("\"nodes\" is no part of model, cluster or training") !=
+        std::string::npos);
+  CHECK(test::problems(kGood + "what_if:\n  - {name: base, set: {cluster.nodes: 2x}}\n").find("\"base\" is the scenario itself") !=
+        std::string::npos);
+  CHECK(test::problems(kGood + "what_if:\n  - {name: a, set: {cluster.nodes: 2x}}\n  - {name: a, set: {cluster.nodes: 3x}}\n")
+            .find("another what-if is called \"a\" too") != std::string::npos);
+  CHECK(test::problems(kGood +
+                       "what_if:\n  - {name: a, set: {training.global_batch: 48, cluster.nodes: 2, cluster.node.gpus.memory: 8 GiB}}\n") ==
+        "");
 }
 
 TEST_CASE("a GPU that nobody has described is pointed at") {

@@ -34,7 +34,8 @@ inline const std::string kTwoGpus =
     "  node:\n"
     "    gpus: {type: v100-sxm2-16gb, count: 2}\n"
     "    components: [switch0, nic0]\n"
-    "    wires: [{all_pairs: [gpu0, switch0], link: wire}, {all_pairs: [gpu1, switch0], link: wire}, {all_pairs: [switch0, nic0], link: wire}]\n"
+    "    wires: [{all_pairs: [gpu0, switch0], link: wire}, {all_pairs: [gpu1, switch0], link: wire}, {all_pairs: [switch0, nic0], link: "
+    "wire}]\n"
     "  network: {type: switch, link: wire}\n"
     "training: {batch_per_gpu: 32, optimizer: sgd}\n";
 

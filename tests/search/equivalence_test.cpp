@@ -20,12 +20,17 @@ TEST_CASE("plans of each kind") {
   const test::Question gpt(test::kSmallGpt, 1, 4, 8);
   CHECK(difference(search::data_parallel_plan(gpt.problem()), gpt.model) == "");
   CHECK(difference(search::fsdp_plan(gpt.problem(), {}), gpt.model) == "");
-  for (const search::MegatronConfig& c :
-       {search::MegatronConfig{.tensor = 2}, {.tensor = 2, .sequence_parallel = true}, {.context = 2}, {.pipeline = 2}, {.tensor = 2, .pipeline = 2},
-        {.tensor = 2, .context = 2, .sequence_parallel = true}, {.tensor = 2, .pipeline = 2, .sequence_parallel = true, .zero = 1}})
+  for (const search::MegatronConfig& c : {search::MegatronConfig{.tensor = 2},
+                                          {.tensor = 2, .sequence_parallel = true},
+                                          {.context = 2},
+                                          {.pipeline = 2},
+                                          {.tensor = 2, .pipeline = 2},
+                                          {.tensor = 2, .context = 2, .sequence_parallel = true},
+                                          {.tensor = 2, .pipeline = 2, .sequence_parallel = true, .zero = 1}})
     CHECK(difference(search::megatron_plan(gpt.problem(), c), gpt.model) == "");
   const test::Question moe(test::kSmallMoe, 1, 4, 8);
-  for (const search::MegatronConfig& c : {search::MegatronConfig{.expert = 4}, {.tensor = 2, .expert = 2}, {.context = 2, .expert = 2}, {.context = 2, .expert = 4}})
+  for (const search::MegatronConfig& c :
+       {search::MegatronConfig{.expert = 4}, {.tensor = 2, .expert = 2}, {.context = 2, .expert = 2}, {.context = 2, .expert = 4}})
     CHECK(difference(search::megatron_plan(moe.problem(), c), moe.model) == "");
 }
 
@@ -35,10 +40,11 @@ TEST_CASE("any grid on any small transformer gives a sound plan or a reason") {
     const int kv_heads = *rc::gen::element(1, 2, 4), heads = kv_heads * *rc::gen::element(1, 2);
     const bool gated = *rc::gen::arbitrary<bool>(), tied = *rc::gen::arbitrary<bool>(), post_norm = *rc::gen::arbitrary<bool>();
     const int experts = *rc::gen::element(0, 4);
-    const test::Question q(fmt::format("{{transformer: {{layers: {}, hidden: {}, heads: {}, kv_heads: {}, vocab: 96, sequence_length: 16, gated: {}, "
-                                       "tied_embeddings: {}, post_norm: {}, experts: {}, top_k: {}}}}}",
-                                       layers, heads * 8, heads, kv_heads, gated, tied, post_norm, experts, experts > 0 ? 2 : 1),
-                           1, 8, 16);
+    const test::Question q(
+        fmt::format("{{transformer: {{layers: {}, hidden: {}, heads: {}, kv_heads: {}, vocab: 96, sequence_length: 16, gated: {}, "
+                    "tied_embeddings: {}, post_norm: {}, experts: {}, top_k: {}}}}}",
+                    layers, heads * 8, heads, kv_heads, gated, tied, post_norm, experts, experts > 0 ? 2 : 1),
+        1, 8, 16);
     search::MegatronConfig c;
     c.tensor = *rc::gen::element(1, 2, 4);
     c.pipeline = *rc::gen::element(1, 2, 4);

@@ -24,7 +24,8 @@ TEST_CASE("gradients cost an all-reduce of all weights, as the oracle times it")
   const std::vector<base::DeviceId> group = {base::DeviceId(0), base::DeviceId(1)};
   // Figure 2a of Unity: 406,528 parameters of 4 bytes.
   CHECK(costs.size() == 1);
-  CHECK(costs[0].gradients.value() == doctest::Approx(q.oracle.collective(sim::CollectiveKind::all_reduce, base::Bytes(406528 * 4), group).value()));
+  CHECK(costs[0].gradients.value() ==
+        doctest::Approx(q.oracle.collective(sim::CollectiveKind::all_reduce, base::Bytes(406528 * 4), group).value()));
   CHECK(costs[0].parameters == 406528);
   CHECK(costs[0].replicas == 2);
 }

@@ -31,7 +31,8 @@ TEST_CASE("what fits nowhere is infeasible, and the nearest is named") {
   CHECK_FALSE(r.best);
   CHECK(r.stop_reason == search::StopReason::infeasible);
   REQUIRE(r.notes.size() == 1);
-  CHECK(r.notes[0].starts_with("nothing in the grid fits: the least is one device, recompute none, zero 0 (model states alone), which needs 21"));
+  CHECK(r.notes[0].starts_with(
+      "nothing in the grid fits: the least is one device, recompute none, zero 0 (model states alone), which needs 19"));
 }
 
 TEST_CASE("a search without time says so") {

@@ -21,8 +21,10 @@ TEST_CASE("degrees must cover the devices") {
 TEST_CASE("batches must divide") {
   const test::Question q(test::kSmallGpt, 1, 4, 6);
   CHECK(error_of(q, {}) == "a global batch of 6 does not divide among 4 data-parallel replicas");
-  CHECK(error_of(q, {.tensor = 2, .micro_batch = 2}) == "a global batch of 6 gives each of 2 replicas 3 samples, which do not divide into micro-batches of 2");
-  CHECK(test::plan_error([&] { return search::data_parallel_plan(q.problem()); }) == "a global batch of 6 does not divide among 4 data-parallel replicas");
+  CHECK(error_of(q, {.tensor = 2, .micro_batch = 2}) ==
+        "a global batch of 6 gives each of 2 replicas 3 samples, which do not divide into micro-batches of 2");
+  CHECK(test::plan_error([&] { return search::data_parallel_plan(q.problem()); }) ==
+        "a global batch of 6 does not divide among 4 data-parallel replicas");
 }
 
 TEST_CASE("layers, heads, sequences and experts must divide, and be there") {

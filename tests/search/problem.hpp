@@ -16,7 +16,8 @@ inline topology::Cluster switched(int nodes, int gpus) {
   for (int g = 0; g < gpus; ++g) wires += fmt::format("{{between: [gpu{}, switch0], link: wire}}, ", g);
   const std::string text = fmt::format(
       "{{name: plain, nodes: {}, links: {{wire: {{bandwidth: 100 GB/s, latency: 1 us}}, ethernet: {{bandwidth: 10 GB/s, latency: 3 us}}}}, "
-      "node: {{gpus: {{type: v100-sxm2-16gb, count: {}}}, components: [switch0, nic0], wires: [{}{{between: [switch0, nic0], link: wire}}]}}, "
+      "node: {{gpus: {{type: v100-sxm2-16gb, count: {}}}, components: [switch0, nic0], wires: [{}{{between: [switch0, nic0], link: "
+      "wire}}]}}, "
       "network: {{type: switch, link: ethernet}}}}",
       nodes, gpus, wires);
   return topology::load_cluster(base::parse_yaml(text, "<test>"), "cluster");

@@ -80,8 +80,9 @@ TEST_CASE("experts are shared among replicas: samples change places with experts
   search::MegatronConfig c;
   c.expert = 4;
   const pcg::Plan p = plan_of(q, c);
-  const auto expert = std::ranges::find_if(
-      p.pcg.nodes(), [](const pcg::PcgNode& n) { return n.operation() != nullptr && std::holds_alternative<pcg::ExpertLinear>(*n.operation()); });
+  const auto expert = std::ranges::find_if(p.pcg.nodes(), [](const pcg::PcgNode& n) {
+    return n.operation() != nullptr && std::holds_alternative<pcg::ExpertLinear>(*n.operation());
+  });
   REQUIRE(expert != p.pcg.nodes().end());
   // 4 experts on 4 devices; each holds the tokens of all 8 samples: capacity 2 x 16 x 1 / 4 = 8 for each sample and expert.
   CHECK(pcg::to_text(expert->outputs[0]) == "[4/4, 8, 8, 64]");

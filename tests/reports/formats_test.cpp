@@ -1,0 +1,135 @@
+// JSON, CSV and traces, whole.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "made_result.hpp"
+#include "reports/reports.hpp"
+
+TEST_CASE("the JSON result, format 1") {
+  auto r = test::made_result();
+  r.runs.resize(2);
+  r.runs[0].objective = base::Seconds(0.5);
+  r.runs[0].bound = base::Seconds(0.375);
+  r.runs[0].stop_reason = "complete";
+  const std::string want = R"({
+ "foreshard": 1,
+ "scenario": "made up",
+ "runs": [
+  {
+   "plan": "data-parallel",
+   "variant": "base",
+   "replanned": true,
+   "status": "ok",
+   "iteration_time_s": 0.5,
+   "iteration_time_interval_s": [
+    0.375,
+    0.625
+   ],
+   "throughput_samples_per_s": 128.0,
+   "tokens_per_s": 65536.0,
+   "mfu": 0.25,
+   "gpus": 8,
+   "search_time_s": 0.5,
+   "simulation_time_s": 0.25,
+   "breakdown_s": {
+    "compute": 0.25,
+    "exposed_communication": 0.125,
+    "bubble": 0.0625,
+    "idle": 0.0625
+   },
+   "communication_bytes": {
+    "total": 3000000000,
+    "by_collective": {
+     "all_gather": 1000000000,
+     "all_reduce": 2000000000
+    },
+    "by_link": {
+     "nvlink": 3000000000
+    }
+   },
+   "memory_bytes": {
+    "peak": 8589934592,
+    "capacity": 17179869184,
+    "weights": 1073741824,
+    "gradients": 1073741824,
+    "optimizer": 2147483648,
+    "activations": 3221225472,
+    "workspace": 1073741824
+   },
+   "plan_summary": "data 8",
+   "objective_s": 0.5,
+   "bound_s": 0.375,
+   "stop_reason": "complete",
+   "notes": [
+    "not calibrated"
+   ]
+  },
+  {
+   "plan": "megatron",
+   "variant": "base",
+   "replanned": true,
+   "status": "infeasible",
+   "iteration_time_s": null,
+   "iteration_time_interval_s": null,
+   "throughput_samples_per_s": null,
+   "tokens_per_s": null,
+   "mfu": null,
+   "gpus": 8,
+   "search_time_s": 0.0,
+   "simulation_time_s": 0.0,
+   "plan_summary": "",
+   "notes": [
+    "8 devices do not divide by tensor 3 x pipeline 1 x context 1"
+   ]
+  }
+ ]
+}
+)";
+  CHECK(reports::json(r) == want);
+}
+
+TEST_CASE("CSV: one row per run, quoted where needed, empty where there is nothing") {
+  auto r = test::made_result();
+  r.runs.erase(r.runs.begin() + 2);
+  CHECK(
+      reports::csv(r) ==
+      "scenario,variant,plan,replanned,status,plan_summary,gpus,iteration_time_s,throughput_samples_per_s,tokens_per_s,mfu,compute_s,"
+      "exposed_communication_s,bubble_s,idle_s,communication_bytes,peak_memory_bytes,memory_capacity_bytes,search_time_s,simulation_time_"
+      "s\n"
+      "made up,base,data-parallel,true,ok,data 8,8,0.5,128,65536,0.25,0.25,0.125,0.0625,0.0625,3000000000,8589934592,17179869184,0.5,0.25\n"
+      "made up,base,megatron,true,infeasible,,8,,,,,,,,,,,,0,0\n"
+      "made up,\"faster, by far\",data-parallel,true,ok,data "
+      "8,8,0.25,256,131072,0.25,0.125,0.0625,0.03125,0.03125,3000000000,8589934592,17179869184,0.5,0.25\n");
+}
+
+TEST_CASE("the trace names devices and lanes, and counts memory") {
+  auto r = test::made_result();
+  sim::SimulationResult& s = *r.runs[0].simulation;
+  s.spans = {{0, "compute", "forward", base::Seconds(0), base::Seconds(1e-3), {}},
+             {0, "gradients", "all-reduce", base::Seconds(1e-3), base::Seconds(2e-3), base::Bytes(400)},
+             {3, "compute", "forward", base::Seconds(0), base::Seconds(1e-3), {}}};
+  s.memory_over_time = {{0, base::Seconds(5e-4), base::Bytes(100)}};
+  const auto trace = nlohmann::json::parse(reports::chrome_trace(r));
+  CHECK(trace["otherData"]["plan"] == "data-parallel");
+  std::string events;
+  for (const auto& e : trace["traceEvents"]) {
+    events += e["ph"].get<std::string>() + " " + e["name"].get<std::string>() + " " + std::to_string(e["pid"].get<int>()) + "/" +
+              std::to_string(e["tid"].get<int>());
+    if (e["ph"] == "X") events += " " + std::to_string(e["ts"].get<int>()) + "+" + std::to_string(e["dur"].get<int>());
+    if (e["ph"] == "M" && e["args"].contains("name")) events += " " + e["args"]["name"].get<std::string>();
+    events += "\n";
+  }
+  CHECK(events ==
+        "M process_name 0/0 GPU 0\n"
+        "M process_sort_index 0/0\n"
+        "M thread_name 0/1 compute\n"
+        "M thread_name 0/2 gradients\n"
+        "M process_name 3/0 GPU 3\n"
+        "M process_sort_index 3/0\n"
+        "M thread_name 3/1 compute\n"
+        "X forward 0/1 0+1000\n"
+        "X all-reduce 0/2 1000+2000\n"
+        "X forward 3/1 0+1000\n"
+        "C memory 0/0\n");
+}

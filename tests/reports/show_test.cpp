@@ -1,0 +1,38 @@
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "pcg/models/models.hpp"
+#include "reports/reports.hpp"
+
+TEST_CASE("a model: parameters are counted once, FLOPs per sample whatever the batch") {
+  const pcg::Graph g = pcg::models::builtin("mlp-mnist", 8);
+  const auto j = nlohmann::json::parse(reports::model_json(g));
+  CHECK(j["name"] == "mlp-mnist");
+  CHECK(j["parameters"] == g.parameters());
+  CHECK(j["forward_flops_per_sample"] == 2 * (784 * 512 + 512 * 10));
+  std::int64_t parameters = 0;
+  double flops = 0;
+  for (const auto& layer : j["layers"]) {
+    parameters += layer["parameters"].get<std::int64_t>();
+    flops += layer["forward_flops_per_sample"].get<double>();
+  }
+  CHECK(parameters == g.parameters());
+  CHECK(flops == j["forward_flops_per_sample"]);
+  CHECK(j["operators"] == j["layers"].size());
+}
+
+TEST_CASE("a model as text: equal blocks are one row") {
+  const std::string text = reports::model_text(pcg::models::builtin("bert-large", 1));
+  CHECK(text.find("layer 0 .. layer 23     24") != std::string::npos);
+}
+
+TEST_CASE("a cluster: what there is, and the kinds of ways between GPUs") {
+  const auto c = topology::load_cluster_argument("dgx-1v");
+  const auto j = nlohmann::json::parse(reports::cluster_json(c));
+  CHECK(j["gpus"] == c.device_count());
+  CHECK(j["devices"].size() == 1);
+  const std::string text = reports::cluster_text(c);
+  CHECK(text.find("nvlink") != std::string::npos);
+  CHECK(text.find("GPU 0 to GPU 1") != std::string::npos);
+}
