@@ -103,7 +103,11 @@ std::string best_text(const Run& r, bool colour) {
                      search::memory_text(m.workspace));
   out += fmt::format("  sent    {}", base::to_text(s.bytes.total));
   for (const auto& [name, bytes] : s.bytes.by_collective) out += fmt::format(", {} {}", name, base::to_text(bytes));
-  return out + "\n";
+  out += "\n";
+  if (s.busiest_link) {
+    out += fmt::format("          busiest link: {} ({}), at work {} of the time\n", s.busiest_link->type, s.busiest_link->name, percent(s.busiest_link->busy));
+  }
+  return out;
 }
 
 // A run's name in the notes: what is the same for the same plan and for planning anew is said once.

@@ -45,6 +45,7 @@ Json simulation_json(const sim::SimulationResult& s) {
   j["breakdown"] = {number(s.breakdown.compute), number(s.breakdown.exposed_communication), number(s.breakdown.bubble),
                     number(s.breakdown.idle)};
   j["bytes"] = {number(s.bytes.total), bytes_by_name(s.bytes.by_collective), bytes_by_name(s.bytes.by_link)};
+  if (s.busiest_link) j["busiest"] = {s.busiest_link->type, s.busiest_link->name, s.busiest_link->busy};
   j["memory"] = memory_json(s.memory);
   j["devices"] = {s.devices, s.simulated_devices};
   j["activities"] = s.activities;
@@ -65,6 +66,7 @@ sim::SimulationResult simulation_from(const Json& j) {
   s.breakdown = {seconds(b.at(0)), seconds(b.at(1)), seconds(b.at(2)), seconds(b.at(3))};
   const Json& c = j.at("bytes");
   s.bytes = {quantity<base::Bytes>(c.at(0)), bytes_by_name(c.at(1)), bytes_by_name(c.at(2))};
+  if (const auto it = j.find("busiest"); it != j.end()) s.busiest_link = {it->at(0), it->at(1), it->at(2)};
   s.memory = memory_from(j.at("memory"));
   s.devices = j.at("devices").at(0).get<int>();
   s.simulated_devices = j.at("devices").at(1).get<int>();

@@ -48,6 +48,16 @@ TEST_CASE("the JSON result, format 1") {
      "nvlink": 3000000000
     }
    },
+   "busiest_link": {
+    "type": "nvlink",
+    "name": "node0:gpu0->gpu1",
+    "busy": 0.5
+   },
+   "compute_basis_s": {
+    "measured": 0.0,
+    "fitted": 0.0,
+    "defaults": 0.25
+   },
    "memory_bytes": {
     "peak": 8589934592,
     "capacity": 17179869184,

@@ -33,6 +33,7 @@ TEST_CASE("the table, whole") {
       "          interval 375 ms to 625 ms\n"
       "  memory  weights 1.0 GiB, gradients 1.0 GiB, optimizer 2.0 GiB, activations 3.0 GiB, workspace 1.0 GiB\n"
       "  sent    3 GB, all_gather 1 GB, all_reduce 2 GB\n"
+      "          busiest link: nvlink (node0:gpu0->gpu1), at work 50.0 % of the time\n"
       "\n"
       "notes\n"
       "  data-parallel, data-parallel (faster, by far): not calibrated\n"
