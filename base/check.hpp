@@ -19,7 +19,7 @@ struct InternalError : std::logic_error {
 
 }  // namespace base
 
-#define BASE_CHECK(condition, ...)                                                         \
-  do {                                                                                     \
+#define BASE_CHECK(condition, ...)                                                                  \
+  do {                                                                                              \
     if (!(condition)) ::base::fail_check(__FILE__, __LINE__, #condition, fmt::format(__VA_ARGS__)); \
   } while (false)

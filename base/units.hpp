@@ -16,8 +16,14 @@ class Quantity {
   constexpr explicit Quantity(double value) : value_(value) {}
   [[nodiscard]] constexpr double value() const { return value_; }
 
-  constexpr Quantity& operator+=(Quantity o) { value_ += o.value_; return *this; }
-  constexpr Quantity& operator-=(Quantity o) { value_ -= o.value_; return *this; }
+  constexpr Quantity& operator+=(Quantity o) {
+    value_ += o.value_;
+    return *this;
+  }
+  constexpr Quantity& operator-=(Quantity o) {
+    value_ -= o.value_;
+    return *this;
+  }
   friend constexpr Quantity operator+(Quantity a, Quantity b) { return Quantity(a.value_ + b.value_); }
   friend constexpr Quantity operator-(Quantity a, Quantity b) { return Quantity(a.value_ - b.value_); }
   friend constexpr Quantity operator*(Quantity a, double k) { return Quantity(a.value_ * k); }
@@ -44,10 +50,10 @@ constexpr FlopsPerSecond operator/(Flops f, Seconds s) { return FlopsPerSecond(f
 
 // Text forms. parse_* returns the value, or nullopt when the text is no number with a unit of that dimension
 // (a bare number is refused). Decimal and binary prefixes differ: GB is 1e9, GiB is 2^30; bits: "400 Gbit/s".
-[[nodiscard]] std::optional<Seconds> parse_seconds(std::string_view text);                // ns us ms s min h d days weeks
-[[nodiscard]] std::optional<Bytes> parse_bytes(std::string_view text);                    // B kB MB GB TB KiB MiB GiB TiB
-[[nodiscard]] std::optional<BytesPerSecond> parse_bandwidth(std::string_view text);       // B/s ... TB/s, GiB/s, Gbit/s, Gb/s
-[[nodiscard]] std::optional<FlopsPerSecond> parse_flops_rate(std::string_view text);      // GFLOP/s TFLOP/s PFLOP/s (also FLOPS)
+[[nodiscard]] std::optional<Seconds> parse_seconds(std::string_view text);            // ns us ms s min h d days weeks
+[[nodiscard]] std::optional<Bytes> parse_bytes(std::string_view text);                // B kB MB GB TB KiB MiB GiB TiB
+[[nodiscard]] std::optional<BytesPerSecond> parse_bandwidth(std::string_view text);   // B/s ... TB/s, GiB/s, Gbit/s, Gb/s
+[[nodiscard]] std::optional<FlopsPerSecond> parse_flops_rate(std::string_view text);  // GFLOP/s TFLOP/s PFLOP/s (also FLOPS)
 
 // Shortest text that reads back as the same value to 4 significant digits: "12.5 GB/s", "1.3 us", "16 GiB".
 [[nodiscard]] std::string to_text(Seconds s);

@@ -23,10 +23,10 @@ class Yaml {
 
   Kind kind = Kind::null;
   Mark mark;
-  std::string scalar;         // text of a scalar, quotes removed
-  bool quoted = false;        // it was written in quotes: then it is text, never a number
-  std::vector<Yaml> items;    // of a sequence
-  std::vector<Entry> entries; // of a map, in file order, keys unique
+  std::string scalar;          // text of a scalar, quotes removed
+  bool quoted = false;         // it was written in quotes: then it is text, never a number
+  std::vector<Yaml> items;     // of a sequence
+  std::vector<Entry> entries;  // of a map, in file order, keys unique
 
   [[nodiscard]] bool is_map() const { return kind == Kind::map; }
   [[nodiscard]] bool is_sequence() const { return kind == Kind::sequence; }
@@ -110,6 +110,7 @@ class MapReader {
 // is there (number kept with its unit; an integer must stay one); anything else replaces it, maps are merged.
 // A value that stands for a quantity with a unit must carry one: replacing "12.5 GB/s" by 400 is refused with the cure.
 // Reports in `sink` an unknown path with the nearest known one (unless may_add), a scaling of something that is no number.
-void patch_yaml(Yaml& root, std::string_view dotted_path, const Yaml& value, Diagnostics& sink, const std::string& value_path, bool may_add = false);
+void patch_yaml(Yaml& root, std::string_view dotted_path, const Yaml& value, Diagnostics& sink, const std::string& value_path,
+                bool may_add = false);
 
 }  // namespace base

@@ -14,7 +14,8 @@ namespace {
 namespace s4u = simgrid::s4u;
 
 // Gives an Exec its predecessors before its host: with a host it may start at once.
-s4u::ExecPtr exec(double seconds, s4u::Host* host, const std::vector<s4u::ExecPtr>& after, const std::vector<s4u::CommPtr>& after_too = {}) {
+s4u::ExecPtr exec(double seconds, s4u::Host* host, const std::vector<s4u::ExecPtr>& after,
+                  const std::vector<s4u::CommPtr>& after_too = {}) {
   s4u::ExecPtr e = s4u::Exec::init();
   e->set_flops_amount(seconds);
   for (const s4u::ExecPtr& a : after) a->add_successor(e);
@@ -49,7 +50,7 @@ Platform make_platform(const sim::TaskGraph& g, int gpus) {
 
 DagRun run_dag_up_front(int gpus, int layers) {
   const sim::TaskGraph g = iteration_graph(gpus, layers);  // for its links, routes and times
-  static_cast<void>(simulate(sim::TaskGraph{}));  // SimGrid takes its settings once per process: the engine's, for both
+  static_cast<void>(simulate(sim::TaskGraph{}));           // SimGrid takes its settings once per process: the engine's, for both
   s4u::Engine engine("up front");
   const Platform p = make_platform(g, gpus);
   const double begin = s4u::Engine::get_clock();

@@ -12,7 +12,8 @@ struct DagRun {
   std::uint64_t activities = 0;
 };
 
-// The same iteration as iteration_graph(gpus, layers), one Exec per kernel, one Comm per ring edge, one Exec per all-reduce for its latency.
+// The same iteration as iteration_graph(gpus, layers), one Exec per kernel, one Comm per ring edge, one Exec per all-reduce for its
+// latency.
 [[nodiscard]] DagRun run_dag_up_front(int gpus, int layers);
 
 }  // namespace benchmarks

@@ -9,7 +9,8 @@ constexpr int kGpusPerNode = 6;
 constexpr double kForwardSeconds = 1e-3, kBackwardSeconds = 2e-3, kLatencySeconds = 1.5e-6;
 constexpr double kLayerBytes = 50e6;
 
-void add_task(sim::TaskGraph& g, std::uint32_t step, const std::vector<std::uint32_t>& streams, const std::vector<std::uint32_t>& dependencies) {
+void add_task(sim::TaskGraph& g, std::uint32_t step, const std::vector<std::uint32_t>& streams,
+              const std::vector<std::uint32_t>& dependencies) {
   sim::Task t;
   t.step = step;
   t.streams_begin = static_cast<std::uint32_t>(g.task_streams.size());

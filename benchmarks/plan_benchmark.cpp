@@ -64,5 +64,10 @@ void gpt3_175b_1024_gpus(benchmark::State& state) {
 
 }  // namespace
 
-BENCHMARK(bert_large_data_parallel)->ArgsProduct({{6, 48, 192, 768}, {0, 1}})->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(5)->ReportAggregatesOnly();
+BENCHMARK(bert_large_data_parallel)
+    ->ArgsProduct({{6, 48, 192, 768}, {0, 1}})
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(1)
+    ->Repetitions(5)
+    ->ReportAggregatesOnly();
 BENCHMARK(gpt3_175b_1024_gpus)->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(3)->ReportAggregatesOnly();

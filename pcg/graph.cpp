@@ -12,7 +12,9 @@ namespace pcg {
 namespace {
 
 template <class T>
-bool is(const Operator& op) { return std::holds_alternative<T>(op); }
+bool is(const Operator& op) {
+  return std::holds_alternative<T>(op);
+}
 
 bool is_source(const GraphNode& n) { return is<Input>(n.op) || is<Weight>(n.op); }
 
@@ -89,8 +91,9 @@ TensorRef GraphBuilder::add(const std::string& name, Operator op, std::vector<Te
 std::vector<TensorRef> GraphBuilder::add_raw(const std::string& name, Operator op, std::vector<TensorRef> inputs) {
   if (graph_.blocks_.empty()) begin_block("model");
   for (const TensorRef t : inputs)
-    BASE_CHECK(t.node.value < graph_.nodes_.size() && t.output >= 0 && static_cast<std::size_t>(t.output) < graph_.node(t.node).outputs.size(),
-               "input of {} is output {} of node {}", name, t.output, t.node.value);
+    BASE_CHECK(
+        t.node.value < graph_.nodes_.size() && t.output >= 0 && static_cast<std::size_t>(t.output) < graph_.node(t.node).outputs.size(),
+        "input of {} is output {} of node {}", name, t.output, t.node.value);
   std::vector<TensorShape> outputs = infer_shapes(op, shapes_of(graph_, inputs));
   const NodeId id(graph_.nodes_.size());
   std::vector<TensorRef> result;
@@ -111,7 +114,8 @@ Graph with_batch(const Graph& g, std::int64_t batch) {
   GraphBuilder builder(g.name());
   int blocks = 0;
   const auto begin_blocks_up_to = [&](int count) {
-    for (; blocks < count; ++blocks) builder.begin_block(g.blocks()[static_cast<std::size_t>(blocks)].name, g.blocks()[static_cast<std::size_t>(blocks)].weighty);
+    for (; blocks < count; ++blocks)
+      builder.begin_block(g.blocks()[static_cast<std::size_t>(blocks)].name, g.blocks()[static_cast<std::size_t>(blocks)].weighty);
   };
   for (const GraphNode& n : g.nodes()) {
     begin_blocks_up_to(n.block + 1);

@@ -49,7 +49,7 @@ class Graph {
   [[nodiscard]] std::vector<TensorRef> results() const;
   // Nodes that read any output of each node, ascending; one entry per node.
   [[nodiscard]] std::vector<std::vector<NodeId>> consumers() const;
-  [[nodiscard]] std::int64_t parameters() const;  // elements of all weights
+  [[nodiscard]] std::int64_t parameters() const;    // elements of all weights
   [[nodiscard]] base::Flops forward_flops() const;  // model FLOPs (pcg/work.hpp) of the batch that the inputs hold
   [[nodiscard]] std::int64_t batch() const;         // size of dim 0 of the first input
   bool operator==(const Graph&) const = default;

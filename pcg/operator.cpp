@@ -37,7 +37,9 @@ std::string_view name_of(const MoeCombine&) { return "moe_combine"; }
 
 // How many activations come before the weights; an operator not listed here has no weight slots.
 template <class Other>
-std::size_t first_weight(const Other&, std::size_t input_count) { return input_count; }
+std::size_t first_weight(const Other&, std::size_t input_count) {
+  return input_count;
+}
 std::size_t first_weight(const Linear&, std::size_t) { return 1; }
 std::size_t first_weight(const Conv2d&, std::size_t) { return 1; }
 std::size_t first_weight(const LayerNorm&, std::size_t) { return 1; }
@@ -58,7 +60,9 @@ const std::vector<std::int64_t>& sizes(std::string_view name, Shapes activations
 TensorShape real(std::vector<std::int64_t> s) { return {.sizes = std::move(s), .element = Element::real}; }
 
 template <class Other>
-std::vector<TensorShape> weights_of(const Other&, Shapes) { return {}; }
+std::vector<TensorShape> weights_of(const Other&, Shapes) {
+  return {};
+}
 
 std::vector<TensorShape> weights_of(const Linear& o, Shapes a) {
   const std::int64_t k = sizes("linear", a, 1).back();

@@ -204,7 +204,8 @@ std::vector<TensorShape> infer(const Split& o, Shapes in) {
     result.back().sizes[axis] = size;
     total += size;
   }
-  if (total != in[0].sizes[axis]) refuse("split: pieces of {} add up to {}, axis {} is {}", fmt::join(o.sizes, ", "), total, axis, in[0].sizes[axis]);
+  if (total != in[0].sizes[axis])
+    refuse("split: pieces of {} add up to {}, axis {} is {}", fmt::join(o.sizes, ", "), total, axis, in[0].sizes[axis]);
   return result;
 }
 std::vector<TensorShape> infer(const Slice& o, Shapes in) {
@@ -299,7 +300,8 @@ std::vector<TensorShape> infer(const MoeCombine& o, Shapes in) {
   expect_rank("moe_combine", in, 1, 3);
   const Sizes& gates = in[1].sizes;
   const std::int64_t width = in[0].sizes.back();
-  expect_shape("moe_combine", in, 0, {gates[2], gates[0], expert_capacity("moe_combine", o.top_k, o.capacity_factor, gates[1], gates[2]), width});
+  expect_shape("moe_combine", in, 0,
+               {gates[2], gates[0], expert_capacity("moe_combine", o.top_k, o.capacity_factor, gates[1], gates[2]), width});
   return {real({gates[0], gates[1], width})};
 }
 

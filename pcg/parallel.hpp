@@ -34,9 +34,9 @@ struct ParallelShape {
   int copy = 1;
   Element element = Element::real;
 
-  [[nodiscard]] int pieces() const;              // sum * copy * product of degrees
+  [[nodiscard]] int pieces() const;  // sum * copy * product of degrees
   [[nodiscard]] TensorShape whole() const;
-  [[nodiscard]] TensorShape piece() const;       // sizes / degrees
+  [[nodiscard]] TensorShape piece() const;  // sizes / degrees
   bool operator==(const ParallelShape&) const = default;
 };
 [[nodiscard]] ParallelShape unsharded(const TensorShape& s);
@@ -62,7 +62,7 @@ enum class Cut {
 };
 
 struct Loop {
-  std::string name;  // "b", "s", "k", "n", "heads", "experts", "class"; unique in the operator; what plan files write
+  std::string name;       // "b", "s", "k", "n", "heads", "experts", "class"; unique in the operator; what plan files write
   std::int64_t size = 1;  // a degree must divide it
   Cut cut = Cut::free;
 };
@@ -98,8 +98,8 @@ struct Sharding {
 [[nodiscard]] int find_loop(const IterationSpace& space, std::string_view name);
 
 // Why a sharding is not lawful, or nullopt.
-[[nodiscard]] std::optional<std::string> violation(const IterationSpace& space, const Sharding& sharding, std::span<const TensorShape> inputs,
-                                                   std::span<const TensorShape> outputs);
+[[nodiscard]] std::optional<std::string> violation(const IterationSpace& space, const Sharding& sharding,
+                                                   std::span<const TensorShape> inputs, std::span<const TensorShape> outputs);
 // The parallel shape that input i must have / that output j has.
 [[nodiscard]] ParallelShape input_shape(const IterationSpace& space, const Sharding& sharding, std::size_t i, const TensorShape& whole);
 [[nodiscard]] ParallelShape output_shape(const IterationSpace& space, const Sharding& sharding, std::size_t j, const TensorShape& whole);
@@ -112,8 +112,10 @@ struct Sharding {
 // copies: equal copies); the gradient of input i leaves as partial sums over the loops that input lacks, and as equal copies over
 // `copies` and `sums`. These are those two layouts' shapes; piece numbers: sums by (missing loops in order), copies by (sums,
 // copies, missing loops in order), each with the axes that it has.
-[[nodiscard]] ParallelShape output_gradient_shape(const IterationSpace& space, const Sharding& sharding, std::size_t j, const TensorShape& whole);
-[[nodiscard]] ParallelShape input_gradient_shape(const IterationSpace& space, const Sharding& sharding, std::size_t i, const TensorShape& whole);
+[[nodiscard]] ParallelShape output_gradient_shape(const IterationSpace& space, const Sharding& sharding, std::size_t j,
+                                                  const TensorShape& whole);
+[[nodiscard]] ParallelShape input_gradient_shape(const IterationSpace& space, const Sharding& sharding, std::size_t i,
+                                                 const TensorShape& whole);
 [[nodiscard]] int output_gradient_piece(const IterationSpace& space, const Sharding& sharding, std::size_t j, int point);
 [[nodiscard]] int input_gradient_piece(const IterationSpace& space, const Sharding& sharding, std::size_t i, int point);
 
@@ -122,26 +124,52 @@ struct InternalCollective {
   enum class Kind { all_reduce, all_gather, reduce_scatter };
   Kind kind = Kind::all_reduce;
   int loop = 0;
-  TensorShape shape;     // the full buffer at one point (S of nccl-tests)
-  bool fp32 = false;     // statistics travel in 4 bytes whatever the precision
-  bool backward = false; // in the backward pass instead of the forward one
+  TensorShape shape;      // the full buffer at one point (S of nccl-tests)
+  bool fp32 = false;      // statistics travel in 4 bytes whatever the precision
+  bool backward = false;  // in the backward pass instead of the forward one
 };
 // Vocabulary-parallel cross-entropy: three all-reduces of [positions] fp32 (max, target logit, sum of exponentials; Megatron-LM,
 // arXiv 1909.08053, section 3). Context-parallel attention: all-gather of keys and values forward and again backward,
 // reduce-scatter of their gradients.
-[[nodiscard]] std::vector<InternalCollective> internal_collectives(const Operator& op, const Sharding& sharding, std::span<const TensorShape> inputs);
+[[nodiscard]] std::vector<InternalCollective> internal_collectives(const Operator& op, const Sharding& sharding,
+                                                                   std::span<const TensorShape> inputs);
 
 // --- parallel operators -------------------------------------------------------------------------------------------------
 // Everywhere the new index is the fastest: Partition cuts block i into i*d .. i*d+d-1, Replicate makes copies c*d .. c*d+d-1 of
 // copy c, Reduce adds sums s*d .. s*d+d-1 to sum s, Combine joins blocks i*d .. i*d+d-1 to block i.
 
-struct Partition { int dim = 0; int degree = 1; bool operator==(const Partition&) const = default; };   // degree[dim] *= d, new index fastest
-struct Combine { int dim = 0; int degree = 1; bool operator==(const Combine&) const = default; };       // degree[dim] /= d
-struct Replicate { int degree = 1; bool operator==(const Replicate&) const = default; };                // copy *= d
-struct Reduce { int degree = 1; bool operator==(const Reduce&) const = default; };                      // sum /= d
-struct Discard { int degree = 1; bool operator==(const Discard&) const = default; };                    // copy /= d: keeps copy i*d
-struct Pipeline { int dim = 0; int count = 1; bool operator==(const Pipeline&) const = default; };      // size[dim] /= n: micro-batches
-struct Batch { int dim = 0; int count = 1; bool operator==(const Batch&) const = default; };            // size[dim] *= n
+struct Partition {
+  int dim = 0;
+  int degree = 1;
+  bool operator==(const Partition&) const = default;
+};  // degree[dim] *= d, new index fastest
+struct Combine {
+  int dim = 0;
+  int degree = 1;
+  bool operator==(const Combine&) const = default;
+};  // degree[dim] /= d
+struct Replicate {
+  int degree = 1;
+  bool operator==(const Replicate&) const = default;
+};  // copy *= d
+struct Reduce {
+  int degree = 1;
+  bool operator==(const Reduce&) const = default;
+};  // sum /= d
+struct Discard {
+  int degree = 1;
+  bool operator==(const Discard&) const = default;
+};  // copy /= d: keeps copy i*d
+struct Pipeline {
+  int dim = 0;
+  int count = 1;
+  bool operator==(const Pipeline&) const = default;
+};  // size[dim] /= n: micro-batches
+struct Batch {
+  int dim = 0;
+  int count = 1;
+  bool operator==(const Batch&) const = default;
+};  // size[dim] *= n
 using ParallelOperator = std::variant<Partition, Combine, Replicate, Reduce, Discard, Pipeline, Batch>;
 
 [[nodiscard]] std::string_view kind_name(const ParallelOperator& op);

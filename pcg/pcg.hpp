@@ -16,12 +16,12 @@
 namespace pcg {
 
 struct PcgNode {
-  std::string name;                              // unique
+  std::string name;  // unique
   std::variant<Operator, ParallelOperator> op;
-  std::vector<TensorRef> inputs;                 // node ids are of this Pcg
-  Sharding sharding;                             // of an Operator; empty for a parallel one. Input and Weight: one loop per dim
+  std::vector<TensorRef> inputs;  // node ids are of this Pcg
+  Sharding sharding;              // of an Operator; empty for a parallel one. Input and Weight: one loop per dim
   std::vector<ParallelShape> outputs;
-  int block = 0;                                 // index into Pcg::blocks()
+  int block = 0;  // index into Pcg::blocks()
 
   [[nodiscard]] const Operator* operation() const { return std::get_if<Operator>(&op); }
   [[nodiscard]] const ParallelOperator* movement() const { return std::get_if<ParallelOperator>(&op); }

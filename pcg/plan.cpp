@@ -77,7 +77,8 @@ class Checker {
       for (DeviceId d : devices_of(plan_.mapping[n], node.sharding)) {
         int& known = rank_of[d.value];
         if (known >= 0 && known != rank) {
-          complain("{}: device {} is in stage {} and in stage {}: stages have devices of their own, unless they are chunks of one", node.name, d.value, known, rank);
+          complain("{}: device {} is in stage {} and in stage {}: stages have devices of their own, unless they are chunks of one",
+                   node.name, d.value, known, rank);
           return;
         }
         known = rank;

@@ -36,20 +36,21 @@ struct Padding {
 
 struct Plan {
   std::string name;
-  base::Yaml model;              // the `model:` section that the plan was made for, so that it can be checked alone
+  base::Yaml model;  // the `model:` section that the plan was made for, so that it can be checked alone
   std::vector<Padding> padding;
   TrainingConfig training;
-  int gpus = 1;                  // devices that the mapping may use: 0 .. gpus-1
-  Pcg pcg;                       // one micro-batch
+  int gpus = 1;                      // devices that the mapping may use: 0 .. gpus-1
+  Pcg pcg;                           // one micro-batch
   std::vector<MachineView> mapping;  // one per node; unused (empty) for sources and parallel operators: data lie where they are used
-  std::vector<int> stage;        // one per node: virtual stage 0 .. stages-1 (sources: that of their first consumer), never decreasing along an edge
-  int stages = 1;                // virtual stages; with `chunks` of them per device group, stage s runs on group s % (stages / chunks)
+  std::vector<int>
+      stage;       // one per node: virtual stage 0 .. stages-1 (sources: that of their first consumer), never decreasing along an edge
+  int stages = 1;  // virtual stages; with `chunks` of them per device group, stage s runs on group s % (stages / chunks)
   int chunks = 1;
   ScheduleKind schedule = ScheduleKind::one_f_one_b;
   int micro_batches = 1;
   Recompute recompute = Recompute::none;
-  int zero = 0;                  // 0: none; 1: optimizer state; 2: and gradients; 3: and weights sharded over the copies of each weight
-  std::string summary;           // "data 12 x tensor 2", for people
+  int zero = 0;         // 0: none; 1: optimizer state; 2: and gradients; 3: and weights sharded over the copies of each weight
+  std::string summary;  // "data 12 x tensor 2", for people
 
   bool operator==(const Plan& o) const;  // the model section is compared as text
 };

@@ -10,9 +10,7 @@
 
 namespace pcg {
 
-std::int64_t TensorShape::elements() const {
-  return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
-}
+std::int64_t TensorShape::elements() const { return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>()); }
 
 std::string to_text(const TensorShape& s) {
   return fmt::format("[{}]{}", fmt::join(s.sizes, ", "), s.element == Element::index ? " index" : "");

@@ -44,7 +44,14 @@ base::Bytes Piece::bytes_of_inputs() const {
 
 Kernel matmul(std::string_view name, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, base::Bytes bytes) {
   const double flops = 2.0 * static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-  return {.kind = KernelKind::matmul, .name = name, .flops = base::Flops(flops), .bytes = bytes, .batch = batch, .m = m, .n = n, .k = k,
+  return {.kind = KernelKind::matmul,
+          .name = name,
+          .flops = base::Flops(flops),
+          .bytes = bytes,
+          .batch = batch,
+          .m = m,
+          .n = n,
+          .k = k,
           .tensor_cores = true};
 }
 

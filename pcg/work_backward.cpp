@@ -16,7 +16,9 @@ bool wanted(const Needed& needed, std::size_t i) { return i < needed.size() && n
 // --- gradients of activations -------------------------------------------------------------------------------------------
 
 template <class Other>
-Kernels input_gradient(const Other&, const Piece&, const Needed&) { return {}; }
+Kernels input_gradient(const Other&, const Piece&, const Needed&) {
+  return {};
+}
 
 // The gradient before a fused activation: from the gradient after it and what was saved.
 void add_activation_gradient(Activation a, std::string_view name, const Piece& p, Kernels& result) {
@@ -26,7 +28,8 @@ Kernels input_gradient(const Linear& o, const Piece& p, const Needed& needed) {
   const MatmulSizes s = sizes_of(o, p);
   Kernels result;
   add_activation_gradient(o.activation, "linear.activation_gradient", p, result);
-  if (wanted(needed, 0)) result.push_back(matmul("linear.input_gradient", s.batch, s.m, s.k, s.n, p.bytes_out() + p.bytes_in(1) + p.bytes_in(0)));
+  if (wanted(needed, 0))
+    result.push_back(matmul("linear.input_gradient", s.batch, s.m, s.k, s.n, p.bytes_out() + p.bytes_in(1) + p.bytes_in(0)));
   return result;
 }
 Kernels input_gradient(const ExpertLinear& o, const Piece& p, const Needed& needed) {
@@ -96,7 +99,8 @@ Kernels unfused_gradient(const Attention& o, const Piece& p, const AttentionSize
   Kernels result;
   result.push_back(matmul("attention.value_gradient", batch, s.keys, s.head_dim, s.queries, scores + q + k));
   result.push_back(matmul("attention.context_gradient", batch, s.queries, s.keys, s.head_dim, q + k + scores));
-  if (o.dropout > 0) result.push_back(simple(KernelKind::elementwise, "attention.dropout_gradient", 2 * s.scores, 2 * scores + base::Bytes(s.scores)));
+  if (o.dropout > 0)
+    result.push_back(simple(KernelKind::elementwise, "attention.dropout_gradient", 2 * s.scores, 2 * scores + base::Bytes(s.scores)));
   result.push_back(softmax_gradient("attention.softmax_gradient", s.scores, scores));
   result.push_back(matmul("attention.query_gradient", batch, s.queries, s.head_dim, s.keys, scores + k + q));
   result.push_back(matmul("attention.key_gradient", batch, s.keys, s.head_dim, s.queries, scores + q + k));
@@ -127,8 +131,11 @@ Kernels input_gradient(const Binary& o, const Piece& p, const Needed& needed) {
     const bool broadcast = count(p.in[i]) < n;
     const bool computes = o.kind == Binary::Kind::multiply || (o.kind == Binary::Kind::subtract && i == 1);
     const base::Bytes factor = o.kind == Binary::Kind::multiply ? p.bytes_in(1 - i) : base::Bytes(0);
-    if (broadcast) result.push_back(simple(KernelKind::reduction, "binary.broadcast_gradient", (computes ? 2 : 1) * n, p.bytes_out() + factor + p.bytes_in(i)));
-    else if (computes) result.push_back(simple(KernelKind::elementwise, "binary.input_gradient", n, p.bytes_out() + factor + p.bytes_in(i)));
+    if (broadcast)
+      result.push_back(
+          simple(KernelKind::reduction, "binary.broadcast_gradient", (computes ? 2 : 1) * n, p.bytes_out() + factor + p.bytes_in(i)));
+    else if (computes)
+      result.push_back(simple(KernelKind::elementwise, "binary.input_gradient", n, p.bytes_out() + factor + p.bytes_in(i)));
   }
   return result;
 }
@@ -151,7 +158,8 @@ Kernels input_gradient(const Broadcast&, const Piece& p, const Needed& needed) {
 }
 Kernels input_gradient(const Dropout& o, const Piece& p, const Needed& needed) {
   if (!wanted(needed, 0) || o.rate == 0) return {};
-  return {simple(KernelKind::elementwise, "dropout.input_gradient", 2 * count(p.in[0]), p.bytes_out() + base::Bytes(count(p.in[0])) + p.bytes_in(0))};
+  return {simple(KernelKind::elementwise, "dropout.input_gradient", 2 * count(p.in[0]),
+                 p.bytes_out() + base::Bytes(count(p.in[0])) + p.bytes_in(0))};
 }
 Kernels input_gradient(const Reduction&, const Piece& p, const Needed& needed) {
   if (!wanted(needed, 0)) return {};
@@ -163,12 +171,14 @@ Kernels input_gradient(const CrossEntropy&, const Piece& p, const Needed& needed
 }
 Kernels input_gradient(const SquaredError&, const Piece& p, const Needed& needed) {
   if (!any(needed)) return {};
-  return {simple(KernelKind::loss, "squared_error.input_gradient", 3 * count(p.in[0]), p.bytes_out() + p.bytes_of_inputs() + p.bytes_in(0))};
+  return {
+      simple(KernelKind::loss, "squared_error.input_gradient", 3 * count(p.in[0]), p.bytes_out() + p.bytes_of_inputs() + p.bytes_in(0))};
 }
 Kernels input_gradient(const MoeCombine&, const Piece& p, const Needed& needed) {
   Kernels result;
   const base::Bytes read = p.bytes_out() + p.bytes_of_inputs();
-  if (wanted(needed, 0)) result.push_back(simple(KernelKind::copy, "moe_combine.input_gradient", count(p.in[0]), p.bytes_out() + p.bytes_in(1) + p.bytes_in(0)));
+  if (wanted(needed, 0))
+    result.push_back(simple(KernelKind::copy, "moe_combine.input_gradient", count(p.in[0]), p.bytes_out() + p.bytes_in(1) + p.bytes_in(0)));
   if (wanted(needed, 1)) result.push_back(simple(KernelKind::reduction, "moe_combine.gate_gradient", 2 * count(p.in[0]), read));
   return result;
 }
@@ -176,7 +186,9 @@ Kernels input_gradient(const MoeCombine&, const Piece& p, const Needed& needed) 
 // --- gradients of weights -----------------------------------------------------------------------------------------------
 
 template <class Other>
-Kernels weight_gradient(const Other&, const Piece&) { return {}; }
+Kernels weight_gradient(const Other&, const Piece&) {
+  return {};
+}
 
 void add_bias_gradient(std::string_view name, std::size_t slot, const Piece& p, Kernels& result) {
   if (p.in.size() > slot) result.push_back(simple(KernelKind::reduction, name, count(p.out[0]), p.bytes_out() + p.bytes_in(slot)));
@@ -208,7 +220,8 @@ Kernels weight_gradient(const BatchNorm&, const Piece& p) { return norm_weight_g
 Kernels weight_gradient(const Attention& o, const Piece& p) {
   if (!o.has_bias) return {};
   const AttentionSizes s = sizes_of(o, p);
-  return {simple(KernelKind::reduction, "attention.position_bias_gradient", s.scores, p.bytes_of_reals(s.scores) + p.bytes_in(p.in.size() - 1))};
+  return {simple(KernelKind::reduction, "attention.position_bias_gradient", s.scores,
+                 p.bytes_of_reals(s.scores) + p.bytes_in(p.in.size() - 1))};
 }
 // Rows of the gradient are read, added to and written; the rest of the table is not touched.
 Kernels rows_gradient(std::string_view name, double rows, const Piece& p) {
@@ -228,7 +241,8 @@ std::vector<Kernel> input_gradient_kernels(const Operator& op, std::span<const T
   return std::visit([&](const auto& o) { return work::input_gradient(o, piece, needed); }, op);
 }
 
-std::vector<Kernel> weight_gradient_kernels(const Operator& op, std::span<const TensorShape> inputs, std::span<const TensorShape> outputs, Precision p) {
+std::vector<Kernel> weight_gradient_kernels(const Operator& op, std::span<const TensorShape> inputs, std::span<const TensorShape> outputs,
+                                            Precision p) {
   const work::Piece piece{inputs, outputs, p};
   return std::visit([&](const auto& o) { return work::weight_gradient(o, piece); }, op);
 }

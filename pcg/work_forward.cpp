@@ -8,7 +8,9 @@ namespace {
 
 // Operators that give no kernel: sources, and views that only rename elements.
 template <class Other>
-Kernels forward(const Other&, const Piece&) { return {}; }
+Kernels forward(const Other&, const Piece&) {
+  return {};
+}
 
 // Bias and activation run in the epilogue of the matmul and cost it nothing but the bias' bytes.
 Kernels forward(const Linear& o, const Piece& p) {
@@ -44,9 +46,7 @@ Kernels forward(const BatchNorm&, const Piece& p) {
 Kernel softmax_over(std::string_view name, double elements, base::Bytes bytes) {
   return simple(KernelKind::softmax, name, 5 * elements, bytes);  // compare, subtract, exp, add, divide
 }
-Kernels forward(const Softmax&, const Piece& p) {
-  return {softmax_over("softmax.forward", count(p.in[0]), p.bytes_in(0) + p.bytes_out())};
-}
+Kernels forward(const Softmax&, const Piece& p) { return {softmax_over("softmax.forward", count(p.in[0]), p.bytes_in(0) + p.bytes_out())}; }
 
 // FlashAttention computes only the blocks below the diagonal when causal (Dao, arXiv 2307.08691, section 3.1): half of the FLOPs.
 Kernels flash_forward(const Attention& o, const Piece& p, const AttentionSizes& s) {
@@ -61,9 +61,11 @@ Kernels unfused_forward(const Attention& o, const Piece& p, const AttentionSizes
   const base::Bytes k = p.bytes_of_reals(s.key_elements);
   const base::Bytes scores = p.bytes_of_reals(s.scores);
   Kernels result{matmul("attention.scores", s.samples * s.heads, s.queries, s.keys, s.head_dim, q + k + scores)};
-  if (o.has_bias) result.push_back(simple(KernelKind::elementwise, "attention.position_bias", s.scores, 2 * scores + p.bytes_in(p.in.size() - 1)));
+  if (o.has_bias)
+    result.push_back(simple(KernelKind::elementwise, "attention.position_bias", s.scores, 2 * scores + p.bytes_in(p.in.size() - 1)));
   result.push_back(softmax_over("attention.softmax", s.scores, 2 * scores));
-  if (o.dropout > 0) result.push_back(simple(KernelKind::elementwise, "attention.dropout", 2 * s.scores, 2 * scores + base::Bytes(s.scores)));
+  if (o.dropout > 0)
+    result.push_back(simple(KernelKind::elementwise, "attention.dropout", 2 * s.scores, 2 * scores + base::Bytes(s.scores)));
   result.push_back(matmul("attention.context", s.samples * s.heads, s.queries, s.head_dim, s.keys, scores + k + q));
   return result;
 }
@@ -91,12 +93,19 @@ Kernels forward(const Unary& o, const Piece& p) {
 Kernels forward(const Binary&, const Piece& p) {
   return {simple(KernelKind::elementwise, "binary.forward", count(p.out[0]), p.bytes_of_inputs() + p.bytes_out())};
 }
-Kernels forward(const Concat&, const Piece& p) { return {simple(KernelKind::copy, "concat.forward", 0, p.bytes_of_inputs() + p.bytes_out())}; }
-Kernels forward(const Transpose&, const Piece& p) { return {simple(KernelKind::copy, "transpose.forward", 0, p.bytes_in(0) + p.bytes_out())}; }
-Kernels forward(const Broadcast&, const Piece& p) { return {simple(KernelKind::copy, "broadcast.forward", 0, p.bytes_in(0) + p.bytes_out())}; }
+Kernels forward(const Concat&, const Piece& p) {
+  return {simple(KernelKind::copy, "concat.forward", 0, p.bytes_of_inputs() + p.bytes_out())};
+}
+Kernels forward(const Transpose&, const Piece& p) {
+  return {simple(KernelKind::copy, "transpose.forward", 0, p.bytes_in(0) + p.bytes_out())};
+}
+Kernels forward(const Broadcast&, const Piece& p) {
+  return {simple(KernelKind::copy, "broadcast.forward", 0, p.bytes_in(0) + p.bytes_out())};
+}
 Kernels forward(const Dropout& o, const Piece& p) {
   if (o.rate == 0) return {};
-  return {simple(KernelKind::elementwise, "dropout.forward", 2 * count(p.in[0]), p.bytes_in(0) + p.bytes_out() + base::Bytes(count(p.in[0])))};
+  return {
+      simple(KernelKind::elementwise, "dropout.forward", 2 * count(p.in[0]), p.bytes_in(0) + p.bytes_out() + base::Bytes(count(p.in[0])))};
 }
 Kernels forward(const Reduction&, const Piece& p) {
   return {simple(KernelKind::reduction, "reduction.forward", count(p.in[0]), p.bytes_in(0) + p.bytes_out())};
@@ -117,7 +126,8 @@ Kernels forward(const MoeCombine&, const Piece& p) {
 }  // namespace
 }  // namespace work
 
-std::vector<Kernel> forward_kernels(const Operator& op, std::span<const TensorShape> inputs, std::span<const TensorShape> outputs, Precision p) {
+std::vector<Kernel> forward_kernels(const Operator& op, std::span<const TensorShape> inputs, std::span<const TensorShape> outputs,
+                                    Precision p) {
   const work::Piece piece{inputs, outputs, p};
   return std::visit([&](const auto& o) { return work::forward(o, piece); }, op);
 }

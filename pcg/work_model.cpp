@@ -13,7 +13,9 @@ double count(const TensorShape& s) { return static_cast<double>(s.elements()); }
 double last(const TensorShape& s) { return static_cast<double>(s.sizes.back()); }
 
 template <class Other>
-double multiply_adds(const Other&, Shapes, Shapes) { return 0; }
+double multiply_adds(const Other&, Shapes, Shapes) {
+  return 0;
+}
 double multiply_adds(const Linear&, Shapes in, Shapes out) { return count(in[0]) * last(out[0]); }
 double multiply_adds(const ExpertLinear&, Shapes in, Shapes out) { return count(in[0]) * last(out[0]); }
 double multiply_adds(const BatchMatmul&, Shapes in, Shapes out) { return count(out[0]) * last(in[0]); }

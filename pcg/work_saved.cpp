@@ -39,8 +39,8 @@ void save(const Attention& o, const Piece& p, Saved& s) {
     return;
   }
   const double scores = sizes_of(o, p).scores;
-  s.own = p.bytes_of_reals(scores);                                                 // of the softmax
-  if (o.dropout > 0) s.own += base::Bytes(scores) + p.bytes_of_reals(scores);       // the mask and what it lets through
+  s.own = p.bytes_of_reals(scores);                                            // of the softmax
+  if (o.dropout > 0) s.own += base::Bytes(scores) + p.bytes_of_reals(scores);  // the mask and what it lets through
   s.own_attention = s.own;
 }
 void save(const Embedding&, const Piece&, Saved& s) { s.inputs[0] = true; }

@@ -136,7 +136,8 @@ class ProfileReader {
 
 std::map<std::string, DeviceProfile, std::less<>> load_shipped() {
   std::map<std::string, DeviceProfile, std::less<>> profiles;
-  for (const auto& [name, text] : device_files()) profiles.emplace(name, load_device_profile(base::parse_yaml(std::string(text), fmt::format("<device {}>", name))));
+  for (const auto& [name, text] : device_files())
+    profiles.emplace(name, load_device_profile(base::parse_yaml(std::string(text), fmt::format("<device {}>", name))));
   return profiles;
 }
 

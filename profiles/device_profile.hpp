@@ -27,17 +27,18 @@ struct Efficiency {
 };
 
 struct DeviceProfile {
-  std::string name;                 // "a100-sxm-80gb"
-  std::string vendor_name;          // "NVIDIA A100-SXM4-80GB"
-  base::Bytes memory;               // on the device
-  base::Bytes reserved;             // taken by context and libraries: not for tensors
+  std::string name;         // "a100-sxm-80gb"
+  std::string vendor_name;  // "NVIDIA A100-SXM4-80GB"
+  base::Bytes memory;       // on the device
+  base::Bytes reserved;     // taken by context and libraries: not for tensors
   base::BytesPerSecond memory_bandwidth;
-  std::map<pcg::Precision, base::FlopsPerSecond> peak;         // of matmuls, dense: tensor cores where they serve the precision; absent: cannot train in it
+  std::map<pcg::Precision, base::FlopsPerSecond>
+      peak;  // of matmuls, dense: tensor cores where they serve the precision; absent: cannot train in it
   std::map<pcg::Precision, base::FlopsPerSecond> vector_peak;  // without tensor cores, for the same precisions
-  base::Seconds launch_overhead;    // host time to launch one kernel: kernels shorter than it are launch-bound
-  base::Seconds kernel_floor;       // shortest a kernel can be
+  base::Seconds launch_overhead;                               // host time to launch one kernel: kernels shorter than it are launch-bound
+  base::Seconds kernel_floor;                                  // shortest a kernel can be
   int multiprocessors = 1;
-  double overlap_slowdown = 1;      // a kernel beside a collective takes this many times as long
+  double overlap_slowdown = 1;  // a kernel beside a collective takes this many times as long
   // One entry per kernel kind. Tensor cores and vector units reach different shares, so each has its table.
   std::map<pcg::KernelKind, Efficiency> compute;         // of peak, on tensor cores
   std::map<pcg::KernelKind, Efficiency> vector_compute;  // of vector_peak; above 1 where an algorithm saves FLOPs (Winograd)

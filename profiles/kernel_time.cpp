@@ -21,7 +21,8 @@ KernelTime roofline(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision
   BASE_CHECK(peak != d.peak.end(), "{} has no {}", d.name, pcg::to_text(p));
   const auto vector_peak = d.vector_peak.at(p);
   const bool tensor = k.tensor_cores && peak->second > vector_peak;
-  const double compute_s = term_s(k.flops.value(), (tensor ? peak->second : vector_peak).value(), tensor ? d.compute : d.vector_compute, k.kind);
+  const double compute_s =
+      term_s(k.flops.value(), (tensor ? peak->second : vector_peak).value(), tensor ? d.compute : d.vector_compute, k.kind);
   const double traffic_s = term_s(k.bytes.value(), d.memory_bandwidth.value(), d.traffic, k.kind);
   return {base::Seconds(std::max({compute_s, traffic_s, d.kernel_floor.value()})), Basis::defaults, false};
 }

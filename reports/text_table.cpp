@@ -105,7 +105,8 @@ std::string best_text(const Run& r, bool colour) {
   for (const auto& [name, bytes] : s.bytes.by_collective) out += fmt::format(", {} {}", name, base::to_text(bytes));
   out += "\n";
   if (s.busiest_link) {
-    out += fmt::format("          busiest link: {} ({}), at work {} of the time\n", s.busiest_link->type, s.busiest_link->name, percent(s.busiest_link->busy));
+    out += fmt::format("          busiest link: {} ({}), at work {} of the time\n", s.busiest_link->type, s.busiest_link->name,
+                       percent(s.busiest_link->busy));
   }
   return out;
 }

@@ -44,7 +44,8 @@ std::vector<double> pattern_of(CollectiveKind kind, Groups groups, const topolog
   std::vector<double> key{static_cast<double>(kind)};
   for (const std::vector<DeviceId>& g : groups) {
     key.push_back(-1);
-    for (const DeviceId d : g) key.insert(key.end(), {static_cast<double>(ordinal[cluster.device(d).node]), static_cast<double>(cluster.device(d).index_in_node)});
+    for (const DeviceId d : g)
+      key.insert(key.end(), {static_cast<double>(ordinal[cluster.device(d).node]), static_cast<double>(cluster.device(d).index_in_node)});
   }
   key.push_back(-2);
   for (auto at = nodes.begin(); at != nodes.end(); ++at) {
@@ -125,7 +126,9 @@ struct Oracle::State {
       std::optional<std::vector<Collective>> plans = plan_all(kind, groups, a);
       if (!plans) continue;
       const Line line = estimate(*plans);
-      const auto is_behind = [](const Line& x, const Line& y) { return x.latency >= y.latency && x.seconds_per_byte >= y.seconds_per_byte; };
+      const auto is_behind = [](const Line& x, const Line& y) {
+        return x.latency >= y.latency && x.seconds_per_byte >= y.seconds_per_byte;
+      };
       if (std::ranges::any_of(candidates, [&](const auto& c) { return is_behind(line, c.second); })) continue;
       std::erase_if(candidates, [&](const auto& c) { return is_behind(c.second, line); });
       candidates.emplace_back(std::move(*plans), line);
@@ -133,7 +136,8 @@ struct Oracle::State {
     BASE_CHECK(!candidates.empty(), "no algorithm for {}", to_text(kind));
     std::vector<Line> found;
     for (auto& [plans, line] : candidates) {
-      if (flows_of(plans) <= kMostFlows) line.seconds_per_byte = (simulate(collective_graph(plans, cluster)).makespan - line.latency).value() / kProbeBytes;
+      if (flows_of(plans) <= kMostFlows)
+        line.seconds_per_byte = (simulate(collective_graph(plans, cluster)).makespan - line.latency).value() / kProbeBytes;
       found.push_back(line);
     }
     return found;

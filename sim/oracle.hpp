@@ -28,7 +28,8 @@ class Oracle {
   // their nodes and how the nodes hang together, so that all data-parallel groups of a stage share one.
   [[nodiscard]] base::Seconds collective(CollectiveKind kind, base::Bytes bytes, std::span<const base::DeviceId> group) const;
   // Several groups doing the same at once (all data-parallel groups of a stage): what they cost each other is included.
-  [[nodiscard]] base::Seconds collectives(CollectiveKind kind, base::Bytes bytes, std::span<const std::vector<base::DeviceId>> groups) const;
+  [[nodiscard]] base::Seconds collectives(CollectiveKind kind, base::Bytes bytes,
+                                          std::span<const std::vector<base::DeviceId>> groups) const;
   [[nodiscard]] SimulationResult plan(const pcg::Plan& p) const;
   [[nodiscard]] MemoryUse memory(const pcg::Plan& p) const;  // without simulating
 

@@ -28,7 +28,7 @@ struct Breakdown {
 };
 
 struct CommunicationBytes {
-  base::Bytes total;                              // sent by all devices; each flow counts once, however many links it crosses
+  base::Bytes total;                                 // sent by all devices; each flow counts once, however many links it crosses
   std::map<std::string, base::Bytes> by_collective;  // "all_reduce": ...
   std::map<std::string, base::Bytes> by_link;        // link type: bytes of the flows that cross a link of the type, each flow once per type
 };
@@ -43,17 +43,17 @@ struct MemoryUse {
 
 // The link that works longest: bytes over bandwidth, as a share of the iteration. More of another kind of link will not help much.
 struct BusiestLink {
-  std::string type;   // "pcie"
-  std::string name;   // "node0:cpu0->nic0"; of the links that are like it, the first
-  double busy = 0;    // 0 .. 1
+  std::string type;  // "pcie"
+  std::string name;  // "node0:cpu0->nic0"; of the links that are like it, the first
+  double busy = 0;   // 0 .. 1
 };
 
 struct Span {
   std::uint32_t device = 0;
-  std::string lane;        // "compute", "communication", "gradients", "pipeline"
-  std::string name;        // "layer0.mlp.up forward, micro-batch 3"
+  std::string lane;  // "compute", "communication", "gradients", "pipeline"
+  std::string name;  // "layer0.mlp.up forward, micro-batch 3"
   base::Seconds start, duration;
-  base::Bytes bytes;       // of a transfer, else 0
+  base::Bytes bytes;  // of a transfer, else 0
 };
 
 // Memory of a device over time: the value holds from `time` on.
@@ -72,9 +72,9 @@ struct SimulationResult {
   int devices = 0;            // of the plan
   int simulated_devices = 0;  // fewer when folded
   std::uint64_t activities = 0;
-  base::Seconds compute_by_basis[3];   // kernel seconds by profiles::Basis, over all simulated devices
-  std::vector<std::string> notes;      // "192 devices simulated as 6: ...", extrapolations, rounded sizes
-  std::vector<Span> spans;             // if asked for, by device, lane, start
+  base::Seconds compute_by_basis[3];           // kernel seconds by profiles::Basis, over all simulated devices
+  std::vector<std::string> notes;              // "192 devices simulated as 6: ...", extrapolations, rounded sizes
+  std::vector<Span> spans;                     // if asked for, by device, lane, start
   std::vector<MemorySample> memory_over_time;  // if asked for
 };
 

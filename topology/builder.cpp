@@ -35,9 +35,11 @@ std::vector<int> assign_nics(const NodeTables& t) {
 }
 
 // Every GPU must reach every other, and, where there is a network to reach, every NIC of its node.
-void check_connected(const NodeType& type, const NodeTables& t, bool needs_nics, const std::pair<base::Mark, std::string>& where, base::Diagnostics& sink) {
+void check_connected(const NodeType& type, const NodeTables& t, bool needs_nics, const std::pair<base::Mark, std::string>& where,
+                     base::Diagnostics& sink) {
   const auto complain = [&](int gpu, const std::string& other) {
-    sink.add(where.first, where.second, fmt::format("no wires lead from gpu{} to {}", gpu, other), "add a wire between them or to a component that both reach");
+    sink.add(where.first, where.second, fmt::format("no wires lead from gpu{} to {}", gpu, other),
+             "add a wire between them or to a component that both reach");
   };
   for (int a = 0; a < t.gpus; ++a) {
     for (int b = a + 1; b < t.gpus; ++b) {
@@ -117,7 +119,8 @@ void ClusterBuilder::add_nodes(Cluster::Routing& routing, const std::vector<Type
       const int node = cluster_.nodes_++;
       routing.type_of_node.push_back(static_cast<int>(type));
       routing.first_link.push_back(static_cast<std::uint32_t>(cluster_.links_.size()));
-      for (const auto& link : layouts[type].links) cluster_.links_.push_back({link.type, fmt::format("node{}:{}", node, link.name), link.bandwidth, link.latency});
+      for (const auto& link : layouts[type].links)
+        cluster_.links_.push_back({link.type, fmt::format("node{}:{}", node, link.name), link.bandwidth, link.latency});
       auto& devices = cluster_.node_devices_.emplace_back();
       for (int gpu = 0; gpu < node_type.gpus; ++gpu) {
         devices.emplace_back(cluster_.devices_.size());
@@ -140,8 +143,9 @@ void ClusterBuilder::add_network(Cluster::Routing& routing) {
     rails = std::max(rails, static_cast<int>(nics.size()));
     for (int nic = 0; nic < static_cast<int>(nics.size()); ++nic) {
       const auto end = fmt::format("node{}:{}", node, type.vertices[static_cast<std::size_t>(nics[static_cast<std::size_t>(nic)])].name);
-      const auto group = network.kind == NetworkKind::single_switch ? std::string("switch")
-                         : fmt::format("{}{}", network.kind == NetworkKind::rail ? "rail" : "leaf", routing.group_of(node, nic));
+      const auto group = network.kind == NetworkKind::single_switch
+                             ? std::string("switch")
+                             : fmt::format("{}{}", network.kind == NetworkKind::rail ? "rail" : "leaf", routing.group_of(node, nic));
       if (kind.half_duplex) {
         const LinkId both = add_link(fmt::format("{}--{}", end, group), kind.bandwidth, kind.latency);
         uplinks.push_back({both, both});
@@ -170,7 +174,8 @@ void ClusterBuilder::add_groups(Cluster::Routing& routing, int groups, const std
 }
 
 Cluster ClusterBuilder::build(const std::vector<std::pair<base::Mark, std::string>>& node_marks) && {
-  BASE_CHECK(node_marks.size() == description_.node_types.size(), "{} places for {} node types", node_marks.size(), description_.node_types.size());
+  BASE_CHECK(node_marks.size() == description_.node_types.size(), "{} places for {} node types", node_marks.size(),
+             description_.node_types.size());
   auto routing = std::make_shared<Cluster::Routing>();
   std::vector<TypeLayout> layouts;
   base::Diagnostics sink;

@@ -34,12 +34,14 @@ Route Cluster::route(DeviceId from, DeviceId to) const {
   if (a.node != b.node) {
     const auto& tables_a = routing_->tables_of(a.node);
     const auto& tables_b = routing_->tables_of(b.node);
-    return route_through_nics(from, to, tables_a.nic_of_gpu[static_cast<std::size_t>(a.index_in_node)], tables_b.nic_of_gpu[static_cast<std::size_t>(b.index_in_node)]);
+    return route_through_nics(from, to, tables_a.nic_of_gpu[static_cast<std::size_t>(a.index_in_node)],
+                              tables_b.nic_of_gpu[static_cast<std::size_t>(b.index_in_node)]);
   }
   Route route = empty_route();
   if (from == to) return route;
   const auto& tables = routing_->tables_of(a.node);
-  append(route, tables.between_gpus[static_cast<std::size_t>(a.index_in_node * tables.gpus + b.index_in_node)], routing_->first_link[static_cast<std::size_t>(a.node)]);
+  append(route, tables.between_gpus[static_cast<std::size_t>(a.index_in_node * tables.gpus + b.index_in_node)],
+         routing_->first_link[static_cast<std::size_t>(a.node)]);
   return route;
 }
 

@@ -20,14 +20,14 @@ using base::DeviceId;
 using LinkId = base::Id<struct LinkTag>;
 
 struct Link {
-  std::string type;              // "nvlink", "xbus", "pcie", "infiniband", "ethernet", or the user's own name
-  std::string name;              // "node0:gpu0->gpu1", "leaf2->core"; unique
+  std::string type;                // "nvlink", "xbus", "pcie", "infiniband", "ethernet", or the user's own name
+  std::string name;                // "node0:gpu0->gpu1", "leaf2->core"; unique
   base::BytesPerSecond bandwidth;  // one way; of a half-duplex link: both ways together (one Link serves both)
   base::Seconds latency;
 };
 
 struct Device {
-  std::string type;              // a device profile's name, "v100-sxm2-16gb"
+  std::string type;                   // a device profile's name, "v100-sxm2-16gb"
   std::optional<base::Bytes> memory;  // overrides the profile
   int node = 0;
   int index_in_node = 0;
@@ -61,7 +61,9 @@ class Cluster {
 
   // Switches inside a node that reduce and multicast in the network (NVLS): `in_network: true` on the component. The route from a
   // device to the switch and back, or nullopt if the device's node has none.
-  struct SwitchPaths { Route up, down; };
+  struct SwitchPaths {
+    Route up, down;
+  };
   [[nodiscard]] std::optional<SwitchPaths> in_network_switch(DeviceId d) const;
 
   // DOT text of one node of each type and the network.

@@ -82,13 +82,15 @@ class DescriptionReader {
       cluster.complain("node_types", "expected a list of {count, gpus, components, wires}");
       return;
     }
-    for (std::size_t i = 0; i < list->items.size(); ++i) add_node_type(list->items[i], fmt::format("{}[{}]", cluster.path_of("node_types"), i), std::nullopt);
+    for (std::size_t i = 0; i < list->items.size(); ++i)
+      add_node_type(list->items[i], fmt::format("{}[{}]", cluster.path_of("node_types"), i), std::nullopt);
   }
 
   void read_network(base::MapReader& cluster) {
     const auto* node = cluster.optional("network");
     if (node == nullptr) {
-      if (cluster_.nodes() > 1) cluster.complain("network", "several nodes need a network", "e.g. network: {type: switch, link: infiniband}");
+      if (cluster_.nodes() > 1)
+        cluster.complain("network", "several nodes need a network", "e.g. network: {type: switch, link: infiniband}");
       return;
     }
     static const std::array<std::string, 6> kTypes = {"switch", "fat-tree", "rail", "dragonfly", "torus", "custom"};
@@ -116,7 +118,9 @@ class DescriptionReader {
   void check_size(base::MapReader& cluster) {
     std::int64_t gpus = 0;
     for (const auto& t : cluster_.node_types) gpus += std::int64_t{t.count} * t.gpus;
-    if (gpus > kMaxGpus) cluster.complain(cluster.has("node_types") ? "node_types" : "nodes", fmt::format("{} GPUs are too many", gpus), fmt::format("at most {}", kMaxGpus));
+    if (gpus > kMaxGpus)
+      cluster.complain(cluster.has("node_types") ? "node_types" : "nodes", fmt::format("{} GPUs are too many", gpus),
+                       fmt::format("at most {}", kMaxGpus));
   }
 
   void check_nics(const base::Yaml& section, const std::string& path) {

@@ -15,7 +15,7 @@ struct LinkType {
   std::string name;
   base::BytesPerSecond bandwidth;  // one way
   base::Seconds latency;
-  bool half_duplex = false;        // both ways share the bandwidth
+  bool half_duplex = false;  // both ways share the bandwidth
 };
 
 enum class VertexKind { gpu, cpu, switching, nic };
@@ -28,13 +28,13 @@ struct Vertex {
 };
 
 struct Wire {
-  int a = 0, b = 0;   // indices into NodeType::vertices
-  int link = 0;       // index into ClusterDescription::links
-  int count = 1;      // bonded links: they multiply the bandwidth
+  int a = 0, b = 0;  // indices into NodeType::vertices
+  int link = 0;      // index into ClusterDescription::links
+  int count = 1;     // bonded links: they multiply the bandwidth
 };
 
 struct NodeType {
-  int count = 1;      // nodes of this type
+  int count = 1;  // nodes of this type
   std::string gpu_type;
   std::optional<base::Bytes> memory;
   int gpus = 0;

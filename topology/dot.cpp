@@ -52,8 +52,10 @@ std::string Cluster::to_dot() const {
   line("  node [fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", fontsize=10];");
   for (std::size_t t = 0; t < d.node_types.size(); ++t) {
     const auto& type = d.node_types[t];
-    line("  subgraph cluster_{} {{\n    label={};", t, dot_text(fmt::format("{} node{} with {} x {}", type.count, type.count == 1 ? "" : "s", type.gpus, type.gpu_type)));
-    for (std::size_t v = 0; v < type.vertices.size(); ++v) line("    t{}v{} [label={}, shape={}];", t, v, dot_text(type.vertices[v].name), shape_of(type.vertices[v]));
+    line("  subgraph cluster_{} {{\n    label={};", t,
+         dot_text(fmt::format("{} node{} with {} x {}", type.count, type.count == 1 ? "" : "s", type.gpus, type.gpu_type)));
+    for (std::size_t v = 0; v < type.vertices.size(); ++v)
+      line("    t{}v{} [label={}, shape={}];", t, v, dot_text(type.vertices[v].name), shape_of(type.vertices[v]));
     for (const auto& wire : type.wires) {
       const auto& link = d.links[static_cast<std::size_t>(wire.link)];
       const auto label = fmt::format("{} {}", link.name, base::to_text(link.bandwidth * wire.count));
@@ -65,7 +67,8 @@ std::string Cluster::to_dot() const {
     const auto& link = d.links[static_cast<std::size_t>(d.network.link)];
     line("  network [label={}, shape=doubleoctagon];", dot_text(fmt::format("{}, {} nodes", network_name(d.network.kind), nodes_)));
     for (std::size_t t = 0; t < d.node_types.size(); ++t) {
-      for (const int nic : d.node_types[t].nics()) line("  t{}v{} -- network [label={}];", t, nic, dot_text(fmt::format("{} {}", link.name, base::to_text(link.bandwidth))));
+      for (const int nic : d.node_types[t].nics())
+        line("  t{}v{} -- network [label={}];", t, nic, dot_text(fmt::format("{} {}", link.name, base::to_text(link.bandwidth))));
     }
   }
   line("}}");

@@ -93,9 +93,7 @@ base::Yaml expand_cluster(const base::Yaml& section, const std::string& path) {
   if (!sink.empty()) {  // what else is wrong is said in the same breath
     try {
       (void)load_cluster(*cluster, path);
-    } catch (const base::InputError& e) {
-      sink.add_all(e);
-    }
+    } catch (const base::InputError& e) { sink.add_all(e); }
   }
   sink.throw_if_any();
   return std::move(*cluster);
@@ -105,7 +103,8 @@ Cluster load_cluster(const base::Yaml& expanded, const std::string& path) {
   auto description = read_description(expanded, path, gpus_of_preset(expanded));
   std::vector<std::pair<base::Mark, std::string>> marks;
   if (const auto* list = expanded.find("node_types")) {
-    for (std::size_t i = 0; i < list->items.size(); ++i) marks.emplace_back(mark_of_count(list->items[i]), fmt::format("{}.node_types[{}]", path, i));
+    for (std::size_t i = 0; i < list->items.size(); ++i)
+      marks.emplace_back(mark_of_count(list->items[i]), fmt::format("{}.node_types[{}]", path, i));
   } else {
     marks.emplace_back(mark_of_count(*expanded.find("node")), path + ".node");
   }

@@ -28,7 +28,8 @@ std::optional<VertexKind> kind_of_component(std::string_view name) {
 
 class NodeReader {
  public:
-  NodeReader(const std::vector<LinkType>& links, int preset_gpus, base::Diagnostics& sink) : links_(links), preset_gpus_(preset_gpus), sink_(sink) {}
+  NodeReader(const std::vector<LinkType>& links, int preset_gpus, base::Diagnostics& sink)
+      : links_(links), preset_gpus_(preset_gpus), sink_(sink) {}
 
   // `count`: known for the only type of a cluster; else the node says it.
   NodeType read(const base::Yaml& node, const std::string& path, std::optional<int> count) {
@@ -163,7 +164,8 @@ class NodeReader {
     std::vector<std::string> names;
     for (const auto& v : type.vertices) names.push_back(v.name);
     if (gpu_number(name)) {
-      sink_.add(item.mark, path, fmt::format("the node has no \"{}\"", name), type.gpus == 1 ? "its only GPU is gpu0" : fmt::format("its GPUs are gpu0 to gpu{}", type.gpus - 1));
+      sink_.add(item.mark, path, fmt::format("the node has no \"{}\"", name),
+                type.gpus == 1 ? "its only GPU is gpu0" : fmt::format("its GPUs are gpu0 to gpu{}", type.gpus - 1));
     } else {
       sink_.add(item.mark, path, fmt::format("the node has no \"{}\"", name), base::suggest(name, names));
     }
@@ -187,8 +189,8 @@ std::optional<int> read_link_name(base::MapReader& map, std::string_view key, co
   return std::nullopt;
 }
 
-NodeType read_node_type(const base::Yaml& node, const std::string& path, std::optional<int> count, const std::vector<LinkType>& links, int preset_gpus,
-                        base::Diagnostics& sink) {
+NodeType read_node_type(const base::Yaml& node, const std::string& path, std::optional<int> count, const std::vector<LinkType>& links,
+                        int preset_gpus, base::Diagnostics& sink) {
   return NodeReader(links, preset_gpus, sink).read(node, path, count);
 }
 

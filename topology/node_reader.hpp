@@ -18,7 +18,7 @@ inline constexpr int kMaxNodes = 100'000;
 [[nodiscard]] std::optional<int> read_link_name(base::MapReader& map, std::string_view key, const std::vector<LinkType>& links);
 
 // `count`: nodes of this type, where the node itself does not say. `preset_gpus`: as in read_description. What is wrong goes to `sink`.
-[[nodiscard]] NodeType read_node_type(const base::Yaml& node, const std::string& path, std::optional<int> count, const std::vector<LinkType>& links, int preset_gpus,
-                                      base::Diagnostics& sink);
+[[nodiscard]] NodeType read_node_type(const base::Yaml& node, const std::string& path, std::optional<int> count,
+                                      const std::vector<LinkType>& links, int preset_gpus, base::Diagnostics& sink);
 
 }  // namespace topology

@@ -13,7 +13,9 @@
 namespace topology {
 namespace {
 
-struct EdgeIndex { int index = 0; };
+struct EdgeIndex {
+  int index = 0;
+};
 using Wiring = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property, EdgeIndex>;
 
 // Fewest hops, then least latency, then lowest link ids. Appending a hop to two paths of equal length keeps their order, and adds a
@@ -44,7 +46,8 @@ class PathFinder {
   PathFinder(std::span<const Vertex> vertices, std::span<const DirectedEdge> edges, int source)
       : vertices_(vertices), edges_(edges), source_(static_cast<std::size_t>(source)), wiring_(vertices.size()) {
     for (std::size_t i = 0; i < edges.size(); ++i) {
-      boost::add_edge(static_cast<std::size_t>(edges[i].from), static_cast<std::size_t>(edges[i].to), EdgeIndex{static_cast<int>(i)}, wiring_);
+      boost::add_edge(static_cast<std::size_t>(edges[i].from), static_cast<std::size_t>(edges[i].to), EdgeIndex{static_cast<int>(i)},
+                      wiring_);
     }
   }
 

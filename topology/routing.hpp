@@ -36,7 +36,9 @@ struct Cluster::Routing {
   std::vector<std::vector<Uplink>> nics;  // per node and NIC; empty on a single node
   std::vector<Uplink> groups;             // per leaf (fat tree) or rail, when there are several; else empty
 
-  [[nodiscard]] const NodeTables& tables_of(int node) const { return tables[static_cast<std::size_t>(type_of_node[static_cast<std::size_t>(node)])]; }
+  [[nodiscard]] const NodeTables& tables_of(int node) const {
+    return tables[static_cast<std::size_t>(type_of_node[static_cast<std::size_t>(node)])];
+  }
   // The leaf or rail that a NIC hangs on.
   [[nodiscard]] int group_of(int node, int nic) const;
 };

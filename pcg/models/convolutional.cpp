@@ -21,14 +21,23 @@ class Network {
   Network(GraphBuilder& b, TensorRef x) : b_(b), x_(x) {}
 
   Network normed(const std::string& name, std::int64_t out, Kernel k) const {
-    const Conv2d op{.out = out, .kernel_h = k.h, .kernel_w = k.w, .stride_h = k.stride, .stride_w = k.stride, .pad_h = k.pad_h, .pad_w = k.pad_w, .groups = k.groups};
+    const Conv2d op{.out = out,
+                    .kernel_h = k.h,
+                    .kernel_w = k.w,
+                    .stride_h = k.stride,
+                    .stride_w = k.stride,
+                    .pad_h = k.pad_h,
+                    .pad_w = k.pad_w,
+                    .groups = k.groups};
     return {b_, b_.add(name + ".norm", BatchNorm{}, {b_.add(name, op, {x_})})};
   }
   Network relu(const std::string& name) const { return {b_, b_.add(name + ".relu", Unary{.kind = Unary::Kind::relu}, {x_})}; }
   Network conv(const std::string& name, std::int64_t out, Kernel k) const { return normed(name, out, k).relu(name); }
   Network max_pool(const std::string& name, int pad) const { return pool(name, Pool2d::Kind::max, 2, pad); }
   Network average_pool(const std::string& name) const { return pool(name, Pool2d::Kind::average, 1, 1); }
-  Network plus(const std::string& name, const Network& other) const { return {b_, b_.add(name, Binary{.kind = Binary::Kind::add}, {x_, other.x_})}; }
+  Network plus(const std::string& name, const Network& other) const {
+    return {b_, b_.add(name, Binary{.kind = Binary::Kind::add}, {x_, other.x_})};
+  }
   Network concat(const std::string& name, const std::vector<Network>& parts) const {
     std::vector<TensorRef> tensors;
     for (const Network& p : parts) tensors.push_back(p.x_);
@@ -48,7 +57,10 @@ class Network {
 
  private:
   Network pool(const std::string& name, Pool2d::Kind kind, int stride, int pad) const {
-    return {b_, b_.add(name, Pool2d{.kind = kind, .kernel_h = 3, .kernel_w = 3, .stride_h = stride, .stride_w = stride, .pad_h = pad, .pad_w = pad}, {x_})};
+    return {
+        b_,
+        b_.add(name, Pool2d{.kind = kind, .kernel_h = 3, .kernel_w = 3, .stride_h = stride, .stride_w = stride, .pad_h = pad, .pad_w = pad},
+               {x_})};
   }
 
   GraphBuilder& b_;
@@ -62,7 +74,8 @@ Network bottleneck(const std::string& name, const Network& x, const ResidualConf
   Kernel middle = square(3, stride, 1);
   middle.groups = c.groups;
   const std::int64_t out = c.out * scale;
-  const Network y = x.conv(name + ".conv1", c.entry * scale, kOne).conv(name + ".conv2", c.width * scale, middle).normed(name + ".conv3", out, kOne);
+  const Network y =
+      x.conv(name + ".conv1", c.entry * scale, kOne).conv(name + ".conv2", c.width * scale, middle).normed(name + ".conv3", out, kOne);
   const bool same = stride == 1 && x.channels() == out;
   const Network shortcut = same ? x : x.normed(name + ".shortcut", out, square(1, stride));
   return y.plus(name + ".residual", shortcut).relu(name);
@@ -77,7 +90,8 @@ Network inception_a(const std::string& n, const Network& x, std::int64_t pool_wi
 }
 Network inception_b(const std::string& n, const Network& x) {
   return x.concat(n, {x.conv(n + ".three", 384, square(3, 2)),
-                      x.conv(n + ".double1", 64, kOne).conv(n + ".double2", 96, square(3, 1, 1)).conv(n + ".double3", 96, square(3, 2)), x.max_pool(n + ".pool", 0)});
+                      x.conv(n + ".double1", 64, kOne).conv(n + ".double2", 96, square(3, 1, 1)).conv(n + ".double3", 96, square(3, 2)),
+                      x.max_pool(n + ".pool", 0)});
 }
 Network inception_c(const std::string& n, const Network& x, std::int64_t width) {
   const Network seven = x.conv(n + ".seven1", width, kOne).conv(n + ".seven2", width, row(7)).conv(n + ".seven3", 192, column(7));
@@ -89,11 +103,16 @@ Network inception_c(const std::string& n, const Network& x, std::int64_t width) 
   return x.concat(n, {x.conv(n + ".one", 192, kOne), seven, twice, x.average_pool(n + ".pool").conv(n + ".pooled", 192, kOne)});
 }
 Network inception_d(const std::string& n, const Network& x) {
-  const Network seven = x.conv(n + ".seven1", 192, kOne).conv(n + ".seven2", 192, row(7)).conv(n + ".seven3", 192, column(7)).conv(n + ".seven4", 192, square(3, 2));
+  const Network seven = x.conv(n + ".seven1", 192, kOne)
+                            .conv(n + ".seven2", 192, row(7))
+                            .conv(n + ".seven3", 192, column(7))
+                            .conv(n + ".seven4", 192, square(3, 2));
   return x.concat(n, {x.conv(n + ".three1", 192, kOne).conv(n + ".three2", 320, square(3, 2)), seven, x.max_pool(n + ".pool", 0)});
 }
 // A 3x3 spread over a row and a column.
-Network spread(const std::string& n, const Network& x) { return x.concat(n, {x.conv(n + ".row", 384, row(3)), x.conv(n + ".column", 384, column(3))}); }
+Network spread(const std::string& n, const Network& x) {
+  return x.concat(n, {x.conv(n + ".row", 384, row(3)), x.conv(n + ".column", 384, column(3))});
+}
 Network inception_e(const std::string& n, const Network& x) {
   return x.concat(n, {x.conv(n + ".one", 320, kOne), spread(n + ".three", x.conv(n + ".three1", 384, kOne)),
                       spread(n + ".double", x.conv(n + ".double1", 448, kOne).conv(n + ".double2", 384, square(3, 1, 1))),
@@ -123,7 +142,11 @@ Graph residual_network(const ResidualConfig& c, std::int64_t batch) {
 Graph inception_v3(std::int64_t batch) {
   GraphBuilder b("inception-v3");
   b.begin_block("stem", false);
-  std::vector<Network> x{images(b, batch, 299).conv("stem1", 32, square(3, 2)).conv("stem2", 32, square(3)).conv("stem3", 64, square(3, 1, 1)).max_pool("stem.pool1", 0)};
+  std::vector<Network> x{images(b, batch, 299)
+                             .conv("stem1", 32, square(3, 2))
+                             .conv("stem2", 32, square(3))
+                             .conv("stem3", 64, square(3, 1, 1))
+                             .max_pool("stem.pool1", 0)};
   x.push_back(x.back().conv("stem4", 80, kOne).conv("stem5", 192, square(3)).max_pool("stem.pool2", 0));
   int layer = 0;
   const auto next = [&] {
@@ -144,8 +167,13 @@ std::map<std::string, std::function<Graph(std::int64_t)>, std::less<>> convoluti
   std::vector<ResidualConfig> residual{{.name = "resnext-50", .entry = 128, .width = 128, .groups = 32}};
   // Widths are `base` after the first 1x1 and `factor` times that after the 3x3: only so are the published parameter counts met.
   const auto wide = [&](const char* size, std::int64_t base, std::int64_t factor, int third_stage) {
-    residual.push_back({.name = fmt::format("wide-resnet-{}", size), .depths = {3, 4, third_stage, 3}, .stem = base, .entry = base, .width = factor * base,
-                        .out = 4 * base, .classes = 1024});
+    residual.push_back({.name = fmt::format("wide-resnet-{}", size),
+                        .depths = {3, 4, third_stage, 3},
+                        .stem = base,
+                        .entry = base,
+                        .width = factor * base,
+                        .out = 4 * base,
+                        .classes = 1024});
   };
   wide("250m", 160, 2, 6);
   wide("500m", 224, 2, 6);

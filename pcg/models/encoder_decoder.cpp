@@ -24,7 +24,8 @@ TensorRef encode(GraphBuilder& b, const EncoderDecoderConfig& c, TensorRef x) {
 }
 
 TensorRef decoder_layer(LayerBuilder& layers, const std::string& prefix, TensorRef x, TensorRef memory, TensorRef positions) {
-  x = layers.add(prefix + ".attention.residual", x, layers.self_attention(prefix + ".attention", layers.norm(prefix + ".norm1", x), positions));
+  x = layers.add(prefix + ".attention.residual", x,
+                 layers.self_attention(prefix + ".attention", layers.norm(prefix + ".norm1", x), positions));
   x = layers.add(prefix + ".cross.residual", x, layers.cross_attention(prefix + ".cross", layers.norm(prefix + ".norm2", x), memory));
   return layers.add(prefix + ".mlp.residual", x, layers.mlp(prefix + ".mlp", layers.norm(prefix + ".norm3", x)));
 }

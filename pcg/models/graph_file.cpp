@@ -69,9 +69,7 @@ class GraphReader {
     if (sink_.size() > before || !inputs) return;
     try {
       outputs = builder_.add_raw(name, op, *inputs);
-    } catch (const ShapeError& e) {
-      sink_.add(y.mark, path, e.what());
-    }
+    } catch (const ShapeError& e) { sink_.add(y.mark, path, e.what()); }
   }
 
   // nullopt when one of them is missing or has a problem of its own.
@@ -105,7 +103,8 @@ class GraphReader {
       std::vector<std::string> known;
       for (const auto& [n, outputs] : nodes_) known.push_back(n);
       const std::string near = base::nearest_name(name, known);
-      sink_.add(at.mark, path, fmt::format("no node before this one is called \"{}\"", name), near.empty() ? "" : fmt::format("did you mean \"{}\"?", near));
+      sink_.add(at.mark, path, fmt::format("no node before this one is called \"{}\"", name),
+                near.empty() ? "" : fmt::format("did you mean \"{}\"?", near));
       return std::nullopt;
     }
     if (!found->second) return std::nullopt;

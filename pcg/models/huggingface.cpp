@@ -37,17 +37,21 @@ class Config {
     const Yaml* y = reader_.optional("architectures");
     if (!y || !y->is_sequence() || y->items.empty()) return std::string(usual);
     const std::string& name = y->items[0].scalar;
-    for (const std::string_view suffix : {"ForCausalLM", "LMHeadModel", "ForMaskedLM", "ForPreTraining", "ForConditionalGeneration", "ForImageClassification", "Model"})
+    for (const std::string_view suffix :
+         {"ForCausalLM", "LMHeadModel", "ForMaskedLM", "ForPreTraining", "ForConditionalGeneration", "ForImageClassification", "Model"})
       if (name.ends_with(suffix)) return std::string(suffix);
-    reader_.complain("architectures", fmt::format("the head of {} is not known", name), "a language model, an image classifier, or the bare model");
+    reader_.complain("architectures", fmt::format("the head of {} is not known", name),
+                     "a language model, an image classifier, or the bare model");
     return std::string(usual);
   }
   // A choice among names that transformers allows here.
   Unary::Kind function(std::string_view key, std::string usual) {
     static const std::map<std::string, Unary::Kind, std::less<>> kinds{
-        {"gelu", Unary::Kind::gelu}, {"gelu_new", Unary::Kind::gelu}, {"gelu_fast", Unary::Kind::gelu}, {"gelu_pytorch_tanh", Unary::Kind::gelu},
-        {"gelu_python", Unary::Kind::gelu}, {"relu", Unary::Kind::relu}, {"silu", Unary::Kind::silu}, {"swish", Unary::Kind::silu},
-        {"tanh", Unary::Kind::tanh}, {"sigmoid", Unary::Kind::sigmoid}};
+        {"gelu", Unary::Kind::gelu},        {"gelu_new", Unary::Kind::gelu},
+        {"gelu_fast", Unary::Kind::gelu},   {"gelu_pytorch_tanh", Unary::Kind::gelu},
+        {"gelu_python", Unary::Kind::gelu}, {"relu", Unary::Kind::relu},
+        {"silu", Unary::Kind::silu},        {"swish", Unary::Kind::silu},
+        {"tanh", Unary::Kind::tanh},        {"sigmoid", Unary::Kind::sigmoid}};
     const std::string name = text(key, std::move(usual));
     const auto found = kinds.find(name);
     if (found != kinds.end()) return found->second;
@@ -119,9 +123,7 @@ ModelConfig read_llama(Config& f) {
     f.reader().complain(f.flag("mlp_bias", false) ? "mlp_bias" : "attention_bias", "a Llama with biases cannot be described yet");
   return c;
 }
-ModelConfig read_mistral(Config& f) {
-  return read_llama_like(f, {.kv_heads = 8, .ffn = 14336, .vocab = 32000, .sequence_length = 131072});
-}
+ModelConfig read_mistral(Config& f) { return read_llama_like(f, {.kv_heads = 8, .ffn = 14336, .vocab = 32000, .sequence_length = 131072}); }
 ModelConfig read_mixtral(Config& f) {
   TransformerConfig c = read_llama_like(f, {.kv_heads = 8, .ffn = 14336, .vocab = 32000, .sequence_length = 131072});
   c.experts = f.size("num_local_experts", 8);
@@ -209,20 +211,22 @@ ModelConfig read_vit(Config& f) {
   l.dropout = f.rate("hidden_dropout_prob", 0.0);
   l.activation = f.function("hidden_act", "gelu");
   l.causal = false;
-  if (!f.flag("qkv_bias", true)) f.reader().complain("qkv_bias", "a ViT without biases on queries, keys and values cannot be described yet");
+  if (!f.flag("qkv_bias", true))
+    f.reader().complain("qkv_bias", "a ViT without biases on queries, keys and values cannot be described yet");
   l.pooler = f.architecture("ForImageClassification") == "Model";
   c.classes = l.pooler ? 0 : class_count(f);
   c.image_size = f.size("image_size", 224);
   c.patch_size = f.size("patch_size", 16);
   c.channels = f.size("num_channels", 3);
-  if (c.image_size < c.patch_size) f.reader().complain("patch_size", fmt::format("a patch of {} is larger than the image, {}", c.patch_size, c.image_size));
+  if (c.image_size < c.patch_size)
+    f.reader().complain("patch_size", fmt::format("a patch of {} is larger than the image, {}", c.patch_size, c.image_size));
   return c;
 }
 
 using Reader = ModelConfig (*)(Config&);
 const std::map<std::string, Reader, std::less<>> kReaders{
-    {"bert", read_bert}, {"gpt2", read_gpt2},     {"gpt_neox", read_gpt_neox}, {"llama", read_llama}, {"mistral", read_mistral},
-    {"mixtral", read_mixtral}, {"opt", read_opt}, {"qwen2", read_qwen2},       {"t5", read_t5},       {"vit", read_vit}};
+    {"bert", read_bert},       {"gpt2", read_gpt2}, {"gpt_neox", read_gpt_neox}, {"llama", read_llama}, {"mistral", read_mistral},
+    {"mixtral", read_mixtral}, {"opt", read_opt},   {"qwen2", read_qwen2},       {"t5", read_t5},       {"vit", read_vit}};
 
 }  // namespace
 
@@ -235,7 +239,9 @@ std::optional<ModelConfig> read_huggingface(const Yaml& document, const std::str
   if (found == kReaders.end()) {
     std::vector<std::string> known;
     for (const auto& [family, reader] : kReaders) known.push_back(family);
-    if (!type.empty()) f.reader().complain("model_type", fmt::format("\"{}\" is not a family that is known here", type), fmt::format("one of: {}", fmt::join(known, ", ")));
+    if (!type.empty())
+      f.reader().complain("model_type", fmt::format("\"{}\" is not a family that is known here", type),
+                          fmt::format("one of: {}", fmt::join(known, ", ")));
     return std::nullopt;
   }
   ModelConfig config = found->second(f);

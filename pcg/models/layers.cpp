@@ -15,7 +15,9 @@ TensorRef LayerBuilder::dropout(const std::string& name, TensorRef x) {
   return c_.dropout > 0 ? b_.add(name, Dropout{.rate = c_.dropout}, {x}) : x;
 }
 
-TensorRef LayerBuilder::add(const std::string& name, TensorRef x, TensorRef y) { return b_.add(name, Binary{.kind = Binary::Kind::add}, {x, y}); }
+TensorRef LayerBuilder::add(const std::string& name, TensorRef x, TensorRef y) {
+  return b_.add(name, Binary{.kind = Binary::Kind::add}, {x, y});
+}
 
 TensorRef LayerBuilder::attention_out(const std::string& prefix, TensorRef heads) {
   const TensorRef y = b_.add(prefix + ".out", Linear{.out = c_.hidden, .has_bias = c_.biases}, {heads});
@@ -25,8 +27,14 @@ TensorRef LayerBuilder::attention_out(const std::string& prefix, TensorRef heads
 TensorRef LayerBuilder::self_attention(const std::string& prefix, TensorRef x, std::optional<TensorRef> position_bias) {
   const std::int64_t width = (c_.heads + 2 * kv_heads(c_)) * head_dim(c_);
   const TensorRef qkv = b_.add(prefix + ".qkv", Linear{.out = width, .has_bias = c_.biases || c_.qkv_biases}, {x});
-  Attention core{.heads = c_.heads, .kv_heads = kv_heads(c_), .packed = true, .causal = c_.causal, .flash = c_.attention == AttentionKind::flash,
-                 .rope = c_.rope, .has_bias = position_bias.has_value(), .dropout = c_.dropout};
+  Attention core{.heads = c_.heads,
+                 .kv_heads = kv_heads(c_),
+                 .packed = true,
+                 .causal = c_.causal,
+                 .flash = c_.attention == AttentionKind::flash,
+                 .rope = c_.rope,
+                 .has_bias = position_bias.has_value(),
+                 .dropout = c_.dropout};
   std::vector<TensorRef> weights;
   if (position_bias) weights.push_back(*position_bias);
   return attention_out(prefix, b_.add(prefix + ".core", core, {qkv}, weights));
@@ -39,7 +47,8 @@ TensorRef LayerBuilder::cross_attention(const std::string& prefix, TensorRef x, 
   const TensorRef q = project(".q", x, c_.heads);
   const TensorRef k = project(".k", memory, kv_heads(c_));
   const TensorRef v = project(".v", memory, kv_heads(c_));
-  const Attention core{.heads = c_.heads, .kv_heads = kv_heads(c_), .packed = false, .flash = c_.attention == AttentionKind::flash, .dropout = c_.dropout};
+  const Attention core{
+      .heads = c_.heads, .kv_heads = kv_heads(c_), .packed = false, .flash = c_.attention == AttentionKind::flash, .dropout = c_.dropout};
   return attention_out(prefix, b_.add(prefix + ".core", core, {q, k, v}));
 }
 
@@ -109,7 +118,8 @@ Embedded embed_tokens(GraphBuilder& b, const TransformerConfig& c, std::int64_t 
   if (width != c.hidden) x = b.add("embedding.project", Linear{.out = c.hidden}, {x});
   if (c.positions >= 0) x = add_positions(b, "embedding.position", x, c.positions > 0 ? c.positions : c.sequence_length);
   if (c.token_types > 0) {
-    const TensorRef types = b.add("embedding.token_type", Embedding{.vocabulary = c.token_types, .width = c.hidden}, {b.input("token_types", index)});
+    const TensorRef types =
+        b.add("embedding.token_type", Embedding{.vocabulary = c.token_types, .width = c.hidden}, {b.input("token_types", index)});
     x = b.add("embedding.token_type.add", Binary{.kind = Binary::Kind::add}, {x, types});
   }
   LayerBuilder layers(b, c);

@@ -53,9 +53,9 @@ Found find_builtin(MapReader& r) {
   const auto found = builtins().find(*name);
   if (found != builtins().end()) return std::visit([](const auto& b) { return Found(b); }, found->second);
   if (std::ranges::find(planned_builtins(), *name) != planned_builtins().end())
-    r.complain("builtin", fmt::format("the model \"{}\" is not there yet", *name), fmt::format("so far: {}", fmt::join(builtin_names(), ", ")));
-  else
-    r.complain("builtin", fmt::format("unknown model \"{}\"", *name), base::suggest(*name, builtin_names()));
+    r.complain("builtin", fmt::format("the model \"{}\" is not there yet", *name),
+               fmt::format("so far: {}", fmt::join(builtin_names(), ", ")));
+  else r.complain("builtin", fmt::format("unknown model \"{}\"", *name), base::suggest(*name, builtin_names()));
   return {};
 }
 
@@ -101,7 +101,8 @@ Found find_model(MapReader& r, const std::filesystem::path& base_directory) {
     r.complain("onnx", "ONNX models cannot be read yet", "describe it by builtin, transformer, huggingface or graph");
     return {};
   }
-  if (std::optional<TransformerConfig> config = read_transformer(*r.optional("transformer"), r.path_of("transformer"), r.sink())) return ModelConfig(*config);
+  if (std::optional<TransformerConfig> config = read_transformer(*r.optional("transformer"), r.path_of("transformer"), r.sink()))
+    return ModelConfig(*config);
   return {};
 }
 
@@ -115,7 +116,8 @@ void apply_overrides(MapReader& r, Found& found) {
     return;
   }
   TransformerConfig& layers = layers_of(*config);
-  if (r.optional("sequence_length") && std::holds_alternative<VisionConfig>(*config)) r.complain("sequence_length", "of a vision transformer it follows from the image");
+  if (r.optional("sequence_length") && std::holds_alternative<VisionConfig>(*config))
+    r.complain("sequence_length", "of a vision transformer it follows from the image");
   read_overrides(r, layers);
   for (const std::string& problem : problems(layers)) r.complain("sequence_length", problem);
 }
@@ -136,9 +138,7 @@ Graph load_model(const Yaml& section, const std::string& path, const std::filesy
   sink.throw_if_any();
   try {
     return build_found(found, batch);
-  } catch (const ShapeError& e) {
-    sink.add(section.mark, path, e.what());
-  }
+  } catch (const ShapeError& e) { sink.add(section.mark, path, e.what()); }
   sink.throw_if_any();
   return {};
 }
@@ -151,14 +151,16 @@ Graph load_model_argument(const std::string& word, std::int64_t batch) {
     std::vector<std::string> names = builtin_names();
     if (!builtins().contains(word)) {
       const bool planned = std::ranges::find(planned_builtins(), word) != planned_builtins().end();
-      if (planned) sink.add({}, "", fmt::format("the model \"{}\" is not there yet", word), fmt::format("so far: {}", fmt::join(names, ", ")));
+      if (planned)
+        sink.add({}, "", fmt::format("the model \"{}\" is not there yet", word), fmt::format("so far: {}", fmt::join(names, ", ")));
       else sink.add({}, "", fmt::format("\"{}\" is neither a builtin model nor a file", word), base::suggest(word, names));
     }
     sink.throw_if_any();
     return builtin(word, batch);
   }
   const Yaml document = base::read_yaml(file);
-  if (const Yaml* model = document.find("model"); document.find("foreshard") && model) return load_model(*model, "model", file.parent_path(), batch);
+  if (const Yaml* model = document.find("model"); document.find("foreshard") && model)
+    return load_model(*model, "model", file.parent_path(), batch);
   if (document.find("graph") || document.find("blocks")) return with_batch(read_graph(document, ""), batch);
   if (document.find("model_type") || document.find("architectures")) {
     section.set("huggingface", Yaml::make_scalar(std::filesystem::absolute(file).string()));

@@ -18,10 +18,11 @@ enum class AttentionKind { flash, unfused };
 // Any decoder or encoder stack. Defaults are a GPT.
 struct TransformerConfig {
   std::string name = "transformer";
-  std::int64_t layers = 1, hidden = 1, heads = 1, kv_heads = 0 /* 0: heads */, ffn = 0 /* 0: 4 hidden */, head_dim = 0 /* 0: hidden/heads */;
+  std::int64_t layers = 1, hidden = 1, heads = 1, kv_heads = 0 /* 0: heads */, ffn = 0 /* 0: 4 hidden */,
+               head_dim = 0 /* 0: hidden/heads */;
   std::int64_t vocab = 1, sequence_length = 1, positions = 0 /* learned position table; 0: sequence_length; -1: none */, token_types = 0;
   std::int64_t embedding_width = 0;  // of the token table, projected to hidden and back without bias where they differ; 0: hidden
-  bool gated = false;          // two up projections, one of them through the activation, multiplied (SwiGLU with silu)
+  bool gated = false;                // two up projections, one of them through the activation, multiplied (SwiGLU with silu)
   bool causal = true;
   bool rms_norm = false, rope = false, biases = true, tied_embeddings = true, post_norm = false, embedding_norm = false, final_norm = true;
   bool qkv_biases = false;         // on queries, keys and values although `biases` is false
@@ -30,10 +31,10 @@ struct TransformerConfig {
   std::int64_t experts = 0, top_k = 2, expert_every = 1;  // every n-th layer's MLP is a mixture of experts
   double capacity_factor = 1;
   AttentionKind attention = AttentionKind::flash;
-  double dropout = 0;          // hidden and attention dropout (0: no dropout operators)
-  bool head = true;            // language-model head and cross-entropy
-  bool head_transform = false; // BERT: dense, gelu, norm before the head, and a bias on it
-  bool pooler = false;         // BERT: dense + tanh on the first token, with the next-sentence classifier if there is a head
+  double dropout = 0;           // hidden and attention dropout (0: no dropout operators)
+  bool head = true;             // language-model head and cross-entropy
+  bool head_transform = false;  // BERT: dense, gelu, norm before the head, and a bias on it
+  bool pooler = false;          // BERT: dense + tanh on the first token, with the next-sentence classifier if there is a head
 };
 // Inputs "tokens" and "labels" [batch, sequence_length]. Requires: sizes that fit (see problems()).
 [[nodiscard]] Graph transformer(const TransformerConfig& config, std::int64_t batch);
@@ -47,7 +48,8 @@ struct TransformerConfig {
 // A `model:` section: {builtin: ..} | {transformer: {..}} | {huggingface: path} | {graph: path or map}, plus overrides beside them
 // ({huggingface: .., sequence_length: 2048, attention: flash}). Relative paths are looked up from `base_directory`.
 // Throws: base::InputError with every problem found; `path` is the section's place in the document ("model").
-[[nodiscard]] Graph load_model(const base::Yaml& section, const std::string& path, const std::filesystem::path& base_directory, std::int64_t batch);
+[[nodiscard]] Graph load_model(const base::Yaml& section, const std::string& path, const std::filesystem::path& base_directory,
+                               std::int64_t batch);
 // A model by a command-line word: a builtin's name, or a file: a document {foreshard: 1, model: ..}, a graph file, a config.json.
 [[nodiscard]] Graph load_model_argument(const std::string& word, std::int64_t batch);
 

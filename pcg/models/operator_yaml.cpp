@@ -26,7 +26,9 @@ const std::vector<std::string> kReductionKinds{"sum", "mean"};
 const std::vector<std::string> kElements{"real", "index"};
 
 template <class Enum>
-const std::string& name_of(const std::vector<std::string>& names, Enum value) { return names[static_cast<std::size_t>(value)]; }
+const std::string& name_of(const std::vector<std::string>& names, Enum value) {
+  return names[static_cast<std::size_t>(value)];
+}
 
 // --- writing ---
 Yaml scalar(std::string text) { return Yaml::make_scalar(std::move(text)); }
@@ -42,14 +44,26 @@ class Writer {
   explicit Writer(Yaml& into) : into_(into) {}
 
   template <class T>
-  void put(std::string_view key, const T& value) { into_.set(key, scalar(fmt::format("{}", value))); }
+  void put(std::string_view key, const T& value) {
+    into_.set(key, scalar(fmt::format("{}", value)));
+  }
   template <class T>
-  void unless(std::string_view key, const T& value, const T& usual) { if (value != usual) put(key, value); }
-  void flag(std::string_view key, bool value) { if (value) put(key, true); }
+  void unless(std::string_view key, const T& value, const T& usual) {
+    if (value != usual) put(key, value);
+  }
+  void flag(std::string_view key, bool value) {
+    if (value) put(key, true);
+  }
   template <class T>
-  void list(std::string_view key, const std::vector<T>& values) { into_.set(key, sequence(values)); }
-  void pair(std::string_view key, int a, int b, int usual) { if (a != usual || b != usual) list(key, std::vector<int>{a, b}); }
-  void activation(Activation a) { if (a != Activation::none) put("activation", name_of(kActivations, a)); }
+  void list(std::string_view key, const std::vector<T>& values) {
+    into_.set(key, sequence(values));
+  }
+  void pair(std::string_view key, int a, int b, int usual) {
+    if (a != usual || b != usual) list(key, std::vector<int>{a, b});
+  }
+  void activation(Activation a) {
+    if (a != Activation::none) put("activation", name_of(kActivations, a));
+  }
   void shape(const TensorShape& s) {
     list("shape", s.sizes);
     if (s.element != Element::real) put("element", name_of(kElements, s.element));
@@ -153,7 +167,9 @@ std::int64_t size_of(MapReader& r, std::string_view key) {
   r.require(key);
   return r.integer(key, 1, kMost).value_or(1);
 }
-int small(MapReader& r, std::string_view key, int least, int usual) { return static_cast<int>(r.integer(key, least, kMostInt).value_or(usual)); }
+int small(MapReader& r, std::string_view key, int least, int usual) {
+  return static_cast<int>(r.integer(key, least, kMostInt).value_or(usual));
+}
 template <class Enum>
 Enum choice(MapReader& r, std::string_view key, const std::vector<std::string>& names, Enum usual) {
   return static_cast<Enum>(r.choice(key, names).value_or(static_cast<std::size_t>(usual)));
@@ -274,9 +290,13 @@ Reduction read(std::type_identity<Reduction>, MapReader& r) {
 }
 CrossEntropy read(std::type_identity<CrossEntropy>, MapReader&) { return {}; }
 SquaredError read(std::type_identity<SquaredError>, MapReader&) { return {}; }
-MoeDispatch read(std::type_identity<MoeDispatch>, MapReader& r) { return {small(r, "top_k", 1, 2), r.number("capacity_factor", 0).value_or(1)}; }
+MoeDispatch read(std::type_identity<MoeDispatch>, MapReader& r) {
+  return {small(r, "top_k", 1, 2), r.number("capacity_factor", 0).value_or(1)};
+}
 ExpertLinear read(std::type_identity<ExpertLinear>, MapReader& r) { return {size_of(r, "out"), activation(r)}; }
-MoeCombine read(std::type_identity<MoeCombine>, MapReader& r) { return {small(r, "top_k", 1, 2), r.number("capacity_factor", 0).value_or(1)}; }
+MoeCombine read(std::type_identity<MoeCombine>, MapReader& r) {
+  return {small(r, "top_k", 1, 2), r.number("capacity_factor", 0).value_or(1)};
+}
 
 // The alternatives of Operator in order: their names, and how each is read.
 template <std::size_t... I>

@@ -11,7 +11,13 @@ namespace {
 
 // BERT with both pre-training heads.
 TransformerConfig bert(std::string name, std::int64_t layers, std::int64_t hidden, std::int64_t heads) {
-  TransformerConfig c{.name = std::move(name), .layers = layers, .hidden = hidden, .heads = heads, .vocab = 30522, .sequence_length = 512, .token_types = 2};
+  TransformerConfig c{.name = std::move(name),
+                      .layers = layers,
+                      .hidden = hidden,
+                      .heads = heads,
+                      .vocab = 30522,
+                      .sequence_length = 512,
+                      .token_types = 2};
   c.causal = false;
   c.post_norm = c.embedding_norm = c.head_transform = c.pooler = true;
   c.attention = AttentionKind::unfused;
@@ -31,7 +37,13 @@ TransformerConfig gpt3(std::string name, std::int64_t layers, std::int64_t hidde
 // GShard MoE models of the same evaluation (table 6): every second MLP is a mixture of experts, top 2 gating, capacity factor 1. MLPs
 // are 8 times as wide as hidden: with 4 the published parameter counts are not met.
 TransformerConfig moe(std::string name, std::int64_t layers, std::int64_t hidden, std::int64_t heads, std::int64_t experts) {
-  TransformerConfig c{.name = std::move(name), .layers = layers, .hidden = hidden, .heads = heads, .ffn = 8 * hidden, .vocab = 32000, .sequence_length = 1024};
+  TransformerConfig c{.name = std::move(name),
+                      .layers = layers,
+                      .hidden = hidden,
+                      .heads = heads,
+                      .ffn = 8 * hidden,
+                      .vocab = 32000,
+                      .sequence_length = 1024};
   c.experts = experts;
   c.expert_every = 2;
   c.attention = AttentionKind::unfused;
@@ -41,8 +53,15 @@ TransformerConfig moe(std::string name, std::int64_t layers, std::int64_t hidden
 
 // Llama (Touvron et al., arXiv 2302.13971, table 2).
 TransformerConfig llama(std::string name, std::int64_t layers, std::int64_t hidden, std::int64_t heads, std::int64_t ffn) {
-  TransformerConfig c{.name = std::move(name), .layers = layers, .hidden = hidden, .heads = heads, .ffn = ffn, .vocab = 32000, .sequence_length = 2048,
-                      .positions = -1, .gated = true};
+  TransformerConfig c{.name = std::move(name),
+                      .layers = layers,
+                      .hidden = hidden,
+                      .heads = heads,
+                      .ffn = ffn,
+                      .vocab = 32000,
+                      .sequence_length = 2048,
+                      .positions = -1,
+                      .gated = true};
   c.rms_norm = c.rope = true;
   c.biases = c.tied_embeddings = false;
   c.activation = Unary::Kind::silu;
@@ -51,8 +70,16 @@ TransformerConfig llama(std::string name, std::int64_t layers, std::int64_t hidd
 
 // T5 v1.0 (arXiv 1910.10683, section 3.7): 24 layers each side.
 EncoderDecoderConfig t5_large() {
-  EncoderDecoderConfig c{.layers = {.name = "t5-large", .layers = 24, .hidden = 1024, .heads = 16, .ffn = 4096, .vocab = 32128, .sequence_length = 512,
-                                    .positions = -1, .rms_norm = true, .biases = false},
+  EncoderDecoderConfig c{.layers = {.name = "t5-large",
+                                    .layers = 24,
+                                    .hidden = 1024,
+                                    .heads = 16,
+                                    .ffn = 4096,
+                                    .vocab = 32128,
+                                    .sequence_length = 512,
+                                    .positions = -1,
+                                    .rms_norm = true,
+                                    .biases = false},
                          .decoder_layers = 24};
   c.layers.activation = Unary::Kind::relu;
   c.layers.attention = AttentionKind::unfused;

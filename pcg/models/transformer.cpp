@@ -37,7 +37,8 @@ void add_language_head(GraphBuilder& b, const TransformerConfig& c, std::int64_t
 
 std::vector<std::string> problems(const TransformerConfig& c) {
   std::vector<std::string> result;
-  if (c.head_dim == 0 && c.hidden % c.heads != 0) result.push_back(fmt::format("hidden {} does not divide into {} heads", c.hidden, c.heads));
+  if (c.head_dim == 0 && c.hidden % c.heads != 0)
+    result.push_back(fmt::format("hidden {} does not divide into {} heads", c.hidden, c.heads));
   if (c.heads % kv_heads(c) != 0) result.push_back(fmt::format("{} heads do not divide into {} kv_heads", c.heads, kv_heads(c)));
   if (c.positions > 0 && c.positions < c.sequence_length)
     result.push_back(fmt::format("sequence_length {} is longer than the table of {} positions", c.sequence_length, c.positions));

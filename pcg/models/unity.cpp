@@ -12,7 +12,9 @@ namespace {
 TensorRef dense(GraphBuilder& b, const std::string& name, TensorRef x, std::int64_t out, Activation activation) {
   return b.add(name, Linear{.out = out, .activation = activation}, {x});
 }
-TensorRef features(GraphBuilder& b, const std::string& name, std::int64_t batch, std::int64_t width) { return b.input(name, {.sizes = {batch, width}}); }
+TensorRef features(GraphBuilder& b, const std::string& name, std::int64_t batch, std::int64_t width) {
+  return b.input(name, {.sizes = {batch, width}});
+}
 void classify(GraphBuilder& b, std::int64_t batch, TensorRef logits) {
   b.add("loss", CrossEntropy{}, {logits, b.input("labels", {.sizes = {batch}, .element = Element::index})});
 }
@@ -51,7 +53,12 @@ Graph mlp(std::int64_t batch) {
 
 // 12 layers of attention and two dense layers, no residuals, norms or embedding.
 Graph bert_proxy(std::int64_t batch) {
-  const TransformerConfig c{.name = "bert-proxy", .layers = 12, .hidden = 1024, .heads = 16, .causal = false, .biases = false,
+  const TransformerConfig c{.name = "bert-proxy",
+                            .layers = 12,
+                            .hidden = 1024,
+                            .heads = 16,
+                            .causal = false,
+                            .biases = false,
                             .attention = AttentionKind::unfused};
   GraphBuilder b(c.name);
   LayerBuilder layers(b, c);
@@ -118,7 +125,10 @@ Graph candle_uno(std::int64_t batch) {
     const char* name;
     std::int64_t width;
   };
-  constexpr Tower kTowers[] = {{"cell_rnaseq", 942}, {"drug1_descriptors", 5270}, {"drug1_fingerprints", 2048}, {"drug2_descriptors", 5270},
+  constexpr Tower kTowers[] = {{"cell_rnaseq", 942},
+                               {"drug1_descriptors", 5270},
+                               {"drug1_fingerprints", 2048},
+                               {"drug2_descriptors", 5270},
                                {"drug2_fingerprints", 2048}};
   constexpr std::int64_t kWidth = 4192;
   GraphBuilder b("candle-uno");

@@ -34,7 +34,8 @@ std::uint32_t critical_class(const Accounts& a) {
   });
   std::uint32_t critical = 0;
   for (std::uint32_t c = 1; c < last.size(); ++c) {
-    if (last[c] > last[critical] || (last[c] == last[critical] && a.folded.representatives[c] < a.folded.representatives[critical])) critical = c;
+    if (last[c] > last[critical] || (last[c] == last[critical] && a.folded.representatives[c] < a.folded.representatives[critical]))
+      critical = c;
   }
   return critical;
 }

@@ -11,7 +11,8 @@ std::optional<BusiestLink> busiest_link(const Accounts& a) {
       if (e.is_run()) continue;
       for (const Phase& phase : a.folded.transfers[e.transfer].phases) {
         for (const Flow& flow : phase.flows) {
-          for (const WeightedLink& l : a.folded.routes[flow.route]) seconds[l.link] += flow.bytes.value() * l.weight / a.folded.links[l.link].value();
+          for (const WeightedLink& l : a.folded.routes[flow.route])
+            seconds[l.link] += flow.bytes.value() * l.weight / a.folded.links[l.link].value();
         }
       }
     }

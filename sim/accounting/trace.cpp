@@ -22,15 +22,18 @@ std::string_view lane_name(Lane lane) {
 }
 
 // A fused run as its parts, each with its share of the time.
-void add_run(const Accounts& a, const BlockInstance& instance, const Entry& e, base::Seconds start, base::Seconds end, std::vector<Span>& out) {
+void add_run(const Accounts& a, const BlockInstance& instance, const Entry& e, base::Seconds start, base::Seconds end,
+             std::vector<Span>& out) {
   const std::uint32_t device = a.folded.representatives[e.device_class].value;
-  const auto type = static_cast<std::uint32_t>(std::ranges::find(a.program.device_types, a.cluster.devices()[device].type) - a.program.device_types.begin());
+  const auto type = static_cast<std::uint32_t>(std::ranges::find(a.program.device_types, a.cluster.devices()[device].type) -
+                                               a.program.device_types.begin());
   const double stretch = e.seconds.value() > 0 ? (end - start).value() / e.seconds.value() : 0;
   base::Seconds at = start;
   for (const Part& p : e.parts) {
     const base::Seconds duration(a.program.seconds[p.seconds + type] * stretch);
     if (duration.value() > 0) {
-      out.push_back({device, "compute", fmt::format("{} {}{}", a.plan.pcg.nodes()[p.node].name, p.what, micro_batch_suffix(a, instance)), at, duration, base::Bytes(0)});
+      out.push_back({device, "compute", fmt::format("{} {}{}", a.plan.pcg.nodes()[p.node].name, p.what, micro_batch_suffix(a, instance)),
+                     at, duration, base::Bytes(0)});
     }
     at += duration;
   }
@@ -53,15 +56,18 @@ std::vector<Span> spans_of(const Accounts& a) {
       const TransferClass& t = a.folded.transfers[e.transfer];
       base::Bytes bytes;
       for (const TrafficFlow& f : a.traffic.transfers[t.representative].flows) bytes += f.bytes;
-      const std::string name = fmt::format("{} {} of {}{}", to_text(t.kind), e.what, a.plan.pcg.nodes()[e.node].name, micro_batch_suffix(a, instance));
+      const std::string name =
+          fmt::format("{} {} of {}{}", to_text(t.kind), e.what, a.plan.pcg.nodes()[e.node].name, micro_batch_suffix(a, instance));
       std::vector<std::uint32_t> classes = t.delivers_to;
       if (t.kind == CollectiveKind::send) classes.insert(classes.end(), t.waits_for.begin(), t.waits_for.end());
       std::ranges::sort(classes);
       classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
-      for (std::uint32_t c : classes) out.push_back({a.folded.representatives[c].value, std::string(lane_name(e.lane)), name, start, end - start, bytes});
+      for (std::uint32_t c : classes)
+        out.push_back({a.folded.representatives[c].value, std::string(lane_name(e.lane)), name, start, end - start, bytes});
     }
   }
-  std::ranges::stable_sort(out, [](const Span& x, const Span& y) { return std::tie(x.device, x.lane, x.start) < std::tie(y.device, y.lane, y.start); });
+  std::ranges::stable_sort(
+      out, [](const Span& x, const Span& y) { return std::tie(x.device, x.lane, x.start) < std::tie(y.device, y.lane, y.start); });
   return out;
 }
 

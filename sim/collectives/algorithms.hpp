@@ -29,11 +29,12 @@ struct CollectiveRequest {
 };
 
 // nullopt: the algorithm does not do this kind or not on this group. `channels`: at most so many.
-[[nodiscard]] std::optional<Collective> plan_ring(const CollectiveRequest& r, int channels);          // all but all-to-all and send
-[[nodiscard]] std::optional<Collective> plan_tree(const CollectiveRequest& r, int channels);          // all-reduce
-[[nodiscard]] std::optional<Collective> plan_hierarchical(const CollectiveRequest& r, int channels);  // several nodes with equally many, more than one
-[[nodiscard]] std::optional<Collective> plan_in_switch(const CollectiveRequest& r);                   // all-reduce in a node whose switch reduces
-[[nodiscard]] std::optional<Collective> plan_pairwise(const CollectiveRequest& r);                    // all-to-all, send
+[[nodiscard]] std::optional<Collective> plan_ring(const CollectiveRequest& r, int channels);  // all but all-to-all and send
+[[nodiscard]] std::optional<Collective> plan_tree(const CollectiveRequest& r, int channels);  // all-reduce
+[[nodiscard]] std::optional<Collective> plan_hierarchical(const CollectiveRequest& r,
+                                                          int channels);             // several nodes with equally many, more than one
+[[nodiscard]] std::optional<Collective> plan_in_switch(const CollectiveRequest& r);  // all-reduce in a node whose switch reduces
+[[nodiscard]] std::optional<Collective> plan_pairwise(const CollectiveRequest& r);   // all-to-all, send
 
 // The two trees of a double binary tree over ranks 0..n-1, as parents (-1: root): balanced, of height ceil(log2 n), and no rank but
 // a root has children in both (Sanders, Speck, Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", 2009).

@@ -101,7 +101,8 @@ std::vector<int> rank_by_nic(const std::vector<Ways>& ways, int first) {
 }
 
 // The best path through all members between two of those that the NIC is good for.
-NodeOrder find_path(const NodeWires& wires, const std::vector<double>& free, const std::vector<Ways>& ways, const std::vector<int>& ranked) {
+NodeOrder find_path(const NodeWires& wires, const std::vector<double>& free, const std::vector<Ways>& ways,
+                    const std::vector<int>& ranked) {
   NodeOrder best;
   int tried = 0;
   for (std::size_t sum = 1; sum + 2 < 2 * ranked.size(); ++sum)  // ends by rank: (0,1), (0,2), (0,3), (1,2), ...
@@ -125,7 +126,8 @@ NodeOrder find_path(const NodeWires& wires, const std::vector<double>& free, con
 }
 
 // Paths through the members of one node, one per NIC.
-std::vector<std::vector<int>> find_paths(const NodeMembers& node, DeviceId elsewhere, const std::vector<int>& nics, const Cluster& cluster) {
+std::vector<std::vector<int>> find_paths(const NodeMembers& node, DeviceId elsewhere, const std::vector<int>& nics,
+                                         const Cluster& cluster) {
   if (node.members.size() == 1) return std::vector<std::vector<int>>(nics.size(), {0});
   const NodeWires wires(node.members, cluster);
   std::vector<double> free = wires.capacity();

@@ -51,11 +51,12 @@ std::string_view to_text(Algorithm a) {
   return kNames[static_cast<std::size_t>(a)];
 }
 
-Collective plan_collective(CollectiveKind kind, base::Bytes bytes, std::span<const topology::DeviceId> group, const topology::Cluster& cluster,
-                           const CollectiveConfig& config) {
+Collective plan_collective(CollectiveKind kind, base::Bytes bytes, std::span<const topology::DeviceId> group,
+                           const topology::Cluster& cluster, const CollectiveConfig& config) {
   BASE_CHECK(!group.empty() && bytes.value() >= 0, "{} of {} B among {} devices", to_text(kind), bytes.value(), group.size());
   const std::vector<NodeMembers> nodes = by_node(group, cluster);
-  for (const NodeMembers& n : nodes) BASE_CHECK(std::ranges::adjacent_find(n.members) == n.members.end(), "a device takes part twice in one {}", to_text(kind));
+  for (const NodeMembers& n : nodes)
+    BASE_CHECK(std::ranges::adjacent_find(n.members) == n.members.end(), "a device takes part twice in one {}", to_text(kind));
   if (group.size() == 1) return {};
   const CollectiveRequest request{kind, bytes, group, nodes, cluster, config.step_by_step, {}};
   LinkLoads loads(cluster);

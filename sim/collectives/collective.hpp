@@ -18,8 +18,9 @@ enum class Algorithm { automatic, ring, tree, hierarchical, in_switch, pairwise 
 
 struct CollectiveConfig {
   Algorithm algorithm = Algorithm::automatic;
-  bool step_by_step = false;  // one phase per step of the algorithm instead of one per stage of it (slow; held against the fused form in a test)
-  base::Seconds base_latency; // per call, from a network profile; 0: pure alpha-beta
+  bool step_by_step =
+      false;  // one phase per step of the algorithm instead of one per stage of it (slow; held against the fused form in a test)
+  base::Seconds base_latency;  // per call, from a network profile; 0: pure alpha-beta
 };
 
 struct CollectiveFlow {
@@ -47,7 +48,7 @@ struct Collective {
 //   tree all-reduce 2 ceil(log2 n) alpha + 2 S/b (pipelined, double binary); all-to-all alpha + (n-1)/n S/b; send alpha + S/b.
 // Rings: one per NIC that the group's nodes can use (each enters and leaves a node by its NIC and carries an equal share), and within
 // a node as many edge-disjoint ones as the wires give, at most 8. Cost: O(group) routes, O(group^2) for all-to-all.
-[[nodiscard]] Collective plan_collective(CollectiveKind kind, base::Bytes bytes, std::span<const topology::DeviceId> group, const topology::Cluster& cluster,
-                                         const CollectiveConfig& config = {});
+[[nodiscard]] Collective plan_collective(CollectiveKind kind, base::Bytes bytes, std::span<const topology::DeviceId> group,
+                                         const topology::Cluster& cluster, const CollectiveConfig& config = {});
 
 }  // namespace sim

@@ -26,7 +26,8 @@ std::optional<Collective> plan_in_switch(const CollectiveRequest& r) {
     std::vector<topology::LinkId> links = up.links;
     links.insert(links.end(), down.links.begin(), down.links.end());
     phase.latency = std::max(phase.latency, 2.0 * (up.latency + down.latency));
-    phase.flows.push_back({r.group[i], r.group[(i + 1) % n], std::move(links), r.bytes * (static_cast<double>(n + 1) / static_cast<double>(n))});
+    phase.flows.push_back(
+        {r.group[i], r.group[(i + 1) % n], std::move(links), r.bytes * (static_cast<double>(n + 1) / static_cast<double>(n))});
   }
   return Collective{Algorithm::in_switch, 1, {std::move(phase)}, {}};
 }

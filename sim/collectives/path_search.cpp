@@ -110,7 +110,8 @@ double most_of_a_cycle(const NodeWires& wires, const std::vector<double>& free) 
 
 }  // namespace
 
-NodeWires::NodeWires(std::span<const topology::DeviceId> members, const topology::Cluster& cluster) : size_(static_cast<int>(members.size())) {
+NodeWires::NodeWires(std::span<const topology::DeviceId> members, const topology::Cluster& cluster)
+    : size_(static_cast<int>(members.size())) {
   std::vector<topology::Route> routes;
   for (const topology::DeviceId a : members)
     for (const topology::DeviceId b : members) {
@@ -127,7 +128,8 @@ NodeWires::NodeWires(std::span<const topology::DeviceId> members, const topology
   for (int a = 0; a < size_; ++a) {
     std::vector<int> others;
     for (int step = 1; step < size_; ++step) others.push_back((a + step) % size_);
-    std::ranges::stable_sort(others, {}, [&](int b) { return std::tuple(-routes[index(a, b)].bandwidth.value(), routes[index(a, b)].links.size()); });
+    std::ranges::stable_sort(others, {},
+                             [&](int b) { return std::tuple(-routes[index(a, b)].bandwidth.value(), routes[index(a, b)].links.size()); });
     candidates_.push_back(std::move(others));
   }
 }
@@ -141,7 +143,8 @@ NodeOrder best_cycle(const NodeWires& wires, const std::vector<double>& free) {
   return Search(wires, free, std::vector<int>(free.size()), most_of_a_cycle(wires, free)).cycle();
 }
 
-NodeOrder best_path(const NodeWires& wires, const std::vector<double>& free, const std::vector<int>& crossings, int from, int to, double cap) {
+NodeOrder best_path(const NodeWires& wires, const std::vector<double>& free, const std::vector<int>& crossings, int from, int to,
+                    double cap) {
   return Search(wires, free, crossings, cap).path(from, to);
 }
 

@@ -42,7 +42,8 @@ struct NodeOrder {
 // A cycle from member 0, or a path between two members. `free`: what is left of each link, by NodeWires' numbers. `crossings`: how
 // often each is crossed besides. The search is exact unless it gives up after a fixed number of steps, then the best so far.
 [[nodiscard]] NodeOrder best_cycle(const NodeWires& wires, const std::vector<double>& free);
-[[nodiscard]] NodeOrder best_path(const NodeWires& wires, const std::vector<double>& free, const std::vector<int>& crossings, int from, int to, double cap);
+[[nodiscard]] NodeOrder best_path(const NodeWires& wires, const std::vector<double>& free, const std::vector<int>& crossings, int from,
+                                  int to, double cap);
 // Takes what an order uses at its rate out of `free`.
 void take(std::vector<double>& free, const NodeWires& wires, const NodeOrder& order, bool is_cycle);
 

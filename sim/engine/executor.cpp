@@ -17,13 +17,16 @@ void check_indices(const TaskGraph& g) {
   for (const Step& s : g.steps)
     for (const Phase& p : s.phases) {
       BASE_CHECK(p.delay.value() >= 0, "a delay of {} s", p.delay.value());
-      for (const Flow& f : p.flows) BASE_CHECK(f.route < g.routes.size() && f.bytes.value() >= 0, "flow of {} B on route {} of {}", f.bytes.value(), f.route, g.routes.size());
+      for (const Flow& f : p.flows)
+        BASE_CHECK(f.route < g.routes.size() && f.bytes.value() >= 0, "flow of {} B on route {} of {}", f.bytes.value(), f.route,
+                   g.routes.size());
     }
   for (const Stream& s : g.streams) BASE_CHECK(s.device < g.slowdown.size(), "stream on device {} of {}", s.device, g.slowdown.size());
   for (const double s : g.slowdown) BASE_CHECK(s >= 1, "a slowdown of {}", s);
   for (const Task& t : g.tasks) {
     BASE_CHECK(t.step < g.steps.size(), "step {} of {}", t.step, g.steps.size());
-    BASE_CHECK(t.streams_begin <= t.streams_end && t.streams_end <= g.task_streams.size(), "streams {}..{} of {}", t.streams_begin, t.streams_end, g.task_streams.size());
+    BASE_CHECK(t.streams_begin <= t.streams_end && t.streams_end <= g.task_streams.size(), "streams {}..{} of {}", t.streams_begin,
+               t.streams_end, g.task_streams.size());
     BASE_CHECK(t.dependencies_begin <= t.dependencies_end && t.dependencies_end <= g.task_dependencies.size(), "dependencies {}..{} of {}",
                t.dependencies_begin, t.dependencies_end, g.task_dependencies.size());
   }
@@ -77,7 +80,8 @@ void Executor::build_successors() {
   successors_begin_.assign(graph_.tasks.size() + 1, 0);
   const auto each_edge = [this](auto&& visit) {
     for (std::uint32_t t = 0; t < graph_.tasks.size(); ++t)
-      for (std::uint32_t i = graph_.tasks[t].dependencies_begin; i < graph_.tasks[t].dependencies_end; ++i) visit(graph_.task_dependencies[i], t);
+      for (std::uint32_t i = graph_.tasks[t].dependencies_begin; i < graph_.tasks[t].dependencies_end; ++i)
+        visit(graph_.task_dependencies[i], t);
   };
   each_edge([this](std::uint32_t from, std::uint32_t) { ++successors_begin_[from + 1]; });
   counts_to_begins(successors_begin_);
@@ -226,8 +230,8 @@ void Executor::set_rates(std::uint32_t device) {
 Timeline Executor::finish() && {
   if (ended_ != graph_.tasks.size())
     for (std::uint32_t t = 0; t < graph_.tasks.size(); ++t)
-      BASE_CHECK(blockers_[t] == 0, "tasks wait for each other: {} of {} never ended, task {} still waits for {} others", graph_.tasks.size() - ended_,
-                 graph_.tasks.size(), t, blockers_[t]);
+      BASE_CHECK(blockers_[t] == 0, "tasks wait for each other: {} of {} never ended, task {} still waits for {} others",
+                 graph_.tasks.size() - ended_, graph_.tasks.size(), t, blockers_[t]);
   BASE_CHECK(ended_ == graph_.tasks.size(), "{} of {} tasks started and never ended", graph_.tasks.size() - ended_, graph_.tasks.size());
   for (const base::Seconds e : timeline_.end) timeline_.makespan = std::max(timeline_.makespan, e);
   return std::move(timeline_);

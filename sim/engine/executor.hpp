@@ -49,7 +49,7 @@ class Executor {
   void build_streams();
   void build_successors();
   void begin(std::uint32_t task);
-  void advance(std::uint32_t task);        // enters phases until one takes time, or ends the task
+  void advance(std::uint32_t task);  // enters phases until one takes time, or ends the task
   void end(std::uint32_t task);
   void unblock(std::uint32_t task);
   void run_ready();
@@ -66,10 +66,10 @@ class Executor {
   const TaskGraph& graph_;
   FlowNetwork& network_;
   double now_s_ = 0;
-  std::vector<std::uint32_t> blockers_;                               // per task: dependencies and streams that it waits for
-  std::vector<std::uint32_t> successors_, successors_begin_;          // per task, compressed
-  std::vector<std::uint32_t> queue_, queue_begin_, queue_head_;       // per stream, compressed: its tasks in order
-  std::vector<Progress> progress_;                                    // per task
+  std::vector<std::uint32_t> blockers_;                          // per task: dependencies and streams that it waits for
+  std::vector<std::uint32_t> successors_, successors_begin_;     // per task, compressed
+  std::vector<std::uint32_t> queue_, queue_begin_, queue_head_;  // per stream, compressed: its tasks in order
+  std::vector<Progress> progress_;                               // per task
   std::vector<std::uint32_t> ready_;
   std::priority_queue<Wake, std::vector<Wake>, std::greater<>> wakes_;
   std::size_t ended_ = 0;

@@ -1,9 +1,9 @@
 #include "sim/engine/simgrid_engine.hpp"
 
 #include <fmt/format.h>
+#include <xbt/log.h>
 #include <simgrid/kernel/Timer.hpp>
 #include <simgrid/s4u.hpp>
-#include <xbt/log.h>
 
 #include <algorithm>
 #include <array>
@@ -35,7 +35,8 @@ namespace s4u = simgrid::s4u;
 
 // CM02 without its TCP parts is plain max-min sharing. Latencies are delays of ours and every link's is 0: SimGrid would also take
 // them as sharing weights. Precision: a default of 1 ns is much against collectives of a microsecond.
-constexpr std::array kSettings = {"network/model:CM02", "network/crosstraffic:0", "network/TCP-gamma:1e15", "network/weight-S:0", "surf/precision:1e-12"};
+constexpr std::array kSettings = {"network/model:CM02", "network/crosstraffic:0", "network/TCP-gamma:1e15", "network/weight-S:0",
+                                  "surf/precision:1e-12"};
 
 // Payloads are whole numbers: count in 2^-16 B, so that a fraction of a byte is kept. 2^48 B still fit.
 constexpr double kUnitsPerByte = 65536;
@@ -73,9 +74,12 @@ double share_of(const std::vector<double>& weights, std::size_t link) {
   const double least = *std::ranges::min_element(weights);
   for (int divisor = 1; divisor <= 16; ++divisor) {
     const double share = least / divisor;
-    if (std::ranges::all_of(weights, [&](double w) { return std::abs(w / share - std::round(w / share)) < 1e-9 * w / share && w / share <= kMostShares; })) return share;
+    if (std::ranges::all_of(
+            weights, [&](double w) { return std::abs(w / share - std::round(w / share)) < 1e-9 * w / share && w / share <= kMostShares; }))
+      return share;
   }
-  base::fail_check(__FILE__, __LINE__, "weights are commensurate", fmt::format("weights from {} on link {} are no whole multiples of one share", least, link));
+  base::fail_check(__FILE__, __LINE__, "weights are commensurate",
+                   fmt::format("weights from {} on link {} are no whole multiples of one share", least, link));
 }
 
 class SimGridNetwork final : public FlowNetwork {
@@ -146,7 +150,8 @@ class SimGridNetwork final : public FlowNetwork {
       const std::size_t to = r % (hosts - 1) + (r % (hosts - 1) >= from ? 1 : 0);
       ends_.emplace_back(all[from], all[to]);
       std::vector<s4u::LinkInRoute> links;  // a link that is listed k times takes k shares
-      for (const WeightedLink& l : graph.routes[r]) links.insert(links.end(), static_cast<std::size_t>(std::round(l.weight / shares_[l.link])), s4u::LinkInRoute(links_[l.link]));
+      for (const WeightedLink& l : graph.routes[r])
+        links.insert(links.end(), static_cast<std::size_t>(std::round(l.weight / shares_[l.link])), s4u::LinkInRoute(links_[l.link]));
       if (!links.empty()) zone_->add_route(all[from]->get_netpoint(), all[to]->get_netpoint(), nullptr, nullptr, links, false);
     }
   }
@@ -185,7 +190,7 @@ class SimGridNetwork final : public FlowNetwork {
   std::unique_ptr<s4u::Engine> engine_;
   s4u::NetZone* zone_ = nullptr;
   std::vector<s4u::Link*> links_;
-  std::vector<double> shares_;  // per link: the weight that one listing stands for
+  std::vector<double> shares_;                           // per link: the weight that one listing stands for
   std::vector<std::pair<s4u::Host*, s4u::Host*>> ends_;  // per route
   Executor* executor_ = nullptr;
   simgrid::kernel::timer::Timer* timer_ = nullptr;

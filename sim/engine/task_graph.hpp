@@ -53,7 +53,7 @@ struct TaskGraph {
   std::vector<std::vector<WeightedLink>> routes;  // links of a route, each once
   std::vector<Step> steps;
   std::vector<Stream> streams;
-  std::vector<double> slowdown;                   // per device: a compute task beside a communicating one takes this many times as long
+  std::vector<double> slowdown;  // per device: a compute task beside a communicating one takes this many times as long
   std::vector<Task> tasks;
   std::vector<std::uint32_t> task_streams;
   std::vector<std::uint32_t> task_dependencies;

@@ -9,7 +9,8 @@
 namespace sim {
 namespace {
 
-// A device in two collectives of one round runs them one after another: which comes first is not symmetric, so such programs are not folded.
+// A device in two collectives of one round runs them one after another: which comes first is not symmetric, so such programs are not
+// folded.
 bool rounds_overlap(const Traffic& traffic) {
   for (const auto& rounds : traffic.of_movement) {
     for (const auto& round : rounds) {
@@ -33,7 +34,8 @@ std::vector<std::uint32_t> classes_of(std::span<const base::DeviceId> devices, c
 
 class Folder {
  public:
-  Folder(const Traffic& traffic, const topology::Cluster& cluster, const Colours& colours) : traffic_(traffic), cluster_(cluster), colours_(colours) {}
+  Folder(const Traffic& traffic, const topology::Cluster& cluster, const Colours& colours)
+      : traffic_(traffic), cluster_(cluster), colours_(colours) {}
   Folded run() {
     fold_devices();
     fold_links();

@@ -18,22 +18,22 @@ namespace sim {
 
 // All transfers of a class start and end together; one task stands for them.
 struct TransferClass {
-  std::uint32_t representative = 0;         // index into Traffic::transfers
-  std::uint32_t count = 1;                  // how many transfers it stands for
+  std::uint32_t representative = 0;  // index into Traffic::transfers
+  std::uint32_t count = 1;           // how many transfers it stands for
   CollectiveKind kind = CollectiveKind::send;
-  std::vector<std::uint32_t> waits_for;     // device classes that must be ready: senders of a send, all members otherwise
-  std::vector<std::uint32_t> delivers_to;   // device classes that have the data afterwards: receivers, or all members
-  std::vector<Phase> phases;                // flows of classes, on routes of Folded
+  std::vector<std::uint32_t> waits_for;    // device classes that must be ready: senders of a send, all members otherwise
+  std::vector<std::uint32_t> delivers_to;  // device classes that have the data afterwards: receivers, or all members
+  std::vector<Phase> phases;               // flows of classes, on routes of Folded
 };
 
 struct Folded {
-  std::vector<std::uint32_t> class_of;         // per device of the cluster; kUnused: takes no part
-  std::vector<base::DeviceId> representatives; // one per class: the lowest member
-  std::vector<std::uint32_t> sizes;            // members per class
+  std::vector<std::uint32_t> class_of;          // per device of the cluster; kUnused: takes no part
+  std::vector<base::DeviceId> representatives;  // one per class: the lowest member
+  std::vector<std::uint32_t> sizes;             // members per class
   std::vector<TransferClass> transfers;
   std::vector<std::vector<std::vector<std::uint32_t>>> of_movement;  // [movement][round]: indices into transfers
-  std::vector<base::BytesPerSecond> links;     // per class of links
-  std::vector<std::uint32_t> link_representatives;  // per class: index into Traffic::links
+  std::vector<base::BytesPerSecond> links;                           // per class of links
+  std::vector<std::uint32_t> link_representatives;                   // per class: index into Traffic::links
   std::vector<std::vector<WeightedLink>> routes;
   static constexpr std::uint32_t kUnused = 0xffffffff;
 };

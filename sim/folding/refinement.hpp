@@ -9,9 +9,9 @@
 namespace sim {
 
 struct Colours {
-  std::vector<std::uint32_t> device;    // per device of the cluster; kUnused of Folded where it takes no part
-  std::vector<std::uint32_t> link;      // per Traffic::links
-  std::vector<std::uint32_t> transfer;  // per Traffic::transfers
+  std::vector<std::uint32_t> device;             // per device of the cluster; kUnused of Folded where it takes no part
+  std::vector<std::uint32_t> link;               // per Traffic::links
+  std::vector<std::uint32_t> transfer;           // per Traffic::transfers
   std::vector<std::vector<std::uint32_t>> flow;  // [transfer][flow]
 };
 

@@ -22,14 +22,14 @@ struct TrafficTransfer {
   MovementId movement;
   std::uint32_t round = 0;
   CollectiveKind kind = CollectiveKind::send;
-  std::vector<base::DeviceId> members;      // send: {from, to}
-  std::vector<base::Seconds> delays;        // one per phase
+  std::vector<base::DeviceId> members;  // send: {from, to}
+  std::vector<base::Seconds> delays;    // one per phase
   std::vector<TrafficFlow> flows;
 };
 
 struct Traffic {
-  std::vector<topology::LinkId> links;                  // those in use
-  std::vector<TrafficTransfer> transfers;               // by movement, round, position in the round
+  std::vector<topology::LinkId> links;                               // those in use
+  std::vector<TrafficTransfer> transfers;                            // by movement, round, position in the round
   std::vector<std::vector<std::vector<std::uint32_t>>> of_movement;  // [movement][round]: indices into transfers
 };
 

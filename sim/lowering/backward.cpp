@@ -41,15 +41,15 @@ class BackwardEmitter {
   Waits waits_of(std::uint32_t node) const;
   void begin_block(std::uint32_t node);
   void emit_node(std::uint32_t node);
+  std::vector<std::uint32_t> gather_inputs_again(std::uint32_t node, const Waits& w);
+  std::vector<std::uint32_t> emit_input_gradient(std::uint32_t node, const Waits& w);
+  static Item collective(MovementId movement, std::string_view what, std::uint32_t node, const Waits& w) {
+    return moving(Lane::communication, movement, what, node, w.after, w.awaits);
+  }
   void deliver(std::uint32_t node, const std::vector<std::uint32_t>& done);
   void weights_ready(std::uint32_t node, const std::vector<std::uint32_t>& done);
   void send_gradients();
-  std::uint32_t append(Item item) {
-    std::sort(item.after.begin(), item.after.end());
-    item.after.erase(std::unique(item.after.begin(), item.after.end()), item.after.end());
-    block_.items.push_back(std::move(item));
-    return static_cast<std::uint32_t>(block_.items.size() - 1);
-  }
+  std::uint32_t append(Item item) { return sim::append(block_, std::move(item)); }
 
   Lowering& l_;
   int stage_;
@@ -113,65 +113,16 @@ void BackwardEmitter::emit_node(std::uint32_t node) {
   Waits w = waits_of(node);
   w.after.insert(w.after.end(), pending_.begin(), pending_.end());
   pending_.clear();
-  Item compute;
-  compute.devices = l_.device_set_of_node(node);
-  compute.node = node;
-  compute.after = w.after;
-  compute.awaits = w.awaits;
-  std::vector<std::uint32_t> regathered;
-  // A gathered input is kept as its shard and gathered again for the weight gradient (sequence parallelism, Korthikanti section 4.2.2).
-  const auto slots = pcg::weight_slots(*l_.plan.pcg.nodes()[node].operation(), l_.flow.origins[node].size());
-  const bool has_weights = std::ranges::any_of(slots, [](bool b) { return b; });
-  for (std::size_t i = 0; has_weights && i < slots.size(); ++i) {
-    const pcg::TensorRef from = l_.flow.origins[node][i];
-    const pcg::PcgNode& producer = l_.plan.pcg.node(from.node);
-    if (slots[i] || !producer.computes() || l_.plan.stage[from.node.value] != stage_) continue;
-    const MovementId m = l_.movement(l_.flow.layouts[from.node.value].outputs[static_cast<std::size_t>(from.output)], l_.flow.layouts[node].inputs[i],
-                                     l_.plan.pcg.shape(from).element);
-    const Movement& movement = l_.program.movements[m.value];
-    if (movement.empty() || movement.rounds.front().front().kind != CollectiveKind::all_gather) continue;
-    Item again;
-    again.lane = Lane::communication;
-    again.movement = m;
-    again.what = "tensor again";
-    again.node = from.node.value;
-    again.after = w.after;
-    again.awaits = w.awaits;
-    regathered.push_back(append(std::move(again)));
-  }
-  for (MovementId m : l_.internal_movements(node, /*backward=*/true, /*before=*/true)) {
-    Item gather;
-    gather.lane = Lane::communication;
-    gather.movement = m;
-    gather.what = "gather";
-    gather.node = node;
-    gather.after = w.after;
-    gather.awaits = w.awaits;
-    compute.after.push_back(append(std::move(gather)));
-  }
-  const pcg::Operator& op = *l_.plan.pcg.nodes()[node].operation();
-  if (auto p = l_.accumulation_part(node)) compute.parts.push_back(*p);
-  const auto* attention = std::get_if<pcg::Attention>(&op);
-  if (l_.plan.recompute == pcg::Recompute::selective && attention && !attention->flash) compute.parts.push_back(l_.forward_part(node, "recompute"));
-  compute.parts.push_back(l_.input_gradient_part(node));
-  std::vector<std::uint32_t> done{append(std::move(compute))};
-  for (MovementId m : l_.internal_movements(node, /*backward=*/true, /*before=*/false)) {
-    Item reduce;
-    reduce.lane = Lane::communication;
-    reduce.movement = m;
-    reduce.what = "reduction";
-    reduce.node = node;
-    reduce.after = done;
-    done.push_back(append(std::move(reduce)));
-  }
+  const std::vector<std::uint32_t> regathered = gather_inputs_again(node, w);
+  std::vector<std::uint32_t> done = emit_input_gradient(node, w);
   const std::size_t before_delivery = block_.items.size();
   deliver(node, done);
-  if (auto p = l_.weight_gradient_part(node)) {
+  if (const auto p = l_.weight_gradient_part(node)) {
     Item weights;
     weights.devices = l_.device_set_of_node(node);
     weights.node = node;
     weights.parts.push_back(*p);
-    if (auto buffer = accumulates() ? l_.gradient_buffer_part(node) : std::nullopt) weights.parts.push_back(*buffer);
+    if (const auto buffer = accumulates() ? l_.gradient_buffer_part(node) : std::nullopt) weights.parts.push_back(*buffer);
     weights.after = regathered;
     if (!l_.behaviour.overlap_input_gradient) {
       for (std::size_t i = before_delivery; i < block_.items.size(); ++i) {
@@ -181,6 +132,47 @@ void BackwardEmitter::emit_node(std::uint32_t node) {
     done = {append(std::move(weights))};
   }
   weights_ready(node, done);
+}
+
+// A gathered input of an operator with weights is kept as its shard and gathered again for the weight gradient (sequence parallelism,
+// Korthikanti et al., section 4.2.2).
+std::vector<std::uint32_t> BackwardEmitter::gather_inputs_again(std::uint32_t node, const Waits& w) {
+  std::vector<std::uint32_t> items;
+  const auto slots = pcg::weight_slots(*l_.plan.pcg.nodes()[node].operation(), l_.flow.origins[node].size());
+  if (std::ranges::none_of(slots, [](bool b) { return b; })) return items;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const pcg::TensorRef from = l_.flow.origins[node][i];
+    const std::uint32_t producer = from.node.value;
+    if (slots[i] || !l_.plan.pcg.nodes()[producer].computes() || l_.plan.stage[producer] != stage_) continue;
+    const Layout& made = l_.flow.layouts[producer].outputs[static_cast<std::size_t>(from.output)];
+    const MovementId m = l_.movement(made, l_.flow.layouts[node].inputs[i], l_.plan.pcg.shape(from).element);
+    const Movement& movement = l_.program.movements[m.value];
+    if (movement.empty() || movement.rounds.front().front().kind != CollectiveKind::all_gather) continue;
+    items.push_back(append(collective(m, "tensor again", producer, w)));
+  }
+  return items;
+}
+
+// Kernels of the input gradient with what goes before them, and the collectives inside the operator. Returns the items that make it.
+std::vector<std::uint32_t> BackwardEmitter::emit_input_gradient(std::uint32_t node, const Waits& w) {
+  Item compute;
+  compute.devices = l_.device_set_of_node(node);
+  compute.node = node;
+  compute.after = w.after;
+  compute.awaits = w.awaits;
+  for (MovementId m : l_.internal_movements(node, /*backward=*/true, /*before=*/true)) {
+    compute.after.push_back(append(collective(m, "gather", node, w)));
+  }
+  if (const auto p = l_.accumulation_part(node)) compute.parts.push_back(*p);
+  const auto* attention = std::get_if<pcg::Attention>(l_.plan.pcg.nodes()[node].operation());
+  const bool again = l_.plan.recompute == pcg::Recompute::selective && attention && !attention->flash;
+  if (again) compute.parts.push_back(l_.forward_part(node, "recompute"));
+  compute.parts.push_back(l_.input_gradient_part(node));
+  std::vector<std::uint32_t> done{append(std::move(compute))};
+  for (MovementId m : l_.internal_movements(node, /*backward=*/true, /*before=*/false)) {
+    done.push_back(append(collective(m, "reduction", node, {done, {}})));
+  }
+  return done;
 }
 
 // The last reader of a group has its part: the sum of the group's gradients goes to the producer.
@@ -195,22 +187,21 @@ void BackwardEmitter::deliver(std::uint32_t node, const std::vector<std::uint32_
     items.insert(items.end(), done.begin(), done.end());
     bool more = false;  // readers of the group that come later in the backward pass: lower numbers, or other inputs of this node
     for (const Use& use : l_.flow.uses[producer][static_cast<std::size_t>(from.output)]) {
-      if (l_.plan.stage[use.consumer] != stage_ || l_.layout_id(l_.flow.layouts[use.consumer].input_gradients[use.input]) != std::get<2>(key)) continue;
+      if (l_.plan.stage[use.consumer] != stage_ ||
+          l_.layout_id(l_.flow.layouts[use.consumer].input_gradients[use.input]) != std::get<2>(key))
+        continue;
       more = more || use.consumer < node || (use.consumer == node && use.input > i);
     }
     if (more) continue;
-    const MovementId m = l_.movement(gradient, l_.flow.layouts[producer].output_gradients[static_cast<std::size_t>(from.output)], l_.plan.pcg.shape(from).element);
+    const MovementId m = l_.movement(gradient, l_.flow.layouts[producer].output_gradients[static_cast<std::size_t>(from.output)],
+                                     l_.plan.pcg.shape(from).element);
     if (!l_.moves(m)) {
       arrived_[key] = items;
       continue;
     }
     const bool inside = l_.plan.stage[producer] == stage_;
-    Item move;
-    move.lane = inside ? Lane::communication : Lane::pipeline;
-    move.movement = m;
-    move.what = inside ? "gradient" : "stage boundary gradient";
-    move.node = producer;
-    move.after = items;
+    Item move = inside ? moving(Lane::communication, m, "gradient", producer, items)
+                       : moving(Lane::pipeline, m, "stage boundary gradient", producer, items);
     if (!inside) {
       auto b = l_.boundaries.find_gradient(key);
       if (!b) {

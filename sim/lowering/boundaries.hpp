@@ -13,8 +13,12 @@ namespace sim {
 
 class Boundaries {
  public:
-  [[nodiscard]] std::optional<BoundaryId> find_forward(pcg::TensorRef tensor, std::uint32_t layout) const { return find(forward_, {tensor, layout}); }
-  BoundaryId add_forward(pcg::TensorRef tensor, std::uint32_t layout, BoundaryId id) { return forward_.emplace(std::pair{tensor, layout}, id).first->second; }
+  [[nodiscard]] std::optional<BoundaryId> find_forward(pcg::TensorRef tensor, std::uint32_t layout) const {
+    return find(forward_, {tensor, layout});
+  }
+  BoundaryId add_forward(pcg::TensorRef tensor, std::uint32_t layout, BoundaryId id) {
+    return forward_.emplace(std::pair{tensor, layout}, id).first->second;
+  }
 
   // The gradient of `tensor` from its readers in `stage` that hold it in `layout`.
   using GradientKey = std::tuple<pcg::TensorRef, int, std::uint32_t>;

@@ -9,7 +9,8 @@
 
 namespace sim {
 
-Lowering::Lowering(const pcg::Plan& p, const topology::Cluster& c) : plan(p), cluster(c), flow(flow_graph(p)), synchronisation(p, flow), behaviour(behaviour_of(p.training.framework)) {
+Lowering::Lowering(const pcg::Plan& p, const topology::Cluster& c)
+    : plan(p), cluster(c), flow(flow_graph(p)), synchronisation(p, flow), behaviour(behaviour_of(p.training.framework)) {
   stage_nodes.resize(static_cast<std::size_t>(plan.stages));
   std::set<std::string> types;
   for (std::size_t n = 0; n < plan.pcg.nodes().size(); ++n) {
@@ -90,7 +91,8 @@ pcg::Operator Lowering::piece_operator(std::uint32_t node) const {
 
 Part Lowering::forward_part(std::uint32_t node, std::string_view what) {
   const pcg::NodeId id(node);
-  return part(node, what, pcg::forward_kernels(piece_operator(node), plan.pcg.piece_inputs(id), plan.pcg.piece_outputs(id), plan.training.precision));
+  return part(node, what,
+              pcg::forward_kernels(piece_operator(node), plan.pcg.piece_inputs(id), plan.pcg.piece_outputs(id), plan.training.precision));
 }
 
 Part Lowering::input_gradient_part(std::uint32_t node) {
@@ -99,12 +101,14 @@ Part Lowering::input_gradient_part(std::uint32_t node) {
   const auto slots = pcg::weight_slots(op, flow.origins[node].size());
   std::vector<bool> needed;
   for (std::size_t i = 0; i < slots.size(); ++i) needed.push_back(!slots[i] && flow.needs_gradient[flow.origins[node][i].node.value]);
-  return part(node, "input gradient", pcg::input_gradient_kernels(op, plan.pcg.piece_inputs(id), plan.pcg.piece_outputs(id), needed, plan.training.precision));
+  return part(node, "input gradient",
+              pcg::input_gradient_kernels(op, plan.pcg.piece_inputs(id), plan.pcg.piece_outputs(id), needed, plan.training.precision));
 }
 
 std::optional<Part> Lowering::weight_gradient_part(std::uint32_t node) {
   const pcg::NodeId id(node);
-  const auto kernels = pcg::weight_gradient_kernels(piece_operator(node), plan.pcg.piece_inputs(id), plan.pcg.piece_outputs(id), plan.training.precision);
+  const auto kernels =
+      pcg::weight_gradient_kernels(piece_operator(node), plan.pcg.piece_inputs(id), plan.pcg.piece_outputs(id), plan.training.precision);
   if (kernels.empty()) return std::nullopt;
   return part(node, "weight gradient", kernels);
 }
@@ -144,6 +148,25 @@ std::optional<Part> Lowering::gradient_buffer_part(std::uint32_t node) {
   return part(node, "gradient buffer", kernels);
 }
 
+Item moving(Lane lane, MovementId movement, std::string_view what, std::uint32_t node, std::vector<std::uint32_t> after,
+            std::vector<BoundaryId> awaits) {
+  Item item;
+  item.lane = lane;
+  item.movement = movement;
+  item.what = what;
+  item.node = node;
+  item.after = std::move(after);
+  item.awaits = std::move(awaits);
+  return item;
+}
+
+std::uint32_t append(Block& block, Item item) {
+  std::sort(item.after.begin(), item.after.end());
+  item.after.erase(std::unique(item.after.begin(), item.after.end()), item.after.end());
+  block.items.push_back(std::move(item));
+  return static_cast<std::uint32_t>(block.items.size() - 1);
+}
+
 double optimizer_bytes_per_parameter(const pcg::TrainingConfig& t) {
   const ModelStateBytes b = model_state_bytes(t);
   // The gradient and all states are read; states and the weight are written; in full precision the weight itself is read as well
@@ -157,7 +180,9 @@ Part Lowering::optimizer_part(std::uint32_t node, double parameters) {
   k.kind = pcg::KernelKind::optimizer;
   k.name = "optimizer";
   k.bytes = base::Bytes(parameters * optimizer_bytes_per_parameter(plan.training));
-  k.flops = base::Flops(parameters * (plan.training.optimizer == pcg::Optimizer::adam ? 12 : plan.training.optimizer == pcg::Optimizer::momentum ? 4 : 2));
+  k.flops = base::Flops(parameters * (plan.training.optimizer == pcg::Optimizer::adam       ? 12
+                                      : plan.training.optimizer == pcg::Optimizer::momentum ? 4
+                                                                                            : 2));
   return part(node, "update", std::span(&k, 1));
 }
 
@@ -177,8 +202,9 @@ std::vector<MovementId> Lowering::internal_movements(std::uint32_t node, bool ba
     Round round;
     const auto& points = flow.layouts[node].points;
     const base::Bytes element = c.fp32 ? base::Bytes(4) : pcg::element_bytes(c.shape.element, plan.training.precision);
-    const CollectiveKind kind = gathers ? CollectiveKind::all_gather
-                                : c.kind == pcg::InternalCollective::Kind::all_reduce ? CollectiveKind::all_reduce : CollectiveKind::reduce_scatter;
+    const CollectiveKind kind = gathers                                               ? CollectiveKind::all_gather
+                                : c.kind == pcg::InternalCollective::Kind::all_reduce ? CollectiveKind::all_reduce
+                                                                                      : CollectiveKind::reduce_scatter;
     for (int p = 0; p < static_cast<int>(points.size()); ++p) {
       if (p / inner % degree != 0) continue;
       std::vector<base::DeviceId> group;

@@ -72,6 +72,12 @@ class Lowering {
   std::vector<const profiles::DeviceProfile*> profiles_;  // by index into program.device_types
 };
 
+// An item that moves something.
+[[nodiscard]] Item moving(Lane lane, MovementId movement, std::string_view what, std::uint32_t node, std::vector<std::uint32_t> after,
+                          std::vector<BoundaryId> awaits = {});
+// Puts an item at the end of a block, its dependencies in order; returns its number.
+std::uint32_t append(Block& block, Item item);
+
 // Optimizer traffic per parameter, in bytes: reads and writes of weight, gradient and states (docs/architecture.md derives it).
 [[nodiscard]] double optimizer_bytes_per_parameter(const pcg::TrainingConfig& t);
 

@@ -16,7 +16,8 @@ FlowGraph flow_graph(const pcg::Plan& plan) {
     for (std::size_t i = 0; i < nodes[n].inputs.size(); ++i) {
       const pcg::TensorRef from = origin(plan.pcg, nodes[n].inputs[i]);
       g.origins[n].push_back(from);
-      g.uses[from.node.value][static_cast<std::size_t>(from.output)].push_back({static_cast<std::uint32_t>(n), static_cast<std::uint32_t>(i)});
+      g.uses[from.node.value][static_cast<std::size_t>(from.output)].push_back(
+          {static_cast<std::uint32_t>(n), static_cast<std::uint32_t>(i)});
       if (g.needs_gradient[from.node.value]) g.needs_gradient[n] = true;
     }
   }

@@ -6,17 +6,6 @@
 #include "sim/lowering/sharded_weights.hpp"
 
 namespace sim {
-namespace {
-
-std::uint32_t append(Block& block, Item item) {
-  std::sort(item.after.begin(), item.after.end());
-  item.after.erase(std::unique(item.after.begin(), item.after.end()), item.after.end());
-  block.items.push_back(std::move(item));
-  return static_cast<std::uint32_t>(block.items.size() - 1);
-}
-
-}  // namespace
-
 void ForwardEmitter::emit(std::span<const std::uint32_t> nodes) {
   nodes_ = nodes;
   WeightGathers gathers(l_, block_, nodes);
@@ -26,7 +15,8 @@ void ForwardEmitter::emit(std::span<const std::uint32_t> nodes) {
   }
 }
 
-void ForwardEmitter::emit_recomputation(std::span<const std::uint32_t> nodes, std::vector<std::uint32_t> after, std::vector<BoundaryId> awaits) {
+void ForwardEmitter::emit_recomputation(std::span<const std::uint32_t> nodes, std::vector<std::uint32_t> after,
+                                        std::vector<BoundaryId> awaits) {
   recompute_ = true;
   nodes_ = nodes;
   pending_.insert(pending_.end(), after.begin(), after.end());
@@ -59,16 +49,14 @@ void ForwardEmitter::emit_node(std::uint32_t node) {
   compute.parts.push_back(l_.forward_part(node, recompute_ ? "recompute" : "forward"));
   gather_dependencies(node, compute);
   for (MovementId m : l_.internal_movements(node, /*backward=*/false, /*before=*/true)) {
-    Item gather{.lane = Lane::communication, .devices = {}, .parts = {}, .movement = m, .what = "gather", .node = node, .after = compute.after, .awaits = compute.awaits, .announces = {}};
-    compute.after.push_back(append(block_, std::move(gather)));
+    compute.after.push_back(append(block_, moving(Lane::communication, m, "gather", node, compute.after, compute.awaits)));
   }
   pending_.clear();
   pending_awaits_.clear();
   std::vector<std::uint32_t>& done = done_[node];
   done = {append(block_, std::move(compute))};
   for (MovementId m : l_.internal_movements(node, /*backward=*/false, /*before=*/false)) {
-    Item reduce{.lane = Lane::communication, .devices = {}, .parts = {}, .movement = m, .what = "reduction", .node = node, .after = done, .awaits = {}, .announces = {}};
-    done.push_back(append(block_, std::move(reduce)));
+    done.push_back(append(block_, moving(Lane::communication, m, "reduction", node, done)));
   }
   emit_moves(node);
 }
@@ -87,8 +75,8 @@ void ForwardEmitter::emit_moves(std::uint32_t node) {
       if (delivered_.contains({tensor, layout}) || (!inside && l_.boundaries.find_forward(tensor, layout))) continue;
       const MovementId m = l_.movement(from, to, pcg.shape(tensor).element);
       if (!l_.moves(m)) continue;
-      Item move{.lane = inside ? Lane::communication : Lane::pipeline, .devices = {}, .parts = {}, .movement = m, .what = inside ? "tensor" : "stage boundary", .node = node,
-                .after = done_.at(node), .awaits = {}, .announces = {}};
+      Item move = inside ? moving(Lane::communication, m, "tensor", node, done_.at(node))
+                         : moving(Lane::pipeline, m, "stage boundary", node, done_.at(node));
       if (!inside) move.announces.push_back(l_.boundaries.add_forward(tensor, layout, l_.new_boundary(Pass::forward, stage_)));
       const std::uint32_t at = append(block_, std::move(move));
       if (inside) delivered_.emplace(Delivery{tensor, layout}, at);

@@ -32,7 +32,7 @@ class ForwardEmitter {
   int stage_;
   bool recompute_ = false;
   std::span<const std::uint32_t> nodes_;
-  std::map<Delivery, std::uint32_t> delivered_;          // by an item of this block
+  std::map<Delivery, std::uint32_t> delivered_;               // by an item of this block
   std::map<std::uint32_t, std::vector<std::uint32_t>> done_;  // node -> items after which its outputs are there
   std::vector<std::uint32_t> pending_;
   std::vector<BoundaryId> pending_awaits_;

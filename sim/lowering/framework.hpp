@@ -7,8 +7,8 @@
 namespace sim {
 
 struct FrameworkBehaviour {
-  base::Bytes gradient_bucket;       // gradients are synchronised when this much is ready
-  bool overlap_gradients = true;     // beside the backward pass; else after it
+  base::Bytes gradient_bucket;         // gradients are synchronised when this much is ready
+  bool overlap_gradients = true;       // beside the backward pass; else after it
   bool overlap_input_gradient = true;  // the collective of an input gradient runs beside the weight-gradient kernels
 };
 

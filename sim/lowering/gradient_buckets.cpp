@@ -6,10 +6,12 @@ void GradientBuckets::add(std::uint32_t node, std::uint32_t input, const std::ve
   const SyncParts& parts = l_.synchronisation.of(node, input);
   const base::Bytes bytes = l_.weight_piece_bytes(node, input, l_.gradient_element());
   if (!parts.across.empty()) put(CollectiveKind::all_reduce, parts.across, node, bytes, ready);
-  if (!parts.main.empty()) put(l_.plan.zero >= 1 ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, parts.main, node, bytes, ready);
+  if (!parts.main.empty())
+    put(l_.plan.zero >= 1 ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, parts.main, node, bytes, ready);
 }
 
-void GradientBuckets::put(CollectiveKind kind, const SyncPattern& pattern, std::uint32_t node, base::Bytes bytes, const std::vector<std::uint32_t>& ready) {
+void GradientBuckets::put(CollectiveKind kind, const SyncPattern& pattern, std::uint32_t node, base::Bytes bytes,
+                          const std::vector<std::uint32_t>& ready) {
   const auto [it, fresh] = open_.try_emplace({kind, pattern});
   Bucket& bucket = it->second;
   if (fresh) bucket.node = node;
@@ -27,20 +29,13 @@ void GradientBuckets::flush() {
 }
 
 void GradientBuckets::send(CollectiveKind kind, const SyncPattern& pattern, const Bucket& bucket) {
-  Item item;
-  item.lane = Lane::gradients;
-  item.movement = l_.sync_movement(kind, pattern, bucket.bytes);
-  item.what = "gradients";
-  item.node = bucket.node;
-  item.after = bucket.ready;
-  item.awaits = awaits_;
+  Item item = moving(Lane::gradients, l_.sync_movement(kind, pattern, bucket.bytes), "gradients", bucket.node, bucket.ready, awaits_);
   if (announce_) {
     const BoundaryId b = l_.new_boundary(Pass::backward, l_.plan.stage[bucket.node]);
     item.announces.push_back(b);
     l_.synchronised.push_back(b);
   }
-  block_.items.push_back(std::move(item));
-  sent_.push_back(static_cast<std::uint32_t>(block_.items.size() - 1));
+  sent_.push_back(append(block_, std::move(item)));
 }
 
 }  // namespace sim

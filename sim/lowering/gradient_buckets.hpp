@@ -13,7 +13,8 @@ namespace sim {
 class GradientBuckets {
  public:
   // Sends into `block`; buckets of `capacity` bytes per device.
-  GradientBuckets(Lowering& l, Block& block, base::Bytes capacity, bool announce) : l_(l), block_(block), capacity_(capacity), announce_(announce) {}
+  GradientBuckets(Lowering& l, Block& block, base::Bytes capacity, bool announce)
+      : l_(l), block_(block), capacity_(capacity), announce_(announce) {}
 
   // The gradient of weight input `input` of `node` is there when these items have ended.
   void add(std::uint32_t node, std::uint32_t input, const std::vector<std::uint32_t>& ready);

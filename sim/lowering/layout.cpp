@@ -28,9 +28,10 @@ NodeLayouts layouts_of_node(const pcg::Plan& plan, pcg::NodeId id) {
         lay(pcg::input_gradient_shape(space, s, i, inputs[i]), l.points, [&](int p) { return pcg::input_gradient_piece(space, s, i, p); }));
   }
   for (std::size_t j = 0; j < outputs.size(); ++j) {
-    l.outputs.push_back(lay(pcg::output_shape(space, s, j, outputs[j]), l.points, [&](int p) { return pcg::output_piece(space, s, j, p); }));
-    l.output_gradients.push_back(
-        lay(pcg::output_gradient_shape(space, s, j, outputs[j]), l.points, [&](int p) { return pcg::output_gradient_piece(space, s, j, p); }));
+    l.outputs.push_back(
+        lay(pcg::output_shape(space, s, j, outputs[j]), l.points, [&](int p) { return pcg::output_piece(space, s, j, p); }));
+    l.output_gradients.push_back(lay(pcg::output_gradient_shape(space, s, j, outputs[j]), l.points,
+                                     [&](int p) { return pcg::output_gradient_piece(space, s, j, p); }));
   }
   return l;
 }

@@ -16,7 +16,7 @@ struct Layout {
 
 // The four layouts that a computing node of a plan has, one per input or output; built once per plan.
 struct NodeLayouts {
-  std::vector<base::DeviceId> points;       // device of each point of the task space
+  std::vector<base::DeviceId> points;  // device of each point of the task space
   std::vector<Layout> inputs, outputs;
   std::vector<Layout> input_gradients, output_gradients;
 };

@@ -33,7 +33,8 @@ Program lower(const pcg::Plan& plan, const topology::Cluster& cluster) {
   for (int s = plan.stages - 1; s >= 0; --s) {
     for (int m : {0, 1, plan.micro_batches - 1}) {
       const Turn turn = turn_of(m, plan.micro_batches);
-      if (m < plan.micro_batches && l.program.backward[static_cast<std::size_t>(turn)][static_cast<std::size_t>(s)].items.empty()) lower_backward(l, s, turn);
+      if (m < plan.micro_batches && l.program.backward[static_cast<std::size_t>(turn)][static_cast<std::size_t>(s)].items.empty())
+        lower_backward(l, s, turn);
     }
   }
   for (int s = 0; s < plan.stages; ++s) mark_end(l, s);

@@ -51,7 +51,8 @@ using Holders = std::map<Box, std::vector<DeviceId>>;
 
 Holders holders_of(const Layout& l) {
   Holders h;
-  for (int p = 0; p < l.shape.pieces(); ++p) h[box_of(l.shape, pcg::piece_index(l.shape, p))].push_back(l.devices[static_cast<std::size_t>(p)]);
+  for (int p = 0; p < l.shape.pieces(); ++p)
+    h[box_of(l.shape, pcg::piece_index(l.shape, p))].push_back(l.devices[static_cast<std::size_t>(p)]);
   for (auto& [box, devices] : h) {
     std::sort(devices.begin(), devices.end());
     devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
@@ -150,7 +151,8 @@ Round collective_round(std::vector<Need>& needs, const Holders& sources, base::B
       if (h == needs[k].device) own[k] = v;
     }
     std::sort(group.begin(), group.end());
-    const bool regular = volumes.size() == 1 && own[k] > 0 && group.size() > 1 && std::adjacent_find(group.begin(), group.end()) == group.end();
+    const bool regular =
+        volumes.size() == 1 && own[k] > 0 && group.size() > 1 && std::adjacent_find(group.begin(), group.end()) == group.end();
     if (regular) by_group[group].push_back(k);
   }
   Round round;
@@ -190,7 +192,8 @@ std::vector<CopySet> copy_sets(const std::vector<Need>& needs, const topology::C
   return out;
 }
 
-void point_to_point(const std::vector<Need>& needs, const Holders& sources, base::Bytes element, const topology::Cluster& cluster, Movement& out) {
+void point_to_point(const std::vector<Need>& needs, const Holders& sources, base::Bytes element, const topology::Cluster& cluster,
+                    Movement& out) {
   std::map<std::pair<DeviceId, DeviceId>, double> messages;
   Round gathers;
   for (const CopySet& set : copy_sets(needs, cluster)) {
@@ -221,12 +224,14 @@ void point_to_point(const std::vector<Need>& needs, const Holders& sources, base
 Movement reshard(const Layout& from, const Layout& to, base::Bytes element, const topology::Cluster& cluster) {
   Movement out;
   if (from == to) return out;
-  BASE_CHECK(from.shape.sum == to.shape.sum || to.shape.sum == 1, "cannot go from {} to {}", pcg::to_text(from.shape), pcg::to_text(to.shape));
+  BASE_CHECK(from.shape.sum == to.shape.sum || to.shape.sum == 1, "cannot go from {} to {}", pcg::to_text(from.shape),
+             pcg::to_text(to.shape));
   if (to.shape.sum > 1) {  // partial sums that stay partial: nothing to add, pieces are moved one by one where devices differ
     Round sends;
     for (std::size_t p = 0; p < std::min(from.devices.size(), to.devices.size()); ++p) {
       if (from.devices[p] != to.devices[p]) {
-        sends.push_back({CollectiveKind::send, element * static_cast<double>(to.shape.piece().elements()), {from.devices[p], to.devices[p]}});
+        sends.push_back(
+            {CollectiveKind::send, element * static_cast<double>(to.shape.piece().elements()), {from.devices[p], to.devices[p]}});
       }
     }
     if (!sends.empty()) out.rounds.push_back(std::move(sends));

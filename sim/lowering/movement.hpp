@@ -1,8 +1,8 @@
 #pragma once
 // What it takes to bring a tensor from one layout to another: rounds of transfers that run together. A chain of parallel operators is
 // priced as a whole: partial sums wanted by those who hold them become an all-reduce or a reduce-scatter, blocks wanted by their
-// holders an all-gather or an all-to-all; everything else goes point to point by overlap of blocks, and is shared out among equal copies and
-// gathered where the destination is replicated within a node.
+// holders an all-gather or an all-to-all; everything else goes point to point by overlap of blocks, and is shared out among equal copies
+// and gathered where the destination is replicated within a node.
 
 #include <compare>
 #include <span>

@@ -23,22 +23,22 @@ enum class Lane : std::uint8_t { compute, communication, gradients, pipeline };
 
 // The share of one operator in a compute item, for traces and accounts.
 struct Part {
-  std::uint32_t node = 0;       // of the plan's PCG
-  std::string_view what;        // "forward", "input gradient", "weight gradient", "recompute", "update"
-  std::uint32_t seconds = 0;    // index into Program::seconds: one value per device type from here
+  std::uint32_t node = 0;     // of the plan's PCG
+  std::string_view what;      // "forward", "input gradient", "weight gradient", "recompute", "update"
+  std::uint32_t seconds = 0;  // index into Program::seconds: one value per device type from here
 };
 
 struct Item {
   Lane lane = Lane::compute;
-  DeviceSetId devices;               // compute: who
-  std::vector<Part> parts;           // compute: what
-  MovementId movement;               // else: what moves
-  std::string_view what;             // "tensor", "gradient", "gather", "stage boundary", ...: for traces
-  std::uint32_t node = 0;            // whose tensor moves
-  std::vector<std::uint32_t> after;  // items of this block that must have ended on the devices concerned
-  std::vector<BoundaryId> awaits;    // items of other blocks, of the same micro-batch
-  std::vector<BoundaryId> announces; // this item's end is awaited by others under these names
-  bool cut = false;                  // later items wait for just this much: do not fuse what follows into one run
+  DeviceSetId devices;                // compute: who
+  std::vector<Part> parts;            // compute: what
+  MovementId movement;                // else: what moves
+  std::string_view what;              // "tensor", "gradient", "gather", "stage boundary", ...: for traces
+  std::uint32_t node = 0;             // whose tensor moves
+  std::vector<std::uint32_t> after;   // items of this block that must have ended on the devices concerned
+  std::vector<BoundaryId> awaits;     // items of other blocks, of the same micro-batch
+  std::vector<BoundaryId> announces;  // this item's end is awaited by others under these names
+  bool cut = false;                   // later items wait for just this much: do not fuse what follows into one run
 };
 
 struct Block {
@@ -56,18 +56,21 @@ enum class Turn : std::uint8_t { only, first, middle, last };
 [[nodiscard]] inline bool is_final(Turn t) { return t == Turn::only || t == Turn::last; }
 
 struct Program {
-  std::vector<Block> forward;                   // one per virtual stage
-  std::array<std::vector<Block>, 4> backward;   // by Turn, then one per virtual stage; empty blocks for turns that do not occur
+  std::vector<Block> forward;                  // one per virtual stage
+  std::array<std::vector<Block>, 4> backward;  // by Turn, then one per virtual stage; empty blocks for turns that do not occur
   Block update;
 
   std::vector<std::vector<base::DeviceId>> device_sets;  // by DeviceSetId, ascending
   std::vector<Movement> movements;                       // by MovementId
   std::vector<std::string> device_types;                 // profiles in use
   std::vector<double> seconds;                           // see Part
-  struct Home { Pass pass; int stage; };                 // the block whose item announces a boundary (update: stage 0)
-  std::vector<Home> boundaries;                          // by BoundaryId
+  struct Home {
+    Pass pass;
+    int stage;
+  };                             // the block whose item announces a boundary (update: stage 0)
+  std::vector<Home> boundaries;  // by BoundaryId
   std::vector<std::string> notes;
-  double seconds_by_basis[3] = {0, 0, 0};                // kernel seconds of one micro-batch on one device of each stage
+  double seconds_by_basis[3] = {0, 0, 0};  // kernel seconds of one micro-batch on one device of each stage
   bool extrapolated = false;
 };
 

@@ -32,14 +32,10 @@ std::vector<std::uint32_t> WeightGathers::before(std::uint32_t node) {
   std::vector<std::uint32_t> gathers;
   for (const auto& [pattern, size] : bytes) {
     if (pattern.empty()) continue;
-    Item gather;
-    gather.lane = Lane::gradients;
-    gather.movement = l_.sync_movement(CollectiveKind::all_gather, pattern, size);
-    gather.what = "weights";
-    gather.node = node;
-    if (ends_.size() >= 2) gather.after.push_back(ends_[ends_.size() - 2]);
-    block_.items.push_back(std::move(gather));
-    gathers.push_back(static_cast<std::uint32_t>(block_.items.size() - 1));
+    std::vector<std::uint32_t> after;
+    if (ends_.size() >= 2) after.push_back(ends_[ends_.size() - 2]);
+    const MovementId m = l_.sync_movement(CollectiveKind::all_gather, pattern, size);
+    gathers.push_back(append(block_, moving(Lane::gradients, m, "weights", node, std::move(after))));
   }
   return gathers;
 }

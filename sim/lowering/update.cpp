@@ -24,7 +24,8 @@ std::vector<HeldWeight> held_weights(const Lowering& l) {
         const pcg::TensorRef from = l.flow.origins[*n][i];
         if (!l.plan.pcg.node(from.node).is_weight()) continue;
         const auto earlier = [&](const Use& u) { return u.consumer < *n && l.plan.stage[u.consumer] == s; };
-        if (std::ranges::none_of(l.flow.uses[from.node.value][0], earlier)) held.push_back({from.node.value, *n, static_cast<std::uint32_t>(i), s});
+        if (std::ranges::none_of(l.flow.uses[from.node.value][0], earlier))
+          held.push_back({from.node.value, *n, static_cast<std::uint32_t>(i), s});
       }
     }
   }
@@ -77,26 +78,23 @@ void UpdateEmitter::tie() {
       const Layout& b = l_.flow.layouts[holders[k]->reader].inputs[holders[k]->input];
       if (a.devices == b.devices) continue;
       if (!(a.shape == b.shape)) {
-        l_.program.notes.push_back("tied weight " + l_.plan.pcg.nodes()[weight].name + " is cut differently in two stages: its gradient exchange between them is not simulated");
+        l_.program.notes.push_back("tied weight " + l_.plan.pcg.nodes()[weight].name +
+                                   " is cut differently in two stages: its gradient exchange between them is not simulated");
         continue;
       }
       Round round;
       const base::Bytes bytes = l_.weight_piece_bytes(holders[0]->reader, holders[0]->input, l_.gradient_element());
       for (std::size_t p = 0; p < a.devices.size(); ++p) {
-        if (a.devices[p] != b.devices[p]) round.push_back({CollectiveKind::all_reduce, bytes, {std::min(a.devices[p], b.devices[p]), std::max(a.devices[p], b.devices[p])}});
+        if (a.devices[p] != b.devices[p])
+          round.push_back(
+              {CollectiveKind::all_reduce, bytes, {std::min(a.devices[p], b.devices[p]), std::max(a.devices[p], b.devices[p])}});
       }
-      Item item;
-      item.lane = Lane::gradients;
-      item.movement = l_.intern(Movement{{std::move(round)}});
-      item.what = "tied weight";
-      item.node = weight;
-      item.awaits = l_.synchronised;
+      Item item = moving(Lane::gradients, l_.intern(Movement{{std::move(round)}}), "tied weight", weight, {}, l_.synchronised);
       for (int s : {holders[0]->stage, holders[k]->stage}) {
         item.after.insert(item.after.end(), synchronised_[s].begin(), synchronised_[s].end());
         item.awaits.push_back(l_.stage_done[static_cast<std::size_t>(s)]);
       }
-      block_.items.push_back(std::move(item));
-      const auto at = static_cast<std::uint32_t>(block_.items.size() - 1);
+      const std::uint32_t at = append(block_, std::move(item));
       for (int s : {holders[0]->stage, holders[k]->stage}) synchronised_[s].push_back(at);
     }
   }
@@ -120,8 +118,7 @@ void UpdateEmitter::optimize() {
       item.after = synchronised_[s];
       item.awaits = l_.synchronised;
       item.cut = true;
-      block_.items.push_back(std::move(item));
-      optimized_[s].push_back(static_cast<std::uint32_t>(block_.items.size() - 1));
+      optimized_[s].push_back(append(block_, std::move(item)));
     }
   }
 }
@@ -137,13 +134,8 @@ void UpdateEmitter::gather() {
     }
     for (const auto& [pattern, what] : bytes) {
       if (pattern.empty()) continue;
-      Item item;
-      item.lane = Lane::gradients;
-      item.movement = l_.sync_movement(CollectiveKind::all_gather, pattern, what.second);
-      item.what = "updated weights";
-      item.node = what.first;
-      item.after = optimized_[s];
-      block_.items.push_back(std::move(item));
+      const MovementId m = l_.sync_movement(CollectiveKind::all_gather, pattern, what.second);
+      append(block_, moving(Lane::gradients, m, "updated weights", what.first, optimized_[s]));
     }
   }
 }

@@ -10,12 +10,14 @@ namespace {
 
 pcg::Saved saved_of(const pcg::Plan& plan, pcg::NodeId id) {
   const auto pieces = plan.pcg.piece_inputs(id);
-  return pcg::saved_for_backward(pcg::piece_operator(*plan.pcg.node(id).operation(), plan.pcg.whole_inputs(id), pieces), pieces, plan.pcg.piece_outputs(id), plan.training.precision);
+  return pcg::saved_for_backward(pcg::piece_operator(*plan.pcg.node(id).operation(), plan.pcg.whole_inputs(id), pieces), pieces,
+                                 plan.pcg.piece_outputs(id), plan.training.precision);
 }
 
 }  // namespace
 
-Activations::Activations(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster) : plan_(plan), flow_(flow), cluster_(cluster) {}
+Activations::Activations(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster)
+    : plan_(plan), flow_(flow), cluster_(cluster) {}
 
 void Activations::keep_tensor(pcg::TensorRef tensor, const Layout& layout, std::vector<double>& bytes) {
   // Copies differ in who holds them, not in what is held: the key is what a device holds of the tensor, and who.
@@ -32,7 +34,8 @@ const Layout& Activations::kept_layout(std::uint32_t node, std::size_t input) co
   const Layout& read = flow_.layouts[node].inputs[input];
   if (!plan_.pcg.node(from.node).computes()) return read;
   const Layout& made = flow_.layouts[from.node.value].outputs[static_cast<std::size_t>(from.output)];
-  const bool gathered = made.shape.sum == 1 && made.shape.piece().elements() < read.shape.piece().elements() && plan_.stage[from.node.value] == plan_.stage[node];
+  const bool gathered = made.shape.sum == 1 && made.shape.piece().elements() < read.shape.piece().elements() &&
+                        plan_.stage[from.node.value] == plan_.stage[node];
   return gathered ? made : read;
 }
 
@@ -42,7 +45,8 @@ void Activations::keep(std::span<const std::uint32_t> nodes, bool with_attention
     const pcg::NodeId id(n);
     const pcg::Saved saved = saved_of(plan_, id);
     for (std::size_t i = 0; i < flow_.origins[n].size(); ++i) {
-      if (saved.inputs[i] && !plan_.pcg.node(flow_.origins[n][i].node).is_weight()) keep_tensor(flow_.origins[n][i], kept_layout(n, i), bytes);
+      if (saved.inputs[i] && !plan_.pcg.node(flow_.origins[n][i].node).is_weight())
+        keep_tensor(flow_.origins[n][i], kept_layout(n, i), bytes);
     }
     for (std::size_t j = 0; j < saved.outputs.size(); ++j) {
       if (saved.outputs[j]) keep_tensor({id, static_cast<int>(j)}, flow_.layouts[n].outputs[j], bytes);

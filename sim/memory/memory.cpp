@@ -14,7 +14,11 @@ namespace {
 class MemoryCounter {
  public:
   MemoryCounter(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster)
-      : plan_(plan), flow_(flow), cluster_(cluster), synchronisation_(plan, flow), devices_(static_cast<std::size_t>(cluster.device_count())) {
+      : plan_(plan),
+        flow_(flow),
+        cluster_(cluster),
+        synchronisation_(plan, flow),
+        devices_(static_cast<std::size_t>(cluster.device_count())) {
     for (DeviceMemory& d : devices_) {
       d.saved.resize(static_cast<std::size_t>(plan.stages));
       d.transient.resize(static_cast<std::size_t>(plan.stages));
@@ -164,7 +168,9 @@ Peak walk(const std::vector<Slot>& slots, int pipeline, int rank, const DeviceMe
 
 }  // namespace
 
-std::vector<DeviceMemory> device_memory(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster) { return MemoryCounter(plan, flow, cluster).run(); }
+std::vector<DeviceMemory> device_memory(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster) {
+  return MemoryCounter(plan, flow, cluster).run();
+}
 
 MemoryUse peak_memory(const pcg::Plan& plan, std::span<const DeviceMemory> devices, const topology::Cluster& cluster) {
   MemoryUse worst;
@@ -181,11 +187,19 @@ MemoryUse peak_memory(const pcg::Plan& plan, std::span<const DeviceMemory> devic
     std::vector<double> key{m.weights.value(), m.gradients.value(), m.optimizer.value(), capacity.value(), profile.reserved.value()};
     for (base::Bytes b : m.saved) key.push_back(b.value());
     for (base::Bytes b : m.transient) key.push_back(b.value());
-    if (m.states() + *std::max_element(m.transient.begin(), m.transient.end()) == base::Bytes(0) || !seen.emplace(std::move(key), true).second) continue;
+    if (m.states() + *std::max_element(m.transient.begin(), m.transient.end()) == base::Bytes(0) ||
+        !seen.emplace(std::move(key), true).second)
+      continue;
     for (int rank = 0; rank < pipeline; ++rank) {
       const Peak p = walk(schedules[static_cast<std::size_t>(rank)], pipeline, rank, m);
       if (p.activations + p.transient == base::Bytes(0) && pipeline > 1) continue;
-      MemoryUse use{m.states() + p.activations + p.transient + profile.reserved, capacity, m.weights, m.gradients, m.optimizer, p.activations, p.transient + profile.reserved,
+      MemoryUse use{m.states() + p.activations + p.transient + profile.reserved,
+                    capacity,
+                    m.weights,
+                    m.gradients,
+                    m.optimizer,
+                    p.activations,
+                    p.transient + profile.reserved,
                     base::DeviceId(d)};
       const bool replaces = first || use.peak - use.capacity > worst.peak - worst.capacity;
       if (replaces) worst = use;
@@ -195,6 +209,8 @@ MemoryUse peak_memory(const pcg::Plan& plan, std::span<const DeviceMemory> devic
   return worst;
 }
 
-MemoryUse memory_of(const pcg::Plan& plan, const topology::Cluster& cluster) { return peak_memory(plan, device_memory(plan, flow_graph(plan), cluster), cluster); }
+MemoryUse memory_of(const pcg::Plan& plan, const topology::Cluster& cluster) {
+  return peak_memory(plan, device_memory(plan, flow_graph(plan), cluster), cluster);
+}
 
 }  // namespace sim

@@ -46,7 +46,8 @@ std::vector<Slot> schedule(pcg::ScheduleKind kind, int pipeline, int rank, int c
       const int passes = micro_batches * chunks;
       const int warm_up = micro_batches == pipeline ? passes : std::min(2 * (pipeline - rank - 1) + (chunks - 1) * pipeline, passes);
       return alternate(
-          warm_up, passes, [&](int k) { return interleaved_slot(k, pipeline, chunks, true); }, [&](int k) { return interleaved_slot(k, pipeline, chunks, false); });
+          warm_up, passes, [&](int k) { return interleaved_slot(k, pipeline, chunks, true); },
+          [&](int k) { return interleaved_slot(k, pipeline, chunks, false); });
     }
   }
   return {};

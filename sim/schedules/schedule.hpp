@@ -9,7 +9,7 @@
 namespace sim {
 
 struct Slot {
-  int chunk = 0;        // virtual stage = chunk * pipeline + rank
+  int chunk = 0;  // virtual stage = chunk * pipeline + rank
   int micro_batch = 0;
   bool forward = true;
   bool operator==(const Slot&) const = default;

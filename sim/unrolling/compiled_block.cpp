@@ -12,7 +12,12 @@ constexpr std::uint32_t kNone = 0xffffffff;
 class Compiler {
  public:
   Compiler(const Block& block, const Program& program, const Folded& folded, const topology::Cluster& cluster)
-      : block_(block), program_(program), folded_(folded), cluster_(cluster), open_(folded.sizes.size(), kNone), concerning_(block.items.size()) {}
+      : block_(block),
+        program_(program),
+        folded_(folded),
+        cluster_(cluster),
+        open_(folded.sizes.size(), kNone),
+        concerning_(block.items.size()) {}
 
   CompiledBlock run() {
     for (std::size_t i = 0; i < block_.items.size(); ++i) {
@@ -51,14 +56,15 @@ class Compiler {
   const Folded& folded_;
   const topology::Cluster& cluster_;
   CompiledBlock out_;
-  std::vector<std::uint32_t> open_;                       // per class: the run that may still grow
-  std::vector<std::vector<ClassEntry>> concerning_;       // per item
+  std::vector<std::uint32_t> open_;                  // per class: the run that may still grow
+  std::vector<std::vector<ClassEntry>> concerning_;  // per item
   std::map<std::uint32_t, std::vector<std::uint32_t>> set_classes_;
 };
 
 double Compiler::duration(const Item& item, std::uint32_t device_class) const {
   const std::string& type = cluster_.device(folded_.representatives[device_class]).type;
-  const auto at = static_cast<std::uint32_t>(std::find(program_.device_types.begin(), program_.device_types.end(), type) - program_.device_types.begin());
+  const auto at = static_cast<std::uint32_t>(std::find(program_.device_types.begin(), program_.device_types.end(), type) -
+                                             program_.device_types.begin());
   double s = 0;
   for (const Part& p : item.parts) s += program_.seconds[p.seconds + at];
   return s;
@@ -86,7 +92,8 @@ void Compiler::add_compute(std::size_t index) {
     std::vector<Crossing> awaits;
     for (BoundaryId b : item.awaits) awaits.push_back({b, c});
     std::sort(awaits.begin(), awaits.end());
-    const bool grows = open_[c] != kNone && std::ranges::includes(out_.entries[open_[c]].after, after) && std::ranges::includes(out_.entries[open_[c]].awaits, awaits);
+    const bool grows = open_[c] != kNone && std::ranges::includes(out_.entries[open_[c]].after, after) &&
+                       std::ranges::includes(out_.entries[open_[c]].awaits, awaits);
     if (!grows) {
       Entry e;
       e.device_class = c;
@@ -125,7 +132,8 @@ void Compiler::add_movement(std::size_t index) {
         for (const auto& [other, entry] : concerning) {
           if (other == c) e.after.push_back(entry);
         }
-        if (transfer.kind != CollectiveKind::send && item.lane != Lane::pipeline) e.streams.push_back(c * kLanes + (item.lane == Lane::gradients ? 2 : 1));
+        if (transfer.kind != CollectiveKind::send && item.lane != Lane::pipeline)
+          e.streams.push_back(c * kLanes + (item.lane == Lane::gradients ? 2 : 1));
       }
       std::sort(e.after.begin(), e.after.end());
       e.after.erase(std::unique(e.after.begin(), e.after.end()), e.after.end());

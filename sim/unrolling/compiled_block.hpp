@@ -19,16 +19,16 @@ struct Crossing {
 
 struct Entry {
   static constexpr std::uint32_t kTransfer = 0xffffffff;
-  std::uint32_t device_class = 0;           // of a run; kTransfer: a transfer
-  std::uint32_t transfer = 0;               // index into Folded::transfers
-  std::vector<Part> parts;                  // of a run
-  base::Seconds seconds;                    // of a run
+  std::uint32_t device_class = 0;  // of a run; kTransfer: a transfer
+  std::uint32_t transfer = 0;      // index into Folded::transfers
+  std::vector<Part> parts;         // of a run
+  base::Seconds seconds;           // of a run
   Lane lane = Lane::compute;
-  std::uint32_t node = 0;                   // whose tensor moves
+  std::uint32_t node = 0;  // whose tensor moves
   std::string_view what;
-  std::vector<std::uint32_t> streams;       // class * kLanes + lane
-  std::vector<std::uint32_t> after;         // entries of this block
-  std::vector<Crossing> awaits;             // sorted, unique
+  std::vector<std::uint32_t> streams;  // class * kLanes + lane
+  std::vector<std::uint32_t> after;    // entries of this block
+  std::vector<Crossing> awaits;        // sorted, unique
   [[nodiscard]] bool is_run() const { return device_class != kTransfer; }
 };
 inline constexpr std::uint32_t kLanes = 3;  // compute, communication, gradients: streams of a device

@@ -41,7 +41,8 @@ class Unroller {
     next_ += static_cast<std::uint32_t>(out_.blocks[block].entries.size());
   }
   std::uint32_t& first_at(Pass pass, int stage, int micro_batch) {
-    return instance_of_[(static_cast<std::size_t>(pass) * static_cast<std::size_t>(plan_.stages) + static_cast<std::size_t>(stage)) * static_cast<std::size_t>(plan_.micro_batches) +
+    return instance_of_[(static_cast<std::size_t>(pass) * static_cast<std::size_t>(plan_.stages) + static_cast<std::size_t>(stage)) *
+                            static_cast<std::size_t>(plan_.micro_batches) +
                         static_cast<std::size_t>(micro_batch)];
   }
 
@@ -53,9 +54,9 @@ class Unroller {
   std::vector<std::uint32_t> forward_;                  // block of each stage
   std::array<std::vector<std::uint32_t>, 4> backward_;  // by Turn
   std::uint32_t update_ = 0;
-  std::vector<std::vector<std::uint32_t>> steps_;      // per block and entry
-  std::vector<std::uint32_t> transfer_steps_;          // per transfer class, made once
-  std::vector<std::uint32_t> instance_of_;             // [pass][stage][micro-batch]
+  std::vector<std::vector<std::uint32_t>> steps_;  // per block and entry
+  std::vector<std::uint32_t> transfer_steps_;      // per transfer class, made once
+  std::vector<std::uint32_t> instance_of_;         // [pass][stage][micro-batch]
   std::uint32_t next_ = 0;
 };
 
@@ -125,7 +126,8 @@ void Unroller::emit(const BlockInstance& instance) {
       const int micro_batch = instance.pass == Pass::update ? plan_.micro_batches - 1 : instance.micro_batch;
       const BlockInstance& other = out_.instances[first_at(home.pass, home.stage, micro_batch)];
       const auto& announces = out_.blocks[other.block].announces;
-      for (auto it = std::ranges::lower_bound(announces, std::pair{crossing, std::uint32_t{0}}); it != announces.end() && it->first == crossing; ++it) {
+      for (auto it = std::ranges::lower_bound(announces, std::pair{crossing, std::uint32_t{0}});
+           it != announces.end() && it->first == crossing; ++it) {
         g.task_dependencies.push_back(other.first + it->second);
       }
     }

@@ -15,7 +15,9 @@ double layer_bytes(const search::MegatronConfig& config, int gpus) {
   const auto cluster = test::dgx_a100(1, gpus);
   test::Shape two, four;
   four.layers = 4;
-  const auto activations = [&](const test::Shape& s) { return sim::memory_of(test::megatron(s, config, cluster), cluster).activations.value(); };
+  const auto activations = [&](const test::Shape& s) {
+    return sim::memory_of(test::megatron(s, config, cluster), cluster).activations.value();
+  };
   return (activations(four) - activations(two)) / 2;
 }
 
@@ -33,14 +35,18 @@ search::MegatronConfig config(int tensor, bool sequence_parallel, pcg::Recompute
 
 }  // namespace
 
-TEST_CASE("a layer on one device keeps s b h (34 + 5 a s / h)") { CHECK(layer_bytes(config(1, false, pcg::Recompute::none), 1) == doctest::Approx(sbh * (34 + 5 * as_h)).epsilon(0.002)); }
+TEST_CASE("a layer on one device keeps s b h (34 + 5 a s / h)") {
+  CHECK(layer_bytes(config(1, false, pcg::Recompute::none), 1) == doctest::Approx(sbh * (34 + 5 * as_h)).epsilon(0.002));
+}
 
 TEST_CASE("tensor parallelism divides all but 10 s b h") {
-  for (int t : {2, 4, 8}) CHECK(layer_bytes(config(t, false, pcg::Recompute::none), t) == doctest::Approx(sbh * (10 + 24.0 / t + 5 * as_h / t)).epsilon(0.002));
+  for (int t : {2, 4, 8})
+    CHECK(layer_bytes(config(t, false, pcg::Recompute::none), t) == doctest::Approx(sbh * (10 + 24.0 / t + 5 * as_h / t)).epsilon(0.002));
 }
 
 TEST_CASE("sequence parallelism divides the rest") {
-  for (int t : {2, 4, 8}) CHECK(layer_bytes(config(t, true, pcg::Recompute::none), t) == doctest::Approx(sbh / t * (34 + 5 * as_h)).epsilon(0.002));
+  for (int t : {2, 4, 8})
+    CHECK(layer_bytes(config(t, true, pcg::Recompute::none), t) == doctest::Approx(sbh / t * (34 + 5 * as_h)).epsilon(0.002));
 }
 
 TEST_CASE("selective recomputation drops the scores") {
@@ -53,7 +59,8 @@ TEST_CASE("full recomputation keeps a layer's input") {
 }
 
 TEST_CASE("1F1B keeps as many micro-batches in flight as stages are to come") {
-  // The first of p stages holds p micro-batches of L/p layers: as much as all L layers of one micro-batch (section 4.2.3). GPipe holds all m.
+  // The first of p stages holds p micro-batches of L/p layers: as much as all L layers of one micro-batch (section 4.2.3). GPipe holds all
+  // m.
   const auto cluster = test::dgx_a100(1, 4);
   test::Shape s;
   s.layers = 8;
@@ -69,5 +76,5 @@ TEST_CASE("1F1B keeps as many micro-batches in flight as stages are to come") {
   const double layer = sbh * (34 + 5 * as_h);  // of one micro-batch of four samples
   const double one_f_one_b = first_stage(pcg::ScheduleKind::one_f_one_b), gpipe = first_stage(pcg::ScheduleKind::gpipe);
   CHECK(one_f_one_b / layer == doctest::Approx(8).epsilon(0.05));  // the embedding's dropout mask comes on top
-  CHECK(gpipe / layer == doctest::Approx(2 * 8).epsilon(0.06));  // of the last stage: head included
+  CHECK(gpipe / layer == doctest::Approx(2 * 8).epsilon(0.06));    // of the last stage: head included
 }

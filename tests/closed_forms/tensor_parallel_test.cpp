@@ -15,7 +15,9 @@ std::map<std::string, double> layer_traffic(const search::MegatronConfig& config
   four.layers = 4;
   sim::SimulationConfig ring;  // closed forms are of the ring: other algorithms move other bytes
   ring.collectives.algorithm = sim::Algorithm::ring;
-  const auto traffic = [&](const test::Shape& s) { return sim::simulate_plan(test::megatron(s, config, cluster), cluster, ring).bytes.by_collective; };
+  const auto traffic = [&](const test::Shape& s) {
+    return sim::simulate_plan(test::megatron(s, config, cluster), cluster, ring).bytes.by_collective;
+  };
   auto a = traffic(four);
   for (auto& [kind, bytes] : traffic(two)) a[kind] -= bytes;
   std::map<std::string, double> out;

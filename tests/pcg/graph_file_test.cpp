@@ -27,7 +27,10 @@ std::string text_of(const Operator& op) {
 int count() { return *rc::gen::inRange(1, 1000); }
 bool flag() { return *rc::gen::arbitrary<bool>(); }
 double rate() { return *rc::gen::inRange(0, 1000) / 1000.0; }
-TensorShape shape() { return {.sizes = *rc::gen::container<std::vector<std::int64_t>>(rc::gen::inRange<std::int64_t>(1, 1000)), .element = flag() ? Element::index : Element::real}; }
+TensorShape shape() {
+  return {.sizes = *rc::gen::container<std::vector<std::int64_t>>(rc::gen::inRange<std::int64_t>(1, 1000)),
+          .element = flag() ? Element::index : Element::real};
+}
 Activation activation() { return static_cast<Activation>(*rc::gen::inRange(0, 5)); }
 
 // One of each kind, with every field drawn.
@@ -37,7 +40,8 @@ std::vector<Operator> one_of_each() {
           Linear{count(), flag(), flag(), activation()},
           BatchMatmul{flag()},
           Conv2d{count(), count(), count(), count(), count(), count(), count(), count(), flag(), activation()},
-          Pool2d{static_cast<Pool2d::Kind>(*rc::gen::inRange(0, 2)), *rc::gen::inRange(0, 9), *rc::gen::inRange(0, 9), count(), count(), count(), count()},
+          Pool2d{static_cast<Pool2d::Kind>(*rc::gen::inRange(0, 2)), *rc::gen::inRange(0, 9), *rc::gen::inRange(0, 9), count(), count(),
+                 count(), count()},
           LayerNorm{flag()},
           BatchNorm{},
           Softmax{*rc::gen::inRange(-4, 4)},

@@ -47,17 +47,39 @@ TEST_CASE("a transformer by its numbers; keys beside it override") {
   const Graph g = load(kSmall, 3);
   CHECK(g == transformer({.layers = 2, .hidden = 8, .heads = 2, .vocab = 11, .sequence_length = 5}, 3));
   const Graph longer = load(kSmall + "\nsequence_length: 7\nattention: unfused\ndropout: 0.1\n");
-  CHECK(longer == transformer({.layers = 2, .hidden = 8, .heads = 2, .vocab = 11, .sequence_length = 7, .attention = AttentionKind::unfused, .dropout = 0.1}, 1));
+  CHECK(longer ==
+        transformer(
+            {.layers = 2, .hidden = 8, .heads = 2, .vocab = 11, .sequence_length = 7, .attention = AttentionKind::unfused, .dropout = 0.1},
+            1));
 }
 
 TEST_CASE("every key of the transformer section") {
   const Graph g = load(
-      "transformer: {name: x, layers: 2, hidden: 8, heads: 4, kv_heads: 2, head_dim: 4, ffn: 20, vocab: 128, sequence_length: 6, token_types: 2, gated: true,\n"
-      "  causal: false, rms_norm: true, rope: true, biases: false, qkv_biases: true, tied_embeddings: false, post_norm: false, embedding_norm: true,\n"
-      "  final_norm: true, parallel_residual: true, activation: gelu, experts: 4, top_k: 1, expert_every: 2, capacity_factor: 1.5, attention: unfused,\n"
+      "transformer: {name: x, layers: 2, hidden: 8, heads: 4, kv_heads: 2, head_dim: 4, ffn: 20, vocab: 128, sequence_length: 6, "
+      "token_types: 2, gated: true,\n"
+      "  causal: false, rms_norm: true, rope: true, biases: false, qkv_biases: true, tied_embeddings: false, post_norm: false, "
+      "embedding_norm: true,\n"
+      "  final_norm: true, parallel_residual: true, activation: gelu, experts: 4, top_k: 1, expert_every: 2, capacity_factor: 1.5, "
+      "attention: unfused,\n"
       "  dropout: 0.1, head: true, head_transform: true, pooler: true, embedding_width: 4, positions: none}");
-  TransformerConfig c{.name = "x", .layers = 2, .hidden = 8, .heads = 4, .kv_heads = 2, .ffn = 20, .head_dim = 4, .vocab = 128, .sequence_length = 6, .positions = -1,
-                      .token_types = 2, .embedding_width = 4, .gated = true, .causal = false, .rms_norm = true, .rope = true, .biases = false, .tied_embeddings = false};
+  TransformerConfig c{.name = "x",
+                      .layers = 2,
+                      .hidden = 8,
+                      .heads = 4,
+                      .kv_heads = 2,
+                      .ffn = 20,
+                      .head_dim = 4,
+                      .vocab = 128,
+                      .sequence_length = 6,
+                      .positions = -1,
+                      .token_types = 2,
+                      .embedding_width = 4,
+                      .gated = true,
+                      .causal = false,
+                      .rms_norm = true,
+                      .rope = true,
+                      .biases = false,
+                      .tied_embeddings = false};
   c.embedding_norm = c.qkv_biases = c.parallel_residual = c.head_transform = c.pooler = true;
   c.experts = 4;
   c.top_k = 1;
@@ -112,9 +134,12 @@ TEST_CASE("messages, in part") {
   CHECK(mentions(problems_of("builtin: bert-large\nattention: flsh"), "did you mean \"flash\"?"));
   CHECK(mentions(problems_of("huggingface: nowhere/config.json"), "no file is called \"nowhere/config.json\""));
   CHECK(mentions(problems_of(kSmall.substr(0, kSmall.size() - 1) + ", experts: 2, top_k: 3}"), "top_k 3 of 2 experts"));
-  CHECK(mentions(problems_of(kSmall.substr(0, kSmall.size() - 1) + ", positions: 4}"), "sequence_length 5 is longer than the table of 4 positions"));
-  CHECK(mentions(problems_of("transformer: {layers: 1, hidden: 2000000000, heads: 1, vocab: 2000000000, sequence_length: 2}"), "is too large"));
-  CHECK(mentions(problems_of("graph: {name: x, blocks: [{name: b, nodes: [{name: r, op: unary, function: relu, inputs: [y]}]}]}"), "no node before this one is called \"y\""));
+  CHECK(mentions(problems_of(kSmall.substr(0, kSmall.size() - 1) + ", positions: 4}"),
+                 "sequence_length 5 is longer than the table of 4 positions"));
+  CHECK(mentions(problems_of("transformer: {layers: 1, hidden: 2000000000, heads: 1, vocab: 2000000000, sequence_length: 2}"),
+                 "is too large"));
+  CHECK(mentions(problems_of("graph: {name: x, blocks: [{name: b, nodes: [{name: r, op: unary, function: relu, inputs: [y]}]}]}"),
+                 "no node before this one is called \"y\""));
 }
 
 TEST_CASE("files: a Hugging Face config, a graph, a document that names a model") {
@@ -140,9 +165,7 @@ TEST_CASE("words that name no model") {
   const auto message = [](const std::string& word) {
     try {
       (void)load_model_argument(word, 1);
-    } catch (const base::InputError& e) {
-      return base::render(e.diagnostics().at(0));
-    }
+    } catch (const base::InputError& e) { return base::render(e.diagnostics().at(0)); }
     return std::string();
   };
   CHECK(mentions(message("bert-lrge"), "\"bert-lrge\" is neither a builtin model nor a file"));

@@ -26,23 +26,24 @@ TEST_CASE("parameters of builtins") {
   // Exact: Unity's Figure 1; bert-large is the published 335,141,888 with pooler plus the two pre-training heads: a dense layer and norm
   // 1024^2 + 3 * 1024, the vocabulary's bias 30522, two classes 2050. t5-large: keras-hub's preset list. Llama: Hugging Face Hub.
   // ResNeXt: torchvision's table of models; Inception-v3 without the auxiliary head: the Papers with Code model index.
-  const std::map<std::string, std::int64_t> exact{{"mlp-mnist", 784 * 512 + 512 * 10},
-                                                  {"bert-large", 335'141'888 + 1024 * 1024 + 3 * 1024 + 30522 + 2050},
-                                                  {"t5-large", 737'668'096},
-                                                  {"llama-7b", 6'738'415'616},
-                                                  {"llama-13b", 13'015'864'320},
-                                                  {"resnext-50", 25'028'904},
-                                                  {"inception-v3", 23'834'568}};
+  const std::map<std::string, std::int64_t> exact{
+      {"mlp-mnist", 784 * 512 + 512 * 10}, {"bert-large", 335'141'888 + 1024 * 1024 + 3 * 1024 + 30522 + 2050},
+      {"t5-large", 737'668'096},           {"llama-7b", 6'738'415'616},
+      {"llama-13b", 13'015'864'320},       {"resnext-50", 25'028'904},
+      {"inception-v3", 23'834'568}};
   for (const auto& [name, parameters] : exact) CHECK_MESSAGE(builtin(name, 1).parameters() == parameters, name);
   // To the digits that are published: Unity's artifact (mlp 956.3 M, dlrm 2062.7 M, xdl 256.1 M, candle-uno 820.9 M, BERT proxy 75.5 M),
   // Alpa's table of GPT and MoE models, UniAP's (bert-huge 672 M), ViT-H/14 632 M (arXiv 2010.11929, table 1).
   const std::map<std::string, std::pair<double, double>> rounded{
-      {"mlp", {956.3e6, 0.1e6}},      {"dlrm", {2062.7e6, 0.1e6}},   {"xdl", {256.1e6, 0.1e6}},     {"candle-uno", {820.9e6, 0.1e6}}, {"bert-proxy", {75.5e6, 0.1e6}},
-      {"gpt3-350m", {350e6, 6e6}},    {"gpt3-760m", {760e6, 6e6}},   {"gpt3-1.3b", {1.3e9, 5e7}},   {"gpt3-2.6b", {2.6e9, 6e7}},      {"gpt3-6.7b", {6.7e9, 5e7}},
-      {"gpt3-15b", {15e9, 5e8}},      {"gpt3-39b", {39e9, 5e8}},     {"gpt3-76b", {76e9, 5e8}},     {"moe-380m", {380e6, 5e6}},       {"moe-690m", {690e6, 5e6}},
-      {"moe-1.3b", {1.3e9, 5e7}},     {"moe-2.4b", {2.4e9, 5e7}},    {"moe-7.1b", {7.1e9, 5e7}},    {"moe-10b", {10e9, 5e8}},         {"moe-27b", {27e9, 5e8}},
-      {"moe-70b", {70e9, 5e8}},       {"bert-huge", {672e6, 1e6}},   {"vit-huge", {632e6, 0.5e6}},
-      {"wide-resnet-250m", {250e6, 5e6}}, {"wide-resnet-500m", {500e6, 6e6}}, {"wide-resnet-1b", {1e9, 1e7}},      {"wide-resnet-2b", {2e9, 5e7}},
+      {"mlp", {956.3e6, 0.1e6}},          {"dlrm", {2062.7e6, 0.1e6}},        {"xdl", {256.1e6, 0.1e6}},
+      {"candle-uno", {820.9e6, 0.1e6}},   {"bert-proxy", {75.5e6, 0.1e6}},    {"gpt3-350m", {350e6, 6e6}},
+      {"gpt3-760m", {760e6, 6e6}},        {"gpt3-1.3b", {1.3e9, 5e7}},        {"gpt3-2.6b", {2.6e9, 6e7}},
+      {"gpt3-6.7b", {6.7e9, 5e7}},        {"gpt3-15b", {15e9, 5e8}},          {"gpt3-39b", {39e9, 5e8}},
+      {"gpt3-76b", {76e9, 5e8}},          {"moe-380m", {380e6, 5e6}},         {"moe-690m", {690e6, 5e6}},
+      {"moe-1.3b", {1.3e9, 5e7}},         {"moe-2.4b", {2.4e9, 5e7}},         {"moe-7.1b", {7.1e9, 5e7}},
+      {"moe-10b", {10e9, 5e8}},           {"moe-27b", {27e9, 5e8}},           {"moe-70b", {70e9, 5e8}},
+      {"bert-huge", {672e6, 1e6}},        {"vit-huge", {632e6, 0.5e6}},       {"wide-resnet-250m", {250e6, 5e6}},
+      {"wide-resnet-500m", {500e6, 6e6}}, {"wide-resnet-1b", {1e9, 1e7}},     {"wide-resnet-2b", {2e9, 5e7}},
       {"wide-resnet-4b", {4e9, 1e7}},     {"wide-resnet-6.8b", {6.8e9, 1e8}}, {"wide-resnet-13b", {13e9, 5e8}}};
   for (const auto& [name, size] : rounded) {
     const double parameters = static_cast<double>(builtin(name, 1).parameters());
@@ -70,8 +71,9 @@ TEST_CASE("a GPT layer: pre-norm, packed attention, residuals") {
   CHECK(g.blocks()[1] == Block{"layer 0", true});
   CHECK(g.blocks()[3] == Block{"head", false});
   CHECK(names_in(g, "embedding") == std::vector<std::string>{"tokens", "embedding.token", "embedding.position.add", "embedding.dropout"});
-  CHECK(names_in(g, "layer 1") == std::vector<std::string>{"layer1.norm1", "layer1.attention.qkv", "layer1.attention.core", "layer1.attention.out", "layer1.attention.dropout",
-                                                           "layer1.attention.residual", "layer1.norm2", "layer1.mlp.up", "layer1.mlp.activation", "layer1.mlp.down",
+  CHECK(names_in(g, "layer 1") == std::vector<std::string>{"layer1.norm1", "layer1.attention.qkv", "layer1.attention.core",
+                                                           "layer1.attention.out", "layer1.attention.dropout", "layer1.attention.residual",
+                                                           "layer1.norm2", "layer1.mlp.up", "layer1.mlp.activation", "layer1.mlp.down",
                                                            "layer1.mlp.dropout", "layer1.mlp.residual"});
   CHECK(names_in(g, "head") == std::vector<std::string>{"head.norm", "head.logits", "labels", "head.loss"});
   CHECK(node(g, "layer0.attention.core").outputs[0].sizes == std::vector<std::int64_t>{3, 5, 8});
@@ -89,7 +91,8 @@ TEST_CASE("BERT: norms after the residuals, one table row per token type, two lo
 }
 
 TEST_CASE("Llama: gated MLP, grouped heads, no biases, no position table") {
-  TransformerConfig c{.layers = 1, .hidden = 8, .heads = 4, .kv_heads = 2, .ffn = 20, .vocab = 11, .sequence_length = 5, .positions = -1, .gated = true};
+  TransformerConfig c{
+      .layers = 1, .hidden = 8, .heads = 4, .kv_heads = 2, .ffn = 20, .vocab = 11, .sequence_length = 5, .positions = -1, .gated = true};
   c.rms_norm = c.rope = true;
   c.biases = c.tied_embeddings = false;
   const Graph g = transformer(c, 1);
@@ -105,7 +108,8 @@ TEST_CASE("a table longer than the sequence is sliced") {
 }
 
 TEST_CASE("mixtures of experts take every n-th MLP's place") {
-  const Graph g = transformer({.layers = 4, .hidden = 8, .heads = 2, .ffn = 16, .vocab = 11, .sequence_length = 6, .experts = 4, .expert_every = 2}, 3);
+  const Graph g =
+      transformer({.layers = 4, .hidden = 8, .heads = 2, .ffn = 16, .vocab = 11, .sequence_length = 6, .experts = 4, .expert_every = 2}, 3);
   for (const std::string layer : {"layer0", "layer2"}) CHECK(std::holds_alternative<Linear>(node(g, layer + ".mlp.up").op));
   for (const std::string layer : {"layer1", "layer3"}) CHECK(std::holds_alternative<ExpertLinear>(node(g, layer + ".moe.up").op));
   // Capacity: top 2 of 6 tokens over 4 experts: 3 each.

@@ -18,9 +18,7 @@ TensorShape inferred(const Operator& op, std::vector<TensorShape> activations) {
 std::string refusal(const Operator& op, const std::vector<TensorShape>& inputs) {
   try {
     (void)infer_shapes(op, inputs);
-  } catch (const ShapeError& e) {
-    return e.what();
-  }
+  } catch (const ShapeError& e) { return e.what(); }
   return "";
 }
 
@@ -49,7 +47,8 @@ TEST_CASE("convolutions and pools: (size + 2 padding - kernel) / stride + 1, rou
   CHECK(inferred(stem, {real({2, 3, 224, 224})}) == real({2, 64, 112, 112}));
   CHECK(weight_shapes(Conv2d{.out = 128, .kernel_h = 3, .kernel_w = 1, .groups = 32, .has_bias = true}, std::vector{real({2, 64, 9, 9})}) ==
         std::vector{real({128, 2, 3, 1}), real({128})});
-  CHECK(inferred(Pool2d{.kernel_h = 3, .kernel_w = 3, .stride_h = 2, .stride_w = 2, .pad_h = 1, .pad_w = 1}, {real({2, 64, 112, 112})}) == real({2, 64, 56, 56}));
+  CHECK(inferred(Pool2d{.kernel_h = 3, .kernel_w = 3, .stride_h = 2, .stride_w = 2, .pad_h = 1, .pad_w = 1}, {real({2, 64, 112, 112})}) ==
+        real({2, 64, 56, 56}));
   CHECK(inferred(Pool2d{.kernel_h = 0, .kernel_w = 0}, {real({2, 64, 7, 7})}) == real({2, 64, 1, 1}));
 }
 
@@ -65,7 +64,8 @@ TEST_CASE("attention: packed queries, keys and values; grouped heads; cross atte
   CHECK(inferred(Attention{.heads = 8, .kv_heads = 2}, {real({3, 10, 48})}) == real({3, 10, 32}));
   const Attention cross{.heads = 4, .kv_heads = 4, .packed = false};
   CHECK(infer_shapes(cross, std::vector{real({3, 10, 16}), real({3, 7, 16}), real({3, 7, 16})}).at(0) == real({3, 10, 16}));
-  CHECK(weight_slots(Attention{.heads = 4, .kv_heads = 4, .packed = false, .has_bias = true}, 4) == std::vector<bool>{false, false, false, true});
+  CHECK(weight_slots(Attention{.heads = 4, .kv_heads = 4, .packed = false, .has_bias = true}, 4) ==
+        std::vector<bool>{false, false, false, true});
 }
 
 TEST_CASE("embeddings, losses and mixtures of experts") {
@@ -77,7 +77,8 @@ TEST_CASE("embeddings, losses and mixtures of experts") {
   CHECK(infer_shapes(MoeDispatch{.top_k = 2, .capacity_factor = 1.25}, in).at(0) == real({8, 2, 4, 6}));
   CHECK(inferred(ExpertLinear{.out = 12}, {real({8, 2, 4, 6})}) == real({8, 2, 4, 12}));
   CHECK(weight_shapes(ExpertLinear{.out = 12}, std::vector{real({8, 2, 4, 6})}) == std::vector{real({8, 6, 12})});
-  CHECK(infer_shapes(MoeCombine{.top_k = 2, .capacity_factor = 1.25}, std::vector{real({8, 2, 4, 6}), real({2, 10, 8})}).at(0) == real({2, 10, 6}));
+  CHECK(infer_shapes(MoeCombine{.top_k = 2, .capacity_factor = 1.25}, std::vector{real({8, 2, 4, 6}), real({2, 10, 8})}).at(0) ==
+        real({2, 10, 6}));
 }
 
 TEST_CASE("moving elements about") {
@@ -96,9 +97,12 @@ TEST_CASE("inputs that do not fit are refused in one sentence") {
   CHECK(refusal(Linear{.out = 4}, {real({2, 3}), real({4, 4})}) == "linear: input 1 is [4, 4], expected [3, 4]");
   CHECK(refusal(Linear{.out = 4}, {real({2, 3})}) == "linear: has 1 inputs, expected 2");
   CHECK(refusal(Binary{}, {real({2, 3}), real({2})}) == "binary: input 1 is [2], which does not broadcast to [2, 3]");
-  CHECK(refusal(Attention{.heads = 8, .kv_heads = 3}, {real({2, 3, 56})}) == "attention: 8 heads do not divide into 3 groups of one key and value head");
-  CHECK(refusal(Attention{.heads = 8, .kv_heads = 8}, {real({2, 3, 50})}) == "attention: input 0 is [2, 3, 50], its last dim does not divide into 24 heads");
-  CHECK(refusal(Conv2d{.out = 4, .kernel_h = 5, .kernel_w = 5}, {real({2, 3, 4, 4}), real({4, 3, 5, 5})}) == "conv2d: kernel 5 does not fit in 4 with padding 0");
+  CHECK(refusal(Attention{.heads = 8, .kv_heads = 3}, {real({2, 3, 56})}) ==
+        "attention: 8 heads do not divide into 3 groups of one key and value head");
+  CHECK(refusal(Attention{.heads = 8, .kv_heads = 8}, {real({2, 3, 50})}) ==
+        "attention: input 0 is [2, 3, 50], its last dim does not divide into 24 heads");
+  CHECK(refusal(Conv2d{.out = 4, .kernel_h = 5, .kernel_w = 5}, {real({2, 3, 4, 4}), real({4, 3, 5, 5})}) ==
+        "conv2d: kernel 5 does not fit in 4 with padding 0");
   CHECK(refusal(Reshape{.sizes = {4, -1}}, {real({2, 3})}) == "reshape: [2, 3] does not become [4, -1]");
   CHECK(refusal(Split{.axis = 0, .sizes = {1, 2}}, {real({4})}) == "split: pieces of 1, 2 add up to 3, axis 0 is 4");
   CHECK(refusal(Embedding{.vocabulary = 5, .width = 2}, {real({3}), real({5, 2})}) == "embedding: input 0 holds numbers, expected indices");

@@ -119,7 +119,8 @@ TEST_CASE("cut by heads, an attention's pieces do the whole work between them") 
     CHECK(all[i].flops.value() == 2 * part[i].flops.value());
     CHECK(all[i].bytes.value() == 2 * part[i].bytes.value());
   }
-  CHECK(saved_for_backward(whole, s.in, s.out, Precision::fp16).own.value() == 2 * saved_for_backward(piece, half.in, half.out, Precision::fp16).own.value());
+  CHECK(saved_for_backward(whole, s.in, s.out, Precision::fp16).own.value() ==
+        2 * saved_for_backward(piece, half.in, half.out, Precision::fp16).own.value());
 }
 
 TEST_CASE("cut along the sequence, each piece's queries meet all keys") {
@@ -129,7 +130,8 @@ TEST_CASE("cut along the sequence, each piece's queries meet all keys") {
     const Shapes half{{real({3, 5, 64})}, {real({3, 5, 32})}};
     const Operator piece = piece_operator(whole, s.in, half.in);
     CHECK(std::get<Attention>(piece).heads == 8);
-    CHECK(matmul_flops(forward_kernels(whole, s.in, s.out, Precision::fp16)) == 2 * matmul_flops(forward_kernels(piece, half.in, half.out, Precision::fp16)));
+    CHECK(matmul_flops(forward_kernels(whole, s.in, s.out, Precision::fp16)) ==
+          2 * matmul_flops(forward_kernels(piece, half.in, half.out, Precision::fp16)));
     CHECK(matmul_flops(input_gradient(whole, s, Precision::fp16)) == 2 * matmul_flops(input_gradient(piece, half, Precision::fp16)));
     const double own = saved_for_backward(whole, s.in, s.out, Precision::fp16).own.value();
     CHECK(own == 2 * saved_for_backward(piece, half.in, half.out, Precision::fp16).own.value());
@@ -161,8 +163,11 @@ TEST_CASE("a GPT's model FLOPs are 72 B L s h^2 (1 + s / 6h + V / 12hL) forward 
   // Narayanan et al., arXiv 2104.04473, equation 3, without recomputation: three times the forward pass.
   CHECK(rc::check([] {
     const std::int64_t heads = *rc::gen::inRange(1, 5);
-    models::TransformerConfig c{.layers = *rc::gen::inRange(1, 5), .hidden = heads * *rc::gen::inRange(1, 20), .heads = heads,
-                                .vocab = *rc::gen::inRange(1, 200), .sequence_length = *rc::gen::inRange(1, 50)};
+    models::TransformerConfig c{.layers = *rc::gen::inRange(1, 5),
+                                .hidden = heads * *rc::gen::inRange(1, 20),
+                                .heads = heads,
+                                .vocab = *rc::gen::inRange(1, 200),
+                                .sequence_length = *rc::gen::inRange(1, 50)};
     c.attention = *rc::gen::element(models::AttentionKind::flash, models::AttentionKind::unfused);
     const std::int64_t batch = *rc::gen::inRange(1, 5);
     const double B = static_cast<double>(batch), L = static_cast<double>(c.layers), s = static_cast<double>(c.sequence_length);
@@ -173,11 +178,13 @@ TEST_CASE("a GPT's model FLOPs are 72 B L s h^2 (1 + s / 6h + V / 12hL) forward 
 }
 
 TEST_CASE("where every gradient is wanted, backward products are twice the forward ones") {
-  const Graph g = models::transformer({.layers = 2, .hidden = 8, .heads = 2, .vocab = 11, .sequence_length = 5, .attention = models::AttentionKind::unfused}, 3);
+  const Graph g = models::transformer(
+      {.layers = 2, .hidden = 8, .heads = 2, .vocab = 11, .sequence_length = 5, .attention = models::AttentionKind::unfused}, 3);
   for (const GraphNode& n : g.nodes()) {
     const Shapes s = shapes_of(g, n);
     const double forward = matmul_flops(forward_kernels(n.op, s.in, s.out, Precision::fp16));
-    const double backward = matmul_flops(input_gradient(n.op, s, Precision::fp16)) + matmul_flops(weight_gradient_kernels(n.op, s.in, s.out, Precision::fp16));
+    const double backward =
+        matmul_flops(input_gradient(n.op, s, Precision::fp16)) + matmul_flops(weight_gradient_kernels(n.op, s.in, s.out, Precision::fp16));
     CHECK_MESSAGE(backward == 2 * forward, n.name);
     CHECK(model_flops(n.op, s.in, s.out).value() == forward);
   }
@@ -208,11 +215,13 @@ TEST_CASE("a transformer layer keeps s b h (34 + 5 a s / h) bytes") {
   // dropout the two masks of sbh and, in the attention, the mask and the dropped copy (3 a s^2 b) are not kept.
   CHECK(rc::check([] {
     const std::int64_t heads = *rc::gen::inRange(1, 5);
-    models::TransformerConfig c{.layers = 3, .hidden = heads * *rc::gen::inRange(1, 9), .heads = heads, .vocab = 7, .sequence_length = *rc::gen::inRange(1, 30)};
+    models::TransformerConfig c{
+        .layers = 3, .hidden = heads * *rc::gen::inRange(1, 9), .heads = heads, .vocab = 7, .sequence_length = *rc::gen::inRange(1, 30)};
     c.attention = models::AttentionKind::unfused;
     c.dropout = *rc::gen::element(0.0, 0.1);
     const std::int64_t batch = *rc::gen::inRange(1, 5);
-    const double b = static_cast<double>(batch), s = static_cast<double>(c.sequence_length), h = static_cast<double>(c.hidden), a = static_cast<double>(heads);
+    const double b = static_cast<double>(batch), s = static_cast<double>(c.sequence_length), h = static_cast<double>(c.hidden),
+                 a = static_cast<double>(heads);
     double scores = 0;
     const double bytes = kept_bytes(models::transformer(c, batch), "layer 1", &scores);
     const bool masks = c.dropout > 0;

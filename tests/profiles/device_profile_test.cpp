@@ -26,7 +26,8 @@ std::string errors_of(const std::string& text) {
 
 TEST_CASE("the devices that ship") {
   CHECK(fmt::format("{}", fmt::join(profiles::device_names(), " ")) ==
-        "a100-pcie-40gb a100-pcie-80gb a100-sxm-40gb a100-sxm-80gb b200-sxm-180gb h100-sxm-80gb h200-sxm-141gb titan-xp-12gb v100-pcie-16gb v100-sxm2-16gb v100-sxm2-32gb");
+        "a100-pcie-40gb a100-pcie-80gb a100-sxm-40gb a100-sxm-80gb b200-sxm-180gb h100-sxm-80gb h200-sxm-141gb titan-xp-12gb "
+        "v100-pcie-16gb v100-sxm2-16gb v100-sxm2-32gb");
 }
 
 TEST_CASE("every one holds together") {
@@ -46,7 +47,9 @@ TEST_CASE("every one holds together") {
   }
 }
 
-TEST_CASE("a profile is found once and stays where it is") { CHECK(&profiles::device_profile("h100-sxm-80gb") == &profiles::device_profile("h100-sxm-80gb")); }
+TEST_CASE("a profile is found once and stays where it is") {
+  CHECK(&profiles::device_profile("h100-sxm-80gb") == &profiles::device_profile("h100-sxm-80gb"));
+}
 
 TEST_CASE("an unknown device names the nearest") {
   try {
@@ -67,10 +70,12 @@ TEST_CASE("what a device cannot train in") {
 }
 
 TEST_CASE("kinds that a table does not name take `other`; fp32 takes the vector peak; other precisions compute in fp32 beside matmuls") {
-  const auto d = profiles::load_device_profile(base::parse_yaml(
-      "foreshard: 1\ndevice:\n  name: d\n  memory: 8 GiB\n  memory_bandwidth: 1 TB/s\n  multiprocessors: 4\n  peak: {fp16: 8 TFLOP/s}\n  vector_peak: {fp32: 2 TFLOP/s}\n"
-      "  efficiency:\n    compute: {other: {max: 0.5, half: 3 GFLOP}}\n    vector: {other: {max: 1}}\n    traffic: {norm: {max: 0.25, half: 1 MB}, other: {max: 0.75}}\n",
-      "d.yaml"));
+  const auto d =
+      profiles::load_device_profile(base::parse_yaml("foreshard: 1\ndevice:\n  name: d\n  memory: 8 GiB\n  memory_bandwidth: 1 TB/s\n  "
+                                                     "multiprocessors: 4\n  peak: {fp16: 8 TFLOP/s}\n  vector_peak: {fp32: 2 TFLOP/s}\n"
+                                                     "  efficiency:\n    compute: {other: {max: 0.5, half: 3 GFLOP}}\n    vector: {other: "
+                                                     "{max: 1}}\n    traffic: {norm: {max: 0.25, half: 1 MB}, other: {max: 0.75}}\n",
+                                                     "d.yaml"));
   CHECK(d.compute.at(pcg::KernelKind::matmul).half == 3e9);
   CHECK(d.traffic.at(pcg::KernelKind::norm).max == 0.25);
   CHECK(d.traffic.at(pcg::KernelKind::norm).half == 1e6);

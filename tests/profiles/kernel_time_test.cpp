@@ -11,8 +11,9 @@ using pcg::Precision;
 
 namespace {
 
-constexpr KernelKind kKinds[] = {KernelKind::matmul,    KernelKind::convolution, KernelKind::attention, KernelKind::softmax, KernelKind::norm, KernelKind::elementwise,
-                                 KernelKind::embedding, KernelKind::pooling,     KernelKind::reduction, KernelKind::copy,    KernelKind::loss, KernelKind::optimizer};
+constexpr KernelKind kKinds[] = {KernelKind::matmul,    KernelKind::convolution, KernelKind::attention, KernelKind::softmax,
+                                 KernelKind::norm,      KernelKind::elementwise, KernelKind::embedding, KernelKind::pooling,
+                                 KernelKind::reduction, KernelKind::copy,        KernelKind::loss,      KernelKind::optimizer};
 
 // 100 TFLOP/s on tensor cores, 10 without, 1 TB/s; matmuls reach half of the first with 1 GFLOP in the fixed part.
 profiles::DeviceProfile simple_device() {
@@ -30,11 +31,15 @@ profiles::DeviceProfile simple_device() {
   return d;
 }
 
-pcg::Kernel matmul(double flops, double bytes) { return {.kind = KernelKind::matmul, .flops = Flops(flops), .bytes = Bytes(bytes), .tensor_cores = true}; }
+pcg::Kernel matmul(double flops, double bytes) {
+  return {.kind = KernelKind::matmul, .flops = Flops(flops), .bytes = Bytes(bytes), .tensor_cores = true};
+}
 
 double up_to(std::int64_t limit) { return static_cast<double>(*rc::gen::inRange<std::int64_t>(0, limit)); }
 
-double time_us(const profiles::DeviceProfile& d, const pcg::Kernel& k, Precision p) { return profiles::kernel_time(d, k, p).time.value() * 1e6; }
+double time_us(const profiles::DeviceProfile& d, const pcg::Kernel& k, Precision p) {
+  return profiles::kernel_time(d, k, p).time.value() * 1e6;
+}
 
 }  // namespace
 
@@ -57,7 +62,8 @@ TEST_CASE("so does a kernel that cannot use them") {
 }
 
 TEST_CASE("a memory-bound kernel: (891 + 9) MB / (1 TB/s x 0.9) = 1 ms") {
-  CHECK(time_us(simple_device(), {.kind = KernelKind::norm, .flops = Flops(1e9), .bytes = Bytes(891e6)}, Precision::fp16) == doctest::Approx(1000));
+  CHECK(time_us(simple_device(), {.kind = KernelKind::norm, .flops = Flops(1e9), .bytes = Bytes(891e6)}, Precision::fp16) ==
+        doctest::Approx(1000));
 }
 
 TEST_CASE("nothing is shorter than the floor, and a kernel without work costs just that") {

@@ -30,14 +30,18 @@ constexpr double S = 1e9;
 
 doctest::Approx about(double value) { return doctest::Approx(value).epsilon(1e-9); }
 
-double run(const std::vector<Collective>& together, const Cluster& cluster) { return simulate(collective_graph(together, cluster)).makespan.value(); }
+double run(const std::vector<Collective>& together, const Cluster& cluster) {
+  return simulate(collective_graph(together, cluster)).makespan.value();
+}
 
-Collective plan(CollectiveKind kind, std::span<const DeviceId> group, const Cluster& cluster, Algorithm a = Algorithm::automatic, bool steps = false) {
+Collective plan(CollectiveKind kind, std::span<const DeviceId> group, const Cluster& cluster, Algorithm a = Algorithm::automatic,
+                bool steps = false) {
   return plan_collective(kind, Bytes(S), group, cluster, {a, steps, base::Seconds(0)});
 }
 
 // Seconds on the engine; the estimate must agree, as nothing else runs.
-double timed(CollectiveKind kind, std::span<const DeviceId> group, const Cluster& cluster, Algorithm a = Algorithm::automatic, bool steps = false) {
+double timed(CollectiveKind kind, std::span<const DeviceId> group, const Cluster& cluster, Algorithm a = Algorithm::automatic,
+             bool steps = false) {
   const Collective c = plan(kind, group, cluster, a, steps);
   const double seconds = run({c}, cluster);
   CHECK(seconds == about(c.estimate.value()));
@@ -79,7 +83,8 @@ TEST_CASE("across nodes of one GPU: alpha-beta of every collective") {
     CHECK(timed(CollectiveKind::all_to_all, group, cluster) == about(a + (n - 1.0) / n * S / b));
     CHECK(timed(CollectiveKind::broadcast, group, cluster) == about((n - 1) * a + S / b));
   }
-  CHECK(timed(CollectiveKind::send, std::array{DeviceId(4), DeviceId(1)}, plain_cluster(5, 1)) == about(kBetweenLatency + S / kBetweenBandwidth));
+  CHECK(timed(CollectiveKind::send, std::array{DeviceId(4), DeviceId(1)}, plain_cluster(5, 1)) ==
+        about(kBetweenLatency + S / kBetweenBandwidth));
 }
 
 TEST_CASE("a double binary tree takes 2 ceil(log2 n) alpha + 2 S/b") {
@@ -96,8 +101,10 @@ TEST_CASE("double binary trees: of height ceil(log2 n), and nobody has children 
     const sim::TwoTrees t = sim::double_binary_tree(n);
     REQUIRE(t.height == static_cast<int>(std::ceil(std::log2(n))));
     std::vector<int> first(static_cast<std::size_t>(n)), second(first);
-    for (const int p : t.first) if (p >= 0) ++first[static_cast<std::size_t>(p)];
-    for (const int p : t.second) if (p >= 0) ++second[static_cast<std::size_t>(p)];
+    for (const int p : t.first)
+      if (p >= 0) ++first[static_cast<std::size_t>(p)];
+    for (const int p : t.second)
+      if (p >= 0) ++second[static_cast<std::size_t>(p)];
     REQUIRE(std::ranges::count(t.first, -1) == 1);
     REQUIRE(std::ranges::count(t.second, -1) == 1);
     for (std::size_t r = 0; r < first.size(); ++r) {
@@ -112,7 +119,8 @@ TEST_CASE("across nodes of four GPUs with one NIC: the NIC is what counts") {
   // 3 nodes, n = 12, one ring: every NIC sends and receives what one edge carries, 2 * 11/12 S at 10 GB/s; alpha is that between nodes.
   const Cluster cluster = plain_cluster(3, 4);
   const auto group = devices(12);
-  CHECK(timed(CollectiveKind::all_reduce, group, cluster, Algorithm::ring) == about(22 * kBetweenLatency + 2.0 * 11 / 12 * S / kBetweenBandwidth));
+  CHECK(timed(CollectiveKind::all_reduce, group, cluster, Algorithm::ring) ==
+        about(22 * kBetweenLatency + 2.0 * 11 / 12 * S / kBetweenBandwidth));
   // Hierarchical: inside 2 * (3 alpha + 3/4 S/b); across, four rings share each NIC: 2 * 2/3 * S/4 each, and 4 alpha.
   const double inside = 3 * kInsideLatency + 0.75 * S / kInsideBandwidth;
   const double across = 4 * kBetweenLatency + 4 * (2 * 2.0 / 3 * S / 4) / kBetweenBandwidth;
@@ -121,7 +129,8 @@ TEST_CASE("across nodes of four GPUs with one NIC: the NIC is what counts") {
   CHECK(timed(CollectiveKind::reduce_scatter, group, cluster, Algorithm::hierarchical) == about(inside + across / 2));
   // Tree: chains of 3 messages inside; over 3 nodes height 2, and each tree is a path whose middle sends S/2 both ways: in one tree a
   // node is the middle and a leaf in the other, 2 * S/2 + S/2 at most.
-  CHECK(timed(CollectiveKind::all_reduce, group, cluster, Algorithm::tree) == about(2 * (3 * kInsideLatency + 2 * kBetweenLatency) + 1.5 * S / kBetweenBandwidth));
+  CHECK(timed(CollectiveKind::all_reduce, group, cluster, Algorithm::tree) ==
+        about(2 * (3 * kInsideLatency + 2 * kBetweenLatency) + 1.5 * S / kBetweenBandwidth));
 }
 
 TEST_CASE("an oversubscribed uplink is shared by what crosses it") {
@@ -141,13 +150,15 @@ TEST_CASE("two jobs that share a NIC take twice as long, and jobs that do not ar
   CHECK(run({first}, cluster) == about(2 * kBetweenLatency + S / kBetweenBandwidth));
   CHECK(run({first, second}, cluster) == about(2 * kBetweenLatency + 2 * S / kBetweenBandwidth));
   const Cluster apart = plain_cluster(4, 1);
-  const Collective left = plan(CollectiveKind::all_reduce, devices(2), apart), right = plan(CollectiveKind::all_reduce, devices(2, 2), apart);
+  const Collective left = plan(CollectiveKind::all_reduce, devices(2), apart),
+                   right = plan(CollectiveKind::all_reduce, devices(2, 2), apart);
   CHECK(run({left, right}, apart) == about(run({left}, apart)));
 }
 
 TEST_CASE("a 2-GPU all-reduce sends S from each GPU") {
   for (const Cluster& cluster : {plain_cluster(1, 2), plain_cluster(2, 1), test::preset("summit", 1), test::preset("dgx-1v", 1)})
-    for (const Algorithm a : {Algorithm::automatic, Algorithm::ring, Algorithm::tree}) CHECK(total_bytes(plan(CollectiveKind::all_reduce, devices(2), cluster, a)) == 2 * S);
+    for (const Algorithm a : {Algorithm::automatic, Algorithm::ring, Algorithm::tree})
+      CHECK(total_bytes(plan(CollectiveKind::all_reduce, devices(2), cluster, a)) == 2 * S);
 }
 
 TEST_CASE("Summit inside a node: the ring 0-1-2-3-4-5, and the X-Bus is the bottleneck") {
@@ -173,7 +184,8 @@ TEST_CASE("Summit across nodes: one ring for each of two NICs") {
   CHECK(c.estimate.value() == about(46 * 5.1e-6 + 2.0 * 23 / 24 * S / 25e9));
   CHECK(run({c}, summit) == about(c.estimate.value()));
   // A group with one GPU per node keeps to that GPU's NIC, so that its neighbours have the other.
-  const Collective left = plan(CollectiveKind::all_reduce, devices(4, 0, 6), summit, Algorithm::ring), right = plan(CollectiveKind::all_reduce, devices(4, 5, 6), summit, Algorithm::ring);
+  const Collective left = plan(CollectiveKind::all_reduce, devices(4, 0, 6), summit, Algorithm::ring),
+                   right = plan(CollectiveKind::all_reduce, devices(4, 5, 6), summit, Algorithm::ring);
   CHECK(left.rings == 1);
   CHECK(run({left, right}, summit) == about(6 * 5.1e-6 + 2.0 * 3 / 4 * S / 12.5e9));
 }
@@ -226,7 +238,8 @@ TEST_CASE("step by step and as one flow per edge take the same time alone") {
   }
   // All-to-all: in steps each takes its latency, and a step waits for its slowest message.
   const Cluster cluster = plain_cluster(1, 4);
-  CHECK(timed(CollectiveKind::all_to_all, devices(4), cluster, Algorithm::automatic, true) == about(3 * kInsideLatency + 0.75 * S / kInsideBandwidth));
+  CHECK(timed(CollectiveKind::all_to_all, devices(4), cluster, Algorithm::automatic, true) ==
+        about(3 * kInsideLatency + 0.75 * S / kInsideBandwidth));
 }
 
 TEST_CASE("automatic takes what is quickest: a tree for short messages among many nodes, rings for long ones") {
@@ -241,7 +254,8 @@ TEST_CASE("automatic takes what is quickest: a tree for short messages among man
 
 TEST_CASE("a call's own latency comes once, a group of one does nothing") {
   const Cluster cluster = plain_cluster(1, 2);
-  const Collective c = plan_collective(CollectiveKind::all_reduce, Bytes(S), devices(2), cluster, {Algorithm::ring, false, base::Seconds(10e-6)});
+  const Collective c =
+      plan_collective(CollectiveKind::all_reduce, Bytes(S), devices(2), cluster, {Algorithm::ring, false, base::Seconds(10e-6)});
   CHECK(c.estimate.value() == about(10e-6 + 2 * kInsideLatency + S / kInsideBandwidth));
   CHECK(run({c}, cluster) == about(c.estimate.value()));
   CHECK(plan(CollectiveKind::all_reduce, devices(1), cluster).phases.empty());
@@ -250,7 +264,8 @@ TEST_CASE("a call's own latency comes once, a group of one does nothing") {
 
 TEST_CASE("whatever the algorithm and the group, the bytes that are sent are those of the collective") {
   // All-reduce 2 (n-1) S; all-gather, reduce-scatter, broadcast and all-to-all (n-1) S. In a ring every GPU sends the same.
-  const std::array clusters = {plain_cluster(4, 4), test::preset("summit", 3), test::preset("dgx-1v", 2), test::preset("dgx-a100-40gb", 2), test::preset("pcie-v100", 2)};
+  const std::array clusters = {plain_cluster(4, 4), test::preset("summit", 3), test::preset("dgx-1v", 2), test::preset("dgx-a100-40gb", 2),
+                               test::preset("pcie-v100", 2)};
   CHECK(rc::check("bytes", [&] {
     const Cluster& cluster = clusters[*rc::gen::inRange<std::size_t>(0, clusters.size())];
     const int n = *rc::gen::inRange(2, cluster.device_count() + 1);
@@ -259,7 +274,8 @@ TEST_CASE("whatever the algorithm and the group, the bytes that are sent are tho
     group.resize(static_cast<std::size_t>(n));
     for (const Algorithm a : {Algorithm::automatic, Algorithm::ring, Algorithm::tree, Algorithm::hierarchical}) {
       RC_ASSERT(std::abs(total_bytes(plan(CollectiveKind::all_reduce, group, cluster, a)) - 2 * (n - 1) * S) < 1);
-      for (const CollectiveKind k : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::broadcast, CollectiveKind::all_to_all})
+      for (const CollectiveKind k :
+           {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::broadcast, CollectiveKind::all_to_all})
         RC_ASSERT(std::abs(total_bytes(plan(k, group, cluster, a)) - (n - 1) * S) < 1);
     }
     std::map<DeviceId, double> sent;
@@ -271,11 +287,13 @@ TEST_CASE("whatever the algorithm and the group, the bytes that are sent are tho
 }
 
 TEST_CASE("the engine is never quicker than the estimate, and for rings as quick") {
-  const std::array clusters = {plain_cluster(4, 4), test::preset("summit", 3), test::preset("dgx-1v", 2), test::preset("dgx-a100-40gb", 2), test::preset("pcie-v100", 2)};
+  const std::array clusters = {plain_cluster(4, 4), test::preset("summit", 3), test::preset("dgx-1v", 2), test::preset("dgx-a100-40gb", 2),
+                               test::preset("pcie-v100", 2)};
   CHECK(rc::check("estimate", [&] {
     const Cluster& cluster = clusters[*rc::gen::inRange<std::size_t>(0, clusters.size())];
     const int n = *rc::gen::inRange(2, cluster.device_count() + 1), first = *rc::gen::inRange(0, cluster.device_count() - n + 1);
-    for (const CollectiveKind k : {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::all_to_all, CollectiveKind::broadcast})
+    for (const CollectiveKind k :
+         {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::all_to_all, CollectiveKind::broadcast})
       for (const Algorithm a : {Algorithm::ring, Algorithm::automatic}) {
         const Collective c = plan(k, devices(n, first), cluster, a);
         const double seconds = run({c}, cluster);

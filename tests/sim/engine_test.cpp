@@ -36,7 +36,8 @@ struct Graph {
     g.streams.push_back({device, compute});
     return static_cast<std::uint32_t>(g.streams.size() - 1);
   }
-  std::uint32_t task(std::vector<Phase> phases, bool communicates, const std::vector<std::uint32_t>& streams, const std::vector<std::uint32_t>& after = {}) {
+  std::uint32_t task(std::vector<Phase> phases, bool communicates, const std::vector<std::uint32_t>& streams,
+                     const std::vector<std::uint32_t>& after = {}) {
     sim::Task t;
     t.step = static_cast<std::uint32_t>(g.steps.size());
     g.steps.push_back({std::move(phases), communicates});
@@ -52,7 +53,8 @@ struct Graph {
   std::uint32_t compute(double seconds, const std::vector<std::uint32_t>& streams, const std::vector<std::uint32_t>& after = {}) {
     return task({{base::Seconds(seconds), {}}}, false, streams, after);
   }
-  std::uint32_t flow(double latency, std::uint32_t over, double bytes, const std::vector<std::uint32_t>& streams = {}, const std::vector<std::uint32_t>& after = {}) {
+  std::uint32_t flow(double latency, std::uint32_t over, double bytes, const std::vector<std::uint32_t>& streams = {},
+                     const std::vector<std::uint32_t>& after = {}) {
     return task({{base::Seconds(latency), {{over, base::Bytes(bytes)}}}}, true, streams, after);
   }
   Timeline run() const { return simulate(g); }
@@ -65,7 +67,9 @@ doctest::Approx about(double value) { return doctest::Approx(value).epsilon(1e-1
 bool same_bytes(const std::vector<base::Seconds>& a, const std::vector<base::Seconds>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(base::Seconds)) == 0;
 }
-bool same_bytes(const Timeline& a, const Timeline& b) { return same_bytes(a.start, b.start) && same_bytes(a.end, b.end) && a.activities == b.activities; }
+bool same_bytes(const Timeline& a, const Timeline& b) {
+  return same_bytes(a.start, b.start) && same_bytes(a.end, b.end) && a.activities == b.activities;
+}
 
 // A random graph: layered dependencies, delays, flows over shared links, slowdown.
 Graph random_graph() {
@@ -133,7 +137,8 @@ TEST_CASE("three flows over two links get max-min fair rates") {
   // full at 0.5 each; f0 and f1 stop, f2 takes what is left of the wide one, 2.5. 1 GB each: f2 ends at 0.4 s, f0 and f1 at 2 s.
   Graph g;
   const std::uint32_t narrow = g.link(1e9), wide = g.link(3e9);
-  const std::uint32_t f0 = g.flow(0, g.route({{narrow}, {wide}}), 1e9), f1 = g.flow(0, g.route({{narrow}}), 1e9), f2 = g.flow(0, g.route({{wide}}), 1e9);
+  const std::uint32_t f0 = g.flow(0, g.route({{narrow}, {wide}}), 1e9), f1 = g.flow(0, g.route({{narrow}}), 1e9),
+                      f2 = g.flow(0, g.route({{wide}}), 1e9);
   const Timeline t = g.run();
   CHECK(end(t, f0) == about(2));
   CHECK(end(t, f1) == about(2));
@@ -177,7 +182,9 @@ TEST_CASE("weights need not be whole, only commensurate") {
 TEST_CASE("a phase ends with its last flow, and the next follows") {
   Graph g;
   const std::uint32_t fast = g.route({{g.link(2e9)}}), slow = g.route({{g.link(1e9)}});
-  const std::uint32_t a = g.task({{base::Seconds(0.5), {{fast, base::Bytes(1e9)}, {slow, base::Bytes(1e9)}}}, {base::Seconds(0.25), {{fast, base::Bytes(1e9)}}}}, true, {});
+  const std::uint32_t a = g.task(
+      {{base::Seconds(0.5), {{fast, base::Bytes(1e9)}, {slow, base::Bytes(1e9)}}}, {base::Seconds(0.25), {{fast, base::Bytes(1e9)}}}}, true,
+      {});
   CHECK(end(g.run(), a) == about(0.5 + 1 + 0.25 + 0.5));
 }
 
@@ -292,7 +299,8 @@ TEST_CASE("the makespan is at least each stream's and each link's work") {
     for (const double s : stream_s) RC_ASSERT(makespan >= s);
     for (std::size_t l = 0; l < g.links.size(); ++l) RC_ASSERT(makespan >= link_bytes[l] / g.links[l].value());
     for (std::uint32_t i = 0; i < g.tasks.size(); ++i)
-      for (std::uint32_t d = g.tasks[i].dependencies_begin; d < g.tasks[i].dependencies_end; ++d) RC_ASSERT(t.start[i] >= t.end[g.task_dependencies[d]]);
+      for (std::uint32_t d = g.tasks[i].dependencies_begin; d < g.tasks[i].dependencies_end; ++d)
+        RC_ASSERT(t.start[i] >= t.end[g.task_dependencies[d]]);
   }));
 }
 

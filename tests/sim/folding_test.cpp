@@ -9,7 +9,9 @@
 
 namespace {
 
-topology::Cluster preset(const std::string& text) { return topology::load_cluster(topology::expand_cluster(base::parse_yaml(text, "test"), "cluster"), "cluster"); }
+topology::Cluster preset(const std::string& text) {
+  return topology::load_cluster(topology::expand_cluster(base::parse_yaml(text, "test"), "cluster"), "cluster");
+}
 
 void same(const pcg::Plan& plan, const topology::Cluster& cluster, int folded_devices) {
   REQUIRE(pcg::violations(plan).empty());
@@ -17,7 +19,8 @@ void same(const pcg::Plan& plan, const topology::Cluster& cluster, int folded_de
   const auto whole = sim::simulate_plan(plan, cluster, {.fold = false, .trace = false, .collectives = {}});
   CHECK(folded.iteration_time.value() == doctest::Approx(whole.iteration_time.value()).epsilon(1e-9));
   CHECK(folded.bytes.total.value() == doctest::Approx(whole.bytes.total.value()).epsilon(1e-9));
-  for (const auto& [link, bytes] : whole.bytes.by_link) CHECK(folded.bytes.by_link.at(link).value() == doctest::Approx(bytes.value()).epsilon(1e-9));
+  for (const auto& [link, bytes] : whole.bytes.by_link)
+    CHECK(folded.bytes.by_link.at(link).value() == doctest::Approx(bytes.value()).epsilon(1e-9));
   CHECK(folded.breakdown.compute.value() == doctest::Approx(whole.breakdown.compute.value()).epsilon(1e-9));
   CHECK(folded.memory.peak == whole.memory.peak);
   CHECK(whole.simulated_devices == plan.gpus);
@@ -29,11 +32,17 @@ test::Cuts data(int n) { return {{"*", {{"b", n}}}}; }
 
 }  // namespace
 
-TEST_CASE("data parallelism on Summit folds to the six places in a node") { same(test::plan_of(test::mlp(4, 256, 48), data(24), 24), preset("{preset: summit, nodes: 4}"), 6); }
+TEST_CASE("data parallelism on Summit folds to the six places in a node") {
+  same(test::plan_of(test::mlp(4, 256, 48), data(24), 24), preset("{preset: summit, nodes: 4}"), 6);
+}
 
-TEST_CASE("data parallelism on a switch folds to one device") { same(test::plan_of(test::mlp(4, 256, 32), data(32), 32), preset("{preset: dgx-a100-80gb, nodes: 4}"), 8); }
+TEST_CASE("data parallelism on a switch folds to one device") {
+  same(test::plan_of(test::mlp(4, 256, 32), data(32), 32), preset("{preset: dgx-a100-80gb, nodes: 4}"), 8);
+}
 
-TEST_CASE("a hybrid cube mesh folds exactly") { same(test::plan_of(test::mlp(4, 256, 32), data(16), 16), preset("{preset: dgx-1v, nodes: 2}"), 16); }
+TEST_CASE("a hybrid cube mesh folds exactly") {
+  same(test::plan_of(test::mlp(4, 256, 32), data(16), 16), preset("{preset: dgx-1v, nodes: 2}"), 16);
+}
 
 TEST_CASE("tensor and data parallelism fold to the ranks of one replica at most") {
   // layers cut in turn on n and on k by 4, batch cut by 4 more: point = (b, k or n)

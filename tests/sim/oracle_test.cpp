@@ -29,8 +29,10 @@ TEST_CASE("a collective is latency plus bytes over bandwidth") {
   const Cluster cluster = plain_cluster(4, 1);
   const Oracle oracle(cluster);
   // Ring all-gather among 4: 3 alpha + 3/4 S/b.
-  CHECK(oracle.collective(CollectiveKind::all_gather, Bytes(4e8), devices(4)).value() == about(3 * kBetweenLatency + 3e8 / kBetweenBandwidth));
-  CHECK(oracle.collective(CollectiveKind::send, Bytes(1e6), std::array{DeviceId(2), DeviceId(0)}).value() == about(kBetweenLatency + 1e6 / kBetweenBandwidth));
+  CHECK(oracle.collective(CollectiveKind::all_gather, Bytes(4e8), devices(4)).value() ==
+        about(3 * kBetweenLatency + 3e8 / kBetweenBandwidth));
+  CHECK(oracle.collective(CollectiveKind::send, Bytes(1e6), std::array{DeviceId(2), DeviceId(0)}).value() ==
+        about(kBetweenLatency + 1e6 / kBetweenBandwidth));
   CHECK(oracle.collective(CollectiveKind::all_reduce, Bytes(1e9), devices(1)) == base::Seconds(0));
 }
 
@@ -93,7 +95,8 @@ TEST_CASE("kernels and device memory come from the device's profile and the clus
   CHECK(oracle.device(DeviceId(3)).memory == Bytes(6.0 * 1024 * 1024 * 1024));
   pcg::Kernel k;
   k.bytes = Bytes(1e9);
-  CHECK(oracle.kernel(k, pcg::Precision::fp32, DeviceId(0)) == profiles::kernel_time(profiles::device_profile("v100-sxm2-16gb"), k, pcg::Precision::fp32).time);
+  CHECK(oracle.kernel(k, pcg::Precision::fp32, DeviceId(0)) ==
+        profiles::kernel_time(profiles::device_profile("v100-sxm2-16gb"), k, pcg::Precision::fp32).time);
 }
 
 TEST_CASE("a whole plan and its memory are those of the simulator") {

@@ -15,8 +15,9 @@ inline topology::Cluster star(int nodes, int gpus, const std::string& bandwidth 
                               const std::string& gpu = "v100-sxm2-16gb") {
   std::string wires;
   for (int i = 0; i < gpus; ++i) wires += "{between: [gpu" + std::to_string(i) + ", switch0], link: wire}, ";
-  const std::string text = "name: star\nnodes: " + std::to_string(nodes) + "\nlinks: {wire: {bandwidth: " + bandwidth + ", latency: " + latency +
-                           "}}\nnode:\n  gpus: {type: " + gpu + ", count: " + std::to_string(gpus) + "}\n  components: [switch0, nic0]\n  wires: [" + wires +
+  const std::string text = "name: star\nnodes: " + std::to_string(nodes) + "\nlinks: {wire: {bandwidth: " + bandwidth +
+                           ", latency: " + latency + "}}\nnode:\n  gpus: {type: " + gpu + ", count: " + std::to_string(gpus) +
+                           "}\n  components: [switch0, nic0]\n  wires: [" + wires +
                            "{between: [switch0, nic0], link: wire}]\nnetwork: {type: switch, link: wire}\n";
   const base::Yaml section = base::parse_yaml(text, "star.yaml");
   return topology::load_cluster(topology::expand_cluster(section, "cluster"), "cluster");

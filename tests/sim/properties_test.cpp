@@ -37,7 +37,9 @@ Drawn draw_plan() {
   return d;
 }
 
-topology::Cluster cluster_of(const Drawn& d, double gigabytes) { return test::star(d.nodes, d.gpus, std::to_string(gigabytes) + " GB/s", "2 us"); }
+topology::Cluster cluster_of(const Drawn& d, double gigabytes) {
+  return test::star(d.nodes, d.gpus, std::to_string(gigabytes) + " GB/s", "2 us");
+}
 
 double time_of(const Drawn& d, double gigabytes) { return sim::simulate_plan(d.plan, cluster_of(d, gigabytes)).iteration_time.value(); }
 
@@ -76,7 +78,8 @@ TEST_CASE("the makespan is at least the critical path, each device's work and ea
       }
       // every task lasts at least as long as alone, and starts after what it waits for
       RC_ASSERT((t.end[i] - t.start[i]).value() >= alone[task.step] * (1 - 1e-9) - 1e-15);
-      for (std::uint32_t k = task.dependencies_begin; k < task.dependencies_end; ++k) RC_ASSERT(t.start[i].value() >= t.end[g.task_dependencies[k]].value() - 1e-15);
+      for (std::uint32_t k = task.dependencies_begin; k < task.dependencies_end; ++k)
+        RC_ASSERT(t.start[i].value() >= t.end[g.task_dependencies[k]].value() - 1e-15);
     }
     for (double work : device) RC_ASSERT(t.makespan.value() >= work * (1 - 1e-9));
     for (double work : link) RC_ASSERT(t.makespan.value() >= work * (1 - 1e-9));

@@ -14,7 +14,8 @@ namespace {
 double kernel(const std::vector<pcg::Kernel>& kernels) {
   const auto& d = profiles::device_profile("v100-sxm2-16gb");
   double s = 0;
-  for (const pcg::Kernel& k : kernels) s += std::max(profiles::kernel_time(d, k, pcg::Precision::fp32).time.value(), d.launch_overhead.value());
+  for (const pcg::Kernel& k : kernels)
+    s += std::max(profiles::kernel_time(d, k, pcg::Precision::fp32).time.value(), d.launch_overhead.value());
   return s;
 }
 
@@ -31,7 +32,8 @@ TEST_CASE("one device: the iteration is the sum of its kernels") {
   const std::vector<pcg::TensorShape> in{x, w}, out{x};
   const pcg::Linear linear{.out = 64};
   // two layers forward and weight gradient, one input gradient (the first layer's input is data)
-  const double layers = 2 * kernel(pcg::forward_kernels(linear, in, out, pcg::Precision::fp32)) + 2 * kernel(pcg::weight_gradient_kernels(linear, in, out, pcg::Precision::fp32)) +
+  const double layers = 2 * kernel(pcg::forward_kernels(linear, in, out, pcg::Precision::fp32)) +
+                        2 * kernel(pcg::weight_gradient_kernels(linear, in, out, pcg::Precision::fp32)) +
                         kernel(pcg::input_gradient_kernels(linear, in, out, {true, false}, pcg::Precision::fp32));
   const std::vector<pcg::TensorShape> loss_in{x, x};
   const double loss = kernel(pcg::forward_kernels(pcg::SquaredError{}, loss_in, out, pcg::Precision::fp32)) +
@@ -56,7 +58,14 @@ TEST_CASE("column then row parallel linears cost one all-reduce forward and, whe
   // h = relu-free x.W1 cut on n, h.W2 cut on k: partial sums are added; W0 below makes the input gradient wanted.
   const auto cluster = test::star(1, 2);
   const auto g = test::mlp(3, 64, 8);
-  const auto plan = test::plan_of(g, {{"layer0", {{"copies", 2}}}, {"layer1", {{"n", 2}}}, {"layer2", {{"k", 2}}}, {"loss", {{"copies", 2}}}, {"x", {{"copies", 2}}}, {"target", {{"copies", 2}}}}, 2);
+  const auto plan = test::plan_of(g,
+                                  {{"layer0", {{"copies", 2}}},
+                                   {"layer1", {{"n", 2}}},
+                                   {"layer2", {{"k", 2}}},
+                                   {"loss", {{"copies", 2}}},
+                                   {"x", {{"copies", 2}}},
+                                   {"target", {{"copies", 2}}}},
+                                  2);
   const auto r = sim::simulate_plan(plan, cluster);
   const double activation = 8 * 64 * 4;
   // 2 devices x 2 all-reduces x 2 (n-1)/n = 1 x bytes; no gradient synchronisation: every weight gradient is whole where it is needed
@@ -67,9 +76,12 @@ TEST_CASE("a pipeline's bubble is (p - 1) slots over chunks") {
   const auto cluster = test::star(1, 4, "100000 GB/s", "0 us");
   // Four layers a stage, three matmuls a layer, so 12 units per slot but 11 in the first stage (data wants no gradient): the bubble is
   // 3 x 4 units forward and 8 + 8 + 7 backward = 35 / 12 slots, over the chunks. Loss and update are below 3 % of a slot.
-  for (const auto& [kind, chunks] : {std::pair{pcg::ScheduleKind::gpipe, 1}, {pcg::ScheduleKind::one_f_one_b, 1}, {pcg::ScheduleKind::interleaved, 2}}) {
+  for (const auto& [kind, chunks] :
+       {std::pair{pcg::ScheduleKind::gpipe, 1}, {pcg::ScheduleKind::one_f_one_b, 1}, {pcg::ScheduleKind::interleaved, 2}}) {
     const auto g = test::mlp(16, 4096, 1024);
-    const auto time = [&](int m) { return sim::simulate_plan(test::pipeline_of(g, 4 * chunks, chunks, m, kind), cluster).iteration_time.value(); };
+    const auto time = [&](int m) {
+      return sim::simulate_plan(test::pipeline_of(g, 4 * chunks, chunks, m, kind), cluster).iteration_time.value();
+    };
     const double per = (time(64) - time(8)) / 56;
     CHECK(time(8) / per - 8 == doctest::Approx(35.0 / 12 / chunks).epsilon(0.05));
   }
@@ -85,7 +97,8 @@ TEST_CASE("stage boundaries carry the activation forward and its gradient backwa
 
 TEST_CASE("the breakdown adds up to the iteration time") {
   const auto cluster = test::star(2, 2, "1 GB/s", "5 us");
-  for (const auto& plan : {test::plan_of(test::mlp(3, 64, 8), {{"*", {{"b", 4}}}}, 4), test::pipeline_of(test::mlp(8, 64, 8), 4, 1, 6, pcg::ScheduleKind::gpipe)}) {
+  for (const auto& plan : {test::plan_of(test::mlp(3, 64, 8), {{"*", {{"b", 4}}}}, 4),
+                           test::pipeline_of(test::mlp(8, 64, 8), 4, 1, 6, pcg::ScheduleKind::gpipe)}) {
     const auto r = sim::simulate_plan(plan, cluster);
     const auto& b = r.breakdown;
     CHECK((b.compute + b.exposed_communication + b.bubble + b.idle).value() == doctest::Approx(r.iteration_time.value()).epsilon(1e-12));
@@ -122,7 +135,8 @@ TEST_CASE("the busiest link is the one with most bytes over bandwidth") {
 
 TEST_CASE("spans are on lanes of simulated devices and last as long as the iteration") {
   const auto cluster = test::star(1, 4);
-  const auto r = sim::simulate_plan(test::pipeline_of(test::mlp(8, 64, 8), 4, 1, 6, pcg::ScheduleKind::one_f_one_b), cluster, {.fold = true, .trace = true, .collectives = {}});
+  const auto r = sim::simulate_plan(test::pipeline_of(test::mlp(8, 64, 8), 4, 1, 6, pcg::ScheduleKind::one_f_one_b), cluster,
+                                    {.fold = true, .trace = true, .collectives = {}});
   REQUIRE(!r.spans.empty());
   double last = 0, compute = 0;
   for (const sim::Span& s : r.spans) {

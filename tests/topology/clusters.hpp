@@ -12,7 +12,9 @@
 
 namespace topology_test {
 
-inline topology::Cluster cluster_of(const std::string& section) { return topology::load_cluster(topology::expand_cluster(base::parse_yaml(section, "c.yaml"), "cluster"), "cluster"); }
+inline topology::Cluster cluster_of(const std::string& section) {
+  return topology::load_cluster(topology::expand_cluster(base::parse_yaml(section, "c.yaml"), "cluster"), "cluster");
+}
 
 inline topology::DeviceId gpu(int i) { return topology::DeviceId(static_cast<std::size_t>(i)); }
 

@@ -94,7 +94,8 @@ TEST_CASE("several nodes without a NIC, or without a network") {
 }
 
 TEST_CASE("a NIC that no wire reaches") {
-  CHECK(errors_of("nodes: 2\nlinks: {w: {bandwidth: 1 GB/s, latency: 1 us}}\nnode: {gpus: {type: t, count: 1}, components: [nic0]}\nnetwork: {type: switch, link: w}\n") ==
+  CHECK(errors_of("nodes: 2\nlinks: {w: {bandwidth: 1 GB/s, latency: 1 us}}\nnode: {gpus: {type: t, count: 1}, components: "
+                  "[nic0]}\nnetwork: {type: switch, link: w}\n") ==
         "c.yaml:3:31: cluster.node: no wires lead from gpu0 to nic0\n"
         "    3 | node: {gpus: {type: t, count: 1}, components: [nic0]}\n"
         "      |                               ^~~ add a wire between them or to a component that both reach\n");

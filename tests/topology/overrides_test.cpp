@@ -26,7 +26,8 @@ TEST_CASE("fewer GPUs than the preset has: wires to the others go") {
 }
 
 TEST_CASE("another GPU, its memory, and keys that the preset leaves out") {
-  const auto c = cluster_of("{preset: dgx-1v, nodes: 2, node.gpus.type: v100-sxm2-16gb, node.gpus.memory: 6 GiB, network.oversubscription: 2}");
+  const auto c =
+      cluster_of("{preset: dgx-1v, nodes: 2, node.gpus.type: v100-sxm2-16gb, node.gpus.memory: 6 GiB, network.oversubscription: 2}");
   CHECK(c.device(gpu(0)).type == "v100-sxm2-16gb");
   CHECK(c.device(gpu(0)).memory->value() == 6.0 * 1024 * 1024 * 1024);
 }
@@ -44,6 +45,8 @@ TEST_CASE("an expanded section can be patched, and expanded again without a chan
 }
 
 TEST_CASE("node_types beside a preset stand instead of its node") {
-  const auto c = cluster_of("{preset: pcie-v100, node_types: [{count: 2, gpus: {type: t, count: 1}, components: [nic0], wires: [{between: [gpu0, nic0], link: pcie}]}]}");
+  const auto c = cluster_of(
+      "{preset: pcie-v100, node_types: [{count: 2, gpus: {type: t, count: 1}, components: [nic0], wires: [{between: [gpu0, nic0], link: "
+      "pcie}]}]}");
   CHECK(c.device_count() == 2);
 }

@@ -43,7 +43,9 @@ TEST_CASE("a cluster file, and a scenario's cluster, load by path") {
 }
 
 TEST_CASE("DOT text draws one node and how nodes are joined") {
-  const auto c = cluster_of("{name: t, nodes: 2, links: {w: {bandwidth: 1 GB/s, latency: 1 us}}, node: {gpus: {type: x, count: 1}, components: [nic0], wires: [{between: [gpu0, nic0], link: w, count: 2}]}, network: {type: switch, link: w}}");
+  const auto c = cluster_of(
+      "{name: t, nodes: 2, links: {w: {bandwidth: 1 GB/s, latency: 1 us}}, node: {gpus: {type: x, count: 1}, components: [nic0], wires: "
+      "[{between: [gpu0, nic0], link: w, count: 2}]}, network: {type: switch, link: w}}");
   CHECK(c.to_dot() ==
         "graph \"t\" {\n"
         "  node [fontname=\"sans-serif\"];\n"

@@ -26,9 +26,11 @@ std::string random_node(int gpus, const std::vector<RandomWire>& extra) {
     if (i > 0) wires.push_back(fmt::format("{{between: [cpu{}, cpu{}], link: l0}}", i - 1, i));
   }
   for (const auto& w : extra) wires.push_back(fmt::format("{{between: [{}, {}], link: l{}}}", name(w.a), name(w.b), w.link));
-  return fmt::format("{{nodes: 1, links: {{l0: {{bandwidth: 1 GB/s, latency: 1 us}}, l1: {{bandwidth: 2 GB/s, latency: 2 us}}, l2: {{bandwidth: 4 GB/s, latency: 1 us}}}}, "
-                     "node: {{gpus: {{type: t, count: {}}}, components: [{}], wires: [{}]}}}}",
-                     gpus, fmt::join(cpus, ", "), fmt::join(wires, ", "));
+  return fmt::format(
+      "{{nodes: 1, links: {{l0: {{bandwidth: 1 GB/s, latency: 1 us}}, l1: {{bandwidth: 2 GB/s, latency: 2 us}}, l2: {{bandwidth: 4 GB/s, "
+      "latency: 1 us}}}}, "
+      "node: {{gpus: {{type: t, count: {}}}, components: [{}], wires: [{}]}}}}",
+      gpus, fmt::join(cpus, ", "), fmt::join(wires, ", "));
 }
 
 // Widest bottleneck by raising the bar: is there a way over links at least this wide that no GPU between the ends forwards?
@@ -61,7 +63,9 @@ TEST_CASE("routes join their ends link by link, and no wider one exists") {
   CHECK(rc::check([] {
     const int gpus = *rc::gen::inRange(2, 6);
     const auto extra = *rc::gen::container<std::vector<RandomWire>>(rc::gen::apply(
-        [gpus](int a, int b, int link) { return RandomWire{a % (2 * gpus), a % (2 * gpus) == b % (2 * gpus) ? (b + 1) % (2 * gpus) : b % (2 * gpus), link}; },
+        [gpus](int a, int b, int link) {
+          return RandomWire{a % (2 * gpus), a % (2 * gpus) == b % (2 * gpus) ? (b + 1) % (2 * gpus) : b % (2 * gpus), link};
+        },
         rc::gen::inRange(0, 100), rc::gen::inRange(0, 100), rc::gen::inRange(0, 3)));
     const auto c = cluster_of(random_node(gpus, extra));
     for (int a = 0; a < gpus; ++a) {

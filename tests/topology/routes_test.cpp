@@ -24,7 +24,8 @@ TEST_CASE("DGX-1: a pair has two bricks, one, or none, and without one the path 
   CHECK(route_text(c, 0, 3) == "node0:gpu0->gpu3 at 50 GB/s in 1.3 us");
   CHECK(route_text(c, 0, 1) == "node0:gpu0->gpu1 at 25 GB/s in 1.3 us");
   // PCIe 16, socket to socket 6 GB/s; 4 x 0.5 + 0.6 us.
-  CHECK(route_text(c, 0, 5) == "node0:gpu0->switch0, node0:switch0->cpu0, node0:cpu0->cpu1, node0:cpu1->switch2, node0:switch2->gpu5 at 6 GB/s in 2.6 us");
+  CHECK(route_text(c, 0, 5) ==
+        "node0:gpu0->switch0, node0:switch0->cpu0, node0:cpu0->cpu1, node0:cpu1->switch2, node0:switch2->gpu5 at 6 GB/s in 2.6 us");
 }
 
 TEST_CASE("DGX-1: every GPU has six bricks") {
@@ -38,36 +39,46 @@ TEST_CASE("DGX-1: every GPU has six bricks") {
 }
 
 TEST_CASE("the wider path wins, then the one with fewer hops, then the quicker, then the first written") {
-  const std::string head = "{nodes: 1, links: {wide: {bandwidth: 20 GB/s, latency: 5 us}, narrow: {bandwidth: 10 GB/s, latency: 1 us}, quick: {bandwidth: 20 GB/s, latency: 1 us}}, "
-                           "node: {gpus: {type: t, count: 2}, components: [cpu0, cpu1, cpu2], wires: [";
+  const std::string head =
+      "{nodes: 1, links: {wide: {bandwidth: 20 GB/s, latency: 5 us}, narrow: {bandwidth: 10 GB/s, latency: 1 us}, quick: {bandwidth: 20 "
+      "GB/s, latency: 1 us}}, "
+      "node: {gpus: {type: t, count: 2}, components: [cpu0, cpu1, cpu2], wires: [";
   const auto c = [&](const std::string& wires) { return cluster_of(head + wires + "]}}"); };
-  CHECK(route_text(c("{between: [gpu0, gpu1], link: narrow}, {between: [gpu0, cpu0], link: wide}, {between: [cpu0, gpu1], link: wide}"), 0, 1) ==
-        "node0:gpu0->cpu0, node0:cpu0->gpu1 at 20 GB/s in 10 us");
-  CHECK(route_text(c("{between: [gpu0, cpu0], link: quick}, {between: [cpu0, gpu1], link: quick}, {between: [gpu0, gpu1], link: wide}"), 0, 1) ==
-        "node0:gpu0->gpu1 at 20 GB/s in 5 us");
-  CHECK(route_text(c("{all_pairs: [gpu0, cpu0], link: wide}, {all_pairs: [cpu0, gpu1], link: wide}, {all_pairs: [gpu0, cpu1], link: quick}, {all_pairs: [cpu1, gpu1], link: wide}"), 0, 1) ==
-        "node0:gpu0->cpu1, node0:cpu1->gpu1 at 20 GB/s in 6 us");
-  CHECK(route_text(c("{between: [gpu0, cpu2], link: wide}, {between: [gpu1, cpu2], link: wide}, {between: [gpu0, cpu1], link: wide}, {between: [gpu1, cpu1], link: wide}"), 0, 1) ==
-        "node0:gpu0->cpu2, node0:cpu2->gpu1 at 20 GB/s in 10 us");
+  CHECK(route_text(c("{between: [gpu0, gpu1], link: narrow}, {between: [gpu0, cpu0], link: wide}, {between: [cpu0, gpu1], link: wide}"), 0,
+                   1) == "node0:gpu0->cpu0, node0:cpu0->gpu1 at 20 GB/s in 10 us");
+  CHECK(route_text(c("{between: [gpu0, cpu0], link: quick}, {between: [cpu0, gpu1], link: quick}, {between: [gpu0, gpu1], link: wide}"), 0,
+                   1) == "node0:gpu0->gpu1 at 20 GB/s in 5 us");
+  CHECK(route_text(c("{all_pairs: [gpu0, cpu0], link: wide}, {all_pairs: [cpu0, gpu1], link: wide}, {all_pairs: [gpu0, cpu1], link: "
+                     "quick}, {all_pairs: [cpu1, gpu1], link: wide}"),
+                   0, 1) == "node0:gpu0->cpu1, node0:cpu1->gpu1 at 20 GB/s in 6 us");
+  CHECK(route_text(c("{between: [gpu0, cpu2], link: wide}, {between: [gpu1, cpu2], link: wide}, {between: [gpu0, cpu1], link: wide}, "
+                     "{between: [gpu1, cpu1], link: wide}"),
+                   0, 1) == "node0:gpu0->cpu2, node0:cpu2->gpu1 at 20 GB/s in 10 us");
 }
 
 TEST_CASE("the narrowest link of the whole path decides, so its first part may be the shorter, narrower one") {
   // From gpu0 to cpu1 the wide detour over cpu0 is best; on to gpu1 nothing is wider than 5 GB/s, so the direct way to cpu1 is shorter.
   const auto c = cluster_of(
-      "{nodes: 1, links: {wide: {bandwidth: 20 GB/s, latency: 1 us}, middle: {bandwidth: 10 GB/s, latency: 1 us}, thin: {bandwidth: 5 GB/s, latency: 1 us}}, "
-      "node: {gpus: {type: t, count: 2}, components: [cpu0, cpu1], wires: [{between: [gpu0, cpu0], link: wide}, {between: [cpu0, cpu1], link: wide}, "
+      "{nodes: 1, links: {wide: {bandwidth: 20 GB/s, latency: 1 us}, middle: {bandwidth: 10 GB/s, latency: 1 us}, thin: {bandwidth: 5 "
+      "GB/s, latency: 1 us}}, "
+      "node: {gpus: {type: t, count: 2}, components: [cpu0, cpu1], wires: [{between: [gpu0, cpu0], link: wide}, {between: [cpu0, cpu1], "
+      "link: wide}, "
       "{between: [gpu0, cpu1], link: middle}, {between: [cpu1, gpu1], link: thin}]}}");
   CHECK(route_text(c, 0, 1) == "node0:gpu0->cpu1, node0:cpu1->gpu1 at 5 GB/s in 2 us");
 }
 
 TEST_CASE("a GPU forwards for others only where there is no other way") {
-  const auto c = cluster_of("{nodes: 1, links: {w: {bandwidth: 1 GB/s, latency: 1 us}}, node: {gpus: {type: t, count: 3}, wires: [{between: [gpu0, gpu1], link: w}, {between: [gpu1, gpu2], link: w}]}}");
+  const auto c = cluster_of(
+      "{nodes: 1, links: {w: {bandwidth: 1 GB/s, latency: 1 us}}, node: {gpus: {type: t, count: 3}, wires: [{between: [gpu0, gpu1], link: "
+      "w}, {between: [gpu1, gpu2], link: w}]}}");
   CHECK(route_text(c, 0, 2) == "node0:gpu0->gpu1, node0:gpu1->gpu2 at 1 GB/s in 2 us");
 }
 
 TEST_CASE("a half-duplex wire is one link for both ways, a duplex one two; bonded wires multiply") {
-  const auto c = cluster_of("{nodes: 1, links: {h: {bandwidth: 4 GB/s, latency: 1 us, half_duplex: true}, d: {bandwidth: 4 GB/s, latency: 1 us}}, node: {gpus: {type: t, count: 3}, wires: ["
-                            "{between: [gpu0, gpu1], link: h}, {between: [gpu1, gpu2], link: d, count: 3}, {between: [gpu0, gpu2], link: d}]}}");
+  const auto c = cluster_of(
+      "{nodes: 1, links: {h: {bandwidth: 4 GB/s, latency: 1 us, half_duplex: true}, d: {bandwidth: 4 GB/s, latency: 1 us}}, node: {gpus: "
+      "{type: t, count: 3}, wires: ["
+      "{between: [gpu0, gpu1], link: h}, {between: [gpu1, gpu2], link: d, count: 3}, {between: [gpu0, gpu2], link: d}]}}");
   CHECK(c.links().size() == 5);
   CHECK(c.route(gpu(0), gpu(1)).links == c.route(gpu(1), gpu(0)).links);
   CHECK(c.route(gpu(1), gpu(2)).links != c.route(gpu(2), gpu(1)).links);
