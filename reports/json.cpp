@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/reports.hpp"
+#include "sim/engine/simgrid_engine.hpp"
 
 namespace reports {
 namespace {
@@ -78,6 +79,7 @@ std::string json(const scenarios::ScenarioResult& result) {
   Json j;
   j["foreshard"] = 1;
   j["scenario"] = result.scenario;
+  j["engine"] = sim::engine_settings();
   j["runs"] = Json::array();
   for (const scenarios::Run& r : result.runs) j["runs"].push_back(run_json(r));
   return j.dump(1) + "\n";

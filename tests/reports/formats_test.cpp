@@ -15,6 +15,7 @@ TEST_CASE("the JSON result, format 1") {
   const std::string want = R"({
  "foreshard": 1,
  "scenario": "made up",
+ "engine": "network/model:CM02 network/crosstraffic:0 network/TCP-gamma:1e15 network/weight-S:0 surf/precision:1e-12",
  "runs": [
   {
    "plan": "data-parallel",
