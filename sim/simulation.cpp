@@ -49,8 +49,8 @@ SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& c
   count_basis(accounts, r);
   r.notes = program.notes;
   if (r.simulated_devices < r.devices) {
-    r.notes.push_back(fmt::format("{} devices do the same in the same place as {} others, which were simulated for them (exact)",
-                                  r.devices - r.simulated_devices, r.simulated_devices));
+    r.notes.push_back(
+        fmt::format("{} devices simulated as {}: the others do the same in the same place (exact)", r.devices, r.simulated_devices));
   }
   if (config.trace) {
     r.spans = spans_of(accounts);

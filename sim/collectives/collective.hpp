@@ -17,7 +17,7 @@ enum class Algorithm { automatic, ring, tree, hierarchical, in_switch, pairwise 
 [[nodiscard]] std::string_view to_text(Algorithm a);
 
 struct CollectiveConfig {
-  Algorithm algorithm = Algorithm::automatic;
+  Algorithm algorithm = Algorithm::automatic;  // one that does not apply (in_switch without such a switch) falls back to automatic
   bool step_by_step =
       false;  // one phase per step of the algorithm instead of one per stage of it (slow; held against the fused form in a test)
   base::Seconds base_latency;  // per call, from a network profile; 0: pure alpha-beta

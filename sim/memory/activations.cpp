@@ -16,9 +16,6 @@ pcg::Saved saved_of(const pcg::Plan& plan, pcg::NodeId id) {
 
 }  // namespace
 
-Activations::Activations(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster)
-    : plan_(plan), flow_(flow), cluster_(cluster) {}
-
 void Activations::keep_tensor(pcg::TensorRef tensor, const Layout& layout, std::vector<double>& bytes) {
   // Copies differ in who holds them, not in what is held: the key is what a device holds of the tensor, and who.
   std::vector<std::int64_t> key;

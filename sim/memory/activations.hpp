@@ -7,13 +7,12 @@
 #include <vector>
 
 #include "sim/lowering/flow_graph.hpp"
-#include "topology/cluster.hpp"
 
 namespace sim {
 
 class Activations {
  public:
-  Activations(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster);
+  Activations(const pcg::Plan& plan, const FlowGraph& flow) : plan_(plan), flow_(flow) {}
 
   // Adds to bytes[device] what these nodes (ascending) keep for their backward pass.
   // with_attention: with the scores of unfused attention that selective recomputation drops.
@@ -32,7 +31,6 @@ class Activations {
 
   const pcg::Plan& plan_;
   const FlowGraph& flow_;
-  const topology::Cluster& cluster_;
   std::set<std::pair<pcg::TensorRef, std::vector<std::int64_t>>> kept_;
 };
 

@@ -16,7 +16,6 @@ class MemoryCounter {
   MemoryCounter(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster)
       : plan_(plan),
         flow_(flow),
-        cluster_(cluster),
         synchronisation_(plan, flow),
         devices_(static_cast<std::size_t>(cluster.device_count())) {
     for (DeviceMemory& d : devices_) {
@@ -54,7 +53,6 @@ class MemoryCounter {
 
   const pcg::Plan& plan_;
   const FlowGraph& flow_;
-  const topology::Cluster& cluster_;
   Synchronisation synchronisation_;
   std::vector<DeviceMemory> devices_;
 };
@@ -92,7 +90,7 @@ void MemoryCounter::count_states(const std::vector<std::uint32_t>& nodes) {
 }
 
 void MemoryCounter::count_activations(const std::vector<std::uint32_t>& nodes, std::size_t stage) {
-  Activations activations(plan_, flow_, cluster_);
+  Activations activations(plan_, flow_);
   std::vector<double> saved = zeros();
   std::vector<double> transient = zeros();
   const bool selective = plan_.recompute == pcg::Recompute::selective;
@@ -103,7 +101,7 @@ void MemoryCounter::count_activations(const std::vector<std::uint32_t>& nodes, s
       continue;
     }
     activations.keep_inputs(members, saved);
-    Activations again(plan_, flow_, cluster_);
+    Activations again(plan_, flow_);
     std::vector<double> all = zeros(), kept = zeros();
     again.keep(members, true, all);
     again.clear();
