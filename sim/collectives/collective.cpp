@@ -41,16 +41,6 @@ std::optional<Collective> plan_best(const CollectiveRequest& r, std::span<const 
 
 }  // namespace
 
-std::string_view to_text(CollectiveKind k) {
-  constexpr std::array<std::string_view, 6> kNames = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send"};
-  return kNames[static_cast<std::size_t>(k)];
-}
-
-std::string_view to_text(Algorithm a) {
-  constexpr std::array<std::string_view, 6> kNames = {"automatic", "ring", "tree", "hierarchical", "in_switch", "pairwise"};
-  return kNames[static_cast<std::size_t>(a)];
-}
-
 Collective plan_collective(CollectiveKind kind, base::Bytes bytes, std::span<const topology::DeviceId> group,
                            const topology::Cluster& cluster, const CollectiveConfig& config) {
   BASE_CHECK(!group.empty() && bytes.value() >= 0, "{} of {} B among {} devices", to_text(kind), bytes.value(), group.size());

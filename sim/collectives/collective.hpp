@@ -3,18 +3,16 @@
 // nccl-tests: the full buffer (all-gather: the gathered output; reduce-scatter: the whole input; all-to-all: one rank's send buffer).
 
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "base/units.hpp"
+#include "profiles/collective_kind.hpp"
 #include "topology/cluster.hpp"
 
 namespace sim {
 
-enum class CollectiveKind { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send };
-enum class Algorithm { automatic, ring, tree, hierarchical, in_switch, pairwise };
-[[nodiscard]] std::string_view to_text(CollectiveKind k);
-[[nodiscard]] std::string_view to_text(Algorithm a);
+using profiles::Algorithm;
+using profiles::CollectiveKind;
 
 struct CollectiveConfig {
   Algorithm algorithm = Algorithm::automatic;  // one that does not apply (in_switch without such a switch) falls back to automatic

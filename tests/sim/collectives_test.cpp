@@ -22,6 +22,7 @@ using base::Bytes;
 using sim::Algorithm;
 using sim::Collective;
 using sim::CollectiveKind;
+using sim::plan_collective;
 using test::devices, test::kBetweenBandwidth, test::kBetweenLatency, test::kInsideBandwidth, test::kInsideLatency, test::plain_cluster;
 using topology::Cluster;
 using topology::DeviceId;

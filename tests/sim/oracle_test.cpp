@@ -16,6 +16,7 @@ namespace {
 
 using base::Bytes;
 using sim::CollectiveKind;
+using sim::plan_collective;
 using sim::Oracle;
 using test::devices, test::kBetweenBandwidth, test::kBetweenLatency, test::plain_cluster;
 using topology::Cluster;
