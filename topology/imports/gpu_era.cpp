@@ -1,0 +1,79 @@
+#include "topology/imports/gpu_era.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace topology::imports {
+namespace {
+
+// Sources: those of topology/presets (data sheets of V100, A100, H100, B200; xbus from NCCL's src/graph/topo.h); P100: NVIDIA Tesla P100
+// white paper (four NVLinks of 20 GB/s one way); A40 and A6000: their data sheets (112.5 GB/s both ways over four links).
+const std::array<GpuEra, 8> kEras = {
+    GpuEra{"P100", 60, 20, 4, 16, 6, 12.5, false, "", ""},
+    GpuEra{"Titan-Xp", 0, 0, 0, 16, 6, 1.25, false, "", "titan-xp-12gb"},
+    GpuEra{"V100", 70, 25, 6, 16, 10, 12.5, false, "v100-sxm2-16gb", "v100-pcie-16gb"},
+    GpuEra{"A100", 80, 25, 12, 32, 16, 25, false, "a100-sxm-40gb", "a100-pcie-40gb"},
+    GpuEra{"A40", 86, 14.0625, 4, 32, 16, 25, false, "", ""},
+    GpuEra{"H100", 90, 25, 18, 64, 22, 50, true, "h100-sxm-80gb", ""},
+    GpuEra{"H200", 0, 25, 18, 64, 22, 50, true, "h200-sxm-141gb", ""},
+    GpuEra{"B200", 100, 50, 18, 64, 40, 50, true, "b200-sxm-180gb", ""},
+};
+
+char small(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
+
+bool begins_with(std::string_view type, std::string_view era) {
+  return type.size() >= era.size() && std::equal(era.begin(), era.end(), type.begin(), [](char a, char b) { return small(a) == small(b); });
+}
+
+}  // namespace
+
+std::optional<GpuEra> era_of_type(std::string_view device_type) {
+  const auto at = std::ranges::find_if(kEras, [&](const GpuEra& e) { return begins_with(device_type, e.name); });
+  return at == kEras.end() ? std::nullopt : std::optional(*at);
+}
+
+std::optional<GpuEra> era_of_sm(int sm) {
+  const auto at = std::ranges::find_if(kEras, [&](const GpuEra& e) { return sm > 0 && e.sm == sm; });
+  return at == kEras.end() ? std::nullopt : std::optional(*at);
+}
+
+std::optional<GpuEra> era_of_nvlinks(int links) {
+  if (links == 6) return era_of_sm(70);
+  if (links == 12) return era_of_sm(80);
+  if (links == 18) return era_of_sm(90);
+  return std::nullopt;
+}
+
+GpuEra unknown_era() { return {}; }
+
+GpuChoice choose_gpu(const std::string& asked, const std::optional<GpuEra>& found, const std::string& by, bool has_nvlink,
+                     NodeSketch& sketch) {
+  if (!asked.empty()) {
+    const auto era = era_of_type(asked);
+    if (!era) {
+      sketch.note(fmt::format("Nothing is known here about machines with {}: NVLink of 25 GB/s and PCIe 3.0 are assumed.", asked));
+    }
+    return {era.value_or(found.value_or(unknown_era())), asked};
+  }
+  if (!found) {
+    sketch.note(
+        fmt::format("The file does not tell the GPU: write a device profile's name for {} (or import with --gpu); NVLink of 25 GB/s "
+                    "and PCIe 3.0 are assumed.",
+                    kChooseGpu));
+    return {unknown_era(), std::string(kChooseGpu)};
+  }
+  const auto type = has_nvlink ? found->sxm : found->pcie;
+  if (type.empty()) {
+    sketch.note(fmt::format("The GPU seems to be of {}'s generation ({}), for which no device profile ships: write one's name for {}.",
+                            found->name, by, kChooseGpu));
+    return {*found, std::string(kChooseGpu)};
+  }
+  sketch.note(
+      fmt::format("The GPU is concluded from {}: {}, the variant with least memory; import with --gpu if it is another.", by, type));
+  return {*found, std::string(type)};
+}
+
+}  // namespace topology::imports

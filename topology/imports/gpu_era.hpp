@@ -1,0 +1,43 @@
+#pragma once
+// What a GPU's generation says about the machine around it, where the imported file is silent. Private to this folder.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "topology/imports/node_sketch.hpp"
+
+namespace topology::imports {
+
+// Figures are one way, per link, as the data sheets have them; the same as in topology/presets, which name the sources.
+struct GpuEra {
+  std::string_view name;       // "A100": begins the names of its device profiles, in small letters
+  int sm = 0;                  // compute capability x 10; 0: unknown
+  double nvlink_gb_s = 25;     // of one NVLink
+  int nvlinks = 18;            // of one GPU, at most
+  double pcie_gb_s = 16;       // its PCIe generation, 16 lanes
+  double xbus_gb_s = 10;       // socket to socket in machines of its time
+  double nic_gb_s = 12.5;      // adapters of its time
+  bool nvls = false;           // its NVSwitches reduce and multicast
+  std::string_view sxm, pcie;  // device profiles: with NVLink, without; the one with least memory; empty: there is none
+};
+
+// By a device profile's name; nullopt for one that is not known here.
+[[nodiscard]] std::optional<GpuEra> era_of_type(std::string_view device_type);
+// By compute capability ("90"); nullopt if unknown.
+[[nodiscard]] std::optional<GpuEra> era_of_sm(int sm);
+// By the number of NVLinks that one GPU uses, all of them being used; nullopt when that does not tell.
+[[nodiscard]] std::optional<GpuEra> era_of_nvlinks(int links);
+// When nothing is known: 25 GB/s per NVLink (V100 to H200), PCIe 3.0, EDR.
+[[nodiscard]] GpuEra unknown_era();
+
+// The GPU that the description will name, and what is assumed of its time; both are noted.
+struct GpuChoice {
+  GpuEra era;
+  std::string type;
+};
+// `asked`: a device profile's name or empty. `found`: what the file lets one conclude, `by` from what ("18 NVLinks per GPU").
+[[nodiscard]] GpuChoice choose_gpu(const std::string& asked, const std::optional<GpuEra>& found, const std::string& by, bool has_nvlink,
+                                   NodeSketch& sketch);
+
+}  // namespace topology::imports

@@ -1,0 +1,165 @@
+#include "topology/imports/node_sketch.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+namespace topology::imports {
+namespace {
+
+base::Yaml list_of(const std::vector<std::string>& names) {
+  auto list = base::Yaml::make_sequence();
+  for (const auto& name : names) list.items.push_back(base::Yaml::make_scalar(name));
+  return list;
+}
+
+// One line of a comment: whatever a foreign file has in its names, it must not end the comment.
+std::string in_a_comment(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7E ? '?' : c;
+  return out;
+}
+
+}  // namespace
+
+void put(base::Yaml& map, std::string_view key, std::string text) { map.set(key, base::Yaml::make_scalar(std::move(text))); }
+
+base::Seconds assumed_latency(std::string_view link) {
+  // As topology/presets/*.yaml: a GPU's link to a crossbar is half of a way from GPU to GPU.
+  static const std::map<std::string_view, double> kMicroseconds{{"nvlink", 1.3}, {"nvswitch", 0.65}, {"c2c", 1.3},       {"xbus", 0.6},
+                                                                {"pcie", 0.5},   {"ethernet", 20},   {"infiniband", 1.5}};
+  const auto at = kMicroseconds.find(link);
+  return base::Seconds((at == kMicroseconds.end() ? 1.5 : at->second) * 1e-6);
+}
+
+std::string cluster_file(const std::string& format, const std::string& file, const std::vector<std::string>& notes, base::Yaml cluster) {
+  std::string text =
+      fmt::format("# Made of {} ({}) by foreshard import. Latencies are assumptions, as in the presets.\n", in_a_comment(file), format);
+  for (const auto& note : notes) text += fmt::format("# - {}\n", in_a_comment(note));
+  auto document = base::Yaml::make_map();
+  put(document, "foreshard", "1");
+  document.set("cluster", std::move(cluster));
+  return text + base::emit_yaml(document);
+}
+
+int NodeSketch::link(std::string_view name, base::BytesPerSecond bandwidth) {
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    if (links_[i].name == name && links_[i].bandwidth == bandwidth) return static_cast<int>(i);
+  }
+  links_.push_back({std::string(name), bandwidth, 0});
+  return static_cast<int>(links_.size()) - 1;
+}
+
+void NodeSketch::add_gpus(std::string type, int count) {
+  gpu_type_ = std::move(type);
+  gpus_ = count;
+}
+
+std::string NodeSketch::add(const char* kind, int number) { return components_.emplace_back(fmt::format("{}{}", kind, number)); }
+
+std::string NodeSketch::add_switch(bool in_network) {
+  auto name = add("switch", switches_++);
+  if (in_network) in_network_.push_back(name);
+  return name;
+}
+
+void NodeSketch::wire(const std::string& a, const std::string& b, int link, int count) {
+  wires_.push_back({{a, b}, link, count});
+  ++links_[static_cast<std::size_t>(link)].uses;
+}
+
+void NodeSketch::wire_all_pairs(std::vector<std::string> ends, int link) {
+  if (ends.size() < 2) return;
+  ++links_[static_cast<std::size_t>(link)].uses;
+  wires_.push_back({std::move(ends), link, 1});
+}
+
+void NodeSketch::join_by_switch(int link) {
+  network_link_ = link;
+  links_[static_cast<std::size_t>(link)].uses += kMaxDevices;  // the network's link keeps its plain name
+}
+
+std::vector<std::string> NodeSketch::link_names() const {
+  std::vector<std::string> names(links_.size());
+  std::map<std::string, int> taken;
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < links_.size(); ++i) order.push_back(i);
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return links_[a].uses > links_[b].uses; });
+  for (const auto i : order) {
+    // A GPU's link to an NVSwitch is NVLink too; only its latency is another.
+    const std::string plain = links_[i].name == "nvswitch" ? "nvlink" : links_[i].name;
+    const int n = ++taken[plain];
+    names[i] = n == 1 ? plain : fmt::format("{}-{}", plain, n);
+  }
+  return names;
+}
+
+base::Yaml NodeSketch::links_yaml(const std::vector<std::string>& names) const {
+  auto links = base::Yaml::make_map();
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    if (links_[i].uses == 0) continue;
+    auto link = base::Yaml::make_map();
+    put(link, "bandwidth", base::to_text(links_[i].bandwidth));
+    put(link, "latency", base::to_text(assumed_latency(links_[i].name)));
+    links.set(names[i], std::move(link));
+  }
+  return links;
+}
+
+base::Yaml NodeSketch::node_yaml(const std::vector<std::string>& names) const {
+  auto node = base::Yaml::make_map();
+  auto gpus = base::Yaml::make_map();
+  put(gpus, "type", gpu_type_);
+  put(gpus, "count", std::to_string(gpus_));
+  node.set("gpus", std::move(gpus));
+  auto components = base::Yaml::make_sequence();
+  for (const auto& name : components_) {
+    auto item = base::Yaml::make_scalar(name);
+    if (std::ranges::find(in_network_, name) != in_network_.end()) {
+      auto features = base::Yaml::make_map();
+      put(features, "in_network", "true");
+      item = base::Yaml::make_map();
+      item.set(name, std::move(features));
+    }
+    components.items.push_back(std::move(item));
+  }
+  node.set("components", std::move(components));
+  auto wires = base::Yaml::make_sequence();
+  for (const auto& w : wires_) {
+    auto wire = base::Yaml::make_map();
+    wire.set(w.ends.size() == 2 ? "between" : "all_pairs", list_of(w.ends));
+    put(wire, "link", names[static_cast<std::size_t>(w.link)]);
+    if (w.count != 1) put(wire, "count", std::to_string(w.count));
+    wires.items.push_back(std::move(wire));
+  }
+  node.set("wires", std::move(wires));
+  return node;
+}
+
+ImportedTopology NodeSketch::finish() && {
+  const auto names = link_names();
+  auto cluster = base::Yaml::make_map();
+  put(cluster, "name", "imported");
+  put(cluster, "nodes", "1");
+  cluster.set("links", links_yaml(names));
+  cluster.set("node", node_yaml(names));
+  if (network_link_ >= 0) {
+    auto network = base::Yaml::make_map();
+    put(network, "type", "switch");
+    put(network, "link", names[static_cast<std::size_t>(network_link_)]);
+    cluster.set("network", std::move(network));
+    notes_.emplace_back("How several such nodes are joined is not in the file: one switch that does not block is assumed.");
+  } else {
+    notes_.emplace_back("No NIC is known, so the description serves for one node only.");
+  }
+  ImportedTopology result{format_, cluster_file(format_, file_, notes_, std::move(cluster)), std::move(notes_)};
+  result.gpus = gpus_;
+  result.cpus = cpus_;
+  result.switches = switches_;
+  result.nics = nics_;
+  result.wires = static_cast<int>(wires_.size());
+  return result;
+}
+
+}  // namespace topology::imports

@@ -1,0 +1,72 @@
+#pragma once
+// A node (and the network beyond it) while an importer finds out about it; written as YAML at the end. Private to this folder.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/units.hpp"
+#include "base/yaml.hpp"
+#include "topology/imports/imports.hpp"
+
+namespace topology::imports {
+
+inline constexpr int kMaxDevices = 256;  // GPUs and NICs of one node: real ones have tens
+
+class NodeSketch {
+ public:
+  NodeSketch(std::string format, std::string file) : format_(std::move(format)), file_(std::move(file)) {}
+
+  // Link types of one name but different figures are told apart when written: the one used most keeps the plain name.
+  int link(std::string_view name, base::BytesPerSecond bandwidth);
+  void add_gpus(std::string type, int count);
+  [[nodiscard]] std::string add_cpu() { return add("cpu", cpus_++); }
+  [[nodiscard]] std::string add_nic() { return add("nic", nics_++); }
+  [[nodiscard]] std::string add_switch(bool in_network = false);
+  void wire(const std::string& a, const std::string& b, int link, int count = 1);
+  void wire_all_pairs(std::vector<std::string> ends, int link);
+  // How several such nodes are joined: one switch, NICs on links of this type.
+  void join_by_switch(int link);
+  void note(std::string sentence) { notes_.push_back(std::move(sentence)); }
+
+  [[nodiscard]] ImportedTopology finish() &&;
+
+ private:
+  struct LinkType {
+    std::string name;
+    base::BytesPerSecond bandwidth;
+    int uses = 0;
+  };
+  struct Wire {
+    std::vector<std::string> ends;
+    int link = 0;
+    int count = 1;
+  };
+
+  std::string add(const char* kind, int number);
+  // The name of each link type in the file, one per entry of links_.
+  [[nodiscard]] std::vector<std::string> link_names() const;
+  [[nodiscard]] base::Yaml links_yaml(const std::vector<std::string>& names) const;
+  [[nodiscard]] base::Yaml node_yaml(const std::vector<std::string>& names) const;
+
+  std::string format_;
+  std::string file_;
+  std::vector<LinkType> links_;
+  std::string gpu_type_;
+  int gpus_ = 0, cpus_ = 0, switches_ = 0, nics_ = 0;
+  std::vector<std::string> components_;
+  std::vector<std::string> in_network_;
+  std::vector<Wire> wires_;
+  int network_link_ = -1;
+  std::vector<std::string> notes_;
+};
+
+// A file: comments that say where it is from and what was assumed, then the section.
+[[nodiscard]] std::string cluster_file(const std::string& format, const std::string& file, const std::vector<std::string>& notes,
+                                       base::Yaml cluster);
+// A map entry with a plain scalar.
+void put(base::Yaml& map, std::string_view key, std::string text);
+// Seconds per link of the presets' assumptions, by link type; of an unknown type as infiniband.
+[[nodiscard]] base::Seconds assumed_latency(std::string_view link);
+
+}  // namespace topology::imports

@@ -1,0 +1,29 @@
+#pragma once
+// The lines of Slurm's topology.conf, checked but not interpreted. Private to this folder.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "topology/imports/importers.hpp"
+
+namespace topology::imports {
+
+struct SlurmSwitch {
+  std::string name;
+  std::vector<std::string> nodes;     // of a leaf
+  std::vector<std::string> switches;  // of any other
+  std::string link_speed;             // as written: Slurm defines no unit
+  int line = 0;
+};
+
+struct SlurmTopology {
+  std::vector<SlurmSwitch> switches;  // SwitchName=
+  std::vector<SlurmSwitch> blocks;    // BlockName=, with nodes
+  std::vector<int> block_sizes;       // BlockSizes=
+};
+
+// nullopt when no line begins with SwitchName=, BlockName= or BlockSizes=. Throws: base::InputError with every problem found.
+[[nodiscard]] std::optional<SlurmTopology> read_slurm_lines(const SourceText& source);
+
+}  // namespace topology::imports

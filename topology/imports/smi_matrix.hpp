@@ -1,0 +1,40 @@
+#pragma once
+// The matrix that `nvidia-smi topo -m` prints, checked but not interpreted. Private to this folder.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "topology/imports/importers.hpp"
+
+namespace topology::imports {
+
+// How far apart two devices are on the PCIe tree; `unknown`: NVLink joins them, and the matrix shows only that.
+enum class Distance { self, pix, pxb, phb, node, sys, unknown };
+[[nodiscard]] std::string_view to_text(Distance d);  // "PIX"
+
+struct SmiCell {
+  Distance distance = Distance::self;
+  int nvlinks = 0;  // bonded; above 0 if and only if the distance is unknown
+};
+
+struct SmiDevice {
+  std::string name;    // "GPU0", "NIC1", "mlx5_0"
+  std::string legend;  // what the NIC legend calls it; may be empty
+  bool gpu = false;
+  std::optional<int> numa;  // of a GPU, where the matrix has it
+  int line = 0;             // of its row
+};
+
+struct SmiMatrix {
+  std::vector<SmiDevice> devices;  // in the order of the columns
+  std::vector<SmiCell> cells;      // [row * devices + column], symmetric
+
+  [[nodiscard]] const SmiCell& at(std::size_t row, std::size_t column) const { return cells[row * devices.size() + column]; }
+};
+
+// nullopt when there is no such matrix in the text. Throws: base::InputError with every problem found.
+[[nodiscard]] std::optional<SmiMatrix> read_smi_matrix(const SourceText& source);
+
+}  // namespace topology::imports

@@ -1,0 +1,90 @@
+#include "topology/imports/smi_places.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+
+namespace topology::imports {
+namespace {
+
+using Groups = std::vector<int>;  // one per device
+
+void join(Groups& groups, std::size_t a, std::size_t b) {
+  const int from = groups[b], to = groups[a];
+  if (from != to) std::ranges::replace(groups, from, to);
+}
+
+// Devices at most `limit` apart, as far as the matrix shows it.
+Groups groups_within(const SmiMatrix& m, Distance limit) {
+  Groups groups;
+  for (std::size_t i = 0; i < m.devices.size(); ++i) groups.push_back(static_cast<int>(i));
+  for (std::size_t a = 0; a < m.devices.size(); ++a) {
+    for (std::size_t b = a + 1; b < m.devices.size(); ++b) {
+      if (m.at(a, b).distance <= limit) join(groups, a, b);
+    }
+  }
+  return groups;
+}
+
+// Pairs that third devices put nearer than the matrix says: at most one per level, the first.
+void find_contradictions(const SmiMatrix& m, std::vector<std::string>& problems) {
+  for (const auto limit : {Distance::pix, Distance::pxb, Distance::phb, Distance::node}) {
+    const auto groups = groups_within(m, limit);
+    for (std::size_t a = 0; a < m.devices.size(); ++a) {
+      for (std::size_t b = a + 1; b < m.devices.size(); ++b) {
+        const auto distance = m.at(a, b).distance;
+        if (groups[a] != groups[b] || distance <= limit || distance == Distance::unknown) continue;
+        problems.push_back(fmt::format("{} and {} are {} apart, but both are {} or nearer to others between them", m.devices[a].name,
+                                       m.devices[b].name, to_text(distance), to_text(limit)));
+        return;
+      }
+    }
+  }
+}
+
+// Joins groups for which `may` holds of a pair of their devices, unless the matrix says of any pair that they are apart.
+bool join_unless_apart(const SmiMatrix& m, Groups& cpu, const std::function<bool(const SmiDevice&, const SmiDevice&)>& may) {
+  bool joined = false;
+  const auto known_apart = [&](int g, int h) {
+    for (std::size_t a = 0; a < cpu.size(); ++a) {
+      for (std::size_t b = 0; b < cpu.size(); ++b) {
+        if (cpu[a] == g && cpu[b] == h && m.at(a, b).distance != Distance::unknown) return true;
+      }
+    }
+    return false;
+  };
+  for (std::size_t a = 0; a < cpu.size(); ++a) {
+    for (std::size_t b = a + 1; b < cpu.size(); ++b) {
+      if (cpu[a] == cpu[b] || !m.devices[a].gpu || !m.devices[b].gpu || m.at(a, b).distance != Distance::unknown) continue;
+      if (!may(m.devices[a], m.devices[b]) || known_apart(cpu[a], cpu[b])) continue;
+      join(cpu, a, b);
+      joined = true;
+    }
+  }
+  return joined;
+}
+
+void number_from_zero(Groups& groups) {
+  std::map<int, int> numbers;
+  for (auto& g : groups) g = numbers.emplace(g, static_cast<int>(numbers.size())).first->second;
+}
+
+}  // namespace
+
+SmiPlaces place_devices(const SmiMatrix& m) {
+  SmiPlaces places;
+  places.pix = groups_within(m, Distance::pix);
+  places.pxb = groups_within(m, Distance::pxb);
+  places.cpu = groups_within(m, Distance::node);
+  find_contradictions(m, places.problems);
+  (void)join_unless_apart(m, places.cpu, [](const SmiDevice& a, const SmiDevice& b) { return a.numa && a.numa == b.numa; });
+  if (join_unless_apart(m, places.cpu, [](const SmiDevice& a, const SmiDevice& b) { return !a.numa || !b.numa; }))
+    places.notes.emplace_back("GPUs of which the matrix shows neither a PCIe relation (only NVLink) nor a NUMA node share a CPU here.");
+  number_from_zero(places.cpu);
+  return places;
+}
+
+}  // namespace topology::imports
