@@ -6,16 +6,11 @@
 #include <chrono>
 
 #include "base/check.hpp"
+#include "scenarios/interval.hpp"
 #include "sim/oracle.hpp"
 
 namespace scenarios {
 namespace {
-
-// Until forecasts are calibrated against measurements, the interval is an assumption, and a note says so: rooflines with default
-// efficiencies are taken to be within 30 %.
-constexpr double kUncalibrated = 0.30;
-constexpr const char* kUncalibratedNote =
-    "kernel times are rooflines with default efficiencies, not calibrated: the interval of +-30 % is an assumption";
 
 // Backward costs twice forward: one product for each of the two gradients (Megatron-LM, arXiv 2104.04473, appendix).
 constexpr double kForwardsPerIteration = 3;
@@ -57,9 +52,10 @@ void add_numbers(Run& run, const Variant& variant) {
   const auto batch = static_cast<double>(plan.training.global_batch);
   run.gpus = plan.gpus;
   run.plan_summary = plan.summary;
-  run.interval_low = s.iteration_time * (1 - kUncalibrated);
-  run.interval_high = s.iteration_time * (1 + kUncalibrated);
-  run.notes.emplace_back(kUncalibratedNote);
+  Interval interval = interval_for(shipped_intervals(), question_of(plan, variant.cluster, s), s.iteration_time);
+  run.interval_low = interval.low;
+  run.interval_high = interval.high;
+  run.notes.push_back(std::move(interval.note));
   run.notes.insert(run.notes.end(), s.notes.begin(), s.notes.end());
   if (time_s > 0) {
     run.samples_per_s = batch / time_s;
