@@ -121,7 +121,7 @@ class TreeReader {
   std::optional<base::BytesPerSecond> bandwidth(const pugi::xml_node& node) {
     const std::string speed = node.attribute("link_speed").value(), width = node.attribute("link_width").value();
     const bool no_speed = speed.empty() || speed.starts_with("Unknown");
-    const bool no_width = width.empty() || width == "0" || width == "63" || width == "255";  // 63, 255: the kernel's "unknown"
+    const bool no_width = width.empty() || parse_count(width) == 0 || width == "63" || width == "255";  // 63, 255: the kernel's "unknown"
     static constexpr std::array kSpeeds = {2.5, 5.0, 8.0, 16.0, 32.0, 64.0};
     double rate = kPcie3;
     const auto [end, error] = std::from_chars(speed.data(), speed.data() + speed.size(), rate);
@@ -212,6 +212,11 @@ std::optional<NcclTree> read_nccl_tree(const SourceText& source) {
   if (root.name() != std::string("system")) {
     refuse(source.at_offset(first), fmt::format("XML, but its root is <{}>: NCCL's topology files have <system>", root.name()),
            "write one with NCCL_TOPO_DUMP_FILE=topo.xml");
+  }
+  for (auto next = root.next_sibling(); next; next = next.next_sibling()) {
+    if (next.type() == pugi::node_element)
+      refuse(source.at_offset(static_cast<std::size_t>(std::max<std::ptrdiff_t>(next.offset_debug(), 0))),
+             fmt::format("a second root, <{}>: XML has one", next.name()), "one node per file");
   }
   return TreeReader(source).read(root);
 }

@@ -43,19 +43,24 @@ class NcclImport {
   ImportedTopology make() {
     for (const auto& note : tree_.notes) sketch_.note(note);
     for (const auto& cpu : tree_.cpus)
-      for (const auto& device : cpu.devices) collect_gpus(device);
+      for (const auto& device : cpu.devices) collect_gpus(device), choose_network(device);
     if (gpus_.empty()) refuse(source_.at(1), "no <gpu> in the file", "NCCL_TOPO_DUMP_FILE writes them when a communicator is made");
     std::ranges::sort(gpus_, {}, [](const PlacedGpu& g) { return g.place->gpu->dev; });
     name_gpus();
+    for (const auto& [kind, ports] : port_kinds_) {
+      if (!port_kinds_.contains(network_) || ports >= port_kinds_.at(network_)) network_ = kind;
+    }
     for (const auto& cpu : tree_.cpus) wire_cpu(cpu);
     sketch_.wire_all_pairs(cpus_, sketch_.link("xbus", gb_per_s(xbus_gb_s(tree_.cpus.front()))));
     if (cpus_.size() > 1)
       sketch_.note(fmt::format("CPUs are joined two by two by a bus of {}, by what the file says of the CPU.",
                                base::to_text(gb_per_s(xbus_gb_s(tree_.cpus.front())))));
     wire_nvlinks();
-    wire_network();
+    join_nodes();
     if (unknown_pcie_ > 0)
       sketch_.note(fmt::format("{} PCIe links without speed and width: PCIe 3.0 with 16 lanes, as NCCL takes them.", unknown_pcie_));
+    if (only_nvlink_ > 0)
+      sketch_.note(fmt::format("{} GPUs with NVLink to their CPU and PCIe of no speed: NVLink is their only way to it.", only_nvlink_));
     if (unused_ > 0) sketch_.note(fmt::format("{} PCI devices left out: neither a GPU that NCCL used nor a port is on them.", unused_));
     return std::move(sketch_).finish();
   }
@@ -98,12 +103,15 @@ class NcclImport {
       ++unused_;
       return;
     }
-    if (!device.bandwidth) ++unknown_pcie_;
+    // A POWER9's bricks to its GPUs show up as PCIe devices of no speed: not a second way.
+    const bool only_nvlink = !device.bandwidth && device.gpu &&
+                             std::ranges::any_of(device.gpu->nvlinks, [](const NcclNvlink& l) { return l.to == NcclNvlink::To::cpu; });
+    if (!device.bandwidth) ++(only_nvlink ? only_nvlink_ : unknown_pcie_);
     const int link = sketch_.link("pcie", device.bandwidth.value_or(gb_per_s(16)));
     if (device.gpu) {
       const auto gpu = std::ranges::find(gpus_, &device, &PlacedGpu::place);
       gpu->cpu = cpu;
-      sketch_.wire(gpu->name, above, link);
+      if (!only_nvlink) sketch_.wire(gpu->name, above, link);
     }
     wire_ports(device, above, link);
     if (device.children.empty()) return;
@@ -112,18 +120,33 @@ class NcclImport {
     for (const auto& child : device.children) wire_device(child, hub, cpu);
   }
 
+  // A network of ours has one link type: that of most ports, of the faster ones in a draw. The others are left out.
+  void choose_network(const NcclPci& device) {
+    for (const auto& net : device.nets) ++port_kinds_[kind_of(device, net)];
+    for (const auto& child : device.children) choose_network(child);
+  }
+
+  static std::pair<double, std::string> kind_of(const NcclPci& device, const NcclNet& net) {
+    return {net.speed.value(), device.device_class.starts_with("0x0207") ? "infiniband" : "ethernet"};
+  }
+
   // Every port is a NIC of ours; several on one adapter share its PCIe link, so they hang on a switch.
   void wire_ports(const NcclPci& device, const std::string& above, int link) {
-    if (device.nets.empty()) return;
+    std::vector<const NcclNet*> ports;
+    for (const auto& net : device.nets) {
+      if (kind_of(device, net) == network_) ports.push_back(&net);
+      else others_.push_back(fmt::format("{} ({} of {})", net.name, kind_of(device, net).second, base::to_text(net.speed)));
+    }
+    if (ports.empty()) return;
     auto to = above;
-    if (device.nets.size() > 1) {
+    if (ports.size() > 1) {
       to = sketch_.add_switch();
       sketch_.wire(to, above, link);
     }
-    for (const auto& net : device.nets) {
+    for (const auto* net : ports) {
       const auto nic = sketch_.add_nic();
       sketch_.wire(nic, to, link);
-      ports_.push_back({nic, &net, device.device_class.starts_with("0x0207") ? "infiniband" : "ethernet"});
+      nics_.push_back(fmt::format("{} is {}", nic, net->name));
     }
   }
 
@@ -180,29 +203,14 @@ class NcclImport {
     return count;
   }
 
-  void wire_network() {
-    if (ports_.empty()) return;
-    std::map<std::pair<std::string, double>, int> kinds;
-    for (const auto& p : ports_) ++kinds[{p.kind, p.net->speed.value()}];
-    const auto& [most, count] = *std::ranges::max_element(kinds, {}, [](const auto& k) { return k.second; });
-    sketch_.join_by_switch(sketch_.link(most.first, base::BytesPerSecond(most.second)));
-    std::vector<std::string> names, others;
-    for (const auto& p : ports_) {
-      names.push_back(fmt::format("{} is {}", p.nic, p.net->name));
-      if (p.kind != most.first || p.net->speed.value() != most.second)
-        others.push_back(fmt::format("{} ({} {})", p.nic, p.kind, base::to_text(p.net->speed)));
-    }
-    sketch_.note(fmt::format("Names: {}.", fmt::join(names, ", ")));
-    if (!others.empty())
-      sketch_.note(fmt::format("A network has one link type, {} of {}; taken to be so although they are not: {}.", most.first,
-                               base::to_text(base::BytesPerSecond(most.second)), fmt::join(others, ", ")));
+  void join_nodes() {
+    if (nics_.empty()) return;
+    sketch_.join_by_switch(sketch_.link(network_.second, base::BytesPerSecond(network_.first)));
+    sketch_.note(fmt::format("Names: {}.", fmt::join(nics_, ", ")));
+    if (!others_.empty())
+      sketch_.note(fmt::format("A network has one link type, here {} of {}; ports left out: {}.", network_.second,
+                               base::to_text(base::BytesPerSecond(network_.first)), fmt::join(others_, ", ")));
   }
-
-  struct Port {
-    std::string nic;
-    const NcclNet* net;
-    std::string kind;
-  };
 
   const SourceText& source_;
   const NcclTree& tree_;
@@ -210,9 +218,11 @@ class NcclImport {
   const ImportConfig& config_;
   std::vector<PlacedGpu> gpus_;
   std::vector<std::string> cpus_;
-  std::vector<Port> ports_;
+  std::map<std::pair<double, std::string>, int> port_kinds_;  // (bytes per second, link type) -> ports
+  std::pair<double, std::string> network_;
+  std::vector<std::string> nics_, others_;  // "nic0 is mlx5_0"; ports left out
   GpuEra era_;
-  int unknown_pcie_ = 0, unused_ = 0;
+  int unknown_pcie_ = 0, only_nvlink_ = 0, unused_ = 0;
 };
 
 }  // namespace

@@ -85,6 +85,8 @@ class MatrixReader {
     if (header == rows_.end() || first_row < header)
       refuse(source_.at(first_row->line), "rows of a topology matrix, but its header is missing",
              "copy the whole output of nvidia-smi topo -m");
+    const auto second = std::find_if(header + 1, rows_.end(), is_header);
+    if (second != rows_.end()) refuse(source_.at(second->line), "a second matrix begins here", "one node per file");
     read_header(*header);
     for (auto row = header + 1; row != rows_.end() && !in_legend_; ++row) read_row(*row);
     for (const auto& row : rows_) read_legend(row);
