@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+"""Times training iterations of whole models and fused attention on one GPU with PyTorch, and writes Kineto traces.
+
+iterations.py --out iterations.json [--traces FOLDER] [--budget SECONDS] [--dry-run]
+
+Nothing is downloaded: the models are models.py's, the data random. What it writes is joined to the collector's file by merge.py."""
+
+import argparse
+import gc
+import json
+import os
+import sys
+import time
+
+import arithmetic
+
+WARM_UP = 3
+TRACED_STEPS = 3
+
+
+def set_precision(torch, precision):
+    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
+    torch.backends.cudnn.allow_tf32 = precision == "tf32"
+
+
+def make_step(torch, module, optimizer, inputs, precision):
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        with torch.autocast("cuda", dtype=torch.bfloat16, enabled=precision == "bf16"):
+            loss = module(*inputs)
+        loss.backward()
+        optimizer.step()
+
+    return step
+
+
+def timed(torch, run, count):
+    """Device seconds of each of `count` runs, events around each, no waiting in between."""
+    events = [torch.cuda.Event(enable_timing=True) for _ in range(count + 1)]
+    events[0].record()
+    for event in events[1:]:
+        run()
+        event.record()
+    torch.cuda.synchronize()
+    return [a.elapsed_time(b) * 1e-3 for a, b in zip(events, events[1:])]
+
+
+def write_trace(torch, step, path):
+    activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+    with torch.profiler.profile(activities=activities, record_shapes=True) as profiler:
+        for i in range(TRACED_STEPS):
+            with torch.profiler.record_function(f"ProfilerStep#{i}"):
+                step()
+        torch.cuda.synchronize()
+    profiler.export_chrome_trace(path)
+
+
+def measure_iteration(torch, models, case, share_s, traces):
+    """The entry of one case (README.md, `iterations`)."""
+    name, batch, precision, attention = case
+    set_precision(torch, precision)
+    torch.manual_seed(0)
+    module, inputs_of = models.build(name, attention, "cuda")
+    module.train()
+    optimizer = torch.optim.Adam(module.parameters(), lr=1e-5)
+    step = make_step(torch, module, optimizer, inputs_of(batch), precision)
+    for _ in range(WARM_UP):
+        step()
+    torch.cuda.synchronize()
+    torch.cuda.reset_peak_memory_stats()
+    first = timed(torch, step, 2)[1]
+    seconds, spread, kept = arithmetic.summarise(timed(torch, step, arithmetic.repeats_within(first, share_s)))
+    entry = {
+        "model": name, "batch": batch, "precision": precision, "seconds": seconds, "spread": spread, "repeats": kept,
+        "peak_bytes": torch.cuda.max_memory_allocated(), "reserved_bytes": torch.cuda.max_memory_reserved(),
+        "attention": attention, "optimizer": "adam", "parameters": models.parameters_of(module), "trace": "",
+    }
+    if traces and arithmetic.wants_trace(case):
+        file = f"{name}{'-' + attention if attention else ''}-{precision}-b{batch}.json.gz"
+        write_trace(torch, step, os.path.join(traces, file))
+        entry["trace"] = file
+    return entry
+
+
+def release(torch):
+    gc.collect()
+    torch.cuda.empty_cache()
+
+
+def measure_iterations(torch, models, until, traces, result):
+    cases = arithmetic.iteration_cases()
+    for i, case in enumerate(cases):
+        left_s = until - time.monotonic()
+        if left_s <= 0:
+            result["left_out"].append(f"iterations: {i} of {len(cases)} cases, then the time budget ended")
+            return
+        print(f"iteration {i + 1} of {len(cases)}: {' '.join(str(c) for c in case if c)}", file=sys.stderr)
+        try:
+            result["iterations"].append(measure_iteration(torch, models, case, arithmetic.share_of(left_s, len(cases) - i), traces))
+        except torch.cuda.OutOfMemoryError:
+            result["left_out"].append(f"iteration of {case[0]} {case[2]} batch {case[1]}: does not fit into the memory")
+        except RuntimeError as e:
+            result["left_out"].append(f"iteration of {case[0]} {case[2]} batch {case[1]}: {str(e).splitlines()[0]}")
+        release(torch)
+
+
+def measure_attention_case(torch, case, precision):
+    """Entries of the forward and the backward kernel."""
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    samples, heads, sequence, head_dim, causal = case
+    dtype = torch.bfloat16 if precision == "bf16" else torch.float16
+    q, k, v = (torch.randn(samples, heads, sequence, head_dim, device="cuda", dtype=dtype, requires_grad=True) for _ in range(3))
+    gradient = torch.randn(samples, heads, sequence, head_dim, device="cuda", dtype=dtype)
+    entries = []
+    with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+        def forward():
+            return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+
+        y = forward()
+        for backward in (False, True):
+            run = (lambda: torch.autograd.grad(y, (q, k, v), gradient, retain_graph=True)) if backward else forward
+            timed(torch, run, 3)
+            each = timed(torch, run, 2)[1]
+            samples_s = [back_to_back(torch, run, max(1, min(50, int(2e-4 / max(each, 1e-6))))) for _ in range(11)]
+            seconds, spread, kept = arithmetic.summarise(samples_s[1:])
+            entry = arithmetic.flash_attention(backward, samples, heads, sequence, head_dim, causal)
+            entries.append(dict(entry, precision=precision, seconds=seconds, spread=spread, repeats=kept))
+    return entries
+
+
+def back_to_back(torch, run, count):
+    """Device seconds of one of `count` runs in a row, queued behind other work so that the host is ahead."""
+    torch.cuda._sleep(2_000_000)
+    before, after = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    before.record()
+    for _ in range(count):
+        run()
+    after.record()
+    torch.cuda.synchronize()
+    return before.elapsed_time(after) * 1e-3 / count
+
+
+def measure_attention(torch, until, result):
+    cases = [(c, p) for c in arithmetic.attention_cases() for p in ("bf16", "fp16")]
+    for i, (case, precision) in enumerate(cases):
+        if time.monotonic() >= until:
+            result["left_out"].append(f"fused attention: {i} of {len(cases)} cases, then the time budget ended")
+            return
+        try:
+            result["kernels"] += measure_attention_case(torch, case, precision)
+        except RuntimeError as e:
+            result["left_out"].append(f"fused attention {case} {precision}: {str(e).splitlines()[0]}")
+            release(torch)
+
+
+def dry_run(budget_s):
+    print(f"dry run: nothing is measured; {budget_s:.0f} s for")
+    for model, batch, precision, attention in arithmetic.iteration_cases():
+        print(f"  {model} batch {batch} {precision} {attention}".rstrip())
+    print(f"  and {2 * len(arithmetic.attention_cases())} fused attentions, forward and backward")
+
+
+def write(path, result):
+    with open(path + ".part", "w", encoding="utf-8") as f:
+        json.dump(result, f, indent=1)
+    os.replace(path + ".part", path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", default="iterations.json")
+    parser.add_argument("--traces", default="")
+    parser.add_argument("--budget", type=float, default=240)
+    parser.add_argument("--dry-run", action="store_true")
+    options = parser.parse_args()
+    if options.dry_run:
+        dry_run(options.budget)
+        return 0
+    start = time.monotonic()
+    result = {"environment": {}, "kernels": [], "iterations": [], "left_out": []}
+    try:
+        import torch
+
+        if not torch.cuda.is_available():
+            raise ImportError("PyTorch sees no GPU")
+        import models
+    except ImportError as e:
+        result["left_out"].append(f"iterations and fused attention: {e}")
+        write(options.out, result)
+        return 1
+    result["device_name"] = torch.cuda.get_device_name()
+    result["environment"] = {"torch": torch.__version__, "torch_cuda": str(torch.version.cuda), "torch_cudnn": str(torch.backends.cudnn.version())}
+    if options.traces:
+        os.makedirs(options.traces, exist_ok=True)
+    measure_attention(torch, start + 0.15 * options.budget, result)
+    release(torch)
+    measure_iterations(torch, models, start + options.budget, options.traces, result)
+    write(options.out, result)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

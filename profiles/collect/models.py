@@ -1,0 +1,240 @@
+"""The models of the timed iterations in plain PyTorch, with the shapes of this project's builtins (pcg/models). Each returns (module,
+batch -> inputs); module(*inputs) is the loss."""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class SelfAttention(nn.Module):
+    """Packed projections; attention itself unfused (scores stored, dropped out) or flash."""
+
+    def __init__(self, hidden, heads, causal, dropout, flash):
+        super().__init__()
+        self.heads, self.causal, self.dropout, self.flash = heads, causal, dropout, flash
+        self.qkv = nn.Linear(hidden, 3 * hidden)
+        self.out = nn.Linear(hidden, hidden)
+        self.drop = nn.Dropout(dropout)
+
+    def forward(self, x):
+        samples, sequence, hidden = x.shape
+        q, k, v = self.qkv(x).view(samples, sequence, 3, self.heads, hidden // self.heads).permute(2, 0, 3, 1, 4)
+        if self.flash:
+            y = F.scaled_dot_product_attention(q, k, v, dropout_p=self.dropout if self.training else 0.0, is_causal=self.causal)
+        else:
+            scores = q @ k.transpose(-2, -1) * (hidden // self.heads) ** -0.5
+            if self.causal:
+                mask = torch.ones(sequence, sequence, dtype=torch.bool, device=x.device).triu(1)
+                scores = scores.masked_fill(mask, float("-inf"))
+            y = F.dropout(scores.softmax(-1), self.dropout, self.training) @ v
+        return self.drop(self.out(y.transpose(1, 2).reshape(samples, sequence, hidden)))
+
+
+class Layer(nn.Module):
+    def __init__(self, hidden, heads, causal, dropout, flash, post_norm):
+        super().__init__()
+        self.attention = SelfAttention(hidden, heads, causal, dropout, flash)
+        self.mlp = nn.Sequential(nn.Linear(hidden, 4 * hidden), nn.GELU(), nn.Linear(4 * hidden, hidden), nn.Dropout(dropout))
+        self.norm1, self.norm2, self.post_norm = nn.LayerNorm(hidden), nn.LayerNorm(hidden), post_norm
+
+    def forward(self, x):
+        if self.post_norm:
+            x = self.norm1(x + self.attention(x))
+            return self.norm2(x + self.mlp(x))
+        x = x + self.attention(self.norm1(x))
+        return x + self.mlp(self.norm2(x))
+
+
+class Bert(nn.Module):
+    def __init__(self, flash, layers=24, hidden=1024, heads=16, vocabulary=30522, sequence=512):
+        super().__init__()
+        self.token, self.position, self.kind = nn.Embedding(vocabulary, hidden), nn.Parameter(torch.zeros(sequence, hidden)), nn.Embedding(2, hidden)
+        self.norm, self.drop = nn.LayerNorm(hidden), nn.Dropout(0.1)
+        self.layers = nn.Sequential(*(Layer(hidden, heads, False, 0.1, flash, True) for _ in range(layers)))
+        self.pooler, self.next_sentence = nn.Linear(hidden, hidden), nn.Linear(hidden, 2)
+        self.transform = nn.Sequential(nn.Linear(hidden, hidden), nn.GELU(), nn.LayerNorm(hidden))
+        self.bias = nn.Parameter(torch.zeros(vocabulary))
+
+    def forward(self, tokens, kinds, labels, next_labels):
+        x = self.layers(self.drop(self.norm(self.token(tokens) + self.position + self.kind(kinds))))
+        next_loss = F.cross_entropy(self.next_sentence(torch.tanh(self.pooler(x[:, 0]))).float(), next_labels)
+        logits = F.linear(self.transform(x), self.token.weight, self.bias)
+        return F.cross_entropy(logits.flatten(0, 1).float(), labels.flatten()) + next_loss
+
+
+class Gpt(nn.Module):
+    def __init__(self, flash, layers=24, hidden=1024, heads=16, vocabulary=51200, sequence=1024):
+        super().__init__()
+        self.token, self.position = nn.Embedding(vocabulary, hidden), nn.Parameter(torch.zeros(sequence, hidden))
+        self.drop = nn.Dropout(0.1)
+        self.layers = nn.Sequential(*(Layer(hidden, heads, True, 0.1, flash, False) for _ in range(layers)))
+        self.norm = nn.LayerNorm(hidden)
+
+    def forward(self, tokens, labels):
+        x = self.norm(self.layers(self.drop(self.token(tokens) + self.position)))
+        return F.cross_entropy(F.linear(x, self.token.weight).flatten(0, 1).float(), labels.flatten())
+
+
+class Conv(nn.Module):
+    """Convolution and batch norm, and a relu but before a sum."""
+
+    def __init__(self, entry, out, size, stride=1, pad=0, groups=1, relu=True):
+        super().__init__()
+        self.conv = nn.Conv2d(entry, out, size, stride, pad, groups=groups, bias=False)
+        self.norm, self.relu = nn.BatchNorm2d(out), relu
+
+    def forward(self, x):
+        x = self.norm(self.conv(x))
+        return F.relu(x) if self.relu else x
+
+
+class Bottleneck(nn.Module):
+    def __init__(self, entry, width, out, stride):
+        super().__init__()
+        self.body = nn.Sequential(Conv(entry, width, 1), Conv(width, width, 3, stride, 1, 32), Conv(width, out, 1, relu=False))
+        self.shortcut = nn.Identity() if stride == 1 and entry == out else Conv(entry, out, 1, stride, relu=False)
+
+    def forward(self, x):
+        return F.relu(self.body(x) + self.shortcut(x))
+
+
+class Images(nn.Module):
+    """Features, mean over the plane, a dense layer, the loss."""
+
+    def __init__(self, features, channels, dropout):
+        super().__init__()
+        self.features, self.drop, self.classifier = features, nn.Dropout(dropout) if dropout else nn.Identity(), nn.Linear(channels, 1000)
+
+    def forward(self, images, labels):
+        x = self.features(images).mean((2, 3))
+        return F.cross_entropy(self.classifier(self.drop(x)).float(), labels)
+
+
+def resnext_50():
+    blocks, entry = [Conv(3, 64, 7, 2, 3), nn.MaxPool2d(3, 2, 1)], 64
+    for stage, depth in enumerate((3, 4, 6, 3)):
+        for i in range(depth):
+            blocks.append(Bottleneck(entry, 128 << stage, 256 << stage, 2 if stage and not i else 1))
+            entry = 256 << stage
+    return Images(nn.Sequential(*blocks), 2048, 0)
+
+
+class Branches(nn.Module):
+    def __init__(self, *branches):
+        super().__init__()
+        self.branches = nn.ModuleList(branches)
+
+    def forward(self, x):
+        return torch.cat([b(x) for b in self.branches], 1)
+
+
+def chain(entry, *convolutions):
+    """(out, size, stride, pad) one after the other."""
+    parts = []
+    for out, size, stride, pad in convolutions:
+        parts.append(Conv(entry, out, size, stride, pad))
+        entry = out
+    return nn.Sequential(*parts)
+
+
+def pooled(entry, out):
+    return nn.Sequential(nn.AvgPool2d(3, 1, 1), Conv(entry, out, 1))
+
+
+ROW, COLUMN = ((1, 7), 1, (0, 3)), ((7, 1), 1, (3, 0))
+ONE = (1, 1, 0)
+
+
+def inception_a(entry, pool):
+    return Branches(chain(entry, (64, *ONE)), chain(entry, (48, *ONE), (64, 5, 1, 2)),
+                    chain(entry, (64, *ONE), (96, 3, 1, 1), (96, 3, 1, 1)), pooled(entry, pool))
+
+
+def inception_b(entry):
+    return Branches(chain(entry, (384, 3, 2, 0)), chain(entry, (64, *ONE), (96, 3, 1, 1), (96, 3, 2, 0)), nn.MaxPool2d(3, 2))
+
+
+def inception_c(entry, width):
+    return Branches(chain(entry, (192, *ONE)), chain(entry, (width, *ONE), (width, *ROW), (192, *COLUMN)),
+                    chain(entry, (width, *ONE), (width, *COLUMN), (width, *ROW), (width, *COLUMN), (192, *ROW)), pooled(entry, 192))
+
+
+def inception_d(entry):
+    return Branches(chain(entry, (192, *ONE), (320, 3, 2, 0)), chain(entry, (192, *ONE), (192, *ROW), (192, *COLUMN), (192, 3, 2, 0)),
+                    nn.MaxPool2d(3, 2))
+
+
+def spread():
+    return Branches(Conv(384, 384, (1, 3), 1, (0, 1)), Conv(384, 384, (3, 1), 1, (1, 0)))
+
+
+def inception_e(entry):
+    return Branches(chain(entry, (320, *ONE)), nn.Sequential(Conv(entry, 384, 1), spread()),
+                    nn.Sequential(Conv(entry, 448, 1), Conv(448, 384, 3, 1, 1), spread()), pooled(entry, 192))
+
+
+def inception_v3():
+    parts = [chain(3, (32, 3, 2, 0), (32, 3, 1, 0), (64, 3, 1, 1)), nn.MaxPool2d(3, 2), chain(64, (80, *ONE), (192, 3, 1, 0)), nn.MaxPool2d(3, 2)]
+    parts += [inception_a(192, 32), inception_a(256, 64), inception_a(288, 64), inception_b(288)]
+    parts += [inception_c(768, width) for width in (128, 160, 160, 192)]
+    parts += [inception_d(768), inception_e(1280), inception_e(2048)]
+    return Images(nn.Sequential(*parts), 2048, 0.5)
+
+
+def dense(entry, out, activation):
+    return nn.Sequential(nn.Linear(entry, out, bias=False), activation)
+
+
+class Dlrm(nn.Module):
+    """Eight tables of a million rows of 256, eight dense layers below, four above."""
+
+    def __init__(self, rows=1_000_000):
+        super().__init__()
+        self.tables = nn.ModuleList(nn.EmbeddingBag(rows, 256, mode="sum") for _ in range(8))
+        self.bottom = nn.Sequential(*(dense(1024, 1024, nn.ReLU()) for _ in range(8)))
+        self.top = nn.Sequential(*(dense(3072 if i == 0 else 1024, 1024, nn.ReLU() if i < 3 else nn.Sigmoid()) for i in range(4)))
+
+    def forward(self, sparse, features, targets):
+        parts = [table(index) for table, index in zip(self.tables, sparse)]
+        y = self.top(torch.cat([*parts, self.bottom(features)], 1))
+        return F.mse_loss(y.float(), targets)
+
+
+class Mlp(nn.Module):
+    """Two towers of eight layers of 8192, added."""
+
+    def __init__(self):
+        super().__init__()
+        def tower():
+            return nn.Sequential(*(dense(1024 if i == 0 else 8192, 8192, nn.ReLU() if i < 7 else nn.Identity()) for i in range(8)))
+        self.left, self.right = tower(), tower()
+
+    def forward(self, left, right, labels):
+        return F.cross_entropy((self.left(left) + self.right(right)).float(), labels)
+
+
+def parameters_of(module):
+    return sum(p.numel() for p in module.parameters())
+
+
+def build(name, attention, device):
+    """(module on the device, function from a batch to its inputs)."""
+    flash = attention == "flash"
+    def index(below, *sizes):
+        return torch.randint(below, sizes, device=device)
+    def real(*sizes):
+        return torch.randn(*sizes, device=device)
+    def images(size):
+        return lambda b: (real(b, 3, size, size), index(1000, b))
+    makers = {
+        "bert-large": (lambda: Bert(flash), lambda b: (index(30522, b, 512), index(2, b, 512), index(30522, b, 512), index(2, b))),
+        "gpt3-350m": (lambda: Gpt(flash), lambda b: (index(51200, b, 1024), index(51200, b, 1024))),
+        "resnext-50": (resnext_50, images(224)),
+        "inception-v3": (inception_v3, images(299)),
+        "dlrm": (Dlrm, lambda b: ([index(1_000_000, b, 1) for _ in range(8)], real(b, 1024), torch.rand(b, 1024, device=device))),
+        "mlp": (Mlp, lambda b: (real(b, 1024), real(b, 1024), index(8192, b))),
+    }
+    make, inputs = makers[name]
+    with torch.device(device):
+        module = make()
+    return module, inputs
