@@ -33,7 +33,8 @@ find_library() {
   for place in "${places[@]}"; do
     for include in "$place/include" "$place/include/x86_64-linux-gnu" "$place/include/aarch64-linux-gnu"; do
       [ -f "$include/$1" ] || continue
-      for library in "$place"/lib64/lib$2.so* "$place"/lib/lib$2.so* "$place"/lib/*-linux-gnu/lib$2.so*; do
+      # shellcheck disable=SC2231
+      for library in "$place"/lib64/lib$2.so* "$place"/lib/lib$2.so* "$place"/lib/*-linux-gnu/lib$2.so*; do  # the first of several versions
         [ -f "$library" ] || continue
         echo "-I$include -L$(dirname "$library") -l:$(basename "$library") -Xlinker -rpath -Xlinker $(dirname "$library")"
         return
@@ -66,8 +67,18 @@ includes=$(tr ' ' '\n' <<<"$blas $dnn $nccl" | grep '^-I' | grep -v '^-I/usr/inc
 
 mkdir -p "$objects" "$(dirname "$out")"
 sources=("$here"/*.cpp "$here"/cuda/*.cu)
-printf '%s\n' "${sources[@]}" |
-  xargs -P "${JOBS:-$(nproc)}" -I{} sh -c '"$0" "$@" -c "{}" -o "'"$objects"'/$(basename "{}").o"' "$nvcc" "${flags[@]}" $includes
+jobs=${JOBS:-$(nproc)}
+running=()
+for s in "${sources[@]}"; do
+  if [ "${#running[@]}" -ge "$jobs" ]; then
+    wait "${running[0]}"
+    running=("${running[@]:1}")
+  fi
+  # shellcheck disable=SC2086  # several words each
+  "$nvcc" "${flags[@]}" $includes -c "$s" -o "$objects/$(basename "$s").o" &
+  running+=($!)
+done
+for job in "${running[@]}"; do wait "$job"; done
 linked=()
 for s in "${sources[@]}"; do linked+=("$objects/$(basename "$s").o"); done
 # shellcheck disable=SC2086

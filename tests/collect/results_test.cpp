@@ -3,8 +3,10 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "profiles/collective_kind.hpp"
 
@@ -50,6 +52,39 @@ TEST_CASE("the file is JSON with the keys that its description names") {
   CHECK(collective_kind(j.at("collectives").at(0).at("collective").get<std::string>()).has_value());
   CHECK(j.at("iterations").empty());
   CHECK(j.at("left_out").at(0) == "fp8: made up");
+}
+
+std::set<std::string> keys(const json& object) {
+  std::set<std::string> result;
+  for (const auto& [key, value] : object.items()) result.insert(key);
+  return result;
+}
+
+TEST_CASE("the example file has the keys that are written, and counts that hold") {
+  const json written = json::parse(to_json(made_results()));
+  std::ifstream in(std::string(SOURCE_DIRECTORY) + "/tests/collect/fixtures/collect.json");
+  const json example = json::parse(in);
+  CHECK(keys(example) == keys(written));
+  for (const char* list : {"kernels", "copies", "overlap", "collectives"})
+    for (const json& entry : example.at(list)) CHECK_MESSAGE(keys(entry) == keys(written.at(list).at(0)), list);
+  CHECK(keys(example.at("launch")) == keys(written.at("launch")));
+  CHECK(keys(example.at("device")) == keys(written.at("device")));
+  const Case cases[] = {{Operation::linear_forward, Precision::bf16, MatmulShape{1, 1024, 1024, 1024}},
+                        {Operation::linear_weight_gradient, Precision::fp8, MatmulShape{1, 128, 512, 256}},
+                        {Operation::convolution_forward, Precision::tf32, ConvolutionShape{8, 128, 7, 7, 128, 3, 3, 1, 1, 1, 32}},
+                        {},  // fused attention: of the script
+                        {Operation::layer_norm_forward, Precision::fp32, RowsShape{1024, 1024}},
+                        {Operation::embedding, Precision::bf16, RowsShape{1024, 1024, 5000}}};
+  for (std::size_t i = 0; i < std::size(cases); ++i) {
+    if (i == 3) continue;
+    const json& k = example.at("kernels").at(i);
+    const Work w = work_of(cases[i]);
+    CHECK(k.at("operation") == to_text(cases[i].operation));
+    CHECK(k.at("m") == w.m);
+    CHECK(k.at("k") == w.k);
+    CHECK(k.at("flops") == w.flops);
+    CHECK(k.at("bytes") == w.bytes);
+  }
 }
 
 TEST_CASE("an empty result is a file too") {

@@ -125,6 +125,20 @@ TEST_CASE("the three kernels of unfused attention are those of pcg/work") {
   }
 }
 
+TEST_CASE("fused attention counts what the script writes beside its times (arithmetic_test.py)") {
+  const std::vector<TensorShape> in{real({2, 5, 36})};
+  const pcg::Operator causal = pcg::Attention{.heads = 3, .kv_heads = 3, .causal = true, .flash = true};
+  const pcg::Kernel forward = pcg::forward_kernels(causal, in, pcg::infer_shapes(causal, in), pcg::Precision::bf16).at(0);
+  CHECK(forward.name == "attention.flash_forward");
+  CHECK(forward.flops.value() == 1200);
+  CHECK(forward.bytes.value() == 960);
+  const pcg::Operator whole = pcg::Attention{.heads = 3, .kv_heads = 3, .flash = true};
+  const pcg::Kernel backward = pcg::input_gradient_kernels(whole, in, pcg::infer_shapes(whole, in), {true}, pcg::Precision::bf16).at(0);
+  CHECK(backward.name == "attention.flash_gradient");
+  CHECK(backward.flops.value() == 6000);
+  CHECK(backward.bytes.value() == 1920);
+}
+
 TEST_CASE("Adam moves 28 bytes per parameter in either way of keeping state") {
   // fp32: weight, gradient, two moments read, all but the gradient written: (4 + 3) * 4. bf16: gradient 2, three states of 4 read and
   // written, weight 2 written: 2 + 24 + 2.
