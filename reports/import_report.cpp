@@ -1,0 +1,172 @@
+#include "reports/import_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "reports/table.hpp"
+
+namespace reports {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using profiles::CollectiveTotal;
+using profiles::ImportedIteration;
+using profiles::ImportedTrace;
+using profiles::TraceSummary;
+
+// Counts are integers where they are.
+Json count(double value) {
+  if (value >= 0 && value < 9e15 && value == static_cast<double>(static_cast<std::int64_t>(value))) return static_cast<std::int64_t>(value);
+  return value;
+}
+
+Json known(double value) { return value > 0 ? Json(value) : Json(nullptr); }
+Json known(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+// Names come from files: what is no UTF-8 is replaced when written.
+std::string dump(const Json& j) { return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+Json devices_json(const ImportedTrace& t) {
+  Json list = Json::array();
+  for (const profiles::ImportedDevice& d : t.devices)
+    list.push_back({{"id", d.id},
+                    {"name", known(d.name)},
+                    {"profile", known(d.profile)},
+                    {"memory_bytes", d.memory.value() > 0 ? count(d.memory.value()) : Json()}});
+  return list;
+}
+
+Json iterations_json(const ImportedTrace& t) {
+  Json list = Json::array();
+  for (const ImportedIteration& i : t.iterations)
+    list.push_back({{"name", i.name},
+                    {"start_s", i.start ? Json(i.start->value()) : Json()},
+                    {"duration_s", i.duration.value()},
+                    {"busy_s", i.busy ? Json(i.busy->value()) : Json()}});
+  return list;
+}
+
+Json kinds_json(const TraceSummary& s) {
+  Json kinds = Json::object();
+  for (const profiles::KindTotal& k : s.kinds) kinds[k.kind] = {{"kernels", k.count}, {"time_s", k.time.value()}, {"with_shape", k.shaped}};
+  return kinds;
+}
+
+Json streams_json(const TraceSummary& s) {
+  Json list = Json::array();
+  for (const profiles::StreamTotal& x : s.streams)
+    list.push_back(
+        {{"device", x.device}, {"stream", x.stream}, {"kernels", x.kernels}, {"collectives", x.collectives}, {"time_s", x.time.value()}});
+  return list;
+}
+
+Json collectives_json(const TraceSummary& s) {
+  Json list = Json::array();
+  for (const CollectiveTotal& c : s.collectives)
+    list.push_back({{"kind", c.kind},
+                    {"element", known(c.element)},
+                    {"group_size", c.group_size > 0 ? Json(c.group_size) : Json()},
+                    {"count", c.count},
+                    {"time_s", c.time.value()},
+                    {"with_bytes", c.sized},
+                    {"bytes", c.sized > 0 ? count(c.bytes.value()) : Json()},
+                    {"algbw_bytes_per_s", known(c.algbw.value())},
+                    {"busbw_bytes_per_s", known(c.busbw.value())}});
+  return list;
+}
+
+std::string percent(base::Seconds part, base::Seconds whole) {
+  return whole.value() > 0 ? fmt::format("{:.1f} %", 100 * (part / whole)) : std::string("-");
+}
+
+std::string kinds_text(const TraceSummary& s) {
+  base::Seconds all;
+  for (const auto& k : s.kinds) all += k.time;
+  using A = Table::Align;
+  Table table({{"kernels"}, {"count", A::right}, {"time", A::right}, {"share", A::right}, {"with shape", A::right}});
+  for (const auto& k : s.kinds)
+    table.row({k.kind, fmt::format("{}", k.count), base::to_text(k.time), percent(k.time, all), fmt::format("{}", k.shaped)});
+  return table.text();
+}
+
+std::string rate(base::BytesPerSecond r) { return r.value() > 0 ? base::to_text(r) : "-"; }
+
+std::string collectives_text(const TraceSummary& s) {
+  using A = Table::Align;
+  Table table({{"collectives"},
+               {"type"},
+               {"group", A::right},
+               {"count", A::right},
+               {"time", A::right},
+               {"bytes", A::right},
+               {"algbw", A::right},
+               {"busbw", A::right}});
+  for (const CollectiveTotal& c : s.collectives)
+    table.row({c.kind, c.element.empty() ? "-" : c.element, c.group_size > 0 ? fmt::format("{}", c.group_size) : "-",
+               fmt::format("{}", c.count), base::to_text(c.time), c.sized > 0 ? base::to_text(c.bytes) : "-", rate(c.algbw),
+               rate(c.busbw)});
+  return table.text();
+}
+
+std::string iterations_text(const ImportedTrace& t) {
+  constexpr std::size_t kShown = 12;
+  using A = Table::Align;
+  Table table({{"iterations"}, {"duration", A::right}, {"device busy", A::right}});
+  for (std::size_t i = 0; i < std::min(t.iterations.size(), kShown); ++i) {
+    const ImportedIteration& it = t.iterations[i];
+    table.row({it.name, base::to_text(it.duration), it.busy ? percent(*it.busy, it.duration) : "-"});
+  }
+  if (t.iterations.size() > kShown) table.row({fmt::format("and {} more", t.iterations.size() - kShown), "", ""});
+  return table.text();
+}
+
+std::string header_text(const ImportedTrace& t) {
+  std::string text = fmt::format("{}: {}", t.file, profiles::to_text(t.format));
+  if (t.rank) text += fmt::format(", rank {}", *t.rank);
+  if (t.world_size) text += fmt::format("{} of {}", t.rank ? "" : ", world", *t.world_size);
+  text += fmt::format("\n{} kernels, {} collectives, {} iterations in {}\n", t.kernels.size(), t.collectives.size(), t.iterations.size(),
+                      base::to_text(t.span));
+  std::vector<std::string> names;
+  for (const auto& d : t.devices) {
+    const std::string name = d.name.empty() ? "device of no name" : d.name + (d.profile.empty() ? "" : " (" + d.profile + ")");
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  if (!names.empty()) text += fmt::format("{} device{}: {}\n", t.devices.size(), t.devices.size() == 1 ? "" : "s", fmt::join(names, ", "));
+  return text;
+}
+
+}  // namespace
+
+std::string import_text(const ImportedTrace& t) {
+  const TraceSummary s = profiles::summarise(t);
+  std::string text = header_text(t);
+  if (!s.kinds.empty()) text += "\n" + kinds_text(s);
+  if (!s.collectives.empty()) text += "\n" + collectives_text(s);
+  if (!t.iterations.empty()) text += "\n" + iterations_text(t);
+  if (!t.notes.empty()) text += "\n";
+  for (const std::string& note : t.notes) text += "note: " + note + "\n";
+  return text;
+}
+
+std::string import_json(const ImportedTrace& t) {
+  const TraceSummary s = profiles::summarise(t);
+  Json j;
+  j["format"] = profiles::to_text(t.format);
+  j["file"] = t.file;
+  j["kernels"] = t.kernels.size();
+  j["collectives"] = t.collectives.size();
+  j["devices"] = devices_json(t);
+  j["rank"] = t.rank ? Json(*t.rank) : Json();
+  j["world_size"] = t.world_size ? Json(*t.world_size) : Json();
+  j["span_s"] = t.span.value();
+  j["iterations"] = iterations_json(t);
+  j["by_kind"] = kinds_json(s);
+  j["by_stream"] = streams_json(s);
+  j["by_collective"] = collectives_json(s);
+  j["notes"] = t.notes;
+  return dump(j);
+}
+
+}  // namespace reports
