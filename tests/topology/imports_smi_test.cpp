@@ -36,11 +36,12 @@ TEST_CASE("between two imported nodes every GPU uses the adapter on its switch")
         "12.5 GB/s in 3.5 us");
 }
 
-TEST_CASE("NV12 and NV18 everywhere go through one NVSwitch; only the later one reduces") {
+TEST_CASE("NV12 and NV18 everywhere go through one NVSwitch, as in the presets; only the later one reduces") {
   const auto a100 = import(everywhere(8, 12)), h100 = import(everywhere(8, 18));
-  // 12 x 25 and 18 x 25 GB/s, two links of 0.65 us.
-  CHECK(route_text(load(a100), 0, 7) == "node0:gpu0->switch0, node0:switch0->gpu7 at 300 GB/s in 1.3 us");
-  CHECK(route_text(load(h100), 0, 7) == "node0:gpu0->switch0, node0:switch0->gpu7 at 450 GB/s in 1.3 us");
+  CHECK(load(a100).route(gpu(0), gpu(7)).bandwidth == base::BytesPerSecond(300e9));  // 12 x 25 GB/s
+  CHECK(load(h100).route(gpu(0), gpu(7)).bandwidth == base::BytesPerSecond(450e9));  // 18 x 25 GB/s
+  CHECK(route_text(load(a100), 0, 7) == route_text(cluster_of("{preset: dgx-a100-40gb}"), 0, 7));
+  CHECK(route_text(load(h100), 0, 7) == route_text(cluster_of("{preset: dgx-h100}"), 0, 7));
   CHECK(load(a100).device(gpu(0)).type == "a100-sxm-40gb");
   CHECK(load(h100).device(gpu(0)).type == "h100-sxm-80gb");
   CHECK_FALSE(load(a100).in_network_switch(gpu(0)));
@@ -50,8 +51,7 @@ TEST_CASE("NV12 and NV18 everywhere go through one NVSwitch; only the later one 
 }
 
 TEST_CASE("the GPU that is asked for decides what an NVLink carries") {
-  CHECK(route_text(load(import(everywhere(8, 18), {.gpu = "b200-sxm-180gb"})), 0, 7) ==
-        "node0:gpu0->switch0, node0:switch0->gpu7 at 900 GB/s in 1.3 us");
+  CHECK(route_text(load(import(everywhere(8, 18), {.gpu = "b200-sxm-180gb"})), 0, 7) == route_text(cluster_of("{preset: dgx-b200}"), 0, 7));
   CHECK(import_errors(everywhere(8, 18), {.gpu = "a100-sxm-80gb"}).find("18 NVLinks per GPU, but a100-sxm-80gb has 12") !=
         std::string::npos);
 }
@@ -60,7 +60,11 @@ TEST_CASE("sixteen V100 with NV6 are on NVSwitches, four A100 with NV4 are wired
   const auto dgx2 = import(everywhere(16, 6)), four = import(everywhere(4, 4));  // 15 x 6 > 18; 3 x 4 = 12 are all of an A100
   CHECK(route_text(load(dgx2), 0, 15) == "node0:gpu0->switch0, node0:switch0->gpu15 at 150 GB/s in 1.3 us");
   CHECK(load(dgx2).device(gpu(0)).type == "v100-sxm2-16gb");
-  CHECK(route_text(load(four), 0, 3) == "node0:gpu0->gpu3 at 100 GB/s in 1.3 us");
+  CHECK(load(four).route(gpu(0), gpu(3)).links.size() == 1);
+  CHECK(load(four).route(gpu(0), gpu(3)).bandwidth == base::BytesPerSecond(100e9));
+  // Directly as far as through the crossbar of a DGX A100.
+  CHECK(load(four).route(gpu(0), gpu(3)).latency.value() ==
+        doctest::Approx(cluster_of("{preset: dgx-a100-80gb}").route(gpu(0), gpu(3)).latency.value()));
   CHECK(load(four).device(gpu(0)).type == "a100-sxm-40gb");
 }
 
@@ -119,6 +123,14 @@ TEST_CASE("a matrix that is cut off, asymmetric, contradictory or foreign is ref
   refused("\tGPU0\tGPU1\tNIC0\nGPU0\tX\tSYS\tPIX\nGPU1\tSYS\tX\tPIX\nNIC0\tPIX\tPIX\tX\n",
           "GPU0 and GPU1 are SYS apart, but both are PIX or nearer");
   refused("\tGPU0\tNIC0\nGPU0\tX\tNV2\nNIC0\tNV2\tX\n", "NVLink joins GPUs only");
+  std::string header, rows;  // 33 GPUs, each on its own NUMA node
+  for (int i = 0; i < 33; ++i) {
+    header += fmt::format("\tGPU{}", i);
+    rows += fmt::format("GPU{}", i);
+    for (int j = 0; j < 33; ++j) rows += i == j ? "\tX" : "\tSYS";
+    rows += "\n";
+  }
+  refused(header + "\n" + rows, "33 NUMA nodes in one node, more than 32");
   // Three pairs of 12 on GPU1 need a switch, but GPU0 and GPU2 have no NVLink.
   refused("\tGPU0\tGPU1\tGPU2\nGPU0\tX\tNV12\tSYS\nGPU1\tNV12\tX\tNV12\nGPU2\tSYS\tNV12\tX\n", "24 NVLinks on one GPU");
 }

@@ -14,12 +14,12 @@ namespace {
 const std::array<GpuEra, 8> kEras = {
     GpuEra{"P100", 60, 20, 4, 16, 6, 12.5, false, "", ""},
     GpuEra{"Titan-Xp", 0, 0, 0, 16, 6, 1.25, false, "", "titan-xp-12gb"},
-    GpuEra{"V100", 70, 25, 6, 16, 10, 12.5, false, "v100-sxm2-16gb", "v100-pcie-16gb"},
-    GpuEra{"A100", 80, 25, 12, 32, 16, 25, false, "a100-sxm-40gb", "a100-pcie-40gb"},
+    GpuEra{"V100", 70, 25, 6, 16, 10, 12.5, false, "v100-sxm2-16gb", "v100-pcie-16gb", "dgx-1v", "dgx-2"},
+    GpuEra{"A100", 80, 25, 12, 32, 16, 25, false, "a100-sxm-40gb", "a100-pcie-40gb", "", "dgx-a100-80gb"},
     GpuEra{"A40", 86, 14.0625, 4, 32, 16, 25, false, "", ""},
-    GpuEra{"H100", 90, 25, 18, 64, 22, 50, true, "h100-sxm-80gb", ""},
-    GpuEra{"H200", 0, 25, 18, 64, 22, 50, true, "h200-sxm-141gb", ""},
-    GpuEra{"B200", 100, 50, 18, 64, 40, 50, true, "b200-sxm-180gb", ""},
+    GpuEra{"H100", 90, 25, 18, 64, 22, 50, true, "h100-sxm-80gb", "", "", "dgx-h100"},
+    GpuEra{"H200", 0, 25, 18, 64, 22, 50, true, "h200-sxm-141gb", "", "", "dgx-h200"},
+    GpuEra{"B200", 100, 50, 18, 64, 40, 50, true, "b200-sxm-180gb", "", "", "dgx-b200"},
 };
 
 char small(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }

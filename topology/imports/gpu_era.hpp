@@ -20,6 +20,8 @@ struct GpuEra {
   double nic_gb_s = 12.5;      // adapters of its time
   bool nvls = false;           // its NVSwitches reduce and multicast
   std::string_view sxm, pcie;  // device profiles: with NVLink, without; the one with least memory; empty: there is none
+  // Presets of such machines: GPUs wired to each other, and through NVSwitches; empty: none ships.
+  std::string_view direct_preset, switched_preset;
 };
 
 // By a device profile's name; nullopt for one that is not known here.

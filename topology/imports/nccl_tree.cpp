@@ -97,6 +97,7 @@ class TreeReader {
       }
     }
     tree_.cpus.push_back(std::move(cpu));
+    if (tree_.cpus.size() > kMaxCpus) refuse(mark_of(node), fmt::format("more than {} NUMA nodes in one node", kMaxCpus));
   }
 
   NcclPci read_pci(const pugi::xml_node& node, int depth) {

@@ -88,6 +88,7 @@ class NcclImport {
     auto [era, type] = choose_gpu(config_.gpu, era_of_sm(first.sm.value_or(0)), fmt::format("compute capability {}", first.sm.value_or(0)),
                                   has_nvlink, sketch_);
     era_ = era;
+    if (!era.switched_preset.empty()) sketch_.resemble(era.direct_preset, era.switched_preset);
     sketch_.add_gpus(std::move(type), static_cast<int>(gpus_.size()));
     if (has_nvlink)
       sketch_.note(fmt::format("NVLinks of {} each, one way: the file has their number only.", base::to_text(gb_per_s(era_.nvlink_gb_s))));

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+
+#include "topology/preset_files.hpp"
 
 namespace topology::imports {
 namespace {
@@ -21,17 +24,25 @@ std::string in_a_comment(std::string_view text) {
   return out;
 }
 
+// The `cluster:` section of a preset that ships, or null.
+base::Yaml preset_section(std::string_view name) {
+  for (const auto& [preset, text] : preset_files()) {
+    if (preset == name) return *base::parse_yaml(std::string(text), fmt::format("<preset {}>", preset)).find("cluster");
+  }
+  return {};
+}
+
+// A link's latency in a preset, if it has one.
+std::optional<base::Seconds> preset_latency(std::string_view preset, std::string_view link) {
+  const auto section = preset_section(preset);
+  const auto* links = section.find("links");
+  const auto* found = links != nullptr ? links->find(link) : nullptr;
+  return found != nullptr ? base::parse_seconds(found->find("latency")->scalar) : std::nullopt;
+}
+
 }  // namespace
 
 void put(base::Yaml& map, std::string_view key, std::string text) { map.set(key, base::Yaml::make_scalar(std::move(text))); }
-
-base::Seconds assumed_latency(std::string_view link) {
-  // As topology/presets/*.yaml: a GPU's link to a crossbar is half of a way from GPU to GPU.
-  static const std::map<std::string_view, double> kMicroseconds{{"nvlink", 1.3}, {"nvswitch", 0.65}, {"c2c", 1.3},       {"xbus", 0.6},
-                                                                {"pcie", 0.5},   {"ethernet", 20},   {"infiniband", 1.5}};
-  const auto at = kMicroseconds.find(link);
-  return base::Seconds((at == kMicroseconds.end() ? 1.5 : at->second) * 1e-6);
-}
 
 std::string cluster_file(const std::string& format, const std::string& file, const std::vector<std::string>& notes, base::Yaml cluster) {
   std::string text =
@@ -41,6 +52,35 @@ std::string cluster_file(const std::string& format, const std::string& file, con
   put(document, "foreshard", "1");
   document.set("cluster", std::move(cluster));
   return text + base::emit_yaml(document);
+}
+
+void NodeSketch::resemble(std::string_view direct_preset, std::string_view switched_preset) {
+  direct_preset_ = direct_preset;
+  switched_preset_ = switched_preset;
+}
+
+base::Seconds NodeSketch::latency(std::string_view link) const {
+  const auto& own = direct_preset_.empty() ? switched_preset_ : direct_preset_;
+  if (link == "nvswitch") return preset_latency(switched_preset_, "nvlink").value_or(preset_latency("dgx-2", "nvlink").value());
+  if (link == "nvlink" || link == "c2c") {
+    // A GPU's link to a crossbar is half of a way from GPU to GPU.
+    return direct_preset_.empty() ? 2 * latency("nvswitch") : preset_latency(direct_preset_, "nvlink").value();
+  }
+  if (link == "ethernet") return preset_latency("aws-p3.16xlarge", link).value();
+  return preset_latency(own, link).value_or(preset_latency("dgx-1v", link).value());
+}
+
+// Collectives are timed as on the preset that has the same kind of NVLinks, where it has a profile.
+void NodeSketch::add_network_profile(base::Yaml& cluster) {
+  const auto uses = [&](std::string_view link) {
+    return std::ranges::any_of(links_, [&](const LinkType& l) { return l.name == link && l.uses > 0; });
+  };
+  const auto preset = uses("nvswitch") ? switched_preset_ : uses("nvlink") ? direct_preset_ : std::string();
+  const auto section = preset_section(preset);
+  const auto* profile = section.is_map() ? section.find("network_profile") : nullptr;
+  if (profile == nullptr) return;
+  cluster.set("network_profile", *profile);
+  notes_.push_back(fmt::format("Collectives are timed with the network profile {}, that of the preset {}.", profile->scalar, preset));
 }
 
 int NodeSketch::link(std::string_view name, base::BytesPerSecond bandwidth) {
@@ -101,7 +141,7 @@ base::Yaml NodeSketch::links_yaml(const std::vector<std::string>& names) const {
     if (links_[i].uses == 0) continue;
     auto link = base::Yaml::make_map();
     put(link, "bandwidth", base::to_text(links_[i].bandwidth));
-    put(link, "latency", base::to_text(assumed_latency(links_[i].name)));
+    put(link, "latency", base::to_text(latency(links_[i].name)));
     links.set(names[i], std::move(link));
   }
   return links;
@@ -153,6 +193,7 @@ ImportedTopology NodeSketch::finish() && {
   } else {
     notes_.emplace_back("No NIC is known, so the description serves for one node only.");
   }
+  add_network_profile(cluster);
   ImportedTopology result{format_, cluster_file(format_, file_, notes_, std::move(cluster)), std::move(notes_)};
   result.gpus = gpus_;
   result.cpus = cpus_;

@@ -12,6 +12,7 @@
 namespace topology::imports {
 
 inline constexpr int kMaxDevices = 256;  // GPUs and NICs of one node: real ones have tens
+inline constexpr int kMaxCpus = 32;      // NUMA nodes of one node: real ones have up to eight
 
 class NodeSketch {
  public:
@@ -25,6 +26,9 @@ class NodeSketch {
   [[nodiscard]] std::string add_switch(bool in_network = false);
   void wire(const std::string& a, const std::string& b, int link, int count = 1);
   void wire_all_pairs(std::vector<std::string> ends, int link);
+  // Latencies, and the network profile if it has one, are those of a preset: "dgx-1v" for NVLinks from GPU to GPU, "dgx-h100" for NVLinks
+  // to an NVSwitch. Empty: none ships.
+  void resemble(std::string_view direct_preset, std::string_view switched_preset);
   // How several such nodes are joined: one switch, NICs on links of this type.
   void join_by_switch(int link);
   void note(std::string sentence) { notes_.push_back(std::move(sentence)); }
@@ -44,6 +48,8 @@ class NodeSketch {
   };
 
   std::string add(const char* kind, int number);
+  [[nodiscard]] base::Seconds latency(std::string_view link) const;
+  void add_network_profile(base::Yaml& cluster);
   // The name of each link type in the file, one per entry of links_.
   [[nodiscard]] std::vector<std::string> link_names() const;
   [[nodiscard]] base::Yaml links_yaml(const std::vector<std::string>& names) const;
@@ -52,6 +58,7 @@ class NodeSketch {
   std::string format_;
   std::string file_;
   std::vector<LinkType> links_;
+  std::string direct_preset_ = "dgx-1v", switched_preset_ = "dgx-2";
   std::string gpu_type_;
   int gpus_ = 0, cpus_ = 0, switches_ = 0, nics_ = 0;
   std::vector<std::string> components_;
@@ -66,7 +73,5 @@ class NodeSketch {
                                        base::Yaml cluster);
 // A map entry with a plain scalar.
 void put(base::Yaml& map, std::string_view key, std::string text);
-// Seconds per link of the presets' assumptions, by link type; of an unknown type as infiniband.
-[[nodiscard]] base::Seconds assumed_latency(std::string_view link);
 
 }  // namespace topology::imports

@@ -86,6 +86,7 @@ class SmiImport {
     if (used == kMostNvlinks && config_.gpu.empty())
       sketch_.note("18 NVLinks are those of H100, H200 and B200 alike; H100 is taken. Those of a B200 are twice as fast.");
     era_ = era;
+    if (!era.switched_preset.empty()) sketch_.resemble(era.direct_preset, era.switched_preset);
     if (used > links_of_a_gpu())
       refuse(source_.at(m_.devices[0].line), fmt::format("{} NVLinks per GPU, but {} has {}", used, type, era_.nvlinks), "is --gpu right?");
     type_ = std::move(type);
@@ -133,6 +134,7 @@ class SmiImport {
 
   void wire_cpus(const SmiPlaces& places) {
     const int count = *std::ranges::max_element(places.cpu) + 1;
+    if (count > kMaxCpus) refuse(source_.at(m_.devices[0].line), fmt::format("{} NUMA nodes in one node, more than {}", count, kMaxCpus));
     std::vector<std::string> cpus;
     for (int c = 0; c < count; ++c) {
       const auto cpu = cpus.emplace_back(sketch_.add_cpu());

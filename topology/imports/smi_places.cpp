@@ -45,22 +45,27 @@ void find_contradictions(const SmiMatrix& m, std::vector<std::string>& problems)
   }
 }
 
-// Joins groups for which `may` holds of a pair of their devices, unless the matrix says of any pair that they are apart.
+// Joins groups for which `may` holds of a pair of their devices, unless the matrix says of any pair that they are apart. A group's number
+// is that of one of its devices.
 bool join_unless_apart(const SmiMatrix& m, Groups& cpu, const std::function<bool(const SmiDevice&, const SmiDevice&)>& may) {
-  bool joined = false;
-  const auto known_apart = [&](int g, int h) {
-    for (std::size_t a = 0; a < cpu.size(); ++a) {
-      for (std::size_t b = 0; b < cpu.size(); ++b) {
-        if (cpu[a] == g && cpu[b] == h && m.at(a, b).distance != Distance::unknown) return true;
-      }
+  const auto n = cpu.size();
+  std::vector<std::vector<bool>> apart(n, std::vector<bool>(n, false));  // of groups
+  const auto group = [&](std::size_t device) { return static_cast<std::size_t>(cpu[device]); };
+  for (std::size_t a = 0; a < n; ++a) {
+    for (std::size_t b = 0; b < n; ++b) {
+      if (m.at(a, b).distance != Distance::unknown) apart[group(a)][group(b)] = true;
     }
-    return false;
-  };
-  for (std::size_t a = 0; a < cpu.size(); ++a) {
-    for (std::size_t b = a + 1; b < cpu.size(); ++b) {
-      if (cpu[a] == cpu[b] || !m.devices[a].gpu || !m.devices[b].gpu || m.at(a, b).distance != Distance::unknown) continue;
-      if (!may(m.devices[a], m.devices[b]) || known_apart(cpu[a], cpu[b])) continue;
+  }
+  bool joined = false;
+  for (std::size_t a = 0; a < n; ++a) {
+    for (std::size_t b = a + 1; b < n; ++b) {
+      const auto to = group(a), from = group(b);
+      if (to == from || m.at(a, b).distance != Distance::unknown || apart[to][from] || !may(m.devices[a], m.devices[b])) continue;
       join(cpu, a, b);
+      for (std::size_t other = 0; other < n; ++other) {
+        apart[to][other] = apart[to][other] || apart[from][other];
+        apart[other][to] = apart[other][to] || apart[other][from];
+      }
       joined = true;
     }
   }
