@@ -18,6 +18,7 @@ if ! [[ $seconds =~ ^[0-9]+$ && $device =~ ^[0-9]+$ ]] || [ "$seconds" -lt 60 ];
   echo "--seconds is a whole number from 60 on, --device a whole number" >&2
   exit 2
 fi
+export CUDA_DEVICE_ORDER=PCI_BUS_ID  # as nvidia-smi numbers them
 mkdir -p "$out/parts" "$out/traces"
 rm -f "$out/parts/"*.json "$out/parts/smi.csv" "$out/collect.json"  # nothing of an earlier run is joined to this one
 left() { echo $((seconds - SECONDS)); }
