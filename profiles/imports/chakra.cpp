@@ -122,14 +122,15 @@ class Reader {
   ImportedTrace trace_;
   std::unordered_map<std::string, std::uint32_t> names_;
   std::string version_;
-  std::size_t nodes_ = 0, host_ = 0, timed_ = 0;
+  std::size_t messages_ = 0, nodes_ = 0, host_ = 0, timed_ = 0;
   std::uint64_t first_us_ = UINT64_MAX;
   bool starts_ = false;
 };
 
 bool Reader::next(std::string& message) {
   if (bytes_->sgetc() == ByteSource::traits_type::eof()) return false;
-  const auto cut = [&] { refuse(trace_.file, fmt::format("is cut short: message {} does not end", nodes_ + 1)); };
+  ++messages_;
+  const auto cut = [&] { refuse(trace_.file, fmt::format("is cut short: message {} does not end", messages_)); };
   std::string head;
   MessageLength length;
   while (length.bytes == 0 && head.size() < 5) {
@@ -139,7 +140,7 @@ bool Reader::next(std::string& message) {
     length = length_at(head);
   }
   if (length.bytes == 0 || length.value > kLongestMessage)
-    refuse(trace_.file, fmt::format("is no Chakra trace, or damaged: message {} has an impossible length", nodes_ + 1));
+    refuse(trace_.file, fmt::format("is no Chakra trace, or damaged: message {} has an impossible length", messages_));
   // In pieces: a length that is a lie must not take memory before the bytes are there.
   message.clear();
   while (message.size() < length.value) {
@@ -218,7 +219,7 @@ void Reader::add_collective(const proto::Node& node) {
 
 void Reader::read_node(const std::string& message) {
   proto::Node node;
-  if (!node.ParseFromString(message)) refuse(trace_.file, fmt::format("is damaged: message {} is no node", nodes_ + 1));
+  if (!node.ParseFromString(message)) refuse(trace_.file, fmt::format("is damaged: message {} is no node", messages_));
   const auto& unknown = node.GetReflection()->GetUnknownFields(node);
   for (int i = 0; i < unknown.field_count(); ++i)
     if (unknown.field(i).number() <= 10)

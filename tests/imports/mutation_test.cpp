@@ -1,0 +1,61 @@
+// Damaged files: cut anywhere, bytes changed anywhere. Each is refused or gives a sound value; nothing crashes (run it with
+// FORESHARD_SANITIZE=ON).
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "base/diagnostics.hpp"
+#include "base/random.hpp"
+#include "made_files.hpp"
+#include "profiles/imports/import.hpp"
+#include "profiles/imports/summary.hpp"
+#include "profiles/imports/to_measurements.hpp"
+
+namespace {
+
+const std::string kCollected =
+    R"({"foreshard_collect": 1, "device": {"name": "NVIDIA H200"}, "kernels": [{"kind": "matmul", "precision": "bf16", "batch": 1, "m": 64, "n": 32,
+"k": 16, "flops": 65536, "bytes": 7168, "seconds": 2e-6}], "collectives": [{"collective": "all_gather", "gpus": 2, "bytes": 1000, "seconds": 1e-5}]})";
+
+void check_sound(const profiles::ImportedTrace& t) {
+  for (const auto& k : t.kernels) {
+    REQUIRE(k.name < t.names.size());
+    REQUIRE((k.operation == profiles::kNoOperation || k.operation < t.operations.size()));
+    REQUIRE(std::isfinite(k.duration.value()));
+    REQUIRE(k.duration.value() >= 0);
+  }
+  for (const auto& c : t.collectives) {
+    REQUIRE(c.name < t.names.size());
+    REQUIRE(c.duration.value() >= 0);
+    REQUIRE((!c.bytes || (std::isfinite(c.bytes->value()) && c.bytes->value() >= 0)));
+  }
+  (void)profiles::summarise(t);
+  (void)profiles::to_measurements(t, {.device = "x", .cluster = "y"});
+}
+
+void try_one(const made::Folder& folder, const std::string& bytes) {
+  try {
+    check_sound(profiles::import_trace(folder.write("f", bytes)));
+  } catch (const base::InputError& e) { REQUIRE(!e.diagnostics().empty()); }
+}
+
+void mutate(const std::string& whole, std::size_t cut_every, int flips, std::uint64_t seed) {
+  const made::Folder folder;
+  for (std::size_t n = 0; n < whole.size(); n += cut_every) try_one(folder, whole.substr(0, n));
+  base::Random random(seed);
+  for (int i = 0; i < flips; ++i) {
+    std::string changed = whole;
+    for (std::uint64_t times = 1 + random.below(3); times > 0; --times)
+      changed[random.below(changed.size())] = static_cast<char>(random.below(256));
+    try_one(folder, changed);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("damaged Kineto traces") { mutate(made::kineto(), 7, 1500, 1); }
+TEST_CASE("damaged Kineto traces in gzip") { mutate(made::gzipped(made::kineto()), 3, 1000, 2); }
+TEST_CASE("damaged exports of Nsight Systems") { mutate(made::nsys(), 97, 1500, 3); }
+TEST_CASE("damaged output of nccl-tests") { mutate(made::nccl_tests(), 3, 1500, 4); }
+TEST_CASE("damaged Chakra traces") { mutate(made::chakra(), 1, 3000, 5); }
+TEST_CASE("damaged collector's files") { mutate(kCollected, 1, 1500, 6); }
