@@ -1,5 +1,5 @@
 #pragma once
-// profiles/devices/*.yaml as they were when the program was built. Private to this folder.
+// profiles/devices/*.yaml as they were when the program was built.
 
 #include <span>
 #include <string_view>

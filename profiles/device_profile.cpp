@@ -4,21 +4,16 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/diagnostics.hpp"
 #include "profiles/device_files.hpp"
+#include "profiles/kinds.hpp"
 
 namespace profiles {
 namespace {
 
 using pcg::KernelKind;
 using pcg::Precision;
-
-constexpr std::array kKinds = {KernelKind::matmul,    KernelKind::convolution, KernelKind::attention, KernelKind::softmax,
-                               KernelKind::norm,      KernelKind::elementwise, KernelKind::embedding, KernelKind::pooling,
-                               KernelKind::reduction, KernelKind::copy,        KernelKind::loss,      KernelKind::optimizer};
-constexpr std::array kPrecisions = {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16, Precision::fp8};
 
 // What an efficiency is of: `half` counts FLOPs or bytes, and only vector units may beat their peak (Winograd saves FLOPs).
 enum class Share { tensor_peak, vector_peak, bandwidth };
@@ -55,6 +50,7 @@ class ProfileReader {
     if (const auto* peak = map.required("peak")) d.peak = read_peaks(*peak, map.path_of("peak"));
     if (const auto* peak = map.required("vector_peak")) d.vector_peak = read_peaks(*peak, map.path_of("vector_peak"));
     if (const auto* efficiency = map.required("efficiency")) read_efficiencies(*efficiency, d);
+    if (const auto* fitted = map.optional("fitted")) d.fitted = read_fitted(*fitted, sink_);
     for (const char* key : {"name", "memory", "memory_bandwidth", "multiprocessors"}) map.require(key);
     if (d.reserved > d.memory) map.complain("reserved", "more than the device's memory");
     map.finish();
@@ -102,7 +98,7 @@ class ProfileReader {
     std::map<KernelKind, Efficiency> table;
     Efficiency other;
     if (const auto* e = map.required("other")) other = read_efficiency(*e, map.path_of("other"), share);
-    for (const auto kind : kKinds) {
+    for (const auto kind : kKernelKinds) {
       const std::string key(pcg::to_text(kind));
       const auto* e = map.optional(key);
       table[kind] = e != nullptr ? read_efficiency(*e, map.path_of(key), share) : other;

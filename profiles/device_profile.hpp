@@ -12,19 +12,13 @@
 #include "base/yaml.hpp"
 #include "pcg/tensor.hpp"
 #include "pcg/work.hpp"
+#include "profiles/fitted.hpp"
 
 namespace profiles {
 
 // How a number came about; later ones are worse.
 enum class Basis { measured, fitted, defaults };
 [[nodiscard]] std::string_view to_text(Basis b);
-
-// Share of a peak that a kind of kernel reaches: rate = peak * max * work / (work + half), so `half` is the work (FLOPs of one kernel
-// for compute, bytes for memory) at which half of `max` is reached. This is what separates big matmuls from small ones.
-struct Efficiency {
-  double max = 1;
-  double half = 0;
-};
 
 struct DeviceProfile {
   std::string name;         // "a100-sxm-80gb"
@@ -43,7 +37,7 @@ struct DeviceProfile {
   std::map<pcg::KernelKind, Efficiency> compute;         // of peak, on tensor cores
   std::map<pcg::KernelKind, Efficiency> vector_compute;  // of vector_peak; above 1 where an algorithm saves FLOPs (Winograd)
   std::map<pcg::KernelKind, Efficiency> traffic;         // of memory_bandwidth
-  Basis basis = Basis::defaults;
+  Fitted fitted;                                         // what calibration found; goes before the efficiencies above
 };
 
 struct KernelTime {
@@ -52,9 +46,10 @@ struct KernelTime {
   bool extrapolated = false;  // outside the range that its basis covers
 };
 
-// max(FLOPs / (peak * efficiency), bytes / (bandwidth * efficiency), kernel_floor); a term without work is 0. The peak is that of the
-// tensor cores for a kernel that can use them in a precision that they serve (fp32 is not one: tf32 must be asked for), else vector_peak.
-// Requires: no unsupported(d, p). Cost: O(1).
+// By what the profile knows best: a fitted model of the kind, else the roofline  max(FLOPs / (peak * efficiency), bytes / (bandwidth *
+// efficiency), kernel_floor),  where a term without work is 0. The peak is that of the tensor cores for a kernel that can use them in a
+// precision that they serve (fp32 is not one: tf32 must be asked for), else vector_peak. fp16 and bf16 run on the same units and take
+// each other's fit. No kernel is faster than the peak. Requires: no unsupported(d, p). Cost: O(1), about half a microsecond for a product.
 [[nodiscard]] KernelTime kernel_time(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p);
 // Whether the device can train in this precision, else why not ("v100-sxm2-16gb has no bf16").
 [[nodiscard]] std::optional<std::string> unsupported(const DeviceProfile& d, pcg::Precision p);

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/check.hpp"
 #include "profiles/device_profile.hpp"
@@ -16,15 +17,45 @@ double term_s(double work, double peak, const std::map<pcg::KernelKind, Efficien
   return (work + e.half) / (peak * e.max);
 }
 
-KernelTime roofline(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p) {
+double peak_of(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p) {
   const auto peak = d.peak.find(p);
   BASE_CHECK(peak != d.peak.end(), "{} has no {}", d.name, pcg::to_text(p));
   const auto vector_peak = d.vector_peak.at(p);
-  const bool tensor = k.tensor_cores && peak->second > vector_peak;
-  const double compute_s =
-      term_s(k.flops.value(), (tensor ? peak->second : vector_peak).value(), tensor ? d.compute : d.vector_compute, k.kind);
+  return k.tensor_cores ? std::max(peak->second, vector_peak).value() : vector_peak.value();
+}
+
+double compute_s(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p) {
+  const double peak = peak_of(d, k, p);
+  const bool tensor = peak > d.vector_peak.at(p).value();
+  return term_s(k.flops.value(), peak, tensor ? d.compute : d.vector_compute, k.kind);
+}
+
+KernelTime roofline(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p) {
   const double traffic_s = term_s(k.bytes.value(), d.memory_bandwidth.value(), d.traffic, k.kind);
-  return {base::Seconds(std::max({compute_s, traffic_s, d.kernel_floor.value()})), Basis::defaults, false};
+  return {base::Seconds(std::max({compute_s(d, k, p), traffic_s, d.kernel_floor.value()})), Basis::defaults, false};
+}
+
+const FittedProduct* product_of(const Fitted& f, pcg::KernelKind kind, pcg::Precision p) {
+  auto at = f.products.find({kind, p});
+  if (at == f.products.end() && p == pcg::Precision::fp16) at = f.products.find({kind, pcg::Precision::bf16});
+  if (at == f.products.end() && p == pcg::Precision::bf16) at = f.products.find({kind, pcg::Precision::fp16});
+  return at == f.products.end() ? nullptr : &at->second;
+}
+
+KernelTime fitted_time(const DeviceProfile& d, const FittedProduct& f, const pcg::Kernel& k, pcg::Precision p) {
+  const ProductSizes sizes = product_sizes(k, p);
+  const double peak = peak_of(d, k, p);
+  const ProductDevice device{peak, d.memory_bandwidth.value(), static_cast<double>(d.multiprocessors)};
+  const LogPoint at = correction_point(k.kind, sizes);
+  const double seconds = product_seconds(f.model, device, sizes) * std::exp(f.correction.at(at));
+  const double least = std::max({k.flops.value() / peak, k.bytes.value() / device.bandwidth, d.kernel_floor.value()});
+  return {base::Seconds(std::max(seconds, least)), Basis::fitted, f.provenance.borrowed || !f.correction.covers(at)};
+}
+
+KernelTime fitted_time(const DeviceProfile& d, const FittedRate& f, const pcg::Kernel& k, pcg::Precision p) {
+  const double seconds = (k.bytes.value() + f.traffic.half) / (d.memory_bandwidth.value() * f.traffic.max);
+  const double least = std::max(compute_s(d, k, p), d.kernel_floor.value());
+  return {base::Seconds(std::max(seconds, least)), Basis::fitted, f.provenance.borrowed || k.bytes > f.largest};
 }
 
 }  // namespace
@@ -38,8 +69,14 @@ std::string_view to_text(Basis b) {
   return "defaults";
 }
 
-// Measured tables, then fitted models, are asked here first once profiles hold them.
-KernelTime kernel_time(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p) { return roofline(d, k, p); }
+KernelTime kernel_time(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p) {
+  if (is_product(k)) {
+    if (const FittedProduct* f = product_of(d.fitted, k.kind, p)) return fitted_time(d, *f, k, p);
+  } else if (const auto at = d.fitted.rates.find(k.kind); at != d.fitted.rates.end()) {
+    return fitted_time(d, at->second, k, p);
+  }
+  return roofline(d, k, p);
+}
 
 std::optional<std::string> unsupported(const DeviceProfile& d, pcg::Precision p) {
   if (d.peak.contains(p)) return std::nullopt;

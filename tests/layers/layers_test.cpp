@@ -20,10 +20,11 @@ const std::map<std::string, std::set<std::string>> kBelow{
     {"topology", {"base"}},
     {"profiles", {"base", "pcg"}},
     {"sim", {"base", "pcg", "topology", "profiles"}},
+    {"calibration", {"base", "pcg", "topology", "profiles", "sim"}},
     {"search", {"base", "pcg", "topology", "profiles", "sim"}},
     {"scenarios", {"base", "pcg", "topology", "profiles", "sim", "search"}},
     {"reports", {"base", "pcg", "topology", "profiles", "sim", "search", "scenarios"}},
-    {"cli", {"base", "pcg", "topology", "profiles", "sim", "search", "scenarios", "reports"}},
+    {"cli", {"base", "pcg", "topology", "profiles", "sim", "calibration", "search", "scenarios", "reports"}},
 };
 
 constexpr int kMostLines = 500;  // one idea per file
@@ -73,6 +74,7 @@ bool allowed(const Include& include) {
   if (to == "simgrid" || to == "xbt") return include.file.starts_with("sim/engine/");
   if (to == "yaml-cpp") return include.file.starts_with("base/yaml");
   if (to == "CLI") return include.file.starts_with("cli/");
+  if (to == "Eigen" || to == "nlopt.hpp") return include.file.starts_with("calibration/");
   if (to == "boost") return include.file.ends_with(".cpp");
   if (to == "pugixml.hpp") return include.file.starts_with("topology/imports/");
   return true;

@@ -1,0 +1,269 @@
+#include "calibration/kernel_calibration.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "base/diagnostics.hpp"
+#include "calibration/product_fit.hpp"
+#include "calibration/rate_fit.hpp"
+
+namespace calibration {
+namespace {
+
+using pcg::KernelKind;
+using profiles::KernelMeasurement;
+
+constexpr std::uint64_t kAsideOneIn = 5;
+constexpr int kFewestProducts = 40;
+constexpr int kFewestRates = 12;
+constexpr std::size_t kWorst = 5;
+constexpr double kShortestS = 2e-7;  // no kernel has ever been this short: the clock ticked wrongly
+constexpr double kFasterThanPeak = 1.02;
+constexpr double kSavedByWinograd = 4;  // FLOPs that a convolution may save on vector units
+constexpr double kSlowest = 300;        // times a plain roofline, beyond kSlowestS
+constexpr double kSlowestS = 1e-4;
+
+using Rows = std::vector<const KernelMeasurement*>;
+struct Group {
+  bool product = false;
+  Rows used, aside;
+  int left_out = 0;
+};
+using Groups = std::map<std::pair<KernelKind, pcg::Precision>, Group>;
+
+const profiles::DeviceProfile& device_of(const profiles::DeviceProfile& d, const std::string& name) {
+  return name == d.name ? d : profiles::device_profile(name);
+}
+
+std::string describe(const pcg::Kernel& k) {
+  if (profiles::is_product(k)) {
+    const std::string batch = k.batch > 1 ? fmt::format("{} of ", k.batch) : "";
+    return fmt::format("{} {}{} x {} x {}", pcg::to_text(k.kind), batch, k.m, k.n, k.k);
+  }
+  return fmt::format("{} {}", pcg::to_text(k.kind), base::to_text(k.bytes));
+}
+
+double peak_of(const profiles::DeviceProfile& d, const KernelMeasurement& m) { return d.peak.at(m.precision).value(); }
+
+bool wanted(const CalibrationConfig& config, const std::string& own, const KernelMeasurement& m) {
+  const bool device = config.devices.empty() ? m.device == own : std::ranges::find(config.devices, m.device) != config.devices.end();
+  return device && (config.kinds.empty() || std::ranges::find(config.kinds, m.kernel.kind) != config.kinds.end());
+}
+
+// All rates of a kind are one group, whatever the precision: they are bound by bytes.
+Groups sorted_rows(const profiles::DeviceProfile& d, std::span<const KernelMeasurement> rows, const CalibrationConfig& config) {
+  Groups groups;
+  for (const KernelMeasurement& m : rows) {
+    if (!wanted(config, d.name, m)) continue;
+    const bool product = profiles::is_product(m.kernel);
+    Group& g = groups[{m.kernel.kind, product ? m.precision : pcg::Precision::fp32}];
+    g.product = product;
+    if (is_rubbish(device_of(d, m.device), m)) ++g.left_out;
+    else (is_held_out(m.kernel, m.precision) ? g.aside : g.used).push_back(&m);
+  }
+  return groups;
+}
+
+// In order of size: fits that look at some of the rows look at all sizes.
+void sort_by_size(Rows& rows) {
+  std::ranges::stable_sort(rows, {}, [](const KernelMeasurement* m) {
+    const pcg::Kernel& k = m->kernel;
+    return std::tuple(k.batch, k.m, k.n, k.k, k.bytes.value(), m->time.value());
+  });
+}
+
+struct Errors {
+  double mean = 0, bias = 0, p90 = 0;
+};
+Errors errors_of(const Rows& rows, const std::vector<double>& predicted) {
+  Errors e;
+  if (rows.empty()) return e;
+  std::vector<double> sizes;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double off = predicted[i] / rows[i]->time.value() - 1;
+    e.bias += off;
+    sizes.push_back(std::abs(off));
+    e.mean += std::abs(off);
+  }
+  e.bias /= static_cast<double>(rows.size());
+  e.mean /= static_cast<double>(rows.size());
+  std::ranges::sort(sizes);
+  e.p90 = sizes[std::min(sizes.size() - 1, sizes.size() * 9 / 10)];
+  return e;
+}
+
+std::string sources_of(const Rows& rows) {
+  std::set<std::string> files;
+  for (const auto* m : rows) {
+    const std::string& s = m->source;
+    const std::size_t folder = s.rfind('/') == std::string::npos ? 0 : s.rfind('/') + 1;
+    files.insert(s.substr(folder, s.rfind(':') - folder));
+  }
+  return fmt::format("{}", fmt::join(files, ", "));
+}
+std::string devices_of(const std::string& own, const Rows& rows) {
+  std::set<std::string> names;
+  for (const auto* m : rows) names.insert(m->device);
+  return names == std::set<std::string>{own} ? "" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+// Chips are told apart by how many multiprocessors they have.
+bool is_borrowed(const profiles::DeviceProfile& d, const Group& g) {
+  return std::ranges::any_of(g.used, [&](const auto* m) { return device_of(d, m->device).multiprocessors != d.multiprocessors; });
+}
+
+// `predicted` runs over group.used, then over group.aside.
+void judge(KernelFit& fit, const Group& g, const profiles::DeviceProfile& d, const std::vector<double>& predicted) {
+  const auto split = predicted.begin() + static_cast<std::ptrdiff_t>(g.used.size());
+  const std::vector<double> used(predicted.begin(), split), aside(split, predicted.end());
+  const Errors seen = errors_of(g.used, used), unseen = errors_of(g.aside, aside);
+  fit.provenance = {.source = sources_of(g.used.empty() ? g.aside : g.used),
+                    .device = devices_of(d.name, g.used.empty() ? g.aside : g.used),
+                    .borrowed = is_borrowed(d, g),
+                    .rows = static_cast<int>(g.used.size()),
+                    .error = seen.mean,
+                    .held_out_rows = static_cast<int>(g.aside.size()),
+                    .held_out_error = unseen.mean,
+                    .held_out_p90 = unseen.p90};
+  fit.held_out_bias = unseen.bias;
+  std::vector<RowError> rows;
+  for (std::size_t i = 0; i < g.aside.size(); ++i)
+    rows.push_back({describe(g.aside[i]->kernel), g.aside[i]->source, g.aside[i]->time.value(), aside[i]});
+  std::ranges::stable_sort(rows, std::greater<>{}, [](const RowError& r) { return std::abs(std::log(r.predicted_s / r.measured_s)); });
+  if (rows.size() > kWorst) rows.resize(kWorst);
+  fit.worst = std::move(rows);
+}
+
+std::vector<ProductRow> product_rows(const profiles::DeviceProfile& d, const Rows& rows) {
+  std::vector<ProductRow> result;
+  for (const auto* m : rows) {
+    const profiles::DeviceProfile& own = device_of(d, m->device);
+    result.push_back({{peak_of(own, *m), own.memory_bandwidth.value(), static_cast<double>(own.multiprocessors)},
+                      profiles::product_sizes(m->kernel, m->precision),
+                      m->time.value()});
+  }
+  return result;
+}
+std::vector<RateRow> rate_rows(const profiles::DeviceProfile& d, const Rows& rows) {
+  std::vector<RateRow> result;
+  for (const auto* m : rows) result.push_back({device_of(d, m->device).memory_bandwidth.value(), m->kernel.bytes.value(), m->time.value()});
+  return result;
+}
+
+std::vector<double> fit_products(const profiles::DeviceProfile& d, const Group& g, KernelKind kind, profiles::FittedProduct& into) {
+  const std::vector<ProductRow> used = product_rows(d, g.used), aside = product_rows(d, g.aside);
+  into.model = fit_product_model(used);
+  into.correction = fit_correction(kind, into.model, used);
+  std::vector<double> predicted;
+  for (const auto* rows : {&used, &aside})
+    for (const ProductRow& r : *rows) predicted.push_back(predict(kind, into.model, into.correction, r));
+  return predicted;
+}
+std::vector<double> fit_rates(const profiles::DeviceProfile& d, const Group& g, profiles::FittedRate& into) {
+  const std::vector<RateRow> used = rate_rows(d, g.used), aside = rate_rows(d, g.aside);
+  const profiles::Efficiency fit = fit_rate(used);
+  std::vector<double> predicted;
+  for (const auto* rows : {&used, &aside})
+    for (const RateRow& r : *rows) predicted.push_back(predict(fit, r));
+  const auto [least, most] = std::ranges::minmax(used, {}, &RateRow::bytes);
+  // What the rows' fixed part has beyond the shortest kernel is the timer's and the launch's, not the kernel's.
+  into.traffic = {fit.max, std::min(fit.half, (d.memory_bandwidth * d.kernel_floor).value() * fit.max)};
+  into.smallest = base::Bytes(least.bytes);
+  into.largest = base::Bytes(most.bytes);
+  return predicted;
+}
+
+KernelFit fit_group(const profiles::DeviceProfile& d, KernelKind kind, pcg::Precision precision, const Group& g,
+                    const CalibrationConfig& config, profiles::Fitted& into) {
+  KernelFit fit{.kind = kind, .precision = precision, .product = g.product, .left_out = g.left_out};
+  const int fewest = g.product ? kFewestProducts : kFewestRates;
+  if (static_cast<int>(g.used.size()) < fewest) {
+    fit.provenance.rows = static_cast<int>(g.used.size());
+    fit.refusal = fmt::format("{} usable rows beside those kept aside, a fit needs {}", g.used.size(), fewest);
+    return fit;
+  }
+  if (g.product) {
+    profiles::FittedProduct product;
+    judge(fit, g, d, fit_products(d, g, kind, product));
+    fit.provenance.command = config.command;
+    product.provenance = fit.provenance;
+    into.products[{kind, precision}] = std::move(product);
+  } else {
+    profiles::FittedRate rate;
+    judge(fit, g, d, fit_rates(d, g, rate));
+    fit.provenance.command = config.command;
+    rate.provenance = fit.provenance;
+    into.rates[kind] = std::move(rate);
+  }
+  return fit;
+}
+
+void refuse_nothing(const Groups& groups, const profiles::DeviceProfile& d, std::span<const KernelMeasurement> rows,
+                    const CalibrationConfig& config) {
+  if (!groups.empty()) return;
+  std::set<std::string> names;
+  for (const KernelMeasurement& m : rows) names.insert(m.device);
+  base::Diagnostics sink;
+  sink.add(
+      {}, "",
+      fmt::format("no kernel was measured on {}", config.devices.empty() ? d.name : fmt::format("{}", fmt::join(config.devices, ", "))),
+      names.empty() ? "the files hold no kernels" : fmt::format("the files hold kernels of {}", fmt::join(names, ", ")));
+  sink.throw_if_any();
+}
+
+}  // namespace
+
+bool is_held_out(const pcg::Kernel& k, pcg::Precision p) {
+  std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a
+  const auto bytes = static_cast<std::int64_t>(profiles::is_product(k) && k.kind != KernelKind::attention ? 0 : k.bytes.value());
+  for (const std::int64_t x : {static_cast<std::int64_t>(k.kind), static_cast<std::int64_t>(p), k.batch, k.m, k.n, k.k, bytes})
+    for (int byte = 0; byte < 8; ++byte) hash = (hash ^ (static_cast<std::uint64_t>(x) >> (8 * byte) & 0xff)) * 1099511628211ULL;
+  return (hash >> 33) % kAsideOneIn == 0;
+}
+
+bool is_rubbish(const profiles::DeviceProfile& d, const KernelMeasurement& m) {
+  const double t = m.time.value();
+  if (!(t > kShortestS) || !std::isfinite(t)) return true;
+  if (!d.peak.contains(m.precision)) return true;
+  const double compute = m.kernel.tensor_cores ? m.kernel.flops.value() / peak_of(d, m) : 0;
+  const double saved = m.kernel.kind == KernelKind::convolution ? kSavedByWinograd : 1;
+  if (t * kFasterThanPeak * saved < compute) return true;
+  return t > kSlowestS + kSlowest * std::max(compute, (m.kernel.bytes / d.memory_bandwidth).value());
+}
+
+KernelCalibration calibrate_kernels(const profiles::DeviceProfile& d, std::span<const KernelMeasurement> rows,
+                                    const CalibrationConfig& config) {
+  Groups groups = sorted_rows(d, rows, config);
+  refuse_nothing(groups, d, rows, config);
+  KernelCalibration result{.fitted = d.fitted};
+  for (auto& [key, group] : groups) {
+    sort_by_size(group.used);
+    sort_by_size(group.aside);
+    result.fits.push_back(fit_group(d, key.first, key.second, group, config, result.fitted));
+  }
+  return result;
+}
+
+std::vector<KernelFit> compare_kernels(const profiles::DeviceProfile& d, std::span<const KernelMeasurement> rows,
+                                       const CalibrationConfig& config) {
+  Groups groups = sorted_rows(d, rows, config);
+  std::vector<KernelFit> fits;
+  for (auto& [key, group] : groups) {
+    group.aside.insert(group.aside.end(), group.used.begin(), group.used.end());  // nothing is fitted: all of them judge
+    group.used.clear();
+    sort_by_size(group.aside);
+    KernelFit fit{.kind = key.first, .precision = key.second, .product = group.product, .left_out = group.left_out};
+    std::vector<double> predicted;
+    for (const auto* m : group.aside) predicted.push_back(profiles::kernel_time(d, m->kernel, m->precision).time.value());
+    judge(fit, group, d, predicted);
+    fits.push_back(std::move(fit));
+  }
+  return fits;
+}
+
+}  // namespace calibration

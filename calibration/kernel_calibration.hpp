@@ -1,0 +1,57 @@
+#pragma once
+// From measured kernels to what a device profile says of them: sorts rows by kind, leaves rubbish out, keeps a fifth aside, fits, and
+// tells how far off the fit is on both parts.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "profiles/device_profile.hpp"
+#include "profiles/measurements/measurements.hpp"
+
+namespace calibration {
+
+struct CalibrationConfig {
+  std::vector<std::string> devices;    // whose rows count; empty: the profile's own. A sister's rows are fitted with the sister's peaks
+  std::vector<pcg::KernelKind> kinds;  // empty: all that there are rows of
+  std::string command;                 // told beside the numbers
+};
+
+// Predicted against measured for one row.
+struct RowError {
+  std::string what;    // "matmul 1 x 32 x 128"
+  std::string source;  // "FILE:LINE"
+  double measured_s = 0;
+  double predicted_s = 0;
+};
+
+struct KernelFit {
+  pcg::KernelKind kind = pcg::KernelKind::matmul;
+  pcg::Precision precision = pcg::Precision::fp32;  // of products; a rate serves all
+  bool product = false;
+  int left_out = 0;  // rows that cannot be true
+  profiles::Provenance provenance;
+  double held_out_bias = 0;     // mean of predicted / measured - 1 on the rows kept aside
+  std::string refusal;          // why there is no fit; empty: there is one
+  std::vector<RowError> worst;  // of the rows kept aside, at most five
+};
+
+struct KernelCalibration {
+  profiles::Fitted fitted;      // of the profile, with what was fitted in place
+  std::vector<KernelFit> fits;  // by kind and precision
+};
+
+// A fifth of the shapes, always the same ones: the rows that no fit of ours has seen.
+[[nodiscard]] bool is_held_out(const pcg::Kernel& k, pcg::Precision p);
+// A time that no such device can need: less than its peaks allow, or a hundred times what the slowest way would take.
+[[nodiscard]] bool is_rubbish(const profiles::DeviceProfile& d, const profiles::KernelMeasurement& m);
+
+// Throws: base::InputError when no row is of the devices asked for.
+[[nodiscard]] KernelCalibration calibrate_kernels(const profiles::DeviceProfile& d, std::span<const profiles::KernelMeasurement> rows,
+                                                  const CalibrationConfig& config);
+
+// How far off a profile is on rows, whoever fitted it: one entry per kind and precision.
+[[nodiscard]] std::vector<KernelFit> compare_kernels(const profiles::DeviceProfile& d, std::span<const profiles::KernelMeasurement> rows,
+                                                     const CalibrationConfig& config);
+
+}  // namespace calibration

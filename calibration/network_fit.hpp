@@ -1,0 +1,51 @@
+#pragma once
+// From measured collectives to a network profile: the latencies and shares of the profile that the rows tell of are fitted, the others are
+// kept. A row is predicted as the simulator would: the quickest of the library's algorithms and protocols on the preset's links.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "profiles/measurements/measurements.hpp"
+#include "profiles/network_profile.hpp"
+
+namespace calibration {
+
+// Predicted against measured for one row.
+struct NetworkResidual {
+  const profiles::CollectiveMeasurement* row = nullptr;
+  base::Seconds predicted;
+  profiles::Algorithm algorithm = profiles::Algorithm::ring;
+  profiles::Protocol protocol = profiles::Protocol::simple;
+  bool held_out = false;
+  [[nodiscard]] double error() const { return predicted / row->time - 1; }
+};
+
+struct NetworkFitConfig {
+  bool hold_out = true;       // a fifth of the rows takes no part in the fit
+  int most_rounds = 60;       // of the search
+  double short_weight = 0.5;  // of a row below 1 MB
+};
+
+struct NetworkFit {
+  profiles::NetworkProfile profile;
+  std::vector<NetworkResidual> residuals;  // one per row that is of a cluster with this profile, in order
+  std::vector<std::string> notes;
+};
+
+// A fifth of (kind, GPUs, half octave of bytes), always the same ones, whatever table a row is from.
+[[nodiscard]] bool is_held_out(const profiles::CollectiveMeasurement& m);
+
+// Robust least squares of the logarithm of time, from the profile given. `rows` must outlive the answer.
+// Throws: base::InputError when no row is of a preset whose `network_profile` this is.
+[[nodiscard]] NetworkFit fit_network(const profiles::NetworkProfile& start, std::span<const profiles::CollectiveMeasurement> rows,
+                                     const NetworkFitConfig& config = {});
+// How far off a profile is, whoever fitted it.
+[[nodiscard]] std::vector<NetworkResidual> compare_network(const profiles::NetworkProfile& profile,
+                                                           std::span<const profiles::CollectiveMeasurement> rows);
+
+// A line per cluster, nodes, GPUs, collective and table: rows, mean absolute error and bias from 1 MB on, of the rows kept aside, and below
+// 1 MB.
+[[nodiscard]] std::string residual_table(std::span<const NetworkResidual> residuals);
+
+}  // namespace calibration

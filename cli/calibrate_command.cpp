@@ -1,0 +1,154 @@
+#include <fmt/core.h>
+
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/diagnostics.hpp"
+#include "calibration/kernel_calibration.hpp"
+#include "calibration/profile_text.hpp"
+#include "cli/commands.hpp"
+#include "cli/output.hpp"
+#include "profiles/kinds.hpp"
+
+namespace cli {
+namespace {
+
+struct CalibrateFlags {
+  std::vector<std::string> files, check_files, rows_of, kinds;
+  std::string device, output, json;
+  bool fresh = false;
+};
+
+std::string read_text(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (in) return text.str();
+  base::Diagnostics sink;
+  sink.add({}, "", fmt::format("{}: cannot be read", file));
+  sink.throw_if_any();
+  return {};
+}
+
+profiles::Measurements read_all(const std::vector<std::string>& files) {
+  profiles::Measurements all;
+  for (const std::string& file : files) {
+    const profiles::Measurements m = profiles::read_measurements(read_text(file), file);
+    all.kernels.insert(all.kernels.end(), m.kernels.begin(), m.kernels.end());
+    all.collectives.insert(all.collectives.end(), m.collectives.begin(), m.collectives.end());
+    all.notes.insert(all.notes.end(), m.notes.begin(), m.notes.end());
+  }
+  return all;
+}
+
+std::vector<pcg::KernelKind> kinds_of(const std::vector<std::string>& names) {
+  std::vector<pcg::KernelKind> kinds;
+  base::Diagnostics sink;
+  for (const std::string& name : names) {
+    if (const auto kind = profiles::find_kind(name)) kinds.push_back(*kind);
+    else sink.add({}, "--kind", fmt::format("\"{}\" is no kind of kernel", name), "e.g. matmul, attention, norm, elementwise");
+  }
+  sink.throw_if_any();
+  return kinds;
+}
+
+void print_fits(const std::vector<calibration::KernelFit>& fits, const char* title) {
+  fmt::print("{}\n{:<12} {:<9} {:>6} {:>8} {:>7} {:>9} {:>8} {:>7} {:>9}\n", title, "kind", "precision", "rows", "left out", "error",
+             "held out", "error", "bias", "9 in 10");
+  for (const auto& f : fits) {
+    const profiles::Provenance& p = f.provenance;
+    fmt::print("{:<12} {:<9} {:>6} {:>8} ", pcg::to_text(f.kind), f.product ? pcg::to_text(f.precision) : "all", p.rows, f.left_out);
+    if (!f.refusal.empty()) {
+      fmt::print("not fitted: {}\n", f.refusal);
+      continue;
+    }
+    fmt::print("{:>5.1f} % {:>9} {:>6.1f} % {:>+5.1f} % {:>7.1f} %\n", 100 * p.error, p.held_out_rows, 100 * p.held_out_error,
+               100 * f.held_out_bias, 100 * p.held_out_p90);
+    for (const auto& w : f.worst)
+      fmt::print("    {:<44} measured {:>9}, said {:>9}  {}\n", w.what, base::to_text(base::Seconds(w.measured_s)),
+                 base::to_text(base::Seconds(w.predicted_s)), w.source);
+  }
+}
+
+nlohmann::ordered_json to_json(const std::vector<calibration::KernelFit>& fits) {
+  auto list = nlohmann::ordered_json::array();
+  for (const auto& f : fits) {
+    const profiles::Provenance& p = f.provenance;
+    nlohmann::ordered_json j = {{"kind", pcg::to_text(f.kind)},
+                                {"precision", f.product ? pcg::to_text(f.precision) : "all"},
+                                {"source", p.source},
+                                {"measured_on", p.device},
+                                {"rows", p.rows},
+                                {"left_out", f.left_out},
+                                {"error", p.error},
+                                {"held_out_rows", p.held_out_rows},
+                                {"held_out_error", p.held_out_error},
+                                {"held_out_p90", p.held_out_p90},
+                                {"held_out_bias", f.held_out_bias},
+                                {"refusal", f.refusal},
+                                {"worst", nlohmann::ordered_json::array()}};
+    for (const auto& w : f.worst)
+      j["worst"].push_back({{"what", w.what}, {"source", w.source}, {"measured_s", w.measured_s}, {"predicted_s", w.predicted_s}});
+    list.push_back(std::move(j));
+  }
+  return list;
+}
+
+std::string command_line(const CalibrateFlags& f) {
+  std::string text = fmt::format("foreshard calibrate --device {}", f.device);
+  for (const std::string& name : f.rows_of) text += fmt::format(" --rows-of {}", name);
+  for (const std::string& name : f.kinds) text += fmt::format(" --kind {}", name);
+  for (const std::string& file : f.files)
+    text += fmt::format(" {}", file.substr(file.rfind('/') == std::string::npos ? 0 : file.rfind('/') + 1));
+  return text;
+}
+
+// The profile to fit: what is at the output, so that one command goes on where another ended; else what ships.
+std::string profile_text(const CalibrateFlags& f) {
+  const bool there = !f.output.empty() && f.output != "-" && std::ifstream(f.output).good();
+  return there ? read_text(f.output) : calibration::shipped_text(f.device);
+}
+
+int calibrate_device(const CalibrateFlags& f) {
+  const std::string before = profile_text(f);
+  profiles::DeviceProfile device = profiles::load_device_profile(base::parse_yaml(before, f.device));
+  if (f.fresh) device.fitted = {};
+  const profiles::Measurements rows = read_all(f.files), check = read_all(f.check_files);
+  for (const std::string& note : rows.notes) fmt::print(stderr, "note: {}\n", note);
+  const calibration::CalibrationConfig config{.devices = f.rows_of, .kinds = kinds_of(f.kinds), .command = command_line(f)};
+  const auto result = calibration::calibrate_kernels(device, rows.kernels, config);
+  profiles::DeviceProfile calibrated = device;
+  calibrated.fitted = result.fitted;
+  const auto checks = calibration::compare_kernels(calibrated, check.kernels, config);
+  if (f.json != "-") {
+    print_fits(result.fits, "Fits; errors are means of |predicted / measured - 1|");
+    if (!checks.empty()) print_fits(checks, "\nRows that no fit used");
+  }
+  if (!f.json.empty()) {
+    nlohmann::ordered_json j = {{"foreshard", 1}, {"device", f.device}, {"fits", to_json(result.fits)}, {"checks", to_json(checks)}};
+    write_text(f.json, j.dump(2) + "\n");
+  }
+  if (!f.output.empty()) { write_text(f.output, calibration::with_fitted(before, result.fitted)); }
+  const bool any = std::ranges::any_of(result.fits, [](const auto& fit) { return fit.refusal.empty(); });
+  return any ? kAnswered : kNo;
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& app, Action& action) {
+  const auto f = std::make_shared<CalibrateFlags>();
+  CLI::App* c = app.add_subcommand("calibrate", "Fit a device profile to measured kernels");
+  c->add_option("data", f->files, "Tables of measurements: our CSV, or public tables that are known by their header")->required();
+  c->add_option("--device", f->device, "The device profile to fit")->required();
+  c->add_option("--rows-of", f->rows_of, "Take rows of these devices instead of the profile's own")->allow_extra_args(false);
+  c->add_option("--kind", f->kinds, "Fit only these kinds of kernels")->allow_extra_args(false);
+  c->add_option("--check", f->check_files, "Tables to compare the result with, not to fit to")->allow_extra_args(false);
+  c->add_option("--output", f->output, "Write the device profile here; what it holds beside `fitted:` stays");
+  c->add_flag("--fresh", f->fresh, "Forget what earlier calibrations found");
+  c->add_option("--json", f->json, "Write the errors as JSON");
+  c->callback([f, &action] { action = [f] { return calibrate_device(*f); }; });
+}
+
+}  // namespace cli

@@ -1,0 +1,66 @@
+#pragma once
+// What calibration found about one device: models of kernels with the residuals they left and where the rows came from. It is the part
+// `fitted:` of a device profile, written by `foreshard calibrate`, read back here.
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/units.hpp"
+#include "base/yaml.hpp"
+#include "pcg/work.hpp"
+#include "profiles/log_grid.hpp"
+#include "profiles/product_model.hpp"
+
+namespace profiles {
+
+// Share of a peak that a kind of kernel reaches: rate = peak * max * work / (work + half), so `half` is the work (FLOPs of one kernel
+// for compute, bytes for memory) at which half of `max` is reached. This is what separates big matmuls from small ones.
+struct Efficiency {
+  double max = 1;
+  double half = 0;
+  bool operator==(const Efficiency&) const = default;
+};
+
+// Where numbers come from and how far off they are: |predicted / measured - 1|, as a mean.
+struct Provenance {
+  std::string source;         // files, and whose measurements
+  std::string command;        // that made them
+  std::string device;         // whose rows they are, when not this device's
+  bool borrowed = false;      // that device is another chip
+  int rows = 0;               // used in the fit
+  double error = 0;           // on them
+  int held_out_rows = 0;      // kept aside
+  double held_out_error = 0;  // on those
+  double held_out_p90 = 0;    // and the error that nine in ten of them stay below
+  bool operator==(const Provenance&) const = default;
+};
+
+// Seconds = product_seconds * exp(correction at corrected_sizes).
+struct FittedProduct {
+  ProductModel model;
+  LogGrid correction;  // its axes span the rows that the fit saw, also when it has no values
+  Provenance provenance;
+};
+// The sizes whose logarithms the correction is over: all rows (batch m), n, k; of an attention: batch, keys, head dimension.
+[[nodiscard]] LogPoint correction_point(pcg::KernelKind kind, const ProductSizes& s);
+
+// Seconds = (bytes + half) / (memory bandwidth * max).
+struct FittedRate {
+  Efficiency traffic;             // `half` is at most what the bandwidth moves in the device's kernel_floor: timers add more
+  base::Bytes smallest, largest;  // of the kernels that the fit saw
+  Provenance provenance;
+};
+
+struct Fitted {
+  std::map<std::pair<pcg::KernelKind, pcg::Precision>, FittedProduct> products;
+  std::map<pcg::KernelKind, FittedRate> rates;
+};
+
+// `node` is the map at "device.fitted". Puts what is wrong into `sink`.
+[[nodiscard]] Fitted read_fitted(const base::Yaml& node, base::Diagnostics& sink);
+// The map as text, two spaces deep under "  fitted:"; read_fitted reads it back.
+[[nodiscard]] std::string to_text(const Fitted& f);
+
+}  // namespace profiles

@@ -1,0 +1,217 @@
+// The text form of what calibration found.
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <functional>
+
+#include "base/yaml.hpp"
+#include "profiles/fitted.hpp"
+#include "profiles/kinds.hpp"
+
+namespace profiles {
+namespace {
+
+constexpr double kThousandth = 1e-3;  // corrections are written as whole thousandths of a natural logarithm
+constexpr std::size_t kMostNodes = 20'000;
+constexpr std::array kAxisNames = {"rows", "columns", "inner"};  // of a product; of an attention: batch, keys, head dimension
+
+class FittedReader {
+ public:
+  explicit FittedReader(base::Diagnostics& sink) : sink_(sink) {}
+
+  Fitted read(const base::Yaml& node) {
+    base::MapReader map(node, "device.fitted", sink_);
+    Fitted f;
+    each(map, "products", [&](base::MapReader& item) { read_product(item, f); });
+    each(map, "rates", [&](base::MapReader& item) { read_rate(item, f); });
+    map.finish();
+    return f;
+  }
+
+ private:
+  template <class F>
+  void each(base::MapReader& map, const char* key, F read_item) {
+    const base::Yaml* list = map.optional(key);
+    if (list == nullptr || list->is_null()) return;
+    if (!list->is_sequence()) return map.complain(key, "expected a list");
+    for (std::size_t i = 0; i < list->items.size(); ++i) {
+      base::MapReader item(list->items[i], fmt::format("{}[{}]", map.path_of(key), i), sink_);
+      read_item(item);
+      item.finish();
+    }
+  }
+
+  void read_product(base::MapReader& map, Fitted& f) {
+    const auto kind = read_kind(map);
+    const auto precision = map.text("precision");
+    const auto p = precision ? find_precision(*precision) : std::nullopt;
+    if (precision && !p) map.complain("precision", fmt::format("\"{}\" is no precision", *precision));
+    map.require("precision");
+    FittedProduct product;
+    product.provenance = read_provenance(map);
+    if (const auto* parameters = map.required("parameters")) product.model = read_parameters(*parameters, map.path_of("parameters"));
+    if (const auto* correction = map.required("correction")) product.correction = read_grid(*correction, map.path_of("correction"));
+    if (kind && p) f.products[{*kind, *p}] = std::move(product);
+  }
+
+  void read_rate(base::MapReader& map, Fitted& f) {
+    const auto kind = read_kind(map);
+    FittedRate rate;
+    rate.provenance = read_provenance(map);
+    rate.traffic.max = map.number("max", 1e-6, 1).value_or(1);
+    rate.traffic.half = map.bytes("half").value_or(base::Bytes(0)).value();
+    rate.smallest = map.bytes("smallest").value_or(base::Bytes(0));
+    rate.largest = map.bytes("largest").value_or(base::Bytes(0));
+    for (const char* key : {"max", "half", "smallest", "largest"}) map.require(key);
+    if (kind) f.rates[*kind] = std::move(rate);
+  }
+
+  std::optional<pcg::KernelKind> read_kind(base::MapReader& map) {
+    const auto name = map.text("kind");
+    map.require("kind");
+    if (!name) return std::nullopt;
+    const auto kind = find_kind(*name);
+    if (!kind) map.complain("kind", fmt::format("\"{}\" is no kind of kernel", *name));
+    return kind;
+  }
+
+  Provenance read_provenance(base::MapReader& map) {
+    Provenance p;
+    p.source = map.text("source").value_or("");
+    map.require("source");
+    p.command = map.text("command").value_or("");
+    p.device = map.text("measured_on").value_or("");
+    p.borrowed = map.boolean("borrowed").value_or(false);
+    p.rows = static_cast<int>(map.integer("rows", 0, 1'000'000'000).value_or(0));
+    p.error = map.number("error", 0).value_or(0);
+    p.held_out_rows = static_cast<int>(map.integer("held_out_rows", 0, 1'000'000'000).value_or(0));
+    p.held_out_error = map.number("held_out_error", 0).value_or(0);
+    p.held_out_p90 = map.number("held_out_p90", 0).value_or(0);
+    return p;
+  }
+
+  ProductModel read_parameters(const base::Yaml& node, const std::string& path) {
+    base::MapReader map(node, path, sink_);
+    ProductParameters values = to_array(ProductModel{});
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::string key(product_parameter_names()[i]);
+      values[i] = map.number(key, 1e-18, 1e6).value_or(values[i]);
+      map.require(key);
+    }
+    map.finish();
+    return product_model(values);
+  }
+
+  LogGrid read_grid(const base::Yaml& node, const std::string& path) {
+    base::MapReader map(node, path, sink_);
+    LogGrid g;
+    for (std::size_t a = 0; a < 3; ++a) {
+      g.axes[a] = read_numbers(map, kAxisNames[a]);
+      if (g.axes[a].size() < 2 || !std::ranges::is_sorted(g.axes[a], std::less_equal<>{})) {
+        map.complain(kAxisNames[a], "expected two or more logarithms in ascending order");
+        g.axes[a] = {0, 1};
+      }
+    }
+    read_values(map, g);
+    map.finish();
+    return g;
+  }
+
+  void read_values(base::MapReader& map, LogGrid& g) {
+    const base::Yaml* list = map.optional("thousandths");
+    if (list == nullptr) return;
+    if (!list->is_sequence()) return map.complain("thousandths", "expected a list of lines");
+    for (const base::Yaml& line : list->items)
+      for (const double v : numbers(line.scalar)) g.values.push_back(v * kThousandth);
+    if (g.values.size() == g.nodes() && g.nodes() <= kMostNodes) return;
+    map.complain("thousandths", fmt::format("{} numbers, but the axes have {} nodes", g.values.size(), g.nodes()));
+    g.values.clear();
+  }
+
+  std::vector<double> read_numbers(base::MapReader& map, const char* key) {
+    const auto text = map.text(key);
+    map.require(key);
+    return text ? numbers(*text) : std::vector<double>{};
+  }
+
+  // Numbers apart by blanks; what is none ends the list, and the count will not fit.
+  static std::vector<double> numbers(std::string_view text) {
+    std::vector<double> values;
+    const char* at = text.data();
+    const char* end = at + text.size();
+    while (true) {
+      while (at != end && *at == ' ') ++at;
+      double value = 0;
+      const auto [next, error] = std::from_chars(at, end, value);
+      if (error != std::errc{} || !std::isfinite(value)) return values;
+      values.push_back(value);
+      at = next;
+    }
+  }
+
+  base::Diagnostics& sink_;
+};
+
+std::string provenance_text(const Provenance& p) {
+  std::string text = fmt::format("        source: \"{}\"\n", p.source);
+  if (!p.command.empty()) text += fmt::format("        command: \"{}\"\n", p.command);
+  if (!p.device.empty()) text += fmt::format("        measured_on: \"{}\"\n", p.device);
+  if (p.borrowed) text += "        borrowed: true   # of another chip, by its shares of the peaks\n";
+  return text + fmt::format(
+                    "        rows: {}\n        error: {:.4f}\n        held_out_rows: {}\n        held_out_error: {:.4f}\n        "
+                    "held_out_p90: {:.4f}\n",
+                    p.rows, p.error, p.held_out_rows, p.held_out_error, p.held_out_p90);
+}
+
+std::string grid_text(const LogGrid& g) {
+  std::string text = "        correction:\n";
+  for (std::size_t a = 0; a < 3; ++a) text += fmt::format("          {}: \"{:.6g}\"\n", kAxisNames[a], fmt::join(g.axes[a], " "));
+  if (g.values.empty()) return text;
+  text += "          thousandths:\n";
+  const std::size_t inner = g.axes[2].size();
+  for (std::size_t i = 0; i < g.values.size(); i += inner) {
+    text += "            - \"";
+    for (std::size_t j = i; j < i + inner; ++j) text += fmt::format("{}{}", j > i ? " " : "", std::lround(g.values[j] / kThousandth));
+    text += "\"\n";
+  }
+  return text;
+}
+
+std::string product_text(pcg::KernelKind kind, pcg::Precision precision, const FittedProduct& p) {
+  std::string text =
+      fmt::format("      - kind: {}\n        precision: {}\n", pcg::to_text(kind), pcg::to_text(precision)) + provenance_text(p.provenance);
+  text += "        parameters:\n";
+  const ProductParameters values = to_array(p.model);
+  for (std::size_t i = 0; i < values.size(); ++i) text += fmt::format("          {}: {:.4g}\n", product_parameter_names()[i], values[i]);
+  return text + grid_text(p.correction);
+}
+
+std::string rate_text(pcg::KernelKind kind, const FittedRate& r) {
+  return fmt::format("      - kind: {}\n", pcg::to_text(kind)) + provenance_text(r.provenance) +
+         fmt::format("        max: {:.4g}\n        half: {:.0f} B\n        smallest: {:.0f} B\n        largest: {:.0f} B\n", r.traffic.max,
+                     r.traffic.half, r.smallest.value(), r.largest.value());
+}
+
+}  // namespace
+
+LogPoint correction_point(pcg::KernelKind kind, const ProductSizes& s) {
+  if (kind == pcg::KernelKind::attention) return {std::log2(s.batch), std::log2(s.k), std::log2(s.n)};
+  return {std::log2(s.batch * s.m), std::log2(s.n), std::log2(s.k)};
+}
+
+Fitted read_fitted(const base::Yaml& node, base::Diagnostics& sink) { return FittedReader(sink).read(node); }
+
+std::string to_text(const Fitted& f) {
+  std::string text = "  fitted:\n";
+  if (!f.products.empty()) text += "    products:\n";
+  for (const auto& [key, p] : f.products) text += product_text(key.first, key.second, p);
+  if (!f.rates.empty()) text += "    rates:\n";
+  for (const auto& [kind, r] : f.rates) text += rate_text(kind, r);
+  return text;
+}
+
+}  // namespace profiles

@@ -1,0 +1,60 @@
+#pragma once
+// How long a product takes on a GPU, told from how libraries compute it: C is cut into tiles, each multiprocessor works on one round of
+// tiles after another, a long inner dimension may be split over several multiprocessors, and memory must keep up. The library is taken to
+// choose the fastest of a few tile shapes and splits. Matmuls, convolutions (implicit matmuls) and fused attention (its second product,
+// with the FLOPs of all of them) are products. The parameters are shares of what the data sheet promises, so that they carry over to a
+// sister device with other peaks. They are fitted by calibration/.
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "pcg/tensor.hpp"
+#include "pcg/work.hpp"
+
+namespace profiles {
+
+struct ProductSizes {
+  double batch = 1, m = 1, n = 1, k = 1;  // `batch` products C[m, n] = A[m, k] B[k, n]
+  double work = 1;                        // FLOPs for each of the 2 batch m n k that the sizes say: an attention's are several products
+  double bytes = 0;                       // read and written in device memory
+  double element_bytes = 2;               // of one element of C
+};
+// Requires: is_product(k).
+[[nodiscard]] ProductSizes product_sizes(const pcg::Kernel& k, pcg::Precision p);
+// A matmul, convolution or attention whose sizes are known.
+[[nodiscard]] bool is_product(const pcg::Kernel& k);
+
+// What the device's data sheet says of the precision.
+struct ProductDevice {
+  double peak = 1;       // FLOP/s of all multiprocessors
+  double bandwidth = 1;  // bytes/s of device memory
+  double multiprocessors = 1;
+};
+
+// All above 0. A tile of tm x tn loads more for each FLOP the smaller r = tm tn / (tm + tn) is: its rate is that of the largest tile
+// times  r / (r + half_ratio), scaled to 1 for the largest.
+struct ProductModel {
+  double peak_share = 0.9;       // of the peak, by the largest tile
+  double half_ratio = 10;        // see above
+  double tail = 0.5;             // a last round that is not full takes at least this share of a full one
+  double step_s = 1e-9;          // shortest time of one step along k in a tile: loads wait for memory however small the tile is
+  double round_s = 1e-7;         // of each round: filling and draining the pipeline of loads
+  double store_share = 0.8;      // of the bandwidth, at which finished tiles are stored
+  double bandwidth_share = 0.8;  // of the bandwidth, reached by a product that is bound by memory
+  double launch_s = 2.5e-6;      // of each kernel
+  double split_s = 2.5e-6;       // added when k is split
+  double split_store_share = 1;  // of the bandwidth, at which partial sums are written and read in fp32; above 1 where a cache holds them
+  double overlap = 3;            // tiles and memory hide each other: total = (tiles^overlap + memory^overlap)^(1 / overlap)
+};
+inline constexpr int kProductParameters = 11;
+using ProductParameters = std::array<double, kProductParameters>;
+// Names as they stand in profiles/devices, and values, in the order of the members.
+[[nodiscard]] const std::array<std::string_view, kProductParameters>& product_parameter_names();
+[[nodiscard]] ProductParameters to_array(const ProductModel& p);
+[[nodiscard]] ProductModel product_model(const ProductParameters& values);
+
+// Seconds. Never less for a larger batch, m, n, k, work or bytes. Cost: some 50 candidates, below a microsecond.
+[[nodiscard]] double product_seconds(const ProductModel& p, const ProductDevice& d, const ProductSizes& s);
+
+}  // namespace profiles
