@@ -29,7 +29,8 @@ void count_basis(const Accounts& a, SimulationResult& r) {
 
 SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& cluster, const SimulationConfig& config) {
   BASE_CHECK(plan.gpus <= cluster.device_count(), "plan {} uses {} devices of {}", plan.name, plan.gpus, cluster.device_count());
-  const Program program = lower(plan, cluster);
+  const auto& framework = config.framework ? *config.framework : profiles::framework_profile(plan.training.framework);
+  const Program program = lower(plan, cluster, framework);
   const Traffic traffic = traffic_of(program, cluster, config.collectives);
   const Folded folded = fold(program, traffic, cluster, config.fold);
   const Unrolled unrolled = unroll(program, folded, plan, cluster);

@@ -9,6 +9,7 @@
 #include "base/units.hpp"
 #include "pcg/plan.hpp"
 #include "profiles/device_profile.hpp"
+#include "profiles/framework_profile.hpp"
 #include "sim/collectives/collective.hpp"
 #include "topology/cluster.hpp"
 
@@ -18,11 +19,13 @@ struct SimulationConfig {
   bool fold = true;    // simulate devices that do the same thing in the same place once (sim/folding.hpp)
   bool trace = false;  // keep spans
   CollectiveConfig collectives;
+  std::optional<profiles::FrameworkProfile> framework;  // nullopt: the one that ships for the plan's framework
 };
 
 // Where the critical device's time goes; adds up to the iteration time. The critical device is the one whose last task ends last
 // (lowest number among equals). compute: kernels run; exposed_communication: its compute stream waits for a collective or transfer
-// that this device takes part in and that is running; bubble: it waits for another pipeline stage; idle: the rest.
+// that this device takes part in and that is running; bubble: it waits for another pipeline stage; idle: the rest, above all waiting for
+// the host to launch.
 struct Breakdown {
   base::Seconds compute, exposed_communication, bubble, idle;
 };

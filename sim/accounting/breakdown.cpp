@@ -9,8 +9,12 @@ struct Interval {
   double begin = 0, end = 0;
 };
 
+struct Run : Interval {
+  bool waited_for_launch = false;
+};
+
 struct DeviceActivity {
-  std::vector<Interval> runs;       // of the compute stream, in order
+  std::vector<Run> runs;            // of the compute stream, in order
   std::vector<Interval> transfers;  // that it waits for: collectives it is in, messages that it receives
 };
 
@@ -20,15 +24,22 @@ void for_each_task(const Accounts& a, Visit visit) {
     const auto& entries = a.unrolled.blocks[instance.block].entries;
     for (std::size_t i = 0; i < entries.size(); ++i) {
       const std::size_t task = instance.first + i;
-      visit(entries[i], Interval{a.timeline.start[task].value(), a.timeline.end[task].value()});
+      visit(entries[i], Interval{a.timeline.start[task].value(), a.timeline.end[task].value()}, instance);
     }
   }
 }
 
+// Whether a run's launch was the last thing that it waited for.
+bool waited_for_launch(const Accounts& a, const Entry& run, const BlockInstance& instance, double begin) {
+  const auto& entries = a.unrolled.blocks[instance.block].entries;
+  return std::ranges::any_of(
+      run.after, [&](std::uint32_t e) { return entries[e].is_launch() && a.timeline.end[instance.first + e].value() >= begin; });
+}
+
 std::uint32_t critical_class(const Accounts& a) {
   std::vector<double> last(a.folded.sizes.size(), 0);
-  for_each_task(a, [&](const Entry& e, Interval when) {
-    if (e.is_run()) last[e.device_class] = std::max(last[e.device_class], when.end);
+  for_each_task(a, [&](const Entry& e, Interval when, const BlockInstance&) {
+    if (!e.is_transfer()) last[e.device_class] = std::max(last[e.device_class], when.end);
     else
       for (std::uint32_t c : a.folded.transfers[e.transfer].delivers_to) last[c] = std::max(last[c], when.end);
   });
@@ -42,9 +53,10 @@ std::uint32_t critical_class(const Accounts& a) {
 
 DeviceActivity activity_of(const Accounts& a, std::uint32_t device_class) {
   DeviceActivity out;
-  for_each_task(a, [&](const Entry& e, Interval when) {
+  for_each_task(a, [&](const Entry& e, Interval when, const BlockInstance& instance) {
+    if (e.is_launch()) return;
     if (e.is_run()) {
-      if (e.device_class == device_class) out.runs.push_back(when);
+      if (e.device_class == device_class) out.runs.push_back({when, waited_for_launch(a, e, instance, when.begin)});
     } else if (std::ranges::binary_search(a.folded.transfers[e.transfer].delivers_to, device_class)) {
       out.transfers.push_back(when);
     }
@@ -66,9 +78,11 @@ DeviceActivity activity_of(const Accounts& a, std::uint32_t device_class) {
 Breakdown break_down(const Accounts& a) {
   if (a.folded.sizes.empty()) return {};
   const DeviceActivity activity = activity_of(a, critical_class(a));
-  double compute = 0, exposed = 0, waiting = 0;
+  double compute = 0, exposed = 0, bubble = 0, idle = 0;
+  // Without other stages there is nothing to wait for but the host, and partners of a collective that are not ready.
+  const bool pipelined = a.plan.stages > a.plan.chunks;
   std::size_t next = 0;  // first transfer interval that may still overlap a gap
-  const auto gap = [&](double begin, double end) {
+  const auto gap = [&](double begin, double end, bool for_launch) {
     if (end <= begin) return;
     while (next < activity.transfers.size() && activity.transfers[next].end <= begin) ++next;
     double covered = 0;
@@ -76,18 +90,16 @@ Breakdown break_down(const Accounts& a) {
       covered += std::min(end, activity.transfers[t].end) - std::max(begin, activity.transfers[t].begin);
     }
     exposed += covered;
-    waiting += end - begin - covered;
+    (pipelined && !for_launch ? bubble : idle) += end - begin - covered;
   };
   double now = 0;
-  for (const Interval& run : activity.runs) {
-    gap(now, run.begin);
+  for (const Run& run : activity.runs) {
+    gap(now, run.begin, run.waited_for_launch);
     compute += run.end - run.begin;
     now = std::max(now, run.end);
   }
-  gap(now, a.timeline.makespan.value());
-  // Without other stages there is nothing to wait for but partners of a collective that are not ready.
-  const bool pipelined = a.plan.stages > a.plan.chunks;
-  return {base::Seconds(compute), base::Seconds(exposed), base::Seconds(pipelined ? waiting : 0), base::Seconds(pipelined ? 0 : waiting)};
+  gap(now, a.timeline.makespan.value(), false);
+  return {base::Seconds(compute), base::Seconds(exposed), base::Seconds(bubble), base::Seconds(idle)};
 }
 
 }  // namespace sim

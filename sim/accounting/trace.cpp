@@ -17,6 +17,7 @@ std::string_view lane_name(Lane lane) {
     case Lane::communication: return "communication";
     case Lane::gradients: return "gradients";
     case Lane::pipeline: return "pipeline";
+    case Lane::host: return "host";
   }
   return "";
 }
@@ -53,6 +54,12 @@ std::vector<Span> spans_of(const Accounts& a) {
         add_run(a, instance, e, start, end, out);
         continue;
       }
+      if (e.is_launch()) {
+        if (e.seconds.value() > 0)
+          out.push_back({a.folded.representatives[e.device_class].value, "host", fmt::format("launch{}", micro_batch_suffix(a, instance)),
+                         start, end - start, base::Bytes(0)});
+        continue;
+      }
       const TransferClass& t = a.folded.transfers[e.transfer];
       base::Bytes bytes;
       for (const TrafficFlow& f : a.traffic.transfers[t.representative].flows) bytes += f.bytes;
@@ -82,7 +89,7 @@ std::vector<MemorySample> memory_samples(const Accounts& a, std::span<const Devi
       const auto& entries = a.unrolled.blocks[instance.block].entries;
       double begin = -1, end = -1;
       for (std::size_t i = 0; i < entries.size(); ++i) {
-        if (entries[i].device_class != c) continue;
+        if (entries[i].device_class != c || !entries[i].is_run()) continue;
         if (begin < 0) begin = a.timeline.start[instance.first + i].value();
         end = a.timeline.end[instance.first + i].value();
       }

@@ -35,6 +35,7 @@ struct Phase {
 struct Step {
   std::vector<Phase> phases;
   bool communicates = false;  // compute beside it on the same device is slowed
+  bool on_host = false;       // neither slows nor is slowed
 };
 
 struct Task {

@@ -20,7 +20,7 @@ class BackwardEmitter {
         stage_(stage),
         turn_(turn),
         block_(l.program.backward[static_cast<std::size_t>(turn)][static_cast<std::size_t>(stage)]),
-        buckets_(l, block_, l.plan.zero >= 3 ? base::Bytes(1e300) : l.behaviour.gradient_bucket, is_final(turn)),
+        buckets_(l, block_, l.plan.zero >= 3 ? base::Bytes(1e300) : l.framework.gradient_bucket, is_final(turn)),
         order_(l.stage_nodes[static_cast<std::size_t>(stage)].rbegin(), l.stage_nodes[static_cast<std::size_t>(stage)].rend()),
         gathers_(l, block_, order_) {}
 
@@ -35,7 +35,7 @@ class BackwardEmitter {
   [[nodiscard]] bool synchronises() const {
     // ZeRO-2 and -3 keep only a shard of the gradients, so every micro-batch's are reduced; else once per iteration.
     if (l_.plan.zero >= 2) return true;
-    return is_final(turn_) && l_.behaviour.overlap_gradients;
+    return is_final(turn_) && l_.framework.overlap_gradients;
   }
   [[nodiscard]] bool accumulates() const { return turn_ == Turn::middle || turn_ == Turn::last; }
   Waits waits_of(std::uint32_t node) const;
@@ -105,7 +105,9 @@ void BackwardEmitter::begin_block(std::uint32_t node) {
     w.awaits.insert(w.awaits.end(), more.awaits.begin(), more.awaits.end());
   }
   pending_.clear();
+  const std::size_t first = block_.items.size();
   ForwardEmitter(l_, block_, stage_).emit_recomputation(nodes, std::move(w.after), std::move(w.awaits));
+  l_.add_host_time(block_, first, l_.framework.host.recomputed_block);
 }
 
 void BackwardEmitter::emit_node(std::uint32_t node) {
@@ -124,7 +126,7 @@ void BackwardEmitter::emit_node(std::uint32_t node) {
     weights.parts.push_back(*p);
     if (const auto buffer = accumulates() ? l_.gradient_buffer_part(node) : std::nullopt) weights.parts.push_back(*buffer);
     weights.after = regathered;
-    if (!l_.behaviour.overlap_input_gradient) {
+    if (!l_.framework.overlap_input_gradient) {
       for (std::size_t i = before_delivery; i < block_.items.size(); ++i) {
         if (block_.items[i].lane == Lane::communication) weights.after.push_back(static_cast<std::uint32_t>(i));
       }
@@ -160,6 +162,7 @@ std::vector<std::uint32_t> BackwardEmitter::emit_input_gradient(std::uint32_t no
   compute.node = node;
   compute.after = w.after;
   compute.awaits = w.awaits;
+  compute.host_waits = l_.framework.host_waits_for_stage && !w.awaits.empty();
   for (MovementId m : l_.internal_movements(node, /*backward=*/true, /*before=*/true)) {
     compute.after.push_back(append(collective(m, "gather", node, w)));
   }
@@ -242,6 +245,7 @@ void BackwardEmitter::emit() {
   for (std::uint32_t n : order_) {
     if (l_.flow.needs_gradient[n]) emit_node(n);
   }
+  l_.add_host_time(block_, 0, l_.framework.host.micro_batch);
   send_gradients();
   buckets_.flush();
 }

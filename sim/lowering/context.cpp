@@ -9,8 +9,8 @@
 
 namespace sim {
 
-Lowering::Lowering(const pcg::Plan& p, const topology::Cluster& c)
-    : plan(p), cluster(c), flow(flow_graph(p)), synchronisation(p, flow), behaviour(behaviour_of(p.training.framework)) {
+Lowering::Lowering(const pcg::Plan& p, const topology::Cluster& c, const profiles::FrameworkProfile& f)
+    : plan(p), cluster(c), flow(flow_graph(p)), synchronisation(p, flow), framework(f) {
   stage_nodes.resize(static_cast<std::size_t>(plan.stages));
   std::set<std::string> types;
   for (std::size_t n = 0; n < plan.pcg.nodes().size(); ++n) {
@@ -24,7 +24,9 @@ Lowering::Lowering(const pcg::Plan& p, const topology::Cluster& c)
     if (const auto why = profiles::unsupported(profile, plan.training.precision)) problems.add({}, "training.precision", *why);
     program.device_types.push_back(type);
     profiles_.push_back(&profile);
+    program.collective_launch.push_back(std::max(framework.host.collective, profile.launch_overhead));
   }
+  program.straggling = framework.host.straggling;
   problems.throw_if_any();
 }
 
@@ -67,21 +69,29 @@ BoundaryId Lowering::new_boundary(Pass pass, int stage) {
   return BoundaryId(program.boundaries.size() - 1);
 }
 
-Part Lowering::part(std::uint32_t node, std::string_view what, std::span<const pcg::Kernel> kernels) {
+Part Lowering::part(std::uint32_t node, std::string_view what, std::span<const pcg::Kernel> kernels, base::Seconds launch) {
   Part p{node, what, static_cast<std::uint32_t>(program.seconds.size())};
   for (std::size_t t = 0; t < profiles_.size(); ++t) {
     double seconds = 0;
     for (const pcg::Kernel& k : kernels) {
       const profiles::KernelTime time = profiles::kernel_time(*profiles_[t], k, plan.training.precision);
-      // The host feeds the stream one kernel per launch overhead; a shorter kernel leaves the device waiting for the next.
-      const double s = std::max(time.time.value(), profiles_[t]->launch_overhead.value());
+      const double s = time.time.value();
       seconds += s;
       if (t == 0) program.seconds_by_basis[static_cast<std::size_t>(time.basis)] += s;
       program.extrapolated = program.extrapolated || time.extrapolated;
     }
     program.seconds.push_back(seconds);
+    program.host.push_back(static_cast<double>(kernels.size()) * (profiles_[t]->launch_overhead + launch).value());
   }
   return p;
+}
+
+void Lowering::add_host_time(const Block& block, std::size_t first, base::Seconds time) {
+  for (std::size_t i = first; i < block.items.size(); ++i) {
+    if (block.items[i].parts.empty()) continue;
+    for (std::size_t t = 0; t < profiles_.size(); ++t) program.host[block.items[i].parts.front().seconds + t] += time.value();
+    return;
+  }
 }
 
 pcg::Operator Lowering::piece_operator(std::uint32_t node) const {
@@ -92,7 +102,8 @@ pcg::Operator Lowering::piece_operator(std::uint32_t node) const {
 Part Lowering::forward_part(std::uint32_t node, std::string_view what) {
   const pcg::NodeId id(node);
   return part(node, what,
-              pcg::forward_kernels(piece_operator(node), plan.pcg.piece_inputs(id), plan.pcg.piece_outputs(id), plan.training.precision));
+              pcg::forward_kernels(piece_operator(node), plan.pcg.piece_inputs(id), plan.pcg.piece_outputs(id), plan.training.precision),
+              framework.host.forward_kernel);
 }
 
 Part Lowering::input_gradient_part(std::uint32_t node) {
@@ -102,7 +113,8 @@ Part Lowering::input_gradient_part(std::uint32_t node) {
   std::vector<bool> needed;
   for (std::size_t i = 0; i < slots.size(); ++i) needed.push_back(!slots[i] && flow.needs_gradient[flow.origins[node][i].node.value]);
   return part(node, "input gradient",
-              pcg::input_gradient_kernels(op, plan.pcg.piece_inputs(id), plan.pcg.piece_outputs(id), needed, plan.training.precision));
+              pcg::input_gradient_kernels(op, plan.pcg.piece_inputs(id), plan.pcg.piece_outputs(id), needed, plan.training.precision),
+              framework.host.backward_kernel);
 }
 
 std::optional<Part> Lowering::weight_gradient_part(std::uint32_t node) {
@@ -110,7 +122,7 @@ std::optional<Part> Lowering::weight_gradient_part(std::uint32_t node) {
   const auto kernels =
       pcg::weight_gradient_kernels(piece_operator(node), plan.pcg.piece_inputs(id), plan.pcg.piece_outputs(id), plan.training.precision);
   if (kernels.empty()) return std::nullopt;
-  return part(node, "weight gradient", kernels);
+  return part(node, "weight gradient", kernels, framework.host.backward_kernel);
 }
 
 std::optional<Part> Lowering::accumulation_part(std::uint32_t node) {
@@ -127,10 +139,11 @@ std::optional<Part> Lowering::accumulation_part(std::uint32_t node) {
   k.name = "gradient accumulation";
   k.bytes = base::Bytes(bytes);
   k.flops = base::Flops(bytes / (3 * pcg::element_bytes(pcg::Element::real, plan.training.precision).value()));
-  return part(node, "gradient accumulation", std::span(&k, 1));
+  return part(node, "gradient accumulation", std::span(&k, 1), framework.host.backward_kernel);
 }
 
 std::optional<Part> Lowering::gradient_buffer_part(std::uint32_t node) {
+  if (framework.fused_gradient_accumulation) return std::nullopt;
   std::vector<pcg::Kernel> kernels;
   for (std::size_t i = 0; i < flow.origins[node].size(); ++i) {
     if (!plan.pcg.node(flow.origins[node][i].node).is_weight()) continue;
@@ -140,12 +153,12 @@ std::optional<Part> Lowering::gradient_buffer_part(std::uint32_t node) {
     k.name = "gradient buffer";
     k.flops = base::Flops(parameters);
     // Reads the new gradient, reads and writes the sum: PyTorch's AccumulateGrad, which keeps the first gradient as it is and adds later
-    // ones in place. Megatron-LM can fuse the addition into the matmul (--gradient-accumulation-fusion), which is not modelled.
+    // ones in place.
     k.bytes = base::Bytes(parameters * (weight_element() + 2 * gradient_element()).value());
     kernels.push_back(k);
   }
   if (kernels.empty()) return std::nullopt;
-  return part(node, "gradient buffer", kernels);
+  return part(node, "gradient buffer", kernels, framework.host.backward_kernel);
 }
 
 Item moving(Lane lane, MovementId movement, std::string_view what, std::uint32_t node, std::vector<std::uint32_t> after,
@@ -183,7 +196,7 @@ Part Lowering::optimizer_part(std::uint32_t node, double parameters) {
   k.flops = base::Flops(parameters * (plan.training.optimizer == pcg::Optimizer::adam       ? 12
                                       : plan.training.optimizer == pcg::Optimizer::momentum ? 4
                                                                                             : 2));
-  return part(node, "update", std::span(&k, 1));
+  return part(node, "update", std::span(&k, 1), framework.host.iteration);
 }
 
 std::vector<MovementId> Lowering::internal_movements(std::uint32_t node, bool backward, bool before) {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "profiles/device_profile.hpp"
+#include "profiles/framework_profile.hpp"
 #include "sim/lowering/boundaries.hpp"
 #include "sim/lowering/flow_graph.hpp"
-#include "sim/lowering/framework.hpp"
 #include "sim/lowering/program.hpp"
 #include "sim/lowering/synchronisation.hpp"
 
@@ -18,13 +18,13 @@ namespace sim {
 
 class Lowering {
  public:
-  Lowering(const pcg::Plan& plan, const topology::Cluster& cluster);
+  Lowering(const pcg::Plan& plan, const topology::Cluster& cluster, const profiles::FrameworkProfile& framework);
 
   const pcg::Plan& plan;
   const topology::Cluster& cluster;
   FlowGraph flow;
   Synchronisation synchronisation;
-  FrameworkBehaviour behaviour;
+  const profiles::FrameworkProfile& framework;
   Program program;
   Boundaries boundaries;
   std::vector<BoundaryId> synchronised;  // announced by gradient synchronisation in the last backward passes: the update waits for them
@@ -40,8 +40,11 @@ class Lowering {
   std::uint32_t layout_id(const Layout& l);
   BoundaryId new_boundary(Pass pass, int stage);
 
-  // One part for `kernels` of a node, priced for every device type in use.
-  Part part(std::uint32_t node, std::string_view what, std::span<const pcg::Kernel> kernels);
+  // One part for `kernels` of a node, priced for every device type in use; each kernel costs the host `launch` besides the device's
+  // launch overhead.
+  Part part(std::uint32_t node, std::string_view what, std::span<const pcg::Kernel> kernels, base::Seconds launch);
+  // The host works this much longer before it launches the first kernels of `block` from item `first` on.
+  void add_host_time(const Block& block, std::size_t first, base::Seconds time);
   // The operator as one piece sees it: its share of the heads.
   pcg::Operator piece_operator(std::uint32_t node) const;
   Part forward_part(std::uint32_t node, std::string_view what);

@@ -51,6 +51,7 @@ void ForwardEmitter::emit_node(std::uint32_t node) {
   for (MovementId m : l_.internal_movements(node, /*backward=*/false, /*before=*/true)) {
     compute.after.push_back(append(block_, moving(Lane::communication, m, "gather", node, compute.after, compute.awaits)));
   }
+  compute.host_waits = l_.framework.host_waits_for_stage && !compute.awaits.empty();
   pending_.clear();
   pending_awaits_.clear();
   std::vector<std::uint32_t>& done = done_[node];
@@ -87,6 +88,7 @@ void ForwardEmitter::emit_moves(std::uint32_t node) {
 void lower_forward(Lowering& l, int stage) {
   ForwardEmitter emitter(l, l.program.forward[static_cast<std::size_t>(stage)], stage);
   emitter.emit(l.stage_nodes[static_cast<std::size_t>(stage)]);
+  l.add_host_time(l.program.forward[static_cast<std::size_t>(stage)], 0, l.framework.host.micro_batch);
 }
 
 }  // namespace sim

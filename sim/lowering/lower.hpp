@@ -2,6 +2,7 @@
 // Plan -> Program: every operator's pieces on their devices, forward and backward, what must move between them, recomputation,
 // gradient synchronisation and the update, for one micro-batch of each virtual stage.
 
+#include "profiles/framework_profile.hpp"
 #include "sim/lowering/program.hpp"
 #include "topology/cluster.hpp"
 
@@ -9,6 +10,6 @@ namespace sim {
 
 // Requires: pcg::violations(plan) is empty. Throws: base::InputError when a device does not support the precision.
 // Cost: O(nodes x points) plus distinct movements x their pieces.
-[[nodiscard]] Program lower(const pcg::Plan& plan, const topology::Cluster& cluster);
+[[nodiscard]] Program lower(const pcg::Plan& plan, const topology::Cluster& cluster, const profiles::FrameworkProfile& framework);
 
 }  // namespace sim

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "base/units.hpp"
 #include "sim/lowering/movement.hpp"
 
 namespace sim {
@@ -19,7 +20,8 @@ using DeviceSetId = base::Id<struct DeviceSetTag>;
 using BoundaryId = base::Id<struct BoundaryTag>;
 
 // Streams of a device. Sends between pipeline stages take none: they wait for nobody but their data.
-enum class Lane : std::uint8_t { compute, communication, gradients, pipeline };
+// host: what the host does to launch the others (made by sim/unrolling, no item has it).
+enum class Lane : std::uint8_t { compute, communication, gradients, pipeline, host };
 
 // The share of one operator in a compute item, for traces and accounts.
 struct Part {
@@ -38,6 +40,7 @@ struct Item {
   std::vector<std::uint32_t> after;   // items of this block that must have ended on the devices concerned
   std::vector<BoundaryId> awaits;     // items of other blocks, of the same micro-batch
   std::vector<BoundaryId> announces;  // this item's end is awaited by others under these names
+  bool host_waits = false;            // compute: the host waits for the same before it launches
   bool cut = false;                   // later items wait for just this much: do not fuse what follows into one run
 };
 
@@ -64,6 +67,9 @@ struct Program {
   std::vector<Movement> movements;                       // by MovementId
   std::vector<std::string> device_types;                 // profiles in use
   std::vector<double> seconds;                           // see Part
+  std::vector<double> host;                              // host seconds to launch the same; indexed as `seconds`
+  std::vector<base::Seconds> collective_launch;          // host time to launch a collective or message, per device type
+  base::Seconds straggling;                              // profiles::HostCosts
   struct Home {
     Pass pass;
     int stage;

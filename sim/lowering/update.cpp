@@ -56,9 +56,9 @@ class UpdateEmitter {
 };
 
 void UpdateEmitter::synchronise() {
-  if (l_.behaviour.overlap_gradients || l_.plan.zero >= 2) return;
+  if (l_.framework.overlap_gradients || l_.plan.zero >= 2) return;
   for (int s = 0; s < l_.plan.stages; ++s) {
-    GradientBuckets buckets(l_, block_, l_.behaviour.gradient_bucket, /*announce=*/false);
+    GradientBuckets buckets(l_, block_, l_.framework.gradient_bucket, /*announce=*/false);
     buckets.wait_for(l_.stage_done[static_cast<std::size_t>(s)]);
     for (const HeldWeight& h : held_) {
       if (h.stage == s) buckets.add(h.reader, h.input, {});
@@ -118,6 +118,8 @@ void UpdateEmitter::optimize() {
       item.after = synchronised_[s];
       item.awaits = l_.synchronised;
       item.cut = true;
+      // Loss scaling: the host reads whether a gradient overflowed before it launches the step.
+      item.host_waits = l_.plan.training.precision == pcg::Precision::fp16;
       optimized_[s].push_back(append(block_, std::move(item)));
     }
   }

@@ -1,6 +1,10 @@
 #pragma once
-// A block of a program for classes of devices instead of devices: runs of kernels fused where nothing comes between them, and transfers.
-// Copied once per micro-batch by unroll().
+// A block of a program for classes of devices instead of devices: runs of kernels fused where nothing comes between them, transfers, and
+// the host's work to launch both. Copied once per micro-batch by unroll().
+//
+// Where a device may wait for its host, each run has the launch that it waits for. Where the host, starting a block together with the
+// device, would hold it up by less than kLaunchTolerance of the block's kernels in all, two launches stand for the block: the
+// first kernels', which they wait for, and the rest.
 
 #include <cstdint>
 #include <vector>
@@ -19,19 +23,22 @@ struct Crossing {
 
 struct Entry {
   static constexpr std::uint32_t kTransfer = 0xffffffff;
-  std::uint32_t device_class = 0;  // of a run; kTransfer: a transfer
+  std::uint32_t device_class = 0;  // of a run or launch; kTransfer: a transfer
   std::uint32_t transfer = 0;      // index into Folded::transfers
   std::vector<Part> parts;         // of a run
-  base::Seconds seconds;           // of a run
-  Lane lane = Lane::compute;
-  std::uint32_t node = 0;  // whose tensor moves
+  base::Seconds seconds;           // of a run or launch
+  Lane lane = Lane::compute;       // host: a launch
+  std::uint32_t node = 0;          // whose tensor moves
   std::string_view what;
   std::vector<std::uint32_t> streams;  // class * kLanes + lane
   std::vector<std::uint32_t> after;    // entries of this block
   std::vector<Crossing> awaits;        // sorted, unique
-  [[nodiscard]] bool is_run() const { return device_class != kTransfer; }
+  [[nodiscard]] bool is_transfer() const { return device_class == kTransfer; }
+  [[nodiscard]] bool is_launch() const { return lane == Lane::host; }
+  [[nodiscard]] bool is_run() const { return !is_transfer() && !is_launch(); }
 };
-inline constexpr std::uint32_t kLanes = 3;  // compute, communication, gradients: streams of a device
+inline constexpr std::uint32_t kLanes = 4;  // compute, communication, gradients, host: streams of a device
+inline constexpr double kLaunchTolerance = 0.01;
 
 struct CompiledBlock {
   std::vector<Entry> entries;

@@ -63,14 +63,15 @@ class Unroller {
 std::uint32_t Unroller::step_of(const Entry& e) {
   constexpr std::uint32_t kNone = 0xffffffff;
   transfer_steps_.resize(folded_.transfers.size(), kNone);
-  if (!e.is_run() && transfer_steps_[e.transfer] != kNone) return transfer_steps_[e.transfer];
+  if (e.is_transfer() && transfer_steps_[e.transfer] != kNone) return transfer_steps_[e.transfer];
   Step s;
-  if (e.is_run()) s.phases.push_back({e.seconds, {}});
-  else s.phases = folded_.transfers[e.transfer].phases;
-  s.communicates = !e.is_run();
+  if (e.is_transfer()) s.phases = folded_.transfers[e.transfer].phases;
+  else s.phases.push_back({e.seconds, {}});
+  s.communicates = e.is_transfer();
+  s.on_host = e.is_launch();
   out_.graph.steps.push_back(std::move(s));
   const auto step = static_cast<std::uint32_t>(out_.graph.steps.size() - 1);
-  if (!e.is_run()) transfer_steps_[e.transfer] = step;
+  if (e.is_transfer()) transfer_steps_[e.transfer] = step;
   return step;
 }
 
@@ -102,8 +103,7 @@ void Unroller::set_up_streams() {
   g.routes = folded_.routes;
   for (std::uint32_t c = 0; c < folded_.sizes.size(); ++c) {
     g.streams.push_back({c, true});
-    g.streams.push_back({c, false});
-    g.streams.push_back({c, false});
+    for (std::uint32_t lane = 1; lane < kLanes; ++lane) g.streams.push_back({c, false});
     g.slowdown.push_back(profiles::device_profile(cluster_.device(folded_.representatives[c]).type).overlap_slowdown);
   }
   g.tasks.reserve(next_);

@@ -1,0 +1,45 @@
+#pragma once
+// A framework profile: what the software around a plan does and what that costs. How gradients are bucketed and what is overlapped are
+// the framework's documented defaults; the host's times are fitted (profiles/frameworks/*.yaml name the rows).
+//
+// The host is a stream of its own: it launches a device's kernels and collectives one after another and runs ahead of the device; a
+// kernel starts when it is launched and the device is free. Small kernels leave the device waiting for the host.
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/units.hpp"
+#include "base/yaml.hpp"
+#include "pcg/plan.hpp"
+
+namespace profiles {
+
+// Host time besides the device profile's launch_overhead.
+struct HostCosts {
+  base::Seconds forward_kernel;    // per kernel of a forward pass (interpreter, dispatch)
+  base::Seconds backward_kernel;   // per kernel of a backward pass (autograd engine)
+  base::Seconds collective;        // per collective or message, in place of launch_overhead
+  base::Seconds straggling;        // mean lateness of a host at a collective: the slowest of n is (1/2 + ... + 1/n) times this later
+  base::Seconds recomputed_block;  // per block that is recomputed: saving and restoring random states, a nested backward pass
+  base::Seconds micro_batch;       // per micro-batch of a stage and pass: loader, schedule, loss
+  base::Seconds iteration;         // per iteration: optimizer step, gradient norm, logging
+};
+
+struct FrameworkProfile {
+  pcg::Framework framework = pcg::Framework::generic;
+  base::Bytes gradient_bucket;               // gradients are synchronised when this much is ready; infinite: all at the end
+  bool overlap_gradients = true;             // beside the backward pass; else after it
+  bool overlap_input_gradient = true;        // the collective of an input gradient runs beside the weight-gradient kernels
+  bool fused_gradient_accumulation = false;  // the weight-gradient matmul adds into the gradient buffer
+  bool host_waits_for_stage = false;         // the host waits for a stage boundary's data before it launches what reads them
+  HostCosts host;
+};
+
+// The profile that ships for a framework. Cost: O(1), read once.
+[[nodiscard]] const FrameworkProfile& framework_profile(pcg::Framework f);
+// Reads the text form (docs/formats.md, "Framework profiles"). Throws: base::InputError with every problem found.
+[[nodiscard]] FrameworkProfile load_framework_profile(const base::Yaml& document);
+
+}  // namespace profiles
