@@ -1,6 +1,7 @@
 # make demo   builds and answers the main scenario
 # make test   builds everything with warnings as errors and runs every test
 # make build  builds the program, build/foreshard
+# make accuracy   holds forecasts against public tables (DATA), renews intervals and docs/accuracy.md
 #
 # Each works as the first command on a fresh Debian 12: missing packages are installed, or the command to do it is printed.
 
@@ -9,9 +10,10 @@ TEST_PACKAGES := doctest-dev librapidcheck-dev
 
 SCENARIO ?= scenarios/summit-bert-large.yaml
 JOBS ?= $(shell nproc)
+DATA ?= ../shared/data/measured
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test clean
+.PHONY: accuracy build demo test clean
 
 build:
 	@cmake/require_packages.sh $(PACKAGES)
@@ -26,6 +28,13 @@ test:
 	cmake --preset test
 	cmake --build build-test -j $(JOBS)
 	ctest --test-dir build-test --output-on-failure
+
+# Tables of iterations only: their residuals make the intervals, which the second run then carries.
+accuracy: build
+	rm -rf build/accuracy && python3 validation/points_from_tables.py $(DATA) build/accuracy
+	build/foreshard validate build/accuracy/*.csv --jobs $(JOBS) --quiet --write-intervals profiles/accuracy/iterations.yaml
+	cmake --build build -j $(JOBS)
+	build/foreshard validate build/accuracy/*.csv --jobs $(JOBS) --report build/accuracy/report.html --tables docs/accuracy.md
 
 clean:
 	rm -rf build build-test

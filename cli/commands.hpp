@@ -15,6 +15,7 @@ using Action = std::function<int()>;
 void add_run(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
 void add_check(CLI::App& app, Action& action);
+void add_validate(CLI::App& app, Action& action);
 void add_calibrate(CLI::App& app, Action& action);
 // Commands that the design knows and this version does not have.
 void add_later(CLI::App& app, Action& action);

@@ -85,8 +85,8 @@ std::string note_for(const IntervalModel& model, const FoundSpread& found) {
     return fmt::format("interval: no measured group is like this question: leave-one-group-out residuals of {} groups{}",
                        model.groups.size(), found.distance > 0 ? ", widened beyond their range" : "");
   const IntervalGroup& g = *found.group;
-  std::string text = fmt::format("interval: residuals of {} measured iterations ({}, {}, {}, {} precision)", g.points, g.kind.framework,
-                                 g.kind.device, g.kind.fabric, g.kind.precision);
+  std::string text = fmt::format("interval: residuals of {} measured iterations ({}, {}, {}, {} precision, {} replicas)", g.points,
+                                 g.kind.framework, g.kind.device, g.kind.fabric, g.kind.precision, g.kind.replicas);
   if (found.distance > 0) text += fmt::format(", widened: {:.1f} range widths beyond what they cover", found.distance);
   return text;
 }
@@ -96,7 +96,7 @@ std::string note_for(const IntervalModel& model, const FoundSpread& found) {
 Question question_of(const pcg::Plan& plan, const topology::Cluster& cluster, const sim::SimulationResult& s) {
   Question q;
   q.kind = {pcg::framework_names()[static_cast<std::size_t>(plan.training.framework)], device_generation(cluster, plan.gpus),
-            fabric_of(cluster, plan.gpus), precision_family(plan.training.precision)};
+            fabric_of(cluster, plan.gpus), precision_family(plan.training.precision), plan.zero >= 2 ? "sharded" : "whole"};
   const int pipeline = std::max(1, plan.stages / std::max(1, plan.chunks));
   const double tensor = static_cast<double>(plan.gpus) / (pipeline * data_degree(plan.pcg));
   const double time_s = s.iteration_time.value();

@@ -15,12 +15,13 @@
 
 namespace scenarios {
 
-// What a question is like. Questions of one kind (the four words) are compared by their features.
+// What a question is like. Questions of one kind (the five words) are compared by their features.
 struct QuestionKind {
   std::string framework;  // "megatron"
   std::string device;     // generation: a device type up to its first dash ("a100"), "mixed" for several
   std::string fabric;     // "one GPU" | "one node" | "several nodes"
   std::string precision;  // "half" (fp16, bf16) | "single" (fp32, tf32) | "fp8"
+  std::string replicas;   // "whole" | "sharded": gradients or weights are shared out among them (ZeRO 2, 3)
   auto operator<=>(const QuestionKind&) const = default;
 };
 

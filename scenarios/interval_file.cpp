@@ -55,7 +55,7 @@ IntervalGroup read_group(const Yaml& y, const std::string& path, base::Diagnosti
     in.require(key);
     return in.text(key).value_or("");
   };
-  g.kind = {text("framework"), text("device"), text("fabric"), text("precision")};
+  g.kind = {text("framework"), text("device"), text("fabric"), text("precision"), text("replicas")};
   in.require("points");
   g.points = static_cast<std::size_t>(in.integer("points", 1).value_or(1));
   if (const Yaml* sources = in.required("sources"))
@@ -72,8 +72,8 @@ std::string number(double x) {
 }
 
 std::string group_text(const IntervalGroup& g) {
-  std::string text = fmt::format("    - framework: {}\n      device: {}\n      fabric: {}\n      precision: {}\n", g.kind.framework,
-                                 g.kind.device, g.kind.fabric, g.kind.precision);
+  std::string text = fmt::format("    - framework: {}\n      device: {}\n      fabric: {}\n      precision: {}\n      replicas: {}\n",
+                                 g.kind.framework, g.kind.device, g.kind.fabric, g.kind.precision, g.kind.replicas);
   text += fmt::format("      points: {}\n      sources: [{}]\n", g.points, fmt::join(g.sources, ", "));
   text += fmt::format("      log_ratio: [{}, {}]\n      covers:\n", number(g.spread.low), number(g.spread.high));
   for (std::size_t i = 0; i < kFeatureNames.size(); ++i)

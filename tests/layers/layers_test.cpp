@@ -24,7 +24,8 @@ const std::map<std::string, std::set<std::string>> kBelow{
     {"search", {"base", "pcg", "topology", "profiles", "sim"}},
     {"scenarios", {"base", "pcg", "topology", "profiles", "sim", "search"}},
     {"reports", {"base", "pcg", "topology", "profiles", "sim", "search", "scenarios"}},
-    {"cli", {"base", "pcg", "topology", "profiles", "sim", "calibration", "search", "scenarios", "reports"}},
+    {"validation", {"base", "pcg", "topology", "profiles", "sim", "search", "scenarios"}},
+    {"cli", {"base", "pcg", "topology", "profiles", "sim", "calibration", "search", "scenarios", "reports", "validation"}},
 };
 
 constexpr int kMostLines = 500;  // one idea per file

@@ -1,0 +1,95 @@
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include "base/progress.hpp"
+#include "cli/commands.hpp"
+#include "cli/output.hpp"
+#include "validation/reports.hpp"
+#include "validation/validate.hpp"
+
+namespace cli {
+namespace {
+
+constexpr std::uintmax_t kMostBytes = std::uintmax_t{256} << 20;  // tables of measurements are a thousandth of it
+constexpr std::uint64_t kSeed = 1;                                // of the random halves
+
+struct ValidateFlags {
+  std::vector<std::string> data, limits;
+  std::string json, report, write_intervals, tables;
+  int jobs = 1;
+  bool quiet = false;
+};
+
+[[noreturn]] void refuse(const std::string& file, std::string message) {
+  throw base::InputError(std::vector<base::Diagnostic>{{{}, file, std::move(message), {}}});
+}
+
+std::string read_text(const std::string& file) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) refuse(file, "no such file");
+  if (std::filesystem::file_size(file, error) > kMostBytes) refuse(file, "is larger than 256 MiB: no table of measurements");
+  std::ifstream in(file, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  if (!in) refuse(file, "cannot be read");
+  return std::move(text).str();
+}
+
+validation::Assessment assess(const ValidateFlags& f, std::vector<validation::Residual>& residuals) {
+  const std::vector<validation::Table> tables = [&] {
+    std::vector<validation::Table> read;
+    for (const std::string& file : f.data) read.push_back(validation::read_table(read_text(file), file));
+    return read;
+  }();
+  base::ProgressLine line(f.quiet);
+  validation::ValidationOptions options;
+  options.jobs = f.jobs;
+  options.progress = [&](std::string_view text) { line.show(text); };
+  validation::Validation v = validation::validate(tables, options);
+  residuals = std::move(v.residuals);
+  std::optional<validation::HeldOutCoverage> held_out;
+  if (!residuals.empty()) held_out = validation::held_out_coverage(residuals, kSeed);
+  return validation::assess(std::move(v.items), std::move(held_out), std::move(v.notes));
+}
+
+int validate(const ValidateFlags& f) {
+  std::vector<validation::Limit> limits;
+  for (const std::string& text : f.limits) limits.push_back(validation::read_limit(text));
+  std::vector<validation::Residual> residuals;
+  const validation::Assessment a = assess(f, residuals);
+  const std::vector<std::string> misses = validation::missed(a, limits);
+  if (!f.json.empty()) write_text(f.json, validation::json_report(a));
+  if (!f.report.empty()) write_text(f.report, validation::html_report(a));
+  if (!f.tables.empty()) write_text(f.tables, validation::with_tables(read_text(f.tables), validation::markdown_tables(a), f.tables));
+  if (!f.write_intervals.empty()) {
+    if (residuals.empty()) refuse("--write-intervals", "no point has a forecast, so there are no residuals");
+    write_text(f.write_intervals, scenarios::write_intervals(validation::fit_intervals(residuals), "foreshard validate --write-intervals"));
+  }
+  const bool taken = f.json == "-" || f.report == "-" || f.write_intervals == "-";
+  if (!f.quiet && !taken) fmt::print("{}", validation::text_report(a));
+  for (const std::string& m : misses) fmt::print(stderr, "missed: {}\n", m);
+  return misses.empty() ? kAnswered : kNo;
+}
+
+}  // namespace
+
+void add_validate(CLI::App& app, Action& action) {
+  const auto f = std::make_shared<ValidateFlags>();
+  CLI::App* c = app.add_subcommand("validate", "Hold forecasts against measurements, with error statistics");
+  c->add_option("data", f->data, "Points (CSV), or measured kernels or collectives")->required();
+  c->add_option("--json", f->json, "Write groups and points as JSON; - is standard output");
+  c->add_option("--report", f->report, "Write an HTML page with scatter plots");
+  c->add_option("--limit", f->limits,
+                "GROUP=7%: exit 1 if a group's mean error is above; GROUP:tau=0.85, GROUP:coverage=85%, GROUP:peak=10%; mpt-* is a prefix");
+  c->add_option("--jobs", f->jobs, "Worker processes")->check(CLI::Range(1, 1024));
+  c->add_option("--write-intervals", f->write_intervals, "Write the residuals' quantiles, from which forecasts get their intervals");
+  c->add_option("--tables", f->tables, "Put the tables between the accuracy markers of this Markdown file");
+  c->add_flag("--quiet", f->quiet, "Neither table nor progress");
+  c->callback([f, &action] { action = [f] { return validate(*f); }; });
+}
+
+}  // namespace cli

@@ -1,0 +1,81 @@
+#include "validation/assessment.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace validation;
+
+namespace {
+
+Item item(const std::string& group, double measured, double predicted) {
+  Item i;
+  i.group = group;
+  i.id = group + std::to_string(measured);
+  i.where = "p.csv:2";
+  i.measured = base::Seconds(measured);
+  i.predicted = base::Seconds(predicted);
+  i.interval = std::pair(base::Seconds(0.9 * predicted), base::Seconds(1.2 * predicted));
+  return i;
+}
+
+Item failed(const std::string& group) {
+  Item i = item(group, 1, 1);
+  i.interval.reset();
+  i.failure = "does not divide";
+  return i;
+}
+
+std::string refused(const std::string& text) {
+  try {
+    (void)read_limit(text);
+  } catch (const base::InputError& e) { return e.diagnostics()[0].message; }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("groups keep their order, failed points are counted and lead the worst cases") {
+  // b: 10 % and 50 % off, one failed. Of three points two are inside [0.9, 1.2] x predicted: 1 in [0.99, 1.32], 2 not in [0.9, 1.2].
+  const Assessment a = assess({item("b", 1, 1.1), item("a", 1, 1), item("b", 2, 1), failed("b")}, std::nullopt, {});
+  REQUIRE(a.groups.size() == 2);
+  const GroupAssessment& b = a.groups[0];
+  CHECK(b.name == "b");
+  CHECK(b.points == 3);
+  CHECK(b.failed == 1);
+  CHECK(b.time.n == 2);
+  CHECK(b.time.mean == doctest::Approx(0.3));
+  CHECK(*b.coverage == doctest::Approx(1.0 / 3));
+  CHECK(*b.interval_width == doctest::Approx(0.3));
+  CHECK(b.worst == std::vector<std::size_t>{3, 2, 0});
+}
+
+TEST_CASE("peak memory is assessed where it was measured") {
+  Item with = item("g", 1, 1);
+  with.peak_bytes = Pair{10e9, 11e9};
+  const Assessment a = assess({with, item("g", 2, 2)}, std::nullopt, {});
+  CHECK(a.groups[0].peak->n == 1);
+  CHECK(a.groups[0].peak->mean == doctest::Approx(0.1));
+}
+
+TEST_CASE("limits are read with their unit") {
+  const Limit plain = read_limit("vtrain=7%");
+  CHECK(plain.group == "vtrain");
+  CHECK(plain.figure == Limit::Figure::error);
+  CHECK(plain.value == doctest::Approx(0.07));
+  CHECK(read_limit("mpt-*:tau=0.85").figure == Limit::Figure::tau);
+  CHECK(read_limit("g:coverage=85%").value == doctest::Approx(0.85));
+  CHECK(refused("vtrain") == "\"vtrain\" names no group and value");
+  CHECK(refused("vtrain=7") == "\"7\" has no unit");
+  CHECK(refused("vtrain=much%") == "\"much%\" is no number");
+  CHECK(refused("vtrain=nan%") == "\"nan%\" is no number");
+  CHECK(refused("vtrain:speed=1%") == "unknown figure \"speed\"");
+}
+
+TEST_CASE("missed limits: by error, by a failed point, by prefix") {
+  const Assessment a = assess({item("mpt-a", 1, 1.1), item("mpt-b", 1, 1.01), failed("x")}, std::nullopt, {});
+  CHECK(missed(a, {read_limit("mpt-a=11%")}).empty());
+  CHECK(missed(a, {read_limit("mpt-a=9%")}) == std::vector<std::string>{"mpt-a: error is 0.1, at most 0.09 was asked for"});
+  CHECK(missed(a, {read_limit("mpt-*=9%")}).size() == 1);
+  CHECK(missed(a, {read_limit("x=99%")}) == std::vector<std::string>{"x: 1 of 1 points have no forecast"});
+  CHECK(missed(a, {read_limit("mpt-a:peak=9%")}) == std::vector<std::string>{"mpt-a: has no peak"});
+  CHECK_THROWS_AS((void)missed(a, {read_limit("mpt=9%")}), base::InputError);
+}

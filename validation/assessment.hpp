@@ -1,0 +1,67 @@
+#pragma once
+// Predicted against measured, group by group: what `foreshard validate` answers. Text, JSON and HTML are in reports.hpp.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+#include "validation/interval_fit.hpp"
+#include "validation/statistics.hpp"
+
+namespace validation {
+
+// What is measured: whole iterations, single kernels, single collectives.
+enum class Subject { iteration, kernel, collective };
+[[nodiscard]] std::string_view to_text(Subject s);
+
+// One measurement and its forecast.
+struct Item {
+  Subject subject = Subject::iteration;
+  std::string group, id;
+  std::string where;  // "FILE:LINE"
+  base::Seconds measured, predicted;
+  std::optional<std::pair<base::Seconds, base::Seconds>> interval;
+  std::optional<Pair> peak_bytes;
+  bool out_of_memory = false;  // the forecast says that what ran does not fit
+  std::string failure;         // why there is no forecast; empty: there is one
+};
+
+struct GroupAssessment {
+  Subject subject = Subject::iteration;
+  std::string name;
+  std::size_t points = 0, failed = 0, out_of_memory = 0;
+  ErrorStatistics time;                  // of those that did not fail
+  std::optional<ErrorStatistics> peak;   // of memory, where it was measured
+  std::optional<double> coverage;        // share of measured times inside the forecast's interval; failed ones are outside
+  std::optional<double> held_out;        // the same of intervals made without the point: random halves
+  std::optional<double> left_out;        // the same of intervals made without its group
+  std::optional<double> interval_width;  // mean of (high - low) / predicted
+  std::vector<std::size_t> worst;        // indices of items: failed ones first, then the largest errors; at most kWorst
+};
+inline constexpr std::size_t kWorst = 3;
+
+struct Assessment {
+  std::vector<Item> items;
+  std::vector<GroupAssessment> groups;  // by subject, then in order of first appearance
+  std::optional<HeldOutCoverage> held_out;
+  std::vector<std::string> notes;
+};
+
+[[nodiscard]] Assessment assess(std::vector<Item> items, std::optional<HeldOutCoverage> held_out, std::vector<std::string> notes);
+
+// A threshold that a group, or every group that begins with the name before a "*", must keep.
+struct Limit {
+  enum class Figure { error, peak, tau, coverage };
+  std::string group;
+  Figure figure = Figure::error;
+  double value = 0;  // error, peak: at most; tau, coverage: at least
+};
+// "vtrain-single-node=7%", "mpt-*:tau=0.85", "mpt-*:coverage=85%", "simumax:peak=5%". Throws: base::InputError.
+[[nodiscard]] Limit read_limit(const std::string& text);
+// One sentence per group that misses it; a group with a failed point misses every limit. Throws: base::InputError when no group has the
+// name.
+[[nodiscard]] std::vector<std::string> missed(const Assessment& a, const std::vector<Limit>& limits);
+
+}  // namespace validation

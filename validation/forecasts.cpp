@@ -1,0 +1,123 @@
+#include "validation/forecasts.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "scenarios/run.hpp"
+#include "scenarios/worker_pool.hpp"
+#include "topology/cluster.hpp"
+
+namespace validation {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kPointsPerWorker = 16;  // what a worker has read (device profiles) serves its next points too
+
+std::string first_problem(const base::InputError& e) {
+  const base::Diagnostic& d = e.diagnostics().front();
+  return d.path.empty() ? d.message : d.path + ": " + d.message;
+}
+
+std::string joined(const std::vector<std::string>& notes) {
+  std::string text;
+  for (const std::string& n : notes) text += (text.empty() ? "" : "; ") + n;
+  return text;
+}
+
+Forecast failed(std::string why) {
+  Forecast f;
+  f.failure = std::move(why);
+  return f;
+}
+
+Forecast forecast_one(const Point& p) {
+  const int degrees = p.tensor * p.pipeline * p.data * p.context;
+  if (degrees != p.gpus) return failed(fmt::format("tp x pp x dp x cp is {}, but n_gpus is {}", degrees, p.gpus));
+  const scenarios::Scenario scenario = scenarios::load_scenario(scenario_of(p), {});
+  const scenarios::Run run = scenarios::run_scenario(scenario, {}).runs.at(0);
+  if (!run.simulation) return failed(run.notes.empty() ? std::string(scenarios::to_text(run.status)) : joined(run.notes));
+  if (run.gpus != p.gpus) return failed(fmt::format("the cluster gives the plan {} GPUs, n_gpus is {}", run.gpus, p.gpus));
+  const topology::Cluster cluster = topology::load_cluster(*scenario.document.find("cluster"), "cluster");
+  Forecast f;
+  f.predicted = run.simulation->iteration_time;
+  f.low = run.interval_low;
+  f.high = run.interval_high;
+  f.peak = run.simulation->memory.peak;
+  f.out_of_memory = run.status == scenarios::Status::out_of_memory;
+  f.question = scenarios::question_of(*run.made, cluster, *run.simulation);
+  return f;
+}
+
+Forecast forecast_or_reason(const Point& p) {
+  try {
+    return forecast_one(p);
+  } catch (const base::InputError& e) { return failed(first_problem(e)); } catch (const std::exception& e) {
+    return failed(fmt::format("internal error: {}", e.what()));
+  }
+}
+
+Json to_json(const Forecast& f) {
+  const scenarios::QuestionKind& k = f.question.kind;
+  return {f.failure,
+          f.predicted.value(),
+          f.low.value(),
+          f.high.value(),
+          f.peak.value(),
+          f.out_of_memory,
+          {k.framework, k.device, k.fabric, k.precision, k.replicas},
+          f.question.features};
+}
+
+Forecast from_json(const Json& j) {
+  const auto text = [&](std::size_t i) { return j.at(6).at(i).get<std::string>(); };
+  Forecast f;
+  f.failure = j.at(0).get<std::string>();
+  f.predicted = base::Seconds(j.at(1).get<double>());
+  f.low = base::Seconds(j.at(2).get<double>());
+  f.high = base::Seconds(j.at(3).get<double>());
+  f.peak = base::Bytes(j.at(4).get<double>());
+  f.out_of_memory = j.at(5).get<bool>();
+  f.question = {{text(0), text(1), text(2), text(3), text(4)}, j.at(7).get<scenarios::Features>()};
+  return f;
+}
+
+// Points first, first + step, ...: neighbours in a table are alike, so every worker gets a share of the slow ones.
+std::string forecast_every(const std::vector<Point>& points, std::size_t first, std::size_t step) {
+  Json all = Json::array();
+  for (std::size_t i = first; i < points.size(); i += step) all.push_back(to_json(forecast_or_reason(points[i])));
+  return all.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::vector<Forecast> forecast(const std::vector<Point>& points, const ForecastOptions& options) {
+  std::vector<Forecast> result(points.size());
+  const auto progress = [&](std::size_t done) {
+    if (options.progress) options.progress(done);
+  };
+  if (options.jobs <= 1) {
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      result[i] = forecast_or_reason(points[i]);
+      progress(i + 1);
+    }
+    return result;
+  }
+  const std::size_t step = (points.size() + kPointsPerWorker - 1) / kPointsPerWorker;
+  std::size_t done = 0;
+  const std::vector<std::string> texts = scenarios::run_workers(
+      step, options.jobs, [&](std::size_t first) { return forecast_every(points, first, step); },
+      [&](std::size_t) { progress(done = std::min(points.size(), done + kPointsPerWorker)); });
+  for (std::size_t first = 0; first < texts.size(); ++first) {
+    std::size_t i = first;
+    for (const Json& j : Json::parse(texts[first])) {
+      result[i] = from_json(j);
+      i += step;
+    }
+  }
+  return result;
+}
+
+}  // namespace validation

@@ -1,0 +1,31 @@
+#pragma once
+// Every point answered as the program would answer it: made a scenario, planned, simulated. In process, shared out among worker
+// processes. A point that cannot be run is a forecast with a reason, never dropped.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/interval.hpp"
+#include "validation/points.hpp"
+
+namespace validation {
+
+struct Forecast {
+  std::string failure;  // why there is no forecast; empty: there is one
+  base::Seconds predicted, low, high;
+  base::Bytes peak;              // of the device with the highest
+  bool out_of_memory = false;    // it ran, and the forecast says that it does not fit
+  scenarios::Question question;  // what the interval went by
+};
+
+struct ForecastOptions {
+  int jobs = 1;                                    // worker processes
+  std::function<void(std::size_t done)> progress;  // may be empty
+};
+
+// One per point, in order; the same for any `jobs`. Cost: a planning and a simulation per point.
+[[nodiscard]] std::vector<Forecast> forecast(const std::vector<Point>& points, const ForecastOptions& options);
+
+}  // namespace validation

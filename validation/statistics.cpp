@@ -1,0 +1,46 @@
+#include "validation/statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace validation {
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::ranges::sort(values);
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+double kendall_tau(std::span<const Pair> pairs) {
+  std::int64_t same = 0, opposite = 0;
+  for (std::size_t a = 0; a < pairs.size(); ++a)
+    for (std::size_t b = 0; b < a; ++b) {
+      const double s = (pairs[a].measured - pairs[b].measured) * (pairs[a].predicted - pairs[b].predicted);
+      same += s > 0;
+      opposite += s < 0;
+    }
+  return same + opposite == 0 ? 0 : static_cast<double>(same - opposite) / static_cast<double>(same + opposite);
+}
+
+ErrorStatistics error_statistics(std::span<const Pair> pairs) {
+  ErrorStatistics e;
+  e.n = pairs.size();
+  if (pairs.empty()) return e;
+  std::vector<double> errors;
+  double sum = 0, log_sum = 0;
+  for (const Pair& p : pairs) {
+    errors.push_back(std::abs(p.predicted / p.measured - 1));
+    sum += errors.back();
+    log_sum += std::log(p.predicted / p.measured);
+  }
+  const auto n = static_cast<double>(pairs.size());
+  e.mean = sum / n;
+  e.median = median(std::move(errors));
+  e.bias = std::exp(log_sum / n) - 1;
+  e.tau = kendall_tau(pairs);
+  return e;
+}
+
+}  // namespace validation

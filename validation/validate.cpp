@@ -1,0 +1,64 @@
+#include "validation/validate.hpp"
+
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "validation/forecasts.hpp"
+
+namespace validation {
+namespace {
+
+Item item_of(const Point& p, const Forecast& f) {
+  Item i;
+  i.subject = Subject::iteration;
+  i.group = p.group;
+  i.id = p.id;
+  i.where = fmt::format("{}:{}", p.mark.source->name, p.mark.line);
+  i.measured = p.measured;
+  i.failure = f.failure;
+  if (!f.failure.empty()) return i;
+  i.predicted = f.predicted;
+  i.interval = std::pair(f.low, f.high);
+  i.out_of_memory = f.out_of_memory;
+  if (p.measured_peak) i.peak_bytes = Pair{p.measured_peak->value(), f.peak.value()};
+  return i;
+}
+
+void add_points(Validation& v, const std::vector<Point>& points, const ValidationOptions& options) {
+  ForecastOptions forecasts{options.jobs, [&](std::size_t done) {
+                              if (options.progress) options.progress(fmt::format("{} of {} points", done, points.size()));
+                            }};
+  const std::vector<Forecast> found = forecast(points, forecasts);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    v.items.push_back(item_of(points[i], found[i]));
+    if (found[i].failure.empty())
+      v.residuals.push_back({found[i].question, points[i].group, std::log(points[i].measured / found[i].predicted)});
+  }
+}
+
+}  // namespace
+
+Table read_table(std::string text, const std::string& file) {
+  if (is_points_header(text)) return read_points(std::move(text), file);
+  return profiles::read_measurements(text, file);
+}
+
+// Points of all files are forecast together, so that workers stay busy; kernels and collectives follow.
+Validation validate(const std::vector<Table>& tables, const ValidationOptions& options) {
+  Validation v;
+  std::vector<Point> points;
+  for (const Table& t : tables)
+    if (const auto* p = std::get_if<std::vector<Point>>(&t)) points.insert(points.end(), p->begin(), p->end());
+  add_points(v, points, options);
+  for (const Table& t : tables) {
+    const auto* measured = std::get_if<profiles::Measurements>(&t);
+    if (measured == nullptr) continue;
+    const std::vector<Item> items = items_of(*measured);
+    v.items.insert(v.items.end(), items.begin(), items.end());
+    v.notes.insert(v.notes.end(), measured->notes.begin(), measured->notes.end());
+  }
+  return v;
+}
+
+}  // namespace validation
