@@ -59,6 +59,16 @@ const Yaml* find_type(const Yaml& y, const std::string& type) {
   return nullptr;
 }
 
+void check_network(const Yaml& document, const topology::Cluster& cluster, Diagnostics& sink) {
+  const std::string& name = cluster.network_profile();
+  const auto known = profiles::network_names();
+  if (name.empty() || std::ranges::find(known, name) != known.end()) return;
+  const Yaml& section = *document.find("cluster");
+  const Yaml* written = section.find("network_profile");
+  sink.add(written != nullptr ? written->mark : section.mark, "cluster.network_profile",
+           fmt::format("unknown network profile \"{}\"", name), base::suggest(name, known));
+}
+
 void check_devices(const Yaml& document, const topology::Cluster& cluster, pcg::Precision precision, Diagnostics& sink) {
   std::set<std::string> types;
   for (const topology::Device& d : cluster.devices()) types.insert(d.type);
@@ -90,6 +100,7 @@ Sections load_sections(const Yaml& document, const std::filesystem::path& direct
   const std::size_t before = sink.size();
   if (const Yaml* y = document.find("training"))
     s.training = read_training(*y, "training", s.cluster ? s.cluster->device_count() : 0, sink);
+  if (s.cluster) check_network(document, *s.cluster, sink);
   if (s.cluster && s.training && sink.size() == before) check_devices(document, *s.cluster, s.training->precision, sink);
   return s;
 }

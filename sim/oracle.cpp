@@ -96,14 +96,19 @@ struct Oracle::State {
     }
   }
 
-  // The plans of one algorithm for all groups, or nullopt where it does not apply.
-  [[nodiscard]] std::optional<std::vector<Collective>> plan_all(CollectiveKind kind, Groups groups, Algorithm a) const {
+  // The plans of one algorithm and protocol (nullopt: there are none) for all groups, or nullopt where it does not apply.
+  [[nodiscard]] std::optional<std::vector<Collective>> plan_all(CollectiveKind kind, Groups groups, Algorithm a,
+                                                                std::optional<profiles::Protocol> protocol) const {
     CollectiveConfig with = config.collectives;
     with.algorithm = a;
+    with.protocol = protocol;
     std::vector<Collective> together;
     for (const std::vector<DeviceId>& g : groups) {
       together.push_back(plan_collective(kind, Bytes(kProbeBytes), g, cluster, with));
-      if (g.size() > 1 && a != config.collectives.algorithm && together.back().algorithm != a) return std::nullopt;
+      const Collective& c = together.back();
+      if (g.size() < 2) continue;
+      if (a != config.collectives.algorithm && c.algorithm != a) return std::nullopt;
+      if (protocol != config.collectives.protocol && c.protocol != protocol) return std::nullopt;
     }
     return together;
   }
@@ -116,14 +121,28 @@ struct Oracle::State {
     return line;
   }
 
-  // An algorithm that is behind another in latency and in bandwidth by estimate is not run.
-  [[nodiscard]] std::vector<Line> find_lines(CollectiveKind kind, Groups groups) {
+  // What may be the quickest at some size: algorithms, and protocols where a network profile has them.
+  [[nodiscard]] std::vector<std::pair<Algorithm, std::optional<profiles::Protocol>>> choices() const {
     constexpr std::array kEach = {Algorithm::ring, Algorithm::tree, Algorithm::hierarchical, Algorithm::in_switch, Algorithm::pairwise};
-    const std::array asked = {config.collectives.algorithm};
-    const bool any = config.collectives.algorithm == Algorithm::automatic;
+    const CollectiveConfig& c = config.collectives;
+    std::vector<std::pair<Algorithm, std::optional<profiles::Protocol>>> all;
+    const auto add = [&](Algorithm a) {
+      const bool profiled = c.network != nullptr || !cluster.network_profile().empty();
+      if (profiled && !c.protocol)
+        for (const profiles::Protocol p : profiles::kProtocols) all.emplace_back(a, p);
+      all.emplace_back(a, c.protocol);  // with none, the quickest for long messages, or by the wires alone
+    };
+    if (c.algorithm != Algorithm::automatic) add(c.algorithm);
+    else
+      for (const Algorithm a : kEach) add(a);
+    return all;
+  }
+
+  // What is behind another in latency and in bandwidth by estimate is not run.
+  [[nodiscard]] std::vector<Line> find_lines(CollectiveKind kind, Groups groups) {
     std::vector<std::pair<std::vector<Collective>, Line>> candidates;
-    for (const Algorithm a : any ? std::span<const Algorithm>(kEach) : std::span<const Algorithm>(asked)) {
-      std::optional<std::vector<Collective>> plans = plan_all(kind, groups, a);
+    for (const auto& [algorithm, protocol] : choices()) {
+      std::optional<std::vector<Collective>> plans = plan_all(kind, groups, algorithm, protocol);
       if (!plans) continue;
       const Line line = estimate(*plans);
       const auto is_behind = [](const Line& x, const Line& y) {

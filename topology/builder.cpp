@@ -187,6 +187,7 @@ Cluster ClusterBuilder::build(const std::vector<std::pair<base::Mark, std::strin
   }
   sink.throw_if_any();
   cluster_.name_ = description_.name;
+  cluster_.network_profile_ = description_.network_profile;
   routing->description = description_;
   add_nodes(*routing, layouts);
   add_network(*routing);

@@ -43,6 +43,8 @@ struct Route {
 class Cluster {
  public:
   [[nodiscard]] const std::string& name() const { return name_; }
+  // The network profile that its library follows (profiles/network_profile.hpp); empty: none, wires only.
+  [[nodiscard]] const std::string& network_profile() const { return network_profile_; }
   [[nodiscard]] std::span<const Device> devices() const { return devices_; }
   [[nodiscard]] const Device& device(DeviceId d) const { return devices_[d.value]; }
   [[nodiscard]] std::span<const Link> links() const { return links_; }
@@ -74,7 +76,7 @@ class Cluster {
   // Between nodes, out through one NIC and in through the other.
   [[nodiscard]] Route route_through_nics(DeviceId from, DeviceId to, int nic_from, int nic_to) const;
 
-  std::string name_;
+  std::string name_, network_profile_;
   std::vector<Device> devices_;
   std::vector<Link> links_;
   int nodes_ = 0;

@@ -21,6 +21,8 @@ class DescriptionReader {
     base::MapReader map(section, path, sink_);
     (void)map.optional("preset");  // already taken in by expand_cluster
     cluster_.name = map.text("name").value_or("cluster");
+    cluster_.network_profile = map.text("network_profile").value_or("");
+    if (cluster_.network_profile == "none") cluster_.network_profile.clear();
     read_links(map);
     if (map.has("node_types")) {
       read_node_types(map);

@@ -55,6 +55,7 @@ struct Network {
 
 struct ClusterDescription {
   std::string name;
+  std::string network_profile;  // empty: none
   std::vector<LinkType> links;
   std::vector<NodeType> node_types;  // nodes are numbered type by type
   Network network;

@@ -16,6 +16,8 @@ using topology::DeviceId;
 constexpr double kLeastOfFirst = 0.25;
 // So many pairs of ends are tried for a path before the best so far is taken.
 constexpr int kMostEnds = 12;
+// So much quicker relayed cycles must be.
+constexpr double kRelayGain = 1.01;
 // What earlier channels leave of a link, at least: where all are full, the least loaded is still preferred.
 constexpr double kLeastLeft = 0.05;
 
@@ -36,8 +38,8 @@ std::vector<double> signature(const NodeMembers& node, const Cluster& cluster) {
 }
 
 // Cycles one after another, each over what the ones before leave; then the rates at which they run side by side.
-std::vector<NodeOrder> find_cycles(const NodeMembers& node, const Cluster& cluster, int most) {
-  const NodeWires wires(node.members, cluster);
+std::vector<NodeOrder> find_cycles(const NodeMembers& node, const Cluster& cluster, int most, bool relays) {
+  const NodeWires wires(node.members, cluster, relays);
   std::vector<double> free = wires.capacity();
   std::vector<NodeOrder> cycles;
   while (static_cast<int>(cycles.size()) < most) {
@@ -48,6 +50,12 @@ std::vector<NodeOrder> find_cycles(const NodeMembers& node, const Cluster& clust
   }
   share_fairly(cycles, wires);
   return cycles;
+}
+
+double total_rate(const std::vector<NodeOrder>& cycles) {
+  double total = 0;
+  for (const NodeOrder& o : cycles) total += o.rate;
+  return total;
 }
 
 // The NIC that a device's usual route leaves by: the one whose route has most links in common with it from the start.
@@ -156,17 +164,22 @@ std::vector<NodeMembers> by_node(std::span<const DeviceId> group, const Cluster&
   return nodes;
 }
 
-std::vector<Channel> find_channels(std::span<const NodeMembers> nodes, const Cluster& cluster, int most) {
+std::vector<Channel> find_channels(std::span<const NodeMembers> nodes, const Cluster& cluster, int most, bool relays) {
   std::vector<Channel> channels;
   if (nodes.size() == 1) {
-    const std::vector<NodeOrder> cycles = find_cycles(nodes[0], cluster, most);
-    double total = 0;
-    for (const NodeOrder& o : cycles) total += o.rate;
-    for (const NodeOrder& o : cycles) channels.push_back({kOwnNic, o.rate / total, {pick(nodes[0].members, o.members)}});
+    std::vector<NodeOrder> cycles = find_cycles(nodes[0], cluster, most, false);
+    bool relayed = false;
+    if (relays) {
+      std::vector<NodeOrder> others = find_cycles(nodes[0], cluster, most, true);
+      relayed = total_rate(others) > kRelayGain * total_rate(cycles);
+      if (relayed) cycles = std::move(others);
+    }
+    const double total = total_rate(cycles);
+    for (const NodeOrder& o : cycles) channels.push_back({kOwnNic, o.rate / total, relayed, {pick(nodes[0].members, o.members)}});
     return channels;
   }
   const std::vector<int> nics = usable_nics(nodes, cluster, most);
-  for (const int nic : nics) channels.push_back({nic, 1.0 / static_cast<double>(nics.size()), {}});
+  for (const int nic : nics) channels.push_back({nic, 1.0 / static_cast<double>(nics.size()), false, {}});
   std::map<std::vector<double>, std::vector<std::vector<int>>> known;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     auto [at, is_new] = known.try_emplace(signature(nodes[i], cluster));
@@ -191,14 +204,31 @@ std::vector<Hop> ring_hops(std::span<const Channel> channels) {
   for (const Channel& c : channels)
     for (std::size_t i = 0; i < c.path.size(); ++i) {
       const std::vector<DeviceId>& here = c.path[i];
-      for (std::size_t j = 0; j + 1 < here.size(); ++j) hops.push_back({here[j], here[j + 1], kOwnNic, c.share});
-      hops.push_back({here.back(), c.path[(i + 1) % c.path.size()].front(), c.path.size() == 1 ? kOwnNic : c.nic, c.share});
+      for (std::size_t j = 0; j + 1 < here.size(); ++j) hops.push_back({here[j], here[j + 1], kOwnNic, c.share, c.relays});
+      hops.push_back({here.back(), c.path[(i + 1) % c.path.size()].front(), c.path.size() == 1 ? kOwnNic : c.nic, c.share, c.relays});
     }
   return joined(std::move(hops));
 }
 
+topology::Route route_between(DeviceId from, DeviceId to, const Cluster& cluster, bool relays) {
+  constexpr double kWider = 1.5;
+  topology::Route best = cluster.route(from, to);
+  const int node = cluster.device(from).node;
+  if (!relays || node != cluster.device(to).node) return best;
+  for (const DeviceId relay : cluster.node_devices(node)) {
+    if (relay == from || relay == to) continue;
+    topology::Route first = cluster.route(from, relay);
+    const topology::Route second = cluster.route(relay, to);
+    const base::BytesPerSecond width = std::min(first.bandwidth, second.bandwidth);
+    if (width <= best.bandwidth * kWider) continue;
+    first.links.insert(first.links.end(), second.links.begin(), second.links.end());
+    best = {std::move(first.links), width, first.latency + second.latency};
+  }
+  return best;
+}
+
 topology::Route route_of(const Hop& hop, const Cluster& cluster) {
-  return hop.nic == kOwnNic ? cluster.route(hop.from, hop.to) : cluster.route_through_nic(hop.from, hop.to, hop.nic);
+  return hop.nic == kOwnNic ? route_between(hop.from, hop.to, cluster, hop.relays) : cluster.route_through_nic(hop.from, hop.to, hop.nic);
 }
 
 }  // namespace sim

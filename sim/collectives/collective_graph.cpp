@@ -26,7 +26,7 @@ TaskGraph collective_graph(std::span<const Collective> collectives, const topolo
     Step step{{}, true};
     for (const CollectivePhase& p : c.phases) {
       step.phases.push_back({p.latency, {}});
-      for (const CollectiveFlow& f : p.flows) step.phases.back().flows.push_back({route_of(f.links), f.bytes});
+      for (const CollectiveFlow& f : p.flows) step.phases.back().flows.push_back({route_of(f.links), f.on_wire()});
     }
     g.tasks.push_back({static_cast<std::uint32_t>(g.steps.size()), 0, 0, 0, 0});
     g.steps.push_back(std::move(step));

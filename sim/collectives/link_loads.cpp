@@ -15,7 +15,7 @@ base::Seconds LinkLoads::seconds(std::span<const Collective> together) {
       for (const Collective& c : together)
         if (i < c.phases.size())
           for (const CollectiveFlow& f : c.phases[i].flows)
-            for (const topology::LinkId l : f.links) visit(l, f.bytes);
+            for (const topology::LinkId l : f.links) visit(l, f.on_wire());
     };
     each_link([this](topology::LinkId l, base::Bytes b) { bytes_[l.value] += b; });
     base::Seconds latency, busiest;

@@ -14,7 +14,7 @@ class LinkLoads {
  public:
   explicit LinkLoads(const topology::Cluster& cluster);
 
-  // Sum over the phases of latency + the busiest link's bytes / bandwidth, phase i of all collectives together.
+  // Sum over the phases of latency + the busiest link's bytes on the wire / bandwidth, phase i of all collectives together.
   [[nodiscard]] base::Seconds seconds(std::span<const Collective> together);
 
  private:

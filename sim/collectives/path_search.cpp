@@ -4,6 +4,8 @@
 #include <limits>
 #include <tuple>
 
+#include "sim/collectives/channels.hpp"
+
 namespace sim {
 namespace {
 
@@ -110,12 +112,12 @@ double most_of_a_cycle(const NodeWires& wires, const std::vector<double>& free) 
 
 }  // namespace
 
-NodeWires::NodeWires(std::span<const topology::DeviceId> members, const topology::Cluster& cluster)
+NodeWires::NodeWires(std::span<const topology::DeviceId> members, const topology::Cluster& cluster, bool relays)
     : size_(static_cast<int>(members.size())) {
   std::vector<topology::Route> routes;
   for (const topology::DeviceId a : members)
     for (const topology::DeviceId b : members) {
-      routes.push_back(cluster.route(a, b));
+      routes.push_back(route_between(a, b, cluster, relays));
       ids_.insert(ids_.end(), routes.back().links.begin(), routes.back().links.end());
     }
   std::ranges::sort(ids_);

@@ -13,7 +13,7 @@ namespace sim {
 class NodeWires {
  public:
   // Requires: `members` are of one node.
-  NodeWires(std::span<const topology::DeviceId> members, const topology::Cluster& cluster);
+  NodeWires(std::span<const topology::DeviceId> members, const topology::Cluster& cluster, bool relays = false);
 
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] std::span<const int> links(int from, int to) const { return pairs_[index(from, to)]; }

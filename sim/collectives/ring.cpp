@@ -8,6 +8,23 @@ namespace {
 // Each of the n-1 steps of an all-gather or reduce-scatter sends 1/n of the buffer over every edge; an all-reduce is one after the other.
 int steps_of(CollectiveKind kind, int n) { return kind == CollectiveKind::all_reduce ? 2 * (n - 1) : n - 1; }
 
+// `steps` messages in a row, going round over hops in these proportions; or all as slow as the slowest, as in lockstep.
+std::vector<Hops> chain_of(const CollectiveRequest& r, const std::vector<double>& hops, int steps) {
+  const auto latency = [&](std::size_t way) { return r.ways.all()[way].latency; };
+  double sum = 0;
+  std::size_t slowest = 0;
+  while (hops[slowest] == 0) ++slowest;
+  for (std::size_t w = 0; w < hops.size(); ++w) {
+    sum += hops[w];
+    if (hops[w] > 0 && latency(w) > latency(slowest)) slowest = w;
+  }
+  if (!r.profiled) return {{static_cast<std::uint32_t>(slowest), static_cast<double>(steps)}};
+  std::vector<Hops> chain;
+  for (std::size_t w = 0; w < hops.size(); ++w)
+    if (hops[w] > 0) chain.push_back({static_cast<std::uint32_t>(w), steps * hops[w] / sum});
+  return chain;
+}
+
 }  // namespace
 
 std::optional<Collective> plan_ring(const CollectiveRequest& r, int channels) {
@@ -21,19 +38,20 @@ std::optional<Collective> plan_ring(const CollectiveRequest& r, int channels) {
   const bool in_steps = r.step_by_step && !broadcast;
 
   CollectivePhase phase;
+  std::vector<double> hops;  // per way, of one turn of the ring
   for (const Hop& h : ring_hops(found)) {
-    if (broadcast && h.to == r.group.front()) continue;
     topology::Route route = route_of(h, r.cluster);
-    phase.latency = std::max(phase.latency, route.latency);
-    phase.flows.push_back({h.from, h.to, std::move(route.links), base::Bytes(step_bytes * h.share * (broadcast || in_steps ? 1 : steps))});
+    const std::uint32_t way = r.ways.of(route);
+    hops.resize(std::max<std::size_t>(hops.size(), way + 1), 0);
+    hops[way] += h.share;
+    if (broadcast && h.to == r.group.front()) continue;
+    phase.flows.push_back(
+        {h.from, h.to, std::move(route.links), base::Bytes(step_bytes * h.share * (broadcast || in_steps ? 1 : steps)), way});
   }
+  phase.chain = chain_of(r, hops, in_steps ? 1 : steps);
   Collective c{Algorithm::ring, static_cast<int>(found.size()), {}, {}};
-  if (in_steps) {
-    c.phases.assign(static_cast<std::size_t>(steps), phase);
-  } else {
-    phase.latency = phase.latency * steps;
-    c.phases.push_back(std::move(phase));
-  }
+  if (in_steps) c.phases.assign(static_cast<std::size_t>(steps), phase);
+  else c.phases.push_back(std::move(phase));
   return c;
 }
 

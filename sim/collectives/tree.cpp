@@ -62,6 +62,7 @@ TwoTrees double_binary_tree(int n) {
 // children sends S/2 up, and S/2 down to each; in the other tree it is a leaf and sends S/2 up: 2 S in all, and as much comes in.
 std::optional<Collective> plan_tree(const CollectiveRequest& r, int channels) {
   if (r.kind != CollectiveKind::all_reduce) return std::nullopt;
+  if (r.profiled && r.nodes.size() == 1) return std::nullopt;  // a library keeps to rings there: the chain has as many messages
   const std::vector<Channel>& found = r.channels(channels);
   const TwoTrees trees = double_binary_tree(static_cast<int>(r.nodes.size()));
   std::vector<Hop> hops;
@@ -73,16 +74,18 @@ std::optional<Collective> plan_tree(const CollectiveRequest& r, int channels) {
     add_tree(hops, c, trees.second);
   }
   CollectivePhase phase;
-  base::Seconds inside, between;  // the longest hop
+  SlowestWay inside(r.ways), between(r.ways);
   for (const Hop& h : hops) {
     topology::Route route = route_of(h, r.cluster);
+    const std::uint32_t way = r.ways.of(route);
     const bool same_node = r.cluster.device(h.from).node == r.cluster.device(h.to).node;
-    (same_node ? inside : between) = std::max(same_node ? inside : between, route.latency);
-    phase.flows.push_back({h.from, h.to, std::move(route.links), r.bytes * h.share});
+    (same_node ? inside : between).see(way);
+    phase.flows.push_back({h.from, h.to, std::move(route.links), r.bytes * h.share, way});
   }
   std::size_t longest = 0;
   for (const NodeMembers& n : r.nodes) longest = std::max(longest, n.members.size() - 1);
-  phase.latency = 2.0 * (inside * static_cast<double>(longest) + between * trees.height);
+  inside.add_to(phase.chain, 2.0 * static_cast<double>(longest));
+  between.add_to(phase.chain, 2.0 * trees.height);
   return Collective{Algorithm::tree, static_cast<int>(found.size()), {std::move(phase)}, {}};
 }
 

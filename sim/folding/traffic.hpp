@@ -14,7 +14,8 @@ namespace sim {
 struct TrafficFlow {
   std::uint32_t phase = 0;
   base::DeviceId from, to;
-  base::Bytes bytes;
+  base::Bytes bytes;                 // that are wanted
+  double cost = 1;                   // links are busy as with bytes * cost (CollectiveFlow)
   std::vector<std::uint32_t> links;  // index into Traffic::links
 };
 

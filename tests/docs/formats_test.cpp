@@ -8,6 +8,7 @@
 
 #include "pcg/models/models.hpp"
 #include "profiles/device_profile.hpp"
+#include "profiles/network_profile.hpp"
 #include "topology/cluster.hpp"
 
 namespace {
@@ -30,10 +31,11 @@ std::vector<std::string> operator_names(std::index_sequence<I...>) {
 
 }  // namespace
 
-TEST_CASE("every builtin model, preset and device profile is named") {
+TEST_CASE("every builtin model, preset, device profile and network profile is named") {
   check_named(pcg::models::builtin_names());
   check_named(topology::preset_names());
   check_named(profiles::device_names());
+  check_named(profiles::network_names());
 }
 
 TEST_CASE("every operator has its row") { check_named(operator_names(std::make_index_sequence<std::variant_size_v<pcg::Operator>>{})); }

@@ -209,7 +209,12 @@ TEST_CASE("an NVSwitch that reduces: S (n+1)/n each way") {
   const double expected = 2 * (paths.up.latency + paths.down.latency).value() + S * 9 / 8 / paths.up.bandwidth.value();
   CHECK(timed(CollectiveKind::all_reduce, group, dgx) == about(expected));
   CHECK(plan(CollectiveKind::all_reduce, group, dgx).algorithm == Algorithm::in_switch);
-  CHECK(plan(CollectiveKind::all_reduce, devices(16), dgx, Algorithm::in_switch).algorithm != Algorithm::in_switch);  // not across nodes
+  // Across nodes each GPU's eighth goes up and down two trees over its own NIC: two nodes, each tree one edge, S/16 both ways on each.
+  const Collective both = plan(CollectiveKind::all_reduce, devices(16), dgx, Algorithm::in_switch);
+  CHECK(both.algorithm == Algorithm::in_switch);
+  const topology::Route between = dgx.route(DeviceId(0), DeviceId(8));
+  CHECK(both.estimate.value() == about(2 * (paths.up.latency + paths.down.latency).value() + 2 * between.latency.value() +
+                                       std::max(S * 9 / 8 / paths.up.bandwidth.value(), S / 8 / between.bandwidth.value())));
   CHECK(plan(CollectiveKind::all_gather, group, dgx).algorithm == Algorithm::ring);
 }
 

@@ -16,7 +16,12 @@ inline topology::Cluster cluster_of(const std::string& section) {
   return topology::load_cluster(topology::expand_cluster(base::parse_yaml(section, "<test>"), "cluster"), "cluster");
 }
 
+// A preset's wires alone: what closed forms speak of.
 inline topology::Cluster preset(const std::string& name, int nodes) {
+  return cluster_of(fmt::format("{{preset: {}, nodes: {}, network_profile: none}}", name, nodes));
+}
+// With the network profile that the preset names.
+inline topology::Cluster profiled(const std::string& name, int nodes) {
   return cluster_of(fmt::format("{{preset: {}, nodes: {}}}", name, nodes));
 }
 

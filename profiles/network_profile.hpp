@@ -1,0 +1,58 @@
+#pragma once
+// A network profile: what a communication library makes of links. Wires come from the cluster (bandwidth, latency); a profile adds what
+// the library costs on top: the latency of a call and of each hop, and the share of a link's bandwidth that it reaches, for each of its
+// protocols. Shares and overheads, not rates: with a link of four times the bandwidth they still say something.
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/units.hpp"
+#include "base/yaml.hpp"
+#include "profiles/collective_kind.hpp"
+
+namespace profiles {
+
+// NCCL's: flags inside 8-byte words (low latency, half of the bandwidth at best), inside 128-byte lines, and separate flags (full
+// bandwidth).
+enum class Protocol { ll, ll128, simple };
+inline constexpr std::array kProtocols = {Protocol::ll, Protocol::ll128, Protocol::simple};
+[[nodiscard]] std::string_view to_text(Protocol p);
+
+struct NetworkHop {
+  base::Seconds latency;  // of one message over the link, beyond the wires' own
+  double efficiency = 1;  // share of the link's bandwidth, above 0
+  std::string source;     // where the two numbers are from
+};
+
+struct NetworkCall {
+  std::map<Protocol, base::Seconds> base;  // once per call: launch, first and last copy; absent: 0
+  double local = 0;                        // what a rank copies beside the wires takes as long as this many sends of its part
+  std::string source;                      // where the numbers are from
+};
+
+struct NetworkProfile {
+  std::string name;
+  bool relays = false;  // GPUs pass messages on between others of their node where that is wider than the way through the host
+  // By link type ("nvlink"), algorithm, protocol. A link type that is absent is unknown: its wires count, nothing else. An algorithm that
+  // a known type lacks is one that the library does not use there.
+  std::map<std::string, std::map<Algorithm, std::map<Protocol, NetworkHop>>, std::less<>> links;
+  std::map<CollectiveKind, NetworkCall> calls;
+
+  // What a link type costs an algorithm, or nullptr: unknown link type (see `knows`), or not used there.
+  [[nodiscard]] const NetworkHop* find(std::string_view link_type, Algorithm a, Protocol p) const;
+  [[nodiscard]] bool knows(std::string_view link_type) const { return links.contains(link_type); }
+};
+
+[[nodiscard]] std::vector<std::string> network_names();  // of profiles/networks, sorted
+// One that ships. Throws: base::InputError when the name is unknown (with the nearest one). Cost: O(log n); read once.
+[[nodiscard]] const NetworkProfile& network_profile(std::string_view name);
+// Reads the text form (docs/formats.md, "Network profile"). Throws: base::InputError with every problem found.
+[[nodiscard]] NetworkProfile load_network_profile(const base::Yaml& document);
+// The text form, numbers rounded to three digits; load_network_profile reads it back.
+[[nodiscard]] std::string to_yaml(const NetworkProfile& profile);
+
+}  // namespace profiles

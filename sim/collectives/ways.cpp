@@ -1,0 +1,47 @@
+#include "sim/collectives/ways.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/check.hpp"
+
+namespace sim {
+namespace {
+
+// Of a route, without owning names: a route is looked up far more often than a way is new.
+struct Glance {
+  static constexpr std::size_t kMostTypes = 16;
+  std::array<std::pair<std::string_view, base::BytesPerSecond>, kMostTypes> narrowest;
+  std::size_t types = 0;
+
+  void see(const topology::Link& link) {
+    for (std::size_t i = 0; i < types; ++i)
+      if (narrowest[i].first == link.type) {
+        narrowest[i].second = std::min(narrowest[i].second, link.bandwidth);
+        return;
+      }
+    BASE_CHECK(types < kMostTypes, "a route over {} types of links", types + 1);
+    narrowest[types++] = {link.type, link.bandwidth};
+  }
+};
+
+}  // namespace
+
+std::uint32_t Ways::of(const topology::Route& route) {
+  Glance glance;
+  for (const topology::LinkId l : route.links) glance.see(cluster_.link(l));
+  const auto begin = glance.narrowest.begin(), end = begin + static_cast<std::ptrdiff_t>(glance.types);
+  std::sort(begin, end);
+  const auto is_it = [&](const Way& w) {
+    return w.latency == route.latency &&
+           std::ranges::equal(std::ranges::subrange(begin, end), w.narrowest,
+                              [](const auto& a, const auto& b) { return a.first == b.first && a.second == b.second; });
+  };
+  const auto known = std::ranges::find_if(ways_, is_it);
+  if (known != ways_.end()) return static_cast<std::uint32_t>(known - ways_.begin());
+  ways_.push_back({route.latency, {begin, end}});
+  return static_cast<std::uint32_t>(ways_.size() - 1);
+}
+
+}  // namespace sim
