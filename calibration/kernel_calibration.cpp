@@ -203,6 +203,14 @@ KernelFit fit_group(const profiles::DeviceProfile& d, KernelKind kind, pcg::Prec
   return fit;
 }
 
+std::vector<profiles::MeasuredKernel> table_of(const Groups& groups) {
+  std::vector<profiles::MeasuredKernel> table;
+  for (const auto& [key, group] : groups)
+    for (const Rows* rows : {&group.used, &group.aside})
+      for (const KernelMeasurement* m : *rows) table.push_back({m->precision, m->kernel, m->time.value()});
+  return table;
+}
+
 void refuse_nothing(const Groups& groups, const profiles::DeviceProfile& d, std::span<const KernelMeasurement> rows,
                     const CalibrationConfig& config) {
   if (!groups.empty()) return;
@@ -241,6 +249,7 @@ KernelCalibration calibrate_kernels(const profiles::DeviceProfile& d, std::span<
   Groups groups = sorted_rows(d, rows, config);
   refuse_nothing(groups, d, rows, config);
   KernelCalibration result{.fitted = d.fitted};
+  if (config.keep_table) result.fitted.table = table_of(groups);
   for (auto& [key, group] : groups) {
     sort_by_size(group.used);
     sort_by_size(group.aside);

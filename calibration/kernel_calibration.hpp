@@ -15,6 +15,7 @@ struct CalibrationConfig {
   std::vector<std::string> devices;    // whose rows count; empty: the profile's own. A sister's rows are fitted with the sister's peaks
   std::vector<pcg::KernelKind> kinds;  // empty: all that there are rows of
   std::string command;                 // told beside the numbers
+  bool keep_table = false;             // the rows themselves go into the profile, those kept aside too
 };
 
 // Predicted against measured for one row.

@@ -18,7 +18,7 @@ namespace {
 struct CalibrateFlags {
   std::vector<std::string> files, check_files, rows_of, kinds;
   std::string device, output, json;
-  bool fresh = false;
+  bool fresh = false, keep_table = false;
 };
 
 std::string read_text(const std::string& file) {
@@ -117,7 +117,8 @@ int calibrate_device(const CalibrateFlags& f) {
   if (f.fresh) device.fitted = {};
   const profiles::Measurements rows = read_all(f.files), check = read_all(f.check_files);
   for (const std::string& note : rows.notes) fmt::print(stderr, "note: {}\n", note);
-  const calibration::CalibrationConfig config{.devices = f.rows_of, .kinds = kinds_of(f.kinds), .command = command_line(f)};
+  const calibration::CalibrationConfig config{
+      .devices = f.rows_of, .kinds = kinds_of(f.kinds), .command = command_line(f), .keep_table = f.keep_table};
   const auto result = calibration::calibrate_kernels(device, rows.kernels, config);
   profiles::DeviceProfile calibrated = device;
   calibrated.fitted = result.fitted;
@@ -147,6 +148,7 @@ void add_calibrate(CLI::App& app, Action& action) {
   c->add_option("--check", f->check_files, "Tables to compare the result with, not to fit to")->allow_extra_args(false);
   c->add_option("--output", f->output, "Write the device profile here; what it holds beside `fitted:` stays");
   c->add_flag("--fresh", f->fresh, "Forget what earlier calibrations found");
+  c->add_flag("--keep-table", f->keep_table, "Keep the measured kernels in the profile: times of those and in between come from them");
   c->add_option("--json", f->json, "Write the errors as JSON");
   c->callback([f, &action] { action = [f] { return calibrate_device(*f); }; });
 }

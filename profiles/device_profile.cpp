@@ -143,6 +143,8 @@ DeviceProfile load_device_profile(const base::Yaml& document) {
   base::Diagnostics sink;
   auto profile = ProfileReader(sink).read(document);
   sink.throw_if_any();
+  profile.measured =
+      MeasuredTable(profile.fitted.table, [&](const pcg::Kernel& k, Precision p) { return kernel_time(profile, k, p).time.value(); });
   return profile;
 }
 

@@ -38,6 +38,7 @@ struct DeviceProfile {
   std::map<pcg::KernelKind, Efficiency> vector_compute;  // of vector_peak; above 1 where an algorithm saves FLOPs (Winograd)
   std::map<pcg::KernelKind, Efficiency> traffic;         // of memory_bandwidth
   Fitted fitted;                                         // what calibration found; goes before the efficiencies above
+  MeasuredTable measured;                                // of fitted.table; goes before all
 };
 
 struct KernelTime {
@@ -46,10 +47,11 @@ struct KernelTime {
   bool extrapolated = false;  // outside the range that its basis covers
 };
 
-// By what the profile knows best: a fitted model of the kind, else the roofline  max(FLOPs / (peak * efficiency), bytes / (bandwidth *
-// efficiency), kernel_floor),  where a term without work is 0. The peak is that of the tensor cores for a kernel that can use them in a
-// precision that they serve (fp32 is not one: tf32 must be asked for), else vector_peak. fp16 and bf16 run on the same units and take
-// each other's fit. No kernel is faster than the peak. Requires: no unsupported(d, p). Cost: O(1), about half a microsecond for a product.
+// By what the profile knows best: measured kernels around it (MeasuredTable), a fitted model of the kind, else the roofline  max(FLOPs /
+// (peak * efficiency), bytes / (bandwidth * efficiency), kernel_floor),  where a term without work is 0. The peak is that of the tensor
+// cores for a kernel that can use them in a precision that they serve (fp32 is not one: tf32 must be asked for), else vector_peak. fp16 and
+// bf16 run on the same units and take each other's fit. No kernel is faster than the peak. Requires: no unsupported(d, p). Cost: O(1),
+// about half a microsecond for a product.
 [[nodiscard]] KernelTime kernel_time(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p);
 // Whether the device can train in this precision, else why not ("v100-sxm2-16gb has no bf16").
 [[nodiscard]] std::optional<std::string> unsupported(const DeviceProfile& d, pcg::Precision p);

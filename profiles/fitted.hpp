@@ -11,6 +11,7 @@
 #include "base/yaml.hpp"
 #include "pcg/work.hpp"
 #include "profiles/log_grid.hpp"
+#include "profiles/measured_table.hpp"
 #include "profiles/product_model.hpp"
 
 namespace profiles {
@@ -56,6 +57,7 @@ struct FittedRate {
 struct Fitted {
   std::map<std::pair<pcg::KernelKind, pcg::Precision>, FittedProduct> products;
   std::map<pcg::KernelKind, FittedRate> rates;
+  std::vector<MeasuredKernel> table;  // kept from a calibration with one's own measurements; empty in the profiles that ship
 };
 
 // `node` is the map at "device.fitted". Puts what is wrong into `sink`.

@@ -28,6 +28,7 @@ class FittedReader {
     Fitted f;
     each(map, "products", [&](base::MapReader& item) { read_product(item, f); });
     each(map, "rates", [&](base::MapReader& item) { read_rate(item, f); });
+    read_table(map, f);
     map.finish();
     return f;
   }
@@ -43,6 +44,42 @@ class FittedReader {
       read_item(item);
       item.finish();
     }
+  }
+
+  // Lines "KIND PRECISION batch m n k flops bytes seconds".
+  void read_table(base::MapReader& map, Fitted& f) {
+    const base::Yaml* list = map.optional("table");
+    if (list == nullptr || list->is_null()) return;
+    if (!list->is_sequence()) return map.complain("table", "expected a list of lines");
+    for (const base::Yaml& line : list->items) {
+      if (auto kernel = measured_kernel(line.scalar)) {
+        f.table.push_back(*kernel);
+      } else {
+        sink_.add(line.mark, map.path_of("table"), fmt::format("\"{}\" is no measured kernel", line.scalar),
+                  "write KIND PRECISION batch m n k flops bytes seconds");
+      }
+    }
+  }
+  static std::optional<MeasuredKernel> measured_kernel(std::string_view line) {
+    const std::size_t first = line.find(' '), second = line.find(' ', first + 1);
+    if (first == std::string_view::npos || second == std::string_view::npos) return std::nullopt;
+    const auto kind = find_kind(line.substr(0, first));
+    const auto precision = find_precision(line.substr(first + 1, second - first - 1));
+    const std::vector<double> v = numbers(line.substr(second));
+    if (!kind || !precision || v.size() != 7 || !(v[6] > 0)) return std::nullopt;
+    if (std::ranges::any_of(v, [](double x) { return x < 0 || x > 1e18; })) return std::nullopt;
+    const auto whole = [](double x) { return static_cast<std::int64_t>(x); };
+    const bool product = *kind == pcg::KernelKind::matmul || *kind == pcg::KernelKind::convolution || *kind == pcg::KernelKind::attention;
+    return MeasuredKernel{*precision,
+                          {.kind = *kind,
+                           .flops = base::Flops(v[4]),
+                           .bytes = base::Bytes(v[5]),
+                           .batch = whole(v[0]),
+                           .m = whole(v[1]),
+                           .n = whole(v[2]),
+                           .k = whole(v[3]),
+                           .tensor_cores = product},
+                          v[6]};
   }
 
   void read_product(base::MapReader& map, Fitted& f) {
@@ -211,6 +248,12 @@ std::string to_text(const Fitted& f) {
   for (const auto& [key, p] : f.products) text += product_text(key.first, key.second, p);
   if (!f.rates.empty()) text += "    rates:\n";
   for (const auto& [kind, r] : f.rates) text += rate_text(kind, r);
+  if (!f.table.empty()) text += "    table:\n";
+  for (const MeasuredKernel& m : f.table) {
+    const pcg::Kernel& k = m.kernel;
+    text += fmt::format("      - \"{} {} {} {} {} {} {} {} {}\"\n", pcg::to_text(k.kind), pcg::to_text(m.precision), k.batch, k.m, k.n, k.k,
+                        k.flops.value(), k.bytes.value(), m.seconds);
+  }
   return text;
 }
 

@@ -58,6 +58,15 @@ KernelTime fitted_time(const DeviceProfile& d, const FittedRate& f, const pcg::K
   return {base::Seconds(std::max(seconds, least)), Basis::fitted, f.provenance.borrowed || k.bytes > f.largest};
 }
 
+KernelTime modelled_time(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p) {
+  if (is_product(k)) {
+    if (const FittedProduct* f = product_of(d.fitted, k.kind, p)) return fitted_time(d, *f, k, p);
+  } else if (const auto at = d.fitted.rates.find(k.kind); at != d.fitted.rates.end()) {
+    return fitted_time(d, at->second, k, p);
+  }
+  return roofline(d, k, p);
+}
+
 }  // namespace
 
 std::string_view to_text(Basis b) {
@@ -70,12 +79,10 @@ std::string_view to_text(Basis b) {
 }
 
 KernelTime kernel_time(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p) {
-  if (is_product(k)) {
-    if (const FittedProduct* f = product_of(d.fitted, k.kind, p)) return fitted_time(d, *f, k, p);
-  } else if (const auto at = d.fitted.rates.find(k.kind); at != d.fitted.rates.end()) {
-    return fitted_time(d, at->second, k, p);
-  }
-  return roofline(d, k, p);
+  const KernelTime modelled = modelled_time(d, k, p);
+  if (d.measured.empty()) return modelled;
+  const auto correction = d.measured.correction(k, p);
+  return correction ? KernelTime{modelled.time * std::exp(*correction), Basis::measured, false} : modelled;
 }
 
 std::optional<std::string> unsupported(const DeviceProfile& d, pcg::Precision p) {

@@ -16,6 +16,7 @@ profiles::Fitted example() {
   p.correction.values = {0.001, -0.25, 0, 0, 0.5, 0, 0.012, 0, 0, -0.1, 0, 0};
   p.provenance = {"table.csv", "foreshard calibrate", "a100-sxm-80gb", true, 100, 0.05, 25, 0.0625, 0.125};
   f.products[{pcg::KernelKind::matmul, pcg::Precision::bf16}] = p;
+  f.table.push_back({pcg::Precision::bf16, {.kind = pcg::KernelKind::copy, .bytes = base::Bytes(1e6)}, 2.5e-6});
   f.rates[pcg::KernelKind::norm] = {{0.75, 2e6}, base::Bytes(1e6), base::Bytes(3e9), {.source = "norms.csv", .rows = 20, .error = 0.03}};
   return f;
 }
@@ -57,6 +58,8 @@ TEST_CASE("what is written is read back") {
   const auto& rate = back.fitted.rates.at(pcg::KernelKind::norm);
   CHECK(rate.traffic == profiles::Efficiency{0.75, 2e6});
   CHECK(rate.largest == base::Bytes(3e9));
+  REQUIRE(back.fitted.table.size() == 1);
+  CHECK(back.fitted.table[0].kernel == f.table[0].kernel);
   CHECK(profiles::to_text(back.fitted) == profiles::to_text(f));
 }
 

@@ -1,0 +1,66 @@
+#include "profiles/measured_table.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "profiles/fitted.hpp"
+
+namespace profiles {
+namespace {
+
+constexpr double kReach = 1;       // doublings
+constexpr double kSame = 1e-9;     // of a logarithm
+constexpr double kNearest = 1e-3;  // squared distance below which nothing counts more
+
+// A product's sizes; of other kinds the bytes.
+LogPoint place_of(const pcg::Kernel& k, pcg::Precision p) {
+  if (is_product(k)) return correction_point(k.kind, product_sizes(k, p));
+  return {std::log2(std::max(k.bytes.value(), 1.0)), 0, 0};
+}
+
+struct Around {
+  bool below = false, above = false;  // or at the size itself
+};
+
+}  // namespace
+
+MeasuredTable::MeasuredTable(const std::vector<MeasuredKernel>& kernels, const Model& model) {
+  for (const MeasuredKernel& m : kernels)
+    groups_[{m.kernel.kind, m.precision}].push_back({place_of(m.kernel, m.precision), std::log(m.seconds / model(m.kernel, m.precision))});
+  for (auto& [key, group] : groups_) std::ranges::sort(group, {}, [](const Entry& e) { return std::pair(e.at, e.log_ratio); });
+}
+
+std::optional<double> MeasuredTable::correction(const pcg::Kernel& k, pcg::Precision p) const {
+  const auto group = groups_.find({k.kind, p});
+  if (group == groups_.end()) return std::nullopt;
+  const LogPoint x = place_of(k, p);
+  std::array<Around, 3> around{};
+  double same = 0, near = 0, weights = 0;
+  int exact = 0;
+  const auto first = std::ranges::lower_bound(group->second, x[0] - kReach, {}, [](const Entry& e) { return e.at[0]; });
+  for (auto e = first; e != group->second.end() && e->at[0] <= x[0] + kReach; ++e) {
+    double distance = 0, farthest = 0;
+    for (std::size_t a = 0; a < 3; ++a) {
+      const double off = e->at[a] - x[a];
+      distance += off * off;
+      farthest = std::max(farthest, std::abs(off));
+    }
+    if (farthest > kReach) continue;
+    for (std::size_t a = 0; a < 3; ++a) {
+      around[a].below |= e->at[a] <= x[a] + kSame;
+      around[a].above |= e->at[a] >= x[a] - kSame;
+    }
+    if (farthest <= kSame) {
+      same += e->log_ratio;
+      ++exact;
+    }
+    const double weight = 1 / (distance + kNearest);
+    near += weight * e->log_ratio;
+    weights += weight;
+  }
+  if (exact > 0) return same / exact;
+  const bool inside = std::ranges::all_of(around, [](const Around& a) { return a.below && a.above; });
+  return inside ? std::optional(near / weights) : std::nullopt;
+}
+
+}  // namespace profiles

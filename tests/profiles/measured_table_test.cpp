@@ -1,0 +1,49 @@
+// Measured kernels in a profile: told exactly, interpolated inside their range, left to the model outside.
+#include "profiles/measured_table.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "profiles/device_profile.hpp"
+
+using pcg::KernelKind;
+using pcg::Precision;
+
+namespace {
+
+pcg::Kernel norm(double bytes) { return {.kind = KernelKind::norm, .bytes = base::Bytes(bytes)}; }
+
+// A device of 1 TB/s whose norms were measured at 1, 2 and 4 MB, twice, four times and twice as slow as its roofline.
+profiles::DeviceProfile device() {
+  return profiles::load_device_profile(base::parse_yaml(
+      "foreshard: 1\ndevice:\n  name: d\n  memory: 8 GiB\n  memory_bandwidth: 1 TB/s\n  multiprocessors: 4\n  peak: {}\n"
+      "  vector_peak: {fp32: 2 TFLOP/s}\n  efficiency:\n    compute: {other: {max: 1}}\n    vector: {other: {max: 1}}\n"
+      "    traffic: {other: {max: 1}}\n  fitted:\n    table:\n"
+      "      - \"norm fp32 1 0 0 0 0 1e6 2e-6\"\n      - \"norm fp32 1 0 0 0 0 2e6 8e-6\"\n      - \"norm fp32 1 0 0 0 0 4e6 8e-6\"\n",
+      "d.yaml"));
+}
+
+}  // namespace
+
+TEST_CASE("a measured kernel takes what it took") {
+  const auto t = profiles::kernel_time(device(), norm(2e6), Precision::fp32);
+  CHECK(t.time.value() == doctest::Approx(8e-6).epsilon(1e-9));
+  CHECK(t.basis == profiles::Basis::measured);
+  CHECK_FALSE(t.extrapolated);
+}
+
+TEST_CASE("between two, the model's time by the mean of how far it is off: half way between 2 and 4 times is 2.83 times") {
+  const double bytes = std::sqrt(2.0) * 1e6;  // half a doubling from 1 MB and from 2 MB
+  const auto t = profiles::kernel_time(device(), norm(bytes), Precision::fp32);
+  CHECK(t.time.value() == doctest::Approx(std::sqrt(8.0) * bytes / 1e12).epsilon(1e-6));
+  CHECK(t.basis == profiles::Basis::measured);
+}
+
+TEST_CASE("outside, and in another precision, the model speaks") {
+  CHECK(profiles::kernel_time(device(), norm(5e6), Precision::fp32).basis == profiles::Basis::defaults);
+  CHECK(profiles::kernel_time(device(), norm(0.9e6), Precision::fp32).basis == profiles::Basis::defaults);
+  const profiles::MeasuredTable table({{Precision::fp32, norm(1e6), 1e-3}}, [](const pcg::Kernel&, Precision) { return 1e-6; });
+  CHECK(table.correction(norm(1e6), Precision::fp32) == doctest::Approx(std::log(1000.0)));
+  CHECK_FALSE(table.correction(norm(1e6), Precision::bf16).has_value());
+}
