@@ -57,12 +57,29 @@ double magnitude(double x) { return std::abs(x); }
 Spread held_open(double low, double high) { return {std::min(low, -kLeastSpread), std::max(high, kLeastSpread)}; }
 Spread widest(Spread a, Spread b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
 
+// Share of the weight below a value.
+double share_below(std::span<const double> values, std::span<const double> weights, double limit) {
+  double below = 0, total = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    below += values[i] < limit ? weights[i] : 0;
+    total += weights[i];
+  }
+  return below / total;
+}
+
+// The upper end. Where the lower tail's quantile is above 0 the interval goes down to the forecast all the same and misses fewer below than
+// it may: the upper tail gets what is left.
+TailQuantile upper_end(std::span<const double> values, std::span<const double> weights, const TailQuantile& lower, double tail) {
+  const bool spare = lower.enough && lower.value < -kLeastSpread;  // of negated values: the lower end would be above the forecast
+  return conformal_quantile(values, weights, spare ? 2 * tail - share_below(values, weights, -kLeastSpread) : tail);
+}
+
 // nullopt: too few points.
 std::optional<Spread> own_spread(const Residuals& group, double level) {
-  const std::vector<double> values = log_ratios(group), weights = source_weights(group);
+  const std::vector<double> values = log_ratios(group), negated = mapped(values, negative), weights = source_weights(group);
   const double tail = (1 - level) / 2;
-  const TailQuantile high = conformal_quantile(values, weights, tail);
-  const TailQuantile low = conformal_quantile(mapped(values, negative), weights, tail);
+  const TailQuantile high = upper_end(values, weights, conformal_quantile(negated, weights, tail), tail);
+  const TailQuantile low = upper_end(negated, weights, conformal_quantile(values, weights, tail), tail);
   if (high.enough && low.enough) return held_open(-low.value, high.value);
   const TailQuantile both = conformal_quantile(mapped(values, magnitude), weights, 2 * tail);
   if (both.enough) return held_open(-both.value, both.value);
