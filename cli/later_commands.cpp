@@ -7,7 +7,7 @@
 namespace cli {
 
 void add_later(CLI::App& app, Action& action) {
-  for (const std::string name : {"rules", "import"}) {
+  for (const std::string name : {"rules"}) {
     CLI::App* c = app.add_subcommand(name, "Not in this version");
     c->allow_extras();
     c->callback([name, &action] {

@@ -16,6 +16,7 @@ int parse_and_act(int argc, char** argv) {
   cli::add_show(app, action);
   cli::add_check(app, action);
   cli::add_validate(app, action);
+  cli::add_import(app, action);
   cli::add_calibrate(app, action);
   cli::add_later(app, action);
   try {

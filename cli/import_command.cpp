@@ -1,0 +1,107 @@
+#include <fmt/core.h>
+
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/diagnostics.hpp"
+#include "cli/commands.hpp"
+#include "cli/output.hpp"
+#include "profiles/imports/import.hpp"
+#include "profiles/imports/to_measurements.hpp"
+#include "reports/import_report.hpp"
+#include "topology/imports/imports.hpp"
+
+namespace cli {
+namespace {
+
+struct ImportFlags {
+  std::string file, json, output, device, cluster;
+};
+
+// Topologies are small texts that are no JSON; nullopt for everything else, and for what cannot be read (the trace importers say why).
+std::optional<std::string> small_text(const std::string& file) {
+  constexpr std::size_t kMost = 16 << 20;
+  std::error_code unreadable;
+  const auto size = std::filesystem::file_size(file, unreadable);
+  if (unreadable || size > kMost) return std::nullopt;
+  std::ifstream in(file, std::ios::binary);
+  std::string text(static_cast<std::size_t>(size), '\0');
+  in.read(text.data(), static_cast<std::streamsize>(size));
+  if (!in || text.find('\0') != std::string::npos) return std::nullopt;
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos || text[first] == '{' || text.starts_with("\x1f\x8b")) return std::nullopt;
+  return text;
+}
+
+std::string topology_json(const topology::ImportedTopology& t, const std::string& file) {
+  nlohmann::ordered_json j;
+  j["format"] = t.format;
+  j["file"] = file;
+  j["nodes"] = t.nodes;
+  j["per_node"] = {{"gpus", t.gpus}, {"cpus", t.cpus}, {"switches", t.switches}, {"nics", t.nics}, {"wires", t.wires}};
+  j["notes"] = t.notes;
+  return j.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+int write_topology(const topology::ImportedTopology& t, const ImportFlags& f) {
+  if (!f.json.empty()) write_text(f.json, topology_json(t, f.file));
+  if (!f.output.empty()) write_text(f.output, t.yaml);
+  if (f.json == "-" || f.output == "-") return kAnswered;
+  fmt::print("{}: {}\n{} nodes; in each {} GPUs, {} CPUs, {} switches, {} NICs, {} wires\n", f.file, t.format, t.nodes, t.gpus, t.cpus,
+             t.switches, t.nics, t.wires);
+  for (const std::string& note : t.notes) fmt::print("note: {}\n", note);
+  return kAnswered;
+}
+
+// Kernels and collectives have tables of their own; where a trace has both, the second goes beside the first.
+void write_measurements(const profiles::Measurements& m, const std::filesystem::path& output) {
+  const bool both = !m.kernels.empty() && !m.collectives.empty();
+  if (!m.kernels.empty()) write_text(output, profiles::to_csv(m.kernels));
+  if (m.collectives.empty()) return;
+  std::filesystem::path second = output;
+  if (both && output != "-") second.replace_filename(output.stem().string() + "-collectives" + output.extension().string());
+  write_text(second, profiles::to_csv(m.collectives));
+}
+
+int write_trace(const profiles::ImportedTrace& t, const ImportFlags& f) {
+  if (!f.output.empty()) {
+    const profiles::Measurements m = profiles::to_measurements(t, {.device = f.device, .cluster = f.cluster});
+    for (const std::string& note : m.notes) fmt::print(stderr, "note: {}\n", note);
+    if (m.kernels.empty() && m.collectives.empty()) {
+      fmt::print(stderr, "{}: nothing in it can be a measurement; no {} was written\n", f.file, f.output);
+      return kNo;
+    }
+    write_measurements(m, f.output);
+  }
+  if (!f.json.empty()) write_text(f.json, reports::import_json(t));
+  if (f.json != "-" && f.output != "-") fmt::print("{}", reports::import_text(t));
+  return kAnswered;
+}
+
+int import(const ImportFlags& f) {
+  if (const auto text = small_text(f.file))
+    if (const auto found = topology::import_topology(*text, f.file, {.gpu = f.device, .preset = f.cluster}))
+      return write_topology(*found, f);
+  return write_trace(profiles::import_trace(f.file), f);
+}
+
+}  // namespace
+
+void add_import(CLI::App& app, Action& action) {
+  const auto f = std::make_shared<ImportFlags>();
+  CLI::App* c = app.add_subcommand("import", "Read what other tools wrote: traces, collective tables, topologies");
+  c->add_option(
+       "file", f->file,
+       "A Kineto trace, Nsight Systems SQLite export, nccl-tests output, Chakra trace, collector's file; nvidia-smi topo -m, NCCL's XML, "
+       "topology.conf")
+      ->required();
+  c->add_option("--json", f->json, "Write what was read as JSON; - is standard output");
+  c->add_option("--output", f->output, "Write measurements (CSV), of a topology a cluster file (YAML)");
+  c->add_option("--device,--gpu", f->device, "Device profile that the measurements are of; GPU type of a topology");
+  c->add_option("--cluster,--preset", f->cluster, "Preset that the collectives were measured on; what a node of a topology.conf is");
+  c->callback([f, &action] { action = [f] { return import(*f); }; });
+}
+
+}  // namespace cli
