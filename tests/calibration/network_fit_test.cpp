@@ -1,6 +1,7 @@
 // Fits of network profiles: what made-up rows were made with comes back, outliers or not; and public tables, where they are at hand.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
