@@ -8,6 +8,7 @@
 #include "base/diagnostics.hpp"
 #include "calibration/kernel_calibration.hpp"
 #include "calibration/profile_text.hpp"
+#include "cli/calibrate_network.hpp"
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "profiles/kinds.hpp"
@@ -17,8 +18,8 @@ namespace {
 
 struct CalibrateFlags {
   std::vector<std::string> files, check_files, rows_of, kinds;
-  std::string device, output, json;
-  bool fresh = false, keep_table = false;
+  std::string device, network, output, json;
+  bool fresh = false, keep_table = false, compare = false;
 };
 
 std::string read_text(const std::string& file) {
@@ -140,9 +141,12 @@ int calibrate_device(const CalibrateFlags& f) {
 
 void add_calibrate(CLI::App& app, Action& action) {
   const auto f = std::make_shared<CalibrateFlags>();
-  CLI::App* c = app.add_subcommand("calibrate", "Fit a device profile to measured kernels");
+  CLI::App* c = app.add_subcommand("calibrate", "Fit a device profile to measured kernels, or a network profile to measured collectives");
   c->add_option("data", f->files, "Tables of measurements: our CSV, or public tables that are known by their header")->required();
-  c->add_option("--device", f->device, "The device profile to fit")->required();
+  CLI::Option* device = c->add_option("--device", f->device, "The device profile to fit");
+  CLI::Option* network = c->add_option("--network", f->network, "The network profile to fit instead: a name, or a file to start from");
+  network->excludes(device);
+  c->add_flag("--compare", f->compare, "Only hold the network profile against the rows")->needs(network);
   c->add_option("--rows-of", f->rows_of, "Take rows of these devices instead of the profile's own")->allow_extra_args(false);
   c->add_option("--kind", f->kinds, "Fit only these kinds of kernels")->allow_extra_args(false);
   c->add_option("--check", f->check_files, "Tables to compare the result with, not to fit to")->allow_extra_args(false);
@@ -150,7 +154,12 @@ void add_calibrate(CLI::App& app, Action& action) {
   c->add_flag("--fresh", f->fresh, "Forget what earlier calibrations found");
   c->add_flag("--keep-table", f->keep_table, "Keep the measured kernels in the profile: times of those and in between come from them");
   c->add_option("--json", f->json, "Write the errors as JSON");
-  c->callback([f, &action] { action = [f] { return calibrate_device(*f); }; });
+  c->callback([f, &action] {
+    if (f->device.empty() && f->network.empty()) throw CLI::RequiredError("--device or --network");
+    action = [f] {
+      return f->network.empty() ? calibrate_device(*f) : calibrate_network(f->network, read_all(f->files), f->output, f->compare);
+    };
+  });
 }
 
 }  // namespace cli

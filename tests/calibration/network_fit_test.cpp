@@ -140,7 +140,7 @@ TEST_CASE("profiles that ship against public tables") {
   for (const char* const name : {"v100-nvlink", "a100-nvswitch", "h100-nvswitch", "h200-nvswitch", "b200-nvswitch"}) {
     const auto residuals = calibration::compare_network(profiles::network_profile(name), all.collectives);
     const double error = mean_error(residuals, 1e6, false), held_out = mean_error(residuals, 1e6, true);
-    MESSAGE(name << ": " << 100 * error << " % of all, " << 100 * held_out << " % of those kept aside");
+    MESSAGE(std::string(name) << ": " << 100 * error << " % of all, " << 100 * held_out << " % of those kept aside");
     CHECK(error < 0.10);
     CHECK(held_out < 0.12);
   }
