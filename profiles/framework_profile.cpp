@@ -6,6 +6,7 @@
 
 #include "base/check.hpp"
 #include "base/diagnostics.hpp"
+#include "profiles/device_profile.hpp"
 #include "profiles/framework_files.hpp"
 
 namespace profiles {
@@ -30,6 +31,30 @@ HostCosts read_host(const base::Yaml& node, base::Diagnostics& sink) {
   return h;
 }
 
+LossCost read_loss(const base::Yaml& node, base::Diagnostics& sink) {
+  base::MapReader map(node, "framework.loss", sink);
+  LossCost l;
+  l.forward_kernels = static_cast<int>(map.integer("forward_kernels", 1, 100).value_or(1));
+  l.backward_kernels = static_cast<int>(map.integer("backward_kernels", 1, 100).value_or(1));
+  l.forward = map.bytes("forward_bytes").value_or(base::Bytes(0));
+  l.backward = map.bytes("backward_bytes").value_or(base::Bytes(0));
+  for (const char* key : {"forward_kernels", "backward_kernels", "forward_bytes", "backward_bytes"}) map.require(key);
+  map.finish();
+  return l;
+}
+
+std::map<std::string, double> read_attention(const base::Yaml& node, base::Diagnostics& sink) {
+  base::MapReader map(node, "framework.attention", sink);
+  std::map<std::string, double> shares;
+  for (const std::string& device : device_names()) {
+    const std::string generation = device.substr(0, device.find('-'));
+    if (shares.contains(generation)) continue;
+    if (const auto share = map.number(generation, 0.01, 1)) shares[generation] = *share;
+  }
+  map.finish();
+  return shares;
+}
+
 base::Bytes read_bucket(base::MapReader& map) {
   const base::Yaml* bucket = map.optional("gradient_bucket");
   if (bucket != nullptr && bucket->is_scalar() && bucket->scalar == "all") return base::Bytes(std::numeric_limits<double>::infinity());
@@ -48,7 +73,11 @@ FrameworkProfile read_framework(const base::Yaml& node, base::Diagnostics& sink)
   f.overlap_gradients = map.boolean("overlap_gradients").value_or(true);
   f.overlap_input_gradient = map.boolean("overlap_input_gradient").value_or(true);
   f.fused_gradient_accumulation = map.boolean("fused_gradient_accumulation").value_or(false);
+  f.overlap_stage_boundary = map.boolean("overlap_stage_boundary").value_or(true);
   f.host_waits_for_stage = map.boolean("host_waits_for_stage").value_or(false);
+  f.transformer_dropout = map.number("transformer_dropout", 0, 1).value_or(0);
+  if (const base::Yaml* attention = map.optional("attention")) f.attention = read_attention(*attention, sink);
+  if (const base::Yaml* loss = map.optional("loss")) f.loss = read_loss(*loss, sink);
   if (const base::Yaml* host = map.required("host")) f.host = read_host(*host, sink);
   map.finish();
   return f;

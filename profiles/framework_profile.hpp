@@ -27,13 +27,26 @@ struct HostCosts {
   base::Seconds iteration;         // per iteration: optimizer step, gradient norm, logging
 };
 
+// How the cross entropy of half-precision logits runs: kernels, and bytes moved per logit in all of them. 0 kernels: one fused kernel
+// that reads the logits once.
+struct LossCost {
+  int forward_kernels = 0, backward_kernels = 0;
+  base::Bytes forward, backward;
+};
+
 struct FrameworkProfile {
   pcg::Framework framework = pcg::Framework::generic;
   base::Bytes gradient_bucket;               // gradients are synchronised when this much is ready; infinite: all at the end
   bool overlap_gradients = true;             // beside the backward pass; else after it
   bool overlap_input_gradient = true;        // the collective of an input gradient runs beside the weight-gradient kernels
   bool fused_gradient_accumulation = false;  // the weight-gradient matmul adds into the gradient buffer
+  bool overlap_stage_boundary = true;        // a stage computes while it sends; else its compute stream waits until the message has left
   bool host_waits_for_stage = false;         // the host waits for a stage boundary's data before it launches what reads them
+  double transformer_dropout = 0;            // of a transformer that says nothing of dropout: the default of the framework's options
+  LossCost loss;
+  // Share of the tensor cores' peak that fused attention reaches, by GPU generation (a device profile's name up to its first '-');
+  // absent: as the device profile has it.
+  std::map<std::string, double> attention;
   HostCosts host;
 };
 

@@ -127,6 +127,7 @@ void make_plan(Run& run, const PlanEntry& entry, const Variant& variant, const R
   run.search_time = now() - start;
   if (run.made) {
     run.made->name = entry.name;
+    if (!std::holds_alternative<FileEntry>(entry.kind)) run.notes.insert(run.notes.end(), variant.notes.begin(), variant.notes.end());
     if (variant.training.framework == pcg::Framework::generic && run.made->training.framework != pcg::Framework::generic)
       run.notes.push_back(fmt::format("timed as {} runs it (buckets, overlap): the training section names no framework",
                                       pcg::framework_names()[static_cast<std::size_t>(run.made->training.framework)]));

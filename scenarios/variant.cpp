@@ -9,6 +9,7 @@
 
 #include "pcg/models/models.hpp"
 #include "profiles/device_profile.hpp"
+#include "profiles/framework_profile.hpp"
 #include "scenarios/training.hpp"
 
 namespace scenarios {
@@ -93,6 +94,18 @@ struct Sections {
   std::optional<pcg::TrainingConfig> training;
 };
 
+// A transformer that says nothing of dropout has what its framework gives it by default; the document says so from then on.
+void add_framework_defaults(Yaml& document, pcg::Framework framework, std::vector<std::string>& notes) {
+  const double rate = profiles::framework_profile(framework).transformer_dropout;
+  Yaml* model = document.find("model");
+  if (rate == 0 || model == nullptr || !model->is_map() || model->find("dropout") != nullptr) return;
+  const Yaml* transformer = model->find("transformer");
+  if (transformer == nullptr || !transformer->is_map() || transformer->find("dropout") != nullptr) return;
+  model->set("dropout", Yaml::make_scalar(fmt::format("{}", rate), model->mark));
+  notes.push_back(fmt::format("trained with dropout {}, {}'s default; write dropout: 0 beside transformer to train without", rate,
+                              pcg::framework_names()[static_cast<std::size_t>(framework)]));
+}
+
 Sections load_sections(const Yaml& document, const std::filesystem::path& directory, Diagnostics& sink) {
   Sections s;
   if (const Yaml* y = document.find("cluster")) s.cluster = collected(sink, [&] { return topology::load_cluster(*y, "cluster"); });
@@ -131,7 +144,10 @@ Variant load_variant(Yaml document, const std::filesystem::path& directory) {
   Diagnostics sink;
   Sections loaded = load_sections(document, directory, sink);
   sink.throw_if_any();
-  return {std::move(document), std::move(*loaded.cluster), std::move(*loaded.model), *loaded.training};
+  std::vector<std::string> notes;
+  add_framework_defaults(document, loaded.training->framework, notes);
+  if (!notes.empty()) loaded.model = pcg::models::load_model(*document.find("model"), "model", directory, 1);
+  return {std::move(document), std::move(*loaded.cluster), std::move(*loaded.model), *loaded.training, std::move(notes)};
 }
 
 }  // namespace scenarios

@@ -15,6 +15,7 @@ struct Variant {
   topology::Cluster cluster;
   pcg::Graph model;  // of one sample
   pcg::TrainingConfig training;
+  std::vector<std::string> notes;  // what was filled in
 };
 
 // The document with every `set` of a what-if applied; problems go to `sink`. `path` is the what-if's place ("what_if[0]").

@@ -15,7 +15,7 @@ struct Run : Interval {
 
 struct DeviceActivity {
   std::vector<Run> runs;            // of the compute stream, in order
-  std::vector<Interval> transfers;  // that it waits for: collectives it is in, messages that it receives
+  std::vector<Interval> transfers;  // that it waits for: collectives it is in, messages that it receives or is held by
 };
 
 template <class Visit>
@@ -57,7 +57,8 @@ DeviceActivity activity_of(const Accounts& a, std::uint32_t device_class) {
     if (e.is_launch()) return;
     if (e.is_run()) {
       if (e.device_class == device_class) out.runs.push_back({when, waited_for_launch(a, e, instance, when.begin)});
-    } else if (std::ranges::binary_search(a.folded.transfers[e.transfer].delivers_to, device_class)) {
+    } else if (std::ranges::binary_search(a.folded.transfers[e.transfer].delivers_to, device_class) ||
+               std::ranges::find(e.streams, device_class * kLanes) != e.streams.end()) {
       out.transfers.push_back(when);
     }
   });

@@ -26,6 +26,7 @@ Lowering::Lowering(const pcg::Plan& p, const topology::Cluster& c, const profile
     profiles_.push_back(&profile);
     program.collective_launch.push_back(std::max(framework.host.collective, profile.launch_overhead));
   }
+  program.overlap_stage_boundary = framework.overlap_stage_boundary;
   program.straggling = framework.host.straggling;
   problems.throw_if_any();
 }
@@ -69,17 +70,25 @@ BoundaryId Lowering::new_boundary(Pass pass, int stage) {
   return BoundaryId(program.boundaries.size() - 1);
 }
 
+double Lowering::kernel_seconds(std::size_t type, const pcg::Kernel& k) {
+  const profiles::DeviceProfile& device = *profiles_[type];
+  const profiles::KernelTime time = profiles::kernel_time(device, k, plan.training.precision);
+  double s = time.time.value();
+  const double peak = device.peak.at(plan.training.precision).value();
+  const std::string generation = device.name.substr(0, device.name.find('-'));
+  if (const auto share = framework.attention.find(generation); k.kind == pcg::KernelKind::attention && share != framework.attention.end())
+    s = std::max(s, k.flops.value() / (peak * share->second));
+  else if (k.tensor_cores && k.flops.value() / peak > k.bytes.value() / device.memory_bandwidth.value()) s /= device.sustained;
+  if (type == 0) program.seconds_by_basis[static_cast<std::size_t>(time.basis)] += s;
+  program.extrapolated = program.extrapolated || time.extrapolated;
+  return s;
+}
+
 Part Lowering::part(std::uint32_t node, std::string_view what, std::span<const pcg::Kernel> kernels, base::Seconds launch) {
   Part p{node, what, static_cast<std::uint32_t>(program.seconds.size())};
   for (std::size_t t = 0; t < profiles_.size(); ++t) {
     double seconds = 0;
-    for (const pcg::Kernel& k : kernels) {
-      const profiles::KernelTime time = profiles::kernel_time(*profiles_[t], k, plan.training.precision);
-      const double s = time.time.value();
-      seconds += s;
-      if (t == 0) program.seconds_by_basis[static_cast<std::size_t>(time.basis)] += s;
-      program.extrapolated = program.extrapolated || time.extrapolated;
-    }
+    for (const pcg::Kernel& k : kernels) seconds += kernel_seconds(t, k);
     program.seconds.push_back(seconds);
     program.host.push_back(static_cast<double>(kernels.size()) * (profiles_[t]->launch_overhead + launch).value());
   }
@@ -99,11 +108,24 @@ pcg::Operator Lowering::piece_operator(std::uint32_t node) const {
   return pcg::piece_operator(*plan.pcg.node(id).operation(), plan.pcg.whole_inputs(id), plan.pcg.piece_inputs(id));
 }
 
+std::vector<pcg::Kernel> Lowering::as_run(std::uint32_t node, std::vector<pcg::Kernel> kernels, bool backward) const {
+  const pcg::NodeId id(node);
+  const int count = backward ? framework.loss.backward_kernels : framework.loss.forward_kernels;
+  const bool half = pcg::element_bytes(pcg::Element::real, plan.training.precision).value() < 4;
+  if (count == 0 || !half || kernels.size() != 1 || !std::holds_alternative<pcg::CrossEntropy>(*plan.pcg.node(id).operation()))
+    return kernels;
+  const auto logits = static_cast<double>(plan.pcg.piece_inputs(id).front().elements());
+  pcg::Kernel k = kernels.front();
+  k.kind = pcg::KernelKind::elementwise;  // passes over all logits, in fp32
+  k.bytes = (backward ? framework.loss.backward : framework.loss.forward) * logits / count;
+  k.flops = k.flops / count;
+  return std::vector<pcg::Kernel>(static_cast<std::size_t>(count), k);
+}
+
 Part Lowering::forward_part(std::uint32_t node, std::string_view what) {
   const pcg::NodeId id(node);
-  return part(node, what,
-              pcg::forward_kernels(piece_operator(node), plan.pcg.piece_inputs(id), plan.pcg.piece_outputs(id), plan.training.precision),
-              framework.host.forward_kernel);
+  auto kernels = pcg::forward_kernels(piece_operator(node), plan.pcg.piece_inputs(id), plan.pcg.piece_outputs(id), plan.training.precision);
+  return part(node, what, as_run(node, std::move(kernels), /*backward=*/false), framework.host.forward_kernel);
 }
 
 Part Lowering::input_gradient_part(std::uint32_t node) {
@@ -112,9 +134,8 @@ Part Lowering::input_gradient_part(std::uint32_t node) {
   const auto slots = pcg::weight_slots(op, flow.origins[node].size());
   std::vector<bool> needed;
   for (std::size_t i = 0; i < slots.size(); ++i) needed.push_back(!slots[i] && flow.needs_gradient[flow.origins[node][i].node.value]);
-  return part(node, "input gradient",
-              pcg::input_gradient_kernels(op, plan.pcg.piece_inputs(id), plan.pcg.piece_outputs(id), needed, plan.training.precision),
-              framework.host.backward_kernel);
+  auto kernels = pcg::input_gradient_kernels(op, plan.pcg.piece_inputs(id), plan.pcg.piece_outputs(id), needed, plan.training.precision);
+  return part(node, "input gradient", as_run(node, std::move(kernels), /*backward=*/true), framework.host.backward_kernel);
 }
 
 std::optional<Part> Lowering::weight_gradient_part(std::uint32_t node) {

@@ -40,6 +40,8 @@ class Lowering {
   std::uint32_t layout_id(const Layout& l);
   BoundaryId new_boundary(Pass pass, int stage);
 
+  // Seconds of a kernel on a device type in use, in training as the framework runs it; counts what the time rests on.
+  double kernel_seconds(std::size_t type, const pcg::Kernel& k);
   // One part for `kernels` of a node, priced for every device type in use; each kernel costs the host `launch` besides the device's
   // launch overhead.
   Part part(std::uint32_t node, std::string_view what, std::span<const pcg::Kernel> kernels, base::Seconds launch);
@@ -47,6 +49,8 @@ class Lowering {
   void add_host_time(const Block& block, std::size_t first, base::Seconds time);
   // The operator as one piece sees it: its share of the heads.
   pcg::Operator piece_operator(std::uint32_t node) const;
+  // Kernels of a node as the framework runs them, where that differs from the operator's own.
+  std::vector<pcg::Kernel> as_run(std::uint32_t node, std::vector<pcg::Kernel> kernels, bool backward) const;
   Part forward_part(std::uint32_t node, std::string_view what);
   Part input_gradient_part(std::uint32_t node);
   std::optional<Part> weight_gradient_part(std::uint32_t node);

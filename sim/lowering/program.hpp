@@ -69,6 +69,7 @@ struct Program {
   std::vector<double> seconds;                           // see Part
   std::vector<double> host;                              // host seconds to launch the same; indexed as `seconds`
   std::vector<base::Seconds> collective_launch;          // host time to launch a collective or message, per device type
+  bool overlap_stage_boundary = true;                    // profiles::FrameworkProfile
   base::Seconds straggling;                              // profiles::HostCosts
   struct Home {
     Pass pass;

@@ -216,6 +216,11 @@ void Compiler::add_movement(std::size_t index) {
         }
         if (transfer.kind != CollectiveKind::send && item.lane != Lane::pipeline)
           e.streams.push_back(c * kLanes + (item.lane == Lane::gradients ? 2 : 1));
+        // Not the gather that follows at the receiver: its compute stream has an order of its own.
+        if (item.lane == Lane::pipeline && transfer.kind == CollectiveKind::send && !program_.overlap_stage_boundary) {
+          e.streams.push_back(c * kLanes);
+          open_[c] = kNone;
+        }
       }
       std::sort(e.after.begin(), e.after.end());
       e.after.erase(std::unique(e.after.begin(), e.after.end()), e.after.end());

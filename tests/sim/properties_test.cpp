@@ -134,7 +134,8 @@ TEST_CASE("the same plan gives the same bytes") {
 TEST_CASE("faster devices never slow a plan where nothing contends") {
   CHECK(rc::check("devices", [] {
     const Drawn d = draw_plan();
-    const auto slow = test::star(d.nodes, d.gpus, "5 GB/s", "2 us", "v100-sxm2-16gb");
+    // The same fitted shares of what the data sheets say, and the second's say more.
+    const auto slow = test::star(d.nodes, d.gpus, "5 GB/s", "2 us", "a100-sxm-40gb");
     const auto fast = test::star(d.nodes, d.gpus, "5 GB/s", "2 us", "a100-sxm-80gb");
     RC_ASSERT(sim::simulate_plan(d.plan, fast).iteration_time.value() <= sim::simulate_plan(d.plan, slow).iteration_time.value() * 1.01);
   }));
