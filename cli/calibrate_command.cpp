@@ -8,6 +8,7 @@
 #include "base/diagnostics.hpp"
 #include "calibration/kernel_calibration.hpp"
 #include "calibration/profile_text.hpp"
+#include "cli/calibrate_framework.hpp"
 #include "cli/calibrate_network.hpp"
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
@@ -19,19 +20,9 @@ namespace {
 struct CalibrateFlags {
   std::vector<std::string> files, check_files, rows_of, kinds;
   std::string device, network, output, json;
+  FrameworkCalibration framework;
   bool fresh = false, keep_table = false, compare = false;
 };
-
-std::string read_text(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (in) return text.str();
-  base::Diagnostics sink;
-  sink.add({}, "", fmt::format("{}: cannot be read", file));
-  sink.throw_if_any();
-  return {};
-}
 
 profiles::Measurements read_all(const std::vector<std::string>& files) {
   profiles::Measurements all;
@@ -141,11 +132,22 @@ int calibrate_device(const CalibrateFlags& f) {
 
 void add_calibrate(CLI::App& app, Action& action) {
   const auto f = std::make_shared<CalibrateFlags>();
-  CLI::App* c = app.add_subcommand("calibrate", "Fit a device profile to measured kernels, or a network profile to measured collectives");
+  CLI::App* c = app.add_subcommand(
+      "calibrate", "Fit a device profile to kernels, a network profile to collectives, or a framework profile to iterations, all measured");
   c->add_option("data", f->files, "Tables of measurements: our CSV, or public tables that are known by their header")->required();
   CLI::Option* device = c->add_option("--device", f->device, "The device profile to fit");
   CLI::Option* network = c->add_option("--network", f->network, "The network profile to fit instead: a name, or a file to start from");
   network->excludes(device);
+  CLI::Option* framework =
+      c->add_option("--framework", f->framework.framework, "The framework whose constants to fit to points tables instead");
+  framework->excludes(device)->excludes(network);
+  c->add_option("--constant", f->framework.constants, "Fit only these constants, e.g. host.forward_kernel, sustained.a100")
+      ->allow_extra_args(false)
+      ->needs(framework);
+  c->add_option("--evaluations", f->framework.evaluations, "At most so many simulations of all points")
+      ->check(CLI::Range(1, 100000))
+      ->needs(framework);
+  c->add_option("--jobs", f->framework.jobs, "Worker processes")->check(CLI::Range(1, 1024))->needs(framework);
   c->add_flag("--compare", f->compare, "Only hold the network profile against the rows")->needs(network);
   c->add_option("--rows-of", f->rows_of, "Take rows of these devices instead of the profile's own")->allow_extra_args(false);
   c->add_option("--kind", f->kinds, "Fit only these kinds of kernels")->allow_extra_args(false);
@@ -155,8 +157,14 @@ void add_calibrate(CLI::App& app, Action& action) {
   c->add_flag("--keep-table", f->keep_table, "Keep the measured kernels in the profile: times of those and in between come from them");
   c->add_option("--json", f->json, "Write the errors as JSON");
   c->callback([f, &action] {
-    if (f->device.empty() && f->network.empty()) throw CLI::RequiredError("--device or --network");
+    if (f->device.empty() && f->network.empty() && f->framework.framework.empty())
+      throw CLI::RequiredError("--device, --network or --framework");
     action = [f] {
+      if (!f->framework.framework.empty()) {
+        f->framework.files = f->files;
+        f->framework.json = f->json;
+        return calibrate_framework(f->framework);
+      }
       return f->network.empty() ? calibrate_device(*f) : calibrate_network(f->network, read_all(f->files), f->output, f->compare);
     };
   });

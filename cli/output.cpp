@@ -8,10 +8,32 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <sstream>
 
 #include "base/diagnostics.hpp"
 
 namespace cli {
+
+namespace {
+
+constexpr std::uintmax_t kMostBytes = std::uintmax_t{256} << 20;  // tables of measurements are a thousandth of it
+
+[[noreturn]] void refuse(const std::filesystem::path& file, std::string message) {
+  throw base::InputError(std::vector<base::Diagnostic>{{{}, file.string(), std::move(message), {}}});
+}
+
+}  // namespace
+
+std::string read_text(const std::filesystem::path& file) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) refuse(file, "no such file");
+  if (std::filesystem::file_size(file, error) > kMostBytes) refuse(file, "is larger than 256 MiB: no table of measurements");
+  std::ifstream in(file, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  if (!in) refuse(file, "cannot be read");
+  return std::move(text).str();
+}
 
 void write_text(const std::filesystem::path& file, const std::string& text) {
   if (file == "-") {

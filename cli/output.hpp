@@ -1,11 +1,13 @@
 #pragma once
-// Where text goes: a file, or standard output for "-".
+// Where text goes and comes from: a file; standard output is "-".
 
 #include <filesystem>
 #include <string>
 
 namespace cli {
 
+// Throws: base::InputError when the file is not there, cannot be read, or is larger than 256 MiB.
+[[nodiscard]] std::string read_text(const std::filesystem::path& file);
 // Throws: base::InputError when the file cannot be written.
 void write_text(const std::filesystem::path& file, const std::string& text);
 // A name that is safe as a file's: what is no letter, digit, dot or dash becomes a dash.

@@ -3,7 +3,6 @@
 
 #include <fstream>
 #include <memory>
-#include <sstream>
 
 #include "base/progress.hpp"
 #include "cli/commands.hpp"
@@ -14,8 +13,7 @@
 namespace cli {
 namespace {
 
-constexpr std::uintmax_t kMostBytes = std::uintmax_t{256} << 20;  // tables of measurements are a thousandth of it
-constexpr std::uint64_t kSeed = 1;                                // of the random halves
+constexpr std::uint64_t kSeed = 1;  // of the random halves
 
 struct ValidateFlags {
   std::vector<std::string> data, limits;
@@ -26,17 +24,6 @@ struct ValidateFlags {
 
 [[noreturn]] void refuse(const std::string& file, std::string message) {
   throw base::InputError(std::vector<base::Diagnostic>{{{}, file, std::move(message), {}}});
-}
-
-std::string read_text(const std::string& file) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) refuse(file, "no such file");
-  if (std::filesystem::file_size(file, error) > kMostBytes) refuse(file, "is larger than 256 MiB: no table of measurements");
-  std::ifstream in(file, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  if (!in) refuse(file, "cannot be read");
-  return std::move(text).str();
 }
 
 validation::Assessment assess(const ValidateFlags& f, std::vector<validation::Residual>& residuals) {

@@ -46,7 +46,6 @@ class ProfileReader {
     d.multiprocessors = static_cast<int>(map.integer("multiprocessors", 1, 100'000).value_or(1));
     d.launch_overhead = map.seconds("launch_overhead").value_or(base::Seconds(0));
     d.kernel_floor = map.seconds("kernel_floor").value_or(base::Seconds(0));
-    d.sustained = map.number("sustained", 0.1, 1).value_or(1);
     d.overlap_slowdown = map.number("overlap_slowdown", 1, 100).value_or(1);
     if (const auto* peak = map.required("peak")) d.peak = read_peaks(*peak, map.path_of("peak"));
     if (const auto* peak = map.required("vector_peak")) d.vector_peak = read_peaks(*peak, map.path_of("vector_peak"));

@@ -32,7 +32,6 @@ struct DeviceProfile {
   base::Seconds launch_overhead;                               // host time to launch one kernel: kernels shorter than it are launch-bound
   base::Seconds kernel_floor;                                  // shortest a kernel can be
   int multiprocessors = 1;
-  double sustained = 1;         // share of its benchmark speed that a matmul keeps in hours of training (power limits lower the clock)
   double overlap_slowdown = 1;  // a kernel beside a collective takes this many times as long
   // One entry per kernel kind. Tensor cores and vector units reach different shares, so each has its table.
   std::map<pcg::KernelKind, Efficiency> compute;         // of peak, on tensor cores

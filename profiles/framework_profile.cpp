@@ -43,8 +43,8 @@ LossCost read_loss(const base::Yaml& node, base::Diagnostics& sink) {
   return l;
 }
 
-std::map<std::string, double> read_attention(const base::Yaml& node, base::Diagnostics& sink) {
-  base::MapReader map(node, "framework.attention", sink);
+std::map<std::string, double> read_shares(const base::Yaml& node, const std::string& path, base::Diagnostics& sink) {
+  base::MapReader map(node, path, sink);
   std::map<std::string, double> shares;
   for (const std::string& device : device_names()) {
     const std::string generation = device.substr(0, device.find('-'));
@@ -73,10 +73,12 @@ FrameworkProfile read_framework(const base::Yaml& node, base::Diagnostics& sink)
   f.overlap_gradients = map.boolean("overlap_gradients").value_or(true);
   f.overlap_input_gradient = map.boolean("overlap_input_gradient").value_or(true);
   f.fused_gradient_accumulation = map.boolean("fused_gradient_accumulation").value_or(false);
+  f.fp32_gradients = map.boolean("fp32_gradients").value_or(false);
   f.overlap_stage_boundary = map.boolean("overlap_stage_boundary").value_or(true);
   f.host_waits_for_stage = map.boolean("host_waits_for_stage").value_or(false);
   f.transformer_dropout = map.number("transformer_dropout", 0, 1).value_or(0);
-  if (const base::Yaml* attention = map.optional("attention")) f.attention = read_attention(*attention, sink);
+  if (const base::Yaml* attention = map.optional("attention")) f.attention = read_shares(*attention, "framework.attention", sink);
+  if (const base::Yaml* sustained = map.optional("sustained")) f.sustained = read_shares(*sustained, "framework.sustained", sink);
   if (const base::Yaml* loss = map.optional("loss")) f.loss = read_loss(*loss, sink);
   if (const base::Yaml* host = map.required("host")) f.host = read_host(*host, sink);
   map.finish();

@@ -40,6 +40,7 @@ struct FrameworkProfile {
   bool overlap_gradients = true;             // beside the backward pass; else after it
   bool overlap_input_gradient = true;        // the collective of an input gradient runs beside the weight-gradient kernels
   bool fused_gradient_accumulation = false;  // the weight-gradient matmul adds into the gradient buffer
+  bool fp32_gradients = false;               // in bf16: accumulated and reduced in fp32, unless the scenario says
   bool overlap_stage_boundary = true;        // a stage computes while it sends; else its compute stream waits until the message has left
   bool host_waits_for_stage = false;         // the host waits for a stage boundary's data before it launches what reads them
   double transformer_dropout = 0;            // of a transformer that says nothing of dropout: the default of the framework's options
@@ -47,6 +48,9 @@ struct FrameworkProfile {
   // Share of the tensor cores' peak that fused attention reaches, by GPU generation (a device profile's name up to its first '-');
   // absent: as the device profile has it.
   std::map<std::string, double> attention;
+  // Share of its benchmark rate that a product keeps in training (power limits lower the clock, operands are cold), by generation;
+  // absent: 1.
+  std::map<std::string, double> sustained;
   HostCosts host;
 };
 

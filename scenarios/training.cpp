@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "profiles/framework_profile.hpp"
+
 namespace scenarios {
 
 pcg::TrainingConfig read_training(const base::Yaml& section, const std::string& path, int gpus, base::Diagnostics& sink) {
@@ -18,7 +20,8 @@ pcg::TrainingConfig read_training(const base::Yaml& section, const std::string& 
   t.optimizer =
       static_cast<pcg::Optimizer>(in.choice("optimizer", pcg::optimizer_names()).value_or(static_cast<std::size_t>(pcg::Optimizer::adam)));
   t.framework = static_cast<pcg::Framework>(in.choice("framework", pcg::framework_names()).value_or(0));
-  t.fp32_gradients = in.boolean("fp32_gradients").value_or(false);
+  t.fp32_gradients =
+      in.boolean("fp32_gradients").value_or(t.precision == pcg::Precision::bf16 && profiles::framework_profile(t.framework).fp32_gradients);
   in.finish();
   return t;
 }

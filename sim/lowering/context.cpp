@@ -76,9 +76,12 @@ double Lowering::kernel_seconds(std::size_t type, const pcg::Kernel& k) {
   double s = time.time.value();
   const double peak = device.peak.at(plan.training.precision).value();
   const std::string generation = device.name.substr(0, device.name.find('-'));
-  if (const auto share = framework.attention.find(generation); k.kind == pcg::KernelKind::attention && share != framework.attention.end())
-    s = std::max(s, k.flops.value() / (peak * share->second));
-  else if (k.tensor_cores && k.flops.value() / peak > k.bytes.value() / device.memory_bandwidth.value()) s /= device.sustained;
+  const auto attention = framework.attention.find(generation), sustained = framework.sustained.find(generation);
+  if (k.kind == pcg::KernelKind::attention && attention != framework.attention.end())
+    s = std::max(s, k.flops.value() / (peak * attention->second));
+  else if (sustained != framework.sustained.end() && k.tensor_cores &&
+           k.flops.value() / peak > k.bytes.value() / device.memory_bandwidth.value())
+    s /= sustained->second;
   if (type == 0) program.seconds_by_basis[static_cast<std::size_t>(time.basis)] += s;
   program.extrapolated = program.extrapolated || time.extrapolated;
   return s;

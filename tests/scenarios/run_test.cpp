@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include <filesystem>
 #include <fstream>
 
@@ -35,8 +37,27 @@ std::string timeless(scenarios::ScenarioResult r) {
 
 }  // namespace
 
+TEST_CASE("a transformer that says nothing of dropout has its framework's, and the answer says so") {
+  const auto answer = [](const std::string& dropout) {
+    return run("foreshard: 1\nname: d\nmodel: {" + dropout +
+               "transformer: {layers: 2, hidden: 64, heads: 2, ffn: 256, vocab: 128, sequence_length: 16}}\n"
+               "cluster: {preset: dgx-a100-80gb, nodes: 1}\ntraining: {global_batch: 8, precision: bf16, framework: megatron}\n"
+               "plans: [data-parallel]\n")
+        .runs.at(0);
+  };
+  const auto says = [](const Run& r) {
+    return std::ranges::any_of(r.notes,
+                               [](const std::string& n) { return n.find("dropout 0.1, megatron's default") != std::string::npos; });
+  };
+  CHECK(says(answer("")));
+  CHECK(!says(answer("dropout: 0, ")));
+  CHECK(answer("dropout: 0.1, ").simulation->iteration_time == answer("").simulation->iteration_time);
+  CHECK(answer("dropout: 0, ").simulation->iteration_time < answer("").simulation->iteration_time);
+}
+
 TEST_CASE("what-ifs come after the base: the same plan first, then planned anew") {
-  const auto r = run(test::kTwoGpus + "plans: [data-parallel, fsdp]\nwhat_if: [{name: slower, set: {cluster.links.wire.bandwidth: 0.01x}}]\n");
+  const auto r =
+      run(test::kTwoGpus + "plans: [data-parallel, fsdp]\nwhat_if: [{name: slower, set: {cluster.links.wire.bandwidth: 0.01x}}]\n");
   std::string order;
   for (const Run& x : r.runs) order += x.plan + "/" + x.variant + (x.replanned ? "" : "/same") + " ";
   CHECK(order == "data-parallel/base fsdp/base data-parallel/slower/same data-parallel/slower fsdp/slower/same fsdp/slower ");

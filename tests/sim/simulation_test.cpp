@@ -133,6 +133,40 @@ TEST_CASE("a pipeline's bubble is (p - 1) slots over chunks") {
   }
 }
 
+TEST_CASE("a stage that waits for its message loses the message's time, once forward and once backward") {
+  // GPipe over two stages, four layers each. A message of 1024 x 4096 x 4 B takes 168 us over wires of 100 GB/s, and 2 x 1 us to get there
+  // (two wires); computing a micro-batch takes some 10 ms. Held up, the first stage forward and the second backward need that much longer
+  // for every micro-batch; else the message travels while the next micro-batch is computed.
+  const auto cluster = test::star(1, 2);
+  const auto per_micro_batch = [&](bool overlap) {
+    sim::SimulationConfig config;
+    config.framework = profiles::framework_profile(pcg::Framework::generic);
+    config.framework->overlap_stage_boundary = overlap;
+    const auto time = [&](int m) {
+      return sim::simulate_plan(test::pipeline_of(test::mlp(8, 4096, 1024), 2, 1, m, pcg::ScheduleKind::gpipe), cluster, config)
+          .iteration_time.value();
+    };
+    return (time(24) - time(8)) / 16;
+  };
+  const double message = 1024 * 4096 * 4 / 100e9 + 2e-6;
+  CHECK(per_micro_batch(false) - per_micro_batch(true) == doctest::Approx(2 * message).epsilon(0.05));
+}
+
+TEST_CASE("products in sustained training and fused attention take what the framework says") {
+  const auto cluster = test::star(1, 1, "100 GB/s", "1 us", "a100-sxm-80gb");
+  auto plan = test::plan_of(test::mlp(4, 4096, 4096), {}, 1);
+  plan.training.precision = pcg::Precision::bf16;
+  sim::SimulationConfig config;
+  config.framework = profiles::framework_profile(pcg::Framework::generic);
+  config.framework->sustained.clear();
+  const double bench = sim::simulate_plan(plan, cluster, config).breakdown.compute.value();
+  config.framework->sustained["a100"] = 0.5;
+  const double slow = sim::simulate_plan(plan, cluster, config).breakdown.compute.value();
+  // Eleven products of 137 GFLOP take twice as long: a little less in all, since loss and update move bytes.
+  CHECK(slow / bench > 1.8);
+  CHECK(slow / bench < 2.0);
+}
+
 TEST_CASE("stage boundaries carry the activation forward and its gradient backward, once per micro-batch") {
   const auto cluster = test::star(1, 4);
   const auto plan = test::pipeline_of(test::mlp(8, 64, 8), 4, 1, 6, pcg::ScheduleKind::one_f_one_b);

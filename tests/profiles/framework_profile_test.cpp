@@ -1,0 +1,54 @@
+#include "profiles/framework_profile.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "tests/base/input_error_text.hpp"
+
+namespace {
+
+profiles::FrameworkProfile load(const std::string& text) { return profiles::load_framework_profile(base::parse_yaml(text, "f.yaml")); }
+
+}  // namespace
+
+TEST_CASE("a profile ships for every framework, and says what its documentation says") {
+  for (std::size_t f = 0; f < pcg::framework_names().size(); ++f)
+    CHECK(profiles::framework_profile(static_cast<pcg::Framework>(f)).framework == static_cast<pcg::Framework>(f));
+  const auto& megatron = profiles::framework_profile(pcg::Framework::megatron);
+  CHECK(std::isinf(megatron.gradient_bucket.value()));
+  CHECK(!megatron.overlap_stage_boundary);
+  CHECK(megatron.transformer_dropout == 0.1);
+  CHECK(profiles::framework_profile(pcg::Framework::pytorch).gradient_bucket.value() == 25 * 1024 * 1024);
+  CHECK(profiles::framework_profile(pcg::Framework::generic).host.forward_kernel.value() == 0);
+}
+
+TEST_CASE("every key of a framework profile is read") {
+  const auto f = load(
+      "foreshard: 1\nframework:\n  name: pytorch\n  gradient_bucket: all\n  overlap_gradients: false\n  host_waits_for_stage: true\n"
+      "  attention: {a100: 0.3}\n  sustained: {h100: 0.8}\n"
+      "  loss: {forward_kernels: 6, forward_bytes: 38 B, backward_kernels: 2, backward_bytes: 14 B}\n"
+      "  host: {forward_kernel: 10 us, straggling: 2 us}\n");
+  CHECK(f.framework == pcg::Framework::pytorch);
+  CHECK(!f.overlap_gradients);
+  CHECK(f.host_waits_for_stage);
+  CHECK(f.attention.at("a100") == 0.3);
+  CHECK(f.sustained.at("h100") == 0.8);
+  CHECK(f.loss.forward_kernels == 6);
+  CHECK(f.loss.backward.value() == 14);
+  CHECK(f.host.forward_kernel.value() == doctest::Approx(10e-6));
+  CHECK(f.host.straggling.value() == doctest::Approx(2e-6));
+  CHECK(f.host.iteration.value() == 0);
+}
+
+TEST_CASE("what is wrong with a framework profile is told, all at once") {
+  const std::string text = input_error_text([] {
+    (void)load(
+        "foreshard: 1\nframework:\n  name: megatrn\n  gradient_bucket: 25\n  sustained: {a1000: 0.9}\n  host: {micro_bacth: 1 ms, "
+        "iteration: -1 s}\n");
+  });
+  CHECK(text.find("megatron") != std::string::npos);     // the nearest name
+  CHECK(text.find("has no unit") != std::string::npos);  // 25 of what?
+  CHECK(text.find("a1000") != std::string::npos);
+  CHECK(text.find("micro_batch") != std::string::npos);
+}

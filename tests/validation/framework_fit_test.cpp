@@ -1,0 +1,53 @@
+#include "validation/framework_fit.hpp"
+
+#include <doctest/doctest.h>
+
+#include "made_points.hpp"
+#include "tests/base/input_error_text.hpp"
+#include "validation/forecasts.hpp"
+
+using validation::Point;
+
+namespace {
+
+// Points whose "measured" times are the forecasts of the profile that ships: what a fit should find again.
+std::vector<Point> forecast_as_measured(int count) {
+  std::vector<Point> points;
+  for (int i = 0; i < count; ++i) {
+    Point p = validation::read_points(test::kHeader + test::kRow, "p.csv").at(0);
+    p.id = std::to_string(i);
+    p.framework = "deepspeed";
+    p.global_batch = p.micro_batch * p.data * (1 + i % 5);
+    points.push_back(std::move(p));
+  }
+  const auto forecasts = validation::forecast(points, {});
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    REQUIRE(forecasts[i].failure.empty());
+    points[i].measured = forecasts[i].predicted;
+  }
+  return points;
+}
+
+}  // namespace
+
+TEST_CASE("a host time that was changed is found again from the iterations that it explains") {
+  const auto& truth = profiles::framework_profile(pcg::Framework::deepspeed);
+  profiles::FrameworkProfile start = truth;
+  start.host.forward_kernel = truth.host.forward_kernel * 0.4;
+  const auto fit = validation::fit_framework(start, forecast_as_measured(10), {.constants = {"host.forward_kernel"}, .evaluations = 30});
+  CHECK(fit.points == 10);
+  CHECK(fit.error_before > 0.1);
+  CHECK(fit.error < 0.01);
+  CHECK(fit.cross_validated < 0.02);
+  CHECK(fit.profile.host.forward_kernel.value() == doctest::Approx(truth.host.forward_kernel.value()).epsilon(0.03));
+}
+
+TEST_CASE("too few points, unknown constants: refused") {
+  const auto& start = profiles::framework_profile(pcg::Framework::deepspeed);
+  CHECK(input_error_text([&] {
+          (void)validation::fit_framework(start, {}, {.constants = {"host.forward_kernel"}});
+        }).find("0 points for 1") != std::string::npos);
+  CHECK(input_error_text([&] {
+          (void)validation::fit_framework(start, {}, {.constants = {"host.forward_kernels"}});
+        }).find("host.forward_kernel") != std::string::npos);
+}
