@@ -16,7 +16,7 @@ namespace pcg {
 enum class Optimizer { sgd, momentum, adam };
 enum class ScheduleKind { gpipe, one_f_one_b, interleaved };
 enum class Recompute { none, selective, full };  // selective: attention scores (Korthikanti); full: every block from its inputs
-// What the framework does around the plan: gradient buckets, overlap, prefetch (sim/lowering/framework.hpp).
+// What the framework does around the plan, and what that costs: profiles/framework_profile.hpp.
 enum class Framework { generic, megatron, deepspeed, pytorch };
 
 struct TrainingConfig {

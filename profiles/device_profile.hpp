@@ -29,7 +29,7 @@ struct DeviceProfile {
   std::map<pcg::Precision, base::FlopsPerSecond>
       peak;  // of matmuls, dense: tensor cores where they serve the precision; absent: cannot train in it
   std::map<pcg::Precision, base::FlopsPerSecond> vector_peak;  // without tensor cores, for the same precisions
-  base::Seconds launch_overhead;                               // host time to launch one kernel: kernels shorter than it are launch-bound
+  base::Seconds launch_overhead;                               // host time to launch one kernel; a framework profile adds its own
   base::Seconds kernel_floor;                                  // shortest a kernel can be
   int multiprocessors = 1;
   double overlap_slowdown = 1;  // a kernel beside a collective takes this many times as long
