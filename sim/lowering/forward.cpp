@@ -85,9 +85,21 @@ void ForwardEmitter::emit_moves(std::uint32_t node) {
   }
 }
 
+namespace {
+bool reads_batch(const Lowering& l, std::uint32_t node) {
+  return std::ranges::any_of(l.flow.origins[node], [&](pcg::TensorRef from) { return l.plan.pcg.node(from.node).is_input(); });
+}
+}  // namespace
+
 void lower_forward(Lowering& l, int stage) {
   ForwardEmitter emitter(l, l.program.forward[static_cast<std::size_t>(stage)], stage);
-  emitter.emit(l.stage_nodes[static_cast<std::size_t>(stage)]);
+  const std::span<const std::uint32_t> nodes = l.stage_nodes[static_cast<std::size_t>(stage)];
+  emitter.emit(nodes);
+  if (l.framework.host_waits_for_batch && std::ranges::any_of(nodes, [&](std::uint32_t n) { return reads_batch(l, n); })) {
+    auto& items = l.program.forward[static_cast<std::size_t>(stage)].items;
+    const auto first = std::ranges::find(items, Lane::compute, &Item::lane);
+    if (first != items.end()) first->host_drains = true;
+  }
   l.add_host_time(l.program.forward[static_cast<std::size_t>(stage)], 0, l.framework.host.micro_batch);
 }
 

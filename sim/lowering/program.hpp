@@ -41,6 +41,7 @@ struct Item {
   std::vector<BoundaryId> awaits;     // items of other blocks, of the same micro-batch
   std::vector<BoundaryId> announces;  // this item's end is awaited by others under these names
   bool host_waits = false;            // compute: the host waits for the same before it launches
+  bool host_drains = false;           // compute: the host waits until its device has done all that came before
   bool cut = false;                   // later items wait for just this much: do not fuse what follows into one run
 };
 

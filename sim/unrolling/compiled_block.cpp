@@ -140,6 +140,8 @@ std::optional<std::uint32_t> Compiler::launch_of(const Item& item, std::uint32_t
   const double seconds = h.detailed ? sum(program_.host, item, device_class) : h.started ? 0 : h.first_s;
   if (seconds <= 0) return std::nullopt;
   const std::uint32_t launch = add_launch(device_class, seconds, item.node);
+  if (item.host_drains)
+    out_.entries[launch].streams.push_back(device_class * kLanes);  // a place in the device's stream is what it waits for
   if (item.host_waits) {
     out_.entries[launch].after = after;
     out_.entries[launch].awaits = awaits;

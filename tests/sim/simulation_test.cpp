@@ -74,6 +74,27 @@ TEST_CASE("a host slower than the kernels sets the pace: launches one after anot
   CHECK(r.breakdown.idle.value() > 0.9 * r.iteration_time.value());
 }
 
+TEST_CASE("a host that waits for its device before it reads a batch starts the next micro-batch that much later") {
+  const auto cluster = test::star(1, 1);
+  auto plan = test::plan_of(test::mlp(2, 2048, 512), {}, 1);
+  plan.micro_batches = 2;
+  sim::SimulationConfig config;
+  config.framework = profiles::framework_profile(pcg::Framework::generic);
+  config.framework->host.forward_kernel = Seconds(10e-3);
+  const double ahead = sim::simulate_plan(plan, cluster, config).iteration_time.value();
+  config.framework->host_waits_for_batch = true;
+  const double waits = sim::simulate_plan(plan, cluster, config).iteration_time.value();
+  // The forward pass is the host's pace. What its last kernel, the loss, and the backward pass take, the host waits for; a host that runs
+  // ahead has only launched the backward kernels meanwhile.
+  const Kernels all = two_layers(2048, 512);
+  const pcg::TensorShape x{{512, 2048}, pcg::Element::real}, w{{2048, 2048}, pcg::Element::real};
+  const std::vector<pcg::TensorShape> in{x, w}, out{x};
+  Kernels forward;
+  for (int layer = 0; layer < 2; ++layer) forward += pcg::forward_kernels(pcg::Linear{.out = 2048}, in, out, pcg::Precision::fp32);
+  const double launches = (all.count - forward.count - 1) * device().launch_overhead.value();
+  CHECK(waits - ahead == doctest::Approx(all.seconds - forward.seconds - launches).epsilon(1e-6));
+}
+
 TEST_CASE("a slow host holds up a group of equal devices once, not once each") {
   const auto plan = [](int gpus) {
     return test::plan_of(test::mlp(2, 64, 8), gpus > 1 ? test::Cuts{{"*", {{"b", gpus}}}} : test::Cuts{}, gpus);
