@@ -1,5 +1,6 @@
-// Convolutional networks for images: residual networks (ResNeXt, wide ResNet) and Inception-v3. Every convolution is followed by a
-// batch norm and, but where branches are added, a relu; none has a bias.
+// Convolutional networks for images: residual networks (ResNeXt, wide ResNet) and Inception-v3. As published, every convolution is followed
+// by a batch norm and, but where branches are added, a relu; none has a bias. As proxies (Unity's artifact) convolutions have biases and
+// their relu inside, and there are no norms.
 
 #include "pcg/models/convolutional.hpp"
 
@@ -18,30 +19,25 @@ Kernel column(int size) { return {size, 1, 1, size / 2, 0}; }
 
 class Network {
  public:
-  Network(GraphBuilder& b, TensorRef x) : b_(b), x_(x) {}
+  Network(GraphBuilder& b, TensorRef x, bool proxy) : b_(b), x_(x), proxy_(proxy) {}
 
   Network normed(const std::string& name, std::int64_t out, Kernel k) const {
-    const Conv2d op{.out = out,
-                    .kernel_h = k.h,
-                    .kernel_w = k.w,
-                    .stride_h = k.stride,
-                    .stride_w = k.stride,
-                    .pad_h = k.pad_h,
-                    .pad_w = k.pad_w,
-                    .groups = k.groups};
-    return {b_, b_.add(name + ".norm", BatchNorm{}, {b_.add(name, op, {x_})})};
+    const TensorRef y = b_.add(name, operation(out, k, Activation::none), {x_});
+    return with(proxy_ ? y : b_.add(name + ".norm", BatchNorm{}, {y}));
   }
-  Network relu(const std::string& name) const { return {b_, b_.add(name + ".relu", Unary{.kind = Unary::Kind::relu}, {x_})}; }
-  Network conv(const std::string& name, std::int64_t out, Kernel k) const { return normed(name, out, k).relu(name); }
+  Network relu(const std::string& name) const { return with(b_.add(name + ".relu", Unary{.kind = Unary::Kind::relu}, {x_})); }
+  Network conv(const std::string& name, std::int64_t out, Kernel k) const {
+    return proxy_ ? with(b_.add(name, operation(out, k, Activation::relu), {x_})) : normed(name, out, k).relu(name);
+  }
   Network max_pool(const std::string& name, int pad) const { return pool(name, Pool2d::Kind::max, 2, pad); }
   Network average_pool(const std::string& name) const { return pool(name, Pool2d::Kind::average, 1, 1); }
   Network plus(const std::string& name, const Network& other) const {
-    return {b_, b_.add(name, Binary{.kind = Binary::Kind::add}, {x_, other.x_})};
+    return with(b_.add(name, Binary{.kind = Binary::Kind::add}, {x_, other.x_}));
   }
   Network concat(const std::string& name, const std::vector<Network>& parts) const {
     std::vector<TensorRef> tensors;
     for (const Network& p : parts) tensors.push_back(p.x_);
-    return {b_, b_.add(name, Concat{.axis = 1}, tensors)};
+    return with(b_.add(name, Concat{.axis = 1}, tensors));
   }
   [[nodiscard]] std::int64_t channels() const { return b_.shape(x_).sizes[1]; }
 
@@ -57,17 +53,32 @@ class Network {
 
  private:
   Network pool(const std::string& name, Pool2d::Kind kind, int stride, int pad) const {
-    return {
-        b_,
+    return with(
         b_.add(name, Pool2d{.kind = kind, .kernel_h = 3, .kernel_w = 3, .stride_h = stride, .stride_w = stride, .pad_h = pad, .pad_w = pad},
-               {x_})};
+               {x_}));
   }
+  [[nodiscard]] Conv2d operation(std::int64_t out, Kernel k, Activation activation) const {
+    return {.out = out,
+            .kernel_h = k.h,
+            .kernel_w = k.w,
+            .stride_h = k.stride,
+            .stride_w = k.stride,
+            .pad_h = k.pad_h,
+            .pad_w = k.pad_w,
+            .groups = k.groups,
+            .has_bias = proxy_,
+            .activation = activation};
+  }
+  [[nodiscard]] Network with(TensorRef x) const { return {b_, x, proxy_}; }
 
   GraphBuilder& b_;
   TensorRef x_;
+  bool proxy_ = false;
 };
 
-Network images(GraphBuilder& b, std::int64_t batch, std::int64_t size) { return {b, b.input("images", {.sizes = {batch, 3, size, size}})}; }
+Network images(GraphBuilder& b, std::int64_t batch, std::int64_t size, bool proxy = false) {
+  return {b, b.input("images", {.sizes = {batch, 3, size, size}}), proxy};
+}
 
 // 1x1, 3x3 in groups, 1x1; added to x, which is projected where the shape changes.
 Network bottleneck(const std::string& name, const Network& x, const ResidualConfig& c, std::int64_t scale, int stride) {
@@ -76,6 +87,7 @@ Network bottleneck(const std::string& name, const Network& x, const ResidualConf
   const std::int64_t out = c.out * scale;
   const Network y =
       x.conv(name + ".conv1", c.entry * scale, kOne).conv(name + ".conv2", c.width * scale, middle).normed(name + ".conv3", out, kOne);
+  if (c.proxy) return y;
   const bool same = stride == 1 && x.channels() == out;
   const Network shortcut = same ? x : x.normed(name + ".shortcut", out, square(1, stride));
   return y.plus(name + ".residual", shortcut).relu(name);
@@ -109,14 +121,18 @@ Network inception_d(const std::string& n, const Network& x) {
                             .conv(n + ".seven4", 192, square(3, 2));
   return x.concat(n, {x.conv(n + ".three1", 192, kOne).conv(n + ".three2", 320, square(3, 2)), seven, x.max_pool(n + ".pool", 0)});
 }
-// A 3x3 spread over a row and a column.
-Network spread(const std::string& n, const Network& x) {
-  return x.concat(n, {x.conv(n + ".row", 384, row(3)), x.conv(n + ".column", 384, column(3))});
+// A 3x3 spread over a row and a column: joined at once as published, with the other branches in the proxy.
+std::vector<Network> spread(const std::string& n, const Network& x, bool proxy) {
+  const std::vector<Network> parts{x.conv(n + ".row", 384, row(3)), x.conv(n + ".column", 384, column(3))};
+  return proxy ? parts : std::vector<Network>{x.concat(n, parts)};
 }
-Network inception_e(const std::string& n, const Network& x) {
-  return x.concat(n, {x.conv(n + ".one", 320, kOne), spread(n + ".three", x.conv(n + ".three1", 384, kOne)),
-                      spread(n + ".double", x.conv(n + ".double1", 448, kOne).conv(n + ".double2", 384, square(3, 1, 1))),
-                      x.average_pool(n + ".pool").conv(n + ".pooled", 192, kOne)});
+Network inception_e(const std::string& n, const Network& x, bool proxy) {
+  std::vector<Network> branches{x.conv(n + ".one", 320, kOne)};
+  for (const Network& part : spread(n + ".three", x.conv(n + ".three1", 384, kOne), proxy)) branches.push_back(part);
+  const Network twice = x.conv(n + ".double1", 448, kOne).conv(n + ".double2", 384, square(3, 1, 1));
+  for (const Network& part : spread(n + ".double", twice, proxy)) branches.push_back(part);
+  branches.push_back(x.average_pool(n + ".pool").conv(n + ".pooled", 192, kOne));
+  return x.concat(n, branches);
 }
 
 }  // namespace
@@ -124,7 +140,7 @@ Network inception_e(const std::string& n, const Network& x) {
 Graph residual_network(const ResidualConfig& c, std::int64_t batch) {
   GraphBuilder b(c.name);
   b.begin_block("stem", false);
-  std::vector<Network> x{images(b, batch, 224).conv("stem", c.stem, square(7, 2, 3)).max_pool("stem.pool", 1)};
+  std::vector<Network> x{images(b, batch, 224, c.proxy).conv("stem", c.stem, square(7, 2, 3)).max_pool("stem.pool", 1)};
   int layer = 0;
   for (std::size_t stage = 0; stage < c.depths.size(); ++stage) {
     const std::int64_t scale = std::int64_t{1} << stage;
@@ -135,19 +151,20 @@ Graph residual_network(const ResidualConfig& c, std::int64_t batch) {
     }
   }
   b.begin_block("head", false);
+  if (c.proxy) x.push_back(x.back().relu("head"));
   x.back().classify(c.classes, 0);
   return std::move(b).build();
 }
 
-Graph inception_v3(std::int64_t batch) {
-  GraphBuilder b("inception-v3");
+Graph inception_v3(std::int64_t batch, bool proxy) {
+  GraphBuilder b(proxy ? "inception-v3-proxy" : "inception-v3");
   b.begin_block("stem", false);
-  std::vector<Network> x{images(b, batch, 299)
+  std::vector<Network> x{images(b, batch, 299, proxy)
                              .conv("stem1", 32, square(3, 2))
                              .conv("stem2", 32, square(3))
                              .conv("stem3", 64, square(3, 1, 1))
                              .max_pool("stem.pool1", 0)};
-  x.push_back(x.back().conv("stem4", 80, kOne).conv("stem5", 192, square(3)).max_pool("stem.pool2", 0));
+  x.push_back(x.back().conv("stem4", 80, kOne).conv("stem5", 192, square(3, 1, proxy ? 1 : 0)).max_pool("stem.pool2", 0));
   int layer = 0;
   const auto next = [&] {
     b.begin_block(fmt::format("layer {}", layer));
@@ -157,14 +174,15 @@ Graph inception_v3(std::int64_t batch) {
   x.push_back(inception_b(next(), x.back()));
   for (const std::int64_t width : {128, 160, 160, 192}) x.push_back(inception_c(next(), x.back(), width));
   x.push_back(inception_d(next(), x.back()));
-  for (int i = 0; i < 2; ++i) x.push_back(inception_e(next(), x.back()));
+  for (int i = 0; i < 2; ++i) x.push_back(inception_e(next(), x.back(), proxy));
   b.begin_block("head", false);
-  x.back().classify(1000, 0.5);
+  x.back().classify(proxy ? 10 : 1000, proxy ? 0 : 0.5);
   return std::move(b).build();
 }
 
 std::map<std::string, std::function<Graph(std::int64_t)>, std::less<>> convolutional_networks() {
-  std::vector<ResidualConfig> residual{{.name = "resnext-50", .entry = 128, .width = 128, .groups = 32}};
+  std::vector<ResidualConfig> residual{{.name = "resnext-50", .entry = 128, .width = 128, .groups = 32},
+                                       {.name = "resnext-50-proxy", .entry = 128, .width = 128, .groups = 32, .proxy = true}};
   // Widths are `base` after the first 1x1 and `factor` times that after the 3x3: only so are the published parameter counts met.
   const auto wide = [&](const char* size, std::int64_t base, std::int64_t factor, int third_stage) {
     residual.push_back({.name = fmt::format("wide-resnet-{}", size),
@@ -182,7 +200,9 @@ std::map<std::string, std::function<Graph(std::int64_t)>, std::less<>> convoluti
   wide("4b", 640, 2, 6);
   wide("6.8b", 320, 16, 6);
   wide("13b", 320, 16, 23);
-  std::map<std::string, std::function<Graph(std::int64_t)>, std::less<>> all{{"inception-v3", inception_v3}};
+  std::map<std::string, std::function<Graph(std::int64_t)>, std::less<>> all{
+      {"inception-v3", [](std::int64_t batch) { return inception_v3(batch, /*proxy=*/false); }},
+      {"inception-v3-proxy", [](std::int64_t batch) { return inception_v3(batch, /*proxy=*/true); }}};
   for (const ResidualConfig& c : residual) all.emplace(c.name, [c](std::int64_t batch) { return residual_network(c, batch); });
   return all;
 }

@@ -20,6 +20,7 @@ struct ResidualConfig {
   std::int64_t out = 256;               // and after the second 1x1
   int groups = 1;
   std::int64_t classes = 1000;
+  bool proxy = false;  // as in Unity's artifact: no shortcuts, no norms, biases, one relu at the end besides those inside convolutions
 };
 
 // ResNeXt-50 32x4d (Xie et al., arXiv 1611.05431), the wide ResNets of Alpa's evaluation (OSDI'22, table 7), Inception-v3.
@@ -27,7 +28,8 @@ struct ResidualConfig {
 
 // Inputs "images" [batch, 3, 224, 224] and "labels" [batch].
 [[nodiscard]] Graph residual_network(const ResidualConfig& config, std::int64_t batch);
-// Inputs "images" [batch, 3, 299, 299] and "labels" [batch]; without the auxiliary head.
-[[nodiscard]] Graph inception_v3(std::int64_t batch);
+// Inputs "images" [batch, 3, 299, 299] and "labels" [batch]; without the auxiliary head. proxy: as in Unity's artifact: no norms, biases,
+// planes of 36 x 36 after the stem instead of 35, ten classes.
+[[nodiscard]] Graph inception_v3(std::int64_t batch, bool proxy);
 
 }  // namespace pcg::models
