@@ -77,6 +77,7 @@ FrameworkProfile read_framework(const base::Yaml& node, base::Diagnostics& sink)
   f.overlap_stage_boundary = map.boolean("overlap_stage_boundary").value_or(true);
   f.host_waits_for_stage = map.boolean("host_waits_for_stage").value_or(false);
   f.host_waits_for_batch = map.boolean("host_waits_for_batch").value_or(false);
+  f.prefetch_units = static_cast<int>(map.integer("prefetch_units", 0, 1000).value_or(f.prefetch_units));
   f.transformer_dropout = map.number("transformer_dropout", 0, 1).value_or(0);
   if (const base::Yaml* attention = map.optional("attention")) f.attention = read_shares(*attention, "framework.attention", sink);
   if (const base::Yaml* sustained = map.optional("sustained")) f.sustained = read_shares(*sustained, "framework.sustained", sink);

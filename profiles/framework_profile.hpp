@@ -44,6 +44,7 @@ struct FrameworkProfile {
   bool overlap_stage_boundary = true;        // a stage computes while it sends; else its compute stream waits until the message has left
   bool host_waits_for_stage = false;         // the host waits for a stage boundary's data before it launches what reads them
   bool host_waits_for_batch = false;         // the host waits for its device before each micro-batch that it reads (a blocking copy)
+  int prefetch_units = 1;                    // ZeRO-3: weights are gathered at most this many blocks ahead of the one being computed
   double transformer_dropout = 0;            // of a transformer that says nothing of dropout: the default of the framework's options
   LossCost loss;
   // Share of the tensor cores' peak that fused attention reaches, by GPU generation (a device profile's name up to its first '-');

@@ -27,16 +27,20 @@ void count_basis(const Accounts& a, SimulationResult& r) {
 
 }  // namespace
 
+const profiles::FrameworkProfile& framework_of(const pcg::Plan& plan, const SimulationConfig& config) {
+  return config.framework ? *config.framework : profiles::framework_profile(plan.training.framework);
+}
+
 SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& cluster, const SimulationConfig& config) {
   BASE_CHECK(plan.gpus <= cluster.device_count(), "plan {} uses {} devices of {}", plan.name, plan.gpus, cluster.device_count());
-  const auto& framework = config.framework ? *config.framework : profiles::framework_profile(plan.training.framework);
+  const auto& framework = framework_of(plan, config);
   const Program program = lower(plan, cluster, framework);
   const Traffic traffic = traffic_of(program, cluster, config.collectives);
   const Folded folded = fold(program, traffic, cluster, config.fold);
   const Unrolled unrolled = unroll(program, folded, plan, cluster);
   const Timeline timeline = simulate(unrolled.graph);
   const Accounts accounts{plan, cluster, program, traffic, folded, unrolled, timeline};
-  const auto memory = device_memory(plan, flow_graph(plan), cluster);
+  const auto memory = device_memory(plan, flow_graph(plan), cluster, framework);
 
   SimulationResult r;
   r.iteration_time = timeline.makespan;
