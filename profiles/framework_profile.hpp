@@ -25,6 +25,7 @@ struct HostCosts {
   base::Seconds recomputed_block;  // per block that is recomputed: saving and restoring random states, a nested backward pass
   base::Seconds micro_batch;       // per micro-batch of a stage and pass: loader, schedule, loss
   base::Seconds iteration;         // per iteration: optimizer step, gradient norm, logging
+  bool operator==(const HostCosts&) const = default;
 };
 
 // How the cross entropy of half-precision logits runs: kernels, and bytes moved per logit in all of them. 0 kernels: one fused kernel
@@ -32,6 +33,7 @@ struct HostCosts {
 struct LossCost {
   int forward_kernels = 0, backward_kernels = 0;
   base::Bytes forward, backward;
+  bool operator==(const LossCost&) const = default;
 };
 
 struct FrameworkProfile {
@@ -54,11 +56,16 @@ struct FrameworkProfile {
   // absent: 1.
   std::map<std::string, double> sustained;
   HostCosts host;
+  bool operator==(const FrameworkProfile&) const = default;
 };
 
 // The profile that ships for a framework. Cost: O(1), read once.
 [[nodiscard]] const FrameworkProfile& framework_profile(pcg::Framework f);
-// Reads the text form (docs/formats.md, "Framework profiles"). Throws: base::InputError with every problem found.
+// Its map `framework`, as its file has it.
+[[nodiscard]] const base::Yaml& framework_section(pcg::Framework f);
+// Reads the text form (docs/formats.md, "Framework profile"). Throws: base::InputError with every problem found.
 [[nodiscard]] FrameworkProfile load_framework_profile(const base::Yaml& document);
+// Reads such a map; problems go to `sink`, `path` says where it stands ("training.framework").
+[[nodiscard]] FrameworkProfile read_framework_section(const base::Yaml& section, const std::string& path, base::Diagnostics& sink);
 
 }  // namespace profiles
