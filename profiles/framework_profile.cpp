@@ -27,6 +27,7 @@ HostCosts read_host(const base::Yaml& node, const std::string& path, base::Diagn
   h.recomputed_block = read("recomputed_block");
   h.micro_batch = read("micro_batch");
   h.iteration = read("iteration");
+  if (const auto basis = map.choice("basis", host_basis_names())) h.basis = static_cast<HostBasis>(*basis);
   map.finish();
   return h;
 }
@@ -65,6 +66,7 @@ base::Bytes read_bucket(base::MapReader& map) {
 }
 
 struct Shipped {
+  std::string_view text;
   base::Yaml section;
   FrameworkProfile profile;
 };
@@ -74,7 +76,7 @@ std::map<pcg::Framework, Shipped> load_shipped() {
   for (const auto& [name, text] : framework_files()) {
     base::Yaml document = base::parse_yaml(std::string(text), fmt::format("<framework {}>", name));
     const FrameworkProfile f = load_framework_profile(document);
-    profiles.emplace(f.framework, Shipped{std::move(*document.find("framework")), f});
+    profiles.emplace(f.framework, Shipped{text, std::move(*document.find("framework")), f});
   }
   return profiles;
 }
@@ -124,7 +126,13 @@ FrameworkProfile load_framework_profile(const base::Yaml& document) {
   return f;
 }
 
+const std::vector<std::string>& host_basis_names() {
+  static const std::vector<std::string> kNames = {"assumed", "partly", "fitted"};
+  return kNames;
+}
+
 const FrameworkProfile& framework_profile(pcg::Framework f) { return shipped(f).profile; }
+std::string_view framework_text(pcg::Framework f) { return shipped(f).text; }
 const base::Yaml& framework_section(pcg::Framework f) { return shipped(f).section; }
 
 }  // namespace profiles

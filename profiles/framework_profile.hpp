@@ -16,6 +16,10 @@
 
 namespace profiles {
 
+// What the host's times rest on: nothing measured, measured for some of them, for all that are not 0.
+enum class HostBasis { assumed, partly, fitted };
+[[nodiscard]] const std::vector<std::string>& host_basis_names();
+
 // Host time besides the device profile's launch_overhead.
 struct HostCosts {
   base::Seconds forward_kernel;    // per kernel of a forward pass (interpreter, dispatch)
@@ -25,6 +29,7 @@ struct HostCosts {
   base::Seconds recomputed_block;  // per block that is recomputed: saving and restoring random states, a nested backward pass
   base::Seconds micro_batch;       // per micro-batch of a stage and pass: loader, schedule, loss
   base::Seconds iteration;         // per iteration: optimizer step, gradient norm, logging
+  HostBasis basis = HostBasis::assumed;
   bool operator==(const HostCosts&) const = default;
 };
 
@@ -61,6 +66,7 @@ struct FrameworkProfile {
 
 // The profile that ships for a framework. Cost: O(1), read once.
 [[nodiscard]] const FrameworkProfile& framework_profile(pcg::Framework f);
+[[nodiscard]] std::string_view framework_text(pcg::Framework f);  // its file
 // Its map `framework`, as its file has it.
 [[nodiscard]] const base::Yaml& framework_section(pcg::Framework f);
 // Reads the text form (docs/formats.md, "Framework profile"). Throws: base::InputError with every problem found.

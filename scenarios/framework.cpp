@@ -95,6 +95,11 @@ Framework read_framework(const Yaml& value, const std::string& path, const std::
     if (e.key != "name" && e.key != "file") base::patch_yaml(f.section, e.key, e.value, sink, path + "." + e.key, /*may_add=*/true);
   f.changed = changed_keys(*start, f.section);
   f.profile = profiles::read_framework_section(f.section, path, sink);
+  // Times that the scenario gives are not those that were fitted.
+  const auto is_host_time = [](const std::string& key) { return key.starts_with("host.") && key != "host.basis"; };
+  if (std::ranges::any_of(f.changed, is_host_time) && f.profile.host.basis == profiles::HostBasis::fitted &&
+      std::ranges::find(f.changed, "host.basis") == f.changed.end())
+    f.profile.host.basis = profiles::HostBasis::partly;
   if (const Yaml* file = value.find("file")) {
     f.file = file->scalar;
     f.section.erase("name");
