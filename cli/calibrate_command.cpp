@@ -138,8 +138,8 @@ void add_calibrate(CLI::App& app, Action& action) {
   CLI::Option* device = c->add_option("--device", f->device, "The device profile to fit");
   CLI::Option* network = c->add_option("--network", f->network, "The network profile to fit instead: a name, or a file to start from");
   network->excludes(device);
-  CLI::Option* framework =
-      c->add_option("--framework", f->framework.framework, "The framework whose constants to fit to points tables instead");
+  CLI::Option* framework = c->add_option("--framework", f->framework.framework,
+                                         "The framework whose constants to fit to points tables instead: a name, or a file to start from");
   framework->excludes(device)->excludes(network);
   c->add_option("--constant", f->framework.constants, "Fit only these constants, e.g. host.forward_kernel, sustained.a100")
       ->allow_extra_args(false)
@@ -152,7 +152,8 @@ void add_calibrate(CLI::App& app, Action& action) {
   c->add_option("--rows-of", f->rows_of, "Take rows of these devices instead of the profile's own")->allow_extra_args(false);
   c->add_option("--kind", f->kinds, "Fit only these kinds of kernels")->allow_extra_args(false);
   c->add_option("--check", f->check_files, "Tables to compare the result with, not to fit to")->allow_extra_args(false);
-  c->add_option("--output", f->output, "Write the device profile here; what it holds beside `fitted:` stays");
+  c->add_option("--output", f->output,
+                "Write the profile here; what people wrote in it stays, and what is there already is where the fit starts");
   c->add_flag("--fresh", f->fresh, "Forget what earlier calibrations found");
   c->add_flag("--keep-table", f->keep_table, "Keep the measured kernels in the profile: times of those and in between come from them");
   c->add_option("--json", f->json, "Write the errors as JSON");
@@ -163,6 +164,7 @@ void add_calibrate(CLI::App& app, Action& action) {
       if (!f->framework.framework.empty()) {
         f->framework.files = f->files;
         f->framework.json = f->json;
+        f->framework.output = f->output;
         return calibrate_framework(f->framework);
       }
       return f->network.empty() ? calibrate_device(*f) : calibrate_network(f->network, read_all(f->files), f->output, f->compare);

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostics.hpp"
@@ -10,60 +11,95 @@
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "validation/framework_fit.hpp"
+#include "validation/framework_text.hpp"
 
 namespace cli {
 namespace {
 
-pcg::Framework framework_named(const std::string& name) {
+constexpr int kDefaultEvaluations = FrameworkCalibration{}.evaluations;
+
+struct Start {
+  std::string file, text;  // file: empty: it ships
+};
+
+// The file that is given, else what is at the output, so that one command goes on where another ended, else what ships.
+Start start_of(const FrameworkCalibration& f) {
   const auto& names = pcg::framework_names();
-  const auto at = std::ranges::find(names, name);
-  if (at == names.end())
-    throw base::InputError(
-        std::vector<base::Diagnostic>{{{}, "--framework", fmt::format("\"{}\" is no framework", name), base::suggest(name, names)}});
-  return static_cast<pcg::Framework>(at - names.begin());
+  const auto at = std::ranges::find(names, f.framework);
+  if (at != names.end()) {
+    if (!f.output.empty() && f.output != "-" && std::filesystem::exists(f.output)) return {f.output, read_text(f.output)};
+    return {"", std::string(profiles::framework_text(static_cast<pcg::Framework>(at - names.begin())))};
+  }
+  if (std::filesystem::exists(f.framework)) return {f.framework, read_text(f.framework)};
+  throw base::InputError(std::vector<base::Diagnostic>{
+      {{}, "--framework", fmt::format("\"{}\" is neither a framework nor a file", f.framework), base::suggest(f.framework, names)}});
 }
 
-std::vector<validation::Point> points_of(const FrameworkCalibration& f) {
+std::vector<validation::Point> points_of(const FrameworkCalibration& f, const std::string& framework) {
   std::vector<validation::Point> points;
   for (const std::string& file : f.files)
     for (validation::Point& p : validation::read_points(read_text(file), file))
-      if (p.framework == f.framework) points.push_back(std::move(p));
+      if (p.framework == framework) points.push_back(std::move(p));
   return points;
 }
 
-// As the profile's file says it.
-std::string value_text(const std::string& constant, double value) {
-  return constant.starts_with("host.") ? base::to_text(base::Seconds(value)) : fmt::format("{:.3f}", value);
+// Files without their folders: the same on every machine.
+std::string command_line(const FrameworkCalibration& f) {
+  const auto name = [](const std::string& file) { return std::filesystem::path(file).filename().string(); };
+  std::string text = fmt::format("foreshard calibrate --framework {}", name(f.framework));
+  for (const std::string& constant : f.constants) text += fmt::format(" --constant {}", constant);
+  if (f.evaluations != kDefaultEvaluations) text += fmt::format(" --evaluations {}", f.evaluations);
+  for (const std::string& file : f.files) text += " " + name(file);
+  return text;
+}
+
+void print_fit(const std::string& framework, const validation::FrameworkFit& fit) {
+  fmt::print("{}: {} points; mean error {:.1f} % before, {:.1f} % fitted, {:.1f} % when each half is forecast by constants of the other\n",
+             framework, fit.points, 100 * fit.error_before, 100 * fit.error, 100 * fit.cross_validated);
+  for (const validation::FittedConstant& c : fit.constants) {
+    if (!c.told) fmt::print("  {:<24} left as it is: a tenth more or less changes the mean error by less than 0.01 %\n", c.name);
+    else
+      fmt::print("  {:<24} {:<10} a tenth less: {:.1f} %, more: {:.1f} %\n", c.name, validation::constant_text(c.name, c.value),
+                 100 * c.error_less, 100 * c.error_more);
+  }
+}
+
+std::string json_of(const std::string& framework, const validation::FrameworkFit& fit) {
+  nlohmann::ordered_json j = {{"foreshard", 1},
+                              {"framework", framework},
+                              {"points", fit.points},
+                              {"error_before", fit.error_before},
+                              {"error", fit.error},
+                              {"cross_validated", fit.cross_validated},
+                              {"constants", nlohmann::ordered_json::object()},
+                              {"untold", nlohmann::ordered_json::array()},
+                              {"groups", nlohmann::ordered_json::array()}};
+  for (const validation::FittedConstant& c : fit.constants) {
+    if (c.told) j["constants"][c.name] = c.value;
+    else j["untold"].push_back(c.name);
+  }
+  for (const validation::GroupError& g : fit.groups) j["groups"].push_back({{"group", g.group}, {"points", g.points}, {"error", g.error}});
+  return j.dump(2) + "\n";
 }
 
 }  // namespace
 
 int calibrate_framework(const FrameworkCalibration& f) {
-  const profiles::FrameworkProfile& start = profiles::framework_profile(framework_named(f.framework));
+  const Start start = start_of(f);
+  const profiles::FrameworkProfile profile =
+      profiles::load_framework_profile(base::parse_yaml(start.text, start.file.empty() ? f.framework : start.file));
+  const std::string name = pcg::framework_names()[static_cast<std::size_t>(profile.framework)];
   base::ProgressLine line(/*quiet=*/false);
-  validation::FrameworkFitConfig config{.constants = f.constants, .jobs = f.jobs, .evaluations = f.evaluations};
+  validation::FrameworkFitConfig config{
+      .file = start.file, .constants = f.constants, .jobs = f.jobs, .evaluations = f.evaluations, .progress = {}};
   config.progress = [&line](int evaluation, double error) {
     line.show(fmt::format("evaluation {}: mean error {:.1f} %", evaluation, 100 * error));
   };
-  const validation::FrameworkFit fit = validation::fit_framework(start, points_of(f), config);
-  if (f.json != "-") {
-    fmt::print(
-        "{}: {} points; mean error {:.1f} % before, {:.1f} % fitted, {:.1f} % when each half is forecast by constants of the other\n",
-        f.framework, fit.points, 100 * fit.error_before, 100 * fit.error, 100 * fit.cross_validated);
-    for (const auto& [constant, value] : fit.values) fmt::print("  {:<24} {}\n", constant, value_text(constant, value));
-  }
-  if (!f.json.empty()) {
-    nlohmann::ordered_json j = {{"foreshard", 1},
-                                {"framework", f.framework},
-                                {"points", fit.points},
-                                {"error_before", fit.error_before},
-                                {"error", fit.error},
-                                {"cross_validated", fit.cross_validated},
-                                {"constants", nlohmann::ordered_json::object()}};
-    for (const auto& [constant, value] : fit.values) j["constants"][constant] = value;
-    write_text(f.json, j.dump(2) + "\n");
-  }
-  return kAnswered;
+  const validation::FrameworkFit fit = validation::fit_framework(profile, points_of(f, name), config);
+  if (f.json != "-" && f.output != "-") print_fit(name, fit);
+  if (!f.json.empty()) write_text(f.json, json_of(name, fit));
+  if (!f.output.empty()) write_text(f.output, validation::with_fitted(start.text, fit, command_line(f)));
+  return std::ranges::any_of(fit.constants, &validation::FittedConstant::told) ? kAnswered : kNo;
 }
 
 }  // namespace cli

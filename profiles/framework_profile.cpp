@@ -12,8 +12,8 @@
 namespace profiles {
 namespace {
 
-HostCosts read_host(const base::Yaml& node, base::Diagnostics& sink) {
-  base::MapReader map(node, "framework.host", sink);
+HostCosts read_host(const base::Yaml& node, const std::string& path, base::Diagnostics& sink) {
+  base::MapReader map(node, path, sink);
   HostCosts h;
   const auto read = [&map](const char* key) {
     const base::Seconds s = map.seconds(key).value_or(base::Seconds(0));
@@ -27,12 +27,13 @@ HostCosts read_host(const base::Yaml& node, base::Diagnostics& sink) {
   h.recomputed_block = read("recomputed_block");
   h.micro_batch = read("micro_batch");
   h.iteration = read("iteration");
+  if (const auto basis = map.choice("basis", host_basis_names())) h.basis = static_cast<HostBasis>(*basis);
   map.finish();
   return h;
 }
 
-LossCost read_loss(const base::Yaml& node, base::Diagnostics& sink) {
-  base::MapReader map(node, "framework.loss", sink);
+LossCost read_loss(const base::Yaml& node, const std::string& path, base::Diagnostics& sink) {
+  base::MapReader map(node, path, sink);
   LossCost l;
   l.forward_kernels = static_cast<int>(map.integer("forward_kernels", 1, 100).value_or(1));
   l.backward_kernels = static_cast<int>(map.integer("backward_kernels", 1, 100).value_or(1));
@@ -64,8 +65,33 @@ base::Bytes read_bucket(base::MapReader& map) {
   return bytes;
 }
 
-FrameworkProfile read_framework(const base::Yaml& node, base::Diagnostics& sink) {
-  base::MapReader map(node, "framework", sink);
+struct Shipped {
+  std::string_view text;
+  base::Yaml section;
+  FrameworkProfile profile;
+};
+
+std::map<pcg::Framework, Shipped> load_shipped() {
+  std::map<pcg::Framework, Shipped> profiles;
+  for (const auto& [name, text] : framework_files()) {
+    base::Yaml document = base::parse_yaml(std::string(text), fmt::format("<framework {}>", name));
+    const FrameworkProfile f = load_framework_profile(document);
+    profiles.emplace(f.framework, Shipped{text, std::move(*document.find("framework")), f});
+  }
+  return profiles;
+}
+
+const Shipped& shipped(pcg::Framework f) {
+  static const auto kShipped = load_shipped();  // constant data, read once
+  const auto at = kShipped.find(f);
+  BASE_CHECK(at != kShipped.end(), "no profile ships for framework {}", static_cast<int>(f));
+  return at->second;
+}
+
+}  // namespace
+
+FrameworkProfile read_framework_section(const base::Yaml& section, const std::string& path, base::Diagnostics& sink) {
+  base::MapReader map(section, path, sink);
   FrameworkProfile f;
   if (const auto which = map.choice("name", pcg::framework_names())) f.framework = static_cast<pcg::Framework>(*which);
   map.require("name");
@@ -77,25 +103,15 @@ FrameworkProfile read_framework(const base::Yaml& node, base::Diagnostics& sink)
   f.overlap_stage_boundary = map.boolean("overlap_stage_boundary").value_or(true);
   f.host_waits_for_stage = map.boolean("host_waits_for_stage").value_or(false);
   f.host_waits_for_batch = map.boolean("host_waits_for_batch").value_or(false);
+  f.prefetch_units = static_cast<int>(map.integer("prefetch_units", 0, 1000).value_or(f.prefetch_units));
   f.transformer_dropout = map.number("transformer_dropout", 0, 1).value_or(0);
-  if (const base::Yaml* attention = map.optional("attention")) f.attention = read_shares(*attention, "framework.attention", sink);
-  if (const base::Yaml* sustained = map.optional("sustained")) f.sustained = read_shares(*sustained, "framework.sustained", sink);
-  if (const base::Yaml* loss = map.optional("loss")) f.loss = read_loss(*loss, sink);
-  if (const base::Yaml* host = map.required("host")) f.host = read_host(*host, sink);
+  if (const base::Yaml* attention = map.optional("attention")) f.attention = read_shares(*attention, map.path_of("attention"), sink);
+  if (const base::Yaml* sustained = map.optional("sustained")) f.sustained = read_shares(*sustained, map.path_of("sustained"), sink);
+  if (const base::Yaml* loss = map.optional("loss")) f.loss = read_loss(*loss, map.path_of("loss"), sink);
+  if (const base::Yaml* host = map.required("host")) f.host = read_host(*host, map.path_of("host"), sink);
   map.finish();
   return f;
 }
-
-std::map<pcg::Framework, FrameworkProfile> load_shipped() {
-  std::map<pcg::Framework, FrameworkProfile> profiles;
-  for (const auto& [name, text] : framework_files()) {
-    const FrameworkProfile f = load_framework_profile(base::parse_yaml(std::string(text), fmt::format("<framework {}>", name)));
-    profiles.emplace(f.framework, f);
-  }
-  return profiles;
-}
-
-}  // namespace
 
 FrameworkProfile load_framework_profile(const base::Yaml& document) {
   base::Diagnostics sink;
@@ -104,17 +120,19 @@ FrameworkProfile load_framework_profile(const base::Yaml& document) {
     map.complain("foreshard", fmt::format("format {} is not known", *version), "this program reads format 1");
   map.require("foreshard");
   FrameworkProfile f;
-  if (const base::Yaml* framework = map.required("framework")) f = read_framework(*framework, sink);
+  if (const base::Yaml* framework = map.required("framework")) f = read_framework_section(*framework, "framework", sink);
   map.finish();
   sink.throw_if_any();
   return f;
 }
 
-const FrameworkProfile& framework_profile(pcg::Framework f) {
-  static const auto kShipped = load_shipped();  // constant data, read once
-  const auto at = kShipped.find(f);
-  BASE_CHECK(at != kShipped.end(), "no profile ships for framework {}", static_cast<int>(f));
-  return at->second;
+const std::vector<std::string>& host_basis_names() {
+  static const std::vector<std::string> kNames = {"assumed", "partly", "fitted"};
+  return kNames;
 }
+
+const FrameworkProfile& framework_profile(pcg::Framework f) { return shipped(f).profile; }
+std::string_view framework_text(pcg::Framework f) { return shipped(f).text; }
+const base::Yaml& framework_section(pcg::Framework f) { return shipped(f).section; }
 
 }  // namespace profiles

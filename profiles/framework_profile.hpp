@@ -16,6 +16,10 @@
 
 namespace profiles {
 
+// What the host's times rest on: nothing measured, measured for some of them, for all that are not 0.
+enum class HostBasis { assumed, partly, fitted };
+[[nodiscard]] const std::vector<std::string>& host_basis_names();
+
 // Host time besides the device profile's launch_overhead.
 struct HostCosts {
   base::Seconds forward_kernel;    // per kernel of a forward pass (interpreter, dispatch)
@@ -25,6 +29,8 @@ struct HostCosts {
   base::Seconds recomputed_block;  // per block that is recomputed: saving and restoring random states, a nested backward pass
   base::Seconds micro_batch;       // per micro-batch of a stage and pass: loader, schedule, loss
   base::Seconds iteration;         // per iteration: optimizer step, gradient norm, logging
+  HostBasis basis = HostBasis::assumed;
+  bool operator==(const HostCosts&) const = default;
 };
 
 // How the cross entropy of half-precision logits runs: kernels, and bytes moved per logit in all of them. 0 kernels: one fused kernel
@@ -32,6 +38,7 @@ struct HostCosts {
 struct LossCost {
   int forward_kernels = 0, backward_kernels = 0;
   base::Bytes forward, backward;
+  bool operator==(const LossCost&) const = default;
 };
 
 struct FrameworkProfile {
@@ -44,6 +51,7 @@ struct FrameworkProfile {
   bool overlap_stage_boundary = true;        // a stage computes while it sends; else its compute stream waits until the message has left
   bool host_waits_for_stage = false;         // the host waits for a stage boundary's data before it launches what reads them
   bool host_waits_for_batch = false;         // the host waits for its device before each micro-batch that it reads (a blocking copy)
+  int prefetch_units = 1;                    // ZeRO-3: weights are gathered at most this many blocks ahead of the one being computed
   double transformer_dropout = 0;            // of a transformer that says nothing of dropout: the default of the framework's options
   LossCost loss;
   // Share of the tensor cores' peak that fused attention reaches, by GPU generation (a device profile's name up to its first '-');
@@ -53,11 +61,17 @@ struct FrameworkProfile {
   // absent: 1.
   std::map<std::string, double> sustained;
   HostCosts host;
+  bool operator==(const FrameworkProfile&) const = default;
 };
 
 // The profile that ships for a framework. Cost: O(1), read once.
 [[nodiscard]] const FrameworkProfile& framework_profile(pcg::Framework f);
-// Reads the text form (docs/formats.md, "Framework profiles"). Throws: base::InputError with every problem found.
+[[nodiscard]] std::string_view framework_text(pcg::Framework f);  // its file
+// Its map `framework`, as its file has it.
+[[nodiscard]] const base::Yaml& framework_section(pcg::Framework f);
+// Reads the text form (docs/formats.md, "Framework profile"). Throws: base::InputError with every problem found.
 [[nodiscard]] FrameworkProfile load_framework_profile(const base::Yaml& document);
+// Reads such a map; problems go to `sink`, `path` says where it stands ("training.framework").
+[[nodiscard]] FrameworkProfile read_framework_section(const base::Yaml& section, const std::string& path, base::Diagnostics& sink);
 
 }  // namespace profiles

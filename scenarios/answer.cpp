@@ -45,6 +45,11 @@ std::string largest_part(const sim::MemoryUse& m) {
   return fmt::format("{} ({})", most.first, search::memory_text(most.second));
 }
 
+// Whether the scenario's framework is the one that the plan runs with: a saved plan may name another.
+bool is_of_scenario(const pcg::Plan& plan, const Framework& framework) {
+  return framework.differs() && plan.training.framework == framework.profile.framework;
+}
+
 void add_numbers(Run& run, const Variant& variant) {
   const pcg::Plan& plan = *run.made;
   const sim::SimulationResult& s = *run.simulation;
@@ -52,10 +57,17 @@ void add_numbers(Run& run, const Variant& variant) {
   const auto batch = static_cast<double>(plan.training.global_batch);
   run.gpus = plan.gpus;
   run.plan_summary = plan.summary;
-  Interval interval = interval_for(shipped_intervals(), question_of(plan, variant.cluster, s), s.iteration_time);
+  Question question = question_of(plan, variant.cluster, s);
+  // The residuals are of the profiles that ship: of another one nothing was measured.
+  if (is_of_scenario(plan, variant.framework)) question.kind.framework += " of the scenario";
+  Interval interval = interval_for(shipped_intervals(), question, s.iteration_time);
   run.interval_low = interval.low;
   run.interval_high = interval.high;
   run.notes.push_back(std::move(interval.note));
+  if (is_of_scenario(plan, variant.framework)) run.notes.push_back(variant.framework.note());
+  else if (variant.framework.differs())
+    run.notes.push_back(fmt::format("timed with the profile that ships for {}: the scenario's is of another framework",
+                                    pcg::framework_names()[static_cast<std::size_t>(plan.training.framework)]));
   run.notes.insert(run.notes.end(), s.notes.begin(), s.notes.end());
   if (time_s > 0) {
     run.samples_per_s = batch / time_s;
@@ -74,6 +86,7 @@ void add_numbers(Run& run, const Variant& variant) {
 void simulate(Run& run, const Variant& variant, bool trace) {
   sim::SimulationConfig config;
   config.trace = trace;
+  if (is_of_scenario(*run.made, variant.framework)) config.framework = variant.framework.profile;
   const base::Seconds start = now();
   run.simulation = sim::simulate_plan(*run.made, variant.cluster, config);
   run.simulation_time = now() - start;
@@ -111,7 +124,9 @@ void search_plan(Run& run, const MegatronSearchEntry& entry, const search::Probl
 }
 
 void make_plan(Run& run, const PlanEntry& entry, const Variant& variant, const RunOptions& options) {
-  const sim::Oracle oracle(variant.cluster);
+  sim::SimulationConfig config;
+  if (variant.framework.differs()) config.framework = variant.framework.profile;
+  const sim::Oracle oracle(variant.cluster, config);
   const search::Problem problem{variant.model, *variant.document.find("model"), variant.cluster, variant.training, oracle};
   const base::Seconds start = now();
   try {
@@ -127,7 +142,11 @@ void make_plan(Run& run, const PlanEntry& entry, const Variant& variant, const R
   run.search_time = now() - start;
   if (run.made) {
     run.made->name = entry.name;
-    if (!std::holds_alternative<FileEntry>(entry.kind)) run.notes.insert(run.notes.end(), variant.notes.begin(), variant.notes.end());
+    if (!std::holds_alternative<FileEntry>(entry.kind)) {
+      run.notes.insert(run.notes.end(), variant.notes.begin(), variant.notes.end());
+      // A plan's kind implies a framework where none is named; changed keys name one.
+      if (variant.framework.differs()) run.made->training.framework = variant.framework.profile.framework;
+    }
     if (variant.training.framework == pcg::Framework::generic && run.made->training.framework != pcg::Framework::generic)
       run.notes.push_back(fmt::format("timed as {} runs it (buckets, overlap): the training section names no framework",
                                       pcg::framework_names()[static_cast<std::size_t>(run.made->training.framework)]));

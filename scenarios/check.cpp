@@ -6,6 +6,7 @@
 #include "pcg/evaluator.hpp"
 #include "pcg/models/models.hpp"
 #include "profiles/device_profile.hpp"
+#include "profiles/framework_profile.hpp"
 #include "scenarios/scenario.hpp"
 #include "topology/cluster.hpp"
 
@@ -46,6 +47,9 @@ CheckResult check_file(const std::filesystem::path& file, std::uint64_t seed) {
   if (document.find("plans") != nullptr || document.find("training") != nullptr) return check_scenario(document, directory);
   if (document.find("plan") != nullptr) return check_plan(document, directory, seed);
   if (document.find("device") != nullptr) return {true, fmt::format("device profile {}", profiles::load_device_profile(document).name)};
+  if (document.find("framework") != nullptr)
+    return {true, fmt::format("framework profile {}",
+                              pcg::framework_names()[static_cast<std::size_t>(profiles::load_framework_profile(document).framework)])};
   if (document.find("cluster") != nullptr) return check_cluster(document);
   const pcg::Graph model = pcg::models::load_model_argument(file.string(), 1);
   return {true, fmt::format("model {}: {} parameters", model.name(), model.parameters())};

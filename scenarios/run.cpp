@@ -44,7 +44,7 @@ class Runner {
 
   Variant load_what_if(std::size_t i) const {
     base::Diagnostics sink;
-    base::Yaml document = patched(scenario_.document, scenario_.what_if[i], fmt::format("what_if[{}]", i), sink);
+    base::Yaml document = patched(scenario_.document, scenario_.what_if[i], fmt::format("what_if[{}]", i), scenario_.directory, sink);
     sink.throw_if_any();
     return load_variant(std::move(document), scenario_.directory);
   }

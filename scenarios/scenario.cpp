@@ -109,7 +109,7 @@ Scenario load_scenario(const Yaml& document, const std::filesystem::path& direct
   const bool complete = s.document.entries.size() == 3;
   for (std::size_t i = 0; complete && i < s.what_if.size(); ++i) {
     const std::size_t unpatched = sink.size();
-    const Yaml changed = patched(s.document, s.what_if[i], fmt::format("what_if[{}]", i), sink);
+    const Yaml changed = patched(s.document, s.what_if[i], fmt::format("what_if[{}]", i), directory, sink);
     if (base_is_sound && sink.size() == unpatched) check_sections(changed, directory, sink);  // else the base's problems would come again
   }
   sink.throw_if_any();

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "profiles/framework_profile.hpp"
-
 namespace scenarios {
 
-pcg::TrainingConfig read_training(const base::Yaml& section, const std::string& path, int gpus, base::Diagnostics& sink) {
+Training read_training(const base::Yaml& section, const std::string& path, const std::filesystem::path& directory, int gpus,
+                       base::Diagnostics& sink) {
   base::MapReader in(section, path, sink);
-  pcg::TrainingConfig t;
+  Training training;
+  pcg::TrainingConfig& t = training.config;
   const auto per_gpu = in.integer("batch_per_gpu", 1, 1 << 30);
   const auto global = in.integer("global_batch", 1, std::int64_t{1} << 40);
   if (in.has("batch_per_gpu") && in.has("global_batch")) in.complain("global_batch", "batch_per_gpu is given as well", "keep one of them");
@@ -19,11 +19,13 @@ pcg::TrainingConfig read_training(const base::Yaml& section, const std::string& 
   t.precision = static_cast<pcg::Precision>(in.choice("precision", pcg::precision_names()).value_or(0));
   t.optimizer =
       static_cast<pcg::Optimizer>(in.choice("optimizer", pcg::optimizer_names()).value_or(static_cast<std::size_t>(pcg::Optimizer::adam)));
-  t.framework = static_cast<pcg::Framework>(in.choice("framework", pcg::framework_names()).value_or(0));
+  if (const base::Yaml* framework = in.optional("framework"))
+    training.framework = read_framework(*framework, in.path_of("framework"), directory, sink);
+  t.framework = training.framework.profile.framework;
   t.fp32_gradients =
-      in.boolean("fp32_gradients").value_or(t.precision == pcg::Precision::bf16 && profiles::framework_profile(t.framework).fp32_gradients);
+      in.boolean("fp32_gradients").value_or(t.precision == pcg::Precision::bf16 && training.framework.profile.fp32_gradients);
   in.finish();
-  return t;
+  return training;
 }
 
 }  // namespace scenarios

@@ -9,7 +9,6 @@
 
 #include "pcg/models/models.hpp"
 #include "profiles/device_profile.hpp"
-#include "profiles/framework_profile.hpp"
 #include "scenarios/training.hpp"
 
 namespace scenarios {
@@ -36,6 +35,21 @@ void drop_other_batch(Yaml& document, std::string_view path) {
   if (training == nullptr) return;
   if (path == "training.global_batch") training->erase("batch_per_gpu");
   if (path == "training.batch_per_gpu") training->erase("global_batch");
+}
+
+// A what-if may change any key of the framework's profile, so all of them have to be there; another profile replaces the one before.
+// False: the framework as it is written has problems of its own, which are told there.
+bool prepare_framework(Yaml& document, std::string_view path, const Yaml& value, const std::filesystem::path& directory) {
+  constexpr std::string_view kPath = "training.framework";
+  Yaml* training = document.find("training");
+  Yaml* written = training != nullptr ? training->find("framework") : nullptr;
+  if (written == nullptr) return true;
+  if (path == kPath && (value.find("name") != nullptr || value.find("file") != nullptr)) training->erase("framework");
+  if (!path.starts_with(std::string(kPath) + ".")) return true;
+  Diagnostics told_elsewhere;
+  Framework f = read_framework(*written, std::string(kPath), directory, told_elsewhere);
+  if (told_elsewhere.empty()) *written = std::move(f.section);
+  return told_elsewhere.empty();
 }
 
 template <class Load>
@@ -91,19 +105,19 @@ void check_devices(const Yaml& document, const topology::Cluster& cluster, pcg::
 struct Sections {
   std::optional<topology::Cluster> cluster;
   std::optional<pcg::Graph> model;
-  std::optional<pcg::TrainingConfig> training;
+  std::optional<Training> training;
 };
 
 // A transformer that says nothing of dropout has what its framework gives it by default; the document says so from then on.
-void add_framework_defaults(Yaml& document, pcg::Framework framework, std::vector<std::string>& notes) {
-  const double rate = profiles::framework_profile(framework).transformer_dropout;
+void add_framework_defaults(Yaml& document, const profiles::FrameworkProfile& framework, std::vector<std::string>& notes) {
+  const double rate = framework.transformer_dropout;
   Yaml* model = document.find("model");
   if (rate == 0 || model == nullptr || !model->is_map() || model->find("dropout") != nullptr) return;
   const Yaml* transformer = model->find("transformer");
   if (transformer == nullptr || !transformer->is_map() || transformer->find("dropout") != nullptr) return;
   model->set("dropout", Yaml::make_scalar(fmt::format("{}", rate), model->mark));
   notes.push_back(fmt::format("trained with dropout {}, {}'s default; write dropout: 0 beside transformer to train without", rate,
-                              pcg::framework_names()[static_cast<std::size_t>(framework)]));
+                              pcg::framework_names()[static_cast<std::size_t>(framework.framework)]));
 }
 
 Sections load_sections(const Yaml& document, const std::filesystem::path& directory, Diagnostics& sink) {
@@ -112,15 +126,15 @@ Sections load_sections(const Yaml& document, const std::filesystem::path& direct
   if (const Yaml* y = document.find("model")) s.model = collected(sink, [&] { return pcg::models::load_model(*y, "model", directory, 1); });
   const std::size_t before = sink.size();
   if (const Yaml* y = document.find("training"))
-    s.training = read_training(*y, "training", s.cluster ? s.cluster->device_count() : 0, sink);
+    s.training = read_training(*y, "training", directory, s.cluster ? s.cluster->device_count() : 0, sink);
   if (s.cluster) check_network(document, *s.cluster, sink);
-  if (s.cluster && s.training && sink.size() == before) check_devices(document, *s.cluster, s.training->precision, sink);
+  if (s.cluster && s.training && sink.size() == before) check_devices(document, *s.cluster, s.training->config.precision, sink);
   return s;
 }
 
 }  // namespace
 
-Yaml patched(Yaml document, const WhatIf& what_if, const std::string& path, Diagnostics& sink) {
+Yaml patched(Yaml document, const WhatIf& what_if, const std::string& path, const std::filesystem::path& directory, Diagnostics& sink) {
   for (const auto& [target, value] : what_if.set) {
     const std::string place = fmt::format("{}.set[{}]", path, target);
     if (!names_section(target)) {
@@ -130,7 +144,7 @@ Yaml patched(Yaml document, const WhatIf& what_if, const std::string& path, Diag
       sink.add(value.mark, place, "a what-if cannot change the preset itself", "write a second scenario, or set the keys that differ");
     } else {
       drop_other_batch(document, target);
-      base::patch_yaml(document, target, value, sink, place, may_add(target));
+      if (prepare_framework(document, target, value, directory)) base::patch_yaml(document, target, value, sink, place, may_add(target));
     }
   }
   return document;
@@ -145,9 +159,14 @@ Variant load_variant(Yaml document, const std::filesystem::path& directory) {
   Sections loaded = load_sections(document, directory, sink);
   sink.throw_if_any();
   std::vector<std::string> notes;
-  add_framework_defaults(document, loaded.training->framework, notes);
+  add_framework_defaults(document, loaded.training->framework.profile, notes);
   if (!notes.empty()) loaded.model = pcg::models::load_model(*document.find("model"), "model", directory, 1);
-  return {std::move(document), std::move(*loaded.cluster), std::move(*loaded.model), *loaded.training, std::move(notes)};
+  return {std::move(document),
+          std::move(*loaded.cluster),
+          std::move(*loaded.model),
+          loaded.training->config,
+          std::move(loaded.training->framework),
+          std::move(notes)};
 }
 
 }  // namespace scenarios

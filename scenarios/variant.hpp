@@ -5,6 +5,7 @@
 
 #include "pcg/graph.hpp"
 #include "pcg/plan.hpp"
+#include "scenarios/framework.hpp"
 #include "scenarios/scenario.hpp"
 #include "topology/cluster.hpp"
 
@@ -15,11 +16,14 @@ struct Variant {
   topology::Cluster cluster;
   pcg::Graph model;  // of one sample
   pcg::TrainingConfig training;
+  Framework framework;
   std::vector<std::string> notes;  // what was filled in
 };
 
-// The document with every `set` of a what-if applied; problems go to `sink`. `path` is the what-if's place ("what_if[0]").
-[[nodiscard]] base::Yaml patched(base::Yaml document, const WhatIf& what_if, const std::string& path, base::Diagnostics& sink);
+// The document with every `set` of a what-if applied; problems go to `sink`. `path` is the what-if's place ("what_if[0]"),
+// `directory` the scenario's.
+[[nodiscard]] base::Yaml patched(base::Yaml document, const WhatIf& what_if, const std::string& path,
+                                 const std::filesystem::path& directory, base::Diagnostics& sink);
 
 // Reports every problem of the sections that the document has.
 void check_sections(const base::Yaml& document, const std::filesystem::path& directory, base::Diagnostics& sink);

@@ -197,6 +197,6 @@ Seconds Oracle::collectives(CollectiveKind kind, Bytes bytes, Groups groups) con
 
 SimulationResult Oracle::plan(const pcg::Plan& p) const { return simulate_plan(p, state_->cluster, state_->config); }
 
-MemoryUse Oracle::memory(const pcg::Plan& p) const { return memory_of(p, state_->cluster); }
+MemoryUse Oracle::memory(const pcg::Plan& p) const { return memory_of(p, state_->cluster, state_->config); }
 
 }  // namespace sim

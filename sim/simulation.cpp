@@ -3,8 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/check.hpp"
+#include "profiles/network_profile.hpp"
 #include "sim/accounting/accounting.hpp"
 #include "sim/engine/simgrid_engine.hpp"
 #include "sim/lowering/lower.hpp"
@@ -25,18 +27,41 @@ void count_basis(const Accounts& a, SimulationResult& r) {
   for (std::size_t b = 0; b < 3 && all > 0; ++b) r.compute_by_basis[b] = compute * (a.program.seconds_by_basis[b] / all);
 }
 
+std::string network_note(const std::string& name, const CommunicationBytes& bytes) {
+  if (name.empty()) return "no network profile: collectives take the wires' latency and bandwidth alone";
+  std::string unknown;
+  for (const auto& [type, moved] : bytes.by_link)
+    if (!profiles::network_profile(name).knows(type)) unknown += (unknown.empty() ? "" : ", ") + type;
+  return fmt::format("network profile {}{}{}", name, unknown.empty() ? "" : "; it says nothing of ", unknown);
+}
+
+// What the forecast rests on besides kernels: one line each, where there is something to rest on.
+void tell_profiles(const topology::Cluster& cluster, const profiles::FrameworkProfile& framework, SimulationResult& r) {
+  if (r.bytes.total.value() > 0) r.notes.push_back(network_note(cluster.network_profile(), r.bytes));
+  profiles::HostCosts none;
+  none.basis = framework.host.basis;
+  if (framework.host == none) return;
+  constexpr std::array kBasis = {"an assumption", "partly an assumption", "fitted to measured iterations"};
+  r.notes.push_back(fmt::format("host times of {}: {}", pcg::framework_names()[static_cast<std::size_t>(framework.framework)],
+                                kBasis[static_cast<std::size_t>(framework.host.basis)]));
+}
+
 }  // namespace
+
+const profiles::FrameworkProfile& framework_of(const pcg::Plan& plan, const SimulationConfig& config) {
+  return config.framework ? *config.framework : profiles::framework_profile(plan.training.framework);
+}
 
 SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& cluster, const SimulationConfig& config) {
   BASE_CHECK(plan.gpus <= cluster.device_count(), "plan {} uses {} devices of {}", plan.name, plan.gpus, cluster.device_count());
-  const auto& framework = config.framework ? *config.framework : profiles::framework_profile(plan.training.framework);
+  const auto& framework = framework_of(plan, config);
   const Program program = lower(plan, cluster, framework);
   const Traffic traffic = traffic_of(program, cluster, config.collectives);
   const Folded folded = fold(program, traffic, cluster, config.fold);
   const Unrolled unrolled = unroll(program, folded, plan, cluster);
   const Timeline timeline = simulate(unrolled.graph);
   const Accounts accounts{plan, cluster, program, traffic, folded, unrolled, timeline};
-  const auto memory = device_memory(plan, flow_graph(plan), cluster);
+  const auto memory = device_memory(plan, flow_graph(plan), cluster, framework);
 
   SimulationResult r;
   r.iteration_time = timeline.makespan;
@@ -49,6 +74,7 @@ SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& c
   r.activities = timeline.activities;
   count_basis(accounts, r);
   r.notes = program.notes;
+  tell_profiles(cluster, framework, r);
   if (r.simulated_devices < r.devices) {
     r.notes.push_back(
         fmt::format("{} devices simulated as {}: the others do the same in the same place (exact)", r.devices, r.simulated_devices));

@@ -22,6 +22,9 @@ struct SimulationConfig {
   std::optional<profiles::FrameworkProfile> framework;  // nullopt: the one that ships for the plan's framework
 };
 
+// The profile that a plan is simulated with.
+[[nodiscard]] const profiles::FrameworkProfile& framework_of(const pcg::Plan& plan, const SimulationConfig& config);
+
 // Where the critical device's time goes; adds up to the iteration time. The critical device is the one whose last task ends last
 // (lowest number among equals). compute: kernels run; exposed_communication: its compute stream waits for a collective or transfer
 // that this device takes part in and that is running; bubble: it waits for another pipeline stage; idle: the rest, above all waiting for

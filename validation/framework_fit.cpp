@@ -16,6 +16,9 @@
 namespace validation {
 namespace {
 
+// A constant that is so many times larger or smaller must change the mean error by so much, or the points do not tell it.
+constexpr double kProbe = 1.1, kTold = 1e-4;
+
 struct Constant {
   std::string name;
   double start, low, high;  // where a search begins if the profile has nothing, and its bounds
@@ -72,6 +75,11 @@ void set(profiles::FrameworkProfile& f, const std::string& name, double value) {
   field = base::Seconds(value);
 }
 
+void restore(profiles::FrameworkProfile& f, const FittedConstant& c) {
+  if (c.before > 0 || !is_share(c.name)) set(f, c.name, c.before);
+  else (c.name.starts_with("attention.") ? f.attention : f.sustained).erase(c.name.substr(10));
+}
+
 // A point planned once: simulated for every choice of constants.
 struct Prepared {
   pcg::Plan plan;
@@ -84,8 +92,14 @@ struct Prepared {
   throw base::InputError(std::vector<base::Diagnostic>{{mark, "", std::move(message), std::move(hint)}});
 }
 
-Prepared prepare(const Point& p) {
-  const scenarios::Scenario scenario = scenarios::load_scenario(scenario_of(p), {});
+Prepared prepare(const Point& p, const std::filesystem::path& file) {
+  base::Yaml document = scenario_of(p);
+  if (!file.empty()) {
+    base::Yaml framework = base::Yaml::make_map();
+    framework.set("file", base::Yaml::make_scalar(std::filesystem::absolute(file).string()));
+    document.find("training")->set("framework", std::move(framework));
+  }
+  const scenarios::Scenario scenario = scenarios::load_scenario(document, {});
   scenarios::Run run = scenarios::run_scenario(scenario, {}).runs.at(0);
   if (!run.made) refuse(p.mark, fmt::format("point {} cannot be planned{}", p.id, run.notes.empty() ? "" : ": " + run.notes.front()));
   return {std::move(*run.made), topology::load_cluster(*scenario.document.find("cluster"), "cluster"), p.measured.value(), p.group};
@@ -100,6 +114,7 @@ class Fitter {
   // Means of |log(predicted / measured)|, each group counting alike, and of |predicted / measured - 1| over some points.
   struct Error {
     double log = 0, relative = 0;
+    std::vector<GroupError> groups;  // relative
   };
   [[nodiscard]] Error error_of(const profiles::FrameworkProfile& f, const std::vector<std::size_t>& which) const {
     const auto jobs = static_cast<std::size_t>(std::max(1, config_.jobs));
@@ -114,15 +129,24 @@ class Fitter {
       return ratios.dump();
     };
     Error e;
-    std::map<std::string, std::pair<double, int>> groups;
+    struct Sum {
+      double log = 0, relative = 0;
+      int points = 0;
+    };
+    std::map<std::string, Sum> groups;
     for (const std::string& text : scenarios::run_workers(jobs, static_cast<int>(jobs), work, [](std::size_t) {})) {
       for (const auto& [group, r] : nlohmann::json::parse(text).get<std::vector<std::pair<std::string, double>>>()) {
-        groups[group].first += std::abs(std::log(r));
-        ++groups[group].second;
+        Sum& sum = groups[group];
+        sum.log += std::abs(std::log(r));
+        sum.relative += std::abs(r - 1);
+        ++sum.points;
         e.relative += std::abs(r - 1) / static_cast<double>(which.size());
       }
     }
-    for (const auto& [group, sum] : groups) e.log += sum.first / sum.second / static_cast<double>(groups.size());
+    for (const auto& [group, sum] : groups) {
+      e.log += sum.log / sum.points / static_cast<double>(groups.size());
+      e.groups.push_back({group, sum.points, sum.relative / sum.points});
+    }
     return e;
   }
 
@@ -153,6 +177,22 @@ class Fitter {
     double least = 0;
     search.optimize(x, least);
     return profile_at(x);
+  }
+
+  // How much depends on a constant of a profile whose error is `log_error`.
+  [[nodiscard]] FittedConstant probe(const Constant& c, const profiles::FrameworkProfile& profile, double log_error,
+                                     const std::vector<std::size_t>& which) const {
+    FittedConstant f{.name = c.name, .value = get(profile, c.name), .before = get(start_, c.name)};
+    profiles::FrameworkProfile changed = profile;
+    set(changed, c.name, std::max(c.low, f.value / kProbe));
+    const Error less = error_of(changed, which);
+    set(changed, c.name, std::min(c.high, f.value * kProbe));
+    const Error more = error_of(changed, which);
+    f.error_less = less.relative;
+    f.error_more = more.relative;
+    f.told = std::max(std::abs(less.log - log_error), std::abs(more.log - log_error)) >= kTold;
+    if (!f.told) f.value = f.before;
+    return f;
   }
 
  private:
@@ -194,7 +234,7 @@ FrameworkFit fit_framework(const profiles::FrameworkProfile& start, const std::v
     refuse({}, fmt::format("{} points for {} constants", points.size(), constants.size()),
            "give 10 points per constant at least, or fit fewer");
   std::vector<Prepared> prepared;
-  for (const Point& p : points) prepared.push_back(prepare(p));
+  for (const Point& p : points) prepared.push_back(prepare(p, config.file));
   std::vector<std::size_t> all, halves[2];
   for (std::size_t i = 0; i < points.size(); ++i) {
     all.push_back(i);
@@ -205,11 +245,16 @@ FrameworkFit fit_framework(const profiles::FrameworkProfile& start, const std::v
   result.points = static_cast<int>(points.size());
   result.error_before = fitter.error_of(start, all).relative;
   result.profile = fitter.fit(all);
-  result.error = fitter.error_of(result.profile, all).relative;
+  const double log_error = fitter.error_of(result.profile, all).log;
+  for (const Constant& c : constants) result.constants.push_back(fitter.probe(c, result.profile, log_error, all));
+  for (const FittedConstant& c : result.constants)
+    if (!c.told) restore(result.profile, c);
+  Fitter::Error fitted = fitter.error_of(result.profile, all);
+  result.error = fitted.relative;
+  result.groups = std::move(fitted.groups);
   for (std::size_t h = 0; h < 2; ++h)
     result.cross_validated += fitter.error_of(fitter.fit(halves[h]), halves[1 - h]).relative * static_cast<double>(halves[1 - h].size()) /
                               static_cast<double>(points.size());
-  for (const Constant& c : constants) result.values.emplace_back(c.name, get(result.profile, c.name));
   return result;
 }
 

@@ -79,9 +79,10 @@ double Lowering::kernel_seconds(std::size_t type, const pcg::Kernel& k) {
   const auto attention = framework.attention.find(generation), sustained = framework.sustained.find(generation);
   if (k.kind == pcg::KernelKind::attention && attention != framework.attention.end())
     s = std::max(s, k.flops.value() / (peak * attention->second));
-  else if (sustained != framework.sustained.end() && k.tensor_cores &&
-           k.flops.value() / peak > k.bytes.value() / device.memory_bandwidth.value())
-    s /= sustained->second;
+  else if (k.tensor_cores && k.flops.value() / peak > k.bytes.value() / device.memory_bandwidth.value()) {
+    if (sustained != framework.sustained.end()) s /= sustained->second;
+    else unsustained.insert(generation);
+  }
   if (type == 0) program.seconds_by_basis[static_cast<std::size_t>(time.basis)] += s;
   program.extrapolated = program.extrapolated || time.extrapolated;
   return s;

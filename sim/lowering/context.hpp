@@ -4,7 +4,9 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "profiles/device_profile.hpp"
@@ -29,6 +31,7 @@ class Lowering {
   Boundaries boundaries;
   std::vector<BoundaryId> synchronised;  // announced by gradient synchronisation in the last backward passes: the update waits for them
   std::vector<BoundaryId> stage_done;    // one per stage: the end of its last backward pass
+  std::set<std::string> unsustained;  // generations whose products keep their benchmark rate because the framework's profile says nothing
   std::vector<std::vector<std::uint32_t>> stage_nodes;  // computing nodes of each virtual stage, ascending
 
   DeviceSetId device_set(std::span<const base::DeviceId> devices);

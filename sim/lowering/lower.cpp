@@ -1,5 +1,7 @@
 #include "sim/lowering/lower.hpp"
 
+#include <fmt/core.h>
+
 #include "base/check.hpp"
 #include "sim/lowering/context.hpp"
 
@@ -39,6 +41,9 @@ Program lower(const pcg::Plan& plan, const topology::Cluster& cluster, const pro
   }
   for (int s = 0; s < plan.stages; ++s) mark_end(l, s);
   lower_update(l);
+  for (const std::string& generation : l.unsustained)
+    l.program.notes.push_back(fmt::format("products keep their benchmark rate in training: an assumption, {}'s profile has no sustained.{}",
+                                          pcg::framework_names()[static_cast<std::size_t>(framework.framework)], generation));
   if (l.program.extrapolated) l.program.notes.push_back("some kernels lie outside the range that their time model covers");
   return std::move(l.program);
 }

@@ -29,11 +29,12 @@ std::vector<std::uint32_t> WeightGathers::before(std::uint32_t node) {
       bytes[l_.synchronisation.of(n, input).main] += l_.weight_piece_bytes(n, input, l_.weight_element());
     }
   }
+  const std::size_t ahead = static_cast<std::size_t>(l_.framework.prefetch_units) + 1;
   std::vector<std::uint32_t> gathers;
   for (const auto& [pattern, size] : bytes) {
     if (pattern.empty()) continue;
     std::vector<std::uint32_t> after;
-    if (ends_.size() >= 2) after.push_back(ends_[ends_.size() - 2]);
+    if (ends_.size() >= ahead) after.push_back(ends_[ends_.size() - ahead]);
     const MovementId m = l_.sync_movement(CollectiveKind::all_gather, pattern, size);
     gathers.push_back(append(block_, moving(Lane::gradients, m, "weights", node, std::move(after))));
   }

@@ -1,6 +1,7 @@
 #include "sim/memory/memory.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 
 #include "sim/lowering/synchronisation.hpp"
@@ -13,9 +14,10 @@ namespace {
 
 class MemoryCounter {
  public:
-  MemoryCounter(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster)
+  MemoryCounter(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster, int prefetch_units)
       : plan_(plan),
         flow_(flow),
+        prefetch_units_(static_cast<std::size_t>(prefetch_units)),
         synchronisation_(plan, flow),
         devices_(static_cast<std::size_t>(cluster.device_count())) {
     for (DeviceMemory& d : devices_) {
@@ -53,6 +55,7 @@ class MemoryCounter {
 
   const pcg::Plan& plan_;
   const FlowGraph& flow_;
+  std::size_t prefetch_units_;
   Synchronisation synchronisation_;
   std::vector<DeviceMemory> devices_;
 };
@@ -115,7 +118,8 @@ void MemoryCounter::count_activations(const std::vector<std::uint32_t>& nodes, s
   }
 }
 
-// Gradients of activations around one operator; weights gathered for it and the block after (ZeRO-3); a block's unsharded gradients.
+// Gradients of activations around one operator; weights gathered for its block and those that come next (ZeRO-3); a block's unsharded
+// gradients.
 void MemoryCounter::count_moments(const std::vector<std::uint32_t>& nodes, std::size_t stage) {
   std::vector<double> around = zeros();
   for (std::uint32_t n : nodes) {
@@ -132,15 +136,20 @@ void MemoryCounter::count_moments(const std::vector<std::uint32_t>& nodes, std::
   std::vector<double> gathered = zeros();
   if (plan_.zero >= 2) {
     const ModelStateBytes b = model_state_bytes(plan_.training);
-    std::vector<double> previous = zeros();
+    std::deque<std::vector<double>> ahead;  // the backward pass comes to these next
+    std::vector<double> prefetched = zeros();
     for (const auto& [block, members] : by_block(nodes)) {
       std::vector<double> parameters = zeros();
       add_parameters(members, parameters);
       for (std::size_t d = 0; d < gathered.size(); ++d) {
-        const double weights = plan_.zero >= 3 ? b.weight * (parameters[d] + previous[d]) : 0;
+        const double weights = plan_.zero >= 3 ? b.weight * (parameters[d] + prefetched[d]) : 0;
         gathered[d] = std::max(gathered[d], weights + b.gradient * parameters[d]);
       }
-      previous = std::move(parameters);
+      ahead.push_back(std::move(parameters));
+      if (ahead.size() > prefetch_units_) ahead.pop_front();
+      prefetched = zeros();
+      for (const auto& block_parameters : ahead)
+        for (std::size_t d = 0; d < prefetched.size(); ++d) prefetched[d] += block_parameters[d];
     }
   }
   for (std::size_t d = 0; d < devices_.size(); ++d) devices_[d].transient[stage] += base::Bytes(around[d] + gathered[d]);
@@ -166,8 +175,9 @@ Peak walk(const std::vector<Slot>& slots, int pipeline, int rank, const DeviceMe
 
 }  // namespace
 
-std::vector<DeviceMemory> device_memory(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster) {
-  return MemoryCounter(plan, flow, cluster).run();
+std::vector<DeviceMemory> device_memory(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster,
+                                        const profiles::FrameworkProfile& framework) {
+  return MemoryCounter(plan, flow, cluster, framework.prefetch_units).run();
 }
 
 MemoryUse peak_memory(const pcg::Plan& plan, std::span<const DeviceMemory> devices, const topology::Cluster& cluster) {
@@ -207,8 +217,8 @@ MemoryUse peak_memory(const pcg::Plan& plan, std::span<const DeviceMemory> devic
   return worst;
 }
 
-MemoryUse memory_of(const pcg::Plan& plan, const topology::Cluster& cluster) {
-  return peak_memory(plan, device_memory(plan, flow_graph(plan), cluster), cluster);
+MemoryUse memory_of(const pcg::Plan& plan, const topology::Cluster& cluster, const SimulationConfig& config) {
+  return peak_memory(plan, device_memory(plan, flow_graph(plan), cluster, framework_of(plan, config)), cluster);
 }
 
 }  // namespace sim

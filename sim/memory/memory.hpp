@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "profiles/framework_profile.hpp"
 #include "sim/lowering/flow_graph.hpp"
 #include "sim/simulation.hpp"
 
@@ -19,11 +20,13 @@ struct DeviceMemory {
 };
 
 // One per device of the cluster (zero where the plan uses none). O(nodes x points).
-[[nodiscard]] std::vector<DeviceMemory> device_memory(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster);
+[[nodiscard]] std::vector<DeviceMemory> device_memory(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster,
+                                                      const profiles::FrameworkProfile& framework);
 
 // Of the device that needs most. workspace: what the profile reserves for context and libraries, and the transient part.
 [[nodiscard]] MemoryUse peak_memory(const pcg::Plan& plan, std::span<const DeviceMemory> devices, const topology::Cluster& cluster);
 
-[[nodiscard]] MemoryUse memory_of(const pcg::Plan& plan, const topology::Cluster& cluster);
+// As `config` would simulate it.
+[[nodiscard]] MemoryUse memory_of(const pcg::Plan& plan, const topology::Cluster& cluster, const SimulationConfig& config = {});
 
 }  // namespace sim

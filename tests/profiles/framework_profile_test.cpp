@@ -21,17 +21,23 @@ TEST_CASE("a profile ships for every framework, and says what its documentation 
   CHECK(megatron.transformer_dropout == 0.1);
   CHECK(profiles::framework_profile(pcg::Framework::pytorch).gradient_bucket.value() == 25 * 1024 * 1024);
   CHECK(profiles::framework_profile(pcg::Framework::generic).host.forward_kernel.value() == 0);
+  CHECK(profiles::framework_profile(pcg::Framework::pytorch).prefetch_units == 1);
+  CHECK(profiles::framework_profile(pcg::Framework::deepspeed).host.basis == profiles::HostBasis::fitted);
+  CHECK(megatron.host.basis == profiles::HostBasis::assumed);
 }
 
 TEST_CASE("every key of a framework profile is read") {
   const auto f = load(
       "foreshard: 1\nframework:\n  name: pytorch\n  gradient_bucket: all\n  overlap_gradients: false\n  host_waits_for_stage: true\n"
+      "  prefetch_units: 3\n"
       "  attention: {a100: 0.3}\n  sustained: {h100: 0.8}\n"
       "  loss: {forward_kernels: 6, forward_bytes: 38 B, backward_kernels: 2, backward_bytes: 14 B}\n"
-      "  host: {forward_kernel: 10 us, straggling: 2 us}\n");
+      "  host: {basis: fitted, forward_kernel: 10 us, straggling: 2 us}\n");
   CHECK(f.framework == pcg::Framework::pytorch);
   CHECK(!f.overlap_gradients);
   CHECK(f.host_waits_for_stage);
+  CHECK(f.prefetch_units == 3);
+  CHECK(f.host.basis == profiles::HostBasis::fitted);
   CHECK(f.attention.at("a100") == 0.3);
   CHECK(f.sustained.at("h100") == 0.8);
   CHECK(f.loss.forward_kernels == 6);

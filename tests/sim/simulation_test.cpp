@@ -248,3 +248,27 @@ TEST_CASE("spans are on lanes of simulated devices and last as long as the itera
   CHECK(last == doctest::Approx(r.iteration_time.value()));
   CHECK(!r.memory_over_time.empty());
 }
+
+TEST_CASE("notes tell what is assumed, where it matters") {
+  const auto all_notes = [](const sim::SimulationResult& r) {
+    std::string all;
+    for (const std::string& n : r.notes) all += n + "\n";
+    return all;
+  };
+  const auto graph = test::mlp(4, 4096, 4096);
+  const auto on = [&](const char* gpu, int gpus, pcg::Framework framework) {
+    auto plan = test::plan_of(graph, gpus > 1 ? test::Cuts{{"*", {{"b", gpus}}}} : test::Cuts{}, gpus);
+    plan.training.precision = pcg::Precision::fp16;
+    plan.training.framework = framework;
+    return all_notes(sim::simulate_plan(plan, test::star(1, gpus, "100 GB/s", "1 us", gpu)));
+  };
+  const std::string v100 = on("v100-sxm2-16gb", 1, pcg::Framework::megatron);
+  CHECK(v100.find("an assumption, megatron's profile has no sustained.v100\n") != std::string::npos);
+  CHECK(v100.find("host times of megatron: an assumption\n") != std::string::npos);
+  CHECK(v100.find("network profile") == std::string::npos);  // nothing moves
+  const std::string a100 = on("a100-sxm-80gb", 2, pcg::Framework::deepspeed);
+  CHECK(a100.find("sustained") == std::string::npos);
+  CHECK(a100.find("host times of deepspeed: fitted to measured iterations\n") != std::string::npos);
+  CHECK(a100.find("no network profile: collectives take the wires' latency and bandwidth alone\n") != std::string::npos);
+  CHECK(on("a100-sxm-80gb", 1, pcg::Framework::generic).find("host times") == std::string::npos);  // it has none
+}

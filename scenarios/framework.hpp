@@ -1,0 +1,29 @@
+#pragma once
+// `training.framework`: the name of a framework, or a map that takes a profile (the one that ships under `name`, or the one in `file`) and
+// changes some of its keys. Private to this folder.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/yaml.hpp"
+#include "profiles/framework_profile.hpp"
+
+namespace scenarios {
+
+struct Framework {
+  profiles::FrameworkProfile profile = profiles::framework_profile(pcg::Framework::generic);
+  base::Yaml section;                // as a map with every key of the profile, `file` in place of `name` where there is one
+  std::string file;                  // as the scenario names it; empty: what ships
+  std::vector<std::string> changed;  // "host.forward_kernel": keys that are not as the profile taken has them, in its order
+
+  // Whether runs differ from what ships under this name.
+  [[nodiscard]] bool differs() const;
+  [[nodiscard]] std::string note() const;  // what differs, one line
+};
+
+// `path` is the key's place ("training.framework"), `directory` where files are named from. Problems go to `sink`.
+[[nodiscard]] Framework read_framework(const base::Yaml& value, const std::string& path, const std::filesystem::path& directory,
+                                       base::Diagnostics& sink);
+
+}  // namespace scenarios

@@ -1,0 +1,147 @@
+// `training.framework` as a map: what it changes, what is told of it, what is refused.
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "scenario_text.hpp"
+#include "scenarios/check.hpp"
+#include "scenarios/run.hpp"
+
+namespace {
+
+using scenarios::Run;
+
+// kTwoGpus with a framework.
+std::string with_framework(const std::string& framework, const std::string& rest = "plans: [{fsdp: {stage: zero3}}]\n") {
+  std::string text = test::kTwoGpus;
+  const std::string end = "optimizer: sgd}";
+  return text.replace(text.find(end), end.size(), "optimizer: sgd, framework: " + framework + "}") + rest;
+}
+
+std::vector<Run> runs_of(const std::string& text, const std::filesystem::path& directory = {}) {
+  return scenarios::run_scenario(scenarios::load_scenario(base::parse_yaml(text, "s.yaml"), directory), {}).runs;
+}
+Run run(const std::string& framework) { return runs_of(with_framework(framework)).at(0); }
+double time_of(const Run& r) { return r.simulation->iteration_time.value(); }
+
+std::string notes_of(const Run& r) {
+  std::string all;
+  for (const std::string& n : r.notes) all += n + "\n";
+  return all;
+}
+bool says(const Run& r, const std::string& what) { return notes_of(r).find(what) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("a map that changes nothing is the framework as it ships") {
+  const Run word = run("deepspeed"), map = run("{name: deepspeed}"), same = run("{name: deepspeed, prefetch_units: 1}");
+  CHECK(map.notes == word.notes);
+  CHECK(same.notes == word.notes);
+  CHECK(time_of(map) == time_of(word));
+  CHECK(map.interval_high == word.interval_high);
+}
+
+TEST_CASE("changed keys count for this scenario, and the notes name them") {
+  const Run ships = run("deepspeed");
+  const Run slow = run("{name: deepspeed, host: {iteration: 1 s}, prefetch_units: 0}");
+  CHECK(time_of(slow) > time_of(ships) + 0.9);
+  CHECK(says(slow, "framework deepspeed, the scenario's own prefetch_units, host.iteration\n"));
+  CHECK(says(slow, "host times of deepspeed: partly an assumption"));
+  CHECK(says(slow, "no measured group is like this question"));
+  CHECK(says(ships, "host times of deepspeed: fitted to measured iterations"));
+  CHECK(!says(ships, "the scenario's own"));
+  // Dotted paths and scaling, as beside a preset.
+  CHECK(time_of(run("{name: pytorch, host.iteration: 10x}")) == doctest::Approx(time_of(run("{name: pytorch, host.iteration: 50 ms}"))));
+}
+
+TEST_CASE("a plan's kind implies its framework, unless keys of generic are changed") {
+  CHECK(says(run("generic"), "timed as pytorch runs it"));
+  const Run own = run("{name: generic, host: {iteration: 1 s}}");
+  CHECK(!says(own, "timed as pytorch"));
+  CHECK(own.made->training.framework == pcg::Framework::generic);
+  CHECK(time_of(own) > 1);
+}
+
+TEST_CASE("a planner searches with the changed profile") {
+  const auto r =
+      runs_of(with_framework("{name: megatron, host: {iteration: 1 s}}", "plans: [{megatron: {search: true, simulate_best: 2}}]\n")).at(0);
+  CHECK(time_of(r) > 1);
+  REQUIRE(r.objective);
+  CHECK(r.objective->value() == doctest::Approx(time_of(r)));
+}
+
+TEST_CASE("what-ifs reach every key of the profile, whether the scenario spells it out or not") {
+  const auto runs =
+      runs_of(with_framework("deepspeed",
+                             "plans: [{fsdp: {stage: zero3}}]\n"
+                             "what_if: [{name: slower, set: {training.framework.host.micro_batch: 1000x}}, {name: other, set: "
+                             "{training.framework: {name: pytorch, host: {iteration: 1 s}}}}]\n"));
+  REQUIRE(runs.size() == 4);
+  CHECK(!runs[1].replanned);  // the profile is no part of the plan
+  CHECK(time_of(runs[1]) > time_of(runs[0]) + 0.5);
+  CHECK(says(runs[1], "framework deepspeed, the scenario's own host.micro_batch"));
+  CHECK(says(runs[3], "framework pytorch, the scenario's own host.iteration"));
+  CHECK(test::problems(
+            with_framework("deepspeed", "plans: [fsdp]\nwhat_if: [{name: a, set: {training.framework.host.iteratoin: 1 ms}}]\n")) ==
+        "s.yaml:15:62: training.framework.host: unknown key \"iteratoin\"\n"
+        "   15 | what_if: [{name: a, set: {training.framework.host.iteratoin: 1 ms}}]\n"
+        "      |                                                              ^~~ did you mean \"iteration\"?\n");
+}
+
+TEST_CASE("a profile from a file, named from the scenario's folder, and keys changed beside it") {
+  const auto directory = std::filesystem::temp_directory_path() / "foreshard-framework-test";
+  std::filesystem::create_directories(directory);
+  std::ofstream(directory / "mine.yaml")
+      << "foreshard: 1\nframework: {name: pytorch, gradient_bucket: 1 MiB, host: {basis: fitted, iteration: 1 s}}\n";
+  CHECK(scenarios::check_file(directory / "mine.yaml", 1).summary == "framework profile pytorch");
+  const auto of = [&](const std::string& framework) { return runs_of(with_framework(framework), directory).at(0); };
+  const Run mine = of("{file: mine.yaml}");
+  CHECK(mine.made->training.framework == pcg::Framework::pytorch);
+  CHECK(time_of(mine) > 1);
+  CHECK(says(mine, "framework pytorch as mine.yaml says\n"));
+  CHECK(says(mine, "host times of pytorch: fitted"));
+  CHECK(says(of("{file: mine.yaml, host.iteration: 2x}"), "framework pytorch as mine.yaml says, the scenario's own host.iteration\n"));
+  std::filesystem::remove_all(directory);
+}
+
+TEST_CASE("a saved plan of another framework is timed with what ships, and says so") {
+  const auto file = std::filesystem::temp_directory_path() / "foreshard-framework-test.plan.yaml";
+  std::ofstream(file) << pcg::write_plan(*run("pytorch").made);
+  const Run r = runs_of(with_framework("{name: deepspeed, host: {iteration: 1 s}}", "plans: [{file: " + file.string() + "}]\n")).at(0);
+  CHECK(time_of(r) < 0.5);
+  CHECK(says(r, "timed with the profile that ships for pytorch: the scenario's is of another framework"));
+  std::filesystem::remove(file);
+}
+
+TEST_CASE("problems of a framework stand where they were written") {
+  CHECK(test::problems(with_framework("megatrn")) ==
+        "s.yaml:13:58: training.framework: unknown framework \"megatrn\"\n"
+        "   13 | training: {batch_per_gpu: 32, optimizer: sgd, framework: megatrn}\n"
+        "      |                                                          ^~~ did you mean \"megatron\"?\n");
+  CHECK(test::problems(with_framework("mine.yaml")).find("write {file: mine.yaml}") != std::string::npos);
+  CHECK(test::problems(with_framework("{prefetch_units: 2}")).find("neither name nor file") != std::string::npos);
+  CHECK(test::problems(with_framework("{name: pytorch, file: mine.yaml}")).find("both given") != std::string::npos);
+  CHECK(test::problems(with_framework("{file: missing.yaml}")).find("missing.yaml: cannot be read") != std::string::npos);
+  const std::string all = test::problems(with_framework("{name: pytorch, host: {iteration: 3, micro_bacth: 1 ms}, prefetch_unit: 2}"));
+  CHECK(all.find("\"3\" has no unit") != std::string::npos);
+  CHECK(all.find("did you mean \"micro_batch\"?") != std::string::npos);
+  CHECK(all.find("did you mean \"prefetch_units\"?") != std::string::npos);
+  CHECK(all.find("<framework") == std::string::npos);  // never the file that ships
+}
+
+TEST_CASE("any host time, given in any way, is the same forecast; a slower host is never faster") {
+  CHECK(rc::check([] {
+    const int us = *rc::gen::inRange(1, 2000);
+    const std::string key = *rc::gen::element<std::string>("forward_kernel", "backward_kernel", "collective", "micro_batch", "iteration");
+    const std::string name = *rc::gen::elementOf(pcg::framework_names());
+    const auto time = [&](int t, bool dotted) {
+      const std::string value = std::to_string(t) + " us";
+      return time_of(run("{name: " + name + ", " + (dotted ? "host." + key + ": " + value : "host: {" + key + ": " + value + "}") + "}"));
+    };
+    RC_ASSERT(time(us, true) == time(us, false));
+    RC_ASSERT(time(us + 100, true) >= time(us, true) * (1 - 1e-9));
+  }));
+}

@@ -1,0 +1,114 @@
+// ZeRO-3 gathers weights ahead of the computation: how far, and what that costs in time and memory.
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+
+#include "plan_builder.hpp"
+#include "sim/memory/memory.hpp"
+#include "sim/simulation.hpp"
+
+namespace {
+
+constexpr int kLayers = 6;
+constexpr std::int64_t kWidth = 4096;
+
+pcg::Plan sharded(const pcg::Graph& g) {
+  pcg::Plan plan = test::plan_of(g, {{"*", {{"b", 2}}}}, 2);
+  plan.zero = 3;
+  return plan;
+}
+
+sim::SimulationConfig ahead(int units) {
+  sim::SimulationConfig config;
+  config.trace = true;
+  config.framework = profiles::framework_profile(pcg::Framework::generic);
+  config.framework->prefetch_units = units;
+  return config;
+}
+
+struct Times {
+  double start = 0, end = 0;
+};
+
+// Spans of a name, in order of time.
+std::vector<Times> times_of(const sim::SimulationResult& r, const std::string& name) {
+  std::vector<Times> found;
+  for (const sim::Span& s : r.spans)
+    if (s.name == name) found.push_back({s.start.value(), (s.start + s.duration).value()});
+  std::ranges::sort(found, {}, &Times::start);
+  REQUIRE_MESSAGE(!found.empty(), name);
+  return found;
+}
+Times gather_of(const sim::SimulationResult& r, int layer, std::size_t pass) {
+  return times_of(r, "all_gather weights of layer" + std::to_string(layer)).at(pass);
+}
+Times forward_of(const sim::SimulationResult& r, int layer) { return times_of(r, "layer" + std::to_string(layer) + " forward").front(); }
+
+// When the last layer's forward pass starts, with a layer's gather g and its computation c alone.
+struct Pace {
+  double g, c, last_start;
+};
+Pace pace(std::int64_t batch, int units) {
+  const auto cluster = test::star(1, 2, "10 GB/s", "0 us");
+  const auto r = sim::simulate_plan(sharded(test::mlp(kLayers, kWidth, batch)), cluster, ahead(units));
+  const auto alone = sim::simulate_plan(sharded(test::mlp(kLayers, kWidth, batch)), cluster, ahead(0));
+  const Times g = gather_of(alone, 1, 0), c = forward_of(alone, 1);
+  return {g.end - g.start, c.end - c.start, forward_of(r, kLayers - 1).start};
+}
+
+}  // namespace
+
+TEST_CASE("nothing gathered ahead: every layer waits for its own gather, n g + (n-1) c before the last") {
+  for (const std::int64_t batch : {512, 16384}) {
+    const Pace p = pace(batch, 0);
+    CHECK(p.last_start == doctest::Approx(kLayers * p.g + (kLayers - 1) * p.c).epsilon(0.005));
+  }
+}
+
+TEST_CASE("one layer gathered ahead: the slower of gather and computation sets the pace, g + (n-1) max(g, c) before the last") {
+  // Gathers alone: one after another, the computation hides behind them. Half of 4096 x 4096 x 4 B at 10 GB/s is 3.4 ms.
+  const Pace narrow = pace(512, 1);
+  REQUIRE(narrow.g > 1.5 * narrow.c);
+  CHECK(narrow.last_start == doctest::Approx(kLayers * narrow.g).epsilon(0.005));
+  // The computation is the slower: gather k + 1 runs beside layer k, once layer k - 1 is done. Beside a gather kernels take s times as
+  // long, so in its g seconds g / s of a layer is done: a layer takes c + g (1 - 1/s).
+  const Pace wide = pace(16384, 1);
+  REQUIRE(wide.c > 1.5 * wide.g);
+  const double s = profiles::device_profile("v100-sxm2-16gb").overlap_slowdown;
+  CHECK(wide.last_start == doctest::Approx(wide.g + (kLayers - 1) * (wide.c + wide.g * (1 - 1 / s))).epsilon(0.005));
+}
+
+TEST_CASE("gathered weights are whole for as many layers as are ahead, and the one that is computed") {
+  const auto cluster = test::star(1, 2);
+  const auto plan = sharded(test::mlp(kLayers, 512, 8));
+  const double layer = 512 * 512 * 4.0;
+  const auto peak = [&](int units) { return sim::memory_of(plan, cluster, ahead(units)).peak.value(); };
+  for (int units = 1; units < kLayers; ++units) CHECK(peak(units) - peak(units - 1) == doctest::Approx(layer));
+  CHECK(peak(kLayers) == peak(kLayers - 1));  // no more layers than there are
+}
+
+TEST_CASE("layers of any size: no gather starts before the layer that lies too far behind is computed, and more ahead is never slower") {
+  CHECK(rc::check([] {
+    const int units = *rc::gen::inRange(0, 4);
+    const auto widths = *rc::gen::container<std::vector<std::int64_t>>(7, rc::gen::element<std::int64_t>(64, 512, 2048, 4096));
+    pcg::GraphBuilder b("uneven");
+    b.begin_block("input", false);
+    pcg::TensorRef x = b.input("x", {{256, widths[0]}, pcg::Element::real});
+    const pcg::TensorRef y = b.input("target", {{256, widths[6]}, pcg::Element::real});
+    for (int i = 0; i < kLayers; ++i) {
+      b.begin_block("layer " + std::to_string(i));
+      x = b.add("layer" + std::to_string(i), pcg::Linear{.out = widths[static_cast<std::size_t>(i) + 1]}, {x});
+    }
+    b.begin_block("loss", false);
+    b.add("loss", pcg::SquaredError{}, {x, y});
+    const pcg::Plan plan = sharded(std::move(b).build());
+    const auto cluster = test::star(1, 2, "10 GB/s", "1 us");
+    const auto r = sim::simulate_plan(plan, cluster, ahead(units));
+    for (int k = units + 1; k < kLayers; ++k) RC_ASSERT(gather_of(r, k, 0).start >= forward_of(r, k - units - 1).end - 1e-12);
+    const auto further = sim::simulate_plan(plan, cluster, ahead(units + 1));
+    // Kernels beside gathers are slowed, so a little may be lost where nothing was to win.
+    RC_ASSERT(further.iteration_time.value() <= r.iteration_time.value() * 1.05);
+    RC_ASSERT(further.memory.peak >= r.memory.peak);
+  }));
+}
