@@ -64,6 +64,17 @@ std::map<std::int64_t, std::int64_t> multiples(const Pcg& pcg) {
     const IterationSpace space = iteration_space(*node.operation(), pcg.whole_inputs(NodeId(n)));
     for (std::size_t l = 0; l < space.loops.size(); ++l) need(space.loops[l].size, node.sharding.degrees[l]);
   }
+  // A sum of sizes is a multiple if its parts are. Last node first: concatenations of concatenations.
+  for (std::size_t n = pcg.nodes().size(); n-- > 0;) {
+    const Operator* op = pcg.nodes()[n].operation();
+    const Concat* concat = op ? std::get_if<Concat>(op) : nullptr;
+    if (!concat) continue;
+    const auto at = [&](const TensorShape& s) { return s.sizes[concat->axis < 0 ? s.sizes.size() + concat->axis : concat->axis]; };
+    const auto whole = result.find(at(pcg.whole_outputs(NodeId(n))[0]));
+    if (whole == result.end()) continue;
+    const std::int64_t multiple = whole->second;
+    for (const TensorShape& part : pcg.whole_inputs(NodeId(n))) need(at(part), multiple);
+  }
   return result;
 }
 
