@@ -80,6 +80,8 @@ class MapReader {
   std::optional<Bytes> bytes(std::string_view key);
   std::optional<BytesPerSecond> bandwidth(std::string_view key);
   std::optional<FlopsPerSecond> flops_rate(std::string_view key);
+  // Our files say which version of their format they are in: `foreshard: 1`. Reports another version, and that it is missing.
+  void format();
   // The index in `names` of the text found.
   std::optional<std::size_t> choice(std::string_view key, std::span<const std::string> names);
   // Reports that `key` is missing unless it was there (right or wrong).

@@ -187,6 +187,13 @@ void MapReader::require(std::string_view key) {
   if (!optional(key) && node_->is_map()) sink_->add(node_->mark, path_, fmt::format("missing key \"{}\"", key));
 }
 
+void MapReader::format() {
+  constexpr std::int64_t kFormat = 1;
+  require("foreshard");
+  if (const auto found = integer("foreshard"); found && *found != kFormat)
+    complain("foreshard", fmt::format("format {} is not known", *found), fmt::format("this program reads format {}", kFormat));
+}
+
 void MapReader::complain(std::string_view key, std::string message, std::string hint) {
   const Yaml* y = node_->find(key);
   sink_->add(y ? y->mark : node_->mark, y ? path_of(key) : path_, std::move(message), std::move(hint));

@@ -310,9 +310,7 @@ void read_head(MapReader& r, Plan& plan) {
 Plan read_plan(const base::Yaml& document) {
   base::Diagnostics sink;
   MapReader top(document, "", sink);
-  top.require("foreshard");
-  if (const auto version = top.integer("foreshard"); version && *version != 1)
-    top.complain("foreshard", fmt::format("version {} is not known, this program reads version 1", *version));
+  top.format();
   Plan plan;
   top.require("plan");
   section(top, "plan", [&](MapReader& r) {

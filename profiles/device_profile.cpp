@@ -24,10 +24,7 @@ class ProfileReader {
 
   DeviceProfile read(const base::Yaml& document) {
     base::MapReader map(document, "", sink_);
-    if (const auto version = map.integer("foreshard"); version && *version != 1) {
-      map.complain("foreshard", fmt::format("format {} is not known", *version), "this program reads format 1");
-    }
-    map.require("foreshard");
+    map.format();
     DeviceProfile d;
     if (const auto* device = map.required("device")) d = read_device(*device);
     map.finish();

@@ -116,9 +116,7 @@ FrameworkProfile read_framework_section(const base::Yaml& section, const std::st
 FrameworkProfile load_framework_profile(const base::Yaml& document) {
   base::Diagnostics sink;
   base::MapReader map(document, "", sink);
-  if (const auto version = map.integer("foreshard"); version && *version != 1)
-    map.complain("foreshard", fmt::format("format {} is not known", *version), "this program reads format 1");
-  map.require("foreshard");
+  map.format();
   FrameworkProfile f;
   if (const base::Yaml* framework = map.required("framework")) f = read_framework_section(*framework, "framework", sink);
   map.finish();

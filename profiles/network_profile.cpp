@@ -21,9 +21,7 @@ class NetworkReader {
 
   NetworkProfile read(const base::Yaml& document) {
     base::MapReader map(document, "", sink_);
-    if (const auto version = map.integer("foreshard"); version && *version != 1)
-      map.complain("foreshard", fmt::format("format {} is not known", *version), "this program reads format 1");
-    map.require("foreshard");
+    map.format();
     NetworkProfile profile;
     if (const auto* node = map.required("network")) profile = read_network(*node);
     map.finish();

@@ -97,9 +97,7 @@ const IntervalModel& shipped_intervals() {
 IntervalModel read_intervals(const Yaml& document) {
   base::Diagnostics sink;
   MapReader top(document, "", sink);
-  const auto version = top.integer("foreshard", 1, 1);
-  (void)version;
-  top.require("foreshard");
+  top.format();
   IntervalModel model;
   if (const Yaml* section = top.required("accuracy")) {
     MapReader in(*section, "accuracy", sink);

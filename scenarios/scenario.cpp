@@ -17,16 +17,6 @@ using base::Diagnostics;
 using base::MapReader;
 using base::Yaml;
 
-constexpr std::int64_t kVersion = 1;
-
-void check_version(MapReader& in) {
-  in.require("foreshard");
-  const auto version = in.integer("foreshard");
-  if (version && *version != kVersion)
-    in.complain("foreshard", fmt::format("format version {} is not known", *version),
-                fmt::format("this program reads version {}", kVersion));
-}
-
 void refuse_later(MapReader& in, std::string_view key, std::string_view what) {
   if (in.has(key) && in.optional(key) != nullptr) in.complain(key, fmt::format("this version does not have {} yet", what));
 }
@@ -92,7 +82,7 @@ Scenario load_scenario(const Yaml& document, const std::filesystem::path& direct
   MapReader in(document, "", sink);
   sink.throw_if_any();  // no map at all: nothing else can be said
   Scenario s;
-  check_version(in);
+  in.format();
   sink.throw_if_any();  // another version may mean other keys
   s.name = in.text("name").value_or("scenario");
   s.directory = directory;

@@ -57,9 +57,7 @@ base::Yaml section_of_file(const std::string& file) {
   base::Diagnostics sink;
   base::MapReader map(document, "", sink);
   const auto* section = map.required("cluster");
-  const auto version = map.integer("foreshard");
-  map.require("foreshard");
-  if (version && *version != 1) map.complain("foreshard", fmt::format("format {} is not known", *version), "this program reads format 1");
+  map.format();
   sink.throw_if_any();
   return *section;
 }

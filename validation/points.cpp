@@ -11,7 +11,7 @@
 
 #include "pcg/plan.hpp"
 #include "topology/cluster.hpp"
-#include "validation/csv.hpp"
+#include "base/csv.hpp"
 
 namespace validation {
 namespace {
@@ -58,7 +58,7 @@ std::vector<std::string> known_columns() {
   return all;
 }
 
-void check_columns(const CsvTable& table, base::Diagnostics& sink) {
+void check_columns(const base::CsvTable& table, base::Diagnostics& sink) {
   const std::vector<std::string> known = known_columns();
   for (const std::string& c : table.columns)
     if (std::ranges::find(known, c) == known.end()) sink.add(table.mark, c, "a points table has no such column", base::suggest(c, known));
@@ -72,7 +72,7 @@ void check_columns(const CsvTable& table, base::Diagnostics& sink) {
 // One row's cells by column; what is wrong goes to the sink, named by column.
 class Row {
  public:
-  Row(const CsvTable& table, const CsvRow& row, base::Diagnostics& sink) : table_(table), row_(row), sink_(sink) {}
+  Row(const base::CsvTable& table, const base::CsvRow& row, base::Diagnostics& sink) : table_(table), row_(row), sink_(sink) {}
 
   // The cell, "" where the column is not there.
   const std::string& text(std::string_view column) const {
@@ -125,8 +125,8 @@ class Row {
   const base::Mark& mark() const { return row_.mark; }
 
  private:
-  const CsvTable& table_;
-  const CsvRow& row_;
+  const base::CsvTable& table_;
+  const base::CsvRow& row_;
   base::Diagnostics& sink_;
 };
 
@@ -256,12 +256,12 @@ bool is_points_header(std::string_view text) {
 }
 
 std::vector<Point> read_points(std::string text, const std::string& file) {
-  const CsvTable table = parse_csv(std::move(text), file);
+  const base::CsvTable table = base::parse_csv(std::move(text), file);
   base::Diagnostics sink;
   check_columns(table, sink);
   sink.throw_if_any();
   std::vector<Point> points;
-  for (const CsvRow& row : table.rows) points.push_back(read_point(Row(table, row, sink)));
+  for (const base::CsvRow& row : table.rows) points.push_back(read_point(Row(table, row, sink)));
   sink.throw_if_any();
   return points;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// A CSV file as cells, with the line each row came from. Shared by the readers of measurements; not for anything else.
+// A table of measurements (base/csv.hpp) whose cells are looked up by column. Shared by the readers of measurements; not for anything else.
 
 #include <cstddef>
 #include <optional>
@@ -32,7 +32,7 @@ struct CsvTable {
   [[noreturn]] void complain(const CsvRow& row, std::string message, std::string hint = {}) const;
 };
 
-// RFC 4180: commas, quotes, doubled quotes. Throws: base::InputError: no header, a row with another number of cells, an open quote.
+// Throws: base::InputError, as base::parse_csv.
 [[nodiscard]] CsvTable read_csv(std::string_view text, const std::string& file);
 
 // Rows of a table of kernels (or collectives) go into `into`; false when the header is none of theirs.

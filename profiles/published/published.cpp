@@ -46,9 +46,7 @@ class PublishedReader {
 
   PublishedTable read(const base::Yaml& document) {
     base::MapReader map(document, "", sink_);
-    if (const auto version = map.integer("foreshard"); version && *version != 1)
-      map.complain("foreshard", fmt::format("format {} is not known", *version), "this program reads format 1");
-    map.require("foreshard");
+    map.format();
     PublishedTable table;
     if (const auto* section = map.required("published")) read_table(*section, table);
     map.finish();

@@ -169,7 +169,7 @@ TEST_CASE("each mistake in a plan file is one message at its place") {
   CHECK(error_of(replaced(kText, "global_batch: 4", "global_batch: 6")) ==
         "3:3: plan: x: 4 samples in each of 1 micro-batches are not the 6 of global_batch\n");
   CHECK(error_of(replaced(kText, "name: up.weight,", "name: x,")).starts_with("14:"));
-  CHECK(error_of(replaced(kText, "foreshard: 1", "foreshard: 2")).starts_with("1:12: foreshard: version 2 is not known"));
+  CHECK(error_of(replaced(kText, "foreshard: 1", "foreshard: 2")).starts_with("1:12: foreshard: format 2 is not known"));
 }
 
 TEST_CASE("all mistakes come at once, and what reads a wrong operator adds none") {

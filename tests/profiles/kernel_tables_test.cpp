@@ -69,12 +69,16 @@ TEST_CASE("DeepBench: fields are JSON in a cell; a convolution is three products
 }
 
 TEST_CASE("what is no table, cut off, or holds words for numbers is refused with the line") {
-  CHECK(error_of("") == "t.csv:1: the file is empty");
+  try {
+    (void)read_measurements(kOwn + "\nd,fp32,matmul,1,2\n", "t.csv");
+    FAIL("not refused");
+  } catch (const base::InputError& e) { CHECK(std::string(e.what()).starts_with("t.csv:3:1: 5 cells, but the header has 10 columns")); }
+  CHECK(error_of("") == "the file is empty");
   CHECK(error_of("a,b\n1,2\n") == "t.csv:1: no table of measurements has the columns a, b");
-  CHECK(error_of(kOwn + "d,fp32,matmul,1,2\n") == "t.csv:2: 5 cells, but the header names 10 columns");
+  CHECK(error_of(kOwn + "d,fp32,matmul,1,2\n") == "5 cells, but the header has 10 columns");
   CHECK(error_of(kOwn + "d,fp32,matmul,1,2,3,x,,,1\n") == "t.csv:2: k: \"x\" is no number");
   CHECK(error_of(kOwn + "d,fp32,matmul,1,2,3,1.5,,,1\n") == "t.csv:2: k: \"1.5\" is no size");
   CHECK(error_of(kOwn + "d,fp99,matmul,1,2,3,1,,,1\n") == "t.csv:2: precision: \"fp99\" is none of fp32, tf32, fp16, bf16, fp8");
   CHECK(error_of(kOwn + "d,fp32,matmul,1,2,3,1,,,nan\n") == "t.csv:2: seconds: \"nan\" is no number");
-  CHECK(error_of(kOwn + "\"d,fp32\n") == "t.csv:2: a quote is not closed");
+  CHECK(error_of(kOwn + "\"d,fp32\n") == "a quote in this row is never closed");
 }

@@ -71,9 +71,9 @@ TEST_CASE("what is missing is said, and what is there is checked all the same") 
 
 TEST_CASE("another version stops everything else") {
   CHECK(test::problems("foreshard: 99\nplanz: 1\n") ==
-        "s.yaml:1:12: foreshard: format version 99 is not known\n"
+        "s.yaml:1:12: foreshard: format 99 is not known\n"
         "    1 | foreshard: 99\n"
-        "      |            ^~~ this program reads version 1\n");
+        "      |            ^~~ this program reads format 1\n");
 }
 
 TEST_CASE("what later versions have is known, not unknown") {

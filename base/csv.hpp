@@ -1,6 +1,6 @@
 #pragma once
-// Comma-separated text as rows of cells that know where they stand (RFC 4180: quotes, doubled quotes, line ends inside quotes). Not
-// here: what the columns mean. Private to this folder.
+// Comma-separated text as rows of cells that know where they stand (RFC 4180: quotes, doubled quotes, line ends inside quotes). Empty lines
+// and lines that start with # are skipped. Not here: what the columns mean.
 
 #include <optional>
 #include <string>
@@ -9,23 +9,23 @@
 
 #include "base/diagnostics.hpp"
 
-namespace validation {
+namespace base {
 
 struct CsvRow {
-  base::Mark mark;                 // of the row's first character
+  Mark mark;                       // of the row's first character
   std::vector<std::string> cells;  // one per column
 };
 
 struct CsvTable {
-  base::Mark mark;  // of the header
+  Mark mark;  // of the header
   std::vector<std::string> columns;
   std::vector<CsvRow> rows;
   // Index of a column, or nullopt.
   [[nodiscard]] std::optional<std::size_t> find(std::string_view column) const;
 };
 
-// Throws: base::InputError for an empty text, one that is no text, a header without rows, a column named twice, a row with more or fewer
+// Throws: InputError for an empty text, one that is no text, a header without rows, a column named twice, a row with more or fewer
 // cells than the header, or a quote that is never closed; all of them at once.
 [[nodiscard]] CsvTable parse_csv(std::string text, std::string name);
 
-}  // namespace validation
+}  // namespace base

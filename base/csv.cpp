@@ -1,18 +1,18 @@
-#include "validation/csv.hpp"
+#include "base/csv.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <memory>
 
-namespace validation {
+namespace base {
 namespace {
 
 constexpr std::size_t kMostProblems = 20;  // a file of another kind is wrong in every row: the first few tell
 
 class Reader {
  public:
-  Reader(std::string text, std::string name) : source_(std::make_shared<base::Source>(base::Source{std::move(name), std::move(text)})) {}
+  Reader(std::string text, std::string name) : source_(std::make_shared<Source>(Source{std::move(name), std::move(text)})) {}
 
   CsvTable read() {
     const std::string& text = source_->text;
@@ -21,6 +21,11 @@ class Reader {
     sink_.throw_if_any();
     CsvTable table;
     while (at_ < text.size()) {
+      if (text[at_] == '#') {
+        at_ = std::min(text.find('\n', at_), text.size() - 1) + 1;
+        ++line_;
+        continue;
+      }
       CsvRow row = read_row();
       if (row.cells.size() == 1 && row.cells[0].empty()) continue;  // an empty line
       if (table.columns.empty()) begin(table, std::move(row));
@@ -33,7 +38,7 @@ class Reader {
   }
 
  private:
-  base::Mark mark() const { return {source_, line_, 1}; }
+  Mark mark() const { return {source_, line_, 1}; }
 
   CsvRow read_row() {
     const std::string& text = source_->text;
@@ -66,13 +71,14 @@ class Reader {
   void add(CsvTable& table, CsvRow row) {
     if (row.cells.size() == table.columns.size()) table.rows.push_back(std::move(row));
     else if (sink_.size() < kMostProblems)
-      sink_.add(row.mark, "", fmt::format("{} cells, but the header has {} columns", row.cells.size(), table.columns.size()));
+      sink_.add(row.mark, "", fmt::format("{} cells, but the header has {} columns", row.cells.size(), table.columns.size()),
+                "is the file cut off?");
   }
 
-  std::shared_ptr<const base::Source> source_;
+  std::shared_ptr<const Source> source_;
   std::size_t at_ = 0;
   int line_ = 1;
-  base::Diagnostics sink_;
+  Diagnostics sink_;
 };
 
 }  // namespace
@@ -85,4 +91,4 @@ std::optional<std::size_t> CsvTable::find(std::string_view column) const {
 
 CsvTable parse_csv(std::string text, std::string name) { return Reader(std::move(text), std::move(name)).read(); }
 
-}  // namespace validation
+}  // namespace base
