@@ -119,6 +119,7 @@ class Evaluation {
       const PieceTask task{.name_hash = field::hash_text(node.name),
                            .micro_batch = static_cast<std::uint64_t>(micro_batch_),
                            .first_summand = piece_index(node.outputs[0], numbers[0]).sum == 0,
+                           .through = node.sharding.through,
                            .inputs = operands,
                            .outputs = outputs};
       std::vector<FieldTensor> values = run_piece(*node.operation(), task);
@@ -133,6 +134,10 @@ class Evaluation {
     const TensorRef t = node.inputs[i];
     const ParallelShape& shape = pcg_.shape(t);
     const int number = input_piece(space, node.sharding, i, point);
+    if (number < 0) {  // another input's summand
+      kept.push_back(nullptr);
+      return {};
+    }
     Place place = place_of(shape, piece_index(shape, number));
     kept.push_back(pieces(t)[static_cast<std::size_t>(number)]);
     for (std::size_t d = 0; d < space.inputs[i].size(); ++d) {

@@ -1,5 +1,6 @@
 #include "pcg/evaluator_operator.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -188,6 +189,8 @@ std::vector<FieldTensor> run(const Binary& op, const PieceTask& t) {
   const Sizes& whole = t.inputs[1].place.whole;
   const Sizes& b = t.inputs[1].sizes();
   const std::size_t missing = y.shape.sizes.size() - b.size();
+  // Beside an operand that lies in partial sums, one that does not is added at the first of them only.
+  const int absent = t.through >= 0 && !t.first_summand && op.kind != Binary::Kind::multiply ? 1 - t.through : -1;
   for (std::size_t i = 0; i < y.values.size(); ++i) {
     std::int64_t rest = static_cast<std::int64_t>(i), index = 0, step = 1;
     for (std::size_t d = b.size(); d-- > 0;) {  // dims of size 1 are read again and again
@@ -196,9 +199,17 @@ std::vector<FieldTensor> run(const Binary& op, const PieceTask& t) {
       if (whole[d] != 1) index += at * step;
       step *= b[d];
     }
-    y.values[i] = combine(op.kind, y.values[i], t.inputs[1].values->values[static_cast<std::size_t>(index)]);
+    const std::uint32_t other = t.inputs[1].values->values[static_cast<std::size_t>(index)];
+    y.values[i] = combine(op.kind, absent == 0 ? 0 : y.values[i], absent == 1 ? 0 : other);
   }
   return {y};
+}
+
+// A point holds the one summand that it is given.
+std::vector<FieldTensor> run(const Summands&, const PieceTask& t) {
+  const auto given = std::ranges::find_if(t.inputs, [](const Operand& o) { return o.values != nullptr; });
+  BASE_CHECK(given != t.inputs.end(), "a summand that none of {} inputs has", t.inputs.size());
+  return {*given->values};
 }
 
 std::vector<FieldTensor> run(const Dropout&, const PieceTask& t) {

@@ -64,6 +64,13 @@ Space elementwise(Shapes in, Shapes out, bool linear, std::optional<std::size_t>
   return s;
 }
 
+// A product of its first two inputs; a bias behind them lets no sums pass.
+std::vector<Passing> factors(Shapes in) {
+  std::vector<Passing> alone(in.size(), Passing::no);
+  alone[0] = alone[1] = Passing::factor;
+  return alone;
+}
+
 Space space(const Input& o, Shapes, Shapes) { return source(o.shape); }
 Space space(const Weight& o, Shapes, Shapes) { return source(o.shape); }
 
@@ -76,6 +83,7 @@ Space space(const Linear& o, Shapes in, Shapes out) {
   s.inputs = {with(lead, k), o.transposed_weight ? Dims{n, k} : Dims{k, n}};
   if (o.has_bias) s.inputs.push_back({n});
   s.outputs = {with(lead, n)};
+  if (o.activation == Activation::none) s.alone = factors(in);
   return s;
 }
 
@@ -88,6 +96,7 @@ Space space(const BatchMatmul& o, Shapes in, Shapes out) {
   const int n = s.loop("n", out[0].sizes.back());
   s.inputs = {with(with(lead, m), k), o.transpose_b ? with(with(lead, n), k) : with(with(lead, k), n)};
   s.outputs = {with(with(lead, m), n)};
+  s.alone = factors(in);
   return s;
 }
 
@@ -103,6 +112,7 @@ Space space(const Conv2d& o, Shapes in, Shapes out) {
   s.inputs = {{b, grouped ? n : c, h, w}, {n, c, kWhole, kWhole}};
   if (o.has_bias) s.inputs.push_back({n});
   s.outputs = {{b, n, h, w}};
+  if (o.activation == Activation::none) s.alone = factors(in);
   return s;
 }
 
@@ -162,6 +172,7 @@ Space space(const Embedding& o, Shapes in, Shapes) {
   const int n = s.loop("n", o.width);
   s.inputs = {lead, {v, n}};
   s.outputs = {with(lead, n)};
+  s.alone = {Passing::no, Passing::factor};
   return s;
 }
 
@@ -173,6 +184,7 @@ Space space(const EmbeddingBag& o, Shapes in, Shapes) {
   const int n = s.loop("n", o.width);
   s.inputs = {{b, bag}, {v, n}};
   s.outputs = {{b, n}};
+  s.alone = {Passing::no, Passing::factor};
   return s;
 }
 
@@ -187,6 +199,7 @@ Space space(const Binary& o, Shapes in, Shapes out) {
   b.erase(b.begin(), b.begin() + static_cast<std::ptrdiff_t>(missing));
   for (std::size_t d = 0; d < b.size(); ++d)
     if (in[1].sizes[d] == 1) b[d] = kWhole;
+  s.alone.assign(2, s.linear ? Passing::addend : Passing::factor);
   return s;
 }
 
@@ -261,6 +274,13 @@ Space space(const CrossEntropy&, Shapes in, Shapes) {
 
 Space space(const SquaredError&, Shapes in, Shapes out) { return elementwise(in, out, false); }
 
+// One point for each summand: it holds what it is given.
+Space space(const Summands& o, Shapes in, Shapes out) {
+  Space s = elementwise(in, out, true);
+  s.parts = o.parts;
+  return s;
+}
+
 // Which tokens an expert takes depends on all gates of a sample: neither s nor the experts are cut here.
 Space moe(const TensorShape& gates, std::int64_t width) {
   Space s;
@@ -293,6 +313,7 @@ Space space(const ExpertLinear& o, Shapes in, Shapes) {
   const int n = s.loop("n", o.out);
   s.inputs = {{e, b, c, k}, {e, k, n}};
   s.outputs = {{e, b, c, n}};
+  if (o.activation == Activation::none) s.alone = factors(in);
   return s;
 }
 

@@ -73,6 +73,7 @@ std::vector<Exhibit> exhibits() {
   all.push_back(one("reduction", Reduction{.kind = Reduction::Kind::mean, .axis = 1}, {real({4, 6, 2})}));
   all.push_back(one("cross_entropy", CrossEntropy{}, {real({4, 6, 12}), index({4, 6})}));
   all.push_back(one("squared_error", SquaredError{}, {real({4, 6}), real({4, 6})}));
+  all.push_back(one("summands", Summands{}, {real({4, 6}), real({4, 6})}));
   all.push_back(one("moe_dispatch", MoeDispatch{}, {real({4, 6, 6}), real({4, 6, 3})}));
   all.push_back(one("moe_combine", MoeCombine{}, {real({3, 4, 4, 6}), real({4, 6, 3})}));
   all.push_back(one("expert_linear", ExpertLinear{.out = 6}, {real({6, 4, 2, 6})}));
