@@ -160,7 +160,10 @@ TEST_CASE("thirty rewrites keep shapes and meaning, and the matcher up to date")
       RC_ASSERT(matcher.matches() == Matcher(rules, g).matches());
     }
   }));
-  MESSAGE(fmt::format("{} rewrites in {} runs, {} rules", taken, runs, used.size()));
+  std::string unused;
+  for (const Rule& r : rules)
+    if (!used.contains(r.name)) unused += r.name + "; ";
+  MESSAGE(fmt::format("{} rewrites in {} runs, {} rules; never: {}", taken, runs, used.size(), unused));
   CHECK(taken > 20 * runs);
   CHECK(used.size() > rules.size() / 2);
 }
