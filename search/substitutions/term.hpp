@@ -174,6 +174,14 @@ class SmallSizes {
 // Throws: base::InputError with the column of what is wrong.
 [[nodiscard]] Variable parse_variable(std::string_view text);
 
+// Dims of variables that add up to typing sizes (a split's `at`, a constant's sizes): what the text says of them. The fewest, the first by
+// variable and dim; nullopt: no four dims do.
+struct VariableDim {
+  std::uint8_t variable = 0, dim = 0;
+  auto operator<=>(const VariableDim&) const = default;
+};
+[[nodiscard]] std::optional<std::vector<VariableDim>> dims_adding_to(const Numbers& sizes, std::span<const Variable> variables);
+
 // The same graph in the form that parse_term gives: equal graphs over the same variables become equal terms.
 [[nodiscard]] Term canonical(const Term& t);
 
