@@ -23,6 +23,7 @@ class Rewrite {
 
   Rewritten run() {
     redirect_outputs();
+    keep_other_halves();
     find_gone();
     find_blocks();
     order();
@@ -42,6 +43,9 @@ class Rewrite {
     throw ShapeError("outputs would become each other");
   }
 
+  [[nodiscard]] TensorRef made_by(NodeId node, Kind kind) const {
+    return {node, kind == Kind::split1 && graph_.node(node).outputs.size() > 1 ? 1 : 0};
+  }
   void redirect_outputs() {
     const Term& source = rule_.source();
     for (std::size_t i = 0; i < source.outputs.size(); ++i) {
@@ -49,7 +53,7 @@ class Rewrite {
       if (n.kind == Kind::variable) bare_ = true;
       const auto at = static_cast<std::size_t>(std::count_if(source.nodes.begin(), source.nodes.begin() + source.outputs[i],
                                                              [](const Node& m) { return m.kind != Kind::variable; }));
-      const TensorRef old = bare_ ? match_.variables[n.variable] : TensorRef{match_.nodes[at], n.kind == Kind::split1 ? 1 : 0};
+      const TensorRef old = bare_ ? match_.variables[n.variable] : made_by(match_.nodes[at], n.kind);
       const Wire now = target_.outputs[i];
       const pcg::ParallelShape& shape = now.fresh ? target_.nodes[now.node].outputs[static_cast<std::size_t>(now.output)]
                                                   : graph_.nodes()[now.node].outputs[static_cast<std::size_t>(now.output)];
@@ -60,14 +64,44 @@ class Rewrite {
     }
   }
 
-  // Matched nodes that nobody reads any more, from the end. What the rule does not speak of (the other half of a split) keeps its node.
+  // The half of a split that the rule does not speak of becomes a slice: the split goes.
+  void keep_other_halves() {
+    const Term& source = rule_.source();
+    std::map<NodeId, std::set<int>> halves;  // of splits: what the rule speaks of
+    std::size_t at = 0;
+    for (const Node& n : source.nodes) {
+      if (n.kind == Kind::variable) continue;
+      const NodeId node = match_.nodes[at++];
+      if ((n.kind == Kind::split0 || n.kind == Kind::split1) && graph_.node(node).outputs.size() > 1)
+        halves[node].insert(n.kind == Kind::split1 ? 1 : 0);
+    }
+    for (const auto& [id, spoken] : halves) {
+      if (spoken.size() > 1) continue;
+      const int other = 1 - *spoken.begin();
+      const pcg::PcgNode& node = graph_.node(id);
+      const auto& split = std::get<pcg::Split>(*node.operation());
+      const TensorRef in = node.inputs[0];
+      target_.nodes.push_back({.kind = other == 0 ? Kind::split0 : Kind::split1,
+                               .op = pcg::Slice{split.axis, other == 0 ? 0 : split.sizes[0], split.sizes[static_cast<std::size_t>(other)]},
+                               .inputs = {{false, in.node.value, in.output}},
+                               .sharding = node.sharding,
+                               .outputs = {node.outputs[static_cast<std::size_t>(other)]}});
+      redirected_.emplace(TensorRef{id, other}, Wire{true, target_.nodes.size() - 1, 0});
+    }
+  }
+
+  // Matched nodes that nobody reads any more, from the end.
   void find_gone() {
     const auto consumers = graph_.consumers();
     std::vector<NodeId> nodes = match_.nodes;
     std::sort(nodes.begin(), nodes.end(), std::greater<>());
     nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    std::set<std::size_t> read_by_fresh;
+    for (const FreshNode& f : target_.nodes)
+      for (const Wire& w : f.inputs)
+        if (!w.fresh && !redirected_.contains({NodeId(w.node), w.output})) read_by_fresh.insert(w.node);
     for (NodeId n : nodes) {
-      bool needed = false;
+      bool needed = read_by_fresh.contains(n.value);
       for (int o = 0; o < static_cast<int>(graph_.node(n).outputs.size()); ++o) {
         if (redirected_.contains({n, o})) continue;
         bool read = false;

@@ -76,6 +76,15 @@ class Describe {
     f_.dim = dim_of(o.axis, rank());
     f_.at = o.sizes[0];
   }
+  void operator()(const pcg::Slice& o) {
+    const std::int8_t dim = dim_of(o.axis, rank());
+    const std::int64_t size = graph_.shape(node_.inputs[0]).dims[static_cast<std::size_t>(dim)].size;
+    const bool first = o.begin == 0, last = o.begin + o.length == size;
+    if (first == last) return;
+    f_.code = first ? kFirstPart : kLastPart;
+    f_.dim = dim;
+    f_.at = first ? o.length : o.begin;
+  }
   void operator()(const pcg::Transpose& o) {
     std::vector<int> last_two(o.permutation.size());
     for (std::size_t i = 0; i < last_two.size(); ++i) last_two[i] = static_cast<int>(i);

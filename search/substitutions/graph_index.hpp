@@ -17,6 +17,9 @@ using Code = std::uint8_t;
 inline constexpr Code kNoCode = 0xff;  // of nodes that no rule speaks of: sources, reshapes, dropout, ...
 inline constexpr std::size_t kCodes = 256;
 [[nodiscard]] Code code_of(Kind kind, Function function);
+// A half of a split that stands alone is a slice in a graph: the first, or the last part of an axis.
+inline constexpr Code kFirstPart = static_cast<Code>(static_cast<int>(Kind::split1) * 8);
+inline constexpr Code kLastPart = kFirstPart + 1;
 
 using TensorId = std::uint32_t;
 inline constexpr std::size_t kMostInputs = 3;  // of an operator that has a code
@@ -34,7 +37,7 @@ struct NodeFacts {
   TensorId first_output = 0;
   std::int8_t dim = -1;    // that it joins, splits, cuts or combines; of a transpose of the last two dims: the last but one
   int degree = 1;          // of a parallel operator
-  std::int64_t at = 0;     // of a split: the size of its first part
+  std::int64_t at = 0;     // of a split or a slice: the size of the first part
   double factor = 1;       // of a scaling
   Window window{};
 };

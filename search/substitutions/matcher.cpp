@@ -12,13 +12,11 @@ bool comes_before(const Match& a, const Match& b) {
   return std::tie(a.rule, a.nodes, a.variables, a.row) < std::tie(b.rule, b.nodes, b.variables, b.row);
 }
 
-// A node's code and those of what makes its inputs in one word, so that most candidates are refused by one comparison.
-std::uint32_t word_of(Code code, Code a, Code b, Code c) {
-  return std::uint32_t{code} << 24U | std::uint32_t{a} << 16U | std::uint32_t{b} << 8U | c;
-}
+// The codes of what makes a node's inputs in one word, so that most candidates are refused by one comparison.
+std::uint32_t word_of(Code a, Code b, Code c) { return std::uint32_t{a} << 16U | std::uint32_t{b} << 8U | c; }
 std::uint32_t word_of(const NodeFacts& f, bool swapped) {
   const auto& p = f.producers;
-  return swapped ? word_of(f.code, p[1], p[0], p[2]) : word_of(f.code, p[0], p[1], p[2]);
+  return swapped ? word_of(p[1], p[0], p[2]) : word_of(p[0], p[1], p[2]);
 }
 
 // An operator of a rule's source as a place to begin.
@@ -38,11 +36,12 @@ Anchor anchor_of(const Pattern& p, std::size_t rule, std::uint8_t at) {
   std::array<Code, kMostInputs> code{}, mask{};
   for (std::size_t i = 0; i < kMostInputs; ++i) {
     if (i >= op.slot_count || op.slots[i].variable) continue;
-    code[i] = p.operators[op.slots[i].index].code;
+    const PatternOperator& producer = p.operators[op.slots[i].index];
+    if (producer.other_code != kNoCode) continue;
+    code[i] = producer.code;
     mask[i] = 0xff;
   }
-  return {static_cast<std::uint32_t>(rule), at, op.commutative, word_of(op.code, code[0], code[1], code[2]),
-          word_of(0xff, mask[0], mask[1], mask[2])};
+  return {static_cast<std::uint32_t>(rule), at, op.commutative, word_of(code[0], code[1], code[2]), word_of(mask[0], mask[1], mask[2])};
 }
 
 }  // namespace
@@ -61,7 +60,8 @@ struct Matcher::State {
       if (!patterns[r]) continue;
       for (std::uint8_t o = 0; o < patterns[r]->operators.size(); ++o) {
         anchors[r].push_back(anchor_of(*patterns[r], r, o));
-        anchors_of_code[patterns[r]->operators[o].code].push_back(anchors[r].back());
+        for (Code c : {patterns[r]->operators[o].code, patterns[r]->operators[o].other_code})
+          if (c != kNoCode) anchors_of_code[c].push_back(anchors[r].back());
       }
     }
     find_all();
@@ -73,11 +73,16 @@ struct Matcher::State {
     for (std::size_t r = 0; r < patterns.size(); ++r) {
       if (!patterns[r]) continue;
       const std::size_t begin = matches.size();
-      const Anchor& rarest = *std::ranges::min_element(anchors[r], {}, [&](const Anchor& a) {
-        return graph.of_code(patterns[r]->operators[a.at].code).size();
-      });
-      for (std::uint32_t n : graph.of_code(patterns[r]->operators[rarest.at].code))
-        if (rarest.may_be(graph.node(n))) search.run(*patterns[r], r, rarest.at, n, {});
+      const auto candidates = [&](const Anchor& a, bool other) {
+        const PatternOperator& op = patterns[r]->operators[a.at];
+        const Code c = other ? op.other_code : op.code;
+        return c == kNoCode ? std::span<const std::uint32_t>() : graph.of_code(c);
+      };
+      const Anchor& rarest = *std::ranges::min_element(
+          anchors[r], {}, [&](const Anchor& a) { return candidates(a, false).size() + candidates(a, true).size(); });
+      for (bool other : {false, true})
+        for (std::uint32_t n : candidates(rarest, other))
+          if (rarest.may_be(graph.node(n))) search.run(*patterns[r], r, rarest.at, n, {});
       std::sort(matches.begin() + static_cast<std::ptrdiff_t>(begin), matches.end(), comes_before);
     }
   }
@@ -90,6 +95,10 @@ Match match_at(std::size_t rule, pcg::TensorRef tensor, int row, std::vector<std
 Matcher::Matcher(std::span<const Rule> rules, const pcg::Pcg& graph) : state_(std::make_unique<State>(rules, graph)) {}
 Matcher::~Matcher() = default;
 Matcher::Matcher(Matcher&&) noexcept = default;
+void Matcher::restart(const pcg::Pcg& graph) {
+  state_->graph = GraphIndex(graph);
+  state_->find_all();
+}
 const std::vector<Match>& Matcher::matches() const { return state_->matches; }
 
 namespace {

@@ -19,7 +19,7 @@ void OccurrenceSearch::run(const Pattern& p, std::size_t rule, std::uint8_t anch
 void OccurrenceSearch::bind(std::uint8_t o, std::uint32_t node, std::size_t step, const State& s) {
   const PatternOperator& op = p_->operators[o];
   const NodeFacts& f = graph_.node(node);
-  if (f.code != op.code || (!excluded_.empty() && excluded_[node] != 0)) return;
+  if (!op.accepts(f.code) || (!excluded_.empty() && excluded_[node] != 0)) return;
   for (std::size_t other = 0; other < p_->operators.size(); ++other)  // halves of a split share a node, and nothing else does
     if (s.nodes[other] != kUnbound && (s.nodes[other] == node) != (op.half == static_cast<int>(other))) return;
   bind_as(o, node, false, step, s);
@@ -40,7 +40,7 @@ void OccurrenceSearch::bind_as(std::uint8_t o, std::uint32_t node, bool swapped,
     const PatternOperator& reader = p_->operators[r];
     for (std::size_t i = 0; i < reader.slot_count; ++i)
       if (!reader.slots[i].variable && reader.slots[i].index == o &&
-          graph_.node(s.nodes[r]).inputs[s.swapped[r] ? 1 - i : i] != graph_.output(node, op.output))
+          graph_.node(s.nodes[r]).inputs[s.swapped[r] ? 1 - i : i] != output_of(op, node))
         return;
   }
   take(step, s);
@@ -51,9 +51,10 @@ bool OccurrenceSearch::bind_slot(const PatternOperator& op, std::uint8_t i, Tens
   if (!slot.variable) {
     const PatternOperator& child = p_->operators[slot.index];
     const std::uint32_t node = s.nodes[slot.index];
-    if (node != kUnbound) return graph_.output(node, child.output) == tensor;
+    if (node != kUnbound) return output_of(child, node) == tensor;
     const TensorFacts& t = graph_.tensor(tensor);
-    return t.output == child.output && graph_.node(t.node).code == child.code;
+    const NodeFacts& f = graph_.node(t.node);
+    return child.accepts(f.code) && t.output == child.output_of(f);
   }
   TensorId& known = s.variables[slot.index];
   if (known != kUnbound) return known == tensor;
@@ -90,10 +91,10 @@ void OccurrenceSearch::take(std::size_t step, const State& s) {
     return bind(next.to, graph_.tensor(t).node, step + 1, s);
   }
   const bool shared = next.by == Step::By::shared;
-  const TensorId t = shared ? s.variables[next.from] : graph_.output(s.nodes[next.from], p_->operators[next.from].output);
+  const TensorId t = shared ? s.variables[next.from] : output_of(p_->operators[next.from], s.nodes[next.from]);
   std::uint32_t last = kUnbound;
   for (std::uint32_t reader : graph_.readers(t)) {
-    if (reader == last || graph_.node(reader).code != to.code) continue;  // twice a reader: once is enough
+    if (reader == last || !to.accepts(graph_.node(reader).code)) continue;  // twice a reader: once is enough
     last = reader;
     bind(next.to, reader, step + 1, s);
   }
@@ -140,7 +141,7 @@ bool OccurrenceSearch::is_closed(const State& s) const {
   for (std::size_t o = 0; o < p_->operators.size(); ++o) {
     const PatternOperator& op = p_->operators[o];
     if (op.is_output) continue;
-    for (std::uint32_t reader : graph_.readers(graph_.output(s.nodes[o], op.output)))
+    for (std::uint32_t reader : graph_.readers(output_of(op, s.nodes[o])))
       if (std::find(s.nodes.begin(), s.nodes.begin() + static_cast<std::ptrdiff_t>(p_->operators.size()), reader) ==
           s.nodes.begin() + static_cast<std::ptrdiff_t>(p_->operators.size()))
         return false;

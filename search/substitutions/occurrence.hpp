@@ -33,6 +33,9 @@ class OccurrenceSearch {
   [[nodiscard]] bool bind_slot(const PatternOperator& op, std::uint8_t i, TensorId tensor, State& s) const;
   [[nodiscard]] bool bind_axis(const PatternOperator& op, const NodeFacts& f, State& s) const;
   [[nodiscard]] static bool bind_rank(int rule_rank, int rank, State& s);
+  [[nodiscard]] TensorId output_of(const PatternOperator& op, std::uint32_t node) const {
+    return graph_.output(node, op.output_of(graph_.node(node)));
+  }
   void finish(const State& s);
   [[nodiscard]] bool is_closed(const State& s) const;
   [[nodiscard]] bool windows_agree(const State& s) const;

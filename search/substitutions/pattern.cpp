@@ -102,12 +102,14 @@ class Compiler {
   void find_half(std::size_t n, PatternOperator& o) {
     const Node& node = source_.nodes[n];
     if (node.kind != Kind::split0 && node.kind != Kind::split1) return;
+    o.other_code = node.kind == Kind::split0 ? kFirstPart : kLastPart;
     for (std::size_t m = 0; m < n; ++m) {
       const Node& other = source_.nodes[m];
       const bool halves = (other.kind == Kind::split0 || other.kind == Kind::split1) && other.kind != node.kind;
       if (!halves || other.inputs != node.inputs || other.axis != node.axis || other.at != node.at) continue;
       o.half = operator_of_[m];
       p_.operators[operator_of_[m]].half = static_cast<int>(p_.operators.size());
+      o.other_code = p_.operators[operator_of_[m]].other_code = kNoCode;
     }
   }
 

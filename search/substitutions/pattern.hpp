@@ -24,7 +24,7 @@ struct Slot {
 
 struct PatternOperator {
   Kind kind = Kind::variable;
-  Code code = kNoCode;
+  Code code = kNoCode, other_code = kNoCode;  // a half of a split alone may be a slice, too
   std::array<Slot, kMostInputs> slots{};
   std::uint8_t slot_count = 0;  // inputs that are tensors
   int scalar = -1;              // the variable that a scaling multiplies by
@@ -36,6 +36,9 @@ struct PatternOperator {
   bool any_window = false;      // of a convolution or a pool: window and stride are the matched one's
   Window window{};              // otherwise this
   bool is_output = false;       // others may read it, too
+
+  [[nodiscard]] bool accepts(Code c) const { return c == code || (c == other_code && c != kNoCode); }
+  [[nodiscard]] int output_of(const NodeFacts& f) const { return f.code == code ? output : 0; }
 };
 
 // One step of a way: an operator is bound through one that is.

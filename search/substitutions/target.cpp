@@ -55,7 +55,7 @@ class Instantiation {
       if (n.kind == Kind::average_pool) free_.average_pool = window_of(*node.operation());
       if (n.kind == Kind::attention) free_.attentions.push_back(std::get<pcg::Attention>(*node.operation()));
       if (n.kind == Kind::split0 || n.kind == Kind::split1)
-        known_.emplace_back(size_text(n.at), std::get<pcg::Split>(*node.operation()).sizes[0]);
+        known_.emplace_back(size_text(n.at), first_part(*node.operation(), n.kind));
     }
     for (const auto& [letter, size] : match_.sizes) known_.emplace_back(SizeText{std::string(1, letter), 0}, size);
     const std::vector<Variable>& variables = rule_.equation.variables;
@@ -69,6 +69,11 @@ class Instantiation {
         known_.emplace_back(size_text(n), have[dim_at(d, t.rank, have.size())]);
       }
     }
+  }
+  static std::int64_t first_part(const pcg::Operator& op, Kind half) {
+    if (const auto* split = std::get_if<pcg::Split>(&op)) return split->sizes[0];
+    const auto& slice = std::get<pcg::Slice>(op);
+    return half == Kind::split0 ? slice.length : slice.begin;
   }
   [[nodiscard]] bool in_source(std::size_t v) const {
     return std::ranges::any_of(rule_.source().nodes, [&](const Node& n) { return n.kind == Kind::variable && n.variable == v; });
@@ -111,6 +116,7 @@ class Instantiation {
   void add(std::size_t n) {
     const Node& node = term_.nodes[n];
     if (node.kind == Kind::variable) return add_variable(node);
+    if (node.inputs.empty()) throw ShapeError(fmt::format("{} is no operator of a graph", name_of(node.kind)));
     if (rank_[n] == 0) return add_scalar(node);
     if (is_layout(node.kind) && node.kind != Kind::summands) {
       const Wire in = made_[node.inputs[0]].wire;
