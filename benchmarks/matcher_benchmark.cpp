@@ -36,7 +36,8 @@ std::vector<Rule> rules() {
     add(e, false);
   }
   std::vector<Rule> drawn;
-  for (std::size_t i = 0; i < std::min(kRules, result.size()); ++i) drawn.push_back(result[i * result.size() / std::min(kRules, result.size())]);
+  for (std::size_t i = 0; i < std::min(kRules, result.size()); ++i)
+    drawn.push_back(result[i * result.size() / std::min(kRules, result.size())]);
   return drawn;
 }
 

@@ -95,17 +95,23 @@ std::vector<FieldTensor> run(const BatchNorm&, const PieceTask& t) {
   FieldTensor y = blank(t.outputs[0]);
   const FieldTensor& x = *t.inputs[0].values;  // of all samples
   const Sizes& s = x.shape.sizes;
-  const std::int64_t plane = s[2] * s[3], first = t.outputs[0].place.offset[0] - t.inputs[0].place.offset[0];
+  const std::int64_t plane = s[2] * s[3];
   auto at = [&](std::int64_t b, std::int64_t c, std::int64_t i) { return static_cast<std::size_t>((b * s[1] + c) * plane + i); };
+  const Sizes& own = y.shape.sizes;
+  auto first = [&](std::size_t dim) { return t.outputs[0].place.offset[dim] - t.inputs[0].place.offset[dim]; };
   for (std::int64_t c = 0; c < s[1]; ++c) {
     Hash statistics(kBatchNorm);
     for (std::int64_t b = 0; b < s[0]; ++b)
       for (std::int64_t i = 0; i < plane; ++i) statistics(x.values[at(b, c, i)]);
     const std::uint32_t gain = t.inputs[1].values->values[static_cast<std::size_t>(c)],
                         bias = t.inputs[2].values->values[static_cast<std::size_t>(c)];
-    for (std::int64_t b = 0; b < y.shape.sizes[0]; ++b)
-      for (std::int64_t i = 0; i < plane; ++i)
-        y.values[at(b, c, i)] = field::add(field::multiply(Hash(statistics)(x.values[at(first + b, c, i)]).element(), gain), bias);
+    for (std::int64_t b = 0; b < own[0]; ++b)
+      for (std::int64_t i = 0; i < own[2] * own[3]; ++i) {
+        const std::int64_t row = first(2) + i / own[3], column = first(3) + i % own[3];
+        const std::uint32_t value = x.values[at(first(0) + b, c, row * s[3] + column)];
+        y.values[static_cast<std::size_t>((b * own[1] + c) * own[2] * own[3] + i)] =
+            field::add(field::multiply(Hash(statistics)(value).element(), gain), bias);
+      }
   }
   return {y};
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "pcg/parallel.hpp"
@@ -100,14 +101,26 @@ Space space(const BatchMatmul& o, Shapes in, Shapes out) {
   return s;
 }
 
-// With groups, output channels are cut group by group, and the input's channels alike. Rows and columns would need halos.
+// Rows or columns of an image. They are cut where blocks of the input and of the output begin together; windows that reach over a block's
+// end make borders of neighbours necessary.
+int spatial(Space& s, const char* name, std::int64_t in, std::int64_t out, int kernel, int stride, int pad) {
+  const int l = s.loop(name, in, Cut::none);
+  if (kernel == 0 || in != out * stride) return l;
+  Loop& loop = s.loops[static_cast<std::size_t>(l)];
+  const int behind = std::max(0, kernel - stride - pad);
+  loop.cut = pad == 0 && behind == 0 ? Cut::free : Cut::internal;
+  loop.least = std::max(1, std::max(pad, behind));
+  return l;
+}
+
+// With groups, output channels are cut group by group, and the input's channels alike.
 Space space(const Conv2d& o, Shapes in, Shapes out) {
   Space s;
   const int b = s.loop("b", in[0].sizes[0]);
   const bool grouped = o.groups > 1;
   const int c = s.loop("c", in[1].sizes[1], !grouped && o.activation == Activation::none ? Cut::sum : Cut::none);
-  const int h = s.loop("h", in[0].sizes[2], Cut::none);
-  const int w = s.loop("w", in[0].sizes[3], Cut::none);
+  const int h = spatial(s, "h", in[0].sizes[2], out[0].sizes[2], o.kernel_h, o.stride_h, o.pad_h);
+  const int w = spatial(s, "w", in[0].sizes[3], out[0].sizes[3], o.kernel_w, o.stride_w, o.pad_w);
   const int n = s.loop("n", grouped ? o.groups : out[0].sizes[1]);
   s.inputs = {{b, grouped ? n : c, h, w}, {n, c, kWhole, kWhole}};
   if (o.has_bias) s.inputs.push_back({n});
@@ -116,10 +129,11 @@ Space space(const Conv2d& o, Shapes in, Shapes out) {
   return s;
 }
 
-Space space(const Pool2d& o, Shapes in, Shapes) {
+Space space(const Pool2d& o, Shapes in, Shapes out) {
   Space s;
-  const Dims dims{s.loop("b", in[0].sizes[0]), s.loop("c", in[0].sizes[1]), s.loop("h", in[0].sizes[2], Cut::none),
-                  s.loop("w", in[0].sizes[3], Cut::none)};
+  const int b = s.loop("b", in[0].sizes[0]), c = s.loop("c", in[0].sizes[1]);
+  const int h = spatial(s, "h", in[0].sizes[2], out[0].sizes[2], o.kernel_h, o.stride_h, o.pad_h);
+  const Dims dims{b, c, h, spatial(s, "w", in[0].sizes[3], out[0].sizes[3], o.kernel_w, o.stride_w, o.pad_w)};
   s.inputs = {dims};
   s.outputs = {dims};
   s.linear = o.kind == Pool2d::Kind::average;
@@ -136,12 +150,12 @@ Space space(const LayerNorm&, Shapes in, Shapes) {
   return s;
 }
 
-// Statistics are of the whole batch: cutting b makes it a synchronised batch norm.
+// Statistics are of the whole batch: cutting samples, rows or columns makes it a synchronised batch norm.
 Space space(const BatchNorm&, Shapes in, Shapes) {
   Space s;
   const int b = s.loop("b", in[0].sizes[0], Cut::internal);
   const int c = s.loop("c", in[0].sizes[1]);
-  const Dims dims{b, c, s.loop("h", in[0].sizes[2], Cut::none), s.loop("w", in[0].sizes[3], Cut::none)};
+  const Dims dims{b, c, s.loop("h", in[0].sizes[2], Cut::internal), s.loop("w", in[0].sizes[3], Cut::internal)};
   s.inputs = {dims, {c}, {c}};
   s.outputs = {dims};
   return s;

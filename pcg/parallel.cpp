@@ -210,6 +210,8 @@ std::optional<std::string> violation(const IterationSpace& space, const Sharding
     if (degree < 1) return fmt::format("degree {} of loop {} must be at least 1", degree, loop.name);
     if (degree > 1 && loop.cut == Cut::none) return fmt::format("loop {} may not be cut", loop.name);
     if (loop.size % degree != 0) return fmt::format("loop {} of size {} does not divide into {}", loop.name, loop.size, degree);
+    if (degree > 1 && loop.size / degree < loop.least)
+      return fmt::format("blocks of {} of loop {} are shorter than the {} that neighbours need", loop.size / degree, loop.name, loop.least);
     points *= degree;
     if (points > kMostPieces) return fmt::format("more than {} pieces", kMostPieces);
   }

@@ -65,6 +65,7 @@ struct Loop {
   std::string name;       // "b", "s", "k", "n", "heads", "experts", "class"; unique in the operator; what plan files write
   std::int64_t size = 1;  // a degree must divide it
   Cut cut = Cut::free;
+  std::int64_t least = 1;  // size of a block: what neighbours need of it must lie in it
 };
 
 // What an input is to an operator that lets the partial sums of one input pass while the others have none.
@@ -79,7 +80,7 @@ struct IterationSpace {
   // For each input and each output: the loop that indexes each of its dims, -1: the dim is always whole.
   std::vector<std::vector<int>> inputs;
   std::vector<std::vector<int>> outputs;
-  bool linear = false;  // partial sums may pass through: f(a + b) = f(a) + f(b) in all inputs together (add, concat, transpose, ...)
+  bool linear = false;         // partial sums may pass through: f(a + b) = f(a) + f(b) in all inputs together (add, concat, transpose, ...)
   std::vector<Passing> alone;  // one per input, or empty: none may pass alone
   std::vector<int> parts;      // of Summands: how many of the partial sums each input has; else empty: each has all
 };
@@ -137,16 +138,19 @@ struct Sharding {
 
 // A collective inside an operator whose loop of kind Cut::internal is cut: among the points that differ in that loop alone.
 struct InternalCollective {
-  enum class Kind { all_reduce, all_gather, reduce_scatter };
+  // from_before, from_behind: every point but the first (last) gets `shape` from its neighbour.
+  enum class Kind { all_reduce, all_gather, reduce_scatter, from_before, from_behind };
   Kind kind = Kind::all_reduce;
   int loop = 0;
   TensorShape shape;      // the full buffer at one point (S of nccl-tests)
   bool fp32 = false;      // statistics travel in 4 bytes whatever the precision
   bool backward = false;  // in the backward pass instead of the forward one
 };
+[[nodiscard]] bool runs_before(const InternalCollective& c);  // before the operator's kernels of its pass, or behind them
 // Vocabulary-parallel cross-entropy: three all-reduces of [positions] fp32 (max, target logit, sum of exponentials; Megatron-LM,
 // arXiv 1909.08053, section 3). Context-parallel attention: all-gather of keys and values forward and again backward,
-// reduce-scatter of their gradients.
+// reduce-scatter of their gradients. Convolution and pooling cut by rows or columns: each point gets the borders that its windows reach
+// over, `padding` before and kernel - stride - padding behind, and gives their gradients back; columns after rows, with the rows' borders.
 [[nodiscard]] std::vector<InternalCollective> internal_collectives(const Operator& op, const Sharding& sharding,
                                                                    std::span<const TensorShape> inputs);
 

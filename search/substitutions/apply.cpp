@@ -124,7 +124,8 @@ class Rewrite {
     for (const FreshNode& n : target_.nodes) {
       int block = earliest;
       for (const Wire& w : n.inputs)
-        if (w.fresh || !graph_.nodes()[w.node].is_source()) block = std::max(block, w.fresh ? blocks_[w.node] : graph_.nodes()[w.node].block);
+        if (w.fresh || !graph_.nodes()[w.node].is_source())
+          block = std::max(block, w.fresh ? blocks_[w.node] : graph_.nodes()[w.node].block);
       blocks_.push_back(block);
     }
   }
@@ -195,9 +196,7 @@ class Rewrite {
     Rewritten r;
     r.renumbered.resize(gone_.size());
     r.fresh.resize(target_.nodes.size());
-    const auto ref = [&](const Wire& w) {
-      return TensorRef{w.fresh ? r.fresh[w.node] : *r.renumbered[w.node], w.output};
-    };
+    const auto ref = [&](const Wire& w) { return TensorRef{w.fresh ? r.fresh[w.node] : *r.renumbered[w.node], w.output}; };
     for (const Wire& at : order_) {
       std::vector<TensorRef> in;
       for (const Wire& w : inputs(at)) in.push_back(ref(w));
@@ -239,7 +238,8 @@ class Rewrite {
     };
     for (std::size_t n = 0; n < result.size(); ++n)
       for (NodeId m : match_.nodes)
-        if (const pcg::Operator* was = graph_.node(m).operation(); was && is_operator(n) && pcg::kind_name(*was) == kind_name(n)) take(n, m);
+        if (const pcg::Operator* was = graph_.node(m).operation(); was && is_operator(n) && pcg::kind_name(*was) == kind_name(n))
+          take(n, m);
     for (const auto& [old, now] : redirected_) {
       Wire w = now;
       while (w.fresh && !is_operator(w.node)) w = target_.nodes[w.node].inputs[0];

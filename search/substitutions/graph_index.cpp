@@ -52,9 +52,7 @@ class Describe {
       case pcg::Unary::Kind::gelu: return code(Kind::unary, Function::gelu);
       case pcg::Unary::Kind::tanh: return code(Kind::unary, Function::tanh);
       case pcg::Unary::Kind::sigmoid: return code(Kind::unary, Function::sigmoid);
-      case pcg::Unary::Kind::scale:
-        f_.factor = o.factor;
-        return code(Kind::scale);
+      case pcg::Unary::Kind::scale: f_.factor = o.factor; return code(Kind::scale);
       case pcg::Unary::Kind::silu:
       case pcg::Unary::Kind::exp:
       case pcg::Unary::Kind::identity: return;
@@ -128,10 +126,11 @@ Code code_of(Kind kind, Function function) {
 static_assert(kKinds * 8 < kNoCode);
 
 Window window_of(const pcg::Operator& op) {
-  return std::visit(Overloaded{[](const pcg::Conv2d& o) { return Window{o.kernel_h, o.kernel_w, o.stride_h, o.stride_w, o.pad_h, o.pad_w}; },
-                               [](const pcg::Pool2d& o) { return Window{o.kernel_h, o.kernel_w, o.stride_h, o.stride_w, o.pad_h, o.pad_w}; },
-                               [](const auto&) { return Window{}; }},
-                    op);
+  return std::visit(
+      Overloaded{[](const pcg::Conv2d& o) { return Window{o.kernel_h, o.kernel_w, o.stride_h, o.stride_w, o.pad_h, o.pad_w}; },
+                 [](const pcg::Pool2d& o) { return Window{o.kernel_h, o.kernel_w, o.stride_h, o.stride_w, o.pad_h, o.pad_w}; },
+                 [](const auto&) { return Window{}; }},
+      op);
 }
 Window same_window(int kernel_h, int kernel_w) { return {kernel_h, kernel_w, 1, 1, (kernel_h - 1) / 2, (kernel_w - 1) / 2}; }
 

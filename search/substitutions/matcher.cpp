@@ -47,8 +47,8 @@ Anchor anchor_of(const Pattern& p, std::size_t rule, std::uint8_t at) {
 }  // namespace
 
 struct Matcher::State {
-  std::vector<std::optional<Pattern>> patterns;            // by rule
-  std::vector<std::vector<Anchor>> anchors;                // by rule
+  std::vector<std::optional<Pattern>> patterns;             // by rule
+  std::vector<std::vector<Anchor>> anchors;                 // by rule
   std::array<std::vector<Anchor>, kCodes> anchors_of_code;  // those of all rules
   GraphIndex graph;
   std::vector<Match> matches;
@@ -149,8 +149,7 @@ bool survives(Match& m, std::span<const std::optional<pcg::NodeId>> renumbered, 
 
 }  // namespace
 
-void Matcher::update(const pcg::Pcg& after, std::span<const pcg::NodeId> fresh,
-                     std::span<const std::optional<pcg::NodeId>> renumbered) {
+void Matcher::update(const pcg::Pcg& after, std::span<const pcg::NodeId> fresh, std::span<const std::optional<pcg::NodeId>> renumbered) {
   State& s = *state_;
   GraphIndex graph(after);
   std::vector<std::uint8_t> changed = find_changed(s.graph, graph, fresh, renumbered);

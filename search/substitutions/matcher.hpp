@@ -39,7 +39,7 @@ class Matcher {
   Matcher(std::span<const Rule> rules, const pcg::Pcg& graph);
   ~Matcher();
   Matcher(Matcher&&) noexcept;
-  void restart(const pcg::Pcg& graph);  // the same rules on another graph
+  void restart(const pcg::Pcg& graph);                      // the same rules on another graph
   [[nodiscard]] const std::vector<Match>& matches() const;  // ordered by rule, nodes, variables, row
   // The graph has become `after` by a rewrite that removed `gone` and added `fresh` (numbers in `after`); `renumbered[i]` is where node i
   // went.
@@ -56,9 +56,9 @@ struct Rewritten {
   std::vector<std::optional<pcg::NodeId>> renumbered;  // by old number; nullopt: gone
 };
 // Pure. `degrees` gives d and e where the match leaves them free. Attributes that the rule leaves free are those of the matched operators;
-// so are names, as far as they go. The half of a split that the rule does not speak of becomes a slice; nodes of the occurrence that are still
-// read stay. Nullopt, with the reason, when the result would not be well typed there, would have a cycle, other results or another order of
-// blocks, or would lack a tensor that is read. Requires: the match is one of this rule and graph.
+// so are names, as far as they go. The half of a split that the rule does not speak of becomes a slice; nodes of the occurrence that are
+// still read stay. Nullopt, with the reason, when the result would not be well typed there, would have a cycle, other results or another
+// order of blocks, or would lack a tensor that is read. Requires: the match is one of this rule and graph.
 struct Refusal {
   std::string reason;
 };

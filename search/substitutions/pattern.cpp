@@ -9,9 +9,7 @@ namespace {
 bool is_foreign(Kind k) {
   return k == Kind::enlarge || k == Kind::identity || k == Kind::ones || k == Kind::identity_kernel || k == Kind::pool_kernel;
 }
-bool has_axis(Kind k) {
-  return k == Kind::concat || k == Kind::split0 || k == Kind::split1 || k == Kind::partition || k == Kind::combine;
-}
+bool has_axis(Kind k) { return k == Kind::concat || k == Kind::split0 || k == Kind::split1 || k == Kind::partition || k == Kind::combine; }
 
 class Compiler {
  public:

@@ -29,13 +29,13 @@ struct PatternOperator {
   std::uint8_t slot_count = 0;  // inputs that are tensors
   int scalar = -1;              // the variable that a scaling multiplies by
   bool commutative = false;
-  int output = 0;               // of its node; 1: the second half of a split
-  int half = -1;                // the operator that is the other half of the same split
+  int output = 0;  // of its node; 1: the second half of a split
+  int half = -1;   // the operator that is the other half of the same split
   std::uint8_t axis = 0;
-  std::uint8_t rank = 0;        // of its first input
-  bool any_window = false;      // of a convolution or a pool: window and stride are the matched one's
-  Window window{};              // otherwise this
-  bool is_output = false;       // others may read it, too
+  std::uint8_t rank = 0;    // of its first input
+  bool any_window = false;  // of a convolution or a pool: window and stride are the matched one's
+  Window window{};          // otherwise this
+  bool is_output = false;   // others may read it, too
 
   [[nodiscard]] bool accepts(Code c) const { return c == code || (c == other_code && c != kNoCode); }
   [[nodiscard]] int output_of(const NodeFacts& f) const { return f.code == code ? output : 0; }

@@ -54,8 +54,7 @@ class Instantiation {
       if (n.kind == Kind::max_pool) free_.max_pool = window_of(*node.operation());
       if (n.kind == Kind::average_pool) free_.average_pool = window_of(*node.operation());
       if (n.kind == Kind::attention) free_.attentions.push_back(std::get<pcg::Attention>(*node.operation()));
-      if (n.kind == Kind::split0 || n.kind == Kind::split1)
-        known_.emplace_back(size_text(n.at), first_part(*node.operation(), n.kind));
+      if (n.kind == Kind::split0 || n.kind == Kind::split1) known_.emplace_back(size_text(n.at), first_part(*node.operation(), n.kind));
     }
     for (const auto& [letter, size] : match_.sizes) known_.emplace_back(SizeText{std::string(1, letter), 0}, size);
     const std::vector<Variable>& variables = rule_.equation.variables;
@@ -249,8 +248,16 @@ class Instantiation {
     const bool any = kernel_rows_[node.inputs[1]] == 3 && kernel_columns_[node.inputs[1]] == 3 && free_.conv;
     const Window k = any ? *free_.conv : same_window(static_cast<int>(w[2]), static_cast<int>(w[3]));
     if (x[1] % w[1] != 0) throw ShapeError("conv: channels do not divide into groups");
-    return {.out = w[0], .kernel_h = k[0], .kernel_w = k[1], .stride_h = k[2], .stride_w = k[3], .pad_h = k[4], .pad_w = k[5],
-            .groups = static_cast<int>(x[1] / w[1]), .has_bias = false, .activation = activation};
+    return {.out = w[0],
+            .kernel_h = k[0],
+            .kernel_w = k[1],
+            .stride_h = k[2],
+            .stride_w = k[3],
+            .pad_h = k[4],
+            .pad_w = k[5],
+            .groups = static_cast<int>(x[1] / w[1]),
+            .has_bias = false,
+            .activation = activation};
   }
   [[nodiscard]] static pcg::Pool2d pool(pcg::Pool2d::Kind kind, const Window& k) {
     return {.kind = kind, .kernel_h = k[0], .kernel_w = k[1], .stride_h = k[2], .stride_w = k[3], .pad_h = k[4], .pad_w = k[5]};

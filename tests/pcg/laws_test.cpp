@@ -254,16 +254,12 @@ TEST_CASE("B5, B6: a product of partial sums and copies of the other factor") {
       [&](Side& s) {
         product(s, partial_x, {}, kW, {Replicate{2}}, {Replicate{2}}, {{"sums", 2}, {"through", 0}}, {Reduce{2}});
       },
-      [&](Side& s) {
-        product(s, partial_x, {Reduce{2}}, kW, {}, {}, {}, {});
-      }));
+      [&](Side& s) { product(s, partial_x, {Reduce{2}}, kW, {}, {}, {}, {}); }));
   CHECK(equal(
       [&](Side& s) {
         product(s, kX, {Replicate{3}}, partial_w, {}, {Replicate{3}}, {{"sums", 3}, {"through", 1}}, {Reduce{3}});
       },
-      [&](Side& s) {
-        product(s, kX, {}, partial_w, {Reduce{3}}, {}, {}, {});
-      }));
+      [&](Side& s) { product(s, kX, {}, partial_w, {Reduce{3}}, {}, {}, {}); }));
 }
 
 TEST_CASE("F4, F5: one operand in partial sums; a factor meets each of them, an addend counts once") {

@@ -39,7 +39,8 @@ class Walk {
     const Matcher matcher(std::span(&rule, 1), pcg_);
     std::vector<Match> found;
     for (const Match& m : matcher.matches())
-      if (std::ranges::any_of(m.nodes, [&](NodeId n) { return pcg_.node(n).name == node; }) && (row < 0 || m.row == row)) found.push_back(m);
+      if (std::ranges::any_of(m.nodes, [&](NodeId n) { return pcg_.node(n).name == node; }) && (row < 0 || m.row == row))
+        found.push_back(m);
     REQUIRE(!found.empty());
     return take(rule, found.front());
   }
@@ -111,7 +112,8 @@ TEST_CASE("Megatron's MLP (Unity, figure 10; Shoeybi et al., section 3): columns
 TEST_CASE("Megatron's attention (Unity, figure 10): heads cut from the projection of queries, keys and values to the one behind") {
   pcg::GraphBuilder b("attention");
   const TensorRef x = b.input("x", real({2, 4, 8}));
-  const TensorRef core = b.add("core", pcg::Attention{.heads = 4, .kv_heads = 4, .causal = true}, {b.add("qkv", pcg::Linear{.out = 24}, {x})});
+  const TensorRef core =
+      b.add("core", pcg::Attention{.heads = 4, .kv_heads = 4, .causal = true}, {b.add("qkv", pcg::Linear{.out = 24}, {x})});
   b.add("out", pcg::Linear{.out = 8}, {core});
   Walk walk(std::move(b).build());
   walk.at("A1 columns'", "qkv").step("B2'", "qkv").step("N2", "core").step("B7", "out");

@@ -80,7 +80,8 @@ class Plant {
     s.copy = degree_of(a.copies, b.copies);
     if (a.rank == 0) {  // a number is the factor of a scaling
       s.dims = {{4, 1}};
-      return {builder_.add(name(), pcg::Unary{pcg::Unary::Kind::scale, static_cast<double>(3 + count_)}, {tensor(s)}, {.degrees = {1}}, 0), 0};
+      return {builder_.add(name(), pcg::Unary{pcg::Unary::Kind::scale, static_cast<double>(3 + count_)}, {tensor(s)}, {.degrees = {1}}, 0),
+              0};
     }
     return tensor(s);
   }

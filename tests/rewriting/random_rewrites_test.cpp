@@ -23,7 +23,8 @@ constexpr int kRewrites = 30;
 class RandomModel {
  public:
   explicit RandomModel(base::Random& random) : random_(random), b_("random") {
-    for (const std::vector<std::int64_t>& sizes : {std::vector<std::int64_t>{4, 8}, {2, 4, 8}, {2, 4, 4, 4}}) inputs_.push_back(input(sizes));
+    for (const std::vector<std::int64_t>& sizes : {std::vector<std::int64_t>{4, 8}, {2, 4, 8}, {2, 4, 4, 4}})
+      inputs_.push_back(input(sizes));
   }
   pcg::Graph build() && {
     for (int i = 0; i < 8; ++i) add();
