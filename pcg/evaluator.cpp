@@ -148,7 +148,8 @@ class Evaluation {
 
   static bool is_bridged(const PcgNode& node, const IterationSpace& space, std::size_t i, std::size_t dim) {
     const int l = space.inputs[i][dim];
-    return l >= 0 && space.loops[static_cast<std::size_t>(l)].cut == Cut::internal && node.sharding.degrees[static_cast<std::size_t>(l)] > 1;
+    return l >= 0 && space.loops[static_cast<std::size_t>(l)].cut == Cut::internal &&
+           node.sharding.degrees[static_cast<std::size_t>(l)] > 1;
   }
 
   // The piece of input i at a point, joined along the dims from `dim` on whose cut an internal collective bridges.

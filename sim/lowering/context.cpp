@@ -230,7 +230,8 @@ void add_internal(pcg::InternalCollective::Kind kind, base::Bytes bytes, std::ve
   using Kind = pcg::InternalCollective::Kind;
   const auto neighbours = [&](bool up) {
     for (std::size_t i = 1; i < line.size(); ++i)
-      if (line[i] != line[i - 1]) round.push_back({CollectiveKind::send, bytes, up ? std::vector{line[i - 1], line[i]} : std::vector{line[i], line[i - 1]}});
+      if (line[i] != line[i - 1])
+        round.push_back({CollectiveKind::send, bytes, up ? std::vector{line[i - 1], line[i]} : std::vector{line[i], line[i - 1]}});
   };
   switch (kind) {
     case Kind::all_reduce: round.push_back({CollectiveKind::all_reduce, bytes, std::move(line)}); return;
