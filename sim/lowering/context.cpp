@@ -251,6 +251,8 @@ std::vector<MovementId> Lowering::internal_movements(std::uint32_t node, bool ba
   std::vector<MovementId> out;
   for (const pcg::InternalCollective& c : pcg::internal_collectives(*n.operation(), n.sharding, inputs)) {
     if (c.backward != backward || pcg::runs_before(c) != before) continue;
+    const bool borders = c.kind == pcg::InternalCollective::Kind::from_before || c.kind == pcg::InternalCollective::Kind::from_behind;
+    if (borders && backward && !flow.needs_gradient[flow.origins[node][0].node.value]) continue;
     // Points that differ in the loop's coordinate alone. Task space: (sums, copies, loops...), mixed radix, outermost first.
     const auto& degrees = n.sharding.degrees;
     int inner = 1;
