@@ -152,7 +152,7 @@ class SmallSizes {
   std::array<std::int64_t, 26> small_{};  // by letter; 0: not a symbol of the variables
   std::vector<std::pair<Numbers, std::int64_t>> known_;
 };
-// The value of a variable: pseudo-random from (seed, name); of indices: rows of the smallest table among `variables`.
+// The value of a variable: pseudo-random from (seed, name); of indices: below twice the rows of the largest table among `variables`.
 [[nodiscard]] Value value_of(const Variable& v, std::span<const Variable> variables, const SmallSizes& sizes, std::uint64_t seed);
 // The value of a node from those of its inputs. Requires: well typed, no variable.
 [[nodiscard]] Value value_of(const Node& n, std::span<const Value* const> inputs, const SmallSizes& sizes);
