@@ -43,6 +43,16 @@ std::optional<Joint> free_operator(const Joint& j) {
   return std::nullopt;
 }
 
+Numbers size_of(const Types& t, std::size_t d) { return {t[0].size[d], t[1].size[d], t[2].size[d]}; }
+
+Numbers renamed(const Numbers& n, char from, char to) {
+  const auto letters = letters_of(n);
+  Numbers result = n;
+  for (const char c : letters.value_or(""))
+    for (std::size_t a = 0; c == from && a < n.size(); ++a) result[a] += symbol(to)[a] - symbol(from)[a];
+  return result;
+}
+
 struct Use {
   std::size_t node, input;  // an output's number where node is past the end
 };
@@ -78,6 +88,45 @@ std::optional<Joint> free_uses(const Joint& j) {
         }
       std::vector<Variable> variables = j.variables;
       variables.push_back({fresh_name(variables, old.name), old.types});
+      if (auto more = accept(j, std::move(variables), t)) return more;
+    }
+  }
+  return std::nullopt;
+}
+
+// A size symbol becomes another one in some dims of the variables, and in every cut and constant or in none.
+std::optional<Joint> free_sizes(const Joint& j) {
+  struct Dim {
+    std::size_t variable, dim;
+  };
+  std::map<char, std::vector<Dim>> dims;
+  for (std::size_t v = 0; v < j.variables.size(); ++v)
+    for (std::size_t d = 0; d < j.variables[v].types[0].rank; ++d) {
+      const auto letters = letters_of(size_of(j.variables[v].types, d));
+      for (std::size_t i = 0; letters && i < letters->size(); ++i)
+        if (i == 0 || (*letters)[i] != (*letters)[i - 1]) dims[(*letters)[i]].push_back({v, d});
+    }
+  char fresh = 'a';
+  while (dims.contains(fresh)) ++fresh;
+  if (fresh > 'z') return std::nullopt;
+  for (const auto& [letter, places] : dims) {
+    if (places.size() < 2 || places.size() > kMostUnfoldedUses) continue;
+    for (std::size_t chosen = 2; chosen < (std::size_t{1} << places.size()); chosen += 2) {
+      std::vector<Variable> variables = j.variables;
+      for (std::size_t p = 0; p < places.size(); ++p)
+        if ((chosen >> p & 1U) != 0) {
+          Types& t = variables[places[p].variable].types;
+          const std::size_t d = places[p].dim;
+          const Numbers n = renamed(size_of(t, d), letter, fresh);
+          for (std::size_t a = 0; a < n.size(); ++a) t[a].size[d] = n[a];
+        }
+      if (auto more = accept(j, variables, j.term)) return more;
+      Term t = j.term;
+      for (Node& n : t.nodes) {
+        n.at = renamed(n.at, letter, fresh);
+        n.by = renamed(n.by, letter, fresh);
+      }
+      if (t == j.term) continue;
       if (auto more = accept(j, std::move(variables), t)) return more;
     }
   }
@@ -123,7 +172,7 @@ class Unfolding {
 bool expressible(const Joint& j) {
   for (const Variable& v : j.variables)
     for (std::size_t d = 0; d < v.types[0].rank; ++d)
-      if (!letters_of({v.types[0].size[d], v.types[1].size[d], v.types[2].size[d]})) return false;
+      if (!letters_of(size_of(v.types, d))) return false;
   return std::ranges::all_of(j.term.nodes, [&](const Node& n) {
     return (n.at == Numbers{} || dims_adding_to(n.at, j.variables)) && (n.by == Numbers{} || dims_adding_to(n.by, j.variables));
   });
@@ -163,6 +212,7 @@ Joint generalize(Joint j) {
   while (true) {
     if (auto more = free_operator(j)) j = std::move(*more);
     else if (auto uses = free_uses(j)) j = std::move(*uses);
+    else if (auto sizes = free_sizes(j)) j = std::move(*sizes);
     else return j;
   }
 }
