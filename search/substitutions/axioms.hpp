@@ -42,13 +42,14 @@ struct Axioms {
 
 struct Validation {
   bool valid = false;
+  bool all = false;  // every size was tried; else evenly drawn ones, of few elements
   int shapes = 0;    // sizes, degrees and layouts of the variables at which the sides were held against each other
-  int possible = 0;  // those that exist; more than `shapes` where only evenly drawn ones were tried
   double seconds = 0;
   std::string failure;  // the first shape at which the sides differ, and where
 };
-// Every size of the dims from 1 to 4, every value of d and e from 2 to 3, and every layout of the variables (dims cut in 1 to 3, 1 or 2
-// summands, 1 or 2 copies) that types both sides: at most `most_shapes` of them (0: all), evenly drawn.
+// Every size of the dims from 1 to 4 and every value of d and e from 2 to 3 (for 0: where that are more than 32, evenly drawn ones; else
+// at most `most_shapes`): with the plainest layout of the variables that types both sides, and with drawn ones (dims and summands cut by
+// up to 6, up to 3 copies).
 [[nodiscard]] Validation validate(const Axiom& a, int most_shapes);
 // All instances of an entry, `most_shapes` for each.
 [[nodiscard]] Validation validate(const Axioms& axioms, const AxiomEntry& e, int most_shapes);

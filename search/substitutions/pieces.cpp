@@ -42,7 +42,7 @@ Pieces variable(const std::string& name, const ParallelShape& shape, Algebra& a)
     const PieceIndex index = pcg::piece_index(shape, n);
     pieces.push_back(made(shape.piece().sizes, [&](Sizes at) {
       for (std::size_t d = 0; d < at.size(); ++d) at[d] += index.block[d] * (shape.dims[d].size / shape.dims[d].degree);
-      return a.variable(shape.sum > 1 ? fmt::format("{}.s{}{}", name, index.sum, at) : fmt::format("{}{}", name, at), shape.element == pcg::Element::index);
+      return a.variable(shape.sum > 1 ? fmt::format("{}.s{}{}", name, index.sum, at) : fmt::format("{}{}", name, at));
     }));
   }
   return pieces;

@@ -40,13 +40,11 @@ class Algebra {
  public:
   virtual ~Algebra() = default;
   virtual Element constant(int numerator, int denominator) = 0;
-  virtual Element variable(const std::string& name, bool index) = 0;
+  virtual Element variable(const std::string& name) = 0;
   virtual Element add(Element a, Element b) = 0;
   virtual Element multiply(Element a, Element b) = 0;
   // An unknown function: equal arguments give equal results, nothing else is known.
   virtual Element apply(const std::string& function, std::span<const Element> arguments) = 0;
-  // index == row ? yes : no
-  virtual Element choose(Element index, std::int64_t row, Element yes, Element no) = 0;
 };
 
 struct Piece {

@@ -110,13 +110,15 @@ struct Operation {
       for (std::int64_t c = 0; c < 3; ++c) head.push_back(element(x, {at[0], s, 3 * at[2] + c}));
     return a.apply(fmt::format("attention{}_{}", x.sizes[1], at[1]), head);
   }
-  // A row of the table; 0 for rows that this piece of it does not hold.
+  // The product of the index's one-hot vector and the part of the table that this piece holds. Whether the index is a row is an unknown
+  // number here: what holds of all such numbers holds of 0 and 1.
   Element row_of(Element index, std::int64_t column) const {
     const Piece& w = in(1);
     const std::int64_t first = t.blocks[1][0] * w.sizes[0];
-    Element e = a.constant(0, 1);
-    for (std::int64_t r = w.sizes[0]; r-- > 0;) e = a.choose(index, first + r, element(w, {r, column}), e);
-    return e;
+    std::vector<Element> terms;
+    for (std::int64_t r = 0; r < w.sizes[0]; ++r)
+      terms.push_back(a.multiply(a.apply(fmt::format("is{}", first + r), std::span(&index, 1)), element(w, {r, column})));
+    return sum(terms);
   }
   Element embedding(const Sizes& at) const { return row_of(element(x, Sizes(at.begin(), at.end() - 1)), at.back()); }
   Element embedding_bag(const Sizes& at) const {

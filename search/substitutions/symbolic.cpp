@@ -28,7 +28,7 @@ std::int64_t Symbolic::number(const std::string& name) {
 }
 
 Element Symbolic::constant(int numerator, int denominator) { return make(Op::constant, {numerator, numerator == 0 ? 1 : denominator}); }
-Element Symbolic::variable(const std::string& name, bool index) { return make(index ? Op::index : Op::variable, {number(name)}); }
+Element Symbolic::variable(const std::string& name) { return make(Op::variable, {number(name)}); }
 Element Symbolic::add(Element a, Element b) {
   const Element zero = constant(0, 1);
   if (a == zero) return b;
@@ -47,7 +47,6 @@ Element Symbolic::apply(const std::string& function, std::span<const Element> ar
   key.push_back(number(function));
   return make(Op::apply, std::move(key));
 }
-Element Symbolic::choose(Element index, std::int64_t row, Element yes, Element no) { return make(Op::choose, {index, row, yes, no}); }
 
 namespace {
 
@@ -76,10 +75,8 @@ bool Symbolic::equal(Element a, Element b) {
       switch (static_cast<Op>(t.back())) {
         case Op::constant: return c.real_val(static_cast<int>(t[0]), static_cast<int>(t[1]));
         case Op::variable: return c.real_const(name(t[0]));
-        case Op::index: return c.int_const(name(t[0]));
         case Op::add: return part(0) + part(1);
         case Op::multiply: return part(0) * part(1);
-        case Op::choose: return z3::ite(part(0) == c.int_val(static_cast<int>(t[1])), part(2), part(3));
         case Op::apply: break;
       }
       z3::sort_vector sorts(c);
@@ -111,11 +108,9 @@ std::string Symbolic::to_text(Element e) {
   const auto part = [&](std::size_t i) { return to_text(static_cast<Element>(t[i])); };
   switch (static_cast<Op>(t.back())) {
     case Op::constant: return t[1] == 1 ? std::to_string(t[0]) : fmt::format("{}/{}", t[0], t[1]);
-    case Op::variable:
-    case Op::index: return names_[static_cast<std::size_t>(t[0])];
+    case Op::variable: return names_[static_cast<std::size_t>(t[0])];
     case Op::add: return part(0) + " + " + part(1);
     case Op::multiply: return fmt::format("({}) ({})", part(0), part(1));
-    case Op::choose: return fmt::format("({} is {}: {}, else {})", part(0), t[1], part(2), part(3));
     case Op::apply: break;
   }
   std::string text = names_[static_cast<std::size_t>(t[t.size() - 2])] + "(";

@@ -14,11 +14,10 @@ class Symbolic : public Algebra {
   Symbolic();
   ~Symbolic() override;
   Element constant(int numerator, int denominator) override;
-  Element variable(const std::string& name, bool index) override;
+  Element variable(const std::string& name) override;
   Element add(Element a, Element b) override;
   Element multiply(Element a, Element b) override;
   Element apply(const std::string& function, std::span<const Element> arguments) override;
-  Element choose(Element index, std::int64_t row, Element yes, Element no) override;
 
   // Whether they are equal whatever the variables and functions are: by their form, by Z3's simplification to sums of monomials, or by
   // its solver, which gives up (no) after five seconds.
@@ -27,7 +26,7 @@ class Symbolic : public Algebra {
 
  private:
   struct Z3;
-  enum class Op : std::uint8_t { constant, variable, index, add, multiply, apply, choose };
+  enum class Op : std::uint8_t { constant, variable, add, multiply, apply };
   Element make(Op op, std::vector<std::int64_t> key);
   std::int64_t number(const std::string& name);
 
