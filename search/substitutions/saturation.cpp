@@ -20,7 +20,8 @@ std::uint64_t key_of(std::size_t pattern, const Binding& b, const EGraph& graph)
 
 }  // namespace
 
-Saturation::Saturation(const Patterns& patterns, const Equation& e, const std::vector<bool>& without) : patterns_(patterns), without_(without) {
+Saturation::Saturation(const Patterns& patterns, const Equation& e, const std::vector<bool>& without)
+    : patterns_(patterns), without_(without) {
   const std::vector<Index> left = insert(e.left, e.variables), right = insert(e.right, e.variables);
   for (std::size_t i = 0; i < e.left.outputs.size(); ++i) goals_.push_back({left[e.left.outputs[i]], right[e.right.outputs[i]]});
 }
@@ -63,7 +64,8 @@ std::vector<Saturation::Found> Saturation::matches() {
   return all;
 }
 
-std::optional<std::vector<Saturation::Drafted>> Saturation::draft(const AxiomPattern& p, int side, const Binding& b, const std::bitset<kKinds>& kinds) const {
+std::optional<std::vector<Saturation::Drafted>> Saturation::draft(const AxiomPattern& p, int side, const Binding& b,
+                                                                  const std::bitset<kKinds>& kinds) const {
   const Term& t = p.sides[side];
   std::vector<Drafted> drafted;
   drafted.reserve(t.nodes.size());

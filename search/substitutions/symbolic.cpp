@@ -51,7 +51,8 @@ Element Symbolic::apply(const std::string& function, std::span<const Element> ar
 namespace {
 
 template <class Make>
-z3::expr built(Element e, const std::vector<const std::vector<std::int64_t>*>& terms, std::vector<std::optional<z3::expr>>& made, const Make& make) {
+z3::expr built(Element e, const std::vector<const std::vector<std::int64_t>*>& terms, std::vector<std::optional<z3::expr>>& made,
+               const Make& make) {
   if (made.size() < terms.size()) made.resize(terms.size());
   if (!made[e]) {
     z3::expr expr = make(*terms[e]);

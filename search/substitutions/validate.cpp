@@ -19,9 +19,9 @@ namespace {
 
 using pcg::ParallelShape;
 
-constexpr int kMostPiecesOfOne = 36;       // more would only repeat what fewer show
-constexpr std::size_t kContexts = 24;      // layouts drawn beside the plainest one of each size, at most
-constexpr std::size_t kMostSizes = 32;     // where there are more, evenly drawn ones, and those
+constexpr int kMostPiecesOfOne = 36;        // more would only repeat what fewer show
+constexpr std::size_t kContexts = 24;       // layouts drawn beside the plainest one of each size, at most
+constexpr std::size_t kMostSizes = 32;      // where there are more, evenly drawn ones, and those
 constexpr std::int64_t kMostElements = 24;  // of tensors of at most so many elements
 
 // The layouts that a tensor may have, the plainest first.
@@ -49,7 +49,8 @@ std::vector<ParallelShape> layouts(const std::vector<std::int64_t>& sizes, bool 
 class Shapes {
  public:
   Shapes(const Equation& e, const SmallNumbers& n) : equation_(e), left_(small_term(e.left, n)), right_(small_term(e.right, n)) {
-    for (std::size_t v = 0; v < e.variables.size(); ++v) options_.push_back(layouts(small_sizes(e.variables[v], n), e.variables[v].types[0].index));
+    for (std::size_t v = 0; v < e.variables.size(); ++v)
+      options_.push_back(layouts(small_sizes(e.variables[v], n), e.variables[v].types[0].index));
     level_.resize(e.variables.size());
   }
 
@@ -142,15 +143,17 @@ std::optional<std::string> difference(const Equation& e, const Shapes& at, std::
       const Element a = total(left), b = total(right);
       if (algebra.equal(a, b)) continue;
       std::string where;
-      for (std::size_t v = 0; v < variables.size(); ++v) where += fmt::format("{}{} {}", v == 0 ? "" : ", ", names[v], pcg::to_text(variables[v]));
-      return fmt::format("{}: element {} of piece {} of {}: {} on the left, {} on the right", where, i, p, pcg::to_text(shape), algebra.to_text(a),
-                         algebra.to_text(b));
+      for (std::size_t v = 0; v < variables.size(); ++v)
+        where += fmt::format("{}{} {}", v == 0 ? "" : ", ", names[v], pcg::to_text(variables[v]));
+      return fmt::format("{}: element {} of piece {} of {}: {} on the left, {} on the right", where, i, p, pcg::to_text(shape),
+                         algebra.to_text(a), algebra.to_text(b));
     }
   return std::nullopt;
 }
 
 // Numbers for the letters and degrees, number `at` of `count`; the letters that differ fastest come last.
-SmallNumbers numbers_at(const std::string& letters, const std::array<bool, 2>& degrees, const std::vector<std::int64_t>& sizes, std::size_t at) {
+SmallNumbers numbers_at(const std::string& letters, const std::array<bool, 2>& degrees, const std::vector<std::int64_t>& sizes,
+                        std::size_t at) {
   SmallNumbers n;
   for (const char c : letters) {
     n.letter[static_cast<std::size_t>(c - 'a')] = sizes[at % sizes.size()];
