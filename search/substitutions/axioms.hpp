@@ -4,42 +4,57 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "search/substitutions/rule.hpp"
 
 namespace substitutions {
 
+// One instance of an entry: no placeholders left.
 struct Axiom {
-  std::string name;                     // "linear.row", "concat.split0"
-  std::string source;                   // "TASO 26", "Unity 4.2; B1"
-  std::string statement;                // as written: "split0[axis 1 at x.1](concat[1](x, y)) = x"
-  Equation equation;                    // typed with generic sizes; sides hold the same variables unless one side drops some
-  std::vector<std::string> conditions;  // in words; what the types of the variables already say is not repeated
+  std::size_t entry = 0;  // index into Axioms::entries
+  std::string instance;   // "concat.add[k=1]": the entry's name and its row of the tables
+  // Sizes of the variables' dims are letters, layouts are not said: the axiom is about every layout of the variables that types both sides.
+  // A variable that no side uses only names sizes.
+  Equation equation;
+};
+
+// As written in the file.
+struct AxiomEntry {
+  std::string name;                     // "linear.rows", "split0.concat"
+  std::string source;                   // "TASO 26", "Unity B1"
+  std::string statement;                // "split0[{k} at x.{k}](concat[{k}](x, y)) = x"
+  std::vector<std::string> conditions;  // in words; what the sizes of the variables already say is not repeated
+  std::size_t first = 0, count = 0;     // instances: all[first ..]
 };
 
 struct Axioms {
+  std::vector<AxiomEntry> entries;
   std::vector<Axiom> all;
   std::string hash;  // of the file's text: rule files name it
 };
 
-// The axioms that ship. A schema in the file ("for: {f: [none, relu], k: [0, 1]}") is expanded into one axiom per instance; `schemas`
-// counts them as written.
+// The axioms that ship.
 [[nodiscard]] const Axioms& axioms();
 // Throws: base::InputError with every problem found.
 [[nodiscard]] Axioms parse_axioms(std::string_view yaml, const std::string& file);
 
 struct Validation {
   bool valid = false;
-  int shapes = 0;  // sizes and degrees tried
+  bool all = false;  // every size was tried; else evenly drawn ones, of few elements
+  int shapes = 0;    // sizes, degrees and layouts of the variables at which the sides were held against each other
   double seconds = 0;
   std::string failure;  // the first shape at which the sides differ, and where
 };
-// Every size of the variables' dims from 1 to 4 and every degree symbol from 1 to 3 that types both sides, at most `most_shapes` of them
-// (all, for 0), evenly drawn.
+// Every size of the dims from 1 to 4 and every value of d and e from 2 to 3 (for 0: where that are more than 32, evenly drawn ones; else
+// at most `most_shapes`): with the plainest layout of the variables that types both sides, and with drawn ones (dims and summands cut by
+// up to 6, up to 3 copies).
 [[nodiscard]] Validation validate(const Axiom& a, int most_shapes);
+// All instances of an entry, `most_shapes` for each.
+[[nodiscard]] Validation validate(const Axioms& axioms, const AxiomEntry& e, int most_shapes);
 
-// Names of axioms that the others prove.
+// Names of the entries that the others prove.
 [[nodiscard]] std::vector<std::string> redundant(const Axioms& axioms);
 
 }  // namespace substitutions

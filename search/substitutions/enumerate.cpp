@@ -97,6 +97,18 @@ class Enumeration {
     return whole && part && whole->size() > part->size() && std::ranges::includes(*whole, *part);
   }
 
+  // Nothing is done with a number but scaling by it; kernels are no images, gains no rows.
+  static bool sensible(Kind k, std::span<const Types* const> in) {
+    if (in.empty()) return true;
+    const Type& x = (*in[0])[0];
+    if (x.rank == 0) return false;
+    if (k == Kind::attention) return x.rank == 3 && letters_of({x.size[2] / 3, (*in[0])[1].size[2] / 3, (*in[0])[2].size[2] / 3});
+    if (k == Kind::softmax || k == Kind::layer_norm) return x.rank > 1;
+    if (k == Kind::conv || k == Kind::max_pool || k == Kind::average_pool)
+      return x.rank == 4 && x.size[2] != (*in[0])[1].size[2] && x.size[3] != (*in[0])[1].size[3];
+    return true;
+  }
+
   // Groups must divide a kernel's outputs because of the symbols, too.
   static bool groups(const Types& x, const Types& w) {
     if (x[0].rank != 4 || w[0].rank != 4) return false;
@@ -118,6 +130,7 @@ class Enumeration {
     const Node& n = op(o);
     std::array<const Types*, 3> in{};
     for (std::size_t i = 0; i < inputs.size(); ++i) in[i] = &types_[static_cast<std::size_t>(inputs[i])];
+    if (!sensible(n.kind, std::span(in).first(inputs.size()))) return kIllTyped;
     if (is_split(n.kind) && !splits(n, *in[0])) return kIllTyped;
     if (n.kind == Kind::conv && !groups(*in[0], *in[1])) return kIllTyped;
     const auto t = type_of(n, std::span(in).first(inputs.size()));

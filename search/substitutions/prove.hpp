@@ -3,6 +3,7 @@
 // sides; its classes know their types in every assignment), then Z3 decides with those ground instances and uninterpreted functions whether
 // the sides must be equal. Typed instances are what makes this sound: no axiom is ever used on terms that it does not speak of.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,8 @@ class Prover {
   Prover(const Axioms& axioms, ProofLimits limits);
   ~Prover();
   [[nodiscard]] Proof prove(const Equation& e);
+  // Whether an entry of the axioms is not to be used (to see whether the others prove it).
+  void leave_out(std::size_t entry, bool out);
 
  private:
   struct State;

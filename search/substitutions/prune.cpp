@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "search/substitutions/generalize.hpp"
+
 namespace substitutions {
 namespace {
 
@@ -46,27 +48,28 @@ struct Candidate {
 
 class Pruner {
  public:
+  explicit Pruner(Pruned& counts) : counts_(counts) {}
+
   void add(Candidate&& c) {
     const auto [left, right] = codes(c.joint);
     // A variable as a whole side stands for anything: such equations are looked at by their other side.
     bool dropped = false;
     for (const auto& key : {std::pair(left, right), std::pair(right, left), std::pair(left, kAny), std::pair(right, kAny)}) {
-      const auto it = kept_.find(key.first * 31 + key.second);
-      if (it == kept_.end()) continue;
+      const auto it = by_code_.find(key.first * 31 + key.second);
+      if (it == by_code_.end()) continue;
       for (const std::size_t k : it->second)
-        if (const auto bound = instance(joints_[k], c.joint)) {
+        if (const auto bound = instance(kept[k], c.joint)) {
           count(*bound, c.joint);
           dropped = true;
           break;
         }
       if (dropped) return;
     }
-    for (const auto& key : keys(c.joint, left, right)) kept_[key.first * 31 + key.second].push_back(joints_.size());
-    joints_.push_back(std::move(c.joint));
+    for (const auto& key : keys(c.joint, left, right)) by_code_[key.first * 31 + key.second].push_back(kept.size());
+    kept.push_back(std::move(c.joint));
   }
 
-  Pruned result;
-  std::vector<Joint> joints_;
+  std::vector<Joint> kept;
 
  private:
   static constexpr std::uint64_t kAny = ~std::uint64_t{0};
@@ -88,12 +91,13 @@ class Pruner {
   void count(const std::vector<std::uint8_t>& bound, const Joint& special) {
     const bool all_variables = std::ranges::all_of(bound, [&](std::uint8_t n) { return special.term.nodes[n].kind == Kind::variable; });
     const std::set<std::uint8_t> distinct(bound.begin(), bound.end());
-    if (!all_variables) ++result.common;
-    else if (distinct.size() < bound.size()) ++result.implied;
-    else ++result.renamed;
+    if (!all_variables) ++counts_.common;
+    else if (distinct.size() < bound.size()) ++counts_.implied;
+    else ++counts_.renamed;
   }
 
-  std::unordered_map<std::uint64_t, std::vector<std::size_t>> kept_;
+  Pruned& counts_;
+  std::unordered_map<std::uint64_t, std::vector<std::size_t>> by_code_;
 };
 
 // "x0", "x" -> as they are; "x0" alone -> "x".
@@ -104,42 +108,47 @@ void shorten_names(std::vector<Variable>& variables) {
   }
 }
 
-bool expressible(const Joint& j) {
-  return std::ranges::all_of(j.term.nodes, [&](const Node& n) {
-    return (n.at == Numbers{} || dims_adding_to(n.at, j.variables)) && (n.by == Numbers{} || dims_adding_to(n.by, j.variables));
-  });
+bool by_size(const Candidate& a, const Candidate& b) {
+  return std::tuple(a.operators, -a.widest, a.text.size(), std::string_view(a.text)) <
+         std::tuple(b.operators, -b.widest, b.text.size(), std::string_view(b.text));
+}
+
+Candidate measured(Joint j) {
+  Candidate c{.operators = j.operators_left + j.operators_right, .widest = static_cast<int>(j.variables.size()), .joint = std::move(j)};
+  c.text = to_text(c.joint.term, c.joint.variables);
+  return c;
 }
 
 }  // namespace
 
-Pruned prune(std::vector<Equation> equations) {
+Pruned prune(const std::vector<Equation>& equations) {
   std::vector<Candidate> candidates;
   std::unordered_set<std::string> seen;
-  std::int64_t renamed = 0;
+  Pruned result;
   for (const Equation& e : equations) {
-    Candidate c{.joint = join(e)};
-    if (!expressible(c.joint)) continue;
-    if (!seen.insert(shape_text(c.joint)).second) {
-      ++renamed;
-      continue;
+    Joint j = join(e);
+    if (!expressible(j)) continue;
+    if (seen.insert(shape_text(j)).second) candidates.push_back(measured(std::move(j)));
+    else ++result.renamed;
+  }
+  // Special cases of what was found, then of what that is a special case of itself.
+  for (const bool general : {false, true}) {
+    std::ranges::stable_sort(candidates, by_size);
+    Pruner pruner(result);
+    for (Candidate& c : candidates) pruner.add(std::move(c));
+    candidates.clear();
+    for (Joint& j : pruner.kept) {
+      if (general) candidates.push_back(measured(std::move(j)));
+      else if (shares_by_chance(j)) ++result.implied;
+      else candidates.push_back(measured(generalize(std::move(j))));
     }
-    c.operators = c.joint.operators_left + c.joint.operators_right;
-    c.widest = static_cast<int>(c.joint.variables.size());
-    c.text = to_text(c.joint.term, c.joint.variables);
-    candidates.push_back(std::move(c));
   }
-  std::ranges::stable_sort(candidates, [](const Candidate& a, const Candidate& b) {
-    return std::tuple(a.operators, -a.widest, a.text.size(), std::string_view(a.text)) <
-           std::tuple(b.operators, -b.widest, b.text.size(), std::string_view(b.text));
-  });
-  Pruner pruner;
-  for (Candidate& c : candidates) pruner.add(std::move(c));
-  pruner.result.renamed += renamed;
-  for (const Joint& j : pruner.joints_) {
-    pruner.result.equations.push_back(separate(j));
-    shorten_names(pruner.result.equations.back().variables);
+  std::ranges::stable_sort(candidates, by_size);
+  for (const Candidate& c : candidates) {
+    result.equations.push_back(separate(c.joint));
+    shorten_names(result.equations.back().variables);
   }
-  return std::move(pruner.result);
+  return result;
 }
 
 }  // namespace substitutions

@@ -1,5 +1,5 @@
 #pragma once
-// Equations that say something new: what is no renaming and no special case of smaller ones.
+// Equations that say something new: the most general forms of those given, less renamings and special cases.
 
 #include <cstdint>
 #include <vector>
@@ -13,6 +13,6 @@ struct Pruned {
   std::int64_t renamed = 0, common = 0, implied = 0;  // dropped: equal up to names; a kept one on operators' results; with variables equal
 };
 // Deterministic. Names of variables are made short where that leaves them unique.
-[[nodiscard]] Pruned prune(std::vector<Equation> equations);
+[[nodiscard]] Pruned prune(const std::vector<Equation>& equations);
 
 }  // namespace substitutions
