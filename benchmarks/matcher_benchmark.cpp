@@ -2,12 +2,12 @@
 
 #include <benchmark/benchmark.h>
 
-#include <algorithm>
 #include <stdexcept>
 
 #include "pcg/models/models.hpp"
 #include "search/substitutions/enumerate.hpp"
 #include "search/substitutions/matcher.hpp"
+#include "search/substitutions/prune.hpp"
 
 namespace {
 
@@ -15,8 +15,8 @@ using namespace substitutions;
 
 constexpr std::size_t kRules = 2000;
 
-// Both directions of what the generator finds of two operators, as far as they invent nothing; neither pruned nor proved, which does not
-// matter here. Evenly drawn from all families.
+// Both directions of what the generator finds of two operators, as far as they invent nothing, again and again up to kRules; not proved,
+// which does not matter here.
 std::vector<Rule> rules() {
   std::vector<Equation> equations;
   for (const Setting& s : settings())
@@ -31,14 +31,13 @@ std::vector<Rule> rules() {
       if (n.kind == Kind::variable && !there[n.variable]) return;
     if (r.source().operators() > 0) result.push_back(std::move(r));
   };
-  for (const Equation& e : equations) {
+  for (const Equation& e : prune(std::move(equations)).equations) {
     add(e, true);
     add(e, false);
   }
-  std::vector<Rule> drawn;
-  for (std::size_t i = 0; i < std::min(kRules, result.size()); ++i)
-    drawn.push_back(result[i * result.size() / std::min(kRules, result.size())]);
-  return drawn;
+  const std::size_t distinct = result.size();
+  while (result.size() < kRules) result.push_back(result[result.size() - distinct]);
+  return result;
 }
 
 const std::vector<Rule>& all_rules() {
@@ -46,13 +45,17 @@ const std::vector<Rule>& all_rules() {
   return all;
 }
 
+// On two devices, the samples cut: so there are parallel operators to match, too.
 pcg::Pcg inception() {
   const pcg::Graph g = pcg::models::builtin("inception-v3", 64);
   std::vector<pcg::Sharding> shardings;
   for (const pcg::GraphNode& n : g.nodes()) {
     std::vector<pcg::TensorShape> inputs;
     for (pcg::TensorRef t : n.inputs) inputs.push_back(g.shape(t));
-    shardings.push_back(pcg::unsharded(pcg::iteration_space(n.op, inputs)));
+    const pcg::IterationSpace space = pcg::iteration_space(n.op, inputs);
+    shardings.push_back(pcg::unsharded(space));
+    const int samples = pcg::find_loop(space, inputs.empty() ? "d0" : "b");
+    if (samples >= 0 && !std::holds_alternative<pcg::Weight>(n.op)) shardings.back().degrees[static_cast<std::size_t>(samples)] = 2;
   }
   return pcg::parallelize(g, shardings);
 }
