@@ -119,6 +119,7 @@ class Evaluation {
       const PieceTask task{.name_hash = field::hash_text(node.name),
                            .micro_batch = static_cast<std::uint64_t>(micro_batch_),
                            .first_summand = piece_index(node.outputs[0], numbers[0]).sum == 0,
+                           .through = node.sharding.through,
                            .inputs = operands,
                            .outputs = outputs};
       std::vector<FieldTensor> values = run_piece(*node.operation(), task);
@@ -133,28 +134,37 @@ class Evaluation {
     const TensorRef t = node.inputs[i];
     const ParallelShape& shape = pcg_.shape(t);
     const int number = input_piece(space, node.sharding, i, point);
+    if (number < 0) {  // another input's summand
+      kept.push_back(nullptr);
+      return {};
+    }
     Place place = place_of(shape, piece_index(shape, number));
     kept.push_back(pieces(t)[static_cast<std::size_t>(number)]);
-    for (std::size_t d = 0; d < space.inputs[i].size(); ++d) {
-      const int l = space.inputs[i][d];
-      if (l < 0 || space.loops[static_cast<std::size_t>(l)].cut != Cut::internal || node.sharding.degrees[static_cast<std::size_t>(l)] == 1)
-        continue;
-      kept.back() = std::make_shared<const FieldTensor>(joined(along(node, space, i, point, static_cast<std::size_t>(l)), d));
-      place.offset[d] = 0;
-    }
+    kept.back() = gathered(node, space, i, point, 0);
+    for (std::size_t d = 0; d < space.inputs[i].size(); ++d)
+      if (is_bridged(node, space, i, d)) place.offset[d] = 0;
     return {kept.back().get(), std::move(place)};
   }
 
-  // The pieces of input i at the points that differ from `point` in one loop alone.
-  Pieces along(const PcgNode& node, const IterationSpace& space, std::size_t i, int point, std::size_t loop) const {
-    int step = 1;
+  static bool is_bridged(const PcgNode& node, const IterationSpace& space, std::size_t i, std::size_t dim) {
+    const int l = space.inputs[i][dim];
+    return l >= 0 && space.loops[static_cast<std::size_t>(l)].cut == Cut::internal &&
+           node.sharding.degrees[static_cast<std::size_t>(l)] > 1;
+  }
+
+  // The piece of input i at a point, joined along the dims from `dim` on whose cut an internal collective bridges.
+  std::shared_ptr<const FieldTensor> gathered(const PcgNode& node, const IterationSpace& space, std::size_t i, int point,
+                                              std::size_t dim) const {
+    while (dim < space.inputs[i].size() && !is_bridged(node, space, i, dim)) ++dim;
+    if (dim == space.inputs[i].size()) return pieces(node.inputs[i])[static_cast<std::size_t>(input_piece(space, node.sharding, i, point))];
+    const auto loop = static_cast<std::size_t>(space.inputs[i][dim]);
+    int step = 1;  // between points that differ in that loop alone
     for (std::size_t l = loop + 1; l < space.loops.size(); ++l) step *= node.sharding.degrees[l];
     const int degree = node.sharding.degrees[loop];
     const int first = point - point / step % degree * step;
-    Pieces result;
-    for (int c = 0; c < degree; ++c)
-      result.push_back(pieces(node.inputs[i])[static_cast<std::size_t>(input_piece(space, node.sharding, i, first + c * step))]);
-    return result;
+    Pieces blocks;
+    for (int c = 0; c < degree; ++c) blocks.push_back(gathered(node, space, i, first + c * step, dim + 1));
+    return std::make_shared<const FieldTensor>(joined(blocks, dim));
   }
 
   static void compare_copies(const PcgNode& node, const Pieces& pieces, const ParallelShape& s) {

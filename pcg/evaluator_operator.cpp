@@ -1,5 +1,6 @@
 #include "pcg/evaluator_operator.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -94,17 +95,23 @@ std::vector<FieldTensor> run(const BatchNorm&, const PieceTask& t) {
   FieldTensor y = blank(t.outputs[0]);
   const FieldTensor& x = *t.inputs[0].values;  // of all samples
   const Sizes& s = x.shape.sizes;
-  const std::int64_t plane = s[2] * s[3], first = t.outputs[0].place.offset[0] - t.inputs[0].place.offset[0];
+  const std::int64_t plane = s[2] * s[3];
   auto at = [&](std::int64_t b, std::int64_t c, std::int64_t i) { return static_cast<std::size_t>((b * s[1] + c) * plane + i); };
+  const Sizes& own = y.shape.sizes;
+  auto first = [&](std::size_t dim) { return t.outputs[0].place.offset[dim] - t.inputs[0].place.offset[dim]; };
   for (std::int64_t c = 0; c < s[1]; ++c) {
     Hash statistics(kBatchNorm);
     for (std::int64_t b = 0; b < s[0]; ++b)
       for (std::int64_t i = 0; i < plane; ++i) statistics(x.values[at(b, c, i)]);
     const std::uint32_t gain = t.inputs[1].values->values[static_cast<std::size_t>(c)],
                         bias = t.inputs[2].values->values[static_cast<std::size_t>(c)];
-    for (std::int64_t b = 0; b < y.shape.sizes[0]; ++b)
-      for (std::int64_t i = 0; i < plane; ++i)
-        y.values[at(b, c, i)] = field::add(field::multiply(Hash(statistics)(x.values[at(first + b, c, i)]).element(), gain), bias);
+    for (std::int64_t b = 0; b < own[0]; ++b)
+      for (std::int64_t i = 0; i < own[2] * own[3]; ++i) {
+        const std::int64_t row = first(2) + i / own[3], column = first(3) + i % own[3];
+        const std::uint32_t value = x.values[at(first(0) + b, c, row * s[3] + column)];
+        y.values[static_cast<std::size_t>((b * own[1] + c) * own[2] * own[3] + i)] =
+            field::add(field::multiply(Hash(statistics)(value).element(), gain), bias);
+      }
   }
   return {y};
 }
@@ -188,6 +195,8 @@ std::vector<FieldTensor> run(const Binary& op, const PieceTask& t) {
   const Sizes& whole = t.inputs[1].place.whole;
   const Sizes& b = t.inputs[1].sizes();
   const std::size_t missing = y.shape.sizes.size() - b.size();
+  // Beside an operand that lies in partial sums, one that does not is added at the first of them only.
+  const int absent = t.through >= 0 && !t.first_summand && op.kind != Binary::Kind::multiply ? 1 - t.through : -1;
   for (std::size_t i = 0; i < y.values.size(); ++i) {
     std::int64_t rest = static_cast<std::int64_t>(i), index = 0, step = 1;
     for (std::size_t d = b.size(); d-- > 0;) {  // dims of size 1 are read again and again
@@ -196,9 +205,17 @@ std::vector<FieldTensor> run(const Binary& op, const PieceTask& t) {
       if (whole[d] != 1) index += at * step;
       step *= b[d];
     }
-    y.values[i] = combine(op.kind, y.values[i], t.inputs[1].values->values[static_cast<std::size_t>(index)]);
+    const std::uint32_t other = t.inputs[1].values->values[static_cast<std::size_t>(index)];
+    y.values[i] = combine(op.kind, absent == 0 ? 0 : y.values[i], absent == 1 ? 0 : other);
   }
   return {y};
+}
+
+// A point holds the one summand that it is given.
+std::vector<FieldTensor> run(const Summands&, const PieceTask& t) {
+  const auto given = std::ranges::find_if(t.inputs, [](const Operand& o) { return o.values != nullptr; });
+  BASE_CHECK(given != t.inputs.end(), "a summand that none of {} inputs has", t.inputs.size());
+  return {*given->values};
 }
 
 std::vector<FieldTensor> run(const Dropout&, const PieceTask& t) {

@@ -31,6 +31,7 @@ struct PieceTask {
   std::uint64_t name_hash = 0;      // of the node: dropout masks differ from node to node
   std::uint64_t micro_batch = 0;    // and from micro-batch to micro-batch
   bool first_summand = true;        // the coordinates of all summed loops are 0: here a bias is added
+  int through = -1;                 // the only input that has partial sums, as in Sharding
   std::span<const Operand> inputs;  // along a loop of kind Cut::internal: whole
   std::span<const OutputPiece> outputs;
 };

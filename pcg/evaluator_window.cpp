@@ -13,6 +13,14 @@ constexpr std::uint64_t kOutside = std::uint64_t{1} << 40U;  // no value: marks 
 
 struct Window {
   std::int64_t kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w;
+  std::int64_t first_h = 0, first_w = 0;  // the output piece's first row and column, seen from the input's
+
+  // Where rows or columns are cut and windows reach over the cut, the input is there whole.
+  void place(const PieceTask& t) {
+    const std::vector<std::int64_t>&x = t.inputs[0].place.offset, &y = t.outputs[0].place.offset;
+    first_h = y[2] - x[2] / stride_h;
+    first_w = y[3] - x[3] / stride_w;
+  }
 };
 
 // Visits the window of output (oh, ow) on an h x w plane: visit(kernel index, plane index), -1 outside.
@@ -20,7 +28,7 @@ template <class Visit>
 void walk(const Window& k, std::int64_t h, std::int64_t w, std::int64_t oh, std::int64_t ow, Visit&& visit) {
   for (std::int64_t i = 0; i < k.kernel_h; ++i)
     for (std::int64_t j = 0; j < k.kernel_w; ++j) {
-      const std::int64_t y = oh * k.stride_h - k.pad_h + i, x = ow * k.stride_w - k.pad_w + j;
+      const std::int64_t y = (k.first_h + oh) * k.stride_h - k.pad_h + i, x = (k.first_w + ow) * k.stride_w - k.pad_w + j;
       visit(i * k.kernel_w + j, y < 0 || y >= h || x < 0 || x >= w ? -1 : y * w + x);
     }
 }
@@ -31,7 +39,8 @@ FieldTensor run_conv2d(const Conv2d& op, const PieceTask& t) {
   FieldTensor y = blank(t.outputs[0]);
   const FieldTensor& x = *t.inputs[0].values;
   const FieldTensor& w = *t.inputs[1].values;
-  const Window window{op.kernel_h, op.kernel_w, op.stride_h, op.stride_w, op.pad_h, op.pad_w};
+  Window window{op.kernel_h, op.kernel_w, op.stride_h, op.stride_w, op.pad_h, op.pad_w};
+  window.place(t);
   const std::vector<std::int64_t>&xs = x.shape.sizes, &ys = y.shape.sizes;
   const std::int64_t per_group = w.shape.sizes[1], groups = op.groups > 1 ? xs[1] / per_group : 1, outs = ys[1] / groups;
   const std::int64_t area = window.kernel_h * window.kernel_w, plane = xs[2] * xs[3];
@@ -57,8 +66,9 @@ FieldTensor run_pool2d(const Pool2d& op, const PieceTask& t) {
   const FieldTensor& x = *t.inputs[0].values;
   const std::vector<std::int64_t>&xs = x.shape.sizes, &ys = y.shape.sizes;
   const bool global = op.kernel_h == 0 || op.kernel_w == 0;
-  const Window window =
+  Window window =
       global ? Window{xs[2], xs[3], 1, 1, 0, 0} : Window{op.kernel_h, op.kernel_w, op.stride_h, op.stride_w, op.pad_h, op.pad_w};
+  window.place(t);
   const std::uint32_t share = field::inverse(static_cast<std::uint32_t>(window.kernel_h * window.kernel_w));
   std::size_t to = 0;
   for (std::int64_t image = 0; image < ys[0] * ys[1]; ++image)

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "pcg/parallel.hpp"
 
 namespace pcg {
@@ -39,18 +41,56 @@ std::vector<InternalCollective> batch_norm(const IterationSpace& space, int loop
   return {c, back};
 }
 
+struct Borders {
+  int before = 0, behind = 0;
+};
+Borders borders(int kernel, int stride, int pad) { return {pad, std::max(0, kernel - stride - pad)}; }
+
+// Dims 2 and 3 are loops `h` and `w`.
+template <class Windowed>
+std::vector<InternalCollective> exchange(const Windowed& o, const IterationSpace& space, const Sharding& sharding,
+                                         std::span<const TensorShape> inputs) {
+  std::vector<InternalCollective> result;
+  TensorShape held = piece_of_input(space, sharding, 0, inputs);  // with the borders that have come
+  for (std::size_t dim : {2U, 3U}) {
+    const int loop = space.inputs[0][dim];
+    if (space.loops[static_cast<std::size_t>(loop)].cut != Cut::internal || sharding.degrees[static_cast<std::size_t>(loop)] == 1) continue;
+    const Borders b = dim == 2 ? borders(o.kernel_h, o.stride_h, o.pad_h) : borders(o.kernel_w, o.stride_w, o.pad_w);
+    const auto add = [&](Kind there, Kind back, int layers) {
+      TensorShape border = held;
+      border.sizes[dim] = layers;
+      if (layers == 0) return;
+      result.push_back({.kind = there, .loop = loop, .shape = border});
+      result.push_back({.kind = back, .loop = loop, .shape = border, .backward = true});
+    };
+    add(Kind::from_before, Kind::from_behind, b.before);
+    add(Kind::from_behind, Kind::from_before, b.behind);
+    held.sizes[dim] += b.before + b.behind;
+  }
+  return result;
+}
+
 }  // namespace
+
+bool runs_before(const InternalCollective& c) {
+  return c.kind == Kind::all_gather || (!c.backward && (c.kind == Kind::from_before || c.kind == Kind::from_behind));
+}
 
 std::vector<InternalCollective> internal_collectives(const Operator& op, const Sharding& sharding, std::span<const TensorShape> inputs) {
   const IterationSpace space = iteration_space(op, inputs);
-  for (std::size_t l = 0; l < space.loops.size(); ++l) {  // no operator has more than one loop of this kind
+  if (const auto* conv = std::get_if<Conv2d>(&op)) return exchange(*conv, space, sharding, inputs);
+  if (const auto* pool = std::get_if<Pool2d>(&op)) return exchange(*pool, space, sharding, inputs);
+  std::vector<InternalCollective> result;
+  for (std::size_t l = 0; l < space.loops.size(); ++l) {
     if (space.loops[l].cut != Cut::internal || sharding.degrees[l] == 1) continue;
     const int loop = static_cast<int>(l);
-    if (std::holds_alternative<CrossEntropy>(op)) return cross_entropy(space, loop, sharding, inputs);
-    if (std::holds_alternative<BatchNorm>(op)) return batch_norm(space, loop, sharding, inputs);
-    if (const Attention* a = std::get_if<Attention>(&op)) return attention(*a, space, loop, sharding, inputs);
+    std::vector<InternalCollective> more;
+    if (std::holds_alternative<CrossEntropy>(op)) more = cross_entropy(space, loop, sharding, inputs);
+    else if (std::holds_alternative<BatchNorm>(op)) more = batch_norm(space, loop, sharding, inputs);
+    else if (const Attention* a = std::get_if<Attention>(&op)) more = attention(*a, space, loop, sharding, inputs);
+    result.insert(result.end(), more.begin(), more.end());
   }
-  return {};
+  return result;
 }
 
 }  // namespace pcg

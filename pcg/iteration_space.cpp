@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "pcg/parallel.hpp"
@@ -64,6 +65,13 @@ Space elementwise(Shapes in, Shapes out, bool linear, std::optional<std::size_t>
   return s;
 }
 
+// A product of its first two inputs; a bias behind them lets no sums pass.
+std::vector<Passing> factors(Shapes in) {
+  std::vector<Passing> alone(in.size(), Passing::no);
+  alone[0] = alone[1] = Passing::factor;
+  return alone;
+}
+
 Space space(const Input& o, Shapes, Shapes) { return source(o.shape); }
 Space space(const Weight& o, Shapes, Shapes) { return source(o.shape); }
 
@@ -76,6 +84,7 @@ Space space(const Linear& o, Shapes in, Shapes out) {
   s.inputs = {with(lead, k), o.transposed_weight ? Dims{n, k} : Dims{k, n}};
   if (o.has_bias) s.inputs.push_back({n});
   s.outputs = {with(lead, n)};
+  if (o.activation == Activation::none) s.alone = factors(in);
   return s;
 }
 
@@ -88,28 +97,43 @@ Space space(const BatchMatmul& o, Shapes in, Shapes out) {
   const int n = s.loop("n", out[0].sizes.back());
   s.inputs = {with(with(lead, m), k), o.transpose_b ? with(with(lead, n), k) : with(with(lead, k), n)};
   s.outputs = {with(with(lead, m), n)};
+  s.alone = factors(in);
   return s;
 }
 
-// With groups, output channels are cut group by group, and the input's channels alike. Rows and columns would need halos.
+// Rows or columns of an image. They are cut where blocks of the input and of the output begin together; windows that reach over a block's
+// end make borders of neighbours necessary.
+int spatial(Space& s, const char* name, std::int64_t in, std::int64_t out, int kernel, int stride, int pad) {
+  const int l = s.loop(name, in, Cut::none);
+  if (kernel == 0 || in != out * stride) return l;
+  Loop& loop = s.loops[static_cast<std::size_t>(l)];
+  const int behind = std::max(0, kernel - stride - pad);
+  loop.cut = pad == 0 && behind == 0 ? Cut::free : Cut::internal;
+  loop.least = std::max(1, std::max(pad, behind));
+  return l;
+}
+
+// With groups, output channels are cut group by group, and the input's channels alike.
 Space space(const Conv2d& o, Shapes in, Shapes out) {
   Space s;
   const int b = s.loop("b", in[0].sizes[0]);
   const bool grouped = o.groups > 1;
   const int c = s.loop("c", in[1].sizes[1], !grouped && o.activation == Activation::none ? Cut::sum : Cut::none);
-  const int h = s.loop("h", in[0].sizes[2], Cut::none);
-  const int w = s.loop("w", in[0].sizes[3], Cut::none);
+  const int h = spatial(s, "h", in[0].sizes[2], out[0].sizes[2], o.kernel_h, o.stride_h, o.pad_h);
+  const int w = spatial(s, "w", in[0].sizes[3], out[0].sizes[3], o.kernel_w, o.stride_w, o.pad_w);
   const int n = s.loop("n", grouped ? o.groups : out[0].sizes[1]);
   s.inputs = {{b, grouped ? n : c, h, w}, {n, c, kWhole, kWhole}};
   if (o.has_bias) s.inputs.push_back({n});
   s.outputs = {{b, n, h, w}};
+  if (o.activation == Activation::none) s.alone = factors(in);
   return s;
 }
 
-Space space(const Pool2d& o, Shapes in, Shapes) {
+Space space(const Pool2d& o, Shapes in, Shapes out) {
   Space s;
-  const Dims dims{s.loop("b", in[0].sizes[0]), s.loop("c", in[0].sizes[1]), s.loop("h", in[0].sizes[2], Cut::none),
-                  s.loop("w", in[0].sizes[3], Cut::none)};
+  const int b = s.loop("b", in[0].sizes[0]), c = s.loop("c", in[0].sizes[1]);
+  const int h = spatial(s, "h", in[0].sizes[2], out[0].sizes[2], o.kernel_h, o.stride_h, o.pad_h);
+  const Dims dims{b, c, h, spatial(s, "w", in[0].sizes[3], out[0].sizes[3], o.kernel_w, o.stride_w, o.pad_w)};
   s.inputs = {dims};
   s.outputs = {dims};
   s.linear = o.kind == Pool2d::Kind::average;
@@ -126,12 +150,12 @@ Space space(const LayerNorm&, Shapes in, Shapes) {
   return s;
 }
 
-// Statistics are of the whole batch: cutting b makes it a synchronised batch norm.
+// Statistics are of the whole batch: cutting samples, rows or columns makes it a synchronised batch norm.
 Space space(const BatchNorm&, Shapes in, Shapes) {
   Space s;
   const int b = s.loop("b", in[0].sizes[0], Cut::internal);
   const int c = s.loop("c", in[0].sizes[1]);
-  const Dims dims{b, c, s.loop("h", in[0].sizes[2], Cut::none), s.loop("w", in[0].sizes[3], Cut::none)};
+  const Dims dims{b, c, s.loop("h", in[0].sizes[2], Cut::internal), s.loop("w", in[0].sizes[3], Cut::internal)};
   s.inputs = {dims, {c}, {c}};
   s.outputs = {dims};
   return s;
@@ -162,6 +186,7 @@ Space space(const Embedding& o, Shapes in, Shapes) {
   const int n = s.loop("n", o.width);
   s.inputs = {lead, {v, n}};
   s.outputs = {with(lead, n)};
+  s.alone = {Passing::no, Passing::factor};
   return s;
 }
 
@@ -173,6 +198,7 @@ Space space(const EmbeddingBag& o, Shapes in, Shapes) {
   const int n = s.loop("n", o.width);
   s.inputs = {{b, bag}, {v, n}};
   s.outputs = {{b, n}};
+  s.alone = {Passing::no, Passing::factor};
   return s;
 }
 
@@ -187,6 +213,7 @@ Space space(const Binary& o, Shapes in, Shapes out) {
   b.erase(b.begin(), b.begin() + static_cast<std::ptrdiff_t>(missing));
   for (std::size_t d = 0; d < b.size(); ++d)
     if (in[1].sizes[d] == 1) b[d] = kWhole;
+  s.alone.assign(2, s.linear ? Passing::addend : Passing::factor);
   return s;
 }
 
@@ -261,6 +288,13 @@ Space space(const CrossEntropy&, Shapes in, Shapes) {
 
 Space space(const SquaredError&, Shapes in, Shapes out) { return elementwise(in, out, false); }
 
+// One point for each summand: it holds what it is given.
+Space space(const Summands& o, Shapes in, Shapes out) {
+  Space s = elementwise(in, out, true);
+  s.parts = o.parts;
+  return s;
+}
+
 // Which tokens an expert takes depends on all gates of a sample: neither s nor the experts are cut here.
 Space moe(const TensorShape& gates, std::int64_t width) {
   Space s;
@@ -293,6 +327,7 @@ Space space(const ExpertLinear& o, Shapes in, Shapes) {
   const int n = s.loop("n", o.out);
   s.inputs = {{e, b, c, k}, {e, k, n}};
   s.outputs = {{e, b, c, n}};
+  if (o.activation == Activation::none) s.alone = factors(in);
   return s;
 }
 

@@ -31,6 +31,7 @@ std::string_view name_of(const Dropout&) { return "dropout"; }
 std::string_view name_of(const Reduction&) { return "reduction"; }
 std::string_view name_of(const CrossEntropy&) { return "cross_entropy"; }
 std::string_view name_of(const SquaredError&) { return "squared_error"; }
+std::string_view name_of(const Summands&) { return "summands"; }
 std::string_view name_of(const MoeDispatch&) { return "moe_dispatch"; }
 std::string_view name_of(const ExpertLinear&) { return "expert_linear"; }
 std::string_view name_of(const MoeCombine&) { return "moe_combine"; }

@@ -158,6 +158,12 @@ struct CrossEntropy {
 struct SquaredError {
   bool operator==(const SquaredError&) const = default;
 };
+// Tensors of one shape as summands of one (Unity, OSDI'22, figure 11b): its value is their sum, but nothing is computed or moved: the
+// partial sums of the inputs are the partial sums of the output, those of input 0 first. parts: how many each input has.
+struct Summands {
+  std::vector<int> parts = {1, 1};
+  bool operator==(const Summands&) const = default;
+};
 // Mixture of experts (GShard, capacity per sample). MoeDispatch: x[b, s, h], gates[b, s, experts] -> [experts, b, c, h] with
 // c = ceil(top_k * s * capacity_factor / experts). ExpertLinear: x[experts, b, c, k], w[experts, k, out] -> [experts, b, c, out].
 // MoeCombine: y[experts, b, c, h], gates[b, s, experts] -> [b, s, h].
@@ -179,7 +185,7 @@ struct MoeCombine {
 
 using Operator = std::variant<Input, Weight, Linear, BatchMatmul, Conv2d, Pool2d, LayerNorm, BatchNorm, Softmax, Attention, Embedding,
                               EmbeddingBag, Unary, Binary, Concat, Split, Slice, Reshape, Transpose, Broadcast, Dropout, Reduction,
-                              CrossEntropy, SquaredError, MoeDispatch, ExpertLinear, MoeCombine>;
+                              CrossEntropy, SquaredError, Summands, MoeDispatch, ExpertLinear, MoeCombine>;
 
 // The name used in graph files and tables: "linear", "batch_matmul", "layer_norm", ...
 [[nodiscard]] std::string_view kind_name(const Operator& op);

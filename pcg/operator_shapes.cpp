@@ -278,6 +278,16 @@ std::vector<TensorShape> infer(const SquaredError&, Shapes in) {
   expect_shape("squared_error", in, 1, in[0].sizes);
   return {in[0]};
 }
+std::vector<TensorShape> infer(const Summands& o, Shapes in) {
+  if (o.parts.empty()) refuse("summands: has no inputs");
+  expect_inputs("summands", in, o.parts.size());
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    if (o.parts[i] < 1) refuse("summands: {} parts of input {}", o.parts[i], i);
+    expect_shape("summands", in, i, in[0].sizes);
+    expect_element("summands", in, i, Element::real);
+  }
+  return {in[0]};
+}
 std::vector<TensorShape> infer(const MoeDispatch& o, Shapes in) {
   expect_inputs("moe_dispatch", in, 2);
   expect_rank("moe_dispatch", in, 0, 3);

@@ -65,6 +65,14 @@ struct Loop {
   std::string name;       // "b", "s", "k", "n", "heads", "experts", "class"; unique in the operator; what plan files write
   std::int64_t size = 1;  // a degree must divide it
   Cut cut = Cut::free;
+  std::int64_t least = 1;  // size of a block: what neighbours need of it must lie in it
+};
+
+// What an input is to an operator that lets the partial sums of one input pass while the others have none.
+enum class Passing {
+  no,      // its partial sums may not pass alone
+  factor,  // f is linear in it alone: each summand meets all of the others (x . w, x * y)
+  addend   // it is added: the others count at the first summand only (x + y)
 };
 
 struct IterationSpace {
@@ -72,7 +80,9 @@ struct IterationSpace {
   // For each input and each output: the loop that indexes each of its dims, -1: the dim is always whole.
   std::vector<std::vector<int>> inputs;
   std::vector<std::vector<int>> outputs;
-  bool linear = false;  // partial sums may pass through: f(a + b) = f(a) + f(b) in all inputs together (add, concat, transpose, ...)
+  bool linear = false;         // partial sums may pass through: f(a + b) = f(a) + f(b) in all inputs together (add, concat, transpose, ...)
+  std::vector<Passing> alone;  // one per input, or empty: none may pass alone
+  std::vector<int> parts;      // of Summands: how many of the partial sums each input has; else empty: each has all
 };
 // Dim sizes of one index may differ from the loop's size (heads index a hidden dim); a dim must still divide by the degree.
 // Names: dims of a tensor from the outermost are b, s, d2, d3, ..., the last one of an elementwise operator or a norm h; Input and
@@ -86,16 +96,21 @@ struct IterationSpace {
 struct Sharding {
   std::vector<int> degrees;  // one per loop
   int copies = 1;            // the same work done redundantly
-  int sums = 1;              // partial sums passing through; needs IterationSpace::linear
+  int sums = 1;              // partial sums passing through; needs IterationSpace::linear, or
+  int through = -1;          // the one input that has them, its Passing not `no`; the others are there in copies. -1: all inputs have them
 
   [[nodiscard]] int points() const;  // size of the task space
   bool operator==(const Sharding&) const = default;
 };
 
-// Every degree 1: the operator runs at one point.
+// Every degree 1: the operator runs at one point (Summands: at one for each summand).
 [[nodiscard]] Sharding unsharded(const IterationSpace& space);
 // The loop of that name, -1 if there is none.
 [[nodiscard]] int find_loop(const IterationSpace& space, std::string_view name);
+
+// The sharding that makes an operator accept inputs of these layouts: the degrees of loops from the dims that they index, copies and
+// sums from what is left. A loop that no input has is whole. Nullopt: there is none, or it is not lawful as far as inputs tell.
+[[nodiscard]] std::optional<Sharding> infer_sharding(const IterationSpace& space, std::span<const ParallelShape> inputs);
 
 // Why a sharding is not lawful, or nullopt.
 [[nodiscard]] std::optional<std::string> violation(const IterationSpace& space, const Sharding& sharding,
@@ -104,14 +119,16 @@ struct Sharding {
 [[nodiscard]] ParallelShape input_shape(const IterationSpace& space, const Sharding& sharding, std::size_t i, const TensorShape& whole);
 [[nodiscard]] ParallelShape output_shape(const IterationSpace& space, const Sharding& sharding, std::size_t j, const TensorShape& whole);
 // The piece of input i / output j that a point of the task space reads / writes. Copies are numbered by (copies, missing loops in
-// order); sums by (sums, summed loops in order).
+// order), sums that pass another input by joining them in front; sums by (sums, summed loops in order). -1: the point reads nothing
+// of this input, as its summand is another input's (Summands).
 [[nodiscard]] int input_piece(const IterationSpace& space, const Sharding& sharding, std::size_t i, int point);
 [[nodiscard]] int output_piece(const IterationSpace& space, const Sharding& sharding, std::size_t j, int point);
 
 // The backward pass sees the same task space. At each point the gradient of an output arrives whole (loops summed away and redundant
 // copies: equal copies); the gradient of input i leaves as partial sums over the loops that input lacks, and as equal copies over
-// `copies` and `sums`. These are those two layouts' shapes; piece numbers: sums by (missing loops in order), copies by (sums,
-// copies, missing loops in order), each with the axes that it has.
+// `copies` and `sums` (partial sums over `sums` for a factor beside the one input that has them). These are those two layouts'
+// shapes; piece numbers: sums by (missing loops in order), copies by (sums, copies, missing loops in order), each with the axes that
+// it has; -1 as input_piece.
 [[nodiscard]] ParallelShape output_gradient_shape(const IterationSpace& space, const Sharding& sharding, std::size_t j,
                                                   const TensorShape& whole);
 [[nodiscard]] ParallelShape input_gradient_shape(const IterationSpace& space, const Sharding& sharding, std::size_t i,
@@ -121,16 +138,19 @@ struct Sharding {
 
 // A collective inside an operator whose loop of kind Cut::internal is cut: among the points that differ in that loop alone.
 struct InternalCollective {
-  enum class Kind { all_reduce, all_gather, reduce_scatter };
+  // from_before, from_behind: every point but the first (last) gets `shape` from its neighbour.
+  enum class Kind { all_reduce, all_gather, reduce_scatter, from_before, from_behind };
   Kind kind = Kind::all_reduce;
   int loop = 0;
   TensorShape shape;      // the full buffer at one point (S of nccl-tests)
   bool fp32 = false;      // statistics travel in 4 bytes whatever the precision
   bool backward = false;  // in the backward pass instead of the forward one
 };
+[[nodiscard]] bool runs_before(const InternalCollective& c);  // before the operator's kernels of its pass, or behind them
 // Vocabulary-parallel cross-entropy: three all-reduces of [positions] fp32 (max, target logit, sum of exponentials; Megatron-LM,
 // arXiv 1909.08053, section 3). Context-parallel attention: all-gather of keys and values forward and again backward,
-// reduce-scatter of their gradients.
+// reduce-scatter of their gradients. Convolution and pooling cut by rows or columns: each point gets the borders that its windows reach
+// over, `padding` before and kernel - stride - padding behind, and gives their gradients back; columns after rows, with the rows' borders.
 [[nodiscard]] std::vector<InternalCollective> internal_collectives(const Operator& op, const Sharding& sharding,
                                                                    std::span<const TensorShape> inputs);
 

@@ -121,6 +121,19 @@ Pcg parallelize(const Graph& graph, std::span<const Sharding> shardings) {
   return Parallelizer(graph, shardings).run();
 }
 
+namespace {
+
+// What summands mean: their sum. The last addition has the node's name.
+TensorRef added(GraphBuilder& builder, const std::string& name, const std::vector<TensorRef>& inputs) {
+  if (inputs.size() == 1) return builder.add(name, Unary{.kind = Unary::Kind::identity}, inputs);
+  TensorRef sum = inputs[0];
+  for (std::size_t i = 1; i < inputs.size(); ++i)
+    sum = builder.add(i + 1 == inputs.size() ? name : fmt::format("{}.{}", name, i), Binary{}, {sum, inputs[i]});
+  return sum;
+}
+
+}  // namespace
+
 Graph serial(const Pcg& pcg) {
   GraphBuilder builder(pcg.name());
   std::size_t begun = 0;
@@ -137,7 +150,8 @@ Graph serial(const Pcg& pcg) {
     }
     begin_blocks(static_cast<std::size_t>(n.block) + 1);
     BASE_CHECK(begun == static_cast<std::size_t>(n.block) + 1, "{}: nodes are not in the order of their blocks", n.name);
-    made.push_back(builder.add_raw(n.name, *n.operation(), std::move(inputs)));
+    if (std::holds_alternative<Summands>(*n.operation())) made.push_back({added(builder, n.name, inputs)});
+    else made.push_back(builder.add_raw(n.name, *n.operation(), std::move(inputs)));
   }
   begin_blocks(pcg.blocks().size());
   return std::move(builder).build();

@@ -79,7 +79,8 @@ class PcgBuilder {
 // Throws: ShapeError, naming the node.
 [[nodiscard]] Pcg parallelize(const Graph& graph, std::span<const Sharding> shardings);
 
-// The same graph without parallelism: parallel operators dropped, degrees 1. parallelize(g, ...) then serial() gives g again.
+// The same graph without parallelism: parallel operators dropped, degrees 1, summands added. parallelize(g, ...) then serial() gives g
+// again, but for additions where g had summands.
 [[nodiscard]] Graph serial(const Pcg& pcg);
 
 // DOT text, parallel operators coloured.

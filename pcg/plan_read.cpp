@@ -168,7 +168,8 @@ class NodeReader {
     Sharding s = unsharded(space);
     for (std::size_t l = 0; l < space.loops.size(); ++l) s.degrees[l] = small(r, space.loops[l].name, 1, 1);
     s.copies = small(r, "copies", 1, 1);
-    s.sums = small(r, "sums", 1, 1);
+    s.sums = small(r, "sums", 1, s.sums);
+    s.through = small(r, "through", -1, -1);
     r.finish();
     return s;
   }

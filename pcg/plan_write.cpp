@@ -89,6 +89,7 @@ Yaml sharding_of(const Pcg& pcg, NodeId id) {
     if (node.sharding.degrees[l] > 1) y.set(space.loops[l].name, scalar(node.sharding.degrees[l]));
   if (node.sharding.copies > 1) y.set("copies", scalar(node.sharding.copies));
   if (node.sharding.sums > 1) y.set("sums", scalar(node.sharding.sums));
+  if (node.sharding.through >= 0) y.set("through", scalar(node.sharding.through));
   return y;
 }
 

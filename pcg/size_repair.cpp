@@ -62,6 +62,12 @@ Repair aligned(const Situation& s) {
 Repair repair(const Binary&, const Situation& s) { return aligned(s); }
 Repair repair(const SquaredError&, const Situation& s) { return aligned(s); }
 
+Repair repair(const Summands&, const Situation& s) {
+  for (std::size_t i = 1; i < s.before.size(); ++i)
+    if (auto r = s.agree_dims(0, i, 0, s.before[0].sizes.size())) return r;
+  return std::nullopt;
+}
+
 Repair repair(const Concat&, const Situation& s) {
   for (std::size_t i = 1; i < s.before.size(); ++i)
     if (auto r = s.agree_dims(0, i, 0, s.before[0].sizes.size())) return r;

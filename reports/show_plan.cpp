@@ -21,6 +21,7 @@ std::string sharding_text(const pcg::Pcg& pcg, pcg::NodeId id) {
       text += fmt::format("{}{} {}", text.empty() ? "" : " x ", space.loops[l].name, node.sharding.degrees[l]);
   if (node.sharding.copies > 1) text += fmt::format("{}{} copies", text.empty() ? "" : ", ", node.sharding.copies);
   if (node.sharding.sums > 1) text += fmt::format("{}{} partial sums", text.empty() ? "" : ", ", node.sharding.sums);
+  if (node.sharding.through >= 0) text += fmt::format(" of input {}", node.sharding.through);
   return text.empty() ? "whole" : text;
 }
 

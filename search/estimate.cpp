@@ -90,7 +90,10 @@ class Costs {
       for (int i = 0; i < node.sharding.degrees[static_cast<std::size_t>(c.loop)]; ++i)
         group.push_back(f.devices[static_cast<std::size_t>(i * stride)]);
       constexpr sim::CollectiveKind kinds[] = {sim::CollectiveKind::all_reduce, sim::CollectiveKind::all_gather,
-                                               sim::CollectiveKind::reduce_scatter};
+                                               sim::CollectiveKind::reduce_scatter, sim::CollectiveKind::send, sim::CollectiveKind::send};
+      const bool borders = c.kind == pcg::InternalCollective::Kind::from_before || c.kind == pcg::InternalCollective::Kind::from_behind;
+      if (borders) group.resize(2);
+      if (borders && group[0] == group[1]) continue;
       const Bytes bytes = pcg::bytes_of(c.shape, c.fp32 ? pcg::Precision::fp32 : plan_.training.precision);
       const Seconds t = oracle_.collective(kinds[static_cast<std::size_t>(c.kind)], bytes, group);
       (c.backward ? stage(id).backward : stage(id).forward) += t;

@@ -39,7 +39,9 @@ std::optional<Movement> movement(const pcg::ParallelShape& from, const pcg::Para
   }
   // The group of the first piece: those that hold the other summands, or the blocks that merge with its own.
   for (std::size_t point = 0; point < devices.size(); ++point) {
-    const pcg::PieceIndex i = pcg::piece_index(from, piece(static_cast<int>(point)));
+    const int number = piece(static_cast<int>(point));
+    if (number < 0) continue;  // no piece of this tensor
+    const pcg::PieceIndex i = pcg::piece_index(from, number);
     bool inside = i.copy == 0 && (sums || i.sum == 0);
     for (std::size_t d = 0; d < ratios.size(); ++d) inside = inside && i.block[d] < (sums ? 1 : ratios[d]);
     if (inside && std::ranges::find(m.group, devices[point]) == m.group.end()) m.group.push_back(devices[point]);

@@ -146,6 +146,9 @@ void write(const Reduction& o, Writer& w) {
 }
 void write(const CrossEntropy&, Writer&) {}
 void write(const SquaredError&, Writer&) {}
+void write(const Summands& o, Writer& w) {
+  if (o.parts != Summands{}.parts) w.list("parts", o.parts);
+}
 void write(const MoeDispatch& o, Writer& w) {
   w.put("top_k", o.top_k);
   w.unless("capacity_factor", o.capacity_factor, 1.0);
@@ -290,6 +293,9 @@ Reduction read(std::type_identity<Reduction>, MapReader& r) {
 }
 CrossEntropy read(std::type_identity<CrossEntropy>, MapReader&) { return {}; }
 SquaredError read(std::type_identity<SquaredError>, MapReader&) { return {}; }
+Summands read(std::type_identity<Summands>, MapReader& r) {
+  return r.has("parts") ? Summands{list<int>(r, "parts", 1)} : Summands{};
+}
 MoeDispatch read(std::type_identity<MoeDispatch>, MapReader& r) {
   return {small(r, "top_k", 1, 2), r.number("capacity_factor", 0).value_or(1)};
 }

@@ -224,14 +224,36 @@ Part Lowering::optimizer_part(std::uint32_t node, double parameters) {
   return part(node, "update", std::span(&k, 1), framework.host.iteration);
 }
 
+namespace {
+
+// What runs along one line of points.
+void add_internal(pcg::InternalCollective::Kind kind, base::Bytes bytes, std::vector<base::DeviceId> line, Round& round) {
+  using Kind = pcg::InternalCollective::Kind;
+  const auto neighbours = [&](bool up) {
+    for (std::size_t i = 1; i < line.size(); ++i)
+      if (line[i] != line[i - 1])
+        round.push_back({CollectiveKind::send, bytes, up ? std::vector{line[i - 1], line[i]} : std::vector{line[i], line[i - 1]}});
+  };
+  switch (kind) {
+    case Kind::all_reduce: round.push_back({CollectiveKind::all_reduce, bytes, std::move(line)}); return;
+    case Kind::all_gather: round.push_back({CollectiveKind::all_gather, bytes, std::move(line)}); return;
+    case Kind::reduce_scatter: round.push_back({CollectiveKind::reduce_scatter, bytes, std::move(line)}); return;
+    case Kind::from_before: return neighbours(true);
+    case Kind::from_behind: return neighbours(false);
+  }
+}
+
+}  // namespace
+
 std::vector<MovementId> Lowering::internal_movements(std::uint32_t node, bool backward, bool before) {
   const pcg::NodeId id(node);
   const pcg::PcgNode& n = plan.pcg.node(id);
   const auto inputs = plan.pcg.whole_inputs(id);
   std::vector<MovementId> out;
   for (const pcg::InternalCollective& c : pcg::internal_collectives(*n.operation(), n.sharding, inputs)) {
-    const bool gathers = c.kind == pcg::InternalCollective::Kind::all_gather;
-    if (c.backward != backward || gathers != before) continue;
+    if (c.backward != backward || pcg::runs_before(c) != before) continue;
+    const bool borders = c.kind == pcg::InternalCollective::Kind::from_before || c.kind == pcg::InternalCollective::Kind::from_behind;
+    if (borders && backward && !flow.needs_gradient[flow.origins[node][0].node.value]) continue;
     // Points that differ in the loop's coordinate alone. Task space: (sums, copies, loops...), mixed radix, outermost first.
     const auto& degrees = n.sharding.degrees;
     int inner = 1;
@@ -240,15 +262,14 @@ std::vector<MovementId> Lowering::internal_movements(std::uint32_t node, bool ba
     Round round;
     const auto& points = flow.layouts[node].points;
     const base::Bytes element = c.fp32 ? base::Bytes(4) : pcg::element_bytes(c.shape.element, plan.training.precision);
-    const CollectiveKind kind = gathers                                               ? CollectiveKind::all_gather
-                                : c.kind == pcg::InternalCollective::Kind::all_reduce ? CollectiveKind::all_reduce
-                                                                                      : CollectiveKind::reduce_scatter;
+    const base::Bytes bytes = element * static_cast<double>(c.shape.elements());
     for (int p = 0; p < static_cast<int>(points.size()); ++p) {
       if (p / inner % degree != 0) continue;
       std::vector<base::DeviceId> group;
       for (int k = 0; k < degree; ++k) group.push_back(points[static_cast<std::size_t>(p + k * inner)]);
-      round.push_back({kind, element * static_cast<double>(c.shape.elements()), std::move(group)});
+      add_internal(c.kind, bytes, std::move(group), round);
     }
+    if (round.empty()) continue;
     out.push_back(intern(Movement{{std::move(round)}}));
   }
   return out;

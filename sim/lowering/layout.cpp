@@ -9,8 +9,14 @@ template <class PieceOf>
 Layout lay(pcg::ParallelShape shape, std::span<const base::DeviceId> points, PieceOf piece_of) {
   Layout l{std::move(shape), {}};
   l.devices.resize(static_cast<std::size_t>(l.shape.pieces()));
-  BASE_CHECK(l.devices.size() == points.size(), "{} pieces for {} points of {}", l.devices.size(), points.size(), pcg::to_text(l.shape));
-  for (std::size_t p = 0; p < points.size(); ++p) l.devices[static_cast<std::size_t>(piece_of(static_cast<int>(p)))] = points[p];
+  std::size_t laid = 0;
+  for (std::size_t p = 0; p < points.size(); ++p) {
+    const int piece = piece_of(static_cast<int>(p));
+    if (piece < 0) continue;  // another input's summand
+    l.devices[static_cast<std::size_t>(piece)] = points[p];
+    ++laid;
+  }
+  BASE_CHECK(l.devices.size() == laid, "{} pieces for {} points of {}", l.devices.size(), laid, pcg::to_text(l.shape));
   return l;
 }
 

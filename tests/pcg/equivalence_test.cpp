@@ -134,7 +134,7 @@ TEST_CASE("drawn sizes are small, keep equal sizes equal, and are multiples of t
   }
 }
 
-TEST_CASE("every builtin can be shrunk") {
+TEST_CASE("every builtin can be shrunk and evaluated: each of its operators has a meaning") {
   for (const std::string& name : models::builtin_names()) {
     const Graph g = models::builtin(name, 4);
     INFO(name);
@@ -143,6 +143,7 @@ TEST_CASE("every builtin can be shrunk") {
     const Graph small = resize(g, *map);
     CHECK(small.results().size() == g.results().size());
     CHECK(small.parameters() < g.parameters() / 10);
+    CHECK(evaluate(small, 1).size() == g.results().size());
   }
 }
 

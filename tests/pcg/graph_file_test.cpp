@@ -60,6 +60,7 @@ std::vector<Operator> one_of_each() {
           Reduction{static_cast<Reduction::Kind>(*rc::gen::inRange(0, 2)), *rc::gen::inRange(-4, 4)},
           CrossEntropy{},
           SquaredError{},
+          Summands{{count(), 1}},
           MoeDispatch{count(), rate()},
           ExpertLinear{count(), activation()},
           MoeCombine{count(), rate()}};

@@ -41,6 +41,7 @@ class Side {
     for (const auto& [name, degree] : degrees) {
       if (std::string(name) == "copies") s.copies = degree;
       else if (std::string(name) == "sums") s.sums = degree;
+      else if (std::string(name) == "through") s.through = degree;
       else s.degrees.at(static_cast<std::size_t>(find_loop(space, name))) = degree;
     }
     return add(std::move(op), std::move(inputs), s);
@@ -239,6 +240,68 @@ TEST_CASE("F: binary operators") {
       [&](Side& s) {
         s.move(s.add(Binary{}, {s.tensor("x", x), s.tensor("r", row)}, {}), {Partition{0, 3}});
       }));
+}
+
+TEST_CASE("B5, B6: a product of partial sums and copies of the other factor") {
+  const ParallelShape partial_x{.dims = {{6, 1}, {12, 1}}, .sum = 2}, partial_w{.dims = {{12, 1}, {18, 1}}, .sum = 3};
+  const Linear op{.out = 18, .has_bias = true};
+  const ParallelShape bias = unsharded(real({18}));
+  auto product = [&](Side& s, const ParallelShape& x, const Chain& on_x, const ParallelShape& w, const Chain& on_w, const Chain& on_b,
+                     std::initializer_list<std::pair<const char*, int>> cut, const Chain& behind) {
+    s.move(s.add(op, {s.move(s.tensor("x", x), on_x), s.move(s.tensor("w", w), on_w), s.move(s.tensor("b", bias), on_b)}, cut), behind);
+  };
+  CHECK(equal(
+      [&](Side& s) {
+        product(s, partial_x, {}, kW, {Replicate{2}}, {Replicate{2}}, {{"sums", 2}, {"through", 0}}, {Reduce{2}});
+      },
+      [&](Side& s) { product(s, partial_x, {Reduce{2}}, kW, {}, {}, {}, {}); }));
+  CHECK(equal(
+      [&](Side& s) {
+        product(s, kX, {Replicate{3}}, partial_w, {}, {Replicate{3}}, {{"sums", 3}, {"through", 1}}, {Reduce{3}});
+      },
+      [&](Side& s) { product(s, kX, {}, partial_w, {Reduce{3}}, {}, {}, {}); }));
+}
+
+TEST_CASE("F4, F5: one operand in partial sums; a factor meets each of them, an addend counts once") {
+  const ParallelShape x = unsharded(real({6, 4})), partial{.dims = {{6, 1}, {4, 1}}, .sum = 2};
+  for (Binary::Kind kind : {Binary::Kind::add, Binary::Kind::subtract, Binary::Kind::multiply})
+    for (int through : {0, 1}) {
+      auto operands = [&](Side& s, const Chain& on_partial, const Chain& on_x) {
+        std::vector<TensorRef> result{s.move(s.tensor("x", partial), on_partial), s.move(s.tensor("y", x), on_x)};
+        if (through == 1) std::swap(result[0], result[1]);
+        return result;
+      };
+      CHECK(equal(
+          [&](Side& s) {
+            s.move(s.add(Binary{kind}, operands(s, {}, {Replicate{2}}), {{"sums", 2}, {"through", through}}), {Reduce{2}});
+          },
+          [&](Side& s) { s.add(Binary{kind}, operands(s, {Reduce{2}}, {}), {}); }));
+    }
+  Side s;
+  const TensorRef a = s.tensor("x", partial), b = s.move(s.tensor("y", x), {Replicate{2}});
+  CHECK_THROWS_WITH(s.add(Concat{.axis = 1}, {a, b}, {{"sums", 2}, {"through", 0}}), "n2: partial sums cannot pass through input 0 alone");
+}
+
+TEST_CASE("F6: a sum is the reduction of summands") {
+  const ParallelShape x = unsharded(real({6, 4})), partial{.dims = {{6, 1}, {4, 1}}, .sum = 2};
+  CHECK(equal(
+      [&](Side& s) {
+        s.move(s.add(Summands{}, {s.tensor("x", x), s.tensor("y", x)}, {{"sums", 2}}), {Reduce{2}});
+      },
+      [&](Side& s) {
+        s.add(Binary{}, {s.tensor("x", x), s.tensor("y", x)}, {});
+      }));
+  CHECK(equal(  // rows cut, summands of different numbers
+      [&](Side& s) {
+        const TensorRef a = s.move(s.tensor("x", x), {Partition{0, 3}}), b = s.move(s.tensor("y", partial), {Partition{0, 3}});
+        s.move(s.add(Summands{{1, 2}}, {a, b}, {{"sums", 3}, {"b", 3}}), {Reduce{3}});
+      },
+      [&](Side& s) {
+        s.move(s.add(Binary{}, {s.tensor("x", x), s.move(s.tensor("y", partial), {Reduce{2}})}, {}), {Partition{0, 3}});
+      }));
+  Side s;
+  const TensorRef a = s.tensor("x", x), b = s.tensor("y", partial);
+  CHECK_THROWS_WITH(s.add(Summands{}, {a, b}, {{"sums", 2}}), "n1: input 1 (n0) lies as [6, 4] sum 2, the sharding reads it as [6, 4]");
 }
 
 TEST_CASE("G, H: concat, slice and transpose commute with what happens along other dims") {

@@ -101,6 +101,52 @@ TEST_CASE("attention: kv heads index the hidden dims of all inputs; cutting s ga
   CHECK(internal_collectives(op, cut(space, {{"heads", 2}}), in).empty());
 }
 
+TEST_CASE("convolution by rows and columns: neighbours give the borders that windows reach over, and get their gradients back") {
+  using Kind = InternalCollective::Kind;
+  const std::vector<TensorShape> in{real({2, 4, 16, 12}), real({8, 4, 5, 3})};
+  const Conv2d op{.out = 8, .kernel_h = 5, .kernel_w = 3, .pad_h = 2, .pad_w = 1};
+  const IterationSpace space = iteration_space(op, in);
+  const Sharding s = cut(space, {{"b", 2}, {"h", 4}, {"w", 2}});
+  CHECK(to_text(input_shape(space, s, 0, in[0])) == "[2/2, 4, 16/4, 12/2]");
+  CHECK(to_text(input_shape(space, s, 1, in[1])) == "[8, 4, 5, 3] copy 16");
+  CHECK(to_text(input_gradient_shape(space, s, 1, in[1])) == "[8, 4, 5, 3] sum 16");
+  const auto inside = internal_collectives(op, s, in);
+  REQUIRE(inside.size() == 8);
+  // floor(5 / 2) = 2 rows of 6 columns each way; then one column of 4 + 2 * 2 rows each way.
+  const std::vector<std::pair<Kind, TensorShape>> forward{{Kind::from_before, real({1, 4, 2, 6})},
+                                                          {Kind::from_behind, real({1, 4, 2, 6})},
+                                                          {Kind::from_before, real({1, 4, 8, 1})},
+                                                          {Kind::from_behind, real({1, 4, 8, 1})}};
+  for (std::size_t i = 0; i < forward.size(); ++i) {
+    const InternalCollective &there = inside[2 * i], &back = inside[2 * i + 1];
+    CHECK(std::pair(there.kind, there.shape) == forward[i]);
+    CHECK(!there.backward);
+    CHECK(back.backward);
+    CHECK(back.shape == there.shape);
+    CHECK(back.kind == (there.kind == Kind::from_before ? Kind::from_behind : Kind::from_before));
+  }
+  CHECK(violation(space, cut(space, {{"h", 16}}), in, infer_shapes(op, in)) ==
+        "blocks of 1 of loop h are shorter than the 2 that neighbours need");
+}
+
+TEST_CASE("a stride moves the borders; where windows lie side by side there are none; where blocks do not begin together there is no cut") {
+  auto conv = [](int kernel, int stride, int pad) {
+    return Conv2d{.out = 4, .kernel_h = kernel, .kernel_w = 1, .stride_h = stride, .pad_h = pad};
+  };
+  auto inside = [](const Conv2d& op) {
+    const std::vector<TensorShape> in{real({2, 4, 16, 8}), real({4, 4, op.kernel_h, 1})};
+    return internal_collectives(op, cut(iteration_space(op, in), {{"h", 2}}), in);
+  };
+  // kernel 3, stride 2, padding 1: the window of row o is rows 2o - 1 to 2o + 1, so one row from before, none from behind.
+  CHECK(inside(conv(3, 2, 1)).size() == 2);
+  CHECK(inside(conv(3, 2, 1))[0].shape == real({2, 4, 1, 8}));
+  CHECK(inside(conv(1, 1, 0)).empty());
+  CHECK(inside(conv(2, 2, 0)).empty());
+  const std::vector<TensorShape> in{real({2, 4, 16, 8}), real({4, 4, 3, 1})};
+  const IterationSpace valid = iteration_space(conv(3, 1, 0), in);  // 16 rows in, 14 out
+  CHECK(violation(valid, cut(valid, {{"h", 2}}), in, infer_shapes(conv(3, 1, 0), in)) == "loop h may not be cut");
+}
+
 TEST_CASE("cross-entropy over a cut vocabulary: three all-reduces of one number for each position, losses in equal copies") {
   const std::vector<TensorShape> in{real({4, 16, 100}), {.sizes = {4, 16}, .element = Element::index}};
   const IterationSpace space = iteration_space(CrossEntropy{}, in);

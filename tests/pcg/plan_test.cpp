@@ -231,5 +231,22 @@ TEST_CASE("violations name what does not fit together") {
   CHECK(violations(p)[0] == "7 machine views are given for 8 nodes");
 }
 
+TEST_CASE("partial sums through one input and summands are written and read back") {
+  PcgBuilder b("sums", {{"all", true}});
+  const TensorRef x{b.add("x", Input{real({4, 6})}, {}, {.degrees = {1, 1}}, 0), 0},
+      y{b.add("y", Input{real({4, 6})}, {}, {.degrees = {1, 1}}, 0), 0};
+  const TensorRef w{b.add("w", Weight{real({6, 8})}, {}, {.degrees = {1, 1}}, 0), 0};
+  const TensorRef both{b.add("both", Summands{}, {x, y}, {.degrees = {1, 1}, .sums = 2}, 0), 0};
+  const TensorRef copies{b.add("copies", Replicate{2}, w, 0), 0};
+  const TensorRef product{b.add("product", Linear{.out = 8}, {both, copies}, {.degrees = {1, 1, 1}, .sums = 2, .through = 0}, 0), 0};
+  b.add("sum", Reduce{2}, product, 0);
+  Plan p = plan_of(std::move(b).build(), 2);
+  for (MachineView& v : p.mapping)
+    if (!v.strides.empty()) v.strides = {1};
+  const std::string text = write_plan(p);
+  CHECK(text.find("through: 0") != std::string::npos);
+  CHECK(read_plan(base::parse_yaml(text, "p.yaml")) == p);
+}
+
 }  // namespace
 }  // namespace pcg

@@ -1,0 +1,295 @@
+// The graph with a rule's target in the place of an occurrence of its source: what goes, what comes, and an order for both.
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <queue>
+#include <set>
+
+#include "search/substitutions/target.hpp"
+
+namespace substitutions {
+namespace {
+
+using pcg::NodeId;
+using pcg::ShapeError;
+using pcg::TensorRef;
+
+class Rewrite {
+ public:
+  Rewrite(const Rule& rule, const Match& match, const pcg::Pcg& graph, Target target)
+      : rule_(rule), match_(match), graph_(graph), target_(std::move(target)), gone_(graph.nodes().size()) {}
+
+  Rewritten run() {
+    redirect_outputs();
+    keep_other_halves();
+    find_gone();
+    find_blocks();
+    order();
+    return build();
+  }
+
+ private:
+  // What stands for a tensor of the old graph.
+  [[nodiscard]] Wire resolve(TensorRef t) const {
+    Wire w{false, t.node.value, t.output};
+    for (std::size_t i = 0; i <= redirected_.size(); ++i) {  // an output may become a variable that is another output
+      const auto it = redirected_.find({NodeId(w.node), w.output});
+      if (it == redirected_.end()) return w;
+      w = it->second;
+      if (w.fresh) return w;
+    }
+    throw ShapeError("outputs would become each other");
+  }
+
+  [[nodiscard]] TensorRef made_by(NodeId node, Kind kind) const {
+    return {node, kind == Kind::split1 && graph_.node(node).outputs.size() > 1 ? 1 : 0};
+  }
+  void redirect_outputs() {
+    const Term& source = rule_.source();
+    for (std::size_t i = 0; i < source.outputs.size(); ++i) {
+      const Node& n = source.nodes[source.outputs[i]];
+      if (n.kind == Kind::variable) bare_ = true;
+      const auto at = static_cast<std::size_t>(std::count_if(source.nodes.begin(), source.nodes.begin() + source.outputs[i],
+                                                             [](const Node& m) { return m.kind != Kind::variable; }));
+      const TensorRef old = bare_ ? match_.variables[n.variable] : made_by(match_.nodes[at], n.kind);
+      const Wire now = target_.outputs[i];
+      const pcg::ParallelShape& shape = now.fresh ? target_.nodes[now.node].outputs[static_cast<std::size_t>(now.output)]
+                                                  : graph_.nodes()[now.node].outputs[static_cast<std::size_t>(now.output)];
+      if (shape != graph_.shape(old))
+        throw ShapeError(fmt::format("the result would lie as {} instead of {}", to_text(shape), to_text(graph_.shape(old))));
+      redirected_.emplace(old, now);
+      first_output_ = std::min(first_output_, std::size_t{old.node.value});
+    }
+  }
+
+  // The half of a split that the rule does not speak of becomes a slice: the split goes.
+  void keep_other_halves() {
+    const Term& source = rule_.source();
+    std::map<NodeId, std::set<int>> halves;  // of splits: what the rule speaks of
+    std::size_t at = 0;
+    for (const Node& n : source.nodes) {
+      if (n.kind == Kind::variable) continue;
+      const NodeId node = match_.nodes[at++];
+      if ((n.kind == Kind::split0 || n.kind == Kind::split1) && graph_.node(node).outputs.size() > 1)
+        halves[node].insert(n.kind == Kind::split1 ? 1 : 0);
+    }
+    for (const auto& [id, spoken] : halves) {
+      if (spoken.size() > 1) continue;
+      const int other = 1 - *spoken.begin();
+      const pcg::PcgNode& node = graph_.node(id);
+      const auto& split = std::get<pcg::Split>(*node.operation());
+      const TensorRef in = node.inputs[0];
+      target_.nodes.push_back({.kind = other == 0 ? Kind::split0 : Kind::split1,
+                               .op = pcg::Slice{split.axis, other == 0 ? 0 : split.sizes[0], split.sizes[static_cast<std::size_t>(other)]},
+                               .inputs = {{false, in.node.value, in.output}},
+                               .sharding = node.sharding,
+                               .outputs = {node.outputs[static_cast<std::size_t>(other)]}});
+      redirected_.emplace(TensorRef{id, other}, Wire{true, target_.nodes.size() - 1, 0});
+    }
+  }
+
+  // Matched nodes that nobody reads any more, from the end.
+  void find_gone() {
+    const auto consumers = graph_.consumers();
+    std::vector<NodeId> nodes = match_.nodes;
+    std::sort(nodes.begin(), nodes.end(), std::greater<>());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    std::set<std::size_t> read_by_fresh;
+    for (const FreshNode& f : target_.nodes)
+      for (const Wire& w : f.inputs)
+        if (!w.fresh && !redirected_.contains({NodeId(w.node), w.output})) read_by_fresh.insert(w.node);
+    for (NodeId n : nodes) {
+      bool needed = read_by_fresh.contains(n.value);
+      for (int o = 0; o < static_cast<int>(graph_.node(n).outputs.size()); ++o) {
+        if (redirected_.contains({n, o})) continue;
+        bool read = false;
+        for (NodeId c : consumers[n.value])
+          for (TensorRef t : graph_.node(c).inputs) {
+            if (t != TensorRef{n, o}) continue;
+            read = true;
+            needed = needed || !gone_[c.value];
+          }
+        needed = needed || !read;  // it was a result
+      }
+      gone_[n.value] = !needed;
+    }
+  }
+
+  // Fresh nodes lie in the earliest matched block, or where their inputs are if that is later.
+  void find_blocks() {
+    int earliest = bare_ ? graph_.nodes()[first_output_].block : graph_.node(match_.nodes[0]).block;
+    for (NodeId n : match_.nodes) earliest = std::min(earliest, graph_.node(n).block);
+    for (const FreshNode& n : target_.nodes) {
+      int block = earliest;
+      for (const Wire& w : n.inputs)
+        if (w.fresh || !graph_.nodes()[w.node].is_source())
+          block = std::max(block, w.fresh ? blocks_[w.node] : graph_.nodes()[w.node].block);
+      blocks_.push_back(block);
+    }
+  }
+
+  // A topological order that keeps the old one as far as it can; fresh nodes come as early as the first output that is replaced.
+  void order() {
+    struct Place {
+      int block;
+      std::size_t key, fresh;
+      Wire wire;
+      bool operator>(const Place& o) const { return std::tie(block, key, fresh) > std::tie(o.block, o.key, o.fresh); }
+    };
+    const std::size_t old = graph_.nodes().size(), all = old + target_.nodes.size();
+    std::vector<std::vector<std::size_t>> readers(all);
+    std::vector<std::size_t> waits(all, 0);
+    const auto index = [&](const Wire& w) { return w.fresh ? old + w.node : w.node; };
+    const auto place = [&](std::size_t i) {
+      if (i < old) return Place{graph_.nodes()[i].block, i, 0, {false, i, 0}};
+      return Place{blocks_[i - old], first_output_, 1 + i - old, {true, i - old, 0}};
+    };
+    for (std::size_t i = 0; i < all; ++i) {
+      if (i < old && gone_[i]) continue;
+      for (const Wire& w : inputs(place(i).wire)) {
+        readers[index(w)].push_back(i);
+        ++waits[i];
+      }
+    }
+    std::priority_queue<Place, std::vector<Place>, std::greater<>> ready;
+    for (std::size_t i = 0; i < all; ++i)
+      if (waits[i] == 0 && (i >= old || !gone_[i])) ready.push(place(i));
+    int block = 0;
+    while (!ready.empty()) {
+      const Place p = ready.top();
+      ready.pop();
+      if (p.block < block) throw ShapeError("operators of different blocks would have to change places");
+      block = p.block;
+      order_.push_back(p.wire);
+      for (std::size_t r : readers[index(p.wire)])
+        if (--waits[r] == 0) ready.push(place(r));
+    }
+    const auto kept = static_cast<std::size_t>(std::ranges::count(gone_, false));
+    if (order_.size() != kept + target_.nodes.size()) throw ShapeError("the graph would have a cycle");
+  }
+
+  [[nodiscard]] std::vector<Wire> inputs(const Wire& node) const {
+    if (node.fresh) {
+      std::vector<Wire> result;
+      for (const Wire& w : target_.nodes[node.node].inputs) result.push_back(w.fresh || bare_ ? w : resolved(w));
+      return result;
+    }
+    std::vector<Wire> result;
+    for (TensorRef t : graph_.nodes()[node.node].inputs) result.push_back(resolved({false, t.node.value, t.output}));
+    return result;
+  }
+  // A variable may be another output of the same rule.
+  [[nodiscard]] Wire resolved(const Wire& w) const {
+    const Wire r = resolve({NodeId(w.node), w.output});
+    if (!r.fresh && gone_[r.node]) throw ShapeError("a tensor that is read goes");
+    return r;
+  }
+
+  Rewritten build() {
+    std::set<std::string> names;
+    for (std::size_t n = 0; n < gone_.size(); ++n)
+      if (!gone_[n]) names.insert(graph_.nodes()[n].name);
+    const std::vector<std::string> fresh_names = name_fresh(names);
+    pcg::PcgBuilder builder(graph_.name(), {graph_.blocks().begin(), graph_.blocks().end()});
+    Rewritten r;
+    r.renumbered.resize(gone_.size());
+    r.fresh.resize(target_.nodes.size());
+    const auto ref = [&](const Wire& w) { return TensorRef{w.fresh ? r.fresh[w.node] : *r.renumbered[w.node], w.output}; };
+    for (const Wire& at : order_) {
+      std::vector<TensorRef> in;
+      for (const Wire& w : inputs(at)) in.push_back(ref(w));
+      if (at.fresh) {
+        const FreshNode& n = target_.nodes[at.node];
+        const std::string& name = fresh_names[at.node];
+        const auto* op = std::get_if<pcg::Operator>(&n.op);
+        r.fresh[at.node] = op ? builder.add(name, *op, in, n.sharding, blocks_[at.node])
+                              : builder.add(name, std::get<pcg::ParallelOperator>(n.op), in[0], blocks_[at.node]);
+      } else {
+        const pcg::PcgNode& n = graph_.nodes()[at.node];
+        r.renumbered[at.node] = n.operation() ? builder.add(n.name, *n.operation(), in, n.sharding, n.block)
+                                              : builder.add(n.name, *n.movement(), in[0], n.block);
+      }
+    }
+    r.graph = std::move(builder).build();
+    check_results(r, ref);
+    return r;
+  }
+
+  template <class Ref>
+  void check_results(const Rewritten& r, const Ref& ref) const {
+    std::vector<TensorRef> expected;
+    for (TensorRef t : graph_.results()) {
+      const Wire w = resolve(t);
+      if (!w.fresh && gone_[w.node]) throw ShapeError("a result goes");
+      expected.push_back(ref(w));
+    }
+    if (r.graph.results() != expected) throw ShapeError("the graph would have other results, or in another order");
+  }
+
+  // Operators take the names of matched ones of their kind that go, then of the output that they make; everything else is named after what
+  // it reads, as parallelize() does.
+  [[nodiscard]] std::vector<std::string> name_fresh(std::set<std::string>& taken) const {
+    std::vector<std::string> result(target_.nodes.size());
+    const auto take = [&](std::size_t n, NodeId old) {
+      const std::string& name = graph_.node(old).name;
+      if (result[n].empty() && gone_[old.value] && taken.insert(name).second) result[n] = name;
+    };
+    for (std::size_t n = 0; n < result.size(); ++n)
+      for (NodeId m : match_.nodes)
+        if (const pcg::Operator* was = graph_.node(m).operation(); was && is_operator(n) && pcg::kind_name(*was) == kind_name(n))
+          take(n, m);
+    for (const auto& [old, now] : redirected_) {
+      Wire w = now;
+      while (w.fresh && !is_operator(w.node)) w = target_.nodes[w.node].inputs[0];
+      if (w.fresh) take(w.node, old.node);
+    }
+    for (std::size_t n = 0; n < result.size(); ++n)
+      if (result[n].empty()) result[n] = free_name(fmt::format("{}.{}", read_name(n, result), kind_name(n)), taken);
+    return result;
+  }
+  [[nodiscard]] bool is_operator(std::size_t fresh) const { return target_.nodes[fresh].op.index() == 0; }
+  [[nodiscard]] std::string_view kind_name(std::size_t fresh) const {
+    return std::visit([](const auto& op) { return pcg::kind_name(op); }, target_.nodes[fresh].op);
+  }
+  [[nodiscard]] std::string read_name(std::size_t n, const std::vector<std::string>& names) const {
+    const Wire& w = target_.nodes[n].inputs[0];
+    const std::string& name = w.fresh ? names[w.node] : graph_.nodes()[w.node].name;
+    return w.output == 0 ? name : fmt::format("{}:{}", name, w.output);
+  }
+  static std::string free_name(const std::string& wish, std::set<std::string>& taken) {
+    std::string name = wish;
+    for (int n = 2; !taken.insert(name).second; ++n) name = fmt::format("{}{}", wish, n);
+    return name;
+  }
+
+  const Rule& rule_;
+  const Match& match_;
+  const pcg::Pcg& graph_;
+  Target target_;
+  std::map<TensorRef, Wire> redirected_;  // outputs of the occurrence -> what takes their place
+  bool bare_ = false;                     // the source is a variable alone: only others read its target
+  std::size_t first_output_ = static_cast<std::size_t>(-1);
+  std::vector<bool> gone_;   // by old node
+  std::vector<int> blocks_;  // by fresh node
+  std::vector<Wire> order_;  // nodes
+};
+
+}  // namespace
+
+std::optional<Rewritten> apply(const Rule& rule, const Match& match, const pcg::Pcg& graph, std::span<const int> degrees, Refusal* why) {
+  try {
+    std::array<int, 2> bound{};
+    for (std::size_t i = 0; i < bound.size(); ++i) {
+      if (i < match.degrees.size()) bound[i] = match.degrees[i];
+      if (bound[i] == 0 && i < degrees.size()) bound[i] = degrees[i];
+    }
+    return Rewrite(rule, match, graph, instantiate(rule, match, graph, bound)).run();
+  } catch (const ShapeError& e) {
+    if (why) why->reason = e.what();
+    return std::nullopt;
+  }
+}
+
+}  // namespace substitutions

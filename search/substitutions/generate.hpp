@@ -1,0 +1,41 @@
+#pragma once
+// Substitutions, generated: graphs of up to three operators over a family of variables are enumerated and compared by layout and by value
+// at unrelated sizes; pairs of equal graphs are pruned, then proved (prove.hpp).
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "search/substitutions/prove.hpp"
+#include "search/substitutions/rule.hpp"
+
+namespace substitutions {
+
+inline constexpr std::string_view kGeneratorVersion = "1";
+
+struct GenerateConfig {
+  int operators = 3;                                 // of each side, at most; 4 is possible and slow
+  int processes = 1;                                 // that prove
+  std::vector<std::string> families;                 // of family_names(); empty: all
+  std::function<void(const std::string&)> progress;  // may be empty
+};
+[[nodiscard]] std::vector<std::string> family_names();  // "matrix", "batched", "image", "embedding", "layout", ...
+
+struct GenerateStatistics {
+  std::int64_t graphs = 0;                            // enumerated
+  std::int64_t classes = 0;                           // of equal graphs, with two members or more
+  std::int64_t pairs = 0;                             // candidates before pruning
+  std::int64_t renamed = 0, common = 0, implied = 0;  // dropped: equal up to names; share a first or last operator; follow from kept ones
+  std::int64_t refuted = 0, unproved = 0;
+  double enumerate_s = 0, prove_s = 0;
+};
+
+struct Generated {
+  std::vector<Rule> rules;
+  GenerateStatistics statistics;
+};
+// Deterministic. Cost: see docs/substitutions.md.
+[[nodiscard]] Generated generate(const GenerateConfig& config);
+
+}  // namespace substitutions

@@ -1,0 +1,186 @@
+#include "search/substitutions/graph_index.hpp"
+
+namespace substitutions {
+namespace {
+
+template <class... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+
+Function function_of(pcg::Activation a) { return static_cast<Function>(a); }
+static_assert(static_cast<int>(pcg::Activation::sigmoid) == static_cast<int>(Function::sigmoid));
+static_assert(static_cast<int>(pcg::Activation::gelu) == static_cast<int>(Function::gelu));
+
+std::int8_t dim_of(int axis, std::size_t rank) { return static_cast<std::int8_t>(axis < 0 ? axis + static_cast<int>(rank) : axis); }
+
+// What a rule may say of one node. Attributes that no kind of the rule language has leave it without a code.
+class Describe {
+ public:
+  Describe(const pcg::Pcg& graph, const pcg::PcgNode& node, NodeFacts& facts) : graph_(graph), node_(node), f_(facts) {}
+
+  void operator()(const pcg::Linear& o) {
+    if (!o.transposed_weight) code(o.has_bias ? Kind::linear_bias : Kind::linear, function_of(o.activation));
+  }
+  void operator()(const pcg::BatchMatmul& o) {
+    if (!o.transpose_b) code(Kind::batch_matmul);
+  }
+  void operator()(const pcg::Conv2d& o) {
+    if (o.has_bias) return;
+    code(Kind::conv, function_of(o.activation));
+    f_.window = window_of(o);
+  }
+  void operator()(const pcg::Pool2d& o) {
+    if (o.kernel_h == 0 || o.kernel_w == 0) return;
+    code(o.kind == pcg::Pool2d::Kind::max ? Kind::max_pool : Kind::average_pool);
+    f_.window = window_of(o);
+  }
+  void operator()(const pcg::LayerNorm& o) {
+    if (!o.rms) code(Kind::layer_norm);
+  }
+  void operator()(const pcg::Softmax& o) {
+    if (dim_of(o.axis, rank()) + 1 == static_cast<int>(rank())) code(Kind::softmax);
+  }
+  void operator()(const pcg::Attention& o) {
+    if (o.packed && o.heads == o.kv_heads && !o.has_bias) code(Kind::attention);
+  }
+  void operator()(const pcg::Embedding&) { code(Kind::embedding); }
+  void operator()(const pcg::EmbeddingBag&) { code(Kind::embedding_bag); }
+  void operator()(const pcg::Unary& o) {
+    switch (o.kind) {
+      case pcg::Unary::Kind::relu: return code(Kind::unary, Function::relu);
+      case pcg::Unary::Kind::gelu: return code(Kind::unary, Function::gelu);
+      case pcg::Unary::Kind::tanh: return code(Kind::unary, Function::tanh);
+      case pcg::Unary::Kind::sigmoid: return code(Kind::unary, Function::sigmoid);
+      case pcg::Unary::Kind::scale: f_.factor = o.factor; return code(Kind::scale);
+      case pcg::Unary::Kind::silu:
+      case pcg::Unary::Kind::exp:
+      case pcg::Unary::Kind::identity: return;
+    }
+  }
+  void operator()(const pcg::Binary& o) {  // a rule's operands have equal shapes
+    if (graph_.shape(node_.inputs[0]).whole() != graph_.shape(node_.inputs[1]).whole()) return;
+    if (o.kind == pcg::Binary::Kind::add) code(Kind::add);
+    if (o.kind == pcg::Binary::Kind::multiply) code(Kind::multiply);
+  }
+  void operator()(const pcg::Concat& o) {
+    if (node_.inputs.size() != 2) return;
+    code(Kind::concat);
+    f_.dim = dim_of(o.axis, rank());
+  }
+  void operator()(const pcg::Split& o) {
+    if (o.sizes.size() != 2) return;
+    code(Kind::split0);
+    f_.dim = dim_of(o.axis, rank());
+    f_.at = o.sizes[0];
+  }
+  void operator()(const pcg::Slice& o) {
+    const std::int8_t dim = dim_of(o.axis, rank());
+    const std::int64_t size = graph_.shape(node_.inputs[0]).dims[static_cast<std::size_t>(dim)].size;
+    const bool first = o.begin == 0, last = o.begin + o.length == size;
+    if (first == last) return;
+    f_.code = first ? kFirstPart : kLastPart;
+    f_.dim = dim;
+    f_.at = first ? o.length : o.begin;
+  }
+  void operator()(const pcg::Transpose& o) {
+    std::vector<int> last_two(o.permutation.size());
+    for (std::size_t i = 0; i < last_two.size(); ++i) last_two[i] = static_cast<int>(i);
+    if (last_two.size() < 2) return;
+    std::swap(last_two[last_two.size() - 1], last_two[last_two.size() - 2]);
+    if (o.permutation != last_two) return;
+    code(Kind::transpose);
+    f_.dim = static_cast<std::int8_t>(last_two.size() - 2);
+  }
+  void operator()(const pcg::Summands&) {
+    if (node_.inputs.size() == 2) code(Kind::summands);
+  }
+  void operator()(const pcg::Partition& o) { move(Kind::partition, o.degree, o.dim); }
+  void operator()(const pcg::Combine& o) { move(Kind::combine, o.degree, o.dim); }
+  void operator()(const pcg::Replicate& o) { move(Kind::replicate, o.degree, -1); }
+  void operator()(const pcg::Reduce& o) { move(Kind::reduce, o.degree, -1); }
+  // Never in a rule: sources, views of other forms, what is random, and what reads a whole batch or sequence.
+  template <class Other>
+  void operator()(const Other&) {}
+
+ private:
+  void code(Kind kind, Function function = Function::none) { f_.code = code_of(kind, function); }
+  void move(Kind kind, int degree, int dim) {
+    code(kind);
+    f_.degree = degree;
+    f_.dim = static_cast<std::int8_t>(dim);
+  }
+  [[nodiscard]] std::size_t rank() const { return graph_.shape(node_.inputs[0]).dims.size(); }
+
+  const pcg::Pcg& graph_;
+  const pcg::PcgNode& node_;
+  NodeFacts& f_;
+};
+
+}  // namespace
+
+Code code_of(Kind kind, Function function) {
+  if (kind == Kind::split1) kind = Kind::split0;
+  return static_cast<Code>(static_cast<int>(kind) * 8 + static_cast<int>(function));
+}
+static_assert(kKinds * 8 < kNoCode);
+
+Window window_of(const pcg::Operator& op) {
+  return std::visit(
+      Overloaded{[](const pcg::Conv2d& o) { return Window{o.kernel_h, o.kernel_w, o.stride_h, o.stride_w, o.pad_h, o.pad_w}; },
+                 [](const pcg::Pool2d& o) { return Window{o.kernel_h, o.kernel_w, o.stride_h, o.stride_w, o.pad_h, o.pad_w}; },
+                 [](const auto&) { return Window{}; }},
+      op);
+}
+Window same_window(int kernel_h, int kernel_w) { return {kernel_h, kernel_w, 1, 1, (kernel_h - 1) / 2, (kernel_w - 1) / 2}; }
+
+int GraphIndex::outputs(std::uint32_t n) const {
+  const std::size_t end = n + 1 < nodes_.size() ? nodes_[n + 1].first_output : tensors_.size();
+  return static_cast<int>(end - nodes_[n].first_output);
+}
+
+GraphIndex::GraphIndex(const pcg::Pcg& graph) : nodes_(graph.nodes().size()) {
+  first_edge_.reserve(nodes_.size() + 1);
+  for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
+    const pcg::PcgNode& node = graph.nodes()[n];
+    NodeFacts& f = nodes_[n];
+    f.first_output = static_cast<TensorId>(tensors_.size());
+    for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+      const pcg::ParallelShape& s = node.outputs[o];
+      tensors_.push_back({.node = n,
+                          .output = static_cast<std::int8_t>(o),
+                          .rank = static_cast<std::int8_t>(s.dims.size()),
+                          .index = s.element == pcg::Element::index,
+                          .first_size = static_cast<std::uint32_t>(sizes_.size())});
+      for (const pcg::ParallelDim& d : s.dims) sizes_.push_back(d.size);
+    }
+    first_edge_.push_back(static_cast<std::uint32_t>(edges_.size()));
+    for (pcg::TensorRef t : node.inputs) {
+      const TensorId id = output(t.node.value, t.output);
+      edges_.push_back(id);
+      ++tensors_[id].readers;
+    }
+    Describe describe(graph, node, f);
+    std::visit([&](const auto& op) { std::visit(describe, op); }, node.op);
+    if (f.code == kNoCode) continue;
+    by_code_[f.code].push_back(n);
+    f.input_count = static_cast<std::uint8_t>(node.inputs.size());
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      f.inputs[i] = edges_[first_edge_[n] + i];
+      f.producers[i] = nodes_[tensors_[f.inputs[i]].node].code;
+    }
+  }
+  first_edge_.push_back(static_cast<std::uint32_t>(edges_.size()));
+
+  std::uint32_t at = 0;
+  for (TensorFacts& t : tensors_) {
+    t.first_reader = at;
+    at += t.readers;
+    t.readers = 0;
+  }
+  readers_.resize(at);
+  for (std::uint32_t n = 0; n < nodes_.size(); ++n)
+    for (TensorId id : inputs(n)) readers_[tensors_[id].first_reader + tensors_[id].readers++] = n;
+}
+
+}  // namespace substitutions

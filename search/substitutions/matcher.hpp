@@ -1,0 +1,68 @@
+#pragma once
+// Rules at work on parallel computation graphs: occurrences of a rule's source, and the graph with its target in their place.
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pcg/pcg.hpp"
+#include "search/substitutions/rule.hpp"
+
+namespace substitutions {
+
+// An occurrence of a rule's source. A tensor has more dims than a rule's matrices where it has more than one kind of row (batch,
+// sequence): a rule's dim 0 is then one of them, its last dims are the last ones, and what lies between rides along. Equal letters of the
+// rule are equal sizes of the graph. Attributes that no rule can tell apart are free: window, stride and padding of convolutions and pools
+// (all those of one kind in a rule have the same; a kernel of 3 x 3 stands for any, a smaller one for itself with stride 1 and the padding
+// that keeps the size), heads of attention. Convolutions and linear operators with other attributes than the rule language has (a bias of a
+// convolution, a transposed weight), and kinds that it has not, are never matched. A scaling's number is the node's factor.
+struct Match {
+  std::size_t rule = 0;                   // index into the rules given
+  std::vector<pcg::NodeId> nodes;         // of the graph, one per operator of the source, in its order; halves of a split share one
+  std::vector<pcg::TensorRef> variables;  // one per variable; of a number: an output of a scaling by it. Unused ones: {0, 0}
+  int row = 0;                            // the dim that a matrix's dim 0 stands for
+  std::vector<int> degrees;               // of d and e as the source binds them; 0: free, the caller chooses
+  std::vector<std::pair<char, std::int64_t>> sizes;  // of letters that only the target has (where to split); the caller chooses
+  bool operator==(const Match&) const = default;
+};
+
+// A rule whose source is a variable alone (x = combine(partition(x))) holds at every tensor: no matcher lists it, this names one. All
+// readers of the tensor read the target instead.
+[[nodiscard]] Match match_at(std::size_t rule, pcg::TensorRef tensor, int row, std::vector<std::pair<char, std::int64_t>> sizes = {});
+
+// Finds matches through an index by operator kind and the kinds of neighbours; after a rewrite only what lies near it is looked at again.
+// Cost: first index O(nodes + edges); a search O(candidates of the rarest operator of each rule).
+class Matcher {
+ public:
+  Matcher(std::span<const Rule> rules, const pcg::Pcg& graph);
+  ~Matcher();
+  Matcher(Matcher&&) noexcept;
+  void restart(const pcg::Pcg& graph);                      // the same rules on another graph
+  [[nodiscard]] const std::vector<Match>& matches() const;  // ordered by rule, nodes, variables, row
+  // The graph has become `after` by a rewrite that removed `gone` and added `fresh` (numbers in `after`); `renumbered[i]` is where node i
+  // went.
+  void update(const pcg::Pcg& after, std::span<const pcg::NodeId> fresh, std::span<const std::optional<pcg::NodeId>> renumbered);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+struct Rewritten {
+  pcg::Pcg graph;
+  std::vector<pcg::NodeId> fresh;
+  std::vector<std::optional<pcg::NodeId>> renumbered;  // by old number; nullopt: gone
+};
+// Pure. `degrees` gives d and e where the match leaves them free. Attributes that the rule leaves free are those of the matched operators;
+// so are names, as far as they go. The half of a split that the rule does not speak of becomes a slice; nodes of the occurrence that are
+// still read stay. Nullopt, with the reason, when the result would not be well typed there, would have a cycle, other results or another
+// order of blocks, or would lack a tensor that is read. Requires: the match is one of this rule and graph.
+struct Refusal {
+  std::string reason;
+};
+[[nodiscard]] std::optional<Rewritten> apply(const Rule& rule, const Match& match, const pcg::Pcg& graph, std::span<const int> degrees,
+                                             Refusal* why = nullptr);
+
+}  // namespace substitutions

@@ -1,0 +1,159 @@
+#include "search/substitutions/pieces.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "base/check.hpp"
+#include "search/substitutions/pieces_operator.hpp"
+
+namespace substitutions {
+namespace {
+
+using pcg::ParallelShape;
+using pcg::PieceIndex;
+using Sizes = std::vector<std::int64_t>;
+
+std::size_t offset(const Sizes& at, const Sizes& sizes) {
+  std::int64_t i = 0;
+  for (std::size_t d = 0; d < at.size(); ++d) i = i * sizes[d] + at[d];
+  return static_cast<std::size_t>(i);
+}
+
+// Makes a piece from what stands at each of its coordinates.
+template <class F>
+Piece made(const Sizes& sizes, F&& at_coordinates) {
+  Piece p{sizes, {}};
+  std::int64_t total = 1;
+  for (std::int64_t s : sizes) total *= s;
+  Sizes at(sizes.size(), 0);
+  for (std::int64_t i = 0; i < total; ++i) {
+    p.elements.push_back(at_coordinates(at));
+    for (std::size_t d = sizes.size(); d-- > 0;) {
+      if (++at[d] < sizes[d]) break;
+      at[d] = 0;
+    }
+  }
+  return p;
+}
+
+Pieces variable(const std::string& name, const ParallelShape& shape, Algebra& a) {
+  Pieces pieces;
+  for (int n = 0; n < shape.pieces(); ++n) {
+    const PieceIndex index = pcg::piece_index(shape, n);
+    pieces.push_back(made(shape.piece().sizes, [&](Sizes at) {
+      for (std::size_t d = 0; d < at.size(); ++d) at[d] += index.block[d] * (shape.dims[d].size / shape.dims[d].degree);
+      return a.variable(shape.sum > 1 ? fmt::format("{}.s{}{}", name, index.sum, at) : fmt::format("{}{}", name, at));
+    }));
+  }
+  return pieces;
+}
+
+Pieces constant(const SmallNode& n, const ParallelShape& shape, Algebra& a) {
+  return {made(shape.piece().sizes, [&](const Sizes& at) {
+    switch (n.kind) {
+      case Kind::identity: return a.constant(at[at.size() - 2] == at.back(), 1);
+      case Kind::ones: return a.constant(1, 1);
+      case Kind::identity_kernel: return a.constant(at[0] == at[1] && at[2] == 1 && at[3] == 1, 1);
+      default: return a.constant(at[0] == at[1], 9);  // a pooling kernel
+    }
+  })};
+}
+
+// Where a piece of a moved tensor comes from: the source piece and the first coordinate read in it, or several pieces.
+Pieces moved(const SmallNode& n, const ParallelShape& from, const Pieces& x, const ParallelShape& to, Algebra& a) {
+  const std::size_t axis = static_cast<std::size_t>(n.axis);
+  Pieces pieces;
+  for (int p = 0; p < to.pieces(); ++p) {
+    PieceIndex i = pcg::piece_index(to, p);
+    const Sizes sizes = to.piece().sizes;
+    switch (n.kind) {
+      case Kind::partition: {
+        const std::int64_t first = i.block[axis] % n.degree * sizes[axis];
+        i.block[axis] /= n.degree;
+        const Piece& source = x[static_cast<std::size_t>(pcg::piece_number(from, i))];
+        pieces.push_back(made(sizes, [&](Sizes at) {
+          at[axis] += first;
+          return source.elements[offset(at, source.sizes)];
+        }));
+        break;
+      }
+      case Kind::combine: {
+        const std::int64_t each = sizes[axis] / n.degree;
+        const int block = i.block[axis];
+        pieces.push_back(made(sizes, [&](Sizes at) {
+          i.block[axis] = block * n.degree + static_cast<int>(at[axis] / each);
+          at[axis] %= each;
+          const Piece& source = x[static_cast<std::size_t>(pcg::piece_number(from, i))];
+          return source.elements[offset(at, source.sizes)];
+        }));
+        break;
+      }
+      case Kind::replicate:
+        i.copy /= n.degree;
+        pieces.push_back(x[static_cast<std::size_t>(pcg::piece_number(from, i))]);
+        break;
+      default: {  // reduce
+        const int sum = i.sum;
+        pieces.push_back(made(sizes, [&](const Sizes& at) {
+          i.sum = sum * n.degree;
+          Element total = x[static_cast<std::size_t>(pcg::piece_number(from, i))].elements[offset(at, sizes)];
+          for (int s = 1; s < n.degree; ++s) {
+            i.sum = sum * n.degree + s;
+            total = a.add(total, x[static_cast<std::size_t>(pcg::piece_number(from, i))].elements[offset(at, sizes)]);
+          }
+          return total;
+        }));
+      }
+    }
+  }
+  return pieces;
+}
+
+Pieces computed(const SmallNode& n, std::span<const ParallelShape> shapes, std::span<const Pieces* const> in, const ParallelShape& out,
+                Algebra& a) {
+  const std::optional<Placed> placed = place(n, shapes);
+  BASE_CHECK(placed.has_value(), "{} is ill typed", name_of(n.kind));
+  Pieces pieces(static_cast<std::size_t>(out.pieces()));
+  for (int point = 0; point < placed->sharding.points(); ++point) {
+    Task t{.node = &n, .sizes = out.piece().sizes};
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const int piece = i < placed->space.inputs.size() ? pcg::input_piece(placed->space, placed->sharding, i, point) : 0;
+      t.inputs.push_back(&(*in[i])[static_cast<std::size_t>(piece)]);
+      t.blocks.push_back(pcg::piece_index(shapes[i], piece).block);
+    }
+    pieces[static_cast<std::size_t>(pcg::output_piece(placed->space, placed->sharding, 0, point))] = compute(t, a);
+  }
+  return pieces;
+}
+
+}  // namespace
+
+std::vector<Pieces> pieces_of(const SmallTerm& t, std::span<const std::string> names, std::span<const ParallelShape> shapes,
+                              Algebra& algebra) {
+  std::vector<Pieces> pieces;
+  for (std::size_t i = 0; i < t.nodes.size(); ++i) {
+    const SmallNode& n = t.nodes[i];
+    std::vector<const Pieces*> in;
+    std::vector<ParallelShape> in_shapes;
+    for (std::uint8_t j : n.inputs) {
+      in.push_back(&pieces[j]);
+      in_shapes.push_back(shapes[j]);
+    }
+    if (n.kind == Kind::variable) {
+      pieces.push_back(variable(names[static_cast<std::size_t>(n.variable)], shapes[i], algebra));
+    } else if (is_constant(n.kind)) {
+      pieces.push_back(constant(n, shapes[i], algebra));
+    } else if (n.kind == Kind::summands) {
+      Pieces both = *in[0];
+      both.insert(both.end(), in[1]->begin(), in[1]->end());  // summands are outermost
+      pieces.push_back(std::move(both));
+    } else if (movement(n)) {
+      pieces.push_back(moved(n, in_shapes[0], *in[0], shapes[i], algebra));
+    } else {
+      pieces.push_back(computed(n, in_shapes, in, shapes[i], algebra));
+    }
+  }
+  return pieces;
+}
+
+}  // namespace substitutions

@@ -1,0 +1,37 @@
+#pragma once
+// Inside of pieces.hpp: how nodes of small graphs are typed and placed, and what one point of an operator computes. Used by pieces*.cpp
+// only.
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "search/substitutions/pieces.hpp"
+
+namespace substitutions {
+
+[[nodiscard]] constexpr bool is_constant(Kind k) {
+  return k == Kind::identity || k == Kind::ones || k == Kind::identity_kernel || k == Kind::pool_kernel;
+}
+
+struct Placed {
+  pcg::IterationSpace space;
+  pcg::Sharding sharding;
+  pcg::ParallelShape shape;  // of the output
+};
+// An operator that computes; nullopt: ill typed.
+[[nodiscard]] std::optional<Placed> place(const SmallNode& n, std::span<const pcg::ParallelShape> in);
+// Partition, Combine, Replicate, Reduce.
+[[nodiscard]] std::optional<pcg::ParallelOperator> movement(const SmallNode& n);
+[[nodiscard]] std::optional<pcg::ParallelShape> moved_shape(const SmallNode& n, std::span<const pcg::ParallelShape> in);
+
+// What one point sees.
+struct Task {
+  const SmallNode* node = nullptr;
+  std::vector<const Piece*> inputs;
+  std::vector<std::vector<int>> blocks;  // of each input's dims: which block the piece is
+  std::vector<std::int64_t> sizes;       // of the piece to be made
+};
+[[nodiscard]] Piece compute(const Task& t, Algebra& algebra);
+
+}  // namespace substitutions

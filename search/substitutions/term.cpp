@@ -1,0 +1,103 @@
+// Names of kinds and functions; what is plain of terms.
+
+#include "search/substitutions/term.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace substitutions {
+namespace {
+
+constexpr std::array<std::string_view, kKinds> kKindNames{
+    "variable",  "linear",    "linear_bias",     "batch_matmul", "conv",    "max_pool",   "average_pool", "add",
+    "multiply",  "unary",     "scale",           "concat",       "split0",  "split1",     "transpose",    "enlarge",
+    "identity",  "ones",      "identity_kernel", "pool_kernel",  "softmax", "layer_norm", "embedding",    "embedding_bag",
+    "attention", "partition", "combine",         "replicate",    "reduce",  "summands"};
+constexpr std::array<std::string_view, 5> kFunctionNames{"none", "relu", "gelu", "tanh", "sigmoid"};
+
+// Values of d, e and the number 2.
+constexpr std::array<std::array<std::int64_t, 3>, kAssignments> kDegrees{{{2, 3, 2}, {3, 5, 2}, {5, 2, 2}}};
+
+// Copies what an output needs of `from`, equal nodes once.
+struct Rebuild {
+  const Term& from;
+  Term to;
+  std::map<Node, std::uint8_t> seen;
+  std::vector<std::optional<std::uint8_t>> moved;
+
+  std::uint8_t append(Node n) {
+    const auto [it, fresh] = seen.try_emplace(n, static_cast<std::uint8_t>(to.nodes.size()));
+    if (fresh) to.nodes.push_back(std::move(n));
+    return it->second;
+  }
+  std::uint8_t visit(std::uint8_t at) {
+    if (moved[at]) return *moved[at];
+    Node n = from.nodes[at];
+    for (std::uint8_t& i : n.inputs) i = visit(i);
+    return *(moved[at] = append(std::move(n)));
+  }
+};
+
+void mark_used(const Term& t, std::uint8_t at, std::vector<bool>& used) {
+  if (used[at]) return;
+  used[at] = true;
+  for (const std::uint8_t i : t.nodes[at].inputs) mark_used(t, i, used);
+}
+
+}  // namespace
+
+std::string_view name_of(Kind k) { return kKindNames[static_cast<std::size_t>(k)]; }
+std::string_view name_of(Function f) { return kFunctionNames[static_cast<std::size_t>(f)]; }
+std::optional<Kind> kind_named(std::string_view name) {
+  const auto it = std::ranges::find(kKindNames, name);
+  if (it == kKindNames.end()) return std::nullopt;
+  return static_cast<Kind>(it - kKindNames.begin());
+}
+std::size_t input_count(Kind k) {
+  switch (k) {
+    case Kind::variable:
+    case Kind::identity:
+    case Kind::ones:
+    case Kind::identity_kernel:
+    case Kind::pool_kernel: return 0;
+    case Kind::linear_bias:
+    case Kind::layer_norm: return 3;
+    case Kind::linear:
+    case Kind::batch_matmul:
+    case Kind::conv:
+    case Kind::add:
+    case Kind::multiply:
+    case Kind::scale:
+    case Kind::concat:
+    case Kind::embedding:
+    case Kind::embedding_bag:
+    case Kind::summands: return 2;
+    default: return 1;
+  }
+}
+bool is_layout(Kind k) { return k >= Kind::partition; }
+
+std::int64_t value(Degree d, int assignment) {
+  std::int64_t v = 1;
+  for (std::size_t s = 0; s < d.powers.size(); ++s)
+    for (int i = 0; i < d.powers[s]; ++i) v *= kDegrees[static_cast<std::size_t>(assignment)][s];
+  return v;
+}
+
+int Term::operators() const {
+  return static_cast<int>(std::ranges::count_if(nodes, [](const Node& n) { return n.kind != Kind::variable; }));
+}
+
+Term canonical(const Term& t) {
+  std::vector<bool> used(t.nodes.size());
+  for (const std::uint8_t o : t.outputs) mark_used(t, o, used);
+  std::map<std::uint8_t, Node> variables;
+  for (std::size_t i = 0; i < t.nodes.size(); ++i)
+    if (used[i] && t.nodes[i].kind == Kind::variable) variables.emplace(t.nodes[i].variable, t.nodes[i]);
+  Rebuild rebuild{t, {}, {}, std::vector<std::optional<std::uint8_t>>(t.nodes.size())};
+  for (auto& [number, node] : variables) rebuild.append(node);
+  for (const std::uint8_t o : t.outputs) rebuild.to.outputs.push_back(rebuild.visit(o));
+  return std::move(rebuild.to);
+}
+
+}  // namespace substitutions

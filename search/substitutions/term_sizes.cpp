@@ -1,0 +1,98 @@
+// Size symbols: letters, the typing sizes that they stand for, and small sizes for evaluation.
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+
+#include "base/random.hpp"
+#include "search/substitutions/term.hpp"
+
+namespace substitutions {
+namespace {
+
+constexpr std::int64_t kDivisor = 30 * 30 * 30 * 30;  // every degree symbol's value divides 30
+constexpr std::size_t kMostTerms = 4;                 // of a sum of letters in the table
+using Table = std::map<Numbers, std::string>;
+
+Numbers plus(Numbers a, const Numbers& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] += b[i];
+  return a;
+}
+
+bool is_plain(const Numbers& n) {
+  return std::ranges::all_of(n, [&](std::int64_t v) { return v == n[0]; });
+}
+
+void add_sums(Table& table, const Numbers& sum, const std::string& letters) {
+  for (char c = letters.empty() ? 'a' : letters.back(); c <= 'z'; ++c) {
+    const Numbers more = plus(sum, symbol(c));
+    table.emplace(more, letters + c);
+    if (letters.size() + 1 < kMostTerms) add_sums(table, more, letters + c);
+  }
+}
+
+}  // namespace
+
+Numbers symbol(char letter) {
+  base::Random random(static_cast<std::uint64_t>(letter));
+  Numbers n;
+  for (std::int64_t& v : n) v = kDivisor * static_cast<std::int64_t>(1009 + random.below(60000));
+  return n;
+}
+
+std::optional<std::string> letters_of(const Numbers& sizes) {
+  if (is_plain(sizes)) return std::string();
+  static const Table table = [] {
+    Table t;
+    add_sums(t, {}, "");
+    return t;
+  }();
+  if (const auto it = table.find(sizes); it != table.end()) return it->second;
+  for (char c = 'a'; c <= 'z'; ++c) {  // five letters
+    Numbers rest = sizes;
+    const Numbers s = symbol(c);
+    for (std::size_t i = 0; i < rest.size(); ++i) rest[i] -= s[i];
+    if (const auto it = table.find(rest); it != table.end() && it->second.front() >= c) return c + it->second;
+  }
+  return std::nullopt;
+}
+
+SmallSizes::SmallSizes(std::span<const Variable> variables, std::uint64_t seed) {
+  std::string letters;
+  std::vector<Numbers> all;
+  for (const Variable& v : variables)
+    for (std::size_t d = 0; d < v.types[0].rank; ++d) {
+      Numbers n;
+      for (std::size_t a = 0; a < n.size(); ++a) n[a] = v.types[a].size[d];
+      all.push_back(n);
+      if (const auto more = letters_of(n)) letters += *more;
+    }
+  std::ranges::sort(letters);
+  letters.erase(std::unique(letters.begin(), letters.end()), letters.end());
+  base::Random random(seed / 2);
+  for (std::size_t i = letters.size(); i > 1; --i) std::swap(letters[i - 1], letters[random.below(i)]);
+  if (seed % 2 == 1) std::ranges::reverse(letters);
+  for (std::size_t i = 0; i < letters.size(); ++i) small_[static_cast<std::size_t>(letters[i] - 'a')] = static_cast<std::int64_t>(i) + 2;
+  for (const Numbers& n : all)
+    if (letters_of(n)) known_.emplace_back(n, of(n));
+  std::ranges::sort(known_);
+  known_.erase(std::unique(known_.begin(), known_.end()), known_.end());
+}
+
+std::int64_t SmallSizes::of(const Numbers& typing_sizes) const {
+  const auto it = std::ranges::lower_bound(known_, std::pair(typing_sizes, std::int64_t{0}));
+  if (it != known_.end() && it->first == typing_sizes) return it->second;
+  if (is_plain(typing_sizes)) return typing_sizes[0];
+  std::int64_t sum = 0;
+  for (const char c : letters_of(typing_sizes).value_or("")) {
+    const std::int64_t small = small_[static_cast<std::size_t>(c - 'a')];
+    if (small == 0) sum = -1000;
+    sum += small;
+  }
+  if (sum <= 0) throw std::logic_error(fmt::format("size {} is no sum of the variables' symbols", typing_sizes[0]));
+  return sum;
+}
+
+}  // namespace substitutions

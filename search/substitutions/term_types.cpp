@@ -1,0 +1,321 @@
+// Typing: each operator's loops, as pcg::iteration_space has them, and the layout of its output from those of its inputs.
+
+#include <algorithm>
+
+#include "search/substitutions/term.hpp"
+
+namespace substitutions {
+namespace {
+
+enum class Cut : std::uint8_t { free, sum, none };  // pcg::Cut; `internal` cuts are free here
+
+constexpr int kWhole = -1;  // a dim that is never cut
+using Dims = std::array<std::int8_t, kMostRank>;
+
+// Which loop indexes each dim. Dims beyond a tensor's rank are not looked at.
+struct Space {
+  std::array<Cut, 5> cut{};
+  int loops = 0;
+  std::array<Dims, 3> inputs{};
+  Dims output{};
+  bool linear = false;  // summands pass through
+
+  std::int8_t loop(Cut c = Cut::free) {
+    cut[static_cast<std::size_t>(loops)] = c;
+    return static_cast<std::int8_t>(loops++);
+  }
+};
+
+using Inputs = std::span<const Type* const>;
+
+Dims with(Dims dims, std::size_t at, std::int8_t loop) {
+  dims[at] = loop;
+  return dims;
+}
+
+bool same_sizes(const Type& a, const Type& b) { return a.rank == b.rank && a.index == b.index && a.size == b.size; }
+
+// One free loop per dim but `uncut`, for every input.
+Space elementwise(const Type& t, bool linear, int uncut = -1) {
+  Space s;
+  for (int i = 0; i < t.rank; ++i) s.output[static_cast<std::size_t>(i)] = s.loop(i == uncut ? Cut::none : Cut::free);
+  s.inputs.fill(s.output);
+  s.linear = linear;
+  return s;
+}
+
+// The output's layout. `out` comes with rank and sizes.
+std::optional<Type> lay_out(const Space& s, Inputs in, Type out) {
+  std::array<std::int64_t, 5> degree{};  // of loops; 0: not known yet
+  for (std::size_t i = 0; i < in.size(); ++i)
+    for (std::size_t d = 0; d < in[i]->rank; ++d) {
+      const std::int64_t cut = in[i]->degree[d];
+      const std::int8_t l = s.inputs[i][d];
+      if (l == kWhole) {
+        if (cut != 1) return std::nullopt;
+        continue;
+      }
+      std::int64_t& known = degree[static_cast<std::size_t>(l)];
+      if (known != 0 && known != cut) return std::nullopt;
+      if (cut != 1 && s.cut[static_cast<std::size_t>(l)] == Cut::none) return std::nullopt;
+      known = cut;
+    }
+  const std::int64_t summands = in[0]->summands;
+  if (summands != 1 && !s.linear) return std::nullopt;
+  const auto missing = [&](const Dims& dims, std::size_t rank, bool summed) {  // product of the degrees of loops that a tensor lacks
+    std::int64_t product = 1;
+    for (int l = 0; l < s.loops; ++l) {
+      const auto at = static_cast<std::size_t>(l);
+      if ((s.cut[at] == Cut::sum) == summed && std::find(dims.begin(), dims.begin() + rank, l) == dims.begin() + rank)
+        product *= degree[at];
+    }
+    return product;
+  };
+  std::int64_t copies = 0;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    if (in[i]->summands != summands) return std::nullopt;
+    const std::int64_t absent = missing(s.inputs[i], in[i]->rank, false) * missing(s.inputs[i], in[i]->rank, true);
+    if (in[i]->copies % absent != 0 || (i > 0 && in[i]->copies / absent != copies)) return std::nullopt;
+    copies = in[i]->copies / absent;
+  }
+  for (std::size_t d = 0; d < out.rank; ++d) {
+    const std::int8_t l = s.output[d];
+    out.degree[d] = l == kWhole ? 1 : degree[static_cast<std::size_t>(l)];
+    if (out.size[d] % out.degree[d] != 0) return std::nullopt;
+  }
+  out.copies = copies * missing(s.output, out.rank, false);
+  out.summands = summands * missing(s.output, out.rank, true);
+  return out;
+}
+
+Type sized(std::initializer_list<std::int64_t> sizes) {
+  Type t;
+  for (const std::int64_t s : sizes) t.size[t.rank++] = s;
+  return t;
+}
+Type whole(std::initializer_list<std::int64_t> sizes) {
+  Type t = sized(sizes);
+  std::fill_n(t.degree.begin(), t.rank, 1);
+  return t;
+}
+Type resized(const Type& like, std::size_t dim, std::int64_t size) {
+  Type t;
+  t.rank = like.rank;
+  t.index = like.index;
+  t.size = like.size;
+  t.size[dim] = size;
+  return t;
+}
+Type sizes_of(const Type& t) { return resized(t, 0, t.size[0]); }
+
+std::optional<Type> linear(const Node& n, Inputs in) {
+  const Type &x = *in[0], &w = *in[1];
+  if (x.rank != 2 || w.rank != 2 || x.size[1] != w.size[0]) return std::nullopt;
+  if (n.kind == Kind::linear_bias && (in[2]->rank != 1 || in[2]->size[0] != w.size[1])) return std::nullopt;
+  Space s;
+  const std::int8_t m = s.loop(), k = s.loop(n.function == Function::none ? Cut::sum : Cut::none), o = s.loop();
+  s.inputs = {Dims{m, k}, Dims{k, o}, Dims{o}};
+  s.output = {m, o};
+  return lay_out(s, in, sized({x.size[0], w.size[1]}));
+}
+
+std::optional<Type> batch_matmul(Inputs in) {
+  const Type &a = *in[0], &b = *in[1];
+  if (a.rank != 3 || b.rank != 3 || a.size[0] != b.size[0] || a.size[2] != b.size[1]) return std::nullopt;
+  Space s;
+  const std::int8_t batch = s.loop(), m = s.loop(), k = s.loop(Cut::sum), n = s.loop();
+  s.inputs = {Dims{batch, m, k}, Dims{batch, k, n}};
+  s.output = {batch, m, n};
+  return lay_out(s, in, sized({a.size[0], a.size[1], b.size[2]}));
+}
+
+bool is_kernel(const Type& w) { return w.rank == 4 && (w.size[2] == 1 || w.size[2] == 3) && (w.size[3] == 1 || w.size[3] == 3); }
+
+// With groups, output channels are cut group by group, and the input's channels alike.
+std::optional<Type> conv(const Node& n, Inputs in) {
+  const Type &x = *in[0], &w = *in[1];
+  if (x.rank != 4 || !is_kernel(w) || x.size[1] % w.size[1] != 0) return std::nullopt;
+  const std::int64_t groups = x.size[1] / w.size[1];
+  if (w.size[0] % groups != 0) return std::nullopt;
+  Space s;
+  const std::int8_t b = s.loop(), c = s.loop(groups == 1 && n.function == Function::none ? Cut::sum : Cut::none), o = s.loop();
+  const std::int8_t h = s.loop(Cut::none), v = s.loop(Cut::none);
+  s.inputs = {Dims{b, groups == 1 ? c : o, h, v}, Dims{o, c, kWhole, kWhole}};
+  s.output = {b, o, h, v};
+  if (groups > 1 && groups % w.degree[0] != 0) return std::nullopt;
+  return lay_out(s, in, sized({x.size[0], w.size[0], x.size[2], x.size[3]}));
+}
+
+// Pools, and `enlarge`: rows and columns stay whole.
+std::optional<Type> spatial(const Node& n, Inputs in) {
+  if (in[0]->rank != 4 || (n.kind == Kind::enlarge && !is_kernel(*in[0]))) return std::nullopt;
+  Space s = elementwise(*in[0], n.kind != Kind::max_pool);
+  s.cut[2] = s.cut[3] = Cut::none;
+  Type out = sizes_of(*in[0]);
+  if (n.kind == Kind::enlarge) out.size[2] = out.size[3] = 3;
+  return lay_out(s, in, out);
+}
+
+std::optional<Type> concat(const Node& n, Inputs in) {
+  const Type &x = *in[0], &y = *in[1];
+  if (n.axis >= x.rank || !same_sizes(x, resized(y, n.axis, x.size[n.axis]))) return std::nullopt;
+  return lay_out(elementwise(x, true, n.axis), in, resized(x, n.axis, x.size[n.axis] + y.size[n.axis]));
+}
+
+std::optional<Type> split(const Node& n, Inputs in, std::int64_t at) {
+  const Type& x = *in[0];
+  if (n.axis >= x.rank || at <= 0 || at >= x.size[n.axis]) return std::nullopt;
+  return lay_out(elementwise(x, true, n.axis), in, resized(x, n.axis, n.kind == Kind::split0 ? at : x.size[n.axis] - at));
+}
+
+std::optional<Type> transpose(Inputs in) {
+  const Type& x = *in[0];
+  if (x.rank < 2) return std::nullopt;
+  Space s = elementwise(x, true);
+  Type out = sizes_of(x);
+  std::swap(s.output[x.rank - 1U], s.output[x.rank - 2U]);
+  std::swap(out.size[x.rank - 1U], out.size[x.rank - 2U]);
+  return lay_out(s, in, out);
+}
+
+std::optional<Type> layer_norm(Inputs in) {
+  const Type& x = *in[0];
+  if (x.rank < 1) return std::nullopt;
+  for (std::size_t i : {1U, 2U})
+    if (in[i]->rank != 1 || in[i]->size[0] != x.size[x.rank - 1U]) return std::nullopt;
+  Space s = elementwise(x, false, x.rank - 1);
+  s.inputs[1] = s.inputs[2] = Dims{s.output[x.rank - 1U]};
+  return lay_out(s, in, sizes_of(x));
+}
+
+std::optional<Type> embedding(const Node& n, Inputs in) {
+  const Type &i = *in[0], &w = *in[1];
+  const bool bag = n.kind == Kind::embedding_bag;
+  if (!i.index || w.index || w.rank != 2 || i.rank < 1 || i.rank >= kMostRank || (bag && i.rank != 2)) return std::nullopt;
+  Space s = elementwise(i, false);
+  if (bag) s.cut[1] = Cut::sum;
+  const std::int8_t v = s.loop(Cut::sum), e = s.loop();
+  const std::size_t last = bag ? 1 : i.rank;
+  s.inputs[1] = {v, e};
+  s.output = with(s.output, last, e);
+  Type out = resized(i, last, w.size[1]);
+  out.rank = static_cast<std::uint8_t>(last + 1);
+  out.index = false;
+  return lay_out(s, in, out);
+}
+
+// Heads are laid out along the last dim, so it is cut by heads.
+std::optional<Type> attention(Inputs in) {
+  const Type& x = *in[0];
+  if (x.rank != 3 || x.size[2] % 3 != 0) return std::nullopt;
+  return lay_out(elementwise(x, false), in, resized(x, 2, x.size[2] / 3));
+}
+
+std::optional<Type> moved(const Node& n, Type t, std::int64_t degree) {
+  if ((n.kind == Kind::partition || n.kind == Kind::combine) && n.axis >= t.rank) return std::nullopt;
+  const auto divide = [&](std::int64_t& from) {
+    if (from % degree != 0) return false;
+    from /= degree;
+    return true;
+  };
+  std::int64_t& cut = t.degree[n.axis];
+  switch (n.kind) {
+    case Kind::partition:
+      cut *= degree;
+      if (t.size[n.axis] % cut != 0) return std::nullopt;
+      return t;
+    case Kind::combine: return divide(cut) ? std::optional(t) : std::nullopt;
+    case Kind::replicate: t.copies *= degree; return t;
+    default: return divide(t.summands) ? std::optional(t) : std::nullopt;
+  }
+}
+
+std::optional<Type> summands(Inputs in) {
+  if (*in[0] != *in[1]) return std::nullopt;
+  Type t = *in[0];
+  t.summands *= 2;
+  return t;
+}
+
+bool holds_index(Inputs in) {
+  return std::ranges::any_of(in, [](const Type* t) { return t->index; });
+}
+
+}  // namespace
+
+std::optional<Type> type_in(const Node& n, Inputs in, const NodeNumbers& numbers) {
+  switch (n.kind) {  // what may move indices about
+    case Kind::concat: return concat(n, in);
+    case Kind::split0:
+    case Kind::split1: return split(n, in, numbers.at);
+    case Kind::partition:
+    case Kind::combine:
+    case Kind::replicate:
+    case Kind::reduce: return moved(n, *in[0], numbers.degree);
+    case Kind::embedding:
+    case Kind::embedding_bag: return embedding(n, in);
+    default:
+      if (holds_index(in)) return std::nullopt;
+  }
+  switch (n.kind) {
+    case Kind::linear:
+    case Kind::linear_bias: return linear(n, in);
+    case Kind::batch_matmul: return batch_matmul(in);
+    case Kind::conv: return conv(n, in);
+    case Kind::max_pool:
+    case Kind::average_pool:
+    case Kind::enlarge: return spatial(n, in);
+    case Kind::add:
+    case Kind::multiply:
+      if (!same_sizes(*in[0], *in[1])) return std::nullopt;
+      return lay_out(elementwise(*in[0], n.kind == Kind::add), in, sizes_of(*in[0]));
+    case Kind::unary: return lay_out(elementwise(*in[0], false), in, sizes_of(*in[0]));
+    case Kind::scale:
+      if (*in[1] != Type{}) return std::nullopt;
+      return lay_out(elementwise(*in[0], true), in.first(1), sizes_of(*in[0]));
+    case Kind::transpose: return transpose(in);
+    case Kind::identity: return whole({numbers.at, numbers.at});
+    case Kind::ones: return whole({numbers.at, numbers.by});
+    case Kind::identity_kernel:
+    case Kind::pool_kernel: return whole({numbers.at, numbers.at, 3, 3});
+    case Kind::softmax:
+      if (in[0]->rank < 1) return std::nullopt;
+      return lay_out(elementwise(*in[0], false, in[0]->rank - 1), in, sizes_of(*in[0]));
+    case Kind::layer_norm: return layer_norm(in);
+    case Kind::attention: return attention(in);
+    case Kind::summands: return summands(in);
+    default: return std::nullopt;
+  }
+}
+
+std::optional<Types> type_of(const Node& n, std::span<const Types* const> inputs) {
+  Types result;
+  std::array<const Type*, 3> in{};
+  for (std::size_t a = 0; a < kAssignments; ++a) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) in[i] = &(*inputs[i])[a];
+    const std::optional<Type> t =
+        type_in(n, std::span(in).first(inputs.size()), {.degree = value(n.degree, static_cast<int>(a)), .at = n.at[a], .by = n.by[a]});
+    if (!t) return std::nullopt;
+    result[a] = *t;
+  }
+  return result;
+}
+
+std::optional<std::vector<Types>> types_of(const Term& t, std::span<const Variable> variables) {
+  std::vector<Types> types;
+  types.reserve(t.nodes.size());
+  for (const Node& n : t.nodes) {
+    if (n.kind == Kind::variable) {
+      types.push_back(variables[n.variable].types);
+      continue;
+    }
+    std::array<const Types*, 3> in{};
+    for (std::size_t i = 0; i < n.inputs.size(); ++i) in[i] = &types[n.inputs[i]];
+    std::optional<Types> type = type_of(n, std::span(in).first(n.inputs.size()));
+    if (!type) return std::nullopt;
+    types.push_back(*type);
+  }
+  return types;
+}
+
+}  // namespace substitutions

@@ -1,0 +1,190 @@
+// Parallelizations that people found, as sequences of small rules: each walk begins at a serial graph, and after each step the graph
+// computes what it computed before.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "pcg/evaluator.hpp"
+#include "rules.hpp"
+
+namespace substitutions::rewriting {
+namespace {
+
+using pcg::Activation;
+using pcg::NodeId;
+using pcg::ParallelOperator;
+using pcg::TensorRef;
+
+pcg::TensorShape real(std::vector<std::int64_t> sizes) { return {.sizes = std::move(sizes), .element = pcg::Element::real}; }
+
+pcg::Pcg serial_pcg(const pcg::Graph& g) {
+  std::vector<pcg::Sharding> shardings;
+  for (const pcg::GraphNode& n : g.nodes()) {
+    std::vector<pcg::TensorShape> inputs;
+    for (TensorRef t : n.inputs) inputs.push_back(g.shape(t));
+    shardings.push_back(pcg::unsharded(pcg::iteration_space(n.op, inputs)));
+  }
+  return pcg::parallelize(g, shardings);
+}
+
+// A graph on its way. Rules are of the catalogue; degrees are 2.
+class Walk {
+ public:
+  explicit Walk(pcg::Graph start) : start_(std::move(start)), pcg_(serial_pcg(start_)) {}
+
+  // The occurrence that has this node, of the rule's source; the only one, or the one with this row.
+  Walk& step(const std::string& name, const std::string& node, int row = -1) {
+    const Rule& rule = catalogue().at(name);
+    INFO(name, " at ", node);
+    const Matcher matcher(std::span(&rule, 1), pcg_);
+    std::vector<Match> found;
+    for (const Match& m : matcher.matches())
+      if (std::ranges::any_of(m.nodes, [&](NodeId n) { return pcg_.node(n).name == node; }) && (row < 0 || m.row == row))
+        found.push_back(m);
+    REQUIRE(!found.empty());
+    return take(rule, found.front());
+  }
+  // A rule that holds at every tensor.
+  Walk& at(const std::string& name, const std::string& node, int row = 0, std::vector<std::pair<char, std::int64_t>> sizes = {}) {
+    INFO(name, " at ", node);
+    return take(catalogue().at(name), match_at(0, {find(node), 0}, row, std::move(sizes)));
+  }
+
+  // "x -> x.replicate; ..." : kinds and inputs of everything but sources, in order.
+  [[nodiscard]] std::string text() const {
+    std::string result;
+    for (const pcg::PcgNode& n : pcg_.nodes()) {
+      if (n.is_source()) continue;
+      result += (result.empty() ? "" : "; ") + n.name + " = " + kind(n) + "(";
+      for (std::size_t i = 0; i < n.inputs.size(); ++i) result += (i == 0 ? "" : ", ") + pcg_.node(n.inputs[i].node).name;
+      result += ")";
+    }
+    return result;
+  }
+  [[nodiscard]] std::string layout(const std::string& node) const { return pcg::to_text(pcg_.node(find(node)).outputs[0]); }
+  [[nodiscard]] const pcg::Pcg& graph() const { return pcg_; }
+
+ private:
+  Walk& take(const Rule& rule, const Match& match) {
+    Refusal why;
+    const std::vector<int> twos{2, 2};
+    std::optional<Rewritten> next = apply(rule, match, pcg_, twos, &why);
+    INFO(why.reason);
+    REQUIRE(next);
+    pcg_ = std::move(next->graph);
+    for (std::uint64_t seed : {1U, 2U}) CHECK(pcg::evaluate(pcg_, 1, seed) == pcg::evaluate(start_, seed));
+    return *this;
+  }
+  [[nodiscard]] NodeId find(const std::string& name) const {
+    for (std::size_t n = 0; n < pcg_.nodes().size(); ++n)
+      if (pcg_.nodes()[n].name == name) return NodeId(n);
+    FAIL("no node ", name);
+    return {};
+  }
+  static std::string kind(const pcg::PcgNode& n) {
+    if (const ParallelOperator* op = n.movement()) {
+      if (const auto* p = std::get_if<pcg::Partition>(op)) return "partition" + std::to_string(p->dim);
+      if (const auto* c = std::get_if<pcg::Combine>(op)) return "combine" + std::to_string(c->dim);
+      return std::string(pcg::kind_name(*op));
+    }
+    return std::string(pcg::kind_name(*n.operation()));
+  }
+
+  pcg::Graph start_;
+  pcg::Pcg pcg_;
+};
+
+TEST_CASE("Megatron's MLP (Unity, figure 10; Shoeybi et al., section 3): columns, then rows, one reduction behind") {
+  pcg::GraphBuilder b("mlp");
+  const TensorRef x = b.input("x", real({4, 6, 8}));
+  const TensorRef up = b.add("up", pcg::Linear{.out = 12}, {x});
+  b.add("down", pcg::Linear{.out = 8}, {b.add("act", pcg::Unary{.kind = pcg::Unary::Kind::gelu}, {up})});
+  Walk walk(std::move(b).build());
+  walk.at("A1 columns'", "up").step("B2'", "up").step("E2", "act").step("B7", "down");
+  CHECK(walk.text() ==
+        "x.replicate = replicate(x); up.weight.partition = partition1(up.weight); up = linear(x.replicate, up.weight.partition); "
+        "act = unary(up); down.weight.partition = partition0(down.weight); down = linear(act, down.weight.partition); "
+        "down.reduce = reduce(down)");
+  CHECK(walk.layout("act") == "[4, 6, 12/2]");
+  CHECK(walk.layout("down") == "[4, 6, 8] sum 2");
+}
+
+TEST_CASE("Megatron's attention (Unity, figure 10): heads cut from the projection of queries, keys and values to the one behind") {
+  pcg::GraphBuilder b("attention");
+  const TensorRef x = b.input("x", real({2, 4, 8}));
+  const TensorRef core =
+      b.add("core", pcg::Attention{.heads = 4, .kv_heads = 4, .causal = true}, {b.add("qkv", pcg::Linear{.out = 24}, {x})});
+  b.add("out", pcg::Linear{.out = 8}, {core});
+  Walk walk(std::move(b).build());
+  walk.at("A1 columns'", "qkv").step("B2'", "qkv").step("N2", "core").step("B7", "out");
+  CHECK(walk.text() ==
+        "x.replicate = replicate(x); qkv.weight.partition = partition1(qkv.weight); qkv = linear(x.replicate, qkv.weight.partition); "
+        "core = attention(qkv); out.weight.partition = partition0(out.weight); out = linear(core, out.weight.partition); "
+        "out.reduce = reduce(out)");
+  CHECK(walk.layout("core") == "[2, 4, 8/2]");
+}
+
+TEST_CASE("reduction-parallel Linear: the inner dim is cut") {
+  pcg::GraphBuilder b("linear");
+  b.add("y", pcg::Linear{.out = 6}, {b.input("x", real({4, 8}))});
+  Walk walk(std::move(b).build());
+  walk.step("B3'", "y");
+  CHECK(walk.text() ==
+        "x.partition = partition1(x); y.weight.partition = partition0(y.weight); y = linear(x.partition, y.weight.partition); "
+        "y.reduce = reduce(y)");
+}
+
+TEST_CASE("figure 11a: ReLU cut by rows of the image") {
+  pcg::GraphBuilder b("relu");
+  b.add("y", pcg::Unary{}, {b.input("x", real({2, 3, 4, 5}))});
+  Walk walk(std::move(b).build());
+  walk.at("A1 rows'", "y", 2).step("E1 rows'", "y", 2);
+  CHECK(walk.text() == "x.partition = partition2(x); y = unary(x.partition); y.partition.combine = combine2(y)");
+  CHECK(walk.layout("y") == "[2, 3, 4/2, 5]");
+}
+
+TEST_CASE("figure 11b: an addition is the reduction of summands") {
+  pcg::GraphBuilder b("add");
+  b.add("z", pcg::Binary{}, {b.input("x", real({4, 6})), b.input("y", real({4, 6}))});
+  Walk walk(std::move(b).build());
+  walk.step("F6", "z");
+  CHECK(walk.text() == "z = summands(x, y); z.reduce = reduce(z)");
+  CHECK(walk.layout("z") == "[4, 6] sum 2");
+}
+
+TEST_CASE("figure 16a: a fused ReLU is taken apart, so that its product may be cut by the inner dim and added up on all devices at once") {
+  pcg::GraphBuilder b("layers");
+  const TensorRef y = b.add("y", pcg::Linear{.out = 6, .activation = Activation::relu}, {b.input("x", real({4, 8}))});
+  b.add("z", pcg::Linear{.out = 10, .activation = Activation::relu}, {y});
+  Walk walk(std::move(b).build());
+  walk.step("C1", "y").step("B3'", "y").step("C1", "z").at("A1 columns'", "z").step("B2'", "z").step("E3'", "y.unary");
+  CHECK(walk.text() ==
+        "x.partition = partition1(x); y.weight.partition = partition0(y.weight); y = linear(x.partition, y.weight.partition); "
+        "y.reduce = reduce(y); y.reduce.replicate = replicate(y.reduce); y.unary = unary(y.reduce.replicate); "
+        "z.weight.partition = partition1(z.weight); z = linear(y.unary, z.weight.partition); z.partition.combine = combine1(z); "
+        "z.unary = unary(z.partition.combine)");
+}
+
+TEST_CASE("figure 16b: the concatenation in front of a product goes; each part meets its rows of the weight") {
+  pcg::GraphBuilder b("dlrm");
+  const TensorRef c = b.add("c", pcg::Concat{.axis = 1}, {b.input("x", real({4, 6})), b.input("y", real({4, 2}))});
+  b.add("z", pcg::Linear{.out = 10}, {c});
+  Walk walk(std::move(b).build());
+  walk.at("split and concat'", "z.weight", 0, {{'k', 6}}).step("T20'", "z").step("F6", "z.binary");
+  CHECK(walk.text() ==
+        "z.weight.split = split(z.weight); z = linear(x, z.weight.split); y.linear = linear(y, z.weight.split); "
+        "z.binary = summands(z, y.linear); z.binary.reduce = reduce(z.binary)");
+}
+
+TEST_CASE("figure 16c, as far as bags go: a bag is the sum of its parts, each looked up on its own") {
+  pcg::GraphBuilder b("bag");
+  b.add("e", pcg::EmbeddingBag{.vocabulary = 12, .width = 6}, {b.input("i", {.sizes = {4, 2}, .element = pcg::Element::index})});
+  Walk walk(std::move(b).build());
+  walk.step("L4'", "e");
+  CHECK(walk.text() ==
+        "i.partition = partition1(i); e.weight.replicate = replicate(e.weight); e = embedding_bag(i.partition, "
+        "e.weight.replicate); e.reduce = reduce(e)");
+}
+
+}  // namespace
+}  // namespace substitutions::rewriting

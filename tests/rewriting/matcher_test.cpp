@@ -1,0 +1,209 @@
+// Occurrences: what is found, what is not; rewriting: what is kept, what is refused and why.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "pcg/evaluator.hpp"
+#include "rules.hpp"
+
+namespace substitutions::rewriting {
+namespace {
+
+using pcg::NodeId;
+using pcg::TensorRef;
+
+pcg::TensorShape real(std::vector<std::int64_t> sizes) { return {.sizes = std::move(sizes), .element = pcg::Element::real}; }
+
+pcg::Pcg serial_pcg(pcg::GraphBuilder&& b) {
+  const pcg::Graph g = std::move(b).build();
+  std::vector<pcg::Sharding> shardings;
+  for (const pcg::GraphNode& n : g.nodes()) {
+    std::vector<pcg::TensorShape> inputs;
+    for (TensorRef t : n.inputs) inputs.push_back(g.shape(t));
+    shardings.push_back(pcg::unsharded(pcg::iteration_space(n.op, inputs)));
+  }
+  return pcg::parallelize(g, shardings);
+}
+std::vector<Match> matches(const Rule& r, const pcg::Pcg& g) { return Matcher(std::span(&r, 1), g).matches(); }
+const Rule& named(const std::string& name) { return catalogue().at(name); }
+
+const std::string kImage = "x: [n, c, h, v]; y: [o, c, 3, 3]; z: [p, c, 3, 3]";
+const Rule& joined_convolutions() {
+  static const Rule r = rule("r", kImage, "concat[1](conv(x, y), conv(x, z))", "conv(x, concat[0](y, z))");
+  return r;
+}
+
+TEST_CASE("convolutions of any window and stride, all alike, which the target keeps") {
+  auto branches = [](const pcg::Conv2d& first, const pcg::Conv2d& second) {
+    pcg::GraphBuilder b("g");
+    const TensorRef x = b.input("x", real({2, 4, 8, 8}));
+    b.add("c", pcg::Concat{.axis = 1}, {b.add("a", first, {x}), b.add("b", second, {x})});
+    return serial_pcg(std::move(b));
+  };
+  const pcg::Conv2d strided{.out = 6, .kernel_h = 1, .kernel_w = 5, .stride_h = 2, .stride_w = 2, .pad_w = 2};
+  pcg::Conv2d narrow = strided;
+  narrow.out = 3;
+  const pcg::Pcg g = branches(strided, narrow);
+  const std::vector<Match> found = matches(joined_convolutions(), g);
+  REQUIRE(found.size() == 1);
+  const auto r = apply(joined_convolutions(), found[0], g, {});
+  REQUIRE(r);
+  pcg::Conv2d wide = strided;
+  wide.out = 9;
+  CHECK(*r->graph.nodes().back().operation() == pcg::Operator(wide));
+  CHECK(r->graph.nodes().back().name == "a");  // keeps the name of the first of its kind
+  CHECK(pcg::evaluate(r->graph, 1, 1) == pcg::evaluate(g, 1, 1));
+
+  pcg::Conv2d other = strided, biased = strided;
+  other.pad_w = 1;
+  other.kernel_w = 3;
+  biased.has_bias = true;
+  CHECK(matches(joined_convolutions(), branches(strided, other)).empty());
+  CHECK(matches(joined_convolutions(), branches(strided, biased)).empty());
+}
+
+TEST_CASE("what is read elsewhere stays: an occurrence whose inside has other readers is none") {
+  auto chain = [](bool read) {
+    pcg::GraphBuilder b("g");
+    const TensorRef t = b.add("t", pcg::Transpose{{1, 0}}, {b.input("x", real({4, 6}))});
+    b.add("u", pcg::Unary{}, {b.add("back", pcg::Transpose{{1, 0}}, {t})});
+    if (read) b.add("v", pcg::Unary{}, {t});
+    return serial_pcg(std::move(b));
+  };
+  CHECK(matches(named("T30"), chain(false)).size() == 1);
+  CHECK(matches(named("T30"), chain(true)).empty());
+}
+
+TEST_CASE("a half of a split that the rule does not speak of becomes a slice") {
+  pcg::GraphBuilder b("g");
+  const TensorRef c = b.add("c", pcg::Concat{.axis = 1}, {b.input("x", real({4, 2})), b.input("y", real({4, 6}))});
+  const std::vector<TensorRef> halves = b.add_raw("s", pcg::Split{1, {2, 6}}, {c});
+  b.add("u", pcg::Unary{}, {halves[0]});
+  b.add("v", pcg::Unary{}, {halves[1]});
+  const pcg::Pcg g = serial_pcg(std::move(b));
+  const auto found = matches(named("T26"), g);
+  REQUIRE(found.size() == 1);
+  const auto r = apply(named("T26"), found[0], g, {});
+  REQUIRE(r);
+  CHECK(*r->graph.nodes()[3].operation() == pcg::Operator(pcg::Slice{1, 2, 6}));
+  CHECK(r->graph.nodes().size() == g.nodes().size());
+  CHECK(pcg::evaluate(r->graph, 1, 1) == pcg::evaluate(g, 1, 1));
+  // Cut elsewhere, the first half is not x.
+  pcg::GraphBuilder other("g");
+  const TensorRef d = other.add("c", pcg::Concat{.axis = 1}, {other.input("x", real({4, 2})), other.input("y", real({4, 6}))});
+  other.add_raw("s", pcg::Split{1, {4, 4}}, {d});
+  CHECK(matches(named("T26"), serial_pcg(std::move(other))).empty());
+}
+
+TEST_CASE("rows of a tensor of more dims: the source says which, or the caller chooses") {
+  pcg::GraphBuilder b("g");
+  b.add("y", pcg::Unary{}, {b.input("x", real({4, 6, 8}))});
+  const pcg::Pcg g = serial_pcg(std::move(b));
+  const Rule cut = rule("cut", "x: [m, n]", "relu(x)", "combine[0, d](relu(partition[0, d](x)))");
+  const auto found = matches(cut, g);
+  REQUIRE(found.size() == 2);
+  for (int row : {0, 1}) {
+    CHECK(found[static_cast<std::size_t>(row)].row == row);
+    const std::vector<int> degrees{2};
+    const auto r = apply(cut, found[static_cast<std::size_t>(row)], g, degrees);
+    REQUIRE(r);
+    CHECK(*r->graph.nodes()[1].movement() == pcg::ParallelOperator(pcg::Partition{row, 2}));
+    CHECK(matches(named("E1 rows"), r->graph).size() == 1);
+    CHECK(matches(named("E1 rows"), r->graph)[0].row == row);
+  }
+}
+
+TEST_CASE("degrees: bound by the source, or given; what does not divide is refused with the reason") {
+  pcg::GraphBuilder b("g");
+  b.add("y", pcg::Linear{.out = 6}, {b.input("x", real({4, 9}))});
+  const pcg::Pcg g = serial_pcg(std::move(b));
+  const auto found = matches(named("B3'"), g);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].degrees == std::vector<int>{0, 0});
+  Refusal why;
+  const std::vector<int> two{2}, three{3};
+  CHECK(!apply(named("B3'"), found[0], g, two, &why));
+  CHECK(why.reason == "partition: dim 1 of [4, 9] does not divide by 2 more");
+  CHECK(!apply(named("B3'"), found[0], g, {}, &why));
+  CHECK(why.reason == "partition: its degree is not given");
+  const auto r = apply(named("B3'"), found[0], g, three, &why);
+  REQUIRE(r);
+  const auto back = matches(named("B3"), r->graph);
+  REQUIRE(back.size() == 1);
+  CHECK(back[0].degrees == std::vector<int>{3, 0});
+}
+
+TEST_CASE("operands of an addition are found in either order") {
+  pcg::GraphBuilder b("g");
+  const TensorRef x = b.input("x", real({4, 6}));
+  b.add("z", pcg::Binary{}, {b.add("r", pcg::Unary{}, {x}), b.input("y", real({4, 6}))});
+  const pcg::Pcg g = serial_pcg(std::move(b));
+  CHECK(matches(rule("r", "x: [m, n]; y: [m, n]", "add(x, relu(y))", "add(relu(y), x)"), g).size() == 1);
+  CHECK(matches(rule("r", "x: [m, n]; y: [m, n]", "add(relu(y), x)", "add(x, relu(y))"), g).size() == 1);
+}
+
+TEST_CASE("broadcast operands, transposed weights and other attributes that no rule has are not matched") {
+  pcg::GraphBuilder b("g");
+  const TensorRef x = b.input("x", real({4, 6}));
+  b.add("z", pcg::Binary{}, {x, b.input("y", real({6}))});
+  b.add("l", pcg::Linear{.out = 6, .transposed_weight = true}, {x});
+  const pcg::Pcg g = serial_pcg(std::move(b));
+  CHECK(matches(named("F6"), g).empty());
+  CHECK(matches(named("B3'"), g).empty());
+}
+
+TEST_CASE("two products of one input become one, whose parts are split: operators between them are moved behind") {
+  pcg::GraphBuilder b("g");
+  const TensorRef x = b.input("x", real({4, 6}));
+  const TensorRef p = b.add("p", pcg::Unary{}, {b.add("q", pcg::Linear{.out = 6}, {x})});
+  b.add("s", pcg::Binary{}, {p, b.add("k", pcg::Linear{.out = 6}, {x})});
+  const pcg::Pcg g = serial_pcg(std::move(b));
+  const auto found = matches(named("T28 split"), g);
+  REQUIRE(found.size() == 2);  // either one first
+  const auto r = apply(named("T28 split"), found[0], g, {});
+  REQUIRE(r);
+  CHECK(pcg::evaluate(r->graph, 1, 1) == pcg::evaluate(g, 1, 1));
+  std::vector<std::string> names;
+  for (const pcg::PcgNode& n : r->graph.nodes()) names.push_back(n.name);
+  CHECK(names == std::vector<std::string>{"x", "q.weight", "k.weight", "q.weight.concat", "q", "k", "p", "s"});
+}
+
+TEST_CASE("one product that feeds the other is no pair: the graph would have a cycle") {
+  pcg::GraphBuilder b("g");
+  const TensorRef x = b.input("x", real({6, 6}));
+  b.add("k", pcg::Linear{.out = 6}, {x}, {b.add("q", pcg::Linear{.out = 6}, {x})});
+  const pcg::Pcg g = serial_pcg(std::move(b));
+  for (const Match& m : matches(named("T28 split"), g)) {
+    Refusal why;
+    CHECK(!apply(named("T28 split"), m, g, {}, &why));
+    CHECK(why.reason == "the graph would have a cycle");
+  }
+}
+
+TEST_CASE("a result stays a result") {
+  pcg::GraphBuilder b("g");
+  b.add("back", pcg::Transpose{{1, 0}}, {b.add("t", pcg::Transpose{{1, 0}}, {b.input("x", real({4, 6}))})});
+  const pcg::Pcg g = serial_pcg(std::move(b));
+  Refusal why;
+  CHECK(!apply(named("T30"), matches(named("T30"), g).at(0), g, {}, &why));
+  CHECK(why.reason == "the graph would have other results, or in another order");
+}
+
+TEST_CASE("numbers: a scaling by one is a scaling by the other only if they are equal") {
+  const Rule r = rule("r", "x: [m, n]; y: [m, n]; s: []", "add(scale(x, s), scale(y, s))", "scale(add(x, y), s)");
+  auto scaled = [](double a, double c) {
+    pcg::GraphBuilder b("g");
+    const pcg::Unary first{pcg::Unary::Kind::scale, a}, second{pcg::Unary::Kind::scale, c};
+    b.add("z", pcg::Binary{}, {b.add("a", first, {b.input("x", real({4, 6}))}), b.add("b", second, {b.input("y", real({4, 6}))})});
+    return serial_pcg(std::move(b));
+  };
+  const pcg::Pcg g = scaled(3, 3);
+  REQUIRE(matches(r, g).size() == 2);
+  const auto next = apply(r, matches(r, g)[0], g, {});
+  REQUIRE(next);
+  CHECK(*next->graph.nodes().back().operation() == pcg::Operator(pcg::Unary{pcg::Unary::Kind::scale, 3}));
+  CHECK(matches(r, scaled(3, 4)).empty());
+}
+
+}  // namespace
+}  // namespace substitutions::rewriting

@@ -1,0 +1,117 @@
+#include "planted.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "search/substitutions/target.hpp"
+
+namespace substitutions::rewriting {
+namespace {
+
+using pcg::NodeId;
+using pcg::TensorRef;
+
+constexpr std::array<int, 2> kDegrees{2, 2};
+
+// A rule's degree at kDegrees, from its values in the assignments.
+int degree_of(std::int64_t first, std::int64_t second) {
+  for (std::uint8_t a = 0; a < 4; ++a)
+    for (std::uint8_t b = 0; b < 4; ++b)
+      for (std::uint8_t c = 0; c < 4; ++c) {
+        const Degree d{{a, b, c}};
+        if (value(d, 0) == first && value(d, 1) == second) return *degree_at(d, kDegrees);
+      }
+  return 1;
+}
+
+class Plant {
+ public:
+  Plant() : builder_("planted", {{"all", true}}) {}
+
+  void add(const Rule& rule) {
+    // Room for three degrees; images would be large.
+    unit_ = std::ranges::any_of(rule.equation.variables, [](const Variable& v) { return v.types[0].rank > 2; }) ? 4 : 8;
+    Match match;
+    for (const Variable& v : rule.equation.variables) match.variables.push_back(variable(v));
+    for (char c = 'a'; c <= 'z'; ++c) match.sizes.emplace_back(c, size_of(c));
+    pcg::PcgBuilder copy = builder_;
+    Rule source;  // what makes the source out of nothing
+    source.equation.variables = rule.equation.variables;
+    source.equation.right = rule.source();
+    const Target t = instantiate(source, match, std::move(copy).build(), kDegrees);
+    std::vector<NodeId> made;
+    for (const FreshNode& n : t.nodes) {
+      std::vector<TensorRef> in;
+      for (const Wire& w : n.inputs) in.push_back({w.fresh ? made[w.node] : NodeId(w.node), w.output});
+      if (const auto* op = std::get_if<pcg::Operator>(&n.op)) made.push_back(builder_.add(name(), *op, in, n.sharding, 0));
+      else made.push_back(builder_.add(name(), std::get<pcg::ParallelOperator>(n.op), in[0], 0));
+    }
+    for (const Wire& w : t.outputs) read({w.fresh ? made[w.node] : NodeId(w.node), w.output});
+  }
+  // Somebody reads every output, so that a variable may take its place.
+  void read(TensorRef t) {
+    const pcg::ParallelShape s = builder_.shape(t);
+    const pcg::Unary identity{pcg::Unary::Kind::identity};
+    const pcg::IterationSpace space = pcg::iteration_space(identity, std::vector{s.whole()});
+    builder_.add(name(), identity, {t}, *pcg::infer_sharding(space, std::vector{s}), 0);
+  }
+  [[nodiscard]] pcg::Pcg build() && { return std::move(builder_).build(); }
+
+ private:
+  // 1, 2, 3, 4 units in turn, for letters in the order of the alphabet: neighbours differ.
+  [[nodiscard]] std::int64_t size_of(char letter) const { return unit_ * (1 + (letter - 'a') % 4); }
+  [[nodiscard]] std::int64_t size_of(const Numbers& n) const {
+    const SizeText text = size_text(n);
+    std::int64_t sum = text.letters.empty() ? text.number : 0;
+    for (char c : text.letters) sum += size_of(c);
+    return sum;
+  }
+
+  std::string name() { return fmt::format("n{}", count_++); }
+
+  TensorRef variable(const Variable& v) {
+    const Type &a = v.types[0], &b = v.types[1];
+    pcg::ParallelShape s;
+    s.element = a.index ? pcg::Element::index : pcg::Element::real;
+    for (std::size_t d = 0; d < a.rank; ++d)
+      s.dims.push_back({size_of({a.size[d], b.size[d], v.types[2].size[d]}), degree_of(a.degree[d], b.degree[d])});
+    s.sum = degree_of(a.summands, b.summands);
+    s.copy = degree_of(a.copies, b.copies);
+    if (a.rank == 0) {  // a number is the factor of a scaling
+      s.dims = {{4, 1}};
+      return {builder_.add(name(), pcg::Unary{pcg::Unary::Kind::scale, static_cast<double>(3 + count_)}, {tensor(s)}, {.degrees = {1}}, 0),
+              0};
+    }
+    return tensor(s);
+  }
+  // Partial sums are made by a reduction over one more dim.
+  TensorRef tensor(const pcg::ParallelShape& s) {
+    pcg::Sharding cut{.degrees = {}, .copies = s.copy};
+    pcg::TensorShape whole = s.whole();
+    if (s.sum > 1) {
+      whole.sizes.insert(whole.sizes.begin(), s.sum);
+      cut.degrees.push_back(s.sum);
+    }
+    for (const pcg::ParallelDim& d : s.dims) cut.degrees.push_back(d.degree);
+    const TensorRef x{builder_.add(name(), pcg::Input{whole}, {}, cut, 0), 0};
+    if (s.sum == 1) return x;
+    return {builder_.add(name(), pcg::Reduction{.axis = 0}, {x}, cut, 0), 0};
+  }
+
+  pcg::PcgBuilder builder_;
+  std::int64_t unit_ = 4;
+  int count_ = 0;
+};
+
+}  // namespace
+
+std::optional<pcg::Pcg> planted(std::span<const Rule> rules) {
+  Plant plant;
+  try {
+    for (const Rule& r : rules) plant.add(r);
+  } catch (const pcg::ShapeError&) { return std::nullopt; }
+  return std::move(plant).build();
+}
+
+}  // namespace substitutions::rewriting
