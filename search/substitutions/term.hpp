@@ -152,7 +152,7 @@ class SmallSizes {
   std::array<std::int64_t, 26> small_{};  // by letter; 0: not a symbol of the variables
   std::vector<std::pair<Numbers, std::int64_t>> known_;
 };
-// The value of a variable: pseudo-random from (seed, name); of indices: rows of the smallest table among `variables`.
+// The value of a variable: pseudo-random from (seed, name); of indices: below twice the rows of the largest table among `variables`.
 [[nodiscard]] Value value_of(const Variable& v, std::span<const Variable> variables, const SmallSizes& sizes, std::uint64_t seed);
 // The value of a node from those of its inputs. Requires: well typed, no variable.
 [[nodiscard]] Value value_of(const Node& n, std::span<const Value* const> inputs, const SmallSizes& sizes);
@@ -173,6 +173,14 @@ class SmallSizes {
 [[nodiscard]] std::string to_text(const Variable& v);
 // Throws: base::InputError with the column of what is wrong.
 [[nodiscard]] Variable parse_variable(std::string_view text);
+
+// Dims of variables that add up to typing sizes (a split's `at`, a constant's sizes): what the text says of them. The fewest, the first by
+// variable and dim; nullopt: no four dims do.
+struct VariableDim {
+  std::uint8_t variable = 0, dim = 0;
+  auto operator<=>(const VariableDim&) const = default;
+};
+[[nodiscard]] std::optional<std::vector<VariableDim>> dims_adding_to(const Numbers& sizes, std::span<const Variable> variables);
 
 // The same graph in the form that parse_term gives: equal graphs over the same variables become equal terms.
 [[nodiscard]] Term canonical(const Term& t);

@@ -25,26 +25,28 @@ std::string degree_text(Degree d) {
   return text.empty() ? "1" : text;
 }
 
-// Dims of variables, "w.1+u.1", that add up to `left`; each sum is found once, in the order of variables.
-std::optional<std::string> dims_text(const Numbers& left, Variables variables, std::size_t from, int terms) {
+bool adds_up(const Numbers& left, Variables variables, std::size_t from, int terms, std::vector<VariableDim>& chosen) {
   for (std::size_t v = from; v < variables.size(); ++v)
     for (std::size_t d = 0; d < variables[v].types[0].rank; ++d) {
       const Numbers n = size_of(variables[v], d);
-      const std::string here = fmt::format("{}.{}", variables[v].name, d);
-      if (n == left) return here;
+      chosen.push_back({static_cast<std::uint8_t>(v), static_cast<std::uint8_t>(d)});
+      if (n == left) return true;
       Numbers rest;
-      bool less = true;
+      bool less = terms > 1;
       for (std::size_t a = 0; a < n.size(); ++a) less = (rest[a] = left[a] - n[a]) > 0 && less;
-      if (!less || terms <= 1) continue;
-      if (const auto more = dims_text(rest, variables, v, terms - 1)) return here + "+" + *more;
+      if (less && adds_up(rest, variables, v, terms - 1, chosen)) return true;
+      chosen.pop_back();
     }
-  return std::nullopt;
+  return false;
 }
 
+// "w.1+u.1"
 std::string dims_text(const Numbers& n, Variables variables) {
-  for (int terms = 1; terms <= 4; ++terms)
-    if (const auto text = dims_text(n, variables, 0, terms)) return *text;
-  throw std::logic_error(fmt::format("size {} is no sum of variables' dims", n[0]));
+  const auto dims = dims_adding_to(n, variables);
+  if (!dims) throw std::logic_error(fmt::format("size {} is no sum of variables' dims", n[0]));
+  std::string text;
+  for (const VariableDim& d : *dims) text += fmt::format("{}{}.{}", text.empty() ? "" : "+", variables[d.variable].name, d.dim);
+  return text;
 }
 
 std::string attributes(const Node& n, Variables variables) {
@@ -103,6 +105,14 @@ Degree degree_from(const Numbers& n) {
 }
 
 }  // namespace
+
+std::optional<std::vector<VariableDim>> dims_adding_to(const Numbers& sizes, Variables variables) {
+  for (int terms = 1; terms <= 4; ++terms) {
+    std::vector<VariableDim> chosen;
+    if (adds_up(sizes, variables, 0, terms, chosen)) return chosen;
+  }
+  return std::nullopt;
+}
 
 std::string to_text(const Term& t, Variables variables) {
   std::string text;

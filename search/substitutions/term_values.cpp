@@ -14,7 +14,7 @@ namespace field = pcg::field;
 using field::Hash;
 using Inputs = std::span<const Value* const>;
 
-enum Tag : std::uint64_t { kUnary = 301, kMaximum, kSoftmax, kNorm, kAttention, kVariable };
+enum Tag : std::uint64_t { kUnary = 301, kMaximum, kSoftmax, kNorm, kAttention, kVariable, kBeyond };
 constexpr std::uint64_t kOutside = std::uint64_t{1} << 40U;  // no value: marks padding in a window's hash
 
 Value blank(std::vector<std::int64_t> sizes) {
@@ -193,6 +193,8 @@ Value attention(const Value& x) {
   return y;
 }
 
+// An index past the table's end reads some row that only the index and the table's size tell: a graph that asks for rows that another
+// does not have differs from it.
 Value embedding(Kind kind, const Value& index, const Value& w) {
   const bool bag = kind == Kind::embedding_bag;
   std::vector<std::int64_t> sizes = index.sizes;
@@ -201,11 +203,14 @@ Value embedding(Kind kind, const Value& index, const Value& w) {
   Value y = blank(std::move(sizes));
   const auto width = static_cast<std::size_t>(w.sizes[1]);
   const auto group = static_cast<std::size_t>(bag ? index.sizes[1] : 1);
-  for (std::size_t i = 0; i < index.elements.size(); ++i)
+  const auto rows = static_cast<std::size_t>(w.sizes[0]);
+  for (std::size_t i = 0; i < index.elements.size(); ++i) {
+    const std::size_t at = index.elements[i], row = at < rows ? at : Hash(kBeyond)(at)(rows).value() % rows;
     for (std::size_t e = 0; e < width; ++e) {
       std::uint32_t& to = y.elements[i / group * width + e];
-      to = field::add(to, w.elements[index.elements[i] * width + e]);
+      to = field::add(to, w.elements[row * width + e]);
     }
+  }
   return y;
 }
 
@@ -225,9 +230,11 @@ Value value_of(const Variable& v, std::span<const Variable> variables, const Sma
   std::vector<std::int64_t> dims;
   for (std::size_t d = 0; d < v.types[0].rank; ++d) dims.push_back(size_of(v, d));
   std::int64_t limit = field::kPrime;
-  if (v.types[0].index)  // rows that every table has
+  if (v.types[0].index) {
+    limit = 2;
     for (const Variable& u : variables)
-      if (u.types[0].rank == 2 && !u.types[0].index) limit = std::min(limit, size_of(u, 0));
+      if (u.types[0].rank == 2 && !u.types[0].index) limit = std::max(limit, 2 * size_of(u, 0));
+  }
   Value y = blank(std::move(dims));
   const std::uint64_t name = field::hash_text(v.name);
   for (std::size_t i = 0; i < y.elements.size(); ++i)
