@@ -109,6 +109,20 @@ Pieces moved(const SmallNode& n, const ParallelShape& from, const Pieces& x, con
   return pieces;
 }
 
+// The pieces of all blocks of a dim in one: what a collective inside an operator gives each point.
+Piece gathered(const Pieces& x, const ParallelShape& shape, int piece, std::size_t dim) {
+  PieceIndex index = pcg::piece_index(shape, piece);
+  Sizes sizes = shape.piece().sizes;
+  const std::int64_t each = sizes[dim];
+  sizes[dim] = shape.dims[dim].size;
+  return made(sizes, [&](Sizes at) {
+    index.block[dim] = static_cast<int>(at[dim] / each);
+    at[dim] %= each;
+    const Piece& source = x[static_cast<std::size_t>(pcg::piece_number(shape, index))];
+    return source.elements[offset(at, source.sizes)];
+  });
+}
+
 Pieces computed(const SmallNode& n, std::span<const ParallelShape> shapes, std::span<const Pieces* const> in, const ParallelShape& out, Algebra& a) {
   const std::optional<Placed> placed = place(n, shapes);
   BASE_CHECK(placed.has_value(), "{} is ill typed", name_of(n.kind));
@@ -119,6 +133,11 @@ Pieces computed(const SmallNode& n, std::span<const ParallelShape> shapes, std::
       const int piece = i < placed->space.inputs.size() ? pcg::input_piece(placed->space, placed->sharding, i, point) : 0;
       t.inputs.push_back(&(*in[i])[static_cast<std::size_t>(piece)]);
       t.blocks.push_back(pcg::piece_index(shapes[i], piece).block);
+    }
+    Piece whole_sequence;
+    if (n.kind == Kind::attention) {
+      whole_sequence = gathered(*in[0], shapes[0], pcg::input_piece(placed->space, placed->sharding, 0, point), 1);
+      t.inputs[0] = &whole_sequence;
     }
     pieces[static_cast<std::size_t>(pcg::output_piece(placed->space, placed->sharding, 0, point))] = compute(t, a);
   }
