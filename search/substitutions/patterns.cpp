@@ -76,9 +76,14 @@ void add_triggers(Patterns& patterns, std::size_t index) {
     if (root && variable_opposite)
       for (const std::uint8_t i : n.inputs) self(self, side, i, false);
   };
+  const auto told_by = [&](int side) { return told(p, side, p.sides[side].outputs[0]); };
+  const bool some = told_by(0).holds(all) || told_by(1).holds(all);
   for (int side = 0; side < 2; ++side) {
     const Term& other = p.sides[1 - side];
-    add(add, side, p.sides[side].outputs[0], other.nodes[other.outputs[0]].kind == Kind::variable);
+    const std::uint8_t root = p.sides[side].outputs[0];
+    const Node& n = p.sides[side].nodes[root];
+    if (some) add(add, side, root, other.nodes[other.outputs[0]].kind == Kind::variable);
+    else patterns.triggers[{n.kind, n.function, n.axis}].push_back({index, side, root});
   }
 }
 

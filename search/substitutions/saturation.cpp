@@ -44,6 +44,21 @@ bool Saturation::merged() const {
   return std::ranges::all_of(goals_, [&](const GroundEquation& g) { return graph_.same(g.left, g.right); });
 }
 
+// Variables of the other side that a match leaves open stand for any term.
+void Saturation::complete(const AxiomPattern& p, const Binding& b, const std::function<void(const Binding&)>& then) const {
+  for (std::size_t v = 0; v < p.variables[0].size(); ++v) {
+    if (!p.variables[0][v].used || b.variables[v] != Binding::kUnbound) continue;
+    for (Index n = 0; n < graph_.size(); ++n) {
+      if (graph_.find(n) != n || graph_.types(n)[0].rank != p.variables[0][v].dims.size()) continue;
+      Binding more = b;
+      more.variables[v] = n;
+      complete(p, more, then);
+    }
+    return;
+  }
+  then(b);
+}
+
 std::vector<Saturation::Found> Saturation::matches() {
   std::vector<Found> all;
   for (Index n = 0; n < graph_.size(); ++n) {
@@ -55,8 +70,9 @@ std::vector<Saturation::Found> Saturation::matches() {
       const AxiomPattern& p = patterns_.all[t.pattern];
       if (without_[p.entry]) continue;
       match(p, t, graph_, n, [&](const Binding& b) {
-        Binding bound = b;
-        if (fits(p, graph_, bound) && seen_.insert(key_of(t.pattern, bound, graph_)).second) all.push_back({t.pattern, bound});
+        complete(p, b, [&](Binding bound) {
+          if (fits(p, graph_, bound) && seen_.insert(key_of(t.pattern, bound, graph_)).second) all.push_back({t.pattern, bound});
+        });
       });
     }
   }

@@ -123,6 +123,12 @@ class Shapes {
   base::Random* random_ = nullptr;
 };
 
+std::string shapes_text(const Equation& e, std::span<const ParallelShape> variables) {
+  std::string text;
+  for (std::size_t v = 0; v < variables.size(); ++v) text += fmt::format("{}{} {}", v == 0 ? "" : ", ", e.variables[v].name, pcg::to_text(variables[v]));
+  return text;
+}
+
 // The first place at which the sides differ.
 std::optional<std::string> difference(const Equation& e, const Shapes& at, std::span<const ParallelShape> variables, Symbolic& algebra) {
   std::vector<std::string> names;
@@ -141,11 +147,38 @@ std::optional<std::string> difference(const Equation& e, const Shapes& at, std::
       };
       const Element a = total(left), b = total(right);
       if (algebra.equal(a, b)) continue;
-      std::string where;
-      for (std::size_t v = 0; v < variables.size(); ++v) where += fmt::format("{}{} {}", v == 0 ? "" : ", ", names[v], pcg::to_text(variables[v]));
-      return fmt::format("{}: element {} of piece {} of {}: {} on the left, {} on the right", where, i, p, pcg::to_text(shape), algebra.to_text(a),
-                         algebra.to_text(b));
+      return fmt::format("{}: element {} of piece {} of {}: {} on the left, {} on the right", shapes_text(e, variables), i, p, pcg::to_text(shape),
+                         algebra.to_text(a), algebra.to_text(b));
     }
+  return std::nullopt;
+}
+
+// Where an equation needs that indices are rows of the tables: the same for every row that each may be, or for evenly drawn ones.
+std::optional<std::string> difference_with_rows(const Equation& e, const Shapes& at, std::span<const ParallelShape> variables, Symbolic& algebra) {
+  constexpr std::size_t kMostChoices = 32;
+  std::vector<Element> indices;
+  std::int64_t rows = 0;
+  for (std::size_t v = 0; v < variables.size(); ++v) {
+    const pcg::TensorShape whole = variables[v].whole();
+    if (whole.element != pcg::Element::index) {
+      if (whole.sizes.size() == 2) rows = rows == 0 ? whole.sizes[0] : std::min(rows, whole.sizes[0]);
+      continue;
+    }
+    const SmallTerm alone{.nodes = {{.kind = Kind::variable, .variable = static_cast<int>(v)}}, .outputs = {0}};
+    const ParallelShape unsharded = pcg::unsharded(whole);
+    const std::vector<Pieces> pieces = pieces_of(alone, std::vector(v + 1, e.variables[v].name), std::span(&unsharded, 1), algebra);
+    indices.insert(indices.end(), pieces[0][0].elements.begin(), pieces[0][0].elements.end());
+  }
+  if (indices.empty() || rows == 0) return "no table";
+  base::Random random(indices.size());
+  for (std::size_t n = 0; n < kMostChoices; ++n) {
+    std::map<Element, std::int64_t> chosen;
+    for (const Element i : indices) chosen[i] = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(rows)));
+    algebra.set_rows(std::move(chosen));
+    const auto d = difference(e, at, variables, algebra);
+    algebra.set_rows({});
+    if (d) return d;
+  }
   return std::nullopt;
 }
 
@@ -195,11 +228,13 @@ Validation validate(const Axiom& a, int most_shapes) {
   base::Random random(count);
   const auto differ = [&](const Shapes& s, const std::vector<ParallelShape>& layout) {
     ++v.shapes;
-    if (const auto d = difference(a.equation, s, layout, algebra)) v.failure = a.instance + ": " + *d;
+    auto d = difference(a.equation, s, layout, algebra);
+    if (d && std::ranges::any_of(layout, [](const ParallelShape& p) { return p.element == pcg::Element::index; })) d = difference_with_rows(a.equation, s, layout, algebra);
+    if (d) v.failure = a.instance + ": " + *d;
     return !v.failure.empty();
   };
   std::size_t plain_ones = 0, contexts = 0;
-  for (std::size_t i = 0; i < (v.all ? count : most * 8) && plain_ones < most; ++i) {
+  for (std::size_t i = 0; i < (v.all ? count : std::min(count, most * 8 + 4096 / (plain_ones + 1))) && plain_ones < most; ++i) {
     const SmallNumbers numbers = numbers_at(letters, degrees, sizes, v.all ? i : static_cast<std::size_t>(random.below(count)));
     if (!v.all && !is_small(a.equation, numbers)) continue;
     Shapes s(a.equation, numbers);
