@@ -112,7 +112,7 @@ void add_image(std::vector<Setting>& all) {
   add(all, "image", {"x: [n, c, h, w]", "y: [n, c, h, w]", "k: [c, 1, 3, 3]", "l: [c, 1, 3, 3]", "q: [c, 1, 1, 3]", "s: []"},
       joined({convs(), elementwise(), {scale, enlarge}, concats({0, 1}), splits(0, "nc"), splits(1, "c")}));
   add(all, "image", {"x: [n, 2c, h, w]", "y: [n, c, h, w]", "z: [n, c, h, w]", "k: [2o, c, 3, 3]", "l: [o, c, 3, 3]", "q: [o, c, 3, 3]"},
-      joined({convs(), relu(), {plain(Kind::add)}, concats({0, 1}), splits(0, "o"), splits(1, "co")}));
+      joined({convs(), relu(), {plain(Kind::add)}, concats({0, 1})}));
   // two convolutions, one after the other
   add(all, "image", {"x: [n, c, h, w]", "y: [n, e, h, w]", "k: [o, c, 3, 3]", "l: [o, e, 3, 3]", "q: [p, o, 1, 1]", "s: []"},
       joined({convs(), elementwise(), {scale}, concats({0, 1}), splits(1, "c")}));

@@ -43,6 +43,8 @@ Element Symbolic::multiply(Element a, Element b) {
   return make(Op::multiply, {a, b});
 }
 Element Symbolic::apply(const std::string& function, std::span<const Element> arguments) {
+  if (arguments.size() == 1 && function.starts_with("is"))
+    if (const auto it = rows_.find(arguments[0]); it != rows_.end()) return constant(function == fmt::format("is{}", it->second), 1);
   std::vector<std::int64_t> key(arguments.begin(), arguments.end());
   key.push_back(number(function));
   return make(Op::apply, std::move(key));
@@ -51,8 +53,7 @@ Element Symbolic::apply(const std::string& function, std::span<const Element> ar
 namespace {
 
 template <class Make>
-z3::expr built(Element e, const std::vector<const std::vector<std::int64_t>*>& terms, std::vector<std::optional<z3::expr>>& made,
-               const Make& make) {
+z3::expr built(Element e, const std::vector<const std::vector<std::int64_t>*>& terms, std::vector<std::optional<z3::expr>>& made, const Make& make) {
   if (made.size() < terms.size()) made.resize(terms.size());
   if (!made[e]) {
     z3::expr expr = make(*terms[e]);
