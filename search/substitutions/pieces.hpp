@@ -20,10 +20,10 @@ struct SmallNode {
   Kind kind = Kind::variable;
   Function function = Function::none;
   int axis = 0;
-  int degree = 1;                     // of layout operators
-  std::int64_t at = 0;                // of splits
-  std::vector<std::int64_t> like;     // of constants: their sizes
-  std::vector<std::uint8_t> inputs;   // earlier nodes
+  int degree = 1;                    // of layout operators
+  std::int64_t at = 0;               // of splits
+  std::vector<std::int64_t> like;    // of constants: their sizes
+  std::vector<std::uint8_t> inputs;  // earlier nodes
   int variable = 0;
 };
 struct SmallTerm {
@@ -54,7 +54,7 @@ struct Piece {
 using Pieces = std::vector<Piece>;  // of one tensor, by pcg::piece_number
 
 // Of all nodes. Variables' elements are algebra variables "x.s1[0,2]": copies share them, summands do not. Requires: well typed.
-[[nodiscard]] std::vector<Pieces> pieces_of(const SmallTerm& t, std::span<const std::string> names, std::span<const pcg::ParallelShape> shapes,
-                                            Algebra& algebra);
+[[nodiscard]] std::vector<Pieces> pieces_of(const SmallTerm& t, std::span<const std::string> names,
+                                            std::span<const pcg::ParallelShape> shapes, Algebra& algebra);
 
 }  // namespace substitutions

@@ -1,5 +1,6 @@
 #pragma once
-// Inside of pieces.hpp: how nodes of small graphs are typed and placed, and what one point of an operator computes. Used by pieces*.cpp only.
+// Inside of pieces.hpp: how nodes of small graphs are typed and placed, and what one point of an operator computes. Used by pieces*.cpp
+// only.
 
 #include <optional>
 #include <span>

@@ -43,7 +43,8 @@ class Saturation {
     Types types;
     std::optional<Index> known;
   };
-  [[nodiscard]] std::optional<std::vector<Drafted>> draft(const AxiomPattern& p, int side, const Binding& b, const std::bitset<kKinds>& kinds) const;
+  [[nodiscard]] std::optional<std::vector<Drafted>> draft(const AxiomPattern& p, int side, const Binding& b,
+                                                          const std::bitset<kKinds>& kinds) const;
   Index make(const AxiomPattern& p, int side, const Binding& b, const std::vector<Drafted>& drafted);
 
   const Patterns& patterns_;

@@ -142,6 +142,7 @@ struct Value {
 };
 
 // Small sizes for the size symbols (letters) of some variables, drawn from a seed: different symbols get different sizes from 2 on.
+// Seeds 2 i and 2 i + 1 order them the opposite ways: what holds at both does not because one of two sizes is the smaller.
 class SmallSizes {
  public:
   SmallSizes(std::span<const Variable> variables, std::uint64_t seed);
@@ -152,7 +153,8 @@ class SmallSizes {
   std::array<std::int64_t, 26> small_{};  // by letter; 0: not a symbol of the variables
   std::vector<std::pair<Numbers, std::int64_t>> known_;
 };
-// The value of a variable: pseudo-random from (seed, name); of indices: below twice the rows of the largest table among `variables`.
+// The value of a variable: pseudo-random from (seed, name); of indices: some within the rows of every table among
+// `variables`, some beyond.
 [[nodiscard]] Value value_of(const Variable& v, std::span<const Variable> variables, const SmallSizes& sizes, std::uint64_t seed);
 // The value of a node from those of its inputs. Requires: well typed, no variable.
 [[nodiscard]] Value value_of(const Node& n, std::span<const Value* const> inputs, const SmallSizes& sizes);

@@ -170,7 +170,7 @@ Value diagonal(std::int64_t n, const std::vector<std::uint32_t>& block) {
 Value opaque_rows(Tag tag, const Value& x, std::size_t length, std::size_t result_length) {
   Value y;
   y.sizes = x.sizes;
-  for (std::size_t row = 0; row < x.elements.size(); row += length) {
+  for (std::size_t row = 0; row + length <= x.elements.size() && length > 0; row += length) {
     Hash all(tag);
     for (std::size_t i = 0; i < length; ++i) all(x.elements[row + i]);
     for (std::size_t i = 0; i < result_length; ++i) y.elements.push_back(Hash(all.value())(i).element());
@@ -229,16 +229,17 @@ Value value_of(const Variable& v, std::span<const Variable> variables, const Sma
   };
   std::vector<std::int64_t> dims;
   for (std::size_t d = 0; d < v.types[0].rank; ++d) dims.push_back(size_of(v, d));
-  std::int64_t limit = field::kPrime;
-  if (v.types[0].index) {
-    limit = 2;
-    for (const Variable& u : variables)
-      if (u.types[0].rank == 2 && !u.types[0].index) limit = std::max(limit, 2 * size_of(u, 0));
-  }
   Value y = blank(std::move(dims));
   const std::uint64_t name = field::hash_text(v.name);
-  for (std::size_t i = 0; i < y.elements.size(); ++i)
-    y.elements[i] = static_cast<std::uint32_t>(Hash(kVariable)(seed)(name)(i).value() % static_cast<std::uint64_t>(limit));
+  for (std::size_t i = 0; i < y.elements.size(); ++i) y.elements[i] = Hash(kVariable)(seed)(name)(i).element();
+  if (!v.types[0].index) return y;
+  std::int64_t rows = 1;
+  for (const Variable& u : variables)
+    if (u.types[0].rank == 2 && !u.types[0].index) rows = std::max(rows, size_of(u, 0));
+  for (std::size_t i = 0; i < y.elements.size(); ++i) {  // spread: some lie within every table, some beyond
+    constexpr std::array<std::int64_t, 3> kTimes{1, 9, 3};
+    y.elements[i] %= static_cast<std::uint32_t>(rows * kTimes[i % kTimes.size()]);
+  }
   return y;
 }
 
