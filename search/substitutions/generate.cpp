@@ -115,7 +115,7 @@ Generated generate(const GenerateConfig& config) {
     if (done % 500 == 0) tell(fmt::format("{} of {} proofs", done, equations.size()));
   });
   s.prove_s = seconds_since(proving);
-  s.refuted = std::ranges::count(proofs, Verdict::refuted, &Proof::verdict);
+  s.refuted = pruned.refuted + std::ranges::count(proofs, Verdict::refuted, &Proof::verdict);
   s.unproved = std::ranges::count(proofs, Verdict::open, &Proof::verdict);
   result.rules = rules_from(equations, proofs);
   return result;
