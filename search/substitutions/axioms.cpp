@@ -50,8 +50,7 @@ std::vector<std::string> words(std::string_view text) {
 std::string filled(std::string text, const Row& row) {
   for (const auto& [key, value] : row) {
     const std::string hole = "{" + key + "}";
-    for (std::size_t at = text.find(hole); at != std::string::npos; at = text.find(hole, at + value.size()))
-      text.replace(at, hole.size(), value);
+    for (std::size_t at = text.find(hole); at != std::string::npos; at = text.find(hole, at + value.size())) text.replace(at, hole.size(), value);
   }
   return text;
 }

@@ -112,7 +112,7 @@ void add_image(std::vector<Setting>& all) {
   add(all, "image", {"x: [n, c, h, w]", "y: [n, c, h, w]", "k: [c, 1, 3, 3]", "l: [c, 1, 3, 3]", "q: [c, 1, 1, 3]", "s: []"},
       joined({convs(), elementwise(), {scale, enlarge}, concats({0, 1}), splits(0, "nc"), splits(1, "c")}));
   add(all, "image", {"x: [n, 2c, h, w]", "y: [n, c, h, w]", "z: [n, c, h, w]", "k: [2o, c, 3, 3]", "l: [o, c, 3, 3]", "q: [o, c, 3, 3]"},
-      joined({convs(), relu(), {plain(Kind::add)}, concats({0, 1}), splits(0, "o"), splits(1, "co")}));
+      joined({convs(), relu(), {plain(Kind::add)}, concats({0, 1})}));
   // two convolutions, one after the other
   add(all, "image", {"x: [n, c, h, w]", "y: [n, e, h, w]", "k: [o, c, 3, 3]", "l: [o, e, 3, 3]", "q: [p, o, 1, 1]", "s: []"},
       joined({convs(), elementwise(), {scale}, concats({0, 1}), splits(1, "c")}));
@@ -224,6 +224,31 @@ void add_parallel_others(std::vector<Setting>& all) {
       joined({{plain(Kind::embedding)}, relu(), three}));
 }
 
+// One operator against all ways of cutting it: its inputs laid out, itself, its output put together.
+void add_sharded(std::vector<Setting>& all) {
+  const auto add_one = [&](const std::string& family, const Texts& texts, const Operators& operators,
+                           std::initializer_list<std::uint8_t> axes) {
+    add(all, family, texts, joined({operators, layouts(kD, axes)}));
+    all.back().sharded = true;
+  };
+  add_one("parallel matrix", {"x: [m, k]", "w: [k, n]"}, linears(), {0, 1});
+  add_one("parallel matrix", {"x: [m, k]", "w: [k, n]", "b: [n]"}, {plain(Kind::linear_bias)}, {0, 1});
+  add_one("parallel matrix", {"x: [m, k]", "w: [k, n]", "b: [n]"}, {plain(Kind::linear_bias, Function::relu)}, {0, 1});
+  add_one("parallel matrix", {"x: [m, k]", "y: [m, k]"}, {plain(Kind::add), plain(Kind::multiply)}, {0, 1});
+  add_one("parallel matrix", {"x: [m, k]", "y: [l, k]"}, {along(Kind::concat, 0)}, {0, 1});
+  add_one("parallel matrix", {"x: [m, k]", "y: [m, n]"}, {along(Kind::concat, 1)}, {0, 1});
+  add_one("parallel matrix", {"x: [m, k]", "g: [k]", "h: [k]"}, {plain(Kind::layer_norm)}, {0, 1});
+  add_one("parallel batched", {"x: [b, m, k]", "w: [b, k, n]"}, {plain(Kind::batch_matmul)}, {0, 1, 2});
+  add_one("parallel batched", {"x: [b, m, k]", "y: [b, m, k]"}, {plain(Kind::add), plain(Kind::multiply)}, {0, 1, 2});
+  add_one("parallel image", {"x: [n, c, h, w]", "k: [o, c, 3, 3]"}, convs(), {0, 1});
+  add_one("parallel image", {"x: [n, c, h, w]", "k: [c, 1, 3, 3]"}, convs(), {0, 1});
+  add_one("parallel image", {"x: [n, c, h, w]", "y: [n, c, h, w]"}, {plain(Kind::add)}, {0, 1});
+  add_one("parallel image", {"x: [n, c, h, w]", "y: [n, o, h, w]"}, {along(Kind::concat, 1)}, {0, 1});
+  add_one("parallel embedding", {"i: [n, b] index", "w: [v, e]"}, {plain(Kind::embedding_bag)}, {0, 1});
+  add_one("parallel embedding", {"i: [n, b] index", "w: [v, e]"}, {plain(Kind::embedding)}, {0, 1, 2});
+  add_one("parallel attention", {"x: [b, s, 3h]"}, {plain(Kind::attention)}, {0, 1, 2});
+}
+
 }  // namespace
 
 std::vector<Setting> settings() {
@@ -235,6 +260,7 @@ std::vector<Setting> settings() {
   add_layout(all);
   add_parallel_matrix(all);
   add_parallel_others(all);
+  add_sharded(all);
   return all;
 }
 

@@ -13,6 +13,7 @@ struct Setting {
   std::string family;
   std::vector<Variable> variables;
   std::vector<Node> operators;
+  bool sharded = false;  // not enumerated: its operators that compute against their sharded forms (sharded.hpp)
 };
 
 // In the order in which they are enumerated. Layout degrees: d alone, but for the graphs of layout operators only.

@@ -173,13 +173,19 @@ bool expressible(const Joint& j) {
   for (const Variable& v : j.variables)
     for (std::size_t d = 0; d < v.types[0].rank; ++d)
       if (!letters_of(size_of(v.types, d))) return false;
+  const auto inside = [&](const Node& n) {  // a cut is within its tensor whatever the symbols' sizes
+    if (n.kind != Kind::split0 && n.kind != Kind::split1) return true;
+    const auto whole = letters_of(size_of(j.types[n.inputs[0]], n.axis)), part = letters_of(n.at);
+    return whole && part && whole->size() > part->size() && std::ranges::includes(*whole, *part);
+  };
   return std::ranges::all_of(j.term.nodes, [&](const Node& n) {
-    return (n.at == Numbers{} || dims_adding_to(n.at, j.variables)) && (n.by == Numbers{} || dims_adding_to(n.by, j.variables));
+    return inside(n) && (n.at == Numbers{} || dims_adding_to(n.at, j.variables)) &&
+           (n.by == Numbers{} || dims_adding_to(n.by, j.variables));
   });
 }
 
 bool holds(const Joint& j) {
-  for (std::uint64_t seed = 10; seed < 16; ++seed) {
+  for (std::uint64_t seed = 10; seed < 26; ++seed) {
     const std::vector<Value> values = values_of(j.term, j.variables, SmallSizes(j.variables, seed), seed);
     for (std::size_t i = 0; i < j.outputs; ++i)
       if (values[j.term.outputs[i]] != values[j.term.outputs[i + j.outputs]]) return false;
@@ -194,7 +200,8 @@ bool shares_by_chance(const Joint& j) {
     std::vector<std::size_t> uses;
     for (std::size_t n = 0; n < tree.nodes.size(); ++n)
       if (tree.nodes[n].kind == Kind::variable && tree.nodes[n].variable == v) uses.push_back(n);
-    if (uses.size() < 2 || uses.size() > kMostUnfoldedUses) continue;
+    if (uses.size() < 2) continue;
+    if (uses.size() > kMostUnfoldedUses) return true;  // so many uses of one variable in a few operators
     std::vector<Variable> variables = j.variables;
     variables.push_back({fresh_name(variables, j.variables[v].name), j.variables[v].types});
     for (std::size_t chosen = 2; chosen < (std::size_t{1} << uses.size()); chosen += 2) {

@@ -5,7 +5,7 @@
 
 namespace substitutions {
 
-// Are the sides' values equal at six choices of small sizes and values? Requires: well typed.
+// Are the sides' values equal at 16 choices of small sizes and values? Requires: well typed.
 [[nodiscard]] bool holds(const Joint& j);
 
 // While that leaves it true: operators' results become variables, the largest first; of a variable that is used several times, some uses

@@ -9,6 +9,7 @@
 #include "search/substitutions/enumerate.hpp"
 #include "search/substitutions/prove_all.hpp"
 #include "search/substitutions/prune.hpp"
+#include "search/substitutions/sharded.hpp"
 
 namespace substitutions {
 namespace {
@@ -76,7 +77,7 @@ std::vector<Rule> rules_from(const std::vector<Equation>& equations, const std::
 std::vector<std::string> family_names() {
   std::vector<std::string> names;
   for (const Setting& s : settings())
-    if (names.empty() || names.back() != s.family) names.push_back(s.family);
+    if (std::ranges::find(names, s.family) == names.end()) names.push_back(s.family);
   return names;
 }
 
@@ -90,6 +91,10 @@ Generated generate(const GenerateConfig& config) {
   std::vector<Equation> found;
   for (const Setting& setting : settings()) {
     if (!config.families.empty() && std::ranges::find(config.families, setting.family) == config.families.end()) continue;
+    if (setting.sharded) {
+      std::ranges::move(sharded_forms(setting), std::back_inserter(found));
+      continue;
+    }
     Enumerated e = enumerate(setting, config.operators);
     s.graphs += e.graphs;
     s.classes += e.classes;
@@ -110,7 +115,7 @@ Generated generate(const GenerateConfig& config) {
     if (done % 500 == 0) tell(fmt::format("{} of {} proofs", done, equations.size()));
   });
   s.prove_s = seconds_since(proving);
-  s.refuted = std::ranges::count(proofs, Verdict::refuted, &Proof::verdict);
+  s.refuted = pruned.refuted + std::ranges::count(proofs, Verdict::refuted, &Proof::verdict);
   s.unproved = std::ranges::count(proofs, Verdict::open, &Proof::verdict);
   result.rules = rules_from(equations, proofs);
   return result;

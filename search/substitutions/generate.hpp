@@ -23,11 +23,13 @@ struct GenerateConfig {
 [[nodiscard]] std::vector<std::string> family_names();  // "matrix", "batched", "image", "embedding", "layout", ...
 
 struct GenerateStatistics {
-  std::int64_t graphs = 0;                            // enumerated
-  std::int64_t classes = 0;                           // of equal graphs, with two members or more
-  std::int64_t pairs = 0;                             // candidates before pruning
-  std::int64_t renamed = 0, common = 0, implied = 0;  // dropped: equal up to names; share a first or last operator; follow from kept ones
-  std::int64_t refuted = 0, unproved = 0;
+  std::int64_t graphs = 0;   // enumerated
+  std::int64_t classes = 0;  // of equal graphs, with two members or more
+  std::int64_t pairs = 0;    // candidates before pruning
+  // Dropped: equal up to names; a kept one on operators' results; a kept one with variables equal, or with operators that coincide. What a
+  // smaller equation would rewrite a part of is not even built (enumerate.hpp).
+  std::int64_t renamed = 0, common = 0, implied = 0;
+  std::int64_t refuted = 0, unproved = 0;  // false at sizes that it was not found with; no proof was found
   double enumerate_s = 0, prove_s = 0;
 };
 

@@ -16,8 +16,8 @@ struct GroundProof::State {
   std::map<std::string, z3::func_decl> functions;
 
   const z3::func_decl& function(const EOperator& op, std::size_t inputs) {
-    const std::string name = fmt::format("{}.{}.{}.{}.{}.{}.{}", static_cast<int>(op.kind), static_cast<int>(op.function), op.axis,
-                                         op.variable, fmt::join(op.degree.powers, "."), fmt::join(op.at, "."), fmt::join(op.by, "."));
+    const std::string name = fmt::format("{}.{}.{}.{}.{}.{}.{}", static_cast<int>(op.kind), static_cast<int>(op.function), op.axis, op.variable,
+                                         fmt::join(op.degree.powers, "."), fmt::join(op.at, "."), fmt::join(op.by, "."));
     const auto it = functions.find(name);
     if (it != functions.end()) return it->second;
     z3::sort_vector sorts(context);

@@ -29,9 +29,7 @@ std::vector<VariablePattern> variable_patterns(const Equation& e) {
 // What a part of a side tells when it is matched: variables, degree symbols, letters of attributes.
 struct Told {
   std::uint32_t variables = 0, degrees = 0, letters = 0;
-  bool holds(const Told& o) const {
-    return (variables & o.variables) == o.variables && (degrees & o.degrees) == o.degrees && (letters & o.letters) == o.letters;
-  }
+  bool holds(const Told& o) const { return (variables & o.variables) == o.variables && (degrees & o.degrees) == o.degrees && (letters & o.letters) == o.letters; }
 };
 Told operator|(Told a, const Told& b) { return {a.variables | b.variables, a.degrees | b.degrees, a.letters | b.letters}; }
 
@@ -78,9 +76,14 @@ void add_triggers(Patterns& patterns, std::size_t index) {
     if (root && variable_opposite)
       for (const std::uint8_t i : n.inputs) self(self, side, i, false);
   };
+  const auto told_by = [&](int side) { return told(p, side, p.sides[side].outputs[0]); };
+  const bool some = told_by(0).holds(all) || told_by(1).holds(all);
   for (int side = 0; side < 2; ++side) {
     const Term& other = p.sides[1 - side];
-    add(add, side, p.sides[side].outputs[0], other.nodes[other.outputs[0]].kind == Kind::variable);
+    const std::uint8_t root = p.sides[side].outputs[0];
+    const Node& n = p.sides[side].nodes[root];
+    if (some) add(add, side, root, other.nodes[other.outputs[0]].kind == Kind::variable);
+    else patterns.triggers[{n.kind, n.function, n.axis}].push_back({index, side, root});
   }
 }
 
@@ -155,10 +158,8 @@ struct Matcher {
       for (std::uint8_t j = 0; j <= d.powers[1]; ++j)
         for (std::uint8_t k = 0; k <= d.powers[2]; ++k) {
           const Degree one{{i, j, k}};
-          const Degree two{{static_cast<std::uint8_t>(d.powers[0] - i), static_cast<std::uint8_t>(d.powers[1] - j),
-                            static_cast<std::uint8_t>(d.powers[2] - k)}};
-          if (one == Degree{} || two == Degree{} || (b.degrees[0] && *b.degrees[0] != one) || (b.degrees[1] && *b.degrees[1] != two))
-            continue;
+          const Degree two{{static_cast<std::uint8_t>(d.powers[0] - i), static_cast<std::uint8_t>(d.powers[1] - j), static_cast<std::uint8_t>(d.powers[2] - k)}};
+          if (one == Degree{} || two == Degree{} || (b.degrees[0] && *b.degrees[0] != one) || (b.degrees[1] && *b.degrees[1] != two)) continue;
           const auto before = b.degrees;
           b.degrees = {one, two};
           then();
@@ -192,8 +193,7 @@ Patterns compile(const Axioms& axioms) {
   std::map<std::pair<Term, Term>, std::size_t> known;
   for (std::size_t i = 0; i < axioms.all.size(); ++i) {
     const Axiom& a = axioms.all[i];
-    AxiomPattern p{
-        .axiom = i, .entry = a.entry, .sides = {a.equation.left, a.equation.right}, .variables = {variable_patterns(a.equation)}};
+    AxiomPattern p{.axiom = i, .entry = a.entry, .sides = {a.equation.left, a.equation.right}, .variables = {variable_patterns(a.equation)}};
     std::pair<Term, Term> key(a.equation.left, a.equation.right);
     for (int side = 0; side < 2; ++side)
       for (Node& n : p.sides[side].nodes) {
@@ -235,9 +235,7 @@ EOperator operator_of(const AxiomPattern& p, int side, std::uint8_t node, const 
       if (n.degree.powers[s] > 0) power += n.degree.powers[s] * b.degrees[s]->powers[i];
     op.degree.powers[i] = static_cast<std::uint8_t>(power);
   }
-  const auto numbers = [&](const DimPattern& d) -> Numbers {
-    return d.letter == 0 ? Numbers{} : b.letters[static_cast<std::size_t>(d.letter - 'a')].value_or(Numbers{});
-  };
+  const auto numbers = [&](const DimPattern& d) -> Numbers { return d.letter == 0 ? Numbers{} : b.letters[static_cast<std::size_t>(d.letter - 'a')].value_or(Numbers{}); };
   op.at = numbers(p.at[side][node]);
   op.by = numbers(p.by[side][node]);
   return op;

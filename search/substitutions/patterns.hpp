@@ -31,7 +31,7 @@ struct AxiomPattern {
   std::vector<DimPattern> at[2], by[2];
 };
 
-// A node of a side that, once matched, tells everything that the instance needs.
+// A node of a side that, once matched, tells everything that the instance needs; where no node does, variables are left: any term will do.
 struct Trigger {
   std::size_t pattern = 0;
   int side = 0;

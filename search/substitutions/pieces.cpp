@@ -109,8 +109,21 @@ Pieces moved(const SmallNode& n, const ParallelShape& from, const Pieces& x, con
   return pieces;
 }
 
-Pieces computed(const SmallNode& n, std::span<const ParallelShape> shapes, std::span<const Pieces* const> in, const ParallelShape& out,
-                Algebra& a) {
+// The pieces of all blocks of a dim in one: what a collective inside an operator gives each point.
+Piece gathered(const Pieces& x, const ParallelShape& shape, int piece, std::size_t dim) {
+  PieceIndex index = pcg::piece_index(shape, piece);
+  Sizes sizes = shape.piece().sizes;
+  const std::int64_t each = sizes[dim];
+  sizes[dim] = shape.dims[dim].size;
+  return made(sizes, [&](Sizes at) {
+    index.block[dim] = static_cast<int>(at[dim] / each);
+    at[dim] %= each;
+    const Piece& source = x[static_cast<std::size_t>(pcg::piece_number(shape, index))];
+    return source.elements[offset(at, source.sizes)];
+  });
+}
+
+Pieces computed(const SmallNode& n, std::span<const ParallelShape> shapes, std::span<const Pieces* const> in, const ParallelShape& out, Algebra& a) {
   const std::optional<Placed> placed = place(n, shapes);
   BASE_CHECK(placed.has_value(), "{} is ill typed", name_of(n.kind));
   Pieces pieces(static_cast<std::size_t>(out.pieces()));
@@ -121,6 +134,11 @@ Pieces computed(const SmallNode& n, std::span<const ParallelShape> shapes, std::
       t.inputs.push_back(&(*in[i])[static_cast<std::size_t>(piece)]);
       t.blocks.push_back(pcg::piece_index(shapes[i], piece).block);
     }
+    Piece whole_sequence;
+    if (n.kind == Kind::attention) {
+      whole_sequence = gathered(*in[0], shapes[0], pcg::input_piece(placed->space, placed->sharding, 0, point), 1);
+      t.inputs[0] = &whole_sequence;
+    }
     pieces[static_cast<std::size_t>(pcg::output_piece(placed->space, placed->sharding, 0, point))] = compute(t, a);
   }
   return pieces;
@@ -128,8 +146,7 @@ Pieces computed(const SmallNode& n, std::span<const ParallelShape> shapes, std::
 
 }  // namespace
 
-std::vector<Pieces> pieces_of(const SmallTerm& t, std::span<const std::string> names, std::span<const ParallelShape> shapes,
-                              Algebra& algebra) {
+std::vector<Pieces> pieces_of(const SmallTerm& t, std::span<const std::string> names, std::span<const ParallelShape> shapes, Algebra& algebra) {
   std::vector<Pieces> pieces;
   for (std::size_t i = 0; i < t.nodes.size(); ++i) {
     const SmallNode& n = t.nodes[i];

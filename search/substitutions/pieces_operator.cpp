@@ -104,11 +104,11 @@ struct Operation {
   Element layer_norm(const Sizes& at) const {
     return a.add(a.multiply(along_row("norm", at), element(in(1), {at.back()})), element(in(2), {at.back()}));
   }
-  Element attention(const Sizes& at) const {  // each head is three columns of all positions
+  Element attention(const Sizes& at) const {  // each head is three columns of all positions, gathered
     std::vector<Element> head;
     for (std::int64_t s = 0; s < x.sizes[1]; ++s)
       for (std::int64_t c = 0; c < 3; ++c) head.push_back(element(x, {at[0], s, 3 * at[2] + c}));
-    return a.apply(fmt::format("attention{}_{}", x.sizes[1], at[1]), head);
+    return a.apply(fmt::format("attention{}_{}", x.sizes[1], t.blocks[0][1] * t.sizes[1] + at[1]), head);
   }
   // The product of the index's one-hot vector and the part of the table that this piece holds. Whether the index is a row is an unknown
   // number here: what holds of all such numbers holds of 0 and 1.

@@ -50,22 +50,13 @@ std::optional<pcg::Operator> real_operator(const SmallNode& n, std::span<const T
       if (rank != 3 || in[1].sizes.size() != 3) return std::nullopt;
       return pcg::BatchMatmul{};
     case Kind::conv:
-      if (rank != 4 || in[1].sizes.size() != 4 || size(0, 1) % size(1, 1) != 0 || kernel(2) % 2 == 0 || kernel(3) % 2 == 0)
-        return std::nullopt;
-      return pcg::Conv2d{.out = size(1, 0),
-                         .kernel_h = kernel(2),
-                         .kernel_w = kernel(3),
-                         .pad_h = kernel(2) / 2,
-                         .pad_w = kernel(3) / 2,
-                         .groups = static_cast<int>(size(0, 1) / size(1, 1)),
-                         .activation = activation(n.function)};
+      if (rank != 4 || in[1].sizes.size() != 4 || size(0, 1) % size(1, 1) != 0 || size(1, 0) % (size(0, 1) / size(1, 1)) != 0 || kernel(2) % 2 == 0 || kernel(3) % 2 == 0) return std::nullopt;
+      return pcg::Conv2d{.out = size(1, 0), .kernel_h = kernel(2), .kernel_w = kernel(3), .pad_h = kernel(2) / 2, .pad_w = kernel(3) / 2,
+                         .groups = static_cast<int>(size(0, 1) / size(1, 1)), .activation = activation(n.function)};
     case Kind::max_pool:
     case Kind::average_pool:
-      return pcg::Pool2d{.kind = n.kind == Kind::max_pool ? pcg::Pool2d::Kind::max : pcg::Pool2d::Kind::average,
-                         .kernel_h = 3,
-                         .kernel_w = 3,
-                         .pad_h = 1,
-                         .pad_w = 1};
+      return pcg::Pool2d{.kind = n.kind == Kind::max_pool ? pcg::Pool2d::Kind::max : pcg::Pool2d::Kind::average, .kernel_h = 3, .kernel_w = 3,
+                         .pad_h = 1, .pad_w = 1};
     case Kind::add: return pcg::Binary{};
     case Kind::multiply: return pcg::Binary{.kind = pcg::Binary::Kind::multiply};
     case Kind::unary: return pcg::Unary{};
@@ -125,7 +116,9 @@ std::optional<Typed> typed(const SmallNode& n, std::span<const TensorShape> in) 
     Typed t{pcg::iteration_space(*op, in), out[which]};
     t.space.outputs = {t.space.outputs[which]};
     return t;
-  } catch (const pcg::ShapeError&) { return std::nullopt; }
+  } catch (const pcg::ShapeError&) {
+    return std::nullopt;
+  }
 }
 
 // The one sharding under which the inputs have the shapes that they have.
@@ -171,7 +164,9 @@ std::optional<ParallelShape> moved_shape(const SmallNode& n, std::span<const Par
   if (!op || n.degree < 2) return std::nullopt;
   try {
     return pcg::apply(*op, in[0]);
-  } catch (const pcg::ShapeError&) { return std::nullopt; }
+  } catch (const pcg::ShapeError&) {
+    return std::nullopt;
+  }
 }
 
 std::optional<pcg::ParallelOperator> movement(const SmallNode& n) {

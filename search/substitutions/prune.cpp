@@ -100,11 +100,17 @@ class Pruner {
   std::unordered_map<std::uint64_t, std::vector<std::size_t>> by_code_;
 };
 
-// "x0", "x" -> as they are; "x0" alone -> "x".
+// "x0" alone -> "x"; what generalization named t (any tensor) takes the first of these letters that is free.
 void shorten_names(std::vector<Variable>& variables) {
+  const auto count = [&](char letter) { return std::ranges::count_if(variables, [&](const Variable& v) { return v.name[0] == letter; }); };
   for (Variable& v : variables) {
-    const std::string letter = v.name.substr(0, 1);
-    if (std::ranges::count_if(variables, [&](const Variable& u) { return u.name.starts_with(letter); }) == 1) v.name = letter;
+    if (v.name[0] == 't')
+      for (const char c : std::string_view("xyzpqr"))
+        if (count(c) == 0) {
+          v.name = std::string(1, c);
+          break;
+        }
+    if (count(v.name[0]) == 1) v.name.resize(1);
   }
 }
 
@@ -139,6 +145,7 @@ Pruned prune(const std::vector<Equation>& equations) {
     candidates.clear();
     for (Joint& j : pruner.kept) {
       if (general) candidates.push_back(measured(std::move(j)));
+      else if (!holds(j)) ++result.refuted;
       else if (shares_by_chance(j)) ++result.implied;
       else candidates.push_back(measured(generalize(std::move(j))));
     }

@@ -17,8 +17,7 @@ std::vector<std::int64_t> coordinates(const std::vector<std::int64_t>& sizes, st
 
 std::string sizes_text(const Equation& e, const SmallSizes& sizes) {
   std::string text;
-  for (const Variable& v : e.variables)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", v.name, value_of(v, e.variables, sizes, 0).sizes);
+  for (const Variable& v : e.variables) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", v.name, value_of(v, e.variables, sizes, 0).sizes);
   return text;
 }
 

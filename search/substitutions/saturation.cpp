@@ -20,8 +20,7 @@ std::uint64_t key_of(std::size_t pattern, const Binding& b, const EGraph& graph)
 
 }  // namespace
 
-Saturation::Saturation(const Patterns& patterns, const Equation& e, const std::vector<bool>& without)
-    : patterns_(patterns), without_(without) {
+Saturation::Saturation(const Patterns& patterns, const Equation& e, const std::vector<bool>& without) : patterns_(patterns), without_(without) {
   const std::vector<Index> left = insert(e.left, e.variables), right = insert(e.right, e.variables);
   for (std::size_t i = 0; i < e.left.outputs.size(); ++i) goals_.push_back({left[e.left.outputs[i]], right[e.right.outputs[i]]});
 }
@@ -45,6 +44,21 @@ bool Saturation::merged() const {
   return std::ranges::all_of(goals_, [&](const GroundEquation& g) { return graph_.same(g.left, g.right); });
 }
 
+// Variables of the other side that a match leaves open stand for any term.
+void Saturation::complete(const AxiomPattern& p, const Binding& b, const std::function<void(const Binding&)>& then) const {
+  for (std::size_t v = 0; v < p.variables[0].size(); ++v) {
+    if (!p.variables[0][v].used || b.variables[v] != Binding::kUnbound) continue;
+    for (Index n = 0; n < graph_.size(); ++n) {
+      if (graph_.find(n) != n || graph_.types(n)[0].rank != p.variables[0][v].dims.size()) continue;
+      Binding more = b;
+      more.variables[v] = n;
+      complete(p, more, then);
+    }
+    return;
+  }
+  then(b);
+}
+
 std::vector<Saturation::Found> Saturation::matches() {
   std::vector<Found> all;
   for (Index n = 0; n < graph_.size(); ++n) {
@@ -56,16 +70,16 @@ std::vector<Saturation::Found> Saturation::matches() {
       const AxiomPattern& p = patterns_.all[t.pattern];
       if (without_[p.entry]) continue;
       match(p, t, graph_, n, [&](const Binding& b) {
-        Binding bound = b;
-        if (fits(p, graph_, bound) && seen_.insert(key_of(t.pattern, bound, graph_)).second) all.push_back({t.pattern, bound});
+        complete(p, b, [&](Binding bound) {
+          if (fits(p, graph_, bound) && seen_.insert(key_of(t.pattern, bound, graph_)).second) all.push_back({t.pattern, bound});
+        });
       });
     }
   }
   return all;
 }
 
-std::optional<std::vector<Saturation::Drafted>> Saturation::draft(const AxiomPattern& p, int side, const Binding& b,
-                                                                  const std::bitset<kKinds>& kinds) const {
+std::optional<std::vector<Saturation::Drafted>> Saturation::draft(const AxiomPattern& p, int side, const Binding& b, const std::bitset<kKinds>& kinds) const {
   const Term& t = p.sides[side];
   std::vector<Drafted> drafted;
   drafted.reserve(t.nodes.size());

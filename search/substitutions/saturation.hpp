@@ -36,6 +36,7 @@ class Saturation {
   };
   std::vector<Index> insert(const Term& t, std::span<const Variable> variables);
   [[nodiscard]] std::vector<Found> matches();
+  void complete(const AxiomPattern& p, const Binding& b, const std::function<void(const Binding&)>& then) const;
   void instantiate(const Found& f, const std::bitset<kKinds>& kinds);
   // Types of a side's nodes under a binding; nullopt: ill typed, or a new operator that is not of `kinds`.
   struct Drafted {

@@ -3,12 +3,16 @@
 #include <fmt/core.h>
 #include <z3++.h>
 
+#include <algorithm>
+
 namespace substitutions {
 
 // Terms are handed to Z3 only when two that are not the same are compared.
 struct Symbolic::Z3 {
   z3::context context;
+  z3::params som{context};                    // sums of monomials
   std::vector<std::optional<z3::expr>> made;  // by element
+  Z3() { som.set("som", true); }
 };
 
 Symbolic::Symbolic() = default;
@@ -33,16 +37,26 @@ Element Symbolic::add(Element a, Element b) {
   const Element zero = constant(0, 1);
   if (a == zero) return b;
   if (b == zero) return a;
-  return make(Op::add, {a, b});
+  // A sum is the list of its terms in order, however it was added up.
+  std::vector<std::int64_t> terms;
+  for (const Element e : {a, b}) {
+    const std::vector<std::int64_t>& t = *terms_[e];
+    if (static_cast<Op>(t.back()) == Op::add) terms.insert(terms.end(), t.begin(), t.end() - 1);
+    else terms.push_back(e);
+  }
+  std::ranges::sort(terms);
+  return make(Op::add, std::move(terms));
 }
 Element Symbolic::multiply(Element a, Element b) {
   const Element zero = constant(0, 1), one = constant(1, 1);
   if (a == zero || b == zero) return zero;
   if (a == one) return b;
   if (b == one) return a;
-  return make(Op::multiply, {a, b});
+  return make(Op::multiply, {std::min(a, b), std::max(a, b)});
 }
 Element Symbolic::apply(const std::string& function, std::span<const Element> arguments) {
+  if (arguments.size() == 1 && function.starts_with("is"))
+    if (const auto it = rows_.find(arguments[0]); it != rows_.end()) return constant(function == fmt::format("is{}", it->second), 1);
   std::vector<std::int64_t> key(arguments.begin(), arguments.end());
   key.push_back(number(function));
   return make(Op::apply, std::move(key));
@@ -51,8 +65,7 @@ Element Symbolic::apply(const std::string& function, std::span<const Element> ar
 namespace {
 
 template <class Make>
-z3::expr built(Element e, const std::vector<const std::vector<std::int64_t>*>& terms, std::vector<std::optional<z3::expr>>& made,
-               const Make& make) {
+z3::expr built(Element e, const std::vector<const std::vector<std::int64_t>*>& terms, std::vector<std::optional<z3::expr>>& made, const Make& make) {
   if (made.size() < terms.size()) made.resize(terms.size());
   if (!made[e]) {
     z3::expr expr = make(*terms[e]);
@@ -76,7 +89,11 @@ bool Symbolic::equal(Element a, Element b) {
       switch (static_cast<Op>(t.back())) {
         case Op::constant: return c.real_val(static_cast<int>(t[0]), static_cast<int>(t[1]));
         case Op::variable: return c.real_const(name(t[0]));
-        case Op::add: return part(0) + part(1);
+        case Op::add: {
+          z3::expr_vector parts(c);
+          for (std::size_t i = 0; i + 1 < t.size(); ++i) parts.push_back(part(i));
+          return z3::sum(parts);
+        }
         case Op::multiply: return part(0) * part(1);
         case Op::apply: break;
       }
@@ -89,8 +106,7 @@ bool Symbolic::equal(Element a, Element b) {
       return c.function(name(t[t.size() - 2]), sorts, c.real_sort())(arguments);
     });
   };
-  z3::params som(c);
-  som.set("som", true);
+  const z3::params& som = z3_->som;
   const z3::expr left = expr(expr, a).simplify(som), right = expr(expr, b).simplify(som);
   bool same = z3::eq(left, right);
   if (!same) {
@@ -110,7 +126,11 @@ std::string Symbolic::to_text(Element e) {
   switch (static_cast<Op>(t.back())) {
     case Op::constant: return t[1] == 1 ? std::to_string(t[0]) : fmt::format("{}/{}", t[0], t[1]);
     case Op::variable: return names_[static_cast<std::size_t>(t[0])];
-    case Op::add: return part(0) + " + " + part(1);
+    case Op::add: {
+      std::string sum = part(0);
+      for (std::size_t i = 1; i + 1 < t.size(); ++i) sum += " + " + part(i);
+      return sum;
+    }
     case Op::multiply: return fmt::format("({}) ({})", part(0), part(1));
     case Op::apply: break;
   }

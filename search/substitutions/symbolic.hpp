@@ -23,6 +23,8 @@ class Symbolic : public Algebra {
   // its solver, which gives up (no) after five seconds.
   [[nodiscard]] bool equal(Element a, Element b);
   [[nodiscard]] std::string to_text(Element e);
+  // From now on these variables are indices with known rows: "is<row>" of them is 0 or 1.
+  void set_rows(std::map<Element, std::int64_t> rows) { rows_ = std::move(rows); }
 
  private:
   struct Z3;
@@ -34,6 +36,7 @@ class Symbolic : public Algebra {
   std::vector<const std::vector<std::int64_t>*> terms_;
   std::map<std::string, std::int64_t> numbers_;
   std::vector<std::string> names_;
+  std::map<Element, std::int64_t> rows_;
   std::map<std::pair<Element, Element>, bool> compared_;
   std::unique_ptr<Z3> z3_;
 };

@@ -74,7 +74,10 @@ SmallSizes::SmallSizes(std::span<const Variable> variables, std::uint64_t seed) 
   base::Random random(seed / 2);
   for (std::size_t i = letters.size(); i > 1; --i) std::swap(letters[i - 1], letters[random.below(i)]);
   if (seed % 2 == 1) std::ranges::reverse(letters);
-  for (std::size_t i = 0; i < letters.size(); ++i) small_[static_cast<std::size_t>(letters[i] - 'a')] = static_cast<std::int64_t>(i) + 2;
+  for (std::size_t i = 0; i < letters.size(); ++i) {
+    const bool last = i > 0 && i + 1 == letters.size();  // larger than the sum of the two smallest
+    small_[static_cast<std::size_t>(letters[i] - 'a')] = static_cast<std::int64_t>(i) + (last ? 4 : 2);
+  }
   for (const Numbers& n : all)
     if (letters_of(n)) known_.emplace_back(n, of(n));
   std::ranges::sort(known_);

@@ -237,8 +237,8 @@ Value value_of(const Variable& v, std::span<const Variable> variables, const Sma
   for (const Variable& u : variables)
     if (u.types[0].rank == 2 && !u.types[0].index) rows = std::max(rows, size_of(u, 0));
   for (std::size_t i = 0; i < y.elements.size(); ++i) {  // spread: some lie within every table, some beyond
-    const auto range = static_cast<std::uint32_t>(rows * static_cast<std::int64_t>(i % 4 + 1));
-    y.elements[i] %= range;
+    constexpr std::array<std::int64_t, 3> kTimes{1, 9, 3};
+    y.elements[i] %= static_cast<std::uint32_t>(rows * kTimes[i % kTimes.size()]);
   }
   return y;
 }

@@ -19,9 +19,9 @@ namespace {
 
 using pcg::ParallelShape;
 
-constexpr int kMostPiecesOfOne = 36;        // more would only repeat what fewer show
-constexpr std::size_t kContexts = 24;       // layouts drawn beside the plainest one of each size, at most
-constexpr std::size_t kMostSizes = 32;      // where there are more, evenly drawn ones, and those
+constexpr int kMostPiecesOfOne = 36;       // more would only repeat what fewer show
+constexpr std::size_t kContexts = 24;      // layouts drawn beside the plainest one of each size, at most
+constexpr std::size_t kMostSizes = 32;     // where there are more, evenly drawn ones, and those
 constexpr std::int64_t kMostElements = 24;  // of tensors of at most so many elements
 
 // The layouts that a tensor may have, the plainest first.
@@ -49,8 +49,7 @@ std::vector<ParallelShape> layouts(const std::vector<std::int64_t>& sizes, bool 
 class Shapes {
  public:
   Shapes(const Equation& e, const SmallNumbers& n) : equation_(e), left_(small_term(e.left, n)), right_(small_term(e.right, n)) {
-    for (std::size_t v = 0; v < e.variables.size(); ++v)
-      options_.push_back(layouts(small_sizes(e.variables[v], n), e.variables[v].types[0].index));
+    for (std::size_t v = 0; v < e.variables.size(); ++v) options_.push_back(layouts(small_sizes(e.variables[v], n), e.variables[v].types[0].index));
     level_.resize(e.variables.size());
   }
 
@@ -124,6 +123,12 @@ class Shapes {
   base::Random* random_ = nullptr;
 };
 
+std::string shapes_text(const Equation& e, std::span<const ParallelShape> variables) {
+  std::string text;
+  for (std::size_t v = 0; v < variables.size(); ++v) text += fmt::format("{}{} {}", v == 0 ? "" : ", ", e.variables[v].name, pcg::to_text(variables[v]));
+  return text;
+}
+
 // The first place at which the sides differ.
 std::optional<std::string> difference(const Equation& e, const Shapes& at, std::span<const ParallelShape> variables, Symbolic& algebra) {
   std::vector<std::string> names;
@@ -142,18 +147,43 @@ std::optional<std::string> difference(const Equation& e, const Shapes& at, std::
       };
       const Element a = total(left), b = total(right);
       if (algebra.equal(a, b)) continue;
-      std::string where;
-      for (std::size_t v = 0; v < variables.size(); ++v)
-        where += fmt::format("{}{} {}", v == 0 ? "" : ", ", names[v], pcg::to_text(variables[v]));
-      return fmt::format("{}: element {} of piece {} of {}: {} on the left, {} on the right", where, i, p, pcg::to_text(shape),
+      return fmt::format("{}: element {} of piece {} of {}: {} on the left, {} on the right", shapes_text(e, variables), i, p, pcg::to_text(shape),
                          algebra.to_text(a), algebra.to_text(b));
     }
   return std::nullopt;
 }
 
+// Where an equation needs that indices are rows of the tables: the same for every row that each may be, or for evenly drawn ones.
+std::optional<std::string> difference_with_rows(const Equation& e, const Shapes& at, std::span<const ParallelShape> variables, Symbolic& algebra) {
+  constexpr std::size_t kMostChoices = 32;
+  std::vector<Element> indices;
+  std::int64_t rows = 0;
+  for (std::size_t v = 0; v < variables.size(); ++v) {
+    const pcg::TensorShape whole = variables[v].whole();
+    if (whole.element != pcg::Element::index) {
+      if (whole.sizes.size() == 2) rows = rows == 0 ? whole.sizes[0] : std::min(rows, whole.sizes[0]);
+      continue;
+    }
+    const SmallTerm alone{.nodes = {{.kind = Kind::variable, .variable = static_cast<int>(v)}}, .outputs = {0}};
+    const ParallelShape unsharded = pcg::unsharded(whole);
+    const std::vector<Pieces> pieces = pieces_of(alone, std::vector(v + 1, e.variables[v].name), std::span(&unsharded, 1), algebra);
+    indices.insert(indices.end(), pieces[0][0].elements.begin(), pieces[0][0].elements.end());
+  }
+  if (indices.empty() || rows == 0) return "no table";
+  base::Random random(indices.size());
+  for (std::size_t n = 0; n < kMostChoices; ++n) {
+    std::map<Element, std::int64_t> chosen;
+    for (const Element i : indices) chosen[i] = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(rows)));
+    algebra.set_rows(std::move(chosen));
+    const auto d = difference(e, at, variables, algebra);
+    algebra.set_rows({});
+    if (d) return d;
+  }
+  return std::nullopt;
+}
+
 // Numbers for the letters and degrees, number `at` of `count`; the letters that differ fastest come last.
-SmallNumbers numbers_at(const std::string& letters, const std::array<bool, 2>& degrees, const std::vector<std::int64_t>& sizes,
-                        std::size_t at) {
+SmallNumbers numbers_at(const std::string& letters, const std::array<bool, 2>& degrees, const std::vector<std::int64_t>& sizes, std::size_t at) {
   SmallNumbers n;
   for (const char c : letters) {
     n.letter[static_cast<std::size_t>(c - 'a')] = sizes[at % sizes.size()];
@@ -198,11 +228,13 @@ Validation validate(const Axiom& a, int most_shapes) {
   base::Random random(count);
   const auto differ = [&](const Shapes& s, const std::vector<ParallelShape>& layout) {
     ++v.shapes;
-    if (const auto d = difference(a.equation, s, layout, algebra)) v.failure = a.instance + ": " + *d;
+    auto d = difference(a.equation, s, layout, algebra);
+    if (d && std::ranges::any_of(layout, [](const ParallelShape& p) { return p.element == pcg::Element::index; })) d = difference_with_rows(a.equation, s, layout, algebra);
+    if (d) v.failure = a.instance + ": " + *d;
     return !v.failure.empty();
   };
   std::size_t plain_ones = 0, contexts = 0;
-  for (std::size_t i = 0; i < (v.all ? count : most * 8) && plain_ones < most; ++i) {
+  for (std::size_t i = 0; i < (v.all ? count : std::min(count, most * 8 + 4096 / (plain_ones + 1))) && plain_ones < most; ++i) {
     const SmallNumbers numbers = numbers_at(letters, degrees, sizes, v.all ? i : static_cast<std::size_t>(random.below(count)));
     if (!v.all && !is_small(a.equation, numbers)) continue;
     Shapes s(a.equation, numbers);

@@ -1,0 +1,167 @@
+#include "search/substitutions/generate.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "search/substitutions/enumerate.hpp"
+#include "search/substitutions/instance.hpp"
+#include "search/substitutions/prune.hpp"
+#include "search/substitutions/sharded.hpp"
+
+using namespace substitutions;
+
+namespace {
+
+std::vector<Variable> variables(std::initializer_list<std::string_view> texts) {
+  std::vector<Variable> all;
+  for (const std::string_view t : texts) all.push_back(parse_variable(t));
+  return all;
+}
+
+Equation equation(std::string_view left, std::string_view right, const std::vector<Variable>& v) {
+  return {v, parse_term(left, v), parse_term(right, v)};
+}
+
+// Every family, up to two operators, once for all tests; three where a test asks for them.
+const Generated& of_two() {
+  static const Generated g = generate({.operators = 2, .processes = 2});
+  return g;
+}
+Generated family(const std::string& name) { return generate({.operators = 3, .processes = 2, .families = {name}}); }
+
+// Is an equation, up to names, among the rules, or a special case of one?
+bool found(const Generated& g, const Equation& e) {
+  const Joint wanted = join(e);
+  return std::ranges::any_of(g.rules, [&](const Rule& r) { return instance(join(r.equation), wanted).has_value(); });
+}
+
+bool equal_at(const Equation& e, std::uint64_t seed) {
+  const SmallSizes sizes(e.variables, seed);
+  const auto left = values_of(e.left, e.variables, sizes, seed), right = values_of(e.right, e.variables, sizes, seed);
+  for (std::size_t i = 0; i < e.left.outputs.size(); ++i)
+    if (left[e.left.outputs[i]] != right[e.right.outputs[i]]) return false;
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("a graph is enumerated once, and against the fewest operators that compute it") {
+  // relu(x), relu(y), add(x, x), add(x, y), add(y, y): commutative inputs are ordered, so x + y = y + x is no pair.
+  const Setting s{.family = "test",
+                  .variables = variables({"x: [m, k]", "y: [m, k]"}),
+                  .operators = {{.kind = Kind::unary, .function = Function::relu}, {.kind = Kind::add}}};
+  const Enumerated one = enumerate(s, 1);
+  CHECK(one.graphs == 5);
+  CHECK(one.equations.empty());
+  // With two: x + (x + y) = y + (x + x), its like for y, nothing else is equal.
+  const Enumerated two = enumerate(s, 2);
+  std::set<std::string> texts;
+  for (const Equation& e : two.equations) texts.insert(to_text(e.left, e.variables) + " = " + to_text(e.right, e.variables));
+  CHECK(texts == std::set<std::string>{"add(x, add(x, y)) = add(y, add(x, x))", "add(x, add(y, y)) = add(y, add(x, y))"});
+  // Both are x + (y + z) = y + (x + z) with two variables equal.
+  const Pruned p = prune(two.equations);
+  REQUIRE(p.equations.size() == 1);
+  const auto v = variables({"x: [m, k]", "y: [m, k]", "z: [m, k]"});
+  CHECK(instance(join(p.equations[0]), join(equation("add(x, add(y, z))", "add(y, add(x, z))", v))));
+}
+
+TEST_CASE("a special case is told from what is none") {
+  const auto v = variables({"x: [m, k]", "y: [m, k]", "z: [m, k]", "w: [k, n]", "u: [k, n]", "q: [m, n]"});
+  const Joint general = join(equation("relu(concat[0](x, y))", "concat[0](relu(x), relu(y))", v));
+  CHECK(instance(general, join(equation("relu(concat[0](y, x))", "concat[0](relu(y), relu(x))", v))));
+  CHECK(instance(general, join(equation("concat[0](relu(x), relu(x))", "relu(concat[0](x, x))", v))));
+  CHECK(instance(general, join(equation("relu(concat[0](linear(x, w), q))", "concat[0](relu(linear(x, w)), relu(q))", v))));
+  CHECK_FALSE(instance(general, join(equation("relu(concat[1](x, y))", "concat[1](relu(x), relu(y))", v))));
+  const Joint split = join(equation("split0[1 at x.1](concat[1](x, y))", "x", variables({"x: [m, k]", "y: [m, l]"})));
+  CHECK(instance(split, join(equation("split0[1 at w.1](linear(x, concat[1](w, u)))", "linear(x, w)", v))) == std::nullopt);
+  CHECK(instance(split, join(equation("split0[1 at x.1](concat[1](x, q))", "x", v))));
+}
+
+TEST_CASE("equations are kept in their most general form: sizes and operands that need not be equal are not") {
+  const auto v = variables({"x: [m, k]", "y: [m, k]", "w: [k, n]"});
+  const auto more = variables({"x: [m, k]", "y: [l, k]", "w: [k, n]"});
+  const Pruned rows = prune({equation("concat[0](linear(x, w), linear(y, w))", "linear(concat[0](x, y), w)", v)});
+  REQUIRE(rows.equations.size() == 1);
+  CHECK(instance(join(rows.equations[0]), join(equation("concat[0](linear(x, w), linear(y, w))", "linear(concat[0](x, y), w)", more))));
+  const Pruned operand = prune({equation("relu(transpose(linear(x, w)))", "transpose(relu(linear(x, w)))", v)});
+  REQUIRE(operand.equations.size() == 1);
+  CHECK(operand.equations[0].left.operators() == 2);
+  // One linear on both sides of the concatenation says less than two: what is between two is another equation's to say.
+  CHECK(prune({equation("concat[0](linear(x, w), linear(x, w))", "linear(concat[0](x, x), w)", v)}).equations.empty());
+}
+
+TEST_CASE("what is known is found: TASO's merges, Unity's movements") {
+  const auto v = variables({"x: [m, k]", "z: [l, k]", "w: [k, n]", "u: [k, o]"});
+  const Generated matrix = family("matrix");
+  CHECK(found(matrix, equation("concat[1](linear(x, w), linear(x, u))", "linear(x, concat[1](w, u))", v)));
+  CHECK(found(matrix, equation("concat[0](linear[gelu](x, w), linear[gelu](z, w))", "linear[gelu](concat[0](x, z), w)", v)));
+  CHECK(found(matrix, equation("linear(x, w) ; linear(x, u)",
+                               "split0[1 at w.1](linear(x, concat[1](w, u))) ; split1[1 at w.1](linear(x, concat[1](w, u)))", v)));
+  const auto blocks = variables({"x: [m, k]", "y: [m, l]", "w: [k, n]", "u: [l, n]"});
+  CHECK(found(matrix, equation("add(linear(x, w), linear(y, u))", "linear(concat[1](x, y), concat[0](w, u))", blocks)));
+
+  const Generated parallel = family("parallel matrix");
+  CHECK(found(parallel, equation("linear(x, w)", "combine[1, d](linear(replicate[d](x), partition[1, d](w)))", v)));
+  CHECK(found(parallel, equation("linear(x, w)", "combine[0, d](linear(partition[0, d](x), replicate[d](w)))", v)));
+  CHECK(found(parallel, equation("linear(x, w)", "reduce[d](linear(partition[1, d](x), partition[0, d](w)))", v)));
+  CHECK_FALSE(found(parallel, equation("linear(x, w)", "linear(x, u)", variables({"x: [m, k]", "w: [k, n]", "u: [k, n]"}))));
+  const auto sum = variables({"x: [m, k]", "y: [m, k]"});
+  CHECK(found(parallel, equation("add(x, y)", "reduce[2](summands(x, y))", sum)));
+}
+
+TEST_CASE("every rule holds at sizes and values that it was not found with, both sides of one type") {
+  REQUIRE(of_two().rules.size() > 300);
+  for (const Rule& r : of_two().rules) {
+    const auto left = types_of(r.equation.left, r.equation.variables), right = types_of(r.equation.right, r.equation.variables);
+    REQUIRE(left);
+    REQUIRE(right);
+    for (std::size_t i = 0; i < r.equation.left.outputs.size(); ++i)
+      CHECK((*left)[r.equation.left.outputs[i]] == (*right)[r.equation.right.outputs[i]]);
+    for (std::uint64_t seed = 100; seed < 108; ++seed)
+      CHECK_MESSAGE(equal_at(r.equation, seed), to_text(r.source(), r.equation.variables), " -> ",
+                    to_text(r.target(), r.equation.variables));
+  }
+}
+
+TEST_CASE("a rule can be found by its source, which has all that its target needs") {
+  std::set<std::string> names;
+  for (const Rule& r : of_two().rules) {
+    CHECK(names.insert(r.name).second);
+    std::set<int> known;
+    for (const Node& n : r.source().nodes)
+      if (n.kind == Kind::variable) known.insert(n.variable);
+    for (const std::uint8_t o : r.source().outputs) CHECK(r.source().nodes[o].kind != Kind::variable);
+    for (const Node& n : r.target().nodes)
+      if (n.kind == Kind::variable) CHECK(known.contains(n.variable));
+  }
+}
+
+TEST_CASE("the same rules come out of any number of processes") {
+  const GenerateConfig config{.operators = 2, .processes = 1, .families = {"layout", "matrix"}};
+  GenerateConfig three = config;
+  three.processes = 3;
+  const Generated a = generate(config), b = generate(three);
+  REQUIRE(a.rules.size() == b.rules.size());
+  for (std::size_t i = 0; i < a.rules.size(); ++i) {
+    CHECK(a.rules[i].name == b.rules[i].name);
+    CHECK(a.rules[i].axioms == b.rules[i].axioms);
+    CHECK(a.rules[i].source() == b.rules[i].source());
+  }
+}
+
+TEST_CASE("sharded forms of an operator need no discovery") {
+  const Setting s{.family = "test",
+                  .variables = variables({"x: [m, k]"}),
+                  .operators = {{.kind = Kind::softmax},
+                                {.kind = Kind::partition, .axis = 0, .degree = {{1, 0, 0}}},
+                                {.kind = Kind::combine, .axis = 0, .degree = {{1, 0, 0}}},
+                                {.kind = Kind::partition, .axis = 1, .degree = {{1, 0, 0}}},
+                                {.kind = Kind::combine, .axis = 1, .degree = {{1, 0, 0}}}},
+                  .sharded = true};
+  const std::vector<Equation> forms = sharded_forms(s);
+  REQUIRE(forms.size() == 1);  // not along the rows that it is opaque across
+  CHECK(to_text(forms[0].right, forms[0].variables) == "combine[0, d](softmax(partition[0, d](x)))");
+}
