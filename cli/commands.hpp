@@ -18,7 +18,6 @@ void add_check(CLI::App& app, Action& action);
 void add_validate(CLI::App& app, Action& action);
 void add_import(CLI::App& app, Action& action);
 void add_calibrate(CLI::App& app, Action& action);
-// Commands that the design knows and this version does not have.
-void add_later(CLI::App& app, Action& action);
+void add_rules(CLI::App& app, Action& action);
 
 }  // namespace cli

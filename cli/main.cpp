@@ -18,7 +18,7 @@ int parse_and_act(int argc, char** argv) {
   cli::add_validate(app, action);
   cli::add_import(app, action);
   cli::add_calibrate(app, action);
-  cli::add_later(app, action);
+  cli::add_rules(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -47,12 +47,15 @@ struct Validation {
   double seconds = 0;
   std::string failure;  // the first shape at which the sides differ, and where
 };
-// Every size of the dims from 1 to 4 and every value of d and e from 2 to 3 (for 0: where that are more than 32, evenly drawn ones; else
-// at most `most_shapes`): with the plainest layout of the variables that types both sides, and with drawn ones (dims and summands cut by
-// up to 6, up to 3 copies).
+// Every size of the dims from 1 to 4 and every value of d and e from 2 to 3 where those are at most 64 together, else `most_shapes` evenly
+// drawn ones: with the plainest layout of the variables that types both sides, and with drawn layouts (dims and summands cut by up to 6, up
+// to 3 copies). Fewer than kDrawnSizes: so many in any case.
+inline constexpr int kDrawnSizes = 8;
 [[nodiscard]] Validation validate(const Axiom& a, int most_shapes);
-// All instances of an entry, `most_shapes` for each.
+// All instances of an entry, `most_shapes` for each; 0: a number that keeps an entry's cost within seconds.
 [[nodiscard]] Validation validate(const Axioms& axioms, const AxiomEntry& e, int most_shapes);
+// Of all entries, in order. Deterministic but for the seconds.
+[[nodiscard]] std::vector<Validation> validate_all(const Axioms& axioms, int most_shapes, int threads);
 
 // Names of the entries that the others prove.
 [[nodiscard]] std::vector<std::string> redundant(const Axioms& axioms);

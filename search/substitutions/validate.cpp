@@ -6,8 +6,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
-#include <set>
+#include <thread>
 
 #include "base/random.hpp"
 #include "search/substitutions/axioms.hpp"
@@ -21,7 +22,7 @@ using pcg::ParallelShape;
 
 constexpr int kMostPiecesOfOne = 36;       // more would only repeat what fewer show
 constexpr std::size_t kContexts = 24;      // layouts drawn beside the plainest one of each size, at most
-constexpr std::size_t kMostSizes = 32;     // where there are more, evenly drawn ones, and those
+constexpr std::size_t kAllSizes = 64;       // where there are more, evenly drawn ones, and those
 constexpr std::int64_t kMostElements = 24;  // of tensors of at most so many elements
 
 // The layouts that a tensor may have, the plainest first.
@@ -223,8 +224,8 @@ Validation validate(const Axiom& a, int most_shapes) {
   if ((degrees[0] && degrees[1]) || has(a.equation, Kind::attention)) sizes.push_back(6);  // cut by both, unequal ones too; two heads
   std::size_t count = (degrees[0] ? 2 : 1) * (degrees[1] ? 2 : 1);
   for (std::size_t i = 0; i < letters.size(); ++i) count *= sizes.size();
-  const std::size_t most = most_shapes > 0 ? static_cast<std::size_t>(most_shapes) : kMostSizes;
-  v.all = count <= most;
+  v.all = count <= kAllSizes && most_shapes >= kDrawnSizes;
+  const std::size_t most = v.all ? count : static_cast<std::size_t>(most_shapes);
   base::Random random(count);
   const auto differ = [&](const Shapes& s, const std::vector<ParallelShape>& layout) {
     ++v.shapes;
@@ -256,6 +257,7 @@ Validation validate(const Axiom& a, int most_shapes) {
 
 Validation validate(const Axioms& axioms, const AxiomEntry& e, int most_shapes) {
   Validation all{.valid = true, .all = true};
+  if (most_shapes == 0) most_shapes = std::clamp(2 * kDrawnSizes * 4 / static_cast<int>(e.count), kDrawnSizes, 4 * kDrawnSizes);
   for (std::size_t i = e.first; i < e.first + e.count; ++i) {
     const Validation v = validate(axioms.all[i], most_shapes);
     all.valid = all.valid && v.valid;
@@ -265,6 +267,19 @@ Validation validate(const Axioms& axioms, const AxiomEntry& e, int most_shapes) 
     if (all.failure.empty()) all.failure = v.failure;
   }
   return all;
+}
+
+std::vector<Validation> validate_all(const Axioms& axioms, int most_shapes, int threads) {
+  std::vector<Validation> results(axioms.entries.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < results.size(); i = next++) results[i] = validate(axioms, axioms.entries[i], most_shapes);
+  };
+  std::vector<std::jthread> others;
+  for (int t = 1; t < threads; ++t) others.emplace_back(work);
+  work();
+  others.clear();  // joins
+  return results;
 }
 
 }  // namespace substitutions

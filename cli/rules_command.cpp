@@ -1,0 +1,164 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/diagnostics.hpp"
+#include "base/progress.hpp"
+#include "cli/commands.hpp"
+#include "cli/output.hpp"
+#include "cli/rules_output.hpp"
+
+namespace cli {
+namespace {
+
+using substitutions::Verdict;
+
+struct RulesFlags {
+  std::string file, name, json, save;
+  int operators = 3;
+  int processes = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  std::vector<std::string> families;
+  bool quiet = false;
+};
+using Flags = std::shared_ptr<RulesFlags>;
+
+// Text for people, unless standard output is for a program.
+template <class Text>
+void print(const RulesFlags& f, Text&& text) {
+  if (f.json != "-" && f.save != "-" && !f.quiet) fmt::print("{}", text());
+}
+void write_json(const RulesFlags& f, const nlohmann::ordered_json& j) {
+  if (!f.json.empty()) write_text(f.json, j.dump(1) + "\n");
+}
+
+void check_families(const std::vector<std::string>& families) {
+  const std::vector<std::string> known = substitutions::family_names();
+  base::Diagnostics sink;
+  for (const std::string& f : families)
+    if (std::ranges::find(known, f) == known.end()) sink.add({}, "--families", fmt::format("\"{}\" is no family", f), base::suggest(f, known));
+  sink.throw_if_any();
+}
+
+// A few shapes of each axiom: what is proved from a false one would be worthless.
+bool axioms_hold(const RulesFlags& f) {
+  const substitutions::Axioms& axioms = substitutions::axioms();
+  const std::vector<substitutions::Validation> validations = validate_all(axioms, 1, f.processes);
+  bool hold = true;
+  for (std::size_t i = 0; i < validations.size(); ++i) {
+    if (validations[i].valid) continue;
+    hold = false;
+    fmt::print(stderr, "axiom {} is false: {}\n", axioms.entries[i].name, validations[i].failure);
+  }
+  return hold;
+}
+
+int generate(const RulesFlags& f) {
+  check_families(f.families);
+  substitutions::Generated g;
+  {
+    base::ProgressLine line(f.quiet);
+    line.show("axioms at a few shapes");
+    if (!axioms_hold(f)) return kNo;
+    g = substitutions::generate({.operators = f.operators, .processes = f.processes, .families = f.families, .progress = [&](const std::string& text) {
+                                   line.show(text);
+                                 }});
+  }
+  if (!f.save.empty()) write_text(f.save, substitutions::to_text(g.rules, substitutions::axioms()));
+  write_json(f, to_json(g));
+  print(f, [&] { return to_text(g); });
+  return kAnswered;
+}
+
+int verify(const RulesFlags& f) {
+  const substitutions::RuleFile file = substitutions::read_rules(f.file);
+  std::vector<substitutions::Proof> proofs;
+  {
+    base::ProgressLine line(f.quiet);
+    proofs = substitutions::verify(file, substitutions::axioms(), f.processes,
+                                   [&](std::size_t done) { line.show(fmt::format("{} of {} proofs", done, file.rules.size())); });
+  }
+  write_json(f, to_json(file, proofs));
+  print(f, [&] { return to_text(file, proofs); });
+  return std::ranges::all_of(proofs, [](const auto& p) { return p.verdict == Verdict::proved; }) ? kAnswered : kNo;
+}
+
+int show_axioms(const RulesFlags& f) {
+  const substitutions::Axioms& axioms = substitutions::axioms();
+  std::vector<substitutions::Validation> validations;
+  std::vector<std::string> redundant;
+  {
+    base::ProgressLine line(f.quiet);
+    line.show(fmt::format("{} axioms at small shapes", axioms.entries.size()));
+    validations = validate_all(axioms, 0, f.processes);
+    line.show("axioms that follow from others");
+    redundant = substitutions::redundant(axioms);
+  }
+  write_json(f, to_json(axioms, validations, redundant));
+  print(f, [&] { return to_text(axioms, validations, redundant); });
+  return std::ranges::all_of(validations, [](const auto& v) { return v.valid; }) ? kAnswered : kNo;
+}
+
+int compare(const RulesFlags& f) {
+  const std::vector<substitutions::PublishedRule> rules = substitutions::read_published(f.file);
+  substitutions::Prover prover(substitutions::axioms(), {});
+  std::vector<substitutions::Compared> results;
+  for (const substitutions::PublishedRule& r : rules) results.push_back(substitutions::compare(r, prover));
+  write_json(f, to_json(rules, results));
+  print(f, [&] { return to_text(rules, results); });
+  return kAnswered;
+}
+
+int show(const RulesFlags& f) {
+  const std::vector<substitutions::Rule> rules = substitutions::load_rules(f.file, f.processes);
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  std::string text;
+  std::vector<std::string> names;
+  for (const substitutions::Rule& r : rules) {
+    names.push_back(r.name);
+    if (!f.name.empty() && r.name != f.name) continue;
+    list.push_back(to_json(r));
+    text += to_text(r);
+  }
+  if (list.empty() && !f.name.empty()) {
+    base::Diagnostics sink;
+    sink.add({}, f.file, fmt::format("there is no rule \"{}\"", f.name), base::suggest(f.name, names));
+    sink.throw_if_any();
+  }
+  write_json(f, {{"rules", std::move(list)}});
+  print(f, [&] { return text; });
+  return kAnswered;
+}
+
+CLI::App* add(CLI::App& rules, Action& action, const Flags& f, const char* name, const char* what, int (*act)(const RulesFlags&)) {
+  CLI::App* c = rules.add_subcommand(name, what);
+  c->add_option("--json", f->json, "Write the answer as JSON to this file; - is standard output");
+  c->add_option("--processes", f->processes, "That prove and try at once")->check(CLI::Range(1, 256));
+  c->add_flag("--quiet", f->quiet, "Neither text nor progress");
+  c->callback([f, act, &action] { action = [f, act] { return act(*f); }; });
+  return c;
+}
+
+}  // namespace
+
+void add_rules(CLI::App& app, Action& action) {
+  CLI::App* rules = app.add_subcommand("rules", "Substitutions of parallel computation graphs: generate, prove, check, compare");
+  rules->require_subcommand(1);
+  const auto f = std::make_shared<RulesFlags>();
+  CLI::App* g = add(*rules, action, f, "generate", "All rules of small graphs, each proved from the axioms", generate);
+  g->add_option("--operators", f->operators, "Of each side, at most")->check(CLI::Range(1, 4));
+  g->add_option("--families", f->families, "Only these families of operators")->delimiter(',');
+  g->add_option("--save", f->save, "Write the rules to this file; - is standard output");
+  add(*rules, action, f, "verify", "Prove the rules of a file again", verify)->add_option("file", f->file, "A rule file")->required();
+  add(*rules, action, f, "axioms", "What proofs rest on, each tried piece by piece at small shapes", show_axioms);
+  add(*rules, action, f, "compare", "Sort published rules (TASO's and FlexFlow's JSON) into implied, refuted and open", compare)
+      ->add_option("file", f->file, "A published rule file")
+      ->required();
+  CLI::App* s = add(*rules, action, f, "show", "The rules of a file", show);
+  s->add_option("file", f->file, "A rule file")->required();
+  s->add_option("name", f->name, "Of one rule");
+}
+
+}  // namespace cli

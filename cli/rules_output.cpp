@@ -1,0 +1,157 @@
+#include "cli/rules_output.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace cli {
+
+using nlohmann::ordered_json;
+using substitutions::Verdict;
+
+namespace {
+
+std::int64_t count(const std::vector<substitutions::Proof>& proofs, Verdict v) { return std::ranges::count(proofs, v, &substitutions::Proof::verdict); }
+
+std::string joined_variables(const substitutions::Equation& e) {
+  std::string text;
+  for (const substitutions::Variable& v : e.variables) text += (text.empty() ? "" : ", ") + substitutions::to_text(v);
+  return text;
+}
+
+}  // namespace
+
+ordered_json to_json(const substitutions::Rule& r) {
+  ordered_json variables = ordered_json::array();
+  for (const substitutions::Variable& v : r.equation.variables) variables.push_back(substitutions::to_text(v));
+  return {{"name", r.name},
+          {"kind", name_of(kind_of(r.equation))},
+          {"proved", true},
+          {"variables", std::move(variables)},
+          {"source", to_text(r.source(), r.equation.variables)},
+          {"target", to_text(r.target(), r.equation.variables)},
+          {"axioms", r.axioms},
+          {"proof_s", r.proof_s}};
+}
+std::string to_text(const substitutions::Rule& r) {
+  return fmt::format("{} ({})\n  {}\n  = {}\n  where {}\n  by {}; proved in {:.1f} ms\n", r.name, name_of(kind_of(r.equation)),
+                     to_text(r.source(), r.equation.variables), to_text(r.target(), r.equation.variables), joined_variables(r.equation),
+                     fmt::join(r.axioms, ", "), 1e3 * r.proof_s);
+}
+
+ordered_json to_json(const substitutions::Generated& g) {
+  ordered_json rules = ordered_json::array();
+  for (const substitutions::Rule& r : g.rules) rules.push_back(to_json(r));
+  const substitutions::GenerateStatistics& s = g.statistics;
+  return {{"rules", std::move(rules)},
+          {"unproved", s.unproved},
+          {"refuted", s.refuted},
+          {"statistics",
+           {{"graphs", s.graphs},
+            {"classes", s.classes},
+            {"pairs", s.pairs},
+            {"renamed", s.renamed},
+            {"common", s.common},
+            {"implied", s.implied},
+            {"enumerate_s", s.enumerate_s},
+            {"prove_s", s.prove_s}}}};
+}
+std::string to_text(const substitutions::Generated& g) {
+  const substitutions::GenerateStatistics& s = g.statistics;
+  std::array<std::int64_t, 3> kinds{};
+  for (const substitutions::Rule& r : g.rules) ++kinds[static_cast<std::size_t>(kind_of(r.equation))];
+  return fmt::format(
+      "{} graphs, {} classes of equal ones, {} pairs; dropped: {} renamed, {} on common parts, {} implied ({:.1f} s)\n"
+      "{} rules kept, all proved ({:.1f} s): {} algebraic, {} parallel, {} hybrid; {} candidates refuted, {} not proved\n",
+      s.graphs, s.classes, s.pairs, s.renamed, s.common, s.implied, s.enumerate_s, g.rules.size(), s.prove_s, kinds[0], kinds[1], kinds[2],
+      s.refuted, s.unproved);
+}
+
+ordered_json to_json(const substitutions::RuleFile& file, const std::vector<substitutions::Proof>& proofs) {
+  ordered_json failures = ordered_json::object();
+  for (std::size_t i = 0; i < proofs.size(); ++i)
+    if (proofs[i].verdict != Verdict::proved)
+      failures[file.rules[i].name] = proofs[i].counterexample ? proofs[i].counterexample->text : "neither proved nor refuted";
+  return {{"proved", count(proofs, Verdict::proved)},
+          {"refuted", count(proofs, Verdict::refuted)},
+          {"unproved", count(proofs, Verdict::open)},
+          {"failures", std::move(failures)}};
+}
+std::string to_text(const substitutions::RuleFile& file, const std::vector<substitutions::Proof>& proofs) {
+  std::string text;
+  for (std::size_t i = 0; i < proofs.size(); ++i) {
+    if (proofs[i].verdict == Verdict::proved) continue;
+    text += to_text(file.rules[i]);
+    text += proofs[i].counterexample ? fmt::format("  false: {}\n", proofs[i].counterexample->text) : std::string("  neither proved nor refuted\n");
+  }
+  return text + fmt::format("{} rules proved, {} refuted, {} not proved\n", count(proofs, Verdict::proved), count(proofs, Verdict::refuted),
+                            count(proofs, Verdict::open));
+}
+
+ordered_json to_json(const substitutions::Axioms& axioms, const std::vector<substitutions::Validation>& validations,
+                     const std::vector<std::string>& redundant) {
+  ordered_json list = ordered_json::array();
+  for (std::size_t i = 0; i < axioms.entries.size(); ++i) {
+    const substitutions::AxiomEntry& e = axioms.entries[i];
+    const substitutions::Validation& v = validations[i];
+    list.push_back({{"name", e.name},
+                    {"statement", e.statement},
+                    {"source", e.source},
+                    {"conditions", e.conditions},
+                    {"instances", e.count},
+                    {"validated", v.valid},
+                    {"shapes", v.shapes},
+                    {"all_sizes", v.all},
+                    {"seconds", v.seconds}});
+    if (!v.valid) list.back()["failure"] = v.failure;
+  }
+  return {{"axioms", std::move(list)}, {"hash", axioms.hash}, {"redundant", redundant}};
+}
+std::string to_text(const substitutions::Axioms& axioms, const std::vector<substitutions::Validation>& validations,
+                    const std::vector<std::string>& redundant) {
+  std::string text;
+  std::int64_t valid = 0, shapes = 0;
+  for (std::size_t i = 0; i < axioms.entries.size(); ++i) {
+    const substitutions::AxiomEntry& e = axioms.entries[i];
+    const substitutions::Validation& v = validations[i];
+    valid += v.valid ? 1 : 0;
+    shapes += v.shapes;
+    text += fmt::format("{:<32} {}{}\n{:<32} {} {} shapes{}; {}\n", e.name, e.statement,
+                        e.conditions.empty() ? "" : fmt::format(" ({})", fmt::join(e.conditions, "; ")), "", v.valid ? "valid at" : "FALSE after",
+                        v.shapes, v.all ? ", all sizes" : ", drawn sizes", e.source);
+    if (!v.valid) text += fmt::format("{:<32} {}\n", "", v.failure);
+  }
+  text += fmt::format("{} of {} axioms ({} instances) valid at {} shapes\n", valid, axioms.entries.size(), axioms.all.size(), shapes);
+  if (!redundant.empty()) text += fmt::format("each of these follows from the others: {}\n", fmt::join(redundant, ", "));
+  return text;
+}
+
+ordered_json to_json(const std::vector<substitutions::PublishedRule>& rules, const std::vector<substitutions::Compared>& results) {
+  ordered_json implied = ordered_json::array(), refuted = ordered_json::array(), open = ordered_json::array();
+  ordered_json counterexamples = ordered_json::object(), reasons = ordered_json::object(), proofs = ordered_json::object();
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const std::string key = std::to_string(i);
+    switch (results[i].verdict) {
+      case Verdict::proved: implied.push_back(i), proofs[key] = results[i].axioms; break;
+      case Verdict::refuted: refuted.push_back(i), counterexamples[key] = results[i].why; break;
+      case Verdict::open: open.push_back(i), reasons[key] = results[i].why; break;
+    }
+  }
+  return {{"implied", std::move(implied)}, {"refuted", std::move(refuted)},  {"open", std::move(open)}, {"counterexamples", std::move(counterexamples)},
+          {"reasons", std::move(reasons)}, {"proofs", std::move(proofs)}};
+}
+std::string to_text(const std::vector<substitutions::PublishedRule>& rules, const std::vector<substitutions::Compared>& results) {
+  std::string text;
+  std::array<int, 3> counts{};
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const substitutions::Compared& c = results[i];
+    ++counts[static_cast<std::size_t>(c.verdict)];
+    const char* verdict = c.verdict == Verdict::proved ? "implied" : c.verdict == Verdict::refuted ? "refuted" : "open";
+    text += fmt::format("{:>4} {:<16} {:<8} {}\n", i, rules[i].name, verdict, c.verdict == Verdict::proved ? fmt::format("by {}", fmt::join(c.axioms, ", ")) : c.why);
+  }
+  return text + fmt::format("{} rules: {} implied, {} refuted, {} open\n", rules.size(), counts[0], counts[1], counts[2]);
+}
+
+}  // namespace cli
