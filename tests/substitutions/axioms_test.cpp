@@ -51,22 +51,22 @@ TEST_CASE("Every shipped axiom holds at a few shapes") {
 }
 
 TEST_CASE("A true statement is valid at all its sizes") {
-  const Validation v = tried(R"(name: t, variables: {x: m k, w: k n}, left: "reduce[d](linear(partition[1, d](x), partition[0, d](w)))", right: "linear(x, w)")");
+  const Validation v = tried(R"~(name: t, variables: {x: m k, w: k n}, left: "reduce[d](linear(partition[1, d](x), partition[0, d](w)))", right: "linear(x, w)")~");
   CHECK(v.valid);
   CHECK(v.shapes > 20);
 }
 
 TEST_CASE("False statements are found, with the shape at which they fail") {
   const char* const statements[] = {
-      R"(variables: {x: m, y: m}, left: "relu(add(x, y))", right: "add(relu(x), relu(y))")",
-      R"(variables: {x: m n}, left: "softmax(concat[1](x, x))", right: "concat[1](softmax(x), softmax(x))")",
-      R"(variables: {x: m k, w: k n}, left: "linear(x, w)", right: "linear(x, scale(w, s))")",
+      R"~(variables: {x: m, y: m}, left: "relu(add(x, y))", right: "add(relu(x), relu(y))")~",
+      R"~(variables: {x: m n}, left: "softmax(concat[1](x, x))", right: "concat[1](softmax(x), softmax(x))")~",
+      R"~(variables: {x: m k, w: k n}, left: "linear(x, w)", right: "linear(x, scale(w, s))")~",
       // reduction of partial sums does not pass what is not linear; here the sides are of one layout only by a second sum
-      R"(variables: {x: m n, y: m n}, left: "reduce[2](summands(x, y))", right: "multiply(x, y)")",
+      R"~(variables: {x: m n, y: m n}, left: "reduce[2](summands(x, y))", right: "multiply(x, y)")~",
       // grouped convolutions do not join like this: TASO's own counterexample
-      R"(variables: {x: n p h v, y: "o i 1 1", z: n q h v, w: "o j 1 1"}, left: "add(conv(x, y), conv(z, w))", right: "conv(concat[1](x, z), concat[1](y, w))")",
+      R"~(variables: {x: n p h v, y: "o i 1 1", z: n q h v, w: "o j 1 1"}, left: "add(conv(x, y), conv(z, w))", right: "conv(concat[1](x, z), concat[1](y, w))")~",
       // two cuts of one dim do not change places when they differ: pieces would be numbered otherwise
-      R"(variables: {x: m n, y: m n}, left: "concat[0](x, y)", right: "concat[0](y, x)")"};
+      R"~(variables: {x: m n, y: m n}, left: "concat[0](x, y)", right: "concat[0](y, x)")~"};
   for (const char* s : statements) {
     CAPTURE(s);
     std::string entry = "name: f, " + std::string(s);
@@ -78,18 +78,18 @@ TEST_CASE("False statements are found, with the shape at which they fail") {
 }
 
 TEST_CASE("A statement that no shape types is not valid") {
-  const Validation v = tried(R"(name: t, variables: {x: m n}, left: "relu(summands(x, x))", right: "relu(summands(x, x))")");
+  const Validation v = tried(R"~(name: t, variables: {x: m n}, left: "relu(summands(x, x))", right: "relu(summands(x, x))")~");
   CHECK_FALSE(v.valid);
   CHECK(v.failure == "t: no shape types both sides");
 }
 
 TEST_CASE("Tables are expanded, row by row") {
-  const Axioms a = parse_axioms(R"(version: 1
+  const Axioms a = parse_axioms(R"~(version: 1
 tables:
   two: [{k: 0}, {k: 1}]
 axioms:
   - {name: t, source: s, over: two, variables: {x: m n}, left: "combine[{k}, d](partition[{k}, d](x))", right: x}
-)", "test.yaml");
+)~", "test.yaml");
   REQUIRE(a.all.size() == 2);
   CHECK(a.all[1].instance == "t[k=1]");
   CHECK(a.entries[0].statement == "combine[{k}, d](partition[{k}, d](x)) = x");
