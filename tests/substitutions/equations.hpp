@@ -1,0 +1,22 @@
+#pragma once
+// Equations from one line: "x: [m, k] | w: [k, n] | linear(x, w) = linear(x, w)".
+
+#include <string>
+#include <string_view>
+
+#include "search/substitutions/rule.hpp"
+
+inline substitutions::Equation equation(std::string_view line) {
+  substitutions::Equation e;
+  for (std::size_t bar = line.find('|'); bar != std::string_view::npos; bar = line.find('|')) {
+    std::string_view text = line.substr(0, bar);
+    while (text.ends_with(' ')) text.remove_suffix(1);
+    while (text.starts_with(' ')) text.remove_prefix(1);
+    e.variables.push_back(substitutions::parse_variable(text));
+    line.remove_prefix(bar + 1);
+  }
+  const std::size_t middle = line.find(" = ");
+  e.left = substitutions::parse_term(line.substr(0, middle), e.variables);
+  e.right = substitutions::parse_term(line.substr(middle + 3), e.variables);
+  return e;
+}
