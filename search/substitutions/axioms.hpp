@@ -3,6 +3,7 @@
 // by Z3 over the reals with opaque functions uninterpreted, piece by piece, on every small shape and degree that it admits.
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,6 +52,8 @@ struct Validation {
 // drawn ones: with the plainest layout of the variables that types both sides, and with drawn layouts (dims and summands cut by up to 6, up
 // to 3 copies). Fewer than kDrawnSizes: so many in any case.
 inline constexpr int kDrawnSizes = 8;
+// As `most_shapes`: every size, of at most 24 elements a tensor where there are more than 64.
+inline constexpr int kEverySize = std::numeric_limits<int>::max();
 [[nodiscard]] Validation validate(const Axiom& a, int most_shapes);
 // All instances of an entry, `most_shapes` for each; 0: a number that keeps an entry's cost within seconds.
 [[nodiscard]] Validation validate(const Axioms& axioms, const AxiomEntry& e, int most_shapes);
