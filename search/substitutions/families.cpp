@@ -33,11 +33,12 @@ Operators convs() { return {plain(Kind::conv), plain(Kind::conv, Function::relu)
 Operators relu() { return {plain(Kind::unary, Function::relu)}; }
 Operators elementwise() { return joined({relu(), {plain(Kind::add), plain(Kind::multiply)}}); }
 
-Operators concats(std::initializer_list<std::uint8_t> axes) {
+Operators along_each(Kind k, std::initializer_list<std::uint8_t> axes) {
   Operators all;
-  for (const std::uint8_t a : axes) all.push_back(along(Kind::concat, a));
+  for (const std::uint8_t a : axes) all.push_back(along(k, a));
   return all;
 }
+Operators concats(std::initializer_list<std::uint8_t> axes) { return along_each(Kind::concat, axes); }
 // Both parts, cut after each of these sizes ("k", "m").
 Operators splits(std::uint8_t axis, std::string_view letters) {
   Operators all;
@@ -102,6 +103,15 @@ void add_batched(std::vector<Setting>& all) {
       joined({{product}, {plain(Kind::add)}, {transpose}, concats({0, 1, 2}), splits(0, "b"), splits(2, "k")}));
 }
 
+// Sums along a dim.
+void add_sums(std::vector<Setting>& all) {
+  const Node scale = plain(Kind::scale), transpose = plain(Kind::transpose);
+  add(all, "sum", {"x: [b, m, k]", "y: [b, m, k]", "z: [b, l, k]", "s: []"},
+      joined({along_each(Kind::sum, {0, 1, 2}), {plain(Kind::add), scale, transpose}, concats({1, 2}), splits(1, "m")}));
+  add(all, "sum", {"x: [m, k]", "y: [m, k]", "z: [l, k]", "s: []"},
+      joined({along_each(Kind::sum, {0, 1}), {plain(Kind::add), scale, transpose}, concats({0, 1}), splits(0, "m")}));
+}
+
 void add_image(std::vector<Setting>& all) {
   const Node scale = plain(Kind::scale), max = plain(Kind::max_pool), average = plain(Kind::average_pool), enlarge = plain(Kind::enlarge);
   add(all, "image", {"x: [n, c, h, w]", "y: [n, c, h, w]", "k: [o, c, 3, 3]", "l: [o, c, 3, 3]", "s: []"},
@@ -135,6 +145,9 @@ void add_embedding(std::vector<Setting>& all) {
       joined({{bag, linear}, elementwise(), {scale}, concats({0, 1}), splits(0, "n"), splits(1, "eb")}));
   add(all, "embedding", {"i: [n, b] index", "j: [m, b] index", "l: [n, c] index", "w: [v, e]", "u: [v, f]"},
       joined({{embedding}, relu(), concats({0, 1, 2}), splits(0, "n"), splits(1, "b"), splits(2, "e")}));
+  // a bag taken apart
+  add(all, "embedding", {"i: [n, b] index", "l: [n, c] index", "w: [v, e]", "u: [v, e]", "s: []"},
+      joined({{bag, embedding}, along_each(Kind::sum, {1}), elementwise(), {scale}, concats({1}), splits(1, "b")}));
 }
 
 // One variable for each layout: plain, each dim cut (of those given), copies, summands; then some with two.
@@ -222,6 +235,10 @@ void add_parallel_others(std::vector<Setting>& all) {
       joined({{plain(Kind::embedding_bag)}, relu(), {plain(Kind::add)}, moves}));
   add(all, "parallel embedding", together({layouts_of("i", {"n", "b"}, "0 1 c", index), layouts_of("w", {"v", "e"}, "0 1 c")}),
       joined({{plain(Kind::embedding)}, relu(), three}));
+  add(all, "parallel embedding", {"i: [n, b] index", "i0: [n/d, b] index", "i1: [n, b/d] index", "ic: [n, b] index copy d", "w: [v, e]", "w0: [v/d, e]", "w1: [v, e/d]", "wc: [v, e] copy d"},
+      joined({{plain(Kind::embedding_bag), plain(Kind::embedding), along(Kind::sum, 1)}, layouts(kD, {0, 1, 2})}));
+  add(all, "parallel sum", together({layouts_of("x", {"b", "m", "k"}, "0 1 2 c s"), layouts_of("y", {"b", "m", "k"}, "0 1 2 c s")}),
+      joined({along_each(Kind::sum, {0, 1, 2}), {plain(Kind::add)}, sums(), three}));
 }
 
 // One operator against all ways of cutting it: its inputs laid out, itself, its output put together.
@@ -246,6 +263,7 @@ void add_sharded(std::vector<Setting>& all) {
   add_one("parallel image", {"x: [n, c, h, w]", "y: [n, o, h, w]"}, {along(Kind::concat, 1)}, {0, 1});
   add_one("parallel embedding", {"i: [n, b] index", "w: [v, e]"}, {plain(Kind::embedding_bag)}, {0, 1});
   add_one("parallel embedding", {"i: [n, b] index", "w: [v, e]"}, {plain(Kind::embedding)}, {0, 1, 2});
+  add_one("parallel sum", {"x: [b, m, k]"}, along_each(Kind::sum, {0, 1, 2}), {0, 1, 2});
   add_one("parallel attention", {"x: [b, s, 3h]"}, {plain(Kind::attention)}, {0, 1, 2});
 }
 
@@ -255,6 +273,7 @@ std::vector<Setting> settings() {
   std::vector<Setting> all;
   add_matrix(all);
   add_batched(all);
+  add_sums(all);
   add_image(all);
   add_embedding(all);
   add_layout(all);

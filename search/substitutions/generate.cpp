@@ -117,6 +117,8 @@ Generated generate(const GenerateConfig& config) {
   s.prove_s = seconds_since(proving);
   s.refuted = pruned.refuted + std::ranges::count(proofs, Verdict::refuted, &Proof::verdict);
   s.unproved = std::ranges::count(proofs, Verdict::open, &Proof::verdict);
+  for (std::size_t i = 0; i < equations.size(); ++i)
+    if (proofs[i].verdict == Verdict::open) result.unproved.push_back(equations[i]);
   result.rules = rules_from(equations, proofs);
   return result;
 }

@@ -128,7 +128,10 @@ Pieces computed(const SmallNode& n, std::span<const ParallelShape> shapes, std::
   BASE_CHECK(placed.has_value(), "{} is ill typed", name_of(n.kind));
   Pieces pieces(static_cast<std::size_t>(out.pieces()));
   for (int point = 0; point < placed->sharding.points(); ++point) {
-    Task t{.node = &n, .sizes = out.piece().sizes};
+    Task t{.node = &n,
+           .sizes = out.piece().sizes,
+           .first_summand = point < placed->sharding.points() / placed->sharding.sums,  // summands are outermost
+           .through = placed->sharding.through};
     for (std::size_t i = 0; i < in.size(); ++i) {
       const int piece = i < placed->space.inputs.size() ? pcg::input_piece(placed->space, placed->sharding, i, point) : 0;
       t.inputs.push_back(&(*in[i])[static_cast<std::size_t>(piece)]);

@@ -60,7 +60,7 @@ struct Operation {
   Element linear(const Sizes& at, bool bias) const {
     std::vector<Element> terms;
     for (std::int64_t k = 0; k < x.sizes[1]; ++k) terms.push_back(a.multiply(element(x, {at[0], k}), element(in(1), {k, at[1]})));
-    if (bias && t.blocks[0][1] == 0) terms.push_back(element(in(2), {at[1]}));
+    if (bias && t.first_summand && t.blocks[0][1] == 0) terms.push_back(element(in(2), {at[1]}));
     return activated(sum(terms));
   }
   Element batch_matmul(const Sizes& at) const {
@@ -132,6 +132,10 @@ struct Operation {
     at[axis] -= x.sizes[axis];
     return element(in(1), at);
   }
+  Element added(const Sizes& at) const {  // what has no summands of its own counts at the first one only
+    if (t.through >= 0 && !t.first_summand) return element(in(static_cast<std::size_t>(t.through)), at);
+    return a.add(element(x, at), element(in(1), at));
+  }
   Element shifted(Sizes at, std::int64_t by) const {
     at[static_cast<std::size_t>(t.node->axis)] += by;
     return element(x, at);
@@ -139,6 +143,13 @@ struct Operation {
   Element transpose(Sizes at) const {
     std::swap(at[at.size() - 2], at.back());
     return element(x, at);
+  }
+  Element sum_along(Sizes at) const {
+    const std::size_t axis = static_cast<std::size_t>(t.node->axis);
+    std::vector<Element> terms;
+    at.insert(at.begin() + t.node->axis, 0);
+    for (; at[axis] < x.sizes[axis]; ++at[axis]) terms.push_back(element(x, at));
+    return sum(terms);
   }
   Element enlarge(Sizes at) const {
     for (std::size_t d : {2U, 3U}) {
@@ -156,7 +167,7 @@ struct Operation {
       case Kind::conv: return conv(at);
       case Kind::max_pool:
       case Kind::average_pool: return pool(at);
-      case Kind::add: return a.add(element(x, at), element(in(1), at));
+      case Kind::add: return added(at);
       case Kind::multiply: return a.multiply(element(x, at), element(in(1), at));
       case Kind::unary: return applied(t.node->function, element(x, at));
       case Kind::scale: return a.multiply(element(x, at), element(in(1), {}));
@@ -164,6 +175,7 @@ struct Operation {
       case Kind::split0: return shifted(at, 0);
       case Kind::split1: return shifted(at, t.node->at);
       case Kind::transpose: return transpose(at);
+      case Kind::sum: return sum_along(at);
       case Kind::enlarge: return enlarge(at);
       case Kind::softmax: return along_row("softmax", at);
       case Kind::layer_norm: return layer_norm(at);

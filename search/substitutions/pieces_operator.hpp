@@ -31,6 +31,8 @@ struct Task {
   std::vector<const Piece*> inputs;
   std::vector<std::vector<int>> blocks;  // of each input's dims: which block the piece is
   std::vector<std::int64_t> sizes;       // of the piece to be made
+  bool first_summand = true;             // of those that pass through
+  int through = -1;                      // pcg::Sharding::through
 };
 [[nodiscard]] Piece compute(const Task& t, Algebra& algebra);
 

@@ -72,6 +72,9 @@ std::optional<pcg::Operator> real_operator(const SmallNode& n, std::span<const T
       std::swap(t.permutation[static_cast<std::size_t>(rank) - 2], t.permutation.back());
       return t;
     }
+    case Kind::sum:
+      if (n.axis >= rank) return std::nullopt;
+      return pcg::Reduction{.axis = n.axis};
     case Kind::softmax: return pcg::Softmax{};
     case Kind::layer_norm: return pcg::LayerNorm{};
     case Kind::embedding:
@@ -121,21 +124,6 @@ std::optional<Typed> typed(const SmallNode& n, std::span<const TensorShape> in) 
   }
 }
 
-// The one sharding under which the inputs have the shapes that they have.
-std::optional<pcg::Sharding> sharding_of(const pcg::IterationSpace& space, std::span<const ParallelShape> in) {
-  pcg::Sharding s = pcg::unsharded(space);
-  for (std::size_t i = 0; i < space.inputs.size(); ++i)
-    for (std::size_t d = 0; d < space.inputs[i].size(); ++d)
-      if (const int loop = space.inputs[i][d]; loop >= 0) s.degrees[static_cast<std::size_t>(loop)] = in[i].dims[d].degree;
-  int missing = 1;
-  for (std::size_t l = 0; l < space.loops.size(); ++l)
-    if (std::ranges::find(space.inputs[0], static_cast<int>(l)) == space.inputs[0].end()) missing *= s.degrees[l];
-  if (in[0].copy % missing != 0) return std::nullopt;
-  s.copies = in[0].copy / missing;
-  s.sums = in[0].sum;
-  return s;
-}
-
 }  // namespace
 
 std::optional<Placed> place(const SmallNode& n, std::span<const ParallelShape> in) {
@@ -144,10 +132,8 @@ std::optional<Placed> place(const SmallNode& n, std::span<const ParallelShape> i
   std::optional<Typed> t = typed(n, whole);
   if (!t) return std::nullopt;
   const std::size_t placed_inputs = t->space.inputs.size();
-  const std::optional<pcg::Sharding> s = sharding_of(t->space, in.first(placed_inputs));
+  const std::optional<pcg::Sharding> s = pcg::infer_sharding(t->space, in.first(placed_inputs));
   if (!s || pcg::violation(t->space, *s, std::span(whole).first(placed_inputs), std::span(&t->out, 1))) return std::nullopt;
-  for (std::size_t i = 0; i < placed_inputs; ++i)
-    if (pcg::input_shape(t->space, *s, i, whole[i]) != in[i]) return std::nullopt;
   for (std::size_t i = placed_inputs; i < in.size(); ++i)
     if (in[i].pieces() != 1) return std::nullopt;  // a scalar
   return Placed{t->space, *s, pcg::output_shape(t->space, *s, 0, t->out)};

@@ -76,7 +76,10 @@ Proof Prover::prove(const Equation& e) {
   Saturation few(state_->patterns, e, state_->without);
   if (state_->find(few, e) && state_->settle(few, proof)) return finish();
   Saturation many(state_->patterns, e, state_->without);
-  if (state_->find_with_all(many)) state_->settle(many, proof);
+  if (state_->find_with_all(many) && state_->settle(many, proof)) return finish();
+  Saturation expanded(state_->patterns, e, state_->without);
+  expanded.expand();
+  if (state_->find_with_all(expanded)) state_->settle(expanded, proof);
   return finish();
 }
 

@@ -18,6 +18,12 @@ std::uint64_t key_of(std::size_t pattern, const Binding& b, const EGraph& graph)
   return h.value();
 }
 
+// combine(partition(x)) = x
+bool undoes_layouts(const AxiomPattern& p) {
+  const Node& right = p.sides[1].nodes[p.sides[1].outputs[0]];
+  return right.kind == Kind::variable && std::ranges::all_of(p.sides[0].nodes, [](const Node& n) { return n.kind == Kind::variable || is_layout(n.kind); });
+}
+
 }  // namespace
 
 Saturation::Saturation(const Patterns& patterns, const Equation& e, const std::vector<bool>& without) : patterns_(patterns), without_(without) {
@@ -155,6 +161,24 @@ bool Saturation::grow(int rounds, std::size_t most_nodes, const std::bitset<kKin
     if (instances_.size() == before || graph_.size() >= most_nodes) break;
   }
   return merged();
+}
+
+void Saturation::expand() {
+  std::vector<Degree> degrees;
+  for (Index n = 0; n < graph_.size(); ++n)
+    if (const Degree d = graph_.node(n).op.degree; d != Degree{} && std::ranges::find(degrees, d) == degrees.end()) degrees.push_back(d);
+  const auto count = static_cast<Index>(graph_.size());
+  for (std::size_t i = 0; i < patterns_.all.size(); ++i) {
+    const AxiomPattern& p = patterns_.all[i];
+    if (without_[p.entry] || !undoes_layouts(p)) continue;
+    for (Index n = 0; n < count; ++n)
+      for (const Degree& d : degrees) {
+        Binding b;
+        b.variables[p.sides[1].nodes[p.sides[1].outputs[0]].variable] = graph_.find(n);
+        b.degrees[0] = d;
+        if (graph_.find(n) == n && fits(p, graph_, b)) instantiate({i, b}, std::bitset<kKinds>().set());
+      }
+  }
 }
 
 std::vector<Instance> Saturation::used() const {

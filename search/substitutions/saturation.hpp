@@ -22,6 +22,9 @@ class Saturation {
 
   // Grows until the sides are one (true), nothing new comes, or the limits are met. Only operators of `kinds` are made.
   bool grow(int rounds, std::size_t most_nodes, const std::bitset<kKinds>& kinds);
+  // Makes what growing never does of itself: on every term, the layout operators that undo each other (x = partition(combine(x))), by the
+  // degrees that the two sides name.
+  void expand();
   [[nodiscard]] bool merged() const;
   // The instances that make the outputs equal. Requires: merged().
   [[nodiscard]] std::vector<Instance> used() const;

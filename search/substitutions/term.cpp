@@ -9,10 +9,10 @@ namespace substitutions {
 namespace {
 
 constexpr std::array<std::string_view, kKinds> kKindNames{
-    "variable",  "linear",    "linear_bias",     "batch_matmul", "conv",    "max_pool",   "average_pool", "add",
-    "multiply",  "unary",     "scale",           "concat",       "split0",  "split1",     "transpose",    "enlarge",
-    "identity",  "ones",      "identity_kernel", "pool_kernel",  "softmax", "layer_norm", "embedding",    "embedding_bag",
-    "attention", "partition", "combine",         "replicate",    "reduce",  "summands"};
+    "variable",      "linear",    "linear_bias", "batch_matmul",    "conv",        "max_pool", "average_pool", "add",
+    "multiply",      "unary",     "scale",       "concat",          "split0",      "split1",   "transpose",    "sum",
+    "enlarge",       "identity",  "ones",        "identity_kernel", "pool_kernel", "softmax",  "layer_norm",   "embedding",
+    "embedding_bag", "attention", "partition",   "combine",         "replicate",   "reduce",   "summands"};
 constexpr std::array<std::string_view, 5> kFunctionNames{"none", "relu", "gelu", "tanh", "sigmoid"};
 
 // Values of d, e and the number 2.

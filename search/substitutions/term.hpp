@@ -39,6 +39,7 @@ enum class Kind : std::uint8_t {
   split0,
   split1,           // the part of x before / after position `at` of `axis`
   transpose,        // the last two dims
+  sum,              // of the elements along `axis`, which goes
   enlarge,          // a kernel [o, c, kh, kw] padded with zeros to 3 x 3
   identity,         // constants, without inputs; sizes: attributes `at`, `by`. I[at, at]
   ones,             // [at, by]

@@ -162,7 +162,7 @@ class TermReader {
     const bool optional = n.kind == Kind::linear || n.kind == Kind::linear_bias || n.kind == Kind::conv;
     const bool has = n.kind >= Kind::partition ? n.kind != Kind::summands
                                                : n.kind == Kind::concat || n.kind == Kind::split0 || n.kind == Kind::split1 ||
-                                                     (n.kind >= Kind::identity && n.kind <= Kind::pool_kernel);
+                                                     n.kind == Kind::sum || (n.kind >= Kind::identity && n.kind <= Kind::pool_kernel);
     if (optional && r_.take("[")) n.function = function();
     else if (!has) return;
     else {

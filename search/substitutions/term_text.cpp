@@ -54,7 +54,8 @@ std::string attributes(const Node& n, Variables variables) {
     case Kind::linear:
     case Kind::linear_bias:
     case Kind::conv: return n.function == Function::none ? "" : fmt::format("[{}]", name_of(n.function));
-    case Kind::concat: return fmt::format("[{}]", n.axis);
+    case Kind::concat:
+    case Kind::sum: return fmt::format("[{}]", n.axis);
     case Kind::split0:
     case Kind::split1: return fmt::format("[{} at {}]", n.axis, dims_text(n.at, variables));
     case Kind::identity:

@@ -18,7 +18,8 @@ struct Space {
   int loops = 0;
   std::array<Dims, 3> inputs{};
   Dims output{};
-  bool linear = false;  // summands pass through
+  bool linear = false;          // summands pass through, of all inputs at once
+  std::array<bool, 3> alone{};  // or of this one, while the others have copies for them (pcg::Passing)
 
   std::int8_t loop(Cut c = Cut::free) {
     cut[static_cast<std::size_t>(loops)] = c;
@@ -44,6 +45,21 @@ Space elementwise(const Type& t, bool linear, int uncut = -1) {
   return s;
 }
 
+// The summands that pass through an operator: of all inputs, which have equally many, or of one.
+std::optional<std::int64_t> passing(const Space& s, Inputs in) {
+  std::int64_t count = 1;
+  std::size_t with = 0, last = 0;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    if (in[i]->summands == 1) continue;
+    if (count != 1 && in[i]->summands != count) return std::nullopt;
+    count = in[i]->summands;
+    last = i;
+    ++with;
+  }
+  if (with == 0 || (s.linear && with == in.size()) || (with == 1 && s.alone[last])) return count;
+  return std::nullopt;
+}
+
 // The output's layout. `out` comes with rank and sizes.
 std::optional<Type> lay_out(const Space& s, Inputs in, Type out) {
   std::array<std::int64_t, 5> degree{};  // of loops; 0: not known yet
@@ -60,8 +76,8 @@ std::optional<Type> lay_out(const Space& s, Inputs in, Type out) {
       if (cut != 1 && s.cut[static_cast<std::size_t>(l)] == Cut::none) return std::nullopt;
       known = cut;
     }
-  const std::int64_t summands = in[0]->summands;
-  if (summands != 1 && !s.linear) return std::nullopt;
+  const std::optional<std::int64_t> sums = passing(s, in);
+  if (!sums) return std::nullopt;
   const auto missing = [&](const Dims& dims, std::size_t rank, bool summed) {  // product of the degrees of loops that a tensor lacks
     std::int64_t product = 1;
     for (int l = 0; l < s.loops; ++l) {
@@ -73,8 +89,8 @@ std::optional<Type> lay_out(const Space& s, Inputs in, Type out) {
   };
   std::int64_t copies = 0;
   for (std::size_t i = 0; i < in.size(); ++i) {
-    if (in[i]->summands != summands) return std::nullopt;
-    const std::int64_t absent = missing(s.inputs[i], in[i]->rank, false) * missing(s.inputs[i], in[i]->rank, true);
+    const std::int64_t beside = in[i]->summands == *sums ? 1 : *sums;
+    const std::int64_t absent = beside * missing(s.inputs[i], in[i]->rank, false) * missing(s.inputs[i], in[i]->rank, true);
     if (in[i]->copies % absent != 0 || (i > 0 && in[i]->copies / absent != copies)) return std::nullopt;
     copies = in[i]->copies / absent;
   }
@@ -84,7 +100,7 @@ std::optional<Type> lay_out(const Space& s, Inputs in, Type out) {
     if (out.size[d] % out.degree[d] != 0) return std::nullopt;
   }
   out.copies = copies * missing(s.output, out.rank, false);
-  out.summands = summands * missing(s.output, out.rank, true);
+  out.summands = *sums * missing(s.output, out.rank, true);
   return out;
 }
 
@@ -116,6 +132,7 @@ std::optional<Type> linear(const Node& n, Inputs in) {
   const std::int8_t m = s.loop(), k = s.loop(n.function == Function::none ? Cut::sum : Cut::none), o = s.loop();
   s.inputs = {Dims{m, k}, Dims{k, o}, Dims{o}};
   s.output = {m, o};
+  s.alone[0] = s.alone[1] = n.function == Function::none;
   return lay_out(s, in, sized({x.size[0], w.size[1]}));
 }
 
@@ -126,6 +143,7 @@ std::optional<Type> batch_matmul(Inputs in) {
   const std::int8_t batch = s.loop(), m = s.loop(), k = s.loop(Cut::sum), n = s.loop();
   s.inputs = {Dims{batch, m, k}, Dims{batch, k, n}};
   s.output = {batch, m, n};
+  s.alone = {true, true};
   return lay_out(s, in, sized({a.size[0], a.size[1], b.size[2]}));
 }
 
@@ -142,6 +160,7 @@ std::optional<Type> conv(const Node& n, Inputs in) {
   const std::int8_t h = s.loop(Cut::none), v = s.loop(Cut::none);
   s.inputs = {Dims{b, groups == 1 ? c : o, h, v}, Dims{o, c, kWhole, kWhole}};
   s.output = {b, o, h, v};
+  s.alone[0] = s.alone[1] = n.function == Function::none;
   if (groups > 1 && groups % w.degree[0] != 0) return std::nullopt;
   return lay_out(s, in, sized({x.size[0], w.size[0], x.size[2], x.size[3]}));
 }
@@ -153,6 +172,27 @@ std::optional<Type> spatial(const Node& n, Inputs in) {
   s.cut[2] = s.cut[3] = Cut::none;
   Type out = sizes_of(*in[0]);
   if (n.kind == Kind::enlarge) out.size[2] = out.size[3] = 3;
+  return lay_out(s, in, out);
+}
+
+std::optional<Type> product_or_sum(Kind k, Inputs in) {
+  if (!same_sizes(*in[0], *in[1])) return std::nullopt;
+  Space s = elementwise(*in[0], k == Kind::add);
+  s.alone = {true, true};
+  return lay_out(s, in, sizes_of(*in[0]));
+}
+
+std::optional<Type> sum(const Node& n, Inputs in) {
+  const Type& x = *in[0];
+  if (n.axis >= x.rank) return std::nullopt;
+  Space s = elementwise(x, true);
+  s.cut[n.axis] = Cut::sum;
+  Type out;
+  for (std::size_t d = 0; d < x.rank; ++d) {
+    if (d == n.axis) continue;
+    s.output[out.rank] = s.inputs[0][d];
+    out.size[out.rank++] = x.size[d];
+  }
   return lay_out(s, in, out);
 }
 
@@ -198,6 +238,7 @@ std::optional<Type> embedding(const Node& n, Inputs in) {
   const std::size_t last = bag ? 1 : i.rank;
   s.inputs[1] = {v, e};
   s.output = with(s.output, last, e);
+  s.alone[1] = true;
   Type out = resized(i, last, w.size[1]);
   out.rank = static_cast<std::uint8_t>(last + 1);
   out.index = false;
@@ -267,13 +308,13 @@ std::optional<Type> type_in(const Node& n, Inputs in, const NodeNumbers& numbers
     case Kind::enlarge: return spatial(n, in);
     case Kind::add:
     case Kind::multiply:
-      if (!same_sizes(*in[0], *in[1])) return std::nullopt;
-      return lay_out(elementwise(*in[0], n.kind == Kind::add), in, sizes_of(*in[0]));
+      return product_or_sum(n.kind, in);
     case Kind::unary: return lay_out(elementwise(*in[0], false), in, sizes_of(*in[0]));
     case Kind::scale:
       if (*in[1] != Type{}) return std::nullopt;
       return lay_out(elementwise(*in[0], true), in.first(1), sizes_of(*in[0]));
     case Kind::transpose: return transpose(in);
+    case Kind::sum: return sum(n, in);
     case Kind::identity: return whole({numbers.at, numbers.at});
     case Kind::ones: return whole({numbers.at, numbers.by});
     case Kind::identity_kernel:

@@ -147,6 +147,20 @@ Value transpose(const Value& x) {
   return y;
 }
 
+Value sum(std::size_t axis, const Value& x) {
+  std::vector<std::int64_t> sizes = x.sizes;
+  sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(axis));
+  Value y = blank(std::move(sizes));
+  std::size_t inner = 1;
+  for (std::size_t d = axis + 1; d < x.sizes.size(); ++d) inner *= static_cast<std::size_t>(x.sizes[d]);
+  const std::size_t block = inner * static_cast<std::size_t>(x.sizes[axis]);
+  for (std::size_t i = 0; i < x.elements.size(); ++i) {
+    std::uint32_t& to = y.elements[i / block * inner + i % inner];
+    to = field::add(to, x.elements[i]);
+  }
+  return y;
+}
+
 Value enlarge(const Value& w) {
   Value y = blank({w.sizes[0], w.sizes[1], 3, 3});
   const std::int64_t kh = w.sizes[2], kw = w.sizes[3];
@@ -261,6 +275,7 @@ Value value_of(const Node& n, Inputs in, const SmallSizes& sizes) {
     case Kind::split0: return slice(n.axis, x, 0, sizes.of(n.at));
     case Kind::split1: return slice(n.axis, x, sizes.of(n.at), x.sizes[n.axis]);
     case Kind::transpose: return transpose(x);
+    case Kind::sum: return sum(n.axis, x);
     case Kind::enlarge: return enlarge(x);
     case Kind::identity: return diagonal(sizes.of(n.at), {1});
     case Kind::ones: {
