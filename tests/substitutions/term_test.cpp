@@ -116,6 +116,7 @@ TEST_CASE("images, batches and tables mean what they should") {
   check_equal("transpose(batch_matmul(a, c))", "batch_matmul(transpose(c), transpose(a))", b);
   const auto e = variables({"i: [n, b] index", "j: [m, b] index", "w: [v, e]", "u: [v, o]"});
   check_equal("embedding(concat[0](i, j), w)", "concat[0](embedding(i, w), embedding(j, w))", e);
+  check_equal("embedding_bag(i, w)", "sum[1](embedding(i, w))", e);
   check_equal("embedding_bag(i, concat[1](w, u))", "concat[1](embedding_bag(i, w), embedding_bag(i, u))", e);
 }
 
@@ -130,6 +131,9 @@ TEST_CASE("operators compute by hand") {
   using Elements = std::vector<std::uint32_t>;
   CHECK(run("linear(x, x)", {&x, &x}) == Elements{7, 10, 15, 22});
   CHECK(run("transpose(x)", {&x}) == Elements{1, 3, 2, 4});
+  CHECK(run("sum[0](x)", {&x}) == Elements{4, 6});
+  CHECK(run("sum[1](x)", {&x}) == Elements{3, 7});
+  CHECK(run("sum[2](y)", {&y}) == Elements{4, 6});
   CHECK(run("concat[0](x, x)", {&x, &x}) == Elements{1, 2, 3, 4, 1, 2, 3, 4});
   CHECK(run("concat[1](x, x)", {&x, &x}) == Elements{1, 2, 1, 2, 3, 4, 3, 4});
   CHECK(run("split1[1 at y.0](x)", {&x}) == Elements{2, 4});

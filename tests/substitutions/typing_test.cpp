@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "pcg/parallel.hpp"
@@ -64,6 +65,8 @@ std::vector<Case> cases() {
       {"split0", node(Kind::split0, Function::none, 1, 12), {t}, pcg::Split{.axis = 1, .sizes = {12, 12}}, 0},
       {"split1", node(Kind::split1, Function::none, 0, 6), {t}, pcg::Split{.axis = 0, .sizes = {6, 6}}, 1},
       {"transpose", node(Kind::transpose), {t}, pcg::Transpose{.permutation = {0, 2, 1}}},
+      {"sum", node(Kind::sum, Function::none, 1), {t}, pcg::Reduction{.axis = 1}},
+      {"sum of columns", node(Kind::sum, Function::none, 1), {x}, pcg::Reduction{.axis = 1}},
       {"softmax", node(Kind::softmax), {t}, pcg::Softmax{}},
       {"layer_norm", node(Kind::layer_norm), {t, sized({36}), sized({36})}, pcg::LayerNorm{}},
       {"embedding", node(Kind::embedding), {index, w}, pcg::Embedding{.vocabulary = 24, .width = 36}},
@@ -107,8 +110,8 @@ std::optional<pcg::ParallelShape> pcg_output(const Case& c, const std::vector<Ty
       return;
     }
     for (s.copies = 1; s.copies <= shapes[0].copy; ++s.copies)
-      for (const int sums : {shapes[0].sum}) {
-        s.sums = sums;
+      for (s.through = -1; s.through < static_cast<int>(shapes.size()); ++s.through) {
+        s.sums = shapes[static_cast<std::size_t>(std::max(s.through, 0))].sum;
         bool fits = true;
         for (std::size_t i = 0; fits && i < shapes.size(); ++i) fits = pcg::input_shape(space, s, i, whole[i]) == shapes[i];
         if (fits && !pcg::violation(space, s, whole, outputs)) found = pcg::output_shape(space, s, c.output, outputs[c.output]);
@@ -137,6 +140,10 @@ void lay_out_by_sharding(const Case& c, std::vector<Type>& inputs) {
   for (int& d : s.degrees) d = draw({1, 1, 2, 3});
   s.copies = draw({1, 2});
   s.sums = draw({1, 1, 2});
+  if (s.sums > 1 && !space.alone.empty()) {
+    const int i = draw({-1, 0, 1});
+    if (i >= 0 && space.alone[static_cast<std::size_t>(i)] != pcg::Passing::no) s.through = i;
+  }
   for (std::size_t i = 0; i < whole.size(); ++i) {
     const pcg::ParallelShape p = pcg::input_shape(space, s, i, whole[i]);
     for (std::size_t d = 0; d < p.dims.size(); ++d)
