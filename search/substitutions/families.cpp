@@ -221,15 +221,15 @@ void add_parallel_others(std::vector<Setting>& all) {
   add(all, "parallel batched", together({layouts_of("x", {"b", "m", "k"}, "0 1 2 c s"), layouts_of("y", {"b", "m", "k"}, "0 1 2 c s")}),
       joined({elementwise(), concats({2}), splits(2, "k"), {plain(Kind::softmax)}, three}));
   add(all, "parallel attention", layouts_of("x", {"b", "s", "3h"}, "0 1 2 c"), joined({{plain(Kind::attention)}, relu(), three}));
-  const Operators moves = layouts(kD, {0, 1});
-  const Texts x = layouts_of("x", {"n", "c", "h", "w"}, "0 1 c s"), y = layouts_of("y", {"n", "c", "h", "w"}, "0 1 c s");
+  const Operators image = layouts(kD, {0, 1, 2, 3}), moves = layouts(kD, {0, 1});
+  const Texts x = layouts_of("x", {"n", "c", "h", "w"}, "0 1 2 3 c s"), y = layouts_of("y", {"n", "c", "h", "w"}, "0 1 2 3 c s");
   add(all, "parallel image",
-      together({layouts_of("x", {"n", "c", "h", "w"}, "0 1 c s 0c"), layouts_of("k", {"o", "c", "3", "3"}, "0 1 c 0c")}),
-      joined({convs(), relu(), {plain(Kind::add)}, moves}));
-  add(all, "parallel image", together({x, layouts_of("k", {"c", "1", "3", "3"}, "0 c")}), joined({convs(), relu(), moves}));
+      together({layouts_of("x", {"n", "c", "h", "w"}, "0 1 2 3 c s 0c 2c"), layouts_of("k", {"o", "c", "3", "3"}, "0 1 c s 0c")}),
+      joined({convs(), relu(), {plain(Kind::add)}, image}));
+  add(all, "parallel image", together({x, layouts_of("k", {"c", "1", "3", "3"}, "0 c")}), joined({convs(), relu(), image}));
   add(all, "parallel image", together({x, y}),
       joined(
-          {{plain(Kind::add), plain(Kind::max_pool), plain(Kind::average_pool)}, concats({0, 1}), splits(0, "n"), splits(1, "c"), moves}));
+          {{plain(Kind::add), plain(Kind::max_pool), plain(Kind::average_pool)}, concats({0, 1}), splits(0, "n"), splits(1, "c"), image}));
   const std::string index = " index";
   add(all, "parallel embedding", together({layouts_of("i", {"n", "b"}, "0 1 c 0c", index), layouts_of("w", {"v", "e"}, "0 1 c 0c 1c")}),
       joined({{plain(Kind::embedding_bag)}, relu(), {plain(Kind::add)}, moves}));
@@ -257,10 +257,11 @@ void add_sharded(std::vector<Setting>& all) {
   add_one("parallel matrix", {"x: [m, k]", "g: [k]", "h: [k]"}, {plain(Kind::layer_norm)}, {0, 1});
   add_one("parallel batched", {"x: [b, m, k]", "w: [b, k, n]"}, {plain(Kind::batch_matmul)}, {0, 1, 2});
   add_one("parallel batched", {"x: [b, m, k]", "y: [b, m, k]"}, {plain(Kind::add), plain(Kind::multiply)}, {0, 1, 2});
-  add_one("parallel image", {"x: [n, c, h, w]", "k: [o, c, 3, 3]"}, convs(), {0, 1});
-  add_one("parallel image", {"x: [n, c, h, w]", "k: [c, 1, 3, 3]"}, convs(), {0, 1});
-  add_one("parallel image", {"x: [n, c, h, w]", "y: [n, c, h, w]"}, {plain(Kind::add)}, {0, 1});
-  add_one("parallel image", {"x: [n, c, h, w]", "y: [n, o, h, w]"}, {along(Kind::concat, 1)}, {0, 1});
+  add_one("parallel image", {"x: [n, c, h, w]", "k: [o, c, 3, 3]"}, convs(), {0, 1, 2, 3});
+  add_one("parallel image", {"x: [n, c, h, w]", "k: [c, 1, 3, 3]"}, convs(), {0, 1, 2, 3});
+  add_one("parallel image", {"x: [n, c, h, w]"}, {plain(Kind::max_pool), plain(Kind::average_pool)}, {0, 1, 2, 3});
+  add_one("parallel image", {"x: [n, c, h, w]", "y: [n, c, h, w]"}, {plain(Kind::add)}, {0, 1, 2, 3});
+  add_one("parallel image", {"x: [n, c, h, w]", "y: [n, o, h, w]"}, {along(Kind::concat, 1)}, {0, 1, 2, 3});
   add_one("parallel embedding", {"i: [n, b] index", "w: [v, e]"}, {plain(Kind::embedding_bag)}, {0, 1});
   add_one("parallel embedding", {"i: [n, b] index", "w: [v, e]"}, {plain(Kind::embedding)}, {0, 1, 2});
   add_one("parallel sum", {"x: [b, m, k]"}, along_each(Kind::sum, {0, 1, 2}), {0, 1, 2});

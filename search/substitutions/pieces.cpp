@@ -109,15 +109,17 @@ Pieces moved(const SmallNode& n, const ParallelShape& from, const Pieces& x, con
   return pieces;
 }
 
-// The pieces of all blocks of a dim in one: what a collective inside an operator gives each point.
-Piece gathered(const Pieces& x, const ParallelShape& shape, int piece, std::size_t dim) {
+// The pieces of all blocks of some dims in one: what a collective inside an operator gives each point.
+Piece gathered(const Pieces& x, const ParallelShape& shape, int piece, std::initializer_list<std::size_t> dims) {
   PieceIndex index = pcg::piece_index(shape, piece);
-  Sizes sizes = shape.piece().sizes;
-  const std::int64_t each = sizes[dim];
-  sizes[dim] = shape.dims[dim].size;
+  const Sizes each = shape.piece().sizes;
+  Sizes sizes = each;
+  for (const std::size_t d : dims) sizes[d] = shape.dims[d].size;
   return made(sizes, [&](Sizes at) {
-    index.block[dim] = static_cast<int>(at[dim] / each);
-    at[dim] %= each;
+    for (const std::size_t d : dims) {
+      index.block[d] = static_cast<int>(at[d] / each[d]);
+      at[d] %= each[d];
+    }
     const Piece& source = x[static_cast<std::size_t>(pcg::piece_number(shape, index))];
     return source.elements[offset(at, source.sizes)];
   });
@@ -137,10 +139,16 @@ Pieces computed(const SmallNode& n, std::span<const ParallelShape> shapes, std::
       t.inputs.push_back(&(*in[i])[static_cast<std::size_t>(piece)]);
       t.blocks.push_back(pcg::piece_index(shapes[i], piece).block);
     }
-    Piece whole_sequence;
+    Piece fetched;
+    const int piece = pcg::input_piece(placed->space, placed->sharding, 0, point);
     if (n.kind == Kind::attention) {
-      whole_sequence = gathered(*in[0], shapes[0], pcg::input_piece(placed->space, placed->sharding, 0, point), 1);
-      t.inputs[0] = &whole_sequence;
+      fetched = gathered(*in[0], shapes[0], piece, {1});
+      t.inputs[0] = &fetched;
+    } else if (n.kind == Kind::conv || n.kind == Kind::max_pool || n.kind == Kind::average_pool) {
+      fetched = gathered(*in[0], shapes[0], piece, {2, 3});
+      t.inputs[0] = &fetched;
+      t.row = t.blocks[0][2] * t.sizes[2];
+      t.column = t.blocks[0][3] * t.sizes[3];
     }
     pieces[static_cast<std::size_t>(pcg::output_piece(placed->space, placed->sharding, 0, point))] = compute(t, a);
   }

@@ -76,7 +76,7 @@ struct Operation {
     for (std::int64_t c = 0; c < w.sizes[1]; ++c)
       for (std::int64_t i = 0; i < w.sizes[2]; ++i)
         for (std::int64_t j = 0; j < w.sizes[3]; ++j) {
-          const std::int64_t h = at[2] + i - w.sizes[2] / 2, v = at[3] + j - w.sizes[3] / 2;
+          const std::int64_t h = t.row + at[2] + i - w.sizes[2] / 2, v = t.column + at[3] + j - w.sizes[3] / 2;
           if (h < 0 || v < 0 || h >= x.sizes[2] || v >= x.sizes[3]) continue;
           terms.push_back(a.multiply(element(x, {at[0], group * w.sizes[1] + c, h, v}), element(w, {at[1], c, i, j})));
         }
@@ -88,7 +88,7 @@ struct Operation {
     std::vector<Element> window;
     for (std::int64_t i = -1; i <= 1; ++i)
       for (std::int64_t j = -1; j <= 1; ++j) {
-        const std::int64_t h = at[2] + i, v = at[3] + j;
+        const std::int64_t h = t.row + at[2] + i, v = t.column + at[3] + j;
         const bool inside = h >= 0 && v >= 0 && h < x.sizes[2] && v < x.sizes[3];
         window.push_back(inside ? element(x, {at[0], at[1], h, v}) : outside);
       }

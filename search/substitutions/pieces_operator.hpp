@@ -33,6 +33,8 @@ struct Task {
   std::vector<std::int64_t> sizes;       // of the piece to be made
   bool first_summand = true;             // of those that pass through
   int through = -1;                      // pcg::Sharding::through
+  // Of convolutions and pools, whose input has all rows and columns: where the piece to be made begins in them.
+  std::int64_t row = 0, column = 0;
 };
 [[nodiscard]] Piece compute(const Task& t, Algebra& algebra);
 

@@ -149,7 +149,8 @@ std::optional<Type> batch_matmul(Inputs in) {
 
 bool is_kernel(const Type& w) { return w.rank == 4 && (w.size[2] == 1 || w.size[2] == 3) && (w.size[3] == 1 || w.size[3] == 3); }
 
-// With groups, output channels are cut group by group, and the input's channels alike.
+// With groups, output channels are cut group by group, and the input's channels alike. Rows and columns may be cut: what a window reads
+// beyond its block comes from neighbours, inside the operator.
 std::optional<Type> conv(const Node& n, Inputs in) {
   const Type &x = *in[0], &w = *in[1];
   if (x.rank != 4 || !is_kernel(w) || x.size[1] % w.size[1] != 0) return std::nullopt;
@@ -157,7 +158,7 @@ std::optional<Type> conv(const Node& n, Inputs in) {
   if (w.size[0] % groups != 0) return std::nullopt;
   Space s;
   const std::int8_t b = s.loop(), c = s.loop(groups == 1 && n.function == Function::none ? Cut::sum : Cut::none), o = s.loop();
-  const std::int8_t h = s.loop(Cut::none), v = s.loop(Cut::none);
+  const std::int8_t h = s.loop(), v = s.loop();
   s.inputs = {Dims{b, groups == 1 ? c : o, h, v}, Dims{o, c, kWhole, kWhole}};
   s.output = {b, o, h, v};
   s.alone[0] = s.alone[1] = n.function == Function::none;
@@ -165,13 +166,15 @@ std::optional<Type> conv(const Node& n, Inputs in) {
   return lay_out(s, in, sized({x.size[0], w.size[0], x.size[2], x.size[3]}));
 }
 
-// Pools, and `enlarge`: rows and columns stay whole.
+// Pools, and `enlarge`: a kernel's rows and columns stay whole.
 std::optional<Type> spatial(const Node& n, Inputs in) {
   if (in[0]->rank != 4 || (n.kind == Kind::enlarge && !is_kernel(*in[0]))) return std::nullopt;
   Space s = elementwise(*in[0], n.kind != Kind::max_pool);
-  s.cut[2] = s.cut[3] = Cut::none;
   Type out = sizes_of(*in[0]);
-  if (n.kind == Kind::enlarge) out.size[2] = out.size[3] = 3;
+  if (n.kind == Kind::enlarge) {
+    s.cut[2] = s.cut[3] = Cut::none;
+    out.size[2] = out.size[3] = 3;
+  }
   return lay_out(s, in, out);
 }
 

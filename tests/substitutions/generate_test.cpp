@@ -125,6 +125,13 @@ TEST_CASE("sums that pass one factor of a product alone") {
   CHECK_FALSE(types_of(parse_term("linear(x, w)", v), v));
 }
 
+TEST_CASE("images are cut by rows and columns, borders and all") {
+  const auto v = variables({"x: [n, c, h, w]", "k: [o, c, 3, 3]"});
+  CHECK(found(all_rules(), equation("conv[relu](x, k)", "combine[2, d](conv[relu](partition[2, d](x), replicate[d](k)))", v)));
+  CHECK(found(all_rules(), equation("max_pool(partition[3, d](x))", "partition[3, d](max_pool(x))", v)));
+  CHECK(found(all_rules(), equation("relu(partition[2, d](x))", "partition[2, d](relu(x))", v)));  // Unity, figure 11a
+}
+
 TEST_CASE("nothing that was found is left without a proof") { CHECK(all_rules().unproved.empty()); }
 
 TEST_CASE("every rule holds at sizes and values that it was not found with, both sides of one type") {

@@ -35,7 +35,7 @@ Node node(Kind k, Function f = Function::none, std::uint8_t axis = 0, std::int64
 }
 
 std::vector<Case> cases() {
-  const Type x = sized({12, 24}), w = sized({24, 36}), image = sized({12, 24, 5, 5}), t = sized({12, 24, 36}),
+  const Type x = sized({12, 24}), w = sized({24, 36}), image = sized({12, 24, 6, 6}), t = sized({12, 24, 36}),
              index = sized({12, 24}, true);
   const auto relu = Function::relu;
   const auto act = pcg::Activation::relu;
