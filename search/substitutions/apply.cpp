@@ -90,31 +90,36 @@ class Rewrite {
     }
   }
 
-  // Matched nodes that nobody reads any more, from the end.
+  // What nobody reads any more, from the end: matched nodes, and what only they read where the target does without it.
   void find_gone() {
     const auto consumers = graph_.consumers();
-    std::vector<NodeId> nodes = match_.nodes;
-    std::sort(nodes.begin(), nodes.end(), std::greater<>());
-    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-    std::set<std::size_t> read_by_fresh;
+    std::vector<bool> needed(gone_.size()), matched(gone_.size());
+    for (NodeId n : match_.nodes) matched[n.value] = true;
     for (const FreshNode& f : target_.nodes)
       for (const Wire& w : f.inputs)
-        if (!w.fresh && !redirected_.contains({NodeId(w.node), w.output})) read_by_fresh.insert(w.node);
-    for (NodeId n : nodes) {
-      bool needed = read_by_fresh.contains(n.value);
-      for (int o = 0; o < static_cast<int>(graph_.node(n).outputs.size()); ++o) {
-        if (redirected_.contains({n, o})) continue;
-        bool read = false;
-        for (NodeId c : consumers[n.value])
-          for (TensorRef t : graph_.node(c).inputs) {
-            if (t != TensorRef{n, o}) continue;
-            read = true;
-            needed = needed || !gone_[c.value];
-          }
-        needed = needed || !read;  // it was a result
-      }
-      gone_[n.value] = !needed;
+        if (!w.fresh && !redirected_.contains({NodeId(w.node), w.output})) needed[w.node] = true;
+    for (const auto& [old, now] : redirected_)
+      if (!now.fresh && !redirected_.contains({NodeId(now.node), now.output})) needed[now.node] = true;
+    for (std::size_t n = gone_.size(); n-- > 0;) {
+      const bool lost = std::ranges::any_of(consumers[n], [&](NodeId c) { return gone_[c.value]; });
+      if (needed[n] || !(matched[n] || (lost && !graph_.nodes()[n].is_source()))) continue;
+      gone_[n] = !is_read(NodeId(n), consumers[n]);
     }
+  }
+  // By a node that stays, or as a result, apart from what is redirected.
+  [[nodiscard]] bool is_read(NodeId n, const std::vector<NodeId>& consumers) const {
+    for (int o = 0; o < static_cast<int>(graph_.node(n).outputs.size()); ++o) {
+      const TensorRef output{n, o};
+      if (redirected_.contains(output)) continue;
+      bool result = true;
+      for (NodeId c : consumers) {
+        if (std::ranges::find(graph_.node(c).inputs, output) == graph_.node(c).inputs.end()) continue;
+        result = false;
+        if (!gone_[c.value]) return true;
+      }
+      if (result) return true;
+    }
+    return false;
   }
 
   // Fresh nodes lie in the earliest matched block, or where their inputs are if that is later.

@@ -57,7 +57,7 @@ struct Rewritten {
 };
 // Pure. `degrees` gives d and e where the match leaves them free. Attributes that the rule leaves free are those of the matched operators;
 // so are names, as far as they go. The half of a split that the rule does not speak of becomes a slice; nodes of the occurrence that are
-// still read stay. Nullopt, with the reason, when the result would not be well typed there, would have a cycle, other results or another
+// still read stay, and what only the occurrence read goes where the target does without it, but for inputs and weights. Nullopt, with the reason, when the result would not be well typed there, would have a cycle, other results or another
 // order of blocks, or would lack a tensor that is read. Requires: the match is one of this rule and graph.
 struct Refusal {
   std::string reason;

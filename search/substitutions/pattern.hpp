@@ -80,9 +80,9 @@ struct Pattern {
   std::vector<std::uint8_t> row_choice;  // variables whose dim 0 the target cuts, joins or splits
 };
 
-// Nullopt: the rule never applies to a PCG: constants or enlarged kernels in it, an output that is a variable, a source that does not
-// hang together, or one that is too large.
-[[nodiscard]] std::optional<Pattern> compile(const Rule& rule);
+// Nullopt, with the reason: the rule never applies to a PCG: constants or enlarged kernels in it, an output that is a variable, a source
+// that does not hang together, or one that is too large.
+[[nodiscard]] std::optional<Pattern> compile(const Rule& rule, std::string* why = nullptr);
 
 // The variable that the first inputs lead to: the tensor that has the dims beyond the rule's rank, if one has.
 [[nodiscard]] std::uint8_t leading_variable(const Term& t, std::uint8_t node);

@@ -4,16 +4,12 @@
 #include <sstream>
 
 namespace substitutions::rewriting {
-namespace {
-
 bool invents_nothing(const Rule& r) {
   return std::ranges::all_of(r.target().nodes, [&](const Node& n) {
     return n.kind != Kind::variable ||
            std::ranges::any_of(r.source().nodes, [&](const Node& m) { return m.kind == Kind::variable && m.variable == n.variable; });
   });
 }
-
-}  // namespace
 
 Rule rule(const std::string& name, const std::string& variables, const std::string& left, const std::string& right) {
   Rule r;
