@@ -64,8 +64,8 @@ const std::map<std::string, Rule>& catalogue() {
         rule("I3", "x: [n, c, h, v]; w: [o, c, 3, 3]", "reduce[d](conv(partition[1, d](x), partition[1, d](w)))", "conv(x, w)"),
         rule("J1", "x: [n, c, h, v]", "max_pool(partition[1, d](x))", "partition[1, d](max_pool(x))"),
         rule("K1", "x: [m, n]", "softmax(partition[0, d](x))", "partition[0, d](softmax(x))"),
-        rule("L2", "i: [b] index; w: [v, n]", "embedding(replicate[d](i), partition[1, d](w))", "partition[1, d](embedding(i, w))"),
-        rule("L3", "i: [b] index; w: [v, n]", "reduce[d](embedding(replicate[d](i), partition[0, d](w)))", "embedding(i, w)"),
+        rule("L2", "i: [n, b] index; w: [v, e]", "embedding(replicate[d](i), partition[1, d](w))", "partition[2, d](embedding(i, w))"),
+        rule("L3", "i: [n, b] index; w: [v, e]", "reduce[d](embedding(replicate[d](i), partition[0, d](w)))", "embedding(i, w)"),
         rule("L4", "i: [n, b] index; w: [v, e]", "reduce[d](embedding_bag(partition[1, d](i), replicate[d](w)))", "embedding_bag(i, w)"),
         rule("N2", "x: [b, s, 3h/d]", "attention(combine[2, d](x))", "combine[2, d](attention(x))"),
         // TASO's, by their numbers there
