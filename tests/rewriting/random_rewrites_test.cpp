@@ -65,7 +65,12 @@ class RandomModel {
         keep(b_.add(name(), pcg::Binary{pick(3) == 0 ? pcg::Binary::Kind::multiply : pcg::Binary::Kind::add}, {x, y}));
         return;
       }
-      case 6: keep(b_.add(name(), pcg::Concat{.axis = 1}, {x, partner(x)})); return;
+      case 6: {
+        std::vector<TensorRef> parts{x};
+        for (std::size_t more = 1 + pick(3); more > 0; --more) parts.push_back(partner(x));
+        keep(b_.add(name(), pcg::Concat{.axis = 1}, parts));
+        return;
+      }
       case 7: {
         const std::int64_t size = sizes(x)[rank - 1];
         if (size < 8) return;

@@ -73,6 +73,8 @@ const std::map<std::string, Rule>& catalogue() {
         rule("T20", "x: [m, k]; z: [m, l]; y: [k, n]; w: [l, n]", "add(linear(x, y), linear(z, w))",
              "linear(concat[1](x, z), concat[0](y, w))"),
         rule("T24", "x: [n, c, h, v]; y: [o, c, 3, 3]; z: [p, c, 3, 3]", "concat[1](conv(x, y), conv(x, z))", "conv(x, concat[0](y, z))"),
+        rule("T24 split", "x: [n, c, h, v]; y: [o, c, 3, 3]; z: [p, c, 3, 3]", "conv[relu](x, y) ; conv[relu](x, z)",
+             "split0[1 at y.0](conv[relu](x, concat[0](y, z))) ; split1[1 at y.0](conv[relu](x, concat[0](y, z)))"),
         rule("T25", "x: [m, k]; y: [k, l]; z: [l, n]", "linear(x, linear(y, z))", "linear(linear(x, y), z)"),
         rule("T26", "x: [m, k]; y: [m, n]", "split0[1 at x.1](concat[1](x, y))", "x"),
         rule("T28", "x: [m, k]; y: [k, n]; z: [k, l]", "concat[1](linear(x, y), linear(x, z))", "linear(x, concat[1](y, z))"),
