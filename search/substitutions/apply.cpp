@@ -19,8 +19,15 @@ using pcg::TensorRef;
 
 class Rewrite {
  public:
-  Rewrite(const Rule& rule, const Match& match, const pcg::Pcg& graph, Target target)
-      : rule_(rule), match_(match), graph_(graph), target_(std::move(target)), gone_(graph.nodes().size()) {}
+  // `parts`: nodes that regrouping has added.
+  Rewrite(const Rule& rule, const Match& match, const pcg::Pcg& graph, std::span<const NodeId> parts, Target target)
+      : rule_(rule),
+        match_(match),
+        graph_(graph),
+        consumers_(graph.consumers()),
+        parts_(parts),
+        target_(std::move(target)),
+        gone_(graph.nodes().size()) {}
 
   Rewritten run() {
     redirect_outputs();
@@ -95,7 +102,6 @@ class Rewrite {
 
   // What nobody reads any more, from the end: matched nodes, and what only they read where the target does without it.
   void find_gone() {
-    const auto consumers = graph_.consumers();
     std::vector<bool> needed(gone_.size()), matched(gone_.size());
     for (NodeId n : match_.nodes) matched[n.value] = true;
     for (const FreshNode& f : target_.nodes)
@@ -104,18 +110,18 @@ class Rewrite {
     for (const auto& [old, now] : redirected_)
       if (!now.fresh && !redirected_.contains({NodeId(now.node), now.output})) needed[now.node] = true;
     for (std::size_t n = gone_.size(); n-- > 0;) {
-      const bool lost = std::ranges::any_of(consumers[n], [&](NodeId c) { return gone_[c.value]; });
+      const bool lost = std::ranges::any_of(consumers_[n], [&](NodeId c) { return gone_[c.value]; });
       if (needed[n] || !(matched[n] || (lost && !graph_.nodes()[n].is_source()))) continue;
-      gone_[n] = !is_read(NodeId(n), consumers[n]);
+      gone_[n] = !is_read(NodeId(n));
     }
   }
   // By a node that stays, or as a result, apart from what is redirected.
-  [[nodiscard]] bool is_read(NodeId n, const std::vector<NodeId>& consumers) const {
+  [[nodiscard]] bool is_read(NodeId n) const {
     for (int o = 0; o < static_cast<int>(graph_.node(n).outputs.size()); ++o) {
       const TensorRef output{n, o};
       if (redirected_.contains(output)) continue;
       bool result = true;
-      for (NodeId c : consumers) {
+      for (NodeId c : consumers_[n.value]) {
         if (std::ranges::find(graph_.node(c).inputs, output) == graph_.node(c).inputs.end()) continue;
         result = false;
         if (!gone_[c.value]) return true;
@@ -138,7 +144,7 @@ class Rewrite {
   [[nodiscard]] std::size_t index(const Wire& node) const { return node.fresh ? gone_.size() + node.node : node.node; }
   [[nodiscard]] bool stays(std::size_t i) const { return !joined_[i] && (i >= gone_.size() || !gone_[i]); }
 
-  // A concat whose only reader is a concat along the same axis becomes part of that.
+  // A concat whose only reader is a concat along the same axis becomes part of that, unless the two stood so before.
   void join_concats() {
     joined_.resize(inputs_.size());
     std::vector<std::size_t> reads(inputs_.size()), reader(inputs_.size());
@@ -148,9 +154,13 @@ class Rewrite {
         reader[index(w)] = i;
       }
     for (std::size_t i = 0; i < inputs_.size(); ++i)
-      if (const auto axis = axis_joined(i); axis && reads[i] == 1) joined_[i] = axis_joined(reader[i]) == axis;
+      if (const auto axis = axis_joined(i); axis && reads[i] == 1 && !stood_before(i, reader[i]))
+        joined_[i] = axis_joined(reader[i]) == axis;
     for (std::size_t i = 0; i < inputs_.size(); ++i)
       if (stays(i) && axis_joined(i)) inputs_[i] = with_joined(i);
+  }
+  [[nodiscard]] bool stood_before(std::size_t i, std::size_t reader) const {
+    return i < gone_.size() && std::ranges::find(parts_, NodeId(i)) == parts_.end() && consumers_[i] == std::vector{NodeId(reader)};
   }
   // Nullopt: no concat.
   [[nodiscard]] std::optional<int> axis_joined(std::size_t i) const {
@@ -312,6 +322,8 @@ class Rewrite {
   const Rule& rule_;
   const Match& match_;
   const pcg::Pcg& graph_;
+  std::vector<std::vector<NodeId>> consumers_;
+  std::span<const NodeId> parts_;
   Target target_;
   std::map<TensorRef, Wire> redirected_;  // outputs of the occurrence -> what takes their place
   bool bare_ = false;                     // the source is a variable alone: only others read its target
@@ -338,26 +350,29 @@ Rewritten from_old(Rewritten r, const std::vector<NodeId>& regrouped) {
   return r;
 }
 
-}  // namespace
-
-std::optional<Rewritten> apply(const Rule& rule, const Match& match, const pcg::Pcg& graph, std::span<const int> degrees, Refusal* why) {
-  if (!match.views.empty()) {
-    const Regrouped regrouped = regroup(graph, match, rule);
-    std::optional<Rewritten> r = apply(rule, regrouped.match, regrouped.graph, degrees, why);
-    if (r) *r = from_old(std::move(*r), regrouped.renumbered);
-    return r;
-  }
+std::optional<Rewritten> apply_here(const Rule& rule, const Match& match, const pcg::Pcg& graph, std::span<const NodeId> parts,
+                                    std::span<const int> degrees, Refusal* why) {
   try {
     std::array<int, 2> bound{};
     for (std::size_t i = 0; i < bound.size(); ++i) {
       if (i < match.degrees.size()) bound[i] = match.degrees[i];
       if (bound[i] == 0 && i < degrees.size()) bound[i] = degrees[i];
     }
-    return Rewrite(rule, match, graph, instantiate(rule, match, graph, bound)).run();
+    return Rewrite(rule, match, graph, parts, instantiate(rule, match, graph, bound)).run();
   } catch (const ShapeError& e) {
     if (why) why->reason = e.what();
     return std::nullopt;
   }
+}
+
+}  // namespace
+
+std::optional<Rewritten> apply(const Rule& rule, const Match& match, const pcg::Pcg& graph, std::span<const int> degrees, Refusal* why) {
+  if (match.views.empty()) return apply_here(rule, match, graph, {}, degrees, why);
+  const Regrouped regrouped = regroup(graph, match, rule);
+  std::optional<Rewritten> r = apply_here(rule, regrouped.match, regrouped.graph, regrouped.parts, degrees, why);
+  if (r) *r = from_old(std::move(*r), regrouped.renumbered);
+  return r;
 }
 
 }  // namespace substitutions

@@ -15,7 +15,7 @@ namespace substitutions {
 // A rule's concat has two inputs, a graph's may have more: the rule's is then the concat of two neighbours, which the others surround, or
 // of all, cut in two anywhere: inputs [begin, cut) and [cut, end) of it, of which a part of several is a tensor that the rule's variable
 // stands for though no node makes it. As concats are associative, each is one that could stand in the graph. What a rewrite makes of it is
-// put back into one form: a concat whose only reader is a concat along the same axis becomes part of that.
+// put back into one form: a concat that comes to have a concat along the same axis as its only reader becomes part of that.
 struct ConcatAsTwo {
   std::size_t at = 0;  // which of Match::nodes
   std::uint32_t begin = 0, cut = 0, end = 0;
@@ -69,9 +69,9 @@ struct Rewritten {
 };
 // Pure. `degrees` gives d and e where the match leaves them free. Attributes that the rule leaves free are those of the matched operators;
 // so are names, as far as they go. The half of a split that the rule does not speak of becomes a slice; nodes of the occurrence that are
-// still read stay, concats of concats become one, and what only the occurrence read goes where the target does without it, but for inputs
-// and weights. Nullopt, with the reason, when the result would not be well typed there, would have a cycle, other results or another order
-// of blocks, or would lack a tensor that is read. Requires: the match is one of this rule and graph.
+// still read stay, what becomes a concat of a concat is one, and what only the occurrence read goes where the target does without it, but
+// for inputs and weights. Nullopt, with the reason, when the result would not be well typed there, would have a cycle, other results or
+// another order of blocks, or would lack a tensor that is read. Requires: the match is one of this rule and graph.
 struct Refusal {
   std::string reason;
 };

@@ -55,7 +55,7 @@ class Regrouping {
     std::string name = node.name + ".part";
     for (int n = 2; !names_.insert(name).second; ++n) name = fmt::format("{}.part{}", node.name, n);
     const std::vector<TensorRef> some(in.begin() + static_cast<std::ptrdiff_t>(begin), in.begin() + static_cast<std::ptrdiff_t>(end));
-    return {builder_.add(name, *node.operation(), some, node.sharding, node.block), 0};
+    return {result_.parts.emplace_back(builder_.add(name, *node.operation(), some, node.sharding, node.block)), 0};
   }
 
   void translate() {

@@ -11,6 +11,7 @@ struct Regrouped {
   pcg::Pcg graph;                       // computes the same
   Match match;                          // in it; names no views
   std::vector<pcg::NodeId> renumbered;  // by old number: every node is still there
+  std::vector<pcg::NodeId> parts;       // those that are new
 };
 [[nodiscard]] Regrouped regroup(const pcg::Pcg& graph, const Match& match, const Rule& rule);
 
