@@ -42,7 +42,8 @@ class Describe {
     if (dim_of(o.axis, rank()) + 1 == static_cast<int>(rank())) code(Kind::softmax);
   }
   void operator()(const pcg::Attention& o) {
-    if (o.packed && o.heads == o.kv_heads && !o.has_bias) code(Kind::attention);
+    if (o.packed && !o.has_bias) code(Kind::attention);
+    f_.grouped = o.heads != o.kv_heads;
   }
   void operator()(const pcg::Embedding&) { code(Kind::embedding); }
   void operator()(const pcg::EmbeddingBag&) { code(Kind::embedding_bag); }

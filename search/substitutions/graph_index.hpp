@@ -40,6 +40,7 @@ struct NodeFacts {
   int degree = 1;        // of a parallel operator
   std::int64_t at = 0;   // of a split or a slice: the size of the first part
   double factor = 1;     // of a scaling
+  bool grouped = false;  // of an attention: heads share keys
   Window window{};
 };
 

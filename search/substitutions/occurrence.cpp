@@ -202,6 +202,8 @@ bool OccurrenceSearch::scalars_agree(const State& s) const {
 
 // Equal letters are equal sizes. Learns until nothing is open that can be learnt; what stays open is known to nobody, and is refused.
 bool OccurrenceSearch::sizes_agree(const State& s) const {
+  const bool grouped = is_grouped(s);
+  if (grouped && !p_->any_heads) return false;
   LetterSizes sizes{};
   for (int round = 0; round < 3; ++round) {
     bool open = false;
@@ -211,7 +213,7 @@ bool OccurrenceSearch::sizes_agree(const State& s) const {
       const std::span<const std::int64_t> have = graph_.sizes(s.variables[v]);
       const std::size_t excess = have.size() - var.rank;
       for (std::size_t d = 0; d < var.rank; ++d) {
-        if (var.kernel && d >= 2) continue;
+        if ((var.kernel && d >= 2) || (grouped && var.packed && d == 2)) continue;
         if (d == 0 && excess > 0 && s.row < 0) continue;  // whichever row: the others are alike, which typing sees to
         const std::size_t at = d > 0 ? d + excess : excess > 0 ? static_cast<std::size_t>(s.row) : 0;
         if (!learn(sizes, var.sizes[d], have[at], open)) return false;
@@ -225,6 +227,11 @@ bool OccurrenceSearch::sizes_agree(const State& s) const {
     if (!open) return true;
   }
   return false;
+}
+
+bool OccurrenceSearch::is_grouped(const State& s) const {
+  return std::any_of(s.nodes.begin(), s.nodes.begin() + static_cast<std::ptrdiff_t>(p_->operators.size()),
+                     [&](std::uint32_t n) { return graph_.node(n).grouped; });
 }
 
 }  // namespace substitutions

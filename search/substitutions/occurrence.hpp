@@ -44,6 +44,7 @@ class OccurrenceSearch {
   [[nodiscard]] bool windows_agree(const State& s) const;
   [[nodiscard]] bool scalars_agree(const State& s) const;
   [[nodiscard]] bool sizes_agree(const State& s) const;
+  [[nodiscard]] bool is_grouped(const State& s) const;
   [[nodiscard]] int rows(const State& s) const;
 
   const GraphIndex& graph_;

@@ -37,6 +37,7 @@ class Compiler {
       p_.ways.push_back(way_from(static_cast<std::uint8_t>(o)));
       if (p_.ways.back().size() + 1 != p_.operators.size()) return refuse("the source does not hang together");
     }
+    find_packed(*types);
     find_row_choice();
     return std::move(p_);
   }
@@ -104,6 +105,19 @@ class Compiler {
     const Node& node = source_.nodes[n];
     if (node.kind == Kind::variable) p_.variables[node.variable].kernel = true;
     for (std::uint8_t i : node.inputs) mark_kernel(i);
+  }
+
+  void find_packed(const std::vector<Types>& types) {
+    for (const Node& n : source_.nodes) {
+      if (n.kind != Kind::attention) continue;
+      const Types& t = types[n.inputs[0]];
+      const std::string packed = size_text({t[0].size[2], t[1].size[2], t[2].size[2]}).letters;
+      for (PatternVariable& v : p_.variables)
+        for (std::size_t d = 0; d < v.rank; ++d) {
+          if (d == 2 && v.sizes[d].letters == packed) v.packed = true;
+          else if (v.sizes[d].letters.find_first_of(packed) != std::string::npos) p_.any_heads = false;
+        }
+    }
   }
 
   void find_half(std::size_t n, PatternOperator& o) {

@@ -66,6 +66,7 @@ struct PatternVariable {
   bool index = false;
   bool scalar = false;
   bool kernel = false;  // of a convolution of any window: its rows and columns are not the rule's
+  bool packed = false;  // queries, keys and values: where heads share keys, their width is not the rule's
   bool used = false;    // in the source
   std::array<SizeText, kMostRank> sizes;
 };
@@ -77,6 +78,7 @@ struct Pattern {
   std::vector<std::vector<Step>> ways;   // from each operator through all others
   std::vector<SizeText> split_at;        // by operator
   std::vector<Degree> degrees;           // by operator; of layout operators
+  bool any_heads = true;                 // no other size has to do with that of packed variables
   std::vector<std::uint8_t> row_choice;  // variables whose dim 0 the target cuts, joins or splits
 };
 

@@ -124,6 +124,18 @@ TEST_CASE("Megatron's attention (Unity, figure 10): heads cut from the projectio
   CHECK(walk.layout("core") == "[2, 4, 8/2]");
 }
 
+TEST_CASE("heads that share keys are cut between the groups that share them") {
+  pcg::GraphBuilder b("grouped");
+  const TensorRef qkv = b.add("qkv", pcg::Linear{.out = 32}, {b.input("x", real({2, 4, 8}))});
+  b.add("core", pcg::Attention{.heads = 4, .kv_heads = 2, .causal = true}, {qkv});
+  Walk walk(std::move(b).build());
+  walk.at("A1 columns'", "qkv").step("B2'", "qkv").step("N2", "core");
+  CHECK(walk.text() ==
+        "x.replicate = replicate(x); qkv.weight.partition = partition1(qkv.weight); qkv = linear(x.replicate, qkv.weight.partition); "
+        "core = attention(qkv); core.combine = combine2(core)");
+  CHECK(walk.layout("core") == "[2, 4, 16/2]");
+}
+
 TEST_CASE("reduction-parallel Linear: the inner dim is cut") {
   pcg::GraphBuilder b("linear");
   b.add("y", pcg::Linear{.out = 6}, {b.input("x", real({4, 8}))});
