@@ -7,6 +7,7 @@
 #include <queue>
 #include <set>
 
+#include "search/substitutions/regroup.hpp"
 #include "search/substitutions/target.hpp"
 
 namespace substitutions {
@@ -18,13 +19,22 @@ using pcg::TensorRef;
 
 class Rewrite {
  public:
-  Rewrite(const Rule& rule, const Match& match, const pcg::Pcg& graph, Target target)
-      : rule_(rule), match_(match), graph_(graph), target_(std::move(target)), gone_(graph.nodes().size()) {}
+  // `parts`: nodes that regrouping has added.
+  Rewrite(const Rule& rule, const Match& match, const pcg::Pcg& graph, std::span<const NodeId> parts, Target target)
+      : rule_(rule),
+        match_(match),
+        graph_(graph),
+        consumers_(graph.consumers()),
+        parts_(parts),
+        target_(std::move(target)),
+        gone_(graph.nodes().size()) {}
 
   Rewritten run() {
     redirect_outputs();
     keep_other_halves();
     find_gone();
+    find_inputs();
+    join_concats();
     find_blocks();
     order();
     return build();
@@ -90,31 +100,84 @@ class Rewrite {
     }
   }
 
-  // Matched nodes that nobody reads any more, from the end.
+  // What nobody reads any more, from the end: matched nodes, and what only they read where the target does without it.
   void find_gone() {
-    const auto consumers = graph_.consumers();
-    std::vector<NodeId> nodes = match_.nodes;
-    std::sort(nodes.begin(), nodes.end(), std::greater<>());
-    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-    std::set<std::size_t> read_by_fresh;
+    std::vector<bool> needed(gone_.size()), matched(gone_.size());
+    for (NodeId n : match_.nodes) matched[n.value] = true;
     for (const FreshNode& f : target_.nodes)
       for (const Wire& w : f.inputs)
-        if (!w.fresh && !redirected_.contains({NodeId(w.node), w.output})) read_by_fresh.insert(w.node);
-    for (NodeId n : nodes) {
-      bool needed = read_by_fresh.contains(n.value);
-      for (int o = 0; o < static_cast<int>(graph_.node(n).outputs.size()); ++o) {
-        if (redirected_.contains({n, o})) continue;
-        bool read = false;
-        for (NodeId c : consumers[n.value])
-          for (TensorRef t : graph_.node(c).inputs) {
-            if (t != TensorRef{n, o}) continue;
-            read = true;
-            needed = needed || !gone_[c.value];
-          }
-        needed = needed || !read;  // it was a result
-      }
-      gone_[n.value] = !needed;
+        if (!w.fresh && !redirected_.contains({NodeId(w.node), w.output})) needed[w.node] = true;
+    for (const auto& [old, now] : redirected_)
+      if (!now.fresh && !redirected_.contains({NodeId(now.node), now.output})) needed[now.node] = true;
+    for (std::size_t n = gone_.size(); n-- > 0;) {
+      const bool lost = std::ranges::any_of(consumers_[n], [&](NodeId c) { return gone_[c.value]; });
+      if (needed[n] || !(matched[n] || (lost && !graph_.nodes()[n].is_source()))) continue;
+      gone_[n] = !is_read(NodeId(n));
     }
+  }
+  // By a node that stays, or as a result, apart from what is redirected.
+  [[nodiscard]] bool is_read(NodeId n) const {
+    for (int o = 0; o < static_cast<int>(graph_.node(n).outputs.size()); ++o) {
+      const TensorRef output{n, o};
+      if (redirected_.contains(output)) continue;
+      bool result = true;
+      for (NodeId c : consumers_[n.value]) {
+        if (std::ranges::find(graph_.node(c).inputs, output) == graph_.node(c).inputs.end()) continue;
+        result = false;
+        if (!gone_[c.value]) return true;
+      }
+      if (result) return true;
+    }
+    return false;
+  }
+
+  // What every node that stays reads, old ones before fresh ones.
+  void find_inputs() {
+    inputs_.resize(gone_.size() + target_.nodes.size());
+    for (std::size_t n = 0; n < gone_.size(); ++n) {
+      if (gone_[n]) continue;
+      for (TensorRef t : graph_.nodes()[n].inputs) inputs_[n].push_back(resolved({false, t.node.value, t.output}));
+    }
+    for (std::size_t n = 0; n < target_.nodes.size(); ++n)
+      for (const Wire& w : target_.nodes[n].inputs) inputs_[gone_.size() + n].push_back(w.fresh || bare_ ? w : resolved(w));
+  }
+  [[nodiscard]] std::size_t index(const Wire& node) const { return node.fresh ? gone_.size() + node.node : node.node; }
+  [[nodiscard]] bool stays(std::size_t i) const { return !joined_[i] && (i >= gone_.size() || !gone_[i]); }
+
+  // A concat whose only reader is a concat along the same axis becomes part of that, unless the two stood so before.
+  void join_concats() {
+    joined_.resize(inputs_.size());
+    std::vector<std::size_t> reads(inputs_.size()), reader(inputs_.size());
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      for (const Wire& w : inputs_[i]) {
+        ++reads[index(w)];
+        reader[index(w)] = i;
+      }
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      if (const auto axis = axis_joined(i); axis && reads[i] == 1 && !stood_before(i, reader[i]))
+        joined_[i] = axis_joined(reader[i]) == axis;
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      if (stays(i) && axis_joined(i)) inputs_[i] = with_joined(i);
+  }
+  [[nodiscard]] bool stood_before(std::size_t i, std::size_t reader) const {
+    return i < gone_.size() && std::ranges::find(parts_, NodeId(i)) == parts_.end() && consumers_[i] == std::vector{NodeId(reader)};
+  }
+  // Nullopt: no concat.
+  [[nodiscard]] std::optional<int> axis_joined(std::size_t i) const {
+    const bool fresh = i >= gone_.size();
+    const auto* op = fresh ? std::get_if<pcg::Operator>(&target_.nodes[i - gone_.size()].op) : graph_.nodes()[i].operation();
+    const auto* concat = op ? std::get_if<pcg::Concat>(op) : nullptr;
+    if (!concat) return std::nullopt;
+    const auto& made = fresh ? target_.nodes[i - gone_.size()].outputs[0] : graph_.nodes()[i].outputs[0];
+    return concat->axis < 0 ? concat->axis + static_cast<int>(made.dims.size()) : concat->axis;
+  }
+  [[nodiscard]] std::vector<Wire> with_joined(std::size_t i) const {
+    std::vector<Wire> all;
+    for (const Wire& w : inputs_[i]) {
+      if (!joined_[index(w)]) all.push_back(w);
+      else std::ranges::copy(with_joined(index(w)), std::back_inserter(all));
+    }
+    return all;
   }
 
   // Fresh nodes lie in the earliest matched block, or where their inputs are if that is later.
@@ -141,21 +204,22 @@ class Rewrite {
     const std::size_t old = graph_.nodes().size(), all = old + target_.nodes.size();
     std::vector<std::vector<std::size_t>> readers(all);
     std::vector<std::size_t> waits(all, 0);
-    const auto index = [&](const Wire& w) { return w.fresh ? old + w.node : w.node; };
     const auto place = [&](std::size_t i) {
       if (i < old) return Place{graph_.nodes()[i].block, i, 0, {false, i, 0}};
       return Place{blocks_[i - old], first_output_, 1 + i - old, {true, i - old, 0}};
     };
+    std::size_t nodes = 0;
     for (std::size_t i = 0; i < all; ++i) {
-      if (i < old && gone_[i]) continue;
-      for (const Wire& w : inputs(place(i).wire)) {
+      if (!stays(i)) continue;
+      ++nodes;
+      for (const Wire& w : inputs_[i]) {
         readers[index(w)].push_back(i);
         ++waits[i];
       }
     }
     std::priority_queue<Place, std::vector<Place>, std::greater<>> ready;
     for (std::size_t i = 0; i < all; ++i)
-      if (waits[i] == 0 && (i >= old || !gone_[i])) ready.push(place(i));
+      if (waits[i] == 0 && stays(i)) ready.push(place(i));
     int block = 0;
     while (!ready.empty()) {
       const Place p = ready.top();
@@ -166,20 +230,9 @@ class Rewrite {
       for (std::size_t r : readers[index(p.wire)])
         if (--waits[r] == 0) ready.push(place(r));
     }
-    const auto kept = static_cast<std::size_t>(std::ranges::count(gone_, false));
-    if (order_.size() != kept + target_.nodes.size()) throw ShapeError("the graph would have a cycle");
+    if (order_.size() != nodes) throw ShapeError("the graph would have a cycle");
   }
 
-  [[nodiscard]] std::vector<Wire> inputs(const Wire& node) const {
-    if (node.fresh) {
-      std::vector<Wire> result;
-      for (const Wire& w : target_.nodes[node.node].inputs) result.push_back(w.fresh || bare_ ? w : resolved(w));
-      return result;
-    }
-    std::vector<Wire> result;
-    for (TensorRef t : graph_.nodes()[node.node].inputs) result.push_back(resolved({false, t.node.value, t.output}));
-    return result;
-  }
   // A variable may be another output of the same rule.
   [[nodiscard]] Wire resolved(const Wire& w) const {
     const Wire r = resolve({NodeId(w.node), w.output});
@@ -199,7 +252,7 @@ class Rewrite {
     const auto ref = [&](const Wire& w) { return TensorRef{w.fresh ? r.fresh[w.node] : *r.renumbered[w.node], w.output}; };
     for (const Wire& at : order_) {
       std::vector<TensorRef> in;
-      for (const Wire& w : inputs(at)) in.push_back(ref(w));
+      for (const Wire& w : inputs_[index(at)]) in.push_back(ref(w));
       if (at.fresh) {
         const FreshNode& n = target_.nodes[at.node];
         const std::string& name = fresh_names[at.node];
@@ -214,6 +267,8 @@ class Rewrite {
     }
     r.graph = std::move(builder).build();
     check_results(r, ref);
+    for (std::size_t n = r.fresh.size(); n-- > 0;)
+      if (joined_[gone_.size() + n]) r.fresh.erase(r.fresh.begin() + static_cast<std::ptrdiff_t>(n));
     return r;
   }
 
@@ -222,7 +277,7 @@ class Rewrite {
     std::vector<TensorRef> expected;
     for (TensorRef t : graph_.results()) {
       const Wire w = resolve(t);
-      if (!w.fresh && gone_[w.node]) throw ShapeError("a result goes");
+      if (!stays(index(w))) throw ShapeError("a result goes");
       expected.push_back(ref(w));
     }
     if (r.graph.results() != expected) throw ShapeError("the graph would have other results, or in another order");
@@ -267,29 +322,57 @@ class Rewrite {
   const Rule& rule_;
   const Match& match_;
   const pcg::Pcg& graph_;
+  std::vector<std::vector<NodeId>> consumers_;
+  std::span<const NodeId> parts_;
   Target target_;
   std::map<TensorRef, Wire> redirected_;  // outputs of the occurrence -> what takes their place
   bool bare_ = false;                     // the source is a variable alone: only others read its target
   std::size_t first_output_ = static_cast<std::size_t>(-1);
-  std::vector<bool> gone_;   // by old node
-  std::vector<int> blocks_;  // by fresh node
-  std::vector<Wire> order_;  // nodes
+  std::vector<bool> gone_;                 // by old node
+  std::vector<std::vector<Wire>> inputs_;  // by old node, then by fresh node
+  std::vector<bool> joined_;               // the same: a concat that became part of another
+  std::vector<int> blocks_;                // by fresh node
+  std::vector<Wire> order_;                // nodes
 };
 
-}  // namespace
+// A rewrite of a regrouped graph as one of the graph before.
+Rewritten from_old(Rewritten r, const std::vector<NodeId>& regrouped) {
+  std::vector<std::optional<NodeId>> renumbered;
+  std::vector<bool> was_there(r.graph.nodes().size());
+  for (NodeId n : regrouped) {
+    renumbered.push_back(r.renumbered[n.value]);
+    if (renumbered.back()) was_there[renumbered.back()->value] = true;
+  }
+  r.renumbered = std::move(renumbered);
+  r.fresh.clear();
+  for (std::size_t n = 0; n < was_there.size(); ++n)
+    if (!was_there[n]) r.fresh.emplace_back(n);
+  return r;
+}
 
-std::optional<Rewritten> apply(const Rule& rule, const Match& match, const pcg::Pcg& graph, std::span<const int> degrees, Refusal* why) {
+std::optional<Rewritten> apply_here(const Rule& rule, const Match& match, const pcg::Pcg& graph, std::span<const NodeId> parts,
+                                    std::span<const int> degrees, Refusal* why) {
   try {
     std::array<int, 2> bound{};
     for (std::size_t i = 0; i < bound.size(); ++i) {
       if (i < match.degrees.size()) bound[i] = match.degrees[i];
       if (bound[i] == 0 && i < degrees.size()) bound[i] = degrees[i];
     }
-    return Rewrite(rule, match, graph, instantiate(rule, match, graph, bound)).run();
+    return Rewrite(rule, match, graph, parts, instantiate(rule, match, graph, bound)).run();
   } catch (const ShapeError& e) {
     if (why) why->reason = e.what();
     return std::nullopt;
   }
+}
+
+}  // namespace
+
+std::optional<Rewritten> apply(const Rule& rule, const Match& match, const pcg::Pcg& graph, std::span<const int> degrees, Refusal* why) {
+  if (match.views.empty()) return apply_here(rule, match, graph, {}, degrees, why);
+  const Regrouped regrouped = regroup(graph, match, rule);
+  std::optional<Rewritten> r = apply_here(rule, regrouped.match, regrouped.graph, regrouped.parts, degrees, why);
+  if (r) *r = from_old(std::move(*r), regrouped.renumbered);
+  return r;
 }
 
 }  // namespace substitutions

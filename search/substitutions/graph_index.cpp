@@ -42,7 +42,8 @@ class Describe {
     if (dim_of(o.axis, rank()) + 1 == static_cast<int>(rank())) code(Kind::softmax);
   }
   void operator()(const pcg::Attention& o) {
-    if (o.packed && o.heads == o.kv_heads && !o.has_bias) code(Kind::attention);
+    if (o.packed && !o.has_bias) code(Kind::attention);
+    f_.grouped = o.heads != o.kv_heads;
   }
   void operator()(const pcg::Embedding&) { code(Kind::embedding); }
   void operator()(const pcg::EmbeddingBag&) { code(Kind::embedding_bag); }
@@ -64,7 +65,7 @@ class Describe {
     if (o.kind == pcg::Binary::Kind::multiply) code(Kind::multiply);
   }
   void operator()(const pcg::Concat& o) {
-    if (node_.inputs.size() != 2) return;
+    if (node_.inputs.size() < 2) return;
     code(Kind::concat);
     f_.dim = dim_of(o.axis, rank());
   }
@@ -135,13 +136,15 @@ Window window_of(const pcg::Operator& op) {
 Window same_window(int kernel_h, int kernel_w) { return {kernel_h, kernel_w, 1, 1, (kernel_h - 1) / 2, (kernel_w - 1) / 2}; }
 
 int GraphIndex::outputs(std::uint32_t n) const {
-  const std::size_t end = n + 1 < nodes_.size() ? nodes_[n + 1].first_output : tensors_.size();
+  TensorId end = nodes_[n].first_output;
+  while (end < tensors_.size() && tensors_[end].node == n && tensors_[end].output >= 0) ++end;
   return static_cast<int>(end - nodes_[n].first_output);
 }
 
-GraphIndex::GraphIndex(const pcg::Pcg& graph) : nodes_(graph.nodes().size()) {
-  first_edge_.reserve(nodes_.size() + 1);
-  for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
+GraphIndex::GraphIndex(const pcg::Pcg& graph) : size_(static_cast<std::uint32_t>(graph.nodes().size())), nodes_(size_) {
+  first_edge_.reserve(size_ + 1);
+  std::vector<std::uint32_t> long_concats;
+  for (std::uint32_t n = 0; n < size_; ++n) {
     const pcg::PcgNode& node = graph.nodes()[n];
     NodeFacts& f = nodes_[n];
     f.first_output = static_cast<TensorId>(tensors_.size());
@@ -163,8 +166,12 @@ GraphIndex::GraphIndex(const pcg::Pcg& graph) : nodes_(graph.nodes().size()) {
     Describe describe(graph, node, f);
     std::visit([&](const auto& op) { std::visit(describe, op); }, node.op);
     if (f.code == kNoCode) continue;
+    f.input_count = static_cast<std::uint32_t>(node.inputs.size());
+    if (f.code == code_of(Kind::concat, Function::none) && f.input_count > 2) {
+      long_concats.push_back(n);
+      continue;
+    }
     by_code_[f.code].push_back(n);
-    f.input_count = static_cast<std::uint8_t>(node.inputs.size());
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       f.inputs[i] = edges_[first_edge_[n] + i];
       f.producers[i] = nodes_[tensors_[f.inputs[i]].node].code;
@@ -179,8 +186,46 @@ GraphIndex::GraphIndex(const pcg::Pcg& graph) : nodes_(graph.nodes().size()) {
     t.readers = 0;
   }
   readers_.resize(at);
-  for (std::uint32_t n = 0; n < nodes_.size(); ++n)
+  for (std::uint32_t n = 0; n < size_; ++n)
     for (TensorId id : inputs(n)) readers_[tensors_[id].first_reader + tensors_[id].readers++] = n;
+  for (std::uint32_t n : long_concats) add_views(n);
+}
+
+void GraphIndex::add_views(std::uint32_t concat) {
+  const std::uint32_t count = nodes_[concat].input_count;
+  nodes_[concat].first_view = size_with_views();
+  for (std::uint32_t cut = 1; cut < count; ++cut) add_view({concat, 0, cut, count}, nodes_[concat].first_output);
+  for (std::uint32_t i = 0; i + 1 < count; ++i) add_view({concat, i, i + 1, i + 2}, add_part(concat, i, i + 2));
+}
+
+void GraphIndex::add_view(const ConcatView& v, TensorId output) {
+  NodeFacts f;
+  f.code = nodes_[v.concat].code;
+  f.dim = nodes_[v.concat].dim;
+  f.input_count = 2;
+  f.inputs = {add_part(v.concat, v.begin, v.cut), add_part(v.concat, v.cut, v.end)};
+  for (std::size_t i = 0; i < 2; ++i)
+    if (const TensorFacts& t = tensors_[f.inputs[i]]; t.output >= 0) f.producers[i] = nodes_[t.node].code;
+  f.first_output = output;
+  by_code_[f.code].push_back(size_with_views());
+  nodes_.push_back(f);
+  views_.push_back(v);
+}
+
+TensorId GraphIndex::add_part(std::uint32_t concat, std::uint32_t begin, std::uint32_t end) {
+  const std::span<const TensorId> parts = inputs(concat).subspan(begin, end - begin);
+  if (parts.size() == 1) return parts[0];
+  TensorFacts t = tensors_[parts[0]];
+  t.node = concat;
+  t.output = -1;
+  t.first_reader = t.readers = 0;
+  const auto dim = static_cast<std::size_t>(nodes_[concat].dim);
+  std::vector<std::int64_t> whole(sizes(parts[0]).begin(), sizes(parts[0]).end());
+  for (TensorId other : parts.subspan(1)) whole[dim] += sizes(other)[dim];
+  t.first_size = static_cast<std::uint32_t>(sizes_.size());
+  sizes_.insert(sizes_.end(), whole.begin(), whole.end());
+  tensors_.push_back(t);
+  return static_cast<TensorId>(tensors_.size() - 1);
 }
 
 }  // namespace substitutions

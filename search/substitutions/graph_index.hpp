@@ -31,7 +31,8 @@ using Window = std::array<int, 6>;
 
 struct NodeFacts {
   Code code = kNoCode;
-  std::uint8_t input_count = 0;
+  std::uint32_t input_count = 0;
+  std::uint32_t first_view = 0;  // of a concat of more than two tensors, whose inputs are not here
   std::array<Code, kMostInputs> producers{kNoCode, kNoCode, kNoCode};
   std::array<TensorId, kMostInputs> inputs{};
   TensorId first_output = 0;
@@ -39,12 +40,20 @@ struct NodeFacts {
   int degree = 1;        // of a parallel operator
   std::int64_t at = 0;   // of a split or a slice: the size of the first part
   double factor = 1;     // of a scaling
+  bool grouped = false;  // of an attention: heads share keys
   Window window{};
+};
+
+// A concat of more than two tensors as one of two: of its inputs [begin, cut) and [cut, end), which are all of them, cut anywhere, or two
+// neighbours. A part of several inputs is a tensor that no node of the graph makes.
+struct ConcatView {
+  std::uint32_t concat = 0;
+  std::uint32_t begin = 0, cut = 0, end = 0;
 };
 
 struct TensorFacts {
   std::uint32_t node = 0;
-  std::int8_t output = 0;
+  std::int8_t output = 0;  // -1: a part of the concat `node`
   std::int8_t rank = 0;
   bool index = false;
   std::uint32_t first_size = 0;
@@ -55,7 +64,9 @@ class GraphIndex {
  public:
   explicit GraphIndex(const pcg::Pcg& graph);
 
-  [[nodiscard]] std::span<const NodeFacts> nodes() const { return nodes_; }
+  // Of the graph. Node numbers from here on are views of its concats.
+  [[nodiscard]] std::uint32_t size() const { return size_; }
+  [[nodiscard]] std::uint32_t size_with_views() const { return static_cast<std::uint32_t>(nodes_.size()); }
   [[nodiscard]] const NodeFacts& node(std::uint32_t n) const { return nodes_[n]; }
   [[nodiscard]] const TensorFacts& tensor(TensorId t) const { return tensors_[t]; }
   [[nodiscard]] std::span<const std::int64_t> sizes(TensorId t) const {
@@ -65,9 +76,19 @@ class GraphIndex {
   [[nodiscard]] std::span<const std::uint32_t> readers(TensorId t) const {
     return std::span(readers_).subspan(tensors_[t].first_reader, tensors_[t].readers);
   }
-  // Nodes of a code, ascending.
+  // Nodes of a code, ascending; of a concat of more than two tensors its views.
   [[nodiscard]] std::span<const std::uint32_t> of_code(Code c) const { return by_code_[c]; }
-  // All inputs of a node, also beyond kMostInputs.
+  // Views of a concat of more than two tensors: node numbers from `first` to `last`. Of other nodes: none.
+  struct Views {
+    std::uint32_t first = 0, last = 0;
+  };
+  [[nodiscard]] Views views_of(std::uint32_t n) const {
+    const NodeFacts& f = nodes_[n];
+    return {f.first_view, f.first_view + (f.first_view == 0 ? 0 : views_of_inputs(f.input_count))};
+  }
+  [[nodiscard]] const ConcatView* view(std::uint32_t n) const { return n < size_ ? nullptr : &views_[n - size_]; }
+  [[nodiscard]] std::uint32_t node_of_graph(std::uint32_t n) const { return n < size_ ? n : views_[n - size_].concat; }
+  // All inputs of a node of the graph, also beyond kMostInputs.
   [[nodiscard]] std::span<const TensorId> inputs(std::uint32_t n) const {
     return std::span(edges_).subspan(first_edge_[n], first_edge_[n + 1] - first_edge_[n]);
   }
@@ -75,12 +96,20 @@ class GraphIndex {
   [[nodiscard]] int outputs(std::uint32_t n) const;
 
  private:
+  // Cuts, and neighbours.
+  static std::uint32_t views_of_inputs(std::uint32_t inputs) { return 2 * (inputs - 1); }
+  void add_views(std::uint32_t concat);
+  void add_view(const ConcatView& v, TensorId output);
+  TensorId add_part(std::uint32_t concat, std::uint32_t begin, std::uint32_t end);
+
+  std::uint32_t size_ = 0;
   std::vector<NodeFacts> nodes_;
   std::vector<TensorFacts> tensors_;
   std::vector<std::int64_t> sizes_;
   std::vector<std::uint32_t> readers_;
   std::vector<TensorId> edges_;
-  std::vector<std::uint32_t> first_edge_;  // by node, and the end
+  std::vector<std::uint32_t> first_edge_;  // by node of the graph, and the end
+  std::vector<ConcatView> views_;
   std::array<std::vector<std::uint32_t>, kCodes> by_code_;
 };
 

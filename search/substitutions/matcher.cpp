@@ -9,7 +9,7 @@ namespace substitutions {
 namespace {
 
 bool comes_before(const Match& a, const Match& b) {
-  return std::tie(a.rule, a.nodes, a.variables, a.row) < std::tie(b.rule, b.nodes, b.variables, b.row);
+  return std::tie(a.rule, a.nodes, a.variables, a.row, a.views) < std::tie(b.rule, b.nodes, b.variables, b.row, b.views);
 }
 
 // The codes of what makes a node's inputs in one word, so that most candidates are refused by one comparison.
@@ -89,7 +89,7 @@ struct Matcher::State {
 };
 
 Match match_at(std::size_t rule, pcg::TensorRef tensor, int row, std::vector<std::pair<char, std::int64_t>> sizes) {
-  return {.rule = rule, .nodes = {}, .variables = {tensor}, .row = row, .degrees = {0, 0}, .sizes = std::move(sizes)};
+  return {.rule = rule, .nodes = {}, .variables = {tensor}, .views = {}, .row = row, .degrees = {0, 0}, .sizes = std::move(sizes)};
 }
 
 Matcher::Matcher(std::span<const Rule> rules, const pcg::Pcg& graph) : state_(std::make_unique<State>(rules, graph)) {}
@@ -106,7 +106,7 @@ namespace {
 // Which nodes of `after` have to be looked at again: fresh ones, and old ones that read other tensors or are read by others.
 std::vector<std::uint8_t> find_changed(const GraphIndex& before, const GraphIndex& after, std::span<const pcg::NodeId> fresh,
                                        std::span<const std::optional<pcg::NodeId>> renumbered) {
-  std::vector<std::uint8_t> changed(after.nodes().size());
+  std::vector<std::uint8_t> changed(after.size());
   for (pcg::NodeId n : fresh) changed[n.value] = 1;
   const auto same_tensor = [&](TensorId old, TensorId now) {
     const TensorFacts &a = before.tensor(old), &b = after.tensor(now);
@@ -159,13 +159,19 @@ void Matcher::update(const pcg::Pcg& after, std::span<const pcg::NodeId> fresh, 
   // Occurrences with a changed node, each once: with the first of them that is looked at.
   std::vector<Match> found;
   OccurrenceSearch search(s.graph, found);
-  std::vector<std::uint8_t> done(changed.size());
-  for (std::uint32_t n = 0; n < changed.size(); ++n) {
+  std::vector<std::uint8_t> done(s.graph.size_with_views());
+  const auto look_at = [&](std::uint32_t n) {
     const NodeFacts& f = s.graph.node(n);
-    if (changed[n] == 0 || f.code == kNoCode) continue;
+    if (f.code == kNoCode) return;
     for (const Anchor& a : s.anchors_of_code[f.code])
       if (a.may_be(f)) search.run(*s.patterns[a.rule], a.rule, a.at, n, done);
     done[n] = 1;
+  };
+  for (std::uint32_t n = 0; n < changed.size(); ++n) {
+    if (changed[n] == 0) continue;
+    const auto [first, last] = s.graph.views_of(n);
+    if (first == last) look_at(n);
+    for (std::uint32_t view = first; view < last; ++view) look_at(view);
   }
   // Both halves of a split are anchors of the same node.
   std::sort(found.begin(), found.end(), comes_before);

@@ -19,9 +19,17 @@ void OccurrenceSearch::run(const Pattern& p, std::size_t rule, std::uint8_t anch
 void OccurrenceSearch::bind(std::uint8_t o, std::uint32_t node, std::size_t step, const State& s) {
   const PatternOperator& op = p_->operators[o];
   const NodeFacts& f = graph_.node(node);
-  if (!op.accepts(f.code) || (!excluded_.empty() && excluded_[node] != 0)) return;
-  for (std::size_t other = 0; other < p_->operators.size(); ++other)  // halves of a split share a node, and nothing else does
-    if (s.nodes[other] != kUnbound && (s.nodes[other] == node) != (op.half == static_cast<int>(other))) return;
+  if (!op.accepts(f.code)) return;
+  if (const auto [first, last] = graph_.views_of(node); first != last) {
+    for (std::uint32_t view = first; view < last; ++view) bind(o, view, step, s);
+    return;
+  }
+  if (!excluded_.empty() && excluded_[node] != 0) return;
+  for (std::size_t other = 0; other < p_->operators.size(); ++other) {  // halves of a split share a node, and nothing else does
+    if (s.nodes[other] == kUnbound) continue;
+    const bool same = graph_.node_of_graph(s.nodes[other]) == graph_.node_of_graph(node);
+    if (same != (op.half == static_cast<int>(other))) return;
+  }
   bind_as(o, node, false, step, s);
   if (op.commutative && f.inputs[0] != f.inputs[1]) bind_as(o, node, true, step, s);
 }
@@ -116,16 +124,26 @@ void OccurrenceSearch::finish(const State& s) {
     m.rule = rule_;
     m.row = row;
     m.degrees.assign(degrees->begin(), degrees->end());
-    for (std::size_t o = 0; o < p_->operators.size(); ++o) m.nodes.emplace_back(s.nodes[o]);
-    for (std::size_t v = 0; v < p_->variables.size(); ++v) {
-      pcg::TensorRef& ref = m.variables.emplace_back();
-      if (s.variables[v] == kUnbound) continue;
-      const TensorFacts& t = graph_.tensor(s.variables[v]);
-      ref = {pcg::NodeId(t.node), t.output};
+    for (std::size_t v = 0; v < p_->variables.size(); ++v)
+      m.variables.push_back(s.variables[v] == kUnbound ? pcg::TensorRef{} : ref(s.variables[v]));
+    for (std::size_t o = 0; o < p_->operators.size(); ++o) {
+      m.nodes.emplace_back(graph_.node_of_graph(s.nodes[o]));
+      if (const ConcatView* v = graph_.view(s.nodes[o])) m.views.push_back(taken(o, *v, m));
     }
     for (std::size_t o = 0; o < p_->operators.size(); ++o)
       if (p_->operators[o].scalar >= 0) m.variables[static_cast<std::size_t>(p_->operators[o].scalar)] = {pcg::NodeId(s.nodes[o]), 0};
   }
+}
+
+pcg::TensorRef OccurrenceSearch::ref(TensorId t) const { return {pcg::NodeId(graph_.tensor(t).node), graph_.tensor(t).output}; }
+
+// A part of several inputs is named by the first of them.
+ConcatAsTwo OccurrenceSearch::taken(std::size_t o, const ConcatView& v, Match& m) const {
+  const PatternOperator& op = p_->operators[o];
+  const std::array<std::uint32_t, 3> at{v.begin, v.cut, v.end};
+  for (std::size_t part = 0; part < 2; ++part)
+    if (op.slots[part].variable && at[part + 1] - at[part] > 1) m.variables[op.slots[part].index] = ref(graph_.inputs(v.concat)[at[part]]);
+  return {o, v.begin, v.cut, v.end};
 }
 
 // Dims that the rule's dim 0 may stand for, where only the target asks.
@@ -138,15 +156,21 @@ int OccurrenceSearch::rows(const State& s) const {
 
 // Nobody but the occurrence reads what is not an output. A half of a split that the rule does not speak of stays what it is.
 bool OccurrenceSearch::is_closed(const State& s) const {
-  for (std::size_t o = 0; o < p_->operators.size(); ++o) {
-    const PatternOperator& op = p_->operators[o];
-    if (op.is_output) continue;
-    for (std::uint32_t reader : graph_.readers(output_of(op, s.nodes[o])))
-      if (std::find(s.nodes.begin(), s.nodes.begin() + static_cast<std::ptrdiff_t>(p_->operators.size()), reader) ==
-          s.nodes.begin() + static_cast<std::ptrdiff_t>(p_->operators.size()))
-        return false;
-  }
+  for (std::size_t o = 0; o < p_->operators.size(); ++o)
+    if (!p_->operators[o].is_output) {
+      const TensorId t = output_of(p_->operators[o], s.nodes[o]);
+      if (graph_.readers(t).size() != reads_inside(s, t)) return false;
+    }
   return true;
+}
+std::size_t OccurrenceSearch::reads_inside(const State& s, TensorId t) const {
+  std::size_t reads = 0;
+  for (std::size_t o = 0; o < p_->operators.size(); ++o) {
+    if (p_->operators[o].half > static_cast<int>(o)) continue;  // the other half counts for both
+    const NodeFacts& f = graph_.node(s.nodes[o]);
+    reads += static_cast<std::size_t>(std::count(f.inputs.begin(), f.inputs.begin() + f.input_count, t));
+  }
+  return reads;
 }
 
 bool OccurrenceSearch::windows_agree(const State& s) const {
@@ -178,6 +202,8 @@ bool OccurrenceSearch::scalars_agree(const State& s) const {
 
 // Equal letters are equal sizes. Learns until nothing is open that can be learnt; what stays open is known to nobody, and is refused.
 bool OccurrenceSearch::sizes_agree(const State& s) const {
+  const bool grouped = is_grouped(s);
+  if (grouped && !p_->any_heads) return false;
   LetterSizes sizes{};
   for (int round = 0; round < 3; ++round) {
     bool open = false;
@@ -187,7 +213,7 @@ bool OccurrenceSearch::sizes_agree(const State& s) const {
       const std::span<const std::int64_t> have = graph_.sizes(s.variables[v]);
       const std::size_t excess = have.size() - var.rank;
       for (std::size_t d = 0; d < var.rank; ++d) {
-        if (var.kernel && d >= 2) continue;
+        if ((var.kernel && d >= 2) || (grouped && var.packed && d == 2)) continue;
         if (d == 0 && excess > 0 && s.row < 0) continue;  // whichever row: the others are alike, which typing sees to
         const std::size_t at = d > 0 ? d + excess : excess > 0 ? static_cast<std::size_t>(s.row) : 0;
         if (!learn(sizes, var.sizes[d], have[at], open)) return false;
@@ -201,6 +227,11 @@ bool OccurrenceSearch::sizes_agree(const State& s) const {
     if (!open) return true;
   }
   return false;
+}
+
+bool OccurrenceSearch::is_grouped(const State& s) const {
+  return std::any_of(s.nodes.begin(), s.nodes.begin() + static_cast<std::ptrdiff_t>(p_->operators.size()),
+                     [&](std::uint32_t n) { return graph_.node(n).grouped; });
 }
 
 }  // namespace substitutions

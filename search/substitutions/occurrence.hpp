@@ -37,10 +37,14 @@ class OccurrenceSearch {
     return graph_.output(node, op.output_of(graph_.node(node)));
   }
   void finish(const State& s);
+  [[nodiscard]] pcg::TensorRef ref(TensorId t) const;
+  [[nodiscard]] ConcatAsTwo taken(std::size_t o, const ConcatView& v, Match& m) const;
   [[nodiscard]] bool is_closed(const State& s) const;
+  [[nodiscard]] std::size_t reads_inside(const State& s, TensorId t) const;
   [[nodiscard]] bool windows_agree(const State& s) const;
   [[nodiscard]] bool scalars_agree(const State& s) const;
   [[nodiscard]] bool sizes_agree(const State& s) const;
+  [[nodiscard]] bool is_grouped(const State& s) const;
   [[nodiscard]] int rows(const State& s) const;
 
   const GraphIndex& graph_;

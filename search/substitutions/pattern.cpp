@@ -1,5 +1,7 @@
 #include "search/substitutions/pattern.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -13,31 +15,39 @@ bool has_axis(Kind k) { return k == Kind::concat || k == Kind::split0 || k == Ki
 
 class Compiler {
  public:
-  explicit Compiler(const Rule& rule) : source_(rule.source()), target_(rule.target()), variables_(rule.equation.variables) {}
+  Compiler(const Rule& rule, std::string* why)
+      : source_(rule.source()), target_(rule.target()), variables_(rule.equation.variables), why_(why) {}
 
   std::optional<Pattern> run() {
     for (const Term* t : {&source_, &target_})
       for (const Node& n : t->nodes)
-        if (is_foreign(n.kind)) return std::nullopt;
+        if (is_foreign(n.kind)) return refuse(fmt::format("no graph has {}", name_of(n.kind)));
     const auto types = types_of(source_, variables_);
-    if (!types || variables_.size() > kMostVariables || source_.operators() > static_cast<int>(kMostOperators)) return std::nullopt;
+    if (!types) return refuse("the source is not well typed");
+    if (variables_.size() > kMostVariables || source_.operators() > static_cast<int>(kMostOperators)) return refuse("too large");
     add_variables();
     for (std::size_t n = 0; n < source_.nodes.size(); ++n)
-      if (!add_operator(n, *types)) return std::nullopt;
+      if (!add_operator(n, *types)) return refuse("arithmetic of numbers alone");
     for (std::uint8_t o : source_.outputs) {
-      if (source_.nodes[o].kind == Kind::variable) return std::nullopt;
+      if (source_.nodes[o].kind == Kind::variable) return refuse("an output that is a variable");
       p_.outputs.push_back(operator_of_[o]);
       p_.operators[operator_of_[o]].is_output = true;
     }
     for (std::size_t o = 0; o < p_.operators.size(); ++o) {
       p_.ways.push_back(way_from(static_cast<std::uint8_t>(o)));
-      if (p_.ways.back().size() + 1 != p_.operators.size()) return std::nullopt;
+      if (p_.ways.back().size() + 1 != p_.operators.size()) return refuse("the source does not hang together");
     }
+    find_packed(*types);
     find_row_choice();
     return std::move(p_);
   }
 
  private:
+  std::optional<Pattern> refuse(std::string reason) {
+    if (why_) *why_ = std::move(reason);
+    return std::nullopt;
+  }
+
   void add_variables() {
     for (const Variable& v : variables_) {
       PatternVariable& pv = p_.variables.emplace_back();
@@ -97,6 +107,19 @@ class Compiler {
     for (std::uint8_t i : node.inputs) mark_kernel(i);
   }
 
+  void find_packed(const std::vector<Types>& types) {
+    for (const Node& n : source_.nodes) {
+      if (n.kind != Kind::attention) continue;
+      const Types& t = types[n.inputs[0]];
+      const std::string packed = size_text({t[0].size[2], t[1].size[2], t[2].size[2]}).letters;
+      for (PatternVariable& v : p_.variables)
+        for (std::size_t d = 0; d < v.rank; ++d) {
+          if (d == 2 && v.sizes[d].letters == packed) v.packed = true;
+          else if (v.sizes[d].letters.find_first_of(packed) != std::string::npos) p_.any_heads = false;
+        }
+    }
+  }
+
   void find_half(std::size_t n, PatternOperator& o) {
     const Node& node = source_.nodes[n];
     if (node.kind != Kind::split0 && node.kind != Kind::split1) return;
@@ -154,13 +177,14 @@ class Compiler {
   const Term& source_;
   const Term& target_;
   const std::vector<Variable>& variables_;
+  std::string* why_;
   std::vector<std::uint8_t> operator_of_;  // by node of the source
   Pattern p_;
 };
 
 }  // namespace
 
-std::optional<Pattern> compile(const Rule& rule) { return Compiler(rule).run(); }
+std::optional<Pattern> compile(const Rule& rule, std::string* why) { return Compiler(rule, why).run(); }
 
 std::uint8_t leading_variable(const Term& t, std::uint8_t node) {
   while (t.nodes[node].kind != Kind::variable) node = t.nodes[node].inputs[0];

@@ -66,6 +66,7 @@ struct PatternVariable {
   bool index = false;
   bool scalar = false;
   bool kernel = false;  // of a convolution of any window: its rows and columns are not the rule's
+  bool packed = false;  // queries, keys and values: where heads share keys, their width is not the rule's
   bool used = false;    // in the source
   std::array<SizeText, kMostRank> sizes;
 };
@@ -77,12 +78,13 @@ struct Pattern {
   std::vector<std::vector<Step>> ways;   // from each operator through all others
   std::vector<SizeText> split_at;        // by operator
   std::vector<Degree> degrees;           // by operator; of layout operators
+  bool any_heads = true;                 // no other size has to do with that of packed variables
   std::vector<std::uint8_t> row_choice;  // variables whose dim 0 the target cuts, joins or splits
 };
 
-// Nullopt: the rule never applies to a PCG: constants or enlarged kernels in it, an output that is a variable, a source that does not
-// hang together, or one that is too large.
-[[nodiscard]] std::optional<Pattern> compile(const Rule& rule);
+// Nullopt, with the reason: the rule never applies to a PCG: constants or enlarged kernels in it, an output that is a variable, a source
+// that does not hang together, or one that is too large.
+[[nodiscard]] std::optional<Pattern> compile(const Rule& rule, std::string* why = nullptr);
 
 // The variable that the first inputs lead to: the tensor that has the dims beyond the rule's rank, if one has.
 [[nodiscard]] std::uint8_t leading_variable(const Term& t, std::uint8_t node);

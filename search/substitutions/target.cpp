@@ -46,6 +46,8 @@ class Instantiation {
   // What the matched operators say of sizes and free attributes.
   void collect_source() {
     const Term& source = rule_.source();
+    const auto types = types_of(source, rule_.equation.variables);
+    std::vector<Numbers> not_known;  // widths of queries, keys and values where heads share keys
     std::size_t at = 0;
     for (const Node& n : source.nodes) {
       if (n.kind == Kind::variable) continue;
@@ -53,7 +55,10 @@ class Instantiation {
       if (n.kind == Kind::conv && is_any_window(source, n)) free_.conv = window_of(*node.operation());
       if (n.kind == Kind::max_pool) free_.max_pool = window_of(*node.operation());
       if (n.kind == Kind::average_pool) free_.average_pool = window_of(*node.operation());
-      if (n.kind == Kind::attention) free_.attentions.push_back(std::get<pcg::Attention>(*node.operation()));
+      if (n.kind == Kind::attention) {
+        free_.attentions.push_back(std::get<pcg::Attention>(*node.operation()));
+        if (free_.attentions.back().heads != free_.attentions.back().kv_heads) not_known.push_back(size_of((*types)[n.inputs[0]], 2));
+      }
       if (n.kind == Kind::split0 || n.kind == Kind::split1) known_.emplace_back(size_text(n.at), first_part(*node.operation(), n.kind));
     }
     for (const auto& [letter, size] : match_.sizes) known_.emplace_back(SizeText{std::string(1, letter), 0}, size);
@@ -63,12 +68,13 @@ class Instantiation {
       if (t.rank == 0 || !in_source(v)) continue;
       const std::vector<std::int64_t> have = graph_.shape(match_.variables[v]).whole().sizes;
       for (std::size_t d = 0; d < t.rank; ++d) {
-        Numbers n{};
-        for (std::size_t a = 0; a < n.size(); ++a) n[a] = variables[v].types[a].size[d];
+        const Numbers n = size_of(variables[v].types, d);
+        if (std::ranges::find(not_known, n) != not_known.end()) continue;
         known_.emplace_back(size_text(n), have[dim_at(d, t.rank, have.size())]);
       }
     }
   }
+  static Numbers size_of(const Types& t, std::size_t dim) { return {t[0].size[dim], t[1].size[dim], t[2].size[dim]}; }
   static std::int64_t first_part(const pcg::Operator& op, Kind half) {
     if (const auto* split = std::get_if<pcg::Split>(&op)) return split->sizes[0];
     const auto& slice = std::get<pcg::Slice>(op);

@@ -124,6 +124,18 @@ TEST_CASE("Megatron's attention (Unity, figure 10): heads cut from the projectio
   CHECK(walk.layout("core") == "[2, 4, 8/2]");
 }
 
+TEST_CASE("heads that share keys are cut between the groups that share them") {
+  pcg::GraphBuilder b("grouped");
+  const TensorRef qkv = b.add("qkv", pcg::Linear{.out = 32}, {b.input("x", real({2, 4, 8}))});
+  b.add("core", pcg::Attention{.heads = 4, .kv_heads = 2, .causal = true}, {qkv});
+  Walk walk(std::move(b).build());
+  walk.at("A1 columns'", "qkv").step("B2'", "qkv").step("N2", "core");
+  CHECK(walk.text() ==
+        "x.replicate = replicate(x); qkv.weight.partition = partition1(qkv.weight); qkv = linear(x.replicate, qkv.weight.partition); "
+        "core = attention(qkv); core.combine = combine2(core)");
+  CHECK(walk.layout("core") == "[2, 4, 16/2]");
+}
+
 TEST_CASE("reduction-parallel Linear: the inner dim is cut") {
   pcg::GraphBuilder b("linear");
   b.add("y", pcg::Linear{.out = 6}, {b.input("x", real({4, 8}))});
@@ -184,6 +196,52 @@ TEST_CASE("figure 16c, as far as bags go: a bag is the sum of its parts, each lo
   CHECK(walk.text() ==
         "i.partition = partition1(i); e.weight.replicate = replicate(e.weight); e = embedding_bag(i.partition, "
         "e.weight.replicate); e.reduce = reduce(e)");
+}
+
+TEST_CASE("an Inception module: its 1x1 convolutions of one input become one, whose kernels are one concat of three") {
+  pcg::GraphBuilder b("module");
+  const TensorRef x = b.input("x", real({2, 4, 6, 6}));
+  const auto conv = [&](const std::string& name, TensorRef in, std::int64_t out, int kernel) {
+    const int pad = kernel / 2;
+    const Activation f = Activation::relu;
+    return b.add(name, pcg::Conv2d{.out = out, .kernel_h = kernel, .kernel_w = kernel, .pad_h = pad, .pad_w = pad, .activation = f}, {in});
+  };
+  const TensorRef one = conv("one", x, 4, 1), five = conv("five2", conv("five1", x, 2, 1), 4, 5);
+  const TensorRef three = conv("three2", conv("three1", x, 6, 1), 4, 3);
+  const TensorRef pool = b.add("pool", pcg::Pool2d{.kernel_h = 3, .kernel_w = 3, .pad_h = 1, .pad_w = 1}, {x});
+  b.add("module", pcg::Concat{.axis = 1}, {one, five, three, conv("pooled", pool, 2, 1)});
+  Walk walk(std::move(b).build());
+  walk.step("T24 split", "five1").step("T24 split", "three1");
+  CHECK(walk.text() ==
+        "one.weight.concat.concat = concat(one.weight, five1.weight, three1.weight); one = conv2d(x, one.weight.concat.concat); "
+        "three1 = split(one); five1 = split(three1); five2 = conv2d(five1, five2.weight); three2 = conv2d(three1, three2.weight); "
+        "pool = pool2d(x); pooled = conv2d(pool, pooled.weight); module = concat(five1, five2, three2, pooled)");
+}
+
+TEST_CASE("convolutions of one input, put together by one concat: two neighbours become one, then all do") {
+  pcg::GraphBuilder b("branches");
+  const TensorRef x = b.input("x", real({2, 4, 6, 6}));
+  std::vector<TensorRef> all;
+  for (const char* name : {"a", "b", "c", "d"}) all.push_back(b.add(name, pcg::Conv2d{.out = 4}, {x}));
+  b.add("y", pcg::Unary{}, {b.add("all", pcg::Concat{.axis = 1}, all)});
+  Walk walk(std::move(b).build());
+  walk.step("T24", "b").step("T24", "d").step("T24", "all");
+  CHECK(walk.text() == "all = concat(a.weight, b.weight, c.weight, d.weight); a = conv2d(x, all); y = unary(a)");
+}
+
+TEST_CASE("a concat of many partitions is a partition of the concat, and back") {
+  pcg::GraphBuilder b("parts");
+  std::vector<TensorRef> all;
+  for (const char* name : {"a", "b", "c"}) all.push_back(b.input(name, real({4, 6})));
+  b.add("y", pcg::Unary{}, {b.add("all", pcg::Concat{.axis = 1}, all)});
+  Walk walk(std::move(b).build());
+  walk.at("A1 rows'", "y").step("E1 rows'", "y").step("G1'", "all").step("G1'", "all.part");
+  CHECK(walk.text() ==
+        "a.partition = partition0(a); b.partition = partition0(b); c.partition = partition0(c); "
+        "all = concat(a.partition, b.partition, c.partition); y = unary(all); y.partition.combine = combine0(y)");
+  walk.step("G1", "all").step("G1", "all");
+  CHECK(walk.text() ==
+        "all = concat(a, b, c); all.partition = partition0(all); y = unary(all.partition); y.partition.combine = combine0(y)");
 }
 
 }  // namespace

@@ -25,6 +25,11 @@ pcg::Pcg serial_pcg(pcg::GraphBuilder&& b) {
   return pcg::parallelize(g, shardings);
 }
 std::vector<Match> matches(const Rule& r, const pcg::Pcg& g) { return Matcher(std::span(&r, 1), g).matches(); }
+std::vector<std::string> names(const pcg::Pcg& g) {
+  std::vector<std::string> result;
+  for (const pcg::PcgNode& n : g.nodes()) result.push_back(n.name);
+  return result;
+}
 const Rule& named(const std::string& name) { return catalogue().at(name); }
 
 const std::string kImage = "x: [n, c, h, v]; y: [o, c, 3, 3]; z: [p, c, 3, 3]";
@@ -95,6 +100,18 @@ TEST_CASE("a half of a split that the rule does not speak of becomes a slice") {
   CHECK(matches(named("T26"), serial_pcg(std::move(other))).empty());
 }
 
+TEST_CASE("what is computed for the occurrence alone goes with it; an input stays") {
+  pcg::GraphBuilder b("g");
+  const TensorRef y = b.add("v", pcg::Unary{}, {b.input("y", real({4, 6}))});
+  const TensorRef c = b.add("c", pcg::Concat{.axis = 1}, {b.input("x", real({4, 2})), y});
+  b.add("u", pcg::Unary{}, {b.add("s", pcg::Slice{1, 0, 2}, {c})});
+  const pcg::Pcg g = serial_pcg(std::move(b));
+  const auto r = apply(named("T26"), matches(named("T26"), g).at(0), g, {});
+  REQUIRE(r);
+  CHECK(names(r->graph) == std::vector<std::string>{"y", "x", "u"});
+  CHECK(pcg::evaluate(r->graph, 1, 1) == pcg::evaluate(g, 1, 1));
+}
+
 TEST_CASE("rows of a tensor of more dims: the source says which, or the caller chooses") {
   pcg::GraphBuilder b("g");
   b.add("y", pcg::Unary{}, {b.input("x", real({4, 6, 8}))});
@@ -163,9 +180,7 @@ TEST_CASE("two products of one input become one, whose parts are split: operator
   const auto r = apply(named("T28 split"), found[0], g, {});
   REQUIRE(r);
   CHECK(pcg::evaluate(r->graph, 1, 1) == pcg::evaluate(g, 1, 1));
-  std::vector<std::string> names;
-  for (const pcg::PcgNode& n : r->graph.nodes()) names.push_back(n.name);
-  CHECK(names == std::vector<std::string>{"x", "q.weight", "k.weight", "q.weight.concat", "q", "k", "p", "s"});
+  CHECK(names(r->graph) == std::vector<std::string>{"x", "q.weight", "k.weight", "q.weight.concat", "q", "k", "p", "s"});
 }
 
 TEST_CASE("one product that feeds the other is no pair: the graph would have a cycle") {

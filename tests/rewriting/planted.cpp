@@ -30,15 +30,15 @@ class Plant {
   Plant() : builder_("planted", {{"all", true}}) {}
 
   void add(const Rule& rule) {
-    // Room for three degrees; images would be large.
-    unit_ = std::ranges::any_of(rule.equation.variables, [](const Variable& v) { return v.types[0].rank > 2; }) ? 4 : 8;
+    unit_ = unit_for(rule);
     Match match;
     for (const Variable& v : rule.equation.variables) match.variables.push_back(variable(v));
     for (char c = 'a'; c <= 'z'; ++c) match.sizes.emplace_back(c, size_of(c));
-    pcg::PcgBuilder copy = builder_;
-    Rule source;  // what makes the source out of nothing
+    Rule source;  // what makes the source out of nothing, or of an attention whose heads it takes
     source.equation.variables = rule.equation.variables;
     source.equation.right = rule.source();
+    if (std::ranges::count(rule.source().nodes, Kind::attention, &Node::kind) > 0) add_attention(source, match);
+    pcg::PcgBuilder copy = builder_;
     const Target t = instantiate(source, match, std::move(copy).build(), kDegrees);
     std::vector<NodeId> made;
     for (const FreshNode& n : t.nodes) {
@@ -59,6 +59,14 @@ class Plant {
   [[nodiscard]] pcg::Pcg build() && { return std::move(builder_).build(); }
 
  private:
+  // Room for three degrees, or, where nothing is computed, for all that layout operators of one dim cut; more dims would be large.
+  static std::int64_t unit_for(const Rule& rule) {
+    const auto has_rank = [&](int least) {
+      return std::ranges::any_of(rule.equation.variables, [&](const Variable& v) { return v.types[0].rank >= least; });
+    };
+    if (has_rank(3)) return 4;
+    return kind_of(rule.equation) == RuleKind::parallel ? (has_rank(2) ? 16 : 64) : 8;
+  }
   // 1, 2, 3, 4 units in turn, for letters in the order of the alphabet: neighbours differ.
   [[nodiscard]] std::int64_t size_of(char letter) const { return unit_ * (1 + (letter - 'a') % 4); }
   [[nodiscard]] std::int64_t size_of(const Numbers& n) const {
@@ -84,6 +92,17 @@ class Plant {
               0};
     }
     return tensor(s);
+  }
+  // Eight heads; sizes that are no rule's.
+  void add_attention(Rule& source, Match& match) {
+    const auto v = static_cast<std::uint8_t>(source.equation.variables.size());
+    source.equation.variables.push_back(parse_variable("heads: [2, 4, 24]"));
+    source.equation.left = {.nodes = {{.kind = Kind::variable, .variable = v}, {.kind = Kind::attention, .inputs = {0}}}, .outputs = {1}};
+    const TensorRef qkv = tensor({.dims = {{2, 1}, {4, 1}, {24, 1}}});
+    match.variables.push_back(qkv);
+    const pcg::Attention op{.heads = 8, .kv_heads = 8};
+    const pcg::IterationSpace space = pcg::iteration_space(op, std::vector{builder_.shape(qkv).whole()});
+    match.nodes.push_back(builder_.add(name(), op, {qkv}, pcg::unsharded(space), 0));
   }
   // Partial sums are made by a reduction over one more dim.
   TensorRef tensor(const pcg::ParallelShape& s) {
@@ -112,6 +131,12 @@ std::optional<pcg::Pcg> planted(std::span<const Rule> rules) {
     for (const Rule& r : rules) plant.add(r);
   } catch (const pcg::ShapeError&) { return std::nullopt; }
   return std::move(plant).build();
+}
+
+std::vector<pcg::ParallelShape> result_shapes(const pcg::Pcg& g) {
+  std::vector<pcg::ParallelShape> shapes;
+  for (TensorRef t : g.results()) shapes.push_back(g.shape(t));
+  return shapes;
 }
 
 }  // namespace substitutions::rewriting

@@ -9,7 +9,10 @@
 namespace substitutions::rewriting {
 
 // The sources of some rules side by side. Every letter is one small size, d and e are 2. Nullopt where one is not well typed at those
-// sizes, or holds what no PCG has (constants; heads of attention).
+// sizes, or holds what no PCG has (constants).
 [[nodiscard]] std::optional<pcg::Pcg> planted(std::span<const Rule> rules);
+
+// Of all results, in order: what no rewrite may change.
+[[nodiscard]] std::vector<pcg::ParallelShape> result_shapes(const pcg::Pcg& g);
 
 }  // namespace substitutions::rewriting

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "base/random.hpp"
+#include "generated.hpp"
 #include "pcg/evaluator.hpp"
 #include "planted.hpp"
 #include "rules.hpp"
@@ -64,7 +65,12 @@ class RandomModel {
         keep(b_.add(name(), pcg::Binary{pick(3) == 0 ? pcg::Binary::Kind::multiply : pcg::Binary::Kind::add}, {x, y}));
         return;
       }
-      case 6: keep(b_.add(name(), pcg::Concat{.axis = 1}, {x, partner(x)})); return;
+      case 6: {
+        std::vector<TensorRef> parts{x};
+        for (std::size_t more = 1 + pick(3); more > 0; --more) parts.push_back(partner(x));
+        keep(b_.add(name(), pcg::Concat{.axis = 1}, parts));
+        return;
+      }
       case 7: {
         const std::int64_t size = sizes(x)[rank - 1];
         if (size < 8) return;
@@ -100,12 +106,6 @@ pcg::Pcg serial_pcg(const pcg::Graph& g) {
     shardings.push_back(pcg::unsharded(pcg::iteration_space(n.op, inputs)));
   }
   return pcg::parallelize(g, shardings);
-}
-
-std::vector<pcg::ParallelShape> result_shapes(const pcg::Pcg& g) {
-  std::vector<pcg::ParallelShape> shapes;
-  for (TensorRef t : g.results()) shapes.push_back(g.shape(t));
-  return shapes;
 }
 
 // A random model, or the sources of random rules.
@@ -145,40 +145,67 @@ Choice choose(const std::vector<Rule>& rules, const Matcher& matcher, const pcg:
   return {&rules[rule], *of_rule[random.below(of_rule.size())]};
 }
 
-TEST_CASE("thirty rewrites keep shapes and meaning, and the matcher up to date") {
+struct Tally {
+  int runs = 0, taken = 0;
+  std::map<std::string, int> used;
+};
+
+void take_thirty(const std::vector<Rule>& rules, base::Random& random, Tally& tally) {
+  pcg::Pcg g = start(rules, random);
+  const auto meaning = pcg::evaluate(g, 1, 5);
+  const auto shapes = result_shapes(g);
+  Matcher matcher(rules, g);
+  ++tally.runs;
+  for (int step = 0, tries = 0; step < kRewrites && tries < 20 * kRewrites; ++tries) {
+    const Choice c = choose(rules, matcher, g, random);
+    const std::vector<int> degrees{2, 2};
+    std::optional<Rewritten> next = apply(*c.rule, c.match, g, degrees);
+    if (!next || next->graph.nodes().size() > kMostNodes) continue;
+    ++step;
+    ++tally.taken;
+    ++tally.used[c.rule->name];
+    g = std::move(next->graph);
+    matcher.update(g, next->fresh, next->renumbered);
+    const bool same = pcg::evaluate(g, 1, 5) == meaning;
+    if (!same) RC_FAIL("meaning changed by " + c.rule->name);
+    RC_ASSERT(result_shapes(g) == shapes);
+    RC_ASSERT(matcher.matches() == Matcher(rules, g).matches());
+  }
+}
+
+std::vector<Rule> all_of_catalogue() {
   std::vector<Rule> rules;
   for (const auto& [name, rule] : catalogue()) rules.push_back(rule);
-  int taken = 0, runs = 0;
-  std::map<std::string, int> used;
+  return rules;
+}
+
+TEST_CASE("thirty rewrites keep shapes and meaning, and the matcher up to date") {
+  const std::vector<Rule> rules = all_of_catalogue();
+  Tally tally;
   CHECK(rc::check([&] {
     base::Random random(*rc::gen::arbitrary<std::uint64_t>());
-    pcg::Pcg g = start(rules, random);
-    const auto meaning = pcg::evaluate(g, 1, 5);
-    const auto shapes = result_shapes(g);
-    Matcher matcher(rules, g);
-    ++runs;
-    for (int step = 0, tries = 0; step < kRewrites && tries < 20 * kRewrites; ++tries) {
-      const Choice c = choose(rules, matcher, g, random);
-      const std::vector<int> degrees{2, 2};
-      std::optional<Rewritten> next = apply(*c.rule, c.match, g, degrees);
-      if (!next || next->graph.nodes().size() > kMostNodes) continue;
-      ++step;
-      ++taken;
-      ++used[c.rule->name];
-      g = std::move(next->graph);
-      matcher.update(g, next->fresh, next->renumbered);
-      const bool same = pcg::evaluate(g, 1, 5) == meaning;
-      if (!same) RC_FAIL("meaning changed by " + c.rule->name);
-      RC_ASSERT(result_shapes(g) == shapes);
-      RC_ASSERT(matcher.matches() == Matcher(rules, g).matches());
-    }
+    take_thirty(rules, random, tally);
   }));
   std::string unused;
   for (const Rule& r : rules)
-    if (!used.contains(r.name)) unused += r.name + "; ";
-  MESSAGE(fmt::format("{} rewrites in {} runs, {} rules; never: {}", taken, runs, used.size(), unused));
-  CHECK(taken > 20 * runs);
-  CHECK(used.size() > rules.size() * 3 / 4);
+    if (!tally.used.contains(r.name)) unused += r.name + "; ";
+  MESSAGE(fmt::format("{} rewrites in {} runs, {} rules; never: {}", tally.taken, tally.runs, tally.used.size(), unused));
+  CHECK(tally.taken > 20 * tally.runs);
+  CHECK(tally.used.size() > rules.size() * 3 / 4);
+}
+
+TEST_CASE("the same with rules drawn from the generator's, beside the catalogue") {
+  Tally tally;
+  CHECK(rc::check([&] {
+    base::Random random(*rc::gen::arbitrary<std::uint64_t>());
+    std::vector<Rule> rules = all_of_catalogue();
+    for (std::size_t i = 0; i < 2 * catalogue().size(); ++i) rules.push_back(generated()[random.below(generated().size())]);
+    take_thirty(rules, random, tally);
+  }));
+  std::erase_if(tally.used, [](const auto& used) { return catalogue().contains(used.first); });
+  MESSAGE(fmt::format("{} rewrites in {} runs, {} rules of the generator", tally.taken, tally.runs, tally.used.size()));
+  CHECK(tally.taken > 20 * tally.runs);
+  CHECK(tally.used.size() > 150);
 }
 
 }  // namespace

@@ -4,16 +4,12 @@
 #include <sstream>
 
 namespace substitutions::rewriting {
-namespace {
-
 bool invents_nothing(const Rule& r) {
   return std::ranges::all_of(r.target().nodes, [&](const Node& n) {
     return n.kind != Kind::variable ||
            std::ranges::any_of(r.source().nodes, [&](const Node& m) { return m.kind == Kind::variable && m.variable == n.variable; });
   });
 }
-
-}  // namespace
 
 Rule rule(const std::string& name, const std::string& variables, const std::string& left, const std::string& right) {
   Rule r;
@@ -68,8 +64,8 @@ const std::map<std::string, Rule>& catalogue() {
         rule("I3", "x: [n, c, h, v]; w: [o, c, 3, 3]", "reduce[d](conv(partition[1, d](x), partition[1, d](w)))", "conv(x, w)"),
         rule("J1", "x: [n, c, h, v]", "max_pool(partition[1, d](x))", "partition[1, d](max_pool(x))"),
         rule("K1", "x: [m, n]", "softmax(partition[0, d](x))", "partition[0, d](softmax(x))"),
-        rule("L2", "i: [b] index; w: [v, n]", "embedding(replicate[d](i), partition[1, d](w))", "partition[1, d](embedding(i, w))"),
-        rule("L3", "i: [b] index; w: [v, n]", "reduce[d](embedding(replicate[d](i), partition[0, d](w)))", "embedding(i, w)"),
+        rule("L2", "i: [n, b] index; w: [v, e]", "embedding(replicate[d](i), partition[1, d](w))", "partition[2, d](embedding(i, w))"),
+        rule("L3", "i: [n, b] index; w: [v, e]", "reduce[d](embedding(replicate[d](i), partition[0, d](w)))", "embedding(i, w)"),
         rule("L4", "i: [n, b] index; w: [v, e]", "reduce[d](embedding_bag(partition[1, d](i), replicate[d](w)))", "embedding_bag(i, w)"),
         rule("N2", "x: [b, s, 3h/d]", "attention(combine[2, d](x))", "combine[2, d](attention(x))"),
         // TASO's, by their numbers there
@@ -77,6 +73,8 @@ const std::map<std::string, Rule>& catalogue() {
         rule("T20", "x: [m, k]; z: [m, l]; y: [k, n]; w: [l, n]", "add(linear(x, y), linear(z, w))",
              "linear(concat[1](x, z), concat[0](y, w))"),
         rule("T24", "x: [n, c, h, v]; y: [o, c, 3, 3]; z: [p, c, 3, 3]", "concat[1](conv(x, y), conv(x, z))", "conv(x, concat[0](y, z))"),
+        rule("T24 split", "x: [n, c, h, v]; y: [o, c, 3, 3]; z: [p, c, 3, 3]", "conv[relu](x, y) ; conv[relu](x, z)",
+             "split0[1 at y.0](conv[relu](x, concat[0](y, z))) ; split1[1 at y.0](conv[relu](x, concat[0](y, z)))"),
         rule("T25", "x: [m, k]; y: [k, l]; z: [l, n]", "linear(x, linear(y, z))", "linear(linear(x, y), z)"),
         rule("T26", "x: [m, k]; y: [m, n]", "split0[1 at x.1](concat[1](x, y))", "x"),
         rule("T28", "x: [m, k]; y: [k, n]; z: [k, l]", "concat[1](linear(x, y), linear(x, z))", "linear(x, concat[1](y, z))"),

@@ -1,0 +1,41 @@
+#include "generated.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "rules.hpp"
+#include "search/substitutions/enumerate.hpp"
+#include "search/substitutions/prune.hpp"
+#include "search/substitutions/sharded.hpp"
+
+namespace substitutions::rewriting {
+namespace {
+
+bool has_something_to_be_found_by(const Term& source) {
+  return std::ranges::none_of(source.outputs, [&](std::uint8_t o) { return source.nodes[o].kind == Kind::variable; });
+}
+
+std::vector<Rule> directed(const std::vector<Equation>& equations) {
+  std::vector<Rule> rules;
+  for (const Equation& e : equations)
+    for (const bool forward : {true, false}) {
+      Rule r{.name = fmt::format("g{}", rules.size()), .equation = e, .forward = forward, .axioms = {}};
+      if (has_something_to_be_found_by(r.source()) && invents_nothing(r)) rules.push_back(std::move(r));
+    }
+  return rules;
+}
+
+}  // namespace
+
+const std::vector<Rule>& generated() {
+  static const std::vector<Rule> all = [] {
+    std::vector<Equation> found;
+    for (const Setting& s : settings())
+      std::ranges::move(s.sharded ? sharded_forms(s) : enumerate(s, 3).equations, std::back_inserter(found));
+    return directed(prune(found).equations);
+  }();
+  return all;
+}
+
+}  // namespace substitutions::rewriting
