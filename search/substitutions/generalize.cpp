@@ -53,6 +53,14 @@ Numbers renamed(const Numbers& n, char from, char to) {
   return result;
 }
 
+Numbers without(const Numbers& n, char letter) {
+  const auto letters = letters_of(n);
+  Numbers result = n;
+  for (const char c : letters.value_or(""))
+    for (std::size_t a = 0; c == letter && a < n.size(); ++a) result[a] -= symbol(letter)[a];
+  return result;
+}
+
 struct Use {
   std::size_t node, input;  // an output's number where node is past the end
 };
@@ -130,6 +138,33 @@ std::optional<Joint> free_sizes(const Joint& j) {
       if (auto more = accept(j, std::move(variables), t)) return more;
     }
   }
+  return std::nullopt;
+}
+
+// Two size symbols that only ever occur as their sum become one: whatever it is the sum of, nothing tells.
+std::optional<Joint> join_sizes(const Joint& j) {
+  std::vector<std::string> sizes;  // letters of every size that the equation names
+  const auto add = [&](const Numbers& n) { sizes.push_back(letters_of(n).value_or("")); };
+  for (const Variable& v : j.variables)
+    for (std::size_t d = 0; d < v.types[0].rank; ++d) add(size_of(v.types, d));
+  for (const Node& n : j.term.nodes) add(n.at), add(n.by);
+  for (char a = 'a'; a <= 'z'; ++a)
+    for (char b = static_cast<char>(a + 1); b <= 'z'; ++b) {
+      const bool together = std::ranges::all_of(sizes, [&](const std::string& s) { return std::ranges::count(s, a) == std::ranges::count(s, b); });
+      if (!together || std::ranges::none_of(sizes, [&](const std::string& s) { return s.find(a) != std::string::npos; })) continue;
+      std::vector<Variable> variables = j.variables;
+      for (Variable& v : variables)
+        for (std::size_t d = 0; d < v.types[0].rank; ++d) {
+          const Numbers n = without(size_of(v.types, d), b);
+          for (std::size_t i = 0; i < n.size(); ++i) v.types[i].size[d] = n[i];
+        }
+      Term t = j.term;
+      for (Node& n : t.nodes) {
+        n.at = without(n.at, b);
+        n.by = without(n.by, b);
+      }
+      if (auto more = accept(j, std::move(variables), t)) return more;
+    }
   return std::nullopt;
 }
 
@@ -220,6 +255,7 @@ Joint generalize(Joint j) {
     if (auto more = free_operator(j)) j = std::move(*more);
     else if (auto uses = free_uses(j)) j = std::move(*uses);
     else if (auto sizes = free_sizes(j)) j = std::move(*sizes);
+    else if (auto fewer = join_sizes(j)) j = std::move(*fewer);
     else return j;
   }
 }

@@ -9,7 +9,8 @@ namespace substitutions {
 [[nodiscard]] bool holds(const Joint& j);
 
 // While that leaves it true: operators' results become variables, the largest first; of a variable that is used several times, some uses
-// become another variable; of dims of equal size, some become free. The equation given is a special case of the result.
+// become another variable; of dims of equal size, some become free; size symbols that
+// occur only as one sum become one. The equation given is a special case of the result.
 [[nodiscard]] Joint generalize(Joint j);
 
 // Is it a special case of an equation with more operators, where operators that are one node here work on different variables? Such ones

@@ -93,6 +93,11 @@ class Describe {
     code(Kind::transpose);
     f_.dim = static_cast<std::int8_t>(last_two.size() - 2);
   }
+  void operator()(const pcg::Reduction& o) {
+    if (o.kind != pcg::Reduction::Kind::sum) return;
+    code(Kind::sum);
+    f_.dim = dim_of(o.axis, rank());
+  }
   void operator()(const pcg::Summands&) {
     if (node_.inputs.size() == 2) code(Kind::summands);
   }

@@ -68,7 +68,8 @@ bool OccurrenceSearch::bind_slot(const PatternOperator& op, std::uint8_t i, Tens
   if (known != kUnbound) return known == tensor;
   known = tensor;
   const PatternVariable& v = p_->variables[slot.index];
-  return graph_.tensor(tensor).index == v.index && bind_rank(v.rank, graph_.tensor(tensor).rank, s);
+  const int rank = graph_.tensor(tensor).rank;
+  return graph_.tensor(tensor).index == v.index && (!p_->exact_rank || rank == v.rank) && bind_rank(v.rank, rank, s);
 }
 
 bool OccurrenceSearch::bind_rank(int rule_rank, int rank, State& s) {

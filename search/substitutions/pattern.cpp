@@ -24,6 +24,8 @@ class Compiler {
         if (is_foreign(n.kind)) return refuse(fmt::format("no graph has {}", name_of(n.kind)));
     const auto types = types_of(source_, variables_);
     if (!types) return refuse("the source is not well typed");
+    for (const Term* t : {&source_, &target_})
+      if (sums_to_number(*t)) return refuse("a sum that leaves a number");
     if (variables_.size() > kMostVariables || source_.operators() > static_cast<int>(kMostOperators)) return refuse("too large");
     add_variables();
     for (std::size_t n = 0; n < source_.nodes.size(); ++n)
@@ -46,6 +48,17 @@ class Compiler {
   std::optional<Pattern> refuse(std::string reason) {
     if (why_) *why_ = std::move(reason);
     return std::nullopt;
+  }
+
+  // Also notes that there are sums at all.
+  bool sums_to_number(const Term& t) {
+    const auto types = types_of(t, variables_);
+    for (std::size_t n = 0; n < t.nodes.size(); ++n) {
+      if (t.nodes[n].kind != Kind::sum) continue;
+      p_.exact_rank = true;
+      if (!types || (*types)[n][0].rank == 0) return true;
+    }
+    return false;
   }
 
   void add_variables() {

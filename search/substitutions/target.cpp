@@ -239,6 +239,7 @@ class Instantiation {
         std::swap(t.permutation[rank - 1], t.permutation[rank - 2]);
         return t;
       }
+      case Kind::sum: return pcg::Reduction{.axis = node.axis};  // no dims ride along (Pattern::exact_rank)
       case Kind::softmax: return pcg::Softmax{};
       case Kind::layer_norm: return pcg::LayerNorm{};
       case Kind::embedding: return pcg::Embedding{sizes_of_weight()[0], sizes_of_weight()[1]};

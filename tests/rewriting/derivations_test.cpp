@@ -188,7 +188,19 @@ TEST_CASE("figure 16b: the concatenation in front of a product goes; each part m
         "z.binary = summands(z, y.linear); z.binary.reduce = reduce(z.binary)");
 }
 
-TEST_CASE("figure 16c, as far as bags go: a bag is the sum of its parts, each looked up on its own") {
+TEST_CASE("figure 16c: a bag becomes lookups and their sum; the lookups are cut within bags, the sum leaves partial ones") {
+  pcg::GraphBuilder b("bag");
+  b.add("e", pcg::EmbeddingBag{.vocabulary = 12, .width = 6}, {b.input("i", {.sizes = {4, 2}, .element = pcg::Element::index})});
+  Walk walk(std::move(b).build());
+  walk.step("L5", "e");
+  CHECK(walk.text() == "i.embedding = embedding(i, e.weight); e = reduction(i.embedding)");
+  walk.step("L1 bag'", "i.embedding").step("M2", "e");
+  CHECK(walk.text() ==
+        "i.partition = partition1(i); e.weight.replicate = replicate(e.weight); i.embedding = embedding(i.partition, "
+        "e.weight.replicate); e = reduction(i.embedding); e.reduce = reduce(e)");
+}
+
+TEST_CASE("a bag is the sum of its parts, each looked up on its own") {
   pcg::GraphBuilder b("bag");
   b.add("e", pcg::EmbeddingBag{.vocabulary = 12, .width = 6}, {b.input("i", {.sizes = {4, 2}, .element = pcg::Element::index})});
   Walk walk(std::move(b).build());
@@ -196,6 +208,28 @@ TEST_CASE("figure 16c, as far as bags go: a bag is the sum of its parts, each lo
   CHECK(walk.text() ==
         "i.partition = partition1(i); e.weight.replicate = replicate(e.weight); e = embedding_bag(i.partition, "
         "e.weight.replicate); e.reduce = reduce(e)");
+}
+
+TEST_CASE("partial sums pass a product, and are added up once behind it (Unity, the law of Reduce and Matmul)") {
+  pcg::GraphBuilder b("layers");
+  const TensorRef y = b.add("y", pcg::Linear{.out = 6}, {b.input("x", real({4, 8}))});
+  b.add("z", pcg::Linear{.out = 10}, {y});
+  Walk walk(std::move(b).build());
+  walk.step("B3'", "y").step("B5", "z");
+  CHECK(walk.text() ==
+        "x.partition = partition1(x); y.weight.partition = partition0(y.weight); y = linear(x.partition, y.weight.partition); "
+        "z.weight.replicate = replicate(z.weight); z = linear(y, z.weight.replicate); z.reduce = reduce(z)");
+  CHECK(walk.layout("z") == "[4, 10] sum 2");
+}
+
+TEST_CASE("a convolution is cut by rows of the image") {
+  pcg::GraphBuilder b("conv");
+  b.add("y", pcg::Conv2d{.out = 4, .kernel_h = 3, .kernel_w = 3, .pad_h = 1, .pad_w = 1}, {b.input("x", real({2, 3, 4, 5}))});
+  Walk walk(std::move(b).build());
+  walk.at("A1 image'", "y", 2).step("I5'", "y");
+  CHECK(walk.text() ==
+        "x.partition = partition2(x); y.weight.replicate = replicate(y.weight); y = conv2d(x.partition, y.weight.replicate); "
+        "y.partition.combine = combine2(y)");
 }
 
 TEST_CASE("an Inception module: its 1x1 convolutions of one input become one, whose kernels are one concat of three") {
