@@ -14,7 +14,7 @@ void add_check(CLI::App& app, Action& action) {
   };
   const auto f = std::make_shared<CheckFlags>();
   CLI::App* c = app.add_subcommand("check", "Report every problem in an input file; show that a plan computes what its model computes");
-  c->add_option("file", f->file, "A scenario, plan, cluster, model or device profile")->required();
+  c->add_option("file", f->file, "A scenario, plan, cluster, model, rule file, device or framework profile")->required();
   c->add_option("--seed", f->seed, "Seed of the sizes and values that a plan is tried with");
   c->callback([f, &action] {
     action = [f] {

@@ -3,6 +3,7 @@
 
 #include "base/diagnostics.hpp"
 #include "cli/commands.hpp"
+#include "cli/mistyped.hpp"
 
 namespace {
 
@@ -22,6 +23,9 @@ int parse_and_act(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() != 0)
+      if (const auto problem = cli::mistyped(app, std::span(argv, static_cast<std::size_t>(argc)).subspan(1)))
+        throw base::InputError(std::vector<base::Diagnostic>{*problem});
     return app.exit(e) == 0 ? cli::kAnswered : cli::kBadInput;  // --help and --version come this way too
   }
   return action();

@@ -49,6 +49,20 @@ void write_text(const std::filesystem::path& file, const std::string& text) {
   sink.throw_if_any();
 }
 
+void check_writable(const std::filesystem::path& file, const std::string& option) {
+  if (file.empty() || file == "-") return;
+  const auto refuse_option = [&](const std::string& message, std::string hint) {
+    throw base::InputError(std::vector<base::Diagnostic>{{{}, option, message, std::move(hint)}});
+  };
+  std::error_code error;
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  if (!std::filesystem::is_directory(folder, error)) refuse_option(fmt::format("there is no folder {}", folder.string()), "make it first");
+  if (std::filesystem::is_directory(file, error)) refuse_option(fmt::format("{} is a folder", file.string()), "name a file");
+  const bool there = std::filesystem::exists(file, error);
+  if (::access(there ? file.c_str() : folder.c_str(), W_OK) != 0)
+    refuse_option(fmt::format("{} cannot be written: {}", file.string(), std::strerror(errno)), "");
+}
+
 std::string file_name(const std::string& name) {
   std::string safe;
   for (const char c : name) {

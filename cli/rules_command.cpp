@@ -1,4 +1,5 @@
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>
@@ -38,7 +39,19 @@ void check_families(const std::vector<std::string>& families) {
   const std::vector<std::string> known = substitutions::family_names();
   base::Diagnostics sink;
   for (const std::string& f : families)
-    if (std::ranges::find(known, f) == known.end()) sink.add({}, "--families", fmt::format("\"{}\" is no family", f), base::suggest(f, known));
+    if (std::ranges::find(known, f) == known.end())
+      sink.add({}, "--families", fmt::format("\"{}\" is no family", f), base::suggest(f, known));
+  sink.throw_if_any();
+}
+
+// Where answers go, before any work.
+void check_outputs(const RulesFlags& f) {
+  check_writable(f.json, "--json");
+  check_writable(f.save, "--save");
+  if (f.save.empty() || f.save != f.json) return;
+  base::Diagnostics sink;
+  sink.add({}, "--save", fmt::format("--json writes to {} too", f.save == "-" ? "standard output" : f.save),
+           "choose another file for one of them");
   sink.throw_if_any();
 }
 
@@ -62,9 +75,10 @@ int generate(const RulesFlags& f) {
     base::ProgressLine line(f.quiet);
     line.show("axioms at a few shapes");
     if (!axioms_hold(f)) return kNo;
-    g = substitutions::generate({.operators = f.operators, .processes = f.processes, .families = f.families, .progress = [&](const std::string& text) {
-                                   line.show(text);
-                                 }});
+    g = substitutions::generate(
+        {.operators = f.operators, .processes = f.processes, .families = f.families, .progress = [&](const std::string& text) {
+           line.show(text);
+         }});
   }
   if (!f.save.empty()) write_text(f.save, substitutions::to_text(g.rules, substitutions::axioms()));
   write_json(f, to_json(g));
@@ -80,8 +94,9 @@ int verify(const RulesFlags& f) {
     proofs = substitutions::verify(file, substitutions::axioms(), f.processes,
                                    [&](std::size_t done) { line.show(fmt::format("{} of {} proofs", done, file.rules.size())); });
   }
-  write_json(f, to_json(file, proofs));
-  print(f, [&] { return to_text(file, proofs); });
+  const std::string distrust = substitutions::distrust(file, substitutions::axioms());
+  write_json(f, to_json(file, proofs, distrust));
+  print(f, [&] { return to_text(file, proofs, distrust); });
   return std::ranges::all_of(proofs, [](const auto& p) { return p.verdict == Verdict::proved; }) ? kAnswered : kNo;
 }
 
@@ -105,39 +120,57 @@ int compare(const RulesFlags& f) {
   const std::vector<substitutions::PublishedRule> rules = substitutions::read_published(f.file);
   substitutions::Prover prover(substitutions::axioms(), {});
   std::vector<substitutions::Compared> results;
-  for (const substitutions::PublishedRule& r : rules) results.push_back(substitutions::compare(r, prover));
+  {
+    base::ProgressLine line(f.quiet);
+    for (const substitutions::PublishedRule& r : rules) {
+      results.push_back(substitutions::compare(r, prover));
+      line.show(fmt::format("{} of {} rules", results.size(), rules.size()));
+    }
+  }
   write_json(f, to_json(rules, results));
   print(f, [&] { return to_text(rules, results); });
   return kAnswered;
 }
 
+std::vector<substitutions::Rule> loaded(const RulesFlags& f) {
+  substitutions::RuleFile file = substitutions::read_rules(f.file);
+  const std::string distrust = substitutions::distrust(file, substitutions::axioms());
+  const std::size_t count = file.rules.size();
+  base::ProgressLine line(f.quiet);
+  return substitutions::load_rules(std::move(file), f.processes, [&](std::size_t done) {
+    line.show(fmt::format("{} of {} rules {}", done, count, distrust.empty() ? "evaluated" : "proved again: " + distrust));
+  });
+}
+
 int show(const RulesFlags& f) {
-  const std::vector<substitutions::Rule> rules = substitutions::load_rules(f.file, f.processes);
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  std::string text;
+  std::vector<substitutions::Rule> rules = loaded(f);
   std::vector<std::string> names;
-  for (const substitutions::Rule& r : rules) {
-    names.push_back(r.name);
-    if (!f.name.empty() && r.name != f.name) continue;
-    list.push_back(to_json(r));
-    text += to_text(r);
-  }
-  if (list.empty() && !f.name.empty()) {
+  for (const substitutions::Rule& r : rules) names.push_back(r.name);
+  if (!f.name.empty() && std::ranges::find(names, f.name) == names.end()) {
+    const std::string nearest = base::nearest_name(f.name, names);
     base::Diagnostics sink;
-    sink.add({}, f.file, fmt::format("there is no rule \"{}\"", f.name), base::suggest(f.name, names));
+    sink.add({}, f.file, fmt::format("there is no rule \"{}\"", f.name),
+             nearest.empty() ? "without a name all rules are shown" : fmt::format("did you mean \"{}\"?", nearest));
     sink.throw_if_any();
   }
-  write_json(f, {{"rules", std::move(list)}});
-  print(f, [&] { return text; });
+  if (!f.name.empty()) std::erase_if(rules, [&](const auto& r) { return r.name != f.name; });
+  write_json(f, to_json(rules));
+  print(f, [&] { return to_text(rules, substitutions::axioms(), !f.name.empty()); });
   return kAnswered;
 }
 
 CLI::App* add(CLI::App& rules, Action& action, const Flags& f, const char* name, const char* what, int (*act)(const RulesFlags&)) {
   CLI::App* c = rules.add_subcommand(name, what);
   c->add_option("--json", f->json, "Write the answer as JSON to this file; - is standard output");
-  c->add_option("--processes", f->processes, "That prove and try at once")->check(CLI::Range(1, 256));
+  if (act != compare)
+    c->add_option("--processes", f->processes, "That prove and try at once; default: one per core")->check(CLI::Range(1, 256));
   c->add_flag("--quiet", f->quiet, "Neither text nor progress");
-  c->callback([f, act, &action] { action = [f, act] { return act(*f); }; });
+  c->callback([f, act, &action] {
+    action = [f, act] {
+      check_outputs(*f);
+      return act(*f);
+    };
+  });
   return c;
 }
 
@@ -148,8 +181,10 @@ void add_rules(CLI::App& app, Action& action) {
   rules->require_subcommand(1);
   const auto f = std::make_shared<RulesFlags>();
   CLI::App* g = add(*rules, action, f, "generate", "All rules of small graphs, each proved from the axioms", generate);
-  g->add_option("--operators", f->operators, "Of each side, at most")->check(CLI::Range(1, 4));
-  g->add_option("--families", f->families, "Only these families of operators")->delimiter(',');
+  g->add_option("--operators", f->operators, "Of each side, at most; default 3, 4 is slow")->check(CLI::Range(1, 4));
+  g->add_option("--families", f->families,
+                fmt::format("Only these families of operators: {}", fmt::join(substitutions::family_names(), ", ")))
+      ->delimiter(',');
   g->add_option("--save", f->save, "Write the rules to this file; - is standard output");
   add(*rules, action, f, "verify", "Prove the rules of a file again", verify)->add_option("file", f->file, "A rule file")->required();
   add(*rules, action, f, "axioms", "What proofs rest on, each tried piece by piece at small shapes", show_axioms);

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "search/substitutions/side_conditions.hpp"
+
 namespace cli {
 
 using nlohmann::ordered_json;
@@ -13,15 +15,15 @@ using substitutions::Verdict;
 
 namespace {
 
-std::int64_t count(const std::vector<substitutions::Proof>& proofs, Verdict v) { return std::ranges::count(proofs, v, &substitutions::Proof::verdict); }
+std::int64_t count(const std::vector<substitutions::Proof>& proofs, Verdict v) {
+  return std::ranges::count(proofs, v, &substitutions::Proof::verdict);
+}
 
 std::string joined_variables(const substitutions::Equation& e) {
   std::string text;
   for (const substitutions::Variable& v : e.variables) text += (text.empty() ? "" : ", ") + substitutions::to_text(v);
   return text;
 }
-
-}  // namespace
 
 ordered_json to_json(const substitutions::Rule& r) {
   ordered_json variables = ordered_json::array();
@@ -32,13 +34,44 @@ ordered_json to_json(const substitutions::Rule& r) {
           {"variables", std::move(variables)},
           {"source", to_text(r.source(), r.equation.variables)},
           {"target", to_text(r.target(), r.equation.variables)},
+          {"conditions", substitutions::side_conditions(r)},
           {"axioms", r.axioms},
           {"proof_s", r.proof_s}};
 }
 std::string to_text(const substitutions::Rule& r) {
-  return fmt::format("{} ({})\n  {}\n  = {}\n  where {}\n  by {}; proved in {:.1f} ms\n", r.name, name_of(kind_of(r.equation)),
-                     to_text(r.source(), r.equation.variables), to_text(r.target(), r.equation.variables), joined_variables(r.equation),
-                     fmt::join(r.axioms, ", "), 1e3 * r.proof_s);
+  std::string text =
+      fmt::format("{} ({})\n  {}\n  = {}\n  of {}\n", r.name, name_of(kind_of(r.equation)), to_text(r.source(), r.equation.variables),
+                  to_text(r.target(), r.equation.variables), joined_variables(r.equation));
+  for (bool first = true; const std::string& c : substitutions::side_conditions(r)) {
+    text += fmt::format("  {} {}\n", first ? "where" : "     ", c);
+    first = false;
+  }
+  return text;
+}
+std::string statement(const substitutions::Axioms& axioms, const std::string& name) {
+  const auto entry = std::ranges::find(axioms.entries, name, &substitutions::AxiomEntry::name);
+  return entry == axioms.entries.end() ? "" : fmt::format("    {:<30} {}  ({})\n", name, entry->statement, entry->source);
+}
+
+}  // namespace
+
+ordered_json to_json(const std::vector<substitutions::Rule>& rules) {
+  ordered_json list = ordered_json::array();
+  for (const substitutions::Rule& r : rules) list.push_back(to_json(r));
+  return {{"rules", std::move(list)}};
+}
+std::string to_text(const std::vector<substitutions::Rule>& rules, const substitutions::Axioms& axioms, bool statements) {
+  std::string text;
+  for (const substitutions::Rule& r : rules) {
+    text += to_text(r);
+    if (!statements) {
+      text += fmt::format("  from {}; proved in {:.1f} ms\n", fmt::join(r.axioms, ", "), 1e3 * r.proof_s);
+      continue;
+    }
+    text += fmt::format("  proved in {:.1f} ms from\n", 1e3 * r.proof_s);
+    for (const std::string& a : r.axioms) text += statement(axioms, a);
+  }
+  return text;
 }
 
 ordered_json to_json(const substitutions::Generated& g) {
@@ -69,25 +102,38 @@ std::string to_text(const substitutions::Generated& g) {
       s.refuted, s.unproved);
 }
 
-ordered_json to_json(const substitutions::RuleFile& file, const std::vector<substitutions::Proof>& proofs) {
+ordered_json to_json(const substitutions::RuleFile& file, const std::vector<substitutions::Proof>& proofs, const std::string& distrust) {
   ordered_json failures = ordered_json::object();
-  for (std::size_t i = 0; i < proofs.size(); ++i)
+  double seconds = 0;
+  for (std::size_t i = 0; i < proofs.size(); ++i) {
+    seconds += proofs[i].seconds;
     if (proofs[i].verdict != Verdict::proved)
       failures[file.rules[i].name] = proofs[i].counterexample ? proofs[i].counterexample->text : "neither proved nor refuted";
+  }
   return {{"proved", count(proofs, Verdict::proved)},
           {"refuted", count(proofs, Verdict::refuted)},
           {"unproved", count(proofs, Verdict::open)},
-          {"failures", std::move(failures)}};
+          {"failures", std::move(failures)},
+          {"generator", file.generator},
+          {"axioms", file.axioms},
+          {"as_written", distrust.empty()},
+          {"distrust", distrust},
+          {"proof_s", seconds}};
 }
-std::string to_text(const substitutions::RuleFile& file, const std::vector<substitutions::Proof>& proofs) {
+std::string to_text(const substitutions::RuleFile& file, const std::vector<substitutions::Proof>& proofs, const std::string& distrust) {
   std::string text;
+  double seconds = 0;
   for (std::size_t i = 0; i < proofs.size(); ++i) {
+    seconds += proofs[i].seconds;
     if (proofs[i].verdict == Verdict::proved) continue;
-    text += to_text(file.rules[i]);
-    text += proofs[i].counterexample ? fmt::format("  false: {}\n", proofs[i].counterexample->text) : std::string("  neither proved nor refuted\n");
+    const base::Mark& at = file.marks[i];
+    text += fmt::format("{}:{}:{}: {}", at.source ? at.source->name : "", at.line, at.column, to_text(file.rules[i]));
+    text += proofs[i].counterexample ? fmt::format("  false: {}\n", proofs[i].counterexample->text)
+                                     : std::string("  neither proved nor refuted\n");
   }
-  return text + fmt::format("{} rules proved, {} refuted, {} not proved\n", count(proofs, Verdict::proved), count(proofs, Verdict::refuted),
-                            count(proofs, Verdict::open));
+  if (!distrust.empty()) text += fmt::format("the file's own proofs do not count: {}\n", distrust);
+  return text + fmt::format("{} rules proved ({:.1f} s), {} refuted, {} not proved\n", count(proofs, Verdict::proved), seconds,
+                            count(proofs, Verdict::refuted), count(proofs, Verdict::open));
 }
 
 ordered_json to_json(const substitutions::Axioms& axioms, const std::vector<substitutions::Validation>& validations,
@@ -119,8 +165,8 @@ std::string to_text(const substitutions::Axioms& axioms, const std::vector<subst
     valid += v.valid ? 1 : 0;
     shapes += v.shapes;
     text += fmt::format("{:<32} {}{}\n{:<32} {} {} shapes{}; {}\n", e.name, e.statement,
-                        e.conditions.empty() ? "" : fmt::format(" ({})", fmt::join(e.conditions, "; ")), "", v.valid ? "valid at" : "FALSE after",
-                        v.shapes, v.all ? ", all sizes" : ", drawn sizes", e.source);
+                        e.conditions.empty() ? "" : fmt::format(" ({})", fmt::join(e.conditions, "; ")), "",
+                        v.valid ? "valid at" : "FALSE after", v.shapes, v.all ? ", all sizes" : ", drawn sizes", e.source);
     if (!v.valid) text += fmt::format("{:<32} {}\n", "", v.failure);
   }
   text += fmt::format("{} of {} axioms ({} instances) valid at {} shapes\n", valid, axioms.entries.size(), axioms.all.size(), shapes);
@@ -139,7 +185,8 @@ ordered_json to_json(const std::vector<substitutions::PublishedRule>& rules, con
       case Verdict::open: open.push_back(i), reasons[key] = results[i].why; break;
     }
   }
-  return {{"implied", std::move(implied)}, {"refuted", std::move(refuted)},  {"open", std::move(open)}, {"counterexamples", std::move(counterexamples)},
+  return {{"implied", std::move(implied)}, {"refuted", std::move(refuted)},
+          {"open", std::move(open)},       {"counterexamples", std::move(counterexamples)},
           {"reasons", std::move(reasons)}, {"proofs", std::move(proofs)}};
 }
 std::string to_text(const std::vector<substitutions::PublishedRule>& rules, const std::vector<substitutions::Compared>& results) {
@@ -149,7 +196,8 @@ std::string to_text(const std::vector<substitutions::PublishedRule>& rules, cons
     const substitutions::Compared& c = results[i];
     ++counts[static_cast<std::size_t>(c.verdict)];
     const char* verdict = c.verdict == Verdict::proved ? "implied" : c.verdict == Verdict::refuted ? "refuted" : "open";
-    text += fmt::format("{:>4} {:<16} {:<8} {}\n", i, rules[i].name, verdict, c.verdict == Verdict::proved ? fmt::format("by {}", fmt::join(c.axioms, ", ")) : c.why);
+    text += fmt::format("{:>4} {:<16} {:<8} {}\n", i, rules[i].name, verdict,
+                        c.verdict == Verdict::proved ? fmt::format("by {}", fmt::join(c.axioms, ", ")) : c.why);
   }
   return text + fmt::format("{} rules: {} implied, {} refuted, {} open\n", rules.size(), counts[0], counts[1], counts[2]);
 }

@@ -15,18 +15,24 @@ namespace cli {
 [[nodiscard]] nlohmann::ordered_json to_json(const substitutions::Generated& g);
 [[nodiscard]] std::string to_text(const substitutions::Generated& g);
 
-[[nodiscard]] nlohmann::ordered_json to_json(const substitutions::RuleFile& file, const std::vector<substitutions::Proof>& proofs);
-[[nodiscard]] std::string to_text(const substitutions::RuleFile& file, const std::vector<substitutions::Proof>& proofs);
+// `distrust`: substitutions::distrust() of the file.
+[[nodiscard]] nlohmann::ordered_json to_json(const substitutions::RuleFile& file, const std::vector<substitutions::Proof>& proofs,
+                                             const std::string& distrust);
+[[nodiscard]] std::string to_text(const substitutions::RuleFile& file, const std::vector<substitutions::Proof>& proofs,
+                                  const std::string& distrust);
 
 [[nodiscard]] nlohmann::ordered_json to_json(const substitutions::Axioms& axioms, const std::vector<substitutions::Validation>& validations,
                                              const std::vector<std::string>& redundant);
 [[nodiscard]] std::string to_text(const substitutions::Axioms& axioms, const std::vector<substitutions::Validation>& validations,
                                   const std::vector<std::string>& redundant);
 
-[[nodiscard]] nlohmann::ordered_json to_json(const std::vector<substitutions::PublishedRule>& rules, const std::vector<substitutions::Compared>& results);
-[[nodiscard]] std::string to_text(const std::vector<substitutions::PublishedRule>& rules, const std::vector<substitutions::Compared>& results);
+[[nodiscard]] nlohmann::ordered_json to_json(const std::vector<substitutions::PublishedRule>& rules,
+                                             const std::vector<substitutions::Compared>& results);
+[[nodiscard]] std::string to_text(const std::vector<substitutions::PublishedRule>& rules,
+                                  const std::vector<substitutions::Compared>& results);
 
-[[nodiscard]] std::string to_text(const substitutions::Rule& rule);
-[[nodiscard]] nlohmann::ordered_json to_json(const substitutions::Rule& rule);
+[[nodiscard]] nlohmann::ordered_json to_json(const std::vector<substitutions::Rule>& rules);
+// `statements`: what each axiom of a proof says, not its name alone.
+[[nodiscard]] std::string to_text(const std::vector<substitutions::Rule>& rules, const substitutions::Axioms& axioms, bool statements);
 
 }  // namespace cli

@@ -115,6 +115,8 @@ class NodeReader {
       view = read_view(r);
       const Yaml* shard = r.optional("shard");
       r.finish();
+      if (block < block_) r.complain("block", fmt::format("block {} comes after block {}: operators are in the order of their blocks", block, block_));
+      block_ = std::max(block_, block);
       if (typed && sink_.size() == problems) id = add(r, name, op, inputs, shard, view, block);
     }
     if (id) check_stages(r, inputs, stage);
@@ -242,6 +244,7 @@ class NodeReader {
 
   Plan& plan_;
   std::size_t blocks_;
+  int block_ = 0;  // of the operators so far: what moves tensors may stand anywhere
   PcgBuilder builder_;
   base::Diagnostics& sink_;
   std::unordered_map<std::string, std::optional<NodeId>> nodes_;  // nullopt: it is wrong

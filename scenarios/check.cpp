@@ -8,6 +8,7 @@
 #include "profiles/device_profile.hpp"
 #include "profiles/framework_profile.hpp"
 #include "scenarios/scenario.hpp"
+#include "search/substitutions/rules_file.hpp"
 #include "topology/cluster.hpp"
 
 namespace scenarios {
@@ -39,6 +40,14 @@ CheckResult check_cluster(const base::Yaml& document) {
   return {true, fmt::format("cluster {}: {} nodes, {} GPUs", c.name(), c.nodes(), c.device_count())};
 }
 
+CheckResult check_rules(const std::filesystem::path& file) {
+  substitutions::RuleFile rules = substitutions::read_rules(file);
+  const std::string distrust = substitutions::distrust(rules, substitutions::axioms());
+  const std::size_t count = substitutions::load_rules(std::move(rules), 1).size();
+  return {true, distrust.empty() ? fmt::format("{} rules, as they were proved", count)
+                                 : fmt::format("{} rules, proved again: {}", count, distrust)};
+}
+
 }  // namespace
 
 CheckResult check_file(const std::filesystem::path& file, std::uint64_t seed) {
@@ -50,6 +59,7 @@ CheckResult check_file(const std::filesystem::path& file, std::uint64_t seed) {
   if (document.find("framework") != nullptr)
     return {true, fmt::format("framework profile {}",
                               pcg::framework_names()[static_cast<std::size_t>(profiles::load_framework_profile(document).framework)])};
+  if (document.find("rules") != nullptr) return check_rules(file);
   if (document.find("cluster") != nullptr) return check_cluster(document);
   const pcg::Graph model = pcg::models::load_model_argument(file.string(), 1);
   return {true, fmt::format("model {}: {} parameters", model.name(), model.parameters())};

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "pcg/borders.hpp"
 #include "search/movements.hpp"
 #include "sim/memory/model_states.hpp"
 
@@ -72,11 +73,12 @@ class Costs {
     std::vector<bool> needed;
     for (pcg::TensorRef t : node.inputs) needed.push_back(!plan_.pcg.node(origin(t).node).is_source());
     StageCost& s = stage(id);
-    const Seconds forward = sum(pcg::forward_kernels(op, inputs, outputs, p), f.devices[0]);
+    const auto read = pcg::pieces_with_borders(*node.operation(), node.sharding, f.whole_inputs);
+    const Seconds forward = sum(pcg::forward_kernels(op, read, outputs, p), f.devices[0]);
     s.forward += forward;
     if (std::holds_alternative<pcg::Attention>(*node.operation())) s.attention += forward;
-    s.backward += sum(pcg::input_gradient_kernels(op, inputs, outputs, needed, p), f.devices[0]);
-    s.backward += sum(pcg::weight_gradient_kernels(op, inputs, outputs, p), f.devices[0]);
+    s.backward += sum(pcg::input_gradient_kernels(op, read, outputs, needed, p), f.devices[0]);
+    s.backward += sum(pcg::weight_gradient_kernels(op, read, outputs, p), f.devices[0]);
     add_internal(id, f);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) add_edge(id, f, i);
   }

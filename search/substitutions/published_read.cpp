@@ -112,6 +112,9 @@ struct Reader {
 std::vector<PublishedRule> read_published(const std::filesystem::path& file) {
   const Yaml root = base::read_yaml(file);
   base::Diagnostics sink;
+  if (root.is_map() && root.find("rule") == nullptr)  // another kind of file has a problem in every line; one is enough
+    sink.add(root.mark, "", "this is no published rule file: it has no \"rule\"", "as graph_subst_3_v2.json of FlexFlow; foreshard rules verify reads ours");
+  sink.throw_if_any();
   MapReader r(root, "", sink);
   (void)r.optional("_t");
   Reader reader{sink};

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/yaml.hpp"
+#include "pcg/field.hpp"
 #include "search/substitutions/generate.hpp"
 #include "search/substitutions/prove_all.hpp"
 #include "search/substitutions/refute.hpp"
@@ -43,6 +44,47 @@ std::set<std::uint8_t> variables_of(const Term& t) {
   return all;
 }
 
+// What a text may cost whoever reads it: far above what a generator writes, far below what exhausts memory or overflows a degree.
+constexpr std::size_t kMostText = 2000;  // characters of a term
+constexpr std::int64_t kMostNumber = 4;  // a size that is no letter; kernels have 3
+constexpr int kMostDegrees = 16;         // factors of all degrees of a side
+
+int degrees_in(const Term& t) {
+  int factors = 0;
+  for (const Node& n : t.nodes)
+    for (const int power : n.degree.powers) factors += power;
+  return factors;
+}
+
+// What can be read but neither written nor evaluated; empty: nothing.
+std::string problem_of(const Variable& v) {
+  const auto in_all = [&](auto member) { return Numbers{member(v.types[0]), member(v.types[1]), member(v.types[2])}; };
+  const auto is_degree = [](const Numbers& n) {
+    for (std::uint8_t d = 0; d < 5; ++d)
+      for (std::uint8_t e = 0; e < 5; ++e)
+        for (std::uint8_t two = 0; two < 3; ++two)
+          if (const Degree p{{d, e, two}}; n == Numbers{value(p, 0), value(p, 1), value(p, 2)}) return true;
+    return false;
+  };
+  bool degrees = is_degree(in_all([](const Type& t) { return t.summands; })) && is_degree(in_all([](const Type& t) { return t.copies; }));
+  for (std::size_t d = 0; d < v.types[0].rank; ++d) {
+    degrees = degrees && is_degree(in_all([&](const Type& t) { return t.degree[d]; }));
+    const Numbers size = in_all([&](const Type& t) { return t.size[d]; });
+    const auto letters = letters_of(size);
+    if (!letters) return fmt::format("dim {} of {} is neither a sum of one to five letters nor a number", d, v.name);
+    if (letters->empty() && size[0] > kMostNumber)
+      return fmt::format("dim {} of {} is {}; a size that is a number is at most {}", d, v.name, size[0], kMostNumber);
+  }
+  return degrees ? "" : fmt::format("a degree of {} has the factor 2 more than twice", v.name);
+}
+std::string problem_of(const Term& t, std::span<const Variable> variables) {
+  for (const Node& n : t.nodes)
+    for (const Numbers& size : {n.at, n.by})
+      if (size[0] != 0 && (!dims_adding_to(size, variables) || !letters_of(size)))
+        return fmt::format("a size of {} is no sum of at most four dims and five letters", name_of(n.kind));
+  return degrees_in(t) > kMostDegrees ? fmt::format("the degrees have more than {} factors", kMostDegrees) : "";
+}
+
 // Reads one rule; what is wrong goes to the sink.
 class RuleReader {
  public:
@@ -50,18 +92,19 @@ class RuleReader {
 
   Rule read() {
     Rule rule;
-    for (const char* key : {"name", "kind", "source", "target"}) reader_.require(key);
+    const std::size_t before = sink_.size();
+    for (const char* key : {"name", "kind", "source", "target", "proof_s"}) reader_.require(key);
     rule.name = reader_.text("name").value_or("");
+    if (rule.name.empty() && reader_.has("name")) reader_.complain("name", "a rule without a name", "e.g. mine1");
     static const std::vector<std::string> kKinds{"algebraic", "parallel", "hybrid"};
     const auto kind = reader_.choice("kind", kKinds);
-    const std::size_t before = sink_.size();
+    const std::size_t unread = sink_.size();
     variables(rule.equation);
-    if (sink_.size() == before) {
+    if (sink_.size() == unread) {
       rule.equation.left = term("source", rule.equation.variables);
       rule.equation.right = term("target", rule.equation.variables);
     }
-    if (const Yaml* axioms = reader_.required("axioms"))
-      for (const Yaml& a : axioms->items) rule.axioms.push_back(a.scalar);
+    for (const Yaml* a : texts("axioms", "names of axioms, as [linear.activation]")) rule.axioms.push_back(a->scalar);
     rule.proof_s = reader_.number("proof_s", 0).value_or(0);
     reader_.finish();
     if (sink_.size() == before) check(rule, kind ? kKinds[*kind] : "");
@@ -69,20 +112,39 @@ class RuleReader {
   }
 
  private:
-  void variables(Equation& e) {
-    const Yaml* list = reader_.required("variables");
-    if (list == nullptr) return;
-    if (!list->is_sequence()) return reader_.complain("variables", "expected a list", "e.g. [\"x: [m, k]\", \"w: [k, n]\"]");
-    std::set<std::string> names;
+  std::vector<const Yaml*> texts(std::string_view key, std::string_view what) {
+    std::vector<const Yaml*> all;
+    const Yaml* list = reader_.required(key);
+    if (list == nullptr) return all;
+    if (!list->is_sequence()) reader_.complain(key, fmt::format("expected a list of {}", what));
     for (const Yaml& item : list->items) {
-      guarded(item, "variables", [&] { e.variables.push_back(parse_variable(item.scalar)); });
-      if (!e.variables.empty() && !names.insert(e.variables.back().name).second)
-        sink_.add(item.mark, reader_.path_of("variables"), fmt::format("there are two variables \"{}\"", e.variables.back().name));
+      if (item.is_scalar()) all.push_back(&item);
+      else sink_.add(item.mark, reader_.path_of(key), fmt::format("expected a list of {}", what));
     }
+    return all;
+  }
+
+  void variables(Equation& e) {
+    std::set<std::string> names;
+    for (const Yaml* item : texts("variables", "variables, as [\"x: [m, k]\", \"w: [k, n]\"]"))
+      guarded(*item, "variables", [&] {
+        Variable v = parse_variable(item->scalar);
+        if (const std::string problem = problem_of(v); !problem.empty()) sink_.add(item->mark, reader_.path_of("variables"), problem);
+        if (!names.insert(v.name).second)
+          sink_.add(item->mark, reader_.path_of("variables"), fmt::format("there are two variables \"{}\"", v.name));
+        e.variables.push_back(std::move(v));
+      });
   }
   Term term(std::string_view key, std::span<const Variable> variables) {
     Term t;
-    if (const Yaml* y = reader_.optional(key)) guarded(*y, key, [&] { t = parse_term(y->scalar, variables); });
+    const Yaml* y = reader_.optional(key);
+    if (y == nullptr) return t;
+    if (y->scalar.size() > kMostText) {
+      reader_.complain(key, fmt::format("{} characters; a term has at most {}", y->scalar.size(), kMostText));
+      return t;
+    }
+    guarded(*y, key, [&] { t = parse_term(y->scalar, variables); });
+    if (const std::string problem = problem_of(t, variables); !problem.empty()) reader_.complain(key, problem);
     return t;
   }
   // A problem inside a text is reported where the text stands, moved by its column.
@@ -102,14 +164,16 @@ class RuleReader {
   void check(const Rule& rule, std::string_view kind) {
     const Equation& e = rule.equation;
     const auto source = types_of(e.left, e.variables), target = types_of(e.right, e.variables);
-    if (!source) return reader_.complain("source", "is ill typed over these variables");
-    if (!target) return reader_.complain("target", "is ill typed over these variables");
+    const std::string hint = "sizes and layouts of what an operator reads must fit each other, whatever the letters and degrees are";
+    if (!source) return reader_.complain("source", "is ill typed over these variables", hint);
+    if (!target) return reader_.complain("target", "is ill typed over these variables", hint);
     if (e.left.outputs.size() != e.right.outputs.size())
       return reader_.complain("target", fmt::format("{} outputs, the source has {}", e.right.outputs.size(), e.left.outputs.size()));
     for (std::size_t o = 0; o < e.left.outputs.size(); ++o)
       if ((*source)[e.left.outputs[o]] != (*target)[e.right.outputs[o]])
         reader_.complain("target", fmt::format("output {} has another size or layout than the source's", o));
-    if (!std::ranges::includes(variables_of(e.left), variables_of(e.right))) reader_.complain("target", "has a variable that the source lacks");
+    if (!std::ranges::includes(variables_of(e.left), variables_of(e.right)))
+      reader_.complain("target", "has a variable that the source lacks");
     if (!kind.empty() && kind != name_of(kind_of(e))) reader_.complain("kind", fmt::format("the rule is {}", name_of(kind_of(e))));
   }
 
@@ -123,31 +187,42 @@ std::vector<Equation> equations_of(const RuleFile& file) {
   return all;
 }
 
-}  // namespace
+Yaml quoted(std::string text) {
+  Yaml y = Yaml::make_scalar(std::move(text));
+  y.quoted = true;
+  return y;
+}
 
-std::string to_text(const std::vector<Rule>& rules, const Axioms& axioms) {
+// All that a file says, but for the digest.
+Yaml written(const std::string& generator, const std::string& axioms, const std::vector<Rule>& rules) {
   Yaml y = Yaml::make_map();
-  y.set("format", Yaml::make_scalar("1"));
-  Yaml generator = Yaml::make_scalar(std::string(kGeneratorVersion));
-  generator.quoted = true;
-  y.set("generator", std::move(generator));
-  Yaml hash = Yaml::make_scalar(axioms.hash);
-  hash.quoted = true;
-  y.set("axioms", std::move(hash));
+  y.set("foreshard", Yaml::make_scalar("1"));
+  y.set("generator", quoted(generator));
+  y.set("axioms", quoted(axioms));
   Yaml list = Yaml::make_sequence();
   for (const Rule& r : rules) list.items.push_back(written(r));
   y.set("rules", std::move(list));
-  return base::emit_yaml(y);
+  return y;
+}
+std::string digest_of(const Yaml& y) { return fmt::format("{:016x}", pcg::field::hash_text(base::emit_yaml(y))); }
+
+// Another kind of file has a problem in every line; one is enough.
+void refuse_other_kinds(const Yaml& root) {
+  if (root.find("generator") != nullptr || root.find("foreshard") != nullptr) return;
+  base::Diagnostics sink;
+  const bool published = root.find("rule") != nullptr;
+  sink.add(root.mark, "", published ? "this is a published rule file" : "this is no rule file: it has no \"generator\"",
+           published ? "foreshard rules compare sorts its rules" : "foreshard rules generate --save writes one");
+  sink.throw_if_any();
 }
 
-namespace {
-
 RuleFile rules_from(const Yaml& root) {
+  refuse_other_kinds(root);
   base::Diagnostics sink;
   MapReader r(root, "", sink);
   RuleFile file;
-  for (const char* key : {"format", "generator", "axioms", "rules"}) r.require(key);
-  (void)r.integer("format", 1, 1);
+  r.format();
+  for (const char* key : {"generator", "axioms", "rules"}) r.require(key);
   file.generator = r.text("generator").value_or("");
   file.axioms = r.text("axioms").value_or("");
   std::set<std::string> names;
@@ -157,9 +232,14 @@ RuleFile rules_from(const Yaml& root) {
       const std::string path = fmt::format("rules[{}]", i);
       file.rules.push_back(RuleReader(list->items[i], path, sink).read());
       file.marks.push_back(list->items[i].mark);
-      if (!names.insert(file.rules.back().name).second) sink.add(list->items[i].mark, path, fmt::format("there are two rules \"{}\"", file.rules.back().name));
+      const std::string& name = file.rules.back().name;
+      if (!name.empty() && !names.insert(name).second) sink.add(list->items[i].mark, path, fmt::format("there are two rules \"{}\"", name));
     }
   }
+  if (!r.has("digest"))  // the last line of what the generator writes
+    sink.add(root.mark, "", "missing \"digest\": the end of the file is cut off, or it was written by hand",
+             "of a file by hand: write digest: none as its last line; it is then proved whenever it is loaded");
+  file.digest = r.text("digest").value_or("");
   r.finish();
   sink.throw_if_any();
   return file;
@@ -167,31 +247,51 @@ RuleFile rules_from(const Yaml& root) {
 
 }  // namespace
 
+std::string to_text(const std::vector<Rule>& rules, const Axioms& axioms) {
+  Yaml y = written(std::string(kGeneratorVersion), axioms.hash, rules);
+  y.set("digest", quoted(digest_of(y)));
+  return base::emit_yaml(y);
+}
+
 RuleFile parse_rules(std::string text, const std::string& name) { return rules_from(base::parse_yaml(std::move(text), name)); }
 RuleFile read_rules(const std::filesystem::path& path) { return rules_from(base::read_yaml(path)); }
 
-std::vector<Proof> verify(const RuleFile& file, const Axioms& axioms, int processes, const std::function<void(std::size_t)>& progress) {
+std::string distrust(const RuleFile& file, const Axioms& axioms) {
+  if (file.generator != kGeneratorVersion)
+    return fmt::format("generator \"{}\" wrote it, this is generator \"{}\"", file.generator, kGeneratorVersion);
+  if (file.axioms != axioms.hash) return fmt::format("it rests on the axioms {}, which now are {}", file.axioms, axioms.hash);
+  if (file.digest == "none") return "it was written by hand";
+  if (file.digest != digest_of(written(file.generator, file.axioms, file.rules))) return "it was changed after it was written";
+  return "";
+}
+
+std::vector<Proof> verify(const RuleFile& file, const Axioms& axioms, int processes, const RulesDone& progress) {
   return prove_all(axioms, {}, equations_of(file), processes, progress);
 }
 
-std::vector<Rule> load_rules(const std::filesystem::path& path, int processes) {
-  RuleFile file = read_rules(path);
+std::vector<Rule> load_rules(RuleFile file, int processes, const RulesDone& progress) {
   base::Diagnostics sink;
-  const auto complain = [&](std::size_t i, const std::string& what) {
-    sink.add(file.marks[i], fmt::format("rules[{}]", i), fmt::format("rule {} {}", file.rules[i].name, what));
+  const auto complain = [&](std::size_t i, const std::string& what, std::string hint) {
+    sink.add(file.marks[i], fmt::format("rules[{}]", i), fmt::format("rule {} {}", file.rules[i].name, what), std::move(hint));
   };
-  if (file.generator == kGeneratorVersion && file.axioms == axioms().hash) {
-    for (std::size_t i = 0; i < file.rules.size(); ++i)
-      if (const auto c = refute(file.rules[i].equation)) complain(i, "is false: " + c->text);
+  const std::string remove = "remove it, or generate the rules anew: foreshard rules generate --save FILE";
+  if (distrust(file, axioms()).empty()) {
+    for (std::size_t i = 0; i < file.rules.size(); ++i) {
+      if (const auto c = refute(file.rules[i].equation)) complain(i, "is false: " + c->text, remove);
+      if (progress) progress(i + 1);
+    }
   } else {
-    const std::vector<Proof> proofs = verify(file, axioms(), processes, {});
+    const std::vector<Proof> proofs = verify(file, axioms(), processes, progress);
     for (std::size_t i = 0; i < proofs.size(); ++i) {
-      if (proofs[i].verdict == Verdict::refuted) complain(i, "is false: " + proofs[i].counterexample->text);
-      if (proofs[i].verdict == Verdict::open) complain(i, "is not proved by the axioms of this version");
+      if (proofs[i].verdict == Verdict::refuted) complain(i, "is false: " + proofs[i].counterexample->text, remove);
+      if (proofs[i].verdict == Verdict::open) complain(i, "is not proved by the axioms of this version", remove);
+      file.rules[i].axioms = proofs[i].axioms;
+      file.rules[i].proof_s = proofs[i].seconds;
     }
   }
   sink.throw_if_any();
   return std::move(file.rules);
 }
+std::vector<Rule> load_rules(const std::filesystem::path& path, int processes) { return load_rules(read_rules(path), processes); }
 
 }  // namespace substitutions

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "base/check.hpp"
+#include "pcg/borders.hpp"
 #include "sim/memory/model_states.hpp"
 
 namespace sim {
@@ -112,6 +113,12 @@ pcg::Operator Lowering::piece_operator(std::uint32_t node) const {
   return pcg::piece_operator(*plan.pcg.node(id).operation(), plan.pcg.whole_inputs(id), plan.pcg.piece_inputs(id));
 }
 
+std::vector<pcg::TensorShape> Lowering::read_pieces(std::uint32_t node) const {
+  const pcg::NodeId id(node);
+  const pcg::PcgNode& n = plan.pcg.node(id);
+  return pcg::pieces_with_borders(*n.operation(), n.sharding, plan.pcg.whole_inputs(id));
+}
+
 std::vector<pcg::Kernel> Lowering::as_run(std::uint32_t node, std::vector<pcg::Kernel> kernels, bool backward) const {
   const pcg::NodeId id(node);
   const int count = backward ? framework.loss.backward_kernels : framework.loss.forward_kernels;
@@ -128,7 +135,7 @@ std::vector<pcg::Kernel> Lowering::as_run(std::uint32_t node, std::vector<pcg::K
 
 Part Lowering::forward_part(std::uint32_t node, std::string_view what) {
   const pcg::NodeId id(node);
-  auto kernels = pcg::forward_kernels(piece_operator(node), plan.pcg.piece_inputs(id), plan.pcg.piece_outputs(id), plan.training.precision);
+  auto kernels = pcg::forward_kernels(piece_operator(node), read_pieces(node), plan.pcg.piece_outputs(id), plan.training.precision);
   return part(node, what, as_run(node, std::move(kernels), /*backward=*/false), framework.host.forward_kernel);
 }
 
@@ -138,14 +145,14 @@ Part Lowering::input_gradient_part(std::uint32_t node) {
   const auto slots = pcg::weight_slots(op, flow.origins[node].size());
   std::vector<bool> needed;
   for (std::size_t i = 0; i < slots.size(); ++i) needed.push_back(!slots[i] && flow.needs_gradient[flow.origins[node][i].node.value]);
-  auto kernels = pcg::input_gradient_kernels(op, plan.pcg.piece_inputs(id), plan.pcg.piece_outputs(id), needed, plan.training.precision);
+  auto kernels = pcg::input_gradient_kernels(op, read_pieces(node), plan.pcg.piece_outputs(id), needed, plan.training.precision);
   return part(node, "input gradient", as_run(node, std::move(kernels), /*backward=*/true), framework.host.backward_kernel);
 }
 
 std::optional<Part> Lowering::weight_gradient_part(std::uint32_t node) {
   const pcg::NodeId id(node);
   const auto kernels =
-      pcg::weight_gradient_kernels(piece_operator(node), plan.pcg.piece_inputs(id), plan.pcg.piece_outputs(id), plan.training.precision);
+      pcg::weight_gradient_kernels(piece_operator(node), read_pieces(node), plan.pcg.piece_outputs(id), plan.training.precision);
   if (kernels.empty()) return std::nullopt;
   return part(node, "weight gradient", kernels, framework.host.backward_kernel);
 }

@@ -52,6 +52,7 @@ class Lowering {
   void add_host_time(const Block& block, std::size_t first, base::Seconds time);
   // The operator as one piece sees it: its share of the heads.
   pcg::Operator piece_operator(std::uint32_t node) const;
+  std::vector<pcg::TensorShape> read_pieces(std::uint32_t node) const;  // of the inputs, as the node's kernels read them
   // Kernels of a node as the framework runs them, where that differs from the operator's own.
   std::vector<pcg::Kernel> as_run(std::uint32_t node, std::vector<pcg::Kernel> kernels, bool backward) const;
   Part forward_part(std::uint32_t node, std::string_view what);

@@ -2,16 +2,24 @@
 
 #include <algorithm>
 
+#include "pcg/borders.hpp"
 #include "pcg/work.hpp"
 #include "sim/lowering/movement.hpp"
 
 namespace sim {
 namespace {
 
+// Borders of images that came from neighbours are kept by who reads them, beside the tensor.
 pcg::Saved saved_of(const pcg::Plan& plan, pcg::NodeId id) {
-  const auto pieces = plan.pcg.piece_inputs(id);
-  return pcg::saved_for_backward(pcg::piece_operator(*plan.pcg.node(id).operation(), plan.pcg.whole_inputs(id), pieces), pieces,
-                                 plan.pcg.piece_outputs(id), plan.training.precision);
+  const pcg::PcgNode& n = plan.pcg.node(id);
+  const auto wholes = plan.pcg.whole_inputs(id), pieces = plan.pcg.piece_inputs(id);
+  const pcg::Precision p = plan.training.precision;
+  pcg::Saved saved =
+      pcg::saved_for_backward(pcg::piece_operator(*n.operation(), wholes, pieces), pieces, plan.pcg.piece_outputs(id), p);
+  const auto read = pcg::pieces_with_borders(*n.operation(), n.sharding, wholes);
+  for (std::size_t i = 0; i < read.size(); ++i)
+    if (saved.inputs[i]) saved.own += pcg::bytes_of(read[i], p) - pcg::bytes_of(pieces[i], p);
+  return saved;
 }
 
 }  // namespace

@@ -1,47 +1,11 @@
-// The program as a user calls it: what it prints where, and how it ends.
+// What every command prints where, and how it ends.
 #include <doctest/doctest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
-#include <string>
+
+#include "program.hpp"
 
 namespace {
-
-namespace fs = std::filesystem;
-
-// A folder of its own for each test, gone afterwards.
-struct Folder {
-  fs::path path = fs::temp_directory_path() / ("foreshard-cli-test-" + std::to_string(::getpid()));
-  Folder() { fs::create_directories(path); }
-  ~Folder() { fs::remove_all(path); }
-  [[nodiscard]] std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(path / name) << text;
-    return (path / name).string();
-  }
-  [[nodiscard]] std::string read(const std::string& name) const {
-    std::ifstream in(path / name);
-    std::stringstream text;
-    text << in.rdbuf();
-    return text.str();
-  }
-};
-
-struct Outcome {
-  int code = -1;
-  std::string out, err;
-};
-
-Outcome call(const Folder& folder, const std::string& arguments) {
-  const std::string command =
-      std::string(FORESHARD_PROGRAM) + " " + arguments + " >" + (folder.path / "out").string() + " 2>" + (folder.path / "err").string();
-  const int status = std::system(command.c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, folder.read("out"), folder.read("err")};
-}
 
 const std::string kScenario =
     "foreshard: 1\nname: small\nmodel: {builtin: mlp-mnist}\ncluster: {preset: dgx-1v, nodes: 1}\ntraining: {batch_per_gpu: 4}\nplans: "
@@ -126,4 +90,13 @@ TEST_CASE("what is shown can be read again") {
   CHECK(call(f, "show model " + f.write("m.yaml", model) + " --json").out == call(f, "show model mlp-mnist --json").out);
   CHECK(call(f, "check " + f.write("c.yaml", cluster)).code == 0);
   CHECK(call(f, "check " + f.write("s.yaml", kScenario)).out == "scenario small: 1 plans, 0 what-ifs\n");
+}
+
+TEST_CASE("misspelt words are told with the nearest that is known") {
+  const Folder f;
+  CHECK(call(f, "fly").err ==
+        "foreshard: there is no command \"fly\"\n       one of: run, show, check, validate, import, calibrate, rules\n");
+  CHECK(call(f, "shwo model x").err == "foreshard: there is no command \"shwo\"\n       did you mean \"show\"?\n");
+  CHECK(call(f, "show").err == "foreshard show: a command is missing\n       one of: model, cluster, plan\n");
+  CHECK(call(f, "run x.yaml --jsn -").err == "foreshard run: there is no option \"--jsn\"\n       did you mean \"--json\"?\n");
 }

@@ -1,7 +1,10 @@
 // Bytes that cutting an image by rows moves: the borders that windows reach over.
 #include <doctest/doctest.h>
 
+#include "pcg/borders.hpp"
+#include "pcg/work.hpp"
 #include "planning.hpp"
+#include "sim/memory/memory.hpp"
 #include "sim/simulation.hpp"
 
 namespace {
@@ -30,7 +33,7 @@ pcg::Plan plan(int rows) {
   p.training.global_batch = 4;
   for (const pcg::PcgNode& n : p.pcg.nodes()) {
     p.mapping.emplace_back();
-    if (n.computes()) p.mapping.back().strides = {1};
+    if (n.computes() && rows > 1) p.mapping.back().strides = {1};
     p.stage.push_back(0);
   }
   return p;
@@ -47,5 +50,45 @@ TEST_CASE("rows of images: floor(k / 2) rows each way between neighbours, forwar
     const double neighbours = 2.0 * (rows - 1), row = 4 * 24 * 4;  // both ways; samples, columns, bytes of a number
     const double first = 8 * row, second = 16 * 2 * row;           // channels times rows
     CHECK(bytes["send"].value() == neighbours * (first + 2 * second));
+  }
+}
+
+TEST_CASE("borders are kept for the backward pass: of a device between two others, those of both sides") {
+  const auto activations = [](int rows) { return sim::memory_of(plan(rows), test::dgx_a100(1, 8)).activations.value(); };
+  const double row = 4 * 24 * 4, images = (8 + 16) * 32 * row;  // x and what `first` makes
+  CHECK(activations(1) == images);
+  CHECK(activations(2) == images / 2 + (8 * 1 + 16 * 2) * row);
+  CHECK(activations(4) == images / 4 + (8 * 2 + 16 * 4) * row);
+  CHECK(activations(8) == images / 8 + (8 * 2 + 16 * 4) * row);
+}
+
+TEST_CASE("kernels read the borders too; a window that steps over what is behind reads none of it") {
+  const auto read = [](const pcg::Conv2d& conv, int rows, int columns) {
+    const std::vector<pcg::TensorShape> inputs{{.sizes = {2, 8, 32, 24}}, {.sizes = {16, 8, conv.kernel_h, conv.kernel_w}}};
+    const pcg::IterationSpace space = pcg::iteration_space(conv, inputs);
+    pcg::Sharding s = pcg::unsharded(space);
+    s.degrees[static_cast<std::size_t>(pcg::find_loop(space, "h"))] = rows;
+    s.degrees[static_cast<std::size_t>(pcg::find_loop(space, "w"))] = columns;
+    const auto pieces = pcg::pieces_with_borders(conv, s, inputs);
+    CHECK(pieces[1] == inputs[1]);
+    return pieces[0].sizes;
+  };
+  using Sizes = std::vector<std::int64_t>;
+  const pcg::Conv2d same{.out = 16, .kernel_h = 5, .kernel_w = 3, .pad_h = 2, .pad_w = 1};
+  CHECK(read(same, 1, 1) == Sizes{2, 8, 32, 24});
+  CHECK(read(same, 2, 1) == Sizes{2, 8, 16 + 2, 24});
+  CHECK(read(same, 4, 2) == Sizes{2, 8, 8 + 4, 12 + 1});
+  CHECK(read({.out = 16, .kernel_h = 3, .kernel_w = 3, .stride_h = 2, .stride_w = 2, .pad_h = 1, .pad_w = 1}, 4, 4) ==
+        Sizes{2, 8, 8 + 1, 6 + 1});
+  CHECK(read({.out = 16, .kernel_h = 2, .kernel_w = 2, .stride_h = 2, .stride_w = 2}, 4, 2) == Sizes{2, 8, 8, 12});
+  // Bytes of the forward kernel of `second` in the plan by four: its piece with borders, its weight, what it makes.
+  const pcg::Plan p = plan(4);
+  for (std::size_t n = 0; n < p.pcg.nodes().size(); ++n) {
+    const pcg::PcgNode& node = p.pcg.nodes()[n];
+    if (node.name != "second") continue;
+    const pcg::NodeId id(n);
+    const auto pieces = pcg::pieces_with_borders(*node.operation(), node.sharding, p.pcg.whole_inputs(id));
+    const auto kernels = pcg::forward_kernels(*node.operation(), pieces, p.pcg.piece_outputs(id), pcg::Precision::fp32);
+    CHECK(kernels.at(0).bytes.value() == 4.0 * (4 * 16 * (8 + 4) * 24 + 8 * 16 * 5 * 5 + 4 * 8 * 8 * 24));
   }
 }

@@ -1,4 +1,4 @@
-// The README's example is run, so that it stays true.
+// The README's examples are run, so that they stay true.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <string>
 
 namespace {
@@ -23,11 +24,10 @@ std::string text_of(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// The first block fenced as yaml.
-std::string example() {
+// What stands between a fence and its end, from the first place after `after` on.
+std::string block(const std::string& fence, const std::string& after) {
   const std::string readme = text_of(fs::path(SOURCE_DIRECTORY) / "README.md");
-  const std::string fence = "```yaml\n";
-  const std::size_t from = readme.find(fence);
+  const std::size_t from = readme.find(fence, readme.find(after));
   REQUIRE(from != std::string::npos);
   const std::size_t begin = from + fence.size(), end = readme.find("```", begin);
   REQUIRE(end != std::string::npos);
@@ -43,7 +43,7 @@ struct Folder {
 }  // namespace
 
 TEST_CASE("the README's example is short, and the program answers it") {
-  const std::string scenario = example();
+  const std::string scenario = block("```yaml\n", "## Ask a question");
   CHECK(std::ranges::count(scenario, '\n') < kMostLines);
 
   const Folder folder;
@@ -60,4 +60,17 @@ TEST_CASE("the README's example is short, and the program answers it") {
     CHECK(run.at("status") == "ok");
     CHECK(run.at("iteration_time_s").get<double>() > 0);
   }
+}
+
+TEST_CASE("the README's own rule is proved and shown as printed there, but for the time") {
+  const Folder folder;
+  std::ofstream(folder.path / "mine.yaml") << block("```yaml\n", "## Substitutions");
+  const std::string command = std::string(FORESHARD_PROGRAM) + " rules show " + (folder.path / "mine.yaml").string() + " inner > " +
+                              (folder.path / "shown.txt").string();
+  const int status = std::system(command.c_str());
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+  const std::regex time("proved in [0-9.]+ ms");
+  CHECK(std::regex_replace(text_of(folder.path / "shown.txt"), time, "") ==
+        std::regex_replace(block("```\n", "proves it, and says"), time, ""));
 }

@@ -2,6 +2,10 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include <array>
+#include <map>
+#include <set>
+
 #include "operator_zoo.hpp"
 #include "pcg/evaluator.hpp"
 #include "pcg/models/models.hpp"
@@ -144,6 +148,65 @@ TEST_CASE("every builtin can be shrunk and evaluated: each of its operators has 
     CHECK(small.results().size() == g.results().size());
     CHECK(small.parameters() < g.parameters() / 10);
     CHECK(evaluate(small, 1).size() == g.results().size());
+  }
+}
+
+// Blocks of samples, rows and columns of everything that has them, as far as each may be cut; how many nodes of each kind have cut images.
+struct Spatial {
+  std::vector<Sharding> shardings;
+  std::map<std::string_view, int> cut;
+};
+Spatial spatial(const Graph& g, std::array<int, 3> samples_rows_columns) {
+  Spatial result;
+  for (std::size_t n = 0; n < g.nodes().size(); ++n) {
+    const GraphNode& node = g.nodes()[n];
+    const std::vector<TensorShape> inputs = zoo::inputs_of(g, NodeId(n));
+    const IterationSpace space = iteration_space(node.op, inputs);
+    Sharding s = unsharded(space);
+    const auto cut = [&](std::size_t dim, int degree) {
+      const int loop = space.outputs[0][dim];
+      if (degree == 1 || loop < 0) return;
+      Sharding more = s;
+      more.degrees[static_cast<std::size_t>(loop)] = degree;
+      if (violation(space, more, inputs, node.outputs)) return;
+      s = more;
+      if (dim > 0) ++result.cut[kind_name(node.op)];
+    };
+    if (!std::holds_alternative<Weight>(node.op) && node.outputs[0].sizes.size() == 4) {
+      cut(0, samples_rows_columns[0]);
+      cut(2, samples_rows_columns[1]);
+      cut(3, samples_rows_columns[2]);
+    }
+    result.shardings.push_back(s);
+  }
+  return result;
+}
+void check_spatial(const char* name, std::array<int, 3> samples_rows_columns, std::initializer_list<const char*> kinds) {
+  INFO(std::string(name));
+  const Graph g = models::builtin(name, 4);
+  const Spatial s = spatial(g, samples_rows_columns);
+  for (const char* kind : kinds) CHECK_MESSAGE(s.cut.contains(kind), kind);
+  const EquivalenceResult r = check_equivalence(plan_of(g, s.shardings), g, 2, 5);
+  CHECK_MESSAGE(r.equivalent, r.detail);
+}
+
+TEST_CASE("networks of convolutions, cut by rows and columns with the borders that neighbours exchange, compute what they are") {
+  check_spatial("inception-v3", {1, 2, 1}, {"conv2d", "pool2d", "batch_norm", "concat", "unary"});
+  check_spatial("inception-v3", {2, 1, 2}, {"conv2d", "pool2d", "batch_norm", "concat", "unary"});
+  check_spatial("inception-v3-proxy", {1, 2, 2}, {"conv2d", "pool2d", "concat"});
+  check_spatial("resnext-50", {1, 2, 1}, {"conv2d", "pool2d", "batch_norm", "binary", "unary"});
+  check_spatial("resnext-50-proxy", {1, 4, 1}, {"conv2d", "pool2d"});
+  check_spatial("wide-resnet-250m", {2, 2, 2}, {"conv2d", "pool2d", "batch_norm", "binary", "unary"});
+  check_spatial("vit-huge", {1, 2, 2}, {"conv2d"});
+}
+
+TEST_CASE("every kind of operator that a builtin has is tried under every sharding") {
+  std::set<std::string_view> tried;
+  for (const zoo::Exhibit& e : zoo::exhibits())
+    for (const GraphNode& n : e.graph.nodes()) tried.insert(kind_name(n.op));
+  for (const std::string& name : models::builtin_names()) {
+    const Graph g = models::builtin(name, 1);
+    for (const GraphNode& n : g.nodes()) CHECK_MESSAGE(tried.contains(kind_name(n.op)), name << ": " << kind_name(n.op));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "operator_zoo.hpp"
+#include "pcg/evaluator.hpp"
 #include "pcg/plan.hpp"
 
 namespace pcg {
@@ -168,6 +169,8 @@ TEST_CASE("each mistake in a plan file is one message at its place") {
   CHECK(error_of(replaced(kText, "gpus: 3", "gpus: 0")) == "7:9: plan.gpus: gpus must be at least 1, found 0\n");
   CHECK(error_of(replaced(kText, "global_batch: 4", "global_batch: 6")) ==
         "3:3: plan: x: 4 samples in each of 1 micro-batches are not the 6 of global_batch\n");
+  CHECK(error_of(replaced(kText, "down.bias, op: weight, shape: [6], block: 1", "down.bias, op: weight, shape: [6], block: 0")) ==
+        "24:56: plan.operators[5].block: block 0 comes after block 1: operators are in the order of their blocks\n");
   CHECK(error_of(replaced(kText, "name: up.weight,", "name: x,")).starts_with("14:"));
   CHECK(error_of(replaced(kText, "foreshard: 1", "foreshard: 2")).starts_with("1:12: foreshard: format 2 is not known"));
 }
@@ -193,6 +196,7 @@ TEST_CASE("a plan file that was damaged is read or refused, nothing else") {
     try {
       const Plan p = read_plan(base::parse_yaml(text, "p.yaml"));
       RC_ASSERT(violations(p).empty());
+      RC_ASSERT(check_equivalence(p, mlp(), 1, 1).detail != "");  // a healthy answer, whichever
     } catch (const base::InputError& e) { RC_ASSERT(!e.diagnostics().empty()); }
   }));
   CHECK(error_of(replaced(kText, "degree: 3, in: [x]", "degree: 1000000000, in: [x]")) ==

@@ -1,19 +1,20 @@
 #include "search/substitutions/rules_file.hpp"
 
 #include <doctest/doctest.h>
-
-#include <filesystem>
-#include <fstream>
+#include <rapidcheck.h>
 
 #include "equations.hpp"
 #include "search/substitutions/generate.hpp"
+#include "search/substitutions/side_conditions.hpp"
 
 using namespace substitutions;
 
 namespace {
 
 std::vector<Rule> some_rules() {
-  Rule rows{.name = "h1", .equation = equation("x: [m, k] | w: [k, n] | partition[0, d](linear[relu](x, w)) = linear[relu](partition[0, d](x), replicate[d](w))")};
+  Rule rows{.name = "h1",
+            .equation = equation(
+                "x: [m, k] | w: [k, n] | partition[0, d](linear[relu](x, w)) = linear[relu](partition[0, d](x), replicate[d](w))")};
   rows.axioms = {"linear.partition_rows"};
   rows.proof_s = 0.00025;
   Rule sum{.name = "h2", .equation = equation("x: [m, n] | y: [m, n] | add(x, y) = reduce[2](summands(x, y))"), .forward = false};
@@ -22,18 +23,15 @@ std::vector<Rule> some_rules() {
 }
 
 std::string file_with(const std::string& rules, const std::string& hash = axioms().hash) {
-  return "format: 1\ngenerator: \"" + std::string(kGeneratorVersion) + "\"\naxioms: \"" + hash + "\"\nrules:\n" + rules;
+  return "foreshard: 1\ngenerator: \"" + std::string(kGeneratorVersion) + "\"\naxioms: \"" + hash + "\"\nrules:\n" + rules +
+         "digest: none\n";
 }
-std::string rule_text(const std::string& source, const std::string& target, const std::string& kind = "algebraic") {
-  return "  - {name: a1, kind: " + kind + ", variables: [\"x: [m, n]\", \"y: [m, n]\"], source: \"" + source + "\", target: \"" + target +
-         "\", axioms: [add.commutative], proof_s: 0}\n";
+std::string rule_text(const std::string& source, const std::string& target, const std::string& kind = "algebraic",
+                      const std::string& name = "a1") {
+  return "  - {name: " + name + ", kind: " + kind + ", variables: [\"x: [m, n]\", \"y: [m, n]\"], source: \"" + source + "\", target: \"" +
+         target + "\", axioms: [add.commutative], proof_s: 0}\n";
 }
 
-struct File {
-  explicit File(const std::string& text) { std::ofstream(path) << text; }
-  ~File() { std::filesystem::remove(path); }
-  std::filesystem::path path = std::filesystem::temp_directory_path() / "foreshard_rules_file_test.yaml";
-};
 template <class F>
 std::string problem(F&& f) {
   try {
@@ -44,6 +42,17 @@ std::string problem(F&& f) {
     return all;
   }
   return "";
+}
+std::string load_problem(const std::string& text) {
+  return problem([&] { (void)load_rules(parse_rules(text, "r.yaml"), 1); });
+}
+// As the generator wrote it, then changed.
+std::string written() { return to_text(some_rules(), axioms()); }
+std::string changed(const std::string& from, const std::string& to) {
+  std::string text = written();
+  const std::size_t at = text.find(from);
+  REQUIRE_MESSAGE(at != std::string::npos, from);
+  return text.replace(at, from.size(), to);
 }
 std::string parse_problem(const std::string& text) {
   return problem([&] { (void)parse_rules(text, "r.yaml"); });
@@ -73,24 +82,143 @@ TEST_CASE("Every rule of a file is proved again on request") {
   for (const Proof& p : verify(file, axioms(), 1, {})) CHECK(p.verdict == Verdict::proved);
 }
 
-TEST_CASE("A file of these axioms loads when its rules hold by value; a false rule keeps all out") {
-  const File good(file_with(rule_text("add(x, y)", "add(y, x)")));
-  CHECK(load_rules(good.path, 1).size() == 1);
-  const File bad(file_with(rule_text("add(x, y)", "multiply(x, y)")));
-  const std::string text = problem([&] { (void)load_rules(bad.path, 1); });
-  CHECK(text.find("foreshard_rules_file_test.yaml:5:5: rules[0]: rule a1 is false: x [") != std::string::npos);
+TEST_CASE("what the generator wrote is trusted to be proved, and evaluated") {
+  const RuleFile file = parse_rules("# kept\n" + written(), "r.yaml");
+  CHECK(distrust(file, axioms()) == "");
+  const std::vector<Rule> rules = load_rules(file, 1);
+  REQUIRE(rules.size() == 2);
+  CHECK(rules[0].proof_s == 0.00025);  // that of the file
 }
 
-TEST_CASE("A file of other axioms is proved anew before it loads") {
-  const File good(file_with(rule_text("add(x, y)", "add(y, x)"), "0000000000000000"));
-  CHECK(load_rules(good.path, 1).size() == 1);
-  const File bad(file_with(rule_text("add(x, x)", "add(x, y)"), "0000000000000000"));
-  CHECK(problem([&] { (void)load_rules(bad.path, 1); }).find("has a variable that the source lacks") != std::string::npos);
+TEST_CASE("a file that is not as it was written is proved anew, and its rules name the new proofs") {
+  const auto proved_anew = [](const std::string& text, const std::string& why) {
+    CAPTURE(text);
+    const RuleFile file = parse_rules(text, "r.yaml");
+    CHECK(distrust(file, axioms()) == why);
+    for (const Rule& r : load_rules(file, 1)) {
+      CHECK(r.axioms == (r.source().operators() == 2 && r.equation.variables[1].name == "w"
+                             ? std::vector<std::string>{"linear.partition_rows"}
+                             : std::vector<std::string>{"add.summands"}));
+      CHECK(r.proof_s > 0);
+      CHECK(r.proof_s != 0.00025);
+    }
+  };
+  const std::string changed_since = "it was changed after it was written";
+  proved_anew(changed("name: h1", "name: mine"), changed_since);
+  proved_anew(changed("linear.partition_rows", "add.commutative"), changed_since);
+  proved_anew(changed("proof_s: 0.000250", "proof_s: 0"), changed_since);
+  proved_anew(changed("generator: \"1\"", "generator: \"0\""), "generator \"0\" wrote it, this is generator \"1\"");
+  proved_anew(changed("axioms: \"" + axioms().hash, "axioms: \"0123456789abcdef"),
+              "it rests on the axioms 0123456789abcdef, which now are " + axioms().hash);
+  std::string shorter = written();
+  const std::size_t second = shorter.find("  - name: h2");
+  proved_anew(shorter.erase(second, shorter.find("digest:") - second), changed_since);
+}
+
+TEST_CASE("sides that are swapped are proved in that direction") {
+  const std::string source = "partition[0, d](linear[relu](x, w))", target = "linear[relu](partition[0, d](x), replicate[d](w))";
+  std::string text = changed("source: \"" + source, "source: \"" + target);
+  const std::size_t at = text.find("target: \"" + target);
+  REQUIRE(at != std::string::npos);
+  text.replace(at, 9 + target.size(), "target: \"" + source);
+  const std::vector<Rule> rules = load_rules(parse_rules(text, "r.yaml"), 1);
+  CHECK(to_text(rules[0].source(), rules[0].equation.variables) == target);
+}
+
+TEST_CASE("a degree that is changed on one side alone is a wrong layout") {
+  CHECK(load_problem(changed("(partition[0, d](x)", "(partition[0, e](x)")).find("target: is ill typed over these variables") !=
+        std::string::npos);
+  CHECK(load_problem(changed("\"partition[0, d](linear", "\"partition[1, d](linear")).find("output 0 has another size or layout") !=
+        std::string::npos);
+}
+
+TEST_CASE("a false rule keeps all out, whatever the file says of itself") {
+  const std::string text =
+      load_problem(file_with(rule_text("add(x, y)", "multiply(x, y)") + rule_text("add(x, y)", "add(y, x)", "algebraic", "a2")));
+  CHECK(text.find("r.yaml:5:5: rules[0]: rule a1 is false: x [") == 0);
+  CHECK(text.find("remove it, or generate the rules anew: foreshard rules generate --save FILE") != std::string::npos);
+  // also with the digest that belongs to it: the file is trusted, the evaluation still finds it
+  std::vector<Rule> rules = some_rules();
+  rules[0].equation = equation("x: [m, n] | y: [m, n] | add(x, y) = multiply(x, y)");
+  const RuleFile forged = parse_rules(to_text(rules, axioms()), "r.yaml");
+  CHECK(distrust(forged, axioms()) == "");
+  CHECK(problem([&] { (void)load_rules(forged, 1); }).find("rules[0]: rule h1 is false") != std::string::npos);
+}
+
+TEST_CASE("a file that is cut off anywhere is refused") {
+  const std::string text = written();
+  for (std::size_t length = 0; length < text.find("digest:"); ++length) CHECK_MESSAGE(parse_problem(text.substr(0, length)) != "", length);
+  CHECK(parse_problem(text.substr(0, text.find("digest:")))
+            .find("missing \"digest\": the end of the file is cut off, or it was written by hand") != std::string::npos);
+}
+
+TEST_CASE("a line that is deleted is named, or the file is proved anew") {
+  const std::string text = written();
+  for (std::size_t from = 0; from < text.size(); from = text.find('\n', from) + 1) {
+    std::string less = text;
+    less.erase(from, text.find('\n', from) + 1 - from);
+    CAPTURE(less);
+    const std::string found = parse_problem(less);
+    if (found.empty()) CHECK(distrust(parse_rules(less, "r.yaml"), axioms()) != "");
+    else CHECK(found.find("r.yaml:") == 0);
+  }
+}
+
+TEST_CASE("any damage to a file is bad input, or a file that is proved anew") {
+  CHECK(rc::check([] {
+    std::string text = written();
+    const int edits = *rc::gen::inRange(1, 4);
+    for (int i = 0; i < edits; ++i) {
+      const auto at = *rc::gen::inRange<std::size_t>(0, text.size());
+      const auto kind = *rc::gen::inRange(0, 3);
+      if (kind == 0) text[at] = *rc::gen::arbitrary<char>();
+      else if (kind == 1) text.erase(at, *rc::gen::inRange<std::size_t>(1, 20));
+      else
+        text.insert(
+            at, *rc::gen::elementOf(std::vector<std::string>{"9", "[", "*d", "*2", "+x.0", "d", "(", ", ", "sum d", "copy 2", "x", "\n"}));
+    }
+    if (text == written()) return;
+    RC_LOG() << text;
+    try {
+      const RuleFile file = parse_rules(text, "r.yaml");
+      const std::vector<Rule> rules = load_rules(file, 1);
+      RC_ASSERT(to_text(rules, axioms()) != "");
+      for (const Rule& r : rules) RC_ASSERT(!side_conditions(r).empty());
+    } catch (const base::InputError& e) { RC_ASSERT(!e.diagnostics().empty()); }
+  }));
+}
+
+TEST_CASE("what would cost its reader too much is refused") {
+  std::string deep = "x";
+  for (int i = 0; i < 100000; ++i) deep = "relu(" + deep;  // a parser that recurses would overflow its stack
+  CHECK(parse_problem(file_with(rule_text(deep, "x"))).find("characters; a term has at most 2000") != std::string::npos);
+  const auto of_variable = [](const std::string& v) {
+    return parse_problem(file_with("  - {name: a1, kind: algebraic, variables: [\"" + v +
+                                   "\"], source: relu(x), target: relu(x), axioms: [], proof_s: 0}\n"));
+  };
+  CHECK(of_variable("x: [9999, 9999, 9999, 9999]").find("dim 0 of x is 9999; a size that is a number is at most 4") != std::string::npos);
+  CHECK(of_variable("x: [m+1]").find("dim 0 of x is neither a sum of one to five letters nor a number") != std::string::npos);
+  CHECK(of_variable("x: [6m]").find("neither a sum of one to five letters") != std::string::npos);
+  CHECK(of_variable("x: [m/2*2*2]").find("a degree of x has the factor 2 more than twice") != std::string::npos);
+  CHECK(parse_problem(file_with(rule_text("split0[0 at x.0+x.0+x.0+x.0+x.0](x)", "x")))
+            .find("a size of split0 is no sum of at most four dims") != std::string::npos);
+  std::string copies = "x";
+  for (int i = 0; i < 5; ++i) copies = "replicate[d*d*d*d](" + copies + ")";
+  CHECK(parse_problem(file_with(rule_text(copies, "x", "parallel"))).find("the degrees have more than 16 factors") != std::string::npos);
+}
+
+TEST_CASE("another kind of file is told by one line") {
+  CHECK(parse_problem("rule: []\n") ==
+        "r.yaml:1:1: this is a published rule file\n    1 | rule: []\n      | ^~~ foreshard rules compare sorts its rules\n");
+  CHECK(parse_problem("cluster: {}\n").find("r.yaml:1:1: this is no rule file: it has no \"generator\"") == 0);
+  CHECK(parse_problem("").find("r.yaml") == 0);
+  CHECK(parse_problem(std::string("\x00\xff\x7f", 3)).find("r.yaml: not text in UTF-8") == 0);
 }
 
 TEST_CASE("Broken files are refused with the place and the cure") {
-  CHECK(parse_problem("format: 1\n").find("r.yaml:1:1: missing") != std::string::npos);
-  CHECK(parse_problem("format: 2\ngenerator: 1\naxioms: x\nrules: []\n").find("r.yaml:1:9: format") == 0);
+  CHECK(parse_problem("foreshard: 1\n").find("r.yaml:1:1: missing") != std::string::npos);
+  CHECK(parse_problem("foreshard: 2\ngenerator: 1\naxioms: x\nrules: []\ndigest: none\n")
+            .find("r.yaml:1:12: foreshard: format 2 is not known") == 0);
   // the column is that of the misspelt word
   const std::string misspelt = parse_problem(file_with(rule_text("add(x, y)", "ad(y, x)")));
   CHECK(misspelt.find("\"ad\" is neither an operator nor a variable") != std::string::npos);
@@ -98,6 +226,9 @@ TEST_CASE("Broken files are refused with the place and the cure") {
   CHECK(parse_problem(file_with(rule_text("add(x, y)", "relu(transpose(x))"))).find("another size or layout") != std::string::npos);
   CHECK(parse_problem(file_with(rule_text("concat[3](x, y)", "x"))).find("source: is ill typed") != std::string::npos);
   CHECK(parse_problem(file_with(rule_text("add(x, y)", "add(y, x)", "hybrid"))).find("the rule is algebraic") != std::string::npos);
-  CHECK(parse_problem(file_with(rule_text("add(x, y)", "add(y, x)") + rule_text("add(x, y)", "add(y, x)"))).find("two rules \"a1\"") != std::string::npos);
+  CHECK(parse_problem(file_with(rule_text("add(x, y)", "add(y, x)") + rule_text("add(x, y)", "add(y, x)"))).find("two rules \"a1\"") !=
+        std::string::npos);
   CHECK(parse_problem("rules: [").find("r.yaml") == 0);
+  CHECK(parse_problem(file_with("  - {name: \"\", kind: algebraic, variables: x, source: x, target: x, axioms: y, proof_s: -1}\n"))
+            .find("rules[0].name: a rule without a name") != std::string::npos);
 }

@@ -1,0 +1,209 @@
+#include "search/substitutions/side_conditions.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace substitutions {
+namespace {
+
+Numbers size_of(const Types& t, std::size_t d) { return {t[0].size[d], t[1].size[d], t[2].size[d]}; }
+Numbers degree_of(const Types& t, std::size_t d) { return {t[0].degree[d], t[1].degree[d], t[2].degree[d]}; }
+Numbers summands_of(const Types& t) { return {t[0].summands, t[1].summands, t[2].summands}; }
+Numbers copies_of(const Types& t) { return {t[0].copies, t[1].copies, t[2].copies}; }
+
+// "d*e"; "1" where nothing is cut.
+std::string degree_text(const Numbers& n) {
+  for (std::uint8_t d = 0; d < 5; ++d)
+    for (std::uint8_t e = 0; e < 5; ++e)
+      for (std::uint8_t two = 0; two < 3; ++two) {
+        const Degree power{{d, e, two}};
+        if (Numbers{value(power, 0), value(power, 1), value(power, 2)} != n) continue;
+        std::vector<std::string> factors(d, "d");
+        factors.insert(factors.end(), e, "e");
+        factors.insert(factors.end(), two, "2");
+        return factors.empty() ? "1" : fmt::format("{}", fmt::join(factors, "*"));
+      }
+  return "?";
+}
+bool divides(const Numbers& a, const Numbers& b) {
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (b[i] % a[i] != 0) return false;
+  return true;
+}
+
+std::string dim_text(const Variable& v, std::size_t d) { return fmt::format("dim {} of {}", d, v.name); }
+
+class Conditions {
+ public:
+  explicit Conditions(const Rule& rule) : rule_(rule), variables_(rule.equation.variables) {}
+
+  std::vector<std::string> all() {
+    kinds();
+    sizes();
+    layouts();
+    divisors();
+    degrees();
+    windows();
+    readers();
+    return std::move(texts_);
+  }
+
+ private:
+  template <class... Args>
+  void say(fmt::format_string<Args...> format, Args&&... args) {
+    texts_.push_back(fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  void kinds() {
+    for (const Variable& v : variables_) {
+      if (v.types[0].rank == 0) say("{} is a number", v.name);
+      if (v.types[0].index) say("{} holds numbers of rows", v.name);
+    }
+  }
+
+  // Each size is told once, where it is first met.
+  void sizes() {
+    std::map<Numbers, std::string> first;
+    std::vector<std::string> sums;
+    for (std::size_t v = 0; v < variables_.size(); ++v) {
+      const Variable& variable = variables_[v];
+      const auto same = std::ranges::find_if(variables_.begin(), variables_.begin() + static_cast<std::ptrdiff_t>(v),
+                                             [&](const Variable& w) { return same_sizes(w, variable); });
+      if (variable.types[0].rank > 0 && same != variables_.begin() + static_cast<std::ptrdiff_t>(v)) {
+        say("{} has the sizes of {}", variable.name, same->name);
+        continue;
+      }
+      for (std::size_t d = 0; d < variable.types[0].rank; ++d) {
+        const Numbers n = size_of(variable.types, d);
+        const auto letters = letters_of(n);
+        const auto [it, fresh] = first.emplace(n, dim_text(variable, d));
+        if (letters && letters->empty()) {
+          if (!is_kernel(v)) say("{} is {}", dim_text(variable, d), n[0]);
+        } else if (!fresh) say("{} = {}", dim_text(variable, d), it->second);
+        else if (letters && letters->size() > 1) sums.push_back(dim_text(variable, d) + " " + sum_text(*letters));
+      }
+    }
+    std::ranges::move(sums, std::back_inserter(texts_));
+  }
+  static bool same_sizes(const Variable& a, const Variable& b) {
+    if (a.types[0].rank != b.types[0].rank) return false;
+    for (std::size_t d = 0; d < a.types[0].rank; ++d)
+      if (size_of(a.types, d) != size_of(b.types, d)) return false;
+    return true;
+  }
+  // "= dim 1 of x + 2 times dim 0 of y", "is a multiple of 3". A letter stands for the first dim that is nothing else.
+  std::string sum_text(const std::string& letters) const {
+    std::vector<std::string> parts;
+    for (auto c = letters.begin(); c != letters.end();) {
+      const std::ptrdiff_t times = std::count(c, letters.end(), *c);  // they are sorted
+      std::string part;
+      for (const Variable& v : variables_)
+        for (std::size_t d = v.types[0].rank; d-- > 0;)
+          if (size_of(v.types, d) == symbol(*c)) part = dim_text(v, d);
+      if (part.empty() && times == static_cast<std::ptrdiff_t>(letters.size())) return fmt::format("is a multiple of {}", times);
+      if (part.empty()) part = "any size";
+      parts.push_back(times > 1 ? fmt::format("{} times {}", times, part) : part);
+      c += times;
+    }
+    return fmt::format("= {}", fmt::join(parts, " + "));
+  }
+
+  void layouts() {
+    for (const Variable& v : variables_) {
+      for (std::size_t d = 0; d < v.types[0].rank; ++d)
+        if (v.types[0].degree[d] > 1) say("{} is cut in {}", dim_text(v, d), degree_text(degree_of(v.types, d)));
+      if (v.types[0].summands > 1) say("{} is {} partial sums", v.name, degree_text(summands_of(v.types)));
+      if (v.types[0].copies > 1) say("{} has {} copies", v.name, degree_text(copies_of(v.types)));
+    }
+  }
+
+  void divisors() {
+    std::map<Numbers, std::set<Numbers>> cuts;  // size -> degrees
+    bool heads = false;
+    for (const Term* t : {&rule_.source(), &rule_.target()}) {
+      const auto types = types_of(*t, variables_);
+      if (!types) return;
+      for (std::size_t n = 0; n < t->nodes.size(); ++n)
+        for (std::size_t d = 0; d < (*types)[n][0].rank; ++d) {
+          const Numbers degree = degree_of((*types)[n], d);
+          if (degree[0] == 1) continue;
+          if (t->nodes[n].kind == Kind::attention && d == 2) heads = say_heads(degree, heads);
+          else cuts[size_of((*types)[n], d)].insert(degree);
+        }
+    }
+    for (const auto& [size, degrees] : cuts)
+      for (const Numbers& degree : degrees)
+        if (std::ranges::none_of(degrees, [&](const Numbers& other) { return other != degree && divides(degree, other); }))
+          say("{} divides {}", degree_text(degree), size_text(size));
+  }
+  bool say_heads(const Numbers& degree, bool said) {
+    if (!said) say("{} divides the number of heads", degree_text(degree));
+    return true;
+  }
+  std::string size_text(const Numbers& size) const {
+    const auto dims = dims_adding_to(size, variables_);
+    if (!dims) return letters_of(size).value_or("the size that is cut");
+    std::vector<std::string> parts;
+    for (const VariableDim& d : *dims) parts.push_back(dim_text(variables_[d.variable], d.dim));
+    return fmt::format("{}", fmt::join(parts, " + "));
+  }
+
+  void degrees() {
+    const auto in = [](const Term& t, std::size_t symbol) {
+      return std::ranges::any_of(t.nodes, [&](const Node& n) { return n.degree.powers[symbol] > 0; });
+    };
+    for (const std::size_t symbol : {0U, 1U}) {
+      const char name = symbol == 0 ? 'd' : 'e';
+      if (in(rule_.source(), symbol)) say("{}: the degree that the source has", name);
+      else if (in(rule_.target(), symbol)) say("{}: any degree from 2", name);
+    }
+  }
+
+  // A kernel of 3 x 3 stands for any window, a smaller one for itself (matcher.hpp).
+  void windows() {
+    for (std::size_t v = 0; v < variables_.size(); ++v) {
+      if (!is_kernel(v)) continue;
+      const std::int64_t rows = variables_[v].types[0].size[2], columns = variables_[v].types[0].size[3];
+      if (rows == 3 && columns == 3) say("{} has any number of rows and columns, with any stride and padding", variables_[v].name);
+      else say("{} has {} x {} rows and columns, with stride 1 and the padding that keeps sizes", variables_[v].name, rows, columns);
+    }
+    const auto is = [&](const Node& n) { return n.kind == Kind::conv || n.kind == Kind::max_pool || n.kind == Kind::average_pool; };
+    if (std::ranges::count_if(rule_.source().nodes, is) > 1) say("windows of one kind are equal: rows, columns, stride and padding");
+  }
+  [[nodiscard]] bool is_kernel(std::size_t variable) const {
+    const auto leads_to = [&](const Term& t, auto& self, std::uint8_t n) -> bool {
+      const Node& node = t.nodes[n];
+      return node.kind == Kind::variable ? node.variable == variable
+                                         : std::ranges::any_of(node.inputs, [&](std::uint8_t i) { return self(t, self, i); });
+    };
+    const Term& t = rule_.source();
+    return std::ranges::any_of(t.nodes, [&](const Node& n) { return n.kind == Kind::conv && leads_to(t, leads_to, n.inputs[1]); });
+  }
+
+  // What is taken away must not be missed.
+  void readers() {
+    const Term& t = rule_.source();
+    std::vector<std::string> inner;
+    for (std::size_t n = 0; n < t.nodes.size(); ++n) {
+      if (t.nodes[n].kind == Kind::variable || std::ranges::count(t.outputs, n) > 0) continue;
+      Term part = t;
+      part.outputs = {static_cast<std::uint8_t>(n)};
+      inner.push_back(to_text(part, variables_));
+    }
+    if (!inner.empty()) say("nothing else reads {}", fmt::join(inner, ", "));
+  }
+
+  const Rule& rule_;
+  const std::vector<Variable>& variables_;
+  std::vector<std::string> texts_;
+};
+
+}  // namespace
+
+std::vector<std::string> side_conditions(const Rule& rule) { return Conditions(rule).all(); }
+
+}  // namespace substitutions

@@ -1,0 +1,71 @@
+// Links between our own documents lead somewhere.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string text_of(const fs::path& file) {
+  std::ifstream in(file);
+  REQUIRE_MESSAGE(in, file.string());
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<fs::path> documents() {
+  std::vector<fs::path> all{fs::path(SOURCE_DIRECTORY) / "README.md"};
+  for (const auto& entry : fs::recursive_directory_iterator(fs::path(SOURCE_DIRECTORY) / "docs"))
+    if (entry.path().extension() == ".md") all.push_back(entry.path());
+  std::ranges::sort(all);
+  return all;
+}
+
+// As GitHub makes them: letters, digits and dashes of a heading, blanks as dashes.
+bool has_heading(const std::string& text, const std::string& anchor) {
+  static const std::regex heading("(^|\n)#+ ([^\n]*)");
+  for (std::sregex_iterator it(text.begin(), text.end(), heading), end; it != end; ++it) {
+    std::string made;
+    for (const char c : (*it)[2].str()) {
+      if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_')
+        made += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      else if (c == ' ') made += '-';
+    }
+    if (made == anchor) return true;
+  }
+  return false;
+}
+
+// Terms of rules look like links.
+std::string without_code(std::string text) {
+  for (const std::string fence : {"```", "`"})
+    for (std::size_t from = text.find(fence); from != std::string::npos; from = text.find(fence, from)) {
+      const std::size_t end = text.find(fence, from + fence.size());
+      if (end == std::string::npos) break;
+      text.erase(from, end + fence.size() - from);
+    }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("every relative link leads to a file, and to a heading of it where it names one") {
+  static const std::regex link("\\]\\(([^)#:]*)(#[^)]*)?\\)");
+  for (const fs::path& document : documents()) {
+    const std::string text = without_code(text_of(document));
+    for (std::sregex_iterator it(text.begin(), text.end(), link), end; it != end; ++it) {
+      const std::string file = (*it)[1], anchor = (*it)[2];
+      const fs::path target = file.empty() ? document : document.parent_path() / file;
+      CHECK_MESSAGE(fs::exists(target), document.string() << ": " << it->str());
+      if (!anchor.empty() && fs::exists(target))
+        CHECK_MESSAGE(has_heading(text_of(target), anchor.substr(1)), document.string() << ": " << it->str());
+    }
+  }
+}
