@@ -103,7 +103,7 @@ class Enumeration {
     const Type& x = (*in[0])[0];
     if (x.rank == 0) return false;
     if (k == Kind::attention) return x.rank == 3 && letters_of({x.size[2] / 3, (*in[0])[1].size[2] / 3, (*in[0])[2].size[2] / 3});
-    if (k == Kind::softmax || k == Kind::layer_norm) return x.rank > 1;
+    if (k == Kind::softmax || k == Kind::layer_norm || k == Kind::rms_norm) return x.rank > 1;
     if (k == Kind::conv || k == Kind::max_pool || k == Kind::average_pool)
       return x.rank == 4 && x.size[2] != (*in[0])[1].size[2] && x.size[3] != (*in[0])[1].size[3];
     return true;

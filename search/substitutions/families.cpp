@@ -91,6 +91,8 @@ void add_matrix(std::vector<Setting>& all) {
   // rows
   add(all, "matrix", {"x: [m, k]", "y: [m, k]", "z: [l, k]", "g: [k]", "h: [k]"},
       joined({{plain(Kind::softmax), plain(Kind::layer_norm)}, elementwise(), concats({0}), splits(0, "ml")}));
+  add(all, "matrix", {"x: [m, k]", "y: [m, k]", "z: [l, k]", "g: [k]", "h: [k]", "s: []"},
+      joined({{plain(Kind::rms_norm), scale}, elementwise(), concats({0}), splits(0, "m")}));
 }
 
 void add_batched(std::vector<Setting>& all) {
@@ -123,6 +125,8 @@ void add_image(std::vector<Setting>& all) {
       joined({convs(), elementwise(), {scale, enlarge}, concats({0, 1}), splits(0, "nc"), splits(1, "c")}));
   add(all, "image", {"x: [n, 2c, h, w]", "y: [n, c, h, w]", "z: [n, c, h, w]", "k: [2o, c, 3, 3]", "l: [o, c, 3, 3]", "q: [o, c, 3, 3]"},
       joined({convs(), relu(), {plain(Kind::add)}, concats({0, 1})}));
+  add(all, "image", {"x: [n, c, h, w]", "y: [n, o, h, w]", "g: [c]", "b: [c]", "u: [o]", "q: [o]"},
+      joined({{plain(Kind::batch_norm)}, relu(), {plain(Kind::add)}, concats({0, 1}), splits(1, "c")}));
   // two convolutions, one after the other
   add(all, "image", {"x: [n, c, h, w]", "y: [n, e, h, w]", "k: [o, c, 3, 3]", "l: [o, e, 3, 3]", "q: [p, o, 1, 1]", "s: []"},
       joined({convs(), elementwise(), {scale}, concats({0, 1}), splits(1, "c")}));
@@ -211,7 +215,7 @@ void add_parallel_matrix(std::vector<Setting>& all) {
   add(all, "parallel matrix", together({rows, layouts_of("w", {"k", "n"}, "0 1 c"), layouts_of("u", {"k", "n"}, "0 1 c")}),
       joined({linears(), concats({0, 1}), splits(1, "n"), moves}));
   add(all, "parallel matrix", together({layouts_of("x", {"m", "k"}, "0 c"), layouts_of("g", {"k"}, "c"), layouts_of("h", {"k"}, "c")}),
-      joined({{plain(Kind::softmax), plain(Kind::layer_norm)}, relu(), layouts(kD, {0, 1})}));
+      joined({{plain(Kind::softmax), plain(Kind::layer_norm), plain(Kind::rms_norm)}, relu(), layouts(kD, {0, 1})}));
 }
 
 void add_parallel_others(std::vector<Setting>& all) {
@@ -230,6 +234,8 @@ void add_parallel_others(std::vector<Setting>& all) {
   add(all, "parallel image", together({x, y}),
       joined(
           {{plain(Kind::add), plain(Kind::max_pool), plain(Kind::average_pool)}, concats({0, 1}), splits(0, "n"), splits(1, "c"), image}));
+  add(all, "parallel image", together({x, layouts_of("g", {"c"}, "0 c"), layouts_of("b", {"c"}, "0 c")}),
+      joined({{plain(Kind::batch_norm)}, relu(), image}));
   const std::string index = " index";
   add(all, "parallel embedding", together({layouts_of("i", {"n", "b"}, "0 1 c 0c", index), layouts_of("w", {"v", "e"}, "0 1 c 0c 1c")}),
       joined({{plain(Kind::embedding_bag)}, relu(), {plain(Kind::add)}, moves}));
@@ -255,6 +261,8 @@ void add_sharded(std::vector<Setting>& all) {
   add_one("parallel matrix", {"x: [m, k]", "y: [l, k]"}, {along(Kind::concat, 0)}, {0, 1});
   add_one("parallel matrix", {"x: [m, k]", "y: [m, n]"}, {along(Kind::concat, 1)}, {0, 1});
   add_one("parallel matrix", {"x: [m, k]", "g: [k]", "h: [k]"}, {plain(Kind::layer_norm)}, {0, 1});
+  add_one("parallel matrix", {"x: [m, k]", "g: [k]"}, {plain(Kind::rms_norm)}, {0, 1});
+  add_one("parallel image", {"x: [n, c, h, w]", "g: [c]", "b: [c]"}, {plain(Kind::batch_norm)}, {0, 1, 2, 3});
   add_one("parallel batched", {"x: [b, m, k]", "w: [b, k, n]"}, {plain(Kind::batch_matmul)}, {0, 1, 2});
   add_one("parallel batched", {"x: [b, m, k]", "y: [b, m, k]"}, {plain(Kind::add), plain(Kind::multiply)}, {0, 1, 2});
   add_one("parallel image", {"x: [n, c, h, w]", "k: [o, c, 3, 3]"}, convs(), {0, 1, 2, 3});

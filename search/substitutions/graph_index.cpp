@@ -36,8 +36,9 @@ class Describe {
     f_.window = window_of(o);
   }
   void operator()(const pcg::LayerNorm& o) {
-    if (!o.rms) code(Kind::layer_norm);
+    code(o.rms ? Kind::rms_norm : Kind::layer_norm);
   }
+  void operator()(const pcg::BatchNorm&) { code(Kind::batch_norm); }
   void operator()(const pcg::Softmax& o) {
     if (dim_of(o.axis, rank()) + 1 == static_cast<int>(rank())) code(Kind::softmax);
   }
@@ -127,9 +128,9 @@ class Describe {
 
 Code code_of(Kind kind, Function function) {
   if (kind == Kind::split1) kind = Kind::split0;
-  return static_cast<Code>(static_cast<int>(kind) * 8 + static_cast<int>(function));
+  return static_cast<Code>(static_cast<int>(kind) * kFunctions + static_cast<int>(function));
 }
-static_assert(kKinds * 8 < kNoCode);
+static_assert(kKinds * kFunctions < kNoCode);
 
 Window window_of(const pcg::Operator& op) {
   return std::visit(

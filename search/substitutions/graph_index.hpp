@@ -18,7 +18,7 @@ inline constexpr Code kNoCode = 0xff;  // of nodes that no rule speaks of: sourc
 inline constexpr std::size_t kCodes = 256;
 [[nodiscard]] Code code_of(Kind kind, Function function);
 // A half of a split that stands alone is a slice in a graph: the first, or the last part of an axis.
-inline constexpr Code kFirstPart = static_cast<Code>(static_cast<int>(Kind::split1) * 8);
+inline constexpr Code kFirstPart = static_cast<Code>(static_cast<int>(Kind::split1) * kFunctions);
 inline constexpr Code kLastPart = kFirstPart + 1;
 
 using TensorId = std::uint32_t;

@@ -149,6 +149,12 @@ Pieces computed(const SmallNode& n, std::span<const ParallelShape> shapes, std::
       t.inputs[0] = &fetched;
       t.row = t.blocks[0][2] * t.sizes[2];
       t.column = t.blocks[0][3] * t.sizes[3];
+    } else if (n.kind == Kind::batch_norm) {
+      fetched = gathered(*in[0], shapes[0], piece, {0, 2, 3});
+      t.inputs[0] = &fetched;
+      t.sample = t.blocks[0][0] * t.sizes[0];
+      t.row = t.blocks[0][2] * t.sizes[2];
+      t.column = t.blocks[0][3] * t.sizes[3];
     }
     pieces[static_cast<std::size_t>(pcg::output_piece(placed->space, placed->sharding, 0, point))] = compute(t, a);
   }

@@ -104,6 +104,16 @@ struct Operation {
   Element layer_norm(const Sizes& at) const {
     return a.add(a.multiply(along_row("norm", at), element(in(1), {at.back()})), element(in(2), {at.back()}));
   }
+  Element rms_norm(const Sizes& at) const { return a.multiply(along_row("rms", at), element(in(1), {at.back()})); }
+  Element batch_norm(const Sizes& at) const {
+    std::vector<Element> channel;
+    for (std::int64_t n = 0; n < x.sizes[0]; ++n)
+      for (std::int64_t h = 0; h < x.sizes[2]; ++h)
+        for (std::int64_t v = 0; v < x.sizes[3]; ++v) channel.push_back(element(x, {n, at[1], h, v}));
+    const std::int64_t position = ((t.sample + at[0]) * x.sizes[2] + t.row + at[2]) * x.sizes[3] + t.column + at[3];
+    const Element normal = a.apply(fmt::format("batch{}_{}", channel.size(), position), channel);
+    return a.add(a.multiply(normal, element(in(1), {at[1]})), element(in(2), {at[1]}));
+  }
   Element attention(const Sizes& at) const {  // each head is three columns of all positions, gathered
     std::vector<Element> head;
     for (std::int64_t s = 0; s < x.sizes[1]; ++s)
@@ -179,6 +189,8 @@ struct Operation {
       case Kind::enlarge: return enlarge(at);
       case Kind::softmax: return along_row("softmax", at);
       case Kind::layer_norm: return layer_norm(at);
+      case Kind::rms_norm: return rms_norm(at);
+      case Kind::batch_norm: return batch_norm(at);
       case Kind::embedding: return embedding(at);
       case Kind::embedding_bag: return embedding_bag(at);
       case Kind::attention: return attention(at);

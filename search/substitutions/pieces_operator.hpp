@@ -33,8 +33,9 @@ struct Task {
   std::vector<std::int64_t> sizes;       // of the piece to be made
   bool first_summand = true;             // of those that pass through
   int through = -1;                      // pcg::Sharding::through
-  // Of convolutions and pools, whose input has all rows and columns: where the piece to be made begins in them.
-  std::int64_t row = 0, column = 0;
+  // Of convolutions and pools, whose input has all rows and columns, and of batch norms, whose input has all samples, too: where the piece
+  // to be made begins in them.
+  std::int64_t sample = 0, row = 0, column = 0;
 };
 [[nodiscard]] Piece compute(const Task& t, Algebra& algebra);
 

@@ -77,6 +77,8 @@ std::optional<pcg::Operator> real_operator(const SmallNode& n, std::span<const T
       return pcg::Reduction{.axis = n.axis};
     case Kind::softmax: return pcg::Softmax{};
     case Kind::layer_norm: return pcg::LayerNorm{};
+    case Kind::rms_norm: return pcg::LayerNorm{.rms = true};
+    case Kind::batch_norm: return pcg::BatchNorm{};
     case Kind::embedding:
       if (in[1].sizes.size() != 2) return std::nullopt;
       return pcg::Embedding{.vocabulary = size(1, 0), .width = size(1, 1)};

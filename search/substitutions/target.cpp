@@ -242,6 +242,8 @@ class Instantiation {
       case Kind::sum: return pcg::Reduction{.axis = node.axis};  // no dims ride along (Pattern::exact_rank)
       case Kind::softmax: return pcg::Softmax{};
       case Kind::layer_norm: return pcg::LayerNorm{};
+      case Kind::rms_norm: return pcg::LayerNorm{.rms = true};
+      case Kind::batch_norm: return pcg::BatchNorm{};
       case Kind::embedding: return pcg::Embedding{sizes_of_weight()[0], sizes_of_weight()[1]};
       case Kind::embedding_bag: return pcg::EmbeddingBag{sizes_of_weight()[0], sizes_of_weight()[1]};
       case Kind::attention: return attention();

@@ -11,8 +11,9 @@ namespace {
 constexpr std::array<std::string_view, kKinds> kKindNames{
     "variable",      "linear",    "linear_bias", "batch_matmul",    "conv",        "max_pool", "average_pool", "add",
     "multiply",      "unary",     "scale",       "concat",          "split0",      "split1",   "transpose",    "sum",
-    "enlarge",       "identity",  "ones",        "identity_kernel", "pool_kernel", "softmax",  "layer_norm",   "embedding",
-    "embedding_bag", "attention", "partition",   "combine",         "replicate",   "reduce",   "summands"};
+    "enlarge",       "identity",  "ones",        "identity_kernel", "pool_kernel", "softmax",  "layer_norm",   "rms_norm",
+    "batch_norm",    "embedding", "embedding_bag", "attention",     "partition",   "combine",  "replicate",    "reduce",
+    "summands"};
 constexpr std::array<std::string_view, 5> kFunctionNames{"none", "relu", "gelu", "tanh", "sigmoid"};
 
 // Values of d, e and the number 2.
@@ -61,7 +62,8 @@ std::size_t input_count(Kind k) {
     case Kind::identity_kernel:
     case Kind::pool_kernel: return 0;
     case Kind::linear_bias:
-    case Kind::layer_norm: return 3;
+    case Kind::layer_norm:
+    case Kind::batch_norm: return 3;
     case Kind::linear:
     case Kind::batch_matmul:
     case Kind::conv:
@@ -69,6 +71,7 @@ std::size_t input_count(Kind k) {
     case Kind::multiply:
     case Kind::scale:
     case Kind::concat:
+    case Kind::rms_norm:
     case Kind::embedding:
     case Kind::embedding_bag:
     case Kind::summands: return 2;

@@ -47,6 +47,8 @@ enum class Kind : std::uint8_t {
   pool_kernel,      // [at, at, 3, 3]: of a convolution that pools by averages
   softmax,          // along the last dim; opaque across it
   layer_norm,       // x, gain[h], bias[h]; opaque across h
+  rms_norm,         // x, gain[h]; the same
+  batch_norm,       // x[n, c, h, w], gain[c], bias[c]; opaque across n, h and w, whose statistics are of the whole batch
   embedding,        // idx[..], w[v, e] -> [.., e]
   embedding_bag,    // idx[n, b], w[v, e] -> [n, e]: sum over b
   attention,        // packed qkv[b, s, 3 h] by heads -> [b, s, h]: opaque but for samples; typing lets heads be cut
@@ -64,6 +66,7 @@ inline constexpr int kKinds = static_cast<int>(Kind::summands) + 1;
 [[nodiscard]] bool is_layout(Kind k);  // partition, combine, replicate, reduce, summands
 
 enum class Function : std::uint8_t { none, relu, gelu, tanh, sigmoid };  // opaque: nothing is known of them but that they are functions
+inline constexpr int kFunctions = static_cast<int>(Function::sigmoid) + 1;
 [[nodiscard]] std::string_view name_of(Function f);
 inline constexpr int kAssignments = 3;
 using Numbers = std::array<std::int64_t, kAssignments>;  // one number in each assignment

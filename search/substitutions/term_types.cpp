@@ -221,13 +221,24 @@ std::optional<Type> transpose(Inputs in) {
   return lay_out(s, in, out);
 }
 
+// With a bias or without.
 std::optional<Type> layer_norm(Inputs in) {
   const Type& x = *in[0];
   if (x.rank < 1) return std::nullopt;
-  for (std::size_t i : {1U, 2U})
-    if (in[i]->rank != 1 || in[i]->size[0] != x.size[x.rank - 1U]) return std::nullopt;
+  for (const Type* t : in.subspan(1))
+    if (t->rank != 1 || t->size[0] != x.size[x.rank - 1U]) return std::nullopt;
   Space s = elementwise(x, false, x.rank - 1);
   s.inputs[1] = s.inputs[2] = Dims{s.output[x.rank - 1U]};
+  return lay_out(s, in, sizes_of(x));
+}
+
+std::optional<Type> batch_norm(Inputs in) {
+  const Type& x = *in[0];
+  if (x.rank != 4) return std::nullopt;
+  for (const Type* t : in.subspan(1))
+    if (t->rank != 1 || t->size[0] != x.size[1]) return std::nullopt;
+  Space s = elementwise(x, false);
+  s.inputs[1] = s.inputs[2] = Dims{s.output[1]};
   return lay_out(s, in, sizes_of(x));
 }
 
@@ -325,7 +336,9 @@ std::optional<Type> type_in(const Node& n, Inputs in, const NodeNumbers& numbers
     case Kind::softmax:
       if (in[0]->rank < 1) return std::nullopt;
       return lay_out(elementwise(*in[0], false, in[0]->rank - 1), in, sizes_of(*in[0]));
-    case Kind::layer_norm: return layer_norm(in);
+    case Kind::layer_norm:
+    case Kind::rms_norm: return layer_norm(in);
+    case Kind::batch_norm: return batch_norm(in);
     case Kind::attention: return attention(in);
     case Kind::summands: return summands(in);
     default: return std::nullopt;

@@ -14,7 +14,7 @@ namespace field = pcg::field;
 using field::Hash;
 using Inputs = std::span<const Value* const>;
 
-enum Tag : std::uint64_t { kUnary = 301, kMaximum, kSoftmax, kNorm, kAttention, kVariable, kBeyond };
+enum Tag : std::uint64_t { kUnary = 301, kMaximum, kSoftmax, kNorm, kRmsNorm, kBatchNorm, kAttention, kVariable, kBeyond };
 constexpr std::uint64_t kOutside = std::uint64_t{1} << 40U;  // no value: marks padding in a window's hash
 
 Value blank(std::vector<std::int64_t> sizes) {
@@ -200,6 +200,33 @@ Value layer_norm(Inputs in) {
   return y;
 }
 
+Value rms_norm(Inputs in) {
+  const std::size_t h = in[1]->elements.size();
+  Value y = opaque_rows(kRmsNorm, *in[0], h, h);
+  for (std::size_t i = 0; i < y.elements.size(); ++i) y.elements[i] = field::multiply(y.elements[i], in[1]->elements[i % h]);
+  return y;
+}
+
+// Each element depends on its channel in all samples.
+Value batch_norm(Inputs in) {
+  const Value& x = *in[0];
+  Value y = x;
+  const auto channels = static_cast<std::size_t>(x.sizes[1]), plane = static_cast<std::size_t>(x.sizes[2] * x.sizes[3]);
+  for (std::size_t c = 0; c < channels; ++c) {
+    Hash all(kBatchNorm);
+    const auto each = [&](auto&& visit) {
+      for (std::size_t i = 0; i < x.elements.size(); ++i)
+        if (i / plane % channels == c) visit(i);
+    };
+    each([&](std::size_t i) { all(x.elements[i]); });
+    each([&](std::size_t i) {
+      const std::uint32_t normal = Hash(all.value())(i / (plane * channels))(i % plane).element();
+      y.elements[i] = field::add(field::multiply(normal, in[1]->elements[c]), in[2]->elements[c]);
+    });
+  }
+  return y;
+}
+
 Value attention(const Value& x) {
   const auto sample = static_cast<std::size_t>(x.sizes[1] * x.sizes[2]);
   Value y = opaque_rows(kAttention, x, sample, sample / 3);
@@ -287,6 +314,8 @@ Value value_of(const Node& n, Inputs in, const SmallSizes& sizes) {
     case Kind::pool_kernel: return diagonal(sizes.of(n.at), std::vector<std::uint32_t>(9, field::inverse(9)));
     case Kind::softmax: return opaque_rows(kSoftmax, x, static_cast<std::size_t>(x.sizes.back()), static_cast<std::size_t>(x.sizes.back()));
     case Kind::layer_norm: return layer_norm(in);
+    case Kind::rms_norm: return rms_norm(in);
+    case Kind::batch_norm: return batch_norm(in);
     case Kind::embedding:
     case Kind::embedding_bag: return embedding(n.kind, x, *in[1]);
     case Kind::attention: return attention(x);

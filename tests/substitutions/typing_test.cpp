@@ -69,6 +69,8 @@ std::vector<Case> cases() {
       {"sum of columns", node(Kind::sum, Function::none, 1), {x}, pcg::Reduction{.axis = 1}},
       {"softmax", node(Kind::softmax), {t}, pcg::Softmax{}},
       {"layer_norm", node(Kind::layer_norm), {t, sized({36}), sized({36})}, pcg::LayerNorm{}},
+      {"rms_norm", node(Kind::rms_norm), {t, sized({36})}, pcg::LayerNorm{.rms = true}},
+      {"batch_norm", node(Kind::batch_norm), {image, sized({24}), sized({24})}, pcg::BatchNorm{}},
       {"embedding", node(Kind::embedding), {index, w}, pcg::Embedding{.vocabulary = 24, .width = 36}},
       {"embedding_bag", node(Kind::embedding_bag), {index, w}, pcg::EmbeddingBag{.vocabulary = 24, .width = 36}},
       {"attention", node(Kind::attention), {t}, pcg::Attention{.heads = 12, .kv_heads = 12}},
