@@ -130,7 +130,7 @@ Code code_of(Kind kind, Function function) {
   if (kind == Kind::split1) kind = Kind::split0;
   return static_cast<Code>(static_cast<int>(kind) * kFunctions + static_cast<int>(function));
 }
-static_assert(kKinds * kFunctions < kNoCode);
+static_assert(kCodes < kNoCode);
 
 Window window_of(const pcg::Operator& op) {
   return std::visit(

@@ -12,10 +12,10 @@
 
 namespace substitutions {
 
-// Kind and function in one byte. Both halves of a split have the code of split0.
-using Code = std::uint8_t;
-inline constexpr Code kNoCode = 0xff;  // of nodes that no rule speaks of: sources, reshapes, dropout, ...
-inline constexpr std::size_t kCodes = 256;
+// Kind and function in one number. Both halves of a split have the code of split0.
+using Code = std::uint16_t;
+inline constexpr Code kNoCode = 0xffff;  // of nodes that no rule speaks of: sources, reshapes, dropout, ...
+inline constexpr std::size_t kCodes = static_cast<std::size_t>(kKinds) * kFunctions;
 [[nodiscard]] Code code_of(Kind kind, Function function);
 // A half of a split that stands alone is a slice in a graph: the first, or the last part of an axis.
 inline constexpr Code kFirstPart = static_cast<Code>(static_cast<int>(Kind::split1) * kFunctions);

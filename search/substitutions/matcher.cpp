@@ -13,8 +13,8 @@ bool comes_before(const Match& a, const Match& b) {
 }
 
 // The codes of what makes a node's inputs in one word, so that most candidates are refused by one comparison.
-std::uint32_t word_of(Code a, Code b, Code c) { return std::uint32_t{a} << 16U | std::uint32_t{b} << 8U | c; }
-std::uint32_t word_of(const NodeFacts& f, bool swapped) {
+std::uint64_t word_of(Code a, Code b, Code c) { return std::uint64_t{a} << 32U | std::uint64_t{b} << 16U | c; }
+std::uint64_t word_of(const NodeFacts& f, bool swapped) {
   const auto& p = f.producers;
   return swapped ? word_of(p[1], p[0], p[2]) : word_of(p[0], p[1], p[2]);
 }
@@ -24,7 +24,7 @@ struct Anchor {
   std::uint32_t rule = 0;
   std::uint8_t at = 0;
   bool commutative = false;
-  std::uint32_t word = 0, mask = 0;
+  std::uint64_t word = 0, mask = 0;
 
   [[nodiscard]] bool may_be(const NodeFacts& f) const {
     return (word_of(f, false) & mask) == word || (commutative && (word_of(f, true) & mask) == word);
@@ -39,7 +39,7 @@ Anchor anchor_of(const Pattern& p, std::size_t rule, std::uint8_t at) {
     const PatternOperator& producer = p.operators[op.slots[i].index];
     if (producer.other_code != kNoCode) continue;
     code[i] = producer.code;
-    mask[i] = 0xff;
+    mask[i] = 0xffff;
   }
   return {static_cast<std::uint32_t>(rule), at, op.commutative, word_of(code[0], code[1], code[2]), word_of(mask[0], mask[1], mask[2])};
 }

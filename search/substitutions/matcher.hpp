@@ -54,8 +54,8 @@ class Matcher {
   Matcher(Matcher&&) noexcept;
   void restart(const pcg::Pcg& graph);                      // the same rules on another graph
   [[nodiscard]] const std::vector<Match>& matches() const;  // ordered by rule, nodes, variables, row, views
-  // The graph has become `after` by a rewrite that removed `gone` and added `fresh` (numbers in `after`); `renumbered[i]` is where node i
-  // went.
+  // The graph has become `after` by a rewrite that added `fresh` (numbers in `after`); `renumbered[i]` is where node i went, nullopt: it is
+  // gone.
   void update(const pcg::Pcg& after, std::span<const pcg::NodeId> fresh, std::span<const std::optional<pcg::NodeId>> renumbered);
 
  private:

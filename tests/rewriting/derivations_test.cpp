@@ -263,6 +263,20 @@ TEST_CASE("convolutions of one input, put together by one concat: two neighbours
   CHECK(walk.text() == "all = concat(a.weight, b.weight, c.weight, d.weight); a = conv2d(x, all); y = unary(a)");
 }
 
+TEST_CASE("branches that were cut one by one are combined behind their concat") {
+  pcg::GraphBuilder b("branches");
+  std::vector<TensorRef> all;
+  for (const std::string name : {"a", "b", "c", "d"}) all.push_back(b.add(name, pcg::Unary{}, {b.input(name + ".in", real({4, 6}))}));
+  b.add("all", pcg::Concat{.axis = 1}, all);
+  Walk walk(std::move(b).build());
+  for (const std::string name : {"a", "b", "c", "d"}) walk.at("A1 rows'", name).step("E1 rows'", name);
+  for (int i = 0; i < 3; ++i) walk.step("G1 combine", "all");
+  CHECK(walk.text() ==
+        "a.in.partition = partition0(a.in); a = unary(a.in.partition); b.in.partition = partition0(b.in); b = unary(b.in.partition); "
+        "c.in.partition = partition0(c.in); c = unary(c.in.partition); d.in.partition = partition0(d.in); d = unary(d.in.partition); "
+        "all = concat(a, b, c, d); all.combine = combine0(all)");
+}
+
 TEST_CASE("a concat of many partitions is a partition of the concat, and back") {
   pcg::GraphBuilder b("parts");
   std::vector<TensorRef> all;

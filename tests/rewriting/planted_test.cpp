@@ -74,12 +74,12 @@ TEST_CASE("every rule of the generator applies to its own source, but for those 
   Tally tally;
   for (const Rule& r : generated()) hold_against_graph(r, tally);
   CHECK(tally.problems == "");
-  // What is left is of constants and of kernels that are enlarged while training, of sums that leave a number, and pairs of graphs that
-  // share no variable.
+  // What is left speaks of constants, of kernels that are enlarged, of sums that leave a number, or of two operators that share no tensor:
+  // any two of a graph.
   int never = 0;
   for (const auto& [reason, count] : tally.never) never += count;
   CHECK(tally.never.size() <= 7);
-  CHECK(never <= 180);
+  CHECK(never <= 220);
   MESSAGE(fmt::format("{} of {} applied{}", tally.applied, generated().size(), to_text(tally.never)));
 }
 

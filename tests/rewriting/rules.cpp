@@ -61,6 +61,7 @@ const std::map<std::string, Rule>& catalogue() {
         rule("F5", "x: [m, n] sum d; y: [m, n]", "add(reduce[d](x), y)", "reduce[d](add(x, replicate[d](y)))"),
         rule("F6", xy, "add(x, y)", "reduce[2](summands(x, y))"),
         rule("G1", "x: [m, k]; y: [m, n]", "concat[1](partition[0, d](x), partition[0, d](y))", "partition[0, d](concat[1](x, y))"),
+        rule("G1 combine", "x: [m/d, k]; y: [m/d, n]", "concat[1](combine[0, d](x), combine[0, d](y))", "combine[0, d](concat[1](x, y))"),
         rule("G4", "x: [m, k+n]; u: [k, j]", "split0[1 at u.0](partition[0, d](x)) ; split1[1 at u.0](partition[0, d](x))",
              "partition[0, d](split0[1 at u.0](x)) ; partition[0, d](split1[1 at u.0](x))"),
         rule("H1", "x: [m, n]", "transpose(partition[0, d](x))", "partition[1, d](transpose(x))"),
