@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
 
+#include "base/diagnostics.hpp"
 #include "cli/commands.hpp"
+#include "cli/rules_output.hpp"
 #include "pcg/models/models.hpp"
 #include "reports/reports.hpp"
 
@@ -52,6 +56,15 @@ std::string show_plan(const ShowFlags& f) {
   return reports::plan_text(p);
 }
 
+std::string show_rules(const ShowFlags& f) {
+  if (f.dot) throw base::InputError(std::vector<base::Diagnostic>{{{}, "--dot", "rules are not drawn", "without it they are text"}});
+  const std::vector<substitutions::Rule> rules =
+      substitutions::load_rules(f.word, static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
+  if (f.json) return to_json(rules).dump(1) + "\n";
+  if (f.yaml) return to_text(rules, substitutions::axioms());
+  return to_text(rules, substitutions::axioms(), /*statements=*/false);
+}
+
 void add_kind(CLI::App& show, Action& action, const char* name, const char* help, const char* argument,
               std::string (*text)(const ShowFlags&)) {
   const auto f = std::make_shared<ShowFlags>();
@@ -73,11 +86,12 @@ void add_kind(CLI::App& show, Action& action, const char* name, const char* help
 }  // namespace
 
 void add_show(CLI::App& app, Action& action) {
-  CLI::App* show = app.add_subcommand("show", "Print what was understood of a model, a cluster or a plan");
+  CLI::App* show = app.add_subcommand("show", "Print what was understood of a model, a cluster, a plan or rules");
   show->require_subcommand(1);
   add_kind(*show, action, "model", "A builtin's name or a file", "model", show_model);
   add_kind(*show, action, "cluster", "A preset's name or a file", "cluster", show_cluster);
   add_kind(*show, action, "plan", "A saved plan", "plan", show_plan);
+  add_kind(*show, action, "rules", "A rule file; foreshard rules show tells one rule with its proof", "rules", show_rules);
 }
 
 }  // namespace cli

@@ -161,12 +161,23 @@ class RuleReader {
     }
   }
 
+  // Names the first operator that is.
+  void ill_typed(std::string_view key, const Term& t, const std::vector<Variable>& variables) {
+    Term part = t;
+    for (std::size_t n = 0; n < t.nodes.size(); ++n) {
+      part.nodes.assign(t.nodes.begin(), t.nodes.begin() + static_cast<std::ptrdiff_t>(n) + 1);
+      part.outputs = {static_cast<std::uint8_t>(n)};
+      if (!types_of(part, variables)) break;
+    }
+    reader_.complain(key, fmt::format("{} is ill typed over these variables", to_text(part, variables)),
+                     "sizes and layouts of what it reads must fit each other, whatever the letters and degrees are");
+  }
+
   void check(const Rule& rule, std::string_view kind) {
     const Equation& e = rule.equation;
     const auto source = types_of(e.left, e.variables), target = types_of(e.right, e.variables);
-    const std::string hint = "sizes and layouts of what an operator reads must fit each other, whatever the letters and degrees are";
-    if (!source) return reader_.complain("source", "is ill typed over these variables", hint);
-    if (!target) return reader_.complain("target", "is ill typed over these variables", hint);
+    if (!source) return ill_typed("source", e.left, e.variables);
+    if (!target) return ill_typed("target", e.right, e.variables);
     if (e.left.outputs.size() != e.right.outputs.size())
       return reader_.complain("target", fmt::format("{} outputs, the source has {}", e.right.outputs.size(), e.left.outputs.size()));
     for (std::size_t o = 0; o < e.left.outputs.size(); ++o)
@@ -257,10 +268,10 @@ RuleFile parse_rules(std::string text, const std::string& name) { return rules_f
 RuleFile read_rules(const std::filesystem::path& path) { return rules_from(base::read_yaml(path)); }
 
 std::string distrust(const RuleFile& file, const Axioms& axioms) {
+  if (file.digest == "none") return "it was written by hand";
   if (file.generator != kGeneratorVersion)
     return fmt::format("generator \"{}\" wrote it, this is generator \"{}\"", file.generator, kGeneratorVersion);
   if (file.axioms != axioms.hash) return fmt::format("it rests on the axioms {}, which now are {}", file.axioms, axioms.hash);
-  if (file.digest == "none") return "it was written by hand";
   if (file.digest != digest_of(written(file.generator, file.axioms, file.rules))) return "it was changed after it was written";
   return "";
 }

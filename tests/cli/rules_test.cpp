@@ -63,6 +63,9 @@ TEST_CASE("a saved file is proved again, shown and checked") {
   CHECK(call(f, "check " + file).out == std::to_string(v["proved"].get<int>()) + " rules, as they were proved\n");
   const json shown = json::parse(call(f, "rules show " + file + " --json -").out);
   CHECK(static_cast<int>(shown["rules"].size()) == v["proved"].get<int>());
+  CHECK(json::parse(call(f, "show rules " + file + " --json").out) == shown);
+  CHECK(call(f, "show rules " + file + " --yaml").out == generated());
+  CHECK(call(f, "show rules " + file + " --dot").err == "--dot: rules are not drawn\n       without it they are text\n");
   const std::string name = shown["rules"][0]["name"];
   const Outcome one = call(f, "rules show " + file + " " + name);
   CHECK(one.out.starts_with(name + " ("));
