@@ -65,6 +65,9 @@ int run(const RunFlags& f) {
     fmt::print(stderr, "this version does not write HTML reports yet; it has --json, --csv and --trace\n");
     return kBadInput;
   }
+  check_writable(f.json, "--json");
+  check_writable(f.csv, "--csv");
+  check_writable(f.trace, "--trace");
   std::vector<scenarios::Scenario> loaded;
   for (const std::string& file : f.scenarios) {
     const std::filesystem::path path(file);

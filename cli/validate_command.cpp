@@ -46,6 +46,9 @@ validation::Assessment assess(const ValidateFlags& f, std::vector<validation::Re
 int validate(const ValidateFlags& f) {
   std::vector<validation::Limit> limits;
   for (const std::string& text : f.limits) limits.push_back(validation::read_limit(text));
+  check_writable(f.json, "--json");
+  check_writable(f.report, "--report");
+  check_writable(f.write_intervals, "--write-intervals");
   std::vector<validation::Residual> residuals;
   const validation::Assessment a = assess(f, residuals);
   const std::vector<std::string> misses = validation::missed(a, limits);

@@ -72,7 +72,9 @@ TEST_CASE("bad input: exit 2 and the place, on standard error") {
     CHECK(bad.err != "");
     CHECK(bad.err.find("internal error") == std::string::npos);
   }
-  CHECK(call(f, "run " + f.write("s.yaml", kScenario) + " --json /nonexistent/r.json").code == 2);
+  const Outcome nowhere = call(f, "run " + f.write("s.yaml", kScenario) + " --json /nonexistent/r.json");
+  CHECK(nowhere.code == 2);
+  CHECK(nowhere.err == "--json: there is no folder /nonexistent\n       make it first\n");  // before the work
 }
 
 TEST_CASE("help and version are answers") {
