@@ -104,7 +104,7 @@ class Enumeration {
     if (x.rank == 0) return false;
     if (k == Kind::attention) return x.rank == 3 && letters_of({x.size[2] / 3, (*in[0])[1].size[2] / 3, (*in[0])[2].size[2] / 3});
     if (k == Kind::softmax || k == Kind::layer_norm || k == Kind::rms_norm) return x.rank > 1;
-    if (k == Kind::conv || k == Kind::max_pool || k == Kind::average_pool)
+    if (is_convolution(k) || k == Kind::max_pool || k == Kind::average_pool)
       return x.rank == 4 && x.size[2] != (*in[0])[1].size[2] && x.size[3] != (*in[0])[1].size[3];
     return true;
   }
@@ -132,7 +132,7 @@ class Enumeration {
     for (std::size_t i = 0; i < inputs.size(); ++i) in[i] = &types_[static_cast<std::size_t>(inputs[i])];
     if (!sensible(n.kind, std::span(in).first(inputs.size()))) return kIllTyped;
     if (is_split(n.kind) && !splits(n, *in[0])) return kIllTyped;
-    if (n.kind == Kind::conv && !groups(*in[0], *in[1])) return kIllTyped;
+    if (is_convolution(n.kind) && !groups(*in[0], *in[1])) return kIllTyped;
     const auto t = type_of(n, std::span(in).first(inputs.size()));
     return t ? intern(*t) : kIllTyped;
   }

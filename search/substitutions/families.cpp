@@ -88,6 +88,14 @@ void add_matrix(std::vector<Setting>& all) {
               constant(Kind::identity, 'k'),
               constant(Kind::identity, 'm'),
               constant(Kind::ones, 'm', 'k')}));
+  // biased weights
+  add(all, "matrix", {"x: [m, k]", "z: [l, k]", "w: [k, n]", "u: [k, o]", "b: [n]", "c: [o]"},
+      joined({{plain(Kind::linear_bias), plain(Kind::linear_bias, Function::relu)}, relu(), concats({0, 1}), splits(0, "mn"), splits(1, "n")}));
+  // blocks of a tensor that nobody put together
+  add(all, "matrix", {"x: [m+l, k]", "y: [m+l, k]", "z: [m, k]", "s: []"}, joined({elementwise(), {scale}, concats({0}), splits(0, "m")}));
+  add(all, "matrix", {"x: [m, k+n]", "y: [m, k+n]", "z: [m, k]", "s: []"}, joined({elementwise(), {scale}, concats({1}), splits(1, "k")}));
+  add(all, "matrix", {"x: [m, k+l]", "y: [l, k]", "w: [k+l, n]", "u: [k, n+o]", "v: [k, n]"},
+      joined({linears(), {plain(Kind::add)}, splits(0, "k"), splits(1, "kn")}));
   // rows
   add(all, "matrix", {"x: [m, k]", "y: [m, k]", "z: [l, k]", "g: [k]", "h: [k]"},
       joined({{plain(Kind::softmax), plain(Kind::layer_norm)}, elementwise(), concats({0}), splits(0, "ml")}));
@@ -127,6 +135,10 @@ void add_image(std::vector<Setting>& all) {
       joined({convs(), relu(), {plain(Kind::add)}, concats({0, 1})}));
   add(all, "image", {"x: [n, c, h, w]", "y: [n, o, h, w]", "g: [c]", "b: [c]", "u: [o]", "q: [o]"},
       joined({{plain(Kind::batch_norm)}, relu(), {plain(Kind::add)}, concats({0, 1}), splits(1, "c")}));
+  add(all, "image", {"x: [n, c, h, w]", "z: [m, c, h, w]", "k: [o, c, 3, 3]", "l: [p, c, 3, 3]", "b: [o]", "d: [p]"},
+      joined({{plain(Kind::conv_bias), plain(Kind::conv_bias, Function::relu)}, relu(), concats({0, 1}), splits(0, "no"), splits(1, "o")}));
+  add(all, "image", {"x: [n, c, h, w]", "y: [n, c, h, w]", "k: [c, 1, 3, 3]", "l: [c, 1, 3, 3]", "b: [c]", "d: [c]"},
+      joined({{plain(Kind::conv_bias), plain(Kind::conv_bias, Function::relu)}, relu(), concats({0, 1}), splits(0, "c"), splits(1, "c")}));
   // two convolutions, one after the other
   add(all, "image", {"x: [n, c, h, w]", "y: [n, e, h, w]", "k: [o, c, 3, 3]", "l: [o, e, 3, 3]", "q: [p, o, 1, 1]", "s: []"},
       joined({convs(), elementwise(), {scale}, concats({0, 1}), splits(1, "c")}));
@@ -204,6 +216,8 @@ void add_parallel_matrix(std::vector<Setting>& all) {
   add(all, "parallel matrix", together({x, y, {"s: []"}}), joined({elementwise(), {scale, transpose}, sums(), moves}));
   add(all, "parallel matrix", together({x, y, layouts_of("z", {"l", "k"}, "0 1 c s")}),
       joined({relu(), concats({0}), splits(0, "ml"), moves}));
+  add(all, "parallel matrix", layouts_of("x", {"m+l", "k"}, "0 1 c s"), joined({relu(), splits(0, "m"), moves}));
+  add(all, "parallel matrix", layouts_of("x", {"m", "k+n"}, "0 1 c s"), joined({relu(), splits(1, "k"), moves}));
   add(all, "parallel matrix", together({x, y, layouts_of("z", {"m", "n"}, "0 1 c s")}),
       joined({relu(), concats({1}), splits(1, "kn"), moves}));
   const Texts rows = layouts_of("x", {"m", "k"}, "0 1 c s 0c 1c");
@@ -230,6 +244,9 @@ void add_parallel_others(std::vector<Setting>& all) {
   add(all, "parallel image",
       together({layouts_of("x", {"n", "c", "h", "w"}, "0 1 2 3 c s 0c 2c"), layouts_of("k", {"o", "c", "3", "3"}, "0 1 c s 0c")}),
       joined({convs(), relu(), {plain(Kind::add)}, image}));
+  add(all, "parallel image",
+      together({layouts_of("x", {"n", "c", "h", "w"}, "0 1 2 c"), layouts_of("k", {"o", "c", "3", "3"}, "0 1 c"), layouts_of("b", {"o"}, "0 c")}),
+      joined({{plain(Kind::conv_bias), plain(Kind::conv_bias, Function::relu)}, relu(), image}));
   add(all, "parallel image", together({x, layouts_of("k", {"c", "1", "3", "3"}, "0 c")}), joined({convs(), relu(), image}));
   add(all, "parallel image", together({x, y}),
       joined(
@@ -267,6 +284,10 @@ void add_sharded(std::vector<Setting>& all) {
   add_one("parallel batched", {"x: [b, m, k]", "y: [b, m, k]"}, {plain(Kind::add), plain(Kind::multiply)}, {0, 1, 2});
   add_one("parallel image", {"x: [n, c, h, w]", "k: [o, c, 3, 3]"}, convs(), {0, 1, 2, 3});
   add_one("parallel image", {"x: [n, c, h, w]", "k: [c, 1, 3, 3]"}, convs(), {0, 1, 2, 3});
+  for (const Function f : {Function::none, Function::relu}) {
+    add_one("parallel image", {"x: [n, c, h, w]", "k: [o, c, 3, 3]", "b: [o]"}, {plain(Kind::conv_bias, f)}, {0, 1, 2, 3});
+    add_one("parallel image", {"x: [n, c, h, w]", "k: [c, 1, 3, 3]", "b: [c]"}, {plain(Kind::conv_bias, f)}, {0, 1, 2, 3});
+  }
   add_one("parallel image", {"x: [n, c, h, w]"}, {plain(Kind::max_pool), plain(Kind::average_pool)}, {0, 1, 2, 3});
   add_one("parallel image", {"x: [n, c, h, w]", "y: [n, c, h, w]"}, {plain(Kind::add)}, {0, 1, 2, 3});
   add_one("parallel image", {"x: [n, c, h, w]", "y: [n, o, h, w]"}, {along(Kind::concat, 1)}, {0, 1, 2, 3});

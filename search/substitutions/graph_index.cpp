@@ -26,8 +26,7 @@ class Describe {
     if (!o.transpose_b) code(Kind::batch_matmul);
   }
   void operator()(const pcg::Conv2d& o) {
-    if (o.has_bias) return;
-    code(Kind::conv, function_of(o.activation));
+    code(o.has_bias ? Kind::conv_bias : Kind::conv, function_of(o.activation));
     f_.window = window_of(o);
   }
   void operator()(const pcg::Pool2d& o) {

@@ -178,7 +178,7 @@ bool OccurrenceSearch::windows_agree(const State& s) const {
   std::array<const Window*, 3> any{};  // of convolutions, max pools, average pools
   for (std::size_t o = 0; o < p_->operators.size(); ++o) {
     const PatternOperator& op = p_->operators[o];
-    const bool conv = op.kind == Kind::conv;
+    const bool conv = is_convolution(op.kind);
     if (!conv && op.kind != Kind::max_pool && op.kind != Kind::average_pool) continue;
     const Window& w = graph_.node(s.nodes[o]).window;
     if (!op.any_window) {

@@ -107,7 +107,7 @@ class Compiler {
   // stride. A kernel of 3 x 3 stands for any; a smaller one is meant, with the padding that keeps the size.
   void find_window(const Node& node, const std::vector<Types>& types, PatternOperator& o) {
     if (node.kind == Kind::max_pool || node.kind == Kind::average_pool) o.any_window = true;
-    if (node.kind != Kind::conv) return;
+    if (!is_convolution(node.kind)) return;
     const Type& w = types[node.inputs[1]][0];
     o.any_window = w.size[2] == 3 && w.size[3] == 3;
     o.window = same_window(static_cast<int>(w.size[2]), static_cast<int>(w.size[3]));

@@ -69,7 +69,7 @@ struct Operation {
       terms.push_back(a.multiply(element(x, {at[0], at[1], k}), element(in(1), {at[0], k, at[2]})));
     return sum(terms);
   }
-  Element conv(const Sizes& at) const {
+  Element conv(const Sizes& at, bool bias) const {
     const Piece& w = in(1);
     const std::int64_t groups = x.sizes[1] / w.sizes[1], group = at[1] / (w.sizes[0] / groups);
     std::vector<Element> terms;
@@ -80,6 +80,7 @@ struct Operation {
           if (h < 0 || v < 0 || h >= x.sizes[2] || v >= x.sizes[3]) continue;
           terms.push_back(a.multiply(element(x, {at[0], group * w.sizes[1] + c, h, v}), element(w, {at[1], c, i, j})));
         }
+    if (bias && t.first_summand && t.blocks[1][1] == 0) terms.push_back(element(in(2), {at[1]}));
     return activated(sum(terms));
   }
   Element pool(const Sizes& at) const {
@@ -174,7 +175,8 @@ struct Operation {
       case Kind::linear: return linear(at, false);
       case Kind::linear_bias: return linear(at, true);
       case Kind::batch_matmul: return batch_matmul(at);
-      case Kind::conv: return conv(at);
+      case Kind::conv: return conv(at, false);
+      case Kind::conv_bias: return conv(at, true);
       case Kind::max_pool:
       case Kind::average_pool: return pool(at);
       case Kind::add: return added(at);

@@ -50,9 +50,10 @@ std::optional<pcg::Operator> real_operator(const SmallNode& n, std::span<const T
       if (rank != 3 || in[1].sizes.size() != 3) return std::nullopt;
       return pcg::BatchMatmul{};
     case Kind::conv:
+    case Kind::conv_bias:
       if (rank != 4 || in[1].sizes.size() != 4 || size(0, 1) % size(1, 1) != 0 || size(1, 0) % (size(0, 1) / size(1, 1)) != 0 || kernel(2) % 2 == 0 || kernel(3) % 2 == 0) return std::nullopt;
       return pcg::Conv2d{.out = size(1, 0), .kernel_h = kernel(2), .kernel_w = kernel(3), .pad_h = kernel(2) / 2, .pad_w = kernel(3) / 2,
-                         .groups = static_cast<int>(size(0, 1) / size(1, 1)), .activation = activation(n.function)};
+                         .groups = static_cast<int>(size(0, 1) / size(1, 1)), .has_bias = n.kind == Kind::conv_bias, .activation = activation(n.function)};
     case Kind::max_pool:
     case Kind::average_pool:
       return pcg::Pool2d{.kind = n.kind == Kind::max_pool ? pcg::Pool2d::Kind::max : pcg::Pool2d::Kind::average, .kernel_h = 3, .kernel_w = 3,

@@ -171,7 +171,7 @@ class Conditions {
       if (rows == 3 && columns == 3) say("{} has any number of rows and columns, with any stride and padding", variables_[v].name);
       else say("{} has {} x {} rows and columns, with stride 1 and the padding that keeps sizes", variables_[v].name, rows, columns);
     }
-    const auto is = [&](const Node& n) { return n.kind == Kind::conv || n.kind == Kind::max_pool || n.kind == Kind::average_pool; };
+    const auto is = [&](const Node& n) { return is_convolution(n.kind) || n.kind == Kind::max_pool || n.kind == Kind::average_pool; };
     if (std::ranges::count_if(rule_.source().nodes, is) > 1) say("windows of one kind are equal: rows, columns, stride and padding");
   }
   [[nodiscard]] bool is_kernel(std::size_t variable) const {
@@ -181,7 +181,7 @@ class Conditions {
                                          : std::ranges::any_of(node.inputs, [&](std::uint8_t i) { return self(t, self, i); });
     };
     const Term& t = rule_.source();
-    return std::ranges::any_of(t.nodes, [&](const Node& n) { return n.kind == Kind::conv && leads_to(t, leads_to, n.inputs[1]); });
+    return std::ranges::any_of(t.nodes, [&](const Node& n) { return is_convolution(n.kind) && leads_to(t, leads_to, n.inputs[1]); });
   }
 
   // What is taken away must not be missed.

@@ -52,7 +52,7 @@ class Instantiation {
     for (const Node& n : source.nodes) {
       if (n.kind == Kind::variable) continue;
       const pcg::PcgNode& node = graph_.node(match_.nodes[at++]);
-      if (n.kind == Kind::conv && is_any_window(source, n)) free_.conv = window_of(*node.operation());
+      if (is_convolution(n.kind) && is_any_window(source, n)) free_.conv = window_of(*node.operation());
       if (n.kind == Kind::max_pool) free_.max_pool = window_of(*node.operation());
       if (n.kind == Kind::average_pool) free_.average_pool = window_of(*node.operation());
       if (n.kind == Kind::attention) {
@@ -220,7 +220,8 @@ class Instantiation {
       case Kind::linear_bias:
         return pcg::Linear{.out = sizes_of_weight().back(), .has_bias = node.kind == Kind::linear_bias, .activation = activation};
       case Kind::batch_matmul: return pcg::BatchMatmul{};
-      case Kind::conv: return convolution(node, x.whole().sizes, sizes_of_weight(), activation);
+      case Kind::conv:
+      case Kind::conv_bias: return convolution(node, x.whole().sizes, sizes_of_weight(), activation);
       case Kind::max_pool: return pool(pcg::Pool2d::Kind::max, free_.max_pool.value_or(same_window(3, 3)));
       case Kind::average_pool: return pool(pcg::Pool2d::Kind::average, free_.average_pool.value_or(same_window(3, 3)));
       case Kind::add:
@@ -265,7 +266,7 @@ class Instantiation {
             .pad_h = k[4],
             .pad_w = k[5],
             .groups = static_cast<int>(x[1] / w[1]),
-            .has_bias = false,
+            .has_bias = node.kind == Kind::conv_bias,
             .activation = activation};
   }
   [[nodiscard]] static pcg::Pool2d pool(pcg::Pool2d::Kind kind, const Window& k) {

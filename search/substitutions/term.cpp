@@ -9,11 +9,11 @@ namespace substitutions {
 namespace {
 
 constexpr std::array<std::string_view, kKinds> kKindNames{
-    "variable",      "linear",    "linear_bias", "batch_matmul",    "conv",        "max_pool", "average_pool", "add",
-    "multiply",      "unary",     "scale",       "concat",          "split0",      "split1",   "transpose",    "sum",
-    "enlarge",       "identity",  "ones",        "identity_kernel", "pool_kernel", "softmax",  "layer_norm",   "rms_norm",
-    "batch_norm",    "embedding", "embedding_bag", "attention",     "partition",   "combine",  "replicate",    "reduce",
-    "summands"};
+    "variable",  "linear",      "linear_bias",  "batch_matmul",   "conv",             "conv_bias",    "max_pool",  "average_pool",
+    "add",       "multiply",    "unary",        "scale",          "concat",           "split0",       "split1",    "transpose",
+    "sum",       "enlarge",     "identity",     "ones",           "identity_kernel",  "pool_kernel",  "softmax",   "layer_norm",
+    "rms_norm",  "batch_norm",  "embedding",    "embedding_bag",  "attention",        "partition",    "combine",   "replicate",
+    "reduce",    "summands"};
 constexpr std::array<std::string_view, 5> kFunctionNames{"none", "relu", "gelu", "tanh", "sigmoid"};
 
 // Values of d, e and the number 2.
@@ -62,6 +62,7 @@ std::size_t input_count(Kind k) {
     case Kind::identity_kernel:
     case Kind::pool_kernel: return 0;
     case Kind::linear_bias:
+    case Kind::conv_bias:
     case Kind::layer_norm:
     case Kind::batch_norm: return 3;
     case Kind::linear:
@@ -78,6 +79,7 @@ std::size_t input_count(Kind k) {
     default: return 1;
   }
 }
+bool is_convolution(Kind k) { return k == Kind::conv || k == Kind::conv_bias; }
 bool is_layout(Kind k) { return k >= Kind::partition; }
 
 std::int64_t value(Degree d, int assignment) {

@@ -29,6 +29,7 @@ enum class Kind : std::uint8_t {
   linear_bias,   // f(x . w + b[n])
   batch_matmul,  // a[b, m, k] . b[b, k, n]
   conv,  // f(x[n, c, h, w] * w[o, c / groups, kh, kw]), stride 1, same padding; groups = c(x) / c(w), from the types; kernel: from w's type
+  conv_bias,     // f(x * w + b[o])
   max_pool,      // 3 x 3, stride 1, same padding
   average_pool,  // the same; divides by 9 everywhere
   add,
@@ -63,6 +64,7 @@ inline constexpr int kKinds = static_cast<int>(Kind::summands) + 1;
 [[nodiscard]] std::string_view name_of(Kind k);  // "linear", "split0", "partition"
 [[nodiscard]] std::optional<Kind> kind_named(std::string_view name);
 [[nodiscard]] std::size_t input_count(Kind k);
+[[nodiscard]] bool is_convolution(Kind k);  // conv, conv_bias
 [[nodiscard]] bool is_layout(Kind k);  // partition, combine, replicate, reduce, summands
 
 enum class Function : std::uint8_t { none, relu, gelu, tanh, sigmoid };  // opaque: nothing is known of them but that they are functions

@@ -159,7 +159,7 @@ class TermReader {
   }
 
   void attributes(Node& n) {
-    const bool optional = n.kind == Kind::linear || n.kind == Kind::linear_bias || n.kind == Kind::conv;
+    const bool optional = n.kind == Kind::linear || n.kind == Kind::linear_bias || is_convolution(n.kind);
     const bool has = n.kind >= Kind::partition ? n.kind != Kind::summands
                                                : n.kind == Kind::concat || n.kind == Kind::split0 || n.kind == Kind::split1 ||
                                                      n.kind == Kind::sum || (n.kind >= Kind::identity && n.kind <= Kind::pool_kernel);

@@ -53,7 +53,8 @@ std::string attributes(const Node& n, Variables variables) {
   switch (n.kind) {
     case Kind::linear:
     case Kind::linear_bias:
-    case Kind::conv: return n.function == Function::none ? "" : fmt::format("[{}]", name_of(n.function));
+    case Kind::conv:
+    case Kind::conv_bias: return n.function == Function::none ? "" : fmt::format("[{}]", name_of(n.function));
     case Kind::concat:
     case Kind::sum: return fmt::format("[{}]", n.axis);
     case Kind::split0:

@@ -156,10 +156,11 @@ std::optional<Type> conv(const Node& n, Inputs in) {
   if (x.rank != 4 || !is_kernel(w) || x.size[1] % w.size[1] != 0) return std::nullopt;
   const std::int64_t groups = x.size[1] / w.size[1];
   if (w.size[0] % groups != 0) return std::nullopt;
+  if (n.kind == Kind::conv_bias && (in[2]->rank != 1 || in[2]->size[0] != w.size[0])) return std::nullopt;
   Space s;
   const std::int8_t b = s.loop(), c = s.loop(groups == 1 && n.function == Function::none ? Cut::sum : Cut::none), o = s.loop();
   const std::int8_t h = s.loop(), v = s.loop();
-  s.inputs = {Dims{b, groups == 1 ? c : o, h, v}, Dims{o, c, kWhole, kWhole}};
+  s.inputs = {Dims{b, groups == 1 ? c : o, h, v}, Dims{o, c, kWhole, kWhole}, Dims{o}};
   s.output = {b, o, h, v};
   s.alone[0] = s.alone[1] = n.function == Function::none;
   if (groups > 1 && groups % w.degree[0] != 0) return std::nullopt;
@@ -316,7 +317,8 @@ std::optional<Type> type_in(const Node& n, Inputs in, const NodeNumbers& numbers
     case Kind::linear:
     case Kind::linear_bias: return linear(n, in);
     case Kind::batch_matmul: return batch_matmul(in);
-    case Kind::conv: return conv(n, in);
+    case Kind::conv:
+    case Kind::conv_bias: return conv(n, in);
     case Kind::max_pool:
     case Kind::average_pool:
     case Kind::enlarge: return spatial(n, in);

@@ -65,7 +65,8 @@ void walk(std::int64_t kh, std::int64_t kw, std::int64_t h, std::int64_t w, std:
     }
 }
 
-Value conv(const Node& node, const Value& x, const Value& w) {
+Value conv(const Node& node, Inputs in) {
+  const Value &x = *in[0], &w = *in[1];
   const std::int64_t h = x.sizes[2], v = x.sizes[3], kh = w.sizes[2], kw = w.sizes[3];
   const std::int64_t channels = w.sizes[1], outs = w.sizes[0] / (x.sizes[1] / channels);  // of one group
   Value y = blank({x.sizes[0], w.sizes[0], h, v});
@@ -73,7 +74,7 @@ Value conv(const Node& node, const Value& x, const Value& w) {
   for (std::int64_t b = 0; b < y.sizes[0]; ++b)
     for (std::int64_t o = 0; o < y.sizes[1]; ++o)
       for (std::int64_t i = 0; i < h * v; ++i) {
-        std::uint64_t sum = 0;
+        std::uint64_t sum = node.kind == Kind::conv_bias ? in[2]->elements[static_cast<std::size_t>(o)] : 0;
         for (std::int64_t c = 0; c < channels; ++c) {
           const std::uint32_t* plane = x.elements.data() + (b * x.sizes[1] + o / outs * channels + c) * h * v;
           const std::uint32_t* kernel = w.elements.data() + (o * channels + c) * kh * kw;
@@ -290,7 +291,8 @@ Value value_of(const Node& n, Inputs in, const SmallSizes& sizes) {
     case Kind::linear:
     case Kind::linear_bias: return linear(n, in);
     case Kind::batch_matmul: return batch_matmul(x, *in[1]);
-    case Kind::conv: return conv(n, x, *in[1]);
+    case Kind::conv:
+    case Kind::conv_bias: return conv(n, in);
     case Kind::max_pool:
     case Kind::average_pool: return pool(n.kind, x);
     case Kind::add:

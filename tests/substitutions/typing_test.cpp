@@ -43,6 +43,8 @@ std::vector<Case> cases() {
   pcg::Conv2d conv_relu = conv, grouped = conv;
   conv_relu.activation = act;
   grouped.groups = 12;
+  pcg::Conv2d biased = conv, grouped_biased = grouped;
+  biased.has_bias = grouped_biased.has_bias = true;
   const pcg::Pool2d pool{.kernel_h = 3, .kernel_w = 3, .pad_h = 1, .pad_w = 1};
   pcg::Pool2d average = pool;
   average.kind = pcg::Pool2d::Kind::average;
@@ -55,6 +57,8 @@ std::vector<Case> cases() {
       {"conv", node(Kind::conv), {image, sized({36, 24, 3, 3})}, conv},
       {"conv relu", node(Kind::conv, relu), {image, sized({36, 24, 3, 3})}, conv_relu},
       {"conv grouped", node(Kind::conv), {image, sized({36, 2, 3, 3})}, grouped},
+      {"conv bias", node(Kind::conv_bias), {image, sized({36, 24, 3, 3}), sized({36})}, biased},
+      {"conv grouped bias", node(Kind::conv_bias), {image, sized({36, 2, 3, 3}), sized({36})}, grouped_biased},
       {"max_pool", node(Kind::max_pool), {image}, pool},
       {"average_pool", node(Kind::average_pool), {image}, average},
       {"add", node(Kind::add), {x, x}, pcg::Binary{}},
