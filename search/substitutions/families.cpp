@@ -220,6 +220,7 @@ void add_parallel_matrix(std::vector<Setting>& all) {
   add(all, "parallel matrix", layouts_of("x", {"m", "k+n"}, "0 1 c s"), joined({relu(), splits(1, "k"), moves}));
   add(all, "parallel matrix", together({x, y, layouts_of("z", {"m", "n"}, "0 1 c s")}),
       joined({relu(), concats({1}), splits(1, "kn"), moves}));
+  add(all, "parallel matrix", layouts_of("x", {"m", "k"}, "0 1 c s 0c 1c"), joined({{plain(Kind::dropout)}, relu(), moves}));
   const Texts rows = layouts_of("x", {"m", "k"}, "0 1 c s 0c 1c");
   add(all, "parallel matrix", together({rows, layouts_of("w", {"k", "n"}, "0 1 c s 0c 1c")}),
       joined({linears(), {plain(Kind::add)}, relu(), {transpose}, sums(), moves}));
@@ -258,6 +259,8 @@ void add_parallel_others(std::vector<Setting>& all) {
       joined({{plain(Kind::embedding_bag)}, relu(), {plain(Kind::add)}, moves}));
   add(all, "parallel embedding", together({layouts_of("i", {"n", "b"}, "0 1 c", index), layouts_of("w", {"v", "e"}, "0 1 c")}),
       joined({{plain(Kind::embedding)}, relu(), three}));
+  add(all, "parallel embedding", together({layouts_of("i", {"n"}, "0 c 0c", index), layouts_of("w", {"v", "e"}, "0 1 c 0c 1c")}),
+      joined({{plain(Kind::embedding)}, relu(), moves}));
   add(all, "parallel embedding", {"i: [n, b] index", "i0: [n/d, b] index", "i1: [n, b/d] index", "ic: [n, b] index copy d", "w: [v, e]", "w0: [v/d, e]", "w1: [v, e/d]", "wc: [v, e] copy d"},
       joined({{plain(Kind::embedding_bag), plain(Kind::embedding), along(Kind::sum, 1)}, layouts(kD, {0, 1, 2})}));
   add(all, "parallel sum", together({layouts_of("x", {"b", "m", "k"}, "0 1 2 c s"), layouts_of("y", {"b", "m", "k"}, "0 1 2 c s")}),
@@ -275,6 +278,7 @@ void add_sharded(std::vector<Setting>& all) {
   add_one("parallel matrix", {"x: [m, k]", "w: [k, n]", "b: [n]"}, {plain(Kind::linear_bias)}, {0, 1});
   add_one("parallel matrix", {"x: [m, k]", "w: [k, n]", "b: [n]"}, {plain(Kind::linear_bias, Function::relu)}, {0, 1});
   add_one("parallel matrix", {"x: [m, k]", "y: [m, k]"}, {plain(Kind::add), plain(Kind::multiply)}, {0, 1});
+  add_one("parallel matrix", {"x: [m, k]"}, {plain(Kind::dropout), plain(Kind::unary, Function::relu)}, {0, 1});
   add_one("parallel matrix", {"x: [m, k]", "y: [l, k]"}, {along(Kind::concat, 0)}, {0, 1});
   add_one("parallel matrix", {"x: [m, k]", "y: [m, n]"}, {along(Kind::concat, 1)}, {0, 1});
   add_one("parallel matrix", {"x: [m, k]", "g: [k]", "h: [k]"}, {plain(Kind::layer_norm)}, {0, 1});
@@ -293,6 +297,7 @@ void add_sharded(std::vector<Setting>& all) {
   add_one("parallel image", {"x: [n, c, h, w]", "y: [n, o, h, w]"}, {along(Kind::concat, 1)}, {0, 1, 2, 3});
   add_one("parallel embedding", {"i: [n, b] index", "w: [v, e]"}, {plain(Kind::embedding_bag)}, {0, 1});
   add_one("parallel embedding", {"i: [n, b] index", "w: [v, e]"}, {plain(Kind::embedding)}, {0, 1, 2});
+  add_one("parallel embedding", {"i: [n] index", "w: [v, e]"}, {plain(Kind::embedding)}, {0, 1});
   add_one("parallel sum", {"x: [b, m, k]"}, along_each(Kind::sum, {0, 1, 2}), {0, 1, 2});
   add_one("parallel attention", {"x: [b, s, 3h]"}, {plain(Kind::attention)}, {0, 1, 2});
 }

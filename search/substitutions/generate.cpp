@@ -22,11 +22,16 @@ void with_function(Term& t, Function f) {
   for (Node& n : t.nodes)
     if (n.function == Function::relu) n.function = f;
 }
+// Has an operator a function of its result built in?
+bool applies_one(const Term& t) {
+  return std::ranges::any_of(t.nodes, [](const Node& n) { return n.kind != Kind::unary && n.function != Function::none; });
+}
 std::vector<Equation> for_all_functions(const std::vector<Equation>& equations) {
   std::vector<Equation> all;
   for (const Equation& e : equations) {
     all.push_back(e);
-    for (const Function f : {Function::gelu, Function::tanh, Function::sigmoid}) {
+    for (const Function f : {Function::gelu, Function::tanh, Function::sigmoid, Function::silu}) {
+      if (!is_built_in(f) && (applies_one(e.left) || applies_one(e.right))) continue;
       Equation other = e;
       with_function(other.left, f);
       with_function(other.right, f);

@@ -10,6 +10,7 @@ struct Overloaded : F... {
 
 Function function_of(pcg::Activation a) { return static_cast<Function>(a); }
 static_assert(static_cast<int>(pcg::Activation::sigmoid) == static_cast<int>(Function::sigmoid));
+static_assert(static_cast<int>(pcg::Unary::Kind::silu) + 1 == static_cast<int>(Function::silu));
 static_assert(static_cast<int>(pcg::Activation::gelu) == static_cast<int>(Function::gelu));
 
 std::int8_t dim_of(int axis, std::size_t rank) { return static_cast<std::int8_t>(axis < 0 ? axis + static_cast<int>(rank) : axis); }
@@ -53,12 +54,13 @@ class Describe {
       case pcg::Unary::Kind::gelu: return code(Kind::unary, Function::gelu);
       case pcg::Unary::Kind::tanh: return code(Kind::unary, Function::tanh);
       case pcg::Unary::Kind::sigmoid: return code(Kind::unary, Function::sigmoid);
+      case pcg::Unary::Kind::silu: return code(Kind::unary, Function::silu);
       case pcg::Unary::Kind::scale: f_.factor = o.factor; return code(Kind::scale);
-      case pcg::Unary::Kind::silu:
       case pcg::Unary::Kind::exp:
       case pcg::Unary::Kind::identity: return;
     }
   }
+  void operator()(const pcg::Dropout&) { code(Kind::dropout); }
   void operator()(const pcg::Binary& o) {  // a rule's operands have equal shapes
     if (graph_.shape(node_.inputs[0]).whole() != graph_.shape(node_.inputs[1]).whole()) return;
     if (o.kind == pcg::Binary::Kind::add) code(Kind::add);
@@ -105,7 +107,7 @@ class Describe {
   void operator()(const pcg::Combine& o) { move(Kind::combine, o.degree, o.dim); }
   void operator()(const pcg::Replicate& o) { move(Kind::replicate, o.degree, -1); }
   void operator()(const pcg::Reduce& o) { move(Kind::reduce, o.degree, -1); }
-  // Never in a rule: sources, views of other forms, what is random, and what reads a whole batch or sequence.
+  // Never in a rule: sources, views of other forms, and what reads a whole batch or sequence.
   template <class Other>
   void operator()(const Other&) {}
 

@@ -27,6 +27,7 @@ class Compiler {
     for (const Term* t : {&source_, &target_})
       if (sums_to_number(*t)) return refuse("a sum that leaves a number");
     if (variables_.size() > kMostVariables || source_.operators() > static_cast<int>(kMostOperators)) return refuse("too large");
+    if (masks(source_) != masks(target_) || masks(source_) > 1) return refuse("a dropout that is made or goes");
     add_variables();
     for (std::size_t n = 0; n < source_.nodes.size(); ++n)
       if (!add_operator(n, *types)) return refuse("arithmetic of numbers alone");
@@ -49,6 +50,8 @@ class Compiler {
     if (why_) *why_ = std::move(reason);
     return std::nullopt;
   }
+
+  static std::ptrdiff_t masks(const Term& t) { return std::ranges::count(t.nodes, Kind::dropout, &Node::kind); }
 
   // Also notes that there are sums at all.
   bool sums_to_number(const Term& t) {

@@ -143,6 +143,12 @@ struct Operation {
     at[axis] -= x.sizes[axis];
     return element(in(1), at);
   }
+  Element dropped(const Sizes& at) const {  // the mask is that of the whole tensor
+    std::string name = "dropout";
+    for (std::size_t d = 0; d < at.size(); ++d) name += fmt::format("_{}", at[d] + t.blocks[0][d] * t.sizes[d]);
+    const Element e = element(x, at);
+    return a.apply(name, std::span(&e, 1));
+  }
   Element added(const Sizes& at) const {  // what has no summands of its own counts at the first one only
     if (t.through >= 0 && !t.first_summand) return element(in(static_cast<std::size_t>(t.through)), at);
     return a.add(element(x, at), element(in(1), at));
@@ -182,6 +188,7 @@ struct Operation {
       case Kind::add: return added(at);
       case Kind::multiply: return a.multiply(element(x, at), element(in(1), at));
       case Kind::unary: return applied(t.node->function, element(x, at));
+      case Kind::dropout: return dropped(at);
       case Kind::scale: return a.multiply(element(x, at), element(in(1), {}));
       case Kind::concat: return concat(at);
       case Kind::split0: return shifted(at, 0);

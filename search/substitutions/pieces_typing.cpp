@@ -16,6 +16,7 @@ pcg::Activation activation(Function f) {
     case Function::gelu: return pcg::Activation::gelu;
     case Function::tanh: return pcg::Activation::tanh;
     case Function::sigmoid: return pcg::Activation::sigmoid;
+    case Function::silu: break;  // linear[silu] is ill typed
   }
   return pcg::Activation::none;
 }
@@ -39,6 +40,7 @@ std::optional<pcg::Operator> real_operator(const SmallNode& n, std::span<const T
   const auto size = [&](std::size_t i, std::size_t d) { return in[i].sizes.at(d); };
   const auto kernel = [&](std::size_t d) { return static_cast<int>(size(1, d)); };
   const int rank = static_cast<int>(in[0].sizes.size());
+  if (n.kind != Kind::unary && !is_built_in(n.function)) return std::nullopt;
   switch (n.kind) {
     case Kind::linear:
       if (rank != 2 || in[1].sizes.size() != 2) return std::nullopt;
@@ -61,6 +63,7 @@ std::optional<pcg::Operator> real_operator(const SmallNode& n, std::span<const T
     case Kind::add: return pcg::Binary{};
     case Kind::multiply: return pcg::Binary{.kind = pcg::Binary::Kind::multiply};
     case Kind::unary: return pcg::Unary{};
+    case Kind::dropout: return pcg::Dropout{};
     case Kind::concat: return pcg::Concat{.axis = n.axis};
     case Kind::split0:
     case Kind::split1:

@@ -15,6 +15,7 @@ using pcg::TensorShape;
 struct Free {
   std::optional<Window> conv, max_pool, average_pool;
   std::vector<pcg::Attention> attentions;
+  std::optional<pcg::Dropout> dropout;
 };
 
 class Instantiation {
@@ -53,6 +54,7 @@ class Instantiation {
       if (n.kind == Kind::variable) continue;
       const pcg::PcgNode& node = graph_.node(match_.nodes[at++]);
       if (is_convolution(n.kind) && is_any_window(source, n)) free_.conv = window_of(*node.operation());
+      if (n.kind == Kind::dropout) free_.dropout = std::get<pcg::Dropout>(*node.operation());
       if (n.kind == Kind::max_pool) free_.max_pool = window_of(*node.operation());
       if (n.kind == Kind::average_pool) free_.average_pool = window_of(*node.operation());
       if (n.kind == Kind::attention) {
@@ -229,6 +231,7 @@ class Instantiation {
         if (x.whole() != shape(node.inputs[1]).whole()) throw ShapeError("operands of different shapes");
         return pcg::Binary{node.kind == Kind::add ? pcg::Binary::Kind::add : pcg::Binary::Kind::multiply};
       case Kind::unary: return pcg::Unary{static_cast<pcg::Unary::Kind>(static_cast<int>(node.function) - 1)};
+      case Kind::dropout: return free_.dropout.value_or(pcg::Dropout{});
       case Kind::scale: return pcg::Unary{pcg::Unary::Kind::scale, made_[node.inputs[1]].scalar};
       case Kind::concat: return pcg::Concat{static_cast<int>(dim_at(node.axis, rank_[node.inputs[0]], rank))};
       case Kind::transpose: {

@@ -9,12 +9,12 @@ namespace substitutions {
 namespace {
 
 constexpr std::array<std::string_view, kKinds> kKindNames{
-    "variable",  "linear",      "linear_bias",  "batch_matmul",   "conv",             "conv_bias",    "max_pool",  "average_pool",
-    "add",       "multiply",    "unary",        "scale",          "concat",           "split0",       "split1",    "transpose",
-    "sum",       "enlarge",     "identity",     "ones",           "identity_kernel",  "pool_kernel",  "softmax",   "layer_norm",
-    "rms_norm",  "batch_norm",  "embedding",    "embedding_bag",  "attention",        "partition",    "combine",   "replicate",
-    "reduce",    "summands"};
-constexpr std::array<std::string_view, 5> kFunctionNames{"none", "relu", "gelu", "tanh", "sigmoid"};
+    "variable",   "linear",   "linear_bias", "batch_matmul", "conv",          "conv_bias",       "max_pool",    "average_pool",
+    "add",        "multiply", "unary",       "dropout",      "scale",         "concat",          "split0",      "split1",
+    "transpose",  "sum",      "enlarge",     "identity",     "ones",          "identity_kernel", "pool_kernel", "softmax",
+    "layer_norm", "rms_norm", "batch_norm",  "embedding",    "embedding_bag", "attention",       "partition",   "combine",
+    "replicate",  "reduce",   "summands"};
+constexpr std::array<std::string_view, kFunctions> kFunctionNames{"none", "relu", "gelu", "tanh", "sigmoid", "silu"};
 
 // Values of d, e and the number 2.
 constexpr std::array<std::array<std::int64_t, 3>, kAssignments> kDegrees{{{2, 3, 2}, {3, 5, 2}, {5, 2, 2}}};
@@ -79,6 +79,7 @@ std::size_t input_count(Kind k) {
     default: return 1;
   }
 }
+bool is_built_in(Function f) { return f != Function::silu; }
 bool is_convolution(Kind k) { return k == Kind::conv || k == Kind::conv_bias; }
 bool is_layout(Kind k) { return k >= Kind::partition; }
 

@@ -35,6 +35,7 @@ enum class Kind : std::uint8_t {
   add,
   multiply,  // elementwise, equal shapes
   unary,     // attribute `function`: opaque
+  dropout,   // an opaque function of each element and its place: the mask; every node has its own (Pattern)
   scale,     // x * a scalar variable; inputs: x, scalar (a variable of rank 0)
   concat,    // two tensors along `axis`
   split0,
@@ -67,8 +68,9 @@ inline constexpr int kKinds = static_cast<int>(Kind::summands) + 1;
 [[nodiscard]] bool is_convolution(Kind k);  // conv, conv_bias
 [[nodiscard]] bool is_layout(Kind k);  // partition, combine, replicate, reduce, summands
 
-enum class Function : std::uint8_t { none, relu, gelu, tanh, sigmoid };  // opaque: nothing is known of them but that they are functions
-inline constexpr int kFunctions = static_cast<int>(Function::sigmoid) + 1;
+enum class Function : std::uint8_t { none, relu, gelu, tanh, sigmoid, silu };  // opaque: nothing is known of them but that they are functions
+inline constexpr int kFunctions = static_cast<int>(Function::silu) + 1;
+[[nodiscard]] bool is_built_in(Function f);  // some operators apply it to their results: all but silu
 [[nodiscard]] std::string_view name_of(Function f);
 inline constexpr int kAssignments = 3;
 using Numbers = std::array<std::int64_t, kAssignments>;  // one number in each assignment

@@ -180,9 +180,9 @@ class TermReader {
   Function function() {
     const std::size_t from = r_.position();
     const std::string_view name = r_.name();
-    for (const Function f : {Function::none, Function::relu, Function::gelu, Function::tanh, Function::sigmoid})
-      if (name_of(f) == name) return f;
-    r_.fail_at(from, fmt::format("\"{}\" is no function", name), "one of: none, relu, gelu, tanh, sigmoid");
+    for (int f = 0; f < kFunctions; ++f)
+      if (name_of(Function(f)) == name && is_built_in(Function(f))) return Function(f);
+    r_.fail_at(from, fmt::format("\"{}\" is no function that an operator applies to its result", name), "one of: none, relu, gelu, tanh, sigmoid");
   }
 
   std::uint8_t node() {
@@ -203,9 +203,11 @@ class TermReader {
   }
 
   Function unary(std::size_t from, std::string_view name) const {
-    for (const Function f : {Function::relu, Function::gelu, Function::tanh, Function::sigmoid})
-      if (name_of(f) == name) return f;
-    std::vector<std::string> names{"relu", "gelu", "tanh", "sigmoid"};
+    std::vector<std::string> names;
+    for (int f = 1; f < kFunctions; ++f) {
+      if (name_of(Function(f)) == name) return Function(f);
+      names.emplace_back(name_of(Function(f)));
+    }
     for (const Variable& v : variables_) names.push_back(v.name);
     for (int k = 1; k < kKinds; ++k)
       if (static_cast<Kind>(k) != Kind::unary) names.emplace_back(name_of(static_cast<Kind>(k)));

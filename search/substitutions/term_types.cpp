@@ -126,7 +126,7 @@ Type sizes_of(const Type& t) { return resized(t, 0, t.size[0]); }
 
 std::optional<Type> linear(const Node& n, Inputs in) {
   const Type &x = *in[0], &w = *in[1];
-  if (x.rank != 2 || w.rank != 2 || x.size[1] != w.size[0]) return std::nullopt;
+  if (x.rank != 2 || w.rank != 2 || x.size[1] != w.size[0] || !is_built_in(n.function)) return std::nullopt;
   if (n.kind == Kind::linear_bias && (in[2]->rank != 1 || in[2]->size[0] != w.size[1])) return std::nullopt;
   Space s;
   const std::int8_t m = s.loop(), k = s.loop(n.function == Function::none ? Cut::sum : Cut::none), o = s.loop();
@@ -153,7 +153,7 @@ bool is_kernel(const Type& w) { return w.rank == 4 && (w.size[2] == 1 || w.size[
 // beyond its block comes from neighbours, inside the operator.
 std::optional<Type> conv(const Node& n, Inputs in) {
   const Type &x = *in[0], &w = *in[1];
-  if (x.rank != 4 || !is_kernel(w) || x.size[1] % w.size[1] != 0) return std::nullopt;
+  if (x.rank != 4 || !is_kernel(w) || x.size[1] % w.size[1] != 0 || !is_built_in(n.function)) return std::nullopt;
   const std::int64_t groups = x.size[1] / w.size[1];
   if (w.size[0] % groups != 0) return std::nullopt;
   if (n.kind == Kind::conv_bias && (in[2]->rank != 1 || in[2]->size[0] != w.size[0])) return std::nullopt;
@@ -325,7 +325,8 @@ std::optional<Type> type_in(const Node& n, Inputs in, const NodeNumbers& numbers
     case Kind::add:
     case Kind::multiply:
       return product_or_sum(n.kind, in);
-    case Kind::unary: return lay_out(elementwise(*in[0], false), in, sizes_of(*in[0]));
+    case Kind::unary:
+    case Kind::dropout: return lay_out(elementwise(*in[0], false), in, sizes_of(*in[0]));
     case Kind::scale:
       if (*in[1] != Type{}) return std::nullopt;
       return lay_out(elementwise(*in[0], true), in.first(1), sizes_of(*in[0]));

@@ -14,7 +14,7 @@ namespace field = pcg::field;
 using field::Hash;
 using Inputs = std::span<const Value* const>;
 
-enum Tag : std::uint64_t { kUnary = 301, kMaximum, kSoftmax, kNorm, kRmsNorm, kBatchNorm, kAttention, kVariable, kBeyond };
+enum Tag : std::uint64_t { kUnary = 301, kDropout, kMaximum, kSoftmax, kNorm, kRmsNorm, kBatchNorm, kAttention, kVariable, kBeyond };
 constexpr std::uint64_t kOutside = std::uint64_t{1} << 40U;  // no value: marks padding in a window's hash
 
 Value blank(std::vector<std::int64_t> sizes) {
@@ -299,6 +299,7 @@ Value value_of(const Node& n, Inputs in, const SmallSizes& sizes) {
     case Kind::summands: return each(x, [&](std::size_t i, std::uint32_t v) { return field::add(v, in[1]->elements[i]); });
     case Kind::multiply: return each(x, [&](std::size_t i, std::uint32_t v) { return field::multiply(v, in[1]->elements[i]); });
     case Kind::unary: return each(x, [&](std::size_t, std::uint32_t v) { return apply(n.function, v); });
+    case Kind::dropout: return each(x, [&](std::size_t i, std::uint32_t v) { return Hash(kDropout)(i)(v).element(); });
     case Kind::scale: return each(x, [&](std::size_t, std::uint32_t v) { return field::multiply(v, in[1]->elements[0]); });
     case Kind::concat: return concat(n.axis, x, *in[1]);
     case Kind::split0: return slice(n.axis, x, 0, sizes.of(n.at));

@@ -74,11 +74,11 @@ TEST_CASE("every rule of the generator applies to its own source, but for those 
   Tally tally;
   for (const Rule& r : generated()) hold_against_graph(r, tally);
   CHECK(tally.problems == "");
-  // What is left speaks of constants, of kernels that are enlarged, of sums that leave a number, or of two operators that share no tensor:
-  // any two of a graph.
+  // What is left speaks of constants, of kernels that are enlarged, of sums that leave a number, of several dropouts, or of two operators
+  // that share no tensor: any two of a graph.
   int never = 0;
   for (const auto& [reason, count] : tally.never) never += count;
-  CHECK(tally.never.size() <= 7);
+  CHECK(tally.never.size() <= 8);
   CHECK(never <= 220);
   MESSAGE(fmt::format("{} of {} applied{}", tally.applied, generated().size(), to_text(tally.never)));
 }

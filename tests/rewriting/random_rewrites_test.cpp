@@ -51,14 +51,14 @@ class RandomModel {
     const std::size_t rank = sizes(x).size();
     const auto f = static_cast<pcg::Activation>(pick(3));
     const bool image = rank == 4;
-    switch (pick(10)) {
+    switch (pick(11)) {
       case 0:
       case 1:
       case 2:
         if (!image) keep(b_.add(name(), pcg::Linear{.out = 8, .has_bias = pick(4) == 0, .activation = f}, {x}));
-        else keep(b_.add(name(), pcg::Conv2d{.out = 4, .kernel_h = 3, .kernel_w = 3, .pad_h = 1, .pad_w = 1, .activation = f}, {x}));
+        else keep(b_.add(name(), conv(f), {x}));
         return;
-      case 3: keep(b_.add(name(), pcg::Unary{static_cast<pcg::Unary::Kind>(pick(3))}, {x})); return;
+      case 3: keep(b_.add(name(), pcg::Unary{static_cast<pcg::Unary::Kind>(pick(5))}, {x})); return;
       case 4:
       case 5: {
         const TensorRef y = partner(x);
@@ -81,10 +81,15 @@ class RandomModel {
         if (image) keep(b_.add(name(), pcg::Pool2d{.kernel_h = 3, .kernel_w = 3, .pad_h = 1, .pad_w = 1}, {x}));
         else keep(b_.add(name(), pcg::Softmax{}, {x}));
         return;
+      case 9: keep(b_.add(name(), pcg::Dropout{}, {x})); return;
       default:
+        if (image) keep(b_.add(name(), pcg::BatchNorm{}, {x}));
         if (rank == 2) keep(b_.add(name(), pcg::Transpose{{1, 0}}, {x}));
-        if (rank == 3) keep(b_.add(name(), pcg::LayerNorm{}, {x}));
+        if (rank == 3) keep(b_.add(name(), pcg::LayerNorm{.rms = pick(2) == 0}, {x}));
     }
+  }
+  pcg::Conv2d conv(pcg::Activation f) {
+    return {.out = 4, .kernel_h = 3, .kernel_w = 3, .pad_h = 1, .pad_w = 1, .has_bias = pick(2) == 0, .activation = f};
   }
   TensorRef partner(TensorRef x) {
     for (std::size_t i = 0; i < 4; ++i)

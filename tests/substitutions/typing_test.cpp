@@ -64,6 +64,7 @@ std::vector<Case> cases() {
       {"add", node(Kind::add), {x, x}, pcg::Binary{}},
       {"multiply", node(Kind::multiply), {t, t}, pcg::Binary{.kind = pcg::Binary::Kind::multiply}},
       {"unary", node(Kind::unary, relu), {t}, pcg::Unary{}},
+      {"dropout", node(Kind::dropout), {t}, pcg::Dropout{}},
       {"scale", node(Kind::scale), {x, Type{}}, pcg::Unary{.kind = pcg::Unary::Kind::scale}},
       {"concat", node(Kind::concat, Function::none, 1), {x, sized({12, 36})}, pcg::Concat{.axis = 1}},
       {"split0", node(Kind::split0, Function::none, 1, 12), {t}, pcg::Split{.axis = 1, .sizes = {12, 12}}, 0},
