@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "pcg/evaluator.hpp"
+#include "planted.hpp"
 #include "rules.hpp"
 
 namespace substitutions::rewriting {
@@ -16,16 +17,6 @@ using pcg::ParallelOperator;
 using pcg::TensorRef;
 
 pcg::TensorShape real(std::vector<std::int64_t> sizes) { return {.sizes = std::move(sizes), .element = pcg::Element::real}; }
-
-pcg::Pcg serial_pcg(const pcg::Graph& g) {
-  std::vector<pcg::Sharding> shardings;
-  for (const pcg::GraphNode& n : g.nodes()) {
-    std::vector<pcg::TensorShape> inputs;
-    for (TensorRef t : n.inputs) inputs.push_back(g.shape(t));
-    shardings.push_back(pcg::unsharded(pcg::iteration_space(n.op, inputs)));
-  }
-  return pcg::parallelize(g, shardings);
-}
 
 // A graph on its way. Rules are of the catalogue; degrees are 2.
 class Walk {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "pcg/evaluator.hpp"
+#include "planted.hpp"
 #include "rules.hpp"
 
 namespace substitutions::rewriting {
@@ -14,16 +15,6 @@ using pcg::TensorRef;
 
 pcg::TensorShape real(std::vector<std::int64_t> sizes) { return {.sizes = std::move(sizes), .element = pcg::Element::real}; }
 
-pcg::Pcg serial_pcg(pcg::GraphBuilder&& b) {
-  const pcg::Graph g = std::move(b).build();
-  std::vector<pcg::Sharding> shardings;
-  for (const pcg::GraphNode& n : g.nodes()) {
-    std::vector<pcg::TensorShape> inputs;
-    for (TensorRef t : n.inputs) inputs.push_back(g.shape(t));
-    shardings.push_back(pcg::unsharded(pcg::iteration_space(n.op, inputs)));
-  }
-  return pcg::parallelize(g, shardings);
-}
 std::vector<Match> matches(const Rule& r, const pcg::Pcg& g) { return Matcher(std::span(&r, 1), g).matches(); }
 std::vector<std::string> names(const pcg::Pcg& g) {
   std::vector<std::string> result;
@@ -43,7 +34,7 @@ TEST_CASE("convolutions of any window and stride, all alike, which the target ke
     pcg::GraphBuilder b("g");
     const TensorRef x = b.input("x", real({2, 4, 8, 8}));
     b.add("c", pcg::Concat{.axis = 1}, {b.add("a", first, {x}), b.add("b", second, {x})});
-    return serial_pcg(std::move(b));
+    return serial_pcg(std::move(b).build());
   };
   const pcg::Conv2d strided{.out = 6, .kernel_h = 1, .kernel_w = 5, .stride_h = 2, .stride_w = 2, .pad_w = 2};
   pcg::Conv2d narrow = strided;
@@ -73,7 +64,7 @@ TEST_CASE("what is read elsewhere stays: an occurrence whose inside has other re
     const TensorRef t = b.add("t", pcg::Transpose{{1, 0}}, {b.input("x", real({4, 6}))});
     b.add("u", pcg::Unary{}, {b.add("back", pcg::Transpose{{1, 0}}, {t})});
     if (read) b.add("v", pcg::Unary{}, {t});
-    return serial_pcg(std::move(b));
+    return serial_pcg(std::move(b).build());
   };
   CHECK(matches(named("T30"), chain(false)).size() == 1);
   CHECK(matches(named("T30"), chain(true)).empty());
@@ -85,7 +76,7 @@ TEST_CASE("a half of a split that the rule does not speak of becomes a slice") {
   const std::vector<TensorRef> halves = b.add_raw("s", pcg::Split{1, {2, 6}}, {c});
   b.add("u", pcg::Unary{}, {halves[0]});
   b.add("v", pcg::Unary{}, {halves[1]});
-  const pcg::Pcg g = serial_pcg(std::move(b));
+  const pcg::Pcg g = serial_pcg(std::move(b).build());
   const auto found = matches(named("T26"), g);
   REQUIRE(found.size() == 1);
   const auto r = apply(named("T26"), found[0], g, {});
@@ -97,7 +88,7 @@ TEST_CASE("a half of a split that the rule does not speak of becomes a slice") {
   pcg::GraphBuilder other("g");
   const TensorRef d = other.add("c", pcg::Concat{.axis = 1}, {other.input("x", real({4, 2})), other.input("y", real({4, 6}))});
   other.add_raw("s", pcg::Split{1, {4, 4}}, {d});
-  CHECK(matches(named("T26"), serial_pcg(std::move(other))).empty());
+  CHECK(matches(named("T26"), serial_pcg(std::move(other).build())).empty());
 }
 
 TEST_CASE("what is computed for the occurrence alone goes with it; an input stays") {
@@ -105,7 +96,7 @@ TEST_CASE("what is computed for the occurrence alone goes with it; an input stay
   const TensorRef y = b.add("v", pcg::Unary{}, {b.input("y", real({4, 6}))});
   const TensorRef c = b.add("c", pcg::Concat{.axis = 1}, {b.input("x", real({4, 2})), y});
   b.add("u", pcg::Unary{}, {b.add("s", pcg::Slice{1, 0, 2}, {c})});
-  const pcg::Pcg g = serial_pcg(std::move(b));
+  const pcg::Pcg g = serial_pcg(std::move(b).build());
   const auto r = apply(named("T26"), matches(named("T26"), g).at(0), g, {});
   REQUIRE(r);
   CHECK(names(r->graph) == std::vector<std::string>{"y", "x", "u"});
@@ -115,7 +106,7 @@ TEST_CASE("what is computed for the occurrence alone goes with it; an input stay
 TEST_CASE("rows of a tensor of more dims: the source says which, or the caller chooses") {
   pcg::GraphBuilder b("g");
   b.add("y", pcg::Unary{}, {b.input("x", real({4, 6, 8}))});
-  const pcg::Pcg g = serial_pcg(std::move(b));
+  const pcg::Pcg g = serial_pcg(std::move(b).build());
   const Rule cut = rule("cut", "x: [m, n]", "relu(x)", "combine[0, d](relu(partition[0, d](x)))");
   const auto found = matches(cut, g);
   REQUIRE(found.size() == 2);
@@ -133,7 +124,7 @@ TEST_CASE("rows of a tensor of more dims: the source says which, or the caller c
 TEST_CASE("degrees: bound by the source, or given; what does not divide is refused with the reason") {
   pcg::GraphBuilder b("g");
   b.add("y", pcg::Linear{.out = 6}, {b.input("x", real({4, 9}))});
-  const pcg::Pcg g = serial_pcg(std::move(b));
+  const pcg::Pcg g = serial_pcg(std::move(b).build());
   const auto found = matches(named("B3'"), g);
   REQUIRE(found.size() == 1);
   CHECK(found[0].degrees == std::vector<int>{0, 0});
@@ -154,7 +145,7 @@ TEST_CASE("operands of an addition are found in either order") {
   pcg::GraphBuilder b("g");
   const TensorRef x = b.input("x", real({4, 6}));
   b.add("z", pcg::Binary{}, {b.add("r", pcg::Unary{}, {x}), b.input("y", real({4, 6}))});
-  const pcg::Pcg g = serial_pcg(std::move(b));
+  const pcg::Pcg g = serial_pcg(std::move(b).build());
   CHECK(matches(rule("r", "x: [m, n]; y: [m, n]", "add(x, relu(y))", "add(relu(y), x)"), g).size() == 1);
   CHECK(matches(rule("r", "x: [m, n]; y: [m, n]", "add(relu(y), x)", "add(x, relu(y))"), g).size() == 1);
 }
@@ -164,7 +155,7 @@ TEST_CASE("broadcast operands, transposed weights and other attributes that no r
   const TensorRef x = b.input("x", real({4, 6}));
   b.add("z", pcg::Binary{}, {x, b.input("y", real({6}))});
   b.add("l", pcg::Linear{.out = 6, .transposed_weight = true}, {x});
-  const pcg::Pcg g = serial_pcg(std::move(b));
+  const pcg::Pcg g = serial_pcg(std::move(b).build());
   CHECK(matches(named("F6"), g).empty());
   CHECK(matches(named("B3'"), g).empty());
 }
@@ -174,7 +165,7 @@ TEST_CASE("two products of one input become one, whose parts are split: operator
   const TensorRef x = b.input("x", real({4, 6}));
   const TensorRef p = b.add("p", pcg::Unary{}, {b.add("q", pcg::Linear{.out = 6}, {x})});
   b.add("s", pcg::Binary{}, {p, b.add("k", pcg::Linear{.out = 6}, {x})});
-  const pcg::Pcg g = serial_pcg(std::move(b));
+  const pcg::Pcg g = serial_pcg(std::move(b).build());
   const auto found = matches(named("T28 split"), g);
   REQUIRE(found.size() == 2);  // either one first
   const auto r = apply(named("T28 split"), found[0], g, {});
@@ -187,7 +178,7 @@ TEST_CASE("one product that feeds the other is no pair: the graph would have a c
   pcg::GraphBuilder b("g");
   const TensorRef x = b.input("x", real({6, 6}));
   b.add("k", pcg::Linear{.out = 6}, {x}, {b.add("q", pcg::Linear{.out = 6}, {x})});
-  const pcg::Pcg g = serial_pcg(std::move(b));
+  const pcg::Pcg g = serial_pcg(std::move(b).build());
   for (const Match& m : matches(named("T28 split"), g)) {
     Refusal why;
     CHECK(!apply(named("T28 split"), m, g, {}, &why));
@@ -198,7 +189,7 @@ TEST_CASE("one product that feeds the other is no pair: the graph would have a c
 TEST_CASE("a result stays a result") {
   pcg::GraphBuilder b("g");
   b.add("back", pcg::Transpose{{1, 0}}, {b.add("t", pcg::Transpose{{1, 0}}, {b.input("x", real({4, 6}))})});
-  const pcg::Pcg g = serial_pcg(std::move(b));
+  const pcg::Pcg g = serial_pcg(std::move(b).build());
   Refusal why;
   CHECK(!apply(named("T30"), matches(named("T30"), g).at(0), g, {}, &why));
   CHECK(why.reason == "the graph would have other results, or in another order");
@@ -210,7 +201,7 @@ TEST_CASE("numbers: a scaling by one is a scaling by the other only if they are 
     pcg::GraphBuilder b("g");
     const pcg::Unary first{pcg::Unary::Kind::scale, a}, second{pcg::Unary::Kind::scale, c};
     b.add("z", pcg::Binary{}, {b.add("a", first, {b.input("x", real({4, 6}))}), b.add("b", second, {b.input("y", real({4, 6}))})});
-    return serial_pcg(std::move(b));
+    return serial_pcg(std::move(b).build());
   };
   const pcg::Pcg g = scaled(3, 3);
   REQUIRE(matches(r, g).size() == 2);

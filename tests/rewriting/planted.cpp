@@ -133,6 +133,16 @@ std::optional<pcg::Pcg> planted(std::span<const Rule> rules) {
   return std::move(plant).build();
 }
 
+pcg::Pcg serial_pcg(const pcg::Graph& g) {
+  std::vector<pcg::Sharding> shardings;
+  for (const pcg::GraphNode& n : g.nodes()) {
+    std::vector<pcg::TensorShape> inputs;
+    for (TensorRef t : n.inputs) inputs.push_back(g.shape(t));
+    shardings.push_back(pcg::unsharded(pcg::iteration_space(n.op, inputs)));
+  }
+  return pcg::parallelize(g, shardings);
+}
+
 std::vector<pcg::ParallelShape> result_shapes(const pcg::Pcg& g) {
   std::vector<pcg::ParallelShape> shapes;
   for (TensorRef t : g.results()) shapes.push_back(g.shape(t));

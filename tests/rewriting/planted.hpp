@@ -1,5 +1,6 @@
 #pragma once
-// Graphs in which a rule's source is sure to be found: its variables as inputs, in layouts that they may have, and its operators.
+// Graphs to rewrite: those in which a rule's source is sure to be found (its variables as inputs, in layouts that they may have, and its
+// operators), and models on one device.
 
 #include <optional>
 #include <span>
@@ -11,6 +12,9 @@ namespace substitutions::rewriting {
 // The sources of some rules side by side. Every letter is one small size, d and e are 2. Nullopt where one is not well typed at those
 // sizes, or holds what no PCG has (constants).
 [[nodiscard]] std::optional<pcg::Pcg> planted(std::span<const Rule> rules);
+
+// No operator cut.
+[[nodiscard]] pcg::Pcg serial_pcg(const pcg::Graph& g);
 
 // Of all results, in order: what no rewrite may change.
 [[nodiscard]] std::vector<pcg::ParallelShape> result_shapes(const pcg::Pcg& g);

@@ -103,16 +103,6 @@ class RandomModel {
   int count_ = 0;
 };
 
-pcg::Pcg serial_pcg(const pcg::Graph& g) {
-  std::vector<pcg::Sharding> shardings;
-  for (const pcg::GraphNode& n : g.nodes()) {
-    std::vector<pcg::TensorShape> inputs;
-    for (TensorRef t : n.inputs) inputs.push_back(g.shape(t));
-    shardings.push_back(pcg::unsharded(pcg::iteration_space(n.op, inputs)));
-  }
-  return pcg::parallelize(g, shardings);
-}
-
 // A random model, or the sources of random rules.
 pcg::Pcg start(const std::vector<Rule>& rules, base::Random& random) {
   if (random.below(2) == 0) return serial_pcg(RandomModel(random).build());
