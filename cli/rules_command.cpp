@@ -22,6 +22,7 @@ struct RulesFlags {
   int operators = 3;
   int processes = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   std::vector<std::string> families;
+  bool every_size = false;
   bool quiet = false;
 };
 using Flags = std::shared_ptr<RulesFlags>;
@@ -107,7 +108,7 @@ int show_axioms(const RulesFlags& f) {
   {
     base::ProgressLine line(f.quiet);
     line.show(fmt::format("{} axioms at small shapes", axioms.entries.size()));
-    validations = validate_all(axioms, 0, f.processes);
+    validations = validate_all(axioms, f.every_size ? substitutions::kEverySize : 0, f.processes);
     line.show("axioms that follow from others");
     redundant = substitutions::redundant(axioms);
   }
@@ -187,7 +188,8 @@ void add_rules(CLI::App& app, Action& action) {
       ->delimiter(',');
   g->add_option("--save", f->save, "Write the rules to this file; - is standard output");
   add(*rules, action, f, "verify", "Prove the rules of a file again", verify)->add_option("file", f->file, "A rule file")->required();
-  add(*rules, action, f, "axioms", "What proofs rest on, each tried piece by piece at small shapes", show_axioms);
+  add(*rules, action, f, "axioms", "What proofs rest on, each tried piece by piece at small shapes", show_axioms)
+      ->add_flag("--every-size", f->every_size, "Every size of 1 to 4 and tensors of at most 24 elements, not drawn ones: takes hours");
   add(*rules, action, f, "compare", "Sort published rules (TASO's and FlexFlow's JSON) into implied, refuted and open", compare)
       ->add_option("file", f->file, "A published rule file")
       ->required();

@@ -25,13 +25,16 @@ std::string joined_variables(const substitutions::Equation& e) {
   return text;
 }
 
-ordered_json to_json(const substitutions::Rule& r) {
+ordered_json variables_json(const substitutions::Equation& e) {
   ordered_json variables = ordered_json::array();
-  for (const substitutions::Variable& v : r.equation.variables) variables.push_back(substitutions::to_text(v));
+  for (const substitutions::Variable& v : e.variables) variables.push_back(substitutions::to_text(v));
+  return variables;
+}
+ordered_json to_json(const substitutions::Rule& r) {
   return {{"name", r.name},
           {"kind", name_of(kind_of(r.equation))},
           {"proved", true},
-          {"variables", std::move(variables)},
+          {"variables", variables_json(r.equation)},
           {"source", to_text(r.source(), r.equation.variables)},
           {"target", to_text(r.target(), r.equation.variables)},
           {"conditions", substitutions::side_conditions(r)},
@@ -77,9 +80,13 @@ std::string to_text(const std::vector<substitutions::Rule>& rules, const substit
 ordered_json to_json(const substitutions::Generated& g) {
   ordered_json rules = ordered_json::array();
   for (const substitutions::Rule& r : g.rules) rules.push_back(to_json(r));
+  ordered_json open = ordered_json::array();
+  for (const substitutions::Equation& e : g.unproved)
+    open.push_back({{"variables", variables_json(e)}, {"left", to_text(e.left, e.variables)}, {"right", to_text(e.right, e.variables)}});
   const substitutions::GenerateStatistics& s = g.statistics;
   return {{"rules", std::move(rules)},
           {"unproved", s.unproved},
+          {"open", std::move(open)},
           {"refuted", s.refuted},
           {"statistics",
            {{"graphs", s.graphs},
@@ -95,7 +102,10 @@ std::string to_text(const substitutions::Generated& g) {
   const substitutions::GenerateStatistics& s = g.statistics;
   std::array<std::int64_t, 3> kinds{};
   for (const substitutions::Rule& r : g.rules) ++kinds[static_cast<std::size_t>(kind_of(r.equation))];
-  return fmt::format(
+  std::string open;
+  for (const substitutions::Equation& e : g.unproved)
+    open += fmt::format("not proved, not kept: {} = {} of {}\n", to_text(e.left, e.variables), to_text(e.right, e.variables), joined_variables(e));
+  return open + fmt::format(
       "{} graphs, {} classes of equal ones, {} pairs; dropped: {} renamed, {} on common parts, {} implied ({:.1f} s)\n"
       "{} rules kept, all proved ({:.1f} s): {} algebraic, {} parallel, {} hybrid; {} candidates refuted, {} not proved\n",
       s.graphs, s.classes, s.pairs, s.renamed, s.common, s.implied, s.enumerate_s, g.rules.size(), s.prove_s, kinds[0], kinds[1], kinds[2],

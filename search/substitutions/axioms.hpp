@@ -43,7 +43,7 @@ struct Axioms {
 
 struct Validation {
   bool valid = false;
-  bool all = false;  // every size was tried; else evenly drawn ones, of few elements
+  bool all = false;  // every size was tried (where there are many: of few elements); else evenly drawn ones, of few elements
   int shapes = 0;    // sizes, degrees and layouts of the variables at which the sides were held against each other
   double seconds = 0;
   std::string failure;  // the first shape at which the sides differ, and where
