@@ -55,12 +55,11 @@ class Compiler {
 
   // Also notes that there are sums at all.
   bool sums_to_number(const Term& t) {
+    if (std::ranges::count(t.nodes, Kind::sum, &Node::kind) == 0) return false;
+    p_.exact_rank = true;
     const auto types = types_of(t, variables_);
-    for (std::size_t n = 0; n < t.nodes.size(); ++n) {
-      if (t.nodes[n].kind != Kind::sum) continue;
-      p_.exact_rank = true;
-      if (!types || (*types)[n][0].rank == 0) return true;
-    }
+    for (std::size_t n = 0; n < t.nodes.size(); ++n)
+      if (t.nodes[n].kind == Kind::sum && (!types || (*types)[n][0].rank == 0)) return true;
     return false;
   }
 
