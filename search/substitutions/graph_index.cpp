@@ -1,5 +1,7 @@
 #include "search/substitutions/graph_index.hpp"
 
+#include <algorithm>
+
 namespace substitutions {
 namespace {
 
@@ -44,7 +46,6 @@ class Describe {
   }
   void operator()(const pcg::Attention& o) {
     if (o.packed && !o.has_bias) code(Kind::attention);
-    f_.grouped = o.heads != o.kv_heads;
   }
   void operator()(const pcg::Embedding&) { code(Kind::embedding); }
   void operator()(const pcg::EmbeddingBag&) { code(Kind::embedding_bag); }
@@ -107,7 +108,7 @@ class Describe {
   void operator()(const pcg::Combine& o) { move(Kind::combine, o.degree, o.dim); }
   void operator()(const pcg::Replicate& o) { move(Kind::replicate, o.degree, -1); }
   void operator()(const pcg::Reduce& o) { move(Kind::reduce, o.degree, -1); }
-  // Never in a rule: sources, views of other forms, and what reads a whole batch or sequence.
+  // Never in a rule: sources, views of other forms, losses, experts and their routing.
   template <class Other>
   void operator()(const Other&) {}
 
@@ -158,7 +159,7 @@ GraphIndex::GraphIndex(const pcg::Pcg& graph) : size_(static_cast<std::uint32_t>
     for (std::size_t o = 0; o < node.outputs.size(); ++o) {
       const pcg::ParallelShape& s = node.outputs[o];
       tensors_.push_back({.node = n,
-                          .output = static_cast<std::int8_t>(o),
+                          .output = static_cast<std::int32_t>(o),
                           .rank = static_cast<std::int8_t>(s.dims.size()),
                           .index = s.element == pcg::Element::index,
                           .first_size = static_cast<std::uint32_t>(sizes_.size())});
@@ -173,6 +174,11 @@ GraphIndex::GraphIndex(const pcg::Pcg& graph) : size_(static_cast<std::uint32_t>
     Describe describe(graph, node, f);
     std::visit([&](const auto& op) { std::visit(describe, op); }, node.op);
     if (f.code == kNoCode) continue;
+    if (f.code == code_of(Kind::attention, Function::none)) {
+      const auto& a = std::get<pcg::Attention>(*node.operation());
+      f.attention = static_cast<std::uint32_t>(std::ranges::find(attentions_, a) - attentions_.begin());
+      if (f.attention == attentions_.size()) attentions_.push_back(a);
+    }
     f.input_count = static_cast<std::uint32_t>(node.inputs.size());
     if (f.code == code_of(Kind::concat, Function::none) && f.input_count > 2) {
       long_concats.push_back(n);

@@ -14,7 +14,7 @@ namespace substitutions {
 
 // Kind and function in one number. Both halves of a split have the code of split0.
 using Code = std::uint16_t;
-inline constexpr Code kNoCode = 0xffff;  // of nodes that no rule speaks of: sources, reshapes, dropout, ...
+inline constexpr Code kNoCode = 0xffff;  // of nodes that no rule speaks of: sources, reshapes, losses, ...
 inline constexpr std::size_t kCodes = static_cast<std::size_t>(kKinds) * kFunctions;
 [[nodiscard]] Code code_of(Kind kind, Function function);
 // A half of a split that stands alone is a slice in a graph: the first, or the last part of an axis.
@@ -40,7 +40,7 @@ struct NodeFacts {
   int degree = 1;        // of a parallel operator
   std::int64_t at = 0;   // of a split or a slice: the size of the first part
   double factor = 1;     // of a scaling
-  bool grouped = false;  // of an attention: heads share keys
+  std::uint32_t attention = 0;  // which of GraphIndex::attention
   Window window{};
 };
 
@@ -53,7 +53,7 @@ struct ConcatView {
 
 struct TensorFacts {
   std::uint32_t node = 0;
-  std::int8_t output = 0;  // -1: a part of the concat `node`
+  std::int32_t output = 0;  // -1: a part of the concat `node`
   std::int8_t rank = 0;
   bool index = false;
   std::uint32_t first_size = 0;
@@ -76,6 +76,8 @@ class GraphIndex {
   [[nodiscard]] std::span<const std::uint32_t> readers(TensorId t) const {
     return std::span(readers_).subspan(tensors_[t].first_reader, tensors_[t].readers);
   }
+  // The attributes of attentions, equal ones once.
+  [[nodiscard]] const pcg::Attention& attention(std::uint32_t which) const { return attentions_[which]; }
   // Nodes of a code, ascending; of a concat of more than two tensors its views.
   [[nodiscard]] std::span<const std::uint32_t> of_code(Code c) const { return by_code_[c]; }
   // Views of a concat of more than two tensors: node numbers from `first` to `last`. Of other nodes: none.
@@ -110,6 +112,7 @@ class GraphIndex {
   std::vector<TensorId> edges_;
   std::vector<std::uint32_t> first_edge_;  // by node of the graph, and the end
   std::vector<ConcatView> views_;
+  std::vector<pcg::Attention> attentions_;
   std::array<std::vector<std::uint32_t>, kCodes> by_code_;
 };
 

@@ -110,7 +110,7 @@ void OccurrenceSearch::take(std::size_t step, const State& s) {
 }
 
 void OccurrenceSearch::finish(const State& s) {
-  if (!is_closed(s) || !windows_agree(s) || !scalars_agree(s) || !sizes_agree(s)) return;
+  if (!is_closed(s) || !windows_agree(s) || !attentions_agree(s) || !scalars_agree(s) || !sizes_agree(s)) return;
   std::array<DegreeEquation, kMostOperators> equations;
   std::size_t count = 0;
   for (std::size_t o = 0; o < p_->operators.size(); ++o) {
@@ -192,6 +192,18 @@ bool OccurrenceSearch::windows_agree(const State& s) const {
   return true;
 }
 
+// All alike; of several none drops anything out, as no rule tells whose mask is whose.
+bool OccurrenceSearch::attentions_agree(const State& s) const {
+  const pcg::Attention* first = nullptr;
+  for (std::size_t o = 0; o < p_->operators.size(); ++o) {
+    if (p_->operators[o].kind != Kind::attention) continue;
+    const pcg::Attention& a = graph_.attention(graph_.node(s.nodes[o]).attention);
+    if (first && (*first != a || a.dropout > 0)) return false;
+    first = &a;
+  }
+  return true;
+}
+
 bool OccurrenceSearch::scalars_agree(const State& s) const {
   for (std::size_t o = 0; o < p_->operators.size(); ++o)
     for (std::size_t q = 0; q < o; ++q)
@@ -231,8 +243,12 @@ bool OccurrenceSearch::sizes_agree(const State& s) const {
 }
 
 bool OccurrenceSearch::is_grouped(const State& s) const {
-  return std::any_of(s.nodes.begin(), s.nodes.begin() + static_cast<std::ptrdiff_t>(p_->operators.size()),
-                     [&](std::uint32_t n) { return graph_.node(n).grouped; });
+  for (std::size_t o = 0; o < p_->operators.size(); ++o) {
+    if (p_->operators[o].kind != Kind::attention) continue;
+    const pcg::Attention& a = graph_.attention(graph_.node(s.nodes[o]).attention);
+    if (a.heads != a.kv_heads) return true;
+  }
+  return false;
 }
 
 }  // namespace substitutions

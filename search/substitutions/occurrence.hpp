@@ -42,6 +42,7 @@ class OccurrenceSearch {
   [[nodiscard]] bool is_closed(const State& s) const;
   [[nodiscard]] std::size_t reads_inside(const State& s, TensorId t) const;
   [[nodiscard]] bool windows_agree(const State& s) const;
+  [[nodiscard]] bool attentions_agree(const State& s) const;
   [[nodiscard]] bool scalars_agree(const State& s) const;
   [[nodiscard]] bool sizes_agree(const State& s) const;
   [[nodiscard]] bool is_grouped(const State& s) const;

@@ -26,6 +26,7 @@ class Compiler {
     if (!types) return refuse("the source is not well typed");
     for (const Term* t : {&source_, &target_})
       if (sums_to_number(*t)) return refuse("a sum that leaves a number");
+    p_.exact_rank = has_sum(source_) || has_sum(target_);
     if (variables_.size() > kMostVariables || source_.operators() > static_cast<int>(kMostOperators)) return refuse("too large");
     if (masks(source_) != masks(target_) || masks(source_) > 1) return refuse("a dropout that is made or goes");
     add_variables();
@@ -53,10 +54,9 @@ class Compiler {
 
   static std::ptrdiff_t masks(const Term& t) { return std::ranges::count(t.nodes, Kind::dropout, &Node::kind); }
 
-  // Also notes that there are sums at all.
-  bool sums_to_number(const Term& t) {
-    if (std::ranges::count(t.nodes, Kind::sum, &Node::kind) == 0) return false;
-    p_.exact_rank = true;
+  static bool has_sum(const Term& t) { return std::ranges::count(t.nodes, Kind::sum, &Node::kind) > 0; }
+  [[nodiscard]] bool sums_to_number(const Term& t) const {
+    if (!has_sum(t)) return false;
     const auto types = types_of(t, variables_);
     for (std::size_t n = 0; n < t.nodes.size(); ++n)
       if (t.nodes[n].kind == Kind::sum && (!types || (*types)[n][0].rank == 0)) return true;
@@ -106,7 +106,7 @@ class Compiler {
   }
 
   // The laws of convolutions and pools that rules of PCGs can use (linearity, samples, channels, groups) hold for every window and
-  // stride. A kernel of 3 x 3 stands for any; a smaller one is meant, with the padding that keeps the size.
+  // stride; rows and columns may be cut wherever typing lets them be (pcg::Loop::least). A kernel of 3 x 3 stands for any; a smaller one is meant, with the padding that keeps the size.
   void find_window(const Node& node, const std::vector<Types>& types, PatternOperator& o) {
     if (node.kind == Kind::max_pool || node.kind == Kind::average_pool) o.any_window = true;
     if (!is_convolution(node.kind)) return;

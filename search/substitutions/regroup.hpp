@@ -13,6 +13,7 @@ struct Regrouped {
   std::vector<pcg::NodeId> renumbered;  // by old number: every node is still there
   std::vector<pcg::NodeId> parts;       // those that are new
 };
+// Requires: the match is one of this rule and graph.
 [[nodiscard]] Regrouped regroup(const pcg::Pcg& graph, const Match& match, const Rule& rule);
 
 }  // namespace substitutions

@@ -14,7 +14,8 @@ using pcg::TensorShape;
 // Attributes that the rule leaves free: those of the operators that it matched.
 struct Free {
   std::optional<Window> conv, max_pool, average_pool;
-  std::vector<pcg::Attention> attentions;
+  std::optional<pcg::Attention> attention;
+  std::ptrdiff_t attentions = 0;
   std::optional<pcg::Dropout> dropout;
 };
 
@@ -58,8 +59,9 @@ class Instantiation {
       if (n.kind == Kind::max_pool) free_.max_pool = window_of(*node.operation());
       if (n.kind == Kind::average_pool) free_.average_pool = window_of(*node.operation());
       if (n.kind == Kind::attention) {
-        free_.attentions.push_back(std::get<pcg::Attention>(*node.operation()));
-        if (free_.attentions.back().heads != free_.attentions.back().kv_heads) not_known.push_back(size_of((*types)[n.inputs[0]], 2));
+        free_.attention = std::get<pcg::Attention>(*node.operation());
+        ++free_.attentions;
+        if (free_.attention->heads != free_.attention->kv_heads) not_known.push_back(size_of((*types)[n.inputs[0]], 2));
       }
       if (n.kind == Kind::split0 || n.kind == Kind::split1) known_.emplace_back(size_text(n.at), first_part(*node.operation(), n.kind));
     }
@@ -275,17 +277,12 @@ class Instantiation {
   [[nodiscard]] static pcg::Pool2d pool(pcg::Pool2d::Kind kind, const Window& k) {
     return {.kind = kind, .kernel_h = k[0], .kernel_w = k[1], .stride_h = k[2], .stride_w = k[3], .pad_h = k[4], .pad_w = k[5]};
   }
-  // In order; where one more is made than was there, it is like the last. A dropout's mask belongs to its node: none may be made or go.
-  [[nodiscard]] pcg::Attention attention() {
-    if (free_.attentions.empty()) throw ShapeError("heads are not known from the source");
-    const pcg::Attention& a = free_.attentions[std::min(attention_, free_.attentions.size() - 1)];
-    const bool random = std::ranges::any_of(free_.attentions, [](const pcg::Attention& each) { return each.dropout > 0; });
-    if (random && count_attentions() != free_.attentions.size()) throw ShapeError("dropout in an attention that is not kept one for one");
-    ++attention_;
-    return a;
-  }
-  [[nodiscard]] std::size_t count_attentions() const {
-    return static_cast<std::size_t>(std::ranges::count(term_.nodes, Kind::attention, &Node::kind));
+  // A dropout's mask belongs to its node: none may be made or go.
+  [[nodiscard]] pcg::Attention attention() const {
+    if (!free_.attention) throw ShapeError("heads are not known from the source");
+    if (free_.attention->dropout > 0 && std::ranges::count(term_.nodes, Kind::attention, &Node::kind) != free_.attentions)
+      throw ShapeError("dropout in an attention that is not kept one for one");
+    return *free_.attention;
   }
 
   const Rule& rule_;
@@ -298,7 +295,6 @@ class Instantiation {
   std::vector<std::uint8_t> rank_;  // by node of the target
   std::vector<std::int64_t> kernel_rows_, kernel_columns_;
   std::vector<Made> made_;
-  std::size_t attention_ = 0;
   Target target_;
 };
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <thread>
 
 #include "base/random.hpp"
@@ -51,7 +52,6 @@ class Shapes {
  public:
   Shapes(const Equation& e, const SmallNumbers& n) : equation_(e), left_(small_term(e.left, n)), right_(small_term(e.right, n)) {
     for (std::size_t v = 0; v < e.variables.size(); ++v) options_.push_back(layouts(small_sizes(e.variables[v], n), e.variables[v].types[0].index));
-    level_.resize(e.variables.size());
   }
 
   // The first layouts of all variables that type both sides alike, in the options' order; of `random`, in a drawn one.
@@ -62,6 +62,8 @@ class Shapes {
     return extend() ? std::optional(chosen_) : std::nullopt;
   }
 
+  // Whether the last search ended before all layouts were tried.
+  bool gave_up() const { return tries_ > kMostTries; }
   const SmallTerm& left() const { return left_; }
   const SmallTerm& right() const { return right_; }
 
@@ -91,8 +93,8 @@ class Shapes {
   }
 
   // Whether every node that stands on chosen variables only is well typed.
-  bool types_so_far() const { return known_part(left_).has_value() && known_part(right_).has_value(); }
-  std::optional<ParallelShape> known_part(const SmallTerm& t) const {
+  bool types_so_far() const { return types_known_part(left_) && types_known_part(right_); }
+  bool types_known_part(const SmallTerm& t) const {
     SmallTerm part;
     std::vector<int> moved(t.nodes.size(), -1);
     for (std::size_t i = 0; i < t.nodes.size(); ++i) {
@@ -106,9 +108,7 @@ class Shapes {
       moved[i] = static_cast<int>(part.nodes.size());
       part.nodes.push_back(std::move(n));
     }
-    const auto shapes = shapes_of(part, chosen_);
-    if (!shapes) return std::nullopt;
-    return shapes->empty() ? ParallelShape{} : shapes->back();
+    return shapes_of(part, chosen_).has_value();
   }
   bool same_output() const {
     const auto l = shapes_of(left_, chosen_), r = shapes_of(right_, chosen_);
@@ -118,7 +118,6 @@ class Shapes {
   const Equation& equation_;
   SmallTerm left_, right_;
   std::vector<std::vector<ParallelShape>> options_;
-  std::vector<int> level_;
   std::vector<ParallelShape> chosen_;
   int tries_ = 0;
   base::Random* random_ = nullptr;
@@ -154,23 +153,30 @@ std::optional<std::string> difference(const Equation& e, const Shapes& at, std::
   return std::nullopt;
 }
 
+constexpr std::int64_t kNoTable = std::numeric_limits<std::int64_t>::max();
+// Of the tables in which something is looked up.
+std::int64_t least_rows(const SmallTerm& t, std::span<const ParallelShape> variables) {
+  const auto shapes = *shapes_of(t, variables);
+  std::int64_t least = kNoTable;
+  for (const SmallNode& n : t.nodes)
+    if (n.kind == Kind::embedding || n.kind == Kind::embedding_bag) least = std::min(least, shapes[n.inputs[1]].dims[0].size);
+  return least;
+}
+
 // Where an equation needs that indices are rows of the tables: the same for every row that each may be, or for evenly drawn ones.
 std::optional<std::string> difference_with_rows(const Equation& e, const Shapes& at, std::span<const ParallelShape> variables, Symbolic& algebra) {
   constexpr std::size_t kMostChoices = 32;
   std::vector<Element> indices;
-  std::int64_t rows = 0;
+  const std::int64_t rows = std::min(least_rows(at.left(), variables), least_rows(at.right(), variables));
   for (std::size_t v = 0; v < variables.size(); ++v) {
     const pcg::TensorShape whole = variables[v].whole();
-    if (whole.element != pcg::Element::index) {
-      if (whole.sizes.size() == 2) rows = rows == 0 ? whole.sizes[0] : std::min(rows, whole.sizes[0]);
-      continue;
-    }
+    if (whole.element != pcg::Element::index) continue;
     const SmallTerm alone{.nodes = {{.kind = Kind::variable, .variable = static_cast<int>(v)}}, .outputs = {0}};
     const ParallelShape unsharded = pcg::unsharded(whole);
     const std::vector<Pieces> pieces = pieces_of(alone, std::vector(v + 1, e.variables[v].name), std::span(&unsharded, 1), algebra);
     indices.insert(indices.end(), pieces[0][0].elements.begin(), pieces[0][0].elements.end());
   }
-  if (indices.empty() || rows == 0) return "no table";
+  if (indices.empty() || rows == kNoTable) return "no table";
   base::Random random(indices.size());
   for (std::size_t n = 0; n < kMostChoices; ++n) {
     std::map<Element, std::int64_t> chosen;
@@ -224,8 +230,9 @@ Validation validate(const Axiom& a, int most_shapes) {
   if ((degrees[0] && degrees[1]) || has(a.equation, Kind::attention)) sizes.push_back(6);  // cut by both, unequal ones too; two heads
   std::size_t count = (degrees[0] ? 2 : 1) * (degrees[1] ? 2 : 1);
   for (std::size_t i = 0; i < letters.size(); ++i) count *= sizes.size();
-  v.all = most_shapes == kEverySize || (count <= kAllSizes && most_shapes >= kDrawnSizes);
-  const std::size_t most = v.all ? count : static_cast<std::size_t>(most_shapes);
+  const bool every = most_shapes == kEverySize || (count <= kAllSizes && most_shapes >= kDrawnSizes);
+  v.all = every;
+  const std::size_t most = every ? count : static_cast<std::size_t>(most_shapes);
   base::Random random(count);
   const bool indexed = std::ranges::any_of(a.equation.variables, [](const Variable& x) { return x.types[0].index; });
   bool needs_rows = false;
@@ -241,11 +248,12 @@ Validation validate(const Axiom& a, int most_shapes) {
     return !v.failure.empty();
   };
   std::size_t plain_ones = 0, contexts = 0;
-  for (std::size_t i = 0; i < (v.all ? count : std::min(count, most * 8 + 4096 / (plain_ones + 1))) && plain_ones < most; ++i) {
-    const SmallNumbers numbers = numbers_at(letters, degrees, sizes, v.all ? i : static_cast<std::size_t>(random.below(count)));
+  for (std::size_t i = 0; i < (every ? count : std::min(count, most * 8 + 4096 / (plain_ones + 1))) && plain_ones < most; ++i) {
+    const SmallNumbers numbers = numbers_at(letters, degrees, sizes, every ? i : static_cast<std::size_t>(random.below(count)));
     if (count > kAllSizes && !is_small(a.equation, numbers)) continue;
     Shapes s(a.equation, numbers);
     const auto plain = s.find(nullptr);
+    if (!plain && s.gave_up()) v.all = false;
     if (!plain) continue;
     ++plain_ones;
     if (differ(s, *plain)) break;

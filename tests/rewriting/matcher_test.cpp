@@ -121,6 +121,35 @@ TEST_CASE("rows of a tensor of more dims: the source says which, or the caller c
   }
 }
 
+TEST_CASE("attentions of one rule are alike, and of several none drops anything out") {
+  const Rule swap = rule("swap", "x: [b, s, 3h]; y: [b, s, 3h]", "concat[0](attention(x), attention(y))",
+                         "concat[0](attention(x), attention(y))");
+  const auto two = [](pcg::Attention first, pcg::Attention second) {
+    pcg::GraphBuilder b("g");
+    const TensorRef x = b.add("a", first, {b.input("x", real({2, 4, 24}))}), y = b.add("c", second, {b.input("y", real({2, 4, 24}))});
+    b.add("z", pcg::Concat{.axis = 0}, {x, y});
+    return serial_pcg(std::move(b).build());
+  };
+  const pcg::Attention eight{.heads = 8, .kv_heads = 8}, four{.heads = 4, .kv_heads = 4}, random{.heads = 8, .kv_heads = 8, .dropout = 0.1};
+  CHECK(matches(swap, two(eight, eight)).size() == 1);
+  CHECK(matches(swap, two(eight, four)).empty());
+  CHECK(matches(swap, two(random, random)).empty());
+}
+
+TEST_CASE("a tensor is known by its number among many outputs of one node") {
+  pcg::GraphBuilder b("g");
+  const std::vector<TensorRef> parts = b.add_raw("s", pcg::Split{1, std::vector<std::int64_t>(300, 1)}, {b.input("x", real({4, 300}))});
+  b.add("t", pcg::Transpose{{1, 0}}, {b.add("r", pcg::Unary{}, {parts[256]})});
+  const pcg::Pcg g = serial_pcg(std::move(b).build());
+  const Rule move = rule("move", "x: [m, n]", "transpose(relu(x))", "relu(transpose(x))");
+  const auto found = matches(move, g);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].variables[0].output == 256);
+  const auto r = apply(move, found[0], g, {});
+  REQUIRE(r);
+  CHECK(pcg::evaluate(r->graph, 1, 1) == pcg::evaluate(g, 1, 1));
+}
+
 TEST_CASE("degrees: bound by the source, or given; what does not divide is refused with the reason") {
   pcg::GraphBuilder b("g");
   b.add("y", pcg::Linear{.out = 6}, {b.input("x", real({4, 9}))});
