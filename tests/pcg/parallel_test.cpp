@@ -73,6 +73,27 @@ TEST_CASE("gradients: what an input lacks makes partial sums of its gradient; re
   CHECK(output_gradient_piece(space, s, 0, 12) == 12);
 }
 
+// y = (x0 + x1) w: the gradient of each summand of x is that of x, y's times w; that of w is x0 and x1, each times y's, added up.
+TEST_CASE("gradients where partial sums pass one factor: the other's are partial sums, its own are copies; of addends both are copies") {
+  const std::vector<TensorShape> in{real({8, 6}), real({6, 12})};
+  const IterationSpace product = iteration_space(Linear{.out = 12}, in);
+  Sharding s = unsharded(product);
+  s.sums = 2;
+  s.through = 0;
+  CHECK(to_text(input_shape(product, s, 1, in[1])) == "[6, 12] copy 2");
+  CHECK(to_text(input_gradient_shape(product, s, 0, in[0])) == "[8, 6] copy 2");
+  CHECK(to_text(input_gradient_shape(product, s, 1, in[1])) == "[6, 12] sum 2");
+  CHECK(to_text(output_gradient_shape(product, s, 0, real({8, 12}))) == "[8, 12] copy 2");
+  for (int point : {0, 1}) {
+    CHECK(input_gradient_piece(product, s, 0, point) == point);
+    CHECK(input_gradient_piece(product, s, 1, point) == point);
+    CHECK(output_gradient_piece(product, s, 0, point) == point);
+  }
+  const std::vector<TensorShape> both{real({8, 6}), real({8, 6})};
+  const IterationSpace sum = iteration_space(Binary{}, both);
+  for (std::size_t i : {0U, 1U}) CHECK(to_text(input_gradient_shape(sum, {.degrees = {1, 1}, .sums = 2, .through = 0}, i, both[i])) == "[8, 6] copy 2");
+}
+
 TEST_CASE("grouped convolution: output channels are cut by whole groups, the input's channels alike") {
   const std::vector<TensorShape> in{real({4, 8, 6, 6}), real({16, 2, 3, 3})};
   const Conv2d conv{.out = 16, .kernel_h = 3, .kernel_w = 3, .pad_h = 1, .pad_w = 1, .groups = 4};
