@@ -130,6 +130,17 @@ std::optional<Typed> typed(const SmallNode& n, std::span<const TensorShape> in) 
   }
 }
 
+// Most layouts that are tried fail here: asked before pcg::apply throws, which took most of the time of a validation.
+bool divides(const SmallNode& n, const ParallelShape& s) {
+  const auto axis = static_cast<std::size_t>(n.axis);
+  switch (n.kind) {
+    case Kind::partition: return axis < s.dims.size() && s.dims[axis].size % (s.dims[axis].degree * n.degree) == 0;
+    case Kind::combine: return axis < s.dims.size() && s.dims[axis].degree % n.degree == 0;
+    case Kind::reduce: return s.sum % n.degree == 0;
+    default: return true;
+  }
+}
+
 }  // namespace
 
 std::optional<Placed> place(const SmallNode& n, std::span<const ParallelShape> in) {
@@ -153,7 +164,7 @@ std::optional<ParallelShape> moved_shape(const SmallNode& n, std::span<const Par
     return s;
   }
   const std::optional<pcg::ParallelOperator> op = movement(n);
-  if (!op || n.degree < 2) return std::nullopt;
+  if (!op || n.degree < 2 || !divides(n, in[0])) return std::nullopt;
   try {
     return pcg::apply(*op, in[0]);
   } catch (const pcg::ShapeError&) {
