@@ -208,13 +208,10 @@ bool expressible(const Joint& j) {
   for (const Variable& v : j.variables)
     for (std::size_t d = 0; d < v.types[0].rank; ++d)
       if (!letters_of(size_of(v.types, d))) return false;
-  const auto inside = [&](const Node& n) {  // a cut is within its tensor whatever the symbols' sizes
-    if (n.kind != Kind::split0 && n.kind != Kind::split1) return true;
-    const auto whole = letters_of(size_of(j.types[n.inputs[0]], n.axis)), part = letters_of(n.at);
-    return whole && part && whole->size() > part->size() && std::ranges::includes(*whole, *part);
-  };
   return std::ranges::all_of(j.term.nodes, [&](const Node& n) {
-    return inside(n) && (n.at == Numbers{} || dims_adding_to(n.at, j.variables)) &&
+    std::array<const Types*, 3> in{};
+    for (std::size_t i = 0; i < n.inputs.size(); ++i) in[i] = &j.types[n.inputs[i]];
+    return !chance_in(n, std::span(in).first(n.inputs.size())) && (n.at == Numbers{} || dims_adding_to(n.at, j.variables)) &&
            (n.by == Numbers{} || dims_adding_to(n.by, j.variables));
   });
 }

@@ -172,12 +172,23 @@ class RuleReader {
     reader_.complain(key, fmt::format("{} is ill typed over these variables", to_text(part, variables)),
                      "sizes and layouts of what it reads must fit each other, whatever the letters and degrees are");
   }
+  // The first operator of a side that fits what it reads at the typing sizes only: there is no evaluating it at others.
+  void by_chance(std::string_view key, const Term& t, const std::vector<Types>& types) {
+    for (const Node& n : t.nodes) {
+      std::array<const Types*, 3> in{};
+      for (std::size_t i = 0; i < n.inputs.size(); ++i) in[i] = &types[n.inputs[i]];
+      const std::optional<Chance> chance = chance_in(n, std::span(in).first(n.inputs.size()));
+      if (chance) return reader_.complain(key, fmt::format("{} {}", name_of(n.kind), chance->what), std::string(chance->cure));
+    }
+  }
 
   void check(const Rule& rule, std::string_view kind) {
     const Equation& e = rule.equation;
     const auto source = types_of(e.left, e.variables), target = types_of(e.right, e.variables);
     if (!source) return ill_typed("source", e.left, e.variables);
     if (!target) return ill_typed("target", e.right, e.variables);
+    by_chance("source", e.left, *source);
+    by_chance("target", e.right, *target);
     if (e.left.outputs.size() != e.right.outputs.size())
       return reader_.complain("target", fmt::format("{} outputs, the source has {}", e.right.outputs.size(), e.left.outputs.size()));
     for (std::size_t o = 0; o < e.left.outputs.size(); ++o)

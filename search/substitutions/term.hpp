@@ -143,6 +143,14 @@ struct NodeNumbers {
 // Nullopt: not a sum of one to five letters.
 [[nodiscard]] std::optional<std::string> letters_of(const Numbers& sizes);
 
+// A condition on sizes that typing sizes meet by chance: they are large multiples of 30^4, others need not meet it.
+struct Chance {
+  std::string_view what, cure;  // "cuts outside its tensor", "write the size as ..."
+};
+// What a node asks of its inputs' sizes that their symbols do not say: a split cuts where its tensor may have ended, a convolution's channels
+// need not divide into groups, attention's last dim into three. Nullopt: nothing, it can be evaluated at any sizes. Requires: well typed.
+[[nodiscard]] std::optional<Chance> chance_in(const Node& n, std::span<const Types* const> inputs);
+
 struct Value {
   std::vector<std::int64_t> sizes;
   std::vector<std::uint32_t> elements;  // row-major
@@ -164,9 +172,9 @@ class SmallSizes {
 // The value of a variable: pseudo-random from (seed, name); of indices: some within the rows of every table among
 // `variables`, some beyond.
 [[nodiscard]] Value value_of(const Variable& v, std::span<const Variable> variables, const SmallSizes& sizes, std::uint64_t seed);
-// The value of a node from those of its inputs. Requires: well typed, no variable.
+// The value of a node from those of its inputs. Requires: well typed and not by chance (chance_in), no variable.
 [[nodiscard]] Value value_of(const Node& n, std::span<const Value* const> inputs, const SmallSizes& sizes);
-// Values of all nodes; variables' values are pseudo-random from (seed, name). Requires: well typed.
+// Values of all nodes; variables' values are pseudo-random from (seed, name). Requires: all well typed, none by chance (chance_in).
 [[nodiscard]] std::vector<Value> values_of(const Term& t, std::span<const Variable> variables, const SmallSizes& sizes, std::uint64_t seed);
 
 // --- text ---------------------------------------------------------------------------------------------------------------
