@@ -82,6 +82,7 @@ struct Degree {
   auto operator<=>(const Degree&) const = default;
 };
 [[nodiscard]] std::int64_t value(Degree d, int assignment);  // d: 2, 3, 5; e: 3, 5, 2
+[[nodiscard]] std::optional<Degree> degree_from(const Numbers& values);  // nullopt: no product of the symbols has these values
 
 // Layout and sizes in one assignment.
 struct Type {
