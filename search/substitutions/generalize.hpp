@@ -5,7 +5,7 @@
 
 namespace substitutions {
 
-// Are the sides' values equal at 16 choices of small sizes and values? Requires: well typed.
+// Are the sides' values equal at 16 choices of small sizes and values? Requires: expressible.
 [[nodiscard]] bool holds(const Joint& j);
 
 // While that leaves it true: operators' results become variables, the largest first; of a variable that is used several times, some uses
@@ -17,7 +17,8 @@ namespace substitutions {
 // ("add(f, f) = g(add(x, x)), f = g(x)") say less than what is between two of those operators.
 [[nodiscard]] bool shares_by_chance(const Joint& j);
 
-// Can it be written? Positions of cuts and sizes of constants are sums of the variables' dims, and those of letters.
+// Can it be written? Positions of cuts and sizes of constants are sums of the variables' dims, and those of letters;
+// no node is well typed by chance alone (chance_in).
 [[nodiscard]] bool expressible(const Joint& j);
 
 }  // namespace substitutions

@@ -58,24 +58,14 @@ int degrees_in(const Term& t) {
 
 // What can be read but neither written nor evaluated; empty: nothing.
 std::string problem_of(const Variable& v) {
-  const auto in_all = [&](auto member) { return Numbers{member(v.types[0]), member(v.types[1]), member(v.types[2])}; };
-  const auto is_degree = [](const Numbers& n) {
-    for (std::uint8_t d = 0; d < 5; ++d)
-      for (std::uint8_t e = 0; e < 5; ++e)
-        for (std::uint8_t two = 0; two < 3; ++two)
-          if (const Degree p{{d, e, two}}; n == Numbers{value(p, 0), value(p, 1), value(p, 2)}) return true;
-    return false;
-  };
-  bool degrees = is_degree(in_all([](const Type& t) { return t.summands; })) && is_degree(in_all([](const Type& t) { return t.copies; }));
   for (std::size_t d = 0; d < v.types[0].rank; ++d) {
-    degrees = degrees && is_degree(in_all([&](const Type& t) { return t.degree[d]; }));
-    const Numbers size = in_all([&](const Type& t) { return t.size[d]; });
+    const Numbers size = dim_size(v.types, d);
     const auto letters = letters_of(size);
     if (!letters) return fmt::format("dim {} of {} is neither a sum of one to five letters nor a number", d, v.name);
     if (letters->empty() && size[0] > kMostNumber)
       return fmt::format("dim {} of {} is {}; a size that is a number is at most {}", d, v.name, size[0], kMostNumber);
   }
-  return degrees ? "" : fmt::format("a degree of {} has the factor 2 more than twice", v.name);
+  return "";
 }
 std::string problem_of(const Term& t, std::span<const Variable> variables) {
   for (const Node& n : t.nodes)
@@ -126,7 +116,11 @@ class RuleReader {
 
   void variables(Equation& e) {
     std::set<std::string> names;
-    for (const Yaml* item : texts("variables", "variables, as [\"x: [m, k]\", \"w: [k, n]\"]"))
+    const std::vector<const Yaml*> items = texts("variables", "variables, as [\"x: [m, k]\", \"w: [k, n]\"]");
+    if (items.size() > kMostTermNodes)
+      return reader_.complain("variables", fmt::format("{} variables; a rule has at most {}", items.size(), kMostTermNodes),
+                              "take out those that neither side uses");
+    for (const Yaml* item : items)
       guarded(*item, "variables", [&] {
         Variable v = parse_variable(item->scalar);
         if (const std::string problem = problem_of(v); !problem.empty()) sink_.add(item->mark, reader_.path_of("variables"), problem);
@@ -172,12 +166,23 @@ class RuleReader {
     reader_.complain(key, fmt::format("{} is ill typed over these variables", to_text(part, variables)),
                      "sizes and layouts of what it reads must fit each other, whatever the letters and degrees are");
   }
+  // The first operator of a side that fits what it reads at the typing sizes only: there is no evaluating it at others.
+  void by_chance(std::string_view key, const Term& t, const std::vector<Types>& types) {
+    for (const Node& n : t.nodes) {
+      std::array<const Types*, 3> in{};
+      for (std::size_t i = 0; i < n.inputs.size(); ++i) in[i] = &types[n.inputs[i]];
+      const std::optional<Chance> chance = chance_in(n, std::span(in).first(n.inputs.size()));
+      if (chance) return reader_.complain(key, fmt::format("{} {}", name_of(n.kind), chance->what), std::string(chance->cure));
+    }
+  }
 
   void check(const Rule& rule, std::string_view kind) {
     const Equation& e = rule.equation;
     const auto source = types_of(e.left, e.variables), target = types_of(e.right, e.variables);
     if (!source) return ill_typed("source", e.left, e.variables);
     if (!target) return ill_typed("target", e.right, e.variables);
+    by_chance("source", e.left, *source);
+    by_chance("target", e.right, *target);
     if (e.left.outputs.size() != e.right.outputs.size())
       return reader_.complain("target", fmt::format("{} outputs, the source has {}", e.right.outputs.size(), e.left.outputs.size()));
     for (std::size_t o = 0; o < e.left.outputs.size(); ++o)

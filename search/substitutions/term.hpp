@@ -82,6 +82,7 @@ struct Degree {
   auto operator<=>(const Degree&) const = default;
 };
 [[nodiscard]] std::int64_t value(Degree d, int assignment);  // d: 2, 3, 5; e: 3, 5, 2
+[[nodiscard]] std::optional<Degree> degree_from(const Numbers& values);  // nullopt: no product of the symbols has these values
 
 // Layout and sizes in one assignment.
 struct Type {
@@ -93,6 +94,7 @@ struct Type {
   auto operator<=>(const Type&) const = default;
 };
 using Types = std::array<Type, kAssignments>;
+[[nodiscard]] Numbers dim_size(const Types& t, std::size_t dim);  // whole, in each assignment
 
 struct Node {
   Kind kind = Kind::variable;
@@ -112,6 +114,8 @@ struct Variable {
   Types types;
   bool operator==(const Variable&) const = default;
 };
+
+inline constexpr std::size_t kMostTermNodes = 100;  // of a term that is read; no term has use for more variables
 
 // Nodes in topological order; variables are nodes too. Every node but variables is used by a later one or is an output.
 struct Term {
@@ -143,6 +147,14 @@ struct NodeNumbers {
 // Nullopt: not a sum of one to five letters.
 [[nodiscard]] std::optional<std::string> letters_of(const Numbers& sizes);
 
+// A condition on sizes that typing sizes meet by chance: they are large multiples of 30^4, others need not meet it.
+struct Chance {
+  std::string_view what, cure;  // "cuts outside its tensor", "write the size as ..."
+};
+// What a node asks of its inputs' sizes that their symbols do not say: a split cuts where its tensor may have ended, a convolution's channels
+// need not divide into groups, attention's last dim into three. Nullopt: nothing, it can be evaluated at any sizes. Requires: well typed.
+[[nodiscard]] std::optional<Chance> chance_in(const Node& n, std::span<const Types* const> inputs);
+
 struct Value {
   std::vector<std::int64_t> sizes;
   std::vector<std::uint32_t> elements;  // row-major
@@ -164,9 +176,9 @@ class SmallSizes {
 // The value of a variable: pseudo-random from (seed, name); of indices: some within the rows of every table among
 // `variables`, some beyond.
 [[nodiscard]] Value value_of(const Variable& v, std::span<const Variable> variables, const SmallSizes& sizes, std::uint64_t seed);
-// The value of a node from those of its inputs. Requires: well typed, no variable.
+// The value of a node from those of its inputs. Requires: well typed and not by chance (chance_in), no variable.
 [[nodiscard]] Value value_of(const Node& n, std::span<const Value* const> inputs, const SmallSizes& sizes);
-// Values of all nodes; variables' values are pseudo-random from (seed, name). Requires: well typed.
+// Values of all nodes; variables' values are pseudo-random from (seed, name). Requires: all well typed, none by chance (chance_in).
 [[nodiscard]] std::vector<Value> values_of(const Term& t, std::span<const Variable> variables, const SmallSizes& sizes, std::uint64_t seed);
 
 // --- text ---------------------------------------------------------------------------------------------------------------
@@ -175,7 +187,7 @@ class SmallSizes {
 // operators: "partition[0, d](x)", "replicate[d](x)". A term's text has each output whole, whatever its outputs share.
 [[nodiscard]] std::string to_text(const Term& t, std::span<const Variable> variables);
 // Nodes of the result: the variables that it uses by number, then operators, equal ones once, inputs before users, in the order of the
-// text. Throws: base::InputError with the column of what is wrong. Types are not checked.
+// text. Throws: base::InputError with the column of what is wrong. Types are not checked. Requires: at most kMostTermNodes variables.
 [[nodiscard]] Term parse_term(std::string_view text, std::span<const Variable> variables);
 
 // "x: [m/d, 2k+n] sum e", "w: [k, 3] copy d*e", "s: []", "i: [n, b] index": a size is a sum of letters, multiples of letters and numbers,

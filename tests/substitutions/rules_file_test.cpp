@@ -1,10 +1,12 @@
 #include "search/substitutions/rules_file.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/core.h>
 #include <rapidcheck.h>
 
 #include "equations.hpp"
 #include "search/substitutions/generate.hpp"
+#include "search/substitutions/refute.hpp"
 #include "search/substitutions/side_conditions.hpp"
 
 using namespace substitutions;
@@ -30,6 +32,11 @@ std::string rule_text(const std::string& source, const std::string& target, cons
                       const std::string& name = "a1") {
   return "  - {name: " + name + ", kind: " + kind + ", variables: [\"x: [m, n]\", \"y: [m, n]\"], source: \"" + source + "\", target: \"" +
          target + "\", axioms: [add.commutative], proof_s: 0}\n";
+}
+// variables: "\"x: [m, k]\", \"w: [k, n]\"".
+std::string file_over(const std::string& variables, const std::string& source, const std::string& target) {
+  return file_with("  - {name: a1, kind: algebraic, variables: [" + variables + "], source: \"" + source + "\", target: \"" + target +
+                   "\", axioms: [], proof_s: 0}\n");
 }
 
 template <class F>
@@ -199,12 +206,68 @@ TEST_CASE("what would cost its reader too much is refused") {
   CHECK(of_variable("x: [9999, 9999, 9999, 9999]").find("dim 0 of x is 9999; a size that is a number is at most 4") != std::string::npos);
   CHECK(of_variable("x: [m+1]").find("dim 0 of x is neither a sum of one to five letters nor a number") != std::string::npos);
   CHECK(of_variable("x: [6m]").find("neither a sum of one to five letters") != std::string::npos);
-  CHECK(of_variable("x: [m/2*2*2]").find("a degree of x has the factor 2 more than twice") != std::string::npos);
+  CHECK(of_variable("x: [m/2*2*2*2*2]").find("the degree is too large") != std::string::npos);
+  CHECK(of_variable("x: [m/2*2*2*2, k] sum 2*2*2 copy d*2*2*2").empty());
   CHECK(parse_problem(file_with(rule_text("split0[0 at x.0+x.0+x.0+x.0+x.0](x)", "x")))
             .find("a size of split0 is no sum of at most four dims") != std::string::npos);
+  const auto variables = [](int count) {
+    std::string all;
+    for (int i = 0; i < count; ++i) all += fmt::format("{}\"x{}: [m]\"", i == 0 ? "" : ", ", i);
+    return all;
+  };
+  CHECK(parse_problem(file_over(variables(100), "add(x0, x99)", "add(x99, x0)")) == "");
+  const std::string many = parse_problem(file_over(variables(257), "relu(x256)", "relu(x0)"));  // 256 is 0 in a byte
+  CHECK(many.find("rules[0].variables: 257 variables; a rule has at most 100") != std::string::npos);
+  CHECK(many.find("take out those that neither side uses") != std::string::npos);
   std::string copies = "x";
   for (int i = 0; i < 5; ++i) copies = "replicate[d*d*d*d](" + copies + ")";
   CHECK(parse_problem(file_with(rule_text(copies, "x", "parallel"))).find("the degrees have more than 16 factors") != std::string::npos);
+}
+
+TEST_CASE("what is well typed at large sizes alone is refused, before it is evaluated") {
+  const auto of = [](const std::string& variables, const std::string& source, const std::string& target) {
+    return parse_problem(file_over(variables, source, target));
+  };
+  const auto twice = [&](const std::string& variables, const std::string& x, const std::string& f) {
+    return of(variables, "relu(" + x + ")", f);
+  };
+  const std::string outside = "source: split0 cuts outside its tensor", channels = "source: conv reads channels that are no multiple of its kernel's";
+  // small sizes begin at 2
+  const std::string split = twice("\"x: [m, k]\", \"w: [3, k]\"", "split0[0 at w.0](x)", "split0[0 at w.0](relu(x))");
+  CHECK(split.find("r.yaml:5:") == 0);
+  CHECK(split.find("rules[0]." + outside) != std::string::npos);
+  CHECK(split.find("rules[0].target: split0 cuts outside its tensor") != std::string::npos);
+  CHECK(split.find("write the size that is cut as a sum of both parts, e.g. [m+n, k] cut after m") != std::string::npos);
+  CHECK(twice("\"x: [m, k]\", \"w: [3, k]\"", "split1[0 at w.0](x)", "split1[0 at w.0](relu(x))").find("split1 cuts outside") !=
+        std::string::npos);
+  // symbol('b') is greater than symbol('a') in every assignment
+  CHECK(twice("\"x: [b, k]\", \"w: [a, k]\"", "split1[0 at w.0](x)", "split1[0 at w.0](relu(x))").find("split1 cuts outside") !=
+        std::string::npos);
+  for (const char* kernel : {"[c, 3, 3, 3]", "[c, 4, 3, 3]"})
+    CHECK(twice("\"x: [n, c, h, w]\", \"k: " + std::string(kernel) + "\"", "conv(x, k)", "conv[relu](x, k)").find(channels) !=
+          std::string::npos);
+  CHECK(twice("\"x: [n, c, h, w]\", \"k: [c, 3, 3, 3]\", \"b: [c]\"", "conv_bias(x, k, b)", "conv_bias[relu](x, k, b)")
+            .find("conv_bias reads channels that are no multiple") != std::string::npos);
+  CHECK(twice("\"x: [n, 2c, h, w]\", \"k: [o, c, 3, 3]\"", "conv(x, k)", "conv[relu](x, k)")
+            .find("conv has a kernel whose outputs are no multiple of its groups") != std::string::npos);
+  CHECK(of("\"x: [b, s, h]\"", "relu(transpose(attention(x)))", "transpose(relu(attention(x)))")
+            .find("source: attention reads a last dim that is no multiple of 3") != std::string::npos);
+}
+
+TEST_CASE("what is well typed at any sizes is evaluated") {
+  const auto loads = [](const std::string& variables, const std::string& source, const std::string& target) {
+    CAPTURE(source);
+    CHECK(parse_problem(file_over(variables, source, target)) == "");
+    CHECK_FALSE(refute(parse_rules(file_over(variables, source, target), "r.yaml").rules.at(0).equation));
+  };
+  for (const char* sizes : {"\"x: [m+n, k]\", \"w: [m, k]\"", "\"x: [2m, k]\", \"w: [m, k]\"", "\"x: [4, k]\", \"w: [3, k]\""})
+    loads(sizes, "relu(split0[0 at w.0](x))", "split0[0 at w.0](relu(x))");
+  loads("\"x: [m, k]\", \"y: [1, k]\"", "relu(split0[0 at x.0](concat[0](x, y)))", "relu(x)");  // a letter and a number
+  for (const char* sizes : {"\"x: [n, c, h, w]\", \"k: [o, c, 3, 3]\"", "\"x: [n, 2c, h, w]\", \"k: [2o, c, 3, 3]\"",
+                            "\"x: [n, c, h, w]\", \"k: [c, 1, 3, 3]\"", "\"x: [n, c+d, h, w]\", \"k: [c+d, 1, 3, 3]\"",
+                            "\"x: [n, 2c, h, w]\", \"k: [2c, 2, 3, 3]\"", "\"x: [n, 4, h, w]\", \"k: [2o, 2, 3, 3]\""})
+    loads(sizes, "relu(conv(x, k))", "conv[relu](x, k)");
+  loads("\"x: [b, s, 3h]\"", "relu(transpose(attention(x)))", "transpose(relu(attention(x)))");
 }
 
 TEST_CASE("another kind of file is told by one line") {
