@@ -2,6 +2,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
 namespace cli {
 namespace {
 
@@ -11,11 +16,25 @@ std::vector<std::string> commands_of(const CLI::App& app) {
   return names;
 }
 
-std::vector<std::string> options_of(const CLI::App& app) {
+std::vector<std::string> long_names_of(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* o : app.get_options())
     for (const std::string& name : o->get_lnames()) names.push_back("--" + name);
   return names;
+}
+
+// "--json=x" is --json; "-hx" is -h with more behind it.
+const CLI::Option* option_of(const CLI::App& app, std::string_view word) {
+  const bool is_long = word.starts_with("--");
+  const std::string name(is_long ? word.substr(2, word.find('=') - 2) : word.substr(1, 1));
+  for (const CLI::Option* o : app.get_options())
+    if (std::ranges::count(is_long ? o->get_lnames() : o->get_snames(), name) > 0) return o;
+  return nullptr;
+}
+
+// Words behind an option that are its values, whatever they look like.
+std::size_t values_behind(const CLI::Option& o, std::string_view word) {
+  return word.find('=') == std::string_view::npos ? static_cast<std::size_t>(std::max(0, o.get_items_expected_min())) : 0;
 }
 
 }  // namespace
@@ -23,14 +42,17 @@ std::vector<std::string> options_of(const CLI::App& app) {
 std::optional<base::Diagnostic> mistyped(const CLI::App& app, std::span<char* const> words) {
   const CLI::App* at = &app;
   std::string path = app.get_name();
-  for (const std::string word : words) {
-    const std::vector<std::string> commands = commands_of(*at);
-    if (word.starts_with("--")) {
-      const std::string name = word.substr(0, word.find('='));
-      const std::vector<std::string> options = options_of(*at);
-      if (std::ranges::find(options, name) == options.end())
-        return base::Diagnostic{{}, path, fmt::format("there is no option \"{}\"", name), base::suggest(name, options)};
-    } else if (!commands.empty() && !word.starts_with('-')) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string word = words[i];
+    if (word == "--") break;  // behind it are no options and no commands
+    if (word.starts_with('-') && word != "-") {
+      const CLI::Option* option = option_of(*at, word);
+      if (!option) {
+        const std::string name = word.substr(0, word.find('='));
+        return base::Diagnostic{{}, path, fmt::format("there is no option \"{}\"", name), base::suggest(name, long_names_of(*at))};
+      }
+      i += values_behind(*option, word);
+    } else if (const std::vector<std::string> commands = commands_of(*at); !commands.empty()) {
       if (std::ranges::find(commands, word) == commands.end())
         return base::Diagnostic{{}, path, fmt::format("there is no command \"{}\"", word), base::suggest(word, commands)};
       at = at->get_subcommand(word);

@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
+#include <string_view>
 
 namespace substitutions {
 namespace {
@@ -35,6 +37,15 @@ bool divides(const Numbers& a, const Numbers& b) {
   return true;
 }
 
+// Those that divide no other: who meets these meets them all.
+std::vector<Numbers> largest(const std::set<Numbers>& degrees) {
+  std::vector<Numbers> result;
+  std::ranges::copy_if(degrees, std::back_inserter(result), [&](const Numbers& degree) {
+    return std::ranges::none_of(degrees, [&](const Numbers& other) { return other != degree && divides(degree, other); });
+  });
+  return result;
+}
+
 std::string dim_text(const Variable& v, std::size_t d) { return fmt::format("dim {} of {}", d, v.name); }
 
 class Conditions {
@@ -43,6 +54,7 @@ class Conditions {
 
   std::vector<std::string> all() {
     kinds();
+    ranks();
     sizes();
     layouts();
     divisors();
@@ -65,6 +77,12 @@ class Conditions {
     }
   }
 
+  // Where a dim is summed away, one that rode along would be another behind it (Pattern::exact_rank).
+  void ranks() {
+    for (const Term* t : {&rule_.source(), &rule_.target()})
+      if (std::ranges::count(t->nodes, Kind::sum, &Node::kind) > 0) return say("tensors have just the rule's dims, no further ones");
+  }
+
   // Each size is told once, where it is first met.
   void sizes() {
     std::map<Numbers, std::string> first;
@@ -82,7 +100,7 @@ class Conditions {
         const auto letters = letters_of(n);
         const auto [it, fresh] = first.emplace(n, dim_text(variable, d));
         if (letters && letters->empty()) {
-          if (!is_kernel(v)) say("{} is {}", dim_text(variable, d), n[0]);
+          if (!is_kernel(v) || d < 2) say("{} is {}", dim_text(variable, d), n[0]);
         } else if (!fresh) say("{} = {}", dim_text(variable, d), it->second);
         else if (letters && letters->size() > 1) sums.push_back(dim_text(variable, d) + " " + sum_text(*letters));
       }
@@ -123,33 +141,48 @@ class Conditions {
 
   void divisors() {
     std::map<Numbers, std::set<Numbers>> cuts;  // size -> degrees
-    bool heads = false;
+    std::set<Numbers> heads, widths;            // degrees that attentions are cut in; sizes of what they make
     for (const Term* t : {&rule_.source(), &rule_.target()}) {
       const auto types = types_of(*t, variables_);
       if (!types) return;
       for (std::size_t n = 0; n < t->nodes.size(); ++n)
         for (std::size_t d = 0; d < (*types)[n][0].rank; ++d) {
-          const Numbers degree = degree_of((*types)[n], d);
-          if (degree[0] == 1) continue;
-          if (t->nodes[n].kind == Kind::attention && d == 2) heads = say_heads(degree, heads);
-          else cuts[size_of((*types)[n], d)].insert(degree);
+          const bool by_heads = t->nodes[n].kind == Kind::attention && d == 2;
+          const Numbers size = size_of((*types)[n], d), degree = degree_of((*types)[n], d);
+          if (by_heads) widths.insert(size);
+          if (degree[0] > 1) (by_heads ? heads : cuts[size]).insert(degree);
         }
     }
+    // Key heads divide heads, and heads the width, which no variable may have.
+    const auto told_by_heads = [&](const Numbers& size, const Numbers& degree) {
+      return widths.contains(size) && !dims_adding_to(size, variables_) &&
+             std::ranges::any_of(heads, [&](const Numbers& h) { return divides(degree, h); });
+    };
     for (const auto& [size, degrees] : cuts)
-      for (const Numbers& degree : degrees)
-        if (std::ranges::none_of(degrees, [&](const Numbers& other) { return other != degree && divides(degree, other); }))
-          say("{} divides {}", degree_text(degree), size_text(size));
-  }
-  bool say_heads(const Numbers& degree, bool said) {
-    if (!said) say("{} divides the number of heads", degree_text(degree));
-    return true;
+      for (const Numbers& degree : largest(degrees))
+        if (!told_by_heads(size, degree)) say("{} divides {}", degree_text(degree), size_text(size));
+    for (const Numbers& degree : largest(heads)) say("{} divides the number of key heads", degree_text(degree));
   }
   std::string size_text(const Numbers& size) const {
     const auto dims = dims_adding_to(size, variables_);
-    if (!dims) return letters_of(size).value_or("the size that is cut");
+    if (!dims) return inner_dim_text(size);
     std::vector<std::string> parts;
     for (const VariableDim& d : *dims) parts.push_back(dim_text(variables_[d.variable], d.dim));
     return fmt::format("{}", fmt::join(parts, " + "));
+  }
+  // Of the first tensor of this size.
+  std::string inner_dim_text(const Numbers& size) const {
+    for (const Term* t : {&rule_.source(), &rule_.target()}) {
+      const auto types = types_of(*t, variables_);
+      for (std::size_t n = 0; types && n < t->nodes.size(); ++n)
+        for (std::size_t d = 0; d < (*types)[n][0].rank; ++d)
+          if (size_of((*types)[n], d) == size) return fmt::format("dim {} of {}", d, text_of(*t, n));
+    }
+    return "the size that is cut";
+  }
+  std::string text_of(Term t, std::size_t node) const {
+    t.outputs = {static_cast<std::uint8_t>(node)};
+    return to_text(t, variables_);
   }
 
   void degrees() {
@@ -171,10 +204,21 @@ class Conditions {
       if (rows == 3 && columns == 3) say("{} has any number of rows and columns, with any stride and padding", variables_[v].name);
       else say("{} has {} x {} rows and columns, with stride 1 and the padding that keeps sizes", variables_[v].name, rows, columns);
     }
-    const auto is = [&](const Node& n) { return is_convolution(n.kind) || n.kind == Kind::max_pool || n.kind == Kind::average_pool; };
-    if (std::ranges::count_if(rule_.source().nodes, is) > 1) say("windows of one kind are equal: rows, columns, stride and padding");
+    const auto types = types_of(rule_.source(), variables_);
+    if (!types) return;
+    std::map<std::string_view, int> any;  // operators of any window, by what has one in common
+    for (const Node& n : rule_.source().nodes) {
+      if (is_convolution(n.kind)) {
+        const Type& kernel = (*types)[n.inputs[1]][0];
+        if (kernel.size[2] == 3 && kernel.size[3] == 3) ++any["convolutions"];
+      } else if (n.kind == Kind::max_pool) ++any["max pools"];
+      else if (n.kind == Kind::average_pool) ++any["average pools"];
+    }
+    for (const auto& [plural, count] : any)
+      if (count > 1) say("windows of {} are equal: rows, columns, stride and padding", plural);
   }
   [[nodiscard]] bool is_kernel(std::size_t variable) const {
+    if (variables_[variable].types[0].rank != 4) return false;  // a number that scales one
     const auto leads_to = [&](const Term& t, auto& self, std::uint8_t n) -> bool {
       const Node& node = t.nodes[n];
       return node.kind == Kind::variable ? node.variable == variable
@@ -190,9 +234,7 @@ class Conditions {
     std::vector<std::string> inner;
     for (std::size_t n = 0; n < t.nodes.size(); ++n) {
       if (t.nodes[n].kind == Kind::variable || std::ranges::count(t.outputs, n) > 0) continue;
-      Term part = t;
-      part.outputs = {static_cast<std::uint8_t>(n)};
-      inner.push_back(to_text(part, variables_));
+      inner.push_back(text_of(t, n));
     }
     if (!inner.empty()) say("nothing else reads {}", fmt::join(inner, ", "));
   }

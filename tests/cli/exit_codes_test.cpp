@@ -101,4 +101,14 @@ TEST_CASE("misspelt words are told with the nearest that is known") {
   CHECK(call(f, "shwo model x").err == "foreshard: there is no command \"shwo\"\n       did you mean \"show\"?\n");
   CHECK(call(f, "show").err == "foreshard show: a command is missing\n       one of: model, cluster, plan, rules\n");
   CHECK(call(f, "run x.yaml --jsn -").err == "foreshard run: there is no option \"--jsn\"\n       did you mean \"--json\"?\n");
+  CHECK(call(f, "-x").err == "foreshard: there is no option \"-x\"\n       one of: --help, --version\n");
+  CHECK(call(f, "run x.yaml -json -").err == "foreshard run: there is no option \"-json\"\n       did you mean \"--json\"?\n");
+}
+
+TEST_CASE("what stands behind --, or is an option's value, is no option and no command") {
+  const Folder f;
+  CHECK(call(f, "check -- a b").err.find("not expected: b") != std::string::npos);
+  CHECK(call(f, "check -- --a").err.starts_with("--a: "));
+  CHECK(call(f, "show -- model").err.starts_with("foreshard show: a command is missing\n"));
+  CHECK(call(f, "run x.yaml --jobs -5").err.starts_with("--jobs: Value -5 not in range 1 to 1024\n"));
 }

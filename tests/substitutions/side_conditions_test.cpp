@@ -49,7 +49,45 @@ TEST_CASE("kernels stand for any window where they are whole") {
         "k has 1 x 3 rows and columns, with stride 1 and the padding that keeps sizes");
 }
 
-TEST_CASE("attention is cut between heads") {
-  const Texts all = conditions("x: [b, s, 3h] | attention(x) = combine[2, d](attention(partition[2, d](x)))");
-  CHECK(std::ranges::find(all, "d divides the number of heads") != all.end());
+TEST_CASE("a kernel's channels are told where they are numbers, its rows and columns once; a number that scales it is no kernel") {
+  CHECK(conditions("x: [n, c, h, w] | k: [c, 1, 3, 3] | relu(conv(x, k)) = conv[relu](x, k)") ==
+        Texts{"dim 0 of k = dim 1 of x", "dim 1 of k is 1", "k has any number of rows and columns, with any stride and padding",
+              "nothing else reads conv(x, k)"});
+  CHECK(conditions("x: [n, c, h, w] | k: [o, c, 3, 3] | s: [] | conv(x, scale(k, s)) = scale(conv(x, k), s)") ==
+        Texts{"s is a number", "dim 1 of k = dim 1 of x", "k has any number of rows and columns, with any stride and padding",
+              "nothing else reads scale(k, s)"});
+}
+
+TEST_CASE("windows are equal where a rule has several of one kind") {
+  const auto equal = [](const char* text) {
+    Texts all = conditions(text);
+    std::erase_if(all, [](const std::string& t) { return !t.starts_with("windows"); });
+    return all;
+  };
+  CHECK(equal("x: [n, c, h, w] | k: [o, c, 3, 3] | average_pool(conv(x, k)) = conv(average_pool(x), k)").empty());
+  CHECK(equal("x: [n, c, h, w] | max_pool(average_pool(x)) = max_pool(average_pool(x))").empty());
+  CHECK(equal("x: [n, c, h, w] | y: [n, c, h, w] | add(average_pool(x), average_pool(y)) = average_pool(add(x, y))") ==
+        Texts{"windows of average pools are equal: rows, columns, stride and padding"});
+  CHECK(equal("x: [n, c, h, w] | k: [o, c, 3, 3] | l: [o, c, 3, 3] | b: [o] | "
+              "add(conv(x, k), conv_bias(x, l, b)) = conv_bias(x, add(k, l), b)") ==
+        Texts{"windows of convolutions are equal: rows, columns, stride and padding"});
+  // a 1 x 1 kernel is no window that others share
+  CHECK(equal("x: [n, c, h, w] | k: [c, c, 3, 3] | l: [c, c, 1, 1] | conv(conv(x, k), l) = conv(conv(x, k), l)").empty());
+}
+
+TEST_CASE("where a dim is summed away no further dims ride along") {
+  const char* text = "x: [m, n] | y: [m, n] | add(sum[1](x), sum[1](y)) = sum[1](add(x, y))";
+  for (const bool forward : {true, false}) CHECK(conditions(text, forward)[0] == "tensors have just the rule's dims, no further ones");
+}
+
+TEST_CASE("attention is cut between key heads, whose number every degree that cuts it divides") {
+  CHECK(conditions("x: [b, s, 3h] | attention(x) = combine[2, d](attention(partition[2, d](x)))") ==
+        Texts{"dim 2 of x is a multiple of 3", "d divides dim 2 of x", "d divides the number of key heads", "d: any degree from 2"});
+  CHECK(conditions("x: [b, s, 3h] | attention(partition[2, e](x)) = combine[2, d](attention(partition[2, d*e](x)))") ==
+        Texts{"dim 2 of x is a multiple of 3", "d*e divides dim 2 of x", "d*e divides the number of key heads", "d: any degree from 2",
+              "e: the degree that the source has", "nothing else reads partition[2, e](x)"});
+  // behind an attention it is the width that is cut, which no variable has
+  CHECK(conditions("x: [b, s, 3h] | partition[2, d](attention(x)) = partition[2, d](attention(x))") ==
+        Texts{"dim 2 of x is a multiple of 3", "d divides dim 2 of attention(x)", "d: the degree that the source has",
+              "nothing else reads attention(x)"});
 }
