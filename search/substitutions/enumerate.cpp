@@ -93,7 +93,7 @@ class Enumeration {
   // A cut may only be where the size's symbols say that it is inside.
   bool splits(const Node& n, const Types& t) const {
     if (n.axis >= t[0].rank) return false;
-    const auto whole = letters_of({t[0].size[n.axis], t[1].size[n.axis], t[2].size[n.axis]}), part = letters_of(n.at);
+    const auto whole = letters_of(dim_size(t, n.axis)), part = letters_of(n.at);
     return whole && part && whole->size() > part->size() && std::ranges::includes(*whole, *part);
   }
 

@@ -69,7 +69,7 @@ class Compiler {
       pv.rank = v.types[0].rank;
       pv.index = v.types[0].index;
       pv.scalar = pv.rank == 0;
-      for (std::size_t d = 0; d < pv.rank; ++d) pv.sizes[d] = size_text({v.types[0].size[d], v.types[1].size[d], v.types[2].size[d]});
+      for (std::size_t d = 0; d < pv.rank; ++d) pv.sizes[d] = size_text(dim_size(v.types, d));
     }
   }
 
@@ -126,7 +126,7 @@ class Compiler {
     for (const Node& n : source_.nodes) {
       if (n.kind != Kind::attention) continue;
       const Types& t = types[n.inputs[0]];
-      const std::string packed = size_text({t[0].size[2], t[1].size[2], t[2].size[2]}).letters;
+      const std::string packed = size_text(dim_size(t, 2)).letters;
       for (PatternVariable& v : p_.variables)
         for (std::size_t d = 0; d < v.rank; ++d) {
           if (d == 2 && v.sizes[d].letters == packed) v.packed = true;

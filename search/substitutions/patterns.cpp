@@ -20,7 +20,7 @@ std::vector<VariablePattern> variable_patterns(const Equation& e) {
     VariablePattern p{.index = t[0].index};
     for (const Term* side : {&e.left, &e.right})
       for (const Node& n : side->nodes) p.used = p.used || (n.kind == Kind::variable && n.variable == v);
-    for (std::size_t d = 0; d < t[0].rank; ++d) p.dims.push_back(dim_pattern({t[0].size[d], t[1].size[d], t[2].size[d]}));
+    for (std::size_t d = 0; d < t[0].rank; ++d) p.dims.push_back(dim_pattern(dim_size(t, d)));
     all.push_back(std::move(p));
   }
   return all;
@@ -175,7 +175,7 @@ bool dims_fit(const std::vector<VariablePattern>& variables, const EGraph& graph
     const std::vector<DimPattern>& dims = variables[v].dims;
     if (t[0].rank != dims.size() || t[0].index != variables[v].index) return false;
     for (std::size_t d = 0; d < dims.size(); ++d) {
-      const Numbers size{t[0].size[d], t[1].size[d], t[2].size[d]};
+      const Numbers size = dim_size(t, d);
       if (dims[d].number != 0 && std::ranges::any_of(size, [&](std::int64_t s) { return s != dims[d].number; })) return false;
       if (dims[d].letter == 0) continue;
       std::optional<Numbers>& bound = b.letters[static_cast<std::size_t>(dims[d].letter - 'a')];

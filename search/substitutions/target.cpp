@@ -61,7 +61,7 @@ class Instantiation {
       if (n.kind == Kind::attention) {
         free_.attention = std::get<pcg::Attention>(*node.operation());
         ++free_.attentions;
-        if (free_.attention->heads != free_.attention->kv_heads) not_known.push_back(size_of((*types)[n.inputs[0]], 2));
+        if (free_.attention->heads != free_.attention->kv_heads) not_known.push_back(dim_size((*types)[n.inputs[0]], 2));
       }
       if (n.kind == Kind::split0 || n.kind == Kind::split1) known_.emplace_back(size_text(n.at), first_part(*node.operation(), n.kind));
     }
@@ -72,13 +72,12 @@ class Instantiation {
       if (t.rank == 0 || !in_source(v)) continue;
       const std::vector<std::int64_t> have = graph_.shape(match_.variables[v]).whole().sizes;
       for (std::size_t d = 0; d < t.rank; ++d) {
-        const Numbers n = size_of(variables[v].types, d);
+        const Numbers n = dim_size(variables[v].types, d);
         if (std::ranges::find(not_known, n) != not_known.end()) continue;
         known_.emplace_back(size_text(n), have[dim_at(d, t.rank, have.size())]);
       }
     }
   }
-  static Numbers size_of(const Types& t, std::size_t dim) { return {t[0].size[dim], t[1].size[dim], t[2].size[dim]}; }
   static std::int64_t first_part(const pcg::Operator& op, Kind half) {
     if (const auto* split = std::get_if<pcg::Split>(&op)) return split->sizes[0];
     const auto& slice = std::get<pcg::Slice>(op);
