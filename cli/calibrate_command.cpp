@@ -161,6 +161,7 @@ void add_calibrate(CLI::App& app, Action& action) {
     if (f->device.empty() && f->network.empty() && f->framework.framework.empty())
       throw CLI::RequiredError("--device, --network or --framework");
     action = [f] {
+      check_outputs({{"--json", f->json}, {"--output", f->output}});
       if (!f->framework.framework.empty()) {
         f->framework.files = f->files;
         f->framework.json = f->json;

@@ -26,11 +26,12 @@ struct Start {
 Start start_of(const FrameworkCalibration& f) {
   const auto& names = pcg::framework_names();
   const auto at = std::ranges::find(names, f.framework);
+  std::error_code error;
   if (at != names.end()) {
-    if (!f.output.empty() && f.output != "-" && std::filesystem::exists(f.output)) return {f.output, read_text(f.output)};
+    if (!f.output.empty() && f.output != "-" && std::filesystem::exists(f.output, error)) return {f.output, read_text(f.output)};
     return {"", std::string(profiles::framework_text(static_cast<pcg::Framework>(at - names.begin())))};
   }
-  if (std::filesystem::exists(f.framework)) return {f.framework, read_text(f.framework)};
+  if (std::filesystem::exists(f.framework, error)) return {f.framework, read_text(f.framework)};
   throw base::InputError(std::vector<base::Diagnostic>{
       {{}, "--framework", fmt::format("\"{}\" is neither a framework nor a file", f.framework), base::suggest(f.framework, names)}});
 }

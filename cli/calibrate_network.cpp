@@ -14,7 +14,8 @@ namespace {
 
 // A file where there is one, else the profile that ships under this name.
 profiles::NetworkProfile profile_of(const std::string& word) {
-  if (std::filesystem::exists(word)) return profiles::load_network_profile(base::read_yaml(word));
+  std::error_code error;
+  if (std::filesystem::exists(word, error)) return profiles::load_network_profile(base::read_yaml(word));
   return profiles::network_profile(word);
 }
 

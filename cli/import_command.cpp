@@ -58,11 +58,11 @@ int write_topology(const topology::ImportedTopology& t, const ImportFlags& f) {
 // Kernels and collectives have tables of their own; where a trace has both, the second goes beside the first.
 void write_measurements(const profiles::Measurements& m, const std::filesystem::path& output) {
   const bool both = !m.kernels.empty() && !m.collectives.empty();
-  if (!m.kernels.empty()) write_text(output, profiles::to_csv(m.kernels));
-  if (m.collectives.empty()) return;
   std::filesystem::path second = output;
   if (both && output != "-") second.replace_filename(output.stem().string() + "-collectives" + output.extension().string());
-  write_text(second, profiles::to_csv(m.collectives));
+  if (both) check_outputs({{"--output", second.string()}});  // not known before
+  if (!m.kernels.empty()) write_text(output, profiles::to_csv(m.kernels));
+  if (!m.collectives.empty()) write_text(second, profiles::to_csv(m.collectives));
 }
 
 int write_trace(const profiles::ImportedTrace& t, const ImportFlags& f) {
@@ -81,6 +81,7 @@ int write_trace(const profiles::ImportedTrace& t, const ImportFlags& f) {
 }
 
 int import(const ImportFlags& f) {
+  check_outputs({{"--json", f.json}, {"--output", f.output}});
   if (const auto text = small_text(f.file))
     if (const auto found = topology::import_topology(*text, f.file, {.gpu = f.device, .preset = f.cluster}))
       return write_topology(*found, f);

@@ -1,6 +1,8 @@
 // Foreshard: how long one training iteration takes on a cluster that you describe. Flags in, exit code out.
 #include <fmt/core.h>
 
+#include <system_error>
+
 #include "base/diagnostics.hpp"
 #include "cli/commands.hpp"
 #include "cli/mistyped.hpp"
@@ -38,6 +40,9 @@ int main(int argc, char** argv) {
     return parse_and_act(argc, argv);
   } catch (const base::InputError& e) {
     for (const base::Diagnostic& d : e.diagnostics()) fmt::print(stderr, "{}\n", base::render(d));
+    return cli::kBadInput;
+  } catch (const std::system_error& e) {  // of files, pipes and processes: the system's refusal
+    fmt::print(stderr, "foreshard: {}\n", e.what());
     return cli::kBadInput;
   } catch (const std::exception& e) {
     fmt::print(stderr, "foreshard: internal error: {}\nThis is a bug of ours. Please report it with the input that led here.\n", e.what());

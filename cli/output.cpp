@@ -9,6 +9,8 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include <system_error>
+#include <utility>
 
 #include "base/diagnostics.hpp"
 
@@ -20,6 +22,39 @@ constexpr std::uintmax_t kMostBytes = std::uintmax_t{256} << 20;  // tables of m
 
 [[noreturn]] void refuse(const std::filesystem::path& file, std::string message) {
   throw base::InputError(std::vector<base::Diagnostic>{{{}, file.string(), std::move(message), {}}});
+}
+
+[[noreturn]] void refuse_option(const std::string& option, std::string message, std::string hint) {
+  throw base::InputError(std::vector<base::Diagnostic>{{{}, option, std::move(message), std::move(hint)}});
+}
+
+void check_writable(const std::filesystem::path& file, const std::string& option) {
+  if (file.empty() || file == "-") return;
+  std::error_code error;
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  if (!std::filesystem::is_directory(folder, error))
+    refuse_option(option, fmt::format("there is no folder {}", folder.string()), "make it first");
+  if (std::filesystem::is_directory(file, error)) refuse_option(option, fmt::format("{} is a folder", file.string()), "name a file");
+  const bool there = std::filesystem::exists(file, error);
+  if (error) refuse_option(option, fmt::format("{} cannot be written: {}", file.string(), error.message()), "");
+  if (::access(there ? file.c_str() : folder.c_str(), W_OK) != 0)
+    refuse_option(option, fmt::format("{} cannot be written: {}", file.string(), std::strerror(errno)), "");
+}
+
+// However they are written. Devices take what several write.
+bool is_same_file(const std::string& a, const std::string& b) {
+  if (a.empty() || b.empty()) return false;
+  if (a == "-" || b == "-") return a == b;
+  const auto canonical = [](const std::string& file) {
+    std::error_code error;
+    const std::filesystem::path whole = std::filesystem::absolute(file, error);  // for a relative one that is not there stays relative
+    const std::filesystem::path path = std::filesystem::weakly_canonical(whole, error);
+    return error ? whole.lexically_normal() : path;
+  };
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(a, error);
+  const bool device = std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
+  return !device && canonical(a) == canonical(b);
 }
 
 }  // namespace
@@ -44,23 +79,33 @@ void write_text(const std::filesystem::path& file, const std::string& text) {
   out << text;
   out.close();
   if (out) return;
-  base::Diagnostics sink;
-  sink.add({}, file.string(), fmt::format("cannot be written: {}", std::strerror(errno)));
-  sink.throw_if_any();
+  refuse(file, fmt::format("cannot be written: {}", std::strerror(errno)));
 }
 
-void check_writable(const std::filesystem::path& file, const std::string& option) {
-  if (file.empty() || file == "-") return;
-  const auto refuse_option = [&](const std::string& message, std::string hint) {
-    throw base::InputError(std::vector<base::Diagnostic>{{{}, option, message, std::move(hint)}});
-  };
+void check_outputs(std::initializer_list<Output> outputs) {
+  for (const Output& o : outputs) check_writable(o.file, o.option);
+  for (const Output* o = outputs.begin(); o != outputs.end(); ++o)
+    for (const Output* before = outputs.begin(); before != o; ++before)
+      if (is_same_file(before->file, o->file))
+        refuse_option(o->option, fmt::format("{} writes to {} too", before->option, o->file == "-" ? "standard output" : o->file),
+                      "choose another file for one of them");
+}
+
+void check_output_folder(const std::filesystem::path& folder, const std::string& option) {
+  if (folder.empty()) return;
   std::error_code error;
-  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
-  if (!std::filesystem::is_directory(folder, error)) refuse_option(fmt::format("there is no folder {}", folder.string()), "make it first");
-  if (std::filesystem::is_directory(file, error)) refuse_option(fmt::format("{} is a folder", file.string()), "name a file");
-  const bool there = std::filesystem::exists(file, error);
-  if (::access(there ? file.c_str() : folder.c_str(), W_OK) != 0)
-    refuse_option(fmt::format("{} cannot be written: {}", file.string(), std::strerror(errno)), "");
+  std::filesystem::path there = folder;  // the first around it that is there
+  while (!std::filesystem::exists(there, error) && !error && there != ".") there = there.has_parent_path() ? there.parent_path() : ".";
+  if (error) refuse_option(option, fmt::format("{} cannot be written: {}", folder.string(), error.message()), "");
+  if (!std::filesystem::is_directory(there, error)) refuse_option(option, fmt::format("{} is no folder", there.string()), "name a folder");
+  if (::access(there.c_str(), W_OK | X_OK) != 0)
+    refuse_option(option, fmt::format("{} cannot be written: {}", there.string(), std::strerror(errno)), "");
+}
+
+void make_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) refuse(folder, fmt::format("cannot be made: {}", error.message()));
 }
 
 std::string file_name(const std::string& name) {

@@ -45,17 +45,6 @@ void check_families(const std::vector<std::string>& families) {
   sink.throw_if_any();
 }
 
-// Where answers go, before any work.
-void check_outputs(const RulesFlags& f) {
-  check_writable(f.json, "--json");
-  check_writable(f.save, "--save");
-  if (f.save.empty() || f.save != f.json) return;
-  base::Diagnostics sink;
-  sink.add({}, "--save", fmt::format("--json writes to {} too", f.save == "-" ? "standard output" : f.save),
-           "choose another file for one of them");
-  sink.throw_if_any();
-}
-
 // A few shapes of each axiom: what is proved from a false one would be worthless.
 bool axioms_hold(const RulesFlags& f) {
   const substitutions::Axioms& axioms = substitutions::axioms();
@@ -168,7 +157,7 @@ CLI::App* add(CLI::App& rules, Action& action, const Flags& f, const char* name,
   c->add_flag("--quiet", f->quiet, "Neither text nor progress");
   c->callback([f, act, &action] {
     action = [f, act] {
-      check_outputs(*f);
+      check_outputs({{"--json", f->json}, {"--save", f->save}});  // before any work
       return act(*f);
     };
   });

@@ -40,7 +40,7 @@ std::string joined_csv(const Results& results) {
 
 // The base's plans, and those of variants that are other ones.
 void save_plans(const std::filesystem::path& directory, const Results& results) {
-  std::filesystem::create_directories(directory);
+  make_folder(directory);
   for (const auto& result : results)
     for (const scenarios::Run& r : result.runs) {
       if (!r.made || !r.replanned) continue;
@@ -65,9 +65,8 @@ int run(const RunFlags& f) {
     fmt::print(stderr, "this version does not write HTML reports yet; it has --json, --csv and --trace\n");
     return kBadInput;
   }
-  check_writable(f.json, "--json");
-  check_writable(f.csv, "--csv");
-  check_writable(f.trace, "--trace");
+  check_outputs({{"--json", f.json}, {"--csv", f.csv}, {"--trace", f.trace}});
+  check_output_folder(f.save_plans, "--save-plans");
   std::vector<scenarios::Scenario> loaded;
   for (const std::string& file : f.scenarios) {
     const std::filesystem::path path(file);

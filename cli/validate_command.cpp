@@ -43,18 +43,21 @@ validation::Assessment assess(const ValidateFlags& f, std::vector<validation::Re
   return validation::assess(std::move(v.items), std::move(held_out), std::move(v.notes));
 }
 
+std::string with_tables(const ValidateFlags& f, const std::string& tables) {
+  return validation::with_tables(read_text(f.tables), tables, f.tables);
+}
+
 int validate(const ValidateFlags& f) {
   std::vector<validation::Limit> limits;
   for (const std::string& text : f.limits) limits.push_back(validation::read_limit(text));
-  check_writable(f.json, "--json");
-  check_writable(f.report, "--report");
-  check_writable(f.write_intervals, "--write-intervals");
+  check_outputs({{"--json", f.json}, {"--report", f.report}, {"--write-intervals", f.write_intervals}, {"--tables", f.tables}});
+  if (!f.tables.empty()) (void)with_tables(f, "");  // has it a place for them?
   std::vector<validation::Residual> residuals;
   const validation::Assessment a = assess(f, residuals);
   const std::vector<std::string> misses = validation::missed(a, limits);
   if (!f.json.empty()) write_text(f.json, validation::json_report(a));
   if (!f.report.empty()) write_text(f.report, validation::html_report(a));
-  if (!f.tables.empty()) write_text(f.tables, validation::with_tables(read_text(f.tables), validation::markdown_tables(a), f.tables));
+  if (!f.tables.empty()) write_text(f.tables, with_tables(f, validation::markdown_tables(a)));
   if (!f.write_intervals.empty()) {
     if (residuals.empty()) refuse("--write-intervals", "no point has a forecast, so there are no residuals");
     write_text(f.write_intervals, scenarios::write_intervals(validation::fit_intervals(residuals), "foreshard validate --write-intervals"));

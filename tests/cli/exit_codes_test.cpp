@@ -112,3 +112,72 @@ TEST_CASE("what stands behind --, or is an option's value, is no option and no c
   CHECK(call(f, "show -- model").err.starts_with("foreshard show: a command is missing\n"));
   CHECK(call(f, "run x.yaml --jobs -5").err.starts_with("--jobs: Value -5 not in range 1 to 1024\n"));
 }
+
+TEST_CASE("where answers go is tried before the work") {
+  const Folder f;
+  const std::string scenario = f.write("s.yaml", kScenario), plain = f.write("plain", "");
+  const auto error = [&](const std::string& arguments) {
+    const Outcome o = call(f, arguments);
+    CHECK_MESSAGE(o.code == 2, arguments);
+    CHECK(o.out == "");
+    return o.err;
+  };
+  const std::string no_folder = "there is no folder /nonexistent\n       make it first\n";
+  for (const std::string option : {"--json", "--csv", "--trace"})
+    CHECK(error("run " + scenario + " " + option + " /nonexistent/r") == option + ": " + no_folder);
+  for (const std::string& folder : {plain, plain + "/plans", plain + "/plans/deep/"})
+    CHECK(error("run " + scenario + " --save-plans " + folder) == "--save-plans: " + plain + " is no folder\n       name a folder\n");
+  // what is read is not there either: where answers go comes first
+  for (const std::string option : {"--json", "--report", "--write-intervals", "--tables"})
+    CHECK(error("validate nothing.csv " + option + " /nonexistent/r") == option + ": " + no_folder);
+  CHECK(error("validate nothing.csv --tables " + plain).starts_with(plain + ": has no place for the tables\n"));
+  for (const std::string command : {"import nothing", "calibrate nothing --device h100-sxm", "calibrate nothing --network nvlink",
+                                    "calibrate nothing --framework megatron"})
+    for (const std::string option : {"--json", "--output"})
+      CHECK(error(command + " " + option + " /nonexistent/r") == option + ": " + no_folder);
+  const std::string long_name = (f.path / std::string(300, 'a')).string();
+  CHECK(error("run " + scenario + " --json " + long_name) == "--json: " + long_name + " cannot be written: File name too long\n");
+  CHECK(error("run " + scenario + " --save-plans " + long_name) ==
+        "--save-plans: " + long_name + " cannot be written: File name too long\n");
+}
+
+TEST_CASE("two answers do not go to one file, however it is written") {
+  const Folder f;
+  const std::string scenario = f.write("s.yaml", kScenario), file = (f.path / "r").string();
+  const auto error = [&](const std::string& json, const std::string& csv) {
+    return call(f, "run --quiet " + scenario + " --json " + json + " --csv " + csv).err;
+  };
+  const auto refused = [](const std::string& csv) {
+    return "--csv: --json writes to " + csv + " too\n       choose another file for one of them\n";
+  };
+  fs::create_directory_symlink(f.path, f.path / "link");
+  const std::string dotted = (f.path / "." / "r").string(), linked = (f.path / "link" / "r").string();
+  for (const std::string& other : {file, dotted, linked}) CHECK(error(file, other) == refused(other));
+  CHECK(error("r", "./r") == refused("./r"));
+  CHECK(error("-", "-") == refused("standard output"));
+  CHECK(!fs::exists(file));
+  CHECK(error("/dev/null", "/dev/null") == "");
+}
+
+TEST_CASE("import: where the second table goes is tried before the first is written") {
+  const Folder f;
+  const std::string measured = std::string(SOURCE_DIRECTORY) + "/tests/collect/fixtures/collect.json --device h100 --cluster dgx-h100";
+  const fs::path first = f.path / "m.csv", second = f.path / "m-collectives.csv";
+  fs::create_directory(second);
+  const Outcome o = call(f, "import " + measured + " --output " + first.string());
+  CHECK(o.code == 2);
+  CHECK(o.err.ends_with("--output: " + second.string() + " is a folder\n       name a file\n"));
+  CHECK(!fs::exists(first));
+  fs::remove(second);
+  CHECK(call(f, "import " + measured + " --output " + first.string()).code == 0);
+  CHECK(fs::exists(first));
+  CHECK(fs::exists(second));
+}
+
+TEST_CASE("what the file system refuses is bad input, not a bug") {
+  const Folder f;
+  const Outcome o = call(f, "show cluster " + std::string(300, 'a'));
+  CHECK(o.code == 2);
+  CHECK(o.err.find("File name too long") != std::string::npos);
+  CHECK(o.err.find("internal error") == std::string::npos);
+}

@@ -122,6 +122,8 @@ TEST_CASE("mistakes are named with their cure, before any work") {
   CHECK(error("rules generate --json " + f.path.string()) == "--json: " + f.path.string() + " is a folder\n       name a file\n");
   CHECK(error("rules generate --json - --save -") ==
         "--save: --json writes to standard output too\n       choose another file for one of them\n");
+  CHECK(error("rules generate --save r.yaml --json ./r.yaml") ==
+        "--save: --json writes to r.yaml too\n       choose another file for one of them\n");
   CHECK(error("rules verify /nonexistent.yaml") == "/nonexistent.yaml: cannot be read: No such file or directory\n");
   CHECK(error("rules show " + file + " h999").starts_with(file + ": there is no rule \"h999\"\n"));
   CHECK(error("rules show " + file + " nothinglikeit") ==
