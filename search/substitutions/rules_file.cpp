@@ -126,7 +126,11 @@ class RuleReader {
 
   void variables(Equation& e) {
     std::set<std::string> names;
-    for (const Yaml* item : texts("variables", "variables, as [\"x: [m, k]\", \"w: [k, n]\"]"))
+    const std::vector<const Yaml*> items = texts("variables", "variables, as [\"x: [m, k]\", \"w: [k, n]\"]");
+    if (items.size() > kMostTermNodes)
+      return reader_.complain("variables", fmt::format("{} variables; a rule has at most {}", items.size(), kMostTermNodes),
+                              "take out those that neither side uses");
+    for (const Yaml* item : items)
       guarded(*item, "variables", [&] {
         Variable v = parse_variable(item->scalar);
         if (const std::string problem = problem_of(v); !problem.empty()) sink_.add(item->mark, reader_.path_of("variables"), problem);

@@ -113,6 +113,8 @@ struct Variable {
   bool operator==(const Variable&) const = default;
 };
 
+inline constexpr std::size_t kMostTermNodes = 100;  // of a term that is read; no term has use for more variables
+
 // Nodes in topological order; variables are nodes too. Every node but variables is used by a later one or is an output.
 struct Term {
   std::vector<Node> nodes;
@@ -183,7 +185,7 @@ class SmallSizes {
 // operators: "partition[0, d](x)", "replicate[d](x)". A term's text has each output whole, whatever its outputs share.
 [[nodiscard]] std::string to_text(const Term& t, std::span<const Variable> variables);
 // Nodes of the result: the variables that it uses by number, then operators, equal ones once, inputs before users, in the order of the
-// text. Throws: base::InputError with the column of what is wrong. Types are not checked.
+// text. Throws: base::InputError with the column of what is wrong. Types are not checked. Requires: at most kMostTermNodes variables.
 [[nodiscard]] Term parse_term(std::string_view text, std::span<const Variable> variables);
 
 // "x: [m/d, 2k+n] sum e", "w: [k, 3] copy d*e", "s: []", "i: [n, b] index": a size is a sum of letters, multiples of letters and numbers,

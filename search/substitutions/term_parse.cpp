@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/check.hpp"
 #include "base/diagnostics.hpp"
 #include "search/substitutions/term.hpp"
 
@@ -112,7 +113,9 @@ Numbers size(Reader& r) {
 
 class TermReader {
  public:
-  TermReader(std::string_view text, Variables variables) : r_(text), variables_(variables) {}
+  TermReader(std::string_view text, Variables variables) : r_(text), variables_(variables) {
+    BASE_CHECK(variables.size() <= kMostTermNodes, "{} variables", variables.size());  // nodes number them by a byte
+  }
 
   Term term() {
     do term_.outputs.push_back(node());
@@ -123,7 +126,7 @@ class TermReader {
 
  private:
   std::uint8_t append(Node n) {
-    if (term_.nodes.size() >= 100) r_.fail("the term is too long");
+    if (term_.nodes.size() >= kMostTermNodes) r_.fail("the term is too long");
     term_.nodes.push_back(std::move(n));
     return static_cast<std::uint8_t>(term_.nodes.size() - 1);
   }

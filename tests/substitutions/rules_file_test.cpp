@@ -1,6 +1,7 @@
 #include "search/substitutions/rules_file.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/core.h>
 #include <rapidcheck.h>
 
 #include "equations.hpp"
@@ -208,6 +209,15 @@ TEST_CASE("what would cost its reader too much is refused") {
   CHECK(of_variable("x: [m/2*2*2]").find("a degree of x has the factor 2 more than twice") != std::string::npos);
   CHECK(parse_problem(file_with(rule_text("split0[0 at x.0+x.0+x.0+x.0+x.0](x)", "x")))
             .find("a size of split0 is no sum of at most four dims") != std::string::npos);
+  const auto variables = [](int count) {
+    std::string all;
+    for (int i = 0; i < count; ++i) all += fmt::format("{}\"x{}: [m]\"", i == 0 ? "" : ", ", i);
+    return all;
+  };
+  CHECK(parse_problem(file_over(variables(100), "add(x0, x99)", "add(x99, x0)")) == "");
+  const std::string many = parse_problem(file_over(variables(257), "relu(x256)", "relu(x0)"));  // 256 is 0 in a byte
+  CHECK(many.find("rules[0].variables: 257 variables; a rule has at most 100") != std::string::npos);
+  CHECK(many.find("take out those that neither side uses") != std::string::npos);
   std::string copies = "x";
   for (int i = 0; i < 5; ++i) copies = "replicate[d*d*d*d](" + copies + ")";
   CHECK(parse_problem(file_with(rule_text(copies, "x", "parallel"))).find("the degrees have more than 16 factors") != std::string::npos);
