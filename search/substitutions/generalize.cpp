@@ -43,8 +43,6 @@ std::optional<Joint> free_operator(const Joint& j) {
   return std::nullopt;
 }
 
-Numbers size_of(const Types& t, std::size_t d) { return {t[0].size[d], t[1].size[d], t[2].size[d]}; }
-
 Numbers renamed(const Numbers& n, char from, char to) {
   const auto letters = letters_of(n);
   Numbers result = n;
@@ -110,7 +108,7 @@ std::optional<Joint> free_sizes(const Joint& j) {
   std::map<char, std::vector<Dim>> dims;
   for (std::size_t v = 0; v < j.variables.size(); ++v)
     for (std::size_t d = 0; d < j.variables[v].types[0].rank; ++d) {
-      const auto letters = letters_of(size_of(j.variables[v].types, d));
+      const auto letters = letters_of(dim_size(j.variables[v].types, d));
       for (std::size_t i = 0; letters && i < letters->size(); ++i)
         if (i == 0 || (*letters)[i] != (*letters)[i - 1]) dims[(*letters)[i]].push_back({v, d});
     }
@@ -125,7 +123,7 @@ std::optional<Joint> free_sizes(const Joint& j) {
         if ((chosen >> p & 1U) != 0) {
           Types& t = variables[places[p].variable].types;
           const std::size_t d = places[p].dim;
-          const Numbers n = renamed(size_of(t, d), letter, fresh);
+          const Numbers n = renamed(dim_size(t, d), letter, fresh);
           for (std::size_t a = 0; a < n.size(); ++a) t[a].size[d] = n[a];
         }
       if (auto more = accept(j, variables, j.term)) return more;
@@ -146,7 +144,7 @@ std::optional<Joint> join_sizes(const Joint& j) {
   std::vector<std::string> sizes;  // letters of every size that the equation names
   const auto add = [&](const Numbers& n) { sizes.push_back(letters_of(n).value_or("")); };
   for (const Variable& v : j.variables)
-    for (std::size_t d = 0; d < v.types[0].rank; ++d) add(size_of(v.types, d));
+    for (std::size_t d = 0; d < v.types[0].rank; ++d) add(dim_size(v.types, d));
   for (const Node& n : j.term.nodes) add(n.at), add(n.by);
   for (char a = 'a'; a <= 'z'; ++a)
     for (char b = static_cast<char>(a + 1); b <= 'z'; ++b) {
@@ -155,7 +153,7 @@ std::optional<Joint> join_sizes(const Joint& j) {
       std::vector<Variable> variables = j.variables;
       for (Variable& v : variables)
         for (std::size_t d = 0; d < v.types[0].rank; ++d) {
-          const Numbers n = without(size_of(v.types, d), b);
+          const Numbers n = without(dim_size(v.types, d), b);
           for (std::size_t i = 0; i < n.size(); ++i) v.types[i].size[d] = n[i];
         }
       Term t = j.term;
@@ -207,7 +205,7 @@ class Unfolding {
 bool expressible(const Joint& j) {
   for (const Variable& v : j.variables)
     for (std::size_t d = 0; d < v.types[0].rank; ++d)
-      if (!letters_of(size_of(v.types, d))) return false;
+      if (!letters_of(dim_size(v.types, d))) return false;
   return std::ranges::all_of(j.term.nodes, [&](const Node& n) {
     std::array<const Types*, 3> in{};
     for (std::size_t i = 0; i < n.inputs.size(); ++i) in[i] = &j.types[n.inputs[i]];

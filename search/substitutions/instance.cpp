@@ -11,8 +11,6 @@ namespace {
 constexpr std::uint8_t kUnbound = 255;
 using Goal = std::pair<std::uint8_t, std::uint8_t>;  // a node of the general equation, one of the special one
 
-Numbers size_of(const Types& t, std::size_t dim) { return {t[0].size[dim], t[1].size[dim], t[2].size[dim]}; }
-
 class Matching {
  public:
   Matching(const Joint& general, const Joint& special) : g_(general), s_(special), bound_(general.variables.size(), kUnbound) {}
@@ -63,8 +61,8 @@ class Matching {
       const Types &a = g_.variables[v].types, &b = s_.types[bound_[v]];
       if (a[0].rank != b[0].rank || a[0].index != b[0].index) return false;
       for (std::size_t d = 0; d < a[0].rank; ++d) {
-        const auto [it, fresh] = sizes.try_emplace(size_of(a, d), size_of(b, d));
-        if (!fresh && it->second != size_of(b, d)) return false;
+        const auto [it, fresh] = sizes.try_emplace(dim_size(a, d), dim_size(b, d));
+        if (!fresh && it->second != dim_size(b, d)) return false;
       }
     }
     for (const auto& [p, t] : sized) {
@@ -78,7 +76,7 @@ class Matching {
     if (!dims) return std::nullopt;
     Numbers sum{};
     for (const VariableDim& d : *dims) {
-      const Numbers size = size_of(s_.types[bound_[d.variable]], d.dim);
+      const Numbers size = dim_size(s_.types[bound_[d.variable]], d.dim);
       for (std::size_t a = 0; a < sum.size(); ++a) sum[a] += size[a];
     }
     return sum;

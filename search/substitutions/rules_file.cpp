@@ -69,7 +69,7 @@ std::string problem_of(const Variable& v) {
   bool degrees = is_degree(in_all([](const Type& t) { return t.summands; })) && is_degree(in_all([](const Type& t) { return t.copies; }));
   for (std::size_t d = 0; d < v.types[0].rank; ++d) {
     degrees = degrees && is_degree(in_all([&](const Type& t) { return t.degree[d]; }));
-    const Numbers size = in_all([&](const Type& t) { return t.size[d]; });
+    const Numbers size = dim_size(v.types, d);
     const auto letters = letters_of(size);
     if (!letters) return fmt::format("dim {} of {} is neither a sum of one to five letters nor a number", d, v.name);
     if (letters->empty() && size[0] > kMostNumber)

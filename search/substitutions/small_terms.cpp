@@ -7,8 +7,6 @@
 namespace substitutions {
 namespace {
 
-Numbers size_of(const Variable& v, std::size_t d) { return {v.types[0].size[d], v.types[1].size[d], v.types[2].size[d]}; }
-
 std::string letters(const Numbers& n) {
   const std::optional<std::string> l = letters_of(n);
   BASE_CHECK(l.has_value(), "size {} is no sum of letters", n[0]);
@@ -28,7 +26,7 @@ std::int64_t small(const Numbers& n, const SmallNumbers& numbers) {
 std::string letters_of(const Equation& e) {
   std::string all;
   for (const Variable& v : e.variables)
-    for (std::size_t d = 0; d < v.types[0].rank; ++d) all += letters(size_of(v, d));
+    for (std::size_t d = 0; d < v.types[0].rank; ++d) all += letters(dim_size(v.types, d));
   std::ranges::sort(all);
   all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;
@@ -44,7 +42,7 @@ std::array<bool, 2> degrees_of(const Equation& e) {
 
 std::vector<std::int64_t> small_sizes(const Variable& v, const SmallNumbers& n) {
   std::vector<std::int64_t> sizes;
-  for (std::size_t d = 0; d < v.types[0].rank; ++d) sizes.push_back(small(size_of(v, d), n));
+  for (std::size_t d = 0; d < v.types[0].rank; ++d) sizes.push_back(small(dim_size(v.types, d), n));
   return sizes;
 }
 

@@ -90,6 +90,8 @@ std::int64_t value(Degree d, int assignment) {
   return v;
 }
 
+Numbers dim_size(const Types& t, std::size_t dim) { return {t[0].size[dim], t[1].size[dim], t[2].size[dim]}; }
+
 int Term::operators() const {
   return static_cast<int>(std::ranges::count_if(nodes, [](const Node& n) { return n.kind != Kind::variable; }));
 }

@@ -93,6 +93,7 @@ struct Type {
   auto operator<=>(const Type&) const = default;
 };
 using Types = std::array<Type, kAssignments>;
+[[nodiscard]] Numbers dim_size(const Types& t, std::size_t dim);  // whole, in each assignment
 
 struct Node {
   Kind kind = Kind::variable;

@@ -150,7 +150,7 @@ class TermReader {
       const Types& t = variables_[*v].types;
       const auto d = static_cast<std::size_t>(dim);
       if (dim >= t[0].rank) r_.fail_at(from, fmt::format("{} has no dim {}", name, dim));
-      add(n, 1, {t[0].size[d], t[1].size[d], t[2].size[d]});
+      add(n, 1, dim_size(t, d));
     } while (r_.take("+"));
     return n;
   }

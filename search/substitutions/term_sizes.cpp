@@ -52,16 +52,15 @@ constexpr Chance kGroups{"has a kernel whose outputs are no multiple of its grou
 constexpr Chance kHeads{"reads a last dim that is no multiple of 3", "queries, keys and values lie side by side: e.g. [b, s, 3h]"};
 
 std::optional<Chance> chance_in_split(const Node& n, const Types& x) {
-  Numbers rest;
-  for (std::size_t a = 0; a < rest.size(); ++a) rest[a] = x[a].size[n.axis] - n.at[a];
+  Numbers rest = dim_size(x, n.axis);
+  for (std::size_t a = 0; a < rest.size(); ++a) rest[a] -= n.at[a];
   return letters_of(n.at) && letters_of(rest) ? std::nullopt : std::optional(kOutside);
 }
 
 std::optional<Chance> chance_in_convolution(const Types& x, const Types& w) {
-  const auto size = [](const Types& t, std::size_t d) { return Numbers{t[0].size[d], t[1].size[d], t[2].size[d]}; };
-  const auto groups = quotient(size(x, 1), size(w, 1));
+  const auto groups = quotient(dim_size(x, 1), dim_size(w, 1));
   if (!groups) return kChannels;
-  return quotient(size(w, 0), *groups) ? std::nullopt : std::optional(kGroups);
+  return quotient(dim_size(w, 0), *groups) ? std::nullopt : std::optional(kGroups);
 }
 
 }  // namespace
@@ -96,10 +95,7 @@ std::optional<Chance> chance_in(const Node& n, std::span<const Types* const> inp
     case Kind::split1: return chance_in_split(n, *inputs[0]);
     case Kind::conv:
     case Kind::conv_bias: return chance_in_convolution(*inputs[0], *inputs[1]);
-    case Kind::attention: {
-      const Types& x = *inputs[0];
-      return quotient({x[0].size[2], x[1].size[2], x[2].size[2]}, {3, 3, 3}) ? std::nullopt : std::optional(kHeads);
-    }
+    case Kind::attention: return quotient(dim_size(*inputs[0], 2), {3, 3, 3}) ? std::nullopt : std::optional(kHeads);
     default: return std::nullopt;
   }
 }
@@ -109,8 +105,7 @@ SmallSizes::SmallSizes(std::span<const Variable> variables, std::uint64_t seed) 
   std::vector<Numbers> all;
   for (const Variable& v : variables)
     for (std::size_t d = 0; d < v.types[0].rank; ++d) {
-      Numbers n;
-      for (std::size_t a = 0; a < n.size(); ++a) n[a] = v.types[a].size[d];
+      const Numbers n = dim_size(v.types, d);
       all.push_back(n);
       if (const auto more = letters_of(n)) letters += *more;
     }

@@ -12,8 +12,6 @@ namespace {
 
 using Variables = std::span<const Variable>;
 
-Numbers size_of(const Variable& v, std::size_t dim) { return {v.types[0].size[dim], v.types[1].size[dim], v.types[2].size[dim]}; }
-
 std::string degree_text(Degree d) {
   std::string text;
   const auto join = [&](std::string_view symbol, int power) {
@@ -28,7 +26,7 @@ std::string degree_text(Degree d) {
 bool adds_up(const Numbers& left, Variables variables, std::size_t from, int terms, std::vector<VariableDim>& chosen) {
   for (std::size_t v = from; v < variables.size(); ++v)
     for (std::size_t d = 0; d < variables[v].types[0].rank; ++d) {
-      const Numbers n = size_of(variables[v], d);
+      const Numbers n = dim_size(variables[v].types, d);
       chosen.push_back({static_cast<std::uint8_t>(v), static_cast<std::uint8_t>(d)});
       if (n == left) return true;
       Numbers rest;
@@ -126,7 +124,7 @@ std::string to_text(const Variable& v) {
   const Types& t = v.types;
   std::string text = v.name + ": [";
   for (std::size_t d = 0; d < t[0].rank; ++d) {
-    text += (d == 0 ? "" : ", ") + size_text(size_of(v, d));
+    text += (d == 0 ? "" : ", ") + size_text(dim_size(t, d));
     if (t[0].degree[d] > 1) text += "/" + degree_text(degree_from({t[0].degree[d], t[1].degree[d], t[2].degree[d]}));
   }
   text += "]";

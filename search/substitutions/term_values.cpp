@@ -266,9 +266,7 @@ Value each(const Value& x, F&& f) {
 }  // namespace
 
 Value value_of(const Variable& v, std::span<const Variable> variables, const SmallSizes& sizes, std::uint64_t seed) {
-  const auto size_of = [&](const Variable& u, std::size_t d) {
-    return sizes.of({u.types[0].size[d], u.types[1].size[d], u.types[2].size[d]});
-  };
+  const auto size_of = [&](const Variable& u, std::size_t d) { return sizes.of(dim_size(u.types, d)); };
   std::vector<std::int64_t> dims;
   for (std::size_t d = 0; d < v.types[0].rank; ++d) dims.push_back(size_of(v, d));
   Value y = blank(std::move(dims));
