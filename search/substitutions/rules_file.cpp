@@ -58,24 +58,14 @@ int degrees_in(const Term& t) {
 
 // What can be read but neither written nor evaluated; empty: nothing.
 std::string problem_of(const Variable& v) {
-  const auto in_all = [&](auto member) { return Numbers{member(v.types[0]), member(v.types[1]), member(v.types[2])}; };
-  const auto is_degree = [](const Numbers& n) {
-    for (std::uint8_t d = 0; d < 5; ++d)
-      for (std::uint8_t e = 0; e < 5; ++e)
-        for (std::uint8_t two = 0; two < 3; ++two)
-          if (const Degree p{{d, e, two}}; n == Numbers{value(p, 0), value(p, 1), value(p, 2)}) return true;
-    return false;
-  };
-  bool degrees = is_degree(in_all([](const Type& t) { return t.summands; })) && is_degree(in_all([](const Type& t) { return t.copies; }));
   for (std::size_t d = 0; d < v.types[0].rank; ++d) {
-    degrees = degrees && is_degree(in_all([&](const Type& t) { return t.degree[d]; }));
     const Numbers size = dim_size(v.types, d);
     const auto letters = letters_of(size);
     if (!letters) return fmt::format("dim {} of {} is neither a sum of one to five letters nor a number", d, v.name);
     if (letters->empty() && size[0] > kMostNumber)
       return fmt::format("dim {} of {} is {}; a size that is a number is at most {}", d, v.name, size[0], kMostNumber);
   }
-  return degrees ? "" : fmt::format("a degree of {} has the factor 2 more than twice", v.name);
+  return "";
 }
 std::string problem_of(const Term& t, std::span<const Variable> variables) {
   for (const Node& n : t.nodes)

@@ -90,6 +90,18 @@ std::int64_t value(Degree d, int assignment) {
   return v;
 }
 
+std::optional<Degree> degree_from(const Numbers& values) {
+  Numbers rest = values;
+  Degree d;
+  for (std::size_t s = 0; s < d.powers.size(); ++s)
+    for (; rest[1] > 0 && rest[1] % kDegrees[1][s] == 0; ++d.powers[s])  // in this assignment they are different primes
+      for (std::size_t a = 0; a < rest.size(); ++a) {
+        if (rest[a] % kDegrees[a][s] != 0) return std::nullopt;
+        rest[a] /= kDegrees[a][s];
+      }
+  return rest == Numbers{1, 1, 1} ? std::optional(d) : std::nullopt;
+}
+
 Numbers dim_size(const Types& t, std::size_t dim) { return {t[0].size[dim], t[1].size[dim], t[2].size[dim]}; }
 
 int Term::operators() const {

@@ -23,6 +23,12 @@ std::string degree_text(Degree d) {
   return text.empty() ? "1" : text;
 }
 
+std::string product_text(const Numbers& values) {
+  const std::optional<Degree> d = degree_from(values);
+  if (!d) throw std::logic_error(fmt::format("degree {} is no product of the degree symbols", values[0]));
+  return degree_text(*d);
+}
+
 bool adds_up(const Numbers& left, Variables variables, std::size_t from, int terms, std::vector<VariableDim>& chosen) {
   for (std::size_t v = from; v < variables.size(); ++v)
     for (std::size_t d = 0; d < variables[v].types[0].rank; ++d) {
@@ -93,17 +99,6 @@ std::string size_text(const Numbers& n) {
   return text;
 }
 
-// The degree symbols whose product these numbers are.
-Degree degree_from(const Numbers& n) {
-  for (std::uint8_t d = 0; d < 5; ++d)
-    for (std::uint8_t e = 0; e < 5; ++e)
-      for (std::uint8_t two = 0; two < 3; ++two) {
-        const Degree degree{{d, e, two}};
-        if (value(degree, 0) == n[0] && value(degree, 1) == n[1] && value(degree, 2) == n[2]) return degree;
-      }
-  throw std::logic_error(fmt::format("degree {} is no product of the degree symbols", n[0]));
-}
-
 }  // namespace
 
 std::optional<std::vector<VariableDim>> dims_adding_to(const Numbers& sizes, Variables variables) {
@@ -125,12 +120,12 @@ std::string to_text(const Variable& v) {
   std::string text = v.name + ": [";
   for (std::size_t d = 0; d < t[0].rank; ++d) {
     text += (d == 0 ? "" : ", ") + size_text(dim_size(t, d));
-    if (t[0].degree[d] > 1) text += "/" + degree_text(degree_from({t[0].degree[d], t[1].degree[d], t[2].degree[d]}));
+    if (t[0].degree[d] > 1) text += "/" + product_text({t[0].degree[d], t[1].degree[d], t[2].degree[d]});
   }
   text += "]";
   if (t[0].index) text += " index";
-  if (t[0].summands > 1) text += " sum " + degree_text(degree_from({t[0].summands, t[1].summands, t[2].summands}));
-  if (t[0].copies > 1) text += " copy " + degree_text(degree_from({t[0].copies, t[1].copies, t[2].copies}));
+  if (t[0].summands > 1) text += " sum " + product_text({t[0].summands, t[1].summands, t[2].summands});
+  if (t[0].copies > 1) text += " copy " + product_text({t[0].copies, t[1].copies, t[2].copies});
   return text;
 }
 

@@ -15,15 +15,7 @@ using pcg::TensorRef;
 constexpr std::array<int, 2> kDegrees{2, 2};
 
 // A rule's degree at kDegrees, from its values in the assignments.
-int degree_of(std::int64_t first, std::int64_t second) {
-  for (std::uint8_t a = 0; a < 4; ++a)
-    for (std::uint8_t b = 0; b < 4; ++b)
-      for (std::uint8_t c = 0; c < 4; ++c) {
-        const Degree d{{a, b, c}};
-        if (value(d, 0) == first && value(d, 1) == second) return *degree_at(d, kDegrees);
-      }
-  return 1;
-}
+int degree_of(const Numbers& values) { return *degree_at(degree_from(values).value(), kDegrees); }
 
 class Plant {
  public:
@@ -79,13 +71,13 @@ class Plant {
   std::string name() { return fmt::format("n{}", count_++); }
 
   TensorRef variable(const Variable& v) {
-    const Type &a = v.types[0], &b = v.types[1];
+    const Type &a = v.types[0], &b = v.types[1], &c = v.types[2];
     pcg::ParallelShape s;
     s.element = a.index ? pcg::Element::index : pcg::Element::real;
     for (std::size_t d = 0; d < a.rank; ++d)
-      s.dims.push_back({size_of({a.size[d], b.size[d], v.types[2].size[d]}), degree_of(a.degree[d], b.degree[d])});
-    s.sum = degree_of(a.summands, b.summands);
-    s.copy = degree_of(a.copies, b.copies);
+      s.dims.push_back({size_of(dim_size(v.types, d)), degree_of({a.degree[d], b.degree[d], c.degree[d]})});
+    s.sum = degree_of({a.summands, b.summands, c.summands});
+    s.copy = degree_of({a.copies, b.copies, c.copies});
     if (a.rank == 0) {  // a number is the factor of a scaling
       s.dims = {{4, 1}};
       return {builder_.add(name(), pcg::Unary{pcg::Unary::Kind::scale, static_cast<double>(3 + count_)}, {tensor(s)}, {.degrees = {1}}, 0),

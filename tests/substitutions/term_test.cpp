@@ -42,14 +42,26 @@ std::string error(auto&& f) {
 }  // namespace
 
 TEST_CASE("variables and terms are read and written alike") {
-  for (const char* text :
-       {"x: [m/d, k] sum e", "w: [k, n] copy d", "s: []", "i: [n, b] index", "k: [o, c, 3, 3]", "y: [n, 2c+m/d*e]", "z: [2]"})
+  for (const char* text : {"x: [m/d, k] sum e", "w: [k, n] copy d", "s: []", "i: [n, b] index", "k: [o, c, 3, 3]", "y: [n, 2c+m/d*e]",
+                           "z: [2]", "t: [m/2*2*2*2] sum d*2*2*2"})
     CHECK(to_text(parse_variable(text)) == text);
   const auto v = variables({"x: [m, k]", "w: [k, n]", "u: [k, o]", "y: [m, n]"});
   for (const char* text : {"add(linear[relu](x, w), relu(y))", "split0[1 at w.1](linear(x, concat[1](w, u)))", "concat[0](x, x) ; y", "x",
                            "reduce[d](linear(partition[1, d](x), partition[0, d](w)))", "linear(x, identity[x.1])",
                            "reduce[2](summands(y, y))", "ones[x.0, w.1]", "split1[1 at x.1+x.1](concat[1](concat[1](x, x), y))"})
     CHECK(to_text(parse_term(text, v), v) == text);
+}
+
+TEST_CASE("degrees are known by their values in the assignments") {
+  for (std::uint8_t d = 0; d < 5; ++d)
+    for (std::uint8_t e = 0; e < 5; ++e)
+      for (std::uint8_t two = 0; two < 8; ++two) {
+        const Degree power{{d, e, two}};
+        CHECK(degree_from({value(power, 0), value(power, 1), value(power, 2)}) == power);
+      }
+  // each is some symbol's in one assignment, none in all
+  for (const Numbers& n : {Numbers{3, 3, 3}, Numbers{2, 3, 2}, Numbers{7, 7, 7}, Numbers{1, 1, 2}, Numbers{0, 0, 0}, Numbers{-2, -2, -2}})
+    CHECK_FALSE(degree_from(n));
 }
 
 TEST_CASE("equal operators of a term are one node, variables come first") {
