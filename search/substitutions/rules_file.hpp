@@ -25,7 +25,8 @@ struct RuleFile {
 [[nodiscard]] std::string to_text(const std::vector<Rule>& rules, const Axioms& axioms);
 // The digest that belongs to what the file says.
 [[nodiscard]] std::string digest_of(const RuleFile& file);
-// What the text says, well typed whatever its letters stand for and of equal layouts on both sides, but not verified. Throws: base::InputError with every problem found.
+// What the text says, well typed whatever its letters stand for and of equal layouts on both sides, but not verified. Throws:
+// base::InputError with every problem found.
 [[nodiscard]] RuleFile parse_rules(std::string text, const std::string& name);
 [[nodiscard]] RuleFile read_rules(const std::filesystem::path& file);
 

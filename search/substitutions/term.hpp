@@ -82,7 +82,8 @@ struct Degree {
   auto operator<=>(const Degree&) const = default;
 };
 [[nodiscard]] std::int64_t value(Degree d, int assignment);  // d: 2, 3, 5; e: 3, 5, 2
-[[nodiscard]] std::optional<Degree> degree_from(const Numbers& values);  // nullopt: no product of the symbols has these values
+// The degree of these values; nullopt: no product of the symbols has them.
+[[nodiscard]] std::optional<Degree> degree_from(const Numbers& values);
 
 // Layout and sizes in one assignment.
 struct Type {
@@ -151,8 +152,8 @@ struct NodeNumbers {
 struct Chance {
   std::string_view what, cure;  // "cuts outside its tensor", "write the size as ..."
 };
-// What a node asks of its inputs' sizes that their symbols do not say: a split cuts where its tensor may have ended, a convolution's channels
-// need not divide into groups, attention's last dim into three. Nullopt: nothing, it can be evaluated at any sizes. Requires: well typed.
+// What a node asks of its inputs' sizes that their symbols do not say: a split cuts where its tensor may have ended, a convolution's
+// channels need not divide into groups, attention's last dim into three. Nullopt: it can be evaluated at any sizes. Requires: well typed.
 [[nodiscard]] std::optional<Chance> chance_in(const Node& n, std::span<const Types* const> inputs);
 
 struct Value {

@@ -23,7 +23,7 @@ std::string degree_text(Degree d) {
   return text.empty() ? "1" : text;
 }
 
-std::string degree_text(const Numbers& values) {
+std::string product_text(const Numbers& values) {
   const std::optional<Degree> d = degree_from(values);
   if (!d) throw std::logic_error(fmt::format("degree {} is no product of the degree symbols", values[0]));
   return degree_text(*d);
@@ -120,12 +120,12 @@ std::string to_text(const Variable& v) {
   std::string text = v.name + ": [";
   for (std::size_t d = 0; d < t[0].rank; ++d) {
     text += (d == 0 ? "" : ", ") + size_text(dim_size(t, d));
-    if (t[0].degree[d] > 1) text += "/" + degree_text({t[0].degree[d], t[1].degree[d], t[2].degree[d]});
+    if (t[0].degree[d] > 1) text += "/" + product_text({t[0].degree[d], t[1].degree[d], t[2].degree[d]});
   }
   text += "]";
   if (t[0].index) text += " index";
-  if (t[0].summands > 1) text += " sum " + degree_text({t[0].summands, t[1].summands, t[2].summands});
-  if (t[0].copies > 1) text += " copy " + degree_text({t[0].copies, t[1].copies, t[2].copies});
+  if (t[0].summands > 1) text += " sum " + product_text({t[0].summands, t[1].summands, t[2].summands});
+  if (t[0].copies > 1) text += " copy " + product_text({t[0].copies, t[1].copies, t[2].copies});
   return text;
 }
 

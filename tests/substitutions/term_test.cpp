@@ -42,9 +42,8 @@ std::string error(auto&& f) {
 }  // namespace
 
 TEST_CASE("variables and terms are read and written alike") {
-  for (const char* text :
-       {"x: [m/d, k] sum e", "w: [k, n] copy d", "s: []", "i: [n, b] index", "k: [o, c, 3, 3]", "y: [n, 2c+m/d*e]", "z: [2]",
-        "t: [m/2*2*2*2] sum d*2*2*2"})
+  for (const char* text : {"x: [m/d, k] sum e", "w: [k, n] copy d", "s: []", "i: [n, b] index", "k: [o, c, 3, 3]", "y: [n, 2c+m/d*e]",
+                           "z: [2]", "t: [m/2*2*2*2] sum d*2*2*2"})
     CHECK(to_text(parse_variable(text)) == text);
   const auto v = variables({"x: [m, k]", "w: [k, n]", "u: [k, o]", "y: [m, n]"});
   for (const char* text : {"add(linear[relu](x, w), relu(y))", "split0[1 at w.1](linear(x, concat[1](w, u)))", "concat[0](x, x) ; y", "x",
