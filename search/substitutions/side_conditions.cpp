@@ -12,25 +12,11 @@
 namespace substitutions {
 namespace {
 
-Numbers size_of(const Types& t, std::size_t d) { return {t[0].size[d], t[1].size[d], t[2].size[d]}; }
 Numbers degree_of(const Types& t, std::size_t d) { return {t[0].degree[d], t[1].degree[d], t[2].degree[d]}; }
 Numbers summands_of(const Types& t) { return {t[0].summands, t[1].summands, t[2].summands}; }
 Numbers copies_of(const Types& t) { return {t[0].copies, t[1].copies, t[2].copies}; }
 
-// "d*e"; "1" where nothing is cut.
-std::string degree_text(const Numbers& n) {
-  for (std::uint8_t d = 0; d < 5; ++d)
-    for (std::uint8_t e = 0; e < 5; ++e)
-      for (std::uint8_t two = 0; two < 3; ++two) {
-        const Degree power{{d, e, two}};
-        if (Numbers{value(power, 0), value(power, 1), value(power, 2)} != n) continue;
-        std::vector<std::string> factors(d, "d");
-        factors.insert(factors.end(), e, "e");
-        factors.insert(factors.end(), two, "2");
-        return factors.empty() ? "1" : fmt::format("{}", fmt::join(factors, "*"));
-      }
-  return "?";
-}
+std::string degree_text(const Numbers& values) { return to_text(degree_from(values).value()); }
 bool divides(const Numbers& a, const Numbers& b) {
   for (std::size_t i = 0; i < a.size(); ++i)
     if (b[i] % a[i] != 0) return false;
@@ -96,7 +82,7 @@ class Conditions {
         continue;
       }
       for (std::size_t d = 0; d < variable.types[0].rank; ++d) {
-        const Numbers n = size_of(variable.types, d);
+        const Numbers n = dim_size(variable.types, d);
         const auto letters = letters_of(n);
         const auto [it, fresh] = first.emplace(n, dim_text(variable, d));
         if (letters && letters->empty()) {
@@ -110,7 +96,7 @@ class Conditions {
   static bool same_sizes(const Variable& a, const Variable& b) {
     if (a.types[0].rank != b.types[0].rank) return false;
     for (std::size_t d = 0; d < a.types[0].rank; ++d)
-      if (size_of(a.types, d) != size_of(b.types, d)) return false;
+      if (dim_size(a.types, d) != dim_size(b.types, d)) return false;
     return true;
   }
   // "= dim 1 of x + 2 times dim 0 of y", "is a multiple of 3". A letter stands for the first dim that is nothing else.
@@ -121,7 +107,7 @@ class Conditions {
       std::string part;
       for (const Variable& v : variables_)
         for (std::size_t d = v.types[0].rank; d-- > 0;)
-          if (size_of(v.types, d) == symbol(*c)) part = dim_text(v, d);
+          if (dim_size(v.types, d) == symbol(*c)) part = dim_text(v, d);
       if (part.empty() && times == static_cast<std::ptrdiff_t>(letters.size())) return fmt::format("is a multiple of {}", times);
       if (part.empty()) part = "any size";
       parts.push_back(times > 1 ? fmt::format("{} times {}", times, part) : part);
@@ -148,7 +134,7 @@ class Conditions {
       for (std::size_t n = 0; n < t->nodes.size(); ++n)
         for (std::size_t d = 0; d < (*types)[n][0].rank; ++d) {
           const bool by_heads = t->nodes[n].kind == Kind::attention && d == 2;
-          const Numbers size = size_of((*types)[n], d), degree = degree_of((*types)[n], d);
+          const Numbers size = dim_size((*types)[n], d), degree = degree_of((*types)[n], d);
           if (by_heads) widths.insert(size);
           if (degree[0] > 1) (by_heads ? heads : cuts[size]).insert(degree);
         }
@@ -176,7 +162,7 @@ class Conditions {
       const auto types = types_of(*t, variables_);
       for (std::size_t n = 0; types && n < t->nodes.size(); ++n)
         for (std::size_t d = 0; d < (*types)[n][0].rank; ++d)
-          if (size_of((*types)[n], d) == size) return fmt::format("dim {} of {}", d, text_of(*t, n));
+          if (dim_size((*types)[n], d) == size) return fmt::format("dim {} of {}", d, text_of(*t, n));
     }
     return "the size that is cut";
   }

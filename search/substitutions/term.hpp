@@ -84,6 +84,7 @@ struct Degree {
 [[nodiscard]] std::int64_t value(Degree d, int assignment);  // d: 2, 3, 5; e: 3, 5, 2
 // The degree of these values; nullopt: no product of the symbols has them.
 [[nodiscard]] std::optional<Degree> degree_from(const Numbers& values);
+[[nodiscard]] std::string to_text(Degree d);  // "d*e*2"; "1" of none
 
 // Layout and sizes in one assignment.
 struct Type {

@@ -8,11 +8,8 @@
 #include "search/substitutions/term.hpp"
 
 namespace substitutions {
-namespace {
 
-using Variables = std::span<const Variable>;
-
-std::string degree_text(Degree d) {
+std::string to_text(Degree d) {
   std::string text;
   const auto join = [&](std::string_view symbol, int power) {
     for (int i = 0; i < power; ++i) text += fmt::format("{}{}", text.empty() ? "" : "*", symbol);
@@ -23,10 +20,14 @@ std::string degree_text(Degree d) {
   return text.empty() ? "1" : text;
 }
 
+namespace {
+
+using Variables = std::span<const Variable>;
+
 std::string product_text(const Numbers& values) {
   const std::optional<Degree> d = degree_from(values);
   if (!d) throw std::logic_error(fmt::format("degree {} is no product of the degree symbols", values[0]));
-  return degree_text(*d);
+  return to_text(*d);
 }
 
 bool adds_up(const Numbers& left, Variables variables, std::size_t from, int terms, std::vector<VariableDim>& chosen) {
@@ -68,9 +69,9 @@ std::string attributes(const Node& n, Variables variables) {
     case Kind::pool_kernel: return fmt::format("[{}]", dims_text(n.at, variables));
     case Kind::ones: return fmt::format("[{}, {}]", dims_text(n.at, variables), dims_text(n.by, variables));
     case Kind::partition:
-    case Kind::combine: return fmt::format("[{}, {}]", n.axis, degree_text(n.degree));
+    case Kind::combine: return fmt::format("[{}, {}]", n.axis, to_text(n.degree));
     case Kind::replicate:
-    case Kind::reduce: return fmt::format("[{}]", degree_text(n.degree));
+    case Kind::reduce: return fmt::format("[{}]", to_text(n.degree));
     default: return "";
   }
 }
