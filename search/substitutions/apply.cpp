@@ -7,6 +7,7 @@
 #include <queue>
 #include <set>
 
+#include "search/substitutions/fresh_names.hpp"
 #include "search/substitutions/regroup.hpp"
 #include "search/substitutions/target.hpp"
 
@@ -241,10 +242,7 @@ class Rewrite {
   }
 
   Rewritten build() {
-    std::set<std::string> names;
-    for (std::size_t n = 0; n < gone_.size(); ++n)
-      if (!gone_[n]) names.insert(graph_.nodes()[n].name);
-    const std::vector<std::string> fresh_names = name_fresh(names);
+    const std::vector<std::string> fresh = fresh_names(target_, match_, graph_, redirected_, gone_);
     pcg::PcgBuilder builder(graph_.name(), {graph_.blocks().begin(), graph_.blocks().end()});
     Rewritten r;
     r.renumbered.resize(gone_.size());
@@ -255,7 +253,7 @@ class Rewrite {
       for (const Wire& w : inputs_[index(at)]) in.push_back(ref(w));
       if (at.fresh) {
         const FreshNode& n = target_.nodes[at.node];
-        const std::string& name = fresh_names[at.node];
+        const std::string& name = fresh[at.node];
         const auto* op = std::get_if<pcg::Operator>(&n.op);
         r.fresh[at.node] = op ? builder.add(name, *op, in, n.sharding, blocks_[at.node])
                               : builder.add(name, std::get<pcg::ParallelOperator>(n.op), in[0], blocks_[at.node]);
@@ -281,42 +279,6 @@ class Rewrite {
       expected.push_back(ref(w));
     }
     if (r.graph.results() != expected) throw ShapeError("the graph would have other results, or in another order");
-  }
-
-  // Operators take the names of matched ones of their kind that go, then of the output that they make; everything else is named after what
-  // it reads, as parallelize() does.
-  [[nodiscard]] std::vector<std::string> name_fresh(std::set<std::string>& taken) const {
-    std::vector<std::string> result(target_.nodes.size());
-    const auto take = [&](std::size_t n, NodeId old) {
-      const std::string& name = graph_.node(old).name;
-      if (result[n].empty() && gone_[old.value] && taken.insert(name).second) result[n] = name;
-    };
-    for (std::size_t n = 0; n < result.size(); ++n)
-      for (NodeId m : match_.nodes)
-        if (const pcg::Operator* was = graph_.node(m).operation(); was && is_operator(n) && pcg::kind_name(*was) == kind_name(n))
-          take(n, m);
-    for (const auto& [old, now] : redirected_) {
-      Wire w = now;
-      while (w.fresh && !is_operator(w.node)) w = target_.nodes[w.node].inputs[0];
-      if (w.fresh) take(w.node, old.node);
-    }
-    for (std::size_t n = 0; n < result.size(); ++n)
-      if (result[n].empty()) result[n] = free_name(fmt::format("{}.{}", read_name(n, result), kind_name(n)), taken);
-    return result;
-  }
-  [[nodiscard]] bool is_operator(std::size_t fresh) const { return target_.nodes[fresh].op.index() == 0; }
-  [[nodiscard]] std::string_view kind_name(std::size_t fresh) const {
-    return std::visit([](const auto& op) { return pcg::kind_name(op); }, target_.nodes[fresh].op);
-  }
-  [[nodiscard]] std::string read_name(std::size_t n, const std::vector<std::string>& names) const {
-    const Wire& w = target_.nodes[n].inputs[0];
-    const std::string& name = w.fresh ? names[w.node] : graph_.nodes()[w.node].name;
-    return w.output == 0 ? name : fmt::format("{}:{}", name, w.output);
-  }
-  static std::string free_name(const std::string& wish, std::set<std::string>& taken) {
-    std::string name = wish;
-    for (int n = 2; !taken.insert(name).second; ++n) name = fmt::format("{}{}", wish, n);
-    return name;
   }
 
   const Rule& rule_;
