@@ -115,7 +115,7 @@ int calibrate_device(const CalibrateFlags& f) {
   profiles::DeviceProfile calibrated = device;
   calibrated.fitted = result.fitted;
   const auto checks = calibration::compare_kernels(calibrated, check.kernels, config);
-  if (f.json != "-") {
+  if (f.json != "-" && f.output != "-") {
     print_fits(result.fits, "Fits; errors are means of |predicted / measured - 1|");
     if (!checks.empty()) print_fits(checks, "\nRows that no fit used");
   }
@@ -168,7 +168,8 @@ void add_calibrate(CLI::App& app, Action& action) {
         f->framework.output = f->output;
         return calibrate_framework(f->framework);
       }
-      return f->network.empty() ? calibrate_device(*f) : calibrate_network(f->network, read_all(f->files), f->output, f->compare);
+      if (f->network.empty()) return calibrate_device(*f);
+      return calibrate_network({.network = f->network, .output = f->output, .json = f->json, .compare_only = f->compare}, read_all(f->files));
     };
   });
 }

@@ -7,8 +7,12 @@
 
 namespace cli {
 
-// `word`: a network profile's name or file. Prints a table of residuals; writes the fitted profile to `output` ("" nowhere, "-" standard
-// output, then without the table). `compare_only`: fits nothing. Throws: base::InputError.
-int calibrate_network(const std::string& word, const profiles::Measurements& rows, const std::string& output, bool compare_only);
+struct NetworkFlags {
+  std::string network;       // a profile's name or file
+  std::string output, json;  // the fitted profile, the residuals of all rows; "" nowhere, "-" standard output
+  bool compare_only = false;  // fits nothing
+};
+// Prints a table of residuals, unless standard output is for one of the others. Throws: base::InputError.
+int calibrate_network(const NetworkFlags& f, const profiles::Measurements& rows);
 
 }  // namespace cli

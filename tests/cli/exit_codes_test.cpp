@@ -181,3 +181,16 @@ TEST_CASE("what the file system refuses is bad input, not a bug") {
   CHECK(o.err.find("File name too long") != std::string::npos);
   CHECK(o.err.find("internal error") == std::string::npos);
 }
+
+TEST_CASE("calibrate --network tells its residuals as JSON, and nothing else on standard output then") {
+  const Folder f;
+  const std::string table = f.write("t.csv", "cluster,nodes,gpus,kind,bytes,seconds\ndgx-h100,1,8,all_reduce,1e9,0.004\n");
+  const Outcome o = call(f, "calibrate " + table + " --network h100-nvswitch --compare --json -");
+  CAPTURE(o.err);
+  REQUIRE(o.code == 0);
+  const nlohmann::json residuals = nlohmann::json::parse(o.out)["residuals"];
+  REQUIRE(residuals.size() == 1);
+  CHECK(residuals[0]["kind"] == "all_reduce");
+  CHECK(residuals[0]["measured_s"] == 0.004);
+  CHECK(residuals[0]["predicted_s"] > 0.001);
+}
