@@ -169,7 +169,8 @@ void add_calibrate(CLI::App& app, Action& action) {
         return calibrate_framework(f->framework);
       }
       if (f->network.empty()) return calibrate_device(*f);
-      return calibrate_network({.network = f->network, .output = f->output, .json = f->json, .compare_only = f->compare}, read_all(f->files));
+      return calibrate_network({.network = f->network, .output = f->output, .json = f->json, .compare_only = f->compare},
+                               read_all(f->files));
     };
   });
 }

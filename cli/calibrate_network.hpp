@@ -8,8 +8,8 @@
 namespace cli {
 
 struct NetworkFlags {
-  std::string network;       // a profile's name or file
-  std::string output, json;  // the fitted profile, the residuals of all rows; "" nowhere, "-" standard output
+  std::string network;        // a profile's name or file
+  std::string output, json;   // the fitted profile, the residuals of all rows; "" nowhere, "-" standard output
   bool compare_only = false;  // fits nothing
 };
 // Prints a table of residuals, unless standard output is for one of the others. Throws: base::InputError.

@@ -104,12 +104,13 @@ std::string to_text(const substitutions::Generated& g) {
   for (const substitutions::Rule& r : g.rules) ++kinds[static_cast<std::size_t>(kind_of(r.equation))];
   std::string open;
   for (const substitutions::Equation& e : g.unproved)
-    open += fmt::format("not proved, not kept: {} = {} of {}\n", to_text(e.left, e.variables), to_text(e.right, e.variables), joined_variables(e));
+    open += fmt::format("not proved, not kept: {} = {} of {}\n", to_text(e.left, e.variables), to_text(e.right, e.variables),
+                        joined_variables(e));
   return open + fmt::format(
-      "{} graphs, {} classes of equal ones, {} pairs; dropped: {} renamed, {} on common parts, {} implied ({:.1f} s)\n"
-      "{} rules kept, all proved ({:.1f} s): {} algebraic, {} parallel, {} hybrid; {} candidates refuted, {} not proved\n",
-      s.graphs, s.classes, s.pairs, s.renamed, s.common, s.implied, s.enumerate_s, g.rules.size(), s.prove_s, kinds[0], kinds[1], kinds[2],
-      s.refuted, s.unproved);
+                    "{} graphs, {} classes of equal ones, {} pairs; dropped: {} renamed, {} on common parts, {} implied ({:.1f} s)\n"
+                    "{} rules kept, all proved ({:.1f} s): {} algebraic, {} parallel, {} hybrid; {} candidates refuted, {} not proved\n",
+                    s.graphs, s.classes, s.pairs, s.renamed, s.common, s.implied, s.enumerate_s, g.rules.size(), s.prove_s, kinds[0],
+                    kinds[1], kinds[2], s.refuted, s.unproved);
 }
 
 ordered_json to_json(const substitutions::RuleFile& file, const std::vector<substitutions::Proof>& proofs, const std::string& distrust) {

@@ -115,7 +115,8 @@ class NodeReader {
       view = read_view(r);
       const Yaml* shard = r.optional("shard");
       r.finish();
-      if (block < block_) r.complain("block", fmt::format("block {} comes after block {}: operators are in the order of their blocks", block, block_));
+      if (block < block_)
+        r.complain("block", fmt::format("block {} comes after block {}: operators are in the order of their blocks", block, block_));
       block_ = std::max(block_, block);
       if (typed && sink_.size() == problems) id = add(r, name, op, inputs, shard, view, block);
     }

@@ -90,7 +90,11 @@ void add_matrix(std::vector<Setting>& all) {
               constant(Kind::ones, 'm', 'k')}));
   // biased weights
   add(all, "matrix", {"x: [m, k]", "z: [l, k]", "w: [k, n]", "u: [k, o]", "b: [n]", "c: [o]"},
-      joined({{plain(Kind::linear_bias), plain(Kind::linear_bias, Function::relu)}, relu(), concats({0, 1}), splits(0, "mn"), splits(1, "n")}));
+      joined({{plain(Kind::linear_bias), plain(Kind::linear_bias, Function::relu)},
+              relu(),
+              concats({0, 1}),
+              splits(0, "mn"),
+              splits(1, "n")}));
   // blocks of a tensor that nobody put together
   add(all, "matrix", {"x: [m+l, k]", "y: [m+l, k]", "z: [m, k]", "s: []"}, joined({elementwise(), {scale}, concats({0}), splits(0, "m")}));
   add(all, "matrix", {"x: [m, k+n]", "y: [m, k+n]", "z: [m, k]", "s: []"}, joined({elementwise(), {scale}, concats({1}), splits(1, "k")}));
@@ -246,7 +250,8 @@ void add_parallel_others(std::vector<Setting>& all) {
       together({layouts_of("x", {"n", "c", "h", "w"}, "0 1 2 3 c s 0c 2c"), layouts_of("k", {"o", "c", "3", "3"}, "0 1 c s 0c")}),
       joined({convs(), relu(), {plain(Kind::add)}, image}));
   add(all, "parallel image",
-      together({layouts_of("x", {"n", "c", "h", "w"}, "0 1 2 c"), layouts_of("k", {"o", "c", "3", "3"}, "0 1 c"), layouts_of("b", {"o"}, "0 c")}),
+      together({layouts_of("x", {"n", "c", "h", "w"}, "0 1 2 c"), layouts_of("k", {"o", "c", "3", "3"}, "0 1 c"),
+                layouts_of("b", {"o"}, "0 c")}),
       joined({{plain(Kind::conv_bias), plain(Kind::conv_bias, Function::relu)}, relu(), image}));
   add(all, "parallel image", together({x, layouts_of("k", {"c", "1", "3", "3"}, "0 c")}), joined({convs(), relu(), image}));
   add(all, "parallel image", together({x, y}),
@@ -261,7 +266,9 @@ void add_parallel_others(std::vector<Setting>& all) {
       joined({{plain(Kind::embedding)}, relu(), three}));
   add(all, "parallel embedding", together({layouts_of("i", {"n"}, "0 c 0c", index), layouts_of("w", {"v", "e"}, "0 1 c 0c 1c")}),
       joined({{plain(Kind::embedding)}, relu(), moves}));
-  add(all, "parallel embedding", {"i: [n, b] index", "i0: [n/d, b] index", "i1: [n, b/d] index", "ic: [n, b] index copy d", "w: [v, e]", "w0: [v/d, e]", "w1: [v, e/d]", "wc: [v, e] copy d"},
+  add(all, "parallel embedding",
+      {"i: [n, b] index", "i0: [n/d, b] index", "i1: [n, b/d] index", "ic: [n, b] index copy d", "w: [v, e]", "w0: [v/d, e]",
+       "w1: [v, e/d]", "wc: [v, e] copy d"},
       joined({{plain(Kind::embedding_bag), plain(Kind::embedding), along(Kind::sum, 1)}, layouts(kD, {0, 1, 2})}));
   add(all, "parallel sum", together({layouts_of("x", {"b", "m", "k"}, "0 1 2 c s"), layouts_of("y", {"b", "m", "k"}, "0 1 2 c s")}),
       joined({along_each(Kind::sum, {0, 1, 2}), {plain(Kind::add)}, sums(), three}));

@@ -148,7 +148,8 @@ std::optional<Joint> join_sizes(const Joint& j) {
   for (const Node& n : j.term.nodes) add(n.at), add(n.by);
   for (char a = 'a'; a <= 'z'; ++a)
     for (char b = static_cast<char>(a + 1); b <= 'z'; ++b) {
-      const bool together = std::ranges::all_of(sizes, [&](const std::string& s) { return std::ranges::count(s, a) == std::ranges::count(s, b); });
+      const bool together =
+          std::ranges::all_of(sizes, [&](const std::string& s) { return std::ranges::count(s, a) == std::ranges::count(s, b); });
       if (!together || std::ranges::none_of(sizes, [&](const std::string& s) { return s.find(a) != std::string::npos; })) continue;
       std::vector<Variable> variables = j.variables;
       for (Variable& v : variables)

@@ -37,9 +37,7 @@ class Describe {
     code(o.kind == pcg::Pool2d::Kind::max ? Kind::max_pool : Kind::average_pool);
     f_.window = window_of(o);
   }
-  void operator()(const pcg::LayerNorm& o) {
-    code(o.rms ? Kind::rms_norm : Kind::layer_norm);
-  }
+  void operator()(const pcg::LayerNorm& o) { code(o.rms ? Kind::rms_norm : Kind::layer_norm); }
   void operator()(const pcg::BatchNorm&) { code(Kind::batch_norm); }
   void operator()(const pcg::Softmax& o) {
     if (dim_of(o.axis, rank()) + 1 == static_cast<int>(rank())) code(Kind::softmax);

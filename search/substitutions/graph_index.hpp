@@ -36,10 +36,10 @@ struct NodeFacts {
   std::array<Code, kMostInputs> producers{kNoCode, kNoCode, kNoCode};
   std::array<TensorId, kMostInputs> inputs{};
   TensorId first_output = 0;
-  std::int8_t dim = -1;  // that it joins, splits, sums away, cuts or combines; of a transpose of the last two dims: the last but one
-  int degree = 1;        // of a parallel operator
-  std::int64_t at = 0;   // of a split or a slice: the size of the first part
-  double factor = 1;     // of a scaling
+  std::int8_t dim = -1;         // that it joins, splits, sums away, cuts or combines; of a transpose of the last two dims: the last but one
+  int degree = 1;               // of a parallel operator
+  std::int64_t at = 0;          // of a split or a slice: the size of the first part
+  double factor = 1;            // of a scaling
   std::uint32_t attention = 0;  // which of GraphIndex::attention
   Window window{};
 };

@@ -106,7 +106,8 @@ class Compiler {
   }
 
   // The laws of convolutions and pools that rules of PCGs can use (linearity, samples, channels, groups) hold for every window and
-  // stride; rows and columns may be cut wherever typing lets them be (pcg::Loop::least). A kernel of 3 x 3 stands for any; a smaller one is meant, with the padding that keeps the size.
+  // stride; rows and columns may be cut wherever typing lets them be (pcg::Loop::least). A kernel of 3 x 3 stands for any; a smaller one is
+  // meant, with the padding that keeps the size.
   void find_window(const Node& node, const std::vector<Types>& types, PatternOperator& o) {
     if (node.kind == Kind::max_pool || node.kind == Kind::average_pool) o.any_window = true;
     if (!is_convolution(node.kind)) return;

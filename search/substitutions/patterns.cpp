@@ -29,7 +29,9 @@ std::vector<VariablePattern> variable_patterns(const Equation& e) {
 // What a part of a side tells when it is matched: variables, degree symbols, letters of attributes.
 struct Told {
   std::uint32_t variables = 0, degrees = 0, letters = 0;
-  bool holds(const Told& o) const { return (variables & o.variables) == o.variables && (degrees & o.degrees) == o.degrees && (letters & o.letters) == o.letters; }
+  bool holds(const Told& o) const {
+    return (variables & o.variables) == o.variables && (degrees & o.degrees) == o.degrees && (letters & o.letters) == o.letters;
+  }
 };
 Told operator|(Told a, const Told& b) { return {a.variables | b.variables, a.degrees | b.degrees, a.letters | b.letters}; }
 
@@ -158,8 +160,10 @@ struct Matcher {
       for (std::uint8_t j = 0; j <= d.powers[1]; ++j)
         for (std::uint8_t k = 0; k <= d.powers[2]; ++k) {
           const Degree one{{i, j, k}};
-          const Degree two{{static_cast<std::uint8_t>(d.powers[0] - i), static_cast<std::uint8_t>(d.powers[1] - j), static_cast<std::uint8_t>(d.powers[2] - k)}};
-          if (one == Degree{} || two == Degree{} || (b.degrees[0] && *b.degrees[0] != one) || (b.degrees[1] && *b.degrees[1] != two)) continue;
+          const Degree two{{static_cast<std::uint8_t>(d.powers[0] - i), static_cast<std::uint8_t>(d.powers[1] - j),
+                            static_cast<std::uint8_t>(d.powers[2] - k)}};
+          if (one == Degree{} || two == Degree{} || (b.degrees[0] && *b.degrees[0] != one) || (b.degrees[1] && *b.degrees[1] != two))
+            continue;
           const auto before = b.degrees;
           b.degrees = {one, two};
           then();
@@ -193,7 +197,8 @@ Patterns compile(const Axioms& axioms) {
   std::map<std::pair<Term, Term>, std::size_t> known;
   for (std::size_t i = 0; i < axioms.all.size(); ++i) {
     const Axiom& a = axioms.all[i];
-    AxiomPattern p{.axiom = i, .entry = a.entry, .sides = {a.equation.left, a.equation.right}, .variables = {variable_patterns(a.equation)}};
+    AxiomPattern p{
+        .axiom = i, .entry = a.entry, .sides = {a.equation.left, a.equation.right}, .variables = {variable_patterns(a.equation)}};
     std::pair<Term, Term> key(a.equation.left, a.equation.right);
     for (int side = 0; side < 2; ++side)
       for (Node& n : p.sides[side].nodes) {
@@ -235,7 +240,9 @@ EOperator operator_of(const AxiomPattern& p, int side, std::uint8_t node, const 
       if (n.degree.powers[s] > 0) power += n.degree.powers[s] * b.degrees[s]->powers[i];
     op.degree.powers[i] = static_cast<std::uint8_t>(power);
   }
-  const auto numbers = [&](const DimPattern& d) -> Numbers { return d.letter == 0 ? Numbers{} : b.letters[static_cast<std::size_t>(d.letter - 'a')].value_or(Numbers{}); };
+  const auto numbers = [&](const DimPattern& d) -> Numbers {
+    return d.letter == 0 ? Numbers{} : b.letters[static_cast<std::size_t>(d.letter - 'a')].value_or(Numbers{});
+  };
   op.at = numbers(p.at[side][node]);
   op.by = numbers(p.by[side][node]);
   return op;

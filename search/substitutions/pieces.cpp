@@ -125,7 +125,8 @@ Piece gathered(const Pieces& x, const ParallelShape& shape, int piece, std::init
   });
 }
 
-Pieces computed(const SmallNode& n, std::span<const ParallelShape> shapes, std::span<const Pieces* const> in, const ParallelShape& out, Algebra& a) {
+Pieces computed(const SmallNode& n, std::span<const ParallelShape> shapes, std::span<const Pieces* const> in, const ParallelShape& out,
+                Algebra& a) {
   const std::optional<Placed> placed = place(n, shapes);
   BASE_CHECK(placed.has_value(), "{} is ill typed", name_of(n.kind));
   Pieces pieces(static_cast<std::size_t>(out.pieces()));
@@ -163,7 +164,8 @@ Pieces computed(const SmallNode& n, std::span<const ParallelShape> shapes, std::
 
 }  // namespace
 
-std::vector<Pieces> pieces_of(const SmallTerm& t, std::span<const std::string> names, std::span<const ParallelShape> shapes, Algebra& algebra) {
+std::vector<Pieces> pieces_of(const SmallTerm& t, std::span<const std::string> names, std::span<const ParallelShape> shapes,
+                              Algebra& algebra) {
   std::vector<Pieces> pieces;
   for (std::size_t i = 0; i < t.nodes.size(); ++i) {
     const SmallNode& n = t.nodes[i];

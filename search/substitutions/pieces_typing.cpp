@@ -53,13 +53,24 @@ std::optional<pcg::Operator> real_operator(const SmallNode& n, std::span<const T
       return pcg::BatchMatmul{};
     case Kind::conv:
     case Kind::conv_bias:
-      if (rank != 4 || in[1].sizes.size() != 4 || size(0, 1) % size(1, 1) != 0 || size(1, 0) % (size(0, 1) / size(1, 1)) != 0 || kernel(2) % 2 == 0 || kernel(3) % 2 == 0) return std::nullopt;
-      return pcg::Conv2d{.out = size(1, 0), .kernel_h = kernel(2), .kernel_w = kernel(3), .pad_h = kernel(2) / 2, .pad_w = kernel(3) / 2,
-                         .groups = static_cast<int>(size(0, 1) / size(1, 1)), .has_bias = n.kind == Kind::conv_bias, .activation = activation(n.function)};
+      if (rank != 4 || in[1].sizes.size() != 4 || size(0, 1) % size(1, 1) != 0 || size(1, 0) % (size(0, 1) / size(1, 1)) != 0 ||
+          kernel(2) % 2 == 0 || kernel(3) % 2 == 0)
+        return std::nullopt;
+      return pcg::Conv2d{.out = size(1, 0),
+                         .kernel_h = kernel(2),
+                         .kernel_w = kernel(3),
+                         .pad_h = kernel(2) / 2,
+                         .pad_w = kernel(3) / 2,
+                         .groups = static_cast<int>(size(0, 1) / size(1, 1)),
+                         .has_bias = n.kind == Kind::conv_bias,
+                         .activation = activation(n.function)};
     case Kind::max_pool:
     case Kind::average_pool:
-      return pcg::Pool2d{.kind = n.kind == Kind::max_pool ? pcg::Pool2d::Kind::max : pcg::Pool2d::Kind::average, .kernel_h = 3, .kernel_w = 3,
-                         .pad_h = 1, .pad_w = 1};
+      return pcg::Pool2d{.kind = n.kind == Kind::max_pool ? pcg::Pool2d::Kind::max : pcg::Pool2d::Kind::average,
+                         .kernel_h = 3,
+                         .kernel_w = 3,
+                         .pad_h = 1,
+                         .pad_w = 1};
     case Kind::add: return pcg::Binary{};
     case Kind::multiply: return pcg::Binary{.kind = pcg::Binary::Kind::multiply};
     case Kind::unary: return pcg::Unary{};
@@ -125,9 +136,7 @@ std::optional<Typed> typed(const SmallNode& n, std::span<const TensorShape> in) 
     Typed t{pcg::iteration_space(*op, in), out[which]};
     t.space.outputs = {t.space.outputs[which]};
     return t;
-  } catch (const pcg::ShapeError&) {
-    return std::nullopt;
-  }
+  } catch (const pcg::ShapeError&) { return std::nullopt; }
 }
 
 // Most layouts that are tried fail here: asked before pcg::apply throws, which took most of the time of a validation.
@@ -167,9 +176,7 @@ std::optional<ParallelShape> moved_shape(const SmallNode& n, std::span<const Par
   if (!op || n.degree < 2 || !divides(n, in[0])) return std::nullopt;
   try {
     return pcg::apply(*op, in[0]);
-  } catch (const pcg::ShapeError&) {
-    return std::nullopt;
-  }
+  } catch (const pcg::ShapeError&) { return std::nullopt; }
 }
 
 std::optional<pcg::ParallelOperator> movement(const SmallNode& n) {

@@ -52,7 +52,8 @@ struct Reader {
     for (std::size_t i = 0; i < inputs.size(); ++i) o.inputs.push_back(tensor(inputs[i], fmt::format("{}.input[{}]", path, i), index));
     const std::vector<Yaml>& para = list(r, "para");
     for (std::size_t i = 0; i < para.size(); ++i) parameter(para[i], fmt::format("{}.para[{}]", path, i), o);
-    const bool two = o.kind == PublishedKind::linear || o.kind == PublishedKind::add || o.kind == PublishedKind::multiply || o.kind == PublishedKind::concat;
+    const bool two = o.kind == PublishedKind::linear || o.kind == PublishedKind::add || o.kind == PublishedKind::multiply ||
+                     o.kind == PublishedKind::concat;
     if (o.inputs.size() != (two ? 2U : 1U)) r.complain("input", fmt::format("{} inputs, expected {}", o.inputs.size(), two ? 2 : 1));
     r.finish();
     return o;
@@ -113,7 +114,8 @@ std::vector<PublishedRule> read_published(const std::filesystem::path& file) {
   const Yaml root = base::read_yaml(file);
   base::Diagnostics sink;
   if (root.is_map() && root.find("rule") == nullptr)  // another kind of file has a problem in every line; one is enough
-    sink.add(root.mark, "", "this is no published rule file: it has no \"rule\"", "as graph_subst_3_v2.json of FlexFlow; foreshard rules verify reads ours");
+    sink.add(root.mark, "", "this is no published rule file: it has no \"rule\"",
+             "as graph_subst_3_v2.json of FlexFlow; foreshard rules verify reads ours");
   sink.throw_if_any();
   MapReader r(root, "", sink);
   (void)r.optional("_t");

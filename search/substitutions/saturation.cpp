@@ -18,15 +18,18 @@ std::uint64_t key_of(std::size_t pattern, const Binding& b, const EGraph& graph)
   return h.value();
 }
 
-// combine(partition(x)) = x
+// combine(partition(x)) = x, which one degree makes whole.
 bool undoes_layouts(const AxiomPattern& p) {
   const Node& right = p.sides[1].nodes[p.sides[1].outputs[0]];
-  return right.kind == Kind::variable && std::ranges::all_of(p.sides[0].nodes, [](const Node& n) { return n.kind == Kind::variable || is_layout(n.kind); });
+  return right.kind == Kind::variable && std::ranges::all_of(p.sides[0].nodes, [](const Node& n) {
+           return n.kind == Kind::variable || (is_layout(n.kind) && n.degree.powers[1] == 0);
+         });
 }
 
 }  // namespace
 
-Saturation::Saturation(const Patterns& patterns, const Equation& e, const std::vector<bool>& without) : patterns_(patterns), without_(without) {
+Saturation::Saturation(const Patterns& patterns, const Equation& e, const std::vector<bool>& without)
+    : patterns_(patterns), without_(without) {
   const std::vector<Index> left = insert(e.left, e.variables), right = insert(e.right, e.variables);
   for (std::size_t i = 0; i < e.left.outputs.size(); ++i) goals_.push_back({left[e.left.outputs[i]], right[e.right.outputs[i]]});
 }
@@ -85,7 +88,8 @@ std::vector<Saturation::Found> Saturation::matches() {
   return all;
 }
 
-std::optional<std::vector<Saturation::Drafted>> Saturation::draft(const AxiomPattern& p, int side, const Binding& b, const std::bitset<kKinds>& kinds) const {
+std::optional<std::vector<Saturation::Drafted>> Saturation::draft(const AxiomPattern& p, int side, const Binding& b,
+                                                                  const std::bitset<kKinds>& kinds) const {
   const Term& t = p.sides[side];
   std::vector<Drafted> drafted;
   drafted.reserve(t.nodes.size());

@@ -9,11 +9,10 @@ namespace substitutions {
 namespace {
 
 constexpr std::array<std::string_view, kKinds> kKindNames{
-    "variable",   "linear",   "linear_bias", "batch_matmul", "conv",          "conv_bias",       "max_pool",    "average_pool",
-    "add",        "multiply", "unary",       "dropout",      "scale",         "concat",          "split0",      "split1",
-    "transpose",  "sum",      "enlarge",     "identity",     "ones",          "identity_kernel", "pool_kernel", "softmax",
-    "layer_norm", "rms_norm", "batch_norm",  "embedding",    "embedding_bag", "attention",       "partition",   "combine",
-    "replicate",  "reduce",   "summands"};
+    "variable",  "linear",        "linear_bias", "batch_matmul",    "conv",        "conv_bias", "max_pool",   "average_pool", "add",
+    "multiply",  "unary",         "dropout",     "scale",           "concat",      "split0",    "split1",     "transpose",    "sum",
+    "enlarge",   "identity",      "ones",        "identity_kernel", "pool_kernel", "softmax",   "layer_norm", "rms_norm",     "batch_norm",
+    "embedding", "embedding_bag", "attention",   "partition",       "combine",     "replicate", "reduce",     "summands"};
 constexpr std::array<std::string_view, kFunctions> kFunctionNames{"none", "relu", "gelu", "tanh", "sigmoid", "silu"};
 
 // Values of d, e and the number 2.

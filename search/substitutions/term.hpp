@@ -66,9 +66,16 @@ inline constexpr int kKinds = static_cast<int>(Kind::summands) + 1;
 [[nodiscard]] std::optional<Kind> kind_named(std::string_view name);
 [[nodiscard]] std::size_t input_count(Kind k);
 [[nodiscard]] bool is_convolution(Kind k);  // conv, conv_bias
-[[nodiscard]] bool is_layout(Kind k);  // partition, combine, replicate, reduce, summands
+[[nodiscard]] bool is_layout(Kind k);       // partition, combine, replicate, reduce, summands
 
-enum class Function : std::uint8_t { none, relu, gelu, tanh, sigmoid, silu };  // opaque: nothing is known of them but that they are functions
+enum class Function : std::uint8_t {
+  none,
+  relu,
+  gelu,
+  tanh,
+  sigmoid,
+  silu
+};  // opaque: nothing is known of them but that they are functions
 inline constexpr int kFunctions = static_cast<int>(Function::silu) + 1;
 [[nodiscard]] bool is_built_in(Function f);  // some operators apply it to their results: all but silu
 [[nodiscard]] std::string_view name_of(Function f);

@@ -13,7 +13,7 @@ namespace substitutions {
 
 enum class Cut : std::uint8_t { free, sum, none };  // pcg::Cut; `internal` cuts are free here
 
-constexpr int kWhole = -1;  // a dim that is never cut
+inline constexpr int kWhole = -1;  // a dim that is never cut
 using Dims = std::array<std::int8_t, kMostRank>;
 
 // Which loop indexes each dim. Dims beyond a tensor's rank are not looked at.

@@ -185,7 +185,8 @@ class TermReader {
     const std::string_view name = r_.name();
     for (int f = 0; f < kFunctions; ++f)
       if (name_of(Function(f)) == name && is_built_in(Function(f))) return Function(f);
-    r_.fail_at(from, fmt::format("\"{}\" is no function that an operator applies to its result", name), "one of: none, relu, gelu, tanh, sigmoid");
+    r_.fail_at(from, fmt::format("\"{}\" is no function that an operator applies to its result", name),
+               "one of: none, relu, gelu, tanh, sigmoid");
   }
 
   std::uint8_t node() {

@@ -233,8 +233,7 @@ std::optional<Type> type_in(const Node& n, Inputs in, const NodeNumbers& numbers
     case Kind::average_pool:
     case Kind::enlarge: return spatial(n, in);
     case Kind::add:
-    case Kind::multiply:
-      return product_or_sum(n.kind, in);
+    case Kind::multiply: return product_or_sum(n.kind, in);
     case Kind::unary:
     case Kind::dropout: return lay_out(elementwise(*in[0], false), in, sizes_of(*in[0]));
     case Kind::scale:

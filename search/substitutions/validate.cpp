@@ -21,8 +21,8 @@ namespace {
 
 using pcg::ParallelShape;
 
-constexpr int kMostPiecesOfOne = 36;       // more would only repeat what fewer show
-constexpr std::size_t kContexts = 24;      // layouts drawn beside the plainest one of each size, at most
+constexpr int kMostPiecesOfOne = 36;        // more would only repeat what fewer show
+constexpr std::size_t kContexts = 24;       // layouts drawn beside the plainest one of each size, at most
 constexpr std::size_t kAllSizes = 64;       // where there are more, evenly drawn ones, and those
 constexpr std::int64_t kMostElements = 24;  // of tensors of at most so many elements
 
@@ -51,7 +51,8 @@ std::vector<ParallelShape> layouts(const std::vector<std::int64_t>& sizes, bool 
 class Shapes {
  public:
   Shapes(const Equation& e, const SmallNumbers& n) : equation_(e), left_(small_term(e.left, n)), right_(small_term(e.right, n)) {
-    for (std::size_t v = 0; v < e.variables.size(); ++v) options_.push_back(layouts(small_sizes(e.variables[v], n), e.variables[v].types[0].index));
+    for (std::size_t v = 0; v < e.variables.size(); ++v)
+      options_.push_back(layouts(small_sizes(e.variables[v], n), e.variables[v].types[0].index));
   }
 
   // The first layouts of all variables that type both sides alike, in the options' order; of `random`, in a drawn one.
@@ -125,7 +126,8 @@ class Shapes {
 
 std::string shapes_text(const Equation& e, std::span<const ParallelShape> variables) {
   std::string text;
-  for (std::size_t v = 0; v < variables.size(); ++v) text += fmt::format("{}{} {}", v == 0 ? "" : ", ", e.variables[v].name, pcg::to_text(variables[v]));
+  for (std::size_t v = 0; v < variables.size(); ++v)
+    text += fmt::format("{}{} {}", v == 0 ? "" : ", ", e.variables[v].name, pcg::to_text(variables[v]));
   return text;
 }
 
@@ -147,8 +149,8 @@ std::optional<std::string> difference(const Equation& e, const Shapes& at, std::
       };
       const Element a = total(left), b = total(right);
       if (algebra.equal(a, b)) continue;
-      return fmt::format("{}: element {} of piece {} of {}: {} on the left, {} on the right", shapes_text(e, variables), i, p, pcg::to_text(shape),
-                         algebra.to_text(a), algebra.to_text(b));
+      return fmt::format("{}: element {} of piece {} of {}: {} on the left, {} on the right", shapes_text(e, variables), i, p,
+                         pcg::to_text(shape), algebra.to_text(a), algebra.to_text(b));
     }
   return std::nullopt;
 }
@@ -164,7 +166,8 @@ std::int64_t least_rows(const SmallTerm& t, std::span<const ParallelShape> varia
 }
 
 // Where an equation needs that indices are rows of the tables: the same for every row that each may be, or for evenly drawn ones.
-std::optional<std::string> difference_with_rows(const Equation& e, const Shapes& at, std::span<const ParallelShape> variables, Symbolic& algebra) {
+std::optional<std::string> difference_with_rows(const Equation& e, const Shapes& at, std::span<const ParallelShape> variables,
+                                                Symbolic& algebra) {
   constexpr std::size_t kMostChoices = 32;
   std::vector<Element> indices;
   const std::int64_t rows = std::min(least_rows(at.left(), variables), least_rows(at.right(), variables));
@@ -190,7 +193,8 @@ std::optional<std::string> difference_with_rows(const Equation& e, const Shapes&
 }
 
 // Numbers for the letters and degrees, number `at` of `count`; the letters that differ fastest come last.
-SmallNumbers numbers_at(const std::string& letters, const std::array<bool, 2>& degrees, const std::vector<std::int64_t>& sizes, std::size_t at) {
+SmallNumbers numbers_at(const std::string& letters, const std::array<bool, 2>& degrees, const std::vector<std::int64_t>& sizes,
+                        std::size_t at) {
   SmallNumbers n;
   for (const char c : letters) {
     n.letter[static_cast<std::size_t>(c - 'a')] = sizes[at % sizes.size()];

@@ -14,8 +14,7 @@ pcg::Saved saved_of(const pcg::Plan& plan, pcg::NodeId id) {
   const pcg::PcgNode& n = plan.pcg.node(id);
   const auto wholes = plan.pcg.whole_inputs(id), pieces = plan.pcg.piece_inputs(id);
   const pcg::Precision p = plan.training.precision;
-  pcg::Saved saved =
-      pcg::saved_for_backward(pcg::piece_operator(*n.operation(), wholes, pieces), pieces, plan.pcg.piece_outputs(id), p);
+  pcg::Saved saved = pcg::saved_for_backward(pcg::piece_operator(*n.operation(), wholes, pieces), pieces, plan.pcg.piece_outputs(id), p);
   const auto read = pcg::pieces_with_borders(*n.operation(), n.sharding, wholes);
   for (std::size_t i = 0; i < read.size(); ++i)
     if (saved.inputs[i]) saved.own += pcg::bytes_of(read[i], p) - pcg::bytes_of(pieces[i], p);

@@ -91,7 +91,8 @@ TEST_CASE("gradients where partial sums pass one factor: the other's are partial
   }
   const std::vector<TensorShape> both{real({8, 6}), real({8, 6})};
   const IterationSpace sum = iteration_space(Binary{}, both);
-  for (std::size_t i : {0U, 1U}) CHECK(to_text(input_gradient_shape(sum, {.degrees = {1, 1}, .sums = 2, .through = 0}, i, both[i])) == "[8, 6] copy 2");
+  for (std::size_t i : {0U, 1U})
+    CHECK(to_text(input_gradient_shape(sum, {.degrees = {1, 1}, .sums = 2, .through = 0}, i, both[i])) == "[8, 6] copy 2");
 }
 
 TEST_CASE("grouped convolution: output channels are cut by whole groups, the input's channels alike") {

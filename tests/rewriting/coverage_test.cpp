@@ -33,8 +33,8 @@ Coverage coverage(const std::string& model) {
 TEST_CASE("rules speak of all operators of the builtin models but these") {
   // Losses; broadcasts (of positions), views and pools of whole planes; a transposed weight (tied to the embedding); attention with a
   // bias or of two sequences; experts.
-  const std::set<std::string> foreign{"cross_entropy", "squared_error", "binary", "broadcast", "reshape", "pool2d", "linear", "attention",
-                                      "expert_linear", "moe_dispatch", "moe_combine"};
+  const std::set<std::string> foreign{"cross_entropy", "squared_error", "binary",        "broadcast",    "reshape",    "pool2d",
+                                      "linear",        "attention",     "expert_linear", "moe_dispatch", "moe_combine"};
   for (const std::string& name : pcg::models::builtin_names()) {
     const Coverage c = coverage(name);
     std::string rest;

@@ -122,8 +122,8 @@ TEST_CASE("rows of a tensor of more dims: the source says which, or the caller c
 }
 
 TEST_CASE("attentions of one rule are alike, and of several none drops anything out") {
-  const Rule swap = rule("swap", "x: [b, s, 3h]; y: [b, s, 3h]", "concat[0](attention(x), attention(y))",
-                         "concat[0](attention(x), attention(y))");
+  const Rule swap =
+      rule("swap", "x: [b, s, 3h]; y: [b, s, 3h]", "concat[0](attention(x), attention(y))", "concat[0](attention(x), attention(y))");
   const auto two = [](pcg::Attention first, pcg::Attention second) {
     pcg::GraphBuilder b("g");
     const TensorRef x = b.add("a", first, {b.input("x", real({2, 4, 24}))}), y = b.add("c", second, {b.input("y", real({2, 4, 24}))});

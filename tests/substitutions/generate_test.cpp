@@ -98,7 +98,7 @@ TEST_CASE("what is known is found: TASO's merges, Unity's movements") {
   CHECK(found(all, equation("concat[1](linear(x, w), linear(x, u))", "linear(x, concat[1](w, u))", v)));
   CHECK(found(all, equation("concat[0](linear[gelu](x, w), linear[gelu](z, w))", "linear[gelu](concat[0](x, z), w)", v)));
   CHECK(found(all, equation("linear(x, w) ; linear(x, u)",
-                               "split0[1 at w.1](linear(x, concat[1](w, u))) ; split1[1 at w.1](linear(x, concat[1](w, u)))", v)));
+                            "split0[1 at w.1](linear(x, concat[1](w, u))) ; split1[1 at w.1](linear(x, concat[1](w, u)))", v)));
   const auto blocks = variables({"x: [m, k]", "y: [m, l]", "w: [k, n]", "u: [l, n]"});
   CHECK(found(all, equation("add(linear(x, w), linear(y, u))", "linear(concat[1](x, y), concat[0](w, u))", blocks)));
 

@@ -114,7 +114,7 @@ TEST_CASE("a file that is not as it was written is proved anew, and its rules na
   proved_anew(changed("name: h1", "name: mine"), changed_since);
   proved_anew(changed("linear.partition_rows", "add.commutative"), changed_since);
   proved_anew(changed("proof_s: 0.000250", "proof_s: 0"), changed_since);
-  proved_anew(changed("generator: \"1\"", "generator: \"0\""), "generator \"0\" wrote it, this is generator \"1\"");
+  proved_anew(changed("generator: \"2\"", "generator: \"1\""), "generator \"1\" wrote it, this is generator \"2\"");
   proved_anew(changed("axioms: \"" + axioms().hash, "axioms: \"0123456789abcdef"),
               "it rests on the axioms 0123456789abcdef, which now are " + axioms().hash);
   std::string shorter = written();
