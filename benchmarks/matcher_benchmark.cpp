@@ -8,8 +8,8 @@
 #include <stdexcept>
 
 #include "pcg/models/models.hpp"
-#include "search/substitutions/generate.hpp"
-#include "search/substitutions/matcher.hpp"
+#include "substitutions/generation/generate.hpp"
+#include "substitutions/rewriting/matcher.hpp"
 
 namespace {
 

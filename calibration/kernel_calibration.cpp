@@ -15,8 +15,8 @@
 namespace calibration {
 namespace {
 
+using measurements::KernelMeasurement;
 using pcg::KernelKind;
-using profiles::KernelMeasurement;
 
 constexpr std::uint64_t kAsideOneIn = 5;
 constexpr int kFewestProducts = 40;

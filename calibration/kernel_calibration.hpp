@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "measurements/measurements.hpp"
 #include "profiles/device_profile.hpp"
-#include "profiles/measurements/measurements.hpp"
 
 namespace calibration {
 
@@ -45,14 +45,15 @@ struct KernelCalibration {
 // A fifth of the shapes, always the same ones: the rows that no fit of ours has seen.
 [[nodiscard]] bool is_held_out(const pcg::Kernel& k, pcg::Precision p);
 // A time that no such device can need: less than its peaks allow, or a hundred times what the slowest way would take.
-[[nodiscard]] bool is_rubbish(const profiles::DeviceProfile& d, const profiles::KernelMeasurement& m);
+[[nodiscard]] bool is_rubbish(const profiles::DeviceProfile& d, const measurements::KernelMeasurement& m);
 
 // Throws: base::InputError when no row is of the devices asked for.
-[[nodiscard]] KernelCalibration calibrate_kernels(const profiles::DeviceProfile& d, std::span<const profiles::KernelMeasurement> rows,
+[[nodiscard]] KernelCalibration calibrate_kernels(const profiles::DeviceProfile& d, std::span<const measurements::KernelMeasurement> rows,
                                                   const CalibrationConfig& config);
 
 // How far off a profile is on rows, whoever fitted it: one entry per kind and precision.
-[[nodiscard]] std::vector<KernelFit> compare_kernels(const profiles::DeviceProfile& d, std::span<const profiles::KernelMeasurement> rows,
+[[nodiscard]] std::vector<KernelFit> compare_kernels(const profiles::DeviceProfile& d,
+                                                     std::span<const measurements::KernelMeasurement> rows,
                                                      const CalibrationConfig& config);
 
 }  // namespace calibration

@@ -16,9 +16,9 @@
 namespace calibration {
 namespace {
 
+using measurements::CollectiveMeasurement;
 using profiles::Algorithm;
 using profiles::CollectiveKind;
-using profiles::CollectiveMeasurement;
 using profiles::NetworkProfile;
 using profiles::Protocol;
 

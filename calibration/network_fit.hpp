@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "profiles/measurements/measurements.hpp"
+#include "measurements/measurements.hpp"
 #include "profiles/network_profile.hpp"
 
 namespace calibration {
 
 // Predicted against measured for one row.
 struct NetworkResidual {
-  const profiles::CollectiveMeasurement* row = nullptr;
+  const measurements::CollectiveMeasurement* row = nullptr;
   base::Seconds predicted;
   profiles::Algorithm algorithm = profiles::Algorithm::ring;
   profiles::Protocol protocol = profiles::Protocol::simple;
@@ -34,15 +34,15 @@ struct NetworkFit {
 };
 
 // A fifth of (kind, GPUs, half octave of bytes), always the same ones, whatever table a row is from.
-[[nodiscard]] bool is_held_out(const profiles::CollectiveMeasurement& m);
+[[nodiscard]] bool is_held_out(const measurements::CollectiveMeasurement& m);
 
 // Robust least squares of the logarithm of time, from the profile given. `rows` must outlive the answer.
 // Throws: base::InputError when no row is of a preset whose `network_profile` this is.
-[[nodiscard]] NetworkFit fit_network(const profiles::NetworkProfile& start, std::span<const profiles::CollectiveMeasurement> rows,
+[[nodiscard]] NetworkFit fit_network(const profiles::NetworkProfile& start, std::span<const measurements::CollectiveMeasurement> rows,
                                      const NetworkFitConfig& config = {});
 // How far off a profile is, whoever fitted it.
 [[nodiscard]] std::vector<NetworkResidual> compare_network(const profiles::NetworkProfile& profile,
-                                                           std::span<const profiles::CollectiveMeasurement> rows);
+                                                           std::span<const measurements::CollectiveMeasurement> rows);
 
 // A line per cluster, nodes, GPUs, collective and table: rows, mean absolute error and bias from 1 MB on, of the rows kept aside, and below
 // 1 MB.

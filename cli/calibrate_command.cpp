@@ -24,10 +24,10 @@ struct CalibrateFlags {
   bool fresh = false, keep_table = false, compare = false;
 };
 
-profiles::Measurements read_all(const std::vector<std::string>& files) {
-  profiles::Measurements all;
+measurements::Measurements read_all(const std::vector<std::string>& files) {
+  measurements::Measurements all;
   for (const std::string& file : files) {
-    const profiles::Measurements m = profiles::read_measurements(read_text(file), file);
+    const measurements::Measurements m = measurements::read_measurements(read_text(file), file);
     all.kernels.insert(all.kernels.end(), m.kernels.begin(), m.kernels.end());
     all.collectives.insert(all.collectives.end(), m.collectives.begin(), m.collectives.end());
     all.notes.insert(all.notes.end(), m.notes.begin(), m.notes.end());
@@ -107,7 +107,7 @@ int calibrate_device(const CalibrateFlags& f) {
   const std::string before = profile_text(f);
   profiles::DeviceProfile device = profiles::load_device_profile(base::parse_yaml(before, f.device));
   if (f.fresh) device.fitted = {};
-  const profiles::Measurements rows = read_all(f.files), check = read_all(f.check_files);
+  const measurements::Measurements rows = read_all(f.files), check = read_all(f.check_files);
   for (const std::string& note : rows.notes) fmt::print(stderr, "note: {}\n", note);
   const calibration::CalibrationConfig config{
       .devices = f.rows_of, .kinds = kinds_of(f.kinds), .command = command_line(f), .keep_table = f.keep_table};

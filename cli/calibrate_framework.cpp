@@ -8,10 +8,10 @@
 
 #include "base/diagnostics.hpp"
 #include "base/progress.hpp"
+#include "calibration/framework_fit.hpp"
+#include "calibration/framework_text.hpp"
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
-#include "validation/framework_fit.hpp"
-#include "validation/framework_text.hpp"
 
 namespace cli {
 namespace {
@@ -36,10 +36,10 @@ Start start_of(const FrameworkCalibration& f) {
       {{}, "--framework", fmt::format("\"{}\" is neither a framework nor a file", f.framework), base::suggest(f.framework, names)}});
 }
 
-std::vector<validation::Point> points_of(const FrameworkCalibration& f, const std::string& framework) {
-  std::vector<validation::Point> points;
+std::vector<measurements::Point> points_of(const FrameworkCalibration& f, const std::string& framework) {
+  std::vector<measurements::Point> points;
   for (const std::string& file : f.files)
-    for (validation::Point& p : validation::read_points(read_text(file), file))
+    for (measurements::Point& p : measurements::read_points(read_text(file), file))
       if (p.framework == framework) points.push_back(std::move(p));
   return points;
 }
@@ -54,18 +54,18 @@ std::string command_line(const FrameworkCalibration& f) {
   return text;
 }
 
-void print_fit(const std::string& framework, const validation::FrameworkFit& fit) {
+void print_fit(const std::string& framework, const calibration::FrameworkFit& fit) {
   fmt::print("{}: {} points; mean error {:.1f} % before, {:.1f} % fitted, {:.1f} % when each half is forecast by constants of the other\n",
              framework, fit.points, 100 * fit.error_before, 100 * fit.error, 100 * fit.cross_validated);
-  for (const validation::FittedConstant& c : fit.constants) {
+  for (const calibration::FittedConstant& c : fit.constants) {
     if (!c.told) fmt::print("  {:<24} left as it is: a tenth more or less changes the mean error by less than 0.01 %\n", c.name);
     else
-      fmt::print("  {:<24} {:<10} a tenth less: {:.1f} %, more: {:.1f} %\n", c.name, validation::constant_text(c.name, c.value),
+      fmt::print("  {:<24} {:<10} a tenth less: {:.1f} %, more: {:.1f} %\n", c.name, calibration::constant_text(c.name, c.value),
                  100 * c.error_less, 100 * c.error_more);
   }
 }
 
-std::string json_of(const std::string& framework, const validation::FrameworkFit& fit) {
+std::string json_of(const std::string& framework, const calibration::FrameworkFit& fit) {
   nlohmann::ordered_json j = {{"foreshard", 1},
                               {"framework", framework},
                               {"points", fit.points},
@@ -75,11 +75,11 @@ std::string json_of(const std::string& framework, const validation::FrameworkFit
                               {"constants", nlohmann::ordered_json::object()},
                               {"untold", nlohmann::ordered_json::array()},
                               {"groups", nlohmann::ordered_json::array()}};
-  for (const validation::FittedConstant& c : fit.constants) {
+  for (const calibration::FittedConstant& c : fit.constants) {
     if (c.told) j["constants"][c.name] = c.value;
     else j["untold"].push_back(c.name);
   }
-  for (const validation::GroupError& g : fit.groups) j["groups"].push_back({{"group", g.group}, {"points", g.points}, {"error", g.error}});
+  for (const calibration::GroupError& g : fit.groups) j["groups"].push_back({{"group", g.group}, {"points", g.points}, {"error", g.error}});
   return j.dump(2) + "\n";
 }
 
@@ -91,16 +91,16 @@ int calibrate_framework(const FrameworkCalibration& f) {
       profiles::load_framework_profile(base::parse_yaml(start.text, start.file.empty() ? f.framework : start.file));
   const std::string name = pcg::framework_names()[static_cast<std::size_t>(profile.framework)];
   base::ProgressLine line(/*quiet=*/false);
-  validation::FrameworkFitConfig config{
+  calibration::FrameworkFitConfig config{
       .file = start.file, .constants = f.constants, .jobs = f.jobs, .evaluations = f.evaluations, .progress = {}};
   config.progress = [&line](int evaluation, double error) {
     line.show(fmt::format("evaluation {}: mean error {:.1f} %", evaluation, 100 * error));
   };
-  const validation::FrameworkFit fit = validation::fit_framework(profile, points_of(f, name), config);
+  const calibration::FrameworkFit fit = calibration::fit_framework(profile, points_of(f, name), config);
   if (f.json != "-" && f.output != "-") print_fit(name, fit);
   if (!f.json.empty()) write_text(f.json, json_of(name, fit));
-  if (!f.output.empty()) write_text(f.output, validation::with_fitted(start.text, fit, command_line(f)));
-  return std::ranges::any_of(fit.constants, &validation::FittedConstant::told) ? kAnswered : kNo;
+  if (!f.output.empty()) write_text(f.output, calibration::with_fitted(start.text, fit, command_line(f)));
+  return std::ranges::any_of(fit.constants, &calibration::FittedConstant::told) ? kAnswered : kNo;
 }
 
 }  // namespace cli

@@ -46,7 +46,7 @@ void answer(const NetworkFlags& f, const std::vector<calibration::NetworkResidua
 
 }  // namespace
 
-int calibrate_network(const NetworkFlags& f, const profiles::Measurements& rows) {
+int calibrate_network(const NetworkFlags& f, const measurements::Measurements& rows) {
   const profiles::NetworkProfile start = profile_of(f.network);
   for (const std::string& note : rows.notes) fmt::print(stderr, "note: {}\n", note);
   if (f.compare_only) {

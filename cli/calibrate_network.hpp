@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "profiles/measurements/measurements.hpp"
+#include "measurements/measurements.hpp"
 
 namespace cli {
 
@@ -13,6 +13,6 @@ struct NetworkFlags {
   bool compare_only = false;  // fits nothing
 };
 // Prints a table of residuals, unless standard output is for one of the others. Throws: base::InputError.
-int calibrate_network(const NetworkFlags& f, const profiles::Measurements& rows);
+int calibrate_network(const NetworkFlags& f, const measurements::Measurements& rows);
 
 }  // namespace cli

@@ -8,8 +8,8 @@
 #include "base/diagnostics.hpp"
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
-#include "profiles/imports/import.hpp"
-#include "profiles/imports/to_measurements.hpp"
+#include "imports/import.hpp"
+#include "imports/to_measurements.hpp"
 #include "reports/import_report.hpp"
 #include "topology/imports/imports.hpp"
 
@@ -56,18 +56,18 @@ int write_topology(const topology::ImportedTopology& t, const ImportFlags& f) {
 }
 
 // Kernels and collectives have tables of their own; where a trace has both, the second goes beside the first.
-void write_measurements(const profiles::Measurements& m, const std::filesystem::path& output) {
+void write_measurements(const measurements::Measurements& m, const std::filesystem::path& output) {
   const bool both = !m.kernels.empty() && !m.collectives.empty();
   std::filesystem::path second = output;
   if (both && output != "-") second.replace_filename(output.stem().string() + "-collectives" + output.extension().string());
   if (both) check_outputs({{"--output", second.string()}});  // not known before
-  if (!m.kernels.empty()) write_text(output, profiles::to_csv(m.kernels));
-  if (!m.collectives.empty()) write_text(second, profiles::to_csv(m.collectives));
+  if (!m.kernels.empty()) write_text(output, measurements::to_csv(m.kernels));
+  if (!m.collectives.empty()) write_text(second, measurements::to_csv(m.collectives));
 }
 
-int write_trace(const profiles::ImportedTrace& t, const ImportFlags& f) {
+int write_trace(const imports::ImportedTrace& t, const ImportFlags& f) {
   if (!f.output.empty()) {
-    const profiles::Measurements m = profiles::to_measurements(t, {.device = f.device, .cluster = f.cluster});
+    const measurements::Measurements m = imports::to_measurements(t, {.device = f.device, .cluster = f.cluster});
     for (const std::string& note : m.notes) fmt::print(stderr, "note: {}\n", note);
     if (m.kernels.empty() && m.collectives.empty()) {
       fmt::print(stderr, "{}: nothing in it can be a measurement; no {} was written\n", f.file, f.output);
@@ -85,7 +85,7 @@ int import(const ImportFlags& f) {
   if (const auto text = small_text(f.file))
     if (const auto found = topology::import_topology(*text, f.file, {.gpu = f.device, .preset = f.cluster}))
       return write_topology(*found, f);
-  return write_trace(profiles::import_trace(f.file), f);
+  return write_trace(imports::import_trace(f.file), f);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include "base/progress.hpp"
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
-#include "cli/rules_output.hpp"
+#include "reports/rules_report.hpp"
 
 namespace cli {
 namespace {
@@ -71,8 +71,8 @@ int generate(const RulesFlags& f) {
          }});
   }
   if (!f.save.empty()) write_text(f.save, substitutions::to_text(g.rules, substitutions::axioms()));
-  write_json(f, to_json(g));
-  print(f, [&] { return to_text(g); });
+  write_json(f, reports::to_json(g));
+  print(f, [&] { return reports::to_text(g); });
   return kAnswered;
 }
 
@@ -85,8 +85,8 @@ int verify(const RulesFlags& f) {
                                    [&](std::size_t done) { line.show(fmt::format("{} of {} proofs", done, file.rules.size())); });
   }
   const std::string distrust = substitutions::distrust(file, substitutions::axioms());
-  write_json(f, to_json(file, proofs, distrust));
-  print(f, [&] { return to_text(file, proofs, distrust); });
+  write_json(f, reports::to_json(file, proofs, distrust));
+  print(f, [&] { return reports::to_text(file, proofs, distrust); });
   return std::ranges::all_of(proofs, [](const auto& p) { return p.verdict == Verdict::proved; }) ? kAnswered : kNo;
 }
 
@@ -101,8 +101,8 @@ int show_axioms(const RulesFlags& f) {
     line.show("axioms that follow from others");
     redundant = substitutions::redundant(axioms);
   }
-  write_json(f, to_json(axioms, validations, redundant));
-  print(f, [&] { return to_text(axioms, validations, redundant); });
+  write_json(f, reports::to_json(axioms, validations, redundant));
+  print(f, [&] { return reports::to_text(axioms, validations, redundant); });
   return std::ranges::all_of(validations, [](const auto& v) { return v.valid; }) ? kAnswered : kNo;
 }
 
@@ -117,8 +117,8 @@ int compare(const RulesFlags& f) {
       line.show(fmt::format("{} of {} rules", results.size(), rules.size()));
     }
   }
-  write_json(f, to_json(rules, results));
-  print(f, [&] { return to_text(rules, results); });
+  write_json(f, reports::to_json(rules, results));
+  print(f, [&] { return reports::to_text(rules, results); });
   return kAnswered;
 }
 
@@ -144,8 +144,8 @@ int show(const RulesFlags& f) {
     sink.throw_if_any();
   }
   if (!f.name.empty()) std::erase_if(rules, [&](const auto& r) { return r.name != f.name; });
-  write_json(f, to_json(rules));
-  print(f, [&] { return to_text(rules, substitutions::axioms(), !f.name.empty()); });
+  write_json(f, reports::to_json(rules));
+  print(f, [&] { return reports::to_text(rules, substitutions::axioms(), !f.name.empty()); });
   return kAnswered;
 }
 
@@ -177,7 +177,7 @@ void add_rules(CLI::App& app, Action& action) {
       ->delimiter(',');
   g->add_option("--save", f->save, "Write the rules to this file; - is standard output");
   add(*rules, action, f, "verify", "Prove the rules of a file again", verify)->add_option("file", f->file, "A rule file")->required();
-  add(*rules, action, f, "axioms", "What proofs rest on, each tried piece by piece at small shapes", show_axioms)
+  add(*rules, action, f, "axioms", "What proofs rest on, each tried shard by shard at small shapes", show_axioms)
       ->add_flag("--every-size", f->every_size, "Every size of 1 to 4 and tensors of at most 24 elements, not drawn ones: takes hours");
   add(*rules, action, f, "compare", "Sort published rules (TASO's and FlexFlow's JSON) into implied, refuted and open", compare)
       ->add_option("file", f->file, "A published rule file")

@@ -7,9 +7,9 @@
 
 #include "base/diagnostics.hpp"
 #include "cli/commands.hpp"
-#include "cli/rules_output.hpp"
 #include "pcg/models/models.hpp"
 #include "reports/reports.hpp"
+#include "reports/rules_report.hpp"
 
 namespace cli {
 namespace {
@@ -60,9 +60,9 @@ std::string show_rules(const ShowFlags& f) {
   if (f.dot) throw base::InputError(std::vector<base::Diagnostic>{{{}, "--dot", "rules are not drawn", "without it they are text"}});
   const std::vector<substitutions::Rule> rules =
       substitutions::load_rules(f.word, static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
-  if (f.json) return to_json(rules).dump(1) + "\n";
-  if (f.yaml) return to_text(rules, substitutions::axioms());
-  return to_text(rules, substitutions::axioms(), /*statements=*/false);
+  if (f.json) return reports::to_json(rules).dump(1) + "\n";
+  if (f.yaml) return substitutions::to_text(rules, substitutions::axioms());
+  return reports::to_text(rules, substitutions::axioms(), /*statements=*/false);
 }
 
 void add_kind(CLI::App& show, Action& action, const char* name, const char* help, const char* argument,

@@ -7,7 +7,7 @@
 #include "base/progress.hpp"
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
-#include "validation/reports.hpp"
+#include "reports/validation_reports.hpp"
 #include "validation/validate.hpp"
 
 namespace cli {
@@ -26,7 +26,7 @@ struct ValidateFlags {
   throw base::InputError(std::vector<base::Diagnostic>{{{}, file, std::move(message), {}}});
 }
 
-validation::Assessment assess(const ValidateFlags& f, std::vector<validation::Residual>& residuals) {
+validation::Assessment assess(const ValidateFlags& f, std::vector<calibration::Residual>& residuals) {
   const std::vector<validation::Table> tables = [&] {
     std::vector<validation::Table> read;
     for (const std::string& file : f.data) read.push_back(validation::read_table(read_text(file), file));
@@ -38,13 +38,13 @@ validation::Assessment assess(const ValidateFlags& f, std::vector<validation::Re
   options.progress = [&](std::string_view text) { line.show(text); };
   validation::Validation v = validation::validate(tables, options);
   residuals = std::move(v.residuals);
-  std::optional<validation::HeldOutCoverage> held_out;
-  if (!residuals.empty()) held_out = validation::held_out_coverage(residuals, kSeed);
+  std::optional<calibration::HeldOutCoverage> held_out;
+  if (!residuals.empty()) held_out = calibration::held_out_coverage(residuals, kSeed);
   return validation::assess(std::move(v.items), std::move(held_out), std::move(v.notes));
 }
 
 std::string with_tables(const ValidateFlags& f, const std::string& tables) {
-  return validation::with_tables(read_text(f.tables), tables, f.tables);
+  return reports::with_tables(read_text(f.tables), tables, f.tables);
 }
 
 int validate(const ValidateFlags& f) {
@@ -52,18 +52,19 @@ int validate(const ValidateFlags& f) {
   for (const std::string& text : f.limits) limits.push_back(validation::read_limit(text));
   check_outputs({{"--json", f.json}, {"--report", f.report}, {"--write-intervals", f.write_intervals}, {"--tables", f.tables}});
   if (!f.tables.empty()) (void)with_tables(f, "");  // has it a place for them?
-  std::vector<validation::Residual> residuals;
+  std::vector<calibration::Residual> residuals;
   const validation::Assessment a = assess(f, residuals);
   const std::vector<std::string> misses = validation::missed(a, limits);
-  if (!f.json.empty()) write_text(f.json, validation::json_report(a));
-  if (!f.report.empty()) write_text(f.report, validation::html_report(a));
-  if (!f.tables.empty()) write_text(f.tables, with_tables(f, validation::markdown_tables(a)));
+  if (!f.json.empty()) write_text(f.json, reports::json_report(a));
+  if (!f.report.empty()) write_text(f.report, reports::html_report(a));
+  if (!f.tables.empty()) write_text(f.tables, with_tables(f, reports::markdown_tables(a)));
   if (!f.write_intervals.empty()) {
     if (residuals.empty()) refuse("--write-intervals", "no point has a forecast, so there are no residuals");
-    write_text(f.write_intervals, scenarios::write_intervals(validation::fit_intervals(residuals), "foreshard validate --write-intervals"));
+    write_text(f.write_intervals,
+               scenarios::write_intervals(calibration::fit_intervals(residuals), "foreshard validate --write-intervals"));
   }
   const bool taken = f.json == "-" || f.report == "-" || f.write_intervals == "-";
-  if (!f.quiet && !taken) fmt::print("{}", validation::text_report(a));
+  if (!f.quiet && !taken) fmt::print("{}", reports::text_report(a));
   for (const std::string& m : misses) fmt::print(stderr, "missed: {}\n", m);
   return misses.empty() ? kAnswered : kNo;
 }

@@ -10,8 +10,8 @@
 
 #include "base/units.hpp"
 #include "base/yaml.hpp"
-#include "pcg/tensor.hpp"
-#include "pcg/work.hpp"
+#include "pcg/operators/tensor.hpp"
+#include "pcg/work/work.hpp"
 #include "profiles/fitted.hpp"
 
 namespace profiles {

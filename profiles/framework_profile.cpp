@@ -23,7 +23,7 @@ HostCosts read_host(const base::Yaml& node, const std::string& path, base::Diagn
   h.forward_kernel = read("forward_kernel");
   h.backward_kernel = read("backward_kernel");
   h.collective = read("collective");
-  h.straggling = read("straggling");
+  h.launch_jitter = read("launch_jitter");
   h.recomputed_block = read("recomputed_block");
   h.micro_batch = read("micro_batch");
   h.iteration = read("iteration");

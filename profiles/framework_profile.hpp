@@ -12,7 +12,7 @@
 
 #include "base/units.hpp"
 #include "base/yaml.hpp"
-#include "pcg/plan.hpp"
+#include "pcg/plan/plan.hpp"
 
 namespace profiles {
 
@@ -25,7 +25,7 @@ struct HostCosts {
   base::Seconds forward_kernel;    // per kernel of a forward pass (interpreter, dispatch)
   base::Seconds backward_kernel;   // per kernel of a backward pass (autograd engine)
   base::Seconds collective;        // per collective or message, in place of launch_overhead
-  base::Seconds straggling;        // mean lateness of a host at a collective: the slowest of n is (1/2 + ... + 1/n) times this later
+  base::Seconds launch_jitter;     // mean lateness of a host at a collective: the slowest of n is (1/2 + ... + 1/n) times this later
   base::Seconds recomputed_block;  // per block that is recomputed: saving and restoring random states, a nested backward pass
   base::Seconds micro_batch;       // per micro-batch of a stage and pass: loader, schedule, loss
   base::Seconds iteration;         // per iteration: optimizer step, gradient norm, logging

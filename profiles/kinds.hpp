@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "pcg/work.hpp"
+#include "pcg/work/work.hpp"
 
 namespace profiles {
 

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "pcg/tensor.hpp"
-#include "pcg/work.hpp"
+#include "pcg/operators/tensor.hpp"
+#include "pcg/work/work.hpp"
 
 namespace profiles {
 

@@ -16,11 +16,11 @@ Json name_event(const char* what, std::uint32_t device, int thread, const std::s
   return {{"ph", "M"}, {"name", what}, {"pid", device}, {"tid", thread}, {"args", {{"name", name}}}};
 }
 
-// Threads of a device are numbered in the order in which their lanes first come.
-using Lanes = std::map<std::pair<std::uint32_t, std::string>, int>;
+// Threads of a device are numbered in the order in which their streams first come.
+using Streams = std::map<std::pair<std::uint32_t, std::string>, int>;
 
-Lanes name_threads(const sim::SimulationResult& s, Json& events) {
-  Lanes lanes;
+Streams name_threads(const sim::SimulationResult& s, Json& events) {
+  Streams streams;
   std::map<std::uint32_t, int> threads;
   for (const sim::Span& span : s.spans) {
     int& count = threads[span.device];
@@ -29,10 +29,10 @@ Lanes name_threads(const sim::SimulationResult& s, Json& events) {
       events.push_back(
           {{"ph", "M"}, {"name", "process_sort_index"}, {"pid", span.device}, {"tid", 0}, {"args", {{"sort_index", span.device}}}});
     }
-    if (const auto [it, added] = lanes.emplace(std::pair{span.device, span.lane}, count + 1); added)
-      events.push_back(name_event("thread_name", span.device, ++count, span.lane));
+    if (const auto [it, added] = streams.emplace(std::pair{span.device, span.stream}, count + 1); added)
+      events.push_back(name_event("thread_name", span.device, ++count, span.stream));
   }
-  return lanes;
+  return streams;
 }
 
 Json span_event(const sim::Span& span, int thread) {
@@ -54,8 +54,8 @@ std::string chrome_trace(const scenarios::ScenarioResult& result) {
   for (const scenarios::Run& r : result.runs) {
     if (!r.simulation || r.simulation->spans.empty()) continue;
     about = {{"scenario", result.scenario}, {"plan", r.plan}, {"summary", r.plan_summary}, {"variant", r.variant}};
-    const Lanes lanes = name_threads(*r.simulation, events);
-    for (const sim::Span& span : r.simulation->spans) events.push_back(span_event(span, lanes.at({span.device, span.lane})));
+    const Streams streams = name_threads(*r.simulation, events);
+    for (const sim::Span& span : r.simulation->spans) events.push_back(span_event(span, streams.at({span.device, span.stream})));
     for (const sim::MemorySample& m : r.simulation->memory_over_time)
       events.push_back({{"ph", "C"},
                         {"name", "memory"},

@@ -11,10 +11,10 @@ namespace reports {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using profiles::CollectiveTotal;
-using profiles::ImportedIteration;
-using profiles::ImportedTrace;
-using profiles::TraceSummary;
+using imports::CollectiveTotal;
+using imports::ImportedIteration;
+using imports::ImportedTrace;
+using imports::TraceSummary;
 
 // Counts are integers where they are.
 Json count(double value) {
@@ -30,7 +30,7 @@ std::string dump(const Json& j) { return j.dump(2, ' ', false, Json::error_handl
 
 Json devices_json(const ImportedTrace& t) {
   Json list = Json::array();
-  for (const profiles::ImportedDevice& d : t.devices)
+  for (const imports::ImportedDevice& d : t.devices)
     list.push_back({{"id", d.id},
                     {"name", known(d.name)},
                     {"profile", known(d.profile)},
@@ -50,13 +50,13 @@ Json iterations_json(const ImportedTrace& t) {
 
 Json kinds_json(const TraceSummary& s) {
   Json kinds = Json::object();
-  for (const profiles::KindTotal& k : s.kinds) kinds[k.kind] = {{"kernels", k.count}, {"time_s", k.time.value()}, {"with_shape", k.shaped}};
+  for (const imports::KindTotal& k : s.kinds) kinds[k.kind] = {{"kernels", k.count}, {"time_s", k.time.value()}, {"with_shape", k.shaped}};
   return kinds;
 }
 
 Json streams_json(const TraceSummary& s) {
   Json list = Json::array();
-  for (const profiles::StreamTotal& x : s.streams)
+  for (const imports::StreamTotal& x : s.streams)
     list.push_back(
         {{"device", x.device}, {"stream", x.stream}, {"kernels", x.kernels}, {"collectives", x.collectives}, {"time_s", x.time.value()}});
   return list;
@@ -123,7 +123,7 @@ std::string iterations_text(const ImportedTrace& t) {
 }
 
 std::string header_text(const ImportedTrace& t) {
-  std::string text = fmt::format("{}: {}", t.file, profiles::to_text(t.format));
+  std::string text = fmt::format("{}: {}", t.file, imports::to_text(t.format));
   if (t.rank) text += fmt::format(", rank {}", *t.rank);
   if (t.world_size) text += fmt::format("{} of {}", t.rank ? "" : ", world", *t.world_size);
   text += fmt::format("\n{} kernels, {} collectives, {} iterations in {}\n", t.kernels.size(), t.collectives.size(), t.iterations.size(),
@@ -140,7 +140,7 @@ std::string header_text(const ImportedTrace& t) {
 }  // namespace
 
 std::string import_text(const ImportedTrace& t) {
-  const TraceSummary s = profiles::summarise(t);
+  const TraceSummary s = imports::summarise(t);
   std::string text = header_text(t);
   if (!s.kinds.empty()) text += "\n" + kinds_text(s);
   if (!s.collectives.empty()) text += "\n" + collectives_text(s);
@@ -151,9 +151,9 @@ std::string import_text(const ImportedTrace& t) {
 }
 
 std::string import_json(const ImportedTrace& t) {
-  const TraceSummary s = profiles::summarise(t);
+  const TraceSummary s = imports::summarise(t);
   Json j;
-  j["format"] = profiles::to_text(t.format);
+  j["format"] = imports::to_text(t.format);
   j["file"] = t.file;
   j["kernels"] = t.kernels.size();
   j["collectives"] = t.collectives.size();

@@ -3,14 +3,14 @@
 
 #include <string>
 
-#include "profiles/imports/summary.hpp"
+#include "imports/traces/summary.hpp"
 
 namespace reports {
 
 // Time by kind of kernel, collectives with bytes and both bandwidths, iterations (the longest, when there are many), notes.
-[[nodiscard]] std::string import_text(const profiles::ImportedTrace& trace);
+[[nodiscard]] std::string import_text(const imports::ImportedTrace& trace);
 // {"format","file","kernels","collectives","devices":[..],"span_s","iterations":[..],"by_kind":{..},"by_stream":[..],
 //  "by_collective":[..],"notes":[..]}; docs/formats.md, "Imports".
-[[nodiscard]] std::string import_json(const profiles::ImportedTrace& trace);
+[[nodiscard]] std::string import_json(const imports::ImportedTrace& trace);
 
 }  // namespace reports

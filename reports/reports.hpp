@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "pcg/graph.hpp"
+#include "pcg/graph/graph.hpp"
 #include "scenarios/result.hpp"
 #include "topology/cluster.hpp"
 
@@ -13,7 +13,7 @@ namespace reports {
 [[nodiscard]] std::string text_table(const scenarios::ScenarioResult& r, bool colour);
 [[nodiscard]] std::string json(const scenarios::ScenarioResult& r);
 [[nodiscard]] std::string csv(const scenarios::ScenarioResult& r);
-// One process per device, one thread per lane, memory as a counter; of the first run that has spans, or of the named plan.
+// One process per device, one thread per stream, memory as a counter; of the first run that has spans, or of the named plan.
 [[nodiscard]] std::string chrome_trace(const scenarios::ScenarioResult& r);
 
 // `show`: text or JSON of what was understood.

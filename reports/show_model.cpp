@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "pcg/work.hpp"
+#include "pcg/work/work.hpp"
 #include "reports/reports.hpp"
 #include "reports/table.hpp"
 

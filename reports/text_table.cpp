@@ -7,7 +7,7 @@
 
 #include "reports/reports.hpp"
 #include "reports/table.hpp"
-#include "search/planner.hpp"
+#include "search/problem/planner.hpp"
 
 namespace reports {
 namespace {

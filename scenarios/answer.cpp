@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "base/check.hpp"
-#include "scenarios/interval.hpp"
+#include "scenarios/accuracy/interval.hpp"
 #include "sim/oracle.hpp"
 
 namespace scenarios {

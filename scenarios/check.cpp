@@ -3,12 +3,12 @@
 #include <fmt/core.h>
 
 #include "base/yaml.hpp"
-#include "pcg/evaluator.hpp"
+#include "pcg/evaluator/evaluator.hpp"
 #include "pcg/models/models.hpp"
 #include "profiles/device_profile.hpp"
 #include "profiles/framework_profile.hpp"
 #include "scenarios/scenario.hpp"
-#include "search/substitutions/rules_file.hpp"
+#include "substitutions/rule_files/rules_file.hpp"
 #include "topology/cluster.hpp"
 
 namespace scenarios {

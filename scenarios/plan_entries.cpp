@@ -6,7 +6,7 @@
 #include <array>
 #include <set>
 
-#include "pcg/plan.hpp"
+#include "pcg/plan/plan.hpp"
 
 namespace scenarios {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "pcg/plan.hpp"
+#include "pcg/plan/plan.hpp"
 #include "sim/simulation.hpp"
 
 namespace scenarios {

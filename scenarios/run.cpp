@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "base/worker_pool.hpp"
 #include "scenarios/answer.hpp"
 #include "scenarios/run_codec.hpp"
 #include "scenarios/variant.hpp"
-#include "scenarios/worker_pool.hpp"
 
 namespace scenarios {
 namespace {
@@ -71,7 +71,7 @@ class Runner {
       if (options_.progress) options_.progress(fmt::format("{} of {} answered", ++done_, total_));
     };
     if (options_.jobs > 1) {
-      for (const std::string& text : run_workers(
+      for (const std::string& text : base::run_workers(
                count, options_.jobs, [&](std::size_t i) { return encode(work(i)); }, finished))
         results.push_back(decode(text));
       return results;

@@ -52,7 +52,8 @@ Json simulation_json(const sim::SimulationResult& s) {
   j["basis"] = {number(s.compute_by_basis[0]), number(s.compute_by_basis[1]), number(s.compute_by_basis[2])};
   j["notes"] = s.notes;
   j["spans"] = Json::array();
-  for (const sim::Span& p : s.spans) j["spans"].push_back({p.device, p.lane, p.name, number(p.start), number(p.duration), number(p.bytes)});
+  for (const sim::Span& p : s.spans)
+    j["spans"].push_back({p.device, p.stream, p.name, number(p.start), number(p.duration), number(p.bytes)});
   j["samples"] = Json::array();
   for (const sim::MemorySample& m : s.memory_over_time) j["samples"].push_back({m.device, number(m.time), number(m.used)});
   return j;

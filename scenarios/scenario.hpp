@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/yaml.hpp"
-#include "search/baselines/baselines.hpp"
+#include "search/grid/grid_plan.hpp"
 
 namespace scenarios {
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "base/yaml.hpp"
-#include "pcg/plan.hpp"
+#include "pcg/plan/plan.hpp"
 #include "scenarios/framework.hpp"
 
 namespace scenarios {

@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
-#include "pcg/graph.hpp"
-#include "pcg/plan.hpp"
+#include "pcg/graph/graph.hpp"
+#include "pcg/plan/plan.hpp"
 #include "scenarios/framework.hpp"
 #include "scenarios/scenario.hpp"
 #include "topology/cluster.hpp"

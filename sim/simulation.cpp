@@ -48,10 +48,6 @@ void tell_profiles(const topology::Cluster& cluster, const profiles::FrameworkPr
 
 }  // namespace
 
-const profiles::FrameworkProfile& framework_of(const pcg::Plan& plan, const SimulationConfig& config) {
-  return config.framework ? *config.framework : profiles::framework_profile(plan.training.framework);
-}
-
 SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& cluster, const SimulationConfig& config) {
   BASE_CHECK(plan.gpus <= cluster.device_count(), "plan {} uses {} devices of {}", plan.name, plan.gpus, cluster.device_count());
   const auto& framework = framework_of(plan, config);

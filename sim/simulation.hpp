@@ -1,88 +1,11 @@
 #pragma once
 // One call: a plan on a cluster in, a simulated training iteration out. Lowering, folding, engine and accounting are behind it.
 
-#include <map>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "base/units.hpp"
-#include "pcg/plan.hpp"
-#include "profiles/device_profile.hpp"
-#include "profiles/framework_profile.hpp"
-#include "sim/collectives/collective.hpp"
+#include "sim/results/simulation_config.hpp"
+#include "sim/results/simulation_result.hpp"
 #include "topology/cluster.hpp"
 
 namespace sim {
-
-struct SimulationConfig {
-  bool fold = true;    // simulate devices that do the same thing in the same place once (sim/folding.hpp)
-  bool trace = false;  // keep spans
-  CollectiveConfig collectives;
-  std::optional<profiles::FrameworkProfile> framework;  // nullopt: the one that ships for the plan's framework
-};
-
-// The profile that a plan is simulated with.
-[[nodiscard]] const profiles::FrameworkProfile& framework_of(const pcg::Plan& plan, const SimulationConfig& config);
-
-// Where the critical device's time goes; adds up to the iteration time. The critical device is the one whose last task ends last
-// (lowest number among equals). compute: kernels run; exposed_communication: its compute stream waits for a collective or transfer
-// that this device takes part in and that is running; bubble: it waits for another pipeline stage; idle: the rest, above all waiting for
-// the host to launch.
-struct Breakdown {
-  base::Seconds compute, exposed_communication, bubble, idle;
-};
-
-struct CommunicationBytes {
-  base::Bytes total;                                 // sent by all devices; each flow counts once, however many links it crosses
-  std::map<std::string, base::Bytes> by_collective;  // "all_reduce": ...
-  std::map<std::string, base::Bytes> by_link;        // link type: bytes of the flows that cross a link of the type, each flow once per type
-};
-
-// Of the device with the highest peak, at its peak.
-struct MemoryUse {
-  base::Bytes peak, capacity;
-  base::Bytes weights, gradients, optimizer, activations, workspace;
-  base::DeviceId device;
-  [[nodiscard]] bool fits() const { return peak <= capacity; }
-};
-
-// The link that works longest: bytes over bandwidth, as a share of the iteration. More of another kind of link will not help much.
-struct BusiestLink {
-  std::string type;  // "pcie"
-  std::string name;  // "node0:cpu0->nic0"; of the links that are like it, the first
-  double busy = 0;   // 0 .. 1
-};
-
-struct Span {
-  std::uint32_t device = 0;
-  std::string lane;  // "compute", "communication", "gradients", "pipeline"
-  std::string name;  // "layer0.mlp.up forward, micro-batch 3"
-  base::Seconds start, duration;
-  base::Bytes bytes;  // of a transfer, else 0
-};
-
-// Memory of a device over time: the value holds from `time` on.
-struct MemorySample {
-  std::uint32_t device = 0;
-  base::Seconds time;
-  base::Bytes used;
-};
-
-struct SimulationResult {
-  base::Seconds iteration_time;
-  Breakdown breakdown;
-  CommunicationBytes bytes;
-  std::optional<BusiestLink> busiest_link;  // nullopt: nothing moves
-  MemoryUse memory;
-  int devices = 0;            // of the plan
-  int simulated_devices = 0;  // fewer when folded
-  std::uint64_t activities = 0;
-  base::Seconds compute_by_basis[3];           // kernel seconds by profiles::Basis, over all simulated devices
-  std::vector<std::string> notes;              // "192 devices simulated as 6: ...", extrapolations, rounded sizes
-  std::vector<Span> spans;                     // if asked for, by device, lane, start
-  std::vector<MemorySample> memory_over_time;  // if asked for
-};
 
 // Requires: pcg::violations(plan) is empty; plan.gpus <= cluster.device_count().
 // Throws: base::InputError when a device cannot train in the plan's precision.

@@ -99,7 +99,7 @@ std::string_view to_text(Subject s) {
   return "";
 }
 
-Assessment assess(std::vector<Item> items, std::optional<HeldOutCoverage> held_out, std::vector<std::string> notes) {
+Assessment assess(std::vector<Item> items, std::optional<calibration::HeldOutCoverage> held_out, std::vector<std::string> notes) {
   Assessment a{std::move(items), {}, std::move(held_out), std::move(notes)};
   std::vector<std::pair<Subject, std::string>> order;
   std::map<std::pair<Subject, std::string>, std::vector<std::size_t>> members;

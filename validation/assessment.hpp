@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/units.hpp"
-#include "validation/interval_fit.hpp"
+#include "calibration/interval_fit.hpp"
 #include "validation/statistics.hpp"
 
 namespace validation {
@@ -45,11 +45,12 @@ inline constexpr std::size_t kWorst = 3;
 struct Assessment {
   std::vector<Item> items;
   std::vector<GroupAssessment> groups;  // by subject, then in order of first appearance
-  std::optional<HeldOutCoverage> held_out;
+  std::optional<calibration::HeldOutCoverage> held_out;
   std::vector<std::string> notes;
 };
 
-[[nodiscard]] Assessment assess(std::vector<Item> items, std::optional<HeldOutCoverage> held_out, std::vector<std::string> notes);
+[[nodiscard]] Assessment assess(std::vector<Item> items, std::optional<calibration::HeldOutCoverage> held_out,
+                                std::vector<std::string> notes);
 
 // A threshold that a group, or every group that begins with the name before a "*", must keep.
 struct Limit {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/worker_pool.hpp"
 #include "scenarios/run.hpp"
-#include "scenarios/worker_pool.hpp"
 #include "topology/cluster.hpp"
 
 namespace validation {
@@ -33,10 +33,10 @@ Forecast failed(std::string why) {
   return f;
 }
 
-Forecast forecast_one(const Point& p) {
+Forecast forecast_one(const measurements::Point& p) {
   const int degrees = p.tensor * p.pipeline * p.data * p.context;
   if (degrees != p.gpus) return failed(fmt::format("tp x pp x dp x cp is {}, but n_gpus is {}", degrees, p.gpus));
-  const scenarios::Scenario scenario = scenarios::load_scenario(scenario_of(p), {});
+  const scenarios::Scenario scenario = scenarios::load_scenario(measurements::scenario_of(p), {});
   const scenarios::Run run = scenarios::run_scenario(scenario, {}).runs.at(0);
   if (!run.simulation) return failed(run.notes.empty() ? std::string(scenarios::to_text(run.status)) : joined(run.notes));
   if (run.gpus != p.gpus) return failed(fmt::format("the cluster gives the plan {} GPUs, n_gpus is {}", run.gpus, p.gpus));
@@ -51,7 +51,7 @@ Forecast forecast_one(const Point& p) {
   return f;
 }
 
-Forecast forecast_or_reason(const Point& p) {
+Forecast forecast_or_reason(const measurements::Point& p) {
   try {
     return forecast_one(p);
   } catch (const base::InputError& e) { return failed(first_problem(e)); } catch (const std::exception& e) {
@@ -85,7 +85,7 @@ Forecast from_json(const Json& j) {
 }
 
 // Points first, first + step, ...: neighbours in a table are alike, so every worker gets a share of the slow ones.
-std::string forecast_every(const std::vector<Point>& points, std::size_t first, std::size_t step) {
+std::string forecast_every(const std::vector<measurements::Point>& points, std::size_t first, std::size_t step) {
   Json all = Json::array();
   for (std::size_t i = first; i < points.size(); i += step) all.push_back(to_json(forecast_or_reason(points[i])));
   return all.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -93,7 +93,7 @@ std::string forecast_every(const std::vector<Point>& points, std::size_t first, 
 
 }  // namespace
 
-std::vector<Forecast> forecast(const std::vector<Point>& points, const ForecastOptions& options) {
+std::vector<Forecast> forecast(const std::vector<measurements::Point>& points, const ForecastOptions& options) {
   std::vector<Forecast> result(points.size());
   const auto progress = [&](std::size_t done) {
     if (options.progress) options.progress(done);
@@ -107,7 +107,7 @@ std::vector<Forecast> forecast(const std::vector<Point>& points, const ForecastO
   }
   const std::size_t step = (points.size() + kPointsPerWorker - 1) / kPointsPerWorker;
   std::size_t done = 0;
-  const std::vector<std::string> texts = scenarios::run_workers(
+  const std::vector<std::string> texts = base::run_workers(
       step, options.jobs, [&](std::size_t first) { return forecast_every(points, first, step); },
       [&](std::size_t) { progress(done = std::min(points.size(), done + kPointsPerWorker)); });
   for (std::size_t first = 0; first < texts.size(); ++first) {

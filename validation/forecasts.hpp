@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/interval.hpp"
-#include "validation/points.hpp"
+#include "measurements/points.hpp"
+#include "scenarios/accuracy/interval.hpp"
 
 namespace validation {
 
@@ -26,6 +26,6 @@ struct ForecastOptions {
 };
 
 // One per point, in order; the same for any `jobs`. Cost: a planning and a simulation per point.
-[[nodiscard]] std::vector<Forecast> forecast(const std::vector<Point>& points, const ForecastOptions& options);
+[[nodiscard]] std::vector<Forecast> forecast(const std::vector<measurements::Point>& points, const ForecastOptions& options);
 
 }  // namespace validation

@@ -14,7 +14,7 @@ constexpr double kSmallMessage_bytes = 1e6;  // below it latency decides, above 
 
 std::string first_message(const base::InputError& e) { return e.diagnostics().front().message; }
 
-Item item_of(const profiles::KernelMeasurement& m) {
+Item item_of(const measurements::KernelMeasurement& m) {
   Item i;
   i.subject = Subject::kernel;
   i.group = fmt::format("{} {} {}", m.device, pcg::precision_names()[static_cast<std::size_t>(m.precision)], pcg::to_text(m.kernel.kind));
@@ -49,7 +49,7 @@ std::vector<topology::DeviceId> group_of(const topology::Cluster& cluster, int n
 
 class Collectives {
  public:
-  Item item_of(const profiles::CollectiveMeasurement& m) {
+  Item item_of(const measurements::CollectiveMeasurement& m) {
     Item i;
     i.subject = Subject::collective;
     i.group = fmt::format("{} {} on {} of {} node{}, {} 1 MB", m.cluster, profiles::to_text(m.kind), m.gpus, m.nodes,
@@ -65,7 +65,7 @@ class Collectives {
   }
 
  private:
-  base::Seconds predict(const profiles::CollectiveMeasurement& m) {
+  base::Seconds predict(const measurements::CollectiveMeasurement& m) {
     const auto key = std::pair(m.cluster, m.nodes);
     auto at = clusters_.find(key);
     if (at == clusters_.end()) at = clusters_.emplace(key, load(m.cluster, m.nodes)).first;
@@ -81,7 +81,7 @@ class Collectives {
 
 }  // namespace
 
-std::vector<Item> items_of(const profiles::Measurements& measured) {
+std::vector<Item> items_of(const measurements::Measurements& measured) {
   std::vector<Item> items;
   for (const auto& k : measured.kernels) items.push_back(item_of(k));
   Collectives collectives;

@@ -9,7 +9,7 @@
 namespace validation {
 namespace {
 
-Item item_of(const Point& p, const Forecast& f) {
+Item item_of(const measurements::Point& p, const Forecast& f) {
   Item i;
   i.subject = Subject::iteration;
   i.group = p.group;
@@ -25,7 +25,7 @@ Item item_of(const Point& p, const Forecast& f) {
   return i;
 }
 
-void add_points(Validation& v, const std::vector<Point>& points, const ValidationOptions& options) {
+void add_points(Validation& v, const std::vector<measurements::Point>& points, const ValidationOptions& options) {
   ForecastOptions forecasts{options.jobs, [&](std::size_t done) {
                               if (options.progress) options.progress(fmt::format("{} of {} points", done, points.size()));
                             }};
@@ -40,19 +40,19 @@ void add_points(Validation& v, const std::vector<Point>& points, const Validatio
 }  // namespace
 
 Table read_table(std::string text, const std::string& file) {
-  if (is_points_header(text)) return read_points(std::move(text), file);
-  return profiles::read_measurements(text, file);
+  if (measurements::is_points_header(text)) return measurements::read_points(std::move(text), file);
+  return measurements::read_measurements(text, file);
 }
 
 // Points of all files are forecast together, so that workers stay busy; kernels and collectives follow.
 Validation validate(const std::vector<Table>& tables, const ValidationOptions& options) {
   Validation v;
-  std::vector<Point> points;
+  std::vector<measurements::Point> points;
   for (const Table& t : tables)
-    if (const auto* p = std::get_if<std::vector<Point>>(&t)) points.insert(points.end(), p->begin(), p->end());
+    if (const auto* p = std::get_if<std::vector<measurements::Point>>(&t)) points.insert(points.end(), p->begin(), p->end());
   add_points(v, points, options);
   for (const Table& t : tables) {
-    const auto* measured = std::get_if<profiles::Measurements>(&t);
+    const auto* measured = std::get_if<measurements::Measurements>(&t);
     if (measured == nullptr) continue;
     const std::vector<Item> items = items_of(*measured);
     v.items.insert(v.items.end(), items.begin(), items.end());

@@ -7,13 +7,13 @@
 #include <variant>
 #include <vector>
 
-#include "profiles/measurements/measurements.hpp"
+#include "measurements/measurements.hpp"
+#include "measurements/points.hpp"
 #include "validation/assessment.hpp"
-#include "validation/points.hpp"
 
 namespace validation {
 
-using Table = std::variant<std::vector<Point>, profiles::Measurements>;
+using Table = std::variant<std::vector<measurements::Point>, measurements::Measurements>;
 // Which of the two it is, is told by the header. Throws: base::InputError as their readers do.
 [[nodiscard]] Table read_table(std::string text, const std::string& file);
 
@@ -23,9 +23,9 @@ struct ValidationOptions {
 };
 
 struct Validation {
-  std::vector<Item> items;          // in order of the tables
-  std::vector<Residual> residuals;  // of iterations that have a forecast
-  std::vector<std::string> notes;   // what the readers left out
+  std::vector<Item> items;                       // in order of the tables
+  std::vector<calibration::Residual> residuals;  // of iterations that have a forecast
+  std::vector<std::string> notes;                // what the readers left out
 };
 
 // Cost: a simulation per point, a formula per kernel and collective.
@@ -33,6 +33,6 @@ struct Validation {
 
 // Kernels by device, precision and kind; collectives by cluster, GPUs and kind, messages of 1 MB and more apart from smaller ones. Forecast
 // by profiles::kernel_time and sim::plan_collective.
-[[nodiscard]] std::vector<Item> items_of(const profiles::Measurements& measured);
+[[nodiscard]] std::vector<Item> items_of(const measurements::Measurements& measured);
 
 }  // namespace validation

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "pcg/models/models.hpp"
+#include "pcg/operators/operator_yaml.hpp"
 
 namespace pcg::models {
 namespace {

@@ -1,5 +1,5 @@
 #pragma once
-// Pieces that transformer-like models share. Private to pcg/models.
+// Shards that transformer-like models share. Private to pcg/models.
 
 #include <optional>
 #include <string>

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/yaml.hpp"
-#include "pcg/graph.hpp"
+#include "pcg/graph/graph.hpp"
 
 namespace pcg::models {
 
@@ -56,9 +56,5 @@ struct TransformerConfig {
 // Our text form of a graph, version 1 (docs/formats.md). read_graph(parse(write_graph(g))) == g.
 [[nodiscard]] std::string write_graph(const Graph& g);
 [[nodiscard]] Graph read_graph(const base::Yaml& document, const std::string& path);
-
-// One operator as YAML, for graph and plan files: {op: linear, out: 4096, bias: true} merged into `into`; and back.
-void write_operator(const Operator& op, base::Yaml& into);
-[[nodiscard]] Operator read_operator(base::MapReader& reader);  // problems go to the reader's sink
 
 }  // namespace pcg::models

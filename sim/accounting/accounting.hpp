@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "sim/memory/memory.hpp"
-#include "sim/simulation.hpp"
+#include "sim/results/simulation_config.hpp"
+#include "sim/results/simulation_result.hpp"
 #include "sim/unrolling/unroll.hpp"
 
 namespace sim {
@@ -27,7 +28,7 @@ struct Accounts {
 [[nodiscard]] std::optional<BusiestLink> busiest_link(const Accounts& a);
 // Of the critical device; adds up to the makespan. O(tasks).
 [[nodiscard]] Breakdown break_down(const Accounts& a);
-// One span per kernel group of an operator and per transfer, of the simulated devices; by device, lane, start.
+// One span per kernel group of an operator and per transfer, of the simulated devices; by device, stream, start.
 [[nodiscard]] std::vector<Span> spans_of(const Accounts& a);
 // Model states from the start, activations as micro-batches come and go, of the simulated devices.
 [[nodiscard]] std::vector<MemorySample> memory_samples(const Accounts& a, std::span<const DeviceMemory> devices);

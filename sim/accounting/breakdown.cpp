@@ -58,7 +58,7 @@ DeviceActivity activity_of(const Accounts& a, std::uint32_t device_class) {
     if (e.is_run()) {
       if (e.device_class == device_class) out.runs.push_back({when, waited_for_launch(a, e, instance, when.begin)});
     } else if (std::ranges::binary_search(a.folded.transfers[e.transfer].delivers_to, device_class) ||
-               std::ranges::find(e.streams, device_class * kLanes) != e.streams.end()) {
+               std::ranges::find(e.streams, device_class * kStreams) != e.streams.end()) {
       out.transfers.push_back(when);
     }
   });

@@ -11,13 +11,13 @@ std::string micro_batch_suffix(const Accounts& a, const BlockInstance& instance)
   return instance.pass == Pass::update || a.plan.micro_batches == 1 ? "" : fmt::format(", micro-batch {}", instance.micro_batch);
 }
 
-std::string_view lane_name(Lane lane) {
-  switch (lane) {
-    case Lane::compute: return "compute";
-    case Lane::communication: return "communication";
-    case Lane::gradients: return "gradients";
-    case Lane::pipeline: return "pipeline";
-    case Lane::host: return "host";
+std::string_view stream_name(StreamKind stream) {
+  switch (stream) {
+    case StreamKind::compute: return "compute";
+    case StreamKind::communication: return "communication";
+    case StreamKind::gradients: return "gradients";
+    case StreamKind::pipeline: return "pipeline";
+    case StreamKind::host: return "host";
   }
   return "";
 }
@@ -70,11 +70,11 @@ std::vector<Span> spans_of(const Accounts& a) {
       std::ranges::sort(classes);
       classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
       for (std::uint32_t c : classes)
-        out.push_back({a.folded.representatives[c].value, std::string(lane_name(e.lane)), name, start, end - start, bytes});
+        out.push_back({a.folded.representatives[c].value, std::string(stream_name(e.stream)), name, start, end - start, bytes});
     }
   }
   std::ranges::stable_sort(
-      out, [](const Span& x, const Span& y) { return std::tie(x.device, x.lane, x.start) < std::tie(y.device, y.lane, y.start); });
+      out, [](const Span& x, const Span& y) { return std::tie(x.device, x.stream, x.start) < std::tie(y.device, y.stream, y.start); });
   return out;
 }
 

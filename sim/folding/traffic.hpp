@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/collectives/collective.hpp"
-#include "sim/lowering/program.hpp"
+#include "sim/program/program.hpp"
 #include "topology/cluster.hpp"
 
 namespace sim {

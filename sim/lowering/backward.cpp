@@ -11,16 +11,16 @@ namespace sim {
 namespace {
 
 // Readers of one tensor in one stage that hold its gradient alike: their gradients are added up where they are, and move once.
-using GroupKey = Boundaries::GradientKey;  // tensor, stage of the readers, layout of their gradients
+using GroupKey = Events::GradientKey;  // tensor, stage of the readers, layout of their gradients
 
 class BackwardEmitter {
  public:
-  BackwardEmitter(Lowering& l, int stage, Turn turn)
+  BackwardEmitter(Lowering& l, int stage, MicroBatchPosition position)
       : l_(l),
         stage_(stage),
-        turn_(turn),
-        block_(l.program.backward[static_cast<std::size_t>(turn)][static_cast<std::size_t>(stage)]),
-        buckets_(l, block_, l.plan.zero >= 3 ? base::Bytes(1e300) : l.framework.gradient_bucket, is_final(turn)),
+        position_(position),
+        block_(l.program.backward[static_cast<std::size_t>(position)][static_cast<std::size_t>(stage)]),
+        buckets_(l, block_, l.plan.zero >= 3 ? base::Bytes(1e300) : l.framework.gradient_bucket, is_final(position)),
         order_(l.stage_nodes[static_cast<std::size_t>(stage)].rbegin(), l.stage_nodes[static_cast<std::size_t>(stage)].rend()),
         gathers_(l, block_, order_) {}
 
@@ -29,22 +29,22 @@ class BackwardEmitter {
  private:
   struct Waits {
     std::vector<std::uint32_t> after;
-    std::vector<BoundaryId> awaits;
+    std::vector<EventId> waits_on;
   };
 
   [[nodiscard]] bool synchronises() const {
     // ZeRO-2 and -3 keep only a shard of the gradients, so every micro-batch's are reduced; else once per iteration.
     if (l_.plan.zero >= 2) return true;
-    return is_final(turn_) && l_.framework.overlap_gradients;
+    return is_final(position_) && l_.framework.overlap_gradients;
   }
-  [[nodiscard]] bool accumulates() const { return turn_ == Turn::middle || turn_ == Turn::last; }
+  [[nodiscard]] bool accumulates() const { return position_ == MicroBatchPosition::middle || position_ == MicroBatchPosition::last; }
   Waits waits_of(std::uint32_t node) const;
   void begin_block(std::uint32_t node);
   void emit_node(std::uint32_t node);
   std::vector<std::uint32_t> gather_inputs_again(std::uint32_t node, const Waits& w);
   std::vector<std::uint32_t> emit_input_gradient(std::uint32_t node, const Waits& w);
   static Item collective(MovementId movement, std::string_view what, std::uint32_t node, const Waits& w) {
-    return moving(Lane::communication, movement, what, node, w.after, w.awaits);
+    return moving(StreamKind::communication, movement, what, node, w.after, w.waits_on);
   }
   void deliver(std::uint32_t node, const std::vector<std::uint32_t>& done);
   void weights_ready(std::uint32_t node, const std::vector<std::uint32_t>& done);
@@ -53,7 +53,7 @@ class BackwardEmitter {
 
   Lowering& l_;
   int stage_;
-  Turn turn_;
+  MicroBatchPosition position_;
   Block& block_;
   GradientBuckets buckets_;
   std::vector<std::uint32_t> order_;
@@ -65,7 +65,7 @@ class BackwardEmitter {
   std::vector<Item> leaving_;                               // gradients for earlier stages
 };
 
-// What brings the gradients of a node's outputs to it: items of this block, and boundaries of later stages.
+// What brings the gradients of a node's outputs to it: items of this block, and events of later stages.
 BackwardEmitter::Waits BackwardEmitter::waits_of(std::uint32_t node) const {
   Waits w;
   for (std::size_t j = 0; j < l_.flow.uses[node].size(); ++j) {
@@ -74,12 +74,12 @@ BackwardEmitter::Waits BackwardEmitter::waits_of(std::uint32_t node) const {
                          l_.layout_id(l_.flow.layouts[use.consumer].input_gradients[use.input])};
       if (const auto it = arrived_.find(key); it != arrived_.end()) w.after.insert(w.after.end(), it->second.begin(), it->second.end());
       if (std::get<1>(key) != stage_) {
-        if (const auto b = l_.boundaries.find_gradient(key)) w.awaits.push_back(*b);
+        if (const auto b = l_.events.find_gradient(key)) w.waits_on.push_back(*b);
       }
     }
   }
-  std::sort(w.awaits.begin(), w.awaits.end());
-  w.awaits.erase(std::unique(w.awaits.begin(), w.awaits.end()), w.awaits.end());
+  std::sort(w.waits_on.begin(), w.waits_on.end());
+  w.waits_on.erase(std::unique(w.waits_on.begin(), w.waits_on.end()), w.waits_on.end());
   return w;
 }
 
@@ -102,11 +102,11 @@ void BackwardEmitter::begin_block(std::uint32_t node) {
   for (std::uint32_t n : nodes) {
     const Waits more = waits_of(n);
     w.after.insert(w.after.end(), more.after.begin(), more.after.end());
-    w.awaits.insert(w.awaits.end(), more.awaits.begin(), more.awaits.end());
+    w.waits_on.insert(w.waits_on.end(), more.waits_on.begin(), more.waits_on.end());
   }
   pending_.clear();
   const std::size_t first = block_.items.size();
-  ForwardEmitter(l_, block_, stage_).emit_recomputation(nodes, std::move(w.after), std::move(w.awaits));
+  ForwardEmitter(l_, block_, stage_).emit_recomputation(nodes, std::move(w.after), std::move(w.waits_on));
   l_.add_host_time(block_, first, l_.framework.host.recomputed_block);
 }
 
@@ -128,7 +128,7 @@ void BackwardEmitter::emit_node(std::uint32_t node) {
     weights.after = regathered;
     if (!l_.framework.overlap_input_gradient) {
       for (std::size_t i = before_delivery; i < block_.items.size(); ++i) {
-        if (block_.items[i].lane == Lane::communication) weights.after.push_back(static_cast<std::uint32_t>(i));
+        if (block_.items[i].stream == StreamKind::communication) weights.after.push_back(static_cast<std::uint32_t>(i));
       }
     }
     done = {append(std::move(weights))};
@@ -161,8 +161,8 @@ std::vector<std::uint32_t> BackwardEmitter::emit_input_gradient(std::uint32_t no
   compute.devices = l_.device_set_of_node(node);
   compute.node = node;
   compute.after = w.after;
-  compute.awaits = w.awaits;
-  compute.host_waits = l_.framework.host_waits_for_stage && !w.awaits.empty();
+  compute.waits_on = w.waits_on;
+  compute.host_waits = l_.framework.host_waits_for_stage && !w.waits_on.empty();
   for (MovementId m : l_.internal_movements(node, /*backward=*/true, /*before=*/true)) {
     compute.after.push_back(append(collective(m, "gather", node, w)));
   }
@@ -203,15 +203,15 @@ void BackwardEmitter::deliver(std::uint32_t node, const std::vector<std::uint32_
       continue;
     }
     const bool inside = l_.plan.stage[producer] == stage_;
-    Item move = inside ? moving(Lane::communication, m, "gradient", producer, items)
-                       : moving(Lane::pipeline, m, "stage boundary gradient", producer, items);
+    Item move = inside ? moving(StreamKind::communication, m, "gradient", producer, items)
+                       : moving(StreamKind::pipeline, m, "stage boundary gradient", producer, items);
     if (!inside) {
-      auto b = l_.boundaries.find_gradient(key);
+      auto b = l_.events.find_gradient(key);
       if (!b) {
-        b = l_.new_boundary(Pass::backward, stage_);
-        l_.boundaries.add_gradient(key, *b);
+        b = l_.new_event(Pass::backward, stage_);
+        l_.events.add_gradient(key, *b);
       }
-      move.announces.push_back(*b);
+      move.signals.push_back(*b);
     }
     if (inside) arrived_[key] = {append(std::move(move))};
     else leaving_.push_back(std::move(move));
@@ -233,7 +233,7 @@ void BackwardEmitter::weights_ready(std::uint32_t node, const std::vector<std::u
 void BackwardEmitter::send_gradients() {
   std::map<DeviceSetId, std::uint32_t> last;
   for (std::size_t i = 0; i < block_.items.size(); ++i) {
-    if (block_.items[i].lane == Lane::compute) last[block_.items[i].devices] = static_cast<std::uint32_t>(i);
+    if (block_.items[i].stream == StreamKind::compute) last[block_.items[i].devices] = static_cast<std::uint32_t>(i);
   }
   for (Item& move : leaving_) {
     for (const auto& [devices, item] : last) move.after.push_back(item);
@@ -252,6 +252,6 @@ void BackwardEmitter::emit() {
 
 }  // namespace
 
-void lower_backward(Lowering& l, int stage, Turn turn) { BackwardEmitter(l, stage, turn).emit(); }
+void lower_backward(Lowering& l, int stage, MicroBatchPosition position) { BackwardEmitter(l, stage, position).emit(); }
 
 }  // namespace sim

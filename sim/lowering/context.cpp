@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "base/check.hpp"
-#include "pcg/borders.hpp"
+#include "pcg/sharding/halo.hpp"
 #include "sim/memory/model_states.hpp"
 
 namespace sim {
@@ -28,7 +28,7 @@ Lowering::Lowering(const pcg::Plan& p, const topology::Cluster& c, const profile
     program.collective_launch.push_back(std::max(framework.host.collective, profile.launch_overhead));
   }
   program.overlap_stage_boundary = framework.overlap_stage_boundary;
-  program.straggling = framework.host.straggling;
+  program.launch_jitter = framework.host.launch_jitter;
   problems.throw_if_any();
 }
 
@@ -66,9 +66,9 @@ MovementId Lowering::movement(const Layout& from, const Layout& to, pcg::Element
   return id;
 }
 
-BoundaryId Lowering::new_boundary(Pass pass, int stage) {
-  program.boundaries.push_back({pass, stage});
-  return BoundaryId(program.boundaries.size() - 1);
+EventId Lowering::new_event(Pass pass, int stage) {
+  program.events.push_back({pass, stage});
+  return EventId(program.events.size() - 1);
 }
 
 double Lowering::kernel_seconds(std::size_t type, const pcg::Kernel& k) {
@@ -108,15 +108,15 @@ void Lowering::add_host_time(const Block& block, std::size_t first, base::Second
   }
 }
 
-pcg::Operator Lowering::piece_operator(std::uint32_t node) const {
+pcg::Operator Lowering::shard_operator(std::uint32_t node) const {
   const pcg::NodeId id(node);
-  return pcg::piece_operator(*plan.pcg.node(id).operation(), plan.pcg.whole_inputs(id), plan.pcg.piece_inputs(id));
+  return pcg::shard_operator(*plan.pcg.node(id).operation(), plan.pcg.whole_inputs(id), plan.pcg.shard_inputs(id));
 }
 
-std::vector<pcg::TensorShape> Lowering::read_pieces(std::uint32_t node) const {
+std::vector<pcg::TensorShape> Lowering::read_shards(std::uint32_t node) const {
   const pcg::NodeId id(node);
   const pcg::PcgNode& n = plan.pcg.node(id);
-  return pcg::pieces_with_borders(*n.operation(), n.sharding, plan.pcg.whole_inputs(id));
+  return pcg::shards_with_halos(*n.operation(), n.sharding, plan.pcg.whole_inputs(id));
 }
 
 std::vector<pcg::Kernel> Lowering::as_run(std::uint32_t node, std::vector<pcg::Kernel> kernels, bool backward) const {
@@ -125,7 +125,7 @@ std::vector<pcg::Kernel> Lowering::as_run(std::uint32_t node, std::vector<pcg::K
   const bool half = pcg::element_bytes(pcg::Element::real, plan.training.precision).value() < 4;
   if (count == 0 || !half || kernels.size() != 1 || !std::holds_alternative<pcg::CrossEntropy>(*plan.pcg.node(id).operation()))
     return kernels;
-  const auto logits = static_cast<double>(plan.pcg.piece_inputs(id).front().elements());
+  const auto logits = static_cast<double>(plan.pcg.shard_inputs(id).front().elements());
   pcg::Kernel k = kernels.front();
   k.kind = pcg::KernelKind::elementwise;  // passes over all logits, in fp32
   k.bytes = (backward ? framework.loss.backward : framework.loss.forward) * logits / count;
@@ -135,31 +135,31 @@ std::vector<pcg::Kernel> Lowering::as_run(std::uint32_t node, std::vector<pcg::K
 
 Part Lowering::forward_part(std::uint32_t node, std::string_view what) {
   const pcg::NodeId id(node);
-  auto kernels = pcg::forward_kernels(piece_operator(node), read_pieces(node), plan.pcg.piece_outputs(id), plan.training.precision);
+  auto kernels = pcg::forward_kernels(shard_operator(node), read_shards(node), plan.pcg.shard_outputs(id), plan.training.precision);
   return part(node, what, as_run(node, std::move(kernels), /*backward=*/false), framework.host.forward_kernel);
 }
 
 Part Lowering::input_gradient_part(std::uint32_t node) {
   const pcg::NodeId id(node);
-  const pcg::Operator op = piece_operator(node);
+  const pcg::Operator op = shard_operator(node);
   const auto slots = pcg::weight_slots(op, flow.origins[node].size());
   std::vector<bool> needed;
   for (std::size_t i = 0; i < slots.size(); ++i) needed.push_back(!slots[i] && flow.needs_gradient[flow.origins[node][i].node.value]);
-  auto kernels = pcg::input_gradient_kernels(op, read_pieces(node), plan.pcg.piece_outputs(id), needed, plan.training.precision);
+  auto kernels = pcg::input_gradient_kernels(op, read_shards(node), plan.pcg.shard_outputs(id), needed, plan.training.precision);
   return part(node, "input gradient", as_run(node, std::move(kernels), /*backward=*/true), framework.host.backward_kernel);
 }
 
 std::optional<Part> Lowering::weight_gradient_part(std::uint32_t node) {
   const pcg::NodeId id(node);
   const auto kernels =
-      pcg::weight_gradient_kernels(piece_operator(node), read_pieces(node), plan.pcg.piece_outputs(id), plan.training.precision);
+      pcg::weight_gradient_kernels(shard_operator(node), read_shards(node), plan.pcg.shard_outputs(id), plan.training.precision);
   if (kernels.empty()) return std::nullopt;
   return part(node, "weight gradient", kernels, framework.host.backward_kernel);
 }
 
 std::optional<Part> Lowering::accumulation_part(std::uint32_t node) {
   double bytes = 0;
-  const auto outputs = plan.pcg.piece_outputs(pcg::NodeId(node));
+  const auto outputs = plan.pcg.shard_outputs(pcg::NodeId(node));
   for (std::size_t j = 0; j < outputs.size(); ++j) {
     const auto readers = static_cast<double>(flow.uses[node][j].size());
     // a += b reads both and writes one, once for every reader beyond the first
@@ -179,7 +179,7 @@ std::optional<Part> Lowering::gradient_buffer_part(std::uint32_t node) {
   std::vector<pcg::Kernel> kernels;
   for (std::size_t i = 0; i < flow.origins[node].size(); ++i) {
     if (!plan.pcg.node(flow.origins[node][i].node).is_weight()) continue;
-    const auto parameters = static_cast<double>(flow.layouts[node].inputs[i].shape.piece().elements());
+    const auto parameters = static_cast<double>(flow.layouts[node].inputs[i].shape.shard().elements());
     pcg::Kernel k;
     k.kind = pcg::KernelKind::elementwise;
     k.name = "gradient buffer";
@@ -193,15 +193,15 @@ std::optional<Part> Lowering::gradient_buffer_part(std::uint32_t node) {
   return part(node, "gradient buffer", kernels, framework.host.backward_kernel);
 }
 
-Item moving(Lane lane, MovementId movement, std::string_view what, std::uint32_t node, std::vector<std::uint32_t> after,
-            std::vector<BoundaryId> awaits) {
+Item moving(StreamKind stream, MovementId movement, std::string_view what, std::uint32_t node, std::vector<std::uint32_t> after,
+            std::vector<EventId> waits_on) {
   Item item;
-  item.lane = lane;
+  item.stream = stream;
   item.movement = movement;
   item.what = what;
   item.node = node;
   item.after = std::move(after);
-  item.awaits = std::move(awaits);
+  item.waits_on = std::move(waits_on);
   return item;
 }
 
@@ -245,8 +245,8 @@ void add_internal(pcg::InternalCollective::Kind kind, base::Bytes bytes, std::ve
     case Kind::all_reduce: round.push_back({CollectiveKind::all_reduce, bytes, std::move(line)}); return;
     case Kind::all_gather: round.push_back({CollectiveKind::all_gather, bytes, std::move(line)}); return;
     case Kind::reduce_scatter: round.push_back({CollectiveKind::reduce_scatter, bytes, std::move(line)}); return;
-    case Kind::from_before: return neighbours(true);
-    case Kind::from_behind: return neighbours(false);
+    case Kind::halo_before: return neighbours(true);
+    case Kind::halo_behind: return neighbours(false);
   }
 }
 
@@ -259,8 +259,8 @@ std::vector<MovementId> Lowering::internal_movements(std::uint32_t node, bool ba
   std::vector<MovementId> out;
   for (const pcg::InternalCollective& c : pcg::internal_collectives(*n.operation(), n.sharding, inputs)) {
     if (c.backward != backward || pcg::runs_before(c) != before) continue;
-    const bool borders = c.kind == pcg::InternalCollective::Kind::from_before || c.kind == pcg::InternalCollective::Kind::from_behind;
-    if (borders && backward && !flow.needs_gradient[flow.origins[node][0].node.value]) continue;
+    const bool halos = c.kind == pcg::InternalCollective::Kind::halo_before || c.kind == pcg::InternalCollective::Kind::halo_behind;
+    if (halos && backward && !flow.needs_gradient[flow.origins[node][0].node.value]) continue;
     // Points that differ in the loop's coordinate alone. Task space: (sums, copies, loops...), mixed radix, outermost first.
     const auto& degrees = n.sharding.degrees;
     int inner = 1;
@@ -289,8 +289,8 @@ bool Lowering::recomputed(int block) const {
 base::Bytes Lowering::gradient_element() const { return base::Bytes(model_state_bytes(plan.training).gradient); }
 base::Bytes Lowering::weight_element() const { return base::Bytes(model_state_bytes(plan.training).weight); }
 
-base::Bytes Lowering::weight_piece_bytes(std::uint32_t node, std::uint32_t input, base::Bytes element) const {
-  return element * static_cast<double>(flow.layouts[node].inputs[input].shape.piece().elements());
+base::Bytes Lowering::weight_shard_bytes(std::uint32_t node, std::uint32_t input, base::Bytes element) const {
+  return element * static_cast<double>(flow.layouts[node].inputs[input].shape.shard().elements());
 }
 
 MovementId Lowering::sync_movement(CollectiveKind kind, const SyncPattern& pattern, base::Bytes bytes) {

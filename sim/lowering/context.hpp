@@ -11,10 +11,10 @@
 
 #include "profiles/device_profile.hpp"
 #include "profiles/framework_profile.hpp"
-#include "sim/lowering/boundaries.hpp"
-#include "sim/lowering/flow_graph.hpp"
-#include "sim/lowering/program.hpp"
-#include "sim/lowering/synchronisation.hpp"
+#include "sim/dataflow/flow_graph.hpp"
+#include "sim/dataflow/synchronisation.hpp"
+#include "sim/lowering/events.hpp"
+#include "sim/program/program.hpp"
 
 namespace sim {
 
@@ -28,9 +28,9 @@ class Lowering {
   Synchronisation synchronisation;
   const profiles::FrameworkProfile& framework;
   Program program;
-  Boundaries boundaries;
-  std::vector<BoundaryId> synchronised;  // announced by gradient synchronisation in the last backward passes: the update waits for them
-  std::vector<BoundaryId> stage_done;    // one per stage: the end of its last backward pass
+  Events events;
+  std::vector<EventId> synchronised;  // signalled by gradient synchronisation in the last backward passes: the update waits for them
+  std::vector<EventId> stage_done;    // one per stage: the end of its last backward pass
   std::set<std::string> unsustained;  // generations whose products keep their benchmark rate because the framework's profile says nothing
   std::vector<std::vector<std::uint32_t>> stage_nodes;  // computing nodes of each virtual stage, ascending
 
@@ -41,7 +41,7 @@ class Lowering {
   MovementId movement(const Layout& from, const Layout& to, pcg::Element element);
   bool moves(MovementId m) const { return !program.movements[m.value].empty(); }
   std::uint32_t layout_id(const Layout& l);
-  BoundaryId new_boundary(Pass pass, int stage);
+  EventId new_event(Pass pass, int stage);
 
   // Seconds of a kernel on a device type in use, in training as the framework runs it; counts what the time rests on.
   double kernel_seconds(std::size_t type, const pcg::Kernel& k);
@@ -50,9 +50,9 @@ class Lowering {
   Part part(std::uint32_t node, std::string_view what, std::span<const pcg::Kernel> kernels, base::Seconds launch);
   // The host works this much longer before it launches the first kernels of `block` from item `first` on.
   void add_host_time(const Block& block, std::size_t first, base::Seconds time);
-  // The operator as one piece sees it: its share of the heads.
-  pcg::Operator piece_operator(std::uint32_t node) const;
-  std::vector<pcg::TensorShape> read_pieces(std::uint32_t node) const;  // of the inputs, as the node's kernels read them
+  // The operator as one shard sees it: its share of the heads.
+  pcg::Operator shard_operator(std::uint32_t node) const;
+  std::vector<pcg::TensorShape> read_shards(std::uint32_t node) const;  // of the inputs, as the node's kernels read them
   // Kernels of a node as the framework runs them, where that differs from the operator's own.
   std::vector<pcg::Kernel> as_run(std::uint32_t node, std::vector<pcg::Kernel> kernels, bool backward) const;
   Part forward_part(std::uint32_t node, std::string_view what);
@@ -70,8 +70,8 @@ class Lowering {
   bool recomputed(int block) const;  // whole blocks are
   base::Bytes gradient_element() const;
   base::Bytes weight_element() const;
-  // Bytes of one piece of a weight as input `input` of `node` holds it.
-  base::Bytes weight_piece_bytes(std::uint32_t node, std::uint32_t input, base::Bytes element) const;
+  // Bytes of one shard of a weight as input `input` of `node` holds it.
+  base::Bytes weight_shard_bytes(std::uint32_t node, std::uint32_t input, base::Bytes element) const;
   // `bytes` per group, the same collective in every group at once.
   MovementId sync_movement(CollectiveKind kind, const SyncPattern& pattern, base::Bytes bytes);
 
@@ -84,8 +84,8 @@ class Lowering {
 };
 
 // An item that moves something.
-[[nodiscard]] Item moving(Lane lane, MovementId movement, std::string_view what, std::uint32_t node, std::vector<std::uint32_t> after,
-                          std::vector<BoundaryId> awaits = {});
+[[nodiscard]] Item moving(StreamKind stream, MovementId movement, std::string_view what, std::uint32_t node,
+                          std::vector<std::uint32_t> after, std::vector<EventId> waits_on = {});
 // Puts an item at the end of a block, its dependencies in order; returns its number.
 std::uint32_t append(Block& block, Item item);
 
@@ -94,7 +94,7 @@ std::uint32_t append(Block& block, Item item);
 
 // Emission of one virtual stage; each appends to the program.
 void lower_forward(Lowering& l, int stage);
-void lower_backward(Lowering& l, int stage, Turn turn);
+void lower_backward(Lowering& l, int stage, MicroBatchPosition position);
 void lower_update(Lowering& l);
 
 }  // namespace sim

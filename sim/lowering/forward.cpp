@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/lowering/boundaries.hpp"
+#include "sim/lowering/events.hpp"
 #include "sim/lowering/sharded_weights.hpp"
 
 namespace sim {
@@ -16,11 +16,11 @@ void ForwardEmitter::emit(std::span<const std::uint32_t> nodes) {
 }
 
 void ForwardEmitter::emit_recomputation(std::span<const std::uint32_t> nodes, std::vector<std::uint32_t> after,
-                                        std::vector<BoundaryId> awaits) {
+                                        std::vector<EventId> waits_on) {
   recompute_ = true;
   nodes_ = nodes;
   pending_.insert(pending_.end(), after.begin(), after.end());
-  pending_awaits_ = std::move(awaits);
+  pending_waits_on_ = std::move(waits_on);
   for (std::uint32_t n : nodes) emit_node(n);
 }
 
@@ -33,13 +33,13 @@ void ForwardEmitter::gather_dependencies(std::uint32_t node, Item& item) {
     } else if (const auto d = done_.find(from.node.value); d != done_.end()) {
       item.after.insert(item.after.end(), d->second.begin(), d->second.end());
     } else if (!recompute_) {
-      if (const auto b = l_.boundaries.find_forward(from, layout)) item.awaits.push_back(*b);
+      if (const auto b = l_.events.find_forward(from, layout)) item.waits_on.push_back(*b);
     }
   }
   item.after.insert(item.after.end(), pending_.begin(), pending_.end());
-  item.awaits.insert(item.awaits.end(), pending_awaits_.begin(), pending_awaits_.end());
-  std::sort(item.awaits.begin(), item.awaits.end());
-  item.awaits.erase(std::unique(item.awaits.begin(), item.awaits.end()), item.awaits.end());
+  item.waits_on.insert(item.waits_on.end(), pending_waits_on_.begin(), pending_waits_on_.end());
+  std::sort(item.waits_on.begin(), item.waits_on.end());
+  item.waits_on.erase(std::unique(item.waits_on.begin(), item.waits_on.end()), item.waits_on.end());
 }
 
 void ForwardEmitter::emit_node(std::uint32_t node) {
@@ -49,15 +49,15 @@ void ForwardEmitter::emit_node(std::uint32_t node) {
   compute.parts.push_back(l_.forward_part(node, recompute_ ? "recompute" : "forward"));
   gather_dependencies(node, compute);
   for (MovementId m : l_.internal_movements(node, /*backward=*/false, /*before=*/true)) {
-    compute.after.push_back(append(block_, moving(Lane::communication, m, "gather", node, compute.after, compute.awaits)));
+    compute.after.push_back(append(block_, moving(StreamKind::communication, m, "gather", node, compute.after, compute.waits_on)));
   }
-  compute.host_waits = l_.framework.host_waits_for_stage && !compute.awaits.empty();
+  compute.host_waits = l_.framework.host_waits_for_stage && !compute.waits_on.empty();
   pending_.clear();
-  pending_awaits_.clear();
+  pending_waits_on_.clear();
   std::vector<std::uint32_t>& done = done_[node];
   done = {append(block_, std::move(compute))};
   for (MovementId m : l_.internal_movements(node, /*backward=*/false, /*before=*/false)) {
-    done.push_back(append(block_, moving(Lane::communication, m, "reduction", node, done)));
+    done.push_back(append(block_, moving(StreamKind::communication, m, "reduction", node, done)));
   }
   emit_moves(node);
 }
@@ -73,12 +73,12 @@ void ForwardEmitter::emit_moves(std::uint32_t node) {
       if (!inside && recompute_) continue;
       const Layout& to = l_.flow.layouts[use.consumer].inputs[use.input];
       const std::uint32_t layout = l_.layout_id(to);
-      if (delivered_.contains({tensor, layout}) || (!inside && l_.boundaries.find_forward(tensor, layout))) continue;
+      if (delivered_.contains({tensor, layout}) || (!inside && l_.events.find_forward(tensor, layout))) continue;
       const MovementId m = l_.movement(from, to, pcg.shape(tensor).element);
       if (!l_.moves(m)) continue;
-      Item move = inside ? moving(Lane::communication, m, "tensor", node, done_.at(node))
-                         : moving(Lane::pipeline, m, "stage boundary", node, done_.at(node));
-      if (!inside) move.announces.push_back(l_.boundaries.add_forward(tensor, layout, l_.new_boundary(Pass::forward, stage_)));
+      Item move = inside ? moving(StreamKind::communication, m, "tensor", node, done_.at(node))
+                         : moving(StreamKind::pipeline, m, "stage boundary", node, done_.at(node));
+      if (!inside) move.signals.push_back(l_.events.add_forward(tensor, layout, l_.new_event(Pass::forward, stage_)));
       const std::uint32_t at = append(block_, std::move(move));
       if (inside) delivered_.emplace(Delivery{tensor, layout}, at);
     }
@@ -97,7 +97,7 @@ void lower_forward(Lowering& l, int stage) {
   emitter.emit(nodes);
   if (l.framework.host_waits_for_batch && std::ranges::any_of(nodes, [&](std::uint32_t n) { return reads_batch(l, n); })) {
     auto& items = l.program.forward[static_cast<std::size_t>(stage)].items;
-    const auto first = std::ranges::find(items, Lane::compute, &Item::lane);
+    const auto first = std::ranges::find(items, StreamKind::compute, &Item::stream);
     if (first != items.end()) first->host_drains = true;
   }
   l.add_host_time(l.program.forward[static_cast<std::size_t>(stage)], 0, l.framework.host.micro_batch);

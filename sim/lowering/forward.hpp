@@ -14,9 +14,9 @@ class ForwardEmitter {
   ForwardEmitter(Lowering& l, Block& block, int stage) : l_(l), block_(block), stage_(stage) {}
 
   // Nodes ascending. recompute: nothing leaves the set of nodes, what comes from outside it is at hand, the first item waits for
-  // `after` and `awaits`, every part is labelled as recomputation.
+  // `after` and `waits_on`, every part is labelled as recomputation.
   void emit(std::span<const std::uint32_t> nodes);
-  void emit_recomputation(std::span<const std::uint32_t> nodes, std::vector<std::uint32_t> after, std::vector<BoundaryId> awaits);
+  void emit_recomputation(std::span<const std::uint32_t> nodes, std::vector<std::uint32_t> after, std::vector<EventId> waits_on);
 
   // ZeRO-3: the next compute item waits for these items (weights being gathered).
   void wait_for(std::vector<std::uint32_t> items) { pending_.insert(pending_.end(), items.begin(), items.end()); }
@@ -35,7 +35,7 @@ class ForwardEmitter {
   std::map<Delivery, std::uint32_t> delivered_;               // by an item of this block
   std::map<std::uint32_t, std::vector<std::uint32_t>> done_;  // node -> items after which its outputs are there
   std::vector<std::uint32_t> pending_;
-  std::vector<BoundaryId> pending_awaits_;
+  std::vector<EventId> pending_waits_on_;
 };
 
 }  // namespace sim

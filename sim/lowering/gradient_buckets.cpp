@@ -4,7 +4,7 @@ namespace sim {
 
 void GradientBuckets::add(std::uint32_t node, std::uint32_t input, const std::vector<std::uint32_t>& ready) {
   const SyncParts& parts = l_.synchronisation.of(node, input);
-  const base::Bytes bytes = l_.weight_piece_bytes(node, input, l_.gradient_element());
+  const base::Bytes bytes = l_.weight_shard_bytes(node, input, l_.gradient_element());
   if (!parts.across.empty()) put(CollectiveKind::all_reduce, parts.across, node, bytes, ready);
   if (!parts.main.empty())
     put(l_.plan.zero >= 1 ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, parts.main, node, bytes, ready);
@@ -29,10 +29,11 @@ void GradientBuckets::flush() {
 }
 
 void GradientBuckets::send(CollectiveKind kind, const SyncPattern& pattern, const Bucket& bucket) {
-  Item item = moving(Lane::gradients, l_.sync_movement(kind, pattern, bucket.bytes), "gradients", bucket.node, bucket.ready, awaits_);
-  if (announce_) {
-    const BoundaryId b = l_.new_boundary(Pass::backward, l_.plan.stage[bucket.node]);
-    item.announces.push_back(b);
+  Item item =
+      moving(StreamKind::gradients, l_.sync_movement(kind, pattern, bucket.bytes), "gradients", bucket.node, bucket.ready, waits_on_);
+  if (signal_) {
+    const EventId b = l_.new_event(Pass::backward, l_.plan.stage[bucket.node]);
+    item.signals.push_back(b);
     l_.synchronised.push_back(b);
   }
   sent_.push_back(append(block_, std::move(item)));

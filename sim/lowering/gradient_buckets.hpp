@@ -13,15 +13,15 @@ namespace sim {
 class GradientBuckets {
  public:
   // Sends into `block`; buckets of `capacity` bytes per device.
-  GradientBuckets(Lowering& l, Block& block, base::Bytes capacity, bool announce)
-      : l_(l), block_(block), capacity_(capacity), announce_(announce) {}
+  GradientBuckets(Lowering& l, Block& block, base::Bytes capacity, bool signal)
+      : l_(l), block_(block), capacity_(capacity), signal_(signal) {}
 
   // The gradient of weight input `input` of `node` is there when these items have ended.
   void add(std::uint32_t node, std::uint32_t input, const std::vector<std::uint32_t>& ready);
   void flush();  // what is left, in order of first use
   // Items of the collectives sent so far.
   [[nodiscard]] const std::vector<std::uint32_t>& sent() const { return sent_; }
-  void wait_for(BoundaryId b) { awaits_.push_back(b); }
+  void wait_for(EventId b) { waits_on_.push_back(b); }
 
  private:
   struct Bucket {
@@ -35,8 +35,8 @@ class GradientBuckets {
   Lowering& l_;
   Block& block_;
   base::Bytes capacity_;
-  bool announce_;
-  std::vector<BoundaryId> awaits_;
+  bool signal_;
+  std::vector<EventId> waits_on_;
   std::map<std::pair<CollectiveKind, SyncPattern>, Bucket> open_;
   std::vector<std::uint32_t> sent_;
 };

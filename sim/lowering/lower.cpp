@@ -17,9 +17,9 @@ void mark_end(Lowering& l, int stage) {
   Item end;
   end.devices = l.device_set(devices);
   end.node = l.stage_nodes[static_cast<std::size_t>(stage)].front();
-  end.announces.push_back(l.new_boundary(Pass::backward, stage));
-  l.stage_done.push_back(end.announces.front());
-  const Turn last = turn_of(l.plan.micro_batches - 1, l.plan.micro_batches);
+  end.signals.push_back(l.new_event(Pass::backward, stage));
+  l.stage_done.push_back(end.signals.front());
+  const MicroBatchPosition last = position_of(l.plan.micro_batches - 1, l.plan.micro_batches);
   l.program.backward[static_cast<std::size_t>(last)][static_cast<std::size_t>(stage)].items.push_back(std::move(end));
 }
 
@@ -34,9 +34,9 @@ Program lower(const pcg::Plan& plan, const topology::Cluster& cluster, const pro
   for (int s = 0; s < plan.stages; ++s) lower_forward(l, s);
   for (int s = plan.stages - 1; s >= 0; --s) {
     for (int m : {0, 1, plan.micro_batches - 1}) {
-      const Turn turn = turn_of(m, plan.micro_batches);
-      if (m < plan.micro_batches && l.program.backward[static_cast<std::size_t>(turn)][static_cast<std::size_t>(s)].items.empty())
-        lower_backward(l, s, turn);
+      const MicroBatchPosition position = position_of(m, plan.micro_batches);
+      if (m < plan.micro_batches && l.program.backward[static_cast<std::size_t>(position)][static_cast<std::size_t>(s)].items.empty())
+        lower_backward(l, s, position);
     }
   }
   for (int s = 0; s < plan.stages; ++s) mark_end(l, s);

@@ -11,7 +11,7 @@ std::vector<std::uint32_t> WeightGathers::before(std::uint32_t node) {
   if (l_.plan.zero < 3 || block_of(node) == current_) return {};
   if (current_ >= 0 && !block_.items.empty()) {
     for (std::size_t i = block_.items.size(); i-- > 0;) {
-      if (block_.items[i].lane != Lane::compute) continue;
+      if (block_.items[i].stream != StreamKind::compute) continue;
       block_.items[i].cut = true;
       ends_.push_back(static_cast<std::uint32_t>(i));
       break;
@@ -26,7 +26,7 @@ std::vector<std::uint32_t> WeightGathers::before(std::uint32_t node) {
       const pcg::TensorRef from = l_.flow.origins[n][i];
       if (!l_.plan.pcg.node(from.node).is_weight() || !seen.insert(from).second) continue;
       const auto input = static_cast<std::uint32_t>(i);
-      bytes[l_.synchronisation.of(n, input).main] += l_.weight_piece_bytes(n, input, l_.weight_element());
+      bytes[l_.synchronisation.of(n, input).main] += l_.weight_shard_bytes(n, input, l_.weight_element());
     }
   }
   const std::size_t ahead = static_cast<std::size_t>(l_.framework.prefetch_units) + 1;
@@ -36,7 +36,7 @@ std::vector<std::uint32_t> WeightGathers::before(std::uint32_t node) {
     std::vector<std::uint32_t> after;
     if (ends_.size() >= ahead) after.push_back(ends_[ends_.size() - ahead]);
     const MovementId m = l_.sync_movement(CollectiveKind::all_gather, pattern, size);
-    gathers.push_back(append(block_, moving(Lane::gradients, m, "weights", node, std::move(after))));
+    gathers.push_back(append(block_, moving(StreamKind::gradients, m, "weights", node, std::move(after))));
   }
   return gathers;
 }

@@ -58,7 +58,7 @@ class UpdateEmitter {
 void UpdateEmitter::synchronise() {
   if (l_.framework.overlap_gradients || l_.plan.zero >= 2) return;
   for (int s = 0; s < l_.plan.stages; ++s) {
-    GradientBuckets buckets(l_, block_, l_.framework.gradient_bucket, /*announce=*/false);
+    GradientBuckets buckets(l_, block_, l_.framework.gradient_bucket, /*signal=*/false);
     buckets.wait_for(l_.stage_done[static_cast<std::size_t>(s)]);
     for (const HeldWeight& h : held_) {
       if (h.stage == s) buckets.add(h.reader, h.input, {});
@@ -68,7 +68,7 @@ void UpdateEmitter::synchronise() {
   }
 }
 
-// Two stages that hold one weight (embedding and output layer) add their gradients piece by piece.
+// Two stages that hold one weight (embedding and output layer) add their gradients shard by shard.
 void UpdateEmitter::tie() {
   std::map<std::uint32_t, std::vector<const HeldWeight*>> by_weight;
   for (const HeldWeight& h : held_) by_weight[h.weight].push_back(&h);
@@ -83,16 +83,16 @@ void UpdateEmitter::tie() {
         continue;
       }
       Round round;
-      const base::Bytes bytes = l_.weight_piece_bytes(holders[0]->reader, holders[0]->input, l_.gradient_element());
+      const base::Bytes bytes = l_.weight_shard_bytes(holders[0]->reader, holders[0]->input, l_.gradient_element());
       for (std::size_t p = 0; p < a.devices.size(); ++p) {
         if (a.devices[p] != b.devices[p])
           round.push_back(
               {CollectiveKind::all_reduce, bytes, {std::min(a.devices[p], b.devices[p]), std::max(a.devices[p], b.devices[p])}});
       }
-      Item item = moving(Lane::gradients, l_.intern(Movement{{std::move(round)}}), "tied weight", weight, {}, l_.synchronised);
+      Item item = moving(StreamKind::gradients, l_.intern(Movement{{std::move(round)}}), "tied weight", weight, {}, l_.synchronised);
       for (int s : {holders[0]->stage, holders[k]->stage}) {
         item.after.insert(item.after.end(), synchronised_[s].begin(), synchronised_[s].end());
-        item.awaits.push_back(l_.stage_done[static_cast<std::size_t>(s)]);
+        item.waits_on.push_back(l_.stage_done[static_cast<std::size_t>(s)]);
       }
       const std::uint32_t at = append(block_, std::move(item));
       for (int s : {holders[0]->stage, holders[k]->stage}) synchronised_[s].push_back(at);
@@ -105,7 +105,7 @@ void UpdateEmitter::optimize() {
     std::map<DeviceSetId, std::pair<std::uint32_t, double>> parameters;  // first weight, parameters per device
     for (const HeldWeight& h : held_) {
       if (h.stage != s) continue;
-      double n = l_.weight_piece_bytes(h.reader, h.input, base::Bytes(1)).value();
+      double n = l_.weight_shard_bytes(h.reader, h.input, base::Bytes(1)).value();
       if (l_.plan.zero >= 1) n /= static_cast<double>(l_.synchronisation.of(h.reader, h.input).main.group_size());
       const auto it = parameters.try_emplace(l_.device_set(l_.flow.layouts[h.reader].points), h.weight, 0.0).first;
       it->second.second += n;
@@ -116,7 +116,7 @@ void UpdateEmitter::optimize() {
       item.node = what.first;
       item.parts.push_back(l_.optimizer_part(what.first, what.second));
       item.after = synchronised_[s];
-      item.awaits = l_.synchronised;
+      item.waits_on = l_.synchronised;
       item.cut = true;
       // Loss scaling: the host reads whether a gradient overflowed before it launches the step.
       item.host_waits = l_.plan.training.precision == pcg::Precision::fp16;
@@ -132,12 +132,12 @@ void UpdateEmitter::gather() {
     for (const HeldWeight& h : held_) {
       if (h.stage != s) continue;
       const auto it = bytes.try_emplace(l_.synchronisation.of(h.reader, h.input).main, h.weight, base::Bytes(0)).first;
-      it->second.second += l_.weight_piece_bytes(h.reader, h.input, l_.weight_element());
+      it->second.second += l_.weight_shard_bytes(h.reader, h.input, l_.weight_element());
     }
     for (const auto& [pattern, what] : bytes) {
       if (pattern.empty()) continue;
       const MovementId m = l_.sync_movement(CollectiveKind::all_gather, pattern, what.second);
-      append(block_, moving(Lane::gradients, m, "updated weights", what.first, optimized_[s]));
+      append(block_, moving(StreamKind::gradients, m, "updated weights", what.first, optimized_[s]));
     }
   }
 }

@@ -2,22 +2,22 @@
 
 #include <algorithm>
 
-#include "pcg/borders.hpp"
-#include "pcg/work.hpp"
-#include "sim/lowering/movement.hpp"
+#include "pcg/sharding/halo.hpp"
+#include "pcg/work/work.hpp"
+#include "sim/dataflow/movement.hpp"
 
 namespace sim {
 namespace {
 
-// Borders of images that came from neighbours are kept by who reads them, beside the tensor.
+// Halos of images that came from neighbours are kept by who reads them, beside the tensor.
 pcg::Saved saved_of(const pcg::Plan& plan, pcg::NodeId id) {
   const pcg::PcgNode& n = plan.pcg.node(id);
-  const auto wholes = plan.pcg.whole_inputs(id), pieces = plan.pcg.piece_inputs(id);
+  const auto wholes = plan.pcg.whole_inputs(id), shards = plan.pcg.shard_inputs(id);
   const pcg::Precision p = plan.training.precision;
-  pcg::Saved saved = pcg::saved_for_backward(pcg::piece_operator(*n.operation(), wholes, pieces), pieces, plan.pcg.piece_outputs(id), p);
-  const auto read = pcg::pieces_with_borders(*n.operation(), n.sharding, wholes);
+  pcg::Saved saved = pcg::saved_for_backward(pcg::shard_operator(*n.operation(), wholes, shards), shards, plan.pcg.shard_outputs(id), p);
+  const auto read = pcg::shards_with_halos(*n.operation(), n.sharding, wholes);
   for (std::size_t i = 0; i < read.size(); ++i)
-    if (saved.inputs[i]) saved.own += pcg::bytes_of(read[i], p) - pcg::bytes_of(pieces[i], p);
+    if (saved.inputs[i]) saved.own += pcg::bytes_of(read[i], p) - pcg::bytes_of(shards[i], p);
   return saved;
 }
 
@@ -29,8 +29,8 @@ void Activations::keep_tensor(pcg::TensorRef tensor, const Layout& layout, std::
   for (const pcg::ParallelDim& d : layout.shape.dims) key.push_back(d.degree);
   for (base::DeviceId d : layout.devices) key.push_back(d.value);
   if (!kept_.insert({tensor, std::move(key)}).second) return;
-  const double piece = pcg::bytes_of(layout.shape.piece(), plan_.training.precision).value();
-  for (base::DeviceId d : layout.devices) bytes[d.value] += piece;
+  const double shard = pcg::bytes_of(layout.shape.shard(), plan_.training.precision).value();
+  for (base::DeviceId d : layout.devices) bytes[d.value] += shard;
 }
 
 const Layout& Activations::kept_layout(std::uint32_t node, std::size_t input) const {
@@ -38,7 +38,7 @@ const Layout& Activations::kept_layout(std::uint32_t node, std::size_t input) co
   const Layout& read = flow_.layouts[node].inputs[input];
   if (!plan_.pcg.node(from.node).computes()) return read;
   const Layout& made = flow_.layouts[from.node.value].outputs[static_cast<std::size_t>(from.output)];
-  const bool gathered = made.shape.sum == 1 && made.shape.piece().elements() < read.shape.piece().elements() &&
+  const bool gathered = made.shape.sum == 1 && made.shape.shard().elements() < read.shape.shard().elements() &&
                         plan_.stage[from.node.value] == plan_.stage[node];
   return gathered ? made : read;
 }

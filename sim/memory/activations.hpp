@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "sim/lowering/flow_graph.hpp"
+#include "sim/dataflow/flow_graph.hpp"
 
 namespace sim {
 

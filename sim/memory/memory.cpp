@@ -4,7 +4,7 @@
 #include <deque>
 #include <map>
 
-#include "sim/lowering/synchronisation.hpp"
+#include "sim/dataflow/synchronisation.hpp"
 #include "sim/memory/activations.hpp"
 #include "sim/memory/model_states.hpp"
 #include "sim/schedules/schedule.hpp"
@@ -50,7 +50,7 @@ class MemoryCounter {
     for (std::uint32_t n : nodes) blocks[plan_.pcg.nodes()[n].block].push_back(n);
     return blocks;
   }
-  // Parameters that nodes read, each weight once per device: full pieces.
+  // Parameters that nodes read, each weight once per device: full shards.
   void add_parameters(const std::vector<std::uint32_t>& nodes, std::vector<double>& per_device) const;
 
   const pcg::Plan& plan_;
@@ -67,7 +67,7 @@ void MemoryCounter::add_parameters(const std::vector<std::uint32_t>& nodes, std:
       const pcg::TensorRef from = flow_.origins[n][i];
       if (!plan_.pcg.node(from.node).is_weight() || !seen.insert(from).second) continue;
       const Layout& l = flow_.layouts[n].inputs[i];
-      for (base::DeviceId d : l.devices) per_device[d.value] += static_cast<double>(l.shape.piece().elements());
+      for (base::DeviceId d : l.devices) per_device[d.value] += static_cast<double>(l.shape.shard().elements());
     }
   }
 }
@@ -81,7 +81,7 @@ void MemoryCounter::count_states(const std::vector<std::uint32_t>& nodes) {
       if (!plan_.pcg.node(from.node).is_weight() || !seen.insert(from).second) continue;
       const Layout& l = flow_.layouts[n].inputs[i];
       const double share = 1.0 / static_cast<double>(synchronisation_.of(n, static_cast<std::uint32_t>(i)).main.group_size());
-      const auto parameters = static_cast<double>(l.shape.piece().elements());
+      const auto parameters = static_cast<double>(l.shape.shard().elements());
       for (base::DeviceId d : l.devices) {
         DeviceMemory& m = devices_[d.value];
         m.weights += base::Bytes(parameters * b.weight * (plan_.zero >= 3 ? share : 1));
@@ -125,10 +125,10 @@ void MemoryCounter::count_moments(const std::vector<std::uint32_t>& nodes, std::
   for (std::uint32_t n : nodes) {
     if (!flow_.needs_gradient[n]) continue;
     double bytes = 0;
-    for (const Layout& l : flow_.layouts[n].output_gradients) bytes += pcg::bytes_of(l.shape.piece(), plan_.training.precision).value();
+    for (const Layout& l : flow_.layouts[n].output_gradients) bytes += pcg::bytes_of(l.shape.shard(), plan_.training.precision).value();
     for (std::size_t i = 0; i < flow_.origins[n].size(); ++i) {
       if (flow_.needs_gradient[flow_.origins[n][i].node.value] && plan_.pcg.node(flow_.origins[n][i].node).computes()) {
-        bytes += pcg::bytes_of(flow_.layouts[n].input_gradients[i].shape.piece(), plan_.training.precision).value();
+        bytes += pcg::bytes_of(flow_.layouts[n].input_gradients[i].shape.shard(), plan_.training.precision).value();
       }
     }
     for (base::DeviceId d : flow_.layouts[n].points) around[d.value] = std::max(around[d.value], bytes);

@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "profiles/framework_profile.hpp"
-#include "sim/lowering/flow_graph.hpp"
-#include "sim/simulation.hpp"
+#include "sim/dataflow/flow_graph.hpp"
+#include "sim/results/simulation_config.hpp"
+#include "sim/results/simulation_result.hpp"
 
 namespace sim {
 

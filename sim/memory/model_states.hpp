@@ -2,7 +2,7 @@
 // Bytes that a parameter occupies: weight, gradient, optimizer state. Mixed-precision Adam is 2 + 2 + 12 (Rajbhandari et al., ZeRO,
 // SC'20, section 3.1: fp32 master weight, momentum and variance); fp32 Adam 4 + 4 + 8.
 
-#include "pcg/plan.hpp"
+#include "pcg/plan/plan.hpp"
 
 namespace sim {
 

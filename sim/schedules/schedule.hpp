@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "pcg/plan.hpp"
+#include "pcg/plan/plan.hpp"
 
 namespace sim {
 

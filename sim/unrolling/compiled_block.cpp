@@ -23,10 +23,10 @@ class Compiler {
   CompiledBlock run() {
     look_at_hosts();
     for (std::size_t i = 0; i < block_.items.size(); ++i) {
-      if (block_.items[i].lane == Lane::compute) add_compute(i);
+      if (block_.items[i].stream == StreamKind::compute) add_compute(i);
       else add_movement(i);
     }
-    std::sort(out_.announces.begin(), out_.announces.end());
+    std::sort(out_.signals.begin(), out_.signals.end());
     return std::move(out_);
   }
 
@@ -56,16 +56,16 @@ class Compiler {
   [[nodiscard]] double collective_launch_s(const Item& item, std::size_t round, std::uint32_t device_class) const;
   // Appends a launch of `seconds` by the host of a class; returns its number.
   std::uint32_t add_launch(std::uint32_t device_class, double seconds, std::uint32_t node);
-  // The launch that a compute item has to wait for on a class, if there is one. after, awaits: what the item waits for.
+  // The launch that a compute item has to wait for on a class, if there is one. after, waits_on: what the item waits for.
   std::optional<std::uint32_t> launch_of(const Item& item, std::uint32_t device_class, const std::vector<std::uint32_t>& after,
-                                         const std::vector<Crossing>& awaits);
+                                         const std::vector<Crossing>& waits_on);
   void add_compute(std::size_t item);
   void add_movement(std::size_t item);
   // Entries that an item's `after` names, as far as they concern a class. A run found there is closed if `close`.
   std::vector<std::uint32_t> dependencies(const Item& item, std::uint32_t device_class, bool movements_only, bool close);
-  void announce(const Item& item, std::span<const ClassEntry> entries) {
-    for (BoundaryId b : item.announces) {
-      for (const auto& [c, e] : entries) out_.announces.push_back({{b, c}, e});
+  void signal(const Item& item, std::span<const ClassEntry> entries) {
+    for (EventId b : item.signals) {
+      for (const auto& [c, e] : entries) out_.signals.push_back({{b, c}, e});
     }
   }
   [[nodiscard]] std::uint32_t device_type(std::uint32_t device_class) const;
@@ -99,13 +99,13 @@ double Compiler::collective_launch_s(const Item& item, std::size_t round, std::u
   double s = program_.collective_launch[device_type(device_class)].value();
   const Transfer& transfer = program_.movements[item.movement.value].rounds[round].front();
   if (transfer.kind == CollectiveKind::send) return s;
-  for (std::size_t n = 2; n <= transfer.group.size(); ++n) s += program_.straggling.value() / static_cast<double>(n);
+  for (std::size_t n = 2; n <= transfer.group.size(); ++n) s += program_.launch_jitter.value() / static_cast<double>(n);
   return s;
 }
 
 void Compiler::look_at_hosts() {
   for (const Item& item : block_.items) {
-    if (item.lane != Lane::compute) {
+    if (item.stream != StreamKind::compute) {
       const auto& rounds = folded_.of_movement[item.movement.value];
       for (std::size_t r = 0; r < rounds.size(); ++r)
         for (std::uint32_t t : rounds[r])
@@ -126,25 +126,25 @@ void Compiler::look_at_hosts() {
 std::uint32_t Compiler::add_launch(std::uint32_t device_class, double seconds, std::uint32_t node) {
   Entry e;
   e.device_class = device_class;
-  e.lane = Lane::host;
+  e.stream = StreamKind::host;
   e.seconds = base::Seconds(seconds);
   e.node = node;
-  e.streams = {device_class * kLanes + 3};
+  e.streams = {device_class * kStreams + 3};
   out_.entries.push_back(std::move(e));
   return static_cast<std::uint32_t>(out_.entries.size() - 1);
 }
 
 std::optional<std::uint32_t> Compiler::launch_of(const Item& item, std::uint32_t device_class, const std::vector<std::uint32_t>& after,
-                                                 const std::vector<Crossing>& awaits) {
+                                                 const std::vector<Crossing>& waits_on) {
   Host& h = hosts_[device_class];
   const double seconds = h.detailed ? sum(program_.host, item, device_class) : h.started ? 0 : h.first_s;
   if (seconds <= 0) return std::nullopt;
   const std::uint32_t launch = add_launch(device_class, seconds, item.node);
   if (item.host_drains)
-    out_.entries[launch].streams.push_back(device_class * kLanes);  // a place in the device's stream is what it waits for
+    out_.entries[launch].streams.push_back(device_class * kStreams);  // a place in the device's stream is what it waits for
   if (item.host_waits) {
     out_.entries[launch].after = after;
-    out_.entries[launch].awaits = awaits;
+    out_.entries[launch].waits_on = waits_on;
   }
   if (!h.detailed && h.launched_s > h.first_s) add_launch(device_class, h.launched_s - h.first_s, item.node);
   h.started = true;
@@ -154,7 +154,7 @@ std::optional<std::uint32_t> Compiler::launch_of(const Item& item, std::uint32_t
 std::vector<std::uint32_t> Compiler::dependencies(const Item& item, std::uint32_t device_class, bool movements_only, bool close) {
   std::vector<std::uint32_t> found;
   for (std::uint32_t i : item.after) {
-    if (movements_only && block_.items[i].lane == Lane::compute) continue;  // the compute stream keeps this order by itself
+    if (movements_only && block_.items[i].stream == StreamKind::compute) continue;  // the compute stream keeps this order by itself
     for (const auto& [c, e] : concerning_[i]) {
       if (c != device_class) continue;
       found.push_back(e);
@@ -170,18 +170,18 @@ void Compiler::add_compute(std::size_t index) {
   const Item& item = block_.items[index];
   for (std::uint32_t c : classes_of(item.devices)) {
     auto after = dependencies(item, c, /*movements_only=*/true, /*close=*/false);
-    std::vector<Crossing> awaits;
-    for (BoundaryId b : item.awaits) awaits.push_back({b, c});
-    std::sort(awaits.begin(), awaits.end());
-    if (const auto launch = launch_of(item, c, after, awaits)) after.push_back(*launch);  // the newest entry: still sorted
+    std::vector<Crossing> waits_on;
+    for (EventId b : item.waits_on) waits_on.push_back({b, c});
+    std::sort(waits_on.begin(), waits_on.end());
+    if (const auto launch = launch_of(item, c, after, waits_on)) after.push_back(*launch);  // the newest entry: still sorted
     const bool grows = open_[c] != kNone && std::ranges::includes(out_.entries[open_[c]].after, after) &&
-                       std::ranges::includes(out_.entries[open_[c]].awaits, awaits);
+                       std::ranges::includes(out_.entries[open_[c]].waits_on, waits_on);
     if (!grows) {
       Entry e;
       e.device_class = c;
-      e.streams = {c * kLanes};
+      e.streams = {c * kStreams};
       e.after = after;
-      e.awaits = std::move(awaits);
+      e.waits_on = std::move(waits_on);
       e.node = item.node;
       out_.entries.push_back(std::move(e));
       open_[c] = static_cast<std::uint32_t>(out_.entries.size() - 1);
@@ -190,9 +190,9 @@ void Compiler::add_compute(std::size_t index) {
     run.parts.insert(run.parts.end(), item.parts.begin(), item.parts.end());
     run.seconds += base::Seconds(sum(program_.seconds, item, c));
     concerning_[index].push_back({c, open_[c]});
-    if (item.cut || !item.announces.empty()) open_[c] = kNone;
+    if (item.cut || !item.signals.empty()) open_[c] = kNone;
   }
-  announce(item, concerning_[index]);
+  signal(item, concerning_[index]);
 }
 
 void Compiler::add_movement(std::size_t index) {
@@ -206,33 +206,33 @@ void Compiler::add_movement(std::size_t index) {
       Entry e;
       e.device_class = Entry::kTransfer;
       e.transfer = t;
-      e.lane = item.lane;
+      e.stream = item.stream;
       e.node = item.node;
       e.what = item.what;
       for (std::uint32_t c : transfer.waits_for) {
         if (hosts_[c].detailed) e.after.push_back(add_launch(c, collective_launch_s(item, r, c), item.node));
         for (std::uint32_t d : dependencies(item, c, false, true)) e.after.push_back(d);
-        for (BoundaryId b : item.awaits) e.awaits.push_back({b, c});
+        for (EventId b : item.waits_on) e.waits_on.push_back({b, c});
         for (const auto& [other, entry] : concerning) {
           if (other == c) e.after.push_back(entry);
         }
-        if (transfer.kind != CollectiveKind::send && item.lane != Lane::pipeline)
-          e.streams.push_back(c * kLanes + (item.lane == Lane::gradients ? 2 : 1));
+        if (transfer.kind != CollectiveKind::send && item.stream != StreamKind::pipeline)
+          e.streams.push_back(c * kStreams + (item.stream == StreamKind::gradients ? 2 : 1));
         // Not the gather that follows at the receiver: its compute stream has an order of its own.
-        if (item.lane == Lane::pipeline && transfer.kind == CollectiveKind::send && !program_.overlap_stage_boundary) {
-          e.streams.push_back(c * kLanes);
+        if (item.stream == StreamKind::pipeline && transfer.kind == CollectiveKind::send && !program_.overlap_stage_boundary) {
+          e.streams.push_back(c * kStreams);
           open_[c] = kNone;
         }
       }
       std::sort(e.after.begin(), e.after.end());
       e.after.erase(std::unique(e.after.begin(), e.after.end()), e.after.end());
-      std::sort(e.awaits.begin(), e.awaits.end());
+      std::sort(e.waits_on.begin(), e.waits_on.end());
       out_.entries.push_back(std::move(e));
       for (std::uint32_t c : transfer.delivers_to) delivered.push_back({c, static_cast<std::uint32_t>(out_.entries.size() - 1)});
     }
     concerning.insert(concerning.end(), delivered.begin(), delivered.end());
   }
-  announce(item, concerning);
+  signal(item, concerning);
 }
 
 }  // namespace

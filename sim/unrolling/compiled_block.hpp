@@ -10,39 +10,39 @@
 #include <vector>
 
 #include "sim/folding/folding.hpp"
-#include "sim/lowering/program.hpp"
+#include "sim/program/program.hpp"
 
 namespace sim {
 
-// A boundary as one device class waits for it, or announces it.
+// A event as one device class waits for it, or signals it.
 struct Crossing {
-  BoundaryId boundary;
+  EventId event;
   std::uint32_t device_class = 0;
   auto operator<=>(const Crossing&) const = default;
 };
 
 struct Entry {
   static constexpr std::uint32_t kTransfer = 0xffffffff;
-  std::uint32_t device_class = 0;  // of a run or launch; kTransfer: a transfer
-  std::uint32_t transfer = 0;      // index into Folded::transfers
-  std::vector<Part> parts;         // of a run
-  base::Seconds seconds;           // of a run or launch
-  Lane lane = Lane::compute;       // host: a launch
-  std::uint32_t node = 0;          // whose tensor moves
+  std::uint32_t device_class = 0;           // of a run or launch; kTransfer: a transfer
+  std::uint32_t transfer = 0;               // index into Folded::transfers
+  std::vector<Part> parts;                  // of a run
+  base::Seconds seconds;                    // of a run or launch
+  StreamKind stream = StreamKind::compute;  // host: a launch
+  std::uint32_t node = 0;                   // whose tensor moves
   std::string_view what;
-  std::vector<std::uint32_t> streams;  // class * kLanes + lane
+  std::vector<std::uint32_t> streams;  // class * kStreams + stream
   std::vector<std::uint32_t> after;    // entries of this block
-  std::vector<Crossing> awaits;        // sorted, unique
+  std::vector<Crossing> waits_on;      // sorted, unique
   [[nodiscard]] bool is_transfer() const { return device_class == kTransfer; }
-  [[nodiscard]] bool is_launch() const { return lane == Lane::host; }
+  [[nodiscard]] bool is_launch() const { return stream == StreamKind::host; }
   [[nodiscard]] bool is_run() const { return !is_transfer() && !is_launch(); }
 };
-inline constexpr std::uint32_t kLanes = 4;  // compute, communication, gradients, host: streams of a device
+inline constexpr std::uint32_t kStreams = 4;  // compute, communication, gradients, host: streams of a device
 inline constexpr double kLaunchTolerance = 0.01;
 
 struct CompiledBlock {
   std::vector<Entry> entries;
-  std::vector<std::pair<Crossing, std::uint32_t>> announces;  // sorted: the entries to wait for
+  std::vector<std::pair<Crossing, std::uint32_t>> signals;  // sorted: the entries to wait for
 };
 
 // Cost: O(items x classes they concern).

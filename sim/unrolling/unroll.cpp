@@ -52,7 +52,7 @@ class Unroller {
   const topology::Cluster& cluster_;
   Unrolled out_;
   std::vector<std::uint32_t> forward_;                  // block of each stage
-  std::array<std::vector<std::uint32_t>, 4> backward_;  // by Turn
+  std::array<std::vector<std::uint32_t>, 4> backward_;  // by MicroBatchPosition
   std::uint32_t update_ = 0;
   std::vector<std::vector<std::uint32_t>> steps_;  // per block and entry
   std::vector<std::uint32_t> transfer_steps_;      // per transfer class, made once
@@ -79,7 +79,8 @@ void Unroller::compile_blocks() {
   for (int s = 0; s < plan_.stages; ++s) {
     const auto i = static_cast<std::size_t>(s);
     forward_.push_back(add_block(program_.forward[i]));
-    for (std::size_t turn = 0; turn < backward_.size(); ++turn) backward_[turn].push_back(add_block(program_.backward[turn][i]));
+    for (std::size_t position = 0; position < backward_.size(); ++position)
+      backward_[position].push_back(add_block(program_.backward[position][i]));
   }
   update_ = add_block(program_.update);
 }
@@ -90,7 +91,8 @@ void Unroller::place_instances() {
   for (int rank = 0; rank < pipeline; ++rank) {
     for (const Slot& slot : schedule(plan_.schedule, pipeline, rank, plan_.chunks, plan_.micro_batches)) {
       const int stage = slot.chunk * pipeline + rank;
-      const auto& blocks = slot.forward ? forward_ : backward_[static_cast<std::size_t>(turn_of(slot.micro_batch, plan_.micro_batches))];
+      const auto& blocks =
+          slot.forward ? forward_ : backward_[static_cast<std::size_t>(position_of(slot.micro_batch, plan_.micro_batches))];
       place(blocks[static_cast<std::size_t>(stage)], stage, slot.micro_batch, slot.forward ? Pass::forward : Pass::backward);
     }
   }
@@ -103,7 +105,7 @@ void Unroller::set_up_streams() {
   g.routes = folded_.routes;
   for (std::uint32_t c = 0; c < folded_.sizes.size(); ++c) {
     g.streams.push_back({c, true});
-    for (std::uint32_t lane = 1; lane < kLanes; ++lane) g.streams.push_back({c, false});
+    for (std::uint32_t stream = 1; stream < kStreams; ++stream) g.streams.push_back({c, false});
     g.slowdown.push_back(profiles::device_profile(cluster_.device(folded_.representatives[c]).type).overlap_slowdown);
   }
   g.tasks.reserve(next_);
@@ -121,13 +123,13 @@ void Unroller::emit(const BlockInstance& instance) {
     task.streams_end = static_cast<std::uint32_t>(g.task_streams.size());
     task.dependencies_begin = static_cast<std::uint32_t>(g.task_dependencies.size());
     for (std::uint32_t d : e.after) g.task_dependencies.push_back(instance.first + d);
-    for (const Crossing& crossing : e.awaits) {
-      const Program::Home& home = program_.boundaries[crossing.boundary.value];
+    for (const Crossing& crossing : e.waits_on) {
+      const Program::Home& home = program_.events[crossing.event.value];
       const int micro_batch = instance.pass == Pass::update ? plan_.micro_batches - 1 : instance.micro_batch;
       const BlockInstance& other = out_.instances[first_at(home.pass, home.stage, micro_batch)];
-      const auto& announces = out_.blocks[other.block].announces;
-      for (auto it = std::ranges::lower_bound(announces, std::pair{crossing, std::uint32_t{0}});
-           it != announces.end() && it->first == crossing; ++it) {
+      const auto& signals = out_.blocks[other.block].signals;
+      for (auto it = std::ranges::lower_bound(signals, std::pair{crossing, std::uint32_t{0}}); it != signals.end() && it->first == crossing;
+           ++it) {
         g.task_dependencies.push_back(other.first + it->second);
       }
     }

@@ -12,9 +12,9 @@
 #include "calibration/rate_fit.hpp"
 
 using calibration::CalibrationConfig;
+using measurements::KernelMeasurement;
 using pcg::KernelKind;
 using pcg::Precision;
-using profiles::KernelMeasurement;
 
 namespace {
 

@@ -14,9 +14,9 @@
 namespace {
 
 using calibration::NetworkResidual;
+using measurements::CollectiveMeasurement;
 using profiles::Algorithm;
 using profiles::CollectiveKind;
-using profiles::CollectiveMeasurement;
 using profiles::NetworkProfile;
 using profiles::Protocol;
 
@@ -128,13 +128,13 @@ TEST_CASE("profiles that ship against public tables") {
     MESSAGE("skipped: " << folder.string() << " is not there");
     return;
   }
-  profiles::Measurements all;
+  measurements::Measurements all;
   for (const char* const name :
        {"aiconfigurator_nccl_intranode.csv", "vtrain_nccl_allreduce_a100_v100.csv", "nccl_tests_public_tables.csv"}) {
     std::ifstream in(folder / name);
     std::stringstream text;
     text << in.rdbuf();
-    const auto m = profiles::read_measurements(text.str(), name);
+    const auto m = measurements::read_measurements(text.str(), name);
     all.collectives.insert(all.collectives.end(), m.collectives.begin(), m.collectives.end());
   }
   for (const char* const name : {"v100-nvlink", "a100-nvswitch", "h100-nvswitch", "h200-nvswitch", "b200-nvswitch"}) {

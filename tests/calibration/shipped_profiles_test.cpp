@@ -17,12 +17,13 @@ namespace {
 
 const std::string kTables = SOURCE_DIRECTORY "/../shared/data/measured/operators/";
 
-std::vector<profiles::KernelMeasurement> held_out_rows(const std::string& file, const std::string& device, KernelKind kind, Precision p) {
+std::vector<measurements::KernelMeasurement> held_out_rows(const std::string& file, const std::string& device, KernelKind kind,
+                                                           Precision p) {
   std::ifstream in(kTables + file, std::ios::binary);
   std::ostringstream text;
   text << in.rdbuf();
-  std::vector<profiles::KernelMeasurement> rows;
-  for (const auto& m : profiles::read_measurements(text.str(), file).kernels)
+  std::vector<measurements::KernelMeasurement> rows;
+  for (const auto& m : measurements::read_measurements(text.str(), file).kernels)
     if (m.device == device && m.kernel.kind == kind && m.precision == p && calibration::is_held_out(m.kernel, m.precision))
       rows.push_back(m);
   return rows;

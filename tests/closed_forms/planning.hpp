@@ -2,7 +2,7 @@
 // Whole plans of small transformers on DGX nodes, for closed forms.
 
 #include "pcg/models/models.hpp"
-#include "search/baselines/baselines.hpp"
+#include "search/grid/grid_plan.hpp"
 #include "topology/cluster.hpp"
 
 namespace test {

@@ -1,8 +1,8 @@
-// Bytes that cutting an image by rows moves: the borders that windows reach over.
+// Bytes that cutting an image by rows moves: the halos that windows reach over.
 #include <doctest/doctest.h>
 
-#include "pcg/borders.hpp"
-#include "pcg/work.hpp"
+#include "pcg/sharding/halo.hpp"
+#include "pcg/work/work.hpp"
 #include "planning.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/simulation.hpp"
@@ -53,7 +53,7 @@ TEST_CASE("rows of images: floor(k / 2) rows each way between neighbours, forwar
   }
 }
 
-TEST_CASE("borders are kept for the backward pass: of a device between two others, those of both sides") {
+TEST_CASE("halos are kept for the backward pass: of a device between two others, those of both sides") {
   const auto activations = [](int rows) { return sim::memory_of(plan(rows), test::dgx_a100(1, 8)).activations.value(); };
   const double row = 4 * 24 * 4, images = (8 + 16) * 32 * row;  // x and what `first` makes
   CHECK(activations(1) == images);
@@ -62,16 +62,16 @@ TEST_CASE("borders are kept for the backward pass: of a device between two other
   CHECK(activations(8) == images / 8 + (8 * 2 + 16 * 4) * row);
 }
 
-TEST_CASE("kernels read the borders too; a window that steps over what is behind reads none of it") {
+TEST_CASE("kernels read the halos too; a window that steps over what is behind reads none of it") {
   const auto read = [](const pcg::Conv2d& conv, int rows, int columns) {
     const std::vector<pcg::TensorShape> inputs{{.sizes = {2, 8, 32, 24}}, {.sizes = {16, 8, conv.kernel_h, conv.kernel_w}}};
     const pcg::IterationSpace space = pcg::iteration_space(conv, inputs);
     pcg::Sharding s = pcg::unsharded(space);
     s.degrees[static_cast<std::size_t>(pcg::find_loop(space, "h"))] = rows;
     s.degrees[static_cast<std::size_t>(pcg::find_loop(space, "w"))] = columns;
-    const auto pieces = pcg::pieces_with_borders(conv, s, inputs);
-    CHECK(pieces[1] == inputs[1]);
-    return pieces[0].sizes;
+    const auto shards = pcg::shards_with_halos(conv, s, inputs);
+    CHECK(shards[1] == inputs[1]);
+    return shards[0].sizes;
   };
   using Sizes = std::vector<std::int64_t>;
   const pcg::Conv2d same{.out = 16, .kernel_h = 5, .kernel_w = 3, .pad_h = 2, .pad_w = 1};
@@ -81,14 +81,14 @@ TEST_CASE("kernels read the borders too; a window that steps over what is behind
   CHECK(read({.out = 16, .kernel_h = 3, .kernel_w = 3, .stride_h = 2, .stride_w = 2, .pad_h = 1, .pad_w = 1}, 4, 4) ==
         Sizes{2, 8, 8 + 1, 6 + 1});
   CHECK(read({.out = 16, .kernel_h = 2, .kernel_w = 2, .stride_h = 2, .stride_w = 2}, 4, 2) == Sizes{2, 8, 8, 12});
-  // Bytes of the forward kernel of `second` in the plan by four: its piece with borders, its weight, what it makes.
+  // Bytes of the forward kernel of `second` in the plan by four: its shard with halos, its weight, what it makes.
   const pcg::Plan p = plan(4);
   for (std::size_t n = 0; n < p.pcg.nodes().size(); ++n) {
     const pcg::PcgNode& node = p.pcg.nodes()[n];
     if (node.name != "second") continue;
     const pcg::NodeId id(n);
-    const auto pieces = pcg::pieces_with_borders(*node.operation(), node.sharding, p.pcg.whole_inputs(id));
-    const auto kernels = pcg::forward_kernels(*node.operation(), pieces, p.pcg.piece_outputs(id), pcg::Precision::fp32);
+    const auto shards = pcg::shards_with_halos(*node.operation(), node.sharding, p.pcg.whole_inputs(id));
+    const auto kernels = pcg::forward_kernels(*node.operation(), shards, p.pcg.shard_outputs(id), pcg::Precision::fp32);
     CHECK(kernels.at(0).bytes.value() == 4.0 * (4 * 16 * (8 + 4) * 24 + 8 * 16 * 5 * 5 + 4 * 8 * 8 * 24));
   }
 }

@@ -7,6 +7,7 @@
 
 #include "made_files.hpp"
 
+using namespace imports;
 using namespace profiles;
 namespace proto = foreshard::chakra;
 

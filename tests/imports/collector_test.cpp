@@ -2,9 +2,10 @@
 #include <doctest/doctest.h>
 
 #include "base/diagnostics.hpp"
+#include "imports/import.hpp"
 #include "made_files.hpp"
-#include "profiles/imports/import.hpp"
 
+using namespace imports;
 using namespace profiles;
 
 namespace {
@@ -39,7 +40,7 @@ TEST_CASE("kernels with their work, copies, collectives and iterations") {
 }
 
 TEST_CASE("the example of the collector's documentation is read") {
-  const ImportedTrace t = import_trace(SOURCE_DIRECTORY "/tests/collect/fixtures/collect.json");
+  const ImportedTrace t = import_trace(SOURCE_DIRECTORY "/tests/collector/fixtures/collect.json");
   CHECK(t.kernels.size() > 1);
   CHECK(!t.iterations.empty());
 }

@@ -5,9 +5,10 @@
 #include <string>
 
 #include "base/diagnostics.hpp"
+#include "imports/import.hpp"
 #include "made_files.hpp"
-#include "profiles/imports/import.hpp"
 
+using namespace imports;
 using namespace profiles;
 
 TEST_CASE("each form is known by its content, whatever the file is called") {

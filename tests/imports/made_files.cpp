@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "base/diagnostics.hpp"
-#include "profiles/imports/import.hpp"
+#include "imports/import.hpp"
 
 namespace made {
 namespace fs = std::filesystem;
@@ -48,15 +48,15 @@ std::string bytes_of(const fs::path& file) {
   return bytes.str();
 }
 
-profiles::ImportedTrace import_text(std::string_view bytes) {
+imports::ImportedTrace import_text(std::string_view bytes) {
   const Folder folder;
-  return profiles::import_trace(folder.write("f", bytes));
+  return imports::import_trace(folder.write("f", bytes));
 }
 
 std::string refusal(std::string_view bytes) {
   const Folder folder;
   try {
-    (void)profiles::import_trace(folder.write("f", bytes));
+    (void)imports::import_trace(folder.write("f", bytes));
   } catch (const base::InputError& e) {
     std::string text = base::render(e.diagnostics().front());
     const std::string place = (folder / "f").string();

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "profiles/imports/trace.hpp"
+#include "imports/traces/trace.hpp"
 
 namespace made {
 
@@ -27,7 +27,7 @@ class Folder {
 [[nodiscard]] std::string gzipped(std::string_view text);
 [[nodiscard]] std::string bytes_of(const std::filesystem::path& file);
 
-[[nodiscard]] profiles::ImportedTrace import_text(std::string_view bytes);
+[[nodiscard]] imports::ImportedTrace import_text(std::string_view bytes);
 // What is said of a file that is refused, without the folder; "" when it is not refused.
 [[nodiscard]] std::string refusal(std::string_view bytes);
 

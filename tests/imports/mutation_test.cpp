@@ -6,10 +6,10 @@
 
 #include "base/diagnostics.hpp"
 #include "base/random.hpp"
+#include "imports/import.hpp"
+#include "imports/to_measurements.hpp"
+#include "imports/traces/summary.hpp"
 #include "made_files.hpp"
-#include "profiles/imports/import.hpp"
-#include "profiles/imports/summary.hpp"
-#include "profiles/imports/to_measurements.hpp"
 
 namespace {
 
@@ -17,10 +17,10 @@ const std::string kCollected =
     R"({"foreshard_collect": 1, "device": {"name": "NVIDIA H200"}, "kernels": [{"kind": "matmul", "precision": "bf16", "batch": 1, "m": 64, "n": 32,
 "k": 16, "flops": 65536, "bytes": 7168, "seconds": 2e-6}], "collectives": [{"collective": "all_gather", "gpus": 2, "bytes": 1000, "seconds": 1e-5}]})";
 
-void check_sound(const profiles::ImportedTrace& t) {
+void check_sound(const imports::ImportedTrace& t) {
   for (const auto& k : t.kernels) {
     REQUIRE(k.name < t.names.size());
-    REQUIRE((k.operation == profiles::kNoOperation || k.operation < t.operations.size()));
+    REQUIRE((k.operation == imports::kNoOperation || k.operation < t.operations.size()));
     REQUIRE(std::isfinite(k.duration.value()));
     REQUIRE(k.duration.value() >= 0);
   }
@@ -29,13 +29,13 @@ void check_sound(const profiles::ImportedTrace& t) {
     REQUIRE(c.duration.value() >= 0);
     REQUIRE((!c.bytes || (std::isfinite(c.bytes->value()) && c.bytes->value() >= 0)));
   }
-  (void)profiles::summarise(t);
-  (void)profiles::to_measurements(t, {.device = "x", .cluster = "y"});
+  (void)imports::summarise(t);
+  (void)imports::to_measurements(t, {.device = "x", .cluster = "y"});
 }
 
 void try_one(const made::Folder& folder, const std::string& bytes) {
   try {
-    check_sound(profiles::import_trace(folder.write("f", bytes)));
+    check_sound(imports::import_trace(folder.write("f", bytes)));
   } catch (const base::InputError& e) { REQUIRE(!e.diagnostics().empty()); }
 }
 

@@ -1,10 +1,11 @@
 // What names of kernels, element types and shapes of operations tell.
 #include <doctest/doctest.h>
 
-#include "profiles/imports/element_types.hpp"
-#include "profiles/imports/kernel_names.hpp"
-#include "profiles/imports/operation_work.hpp"
+#include "imports/traces/element_types.hpp"
+#include "imports/traces/kernel_names.hpp"
+#include "imports/traces/operation_work.hpp"
 
+using namespace imports;
 using namespace profiles;
 using K = pcg::KernelKind;
 using P = pcg::Precision;

@@ -3,6 +3,7 @@
 
 #include "made_files.hpp"
 
+using namespace imports;
 using namespace profiles;
 
 namespace {

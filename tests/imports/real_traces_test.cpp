@@ -5,10 +5,12 @@
 #include <filesystem>
 #include <map>
 
-#include "profiles/imports/import.hpp"
-#include "profiles/imports/summary.hpp"
-#include "profiles/imports/to_measurements.hpp"
+#include "imports/import.hpp"
+#include "imports/to_measurements.hpp"
+#include "imports/traces/summary.hpp"
 
+using namespace imports;
+using namespace measurements;
 using namespace profiles;
 
 namespace {

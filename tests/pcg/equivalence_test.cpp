@@ -7,9 +7,9 @@
 #include <set>
 
 #include "operator_zoo.hpp"
-#include "pcg/evaluator.hpp"
+#include "pcg/evaluator/evaluator.hpp"
 #include "pcg/models/models.hpp"
-#include "pcg/shrink.hpp"
+#include "pcg/resizing/shrink.hpp"
 
 namespace pcg {
 namespace {
@@ -190,7 +190,7 @@ void check_spatial(const char* name, std::array<int, 3> samples_rows_columns, st
   CHECK_MESSAGE(r.equivalent, r.detail);
 }
 
-TEST_CASE("networks of convolutions, cut by rows and columns with the borders that neighbours exchange, compute what they are") {
+TEST_CASE("networks of convolutions, cut by rows and columns with the halos that neighbours exchange, compute what they are") {
   check_spatial("inception-v3", {1, 2, 1}, {"conv2d", "pool2d", "batch_norm", "concat", "unary"});
   check_spatial("inception-v3", {2, 1, 2}, {"conv2d", "pool2d", "batch_norm", "concat", "unary"});
   check_spatial("inception-v3-proxy", {1, 2, 2}, {"conv2d", "pool2d", "concat"});

@@ -1,14 +1,14 @@
-// Every operator computes piece by piece what it computes whole, and the evaluator sees it when it does not.
+// Every operator computes shard by shard what it computes whole, and the evaluator sees it when it does not.
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
 #include <set>
 
 #include "operator_zoo.hpp"
-#include "pcg/evaluator.hpp"
-#include "pcg/field.hpp"
+#include "pcg/evaluator/evaluator.hpp"
+#include "pcg/evaluator/field.hpp"
 #include "pcg/models/models.hpp"
-#include "pcg/shrink.hpp"
+#include "pcg/resizing/shrink.hpp"
 
 namespace pcg {
 namespace {

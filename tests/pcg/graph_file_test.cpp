@@ -3,6 +3,7 @@
 #include <rapidcheck.h>
 
 #include "pcg/models/models.hpp"
+#include "pcg/operators/operator_yaml.hpp"
 
 namespace pcg::models {
 namespace {

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "base/check.hpp"
-#include "pcg/graph.hpp"
+#include "pcg/graph/graph.hpp"
 #include "pcg/models/models.hpp"
 
 namespace pcg {

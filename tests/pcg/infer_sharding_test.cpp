@@ -3,7 +3,7 @@
 #include <rapidcheck.h>
 
 #include "operator_zoo.hpp"
-#include "pcg/parallel.hpp"
+#include "pcg/sharding/parallel.hpp"
 
 namespace pcg {
 namespace {

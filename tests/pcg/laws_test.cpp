@@ -1,10 +1,10 @@
-// The laws of parallel operators: both sides have equal types and equal pieces. Numbers (A1, B3, ...) are those of the list that
+// The laws of parallel operators: both sides have equal types and equal shards. Numbers (A1, B3, ...) are those of the list that
 // the substitutions will be generated from: P partition, G combine, R replicate, S reduce, D discard.
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
-#include "pcg/evaluator_run.hpp"
-#include "pcg/pcg.hpp"
+#include "pcg/evaluator/evaluator_run.hpp"
+#include "pcg/graph/pcg.hpp"
 
 namespace pcg {
 namespace {
@@ -72,7 +72,7 @@ bool equal(Left&& left, Right&& right) {
   std::vector<ParallelShape> types_a, types_b;
   for (TensorRef t : a.results()) types_a.push_back(a.shape(t));
   for (TensorRef t : b.results()) types_b.push_back(b.shape(t));
-  return types_a == types_b && evaluate_pieces(a, 17) == evaluate_pieces(b, 17);
+  return types_a == types_b && evaluate_shards(a, 17) == evaluate_shards(b, 17);
 }
 
 // Chains, in the order in which they are applied.

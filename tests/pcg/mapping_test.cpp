@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
-#include "pcg/mapping.hpp"
+#include "pcg/plan/mapping.hpp"
 
 namespace pcg {
 namespace {

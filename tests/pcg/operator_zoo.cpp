@@ -41,13 +41,13 @@ void add_images(std::vector<Exhibit>& all) {
   all.push_back(one("pool2d global", Pool2d{.kind = Pool2d::Kind::average, .kernel_h = 0, .kernel_w = 0}, {image}));
   all.push_back(one("batch_norm", BatchNorm{}, {image}));
   const TensorShape even = real({2, 4, 6, 12});  // rows and columns can be cut
-  all.push_back(one("conv2d borders", Conv2d{.out = 6, .kernel_h = 3, .kernel_w = 5, .pad_h = 1, .pad_w = 2, .has_bias = true}, {even}));
-  all.push_back(one("conv2d strided borders",
+  all.push_back(one("conv2d halos", Conv2d{.out = 6, .kernel_h = 3, .kernel_w = 5, .pad_h = 1, .pad_w = 2, .has_bias = true}, {even}));
+  all.push_back(one("conv2d strided halos",
                     Conv2d{.out = 6, .kernel_h = 3, .kernel_w = 3, .stride_h = 2, .stride_w = 2, .pad_h = 1, .pad_w = 1}, {even}));
   all.push_back(one("conv2d patches", Conv2d{.out = 6, .kernel_h = 2, .kernel_w = 3, .stride_h = 2, .stride_w = 3}, {even}));
-  all.push_back(one("pool2d borders", Pool2d{.kernel_h = 3, .kernel_w = 3, .pad_h = 1, .pad_w = 1}, {even}));
-  all.push_back(one("pool2d average borders",
-                    Pool2d{.kind = Pool2d::Kind::average, .kernel_h = 3, .kernel_w = 2, .stride_w = 2, .pad_h = 1}, {even}));
+  all.push_back(one("pool2d halos", Pool2d{.kernel_h = 3, .kernel_w = 3, .pad_h = 1, .pad_w = 1}, {even}));
+  all.push_back(
+      one("pool2d average halos", Pool2d{.kind = Pool2d::Kind::average, .kernel_h = 3, .kernel_w = 2, .stride_w = 2, .pad_h = 1}, {even}));
   all.push_back(one("batch_norm rows", BatchNorm{}, {even}));
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/random.hpp"
-#include "pcg/pcg.hpp"
+#include "pcg/graph/pcg.hpp"
 
 namespace pcg::zoo {
 

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
-#include "pcg/parallel.hpp"
+#include "pcg/sharding/parallel.hpp"
 
 namespace pcg {
 namespace {
@@ -41,9 +41,9 @@ TEST_CASE("linear: loops b, k, n cut 2, 1, 4 give x in 4 copies, w in 2 copies a
   CHECK(to_text(output_shape(space, s, 0, real({8, 12}))) == "[8/2, 12/4]");
   // Task space (b, k, n): point 5 is b 1, n 1. It reads copy 1 of block 1 of x (1 * 2 blocks + 1), copy 1 of block 1 of w (1 * 4 + 1),
   // and writes block (1, 1) of y (1 * 4 + 1).
-  CHECK(input_piece(space, s, 0, 5) == 3);
-  CHECK(input_piece(space, s, 1, 5) == 5);
-  CHECK(output_piece(space, s, 0, 5) == 5);
+  CHECK(input_shard(space, s, 0, 5) == 3);
+  CHECK(input_shard(space, s, 1, 5) == 5);
+  CHECK(output_shard(space, s, 0, 5) == 5);
 }
 
 TEST_CASE("linear: cutting k leaves partial sums, and is forbidden before an activation") {
@@ -51,7 +51,7 @@ TEST_CASE("linear: cutting k leaves partial sums, and is forbidden before an act
   const IterationSpace space = iteration_space(Linear{.out = 12}, in);
   const Sharding s = cut(space, {{"k", 3}, {"n", 2}});
   CHECK(to_text(output_shape(space, s, 0, real({8, 12}))) == "[8, 12/2] sum 3");
-  CHECK(output_piece(space, s, 0, 5) == 5);  // k 2, n 1: sum 2, block 1
+  CHECK(output_shard(space, s, 0, 5) == 5);  // k 2, n 1: sum 2, block 1
   const IterationSpace relu = iteration_space(Linear{.out = 12, .activation = Activation::relu}, in);
   CHECK(violation(relu, s, in, std::vector{real({8, 12})}) == "loop k may not be cut");
 }
@@ -64,13 +64,13 @@ TEST_CASE("gradients: what an input lacks makes partial sums of its gradient; re
   CHECK(to_text(input_gradient_shape(space, s, 0, in[0])) == "[8/2, 6/3] sum 2 copy 2");
   CHECK(to_text(input_gradient_shape(space, s, 1, in[1])) == "[6/3, 12/2] sum 2 copy 2");
   CHECK(to_text(output_gradient_shape(space, s, 0, real({8, 12}))) == "[8/2, 12/2] copy 6");
-  // Point 23 is the last: copy 1, b 1, k 2, n 1: the last piece of everything.
+  // Point 23 is the last: copy 1, b 1, k 2, n 1: the last shard of everything.
   CHECK(s.points() == 24);
-  CHECK(input_gradient_piece(space, s, 0, 23) == 23);
-  CHECK(output_gradient_piece(space, s, 0, 23) == 23);
+  CHECK(input_gradient_shard(space, s, 0, 23) == 23);
+  CHECK(output_gradient_shard(space, s, 0, 23) == 23);
   // Point 12 is copy 1 with all else 0: copy 1 of the first blocks, which 3 (k) more copies of y's gradient follow.
-  CHECK(input_gradient_piece(space, s, 0, 12) == 6);
-  CHECK(output_gradient_piece(space, s, 0, 12) == 12);
+  CHECK(input_gradient_shard(space, s, 0, 12) == 6);
+  CHECK(output_gradient_shard(space, s, 0, 12) == 12);
 }
 
 // y = (x0 + x1) w: the gradient of each summand of x is that of x, y's times w; that of w is x0 and x1, each times y's, added up.
@@ -85,9 +85,9 @@ TEST_CASE("gradients where partial sums pass one factor: the other's are partial
   CHECK(to_text(input_gradient_shape(product, s, 1, in[1])) == "[6, 12] sum 2");
   CHECK(to_text(output_gradient_shape(product, s, 0, real({8, 12}))) == "[8, 12] copy 2");
   for (int point : {0, 1}) {
-    CHECK(input_gradient_piece(product, s, 0, point) == point);
-    CHECK(input_gradient_piece(product, s, 1, point) == point);
-    CHECK(output_gradient_piece(product, s, 0, point) == point);
+    CHECK(input_gradient_shard(product, s, 0, point) == point);
+    CHECK(input_gradient_shard(product, s, 1, point) == point);
+    CHECK(output_gradient_shard(product, s, 0, point) == point);
   }
   const std::vector<TensorShape> both{real({8, 6}), real({8, 6})};
   const IterationSpace sum = iteration_space(Binary{}, both);
@@ -123,7 +123,7 @@ TEST_CASE("attention: kv heads index the hidden dims of all inputs; cutting s ga
   CHECK(internal_collectives(op, cut(space, {{"heads", 2}}), in).empty());
 }
 
-TEST_CASE("convolution by rows and columns: neighbours give the borders that windows reach over, and get their gradients back") {
+TEST_CASE("convolution by rows and columns: neighbours give the halos that windows reach over, and get their gradients back") {
   using Kind = InternalCollective::Kind;
   const std::vector<TensorShape> in{real({2, 4, 16, 12}), real({8, 4, 5, 3})};
   const Conv2d op{.out = 8, .kernel_h = 5, .kernel_w = 3, .pad_h = 2, .pad_w = 1};
@@ -135,23 +135,23 @@ TEST_CASE("convolution by rows and columns: neighbours give the borders that win
   const auto inside = internal_collectives(op, s, in);
   REQUIRE(inside.size() == 8);
   // floor(5 / 2) = 2 rows of 6 columns each way; then one column of 4 + 2 * 2 rows each way.
-  const std::vector<std::pair<Kind, TensorShape>> forward{{Kind::from_before, real({1, 4, 2, 6})},
-                                                          {Kind::from_behind, real({1, 4, 2, 6})},
-                                                          {Kind::from_before, real({1, 4, 8, 1})},
-                                                          {Kind::from_behind, real({1, 4, 8, 1})}};
+  const std::vector<std::pair<Kind, TensorShape>> forward{{Kind::halo_before, real({1, 4, 2, 6})},
+                                                          {Kind::halo_behind, real({1, 4, 2, 6})},
+                                                          {Kind::halo_before, real({1, 4, 8, 1})},
+                                                          {Kind::halo_behind, real({1, 4, 8, 1})}};
   for (std::size_t i = 0; i < forward.size(); ++i) {
     const InternalCollective &there = inside[2 * i], &back = inside[2 * i + 1];
     CHECK(std::pair(there.kind, there.shape) == forward[i]);
     CHECK(!there.backward);
     CHECK(back.backward);
     CHECK(back.shape == there.shape);
-    CHECK(back.kind == (there.kind == Kind::from_before ? Kind::from_behind : Kind::from_before));
+    CHECK(back.kind == (there.kind == Kind::halo_before ? Kind::halo_behind : Kind::halo_before));
   }
   CHECK(violation(space, cut(space, {{"h", 16}}), in, infer_shapes(op, in)) ==
         "blocks of 1 of loop h are shorter than the 2 that neighbours need");
 }
 
-TEST_CASE("a stride moves the borders; where windows lie side by side there are none; where blocks do not begin together there is no cut") {
+TEST_CASE("a stride moves the halos; where windows lie side by side there are none; where blocks do not begin together there is no cut") {
   auto conv = [](int kernel, int stride, int pad) {
     return Conv2d{.out = 4, .kernel_h = kernel, .kernel_w = 1, .stride_h = stride, .pad_h = pad};
   };
@@ -195,14 +195,14 @@ TEST_CASE("reshape: kept dims and the outermost of a split or merged dim may be 
   CHECK(ones.loops[1].size == 6);
 }
 
-TEST_CASE("piece numbers: sum, copy, dims, outermost first") {
+TEST_CASE("shard numbers: sum, copy, dims, outermost first") {
   const ParallelShape s{.dims = {{4, 2}, {9, 3}}, .sum = 2, .copy = 5};
-  CHECK(s.pieces() == 60);
-  CHECK(piece_number(s, {.sum = 1, .copy = 2, .block = {1, 0}}) == ((1 * 5 + 2) * 2 + 1) * 3 + 0);
-  CHECK(rc::check("piece_number inverts piece_index", [] {
+  CHECK(s.shards() == 60);
+  CHECK(shard_number(s, {.sum = 1, .copy = 2, .block = {1, 0}}) == ((1 * 5 + 2) * 2 + 1) * 3 + 0);
+  CHECK(rc::check("shard_number inverts shard_index", [] {
     const ParallelShape shape = random_shape();
-    const int piece = *rc::gen::inRange(0, shape.pieces());
-    RC_ASSERT(piece_number(shape, piece_index(shape, piece)) == piece);
+    const int shard = *rc::gen::inRange(0, shape.shards());
+    RC_ASSERT(shard_number(shape, shard_index(shape, shard)) == shard);
   }));
 }
 

@@ -3,7 +3,7 @@
 #include <rapidcheck.h>
 
 #include "operator_zoo.hpp"
-#include "pcg/evaluator.hpp"
+#include "pcg/evaluator/evaluator.hpp"
 
 namespace pcg {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "operator_zoo.hpp"
-#include "pcg/evaluator.hpp"
-#include "pcg/plan.hpp"
+#include "pcg/evaluator/evaluator.hpp"
+#include "pcg/plan/plan.hpp"
 
 namespace pcg {
 namespace {
@@ -200,7 +200,7 @@ TEST_CASE("a plan file that was damaged is read or refused, nothing else") {
     } catch (const base::InputError& e) { RC_ASSERT(!e.diagnostics().empty()); }
   }));
   CHECK(error_of(replaced(kText, "degree: 3, in: [x]", "degree: 1000000000, in: [x]")) ==
-        "15:7: plan.operators[2]: x.replicate: replicate: more than 16777216 pieces of [4, 6]\n");
+        "15:7: plan.operators[2]: x.replicate: replicate: more than 16777216 shards of [4, 6]\n");
 }
 
 TEST_CASE("a plan without its reduce cannot be read") {

@@ -1,7 +1,7 @@
 // Shapes of every operator's outputs and weights, by hand.
 #include <doctest/doctest.h>
 
-#include "pcg/operator.hpp"
+#include "pcg/operators/operator.hpp"
 
 namespace pcg {
 namespace {

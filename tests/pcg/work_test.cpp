@@ -5,7 +5,7 @@
 #include <set>
 
 #include "pcg/models/models.hpp"
-#include "pcg/work.hpp"
+#include "pcg/work/work.hpp"
 
 namespace pcg {
 namespace {
@@ -105,41 +105,41 @@ TEST_CASE("flash attention never touches the scores in memory") {
   CHECK(saved.outputs.at(0));
 }
 
-TEST_CASE("cut by heads, an attention's pieces do the whole work between them") {
+TEST_CASE("cut by heads, an attention's shards do the whole work between them") {
   const Attention whole{.heads = 8, .kv_heads = 4, .dropout = 0.1};
   const Shapes s = shapes_of(whole, {real({3, 10, 64})});
   const Shapes half{{real({3, 10, 32})}, {real({3, 10, 16})}};
-  const Operator piece = piece_operator(whole, s.in, half.in);
-  CHECK(std::get<Attention>(piece).heads == 4);
-  CHECK(std::get<Attention>(piece).kv_heads == 2);
+  const Operator shard = shard_operator(whole, s.in, half.in);
+  CHECK(std::get<Attention>(shard).heads == 4);
+  CHECK(std::get<Attention>(shard).kv_heads == 2);
   const std::vector<Kernel> all = forward_kernels(whole, s.in, s.out, Precision::fp16);
-  const std::vector<Kernel> part = forward_kernels(piece, half.in, half.out, Precision::fp16);
+  const std::vector<Kernel> part = forward_kernels(shard, half.in, half.out, Precision::fp16);
   REQUIRE(all.size() == part.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     CHECK(all[i].flops.value() == 2 * part[i].flops.value());
     CHECK(all[i].bytes.value() == 2 * part[i].bytes.value());
   }
   CHECK(saved_for_backward(whole, s.in, s.out, Precision::fp16).own.value() ==
-        2 * saved_for_backward(piece, half.in, half.out, Precision::fp16).own.value());
+        2 * saved_for_backward(shard, half.in, half.out, Precision::fp16).own.value());
 }
 
-TEST_CASE("cut along the sequence, each piece's queries meet all keys") {
+TEST_CASE("cut along the sequence, each shard's queries meet all keys") {
   for (const bool flash : {false, true}) {
     const Attention whole{.heads = 8, .kv_heads = 4, .flash = flash};
     const Shapes s = shapes_of(whole, {real({3, 10, 64})});
     const Shapes half{{real({3, 5, 64})}, {real({3, 5, 32})}};
-    const Operator piece = piece_operator(whole, s.in, half.in);
-    CHECK(std::get<Attention>(piece).heads == 8);
+    const Operator shard = shard_operator(whole, s.in, half.in);
+    CHECK(std::get<Attention>(shard).heads == 8);
     CHECK(matmul_flops(forward_kernels(whole, s.in, s.out, Precision::fp16)) ==
-          2 * matmul_flops(forward_kernels(piece, half.in, half.out, Precision::fp16)));
-    CHECK(matmul_flops(input_gradient(whole, s, Precision::fp16)) == 2 * matmul_flops(input_gradient(piece, half, Precision::fp16)));
+          2 * matmul_flops(forward_kernels(shard, half.in, half.out, Precision::fp16)));
+    CHECK(matmul_flops(input_gradient(whole, s, Precision::fp16)) == 2 * matmul_flops(input_gradient(shard, half, Precision::fp16)));
     const double own = saved_for_backward(whole, s.in, s.out, Precision::fp16).own.value();
-    CHECK(own == 2 * saved_for_backward(piece, half.in, half.out, Precision::fp16).own.value());
+    CHECK(own == 2 * saved_for_backward(shard, half.in, half.out, Precision::fp16).own.value());
   }
   // Flash: its own queries and output, 15 rows of 32 each, and all keys and values, 30 rows of 16 each.
   const Attention flash{.heads = 8, .kv_heads = 4, .flash = true};
   const std::vector whole{real({3, 10, 64})}, half{real({3, 5, 64})};
-  const Kernel k = forward_kernels(piece_operator(flash, whole, half), half, std::vector{real({3, 5, 32})}, Precision::fp16).at(0);
+  const Kernel k = forward_kernels(shard_operator(flash, whole, half), half, std::vector{real({3, 5, 32})}, Precision::fp16).at(0);
   CHECK(k.bytes.value() == 2 * (2 * 15 * 32 + 2 * 30 * 16));
 }
 

@@ -114,7 +114,7 @@ TEST_CASE("CSV: one row per run, quoted where needed, empty where there is nothi
       "8,8,0.25,256,131072,0.25,0.125,0.0625,0.03125,0.03125,3000000000,8589934592,17179869184,0.5,0.25\n");
 }
 
-TEST_CASE("the trace names devices and lanes, and counts memory") {
+TEST_CASE("the trace names devices and streams, and counts memory") {
   auto r = test::made_result();
   sim::SimulationResult& s = *r.runs[0].simulation;
   s.spans = {{0, "compute", "forward", base::Seconds(0), base::Seconds(1e-3), {}},

@@ -5,8 +5,8 @@
 
 #include "generated.hpp"
 #include "rules.hpp"
-#include "search/substitutions/instance.hpp"
-#include "search/substitutions/prove.hpp"
+#include "substitutions/generation/instance.hpp"
+#include "substitutions/proof/prove.hpp"
 
 namespace substitutions::rewriting {
 namespace {

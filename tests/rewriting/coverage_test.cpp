@@ -7,7 +7,7 @@
 
 #include "pcg/models/models.hpp"
 #include "planted.hpp"
-#include "search/substitutions/graph_index.hpp"
+#include "substitutions/rewriting/graph_index.hpp"
 
 namespace substitutions::rewriting {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "pcg/evaluator.hpp"
+#include "pcg/evaluator/evaluator.hpp"
 #include "planted.hpp"
 #include "rules.hpp"
 

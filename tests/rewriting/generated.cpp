@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "rules.hpp"
-#include "search/substitutions/enumerate.hpp"
-#include "search/substitutions/prune.hpp"
-#include "search/substitutions/sharded.hpp"
+#include "substitutions/generation/enumerate.hpp"
+#include "substitutions/generation/prune.hpp"
+#include "substitutions/generation/sharded.hpp"
 
 namespace substitutions::rewriting {
 namespace {

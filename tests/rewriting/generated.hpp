@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "search/substitutions/rule.hpp"
+#include "substitutions/language/rule.hpp"
 
 namespace substitutions::rewriting {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "pcg/evaluator.hpp"
+#include "pcg/evaluator/evaluator.hpp"
 #include "planted.hpp"
 #include "rules.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "search/substitutions/target.hpp"
+#include "substitutions/rewriting/target.hpp"
 
 namespace substitutions::rewriting {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "search/substitutions/matcher.hpp"
+#include "substitutions/rewriting/matcher.hpp"
 
 namespace substitutions::rewriting {
 

@@ -7,10 +7,10 @@
 #include <map>
 
 #include "generated.hpp"
-#include "pcg/evaluator.hpp"
+#include "pcg/evaluator/evaluator.hpp"
 #include "planted.hpp"
 #include "rules.hpp"
-#include "search/substitutions/pattern.hpp"
+#include "substitutions/rewriting/pattern.hpp"
 
 namespace substitutions::rewriting {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/random.hpp"
 #include "generated.hpp"
-#include "pcg/evaluator.hpp"
+#include "pcg/evaluator/evaluator.hpp"
 #include "planted.hpp"
 #include "rules.hpp"
 

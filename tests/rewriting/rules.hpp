@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "search/substitutions/matcher.hpp"
+#include "substitutions/rewriting/matcher.hpp"
 
 namespace substitutions::rewriting {
 

@@ -1,4 +1,4 @@
-#include "scenarios/interval.hpp"
+#include "scenarios/accuracy/interval.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
-#include "pcg/evaluator.hpp"
+#include "pcg/evaluator/evaluator.hpp"
 #include "problem.hpp"
 
 namespace {

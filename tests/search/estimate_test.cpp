@@ -1,4 +1,4 @@
-#include "search/estimate.hpp"
+#include "search/estimates/estimate.hpp"
 
 #include <doctest/doctest.h>
 

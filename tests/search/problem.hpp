@@ -6,7 +6,7 @@
 #include <string>
 
 #include "pcg/models/models.hpp"
-#include "search/baselines/baselines.hpp"
+#include "search/grid/grid_plan.hpp"
 
 namespace test {
 

@@ -1,4 +1,4 @@
-#include "sim/lowering/movement.hpp"
+#include "sim/dataflow/movement.hpp"
 
 #include <doctest/doctest.h>
 
@@ -45,7 +45,7 @@ TEST_CASE("partial sums wanted whole are an all-reduce, wanted in shares a reduc
 
 TEST_CASE("groups of a two-dimensional cut reduce side by side") {
   // batch in two halves on {0,1} and {2,3}, partial sums within each
-  const auto sums = layout({{8, 2}, {4, 1}}, 2, 1, {0, 2, 1, 3});  // pieces: (sum, block)
+  const auto sums = layout({{8, 2}, {4, 1}}, 2, 1, {0, 2, 1, 3});  // shards: (sum, block)
   const auto m = move(sums, layout({{8, 2}, {4, 1}}, 1, 2, {0, 2, 1, 3}));
   REQUIRE(m.rounds.size() == 1);
   REQUIRE(m.rounds[0].size() == 2);

@@ -16,8 +16,8 @@ namespace {
 
 using base::Bytes;
 using sim::CollectiveKind;
-using sim::plan_collective;
 using sim::Oracle;
+using sim::plan_collective;
 using test::devices, test::kBetweenBandwidth, test::kBetweenLatency, test::plain_cluster;
 using topology::Cluster;
 using topology::DeviceId;

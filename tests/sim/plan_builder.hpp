@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
-#include "pcg/graph.hpp"
-#include "pcg/plan.hpp"
+#include "pcg/graph/graph.hpp"
+#include "pcg/plan/plan.hpp"
 #include "topology/cluster.hpp"
 
 namespace test {

@@ -234,7 +234,7 @@ TEST_CASE("the busiest link is the one with most bytes over bandwidth") {
   CHECK(!sim::simulate_plan(test::plan_of(test::mlp(3, 64, 8), {}, 1), cluster).busiest_link);
 }
 
-TEST_CASE("spans are on lanes of simulated devices and last as long as the iteration") {
+TEST_CASE("spans are on streams of simulated devices and last as long as the iteration") {
   const auto cluster = test::star(1, 4);
   const auto r = sim::simulate_plan(test::pipeline_of(test::mlp(8, 64, 8), 4, 1, 6, pcg::ScheduleKind::one_f_one_b), cluster,
                                     {.fold = true, .trace = true, .collectives = {}});
@@ -243,7 +243,7 @@ TEST_CASE("spans are on lanes of simulated devices and last as long as the itera
   for (const sim::Span& s : r.spans) {
     CHECK(s.duration.value() >= 0);
     last = std::max(last, (s.start + s.duration).value());
-    if (s.lane == "compute") compute += s.duration.value();
+    if (s.stream == "compute") compute += s.duration.value();
   }
   CHECK(last == doctest::Approx(r.iteration_time.value()));
   CHECK(!r.memory_over_time.empty());

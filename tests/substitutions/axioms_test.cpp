@@ -1,4 +1,4 @@
-#include "search/substitutions/axioms.hpp"
+#include "substitutions/axioms/axioms.hpp"
 
 #include <doctest/doctest.h>
 
@@ -51,7 +51,8 @@ TEST_CASE("Every shipped axiom holds at a few shapes") {
 }
 
 TEST_CASE("A true statement is valid at all its sizes") {
-  const Validation v = tried(R"~(name: t, variables: {x: m k, w: k n}, left: "reduce[d](linear(partition[1, d](x), partition[0, d](w)))", right: "linear(x, w)")~");
+  const Validation v = tried(
+      R"~(name: t, variables: {x: m k, w: k n}, left: "reduce[d](linear(partition[1, d](x), partition[0, d](w)))", right: "linear(x, w)")~");
   CHECK(v.valid);
   CHECK(v.shapes > 20);
 }
@@ -65,7 +66,7 @@ TEST_CASE("False statements are found, with the shape at which they fail") {
       R"~(variables: {x: m n, y: m n}, left: "reduce[2](summands(x, y))", right: "multiply(x, y)")~",
       // grouped convolutions do not join like this: TASO's own counterexample
       R"~(variables: {x: n p h v, y: "o i 1 1", z: n q h v, w: "o j 1 1"}, left: "add(conv(x, y), conv(z, w))", right: "conv(concat[1](x, z), concat[1](y, w))")~",
-      // two cuts of one dim do not change places when they differ: pieces would be numbered otherwise
+      // two cuts of one dim do not change places when they differ: shards would be numbered otherwise
       R"~(variables: {x: m n, y: m n}, left: "concat[0](x, y)", right: "concat[0](y, x)")~"};
   for (const char* s : statements) {
     CAPTURE(s);
@@ -89,14 +90,17 @@ tables:
   two: [{k: 0}, {k: 1}]
 axioms:
   - {name: t, source: s, over: two, variables: {x: m n}, left: "combine[{k}, d](partition[{k}, d](x))", right: x}
-)~", "test.yaml");
+)~",
+                                "test.yaml");
   REQUIRE(a.all.size() == 2);
   CHECK(a.all[1].instance == "t[k=1]");
   CHECK(a.entries[0].statement == "combine[{k}, d](partition[{k}, d](x)) = x");
 }
 
 TEST_CASE("Problems of an axiom file are told with their place") {
-  CHECK(problem("version: 1\naxioms:\n  - {name: t, source: s, over: none, variables: {x: m}, left: x, right: x}\n").find("test.yaml:3:") == 0);
-  CHECK(problem("version: 1\naxioms:\n  - {name: t, source: s, variables: {x: m}, left: reul(x), right: x}\n").find("reul") != std::string::npos);
+  CHECK(problem("version: 1\naxioms:\n  - {name: t, source: s, over: none, variables: {x: m}, left: x, right: x}\n").find("test.yaml:3:") ==
+        0);
+  CHECK(problem("version: 1\naxioms:\n  - {name: t, source: s, variables: {x: m}, left: reul(x), right: x}\n").find("reul") !=
+        std::string::npos);
   CHECK(problem("version: 2\naxioms: []\n").find("test.yaml:1:10: version") == 0);
 }

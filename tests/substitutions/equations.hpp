@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "search/substitutions/rule.hpp"
+#include "substitutions/language/rule.hpp"
 
 inline substitutions::Equation equation(std::string_view line) {
   substitutions::Equation e;

@@ -1,4 +1,4 @@
-#include "search/substitutions/generate.hpp"
+#include "substitutions/generation/generate.hpp"
 
 #include <doctest/doctest.h>
 
@@ -6,10 +6,10 @@
 #include <map>
 #include <set>
 
-#include "search/substitutions/enumerate.hpp"
-#include "search/substitutions/instance.hpp"
-#include "search/substitutions/prune.hpp"
-#include "search/substitutions/sharded.hpp"
+#include "substitutions/generation/enumerate.hpp"
+#include "substitutions/generation/instance.hpp"
+#include "substitutions/generation/prune.hpp"
+#include "substitutions/generation/sharded.hpp"
 
 using namespace substitutions;
 
@@ -125,7 +125,7 @@ TEST_CASE("sums that pass one factor of a product alone") {
   CHECK_FALSE(types_of(parse_term("linear(x, w)", v), v));
 }
 
-TEST_CASE("images are cut by rows and columns, borders and all") {
+TEST_CASE("images are cut by rows and columns, halos and all") {
   const auto v = variables({"x: [n, c, h, w]", "k: [o, c, 3, 3]"});
   CHECK(found(all_rules(), equation("conv[relu](x, k)", "combine[2, d](conv[relu](partition[2, d](x), replicate[d](k)))", v)));
   CHECK(found(all_rules(), equation("max_pool(partition[3, d](x))", "partition[3, d](max_pool(x))", v)));

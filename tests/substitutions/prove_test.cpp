@@ -1,10 +1,10 @@
-#include "search/substitutions/prove.hpp"
+#include "substitutions/proof/prove.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
 #include "equations.hpp"
-#include "search/substitutions/saturation.hpp"
+#include "substitutions/proof/saturation.hpp"
 
 using namespace substitutions;
 
@@ -25,7 +25,8 @@ const char* const kTrue[] = {
     "split1[1 at w.1](linear[relu](x, concat[1](w, v)))",
     "x: [m, n] | y: [l, n] | partition[1, d](x) ; partition[1, d](y) = split0[0 at x.0](partition[1, d](concat[0](x, y))) ; split1[0 at "
     "x.0](partition[1, d](concat[0](x, y)))",
-    "x: [m, k] | w: [k, h] | v: [h, n] | linear(linear[relu](x, w), v) = reduce[d](linear(linear[relu](replicate[d](x), partition[1, d](w)), "
+    "x: [m, k] | w: [k, h] | v: [h, n] | linear(linear[relu](x, w), v) = reduce[d](linear(linear[relu](replicate[d](x), partition[1, "
+    "d](w)), "
     "partition[0, d](v)))",
     "x: [b, m, k] | w: [b, k, n] | batch_matmul(x, w) = combine[0, d](batch_matmul(partition[0, d](x), partition[0, d](w)))",
     "x: [m, n] | y: [m, n] | z: [m, n] | multiply(z, multiply(z, multiply(x, y))) = multiply(multiply(y, z), multiply(x, z))",
@@ -49,7 +50,8 @@ TEST_CASE("Known equalities are proved, and say by which axioms") {
 
 TEST_CASE("A proof names what it needs and nothing else") {
   Prover prover(axioms(), {});
-  const Proof p = prover.prove(equation("x: [m, k] | w: [k, n] | linear[relu](partition[0, d](x), replicate[d](w)) = relu(partition[0, d](linear(x, w)))"));
+  const Proof p = prover.prove(
+      equation("x: [m, k] | w: [k, n] | linear[relu](partition[0, d](x), replicate[d](w)) = relu(partition[0, d](linear(x, w)))"));
   CHECK(p.axioms == std::vector<std::string>{"linear.activation", "linear.partition_rows"});
 }
 
@@ -71,9 +73,9 @@ TEST_CASE("An axiom left out is not used; equal sides are proved without any") {
 TEST_CASE("Axioms about ungrouped convolutions are not used on grouped ones") {
   // 2 c input channels, kernels for c: both sides are well typed, and differ.
   Prover prover(axioms(), {});
-  const Proof p = prover.prove(
-      equation("x: [n, 2c, h, w] | k: [2o, c, 3, 3] | y: [n, 2c, h, w] | l: [2o, c, 3, 3] | add(conv(x, k), conv(y, l)) = conv(concat[1](x, y), "
-               "concat[1](k, l))"));
+  const Proof p = prover.prove(equation(
+      "x: [n, 2c, h, w] | k: [2o, c, 3, 3] | y: [n, 2c, h, w] | l: [2o, c, 3, 3] | add(conv(x, k), conv(y, l)) = conv(concat[1](x, y), "
+      "concat[1](k, l))"));
   CHECK(p.verdict == Verdict::refuted);
 }
 

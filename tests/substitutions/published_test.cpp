@@ -1,4 +1,4 @@
-#include "search/substitutions/published.hpp"
+#include "substitutions/published/published.hpp"
 
 #include <doctest/doctest.h>
 
@@ -19,12 +19,19 @@ json op(const std::string& type, std::vector<json> inputs, std::vector<std::pair
   for (const auto& [key, value] : para) parameters.push_back({{"_t", "Parameter"}, {"key", key}, {"value", value}});
   return {{"_t", "Operator"}, {"type", type}, {"input", inputs}, {"para", parameters}};
 }
-json parallel(const std::string& type, json input, int dim) { return op(type, {std::move(input)}, {{"PM_PARALLEL_DIM", dim}, {"PM_PARALLEL_DEGREE", 2}}); }
-json concat(json a, json b, int axis) { return op("OP_CONCAT", {std::move(a), std::move(b)}, {{"PM_NUM_INPUTS", 2}, {"PM_AXIS", axis}, {"PM_NUMDIM", 3}}); }
+json parallel(const std::string& type, json input, int dim) {
+  return op(type, {std::move(input)}, {{"PM_PARALLEL_DIM", dim}, {"PM_PARALLEL_DEGREE", 2}});
+}
+json concat(json a, json b, int axis) {
+  return op("OP_CONCAT", {std::move(a), std::move(b)}, {{"PM_NUM_INPUTS", 2}, {"PM_AXIS", axis}, {"PM_NUMDIM", 3}});
+}
 json linear(json x, json w, int act) { return op("OP_LINEAR", {std::move(x), std::move(w)}, {{"PM_ACTI", act}}); }
 json rule(std::vector<json> source, std::vector<json> target) {
   const int s = static_cast<int>(source.size()) - 1, t = static_cast<int>(target.size()) - 1;
-  return {{"_t", "Rule"}, {"name", "r"}, {"srcOp", source}, {"dstOp", target},
+  return {{"_t", "Rule"},
+          {"name", "r"},
+          {"srcOp", source},
+          {"dstOp", target},
           {"mappedOutput", {{{"_t", "MapOutput"}, {"srcOpId", s}, {"srcTsId", 0}, {"dstOpId", t}, {"dstTsId", 0}}}}};
 }
 
@@ -57,8 +64,9 @@ TEST_CASE("A weight is stored [out, in]: its rows are the columns of the product
 }
 
 TEST_CASE("Partial sums: two tensors along the replica dim, spread and added up, are their sum") {
-  CHECK(compared(rule({op("OP_EW_ADD", {x1, x2})}, {concat(x1, x2, 0), parallel("OP_PARTITION", tensor(0), 0), parallel("OP_REDUCE", tensor(1), 0)})).verdict ==
-        Verdict::proved);
+  CHECK(compared(rule({op("OP_EW_ADD", {x1, x2})},
+                      {concat(x1, x2, 0), parallel("OP_PARTITION", tensor(0), 0), parallel("OP_REDUCE", tensor(1), 0)}))
+            .verdict == Verdict::proved);
 }
 
 TEST_CASE("Partial sums: replicas that are added up double a tensor") {
@@ -76,8 +84,9 @@ TEST_CASE("Stacks: replicas that are gathered are slices like any others") {
 TEST_CASE("Of two rules that contradict each other one is false, and neither is implied") {
   const Compared apart = compared(rule({parallel("OP_REDUCE", x1, 1), parallel("OP_REDUCE", x2, 1), concat(tensor(0), tensor(1), 1)},
                                        {concat(x1, x2, 1), parallel("OP_REDUCE", tensor(0), 1)}));
-  const Compared added = compared(rule({parallel("OP_REDUCE", x1, 1), parallel("OP_REDUCE", x2, 1), op("OP_EW_ADD", {tensor(0), tensor(1)})},
-                                       {concat(x1, x2, 1), parallel("OP_REDUCE", tensor(0), 1), parallel("OP_REDUCE", tensor(1), 1)}));
+  const Compared added =
+      compared(rule({parallel("OP_REDUCE", x1, 1), parallel("OP_REDUCE", x2, 1), op("OP_EW_ADD", {tensor(0), tensor(1)})},
+                    {concat(x1, x2, 1), parallel("OP_REDUCE", tensor(0), 1), parallel("OP_REDUCE", tensor(1), 1)}));
   CHECK(apart.verdict == Verdict::open);
   CHECK(apart.why.find("no reading") != std::string::npos);
   CHECK(added.verdict == Verdict::refuted);
@@ -98,12 +107,11 @@ TEST_CASE("Files that are none are refused with the place") {
   const auto problem = [](const json& r) -> std::string {
     try {
       (void)read({r});
-    } catch (const base::InputError& e) {
-      return base::render(e.diagnostics()[0]);
-    }
+    } catch (const base::InputError& e) { return base::render(e.diagnostics()[0]); }
     return "";
   };
-  CHECK(problem(rule({op("OP_NOISE", {x1})}, {op("OP_RELU", {x1})})).find("rule[0].srcOp[0].type: \"OP_NOISE\" is no operator") != std::string::npos);
+  CHECK(problem(rule({op("OP_NOISE", {x1})}, {op("OP_RELU", {x1})})).find("rule[0].srcOp[0].type: \"OP_NOISE\" is no operator") !=
+        std::string::npos);
   CHECK(problem(rule({op("OP_RELU", {tensor(3)})}, {op("OP_RELU", {x1})})).find("rule[0].srcOp[0].input[0].opId") != std::string::npos);
   CHECK(problem(rule({op("OP_EW_ADD", {x1})}, {op("OP_RELU", {x1})})).find("1 inputs, expected 2") != std::string::npos);
 }

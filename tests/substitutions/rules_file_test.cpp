@@ -1,13 +1,13 @@
-#include "search/substitutions/rules_file.hpp"
+#include "substitutions/rule_files/rules_file.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 #include <rapidcheck.h>
 
 #include "equations.hpp"
-#include "search/substitutions/generate.hpp"
-#include "search/substitutions/refute.hpp"
-#include "search/substitutions/side_conditions.hpp"
+#include "substitutions/generation/generate.hpp"
+#include "substitutions/proof/refute.hpp"
+#include "substitutions/rule_files/side_conditions.hpp"
 
 using namespace substitutions;
 

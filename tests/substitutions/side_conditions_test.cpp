@@ -1,5 +1,5 @@
 // What rules ask for, in words.
-#include "search/substitutions/side_conditions.hpp"
+#include "substitutions/rule_files/side_conditions.hpp"
 
 #include <doctest/doctest.h>
 

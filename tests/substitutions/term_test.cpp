@@ -1,4 +1,4 @@
-#include "search/substitutions/term.hpp"
+#include "substitutions/language/term.hpp"
 
 #include <doctest/doctest.h>
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <functional>
 
-#include "pcg/parallel.hpp"
-#include "search/substitutions/term.hpp"
+#include "pcg/sharding/parallel.hpp"
+#include "substitutions/language/term.hpp"
 
 using namespace substitutions;
 

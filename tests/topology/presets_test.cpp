@@ -12,7 +12,8 @@ using namespace topology_test;
 
 TEST_CASE("the presets that ship") {
   CHECK(fmt::format("{}", fmt::join(topology::preset_names(), " ")) ==
-        "aws-p3.16xlarge aws-p4de.24xlarge aws-p5.48xlarge dgx-1v dgx-2 dgx-a100-40gb dgx-a100-80gb dgx-b200 dgx-h100 dgx-h200 pcie-a100 pcie-v100 summit titan-xp-4");
+        "aws-p3.16xlarge aws-p4de.24xlarge aws-p5.48xlarge dgx-1v dgx-2 dgx-a100-40gb dgx-a100-80gb dgx-b200 dgx-h100 dgx-h200 pcie-a100 "
+        "pcie-v100 summit titan-xp-4");
 }
 
 TEST_CASE("every preset loads, as one node and as three, under its own name") {

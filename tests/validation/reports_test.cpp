@@ -1,9 +1,10 @@
-#include "validation/reports.hpp"
+#include "reports/validation_reports.hpp"
 
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
 
+using namespace reports;
 using namespace validation;
 
 namespace {

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "validation/points.hpp"
+#include "measurements/points.hpp"
 
 namespace fs = std::filesystem;
 
@@ -26,7 +26,7 @@ TEST_CASE("a public table becomes points") {
   CHECK(std::system(command.c_str()) == 0);
   std::ifstream in(folder / "points" / "vtrain-single-node.csv");
   const std::string text{std::istreambuf_iterator<char>(in), {}};
-  const auto points = validation::read_points(text, "vtrain-single-node.csv");
+  const auto points = measurements::read_points(text, "vtrain-single-node.csv");
   REQUIRE(points.size() == 1);
   CHECK(points[0].measured.value() == doctest::Approx(0.0125));
   CHECK(points[0].tensor == 2);

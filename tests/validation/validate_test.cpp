@@ -4,11 +4,12 @@
 
 #include <cmath>
 
-#include "made_points.hpp"
 #include "profiles/device_profile.hpp"
 #include "sim/collectives/collective.hpp"
+#include "tests/measurements/made_points.hpp"
 #include "validation/forecasts.hpp"
 
+using namespace measurements;
 using namespace validation;
 
 TEST_CASE("points are forecast alike by one process and by several, in order") {
@@ -45,15 +46,15 @@ TEST_CASE("a point that cannot be run has a reason and is not dropped") {
 }
 
 TEST_CASE("kernels and collectives are grouped and forecast by their models") {
-  profiles::Measurements m;
-  profiles::KernelMeasurement k;
+  measurements::Measurements m;
+  measurements::KernelMeasurement k;
   k.device = "a100-sxm-80gb";
   k.precision = pcg::Precision::bf16;
   k.kernel = {pcg::KernelKind::matmul, "", base::Flops(2e12), base::Bytes(6e8), 1, 10000, 10000, 10000, true};
   k.time = base::Seconds(0.01);
   m.kernels = {k, k};
   m.kernels[1].device = "no-such-gpu";
-  profiles::CollectiveMeasurement c;
+  measurements::CollectiveMeasurement c;
   c.cluster = "dgx-a100-80gb";
   c.gpus = 8;
   c.bytes = base::Bytes(1e9);

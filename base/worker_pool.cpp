@@ -1,0 +1,98 @@
+#include "base/worker_pool.hpp"
+
+#include <fmt/core.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+#include "base/check.hpp"
+
+namespace base {
+namespace {
+
+// The first byte of what a worker sends says whether the rest is its result or why there is none.
+constexpr char kDone = 'd';
+constexpr char kFailed = 'f';
+
+struct Worker {
+  std::size_t index = 0;
+  pid_t process = 0;
+  int pipe = -1;
+  std::string received;
+};
+
+void send_all(int pipe, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(pipe, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;  // nobody listens any more
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+Worker start(std::size_t index, const std::function<std::string(std::size_t)>& work) {
+  int ends[2];
+  BASE_CHECK(::pipe(ends) == 0, "no pipe: {}", std::strerror(errno));
+  const pid_t process = ::fork();
+  BASE_CHECK(process >= 0, "no worker process: {}", std::strerror(errno));
+  if (process == 0) {
+    ::close(ends[0]);
+    std::string text;
+    try {
+      text = kDone + work(index);
+    } catch (const std::exception& e) { text = kFailed + std::string(e.what()); }
+    send_all(ends[1], text);
+    ::_exit(0);  // without destructors or buffers that belong to the parent
+  }
+  ::close(ends[1]);
+  return {index, process, ends[0], {}};
+}
+
+// False when the worker has sent everything.
+bool receive(Worker& w) {
+  char buffer[1 << 16];
+  const ssize_t n = ::read(w.pipe, buffer, sizeof buffer);
+  if (n < 0 && errno == EINTR) return true;
+  if (n > 0) w.received.append(buffer, static_cast<std::size_t>(n));
+  return n > 0;
+}
+
+std::string result_of(Worker& w) {
+  ::close(w.pipe);
+  int status = 0;
+  while (::waitpid(w.process, &status, 0) < 0 && errno == EINTR) {}
+  BASE_CHECK(!w.received.empty(), "a worker process ended without a result ({})",
+             WIFSIGNALED(status) ? ::strsignal(WTERMSIG(status)) : fmt::format("exit {}", WEXITSTATUS(status)).c_str());
+  if (w.received.front() == kFailed) throw base::InternalError(w.received.substr(1));
+  return w.received.substr(1);
+}
+
+}  // namespace
+
+std::vector<std::string> run_workers(std::size_t count, int jobs, const std::function<std::string(std::size_t)>& work,
+                                     const std::function<void(std::size_t)>& finished) {
+  std::vector<std::string> results(count);
+  std::vector<Worker> running;
+  std::size_t next = 0;
+  while (next < count || !running.empty()) {
+    while (next < count && running.size() < static_cast<std::size_t>(std::max(1, jobs))) running.push_back(start(next++, work));
+    std::vector<pollfd> pipes;
+    for (const Worker& w : running) pipes.push_back({w.pipe, POLLIN, 0});
+    if (::poll(pipes.data(), pipes.size(), -1) < 0) continue;  // a signal came first
+    for (std::size_t i = running.size(); i-- > 0;) {
+      if (pipes[i].revents == 0 || receive(running[i])) continue;
+      Worker done = std::move(running[i]);
+      running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
+      results[done.index] = result_of(done);
+      finished(done.index);
+    }
+  }
+  return results;
+}
+
+}  // namespace base

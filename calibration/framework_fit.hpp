@@ -1,0 +1,56 @@
+#pragma once
+// From measured iterations to the few constants of a framework profile: host times, and the shares of peak or benchmark rate that its
+// attention and its products reach.
+// What kernels and collectives take comes from their own tables and is left as it is.
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "measurements/points.hpp"
+#include "profiles/framework_profile.hpp"
+
+namespace calibration {
+
+struct FrameworkFitConfig {
+  std::filesystem::path file;          // of the start, where it is no profile that ships
+  std::vector<std::string> constants;  // of fittable_constants(); empty: all
+  int jobs = 1;
+  int evaluations = 150;                                            // of the whole set of points, at most
+  std::function<void(int evaluation, double mean_error)> progress;  // may be empty
+};
+
+struct FittedConstant {
+  std::string name;
+  double value = 0, before = 0;           // seconds or shares; before: 0 if the profile had none
+  bool told = true;                       // false: the points hardly depend on it, and it is left as it was
+  double error_less = 0, error_more = 0;  // mean error with a tenth less and more of it, within its bounds
+};
+
+struct GroupError {
+  std::string group;
+  int points = 0;
+  double error = 0;
+};
+
+struct FrameworkFit {
+  profiles::FrameworkProfile profile;
+  std::vector<FittedConstant> constants;
+  std::vector<GroupError> groups;  // by name
+  int points = 0;
+  double error_before = 0, error = 0;  // mean of |predicted / measured - 1| over the points
+  double cross_validated = 0;          // the same, each half predicted by constants fitted to the other half
+};
+
+// "host.forward_kernel", ..., "attention.a100", "sustained.a100": those that a fit may set.
+[[nodiscard]] std::vector<std::string> fittable_constants();
+
+// Minimises the mean absolute log ratio of predicted and measured (robust: no square; every group counts alike, however many its points) by
+// the subplex method (NLopt's SBPLX), constants in log space. Points are the same for every framework constant; a point that cannot be
+// planned is refused. Throws: base::InputError when there are fewer than ten points per constant, or a point cannot be planned. Cost: a
+// simulation per point and evaluation, three times over (all, and each half), and two per point and constant.
+[[nodiscard]] FrameworkFit fit_framework(const profiles::FrameworkProfile& start, const std::vector<measurements::Point>& points,
+                                         const FrameworkFitConfig& config);
+
+}  // namespace calibration

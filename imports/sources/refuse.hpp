@@ -1,0 +1,11 @@
+#pragma once
+// How an importer refuses a file. Private to this folder.
+
+#include <string>
+
+namespace imports {
+
+// Throws: base::InputError "FILE: MESSAGE", or "FILE:LINE:1: MESSAGE" when line > 0, and the hint below it.
+[[noreturn]] void refuse(const std::string& file, std::string message, std::string hint = {}, int line = 0);
+
+}  // namespace imports

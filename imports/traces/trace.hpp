@@ -1,0 +1,96 @@
+#pragma once
+// What a measurement file says happened on devices: kernels, collectives and iterations, the same value whatever wrote the file.
+// Not here: how a file is read (import.hpp), totals (summary.hpp), measurements to fit (to_measurements.hpp).
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/units.hpp"
+#include "pcg/work/work.hpp"
+#include "profiles/collective_kind.hpp"
+
+namespace imports {
+
+enum class TraceFormat { kineto, nsight_systems, nccl_tests, chakra, collector };
+[[nodiscard]] std::string_view to_text(TraceFormat f);
+
+struct ImportedDevice {
+  int id = 0;           // as the file numbers it
+  std::string name;     // "NVIDIA A100-SXM4-80GB"; empty: the file does not say
+  std::string profile;  // the device profile with that vendor name; empty: there is none
+  base::Bytes memory;   // 0: the file does not say
+};
+
+// A framework's operation that launched kernels ("aten::mm"), with what its recorded input shapes tell.
+struct ImportedOperation {
+  std::string name;
+  std::optional<pcg::Kernel> work;  // kind, sizes, FLOPs and bytes as pcg/work counts them; absent: not determined. Its name is empty
+  std::optional<pcg::Precision> precision;  // of its first input
+  std::string source;                       // "FILE:LINE" where a line stands for it, else the file
+};
+
+inline constexpr std::uint32_t kNoOperation = UINT32_MAX;
+
+struct ImportedKernel {
+  std::uint32_t name = 0;                  // into ImportedTrace::names
+  std::uint32_t operation = kNoOperation;  // into ImportedTrace::operations: the innermost one that launched it
+  std::optional<pcg::KernelKind> kind;     // absent: neither the kernel's name nor its operation tells
+  std::optional<pcg::Precision> precision;
+  int device = 0;
+  std::int64_t stream = 0;
+  std::optional<base::Seconds> start;  // after the trace's first event; absent: the file gives durations only
+  base::Seconds duration;
+  base::Bytes moved;  // of a copy or fill, as the file counts it; else 0
+};
+
+struct ImportedCollective {
+  std::uint32_t name = 0;  // into ImportedTrace::names
+  std::optional<profiles::CollectiveKind>
+      kind;                          // absent: one that the simulator does not know (reduce, gather, barrier) or that has no telling name
+  std::optional<base::Bytes> sent;   // what one rank puts in
+  std::optional<base::Bytes> bytes;  // the full buffer, as sim::plan_collective counts it; absent: size or group is not known
+  std::string element;               // "fp32", "bf16", "int8"; empty: not told
+  int group_size = 0;                // ranks that take part; 0: not told
+  int nodes = 0;                     // that they are on; 0: not told
+  std::vector<int> ranks;            // of the group, empty: not told
+  std::string group;                 // the process group's name
+  std::optional<bool> in_place;      // told by nccl-tests only
+  int device = 0;
+  std::int64_t stream = 0;
+  std::optional<base::Seconds> start;
+  base::Seconds duration;
+  std::string source;  // "FILE:LINE", of nccl-tests and the collector
+};
+
+// One training iteration: a step that the profiler marked ("ProfilerStep#3"), an NVTX range, or one that the collector timed.
+struct ImportedIteration {
+  std::string name;
+  std::optional<base::Seconds> start;
+  base::Seconds duration;
+  std::optional<base::Seconds> busy;  // time within it during which at least one kernel, copy or collective ran; absent: starts unknown
+};
+
+struct ImportedTrace {
+  TraceFormat format = TraceFormat::kineto;
+  std::string file;
+  std::vector<std::string> names;  // of kernels and collectives, each once
+  std::vector<ImportedDevice> devices;
+  std::vector<ImportedOperation> operations;
+  std::vector<ImportedKernel> kernels;  // in order of start where it is known, else of the file
+  std::vector<ImportedCollective> collectives;
+  std::vector<ImportedIteration> iterations;
+  base::Seconds span;  // from the first to the last moment of the device's work; without starts, the sum of durations
+  std::optional<int> rank, world_size;
+  std::vector<std::string> notes;  // what was left out or could not be told, and why
+};
+
+// The full buffer of nccl-tests (and of sim::plan_collective) from what one rank puts in: an all-gather's is group_size times that, any
+// other's is the same. nullopt for an all-gather whose group is not known.
+[[nodiscard]] std::optional<base::Bytes> full_buffer(profiles::CollectiveKind kind, base::Bytes sent, int group_size);
+// busbw / algbw of nccl-tests (doc/PERFORMANCE.md there): 2(n-1)/n all-reduce; (n-1)/n all-gather, reduce-scatter, all-to-all; 1 else.
+[[nodiscard]] double bus_factor(profiles::CollectiveKind kind, int group_size);
+
+}  // namespace imports

@@ -1,0 +1,22 @@
+#include "measurements/measurements.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "base/diagnostics.hpp"
+#include "measurements/table_csv.hpp"
+
+namespace measurements {
+
+Measurements read_measurements(std::string_view text, const std::string& file) {
+  const CsvTable table = read_csv(text, file);
+  Measurements m;
+  if (read_kernel_table(table, m) || read_collective_table(table, m)) return m;
+  base::Diagnostics sink;
+  sink.add({}, "", fmt::format("{}:1: no table of measurements has the columns {}", file, fmt::join(table.header, ", ")),
+           "docs/formats.md, \"Measurements\", says which are read");
+  sink.throw_if_any();
+  return m;
+}
+
+}  // namespace measurements

@@ -1,0 +1,238 @@
+#include "pcg/evaluator/evaluator.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/check.hpp"
+#include "pcg/evaluator/evaluator_run.hpp"
+#include "pcg/evaluator/evaluator_shards.hpp"
+#include "pcg/evaluator/field.hpp"
+
+namespace pcg {
+namespace {
+
+FieldTensor values_at(const std::string& name, const TensorShape& shape, const Place& place, std::uint64_t shift, std::int64_t limit,
+                      std::uint64_t seed) {
+  FieldTensor t{shape, std::vector<std::uint32_t>(static_cast<std::size_t>(shape.elements()))};
+  const field::Hash source = field::Hash(seed)(field::hash_text(name));
+  const bool bounded = shape.element == Element::index && limit > 0;
+  for (std::size_t i = 0; i < t.values.size(); ++i) {
+    field::Hash h = source;
+    h(shift + global_index(place, shape.sizes, static_cast<std::int64_t>(i)));
+    t.values[i] = bounded ? static_cast<std::uint32_t>(h.value() % static_cast<std::uint64_t>(limit)) : h.element();
+  }
+  return t;
+}
+
+// Index limits: what an index tensor is looked up in, smallest first. Limits flow back from embeddings and losses to the inputs.
+std::vector<std::int64_t> index_limits(const Pcg& g) {
+  std::vector<std::int64_t> limit(g.nodes().size(), 0);  // 0: none. Of all outputs of a node together.
+  auto tighten = [&](TensorRef t, std::int64_t bound) {
+    std::int64_t& l = limit[t.node.value];
+    if (bound > 0) l = l == 0 ? bound : std::min(l, bound);
+  };
+  for (std::size_t n = g.nodes().size(); n-- > 0;) {
+    const PcgNode& node = g.nodes()[n];
+    const Operator* op = node.operation();
+    if (const auto* e = op ? std::get_if<Embedding>(op) : nullptr) tighten(node.inputs[0], e->vocabulary);
+    else if (const auto* b = op ? std::get_if<EmbeddingBag>(op) : nullptr) tighten(node.inputs[0], b->vocabulary);
+    else if (op && std::holds_alternative<CrossEntropy>(*op)) tighten(node.inputs[1], g.shape(node.inputs[0]).dims.back().size);
+    else
+      for (TensorRef t : node.inputs) tighten(t, limit[n]);
+  }
+  return limit;
+}
+
+class Evaluation {
+ public:
+  Evaluation(const Pcg& pcg, int micro_batch, std::uint64_t seed)
+      : pcg_(pcg), micro_batch_(micro_batch), seed_(seed), made_(pcg.nodes().size()) {
+    limits_ = index_limits(pcg);
+    for (std::size_t n = 0; n < pcg.nodes().size(); ++n)
+      for (TensorRef t : pcg.nodes()[n].inputs) last_reader_[t.node.value] = n;
+  }
+
+  // Of each result: its shards.
+  std::vector<Shards> run() {
+    std::vector<Shards> results;
+    std::map<TensorRef, std::size_t> wanted;
+    for (TensorRef t : pcg_.results()) wanted.emplace(t, wanted.size());
+    results.resize(wanted.size());
+    for (std::size_t n = 0; n < pcg_.nodes().size(); ++n) {
+      const PcgNode& node = pcg_.nodes()[n];
+      made_[n] = evaluate_node(node, n);
+      for (std::size_t o = 0; o < node.outputs.size(); ++o)
+        if (auto it = wanted.find({NodeId(n), static_cast<int>(o)}); it != wanted.end()) results[it->second] = made_[n][o];
+      for (TensorRef t : node.inputs)
+        if (last_reader_[t.node.value] == n) made_[t.node.value].clear();
+    }
+    return results;
+  }
+
+ private:
+  std::vector<Shards> evaluate_node(const PcgNode& node, std::size_t n) {
+    if (node.is_source()) return {source(node, limits_[n])};
+    if (const ParallelOperator* op = node.movement()) return {move_shards(*op, shards(node.inputs[0]), pcg_.shape(node.inputs[0]))};
+    std::vector<Shards> out = compute(node, NodeId(n));
+    for (std::size_t o = 0; o < out.size(); ++o) compare_copies(node, out[o], node.outputs[o]);
+    return out;
+  }
+
+  [[nodiscard]] const Shards& shards(TensorRef t) const { return made_[t.node.value][static_cast<std::size_t>(t.output)]; }
+
+  [[nodiscard]] Shards source(const PcgNode& node, std::int64_t limit) const {
+    const ParallelShape& s = node.outputs[0];
+    const std::uint64_t shift =
+        node.is_input() ? static_cast<std::uint64_t>(s.whole().elements()) * static_cast<std::uint64_t>(micro_batch_) : 0;
+    Shards result;
+    for (int p = 0; p < s.shards(); ++p) {
+      ShardIndex i = shard_index(s, p);
+      const Place place = place_of(s, i);
+      if (i.copy > 0) {
+        i.copy = 0;
+        result.push_back(result[static_cast<std::size_t>(shard_number(s, i))]);
+      } else {
+        result.push_back(std::make_shared<const FieldTensor>(values_at(node.name, s.shard(), place, shift, limit, seed_)));
+      }
+    }
+    return result;
+  }
+
+  std::vector<Shards> compute(const PcgNode& node, NodeId id) const {
+    const IterationSpace space = iteration_space(*node.operation(), pcg_.whole_inputs(id));
+    std::vector<Shards> result;
+    for (const ParallelShape& s : node.outputs) result.emplace_back(static_cast<std::size_t>(s.shards()));
+    std::vector<TensorShape> shard_shapes;
+    for (const ParallelShape& s : node.outputs) shard_shapes.push_back(s.shard());
+    for (int point = 0; point < node.sharding.points(); ++point) {
+      std::vector<std::shared_ptr<const FieldTensor>> kept;  // what `operands` point to
+      std::vector<Operand> operands;
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) operands.push_back(operand(node, space, i, point, kept));
+      std::vector<OutputShard> outputs;
+      std::vector<int> numbers;
+      for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+        numbers.push_back(output_shard(space, node.sharding, o, point));
+        outputs.push_back({shard_shapes[o], place_of(node.outputs[o], shard_index(node.outputs[o], numbers[o]))});
+      }
+      const ShardTask task{.name_hash = field::hash_text(node.name),
+                           .micro_batch = static_cast<std::uint64_t>(micro_batch_),
+                           .first_summand = shard_index(node.outputs[0], numbers[0]).sum == 0,
+                           .through = node.sharding.through,
+                           .inputs = operands,
+                           .outputs = outputs};
+      std::vector<FieldTensor> values = run_shard(*node.operation(), task);
+      for (std::size_t o = 0; o < values.size(); ++o)
+        result[o][static_cast<std::size_t>(numbers[o])] = std::make_shared<const FieldTensor>(std::move(values[o]));
+    }
+    return result;
+  }
+
+  // The shard of input i at a point; along a loop whose cut an internal collective bridges, all of it.
+  Operand operand(const PcgNode& node, const IterationSpace& space, std::size_t i, int point, Shards& kept) const {
+    const TensorRef t = node.inputs[i];
+    const ParallelShape& shape = pcg_.shape(t);
+    const int number = input_shard(space, node.sharding, i, point);
+    if (number < 0) {  // another input's summand
+      kept.push_back(nullptr);
+      return {};
+    }
+    Place place = place_of(shape, shard_index(shape, number));
+    kept.push_back(shards(t)[static_cast<std::size_t>(number)]);
+    kept.back() = gathered(node, space, i, point, 0);
+    for (std::size_t d = 0; d < space.inputs[i].size(); ++d)
+      if (is_bridged(node, space, i, d)) place.offset[d] = 0;
+    return {kept.back().get(), std::move(place)};
+  }
+
+  static bool is_bridged(const PcgNode& node, const IterationSpace& space, std::size_t i, std::size_t dim) {
+    const int l = space.inputs[i][dim];
+    return l >= 0 && space.loops[static_cast<std::size_t>(l)].cut == Cut::internal &&
+           node.sharding.degrees[static_cast<std::size_t>(l)] > 1;
+  }
+
+  // The shard of input i at a point, joined along the dims from `dim` on whose cut an internal collective bridges.
+  std::shared_ptr<const FieldTensor> gathered(const PcgNode& node, const IterationSpace& space, std::size_t i, int point,
+                                              std::size_t dim) const {
+    while (dim < space.inputs[i].size() && !is_bridged(node, space, i, dim)) ++dim;
+    if (dim == space.inputs[i].size()) return shards(node.inputs[i])[static_cast<std::size_t>(input_shard(space, node.sharding, i, point))];
+    const auto loop = static_cast<std::size_t>(space.inputs[i][dim]);
+    int step = 1;  // between points that differ in that loop alone
+    for (std::size_t l = loop + 1; l < space.loops.size(); ++l) step *= node.sharding.degrees[l];
+    const int degree = node.sharding.degrees[loop];
+    const int first = point - point / step % degree * step;
+    Shards blocks;
+    for (int c = 0; c < degree; ++c) blocks.push_back(gathered(node, space, i, first + c * step, dim + 1));
+    return std::make_shared<const FieldTensor>(joined(blocks, dim));
+  }
+
+  static void compare_copies(const PcgNode& node, const Shards& shards, const ParallelShape& s) {
+    if (s.copy == 1) return;
+    for (int p = 0; p < s.shards(); ++p) {
+      ShardIndex i = shard_index(s, p);
+      if (i.copy == 0) continue;
+      i.copy = 0;
+      if (*shards[static_cast<std::size_t>(p)] != *shards[static_cast<std::size_t>(shard_number(s, i))])
+        throw ShapeError(fmt::format("{}: copies of its output that must be equal are not", node.name));
+    }
+  }
+
+  const Pcg& pcg_;
+  int micro_batch_;
+  std::uint64_t seed_;
+  std::vector<std::int64_t> limits_;  // by node
+  std::map<std::size_t, std::size_t> last_reader_;
+  std::vector<std::vector<Shards>> made_;  // by node, by output; emptied behind the last reader
+};
+
+}  // namespace
+
+FieldTensor source_values(const std::string& name, const TensorShape& shape, std::int64_t index_limit, std::uint64_t seed) {
+  return values_at(name, shape, {std::vector<std::int64_t>(shape.sizes.size(), 0), shape.sizes}, 0, index_limit, seed);
+}
+
+std::vector<FieldTensor> evaluate_micro_batch(const Pcg& pcg, int micro_batch, std::uint64_t seed) {
+  std::vector<FieldTensor> results;
+  std::vector<Shards> shards = Evaluation(pcg, micro_batch, seed).run();
+  for (TensorRef t : pcg.results()) results.push_back(whole(std::move(shards[results.size()]), pcg.shape(t)));
+  return results;
+}
+
+std::vector<std::vector<FieldTensor>> evaluate_shards(const Pcg& pcg, std::uint64_t seed) {
+  std::vector<std::vector<FieldTensor>> results;
+  for (const Shards& shards : Evaluation(pcg, 0, seed).run()) {
+    results.emplace_back();
+    for (const auto& p : shards) results.back().push_back(*p);
+  }
+  return results;
+}
+
+// A graph is a PCG in which nothing is cut.
+std::vector<FieldTensor> evaluate_micro_batch(const Graph& graph, int micro_batch, std::uint64_t seed) {
+  std::vector<Sharding> shardings;
+  for (const GraphNode& n : graph.nodes()) {
+    std::vector<TensorShape> inputs;
+    for (TensorRef t : n.inputs) inputs.push_back(graph.shape(t));
+    shardings.push_back(unsharded(iteration_space(n.op, inputs)));
+  }
+  return evaluate_micro_batch(parallelize(graph, shardings), micro_batch, seed);
+}
+
+std::vector<FieldTensor> evaluate(const Graph& graph, std::uint64_t seed) { return evaluate_micro_batch(graph, 0, seed); }
+
+std::vector<FieldTensor> evaluate(const Pcg& pcg, int micro_batches, std::uint64_t seed) {
+  BASE_CHECK(micro_batches >= 1, "{} micro-batches", micro_batches);
+  std::vector<FieldTensor> results = evaluate_micro_batch(pcg, 0, seed);
+  for (int m = 1; m < micro_batches; ++m) {
+    const std::vector<FieldTensor> more = evaluate_micro_batch(pcg, m, seed);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (results[i].shape.sizes.empty()) throw ShapeError("a result without dims cannot be concatenated over micro-batches");
+      results[i].shape.sizes[0] += more[i].shape.sizes[0];
+      results[i].values.insert(results[i].values.end(), more[i].values.begin(), more[i].values.end());
+    }
+  }
+  return results;
+}
+
+}  // namespace pcg

@@ -1,0 +1,58 @@
+// Routing of tokens to experts over the field.
+
+#include "pcg/evaluator/evaluator_operator.hpp"
+#include "pcg/evaluator/field.hpp"
+
+namespace pcg {
+namespace {
+
+using field::Hash;
+using Sizes = std::vector<std::int64_t>;
+
+enum Tag : std::uint64_t { kDispatch = 301, kCombine };
+
+// How much of token s goes to (comes back from) place c of expert e depends on all gates of the sample: capacity is shared.
+Hash gates_of_sample(Tag tag, const Operand& gates, std::int64_t b) {
+  const auto count = static_cast<std::size_t>(gates.sizes()[1] * gates.sizes()[2]);
+  Hash h(tag);
+  for (std::size_t i = 0; i < count; ++i) h(gates.values->values[static_cast<std::size_t>(b) * count + i]);
+  return h;
+}
+std::uint32_t share(const Hash& gates, std::int64_t s, std::int64_t e, std::int64_t c) {
+  return Hash(gates)(static_cast<std::uint64_t>(s))(static_cast<std::uint64_t>(e))(static_cast<std::uint64_t>(c)).element();
+}
+// Visits every (token, place of expert) with its share: routed(index of the token's row, index of the expert's row, share).
+template <class Visit>
+void route(Tag tag, const Operand& gates, std::int64_t capacity, Visit&& routed) {
+  const Sizes& g = gates.sizes();  // b, s, experts
+  for (std::int64_t b = 0; b < g[0]; ++b) {
+    const Hash h = gates_of_sample(tag, gates, b);
+    for (std::int64_t s = 0; s < g[1]; ++s)
+      for (std::int64_t e = 0; e < g[2]; ++e)
+        for (std::int64_t c = 0; c < capacity; ++c) routed(b * g[1] + s, (e * g[0] + b) * capacity + c, share(h, s, e, c));
+  }
+}
+void add_row(const FieldTensor& from, std::int64_t row, FieldTensor& to, std::int64_t at, std::uint32_t factor) {
+  const std::int64_t h = from.shape.sizes.back();
+  for (std::int64_t i = 0; i < h; ++i) {
+    std::uint32_t& sum = to.values[static_cast<std::size_t>(at * h + i)];
+    sum = field::add(sum, field::multiply(from.values[static_cast<std::size_t>(row * h + i)], factor));
+  }
+}
+
+}  // namespace
+
+FieldTensor run_moe_dispatch(const ShardTask& t) {
+  FieldTensor y = blank(t.outputs[0]);
+  route(kDispatch, t.inputs[1], y.shape.sizes[2],
+        [&](std::int64_t token, std::int64_t place, std::uint32_t share) { add_row(*t.inputs[0].values, token, y, place, share); });
+  return y;
+}
+FieldTensor run_moe_combine(const ShardTask& t) {
+  FieldTensor y = blank(t.outputs[0]);
+  route(kCombine, t.inputs[1], t.inputs[0].sizes()[2],
+        [&](std::int64_t token, std::int64_t place, std::uint32_t share) { add_row(*t.inputs[0].values, place, y, token, share); });
+  return y;
+}
+
+}  // namespace pcg

@@ -1,0 +1,300 @@
+#include "pcg/evaluator/evaluator_operator.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "base/check.hpp"
+#include "pcg/evaluator/field.hpp"
+
+namespace pcg {
+namespace {
+
+using field::Hash;
+using Sizes = std::vector<std::int64_t>;
+
+// Tags keep the stand-ins of different functions apart.
+enum Tag : std::uint64_t { kActivation = 1, kUnary, kFactor, kLayerNorm, kRmsNorm, kBatchNorm, kSoftmax, kDropout, kLoss };
+
+// acc[m, n] += x[m, k] . w[k, n] (w[n, k] if transposed). Sums of folded products stay below 2^64 for fewer than 2^32 terms.
+void multiply_add(const std::uint32_t* x, const std::uint32_t* w, bool transposed, std::int64_t m, std::int64_t k, std::int64_t n,
+                  std::uint64_t* acc) {
+  const std::int64_t step_k = transposed ? 1 : n, step_n = transposed ? k : 1;
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t l = 0; l < k; ++l) {
+      const std::uint64_t a = x[i * k + l];
+      const std::uint32_t* row = w + l * step_k;
+      std::uint64_t* to = acc + i * n;
+      for (std::int64_t j = 0; j < n; ++j) to[j] += field::fold(a * row[j * step_n]);
+    }
+}
+
+std::vector<FieldTensor> run(const Input&, const ShardTask&) { BASE_CHECK(false, "sources are not run"); }
+std::vector<FieldTensor> run(const Weight&, const ShardTask&) { BASE_CHECK(false, "sources are not run"); }
+
+std::vector<FieldTensor> run(const Linear& op, const ShardTask& t) {
+  FieldTensor y = blank(t.outputs[0]);
+  const std::int64_t k = t.inputs[0].sizes().back(), n = y.shape.sizes.back(), m = y.shape.elements() / n;
+  std::vector<std::uint64_t> acc(y.values.size(), 0);
+  multiply_add(t.inputs[0].values->values.data(), t.inputs[1].values->values.data(), op.transposed_weight, m, k, n, acc.data());
+  const bool bias = op.has_bias && t.first_summand;
+  for (std::size_t i = 0; i < acc.size(); ++i)
+    y.values[i] = activate(op.activation, field::reduce(acc[i] + (bias ? t.inputs[2].values->values[i % static_cast<std::size_t>(n)] : 0)));
+  return {y};
+}
+
+// `count` products of a[m, k] and b[k, n], one behind the other.
+FieldTensor batched(const ShardTask& t, std::int64_t count, bool transposed, Activation activation) {
+  FieldTensor y = blank(t.outputs[0]);
+  const Sizes& a = t.inputs[0].sizes();
+  const std::int64_t k = a.back(), n = y.shape.sizes.back(), m = t.inputs[0].values->shape.elements() / (count * k);
+  std::vector<std::uint64_t> acc(y.values.size(), 0);
+  for (std::int64_t c = 0; c < count; ++c)
+    multiply_add(t.inputs[0].values->values.data() + c * m * k, t.inputs[1].values->values.data() + c * k * n, transposed, m, k, n,
+                 acc.data() + c * m * n);
+  for (std::size_t i = 0; i < acc.size(); ++i) y.values[i] = activate(activation, field::reduce(acc[i]));
+  return y;
+}
+
+std::vector<FieldTensor> run(const BatchMatmul& op, const ShardTask& t) {
+  const Sizes& a = t.inputs[0].sizes();
+  return {batched(t, t.inputs[0].values->shape.elements() / (a[a.size() - 2] * a.back()), op.transpose_b, Activation::none)};
+}
+std::vector<FieldTensor> run(const ExpertLinear& op, const ShardTask& t) {
+  return {batched(t, t.inputs[0].sizes()[0], false, op.activation)};
+}
+std::vector<FieldTensor> run(const Conv2d& op, const ShardTask& t) { return {run_conv2d(op, t)}; }
+std::vector<FieldTensor> run(const Pool2d& op, const ShardTask& t) { return {run_pool2d(op, t)}; }
+std::vector<FieldTensor> run(const Attention& op, const ShardTask& t) { return {run_attention(op, t)}; }
+std::vector<FieldTensor> run(const MoeDispatch&, const ShardTask& t) { return {run_moe_dispatch(t)}; }
+std::vector<FieldTensor> run(const MoeCombine&, const ShardTask& t) { return {run_moe_combine(t)}; }
+std::vector<FieldTensor> run(const Concat& op, const ShardTask& t) { return {run_concat(op, t)}; }
+std::vector<FieldTensor> run(const Split& op, const ShardTask& t) { return run_split(op, t); }
+std::vector<FieldTensor> run(const Slice& op, const ShardTask& t) { return {run_slice(op, t)}; }
+std::vector<FieldTensor> run(const Reshape&, const ShardTask& t) { return {{t.outputs[0].shape, t.inputs[0].values->values}}; }
+std::vector<FieldTensor> run(const Transpose& op, const ShardTask& t) { return {run_transpose(op, t)}; }
+std::vector<FieldTensor> run(const Broadcast& op, const ShardTask& t) { return {run_broadcast(op, t)}; }
+
+// Norms and softmax: each value becomes a function of itself and of all values that it is normalised with, times gain, plus bias.
+std::vector<FieldTensor> run(const LayerNorm& op, const ShardTask& t) {
+  FieldTensor y = blank(t.outputs[0]);
+  const std::vector<std::uint32_t>& x = t.inputs[0].values->values;
+  const auto h = static_cast<std::size_t>(y.shape.sizes.back());
+  for (std::size_t row = 0; row < x.size(); row += h) {
+    Hash statistics(op.rms ? kRmsNorm : kLayerNorm);
+    for (std::size_t i = 0; i < h; ++i) statistics(x[row + i]);
+    for (std::size_t i = 0; i < h; ++i) {
+      const std::uint32_t scaled = field::multiply(Hash(statistics)(x[row + i]).element(), t.inputs[1].values->values[i]);
+      y.values[row + i] = op.rms ? scaled : field::add(scaled, t.inputs[2].values->values[i]);
+    }
+  }
+  return {y};
+}
+
+std::vector<FieldTensor> run(const BatchNorm&, const ShardTask& t) {
+  FieldTensor y = blank(t.outputs[0]);
+  const FieldTensor& x = *t.inputs[0].values;  // of all samples
+  const Sizes& s = x.shape.sizes;
+  const std::int64_t plane = s[2] * s[3];
+  auto at = [&](std::int64_t b, std::int64_t c, std::int64_t i) { return static_cast<std::size_t>((b * s[1] + c) * plane + i); };
+  const Sizes& own = y.shape.sizes;
+  auto first = [&](std::size_t dim) { return t.outputs[0].place.offset[dim] - t.inputs[0].place.offset[dim]; };
+  for (std::int64_t c = 0; c < s[1]; ++c) {
+    Hash statistics(kBatchNorm);
+    for (std::int64_t b = 0; b < s[0]; ++b)
+      for (std::int64_t i = 0; i < plane; ++i) statistics(x.values[at(b, c, i)]);
+    const std::uint32_t gain = t.inputs[1].values->values[static_cast<std::size_t>(c)],
+                        bias = t.inputs[2].values->values[static_cast<std::size_t>(c)];
+    for (std::int64_t b = 0; b < own[0]; ++b)
+      for (std::int64_t i = 0; i < own[2] * own[3]; ++i) {
+        const std::int64_t row = first(2) + i / own[3], column = first(3) + i % own[3];
+        const std::uint32_t value = x.values[at(first(0) + b, c, row * s[3] + column)];
+        y.values[static_cast<std::size_t>((b * own[1] + c) * own[2] * own[3] + i)] =
+            field::add(field::multiply(Hash(statistics)(value).element(), gain), bias);
+      }
+  }
+  return {y};
+}
+
+std::vector<FieldTensor> run(const Softmax& op, const ShardTask& t) {
+  FieldTensor y = blank(t.outputs[0]);
+  const std::vector<std::uint32_t>& x = t.inputs[0].values->values;
+  const Around a(y.shape.sizes, resolve_axis(op.axis, y.shape.sizes));
+  for (std::int64_t o = 0; o < a.outer; ++o)
+    for (std::int64_t i = 0; i < a.inner; ++i) {
+      Hash row(kSoftmax);
+      for (std::int64_t l = 0; l < a.axis; ++l) row(x[a.at(o, l, i)]);
+      for (std::int64_t l = 0; l < a.axis; ++l) y.values[a.at(o, l, i)] = Hash(row)(x[a.at(o, l, i)]).element();
+    }
+  return {y};
+}
+
+// Adds `bag` rows of the table to each row of y; a row that this shard does not hold is 0.
+std::vector<FieldTensor> look_up(const ShardTask& t, std::size_t bag) {
+  FieldTensor y = blank(t.outputs[0]);
+  const FieldTensor& table = *t.inputs[1].values;
+  const auto n = static_cast<std::size_t>(table.shape.sizes[1]);
+  const std::int64_t first = t.inputs[1].place.offset[0], rows = table.shape.sizes[0];
+  const std::vector<std::uint32_t>& index = t.inputs[0].values->values;
+  for (std::size_t i = 0; i < index.size(); ++i) {
+    const std::int64_t row = static_cast<std::int64_t>(index[i]) - first;
+    if (row < 0 || row >= rows) continue;
+    for (std::size_t j = 0; j < n; ++j) {
+      std::uint32_t& to = y.values[i / bag * n + j];
+      to = field::add(to, table.values[static_cast<std::size_t>(row) * n + j]);
+    }
+  }
+  return {y};
+}
+std::vector<FieldTensor> run(const Embedding&, const ShardTask& t) { return look_up(t, 1); }
+std::vector<FieldTensor> run(const EmbeddingBag&, const ShardTask& t) {
+  return look_up(t, static_cast<std::size_t>(t.inputs[0].sizes()[1]));
+}
+
+// A whole number and one over a whole number mean themselves, so that scalings cancel; any other factor is a fixed random one.
+std::uint32_t factor_of(double factor) {
+  const bool small = std::abs(factor) >= 1 ? std::abs(factor) < 1e9 : std::abs(1 / factor) < 1e9;
+  const double whole = std::abs(factor) >= 1 ? factor : 1 / factor;
+  if (factor == 0) return 0;
+  if (!small || whole != std::floor(whole)) return Hash(kFactor)(std::bit_cast<std::uint64_t>(factor)).element();
+  const auto n = static_cast<std::uint32_t>(std::abs(whole));
+  const std::uint32_t positive = std::abs(factor) >= 1 ? n : field::inverse(n);
+  return factor > 0 ? positive : field::subtract(0, positive);
+}
+
+std::uint32_t apply_unary(const Unary& op, std::uint32_t factor, std::uint32_t x) {
+  switch (op.kind) {
+    case Unary::Kind::relu: return activate(Activation::relu, x);
+    case Unary::Kind::gelu: return activate(Activation::gelu, x);
+    case Unary::Kind::tanh: return activate(Activation::tanh, x);
+    case Unary::Kind::sigmoid: return activate(Activation::sigmoid, x);
+    case Unary::Kind::silu:
+    case Unary::Kind::exp: return Hash(kUnary)(static_cast<std::uint64_t>(op.kind))(x).element();
+    case Unary::Kind::scale: return field::multiply(x, factor);
+    case Unary::Kind::identity: return x;
+  }
+  return x;
+}
+std::vector<FieldTensor> run(const Unary& op, const ShardTask& t) {
+  FieldTensor y = *t.inputs[0].values;
+  const std::uint32_t factor = factor_of(op.factor);
+  for (std::uint32_t& v : y.values) v = apply_unary(op, factor, v);
+  return {y};
+}
+
+std::uint32_t combine(Binary::Kind kind, std::uint32_t a, std::uint32_t b) {
+  switch (kind) {
+    case Binary::Kind::add: return field::add(a, b);
+    case Binary::Kind::subtract: return field::subtract(a, b);
+    case Binary::Kind::multiply: return field::multiply(a, b);
+  }
+  return a;
+}
+std::vector<FieldTensor> run(const Binary& op, const ShardTask& t) {
+  FieldTensor y = *t.inputs[0].values;
+  const Sizes& whole = t.inputs[1].place.whole;
+  const Sizes& b = t.inputs[1].sizes();
+  const std::size_t missing = y.shape.sizes.size() - b.size();
+  // Beside an operand that lies in partial sums, one that does not is added at the first of them only.
+  const int absent = t.through >= 0 && !t.first_summand && op.kind != Binary::Kind::multiply ? 1 - t.through : -1;
+  for (std::size_t i = 0; i < y.values.size(); ++i) {
+    std::int64_t rest = static_cast<std::int64_t>(i), index = 0, step = 1;
+    for (std::size_t d = b.size(); d-- > 0;) {  // dims of size 1 are read again and again
+      const std::int64_t at = rest % y.shape.sizes[missing + d];
+      rest /= y.shape.sizes[missing + d];
+      if (whole[d] != 1) index += at * step;
+      step *= b[d];
+    }
+    const std::uint32_t other = t.inputs[1].values->values[static_cast<std::size_t>(index)];
+    y.values[i] = combine(op.kind, absent == 0 ? 0 : y.values[i], absent == 1 ? 0 : other);
+  }
+  return {y};
+}
+
+// A point holds the one summand that it is given.
+std::vector<FieldTensor> run(const Summands&, const ShardTask& t) {
+  const auto given = std::ranges::find_if(t.inputs, [](const Operand& o) { return o.values != nullptr; });
+  BASE_CHECK(given != t.inputs.end(), "a summand that none of {} inputs has", t.inputs.size());
+  return {*given->values};
+}
+
+std::vector<FieldTensor> run(const Dropout&, const ShardTask& t) {
+  FieldTensor y = *t.inputs[0].values;
+  const Place& place = t.outputs[0].place;
+  for (std::size_t i = 0; i < y.values.size(); ++i)
+    y.values[i] = field::multiply(
+        y.values[i],
+        Hash(kDropout)(t.name_hash)(t.micro_batch)(global_index(place, y.shape.sizes, static_cast<std::int64_t>(i))).element());
+  return {y};
+}
+
+std::vector<FieldTensor> run(const Reduction& op, const ShardTask& t) {
+  FieldTensor y = blank(t.outputs[0]);
+  const Operand& x = t.inputs[0];
+  const std::size_t axis = resolve_axis(op.axis, x.sizes());
+  const Around a(x.sizes(), axis);
+  const std::uint32_t factor = op.kind == Reduction::Kind::mean ? field::inverse(static_cast<std::uint32_t>(x.place.whole[axis])) : 1;
+  for (std::int64_t o = 0; o < a.outer; ++o)
+    for (std::int64_t i = 0; i < a.inner; ++i) {
+      std::uint64_t sum = 0;
+      for (std::int64_t l = 0; l < a.axis; ++l) sum += x.values->values[a.at(o, l, i)];
+      y.values[static_cast<std::size_t>(o * a.inner + i)] = field::multiply(field::reduce(sum), factor);
+    }
+  return {y};
+}
+
+std::vector<FieldTensor> run(const CrossEntropy&, const ShardTask& t) {
+  FieldTensor y = blank(t.outputs[0]);
+  const auto classes = static_cast<std::size_t>(t.inputs[0].sizes().back());
+  for (std::size_t i = 0; i < y.values.size(); ++i) {
+    const std::uint32_t* logits = t.inputs[0].values->values.data() + i * classes;
+    Hash row(kLoss);
+    for (std::size_t c = 0; c < classes; ++c) row(logits[c]);
+    y.values[i] = row(logits[t.inputs[1].values->values[i]]).element();
+  }
+  return {y};
+}
+
+std::vector<FieldTensor> run(const SquaredError&, const ShardTask& t) {
+  FieldTensor y = *t.inputs[0].values;
+  for (std::size_t i = 0; i < y.values.size(); ++i) {
+    const std::uint32_t difference = field::subtract(y.values[i], t.inputs[1].values->values[i]);
+    y.values[i] = field::multiply(difference, difference);
+  }
+  return {y};
+}
+
+}  // namespace
+
+FieldTensor blank(const OutputShard& out) {
+  return {out.shape, std::vector<std::uint32_t>(static_cast<std::size_t>(out.shape.elements()))};
+}
+
+std::size_t resolve_axis(int axis, const std::vector<std::int64_t>& sizes) {
+  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<int>(sizes.size()) : axis);
+}
+
+Around::Around(const std::vector<std::int64_t>& sizes, std::size_t d) : axis(sizes[d]) {
+  for (std::size_t i = 0; i < d; ++i) outer *= sizes[i];
+  for (std::size_t i = d + 1; i < sizes.size(); ++i) inner *= sizes[i];
+}
+
+std::uint32_t activate(Activation a, std::uint32_t x) {
+  return a == Activation::none ? x : Hash(kActivation)(static_cast<std::uint64_t>(a))(x).element();
+}
+
+std::uint64_t global_index(const Place& place, const std::vector<std::int64_t>& sizes, std::int64_t index) {
+  std::int64_t result = 0, step = 1;
+  for (std::size_t d = sizes.size(); d-- > 0;) {
+    result += (place.offset[d] + index % sizes[d]) * step;
+    index /= sizes[d];
+    step *= place.whole[d];
+  }
+  return static_cast<std::uint64_t>(result);
+}
+
+std::vector<FieldTensor> run_shard(const Operator& op, const ShardTask& task) {
+  return std::visit([&](const auto& o) { return run(o, task); }, op);
+}
+
+}  // namespace pcg

@@ -1,0 +1,72 @@
+#pragma once
+// One operator on one shard, over the field. A shard knows where it lies in the whole tensor, for what depends on the position
+// (vocabulary ranges, masks, causal attention). Used by the evaluator only.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "pcg/evaluator/evaluator.hpp"
+
+namespace pcg {
+
+// Where a shard lies: its first element's coordinates, and the sizes of the whole tensor.
+struct Place {
+  std::vector<std::int64_t> offset;
+  std::vector<std::int64_t> whole;
+};
+
+struct Operand {
+  const FieldTensor* values = nullptr;
+  Place place;
+  [[nodiscard]] const std::vector<std::int64_t>& sizes() const { return values->shape.sizes; }
+};
+
+struct OutputShard {
+  TensorShape shape;
+  Place place;
+};
+
+struct ShardTask {
+  std::uint64_t name_hash = 0;      // of the node: dropout masks differ from node to node
+  std::uint64_t micro_batch = 0;    // and from micro-batch to micro-batch
+  bool first_summand = true;        // the coordinates of all summed loops are 0: here a bias is added
+  int through = -1;                 // the only input that has partial sums, as in Sharding
+  std::span<const Operand> inputs;  // along a loop of kind Cut::internal: whole
+  std::span<const OutputShard> outputs;
+};
+
+// One tensor per output. Requires: op is no source.
+[[nodiscard]] std::vector<FieldTensor> run_shard(const Operator& op, const ShardTask& task);
+
+// Families of operators, a file each: evaluator_attention.cpp, evaluator_window.cpp, evaluator_movement.cpp, evaluator_moe.cpp.
+[[nodiscard]] FieldTensor run_attention(const Attention& op, const ShardTask& task);
+[[nodiscard]] FieldTensor run_conv2d(const Conv2d& op, const ShardTask& task);
+[[nodiscard]] FieldTensor run_pool2d(const Pool2d& op, const ShardTask& task);
+[[nodiscard]] FieldTensor run_concat(const Concat& op, const ShardTask& task);
+[[nodiscard]] std::vector<FieldTensor> run_split(const Split& op, const ShardTask& task);
+[[nodiscard]] FieldTensor run_slice(const Slice& op, const ShardTask& task);
+[[nodiscard]] FieldTensor run_transpose(const Transpose& op, const ShardTask& task);
+[[nodiscard]] FieldTensor run_broadcast(const Broadcast& op, const ShardTask& task);
+[[nodiscard]] FieldTensor run_moe_dispatch(const ShardTask& task);
+[[nodiscard]] FieldTensor run_moe_combine(const ShardTask& task);
+
+// Zeros in the shape of an output.
+[[nodiscard]] FieldTensor blank(const OutputShard& out);
+// An axis counted from the end when negative.
+[[nodiscard]] std::size_t resolve_axis(int axis, const std::vector<std::int64_t>& sizes);
+// A tensor seen around one axis: value (o, a, i) lies at (o * axis + a) * inner + i.
+struct Around {
+  Around(const std::vector<std::int64_t>& sizes, std::size_t axis);
+  [[nodiscard]] std::size_t at(std::int64_t o, std::int64_t a, std::int64_t i) const {
+    return static_cast<std::size_t>((o * axis + a) * inner + i);
+  }
+  std::int64_t outer = 1, axis, inner = 1;
+};
+
+// The stand-in of a non-linear function of one value, and of the activation that a Linear applies: equal for equal names.
+[[nodiscard]] std::uint32_t activate(Activation a, std::uint32_t x);
+// The coordinates of element number `index` of a row-major tensor, in the whole tensor, as one number.
+[[nodiscard]] std::uint64_t global_index(const Place& place, const std::vector<std::int64_t>& sizes, std::int64_t index);
+
+}  // namespace pcg

@@ -1,0 +1,132 @@
+#include "pcg/graph/graph.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/check.hpp"
+#include "pcg/work/work.hpp"
+
+namespace pcg {
+namespace {
+
+template <class T>
+bool is(const Operator& op) {
+  return std::holds_alternative<T>(op);
+}
+
+bool is_source(const GraphNode& n) { return is<Input>(n.op) || is<Weight>(n.op); }
+
+std::vector<TensorShape> shapes_of(const Graph& g, std::span<const TensorRef> refs) {
+  std::vector<TensorShape> shapes;
+  for (const TensorRef t : refs) shapes.push_back(g.shape(t));
+  return shapes;
+}
+
+}  // namespace
+
+std::vector<TensorRef> Graph::results() const {
+  std::set<TensorRef> read;
+  for (const GraphNode& n : nodes_) read.insert(n.inputs.begin(), n.inputs.end());
+  std::vector<TensorRef> result;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (is_source(nodes_[i])) continue;
+    for (std::size_t j = 0; j < nodes_[i].outputs.size(); ++j) {
+      const TensorRef t{NodeId(i), static_cast<int>(j)};
+      if (!read.contains(t)) result.push_back(t);
+    }
+  }
+  return result;
+}
+
+std::vector<std::vector<NodeId>> Graph::consumers() const {
+  std::vector<std::vector<NodeId>> result(nodes_.size());
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    for (const TensorRef t : nodes_[i].inputs) {
+      std::vector<NodeId>& readers = result[t.node.value];
+      if (readers.empty() || readers.back() != NodeId(i)) readers.emplace_back(i);
+    }
+  }
+  return result;
+}
+
+std::int64_t Graph::parameters() const {
+  std::int64_t total = 0;
+  for (const GraphNode& n : nodes_)
+    if (is<Weight>(n.op)) total += n.outputs[0].elements();
+  return total;
+}
+
+base::Flops Graph::forward_flops() const {
+  base::Flops total;
+  for (const GraphNode& n : nodes_) total += model_flops(n.op, shapes_of(*this, n.inputs), n.outputs);
+  return total;
+}
+
+std::int64_t Graph::batch() const {
+  for (const GraphNode& n : nodes_)
+    if (is<Input>(n.op) && !n.outputs[0].sizes.empty()) return n.outputs[0].sizes[0];
+  return 1;
+}
+
+GraphBuilder::GraphBuilder(std::string name) { graph_.name_ = std::move(name); }
+
+void GraphBuilder::begin_block(std::string name, bool weighty) { graph_.blocks_.push_back({std::move(name), weighty}); }
+
+TensorRef GraphBuilder::input(const std::string& name, TensorShape shape) { return add_raw(name, Input{std::move(shape)}, {}).front(); }
+
+TensorRef GraphBuilder::weight(const std::string& name, TensorShape shape) { return add_raw(name, Weight{std::move(shape)}, {}).front(); }
+
+TensorRef GraphBuilder::add(const std::string& name, Operator op, std::vector<TensorRef> activations, std::vector<TensorRef> weights) {
+  const std::vector<TensorShape> wanted = weight_shapes(op, shapes_of(graph_, activations));
+  // The first slot is the matrix, table or gain, the second the bias: no operator has more.
+  constexpr std::string_view kSlotNames[] = {"weight", "bias"};
+  std::vector<TensorRef> inputs = std::move(activations);
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    inputs.push_back(i < weights.size() ? weights[i] : weight(fmt::format("{}.{}", name, kSlotNames[i]), wanted[i]));
+  return add_raw(name, std::move(op), std::move(inputs)).front();
+}
+
+std::vector<TensorRef> GraphBuilder::add_raw(const std::string& name, Operator op, std::vector<TensorRef> inputs) {
+  if (graph_.blocks_.empty()) begin_block("model");
+  for (const TensorRef t : inputs)
+    BASE_CHECK(
+        t.node.value < graph_.nodes_.size() && t.output >= 0 && static_cast<std::size_t>(t.output) < graph_.node(t.node).outputs.size(),
+        "input of {} is output {} of node {}", name, t.output, t.node.value);
+  std::vector<TensorShape> outputs = infer_shapes(op, shapes_of(graph_, inputs));
+  const NodeId id(graph_.nodes_.size());
+  std::vector<TensorRef> result;
+  for (std::size_t j = 0; j < outputs.size(); ++j) result.push_back({id, static_cast<int>(j)});
+  graph_.nodes_.push_back({name, std::move(op), std::move(inputs), std::move(outputs), static_cast<int>(graph_.blocks_.size()) - 1});
+  return result;
+}
+
+const TensorShape& GraphBuilder::shape(TensorRef t) const { return graph_.shape(t); }
+
+Graph GraphBuilder::build() && {
+  std::set<std::string_view> names;
+  for (const GraphNode& n : graph_.nodes_) BASE_CHECK(names.insert(n.name).second, "two nodes are called {}", n.name);
+  return std::move(graph_);
+}
+
+Graph with_batch(const Graph& g, std::int64_t batch) {
+  GraphBuilder builder(g.name());
+  int blocks = 0;
+  const auto begin_blocks_up_to = [&](int count) {
+    for (; blocks < count; ++blocks)
+      builder.begin_block(g.blocks()[static_cast<std::size_t>(blocks)].name, g.blocks()[static_cast<std::size_t>(blocks)].weighty);
+  };
+  for (const GraphNode& n : g.nodes()) {
+    begin_blocks_up_to(n.block + 1);
+    Operator op = n.op;
+    if (Input* in = std::get_if<Input>(&op); in && !in->shape.sizes.empty()) in->shape.sizes[0] = batch;
+    // What is repeated for each sample (a class token) is repeated as often as there are samples.
+    if (Broadcast* b = std::get_if<Broadcast>(&op); b && b->axis == 0 && b->size == g.batch()) b->size = batch;
+    builder.add_raw(n.name, std::move(op), n.inputs);
+  }
+  begin_blocks_up_to(static_cast<int>(g.blocks().size()));
+  return std::move(builder).build();
+}
+
+}  // namespace pcg

@@ -1,0 +1,207 @@
+#pragma once
+// The operators of a computation graph, as values. An operator says what is computed, never where or how finely it is
+// split. Sizes that inputs already determine are not stored: weights' shapes follow from the operator and its
+// activations (weight_shapes), so a graph can be rebuilt at other sizes (pcg/shrink.hpp).
+
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "pcg/operators/tensor.hpp"
+
+namespace pcg {
+
+enum class Activation { none, relu, gelu, tanh, sigmoid };
+
+// Sources. An input is a mini-batch's data or labels; a weight is trained.
+struct Input {
+  TensorShape shape;
+  bool operator==(const Input&) const = default;
+};
+struct Weight {
+  TensorShape shape;
+  bool operator==(const Weight&) const = default;
+};
+
+// x[.., k] . w[k, out] (+ bias[out]), then the activation. transposed_weight: w is stored [out, k] (tied embeddings).
+// Inputs: x, w, then bias if has_bias.
+struct Linear {
+  std::int64_t out = 0;
+  bool has_bias = false;
+  bool transposed_weight = false;
+  Activation activation = Activation::none;
+  bool operator==(const Linear&) const = default;
+};
+// a[.., m, k] . b[.., k, n]; transpose_b: b is [.., n, k]. Leading dims equal.
+struct BatchMatmul {
+  bool transpose_b = false;
+  bool operator==(const BatchMatmul&) const = default;
+};
+// x[n, c, h, w] * w[out, c/groups, kernel_h, kernel_w] (+ bias[out]), zero padding. Inputs: x, w, bias if has_bias.
+struct Conv2d {
+  std::int64_t out = 0;
+  int kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, pad_h = 0, pad_w = 0, groups = 1;
+  bool has_bias = false;
+  Activation activation = Activation::none;
+  bool operator==(const Conv2d&) const = default;
+};
+// x[n, c, h, w]; kernel 0 pools the whole plane (global).
+struct Pool2d {
+  enum class Kind { max, average };
+  Kind kind = Kind::max;
+  int kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, pad_h = 0, pad_w = 0;
+  bool operator==(const Pool2d&) const = default;
+};
+// Over the last dim. Inputs: x, gain[h], and bias[h] unless rms.
+struct LayerNorm {
+  bool rms = false;
+  bool operator==(const LayerNorm&) const = default;
+};
+// x[n, c, h, w], gain[c], bias[c]: statistics over n, h, w of the whole batch.
+struct BatchNorm {
+  bool operator==(const BatchNorm&) const = default;
+};
+struct Softmax {
+  int axis = -1;
+  bool operator==(const Softmax&) const = default;
+};
+// Scaled dot-product attention with its two batched matmuls and softmax (and dropout on the scores), projections apart.
+// Inputs: packed: one tensor [.., s, (heads + 2 kv_heads) d], laid out by kv head: its queries, its key, its value;
+// else q[.., s, heads d], k[.., t, kv_heads d], v[.., t, kv_heads d]. bias: one more input, a weight [buckets, heads]
+// (relative positions). Output [.., s, heads d]. flash: scores are never stored. rope: rotates q and k by position.
+struct Attention {
+  std::int64_t heads = 1;
+  std::int64_t kv_heads = 1;
+  bool packed = true;
+  bool causal = false;
+  bool flash = false;
+  bool rope = false;
+  bool has_bias = false;
+  double dropout = 0;
+  std::int64_t keys = 0;  // 0 in every graph. Of one shard (pcg/work.hpp): the keys that its queries meet, gathered where it holds fewer
+  bool operator==(const Attention&) const = default;
+};
+// Rows of w[vocabulary, width] for each index: idx[..] -> [.., width]. Inputs: idx, w.
+struct Embedding {
+  std::int64_t vocabulary = 0;
+  std::int64_t width = 0;
+  bool operator==(const Embedding&) const = default;
+};
+// Sum of rows: idx[n, bag] -> [n, width].
+struct EmbeddingBag {
+  std::int64_t vocabulary = 0;
+  std::int64_t width = 0;
+  bool operator==(const EmbeddingBag&) const = default;
+};
+struct Unary {
+  enum class Kind { relu, gelu, tanh, sigmoid, silu, exp, scale, identity };
+  Kind kind = Kind::relu;
+  double factor = 1;
+  bool operator==(const Unary&) const = default;
+};
+// Elementwise; b may be broadcast: missing leading dims, or size 1.
+struct Binary {
+  enum class Kind { add, subtract, multiply };
+  Kind kind = Kind::add;
+  bool operator==(const Binary&) const = default;
+};
+struct Concat {
+  int axis = 0;
+  bool operator==(const Concat&) const = default;
+};
+struct Split {
+  int axis = 0;
+  std::vector<std::int64_t> sizes;
+  bool operator==(const Split&) const = default;
+};
+// One slice [begin, begin + length) of an axis; the axis stays.
+struct Slice {
+  int axis = 0;
+  std::int64_t begin = 0;
+  std::int64_t length = 1;
+  bool operator==(const Slice&) const = default;
+};
+// New sizes; 0 keeps the input's size at that place, -1 is what is left (at most one).
+struct Reshape {
+  std::vector<std::int64_t> sizes;
+  bool operator==(const Reshape&) const = default;
+};
+struct Transpose {
+  std::vector<int> permutation;
+  bool operator==(const Transpose&) const = default;
+};
+// Repeats a dim of size 1 to `size`.
+struct Broadcast {
+  int axis = 0;
+  std::int64_t size = 1;
+  bool operator==(const Broadcast&) const = default;
+};
+struct Dropout {
+  double rate = 0.1;
+  bool operator==(const Dropout&) const = default;
+};
+struct Reduction {
+  enum class Kind { sum, mean };
+  Kind kind = Kind::sum;
+  int axis = 0;
+  bool operator==(const Reduction&) const = default;
+};  // the axis goes
+// logits[.., classes], labels[..] index -> loss of each position [..].
+struct CrossEntropy {
+  bool operator==(const CrossEntropy&) const = default;
+};
+// (x - y)^2 elementwise: the loss of each element. Inputs: x, target.
+struct SquaredError {
+  bool operator==(const SquaredError&) const = default;
+};
+// Tensors of one shape as summands of one (Unity, OSDI'22, figure 11b): its value is their sum, but nothing is computed or moved: the
+// partial sums of the inputs are the partial sums of the output, those of input 0 first. parts: how many each input has.
+struct Summands {
+  std::vector<int> parts = {1, 1};
+  bool operator==(const Summands&) const = default;
+};
+// Mixture of experts (GShard, capacity per sample). MoeDispatch: x[b, s, h], gates[b, s, experts] -> [experts, b, c, h] with
+// c = ceil(top_k * s * capacity_factor / experts). ExpertLinear: x[experts, b, c, k], w[experts, k, out] -> [experts, b, c, out].
+// MoeCombine: y[experts, b, c, h], gates[b, s, experts] -> [b, s, h].
+struct MoeDispatch {
+  int top_k = 2;
+  double capacity_factor = 1;
+  bool operator==(const MoeDispatch&) const = default;
+};
+struct ExpertLinear {
+  std::int64_t out = 0;
+  Activation activation = Activation::none;
+  bool operator==(const ExpertLinear&) const = default;
+};
+struct MoeCombine {
+  int top_k = 2;
+  double capacity_factor = 1;
+  bool operator==(const MoeCombine&) const = default;
+};
+
+using Operator = std::variant<Input, Weight, Linear, BatchMatmul, Conv2d, Pool2d, LayerNorm, BatchNorm, Softmax, Attention, Embedding,
+                              EmbeddingBag, Unary, Binary, Concat, Split, Slice, Reshape, Transpose, Broadcast, Dropout, Reduction,
+                              CrossEntropy, SquaredError, Summands, MoeDispatch, ExpertLinear, MoeCombine>;
+
+// The name used in graph files and tables: "linear", "batch_matmul", "layer_norm", ...
+[[nodiscard]] std::string_view kind_name(const Operator& op);
+
+// Shapes of all outputs. Throws: ShapeError with one sentence when the inputs do not fit ("linear: input 0 has no dims").
+[[nodiscard]] std::vector<TensorShape> infer_shapes(const Operator& op, std::span<const TensorShape> inputs);
+
+// Which inputs are trained weights by position (true) rather than activations: linear {false, true, true}. One per input of a
+// node with `input_count` inputs. Binary, Concat take a weight at any place: all false here; the graph knows.
+[[nodiscard]] std::vector<bool> weight_slots(const Operator& op, std::size_t input_count);
+
+// Shapes that the weight slots must have, in slot order, given the activations' shapes in order.
+[[nodiscard]] std::vector<TensorShape> weight_shapes(const Operator& op, std::span<const TensorShape> activations);
+
+struct ShapeError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace pcg

@@ -1,0 +1,137 @@
+#include "pcg/plan/plan.hpp"
+
+#include <fmt/core.h>
+
+namespace pcg {
+namespace {
+
+class Checker {
+ public:
+  explicit Checker(const Plan& plan) : plan_(plan) {}
+
+  std::vector<std::string> run() {
+    counts();
+    const std::size_t nodes = plan_.pcg.nodes().size();
+    if (plan_.mapping.size() != nodes) complain("{} machine views are given for {} nodes", plan_.mapping.size(), nodes);
+    else views();
+    if (plan_.stage.size() != nodes) complain("{} stages are given for {} nodes", plan_.stage.size(), nodes);
+    else stages();
+    batch();
+    if (problems_.empty()) pipeline();
+    return std::move(problems_);
+  }
+
+ private:
+  template <class... A>
+  void complain(fmt::format_string<A...> text, A&&... values) {
+    problems_.push_back(fmt::format(text, std::forward<A>(values)...));
+  }
+
+  void counts() {
+    if (plan_.gpus < 1) complain("a plan needs at least 1 GPU, not {}", plan_.gpus);
+    if (plan_.micro_batches < 1) complain("micro_batches is {}, it must be at least 1", plan_.micro_batches);
+    if (plan_.zero < 0 || plan_.zero > 3) complain("zero is {}, it must be 0, 1, 2 or 3", plan_.zero);
+    if (plan_.stages < 1) complain("stages is {}, it must be at least 1", plan_.stages);
+    if (plan_.chunks < 1) complain("chunks is {}, it must be at least 1", plan_.chunks);
+    else if (plan_.stages % plan_.chunks != 0)
+      complain("{} virtual stages do not divide into {} chunks for each device", plan_.stages, plan_.chunks);
+    if (plan_.chunks > 1 && plan_.schedule != ScheduleKind::interleaved) complain("{} chunks need the interleaved schedule", plan_.chunks);
+  }
+
+  void views() {
+    for (std::size_t n = 0; n < plan_.pcg.nodes().size(); ++n) {
+      const PcgNode& node = plan_.pcg.nodes()[n];
+      if (!node.computes()) {
+        if (plan_.mapping[n] != MachineView{}) complain("{}: a view is given, though its data lie where they are used", node.name);
+      } else if (auto v = violation(plan_.mapping[n], node.sharding, plan_.gpus)) {
+        complain("{}: {}", node.name, *v);
+      }
+    }
+  }
+
+  void stages() {
+    for (std::size_t n = 0; n < plan_.pcg.nodes().size(); ++n) {
+      const PcgNode& node = plan_.pcg.nodes()[n];
+      const int stage = plan_.stage[n];
+      if (stage < 0 || stage >= plan_.stages) complain("{}: stage {} is not one of 0 .. {}", node.name, stage, plan_.stages - 1);
+      for (TensorRef t : node.inputs)
+        if (const int before = plan_.stage[t.node.value]; before > stage)
+          complain("{}: stage {} reads {} of stage {}, which comes later", node.name, stage, plan_.pcg.node(t.node).name, before);
+      if (node.movement() && (std::holds_alternative<Pipeline>(*node.movement()) || std::holds_alternative<Batch>(*node.movement())))
+        complain("{}: a plan says micro_batches and describes one of them, without pipeline and batch operators", node.name);
+    }
+  }
+
+  // Requires: all else is sound.
+  void pipeline() {
+    const int ranks = plan_.stages / plan_.chunks;
+    if (plan_.schedule == ScheduleKind::interleaved && plan_.micro_batches % ranks != 0)
+      complain("the interleaved schedule takes turns of {} micro-batches: {} are not a multiple", ranks, plan_.micro_batches);
+    std::vector<int> operators(static_cast<std::size_t>(plan_.stages), 0);
+    std::vector<int> rank_of(static_cast<std::size_t>(plan_.gpus), -1);
+    for (std::size_t n = 0; n < plan_.pcg.nodes().size(); ++n) {
+      const PcgNode& node = plan_.pcg.nodes()[n];
+      if (!node.computes()) continue;
+      ++operators[static_cast<std::size_t>(plan_.stage[n])];
+      const int rank = plan_.stage[n] % ranks;
+      for (DeviceId d : devices_of(plan_.mapping[n], node.sharding)) {
+        int& known = rank_of[d.value];
+        if (known >= 0 && known != rank) {
+          complain("{}: device {} is in stage {} and in stage {}: stages have devices of their own, unless they are chunks of one",
+                   node.name, d.value, known, rank);
+          return;
+        }
+        known = rank;
+      }
+    }
+    for (std::size_t s = 0; s < operators.size(); ++s)
+      if (operators[s] == 0) complain("stage {} has no operators", s);
+  }
+
+  // Inputs that hold samples hold those of one micro-batch.
+  void batch() {
+    for (const PcgNode& node : plan_.pcg.nodes()) {
+      if (!node.is_input() || node.outputs[0].dims.empty()) continue;
+      const std::int64_t samples = node.outputs[0].dims[0].size;
+      if (samples * plan_.micro_batches != plan_.training.global_batch)
+        complain("{}: {} samples in each of {} micro-batches are not the {} of global_batch", node.name, samples, plan_.micro_batches,
+                 plan_.training.global_batch);
+    }
+  }
+
+  const Plan& plan_;
+  std::vector<std::string> problems_;
+};
+
+}  // namespace
+
+const std::vector<std::string>& precision_names() {
+  static const std::vector<std::string> names{"fp32", "tf32", "fp16", "bf16", "fp8"};
+  return names;
+}
+const std::vector<std::string>& optimizer_names() {
+  static const std::vector<std::string> names{"sgd", "momentum", "adam"};
+  return names;
+}
+const std::vector<std::string>& framework_names() {
+  static const std::vector<std::string> names{"generic", "megatron", "deepspeed", "pytorch"};
+  return names;
+}
+const std::vector<std::string>& schedule_names() {
+  static const std::vector<std::string> names{"gpipe", "1f1b", "interleaved"};
+  return names;
+}
+const std::vector<std::string>& recompute_names() {
+  static const std::vector<std::string> names{"none", "selective", "full"};
+  return names;
+}
+
+std::vector<std::string> violations(const Plan& plan) { return Checker(plan).run(); }
+
+bool Plan::operator==(const Plan& o) const {
+  return name == o.name && base::emit_yaml(model) == base::emit_yaml(o.model) && padding == o.padding && training == o.training &&
+         gpus == o.gpus && pcg == o.pcg && mapping == o.mapping && stage == o.stage && stages == o.stages && chunks == o.chunks &&
+         schedule == o.schedule && micro_batches == o.micro_batches && recompute == o.recompute && zero == o.zero && summary == o.summary;
+}
+
+}  // namespace pcg

@@ -1,0 +1,73 @@
+#pragma once
+// A plan: how one training iteration runs. A PCG for one micro-batch, the devices of every operator, pipeline stages with their
+// schedule, and a memory policy. Every planner returns this value; the simulator takes nothing else of a plan's maker.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/yaml.hpp"
+#include "pcg/graph/pcg.hpp"
+#include "pcg/plan/mapping.hpp"
+
+namespace pcg {
+
+enum class Optimizer { sgd, momentum, adam };
+enum class ScheduleKind { gpipe, one_f_one_b, interleaved };
+enum class Recompute { none, selective, full };  // selective: attention scores (Korthikanti); full: every block from its inputs
+// What the framework does around the plan, and what that costs: profiles/framework_profile.hpp.
+enum class Framework { generic, megatron, deepspeed, pytorch };
+
+struct TrainingConfig {
+  std::int64_t global_batch = 1;  // samples per iteration
+  Precision precision = Precision::fp32;
+  Optimizer optimizer = Optimizer::sgd;
+  Framework framework = Framework::generic;
+  bool fp32_gradients = false;  // accumulate gradients in fp32 although training in half precision (4 instead of 2 B/parameter)
+  bool operator==(const TrainingConfig&) const = default;
+};
+
+// A size that the plan rounded up so that it divides (Megatron's vocabulary padding): the model is compared with the same padding.
+struct Padding {
+  std::int64_t from = 0, to = 0;
+  bool operator==(const Padding&) const = default;
+};
+
+struct Plan {
+  std::string name;
+  base::Yaml model;  // the `model:` section that the plan was made for, so that it can be checked alone
+  std::vector<Padding> padding;
+  TrainingConfig training;
+  int gpus = 1;                      // devices that the mapping may use: 0 .. gpus-1
+  Pcg pcg;                           // one micro-batch
+  std::vector<MachineView> mapping;  // one per node; unused (empty) for sources and parallel operators: data lie where they are used
+  std::vector<int>
+      stage;       // one per node: virtual stage 0 .. stages-1 (sources: that of their first consumer), never decreasing along an edge
+  int stages = 1;  // virtual stages; with `chunks` of them per device group, stage s runs on group s % (stages / chunks)
+  int chunks = 1;
+  ScheduleKind schedule = ScheduleKind::one_f_one_b;
+  int micro_batches = 1;
+  Recompute recompute = Recompute::none;
+  int zero = 0;         // 0: none; 1: optimizer state; 2: and gradients; 3: and weights sharded over the copies of each weight
+  std::string summary;  // "data 12 x tensor 2", for people
+
+  bool operator==(const Plan& o) const;  // the model section is compared as text
+};
+
+// The words for these choices in files and on the command line, in the order of their enums: "1f1b", "adam", ...
+[[nodiscard]] const std::vector<std::string>& precision_names();
+[[nodiscard]] const std::vector<std::string>& optimizer_names();
+[[nodiscard]] const std::vector<std::string>& framework_names();
+[[nodiscard]] const std::vector<std::string>& schedule_names();
+[[nodiscard]] const std::vector<std::string>& recompute_names();
+
+// Everything that is wrong with the values together (views out of range, stages that go backwards, counts that do not match); empty: sound.
+[[nodiscard]] std::vector<std::string> violations(const Plan& plan);
+
+// Text form, version 1 (docs/formats.md). read(write(p)) == p.
+[[nodiscard]] std::string write_plan(const Plan& plan);
+// Throws: base::InputError with every problem found.
+[[nodiscard]] Plan read_plan(const base::Yaml& document);
+
+}  // namespace pcg

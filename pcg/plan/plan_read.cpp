@@ -1,0 +1,337 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <unordered_map>
+
+#include "pcg/operators/operator_yaml.hpp"
+#include "pcg/plan/plan.hpp"
+
+namespace pcg {
+namespace {
+
+using base::MapReader;
+using base::Yaml;
+
+constexpr std::int64_t kMostGpus = 1 << 24;
+constexpr std::int64_t kMostInt = 1 << 30;
+
+const std::vector<std::string>& movement_names() {
+  static const std::vector<std::string> names{"partition", "combine", "replicate", "reduce", "discard", "pipeline", "batch"};
+  return names;
+}
+
+template <std::size_t... I>
+std::vector<std::string> all_kinds(std::index_sequence<I...>) {
+  std::vector<std::string> names{std::string(kind_name(Operator(std::in_place_index<I>)))...};
+  names.insert(names.end(), movement_names().begin(), movement_names().end());
+  return names;
+}
+// Names of operators, computing and parallel.
+const std::vector<std::string>& kind_names() {
+  static const std::vector<std::string> names = all_kinds(std::make_index_sequence<std::variant_size_v<Operator>>{});
+  return names;
+}
+
+int small(MapReader& r, std::string_view key, std::int64_t least, std::int64_t usual, std::int64_t most = kMostInt) {
+  return static_cast<int>(r.integer(key, least, most).value_or(usual));
+}
+
+int required_small(MapReader& r, std::string_view key, std::int64_t least, std::int64_t usual) {
+  r.require(key);
+  return small(r, key, least, usual);
+}
+
+template <class Enum>
+Enum choice(MapReader& r, std::string_view key, const std::vector<std::string>& names, Enum usual) {
+  return static_cast<Enum>(r.choice(key, names).value_or(static_cast<std::size_t>(usual)));
+}
+
+// A map under an optional key: an absent one reads as empty.
+template <class Read>
+void section(MapReader& r, std::string_view key, Read&& read) {
+  const Yaml* y = r.optional(key);
+  if (!y) return;
+  MapReader inner(*y, r.path_of(key), r.sink());
+  read(inner);
+  inner.finish();
+}
+
+// Calls read(item, path) for each item of a sequence under a key.
+template <class Read>
+void each(MapReader& r, std::string_view key, Read&& read) {
+  const Yaml* y = r.optional(key);
+  if (!y) return;
+  if (!y->is_sequence()) return r.complain(key, "expected a list");
+  for (std::size_t i = 0; i < y->items.size(); ++i) read(y->items[i], fmt::format("{}[{}]", r.path_of(key), i));
+}
+
+std::vector<std::int64_t> integers(MapReader& r, std::string_view key, std::int64_t least, std::int64_t most) {
+  std::vector<std::int64_t> result;
+  each(r, key, [&](const Yaml& y, const std::string& path) {
+    const auto v = base::as_integer(y, path, r.sink());
+    if (v && (*v < least || *v > most)) r.sink().add(y.mark, path, fmt::format("{} is not one of {} .. {}", *v, least, most));
+    result.push_back(std::clamp(v.value_or(0), least, most));
+  });
+  return result;
+}
+
+std::string with_hint(const std::string& word, const std::vector<std::string>& names) {
+  const std::string near = base::nearest_name(word, names);
+  return near.empty() ? std::string() : fmt::format("did you mean \"{}\"?", near);
+}
+
+// Reads the list of operators into a PCG. A node that is wrong is reported and left out; what reads it is then checked less, so that
+// one mistake is one message.
+class NodeReader {
+ public:
+  NodeReader(Plan& plan, std::vector<Block> blocks, base::Diagnostics& sink)
+      : plan_(plan), blocks_(blocks.size()), builder_(plan.pcg.name(), std::move(blocks)), sink_(sink) {}
+
+  void read(const Yaml& y, const std::string& path) {
+    MapReader r(y, path, sink_);
+    const std::size_t problems = sink_.size();
+    r.require("name");
+    const std::string name = r.text("name").value_or("");
+    bool typed = true;  // everything that it reads is there
+    const std::vector<TensorRef> inputs = read_inputs(r, typed);
+    const int stage = small(r, "stage", 0, 0, plan_.stages - 1);
+    const int block = small(r, "block", 0, 0, std::max<std::int64_t>(static_cast<std::int64_t>(blocks_) - 1, 0));
+    r.require("op");
+    const auto kind_number = r.choice("op", kind_names());
+    const std::string kind = kind_number ? kind_names()[*kind_number] : "";
+    const bool moves = std::ranges::find(movement_names(), kind) != movement_names().end();
+    std::optional<NodeId> id;
+    MachineView view;
+    if (!kind_number) {
+      // Nobody can say which keys it should have.
+    } else if (moves) {
+      const ParallelOperator op = read_movement(r, kind);
+      r.finish();
+      if (inputs.size() != 1 && typed) r.complain("in", fmt::format("{} has {} inputs, expected 1", kind, inputs.size()));
+      if (typed && sink_.size() == problems) id = attempt(r, [&] { return builder_.add(name, op, inputs[0], block); });
+    } else {
+      const Operator op = read_operator(r);
+      view = read_view(r);
+      const Yaml* shard = r.optional("shard");
+      r.finish();
+      if (block < block_)
+        r.complain("block", fmt::format("block {} comes after block {}: operators are in the order of their blocks", block, block_));
+      block_ = std::max(block_, block);
+      if (typed && sink_.size() == problems) id = add(r, name, op, inputs, shard, view, block);
+    }
+    if (id) check_stages(r, inputs, stage);
+    if (!nodes_.emplace(name, id).second) r.complain("name", fmt::format("the name \"{}\" is taken", name));
+    if (!id) return;
+    names_.push_back(name);
+    plan_.mapping.push_back(std::move(view));
+    plan_.stage.push_back(stage);
+  }
+
+  Pcg build() && { return std::move(builder_).build(); }
+
+ private:
+  template <class Add>
+  std::optional<NodeId> attempt(MapReader& r, Add&& add) {
+    try {
+      return add();
+    } catch (const ShapeError& e) {
+      sink_.add(r.node().mark, r.path(), e.what());
+      return std::nullopt;
+    }
+  }
+
+  std::optional<NodeId> add(MapReader& r, const std::string& name, const Operator& op, const std::vector<TensorRef>& inputs,
+                            const Yaml* shard, const MachineView& view, int block) {
+    std::vector<TensorShape> wholes;
+    for (TensorRef t : inputs) wholes.push_back(builder_.shape(t).whole());
+    return attempt(r, [&]() -> std::optional<NodeId> {
+      const IterationSpace space = iteration_space(op, wholes);
+      Sharding sharding = unsharded(space);
+      if (shard) {
+        const std::size_t problems = sink_.size();
+        sharding = read_sharding(*shard, r.path_of("shard"), space);
+        if (sink_.size() != problems) return std::nullopt;
+        if (auto v = violation(space, sharding, wholes, infer_shapes(op, wholes))) {
+          r.complain("shard", *v);
+          return std::nullopt;
+        }
+      }
+      const NodeId id = builder_.add(name, op, inputs, sharding, block);
+      const bool source = std::holds_alternative<Input>(op) || std::holds_alternative<Weight>(op);
+      if (source && view != MachineView{}) r.complain("view", "data lie where they are used: an input or weight has no view");
+      if (!source)
+        if (auto v = violation(view, sharding, plan_.gpus)) r.complain("view", *v);
+      return id;
+    });
+  }
+
+  Sharding read_sharding(const Yaml& y, const std::string& path, const IterationSpace& space) {
+    MapReader r(y, path, sink_);
+    Sharding s = unsharded(space);
+    for (std::size_t l = 0; l < space.loops.size(); ++l) s.degrees[l] = small(r, space.loops[l].name, 1, 1);
+    s.copies = small(r, "copies", 1, 1);
+    s.sums = small(r, "sums", 1, s.sums);
+    s.through = small(r, "through", -1, -1);
+    r.finish();
+    return s;
+  }
+
+  MachineView read_view(MapReader& r) {
+    MachineView view;
+    section(r, "view", [&](MapReader& v) {
+      view.start = DeviceId(static_cast<std::size_t>(v.integer("start", 0, kMostGpus).value_or(0)));
+      for (std::int64_t s : integers(v, "strides", -kMostGpus, kMostGpus)) view.strides.push_back(static_cast<int>(s));
+      for (std::int64_t d : integers(v, "devices", 0, kMostGpus)) view.devices.emplace_back(static_cast<std::size_t>(d));
+      if (v.has("devices") && (v.has("start") || v.has("strides"))) v.complain("devices", "a view has start and strides, or devices");
+    });
+    return view;
+  }
+
+  ParallelOperator read_movement(MapReader& r, const std::string& kind) {
+    auto degree = [&] { return required_small(r, "degree", 1, 1); };
+    auto dim = [&] { return required_small(r, "dim", 0, 0); };
+    auto count = [&] { return required_small(r, "count", 1, 1); };
+    if (kind == "partition") return Partition{dim(), degree()};
+    if (kind == "combine") return Combine{dim(), degree()};
+    if (kind == "replicate") return Replicate{degree()};
+    if (kind == "reduce") return Reduce{degree()};
+    if (kind == "discard") return Discard{degree()};
+    if (kind == "pipeline") return Pipeline{dim(), count()};
+    return Batch{dim(), count()};
+  }
+
+  std::vector<TensorRef> read_inputs(MapReader& r, bool& typed) {
+    std::vector<TensorRef> inputs;
+    each(r, "in", [&](const Yaml& y, const std::string& path) {
+      const auto word = base::as_text(y, path, sink_);
+      const auto ref = word ? find(*word, y, path) : std::nullopt;
+      typed = typed && ref;
+      if (ref) inputs.push_back(*ref);
+    });
+    return inputs;
+  }
+
+  // "name", or "name:1" for output 1; nullopt without a message where the node itself is wrong.
+  std::optional<TensorRef> find(const std::string& word, const Yaml& y, const std::string& path) {
+    std::string name = word;
+    int output = 0;
+    if (const std::size_t colon = word.rfind(':'); !nodes_.contains(word) && colon != std::string::npos) {
+      const char* end = word.data() + word.size();
+      if (std::from_chars(word.data() + colon + 1, end, output).ptr == end && colon + 1 < word.size()) name = word.substr(0, colon);
+      else output = 0;
+    }
+    const auto it = nodes_.find(name);
+    if (it == nodes_.end()) {
+      sink_.add(y.mark, path, fmt::format("no operator before this one is called \"{}\"", name), with_hint(name, names_));
+      return std::nullopt;
+    }
+    if (!it->second) return std::nullopt;
+    const std::size_t outputs = outputs_of(*it->second);
+    if (output < 0 || static_cast<std::size_t>(output) >= outputs) {
+      sink_.add(y.mark, path, fmt::format("\"{}\" has {} outputs, numbered from 0", name, outputs));
+      return std::nullopt;
+    }
+    return TensorRef{*it->second, output};
+  }
+
+  std::size_t outputs_of(NodeId id) const { return builder_.node(id).outputs.size(); }
+
+  void check_stages(MapReader& r, const std::vector<TensorRef>& inputs, int stage) {
+    for (TensorRef t : inputs)
+      if (const int before = plan_.stage[t.node.value]; before > stage)
+        r.complain("stage", fmt::format("stage {} reads \"{}\" of stage {}, which comes later", stage, builder_.node(t.node).name, before));
+  }
+
+  Plan& plan_;
+  std::size_t blocks_;
+  int block_ = 0;  // of the operators so far: what moves tensors may stand anywhere
+  PcgBuilder builder_;
+  base::Diagnostics& sink_;
+  std::unordered_map<std::string, std::optional<NodeId>> nodes_;  // nullopt: it is wrong
+  std::vector<std::string> names_;                                // in order, for hints
+};
+
+void read_training(MapReader& r, TrainingConfig& t) {
+  r.require("global_batch");
+  t.global_batch = r.integer("global_batch", 1).value_or(1);
+  t.precision = choice(r, "precision", precision_names(), t.precision);
+  t.optimizer = choice(r, "optimizer", optimizer_names(), t.optimizer);
+  t.framework = choice(r, "framework", framework_names(), t.framework);
+  t.fp32_gradients = r.boolean("fp32_gradients").value_or(false);
+}
+
+void read_padding(MapReader& r, Plan& plan) {
+  each(r, "padding", [&](const Yaml& y, const std::string& path) {
+    MapReader p(y, path, r.sink());
+    p.require("from");
+    p.require("to");
+    const Padding padding{p.integer("from", 1).value_or(1), p.integer("to", 1).value_or(1)};
+    p.finish();
+    plan.padding.push_back(padding);
+  });
+}
+
+std::vector<Block> read_blocks(MapReader& r) {
+  std::vector<Block> blocks;
+  each(r, "blocks", [&](const Yaml& y, const std::string& path) {
+    MapReader b(y, path, r.sink());
+    b.require("name");
+    Block block;
+    block.name = b.text("name").value_or("");
+    block.weighty = b.boolean("weighty").value_or(true);
+    b.finish();
+    blocks.push_back(std::move(block));
+  });
+  if (!r.has("blocks")) blocks.push_back({"model", true});
+  return blocks;
+}
+
+// Everything but the operators.
+void read_head(MapReader& r, Plan& plan) {
+  r.require("name");
+  plan.name = r.text("name").value_or("");
+  plan.summary = r.text("summary").value_or("");
+  if (const Yaml* model = r.required("model")) plan.model = *model;
+  read_padding(r, plan);
+  r.require("training");
+  section(r, "training", [&](MapReader& t) { read_training(t, plan.training); });
+  r.require("gpus");
+  plan.gpus = small(r, "gpus", 1, kMostGpus, kMostGpus);  // no second message for every view when it is wrong
+  section(r, "schedule", [&](MapReader& s) {
+    plan.schedule = choice(s, "kind", schedule_names(), plan.schedule);
+    plan.stages = small(s, "stages", 1, 1);
+    plan.chunks = small(s, "chunks", 1, 1);
+    plan.micro_batches = small(s, "micro_batches", 1, 1);
+  });
+  section(r, "memory", [&](MapReader& m) {
+    plan.recompute = choice(m, "recompute", recompute_names(), plan.recompute);
+    plan.zero = small(m, "zero", 0, 0, 3);
+  });
+}
+
+}  // namespace
+
+Plan read_plan(const base::Yaml& document) {
+  base::Diagnostics sink;
+  MapReader top(document, "", sink);
+  top.format();
+  Plan plan;
+  top.require("plan");
+  section(top, "plan", [&](MapReader& r) {
+    read_head(r, plan);
+    const std::string graph = r.text("graph").value_or(plan.name);
+    plan.pcg = PcgBuilder(graph, {}).build();
+    NodeReader nodes(plan, read_blocks(r), sink);
+    r.require("operators");
+    each(r, "operators", [&](const Yaml& y, const std::string& path) { nodes.read(y, path); });
+    plan.pcg = std::move(nodes).build();
+    if (sink.empty())
+      for (std::string& problem : violations(plan)) sink.add(r.node().mark, r.path(), std::move(problem));
+  });
+  top.finish();
+  sink.throw_if_any();
+  return plan;
+}
+
+}  // namespace pcg

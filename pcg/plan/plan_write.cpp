@@ -1,0 +1,161 @@
+#include <fmt/core.h>
+
+#include "pcg/operators/operator_yaml.hpp"
+#include "pcg/plan/plan.hpp"
+
+namespace pcg {
+namespace {
+
+using base::Yaml;
+
+template <class T>
+Yaml scalar(const T& value) {
+  return Yaml::make_scalar(fmt::format("{}", value));
+}
+
+template <class Enum>
+Yaml choice(const std::vector<std::string>& names, Enum value) {
+  return Yaml::make_scalar(names[static_cast<std::size_t>(value)]);
+}
+
+Yaml training_of(const TrainingConfig& t) {
+  Yaml y = Yaml::make_map();
+  y.set("global_batch", scalar(t.global_batch));
+  y.set("precision", choice(precision_names(), t.precision));
+  y.set("optimizer", choice(optimizer_names(), t.optimizer));
+  y.set("framework", choice(framework_names(), t.framework));
+  if (t.fp32_gradients) y.set("fp32_gradients", scalar(true));
+  return y;
+}
+
+Yaml schedule_of(const Plan& plan) {
+  Yaml y = Yaml::make_map();
+  y.set("kind", choice(schedule_names(), plan.schedule));
+  y.set("stages", scalar(plan.stages));
+  y.set("chunks", scalar(plan.chunks));
+  y.set("micro_batches", scalar(plan.micro_batches));
+  return y;
+}
+
+Yaml memory_of(const Plan& plan) {
+  Yaml y = Yaml::make_map();
+  y.set("recompute", choice(recompute_names(), plan.recompute));
+  y.set("zero", scalar(plan.zero));
+  return y;
+}
+
+Yaml padding_of(const Plan& plan) {
+  Yaml y = Yaml::make_sequence();
+  for (const Padding& p : plan.padding) {
+    Yaml item = Yaml::make_map();
+    item.set("from", scalar(p.from));
+    item.set("to", scalar(p.to));
+    y.items.push_back(std::move(item));
+  }
+  return y;
+}
+
+Yaml blocks_of(const Pcg& pcg) {
+  Yaml y = Yaml::make_sequence();
+  for (const Block& b : pcg.blocks()) {
+    Yaml item = Yaml::make_map();
+    item.set("name", scalar(b.name));
+    if (!b.weighty) item.set("weighty", scalar(false));
+    y.items.push_back(std::move(item));
+  }
+  return y;
+}
+
+struct ParallelWriter {
+  Yaml& y;
+  void degree(int d) const { y.set("degree", scalar(d)); }
+  void dim(int d) const { y.set("dim", scalar(d)); }
+  void count(int n) const { y.set("count", scalar(n)); }
+  void operator()(const Partition& p) const { dim(p.dim), degree(p.degree); }
+  void operator()(const Combine& c) const { dim(c.dim), degree(c.degree); }
+  void operator()(const Replicate& r) const { degree(r.degree); }
+  void operator()(const Reduce& r) const { degree(r.degree); }
+  void operator()(const Discard& d) const { degree(d.degree); }
+  void operator()(const Pipeline& p) const { dim(p.dim), count(p.count); }
+  void operator()(const Batch& b) const { dim(b.dim), count(b.count); }
+};
+
+// Degrees above 1, by the names of their loops.
+Yaml sharding_of(const Pcg& pcg, NodeId id) {
+  const PcgNode& node = pcg.node(id);
+  const IterationSpace space = iteration_space(*node.operation(), pcg.whole_inputs(id));
+  Yaml y = Yaml::make_map();
+  for (std::size_t l = 0; l < space.loops.size(); ++l)
+    if (node.sharding.degrees[l] > 1) y.set(space.loops[l].name, scalar(node.sharding.degrees[l]));
+  if (node.sharding.copies > 1) y.set("copies", scalar(node.sharding.copies));
+  if (node.sharding.sums > 1) y.set("sums", scalar(node.sharding.sums));
+  if (node.sharding.through >= 0) y.set("through", scalar(node.sharding.through));
+  return y;
+}
+
+Yaml view_of(const MachineView& v) {
+  Yaml y = Yaml::make_map();
+  if (!v.devices.empty()) {
+    Yaml devices = Yaml::make_sequence();
+    for (DeviceId d : v.devices) devices.items.push_back(scalar(d.value));
+    y.set("devices", std::move(devices));
+    return y;
+  }
+  y.set("start", scalar(v.start.value));
+  if (v.strides.empty()) return y;
+  Yaml strides = Yaml::make_sequence();
+  for (int s : v.strides) strides.items.push_back(scalar(s));
+  y.set("strides", std::move(strides));
+  return y;
+}
+
+Yaml node_of(const Plan& plan, NodeId id) {
+  const PcgNode& node = plan.pcg.node(id);
+  Yaml y = Yaml::make_map();
+  y.set("name", scalar(node.name));
+  if (const Operator* op = node.operation()) {
+    write_operator(*op, y);
+  } else {
+    y.set("op", scalar(kind_name(*node.movement())));
+    std::visit(ParallelWriter{y}, *node.movement());
+  }
+  if (!node.inputs.empty()) {
+    Yaml in = Yaml::make_sequence();
+    for (TensorRef t : node.inputs) {
+      const std::string& from = plan.pcg.node(t.node).name;
+      in.items.push_back(t.output == 0 ? scalar(from) : scalar(fmt::format("{}:{}", from, t.output)));
+    }
+    y.set("in", std::move(in));
+  }
+  if (node.operation())
+    if (Yaml shard = sharding_of(plan.pcg, id); !shard.entries.empty()) y.set("shard", std::move(shard));
+  if (plan.mapping[id.value] != MachineView{}) y.set("view", view_of(plan.mapping[id.value]));
+  if (plan.stage[id.value] != 0) y.set("stage", scalar(plan.stage[id.value]));
+  if (node.block != 0) y.set("block", scalar(node.block));
+  return y;
+}
+
+}  // namespace
+
+std::string write_plan(const Plan& plan) {
+  Yaml p = Yaml::make_map();
+  p.set("name", scalar(plan.name));
+  if (!plan.summary.empty()) p.set("summary", scalar(plan.summary));
+  p.set("model", plan.model);
+  if (!plan.padding.empty()) p.set("padding", padding_of(plan));
+  p.set("training", training_of(plan.training));
+  p.set("gpus", scalar(plan.gpus));
+  p.set("schedule", schedule_of(plan));
+  p.set("memory", memory_of(plan));
+  p.set("graph", scalar(plan.pcg.name()));
+  p.set("blocks", blocks_of(plan.pcg));
+  Yaml operators = Yaml::make_sequence();
+  for (std::size_t n = 0; n < plan.pcg.nodes().size(); ++n) operators.items.push_back(node_of(plan, NodeId(n)));
+  p.set("operators", std::move(operators));
+  Yaml document = Yaml::make_map();
+  document.set("foreshard", scalar(1));
+  document.set("plan", std::move(p));
+  return base::emit_yaml(document);
+}
+
+}  // namespace pcg

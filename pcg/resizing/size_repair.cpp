@@ -1,0 +1,178 @@
+// Random sizes seldom fit together: a residual adds a derived size to a free one, heads must divide a width. Where an operator would
+// refuse its inputs, one free size can often be named that has to change.
+
+#include <algorithm>
+#include <numeric>
+
+#include "pcg/resizing/resizing.hpp"
+
+namespace pcg {
+namespace {
+
+using Shapes = std::span<const TensorShape>;
+using Sizes = std::vector<std::int64_t>;
+using Repair = std::optional<SizeRepair>;
+
+std::int64_t product(const Sizes& s) { return std::accumulate(s.begin(), s.end(), std::int64_t{1}, std::multiplies<>()); }
+
+struct Situation {
+  Shapes before, after;
+  const SizeMap& map;
+
+  [[nodiscard]] bool is_free(std::int64_t size) const { return map.contains(size); }
+  [[nodiscard]] std::int64_t mapped(std::int64_t size) const {
+    const auto it = map.find(size);
+    return it == map.end() ? size : it->second;
+  }
+  // Two dims of one old size must agree: the free size follows the derived one.
+  [[nodiscard]] Repair agree(std::int64_t old_size, std::int64_t a, std::int64_t b) const {
+    if (a == b || !is_free(old_size)) return std::nullopt;
+    return SizeRepair{old_size, a == mapped(old_size) ? b : a};
+  }
+  // The last `count` dims before `skip_last` of inputs 0 and i.
+  [[nodiscard]] Repair agree_dims(std::size_t i, std::size_t j, std::size_t from, std::size_t to) const {
+    for (std::size_t d = from; d < to; ++d)
+      if (before[i].sizes[d] == before[j].sizes[d])
+        if (auto r = agree(before[i].sizes[d], after[i].sizes[d], after[j].sizes[d])) return r;
+    return std::nullopt;
+  }
+  // A size that must be a multiple.
+  [[nodiscard]] Repair divide(std::int64_t old_size, std::int64_t size, std::int64_t divisor) const {
+    if (divisor < 1 || size % divisor == 0 || !is_free(old_size)) return std::nullopt;
+    return SizeRepair{old_size, 0, divisor};
+  }
+};
+
+std::size_t resolve(int axis, std::size_t rank) { return static_cast<std::size_t>(axis < 0 ? axis + static_cast<int>(rank) : axis); }
+
+template <class Other>
+Repair repair(const Other&, const Situation&) {
+  return std::nullopt;
+}
+
+Repair aligned(const Situation& s) {
+  const Sizes &a = s.before[0].sizes, &b = s.before[1].sizes;
+  for (std::size_t d = 0; d < b.size(); ++d) {
+    const std::size_t at = a.size() - b.size() + d;
+    if (a[at] == b[d])
+      if (auto r = s.agree(b[d], s.after[0].sizes[at], s.after[1].sizes[d])) return r;
+  }
+  return std::nullopt;
+}
+Repair repair(const Binary&, const Situation& s) { return aligned(s); }
+Repair repair(const SquaredError&, const Situation& s) { return aligned(s); }
+
+Repair repair(const Summands&, const Situation& s) {
+  for (std::size_t i = 1; i < s.before.size(); ++i)
+    if (auto r = s.agree_dims(0, i, 0, s.before[0].sizes.size())) return r;
+  return std::nullopt;
+}
+
+Repair repair(const Concat&, const Situation& s) {
+  for (std::size_t i = 1; i < s.before.size(); ++i)
+    if (auto r = s.agree_dims(0, i, 0, s.before[0].sizes.size())) return r;
+  return std::nullopt;
+}
+
+Repair repair(const CrossEntropy&, const Situation& s) { return s.agree_dims(0, 1, 0, s.before[1].sizes.size()); }
+
+Repair repair(const BatchMatmul& o, const Situation& s) {
+  const std::size_t rank = s.before[0].sizes.size();
+  if (auto r = s.agree_dims(0, 1, 0, rank - 2)) return r;
+  return s.agree(s.before[0].sizes[rank - 1], s.after[0].sizes[rank - 1], s.after[1].sizes[o.transpose_b ? rank - 1 : rank - 2]);
+}
+
+Repair repair(const Conv2d& o, const Situation& s) {
+  const std::int64_t groups = s.mapped(o.groups);
+  if (auto r = s.divide(s.before[0].sizes[1], s.after[0].sizes[1], groups)) return r;
+  return s.divide(o.out, s.mapped(o.out), groups);
+}
+
+Repair repair(const Attention& o, const Situation& s) {
+  const std::int64_t heads = s.mapped(o.heads), kv = s.mapped(o.kv_heads);
+  if (auto r = s.divide(o.heads, heads, kv)) return r;
+  if (heads % kv != 0) return std::nullopt;
+  const std::int64_t parts = o.packed ? heads + 2 * kv : heads;
+  if (auto r = s.divide(s.before[0].sizes.back(), s.after[0].sizes.back(), parts)) return r;
+  if (o.packed || s.after[0].sizes.back() % parts != 0) return std::nullopt;
+  const std::int64_t width = s.after[0].sizes.back() / parts * kv;
+  for (std::size_t i = 1; i <= 2; ++i) {
+    if (s.after[i].sizes.back() != width && s.is_free(s.before[i].sizes.back())) return SizeRepair{s.before[i].sizes.back(), width};
+    if (auto r = s.agree_dims(0, i, 0, s.before[0].sizes.size() - 2)) return r;
+  }
+  return std::nullopt;
+}
+
+Repair repair(const Split& o, const Situation& s) {
+  const std::size_t axis = resolve(o.axis, s.before[0].sizes.size());
+  std::int64_t sum = 0;
+  for (std::int64_t size : o.sizes) sum += s.mapped(size);
+  const std::int64_t have = s.after[0].sizes[axis];
+  if (sum == have) return std::nullopt;
+  if (s.is_free(s.before[0].sizes[axis])) return SizeRepair{s.before[0].sizes[axis], sum};
+  const auto count = static_cast<std::int64_t>(o.sizes.size());
+  const bool equal = std::ranges::all_of(o.sizes, [&](std::int64_t size) { return size == o.sizes[0]; });
+  return equal && have % count == 0 && s.is_free(o.sizes[0]) ? Repair(SizeRepair{o.sizes[0], have / count}) : std::nullopt;
+}
+
+// Dims are matched in runs of equal product; where the product of a run no longer agrees, its last free size is set, else a free
+// size of the input.
+Repair repair(const Reshape& o, const Situation& s) {
+  if (std::ranges::find(o.sizes, -1) != o.sizes.end()) {
+    std::int64_t known = 1, open = 0;
+    for (std::size_t d = 0; d < o.sizes.size(); ++d)
+      if (o.sizes[d] >= 0) known *= o.sizes[d] == 0 ? s.after[0].sizes[d] : s.mapped(o.sizes[d]);
+    for (std::int64_t size : o.sizes)
+      if (size > 1 && s.is_free(size)) open = size;
+    // What is left must be whole: the last free size of the input grows until it is.
+    if (known > 0 && product(s.after[0].sizes) % known == 0) return std::nullopt;
+    for (std::size_t d = s.before[0].sizes.size(); d-- > 0;)
+      if (s.is_free(s.before[0].sizes[d]) && open > 0 && s.before[0].sizes[d] % open == 0 && s.after[0].sizes[d] % s.mapped(open) != 0)
+        return s.divide(s.before[0].sizes[d], s.after[0].sizes[d], s.mapped(open));
+    return std::nullopt;
+  }
+  const Sizes& x = s.before[0].sizes;
+  std::size_t i = 0, j = 0;
+  while (i < x.size() && j < o.sizes.size()) {
+    auto old_out = [&](std::size_t d) { return o.sizes[d] == 0 ? x[d] : o.sizes[d]; };
+    auto new_out = [&](std::size_t d) { return o.sizes[d] == 0 ? s.after[0].sizes[d] : s.mapped(o.sizes[d]); };
+    std::int64_t left = x[i], right = old_out(j), new_left = s.after[0].sizes[i], new_right = new_out(j);
+    std::size_t i_end = i + 1, j_end = j + 1;
+    while (left != right) {
+      if (left < right && i_end < x.size()) left *= x[i_end], new_left *= s.after[0].sizes[i_end++];
+      else if (left > right && j_end < o.sizes.size()) right *= old_out(j_end), new_right *= new_out(j_end++);
+      else return std::nullopt;
+    }
+    if (new_left != new_right) {
+      for (std::size_t d = j_end; d-- > j;)
+        if (o.sizes[d] > 1 && s.is_free(o.sizes[d]) && new_left % (new_right / new_out(d)) == 0)
+          return SizeRepair{o.sizes[d], new_left / (new_right / new_out(d))};
+      for (std::size_t d = i_end; d-- > i;)
+        if (s.is_free(x[d]) && new_right % (new_left / s.after[0].sizes[d]) == 0)
+          return SizeRepair{x[d], new_right / (new_left / s.after[0].sizes[d])};
+      return std::nullopt;
+    }
+    i = i_end;
+    j = j_end;
+  }
+  return std::nullopt;
+}
+
+Repair enough_experts(int top_k, std::int64_t old_experts, std::int64_t experts, const Situation& s) {
+  if (experts >= top_k || !s.is_free(old_experts)) return std::nullopt;
+  return SizeRepair{old_experts, top_k * experts};
+}
+Repair repair(const MoeDispatch& o, const Situation& s) {
+  if (auto r = s.agree_dims(0, 1, 0, 2)) return r;
+  return enough_experts(o.top_k, s.before[1].sizes[2], s.after[1].sizes[2], s);
+}
+Repair repair(const MoeCombine& o, const Situation& s) { return enough_experts(o.top_k, s.before[1].sizes[2], s.after[1].sizes[2], s); }
+
+}  // namespace
+
+std::optional<SizeRepair> repair_sizes(const Operator& op, std::span<const TensorShape> before, std::span<const TensorShape> after,
+                                       const SizeMap& map) {
+  return std::visit([&](const auto& o) { return repair(o, Situation{before, after, map}); }, op);
+}
+
+}  // namespace pcg

@@ -1,0 +1,96 @@
+#include <algorithm>
+
+#include "pcg/sharding/parallel.hpp"
+
+namespace pcg {
+namespace {
+
+using Kind = InternalCollective::Kind;
+
+// The shard of input i that a point holds.
+TensorShape shard_of_input(const IterationSpace& space, const Sharding& sharding, std::size_t i, std::span<const TensorShape> inputs) {
+  return input_shape(space, sharding, i, inputs[i]).shard();
+}
+
+std::vector<InternalCollective> cross_entropy(const IterationSpace& space, int loop, const Sharding& sharding,
+                                              std::span<const TensorShape> inputs) {
+  TensorShape positions = shard_of_input(space, sharding, 1, inputs);
+  positions.element = Element::real;
+  return std::vector<InternalCollective>(3, {.kind = Kind::all_reduce, .loop = loop, .shape = positions, .fp32 = true});
+}
+
+// Each point holds the queries of its part of the sequence and needs all keys and values.
+std::vector<InternalCollective> attention(const Attention& o, const IterationSpace& space, int loop, const Sharding& sharding,
+                                          std::span<const TensorShape> inputs) {
+  TensorShape both = shard_of_input(space, sharding, o.packed ? 0 : 1, inputs);
+  const std::size_t rank = both.sizes.size();
+  both.sizes[rank - 2] = inputs[o.packed ? 0 : 1].sizes[rank - 2];
+  both.sizes[rank - 1] = o.packed ? both.sizes[rank - 1] * 2 * o.kv_heads / (o.heads + 2 * o.kv_heads) : 2 * both.sizes[rank - 1];
+  return {{.kind = Kind::all_gather, .loop = loop, .shape = both},
+          {.kind = Kind::all_gather, .loop = loop, .shape = both, .backward = true},
+          {.kind = Kind::reduce_scatter, .loop = loop, .shape = both, .backward = true}};
+}
+
+// Sum and sum of squares of each channel forward; sum of the gradient and of its product with the input backward.
+std::vector<InternalCollective> batch_norm(const IterationSpace& space, int loop, const Sharding& sharding,
+                                           std::span<const TensorShape> inputs) {
+  const TensorShape statistics{.sizes = {2 * shard_of_input(space, sharding, 1, inputs).elements()}};
+  InternalCollective c{.kind = Kind::all_reduce, .loop = loop, .shape = statistics, .fp32 = true};
+  InternalCollective back = c;
+  back.backward = true;
+  return {c, back};
+}
+
+struct Halos {
+  int before = 0, behind = 0;
+};
+Halos halos(int kernel, int stride, int pad) { return {pad, std::max(0, kernel - stride - pad)}; }
+
+// Dims 2 and 3 are loops `h` and `w`.
+template <class Windowed>
+std::vector<InternalCollective> exchange(const Windowed& o, const IterationSpace& space, const Sharding& sharding,
+                                         std::span<const TensorShape> inputs) {
+  std::vector<InternalCollective> result;
+  TensorShape held = shard_of_input(space, sharding, 0, inputs);  // with the halos that have come
+  for (std::size_t dim : {2U, 3U}) {
+    const int loop = space.inputs[0][dim];
+    if (space.loops[static_cast<std::size_t>(loop)].cut != Cut::internal || sharding.degrees[static_cast<std::size_t>(loop)] == 1) continue;
+    const Halos b = dim == 2 ? halos(o.kernel_h, o.stride_h, o.pad_h) : halos(o.kernel_w, o.stride_w, o.pad_w);
+    const auto add = [&](Kind there, Kind back, int layers) {
+      TensorShape halo = held;
+      halo.sizes[dim] = layers;
+      if (layers == 0) return;
+      result.push_back({.kind = there, .loop = loop, .shape = halo});
+      result.push_back({.kind = back, .loop = loop, .shape = halo, .backward = true});
+    };
+    add(Kind::halo_before, Kind::halo_behind, b.before);
+    add(Kind::halo_behind, Kind::halo_before, b.behind);
+    held.sizes[dim] += b.before + b.behind;
+  }
+  return result;
+}
+
+}  // namespace
+
+bool runs_before(const InternalCollective& c) {
+  return c.kind == Kind::all_gather || (!c.backward && (c.kind == Kind::halo_before || c.kind == Kind::halo_behind));
+}
+
+std::vector<InternalCollective> internal_collectives(const Operator& op, const Sharding& sharding, std::span<const TensorShape> inputs) {
+  const IterationSpace space = iteration_space(op, inputs);
+  if (const auto* conv = std::get_if<Conv2d>(&op)) return exchange(*conv, space, sharding, inputs);
+  if (const auto* pool = std::get_if<Pool2d>(&op)) return exchange(*pool, space, sharding, inputs);
+  std::vector<InternalCollective> result;
+  for (std::size_t l = 0; l < space.loops.size(); ++l) {
+    if (space.loops[l].cut != Cut::internal || sharding.degrees[l] == 1) continue;
+    const int loop = static_cast<int>(l);
+    std::vector<InternalCollective> more;
+    if (std::holds_alternative<CrossEntropy>(op)) more = cross_entropy(space, loop, sharding, inputs);
+    else if (std::holds_alternative<BatchNorm>(op)) more = batch_norm(space, loop, sharding, inputs);
+    else if (const Attention* a = std::get_if<Attention>(&op)) more = attention(*a, space, loop, sharding, inputs);
+    result.insert(result.end(), more.begin(), more.end());
+  }
+  return result;
+}
+
+}  // namespace pcg

@@ -1,0 +1,47 @@
+// What a model asks for, apart from how it is computed.
+
+#include <algorithm>
+
+#include "pcg/work/work.hpp"
+
+namespace pcg {
+namespace {
+
+using Shapes = std::span<const TensorShape>;
+
+double count(const TensorShape& s) { return static_cast<double>(s.elements()); }
+double last(const TensorShape& s) { return static_cast<double>(s.sizes.back()); }
+
+template <class Other>
+double multiply_adds(const Other&, Shapes, Shapes) {
+  return 0;
+}
+double multiply_adds(const Linear&, Shapes in, Shapes out) { return count(in[0]) * last(out[0]); }
+double multiply_adds(const ExpertLinear&, Shapes in, Shapes out) { return count(in[0]) * last(out[0]); }
+double multiply_adds(const BatchMatmul&, Shapes in, Shapes out) { return count(out[0]) * last(in[0]); }
+double multiply_adds(const Conv2d&, Shapes in, Shapes out) { return count(out[0]) * count(in[1]) / static_cast<double>(in[1].sizes[0]); }
+double multiply_adds(const Attention& o, Shapes in, Shapes out) {
+  const TensorShape& keys = in[o.packed ? 0 : 1];
+  return 2 * count(out[0]) * static_cast<double>(keys.sizes[keys.sizes.size() - 2]);  // q.k and scores.v
+}
+
+}  // namespace
+
+base::Flops model_flops(const Operator& op, Shapes inputs, Shapes outputs) {
+  return base::Flops(2 * std::visit([&](const auto& o) { return multiply_adds(o, inputs, outputs); }, op));
+}
+
+Operator shard_operator(const Operator& op, Shapes whole_inputs, Shapes shard_inputs) {
+  const Attention* whole = std::get_if<Attention>(&op);
+  if (!whole) return op;
+  Attention shard = *whole;
+  const std::int64_t cut = whole_inputs[0].sizes.back() / shard_inputs[0].sizes.back();  // by heads, keys and values alike
+  shard.heads = std::max<std::int64_t>(1, whole->heads / cut);
+  shard.kv_heads = std::max<std::int64_t>(1, whole->kv_heads / cut);
+  const std::size_t keys = whole->packed ? 0 : 1;
+  const std::size_t sequence = whole_inputs[keys].sizes.size() - 2;
+  if (shard_inputs[keys].sizes[sequence] < whole_inputs[keys].sizes[sequence]) shard.keys = whole_inputs[keys].sizes[sequence];
+  return shard;
+}
+
+}  // namespace pcg

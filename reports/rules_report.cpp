@@ -1,0 +1,216 @@
+#include "reports/rules_report.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "substitutions/rule_files/side_conditions.hpp"
+
+namespace reports {
+
+using nlohmann::ordered_json;
+using substitutions::Verdict;
+
+namespace {
+
+std::int64_t count(const std::vector<substitutions::Proof>& proofs, Verdict v) {
+  return std::ranges::count(proofs, v, &substitutions::Proof::verdict);
+}
+
+std::string joined_variables(const substitutions::Equation& e) {
+  std::string text;
+  for (const substitutions::Variable& v : e.variables) text += (text.empty() ? "" : ", ") + substitutions::to_text(v);
+  return text;
+}
+
+ordered_json variables_json(const substitutions::Equation& e) {
+  ordered_json variables = ordered_json::array();
+  for (const substitutions::Variable& v : e.variables) variables.push_back(substitutions::to_text(v));
+  return variables;
+}
+ordered_json to_json(const substitutions::Rule& r) {
+  return {{"name", r.name},
+          {"kind", name_of(kind_of(r.equation))},
+          {"proved", true},
+          {"variables", variables_json(r.equation)},
+          {"source", to_text(r.source(), r.equation.variables)},
+          {"target", to_text(r.target(), r.equation.variables)},
+          {"conditions", substitutions::side_conditions(r)},
+          {"axioms", r.axioms},
+          {"proof_s", r.proof_s}};
+}
+std::string to_text(const substitutions::Rule& r) {
+  std::string text =
+      fmt::format("{} ({})\n  {}\n  = {}\n  of {}\n", r.name, name_of(kind_of(r.equation)), to_text(r.source(), r.equation.variables),
+                  to_text(r.target(), r.equation.variables), joined_variables(r.equation));
+  for (bool first = true; const std::string& c : substitutions::side_conditions(r)) {
+    text += fmt::format("  {} {}\n", first ? "where" : "     ", c);
+    first = false;
+  }
+  return text;
+}
+std::string statement(const substitutions::Axioms& axioms, const std::string& name) {
+  const auto entry = std::ranges::find(axioms.entries, name, &substitutions::AxiomEntry::name);
+  return entry == axioms.entries.end() ? "" : fmt::format("    {:<30} {}  ({})\n", name, entry->statement, entry->source);
+}
+
+}  // namespace
+
+ordered_json to_json(const std::vector<substitutions::Rule>& rules) {
+  ordered_json list = ordered_json::array();
+  for (const substitutions::Rule& r : rules) list.push_back(to_json(r));
+  return {{"rules", std::move(list)}};
+}
+std::string to_text(const std::vector<substitutions::Rule>& rules, const substitutions::Axioms& axioms, bool statements) {
+  std::string text;
+  for (const substitutions::Rule& r : rules) {
+    text += to_text(r);
+    if (!statements) {
+      text += fmt::format("  from {}; proved in {:.1f} ms\n", fmt::join(r.axioms, ", "), 1e3 * r.proof_s);
+      continue;
+    }
+    text += fmt::format("  proved in {:.1f} ms from\n", 1e3 * r.proof_s);
+    for (const std::string& a : r.axioms) text += statement(axioms, a);
+  }
+  return text;
+}
+
+ordered_json to_json(const substitutions::Generated& g) {
+  ordered_json rules = ordered_json::array();
+  for (const substitutions::Rule& r : g.rules) rules.push_back(to_json(r));
+  ordered_json open = ordered_json::array();
+  for (const substitutions::Equation& e : g.unproved)
+    open.push_back({{"variables", variables_json(e)}, {"left", to_text(e.left, e.variables)}, {"right", to_text(e.right, e.variables)}});
+  const substitutions::GenerateStatistics& s = g.statistics;
+  return {{"rules", std::move(rules)},
+          {"unproved", s.unproved},
+          {"open", std::move(open)},
+          {"refuted", s.refuted},
+          {"statistics",
+           {{"graphs", s.graphs},
+            {"classes", s.classes},
+            {"pairs", s.pairs},
+            {"renamed", s.renamed},
+            {"common", s.common},
+            {"implied", s.implied},
+            {"enumerate_s", s.enumerate_s},
+            {"prove_s", s.prove_s}}}};
+}
+std::string to_text(const substitutions::Generated& g) {
+  const substitutions::GenerateStatistics& s = g.statistics;
+  std::array<std::int64_t, 3> kinds{};
+  for (const substitutions::Rule& r : g.rules) ++kinds[static_cast<std::size_t>(kind_of(r.equation))];
+  std::string open;
+  for (const substitutions::Equation& e : g.unproved)
+    open += fmt::format("not proved, not kept: {} = {} of {}\n", to_text(e.left, e.variables), to_text(e.right, e.variables),
+                        joined_variables(e));
+  return open + fmt::format(
+                    "{} graphs, {} classes of equal ones, {} pairs; dropped: {} renamed, {} on common parts, {} implied ({:.1f} s)\n"
+                    "{} rules kept, all proved ({:.1f} s): {} algebraic, {} parallel, {} hybrid; {} candidates refuted, {} not proved\n",
+                    s.graphs, s.classes, s.pairs, s.renamed, s.common, s.implied, s.enumerate_s, g.rules.size(), s.prove_s, kinds[0],
+                    kinds[1], kinds[2], s.refuted, s.unproved);
+}
+
+ordered_json to_json(const substitutions::RuleFile& file, const std::vector<substitutions::Proof>& proofs, const std::string& distrust) {
+  ordered_json failures = ordered_json::object();
+  double seconds = 0;
+  for (std::size_t i = 0; i < proofs.size(); ++i) {
+    seconds += proofs[i].seconds;
+    if (proofs[i].verdict != Verdict::proved)
+      failures[file.rules[i].name] = proofs[i].counterexample ? proofs[i].counterexample->text : "neither proved nor refuted";
+  }
+  return {{"proved", count(proofs, Verdict::proved)},
+          {"refuted", count(proofs, Verdict::refuted)},
+          {"unproved", count(proofs, Verdict::open)},
+          {"failures", std::move(failures)},
+          {"generator", file.generator},
+          {"axioms", file.axioms},
+          {"as_written", distrust.empty()},
+          {"distrust", distrust},
+          {"proof_s", seconds}};
+}
+std::string to_text(const substitutions::RuleFile& file, const std::vector<substitutions::Proof>& proofs, const std::string& distrust) {
+  std::string text;
+  double seconds = 0;
+  for (std::size_t i = 0; i < proofs.size(); ++i) {
+    seconds += proofs[i].seconds;
+    if (proofs[i].verdict == Verdict::proved) continue;
+    const base::Mark& at = file.marks[i];
+    text += fmt::format("{}:{}:{}: {}", at.source ? at.source->name : "", at.line, at.column, to_text(file.rules[i]));
+    text += proofs[i].counterexample ? fmt::format("  false: {}\n", proofs[i].counterexample->text)
+                                     : std::string("  neither proved nor refuted\n");
+  }
+  if (!distrust.empty()) text += fmt::format("the file's own proofs do not count: {}\n", distrust);
+  return text + fmt::format("{} rules proved ({:.1f} s), {} refuted, {} not proved\n", count(proofs, Verdict::proved), seconds,
+                            count(proofs, Verdict::refuted), count(proofs, Verdict::open));
+}
+
+ordered_json to_json(const substitutions::Axioms& axioms, const std::vector<substitutions::Validation>& validations,
+                     const std::vector<std::string>& redundant) {
+  ordered_json list = ordered_json::array();
+  for (std::size_t i = 0; i < axioms.entries.size(); ++i) {
+    const substitutions::AxiomEntry& e = axioms.entries[i];
+    const substitutions::Validation& v = validations[i];
+    list.push_back({{"name", e.name},
+                    {"statement", e.statement},
+                    {"source", e.source},
+                    {"conditions", e.conditions},
+                    {"instances", e.count},
+                    {"validated", v.valid},
+                    {"shapes", v.shapes},
+                    {"all_sizes", v.all},
+                    {"seconds", v.seconds}});
+    if (!v.valid) list.back()["failure"] = v.failure;
+  }
+  return {{"axioms", std::move(list)}, {"hash", axioms.hash}, {"redundant", redundant}};
+}
+std::string to_text(const substitutions::Axioms& axioms, const std::vector<substitutions::Validation>& validations,
+                    const std::vector<std::string>& redundant) {
+  std::string text;
+  std::int64_t valid = 0, shapes = 0;
+  for (std::size_t i = 0; i < axioms.entries.size(); ++i) {
+    const substitutions::AxiomEntry& e = axioms.entries[i];
+    const substitutions::Validation& v = validations[i];
+    valid += v.valid ? 1 : 0;
+    shapes += v.shapes;
+    text += fmt::format("{:<32} {}{}\n{:<32} {} {} shapes{}; {}\n", e.name, e.statement,
+                        e.conditions.empty() ? "" : fmt::format(" ({})", fmt::join(e.conditions, "; ")), "",
+                        v.valid ? "valid at" : "FALSE after", v.shapes, v.all ? ", all sizes" : ", drawn sizes", e.source);
+    if (!v.valid) text += fmt::format("{:<32} {}\n", "", v.failure);
+  }
+  text += fmt::format("{} of {} axioms ({} instances) valid at {} shapes\n", valid, axioms.entries.size(), axioms.all.size(), shapes);
+  if (!redundant.empty()) text += fmt::format("each of these follows from the others: {}\n", fmt::join(redundant, ", "));
+  return text;
+}
+
+ordered_json to_json(const std::vector<substitutions::PublishedRule>& rules, const std::vector<substitutions::Compared>& results) {
+  ordered_json implied = ordered_json::array(), refuted = ordered_json::array(), open = ordered_json::array();
+  ordered_json counterexamples = ordered_json::object(), reasons = ordered_json::object(), proofs = ordered_json::object();
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const std::string key = std::to_string(i);
+    switch (results[i].verdict) {
+      case Verdict::proved: implied.push_back(i), proofs[key] = results[i].axioms; break;
+      case Verdict::refuted: refuted.push_back(i), counterexamples[key] = results[i].why; break;
+      case Verdict::open: open.push_back(i), reasons[key] = results[i].why; break;
+    }
+  }
+  return {{"implied", std::move(implied)}, {"refuted", std::move(refuted)},
+          {"open", std::move(open)},       {"counterexamples", std::move(counterexamples)},
+          {"reasons", std::move(reasons)}, {"proofs", std::move(proofs)}};
+}
+std::string to_text(const std::vector<substitutions::PublishedRule>& rules, const std::vector<substitutions::Compared>& results) {
+  std::string text;
+  std::array<int, 3> counts{};
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const substitutions::Compared& c = results[i];
+    ++counts[static_cast<std::size_t>(c.verdict)];
+    const char* verdict = c.verdict == Verdict::proved ? "implied" : c.verdict == Verdict::refuted ? "refuted" : "open";
+    text += fmt::format("{:>4} {:<16} {:<8} {}\n", i, rules[i].name, verdict,
+                        c.verdict == Verdict::proved ? fmt::format("by {}", fmt::join(c.axioms, ", ")) : c.why);
+  }
+  return text + fmt::format("{} rules: {} implied, {} refuted, {} open\n", rules.size(), counts[0], counts[1], counts[2]);
+}
+
+}  // namespace reports

@@ -1,0 +1,38 @@
+#pragma once
+// What `foreshard rules` prints and writes as JSON.
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "substitutions/axioms/axioms.hpp"
+#include "substitutions/generation/generate.hpp"
+#include "substitutions/published/published.hpp"
+#include "substitutions/rule_files/rules_file.hpp"
+
+namespace reports {
+
+[[nodiscard]] nlohmann::ordered_json to_json(const substitutions::Generated& g);
+[[nodiscard]] std::string to_text(const substitutions::Generated& g);
+
+// `distrust`: substitutions::distrust() of the file.
+[[nodiscard]] nlohmann::ordered_json to_json(const substitutions::RuleFile& file, const std::vector<substitutions::Proof>& proofs,
+                                             const std::string& distrust);
+[[nodiscard]] std::string to_text(const substitutions::RuleFile& file, const std::vector<substitutions::Proof>& proofs,
+                                  const std::string& distrust);
+
+[[nodiscard]] nlohmann::ordered_json to_json(const substitutions::Axioms& axioms, const std::vector<substitutions::Validation>& validations,
+                                             const std::vector<std::string>& redundant);
+[[nodiscard]] std::string to_text(const substitutions::Axioms& axioms, const std::vector<substitutions::Validation>& validations,
+                                  const std::vector<std::string>& redundant);
+
+[[nodiscard]] nlohmann::ordered_json to_json(const std::vector<substitutions::PublishedRule>& rules,
+                                             const std::vector<substitutions::Compared>& results);
+[[nodiscard]] std::string to_text(const std::vector<substitutions::PublishedRule>& rules,
+                                  const std::vector<substitutions::Compared>& results);
+
+[[nodiscard]] nlohmann::ordered_json to_json(const std::vector<substitutions::Rule>& rules);
+// `statements`: what each axiom of a proof says, not its name alone.
+[[nodiscard]] std::string to_text(const std::vector<substitutions::Rule>& rules, const substitutions::Axioms& axioms, bool statements);
+
+}  // namespace reports

@@ -1,0 +1,59 @@
+#include <nlohmann/json.hpp>
+
+#include "reports/validation_reports.hpp"
+
+namespace reports {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json error_json(const validation::ErrorStatistics& e) {
+  return {{"points", e.n}, {"mean_error", e.mean}, {"median_error", e.median}, {"bias", e.bias}, {"kendall_tau", e.tau}};
+}
+
+Json item_json(const validation::Item& i) {
+  Json j{{"subject", validation::to_text(i.subject)},
+         {"group", i.group},
+         {"id", i.id},
+         {"where", i.where},
+         {"measured_s", i.measured.value()}};
+  if (!i.failure.empty()) {
+    j["failure"] = i.failure;
+    return j;
+  }
+  j["predicted_s"] = i.predicted.value();
+  j["error"] = i.predicted / i.measured - 1;
+  if (i.interval) j["interval_s"] = {i.interval->first.value(), i.interval->second.value()};
+  if (i.peak_bytes) j["peak_bytes"] = {{"measured", i.peak_bytes->measured}, {"predicted", i.peak_bytes->predicted}};
+  if (i.out_of_memory) j["out_of_memory"] = true;
+  return j;
+}
+
+Json group_json(const validation::Assessment& a, const validation::GroupAssessment& g) {
+  Json j{{"subject", validation::to_text(g.subject)},
+         {"group", g.name},
+         {"points", g.points},
+         {"failed", g.failed},
+         {"out_of_memory", g.out_of_memory}};
+  if (g.time.n > 0) j["time"] = error_json(g.time);
+  if (g.peak) j["peak_memory"] = error_json(*g.peak);
+  if (g.coverage) j["coverage"] = *g.coverage;
+  if (g.held_out) j["coverage_unseen_half"] = *g.held_out;
+  if (g.left_out) j["coverage_unseen_group"] = *g.left_out;
+  if (g.interval_width) j["interval_width"] = *g.interval_width;
+  j["worst"] = Json::array();
+  for (const std::size_t i : g.worst) j["worst"].push_back(a.items[i].id);
+  return j;
+}
+
+}  // namespace
+
+std::string json_report(const validation::Assessment& a) {
+  Json j{{"foreshard", 1}, {"groups", Json::array()}, {"points", Json::array()}, {"notes", a.notes}};
+  for (const validation::GroupAssessment& g : a.groups) j["groups"].push_back(group_json(a, g));
+  for (const validation::Item& i : a.items) j["points"].push_back(item_json(i));
+  if (a.held_out) j["coverage"] = {{"unseen_halves", a.held_out->halves_mean}, {"unseen_groups", a.held_out->left_out_mean}};
+  return j.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace reports

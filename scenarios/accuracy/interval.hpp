@@ -1,0 +1,97 @@
+#pragma once
+// The 90 % interval of a forecast, from how far earlier forecasts were from measurements: conformal quantiles of signed log residuals
+// ln(measured / predicted), per group of like questions, wider the farther a question lies outside what its group covers. Not here:
+// how the quantiles are made (validation/interval_fit), nor any measurement. Background: docs/accuracy.md.
+
+#include <array>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/yaml.hpp"
+#include "pcg/plan/plan.hpp"
+#include "sim/simulation.hpp"
+#include "topology/cluster.hpp"
+
+namespace scenarios {
+
+// What a question is like. Questions of one kind (the five words) are compared by their features.
+struct QuestionKind {
+  std::string framework;  // "megatron"
+  std::string device;     // generation: a device type up to its first dash ("a100"), "mixed" for several
+  std::string fabric;     // "one GPU" | "one node" | "several nodes"
+  std::string precision;  // "half" (fp16, bf16) | "single" (fp32, tf32) | "fp8"
+  std::string replicas;   // "whole" | "sharded": gradients or weights are shared out among them (ZeRO 2, 3)
+  auto operator<=>(const QuestionKind&) const = default;
+};
+
+// In this order. Counts and sizes as powers of two, shares of the iteration time from 0 to 1.
+inline constexpr std::array<std::string_view, 7> kFeatureNames = {
+    "log2_parameters",     // of the model
+    "log2_gpus",           //
+    "log2_kernel_flops",   // forward FLOPs of one micro-batch per GPU: what tells large kernels from small ones
+    "log2_micro_batches",  // per iteration
+    "log2_tensor",         // GPUs per stage that share a sample
+    "log2_pipeline",       // stages, not counting chunks
+    "communication",       // share of the iteration that is exposed communication
+};
+using Features = std::array<double, kFeatureNames.size()>;
+
+struct Question {
+  QuestionKind kind;
+  Features features{};
+};
+
+// A pair of log ratios measured / predicted, low <= 0 <= high: the interval is predicted x [exp(low), exp(high)].
+struct Spread {
+  double low = 0, high = 0;
+};
+
+// Residuals of one kind of question.
+struct IntervalGroup {
+  QuestionKind kind;
+  std::size_t points = 0;
+  std::vector<std::string> sources;  // names of the groups of measurements, sorted
+  Spread spread;
+  Features low{}, high{};  // the range that the points cover
+};
+
+struct IntervalModel {
+  double level = 0.9;
+  double growth = 0;  // a spread grows by this share of itself per range-width beyond the covered range
+  std::vector<IntervalGroup> groups;
+  Spread unlike_any;  // for a question whose kind no group has: leave-one-group-out
+};
+
+struct Interval {
+  base::Seconds low, high;
+  std::string note;  // what it rests on, one sentence
+};
+
+// Features of a simulated plan. Cost: O(operators).
+[[nodiscard]] Question question_of(const pcg::Plan& plan, const topology::Cluster& cluster, const sim::SimulationResult& s);
+
+// How far outside a group's range a question lies: 0 inside; per feature the excess over the range's width (at least one doubling, or a
+// tenth of the iteration for shares), as a Euclidean norm.
+[[nodiscard]] double distance_beyond(const Features& x, const Features& low, const Features& high);
+
+// The spread for a question. `distance`: beyond the range of the group that was found, else of the nearest group of any kind.
+struct FoundSpread {
+  Spread spread;
+  const IntervalGroup* group = nullptr;  // nullptr: none is of this kind
+  double distance = 0;
+};
+// Of its kind's group: spread, blended towards unlike_any over the first range-width beyond the range, times 1 + growth x distance.
+// Without such a group: unlike_any, times the same. Requires: the model has groups.
+[[nodiscard]] FoundSpread spread_for(const IntervalModel& model, const Question& q);
+// Always holds the forecast. A model without groups gives +-30 %, and the note says that this is an assumption.
+[[nodiscard]] Interval interval_for(const IntervalModel& model, const Question& q, base::Seconds forecast);
+
+// The model that ships: profiles/accuracy/iterations.yaml as it was when the program was built.
+[[nodiscard]] const IntervalModel& shipped_intervals();
+// Text form (docs/formats.md, "Accuracy file"). Throws: base::InputError with every problem found.
+[[nodiscard]] IntervalModel read_intervals(const base::Yaml& document);
+// `made_by`: the command, for the first line. read_intervals(parse(write_intervals(m))) is m to the digits written.
+[[nodiscard]] std::string write_intervals(const IntervalModel& model, const std::string& made_by);
+
+}  // namespace scenarios

@@ -1,0 +1,37 @@
+#pragma once
+// A grid of devices as Megatron-LM lays it out: pipeline outermost, then data, then context, tensor innermost (arXiv 2104.04473,
+// section 3). Expert parallelism takes the inner part of data and context. Private to this folder.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pcg/plan/mapping.hpp"
+#include "search/grid/grid_plan.hpp"
+
+namespace search {
+
+// Axes of one pipeline group, outermost first. Data and context are in two parts, of which experts take the inner ones.
+enum class MeshAxis { data_outer, data_inner, context_outer, context_inner, tensor };
+constexpr std::size_t kMeshAxes = 5;
+
+struct Grid {
+  int tensor = 1, pipeline = 1, data = 1, context = 1, expert = 1, chunks = 1;
+  int sizes[kMeshAxes] = {1, 1, 1, 1, 1};  // by MeshAxis
+  std::int64_t micro_batch = 1;            // samples of one replica
+  int micro_batches = 1;
+
+  [[nodiscard]] int size(MeshAxis a) const { return sizes[static_cast<std::size_t>(a)]; }
+  [[nodiscard]] int stride(MeshAxis a) const;                                  // in devices
+  [[nodiscard]] int group_devices() const { return data * context * tensor; }  // of one pipeline group
+  [[nodiscard]] int degree(std::span<const MeshAxis> axes) const;              // product of sizes
+};
+
+// The grid with everything filled in. Throws: PlanError when devices, batch or degrees do not come out even.
+[[nodiscard]] Grid make_grid(const MegatronConfig& config, int devices, std::int64_t global_batch);
+
+// "data 12 x tensor 2, micro-batch 1, recompute full, zero 1".
+[[nodiscard]] std::string summary(const Grid& grid, const MegatronConfig& config);
+
+}  // namespace search

@@ -1,0 +1,88 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "pcg/resizing/shrink.hpp"
+#include "search/grid/grid_plan.hpp"
+#include "search/grid/layout.hpp"
+#include "search/grid/stages.hpp"
+#include "search/grid/tensor_loops.hpp"
+
+namespace search {
+namespace {
+
+// Megatron-LM's default of make-vocab-size-divisible-by, which it multiplies by the tensor degree.
+constexpr std::int64_t kVocabularyMultiple = 128;
+
+// A vocabulary that does not divide among tensor ranks is rounded up as Megatron-LM does; one that divides is left as it is.
+std::vector<pcg::Padding> padding_for(const pcg::Graph& model, int tensor) {
+  const std::int64_t vocabulary = word_vocabulary(model);
+  if (tensor == 1 || vocabulary % tensor == 0) return {};
+  const std::int64_t multiple = kVocabularyMultiple * tensor;
+  return {{vocabulary, (vocabulary + multiple - 1) / multiple * multiple}};
+}
+
+pcg::Graph padded(const pcg::Graph& model, const std::vector<pcg::Padding>& padding) {
+  if (padding.empty()) return model;
+  pcg::SizeMap sizes;
+  for (const pcg::Padding& p : padding) sizes[p.from] = p.to;
+  return pcg::resize(model, sizes);
+}
+
+pcg::Plan build(const Problem& problem, const MegatronConfig& config, std::string name, pcg::Framework framework) {
+  const int devices = problem.cluster.device_count();
+  const Grid grid = make_grid(config, devices, problem.training.global_batch);
+  pcg::Plan plan;
+  plan.padding = padding_for(problem.model, grid.tensor);
+  const pcg::Graph graph = pcg::with_batch(padded(problem.model, plan.padding), grid.micro_batch * grid.data);
+  plan.stages = grid.pipeline * grid.chunks;
+  const std::vector<int> block_stages = stages_of_blocks(graph.blocks(), plan.stages, graph.name());
+  const std::vector<Layout> node_layouts = layouts(graph, grid, block_stages, config.sequence_parallel);
+
+  plan.name = std::move(name);
+  plan.model = problem.model_section;
+  plan.training = problem.training;
+  if (plan.training.framework == pcg::Framework::generic) plan.training.framework = framework;
+  plan.gpus = devices;
+  plan.pcg = pcg::parallelize(graph, shardings(graph, grid, node_layouts));
+  plan.stage = stages_of_nodes(plan.pcg, block_stages);
+  plan.chunks = grid.chunks;
+  plan.schedule = grid.chunks == 1 && config.schedule == pcg::ScheduleKind::interleaved ? pcg::ScheduleKind::one_f_one_b : config.schedule;
+  plan.micro_batches = grid.micro_batches;
+  plan.recompute = config.recompute;
+  plan.zero = config.zero;
+  plan.summary = summary(grid, config);
+  for (const pcg::Padding& p : plan.padding) plan.summary += fmt::format(", vocabulary padded from {} to {}", p.from, p.to);
+
+  // parallelize() keeps the graph's operators in order and puts movements between them.
+  std::size_t node = 0;
+  for (std::size_t n = 0; n < plan.pcg.nodes().size(); ++n) {
+    plan.mapping.emplace_back();
+    if (plan.pcg.nodes()[n].movement() != nullptr) continue;
+    if (plan.pcg.nodes()[n].computes())
+      plan.mapping.back() = node_layouts[node].view(grid, plan.stage[n] % grid.pipeline * grid.group_devices());
+    ++node;
+  }
+  const auto wrong = pcg::violations(plan);
+  BASE_CHECK(wrong.empty(), "{}: {}", plan.summary, wrong.front());
+  return plan;
+}
+
+}  // namespace
+
+pcg::Plan megatron_plan(const Problem& problem, const MegatronConfig& config) {
+  return build(problem, config, "megatron", pcg::Framework::megatron);
+}
+
+pcg::Plan data_parallel_plan(const Problem& problem) { return build(problem, {}, "data-parallel", pcg::Framework::pytorch); }
+
+pcg::Plan fsdp_plan(const Problem& problem, const FsdpConfig& config) {
+  MegatronConfig c;
+  c.zero = config.stage;
+  c.recompute = config.recompute;
+  c.micro_batch = config.micro_batch;
+  return build(problem, c, "fsdp", pcg::Framework::pytorch);
+}
+
+}  // namespace search

@@ -1,0 +1,204 @@
+#include "search/grid/layout.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "search/grid/tensor_loops.hpp"
+
+namespace search {
+namespace {
+
+using pcg::Graph;
+using pcg::GraphNode;
+using pcg::NodeId;
+using pcg::TensorRef;
+
+const std::vector<MeshAxis> kData = {MeshAxis::data_outer, MeshAxis::data_inner};
+const std::vector<MeshAxis> kContext = {MeshAxis::context_outer, MeshAxis::context_inner};
+const std::vector<MeshAxis> kExperts = {MeshAxis::data_inner, MeshAxis::context_inner};
+
+// Which dims of every tensor hold samples and positions, followed from the inputs through the operators' loops.
+class DimRoles {
+ public:
+  DimRoles(const Graph& graph, std::span<const NodeSpace> spaces) : graph_(graph), spaces_(spaces) {
+    const auto consumers = graph.consumers();
+    for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
+      samples_.push_back(-1);
+      positions_.push_back(-1);
+      if (const auto* input = std::get_if<pcg::Input>(&graph.nodes()[n].op)) seed(NodeId(n), *input, consumers[n]);
+      else if (!std::holds_alternative<pcg::Weight>(graph.nodes()[n].op)) follow(NodeId(n));
+    }
+  }
+
+  // Loops of a node, -1 if it has none.
+  [[nodiscard]] int samples(std::size_t n) const { return samples_[n]; }
+  [[nodiscard]] int positions(std::size_t n) const { return positions_[n]; }
+  [[nodiscard]] bool any_positions() const {
+    return std::ranges::any_of(positions_, [](int loop) { return loop >= 0; });
+  }
+
+ private:
+  // Dim 0 of every input holds samples; dim 1 of indices that an embedding looks up holds positions.
+  void seed(NodeId id, const pcg::Input& input, const std::vector<NodeId>& readers) {
+    if (!input.shape.sizes.empty()) sample_dim_[{id, 0}] = 0;
+    const bool looked_up =
+        std::ranges::any_of(readers, [&](NodeId r) { return std::holds_alternative<pcg::Embedding>(graph_.node(r).op); });
+    if (looked_up && input.shape.sizes.size() == 2) position_dim_[{id, 0}] = 1;
+  }
+
+  int loop_of(NodeId id, const std::map<TensorRef, int>& dims) const {
+    const GraphNode& node = graph_.node(id);
+    const pcg::IterationSpace& s = spaces_[id.value].space;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      if (const auto d = dims.find(node.inputs[i]); d != dims.end())
+        if (const int loop = s.inputs[i][static_cast<std::size_t>(d->second)]; loop >= 0) return loop;
+    return -1;
+  }
+
+  void pass_on(NodeId id, int loop, std::map<TensorRef, int>& dims) const {
+    const pcg::IterationSpace& s = spaces_[id.value].space;
+    for (std::size_t j = 0; loop >= 0 && j < s.outputs.size(); ++j)
+      for (std::size_t d = 0; d < s.outputs[j].size(); ++d)
+        if (s.outputs[j][d] == loop) dims[{id, static_cast<int>(j)}] = static_cast<int>(d);
+  }
+
+  void follow(NodeId id) {
+    samples_[id.value] = loop_of(id, sample_dim_);
+    positions_[id.value] = loop_of(id, position_dim_);
+    // Images become positions on their way to attention, which says which dim they are.
+    if (positions_[id.value] < 0 && std::holds_alternative<pcg::Attention>(graph_.node(id).op))
+      positions_[id.value] = pcg::find_loop(spaces_[id.value].space, "s");
+    pass_on(id, samples_[id.value], sample_dim_);
+    pass_on(id, positions_[id.value], position_dim_);
+  }
+
+  const Graph& graph_;
+  std::span<const NodeSpace> spaces_;
+  std::map<TensorRef, int> sample_dim_, position_dim_;
+  std::vector<int> samples_, positions_;
+};
+
+// Hands out the axes of the mesh to the loops of one operator; what is left makes copies.
+class Assignment {
+ public:
+  Assignment(const GraphNode& node, const NodeSpace& space, const Grid& grid) : node_(node), space_(space), grid_(grid) {
+    layout_.loops.resize(space.space.loops.size());
+  }
+
+  bool give(int loop, std::vector<MeshAxis> axes) {
+    std::erase_if(axes, [&](MeshAxis a) { return grid_.size(a) == 1 || taken_[static_cast<std::size_t>(a)]; });
+    if (axes.empty() || loop < 0) return axes.empty();
+    std::vector<MeshAxis> all = layout_.loops[static_cast<std::size_t>(loop)];
+    all.insert(all.end(), axes.begin(), axes.end());
+    if (!can_cut(node_, space_, loop, grid_.degree(all))) return false;
+    for (MeshAxis a : axes) taken_[static_cast<std::size_t>(a)] = true;
+    layout_.loops[static_cast<std::size_t>(loop)] = std::move(all);
+    return true;
+  }
+
+  Layout finish() && {
+    for (std::size_t a = 0; a < kMeshAxes; ++a)
+      if (!taken_[a] && grid_.sizes[a] > 1) layout_.copies.push_back(static_cast<MeshAxis>(a));
+    return std::move(layout_);
+  }
+
+ private:
+  const GraphNode& node_;
+  const NodeSpace& space_;
+  const Grid& grid_;
+  Layout layout_;
+  bool taken_[kMeshAxes] = {};
+};
+
+void require_divisible_sequence(const Graph& graph, const Grid& grid, bool sequence_parallel) {
+  const int parts = grid.context * (sequence_parallel ? grid.tensor : 1);
+  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
+    const auto* e = std::get_if<pcg::Embedding>(&graph.nodes()[n].op);
+    const auto& sizes = graph.nodes()[n].outputs[0].sizes;
+    if (e == nullptr || sizes.size() != 3 || sizes[1] % parts == 0) continue;
+    throw PlanError(fmt::format("a sequence of {} does not divide by context {}{}", sizes[1], grid.context,
+                                sequence_parallel ? fmt::format(" x tensor {}", grid.tensor) : ""));
+  }
+}
+
+void require_divisible_experts(const Graph& graph, const Grid& grid) {
+  bool found = false;
+  for (const GraphNode& n : graph.nodes()) {
+    if (!std::holds_alternative<pcg::ExpertLinear>(n.op)) continue;
+    found = true;
+    const std::int64_t experts = n.outputs[0].sizes[0];
+    if (experts % grid.expert != 0) throw PlanError(fmt::format("{}: {} experts do not divide by expert {}", n.name, experts, grid.expert));
+  }
+  if (!found && grid.expert > 1) throw PlanError(fmt::format("{} has no experts to share among expert {}", graph.name(), grid.expert));
+}
+
+}  // namespace
+
+pcg::Sharding Layout::sharding(const Grid& grid) const {
+  pcg::Sharding s;
+  s.copies = grid.degree(copies);
+  for (const auto& axes : loops) s.degrees.push_back(grid.degree(axes));
+  return s;
+}
+
+pcg::MachineView Layout::view(const Grid& grid, int first) const {
+  std::vector<MeshAxis> order = copies;
+  for (const auto& axes : loops) order.insert(order.end(), axes.begin(), axes.end());
+  pcg::MachineView v;
+  const int points = grid.degree(order);
+  for (int p = 0; p < points; ++p) {
+    int rest = p, device = first;
+    for (std::size_t i = order.size(); i-- > 0;) {
+      device += rest % grid.size(order[i]) * grid.stride(order[i]);
+      rest /= grid.size(order[i]);
+    }
+    v.devices.emplace_back(static_cast<std::size_t>(device));
+  }
+  return pcg::compact(v, sharding(grid));
+}
+
+std::vector<Layout> layouts(const Graph& graph, const Grid& grid, const std::vector<int>& block_stages, bool sequence_parallel) {
+  require_divisible_sequence(graph, grid, sequence_parallel);
+  require_divisible_experts(graph, grid);
+  const std::vector<NodeSpace> spaces = node_spaces(graph);
+  const std::vector<int> tensor = tensor_loops(graph, spaces, block_stages, grid.tensor);
+  const DimRoles roles(graph, spaces);
+  if (grid.context > 1 && !roles.any_positions())
+    throw PlanError(fmt::format("{} has no sequence to share among context {}", graph.name(), grid.context));
+  std::vector<Layout> result;
+  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
+    const GraphNode& node = graph.nodes()[n];
+    if (std::holds_alternative<pcg::Weight>(node.op) || std::holds_alternative<pcg::Input>(node.op)) {
+      result.emplace_back();
+      continue;
+    }
+    Assignment a(node, spaces[n], grid);
+    const bool experts = std::holds_alternative<pcg::ExpertLinear>(node.op);
+    if (experts) a.give(pcg::find_loop(spaces[n].space, "experts"), kExperts);
+    a.give(roles.samples(n), experts ? std::vector{MeshAxis::data_outer} : kData);
+    a.give(roles.positions(n), kContext);
+    if (tensor[n] >= 0) a.give(tensor[n], {MeshAxis::tensor});
+    else if (sequence_parallel) a.give(roles.positions(n), {MeshAxis::tensor});
+    result.push_back(std::move(a).finish());
+  }
+  return result;
+}
+
+std::vector<pcg::Sharding> shardings(const Graph& graph, const Grid& grid, const std::vector<Layout>& layouts) {
+  const std::vector<NodeSpace> spaces = node_spaces(graph);
+  std::vector<pcg::Sharding> result;
+  for (std::size_t n = 0; n < layouts.size(); ++n)
+    result.push_back(layouts[n].loops.empty() ? pcg::unsharded(spaces[n].space) : layouts[n].sharding(grid));
+  for (std::size_t n = graph.nodes().size(); n-- > 0;)  // from the back, so that the first reader has the last word
+    for (std::size_t i = 0; i < graph.nodes()[n].inputs.size(); ++i) {
+      const TensorRef t = graph.nodes()[n].inputs[i];
+      if (!std::holds_alternative<pcg::Input>(graph.node(t.node).op)) continue;
+      const pcg::ParallelShape wanted = pcg::input_shape(spaces[n].space, result[n], i, spaces[n].inputs[i]);
+      for (std::size_t d = 0; d < wanted.dims.size(); ++d) result[t.node.value].degrees[d] = wanted.dims[d].degree;
+    }
+  return result;
+}
+
+}  // namespace search

@@ -1,0 +1,60 @@
+#include "search/grid/stages.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "search/problem/planner.hpp"
+
+namespace search {
+namespace {
+
+bool shrinks(const pcg::ParallelOperator& op) {
+  return std::holds_alternative<pcg::Reduce>(op) || std::holds_alternative<pcg::Discard>(op) || std::holds_alternative<pcg::Partition>(op);
+}
+
+// Whether a tensor comes straight from a weight or the data: those lie where they are read.
+std::vector<bool> from_sources(const pcg::Pcg& pcg) {
+  std::vector<bool> result;
+  for (const pcg::PcgNode& n : pcg.nodes()) result.push_back(n.is_source() || (n.movement() != nullptr && result[n.inputs[0].node.value]));
+  return result;
+}
+
+}  // namespace
+
+std::vector<int> stages_of_blocks(std::span<const pcg::Block> blocks, int stages, const std::string& model) {
+  const auto layers = static_cast<int>(std::ranges::count_if(blocks, &pcg::Block::weighty));
+  if (stages > 1 && layers % stages != 0) throw PlanError(fmt::format("{} layers do not split into {} equal stages", layers, stages));
+  if (stages > 1 && layers == 0) throw PlanError(fmt::format("{} has no layers to split into {} stages", model, stages));
+  const int share = std::max(1, layers / stages);
+  std::vector<int> result;
+  int seen = 0;
+  for (const pcg::Block& b : blocks) {
+    if (b.weighty) ++seen;
+    result.push_back(std::min(stages - 1, seen == 0 ? 0 : (seen - 1) / share));
+  }
+  return result;
+}
+
+std::vector<int> stages_of_nodes(const pcg::Pcg& pcg, const std::vector<int>& block_stages) {
+  const std::size_t count = pcg.nodes().size();
+  const auto consumers = pcg.consumers();
+  const std::vector<bool> sources = from_sources(pcg);
+  std::vector<int> stage(count);
+  for (std::size_t n = 0; n < count; ++n) stage[n] = block_stages[static_cast<std::size_t>(pcg.nodes()[n].block)];
+  const auto first_reader = [&](std::size_t n) {
+    int first = std::numeric_limits<int>::max();
+    for (pcg::NodeId c : consumers[n]) first = std::min(first, stage[c.value]);
+    return consumers[n].empty() ? stage[n] : first;
+  };
+  // Backwards, readers are known: growing movements and sources go to their first reader. Forwards, the rest stays with its producer.
+  for (std::size_t n = count; n-- > 0;)
+    if (sources[n] || pcg.nodes()[n].movement() != nullptr) stage[n] = first_reader(n);
+  for (std::size_t n = 0; n < count; ++n)
+    if (const auto* m = pcg.nodes()[n].movement(); m != nullptr && !sources[n] && shrinks(*m))
+      stage[n] = stage[pcg.nodes()[n].inputs[0].node.value];
+  return stage;
+}
+
+}  // namespace search

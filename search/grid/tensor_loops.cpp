@@ -1,0 +1,194 @@
+#include "search/grid/tensor_loops.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "search/problem/planner.hpp"
+
+namespace search {
+namespace {
+
+using pcg::Graph;
+using pcg::GraphNode;
+using pcg::NodeId;
+using pcg::TensorRef;
+
+bool is_linear(const GraphNode& n) { return std::holds_alternative<pcg::Linear>(n.op) || std::holds_alternative<pcg::ExpertLinear>(n.op); }
+bool is_source(const GraphNode& n) { return std::holds_alternative<pcg::Weight>(n.op) || std::holds_alternative<pcg::Input>(n.op); }
+
+// Operators that work on their part of a cut tensor as they would on the whole.
+bool passes_through(const GraphNode& n) {
+  return std::holds_alternative<pcg::Unary>(n.op) || std::holds_alternative<pcg::Binary>(n.op) ||
+         std::holds_alternative<pcg::Dropout>(n.op) || std::holds_alternative<pcg::Attention>(n.op) ||
+         std::holds_alternative<pcg::Reshape>(n.op) || std::holds_alternative<pcg::Transpose>(n.op);
+}
+
+// Tries to cut one linear layer by columns, and with it all that must then be cut too: what reads its result, and what else those
+// readers read. Either all of it works out, or nothing is cut.
+class Region {
+ public:
+  Region(const Graph& graph, std::span<const NodeSpace> spaces, const std::vector<std::vector<NodeId>>& consumers,
+         const std::vector<int>& decided, const std::vector<int>& block_stages, int degree)
+      : graph_(graph), spaces_(spaces), consumers_(consumers), decided_(decided), block_stages_(block_stages), degree_(degree) {}
+
+  // The loops to cut by node, or nothing when it does not work out.
+  std::map<std::size_t, int> grow_from(NodeId linear) {
+    stage_ = stage_of(graph_.node(linear));
+    bool sound = cut_columns(linear);
+    while (sound && !pending_.empty()) {
+      const TensorRef t = pending_.back();
+      pending_.pop_back();
+      sound = cut_readers(t);
+    }
+    sound = sound && rows_ > 0;
+    for (NodeId c : columns_)
+      if (dims_.contains(graph_.node(c).inputs[0])) sound = false;  // one of the columns reads a result of the others
+    return sound ? cut_ : std::map<std::size_t, int>{};
+  }
+
+ private:
+  int stage_of(const GraphNode& n) const { return block_stages_[static_cast<std::size_t>(n.block)]; }
+  const NodeSpace& space(NodeId n) const { return spaces_[n.value]; }
+
+  bool cut_loop(NodeId n, int loop) {
+    if (!can_cut(graph_.node(n), space(n), loop, degree_)) return false;
+    const auto [it, added] = cut_.emplace(n.value, loop);
+    return added || it->second == loop;
+  }
+
+  bool cut_tensor(TensorRef t, int dim) {
+    const auto [it, added] = dims_.emplace(t, dim);
+    if (added) pending_.push_back(t);
+    return it->second == dim;
+  }
+
+  bool cut_columns(NodeId n) {
+    if (decided_[n.value] >= 0 || stage_of(graph_.node(n)) != stage_) return false;
+    const int loop = pcg::find_loop(space(n).space, "n");
+    if (std::ranges::find(columns_, n) == columns_.end()) columns_.push_back(n);
+    return cut_loop(n, loop) && cut_tensor({n, 0}, static_cast<int>(space(n).space.outputs[0].size()) - 1);
+  }
+
+  bool cut_readers(TensorRef t) {
+    if (consumers_[t.node.value].empty()) return false;  // a result
+    for (NodeId c : consumers_[t.node.value])
+      for (std::size_t i = 0; i < graph_.node(c).inputs.size(); ++i)
+        if (graph_.node(c).inputs[i] == t && !cut_reader(c, i, dims_.at(t))) return false;
+    return true;
+  }
+
+  bool cut_reader(NodeId n, std::size_t input, int dim) {
+    const GraphNode& node = graph_.node(n);
+    const pcg::IterationSpace& s = space(n).space;
+    const int loop = s.inputs[input][static_cast<std::size_t>(dim)];
+    if (stage_of(node) != stage_ || loop < 0) return false;
+    if (is_linear(node)) {
+      ++rows_;
+      return input == 0 && s.loops[static_cast<std::size_t>(loop)].name == "k" && cut_loop(n, loop);
+    }
+    if (std::holds_alternative<pcg::CrossEntropy>(node.op)) {
+      ++rows_;
+      return input == 0 && s.loops[static_cast<std::size_t>(loop)].name == "class" && cut_loop(n, loop);
+    }
+    return passes_through(node) && cut_whole(n, loop);
+  }
+
+  // An operator in between: all its tensors that the loop indexes are cut along it.
+  bool cut_whole(NodeId n, int loop) {
+    if (cut_.contains(n.value)) return cut_.at(n.value) == loop;
+    // Cutting positions is the business of context parallelism.
+    if (space(n).space.loops[static_cast<std::size_t>(loop)].cut != pcg::Cut::free || !cut_loop(n, loop)) return false;
+    const pcg::IterationSpace& s = space(n).space;
+    for (std::size_t i = 0; i < s.inputs.size(); ++i)
+      for (std::size_t d = 0; d < s.inputs[i].size(); ++d)
+        if (s.inputs[i][d] == loop && !cut_producer(graph_.node(n).inputs[i], static_cast<int>(d))) return false;
+    for (std::size_t d = 0; d < s.outputs[0].size(); ++d)
+      if (s.outputs[0][d] == loop) return cut_tensor({n, 0}, static_cast<int>(d));
+    return false;
+  }
+
+  bool cut_producer(TensorRef t, int dim) {
+    if (const auto known = dims_.find(t); known != dims_.end()) return known->second == dim;
+    const GraphNode& producer = graph_.node(t.node);
+    if (is_source(producer)) return true;  // weights and data lie where they are read
+    const pcg::IterationSpace& s = space(t.node).space;
+    if (is_linear(producer)) return dim == static_cast<int>(s.outputs[0].size()) - 1 && cut_columns(t.node);
+    const int loop = s.outputs[static_cast<std::size_t>(t.output)][static_cast<std::size_t>(dim)];
+    return stage_of(producer) == stage_ && loop >= 0 && passes_through(producer) && cut_whole(t.node, loop);
+  }
+
+  const Graph& graph_;
+  std::span<const NodeSpace> spaces_;
+  const std::vector<std::vector<NodeId>>& consumers_;
+  const std::vector<int>& decided_;
+  const std::vector<int>& block_stages_;
+  int degree_;
+  int stage_ = 0;
+  int rows_ = 0;
+  std::map<std::size_t, int> cut_;  // node -> loop
+  std::map<TensorRef, int> dims_;   // tensor -> dim that is cut
+  std::vector<TensorRef> pending_;  // cut tensors whose readers were not seen yet
+  std::vector<NodeId> columns_;
+};
+
+void require_divisible_heads(const Graph& graph, const std::vector<int>& loops, int degree) {
+  for (std::size_t n = 0; n < loops.size(); ++n) {
+    const auto* attention = std::get_if<pcg::Attention>(&graph.nodes()[n].op);
+    if (attention == nullptr || loops[n] >= 0 || attention->kv_heads % degree == 0) continue;
+    const bool grouped = attention->kv_heads != attention->heads;
+    throw PlanError(fmt::format("{}: {} {} do not divide by tensor {}", graph.nodes()[n].name, attention->kv_heads,
+                                grouped ? "key-value heads" : "attention heads", degree));
+  }
+}
+
+}  // namespace
+
+std::vector<NodeSpace> node_spaces(const Graph& graph) {
+  std::vector<NodeSpace> spaces;
+  spaces.reserve(graph.nodes().size());
+  for (const GraphNode& n : graph.nodes()) {
+    NodeSpace s;
+    for (TensorRef t : n.inputs) s.inputs.push_back(graph.shape(t));
+    s.space = pcg::iteration_space(n.op, s.inputs);
+    spaces.push_back(std::move(s));
+  }
+  return spaces;
+}
+
+bool can_cut(const GraphNode& node, const NodeSpace& s, int loop, int degree) {
+  if (loop < 0) return false;
+  pcg::Sharding sharding = pcg::unsharded(s.space);
+  sharding.degrees[static_cast<std::size_t>(loop)] = degree;
+  return !pcg::violation(s.space, sharding, s.inputs, node.outputs);
+}
+
+std::int64_t word_vocabulary(const Graph& graph) {
+  std::int64_t largest = 0;
+  for (const GraphNode& n : graph.nodes())
+    if (const auto* e = std::get_if<pcg::Embedding>(&n.op)) largest = std::max(largest, e->vocabulary);
+  return largest;
+}
+
+std::vector<int> tensor_loops(const Graph& graph, std::span<const NodeSpace> spaces, const std::vector<int>& block_stages, int degree) {
+  std::vector<int> loops(graph.nodes().size(), -1);
+  if (degree == 1) return loops;
+  const auto consumers = graph.consumers();
+  const std::int64_t vocabulary = word_vocabulary(graph);
+  for (std::size_t n = 0; n < loops.size(); ++n) {
+    const GraphNode& node = graph.nodes()[n];
+    if (const auto* e = std::get_if<pcg::Embedding>(&node.op); e != nullptr && e->vocabulary == vocabulary) {
+      const int v = pcg::find_loop(spaces[n].space, "v");
+      if (can_cut(node, spaces[n], v, degree)) loops[n] = v;
+    } else if (is_linear(node) && loops[n] < 0) {
+      for (const auto& [cut, loop] : Region(graph, spaces, consumers, loops, block_stages, degree).grow_from(NodeId(n))) loops[cut] = loop;
+    }
+  }
+  require_divisible_heads(graph, loops, degree);
+  if (std::ranges::all_of(loops, [](int l) { return l < 0; }))
+    throw PlanError(fmt::format("no operator of {} can be cut by tensor {}", graph.name(), degree));
+  return loops;
+}
+
+}  // namespace search

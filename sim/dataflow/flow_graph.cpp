@@ -1,0 +1,27 @@
+#include "sim/dataflow/flow_graph.hpp"
+
+namespace sim {
+
+FlowGraph flow_graph(const pcg::Plan& plan) {
+  const auto nodes = plan.pcg.nodes();
+  FlowGraph g;
+  g.layouts = layouts_of(plan);
+  g.origins.resize(nodes.size());
+  g.uses.resize(nodes.size());
+  g.needs_gradient.assign(nodes.size(), false);
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    g.uses[n].resize(nodes[n].outputs.size());
+    if (nodes[n].is_weight()) g.needs_gradient[n] = true;
+    if (!nodes[n].computes()) continue;
+    for (std::size_t i = 0; i < nodes[n].inputs.size(); ++i) {
+      const pcg::TensorRef from = origin(plan.pcg, nodes[n].inputs[i]);
+      g.origins[n].push_back(from);
+      g.uses[from.node.value][static_cast<std::size_t>(from.output)].push_back(
+          {static_cast<std::uint32_t>(n), static_cast<std::uint32_t>(i)});
+      if (g.needs_gradient[from.node.value]) g.needs_gradient[n] = true;
+    }
+  }
+  return g;
+}
+
+}  // namespace sim

@@ -1,0 +1,27 @@
+#pragma once
+// Who reads whose tensors in a plan, chains of parallel operators skipped: what forward and backward lowering both need.
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/dataflow/layout.hpp"
+
+namespace sim {
+
+// Input `input` of node `consumer` reads an output; through parallel operators or directly.
+struct Use {
+  std::uint32_t consumer = 0;
+  std::uint32_t input = 0;
+  auto operator<=>(const Use&) const = default;
+};
+
+struct FlowGraph {
+  std::vector<std::vector<pcg::TensorRef>> origins;  // [node][input]: the computing node's or source's tensor behind it
+  std::vector<std::vector<std::vector<Use>>> uses;   // [node][output]: ascending
+  std::vector<bool> needs_gradient;                  // per node: its outputs' gradients are wanted (a weight lies behind it)
+  std::vector<NodeLayouts> layouts;                  // per node
+};
+
+[[nodiscard]] FlowGraph flow_graph(const pcg::Plan& plan);
+
+}  // namespace sim

@@ -1,0 +1,22 @@
+#pragma once
+// How an iteration is simulated.
+
+#include <optional>
+
+#include "pcg/plan/plan.hpp"
+#include "profiles/framework_profile.hpp"
+#include "sim/collectives/collective.hpp"
+
+namespace sim {
+
+struct SimulationConfig {
+  bool fold = true;    // simulate devices that do the same thing in the same place once (sim/folding.hpp)
+  bool trace = false;  // keep spans
+  CollectiveConfig collectives;
+  std::optional<profiles::FrameworkProfile> framework;  // nullopt: the one that ships for the plan's framework
+};
+
+// The profile that a plan is simulated with.
+[[nodiscard]] const profiles::FrameworkProfile& framework_of(const pcg::Plan& plan, const SimulationConfig& config);
+
+}  // namespace sim

@@ -1,0 +1,42 @@
+#pragma once
+// Inside of shards.hpp: how nodes of small graphs are typed and placed, and what one point of an operator computes. Used by shards*.cpp
+// only.
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "substitutions/axioms/shards.hpp"
+
+namespace substitutions {
+
+[[nodiscard]] constexpr bool is_constant(Kind k) {
+  return k == Kind::identity || k == Kind::ones || k == Kind::identity_kernel || k == Kind::pool_kernel;
+}
+
+struct Placed {
+  pcg::IterationSpace space;
+  pcg::Sharding sharding;
+  pcg::ParallelShape shape;  // of the output
+};
+// An operator that computes; nullopt: ill typed.
+[[nodiscard]] std::optional<Placed> place(const SmallNode& n, std::span<const pcg::ParallelShape> in);
+// Partition, Combine, Replicate, Reduce.
+[[nodiscard]] std::optional<pcg::ParallelOperator> movement(const SmallNode& n);
+[[nodiscard]] std::optional<pcg::ParallelShape> moved_shape(const SmallNode& n, std::span<const pcg::ParallelShape> in);
+
+// What one point sees.
+struct Task {
+  const SmallNode* node = nullptr;
+  std::vector<const Shard*> inputs;
+  std::vector<std::vector<int>> blocks;  // of each input's dims: which block the shard is
+  std::vector<std::int64_t> sizes;       // of the shard to be made
+  bool first_summand = true;             // of those that pass through
+  int through = -1;                      // pcg::Sharding::through
+  // Of convolutions and pools, whose input has all rows and columns, and of batch norms, whose input has all samples, too: where the shard
+  // to be made begins in them.
+  std::int64_t sample = 0, row = 0, column = 0;
+};
+[[nodiscard]] Shard compute(const Task& t, Algebra& algebra);
+
+}  // namespace substitutions

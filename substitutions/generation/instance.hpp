@@ -1,0 +1,28 @@
+#pragma once
+// Is one equation a special case of another? Its variables may stand for variables or for operators' results.
+
+#include <optional>
+#include <vector>
+
+#include "substitutions/language/rule.hpp"
+
+namespace substitutions {
+
+// Both sides of an equation as one term: outputs of the left, then of the right; operators that the sides share are one node.
+struct Joint {
+  std::vector<Variable> variables;  // those of the equation that it uses
+  Term term;
+  std::vector<Types> types;  // of the nodes
+  std::size_t outputs = 0;   // of each side
+  int operators_left = 0, operators_right = 0;
+};
+// Requires: well typed.
+[[nodiscard]] Joint join(const Equation& e);
+[[nodiscard]] Equation separate(const Joint& j);
+
+// What each variable of `general` stands for, as nodes of `special`, so that its sides become those of `special`, in this order or swapped;
+// nullopt: it is no special case. Layouts are not looked at: where both are well typed, they say the same. Commutative operators match
+// either way.
+[[nodiscard]] std::optional<std::vector<std::uint8_t>> instance(const Joint& general, const Joint& special);
+
+}  // namespace substitutions

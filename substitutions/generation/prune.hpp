@@ -1,0 +1,19 @@
+#pragma once
+// Equations that say something new: the most general forms of those given, less renamings and special cases.
+
+#include <cstdint>
+#include <vector>
+
+#include "substitutions/generation/instance.hpp"
+
+namespace substitutions {
+
+struct Pruned {
+  std::vector<Equation> equations;                    // fewest operators first, then by text
+  std::int64_t renamed = 0, common = 0, implied = 0;  // dropped: equal up to names; a kept one on operators' results; with variables equal
+  std::int64_t refuted = 0;                           // false at more sizes than it was found with
+};
+// Deterministic. Names of variables are made short where that leaves them unique.
+[[nodiscard]] Pruned prune(const std::vector<Equation>& equations);
+
+}  // namespace substitutions

@@ -1,0 +1,133 @@
+// Terms and variables as text.
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "substitutions/language/term.hpp"
+
+namespace substitutions {
+
+std::string to_text(Degree d) {
+  std::string text;
+  const auto join = [&](std::string_view symbol, int power) {
+    for (int i = 0; i < power; ++i) text += fmt::format("{}{}", text.empty() ? "" : "*", symbol);
+  };
+  join("d", d.powers[0]);
+  join("e", d.powers[1]);
+  join("2", d.powers[2]);
+  return text.empty() ? "1" : text;
+}
+
+namespace {
+
+using Variables = std::span<const Variable>;
+
+std::string product_text(const Numbers& values) {
+  const std::optional<Degree> d = degree_from(values);
+  if (!d) throw std::logic_error(fmt::format("degree {} is no product of the degree symbols", values[0]));
+  return to_text(*d);
+}
+
+bool adds_up(const Numbers& left, Variables variables, std::size_t from, int terms, std::vector<VariableDim>& chosen) {
+  for (std::size_t v = from; v < variables.size(); ++v)
+    for (std::size_t d = 0; d < variables[v].types[0].rank; ++d) {
+      const Numbers n = dim_size(variables[v].types, d);
+      chosen.push_back({static_cast<std::uint8_t>(v), static_cast<std::uint8_t>(d)});
+      if (n == left) return true;
+      Numbers rest;
+      bool less = terms > 1;
+      for (std::size_t a = 0; a < n.size(); ++a) less = (rest[a] = left[a] - n[a]) > 0 && less;
+      if (less && adds_up(rest, variables, v, terms - 1, chosen)) return true;
+      chosen.pop_back();
+    }
+  return false;
+}
+
+// "w.1+u.1"
+std::string dims_text(const Numbers& n, Variables variables) {
+  const auto dims = dims_adding_to(n, variables);
+  if (!dims) throw std::logic_error(fmt::format("size {} is no sum of variables' dims", n[0]));
+  std::string text;
+  for (const VariableDim& d : *dims) text += fmt::format("{}{}.{}", text.empty() ? "" : "+", variables[d.variable].name, d.dim);
+  return text;
+}
+
+std::string attributes(const Node& n, Variables variables) {
+  switch (n.kind) {
+    case Kind::linear:
+    case Kind::linear_bias:
+    case Kind::conv:
+    case Kind::conv_bias: return n.function == Function::none ? "" : fmt::format("[{}]", name_of(n.function));
+    case Kind::concat:
+    case Kind::sum: return fmt::format("[{}]", n.axis);
+    case Kind::split0:
+    case Kind::split1: return fmt::format("[{} at {}]", n.axis, dims_text(n.at, variables));
+    case Kind::identity:
+    case Kind::identity_kernel:
+    case Kind::pool_kernel: return fmt::format("[{}]", dims_text(n.at, variables));
+    case Kind::ones: return fmt::format("[{}, {}]", dims_text(n.at, variables), dims_text(n.by, variables));
+    case Kind::partition:
+    case Kind::combine: return fmt::format("[{}, {}]", n.axis, to_text(n.degree));
+    case Kind::replicate:
+    case Kind::reduce: return fmt::format("[{}]", to_text(n.degree));
+    default: return "";
+  }
+}
+
+std::string node_text(const Term& t, std::size_t at, Variables variables) {
+  const Node& n = t.nodes[at];
+  if (n.kind == Kind::variable) return variables[n.variable].name;
+  std::string text(n.kind == Kind::unary ? name_of(n.function) : name_of(n.kind));
+  text += attributes(n, variables);
+  for (std::size_t i = 0; i < n.inputs.size(); ++i) text += (i == 0 ? "(" : ", ") + node_text(t, n.inputs[i], variables);
+  return n.inputs.empty() ? text : text + ")";
+}
+
+// "2k+n"; a plain number as it is.
+std::string size_text(const Numbers& n) {
+  const std::optional<std::string> letters = letters_of(n);
+  if (!letters) throw std::logic_error(fmt::format("size {} is no sum of letters", n[0]));
+  if (letters->empty()) return std::to_string(n[0]);
+  std::string text;
+  for (std::size_t i = 0; i < letters->size();) {
+    const char c = (*letters)[i];
+    const auto count = static_cast<std::size_t>(std::ranges::count(*letters, c));
+    text += fmt::format("{}{}{}", text.empty() ? "" : "+", count > 1 ? std::to_string(count) : "", c);
+    i += count;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::optional<std::vector<VariableDim>> dims_adding_to(const Numbers& sizes, Variables variables) {
+  for (int terms = 1; terms <= 4; ++terms) {
+    std::vector<VariableDim> chosen;
+    if (adds_up(sizes, variables, 0, terms, chosen)) return chosen;
+  }
+  return std::nullopt;
+}
+
+std::string to_text(const Term& t, Variables variables) {
+  std::string text;
+  for (const std::uint8_t o : t.outputs) text += (text.empty() ? "" : " ; ") + node_text(t, o, variables);
+  return text;
+}
+
+std::string to_text(const Variable& v) {
+  const Types& t = v.types;
+  std::string text = v.name + ": [";
+  for (std::size_t d = 0; d < t[0].rank; ++d) {
+    text += (d == 0 ? "" : ", ") + size_text(dim_size(t, d));
+    if (t[0].degree[d] > 1) text += "/" + product_text({t[0].degree[d], t[1].degree[d], t[2].degree[d]});
+  }
+  text += "]";
+  if (t[0].index) text += " index";
+  if (t[0].summands > 1) text += " sum " + product_text({t[0].summands, t[1].summands, t[2].summands});
+  if (t[0].copies > 1) text += " copy " + product_text({t[0].copies, t[1].copies, t[2].copies});
+  return text;
+}
+
+}  // namespace substitutions

@@ -1,0 +1,17 @@
+#pragma once
+// Many proofs at once, in child processes.
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "substitutions/proof/prove.hpp"
+
+namespace substitutions {
+
+// One proof per equation, in order. Each is made by itself (a fresh Prover for each equation would give the same), so that their number of
+// processes changes nothing but the time. `progress` is told how many are done; may be empty. Throws: std::runtime_error when a child dies.
+[[nodiscard]] std::vector<Proof> prove_all(const Axioms& axioms, const ProofLimits& limits, std::span<const Equation> equations,
+                                           int processes, const std::function<void(std::size_t done)>& progress);
+
+}  // namespace substitutions

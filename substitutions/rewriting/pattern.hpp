@@ -1,0 +1,102 @@
+#pragma once
+// A rule made ready for matching and rewriting: its source's operators with their edges, a way through them from each operator, and what
+// sizes and degrees must agree. Private to the matcher.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "substitutions/language/rule.hpp"
+#include "substitutions/rewriting/graph_index.hpp"
+
+namespace substitutions {
+
+inline constexpr std::size_t kMostOperators = 8;   // of a source
+inline constexpr std::size_t kMostVariables = 12;  // of a rule
+
+// What an operator of the source reads: another one's output, or a variable.
+struct Slot {
+  bool variable = false;
+  std::uint8_t index = 0;  // of the operator or of the variable
+};
+
+struct PatternOperator {
+  Kind kind = Kind::variable;
+  Code code = kNoCode, other_code = kNoCode;  // a half of a split alone may be a slice, too
+  std::array<Slot, kMostInputs> slots{};
+  std::uint8_t slot_count = 0;  // inputs that are tensors
+  int scalar = -1;              // the variable that a scaling multiplies by
+  bool commutative = false;
+  int output = 0;  // of its node; 1: the second half of a split
+  int half = -1;   // the operator that is the other half of the same split
+  std::uint8_t axis = 0;
+  std::uint8_t rank = 0;    // of its first input
+  bool any_window = false;  // of a convolution or a pool: window and stride are the matched one's
+  Window window{};          // otherwise this
+  bool is_output = false;   // others may read it, too
+
+  [[nodiscard]] bool accepts(Code c) const { return c == code || (c == other_code && c != kNoCode); }
+  [[nodiscard]] int output_of(const NodeFacts& f) const { return f.code == code ? output : 0; }
+};
+
+// One step of a way: an operator is bound through one that is.
+struct Step {
+  enum class By : std::uint8_t { producer, reader, shared };  // it makes what `from` reads; it reads what `from` makes, or a variable
+  By by = By::producer;
+  std::uint8_t to = 0;
+  std::uint8_t from = 0;  // operator, or, for `shared`, variable
+  std::uint8_t slot = 0;  // of the reader
+};
+
+// Sizes by letter; 0: not known.
+using LetterSizes = std::array<std::int64_t, 26>;
+struct SizeText {  // a sum of letters, or a number
+  std::string letters;
+  std::int64_t number = 0;
+};
+[[nodiscard]] SizeText size_text(const Numbers& n);
+// Takes a concrete size for what the letters say; learns the one letter that is not known. False: they disagree. `open` is set where two
+// or more are not known.
+[[nodiscard]] bool learn(LetterSizes& sizes, const SizeText& text, std::int64_t size, bool& open);
+
+struct PatternVariable {
+  std::uint8_t rank = 0;
+  bool index = false;
+  bool scalar = false;
+  bool kernel = false;  // of a convolution of any window: its rows and columns are not the rule's
+  bool packed = false;  // queries, keys and values: where heads share keys, their width is not the rule's
+  bool used = false;    // in the source
+  std::array<SizeText, kMostRank> sizes;
+};
+
+struct Pattern {
+  std::vector<PatternOperator> operators;  // of the source, in its order
+  std::vector<PatternVariable> variables;
+  std::vector<std::uint8_t> outputs;     // operators
+  std::vector<std::vector<Step>> ways;   // from each operator through all others
+  std::vector<SizeText> split_at;        // by operator
+  std::vector<Degree> degrees;           // by operator; of layout operators
+  bool any_heads = true;                 // no other size has to do with that of packed variables
+  bool exact_rank = false;               // of a rule that sums a dim away: what rides along would be another dim behind it
+  std::vector<std::uint8_t> row_choice;  // variables whose dim 0 the target cuts, joins or splits
+};
+
+// Nullopt, with the reason: the rule never applies to a PCG: constants or enlarged kernels in it, an output that is a variable, a source
+// that does not hang together, or one that is too large.
+[[nodiscard]] std::optional<Pattern> compile(const Rule& rule, std::string* why = nullptr);
+
+// The variable that the first inputs lead to: the tensor that has the dims beyond the rule's rank, if one has.
+[[nodiscard]] std::uint8_t leading_variable(const Term& t, std::uint8_t node);
+
+// d, e from the degrees that a source has where it is matched; 0: not determined. Nullopt: they contradict each other.
+struct DegreeEquation {
+  Degree symbols;
+  int value = 1;
+};
+[[nodiscard]] std::optional<std::array<int, 2>> solve(std::span<const DegreeEquation> equations);
+// d^a e^b 2^c; nullopt beyond what a PCG may have.
+[[nodiscard]] std::optional<int> degree_at(Degree symbols, const std::array<int, 2>& degrees);
+
+}  // namespace substitutions

@@ -1,0 +1,19 @@
+#pragma once
+// A graph in which the concats of two that a match names (ConcatAsTwo) are nodes. Private to the rewriting.
+
+#include <vector>
+
+#include "substitutions/rewriting/matcher.hpp"
+
+namespace substitutions {
+
+struct Regrouped {
+  pcg::Pcg graph;                       // computes the same
+  Match match;                          // in it; names no views
+  std::vector<pcg::NodeId> renumbered;  // by old number: every node is still there
+  std::vector<pcg::NodeId> parts;       // those that are new
+};
+// Requires: the match is one of this rule and graph.
+[[nodiscard]] Regrouped regroup(const pcg::Pcg& graph, const Match& match, const Rule& rule);
+
+}  // namespace substitutions

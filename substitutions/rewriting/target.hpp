@@ -1,0 +1,38 @@
+#pragma once
+// A rule's target as operators of a PCG, where one match binds its variables, sizes and degrees. Private to the rewriting.
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "substitutions/rewriting/matcher.hpp"
+#include "substitutions/rewriting/pattern.hpp"
+
+namespace substitutions {
+
+// A tensor of the old graph, or an output of a fresh node.
+struct Wire {
+  bool fresh = false;
+  std::size_t node = 0;  // of the old graph, or of Target::nodes
+  int output = 0;
+  auto operator<=>(const Wire&) const = default;
+};
+
+struct FreshNode {
+  Kind kind = Kind::variable;
+  std::variant<pcg::Operator, pcg::ParallelOperator> op;
+  std::vector<Wire> inputs;
+  pcg::Sharding sharding;
+  std::vector<pcg::ParallelShape> outputs;
+};
+
+struct Target {
+  std::vector<FreshNode> nodes;  // in topological order
+  std::vector<Wire> outputs;     // one per output of the rule
+};
+
+// Throws: pcg::ShapeError with the reason where the target is not well typed there. `degrees`: d and e, 0 where the target needs none.
+[[nodiscard]] Target instantiate(const Rule& rule, const Match& match, const pcg::Pcg& graph, const std::array<int, 2>& degrees);
+
+}  // namespace substitutions

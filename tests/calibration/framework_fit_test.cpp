@@ -1,0 +1,68 @@
+#include "calibration/framework_fit.hpp"
+
+#include <doctest/doctest.h>
+
+#include "tests/base/input_error_text.hpp"
+#include "tests/measurements/made_points.hpp"
+#include "validation/forecasts.hpp"
+
+using measurements::Point;
+
+namespace {
+
+// Points whose "measured" times are the forecasts of the profile that ships: what a fit should find again.
+std::vector<Point> forecast_as_measured(int count) {
+  std::vector<Point> points;
+  for (int i = 0; i < count; ++i) {
+    Point p = measurements::read_points(test::kHeader + test::kRow, "p.csv").at(0);
+    p.id = std::to_string(i);
+    p.framework = "deepspeed";
+    p.global_batch = p.micro_batch * p.data * (1 + i % 5);
+    points.push_back(std::move(p));
+  }
+  const auto forecasts = validation::forecast(points, {});
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    REQUIRE(forecasts[i].failure.empty());
+    points[i].measured = forecasts[i].predicted;
+  }
+  return points;
+}
+
+}  // namespace
+
+TEST_CASE("a host time that was changed is found again from the iterations that it explains") {
+  const auto& truth = profiles::framework_profile(pcg::Framework::deepspeed);
+  profiles::FrameworkProfile start = truth;
+  start.host.forward_kernel = truth.host.forward_kernel * 0.4;
+  const auto fit = calibration::fit_framework(start, forecast_as_measured(10), {.constants = {"host.forward_kernel"}, .evaluations = 30});
+  CHECK(fit.points == 10);
+  CHECK(fit.error_before > 0.1);
+  CHECK(fit.error < 0.01);
+  CHECK(fit.cross_validated < 0.02);
+  REQUIRE(fit.groups.size() == 1);
+  CHECK(fit.groups[0].points == 10);
+  CHECK(fit.groups[0].error == doctest::Approx(fit.error));
+  REQUIRE(fit.constants.size() == 1);
+  CHECK(fit.constants[0].told);
+  CHECK(fit.constants[0].error_less > fit.error + 0.01);
+  CHECK(fit.constants[0].error_more > fit.error + 0.01);
+  CHECK(fit.profile.host.forward_kernel.value() == doctest::Approx(truth.host.forward_kernel.value()).epsilon(0.03));
+}
+
+TEST_CASE("what no point depends on is left as it was, and said") {
+  const auto& start = profiles::framework_profile(pcg::Framework::deepspeed);
+  const auto fit =
+      calibration::fit_framework(start, forecast_as_measured(20), {.constants = {"sustained.h100", "attention.v100"}, .evaluations = 5});
+  for (const auto& c : fit.constants) CHECK(!c.told);
+  CHECK(fit.profile == start);
+}
+
+TEST_CASE("too few points, unknown constants: refused") {
+  const auto& start = profiles::framework_profile(pcg::Framework::deepspeed);
+  CHECK(input_error_text([&] {
+          (void)calibration::fit_framework(start, {}, {.constants = {"host.forward_kernel"}});
+        }).find("0 points for 1") != std::string::npos);
+  CHECK(input_error_text([&] {
+          (void)calibration::fit_framework(start, {}, {.constants = {"host.forward_kernels"}});
+        }).find("host.forward_kernel") != std::string::npos);
+}

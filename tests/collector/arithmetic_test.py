@@ -1,0 +1,137 @@
+"""The PyTorch half of the collector, as far as it goes without PyTorch."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+COLLECT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "collector")
+FIXTURE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fixtures", "collect.json")
+sys.dont_write_bytecode = True
+sys.path.insert(0, COLLECT)
+import arithmetic  # noqa: E402
+
+
+def measured_part():
+    with open(FIXTURE, encoding="utf-8") as f:
+        part = json.load(f)
+    part["iterations"] = []
+    return part
+
+
+class Cases(unittest.TestCase):
+    def test_every_model_comes_before_any_repeats_at_another_batch(self):
+        first = arithmetic.iteration_cases()[:8]
+        self.assertEqual({c[0] for c in first}, set(arithmetic.BATCHES))
+        self.assertEqual({c[2] for c in first}, {"bf16"})
+
+    def test_each_case_once_and_all_of_them(self):
+        cases = arithmetic.iteration_cases()
+        self.assertEqual(len(cases), len(set(cases)))
+        # 6 models, 3 batches, 3 precisions, and both transformers with flash in bf16 at 3 batches.
+        self.assertEqual(len(cases), 6 * 3 * 3 + 2 * 3)
+
+    def test_one_trace_for_each_model_and_attention(self):
+        traced = [c for c in arithmetic.iteration_cases() if arithmetic.wants_trace(c)]
+        self.assertEqual(len(traced), 8)
+
+    def test_time_is_shared(self):
+        self.assertEqual(arithmetic.share_of(100, 50), 4)
+        self.assertEqual(arithmetic.share_of(0, 10), 1.0)
+        self.assertEqual(arithmetic.repeats_within(0.1, 1), 10)
+        self.assertEqual(arithmetic.repeats_within(10, 1), 5)
+        self.assertEqual(arithmetic.repeats_within(0.0001, 1), 30)
+
+
+class Statistics(unittest.TestCase):
+    def test_median_and_quartiles_as_in_statistics_test_cpp(self):
+        self.assertEqual(arithmetic.summarise([4, 1, 3, 2]), (2.5, 1.5, 4))
+        median, _, kept = arithmetic.summarise([9.9, 10.1, 10, 9.9, 10.1, 100, 10.5])
+        self.assertAlmostEqual(median, 10.05)
+        self.assertEqual(kept, 6)
+        self.assertEqual(arithmetic.summarise([]), (0.0, 0.0, 0))
+
+
+class Attention(unittest.TestCase):
+    def test_counts_as_in_work_test_cpp(self):
+        # 2 samples, 3 heads, 5 positions, heads of 4, 2 B: a product is 2 * 6 * 5 * 5 * 4 = 1200, a tensor 2 * 6 * 5 * 4 = 240 B.
+        forward = arithmetic.flash_attention(False, 2, 3, 5, 4, causal=True)
+        self.assertEqual((forward["flops"], forward["bytes"]), (1200, 960))
+        self.assertEqual((forward["batch"], forward["m"], forward["n"], forward["k"]), (6, 5, 5, 4))
+        backward = arithmetic.flash_attention(True, 2, 3, 5, 4, causal=False)
+        self.assertEqual((backward["flops"], backward["bytes"]), (6000, 1920))
+        self.assertEqual(backward["operation"], "attention.flash_gradient")
+
+    def test_cases_differ_and_are_bounded(self):
+        cases = arithmetic.attention_cases()
+        self.assertEqual(len(cases), len(set(cases)))
+        self.assertGreater(len(cases), 60)
+        for samples, heads, sequence, head_dim, _ in cases:
+            self.assertLess(2 * 5 * samples * heads * sequence**2 * head_dim, 5e13)
+
+
+class Smi(unittest.TestCase):
+    def test_clocks_and_power(self):
+        text = "345, 3201, 76.5, 30\n1980, 3201, 650.0, 55\n1500, 3201, 400, 50\n[N/A], 1, 2, 3\n\nERROR\n1, 2, 3\nnan, 1, 1, 1\n"
+        smi = arithmetic.read_smi(text)
+        self.assertEqual(smi["multiprocessor_hz"], {"min": 345e6, "median": 1500e6, "max": 1980e6})
+        self.assertEqual(smi["power_w"]["max"], 650)
+        self.assertEqual(arithmetic.read_smi(""), {})
+
+
+class Merge(unittest.TestCase):
+    script = {"device_name": "Made-up GPU", "environment": {"torch": "2.0"}, "kernels": [{"kind": "attention"}],
+              "iterations": [{"model": "mlp"}], "left_out": ["dlrm: made up"]}
+
+    def test_parts_are_joined(self):
+        part = measured_part()
+        whole = arithmetic.merge(part, self.script, {"power_w": {"min": 1, "median": 2, "max": 3}}, "580.1")
+        self.assertEqual(len(whole["kernels"]), len(part["kernels"]) + 1)
+        self.assertEqual(whole["iterations"], [{"model": "mlp"}])
+        self.assertEqual(whole["left_out"], part["left_out"] + ["dlrm: made up"])
+        self.assertEqual(whole["environment"]["driver"], "580.1")
+        self.assertEqual(whole["environment"]["torch"], "2.0")
+        self.assertEqual(whole["device"]["clocks"]["measured"]["power_w"]["max"], 3)
+        self.assertEqual(part["environment"].get("torch_new"), None)
+
+    def test_without_iterations_it_is_said(self):
+        whole = arithmetic.merge(measured_part(), None, {}, "")
+        self.assertIn("iterations: the script wrote nothing", whole["left_out"])
+
+    def test_foreign_and_contradictory_files_are_refused(self):
+        with self.assertRaisesRegex(ValueError, "none of the collector"):
+            arithmetic.merge({"kernels": []}, None, {}, "")
+        with self.assertRaisesRegex(ValueError, "two devices: Made-up GPU and another"):
+            arithmetic.merge(measured_part(), dict(self.script, device_name="another"), {}, "")
+
+
+class Programs(unittest.TestCase):
+    def run_script(self, name, *arguments):
+        return subprocess.run([sys.executable, os.path.join(COLLECT, name), *arguments], capture_output=True, text=True, check=False)
+
+    def test_a_dry_run_needs_no_pytorch(self):
+        done = self.run_script("iterations.py", "--dry-run", "--budget", "100")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("bert-large batch 16 bf16 flash", done.stdout)
+
+    def test_merge_writes_one_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            kernels, script, smi, out = (os.path.join(folder, n) for n in ("k.json", "i.json", "s.csv", "o.json"))
+            for path, value in ((kernels, measured_part()), (script, Merge.script)):
+                with open(path, "w", encoding="utf-8") as f:
+                    json.dump(value, f)
+            with open(smi, "w", encoding="utf-8") as f:
+                f.write("1980, 3201, 650.0, 55\n")
+            done = self.run_script("merge.py", kernels, script, smi, "580.1", out)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(out, encoding="utf-8") as f:
+                self.assertEqual(json.load(f)["iterations"], [{"model": "mlp"}])
+            with open(kernels, "w", encoding="utf-8") as f:
+                f.write('{"foreshard_collect": 1')
+            self.assertEqual(self.run_script("merge.py", kernels, script, smi, "580.1", out).returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

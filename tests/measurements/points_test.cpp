@@ -1,0 +1,94 @@
+#include "measurements/points.hpp"
+
+#include <doctest/doctest.h>
+
+#include "scenarios/scenario.hpp"
+#include "tests/measurements/made_points.hpp"
+
+using namespace measurements;
+
+namespace {
+
+// The first problem of a table as a user reads it, "" when there is none.
+std::string problem(const std::string& text) {
+  try {
+    (void)read_points(text, "p.csv");
+  } catch (const base::InputError& e) {
+    const std::string shown = base::render(e.diagnostics().front());
+    return shown.substr(0, shown.find('\n'));
+  }
+  return {};
+}
+
+std::string scenario_text(const std::string& row, const std::string& header = test::kHeader) {
+  return base::emit_yaml(scenario_of(read_points(header + row, "p.csv").at(0)));
+}
+
+}  // namespace
+
+TEST_CASE("a row becomes the scenario that asks for it") {
+  // Two of the node's eight GPUs ran.
+  CHECK(scenario_text(test::kRow) ==
+        "foreshard: 1\n"
+        "name: a\n"
+        "model: {transformer: {layers: 2, hidden: 64, heads: 2, ffn: 256, vocab: 128, sequence_length: 16, attention: flash}}\n"
+        "cluster: {preset: dgx-a100-80gb, nodes: 1, node.gpus.count: 2}\n"
+        "training: {global_batch: 4, precision: fp16, optimizer: adam, framework: megatron}\n"
+        "plans:\n"
+        "  - {megatron: {micro_batch: 1, recompute: none, tensor: 1, pipeline: 1, data: 2, sequence_parallel: false}}\n");
+}
+
+TEST_CASE("sharding alone is FSDP, beside other degrees the sharded optimizer; chunks make the schedule interleaved") {
+  const std::string header = "sharding,chunks," + test::kHeader;
+  CHECK(scenario_text("zero3,1," + test::kRow, header).find("fsdp: {micro_batch: 1, recompute: none, stage: zero3}") != std::string::npos);
+  const std::string grid = scenario_text("zero1,2," + test::row_with(",1,1,2,1,4,", ",1,2,1,1,4,"), header);
+  CHECK(grid.find("zero: 1") != std::string::npos);
+  CHECK(grid.find("schedule: interleaved") != std::string::npos);
+  CHECK(grid.find("chunks: 2") != std::string::npos);
+}
+
+TEST_CASE("a builtin needs no shape, and no framework is inferred") {
+  const std::string header = "id,group,model,cluster,nodes,n_gpus,seq,tp,pp,dp,micro_batch,global_batch,precision,measured_s\n";
+  const std::string text = scenario_text("x,g,bert-large,dgx-1v,1,8,512,1,1,8,4,32,fp16,1.5\n", header);
+  CHECK(text.find("model: {builtin: bert-large}") != std::string::npos);
+  CHECK(text.find("framework: generic") != std::string::npos);
+  CHECK(text.find("node.gpus.count") == std::string::npos);
+}
+
+TEST_CASE("every made scenario can be loaded, and what is wrong with it points into the table") {
+  (void)scenarios::load_scenario(scenario_of(read_points(test::kHeader + test::kRow, "p.csv").at(0)), {});
+  const Point p = read_points(test::kHeader + test::kRow + test::row_with(",2,256,", ",3,256,"), "p.csv").at(1);  // 64 / 3 heads
+  try {
+    (void)scenarios::load_scenario(scenario_of(p), {});
+    FAIL("64 hidden, 3 heads");
+  } catch (const base::InputError& e) { CHECK(base::render(e.diagnostics()[0]).starts_with("p.csv:3:")); }
+}
+
+TEST_CASE("bad tables: place, column and cure") {
+  CHECK(problem("") == "p.csv:1:1: the file is empty");
+  CHECK(problem(test::kHeader) == "p.csv:1:1: there are no rows below the header");
+  CHECK(problem(test::kHeader + "a,b\n") == "p.csv:2:1: 2 cells, but the header has 21 columns");
+  CHECK(problem(test::kHeader + "\"a,b\n") == "p.csv:2:1: a quote in this row is never closed");
+  CHECK(problem(std::string("a\0b", 3)) == "p.csv:1:1: this is no text");
+  CHECK(problem(test::kHeader + test::row_with("0.01", "-1")) == "p.csv:2:1: measured_s: \"-1\" is no number above 0");
+  CHECK(problem(test::kHeader + test::row_with("0.01", "inf")) == "p.csv:2:1: measured_s: \"inf\" is no number above 0");
+  CHECK(problem(test::kHeader + test::row_with(",64,", ",6.4,")) == "p.csv:2:1: hidden: \"6.4\" is no integer from 1 to 1099511627776");
+  CHECK(problem(test::kHeader + test::row_with("dgx-a100-80gb", "dgx-a100-90gb")) ==
+        "p.csv:2:1: cluster: no preset is called \"dgx-a100-90gb\"");
+  CHECK(problem(test::kHeader + test::row_with("fp16", "half")) == "p.csv:2:1: precision: unknown word \"half\"");
+  CHECK(problem(test::kHeader + test::row_with("small", "")) == "p.csv:2:1: group: the cell is empty");
+  CHECK(problem("colour," + test::kHeader + "red," + test::kRow) == "p.csv:1:1: colour: a points table has no such column");
+  CHECK(problem("id,measured_s,micro_batch\na,1,1\n").find("the column is missing") != std::string::npos);
+  CHECK(problem("id," + test::kHeader + "a," + test::kRow) == "p.csv:1:1: two columns are called \"id\"");
+}
+
+TEST_CASE("quotes, carriage returns and a byte-order mark, as spreadsheets write them") {
+  const std::string header = "\xEF\xBB\xBF" + test::kHeader.substr(0, test::kHeader.size() - 1) + ",source\r\n";
+  const std::string row = test::kRow.substr(0, test::kRow.size() - 1) + ",\"a \"\"b\"\", c\"\r\n";
+  CHECK(read_points(header + row, "p.csv").at(0).source == "a \"b\", c");
+}
+
+TEST_CASE("which tables are points") {
+  CHECK(is_points_header(test::kHeader));
+  CHECK_FALSE(is_points_header("device,precision,kind,measured\n1,2,3,measured_s micro_batch\n"));
+}
