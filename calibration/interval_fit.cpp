@@ -104,11 +104,11 @@ double weighted_quantile(std::vector<std::pair<double, double>> value_weight, do
   return value_weight.empty() ? 0 : value_weight.back().first;
 }
 
-// Quantiles of all kinds but `left_out` (nullptr: of all), each kind weighing the same and each source within it.
-Spread pooled(const ByKind& groups, const QuestionKind* left_out, double level) {
+// The quantiles of all kinds but `without` (nullptr: of all), each kind weighing the same and each source within it.
+Spread pooled(const ByKind& groups, const QuestionKind* without, double level) {
   std::vector<std::pair<double, double>> values;
   for (const auto& [kind, group] : groups) {
-    if (left_out != nullptr && kind == *left_out) continue;
+    if (without != nullptr && kind == *without) continue;
     const std::vector<double> weights = source_weights(group);
     const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
     for (std::size_t i = 0; i < group.size(); ++i) values.emplace_back(group[i]->log_ratio, weights[i] / total);
@@ -116,7 +116,7 @@ Spread pooled(const ByKind& groups, const QuestionKind* left_out, double level) 
   return held_open(weighted_quantile(values, (1 - level) / 2), weighted_quantile(values, (1 + level) / 2));
 }
 
-Spread unlike_any(const ByKind& groups, double level) {
+Spread pooled_spread(const ByKind& groups, double level) {
   const Spread all = pooled(groups, nullptr, level);
   if (groups.size() < 2) return all;
   std::vector<std::pair<double, double>> needed;
@@ -160,7 +160,7 @@ void needed_at_end(const Residuals& group, std::size_t feature, bool upper, doub
   }
 }
 
-double growth_of(const ByKind& groups, double level) {
+double extrapolation_rate_of(const ByKind& groups, double level) {
   std::vector<std::pair<double, double>> needed;
   for (const auto& [kind, group] : groups) {
     if (group.size() < kLeastForEnds) continue;
@@ -222,8 +222,8 @@ IntervalModel fit_intervals(std::span<const Residual> residuals, double level) {
   IntervalModel model;
   model.level = level;
   if (kinds.empty()) return model;
-  model.unlike_any = unlike_any(kinds, level);
-  model.growth = growth_of(kinds, level);
+  model.pooled_spread = pooled_spread(kinds, level);
+  model.extrapolation_rate = extrapolation_rate_of(kinds, level);
   for (const auto& [kind, group] : kinds) {
     IntervalGroup g;
     g.kind = kind;
@@ -232,15 +232,15 @@ IntervalModel fit_intervals(std::span<const Residual> residuals, double level) {
     for (const Residual* r : group) sources.insert(r->source);
     g.sources.assign(sources.begin(), sources.end());
     const auto own = own_spread(group, level);
-    g.spread = own ? *own : widest(extremes(group), model.unlike_any);
+    g.spread = own ? *own : widest(extremes(group), model.pooled_spread);
     cover(g, group);
     model.groups.push_back(std::move(g));
   }
   return model;
 }
 
-HeldOutCoverage held_out_coverage(std::span<const Residual> residuals, std::uint64_t seed, double level) {
-  HeldOutCoverage result;
+UnseenCoverage unseen_coverage(std::span<const Residual> residuals, std::uint64_t seed, double level) {
+  UnseenCoverage result;
   base::Random random(seed);
   std::map<std::string, Share> halves;
   Share all;
@@ -257,20 +257,20 @@ HeldOutCoverage held_out_coverage(std::span<const Residual> residuals, std::uint
       all.count(in);
     }
   }
-  for (const auto& [source, share] : halves) result.halves[source] = share.value();
-  result.halves_mean = all.value();
+  for (const auto& [source, share] : halves) result.split_half[source] = share.value();
+  result.split_half_mean = all.value();
   std::set<std::string> sources;
   for (const Residual& r : residuals) sources.insert(r.source);
-  for (const std::string& left_out : sources) {
+  for (const std::string& tested : sources) {
     std::vector<Residual> rest;
     for (const Residual& r : residuals)
-      if (r.source != left_out) rest.push_back(r);
+      if (r.source != tested) rest.push_back(r);
     const IntervalModel model = fit_intervals(rest, level);
     Share share;
     for (const Residual& r : residuals)
-      if (r.source == left_out) share.count(holds(model, r));
-    result.left_out[left_out] = share.value();
-    result.left_out_mean += share.value() / static_cast<double>(sources.size());
+      if (r.source == tested) share.count(holds(model, r));
+    result.leave_one_group_out[tested] = share.value();
+    result.leave_one_group_out_mean += share.value() / static_cast<double>(sources.size());
   }
   return result;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Makes the interval model (scenarios/interval.hpp) from residuals, and holds it against residuals that it has not seen.
+// Makes the interval model (scenarios/accuracy/interval.hpp) from residuals, and holds it against residuals that it has not seen.
 
 #include <cstdint>
 #include <map>
@@ -27,19 +27,21 @@ struct TailQuantile {
 };
 [[nodiscard]] TailQuantile conformal_quantile(std::span<const double> values, std::span<const double> weights, double a);
 
-// Per kind of question, sources weighing as the root of their number of points: the two tails' quantiles at (1 - level) / 2 each; with
-// too few points for that, the quantile of |log ratio|, and with too few for that too, at least the spread of questions unlike any.
-// unlike_any: quantiles of all kinds but one, kinds weighing the same, times the factor that makes them hold `level` of the kind left
-// out, on average over kinds. growth: the ends of each range are held out in turn, and it is what `level` of those points need.
-// Kinds with one point have no group. Deterministic; O(n log n x features).
+// Fits the model from residuals.
+// Spread of a kind: the two tails' quantiles at (1 - level) / 2 each, each source weighing as the root of its number of points; with too
+//   few points for that, the quantile of |log ratio|; with too few for that too, at least the pooled spread.
+// Pooled spread: the quantiles over all kinds, each kind weighing the same, times the factor with which, on average over kinds, the
+//   quantiles of the other kinds hold `level` of a kind (leave-one-group-out).
+// Extrapolation rate: each end of each feature's range is held out in turn; the rate is the one that `level` of the held-out points need.
+// Kinds with one point have no group. Deterministic. Cost: O(n log n x features).
 [[nodiscard]] scenarios::IntervalModel fit_intervals(std::span<const Residual> residuals, double level = 0.9);
 
 // Shares of points that the interval held although the fit had not seen them.
-struct HeldOutCoverage {
-  std::map<std::string, double> halves;       // by source: a random half of every source fits, the other is tested; mean of 20 splits
-  std::map<std::string, double> left_out;     // by source: everything else fits
-  double halves_mean = 0, left_out_mean = 0;  // over points; over sources
+struct UnseenCoverage {
+  std::map<std::string, double> split_half;  // by source: a random half of every source fits, the other is tested; mean of 20 splits
+  std::map<std::string, double> leave_one_group_out;         // by source: all other sources fit
+  double split_half_mean = 0, leave_one_group_out_mean = 0;  // over points; over sources
 };
-[[nodiscard]] HeldOutCoverage held_out_coverage(std::span<const Residual> residuals, std::uint64_t seed, double level = 0.9);
+[[nodiscard]] UnseenCoverage unseen_coverage(std::span<const Residual> residuals, std::uint64_t seed, double level = 0.9);
 
 }  // namespace calibration

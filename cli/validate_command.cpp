@@ -38,9 +38,9 @@ validation::Assessment assess(const ValidateFlags& f, std::vector<calibration::R
   options.progress = [&](std::string_view text) { line.show(text); };
   validation::Validation v = validation::validate(tables, options);
   residuals = std::move(v.residuals);
-  std::optional<calibration::HeldOutCoverage> held_out;
-  if (!residuals.empty()) held_out = calibration::held_out_coverage(residuals, kSeed);
-  return validation::assess(std::move(v.items), std::move(held_out), std::move(v.notes));
+  std::optional<calibration::UnseenCoverage> unseen;
+  if (!residuals.empty()) unseen = calibration::unseen_coverage(residuals, kSeed);
+  return validation::assess(std::move(v.items), std::move(unseen), std::move(v.notes));
 }
 
 std::string with_tables(const ValidateFlags& f, const std::string& tables) {

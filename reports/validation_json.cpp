@@ -38,8 +38,8 @@ Json group_json(const validation::Assessment& a, const validation::GroupAssessme
   if (g.time.n > 0) j["time"] = error_json(g.time);
   if (g.peak) j["peak_memory"] = error_json(*g.peak);
   if (g.coverage) j["coverage"] = *g.coverage;
-  if (g.held_out) j["coverage_unseen_half"] = *g.held_out;
-  if (g.left_out) j["coverage_unseen_group"] = *g.left_out;
+  if (g.split_half) j["coverage_unseen_half"] = *g.split_half;
+  if (g.leave_one_group_out) j["coverage_unseen_group"] = *g.leave_one_group_out;
   if (g.interval_width) j["interval_width"] = *g.interval_width;
   j["worst"] = Json::array();
   for (const std::size_t i : g.worst) j["worst"].push_back(a.items[i].id);
@@ -52,7 +52,7 @@ std::string json_report(const validation::Assessment& a) {
   Json j{{"foreshard", 1}, {"groups", Json::array()}, {"points", Json::array()}, {"notes", a.notes}};
   for (const validation::GroupAssessment& g : a.groups) j["groups"].push_back(group_json(a, g));
   for (const validation::Item& i : a.items) j["points"].push_back(item_json(i));
-  if (a.held_out) j["coverage"] = {{"unseen_halves", a.held_out->halves_mean}, {"unseen_groups", a.held_out->left_out_mean}};
+  if (a.unseen) j["coverage"] = {{"unseen_halves", a.unseen->split_half_mean}, {"unseen_groups", a.unseen->leave_one_group_out_mean}};
   return j.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

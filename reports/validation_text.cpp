@@ -23,7 +23,7 @@ Row cells_of(const validation::GroupAssessment& g) {
   row.push_back(any ? percent(g.time.median) : "-");
   row.push_back(any ? signed_percent(g.time.bias) : "-");
   row.push_back(g.time.n > 1 ? fmt::format("{:.3f}", g.time.tau) : "-");
-  for (const auto& share : {g.coverage, g.held_out, g.left_out, g.interval_width}) row.push_back(percent(share));
+  for (const auto& share : {g.coverage, g.split_half, g.leave_one_group_out, g.interval_width}) row.push_back(percent(share));
   row.push_back(g.peak ? percent(g.peak->mean) : "-");
   return row;
 }
@@ -68,11 +68,11 @@ bool has(const validation::Assessment& a, validation::Subject s) {
   return std::ranges::any_of(a.groups, [&](const validation::GroupAssessment& g) { return g.subject == s; });
 }
 
-std::string coverage_sentence(const calibration::HeldOutCoverage& h) {
+std::string coverage_sentence(const calibration::UnseenCoverage& h) {
   return fmt::format(
       "Intervals made from a random half of every group hold {:.1f} % of the other half (20 splits); made without a group, {:.1f} % of it "
       "(mean over groups).\n",
-      100 * h.halves_mean, 100 * h.left_out_mean);
+      100 * h.split_half_mean, 100 * h.leave_one_group_out_mean);
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ std::string text_report(const validation::Assessment& a) {
     if (has(a, s))
       text +=
           fmt::format("{}{}s, predicted against measured\n{}", text.empty() ? "" : "\n", validation::to_text(s), aligned(table_of(a, s)));
-  if (a.held_out) text += "\n" + coverage_sentence(*a.held_out);
+  if (a.unseen) text += "\n" + coverage_sentence(*a.unseen);
   text += "\nWorst cases\n";
   for (const validation::GroupAssessment& g : a.groups) {
     text += fmt::format("  {}\n", g.name);
@@ -110,7 +110,7 @@ std::string markdown_tables(const validation::Assessment& a) {
       text += "|\n";
     }
   }
-  if (a.held_out) text += "\n" + coverage_sentence(*a.held_out);
+  if (a.unseen) text += "\n" + coverage_sentence(*a.unseen);
   return text;
 }
 

@@ -99,8 +99,8 @@ std::string_view to_text(Subject s) {
   return "";
 }
 
-Assessment assess(std::vector<Item> items, std::optional<calibration::HeldOutCoverage> held_out, std::vector<std::string> notes) {
-  Assessment a{std::move(items), {}, std::move(held_out), std::move(notes)};
+Assessment assess(std::vector<Item> items, std::optional<calibration::UnseenCoverage> unseen, std::vector<std::string> notes) {
+  Assessment a{std::move(items), {}, std::move(unseen), std::move(notes)};
   std::vector<std::pair<Subject, std::string>> order;
   std::map<std::pair<Subject, std::string>, std::vector<std::size_t>> members;
   for (std::size_t i = 0; i < a.items.size(); ++i) {
@@ -112,9 +112,9 @@ Assessment assess(std::vector<Item> items, std::optional<calibration::HeldOutCov
   std::ranges::stable_sort(order, {}, &std::pair<Subject, std::string>::first);
   for (const auto& key : order) {
     a.groups.push_back(assess_group(a.items, members[key]));
-    if (!a.held_out || key.first != Subject::iteration) continue;
-    a.groups.back().held_out = of_source(a.held_out->halves, key.second);
-    a.groups.back().left_out = of_source(a.held_out->left_out, key.second);
+    if (!a.unseen || key.first != Subject::iteration) continue;
+    a.groups.back().split_half = of_source(a.unseen->split_half, key.second);
+    a.groups.back().leave_one_group_out = of_source(a.unseen->leave_one_group_out, key.second);
   }
   return a;
 }

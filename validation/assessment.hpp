@@ -32,25 +32,24 @@ struct GroupAssessment {
   Subject subject = Subject::iteration;
   std::string name;
   std::size_t points = 0, failed = 0, out_of_memory = 0;
-  ErrorStatistics time;                  // of those that did not fail
-  std::optional<ErrorStatistics> peak;   // of memory, where it was measured
-  std::optional<double> coverage;        // share of measured times inside the forecast's interval; failed ones are outside
-  std::optional<double> held_out;        // the same of intervals made without the point: random halves
-  std::optional<double> left_out;        // the same of intervals made without its group
-  std::optional<double> interval_width;  // mean of (high - low) / predicted
-  std::vector<std::size_t> worst;        // indices of items: failed ones first, then the largest errors; at most kWorst
+  ErrorStatistics time;                       // of those that did not fail
+  std::optional<ErrorStatistics> peak;        // of memory, where it was measured
+  std::optional<double> coverage;             // share of measured times inside the forecast's interval; failed ones are outside
+  std::optional<double> split_half;           // the same of intervals made without the point: random halves
+  std::optional<double> leave_one_group_out;  // the same of intervals made without its group
+  std::optional<double> interval_width;       // mean of (high - low) / predicted
+  std::vector<std::size_t> worst;             // indices of items: failed ones first, then the largest errors; at most kWorst
 };
 inline constexpr std::size_t kWorst = 3;
 
 struct Assessment {
   std::vector<Item> items;
   std::vector<GroupAssessment> groups;  // by subject, then in order of first appearance
-  std::optional<calibration::HeldOutCoverage> held_out;
+  std::optional<calibration::UnseenCoverage> unseen;
   std::vector<std::string> notes;
 };
 
-[[nodiscard]] Assessment assess(std::vector<Item> items, std::optional<calibration::HeldOutCoverage> held_out,
-                                std::vector<std::string> notes);
+[[nodiscard]] Assessment assess(std::vector<Item> items, std::optional<calibration::UnseenCoverage> unseen, std::vector<std::string> notes);
 
 // A threshold that a group, or every group that begins with the name before a "*", must keep.
 struct Limit {

@@ -125,15 +125,15 @@ FoundSpread spread_for(const IntervalModel& model, const Question& q) {
   if (found.group != nullptr) {
     const IntervalGroup& g = *found.group;
     found.distance = distance_beyond(q.features, g.low, g.high);
-    const Spread outside = widest(g.spread, model.unlike_any);
+    const Spread outside = widest(g.spread, model.pooled_spread);
     const double blend = std::min(1.0, found.distance);
     found.spread = {g.spread.low + blend * (outside.low - g.spread.low), g.spread.high + blend * (outside.high - g.spread.high)};
   } else {
     found.distance = std::numeric_limits<double>::infinity();
     for (const IntervalGroup& g : model.groups) found.distance = std::min(found.distance, distance_beyond(q.features, g.low, g.high));
-    found.spread = model.unlike_any;
+    found.spread = model.pooled_spread;
   }
-  found.spread = scaled(found.spread, 1 + model.growth * found.distance);
+  found.spread = scaled(found.spread, 1 + model.extrapolation_rate * found.distance);
   return found;
 }
 

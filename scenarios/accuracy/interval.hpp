@@ -1,7 +1,7 @@
 #pragma once
 // The 90 % interval of a forecast, from how far earlier forecasts were from measurements: conformal quantiles of signed log residuals
 // ln(measured / predicted), per group of like questions, wider the farther a question lies outside what its group covers. Not here:
-// how the quantiles are made (validation/interval_fit), nor any measurement. Background: docs/accuracy.md.
+// how the quantiles are made (calibration/interval_fit), nor any measurement. Background: docs/accuracy.md.
 
 #include <array>
 #include <span>
@@ -58,9 +58,9 @@ struct IntervalGroup {
 
 struct IntervalModel {
   double level = 0.9;
-  double growth = 0;  // a spread grows by this share of itself per range-width beyond the covered range
+  double extrapolation_rate = 0;  // a spread grows by this share of itself per range-width beyond the covered range
   std::vector<IntervalGroup> groups;
-  Spread unlike_any;  // for a question whose kind no group has: leave-one-group-out
+  Spread pooled_spread;  // for a question whose kind no group has: leave-one-group-out
 };
 
 struct Interval {
@@ -81,13 +81,13 @@ struct FoundSpread {
   const IntervalGroup* group = nullptr;  // nullptr: none is of this kind
   double distance = 0;
 };
-// Of its kind's group: spread, blended towards unlike_any over the first range-width beyond the range, times 1 + growth x distance.
-// Without such a group: unlike_any, times the same. Requires: the model has groups.
+// Of its kind's group: spread, blended towards pooled_spread over the first range-width beyond the range, times 1 + extrapolation_rate x
+// distance. Without such a group: pooled_spread, times the same. Requires: the model has groups.
 [[nodiscard]] FoundSpread spread_for(const IntervalModel& model, const Question& q);
 // Always holds the forecast. A model without groups gives +-30 %, and the note says that this is an assumption.
 [[nodiscard]] Interval interval_for(const IntervalModel& model, const Question& q, base::Seconds forecast);
 
-// The model that ships: profiles/accuracy/iterations.yaml as it was when the program was built.
+// The model that ships: scenarios/accuracy/iterations.yaml as it was when the program was built.
 [[nodiscard]] const IntervalModel& shipped_intervals();
 // Text form (docs/formats.md, "Accuracy file"). Throws: base::InputError with every problem found.
 [[nodiscard]] IntervalModel read_intervals(const base::Yaml& document);

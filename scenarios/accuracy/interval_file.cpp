@@ -103,9 +103,9 @@ IntervalModel read_intervals(const Yaml& document) {
     MapReader in(*section, "accuracy", sink);
     in.require("level");
     model.level = in.number("level", 0.5, 0.999).value_or(model.level);
-    in.require("growth");
-    model.growth = in.number("growth", 0, 100).value_or(0);
-    model.unlike_any = read_spread(in, "unlike_any");
+    in.require("extrapolation_rate");
+    model.extrapolation_rate = in.number("extrapolation_rate", 0, 100).value_or(0);
+    model.pooled_spread = read_spread(in, "pooled_spread");
     if (const Yaml* groups = in.required("groups"))
       for (std::size_t i = 0; i < groups->items.size(); ++i)
         model.groups.push_back(read_group(groups->items[i], fmt::format("accuracy.groups[{}]", i), sink));
@@ -122,10 +122,11 @@ std::string write_intervals(const IntervalModel& model, const std::string& made_
       "{}\n"
       "foreshard: 1\naccuracy:\n  level: {}\n",
       made_by, number(model.level));
-  text += fmt::format("  # A spread grows by this share of itself per range width beyond what its group covers.\n  growth: {}\n",
-                      number(model.growth));
-  text += fmt::format("  # For questions of a kind that no group has: leave-one-group-out.\n  unlike_any: [{}, {}]\n  groups:{}\n",
-                      number(model.unlike_any.low), number(model.unlike_any.high), model.groups.empty() ? " []" : "");
+  text +=
+      fmt::format("  # A spread grows by this share of itself per range width beyond what its group covers.\n  extrapolation_rate: {}\n",
+                  number(model.extrapolation_rate));
+  text += fmt::format("  # For questions of a kind that no group has: leave-one-group-out.\n  pooled_spread: [{}, {}]\n  groups:{}\n",
+                      number(model.pooled_spread.low), number(model.pooled_spread.high), model.groups.empty() ? " []" : "");
   for (const IntervalGroup& g : model.groups) text += group_text(g);
   return text;
 }

@@ -64,7 +64,7 @@ TEST_CASE("a one-sided group gets a one-sided interval; it always holds the fore
   CHECK(m.groups[0].sources == std::vector<std::string>{"s"});
 }
 
-TEST_CASE("ten points: the two tails cannot be told apart; three: at least as wide as for questions unlike any") {
+TEST_CASE("ten points: the two tails cannot be told apart; three: at least as wide as the pooled spread") {
   std::vector<Residual> rs;
   for (int i = 1; i <= 10; ++i) rs.push_back(residual("megatron", "s", 0.01 * i));
   auto m = fit_intervals(rs);
@@ -75,7 +75,7 @@ TEST_CASE("ten points: the two tails cannot be told apart; three: at least as wi
   m = fit_intervals(rs);
   REQUIRE(m.groups[1].kind.framework == "pytorch");
   CHECK(m.groups[1].spread.low <= -0.5);
-  CHECK(m.groups[1].spread.high >= m.unlike_any.high);
+  CHECK(m.groups[1].spread.high >= m.pooled_spread.high);
 }
 
 TEST_CASE("errors that grow beyond the middle of the range make intervals grow") {
@@ -86,28 +86,28 @@ TEST_CASE("errors that grow beyond the middle of the range make intervals grow")
     flat.push_back(residual("megatron", "s", e, x));
     growing.push_back(residual("megatron", "s", e * (x > 5 ? 1 + 2 * (x - 5) : 1), x));
   }
-  CHECK(fit_intervals(growing).growth > fit_intervals(flat).growth + 1);
+  CHECK(fit_intervals(growing).extrapolation_rate > fit_intervals(flat).extrapolation_rate + 1);
 }
 
 TEST_CASE("intervals from half of the points hold nine in ten of the other half") {
   auto rs = noisy("megatron", 300, 0.05, 1);
   const auto other = noisy("deepspeed", 200, 0.2, 2, 0.3);
   rs.insert(rs.end(), other.begin(), other.end());
-  const HeldOutCoverage h = held_out_coverage(rs, 7);
-  CHECK(h.halves_mean > 0.87);
-  CHECK(h.halves_mean < 0.94);
-  CHECK(h.halves.at("megatron") > 0.85);
-  CHECK(h.halves.at("deepspeed") > 0.85);
-  CHECK(held_out_coverage(rs, 7).halves_mean == h.halves_mean);  // the same seed, the same splits
+  const UnseenCoverage h = unseen_coverage(rs, 7);
+  CHECK(h.split_half_mean > 0.87);
+  CHECK(h.split_half_mean < 0.94);
+  CHECK(h.split_half.at("megatron") > 0.85);
+  CHECK(h.split_half.at("deepspeed") > 0.85);
+  CHECK(unseen_coverage(rs, 7).split_half_mean == h.split_half_mean);  // the same seed, the same splits
 }
 
-TEST_CASE("a kind left out is held by the others' spread where errors are alike") {
+TEST_CASE("leave-one-group-out: the others' spread holds a kind where errors are alike") {
   std::vector<Residual> rs;
   for (int f = 0; f < 8; ++f) {
     const auto more = noisy("framework" + std::to_string(f), 60, 0.1, static_cast<std::uint64_t>(f) + 10);
     rs.insert(rs.end(), more.begin(), more.end());
   }
-  CHECK(held_out_coverage(rs, 1).left_out_mean > 0.87);
+  CHECK(unseen_coverage(rs, 1).leave_one_group_out_mean > 0.87);
 }
 
 TEST_CASE("no residuals, no groups; one point of a kind promises nothing") {
@@ -122,6 +122,6 @@ TEST_CASE("more residuals of the same sort never leave a spread open, whatever t
     for (const int v : values) rs.push_back(residual(v % 2 == 0 ? "megatron" : "pytorch", v % 3 == 0 ? "s" : "t", v / 100.0, v % 5));
     const auto m = fit_intervals(rs);
     for (const auto& g : m.groups) RC_ASSERT(g.spread.low < 0 && g.spread.high > 0);
-    RC_ASSERT(std::isfinite(m.growth) && m.growth >= 0);
+    RC_ASSERT(std::isfinite(m.extrapolation_rate) && m.extrapolation_rate >= 0);
   }));
 }

@@ -17,8 +17,8 @@ const QuestionKind kKind{"megatron", "a100", "several nodes", "half", "whole"};
 // One group that covers 8 to 64 GPUs (log2: 3 to 6) and one value of everything else.
 IntervalModel model() {
   IntervalModel m;
-  m.growth = 0.5;
-  m.unlike_any = {-0.2, 0.6};
+  m.extrapolation_rate = 0.5;
+  m.pooled_spread = {-0.2, 0.6};
   IntervalGroup g;
   g.kind = kKind;
   g.points = 40;
@@ -52,7 +52,7 @@ TEST_CASE("inside the range that a group covers its own quantiles hold") {
   CHECK(i.note == "interval: residuals of 40 measured iterations (megatron, a100, several nodes, half precision, whole replicas)");
 }
 
-TEST_CASE("half a range width beyond: half way to questions unlike any, and grown") {
+TEST_CASE("half a range width beyond: half way to the pooled spread, and extrapolated") {
   // 64 GPUs is the end (6); 7.5 is 1.5 of a width of 3 beyond: distance 0.5. low -0.1 -> -0.15, high 0.2 -> 0.4; times 1 + 0.5 x 0.5.
   const FoundSpread f = spread_for(model(), question(7.5));
   CHECK(f.distance == doctest::Approx(0.5));
@@ -117,7 +117,7 @@ TEST_CASE("what is wrong with an accuracy file") {
     return changed.replace(at, from.size(), to);
   };
   CHECK(problems_of(text) == "");
-  CHECK(problems_of(with("growth: 0.5", "growth: -1")).starts_with("accuracy.growth: "));
+  CHECK(problems_of(with("extrapolation_rate: 0.5", "extrapolation_rate: -1")).starts_with("accuracy.extrapolation_rate: "));
   CHECK(problems_of(with("[-0.1, 0.2]", "[0.1, 0.2]")) == "accuracy.groups[0].log_ratio: log ratios must hold 0 and lie within 10\n");
   CHECK(problems_of(with("log2_gpus: [3, 6]", "log2_gpus: [6, 3]")) ==
         "accuracy.groups[0].covers.log2_gpus: the least value is above the greatest\n");
