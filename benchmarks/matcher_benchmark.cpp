@@ -27,7 +27,7 @@ pcg::Pcg inception() {
   std::vector<pcg::Sharding> shardings;
   for (const pcg::GraphNode& n : g.nodes()) {
     std::vector<pcg::TensorShape> inputs;
-    for (pcg::TensorRef t : n.inputs) inputs.push_back(g.shape(t));
+    for (pcg::GraphTensorRef t : n.inputs) inputs.push_back(g.shape(t));
     const pcg::IterationSpace space = pcg::iteration_space(n.op, inputs);
     shardings.push_back(pcg::unsharded(space));
     const int samples = pcg::find_loop(space, inputs.empty() ? "d0" : "b");

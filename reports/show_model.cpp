@@ -26,7 +26,7 @@ std::vector<Work> work_of_nodes(const pcg::Graph& g) {
   for (std::size_t n = 0; n < g.nodes().size(); ++n) {
     const pcg::GraphNode& node = g.nodes()[n];
     std::vector<pcg::TensorShape> inputs;
-    for (pcg::TensorRef t : node.inputs) {
+    for (pcg::GraphTensorRef t : node.inputs) {
       inputs.push_back(g.shape(t));
       if (!is_weight(g.node(t.node)) || counted[t.node.value]) continue;
       counted[t.node.value] = true;

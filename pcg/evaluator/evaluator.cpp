@@ -213,7 +213,7 @@ std::vector<FieldTensor> evaluate_micro_batch(const Graph& graph, int micro_batc
   std::vector<Sharding> shardings;
   for (const GraphNode& n : graph.nodes()) {
     std::vector<TensorShape> inputs;
-    for (TensorRef t : n.inputs) inputs.push_back(graph.shape(t));
+    for (GraphTensorRef t : n.inputs) inputs.push_back(graph.shape(t));
     shardings.push_back(unsharded(iteration_space(n.op, inputs)));
   }
   return evaluate_micro_batch(parallelize(graph, shardings), micro_batch, seed);

@@ -53,7 +53,7 @@ std::string sizes_text(const SizeMap& map) {
 
 std::optional<std::string> difference(const Graph& model, const std::vector<FieldTensor>& wanted, const std::vector<FieldTensor>& found) {
   if (wanted.size() != found.size()) return fmt::format("the plan has {} results, the model {}", found.size(), wanted.size());
-  const std::vector<TensorRef> results = model.results();
+  const std::vector<GraphTensorRef> results = model.results();
   for (std::size_t r = 0; r < wanted.size(); ++r) {
     const std::string& name = model.node(results[r].node).name;
     if (wanted[r].shape != found[r].shape)

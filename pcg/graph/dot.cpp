@@ -35,7 +35,7 @@ std::string dot(const AnyGraph& g) {
     out += fmt::format("  n{} [label=\"{}\\n{}\"{}];\n", n, escaped(node.name), kind_of(node), style(node));
   }
   for (std::size_t n = 0; n < g.nodes().size(); ++n)
-    for (TensorRef t : g.nodes()[n].inputs) out += fmt::format("  n{} -> n{} [label=\"{}\"];\n", t.node.value, n, to_text(g.shape(t)));
+    for (const auto& t : g.nodes()[n].inputs) out += fmt::format("  n{} -> n{} [label=\"{}\"];\n", t.node.value, n, to_text(g.shape(t)));
   return out + "}\n";
 }
 

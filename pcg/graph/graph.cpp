@@ -18,34 +18,34 @@ bool is(const Operator& op) {
 
 bool is_source(const GraphNode& n) { return is<Input>(n.op) || is<Weight>(n.op); }
 
-std::vector<TensorShape> shapes_of(const Graph& g, std::span<const TensorRef> refs) {
+std::vector<TensorShape> shapes_of(const Graph& g, std::span<const GraphTensorRef> refs) {
   std::vector<TensorShape> shapes;
-  for (const TensorRef t : refs) shapes.push_back(g.shape(t));
+  for (const GraphTensorRef t : refs) shapes.push_back(g.shape(t));
   return shapes;
 }
 
 }  // namespace
 
-std::vector<TensorRef> Graph::results() const {
-  std::set<TensorRef> read;
+std::vector<GraphTensorRef> Graph::results() const {
+  std::set<GraphTensorRef> read;
   for (const GraphNode& n : nodes_) read.insert(n.inputs.begin(), n.inputs.end());
-  std::vector<TensorRef> result;
+  std::vector<GraphTensorRef> result;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     if (is_source(nodes_[i])) continue;
     for (std::size_t j = 0; j < nodes_[i].outputs.size(); ++j) {
-      const TensorRef t{NodeId(i), static_cast<int>(j)};
+      const GraphTensorRef t{GraphNodeId(i), static_cast<int>(j)};
       if (!read.contains(t)) result.push_back(t);
     }
   }
   return result;
 }
 
-std::vector<std::vector<NodeId>> Graph::consumers() const {
-  std::vector<std::vector<NodeId>> result(nodes_.size());
+std::vector<std::vector<GraphNodeId>> Graph::consumers() const {
+  std::vector<std::vector<GraphNodeId>> result(nodes_.size());
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    for (const TensorRef t : nodes_[i].inputs) {
-      std::vector<NodeId>& readers = result[t.node.value];
-      if (readers.empty() || readers.back() != NodeId(i)) readers.emplace_back(i);
+    for (const GraphTensorRef t : nodes_[i].inputs) {
+      std::vector<GraphNodeId>& readers = result[t.node.value];
+      if (readers.empty() || readers.back() != GraphNodeId(i)) readers.emplace_back(i);
     }
   }
   return result;
@@ -74,35 +74,40 @@ GraphBuilder::GraphBuilder(std::string name) { graph_.name_ = std::move(name); }
 
 void GraphBuilder::begin_block(std::string name, bool weighty) { graph_.blocks_.push_back({std::move(name), weighty}); }
 
-TensorRef GraphBuilder::input(const std::string& name, TensorShape shape) { return add_raw(name, Input{std::move(shape)}, {}).front(); }
+GraphTensorRef GraphBuilder::input(const std::string& name, TensorShape shape) {
+  return add_raw(name, Input{std::move(shape)}, {}).front();
+}
 
-TensorRef GraphBuilder::weight(const std::string& name, TensorShape shape) { return add_raw(name, Weight{std::move(shape)}, {}).front(); }
+GraphTensorRef GraphBuilder::weight(const std::string& name, TensorShape shape) {
+  return add_raw(name, Weight{std::move(shape)}, {}).front();
+}
 
-TensorRef GraphBuilder::add(const std::string& name, Operator op, std::vector<TensorRef> activations, std::vector<TensorRef> weights) {
+GraphTensorRef GraphBuilder::add(const std::string& name, Operator op, std::vector<GraphTensorRef> activations,
+                                 std::vector<GraphTensorRef> weights) {
   const std::vector<TensorShape> wanted = weight_shapes(op, shapes_of(graph_, activations));
   // The first slot is the matrix, table or gain, the second the bias: no operator has more.
   constexpr std::string_view kSlotNames[] = {"weight", "bias"};
-  std::vector<TensorRef> inputs = std::move(activations);
+  std::vector<GraphTensorRef> inputs = std::move(activations);
   for (std::size_t i = 0; i < wanted.size(); ++i)
     inputs.push_back(i < weights.size() ? weights[i] : weight(fmt::format("{}.{}", name, kSlotNames[i]), wanted[i]));
   return add_raw(name, std::move(op), std::move(inputs)).front();
 }
 
-std::vector<TensorRef> GraphBuilder::add_raw(const std::string& name, Operator op, std::vector<TensorRef> inputs) {
+std::vector<GraphTensorRef> GraphBuilder::add_raw(const std::string& name, Operator op, std::vector<GraphTensorRef> inputs) {
   if (graph_.blocks_.empty()) begin_block("model");
-  for (const TensorRef t : inputs)
+  for (const GraphTensorRef t : inputs)
     BASE_CHECK(
         t.node.value < graph_.nodes_.size() && t.output >= 0 && static_cast<std::size_t>(t.output) < graph_.node(t.node).outputs.size(),
         "input of {} is output {} of node {}", name, t.output, t.node.value);
   std::vector<TensorShape> outputs = infer_shapes(op, shapes_of(graph_, inputs));
-  const NodeId id(graph_.nodes_.size());
-  std::vector<TensorRef> result;
+  const GraphNodeId id(graph_.nodes_.size());
+  std::vector<GraphTensorRef> result;
   for (std::size_t j = 0; j < outputs.size(); ++j) result.push_back({id, static_cast<int>(j)});
   graph_.nodes_.push_back({name, std::move(op), std::move(inputs), std::move(outputs), static_cast<int>(graph_.blocks_.size()) - 1});
   return result;
 }
 
-const TensorShape& GraphBuilder::shape(TensorRef t) const { return graph_.shape(t); }
+const TensorShape& GraphBuilder::shape(GraphTensorRef t) const { return graph_.shape(t); }
 
 Graph GraphBuilder::build() && {
   std::set<std::string_view> names;

@@ -13,12 +13,12 @@
 
 namespace pcg {
 
-using NodeId = base::Id<struct GraphNodeTag>;
+using GraphNodeId = base::Id<struct GraphNodeTag>;
 
-struct TensorRef {  // output number `output` of a node
-  NodeId node;
+struct GraphTensorRef {  // output number `output` of a node of a computation graph
+  GraphNodeId node;
   int output = 0;
-  auto operator<=>(const TensorRef&) const = default;
+  auto operator<=>(const GraphTensorRef&) const = default;
 };
 
 // A run of nodes that a pipeline does not cut, in order: "embedding", "layer 0", ..., "head". weighty: it counts when layers are
@@ -32,7 +32,7 @@ struct Block {
 struct GraphNode {
   std::string name;  // unique: "layer3.attention.qkv"
   Operator op;
-  std::vector<TensorRef> inputs;
+  std::vector<GraphTensorRef> inputs;
   std::vector<TensorShape> outputs;
   int block = 0;  // index into Graph::blocks()
   bool operator==(const GraphNode&) const = default;
@@ -43,12 +43,14 @@ class Graph {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::span<const GraphNode> nodes() const { return nodes_; }
   [[nodiscard]] std::span<const Block> blocks() const { return blocks_; }
-  [[nodiscard]] const GraphNode& node(NodeId id) const { return nodes_[id.value]; }
-  [[nodiscard]] const TensorShape& shape(TensorRef t) const { return nodes_[t.node.value].outputs[static_cast<std::size_t>(t.output)]; }
+  [[nodiscard]] const GraphNode& node(GraphNodeId id) const { return nodes_[id.value]; }
+  [[nodiscard]] const TensorShape& shape(GraphTensorRef t) const {
+    return nodes_[t.node.value].outputs[static_cast<std::size_t>(t.output)];
+  }
   // Tensors that nothing consumes: the losses. In node order; sources do not count.
-  [[nodiscard]] std::vector<TensorRef> results() const;
+  [[nodiscard]] std::vector<GraphTensorRef> results() const;
   // Nodes that read any output of each node, ascending; one entry per node.
-  [[nodiscard]] std::vector<std::vector<NodeId>> consumers() const;
+  [[nodiscard]] std::vector<std::vector<GraphNodeId>> consumers() const;
   [[nodiscard]] std::int64_t parameters() const;    // elements of all weights
   [[nodiscard]] base::Flops forward_flops() const;  // model FLOPs (pcg/work.hpp) of the batch that the inputs hold
   [[nodiscard]] std::int64_t batch() const;         // size of dim 0 of the first input
@@ -68,14 +70,15 @@ class GraphBuilder {
   explicit GraphBuilder(std::string name);
   void begin_block(std::string name, bool weighty = true);  // nodes before the first one fall into a block "model"
 
-  TensorRef input(const std::string& name, TensorShape shape);
-  TensorRef weight(const std::string& name, TensorShape shape);
+  GraphTensorRef input(const std::string& name, TensorShape shape);
+  GraphTensorRef weight(const std::string& name, TensorShape shape);
   // An operator of one output over activations; the weights it needs are created, but for the first ones that `weights` hands over
   // (tied ones).
-  TensorRef add(const std::string& name, Operator op, std::vector<TensorRef> activations, std::vector<TensorRef> weights = {});
+  GraphTensorRef add(const std::string& name, Operator op, std::vector<GraphTensorRef> activations,
+                     std::vector<GraphTensorRef> weights = {});
   // The same for any number of outputs. `inputs` are all inputs, weights included.
-  std::vector<TensorRef> add_raw(const std::string& name, Operator op, std::vector<TensorRef> inputs);
-  [[nodiscard]] const TensorShape& shape(TensorRef t) const;
+  std::vector<GraphTensorRef> add_raw(const std::string& name, Operator op, std::vector<GraphTensorRef> inputs);
+  [[nodiscard]] const TensorShape& shape(GraphTensorRef t) const;
 
   // Throws: base::InternalError on a duplicate name; ShapeError comes from add().
   [[nodiscard]] Graph build() &&;

@@ -18,7 +18,7 @@ class Parallelizer {
     for (const GraphNode& n : graph.nodes()) names_.insert(n.name);
     for (const GraphNode& n : graph.nodes()) {
       std::vector<TensorShape> wholes;
-      for (TensorRef t : n.inputs) wholes.push_back(graph.shape(t));
+      for (GraphTensorRef t : n.inputs) wholes.push_back(graph.shape(t));
       inputs_.push_back(std::move(wholes));
       spaces_.push_back(iteration_space(n.op, inputs_.back()));
     }
@@ -26,7 +26,7 @@ class Parallelizer {
 
   Pcg run() {
     find_weight_shardings();
-    for (std::size_t n = 0; n < graph_.nodes().size(); ++n) add(NodeId(n));
+    for (std::size_t n = 0; n < graph_.nodes().size(); ++n) add(GraphNodeId(n));
     return std::move(builder_).build();
   }
 
@@ -57,13 +57,13 @@ class Parallelizer {
     }
   }
 
-  void add(NodeId id) {
+  void add(GraphNodeId id) {
     const GraphNode& node = graph_.node(id);
     const bool is_weight = std::holds_alternative<Weight>(node.op);
     const Sharding& sharding = is_weight ? weights_[id.value] : shardings_[id.value];
     std::vector<TensorRef> inputs;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      const TensorRef t = node.inputs[i];
+      const GraphTensorRef t = node.inputs[i];
       const ParallelShape wanted = input_shape(spaces_[id.value], sharding, i, inputs_[id.value][i]);
       try {
         inputs.push_back(convert({placed_[t.node.value], t.output}, wanted, tensor_name(t), node.block));
@@ -91,7 +91,7 @@ class Parallelizer {
     return t;
   }
 
-  std::string tensor_name(TensorRef t) const {
+  std::string tensor_name(GraphTensorRef t) const {
     const std::string& node = graph_.node(t.node).name;
     return t.output == 0 ? node : fmt::format("{}:{}", node, t.output);
   }
@@ -124,9 +124,9 @@ Pcg parallelize(const Graph& graph, std::span<const Sharding> shardings) {
 namespace {
 
 // What summands mean: their sum. The last addition has the node's name.
-TensorRef added(GraphBuilder& builder, const std::string& name, const std::vector<TensorRef>& inputs) {
+GraphTensorRef added(GraphBuilder& builder, const std::string& name, const std::vector<GraphTensorRef>& inputs) {
   if (inputs.size() == 1) return builder.add(name, Unary{.kind = Unary::Kind::identity}, inputs);
-  TensorRef sum = inputs[0];
+  GraphTensorRef sum = inputs[0];
   for (std::size_t i = 1; i < inputs.size(); ++i)
     sum = builder.add(i + 1 == inputs.size() ? name : fmt::format("{}.{}", name, i), Binary{}, {sum, inputs[i]});
   return sum;
@@ -140,9 +140,9 @@ Graph serial(const Pcg& pcg) {
   auto begin_blocks = [&](std::size_t count) {
     for (; begun < count; ++begun) builder.begin_block(pcg.blocks()[begun].name, pcg.blocks()[begun].weighty);
   };
-  std::vector<std::vector<TensorRef>> made;  // of each PCG node: its outputs in the graph
+  std::vector<std::vector<GraphTensorRef>> made;  // of each PCG node: its outputs in the graph
   for (const PcgNode& n : pcg.nodes()) {
-    std::vector<TensorRef> inputs;
+    std::vector<GraphTensorRef> inputs;
     for (TensorRef t : n.inputs) inputs.push_back(made[t.node.value][static_cast<std::size_t>(t.output)]);
     if (n.movement()) {
       made.push_back({inputs[0]});

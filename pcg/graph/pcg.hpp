@@ -15,11 +15,19 @@
 
 namespace pcg {
 
+using NodeId = base::Id<struct PcgNodeTag>;  // another type than a computation graph's GraphNodeId: the two numberings differ
+
+struct TensorRef {  // output number `output` of a node of a PCG
+  NodeId node;
+  int output = 0;
+  auto operator<=>(const TensorRef&) const = default;
+};
+
 struct PcgNode {
   std::string name;  // unique
   std::variant<Operator, ParallelOperator> op;
-  std::vector<TensorRef> inputs;  // node ids are of this Pcg
-  Sharding sharding;              // of an Operator; empty for a parallel one. Input and Weight: one loop per dim
+  std::vector<TensorRef> inputs;
+  Sharding sharding;  // of an Operator; empty for a parallel one. Input and Weight: one loop per dim
   std::vector<ParallelShape> outputs;
   int block = 0;  // index into Pcg::blocks()
 

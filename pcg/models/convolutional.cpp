@@ -19,10 +19,10 @@ Kernel column(int size) { return {size, 1, 1, size / 2, 0}; }
 
 class Network {
  public:
-  Network(GraphBuilder& b, TensorRef x, bool proxy) : b_(b), x_(x), proxy_(proxy) {}
+  Network(GraphBuilder& b, GraphTensorRef x, bool proxy) : b_(b), x_(x), proxy_(proxy) {}
 
   Network normed(const std::string& name, std::int64_t out, Kernel k) const {
-    const TensorRef y = b_.add(name, operation(out, k, Activation::none), {x_});
+    const GraphTensorRef y = b_.add(name, operation(out, k, Activation::none), {x_});
     return with(proxy_ ? y : b_.add(name + ".norm", BatchNorm{}, {y}));
   }
   Network relu(const std::string& name) const { return with(b_.add(name + ".relu", Unary{.kind = Unary::Kind::relu}, {x_})); }
@@ -35,7 +35,7 @@ class Network {
     return with(b_.add(name, Binary{.kind = Binary::Kind::add}, {x_, other.x_}));
   }
   Network concat(const std::string& name, const std::vector<Network>& parts) const {
-    std::vector<TensorRef> tensors;
+    std::vector<GraphTensorRef> tensors;
     for (const Network& p : parts) tensors.push_back(p.x_);
     return with(b_.add(name, Concat{.axis = 1}, tensors));
   }
@@ -44,7 +44,7 @@ class Network {
   // Mean over the plane, a dense layer, the loss.
   void classify(std::int64_t classes, double dropout) const {
     const std::int64_t batch = b_.shape(x_).sizes[0];
-    TensorRef y = b_.add("head.pool", Pool2d{.kind = Pool2d::Kind::average, .kernel_h = 0, .kernel_w = 0}, {x_});
+    GraphTensorRef y = b_.add("head.pool", Pool2d{.kind = Pool2d::Kind::average, .kernel_h = 0, .kernel_w = 0}, {x_});
     y = b_.add("head.flat", Reshape{.sizes = {0, -1}}, {y});
     if (dropout > 0) y = b_.add("head.dropout", Dropout{.rate = dropout}, {y});
     y = b_.add("head.classifier", Linear{.out = classes, .has_bias = true}, {y});
@@ -69,10 +69,10 @@ class Network {
             .has_bias = proxy_,
             .activation = activation};
   }
-  [[nodiscard]] Network with(TensorRef x) const { return {b_, x, proxy_}; }
+  [[nodiscard]] Network with(GraphTensorRef x) const { return {b_, x, proxy_}; }
 
   GraphBuilder& b_;
-  TensorRef x_;
+  GraphTensorRef x_;
   bool proxy_ = false;
 };
 

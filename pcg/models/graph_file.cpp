@@ -18,7 +18,7 @@ using base::Yaml;
 
 Yaml text(std::string s) { return Yaml::make_scalar(std::move(s)); }
 
-std::string reference(const Graph& g, TensorRef t) {
+std::string reference(const Graph& g, GraphTensorRef t) {
   const std::string& name = g.node(t.node).name;
   return t.output == 0 ? name : fmt::format("{}:{}", name, t.output);
 }
@@ -29,7 +29,7 @@ Yaml write_node(const Graph& g, const GraphNode& n) {
   write_operator(n.op, y);
   if (n.inputs.empty()) return y;
   Yaml inputs = Yaml::make_sequence();
-  for (const TensorRef t : n.inputs) inputs.items.push_back(text(reference(g, t)));
+  for (const GraphTensorRef t : n.inputs) inputs.items.push_back(text(reference(g, t)));
   y.set("inputs", std::move(inputs));
   return y;
 }
@@ -63,10 +63,10 @@ class GraphReader {
     r.require("name");
     const std::string name = r.text("name").value_or("");
     const Operator op = read_operator(r);
-    const std::optional<std::vector<TensorRef>> inputs = read_inputs(r);
+    const std::optional<std::vector<GraphTensorRef>> inputs = read_inputs(r);
     r.finish();
     if (nodes_.contains(name)) r.complain("name", fmt::format("another node is called \"{}\"", name));
-    std::optional<std::vector<TensorRef>>& outputs = nodes_[name];
+    std::optional<std::vector<GraphTensorRef>>& outputs = nodes_[name];
     if (sink_.size() > before || !inputs) return;
     try {
       outputs = builder_.add_raw(name, op, *inputs);
@@ -74,8 +74,8 @@ class GraphReader {
   }
 
   // nullopt when one of them is missing or has a problem of its own.
-  std::optional<std::vector<TensorRef>> read_inputs(MapReader& r) {
-    std::vector<TensorRef> result;
+  std::optional<std::vector<GraphTensorRef>> read_inputs(MapReader& r) {
+    std::vector<GraphTensorRef> result;
     const Yaml* y = r.optional("inputs");
     if (!y) return result;
     if (!y->is_sequence()) r.complain("inputs", "expected a list of node names");
@@ -83,14 +83,14 @@ class GraphReader {
       const std::string path = fmt::format("{}[{}]", r.path_of("inputs"), i);
       const std::optional<std::string> word = base::as_text(y->items[i], path, sink_);
       if (!word) continue;
-      if (const std::optional<TensorRef> t = find(*word, y->items[i], path)) result.push_back(*t);
+      if (const std::optional<GraphTensorRef> t = find(*word, y->items[i], path)) result.push_back(*t);
     }
     if (result.size() < y->items.size()) return std::nullopt;
     return result;
   }
 
   // "name" or "name:output". nullopt: reported, unless the node's own problem is reported already.
-  std::optional<TensorRef> find(const std::string& word, const Yaml& at, const std::string& path) {
+  std::optional<GraphTensorRef> find(const std::string& word, const Yaml& at, const std::string& path) {
     std::string name = word;
     std::size_t output = 0;
     const std::size_t colon = word.rfind(':');
@@ -115,7 +115,7 @@ class GraphReader {
   }
   GraphBuilder builder_;
   Diagnostics& sink_;
-  std::map<std::string, std::optional<std::vector<TensorRef>>> nodes_;  // outputs by node; none: it has a problem
+  std::map<std::string, std::optional<std::vector<GraphTensorRef>>> nodes_;  // outputs by node; none: it has a problem
 };
 
 }  // namespace

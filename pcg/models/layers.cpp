@@ -9,24 +9,24 @@ std::int64_t kv_heads(const TransformerConfig& c) { return c.kv_heads > 0 ? c.kv
 std::int64_t ffn_size(const TransformerConfig& c) { return c.ffn > 0 ? c.ffn : 4 * c.hidden; }
 bool is_moe_layer(const TransformerConfig& c, std::int64_t layer) { return c.experts > 0 && (layer + 1) % c.expert_every == 0; }
 
-TensorRef LayerBuilder::norm(const std::string& name, TensorRef x) { return b_.add(name, LayerNorm{.rms = c_.rms_norm}, {x}); }
+GraphTensorRef LayerBuilder::norm(const std::string& name, GraphTensorRef x) { return b_.add(name, LayerNorm{.rms = c_.rms_norm}, {x}); }
 
-TensorRef LayerBuilder::dropout(const std::string& name, TensorRef x) {
+GraphTensorRef LayerBuilder::dropout(const std::string& name, GraphTensorRef x) {
   return c_.dropout > 0 ? b_.add(name, Dropout{.rate = c_.dropout}, {x}) : x;
 }
 
-TensorRef LayerBuilder::add(const std::string& name, TensorRef x, TensorRef y) {
+GraphTensorRef LayerBuilder::add(const std::string& name, GraphTensorRef x, GraphTensorRef y) {
   return b_.add(name, Binary{.kind = Binary::Kind::add}, {x, y});
 }
 
-TensorRef LayerBuilder::attention_out(const std::string& prefix, TensorRef heads) {
-  const TensorRef y = b_.add(prefix + ".out", Linear{.out = c_.hidden, .has_bias = c_.biases}, {heads});
+GraphTensorRef LayerBuilder::attention_out(const std::string& prefix, GraphTensorRef heads) {
+  const GraphTensorRef y = b_.add(prefix + ".out", Linear{.out = c_.hidden, .has_bias = c_.biases}, {heads});
   return dropout(prefix + ".dropout", y);
 }
 
-TensorRef LayerBuilder::self_attention(const std::string& prefix, TensorRef x, std::optional<TensorRef> position_bias) {
+GraphTensorRef LayerBuilder::self_attention(const std::string& prefix, GraphTensorRef x, std::optional<GraphTensorRef> position_bias) {
   const std::int64_t width = (c_.heads + 2 * kv_heads(c_)) * head_dim(c_);
-  const TensorRef qkv = b_.add(prefix + ".qkv", Linear{.out = width, .has_bias = c_.biases || c_.qkv_biases}, {x});
+  const GraphTensorRef qkv = b_.add(prefix + ".qkv", Linear{.out = width, .has_bias = c_.biases || c_.qkv_biases}, {x});
   Attention core{.heads = c_.heads,
                  .kv_heads = kv_heads(c_),
                  .packed = true,
@@ -35,29 +35,29 @@ TensorRef LayerBuilder::self_attention(const std::string& prefix, TensorRef x, s
                  .rope = c_.rope,
                  .has_bias = position_bias.has_value(),
                  .dropout = c_.dropout};
-  std::vector<TensorRef> weights;
+  std::vector<GraphTensorRef> weights;
   if (position_bias) weights.push_back(*position_bias);
   return attention_out(prefix, b_.add(prefix + ".core", core, {qkv}, weights));
 }
 
-TensorRef LayerBuilder::cross_attention(const std::string& prefix, TensorRef x, TensorRef memory) {
-  const auto project = [&](const char* what, TensorRef from, std::int64_t heads) {
+GraphTensorRef LayerBuilder::cross_attention(const std::string& prefix, GraphTensorRef x, GraphTensorRef memory) {
+  const auto project = [&](const char* what, GraphTensorRef from, std::int64_t heads) {
     return b_.add(prefix + what, Linear{.out = heads * head_dim(c_), .has_bias = c_.biases || c_.qkv_biases}, {from});
   };
-  const TensorRef q = project(".q", x, c_.heads);
-  const TensorRef k = project(".k", memory, kv_heads(c_));
-  const TensorRef v = project(".v", memory, kv_heads(c_));
+  const GraphTensorRef q = project(".q", x, c_.heads);
+  const GraphTensorRef k = project(".k", memory, kv_heads(c_));
+  const GraphTensorRef v = project(".v", memory, kv_heads(c_));
   const Attention core{
       .heads = c_.heads, .kv_heads = kv_heads(c_), .packed = false, .flash = c_.attention == AttentionKind::flash, .dropout = c_.dropout};
   return attention_out(prefix, b_.add(prefix + ".core", core, {q, k, v}));
 }
 
-TensorRef LayerBuilder::mlp(const std::string& prefix, TensorRef x) {
+GraphTensorRef LayerBuilder::mlp(const std::string& prefix, GraphTensorRef x) {
   const Linear widen{.out = ffn_size(c_), .has_bias = c_.biases};
-  TensorRef y = b_.add(prefix + ".up", widen, {x});
+  GraphTensorRef y = b_.add(prefix + ".up", widen, {x});
   if (c_.gated) {
-    const TensorRef gate = b_.add(prefix + ".gate", widen, {x});
-    const TensorRef opened = b_.add(prefix + ".activation", Unary{.kind = c_.activation}, {gate});
+    const GraphTensorRef gate = b_.add(prefix + ".gate", widen, {x});
+    const GraphTensorRef opened = b_.add(prefix + ".activation", Unary{.kind = c_.activation}, {gate});
     y = b_.add(prefix + ".product", Binary{.kind = Binary::Kind::multiply}, {opened, y});
   } else {
     y = b_.add(prefix + ".activation", Unary{.kind = c_.activation}, {y});
@@ -66,16 +66,16 @@ TensorRef LayerBuilder::mlp(const std::string& prefix, TensorRef x) {
   return dropout(prefix + ".dropout", y);
 }
 
-TensorRef LayerBuilder::mixture(const std::string& prefix, TensorRef x) {
+GraphTensorRef LayerBuilder::mixture(const std::string& prefix, GraphTensorRef x) {
   const int top_k = static_cast<int>(c_.top_k);
-  const TensorRef routes = b_.add(prefix + ".router", Linear{.out = c_.experts}, {x});
-  const TensorRef gates = b_.add(prefix + ".routing", Softmax{}, {routes});
-  const TensorRef sent = b_.add(prefix + ".dispatch", MoeDispatch{.top_k = top_k, .capacity_factor = c_.capacity_factor}, {x, gates});
+  const GraphTensorRef routes = b_.add(prefix + ".router", Linear{.out = c_.experts}, {x});
+  const GraphTensorRef gates = b_.add(prefix + ".routing", Softmax{}, {routes});
+  const GraphTensorRef sent = b_.add(prefix + ".dispatch", MoeDispatch{.top_k = top_k, .capacity_factor = c_.capacity_factor}, {x, gates});
   const ExpertLinear widen{.out = ffn_size(c_)};
-  TensorRef y = b_.add(prefix + ".up", widen, {sent});
+  GraphTensorRef y = b_.add(prefix + ".up", widen, {sent});
   if (c_.gated) {
-    const TensorRef gate = b_.add(prefix + ".gate", widen, {sent});
-    const TensorRef opened = b_.add(prefix + ".activation", Unary{.kind = c_.activation}, {gate});
+    const GraphTensorRef gate = b_.add(prefix + ".gate", widen, {sent});
+    const GraphTensorRef opened = b_.add(prefix + ".activation", Unary{.kind = c_.activation}, {gate});
     y = b_.add(prefix + ".product", Binary{.kind = Binary::Kind::multiply}, {opened, y});
   } else {
     y = b_.add(prefix + ".activation", Unary{.kind = c_.activation}, {y});
@@ -85,26 +85,26 @@ TensorRef LayerBuilder::mixture(const std::string& prefix, TensorRef x) {
   return dropout(prefix + ".dropout", y);
 }
 
-TensorRef LayerBuilder::layer(const std::string& prefix, TensorRef x, bool moe, std::optional<TensorRef> position_bias) {
-  const auto feed_forward = [&](TensorRef y) { return moe ? mixture(prefix + ".moe", y) : mlp(prefix + ".mlp", y); };
+GraphTensorRef LayerBuilder::layer(const std::string& prefix, GraphTensorRef x, bool moe, std::optional<GraphTensorRef> position_bias) {
+  const auto feed_forward = [&](GraphTensorRef y) { return moe ? mixture(prefix + ".moe", y) : mlp(prefix + ".mlp", y); };
   const std::string attention = prefix + ".attention";
   const std::string residual = prefix + (moe ? ".moe" : ".mlp") + ".residual";
   if (c_.post_norm) {
     x = norm(prefix + ".norm1", add(attention + ".residual", x, self_attention(attention, x, position_bias)));
     return norm(prefix + ".norm2", add(residual, x, feed_forward(x)));
   }
-  const TensorRef attended = self_attention(attention, norm(prefix + ".norm1", x), position_bias);
+  const GraphTensorRef attended = self_attention(attention, norm(prefix + ".norm1", x), position_bias);
   if (c_.parallel_residual) {
-    const TensorRef fed = feed_forward(norm(prefix + ".norm2", x));
+    const GraphTensorRef fed = feed_forward(norm(prefix + ".norm2", x));
     return add(residual, add(attention + ".residual", x, attended), fed);
   }
   x = add(attention + ".residual", x, attended);
   return add(residual, x, feed_forward(norm(prefix + ".norm2", x)));
 }
 
-TensorRef add_positions(GraphBuilder& b, const std::string& name, TensorRef x, std::int64_t positions) {
+GraphTensorRef add_positions(GraphBuilder& b, const std::string& name, GraphTensorRef x, std::int64_t positions) {
   const std::vector<std::int64_t> sizes = b.shape(x).sizes;  // [batch, sequence, hidden]
-  TensorRef table = b.weight(name, {.sizes = {positions, sizes[2]}});
+  GraphTensorRef table = b.weight(name, {.sizes = {positions, sizes[2]}});
   if (sizes[1] < positions) table = b.add(name + ".slice", Slice{.axis = 0, .begin = 0, .length = sizes[1]}, {table});
   return b.add(name + ".add", Binary{.kind = Binary::Kind::add}, {x, table});
 }
@@ -112,13 +112,13 @@ TensorRef add_positions(GraphBuilder& b, const std::string& name, TensorRef x, s
 Embedded embed_tokens(GraphBuilder& b, const TransformerConfig& c, std::int64_t batch) {
   const TensorShape index{.sizes = {batch, c.sequence_length}, .element = Element::index};
   const std::int64_t width = c.embedding_width > 0 ? c.embedding_width : c.hidden;
-  const TensorRef tokens = b.input("tokens", index);
-  const TensorRef table = b.weight("embedding.token.weight", {.sizes = {c.vocab, width}});
-  TensorRef x = b.add("embedding.token", Embedding{.vocabulary = c.vocab, .width = width}, {tokens}, {table});
+  const GraphTensorRef tokens = b.input("tokens", index);
+  const GraphTensorRef table = b.weight("embedding.token.weight", {.sizes = {c.vocab, width}});
+  GraphTensorRef x = b.add("embedding.token", Embedding{.vocabulary = c.vocab, .width = width}, {tokens}, {table});
   if (width != c.hidden) x = b.add("embedding.project", Linear{.out = c.hidden}, {x});
   if (c.positions >= 0) x = add_positions(b, "embedding.position", x, c.positions > 0 ? c.positions : c.sequence_length);
   if (c.token_types > 0) {
-    const TensorRef types =
+    const GraphTensorRef types =
         b.add("embedding.token_type", Embedding{.vocabulary = c.token_types, .width = c.hidden}, {b.input("token_types", index)});
     x = b.add("embedding.token_type.add", Binary{.kind = Binary::Kind::add}, {x, types});
   }

@@ -19,20 +19,20 @@ class LayerBuilder {
  public:
   LayerBuilder(GraphBuilder& builder, const TransformerConfig& config) : b_(builder), c_(config) {}
 
-  TensorRef norm(const std::string& name, TensorRef x);
-  TensorRef dropout(const std::string& name, TensorRef x);  // x itself when the rate is 0
-  TensorRef add(const std::string& name, TensorRef x, TensorRef y);
+  GraphTensorRef norm(const std::string& name, GraphTensorRef x);
+  GraphTensorRef dropout(const std::string& name, GraphTensorRef x);  // x itself when the rate is 0
+  GraphTensorRef add(const std::string& name, GraphTensorRef x, GraphTensorRef y);
   // Self-attention with its projections; position_bias: a table [buckets, heads] added to the scores.
-  TensorRef self_attention(const std::string& prefix, TensorRef x, std::optional<TensorRef> position_bias = {});
+  GraphTensorRef self_attention(const std::string& prefix, GraphTensorRef x, std::optional<GraphTensorRef> position_bias = {});
   // Queries from x, keys and values from `memory`.
-  TensorRef cross_attention(const std::string& prefix, TensorRef x, TensorRef memory);
-  TensorRef mlp(const std::string& prefix, TensorRef x);
-  TensorRef mixture(const std::string& prefix, TensorRef x);
+  GraphTensorRef cross_attention(const std::string& prefix, GraphTensorRef x, GraphTensorRef memory);
+  GraphTensorRef mlp(const std::string& prefix, GraphTensorRef x);
+  GraphTensorRef mixture(const std::string& prefix, GraphTensorRef x);
   // A whole layer: attention and MLP (or experts) with norms, dropout and residual additions, in the config's order.
-  TensorRef layer(const std::string& prefix, TensorRef x, bool moe, std::optional<TensorRef> position_bias = {});
+  GraphTensorRef layer(const std::string& prefix, GraphTensorRef x, bool moe, std::optional<GraphTensorRef> position_bias = {});
 
  private:
-  TensorRef attention_out(const std::string& prefix, TensorRef heads);
+  GraphTensorRef attention_out(const std::string& prefix, GraphTensorRef heads);
 
   GraphBuilder& b_;
   const TransformerConfig& c_;
@@ -40,11 +40,11 @@ class LayerBuilder {
 
 // Token embedding in a block of its own: the table is returned too, for a tied head.
 struct Embedded {
-  TensorRef x;
-  TensorRef table;
+  GraphTensorRef x;
+  GraphTensorRef table;
 };
 [[nodiscard]] Embedded embed_tokens(GraphBuilder& b, const TransformerConfig& c, std::int64_t batch);
 // x + the first rows of a learned table "NAME" [positions, hidden].
-[[nodiscard]] TensorRef add_positions(GraphBuilder& b, const std::string& name, TensorRef x, std::int64_t positions);
+[[nodiscard]] GraphTensorRef add_positions(GraphBuilder& b, const std::string& name, GraphTensorRef x, std::int64_t positions);
 
 }  // namespace pcg::models

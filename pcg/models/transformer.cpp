@@ -6,12 +6,12 @@
 namespace pcg::models {
 namespace {
 
-TensorRef labels(GraphBuilder& b, const std::string& name, std::vector<std::int64_t> sizes) {
+GraphTensorRef labels(GraphBuilder& b, const std::string& name, std::vector<std::int64_t> sizes) {
   return b.input(name, {.sizes = std::move(sizes), .element = Element::index});
 }
 
 // BERT: the first token through a dense layer and tanh; with a head, two classes: is the second sentence the next one?
-void add_pooler(GraphBuilder& b, const TransformerConfig& c, std::int64_t batch, TensorRef x) {
+void add_pooler(GraphBuilder& b, const TransformerConfig& c, std::int64_t batch, GraphTensorRef x) {
   x = b.add("head.first_token", Slice{.axis = 1, .begin = 0, .length = 1}, {x});
   x = b.add("head.first_token.flat", Reshape{.sizes = {0, -1}}, {x});
   x = b.add("head.pooler", Linear{.out = c.hidden, .has_bias = true}, {x});
@@ -21,7 +21,7 @@ void add_pooler(GraphBuilder& b, const TransformerConfig& c, std::int64_t batch,
   b.add("head.next_sentence.loss", CrossEntropy{}, {x, labels(b, "next_sentence_labels", {batch})});
 }
 
-void add_language_head(GraphBuilder& b, const TransformerConfig& c, std::int64_t batch, TensorRef x, TensorRef table) {
+void add_language_head(GraphBuilder& b, const TransformerConfig& c, std::int64_t batch, GraphTensorRef x, GraphTensorRef table) {
   if (c.head_transform) {
     x = b.add("head.transform", Linear{.out = c.hidden, .has_bias = true}, {x});
     x = b.add("head.transform.activation", Unary{.kind = c.activation}, {x});
@@ -29,7 +29,7 @@ void add_language_head(GraphBuilder& b, const TransformerConfig& c, std::int64_t
   }
   if (c.embedding_width > 0 && c.embedding_width != c.hidden) x = b.add("head.project", Linear{.out = c.embedding_width}, {x});
   const Linear logits{.out = c.vocab, .has_bias = c.head_transform, .transposed_weight = c.tied_embeddings};
-  x = b.add("head.logits", logits, {x}, c.tied_embeddings ? std::vector<TensorRef>{table} : std::vector<TensorRef>{});
+  x = b.add("head.logits", logits, {x}, c.tied_embeddings ? std::vector<GraphTensorRef>{table} : std::vector<GraphTensorRef>{});
   b.add("head.loss", CrossEntropy{}, {x, labels(b, "labels", {batch, c.sequence_length})});
 }
 
@@ -52,7 +52,7 @@ Graph transformer(const TransformerConfig& c, std::int64_t batch) {
   LayerBuilder layers(b, c);
   b.begin_block("embedding", false);
   const Embedded embedded = embed_tokens(b, c, batch);
-  TensorRef x = embedded.x;
+  GraphTensorRef x = embedded.x;
   for (std::int64_t i = 0; i < c.layers; ++i) {
     b.begin_block(fmt::format("layer {}", i));
     x = layers.layer(fmt::format("layer{}", i), x, is_moe_layer(c, i));

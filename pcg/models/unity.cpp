@@ -9,16 +9,16 @@
 namespace pcg::models {
 namespace {
 
-TensorRef dense(GraphBuilder& b, const std::string& name, TensorRef x, std::int64_t out, Activation activation) {
+GraphTensorRef dense(GraphBuilder& b, const std::string& name, GraphTensorRef x, std::int64_t out, Activation activation) {
   return b.add(name, Linear{.out = out, .activation = activation}, {x});
 }
-TensorRef features(GraphBuilder& b, const std::string& name, std::int64_t batch, std::int64_t width) {
+GraphTensorRef features(GraphBuilder& b, const std::string& name, std::int64_t batch, std::int64_t width) {
   return b.input(name, {.sizes = {batch, width}});
 }
-void classify(GraphBuilder& b, std::int64_t batch, TensorRef logits) {
+void classify(GraphBuilder& b, std::int64_t batch, GraphTensorRef logits) {
   b.add("loss", CrossEntropy{}, {logits, b.input("labels", {.sizes = {batch}, .element = Element::index})});
 }
-void regress(GraphBuilder& b, TensorRef prediction) {
+void regress(GraphBuilder& b, GraphTensorRef prediction) {
   b.add("loss", SquaredError{}, {prediction, b.input("targets", {.sizes = b.shape(prediction).sizes})});
 }
 
@@ -26,7 +26,7 @@ void regress(GraphBuilder& b, TensorRef prediction) {
 Graph mlp_mnist(std::int64_t batch) {
   GraphBuilder b("mlp-mnist");
   b.begin_block("layer 0");
-  TensorRef x = dense(b, "layer0", features(b, "images", batch, 784), 512, Activation::relu);
+  GraphTensorRef x = dense(b, "layer0", features(b, "images", batch, 784), 512, Activation::relu);
   b.begin_block("layer 1");
   x = dense(b, "layer1", x, 10, Activation::none);
   b.begin_block("head", false);
@@ -38,7 +38,7 @@ Graph mlp_mnist(std::int64_t batch) {
 Graph mlp(std::int64_t batch) {
   GraphBuilder b("mlp");
   constexpr int kLayers = 8;
-  TensorRef x[2];
+  GraphTensorRef x[2];
   for (int i = 0; i < kLayers; ++i) {
     b.begin_block(fmt::format("layer {}", i));
     for (int t = 0; t < 2; ++t) {
@@ -62,7 +62,7 @@ Graph bert_proxy(std::int64_t batch) {
                             .attention = AttentionKind::unfused};
   GraphBuilder b(c.name);
   LayerBuilder layers(b, c);
-  TensorRef x;
+  GraphTensorRef x;
   for (std::int64_t i = 0; i < c.layers; ++i) {
     b.begin_block(fmt::format("layer {}", i));
     if (i == 0) x = b.input("embedded", {.sizes = {batch, 512, c.hidden}});
@@ -76,8 +76,8 @@ Graph bert_proxy(std::int64_t batch) {
   return std::move(b).build();
 }
 
-TensorRef table(GraphBuilder& b, std::int64_t batch, int i, std::int64_t rows, std::int64_t width) {
-  const TensorRef index = b.input(fmt::format("sparse{}", i), {.sizes = {batch, 1}, .element = Element::index});
+GraphTensorRef table(GraphBuilder& b, std::int64_t batch, int i, std::int64_t rows, std::int64_t width) {
+  const GraphTensorRef index = b.input(fmt::format("sparse{}", i), {.sizes = {batch, 1}, .element = Element::index});
   return b.add(fmt::format("table{}", i), EmbeddingBag{.vocabulary = rows, .width = width}, {index});
 }
 
@@ -85,9 +85,9 @@ TensorRef table(GraphBuilder& b, std::int64_t batch, int i, std::int64_t rows, s
 Graph dlrm(std::int64_t batch) {
   GraphBuilder b("dlrm");
   b.begin_block("tables");
-  std::vector<TensorRef> parts;
+  std::vector<GraphTensorRef> parts;
   for (int i = 0; i < 8; ++i) parts.push_back(table(b, batch, i, 1'000'000, 256));
-  TensorRef x = features(b, "dense", batch, 1024);
+  GraphTensorRef x = features(b, "dense", batch, 1024);
   for (int i = 0; i < 8; ++i) {
     b.begin_block(fmt::format("bottom {}", i));
     x = dense(b, fmt::format("bottom{}", i), x, 1024, Activation::relu);
@@ -107,10 +107,10 @@ Graph dlrm(std::int64_t batch) {
 Graph xdl(std::int64_t batch) {
   GraphBuilder b("xdl");
   b.begin_block("tables");
-  std::vector<TensorRef> parts;
+  std::vector<GraphTensorRef> parts;
   for (int i = 0; i < 4; ++i) parts.push_back(table(b, batch, i, 1'000'000, 64));
   b.begin_block("top");
-  TensorRef x = b.add("concat", Concat{.axis = 1}, parts);
+  GraphTensorRef x = b.add("concat", Concat{.axis = 1}, parts);
   x = dense(b, "top0", x, 256, Activation::relu);
   x = dense(b, "top1", x, 256, Activation::relu);
   x = dense(b, "top2", x, 2, Activation::sigmoid);
@@ -132,16 +132,16 @@ Graph candle_uno(std::int64_t batch) {
                                {"drug2_fingerprints", 2048}};
   constexpr std::int64_t kWidth = 4192;
   GraphBuilder b("candle-uno");
-  std::vector<TensorRef> parts;
+  std::vector<GraphTensorRef> parts;
   for (const Tower& tower : kTowers) {
     b.begin_block(tower.name);
-    TensorRef x = features(b, tower.name, batch, tower.width);
+    GraphTensorRef x = features(b, tower.name, batch, tower.width);
     for (int i = 0; i < 8; ++i) x = dense(b, fmt::format("{}.layer{}", tower.name, i), x, kWidth, Activation::relu);
     parts.push_back(x);
   }
   b.begin_block("joint 0");
   for (const char* dose : {"dose1", "dose2"}) parts.push_back(features(b, dose, batch, 1));
-  TensorRef x = b.add("concat", Concat{.axis = 1}, parts);
+  GraphTensorRef x = b.add("concat", Concat{.axis = 1}, parts);
   for (int i = 0; i < 4; ++i) {
     if (i > 0) b.begin_block(fmt::format("joint {}", i));
     x = dense(b, fmt::format("joint{}", i), x, kWidth, Activation::relu);

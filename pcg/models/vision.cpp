@@ -8,16 +8,16 @@ namespace pcg::models {
 namespace {
 
 // Patches as tokens [batch, patches, hidden], the class token before them, and a learned position for each.
-TensorRef embed_patches(GraphBuilder& b, const VisionConfig& c, std::int64_t batch) {
+GraphTensorRef embed_patches(GraphBuilder& b, const VisionConfig& c, std::int64_t batch) {
   const int patch = static_cast<int>(c.patch_size);
   const std::int64_t hidden = c.layers.hidden;
-  TensorRef x = b.input("images", {.sizes = {batch, c.channels, c.image_size, c.image_size}});
+  GraphTensorRef x = b.input("images", {.sizes = {batch, c.channels, c.image_size, c.image_size}});
   const Conv2d cut{.out = hidden, .kernel_h = patch, .kernel_w = patch, .stride_h = patch, .stride_w = patch, .has_bias = true};
   x = b.add("embedding.patch", cut, {x});
   x = b.add("embedding.patch.flat", Reshape{.sizes = {0, 0, -1}}, {x});
   x = b.add("embedding.patch.tokens", Transpose{.permutation = {0, 2, 1}}, {x});
-  const TensorRef token = b.weight("embedding.class_token", {.sizes = {1, 1, hidden}});
-  const TensorRef tokens = b.add("embedding.class_token.each", Broadcast{.axis = 0, .size = batch}, {token});
+  const GraphTensorRef token = b.weight("embedding.class_token", {.sizes = {1, 1, hidden}});
+  const GraphTensorRef tokens = b.add("embedding.class_token.each", Broadcast{.axis = 0, .size = batch}, {token});
   x = b.add("embedding.sequence", Concat{.axis = 1}, {tokens, x});
   return add_positions(b, "embedding.position", x, b.shape(x).sizes[1]);
 }
@@ -29,7 +29,7 @@ Graph vision_transformer(const VisionConfig& c, std::int64_t batch) {
   GraphBuilder b(c.layers.name);
   LayerBuilder layers(b, c.layers);
   b.begin_block("embedding", false);
-  TensorRef x = layers.dropout("embedding.dropout", embed_patches(b, c, batch));
+  GraphTensorRef x = layers.dropout("embedding.dropout", embed_patches(b, c, batch));
   for (std::int64_t i = 0; i < c.layers.layers; ++i) {
     b.begin_block(fmt::format("layer {}", i));
     x = layers.layer(fmt::format("layer{}", i), x, false);

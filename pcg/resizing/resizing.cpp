@@ -94,7 +94,7 @@ class Rebuilder {
     shapes_[n] = {shape};
     operators_[n] = Weight{std::move(shape)};
   }
-  [[nodiscard]] bool is_open(TensorRef t) const { return shapes_[t.node.value].empty(); }  // a weight not settled yet
+  [[nodiscard]] bool is_open(GraphTensorRef t) const { return shapes_[t.node.value].empty(); }  // a weight not settled yet
 
   bool shape(std::size_t n) {
     const GraphNode& node = graph_.nodes()[n];
@@ -102,7 +102,7 @@ class Rebuilder {
       const std::vector<bool> slots = weight_slots(node.op, node.inputs.size());
       std::vector<TensorShape> before, after;
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-        const TensorRef t = node.inputs[i];
+        const GraphTensorRef t = node.inputs[i];
         if (!slots[i] && is_open(t)) settle_weight(t.node.value, mapped(graph_.shape(t)));
         before.push_back(graph_.shape(t));
         after.push_back(slots[i] ? TensorShape{} : shapes_[t.node.value][static_cast<std::size_t>(t.output)]);
@@ -121,7 +121,7 @@ class Rebuilder {
       if (!slots[i]) activations.push_back(after[i]);
     const std::vector<TensorShape> wanted = weight_shapes(op, activations);
     for (std::size_t i = activations.size(); i < slots.size(); ++i) {  // slots come last
-      const TensorRef t = node.inputs[i];
+      const GraphTensorRef t = node.inputs[i];
       TensorShape shape = i - activations.size() < wanted.size() ? wanted[i - activations.size()] : mapped(graph_.shape(t));
       if (std::holds_alternative<Attention>(op)) shape.sizes[0] = graph_.shape(t).sizes[0];  // buckets of positions are free
       if (is_open(t)) settle_weight(t.node.value, std::move(shape));

@@ -18,7 +18,7 @@ constexpr std::int64_t kMostFactor = 3;  // a drawn size is the smallest lawful 
 
 std::vector<TensorShape> inputs_of(const Graph& graph, const GraphNode& node) {
   std::vector<TensorShape> result;
-  for (TensorRef t : node.inputs) result.push_back(graph.shape(t));
+  for (GraphTensorRef t : node.inputs) result.push_back(graph.shape(t));
   return result;
 }
 

@@ -12,8 +12,8 @@ namespace {
 
 using pcg::Graph;
 using pcg::GraphNode;
-using pcg::NodeId;
-using pcg::TensorRef;
+using pcg::GraphNodeId;
+using pcg::GraphTensorRef;
 
 const std::vector<MeshAxis> kData = {MeshAxis::data_outer, MeshAxis::data_inner};
 const std::vector<MeshAxis> kContext = {MeshAxis::context_outer, MeshAxis::context_inner};
@@ -27,8 +27,8 @@ class DimRoles {
     for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
       samples_.push_back(-1);
       positions_.push_back(-1);
-      if (const auto* input = std::get_if<pcg::Input>(&graph.nodes()[n].op)) seed(NodeId(n), *input, consumers[n]);
-      else if (!std::holds_alternative<pcg::Weight>(graph.nodes()[n].op)) follow(NodeId(n));
+      if (const auto* input = std::get_if<pcg::Input>(&graph.nodes()[n].op)) seed(GraphNodeId(n), *input, consumers[n]);
+      else if (!std::holds_alternative<pcg::Weight>(graph.nodes()[n].op)) follow(GraphNodeId(n));
     }
   }
 
@@ -41,14 +41,14 @@ class DimRoles {
 
  private:
   // Dim 0 of every input holds samples; dim 1 of indices that an embedding looks up holds positions.
-  void seed(NodeId id, const pcg::Input& input, const std::vector<NodeId>& readers) {
+  void seed(GraphNodeId id, const pcg::Input& input, const std::vector<GraphNodeId>& readers) {
     if (!input.shape.sizes.empty()) sample_dim_[{id, 0}] = 0;
     const bool looked_up =
-        std::ranges::any_of(readers, [&](NodeId r) { return std::holds_alternative<pcg::Embedding>(graph_.node(r).op); });
+        std::ranges::any_of(readers, [&](GraphNodeId r) { return std::holds_alternative<pcg::Embedding>(graph_.node(r).op); });
     if (looked_up && input.shape.sizes.size() == 2) position_dim_[{id, 0}] = 1;
   }
 
-  int loop_of(NodeId id, const std::map<TensorRef, int>& dims) const {
+  int loop_of(GraphNodeId id, const std::map<GraphTensorRef, int>& dims) const {
     const GraphNode& node = graph_.node(id);
     const pcg::IterationSpace& s = spaces_[id.value].space;
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
@@ -57,14 +57,14 @@ class DimRoles {
     return -1;
   }
 
-  void pass_on(NodeId id, int loop, std::map<TensorRef, int>& dims) const {
+  void pass_on(GraphNodeId id, int loop, std::map<GraphTensorRef, int>& dims) const {
     const pcg::IterationSpace& s = spaces_[id.value].space;
     for (std::size_t j = 0; loop >= 0 && j < s.outputs.size(); ++j)
       for (std::size_t d = 0; d < s.outputs[j].size(); ++d)
         if (s.outputs[j][d] == loop) dims[{id, static_cast<int>(j)}] = static_cast<int>(d);
   }
 
-  void follow(NodeId id) {
+  void follow(GraphNodeId id) {
     samples_[id.value] = loop_of(id, sample_dim_);
     positions_[id.value] = loop_of(id, position_dim_);
     // Images become positions on their way to attention, which says which dim they are.
@@ -76,7 +76,7 @@ class DimRoles {
 
   const Graph& graph_;
   std::span<const NodeSpace> spaces_;
-  std::map<TensorRef, int> sample_dim_, position_dim_;
+  std::map<GraphTensorRef, int> sample_dim_, position_dim_;
   std::vector<int> samples_, positions_;
 };
 
@@ -193,7 +193,7 @@ std::vector<pcg::Sharding> shardings(const Graph& graph, const Grid& grid, const
     result.push_back(layouts[n].loops.empty() ? pcg::unsharded(spaces[n].space) : layouts[n].sharding(grid));
   for (std::size_t n = graph.nodes().size(); n-- > 0;)  // from the back, so that the first reader has the last word
     for (std::size_t i = 0; i < graph.nodes()[n].inputs.size(); ++i) {
-      const TensorRef t = graph.nodes()[n].inputs[i];
+      const GraphTensorRef t = graph.nodes()[n].inputs[i];
       if (!std::holds_alternative<pcg::Input>(graph.node(t.node).op)) continue;
       const pcg::ParallelShape wanted = pcg::input_shape(spaces[n].space, result[n], i, spaces[n].inputs[i]);
       for (std::size_t d = 0; d < wanted.dims.size(); ++d) result[t.node.value].degrees[d] = wanted.dims[d].degree;

@@ -12,8 +12,8 @@ namespace {
 
 using pcg::Graph;
 using pcg::GraphNode;
-using pcg::NodeId;
-using pcg::TensorRef;
+using pcg::GraphNodeId;
+using pcg::GraphTensorRef;
 
 bool is_linear(const GraphNode& n) { return std::holds_alternative<pcg::Linear>(n.op) || std::holds_alternative<pcg::ExpertLinear>(n.op); }
 bool is_source(const GraphNode& n) { return std::holds_alternative<pcg::Weight>(n.op) || std::holds_alternative<pcg::Input>(n.op); }
@@ -29,57 +29,57 @@ bool passes_through(const GraphNode& n) {
 // readers read. Either all of it works out, or nothing is cut.
 class Region {
  public:
-  Region(const Graph& graph, std::span<const NodeSpace> spaces, const std::vector<std::vector<NodeId>>& consumers,
+  Region(const Graph& graph, std::span<const NodeSpace> spaces, const std::vector<std::vector<GraphNodeId>>& consumers,
          const std::vector<int>& decided, const std::vector<int>& block_stages, int degree)
       : graph_(graph), spaces_(spaces), consumers_(consumers), decided_(decided), block_stages_(block_stages), degree_(degree) {}
 
   // The loops to cut by node, or nothing when it does not work out.
-  std::map<std::size_t, int> grow_from(NodeId linear) {
+  std::map<std::size_t, int> grow_from(GraphNodeId linear) {
     stage_ = stage_of(graph_.node(linear));
     bool sound = cut_columns(linear);
     while (sound && !pending_.empty()) {
-      const TensorRef t = pending_.back();
+      const GraphTensorRef t = pending_.back();
       pending_.pop_back();
       sound = cut_readers(t);
     }
     sound = sound && rows_ > 0;
-    for (NodeId c : columns_)
+    for (GraphNodeId c : columns_)
       if (dims_.contains(graph_.node(c).inputs[0])) sound = false;  // one of the columns reads a result of the others
     return sound ? cut_ : std::map<std::size_t, int>{};
   }
 
  private:
   int stage_of(const GraphNode& n) const { return block_stages_[static_cast<std::size_t>(n.block)]; }
-  const NodeSpace& space(NodeId n) const { return spaces_[n.value]; }
+  const NodeSpace& space(GraphNodeId n) const { return spaces_[n.value]; }
 
-  bool cut_loop(NodeId n, int loop) {
+  bool cut_loop(GraphNodeId n, int loop) {
     if (!can_cut(graph_.node(n), space(n), loop, degree_)) return false;
     const auto [it, added] = cut_.emplace(n.value, loop);
     return added || it->second == loop;
   }
 
-  bool cut_tensor(TensorRef t, int dim) {
+  bool cut_tensor(GraphTensorRef t, int dim) {
     const auto [it, added] = dims_.emplace(t, dim);
     if (added) pending_.push_back(t);
     return it->second == dim;
   }
 
-  bool cut_columns(NodeId n) {
+  bool cut_columns(GraphNodeId n) {
     if (decided_[n.value] >= 0 || stage_of(graph_.node(n)) != stage_) return false;
     const int loop = pcg::find_loop(space(n).space, "n");
     if (std::ranges::find(columns_, n) == columns_.end()) columns_.push_back(n);
     return cut_loop(n, loop) && cut_tensor({n, 0}, static_cast<int>(space(n).space.outputs[0].size()) - 1);
   }
 
-  bool cut_readers(TensorRef t) {
+  bool cut_readers(GraphTensorRef t) {
     if (consumers_[t.node.value].empty()) return false;  // a result
-    for (NodeId c : consumers_[t.node.value])
+    for (GraphNodeId c : consumers_[t.node.value])
       for (std::size_t i = 0; i < graph_.node(c).inputs.size(); ++i)
         if (graph_.node(c).inputs[i] == t && !cut_reader(c, i, dims_.at(t))) return false;
     return true;
   }
 
-  bool cut_reader(NodeId n, std::size_t input, int dim) {
+  bool cut_reader(GraphNodeId n, std::size_t input, int dim) {
     const GraphNode& node = graph_.node(n);
     const pcg::IterationSpace& s = space(n).space;
     const int loop = s.inputs[input][static_cast<std::size_t>(dim)];
@@ -96,7 +96,7 @@ class Region {
   }
 
   // An operator in between: all its tensors that the loop indexes are cut along it.
-  bool cut_whole(NodeId n, int loop) {
+  bool cut_whole(GraphNodeId n, int loop) {
     if (cut_.contains(n.value)) return cut_.at(n.value) == loop;
     // Cutting positions is the business of context parallelism.
     if (space(n).space.loops[static_cast<std::size_t>(loop)].cut != pcg::Cut::free || !cut_loop(n, loop)) return false;
@@ -109,7 +109,7 @@ class Region {
     return false;
   }
 
-  bool cut_producer(TensorRef t, int dim) {
+  bool cut_producer(GraphTensorRef t, int dim) {
     if (const auto known = dims_.find(t); known != dims_.end()) return known->second == dim;
     const GraphNode& producer = graph_.node(t.node);
     if (is_source(producer)) return true;  // weights and data lie where they are read
@@ -121,16 +121,16 @@ class Region {
 
   const Graph& graph_;
   std::span<const NodeSpace> spaces_;
-  const std::vector<std::vector<NodeId>>& consumers_;
+  const std::vector<std::vector<GraphNodeId>>& consumers_;
   const std::vector<int>& decided_;
   const std::vector<int>& block_stages_;
   int degree_;
   int stage_ = 0;
   int rows_ = 0;
-  std::map<std::size_t, int> cut_;  // node -> loop
-  std::map<TensorRef, int> dims_;   // tensor -> dim that is cut
-  std::vector<TensorRef> pending_;  // cut tensors whose readers were not seen yet
-  std::vector<NodeId> columns_;
+  std::map<std::size_t, int> cut_;       // node -> loop
+  std::map<GraphTensorRef, int> dims_;   // tensor -> dim that is cut
+  std::vector<GraphTensorRef> pending_;  // cut tensors whose readers were not seen yet
+  std::vector<GraphNodeId> columns_;
 };
 
 void require_divisible_heads(const Graph& graph, const std::vector<int>& loops, int degree) {
@@ -150,7 +150,7 @@ std::vector<NodeSpace> node_spaces(const Graph& graph) {
   spaces.reserve(graph.nodes().size());
   for (const GraphNode& n : graph.nodes()) {
     NodeSpace s;
-    for (TensorRef t : n.inputs) s.inputs.push_back(graph.shape(t));
+    for (GraphTensorRef t : n.inputs) s.inputs.push_back(graph.shape(t));
     s.space = pcg::iteration_space(n.op, s.inputs);
     spaces.push_back(std::move(s));
   }
@@ -182,7 +182,8 @@ std::vector<int> tensor_loops(const Graph& graph, std::span<const NodeSpace> spa
       const int v = pcg::find_loop(spaces[n].space, "v");
       if (can_cut(node, spaces[n], v, degree)) loops[n] = v;
     } else if (is_linear(node) && loops[n] < 0) {
-      for (const auto& [cut, loop] : Region(graph, spaces, consumers, loops, block_stages, degree).grow_from(NodeId(n))) loops[cut] = loop;
+      for (const auto& [cut, loop] : Region(graph, spaces, consumers, loops, block_stages, degree).grow_from(GraphNodeId(n)))
+        loops[cut] = loop;
     }
   }
   require_divisible_heads(graph, loops, degree);

@@ -9,19 +9,19 @@
 
 namespace {
 
-using pcg::TensorRef;
+using pcg::GraphTensorRef;
 
 // Two convolutions, 3 x 3 and 5 x 5, by `rows` blocks of rows on as many devices.
 pcg::Plan plan(int rows) {
   pcg::GraphBuilder b("images");
-  const TensorRef x = b.input("x", {.sizes = {4, 8, 32, 24}, .element = pcg::Element::real});
-  const TensorRef first = b.add("first", pcg::Conv2d{.out = 16, .kernel_h = 3, .kernel_w = 3, .pad_h = 1, .pad_w = 1}, {x});
+  const GraphTensorRef x = b.input("x", {.sizes = {4, 8, 32, 24}, .element = pcg::Element::real});
+  const GraphTensorRef first = b.add("first", pcg::Conv2d{.out = 16, .kernel_h = 3, .kernel_w = 3, .pad_h = 1, .pad_w = 1}, {x});
   b.add("second", pcg::Conv2d{.out = 8, .kernel_h = 5, .kernel_w = 5, .pad_h = 2, .pad_w = 2}, {first});
   const pcg::Graph g = std::move(b).build();
   std::vector<pcg::Sharding> shardings;
   for (const pcg::GraphNode& n : g.nodes()) {
     std::vector<pcg::TensorShape> inputs;
-    for (TensorRef t : n.inputs) inputs.push_back(g.shape(t));
+    for (GraphTensorRef t : n.inputs) inputs.push_back(g.shape(t));
     const pcg::IterationSpace space = pcg::iteration_space(n.op, inputs);
     shardings.push_back(pcg::unsharded(space));
     if (std::holds_alternative<pcg::Weight>(n.op)) continue;

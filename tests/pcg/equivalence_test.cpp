@@ -38,7 +38,7 @@ std::vector<Sharding> three_d(const Graph& g) {
   std::vector<Sharding> all;
   for (std::size_t n = 0; n < g.nodes().size(); ++n) {
     const GraphNode& node = g.nodes()[n];
-    const std::vector<TensorShape> inputs = zoo::inputs_of(g, NodeId(n));
+    const std::vector<TensorShape> inputs = zoo::inputs_of(g, GraphNodeId(n));
     const IterationSpace space = iteration_space(node.op, inputs);
     Sharding s = unsharded(space);
     auto cut = [&](const char* loop, int degree) {
@@ -84,13 +84,13 @@ TEST_CASE("the model's batch does not matter: the plan's micro-batch does") {
 enum class Wrong { nothing, weights_swapped, no_residual, other_activation, other_weight_name, other_order };
 Graph block(Wrong wrong) {
   GraphBuilder b("block");
-  const TensorRef x = b.input("x", real({8, 32}));
-  const TensorRef first = b.weight(wrong == Wrong::other_weight_name ? "w" : "first", real({32, 32})),
-                  second = b.weight("second", real({32, 32}));
+  const GraphTensorRef x = b.input("x", real({8, 32}));
+  const GraphTensorRef first = b.weight(wrong == Wrong::other_weight_name ? "w" : "first", real({32, 32})),
+                       second = b.weight("second", real({32, 32}));
   const bool swapped = wrong == Wrong::weights_swapped;
   const Activation a = wrong == Wrong::other_activation ? Activation::relu : Activation::gelu;
-  const TensorRef h = b.add("h", Linear{.out = 32, .activation = a}, {x}, {swapped ? second : first});
-  const TensorRef y = b.add("y", Linear{.out = 32}, {h}, {swapped ? first : second});
+  const GraphTensorRef h = b.add("h", Linear{.out = 32, .activation = a}, {x}, {swapped ? second : first});
+  const GraphTensorRef y = b.add("y", Linear{.out = 32}, {h}, {swapped ? first : second});
   if (wrong == Wrong::no_residual) return std::move(b).build();
   b.add("r", Binary{.kind = Binary::Kind::subtract}, wrong == Wrong::other_order ? std::vector{x, y} : std::vector{y, x});
   return std::move(b).build();
@@ -113,7 +113,7 @@ TEST_CASE("a plan that computes something else is found out, with the place of t
 TEST_CASE("causal attention, its heads and the slices of a tensor are told apart") {
   auto model = [](bool causal, std::int64_t heads, std::int64_t begin) {
     GraphBuilder b("g");
-    const TensorRef a = b.add("a", Attention{.heads = heads, .kv_heads = heads, .causal = causal}, {b.input("x", real({4, 8, 48}))});
+    const GraphTensorRef a = b.add("a", Attention{.heads = heads, .kv_heads = heads, .causal = causal}, {b.input("x", real({4, 8, 48}))});
     b.add("s", Slice{.axis = 1, .begin = begin, .length = 1}, {a});
     return std::move(b).build();
   };
@@ -160,7 +160,7 @@ Spatial spatial(const Graph& g, std::array<int, 3> samples_rows_columns) {
   Spatial result;
   for (std::size_t n = 0; n < g.nodes().size(); ++n) {
     const GraphNode& node = g.nodes()[n];
-    const std::vector<TensorShape> inputs = zoo::inputs_of(g, NodeId(n));
+    const std::vector<TensorShape> inputs = zoo::inputs_of(g, GraphNodeId(n));
     const IterationSpace space = iteration_space(node.op, inputs);
     Sharding s = unsharded(space);
     const auto cut = [&](std::size_t dim, int degree) {

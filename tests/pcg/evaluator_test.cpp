@@ -43,7 +43,7 @@ TEST_CASE("every operator computes under every lawful sharding what it computes 
 TEST_CASE("every loop that may be cut is cut alone") {
   for (const zoo::Exhibit& e : zoo::exhibits()) {
     const std::vector<FieldTensor> alone = evaluate(e.graph, 3);
-    const NodeId last(e.graph.nodes().size() - 1);
+    const GraphNodeId last(e.graph.nodes().size() - 1);
     const IterationSpace space = iteration_space(e.graph.node(last).op, zoo::inputs_of(e.graph, last));
     for (std::size_t l = 0; l < space.loops.size(); ++l)
       for (int degree : {2, 3}) {
@@ -58,7 +58,7 @@ TEST_CASE("every loop that may be cut is cut alone") {
 
 TEST_CASE("micro-batches one after another are the batch") {
   GraphBuilder b("mlp");
-  const TensorRef x = b.input("x", real({4, 6}));
+  const GraphTensorRef x = b.input("x", real({4, 6}));
   b.add("down", Linear{.out = 2, .has_bias = true},
         {b.add("drop", Dropout{}, {b.add("up", Linear{.out = 8, .activation = Activation::gelu}, {x})})});
   const Graph whole = std::move(b).build();
@@ -74,7 +74,7 @@ TEST_CASE("micro-batches one after another are the batch") {
 TEST_CASE("the stand-ins are not linear, and depend on all that the operator depends on") {
   auto run = [](const Operator& op, const std::vector<TensorShape>& in) {
     GraphBuilder b("g");
-    std::vector<TensorRef> refs;
+    std::vector<GraphTensorRef> refs;
     for (const TensorShape& s : in) refs.push_back(b.input("x" + std::to_string(refs.size()), s));
     b.add("op", op, refs);
     return evaluate(std::move(b).build(), 7)[0].values;

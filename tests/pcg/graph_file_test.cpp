@@ -97,8 +97,8 @@ TEST_CASE("every builtin reads back as it was written") {
 
 TEST_CASE("outputs beyond the first are named by number") {
   GraphBuilder b("split");
-  const TensorRef x = b.input("x", {.sizes = {2, 7}});
-  const std::vector<TensorRef> parts = b.add_raw("parts", Split{.axis = 1, .sizes = {3, 4}}, {x});
+  const GraphTensorRef x = b.input("x", {.sizes = {2, 7}});
+  const std::vector<GraphTensorRef> parts = b.add_raw("parts", Split{.axis = 1, .sizes = {3, 4}}, {x});
   b.add("second", Unary{}, {parts[1]});
   b.add("first", Unary{}, {parts[0]});
   const Graph g = std::move(b).build();

@@ -12,8 +12,8 @@ namespace {
 Graph residual() {
   GraphBuilder b("residual");
   b.begin_block("only");
-  const TensorRef x = b.input("x", {.sizes = {2, 4}});
-  TensorRef y = b.add("up", Linear{.out = 8, .has_bias = true}, {x});
+  const GraphTensorRef x = b.input("x", {.sizes = {2, 4}});
+  GraphTensorRef y = b.add("up", Linear{.out = 8, .has_bias = true}, {x});
   y = b.add("relu", Unary{}, {y});
   y = b.add("down", Linear{.out = 4}, {y});
   b.add("sum", Binary{}, {x, y});
@@ -32,17 +32,17 @@ TEST_CASE("weights are created before their reader and named after it") {
 
 TEST_CASE("results are what nothing reads, consumers are ascending") {
   const Graph g = residual();
-  CHECK(g.results() == std::vector<TensorRef>{{NodeId(7), 0}});
+  CHECK(g.results() == std::vector<GraphTensorRef>{{GraphNodeId(7), 0}});
   const auto consumers = g.consumers();
-  CHECK(consumers[0] == std::vector<NodeId>{NodeId(3), NodeId(7)});
+  CHECK(consumers[0] == std::vector<GraphNodeId>{GraphNodeId(3), GraphNodeId(7)});
   CHECK(consumers[7].empty());
 }
 
 TEST_CASE("weights that are handed over are not created again") {
   GraphBuilder b("tied");
-  const TensorRef tokens = b.input("tokens", {.sizes = {2, 3}, .element = Element::index});
-  const TensorRef table = b.weight("table", {.sizes = {10, 4}});
-  const TensorRef x = b.add("embed", Embedding{.vocabulary = 10, .width = 4}, {tokens}, {table});
+  const GraphTensorRef tokens = b.input("tokens", {.sizes = {2, 3}, .element = Element::index});
+  const GraphTensorRef table = b.weight("table", {.sizes = {10, 4}});
+  const GraphTensorRef x = b.add("embed", Embedding{.vocabulary = 10, .width = 4}, {tokens}, {table});
   b.add("logits", Linear{.out = 10, .has_bias = true, .transposed_weight = true}, {x}, {table});
   const Graph g = std::move(b).build();
   CHECK(g.parameters() == 10 * 4 + 10);
@@ -75,7 +75,7 @@ TEST_CASE("nodes are in topological order and in the order of their blocks") {
     int block = 0;
     for (std::size_t i = 0; i < g.nodes().size(); ++i) {
       const GraphNode& n = g.nodes()[i];
-      for (const TensorRef t : n.inputs) CHECK(t.node.value < i);
+      for (const GraphTensorRef t : n.inputs) CHECK(t.node.value < i);
       CHECK(n.block >= block);
       block = n.block;
     }

@@ -38,10 +38,10 @@ TEST_CASE("the sharding of every operator is found from the layouts that it asks
     const Graph& g = all[*rc::gen::inRange<std::size_t>(0, all.size())].graph;
     base::Random random(*rc::gen::arbitrary<std::uint64_t>());
     for (std::size_t n = 0; n < g.nodes().size(); ++n) {
-      const std::vector<TensorShape> wholes = zoo::inputs_of(g, NodeId(n));
+      const std::vector<TensorShape> wholes = zoo::inputs_of(g, GraphNodeId(n));
       if (wholes.empty()) continue;
       const IterationSpace space = iteration_space(g.nodes()[n].op, wholes);
-      Sharding s = zoo::random_sharding(g, NodeId(n), random);
+      Sharding s = zoo::random_sharding(g, GraphNodeId(n), random);
       forget_unseen_loops(space, s);
       draw_sums(space, random, s);
       RC_ASSERT(!violation(space, s, wholes, g.nodes()[n].outputs));

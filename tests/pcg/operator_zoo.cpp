@@ -9,7 +9,7 @@ TensorShape index(std::vector<std::int64_t> sizes) { return {.sizes = std::move(
 // A graph of one operator over inputs; its weights are made.
 Exhibit one(std::string name, Operator op, const std::vector<TensorShape>& inputs) {
   GraphBuilder b(name);
-  std::vector<TensorRef> refs;
+  std::vector<GraphTensorRef> refs;
   for (const TensorShape& s : inputs) refs.push_back(b.input("x" + std::to_string(refs.size()), s));
   b.add(name, std::move(op), refs);
   return {name, std::move(b).build()};
@@ -89,13 +89,13 @@ std::vector<Exhibit> exhibits() {
   return all;
 }
 
-std::vector<TensorShape> inputs_of(const Graph& g, NodeId id) {
+std::vector<TensorShape> inputs_of(const Graph& g, GraphNodeId id) {
   std::vector<TensorShape> result;
-  for (TensorRef t : g.node(id).inputs) result.push_back(g.shape(t));
+  for (GraphTensorRef t : g.node(id).inputs) result.push_back(g.shape(t));
   return result;
 }
 
-Sharding random_sharding(const Graph& g, NodeId id, base::Random& random) {
+Sharding random_sharding(const Graph& g, GraphNodeId id, base::Random& random) {
   const GraphNode& node = g.node(id);
   const std::vector<TensorShape> inputs = inputs_of(g, id);
   const IterationSpace space = iteration_space(node.op, inputs);
@@ -112,14 +112,14 @@ Sharding random_sharding(const Graph& g, NodeId id, base::Random& random) {
 
 std::vector<Sharding> random_shardings(const Graph& g, base::Random& random) {
   std::vector<Sharding> result;
-  for (std::size_t n = 0; n < g.nodes().size(); ++n) result.push_back(random_sharding(g, NodeId(n), random));
+  for (std::size_t n = 0; n < g.nodes().size(); ++n) result.push_back(random_sharding(g, GraphNodeId(n), random));
   return result;
 }
 
 std::vector<Sharding> unsharded(const Graph& g) {
   std::vector<Sharding> result;
   for (std::size_t n = 0; n < g.nodes().size(); ++n)
-    result.push_back(pcg::unsharded(iteration_space(g.nodes()[n].op, inputs_of(g, NodeId(n)))));
+    result.push_back(pcg::unsharded(iteration_space(g.nodes()[n].op, inputs_of(g, GraphNodeId(n)))));
   return result;
 }
 

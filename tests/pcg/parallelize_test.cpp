@@ -20,7 +20,7 @@ std::vector<Sharding> shardings(const Graph& g, const std::vector<std::pair<std:
   for (const auto& [name, cut] : cuts)
     for (std::size_t n = 0; n < g.nodes().size(); ++n) {
       if (g.nodes()[n].name != name) continue;
-      const IterationSpace space = iteration_space(g.nodes()[n].op, zoo::inputs_of(g, NodeId(n)));
+      const IterationSpace space = iteration_space(g.nodes()[n].op, zoo::inputs_of(g, GraphNodeId(n)));
       for (const auto& [loop, degree] : cut.degrees) result[n].degrees.at(static_cast<std::size_t>(find_loop(space, loop))) = degree;
       result[n].copies = cut.copies;
     }
@@ -36,9 +36,9 @@ std::vector<std::string> names(const Pcg& p) {
 // Megatron's MLP (Shoeybi et al., arXiv 1909.08053, section 3): column-parallel, then row-parallel, with a residual.
 Graph mlp() {
   GraphBuilder b("mlp");
-  const TensorRef x = b.input("x", real({4, 6}));
-  const TensorRef up = b.add("up", Linear{.out = 12, .has_bias = true, .activation = Activation::gelu}, {x});
-  const TensorRef down = b.add("down", Linear{.out = 6, .has_bias = true}, {up});
+  const GraphTensorRef x = b.input("x", real({4, 6}));
+  const GraphTensorRef up = b.add("up", Linear{.out = 12, .has_bias = true, .activation = Activation::gelu}, {x});
+  const GraphTensorRef down = b.add("down", Linear{.out = 6, .has_bias = true}, {up});
   b.add("residual", Binary{}, {down, x});
   return std::move(b).build();
 }
@@ -62,8 +62,8 @@ TEST_CASE("Megatron's MLP: one replicate in front, one all-reduce behind, nothin
 
 TEST_CASE("attention: heads cut from the packed projection to the output projection") {
   GraphBuilder b("attention");
-  const TensorRef x = b.input("x", real({2, 4, 12}));
-  const TensorRef core =
+  const GraphTensorRef x = b.input("x", real({2, 4, 12}));
+  const GraphTensorRef core =
       b.add("core", Attention{.heads = 4, .kv_heads = 2, .causal = true}, {b.add("qkv", Linear{.out = 24, .has_bias = true}, {x})});
   b.add("out", Linear{.out = 12}, {core});
   const Graph g = std::move(b).build();
@@ -74,7 +74,7 @@ TEST_CASE("attention: heads cut from the packed projection to the output project
 
 TEST_CASE("consumers that want one layout share one chain, and chains share what they begin with") {
   GraphBuilder b("fan");
-  const TensorRef x = b.input("x", real({6, 4}));
+  const GraphTensorRef x = b.input("x", real({6, 4}));
   b.add("p", Unary{.kind = Unary::Kind::exp}, {x});
   b.add("q", Unary{.kind = Unary::Kind::exp}, {x});
   b.add("r", Unary{.kind = Unary::Kind::exp}, {x});
@@ -86,9 +86,9 @@ TEST_CASE("consumers that want one layout share one chain, and chains share what
 
 TEST_CASE("a tied weight is cut as its first reader needs it and converted for the other") {
   GraphBuilder b("tied");
-  const TensorRef table = b.weight("table", real({12, 6}));
-  const TensorRef x = b.add("embedding", Embedding{.vocabulary = 12, .width = 6},
-                            {b.input("tokens", {.sizes = {4, 2}, .element = Element::index})}, {table});
+  const GraphTensorRef table = b.weight("table", real({12, 6}));
+  const GraphTensorRef x = b.add("embedding", Embedding{.vocabulary = 12, .width = 6},
+                                 {b.input("tokens", {.sizes = {4, 2}, .element = Element::index})}, {table});
   b.add("head", Linear{.out = 12, .transposed_weight = true}, {x}, {table});
   const Graph g = std::move(b).build();
   const Pcg p = parallelize(g, shardings(g, {{"embedding", {{{"v", 3}}}}, {"head", {{{"b", 2}}}}}));

@@ -16,8 +16,8 @@ TensorShape real(std::vector<std::int64_t> sizes) { return {.sizes = std::move(s
 Graph mlp() {
   GraphBuilder b("mlp");
   b.begin_block("front", false);
-  const TensorRef x = b.input("x", real({4, 6}));
-  const TensorRef up = b.add("up", Linear{.out = 12, .activation = Activation::gelu}, {x});
+  const GraphTensorRef x = b.input("x", real({4, 6}));
+  const GraphTensorRef up = b.add("up", Linear{.out = 12, .activation = Activation::gelu}, {x});
   b.begin_block("back");
   b.add("down", Linear{.out = 6, .has_bias = true}, {up});
   return std::move(b).build();

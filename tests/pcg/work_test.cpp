@@ -24,7 +24,7 @@ Shapes shapes_of(const Operator& op, std::vector<TensorShape> activations) {
 }
 Shapes shapes_of(const Graph& g, const GraphNode& n) {
   std::vector<TensorShape> in;
-  for (const TensorRef t : n.inputs) in.push_back(g.shape(t));
+  for (const GraphTensorRef t : n.inputs) in.push_back(g.shape(t));
   return {std::move(in), n.outputs};
 }
 
@@ -192,7 +192,7 @@ TEST_CASE("where every gradient is wanted, backward products are twice the forwa
 
 // Bytes that backward needs of one block: every kept tensor once, and what operators keep of their own.
 double kept_bytes(const Graph& g, std::string_view block, double* attention_only = nullptr) {
-  std::set<TensorRef> kept;
+  std::set<GraphTensorRef> kept;
   double bytes = 0;
   for (std::size_t i = 0; i < g.nodes().size(); ++i) {
     const GraphNode& n = g.nodes()[i];
@@ -202,11 +202,11 @@ double kept_bytes(const Graph& g, std::string_view block, double* attention_only
     for (std::size_t j = 0; j < saved.inputs.size(); ++j)
       if (saved.inputs[j]) kept.insert(n.inputs[j]);
     for (std::size_t j = 0; j < saved.outputs.size(); ++j)
-      if (saved.outputs[j]) kept.insert({NodeId(i), static_cast<int>(j)});
+      if (saved.outputs[j]) kept.insert({GraphNodeId(i), static_cast<int>(j)});
     bytes += saved.own.value();
     if (attention_only) *attention_only += saved.own_attention.value();
   }
-  for (const TensorRef t : kept) bytes += bytes_of(g.shape(t), Precision::fp16).value();
+  for (const GraphTensorRef t : kept) bytes += bytes_of(g.shape(t), Precision::fp16).value();
   return bytes;
 }
 

@@ -147,14 +147,14 @@ TEST_CASE("every occurrence in concats of many keeps shapes and meaning, and lea
 
 TEST_CASE("a concat of many is one of two: cut anywhere, or two neighbours") {
   pcg::GraphBuilder b("g");
-  std::vector<TensorRef> parts;
+  std::vector<pcg::GraphTensorRef> parts;
   for (const char* name : {"x", "y", "z", "u"}) parts.push_back(b.input(name, {.sizes = {4, 8}}));
   b.add("r", pcg::Unary{}, {b.add("c", pcg::Concat{.axis = 1}, parts)});
   const pcg::Graph serial = std::move(b).build();
   std::vector<pcg::Sharding> shardings;
   for (const pcg::GraphNode& n : serial.nodes()) {
     std::vector<pcg::TensorShape> inputs;
-    for (TensorRef t : n.inputs) inputs.push_back(serial.shape(t));
+    for (pcg::GraphTensorRef t : n.inputs) inputs.push_back(serial.shape(t));
     shardings.push_back(pcg::unsharded(pcg::iteration_space(n.op, inputs)));
   }
   const pcg::Pcg g = pcg::parallelize(serial, shardings);

@@ -12,9 +12,9 @@ namespace substitutions::rewriting {
 namespace {
 
 using pcg::Activation;
+using pcg::GraphTensorRef;
 using pcg::NodeId;
 using pcg::ParallelOperator;
-using pcg::TensorRef;
 
 pcg::TensorShape real(std::vector<std::int64_t> sizes) { return {.sizes = std::move(sizes), .element = pcg::Element::real}; }
 
@@ -87,8 +87,8 @@ class Walk {
 
 TEST_CASE("Megatron's MLP (Unity, figure 10; Shoeybi et al., section 3): columns, then rows, one reduction behind") {
   pcg::GraphBuilder b("mlp");
-  const TensorRef x = b.input("x", real({4, 6, 8}));
-  const TensorRef up = b.add("up", pcg::Linear{.out = 12}, {x});
+  const GraphTensorRef x = b.input("x", real({4, 6, 8}));
+  const GraphTensorRef up = b.add("up", pcg::Linear{.out = 12}, {x});
   b.add("down", pcg::Linear{.out = 8}, {b.add("act", pcg::Unary{.kind = pcg::Unary::Kind::gelu}, {up})});
   Walk walk(std::move(b).build());
   walk.at("A1 columns'", "up").step("B2'", "up").step("E2", "act").step("B7", "down");
@@ -102,8 +102,8 @@ TEST_CASE("Megatron's MLP (Unity, figure 10; Shoeybi et al., section 3): columns
 
 TEST_CASE("Megatron's attention (Unity, figure 10): heads cut from the projection of queries, keys and values to the one behind") {
   pcg::GraphBuilder b("attention");
-  const TensorRef x = b.input("x", real({2, 4, 8}));
-  const TensorRef core =
+  const GraphTensorRef x = b.input("x", real({2, 4, 8}));
+  const GraphTensorRef core =
       b.add("core", pcg::Attention{.heads = 4, .kv_heads = 4, .causal = true}, {b.add("qkv", pcg::Linear{.out = 24}, {x})});
   b.add("out", pcg::Linear{.out = 8}, {core});
   Walk walk(std::move(b).build());
@@ -117,7 +117,7 @@ TEST_CASE("Megatron's attention (Unity, figure 10): heads cut from the projectio
 
 TEST_CASE("heads that share keys are cut between the groups that share them") {
   pcg::GraphBuilder b("grouped");
-  const TensorRef qkv = b.add("qkv", pcg::Linear{.out = 32}, {b.input("x", real({2, 4, 8}))});
+  const GraphTensorRef qkv = b.add("qkv", pcg::Linear{.out = 32}, {b.input("x", real({2, 4, 8}))});
   b.add("core", pcg::Attention{.heads = 4, .kv_heads = 2, .causal = true}, {qkv});
   Walk walk(std::move(b).build());
   walk.at("A1 columns'", "qkv").step("B2'", "qkv").step("N2", "core");
@@ -157,7 +157,7 @@ TEST_CASE("figure 11b: an addition is the reduction of summands") {
 
 TEST_CASE("figure 16a: a fused ReLU is taken apart, so that its product may be cut by the inner dim and added up on all devices at once") {
   pcg::GraphBuilder b("layers");
-  const TensorRef y = b.add("y", pcg::Linear{.out = 6, .activation = Activation::relu}, {b.input("x", real({4, 8}))});
+  const GraphTensorRef y = b.add("y", pcg::Linear{.out = 6, .activation = Activation::relu}, {b.input("x", real({4, 8}))});
   b.add("z", pcg::Linear{.out = 10, .activation = Activation::relu}, {y});
   Walk walk(std::move(b).build());
   walk.step("C1", "y").step("B3'", "y").step("C1", "z").at("A1 columns'", "z").step("B2'", "z").step("E3'", "y.unary");
@@ -170,7 +170,7 @@ TEST_CASE("figure 16a: a fused ReLU is taken apart, so that its product may be c
 
 TEST_CASE("figure 16b: the concatenation in front of a product goes; each part meets its rows of the weight") {
   pcg::GraphBuilder b("dlrm");
-  const TensorRef c = b.add("c", pcg::Concat{.axis = 1}, {b.input("x", real({4, 6})), b.input("y", real({4, 2}))});
+  const GraphTensorRef c = b.add("c", pcg::Concat{.axis = 1}, {b.input("x", real({4, 6})), b.input("y", real({4, 2}))});
   b.add("z", pcg::Linear{.out = 10}, {c});
   Walk walk(std::move(b).build());
   walk.at("split and concat'", "z.weight", 0, {{'k', 6}}).step("T20'", "z").step("F6", "z.binary");
@@ -203,7 +203,7 @@ TEST_CASE("a bag is the sum of its parts, each looked up on its own") {
 
 TEST_CASE("partial sums pass a product, and are added up once behind it (Unity, the law of Reduce and Matmul)") {
   pcg::GraphBuilder b("layers");
-  const TensorRef y = b.add("y", pcg::Linear{.out = 6}, {b.input("x", real({4, 8}))});
+  const GraphTensorRef y = b.add("y", pcg::Linear{.out = 6}, {b.input("x", real({4, 8}))});
   b.add("z", pcg::Linear{.out = 10}, {y});
   Walk walk(std::move(b).build());
   walk.step("B3'", "y").step("B5", "z");
@@ -225,15 +225,15 @@ TEST_CASE("a convolution is cut by rows of the image") {
 
 TEST_CASE("an Inception module: its 1x1 convolutions of one input become one, whose kernels are one concat of three") {
   pcg::GraphBuilder b("module");
-  const TensorRef x = b.input("x", real({2, 4, 6, 6}));
-  const auto conv = [&](const std::string& name, TensorRef in, std::int64_t out, int kernel) {
+  const GraphTensorRef x = b.input("x", real({2, 4, 6, 6}));
+  const auto conv = [&](const std::string& name, GraphTensorRef in, std::int64_t out, int kernel) {
     const int pad = kernel / 2;
     const Activation f = Activation::relu;
     return b.add(name, pcg::Conv2d{.out = out, .kernel_h = kernel, .kernel_w = kernel, .pad_h = pad, .pad_w = pad, .activation = f}, {in});
   };
-  const TensorRef one = conv("one", x, 4, 1), five = conv("five2", conv("five1", x, 2, 1), 4, 5);
-  const TensorRef three = conv("three2", conv("three1", x, 6, 1), 4, 3);
-  const TensorRef pool = b.add("pool", pcg::Pool2d{.kernel_h = 3, .kernel_w = 3, .pad_h = 1, .pad_w = 1}, {x});
+  const GraphTensorRef one = conv("one", x, 4, 1), five = conv("five2", conv("five1", x, 2, 1), 4, 5);
+  const GraphTensorRef three = conv("three2", conv("three1", x, 6, 1), 4, 3);
+  const GraphTensorRef pool = b.add("pool", pcg::Pool2d{.kernel_h = 3, .kernel_w = 3, .pad_h = 1, .pad_w = 1}, {x});
   b.add("module", pcg::Concat{.axis = 1}, {one, five, three, conv("pooled", pool, 2, 1)});
   Walk walk(std::move(b).build());
   walk.step("T24 split", "five1").step("T24 split", "three1");
@@ -245,8 +245,8 @@ TEST_CASE("an Inception module: its 1x1 convolutions of one input become one, wh
 
 TEST_CASE("convolutions of one input, put together by one concat: two neighbours become one, then all do") {
   pcg::GraphBuilder b("branches");
-  const TensorRef x = b.input("x", real({2, 4, 6, 6}));
-  std::vector<TensorRef> all;
+  const GraphTensorRef x = b.input("x", real({2, 4, 6, 6}));
+  std::vector<GraphTensorRef> all;
   for (const char* name : {"a", "b", "c", "d"}) all.push_back(b.add(name, pcg::Conv2d{.out = 4}, {x}));
   b.add("y", pcg::Unary{}, {b.add("all", pcg::Concat{.axis = 1}, all)});
   Walk walk(std::move(b).build());
@@ -256,7 +256,7 @@ TEST_CASE("convolutions of one input, put together by one concat: two neighbours
 
 TEST_CASE("branches that were cut one by one are combined behind their concat") {
   pcg::GraphBuilder b("branches");
-  std::vector<TensorRef> all;
+  std::vector<GraphTensorRef> all;
   for (const std::string name : {"a", "b", "c", "d"}) all.push_back(b.add(name, pcg::Unary{}, {b.input(name + ".in", real({4, 6}))}));
   b.add("all", pcg::Concat{.axis = 1}, all);
   Walk walk(std::move(b).build());
@@ -270,7 +270,7 @@ TEST_CASE("branches that were cut one by one are combined behind their concat") 
 
 TEST_CASE("a concat of many partitions is a partition of the concat, and back") {
   pcg::GraphBuilder b("parts");
-  std::vector<TensorRef> all;
+  std::vector<GraphTensorRef> all;
   for (const char* name : {"a", "b", "c"}) all.push_back(b.input(name, real({4, 6})));
   b.add("y", pcg::Unary{}, {b.add("all", pcg::Concat{.axis = 1}, all)});
   Walk walk(std::move(b).build());

@@ -10,8 +10,8 @@
 namespace substitutions::rewriting {
 namespace {
 
+using pcg::GraphTensorRef;
 using pcg::NodeId;
-using pcg::TensorRef;
 
 pcg::TensorShape real(std::vector<std::int64_t> sizes) { return {.sizes = std::move(sizes), .element = pcg::Element::real}; }
 
@@ -32,7 +32,7 @@ const Rule& joined_convolutions() {
 TEST_CASE("convolutions of any window and stride, all alike, which the target keeps") {
   auto branches = [](const pcg::Conv2d& first, const pcg::Conv2d& second) {
     pcg::GraphBuilder b("g");
-    const TensorRef x = b.input("x", real({2, 4, 8, 8}));
+    const GraphTensorRef x = b.input("x", real({2, 4, 8, 8}));
     b.add("c", pcg::Concat{.axis = 1}, {b.add("a", first, {x}), b.add("b", second, {x})});
     return serial_pcg(std::move(b).build());
   };
@@ -61,7 +61,7 @@ TEST_CASE("convolutions of any window and stride, all alike, which the target ke
 TEST_CASE("what is read elsewhere stays: an occurrence whose inside has other readers is none") {
   auto chain = [](bool read) {
     pcg::GraphBuilder b("g");
-    const TensorRef t = b.add("t", pcg::Transpose{{1, 0}}, {b.input("x", real({4, 6}))});
+    const GraphTensorRef t = b.add("t", pcg::Transpose{{1, 0}}, {b.input("x", real({4, 6}))});
     b.add("u", pcg::Unary{}, {b.add("back", pcg::Transpose{{1, 0}}, {t})});
     if (read) b.add("v", pcg::Unary{}, {t});
     return serial_pcg(std::move(b).build());
@@ -72,8 +72,8 @@ TEST_CASE("what is read elsewhere stays: an occurrence whose inside has other re
 
 TEST_CASE("a half of a split that the rule does not speak of becomes a slice") {
   pcg::GraphBuilder b("g");
-  const TensorRef c = b.add("c", pcg::Concat{.axis = 1}, {b.input("x", real({4, 2})), b.input("y", real({4, 6}))});
-  const std::vector<TensorRef> halves = b.add_raw("s", pcg::Split{1, {2, 6}}, {c});
+  const GraphTensorRef c = b.add("c", pcg::Concat{.axis = 1}, {b.input("x", real({4, 2})), b.input("y", real({4, 6}))});
+  const std::vector<GraphTensorRef> halves = b.add_raw("s", pcg::Split{1, {2, 6}}, {c});
   b.add("u", pcg::Unary{}, {halves[0]});
   b.add("v", pcg::Unary{}, {halves[1]});
   const pcg::Pcg g = serial_pcg(std::move(b).build());
@@ -86,15 +86,15 @@ TEST_CASE("a half of a split that the rule does not speak of becomes a slice") {
   CHECK(pcg::evaluate(r->graph, 1, 1) == pcg::evaluate(g, 1, 1));
   // Cut elsewhere, the first half is not x.
   pcg::GraphBuilder other("g");
-  const TensorRef d = other.add("c", pcg::Concat{.axis = 1}, {other.input("x", real({4, 2})), other.input("y", real({4, 6}))});
+  const GraphTensorRef d = other.add("c", pcg::Concat{.axis = 1}, {other.input("x", real({4, 2})), other.input("y", real({4, 6}))});
   other.add_raw("s", pcg::Split{1, {4, 4}}, {d});
   CHECK(matches(named("T26"), serial_pcg(std::move(other).build())).empty());
 }
 
 TEST_CASE("what is computed for the occurrence alone goes with it; an input stays") {
   pcg::GraphBuilder b("g");
-  const TensorRef y = b.add("v", pcg::Unary{}, {b.input("y", real({4, 6}))});
-  const TensorRef c = b.add("c", pcg::Concat{.axis = 1}, {b.input("x", real({4, 2})), y});
+  const GraphTensorRef y = b.add("v", pcg::Unary{}, {b.input("y", real({4, 6}))});
+  const GraphTensorRef c = b.add("c", pcg::Concat{.axis = 1}, {b.input("x", real({4, 2})), y});
   b.add("u", pcg::Unary{}, {b.add("s", pcg::Slice{1, 0, 2}, {c})});
   const pcg::Pcg g = serial_pcg(std::move(b).build());
   const auto r = apply(named("T26"), matches(named("T26"), g).at(0), g, {});
@@ -126,7 +126,7 @@ TEST_CASE("attentions of one rule are alike, and of several none drops anything 
       rule("swap", "x: [b, s, 3h]; y: [b, s, 3h]", "concat[0](attention(x), attention(y))", "concat[0](attention(x), attention(y))");
   const auto two = [](pcg::Attention first, pcg::Attention second) {
     pcg::GraphBuilder b("g");
-    const TensorRef x = b.add("a", first, {b.input("x", real({2, 4, 24}))}), y = b.add("c", second, {b.input("y", real({2, 4, 24}))});
+    const GraphTensorRef x = b.add("a", first, {b.input("x", real({2, 4, 24}))}), y = b.add("c", second, {b.input("y", real({2, 4, 24}))});
     b.add("z", pcg::Concat{.axis = 0}, {x, y});
     return serial_pcg(std::move(b).build());
   };
@@ -138,7 +138,8 @@ TEST_CASE("attentions of one rule are alike, and of several none drops anything 
 
 TEST_CASE("a tensor is known by its number among many outputs of one node") {
   pcg::GraphBuilder b("g");
-  const std::vector<TensorRef> parts = b.add_raw("s", pcg::Split{1, std::vector<std::int64_t>(300, 1)}, {b.input("x", real({4, 300}))});
+  const std::vector<GraphTensorRef> parts =
+      b.add_raw("s", pcg::Split{1, std::vector<std::int64_t>(300, 1)}, {b.input("x", real({4, 300}))});
   b.add("t", pcg::Transpose{{1, 0}}, {b.add("r", pcg::Unary{}, {parts[256]})});
   const pcg::Pcg g = serial_pcg(std::move(b).build());
   const Rule move = rule("move", "x: [m, n]", "transpose(relu(x))", "relu(transpose(x))");
@@ -172,7 +173,7 @@ TEST_CASE("degrees: bound by the source, or given; what does not divide is refus
 
 TEST_CASE("operands of an addition are found in either order") {
   pcg::GraphBuilder b("g");
-  const TensorRef x = b.input("x", real({4, 6}));
+  const GraphTensorRef x = b.input("x", real({4, 6}));
   b.add("z", pcg::Binary{}, {b.add("r", pcg::Unary{}, {x}), b.input("y", real({4, 6}))});
   const pcg::Pcg g = serial_pcg(std::move(b).build());
   CHECK(matches(rule("r", "x: [m, n]; y: [m, n]", "add(x, relu(y))", "add(relu(y), x)"), g).size() == 1);
@@ -181,7 +182,7 @@ TEST_CASE("operands of an addition are found in either order") {
 
 TEST_CASE("broadcast operands, transposed weights and other attributes that no rule has are not matched") {
   pcg::GraphBuilder b("g");
-  const TensorRef x = b.input("x", real({4, 6}));
+  const GraphTensorRef x = b.input("x", real({4, 6}));
   b.add("z", pcg::Binary{}, {x, b.input("y", real({6}))});
   b.add("l", pcg::Linear{.out = 6, .transposed_weight = true}, {x});
   const pcg::Pcg g = serial_pcg(std::move(b).build());
@@ -191,8 +192,8 @@ TEST_CASE("broadcast operands, transposed weights and other attributes that no r
 
 TEST_CASE("two products of one input become one, whose parts are split: operators between them are moved behind") {
   pcg::GraphBuilder b("g");
-  const TensorRef x = b.input("x", real({4, 6}));
-  const TensorRef p = b.add("p", pcg::Unary{}, {b.add("q", pcg::Linear{.out = 6}, {x})});
+  const GraphTensorRef x = b.input("x", real({4, 6}));
+  const GraphTensorRef p = b.add("p", pcg::Unary{}, {b.add("q", pcg::Linear{.out = 6}, {x})});
   b.add("s", pcg::Binary{}, {p, b.add("k", pcg::Linear{.out = 6}, {x})});
   const pcg::Pcg g = serial_pcg(std::move(b).build());
   const auto found = matches(named("T28 split"), g);
@@ -205,7 +206,7 @@ TEST_CASE("two products of one input become one, whose parts are split: operator
 
 TEST_CASE("one product that feeds the other is no pair: the graph would have a cycle") {
   pcg::GraphBuilder b("g");
-  const TensorRef x = b.input("x", real({6, 6}));
+  const GraphTensorRef x = b.input("x", real({6, 6}));
   b.add("k", pcg::Linear{.out = 6}, {x}, {b.add("q", pcg::Linear{.out = 6}, {x})});
   const pcg::Pcg g = serial_pcg(std::move(b).build());
   for (const Match& m : matches(named("T28 split"), g)) {

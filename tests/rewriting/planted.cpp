@@ -129,7 +129,7 @@ pcg::Pcg serial_pcg(const pcg::Graph& g) {
   std::vector<pcg::Sharding> shardings;
   for (const pcg::GraphNode& n : g.nodes()) {
     std::vector<pcg::TensorShape> inputs;
-    for (TensorRef t : n.inputs) inputs.push_back(g.shape(t));
+    for (pcg::GraphTensorRef t : n.inputs) inputs.push_back(g.shape(t));
     shardings.push_back(pcg::unsharded(pcg::iteration_space(n.op, inputs)));
   }
   return pcg::parallelize(g, shardings);

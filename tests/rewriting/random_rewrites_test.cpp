@@ -14,8 +14,8 @@
 namespace substitutions::rewriting {
 namespace {
 
+using pcg::GraphTensorRef;
 using pcg::NodeId;
-using pcg::TensorRef;
 
 constexpr std::size_t kMostNodes = 70;  // of a graph on its way; rewrites that make more are not taken
 constexpr int kRewrites = 30;
@@ -33,21 +33,21 @@ class RandomModel {
   }
 
  private:
-  TensorRef input(std::vector<std::int64_t> sizes) {
+  GraphTensorRef input(std::vector<std::int64_t> sizes) {
     return keep(b_.input(name(), {.sizes = std::move(sizes), .element = pcg::Element::real}));
   }
   std::string name() { return fmt::format("n{}", count_++); }
-  TensorRef keep(TensorRef t) {
+  GraphTensorRef keep(GraphTensorRef t) {
     tensors_.push_back(t);
     return t;
   }
   std::size_t pick(std::size_t count) { return random_.below(count); }
-  [[nodiscard]] const std::vector<std::int64_t>& sizes(TensorRef t) const { return b_.shape(t).sizes; }
+  [[nodiscard]] const std::vector<std::int64_t>& sizes(GraphTensorRef t) const { return b_.shape(t).sizes; }
 
   void add() {
     // Rather a tensor of late than an old one.
     const std::size_t last = tensors_.size() - 1, back = std::min(pick(4), last);
-    const TensorRef x = tensors_[last - back];
+    const GraphTensorRef x = tensors_[last - back];
     const std::size_t rank = sizes(x).size();
     const auto f = static_cast<pcg::Activation>(pick(3));
     const bool image = rank == 4;
@@ -61,12 +61,12 @@ class RandomModel {
       case 3: keep(b_.add(name(), pcg::Unary{static_cast<pcg::Unary::Kind>(pick(5))}, {x})); return;
       case 4:
       case 5: {
-        const TensorRef y = partner(x);
+        const GraphTensorRef y = partner(x);
         keep(b_.add(name(), pcg::Binary{pick(3) == 0 ? pcg::Binary::Kind::multiply : pcg::Binary::Kind::add}, {x, y}));
         return;
       }
       case 6: {
-        std::vector<TensorRef> parts{x};
+        std::vector<GraphTensorRef> parts{x};
         for (std::size_t more = 1 + pick(3); more > 0; --more) parts.push_back(partner(x));
         keep(b_.add(name(), pcg::Concat{.axis = 1}, parts));
         return;
@@ -74,7 +74,7 @@ class RandomModel {
       case 7: {
         const std::int64_t size = sizes(x)[rank - 1];
         if (size < 8) return;
-        for (TensorRef t : b_.add_raw(name(), pcg::Split{static_cast<int>(rank) - 1, {4, size - 4}}, {x})) keep(t);
+        for (GraphTensorRef t : b_.add_raw(name(), pcg::Split{static_cast<int>(rank) - 1, {4, size - 4}}, {x})) keep(t);
         return;
       }
       case 8:
@@ -91,15 +91,15 @@ class RandomModel {
   pcg::Conv2d conv(pcg::Activation f) {
     return {.out = 4, .kernel_h = 3, .kernel_w = 3, .pad_h = 1, .pad_w = 1, .has_bias = pick(2) == 0, .activation = f};
   }
-  TensorRef partner(TensorRef x) {
+  GraphTensorRef partner(GraphTensorRef x) {
     for (std::size_t i = 0; i < 4; ++i)
-      if (const TensorRef y = tensors_[pick(tensors_.size())]; sizes(y) == sizes(x)) return y;
+      if (const GraphTensorRef y = tensors_[pick(tensors_.size())]; sizes(y) == sizes(x)) return y;
     return input(sizes(x));
   }
 
   base::Random& random_;
   pcg::GraphBuilder b_;
-  std::vector<TensorRef> inputs_, tensors_;
+  std::vector<GraphTensorRef> inputs_, tensors_;
   int count_ = 0;
 };
 

@@ -27,8 +27,8 @@ inline topology::Cluster star(int nodes, int gpus, const std::string& bandwidth 
 inline pcg::Graph mlp(int layers, std::int64_t width, std::int64_t batch) {
   pcg::GraphBuilder b("mlp");
   b.begin_block("input", false);
-  pcg::TensorRef x = b.input("x", {{batch, width}, pcg::Element::real});
-  const pcg::TensorRef y = b.input("target", {{batch, width}, pcg::Element::real});
+  pcg::GraphTensorRef x = b.input("x", {{batch, width}, pcg::Element::real});
+  const pcg::GraphTensorRef y = b.input("target", {{batch, width}, pcg::Element::real});
   for (int i = 0; i < layers; ++i) {
     b.begin_block("layer " + std::to_string(i));
     x = b.add("layer" + std::to_string(i), pcg::Linear{.out = width}, {x});
@@ -45,7 +45,7 @@ inline pcg::Plan plan_of(const pcg::Graph& g, const Cuts& cuts, int gpus) {
   std::vector<pcg::Sharding> shardings;
   for (const pcg::GraphNode& n : g.nodes()) {
     std::vector<pcg::TensorShape> inputs;
-    for (pcg::TensorRef t : n.inputs) inputs.push_back(g.shape(t));
+    for (pcg::GraphTensorRef t : n.inputs) inputs.push_back(g.shape(t));
     const pcg::IterationSpace space = pcg::iteration_space(n.op, inputs);
     pcg::Sharding s{std::vector<int>(space.loops.size(), 1), 1, 1};
     for (const auto& key : {std::string("*"), n.name}) {
