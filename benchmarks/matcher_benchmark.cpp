@@ -7,7 +7,8 @@
 #include <limits>
 #include <stdexcept>
 
-#include "pcg/models/models.hpp"
+#include "pcg/graph/parallelize.hpp"
+#include "pcg/models/builtins.hpp"
 #include "substitutions/generation/generate.hpp"
 #include "substitutions/rewriting/matcher.hpp"
 
@@ -26,11 +27,8 @@ pcg::Pcg inception() {
   const pcg::Graph g = pcg::models::builtin("inception-v3", 64);
   std::vector<pcg::Sharding> shardings;
   for (const pcg::GraphNode& n : g.nodes()) {
-    std::vector<pcg::TensorShape> inputs;
-    for (pcg::GraphTensorRef t : n.inputs) inputs.push_back(g.shape(t));
-    const pcg::IterationSpace space = pcg::iteration_space(n.op, inputs);
-    shardings.push_back(pcg::unsharded(space));
-    const int samples = pcg::find_loop(space, inputs.empty() ? "d0" : "b");
+    shardings.push_back(pcg::unsharded(*n.space));
+    const int samples = pcg::find_loop(*n.space, n.inputs.empty() ? "d0" : "b");
     if (samples >= 0 && !std::holds_alternative<pcg::Weight>(n.op)) shardings.back().degrees[static_cast<std::size_t>(samples)] = 2;
   }
   return pcg::parallelize(g, shardings);

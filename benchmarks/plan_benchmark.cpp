@@ -5,7 +5,8 @@
 
 #include <string>
 
-#include "pcg/models/models.hpp"
+#include "pcg/models/builtins.hpp"
+#include "pcg/models/load.hpp"
 #include "search/grid/grid_plan.hpp"
 #include "sim/simulation.hpp"
 

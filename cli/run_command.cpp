@@ -6,6 +6,7 @@
 #include "base/progress.hpp"
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "pcg/plan/plan_write.hpp"
 #include "reports/reports.hpp"
 #include "scenarios/run.hpp"
 

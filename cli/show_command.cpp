@@ -7,7 +7,11 @@
 
 #include "base/diagnostics.hpp"
 #include "cli/commands.hpp"
-#include "pcg/models/models.hpp"
+#include "pcg/graph/dot.hpp"
+#include "pcg/models/graph_file.hpp"
+#include "pcg/models/load.hpp"
+#include "pcg/plan/plan_read.hpp"
+#include "pcg/plan/plan_write.hpp"
 #include "reports/reports.hpp"
 #include "reports/rules_report.hpp"
 

@@ -11,7 +11,7 @@
 #include "base/units.hpp"
 #include "base/yaml.hpp"
 #include "pcg/operators/tensor.hpp"
-#include "pcg/work/work.hpp"
+#include "pcg/work/kernel.hpp"
 #include "profiles/fitted.hpp"
 
 namespace profiles {

@@ -9,7 +9,7 @@
 
 #include "base/units.hpp"
 #include "base/yaml.hpp"
-#include "pcg/work/work.hpp"
+#include "pcg/work/kernel.hpp"
 #include "profiles/log_grid.hpp"
 #include "profiles/measured_table.hpp"
 #include "profiles/product_model.hpp"

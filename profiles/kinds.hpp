@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "pcg/work/work.hpp"
+#include "pcg/work/kernel.hpp"
 
 namespace profiles {
 

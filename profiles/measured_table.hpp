@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "pcg/work/work.hpp"
+#include "pcg/work/kernel.hpp"
 #include "profiles/log_grid.hpp"
 
 namespace profiles {

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "pcg/operators/tensor.hpp"
-#include "pcg/work/work.hpp"
+#include "pcg/work/kernel.hpp"
 
 namespace profiles {
 

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "pcg/work/work.hpp"
+#include "pcg/work/model_flops.hpp"
 #include "reports/reports.hpp"
 #include "reports/table.hpp"
 

@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 // "b 4 x n 2, 2 copies": the degrees above 1 by the names of their loops.
 std::string sharding_text(const pcg::Pcg& pcg, pcg::NodeId id) {
   const pcg::PcgNode& node = pcg.node(id);
-  const pcg::IterationSpace space = pcg::iteration_space(*node.operation(), pcg.whole_inputs(id));
+  const pcg::IterationSpace& space = *node.space;
   std::string text;
   for (std::size_t l = 0; l < space.loops.size(); ++l)
     if (node.sharding.degrees[l] > 1)

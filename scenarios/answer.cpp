@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "base/check.hpp"
+#include "pcg/plan/plan_read.hpp"
 #include "scenarios/accuracy/interval.hpp"
 #include "sim/oracle.hpp"
 

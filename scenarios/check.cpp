@@ -3,8 +3,10 @@
 #include <fmt/core.h>
 
 #include "base/yaml.hpp"
+#include "pcg/evaluator/equivalence.hpp"
 #include "pcg/evaluator/evaluator.hpp"
-#include "pcg/models/models.hpp"
+#include "pcg/models/load.hpp"
+#include "pcg/plan/plan_read.hpp"
 #include "profiles/device_profile.hpp"
 #include "profiles/framework_profile.hpp"
 #include "scenarios/scenario.hpp"

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "pcg/plan/plan.hpp"
+#include "pcg/plan/plan_read.hpp"
 
 namespace scenarios {
 namespace {

@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/yaml.hpp"
+#include "pcg/plan/plan_read.hpp"
+#include "pcg/plan/plan_write.hpp"
 
 namespace scenarios {
 namespace {

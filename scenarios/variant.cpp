@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "pcg/models/models.hpp"
+#include "pcg/models/load.hpp"
 #include "profiles/device_profile.hpp"
 #include "scenarios/training.hpp"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "pcg/operators/tensor.hpp"
-#include "pcg/work/work.hpp"
+#include "pcg/work/kernel.hpp"
 #include "profiles/collective_kind.hpp"
 
 namespace imports {

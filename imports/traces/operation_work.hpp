@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pcg/work/work.hpp"
+#include "pcg/work/kernel.hpp"
 
 namespace imports {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/units.hpp"
-#include "pcg/work/work.hpp"
+#include "pcg/work/kernel.hpp"
 #include "profiles/collective_kind.hpp"
 
 namespace imports {

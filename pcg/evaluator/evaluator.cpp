@@ -6,9 +6,9 @@
 #include <map>
 
 #include "base/check.hpp"
-#include "pcg/evaluator/evaluator_run.hpp"
 #include "pcg/evaluator/evaluator_shards.hpp"
 #include "pcg/evaluator/field.hpp"
+#include "pcg/graph/parallelize.hpp"
 
 namespace pcg {
 namespace {
@@ -75,7 +75,7 @@ class Evaluation {
   std::vector<Shards> evaluate_node(const PcgNode& node, std::size_t n) {
     if (node.is_source()) return {source(node, limits_[n])};
     if (const ParallelOperator* op = node.movement()) return {move_shards(*op, shards(node.inputs[0]), pcg_.shape(node.inputs[0]))};
-    std::vector<Shards> out = compute(node, NodeId(n));
+    std::vector<Shards> out = compute(node);
     for (std::size_t o = 0; o < out.size(); ++o) compare_copies(node, out[o], node.outputs[o]);
     return out;
   }
@@ -100,8 +100,8 @@ class Evaluation {
     return result;
   }
 
-  std::vector<Shards> compute(const PcgNode& node, NodeId id) const {
-    const IterationSpace space = iteration_space(*node.operation(), pcg_.whole_inputs(id));
+  std::vector<Shards> compute(const PcgNode& node) const {
+    const IterationSpace& space = *node.space;
     std::vector<Shards> result;
     for (const ParallelShape& s : node.outputs) result.emplace_back(static_cast<std::size_t>(s.shards()));
     std::vector<TensorShape> shard_shapes;
@@ -210,13 +210,7 @@ std::vector<std::vector<FieldTensor>> evaluate_shards(const Pcg& pcg, std::uint6
 
 // A graph is a PCG in which nothing is cut.
 std::vector<FieldTensor> evaluate_micro_batch(const Graph& graph, int micro_batch, std::uint64_t seed) {
-  std::vector<Sharding> shardings;
-  for (const GraphNode& n : graph.nodes()) {
-    std::vector<TensorShape> inputs;
-    for (GraphTensorRef t : n.inputs) inputs.push_back(graph.shape(t));
-    shardings.push_back(unsharded(iteration_space(n.op, inputs)));
-  }
-  return evaluate_micro_batch(parallelize(graph, shardings), micro_batch, seed);
+  return evaluate_micro_batch(parallelize(graph, unsharded(graph)), micro_batch, seed);
 }
 
 std::vector<FieldTensor> evaluate(const Graph& graph, std::uint64_t seed) { return evaluate_micro_batch(graph, 0, seed); }

@@ -21,7 +21,7 @@ void copy_layers(const FieldTensor& from, std::int64_t begin, FieldTensor& to, s
 
 FieldTensor run_concat(const Concat& op, const ShardTask& t) {
   FieldTensor y = blank(t.outputs[0]);
-  const std::size_t axis = resolve_axis(op.axis, y.shape.sizes);
+  const std::size_t axis = resolve_axis(op.axis, y.shape.sizes.size());
   std::int64_t at = 0;
   for (const Operand& in : t.inputs) {
     copy_layers(*in.values, 0, y, at, in.sizes()[axis], axis);
@@ -31,7 +31,7 @@ FieldTensor run_concat(const Concat& op, const ShardTask& t) {
 }
 std::vector<FieldTensor> run_split(const Split& op, const ShardTask& t) {
   std::vector<FieldTensor> result;
-  const std::size_t axis = resolve_axis(op.axis, t.inputs[0].sizes());
+  const std::size_t axis = resolve_axis(op.axis, t.inputs[0].sizes().size());
   std::int64_t begin = 0;
   for (const OutputShard& out : t.outputs) {
     result.push_back(blank(out));
@@ -42,7 +42,7 @@ std::vector<FieldTensor> run_split(const Split& op, const ShardTask& t) {
 }
 FieldTensor run_slice(const Slice& op, const ShardTask& t) {
   FieldTensor y = blank(t.outputs[0]);
-  copy_layers(*t.inputs[0].values, op.begin, y, 0, op.length, resolve_axis(op.axis, y.shape.sizes));
+  copy_layers(*t.inputs[0].values, op.begin, y, 0, op.length, resolve_axis(op.axis, y.shape.sizes.size()));
   return y;
 }
 
@@ -64,7 +64,7 @@ FieldTensor run_transpose(const Transpose& op, const ShardTask& t) {
 
 FieldTensor run_broadcast(const Broadcast& op, const ShardTask& t) {
   FieldTensor y = blank(t.outputs[0]);
-  const std::size_t axis = resolve_axis(op.axis, y.shape.sizes);
+  const std::size_t axis = resolve_axis(op.axis, y.shape.sizes.size());
   for (std::int64_t at = 0; at < y.shape.sizes[axis]; ++at) copy_layers(*t.inputs[0].values, 0, y, at, 1, axis);
   return y;
 }

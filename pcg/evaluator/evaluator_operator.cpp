@@ -119,7 +119,7 @@ std::vector<FieldTensor> run(const BatchNorm&, const ShardTask& t) {
 std::vector<FieldTensor> run(const Softmax& op, const ShardTask& t) {
   FieldTensor y = blank(t.outputs[0]);
   const std::vector<std::uint32_t>& x = t.inputs[0].values->values;
-  const Around a(y.shape.sizes, resolve_axis(op.axis, y.shape.sizes));
+  const Around a(y.shape.sizes, resolve_axis(op.axis, y.shape.sizes.size()));
   for (std::int64_t o = 0; o < a.outer; ++o)
     for (std::int64_t i = 0; i < a.inner; ++i) {
       Hash row(kSoftmax);
@@ -231,7 +231,7 @@ std::vector<FieldTensor> run(const Dropout&, const ShardTask& t) {
 std::vector<FieldTensor> run(const Reduction& op, const ShardTask& t) {
   FieldTensor y = blank(t.outputs[0]);
   const Operand& x = t.inputs[0];
-  const std::size_t axis = resolve_axis(op.axis, x.sizes());
+  const std::size_t axis = resolve_axis(op.axis, x.sizes().size());
   const Around a(x.sizes(), axis);
   const std::uint32_t factor = op.kind == Reduction::Kind::mean ? field::inverse(static_cast<std::uint32_t>(x.place.whole[axis])) : 1;
   for (std::int64_t o = 0; o < a.outer; ++o)
@@ -268,10 +268,6 @@ std::vector<FieldTensor> run(const SquaredError&, const ShardTask& t) {
 
 FieldTensor blank(const OutputShard& out) {
   return {out.shape, std::vector<std::uint32_t>(static_cast<std::size_t>(out.shape.elements()))};
-}
-
-std::size_t resolve_axis(int axis, const std::vector<std::int64_t>& sizes) {
-  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<int>(sizes.size()) : axis);
 }
 
 Around::Around(const std::vector<std::int64_t>& sizes, std::size_t d) : axis(sizes[d]) {

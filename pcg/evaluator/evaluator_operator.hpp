@@ -53,8 +53,6 @@ struct ShardTask {
 
 // Zeros in the shape of an output.
 [[nodiscard]] FieldTensor blank(const OutputShard& out);
-// An axis counted from the end when negative.
-[[nodiscard]] std::size_t resolve_axis(int axis, const std::vector<std::int64_t>& sizes);
 // A tensor seen around one axis: value (o, a, i) lies at (o * axis + a) * inner + i.
 struct Around {
   Around(const std::vector<std::int64_t>& sizes, std::size_t axis);

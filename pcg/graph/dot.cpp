@@ -1,6 +1,6 @@
-#include <fmt/core.h>
+#include "pcg/graph/dot.hpp"
 
-#include "pcg/graph/pcg.hpp"
+#include <fmt/core.h>
 
 namespace pcg {
 namespace {

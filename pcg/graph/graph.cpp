@@ -6,7 +6,9 @@
 #include <set>
 
 #include "base/check.hpp"
-#include "pcg/work/work.hpp"
+#include "pcg/operators/operator_shapes.hpp"
+#include "pcg/operators/weights.hpp"
+#include "pcg/work/model_flops.hpp"
 
 namespace pcg {
 namespace {
@@ -25,6 +27,12 @@ std::vector<TensorShape> shapes_of(const Graph& g, std::span<const GraphTensorRe
 }
 
 }  // namespace
+
+bool GraphNode::operator==(const GraphNode& o) const {
+  return name == o.name && op == o.op && inputs == o.inputs && outputs == o.outputs && block == o.block;
+}
+
+std::vector<TensorShape> Graph::input_shapes(GraphNodeId id) const { return shapes_of(*this, node(id).inputs); }
 
 std::vector<GraphTensorRef> Graph::results() const {
   std::set<GraphTensorRef> read;
@@ -72,7 +80,9 @@ std::int64_t Graph::batch() const {
 
 GraphBuilder::GraphBuilder(std::string name) { graph_.name_ = std::move(name); }
 
-void GraphBuilder::begin_block(std::string name, bool weighty) { graph_.blocks_.push_back({std::move(name), weighty}); }
+void GraphBuilder::begin_block(std::string name) { begin_block(Block{.name = std::move(name)}); }
+void GraphBuilder::begin_weightless_block(std::string name) { begin_block(Block{.name = std::move(name), .weighty = false}); }
+void GraphBuilder::begin_block(Block block) { graph_.blocks_.push_back(std::move(block)); }
 
 GraphTensorRef GraphBuilder::input(const std::string& name, TensorShape shape) {
   return add_raw(name, Input{std::move(shape)}, {}).front();
@@ -99,11 +109,14 @@ std::vector<GraphTensorRef> GraphBuilder::add_raw(const std::string& name, Opera
     BASE_CHECK(
         t.node.value < graph_.nodes_.size() && t.output >= 0 && static_cast<std::size_t>(t.output) < graph_.node(t.node).outputs.size(),
         "input of {} is output {} of node {}", name, t.output, t.node.value);
-  std::vector<TensorShape> outputs = infer_shapes(op, shapes_of(graph_, inputs));
+  const std::vector<TensorShape> shapes = shapes_of(graph_, inputs);
+  std::vector<TensorShape> outputs = infer_shapes(op, shapes);
+  auto space = std::make_shared<const IterationSpace>(iteration_space(op, shapes, outputs));
   const GraphNodeId id(graph_.nodes_.size());
   std::vector<GraphTensorRef> result;
   for (std::size_t j = 0; j < outputs.size(); ++j) result.push_back({id, static_cast<int>(j)});
-  graph_.nodes_.push_back({name, std::move(op), std::move(inputs), std::move(outputs), static_cast<int>(graph_.blocks_.size()) - 1});
+  graph_.nodes_.push_back(
+      {name, std::move(op), std::move(inputs), std::move(outputs), static_cast<int>(graph_.blocks_.size()) - 1, std::move(space)});
   return result;
 }
 
@@ -119,8 +132,7 @@ Graph with_batch(const Graph& g, std::int64_t batch) {
   GraphBuilder builder(g.name());
   int blocks = 0;
   const auto begin_blocks_up_to = [&](int count) {
-    for (; blocks < count; ++blocks)
-      builder.begin_block(g.blocks()[static_cast<std::size_t>(blocks)].name, g.blocks()[static_cast<std::size_t>(blocks)].weighty);
+    for (; blocks < count; ++blocks) builder.begin_block(g.blocks()[static_cast<std::size_t>(blocks)]);
   };
   for (const GraphNode& n : g.nodes()) {
     begin_blocks_up_to(n.block + 1);

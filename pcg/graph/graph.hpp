@@ -2,14 +2,14 @@
 // The computation graph: operators and the tensors between them, forward only. A value, immutable after building; nodes are in
 // topological order (an input's node comes first), so an index order is an execution order.
 
-#include <optional>
+#include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/ids.hpp"
 #include "pcg/operators/operator.hpp"
+#include "pcg/sharding/iteration_space.hpp"
 
 namespace pcg {
 
@@ -21,8 +21,8 @@ struct GraphTensorRef {  // output number `output` of a node of a computation gr
   auto operator<=>(const GraphTensorRef&) const = default;
 };
 
-// A run of nodes that a pipeline does not cut, in order: "embedding", "layer 0", ..., "head". weighty: it counts when layers are
-// shared out among stages (transformer layers do; embedding and head ride with the first and last).
+// A run of consecutive nodes that a pipeline does not cut: "embedding", "layer 0", ..., "head". A weighty block counts when layers are
+// shared out among stages. Transformer layers are weighty; the embedding and the head ride with the first and the last layer.
 struct Block {
   std::string name;
   bool weighty = true;
@@ -35,7 +35,9 @@ struct GraphNode {
   std::vector<GraphTensorRef> inputs;
   std::vector<TensorShape> outputs;
   int block = 0;  // index into Graph::blocks()
-  bool operator==(const GraphNode&) const = default;
+  // The loops of `op` on these inputs: derived when the node is made, shared by copies of the graph, never null in a Graph.
+  std::shared_ptr<const IterationSpace> space;
+  bool operator==(const GraphNode& o) const;  // what is derived follows from the rest and is not compared
 };
 
 class Graph {
@@ -47,12 +49,13 @@ class Graph {
   [[nodiscard]] const TensorShape& shape(GraphTensorRef t) const {
     return nodes_[t.node.value].outputs[static_cast<std::size_t>(t.output)];
   }
-  // Tensors that nothing consumes: the losses. In node order; sources do not count.
+  [[nodiscard]] std::vector<TensorShape> input_shapes(GraphNodeId id) const;
+  // Returns the tensors that no node reads (the losses), in node order; an unread source is no result.
   [[nodiscard]] std::vector<GraphTensorRef> results() const;
-  // Nodes that read any output of each node, ascending; one entry per node.
+  // Returns one entry per node: the nodes that read any of its outputs, ascending.
   [[nodiscard]] std::vector<std::vector<GraphNodeId>> consumers() const;
   [[nodiscard]] std::int64_t parameters() const;    // elements of all weights
-  [[nodiscard]] base::Flops forward_flops() const;  // model FLOPs (pcg/work.hpp) of the batch that the inputs hold
+  [[nodiscard]] base::Flops forward_flops() const;  // model FLOPs (pcg/work/model_flops.hpp) of the batch that the inputs hold
   [[nodiscard]] std::int64_t batch() const;         // size of dim 0 of the first input
   bool operator==(const Graph&) const = default;
 
@@ -63,31 +66,35 @@ class Graph {
   std::vector<Block> blocks_;
 };
 
-// Adds nodes one by one; shapes are inferred at once. Weights are created by the operator helpers in the shape that
-// weight_shapes() asks for, named after the node ("layer0.mlp.up.weight", ".bias").
+// Adds nodes one by one and infers their shapes at once.
 class GraphBuilder {
  public:
   explicit GraphBuilder(std::string name);
-  void begin_block(std::string name, bool weighty = true);  // nodes before the first one fall into a block "model"
+  // The nodes that follow belong to this block. Nodes before the first block fall into a weighty block "model".
+  void begin_block(std::string name);             // a weighty one
+  void begin_weightless_block(std::string name);  // one that does not count when layers are shared out
+  void begin_block(Block block);
 
   GraphTensorRef input(const std::string& name, TensorShape shape);
   GraphTensorRef weight(const std::string& name, TensorShape shape);
-  // An operator of one output over activations; the weights it needs are created, but for the first ones that `weights` hands over
-  // (tied ones).
+  // Adds an operator of one output. `weights` are those of its weights that exist already (tied ones), the first ones; the others are
+  // created in the shape that weight_shapes() asks for and named after the node ("layer0.mlp.up.weight", ".bias").
+  // Throws: ShapeError when the operator refuses its inputs.
   GraphTensorRef add(const std::string& name, Operator op, std::vector<GraphTensorRef> activations,
                      std::vector<GraphTensorRef> weights = {});
-  // The same for any number of outputs. `inputs` are all inputs, weights included.
+  // Adds an operator of any number of outputs and returns them. `inputs` are all of its inputs, weights included.
+  // Throws: ShapeError when the operator refuses its inputs.
   std::vector<GraphTensorRef> add_raw(const std::string& name, Operator op, std::vector<GraphTensorRef> inputs);
   [[nodiscard]] const TensorShape& shape(GraphTensorRef t) const;
 
-  // Throws: base::InternalError on a duplicate name; ShapeError comes from add().
+  // Throws: base::InternalError when two nodes have one name.
   [[nodiscard]] Graph build() &&;
 
  private:
   Graph graph_;
 };
 
-// The graph with dim 0 of every input set to `batch` (a micro-batch instead of a mini-batch), shapes inferred anew.
+// Returns the graph with dim 0 of every input set to `batch` (a micro-batch instead of a mini-batch), shapes inferred anew.
 [[nodiscard]] Graph with_batch(const Graph& g, std::int64_t batch);
 
 }  // namespace pcg

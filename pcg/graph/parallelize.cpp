@@ -1,10 +1,11 @@
+#include "pcg/graph/parallelize.hpp"
+
 #include <fmt/core.h>
 
 #include <map>
 #include <unordered_set>
 
 #include "base/check.hpp"
-#include "pcg/graph/pcg.hpp"
 
 namespace pcg {
 namespace {
@@ -16,12 +17,7 @@ class Parallelizer {
   Parallelizer(const Graph& graph, std::span<const Sharding> shardings)
       : graph_(graph), shardings_(shardings), builder_(graph.name(), {graph.blocks().begin(), graph.blocks().end()}) {
     for (const GraphNode& n : graph.nodes()) names_.insert(n.name);
-    for (const GraphNode& n : graph.nodes()) {
-      std::vector<TensorShape> wholes;
-      for (GraphTensorRef t : n.inputs) wholes.push_back(graph.shape(t));
-      inputs_.push_back(std::move(wholes));
-      spaces_.push_back(iteration_space(n.op, inputs_.back()));
-    }
+    for (std::size_t n = 0; n < graph.nodes().size(); ++n) inputs_.push_back(graph.input_shapes(GraphNodeId(n)));
   }
 
   Pcg run() {
@@ -34,7 +30,7 @@ class Parallelizer {
   // The sharding is checked before shapes are asked for, so that a wrong one is an error of its node.
   void check(std::size_t n) const {
     const GraphNode& node = graph_.nodes()[n];
-    if (auto v = violation(spaces_[n], shardings_[n], inputs_[n], node.outputs)) throw ShapeError(fmt::format("{}: {}", node.name, *v));
+    if (auto v = violation(*node.space, shardings_[n], inputs_[n], node.outputs)) throw ShapeError(fmt::format("{}: {}", node.name, *v));
   }
 
   // A weight is cut as its first reader needs it.
@@ -43,7 +39,7 @@ class Parallelizer {
     for (std::size_t n = 0; n < graph_.nodes().size(); ++n) {
       const GraphNode& node = graph_.nodes()[n];
       if (std::holds_alternative<Weight>(node.op)) {
-        weights_[n] = unsharded(spaces_[n]);
+        weights_[n] = unsharded(*node.space);
         unread_.insert(n);
         continue;
       }
@@ -51,7 +47,7 @@ class Parallelizer {
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         const std::size_t producer = node.inputs[i].node.value;
         if (unread_.erase(producer) == 0) continue;
-        const ParallelShape wanted = input_shape(spaces_[n], shardings_[n], i, inputs_[n][i]);
+        const ParallelShape wanted = input_shape(*node.space, shardings_[n], i, inputs_[n][i]);
         for (std::size_t d = 0; d < wanted.dims.size(); ++d) weights_[producer].degrees[d] = wanted.dims[d].degree;
       }
     }
@@ -64,7 +60,7 @@ class Parallelizer {
     std::vector<TensorRef> inputs;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const GraphTensorRef t = node.inputs[i];
-      const ParallelShape wanted = input_shape(spaces_[id.value], sharding, i, inputs_[id.value][i]);
+      const ParallelShape wanted = input_shape(*node.space, sharding, i, inputs_[id.value][i]);
       try {
         inputs.push_back(convert({placed_[t.node.value], t.output}, wanted, tensor_name(t), node.block));
       } catch (const ShapeError& e) { throw ShapeError(fmt::format("{}: input {}: {}", node.name, i, e.what())); }
@@ -106,7 +102,6 @@ class Parallelizer {
   std::span<const Sharding> shardings_;
   PcgBuilder builder_;
   std::vector<std::vector<TensorShape>> inputs_;                                    // whole shapes, by graph node
-  std::vector<IterationSpace> spaces_;                                              // by graph node
   std::vector<Sharding> weights_;                                                   // by graph node; of weights only
   std::unordered_set<std::size_t> unread_;                                          // weights that no reader was met of
   std::vector<NodeId> placed_;                                                      // graph node -> PCG node
@@ -121,40 +116,10 @@ Pcg parallelize(const Graph& graph, std::span<const Sharding> shardings) {
   return Parallelizer(graph, shardings).run();
 }
 
-namespace {
-
-// What summands mean: their sum. The last addition has the node's name.
-GraphTensorRef added(GraphBuilder& builder, const std::string& name, const std::vector<GraphTensorRef>& inputs) {
-  if (inputs.size() == 1) return builder.add(name, Unary{.kind = Unary::Kind::identity}, inputs);
-  GraphTensorRef sum = inputs[0];
-  for (std::size_t i = 1; i < inputs.size(); ++i)
-    sum = builder.add(i + 1 == inputs.size() ? name : fmt::format("{}.{}", name, i), Binary{}, {sum, inputs[i]});
-  return sum;
-}
-
-}  // namespace
-
-Graph serial(const Pcg& pcg) {
-  GraphBuilder builder(pcg.name());
-  std::size_t begun = 0;
-  auto begin_blocks = [&](std::size_t count) {
-    for (; begun < count; ++begun) builder.begin_block(pcg.blocks()[begun].name, pcg.blocks()[begun].weighty);
-  };
-  std::vector<std::vector<GraphTensorRef>> made;  // of each PCG node: its outputs in the graph
-  for (const PcgNode& n : pcg.nodes()) {
-    std::vector<GraphTensorRef> inputs;
-    for (TensorRef t : n.inputs) inputs.push_back(made[t.node.value][static_cast<std::size_t>(t.output)]);
-    if (n.movement()) {
-      made.push_back({inputs[0]});
-      continue;
-    }
-    begin_blocks(static_cast<std::size_t>(n.block) + 1);
-    BASE_CHECK(begun == static_cast<std::size_t>(n.block) + 1, "{}: nodes are not in the order of their blocks", n.name);
-    if (std::holds_alternative<Summands>(*n.operation())) made.push_back({added(builder, n.name, inputs)});
-    else made.push_back(builder.add_raw(n.name, *n.operation(), std::move(inputs)));
-  }
-  begin_blocks(pcg.blocks().size());
-  return std::move(builder).build();
+std::vector<Sharding> unsharded(const Graph& graph) {
+  std::vector<Sharding> shardings;
+  for (const GraphNode& n : graph.nodes()) shardings.push_back(unsharded(*n.space));
+  return shardings;
 }
 
 }  // namespace pcg

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/check.hpp"
+#include "pcg/operators/operator_shapes.hpp"
 
 namespace pcg {
 namespace {
@@ -24,6 +25,10 @@ std::optional<std::string> source_violation(const Operator& op, const Sharding& 
 }
 
 }  // namespace
+
+bool PcgNode::operator==(const PcgNode& o) const {
+  return name == o.name && op == o.op && inputs == o.inputs && sharding == o.sharding && outputs == o.outputs && block == o.block;
+}
 
 std::vector<TensorRef> Pcg::results() const {
   std::vector<std::vector<bool>> read;
@@ -79,7 +84,8 @@ NodeId PcgBuilder::add(std::string name, Operator op, std::vector<TensorRef> inp
   PcgNode node;
   try {
     const std::vector<TensorShape> outputs = infer_shapes(op, wholes);
-    const IterationSpace space = iteration_space(op, wholes);
+    node.space = std::make_shared<const IterationSpace>(iteration_space(op, wholes, outputs));
+    const IterationSpace& space = *node.space;
     if (auto v = violation(space, sharding, wholes, outputs)) throw ShapeError(*v);
     if (auto v = source_violation(op, sharding)) throw ShapeError(*v);
     for (std::size_t i = 0; i < inputs.size(); ++i)

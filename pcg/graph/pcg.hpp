@@ -1,9 +1,10 @@
 #pragma once
 // The parallel computation graph: the operators of a computation graph, each with its sharding, and parallel operators wherever
-// the layout of a tensor changes. Typed: an edge joins equal parallel shapes, so an ill-typed PCG cannot be built. A value,
-// immutable after building, nodes in topological order. It describes one micro-batch. Weights are nodes: what makes copies of
-// one is a Replicate, whose backward is the gradient's synchronisation.
+// the parallel shape of a tensor changes. It is typed: an edge joins equal parallel shapes, so an ill-typed PCG cannot be built. It is a
+// value, immutable after building, its nodes in topological order, and describes one micro-batch. Weights are nodes: a Replicate makes
+// copies of one, and the backward pass of that Replicate is the synchronisation of the gradient.
 
+#include <memory>
 #include <span>
 #include <string>
 #include <unordered_set>
@@ -11,11 +12,12 @@
 #include <vector>
 
 #include "pcg/graph/graph.hpp"
-#include "pcg/sharding/parallel.hpp"
+#include "pcg/sharding/parallel_operator.hpp"
+#include "pcg/sharding/sharding.hpp"
 
 namespace pcg {
 
-using NodeId = base::Id<struct PcgNodeTag>;  // another type than a computation graph's GraphNodeId: the two numberings differ
+using NodeId = base::Id<struct PcgNodeTag>;  // not a GraphNodeId: a PCG numbers its nodes anew
 
 struct TensorRef {  // output number `output` of a node of a PCG
   NodeId node;
@@ -27,9 +29,11 @@ struct PcgNode {
   std::string name;  // unique
   std::variant<Operator, ParallelOperator> op;
   std::vector<TensorRef> inputs;
-  Sharding sharding;  // of an Operator; empty for a parallel one. Input and Weight: one loop per dim
+  Sharding sharding;  // of an Operator (Input and Weight: one loop per dim); empty for a parallel operator
   std::vector<ParallelShape> outputs;
   int block = 0;  // index into Pcg::blocks()
+  // The loops of an Operator on whole inputs: derived when the node is made, shared by copies of the graph. Null for a parallel operator.
+  std::shared_ptr<const IterationSpace> space;
 
   [[nodiscard]] const Operator* operation() const { return std::get_if<Operator>(&op); }
   [[nodiscard]] const ParallelOperator* movement() const { return std::get_if<ParallelOperator>(&op); }
@@ -37,7 +41,7 @@ struct PcgNode {
   [[nodiscard]] bool is_input() const { return operation() && std::holds_alternative<Input>(*operation()); }
   [[nodiscard]] bool is_source() const { return is_weight() || is_input(); }
   [[nodiscard]] bool computes() const { return operation() && !is_source(); }
-  bool operator==(const PcgNode&) const = default;
+  bool operator==(const PcgNode& o) const;  // what is derived follows from the rest and is not compared
 };
 
 class Pcg {
@@ -47,9 +51,11 @@ class Pcg {
   [[nodiscard]] const PcgNode& node(NodeId id) const { return nodes_[id.value]; }
   [[nodiscard]] std::span<const Block> blocks() const { return blocks_; }
   [[nodiscard]] const ParallelShape& shape(TensorRef t) const { return nodes_[t.node.value].outputs[static_cast<std::size_t>(t.output)]; }
+  // Returns the tensors that no node reads, in node order; an unread source is no result.
   [[nodiscard]] std::vector<TensorRef> results() const;
+  // Returns one entry per node: the nodes that read any of its outputs, ascending.
   [[nodiscard]] std::vector<std::vector<NodeId>> consumers() const;
-  // Whole (unsharded) shapes of a computing node's inputs and outputs.
+  // The shapes of a node's inputs and outputs: of whole tensors, and of one shard of each.
   [[nodiscard]] std::vector<TensorShape> whole_inputs(NodeId id) const;
   [[nodiscard]] std::vector<TensorShape> whole_outputs(NodeId id) const;
   [[nodiscard]] std::vector<TensorShape> shard_inputs(NodeId id) const;
@@ -66,8 +72,8 @@ class Pcg {
 class PcgBuilder {
  public:
   PcgBuilder(std::string name, std::vector<Block> blocks);
-  // Throws: ShapeError, naming the node, when the operator does not apply, the sharding is unlawful, or an input's parallel shape is
-  // not the one that the sharding asks for; when the name is taken or the block does not exist.
+  // Throws: ShapeError, naming the node, when the operator refuses its inputs, the sharding is unlawful, an input's parallel shape is not
+  // the one that the sharding asks for, the name is taken, or the block does not exist.
   NodeId add(std::string name, Operator op, std::vector<TensorRef> inputs, Sharding sharding, int block);
   NodeId add(std::string name, ParallelOperator op, TensorRef input, int block);
   [[nodiscard]] const ParallelShape& shape(TensorRef t) const;
@@ -80,19 +86,5 @@ class PcgBuilder {
   Pcg pcg_;
   std::unordered_set<std::string> names_;
 };
-
-// One sharding per node of the graph (Weight entries are ignored: weights take what their consumer needs). Inserts the parallel
-// operators where layouts differ; consumers that want one layout of a tensor share one chain. Every planner but Unity builds its
-// PCG through this. Node names are kept; parallel operators are named after the tensor ("layer0.qkv.replicate").
-// Throws: ShapeError, naming the node.
-[[nodiscard]] Pcg parallelize(const Graph& graph, std::span<const Sharding> shardings);
-
-// The same graph without parallelism: parallel operators dropped, degrees 1, summands added. parallelize(g, ...) then serial() gives g
-// again, but for additions where g had summands.
-[[nodiscard]] Graph serial(const Pcg& pcg);
-
-// DOT text, parallel operators coloured.
-[[nodiscard]] std::string to_dot(const Pcg& pcg);
-[[nodiscard]] std::string to_dot(const Graph& graph);
 
 }  // namespace pcg

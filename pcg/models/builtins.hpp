@@ -1,27 +1,17 @@
 #pragma once
-// The builtin models by name. Private to pcg/models.
+// The builtin models by name.
 
-#include <functional>
-#include <map>
+#include <cstdint>
 #include <string>
-#include <variant>
+#include <string_view>
 #include <vector>
 
-#include "pcg/models/families.hpp"
+#include "pcg/graph/graph.hpp"
 
 namespace pcg::models {
 
-using GraphOf = std::function<Graph(std::int64_t batch)>;
-// Described by numbers, which overrides may change; or built by a function of its own.
-using Builtin = std::variant<ModelConfig, GraphOf>;
-
-[[nodiscard]] const std::map<std::string, Builtin, std::less<>>& builtins();
-// Names that are planned but not there yet.
-[[nodiscard]] const std::vector<std::string>& planned_builtins();
-
-// Published transformers, name -> numbers (published.cpp).
-[[nodiscard]] std::map<std::string, ModelConfig, std::less<>> published_transformers();
-// The networks of Unity's evaluation and their like (unity.cpp).
-[[nodiscard]] std::map<std::string, GraphOf, std::less<>> unity_networks();
+[[nodiscard]] std::vector<std::string> builtin_names();  // sorted
+// The graph whose inputs hold `batch` samples. Requires: name is one of builtin_names().
+[[nodiscard]] Graph builtin(std::string_view name, std::int64_t batch);
 
 }  // namespace pcg::models

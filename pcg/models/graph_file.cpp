@@ -1,12 +1,13 @@
 // Our text form of a graph: blocks in order, each with its nodes; a node is one operator with its name and inputs. Shapes are
 // inferred, so they are not written.
 
+#include "pcg/models/graph_file.hpp"
+
 #include <fmt/core.h>
 
 #include <map>
 #include <optional>
 
-#include "pcg/models/models.hpp"
 #include "pcg/operators/operator_yaml.hpp"
 
 namespace pcg::models {
@@ -42,7 +43,7 @@ class GraphReader {
   void block(const Yaml& y, const std::string& path) {
     MapReader r(y, path, sink_);
     r.require("name");
-    builder_.begin_block(r.text("name").value_or(""), r.boolean("weighty").value_or(true));
+    builder_.begin_block(Block{r.text("name").value_or(""), r.boolean("weighty").value_or(true)});
     if (const Yaml* nodes = list(r, "nodes"))
       for (std::size_t i = 0; i < nodes->items.size(); ++i) node(nodes->items[i], fmt::format("{}.nodes[{}]", path, i));
     r.finish();

@@ -1,6 +1,8 @@
 // Architectures from Hugging Face config.json files. Keys and defaults are those of the configuration classes of the `transformers`
 // library (docs: huggingface.co/docs/transformers, page of each model); a key that is absent has its default there.
 
+#include "pcg/models/huggingface.hpp"
+
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -8,7 +10,9 @@
 #include <functional>
 #include <map>
 
-#include "pcg/models/families.hpp"
+#include "pcg/models/families/encoder_decoder.hpp"
+#include "pcg/models/families/transformer.hpp"
+#include "pcg/models/families/vision.hpp"
 
 namespace pcg::models {
 namespace {

@@ -1,11 +1,19 @@
 // The `model:` section of a document, and models named on a command line.
 
+#include "pcg/models/load.hpp"
+
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "pcg/models/builtin_table.hpp"
 #include "pcg/models/builtins.hpp"
+#include "pcg/models/families/model_config.hpp"
+#include "pcg/models/families/transformer.hpp"
+#include "pcg/models/families/vision.hpp"
+#include "pcg/models/graph_file.hpp"
+#include "pcg/models/huggingface.hpp"
 #include "pcg/models/transformer_section.hpp"
 
 namespace pcg::models {

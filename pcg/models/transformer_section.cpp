@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "pcg/models/families/transformer.hpp"
+
 namespace pcg::models {
 namespace {
 

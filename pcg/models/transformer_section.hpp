@@ -4,7 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "pcg/models/models.hpp"
+#include "base/yaml.hpp"
+#include "pcg/models/families/transformer.hpp"
 
 namespace pcg::models {
 

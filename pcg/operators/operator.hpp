@@ -1,11 +1,9 @@
 #pragma once
 // The operators of a computation graph, as values. An operator says what is computed, never where or how finely it is
 // split. Sizes that inputs already determine are not stored: weights' shapes follow from the operator and its
-// activations (weight_shapes), so a graph can be rebuilt at other sizes (pcg/shrink.hpp).
+// activations (weight_shapes), so a graph can be rebuilt at other sizes (pcg/resizing).
 
 #include <cstdint>
-#include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -41,10 +39,18 @@ struct BatchMatmul {
   bool transpose_b = false;
   bool operator==(const BatchMatmul&) const = default;
 };
-// x[n, c, h, w] * w[out, c/groups, kernel_h, kernel_w] (+ bias[out]), zero padding. Inputs: x, w, bias if has_bias.
+// A window that slides over the rows or the columns of images: its extent, its step, and the layers of padding on either side.
+struct Window {
+  int kernel = 1;
+  int stride = 1;
+  int padding = 0;
+  bool operator==(const Window&) const = default;
+};
+// x[n, c, h, w] * w[out, c/groups, rows.kernel, columns.kernel] (+ bias[out]), zero padding. Inputs: x, w, bias if has_bias.
 struct Conv2d {
   std::int64_t out = 0;
-  int kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, pad_h = 0, pad_w = 0, groups = 1;
+  Window rows, columns;
+  int groups = 1;
   bool has_bias = false;
   Activation activation = Activation::none;
   bool operator==(const Conv2d&) const = default;
@@ -53,7 +59,7 @@ struct Conv2d {
 struct Pool2d {
   enum class Kind { max, average };
   Kind kind = Kind::max;
-  int kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, pad_h = 0, pad_w = 0;
+  Window rows, columns;
   bool operator==(const Pool2d&) const = default;
 };
 // Over the last dim. Inputs: x, gain[h], and bias[h] unless rms.
@@ -82,7 +88,8 @@ struct Attention {
   bool rope = false;
   bool has_bias = false;
   double dropout = 0;
-  std::int64_t keys = 0;  // 0 in every graph. Of one shard (pcg/work.hpp): the keys that its queries meet, gathered where it holds fewer
+  std::int64_t keys =
+      0;  // 0 in every graph. Of one shard (pcg/work/shard_operator.hpp): the keys that its queries meet, gathered where it holds fewer
   bool operator==(const Attention&) const = default;
 };
 // Rows of w[vocabulary, width] for each index: idx[..] -> [.., width]. Inputs: idx, w.
@@ -189,19 +196,5 @@ using Operator = std::variant<Input, Weight, Linear, BatchMatmul, Conv2d, Pool2d
 
 // The name used in graph files and tables: "linear", "batch_matmul", "layer_norm", ...
 [[nodiscard]] std::string_view kind_name(const Operator& op);
-
-// Shapes of all outputs. Throws: ShapeError with one sentence when the inputs do not fit ("linear: input 0 has no dims").
-[[nodiscard]] std::vector<TensorShape> infer_shapes(const Operator& op, std::span<const TensorShape> inputs);
-
-// Which inputs are trained weights by position (true) rather than activations: linear {false, true, true}. One per input of a
-// node with `input_count` inputs. Binary, Concat take a weight at any place: all false here; the graph knows.
-[[nodiscard]] std::vector<bool> weight_slots(const Operator& op, std::size_t input_count);
-
-// Shapes that the weight slots must have, in slot order, given the activations' shapes in order.
-[[nodiscard]] std::vector<TensorShape> weight_shapes(const Operator& op, std::span<const TensorShape> activations);
-
-struct ShapeError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 }  // namespace pcg

@@ -1,5 +1,7 @@
 // Shape inference, one function per operator: it checks that the inputs fit and returns the outputs.
 
+#include "pcg/operators/operator_shapes.hpp"
+
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -7,7 +9,7 @@
 #include <cmath>
 #include <optional>
 
-#include "pcg/operators/operator.hpp"
+#include "pcg/operators/weights.hpp"
 
 namespace pcg {
 namespace {
@@ -49,17 +51,16 @@ void expect_weights(const Operator& op, Shapes in, std::size_t activations) {
   expect_inputs(name, in, activations + weights.size());
   for (std::size_t i = 0; i < weights.size(); ++i) expect_shape(name, in, activations + i, weights[i].sizes);
 }
-// An axis counted from the end when negative.
-std::size_t resolve_axis(std::string_view name, int axis, std::size_t rank) {
-  const int resolved = axis < 0 ? axis + static_cast<int>(rank) : axis;
-  if (resolved < 0 || resolved >= static_cast<int>(rank)) refuse("{}: axis {} of a tensor of {} dims", name, axis, rank);
-  return static_cast<std::size_t>(resolved);
+std::size_t expect_axis(std::string_view name, int axis, std::size_t rank) {
+  const int dims = static_cast<int>(rank);
+  if (axis < -dims || axis >= dims) refuse("{}: axis {} of a tensor of {} dims", name, axis, rank);
+  return resolve_axis(axis, rank);
 }
-std::int64_t window_count(std::string_view name, std::int64_t size, int kernel, int stride, int pad) {
-  if (kernel < 1 || stride < 1 || pad < 0) refuse("{}: kernel {}, stride {}, padding {}", name, kernel, stride, pad);
-  const std::int64_t count = (size + 2 * pad - kernel) / stride + 1;
-  if (size + 2 * pad < kernel) refuse("{}: kernel {} does not fit in {} with padding {}", name, kernel, size, pad);
-  return count;
+std::int64_t window_count(std::string_view name, std::int64_t size, const Window& w) {
+  if (w.kernel < 1 || w.stride < 1 || w.padding < 0) refuse("{}: kernel {}, stride {}, padding {}", name, w.kernel, w.stride, w.padding);
+  const std::int64_t padded = size + 2 * w.padding;
+  if (padded < w.kernel) refuse("{}: kernel {} does not fit in {} with padding {}", name, w.kernel, size, w.padding);
+  return (padded - w.kernel) / w.stride + 1;
 }
 std::int64_t expert_capacity(std::string_view name, int top_k, double capacity_factor, std::int64_t sequence, std::int64_t experts) {
   if (experts < 1 || top_k < 1 || top_k > experts) refuse("{}: top {} of {} experts", name, top_k, experts);
@@ -98,16 +99,14 @@ std::vector<TensorShape> infer(const Conv2d& o, Shapes in) {
   expect_weights(o, in, 1);
   if (o.out % o.groups != 0) refuse("conv2d: {} output channels do not divide into {} groups", o.out, o.groups);
   const Sizes& x = in[0].sizes;
-  return {real({x[0], o.out, window_count("conv2d", x[2], o.kernel_h, o.stride_h, o.pad_h),
-                window_count("conv2d", x[3], o.kernel_w, o.stride_w, o.pad_w)})};
+  return {real({x[0], o.out, window_count("conv2d", x[2], o.rows), window_count("conv2d", x[3], o.columns)})};
 }
 std::vector<TensorShape> infer(const Pool2d& o, Shapes in) {
   expect_inputs("pool2d", in, 1);
   expect_rank("pool2d", in, 0, 4);
   const Sizes& x = in[0].sizes;
-  if (o.kernel_h == 0 || o.kernel_w == 0) return {real({x[0], x[1], 1, 1})};
-  return {real({x[0], x[1], window_count("pool2d", x[2], o.kernel_h, o.stride_h, o.pad_h),
-                window_count("pool2d", x[3], o.kernel_w, o.stride_w, o.pad_w)})};
+  if (o.rows.kernel == 0 || o.columns.kernel == 0) return {real({x[0], x[1], 1, 1})};
+  return {real({x[0], x[1], window_count("pool2d", x[2], o.rows), window_count("pool2d", x[3], o.columns)})};
 }
 std::vector<TensorShape> infer(const LayerNorm& o, Shapes in) {
   expect_weights(o, in, 1);
@@ -120,7 +119,7 @@ std::vector<TensorShape> infer(const BatchNorm& o, Shapes in) {
 }
 std::vector<TensorShape> infer(const Softmax& o, Shapes in) {
   expect_inputs("softmax", in, 1);
-  (void)resolve_axis("softmax", o.axis, in[0].sizes.size());
+  (void)expect_axis("softmax", o.axis, in[0].sizes.size());
   return {in[0]};
 }
 
@@ -182,7 +181,7 @@ std::vector<TensorShape> infer(const Binary&, Shapes in) {
 }
 std::vector<TensorShape> infer(const Concat& o, Shapes in) {
   if (in.empty()) refuse("concat: has no inputs");
-  const std::size_t axis = resolve_axis("concat", o.axis, in[0].sizes.size());
+  const std::size_t axis = expect_axis("concat", o.axis, in[0].sizes.size());
   TensorShape out = in[0];
   for (std::size_t i = 1; i < in.size(); ++i) {
     expect_rank("concat", in, i, out.sizes.size());
@@ -195,7 +194,7 @@ std::vector<TensorShape> infer(const Concat& o, Shapes in) {
 }
 std::vector<TensorShape> infer(const Split& o, Shapes in) {
   expect_inputs("split", in, 1);
-  const std::size_t axis = resolve_axis("split", o.axis, in[0].sizes.size());
+  const std::size_t axis = expect_axis("split", o.axis, in[0].sizes.size());
   std::vector<TensorShape> result;
   std::int64_t total = 0;
   for (const std::int64_t size : o.sizes) {
@@ -210,7 +209,7 @@ std::vector<TensorShape> infer(const Split& o, Shapes in) {
 }
 std::vector<TensorShape> infer(const Slice& o, Shapes in) {
   expect_inputs("slice", in, 1);
-  const std::size_t axis = resolve_axis("slice", o.axis, in[0].sizes.size());
+  const std::size_t axis = expect_axis("slice", o.axis, in[0].sizes.size());
   TensorShape out = in[0];
   if (o.begin < 0 || o.length < 1 || o.begin + o.length > out.sizes[axis])
     refuse("slice: [{}, {}) of axis {}, which is {}", o.begin, o.begin + o.length, axis, out.sizes[axis]);
@@ -247,7 +246,7 @@ std::vector<TensorShape> infer(const Transpose& o, Shapes in) {
 }
 std::vector<TensorShape> infer(const Broadcast& o, Shapes in) {
   expect_inputs("broadcast", in, 1);
-  const std::size_t axis = resolve_axis("broadcast", o.axis, in[0].sizes.size());
+  const std::size_t axis = expect_axis("broadcast", o.axis, in[0].sizes.size());
   TensorShape out = in[0];
   if (out.sizes[axis] != 1 || o.size < 1) refuse("broadcast: axis {} of {} to {}, expected a dim of size 1", axis, to_text(in[0]), o.size);
   out.sizes[axis] = o.size;
@@ -259,7 +258,7 @@ std::vector<TensorShape> infer(const Dropout&, Shapes in) {
 }
 std::vector<TensorShape> infer(const Reduction& o, Shapes in) {
   expect_inputs("reduction", in, 1);
-  const std::size_t axis = resolve_axis("reduction", o.axis, in[0].sizes.size());
+  const std::size_t axis = expect_axis("reduction", o.axis, in[0].sizes.size());
   TensorShape out = in[0];
   out.sizes.erase(out.sizes.begin() + static_cast<std::ptrdiff_t>(axis));
   return {out};

@@ -61,6 +61,11 @@ class Writer {
   void pair(std::string_view key, int a, int b, int usual) {
     if (a != usual || b != usual) list(key, std::vector<int>{a, b});
   }
+  void windows(const Window& rows, const Window& columns) {
+    pair("kernel", rows.kernel, columns.kernel, 1);
+    pair("stride", rows.stride, columns.stride, 1);
+    pair("padding", rows.padding, columns.padding, 0);
+  }
   void activation(Activation a) {
     if (a != Activation::none) put("activation", name_of(kActivations, a));
   }
@@ -84,18 +89,14 @@ void write(const Linear& o, Writer& w) {
 void write(const BatchMatmul& o, Writer& w) { w.flag("transpose_b", o.transpose_b); }
 void write(const Conv2d& o, Writer& w) {
   w.put("out", o.out);
-  w.pair("kernel", o.kernel_h, o.kernel_w, 1);
-  w.pair("stride", o.stride_h, o.stride_w, 1);
-  w.pair("padding", o.pad_h, o.pad_w, 0);
+  w.windows(o.rows, o.columns);
   w.unless("groups", o.groups, 1);
   w.flag("bias", o.has_bias);
   w.activation(o.activation);
 }
 void write(const Pool2d& o, Writer& w) {
   w.put("pool", name_of(kPoolKinds, o.kind));
-  w.pair("kernel", o.kernel_h, o.kernel_w, 1);
-  w.pair("stride", o.stride_h, o.stride_w, 1);
-  w.pair("padding", o.pad_h, o.pad_w, 0);
+  w.windows(o.rows, o.columns);
 }
 void write(const LayerNorm& o, Writer& w) { w.flag("rms", o.rms); }
 void write(const BatchNorm&, Writer&) {}
@@ -208,6 +209,14 @@ std::pair<int, int> pair(MapReader& r, std::string_view key, int least, int usua
   r.complain(key, fmt::format("has {} values, expected 2: height and width", values.size()));
   return {usual, usual};
 }
+// The windows over rows and columns; kernels of at least `least`.
+std::pair<Window, Window> windows(MapReader& r, int least) {
+  Window rows, columns;
+  std::tie(rows.kernel, columns.kernel) = pair(r, "kernel", least, 1);
+  std::tie(rows.stride, columns.stride) = pair(r, "stride", 1, 1);
+  std::tie(rows.padding, columns.padding) = pair(r, "padding", 0, 0);
+  return {rows, columns};
+}
 TensorShape shape(MapReader& r) {
   r.require("shape");
   TensorShape s;
@@ -225,9 +234,7 @@ BatchMatmul read(std::type_identity<BatchMatmul>, MapReader& r) { return {r.bool
 Conv2d read(std::type_identity<Conv2d>, MapReader& r) {
   Conv2d o;
   o.out = size_of(r, "out");
-  std::tie(o.kernel_h, o.kernel_w) = pair(r, "kernel", 1, 1);
-  std::tie(o.stride_h, o.stride_w) = pair(r, "stride", 1, 1);
-  std::tie(o.pad_h, o.pad_w) = pair(r, "padding", 0, 0);
+  std::tie(o.rows, o.columns) = windows(r, 1);
   o.groups = small(r, "groups", 1, 1);
   o.has_bias = r.boolean("bias").value_or(false);
   o.activation = activation(r);
@@ -236,9 +243,7 @@ Conv2d read(std::type_identity<Conv2d>, MapReader& r) {
 Pool2d read(std::type_identity<Pool2d>, MapReader& r) {
   Pool2d o;
   o.kind = choice(r, "pool", kPoolKinds, Pool2d::Kind::max);
-  std::tie(o.kernel_h, o.kernel_w) = pair(r, "kernel", 0, 1);
-  std::tie(o.stride_h, o.stride_w) = pair(r, "stride", 1, 1);
-  std::tie(o.pad_h, o.pad_w) = pair(r, "padding", 0, 0);
+  std::tie(o.rows, o.columns) = windows(r, 0);
   return o;
 }
 LayerNorm read(std::type_identity<LayerNorm>, MapReader& r) { return {r.boolean("rms").value_or(false)}; }

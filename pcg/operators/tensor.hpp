@@ -2,7 +2,9 @@
 // Plain (not parallel) tensors of a computation graph: sizes and what an element is. Precision is not part of a graph:
 // the training configuration sets it, so that one graph serves every precision.
 
+#include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,9 +27,19 @@ struct TensorShape {
   bool operator==(const TensorShape&) const = default;
 };
 
+// The axis that `axis` means: counted from the end where it is negative. Requires: -rank <= axis < rank.
+[[nodiscard]] constexpr std::size_t resolve_axis(int axis, std::size_t rank) {
+  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<int>(rank) : axis);
+}
+
 [[nodiscard]] std::string to_text(const TensorShape& s);  // "[4, 512, 1024]", "[4, 512] index"
 [[nodiscard]] std::string_view to_text(Precision p);
 [[nodiscard]] base::Bytes element_bytes(Element e, Precision p);
 [[nodiscard]] base::Bytes bytes_of(const TensorShape& s, Precision p);
+
+// Shapes, or an operator and shapes, that do not fit. The text is one sentence ("linear: input 0 has no dims").
+struct ShapeError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 }  // namespace pcg

@@ -1,6 +1,6 @@
 #pragma once
-// Machine mapping: which device runs each point of an operator's task space (Unity, OSDI'22, section 3.2 and Figure 7). Devices are
-// numbered node by node, so a stride that is a multiple of the GPUs per node walks across nodes.
+// Machine mapping: the device that runs each point of an operator's task space (Unity, OSDI'22, section 3.2 and Figure 7). Devices are
+// numbered machine by machine, so a stride that is a multiple of the GPUs per machine walks across machines.
 
 #include <cstdint>
 #include <optional>
@@ -24,14 +24,14 @@ struct MachineView {
   bool operator==(const MachineView&) const = default;
 };
 
-// The degrees above 1 of a sharding, in task-space order (sums, copies, loops).
+// Returns the degrees above 1 of a sharding, in task-space order (sums, copies, loops).
 [[nodiscard]] std::vector<int> axes(const Sharding& s);
-// One device per point. Requires: strides match axes(s), or devices has points() entries.
+// Returns one device per point. Requires: violation(v, s, device count) is nullopt.
 [[nodiscard]] std::vector<DeviceId> devices_of(const MachineView& v, const Sharding& s);
-// Why a view does not fit a sharding on `device_count` devices (wrong number of strides, out of range), or nullopt. Points may share a
-// device.
+// Returns why a view does not fit a sharding on `device_count` devices (wrong number of strides, a device out of range), or nullopt.
+// Several points may share a device.
 [[nodiscard]] std::optional<std::string> violation(const MachineView& v, const Sharding& s, int device_count);
-// The view with explicit devices replaced by strides where they are regular.
+// Returns the view with explicit devices replaced by a start and strides where these give the same devices.
 [[nodiscard]] MachineView compact(const MachineView& v, const Sharding& s);
 
 }  // namespace pcg

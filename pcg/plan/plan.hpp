@@ -16,7 +16,7 @@ namespace pcg {
 enum class Optimizer { sgd, momentum, adam };
 enum class ScheduleKind { gpipe, one_f_one_b, interleaved };
 enum class Recompute { none, selective, full };  // selective: attention scores (Korthikanti); full: every block from its inputs
-// What the framework does around the plan, and what that costs: profiles/framework_profile.hpp.
+// The framework that runs the plan: how it buckets, overlaps and launches (profiles/framework_profile.hpp).
 enum class Framework { generic, megatron, deepspeed, pytorch };
 
 struct TrainingConfig {
@@ -28,7 +28,7 @@ struct TrainingConfig {
   bool operator==(const TrainingConfig&) const = default;
 };
 
-// A size that the plan rounded up so that it divides (Megatron's vocabulary padding): the model is compared with the same padding.
+// A size that the plan rounded up so that it divides (Megatron's vocabulary padding). The plan is compared with the model padded alike.
 struct Padding {
   std::int64_t from = 0, to = 0;
   bool operator==(const Padding&) const = default;
@@ -62,12 +62,8 @@ struct Plan {
 [[nodiscard]] const std::vector<std::string>& schedule_names();
 [[nodiscard]] const std::vector<std::string>& recompute_names();
 
-// Everything that is wrong with the values together (views out of range, stages that go backwards, counts that do not match); empty: sound.
+// Returns every fault of the values together, one sentence each: views out of range, stages that go backwards, counts that do not match.
+// Empty: the plan is sound.
 [[nodiscard]] std::vector<std::string> violations(const Plan& plan);
-
-// Text form, version 1 (docs/formats.md). read(write(p)) == p.
-[[nodiscard]] std::string write_plan(const Plan& plan);
-// Throws: base::InputError with every problem found.
-[[nodiscard]] Plan read_plan(const base::Yaml& document);
 
 }  // namespace pcg

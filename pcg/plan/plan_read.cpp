@@ -1,9 +1,12 @@
+#include "pcg/plan/plan_read.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>
 #include <unordered_map>
 
+#include "pcg/operators/operator_shapes.hpp"
 #include "pcg/operators/operator_yaml.hpp"
 #include "pcg/plan/plan.hpp"
 

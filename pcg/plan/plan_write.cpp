@@ -1,3 +1,5 @@
+#include "pcg/plan/plan_write.hpp"
+
 #include <fmt/core.h>
 
 #include "pcg/operators/operator_yaml.hpp"
@@ -83,7 +85,7 @@ struct ParallelWriter {
 // Degrees above 1, by the names of their loops.
 Yaml sharding_of(const Pcg& pcg, NodeId id) {
   const PcgNode& node = pcg.node(id);
-  const IterationSpace space = iteration_space(*node.operation(), pcg.whole_inputs(id));
+  const IterationSpace& space = *node.space;
   Yaml y = Yaml::make_map();
   for (std::size_t l = 0; l < space.loops.size(); ++l)
     if (node.sharding.degrees[l] > 1) y.set(space.loops[l].name, scalar(node.sharding.degrees[l]));

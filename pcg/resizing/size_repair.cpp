@@ -1,10 +1,11 @@
 // Random sizes seldom fit together: a residual adds a derived size to a free one, heads must divide a width. Where an operator would
 // refuse its inputs, one free size can often be named that has to change.
 
-#include <algorithm>
-#include <numeric>
+#include "pcg/resizing/size_repair.hpp"
 
-#include "pcg/resizing/resizing.hpp"
+#include <algorithm>
+#include <functional>
+#include <numeric>
 
 namespace pcg {
 namespace {
@@ -42,8 +43,6 @@ struct Situation {
     return SizeRepair{old_size, 0, divisor};
   }
 };
-
-std::size_t resolve(int axis, std::size_t rank) { return static_cast<std::size_t>(axis < 0 ? axis + static_cast<int>(rank) : axis); }
 
 template <class Other>
 Repair repair(const Other&, const Situation&) {
@@ -104,7 +103,7 @@ Repair repair(const Attention& o, const Situation& s) {
 }
 
 Repair repair(const Split& o, const Situation& s) {
-  const std::size_t axis = resolve(o.axis, s.before[0].sizes.size());
+  const std::size_t axis = resolve_axis(o.axis, s.before[0].sizes.size());
   std::int64_t sum = 0;
   for (std::int64_t size : o.sizes) sum += s.mapped(size);
   const std::int64_t have = s.after[0].sizes[axis];

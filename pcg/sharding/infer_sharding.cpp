@@ -1,8 +1,8 @@
 // From the layouts of an operator's inputs back to the sharding that reads them so.
 
-#include <numeric>
+#include "pcg/sharding/infer_sharding.hpp"
 
-#include "pcg/sharding/parallel.hpp"
+#include <numeric>
 
 namespace pcg {
 namespace {

@@ -1,6 +1,6 @@
-#include <algorithm>
+#include "pcg/sharding/internal_collectives.hpp"
 
-#include "pcg/sharding/parallel.hpp"
+#include <algorithm>
 
 namespace pcg {
 namespace {
@@ -44,7 +44,7 @@ std::vector<InternalCollective> batch_norm(const IterationSpace& space, int loop
 struct Halos {
   int before = 0, behind = 0;
 };
-Halos halos(int kernel, int stride, int pad) { return {pad, std::max(0, kernel - stride - pad)}; }
+Halos halos(const Window& w) { return {w.padding, std::max(0, w.kernel - w.stride - w.padding)}; }
 
 // Dims 2 and 3 are loops `h` and `w`.
 template <class Windowed>
@@ -55,7 +55,7 @@ std::vector<InternalCollective> exchange(const Windowed& o, const IterationSpace
   for (std::size_t dim : {2U, 3U}) {
     const int loop = space.inputs[0][dim];
     if (space.loops[static_cast<std::size_t>(loop)].cut != Cut::internal || sharding.degrees[static_cast<std::size_t>(loop)] == 1) continue;
-    const Halos b = dim == 2 ? halos(o.kernel_h, o.stride_h, o.pad_h) : halos(o.kernel_w, o.stride_w, o.pad_w);
+    const Halos b = halos(dim == 2 ? o.rows : o.columns);
     const auto add = [&](Kind there, Kind back, int layers) {
       TensorShape halo = held;
       halo.sizes[dim] = layers;
@@ -76,8 +76,8 @@ bool runs_before(const InternalCollective& c) {
   return c.kind == Kind::all_gather || (!c.backward && (c.kind == Kind::halo_before || c.kind == Kind::halo_behind));
 }
 
-std::vector<InternalCollective> internal_collectives(const Operator& op, const Sharding& sharding, std::span<const TensorShape> inputs) {
-  const IterationSpace space = iteration_space(op, inputs);
+std::vector<InternalCollective> internal_collectives(const Operator& op, const IterationSpace& space, const Sharding& sharding,
+                                                     std::span<const TensorShape> inputs) {
   if (const auto* conv = std::get_if<Conv2d>(&op)) return exchange(*conv, space, sharding, inputs);
   if (const auto* pool = std::get_if<Pool2d>(&op)) return exchange(*pool, space, sharding, inputs);
   std::vector<InternalCollective> result;

@@ -1,11 +1,14 @@
 // The loops of every operator: which dims they index and what cutting them leaves. Names of leading dims: b, s, d2, d3, ...
 
+#include "pcg/sharding/iteration_space.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
-#include "pcg/sharding/parallel.hpp"
+#include "pcg/operators/operator_shapes.hpp"
 
 namespace pcg {
 namespace {
@@ -16,8 +19,6 @@ using Dims = std::vector<int>;
 constexpr int kWhole = -1;  // a dim that is never cut
 
 std::string leading_name(std::size_t dim) { return dim == 0 ? "b" : dim == 1 ? "s" : fmt::format("d{}", dim); }
-
-std::size_t resolve(int axis, std::size_t rank) { return static_cast<std::size_t>(axis < 0 ? axis + static_cast<int>(rank) : axis); }
 
 struct Space : IterationSpace {
   int loop(std::string name, std::int64_t size, Cut cut = Cut::free) {
@@ -103,13 +104,13 @@ Space space(const BatchMatmul& o, Shapes in, Shapes out) {
 
 // Rows or columns of an image. They are cut where blocks of the input and of the output begin together; windows that reach over a block's
 // end make halos of neighbours necessary.
-int spatial(Space& s, const char* name, std::int64_t in, std::int64_t out, int kernel, int stride, int pad) {
+int spatial(Space& s, const char* name, std::int64_t in, std::int64_t out, const Window& window) {
   const int l = s.loop(name, in, Cut::none);
-  if (kernel == 0 || in != out * stride) return l;
+  if (window.kernel == 0 || in != out * window.stride) return l;
   Loop& loop = s.loops[static_cast<std::size_t>(l)];
-  const int behind = std::max(0, kernel - stride - pad);
-  loop.cut = pad == 0 && behind == 0 ? Cut::free : Cut::internal;
-  loop.least = std::max(1, std::max(pad, behind));
+  const int behind = std::max(0, window.kernel - window.stride - window.padding);
+  loop.cut = window.padding == 0 && behind == 0 ? Cut::free : Cut::internal;
+  loop.least = std::max(1, std::max(window.padding, behind));
   return l;
 }
 
@@ -119,8 +120,8 @@ Space space(const Conv2d& o, Shapes in, Shapes out) {
   const int b = s.loop("b", in[0].sizes[0]);
   const bool grouped = o.groups > 1;
   const int c = s.loop("c", in[1].sizes[1], !grouped && o.activation == Activation::none ? Cut::sum : Cut::none);
-  const int h = spatial(s, "h", in[0].sizes[2], out[0].sizes[2], o.kernel_h, o.stride_h, o.pad_h);
-  const int w = spatial(s, "w", in[0].sizes[3], out[0].sizes[3], o.kernel_w, o.stride_w, o.pad_w);
+  const int h = spatial(s, "h", in[0].sizes[2], out[0].sizes[2], o.rows);
+  const int w = spatial(s, "w", in[0].sizes[3], out[0].sizes[3], o.columns);
   const int n = s.loop("n", grouped ? o.groups : out[0].sizes[1]);
   s.inputs = {{b, grouped ? n : c, h, w}, {n, c, kWhole, kWhole}};
   if (o.has_bias) s.inputs.push_back({n});
@@ -132,8 +133,8 @@ Space space(const Conv2d& o, Shapes in, Shapes out) {
 Space space(const Pool2d& o, Shapes in, Shapes out) {
   Space s;
   const int b = s.loop("b", in[0].sizes[0]), c = s.loop("c", in[0].sizes[1]);
-  const int h = spatial(s, "h", in[0].sizes[2], out[0].sizes[2], o.kernel_h, o.stride_h, o.pad_h);
-  const Dims dims{b, c, h, spatial(s, "w", in[0].sizes[3], out[0].sizes[3], o.kernel_w, o.stride_w, o.pad_w)};
+  const int h = spatial(s, "h", in[0].sizes[2], out[0].sizes[2], o.rows);
+  const Dims dims{b, c, h, spatial(s, "w", in[0].sizes[3], out[0].sizes[3], o.columns)};
   s.inputs = {dims};
   s.outputs = {dims};
   s.linear = o.kind == Pool2d::Kind::average;
@@ -161,7 +162,7 @@ Space space(const BatchNorm&, Shapes in, Shapes) {
   return s;
 }
 
-Space space(const Softmax& o, Shapes in, Shapes out) { return elementwise(in, out, false, resolve(o.axis, in[0].sizes.size())); }
+Space space(const Softmax& o, Shapes in, Shapes out) { return elementwise(in, out, false, resolve_axis(o.axis, in[0].sizes.size())); }
 
 // heads counts the groups of a key and value head with their queries: every hidden dim is laid out by it.
 Space space(const Attention& o, Shapes in, Shapes) {
@@ -217,9 +218,9 @@ Space space(const Binary& o, Shapes in, Shapes out) {
   return s;
 }
 
-Space space(const Concat& o, Shapes in, Shapes out) { return elementwise(in, out, true, resolve(o.axis, in[0].sizes.size())); }
-Space space(const Split& o, Shapes in, Shapes out) { return elementwise(in, out, true, resolve(o.axis, in[0].sizes.size())); }
-Space space(const Slice& o, Shapes in, Shapes out) { return elementwise(in, out, true, resolve(o.axis, in[0].sizes.size())); }
+Space space(const Concat& o, Shapes in, Shapes out) { return elementwise(in, out, true, resolve_axis(o.axis, in[0].sizes.size())); }
+Space space(const Split& o, Shapes in, Shapes out) { return elementwise(in, out, true, resolve_axis(o.axis, in[0].sizes.size())); }
+Space space(const Slice& o, Shapes in, Shapes out) { return elementwise(in, out, true, resolve_axis(o.axis, in[0].sizes.size())); }
 
 // Dims are matched in runs of equal product ([12] and [3, 4]). Of a run the outermost dims may be cut: as the data are row-major, a
 // block of one is a block of the other.
@@ -260,7 +261,7 @@ Space space(const Transpose& o, Shapes in, Shapes) {
 
 Space space(const Broadcast& o, Shapes in, Shapes out) {
   Space s = elementwise(in, out, true);
-  s.inputs[0][resolve(o.axis, in[0].sizes.size())] = kWhole;
+  s.inputs[0][resolve_axis(o.axis, in[0].sizes.size())] = kWhole;
   return s;
 }
 
@@ -269,7 +270,7 @@ Space space(const Dropout&, Shapes in, Shapes out) { return elementwise(in, out,
 Space space(const Reduction& o, Shapes in, Shapes) {
   Space s;
   Dims dims = s.all(in[0]);
-  const std::size_t axis = resolve(o.axis, dims.size());
+  const std::size_t axis = resolve_axis(o.axis, dims.size());
   s.loops[axis].cut = Cut::sum;
   s.inputs = {dims};
   dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
@@ -334,8 +335,17 @@ Space space(const ExpertLinear& o, Shapes in, Shapes) {
 }  // namespace
 
 IterationSpace iteration_space(const Operator& op, std::span<const TensorShape> inputs) {
-  const std::vector<TensorShape> outputs = infer_shapes(op, inputs);
+  return iteration_space(op, inputs, infer_shapes(op, inputs));
+}
+
+IterationSpace iteration_space(const Operator& op, std::span<const TensorShape> inputs, std::span<const TensorShape> outputs) {
   return std::visit([&](const auto& o) -> IterationSpace { return space(o, inputs, outputs); }, op);
+}
+
+int find_loop(const IterationSpace& space, std::string_view name) {
+  for (std::size_t l = 0; l < space.loops.size(); ++l)
+    if (space.loops[l].name == name) return static_cast<int>(l);
+  return -1;
 }
 
 }  // namespace pcg

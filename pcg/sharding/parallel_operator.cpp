@@ -1,10 +1,10 @@
 // Typing of the parallel operators, and the chain of them that turns one layout into another.
 
+#include "pcg/sharding/parallel_operator.hpp"
+
 #include <fmt/core.h>
 
 #include <numeric>
-
-#include "pcg/sharding/parallel.hpp"
 
 namespace pcg {
 namespace {

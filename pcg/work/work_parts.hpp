@@ -1,11 +1,12 @@
 #pragma once
-// What forward and backward kernels of pcg/work.hpp share: counting, and the sizes of an attention. Private to work_*.cpp.
+// What forward and gradient kernels share: counting, and the sizes of products and attentions. Private to pcg/work.
 
 #include <span>
 #include <string_view>
 #include <vector>
 
-#include "pcg/work/work.hpp"
+#include "pcg/operators/operator.hpp"
+#include "pcg/work/kernel.hpp"
 
 namespace pcg::work {
 

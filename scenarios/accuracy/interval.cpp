@@ -8,6 +8,8 @@
 #include <limits>
 #include <set>
 
+#include "pcg/work/model_flops.hpp"
+
 namespace scenarios {
 namespace {
 

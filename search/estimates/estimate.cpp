@@ -5,6 +5,11 @@
 #include <set>
 
 #include "pcg/sharding/halo.hpp"
+#include "pcg/sharding/internal_collectives.hpp"
+#include "pcg/work/forward_kernels.hpp"
+#include "pcg/work/gradient_kernels.hpp"
+#include "pcg/work/kernel.hpp"
+#include "pcg/work/shard_operator.hpp"
 #include "search/estimates/movements.hpp"
 #include "sim/memory/model_states.hpp"
 
@@ -46,7 +51,7 @@ class Costs {
     const pcg::PcgNode& node = plan_.pcg.node(id);
     Node f;
     f.whole_inputs = plan_.pcg.whole_inputs(id);
-    f.space = pcg::iteration_space(*node.operation(), f.whole_inputs);
+    f.space = *node.space;
     f.devices = pcg::devices_of(plan_.mapping[id.value], node.sharding);
     return f;
   }
@@ -73,7 +78,7 @@ class Costs {
     std::vector<bool> needed;
     for (pcg::TensorRef t : node.inputs) needed.push_back(!plan_.pcg.node(origin(t).node).is_source());
     StageCost& s = stage(id);
-    const auto read = pcg::shards_with_halos(*node.operation(), node.sharding, f.whole_inputs);
+    const auto read = pcg::shards_with_halos(*node.operation(), *node.space, node.sharding, f.whole_inputs);
     const Seconds forward = sum(pcg::forward_kernels(op, read, outputs, p), f.devices[0]);
     s.forward += forward;
     if (std::holds_alternative<pcg::Attention>(*node.operation())) s.attention += forward;
@@ -85,7 +90,7 @@ class Costs {
 
   void add_internal(pcg::NodeId id, const Node& f) {
     const pcg::PcgNode& node = plan_.pcg.node(id);
-    for (const pcg::InternalCollective& c : pcg::internal_collectives(*node.operation(), node.sharding, f.whole_inputs)) {
+    for (const pcg::InternalCollective& c : pcg::internal_collectives(*node.operation(), *node.space, node.sharding, f.whole_inputs)) {
       std::vector<DeviceId> group;  // the first points along the loop
       int stride = 1;
       for (std::size_t l = node.sharding.degrees.size(); l-- > static_cast<std::size_t>(c.loop) + 1;) stride *= node.sharding.degrees[l];

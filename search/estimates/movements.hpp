@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "pcg/operators/tensor.hpp"
-#include "pcg/sharding/parallel.hpp"
+#include "pcg/sharding/parallel_shape.hpp"
 #include "sim/collectives/collective.hpp"
 
 namespace search {

@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "base/check.hpp"
-#include "pcg/resizing/shrink.hpp"
+#include "pcg/graph/parallelize.hpp"
+#include "pcg/resizing/resize.hpp"
 #include "search/grid/grid_plan.hpp"
 #include "search/grid/layout.hpp"
 #include "search/grid/stages.hpp"

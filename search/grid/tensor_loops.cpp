@@ -148,12 +148,7 @@ void require_divisible_heads(const Graph& graph, const std::vector<int>& loops, 
 std::vector<NodeSpace> node_spaces(const Graph& graph) {
   std::vector<NodeSpace> spaces;
   spaces.reserve(graph.nodes().size());
-  for (const GraphNode& n : graph.nodes()) {
-    NodeSpace s;
-    for (GraphTensorRef t : n.inputs) s.inputs.push_back(graph.shape(t));
-    s.space = pcg::iteration_space(n.op, s.inputs);
-    spaces.push_back(std::move(s));
-  }
+  for (std::size_t n = 0; n < graph.nodes().size(); ++n) spaces.push_back({graph.input_shapes(GraphNodeId(n)), *graph.nodes()[n].space});
   return spaces;
 }
 

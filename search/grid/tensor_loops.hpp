@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "pcg/graph/graph.hpp"
-#include "pcg/sharding/parallel.hpp"
+#include "pcg/sharding/iteration_space.hpp"
 
 namespace search {
 

@@ -24,7 +24,7 @@ NodeLayouts layouts_of_node(const pcg::Plan& plan, pcg::NodeId id) {
   const pcg::PcgNode& node = plan.pcg.node(id);
   const auto inputs = plan.pcg.whole_inputs(id);
   const auto outputs = plan.pcg.whole_outputs(id);
-  const pcg::IterationSpace space = pcg::iteration_space(*node.operation(), inputs);
+  const pcg::IterationSpace& space = *node.space;
   const pcg::Sharding& s = node.sharding;
   NodeLayouts l;
   l.points = pcg::devices_of(plan.mapping[id.value], s);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "pcg/operators/weights.hpp"
 #include "sim/lowering/forward.hpp"
 #include "sim/lowering/gradient_buckets.hpp"
 #include "sim/lowering/sharded_weights.hpp"

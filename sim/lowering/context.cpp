@@ -5,7 +5,13 @@
 #include <tuple>
 
 #include "base/check.hpp"
+#include "pcg/operators/weights.hpp"
 #include "pcg/sharding/halo.hpp"
+#include "pcg/sharding/internal_collectives.hpp"
+#include "pcg/work/forward_kernels.hpp"
+#include "pcg/work/gradient_kernels.hpp"
+#include "pcg/work/kernel.hpp"
+#include "pcg/work/shard_operator.hpp"
 #include "sim/memory/model_states.hpp"
 
 namespace sim {
@@ -116,7 +122,7 @@ pcg::Operator Lowering::shard_operator(std::uint32_t node) const {
 std::vector<pcg::TensorShape> Lowering::read_shards(std::uint32_t node) const {
   const pcg::NodeId id(node);
   const pcg::PcgNode& n = plan.pcg.node(id);
-  return pcg::shards_with_halos(*n.operation(), n.sharding, plan.pcg.whole_inputs(id));
+  return pcg::shards_with_halos(*n.operation(), *n.space, n.sharding, plan.pcg.whole_inputs(id));
 }
 
 std::vector<pcg::Kernel> Lowering::as_run(std::uint32_t node, std::vector<pcg::Kernel> kernels, bool backward) const {
@@ -257,7 +263,7 @@ std::vector<MovementId> Lowering::internal_movements(std::uint32_t node, bool ba
   const pcg::PcgNode& n = plan.pcg.node(id);
   const auto inputs = plan.pcg.whole_inputs(id);
   std::vector<MovementId> out;
-  for (const pcg::InternalCollective& c : pcg::internal_collectives(*n.operation(), n.sharding, inputs)) {
+  for (const pcg::InternalCollective& c : pcg::internal_collectives(*n.operation(), *n.space, n.sharding, inputs)) {
     if (c.backward != backward || pcg::runs_before(c) != before) continue;
     const bool halos = c.kind == pcg::InternalCollective::Kind::halo_before || c.kind == pcg::InternalCollective::Kind::halo_behind;
     if (halos && backward && !flow.needs_gradient[flow.origins[node][0].node.value]) continue;

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "pcg/work/kernel.hpp"
+#include "pcg/work/shard_operator.hpp"
 #include "profiles/device_profile.hpp"
 #include "profiles/framework_profile.hpp"
 #include "sim/dataflow/flow_graph.hpp"

@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "pcg/sharding/halo.hpp"
-#include "pcg/work/work.hpp"
+#include "pcg/work/saved.hpp"
+#include "pcg/work/shard_operator.hpp"
 #include "sim/dataflow/movement.hpp"
 
 namespace sim {
@@ -15,7 +16,7 @@ pcg::Saved saved_of(const pcg::Plan& plan, pcg::NodeId id) {
   const auto wholes = plan.pcg.whole_inputs(id), shards = plan.pcg.shard_inputs(id);
   const pcg::Precision p = plan.training.precision;
   pcg::Saved saved = pcg::saved_for_backward(pcg::shard_operator(*n.operation(), wholes, shards), shards, plan.pcg.shard_outputs(id), p);
-  const auto read = pcg::shards_with_halos(*n.operation(), n.sharding, wholes);
+  const auto read = pcg::shards_with_halos(*n.operation(), *n.space, n.sharding, wholes);
   for (std::size_t i = 0; i < read.size(); ++i)
     if (saved.inputs[i]) saved.own += pcg::bytes_of(read[i], p) - pcg::bytes_of(shards[i], p);
   return saved;

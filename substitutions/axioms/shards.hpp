@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pcg/sharding/parallel.hpp"
+#include "pcg/sharding/parallel_shape.hpp"
 #include "substitutions/language/term.hpp"
 
 namespace substitutions {

@@ -1,6 +1,8 @@
 // Typing of small graphs by pcg's own iteration spaces.
 #include <algorithm>
 
+#include "pcg/operators/operator_shapes.hpp"
+#include "pcg/sharding/infer_sharding.hpp"
 #include "substitutions/axioms/shards_operator.hpp"
 
 namespace substitutions {
@@ -57,20 +59,16 @@ std::optional<pcg::Operator> real_operator(const SmallNode& n, std::span<const T
           kernel(2) % 2 == 0 || kernel(3) % 2 == 0)
         return std::nullopt;
       return pcg::Conv2d{.out = size(1, 0),
-                         .kernel_h = kernel(2),
-                         .kernel_w = kernel(3),
-                         .pad_h = kernel(2) / 2,
-                         .pad_w = kernel(3) / 2,
+                         .rows = {.kernel = kernel(2), .padding = kernel(2) / 2},
+                         .columns = {.kernel = kernel(3), .padding = kernel(3) / 2},
                          .groups = static_cast<int>(size(0, 1) / size(1, 1)),
                          .has_bias = n.kind == Kind::conv_bias,
                          .activation = activation(n.function)};
     case Kind::max_pool:
     case Kind::average_pool:
       return pcg::Pool2d{.kind = n.kind == Kind::max_pool ? pcg::Pool2d::Kind::max : pcg::Pool2d::Kind::average,
-                         .kernel_h = 3,
-                         .kernel_w = 3,
-                         .pad_h = 1,
-                         .pad_w = 1};
+                         .rows = {.kernel = 3, .padding = 1},
+                         .columns = {.kernel = 3, .padding = 1}};
     case Kind::add: return pcg::Binary{};
     case Kind::multiply: return pcg::Binary{.kind = pcg::Binary::Kind::multiply};
     case Kind::unary: return pcg::Unary{};

@@ -170,7 +170,7 @@ class Rewrite {
     const auto* concat = op ? std::get_if<pcg::Concat>(op) : nullptr;
     if (!concat) return std::nullopt;
     const auto& made = fresh ? target_.nodes[i - gone_.size()].outputs[0] : graph_.nodes()[i].outputs[0];
-    return concat->axis < 0 ? concat->axis + static_cast<int>(made.dims.size()) : concat->axis;
+    return static_cast<int>(pcg::resolve_axis(concat->axis, made.dims.size()));
   }
   [[nodiscard]] std::vector<Wire> with_joined(std::size_t i) const {
     std::vector<Wire> all;

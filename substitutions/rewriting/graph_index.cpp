@@ -15,7 +15,7 @@ static_assert(static_cast<int>(pcg::Activation::sigmoid) == static_cast<int>(Fun
 static_assert(static_cast<int>(pcg::Unary::Kind::silu) + 1 == static_cast<int>(Function::silu));
 static_assert(static_cast<int>(pcg::Activation::gelu) == static_cast<int>(Function::gelu));
 
-std::int8_t dim_of(int axis, std::size_t rank) { return static_cast<std::int8_t>(axis < 0 ? axis + static_cast<int>(rank) : axis); }
+std::int8_t dim_of(int axis, std::size_t rank) { return static_cast<std::int8_t>(pcg::resolve_axis(axis, rank)); }
 
 // What a rule may say of one node. Attributes that no kind of the rule language has leave it without a code.
 class Describe {
@@ -33,7 +33,7 @@ class Describe {
     f_.window = window_of(o);
   }
   void operator()(const pcg::Pool2d& o) {
-    if (o.kernel_h == 0 || o.kernel_w == 0) return;
+    if (o.rows.kernel == 0 || o.columns.kernel == 0) return;
     code(o.kind == pcg::Pool2d::Kind::max ? Kind::max_pool : Kind::average_pool);
     f_.window = window_of(o);
   }
@@ -133,13 +133,18 @@ Code code_of(Kind kind, Function function) {
 static_assert(kCodes < kNoCode);
 
 Window window_of(const pcg::Operator& op) {
-  return std::visit(
-      Overloaded{[](const pcg::Conv2d& o) { return Window{o.kernel_h, o.kernel_w, o.stride_h, o.stride_w, o.pad_h, o.pad_w}; },
-                 [](const pcg::Pool2d& o) { return Window{o.kernel_h, o.kernel_w, o.stride_h, o.stride_w, o.pad_h, o.pad_w}; },
-                 [](const auto&) { return Window{}; }},
-      op);
+  return std::visit(Overloaded{[](const pcg::Conv2d& o) {
+                                 return Window{o.rows, o.columns};
+                               },
+                               [](const pcg::Pool2d& o) {
+                                 return Window{o.rows, o.columns};
+                               },
+                               [](const auto&) { return Window{}; }},
+                    op);
 }
-Window same_window(int kernel_h, int kernel_w) { return {kernel_h, kernel_w, 1, 1, (kernel_h - 1) / 2, (kernel_w - 1) / 2}; }
+Window same_window(int kernel_h, int kernel_w) {
+  return {.rows = {.kernel = kernel_h, .padding = (kernel_h - 1) / 2}, .columns = {.kernel = kernel_w, .padding = (kernel_w - 1) / 2}};
+}
 
 int GraphIndex::outputs(std::uint32_t n) const {
   TensorId end = nodes_[n].first_output;

@@ -25,7 +25,10 @@ using TensorId = std::uint32_t;
 inline constexpr std::size_t kMostInputs = 3;  // of an operator that has a code
 
 // Kernel, stride and padding, rows and columns, of a convolution or a pool.
-using Window = std::array<int, 6>;
+struct Window {  // of a convolution or a pool
+  pcg::Window rows, columns;
+  bool operator==(const Window&) const = default;
+};
 [[nodiscard]] Window window_of(const pcg::Operator& op);
 [[nodiscard]] Window same_window(int kernel_h, int kernel_w);  // stride 1; the output has the input's rows and columns
 

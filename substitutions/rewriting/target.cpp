@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "pcg/operators/operator_shapes.hpp"
+#include "pcg/sharding/infer_sharding.hpp"
+
 namespace substitutions {
 namespace {
 
@@ -263,18 +266,14 @@ class Instantiation {
     const Window k = any ? *free_.conv : same_window(static_cast<int>(w[2]), static_cast<int>(w[3]));
     if (x[1] % w[1] != 0) throw ShapeError("conv: channels do not divide into groups");
     return {.out = w[0],
-            .kernel_h = k[0],
-            .kernel_w = k[1],
-            .stride_h = k[2],
-            .stride_w = k[3],
-            .pad_h = k[4],
-            .pad_w = k[5],
+            .rows = k.rows,
+            .columns = k.columns,
             .groups = static_cast<int>(x[1] / w[1]),
             .has_bias = node.kind == Kind::conv_bias,
             .activation = activation};
   }
   [[nodiscard]] static pcg::Pool2d pool(pcg::Pool2d::Kind kind, const Window& k) {
-    return {.kind = kind, .kernel_h = k[0], .kernel_w = k[1], .stride_h = k[2], .stride_w = k[3], .pad_h = k[4], .pad_w = k[5]};
+    return {.kind = kind, .rows = k.rows, .columns = k.columns};
   }
   // A dropout's mask belongs to its node: none may be made or go.
   [[nodiscard]] pcg::Attention attention() const {

@@ -1,7 +1,7 @@
 #pragma once
 // Whole plans of small transformers on DGX nodes, for closed forms.
 
-#include "pcg/models/models.hpp"
+#include "pcg/models/families/transformer.hpp"
 #include "search/grid/grid_plan.hpp"
 #include "topology/cluster.hpp"
 

@@ -1,8 +1,9 @@
 // Bytes that cutting an image by rows moves: the halos that windows reach over.
 #include <doctest/doctest.h>
 
+#include "pcg/graph/parallelize.hpp"
 #include "pcg/sharding/halo.hpp"
-#include "pcg/work/work.hpp"
+#include "pcg/work/forward_kernels.hpp"
 #include "planning.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/simulation.hpp"
@@ -15,17 +16,15 @@ using pcg::GraphTensorRef;
 pcg::Plan plan(int rows) {
   pcg::GraphBuilder b("images");
   const GraphTensorRef x = b.input("x", {.sizes = {4, 8, 32, 24}, .element = pcg::Element::real});
-  const GraphTensorRef first = b.add("first", pcg::Conv2d{.out = 16, .kernel_h = 3, .kernel_w = 3, .pad_h = 1, .pad_w = 1}, {x});
-  b.add("second", pcg::Conv2d{.out = 8, .kernel_h = 5, .kernel_w = 5, .pad_h = 2, .pad_w = 2}, {first});
+  const GraphTensorRef first =
+      b.add("first", pcg::Conv2d{.out = 16, .rows = {.kernel = 3, .padding = 1}, .columns = {.kernel = 3, .padding = 1}}, {x});
+  b.add("second", pcg::Conv2d{.out = 8, .rows = {.kernel = 5, .padding = 2}, .columns = {.kernel = 5, .padding = 2}}, {first});
   const pcg::Graph g = std::move(b).build();
   std::vector<pcg::Sharding> shardings;
   for (const pcg::GraphNode& n : g.nodes()) {
-    std::vector<pcg::TensorShape> inputs;
-    for (GraphTensorRef t : n.inputs) inputs.push_back(g.shape(t));
-    const pcg::IterationSpace space = pcg::iteration_space(n.op, inputs);
-    shardings.push_back(pcg::unsharded(space));
+    shardings.push_back(pcg::unsharded(*n.space));
     if (std::holds_alternative<pcg::Weight>(n.op)) continue;
-    shardings.back().degrees[static_cast<std::size_t>(pcg::find_loop(space, inputs.empty() ? "d2" : "h"))] = rows;
+    shardings.back().degrees[static_cast<std::size_t>(pcg::find_loop(*n.space, n.inputs.empty() ? "d2" : "h"))] = rows;
   }
   pcg::Plan p;
   p.pcg = pcg::parallelize(g, shardings);
@@ -64,30 +63,30 @@ TEST_CASE("halos are kept for the backward pass: of a device between two others,
 
 TEST_CASE("kernels read the halos too; a window that steps over what is behind reads none of it") {
   const auto read = [](const pcg::Conv2d& conv, int rows, int columns) {
-    const std::vector<pcg::TensorShape> inputs{{.sizes = {2, 8, 32, 24}}, {.sizes = {16, 8, conv.kernel_h, conv.kernel_w}}};
+    const std::vector<pcg::TensorShape> inputs{{.sizes = {2, 8, 32, 24}}, {.sizes = {16, 8, conv.rows.kernel, conv.columns.kernel}}};
     const pcg::IterationSpace space = pcg::iteration_space(conv, inputs);
     pcg::Sharding s = pcg::unsharded(space);
     s.degrees[static_cast<std::size_t>(pcg::find_loop(space, "h"))] = rows;
     s.degrees[static_cast<std::size_t>(pcg::find_loop(space, "w"))] = columns;
-    const auto shards = pcg::shards_with_halos(conv, s, inputs);
+    const auto shards = pcg::shards_with_halos(conv, space, s, inputs);
     CHECK(shards[1] == inputs[1]);
     return shards[0].sizes;
   };
   using Sizes = std::vector<std::int64_t>;
-  const pcg::Conv2d same{.out = 16, .kernel_h = 5, .kernel_w = 3, .pad_h = 2, .pad_w = 1};
+  const pcg::Conv2d same{.out = 16, .rows = {.kernel = 5, .padding = 2}, .columns = {.kernel = 3, .padding = 1}};
   CHECK(read(same, 1, 1) == Sizes{2, 8, 32, 24});
   CHECK(read(same, 2, 1) == Sizes{2, 8, 16 + 2, 24});
   CHECK(read(same, 4, 2) == Sizes{2, 8, 8 + 4, 12 + 1});
-  CHECK(read({.out = 16, .kernel_h = 3, .kernel_w = 3, .stride_h = 2, .stride_w = 2, .pad_h = 1, .pad_w = 1}, 4, 4) ==
+  CHECK(read({.out = 16, .rows = {.kernel = 3, .stride = 2, .padding = 1}, .columns = {.kernel = 3, .stride = 2, .padding = 1}}, 4, 4) ==
         Sizes{2, 8, 8 + 1, 6 + 1});
-  CHECK(read({.out = 16, .kernel_h = 2, .kernel_w = 2, .stride_h = 2, .stride_w = 2}, 4, 2) == Sizes{2, 8, 8, 12});
+  CHECK(read({.out = 16, .rows = {.kernel = 2, .stride = 2}, .columns = {.kernel = 2, .stride = 2}}, 4, 2) == Sizes{2, 8, 8, 12});
   // Bytes of the forward kernel of `second` in the plan by four: its shard with halos, its weight, what it makes.
   const pcg::Plan p = plan(4);
   for (std::size_t n = 0; n < p.pcg.nodes().size(); ++n) {
     const pcg::PcgNode& node = p.pcg.nodes()[n];
     if (node.name != "second") continue;
     const pcg::NodeId id(n);
-    const auto shards = pcg::shards_with_halos(*node.operation(), node.sharding, p.pcg.whole_inputs(id));
+    const auto shards = pcg::shards_with_halos(*node.operation(), *node.space, node.sharding, p.pcg.whole_inputs(id));
     const auto kernels = pcg::forward_kernels(*node.operation(), shards, p.pcg.shard_outputs(id), pcg::Precision::fp32);
     CHECK(kernels.at(0).bytes.value() == 4.0 * (4 * 16 * (8 + 4) * 24 + 8 * 16 * 5 * 5 + 4 * 8 * 8 * 24));
   }

@@ -1,5 +1,4 @@
 // What the collector writes beside a time must be what the simulator asks about: FLOPs, bytes and sizes of pcg/work.
-#include "pcg/work/work.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
@@ -9,6 +8,11 @@
 #include "collector/case.hpp"
 #include "collector/device.hpp"
 #include "collector/grid.hpp"
+#include "pcg/operators/operator_shapes.hpp"
+#include "pcg/operators/weights.hpp"
+#include "pcg/work/forward_kernels.hpp"
+#include "pcg/work/gradient_kernels.hpp"
+#include "pcg/work/kernel.hpp"
 
 namespace collector {
 namespace {
@@ -34,12 +38,8 @@ Asked asked(Operation o, const MatmulShape& s) {
 }
 Asked asked(Operation, const ConvolutionShape& s) {
   return {pcg::Conv2d{.out = s.out,
-                      .kernel_h = s.kernel_h,
-                      .kernel_w = s.kernel_w,
-                      .stride_h = s.stride,
-                      .stride_w = s.stride,
-                      .pad_h = s.pad_h,
-                      .pad_w = s.pad_w,
+                      .rows = {.kernel = s.kernel_h, .stride = s.stride, .padding = s.pad_h},
+                      .columns = {.kernel = s.kernel_w, .stride = s.stride, .padding = s.pad_w},
                       .groups = s.groups},
           {real({s.samples, s.channels, s.height, s.width})}};
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "pcg/models/models.hpp"
+#include "pcg/models/builtins.hpp"
 #include "profiles/device_profile.hpp"
 #include "profiles/network_profile.hpp"
 #include "topology/cluster.hpp"

@@ -7,9 +7,14 @@
 #include <set>
 
 #include "operator_zoo.hpp"
+#include "pcg/evaluator/equivalence.hpp"
 #include "pcg/evaluator/evaluator.hpp"
-#include "pcg/models/models.hpp"
-#include "pcg/resizing/shrink.hpp"
+#include "pcg/graph/parallelize.hpp"
+#include "pcg/graph/serial.hpp"
+#include "pcg/models/builtins.hpp"
+#include "pcg/models/families/transformer.hpp"
+#include "pcg/resizing/draw_sizes.hpp"
+#include "pcg/resizing/resize.hpp"
 
 namespace pcg {
 namespace {
@@ -38,8 +43,8 @@ std::vector<Sharding> three_d(const Graph& g) {
   std::vector<Sharding> all;
   for (std::size_t n = 0; n < g.nodes().size(); ++n) {
     const GraphNode& node = g.nodes()[n];
-    const std::vector<TensorShape> inputs = zoo::inputs_of(g, GraphNodeId(n));
-    const IterationSpace space = iteration_space(node.op, inputs);
+    const std::vector<TensorShape> inputs = g.input_shapes(GraphNodeId(n));
+    const IterationSpace& space = *node.space;
     Sharding s = unsharded(space);
     auto cut = [&](const char* loop, int degree) {
       Sharding more = s;
@@ -117,7 +122,7 @@ TEST_CASE("causal attention, its heads and the slices of a tensor are told apart
     b.add("s", Slice{.axis = 1, .begin = begin, .length = 1}, {a});
     return std::move(b).build();
   };
-  auto same = [&](const Graph& plan) { return check_equivalence(plan_of(plan, zoo::unsharded(plan)), model(true, 4, 0), 2, 3).equivalent; };
+  auto same = [&](const Graph& plan) { return check_equivalence(plan_of(plan, unsharded(plan)), model(true, 4, 0), 2, 3).equivalent; };
   CHECK(same(model(true, 4, 0)));
   CHECK(!same(model(false, 4, 0)));
   CHECK(!same(model(true, 2, 0)));
@@ -160,8 +165,8 @@ Spatial spatial(const Graph& g, std::array<int, 3> samples_rows_columns) {
   Spatial result;
   for (std::size_t n = 0; n < g.nodes().size(); ++n) {
     const GraphNode& node = g.nodes()[n];
-    const std::vector<TensorShape> inputs = zoo::inputs_of(g, GraphNodeId(n));
-    const IterationSpace space = iteration_space(node.op, inputs);
+    const std::vector<TensorShape> inputs = g.input_shapes(GraphNodeId(n));
+    const IterationSpace& space = *node.space;
     Sharding s = unsharded(space);
     const auto cut = [&](std::size_t dim, int degree) {
       const int loop = space.outputs[0][dim];

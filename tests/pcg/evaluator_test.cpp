@@ -5,10 +5,11 @@
 #include <set>
 
 #include "operator_zoo.hpp"
+#include "pcg/evaluator/equivalence.hpp"
 #include "pcg/evaluator/evaluator.hpp"
 #include "pcg/evaluator/field.hpp"
-#include "pcg/models/models.hpp"
-#include "pcg/resizing/shrink.hpp"
+#include "pcg/graph/parallelize.hpp"
+#include "pcg/models/builtins.hpp"
 
 namespace pcg {
 namespace {
@@ -44,12 +45,12 @@ TEST_CASE("every loop that may be cut is cut alone") {
   for (const zoo::Exhibit& e : zoo::exhibits()) {
     const std::vector<FieldTensor> alone = evaluate(e.graph, 3);
     const GraphNodeId last(e.graph.nodes().size() - 1);
-    const IterationSpace space = iteration_space(e.graph.node(last).op, zoo::inputs_of(e.graph, last));
+    const IterationSpace& space = *e.graph.node(last).space;
     for (std::size_t l = 0; l < space.loops.size(); ++l)
       for (int degree : {2, 3}) {
-        std::vector<Sharding> shardings = zoo::unsharded(e.graph);
+        std::vector<Sharding> shardings = unsharded(e.graph);
         shardings.back().degrees[l] = degree;
-        if (violation(space, shardings.back(), zoo::inputs_of(e.graph, last), e.graph.node(last).outputs)) continue;
+        if (violation(space, shardings.back(), e.graph.input_shapes(last), e.graph.node(last).outputs)) continue;
         INFO(e.name, " ", space.loops[l].name, " ", degree);
         CHECK(evaluate(parallelize(e.graph, shardings), 1, 3) == alone);
       }
@@ -63,12 +64,12 @@ TEST_CASE("micro-batches one after another are the batch") {
         {b.add("drop", Dropout{}, {b.add("up", Linear{.out = 8, .activation = Activation::gelu}, {x})})});
   const Graph whole = std::move(b).build();
   const Graph half = with_batch(whole, 2);
-  CHECK(evaluate(parallelize(half, zoo::unsharded(half)), 2, 5)[0].shape == evaluate(whole, 5)[0].shape);
+  CHECK(evaluate(parallelize(half, unsharded(half)), 2, 5)[0].shape == evaluate(whole, 5)[0].shape);
   GraphBuilder c("mlp");
   c.add("down", Linear{.out = 2}, {c.add("up", Linear{.out = 8, .activation = Activation::gelu}, {c.input("x", real({4, 6}))})});
   const Graph plain = std::move(c).build();
   const Graph quarter = with_batch(plain, 1);
-  CHECK(evaluate(parallelize(quarter, zoo::unsharded(quarter)), 4, 5) == evaluate(plain, 5));
+  CHECK(evaluate(parallelize(quarter, unsharded(quarter)), 4, 5) == evaluate(plain, 5));
 }
 
 TEST_CASE("the stand-ins are not linear, and depend on all that the operator depends on") {

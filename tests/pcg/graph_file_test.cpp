@@ -2,7 +2,8 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
-#include "pcg/models/models.hpp"
+#include "pcg/models/builtins.hpp"
+#include "pcg/models/graph_file.hpp"
 #include "pcg/operators/operator_yaml.hpp"
 
 namespace pcg::models {
@@ -34,15 +35,16 @@ TensorShape shape() {
 }
 Activation activation() { return static_cast<Activation>(*rc::gen::inRange(0, 5)); }
 
+Window window(int least_kernel) { return {*rc::gen::inRange(least_kernel, 1000), count(), *rc::gen::inRange(0, 1000)}; }
+
 // One of each kind, with every field drawn.
 std::vector<Operator> one_of_each() {
   return {Input{shape()},
           Weight{shape()},
           Linear{count(), flag(), flag(), activation()},
           BatchMatmul{flag()},
-          Conv2d{count(), count(), count(), count(), count(), count(), count(), count(), flag(), activation()},
-          Pool2d{static_cast<Pool2d::Kind>(*rc::gen::inRange(0, 2)), *rc::gen::inRange(0, 9), *rc::gen::inRange(0, 9), count(), count(),
-                 count(), count()},
+          Conv2d{count(), window(1), window(1), count(), flag(), activation()},
+          Pool2d{static_cast<Pool2d::Kind>(*rc::gen::inRange(0, 2)), window(0), window(0)},
           LayerNorm{flag()},
           BatchNorm{},
           Softmax{*rc::gen::inRange(-4, 4)},
@@ -78,14 +80,14 @@ TEST_CASE("every operator reads back as it was written") {
 TEST_CASE("what is usual is not written") {
   CHECK(text_of(Linear{.out = 4096, .has_bias = true}) == "op: linear\nout: 4096\nbias: true\n");
   CHECK(text_of(Attention{.heads = 16, .kv_heads = 16}) == "op: attention\nheads: 16\n");
-  CHECK(text_of(Conv2d{.out = 64, .kernel_h = 7, .kernel_w = 7}) == "op: conv2d\nout: 64\nkernel: [7, 7]\n");
+  CHECK(text_of(Conv2d{.out = 64, .rows = {.kernel = 7}, .columns = {.kernel = 7}}) == "op: conv2d\nout: 64\nkernel: [7, 7]\n");
 }
 
 TEST_CASE("one number serves both sides of a kernel") {
   const base::Yaml y = base::parse_yaml("{op: conv2d, out: 8, kernel: 3, padding: 1}", "op.yaml");
   base::Diagnostics sink;
   base::MapReader reader(y, "", sink);
-  CHECK(read_operator(reader) == Operator(Conv2d{.out = 8, .kernel_h = 3, .kernel_w = 3, .pad_h = 1, .pad_w = 1}));
+  CHECK(read_operator(reader) == Operator(Conv2d{.out = 8, .rows = {.kernel = 3, .padding = 1}, .columns = {.kernel = 3, .padding = 1}}));
 }
 
 TEST_CASE("every builtin reads back as it was written") {

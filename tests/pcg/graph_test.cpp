@@ -3,7 +3,7 @@
 
 #include "base/check.hpp"
 #include "pcg/graph/graph.hpp"
-#include "pcg/models/models.hpp"
+#include "pcg/models/builtins.hpp"
 
 namespace pcg {
 namespace {

@@ -1,7 +1,9 @@
 // Parameter counts of published models from the numbers in their config.json.
 #include <doctest/doctest.h>
 
-#include "pcg/models/families.hpp"
+#include "pcg/models/families/model_config.hpp"
+#include "pcg/models/families/transformer.hpp"
+#include "pcg/models/huggingface.hpp"
 
 namespace pcg::models {
 namespace {

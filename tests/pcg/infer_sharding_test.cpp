@@ -3,7 +3,10 @@
 #include <rapidcheck.h>
 
 #include "operator_zoo.hpp"
-#include "pcg/sharding/parallel.hpp"
+#include "pcg/sharding/infer_sharding.hpp"
+#include "pcg/sharding/iteration_space.hpp"
+#include "pcg/sharding/parallel_shape.hpp"
+#include "pcg/sharding/sharding.hpp"
 
 namespace pcg {
 namespace {
@@ -38,9 +41,9 @@ TEST_CASE("the sharding of every operator is found from the layouts that it asks
     const Graph& g = all[*rc::gen::inRange<std::size_t>(0, all.size())].graph;
     base::Random random(*rc::gen::arbitrary<std::uint64_t>());
     for (std::size_t n = 0; n < g.nodes().size(); ++n) {
-      const std::vector<TensorShape> wholes = zoo::inputs_of(g, GraphNodeId(n));
+      const std::vector<TensorShape> wholes = g.input_shapes(GraphNodeId(n));
       if (wholes.empty()) continue;
-      const IterationSpace space = iteration_space(g.nodes()[n].op, wholes);
+      const IterationSpace& space = *g.nodes()[n].space;
       Sharding s = zoo::random_sharding(g, GraphNodeId(n), random);
       forget_unseen_loops(space, s);
       draw_sums(space, random, s);

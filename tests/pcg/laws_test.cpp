@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
-#include "pcg/evaluator/evaluator_run.hpp"
 #include "pcg/graph/pcg.hpp"
 
 namespace pcg {

@@ -4,7 +4,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "pcg/models/models.hpp"
+#include "pcg/models/builtins.hpp"
+#include "pcg/models/families/transformer.hpp"
+#include "pcg/models/graph_file.hpp"
+#include "pcg/models/load.hpp"
 
 namespace pcg::models {
 namespace {

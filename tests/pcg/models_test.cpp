@@ -5,7 +5,8 @@
 #include <map>
 
 #include "base/check.hpp"
-#include "pcg/models/models.hpp"
+#include "pcg/models/builtins.hpp"
+#include "pcg/models/families/transformer.hpp"
 
 namespace pcg::models {
 namespace {

@@ -34,20 +34,30 @@ void add_attentions(std::vector<Exhibit>& all) {
 void add_images(std::vector<Exhibit>& all) {
   const TensorShape image = real({4, 6, 5, 5});
   all.push_back(
-      one("conv2d", Conv2d{.out = 6, .kernel_h = 3, .kernel_w = 3, .stride_h = 2, .pad_h = 1, .pad_w = 1, .has_bias = true}, {image}));
-  all.push_back(one("conv2d relu", Conv2d{.out = 6, .kernel_h = 3, .kernel_w = 1, .activation = Activation::relu}, {image}));
-  all.push_back(one("conv2d groups", Conv2d{.out = 12, .kernel_h = 3, .kernel_w = 3, .groups = 6, .has_bias = true}, {image}));
-  all.push_back(one("pool2d max", Pool2d{.kernel_h = 3, .kernel_w = 3, .stride_h = 2, .stride_w = 2, .pad_h = 1, .pad_w = 1}, {image}));
-  all.push_back(one("pool2d global", Pool2d{.kind = Pool2d::Kind::average, .kernel_h = 0, .kernel_w = 0}, {image}));
+      one("conv2d",
+          Conv2d{.out = 6, .rows = {.kernel = 3, .stride = 2, .padding = 1}, .columns = {.kernel = 3, .padding = 1}, .has_bias = true},
+          {image}));
+  all.push_back(
+      one("conv2d relu", Conv2d{.out = 6, .rows = {.kernel = 3}, .columns = {.kernel = 1}, .activation = Activation::relu}, {image}));
+  all.push_back(
+      one("conv2d groups", Conv2d{.out = 12, .rows = {.kernel = 3}, .columns = {.kernel = 3}, .groups = 6, .has_bias = true}, {image}));
+  all.push_back(one("pool2d max",
+                    Pool2d{.rows = {.kernel = 3, .stride = 2, .padding = 1}, .columns = {.kernel = 3, .stride = 2, .padding = 1}},
+                    {image}));
+  all.push_back(one("pool2d global", Pool2d{.kind = Pool2d::Kind::average, .rows = {.kernel = 0}, .columns = {.kernel = 0}}, {image}));
   all.push_back(one("batch_norm", BatchNorm{}, {image}));
   const TensorShape even = real({2, 4, 6, 12});  // rows and columns can be cut
-  all.push_back(one("conv2d halos", Conv2d{.out = 6, .kernel_h = 3, .kernel_w = 5, .pad_h = 1, .pad_w = 2, .has_bias = true}, {even}));
+  all.push_back(one("conv2d halos",
+                    Conv2d{.out = 6, .rows = {.kernel = 3, .padding = 1}, .columns = {.kernel = 5, .padding = 2}, .has_bias = true},
+                    {even}));
   all.push_back(one("conv2d strided halos",
-                    Conv2d{.out = 6, .kernel_h = 3, .kernel_w = 3, .stride_h = 2, .stride_w = 2, .pad_h = 1, .pad_w = 1}, {even}));
-  all.push_back(one("conv2d patches", Conv2d{.out = 6, .kernel_h = 2, .kernel_w = 3, .stride_h = 2, .stride_w = 3}, {even}));
-  all.push_back(one("pool2d halos", Pool2d{.kernel_h = 3, .kernel_w = 3, .pad_h = 1, .pad_w = 1}, {even}));
-  all.push_back(
-      one("pool2d average halos", Pool2d{.kind = Pool2d::Kind::average, .kernel_h = 3, .kernel_w = 2, .stride_w = 2, .pad_h = 1}, {even}));
+                    Conv2d{.out = 6, .rows = {.kernel = 3, .stride = 2, .padding = 1}, .columns = {.kernel = 3, .stride = 2, .padding = 1}},
+                    {even}));
+  all.push_back(one("conv2d patches", Conv2d{.out = 6, .rows = {.kernel = 2, .stride = 2}, .columns = {.kernel = 3, .stride = 3}}, {even}));
+  all.push_back(one("pool2d halos", Pool2d{.rows = {.kernel = 3, .padding = 1}, .columns = {.kernel = 3, .padding = 1}}, {even}));
+  all.push_back(one("pool2d average halos",
+                    Pool2d{.kind = Pool2d::Kind::average, .rows = {.kernel = 3, .padding = 1}, .columns = {.kernel = 2, .stride = 2}},
+                    {even}));
   all.push_back(one("batch_norm rows", BatchNorm{}, {even}));
 }
 
@@ -89,16 +99,10 @@ std::vector<Exhibit> exhibits() {
   return all;
 }
 
-std::vector<TensorShape> inputs_of(const Graph& g, GraphNodeId id) {
-  std::vector<TensorShape> result;
-  for (GraphTensorRef t : g.node(id).inputs) result.push_back(g.shape(t));
-  return result;
-}
-
 Sharding random_sharding(const Graph& g, GraphNodeId id, base::Random& random) {
   const GraphNode& node = g.node(id);
-  const std::vector<TensorShape> inputs = inputs_of(g, id);
-  const IterationSpace space = iteration_space(node.op, inputs);
+  const std::vector<TensorShape> inputs = g.input_shapes(id);
+  const IterationSpace& space = *node.space;
   Sharding s = pcg::unsharded(space);
   if (std::holds_alternative<Weight>(node.op)) return s;
   for (std::size_t l = 0; l < space.loops.size(); ++l) {
@@ -113,13 +117,6 @@ Sharding random_sharding(const Graph& g, GraphNodeId id, base::Random& random) {
 std::vector<Sharding> random_shardings(const Graph& g, base::Random& random) {
   std::vector<Sharding> result;
   for (std::size_t n = 0; n < g.nodes().size(); ++n) result.push_back(random_sharding(g, GraphNodeId(n), random));
-  return result;
-}
-
-std::vector<Sharding> unsharded(const Graph& g) {
-  std::vector<Sharding> result;
-  for (std::size_t n = 0; n < g.nodes().size(); ++n)
-    result.push_back(pcg::unsharded(iteration_space(g.nodes()[n].op, inputs_of(g, GraphNodeId(n)))));
   return result;
 }
 

@@ -19,7 +19,5 @@ struct Exhibit {
 // Lawful for one node: a few loops are cut in 2 or 3, and all may be done twice.
 [[nodiscard]] Sharding random_sharding(const Graph& g, GraphNodeId id, base::Random& random);
 [[nodiscard]] std::vector<Sharding> random_shardings(const Graph& g, base::Random& random);
-[[nodiscard]] std::vector<Sharding> unsharded(const Graph& g);
-[[nodiscard]] std::vector<TensorShape> inputs_of(const Graph& g, GraphNodeId id);
 
 }  // namespace pcg::zoo

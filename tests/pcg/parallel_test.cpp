@@ -2,7 +2,12 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
-#include "pcg/sharding/parallel.hpp"
+#include "pcg/operators/operator_shapes.hpp"
+#include "pcg/sharding/internal_collectives.hpp"
+#include "pcg/sharding/iteration_space.hpp"
+#include "pcg/sharding/parallel_operator.hpp"
+#include "pcg/sharding/parallel_shape.hpp"
+#include "pcg/sharding/sharding.hpp"
 
 namespace pcg {
 namespace {
@@ -97,7 +102,7 @@ TEST_CASE("gradients where partial sums pass one factor: the other's are partial
 
 TEST_CASE("grouped convolution: output channels are cut by whole groups, the input's channels alike") {
   const std::vector<TensorShape> in{real({4, 8, 6, 6}), real({16, 2, 3, 3})};
-  const Conv2d conv{.out = 16, .kernel_h = 3, .kernel_w = 3, .pad_h = 1, .pad_w = 1, .groups = 4};
+  const Conv2d conv{.out = 16, .rows = {.kernel = 3, .padding = 1}, .columns = {.kernel = 3, .padding = 1}, .groups = 4};
   const IterationSpace space = iteration_space(conv, in);
   const Sharding s = cut(space, {{"n", 4}});
   CHECK(to_text(input_shape(space, s, 0, in[0])) == "[4, 8/4, 6, 6]");
@@ -113,26 +118,26 @@ TEST_CASE("attention: kv heads index the hidden dims of all inputs; cutting s ga
   const Sharding s = cut(space, {{"b", 2}, {"s", 4}, {"heads", 2}});
   CHECK(to_text(input_shape(space, s, 0, in[0])) == "[4/2, 16/4, 60/2]");
   CHECK(to_text(output_shape(space, s, 0, real({4, 16, 40}))) == "[4/2, 16/4, 40/2]");
-  const auto inside = internal_collectives(op, s, in);
+  const auto inside = internal_collectives(op, space, s, in);
   REQUIRE(inside.size() == 3);
   // Keys and values of one kv head of 5 each, of all 16 positions, of 2 samples.
   CHECK(inside[0].shape.sizes == std::vector<std::int64_t>{2, 16, 10});
   CHECK(inside[0].kind == InternalCollective::Kind::all_gather);
   CHECK(inside[2].kind == InternalCollective::Kind::reduce_scatter);
   CHECK(inside[2].backward);
-  CHECK(internal_collectives(op, cut(space, {{"heads", 2}}), in).empty());
+  CHECK(internal_collectives(op, space, cut(space, {{"heads", 2}}), in).empty());
 }
 
 TEST_CASE("convolution by rows and columns: neighbours give the halos that windows reach over, and get their gradients back") {
   using Kind = InternalCollective::Kind;
   const std::vector<TensorShape> in{real({2, 4, 16, 12}), real({8, 4, 5, 3})};
-  const Conv2d op{.out = 8, .kernel_h = 5, .kernel_w = 3, .pad_h = 2, .pad_w = 1};
+  const Conv2d op{.out = 8, .rows = {.kernel = 5, .padding = 2}, .columns = {.kernel = 3, .padding = 1}};
   const IterationSpace space = iteration_space(op, in);
   const Sharding s = cut(space, {{"b", 2}, {"h", 4}, {"w", 2}});
   CHECK(to_text(input_shape(space, s, 0, in[0])) == "[2/2, 4, 16/4, 12/2]");
   CHECK(to_text(input_shape(space, s, 1, in[1])) == "[8, 4, 5, 3] copy 16");
   CHECK(to_text(input_gradient_shape(space, s, 1, in[1])) == "[8, 4, 5, 3] sum 16");
-  const auto inside = internal_collectives(op, s, in);
+  const auto inside = internal_collectives(op, space, s, in);
   REQUIRE(inside.size() == 8);
   // floor(5 / 2) = 2 rows of 6 columns each way; then one column of 4 + 2 * 2 rows each way.
   const std::vector<std::pair<Kind, TensorShape>> forward{{Kind::halo_before, real({1, 4, 2, 6})},
@@ -153,11 +158,12 @@ TEST_CASE("convolution by rows and columns: neighbours give the halos that windo
 
 TEST_CASE("a stride moves the halos; where windows lie side by side there are none; where blocks do not begin together there is no cut") {
   auto conv = [](int kernel, int stride, int pad) {
-    return Conv2d{.out = 4, .kernel_h = kernel, .kernel_w = 1, .stride_h = stride, .pad_h = pad};
+    return Conv2d{.out = 4, .rows = {.kernel = kernel, .stride = stride, .padding = pad}, .columns = {.kernel = 1}};
   };
   auto inside = [](const Conv2d& op) {
-    const std::vector<TensorShape> in{real({2, 4, 16, 8}), real({4, 4, op.kernel_h, 1})};
-    return internal_collectives(op, cut(iteration_space(op, in), {{"h", 2}}), in);
+    const std::vector<TensorShape> in{real({2, 4, 16, 8}), real({4, 4, op.rows.kernel, 1})};
+    const IterationSpace space = iteration_space(op, in);
+    return internal_collectives(op, space, cut(space, {{"h", 2}}), in);
   };
   // kernel 3, stride 2, padding 1: the window of row o is rows 2o - 1 to 2o + 1, so one row from before, none from behind.
   CHECK(inside(conv(3, 2, 1)).size() == 2);
@@ -174,7 +180,7 @@ TEST_CASE("cross-entropy over a cut vocabulary: three all-reduces of one number 
   const IterationSpace space = iteration_space(CrossEntropy{}, in);
   const Sharding s = cut(space, {{"b", 2}, {"class", 4}});
   CHECK(to_text(output_shape(space, s, 0, real({4, 16}))) == "[4/2, 16] copy 4");
-  const auto inside = internal_collectives(CrossEntropy{}, s, in);
+  const auto inside = internal_collectives(CrossEntropy{}, space, s, in);
   REQUIRE(inside.size() == 3);
   CHECK(inside[0].fp32);
   CHECK(inside[0].shape == real({2, 16}));

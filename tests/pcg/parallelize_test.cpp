@@ -4,6 +4,9 @@
 
 #include "operator_zoo.hpp"
 #include "pcg/evaluator/evaluator.hpp"
+#include "pcg/graph/dot.hpp"
+#include "pcg/graph/parallelize.hpp"
+#include "pcg/graph/serial.hpp"
 
 namespace pcg {
 namespace {
@@ -16,11 +19,11 @@ struct Cut {
   int copies = 1;
 };
 std::vector<Sharding> shardings(const Graph& g, const std::vector<std::pair<std::string, Cut>>& cuts) {
-  std::vector<Sharding> result = zoo::unsharded(g);
+  std::vector<Sharding> result = unsharded(g);
   for (const auto& [name, cut] : cuts)
     for (std::size_t n = 0; n < g.nodes().size(); ++n) {
       if (g.nodes()[n].name != name) continue;
-      const IterationSpace space = iteration_space(g.nodes()[n].op, zoo::inputs_of(g, GraphNodeId(n)));
+      const IterationSpace& space = *g.nodes()[n].space;
       for (const auto& [loop, degree] : cut.degrees) result[n].degrees.at(static_cast<std::size_t>(find_loop(space, loop))) = degree;
       result[n].copies = cut.copies;
     }
@@ -116,7 +119,7 @@ TEST_CASE("serial undoes parallelize, and sees summands as an addition") {
     CHECK(back.nodes().back().op == Operator(Binary{}));
     CHECK(evaluate(back, 2) == evaluate(e.graph, 2));
   }
-  CHECK(serial(parallelize(mlp(), zoo::unsharded(mlp()))) == mlp());
+  CHECK(serial(parallelize(mlp(), unsharded(mlp()))) == mlp());
 }
 
 TEST_CASE("a builder refuses what is ill-typed, with the node and the two layouts") {

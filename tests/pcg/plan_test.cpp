@@ -5,8 +5,12 @@
 #include <algorithm>
 
 #include "operator_zoo.hpp"
+#include "pcg/evaluator/equivalence.hpp"
 #include "pcg/evaluator/evaluator.hpp"
+#include "pcg/graph/parallelize.hpp"
 #include "pcg/plan/plan.hpp"
+#include "pcg/plan/plan_read.hpp"
+#include "pcg/plan/plan_write.hpp"
 
 namespace pcg {
 namespace {
@@ -15,7 +19,7 @@ TensorShape real(std::vector<std::int64_t> sizes) { return {.sizes = std::move(s
 
 Graph mlp() {
   GraphBuilder b("mlp");
-  b.begin_block("front", false);
+  b.begin_weightless_block("front");
   const GraphTensorRef x = b.input("x", real({4, 6}));
   const GraphTensorRef up = b.add("up", Linear{.out = 12, .activation = Activation::gelu}, {x});
   b.begin_block("back");
@@ -42,7 +46,7 @@ Plan plan_of(Pcg pcg, int gpus) {
 
 Plan tensor_parallel() {
   const Graph g = mlp();
-  std::vector<Sharding> s = zoo::unsharded(g);
+  std::vector<Sharding> s = unsharded(g);
   s[2].degrees = {1, 1, 3};  // up: n
   s[5].degrees = {1, 3, 1};  // down: k
   Plan p = plan_of(parallelize(g, s), 3);

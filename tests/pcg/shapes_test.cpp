@@ -2,6 +2,8 @@
 #include <doctest/doctest.h>
 
 #include "pcg/operators/operator.hpp"
+#include "pcg/operators/operator_shapes.hpp"
+#include "pcg/operators/weights.hpp"
 
 namespace pcg {
 namespace {
@@ -43,13 +45,13 @@ TEST_CASE("matrix products keep all but the last dim") {
 
 TEST_CASE("convolutions and pools: (size + 2 padding - kernel) / stride + 1, rounded down") {
   // The stem of a ResNet: 224 pixels, kernel 7, stride 2, padding 3: (224 + 6 - 7) / 2 + 1 = 112.
-  const Conv2d stem{.out = 64, .kernel_h = 7, .kernel_w = 7, .stride_h = 2, .stride_w = 2, .pad_h = 3, .pad_w = 3};
+  const Conv2d stem{.out = 64, .rows = {.kernel = 7, .stride = 2, .padding = 3}, .columns = {.kernel = 7, .stride = 2, .padding = 3}};
   CHECK(inferred(stem, {real({2, 3, 224, 224})}) == real({2, 64, 112, 112}));
-  CHECK(weight_shapes(Conv2d{.out = 128, .kernel_h = 3, .kernel_w = 1, .groups = 32, .has_bias = true}, std::vector{real({2, 64, 9, 9})}) ==
-        std::vector{real({128, 2, 3, 1}), real({128})});
-  CHECK(inferred(Pool2d{.kernel_h = 3, .kernel_w = 3, .stride_h = 2, .stride_w = 2, .pad_h = 1, .pad_w = 1}, {real({2, 64, 112, 112})}) ==
-        real({2, 64, 56, 56}));
-  CHECK(inferred(Pool2d{.kernel_h = 0, .kernel_w = 0}, {real({2, 64, 7, 7})}) == real({2, 64, 1, 1}));
+  CHECK(weight_shapes(Conv2d{.out = 128, .rows = {.kernel = 3}, .columns = {.kernel = 1}, .groups = 32, .has_bias = true},
+                      std::vector{real({2, 64, 9, 9})}) == std::vector{real({128, 2, 3, 1}), real({128})});
+  CHECK(inferred(Pool2d{.rows = {.kernel = 3, .stride = 2, .padding = 1}, .columns = {.kernel = 3, .stride = 2, .padding = 1}},
+                 {real({2, 64, 112, 112})}) == real({2, 64, 56, 56}));
+  CHECK(inferred(Pool2d{.rows = {.kernel = 0}, .columns = {.kernel = 0}}, {real({2, 64, 7, 7})}) == real({2, 64, 1, 1}));
 }
 
 TEST_CASE("norms keep the shape and carry a gain, and a bias unless rms") {
@@ -101,7 +103,7 @@ TEST_CASE("inputs that do not fit are refused in one sentence") {
         "attention: 8 heads do not divide into 3 groups of one key and value head");
   CHECK(refusal(Attention{.heads = 8, .kv_heads = 8}, {real({2, 3, 50})}) ==
         "attention: input 0 is [2, 3, 50], its last dim does not divide into 24 heads");
-  CHECK(refusal(Conv2d{.out = 4, .kernel_h = 5, .kernel_w = 5}, {real({2, 3, 4, 4}), real({4, 3, 5, 5})}) ==
+  CHECK(refusal(Conv2d{.out = 4, .rows = {.kernel = 5}, .columns = {.kernel = 5}}, {real({2, 3, 4, 4}), real({4, 3, 5, 5})}) ==
         "conv2d: kernel 5 does not fit in 4 with padding 0");
   CHECK(refusal(Reshape{.sizes = {4, -1}}, {real({2, 3})}) == "reshape: [2, 3] does not become [4, -1]");
   CHECK(refusal(Split{.axis = 0, .sizes = {1, 2}}, {real({4})}) == "split: pieces of 1, 2 add up to 3, axis 0 is 4");

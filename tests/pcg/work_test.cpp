@@ -4,8 +4,15 @@
 
 #include <set>
 
-#include "pcg/models/models.hpp"
-#include "pcg/work/work.hpp"
+#include "pcg/models/families/transformer.hpp"
+#include "pcg/operators/operator_shapes.hpp"
+#include "pcg/operators/weights.hpp"
+#include "pcg/work/forward_kernels.hpp"
+#include "pcg/work/gradient_kernels.hpp"
+#include "pcg/work/kernel.hpp"
+#include "pcg/work/model_flops.hpp"
+#include "pcg/work/saved.hpp"
+#include "pcg/work/shard_operator.hpp"
 
 namespace pcg {
 namespace {
@@ -67,7 +74,7 @@ TEST_CASE("linear: three products over the same three sizes, each operand and re
 
 TEST_CASE("grouped convolution is a batch of small products") {
   // 64 channels in 32 groups of 2, 3 x 3, 128 out: each output element sums 2 * 9 products.
-  const Conv2d op{.out = 128, .kernel_h = 3, .kernel_w = 3, .pad_h = 1, .pad_w = 1, .groups = 32};
+  const Conv2d op{.out = 128, .rows = {.kernel = 3, .padding = 1}, .columns = {.kernel = 3, .padding = 1}, .groups = 32};
   const Shapes s = shapes_of(op, {real({2, 64, 5, 5})});
   const Kernel k = forward_kernels(op, s.in, s.out, Precision::fp32).at(0);
   CHECK(k.kind == KernelKind::convolution);

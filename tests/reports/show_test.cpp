@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "pcg/models/models.hpp"
+#include "pcg/models/builtins.hpp"
 #include "reports/reports.hpp"
 
 TEST_CASE("a model: parameters are counted once, FLOPs per sample whatever the batch") {

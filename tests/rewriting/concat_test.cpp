@@ -9,6 +9,8 @@
 #include "base/random.hpp"
 #include "generated.hpp"
 #include "pcg/evaluator/evaluator.hpp"
+#include "pcg/graph/parallelize.hpp"
+#include "pcg/sharding/infer_sharding.hpp"
 #include "planted.hpp"
 #include "rules.hpp"
 
@@ -68,7 +70,8 @@ class Branches {
       case 3: return add(pcg::Unary{pcg::Unary::Kind::scale, 3}, {x});
       default:
         if (rest_.empty()) return add(pcg::Linear{.out = 4}, {x, source({4, 4}, true)});
-        return add(pcg::Conv2d{.out = 4, .kernel_h = 3, .kernel_w = 3, .pad_h = 1, .pad_w = 1}, {x, source({4, 4, 3, 3}, true)});
+        return add(pcg::Conv2d{.out = 4, .rows = {.kernel = 3, .padding = 1}, .columns = {.kernel = 3, .padding = 1}},
+                   {x, source({4, 4, 3, 3}, true)});
     }
   }
   void read(std::uint64_t kind, TensorRef all, int axis) {
@@ -151,13 +154,7 @@ TEST_CASE("a concat of many is one of two: cut anywhere, or two neighbours") {
   for (const char* name : {"x", "y", "z", "u"}) parts.push_back(b.input(name, {.sizes = {4, 8}}));
   b.add("r", pcg::Unary{}, {b.add("c", pcg::Concat{.axis = 1}, parts)});
   const pcg::Graph serial = std::move(b).build();
-  std::vector<pcg::Sharding> shardings;
-  for (const pcg::GraphNode& n : serial.nodes()) {
-    std::vector<pcg::TensorShape> inputs;
-    for (pcg::GraphTensorRef t : n.inputs) inputs.push_back(serial.shape(t));
-    shardings.push_back(pcg::unsharded(pcg::iteration_space(n.op, inputs)));
-  }
-  const pcg::Pcg g = pcg::parallelize(serial, shardings);
+  const pcg::Pcg g = pcg::parallelize(serial, pcg::unsharded(serial));
   const auto views = [&](const Rule& r) {
     const Matcher matcher(std::span(&r, 1), g);
     std::string text;

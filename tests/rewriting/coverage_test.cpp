@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "pcg/models/models.hpp"
+#include "pcg/models/builtins.hpp"
 #include "planted.hpp"
 #include "substitutions/rewriting/graph_index.hpp"
 

@@ -215,7 +215,8 @@ TEST_CASE("partial sums pass a product, and are added up once behind it (Unity, 
 
 TEST_CASE("a convolution is cut by rows of the image") {
   pcg::GraphBuilder b("conv");
-  b.add("y", pcg::Conv2d{.out = 4, .kernel_h = 3, .kernel_w = 3, .pad_h = 1, .pad_w = 1}, {b.input("x", real({2, 3, 4, 5}))});
+  b.add("y", pcg::Conv2d{.out = 4, .rows = {.kernel = 3, .padding = 1}, .columns = {.kernel = 3, .padding = 1}},
+        {b.input("x", real({2, 3, 4, 5}))});
   Walk walk(std::move(b).build());
   walk.at("A1 image'", "y", 2).step("I5'", "y");
   CHECK(walk.text() ==
@@ -229,11 +230,14 @@ TEST_CASE("an Inception module: its 1x1 convolutions of one input become one, wh
   const auto conv = [&](const std::string& name, GraphTensorRef in, std::int64_t out, int kernel) {
     const int pad = kernel / 2;
     const Activation f = Activation::relu;
-    return b.add(name, pcg::Conv2d{.out = out, .kernel_h = kernel, .kernel_w = kernel, .pad_h = pad, .pad_w = pad, .activation = f}, {in});
+    return b.add(
+        name,
+        pcg::Conv2d{.out = out, .rows = {.kernel = kernel, .padding = pad}, .columns = {.kernel = kernel, .padding = pad}, .activation = f},
+        {in});
   };
   const GraphTensorRef one = conv("one", x, 4, 1), five = conv("five2", conv("five1", x, 2, 1), 4, 5);
   const GraphTensorRef three = conv("three2", conv("three1", x, 6, 1), 4, 3);
-  const GraphTensorRef pool = b.add("pool", pcg::Pool2d{.kernel_h = 3, .kernel_w = 3, .pad_h = 1, .pad_w = 1}, {x});
+  const GraphTensorRef pool = b.add("pool", pcg::Pool2d{.rows = {.kernel = 3, .padding = 1}, .columns = {.kernel = 3, .padding = 1}}, {x});
   b.add("module", pcg::Concat{.axis = 1}, {one, five, three, conv("pooled", pool, 2, 1)});
   Walk walk(std::move(b).build());
   walk.step("T24 split", "five1").step("T24 split", "three1");

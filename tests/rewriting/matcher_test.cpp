@@ -36,7 +36,7 @@ TEST_CASE("convolutions of any window and stride, all alike, which the target ke
     b.add("c", pcg::Concat{.axis = 1}, {b.add("a", first, {x}), b.add("b", second, {x})});
     return serial_pcg(std::move(b).build());
   };
-  const pcg::Conv2d strided{.out = 6, .kernel_h = 1, .kernel_w = 5, .stride_h = 2, .stride_w = 2, .pad_w = 2};
+  const pcg::Conv2d strided{.out = 6, .rows = {.kernel = 1, .stride = 2}, .columns = {.kernel = 5, .stride = 2, .padding = 2}};
   pcg::Conv2d narrow = strided;
   narrow.out = 3;
   const pcg::Pcg g = branches(strided, narrow);
@@ -51,12 +51,13 @@ TEST_CASE("convolutions of any window and stride, all alike, which the target ke
   CHECK(pcg::evaluate(r->graph, 1, 1) == pcg::evaluate(g, 1, 1));
 
   pcg::Conv2d other = strided, biased = strided;
-  other.pad_w = 1;
-  other.kernel_w = 3;
+  other.columns = {.padding = 1;
+  other.columns.kernel = 3;
   biased.has_bias = true;
   CHECK(matches(joined_convolutions(), branches(strided, other)).empty());
   CHECK(matches(joined_convolutions(), branches(strided, biased)).empty());
 }
+}  // namespace
 
 TEST_CASE("what is read elsewhere stays: an occurrence whose inside has other readers is none") {
   auto chain = [](bool read) {
@@ -241,5 +242,5 @@ TEST_CASE("numbers: a scaling by one is a scaling by the other only if they are 
   CHECK(matches(r, scaled(3, 4)).empty());
 }
 
-}  // namespace
+}  // namespace substitutions::rewriting
 }  // namespace substitutions::rewriting

@@ -1,4 +1,6 @@
 #include "planted.hpp"
+#include "pcg/graph/parallelize.hpp"
+#include "pcg/sharding/infer_sharding.hpp"
 
 #include <fmt/core.h>
 
@@ -125,15 +127,7 @@ std::optional<pcg::Pcg> planted(std::span<const Rule> rules) {
   return std::move(plant).build();
 }
 
-pcg::Pcg serial_pcg(const pcg::Graph& g) {
-  std::vector<pcg::Sharding> shardings;
-  for (const pcg::GraphNode& n : g.nodes()) {
-    std::vector<pcg::TensorShape> inputs;
-    for (pcg::GraphTensorRef t : n.inputs) inputs.push_back(g.shape(t));
-    shardings.push_back(pcg::unsharded(pcg::iteration_space(n.op, inputs)));
-  }
-  return pcg::parallelize(g, shardings);
-}
+pcg::Pcg serial_pcg(const pcg::Graph& g) { return pcg::parallelize(g, pcg::unsharded(g)); }
 
 std::vector<pcg::ParallelShape> result_shapes(const pcg::Pcg& g) {
   std::vector<pcg::ParallelShape> shapes;

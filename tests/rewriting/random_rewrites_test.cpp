@@ -78,7 +78,7 @@ class RandomModel {
         return;
       }
       case 8:
-        if (image) keep(b_.add(name(), pcg::Pool2d{.kernel_h = 3, .kernel_w = 3, .pad_h = 1, .pad_w = 1}, {x}));
+        if (image) keep(b_.add(name(), pcg::Pool2d{.rows = {.kernel = 3, .padding = 1}, .columns = {.kernel = 3, .padding = 1}}, {x}));
         else keep(b_.add(name(), pcg::Softmax{}, {x}));
         return;
       case 9: keep(b_.add(name(), pcg::Dropout{}, {x})); return;
@@ -89,7 +89,8 @@ class RandomModel {
     }
   }
   pcg::Conv2d conv(pcg::Activation f) {
-    return {.out = 4, .kernel_h = 3, .kernel_w = 3, .pad_h = 1, .pad_w = 1, .has_bias = pick(2) == 0, .activation = f};
+    return {
+        .out = 4, .rows = {.kernel = 3, .padding = 1}, .columns = {.kernel = 3, .padding = 1}, .has_bias = pick(2) == 0, .activation = f};
   }
   GraphTensorRef partner(GraphTensorRef x) {
     for (std::size_t i = 0; i < 4; ++i)

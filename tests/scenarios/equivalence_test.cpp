@@ -7,6 +7,8 @@
 #include <fstream>
 #include <functional>
 
+#include "pcg/models/builtins.hpp"
+#include "pcg/plan/plan_write.hpp"
 #include "scenarios/check.hpp"
 #include "tests/search/problem.hpp"
 

@@ -1,4 +1,5 @@
 #include "scenarios/run.hpp"
+#include "pcg/plan/plan_write.hpp"
 
 #include <doctest/doctest.h>
 

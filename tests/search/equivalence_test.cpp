@@ -2,7 +2,10 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include "pcg/evaluator/equivalence.hpp"
 #include "pcg/evaluator/evaluator.hpp"
+#include "pcg/plan/plan_read.hpp"
+#include "pcg/plan/plan_write.hpp"
 #include "problem.hpp"
 
 namespace {

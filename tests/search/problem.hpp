@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "pcg/models/models.hpp"
+#include "pcg/models/load.hpp"
 #include "search/grid/grid_plan.hpp"
 
 namespace test {

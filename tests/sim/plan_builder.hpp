@@ -5,6 +5,7 @@
 #include <string>
 
 #include "pcg/graph/graph.hpp"
+#include "pcg/graph/parallelize.hpp"
 #include "pcg/plan/plan.hpp"
 #include "topology/cluster.hpp"
 
@@ -26,14 +27,14 @@ inline topology::Cluster star(int nodes, int gpus, const std::string& bandwidth 
 // Linear layers without biases, `width` wide, one block each, squared error at the end: batch x width x width x 2 FLOPs a layer.
 inline pcg::Graph mlp(int layers, std::int64_t width, std::int64_t batch) {
   pcg::GraphBuilder b("mlp");
-  b.begin_block("input", false);
+  b.begin_weightless_block("input");
   pcg::GraphTensorRef x = b.input("x", {{batch, width}, pcg::Element::real});
   const pcg::GraphTensorRef y = b.input("target", {{batch, width}, pcg::Element::real});
   for (int i = 0; i < layers; ++i) {
     b.begin_block("layer " + std::to_string(i));
     x = b.add("layer" + std::to_string(i), pcg::Linear{.out = width}, {x});
   }
-  b.begin_block("loss", false);
+  b.begin_weightless_block("loss");
   b.add("loss", pcg::SquaredError{}, {x, y});
   return std::move(b).build();
 }
@@ -44,9 +45,7 @@ using Cuts = std::map<std::string, std::map<std::string, int>>;
 inline pcg::Plan plan_of(const pcg::Graph& g, const Cuts& cuts, int gpus) {
   std::vector<pcg::Sharding> shardings;
   for (const pcg::GraphNode& n : g.nodes()) {
-    std::vector<pcg::TensorShape> inputs;
-    for (pcg::GraphTensorRef t : n.inputs) inputs.push_back(g.shape(t));
-    const pcg::IterationSpace space = pcg::iteration_space(n.op, inputs);
+    const pcg::IterationSpace& space = *n.space;
     pcg::Sharding s{std::vector<int>(space.loops.size(), 1), 1, 1};
     for (const auto& key : {std::string("*"), n.name}) {
       const auto it = cuts.find(key);

@@ -93,14 +93,14 @@ TEST_CASE("layers of any size: no gather starts before the layer that lies too f
     const int units = *rc::gen::inRange(0, 4);
     const auto widths = *rc::gen::container<std::vector<std::int64_t>>(7, rc::gen::element<std::int64_t>(64, 512, 2048, 4096));
     pcg::GraphBuilder b("uneven");
-    b.begin_block("input", false);
+    b.begin_weightless_block("input");
     pcg::GraphTensorRef x = b.input("x", {{256, widths[0]}, pcg::Element::real});
     const pcg::GraphTensorRef y = b.input("target", {{256, widths[6]}, pcg::Element::real});
     for (int i = 0; i < kLayers; ++i) {
       b.begin_block("layer " + std::to_string(i));
       x = b.add("layer" + std::to_string(i), pcg::Linear{.out = widths[static_cast<std::size_t>(i) + 1]}, {x});
     }
-    b.begin_block("loss", false);
+    b.begin_weightless_block("loss");
     b.add("loss", pcg::SquaredError{}, {x, y});
     const pcg::Plan plan = sharded(std::move(b).build());
     const auto cluster = test::star(1, 2, "10 GB/s", "1 us");

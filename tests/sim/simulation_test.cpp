@@ -1,5 +1,8 @@
 // Whole plans through lowering, folding and engine, against closed forms.
 #include "sim/simulation.hpp"
+#include "pcg/work/forward_kernels.hpp"
+#include "pcg/work/gradient_kernels.hpp"
+#include "pcg/work/kernel.hpp"
 
 #include <doctest/doctest.h>
 

@@ -5,7 +5,11 @@
 #include <algorithm>
 #include <functional>
 
-#include "pcg/sharding/parallel.hpp"
+#include "pcg/operators/operator_shapes.hpp"
+#include "pcg/sharding/iteration_space.hpp"
+#include "pcg/sharding/parallel_operator.hpp"
+#include "pcg/sharding/parallel_shape.hpp"
+#include "pcg/sharding/sharding.hpp"
 #include "substitutions/language/term.hpp"
 
 using namespace substitutions;
@@ -39,13 +43,13 @@ std::vector<Case> cases() {
              index = sized({12, 24}, true);
   const auto relu = Function::relu;
   const auto act = pcg::Activation::relu;
-  const pcg::Conv2d conv{.out = 36, .kernel_h = 3, .kernel_w = 3, .pad_h = 1, .pad_w = 1};
+  const pcg::Conv2d conv{.out = 36, .rows = {.kernel = 3, .padding = 1}, .columns = {.kernel = 3, .padding = 1}};
   pcg::Conv2d conv_relu = conv, grouped = conv;
   conv_relu.activation = act;
   grouped.groups = 12;
   pcg::Conv2d biased = conv, grouped_biased = grouped;
   biased.has_bias = grouped_biased.has_bias = true;
-  const pcg::Pool2d pool{.kernel_h = 3, .kernel_w = 3, .pad_h = 1, .pad_w = 1};
+  const pcg::Pool2d pool{.rows = {.kernel = 3, .padding = 1}, .columns = {.kernel = 3, .padding = 1}};
   pcg::Pool2d average = pool;
   average.kind = pcg::Pool2d::Kind::average;
   return {

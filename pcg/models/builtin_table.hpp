@@ -1,0 +1,22 @@
+#pragma once
+// The builtin models as they are described. Private to pcg/models.
+
+#include <functional>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "pcg/models/families/model_config.hpp"
+
+namespace pcg::models {
+
+using GraphOf = std::function<Graph(std::int64_t batch)>;
+// Described by numbers, which overrides may change; or built by a function of its own.
+using Builtin = std::variant<ModelConfig, GraphOf>;
+
+[[nodiscard]] const std::map<std::string, Builtin, std::less<>>& builtins();
+// Names that are planned but not there yet.
+[[nodiscard]] const std::vector<std::string>& planned_builtins();
+
+}  // namespace pcg::models

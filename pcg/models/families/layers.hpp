@@ -1,0 +1,50 @@
+#pragma once
+// Shards that transformer-like models share. Private to pcg/models.
+
+#include <optional>
+#include <string>
+
+#include "pcg/models/families/transformer.hpp"
+
+namespace pcg::models {
+
+// Of a config: what its zeros stand for.
+[[nodiscard]] std::int64_t head_dim(const TransformerConfig& c);
+[[nodiscard]] std::int64_t kv_heads(const TransformerConfig& c);
+[[nodiscard]] std::int64_t ffn_size(const TransformerConfig& c);
+[[nodiscard]] bool is_moe_layer(const TransformerConfig& c, std::int64_t layer);  // layers from 0; the last of every expert_every
+
+// All act on x [batch, sequence, hidden] and name their nodes "PREFIX.attention.qkv", "PREFIX.mlp.up", ...
+class LayerBuilder {
+ public:
+  LayerBuilder(GraphBuilder& builder, const TransformerConfig& config) : b_(builder), c_(config) {}
+
+  GraphTensorRef norm(const std::string& name, GraphTensorRef x);
+  GraphTensorRef dropout(const std::string& name, GraphTensorRef x);  // x itself when the rate is 0
+  GraphTensorRef add(const std::string& name, GraphTensorRef x, GraphTensorRef y);
+  // Self-attention with its projections; position_bias: a table [buckets, heads] added to the scores.
+  GraphTensorRef self_attention(const std::string& prefix, GraphTensorRef x, std::optional<GraphTensorRef> position_bias = {});
+  // Queries from x, keys and values from `memory`.
+  GraphTensorRef cross_attention(const std::string& prefix, GraphTensorRef x, GraphTensorRef memory);
+  GraphTensorRef mlp(const std::string& prefix, GraphTensorRef x);
+  GraphTensorRef mixture(const std::string& prefix, GraphTensorRef x);
+  // A whole layer: attention and MLP (or experts) with norms, dropout and residual additions, in the config's order.
+  GraphTensorRef layer(const std::string& prefix, GraphTensorRef x, bool moe, std::optional<GraphTensorRef> position_bias = {});
+
+ private:
+  GraphTensorRef attention_out(const std::string& prefix, GraphTensorRef heads);
+
+  GraphBuilder& b_;
+  const TransformerConfig& c_;
+};
+
+// Token embedding in a block of its own: the table is returned too, for a tied head.
+struct Embedded {
+  GraphTensorRef x;
+  GraphTensorRef table;
+};
+[[nodiscard]] Embedded embed_tokens(GraphBuilder& b, const TransformerConfig& c, std::int64_t batch);
+// x + the first rows of a learned table "NAME" [positions, hidden].
+[[nodiscard]] GraphTensorRef add_positions(GraphBuilder& b, const std::string& name, GraphTensorRef x, std::int64_t positions);
+
+}  // namespace pcg::models

@@ -1,0 +1,15 @@
+#pragma once
+// A computation graph as text.
+
+#include <string>
+
+#include "base/yaml.hpp"
+#include "pcg/graph/graph.hpp"
+
+namespace pcg::models {
+
+// Our text form of a graph, version 1 (docs/formats.md). read_graph(parse(write_graph(g))) == g.
+[[nodiscard]] std::string write_graph(const Graph& g);
+[[nodiscard]] Graph read_graph(const base::Yaml& document, const std::string& path);
+
+}  // namespace pcg::models

@@ -1,0 +1,15 @@
+#pragma once
+// Architectures from Hugging Face config.json files. Private to pcg/models.
+
+#include <optional>
+#include <string>
+
+#include "base/yaml.hpp"
+#include "pcg/models/families/model_config.hpp"
+
+namespace pcg::models {
+
+// Reads an architecture from a config.json (`document`, of a file called `name`). nullopt: what is wrong is in `sink`.
+[[nodiscard]] std::optional<ModelConfig> read_huggingface(const base::Yaml& document, const std::string& name, base::Diagnostics& sink);
+
+}  // namespace pcg::models

@@ -1,0 +1,87 @@
+#include "pcg/operators/weights.hpp"
+
+#include <fmt/core.h>
+
+namespace pcg {
+namespace {
+
+using Shapes = std::span<const TensorShape>;
+
+// How many activations come before the weights; an operator not listed here has no weight slots.
+template <class Other>
+std::size_t first_weight(const Other&, std::size_t input_count) {
+  return input_count;
+}
+std::size_t first_weight(const Linear&, std::size_t) { return 1; }
+std::size_t first_weight(const Conv2d&, std::size_t) { return 1; }
+std::size_t first_weight(const LayerNorm&, std::size_t) { return 1; }
+std::size_t first_weight(const BatchNorm&, std::size_t) { return 1; }
+std::size_t first_weight(const Attention& o, std::size_t) { return o.packed ? 1 : 3; }
+std::size_t first_weight(const Embedding&, std::size_t) { return 1; }
+std::size_t first_weight(const EmbeddingBag&, std::size_t) { return 1; }
+std::size_t first_weight(const ExpertLinear&, std::size_t) { return 1; }
+
+// Sizes of the first activation, which must have at least `rank` dims.
+const std::vector<std::int64_t>& sizes(std::string_view name, Shapes activations, std::size_t rank) {
+  if (activations.empty()) throw ShapeError(fmt::format("{}: has no inputs", name));
+  if (activations[0].sizes.size() < rank)
+    throw ShapeError(fmt::format("{}: input 0 is {}, expected at least {} dims", name, to_text(activations[0]), rank));
+  return activations[0].sizes;
+}
+
+TensorShape real(std::vector<std::int64_t> s) { return {.sizes = std::move(s), .element = Element::real}; }
+
+template <class Other>
+std::vector<TensorShape> weights_of(const Other&, Shapes) {
+  return {};
+}
+
+std::vector<TensorShape> weights_of(const Linear& o, Shapes a) {
+  const std::int64_t k = sizes("linear", a, 1).back();
+  std::vector<TensorShape> result{o.transposed_weight ? real({o.out, k}) : real({k, o.out})};
+  if (o.has_bias) result.push_back(real({o.out}));
+  return result;
+}
+std::vector<TensorShape> weights_of(const Conv2d& o, Shapes a) {
+  const std::int64_t channels = sizes("conv2d", a, 4)[1];
+  if (o.groups < 1 || channels % o.groups != 0)
+    throw ShapeError(fmt::format("conv2d: {} channels do not divide into {} groups", channels, o.groups));
+  std::vector<TensorShape> result{real({o.out, channels / o.groups, o.rows.kernel, o.columns.kernel})};
+  if (o.has_bias) result.push_back(real({o.out}));
+  return result;
+}
+std::vector<TensorShape> weights_of(const LayerNorm& o, Shapes a) {
+  const std::int64_t h = sizes("layer_norm", a, 1).back();
+  return std::vector<TensorShape>(o.rms ? 1 : 2, real({h}));
+}
+std::vector<TensorShape> weights_of(const BatchNorm&, Shapes a) {
+  const std::int64_t channels = sizes("batch_norm", a, 4)[1];
+  return std::vector<TensorShape>(2, real({channels}));
+}
+std::vector<TensorShape> weights_of(const Attention& o, Shapes) {
+  // T5 uses 32 buckets of relative positions (Raffel et al., arXiv 1910.10683, section 2.1); another count is handed over.
+  constexpr std::int64_t kRelativePositionBuckets = 32;
+  if (!o.has_bias) return {};
+  return {real({kRelativePositionBuckets, o.heads})};
+}
+std::vector<TensorShape> weights_of(const Embedding& o, Shapes) { return {real({o.vocabulary, o.width})}; }
+std::vector<TensorShape> weights_of(const EmbeddingBag& o, Shapes) { return {real({o.vocabulary, o.width})}; }
+std::vector<TensorShape> weights_of(const ExpertLinear& o, Shapes a) {
+  const std::vector<std::int64_t>& x = sizes("expert_linear", a, 4);
+  return {real({x.front(), x.back(), o.out})};
+}
+
+}  // namespace
+
+std::vector<bool> weight_slots(const Operator& op, std::size_t input_count) {
+  const std::size_t first = std::visit([&](const auto& o) { return first_weight(o, input_count); }, op);
+  std::vector<bool> slots(input_count, false);
+  for (std::size_t i = first; i < input_count; ++i) slots[i] = true;
+  return slots;
+}
+
+std::vector<TensorShape> weight_shapes(const Operator& op, std::span<const TensorShape> activations) {
+  return std::visit([&](const auto& o) { return weights_of(o, activations); }, op);
+}
+
+}  // namespace pcg

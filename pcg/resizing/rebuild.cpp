@@ -1,0 +1,93 @@
+#include "pcg/resizing/rebuild.hpp"
+
+#include <fmt/core.h>
+
+#include "pcg/operators/operator_shapes.hpp"
+#include "pcg/operators/weights.hpp"
+
+namespace pcg {
+namespace {
+
+// A weight's new shape is known once its first reader is met: from the operator where it has slots for weights.
+class Rebuilder {
+ public:
+  Rebuilder(const Graph& graph, const Rebuild& how)
+      : graph_(graph), how_(how), shapes_(graph.nodes().size()), operators_(graph.nodes().size()) {}
+
+  std::optional<Graph> run() {
+    for (std::size_t n = 0; n < graph_.nodes().size(); ++n)
+      if (!std::holds_alternative<Weight>(graph_.nodes()[n].op) && !shape(n)) return std::nullopt;
+    for (std::size_t n = 0; n < graph_.nodes().size(); ++n)
+      if (shapes_[n].empty()) settle_weight(n, mapped(graph_.nodes()[n].outputs[0]));
+    return build();
+  }
+
+ private:
+  [[nodiscard]] TensorShape mapped(TensorShape s) const {
+    for (std::int64_t& size : s.sizes) size = how_.size(size);
+    return s;
+  }
+  void settle_weight(std::size_t n, TensorShape shape) {
+    shapes_[n] = {shape};
+    operators_[n] = Weight{std::move(shape)};
+  }
+  [[nodiscard]] bool is_open(GraphTensorRef t) const { return shapes_[t.node.value].empty(); }  // a weight not settled yet
+
+  bool shape(std::size_t n) {
+    const GraphNode& node = graph_.nodes()[n];
+    try {
+      const std::vector<bool> slots = weight_slots(node.op, node.inputs.size());
+      std::vector<TensorShape> before, after;
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        const GraphTensorRef t = node.inputs[i];
+        if (!slots[i] && is_open(t)) settle_weight(t.node.value, mapped(graph_.shape(t)));
+        before.push_back(graph_.shape(t));
+        after.push_back(slots[i] ? TensorShape{} : shapes_[t.node.value][static_cast<std::size_t>(t.output)]);
+      }
+      operators_[n] = how_.change(node.op, before, after);
+      if (how_.check && !how_.check(node.op, before, after)) return false;
+      settle_slots(node, slots, operators_[n], after);
+      shapes_[n] = infer_shapes(operators_[n], after);
+    } catch (const ShapeError& e) { throw ShapeError(fmt::format("{}: {}", node.name, e.what())); }
+    return true;
+  }
+
+  void settle_slots(const GraphNode& node, const std::vector<bool>& slots, const Operator& op, std::vector<TensorShape>& after) {
+    std::vector<TensorShape> activations;
+    for (std::size_t i = 0; i < slots.size(); ++i)
+      if (!slots[i]) activations.push_back(after[i]);
+    const std::vector<TensorShape> wanted = weight_shapes(op, activations);
+    for (std::size_t i = activations.size(); i < slots.size(); ++i) {  // slots come last
+      const GraphTensorRef t = node.inputs[i];
+      TensorShape shape = i - activations.size() < wanted.size() ? wanted[i - activations.size()] : mapped(graph_.shape(t));
+      if (std::holds_alternative<Attention>(op)) shape.sizes[0] = graph_.shape(t).sizes[0];  // buckets of positions are free
+      if (is_open(t)) settle_weight(t.node.value, std::move(shape));
+      after[i] = shapes_[t.node.value][static_cast<std::size_t>(t.output)];
+    }
+  }
+
+  [[nodiscard]] Graph build() const {
+    GraphBuilder builder(graph_.name());
+    std::size_t begun = 0;
+    auto begin_blocks = [&](std::size_t count) {
+      for (; begun < count; ++begun) builder.begin_block(graph_.blocks()[begun]);
+    };
+    for (std::size_t n = 0; n < graph_.nodes().size(); ++n) {
+      begin_blocks(static_cast<std::size_t>(graph_.nodes()[n].block) + 1);
+      builder.add_raw(graph_.nodes()[n].name, operators_[n], graph_.nodes()[n].inputs);
+    }
+    begin_blocks(graph_.blocks().size());
+    return std::move(builder).build();
+  }
+
+  const Graph& graph_;
+  const Rebuild& how_;
+  std::vector<std::vector<TensorShape>> shapes_;  // new outputs by node; empty: not known yet
+  std::vector<Operator> operators_;               // new, by node
+};
+
+}  // namespace
+
+std::optional<Graph> rebuild(const Graph& graph, const Rebuild& how) { return Rebuilder(graph, how).run(); }
+
+}  // namespace pcg

@@ -1,0 +1,23 @@
+#pragma once
+// Rebuilding a graph with other sizes, one node at a time.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+
+#include "pcg/graph/graph.hpp"
+
+namespace pcg {
+
+// How each operator is made anew. `before` and `after` are the old and the new shapes of its inputs; a weight whose shape follows from the
+// operator is an empty shape. `check`, if given, stops the rebuilding before a node is added by returning false.
+struct Rebuild {
+  std::function<Operator(const Operator&, std::span<const TensorShape> before, std::span<const TensorShape> after)> change;
+  std::function<std::int64_t(std::int64_t)> size;  // the new size of a dim of a weight that follows from no operator
+  std::function<bool(const Operator&, std::span<const TensorShape> before, std::span<const TensorShape> after)> check;
+};
+// Returns nullopt if check stopped it. Throws: ShapeError when an operator refuses its new inputs.
+[[nodiscard]] std::optional<Graph> rebuild(const Graph& graph, const Rebuild& how);
+
+}  // namespace pcg

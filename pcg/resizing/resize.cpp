@@ -1,0 +1,44 @@
+#include "pcg/resizing/resize.hpp"
+
+#include "pcg/graph/serial.hpp"
+#include "pcg/resizing/mapped_rebuild.hpp"
+
+namespace pcg {
+namespace {
+
+// The operators of `graph` (its serial form resized) with the parallel operators and shardings of `pcg`.
+Pcg with_operators(const Pcg& pcg, const Graph& graph) {
+  PcgBuilder builder(pcg.name(), {pcg.blocks().begin(), pcg.blocks().end()});
+  std::size_t next = 0;
+  for (const PcgNode& n : pcg.nodes()) {
+    if (const ParallelOperator* op = n.movement()) builder.add(n.name, *op, n.inputs[0], n.block);
+    else builder.add(n.name, graph.nodes()[next++].op, n.inputs, n.sharding, n.block);
+  }
+  return std::move(builder).build();
+}
+
+}  // namespace
+
+Graph resize(const Graph& graph, const SizeMap& sizes) { return *rebuild(graph, by(sizes)); }
+
+Pcg resize(const Pcg& pcg, const SizeMap& sizes) { return with_operators(pcg, resize(serial(pcg), sizes)); }
+
+Graph padded(const Graph& graph, std::span<const Padding> padding) {
+  SizeMap map;
+  for (const Padding& p : padding) map[p.from] = p.to;
+  auto pad = [&](std::int64_t& size) {
+    if (const auto it = map.find(size); it != map.end()) size = it->second;
+  };
+  return *rebuild(graph, {.change =
+                              [&](const Operator& op, auto, auto) {
+                                Operator result = op;
+                                if (auto* e = std::get_if<Embedding>(&result)) pad(e->vocabulary);
+                                if (auto* b = std::get_if<EmbeddingBag>(&result)) pad(b->vocabulary);
+                                if (auto* l = std::get_if<Linear>(&result)) pad(l->out);
+                                return result;
+                              },
+                          .size = [](std::int64_t size) { return size; },
+                          .check = {}});
+}
+
+}  // namespace pcg

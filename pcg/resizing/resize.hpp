@@ -1,0 +1,23 @@
+#pragma once
+// The same graph at other sizes. Free sizes (inputs' dims and the sizes that operators carry: out, heads, vocabulary, ...) are replaced
+// value by value: equal sizes stay equal, so residuals and ties survive; weights follow from weight_shapes(). Degrees of a PCG are kept.
+
+#include <cstdint>
+#include <map>
+#include <span>
+
+#include "pcg/graph/graph.hpp"
+#include "pcg/graph/pcg.hpp"
+#include "pcg/plan/plan.hpp"
+
+namespace pcg {
+
+using SizeMap = std::map<std::int64_t, std::int64_t>;  // old free size -> new one; sizes that are not in it stay
+
+// Return the graph with its free sizes replaced. Throw: ShapeError when the sizes do not fit.
+[[nodiscard]] Graph resize(const Graph& graph, const SizeMap& sizes);
+[[nodiscard]] Pcg resize(const Pcg& pcg, const SizeMap& sizes);
+// Returns the graph with the vocabularies of size `from`, and the outputs of linear operators of that size, rounded up to `to`.
+[[nodiscard]] Graph padded(const Graph& graph, std::span<const Padding> padding);
+
+}  // namespace pcg

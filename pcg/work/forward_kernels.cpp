@@ -1,0 +1,137 @@
+// Forward kernels, one function per operator. Bytes: each operand and each result once.
+
+#include "pcg/work/forward_kernels.hpp"
+
+#include "pcg/work/work_parts.hpp"
+
+namespace pcg {
+namespace work {
+namespace {
+
+// Operators that give no kernel: sources, and views that only rename elements.
+template <class Other>
+Kernels forward(const Other&, const Shard&) {
+  return {};
+}
+
+// Bias and activation run in the epilogue of the matmul and cost it nothing but the bias' bytes.
+Kernels forward(const Linear& o, const Shard& p) {
+  const MatmulSizes s = sizes_of(o, p);
+  return {matmul("linear.forward", s.batch, s.m, s.n, s.k, p.bytes_of_inputs() + p.bytes_out())};
+}
+Kernels forward(const BatchMatmul& o, const Shard& p) {
+  const MatmulSizes s = sizes_of(o, p);
+  return {matmul("batch_matmul.forward", s.batch, s.m, s.n, s.k, p.bytes_of_inputs() + p.bytes_out())};
+}
+Kernels forward(const ExpertLinear& o, const Shard& p) {
+  const MatmulSizes s = sizes_of(o, p);
+  return {matmul("expert_linear.forward", s.batch, s.m, s.n, s.k, p.bytes_of_inputs() + p.bytes_out())};
+}
+Kernels forward(const Conv2d& o, const Shard& p) {
+  const MatmulSizes s = sizes_of(o, p);
+  Kernel k = matmul("conv2d.forward", s.batch, s.m, s.n, s.k, p.bytes_of_inputs() + p.bytes_out());
+  k.kind = KernelKind::convolution;
+  return {k};
+}
+Kernels forward(const Pool2d& o, const Shard& p) {
+  const double window = o.rows.kernel == 0 ? count(p.in[0]) / count(p.out[0]) : o.rows.kernel * o.columns.kernel;
+  return {simple(KernelKind::pooling, "pool2d.forward", window * count(p.out[0]), p.bytes_in(0) + p.bytes_out())};
+}
+Kernels forward(const LayerNorm& o, const Shard& p) {
+  // Mean, centre, square and add, divide, gain, bias; without mean, centre and bias when only the root mean square is taken.
+  const double flops = (o.rms ? 4 : 7) * count(p.in[0]);
+  return {simple(KernelKind::norm, "layer_norm.forward", flops, p.bytes_of_inputs() + p.bytes_out())};
+}
+Kernels forward(const BatchNorm&, const Shard& p) {
+  return {simple(KernelKind::norm, "batch_norm.forward", 7 * count(p.in[0]), p.bytes_of_inputs() + p.bytes_out())};
+}
+Kernel softmax_over(std::string_view name, double elements, base::Bytes bytes) {
+  return simple(KernelKind::softmax, name, 5 * elements, bytes);  // compare, subtract, exp, add, divide
+}
+Kernels forward(const Softmax&, const Shard& p) { return {softmax_over("softmax.forward", count(p.in[0]), p.bytes_in(0) + p.bytes_out())}; }
+
+// FlashAttention computes only the blocks below the diagonal when causal (Dao, arXiv 2307.08691, section 3.1): half of the FLOPs.
+Kernels flash_forward(const Attention& o, const Shard& p, const AttentionSizes& s) {
+  Kernel k = matmul("attention.flash_forward", s.samples * s.heads, s.queries, s.keys, s.head_dim, bytes_met(o, p) + p.bytes_out());
+  k.kind = KernelKind::attention;
+  k.flops = k.flops * (o.causal ? 1.0 : 2.0);  // q.k and scores.v; one of the two when half is skipped
+  return {k};
+}
+// The whole square is computed, the mask is added by the softmax kernel, which also scales.
+Kernels unfused_forward(const Attention& o, const Shard& p, const AttentionSizes& s) {
+  const base::Bytes q = p.bytes_of_reals(s.query_elements);
+  const base::Bytes k = p.bytes_of_reals(s.key_elements);
+  const base::Bytes scores = p.bytes_of_reals(s.scores);
+  Kernels result{matmul("attention.scores", s.samples * s.heads, s.queries, s.keys, s.head_dim, q + k + scores)};
+  if (o.has_bias)
+    result.push_back(simple(KernelKind::elementwise, "attention.position_bias", s.scores, 2 * scores + p.bytes_in(p.in.size() - 1)));
+  result.push_back(softmax_over("attention.softmax", s.scores, 2 * scores));
+  if (o.dropout > 0)
+    result.push_back(simple(KernelKind::elementwise, "attention.dropout", 2 * s.scores, 2 * scores + base::Bytes(s.scores)));
+  result.push_back(matmul("attention.context", s.samples * s.heads, s.queries, s.head_dim, s.keys, scores + k + q));
+  return result;
+}
+Kernels forward(const Attention& o, const Shard& p) {
+  const AttentionSizes s = sizes_of(o, p);
+  Kernels result;
+  const double rotated = s.query_elements + s.key_elements;
+  if (o.rope) result.push_back(simple(KernelKind::elementwise, "attention.rotate", 3 * rotated, 2 * p.bytes_of_reals(rotated)));
+  const Kernels core = o.flash ? flash_forward(o, p, s) : unfused_forward(o, p, s);
+  result.insert(result.end(), core.begin(), core.end());
+  return result;
+}
+
+Kernels forward(const Embedding&, const Shard& p) {  // only the rows that are asked for are read
+  return {simple(KernelKind::embedding, "embedding.forward", 0, p.bytes_in(0) + 2 * p.bytes_out())};
+}
+Kernels forward(const EmbeddingBag&, const Shard& p) {
+  const double rows = count(p.in[0]) * static_cast<double>(p.out[0].sizes.back());
+  return {simple(KernelKind::embedding, "embedding_bag.forward", rows, p.bytes_in(0) + p.bytes_of_reals(rows) + p.bytes_out())};
+}
+Kernels forward(const Unary& o, const Shard& p) {
+  if (o.kind == Unary::Kind::identity) return {};
+  return {simple(KernelKind::elementwise, "unary.forward", flops_per_element(o.kind) * count(p.in[0]), p.bytes_in(0) + p.bytes_out())};
+}
+Kernels forward(const Binary&, const Shard& p) {
+  return {simple(KernelKind::elementwise, "binary.forward", count(p.out[0]), p.bytes_of_inputs() + p.bytes_out())};
+}
+Kernels forward(const Concat&, const Shard& p) {
+  return {simple(KernelKind::copy, "concat.forward", 0, p.bytes_of_inputs() + p.bytes_out())};
+}
+Kernels forward(const Transpose&, const Shard& p) {
+  return {simple(KernelKind::copy, "transpose.forward", 0, p.bytes_in(0) + p.bytes_out())};
+}
+Kernels forward(const Broadcast&, const Shard& p) {
+  return {simple(KernelKind::copy, "broadcast.forward", 0, p.bytes_in(0) + p.bytes_out())};
+}
+Kernels forward(const Dropout& o, const Shard& p) {
+  if (o.rate == 0) return {};
+  return {
+      simple(KernelKind::elementwise, "dropout.forward", 2 * count(p.in[0]), p.bytes_in(0) + p.bytes_out() + base::Bytes(count(p.in[0])))};
+}
+Kernels forward(const Reduction&, const Shard& p) {
+  return {simple(KernelKind::reduction, "reduction.forward", count(p.in[0]), p.bytes_in(0) + p.bytes_out())};
+}
+Kernels forward(const CrossEntropy&, const Shard& p) {  // a softmax and a logarithm
+  return {simple(KernelKind::loss, "cross_entropy.forward", 5 * count(p.in[0]), p.bytes_of_inputs() + p.bytes_out())};
+}
+Kernels forward(const SquaredError&, const Shard& p) {
+  return {simple(KernelKind::loss, "squared_error.forward", 2 * count(p.in[0]), p.bytes_of_inputs() + p.bytes_out())};
+}
+Kernels forward(const MoeDispatch&, const Shard& p) {
+  return {simple(KernelKind::copy, "moe_dispatch.forward", 0, p.bytes_of_inputs() + p.bytes_out())};
+}
+Kernels forward(const MoeCombine&, const Shard& p) {
+  return {simple(KernelKind::copy, "moe_combine.forward", 2 * count(p.in[0]), p.bytes_of_inputs() + p.bytes_out())};
+}
+
+}  // namespace
+}  // namespace work
+
+std::vector<Kernel> forward_kernels(const Operator& op, std::span<const TensorShape> inputs, std::span<const TensorShape> outputs,
+                                    Precision p) {
+  const work::Shard shard{inputs, outputs, p};
+  return std::visit([&](const auto& o) { return work::forward(o, shard); }, op);
+}
+
+}  // namespace pcg

@@ -1,0 +1,30 @@
+#include "pcg/work/model_flops.hpp"
+
+namespace pcg {
+namespace {
+
+using Shapes = std::span<const TensorShape>;
+
+double count(const TensorShape& s) { return static_cast<double>(s.elements()); }
+double last(const TensorShape& s) { return static_cast<double>(s.sizes.back()); }
+
+template <class Other>
+double multiply_adds(const Other&, Shapes, Shapes) {
+  return 0;
+}
+double multiply_adds(const Linear&, Shapes in, Shapes out) { return count(in[0]) * last(out[0]); }
+double multiply_adds(const ExpertLinear&, Shapes in, Shapes out) { return count(in[0]) * last(out[0]); }
+double multiply_adds(const BatchMatmul&, Shapes in, Shapes out) { return count(out[0]) * last(in[0]); }
+double multiply_adds(const Conv2d&, Shapes in, Shapes out) { return count(out[0]) * count(in[1]) / static_cast<double>(in[1].sizes[0]); }
+double multiply_adds(const Attention& o, Shapes in, Shapes out) {
+  const TensorShape& keys = in[o.packed ? 0 : 1];
+  return 2 * count(out[0]) * static_cast<double>(keys.sizes[keys.sizes.size() - 2]);  // q.k and scores.v
+}
+
+}  // namespace
+
+base::Flops model_flops(const Operator& op, Shapes inputs, Shapes outputs) {
+  return base::Flops(2 * std::visit([&](const auto& o) { return multiply_adds(o, inputs, outputs); }, op));
+}
+
+}  // namespace pcg

@@ -1,0 +1,16 @@
+#pragma once
+// The FLOPs that a model asks for, apart from how it is computed.
+
+#include <span>
+
+#include "base/units.hpp"
+#include "pcg/operators/operator.hpp"
+
+namespace pcg {
+
+// Multiply-adds that the model asks for, forward, 2 FLOPs each, whoever computes them: matmuls, convolutions and whole attention
+// squares (causal or not, flash or not), nothing elementwise. It is what published model-FLOPs utilisation counts
+// (Narayanan et al., arXiv 2104.04473, appendix; Chowdhery et al., arXiv 2204.02311, appendix B).
+[[nodiscard]] base::Flops model_flops(const Operator& op, std::span<const TensorShape> inputs, std::span<const TensorShape> outputs);
+
+}  // namespace pcg

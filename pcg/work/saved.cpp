@@ -1,0 +1,87 @@
+// What the backward pass of each operator reads.
+
+#include "pcg/work/saved.hpp"
+
+#include "pcg/work/work_parts.hpp"
+
+namespace pcg {
+namespace work {
+namespace {
+
+// `s` comes in with nothing saved.
+template <class Other>
+void save(const Other&, const Shard&, Saved&) {}
+
+// relu, tanh and sigmoid have their derivative from the output; gelu needs what came in, which nobody else holds when it is fused.
+void save_activation(Activation a, const Shard& p, Saved& s) {
+  if (a == Activation::gelu) s.own += p.bytes_out();
+  else if (a != Activation::none) s.outputs[0] = true;
+}
+void save(const Linear& o, const Shard& p, Saved& s) {
+  s.inputs[0] = true;
+  save_activation(o.activation, p, s);
+}
+void save(const ExpertLinear& o, const Shard& p, Saved& s) {
+  s.inputs[0] = true;
+  save_activation(o.activation, p, s);
+}
+void save(const Conv2d& o, const Shard& p, Saved& s) {
+  s.inputs[0] = true;
+  save_activation(o.activation, p, s);
+}
+void save(const BatchMatmul&, const Shard&, Saved& s) { s.inputs = {true, true}; }
+void save(const Pool2d& o, const Shard&, Saved& s) { s.inputs[0] = s.outputs[0] = o.kind == Pool2d::Kind::max; }
+void save(const LayerNorm&, const Shard&, Saved& s) { s.inputs[0] = true; }
+void save(const BatchNorm&, const Shard&, Saved& s) { s.inputs[0] = true; }
+void save(const Softmax&, const Shard&, Saved& s) { s.outputs[0] = true; }
+void save(const Attention& o, const Shard& p, Saved& s) {
+  for (std::size_t i = 0; i < (o.packed ? 1U : 3U); ++i) s.inputs[i] = true;
+  if (o.flash) {
+    s.outputs[0] = true;
+    return;
+  }
+  const double scores = sizes_of(o, p).scores;
+  s.own = p.bytes_of_reals(scores);                                            // of the softmax
+  if (o.dropout > 0) s.own += base::Bytes(scores) + p.bytes_of_reals(scores);  // the mask and what it lets through
+  s.own_attention = s.own;
+}
+void save(const Embedding&, const Shard&, Saved& s) { s.inputs[0] = true; }
+void save(const EmbeddingBag&, const Shard&, Saved& s) { s.inputs[0] = true; }
+void save(const Unary& o, const Shard&, Saved& s) {
+  switch (o.kind) {
+    case Unary::Kind::gelu:
+    case Unary::Kind::silu: s.inputs[0] = true; return;
+    case Unary::Kind::relu:
+    case Unary::Kind::tanh:
+    case Unary::Kind::sigmoid:
+    case Unary::Kind::exp: s.outputs[0] = true; return;
+    case Unary::Kind::scale:
+    case Unary::Kind::identity: return;
+  }
+}
+void save(const Binary& o, const Shard&, Saved& s) {
+  if (o.kind == Binary::Kind::multiply) s.inputs = {true, true};
+}
+void save(const Dropout& o, const Shard& p, Saved& s) {
+  if (o.rate > 0) s.own = base::Bytes(count(p.in[0]));
+}
+// The softmax is kept in 32 bits whatever the precision: 4sbv bytes (Korthikanti et al., section 4.3); the logits are not.
+void save(const CrossEntropy&, const Shard& p, Saved& s) {
+  s.inputs[1] = true;
+  s.own = base::Bytes(4 * count(p.in[0]));
+}
+void save(const SquaredError&, const Shard&, Saved& s) { s.inputs = {true, true}; }
+void save(const MoeDispatch&, const Shard&, Saved& s) { s.inputs[1] = true; }  // who went where follows from the gates
+void save(const MoeCombine&, const Shard&, Saved& s) { s.inputs = {true, true}; }
+
+}  // namespace
+}  // namespace work
+
+Saved saved_for_backward(const Operator& op, std::span<const TensorShape> inputs, std::span<const TensorShape> outputs, Precision p) {
+  Saved saved{.inputs = std::vector<bool>(inputs.size()), .outputs = std::vector<bool>(outputs.size()), .own = {}, .own_attention = {}};
+  const work::Shard shard{inputs, outputs, p};
+  std::visit([&](const auto& o) { work::save(o, shard, saved); }, op);
+  return saved;
+}
+
+}  // namespace pcg

@@ -1,0 +1,24 @@
+#pragma once
+// The memory that an operator keeps from its forward to its backward pass, at one shard.
+
+#include <span>
+#include <vector>
+
+#include "base/units.hpp"
+#include "pcg/operators/operator.hpp"
+
+namespace pcg {
+
+// The tensors and bytes that the backward pass of an operator reads: whole inputs and outputs by position (a tensor that several operators
+// keep is kept once), and bytes of the operator's own: dropout masks at 1 B per element, the scores of unfused attention. Statistics of
+// norms, 4 B per row, are left out. The counts of a transformer layer follow Korthikanti et al., arXiv 2205.05198, section 4.1.
+struct Saved {
+  std::vector<bool> inputs;
+  std::vector<bool> outputs;
+  base::Bytes own;
+  base::Bytes own_attention;  // the part of `own` that selective recomputation frees (scores, their mask and dropped copy)
+};
+[[nodiscard]] Saved saved_for_backward(const Operator& op, std::span<const TensorShape> inputs, std::span<const TensorShape> outputs,
+                                       Precision p);
+
+}  // namespace pcg
