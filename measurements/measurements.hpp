@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "pcg/operators/tensor.hpp"
 #include "pcg/work/kernel.hpp"
 #include "profiles/collective_kind.hpp"
 

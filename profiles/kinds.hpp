@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "pcg/operators/tensor.hpp"
 #include "pcg/work/kernel.hpp"
 
 namespace profiles {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "pcg/operators/tensor.hpp"
 #include "pcg/work/kernel.hpp"
 #include "profiles/log_grid.hpp"
 

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "pcg/sharding/parallel_operator.hpp"
+#include "pcg/sharding/sharding.hpp"
 #include "substitutions/axioms/shards.hpp"
 
 namespace substitutions {

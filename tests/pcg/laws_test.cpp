@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include "pcg/evaluator/evaluator.hpp"
 #include "pcg/graph/pcg.hpp"
 
 namespace pcg {
