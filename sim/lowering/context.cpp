@@ -84,7 +84,7 @@ double Lowering::kernel_seconds(std::size_t type, const pcg::Kernel& k) {
     if (sustained != framework.sustained.end()) s /= sustained->second;
     else unsustained.insert(generation);
   }
-  if (type == 0) program.seconds_by_basis[static_cast<std::size_t>(time.basis)] += s;
+  if (type == 0) program.seconds_by_basis[time.basis] += s;
   program.extrapolated = program.extrapolated || time.extrapolated;
   return s;
 }
@@ -102,8 +102,9 @@ Part Lowering::part(std::uint32_t node, std::string_view what, std::span<const p
 
 void Lowering::add_host_time(const Block& block, std::size_t first, base::Seconds time) {
   for (std::size_t i = first; i < block.items.size(); ++i) {
-    if (block.items[i].parts.empty()) continue;
-    for (std::size_t t = 0; t < profiles_.size(); ++t) program.host[block.items[i].parts.front().seconds + t] += time.value();
+    const Compute* kernels = std::get_if<Compute>(&block.items[i].work);
+    if (kernels == nullptr) continue;
+    for (std::size_t t = 0; t < profiles_.size(); ++t) program.host[kernels->parts.front().seconds + t] += time.value();
     return;
   }
 }
@@ -195,14 +196,7 @@ std::optional<Part> Lowering::gradient_buffer_part(std::uint32_t node) {
 
 Item moving(StreamKind stream, MovementId movement, std::string_view what, std::uint32_t node, std::vector<std::uint32_t> after,
             std::vector<EventId> waits_on) {
-  Item item;
-  item.stream = stream;
-  item.movement = movement;
-  item.what = what;
-  item.node = node;
-  item.after = std::move(after);
-  item.waits_on = std::move(waits_on);
-  return item;
+  return {Move{movement, stream, what}, node, std::move(after), std::move(waits_on), {}};
 }
 
 std::uint32_t append(Block& block, Item item) {

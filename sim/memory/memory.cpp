@@ -165,10 +165,11 @@ Peak walk(const std::vector<Slot>& slots, int pipeline, int rank, const DeviceMe
   base::Bytes alive;
   for (const Slot& slot : slots) {
     const auto stage = static_cast<std::size_t>(slot.chunk * pipeline + rank);
-    if (slot.forward) alive += m.saved[stage];
-    const base::Bytes transient = slot.forward ? base::Bytes(0) : m.transient[stage];
+    const bool forward = slot.pass == Pass::forward;
+    if (forward) alive += m.saved[stage];
+    const base::Bytes transient = forward ? base::Bytes(0) : m.transient[stage];
     if (alive + transient > peak.activations + peak.transient) peak = {alive, transient};
-    if (!slot.forward) alive -= m.saved[stage];
+    if (!forward) alive -= m.saved[stage];
   }
   return peak;
 }
