@@ -183,16 +183,16 @@ TEST_CASE("a phase ends with its last flow, and the next follows") {
   Graph g;
   const std::uint32_t fast = g.route({{g.link(2e9)}}), slow = g.route({{g.link(1e9)}});
   const std::uint32_t a = g.task(
-      {{base::Seconds(0.5), {{fast, base::Bytes(1e9)}, {slow, base::Bytes(1e9)}}}, {base::Seconds(0.25), {{fast, base::Bytes(1e9)}}}}, true,
-      {});
+      {{base::Seconds(0.5), {{fast, base::Bytes(1e9)}, {slow, base::Bytes(1e9)}}}, {base::Seconds(0.25), {{fast, base::Bytes(1e9)}}}},
+      sim::StepKind::transfer, {});
   CHECK(end(g.run(), a) == about(0.5 + 1 + 0.25 + 0.5));
 }
 
 TEST_CASE("flows of no bytes or no links, empty phases and empty tasks take no time") {
   Graph g;
   const std::uint32_t r = g.route({{g.link(1e9)}}), nowhere = g.route({});
-  const std::uint32_t a = g.task({{base::Seconds(0), {{r, base::Bytes(0)}, {nowhere, base::Bytes(1e9)}}}, {}}, true, {});
-  const std::uint32_t b = g.task({}, false, {}, {a});
+  const std::uint32_t a = g.task({{base::Seconds(0), {{r, base::Bytes(0)}, {nowhere, base::Bytes(1e9)}}}, {}}, sim::StepKind::transfer, {});
+  const std::uint32_t b = g.task({}, sim::StepKind::kernels, {}, {a});
   const Timeline t = g.run();
   CHECK(end(t, b) == 0);
   CHECK(t.activities == 0);
@@ -243,8 +243,8 @@ TEST_CASE("two communicating tasks slow a kernel no more than one, from the firs
   Graph g;
   const std::uint32_t compute = g.stream(0, 2), a = g.stream(0), b = g.stream(0), timer = g.stream(1);
   const std::uint32_t kernel = g.compute(4, {compute}), wait = g.compute(2, {timer});
-  g.task({{base::Seconds(3), {}}}, true, {a});
-  g.task({{base::Seconds(3), {}}}, true, {b}, {wait});
+  g.task({{base::Seconds(3), {}}}, sim::StepKind::transfer, {a});
+  g.task({{base::Seconds(3), {}}}, sim::StepKind::transfer, {b}, {wait});
   CHECK(end(g.run(), kernel) == about(6.5));
 }
 
@@ -252,7 +252,7 @@ TEST_CASE("a kernel that starts inside a transfer is slowed from its start") {
   // Slowdown 1.5, transfer 0..3; the kernel of 2 starts at 1: 2 s do 4/3, the rest 2/3: ends at 3.667.
   Graph g;
   const std::uint32_t compute = g.stream(0, 1.5), comm = g.stream(0);
-  g.task({{base::Seconds(3), {}}}, true, {comm});
+  g.task({{base::Seconds(3), {}}}, sim::StepKind::transfer, {comm});
   const std::uint32_t wait = g.compute(1, {g.stream(1)});
   const std::uint32_t kernel = g.compute(2, {compute}, {wait});
   CHECK(end(g.run(), kernel) == about(3 + 2.0 / 3));
