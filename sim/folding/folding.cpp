@@ -114,7 +114,7 @@ TransferClass Folder::make_class(std::uint32_t transfer) {
   for (std::size_t f = 0; f < t.flows.size(); ++f) {
     const std::uint32_t colour = colours_.flow[transfer][f];
     if (seen.insert(colour).second)
-      c.phases[t.flows[f].phase].flows.push_back({route_of(t.flows[f], colour), t.flows[f].bytes * t.flows[f].cost});
+      c.phases[t.flows[f].phase].flows.push_back({route_of(t.flows[f], colour), t.flows[f].bytes * t.flows[f].wire_factor});
   }
   return c;
 }
