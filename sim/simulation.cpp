@@ -52,13 +52,14 @@ void tell_profiles(const topology::Cluster& cluster, const profiles::FrameworkPr
 SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& cluster, const SimulationConfig& config) {
   BASE_CHECK(plan.gpus <= cluster.device_count(), "plan {} uses {} devices of {}", plan.name, plan.gpus, cluster.device_count());
   const auto& framework = framework_of(plan, config);
-  const Program program = lower(plan, cluster, framework);
+  const Dataflow dataflow = dataflow_of(plan);
+  const Program program = lower(plan, dataflow, cluster, framework);
   const Traffic traffic = traffic_of(program, cluster, config.collectives);
   const Folded folded = config.fold ? fold(program, traffic, cluster) : without_folding(program, traffic, cluster);
   const Unrolled unrolled = unroll(program, folded, plan, cluster);
   const Timeline timeline = simulate(unrolled.graph);
   const Accounts accounts{plan, cluster, program, traffic, folded, unrolled, timeline};
-  const auto memory = device_memory(plan, flow_graph(plan), cluster, framework);
+  const auto memory = device_memory(plan, dataflow, cluster, framework);
 
   SimulationResult r;
   r.iteration_time = timeline.makespan;

@@ -10,14 +10,14 @@
 
 namespace sim {
 
-Lowering::Lowering(const pcg::Plan& p, const topology::Cluster& c, const profiles::FrameworkProfile& f)
-    : plan(p), cluster(c), flow(flow_graph(p)), synchronisation(p, flow), framework(f) {
+Lowering::Lowering(const pcg::Plan& p, const Dataflow& d, const topology::Cluster& c, const profiles::FrameworkProfile& f)
+    : plan(p), cluster(c), flow(d.flow), synchronisation(d.synchronisation), framework(f) {
   stage_nodes.resize(static_cast<std::size_t>(plan.stages));
   std::set<std::string> types;
   for (std::size_t n = 0; n < plan.pcg.nodes().size(); ++n) {
     if (!plan.pcg.nodes()[n].computes()) continue;
     stage_nodes[static_cast<std::size_t>(plan.stage[n])].push_back(static_cast<std::uint32_t>(n));
-    for (base::DeviceId d : flow.layouts[n].points) types.insert(cluster.device(d).type);
+    for (base::DeviceId device : flow.layouts[n].points) types.insert(cluster.device(device).type);
   }
   base::Diagnostics problems;
   for (const std::string& type : types) {

@@ -23,8 +23,9 @@ void mark_end(Lowering& l, int stage) {
 
 }  // namespace
 
-Program lower(const pcg::Plan& plan, const topology::Cluster& cluster, const profiles::FrameworkProfile& framework) {
-  Lowering l(plan, cluster, framework);
+Program lower(const pcg::Plan& plan, const Dataflow& dataflow, const topology::Cluster& cluster,
+              const profiles::FrameworkProfile& framework) {
+  Lowering l(plan, dataflow, cluster, framework);
   const auto stages = static_cast<std::size_t>(plan.stages);
   l.program.forward.resize(stages);
   for (auto& blocks : l.program.backward) blocks.resize(stages);

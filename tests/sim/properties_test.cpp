@@ -49,7 +49,7 @@ TEST_CASE("the makespan is at least the critical path, each device's work and ea
   CHECK(rc::check("lower bounds", [] {
     const Drawn d = draw_plan();
     const auto cluster = cluster_of(d, 1);
-    const auto program = sim::lower(d.plan, cluster, profiles::framework_profile(d.plan.training.framework));
+    const auto program = sim::lower(d.plan, sim::dataflow_of(d.plan), cluster, profiles::framework_profile(d.plan.training.framework));
     const auto traffic = sim::traffic_of(program, cluster, {});
     const auto folded = sim::fold(program, traffic, cluster);
     const auto u = sim::unroll(program, folded, d.plan, cluster);
