@@ -41,11 +41,12 @@ sim::TaskGraph iteration_graph(int gpus, int layers) {
   add_ring(g, gpus);
   sim::Phase ring{base::Seconds(2.0 * (gpus - 1) * kLatencySeconds), {}};
   for (std::uint32_t r = 0; r < g.routes.size(); ++r) ring.flows.push_back({r, base::Bytes(2.0 * (gpus - 1) / gpus * kLayerBytes)});
-  g.steps = {{{{base::Seconds(kForwardSeconds), {}}}, false}, {{{base::Seconds(kBackwardSeconds), {}}}, false}, {{std::move(ring)}, true}};
+  g.steps = {{{{base::Seconds(kForwardSeconds), {}}}, sim::StepKind::kernels},
+             {{{base::Seconds(kBackwardSeconds), {}}}, sim::StepKind::kernels},
+             {{std::move(ring)}, sim::StepKind::transfer}};
   std::vector<std::uint32_t> communication;
   for (std::uint32_t gpu = 0; gpu < static_cast<std::uint32_t>(gpus); ++gpu) {
-    g.streams.push_back({gpu, true});
-    g.streams.push_back({gpu, false});
+    g.streams.insert(g.streams.end(), 2, {gpu});  // compute and communication
     communication.push_back(2 * gpu + 1);
   }
   g.slowdown.assign(static_cast<std::size_t>(gpus), 1);

@@ -11,7 +11,7 @@
 
 #include "base/diagnostics.hpp"
 #include "calibration/robust.hpp"
-#include "sim/collectives/pricing.hpp"
+#include "sim/collectives/collective_cost.hpp"
 
 namespace calibration {
 namespace {
@@ -27,9 +27,9 @@ constexpr double kPriorWidth = 0.7;  // how far from where it started, in natura
 constexpr double kLeastLatency = 1e-9;
 constexpr double kMoved = 0.01;  // by less no row has moved a number: it is still what it was before the fit
 
-// The ways to do one collective among one group, and the rows that did it.
+// The shapes of one collective among one group, and the rows that did it.
 struct Question {
-  std::vector<sim::Shape> shapes;
+  std::vector<sim::CollectiveShape> shapes;
   std::vector<std::size_t> rows;
 };
 
@@ -37,7 +37,7 @@ struct Choice {
   double seconds = 0;
   Algorithm algorithm = Algorithm::ring;
   Protocol protocol = Protocol::simple;
-  const sim::Shape* shape = nullptr;
+  const sim::CollectiveShape* shape = nullptr;
 };
 
 struct Line {
@@ -81,7 +81,9 @@ class Predictor {
       if (is_new_question) {
         const std::vector<topology::DeviceId> group = group_of(m, *at->second);
         questions_.push_back(
-            {group.empty() ? std::vector<sim::Shape>{} : sim::collective_shapes(m.kind, group, *at->second, profile.relays), {}});
+            {group.empty() ? std::vector<sim::CollectiveShape>{}
+                           : sim::collective_shapes(m.kind, group, *at->second, profile.relays ? sim::Relays::by_gpus : sim::Relays::none),
+             {}});
       }
       questions_[question->second].rows.push_back(i);
     }
@@ -110,13 +112,13 @@ class Predictor {
  private:
   static std::vector<Line> lines_of(const Question& q, const NetworkProfile& profile) {
     std::vector<Line> lines;
-    for (const sim::Shape& s : q.shapes)
+    for (const sim::CollectiveShape& s : q.shapes)
       for (const Protocol p : profiles::kProtocols)
-        if (const std::optional<sim::Price> price = sim::price(s, profile, p))
-          lines.push_back({price->latency_sum.value(), price->transfer.value(), {0, s.algorithm, p, &s}});
+        if (const std::optional<sim::CollectiveCost> cost = sim::cost_of(s, profile, p))
+          lines.push_back({cost->latency_sum.value(), cost->transfer.value(), {0, s.algorithm, p, &s}});
     if (lines.empty())
-      for (const sim::Shape& s : q.shapes) {
-        const sim::Price wires = sim::price(s);
+      for (const sim::CollectiveShape& s : q.shapes) {
+        const sim::CollectiveCost wires = sim::cost_of_wires(s);
         lines.push_back({wires.latency_sum.value(), wires.transfer.value(), {0, s.algorithm, Protocol::simple, &s}});
       }
     return lines;
@@ -271,9 +273,9 @@ void write_sources(NetworkProfile& fitted, const NetworkProfile& start, const Pr
   std::map<std::pair<CollectiveKind, Protocol>, int> calls;
   predictor.predict(fitted, [&](std::size_t row, const Choice& c) {
     ++calls[{rows[row].kind, c.protocol}];
-    for (std::size_t w = 0; w < c.shape->ways.size(); ++w)
+    for (std::size_t w = 0; w < c.shape->route_classes.size(); ++w)
       if (c.shape->used[w])
-        for (const auto& [type, bandwidth] : c.shape->ways[w].narrowest) ++hops[{type, c.algorithm, c.protocol}];
+        for (const auto& [type, bandwidth] : c.shape->route_classes[w].narrowest) ++hops[{type, c.algorithm, c.protocol}];
   });
   for (auto& [type, algorithms] : fitted.links)
     for (auto& [algorithm, protocols] : algorithms)

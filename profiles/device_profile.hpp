@@ -12,13 +12,10 @@
 #include "base/yaml.hpp"
 #include "pcg/operators/tensor.hpp"
 #include "pcg/work/kernel.hpp"
+#include "profiles/basis.hpp"
 #include "profiles/fitted.hpp"
 
 namespace profiles {
-
-// How a number came about; later ones are worse.
-enum class Basis { measured, fitted, defaults };
-[[nodiscard]] std::string_view to_text(Basis b);
 
 struct DeviceProfile {
   std::string name;         // "a100-sxm-80gb"

@@ -51,7 +51,7 @@ Json simulation_json(const sim::SimulationResult& s) {
   j["memory"] = memory_json(s.memory);
   j["devices"] = {s.devices, s.simulated_devices};
   j["activities"] = s.activities;
-  j["basis"] = {number(s.compute_by_basis[0]), number(s.compute_by_basis[1]), number(s.compute_by_basis[2])};
+  for (const base::Seconds& on : s.compute_by_basis) j["basis"].push_back(number(on));
   j["notes"] = s.notes;
   j["spans"] = Json::array();
   for (const sim::Span& p : s.spans)
@@ -74,7 +74,7 @@ sim::SimulationResult simulation_from(const Json& j) {
   s.devices = j.at("devices").at(0).get<int>();
   s.simulated_devices = j.at("devices").at(1).get<int>();
   s.activities = j.at("activities").get<std::uint64_t>();
-  for (std::size_t i = 0; i < 3; ++i) s.compute_by_basis[i] = seconds(j.at("basis").at(i));
+  for (std::size_t i = 0; base::Seconds & on : s.compute_by_basis) on = seconds(j.at("basis").at(i++));
   s.notes = j.at("notes").get<std::vector<std::string>>();
   for (const Json& p : j.at("spans"))
     s.spans.push_back({p.at(0).get<std::uint32_t>(), p.at(1).get<std::string>(), p.at(2).get<std::string>(), seconds(p.at(3)),

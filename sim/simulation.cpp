@@ -19,12 +19,13 @@ void count_basis(const Accounts& a, SimulationResult& r) {
   base::Seconds compute;
   for (const BlockInstance& instance : a.unrolled.instances) {
     for (const Entry& e : a.unrolled.blocks[instance.block].entries) {
-      if (e.is_run()) compute += e.seconds;
+      if (const auto* run = std::get_if<KernelRun>(&e.work)) compute += run->seconds;
     }
   }
   double all = 0;
   for (double s : a.program.seconds_by_basis) all += s;
-  for (std::size_t b = 0; b < 3 && all > 0; ++b) r.compute_by_basis[b] = compute * (a.program.seconds_by_basis[b] / all);
+  if (all == 0) return;
+  for (const profiles::Basis b : profiles::kBases) r.compute_by_basis[b] = compute * (a.program.seconds_by_basis[b] / all);
 }
 
 std::string network_note(const std::string& name, const CommunicationBytes& bytes) {
@@ -51,13 +52,14 @@ void tell_profiles(const topology::Cluster& cluster, const profiles::FrameworkPr
 SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& cluster, const SimulationConfig& config) {
   BASE_CHECK(plan.gpus <= cluster.device_count(), "plan {} uses {} devices of {}", plan.name, plan.gpus, cluster.device_count());
   const auto& framework = framework_of(plan, config);
-  const Program program = lower(plan, cluster, framework);
+  const Dataflow dataflow = dataflow_of(plan);
+  const Program program = lower(plan, dataflow, cluster, framework);
   const Traffic traffic = traffic_of(program, cluster, config.collectives);
-  const Folded folded = fold(program, traffic, cluster, config.fold);
+  const Folded folded = config.fold ? fold(program, traffic, cluster) : without_folding(program, traffic, cluster);
   const Unrolled unrolled = unroll(program, folded, plan, cluster);
   const Timeline timeline = simulate(unrolled.graph);
   const Accounts accounts{plan, cluster, program, traffic, folded, unrolled, timeline};
-  const auto memory = device_memory(plan, flow_graph(plan), cluster, framework);
+  const auto memory = device_memory(plan, dataflow, cluster, framework);
 
   SimulationResult r;
   r.iteration_time = timeline.makespan;

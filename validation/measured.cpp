@@ -4,7 +4,7 @@
 #include <map>
 
 #include "profiles/device_profile.hpp"
-#include "sim/collectives/collective.hpp"
+#include "sim/collectives/plan_collective.hpp"
 #include "validation/validate.hpp"
 
 namespace validation {

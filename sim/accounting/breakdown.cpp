@@ -32,16 +32,22 @@ void for_each_task(const Accounts& a, Visit visit) {
 // Whether a run's launch was the last thing that it waited for.
 bool waited_for_launch(const Accounts& a, const Entry& run, const BlockInstance& instance, double begin) {
   const auto& entries = a.unrolled.blocks[instance.block].entries;
-  return std::ranges::any_of(
-      run.after, [&](std::uint32_t e) { return entries[e].is_launch() && a.timeline.end[instance.first + e].value() >= begin; });
+  return std::ranges::any_of(run.after, [&](std::uint32_t e) {
+    return std::holds_alternative<HostLaunch>(entries[e].work) && a.timeline.end[instance.first + e].value() >= begin;
+  });
+}
+
+// The device classes that do the work of an entry, or have its data afterwards.
+std::vector<std::uint32_t> busy_classes(const Entry& e, const Folded& folded) {
+  if (const auto* moved = std::get_if<TransferRun>(&e.work)) return folded.transfers[moved->transfer].delivers_to;
+  if (const auto* run = std::get_if<KernelRun>(&e.work)) return {run->device_class};
+  return {std::get<HostLaunch>(e.work).device_class};
 }
 
 std::uint32_t critical_class(const Accounts& a) {
   std::vector<double> last(a.folded.sizes.size(), 0);
   for_each_task(a, [&](const Entry& e, Interval when, const BlockInstance&) {
-    if (!e.is_transfer()) last[e.device_class] = std::max(last[e.device_class], when.end);
-    else
-      for (std::uint32_t c : a.folded.transfers[e.transfer].delivers_to) last[c] = std::max(last[c], when.end);
+    for (std::uint32_t c : busy_classes(e, a.folded)) last[c] = std::max(last[c], when.end);
   });
   std::uint32_t critical = 0;
   for (std::uint32_t c = 1; c < last.size(); ++c) {
@@ -54,12 +60,12 @@ std::uint32_t critical_class(const Accounts& a) {
 DeviceActivity activity_of(const Accounts& a, std::uint32_t device_class) {
   DeviceActivity out;
   for_each_task(a, [&](const Entry& e, Interval when, const BlockInstance& instance) {
-    if (e.is_launch()) return;
-    if (e.is_run()) {
-      if (e.device_class == device_class) out.runs.push_back({when, waited_for_launch(a, e, instance, when.begin)});
-    } else if (std::ranges::binary_search(a.folded.transfers[e.transfer].delivers_to, device_class) ||
-               std::ranges::find(e.streams, device_class * kStreams) != e.streams.end()) {
-      out.transfers.push_back(when);
+    if (const auto* run = std::get_if<KernelRun>(&e.work)) {
+      if (run->device_class == device_class) out.runs.push_back({when, waited_for_launch(a, e, instance, when.begin)});
+    } else if (const auto* moved = std::get_if<TransferRun>(&e.work)) {
+      const bool arrives = std::ranges::binary_search(a.folded.transfers[moved->transfer].delivers_to, device_class);
+      const bool holds_up = std::ranges::find(e.streams, StreamId{device_class, StreamKind::compute}) != e.streams.end();
+      if (arrives || holds_up) out.transfers.push_back(when);
     }
   });
   const auto by_begin = [](const Interval& x, const Interval& y) { return std::pair(x.begin, x.end) < std::pair(y.begin, y.end); };

@@ -8,7 +8,7 @@ CommunicationBytes count_bytes(const Accounts& a) {
   std::vector<double> executed(a.folded.transfers.size(), 0);  // how often each transfer class ran
   for (const BlockInstance& instance : a.unrolled.instances) {
     for (const Entry& e : a.unrolled.blocks[instance.block].entries) {
-      if (e.is_transfer()) executed[e.transfer] += 1;
+      if (const auto* moved = std::get_if<TransferRun>(&e.work)) executed[moved->transfer] += 1;
     }
   }
   CommunicationBytes out;

@@ -8,8 +8,9 @@ std::optional<BusiestLink> busiest_link(const Accounts& a) {
   std::vector<double> seconds(a.folded.links.size(), 0);  // per class of links: bytes over bandwidth
   for (const BlockInstance& instance : a.unrolled.instances) {
     for (const Entry& e : a.unrolled.blocks[instance.block].entries) {
-      if (!e.is_transfer()) continue;
-      for (const Phase& phase : a.folded.transfers[e.transfer].phases) {
+      const auto* moved = std::get_if<TransferRun>(&e.work);
+      if (moved == nullptr) continue;
+      for (const Phase& phase : a.folded.transfers[moved->transfer].phases) {
         for (const Flow& flow : phase.flows) {
           for (const WeightedLink& l : a.folded.routes[flow.route])
             seconds[l.link] += flow.bytes.value() * l.weight / a.folded.links[l.link].value();

@@ -7,6 +7,10 @@
 namespace sim {
 namespace {
 
+struct Interval {
+  base::Seconds start, end;
+};
+
 std::string micro_batch_suffix(const Accounts& a, const BlockInstance& instance) {
   return instance.pass == Pass::update || a.plan.micro_batches == 1 ? "" : fmt::format(", micro-batch {}", instance.micro_batch);
 }
@@ -23,14 +27,13 @@ std::string_view stream_name(StreamKind stream) {
 }
 
 // A fused run as its parts, each with its share of the time.
-void add_run(const Accounts& a, const BlockInstance& instance, const Entry& e, base::Seconds start, base::Seconds end,
-             std::vector<Span>& out) {
-  const std::uint32_t device = a.folded.representatives[e.device_class].value;
+void add_spans(const Accounts& a, const BlockInstance& instance, const KernelRun& run, Interval when, std::vector<Span>& out) {
+  const std::uint32_t device = a.folded.representatives[run.device_class].value;
   const auto type = static_cast<std::uint32_t>(std::ranges::find(a.program.device_types, a.cluster.devices()[device].type) -
                                                a.program.device_types.begin());
-  const double stretch = e.seconds.value() > 0 ? (end - start).value() / e.seconds.value() : 0;
-  base::Seconds at = start;
-  for (const Part& p : e.parts) {
+  const double stretch = run.seconds.value() > 0 ? (when.end - when.start).value() / run.seconds.value() : 0;
+  base::Seconds at = when.start;
+  for (const Part& p : run.parts) {
     const base::Seconds duration(a.program.seconds[p.seconds + type] * stretch);
     if (duration.value() > 0) {
       out.push_back({device, "compute", fmt::format("{} {}{}", a.plan.pcg.nodes()[p.node].name, p.what, micro_batch_suffix(a, instance)),
@@ -40,6 +43,28 @@ void add_run(const Accounts& a, const BlockInstance& instance, const Entry& e, b
   }
 }
 
+void add_spans(const Accounts& a, const BlockInstance& instance, const HostLaunch& launch, Interval when, std::vector<Span>& out) {
+  if (launch.seconds.value() <= 0) return;
+  out.push_back({a.folded.representatives[launch.device_class].value, "host", fmt::format("launch{}", micro_batch_suffix(a, instance)),
+                 when.start, when.end - when.start, base::Bytes(0)});
+}
+
+// One span for every device class that takes part.
+void add_spans(const Accounts& a, const BlockInstance& instance, const TransferRun& moved, Interval when, std::vector<Span>& out) {
+  const TransferClass& t = a.folded.transfers[moved.transfer];
+  base::Bytes bytes;
+  for (const TrafficFlow& f : a.traffic.transfers[t.representative].flows) bytes += f.bytes;
+  const std::string name =
+      fmt::format("{} {} of {}{}", to_text(t.kind), moved.what, a.plan.pcg.nodes()[moved.node].name, micro_batch_suffix(a, instance));
+  std::vector<std::uint32_t> classes = t.delivers_to;
+  if (t.kind == CollectiveKind::send) classes.insert(classes.end(), t.waits_for.begin(), t.waits_for.end());
+  std::ranges::sort(classes);
+  classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
+  for (std::uint32_t c : classes)
+    out.push_back(
+        {a.folded.representatives[c].value, std::string(stream_name(moved.stream)), name, when.start, when.end - when.start, bytes});
+}
+
 }  // namespace
 
 std::vector<Span> spans_of(const Accounts& a) {
@@ -47,30 +72,8 @@ std::vector<Span> spans_of(const Accounts& a) {
   for (const BlockInstance& instance : a.unrolled.instances) {
     const auto& entries = a.unrolled.blocks[instance.block].entries;
     for (std::size_t i = 0; i < entries.size(); ++i) {
-      const Entry& e = entries[i];
-      const base::Seconds start = a.timeline.start[instance.first + i];
-      const base::Seconds end = a.timeline.end[instance.first + i];
-      if (e.is_run()) {
-        add_run(a, instance, e, start, end, out);
-        continue;
-      }
-      if (e.is_launch()) {
-        if (e.seconds.value() > 0)
-          out.push_back({a.folded.representatives[e.device_class].value, "host", fmt::format("launch{}", micro_batch_suffix(a, instance)),
-                         start, end - start, base::Bytes(0)});
-        continue;
-      }
-      const TransferClass& t = a.folded.transfers[e.transfer];
-      base::Bytes bytes;
-      for (const TrafficFlow& f : a.traffic.transfers[t.representative].flows) bytes += f.bytes;
-      const std::string name =
-          fmt::format("{} {} of {}{}", to_text(t.kind), e.what, a.plan.pcg.nodes()[e.node].name, micro_batch_suffix(a, instance));
-      std::vector<std::uint32_t> classes = t.delivers_to;
-      if (t.kind == CollectiveKind::send) classes.insert(classes.end(), t.waits_for.begin(), t.waits_for.end());
-      std::ranges::sort(classes);
-      classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
-      for (std::uint32_t c : classes)
-        out.push_back({a.folded.representatives[c].value, std::string(stream_name(e.stream)), name, start, end - start, bytes});
+      const Interval when{a.timeline.start[instance.first + i], a.timeline.end[instance.first + i]};
+      std::visit([&](const auto& work) { add_spans(a, instance, work, when, out); }, entries[i].work);
     }
   }
   std::ranges::stable_sort(
@@ -89,7 +92,8 @@ std::vector<MemorySample> memory_samples(const Accounts& a, std::span<const Devi
       const auto& entries = a.unrolled.blocks[instance.block].entries;
       double begin = -1, end = -1;
       for (std::size_t i = 0; i < entries.size(); ++i) {
-        if (entries[i].device_class != c || !entries[i].is_run()) continue;
+        const auto* run = std::get_if<KernelRun>(&entries[i].work);
+        if (run == nullptr || run->device_class != c) continue;
         if (begin < 0) begin = a.timeline.start[instance.first + i].value();
         end = a.timeline.end[instance.first + i].value();
       }

@@ -1,15 +1,17 @@
 #pragma once
-// Each algorithm's phases for one request. Private to this folder. Latencies of a phase are those of the longest chain of messages in
-// it; bytes are what each route carries in all, as the chunks of a collective flow through all routes at once (pipelined).
+// Each algorithm's phases for one request: one function per algorithm, all alike, in the source of the algorithm's name. Private to this
+// folder. Latencies of a phase are those of the longest chain of messages in it; bytes are what each route carries in all, as the chunks
+// of a collective flow through all routes at once (pipelined).
 
+#include <array>
 #include <map>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "sim/collectives/channels.hpp"
+#include "sim/channels/channels.hpp"
 #include "sim/collectives/collective.hpp"
-#include "sim/collectives/ways.hpp"
+#include "sim/collectives/route_classes.hpp"
 
 namespace sim {
 
@@ -19,34 +21,34 @@ struct CollectiveRequest {
   std::span<const topology::DeviceId> group;  // two devices at least
   const std::vector<NodeMembers>& nodes;      // by_node(group)
   const topology::Cluster& cluster;
-  bool step_by_step = false;
-  bool profiled = false;  // by a network profile: hops over different ways each count, not all as the slowest; trees only between nodes
-  bool relays = false;    // GPUs pass on what others send to each other (NetworkProfile::relays)
-  Ways& ways;
+  bool step_by_step = false;  // CollectiveConfig
+  bool profiled =
+      false;  // by a network profile: hops of different route classes each count, not all as the slowest; trees only between nodes
+  Relays relays = Relays::none;
+  RouteClasses& route_classes;
   mutable std::map<int, std::vector<Channel>> known_channels;  // by their most; what several algorithms ask for is found once
 
-  [[nodiscard]] const std::vector<Channel>& channels(int most) const {
-    const auto [at, is_new] = known_channels.try_emplace(most);
-    if (is_new) at->second = find_channels(nodes, cluster, most, relays);
-    return at->second;
-  }
+  [[nodiscard]] const std::vector<Channel>& channels(int most) const;
 };
 
-// nullopt: the algorithm does not do this kind or not on this group. `channels`: at most so many.
-[[nodiscard]] std::optional<Collective> plan_ring(const CollectiveRequest& r, int channels);  // all but all-to-all and send
-[[nodiscard]] std::optional<Collective> plan_tree(const CollectiveRequest& r, int channels);  // all-reduce
-[[nodiscard]] std::optional<Collective> plan_hierarchical(const CollectiveRequest& r,
-                                                          int channels);  // several nodes with equally many, more than one
-[[nodiscard]] std::optional<Collective> plan_in_switch(
-    const CollectiveRequest& r);  // all-reduce in nodes whose switch reduces, equally many in each
-[[nodiscard]] std::optional<Collective> plan_pairwise(const CollectiveRequest& r);  // all-to-all, send
+inline constexpr std::array kAlgorithms = {Algorithm::ring, Algorithm::tree, Algorithm::hierarchical, Algorithm::in_switch,
+                                           Algorithm::pairwise};
 
-// The two trees of a double binary tree over ranks 0..n-1, as parents (-1: root): balanced, of height ceil(log2 n), and no rank but
-// a root has children in both (Sanders, Speck, Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", 2009).
-struct TwoTrees {
-  std::vector<int> first, second;
-  int height = 0;
-};
-[[nodiscard]] TwoTrees double_binary_tree(int n);
+// By any of the algorithms below. Requires: not Algorithm::automatic.
+[[nodiscard]] std::optional<Collective> plan_with(Algorithm a, const CollectiveRequest& r, int channels);
+
+// Returns: phases with their flows and chains, without costs; nullopt where the algorithm does not do this kind of collective, or not in
+// this group. `channels`: at most so many.
+
+// All kinds but all-to-all and send.
+[[nodiscard]] std::optional<Collective> plan_ring(const CollectiveRequest& r, int channels);
+// All-reduce.
+[[nodiscard]] std::optional<Collective> plan_tree(const CollectiveRequest& r, int channels);
+// All-reduce, all-gather and reduce-scatter over several nodes with equally many members, more than one.
+[[nodiscard]] std::optional<Collective> plan_hierarchical(const CollectiveRequest& r, int channels);
+// All-reduce in nodes whose switch reduces, with equally many members in each.
+[[nodiscard]] std::optional<Collective> plan_in_switch(const CollectiveRequest& r);
+// All-to-all and send.
+[[nodiscard]] std::optional<Collective> plan_pairwise(const CollectiveRequest& r);
 
 }  // namespace sim

@@ -23,7 +23,7 @@ TaskGraph collective_graph(std::span<const Collective> collectives, const topolo
     return at->second;
   };
   for (const Collective& c : collectives) {
-    Step step{{}, true};
+    Step step{{}, StepKind::transfer};
     for (const CollectivePhase& p : c.phases) {
       step.phases.push_back({p.latency, {}});
       for (const CollectiveFlow& f : p.flows) step.phases.back().flows.push_back({route_of(f.links), f.on_wire()});

@@ -1,6 +1,8 @@
 #include <algorithm>
 
+#include "sim/channels/hops.hpp"
 #include "sim/collectives/algorithms.hpp"
+#include "sim/collectives/slowest_hop.hpp"
 
 namespace sim {
 namespace {
@@ -10,16 +12,16 @@ using topology::DeviceId;
 // A ring all-gather or reduce-scatter in every node at once.
 CollectivePhase inside_nodes(const CollectiveRequest& r, int channels, int& rings) {
   CollectivePhase phase;
-  SlowestWay slowest(r.ways);
+  SlowestHop slowest(r.route_classes);
   const double members = static_cast<double>(r.nodes.front().members.size());
   for (const NodeMembers& node : r.nodes) {
     const std::vector<Channel> found = find_channels(std::span(&node, 1), r.cluster, channels, r.relays);
     rings = static_cast<int>(found.size());
     for (const Hop& h : ring_hops(found)) {
       topology::Route route = route_of(h, r.cluster);
-      const std::uint32_t way = r.ways.of(route);
-      slowest.see(way);
-      phase.flows.push_back({h.from, h.to, std::move(route.links), r.bytes * (h.share * (members - 1) / members), way});
+      const RouteClassId route_class = r.route_classes.of(route);
+      slowest.see(route_class);
+      phase.flows.push_back({h.from, h.to, std::move(route.links), r.bytes * (h.share * (members - 1) / members), route_class});
     }
   }
   slowest.add_to(phase.chain, members - 1);
@@ -29,16 +31,16 @@ CollectivePhase inside_nodes(const CollectiveRequest& r, int channels, int& ring
 // A ring over the nodes for each local rank, all at once, each over its 1/members of the buffer.
 CollectivePhase across_nodes(const CollectiveRequest& r) {
   CollectivePhase phase;
-  SlowestWay slowest(r.ways);
+  SlowestHop slowest(r.route_classes);
   const std::size_t nodes = r.nodes.size(), members = r.nodes.front().members.size();
   const double steps = static_cast<double>(nodes - 1) * (r.kind == CollectiveKind::all_reduce ? 2 : 1);
   for (std::size_t rank = 0; rank < members; ++rank)
     for (std::size_t i = 0; i < nodes; ++i) {
       const DeviceId from = r.nodes[i].members[rank], to = r.nodes[(i + 1) % nodes].members[rank];
       topology::Route route = r.cluster.route(from, to);
-      const std::uint32_t way = r.ways.of(route);
-      slowest.see(way);
-      phase.flows.push_back({from, to, std::move(route.links), r.bytes * (steps / static_cast<double>(nodes * members)), way});
+      const RouteClassId route_class = r.route_classes.of(route);
+      slowest.see(route_class);
+      phase.flows.push_back({from, to, std::move(route.links), r.bytes * (steps / static_cast<double>(nodes * members)), route_class});
     }
   slowest.add_to(phase.chain, steps);
   return phase;

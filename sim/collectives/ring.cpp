@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "sim/channels/hops.hpp"
 #include "sim/collectives/algorithms.hpp"
 
 namespace sim {
@@ -10,18 +11,18 @@ int steps_of(CollectiveKind kind, int n) { return kind == CollectiveKind::all_re
 
 // `steps` messages in a row, going round over hops in these proportions; or all as slow as the slowest, as in lockstep.
 std::vector<Hops> chain_of(const CollectiveRequest& r, const std::vector<double>& hops, int steps) {
-  const auto latency = [&](std::size_t way) { return r.ways.all()[way].latency; };
+  const auto latency = [&](std::size_t c) { return r.route_classes.all()[c].latency; };
   double sum = 0;
   std::size_t slowest = 0;
   while (hops[slowest] == 0) ++slowest;
-  for (std::size_t w = 0; w < hops.size(); ++w) {
-    sum += hops[w];
-    if (hops[w] > 0 && latency(w) > latency(slowest)) slowest = w;
+  for (std::size_t c = 0; c < hops.size(); ++c) {
+    sum += hops[c];
+    if (hops[c] > 0 && latency(c) > latency(slowest)) slowest = c;
   }
-  if (!r.profiled) return {{static_cast<std::uint32_t>(slowest), static_cast<double>(steps)}};
+  if (!r.profiled) return {{RouteClassId(slowest), static_cast<double>(steps)}};
   std::vector<Hops> chain;
-  for (std::size_t w = 0; w < hops.size(); ++w)
-    if (hops[w] > 0) chain.push_back({static_cast<std::uint32_t>(w), steps * hops[w] / sum});
+  for (std::size_t c = 0; c < hops.size(); ++c)
+    if (hops[c] > 0) chain.push_back({RouteClassId(c), steps * hops[c] / sum});
   return chain;
 }
 
@@ -38,15 +39,15 @@ std::optional<Collective> plan_ring(const CollectiveRequest& r, int channels) {
   const bool in_steps = r.step_by_step && !broadcast;
 
   CollectivePhase phase;
-  std::vector<double> hops;  // per way, of one turn of the ring
+  std::vector<double> hops;  // by route class: how much of one turn of the ring
   for (const Hop& h : ring_hops(found)) {
     topology::Route route = route_of(h, r.cluster);
-    const std::uint32_t way = r.ways.of(route);
-    hops.resize(std::max<std::size_t>(hops.size(), way + 1), 0);
-    hops[way] += h.share;
+    const RouteClassId route_class = r.route_classes.of(route);
+    hops.resize(std::max<std::size_t>(hops.size(), route_class.value + 1), 0);
+    hops[route_class.value] += h.share;
     if (broadcast && h.to == r.group.front()) continue;
     phase.flows.push_back(
-        {h.from, h.to, std::move(route.links), base::Bytes(step_bytes * h.share * (broadcast || in_steps ? 1 : steps)), way});
+        {h.from, h.to, std::move(route.links), base::Bytes(step_bytes * h.share * (broadcast || in_steps ? 1 : steps)), route_class});
   }
   phase.chain = chain_of(r, hops, in_steps ? 1 : steps);
   Collective c{Algorithm::ring, static_cast<int>(found.size()), {}, {}};

@@ -113,7 +113,7 @@ void Executor::run_ready() {
 
 void Executor::begin(std::uint32_t task) {
   timeline_.start[task] = base::Seconds(now_s_);
-  if (slows_ && step_of(task).communicates) communication_changed(task, +1);
+  if (slows(task)) communication_changed(task, +1);
   advance(task);
 }
 
@@ -184,7 +184,7 @@ void Executor::wake(double now_s) {
 void Executor::end(std::uint32_t task) {
   timeline_.end[task] = base::Seconds(now_s_);
   ++ended_;
-  if (slows_ && step_of(task).communicates) communication_changed(task, -1);
+  if (slows(task)) communication_changed(task, -1);
   for (std::uint32_t i = successors_begin_[task]; i < successors_begin_[task + 1]; ++i) unblock(successors_[i]);
   for (const std::uint32_t s : streams_of(task))
     if (++queue_head_[s] < queue_begin_[s + 1]) unblock(queue_[queue_head_[s]]);

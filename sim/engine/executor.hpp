@@ -61,7 +61,8 @@ class Executor {
   [[nodiscard]] std::vector<std::uint32_t> devices_of(std::uint32_t task) const;
   [[nodiscard]] std::span<const std::uint32_t> streams_of(std::uint32_t task) const;
   [[nodiscard]] const Step& step_of(std::uint32_t task) const { return graph_.steps[graph_.tasks[task].step]; }
-  [[nodiscard]] bool is_slowed(std::uint32_t task) const { return slows_ && !step_of(task).communicates && !step_of(task).on_host; }
+  [[nodiscard]] bool slows(std::uint32_t task) const { return slows_ && step_of(task).kind == StepKind::transfer; }
+  [[nodiscard]] bool is_slowed(std::uint32_t task) const { return slows_ && step_of(task).kind == StepKind::kernels; }
 
   const TaskGraph& graph_;
   FlowNetwork& network_;

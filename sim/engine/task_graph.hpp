@@ -31,11 +31,13 @@ struct Phase {
   bool operator==(const Phase&) const = default;
 };
 
-// What many tasks do alike: a fused run of kernels, or one collective of one size among one group.
+// transfer: slows the kernels that run beside it on the same device (TaskGraph::slowdown). host: neither slows nor is slowed.
+enum class StepKind : std::uint8_t { kernels, transfer, host };
+
+// The work that many tasks have in common: a fused run of kernels, or one collective of one size among one group.
 struct Step {
   std::vector<Phase> phases;
-  bool communicates = false;  // compute beside it on the same device is slowed
-  bool on_host = false;       // neither slows nor is slowed
+  StepKind kind = StepKind::kernels;
 };
 
 struct Task {
@@ -46,7 +48,6 @@ struct Task {
 
 struct Stream {
   std::uint32_t device = 0;
-  bool compute = true;
 };
 
 struct TaskGraph {
@@ -54,7 +55,7 @@ struct TaskGraph {
   std::vector<std::vector<WeightedLink>> routes;  // links of a route, each once
   std::vector<Step> steps;
   std::vector<Stream> streams;
-  std::vector<double> slowdown;  // per device: a compute task beside a communicating one takes this many times as long
+  std::vector<double> slowdown;  // per device: kernels beside a transfer take this many times as long; at least 1
   std::vector<Task> tasks;
   std::vector<std::uint32_t> task_streams;
   std::vector<std::uint32_t> task_dependencies;

@@ -114,7 +114,7 @@ TransferClass Folder::make_class(std::uint32_t transfer) {
   for (std::size_t f = 0; f < t.flows.size(); ++f) {
     const std::uint32_t colour = colours_.flow[transfer][f];
     if (seen.insert(colour).second)
-      c.phases[t.flows[f].phase].flows.push_back({route_of(t.flows[f], colour), t.flows[f].bytes * t.flows[f].cost});
+      c.phases[t.flows[f].phase].flows.push_back({route_of(t.flows[f], colour), t.flows[f].bytes * t.flows[f].wire_factor});
   }
   return c;
 }
@@ -140,10 +140,13 @@ void Folder::fold_transfers() {
 
 }  // namespace
 
-Folded fold(const Program& program, const Traffic& traffic, const topology::Cluster& cluster, bool fold) {
-  const bool apart = !fold || rounds_overlap(traffic);
-  const Colours colours = apart ? all_apart(program, traffic, cluster) : refine(program, traffic, cluster);
-  return Folder(traffic, cluster, colours).run();
+Folded fold(const Program& program, const Traffic& traffic, const topology::Cluster& cluster) {
+  if (rounds_overlap(traffic)) return without_folding(program, traffic, cluster);
+  return Folder(traffic, cluster, refine(program, traffic, cluster)).run();
+}
+
+Folded without_folding(const Program& program, const Traffic& traffic, const topology::Cluster& cluster) {
+  return Folder(traffic, cluster, all_apart(program, traffic, cluster)).run();
 }
 
 }  // namespace sim

@@ -38,8 +38,9 @@ struct Folded {
   static constexpr std::uint32_t kUnused = 0xffffffff;
 };
 
-// fold = false: every device, link and transfer is a class of its own.
 // Cost: O(rounds of refinement x (flows x links per flow) log), flows of distinct movements only; at most ~10 rounds in practice.
-[[nodiscard]] Folded fold(const Program& program, const Traffic& traffic, const topology::Cluster& cluster, bool fold);
+[[nodiscard]] Folded fold(const Program& program, const Traffic& traffic, const topology::Cluster& cluster);
+// The same with every device, link and transfer a class of its own: what fold() is held against.
+[[nodiscard]] Folded without_folding(const Program& program, const Traffic& traffic, const topology::Cluster& cluster);
 
 }  // namespace sim

@@ -92,7 +92,7 @@ void Refiner::colour_flows() {
   std::vector<Signature> signatures;
   for (const TrafficTransfer& t : traffic.transfers) {
     for (const TrafficFlow& f : t.flows) {
-      Signature s{t.movement.value,          t.round, f.phase, bits(f.bytes.value()), bits(f.cost), colours.device[f.from.value],
+      Signature s{t.movement.value,          t.round, f.phase, bits(f.bytes.value()), bits(f.wire_factor), colours.device[f.from.value],
                   colours.device[f.to.value]};
       for (std::uint32_t l : f.links) s.push_back(colours.link[l]);
       signatures.push_back(std::move(s));

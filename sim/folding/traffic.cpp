@@ -15,7 +15,7 @@ Traffic traffic_of(const Program& program, const topology::Cluster& cluster, con
         for (std::size_t p = 0; p < c.phases.size(); ++p) {
           out.delays.push_back(c.phases[p].latency);
           for (const CollectiveFlow& f : c.phases[p].flows) {
-            TrafficFlow flow{static_cast<std::uint32_t>(p), f.from, f.to, f.bytes, f.cost, {}};
+            TrafficFlow flow{static_cast<std::uint32_t>(p), f.from, f.to, f.bytes, f.wire_factor, {}};
             for (topology::LinkId l : f.links) {
               const auto [it, fresh] = numbers.try_emplace(l, static_cast<std::uint32_t>(t.links.size()));
               if (fresh) t.links.push_back(l);

@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "sim/collectives/collective.hpp"
+#include "sim/collectives/plan_collective.hpp"
 #include "sim/program/program.hpp"
 #include "topology/cluster.hpp"
 
@@ -15,7 +15,7 @@ struct TrafficFlow {
   std::uint32_t phase = 0;
   base::DeviceId from, to;
   base::Bytes bytes;                 // that are wanted
-  double cost = 1;                   // links are busy as with bytes * cost (CollectiveFlow)
+  double wire_factor = 1;            // CollectiveFlow
   std::vector<std::uint32_t> links;  // index into Traffic::links
 };
 

@@ -20,7 +20,7 @@ class BackwardEmitter {
       : l_(l),
         stage_(stage),
         position_(position),
-        block_(l.program.backward[static_cast<std::size_t>(position)][static_cast<std::size_t>(stage)]),
+        block_(l.program.backward[position][static_cast<std::size_t>(stage)]),
         buckets_(l, block_, l.plan.zero >= 3 ? base::Bytes(1e300) : l.framework.gradient_bucket, is_final(position)),
         order_(l.stage_nodes[static_cast<std::size_t>(stage)].rbegin(), l.stage_nodes[static_cast<std::size_t>(stage)].rend()),
         gathers_(l, block_, order_) {}
@@ -121,15 +121,13 @@ void BackwardEmitter::emit_node(std::uint32_t node) {
   const std::size_t before_delivery = block_.items.size();
   deliver(node, done);
   if (const auto p = l_.weight_gradient_part(node)) {
-    Item weights;
-    weights.devices = l_.device_set_of_node(node);
-    weights.node = node;
-    weights.parts.push_back(*p);
-    if (const auto buffer = accumulates() ? l_.gradient_buffer_part(node) : std::nullopt) weights.parts.push_back(*buffer);
-    weights.after = regathered;
+    Compute kernels{l_.device_set_of_node(node), {*p}};
+    if (const auto buffer = accumulates() ? l_.gradient_buffer_part(node) : std::nullopt) kernels.parts.push_back(*buffer);
+    Item weights{std::move(kernels), node, regathered, {}, {}};
     if (!l_.framework.overlap_input_gradient) {
       for (std::size_t i = before_delivery; i < block_.items.size(); ++i) {
-        if (block_.items[i].stream == StreamKind::communication) weights.after.push_back(static_cast<std::uint32_t>(i));
+        const Move* move = std::get_if<Move>(&block_.items[i].work);
+        if (move != nullptr && move->stream == StreamKind::communication) weights.after.push_back(static_cast<std::uint32_t>(i));
       }
     }
     done = {append(std::move(weights))};
@@ -158,21 +156,18 @@ std::vector<std::uint32_t> BackwardEmitter::gather_inputs_again(std::uint32_t no
 
 // Kernels of the input gradient with what goes before them, and the collectives inside the operator. Returns the items that make it.
 std::vector<std::uint32_t> BackwardEmitter::emit_input_gradient(std::uint32_t node, const Waits& w) {
-  Item compute;
-  compute.devices = l_.device_set_of_node(node);
-  compute.node = node;
-  compute.after = w.after;
-  compute.waits_on = w.waits_on;
-  compute.host_waits = l_.framework.host_waits_for_stage && !w.waits_on.empty();
+  std::vector<std::uint32_t> after = w.after;
   for (MovementId m : l_.internal_movements(node, /*backward=*/true, /*before=*/true)) {
-    compute.after.push_back(append(collective(m, "gather", node, w)));
+    after.push_back(append(collective(m, "gather", node, w)));
   }
-  if (const auto p = l_.accumulation_part(node)) compute.parts.push_back(*p);
+  Compute kernels{l_.device_set_of_node(node), {}};
+  kernels.host_waits = l_.framework.host_waits_for_stage && !w.waits_on.empty();
+  if (const auto p = l_.accumulation_part(node)) kernels.parts.push_back(*p);
   const auto* attention = std::get_if<pcg::Attention>(l_.plan.pcg.nodes()[node].operation());
   const bool again = l_.plan.recompute == pcg::Recompute::selective && attention && !attention->flash;
-  if (again) compute.parts.push_back(l_.forward_part(node, "recompute"));
-  compute.parts.push_back(l_.input_gradient_part(node));
-  std::vector<std::uint32_t> done{append(std::move(compute))};
+  if (again) kernels.parts.push_back(l_.forward_part(node, "recompute"));
+  kernels.parts.push_back(l_.input_gradient_part(node));
+  std::vector<std::uint32_t> done{append({std::move(kernels), node, std::move(after), w.waits_on, {}})};
   for (MovementId m : l_.internal_movements(node, /*backward=*/true, /*before=*/false)) {
     done.push_back(append(collective(m, "reduction", node, {done, {}})));
   }
@@ -234,7 +229,7 @@ void BackwardEmitter::weights_ready(std::uint32_t node, const std::vector<std::u
 void BackwardEmitter::send_gradients() {
   std::map<DeviceSetId, std::uint32_t> last;
   for (std::size_t i = 0; i < block_.items.size(); ++i) {
-    if (block_.items[i].stream == StreamKind::compute) last[block_.items[i].devices] = static_cast<std::uint32_t>(i);
+    if (const Compute* kernels = std::get_if<Compute>(&block_.items[i].work)) last[kernels->devices] = static_cast<std::uint32_t>(i);
   }
   for (Item& move : leaving_) {
     for (const auto& [devices, item] : last) move.after.push_back(item);

@@ -16,14 +16,14 @@
 
 namespace sim {
 
-Lowering::Lowering(const pcg::Plan& p, const topology::Cluster& c, const profiles::FrameworkProfile& f)
-    : plan(p), cluster(c), flow(flow_graph(p)), synchronisation(p, flow), framework(f) {
+Lowering::Lowering(const pcg::Plan& p, const Dataflow& d, const topology::Cluster& c, const profiles::FrameworkProfile& f)
+    : plan(p), cluster(c), flow(d.flow), synchronisation(d.synchronisation), framework(f) {
   stage_nodes.resize(static_cast<std::size_t>(plan.stages));
   std::set<std::string> types;
   for (std::size_t n = 0; n < plan.pcg.nodes().size(); ++n) {
     if (!plan.pcg.nodes()[n].computes()) continue;
     stage_nodes[static_cast<std::size_t>(plan.stage[n])].push_back(static_cast<std::uint32_t>(n));
-    for (base::DeviceId d : flow.layouts[n].points) types.insert(cluster.device(d).type);
+    for (base::DeviceId device : flow.layouts[n].points) types.insert(cluster.device(device).type);
   }
   base::Diagnostics problems;
   for (const std::string& type : types) {
@@ -90,7 +90,7 @@ double Lowering::kernel_seconds(std::size_t type, const pcg::Kernel& k) {
     if (sustained != framework.sustained.end()) s /= sustained->second;
     else unsustained.insert(generation);
   }
-  if (type == 0) program.seconds_by_basis[static_cast<std::size_t>(time.basis)] += s;
+  if (type == 0) program.seconds_by_basis[time.basis] += s;
   program.extrapolated = program.extrapolated || time.extrapolated;
   return s;
 }
@@ -108,8 +108,9 @@ Part Lowering::part(std::uint32_t node, std::string_view what, std::span<const p
 
 void Lowering::add_host_time(const Block& block, std::size_t first, base::Seconds time) {
   for (std::size_t i = first; i < block.items.size(); ++i) {
-    if (block.items[i].parts.empty()) continue;
-    for (std::size_t t = 0; t < profiles_.size(); ++t) program.host[block.items[i].parts.front().seconds + t] += time.value();
+    const Compute* kernels = std::get_if<Compute>(&block.items[i].work);
+    if (kernels == nullptr) continue;
+    for (std::size_t t = 0; t < profiles_.size(); ++t) program.host[kernels->parts.front().seconds + t] += time.value();
     return;
   }
 }
@@ -201,14 +202,7 @@ std::optional<Part> Lowering::gradient_buffer_part(std::uint32_t node) {
 
 Item moving(StreamKind stream, MovementId movement, std::string_view what, std::uint32_t node, std::vector<std::uint32_t> after,
             std::vector<EventId> waits_on) {
-  Item item;
-  item.stream = stream;
-  item.movement = movement;
-  item.what = what;
-  item.node = node;
-  item.after = std::move(after);
-  item.waits_on = std::move(waits_on);
-  return item;
+  return {Move{movement, stream, what}, node, std::move(after), std::move(waits_on), {}};
 }
 
 std::uint32_t append(Block& block, Item item) {

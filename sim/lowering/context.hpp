@@ -13,8 +13,7 @@
 #include "pcg/work/shard_operator.hpp"
 #include "profiles/device_profile.hpp"
 #include "profiles/framework_profile.hpp"
-#include "sim/dataflow/flow_graph.hpp"
-#include "sim/dataflow/synchronisation.hpp"
+#include "sim/dataflow/dataflow.hpp"
 #include "sim/lowering/events.hpp"
 #include "sim/program/program.hpp"
 
@@ -22,12 +21,13 @@ namespace sim {
 
 class Lowering {
  public:
-  Lowering(const pcg::Plan& plan, const topology::Cluster& cluster, const profiles::FrameworkProfile& framework);
+  // All arguments outlive it.
+  Lowering(const pcg::Plan& plan, const Dataflow& dataflow, const topology::Cluster& cluster, const profiles::FrameworkProfile& framework);
 
   const pcg::Plan& plan;
   const topology::Cluster& cluster;
-  FlowGraph flow;
-  Synchronisation synchronisation;
+  const FlowGraph& flow;
+  const Synchronisation& synchronisation;
   const profiles::FrameworkProfile& framework;
   Program program;
   Events events;

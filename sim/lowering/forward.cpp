@@ -43,15 +43,15 @@ void ForwardEmitter::gather_dependencies(std::uint32_t node, Item& item) {
 }
 
 void ForwardEmitter::emit_node(std::uint32_t node) {
+  Compute kernels{l_.device_set_of_node(node), {l_.forward_part(node, recompute_ ? "recompute" : "forward")}};
   Item compute;
-  compute.devices = l_.device_set_of_node(node);
   compute.node = node;
-  compute.parts.push_back(l_.forward_part(node, recompute_ ? "recompute" : "forward"));
   gather_dependencies(node, compute);
   for (MovementId m : l_.internal_movements(node, /*backward=*/false, /*before=*/true)) {
     compute.after.push_back(append(block_, moving(StreamKind::communication, m, "gather", node, compute.after, compute.waits_on)));
   }
-  compute.host_waits = l_.framework.host_waits_for_stage && !compute.waits_on.empty();
+  kernels.host_waits = l_.framework.host_waits_for_stage && !compute.waits_on.empty();
+  compute.work = std::move(kernels);
   pending_.clear();
   pending_waits_on_.clear();
   std::vector<std::uint32_t>& done = done_[node];
@@ -97,8 +97,8 @@ void lower_forward(Lowering& l, int stage) {
   emitter.emit(nodes);
   if (l.framework.host_waits_for_batch && std::ranges::any_of(nodes, [&](std::uint32_t n) { return reads_batch(l, n); })) {
     auto& items = l.program.forward[static_cast<std::size_t>(stage)].items;
-    const auto first = std::ranges::find(items, StreamKind::compute, &Item::stream);
-    if (first != items.end()) first->host_drains = true;
+    const auto first = std::ranges::find_if(items, [](const Item& i) { return std::holds_alternative<Compute>(i.work); });
+    if (first != items.end()) std::get<Compute>(first->work).host_drains = true;
   }
   l.add_host_time(l.program.forward[static_cast<std::size_t>(stage)], 0, l.framework.host.micro_batch);
 }

@@ -14,19 +14,18 @@ void mark_end(Lowering& l, int stage) {
   for (std::uint32_t n : l.stage_nodes[static_cast<std::size_t>(stage)]) {
     devices.insert(devices.end(), l.flow.layouts[n].points.begin(), l.flow.layouts[n].points.end());
   }
-  Item end;
-  end.devices = l.device_set(devices);
-  end.node = l.stage_nodes[static_cast<std::size_t>(stage)].front();
-  end.signals.push_back(l.new_event(Pass::backward, stage));
-  l.stage_done.push_back(end.signals.front());
+  const EventId done = l.new_event(Pass::backward, stage);
+  Item end{Mark{l.device_set(devices)}, l.stage_nodes[static_cast<std::size_t>(stage)].front(), {}, {}, {done}};
+  l.stage_done.push_back(done);
   const MicroBatchPosition last = position_of(l.plan.micro_batches - 1, l.plan.micro_batches);
-  l.program.backward[static_cast<std::size_t>(last)][static_cast<std::size_t>(stage)].items.push_back(std::move(end));
+  l.program.backward[last][static_cast<std::size_t>(stage)].items.push_back(std::move(end));
 }
 
 }  // namespace
 
-Program lower(const pcg::Plan& plan, const topology::Cluster& cluster, const profiles::FrameworkProfile& framework) {
-  Lowering l(plan, cluster, framework);
+Program lower(const pcg::Plan& plan, const Dataflow& dataflow, const topology::Cluster& cluster,
+              const profiles::FrameworkProfile& framework) {
+  Lowering l(plan, dataflow, cluster, framework);
   const auto stages = static_cast<std::size_t>(plan.stages);
   l.program.forward.resize(stages);
   for (auto& blocks : l.program.backward) blocks.resize(stages);
@@ -35,8 +34,7 @@ Program lower(const pcg::Plan& plan, const topology::Cluster& cluster, const pro
   for (int s = plan.stages - 1; s >= 0; --s) {
     for (int m : {0, 1, plan.micro_batches - 1}) {
       const MicroBatchPosition position = position_of(m, plan.micro_batches);
-      if (m < plan.micro_batches && l.program.backward[static_cast<std::size_t>(position)][static_cast<std::size_t>(s)].items.empty())
-        lower_backward(l, s, position);
+      if (m < plan.micro_batches && l.program.backward[position][static_cast<std::size_t>(s)].items.empty()) lower_backward(l, s, position);
     }
   }
   for (int s = 0; s < plan.stages; ++s) mark_end(l, s);

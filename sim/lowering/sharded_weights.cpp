@@ -11,8 +11,9 @@ std::vector<std::uint32_t> WeightGathers::before(std::uint32_t node) {
   if (l_.plan.zero < 3 || block_of(node) == current_) return {};
   if (current_ >= 0 && !block_.items.empty()) {
     for (std::size_t i = block_.items.size(); i-- > 0;) {
-      if (block_.items[i].stream != StreamKind::compute) continue;
-      block_.items[i].cut = true;
+      Compute* kernels = std::get_if<Compute>(&block_.items[i].work);
+      if (kernels == nullptr) continue;
+      kernels->ends_run = true;
       ends_.push_back(static_cast<std::uint32_t>(i));
       break;
     }

@@ -111,16 +111,11 @@ void UpdateEmitter::optimize() {
       it->second.second += n;
     }
     for (const auto& [devices, what] : parameters) {
-      Item item;
-      item.devices = devices;
-      item.node = what.first;
-      item.parts.push_back(l_.optimizer_part(what.first, what.second));
-      item.after = synchronised_[s];
-      item.waits_on = l_.synchronised;
-      item.cut = true;
+      Compute kernels{devices, {l_.optimizer_part(what.first, what.second)}};
+      kernels.ends_run = true;
       // Loss scaling: the host reads whether a gradient overflowed before it launches the step.
-      item.host_waits = l_.plan.training.precision == pcg::Precision::fp16;
-      optimized_[s].push_back(append(block_, std::move(item)));
+      kernels.host_waits = l_.plan.training.precision == pcg::Precision::fp16;
+      optimized_[s].push_back(append(block_, {std::move(kernels), what.first, synchronised_[s], l_.synchronised, {}}));
     }
   }
 }

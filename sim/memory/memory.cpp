@@ -4,7 +4,6 @@
 #include <deque>
 #include <map>
 
-#include "sim/dataflow/synchronisation.hpp"
 #include "sim/memory/activations.hpp"
 #include "sim/memory/model_states.hpp"
 #include "sim/schedules/schedule.hpp"
@@ -14,11 +13,11 @@ namespace {
 
 class MemoryCounter {
  public:
-  MemoryCounter(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster, int prefetch_units)
+  MemoryCounter(const pcg::Plan& plan, const Dataflow& dataflow, const topology::Cluster& cluster, int prefetch_units)
       : plan_(plan),
-        flow_(flow),
+        flow_(dataflow.flow),
+        synchronisation_(dataflow.synchronisation),
         prefetch_units_(static_cast<std::size_t>(prefetch_units)),
-        synchronisation_(plan, flow),
         devices_(static_cast<std::size_t>(cluster.device_count())) {
     for (DeviceMemory& d : devices_) {
       d.saved.resize(static_cast<std::size_t>(plan.stages));
@@ -55,8 +54,8 @@ class MemoryCounter {
 
   const pcg::Plan& plan_;
   const FlowGraph& flow_;
+  const Synchronisation& synchronisation_;
   std::size_t prefetch_units_;
-  Synchronisation synchronisation_;
   std::vector<DeviceMemory> devices_;
 };
 
@@ -165,19 +164,20 @@ Peak walk(const std::vector<Slot>& slots, int pipeline, int rank, const DeviceMe
   base::Bytes alive;
   for (const Slot& slot : slots) {
     const auto stage = static_cast<std::size_t>(slot.chunk * pipeline + rank);
-    if (slot.forward) alive += m.saved[stage];
-    const base::Bytes transient = slot.forward ? base::Bytes(0) : m.transient[stage];
+    const bool forward = slot.pass == Pass::forward;
+    if (forward) alive += m.saved[stage];
+    const base::Bytes transient = forward ? base::Bytes(0) : m.transient[stage];
     if (alive + transient > peak.activations + peak.transient) peak = {alive, transient};
-    if (!slot.forward) alive -= m.saved[stage];
+    if (!forward) alive -= m.saved[stage];
   }
   return peak;
 }
 
 }  // namespace
 
-std::vector<DeviceMemory> device_memory(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster,
+std::vector<DeviceMemory> device_memory(const pcg::Plan& plan, const Dataflow& dataflow, const topology::Cluster& cluster,
                                         const profiles::FrameworkProfile& framework) {
-  return MemoryCounter(plan, flow, cluster, framework.prefetch_units).run();
+  return MemoryCounter(plan, dataflow, cluster, framework.prefetch_units).run();
 }
 
 MemoryUse peak_memory(const pcg::Plan& plan, std::span<const DeviceMemory> devices, const topology::Cluster& cluster) {
@@ -218,7 +218,7 @@ MemoryUse peak_memory(const pcg::Plan& plan, std::span<const DeviceMemory> devic
 }
 
 MemoryUse memory_of(const pcg::Plan& plan, const topology::Cluster& cluster, const SimulationConfig& config) {
-  return peak_memory(plan, device_memory(plan, flow_graph(plan), cluster, framework_of(plan, config)), cluster);
+  return peak_memory(plan, device_memory(plan, dataflow_of(plan), cluster, framework_of(plan, config)), cluster);
 }
 
 }  // namespace sim

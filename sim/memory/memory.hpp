@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "profiles/framework_profile.hpp"
-#include "sim/dataflow/flow_graph.hpp"
+#include "sim/dataflow/dataflow.hpp"
 #include "sim/results/simulation_config.hpp"
 #include "sim/results/simulation_result.hpp"
 
@@ -21,7 +21,7 @@ struct DeviceMemory {
 };
 
 // One per device of the cluster (zero where the plan uses none). O(nodes x points).
-[[nodiscard]] std::vector<DeviceMemory> device_memory(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster,
+[[nodiscard]] std::vector<DeviceMemory> device_memory(const pcg::Plan& plan, const Dataflow& dataflow, const topology::Cluster& cluster,
                                                       const profiles::FrameworkProfile& framework);
 
 // Of the device that needs most. workspace: what the profile reserves for context and libraries, and the transient part.

@@ -5,7 +5,7 @@
 
 #include "pcg/plan/plan.hpp"
 #include "profiles/framework_profile.hpp"
-#include "sim/collectives/collective.hpp"
+#include "sim/collectives/plan_collective.hpp"
 
 namespace sim {
 

@@ -9,6 +9,7 @@
 
 #include "base/ids.hpp"
 #include "base/units.hpp"
+#include "profiles/basis.hpp"
 
 namespace sim {
 
@@ -65,10 +66,10 @@ struct SimulationResult {
   int devices = 0;            // of the plan
   int simulated_devices = 0;  // fewer when folded
   std::uint64_t activities = 0;
-  base::Seconds compute_by_basis[3];           // kernel seconds by profiles::Basis, over all simulated devices
-  std::vector<std::string> notes;              // "192 devices simulated as 6: ...", extrapolations, rounded sizes
-  std::vector<Span> spans;                     // if asked for, by device, stream, start
-  std::vector<MemorySample> memory_over_time;  // if asked for
+  profiles::ByBasis<base::Seconds> compute_by_basis;  // kernel seconds, over all simulated devices
+  std::vector<std::string> notes;                     // "192 devices simulated as 6: ...", extrapolations, rounded sizes
+  std::vector<Span> spans;                            // if asked for, by device, stream, start
+  std::vector<MemorySample> memory_over_time;         // if asked for
 };
 
 }  // namespace sim

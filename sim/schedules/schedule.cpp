@@ -8,11 +8,11 @@ namespace sim {
 namespace {
 
 // The k-th pass of an interleaved schedule; backward goes through the chunks from last to first.
-Slot interleaved_slot(int k, int pipeline, int chunks, bool forward) {
+Slot interleaved_slot(Pass pass, int k, int pipeline, int chunks) {
   const int round = k / (pipeline * chunks);
   const int within = k % (pipeline * chunks);
   const int chunk = within / pipeline;
-  return {forward ? chunk : chunks - 1 - chunk, round * pipeline + within % pipeline, forward};
+  return {pass == Pass::forward ? chunk : chunks - 1 - chunk, round * pipeline + within % pipeline, pass};
 }
 
 std::vector<Slot> alternate(int warm_up, int passes, auto forward_slot, auto backward_slot) {
@@ -30,8 +30,8 @@ std::vector<Slot> alternate(int warm_up, int passes, auto forward_slot, auto bac
 }  // namespace
 
 std::vector<Slot> schedule(pcg::ScheduleKind kind, int pipeline, int rank, int chunks, int micro_batches) {
-  const auto plain_forward = [](int k) { return Slot{0, k, true}; };
-  const auto plain_backward = [](int k) { return Slot{0, k, false}; };
+  const auto plain_forward = [](int k) { return Slot{0, k, Pass::forward}; };
+  const auto plain_backward = [](int k) { return Slot{0, k, Pass::backward}; };
   switch (kind) {
     case pcg::ScheduleKind::gpipe: {
       BASE_CHECK(chunks == 1, "gpipe with {} chunks", chunks);
@@ -46,8 +46,8 @@ std::vector<Slot> schedule(pcg::ScheduleKind kind, int pipeline, int rank, int c
       const int passes = micro_batches * chunks;
       const int warm_up = micro_batches == pipeline ? passes : std::min(2 * (pipeline - rank - 1) + (chunks - 1) * pipeline, passes);
       return alternate(
-          warm_up, passes, [&](int k) { return interleaved_slot(k, pipeline, chunks, true); },
-          [&](int k) { return interleaved_slot(k, pipeline, chunks, false); });
+          warm_up, passes, [&](int k) { return interleaved_slot(Pass::forward, k, pipeline, chunks); },
+          [&](int k) { return interleaved_slot(Pass::backward, k, pipeline, chunks); });
     }
   }
   return {};

@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "pcg/plan/plan.hpp"
+#include "sim/schedules/pass.hpp"
 
 namespace sim {
 
 struct Slot {
   int chunk = 0;  // virtual stage = chunk * pipeline + rank
   int micro_batch = 0;
-  bool forward = true;
+  Pass pass = Pass::forward;  // or backward
   bool operator==(const Slot&) const = default;
 };
 

@@ -7,37 +7,53 @@
 // first kernels', which they wait for, and the rest.
 
 #include <cstdint>
+#include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "sim/folding/folding.hpp"
 #include "sim/program/program.hpp"
+#include "sim/unrolling/class_times.hpp"
 
 namespace sim {
 
-// A event as one device class waits for it, or signals it.
+// An event as one device class waits for it, or signals it.
 struct Crossing {
   EventId event;
   std::uint32_t device_class = 0;
   auto operator<=>(const Crossing&) const = default;
 };
 
-struct Entry {
-  static constexpr std::uint32_t kTransfer = 0xffffffff;
-  std::uint32_t device_class = 0;           // of a run or launch; kTransfer: a transfer
-  std::uint32_t transfer = 0;               // index into Folded::transfers
-  std::vector<Part> parts;                  // of a run
-  base::Seconds seconds;                    // of a run or launch
-  StreamKind stream = StreamKind::compute;  // host: a launch
-  std::uint32_t node = 0;                   // whose tensor moves
-  std::string_view what;
-  std::vector<std::uint32_t> streams;  // class * kStreams + stream
-  std::vector<std::uint32_t> after;    // entries of this block
-  std::vector<Crossing> waits_on;      // sorted, unique
-  [[nodiscard]] bool is_transfer() const { return device_class == kTransfer; }
-  [[nodiscard]] bool is_launch() const { return stream == StreamKind::host; }
-  [[nodiscard]] bool is_run() const { return !is_transfer() && !is_launch(); }
+// Kernels of a device class that run without a gap.
+struct KernelRun {
+  std::uint32_t device_class = 0;
+  std::vector<Part> parts;
+  base::Seconds seconds;
 };
-inline constexpr std::uint32_t kStreams = 4;  // compute, communication, gradients, host: streams of a device
+
+// What the host of a device class does to launch kernels or a transfer.
+struct HostLaunch {
+  std::uint32_t device_class = 0;
+  base::Seconds seconds;
+};
+
+// All transfers of a class.
+struct TransferRun {
+  std::uint32_t transfer = 0;  // index into Folded::transfers
+  StreamKind stream = StreamKind::communication;
+  std::uint32_t node = 0;  // whose tensor moves
+  std::string_view what;   // Move::what
+};
+
+struct Entry {
+  std::variant<KernelRun, HostLaunch, TransferRun> work;
+  std::vector<StreamId> streams;     // those that it heads while it runs
+  std::vector<std::uint32_t> after;  // entries of this block; sorted, unique
+  std::vector<Crossing> waits_on;    // sorted
+};
+
+// 1 % of a block's kernels: less than what any kernel-time model of profiles/ is off by, and it halves the tasks of large models.
 inline constexpr double kLaunchTolerance = 0.01;
 
 struct CompiledBlock {
@@ -46,6 +62,6 @@ struct CompiledBlock {
 };
 
 // Cost: O(items x classes they concern).
-[[nodiscard]] CompiledBlock compile(const Block& block, const Program& program, const Folded& folded, const topology::Cluster& cluster);
+[[nodiscard]] CompiledBlock compile(const Block& block, const Program& program, const Folded& folded, const ClassTimes& times);
 
 }  // namespace sim

@@ -1,7 +1,6 @@
 #include "sim/unrolling/unroll.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "base/check.hpp"
 #include "profiles/device_profile.hpp"
@@ -12,7 +11,7 @@ namespace {
 class Unroller {
  public:
   Unroller(const Program& program, const Folded& folded, const pcg::Plan& plan, const topology::Cluster& cluster)
-      : program_(program), folded_(folded), plan_(plan), cluster_(cluster) {}
+      : program_(program), folded_(folded), plan_(plan), cluster_(cluster), times_(program, folded, cluster) {}
 
   Unrolled run() {
     compile_blocks();
@@ -28,7 +27,7 @@ class Unroller {
   void set_up_streams();
   void emit(const BlockInstance& instance);
   std::uint32_t add_block(const Block& b) {
-    out_.blocks.push_back(compile(b, program_, folded_, cluster_));
+    out_.blocks.push_back(compile(b, program_, folded_, times_));
     const CompiledBlock& compiled = out_.blocks.back();
     std::vector<std::uint32_t>& steps = steps_.emplace_back();
     for (const Entry& e : compiled.entries) steps.push_back(step_of(e));
@@ -50,9 +49,10 @@ class Unroller {
   const Folded& folded_;
   const pcg::Plan& plan_;
   const topology::Cluster& cluster_;
+  ClassTimes times_;
   Unrolled out_;
-  std::vector<std::uint32_t> forward_;                  // block of each stage
-  std::array<std::vector<std::uint32_t>, 4> backward_;  // by MicroBatchPosition
+  std::vector<std::uint32_t> forward_;               // block of each stage
+  ByPosition<std::vector<std::uint32_t>> backward_;  // block of each stage; none for positions that do not occur
   std::uint32_t update_ = 0;
   std::vector<std::vector<std::uint32_t>> steps_;  // per block and entry
   std::vector<std::uint32_t> transfer_steps_;      // per transfer class, made once
@@ -62,24 +62,23 @@ class Unroller {
 
 std::uint32_t Unroller::step_of(const Entry& e) {
   constexpr std::uint32_t kNone = 0xffffffff;
+  const auto add = [&](Step s) {
+    out_.graph.steps.push_back(std::move(s));
+    return static_cast<std::uint32_t>(out_.graph.steps.size() - 1);
+  };
+  if (const auto* run = std::get_if<KernelRun>(&e.work)) return add({{{run->seconds, {}}}, StepKind::kernels});
+  if (const auto* launch = std::get_if<HostLaunch>(&e.work)) return add({{{launch->seconds, {}}}, StepKind::host});
+  const std::uint32_t transfer = std::get<TransferRun>(e.work).transfer;
   transfer_steps_.resize(folded_.transfers.size(), kNone);
-  if (e.is_transfer() && transfer_steps_[e.transfer] != kNone) return transfer_steps_[e.transfer];
-  Step s;
-  if (e.is_transfer()) s.phases = folded_.transfers[e.transfer].phases;
-  else s.phases.push_back({e.seconds, {}});
-  s.communicates = e.is_transfer();
-  s.on_host = e.is_launch();
-  out_.graph.steps.push_back(std::move(s));
-  const auto step = static_cast<std::uint32_t>(out_.graph.steps.size() - 1);
-  if (e.is_transfer()) transfer_steps_[e.transfer] = step;
-  return step;
+  if (transfer_steps_[transfer] == kNone) transfer_steps_[transfer] = add({folded_.transfers[transfer].phases, StepKind::transfer});
+  return transfer_steps_[transfer];
 }
 
 void Unroller::compile_blocks() {
   for (int s = 0; s < plan_.stages; ++s) {
     const auto i = static_cast<std::size_t>(s);
     forward_.push_back(add_block(program_.forward[i]));
-    for (std::size_t position = 0; position < backward_.size(); ++position)
+    for (const auto position : {MicroBatchPosition::only, MicroBatchPosition::first, MicroBatchPosition::middle, MicroBatchPosition::last})
       backward_[position].push_back(add_block(program_.backward[position][i]));
   }
   update_ = add_block(program_.update);
@@ -91,9 +90,8 @@ void Unroller::place_instances() {
   for (int rank = 0; rank < pipeline; ++rank) {
     for (const Slot& slot : schedule(plan_.schedule, pipeline, rank, plan_.chunks, plan_.micro_batches)) {
       const int stage = slot.chunk * pipeline + rank;
-      const auto& blocks =
-          slot.forward ? forward_ : backward_[static_cast<std::size_t>(position_of(slot.micro_batch, plan_.micro_batches))];
-      place(blocks[static_cast<std::size_t>(stage)], stage, slot.micro_batch, slot.forward ? Pass::forward : Pass::backward);
+      const auto& blocks = slot.pass == Pass::forward ? forward_ : backward_[position_of(slot.micro_batch, plan_.micro_batches)];
+      place(blocks[static_cast<std::size_t>(stage)], stage, slot.micro_batch, slot.pass);
     }
   }
   place(update_, 0, 0, Pass::update);
@@ -104,8 +102,10 @@ void Unroller::set_up_streams() {
   g.links = folded_.links;
   g.routes = folded_.routes;
   for (std::uint32_t c = 0; c < folded_.sizes.size(); ++c) {
-    g.streams.push_back({c, true});
-    for (std::uint32_t stream = 1; stream < kStreams; ++stream) g.streams.push_back({c, false});
+    for (const StreamKind kind : kStreamKinds) {
+      BASE_CHECK(number_of({c, kind}) == g.streams.size(), "stream {} of class {}", static_cast<int>(kind), c);
+      g.streams.push_back({c});
+    }
     g.slowdown.push_back(profiles::device_profile(cluster_.device(folded_.representatives[c]).type).overlap_slowdown);
   }
   g.tasks.reserve(next_);
@@ -119,7 +119,7 @@ void Unroller::emit(const BlockInstance& instance) {
     Task task;
     task.step = steps_[instance.block][i];
     task.streams_begin = static_cast<std::uint32_t>(g.task_streams.size());
-    g.task_streams.insert(g.task_streams.end(), e.streams.begin(), e.streams.end());
+    for (const StreamId s : e.streams) g.task_streams.push_back(number_of(s));
     task.streams_end = static_cast<std::uint32_t>(g.task_streams.size());
     task.dependencies_begin = static_cast<std::uint32_t>(g.task_dependencies.size());
     for (std::uint32_t d : e.after) g.task_dependencies.push_back(instance.first + d);

@@ -9,7 +9,7 @@
 
 #include "base/diagnostics.hpp"
 #include "calibration/network_fit.hpp"
-#include "sim/collectives/collective.hpp"
+#include "sim/collectives/plan_collective.hpp"
 
 namespace {
 

@@ -29,7 +29,7 @@ inline scenarios::Run made_run(const std::string& plan, const std::string& varia
   s.bytes.by_collective = {{"all_gather", base::Bytes(1e9)}, {"all_reduce", base::Bytes(2e9)}};
   s.bytes.by_link = {{"nvlink", base::Bytes(3e9)}};
   s.busiest_link = {"nvlink", "node0:gpu0->gpu1", 0.5};
-  s.compute_by_basis[2] = base::Seconds(0.25);
+  s.compute_by_basis[profiles::Basis::defaults] = base::Seconds(0.25);
   constexpr double gib = 1024.0 * 1024 * 1024;
   s.memory = {base::Bytes(8 * gib), base::Bytes(16 * gib), base::Bytes(1 * gib), base::Bytes(1 * gib),
               base::Bytes(2 * gib), base::Bytes(3 * gib),  base::Bytes(1 * gib), base::DeviceId(0)};

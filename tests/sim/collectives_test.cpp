@@ -11,8 +11,10 @@
 #include <map>
 
 #include "base/check.hpp"
-#include "sim/collectives/algorithms.hpp"
+#include "sim/channels/channels.hpp"
 #include "sim/collectives/collective_graph.hpp"
+#include "sim/collectives/double_binary_tree.hpp"
+#include "sim/collectives/plan_collective.hpp"
 #include "sim/engine/simgrid_engine.hpp"
 #include "tests/sim/test_clusters.hpp"
 
@@ -171,7 +173,7 @@ TEST_CASE("Summit inside a node: the ring 0-1-2-3-4-5, and the X-Bus is the bott
   CHECK(c.estimate.value() == about(10 * 3.2e-6 + 2.0 * 5 / 6 * S / 64e9));
   CHECK(run({c}, summit) == about(c.estimate.value()));
   const auto nodes = sim::by_node(devices(6), summit);
-  CHECK(sim::find_channels(nodes, summit, 1).front().path.front() == devices(6));
+  CHECK(sim::find_channels(nodes, summit, 1, sim::Relays::none).front().path.front() == devices(6));
   // Within a socket every wire is free both ways: two rings of 50 GB/s.
   CHECK(timed(CollectiveKind::all_reduce, devices(3), summit, Algorithm::ring) == about(4 * 1.3e-6 + 2.0 * 2 / 3 * S / 100e9));
 }

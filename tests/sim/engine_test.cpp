@@ -30,17 +30,17 @@ struct Graph {
     g.routes.push_back(std::move(links));
     return static_cast<std::uint32_t>(g.routes.size() - 1);
   }
-  std::uint32_t stream(std::uint32_t device = 0, bool compute = true, double slowdown = 1) {
+  std::uint32_t stream(std::uint32_t device = 0, double slowdown = 1) {
     if (g.slowdown.size() <= device) g.slowdown.resize(device + 1, 1);
     g.slowdown[device] = std::max(g.slowdown[device], slowdown);
-    g.streams.push_back({device, compute});
+    g.streams.push_back({device});
     return static_cast<std::uint32_t>(g.streams.size() - 1);
   }
-  std::uint32_t task(std::vector<Phase> phases, bool communicates, const std::vector<std::uint32_t>& streams,
+  std::uint32_t task(std::vector<Phase> phases, sim::StepKind kind, const std::vector<std::uint32_t>& streams,
                      const std::vector<std::uint32_t>& after = {}) {
     sim::Task t;
     t.step = static_cast<std::uint32_t>(g.steps.size());
-    g.steps.push_back({std::move(phases), communicates});
+    g.steps.push_back({std::move(phases), kind});
     t.streams_begin = static_cast<std::uint32_t>(g.task_streams.size());
     g.task_streams.insert(g.task_streams.end(), streams.begin(), streams.end());
     t.streams_end = static_cast<std::uint32_t>(g.task_streams.size());
@@ -51,11 +51,11 @@ struct Graph {
     return static_cast<std::uint32_t>(g.tasks.size() - 1);
   }
   std::uint32_t compute(double seconds, const std::vector<std::uint32_t>& streams, const std::vector<std::uint32_t>& after = {}) {
-    return task({{base::Seconds(seconds), {}}}, false, streams, after);
+    return task({{base::Seconds(seconds), {}}}, sim::StepKind::kernels, streams, after);
   }
   std::uint32_t flow(double latency, std::uint32_t over, double bytes, const std::vector<std::uint32_t>& streams = {},
                      const std::vector<std::uint32_t>& after = {}) {
-    return task({{base::Seconds(latency), {{over, base::Bytes(bytes)}}}}, true, streams, after);
+    return task({{base::Seconds(latency), {{over, base::Bytes(bytes)}}}}, sim::StepKind::transfer, streams, after);
   }
   Timeline run() const { return simulate(g); }
 };
@@ -81,7 +81,7 @@ Graph random_graph() {
     for (std::uint32_t l = pick(3); l < 6; l += 1 + pick(3)) links.push_back({l, static_cast<double>(1 + pick(3))});
     g.route(links);
   }
-  for (std::uint32_t s = 0; s < 8; ++s) g.stream(s / 2, s % 2 == 0, 1 + 0.125 * pick(4));
+  for (std::uint32_t s = 0; s < 8; ++s) g.stream(s / 2, 1 + 0.125 * pick(4));
   for (std::uint32_t t = 0; t < 60; ++t) {
     std::vector<std::uint32_t> after;
     for (std::uint32_t k = pick(3); k > 0 && t > 0; --k) after.push_back(pick(static_cast<int>(t)));
@@ -183,16 +183,16 @@ TEST_CASE("a phase ends with its last flow, and the next follows") {
   Graph g;
   const std::uint32_t fast = g.route({{g.link(2e9)}}), slow = g.route({{g.link(1e9)}});
   const std::uint32_t a = g.task(
-      {{base::Seconds(0.5), {{fast, base::Bytes(1e9)}, {slow, base::Bytes(1e9)}}}, {base::Seconds(0.25), {{fast, base::Bytes(1e9)}}}}, true,
-      {});
+      {{base::Seconds(0.5), {{fast, base::Bytes(1e9)}, {slow, base::Bytes(1e9)}}}, {base::Seconds(0.25), {{fast, base::Bytes(1e9)}}}},
+      sim::StepKind::transfer, {});
   CHECK(end(g.run(), a) == about(0.5 + 1 + 0.25 + 0.5));
 }
 
 TEST_CASE("flows of no bytes or no links, empty phases and empty tasks take no time") {
   Graph g;
   const std::uint32_t r = g.route({{g.link(1e9)}}), nowhere = g.route({});
-  const std::uint32_t a = g.task({{base::Seconds(0), {{r, base::Bytes(0)}, {nowhere, base::Bytes(1e9)}}}, {}}, true, {});
-  const std::uint32_t b = g.task({}, false, {}, {a});
+  const std::uint32_t a = g.task({{base::Seconds(0), {{r, base::Bytes(0)}, {nowhere, base::Bytes(1e9)}}}, {}}, sim::StepKind::transfer, {});
+  const std::uint32_t b = g.task({}, sim::StepKind::kernels, {}, {a});
   const Timeline t = g.run();
   CHECK(end(t, b) == 0);
   CHECK(t.activities == 0);
@@ -226,7 +226,7 @@ TEST_CASE("a compute task is slowed exactly while a communicating task runs on i
   // Slowdown 1.25. Compute of 10 from 0. A transfer from 2 to 6 (1 latency, 3 of flow): while it runs, 4 s do 3.2 s of work. So the
   // kernel ends at 10.8. A kernel on another device is not slowed; nor is one on the same device after the transfer.
   Graph g;
-  const std::uint32_t compute = g.stream(0, true, 1.25), comm = g.stream(0, false), other = g.stream(1, true, 1.25);
+  const std::uint32_t compute = g.stream(0, 1.25), comm = g.stream(0), other = g.stream(1, 1.25);
   const std::uint32_t r = g.route({{g.link(1e9)}});
   const std::uint32_t before = g.compute(2, {other});
   const std::uint32_t slowed = g.compute(10, {compute}), later = g.compute(1, {compute}), free = g.compute(10, {other});
@@ -241,18 +241,18 @@ TEST_CASE("a compute task is slowed exactly while a communicating task runs on i
 TEST_CASE("two communicating tasks slow a kernel no more than one, from the first's start to the last's end") {
   // Slowdown 2. Transfers 0..3 and 2..5 (delays only, each on its stream): 5 s do 2.5 s of work of 4; the rest ends at 6.5.
   Graph g;
-  const std::uint32_t compute = g.stream(0, true, 2), a = g.stream(0, false), b = g.stream(0, false), timer = g.stream(1);
+  const std::uint32_t compute = g.stream(0, 2), a = g.stream(0), b = g.stream(0), timer = g.stream(1);
   const std::uint32_t kernel = g.compute(4, {compute}), wait = g.compute(2, {timer});
-  g.task({{base::Seconds(3), {}}}, true, {a});
-  g.task({{base::Seconds(3), {}}}, true, {b}, {wait});
+  g.task({{base::Seconds(3), {}}}, sim::StepKind::transfer, {a});
+  g.task({{base::Seconds(3), {}}}, sim::StepKind::transfer, {b}, {wait});
   CHECK(end(g.run(), kernel) == about(6.5));
 }
 
 TEST_CASE("a kernel that starts inside a transfer is slowed from its start") {
   // Slowdown 1.5, transfer 0..3; the kernel of 2 starts at 1: 2 s do 4/3, the rest 2/3: ends at 3.667.
   Graph g;
-  const std::uint32_t compute = g.stream(0, true, 1.5), comm = g.stream(0, false);
-  g.task({{base::Seconds(3), {}}}, true, {comm});
+  const std::uint32_t compute = g.stream(0, 1.5), comm = g.stream(0);
+  g.task({{base::Seconds(3), {}}}, sim::StepKind::transfer, {comm});
   const std::uint32_t wait = g.compute(1, {g.stream(1)});
   const std::uint32_t kernel = g.compute(2, {compute}, {wait});
   CHECK(end(g.run(), kernel) == about(3 + 2.0 / 3));

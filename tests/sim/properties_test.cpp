@@ -49,9 +49,9 @@ TEST_CASE("the makespan is at least the critical path, each device's work and ea
   CHECK(rc::check("lower bounds", [] {
     const Drawn d = draw_plan();
     const auto cluster = cluster_of(d, 1);
-    const auto program = sim::lower(d.plan, cluster, profiles::framework_profile(d.plan.training.framework));
+    const auto program = sim::lower(d.plan, sim::dataflow_of(d.plan), cluster, profiles::framework_profile(d.plan.training.framework));
     const auto traffic = sim::traffic_of(program, cluster, {});
-    const auto folded = sim::fold(program, traffic, cluster, true);
+    const auto folded = sim::fold(program, traffic, cluster);
     const auto u = sim::unroll(program, folded, d.plan, cluster);
     const auto& g = u.graph;
     const auto t = sim::simulate(g);
@@ -68,8 +68,8 @@ TEST_CASE("the makespan is at least the critical path, each device's work and ea
     for (std::size_t i = 0; i < g.tasks.size(); ++i) {
       const auto& task = g.tasks[i];
       for (std::uint32_t s = task.streams_begin; s < task.streams_end; ++s) {
-        const auto& stream = g.streams[g.task_streams[s]];
-        if (stream.compute) device[stream.device] += alone[task.step];
+        const std::uint32_t d = g.streams[g.task_streams[s]].device;
+        if (g.task_streams[s] == sim::number_of({d, sim::StreamKind::compute})) device[d] += alone[task.step];
       }
       for (const auto& phase : g.steps[task.step].phases) {
         for (const auto& f : phase.flows) {

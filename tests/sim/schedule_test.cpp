@@ -10,7 +10,7 @@ namespace {
 
 std::string text(const std::vector<Slot>& slots) {
   std::string s;
-  for (const Slot& x : slots) s += (x.forward ? "F" : "B") + std::to_string(x.micro_batch) + (x.chunk ? "'" : "") + " ";
+  for (const Slot& x : slots) s += (x.pass == sim::Pass::forward ? "F" : "B") + std::to_string(x.micro_batch) + (x.chunk ? "'" : "") + " ";
   return s;
 }
 
@@ -35,7 +35,7 @@ TEST_CASE("every schedule runs each chunk and micro-batch once forward, then onc
       std::map<std::pair<int, int>, int> state;
       for (const Slot& s : sim::schedule(kind, 4, rank, chunks, 8)) {
         int& x = state[{s.chunk, s.micro_batch}];
-        CHECK(x == (s.forward ? 0 : 1));
+        CHECK(x == (s.pass == sim::Pass::forward ? 0 : 1));
         ++x;
       }
       CHECK(state.size() == static_cast<std::size_t>(8 * chunks));

@@ -1,9 +1,8 @@
-// Through a switch that reduces, and straight from each to each.
-
 #include <algorithm>
 
-#include "base/check.hpp"
 #include "sim/collectives/algorithms.hpp"
+#include "sim/collectives/double_binary_tree.hpp"
+#include "sim/collectives/slowest_hop.hpp"
 
 namespace sim {
 namespace {
@@ -12,12 +11,12 @@ namespace {
 void add_trees_across(const CollectiveRequest& r, CollectivePhase& phase) {
   const TwoTrees trees = double_binary_tree(static_cast<int>(r.nodes.size()));
   const double part = 0.5 / static_cast<double>(r.nodes.front().members.size());
-  SlowestWay between(r.ways);
+  SlowestHop between(r.route_classes);
   const auto send = [&](topology::DeviceId from, topology::DeviceId to) {
     topology::Route route = r.cluster.route(from, to);
-    const std::uint32_t way = r.ways.of(route);
-    between.see(way);
-    phase.flows.push_back({from, to, std::move(route.links), r.bytes * part, way});
+    const RouteClassId route_class = r.route_classes.of(route);
+    between.see(route_class);
+    phase.flows.push_back({from, to, std::move(route.links), r.bytes * part, route_class});
   };
   for (const std::vector<int>* parent : {&trees.first, &trees.second})
     for (std::size_t node = 0; node < parent->size(); ++node) {
@@ -44,7 +43,7 @@ std::optional<Collective> plan_in_switch(const CollectiveRequest& r) {
   if (r.nodes.size() > 1 && n < 2) return std::nullopt;
   if (!std::ranges::all_of(r.nodes, [&](const NodeMembers& node) { return node.members.size() == n; })) return std::nullopt;
   CollectivePhase phase;
-  SlowestWay inside(r.ways);
+  SlowestHop inside(r.route_classes);
   for (const NodeMembers& node : r.nodes) {
     std::vector<topology::Cluster::SwitchPaths> paths;
     for (const topology::DeviceId d : node.members) {
@@ -58,42 +57,15 @@ std::optional<Collective> plan_in_switch(const CollectiveRequest& r) {
       through.links.insert(through.links.end(), down.links.begin(), down.links.end());
       through.latency += down.latency;
       through.bandwidth = std::min(through.bandwidth, down.bandwidth);
-      const std::uint32_t way = r.ways.of(through);
-      inside.see(way);
+      const RouteClassId route_class = r.route_classes.of(through);
+      inside.see(route_class);
       phase.flows.push_back({node.members[i], node.members[(i + 1) % n], std::move(through.links),
-                             r.bytes * (static_cast<double>(n + 1) / static_cast<double>(n)), way});
+                             r.bytes * (static_cast<double>(n + 1) / static_cast<double>(n)), route_class});
     }
   }
   inside.add_to(phase.chain, 2);
   if (r.nodes.size() > 1) add_trees_across(r, phase);
   return Collective{Algorithm::in_switch, 1, {std::move(phase)}, {}};
-}
-
-// All-to-all: 1/n of each rank's buffer to every other, all at once, or in n-1 steps in which rank i sends to rank i + step.
-std::optional<Collective> plan_pairwise(const CollectiveRequest& r) {
-  Collective c{Algorithm::pairwise, 1, {}, {}};
-  const std::size_t n = r.group.size();
-  if (r.kind == CollectiveKind::send) {
-    BASE_CHECK(n == 2, "a send among {} devices", n);
-    topology::Route route = route_between(r.group[0], r.group[1], r.cluster, r.relays);
-    const std::uint32_t way = r.ways.of(route);
-    c.phases.push_back({{}, {{r.group[0], r.group[1], std::move(route.links), r.bytes, way}}, {{way, 1}}});
-    return c;
-  }
-  if (r.kind != CollectiveKind::all_to_all) return std::nullopt;
-  c.phases.resize(r.step_by_step ? n - 1 : 1);
-  std::vector<SlowestWay> slowest(c.phases.size(), SlowestWay(r.ways));
-  for (std::size_t step = 1; step < n; ++step) {
-    const std::size_t phase = r.step_by_step ? step - 1 : 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      topology::Route route = route_between(r.group[i], r.group[(i + step) % n], r.cluster, r.relays);
-      const std::uint32_t way = r.ways.of(route);
-      slowest[phase].see(way);
-      c.phases[phase].flows.push_back({r.group[i], r.group[(i + step) % n], std::move(route.links), r.bytes / static_cast<double>(n), way});
-    }
-  }
-  for (std::size_t phase = 0; phase < c.phases.size(); ++phase) slowest[phase].add_to(c.phases[phase].chain, 1);
-  return c;
 }
 
 }  // namespace sim

@@ -1,10 +1,8 @@
-#include "sim/collectives/path_search.hpp"
+#include "sim/channels/path_search.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <tuple>
-
-#include "sim/collectives/channels.hpp"
 
 namespace sim {
 namespace {
@@ -75,7 +73,7 @@ class Search {
       uncross(last, target_);
     }
     if (rate <= best_.rate) return;
-    best_ = {order_, rate};
+    best_ = {used_to_ ? OrderKind::path : OrderKind::cycle, order_, rate};
     if (used_to_ && last != target_) best_.members.push_back(target_);
   }
 
@@ -112,7 +110,7 @@ double most_of_a_cycle(const NodeWires& wires, const std::vector<double>& free) 
 
 }  // namespace
 
-NodeWires::NodeWires(std::span<const topology::DeviceId> members, const topology::Cluster& cluster, bool relays)
+NodeWires::NodeWires(std::span<const topology::DeviceId> members, const topology::Cluster& cluster, Relays relays)
     : size_(static_cast<int>(members.size())) {
   std::vector<topology::Route> routes;
   for (const topology::DeviceId a : members)
@@ -150,9 +148,9 @@ NodeOrder best_path(const NodeWires& wires, const std::vector<double>& free, con
   return Search(wires, free, crossings, cap).path(from, to);
 }
 
-void take(std::vector<double>& free, const NodeWires& wires, const NodeOrder& order, bool is_cycle) {
+void take(std::vector<double>& free, const NodeWires& wires, const NodeOrder& order) {
   const std::size_t n = order.members.size();
-  for (std::size_t i = 0; i + (is_cycle ? 0 : 1) < n; ++i)
+  for (std::size_t i = 0; i + (order.kind == OrderKind::cycle ? 0 : 1) < n; ++i)
     for (const int l : wires.links(order.members[i], order.members[(i + 1) % n])) {
       double& left = free[static_cast<std::size_t>(l)];
       left = std::max(0.0, left - order.rate);

@@ -1,10 +1,10 @@
-#include "sim/collectives/channels.hpp"
+#include "sim/channels/channels.hpp"
 
 #include <algorithm>
 #include <map>
 #include <tuple>
 
-#include "sim/collectives/path_search.hpp"
+#include "sim/channels/path_search.hpp"
 
 namespace sim {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 using topology::Cluster;
 using topology::DeviceId;
 
-// A further cycle must carry this part of the first's at least: libraries do not mix a slow way through the host with fast wires.
+// A further cycle must carry this part of the first's at least: libraries do not mix a slow route through the host with fast wires.
 constexpr double kLeastOfFirst = 0.25;
 // So many pairs of ends are tried for a path before the best so far is taken.
 constexpr int kMostEnds = 12;
@@ -38,14 +38,14 @@ std::vector<double> signature(const NodeMembers& node, const Cluster& cluster) {
 }
 
 // Cycles one after another, each over what the ones before leave; then the rates at which they run side by side.
-std::vector<NodeOrder> find_cycles(const NodeMembers& node, const Cluster& cluster, int most, bool relays) {
+std::vector<NodeOrder> find_cycles(const NodeMembers& node, const Cluster& cluster, int most, Relays relays) {
   const NodeWires wires(node.members, cluster, relays);
   std::vector<double> free = wires.capacity();
   std::vector<NodeOrder> cycles;
   while (static_cast<int>(cycles.size()) < most) {
     NodeOrder next = best_cycle(wires, free);
     if (next.members.empty() || (!cycles.empty() && next.rate < kLeastOfFirst * cycles.front().rate)) break;
-    take(free, wires, next, true);
+    take(free, wires, next);
     cycles.push_back(std::move(next));
   }
   share_fairly(cycles, wires);
@@ -91,25 +91,29 @@ std::vector<int> usable_nics(std::span<const NodeMembers> nodes, const Cluster& 
   return chosen;
 }
 
-// A device's ways to another node and back through a NIC.
-struct Ways {
+// A device's routes to another node and back through a NIC.
+struct NicRoutes {
   topology::Route out, in;
 };
 
+topology::Route to_node(DeviceId from, DeviceId to, int nic, const Cluster& cluster) {
+  return nic == kOwnNic ? cluster.route(from, to) : cluster.route_through_nic(from, to, nic);
+}
+
 // Members by how good a NIC is for them: widest first, then nearest; equals from `first` on, so that each NIC has another.
-std::vector<int> rank_by_nic(const std::vector<Ways>& ways, int first) {
-  const int n = static_cast<int>(ways.size());
+std::vector<int> rank_by_nic(const std::vector<NicRoutes>& routes, int first) {
+  const int n = static_cast<int>(routes.size());
   std::vector<int> ranked;
   for (int m = 0; m < n; ++m) ranked.push_back((m + first) % n);
   std::ranges::stable_sort(ranked, {}, [&](int m) {
-    const topology::Route& out = ways[static_cast<std::size_t>(m)].out;
+    const topology::Route& out = routes[static_cast<std::size_t>(m)].out;
     return std::tuple(-out.bandwidth.value(), out.links.size());
   });
   return ranked;
 }
 
 // The best path through all members between two of those that the NIC is good for.
-NodeOrder find_path(const NodeWires& wires, const std::vector<double>& free, const std::vector<Ways>& ways,
+NodeOrder find_path(const NodeWires& wires, const std::vector<double>& free, const std::vector<NicRoutes>& routes,
                     const std::vector<int>& ranked) {
   NodeOrder best;
   int tried = 0;
@@ -117,9 +121,9 @@ NodeOrder find_path(const NodeWires& wires, const std::vector<double>& free, con
     for (std::size_t entry = 0; 2 * entry < sum; ++entry) {
       const std::size_t exit = sum - entry;
       if (exit >= ranked.size()) continue;
-      const topology::Route& in = ways[static_cast<std::size_t>(ranked[entry])].in;
-      const topology::Route& out = ways[static_cast<std::size_t>(ranked[exit])].out;
-      std::vector<int> crossings(free.size());  // the way from and to the NIC counts too
+      const topology::Route& in = routes[static_cast<std::size_t>(ranked[entry])].in;
+      const topology::Route& out = routes[static_cast<std::size_t>(ranked[exit])].out;
+      std::vector<int> crossings(free.size());  // the route from and to the NIC counts too
       for (const topology::Route* r : {&in, &out})
         for (const topology::LinkId l : r->links)
           if (const int i = wires.local(l); i >= 0) ++crossings[static_cast<std::size_t>(i)];
@@ -137,14 +141,14 @@ NodeOrder find_path(const NodeWires& wires, const std::vector<double>& free, con
 std::vector<std::vector<int>> find_paths(const NodeMembers& node, DeviceId elsewhere, const std::vector<int>& nics,
                                          const Cluster& cluster) {
   if (node.members.size() == 1) return std::vector<std::vector<int>>(nics.size(), {0});
-  const NodeWires wires(node.members, cluster);
+  const NodeWires wires(node.members, cluster, Relays::none);
   std::vector<double> free = wires.capacity();
   std::vector<std::vector<int>> paths;
   for (const int nic : nics) {
-    std::vector<Ways> ways;
-    for (const DeviceId d : node.members) ways.push_back({route_of({d, elsewhere, nic}, cluster), route_of({elsewhere, d, nic}, cluster)});
-    const NodeOrder path = find_path(wires, free, ways, rank_by_nic(ways, static_cast<int>(paths.size())));
-    take(free, wires, path, false);
+    std::vector<NicRoutes> routes;
+    for (const DeviceId d : node.members) routes.push_back({to_node(d, elsewhere, nic, cluster), to_node(elsewhere, d, nic, cluster)});
+    const NodeOrder path = find_path(wires, free, routes, rank_by_nic(routes, static_cast<int>(paths.size())));
+    take(free, wires, path);
     for (std::size_t l = 0; l < free.size(); ++l) free[l] = std::max(free[l], kLeastLeft * wires.capacity()[l]);
     paths.push_back(path.members);
   }
@@ -164,22 +168,24 @@ std::vector<NodeMembers> by_node(std::span<const DeviceId> group, const Cluster&
   return nodes;
 }
 
-std::vector<Channel> find_channels(std::span<const NodeMembers> nodes, const Cluster& cluster, int most, bool relays) {
+std::vector<Channel> find_channels(std::span<const NodeMembers> nodes, const Cluster& cluster, int most, Relays relays) {
   std::vector<Channel> channels;
   if (nodes.size() == 1) {
-    std::vector<NodeOrder> cycles = find_cycles(nodes[0], cluster, most, false);
-    bool relayed = false;
-    if (relays) {
-      std::vector<NodeOrder> others = find_cycles(nodes[0], cluster, most, true);
-      relayed = total_rate(others) > kRelayGain * total_rate(cycles);
-      if (relayed) cycles = std::move(others);
+    std::vector<NodeOrder> cycles = find_cycles(nodes[0], cluster, most, Relays::none);
+    Relays used = Relays::none;
+    if (relays != Relays::none) {
+      std::vector<NodeOrder> others = find_cycles(nodes[0], cluster, most, relays);
+      if (total_rate(others) > kRelayGain * total_rate(cycles)) {
+        cycles = std::move(others);
+        used = relays;
+      }
     }
     const double total = total_rate(cycles);
-    for (const NodeOrder& o : cycles) channels.push_back({kOwnNic, o.rate / total, relayed, {pick(nodes[0].members, o.members)}});
+    for (const NodeOrder& o : cycles) channels.push_back({kOwnNic, o.rate / total, used, {pick(nodes[0].members, o.members)}});
     return channels;
   }
   const std::vector<int> nics = usable_nics(nodes, cluster, most);
-  for (const int nic : nics) channels.push_back({nic, 1.0 / static_cast<double>(nics.size()), false, {}});
+  for (const int nic : nics) channels.push_back({nic, 1.0 / static_cast<double>(nics.size()), Relays::none, {}});
   std::map<std::vector<double>, std::vector<std::vector<int>>> known;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     auto [at, is_new] = known.try_emplace(signature(nodes[i], cluster));
@@ -187,48 +193,6 @@ std::vector<Channel> find_channels(std::span<const NodeMembers> nodes, const Clu
     for (std::size_t c = 0; c < nics.size(); ++c) channels[c].path.push_back(pick(nodes[i].members, at->second[c]));
   }
   return channels;
-}
-
-std::vector<Hop> joined(std::vector<Hop> hops) {
-  std::ranges::sort(hops, {}, [](const Hop& h) { return std::tuple(h.from, h.to, h.nic); });
-  std::vector<Hop> out;
-  for (const Hop& h : hops) {
-    if (!out.empty() && out.back().from == h.from && out.back().to == h.to && out.back().nic == h.nic) out.back().share += h.share;
-    else out.push_back(h);
-  }
-  return out;
-}
-
-std::vector<Hop> ring_hops(std::span<const Channel> channels) {
-  std::vector<Hop> hops;
-  for (const Channel& c : channels)
-    for (std::size_t i = 0; i < c.path.size(); ++i) {
-      const std::vector<DeviceId>& here = c.path[i];
-      for (std::size_t j = 0; j + 1 < here.size(); ++j) hops.push_back({here[j], here[j + 1], kOwnNic, c.share, c.relays});
-      hops.push_back({here.back(), c.path[(i + 1) % c.path.size()].front(), c.path.size() == 1 ? kOwnNic : c.nic, c.share, c.relays});
-    }
-  return joined(std::move(hops));
-}
-
-topology::Route route_between(DeviceId from, DeviceId to, const Cluster& cluster, bool relays) {
-  constexpr double kWider = 1.5;
-  topology::Route best = cluster.route(from, to);
-  const int node = cluster.device(from).node;
-  if (!relays || node != cluster.device(to).node) return best;
-  for (const DeviceId relay : cluster.node_devices(node)) {
-    if (relay == from || relay == to) continue;
-    topology::Route first = cluster.route(from, relay);
-    const topology::Route second = cluster.route(relay, to);
-    const base::BytesPerSecond width = std::min(first.bandwidth, second.bandwidth);
-    if (width <= best.bandwidth * kWider) continue;
-    first.links.insert(first.links.end(), second.links.begin(), second.links.end());
-    best = {std::move(first.links), width, first.latency + second.latency};
-  }
-  return best;
-}
-
-topology::Route route_of(const Hop& hop, const Cluster& cluster) {
-  return hop.nic == kOwnNic ? route_between(hop.from, hop.to, cluster, hop.relays) : cluster.route_through_nic(hop.from, hop.to, hop.nic);
 }
 
 }  // namespace sim

@@ -1,4 +1,4 @@
-#include "sim/collectives/ways.hpp"
+#include "sim/collectives/route_classes.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,9 +9,9 @@
 namespace sim {
 namespace {
 
-// Of a route, without owning names: a route is looked up far more often than a way is new.
+// The narrowest links of a route, without owning names: a route is looked up far more often than a class is new.
 struct Glance {
-  static constexpr std::size_t kMostTypes = 16;
+  static constexpr std::size_t kMostTypes = 16;  // the presets name five; a cluster's own file may name more
   std::array<std::pair<std::string_view, base::BytesPerSecond>, kMostTypes> narrowest;
   std::size_t types = 0;
 
@@ -28,20 +28,20 @@ struct Glance {
 
 }  // namespace
 
-std::uint32_t Ways::of(const topology::Route& route) {
+RouteClassId RouteClasses::of(const topology::Route& route) {
   Glance glance;
   for (const topology::LinkId l : route.links) glance.see(cluster_.link(l));
   const auto begin = glance.narrowest.begin(), end = begin + static_cast<std::ptrdiff_t>(glance.types);
   std::sort(begin, end);
-  const auto is_it = [&](const Way& w) {
-    return w.latency == route.latency &&
-           std::ranges::equal(std::ranges::subrange(begin, end), w.narrowest,
+  const auto is_equal = [&](const RouteClass& c) {
+    return c.latency == route.latency &&
+           std::ranges::equal(std::ranges::subrange(begin, end), c.narrowest,
                               [](const auto& a, const auto& b) { return a.first == b.first && a.second == b.second; });
   };
-  const auto known = std::ranges::find_if(ways_, is_it);
-  if (known != ways_.end()) return static_cast<std::uint32_t>(known - ways_.begin());
-  ways_.push_back({route.latency, {begin, end}});
-  return static_cast<std::uint32_t>(ways_.size() - 1);
+  const auto known = std::ranges::find_if(classes_, is_equal);
+  if (known != classes_.end()) return RouteClassId(static_cast<std::size_t>(known - classes_.begin()));
+  classes_.push_back({route.latency, {begin, end}});
+  return RouteClassId(classes_.size() - 1);
 }
 
 }  // namespace sim

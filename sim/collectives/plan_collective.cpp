@@ -1,4 +1,4 @@
-#include "sim/collectives/collective.hpp"
+#include "sim/collectives/plan_collective.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 
 #include "base/check.hpp"
 #include "sim/collectives/algorithms.hpp"
-#include "sim/collectives/pricing.hpp"
+#include "sim/collectives/collective_cost.hpp"
 
 namespace sim {
 namespace {
@@ -14,19 +14,7 @@ namespace {
 using profiles::NetworkProfile;
 using profiles::Protocol;
 
-std::optional<Collective> plan_one(const CollectiveRequest& r, Algorithm a, int channels) {
-  switch (a) {
-    case Algorithm::ring: return plan_ring(r, channels);
-    case Algorithm::tree: return plan_tree(r, channels);
-    case Algorithm::hierarchical: return plan_hierarchical(r, channels);
-    case Algorithm::in_switch: return plan_in_switch(r);
-    case Algorithm::pairwise: return plan_pairwise(r);
-    case Algorithm::automatic: break;
-  }
-  return std::nullopt;
-}
-
-// All algorithms' plans, priced one after another; the quickest is kept.
+// Finds the costs of plans one after another and keeps the quickest.
 class Planner {
  public:
   Planner(CollectiveKind kind, const CollectiveRequest& request, const NetworkProfile* profile, std::optional<Protocol> protocol)
@@ -37,7 +25,7 @@ class Planner {
   void try_all(std::span<const Algorithm> algorithms) {
     for (const Algorithm a : algorithms)
       for (const int channels : {kMostChannels, 1}) {
-        std::optional<Collective> c = plan_one(request_, a, channels);
+        std::optional<Collective> c = plan_with(a, request_, channels);
         if (!c) break;
         const bool single = c->rings == 1 || request_.nodes.size() == 1 || a == Algorithm::hierarchical;
         offer(std::move(*c));
@@ -51,31 +39,30 @@ class Planner {
 
  private:
   void offer(Collective&& c) {
-    const Shape shape = finder_.find(kind_, static_cast<int>(request_.group.size()), c, request_.ways.all());
-    std::optional<Price> least;
-    if (profile_ == nullptr) least = price(shape);
+    const CollectiveShape shape = finder_.find(kind_, static_cast<int>(request_.group.size()), c, request_.route_classes.all());
+    std::optional<CollectiveCost> least;
+    if (profile_ == nullptr) least = cost_of_wires(shape);
     std::optional<Protocol> with;
     for (const Protocol p : profiles::kProtocols) {
       if (profile_ == nullptr || (protocol_ && *protocol_ != p)) continue;
-      std::optional<Price> price_of_p = price(shape, *profile_, p);
-      if (!price_of_p || (least && total(*price_of_p) >= total(*least))) continue;
-      least = std::move(price_of_p);
+      std::optional<CollectiveCost> cost = cost_of(shape, *profile_, p);
+      if (!cost || (least && cost->total() >= least->total())) continue;
+      least = std::move(cost);
       with = p;
     }
-    if (!least || (best_ && total(*least) >= total(best_price_))) return;
+    if (!least || (best_ && least->total() >= best_cost_.total())) return;
     best_ = std::move(c);
     if (least->basis != profiles::Basis::defaults) best_->protocol = with;
-    best_price_ = std::move(*least);
+    best_cost_ = std::move(*least);
   }
   void apply() {
     for (std::size_t i = 0; i < best_->phases.size(); ++i) {
-      best_->phases[i].latency = best_price_.latency[i];
-      for (CollectiveFlow& f : best_->phases[i].flows) f.cost = best_price_.cost[f.way];
+      best_->phases[i].latency = best_cost_.latency[i];
+      for (CollectiveFlow& f : best_->phases[i].flows) f.wire_factor = best_cost_.wire_factor[f.route_class.value];
     }
-    best_->estimate = total(best_price_);
-    best_->basis = best_price_.basis;
+    best_->estimate = best_cost_.total();
+    best_->basis = best_cost_.basis;
   }
-  [[nodiscard]] static base::Seconds total(const Price& p) { return p.latency_sum + p.transfer; }
 
   CollectiveKind kind_;
   const CollectiveRequest& request_;
@@ -83,14 +70,12 @@ class Planner {
   std::optional<Protocol> protocol_;
   ShapeFinder finder_;
   std::optional<Collective> best_;
-  Price best_price_;
+  CollectiveCost best_cost_;
 };
 
-constexpr std::array kAll = {Algorithm::ring, Algorithm::tree, Algorithm::hierarchical, Algorithm::in_switch, Algorithm::pairwise};
-
 // What is asked for; where the library does not do that here, what it does; where it does nothing here, by the wires alone.
-std::optional<Collective> plan_priced(CollectiveKind kind, const CollectiveRequest& request, const CollectiveConfig& config,
-                                      const NetworkProfile* profile) {
+std::optional<Collective> plan_quickest(CollectiveKind kind, const CollectiveRequest& request, const CollectiveConfig& config,
+                                        const NetworkProfile* profile) {
   const std::array asked = {config.algorithm};
   std::optional<Collective> planned;
   const auto attempt = [&](std::span<const Algorithm> algorithms, const NetworkProfile* with, std::optional<Protocol> protocol) {
@@ -100,9 +85,9 @@ std::optional<Collective> plan_priced(CollectiveKind kind, const CollectiveReque
     planned = std::move(planner).best();
   };
   if (config.algorithm != Algorithm::automatic) attempt(asked, profile, config.protocol);
-  attempt(kAll, profile, config.protocol);
-  if (config.protocol) attempt(kAll, profile, std::nullopt);
-  if (profile != nullptr) attempt(kAll, nullptr, std::nullopt);
+  attempt(kAlgorithms, profile, config.protocol);
+  if (config.protocol) attempt(kAlgorithms, profile, std::nullopt);
+  if (profile != nullptr) attempt(kAlgorithms, nullptr, std::nullopt);
   return planned;
 }
 
@@ -121,28 +106,22 @@ Collective plan_collective(CollectiveKind kind, base::Bytes bytes, std::span<con
     BASE_CHECK(std::ranges::adjacent_find(n.members) == n.members.end(), "a device takes part twice in one {}", to_text(kind));
   if (group.size() == 1) return {};
   const NetworkProfile* profile = profile_of(cluster, config);
-  Ways ways(cluster);
-  const CollectiveRequest request{
-      kind, bytes, group, nodes, cluster, config.step_by_step, profile != nullptr, profile != nullptr && profile->relays, ways, {}};
-  std::optional<Collective> planned = plan_priced(kind, request, config, profile);
+  RouteClasses route_classes(cluster);
+  const CollectiveRequest request{.kind = kind,
+                                  .bytes = bytes,
+                                  .group = group,
+                                  .nodes = nodes,
+                                  .cluster = cluster,
+                                  .step_by_step = config.step_by_step,
+                                  .profiled = profile != nullptr,
+                                  .relays = profile != nullptr && profile->relays ? Relays::by_gpus : Relays::none,
+                                  .route_classes = route_classes,
+                                  .known_channels = {}};
+  std::optional<Collective> planned = plan_quickest(kind, request, config, profile);
   BASE_CHECK(planned && !planned->phases.empty(), "no algorithm for {} among {} devices", to_text(kind), group.size());
   planned->phases.front().latency += config.base_latency;
   planned->estimate += config.base_latency;
   return std::move(*planned);
-}
-
-std::vector<Shape> collective_shapes(CollectiveKind kind, std::span<const topology::DeviceId> group, const topology::Cluster& cluster,
-                                     bool relays) {
-  const std::vector<NodeMembers> nodes = by_node(group, cluster);
-  Ways ways(cluster);
-  const CollectiveRequest request{kind, base::Bytes(1), group, nodes, cluster, false, true, relays, ways, {}};
-  ShapeFinder finder(cluster);
-  std::vector<Shape> shapes;
-  for (const Algorithm a : kAll)
-    for (const int channels : {kMostChannels, 1})
-      if (const std::optional<Collective> c = plan_one(request, a, channels); c && (channels > 1 || nodes.size() > 1))
-        shapes.push_back(finder.find(kind, static_cast<int>(group.size()), *c, ways.all()));
-  return shapes;
 }
 
 }  // namespace sim

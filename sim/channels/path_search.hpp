@@ -1,10 +1,11 @@
 #pragma once
 // Orders of the GPUs of one node for rings: cycles and paths through all of them whose narrowest wire is as wide as possible, where
-// a wire that an order crosses k times gives each crossing 1/k. Private to this folder.
+// a wire that an order crosses k times gives each crossing 1/k. Private to sim/channels.
 
 #include <span>
 #include <vector>
 
+#include "sim/channels/routes.hpp"
 #include "topology/cluster.hpp"
 
 namespace sim {
@@ -13,7 +14,7 @@ namespace sim {
 class NodeWires {
  public:
   // Requires: `members` are of one node.
-  NodeWires(std::span<const topology::DeviceId> members, const topology::Cluster& cluster, bool relays = false);
+  NodeWires(std::span<const topology::DeviceId> members, const topology::Cluster& cluster, Relays relays);
 
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] std::span<const int> links(int from, int to) const { return pairs_[index(from, to)]; }
@@ -34,18 +35,25 @@ class NodeWires {
   std::vector<std::vector<int>> candidates_;
 };
 
+// A cycle ends where it starts; a path does not come back.
+enum class OrderKind { cycle, path };
+
 struct NodeOrder {
+  OrderKind kind = OrderKind::cycle;
   std::vector<int> members;  // every member once, by number; empty: none was found
   double rate = 0;           // bytes per second, at most the cap
 };
 
-// A cycle from member 0, or a path between two members. `free`: what is left of each link, by NodeWires' numbers. `crossings`: how
-// often each is crossed besides. The search is exact unless it gives up after a fixed number of steps, then the best so far.
+// The widest cycle, from member 0, and the widest path between two members, of at most the rate `cap`.
+// free: bytes per second that are left of each link, by NodeWires' numbers. crossings: how often each link is crossed besides.
+// Returns: the first of the widest in the order of NodeWires::candidates; the widest found so far after a fixed number of steps
+// (kMostSteps in path_search.cpp), which eight GPUs never reach.
+// Requires: at least two members.
 [[nodiscard]] NodeOrder best_cycle(const NodeWires& wires, const std::vector<double>& free);
 [[nodiscard]] NodeOrder best_path(const NodeWires& wires, const std::vector<double>& free, const std::vector<int>& crossings, int from,
                                   int to, double cap);
 // Takes what an order uses at its rate out of `free`.
-void take(std::vector<double>& free, const NodeWires& wires, const NodeOrder& order, bool is_cycle);
+void take(std::vector<double>& free, const NodeWires& wires, const NodeOrder& order);
 
 // Sets the rates of cycles that run at once to their max-min fair ones: with bytes in this proportion all end together.
 void share_fairly(std::vector<NodeOrder>& cycles, const NodeWires& wires);

@@ -1,0 +1,19 @@
+#pragma once
+// What a number of a forecast rests on.
+
+#include <array>
+#include <string_view>
+
+#include "base/by_enum.hpp"
+
+namespace profiles {
+
+// How a number came about; later ones are worse.
+enum class Basis { measured, fitted, defaults };
+inline constexpr std::array kBases = {Basis::measured, Basis::fitted, Basis::defaults};
+[[nodiscard]] std::string_view to_text(Basis b);
+
+template <class T>
+using ByBasis = base::ByEnum<Basis, Basis::defaults, T>;
+
+}  // namespace profiles

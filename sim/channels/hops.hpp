@@ -1,0 +1,25 @@
+#pragma once
+// Hops: the messages between neighbours of a channel, with the share of the bytes that each carries.
+
+#include <span>
+#include <vector>
+
+#include "sim/channels/channels.hpp"
+
+namespace sim {
+
+struct Hop {
+  topology::DeviceId from, to;
+  int nic = kOwnNic;
+  double share = 1;
+  Relays relays = Relays::none;
+};
+
+// Hops with equal ends and NIC are joined and their shares added. Returns: ascending by ends and NIC.
+[[nodiscard]] std::vector<Hop> joined(std::vector<Hop> hops);
+// Each channel as a ring: along its path, and from its last device to its first. Joined.
+[[nodiscard]] std::vector<Hop> ring_hops(std::span<const Channel> channels);
+// The route that a hop's messages take.
+[[nodiscard]] topology::Route route_of(const Hop& hop, const topology::Cluster& cluster);
+
+}  // namespace sim

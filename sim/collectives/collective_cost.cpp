@@ -1,0 +1,100 @@
+#include "sim/collectives/collective_cost.hpp"
+
+#include <algorithm>
+
+namespace sim {
+namespace {
+
+using profiles::NetworkProfile;
+using profiles::Protocol;
+
+// Sends of a rank's part that follow each other; a rank's own copy of its part counts against them. 0: none is kept at home.
+double rounds_of(CollectiveKind kind, Algorithm a, int ranks) {
+  if (a != Algorithm::ring && a != Algorithm::pairwise) return 0;
+  switch (kind) {
+    case CollectiveKind::all_reduce: return 2.0 * (ranks - 1);
+    case CollectiveKind::all_gather:
+    case CollectiveKind::reduce_scatter:
+    case CollectiveKind::all_to_all: return ranks - 1.0;
+    case CollectiveKind::broadcast:
+    case CollectiveKind::send: return 0;
+  }
+  return 0;
+}
+
+bool knows_any(const CollectiveShape& s, const NetworkProfile& profile) {
+  for (std::size_t c = 0; c < s.route_classes.size(); ++c)
+    if (s.used[c] && std::ranges::any_of(s.route_classes[c].narrowest, [&](const auto& l) { return profile.knows(l.first); })) return true;
+  return false;
+}
+
+// Of a message over routes of one class.
+struct MessageCost {
+  base::Seconds latency;
+  double wire_factor = 1;
+};
+// nullopt: the library does not use the algorithm with this protocol on one of the route's links.
+std::optional<MessageCost> cost_of_message(const RouteClass& c, Algorithm a, const NetworkProfile& profile, Protocol p) {
+  base::Seconds overhead;
+  double least = 1e300, reached = 1e300;
+  for (const auto& [type, bandwidth] : c.narrowest) {
+    const profiles::NetworkHop* hop = profile.find(type, a, p);
+    if (hop == nullptr && profile.knows(type)) return std::nullopt;
+    if (hop != nullptr) overhead = std::max(overhead, hop->latency);
+    least = std::min(least, bandwidth.value());
+    reached = std::min(reached, bandwidth.value() * (hop != nullptr ? hop->efficiency : 1));
+  }
+  return MessageCost{c.latency + overhead, c.narrowest.empty() ? 1 : least / reached};
+}
+
+// Adds up latencies and the busiest links' seconds. `hop`: seconds of a message, per route class. `call`: seconds of the call itself.
+void sum_up(CollectiveCost& cost, const CollectiveShape& s, std::span<const base::Seconds> hop, base::Seconds call) {
+  for (const PhaseShape& phase : s.phases) {
+    base::Seconds latency = cost.latency.empty() ? call : base::Seconds(0);
+    for (const Hops& h : phase.chain) latency += hop[h.route_class.value] * h.count;
+    double busiest = 0;
+    for (const std::vector<double>& load : phase.loads) {
+      double seconds = 0;
+      for (std::size_t c = 0; c < load.size(); ++c) seconds += load[c] * cost.wire_factor[c];
+      busiest = std::max(busiest, seconds);
+    }
+    cost.latency.push_back(latency);
+    cost.latency_sum += latency;
+    cost.transfer += base::Seconds(busiest);
+  }
+}
+
+}  // namespace
+
+CollectiveCost cost_of_wires(const CollectiveShape& s) {
+  CollectiveCost out;
+  std::vector<base::Seconds> hop;
+  for (const RouteClass& c : s.route_classes) hop.push_back(c.latency);
+  out.wire_factor.assign(s.route_classes.size(), 1);
+  sum_up(out, s, hop, base::Seconds(0));
+  return out;
+}
+
+std::optional<CollectiveCost> cost_of(const CollectiveShape& s, const NetworkProfile& profile, Protocol protocol) {
+  if (!knows_any(s, profile)) return protocol == Protocol::simple ? std::optional(cost_of_wires(s)) : std::nullopt;
+  CollectiveCost out;
+  base::Seconds call;
+  double copy = 1;
+  if (const auto at = profile.calls.find(s.kind); at != profile.calls.end()) {
+    if (const auto base = at->second.base.find(protocol); base != at->second.base.end()) call = base->second;
+    if (const double rounds = rounds_of(s.kind, s.algorithm, s.ranks); rounds > 0) copy += at->second.local / rounds;
+  }
+  std::vector<base::Seconds> hop;
+  for (std::size_t c = 0; c < s.route_classes.size(); ++c) {
+    const std::optional<MessageCost> message =
+        s.used[c] ? cost_of_message(s.route_classes[c], s.algorithm, profile, protocol) : MessageCost{};
+    if (!message) return std::nullopt;
+    hop.push_back(message->latency);
+    out.wire_factor.push_back(message->wire_factor * copy);
+  }
+  sum_up(out, s, hop, call);
+  out.basis = profiles::Basis::fitted;
+  return out;
+}
+
+}  // namespace sim

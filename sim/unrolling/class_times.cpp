@@ -1,0 +1,39 @@
+#include "sim/unrolling/class_times.hpp"
+
+#include <algorithm>
+
+namespace sim {
+namespace {
+
+double sum(const std::vector<double>& seconds, std::span<const Part> parts, std::uint32_t device_type) {
+  double s = 0;
+  for (const Part& p : parts) s += seconds[p.seconds + device_type];
+  return s;
+}
+
+}  // namespace
+
+ClassTimes::ClassTimes(const Program& program, const Folded& folded, const topology::Cluster& cluster) : program_(program) {
+  // Folding keeps device types apart, so the representative speaks for its class.
+  for (const base::DeviceId d : folded.representatives) {
+    const auto type = std::ranges::find(program.device_types, cluster.device(d).type);
+    device_type_.push_back(static_cast<std::uint32_t>(type - program.device_types.begin()));
+  }
+}
+
+double ClassTimes::kernels_s(std::span<const Part> parts, std::uint32_t device_class) const {
+  return sum(program_.seconds, parts, device_type_[device_class]);
+}
+
+double ClassTimes::launch_s(std::span<const Part> parts, std::uint32_t device_class) const {
+  return sum(program_.host, parts, device_type_[device_class]);
+}
+
+double ClassTimes::launch_s(const Transfer& transfer, std::uint32_t device_class) const {
+  double s = program_.collective_launch[device_type_[device_class]].value();
+  if (transfer.kind == CollectiveKind::send) return s;  // its receiver does not launch it together with its sender
+  for (std::size_t n = 2; n <= transfer.group.size(); ++n) s += program_.launch_jitter.value() / static_cast<double>(n);
+  return s;
+}
+
+}  // namespace sim

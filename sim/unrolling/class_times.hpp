@@ -1,0 +1,30 @@
+#pragma once
+// Seconds that the parts of a program take on each class of devices, and that its hosts take to launch them.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/folding/folding.hpp"
+#include "sim/program/program.hpp"
+
+namespace sim {
+
+class ClassTimes {
+ public:
+  // All arguments must outlive it. Cost: O(device classes x device types).
+  ClassTimes(const Program& program, const Folded& folded, const topology::Cluster& cluster);
+
+  [[nodiscard]] double kernels_s(std::span<const Part> parts, std::uint32_t device_class) const;
+  // Host time to launch the kernels.
+  [[nodiscard]] double launch_s(std::span<const Part> parts, std::uint32_t device_class) const;
+  // Host time to launch a collective or message. A collective waits for the slowest of n hosts: if each is late by an exponential
+  // time of mean j, the slowest is late by j (1 + 1/2 + ... + 1/n), so by j (1/2 + ... + 1/n) more than each alone. Cost: O(n).
+  [[nodiscard]] double launch_s(const Transfer& transfer, std::uint32_t device_class) const;
+
+ private:
+  const Program& program_;
+  std::vector<std::uint32_t> device_type_;  // per class: index into Program::device_types
+};
+
+}  // namespace sim

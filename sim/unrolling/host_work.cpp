@@ -1,0 +1,59 @@
+#include "sim/unrolling/host_work.hpp"
+
+#include <algorithm>
+
+namespace sim {
+namespace {
+
+class Counter {
+ public:
+  Counter(const Program& program, const Folded& folded, const ClassTimes& times)
+      : program_(program), folded_(folded), times_(times), work_(folded.sizes.size()) {}
+
+  void operator()(const Compute& kernels) { add(kernels.devices, kernels.parts); }
+  // A mark waits for the launches before it, as kernels that take no time would.
+  void operator()(const Mark& mark) { add(mark.devices, {}); }
+  void operator()(const Move& move) {
+    const auto& rounds = folded_.of_movement[move.movement.value];
+    for (std::size_t r = 0; r < rounds.size(); ++r) {
+      const Transfer& transfer = program_.movements[move.movement.value].rounds[r].front();
+      for (std::uint32_t t : rounds[r])
+        for (std::uint32_t c : folded_.transfers[t].waits_for) work_[c].launches_s += times_.launch_s(transfer, c);
+    }
+  }
+  [[nodiscard]] std::vector<HostWork> result() && { return std::move(work_); }
+
+ private:
+  void add(DeviceSetId devices, std::span<const Part> parts) {
+    for (std::uint32_t c : classes_of(program_.device_sets[devices.value], folded_)) {
+      HostWork& h = work_[c];
+      h.launches_s += times_.launch_s(parts, c);
+      if (!h.first_s) h.first_s = h.launches_s;
+      else h.most_waited_s = std::max(h.most_waited_s, h.launches_s - *h.first_s - h.kernels_s);
+      h.kernels_s += times_.kernels_s(parts, c);
+    }
+  }
+
+  const Program& program_;
+  const Folded& folded_;
+  const ClassTimes& times_;
+  std::vector<HostWork> work_;
+};
+
+}  // namespace
+
+std::vector<HostWork> host_work(const Block& block, const Program& program, const Folded& folded, const ClassTimes& times) {
+  Counter counter(program, folded, times);
+  for (const Item& item : block.items) std::visit(counter, item.work);
+  return std::move(counter).result();
+}
+
+std::vector<std::uint32_t> classes_of(std::span<const base::DeviceId> devices, const Folded& folded) {
+  std::vector<std::uint32_t> classes;
+  for (base::DeviceId d : devices) classes.push_back(folded.class_of[d.value]);
+  std::ranges::sort(classes);
+  classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
+  return classes;
+}
+
+}  // namespace sim
