@@ -12,6 +12,7 @@
 #include "base/diagnostics.hpp"
 #include "calibration/robust.hpp"
 #include "sim/collectives/pricing.hpp"
+#include "topology/presets.hpp"
 
 namespace calibration {
 namespace {

@@ -2,9 +2,6 @@
 
 #include <fmt/core.h>
 
-#include "profiles/device_files.hpp"
-#include "profiles/device_profile.hpp"
-
 namespace calibration {
 namespace {
 
@@ -19,13 +16,6 @@ std::string with_fitted(std::string_view profile, const profiles::Fitted& fitted
   if (!text.empty() && text.back() != '\n') text += '\n';
   text += fmt::format("{}. `error` is the mean of |predicted / measured - 1|.\n", kMark);
   return text + profiles::to_text(fitted);
-}
-
-std::string shipped_text(const std::string& name) {
-  (void)profiles::device_profile(name);
-  for (const auto& [file, text] : profiles::device_files())
-    if (file == name) return std::string(text);
-  return {};
 }
 
 }  // namespace calibration

@@ -11,7 +11,4 @@ namespace calibration {
 // `profile` with its part `fitted:` (always the last one) replaced by `fitted`.
 [[nodiscard]] std::string with_fitted(std::string_view profile, const profiles::Fitted& fitted);
 
-// The text of a profile that ships. Throws: base::InputError when the name is unknown.
-[[nodiscard]] std::string shipped_text(const std::string& name);
-
 }  // namespace calibration

@@ -100,7 +100,7 @@ std::string command_line(const CalibrateFlags& f) {
 // The profile to fit: what is at the output, so that one command goes on where another ended; else what ships.
 std::string profile_text(const CalibrateFlags& f) {
   const bool there = !f.output.empty() && f.output != "-" && std::ifstream(f.output).good();
-  return there ? read_text(f.output) : calibration::shipped_text(f.device);
+  return there ? read_text(f.output) : std::string(profiles::device_text(f.device));
 }
 
 int calibrate_device(const CalibrateFlags& f) {

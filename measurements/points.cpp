@@ -6,12 +6,10 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
-#include <map>
 
 #include "base/csv.hpp"
 #include "pcg/plan/plan.hpp"
-#include "topology/cluster.hpp"
+#include "topology/presets.hpp"
 
 namespace measurements {
 namespace {
@@ -152,8 +150,8 @@ Point read_point(Row row) {
   p.group = row.required_text("group");
   p.source = row.text("source");
   p.cluster = row.required_text("cluster");
-  if (const auto known = topology::preset_names(); row.has("cluster") && std::ranges::find(known, p.cluster) == known.end())
-    row.complain("cluster", fmt::format("no preset is called \"{}\"", p.cluster), base::suggest(p.cluster, known));
+  if (row.has("cluster") && topology::preset_section(p.cluster) == nullptr)
+    row.complain("cluster", topology::unknown_preset(p.cluster), base::suggest(p.cluster, topology::preset_names()));
   p.nodes = static_cast<int>(row.required_integer("nodes", kMostDegree));
   p.gpus = static_cast<int>(row.required_integer("n_gpus", kMostDegree));
   p.model = row.text("model");
@@ -175,26 +173,6 @@ Point read_point(Row row) {
   p.measured = base::Seconds(row.positive("measured_s"));
   if (row.has("measured_peak_bytes")) p.measured_peak = base::Bytes(row.positive("measured_peak_bytes"));
   return p;
-}
-
-// GPUs that a node of the preset has; 0 where its nodes are of several types.
-int read_gpus_per_node(const std::string& preset) {
-  Yaml section = Yaml::make_map();
-  section.set("preset", Yaml::make_scalar(preset));
-  const Yaml cluster = topology::expand_cluster(section, "cluster");
-  const Yaml* node = cluster.find("node");
-  const Yaml* gpus = node != nullptr ? node->find("gpus") : nullptr;
-  const Yaml* count = gpus != nullptr ? gpus->find("count") : nullptr;
-  return count != nullptr ? std::atoi(count->scalar.c_str()) : 0;
-}
-
-int gpus_per_node(const std::string& preset) {
-  static const auto kCounts = [] {  // constant data, read once
-    std::map<std::string, int> counts;
-    for (const std::string& name : topology::preset_names()) counts[name] = read_gpus_per_node(name);
-    return counts;
-  }();
-  return kCounts.at(preset);
 }
 
 // Writes keys of a map with one mark.
@@ -224,7 +202,7 @@ Yaml model_of(const Point& p) {
 Yaml cluster_of(const Point& p) {
   Map cluster(p.mark);
   cluster.set("preset", p.cluster).set("nodes", p.nodes);
-  const int whole = gpus_per_node(p.cluster);
+  const int whole = topology::preset_gpus(p.cluster);
   if (whole > 0 && p.gpus < p.nodes * whole && p.gpus % p.nodes == 0) cluster.set("node.gpus.count", p.gpus / p.nodes);
   return cluster.take();
 }
