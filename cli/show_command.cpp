@@ -8,8 +8,10 @@
 #include "base/diagnostics.hpp"
 #include "cli/commands.hpp"
 #include "pcg/models/models.hpp"
-#include "reports/reports.hpp"
 #include "reports/rules_report.hpp"
+#include "reports/show/cluster.hpp"
+#include "reports/show/model.hpp"
+#include "reports/show/plan.hpp"
 #include "topology/presets.hpp"
 
 namespace cli {
