@@ -4,10 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
 
 #include "base/csv.hpp"
+#include "base/numbers.hpp"
 #include "pcg/plan/plan.hpp"
 #include "topology/presets.hpp"
 
@@ -87,9 +86,7 @@ class Row {
   std::int64_t integer(std::string_view column, std::int64_t otherwise, std::int64_t most = kMost) {
     if (!has(column)) return otherwise;
     const std::string& t = text(column);
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(t.data(), t.data() + t.size(), value);
-    if (error == std::errc() && end == t.data() + t.size() && value >= 1 && value <= most) return value;
+    if (const auto value = base::parse_integer(t); value && *value >= 1 && *value <= most) return *value;
     complain(column, fmt::format("\"{}\" is no integer from 1 to {}", t, most));
     return otherwise;
   }
@@ -100,9 +97,7 @@ class Row {
   int degree(std::string_view column) { return static_cast<int>(integer(column, 1, kMostDegree)); }
   double positive(std::string_view column) {
     const std::string& t = text(column);
-    double value = 0;
-    const auto [end, error] = std::from_chars(t.data(), t.data() + t.size(), value);
-    if (error == std::errc() && end == t.data() + t.size() && std::isfinite(value) && value > 0) return value;
+    if (const auto value = base::parse_number(t); value && *value > 0) return *value;
     complain(column, fmt::format("\"{}\" is no number above 0", t));
     return 1;
   }
