@@ -16,8 +16,8 @@
 namespace calibration {
 namespace {
 
-// A constant that is so many times larger or smaller must change the mean error by so much, or the points do not tell it.
-constexpr double kProbe = 1.1, kTold = 1e-4;
+// A constant that is so many times larger or smaller must change the mean error by so much, or the points do not identify it.
+constexpr double kProbe = 1.1, kIdentifiable = 1e-4;
 
 struct Constant {
   std::string name;
@@ -190,8 +190,8 @@ class Fitter {
     const Error more = error_of(changed, which);
     f.error_less = less.relative;
     f.error_more = more.relative;
-    f.told = std::max(std::abs(less.log - log_error), std::abs(more.log - log_error)) >= kTold;
-    if (!f.told) f.value = f.before;
+    f.identifiable = std::max(std::abs(less.log - log_error), std::abs(more.log - log_error)) >= kIdentifiable;
+    if (!f.identifiable) f.value = f.before;
     return f;
   }
 
@@ -249,7 +249,7 @@ FrameworkFit fit_framework(const profiles::FrameworkProfile& start, const std::v
   const double log_error = fitter.error_of(result.profile, all).log;
   for (const Constant& c : constants) result.constants.push_back(fitter.probe(c, result.profile, log_error, all));
   for (const FittedConstant& c : result.constants)
-    if (!c.told) restore(result.profile, c);
+    if (!c.identifiable) restore(result.profile, c);
   Fitter::Error fitted = fitter.error_of(result.profile, all);
   result.error = fitted.relative;
   result.groups = std::move(fitted.groups);

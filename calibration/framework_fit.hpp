@@ -24,7 +24,7 @@ struct FrameworkFitConfig {
 struct FittedConstant {
   std::string name;
   double value = 0, before = 0;           // seconds or shares; before: 0 if the profile had none
-  bool told = true;                       // false: the points hardly depend on it, and it is left as it was
+  bool identifiable = true;               // false: the points hardly depend on it, and it is left as it was
   double error_less = 0, error_more = 0;  // mean error with a tenth less and more of it, within its bounds
 };
 

@@ -11,7 +11,7 @@ namespace calibration {
 // "74.5 us", "0.943": a constant as a profile's file writes it.
 [[nodiscard]] std::string constant_text(const std::string& constant, double value);
 
-// `text`, the file that the fit started from, with every constant that the points told of. A map in braces that gets one is written out, a
+// `text`, the file that the fit started from, with every constant that the points identify. A map in braces that gets one is written out, a
 // key a line. `command` is what is named as the origin. Throws: base::InputError when `framework` itself is in braces.
 [[nodiscard]] std::string with_fitted(std::string text, const FrameworkFit& fit, const std::string& command);
 

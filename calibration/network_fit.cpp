@@ -12,6 +12,7 @@
 #include "base/diagnostics.hpp"
 #include "calibration/robust.hpp"
 #include "sim/collectives/collective_cost.hpp"
+#include "topology/presets.hpp"
 
 namespace calibration {
 namespace {
@@ -22,7 +23,6 @@ using profiles::CollectiveKind;
 using profiles::NetworkProfile;
 using profiles::Protocol;
 
-constexpr double kShort = 1e6;       // bytes: below, latency is all
 constexpr double kPriorWidth = 0.7;  // how far from where it started, in natural logarithms, a number may be pulled by one row
 constexpr double kLeastLatency = 1e-9;
 constexpr double kMoved = 0.01;  // by less no row has moved a number: it is still what it was before the fit
@@ -235,7 +235,7 @@ class Fitter {
     return slopes;
   }
   [[nodiscard]] double importance(Eigen::Index row) const {
-    return rows_[static_cast<std::size_t>(row)].bytes.value() < kShort ? config_.short_weight : 1;
+    return rows_[static_cast<std::size_t>(row)].bytes < kShortMessage ? config_.short_weight : 1;
   }
   [[nodiscard]] Eigen::VectorXd weights(const Eigen::VectorXd& errors) const {
     Eigen::VectorXd w(errors.size());
@@ -307,26 +307,6 @@ void write_sources(NetworkProfile& fitted, const NetworkProfile& start, const Pr
   throw std::logic_error("not reached");
 }
 
-// "nccl.csv" of "data/nccl.csv:12".
-std::string table_of(const std::string& source) {
-  const std::string file = source.substr(0, source.rfind(':'));
-  return file.substr(file.rfind('/') + 1);
-}
-
-struct Errors {
-  double absolute = 0, sum = 0;
-  int rows = 0;
-  void see(double e) {
-    absolute += std::abs(e);
-    sum += e;
-    ++rows;
-  }
-  [[nodiscard]] std::string text() const {
-    return rows == 0 ? fmt::format("{:>5} {:>6} {:>7}", "-", "-", "-")
-                     : fmt::format("{:>5} {:>5.1f}% {:>+6.1f}%", rows, 100 * absolute / rows, 100 * sum / rows);
-  }
-};
-
 }  // namespace
 
 bool is_held_out(const CollectiveMeasurement& m) {
@@ -355,36 +335,6 @@ std::vector<NetworkResidual> compare_network(const NetworkProfile& profile, std:
   const Predictor predictor(profile, rows);
   if (predictor.empty()) fail_without_rows(profile.name);
   return residuals_of(profile, predictor, rows);
-}
-
-std::string residual_table(std::span<const NetworkResidual> residuals) {
-  struct Sums {
-    Errors all, held_out, small;
-  };
-  std::map<std::tuple<std::string, int, int, std::string, std::string>, Sums> lines;
-  Sums total;
-  for (const NetworkResidual& r : residuals) {
-    Sums& line = lines[{r.row->cluster, r.row->nodes, r.row->gpus, std::string(to_text(r.row->kind)), table_of(r.row->source)}];
-    for (Sums* s : {&line, &total}) {
-      if (r.row->bytes.value() < kShort) {
-        s->small.see(r.error());
-        continue;
-      }
-      s->all.see(r.error());
-      if (r.held_out) s->held_out.see(r.error());
-    }
-  }
-  const auto line = [](const std::string& name, const Sums& s) {
-    return fmt::format("{:<78} {}  {}  {}\n", name, s.all.text(), s.held_out.text(), s.small.text());
-  };
-  std::string text =
-      fmt::format("{:<78} {:>20}  {:>20}  {:>20}\n{:<78} {:>20}  {:>20}  {:>20}\n", "", "1 MB and more", "of them kept aside", "below 1 MB",
-                  "cluster, nodes, GPUs, collective, table", "rows error   bias", "rows error   bias", "rows error   bias");
-  for (const auto& [key, sums] : lines) {
-    const auto& [cluster, nodes, gpus, kind, table] = key;
-    text += line(fmt::format("{:<18} {:>3} {:>4} {:<15}{}", cluster, nodes, gpus, kind, table), sums);
-  }
-  return text + line("all", total);
 }
 
 }  // namespace calibration

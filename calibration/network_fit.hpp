@@ -11,6 +11,9 @@
 
 namespace calibration {
 
+// Below it the latencies of hops decide, above it bandwidths: the bench tables level out at about 1 MB.
+inline constexpr base::Bytes kShortMessage{1e6};
+
 // Predicted against measured for one row.
 struct NetworkResidual {
   const measurements::CollectiveMeasurement* row = nullptr;
@@ -43,9 +46,5 @@ struct NetworkFit {
 // How far off a profile is, whoever fitted it.
 [[nodiscard]] std::vector<NetworkResidual> compare_network(const profiles::NetworkProfile& profile,
                                                            std::span<const measurements::CollectiveMeasurement> rows);
-
-// A line per cluster, nodes, GPUs, collective and table: rows, mean absolute error and bias from 1 MB on, of the rows kept aside, and below
-// 1 MB.
-[[nodiscard]] std::string residual_table(std::span<const NetworkResidual> residuals);
 
 }  // namespace calibration

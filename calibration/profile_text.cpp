@@ -2,30 +2,15 @@
 
 #include <fmt/core.h>
 
-#include "profiles/device_files.hpp"
-#include "profiles/device_profile.hpp"
+#include "calibration/commented_yaml.hpp"
 
 namespace calibration {
-namespace {
 
-constexpr std::string_view kMark = "  # Written by `foreshard calibrate`, with the errors it left";
-
-}  // namespace
-
-std::string with_fitted(std::string_view profile, const profiles::Fitted& fitted) {
-  const std::size_t mark = profile.find(kMark);
-  const std::size_t plain = profile.find("\n  fitted:");
-  std::string text(profile.substr(0, mark != std::string_view::npos ? mark : plain != std::string_view::npos ? plain + 1 : profile.size()));
-  if (!text.empty() && text.back() != '\n') text += '\n';
-  text += fmt::format("{}. `error` is the mean of |predicted / measured - 1|.\n", kMark);
-  return text + profiles::to_text(fitted);
-}
-
-std::string shipped_text(const std::string& name) {
-  (void)profiles::device_profile(name);
-  for (const auto& [file, text] : profiles::device_files())
-    if (file == name) return std::string(text);
-  return {};
+std::string with_fitted(const std::string& profile, const profiles::Fitted& fitted) {
+  CommentedYaml text(profile, "device");
+  text.put_last("fitted", fmt::format("{}, with the errors it left. `error` is the mean of |predicted / measured - 1|.", kWritten),
+                profiles::to_text(fitted));
+  return text.text();
 }
 
 }  // namespace calibration

@@ -2,16 +2,12 @@
 // Device profiles as text: what people wrote stays as it is, comments included, and what calibration found goes behind it.
 
 #include <string>
-#include <string_view>
 
 #include "profiles/fitted.hpp"
 
 namespace calibration {
 
 // `profile` with its part `fitted:` (always the last one) replaced by `fitted`.
-[[nodiscard]] std::string with_fitted(std::string_view profile, const profiles::Fitted& fitted);
-
-// The text of a profile that ships. Throws: base::InputError when the name is unknown.
-[[nodiscard]] std::string shipped_text(const std::string& name);
+[[nodiscard]] std::string with_fitted(const std::string& profile, const profiles::Fitted& fitted);
 
 }  // namespace calibration

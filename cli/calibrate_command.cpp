@@ -3,7 +3,6 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "base/diagnostics.hpp"
 #include "calibration/kernel_calibration.hpp"
@@ -13,6 +12,7 @@
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "profiles/kinds.hpp"
+#include "reports/calibration/device.hpp"
 
 namespace cli {
 namespace {
@@ -46,48 +46,6 @@ std::vector<pcg::KernelKind> kinds_of(const std::vector<std::string>& names) {
   return kinds;
 }
 
-void print_fits(const std::vector<calibration::KernelFit>& fits, const char* title) {
-  fmt::print("{}\n{:<12} {:<9} {:>6} {:>8} {:>7} {:>9} {:>8} {:>7} {:>9}\n", title, "kind", "precision", "rows", "left out", "error",
-             "held out", "error", "bias", "9 in 10");
-  for (const auto& f : fits) {
-    const profiles::Provenance& p = f.provenance;
-    fmt::print("{:<12} {:<9} {:>6} {:>8} ", pcg::to_text(f.kind), f.product ? pcg::to_text(f.precision) : "all", p.rows, f.left_out);
-    if (!f.refusal.empty()) {
-      fmt::print("not fitted: {}\n", f.refusal);
-      continue;
-    }
-    fmt::print("{:>5.1f} % {:>9} {:>6.1f} % {:>+5.1f} % {:>7.1f} %\n", 100 * p.error, p.held_out_rows, 100 * p.held_out_error,
-               100 * f.held_out_bias, 100 * p.held_out_p90);
-    for (const auto& w : f.worst)
-      fmt::print("    {:<44} measured {:>9}, said {:>9}  {}\n", w.what, base::to_text(base::Seconds(w.measured_s)),
-                 base::to_text(base::Seconds(w.predicted_s)), w.source);
-  }
-}
-
-nlohmann::ordered_json to_json(const std::vector<calibration::KernelFit>& fits) {
-  auto list = nlohmann::ordered_json::array();
-  for (const auto& f : fits) {
-    const profiles::Provenance& p = f.provenance;
-    nlohmann::ordered_json j = {{"kind", pcg::to_text(f.kind)},
-                                {"precision", f.product ? pcg::to_text(f.precision) : "all"},
-                                {"source", p.source},
-                                {"measured_on", p.device},
-                                {"rows", p.rows},
-                                {"left_out", f.left_out},
-                                {"error", p.error},
-                                {"held_out_rows", p.held_out_rows},
-                                {"held_out_error", p.held_out_error},
-                                {"held_out_p90", p.held_out_p90},
-                                {"held_out_bias", f.held_out_bias},
-                                {"refusal", f.refusal},
-                                {"worst", nlohmann::ordered_json::array()}};
-    for (const auto& w : f.worst)
-      j["worst"].push_back({{"what", w.what}, {"source", w.source}, {"measured_s", w.measured_s}, {"predicted_s", w.predicted_s}});
-    list.push_back(std::move(j));
-  }
-  return list;
-}
-
 std::string command_line(const CalibrateFlags& f) {
   std::string text = fmt::format("foreshard calibrate --device {}", f.device);
   for (const std::string& name : f.rows_of) text += fmt::format(" --rows-of {}", name);
@@ -100,7 +58,7 @@ std::string command_line(const CalibrateFlags& f) {
 // The profile to fit: what is at the output, so that one command goes on where another ended; else what ships.
 std::string profile_text(const CalibrateFlags& f) {
   const bool there = !f.output.empty() && f.output != "-" && std::ifstream(f.output).good();
-  return there ? read_text(f.output) : calibration::shipped_text(f.device);
+  return there ? read_text(f.output) : std::string(profiles::device_text(f.device));
 }
 
 int calibrate_device(const CalibrateFlags& f) {
@@ -116,14 +74,15 @@ int calibrate_device(const CalibrateFlags& f) {
   calibrated.fitted = result.fitted;
   const auto checks = calibration::compare_kernels(calibrated, check.kernels, config);
   if (f.json != "-" && f.output != "-") {
-    print_fits(result.fits, "Fits; errors are means of |predicted / measured - 1|");
-    if (!checks.empty()) print_fits(checks, "\nRows that no fit used");
+    fmt::print("Fits; errors are means of |predicted / measured - 1|\n{}", reports::fits_text(result.fits));
+    if (!checks.empty()) fmt::print("\nRows that no fit used\n{}", reports::fits_text(checks));
   }
   if (!f.json.empty()) {
-    nlohmann::ordered_json j = {{"foreshard", 1}, {"device", f.device}, {"fits", to_json(result.fits)}, {"checks", to_json(checks)}};
+    nlohmann::ordered_json j = {
+        {"foreshard", 1}, {"device", f.device}, {"fits", reports::fits_json(result.fits)}, {"checks", reports::fits_json(checks)}};
     write_text(f.json, j.dump(2) + "\n");
   }
-  if (!f.output.empty()) { write_text(f.output, calibration::with_fitted(before, result.fitted)); }
+  if (!f.output.empty()) write_text(f.output, calibration::with_fitted(before, result.fitted));
   const bool any = std::ranges::any_of(result.fits, [](const auto& fit) { return fit.refusal.empty(); });
   return any ? kAnswered : kNo;
 }

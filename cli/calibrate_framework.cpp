@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/diagnostics.hpp"
 #include "base/progress.hpp"
@@ -12,6 +11,7 @@
 #include "calibration/framework_text.hpp"
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "reports/calibration/framework.hpp"
 
 namespace cli {
 namespace {
@@ -54,35 +54,6 @@ std::string command_line(const FrameworkCalibration& f) {
   return text;
 }
 
-void print_fit(const std::string& framework, const calibration::FrameworkFit& fit) {
-  fmt::print("{}: {} points; mean error {:.1f} % before, {:.1f} % fitted, {:.1f} % when each half is forecast by constants of the other\n",
-             framework, fit.points, 100 * fit.error_before, 100 * fit.error, 100 * fit.cross_validated);
-  for (const calibration::FittedConstant& c : fit.constants) {
-    if (!c.told) fmt::print("  {:<24} left as it is: a tenth more or less changes the mean error by less than 0.01 %\n", c.name);
-    else
-      fmt::print("  {:<24} {:<10} a tenth less: {:.1f} %, more: {:.1f} %\n", c.name, calibration::constant_text(c.name, c.value),
-                 100 * c.error_less, 100 * c.error_more);
-  }
-}
-
-std::string json_of(const std::string& framework, const calibration::FrameworkFit& fit) {
-  nlohmann::ordered_json j = {{"foreshard", 1},
-                              {"framework", framework},
-                              {"points", fit.points},
-                              {"error_before", fit.error_before},
-                              {"error", fit.error},
-                              {"cross_validated", fit.cross_validated},
-                              {"constants", nlohmann::ordered_json::object()},
-                              {"untold", nlohmann::ordered_json::array()},
-                              {"groups", nlohmann::ordered_json::array()}};
-  for (const calibration::FittedConstant& c : fit.constants) {
-    if (c.told) j["constants"][c.name] = c.value;
-    else j["untold"].push_back(c.name);
-  }
-  for (const calibration::GroupError& g : fit.groups) j["groups"].push_back({{"group", g.group}, {"points", g.points}, {"error", g.error}});
-  return j.dump(2) + "\n";
-}
-
 }  // namespace
 
 int calibrate_framework(const FrameworkCalibration& f) {
@@ -97,10 +68,10 @@ int calibrate_framework(const FrameworkCalibration& f) {
     line.show(fmt::format("evaluation {}: mean error {:.1f} %", evaluation, 100 * error));
   };
   const calibration::FrameworkFit fit = calibration::fit_framework(profile, points_of(f, name), config);
-  if (f.json != "-" && f.output != "-") print_fit(name, fit);
-  if (!f.json.empty()) write_text(f.json, json_of(name, fit));
+  if (f.json != "-" && f.output != "-") fmt::print("{}", reports::framework_fit_text(name, fit));
+  if (!f.json.empty()) write_text(f.json, reports::framework_fit_json(name, fit));
   if (!f.output.empty()) write_text(f.output, calibration::with_fitted(start.text, fit, command_line(f)));
-  return std::ranges::any_of(fit.constants, &calibration::FittedConstant::told) ? kAnswered : kNo;
+  return std::ranges::any_of(fit.constants, &calibration::FittedConstant::identifiable) ? kAnswered : kNo;
 }
 
 }  // namespace cli

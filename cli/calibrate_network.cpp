@@ -1,14 +1,13 @@
 // `foreshard calibrate --network`: a network profile fitted to, or held against, measured collectives.
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "calibration/network_fit.hpp"
 #include "cli/calibrate_network.hpp"
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "reports/calibration/network.hpp"
 
 namespace cli {
 namespace {
@@ -20,28 +19,9 @@ profiles::NetworkProfile profile_of(const std::string& word) {
   return profiles::network_profile(word);
 }
 
-nlohmann::ordered_json to_json(const std::vector<calibration::NetworkResidual>& residuals) {
-  auto list = nlohmann::ordered_json::array();
-  for (const calibration::NetworkResidual& r : residuals)
-    list.push_back({{"cluster", r.row->cluster},
-                    {"nodes", r.row->nodes},
-                    {"gpus", r.row->gpus},
-                    {"kind", to_text(r.row->kind)},
-                    {"bytes", r.row->bytes.value()},
-                    {"measured_s", r.row->time.value()},
-                    {"predicted_s", r.predicted.value()},
-                    {"algorithm", to_text(r.algorithm)},
-                    {"protocol", to_text(r.protocol)},
-                    {"held_out", r.held_out},
-                    {"source", r.row->source}});
-  return list;
-}
-
 void answer(const NetworkFlags& f, const std::vector<calibration::NetworkResidual>& residuals) {
-  if (f.output != "-" && f.json != "-") fmt::print("{}", calibration::residual_table(residuals));
-  if (f.json.empty()) return;
-  const nlohmann::ordered_json j = {{"foreshard", 1}, {"network", f.network}, {"residuals", to_json(residuals)}};
-  write_text(f.json, j.dump(2) + "\n");
+  if (f.output != "-" && f.json != "-") fmt::print("{}", reports::residuals_text(residuals));
+  if (!f.json.empty()) write_text(f.json, reports::residuals_json(f.network, residuals));
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/diagnostics.hpp"
@@ -11,6 +10,7 @@
 #include "imports/import.hpp"
 #include "imports/to_measurements.hpp"
 #include "reports/import_report.hpp"
+#include "reports/topology_report.hpp"
 #include "topology/imports/imports.hpp"
 
 namespace cli {
@@ -35,23 +35,10 @@ std::optional<std::string> small_text(const std::string& file) {
   return text;
 }
 
-std::string topology_json(const topology::ImportedTopology& t, const std::string& file) {
-  nlohmann::ordered_json j;
-  j["format"] = t.format;
-  j["file"] = file;
-  j["nodes"] = t.nodes;
-  j["per_node"] = {{"gpus", t.gpus}, {"cpus", t.cpus}, {"switches", t.switches}, {"nics", t.nics}, {"wires", t.wires}};
-  j["notes"] = t.notes;
-  return j.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-}
-
 int write_topology(const topology::ImportedTopology& t, const ImportFlags& f) {
-  if (!f.json.empty()) write_text(f.json, topology_json(t, f.file));
+  if (!f.json.empty()) write_text(f.json, reports::topology_json(t, f.file));
   if (!f.output.empty()) write_text(f.output, t.yaml);
-  if (f.json == "-" || f.output == "-") return kAnswered;
-  fmt::print("{}: {}\n{} nodes; in each {} GPUs, {} CPUs, {} switches, {} NICs, {} wires\n", f.file, t.format, t.nodes, t.gpus, t.cpus,
-             t.switches, t.nics, t.wires);
-  for (const std::string& note : t.notes) fmt::print("note: {}\n", note);
+  if (f.json != "-" && f.output != "-") fmt::print("{}", reports::topology_text(t, f.file));
   return kAnswered;
 }
 

@@ -7,7 +7,10 @@
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "pcg/plan/plan_write.hpp"
-#include "reports/reports.hpp"
+#include "reports/chrome_trace.hpp"
+#include "reports/csv.hpp"
+#include "reports/json.hpp"
+#include "reports/text_table.hpp"
 #include "scenarios/run.hpp"
 
 namespace cli {

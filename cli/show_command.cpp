@@ -12,8 +12,11 @@
 #include "pcg/models/load.hpp"
 #include "pcg/plan/plan_read.hpp"
 #include "pcg/plan/plan_write.hpp"
-#include "reports/reports.hpp"
 #include "reports/rules_report.hpp"
+#include "reports/show/cluster.hpp"
+#include "reports/show/model.hpp"
+#include "reports/show/plan.hpp"
+#include "topology/presets.hpp"
 
 namespace cli {
 namespace {
@@ -33,10 +36,9 @@ std::string show_model(const ShowFlags& f) {
 }
 
 std::string cluster_yaml(const std::string& word) {
-  const auto presets = topology::preset_names();
   base::Yaml section = base::Yaml::make_map();
   section.set("preset", base::Yaml::make_scalar(word));
-  if (std::ranges::find(presets, word) == presets.end()) section = *base::read_yaml(word).find("cluster");
+  if (topology::preset_section(word) == nullptr) section = *base::read_yaml(word).find("cluster");
   base::Yaml document = base::Yaml::make_map();
   document.set("foreshard", base::Yaml::make_scalar("1"));
   document.set("cluster", topology::expand_cluster(section, "cluster"));

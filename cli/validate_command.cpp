@@ -7,7 +7,10 @@
 #include "base/progress.hpp"
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
-#include "reports/validation_reports.hpp"
+#include "reports/validation/html.hpp"
+#include "reports/validation/json.hpp"
+#include "reports/validation/markdown.hpp"
+#include "reports/validation/text.hpp"
 #include "validation/validate.hpp"
 
 namespace cli {

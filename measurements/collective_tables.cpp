@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
 #include "measurements/table_csv.hpp"
@@ -23,7 +22,7 @@ class Collector {
   Collector(const Collector&) = delete;
   Collector& operator=(const Collector&) = delete;
   ~Collector() {
-    for (const auto& [reason, count] : left_out_) into_.notes.push_back(fmt::format("{}: {} rows left out: {}", t_.file, count, reason));
+    for (const auto& [reason, count] : left_out_) into_.notes.push_back(fmt::format("{}: {} rows left out: {}", t_.file(), count, reason));
   }
 
   void leave_out(const std::string& reason) { ++left_out_[reason]; }
@@ -73,7 +72,7 @@ std::optional<double> scaled(std::optional<double> value, double unit) {
 
 void read_own(const CsvTable& t, Measurements& into) {
   Collector c(t, into);
-  for (const CsvRow& row : t.rows) {
+  for (const CsvRow& row : t.rows()) {
     const auto kind = profiles::collective_kind(t.cell(row, "kind"));
     if (!kind) t.complain(row, fmt::format("kind: \"{}\" is no collective", t.cell(row, "kind")));
     if (t.cell(row, "cluster").empty()) t.complain(row, "cluster is empty", "a preset's name");
@@ -87,7 +86,7 @@ void read_aiconfigurator(const CsvTable& t, Measurements& into) {
   static const Names kPresets = {
       {"a100_sxm", "dgx-a100-80gb"}, {"h100_sxm", "dgx-h100"}, {"h200_sxm", "dgx-h200"}, {"b200_sxm", "dgx-b200"}};
   Collector c(t, into);
-  for (const CsvRow& row : t.rows) {
+  for (const CsvRow& row : t.rows()) {
     const auto preset = c.preset(kPresets, t.cell(row, "system"));
     const auto kind = preset ? c.kind(t.cell(row, "op")) : std::nullopt;
     if (kind) c.add(row, *preset, 1, c.required(row, "n_gpus"), *kind, c.required(row, "bytes"), scaled(t.number(row, "latency_ms"), 1e-3));
@@ -98,7 +97,7 @@ void read_aiconfigurator(const CsvTable& t, Measurements& into) {
 void read_vtrain(const CsvTable& t, Measurements& into) {
   static const Names kPresets = {{"a100", "dgx-a100-80gb"}, {"v100", "dgx-1v"}};
   Collector c(t, into);
-  for (const CsvRow& row : t.rows) {
+  for (const CsvRow& row : t.rows()) {
     const auto preset = c.preset(kPresets, t.cell(row, "gpu"));
     const auto kind = preset ? c.kind(t.cell(row, "op")) : std::nullopt;
     if (kind)
@@ -110,7 +109,7 @@ void read_vtrain(const CsvTable& t, Measurements& into) {
 // above that floor it is the host that is measured.
 std::map<std::string, double> launch_floors(const CsvTable& t) {
   std::map<std::string, double> floors;
-  for (const CsvRow& row : t.rows) {
+  for (const CsvRow& row : t.rows()) {
     if (t.cell(row, "notes").find("single process") == std::string::npos) continue;
     if (const auto us = t.number(row, "oop_time_us"); us && *us > 0) {
       const auto [at, is_new] = floors.try_emplace(t.cell(row, "op"), *us);
@@ -134,7 +133,7 @@ void read_nccl_tests(const CsvTable& t, Measurements& into) {
   };
   const std::map<std::string, double> floors = launch_floors(t);
   Collector c(t, into);
-  for (const CsvRow& row : t.rows) {
+  for (const CsvRow& row : t.rows()) {
     const auto preset = c.preset(kPresets, t.cell(row, "gpu") + ", " + t.cell(row, "network"));
     const auto kind = preset ? c.kind(t.cell(row, "op")) : std::nullopt;
     if (!kind) continue;
@@ -152,7 +151,7 @@ void read_nccl_tests(const CsvTable& t, Measurements& into) {
 void read_vidur(const CsvTable& t, Measurements& into) {
   static const Names kPresets = {{"a100_dgx", "dgx-a100-80gb"}, {"h100_dgx", "dgx-h100"}};
   Collector c(t, into);
-  for (const CsvRow& row : t.rows) {
+  for (const CsvRow& row : t.rows()) {
     const auto preset = c.preset(kPresets, t.cell(row, "network_device"));
     const auto kind = preset ? c.kind(t.cell(row, "op")) : std::nullopt;
     if (!kind) continue;
@@ -166,7 +165,7 @@ void read_vidur(const CsvTable& t, Measurements& into) {
 void read_ml_engineering(const CsvTable& t, Measurements& into) {
   static const Names kPresets = {{"H200", "dgx-h200"}, {"B200", "dgx-b200"}};
   Collector c(t, into);
-  for (const CsvRow& row : t.rows) {
+  for (const CsvRow& row : t.rows()) {
     if (t.cell(row, "network").find("NVLS off") != std::string::npos) {
       c.leave_out("the algorithm was forced");
       continue;

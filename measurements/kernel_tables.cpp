@@ -58,7 +58,7 @@ class Collector {
   Collector(const Collector&) = delete;
   Collector& operator=(const Collector&) = delete;
   ~Collector() {
-    for (const auto& [reason, count] : left_out_) into_.notes.push_back(fmt::format("{}: {} rows left out: {}", t_.file, count, reason));
+    for (const auto& [reason, count] : left_out_) into_.notes.push_back(fmt::format("{}: {} rows left out: {}", t_.file(), count, reason));
   }
 
   // The profile's name, or nullopt, noted.
@@ -93,7 +93,7 @@ double size_of(const CsvTable& t, const CsvRow& row, std::string_view column) {
 void read_own(const CsvTable& t, Measurements& into) {
   Collector c(t, into);
   const auto names = profiles::device_names();
-  for (const CsvRow& row : t.rows) {
+  for (const CsvRow& row : t.rows()) {
     const auto precision = profiles::find_precision(t.cell(row, "precision"));
     if (!precision) t.complain(row, fmt::format("precision: \"{}\" is none of fp32, tf32, fp16, bf16, fp8", t.cell(row, "precision")));
     const auto kind = profiles::find_kind(t.cell(row, "kind"));
@@ -114,7 +114,7 @@ void read_own(const CsvTable& t, Measurements& into) {
 // aiconfigurator: the device is the folder that the source names, "... systems/data/a100_sxm/gemm/...".
 void read_matmuls(const CsvTable& t, Measurements& into) {
   Collector c(t, into);
-  for (const CsvRow& row : t.rows) {
+  for (const CsvRow& row : t.rows()) {
     const std::string& source = t.cell(row, "source");
     constexpr std::string_view kBefore = "systems/data/";
     const std::size_t at = source.find(kBefore);
@@ -130,7 +130,7 @@ void read_matmuls(const CsvTable& t, Measurements& into) {
 // aiconfigurator: fused causal attention, forward; fewer heads of keys and values where they are shared.
 void read_attention(const CsvTable& t, Measurements& into) {
   Collector c(t, into);
-  for (const CsvRow& row : t.rows) {
+  for (const CsvRow& row : t.rows()) {
     const auto device = c.device(t.cell(row, "system"));
     if (!device) continue;
     const double batch = size_of(t, row, "batch"), length = size_of(t, row, "seq_len"), heads = size_of(t, row, "num_heads");
@@ -145,7 +145,7 @@ void read_attention(const CsvTable& t, Measurements& into) {
 // NeuSight: B products of M x N x K; N and K are those of torch's matmul.
 void read_neusight_products(const CsvTable& t, Measurements& into) {
   Collector c(t, into);
-  for (const CsvRow& row : t.rows) {
+  for (const CsvRow& row : t.rows()) {
     const auto device = c.device(t.cell(row, "device"));
     if (!device) continue;
     const auto k = product(KernelKind::matmul, size_of(t, row, "B"), size_of(t, row, "M"), size_of(t, row, "N"), size_of(t, row, "K"), 4);
@@ -156,7 +156,7 @@ void read_neusight_products(const CsvTable& t, Measurements& into) {
 // NeuSight: operators over B x H elements; two operands for add, div, mul, pow (with a "u" behind: one and a number).
 void read_neusight_traffic(const CsvTable& t, Measurements& into) {
   Collector c(t, into);
-  for (const CsvRow& row : t.rows) {
+  for (const CsvRow& row : t.rows()) {
     const auto device = c.device(t.cell(row, "device"));
     if (!device) continue;
     const std::string& op = t.cell(row, "op");
@@ -170,7 +170,7 @@ void read_neusight_traffic(const CsvTable& t, Measurements& into) {
 // NeuSight: forward convolutions, square windows and images. fp32, but cuDNN uses TF32 on an A100 unless told not to.
 void read_neusight_convolutions(const CsvTable& t, Measurements& into) {
   Collector c(t, into);
-  for (const CsvRow& row : t.rows) {
+  for (const CsvRow& row : t.rows()) {
     const auto device = c.device(t.cell(row, "Device"));
     if (!device) continue;
     const double batch = size_of(t, row, "B"), in = size_of(t, row, "Input_Channel"), out = size_of(t, row, "Output_Channel");
@@ -191,7 +191,7 @@ class DeepBench {
   DeepBench(const CsvTable& t, Measurements& into) : t_(t), c_(t, into) {}
 
   void read() {
-    for (const CsvRow& row : t_.rows) {
+    for (const CsvRow& row : t_.rows()) {
       const auto fields = nlohmann::json::parse(t_.cell(row, "fields_json"), nullptr, false);
       if (!fields.is_object()) t_.complain(row, "fields_json: no JSON object");
       const std::string& sheet = t_.cell(row, "precision_sheet");
@@ -250,7 +250,7 @@ class Vidur {
   Vidur(const CsvTable& t, Measurements& into) : t_(t), c_(t, into) {}
 
   void read() {
-    for (const CsvRow& row : t_.rows) {
+    for (const CsvRow& row : t_.rows()) {
       const auto device = c_.device(t_.cell(row, "device"));
       if (!device) continue;
       if (size_of(t_, row, "num_tokens") < 128) c_.leave_out("kernels of a few microseconds, told to 1 us");
@@ -285,7 +285,7 @@ class Vidur {
 // LLMCompass: fp16 matmuls as milliseconds, softmax, norm and GELU as elements per second.
 void read_llmcompass(const CsvTable& t, Measurements& into) {
   Collector c(t, into);
-  for (const CsvRow& row : t.rows) {
+  for (const CsvRow& row : t.rows()) {
     const auto device = c.device(t.cell(row, "device"));
     if (!device) continue;
     const std::string& op = t.cell(row, "op");
@@ -304,7 +304,7 @@ void read_llmcompass(const CsvTable& t, Measurements& into) {
 }  // namespace
 
 bool read_kernel_table(const CsvTable& t, Measurements& into) {
-  if (fmt::format("{}", fmt::join(t.header, ",")) == kOwnHeader) read_own(t, into);
+  if (fmt::format("{}", fmt::join(t.columns(), ",")) == kOwnHeader) read_own(t, into);
   else if (t.has_all({"m", "n", "k", "latency_ms", "tflops", "source"})) read_matmuls(t, into);
   else if (t.has_all({"system", "seq_len", "num_kv_heads_0=mha", "head_dim", "latency_ms"})) read_attention(t, into);
   else if (t.has_all({"device", "op", "B", "M", "N", "K", "latency_ms"})) read_neusight_products(t, into);

@@ -4,14 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
-#include <cstdlib>
-#include <map>
 
 #include "base/csv.hpp"
+#include "base/numbers.hpp"
 #include "pcg/plan/plan.hpp"
-#include "topology/cluster.hpp"
+#include "topology/presets.hpp"
 
 namespace measurements {
 namespace {
@@ -89,9 +86,7 @@ class Row {
   std::int64_t integer(std::string_view column, std::int64_t otherwise, std::int64_t most = kMost) {
     if (!has(column)) return otherwise;
     const std::string& t = text(column);
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(t.data(), t.data() + t.size(), value);
-    if (error == std::errc() && end == t.data() + t.size() && value >= 1 && value <= most) return value;
+    if (const auto value = base::parse_integer(t); value && *value >= 1 && *value <= most) return *value;
     complain(column, fmt::format("\"{}\" is no integer from 1 to {}", t, most));
     return otherwise;
   }
@@ -102,9 +97,7 @@ class Row {
   int degree(std::string_view column) { return static_cast<int>(integer(column, 1, kMostDegree)); }
   double positive(std::string_view column) {
     const std::string& t = text(column);
-    double value = 0;
-    const auto [end, error] = std::from_chars(t.data(), t.data() + t.size(), value);
-    if (error == std::errc() && end == t.data() + t.size() && std::isfinite(value) && value > 0) return value;
+    if (const auto value = base::parse_number(t); value && *value > 0) return *value;
     complain(column, fmt::format("\"{}\" is no number above 0", t));
     return 1;
   }
@@ -152,8 +145,8 @@ Point read_point(Row row) {
   p.group = row.required_text("group");
   p.source = row.text("source");
   p.cluster = row.required_text("cluster");
-  if (const auto known = topology::preset_names(); row.has("cluster") && std::ranges::find(known, p.cluster) == known.end())
-    row.complain("cluster", fmt::format("no preset is called \"{}\"", p.cluster), base::suggest(p.cluster, known));
+  if (row.has("cluster") && topology::preset_section(p.cluster) == nullptr)
+    row.complain("cluster", topology::unknown_preset(p.cluster), base::suggest(p.cluster, topology::preset_names()));
   p.nodes = static_cast<int>(row.required_integer("nodes", kMostDegree));
   p.gpus = static_cast<int>(row.required_integer("n_gpus", kMostDegree));
   p.model = row.text("model");
@@ -175,26 +168,6 @@ Point read_point(Row row) {
   p.measured = base::Seconds(row.positive("measured_s"));
   if (row.has("measured_peak_bytes")) p.measured_peak = base::Bytes(row.positive("measured_peak_bytes"));
   return p;
-}
-
-// GPUs that a node of the preset has; 0 where its nodes are of several types.
-int read_gpus_per_node(const std::string& preset) {
-  Yaml section = Yaml::make_map();
-  section.set("preset", Yaml::make_scalar(preset));
-  const Yaml cluster = topology::expand_cluster(section, "cluster");
-  const Yaml* node = cluster.find("node");
-  const Yaml* gpus = node != nullptr ? node->find("gpus") : nullptr;
-  const Yaml* count = gpus != nullptr ? gpus->find("count") : nullptr;
-  return count != nullptr ? std::atoi(count->scalar.c_str()) : 0;
-}
-
-int gpus_per_node(const std::string& preset) {
-  static const auto kCounts = [] {  // constant data, read once
-    std::map<std::string, int> counts;
-    for (const std::string& name : topology::preset_names()) counts[name] = read_gpus_per_node(name);
-    return counts;
-  }();
-  return kCounts.at(preset);
 }
 
 // Writes keys of a map with one mark.
@@ -224,7 +197,7 @@ Yaml model_of(const Point& p) {
 Yaml cluster_of(const Point& p) {
   Map cluster(p.mark);
   cluster.set("preset", p.cluster).set("nodes", p.nodes);
-  const int whole = gpus_per_node(p.cluster);
+  const int whole = topology::preset_gpus(p.cluster);
   if (whole > 0 && p.gpus < p.nodes * whole && p.gpus % p.nodes == 0) cluster.set("node.gpus.count", p.gpus / p.nodes);
   return cluster.take();
 }

@@ -56,6 +56,8 @@ struct KernelTime {
 [[nodiscard]] std::vector<std::string> device_names();  // of profiles/devices, sorted
 // Throws: base::InputError when the name is unknown (with the nearest one).
 [[nodiscard]] const DeviceProfile& device_profile(const std::string& name);
+// The text of the file of one that ships. Throws: as device_profile.
+[[nodiscard]] std::string_view device_text(std::string_view name);
 // Reads the text form of profiles/devices/*.yaml (docs/formats.md). Throws: base::InputError with every problem found.
 [[nodiscard]] DeviceProfile load_device_profile(const base::Yaml& document);
 

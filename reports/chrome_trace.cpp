@@ -1,9 +1,9 @@
+#include "reports/chrome_trace.hpp"
+
 #include <fmt/core.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
-
-#include "reports/reports.hpp"
 
 namespace reports {
 namespace {

@@ -1,6 +1,6 @@
-#include <fmt/core.h>
+#include "reports/csv.hpp"
 
-#include "reports/reports.hpp"
+#include <fmt/core.h>
 
 namespace reports {
 namespace {

@@ -1,6 +1,7 @@
+#include "reports/json.hpp"
+
 #include <nlohmann/json.hpp>
 
-#include "reports/reports.hpp"
 #include "sim/engine/simgrid_engine.hpp"
 
 namespace reports {

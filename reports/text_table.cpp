@@ -1,3 +1,5 @@
+#include "reports/text_table.hpp"
+
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -5,7 +7,6 @@
 #include <map>
 #include <set>
 
-#include "reports/reports.hpp"
 #include "reports/table.hpp"
 #include "search/problem/planner.hpp"
 

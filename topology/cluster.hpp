@@ -92,6 +92,5 @@ class Cluster {
 [[nodiscard]] Cluster load_cluster(const base::Yaml& expanded, const std::string& path);
 // By a command-line word: a preset's name or a file.
 [[nodiscard]] Cluster load_cluster_argument(const std::string& word);
-[[nodiscard]] std::vector<std::string> preset_names();  // sorted
 
 }  // namespace topology

@@ -8,22 +8,10 @@
 #include "topology/builder.hpp"
 #include "topology/cluster.hpp"
 #include "topology/description.hpp"
-#include "topology/preset_files.hpp"
+#include "topology/presets.hpp"
 
 namespace topology {
 namespace {
-
-// The `cluster:` section of a preset, or nullopt when there is none of that name.
-std::optional<base::Yaml> preset_section(std::string_view name) {
-  for (const auto& [file, text] : preset_files()) {
-    if (file != name) continue;
-    auto document = base::parse_yaml(std::string(text), fmt::format("<preset {}>", name));
-    return std::move(*document.find("cluster"));
-  }
-  return std::nullopt;
-}
-
-std::string unknown_preset(const std::string& name) { return fmt::format("no preset is called \"{}\"", name); }
 
 // Puts one key that stands beside `preset:` over what the preset says.
 void override_key(base::Yaml& cluster, const base::Yaml::Entry& entry, const std::string& path, base::Diagnostics& sink) {
@@ -39,13 +27,7 @@ void override_key(base::Yaml& cluster, const base::Yaml::Entry& entry, const std
 // GPUs per node that the section's preset has by itself; 0 without a preset.
 int gpus_of_preset(const base::Yaml& section) {
   const auto* name = section.find("preset");
-  const auto preset = name != nullptr ? preset_section(name->scalar) : std::nullopt;
-  if (!preset) return 0;
-  base::Diagnostics ignored;
-  const auto* node = preset->find("node");
-  const auto* gpus = node != nullptr ? node->find("gpus") : nullptr;
-  const auto* count = gpus != nullptr ? gpus->find("count") : nullptr;
-  return count != nullptr ? static_cast<int>(base::as_integer(*count, "", ignored).value_or(0)) : 0;
+  return name != nullptr ? preset_gpus(name->scalar) : 0;
 }
 
 // Where a checked node says how many GPUs it has: beside a preset, that is what left some without wires.
@@ -64,13 +46,6 @@ base::Yaml section_of_file(const std::string& file) {
 
 }  // namespace
 
-std::vector<std::string> preset_names() {
-  std::vector<std::string> names;
-  for (const auto& [name, text] : preset_files()) names.emplace_back(name);
-  std::ranges::sort(names);
-  return names;
-}
-
 base::Yaml expand_cluster(const base::Yaml& section, const std::string& path) {
   base::Diagnostics sink;
   base::MapReader map(section, path, sink);
@@ -78,23 +53,24 @@ base::Yaml expand_cluster(const base::Yaml& section, const std::string& path) {
   const auto name = map.text("preset");
   sink.throw_if_any();
   if (!has_preset) return section;
-  auto cluster = preset_section(*name);
-  if (!cluster) {
+  const base::Yaml* preset = preset_section(*name);
+  if (preset == nullptr) {
     map.complain("preset", unknown_preset(*name), base::suggest(*name, preset_names()));
     sink.throw_if_any();
   }
+  base::Yaml cluster = *preset;
   if (section.find("node_types") != nullptr) {  // they stand instead of these
-    cluster->erase("node");
-    cluster->erase("nodes");
+    cluster.erase("node");
+    cluster.erase("nodes");
   }
-  for (const auto& entry : section.entries) override_key(*cluster, entry, path, sink);
+  for (const auto& entry : section.entries) override_key(cluster, entry, path, sink);
   if (!sink.empty()) {  // what else is wrong is said in the same breath
     try {
-      (void)load_cluster(*cluster, path);
+      (void)load_cluster(cluster, path);
     } catch (const base::InputError& e) { sink.add_all(e); }
   }
   sink.throw_if_any();
-  return std::move(*cluster);
+  return cluster;
 }
 
 Cluster load_cluster(const base::Yaml& expanded, const std::string& path) {
@@ -110,11 +86,10 @@ Cluster load_cluster(const base::Yaml& expanded, const std::string& path) {
 }
 
 Cluster load_cluster_argument(const std::string& word) {
-  const auto names = preset_names();
-  if (std::ranges::find(names, word) != names.end()) return load_cluster(*preset_section(word), "cluster");
+  if (const base::Yaml* preset = preset_section(word)) return load_cluster(*preset, "cluster");
   if (!std::filesystem::exists(word)) {
     base::Diagnostics sink;
-    sink.add({}, "", fmt::format("\"{}\" is neither a preset nor a file", word), base::suggest(word, names));
+    sink.add({}, "", fmt::format("\"{}\" is neither a preset nor a file", word), base::suggest(word, preset_names()));
     sink.throw_if_any();
   }
   return load_cluster(expand_cluster(section_of_file(word), "cluster"), "cluster");

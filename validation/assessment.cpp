@@ -3,9 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
+
+#include "base/numbers.hpp"
 
 namespace validation {
 namespace {
@@ -135,9 +136,9 @@ Limit read_limit(const std::string& text) {
   std::string_view number = std::string_view(text).substr(equals + 1);
   const bool percent = number.ends_with('%');
   if (percent) number.remove_suffix(1);
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), limit.value);
-  if (error != std::errc() || end != number.data() + number.size() || !(limit.value >= 0))
-    refuse("--limit", fmt::format("\"{}\" is no number", text.substr(equals + 1)), kExample);
+  const auto value = base::parse_number(number);
+  if (!value || *value < 0) refuse("--limit", fmt::format("\"{}\" is no number", text.substr(equals + 1)), kExample);
+  limit.value = *value;
   if (percent) limit.value /= 100;
   else if (limit.figure != Limit::Figure::tau) refuse("--limit", fmt::format("\"{}\" has no unit", text.substr(equals + 1)), kExample);
   return limit;

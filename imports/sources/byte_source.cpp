@@ -3,67 +3,65 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/iostreams/filter/gzip.hpp>
+#include <boost/iostreams/filtering_streambuf.hpp>
+#include <cerrno>
 #include <cstring>
+#include <fstream>
 
-#include "base/check.hpp"
 #include "base/units.hpp"
 #include "imports/sources/refuse.hpp"
 
 namespace imports {
 namespace {
 
-constexpr std::size_t kPiece = 256 * 1024;
+namespace io = boost::iostreams;
+
+// Read at once: far more than a call costs, far less than memory.
+constexpr std::size_t kPart = 256 * 1024;
+
+// Whether a file begins as gzip's do (RFC 1952, section 2.3.1). Only steps within the buffer, so pipes can be read too.
+bool is_gzip(std::filebuf& file) {
+  if (file.sgetc() != 0x1f) return false;
+  const bool is = file.snextc() == 0x8b;
+  file.sungetc();
+  return is;
+}
+
+// Boost tells a stream that ends too early in two ways, by where it ends.
+bool is_cut_short(const io::gzip_error& e) {
+  return e.error() == io::gzip::bad_footer || (e.error() == io::gzip::zlib_error && e.zlib_error_code() == io::zlib::buf_error);
+}
+
+std::string_view damage_of(const io::gzip_error& e) {
+  if (e.error() == io::gzip::bad_crc) return "incorrect data check";
+  if (e.error() == io::gzip::bad_header) return "a gzip header is wrong or cut short";
+  return "its gzip stream breaks";
+}
 
 }  // namespace
 
-ByteSource::ByteSource(const std::filesystem::path& file, std::uint64_t most)
-    : name_(file.string()), left_(most), raw_(kPiece), out_(kPiece) {
+ByteSource::ByteSource(const std::filesystem::path& file, std::uint64_t most) : name_(file.string()), left_(most), out_(kPart) {
   std::error_code ignored;
   if (std::filesystem::is_directory(file, ignored)) refuse(name_, "is a directory, not a file");
-  in_.open(file, std::ios::binary);
-  if (!in_) refuse(name_, fmt::format("cannot be read: {}", std::strerror(errno)));
-  read_more();
-  if (inflater_.avail_in == 0) refuse(name_, "is empty");
-  gzip_ = inflater_.avail_in >= 2 && raw_[0] == '\x1f' && raw_[1] == '\x8b';
-  if (gzip_) BASE_CHECK(inflateInit2(&inflater_, 15 + 16) == Z_OK, "zlib does not start");
-}
-
-ByteSource::~ByteSource() {
-  if (gzip_) inflateEnd(&inflater_);
-}
-
-void ByteSource::read_more() {
-  in_.read(raw_.data(), static_cast<std::streamsize>(raw_.size()));
-  if (in_.bad()) refuse(name_, "cannot be read to its end");
-  inflater_.next_in = reinterpret_cast<Bytef*>(raw_.data());
-  inflater_.avail_in = static_cast<uInt>(in_.gcount());
-}
-
-std::size_t ByteSource::inflate_into(char* to, std::size_t room) {
-  inflater_.next_out = reinterpret_cast<Bytef*>(to);
-  inflater_.avail_out = static_cast<uInt>(room);
-  while (inflater_.avail_out == room) {
-    if (inflater_.avail_in == 0) read_more();
-    if (inflater_.avail_in == 0 && between_members_) return 0;
-    if (inflater_.avail_in == 0) refuse(name_, "is cut short: its gzip stream does not end");
-    const int status = inflate(&inflater_, Z_NO_FLUSH);
-    // Files may be several gzip streams one after another (gzip's format allows it, pigz and log shippers do it).
-    between_members_ = status == Z_STREAM_END;
-    if (between_members_) inflateReset(&inflater_);
-    else if (status != Z_OK)
-      refuse(name_, fmt::format("is damaged: {}", inflater_.msg != nullptr ? inflater_.msg : "its gzip stream breaks"));
-  }
-  return room - inflater_.avail_out;
+  if (file_.open(file, std::ios::in | std::ios::binary) == nullptr) refuse(name_, fmt::format("cannot be read: {}", std::strerror(errno)));
+  if (file_.sgetc() == traits_type::eof()) refuse(name_, "is empty");
+  if (!is_gzip(file_)) return;
+  // Boost reads several gzip streams one after another, too: gzip's format allows them, pigz and log shippers write them.
+  auto inflated = std::make_unique<io::filtering_istreambuf>();
+  inflated->push(io::gzip_decompressor());
+  inflated->push(file_);
+  inflated_ = std::move(inflated);
 }
 
 std::size_t ByteSource::fill(char* to, std::size_t room) {
-  if (gzip_) return inflate_into(to, room);
-  if (inflater_.avail_in == 0) read_more();
-  const std::size_t n = std::min<std::size_t>(room, inflater_.avail_in);
-  std::memcpy(to, inflater_.next_in, n);
-  inflater_.next_in += n;
-  inflater_.avail_in -= static_cast<uInt>(n);
-  return n;
+  try {
+    std::streambuf& bytes = inflated_ ? *inflated_ : file_;
+    return static_cast<std::size_t>(bytes.sgetn(to, static_cast<std::streamsize>(room)));
+  } catch (const io::gzip_error& e) {
+    if (is_cut_short(e)) refuse(name_, "is cut short: its gzip stream does not end");
+    refuse(name_, fmt::format("is damaged: {}", damage_of(e)));
+  } catch (const std::ios_base::failure&) { refuse(name_, "cannot be read to its end"); }
 }
 
 ByteSource::int_type ByteSource::underflow() {

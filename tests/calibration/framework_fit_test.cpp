@@ -43,7 +43,7 @@ TEST_CASE("a host time that was changed is found again from the iterations that 
   CHECK(fit.groups[0].points == 10);
   CHECK(fit.groups[0].error == doctest::Approx(fit.error));
   REQUIRE(fit.constants.size() == 1);
-  CHECK(fit.constants[0].told);
+  CHECK(fit.constants[0].identifiable);
   CHECK(fit.constants[0].error_less > fit.error + 0.01);
   CHECK(fit.constants[0].error_more > fit.error + 0.01);
   CHECK(fit.profile.host.forward_kernel.value() == doctest::Approx(truth.host.forward_kernel.value()).epsilon(0.03));
@@ -53,7 +53,7 @@ TEST_CASE("what no point depends on is left as it was, and said") {
   const auto& start = profiles::framework_profile(pcg::Framework::deepspeed);
   const auto fit =
       calibration::fit_framework(start, forecast_as_measured(20), {.constants = {"sustained.h100", "attention.v100"}, .evaluations = 5});
-  for (const auto& c : fit.constants) CHECK(!c.told);
+  for (const auto& c : fit.constants) CHECK(!c.identifiable);
   CHECK(fit.profile == start);
 }
 

@@ -90,7 +90,7 @@ TEST_CASE("one row in ten three times too slow does not bend the fit") {
   CHECK(fitted.find("nvlink", Algorithm::ring, Protocol::simple)->efficiency == doctest::Approx(0.8).epsilon(0.05));
 }
 
-TEST_CASE("the residual table has a line per question and table, and one for all; rows of other clusters take no part") {
+TEST_CASE("rows of other clusters take no part in residuals") {
   const NetworkProfile truth = library(0.4e-6, 0.3, 4e-6, 0.8, 8e-6, 20e-6, 0.4);
   auto rows = rows_of(truth);
   rows.push_back({"dgx-1v", 1, 4, CollectiveKind::all_reduce, base::Bytes(1e6), base::Seconds(1), "made.csv:9"});
@@ -98,9 +98,6 @@ TEST_CASE("the residual table has a line per question and table, and one for all
   const auto residuals = calibration::compare_network(truth, rows);
   CHECK(residuals.size() == rows.size() - 2);
   CHECK(mean_error(residuals, 0, false) < 1e-9);
-  const std::string table = calibration::residual_table(residuals);
-  CHECK(std::ranges::count(table, '\n') == 2 + 3 + 1);
-  CHECK(table.find("made.csv") != std::string::npos);
   NetworkProfile other = truth;
   other.name = "other";
   CHECK_THROWS_AS((void)calibration::compare_network(other, rows), base::InputError);

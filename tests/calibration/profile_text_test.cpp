@@ -17,7 +17,7 @@ profiles::Fitted with_share(double share) {
 }  // namespace
 
 TEST_CASE("written twice, a profile holds the second fit once, and its comments") {
-  const std::string shipped = calibration::shipped_text("titan-xp-12gb");
+  const std::string shipped(profiles::device_text("titan-xp-12gb"));
   const std::string once = calibration::with_fitted(shipped, with_share(0.5));
   const std::string twice = calibration::with_fitted(once, with_share(0.25));
   CHECK(twice.starts_with(shipped.substr(0, shipped.size() / 2)));

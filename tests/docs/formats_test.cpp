@@ -9,7 +9,7 @@
 #include "pcg/models/builtins.hpp"
 #include "profiles/device_profile.hpp"
 #include "profiles/network_profile.hpp"
-#include "topology/cluster.hpp"
+#include "topology/presets.hpp"
 
 namespace {
 

@@ -45,6 +45,11 @@ TEST_CASE("files that are cut short") {
   CHECK(made::refusal(cut).starts_with("f: is cut short, or no JSON: parse error at line " + std::to_string(line) + ", column"));
   const std::string packed = made::gzipped(text);
   CHECK(made::refusal(packed.substr(0, packed.size() / 2)) == "f: is cut short: its gzip stream does not end");
+  // Boost tells streams that end in the header, in the data and in the checksum apart; people need not.
+  CHECK(made::refusal(packed.substr(0, 12)) == "f: is cut short: its gzip stream does not end");
+  CHECK(made::refusal(packed.substr(0, packed.size() - 3)) == "f: is cut short: its gzip stream does not end");
+  CHECK(made::refusal(packed.substr(0, 5)) == "f: is damaged: a gzip header is wrong or cut short");
+  CHECK(made::refusal(packed + "no gzip") == "f: is damaged: a gzip header is wrong or cut short");
   std::string flipped = packed;
   flipped[flipped.size() - 6] = static_cast<char>(flipped[flipped.size() - 6] ^ 1);  // in the checksum
   CHECK(made::refusal(flipped).starts_with("f: is damaged: incorrect data check"));

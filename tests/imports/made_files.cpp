@@ -5,8 +5,9 @@
 #include <google/protobuf/util/delimited_message_util.h>
 #include <sqlite3.h>
 #include <unistd.h>
-#include <zlib.h>
 
+#include <boost/iostreams/filter/gzip.hpp>
+#include <boost/iostreams/filtering_streambuf.hpp>
 #include <fstream>
 #include <sstream>
 
@@ -27,18 +28,13 @@ fs::path Folder::write(const std::string& name, std::string_view bytes) const {
 }
 
 std::string gzipped(std::string_view text) {
-  z_stream z{};
-  REQUIRE(deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);
-  std::string out(deflateBound(&z, static_cast<uLong>(text.size())) + 64, '\0');
-  std::string in(text);
-  z.next_in = reinterpret_cast<Bytef*>(in.data());
-  z.avail_in = static_cast<uInt>(in.size());
-  z.next_out = reinterpret_cast<Bytef*>(out.data());
-  z.avail_out = static_cast<uInt>(out.size());
-  REQUIRE(deflate(&z, Z_FINISH) == Z_STREAM_END);
-  out.resize(z.total_out);
-  deflateEnd(&z);
-  return out;
+  std::stringbuf packed;
+  boost::iostreams::filtering_ostreambuf out;
+  out.push(boost::iostreams::gzip_compressor());
+  out.push(packed);
+  out.sputn(text.data(), static_cast<std::streamsize>(text.size()));
+  out.reset();  // writes what is left
+  return packed.str();
 }
 
 std::string bytes_of(const fs::path& file) {

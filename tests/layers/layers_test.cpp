@@ -88,7 +88,9 @@ bool allowed(const Include& include) {
   if (to == "CLI") return include.file.starts_with("cli/");
   if (to == "Eigen" || to == "nlopt.hpp") return include.file.starts_with("calibration/");
   if (to == "boost") return include.file.ends_with(".cpp");
-  if (to == "sqlite3.h" || to == "zlib.h" || to == "google" || to == "chakra.pb.h") return include.file.starts_with("imports/");
+  if (to == "sqlite3.h" || to == "google" || to == "chakra.pb.h") return include.file.starts_with("imports/");
+  if (to == "utf8.h") return include.file == "base/utf8.cpp";
+  if (to == "kainjow") return include.file.starts_with("reports/");
   if (to == "pugixml.hpp") return include.file.starts_with("topology/imports/");
   return true;
 }

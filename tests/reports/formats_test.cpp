@@ -4,7 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "made_result.hpp"
-#include "reports/reports.hpp"
+#include "reports/chrome_trace.hpp"
+#include "reports/csv.hpp"
+#include "reports/json.hpp"
 
 TEST_CASE("the JSON result, format 1") {
   auto r = test::made_result();

@@ -3,7 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "pcg/models/builtins.hpp"
-#include "reports/reports.hpp"
+#include "reports/show/cluster.hpp"
+#include "reports/show/model.hpp"
+#include "reports/show/plan.hpp"
 
 TEST_CASE("a model: parameters are counted once, FLOPs per sample whatever the batch") {
   const pcg::Graph g = pcg::models::builtin("mlp-mnist", 8);

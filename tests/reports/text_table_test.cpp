@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 
 #include "made_result.hpp"
-#include "reports/reports.hpp"
 #include "reports/table.hpp"
+#include "reports/text_table.hpp"
 
 TEST_CASE("columns are as wide as their widest cell, whatever its letters and colours") {
   reports::Table t({{"name", reports::Table::Align::left}, {"n", reports::Table::Align::right}});

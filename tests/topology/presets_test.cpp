@@ -7,6 +7,7 @@
 #include <set>
 
 #include "clusters.hpp"
+#include "topology/presets.hpp"
 
 using namespace topology_test;
 

@@ -1,4 +1,7 @@
-#include "reports/validation_reports.hpp"
+#include "reports/validation/html.hpp"
+#include "reports/validation/json.hpp"
+#include "reports/validation/markdown.hpp"
+#include "reports/validation/text.hpp"
 
 #include <doctest/doctest.h>
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "topology/preset_files.hpp"
+#include "topology/presets.hpp"
 
 namespace topology::imports {
 namespace {
@@ -24,18 +24,10 @@ std::string in_a_comment(std::string_view text) {
   return out;
 }
 
-// The `cluster:` section of a preset that ships, or null.
-base::Yaml preset_section(std::string_view name) {
-  for (const auto& [preset, text] : preset_files()) {
-    if (preset == name) return *base::parse_yaml(std::string(text), fmt::format("<preset {}>", preset)).find("cluster");
-  }
-  return {};
-}
-
 // A link's latency in a preset, if it has one.
 std::optional<base::Seconds> preset_latency(std::string_view preset, std::string_view link) {
-  const auto section = preset_section(preset);
-  const auto* links = section.find("links");
+  const auto* section = preset_section(preset);
+  const auto* links = section != nullptr ? section->find("links") : nullptr;
   const auto* found = links != nullptr ? links->find(link) : nullptr;
   return found != nullptr ? base::parse_seconds(found->find("latency")->scalar) : std::nullopt;
 }
@@ -76,8 +68,8 @@ void NodeSketch::add_network_profile(base::Yaml& cluster) {
     return std::ranges::any_of(links_, [&](const LinkType& l) { return l.name == link && l.uses > 0; });
   };
   const auto preset = uses("nvswitch") ? switched_preset_ : uses("nvlink") ? direct_preset_ : std::string();
-  const auto section = preset_section(preset);
-  const auto* profile = section.is_map() ? section.find("network_profile") : nullptr;
+  const auto* section = preset_section(preset);
+  const auto* profile = section != nullptr ? section->find("network_profile") : nullptr;
   if (profile == nullptr) return;
   cluster.set("network_profile", *profile);
   notes_.push_back(fmt::format("Collectives are timed with the network profile {}, that of the preset {}.", profile->scalar, preset));

@@ -8,10 +8,10 @@
 #include <map>
 #include <set>
 
-#include "topology/cluster.hpp"
 #include "topology/imports/importers.hpp"
 #include "topology/imports/node_sketch.hpp"
 #include "topology/imports/slurm_lines.hpp"
+#include "topology/presets.hpp"
 
 namespace topology::imports {
 namespace {
@@ -143,9 +143,8 @@ class SlurmImport {
   }
 
   void check_preset() {
-    const auto names = preset_names();
-    if (std::ranges::find(names, config_.preset) == names.end())
-      refuse({}, fmt::format("no preset is called \"{}\"", config_.preset), base::suggest(config_.preset, names));
+    if (preset_section(config_.preset) == nullptr)
+      refuse({}, unknown_preset(config_.preset), base::suggest(config_.preset, preset_names()));
     notes_.push_back(fmt::format("A node, and the type of its network's link, are those of the preset {}.", config_.preset));
   }
 

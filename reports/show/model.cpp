@@ -1,9 +1,10 @@
+#include "reports/show/model.hpp"
+
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 
 #include "pcg/work/model_flops.hpp"
-#include "reports/reports.hpp"
 #include "reports/table.hpp"
 
 namespace reports {

@@ -1,9 +1,10 @@
+#include "reports/show/cluster.hpp"
+
 #include <fmt/core.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "reports/reports.hpp"
 #include "reports/table.hpp"
 
 namespace reports {

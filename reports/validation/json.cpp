@@ -1,6 +1,6 @@
-#include <nlohmann/json.hpp>
+#include "reports/validation/json.hpp"
 
-#include "reports/validation_reports.hpp"
+#include <nlohmann/json.hpp>
 
 namespace reports {
 namespace {

@@ -1,9 +1,10 @@
+#include "reports/show/plan.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "reports/reports.hpp"
 #include "reports/table.hpp"
 
 namespace reports {

@@ -1,0 +1,30 @@
+#include "base/embedded_files.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace base {
+
+std::vector<std::string> EmbeddedFiles::names() const {
+  std::vector<std::string> names;
+  for (const EmbeddedFile& file : files_) names.emplace_back(file.name);
+  return names;
+}
+
+std::optional<std::string_view> EmbeddedFiles::find(std::string_view name) const {
+  const auto at = std::ranges::find(files_, name, &EmbeddedFile::name);
+  return at == files_.end() ? std::nullopt : std::optional(at->text);
+}
+
+Yaml EmbeddedFiles::parse(const EmbeddedFile& file) const {
+  return parse_yaml(std::string(file.text), fmt::format("<{} {}>", kind_.substr(0, kind_.find(' ')), file.name));
+}
+
+std::string EmbeddedFiles::unknown(std::string_view name) const { return fmt::format("no {} is called \"{}\"", kind_, name); }
+
+void EmbeddedFiles::refuse(std::string_view name) const {
+  throw InputError(std::vector<Diagnostic>{{{}, {}, unknown(name), suggest(name, names())}});
+}
+
+}  // namespace base

@@ -1,0 +1,14 @@
+#pragma once
+// Numbers without a unit, read from text. Numbers with a dimension: base/units.hpp.
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace base {
+
+// Each returns the number when it is all of the text, else nullopt: "1.5 ", "0x10" and "" are no numbers. Neither is inf or nan.
+[[nodiscard]] std::optional<double> parse_number(std::string_view text);
+[[nodiscard]] std::optional<std::int64_t> parse_integer(std::string_view text);
+
+}  // namespace base

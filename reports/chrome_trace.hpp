@@ -1,0 +1,13 @@
+#pragma once
+// The timeline of a run as a Chrome trace, which opens in Perfetto.
+
+#include <string>
+
+#include "scenarios/result.hpp"
+
+namespace reports {
+
+// Returns one process per device, one thread per stream and the memory as a counter, of the first run that has spans.
+[[nodiscard]] std::string chrome_trace(const scenarios::ScenarioResult& r);
+
+}  // namespace reports

@@ -1,0 +1,13 @@
+#pragma once
+// A scenario's answer as text for people.
+
+#include <string>
+
+#include "scenarios/result.hpp"
+
+namespace reports {
+
+// Returns one line per run, aligned, what-ifs below the base; then where the best plan's time goes, its memory, and all notes once.
+[[nodiscard]] std::string text_table(const scenarios::ScenarioResult& r, bool colour);
+
+}  // namespace reports

@@ -1,0 +1,16 @@
+#pragma once
+// An assessment as Markdown tables, and documents that carry them.
+
+#include <string>
+
+#include "validation/assessment.hpp"
+
+namespace reports {
+
+// Returns one table per subject, and a sentence on unseen coverage where it is known.
+[[nodiscard]] std::string markdown_tables(const validation::Assessment& a);
+// Returns `document` with the text between the lines "<!-- accuracy: begin -->" and "<!-- accuracy: end -->" replaced by `tables`. `name`
+// is the document's, for messages. Throws: base::InputError when the lines are not there, once each, in this order.
+[[nodiscard]] std::string with_tables(const std::string& document, const std::string& tables, const std::string& name);
+
+}  // namespace reports

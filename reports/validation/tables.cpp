@@ -1,0 +1,74 @@
+#include "reports/validation/tables.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace reports {
+namespace {
+
+using Row = std::vector<std::string>;
+
+constexpr validation::Subject kSubjects[] = {validation::Subject::iteration, validation::Subject::kernel, validation::Subject::collective};
+constexpr const char* kNothing = "-";
+
+const Row kColumns = {"group",  "points",      "mean error",   "median", "bias",       "tau",
+                      "inside", "unseen half", "unseen group", "width",  "peak memory"};
+
+std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+std::string signed_percent(double share) { return fmt::format("{:+.1f} %", 100 * share); }
+std::string percent(const std::optional<double>& share) { return share ? fmt::format("{:.0f} %", 100 * *share) : kNothing; }
+
+Row cells_of(const validation::GroupAssessment& g) {
+  const bool any = g.time.n > 0;
+  Row row{g.name, g.failed > 0 ? fmt::format("{} ({} failed)", g.points, g.failed) : std::to_string(g.points)};
+  row.push_back(any ? percent(g.time.mean) : kNothing);
+  row.push_back(any ? percent(g.time.median) : kNothing);
+  row.push_back(any ? signed_percent(g.time.bias) : kNothing);
+  row.push_back(g.time.n > 1 ? fmt::format("{:.3f}", g.time.tau) : kNothing);
+  for (const auto& share : {g.coverage, g.split_half, g.leave_one_group_out, g.interval_width}) row.push_back(percent(share));
+  row.push_back(g.peak ? percent(g.peak->mean) : kNothing);
+  return row;
+}
+
+void drop_column(FigureTable& t, std::size_t c) {
+  const auto at = static_cast<std::ptrdiff_t>(c);
+  t.columns.erase(t.columns.begin() + at);
+  for (Row& r : t.rows) r.erase(r.begin() + at);
+}
+
+FigureTable table_of(const validation::Assessment& a, validation::Subject subject) {
+  FigureTable t{subject, kColumns, {}};
+  for (const validation::GroupAssessment& g : a.groups)
+    if (g.subject == subject) t.rows.push_back(cells_of(g));
+  for (std::size_t c = t.columns.size(); c-- > 1;)
+    if (std::ranges::all_of(t.rows, [&](const Row& r) { return r[c] == kNothing; })) drop_column(t, c);
+  return t;
+}
+
+}  // namespace
+
+std::vector<FigureTable> figure_tables(const validation::Assessment& a) {
+  std::vector<FigureTable> tables;
+  for (const validation::Subject s : kSubjects)
+    if (FigureTable t = table_of(a, s); !t.rows.empty()) tables.push_back(std::move(t));
+  return tables;
+}
+
+std::string coverage_sentence(const calibration::UnseenCoverage& coverage) {
+  return fmt::format(
+      "Intervals made from a random half of every group hold {:.1f} % of the other half (20 splits); made without a group, {:.1f} % of it "
+      "(mean over groups).",
+      100 * coverage.split_half_mean, 100 * coverage.leave_one_group_out_mean);
+}
+
+std::string error_of(const validation::Item& i) { return signed_percent(i.predicted / i.measured - 1); }
+
+std::string heading_of(validation::Subject s) {
+  std::string heading(validation::to_text(s));
+  heading[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(heading[0])));
+  return heading + "s";
+}
+
+}  // namespace reports

@@ -1,0 +1,26 @@
+#pragma once
+// The figures of an assessment as cells of text: the tables that each of its written forms shows. Private to this folder.
+
+#include <string>
+#include <vector>
+
+#include "validation/assessment.hpp"
+
+namespace reports {
+
+struct FigureTable {
+  validation::Subject subject = validation::Subject::iteration;
+  std::vector<std::string> columns;            // the first is the group
+  std::vector<std::vector<std::string>> rows;  // one per group, a cell per column
+};
+
+// Returns a table per subject that has groups. Columns that no group of the subject fills are left out.
+[[nodiscard]] std::vector<FigureTable> figure_tables(const validation::Assessment& a);
+// Returns a sentence on the coverage of points that the fit of the intervals had not seen.
+[[nodiscard]] std::string coverage_sentence(const calibration::UnseenCoverage& coverage);
+// Returns the error of a forecast with its sign, "+5.3 %".
+[[nodiscard]] std::string error_of(const validation::Item& i);
+// Returns "Iterations", a subject as a heading has it.
+[[nodiscard]] std::string heading_of(validation::Subject s);
+
+}  // namespace reports

@@ -1,0 +1,46 @@
+#include "reports/validation/text.hpp"
+
+#include <fmt/core.h>
+
+#include "reports/table.hpp"
+#include "reports/validation/tables.hpp"
+
+namespace reports {
+namespace {
+
+std::string aligned(const FigureTable& figures) {
+  std::vector<Table::Column> columns;
+  for (const std::string& title : figures.columns) columns.push_back({title, columns.empty() ? Table::Align::left : Table::Align::right});
+  Table table(std::move(columns));
+  for (const auto& row : figures.rows) table.row(row);
+  return table.text();
+}
+
+std::string one_case(const validation::Item& i) {
+  if (!i.failure.empty()) return fmt::format("{} ({}): no forecast: {}", i.id, i.where, i.failure);
+  return fmt::format("{} ({}): measured {}, predicted {} ({})", i.id, i.where, base::to_text(i.measured), base::to_text(i.predicted),
+                     error_of(i));
+}
+
+std::string worst_cases(const validation::Assessment& a, const validation::GroupAssessment& g) {
+  std::string text = fmt::format("  {}\n", g.name);
+  for (const std::size_t i : g.worst) text += fmt::format("    {}\n", one_case(a.items[i]));
+  if (g.failed > g.worst.size()) text += fmt::format("    ... and {} more without a forecast (see --json)\n", g.failed - g.worst.size());
+  if (g.out_of_memory > 0) text += fmt::format("    {} that ran are said not to fit\n", g.out_of_memory);
+  return text;
+}
+
+}  // namespace
+
+std::string text_report(const validation::Assessment& a) {
+  std::string text;
+  for (const FigureTable& t : figure_tables(a))
+    text += fmt::format("{}{}s, predicted against measured\n{}", text.empty() ? "" : "\n", validation::to_text(t.subject), aligned(t));
+  if (a.unseen) text += "\n" + coverage_sentence(*a.unseen) + "\n";
+  text += "\nWorst cases\n";
+  for (const validation::GroupAssessment& g : a.groups) text += worst_cases(a, g);
+  for (const std::string& n : a.notes) text += fmt::format("note: {}\n", n);
+  return text;
+}
+
+}  // namespace reports

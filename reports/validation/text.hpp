@@ -1,0 +1,13 @@
+#pragma once
+// An assessment as text for people.
+
+#include <string>
+
+#include "validation/assessment.hpp"
+
+namespace reports {
+
+// Returns one line per group, then each group's worst cases, the points without a forecast, and the notes.
+[[nodiscard]] std::string text_report(const validation::Assessment& a);
+
+}  // namespace reports
