@@ -7,7 +7,9 @@
 
 #include "pcg/models/builtins.hpp"
 #include "pcg/models/load.hpp"
+#include "search/data_parallel/data_parallel.hpp"
 #include "search/grid/grid_plan.hpp"
+#include "search/megatron/megatron.hpp"
 #include "sim/simulation.hpp"
 
 namespace {
@@ -38,7 +40,7 @@ void bert_large_data_parallel(benchmark::State& state) {
   training.global_batch = 4 * gpus;
   training.optimizer = pcg::Optimizer::adam;
   const sim::Oracle oracle(cluster);
-  const pcg::Plan plan = search::data_parallel_plan({model, section, cluster, training, oracle});
+  const pcg::Plan plan = search::data_parallel_plan({model, section, cluster, training, oracle}).value();
   run(state, plan, cluster, state.range(1) != 0);
 }
 
@@ -54,12 +56,12 @@ void gpt3_175b_1024_gpus(benchmark::State& state) {
   training.optimizer = pcg::Optimizer::adam;
   training.framework = pcg::Framework::megatron;
   const sim::Oracle oracle(cluster);
-  search::MegatronConfig grid;
+  search::GridConfig grid;
   grid.tensor = 8;
   grid.pipeline = 16;
   grid.data = 8;
   grid.micro_batch = 1;
-  const pcg::Plan plan = search::megatron_plan({model, section, cluster, training, oracle}, grid);
+  const pcg::Plan plan = search::megatron_plan({model, section, cluster, training, oracle}, grid).value();
   run(state, plan, cluster, true);
 }
 

@@ -11,6 +11,7 @@
 #include "base/diagnostics.hpp"
 #include "base/worker_pool.hpp"
 #include "scenarios/run.hpp"
+#include "scenarios/run_notes.hpp"
 #include "sim/simulation.hpp"
 
 namespace calibration {
@@ -101,8 +102,8 @@ Prepared prepare(const measurements::Point& p, const std::filesystem::path& file
   }
   const scenarios::Scenario scenario = scenarios::load_scenario(document, {});
   scenarios::Run run = scenarios::run_scenario(scenario, {}).runs.at(0);
-  if (!run.made) refuse(p.mark, fmt::format("point {} cannot be planned{}", p.id, run.notes.empty() ? "" : ": " + run.notes.front()));
-  return {std::move(*run.made), topology::load_cluster(*scenario.document.find("cluster"), "cluster"), p.measured.value(), p.group};
+  if (!run.made) refuse(p.mark, fmt::format("point {} cannot be planned: {}", p.id, scenarios::run_notes(run).front()));
+  return {std::move(*run.made), *scenario.base().cluster, p.measured.value(), p.group};
 }
 
 class Fitter {

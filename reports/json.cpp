@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "scenarios/run_notes.hpp"
 #include "sim/engine/simgrid_engine.hpp"
 
 namespace reports {
@@ -54,6 +55,12 @@ void add_details(Json& j, const sim::SimulationResult& s) {
                        {"workspace", count(m.workspace)}};
 }
 
+void add_search(Json& j, const scenarios::Planning& p) {
+  if (p.objective) j["objective_s"] = p.objective->value();
+  if (p.bound) j["bound_s"] = p.bound->value();
+  j["stop_reason"] = search::stop_reason(p.termination);
+}
+
 Json run_json(const scenarios::Run& r) {
   Json j;
   j["plan"] = r.plan;
@@ -66,10 +73,8 @@ Json run_json(const scenarios::Run& r) {
   j["simulation_time_s"] = r.simulation_time.value();
   if (r.simulation) add_details(j, *r.simulation);
   j["plan_summary"] = r.plan_summary;
-  if (r.objective) j["objective_s"] = r.objective->value();
-  if (r.bound) j["bound_s"] = r.bound->value();
-  if (!r.stop_reason.empty()) j["stop_reason"] = r.stop_reason;
-  j["notes"] = r.notes;
+  if (r.planning && r.planning->searched) add_search(j, *r.planning);
+  j["notes"] = scenarios::run_notes(r);
   return j;
 }
 

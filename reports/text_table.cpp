@@ -8,7 +8,8 @@
 #include <set>
 
 #include "reports/table.hpp"
-#include "search/problem/planner.hpp"
+#include "scenarios/run_notes.hpp"
+#include "search/problem/wording.hpp"
 
 namespace reports {
 namespace {
@@ -115,17 +116,15 @@ std::string best_text(const Run& r, bool colour) {
 // A run's name in the notes: what is the same for the same plan and for planning anew is said once.
 std::string name_in_notes(const Run& r) { return r.variant == "base" ? r.plan : fmt::format("{} ({})", r.plan, r.variant); }
 
-// Of the candidates that a search refused, so many are shown; the JSON result has more.
-constexpr int kLosers = 3;
+// Of the candidates that lost a search, so many are shown: more would hide the other notes. The JSON result has more.
+constexpr std::size_t kMostLost = 3;
 
 // Each note once, in the order in which it first comes, with the runs that it is about unless it is about all.
 std::string notes_text(const scenarios::ScenarioResult& result) {
   std::vector<std::string> order;
   std::map<std::string, std::set<std::size_t>> about;  // note -> indices of runs
   for (std::size_t i = 0; i < result.runs.size(); ++i) {
-    int lost = 0;
-    for (const std::string& note : result.runs[i].notes) {
-      if (note.starts_with("lost: ") && ++lost > kLosers) continue;
+    for (const std::string& note : scenarios::run_notes(result.runs[i], kMostLost)) {
       if (about[note].empty()) order.push_back(note);
       about[note].insert(i);
     }

@@ -36,16 +36,6 @@ double peak_of(const topology::Cluster& cluster, int gpus, pcg::Precision precis
   return sum;
 }
 
-std::string largest_part(const sim::MemoryUse& m) {
-  const std::pair<const char*, base::Bytes> parts[] = {{"weights", m.weights},
-                                                       {"gradients", m.gradients},
-                                                       {"optimizer state", m.optimizer},
-                                                       {"activations", m.activations},
-                                                       {"workspace", m.workspace}};
-  const auto& most = *std::ranges::max_element(parts, {}, [](const auto& p) { return p.second; });
-  return fmt::format("{} ({})", most.first, search::memory_text(most.second));
-}
-
 // Whether the scenario's framework is the one that the plan runs with: a saved plan may name another.
 bool is_of_scenario(const pcg::Plan& plan, const Framework& framework) {
   return framework.differs() && plan.training.framework == framework.profile.framework;
@@ -58,7 +48,7 @@ void add_numbers(Run& run, const Variant& variant) {
   const auto batch = static_cast<double>(plan.training.global_batch);
   run.gpus = plan.gpus;
   run.plan_summary = plan.summary;
-  Question question = question_of(plan, variant.cluster, s);
+  Question question = question_of(plan, *variant.cluster, s);
   // The residuals are of the profiles that ship: of another one nothing was measured.
   if (is_of_scenario(plan, variant.framework)) question.kind.framework += " of the scenario";
   Interval interval = interval_for(shipped_intervals(), question, s.iteration_time);
@@ -72,16 +62,11 @@ void add_numbers(Run& run, const Variant& variant) {
   run.notes.insert(run.notes.end(), s.notes.begin(), s.notes.end());
   if (time_s > 0) {
     run.samples_per_s = batch / time_s;
-    run.tokens_per_s = run.samples_per_s * static_cast<double>(tokens_per_sample(variant.model));
-    run.mfu = kForwardsPerIteration * variant.model.forward_flops().value() / static_cast<double>(variant.model.batch()) * batch /
-              (time_s * peak_of(variant.cluster, plan.gpus, plan.training.precision));
+    run.tokens_per_s = run.samples_per_s * static_cast<double>(tokens_per_sample(*variant.model));
+    run.mfu = kForwardsPerIteration * variant.model->forward_flops().value() / static_cast<double>(variant.model->batch()) * batch /
+              (time_s * peak_of(*variant.cluster, plan.gpus, plan.training.precision));
   }
-  if (s.memory.fits()) return;
-  run.status = Status::out_of_memory;
-  run.notes.insert(run.notes.begin(),
-                   fmt::format("needs {} of {} on device {}: {} too much; most of it is {}", search::memory_text(s.memory.peak),
-                               search::memory_text(s.memory.capacity), s.memory.device.value,
-                               search::memory_text(s.memory.peak - s.memory.capacity), largest_part(s.memory)));
+  if (!s.memory.fits()) run.status = Status::out_of_memory;
 }
 
 void simulate(Run& run, const Variant& variant, bool trace) {
@@ -89,18 +74,21 @@ void simulate(Run& run, const Variant& variant, bool trace) {
   config.trace = trace;
   if (is_of_scenario(*run.made, variant.framework)) config.framework = variant.framework.profile;
   const base::Seconds start = now();
-  run.simulation = sim::simulate_plan(*run.made, variant.cluster, config);
+  run.simulation = sim::simulate_plan(*run.made, *variant.cluster, config);
   run.simulation_time = now() - start;
   add_numbers(run, variant);
 }
 
-pcg::Plan saved_plan(const FileEntry& entry, const Variant& variant, std::vector<std::string>& notes) {
+search::Attempt<pcg::Plan> saved_plan(const FileEntry& entry, const Variant& variant, std::vector<std::string>& notes) {
+  using search::Constraint;
+  using search::Refusal;
   pcg::Plan plan = pcg::read_plan(base::read_yaml(entry.file));
-  if (plan.gpus > variant.cluster.device_count())
-    throw search::PlanError(fmt::format("the saved plan needs {} GPUs, the cluster has {}", plan.gpus, variant.cluster.device_count()));
-  for (const topology::Device& d : variant.cluster.devices().first(static_cast<std::size_t>(plan.gpus)))
+  const int gpus = variant.cluster->device_count();
+  if (plan.gpus > gpus)
+    return Refusal{Constraint::devices, fmt::format("the saved plan needs {} GPUs, the cluster has {}", plan.gpus, gpus)};
+  for (const topology::Device& d : variant.cluster->devices().first(static_cast<std::size_t>(plan.gpus)))
     if (const auto why = profiles::unsupported(profiles::device_profile(d.type), plan.training.precision))
-      throw search::PlanError(fmt::format("the saved plan trains in {}: {}", pcg::to_text(plan.training.precision), *why));
+      return Refusal{Constraint::precision, fmt::format("the saved plan trains in {}: {}", pcg::to_text(plan.training.precision), *why)};
   pcg::TrainingConfig asked = variant.training;
   asked.framework = plan.training.framework;
   if (asked != plan.training)
@@ -109,53 +97,72 @@ pcg::Plan saved_plan(const FileEntry& entry, const Variant& variant, std::vector
   return plan;
 }
 
-void search_plan(Run& run, const MegatronSearchEntry& entry, const search::Problem& problem, const RunOptions& options) {
-  search::MegatronSearchConfig config = entry.config;
-  config.seed = options.seed;
-  config.clock = now;
-  config.progress = options.progress;
-  search::SearchResult found = search::megatron_search(problem, config);
-  run.stop_reason = search::to_text(found.stop_reason);
-  run.objective = found.objective;
-  run.bound = found.bound;
-  run.notes = std::move(found.notes);
-  for (const search::Refusal& r : found.refusals) run.notes.push_back(fmt::format("lost: {}: {}", r.candidate, r.reason));
-  if (found.best) run.made = std::move(*found.best);
-  else run.status = found.stop_reason == search::StopReason::time_limit ? Status::time_limit : Status::infeasible;
-}
-
-void make_plan(Run& run, const PlanEntry& entry, const Variant& variant, const RunOptions& options) {
+search::SearchResult ask_planner(const PlannerEntry& entry, const Variant& variant, const RunOptions& options) {
   sim::SimulationConfig config;
   if (variant.framework.differs()) config.framework = variant.framework.profile;
-  const sim::Oracle oracle(variant.cluster, config);
-  const search::Problem problem{variant.model, *variant.document.find("model"), variant.cluster, variant.training, oracle};
-  const base::Seconds start = now();
-  try {
-    if (std::holds_alternative<DataParallelEntry>(entry.kind)) run.made = search::data_parallel_plan(problem);
-    else if (const auto* m = std::get_if<MegatronEntry>(&entry.kind)) run.made = search::megatron_plan(problem, m->config);
-    else if (const auto* f = std::get_if<FsdpEntry>(&entry.kind)) run.made = search::fsdp_plan(problem, f->config);
-    else if (const auto* file = std::get_if<FileEntry>(&entry.kind)) run.made = saved_plan(*file, variant, run.notes);
-    else search_plan(run, std::get<MegatronSearchEntry>(entry.kind), problem, options);
-  } catch (const search::PlanError& e) {
-    run.status = Status::infeasible;
-    run.notes.emplace_back(e.what());
-  }
-  run.search_time = now() - start;
-  if (run.made) {
-    run.made->name = entry.name;
-    if (!std::holds_alternative<FileEntry>(entry.kind)) {
-      run.notes.insert(run.notes.end(), variant.notes.begin(), variant.notes.end());
-      // A plan's kind implies a framework where none is named; changed keys name one.
-      if (variant.framework.differs()) run.made->training.framework = variant.framework.profile.framework;
-    }
-    if (variant.training.framework == pcg::Framework::generic && run.made->training.framework != pcg::Framework::generic)
-      run.notes.push_back(fmt::format("timed as {} runs it (buckets, overlap): the training section names no framework",
-                                      pcg::framework_names()[static_cast<std::size_t>(run.made->training.framework)]));
-  }
-  run.gpus = variant.cluster.device_count();
+  const sim::Oracle oracle(*variant.cluster, config);
+  const search::Problem problem{*variant.model, *variant.document.find("model"), *variant.cluster, variant.training, oracle};
+  search::SearchResult result =
+      entry.planner->plan(problem, entry.options, {.seed = options.seed, .clock = now, .progress = options.progress});
+  BASE_CHECK(result.best.has_value() == result.termination.has_plan(), "{} answers with and without a plan", entry.planner->name());
+  return result;
 }
 
-bool is_planner(const PlanEntry& entry) { return std::holds_alternative<MegatronSearchEntry>(entry.kind); }
+Planning planning_of(const PlanEntry& entry, search::SearchResult& result) {
+  const auto* asked = std::get_if<PlannerEntry>(&entry.kind);
+  return {.searched = asked != nullptr && asked->planner->searches,
+          .termination = std::move(result.termination),
+          .objective = result.objective,
+          .bound = result.bound,
+          .lost = std::move(result.lost),
+          .notes = std::move(result.notes)};
+}
+
+Status status_of(const search::Termination& t) {
+  if (t.has_plan()) return Status::ok;
+  return t.is_infeasible() ? Status::infeasible : Status::time_limit;
+}
+
+// A plan's kind implies a framework where none is named; changed keys name one. Returns whether the plan had another.
+bool give_framework(pcg::Plan& plan, const Framework& framework) {
+  if (!framework.differs() || plan.training.framework == framework.profile.framework) return false;
+  plan.training.framework = framework.profile.framework;
+  return true;
+}
+
+// An entry's plan, and its simulation where the planner has made it under the same conditions.
+struct Planned {
+  Run run;
+  std::optional<sim::SimulationResult> simulation;
+};
+
+Planned make_plan(const PlanEntry& entry, const Variant& variant, const std::string& variant_name, const RunOptions& options) {
+  Planned planned;
+  Run& run = planned.run;
+  run.plan = entry.name;
+  run.variant = variant_name;
+  run.gpus = variant.cluster->device_count();
+  const auto* asked = std::get_if<PlannerEntry>(&entry.kind);
+  const base::Seconds start = now();
+  search::SearchResult result = asked != nullptr ? ask_planner(*asked, variant, options)
+                                                 : search::result_of_rule(saved_plan(std::get<FileEntry>(entry.kind), variant, run.notes));
+  run.search_time = now() - start;
+  run.made = std::move(result.best);
+  planned.simulation = std::move(result.simulation);
+  run.planning = planning_of(entry, result);
+  run.status = status_of(run.planning->termination);
+  if (!run.made) return planned;
+  run.made->name = entry.name;
+  if (asked != nullptr) {
+    run.notes.insert(run.notes.end(), variant.notes.begin(), variant.notes.end());
+    if (give_framework(*run.made, variant.framework)) planned.simulation.reset();
+  }
+  const pcg::Framework framework = run.made->training.framework;
+  if (variant.training.framework == pcg::Framework::generic && framework != pcg::Framework::generic)
+    run.notes.push_back(fmt::format("timed as {} runs it (buckets, overlap): the training section names no framework",
+                                    pcg::framework_names()[static_cast<std::size_t>(framework)]));
+  return planned;
+}
 
 bool is_better(const Run& a, const Run& b) {
   if ((a.status == Status::ok) != (b.status == Status::ok)) return a.status == Status::ok;
@@ -163,21 +170,19 @@ bool is_better(const Run& a, const Run& b) {
 }
 
 // The answer of the same plan, given as the planner's.
-Run taken_over(const Run& same, Run run) {
+Run taken_over(const Run& same, Run planned) {
   Run r = same;
-  r.notes.insert(r.notes.begin(), run.notes.begin(), run.notes.end());
+  r.notes.insert(r.notes.begin(), planned.notes.begin(), planned.notes.end());
   r.replanned = true;
-  r.search_time = run.search_time;
-  r.objective = run.objective;
-  r.bound = run.bound;
-  r.stop_reason = run.stop_reason;
+  r.search_time = planned.search_time;
+  r.planning = std::move(planned.planning);
   return r;
 }
 
 }  // namespace
 
 bool is_same_question(const Variant& a, const Variant& b) {
-  return a.cluster.device_count() == b.cluster.device_count() && a.training == b.training && a.model == b.model;
+  return a.cluster->device_count() == b.cluster->device_count() && a.training == b.training && (a.model == b.model || *a.model == *b.model);
 }
 
 Run answer_with_same_plan(const Run& base, const Variant& variant, const std::string& variant_name) {
@@ -193,14 +198,16 @@ Run answer_with_same_plan(const Run& base, const Variant& variant, const std::st
 
 Run answer(const PlanEntry& entry, const Variant& variant, const std::string& variant_name, const Run* same_plan, const RunOptions& options,
            bool trace) {
-  Run planned;
-  planned.plan = entry.name;
-  planned.variant = variant_name;
-  make_plan(planned, entry, variant, options);
+  auto [planned, simulation] = make_plan(entry, variant, variant_name, options);
   if (same_plan != nullptr && planned.made && *planned.made == *same_plan->made) return taken_over(*same_plan, std::move(planned));
   Run run = planned;
-  if (run.made) simulate(run, variant, trace);
-  if (same_plan == nullptr || !is_planner(entry) || !is_better(*same_plan, run)) return run;
+  if (run.made && simulation && !trace) {
+    run.simulation = std::move(simulation);
+    add_numbers(run, variant);
+  } else if (run.made) {
+    simulate(run, variant, trace);
+  }
+  if (same_plan == nullptr || !planned.planning->searched || !is_better(*same_plan, run)) return run;
   planned.notes.emplace_back("the plan of the base is still the best that the search knows");
   return taken_over(*same_plan, std::move(planned));
 }

@@ -22,13 +22,12 @@ CheckResult check_plan(const base::Yaml& document, const std::filesystem::path& 
   const pcg::Plan plan = pcg::read_plan(document);
   const pcg::Graph model = pcg::models::load_model(plan.model, "plan.model", directory, 1);
   const pcg::EquivalenceResult result = pcg::check_equivalence(plan, model, kSizes, seed);
-  return {result.equivalent,
-          result.equivalent && !result.detail.starts_with("equivalent") ? "equivalent: " + result.detail : result.detail};
+  return {result.equivalent, result.detail};
 }
 
 CheckResult check_scenario(const base::Yaml& document, const std::filesystem::path& directory) {
   const Scenario s = load_scenario(document, directory);
-  return {true, fmt::format("scenario {}: {} plans, {} what-ifs", s.name, s.plans.size(), s.what_if.size())};
+  return {true, fmt::format("scenario {}: {} plans, {} what-ifs", s.name, s.plans.size(), s.variants.size() - 1)};
 }
 
 CheckResult check_cluster(const base::Yaml& document) {

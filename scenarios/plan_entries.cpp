@@ -1,9 +1,10 @@
 #include "scenarios/plan_entries.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
+#include <optional>
 #include <set>
 
 #include "pcg/plan/plan.hpp"
@@ -15,86 +16,39 @@ namespace {
 using base::Diagnostics;
 using base::MapReader;
 using base::Yaml;
+using search::Planner;
 
-const std::vector<std::string> kKinds = {"data-parallel", "megatron", "fsdp", "file"};
-
-// Planners that the format knows and this version does not have.
-const std::vector<std::string> kLater = {"expert-dlrm",   "unity",     "alpa",  "uniap",    "flexflow",
-                                         "taso+flexflow", "galvatron", "pp-dp", "inter-op", "intra-op"};
-
-bool is_later(const std::string& word) { return std::ranges::find(kLater, word) != kLater.end(); }
-
-// What a reader may have meant by an unknown word: of everything that the format knows.
-std::string suggestion(const std::string& word) {
-  std::vector<std::string> known = kKinds;
-  known.insert(known.end(), kLater.begin(), kLater.end());
-  return base::suggest(word, known);
-}
+using PlanKind = std::variant<PlannerEntry, FileEntry>;
 
 void refuse_kind(const std::string& word, const base::Mark& mark, const std::string& path, Diagnostics& sink) {
-  if (is_later(word))
+  const std::vector<std::string> kinds = search::planner_kinds();
+  const std::vector<std::string>& later = search::later_planner_kinds();
+  if (std::ranges::find(later, word) != later.end()) {
     sink.add(mark, path, fmt::format("this version does not have the planner {} yet", word),
-             "this version has data-parallel, megatron, fsdp and file");
-  else sink.add(mark, path, fmt::format("unknown plan \"{}\"", word), suggestion(word));
-}
-
-pcg::Recompute read_recompute(MapReader& in) {
-  return static_cast<pcg::Recompute>(in.choice("recompute", pcg::recompute_names()).value_or(0));
-}
-
-int read_degree(MapReader& in, std::string_view key, int otherwise) {
-  return static_cast<int>(in.integer(key, 1, 1 << 24).value_or(otherwise));
-}
-
-void read_schedule(MapReader& in, search::MegatronConfig& c) {
-  static const std::vector<std::string> names = {"gpipe", "1f1b", "interleaved", "zb-h1", "2bw"};
-  constexpr std::array values = {pcg::ScheduleKind::gpipe, pcg::ScheduleKind::one_f_one_b, pcg::ScheduleKind::interleaved};
-  const auto schedule = in.choice("schedule", names);
-  if (schedule && *schedule >= values.size()) {
-    in.complain("schedule", fmt::format("this version does not have the schedule {} yet", names[*schedule]),
-                "this version has gpipe, 1f1b and interleaved");
+             fmt::format("this version has {} and file", fmt::join(kinds, ", ")));
     return;
   }
-  if (schedule) c.schedule = values[*schedule];
-  c.chunks = read_degree(in, "chunks", 1);
-  if (!in.has("schedule") && c.chunks > 1) c.schedule = pcg::ScheduleKind::interleaved;
-  if (in.has("schedule") && c.chunks > 1 && c.schedule != pcg::ScheduleKind::interleaved)
-    in.complain("chunks", "only the interleaved schedule has more than one chunk per device", "write schedule: interleaved");
+  // A reader may have meant anything that the format knows.
+  std::vector<std::string> known = kinds;
+  known.emplace_back("file");
+  known.insert(known.end(), later.begin(), later.end());
+  sink.add(mark, path, fmt::format("unknown plan \"{}\"", word), base::suggest(word, known));
 }
 
-MegatronEntry read_megatron(MapReader in) {
-  search::MegatronConfig c;
-  c.tensor = read_degree(in, "tensor", 1);
-  c.pipeline = read_degree(in, "pipeline", 1);
-  c.data = read_degree(in, "data", 0);
-  c.context = read_degree(in, "context", 1);
-  c.expert = read_degree(in, "expert", 1);
-  c.micro_batch = in.integer("micro_batch", 1).value_or(0);
-  read_schedule(in, c);
-  c.sequence_parallel = in.boolean("sequence_parallel").value_or(false);
-  c.recompute = read_recompute(in);
-  c.zero = static_cast<int>(in.integer("zero", 0, 3).value_or(0));
-  in.finish();
-  return {c};
+// The words that choose among planners of one kind.
+std::vector<std::string> forms_of(const std::string& kind) {
+  std::vector<std::string> forms;
+  for (const Planner& p : search::planners())
+    if (p.kind == kind && !p.form.empty()) forms.push_back(p.form);
+  return forms;
 }
 
-MegatronSearchEntry read_megatron_search(MapReader in) {
-  search::MegatronSearchConfig c;
-  if (in.boolean("search") == false) in.complain("search", "the degrees are missing", "write search: true, or the degrees instead");
-  if (const auto budget = in.seconds("budget")) c.budget = *budget;
-  c.simulate_best = static_cast<int>(in.integer("simulate_best", 1, 1000).value_or(c.simulate_best));
-  in.finish();
-  return {c};
-}
-
-FsdpEntry read_fsdp(MapReader in) {
-  static const std::vector<std::string> stages = {"zero1", "zero2", "zero3"};
-  search::FsdpConfig c;
-  if (const auto stage = in.choice("stage", stages)) c.stage = static_cast<int>(*stage) + 1;
-  c.recompute = read_recompute(in);
-  c.micro_batch = in.integer("micro_batch", 1).value_or(0);
-  in.finish();
-  return {c};
+// "write megatron: search, or megatron: {tensor: 2, pipeline: 1}".
+std::string ways_to_write(const Planner& plain) {
+  std::vector<std::string> ways = forms_of(plain.kind);
+  ways.push_back(plain.example);
+  for (std::string& way : ways) way = plain.kind + ": " + way;
+  return fmt::format("write {}", fmt::join(ways, ", or "));
 }
 
 // Reading the plan now shows what is wrong with it before anything runs.
@@ -109,66 +63,85 @@ FileEntry read_file(const Yaml& value, const std::string& path, const std::files
 }
 
 std::optional<PlanKind> read_word(const Yaml& word, const std::string& path, Diagnostics& sink) {
-  if (word.scalar == "data-parallel") return DataParallelEntry{};
-  if (word.scalar == "fsdp") return FsdpEntry{};
-  if (word.scalar == "megatron")
-    sink.add(word.mark, path, "megatron needs its degrees", "write megatron: search, or megatron: {tensor: 2, pipeline: 1}");
-  else if (word.scalar == "file") sink.add(word.mark, path, "file needs the name of a saved plan", "write {file: my.plan.yaml}");
-  else refuse_kind(word.scalar, word.mark, path, sink);
+  const Planner* planner = search::find_planner(word.scalar);
+  if (word.scalar == "file") {
+    sink.add(word.mark, path, "file needs the name of a saved plan", "write {file: my.plan.yaml}");
+  } else if (planner == nullptr) {
+    refuse_kind(word.scalar, word.mark, path, sink);
+  } else if (!planner->needs.empty()) {
+    sink.add(word.mark, path, fmt::format("{} needs its {}", planner->kind, planner->needs), ways_to_write(*planner));
+  } else {
+    return PlannerEntry{planner, search::OptionValues(planner->options)};
+  }
   return std::nullopt;
 }
 
-std::optional<PlanKind> read_options(const std::string& kind, const Yaml& value, const std::string& path,
-                                     const std::filesystem::path& directory, Diagnostics& sink) {
-  const Yaml none = Yaml::make_map(value.mark);
-  const Yaml& options = value.is_null() ? none : value;
-  if (kind == "file") return read_file(value, path, directory, sink);
-  if (kind == "megatron" && value.is_scalar()) {
-    if (value.scalar == "search") return MegatronSearchEntry{};
-    sink.add(value.mark, path, fmt::format("found \"{}\", expected a map of degrees or the word search", value.scalar),
-             "write megatron: search, or megatron: {tensor: 2}");
+PlanKind read_options(const Planner& planner, const Planner& plain, MapReader in) {
+  if (!planner.form.empty() && in.boolean(planner.form) == false)
+    in.complain(planner.form, fmt::format("the {} are missing", plain.needs),
+                fmt::format("write {}: true, or the {} instead", planner.form, plain.needs));
+  search::OptionValues values = search::read_options(in, planner.options);
+  if (planner.contradiction)
+    if (const auto problem = planner.contradiction(values)) in.complain(problem->key, problem->message, problem->hint);
+  in.finish();
+  return PlannerEntry{&planner, std::move(values)};
+}
+
+// `plain`: the kind's plain form. Another form is named by a word in place of the options, or by a key among them.
+std::optional<PlanKind> read_planner(const Planner& plain, const Yaml& value, const std::string& path, Diagnostics& sink) {
+  const std::vector<std::string> forms = forms_of(plain.kind);
+  if (value.is_scalar() && !forms.empty()) {
+    if (const Planner* planner = search::find_planner(plain.kind, value.scalar))
+      return PlannerEntry{planner, search::OptionValues(planner->options)};
+    sink.add(value.mark, path,
+             fmt::format("found \"{}\", expected a map of {} or the word {}", value.scalar, plain.needs, fmt::join(forms, " or ")),
+             ways_to_write(plain));
     return std::nullopt;
   }
-  if (kind == "megatron" && options.find("search") != nullptr) return read_megatron_search(MapReader(options, path, sink));
-  if (kind == "megatron") return read_megatron(MapReader(options, path, sink));
-  if (kind == "fsdp") return read_fsdp(MapReader(options, path, sink));
-  MapReader(options, path, sink).finish();
-  return DataParallelEntry{};
+  const Yaml none = Yaml::make_map(value.mark);
+  const Yaml& options = value.is_null() ? none : value;
+  const auto form = std::ranges::find_if(forms, [&](const std::string& f) { return options.is_map() && options.find(f) != nullptr; });
+  const Planner& planner = form != forms.end() ? *search::find_planner(plain.kind, *form) : plain;
+  return read_options(planner, plain, MapReader(options, path, sink));
+}
+
+// `entry`: the key that names a kind, and what stands behind it. `path` is the list item's.
+std::optional<PlanKind> read_kind(const Yaml::Entry& entry, const std::string& path, const std::filesystem::path& directory,
+                                  Diagnostics& sink) {
+  const std::string value_path = path + "." + entry.key;
+  if (entry.key == "file") return read_file(entry.value, value_path, directory, sink);
+  if (const Planner* plain = search::find_planner(entry.key)) return read_planner(*plain, entry.value, value_path, sink);
+  refuse_kind(entry.key, entry.key_mark, path, sink);
+  return std::nullopt;
+}
+
+// A map has one kind, and a name if wanted.
+std::optional<PlanEntry> read_map(const Yaml& item, const std::string& path, const std::filesystem::path& directory, Diagnostics& sink) {
+  const Yaml::Entry* kind = nullptr;
+  std::optional<std::string> name;
+  for (const Yaml::Entry& e : item.entries) {
+    if (e.key == "name") name = base::as_text(e.value, path + ".name", sink).value_or("");
+    else if (kind == nullptr) kind = &e;
+    else sink.add(e.key_mark, path, fmt::format("one entry asks for {} and for {}", kind->key, e.key), "write two entries");
+  }
+  if (kind == nullptr) {
+    sink.add(item.mark, path, "the entry names no plan", "write e.g. {megatron: {tensor: 2}, name: ours}");
+    return std::nullopt;
+  }
+  auto read = read_kind(*kind, path, directory, sink);
+  if (!read) return std::nullopt;
+  return PlanEntry{name.value_or(kind->key), std::move(*read)};
 }
 
 std::optional<PlanEntry> read_entry(const Yaml& item, const std::string& path, const std::filesystem::path& directory, Diagnostics& sink) {
-  PlanEntry entry;
-  entry.mark = item.mark;
-  std::optional<PlanKind> kind;
-  if (item.is_scalar()) {
-    entry.name = item.scalar;
-    kind = read_word(item, path, sink);
-  } else if (item.is_map()) {
-    const Yaml::Entry* planner = nullptr;
-    bool named = false;
-    for (const Yaml::Entry& e : item.entries) {
-      if (e.key == "name") {
-        named = true;
-        entry.name = base::as_text(e.value, path + ".name", sink).value_or("");
-      } else if (planner != nullptr) {
-        sink.add(e.key_mark, path, fmt::format("one entry asks for {} and for {}", planner->key, e.key), "write two entries");
-      } else {
-        planner = &e;
-      }
-    }
-    if (planner == nullptr) {
-      sink.add(item.mark, path, "the entry names no plan", "write e.g. {megatron: {tensor: 2}, name: ours}");
-      return std::nullopt;
-    }
-    if (!named) entry.name = planner->key;
-    if (std::ranges::find(kKinds, planner->key) == kKinds.end()) refuse_kind(planner->key, planner->key_mark, path, sink);
-    else kind = read_options(planner->key, planner->value, path + "." + planner->key, directory, sink);
-  } else {
+  if (item.is_map()) return read_map(item, path, directory, sink);
+  if (!item.is_scalar()) {
     sink.add(item.mark, path, "expected the name of a plan or a map", "write e.g. data-parallel, or megatron: {tensor: 2}");
+    return std::nullopt;
   }
+  auto kind = read_word(item, path, sink);
   if (!kind) return std::nullopt;
-  entry.kind = std::move(*kind);
-  return entry;
+  return PlanEntry{item.scalar, std::move(*kind)};
 }
 
 // A repeated kind becomes "megatron#2"; a name that the user wrote twice is a mistake only if it hides a result, so it is numbered too.

@@ -1,13 +1,30 @@
 #pragma once
 // The `plans:` list of a scenario: which plans are asked for. Each entry is a word ("data-parallel"), a map of one planner and its
-// options ({megatron: {tensor: 2}, name: ours}), or a saved plan ({file: my.plan.yaml}).
+// options ({megatron: {tensor: 2}, name: ours}), or a saved plan ({file: my.plan.yaml}). Planners, their options and what is wrong with
+// them come from search/planners.hpp.
 
 #include <filesystem>
+#include <string>
+#include <variant>
 #include <vector>
 
-#include "scenarios/scenario.hpp"
+#include "base/yaml.hpp"
+#include "search/planners.hpp"
 
 namespace scenarios {
+
+struct PlannerEntry {
+  const search::Planner* planner;  // one of search::planners()
+  search::OptionValues options;
+};
+struct FileEntry {
+  std::filesystem::path file;
+};
+
+struct PlanEntry {
+  std::string name;  // unique: the entry's `name:`, else its kind, "#2" for repeats
+  std::variant<PlannerEntry, FileEntry> kind;
+};
 
 // Entries in order, with unique names; saved plans are read once to find what is wrong with them. Problems go to `sink`.
 [[nodiscard]] std::vector<PlanEntry> read_plan_entries(const base::Yaml& list, const std::string& path,

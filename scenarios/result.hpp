@@ -3,9 +3,11 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pcg/plan/plan.hpp"
+#include "search/problem/search_result.hpp"
 #include "sim/simulation.hpp"
 
 namespace scenarios {
@@ -13,22 +15,32 @@ namespace scenarios {
 enum class Status { ok, out_of_memory, infeasible, time_limit };
 [[nodiscard]] std::string_view to_text(Status s);
 
+// How a planner came to its plan, or to none.
+struct Planning {
+  bool searched = false;  // it chose the best of many plans; false: the plan follows from a rule or from a file
+  search::Termination termination = search::Termination::optimal();
+  std::optional<base::Seconds> objective, bound;
+  std::vector<search::LostCandidate> lost;  // the most telling first
+  std::vector<std::string> notes;           // the planner's own sentences about its search
+};
+
 struct Run {
   std::string plan;       // the entry's name
   std::string variant;    // "base" or a what-if's name
   bool replanned = true;  // made for this variant; false: the base's plan on the changed cluster
   Status status = Status::ok;
-  std::optional<pcg::Plan> made;                    // unless infeasible
-  std::optional<sim::SimulationResult> simulation;  // unless infeasible
+  std::optional<int> base_gpus;                     // of the base's plan, where that cannot be run on this variant as it is
+  std::optional<Planning> planning;                 // unless the plan is the base's
+  std::optional<pcg::Plan> made;                    // unless nothing was found
+  std::optional<sim::SimulationResult> simulation;  // where a plan was made
   base::Seconds interval_low, interval_high;        // of the iteration time, 90 %
   double samples_per_s = 0, tokens_per_s = 0;       // tokens: 0 when the model has no sequence
   double mfu = 0;  // model FLOPs (forward x 3, no recomputation) / (time x dense peak of the precision x GPUs)
   int gpus = 0;
-  base::Seconds search_time, simulation_time;  // wall clock
-  std::optional<base::Seconds> objective, bound;
-  std::string stop_reason;  // of a planner, else empty
+  // Wall clock. The simulation's is 0 where the search has simulated its plan already.
+  base::Seconds search_time, simulation_time;
   std::string plan_summary;
-  std::vector<std::string> notes;
+  std::vector<std::string> notes;  // what the forecast rests on, one sentence each
 };
 
 struct ScenarioResult {

@@ -7,7 +7,6 @@
 #include "base/worker_pool.hpp"
 #include "scenarios/answer.hpp"
 #include "scenarios/run_codec.hpp"
-#include "scenarios/variant.hpp"
 
 namespace scenarios {
 namespace {
@@ -22,15 +21,15 @@ class Runner {
   }
 
   ScenarioResult run() {
-    variants_.push_back(load_variant(scenario_.document, scenario_.directory));
-    for (std::size_t i = 0; i < scenario_.what_if.size(); ++i) variants_.push_back(load_what_if(i));
-    total_ = variants_.size() * scenario_.plans.size();
+    total_ = scenario_.variants.size() * scenario_.plans.size();
 
     const std::size_t plans = scenario_.plans.size();
-    const std::vector<Answers> base = all(
-        plans, [&](std::size_t p) { return Answers{answer(entry(p), variants_[0], "base", nullptr, worker_options_, options_.trace)}; });
-    const std::vector<Answers> changed = all(
-        (variants_.size() - 1) * plans, [&](std::size_t i) { return answer_variant(1 + i / plans, i % plans, base[i % plans].front()); });
+    const std::vector<Answers> base = all(plans, [&](std::size_t p) {
+      return Answers{answer(entry(p), scenario_.base(), "base", nullptr, worker_options_, options_.trace)};
+    });
+    const std::vector<Answers> changed = all((scenario_.variants.size() - 1) * plans, [&](std::size_t i) {
+      return answer_variant(1 + i / plans, i % plans, base[i % plans].front());
+    });
 
     ScenarioResult result;
     result.scenario = scenario_.name;
@@ -42,24 +41,13 @@ class Runner {
  private:
   const PlanEntry& entry(std::size_t p) const { return scenario_.plans[p]; }
 
-  Variant load_what_if(std::size_t i) const {
-    base::Diagnostics sink;
-    base::Yaml document = patched(scenario_.document, scenario_.what_if[i], fmt::format("what_if[{}]", i), scenario_.directory, sink);
-    sink.throw_if_any();
-    return load_variant(std::move(document), scenario_.directory);
-  }
-
   Answers answer_variant(std::size_t v, std::size_t p, const Run& base) const {
-    const std::string& name = scenario_.what_if[v - 1].name;
-    const bool same = base.made && is_same_question(variants_[0], variants_[v]);
+    const auto& [name, variant] = scenario_.variants[v];
+    const bool same = base.made && is_same_question(scenario_.base(), variant);
     Answers answers;
-    if (same) answers.push_back(answer_with_same_plan(base, variants_[v], name));
-    Run again = answer(entry(p), variants_[v], name, same ? &answers[0] : nullptr, worker_options_, false);
-    if (!same && base.made)
-      again.notes.insert(again.notes.begin(), variants_[0].cluster.device_count() == variants_[v].cluster.device_count()
-                                                  ? "the model or the training is another one: the plan is made anew"
-                                                  : fmt::format("the base's plan is for {} GPUs, here are {}: the plan is made anew",
-                                                                variants_[0].cluster.device_count(), variants_[v].cluster.device_count()));
+    if (same) answers.push_back(answer_with_same_plan(base, variant, name));
+    Run again = answer(entry(p), variant, name, same ? &answers[0] : nullptr, worker_options_, false);
+    if (!same && base.made) again.base_gpus = base.gpus;
     answers.push_back(std::move(again));
     return answers;
   }
@@ -86,7 +74,6 @@ class Runner {
   const Scenario& scenario_;
   const RunOptions& options_;
   RunOptions worker_options_ = options_;
-  std::vector<Variant> variants_;  // the base first
   std::size_t total_ = 0, done_ = 0;
 };
 

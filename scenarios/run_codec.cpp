@@ -84,21 +84,72 @@ sim::SimulationResult simulation_from(const Json& j) {
   return s;
 }
 
+Json binding_json(const search::BindingConstraint& b) {
+  if (const auto* r = std::get_if<search::Refusal>(&b)) return {static_cast<int>(r->constraint), r->why};
+  const auto& miss = std::get<search::ClosestMiss>(b);
+  return {miss.candidate, number(miss.memory.needed), number(miss.memory.available)};
+}
+search::BindingConstraint binding_from(const Json& j) {
+  if (j.size() == 2) return search::Refusal{static_cast<search::Constraint>(j.at(0).get<int>()), j.at(1).get<std::string>()};
+  return search::ClosestMiss{j.at(0).get<std::string>(), {quantity<base::Bytes>(j.at(1)), quantity<base::Bytes>(j.at(2))}};
+}
+
+Json termination_json(const search::Termination& t) {
+  if (const auto* binding = t.binding()) return {{"binding", binding_json(*binding)}};
+  Json j{{"plan", t.has_plan()}};
+  if (t.limit()) j["limit"] = static_cast<int>(*t.limit());
+  return j;
+}
+search::Termination termination_from(const Json& j) {
+  using search::Termination;
+  if (j.contains("binding")) return Termination::infeasible(binding_from(j.at("binding")));
+  if (!j.contains("limit")) return Termination::optimal();
+  const auto limit = static_cast<search::Limit>(j.at("limit").get<int>());
+  return j.at("plan").get<bool>() ? Termination::feasible(limit) : Termination::nothing_found(limit);
+}
+
+Json lost_json(const search::LostCandidate& l) {
+  if (const auto* s = std::get_if<search::Slower>(&l.why)) return {l.candidate, true, number(s->time), number(s->best)};
+  const auto& m = std::get<search::NeedsMemory>(l.why);
+  return {l.candidate, false, number(m.needed), number(m.available)};
+}
+search::LostCandidate lost_from(const Json& j) {
+  const auto candidate = j.at(0).get<std::string>();
+  if (j.at(1).get<bool>()) return {candidate, search::Slower{quantity<base::Seconds>(j.at(2)), quantity<base::Seconds>(j.at(3))}};
+  return {candidate, search::NeedsMemory{quantity<base::Bytes>(j.at(2)), quantity<base::Bytes>(j.at(3))}};
+}
+
+Json planning_json(const Planning& p) {
+  Json j{{"searched", p.searched}, {"termination", termination_json(p.termination)}, {"lost", Json::array()}, {"notes", p.notes}};
+  if (p.objective) j["objective"] = number(*p.objective);
+  if (p.bound) j["bound"] = number(*p.bound);
+  for (const search::LostCandidate& l : p.lost) j["lost"].push_back(lost_json(l));
+  return j;
+}
+Planning planning_from(const Json& j) {
+  Planning p{.searched = j.at("searched").get<bool>(),
+             .termination = termination_from(j.at("termination")),
+             .notes = j.at("notes").get<std::vector<std::string>>()};
+  if (j.contains("objective")) p.objective = quantity<base::Seconds>(j.at("objective"));
+  if (j.contains("bound")) p.bound = quantity<base::Seconds>(j.at("bound"));
+  for (const Json& l : j.at("lost")) p.lost.push_back(lost_from(l));
+  return p;
+}
+
 Json run_json(const Run& r) {
   Json j;
   j["plan"] = r.plan;
   j["variant"] = r.variant;
   j["replanned"] = r.replanned;
   j["status"] = static_cast<int>(r.status);
+  if (r.base_gpus) j["base_gpus"] = *r.base_gpus;
+  if (r.planning) j["planning"] = planning_json(*r.planning);
   if (r.made) j["made"] = pcg::write_plan(*r.made);
   if (r.simulation) j["simulation"] = simulation_json(*r.simulation);
   j["interval"] = {number(r.interval_low), number(r.interval_high)};
   j["rates"] = {r.samples_per_s, r.tokens_per_s, r.mfu};
   j["gpus"] = r.gpus;
   j["wall"] = {number(r.search_time), number(r.simulation_time)};
-  if (r.objective) j["objective"] = number(*r.objective);
-  if (r.bound) j["bound"] = number(*r.bound);
-  j["stop_reason"] = r.stop_reason;
   j["plan_summary"] = r.plan_summary;
   j["notes"] = r.notes;
   return j;
@@ -110,6 +161,8 @@ Run run_from(const Json& j) {
   r.variant = j.at("variant").get<std::string>();
   r.replanned = j.at("replanned").get<bool>();
   r.status = static_cast<Status>(j.at("status").get<int>());
+  if (j.contains("base_gpus")) r.base_gpus = j.at("base_gpus").get<int>();
+  if (j.contains("planning")) r.planning = planning_from(j.at("planning"));
   if (j.contains("made")) r.made = pcg::read_plan(base::parse_yaml(j.at("made").get<std::string>(), "<worker>"));
   if (j.contains("simulation")) r.simulation = simulation_from(j.at("simulation"));
   r.interval_low = quantity<base::Seconds>(j.at("interval").at(0));
@@ -120,9 +173,6 @@ Run run_from(const Json& j) {
   r.gpus = j.at("gpus").get<int>();
   r.search_time = quantity<base::Seconds>(j.at("wall").at(0));
   r.simulation_time = quantity<base::Seconds>(j.at("wall").at(1));
-  if (j.contains("objective")) r.objective = quantity<base::Seconds>(j.at("objective"));
-  if (j.contains("bound")) r.bound = quantity<base::Seconds>(j.at("bound"));
-  r.stop_reason = j.at("stop_reason").get<std::string>();
   r.plan_summary = j.at("plan_summary").get<std::string>();
   r.notes = j.at("notes").get<std::vector<std::string>>();
   return r;

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "scenarios/plan_entries.hpp"
-#include "scenarios/variant.hpp"
+#include "scenarios/what_if.hpp"
 #include "topology/cluster.hpp"
 
 namespace scenarios {
@@ -75,6 +75,24 @@ Yaml read_sections(MapReader& in, const std::filesystem::path& directory, Diagno
   return sections;
 }
 
+// The base and every what-if. What-ifs of sections that are missing or have problems of their own are patched and not loaded: the same
+// problems would come again.
+std::vector<NamedVariant> load_variants(const Yaml& sections, const std::vector<WhatIf>& what_ifs, const std::filesystem::path& directory,
+                                        Diagnostics& sink) {
+  std::vector<NamedVariant> variants;
+  VariantLoader loader(directory);
+  const auto base = loader.load(sections, sink);
+  if (base) variants.push_back({"base", *base});
+  const bool complete = sections.entries.size() == 3;
+  for (std::size_t i = 0; complete && i < what_ifs.size(); ++i) {
+    const std::size_t unpatched = sink.size();
+    Yaml changed = patched(sections, what_ifs[i], fmt::format("what_if[{}]", i), directory, sink);
+    if (!base || sink.size() != unpatched) continue;
+    if (auto variant = loader.load(std::move(changed), sink)) variants.push_back({what_ifs[i].name, std::move(*variant)});
+  }
+  return variants;
+}
+
 }  // namespace
 
 Scenario load_scenario(const Yaml& document, const std::filesystem::path& directory) {
@@ -85,23 +103,15 @@ Scenario load_scenario(const Yaml& document, const std::filesystem::path& direct
   in.format();
   sink.throw_if_any();  // another version may mean other keys
   s.name = in.text("name").value_or("scenario");
-  s.directory = directory;
-  s.document = read_sections(in, directory, sink);
+  const Yaml sections = read_sections(in, directory, sink);
   if (const Yaml* plans = in.required("plans")) s.plans = read_plan_entries(*plans, "plans", directory, sink);
-  if (const Yaml* list = in.optional("what_if")) s.what_if = read_what_ifs(*list, sink);
+  std::vector<WhatIf> what_ifs;
+  if (const Yaml* list = in.optional("what_if")) what_ifs = read_what_ifs(*list, sink);
   refuse_later(in, "sweep", "sweeps");
   refuse_later(in, "sensitivity", "sensitivities");
   refuse_later(in, "capacity", "capacity planning");
   in.finish();
-  const std::size_t before = sink.size();
-  check_sections(s.document, directory, sink);
-  const bool base_is_sound = sink.size() == before;
-  const bool complete = s.document.entries.size() == 3;
-  for (std::size_t i = 0; complete && i < s.what_if.size(); ++i) {
-    const std::size_t unpatched = sink.size();
-    const Yaml changed = patched(s.document, s.what_if[i], fmt::format("what_if[{}]", i), directory, sink);
-    if (base_is_sound && sink.size() == unpatched) check_sections(changed, directory, sink);  // else the base's problems would come again
-  }
+  s.variants = load_variants(sections, what_ifs, directory, sink);
   sink.throw_if_any();
   return s;
 }

@@ -3,12 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <set>
 
 #include "pcg/models/load.hpp"
 #include "profiles/device_profile.hpp"
+#include "profiles/network_profile.hpp"
 #include "scenarios/training.hpp"
 
 namespace scenarios {
@@ -16,41 +16,6 @@ namespace {
 
 using base::Diagnostics;
 using base::Yaml;
-
-constexpr std::array<std::string_view, 3> kSections = {"model", "cluster", "training"};
-
-// Keys that a section may have and that a document need not spell out. What is no key at all is found when the variant is loaded.
-bool may_add(std::string_view path) {
-  return path.starts_with("model.") || path.starts_with("training.") || path.starts_with("cluster.node.gpus.") ||
-         path.starts_with("cluster.network.");
-}
-
-bool names_section(std::string_view path) {
-  return std::ranges::any_of(kSections, [&](std::string_view s) { return path == s || path.starts_with(std::string(s) + "."); });
-}
-
-// One way of giving the batch replaces the other.
-void drop_other_batch(Yaml& document, std::string_view path) {
-  Yaml* training = document.find("training");
-  if (training == nullptr) return;
-  if (path == "training.global_batch") training->erase("batch_per_gpu");
-  if (path == "training.batch_per_gpu") training->erase("global_batch");
-}
-
-// A what-if may change any key of the framework's profile, so all of them have to be there; another profile replaces the one before.
-// False: the framework as it is written has problems of its own, which are told there.
-bool prepare_framework(Yaml& document, std::string_view path, const Yaml& value, const std::filesystem::path& directory) {
-  constexpr std::string_view kPath = "training.framework";
-  Yaml* training = document.find("training");
-  Yaml* written = training != nullptr ? training->find("framework") : nullptr;
-  if (written == nullptr) return true;
-  if (path == kPath && (value.find("name") != nullptr || value.find("file") != nullptr)) training->erase("framework");
-  if (!path.starts_with(std::string(kPath) + ".")) return true;
-  Diagnostics told_elsewhere;
-  Framework f = read_framework(*written, std::string(kPath), directory, told_elsewhere);
-  if (told_elsewhere.empty()) *written = std::move(f.section);
-  return told_elsewhere.empty();
-}
 
 template <class Load>
 auto collected(Diagnostics& sink, Load&& load) -> std::optional<decltype(load())> {
@@ -101,13 +66,6 @@ void check_devices(const Yaml& document, const topology::Cluster& cluster, pcg::
   }
 }
 
-// Each is absent when the document does not have it or has it wrong.
-struct Sections {
-  std::optional<topology::Cluster> cluster;
-  std::optional<pcg::Graph> model;
-  std::optional<Training> training;
-};
-
 // A transformer that says nothing of dropout has what its framework gives it by default; the document says so from then on.
 void add_framework_defaults(Yaml& document, const profiles::FrameworkProfile& framework, std::vector<std::string>& notes) {
   const double rate = framework.transformer_dropout;
@@ -120,53 +78,41 @@ void add_framework_defaults(Yaml& document, const profiles::FrameworkProfile& fr
                               pcg::framework_names()[static_cast<std::size_t>(framework.framework)]));
 }
 
-Sections load_sections(const Yaml& document, const std::filesystem::path& directory, Diagnostics& sink) {
-  Sections s;
-  if (const Yaml* y = document.find("cluster")) s.cluster = collected(sink, [&] { return topology::load_cluster(*y, "cluster"); });
-  if (const Yaml* y = document.find("model")) s.model = collected(sink, [&] { return pcg::models::load_model(*y, "model", directory, 1); });
-  const std::size_t before = sink.size();
-  if (const Yaml* y = document.find("training"))
-    s.training = read_training(*y, "training", directory, s.cluster ? s.cluster->device_count() : 0, sink);
-  if (s.cluster) check_network(document, *s.cluster, sink);
-  if (s.cluster && s.training && sink.size() == before) check_devices(document, *s.cluster, s.training->config.precision, sink);
-  return s;
+// What was loaded from an equal section before, else what load() gives.
+template <class T, class Load>
+std::shared_ptr<const T> kept(std::vector<std::pair<std::string, std::shared_ptr<const T>>>& loaded, const Yaml& section, Diagnostics& sink,
+                              Load&& load) {
+  std::string text = base::emit_yaml(section);
+  for (const auto& [known, value] : loaded)
+    if (known == text) return value;
+  auto fresh = collected(sink, load);
+  if (!fresh) return nullptr;
+  auto value = std::make_shared<const T>(std::move(*fresh));
+  loaded.emplace_back(std::move(text), value);
+  return value;
 }
 
 }  // namespace
 
-Yaml patched(Yaml document, const WhatIf& what_if, const std::string& path, const std::filesystem::path& directory, Diagnostics& sink) {
-  for (const auto& [target, value] : what_if.set) {
-    const std::string place = fmt::format("{}.set[{}]", path, target);
-    if (!names_section(target)) {
-      sink.add(value.mark, place, fmt::format("\"{}\" is no part of model, cluster or training", target),
-               "write the path from the top, e.g. cluster.nodes");
-    } else if (target == "cluster.preset") {
-      sink.add(value.mark, place, "a what-if cannot change the preset itself", "write a second scenario, or set the keys that differ");
-    } else {
-      drop_other_batch(document, target);
-      if (prepare_framework(document, target, value, directory)) base::patch_yaml(document, target, value, sink, place, may_add(target));
-    }
-  }
-  return document;
-}
-
-void check_sections(const Yaml& document, const std::filesystem::path& directory, Diagnostics& sink) {
-  (void)load_sections(document, directory, sink);
-}
-
-Variant load_variant(Yaml document, const std::filesystem::path& directory) {
-  Diagnostics sink;
-  Sections loaded = load_sections(document, directory, sink);
-  sink.throw_if_any();
+std::optional<Variant> VariantLoader::load(Yaml document, Diagnostics& sink) {
+  const std::size_t before = sink.size();
+  std::shared_ptr<const topology::Cluster> cluster;
+  std::optional<Training> training;
+  std::shared_ptr<const pcg::Graph> model;
   std::vector<std::string> notes;
-  add_framework_defaults(document, loaded.training->framework.profile, notes);
-  if (!notes.empty()) loaded.model = pcg::models::load_model(*document.find("model"), "model", directory, 1);
-  return {std::move(document),
-          std::move(*loaded.cluster),
-          std::move(*loaded.model),
-          loaded.training->config,
-          std::move(loaded.training->framework),
-          std::move(notes)};
+  if (const Yaml* y = document.find("cluster")) cluster = kept(clusters_, *y, sink, [&] { return topology::load_cluster(*y, "cluster"); });
+  const std::size_t before_training = sink.size();
+  if (const Yaml* y = document.find("training"))
+    training = read_training(*y, "training", directory_, cluster ? cluster->device_count() : 0, sink);
+  const bool sound = sink.size() == before_training;
+  if (cluster) check_network(document, *cluster, sink);
+  if (cluster && training && sound) check_devices(document, *cluster, training->config.precision, sink);
+  if (training && sound) add_framework_defaults(document, training->framework.profile, notes);
+  if (const Yaml* y = document.find("model"))
+    model = kept(models_, *y, sink, [&] { return pcg::models::load_model(*y, "model", directory_, 1); });
+  if (!cluster || !training || !model || sink.size() != before) return std::nullopt;
+  return Variant{std::move(document), std::move(cluster), std::move(model), training->config, std::move(training->framework),
+                 std::move(notes)};
 }
 
 }  // namespace scenarios

@@ -1,35 +1,47 @@
 #pragma once
-// The scenario's document with one what-if applied, loaded. Private to this folder.
+// The sections of a scenario (model, cluster, training) with at most one what-if applied, loaded.
 
 #include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "pcg/graph/graph.hpp"
 #include "pcg/plan/plan.hpp"
 #include "scenarios/framework.hpp"
-#include "scenarios/scenario.hpp"
 #include "topology/cluster.hpp"
 
 namespace scenarios {
 
+// Variants of one scenario share what they have in common. The pointers are never null.
 struct Variant {
-  base::Yaml document;
-  topology::Cluster cluster;
-  pcg::Graph model;  // of one sample
+  base::Yaml document;  // with what was filled in
+  std::shared_ptr<const topology::Cluster> cluster;
+  std::shared_ptr<const pcg::Graph> model;  // of one sample
   pcg::TrainingConfig training;
   Framework framework;
   std::vector<std::string> notes;  // what was filled in
 };
 
-// The document with every `set` of a what-if applied; problems go to `sink`. `path` is the what-if's place ("what_if[0]"),
-// `directory` the scenario's.
-[[nodiscard]] base::Yaml patched(base::Yaml document, const WhatIf& what_if, const std::string& path,
-                                 const std::filesystem::path& directory, base::Diagnostics& sink);
+// Loads variants of one scenario. A model or a cluster whose section equals one that was loaded before is not loaded again: a what-if
+// changes one of them, or none.
+class VariantLoader {
+ public:
+  explicit VariantLoader(std::filesystem::path directory) : directory_(std::move(directory)) {}
 
-// Reports every problem of the sections that the document has.
-void check_sections(const base::Yaml& document, const std::filesystem::path& directory, base::Diagnostics& sink);
+  // Puts every problem of the sections that the document has, and of what they ask of each other, into `sink`.
+  // Returns nullopt when there is one, or a section is missing.
+  [[nodiscard]] std::optional<Variant> load(base::Yaml document, base::Diagnostics& sink);
 
-// Requires: the document has all three sections. Throws: base::InputError with every problem of model, cluster and training, and of what
-// they ask of each other.
-[[nodiscard]] Variant load_variant(base::Yaml document, const std::filesystem::path& directory);
+ private:
+  template <class T>
+  using Loaded = std::vector<std::pair<std::string, std::shared_ptr<const T>>>;  // by the section's text
+
+  std::filesystem::path directory_;  // of the scenario: relative paths start here
+  Loaded<topology::Cluster> clusters_;
+  Loaded<pcg::Graph> models_;
+};
 
 }  // namespace scenarios

@@ -7,6 +7,7 @@
 
 #include "base/worker_pool.hpp"
 #include "scenarios/run.hpp"
+#include "scenarios/run_notes.hpp"
 #include "topology/cluster.hpp"
 
 namespace validation {
@@ -38,16 +39,15 @@ Forecast forecast_one(const measurements::Point& p) {
   if (degrees != p.gpus) return failed(fmt::format("tp x pp x dp x cp is {}, but n_gpus is {}", degrees, p.gpus));
   const scenarios::Scenario scenario = scenarios::load_scenario(measurements::scenario_of(p), {});
   const scenarios::Run run = scenarios::run_scenario(scenario, {}).runs.at(0);
-  if (!run.simulation) return failed(run.notes.empty() ? std::string(scenarios::to_text(run.status)) : joined(run.notes));
+  if (!run.simulation) return failed(joined(scenarios::run_notes(run)));
   if (run.gpus != p.gpus) return failed(fmt::format("the cluster gives the plan {} GPUs, n_gpus is {}", run.gpus, p.gpus));
-  const topology::Cluster cluster = topology::load_cluster(*scenario.document.find("cluster"), "cluster");
   Forecast f;
   f.predicted = run.simulation->iteration_time;
   f.low = run.interval_low;
   f.high = run.interval_high;
   f.peak = run.simulation->memory.peak;
   f.out_of_memory = run.status == scenarios::Status::out_of_memory;
-  f.question = scenarios::question_of(*run.made, cluster, *run.simulation);
+  f.question = scenarios::question_of(*run.made, *scenario.base().cluster, *run.simulation);
   return f;
 }
 

@@ -4,42 +4,61 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 namespace search {
 namespace {
 
+// Each step fills in its part of the grid, or says why it cannot.
+using Refused = std::optional<Refusal>;
+
 template <class... A>
-[[noreturn]] void refuse(fmt::format_string<A...> text, A&&... values) {
-  throw PlanError(fmt::format(text, std::forward<A>(values)...));
+Refusal refuse(Constraint constraint, fmt::format_string<A...> text, A&&... values) {
+  return {constraint, fmt::format(text, std::forward<A>(values)...)};
 }
 
-int resolve_data(const MegatronConfig& c, int devices) {
+Refused resolve_data(Grid& g, const GridConfig& c, int devices) {
   const std::int64_t others = static_cast<std::int64_t>(c.tensor) * c.pipeline * c.context;
   if (c.data == 0 && devices % others != 0)
-    refuse("{} devices do not divide by tensor {} x pipeline {} x context {}", devices, c.tensor, c.pipeline, c.context);
+    return refuse(Constraint::devices, "{} devices do not divide by tensor {} x pipeline {} x context {}", devices, c.tensor, c.pipeline,
+                  c.context);
   if (c.data > 0 && others * c.data != devices)
-    refuse("tensor {} x pipeline {} x context {} x data {} is {}, and the cluster has {} devices", c.tensor, c.pipeline, c.context, c.data,
-           others * c.data, devices);
-  return c.data > 0 ? c.data : static_cast<int>(devices / others);
+    return refuse(Constraint::devices, "tensor {} x pipeline {} x context {} x data {} is {}, and the cluster has {} devices", c.tensor,
+                  c.pipeline, c.context, c.data, others * c.data, devices);
+  g.data = c.data > 0 ? c.data : static_cast<int>(devices / others);
+  return std::nullopt;
 }
 
 // Experts take all of context that they can, then the inner part of data: expert groups stay as near as possible.
-void split_for_experts(Grid& g) {
+Refused split_for_experts(Grid& g) {
   const int from_context = std::gcd(g.expert, g.context);
   const int from_data = g.expert / from_context;
-  if (g.data % from_data != 0) refuse("expert {} does not divide data {} x context {}", g.expert, g.data, g.context);
+  if (g.data % from_data != 0)
+    return refuse(Constraint::experts, "expert {} does not divide data {} x context {}", g.expert, g.data, g.context);
   const int sizes[kMeshAxes] = {g.data / from_data, from_data, g.context / from_context, from_context, g.tensor};
   std::ranges::copy(sizes, g.sizes);
+  return std::nullopt;
 }
 
-void resolve_batches(Grid& g, const MegatronConfig& c, std::int64_t global_batch) {
-  if (global_batch % g.data != 0) refuse("a global batch of {} does not divide among {} data-parallel replicas", global_batch, g.data);
+Refused resolve_batches(Grid& g, const GridConfig& c, std::int64_t global_batch) {
+  if (global_batch % g.data != 0)
+    return refuse(Constraint::batch, "a global batch of {} does not divide among {} data-parallel replicas", global_batch, g.data);
   const std::int64_t replica = global_batch / g.data;
   g.micro_batch = c.micro_batch > 0 ? c.micro_batch : c.pipeline > 1 ? 1 : replica;
   if (replica % g.micro_batch != 0)
-    refuse("a global batch of {} gives each of {} replicas {} samples, which do not divide into micro-batches of {}", global_batch, g.data,
-           replica, g.micro_batch);
+    return refuse(Constraint::batch,
+                  "a global batch of {} gives each of {} replicas {} samples, which do not divide into micro-batches of {}", global_batch,
+                  g.data, replica, g.micro_batch);
   g.micro_batches = static_cast<int>(replica / g.micro_batch);
+  return std::nullopt;
+}
+
+Refused check_chunks(const Grid& g) {
+  if (g.chunks > 1 && g.pipeline == 1) return refuse(Constraint::schedule, "{} chunks need a pipeline of at least 2 stages", g.chunks);
+  if (g.chunks > 1 && g.micro_batches % g.pipeline != 0)
+    return refuse(Constraint::schedule, "the interleaved schedule needs micro-batches in multiples of pipeline {}, there are {}",
+                  g.pipeline, g.micro_batches);
+  return std::nullopt;
 }
 
 }  // namespace
@@ -56,23 +75,21 @@ int Grid::degree(std::span<const MeshAxis> axes) const {
   return d;
 }
 
-Grid make_grid(const MegatronConfig& c, int devices, std::int64_t global_batch) {
+Attempt<Grid> make_grid(const GridConfig& c, int devices, std::int64_t global_batch) {
   Grid g;
   g.tensor = c.tensor;
   g.pipeline = c.pipeline;
   g.context = c.context;
   g.expert = c.expert;
   g.chunks = c.chunks;
-  g.data = resolve_data(c, devices);
-  split_for_experts(g);
-  resolve_batches(g, c, global_batch);
-  if (g.chunks > 1 && g.pipeline == 1) refuse("{} chunks need a pipeline of at least 2 stages", g.chunks);
-  if (g.chunks > 1 && g.micro_batches % g.pipeline != 0)
-    refuse("the interleaved schedule needs micro-batches in multiples of pipeline {}, there are {}", g.pipeline, g.micro_batches);
+  if (auto refused = resolve_data(g, c, devices)) return *refused;
+  if (auto refused = split_for_experts(g)) return *refused;
+  if (auto refused = resolve_batches(g, c, global_batch)) return *refused;
+  if (auto refused = check_chunks(g)) return *refused;
   return g;
 }
 
-std::string summary(const Grid& g, const MegatronConfig& c) {
+std::string summary(const Grid& g, const GridConfig& c) {
   std::string text;
   const auto part = [&](const char* name, int degree) {
     if (degree > 1) text += fmt::format("{}{} {}", text.empty() ? "" : " x ", name, degree);

@@ -1,6 +1,6 @@
 #pragma once
 // A grid of devices as Megatron-LM lays it out: pipeline outermost, then data, then context, tensor innermost (arXiv 2104.04473,
-// section 3). Expert parallelism takes the inner part of data and context. Private to this folder.
+// section 3). Expert parallelism takes the inner part of data and context.
 
 #include <cstdint>
 #include <span>
@@ -8,13 +8,25 @@
 #include <vector>
 
 #include "pcg/plan/mapping.hpp"
-#include "search/grid/grid_plan.hpp"
+#include "pcg/plan/plan.hpp"
+#include "search/problem/refusal.hpp"
 
 namespace search {
 
 // Axes of one pipeline group, outermost first. Data and context are in two parts, of which experts take the inner ones.
 enum class MeshAxis { data_outer, data_inner, context_outer, context_inner, tensor };
 constexpr std::size_t kMeshAxes = 5;
+
+// What a user says of a grid. Zero means: not given. `data` then is what is left of the devices; micro_batch then is the largest that
+// leaves one micro-batch when pipeline is 1, else 1.
+struct GridConfig {
+  int tensor = 1, pipeline = 1, data = 0, context = 1, expert = 1, chunks = 1;
+  std::int64_t micro_batch = 0;  // samples per replica per micro-batch
+  pcg::ScheduleKind schedule = pcg::ScheduleKind::one_f_one_b;
+  bool sequence_parallel = false;
+  pcg::Recompute recompute = pcg::Recompute::none;
+  int zero = 0;
+};
 
 struct Grid {
   int tensor = 1, pipeline = 1, data = 1, context = 1, expert = 1, chunks = 1;
@@ -28,10 +40,10 @@ struct Grid {
   [[nodiscard]] int degree(std::span<const MeshAxis> axes) const;              // product of sizes
 };
 
-// The grid with everything filled in. Throws: PlanError when devices, batch or degrees do not come out even.
-[[nodiscard]] Grid make_grid(const MegatronConfig& config, int devices, std::int64_t global_batch);
+// The grid with everything filled in. Refuses when devices, batch or degrees do not come out even.
+[[nodiscard]] Attempt<Grid> make_grid(const GridConfig& config, int devices, std::int64_t global_batch);
 
 // "data 12 x tensor 2, micro-batch 1, recompute full, zero 1".
-[[nodiscard]] std::string summary(const Grid& grid, const MegatronConfig& config);
+[[nodiscard]] std::string summary(const Grid& grid, const GridConfig& config);
 
 }  // namespace search

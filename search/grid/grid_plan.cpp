@@ -1,3 +1,5 @@
+#include "search/grid/grid_plan.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -31,59 +33,59 @@ pcg::Graph padded(const pcg::Graph& model, const std::vector<pcg::Padding>& padd
   return pcg::resize(model, sizes);
 }
 
-pcg::Plan build(const Problem& problem, const MegatronConfig& config, std::string name, pcg::Framework framework) {
+// parallelize() keeps the graph's operators in order and puts parallel operators between them.
+std::vector<pcg::MachineView> mapping_of(const pcg::Plan& plan, const Grid& grid, const std::vector<Layout>& node_layouts) {
+  std::vector<pcg::MachineView> mapping;
+  std::size_t node = 0;
+  for (std::size_t n = 0; n < plan.pcg.nodes().size(); ++n) {
+    mapping.emplace_back();
+    if (plan.pcg.nodes()[n].movement() != nullptr) continue;
+    if (plan.pcg.nodes()[n].computes())
+      mapping.back() = node_layouts[node].view(grid, plan.stage[n] % grid.pipeline * grid.group_devices());
+    ++node;
+  }
+  return mapping;
+}
+
+std::string summary_of(const Grid& grid, const GridConfig& config, const std::vector<pcg::Padding>& padding) {
+  std::string text = summary(grid, config);
+  for (const pcg::Padding& p : padding) text += fmt::format(", vocabulary padded from {} to {}", p.from, p.to);
+  return text;
+}
+
+}  // namespace
+
+Attempt<pcg::Plan> grid_plan(const Problem& problem, const GridConfig& config, std::string name, pcg::Framework framework) {
   const int devices = problem.cluster.device_count();
-  const Grid grid = make_grid(config, devices, problem.training.global_batch);
+  const Attempt<Grid> made = make_grid(config, devices, problem.training.global_batch);
+  if (!made) return made.refusal();
+  const Grid& grid = *made;
   pcg::Plan plan;
   plan.padding = padding_for(problem.model, grid.tensor);
   const pcg::Graph graph = pcg::with_batch(padded(problem.model, plan.padding), grid.micro_batch * grid.data);
   plan.stages = grid.pipeline * grid.chunks;
-  const std::vector<int> block_stages = stages_of_blocks(graph.blocks(), plan.stages, graph.name());
-  const std::vector<Layout> node_layouts = layouts(graph, grid, block_stages, config.sequence_parallel);
+  const auto block_stages = stages_of_blocks(graph.blocks(), plan.stages, graph.name());
+  if (!block_stages) return block_stages.refusal();
+  const auto node_layouts = layouts(graph, grid, *block_stages, config.sequence_parallel);
+  if (!node_layouts) return node_layouts.refusal();
 
   plan.name = std::move(name);
   plan.model = problem.model_section;
   plan.training = problem.training;
   if (plan.training.framework == pcg::Framework::generic) plan.training.framework = framework;
   plan.gpus = devices;
-  plan.pcg = pcg::parallelize(graph, shardings(graph, grid, node_layouts));
-  plan.stage = stages_of_nodes(plan.pcg, block_stages);
+  plan.pcg = pcg::parallelize(graph, shardings(graph, grid, *node_layouts));
+  plan.stage = stages_of_nodes(plan.pcg, *block_stages);
   plan.chunks = grid.chunks;
   plan.schedule = grid.chunks == 1 && config.schedule == pcg::ScheduleKind::interleaved ? pcg::ScheduleKind::one_f_one_b : config.schedule;
   plan.micro_batches = grid.micro_batches;
   plan.recompute = config.recompute;
   plan.zero = config.zero;
-  plan.summary = summary(grid, config);
-  for (const pcg::Padding& p : plan.padding) plan.summary += fmt::format(", vocabulary padded from {} to {}", p.from, p.to);
-
-  // parallelize() keeps the graph's operators in order and puts movements between them.
-  std::size_t node = 0;
-  for (std::size_t n = 0; n < plan.pcg.nodes().size(); ++n) {
-    plan.mapping.emplace_back();
-    if (plan.pcg.nodes()[n].movement() != nullptr) continue;
-    if (plan.pcg.nodes()[n].computes())
-      plan.mapping.back() = node_layouts[node].view(grid, plan.stage[n] % grid.pipeline * grid.group_devices());
-    ++node;
-  }
+  plan.summary = summary_of(grid, config, plan.padding);
+  plan.mapping = mapping_of(plan, grid, *node_layouts);
   const auto wrong = pcg::violations(plan);
   BASE_CHECK(wrong.empty(), "{}: {}", plan.summary, wrong.front());
   return plan;
-}
-
-}  // namespace
-
-pcg::Plan megatron_plan(const Problem& problem, const MegatronConfig& config) {
-  return build(problem, config, "megatron", pcg::Framework::megatron);
-}
-
-pcg::Plan data_parallel_plan(const Problem& problem) { return build(problem, {}, "data-parallel", pcg::Framework::pytorch); }
-
-pcg::Plan fsdp_plan(const Problem& problem, const FsdpConfig& config) {
-  MegatronConfig c;
-  c.zero = config.stage;
-  c.recompute = config.recompute;
-  c.micro_batch = config.micro_batch;
-  return build(problem, c, "fsdp", pcg::Framework::pytorch);
 }
 
 }  // namespace search

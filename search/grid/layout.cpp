@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "search/grid/tensor_loops.hpp"
 
@@ -112,26 +113,30 @@ class Assignment {
   bool taken_[kMeshAxes] = {};
 };
 
-void require_divisible_sequence(const Graph& graph, const Grid& grid, bool sequence_parallel) {
+std::optional<Refusal> indivisible_sequence(const Graph& graph, const Grid& grid, bool sequence_parallel) {
   const int parts = grid.context * (sequence_parallel ? grid.tensor : 1);
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
     const auto* e = std::get_if<pcg::Embedding>(&graph.nodes()[n].op);
     const auto& sizes = graph.nodes()[n].outputs[0].sizes;
     if (e == nullptr || sizes.size() != 3 || sizes[1] % parts == 0) continue;
-    throw PlanError(fmt::format("a sequence of {} does not divide by context {}{}", sizes[1], grid.context,
-                                sequence_parallel ? fmt::format(" x tensor {}", grid.tensor) : ""));
+    return Refusal{Constraint::sequence, fmt::format("a sequence of {} does not divide by context {}{}", sizes[1], grid.context,
+                                                     sequence_parallel ? fmt::format(" x tensor {}", grid.tensor) : "")};
   }
+  return std::nullopt;
 }
 
-void require_divisible_experts(const Graph& graph, const Grid& grid) {
+std::optional<Refusal> indivisible_experts(const Graph& graph, const Grid& grid) {
   bool found = false;
   for (const GraphNode& n : graph.nodes()) {
     if (!std::holds_alternative<pcg::ExpertLinear>(n.op)) continue;
     found = true;
     const std::int64_t experts = n.outputs[0].sizes[0];
-    if (experts % grid.expert != 0) throw PlanError(fmt::format("{}: {} experts do not divide by expert {}", n.name, experts, grid.expert));
+    if (experts % grid.expert != 0)
+      return Refusal{Constraint::experts, fmt::format("{}: {} experts do not divide by expert {}", n.name, experts, grid.expert)};
   }
-  if (!found && grid.expert > 1) throw PlanError(fmt::format("{} has no experts to share among expert {}", graph.name(), grid.expert));
+  if (!found && grid.expert > 1)
+    return Refusal{Constraint::experts, fmt::format("{} has no experts to share among expert {}", graph.name(), grid.expert)};
+  return std::nullopt;
 }
 
 }  // namespace
@@ -159,14 +164,15 @@ pcg::MachineView Layout::view(const Grid& grid, int first) const {
   return pcg::compact(v, sharding(grid));
 }
 
-std::vector<Layout> layouts(const Graph& graph, const Grid& grid, const std::vector<int>& block_stages, bool sequence_parallel) {
-  require_divisible_sequence(graph, grid, sequence_parallel);
-  require_divisible_experts(graph, grid);
+Attempt<std::vector<Layout>> layouts(const Graph& graph, const Grid& grid, const std::vector<int>& block_stages, bool sequence_parallel) {
+  if (auto refused = indivisible_sequence(graph, grid, sequence_parallel)) return *refused;
+  if (auto refused = indivisible_experts(graph, grid)) return *refused;
   const std::vector<NodeSpace> spaces = node_spaces(graph);
-  const std::vector<int> tensor = tensor_loops(graph, spaces, block_stages, grid.tensor);
+  const auto tensor = tensor_loops(graph, spaces, block_stages, grid.tensor);
+  if (!tensor) return tensor.refusal();
   const DimRoles roles(graph, spaces);
   if (grid.context > 1 && !roles.any_positions())
-    throw PlanError(fmt::format("{} has no sequence to share among context {}", graph.name(), grid.context));
+    return Refusal{Constraint::sequence, fmt::format("{} has no sequence to share among context {}", graph.name(), grid.context)};
   std::vector<Layout> result;
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
     const GraphNode& node = graph.nodes()[n];
@@ -179,7 +185,7 @@ std::vector<Layout> layouts(const Graph& graph, const Grid& grid, const std::vec
     if (experts) a.give(pcg::find_loop(spaces[n].space, "experts"), kExperts);
     a.give(roles.samples(n), experts ? std::vector{MeshAxis::data_outer} : kData);
     a.give(roles.positions(n), kContext);
-    if (tensor[n] >= 0) a.give(tensor[n], {MeshAxis::tensor});
+    if ((*tensor)[n] >= 0) a.give((*tensor)[n], {MeshAxis::tensor});
     else if (sequence_parallel) a.give(roles.positions(n), {MeshAxis::tensor});
     result.push_back(std::move(a).finish());
   }

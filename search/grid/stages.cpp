@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "search/problem/planner.hpp"
-
 namespace search {
 namespace {
 
@@ -23,10 +21,11 @@ std::vector<bool> from_sources(const pcg::Pcg& pcg) {
 
 }  // namespace
 
-std::vector<int> stages_of_blocks(std::span<const pcg::Block> blocks, int stages, const std::string& model) {
+Attempt<std::vector<int>> stages_of_blocks(std::span<const pcg::Block> blocks, int stages, const std::string& model) {
   const auto layers = static_cast<int>(std::ranges::count_if(blocks, &pcg::Block::weighty));
-  if (stages > 1 && layers % stages != 0) throw PlanError(fmt::format("{} layers do not split into {} equal stages", layers, stages));
-  if (stages > 1 && layers == 0) throw PlanError(fmt::format("{} has no layers to split into {} stages", model, stages));
+  if (stages > 1 && layers % stages != 0)
+    return Refusal{Constraint::layers, fmt::format("{} layers do not split into {} equal stages", layers, stages)};
+  if (stages > 1 && layers == 0) return Refusal{Constraint::layers, fmt::format("{} has no layers to split into {} stages", model, stages)};
   const int share = std::max(1, layers / stages);
   std::vector<int> result;
   int seen = 0;

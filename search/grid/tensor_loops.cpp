@@ -4,8 +4,7 @@
 
 #include <algorithm>
 #include <map>
-
-#include "search/problem/planner.hpp"
+#include <optional>
 
 namespace search {
 namespace {
@@ -133,14 +132,15 @@ class Region {
   std::vector<GraphNodeId> columns_;
 };
 
-void require_divisible_heads(const Graph& graph, const std::vector<int>& loops, int degree) {
+std::optional<Refusal> indivisible_heads(const Graph& graph, const std::vector<int>& loops, int degree) {
   for (std::size_t n = 0; n < loops.size(); ++n) {
     const auto* attention = std::get_if<pcg::Attention>(&graph.nodes()[n].op);
     if (attention == nullptr || loops[n] >= 0 || attention->kv_heads % degree == 0) continue;
     const bool grouped = attention->kv_heads != attention->heads;
-    throw PlanError(fmt::format("{}: {} {} do not divide by tensor {}", graph.nodes()[n].name, attention->kv_heads,
-                                grouped ? "key-value heads" : "attention heads", degree));
+    return Refusal{Constraint::heads, fmt::format("{}: {} {} do not divide by tensor {}", graph.nodes()[n].name, attention->kv_heads,
+                                                  grouped ? "key-value heads" : "attention heads", degree)};
   }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -166,7 +166,8 @@ std::int64_t word_vocabulary(const Graph& graph) {
   return largest;
 }
 
-std::vector<int> tensor_loops(const Graph& graph, std::span<const NodeSpace> spaces, const std::vector<int>& block_stages, int degree) {
+Attempt<std::vector<int>> tensor_loops(const Graph& graph, std::span<const NodeSpace> spaces, const std::vector<int>& block_stages,
+                                       int degree) {
   std::vector<int> loops(graph.nodes().size(), -1);
   if (degree == 1) return loops;
   const auto consumers = graph.consumers();
@@ -181,9 +182,9 @@ std::vector<int> tensor_loops(const Graph& graph, std::span<const NodeSpace> spa
         loops[cut] = loop;
     }
   }
-  require_divisible_heads(graph, loops, degree);
+  if (auto refused = indivisible_heads(graph, loops, degree)) return *refused;
   if (std::ranges::all_of(loops, [](int l) { return l < 0; }))
-    throw PlanError(fmt::format("no operator of {} can be cut by tensor {}", graph.name(), degree));
+    return Refusal{Constraint::operators, fmt::format("no operator of {} can be cut by tensor {}", graph.name(), degree)};
   return loops;
 }
 

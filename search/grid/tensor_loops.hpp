@@ -9,6 +9,7 @@
 
 #include "pcg/graph/graph.hpp"
 #include "pcg/sharding/iteration_space.hpp"
+#include "search/problem/refusal.hpp"
 
 namespace search {
 
@@ -24,9 +25,9 @@ struct NodeSpace {
 
 // One loop per node, -1: the operator is not cut by tensor parallelism. All -1 when degree is 1. block_stages: the virtual stage of each
 // block; a cut tensor does not leave its stage.
-// Throws: PlanError when attention heads do not divide, or nothing in the graph can be cut.
-[[nodiscard]] std::vector<int> tensor_loops(const pcg::Graph& graph, std::span<const NodeSpace> spaces,
-                                            const std::vector<int>& block_stages, int degree);
+// Refuses when attention heads do not divide, or nothing in the graph can be cut.
+[[nodiscard]] Attempt<std::vector<int>> tensor_loops(const pcg::Graph& graph, std::span<const NodeSpace> spaces,
+                                                     const std::vector<int>& block_stages, int degree);
 
 // The vocabulary of the word embedding: of the embedding with the largest table; 0 when there is none.
 [[nodiscard]] std::int64_t word_vocabulary(const pcg::Graph& graph);

@@ -1,231 +1,226 @@
+#include "search/megatron/megatron_search.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 #include "search/estimates/estimate.hpp"
-#include "search/grid/grid_plan.hpp"
+#include "search/megatron/grid_points.hpp"
+#include "search/megatron/megatron.hpp"
+#include "search/problem/deadline.hpp"
 
 namespace search {
 namespace {
 
 using base::Seconds;
 
-constexpr std::size_t kMostRefusals = 10;
+constexpr std::size_t kMostLost = 10;  // more than a person reads
+constexpr int kMostSimulated = 1000;   // some minutes of simulation on a large cluster
 
 struct Candidate {
   std::size_t point = 0;  // of the grid
-  MegatronConfig config;
+  GridConfig config;
   Seconds estimate;
 };
 
-std::vector<int> divisors(std::int64_t n, std::int64_t at_most) {
-  std::vector<int> result;
-  for (std::int64_t d = 1; d <= std::min(n, at_most); ++d)
-    if (n % d == 0) result.push_back(static_cast<int>(d));
-  return result;
+struct Simulated {
+  pcg::Plan plan;
+  sim::SimulationResult simulation;
+  [[nodiscard]] Seconds time() const { return simulation.iteration_time; }
+};
+
+// Keeps what needs the least memory of all that does not fit.
+void note_miss(std::optional<ClosestMiss>& closest, const std::string& candidate, const NeedsMemory& memory) {
+  if (!closest || memory.needed < closest->memory.needed) closest = ClosestMiss{candidate, memory};
 }
 
-int weighty_blocks(const pcg::Graph& g) { return static_cast<int>(std::ranges::count_if(g.blocks(), &pcg::Block::weighty)); }
+// Every point of the grid, by the sum of its kernels and collectives.
+struct Ranking {
+  std::vector<Candidate> candidates;  // the best estimate first
+  std::size_t points = 0, seen = 0;   // of the grid
+  std::size_t too_big = 0;            // candidates whose model states alone are too much
+  std::optional<ClosestMiss> closest;
+  std::optional<Refusal> refusal;  // of the last point that cannot be built
+};
 
-// Degrees and micro-batches that come out even; what the model makes of them shows when the plan is built.
-std::vector<MegatronConfig> grid_points(const Problem& problem) {
-  const int devices = problem.cluster.device_count();
-  std::vector<MegatronConfig> points;
-  for (int tensor : divisors(devices, devices))
-    for (int pipeline : divisors(devices / tensor, std::max(1, weighty_blocks(problem.model)))) {
-      const int data = devices / tensor / pipeline;
-      if (problem.training.global_batch % data != 0) continue;
-      const std::int64_t replica = problem.training.global_batch / data;
-      for (int micro_batch : divisors(replica, replica))
-        for (int chunks : {1, 2, 4}) {
-          if (chunks > 1 && (pipeline == 1 || replica / micro_batch % pipeline != 0)) continue;
-          MegatronConfig c;
-          c.tensor = tensor;
-          c.pipeline = pipeline;
-          c.data = data;
-          c.micro_batch = micro_batch;
-          c.chunks = chunks;
-          c.schedule = chunks > 1 ? pcg::ScheduleKind::interleaved : pcg::ScheduleKind::one_f_one_b;
-          points.push_back(c);
-        }
-    }
-  return points;
-}
-
-class Search {
- public:
-  Search(const Problem& problem, const MegatronSearchConfig& config) : problem_(problem), config_(config) {
-    if (config_.clock) start_ = config_.clock();
-    for (std::size_t d = 0; d < problem.cluster.devices().size(); ++d) {
-      const profiles::DeviceProfile& profile = problem.oracle.device(base::DeviceId(d));
-      const base::Bytes memory = problem.cluster.devices()[d].memory.value_or(profile.memory);
-      if (d == 0 || memory - profile.reserved < room_) room_ = memory - profile.reserved;
-    }
+base::Bytes memory_for_tensors(const Problem& problem) {
+  std::optional<base::Bytes> least;
+  for (std::size_t d = 0; d < problem.cluster.devices().size(); ++d) {
+    const profiles::DeviceProfile& profile = problem.oracle.device(base::DeviceId(d));
+    const base::Bytes room = problem.cluster.devices()[d].memory.value_or(profile.memory) - profile.reserved;
+    if (!least || room < *least) least = room;
   }
+  return *least;
+}
 
-  SearchResult run() {
-    rank();
-    std::ranges::stable_sort(candidates_, {}, &Candidate::estimate);
-    confirm();
-    if (result_.best) explain_losers();
-    else explain_nothing();
+// Recomputation and ZeRO 1 change the sum, not the plan's graph: one plan serves all their combinations.
+void rank_point(std::size_t point, const GridConfig& config, pcg::Plan plan, const Problem& problem, base::Bytes room, Ranking& ranking) {
+  const std::vector<StageCost> costs = stage_costs(plan, problem.oracle);
+  for (int zero : {0, 1})
+    for (const pcg::Recompute recompute : {pcg::Recompute::none, pcg::Recompute::selective, pcg::Recompute::full}) {
+      if (zero == 1 && config.data == 1) continue;
+      plan.recompute = recompute;
+      plan.zero = zero;
+      GridConfig c = config;
+      c.recompute = recompute;
+      c.zero = zero;
+      const base::Bytes states = model_states(costs, plan);
+      if (states <= room) {
+        ranking.candidates.push_back({point, c, estimate(costs, plan)});
+        continue;
+      }
+      ++ranking.too_big;
+      note_miss(ranking.closest,
+                fmt::format("{}, recompute {}, zero {} (model states alone)", plan.summary,
+                            pcg::recompute_names()[static_cast<std::size_t>(recompute)], zero),
+                {states, room});
+    }
+}
+
+Ranking rank(const Problem& problem, const Deadline& deadline, const SearchContext& context) {
+  const std::vector<GridConfig> points = grid_points(problem);
+  const base::Bytes room = memory_for_tensors(problem);
+  Ranking ranking;
+  for (ranking.points = points.size(); ranking.seen < points.size() && !deadline.has_passed(); ++ranking.seen) {
+    if (context.progress) context.progress(fmt::format("megatron: {} of {} points of the grid", ranking.seen, points.size()));
+    auto plan = megatron_plan(problem, points[ranking.seen]);
+    if (plan) rank_point(ranking.seen, points[ranking.seen], std::move(plan).value(), problem, room, ranking);
+    else ranking.refusal = plan.refusal();
+  }
+  std::ranges::stable_sort(ranking.candidates, {}, &Candidate::estimate);
+  return ranking;
+}
+
+// The memory that a plan needs, if it does not fit.
+std::optional<NeedsMemory> shortage(const Problem& problem, const pcg::Plan& plan) {
+  const sim::MemoryUse memory = problem.oracle.memory(plan);
+  if (memory.fits()) return std::nullopt;
+  return NeedsMemory{memory.peak, memory.capacity};
+}
+
+// The best of the ranking, simulated whole.
+struct Confirmation {
+  std::vector<Simulated> simulated;   // in order of their estimates
+  std::vector<LostCandidate> no_fit;  // the first few
+  std::uint64_t built = 0;
+  std::optional<Limit> limit;  // what ended it, if something was left
+};
+
+class Confirming {
+ public:
+  Confirming(const Problem& problem, Ranking& ranking) : problem_(problem), ranking_(ranking), points_(ranking.points) {}
+
+  // From the best estimate on, what fits into memory is simulated, until enough was.
+  Confirmation run(int simulate_best, const Deadline& deadline, const SearchContext& context) {
+    for (const Candidate& c : ranking_.candidates) {
+      if (points_[c.point] == Point::infeasible) continue;
+      if (static_cast<int>(result_.simulated.size()) == simulate_best) result_.limit = Limit::candidates;
+      else if (deadline.has_passed()) result_.limit = Limit::time;
+      if (result_.limit) break;
+      auto plan = megatron_plan(problem_, c.config);
+      if (!plan) continue;
+      ++result_.built;
+      if (!fits(*plan)) {
+        try_minimum_memory(c, *plan);
+        continue;
+      }
+      if (context.progress) context.progress(fmt::format("megatron: simulating {}", plan->summary));
+      sim::SimulationResult simulation = problem_.oracle.plan(*plan);
+      result_.simulated.push_back({std::move(plan).value(), std::move(simulation)});
+    }
     return std::move(result_);
   }
 
  private:
-  bool out_of_time() {
-    if (!config_.clock || config_.clock() - start_ <= config_.budget) return false;
-    result_.stop_reason = StopReason::time_limit;
-    return true;
-  }
+  enum class Point { unknown, feasible, infeasible };
 
-  void tell(const std::string& text) const {
-    if (config_.progress) config_.progress(text);
-  }
-
-  void refuse(const std::string& candidate, std::string reason) {
-    if (result_.refusals.size() < kMostRefusals) result_.refusals.push_back({candidate, std::move(reason)});
-  }
-
-  std::optional<pcg::Plan> build(const MegatronConfig& c) {
-    try {
-      return megatron_plan(problem_, c);
-    } catch (const PlanError& e) {
-      last_error_ = e.what();
-      return std::nullopt;
-    }
-  }
-
-  // Every point of the grid by the sum of its kernels and collectives. Recomputation and ZeRO 1 change the sum, not the plan's graph.
-  void rank() {
-    const std::vector<MegatronConfig> points = grid_points(problem_);
-    hopeless_.assign(points.size(), false);
-    tried_frugal_.assign(points.size(), false);
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      if (out_of_time()) {
-        result_.notes.push_back(fmt::format("time was up after {} of {} points of the grid", i, points.size()));
-        return;
-      }
-      tell(fmt::format("megatron: {} of {} points of the grid", i, points.size()));
-      auto plan = build(points[i]);
-      if (!plan) continue;
-      const std::vector<StageCost> costs = stage_costs(*plan, problem_.oracle);
-      for (int zero : {0, 1})
-        for (const pcg::Recompute recompute : {pcg::Recompute::none, pcg::Recompute::selective, pcg::Recompute::full}) {
-          if (zero == 1 && points[i].data == 1) continue;
-          plan->recompute = recompute;
-          plan->zero = zero;
-          MegatronConfig c = points[i];
-          c.recompute = recompute;
-          c.zero = zero;
-          if (const base::Bytes states = model_states(costs, *plan); states > room_) refuse_states(*plan, c, states);
-          else candidates_.push_back({i, c, estimate(costs, *plan)});
-        }
-    }
-  }
-
-  // Weights, gradients and optimizer state alone are too much: no need to look closer.
-  void refuse_states(const pcg::Plan& plan, const MegatronConfig& c, base::Bytes states) {
-    ++too_big_;
-    if (states >= least_.peak) return;
-    least_.peak = states;
-    least_.capacity = room_;
-    least_summary_ = fmt::format("{}, recompute {}, zero {} (model states alone)", plan.summary,
-                                 pcg::recompute_names()[static_cast<std::size_t>(c.recompute)], c.zero);
-  }
-
-  bool fits(const pcg::Plan& plan, std::string& why) {
-    const sim::MemoryUse memory = problem_.oracle.memory(plan);
-    if (memory.fits()) return true;
-    why = fmt::format("needs {} of {}", memory_text(memory.peak), memory_text(memory.capacity));
-    if (memory.peak < least_.peak) {
-      least_ = memory;
-      least_summary_ = plan.summary;
-    }
+  bool fits(const pcg::Plan& plan) {
+    const auto short_of = shortage(problem_, plan);
+    if (!short_of) return true;
+    if (result_.no_fit.size() < kMostLost) result_.no_fit.push_back({plan.summary, *short_of});
+    note_miss(ranking_.closest, plan.summary, *short_of);
     return false;
   }
 
-  // A point of the grid whose most frugal variant does not fit either need not be asked about the others.
-  void look_at_most_frugal(const Candidate& c, const pcg::Plan& plan) {
-    if (tried_frugal_[c.point]) return;
-    tried_frugal_[c.point] = true;
-    pcg::Plan frugal = plan;
-    frugal.recompute = pcg::Recompute::full;
-    frugal.zero = 1;
-    frugal.summary += " (even with recompute full and zero 1)";
-    std::string why;
-    if (fits(frugal, why)) return;
-    refuse(frugal.summary, why);
-    hopeless_[c.point] = true;
+  // Where the minimum-memory candidate of a point does not fit either, the others of the point need not be asked about.
+  void try_minimum_memory(const Candidate& c, const pcg::Plan& plan) {
+    if (points_[c.point] != Point::unknown) return;
+    pcg::Plan minimum = plan;
+    minimum.recompute = pcg::Recompute::full;
+    minimum.zero = 1;
+    minimum.summary += " (even with recompute full and zero 1)";
+    points_[c.point] = fits(minimum) ? Point::feasible : Point::infeasible;
   }
-
-  // From the best estimate on: what does not fit is left out, until enough was simulated whole.
-  void confirm() {
-    int simulated = 0;
-    for (const Candidate& c : candidates_) {
-      if (hopeless_[c.point]) continue;
-      if (simulated == config_.simulate_best || out_of_time()) break;
-      auto plan = build(c.config);
-      if (!plan) continue;
-      ++result_.candidates;
-      if (std::string why; !fits(*plan, why)) {
-        refuse(plan->summary, why);
-        look_at_most_frugal(c, *plan);
-        continue;
-      }
-      tell(fmt::format("megatron: simulating {}", plan->summary));
-      const Seconds time = problem_.oracle.plan(*plan).iteration_time;
-      ++simulated;
-      losers_.push_back({plan->summary, time});
-      if (result_.objective && *result_.objective <= time) continue;
-      result_.objective = time;
-      result_.best = std::move(plan);
-    }
-  }
-
-  void explain_losers() {
-    const Seconds best = *result_.objective;
-    std::vector<Refusal> slower;
-    std::ranges::stable_sort(losers_, {}, &Simulated::time);
-    for (const Simulated& l : losers_)
-      if (l.summary != result_.best->summary)
-        slower.push_back({l.summary, fmt::format("{} against {}", base::to_text(l.time), base::to_text(best))});
-    result_.refusals.insert(result_.refusals.begin(), slower.begin(), slower.end());
-    if (result_.refusals.size() > kMostRefusals) result_.refusals.resize(kMostRefusals);
-    result_.notes.push_back(
-        fmt::format("best of {} points of the grid, {} simulated whole", candidates_.size() + too_big_, losers_.size()));
-  }
-
-  void explain_nothing() {
-    if (result_.stop_reason != StopReason::time_limit) result_.stop_reason = StopReason::infeasible;
-    if (!least_summary_.empty())
-      result_.notes.push_back(fmt::format("nothing in the grid fits: the least is {}, which needs {} of {}", least_summary_,
-                                          memory_text(least_.peak), memory_text(least_.capacity)));
-    else result_.notes.push_back(fmt::format("no point of the grid can be built{}{}", last_error_.empty() ? "" : ": ", last_error_));
-  }
-
-  struct Simulated {
-    std::string summary;
-    Seconds time;
-  };
 
   const Problem& problem_;
-  const MegatronSearchConfig& config_;
-  SearchResult result_;
-  Seconds start_;
-  std::vector<Candidate> candidates_;
-  std::vector<Simulated> losers_;
-  base::Bytes room_;                           // of a device, for tensors
-  std::vector<bool> tried_frugal_, hopeless_;  // by point of the grid
-  std::size_t too_big_ = 0;
-  sim::MemoryUse least_{.peak = base::Bytes(std::numeric_limits<double>::infinity())};  // the nearest to fitting
-  std::string least_summary_, last_error_;
+  Ranking& ranking_;
+  std::vector<Point> points_;  // by point of the grid
+  Confirmation result_;
 };
+
+std::vector<LostCandidate> lost_to(const Simulated& best, const std::vector<Simulated>& simulated, std::vector<LostCandidate> no_fit) {
+  std::vector<const Simulated*> slower;
+  for (const Simulated& s : simulated)
+    if (s.plan.summary != best.plan.summary) slower.push_back(&s);
+  std::ranges::stable_sort(slower, {}, &Simulated::time);
+  std::vector<LostCandidate> lost;
+  for (const Simulated* s : slower) lost.push_back({s->plan.summary, Slower{s->time(), best.time()}});
+  lost.insert(lost.end(), no_fit.begin(), no_fit.end());
+  if (lost.size() > kMostLost) lost.resize(kMostLost);
+  return lost;
+}
+
+BindingConstraint binding_of(const Ranking& ranking) {
+  if (ranking.closest) return *ranking.closest;
+  if (ranking.refusal) return Refusal{ranking.refusal->constraint, "no point of the grid can be built: " + ranking.refusal->why};
+  return Refusal{Constraint::batch, "no degrees divide both the GPUs and the batch"};
+}
+
+Termination termination_of(const Ranking& ranking, const Confirmation& confirmed) {
+  const bool cut_off = ranking.seen < ranking.points || confirmed.limit == Limit::time;
+  if (confirmed.simulated.empty()) return cut_off ? Termination::nothing_found(Limit::time) : Termination::infeasible(binding_of(ranking));
+  if (cut_off) return Termination::feasible(Limit::time);
+  return confirmed.limit ? Termination::feasible(*confirmed.limit) : Termination::optimal();
+}
 
 }  // namespace
 
-SearchResult megatron_search(const Problem& problem, const MegatronSearchConfig& config) { return Search(problem, config).run(); }
+SearchResult megatron_search(const Problem& problem, const MegatronSearchConfig& config, const SearchContext& context) {
+  const Deadline deadline(context, config.budget);
+  Ranking ranking = rank(problem, deadline, context);
+  Confirmation confirmed = Confirming(problem, ranking).run(config.simulate_best, deadline, context);
+
+  SearchResult result{.termination = termination_of(ranking, confirmed), .candidates = confirmed.built};
+  if (ranking.seen < ranking.points)
+    result.notes.push_back(fmt::format("time was up after {} of {} points of the grid", ranking.seen, ranking.points));
+  if (confirmed.simulated.empty()) {
+    result.lost = std::move(confirmed.no_fit);
+    return result;
+  }
+  result.notes.push_back(fmt::format("best of {} points of the grid, {} simulated whole", ranking.candidates.size() + ranking.too_big,
+                                     confirmed.simulated.size()));
+  auto best = std::ranges::min_element(confirmed.simulated, {}, &Simulated::time);  // the first of equals: the best estimate
+  result.lost = lost_to(*best, confirmed.simulated, std::move(confirmed.no_fit));
+  result.objective = best->time();
+  result.best = std::move(best->plan);
+  result.simulation = std::move(best->simulation);
+  return result;
+}
+
+Planner megatron_search_planner() {
+  const MegatronSearchConfig defaults;
+  return {.kind = "megatron",
+          .form = "search",
+          .about = "The best of Megatron's grid: all degrees, micro-batches, chunks, recomputation and ZeRO 1.",
+          .searches = true,
+          .options = {{"budget", Duration{defaults.budget}, "the time that the search may take"},
+                      {"simulate_best", WholeNumber{.least = 1, .most = kMostSimulated, .by_default = defaults.simulate_best},
+                       "so many of the ranked grid are simulated whole"}},
+          .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
+            return megatron_search(p, {.budget = o.duration("budget"), .simulate_best = static_cast<int>(o.whole_number("simulate_best"))},
+                                   c);
+          }};
+}
 
 }  // namespace search

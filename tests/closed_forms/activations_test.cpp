@@ -11,7 +11,7 @@
 
 namespace {
 
-double layer_bytes(const search::MegatronConfig& config, int gpus) {
+double layer_bytes(const search::GridConfig& config, int gpus) {
   const auto cluster = test::dgx_a100(1, gpus);
   test::Shape two, four;
   four.layers = 4;
@@ -25,8 +25,8 @@ const test::Shape kShape;
 const double sbh = static_cast<double>(kShape.sequence * kShape.batch * kShape.hidden);
 const double as_h = static_cast<double>(kShape.heads * kShape.sequence) / static_cast<double>(kShape.hidden);
 
-search::MegatronConfig config(int tensor, bool sequence_parallel, pcg::Recompute recompute) {
-  search::MegatronConfig c;
+search::GridConfig config(int tensor, bool sequence_parallel, pcg::Recompute recompute) {
+  search::GridConfig c;
   c.tensor = tensor;
   c.sequence_parallel = sequence_parallel;
   c.recompute = recompute;
@@ -66,7 +66,7 @@ TEST_CASE("1F1B keeps as many micro-batches in flight as stages are to come") {
   s.layers = 8;
   s.batch = 32;
   s.vocabulary = 128;  // so that the last stage, with the head, is not much larger
-  search::MegatronConfig c = config(1, false, pcg::Recompute::none);
+  search::GridConfig c = config(1, false, pcg::Recompute::none);
   c.pipeline = 4;
   c.micro_batch = 4;
   const auto first_stage = [&](pcg::ScheduleKind kind) {

@@ -3,6 +3,7 @@
 
 #include "pcg/models/families/transformer.hpp"
 #include "search/grid/grid_plan.hpp"
+#include "search/megatron/megatron.hpp"
 #include "topology/cluster.hpp"
 
 namespace test {
@@ -30,7 +31,7 @@ inline topology::Cluster dgx_a100(int nodes = 1, int gpus = 8) {
 }
 
 // One half-precision Adam iteration of `s.batch` samples under a Megatron plan that covers the cluster.
-inline pcg::Plan megatron(const Shape& s, const search::MegatronConfig& config, const topology::Cluster& cluster) {
+inline pcg::Plan megatron(const Shape& s, const search::GridConfig& config, const topology::Cluster& cluster) {
   const pcg::Graph model = gpt(s);
   const base::Yaml section;
   const sim::Oracle oracle(cluster);
@@ -38,7 +39,7 @@ inline pcg::Plan megatron(const Shape& s, const search::MegatronConfig& config, 
   training.global_batch = s.batch;
   training.precision = pcg::Precision::fp16;
   training.optimizer = pcg::Optimizer::adam;
-  return search::megatron_plan({model, section, cluster, training, oracle}, config);
+  return search::megatron_plan({model, section, cluster, training, oracle}, config).value();
 }
 
 }  // namespace test

@@ -9,7 +9,7 @@ const test::Shape kShape;
 const double activation = static_cast<double>(kShape.sequence * kShape.batch * kShape.hidden) * 2;  // s b h in half precision
 
 // Bytes by collective that two more layers add, halved.
-std::map<std::string, double> layer_traffic(const search::MegatronConfig& config, int gpus) {
+std::map<std::string, double> layer_traffic(const search::GridConfig& config, int gpus) {
   const auto cluster = test::dgx_a100(1, gpus);
   test::Shape two, four;
   four.layers = 4;
@@ -30,14 +30,14 @@ std::map<std::string, double> layer_traffic(const search::MegatronConfig& config
 TEST_CASE("tensor parallelism: two all-reduces of s b h forward, two backward") {
   // Megatron-LM, arXiv 1909.08053, section 3; a ring moves 2 (t-1)/t of it per device
   for (int t : {2, 4, 8}) {
-    search::MegatronConfig c;
+    search::GridConfig c;
     c.tensor = t;
     CHECK(layer_traffic(c, t)["all_reduce"] == doctest::Approx(4 * activation * 2 * (t - 1)).epsilon(0.001));
   }
 }
 
 TEST_CASE("full recomputation repeats the forward all-reduces") {
-  search::MegatronConfig c;
+  search::GridConfig c;
   c.tensor = 4;
   c.recompute = pcg::Recompute::full;
   CHECK(layer_traffic(c, 4)["all_reduce"] == doctest::Approx(6 * activation * 2 * 3).epsilon(0.001));
@@ -45,7 +45,7 @@ TEST_CASE("full recomputation repeats the forward all-reduces") {
 
 TEST_CASE("sequence parallelism: the same volume in halves, and each gathered input once more") {
   // Korthikanti et al., section 4.2.2: an all-gather and a reduce-scatter for each all-reduce; two inputs are gathered again backward
-  search::MegatronConfig c;
+  search::GridConfig c;
   c.tensor = 4;
   c.sequence_parallel = true;
   auto traffic = layer_traffic(c, 4);
@@ -57,7 +57,7 @@ TEST_CASE("sequence parallelism: the same volume in halves, and each gathered in
 }
 
 TEST_CASE("data parallelism: 2 (d-1)/d of the gradients of a layer, 12 h^2 + 13 h parameters") {
-  search::MegatronConfig c;
+  search::GridConfig c;
   const double parameters = 12.0 * 512 * 512 + 13 * 512;
   CHECK(layer_traffic(c, 4)["all_reduce"] == doctest::Approx(2 * parameters * 2 * 3));
   c.zero = 1;  // reduce-scatter and all-gather: the same volume

@@ -11,9 +11,7 @@
 TEST_CASE("the JSON result, format 1") {
   auto r = test::made_result();
   r.runs.resize(2);
-  r.runs[0].objective = base::Seconds(0.5);
-  r.runs[0].bound = base::Seconds(0.375);
-  r.runs[0].stop_reason = "complete";
+  r.runs[0].planning = scenarios::Planning{.searched = true, .objective = base::Seconds(0.5), .bound = base::Seconds(0.375)};
   const std::string want = R"({
  "foreshard": 1,
  "scenario": "made up",

@@ -48,7 +48,8 @@ inline scenarios::ScenarioResult made_result() {
   impossible.variant = "base";
   impossible.status = scenarios::Status::infeasible;
   impossible.gpus = 8;
-  impossible.notes = {"8 devices do not divide by tensor 3 x pipeline 1 x context 1"};
+  impossible.planning.emplace().termination = search::Termination::infeasible(
+      search::Refusal{search::Constraint::devices, "8 devices do not divide by tensor 3 x pipeline 1 x context 1"});
   result.runs.push_back(impossible);
   result.runs.push_back(made_run("data-parallel", "faster, by far", false, 0.25));
   result.runs.push_back(made_run("data-parallel", "faster, by far", true, 0.25));

@@ -22,6 +22,8 @@ std::string error(const std::string& list) {
   return text;
 }
 
+const scenarios::PlannerEntry& planner(const scenarios::PlanEntry& e) { return std::get<scenarios::PlannerEntry>(e.kind); }
+
 }  // namespace
 
 TEST_CASE("entries are named after their kind, repeats are numbered, a name wins") {
@@ -29,39 +31,38 @@ TEST_CASE("entries are named after their kind, repeats are numbered, a name wins
   std::string names;
   for (const auto& entry : e) names += entry.name + " ";
   CHECK(names == "data-parallel megatron megatron#2 ours fsdp ");
-  CHECK(std::get<scenarios::MegatronEntry>(e[2].kind).config.tensor == 4);
-  CHECK(std::holds_alternative<scenarios::MegatronSearchEntry>(e[3].kind));
-  CHECK(std::get<scenarios::FsdpEntry>(e[4].kind).config.stage == 3);
+  CHECK(planner(e[2]).planner->name() == "megatron");
+  CHECK(planner(e[2]).options.whole_number("tensor") == 4);
+  CHECK(planner(e[3]).planner->name() == "megatron: search");
+  CHECK(planner(e[4]).options.choice("stage") == 2);  // zero1, zero2, zero3
 }
 
 TEST_CASE("every key of a grid") {
   const auto e = entries(
       "[{megatron: {tensor: 2, pipeline: 4, data: 8, context: 2, expert: 2, micro_batch: 3, chunks: 2, sequence_parallel: true, recompute: "
       "full, zero: 1}}]");
-  const auto& c = std::get<scenarios::MegatronEntry>(e[0].kind).config;
-  CHECK(c.tensor == 2);
-  CHECK(c.pipeline == 4);
-  CHECK(c.data == 8);
-  CHECK(c.context == 2);
-  CHECK(c.expert == 2);
-  CHECK(c.micro_batch == 3);
-  CHECK(c.chunks == 2);
-  CHECK(c.schedule == pcg::ScheduleKind::interleaved);  // that is what chunks mean
-  CHECK(c.sequence_parallel);
-  CHECK(c.recompute == pcg::Recompute::full);
-  CHECK(c.zero == 1);
+  const search::OptionValues& o = planner(e[0]).options;
+  CHECK(o.whole_number("tensor") == 2);
+  CHECK(o.whole_number("pipeline") == 4);
+  CHECK(o.whole_number("data") == 8);
+  CHECK(o.whole_number("context") == 2);
+  CHECK(o.whole_number("expert") == 2);
+  CHECK(o.whole_number("micro_batch") == 3);
+  CHECK(o.whole_number("chunks") == 2);
+  CHECK_FALSE(o.given("schedule"));
+  CHECK(o.flag("sequence_parallel"));
+  CHECK(o.choice("recompute") == static_cast<std::size_t>(pcg::Recompute::full));
+  CHECK(o.whole_number("zero") == 1);
 }
 
 TEST_CASE("options of the search and of sharded data parallelism") {
   const auto e =
       entries("[{megatron: {search: true, budget: 5 s, simulate_best: 3}}, {fsdp: {stage: zero2, recompute: selective, micro_batch: 2}}]");
-  const auto& s = std::get<scenarios::MegatronSearchEntry>(e[0].kind).config;
-  CHECK(s.budget == base::Seconds(5));
-  CHECK(s.simulate_best == 3);
-  const auto& f = std::get<scenarios::FsdpEntry>(e[1].kind).config;
-  CHECK(f.stage == 2);
-  CHECK(f.recompute == pcg::Recompute::selective);
-  CHECK(f.micro_batch == 2);
+  CHECK(planner(e[0]).options.duration("budget") == base::Seconds(5));
+  CHECK(planner(e[0]).options.whole_number("simulate_best") == 3);
+  CHECK(planner(e[1]).options.choice("stage") == 1);
+  CHECK(planner(e[1]).options.choice("recompute") == static_cast<std::size_t>(pcg::Recompute::selective));
+  CHECK(planner(e[1]).options.whole_number("micro_batch") == 2);
 }
 
 TEST_CASE("what is wrong with an entry") {
@@ -72,6 +73,7 @@ TEST_CASE("what is wrong with an entry") {
   CHECK(error("[{megatron: {schedule: 1f1b, chunks: 2}}]") ==
         "plans[0].megatron.chunks: only the interleaved schedule has more than one chunk per device\n");
   CHECK(error("[{megatron: fast}]") == "plans[0].megatron: found \"fast\", expected a map of degrees or the word search\n");
+  CHECK(error("[{megatron: {search: false}}]") == "plans[0].megatron.search: the degrees are missing\n");
   CHECK(error("[{fsdp: {stage: zero4}}]") == "plans[0].fsdp.stage: unknown stage \"zero4\"\n");
   CHECK(error("data-parallel") == "plans: expected a list of plans\n");
   CHECK(error("[{file: /nowhere.plan.yaml}]") != "");

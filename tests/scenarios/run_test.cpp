@@ -11,6 +11,7 @@
 #include "scenario_text.hpp"
 #include "scenarios/check.hpp"
 #include "scenarios/run_codec.hpp"
+#include "scenarios/run_notes.hpp"
 
 namespace {
 
@@ -89,13 +90,13 @@ TEST_CASE("another number of GPUs asks for another plan, and the batch grows wit
   CHECK(r.runs[1].replanned);
   CHECK(r.runs[1].gpus == 4);
   CHECK(r.runs[1].made->training.global_batch == 128);
-  CHECK(r.runs[1].notes[0] == "the base's plan is for 2 GPUs, here are 4: the plan is made anew");
+  CHECK(scenarios::run_notes(r.runs[1])[0] == "the base's plan is for 2 GPUs, here are 4: the plan is made anew");
 }
 
 TEST_CASE("a plan that cannot be made is an answer with its reason") {
   const auto r = run(test::kTwoGpus + "plans: [{megatron: {tensor: 3}}]\n");
   CHECK(r.runs[0].status == Status::infeasible);
-  CHECK(r.runs[0].notes == std::vector<std::string>{"2 devices do not divide by tensor 3 x pipeline 1 x context 1"});
+  CHECK(scenarios::run_notes(r.runs[0]) == std::vector<std::string>{"2 devices do not divide by tensor 3 x pipeline 1 x context 1"});
 }
 
 TEST_CASE("too little memory is an answer with times, and what makes it") {
@@ -103,7 +104,7 @@ TEST_CASE("too little memory is an answer with times, and what makes it") {
   const Run& x = find(r, "small", false);  // the libraries' 1 GiB alone is more
   CHECK(x.status == Status::out_of_memory);
   CHECK(x.simulation->iteration_time.value() > 0);
-  CHECK(x.notes[0].find("too much; most of it is workspace") != std::string::npos);
+  CHECK(scenarios::run_notes(x)[0].find("too much; most of it is workspace") != std::string::npos);
 }
 
 TEST_CASE("a planner never answers with worse than the plan it had") {
@@ -117,7 +118,8 @@ TEST_CASE("a planner never answers with worse than the plan it had") {
 TEST_CASE("the same answer whatever the number of worker processes") {
   const std::string text =
       test::kTwoGpus +
-      "plans: [data-parallel, fsdp, {megatron: {tensor: 2}}, {megatron: search}, {megatron: {tensor: 5}}]\n"
+      "plans: [data-parallel, fsdp, {megatron: {tensor: 2}}, {megatron: search}, {megatron: {search: true, budget: 0 s}}, {megatron: "
+      "{tensor: 5}}]\n"
       "what_if: [{name: faster, set: {cluster.links.wire.bandwidth: 4x}}, {name: two nodes, set: {cluster.nodes: 2x}}]\n";
   const std::string one = timeless(run(text));
   CHECK(one == timeless(run(text)));

@@ -21,9 +21,13 @@ TEST_CASE("a good scenario") {
   CHECK(s.name == "x");
   CHECK(s.plans.size() == 1);
   CHECK(s.plans[0].name == "data-parallel");
-  REQUIRE(s.what_if.size() == 1);
-  CHECK(s.what_if[0].set[0].first == "cluster.links.infiniband.bandwidth");
-  CHECK(s.document.find("cluster")->find("links") != nullptr);  // the preset is spelled out
+  REQUIRE(s.variants.size() == 2);
+  CHECK(s.variants[0].name == "base");
+  CHECK(s.variants[1].name == "faster");
+  CHECK(s.base().document.find("cluster")->find("links") != nullptr);  // the preset is spelled out
+  CHECK(s.variants[1].variant.cluster->name() == s.base().cluster->name());
+  CHECK(s.variants[1].variant.cluster != s.base().cluster);
+  CHECK(s.variants[1].variant.model == s.base().model);  // what a what-if leaves alone is loaded once
 }
 
 TEST_CASE("every problem of every section at once, in order") {

@@ -7,7 +7,7 @@
 TEST_CASE("model states of a replica are 16 bytes per parameter with mixed-precision Adam") {
   test::Question q(test::kSmallGpt, 1, 4, 8);
   q.training.precision = pcg::Precision::fp16;
-  pcg::Plan p = search::data_parallel_plan(q.problem());
+  pcg::Plan p = search::data_parallel_plan(q.problem()).value();
   const auto costs = search::stage_costs(p, q.oracle);
   const auto parameters = static_cast<double>(q.model.parameters());
   CHECK(search::model_states(costs, p).value() == doctest::Approx(16 * parameters));
@@ -19,7 +19,7 @@ TEST_CASE("model states of a replica are 16 bytes per parameter with mixed-preci
 
 TEST_CASE("gradients cost an all-reduce of all weights, as the oracle times it") {
   const test::Question q("{builtin: mlp-mnist}", 1, 2, 64);
-  const pcg::Plan p = search::data_parallel_plan(q.problem());
+  const pcg::Plan p = search::data_parallel_plan(q.problem()).value();
   const auto costs = search::stage_costs(p, q.oracle);
   const std::vector<base::DeviceId> group = {base::DeviceId(0), base::DeviceId(1)};
   // Figure 2a of Unity: 406,528 parameters of 4 bytes.
@@ -32,7 +32,7 @@ TEST_CASE("gradients cost an all-reduce of all weights, as the oracle times it")
 
 TEST_CASE("full recomputation repeats the forward pass of every micro-batch") {
   const test::Question q(test::kSmallGpt, 1, 1, 8);
-  pcg::Plan p = search::megatron_plan(q.problem(), {.micro_batch = 2});
+  pcg::Plan p = search::megatron_plan(q.problem(), {.micro_batch = 2}).value();
   const auto costs = search::stage_costs(p, q.oracle);
   const base::Seconds plain = search::estimate(costs, p);
   p.recompute = pcg::Recompute::full;
@@ -41,7 +41,7 @@ TEST_CASE("full recomputation repeats the forward pass of every micro-batch") {
 
 TEST_CASE("a pipeline adds the bubble of its other stages") {
   const test::Question q(test::kSmallGpt, 1, 2, 8);
-  const pcg::Plan p = search::megatron_plan(q.problem(), {.pipeline = 2});
+  const pcg::Plan p = search::megatron_plan(q.problem(), {.pipeline = 2}).value();
   const auto costs = search::stage_costs(p, q.oracle);
   // 8 micro-batches and 1 more of the slower stage, then the update of the stage that has more.
   const double slower = std::max((costs[0].forward + costs[0].backward).value(), (costs[1].forward + costs[1].backward).value());

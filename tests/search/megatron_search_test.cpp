@@ -1,48 +1,81 @@
+#include "search/megatron/megatron_search.hpp"
+
 #include <doctest/doctest.h>
 
 #include "problem.hpp"
 
+namespace {
+
+search::SearchResult search_all(const test::Question& q) { return search::megatron_search(q.problem(), {.simulate_best = 1000}, {}); }
+
+}  // namespace
+
 TEST_CASE("the search answers with what it simulated, and it is not worse than plain data parallelism on the same terms") {
   const test::Question q(test::kSmallGpt, 1, 4, 8);
-  search::MegatronSearchConfig config;
-  config.simulate_best = 1000;  // the whole grid
-  const search::SearchResult r = search::megatron_search(q.problem(), config);
+  const search::SearchResult r = search_all(q);
   REQUIRE(r.best);
-  CHECK(r.stop_reason == search::StopReason::complete);
+  CHECK(r.termination.is_optimal());  // of the whole grid
+  CHECK(search::stop_reason(r.termination) == "complete");
   CHECK(pcg::violations(*r.best).empty());
   CHECK(*r.objective == q.oracle.plan(*r.best).iteration_time);
-  CHECK(*r.objective <= q.oracle.plan(search::megatron_plan(q.problem(), {})).iteration_time);
-  CHECK(*r.objective <= q.oracle.plan(search::megatron_plan(q.problem(), {.tensor = 2})).iteration_time);
-  CHECK_FALSE(r.refusals.empty());
+  REQUIRE(r.simulation);
+  CHECK(r.simulation->iteration_time == *r.objective);
+  CHECK(*r.objective <= q.oracle.plan(search::megatron_plan(q.problem(), {}).value()).iteration_time);
+  CHECK(*r.objective <= q.oracle.plan(search::megatron_plan(q.problem(), {.tensor = 2}).value()).iteration_time);
+  CHECK(r.lost.size() == 10);
+  for (const search::LostCandidate& l : r.lost) CHECK(std::get<search::Slower>(l.why).time >= *r.objective);
+}
+
+TEST_CASE("a search that simulates only some of what fits claims no optimum, and is complete all the same") {
+  const test::Question q(test::kSmallGpt, 1, 4, 8);
+  const search::SearchResult r = search::megatron_search(q.problem(), {.simulate_best = 3}, {});
+  CHECK_FALSE(r.termination.is_optimal());
+  CHECK(r.termination.limit() == search::Limit::candidates);
+  CHECK(r.termination.has_plan());
+  CHECK(search::stop_reason(r.termination) == "complete");
+  CHECK(*r.objective >= *search_all(q).objective);
 }
 
 TEST_CASE("the same search gives the same plan") {
   const test::Question q(test::kSmallGpt, 1, 4, 8);
-  const auto a = search::megatron_search(q.problem(), {}), b = search::megatron_search(q.problem(), {});
+  const auto a = search::megatron_search(q.problem(), {}, {}), b = search::megatron_search(q.problem(), {}, {});
   CHECK(a.best == b.best);
   CHECK(a.notes == b.notes);
 }
 
-TEST_CASE("what fits nowhere is infeasible, and the nearest is named") {
+TEST_CASE("what fits nowhere is infeasible, and the closest miss is named") {
   // 1.3e9 parameters of 16 bytes are 21 GB of model states on a GPU of 16 GiB.
   test::Question q("{builtin: gpt3-1.3b}", 1, 1, 1);
   q.training.precision = pcg::Precision::fp16;
-  const search::SearchResult r = search::megatron_search(q.problem(), {});
+  const search::SearchResult r = search::megatron_search(q.problem(), {}, {});
   CHECK_FALSE(r.best);
-  CHECK(r.stop_reason == search::StopReason::infeasible);
-  REQUIRE(r.notes.size() == 1);
-  CHECK(r.notes[0].starts_with(
-      "nothing in the grid fits: the least is one device, recompute none, zero 0 (model states alone), which needs 19"));
+  REQUIRE(r.termination.is_infeasible());
+  CHECK(search::stop_reason(r.termination) == "infeasible");
+  const auto& miss = std::get<search::ClosestMiss>(*r.termination.binding());
+  CHECK(miss.candidate == "one device, recompute none, zero 0 (model states alone)");
+  CHECK(miss.memory.needed.value() == doctest::Approx(16 * static_cast<double>(q.model.parameters())));
+  CHECK(miss.memory.available < miss.memory.needed);
+}
+
+TEST_CASE("a grid of which nothing can be built is infeasible, with the last reason") {
+  const test::Question q(test::kSmallGpt, 1, 3, 4);  // 3 devices divide neither a batch of 4 nor 4 heads nor 2 layers
+  const search::SearchResult r = search::megatron_search(q.problem(), {}, {});
+  REQUIRE(r.termination.is_infeasible());
+  const auto& refusal = std::get<search::Refusal>(*r.termination.binding());
+  CHECK(refusal.constraint == search::Constraint::heads);
+  CHECK(refusal.why == "no point of the grid can be built: layer0.attention.core: 4 attention heads do not divide by tensor 3");
 }
 
 TEST_CASE("a search without time says so") {
   const test::Question q(test::kSmallGpt, 1, 4, 8);
-  search::MegatronSearchConfig config;
   double ticks = 0;
-  config.clock = [&] { return base::Seconds(ticks += 1); };
-  config.budget = base::Seconds(3.5);  // the start takes the first tick: three points of the grid are looked at
-  const search::SearchResult r = search::megatron_search(q.problem(), config);
-  CHECK(r.stop_reason == search::StopReason::time_limit);
+  search::SearchContext context;
+  context.clock = [&] { return base::Seconds(ticks += 1); };
+  // The start takes the first tick: three points of the grid are looked at.
+  const search::SearchResult r = search::megatron_search(q.problem(), {.budget = base::Seconds(3.5)}, context);
+  CHECK_FALSE(r.termination.has_plan());
+  CHECK(r.termination.limit() == search::Limit::time);
+  CHECK(search::stop_reason(r.termination) == "time_limit");
   REQUIRE_FALSE(r.notes.empty());
   CHECK(r.notes[0].starts_with("time was up after 3 of "));
 }

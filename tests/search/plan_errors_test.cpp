@@ -5,9 +5,7 @@
 
 namespace {
 
-std::string error_of(const test::Question& q, search::MegatronConfig c) {
-  return test::plan_error([&] { return search::megatron_plan(q.problem(), c); });
-}
+std::string error_of(const test::Question& q, search::GridConfig c) { return test::plan_error(search::megatron_plan(q.problem(), c)); }
 
 }  // namespace
 
@@ -23,8 +21,7 @@ TEST_CASE("batches must divide") {
   CHECK(error_of(q, {}) == "a global batch of 6 does not divide among 4 data-parallel replicas");
   CHECK(error_of(q, {.tensor = 2, .micro_batch = 2}) ==
         "a global batch of 6 gives each of 2 replicas 3 samples, which do not divide into micro-batches of 2");
-  CHECK(test::plan_error([&] { return search::data_parallel_plan(q.problem()); }) ==
-        "a global batch of 6 does not divide among 4 data-parallel replicas");
+  CHECK(test::plan_error(search::data_parallel_plan(q.problem())) == "a global batch of 6 does not divide among 4 data-parallel replicas");
 }
 
 TEST_CASE("layers, heads, sequences and experts must divide, and be there") {
@@ -42,7 +39,7 @@ TEST_CASE("layers, heads, sequences and experts must divide, and be there") {
 
 TEST_CASE("the interleaved schedule has its conditions") {
   const test::Question q("{transformer: {layers: 4, hidden: 64, heads: 4, vocab: 96, sequence_length: 16}}", 1, 4, 12);
-  search::MegatronConfig c{.pipeline = 2, .chunks = 2, .schedule = pcg::ScheduleKind::interleaved};
+  search::GridConfig c{.pipeline = 2, .chunks = 2, .schedule = pcg::ScheduleKind::interleaved};
   CHECK(error_of(q, c) == "");  // 12 samples, 2 replicas: 6 micro-batches
   c.micro_batch = 2;
   CHECK(error_of(q, c) == "the interleaved schedule needs micro-batches in multiples of pipeline 2, there are 3");

@@ -6,7 +6,10 @@
 #include <string>
 
 #include "pcg/models/load.hpp"
+#include "search/data_parallel/data_parallel.hpp"
+#include "search/fsdp/fsdp.hpp"
 #include "search/grid/grid_plan.hpp"
+#include "search/megatron/megatron.hpp"
 
 namespace test {
 
@@ -46,13 +49,7 @@ inline const std::string kSmallGpt =
 inline const std::string kSmallMoe =
     "{transformer: {layers: 2, hidden: 32, heads: 4, ffn: 64, vocab: 96, sequence_length: 16, experts: 4, top_k: 2}}";
 
-// What a planner says when it cannot, "" when it can.
-template <class Make>
-std::string plan_error(Make make) {
-  try {
-    (void)make();
-  } catch (const search::PlanError& e) { return e.what(); }
-  return {};
-}
+// Why there is no plan, "" when there is one.
+inline std::string plan_error(const search::Attempt<pcg::Plan>& plan) { return plan ? "" : plan.refusal().why; }
 
 }  // namespace test

@@ -26,13 +26,13 @@ std::string shape_of(const pcg::Plan& plan, const std::string& name) {
   return "no " + name;
 }
 
-pcg::Plan plan_of(const test::Question& q, search::MegatronConfig c) { return search::megatron_plan(q.problem(), c); }
+pcg::Plan plan_of(const test::Question& q, search::GridConfig c) { return search::megatron_plan(q.problem(), c).value(); }
 
 }  // namespace
 
 TEST_CASE("data parallelism cuts the batch and moves no activation") {
   const test::Question q(test::kSmallGpt, 1, 4, 8);
-  const pcg::Plan p = search::data_parallel_plan(q.problem());
+  const pcg::Plan p = search::data_parallel_plan(q.problem()).value();
   CHECK(movements(p).empty());
   CHECK(shape_of(p, "layer0.attention.qkv") == "[8/4, 16, 192]");
   CHECK(p.summary == "data 4");
@@ -41,7 +41,7 @@ TEST_CASE("data parallelism cuts the batch and moves no activation") {
 
 TEST_CASE("tensor parallelism: columns, then rows, then one reduction each for attention and MLP") {
   const test::Question q(test::kSmallGpt, 1, 4, 8);
-  search::MegatronConfig c;
+  search::GridConfig c;
   c.tensor = 2;
   const pcg::Plan p = plan_of(q, c);
   // Two tensor ranks hold half of the heads and of the MLP each; the row-cut products leave two partial sums, which become two copies.
@@ -55,7 +55,7 @@ TEST_CASE("tensor parallelism: columns, then rows, then one reduction each for a
 
 TEST_CASE("sequence parallelism: positions are gathered before columns and scattered after rows") {
   const test::Question q(test::kSmallGpt, 1, 4, 8);
-  search::MegatronConfig c;
+  search::GridConfig c;
   c.tensor = 2;
   c.sequence_parallel = true;
   const pcg::Plan p = plan_of(q, c);
@@ -68,7 +68,7 @@ TEST_CASE("sequence parallelism: positions are gathered before columns and scatt
 
 TEST_CASE("the vocabulary is cut in the embedding and in the loss") {
   const test::Question q(test::kSmallGpt, 1, 4, 8);
-  search::MegatronConfig c;
+  search::GridConfig c;
   c.tensor = 4;
   const pcg::Plan p = plan_of(q, c);
   CHECK(shape_of(p, "head.logits") == "[8, 16, 96/4]");
@@ -77,7 +77,7 @@ TEST_CASE("the vocabulary is cut in the embedding and in the loss") {
 
 TEST_CASE("experts are shared among replicas: samples change places with experts and back") {
   const test::Question q(test::kSmallMoe, 1, 4, 8);
-  search::MegatronConfig c;
+  search::GridConfig c;
   c.expert = 4;
   const pcg::Plan p = plan_of(q, c);
   const auto expert = std::ranges::find_if(p.pcg.nodes(), [](const pcg::PcgNode& n) {
@@ -91,7 +91,7 @@ TEST_CASE("experts are shared among replicas: samples change places with experts
 
 TEST_CASE("a pipeline shares out layers; the embedding joins the first stage, the head the last") {
   const test::Question q(test::kSmallGpt, 1, 4, 8);
-  search::MegatronConfig c;
+  search::GridConfig c;
   c.pipeline = 2;
   const pcg::Plan p = plan_of(q, c);
   for (std::size_t n = 0; n < p.pcg.nodes().size(); ++n) {
@@ -107,7 +107,7 @@ TEST_CASE("a pipeline shares out layers; the embedding joins the first stage, th
 
 TEST_CASE("devices: tensor innermost, then context, then data, pipeline outermost") {
   const test::Question q(test::kSmallGpt, 2, 8, 8);
-  search::MegatronConfig c;
+  search::GridConfig c;
   c.tensor = c.context = c.data = c.pipeline = 2;
   const pcg::Plan p = plan_of(q, c);
   for (std::size_t n = 0; n < p.pcg.nodes().size(); ++n) {
@@ -120,7 +120,7 @@ TEST_CASE("devices: tensor innermost, then context, then data, pipeline outermos
 
 TEST_CASE("a vocabulary that does not divide is padded to a multiple of 128 x tensor") {
   const test::Question q("{transformer: {layers: 2, hidden: 64, heads: 4, vocab: 99, sequence_length: 16}}", 1, 4, 8);
-  search::MegatronConfig c;
+  search::GridConfig c;
   c.tensor = 2;
   const pcg::Plan p = plan_of(q, c);
   CHECK(p.padding == std::vector<pcg::Padding>{{99, 256}});

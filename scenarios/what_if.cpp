@@ -1,0 +1,69 @@
+#include "scenarios/what_if.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+#include "scenarios/framework.hpp"
+
+namespace scenarios {
+namespace {
+
+using base::Diagnostics;
+using base::Yaml;
+
+constexpr std::array<std::string_view, 3> kSections = {"model", "cluster", "training"};
+
+// Keys that a section may have and that a document need not spell out. What is no key at all is found when the variant is loaded.
+bool may_add(std::string_view path) {
+  return path.starts_with("model.") || path.starts_with("training.") || path.starts_with("cluster.node.gpus.") ||
+         path.starts_with("cluster.network.");
+}
+
+bool names_section(std::string_view path) {
+  return std::ranges::any_of(kSections, [&](std::string_view s) { return path == s || path.starts_with(std::string(s) + "."); });
+}
+
+// One way of giving the batch replaces the other.
+void drop_other_batch(Yaml& document, std::string_view path) {
+  Yaml* training = document.find("training");
+  if (training == nullptr) return;
+  if (path == "training.global_batch") training->erase("batch_per_gpu");
+  if (path == "training.batch_per_gpu") training->erase("global_batch");
+}
+
+// A what-if may change any key of the framework's profile, so all of them have to be there; another profile replaces the one before.
+// False: the framework as it is written has problems of its own, which are told there.
+bool prepare_framework(Yaml& document, std::string_view path, const Yaml& value, const std::filesystem::path& directory) {
+  constexpr std::string_view kPath = "training.framework";
+  Yaml* training = document.find("training");
+  Yaml* written = training != nullptr ? training->find("framework") : nullptr;
+  if (written == nullptr) return true;
+  if (path == kPath && (value.find("name") != nullptr || value.find("file") != nullptr)) training->erase("framework");
+  if (!path.starts_with(std::string(kPath) + ".")) return true;
+  Diagnostics told_elsewhere;
+  Framework f = read_framework(*written, std::string(kPath), directory, told_elsewhere);
+  if (told_elsewhere.empty()) *written = std::move(f.section);
+  return told_elsewhere.empty();
+}
+
+}  // namespace
+
+Yaml patched(Yaml document, const WhatIf& what_if, const std::string& path, const std::filesystem::path& directory, Diagnostics& sink) {
+  for (const auto& [target, value] : what_if.set) {
+    const std::string place = fmt::format("{}.set[{}]", path, target);
+    if (!names_section(target)) {
+      sink.add(value.mark, place, fmt::format("\"{}\" is no part of model, cluster or training", target),
+               "write the path from the top, e.g. cluster.nodes");
+    } else if (target == "cluster.preset") {
+      sink.add(value.mark, place, "a what-if cannot change the preset itself", "write a second scenario, or set the keys that differ");
+    } else {
+      drop_other_batch(document, target);
+      if (prepare_framework(document, target, value, directory)) base::patch_yaml(document, target, value, sink, place, may_add(target));
+    }
+  }
+  return document;
+}
+
+}  // namespace scenarios

@@ -1,0 +1,12 @@
+#pragma once
+// Data parallelism: one replica per device, gradients all-reduced. Run as PyTorch's DistributedDataParallel does where the problem names
+// no framework (Li et al., VLDB 2020, arXiv 2006.15704).
+
+#include "search/problem/planner.hpp"
+
+namespace search {
+
+[[nodiscard]] Attempt<pcg::Plan> data_parallel_plan(const Problem& problem);
+[[nodiscard]] Planner data_parallel_planner();
+
+}  // namespace search

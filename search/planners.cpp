@@ -1,0 +1,35 @@
+#include "search/planners.hpp"
+
+#include "search/data_parallel/data_parallel.hpp"
+#include "search/fsdp/fsdp.hpp"
+#include "search/megatron/megatron.hpp"
+#include "search/megatron/megatron_search.hpp"
+
+namespace search {
+
+std::span<const Planner> planners() {
+  static const std::vector<Planner> kPlanners = {// constant data, made once
+                                                 data_parallel_planner(), megatron_planner(), megatron_search_planner(), fsdp_planner()};
+  return kPlanners;
+}
+
+const Planner* find_planner(std::string_view kind, std::string_view form) {
+  for (const Planner& p : planners())
+    if (p.kind == kind && p.form == form) return &p;
+  return nullptr;
+}
+
+std::vector<std::string> planner_kinds() {
+  std::vector<std::string> kinds;
+  for (const Planner& p : planners())
+    if (kinds.empty() || kinds.back() != p.kind) kinds.push_back(p.kind);
+  return kinds;
+}
+
+const std::vector<std::string>& later_planner_kinds() {
+  static const std::vector<std::string> kLater = {"expert-dlrm",   "unity",     "alpa",  "uniap",    "flexflow",
+                                                  "taso+flexflow", "galvatron", "pp-dp", "inter-op", "intra-op"};
+  return kLater;
+}
+
+}  // namespace search

@@ -1,0 +1,22 @@
+#pragma once
+// The time that a search may take.
+
+#include "search/problem/problem.hpp"
+
+namespace search {
+
+// Starts when it is made. Requires: the context outlives it.
+class Deadline {
+ public:
+  Deadline(const SearchContext& context, base::Seconds budget) : context_(context), budget_(budget) {
+    if (context_.clock) start_ = context_.clock();
+  }
+  // Never, where there is no clock.
+  [[nodiscard]] bool has_passed() const { return context_.clock && context_.clock() - start_ > budget_; }
+
+ private:
+  const SearchContext& context_;
+  base::Seconds budget_, start_;
+};
+
+}  // namespace search

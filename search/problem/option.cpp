@@ -1,0 +1,44 @@
+#include "search/problem/option.hpp"
+
+#include <fmt/core.h>
+
+namespace search {
+namespace {
+
+template <class N>
+std::string range_text(const char* kind, N least, N most, N no_end) {
+  return most == no_end ? fmt::format("{} ≥ {}", kind, least) : fmt::format("{} {} to {}", kind, least, most);
+}
+
+std::string quoted_words(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& w : words) text += fmt::format("{}`{}`", text.empty() ? "" : " ", w);
+  return text;
+}
+
+struct TypeText {
+  std::string operator()(const WholeNumber& n) const {
+    constexpr std::int64_t kManyDevices = 1 << 24;  // degrees end somewhere, which no reader needs to know
+    return range_text("integer", n.least, n.most >= kManyDevices ? INT64_MAX : n.most, INT64_MAX);
+  }
+  std::string operator()(const RealNumber& n) const { return range_text("number", n.least, n.most, RealNumber{}.most); }
+  std::string operator()(const Flag&) const { return "boolean"; }
+  std::string operator()(const Choice& c) const { return quoted_words(c.words); }
+  std::string operator()(const Duration&) const { return "time"; }
+};
+
+struct DefaultText {
+  std::string operator()(const WholeNumber& n) const { return fmt::format("{}", n.by_default); }
+  std::string operator()(const RealNumber& n) const { return fmt::format("{}", n.by_default); }
+  std::string operator()(const Flag& f) const { return fmt::format("`{}`", f.by_default); }
+  std::string operator()(const Choice& c) const { return fmt::format("`{}`", c.words.at(c.by_default)); }
+  std::string operator()(const Duration& d) const { return base::to_text(d.by_default); }
+};
+
+}  // namespace
+
+std::string type_text(const Option& o) { return std::visit(TypeText{}, o.type); }
+
+std::string default_text(const Option& o) { return o.otherwise.empty() ? std::visit(DefaultText{}, o.type) : o.otherwise; }
+
+}  // namespace search

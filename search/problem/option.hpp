@@ -1,0 +1,47 @@
+#pragma once
+// The options of a planner, described once: files are read by these descriptions, and `show planners` and docs/formats.md show them.
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/units.hpp"
+
+namespace search {
+
+// A default outside the range stands for "not given"; the option's `otherwise` then says what happens.
+struct WholeNumber {
+  std::int64_t least = 1, most = INT64_MAX;
+  std::int64_t by_default = 1;
+};
+struct RealNumber {
+  double least = 0, most = 1e308;
+  double by_default = 0;
+};
+struct Flag {
+  bool by_default = false;
+};
+struct Choice {
+  std::vector<std::string> words;
+  std::size_t by_default = 0;      // index of a word
+  std::vector<std::string> later;  // words that the format knows and this version does not have
+};
+struct Duration {
+  base::Seconds by_default;
+};
+using OptionType = std::variant<WholeNumber, RealNumber, Flag, Choice, Duration>;
+
+struct Option {
+  std::string key;
+  OptionType type;
+  std::string help;
+  std::string otherwise = {};  // replaces the default's text where the default depends on something: "what is left of the devices"
+};
+
+// "integer ≥ 1", "number 0 to 1", "boolean", "`none` `full`", "time".
+[[nodiscard]] std::string type_text(const Option& o);
+// "`false`", "60 s", or the option's `otherwise`.
+[[nodiscard]] std::string default_text(const Option& o);
+
+}  // namespace search

@@ -1,0 +1,79 @@
+#include "search/problem/option_values.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "base/check.hpp"
+
+namespace search {
+namespace {
+
+// "gpipe, 1f1b and interleaved".
+std::string listed(const std::vector<std::string>& words) {
+  if (words.size() == 1) return words.front();
+  return fmt::format("{} and {}", fmt::join(words.begin(), words.end() - 1, ", "), words.back());
+}
+
+}  // namespace
+
+template <class T>
+const T& OptionValues::get(std::string_view key) const {
+  const auto at = values_.find(key);
+  BASE_CHECK(at != values_.end() && std::holds_alternative<T>(at->second), "no option {} of this type is described", key);
+  return std::get<T>(at->second);
+}
+template const std::int64_t& OptionValues::get(std::string_view) const;
+template const double& OptionValues::get(std::string_view) const;
+template const bool& OptionValues::get(std::string_view) const;
+template const std::size_t& OptionValues::get(std::string_view) const;
+template const base::Seconds& OptionValues::get(std::string_view) const;
+
+void OptionValues::give(const std::string& key, Value value) {
+  values_.insert_or_assign(key, value);
+  given_.insert(key);
+}
+
+OptionValues::OptionValues(std::span<const Option> options) {
+  for (const Option& o : options) std::visit([&](const auto& type) { values_.emplace(o.key, type.by_default); }, o.type);
+}
+
+// Reads one option after the other, each by its type.
+class OptionReader {
+ public:
+  OptionReader(base::MapReader& in, OptionValues& values) : in_(in), values_(values) {}
+
+  void read(const Option& o) {
+    std::visit([&](const auto& type) { read_as(o, type); }, o.type);
+  }
+
+ private:
+  template <class T>
+  void take(const Option& o, const std::optional<T>& found) {
+    if (found) values_.give(o.key, *found);
+  }
+  void read_as(const Option& o, const WholeNumber& n) { take(o, in_.integer(o.key, n.least, n.most)); }
+  void read_as(const Option& o, const RealNumber& n) { take(o, in_.number(o.key, n.least, n.most)); }
+  void read_as(const Option& o, const Flag&) { take(o, in_.boolean(o.key)); }
+  void read_as(const Option& o, const Duration&) { take(o, in_.seconds(o.key)); }
+  void read_as(const Option& o, const Choice& c) {
+    std::vector<std::string> known = c.words;
+    known.insert(known.end(), c.later.begin(), c.later.end());
+    const auto found = in_.choice(o.key, known);
+    if (found && *found >= c.words.size())
+      in_.complain(o.key, fmt::format("this version does not have the {} {} yet", o.key, known[*found]),
+                   fmt::format("this version has {}", listed(c.words)));
+    else take(o, found);
+  }
+
+  base::MapReader& in_;
+  OptionValues& values_;
+};
+
+OptionValues read_options(base::MapReader& in, std::span<const Option> options) {
+  OptionValues values(options);
+  OptionReader reader(in, values);
+  for (const Option& o : options) reader.read(o);
+  return values;
+}
+
+}  // namespace search

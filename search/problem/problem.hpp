@@ -1,0 +1,32 @@
+#pragma once
+// The question that every planner answers, and what surrounds a search without being part of the question.
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "base/units.hpp"
+#include "base/yaml.hpp"
+#include "pcg/graph/graph.hpp"
+#include "pcg/plan/plan.hpp"
+#include "sim/oracle.hpp"
+
+namespace search {
+
+// Requires: the referenced objects outlive every call that takes the problem. The batch of `model` is any: planners call pcg::with_batch.
+struct Problem {
+  const pcg::Graph& model;
+  const base::Yaml& model_section;  // goes into the plan, so that the plan can be checked alone
+  const topology::Cluster& cluster;
+  pcg::TrainingConfig training;
+  const sim::Oracle& oracle;
+};
+
+// Clock and randomness come in from outside: with the same seed, and unless the clock ends a search, the answer is the same.
+struct SearchContext {
+  std::uint64_t seed = 1;
+  std::function<base::Seconds()> clock;            // seconds since any start; empty: no time passes
+  std::function<void(std::string_view)> progress;  // may be empty
+};
+
+}  // namespace search

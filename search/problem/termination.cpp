@@ -1,0 +1,19 @@
+#include "search/problem/termination.hpp"
+
+namespace search {
+
+Termination Termination::optimal() { return Termination(Reason::optimal); }
+Termination Termination::feasible(Limit limit) { return {Reason::feasible, limit}; }
+Termination Termination::nothing_found(Limit limit) { return {Reason::nothing_found, limit}; }
+Termination Termination::infeasible(BindingConstraint binding) {
+  Termination t(Reason::infeasible);
+  t.binding_ = std::move(binding);
+  return t;
+}
+
+std::string_view stop_reason(const Termination& t) {
+  if (t.is_infeasible()) return "infeasible";
+  return t.limit() == Limit::time ? "time_limit" : "complete";
+}
+
+}  // namespace search
