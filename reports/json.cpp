@@ -49,7 +49,8 @@ void add_details(Json& j, const sim::SimulationResult& s) {
   j["communication_bytes"] = {
       {"total", count(s.bytes.total)}, {"by_collective", by_name(s.bytes.by_collective)}, {"by_link", by_name(s.bytes.by_link)}};
   if (s.busiest_link) j["busiest_link"] = {{"type", s.busiest_link->type}, {"name", s.busiest_link->name}, {"busy", s.busiest_link->busy}};
-  for (const profiles::Basis b : profiles::kBases) j["compute_basis_s"][std::string(to_text(b))] = s.compute_by_basis[b].value();
+  for (const profiles::Basis basis : profiles::kBases)
+    j["compute_basis_s"][std::string(to_text(basis))] = s.compute_by_basis[basis].value();
   j["memory_bytes"] = {{"peak", count(m.peak)},           {"capacity", count(m.capacity)},   {"weights", count(m.weights)},
                        {"gradients", count(m.gradients)}, {"optimizer", count(m.optimizer)}, {"activations", count(m.activations)},
                        {"workspace", count(m.workspace)}};

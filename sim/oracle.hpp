@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "pcg/work/kernel.hpp"
+#include "profiles/device_profile.hpp"
 #include "sim/simulation.hpp"
 
 namespace sim {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "profiles/device_profile.hpp"
 #include "sim/accounting/accounting.hpp"
 
 namespace sim {

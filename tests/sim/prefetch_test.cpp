@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "plan_builder.hpp"
+#include "profiles/device_profile.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/simulation.hpp"
 

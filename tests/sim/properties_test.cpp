@@ -68,8 +68,8 @@ TEST_CASE("the makespan is at least the critical path, each device's work and ea
     for (std::size_t i = 0; i < g.tasks.size(); ++i) {
       const auto& task = g.tasks[i];
       for (std::uint32_t s = task.streams_begin; s < task.streams_end; ++s) {
-        const std::uint32_t d = g.streams[g.task_streams[s]].device;
-        if (g.task_streams[s] == sim::number_of({d, sim::StreamKind::compute})) device[d] += alone[task.step];
+        const std::uint32_t at = g.streams[g.task_streams[s]].device;
+        if (g.task_streams[s] == sim::number_of({at, sim::StreamKind::compute})) device[at] += alone[task.step];
       }
       for (const auto& phase : g.steps[task.step].phases) {
         for (const auto& f : phase.flows) {
