@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "profiles/device_profile.hpp"
 #include "sim/simulation.hpp"
 
 namespace sim {

@@ -8,6 +8,8 @@
 #include <limits>
 #include <set>
 
+#include "pcg/work/work.hpp"
+
 namespace scenarios {
 namespace {
 

@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 
+#include "profiles/device_profile.hpp"
 #include "sim/memory/activations.hpp"
 #include "sim/memory/model_states.hpp"
 #include "sim/schedules/schedule.hpp"
