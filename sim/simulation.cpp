@@ -7,7 +7,10 @@
 
 #include "base/check.hpp"
 #include "profiles/network_profile.hpp"
-#include "sim/accounting/accounting.hpp"
+#include "sim/accounting/breakdown.hpp"
+#include "sim/accounting/communication.hpp"
+#include "sim/accounting/memory_samples.hpp"
+#include "sim/accounting/trace.hpp"
 #include "sim/engine/simgrid_engine.hpp"
 #include "sim/lowering/lower.hpp"
 

@@ -1,33 +1,22 @@
-#include <algorithm>
+#include "sim/accounting/breakdown.hpp"
 
-#include "sim/accounting/accounting.hpp"
+#include <algorithm>
 
 namespace sim {
 namespace {
 
-struct Interval {
+struct Stretch {
   double begin = 0, end = 0;
 };
 
-struct Run : Interval {
+struct Run : Stretch {
   bool waited_for_launch = false;
 };
 
 struct DeviceActivity {
-  std::vector<Run> runs;            // of the compute stream, in order
-  std::vector<Interval> transfers;  // that it waits for: collectives it is in, messages that it receives or is held by
+  std::vector<Run> runs;           // of the compute stream, in order
+  std::vector<Stretch> transfers;  // that it waits for: collectives it is in, messages that it receives or is held by
 };
-
-template <class Visit>
-void for_each_task(const Accounts& a, Visit visit) {
-  for (const BlockInstance& instance : a.unrolled.instances) {
-    const auto& entries = a.unrolled.blocks[instance.block].entries;
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      const std::size_t task = instance.first + i;
-      visit(entries[i], Interval{a.timeline.start[task].value(), a.timeline.end[task].value()}, instance);
-    }
-  }
-}
 
 // Whether a run's launch was the last thing that it waited for.
 bool waited_for_launch(const Accounts& a, const Entry& run, const BlockInstance& instance, double begin) {
@@ -47,7 +36,7 @@ std::vector<std::uint32_t> busy_classes(const Entry& e, const Folded& folded) {
 std::uint32_t critical_class(const Accounts& a) {
   std::vector<double> last(a.folded.sizes.size(), 0);
   for_each_task(a, [&](const Entry& e, Interval when, const BlockInstance&) {
-    for (std::uint32_t c : busy_classes(e, a.folded)) last[c] = std::max(last[c], when.end);
+    for (std::uint32_t c : busy_classes(e, a.folded)) last[c] = std::max(last[c], when.end.value());
   });
   std::uint32_t critical = 0;
   for (std::uint32_t c = 1; c < last.size(); ++c) {
@@ -61,18 +50,19 @@ DeviceActivity activity_of(const Accounts& a, std::uint32_t device_class) {
   DeviceActivity out;
   for_each_task(a, [&](const Entry& e, Interval when, const BlockInstance& instance) {
     if (const auto* run = std::get_if<KernelRun>(&e.work)) {
-      if (run->device_class == device_class) out.runs.push_back({when, waited_for_launch(a, e, instance, when.begin)});
+      if (run->device_class == device_class)
+        out.runs.push_back({{when.begin.value(), when.end.value()}, waited_for_launch(a, e, instance, when.begin.value())});
     } else if (const auto* moved = std::get_if<TransferRun>(&e.work)) {
       const bool arrives = std::ranges::binary_search(a.folded.transfers[moved->transfer].delivers_to, device_class);
       const bool holds_up = std::ranges::find(e.streams, StreamId{device_class, StreamKind::compute}) != e.streams.end();
-      if (arrives || holds_up) out.transfers.push_back(when);
+      if (arrives || holds_up) out.transfers.push_back({when.begin.value(), when.end.value()});
     }
   });
-  const auto by_begin = [](const Interval& x, const Interval& y) { return std::pair(x.begin, x.end) < std::pair(y.begin, y.end); };
+  const auto by_begin = [](const Stretch& x, const Stretch& y) { return std::pair(x.begin, x.end) < std::pair(y.begin, y.end); };
   std::ranges::sort(out.runs, by_begin);
   std::ranges::sort(out.transfers, by_begin);
-  std::vector<Interval> merged;
-  for (const Interval& t : out.transfers) {
+  std::vector<Stretch> merged;
+  for (const Stretch& t : out.transfers) {
     if (!merged.empty() && t.begin <= merged.back().end) merged.back().end = std::max(merged.back().end, t.end);
     else merged.push_back(t);
   }

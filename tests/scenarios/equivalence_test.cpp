@@ -47,7 +47,7 @@ int check_planners(const std::string& builtin, std::int64_t batch = 8) {
   check("data-parallel", search::data_parallel_plan(q.problem()));
   for (const int stage : {1, 2, 3})
     check(fmt::format("fsdp {}", stage), search::fsdp_plan(q.problem(), {.stage = stage, .micro_batch = stage == 2 ? 1 : 0}));
-  const search::MegatronConfig grids[] = {{.tensor = 2},
+  const search::GridConfig grids[] = {{.tensor = 2},
                                           {.tensor = 4, .sequence_parallel = true},
                                           {.pipeline = 2},
                                           {.tensor = 2, .pipeline = 2, .zero = 1},
@@ -55,7 +55,7 @@ int check_planners(const std::string& builtin, std::int64_t batch = 8) {
                                           {.context = 2},
                                           {.expert = 2},
                                           {.tensor = 2, .recompute = pcg::Recompute::full}};
-  for (const search::MegatronConfig& c : grids)
+  for (const search::GridConfig& c : grids)
     check(fmt::format("megatron tensor {} pipeline {} context {} expert {} chunks {}", c.tensor, c.pipeline, c.context, c.expert, c.chunks),
           search::megatron_plan(q.problem(), c));
   return plans;

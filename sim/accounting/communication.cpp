@@ -1,0 +1,56 @@
+#include "sim/accounting/communication.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace sim {
+namespace {
+
+// How often each transfer class ran.
+std::vector<double> executions(const Accounts& a) {
+  std::vector<double> executed(a.folded.transfers.size(), 0);
+  for (const BlockInstance& instance : a.unrolled.instances)
+    for (const Entry& e : a.unrolled.blocks[instance.block].entries)
+      if (const auto* moved = std::get_if<TransferRun>(&e.work)) executed[moved->transfer] += 1;
+  return executed;
+}
+
+}  // namespace
+
+CommunicationBytes count_bytes(const Accounts& a) {
+  const std::vector<double> executed = executions(a);
+  CommunicationBytes out;
+  for (std::size_t t = 0; t < executed.size(); ++t) {
+    if (executed[t] == 0) continue;
+    const TransferClass& c = a.folded.transfers[t];
+    const double times = executed[t] * c.count;
+    for (const TrafficFlow& f : a.traffic.transfers[c.representative].flows) {
+      const base::Bytes bytes = times * f.bytes;
+      out.total += bytes;
+      out.by_collective[std::string(to_text(c.kind))] += bytes;
+      std::set<std::string_view> types;
+      for (std::uint32_t l : f.links) types.insert(a.cluster.link(a.traffic.links[l]).type);
+      for (std::string_view type : types) out.by_link[std::string(type)] += bytes;
+    }
+  }
+  return out;
+}
+
+std::optional<BusiestLink> busiest_link(const Accounts& a) {
+  std::vector<double> seconds(a.folded.links.size(), 0);  // per class of links: bytes over bandwidth
+  for_each_task(a, [&](const Entry& e, Interval, const BlockInstance&) {
+    const auto* moved = std::get_if<TransferRun>(&e.work);
+    if (moved == nullptr) return;
+    for (const Phase& phase : a.folded.transfers[moved->transfer].phases)
+      for (const Flow& flow : phase.flows)
+        for (const WeightedLink& l : a.folded.routes[flow.route])
+          seconds[l.link] += flow.bytes.value() * l.weight / a.folded.links[l.link].value();
+  });
+  const auto most = std::ranges::max_element(seconds);
+  if (most == seconds.end() || *most <= 0) return std::nullopt;
+  const auto index = static_cast<std::uint32_t>(most - seconds.begin());
+  const topology::Link& link = a.cluster.link(a.traffic.links[a.folded.link_representatives[index]]);
+  return BusiestLink{link.type, link.name, *most / a.timeline.makespan.value()};
+}
+
+}  // namespace sim

@@ -1,0 +1,16 @@
+#pragma once
+// What ran when, for a trace.
+
+#include <vector>
+
+#include "sim/accounting/accounts.hpp"
+#include "sim/results/simulation_result.hpp"
+
+namespace sim {
+
+// Returns: one span for each kernel group of an operator, each transfer and each launch, of the simulated devices; by device, stream,
+// start. Kernels that are slowed share the time of their run in proportion to what they take alone.
+// Cost: O(spans log spans).
+[[nodiscard]] std::vector<Span> spans_of(const Accounts& a);
+
+}  // namespace sim
