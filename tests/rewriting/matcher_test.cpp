@@ -51,7 +51,7 @@ TEST_CASE("convolutions of any window and stride, all alike, which the target ke
   CHECK(pcg::evaluate(r->graph, 1, 1) == pcg::evaluate(g, 1, 1));
 
   pcg::Conv2d other = strided, biased = strided;
-  other.columns = {.padding = 1;
+  other.columns.padding = 1;
   other.columns.kernel = 3;
   biased.has_bias = true;
   CHECK(matches(joined_convolutions(), branches(strided, other)).empty());
