@@ -6,6 +6,8 @@
 #include <map>
 #include <optional>
 
+#include "pcg/sharding/sharding.hpp"
+
 namespace search {
 namespace {
 
