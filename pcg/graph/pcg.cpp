@@ -74,49 +74,58 @@ PcgBuilder::PcgBuilder(std::string name, std::vector<Block> blocks) {
 const ParallelShape& PcgBuilder::shape(TensorRef t) const { return pcg_.shape(t); }
 const PcgNode& PcgBuilder::node(NodeId id) const { return pcg_.node(id); }
 
-NodeId PcgBuilder::add(std::string name, Operator op, std::vector<TensorRef> inputs, Sharding sharding, int block) {
-  auto refuse = [&](const std::string& why) -> ShapeError { return ShapeError(fmt::format("{}: {}", name, why)); };
+OrRefusal<NodeId> PcgBuilder::try_add(std::string name, Operator op, std::vector<TensorRef> inputs, Sharding sharding, int block) {
+  const auto refuse = [&](const std::string& why) { return Refusal{fmt::format("{}: {}", name, why)}; };
   std::vector<TensorShape> wholes;
   for (TensorRef t : inputs) {
     BASE_CHECK(t.node.value < pcg_.nodes_.size(), "{} reads a node that is not there yet", name);
     wholes.push_back(shape(t).whole());
   }
-  PcgNode node;
-  try {
-    const std::vector<TensorShape> outputs = infer_shapes(op, wholes);
-    node.space = std::make_shared<const IterationSpace>(iteration_space(op, wholes, outputs));
-    const IterationSpace& space = *node.space;
-    if (auto v = violation(space, sharding, wholes, outputs)) throw ShapeError(*v);
-    if (auto v = source_violation(op, sharding)) throw ShapeError(*v);
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      if (const ParallelShape wanted = input_shape(space, sharding, i, wholes[i]); wanted != shape(inputs[i]))
-        throw ShapeError(fmt::format("input {} ({}) lies as {}, the sharding reads it as {}", i, pcg_.node(inputs[i].node).name,
-                                     to_text(shape(inputs[i])), to_text(wanted)));
-    for (std::size_t j = 0; j < outputs.size(); ++j) node.outputs.push_back(output_shape(space, sharding, j, outputs[j]));
-  } catch (const ShapeError& e) { throw refuse(e.what()); }
-  node.op = std::move(op);
-  node.inputs = std::move(inputs);
-  node.sharding = std::move(sharding);
-  return append(std::move(name), std::move(node), block);
+  const OrRefusal<std::vector<TensorShape>> inferred = try_infer_shapes(op, wholes);
+  if (const Refusal* r = std::get_if<Refusal>(&inferred)) return refuse(r->why);
+  const auto& outputs = std::get<std::vector<TensorShape>>(inferred);
+  auto space = std::make_shared<const IterationSpace>(iteration_space(op, wholes, outputs));
+  if (auto v = violation(*space, sharding, wholes, outputs)) return refuse(*v);
+  if (auto v = source_violation(op, sharding)) return refuse(*v);
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (const ParallelShape wanted = input_shape(*space, sharding, i, wholes[i]); wanted != shape(inputs[i]))
+      return refuse(fmt::format("input {} ({}) lies as {}, the sharding reads it as {}", i, pcg_.node(inputs[i].node).name,
+                                to_text(shape(inputs[i])), to_text(wanted)));
+  std::vector<ParallelShape> made;
+  for (std::size_t j = 0; j < outputs.size(); ++j) made.push_back(output_shape(*space, sharding, j, outputs[j]));
+  return append({.name = std::move(name),
+                 .op = std::move(op),
+                 .inputs = std::move(inputs),
+                 .sharding = std::move(sharding),
+                 .outputs = std::move(made),
+                 .block = block,
+                 .space = std::move(space)});
 }
 
-NodeId PcgBuilder::add(std::string name, ParallelOperator op, TensorRef input, int block) {
+OrRefusal<NodeId> PcgBuilder::try_add(std::string name, ParallelOperator op, TensorRef input, int block) {
   BASE_CHECK(input.node.value < pcg_.nodes_.size(), "{} reads a node that is not there yet", name);
-  PcgNode node;
-  try {
-    node.outputs = {pcg::apply(op, shape(input))};
-  } catch (const ShapeError& e) { throw ShapeError(fmt::format("{}: {}", name, e.what())); }
-  node.op = op;
-  node.inputs = {input};
-  return append(std::move(name), std::move(node), block);
+  OrRefusal<ParallelShape> made = pcg::try_apply(op, shape(input));
+  if (const Refusal* r = std::get_if<Refusal>(&made)) return Refusal{fmt::format("{}: {}", name, r->why)};
+  return append({.name = std::move(name),
+                 .op = op,
+                 .inputs = {input},
+                 .sharding = {},
+                 .outputs = {std::get<ParallelShape>(std::move(made))},
+                 .block = block,
+                 .space = nullptr});
 }
 
-NodeId PcgBuilder::append(std::string name, PcgNode node, int block) {
-  if (!names_.insert(name).second) throw ShapeError(fmt::format("{}: the name is taken", name));
-  if (block < 0 || static_cast<std::size_t>(block) >= pcg_.blocks_.size())
-    throw ShapeError(fmt::format("{}: block {} is not one of 0 .. {}", name, block, static_cast<int>(pcg_.blocks_.size()) - 1));
-  node.name = std::move(name);
-  node.block = block;
+NodeId PcgBuilder::add(std::string name, Operator op, std::vector<TensorRef> inputs, Sharding sharding, int block) {
+  return accepted(try_add(std::move(name), std::move(op), std::move(inputs), std::move(sharding), block));
+}
+NodeId PcgBuilder::add(std::string name, ParallelOperator op, TensorRef input, int block) {
+  return accepted(try_add(std::move(name), op, input, block));
+}
+
+OrRefusal<NodeId> PcgBuilder::append(PcgNode node) {
+  if (node.block < 0 || static_cast<std::size_t>(node.block) >= pcg_.blocks_.size())
+    return Refusal{fmt::format("{}: block {} is not one of 0 .. {}", node.name, node.block, static_cast<int>(pcg_.blocks_.size()) - 1)};
+  if (!names_.insert(node.name).second) return Refusal{fmt::format("{}: the name is taken", node.name)};
   pcg_.nodes_.push_back(std::move(node));
   return NodeId(pcg_.nodes_.size() - 1);
 }

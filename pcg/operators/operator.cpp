@@ -1,5 +1,7 @@
 #include "pcg/operators/operator.hpp"
 
+#include <utility>
+
 namespace pcg {
 namespace {
 
@@ -32,10 +34,20 @@ std::string_view name_of(const MoeDispatch&) { return "moe_dispatch"; }
 std::string_view name_of(const ExpertLinear&) { return "expert_linear"; }
 std::string_view name_of(const MoeCombine&) { return "moe_combine"; }
 
+template <std::size_t... I>
+std::vector<std::string> all_names(std::index_sequence<I...>) {
+  return {std::string(kind_name(Operator(std::in_place_index<I>)))...};
+}
+
 }  // namespace
 
 std::string_view kind_name(const Operator& op) {
   return std::visit([](const auto& o) { return name_of(o); }, op);
+}
+
+const std::vector<std::string>& operator_kind_names() {
+  static const std::vector<std::string> names = all_names(std::make_index_sequence<std::variant_size_v<Operator>>{});
+  return names;
 }
 
 }  // namespace pcg

@@ -196,5 +196,7 @@ using Operator = std::variant<Input, Weight, Linear, BatchMatmul, Conv2d, Pool2d
 
 // The name used in graph files and tables: "linear", "batch_matmul", "layer_norm", ...
 [[nodiscard]] std::string_view kind_name(const Operator& op);
+// The names of all kinds, in the order of the alternatives of Operator.
+[[nodiscard]] const std::vector<std::string>& operator_kind_names();
 
 }  // namespace pcg

@@ -19,311 +19,342 @@ using Sizes = std::vector<std::int64_t>;
 
 constexpr std::int64_t kMostElements = std::int64_t{1} << 60;  // of one tensor: counts and bytes then fit in 64 bits
 
-template <class... Args>
-[[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) {
-  throw ShapeError(fmt::format(text, std::forward<Args>(args)...));
-}
-
 TensorShape real(Sizes s) { return {.sizes = std::move(s), .element = Element::real}; }
 
-void expect_inputs(std::string_view name, Shapes in, std::size_t count) {
-  if (in.size() != count) refuse("{}: has {} inputs, expected {}", name, in.size(), count);
-}
-void expect_rank(std::string_view name, Shapes in, std::size_t i, std::size_t rank) {
-  if (in[i].sizes.size() != rank) refuse("{}: input {} is {}, expected {} dims", name, i, to_text(in[i]), rank);
-}
-void expect_rank_at_least(std::string_view name, Shapes in, std::size_t i, std::size_t rank) {
-  if (in[i].sizes.size() < rank) refuse("{}: input {} is {}, expected at least {} dims", name, i, to_text(in[i]), rank);
-}
-void expect_shape(std::string_view name, Shapes in, std::size_t i, const Sizes& sizes) {
-  if (in[i].sizes != sizes) refuse("{}: input {} is {}, expected [{}]", name, i, to_text(in[i]), fmt::join(sizes, ", "));
-}
-void expect_element(std::string_view name, Shapes in, std::size_t i, Element element) {
-  if (in[i].element != element)
-    refuse("{}: input {} holds {}, expected {}", name, i, element == Element::index ? "numbers" : "indices",
-           element == Element::index ? "indices" : "numbers");
-}
-// Weights after `activations` inputs are as weight_shapes() says.
-void expect_weights(const Operator& op, Shapes in, std::size_t activations) {
-  const std::string_view name = kind_name(op);
-  if (in.size() < activations) refuse("{}: has {} inputs, expected at least {}", name, in.size(), activations);
-  const std::vector<TensorShape> weights = weight_shapes(op, in.first(activations));
-  expect_inputs(name, in, activations + weights.size());
-  for (std::size_t i = 0; i < weights.size(); ++i) expect_shape(name, in, activations + i, weights[i].sizes);
-}
-std::size_t expect_axis(std::string_view name, int axis, std::size_t rank) {
-  const int dims = static_cast<int>(rank);
-  if (axis < -dims || axis >= dims) refuse("{}: axis {} of a tensor of {} dims", name, axis, rank);
-  return resolve_axis(axis, rank);
-}
-std::int64_t window_count(std::string_view name, std::int64_t size, const Window& w) {
-  if (w.kernel < 1 || w.stride < 1 || w.padding < 0) refuse("{}: kernel {}, stride {}, padding {}", name, w.kernel, w.stride, w.padding);
-  const std::int64_t padded = size + 2 * w.padding;
-  if (padded < w.kernel) refuse("{}: kernel {} does not fit in {} with padding {}", name, w.kernel, size, w.padding);
-  return (padded - w.kernel) / w.stride + 1;
-}
-std::int64_t expert_capacity(std::string_view name, int top_k, double capacity_factor, std::int64_t sequence, std::int64_t experts) {
-  if (experts < 1 || top_k < 1 || top_k > experts) refuse("{}: top {} of {} experts", name, top_k, experts);
+// The inputs of one operator while they are checked. A check that fails notes why and returns false; the first reason counts.
+class Checked {
+ public:
+  Checked(const Operator& op, Shapes in) : op_(op), in_(in) {}
+
+  [[nodiscard]] std::size_t count() const { return in_.size(); }
+  [[nodiscard]] const TensorShape& shape(std::size_t i) const { return in_[i]; }
+  [[nodiscard]] const Sizes& sizes(std::size_t i) const { return in_[i].sizes; }
+  [[nodiscard]] const std::optional<Refusal>& refusal() const { return refusal_; }
+
+  // Notes "KIND: TEXT".
+  template <class... Args>
+  bool refuse(fmt::format_string<Args...> text, Args&&... args) {
+    if (!refusal_) refusal_ = Refusal{fmt::format("{}: {}", kind_name(op_), fmt::format(text, std::forward<Args>(args)...))};
+    return false;
+  }
+  // The same for a function that returns outputs: none.
+  template <class... Args>
+  [[nodiscard]] std::vector<TensorShape> refused(fmt::format_string<Args...> text, Args&&... args) {
+    refuse(text, std::forward<Args>(args)...);
+    return {};
+  }
+  [[nodiscard]] bool inputs(std::size_t expected) {
+    return in_.size() == expected || refuse("has {} inputs, expected {}", in_.size(), expected);
+  }
+  [[nodiscard]] bool rank(std::size_t i, std::size_t expected) {
+    return sizes(i).size() == expected || refuse("input {} is {}, expected {} dims", i, to_text(in_[i]), expected);
+  }
+  [[nodiscard]] bool rank_at_least(std::size_t i, std::size_t expected) {
+    return sizes(i).size() >= expected || refuse("input {} is {}, expected at least {} dims", i, to_text(in_[i]), expected);
+  }
+  [[nodiscard]] bool is(std::size_t i, const Sizes& expected) {
+    return sizes(i) == expected || refuse("input {} is {}, expected [{}]", i, to_text(in_[i]), fmt::join(expected, ", "));
+  }
+  [[nodiscard]] bool holds(std::size_t i, Element expected) {
+    const auto word = [](Element e) { return e == Element::index ? "indices" : "numbers"; };
+    return in_[i].element == expected || refuse("input {} holds {}, expected {}", i, word(in_[i].element), word(expected));
+  }
+  // The weights behind the first `activations` inputs are as weight_shapes() says.
+  [[nodiscard]] bool weights(std::size_t activations) {
+    if (in_.size() < activations) return refuse("has {} inputs, expected at least {}", in_.size(), activations);
+    const OrRefusal<std::vector<TensorShape>> wanted = try_weight_shapes(op_, in_.first(activations));
+    if (const Refusal* why = std::get_if<Refusal>(&wanted)) {
+      if (!refusal_) refusal_ = *why;
+      return false;
+    }
+    const auto& weights = std::get<std::vector<TensorShape>>(wanted);
+    if (!inputs(activations + weights.size())) return false;
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      if (!is(activations + i, weights[i].sizes)) return false;
+    return true;
+  }
+  // An axis of input 0.
+  [[nodiscard]] bool axis(int axis) {
+    const int dims = static_cast<int>(sizes(0).size());
+    return (axis >= -dims && axis < dims) || refuse("axis {} of a tensor of {} dims", axis, dims);
+  }
+  [[nodiscard]] bool window(std::int64_t size, const Window& w) {
+    if (w.kernel < 1 || w.stride < 1 || w.padding < 0) return refuse("kernel {}, stride {}, padding {}", w.kernel, w.stride, w.padding);
+    return size + 2 * w.padding >= w.kernel || refuse("kernel {} does not fit in {} with padding {}", w.kernel, size, w.padding);
+  }
+  [[nodiscard]] bool experts(int top_k, std::int64_t experts) {
+    return (experts >= 1 && top_k >= 1 && top_k <= experts) || refuse("top {} of {} experts", top_k, experts);
+  }
+
+ private:
+  const Operator& op_;
+  Shapes in_;
+  std::optional<Refusal> refusal_;
+};
+
+// The number of places of a window along a dim. Requires: it fits.
+std::int64_t places(std::int64_t size, const Window& w) { return (size + 2 * w.padding - w.kernel) / w.stride + 1; }
+
+std::int64_t expert_capacity(int top_k, double capacity_factor, std::int64_t sequence, std::int64_t experts) {
   return static_cast<std::int64_t>(std::ceil(top_k * static_cast<double>(sequence) * capacity_factor / static_cast<double>(experts)));
 }
 
-std::vector<TensorShape> infer(const Input& o, Shapes in) {
-  expect_inputs("input", in, 0);
+// One function per operator: it returns the outputs, or nothing after a check has failed.
+
+std::vector<TensorShape> infer(const Input& o, Checked& in) {
+  if (!in.inputs(0)) return {};
   return {o.shape};
 }
-std::vector<TensorShape> infer(const Weight& o, Shapes in) {
-  expect_inputs("weight", in, 0);
+std::vector<TensorShape> infer(const Weight& o, Checked& in) {
+  if (!in.inputs(0)) return {};
   return {o.shape};
 }
-std::vector<TensorShape> infer(const Linear& o, Shapes in) {
-  expect_weights(o, in, 1);
-  Sizes out = in[0].sizes;
+std::vector<TensorShape> infer(const Linear& o, Checked& in) {
+  if (!in.weights(1)) return {};
+  Sizes out = in.sizes(0);
   out.back() = o.out;
   return {real(std::move(out))};
 }
-std::vector<TensorShape> infer(const BatchMatmul& o, Shapes in) {
-  expect_inputs("batch_matmul", in, 2);
-  expect_rank_at_least("batch_matmul", in, 0, 2);
-  const std::size_t rank = in[0].sizes.size();
-  expect_rank("batch_matmul", in, 1, rank);
-  Sizes out = in[0].sizes;
-  Sizes b = in[0].sizes;
-  out.back() = in[1].sizes[o.transpose_b ? rank - 2 : rank - 1];
-  b[rank - 2] = o.transpose_b ? out.back() : in[0].sizes.back();
-  b[rank - 1] = o.transpose_b ? in[0].sizes.back() : out.back();
-  expect_shape("batch_matmul", in, 1, b);
+std::vector<TensorShape> infer(const BatchMatmul& o, Checked& in) {
+  if (!in.inputs(2) || !in.rank_at_least(0, 2)) return {};
+  const std::size_t rank = in.sizes(0).size();
+  if (!in.rank(1, rank)) return {};
+  Sizes out = in.sizes(0);
+  Sizes b = in.sizes(0);
+  out.back() = in.sizes(1)[o.transpose_b ? rank - 2 : rank - 1];
+  b[rank - 2] = o.transpose_b ? out.back() : in.sizes(0).back();
+  b[rank - 1] = o.transpose_b ? in.sizes(0).back() : out.back();
+  if (!in.is(1, b)) return {};
   return {real(std::move(out))};
 }
-std::vector<TensorShape> infer(const Conv2d& o, Shapes in) {
-  if (!in.empty()) expect_rank("conv2d", in, 0, 4);
-  expect_weights(o, in, 1);
-  if (o.out % o.groups != 0) refuse("conv2d: {} output channels do not divide into {} groups", o.out, o.groups);
-  const Sizes& x = in[0].sizes;
-  return {real({x[0], o.out, window_count("conv2d", x[2], o.rows), window_count("conv2d", x[3], o.columns)})};
+std::vector<TensorShape> infer(const Conv2d& o, Checked& in) {
+  if (in.count() > 0 && !in.rank(0, 4)) return {};
+  if (!in.weights(1)) return {};
+  if (o.out % o.groups != 0) return in.refused("{} output channels do not divide into {} groups", o.out, o.groups);
+  const Sizes& x = in.sizes(0);
+  if (!in.window(x[2], o.rows) || !in.window(x[3], o.columns)) return {};
+  return {real({x[0], o.out, places(x[2], o.rows), places(x[3], o.columns)})};
 }
-std::vector<TensorShape> infer(const Pool2d& o, Shapes in) {
-  expect_inputs("pool2d", in, 1);
-  expect_rank("pool2d", in, 0, 4);
-  const Sizes& x = in[0].sizes;
+std::vector<TensorShape> infer(const Pool2d& o, Checked& in) {
+  if (!in.inputs(1) || !in.rank(0, 4)) return {};
+  const Sizes& x = in.sizes(0);
   if (o.rows.kernel == 0 || o.columns.kernel == 0) return {real({x[0], x[1], 1, 1})};
-  return {real({x[0], x[1], window_count("pool2d", x[2], o.rows), window_count("pool2d", x[3], o.columns)})};
+  if (!in.window(x[2], o.rows) || !in.window(x[3], o.columns)) return {};
+  return {real({x[0], x[1], places(x[2], o.rows), places(x[3], o.columns)})};
 }
-std::vector<TensorShape> infer(const LayerNorm& o, Shapes in) {
-  expect_weights(o, in, 1);
-  return {in[0]};
+std::vector<TensorShape> infer(const LayerNorm&, Checked& in) {
+  if (!in.weights(1)) return {};
+  return {in.shape(0)};
 }
-std::vector<TensorShape> infer(const BatchNorm& o, Shapes in) {
-  if (!in.empty()) expect_rank("batch_norm", in, 0, 4);
-  expect_weights(o, in, 1);
-  return {in[0]};
+std::vector<TensorShape> infer(const BatchNorm&, Checked& in) {
+  if (in.count() > 0 && !in.rank(0, 4)) return {};
+  if (!in.weights(1)) return {};
+  return {in.shape(0)};
 }
-std::vector<TensorShape> infer(const Softmax& o, Shapes in) {
-  expect_inputs("softmax", in, 1);
-  (void)expect_axis("softmax", o.axis, in[0].sizes.size());
-  return {in[0]};
+std::vector<TensorShape> infer(const Softmax& o, Checked& in) {
+  if (!in.inputs(1) || !in.axis(o.axis)) return {};
+  return {in.shape(0)};
 }
 
-// The size of one head, checked against the last dim of input i that holds `parts` of them.
-std::int64_t head_size(Shapes in, std::size_t i, std::int64_t parts) {
-  expect_rank_at_least("attention", in, i, 2);
-  const std::int64_t width = in[i].sizes.back();
-  if (width % parts != 0) refuse("attention: input {} is {}, its last dim does not divide into {} heads", i, to_text(in[i]), parts);
-  return width / parts;
+// Whether the last dim of input i holds `parts` heads.
+bool has_heads(Checked& in, std::size_t i, std::int64_t parts) {
+  if (!in.rank_at_least(i, 2)) return false;
+  return in.sizes(i).back() % parts == 0 ||
+         in.refuse("input {} is {}, its last dim does not divide into {} heads", i, to_text(in.shape(i)), parts);
 }
-std::vector<TensorShape> infer(const Attention& o, Shapes in) {
+std::vector<TensorShape> infer(const Attention& o, Checked& in) {
   if (o.heads < 1 || o.kv_heads < 1 || o.heads % o.kv_heads != 0)
-    refuse("attention: {} heads do not divide into {} groups of one key and value head", o.heads, o.kv_heads);
+    return in.refused("{} heads do not divide into {} groups of one key and value head", o.heads, o.kv_heads);
   const std::size_t activations = o.packed ? 1 : 3;
-  expect_inputs("attention", in, activations + (o.has_bias ? 1 : 0));
-  Sizes out = in[0].sizes;
+  if (!in.inputs(activations + (o.has_bias ? 1 : 0))) return {};
+  Sizes out = in.sizes(0);
   if (o.packed) {
-    out.back() = head_size(in, 0, o.heads + 2 * o.kv_heads) * o.heads;
+    const std::int64_t parts = o.heads + 2 * o.kv_heads;
+    if (!has_heads(in, 0, parts)) return {};
+    out.back() = out.back() / parts * o.heads;
   } else {
-    const std::int64_t d = head_size(in, 0, o.heads);
-    expect_rank("attention", in, 1, out.size());
-    Sizes keys = in[0].sizes;  // queries and keys may differ in length (cross attention), not in what comes before
-    keys[keys.size() - 2] = in[1].sizes[keys.size() - 2];
-    keys.back() = d * o.kv_heads;
-    expect_shape("attention", in, 1, keys);
-    expect_shape("attention", in, 2, keys);
+    if (!has_heads(in, 0, o.heads)) return {};
+    if (!in.rank(1, out.size())) return {};
+    Sizes keys = in.sizes(0);  // queries and keys may differ in length (cross attention), not in what comes before
+    keys[keys.size() - 2] = in.sizes(1)[keys.size() - 2];
+    keys.back() = out.back() / o.heads * o.kv_heads;
+    if (!in.is(1, keys) || !in.is(2, keys)) return {};
   }
   if (o.has_bias) {
-    expect_rank("attention", in, activations, 2);
-    expect_shape("attention", in, activations, {in[activations].sizes[0], o.heads});
+    if (!in.rank(activations, 2) || !in.is(activations, {in.sizes(activations)[0], o.heads})) return {};
   }
   return {real(std::move(out))};
 }
-std::vector<TensorShape> infer(const Embedding& o, Shapes in) {
-  expect_weights(o, in, 1);
-  expect_element("embedding", in, 0, Element::index);
-  Sizes out = in[0].sizes;
+std::vector<TensorShape> infer(const Embedding& o, Checked& in) {
+  if (!in.weights(1) || !in.holds(0, Element::index)) return {};
+  Sizes out = in.sizes(0);
   out.push_back(o.width);
   return {real(std::move(out))};
 }
-std::vector<TensorShape> infer(const EmbeddingBag& o, Shapes in) {
-  expect_weights(o, in, 1);
-  expect_rank("embedding_bag", in, 0, 2);
-  expect_element("embedding_bag", in, 0, Element::index);
-  return {real({in[0].sizes[0], o.width})};
+std::vector<TensorShape> infer(const EmbeddingBag& o, Checked& in) {
+  if (!in.weights(1) || !in.rank(0, 2) || !in.holds(0, Element::index)) return {};
+  return {real({in.sizes(0)[0], o.width})};
 }
-std::vector<TensorShape> infer(const Unary&, Shapes in) {
-  expect_inputs("unary", in, 1);
-  return {in[0]};
+std::vector<TensorShape> infer(const Unary&, Checked& in) {
+  if (!in.inputs(1)) return {};
+  return {in.shape(0)};
 }
-std::vector<TensorShape> infer(const Binary&, Shapes in) {
-  expect_inputs("binary", in, 2);
-  const Sizes& a = in[0].sizes;
-  const Sizes& b = in[1].sizes;
+std::vector<TensorShape> infer(const Binary&, Checked& in) {
+  if (!in.inputs(2)) return {};
+  const Sizes& a = in.sizes(0);
+  const Sizes& b = in.sizes(1);
   const auto fits = [](std::int64_t wide, std::int64_t narrow) { return narrow == wide || narrow == 1; };
   if (b.size() > a.size() || !std::equal(b.rbegin(), b.rend(), a.rbegin(), [&](auto narrow, auto wide) { return fits(wide, narrow); }))
-    refuse("binary: input 1 is {}, which does not broadcast to {}", to_text(in[1]), to_text(in[0]));
-  return {in[0]};
+    return in.refused("input 1 is {}, which does not broadcast to {}", to_text(in.shape(1)), to_text(in.shape(0)));
+  return {in.shape(0)};
 }
-std::vector<TensorShape> infer(const Concat& o, Shapes in) {
-  if (in.empty()) refuse("concat: has no inputs");
-  const std::size_t axis = expect_axis("concat", o.axis, in[0].sizes.size());
-  TensorShape out = in[0];
-  for (std::size_t i = 1; i < in.size(); ++i) {
-    expect_rank("concat", in, i, out.sizes.size());
+std::vector<TensorShape> infer(const Concat& o, Checked& in) {
+  if (in.count() == 0) return in.refused("has no inputs");
+  if (!in.axis(o.axis)) return {};
+  const std::size_t axis = resolve_axis(o.axis, in.sizes(0).size());
+  TensorShape out = in.shape(0);
+  for (std::size_t i = 1; i < in.count(); ++i) {
+    if (!in.rank(i, out.sizes.size())) return {};
     Sizes expected = out.sizes;
-    expected[axis] = in[i].sizes[axis];
-    expect_shape("concat", in, i, expected);
-    out.sizes[axis] += in[i].sizes[axis];
+    expected[axis] = in.sizes(i)[axis];
+    if (!in.is(i, expected)) return {};
+    out.sizes[axis] += in.sizes(i)[axis];
   }
   return {out};
 }
-std::vector<TensorShape> infer(const Split& o, Shapes in) {
-  expect_inputs("split", in, 1);
-  const std::size_t axis = expect_axis("split", o.axis, in[0].sizes.size());
+std::vector<TensorShape> infer(const Split& o, Checked& in) {
+  if (!in.inputs(1) || !in.axis(o.axis)) return {};
+  const std::size_t axis = resolve_axis(o.axis, in.sizes(0).size());
   std::vector<TensorShape> result;
   std::int64_t total = 0;
   for (const std::int64_t size : o.sizes) {
-    if (size < 1) refuse("split: a piece of size {}", size);
-    result.push_back(in[0]);
+    if (size < 1) return in.refused("a piece of size {}", size);
+    result.push_back(in.shape(0));
     result.back().sizes[axis] = size;
     total += size;
   }
-  if (total != in[0].sizes[axis])
-    refuse("split: pieces of {} add up to {}, axis {} is {}", fmt::join(o.sizes, ", "), total, axis, in[0].sizes[axis]);
+  if (total != in.sizes(0)[axis])
+    return in.refused("pieces of {} add up to {}, axis {} is {}", fmt::join(o.sizes, ", "), total, axis, in.sizes(0)[axis]);
   return result;
 }
-std::vector<TensorShape> infer(const Slice& o, Shapes in) {
-  expect_inputs("slice", in, 1);
-  const std::size_t axis = expect_axis("slice", o.axis, in[0].sizes.size());
-  TensorShape out = in[0];
+std::vector<TensorShape> infer(const Slice& o, Checked& in) {
+  if (!in.inputs(1) || !in.axis(o.axis)) return {};
+  const std::size_t axis = resolve_axis(o.axis, in.sizes(0).size());
+  TensorShape out = in.shape(0);
   if (o.begin < 0 || o.length < 1 || o.begin + o.length > out.sizes[axis])
-    refuse("slice: [{}, {}) of axis {}, which is {}", o.begin, o.begin + o.length, axis, out.sizes[axis]);
+    return in.refused("[{}, {}) of axis {}, which is {}", o.begin, o.begin + o.length, axis, out.sizes[axis]);
   out.sizes[axis] = o.length;
   return {out};
 }
-std::vector<TensorShape> infer(const Reshape& o, Shapes in) {
-  expect_inputs("reshape", in, 1);
-  TensorShape out = in[0];
+std::vector<TensorShape> infer(const Reshape& o, Checked& in) {
+  if (!in.inputs(1)) return {};
+  TensorShape out = in.shape(0);
   out.sizes = o.sizes;
   std::optional<std::size_t> rest;
   std::int64_t known = 1;
   for (std::size_t i = 0; i < out.sizes.size(); ++i) {
     std::int64_t& size = out.sizes[i];
-    if (size == 0 && i < in[0].sizes.size()) size = in[0].sizes[i];
+    if (size == 0 && i < in.sizes(0).size()) size = in.sizes(0)[i];
     if (size == -1 && !rest) rest = i;
-    else if (size < 1 || size > kMostElements / known) refuse("reshape: [{}] of {}", fmt::join(o.sizes, ", "), to_text(in[0]));
+    else if (size < 1 || size > kMostElements / known) return in.refused("[{}] of {}", fmt::join(o.sizes, ", "), to_text(in.shape(0)));
     else known *= size;
   }
-  if (rest) out.sizes[*rest] = in[0].elements() / known;
-  if (out.elements() != in[0].elements()) refuse("reshape: {} does not become [{}]", to_text(in[0]), fmt::join(o.sizes, ", "));
+  if (rest) out.sizes[*rest] = in.shape(0).elements() / known;
+  if (out.elements() != in.shape(0).elements())
+    return in.refused("{} does not become [{}]", to_text(in.shape(0)), fmt::join(o.sizes, ", "));
   return {out};
 }
-std::vector<TensorShape> infer(const Transpose& o, Shapes in) {
-  expect_inputs("transpose", in, 1);
+std::vector<TensorShape> infer(const Transpose& o, Checked& in) {
+  if (!in.inputs(1)) return {};
   std::vector<int> sorted = o.permutation;
   std::ranges::sort(sorted);
-  TensorShape out = in[0];
+  TensorShape out = in.shape(0);
   bool lawful = sorted.size() == out.sizes.size();
   for (std::size_t i = 0; lawful && i < sorted.size(); ++i) lawful = sorted[i] == static_cast<int>(i);
-  if (!lawful) refuse("transpose: [{}] is no permutation of the dims of {}", fmt::join(o.permutation, ", "), to_text(in[0]));
-  for (std::size_t i = 0; i < sorted.size(); ++i) out.sizes[i] = in[0].sizes[static_cast<std::size_t>(o.permutation[i])];
+  if (!lawful) return in.refused("[{}] is no permutation of the dims of {}", fmt::join(o.permutation, ", "), to_text(in.shape(0)));
+  for (std::size_t i = 0; i < sorted.size(); ++i) out.sizes[i] = in.sizes(0)[static_cast<std::size_t>(o.permutation[i])];
   return {out};
 }
-std::vector<TensorShape> infer(const Broadcast& o, Shapes in) {
-  expect_inputs("broadcast", in, 1);
-  const std::size_t axis = expect_axis("broadcast", o.axis, in[0].sizes.size());
-  TensorShape out = in[0];
-  if (out.sizes[axis] != 1 || o.size < 1) refuse("broadcast: axis {} of {} to {}, expected a dim of size 1", axis, to_text(in[0]), o.size);
+std::vector<TensorShape> infer(const Broadcast& o, Checked& in) {
+  if (!in.inputs(1) || !in.axis(o.axis)) return {};
+  const std::size_t axis = resolve_axis(o.axis, in.sizes(0).size());
+  TensorShape out = in.shape(0);
+  if (out.sizes[axis] != 1 || o.size < 1)
+    return in.refused("axis {} of {} to {}, expected a dim of size 1", axis, to_text(in.shape(0)), o.size);
   out.sizes[axis] = o.size;
   return {out};
 }
-std::vector<TensorShape> infer(const Dropout&, Shapes in) {
-  expect_inputs("dropout", in, 1);
-  return {in[0]};
+std::vector<TensorShape> infer(const Dropout&, Checked& in) {
+  if (!in.inputs(1)) return {};
+  return {in.shape(0)};
 }
-std::vector<TensorShape> infer(const Reduction& o, Shapes in) {
-  expect_inputs("reduction", in, 1);
-  const std::size_t axis = expect_axis("reduction", o.axis, in[0].sizes.size());
-  TensorShape out = in[0];
+std::vector<TensorShape> infer(const Reduction& o, Checked& in) {
+  if (!in.inputs(1) || !in.axis(o.axis)) return {};
+  const std::size_t axis = resolve_axis(o.axis, in.sizes(0).size());
+  TensorShape out = in.shape(0);
   out.sizes.erase(out.sizes.begin() + static_cast<std::ptrdiff_t>(axis));
   return {out};
 }
-std::vector<TensorShape> infer(const CrossEntropy&, Shapes in) {
-  expect_inputs("cross_entropy", in, 2);
-  expect_rank_at_least("cross_entropy", in, 0, 1);
-  Sizes positions = in[0].sizes;
+std::vector<TensorShape> infer(const CrossEntropy&, Checked& in) {
+  if (!in.inputs(2) || !in.rank_at_least(0, 1)) return {};
+  Sizes positions = in.sizes(0);
   positions.pop_back();
-  expect_shape("cross_entropy", in, 1, positions);
-  expect_element("cross_entropy", in, 1, Element::index);
+  if (!in.is(1, positions) || !in.holds(1, Element::index)) return {};
   return {real(std::move(positions))};
 }
-std::vector<TensorShape> infer(const SquaredError&, Shapes in) {
-  expect_inputs("squared_error", in, 2);
-  expect_shape("squared_error", in, 1, in[0].sizes);
-  return {in[0]};
+std::vector<TensorShape> infer(const SquaredError&, Checked& in) {
+  if (!in.inputs(2) || !in.is(1, in.sizes(0))) return {};
+  return {in.shape(0)};
 }
-std::vector<TensorShape> infer(const Summands& o, Shapes in) {
-  if (o.parts.empty()) refuse("summands: has no inputs");
-  expect_inputs("summands", in, o.parts.size());
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    if (o.parts[i] < 1) refuse("summands: {} parts of input {}", o.parts[i], i);
-    expect_shape("summands", in, i, in[0].sizes);
-    expect_element("summands", in, i, Element::real);
+std::vector<TensorShape> infer(const Summands& o, Checked& in) {
+  if (o.parts.empty()) return in.refused("has no inputs");
+  if (!in.inputs(o.parts.size())) return {};
+  for (std::size_t i = 0; i < in.count(); ++i) {
+    if (o.parts[i] < 1) return in.refused("{} parts of input {}", o.parts[i], i);
+    if (!in.is(i, in.sizes(0)) || !in.holds(i, Element::real)) return {};
   }
-  return {in[0]};
+  return {in.shape(0)};
 }
-std::vector<TensorShape> infer(const MoeDispatch& o, Shapes in) {
-  expect_inputs("moe_dispatch", in, 2);
-  expect_rank("moe_dispatch", in, 0, 3);
-  expect_rank("moe_dispatch", in, 1, 3);
-  const Sizes& x = in[0].sizes;
-  const std::int64_t experts = in[1].sizes[2];
-  expect_shape("moe_dispatch", in, 1, {x[0], x[1], experts});
-  return {real({experts, x[0], expert_capacity("moe_dispatch", o.top_k, o.capacity_factor, x[1], experts), x[2]})};
+std::vector<TensorShape> infer(const MoeDispatch& o, Checked& in) {
+  if (!in.inputs(2) || !in.rank(0, 3) || !in.rank(1, 3)) return {};
+  const Sizes& x = in.sizes(0);
+  const std::int64_t experts = in.sizes(1)[2];
+  if (!in.is(1, {x[0], x[1], experts}) || !in.experts(o.top_k, experts)) return {};
+  return {real({experts, x[0], expert_capacity(o.top_k, o.capacity_factor, x[1], experts), x[2]})};
 }
-std::vector<TensorShape> infer(const ExpertLinear& o, Shapes in) {
-  if (!in.empty()) expect_rank("expert_linear", in, 0, 4);
-  expect_weights(o, in, 1);
-  Sizes out = in[0].sizes;
+std::vector<TensorShape> infer(const ExpertLinear& o, Checked& in) {
+  if (in.count() > 0 && !in.rank(0, 4)) return {};
+  if (!in.weights(1)) return {};
+  Sizes out = in.sizes(0);
   out.back() = o.out;
   return {real(std::move(out))};
 }
-std::vector<TensorShape> infer(const MoeCombine& o, Shapes in) {
-  expect_inputs("moe_combine", in, 2);
-  expect_rank("moe_combine", in, 0, 4);
-  expect_rank("moe_combine", in, 1, 3);
-  const Sizes& gates = in[1].sizes;
-  const std::int64_t width = in[0].sizes.back();
-  expect_shape("moe_combine", in, 0,
-               {gates[2], gates[0], expert_capacity("moe_combine", o.top_k, o.capacity_factor, gates[1], gates[2]), width});
+std::vector<TensorShape> infer(const MoeCombine& o, Checked& in) {
+  if (!in.inputs(2) || !in.rank(0, 4) || !in.rank(1, 3)) return {};
+  const Sizes& gates = in.sizes(1);
+  const std::int64_t width = in.sizes(0).back();
+  if (!in.experts(o.top_k, gates[2]) ||
+      !in.is(0, {gates[2], gates[0], expert_capacity(o.top_k, o.capacity_factor, gates[1], gates[2]), width}))
+    return {};
   return {real({gates[0], gates[1], width})};
 }
 
 }  // namespace
 
-std::vector<TensorShape> infer_shapes(const Operator& op, std::span<const TensorShape> inputs) {
-  std::vector<TensorShape> outputs = std::visit([&](const auto& o) { return infer(o, inputs); }, op);
+OrRefusal<std::vector<TensorShape>> try_infer_shapes(const Operator& op, std::span<const TensorShape> inputs) {
+  Checked in(op, inputs);
+  std::vector<TensorShape> outputs = std::visit([&](const auto& o) { return infer(o, in); }, op);
   for (const TensorShape& s : outputs) {
     double elements = 1;
     for (const std::int64_t size : s.sizes) elements *= static_cast<double>(size);
-    if (elements > static_cast<double>(kMostElements)) refuse("{}: {} is too large", kind_name(op), to_text(s));
+    if (elements > static_cast<double>(kMostElements)) in.refuse("{} is too large", to_text(s));
   }
+  if (in.refusal()) return *in.refusal();
   return outputs;
+}
+
+std::vector<TensorShape> infer_shapes(const Operator& op, std::span<const TensorShape> inputs) {
+  return accepted(try_infer_shapes(op, inputs));
 }
 
 }  // namespace pcg

@@ -8,7 +8,9 @@
 
 namespace pcg {
 
-// Returns the shapes of all outputs. Throws: ShapeError with one sentence when the operator refuses its inputs.
+// Returns the shapes of all outputs, or why the operator refuses the inputs.
+[[nodiscard]] OrRefusal<std::vector<TensorShape>> try_infer_shapes(const Operator& op, std::span<const TensorShape> inputs);
+// Returns the shapes of all outputs. Throws: ShapeError when the operator refuses the inputs.
 [[nodiscard]] std::vector<TensorShape> infer_shapes(const Operator& op, std::span<const TensorShape> inputs);
 
 }  // namespace pcg

@@ -307,11 +307,7 @@ MoeCombine read(std::type_identity<MoeCombine>, MapReader& r) {
   return {small(r, "top_k", 1, 2), r.number("capacity_factor", 0).value_or(1)};
 }
 
-// The alternatives of Operator in order: their names, and how each is read.
-template <std::size_t... I>
-std::vector<std::string> operator_names(std::index_sequence<I...>) {
-  return {std::string(kind_name(Operator(std::in_place_index<I>)))...};
-}
+// The alternatives of Operator in order: how each is read.
 template <std::size_t... I>
 Operator read_alternative(std::size_t index, MapReader& r, std::index_sequence<I...>) {
   Operator result;
@@ -329,9 +325,8 @@ void write_operator(const Operator& op, Yaml& into) {
 }
 
 Operator read_operator(MapReader& reader) {
-  static const std::vector<std::string> names = operator_names(Alternatives{});
   reader.require("op");
-  const std::optional<std::size_t> index = reader.choice("op", names);
+  const std::optional<std::size_t> index = reader.choice("op", operator_kind_names());
   if (!index) {
     for (const Yaml::Entry& e : reader.node().entries) (void)reader.optional(e.key);  // nobody can say which keys it should have
     return Unary{.kind = Unary::Kind::identity};

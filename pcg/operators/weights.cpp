@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <optional>
+#include <string_view>
+
 namespace pcg {
 namespace {
 
@@ -21,54 +24,60 @@ std::size_t first_weight(const Embedding&, std::size_t) { return 1; }
 std::size_t first_weight(const EmbeddingBag&, std::size_t) { return 1; }
 std::size_t first_weight(const ExpertLinear&, std::size_t) { return 1; }
 
-// Sizes of the first activation, which must have at least `rank` dims.
-const std::vector<std::int64_t>& sizes(std::string_view name, Shapes activations, std::size_t rank) {
-  if (activations.empty()) throw ShapeError(fmt::format("{}: has no inputs", name));
-  if (activations[0].sizes.size() < rank)
-    throw ShapeError(fmt::format("{}: input 0 is {}, expected at least {} dims", name, to_text(activations[0]), rank));
-  return activations[0].sizes;
+using Weights = OrRefusal<std::vector<TensorShape>>;
+
+// Why the first activation does not have at least `rank` dims, or nullopt.
+std::optional<Refusal> lacks(std::string_view name, Shapes activations, std::size_t rank) {
+  if (activations.empty()) return Refusal{fmt::format("{}: has no inputs", name)};
+  if (activations[0].sizes.size() >= rank) return std::nullopt;
+  return Refusal{fmt::format("{}: input 0 is {}, expected at least {} dims", name, to_text(activations[0]), rank)};
 }
 
 TensorShape real(std::vector<std::int64_t> s) { return {.sizes = std::move(s), .element = Element::real}; }
 
 template <class Other>
-std::vector<TensorShape> weights_of(const Other&, Shapes) {
-  return {};
+Weights weights_of(const Other&, Shapes) {
+  return std::vector<TensorShape>{};
 }
 
-std::vector<TensorShape> weights_of(const Linear& o, Shapes a) {
-  const std::int64_t k = sizes("linear", a, 1).back();
+Weights weights_of(const Linear& o, Shapes a) {
+  if (auto why = lacks("linear", a, 1)) return *why;
+  const std::int64_t k = a[0].sizes.back();
   std::vector<TensorShape> result{o.transposed_weight ? real({o.out, k}) : real({k, o.out})};
   if (o.has_bias) result.push_back(real({o.out}));
   return result;
 }
-std::vector<TensorShape> weights_of(const Conv2d& o, Shapes a) {
-  const std::int64_t channels = sizes("conv2d", a, 4)[1];
+Weights weights_of(const Conv2d& o, Shapes a) {
+  if (auto why = lacks("conv2d", a, 4)) return *why;
+  const std::int64_t channels = a[0].sizes[1];
   if (o.groups < 1 || channels % o.groups != 0)
-    throw ShapeError(fmt::format("conv2d: {} channels do not divide into {} groups", channels, o.groups));
+    return Refusal{fmt::format("conv2d: {} channels do not divide into {} groups", channels, o.groups)};
   std::vector<TensorShape> result{real({o.out, channels / o.groups, o.rows.kernel, o.columns.kernel})};
   if (o.has_bias) result.push_back(real({o.out}));
   return result;
 }
-std::vector<TensorShape> weights_of(const LayerNorm& o, Shapes a) {
-  const std::int64_t h = sizes("layer_norm", a, 1).back();
+Weights weights_of(const LayerNorm& o, Shapes a) {
+  if (auto why = lacks("layer_norm", a, 1)) return *why;
+  const std::int64_t h = a[0].sizes.back();
   return std::vector<TensorShape>(o.rms ? 1 : 2, real({h}));
 }
-std::vector<TensorShape> weights_of(const BatchNorm&, Shapes a) {
-  const std::int64_t channels = sizes("batch_norm", a, 4)[1];
+Weights weights_of(const BatchNorm&, Shapes a) {
+  if (auto why = lacks("batch_norm", a, 4)) return *why;
+  const std::int64_t channels = a[0].sizes[1];
   return std::vector<TensorShape>(2, real({channels}));
 }
-std::vector<TensorShape> weights_of(const Attention& o, Shapes) {
+Weights weights_of(const Attention& o, Shapes) {
   // T5 uses 32 buckets of relative positions (Raffel et al., arXiv 1910.10683, section 2.1); another count is handed over.
   constexpr std::int64_t kRelativePositionBuckets = 32;
-  if (!o.has_bias) return {};
-  return {real({kRelativePositionBuckets, o.heads})};
+  if (!o.has_bias) return std::vector<TensorShape>{};
+  return std::vector{real({kRelativePositionBuckets, o.heads})};
 }
-std::vector<TensorShape> weights_of(const Embedding& o, Shapes) { return {real({o.vocabulary, o.width})}; }
-std::vector<TensorShape> weights_of(const EmbeddingBag& o, Shapes) { return {real({o.vocabulary, o.width})}; }
-std::vector<TensorShape> weights_of(const ExpertLinear& o, Shapes a) {
-  const std::vector<std::int64_t>& x = sizes("expert_linear", a, 4);
-  return {real({x.front(), x.back(), o.out})};
+Weights weights_of(const Embedding& o, Shapes) { return std::vector{real({o.vocabulary, o.width})}; }
+Weights weights_of(const EmbeddingBag& o, Shapes) { return std::vector{real({o.vocabulary, o.width})}; }
+Weights weights_of(const ExpertLinear& o, Shapes a) {
+  if (auto why = lacks("expert_linear", a, 4)) return *why;
+  const std::vector<std::int64_t>& x = a[0].sizes;
+  return std::vector{real({x.front(), x.back(), o.out})};
 }
 
 }  // namespace
@@ -80,8 +89,12 @@ std::vector<bool> weight_slots(const Operator& op, std::size_t input_count) {
   return slots;
 }
 
-std::vector<TensorShape> weight_shapes(const Operator& op, std::span<const TensorShape> activations) {
+OrRefusal<std::vector<TensorShape>> try_weight_shapes(const Operator& op, std::span<const TensorShape> activations) {
   return std::visit([&](const auto& o) { return weights_of(o, activations); }, op);
+}
+
+std::vector<TensorShape> weight_shapes(const Operator& op, std::span<const TensorShape> activations) {
+  return accepted(try_weight_shapes(op, activations));
 }
 
 }  // namespace pcg

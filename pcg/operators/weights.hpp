@@ -14,7 +14,8 @@ namespace pcg {
 [[nodiscard]] std::vector<bool> weight_slots(const Operator& op, std::size_t input_count);
 
 // Returns the shapes that the weight slots must have, in slot order, given the shapes of the activations in order.
-// Throws: ShapeError when the activations do not fit.
+// try_: or why the activations do not fit. The other throws ShapeError then.
+[[nodiscard]] OrRefusal<std::vector<TensorShape>> try_weight_shapes(const Operator& op, std::span<const TensorShape> activations);
 [[nodiscard]] std::vector<TensorShape> weight_shapes(const Operator& op, std::span<const TensorShape> activations);
 
 }  // namespace pcg

@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
+#include <span>
 #include <unordered_map>
+#include <utility>
+#include <variant>
 
 #include "pcg/operators/operator_shapes.hpp"
 #include "pcg/operators/operator_yaml.hpp"
@@ -19,20 +23,13 @@ using base::Yaml;
 constexpr std::int64_t kMostGpus = 1 << 24;
 constexpr std::int64_t kMostInt = 1 << 30;
 
-const std::vector<std::string>& movement_names() {
-  static const std::vector<std::string> names{"partition", "combine", "replicate", "reduce", "discard", "pipeline", "batch"};
-  return names;
-}
-
-template <std::size_t... I>
-std::vector<std::string> all_kinds(std::index_sequence<I...>) {
-  std::vector<std::string> names{std::string(kind_name(Operator(std::in_place_index<I>)))...};
-  names.insert(names.end(), movement_names().begin(), movement_names().end());
-  return names;
-}
-// Names of operators, computing and parallel.
+// Names of operators, computing ones before parallel ones.
 const std::vector<std::string>& kind_names() {
-  static const std::vector<std::string> names = all_kinds(std::make_index_sequence<std::variant_size_v<Operator>>{});
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all = operator_kind_names();
+    all.insert(all.end(), parallel_operator_kind_names().begin(), parallel_operator_kind_names().end());
+    return all;
+  }();
   return names;
 }
 
@@ -48,6 +45,25 @@ int required_small(MapReader& r, std::string_view key, std::int64_t least, std::
 template <class Enum>
 Enum choice(MapReader& r, std::string_view key, const std::vector<std::string>& names, Enum usual) {
   return static_cast<Enum>(r.choice(key, names).value_or(static_cast<std::size_t>(usual)));
+}
+
+int degree_of(MapReader& r) { return required_small(r, "degree", 1, 1); }
+int dim_of(MapReader& r) { return required_small(r, "dim", 0, 0); }
+int count_of(MapReader& r) { return required_small(r, "count", 1, 1); }
+void read(Partition& p, MapReader& r) { p = {dim_of(r), degree_of(r)}; }
+void read(Combine& c, MapReader& r) { c = {dim_of(r), degree_of(r)}; }
+void read(Replicate& p, MapReader& r) { p = {degree_of(r)}; }
+void read(Reduce& p, MapReader& r) { p = {degree_of(r)}; }
+void read(Discard& d, MapReader& r) { d = {degree_of(r)}; }
+void read(Pipeline& p, MapReader& r) { p = {dim_of(r), count_of(r)}; }
+void read(Batch& b, MapReader& r) { b = {dim_of(r), count_of(r)}; }
+
+// The alternative of that number.
+template <std::size_t... I>
+ParallelOperator read_parallel(std::size_t kind, MapReader& r, std::index_sequence<I...>) {
+  ParallelOperator op;
+  ((kind == I ? read(op.emplace<I>(), r) : void()), ...);
+  return op;
 }
 
 // A map under an optional key: an absent one reads as empty.
@@ -102,17 +118,17 @@ class NodeReader {
     const int block = small(r, "block", 0, 0, std::max<std::int64_t>(static_cast<std::int64_t>(blocks_) - 1, 0));
     r.require("op");
     const auto kind_number = r.choice("op", kind_names());
-    const std::string kind = kind_number ? kind_names()[*kind_number] : "";
-    const bool moves = std::ranges::find(movement_names(), kind) != movement_names().end();
+    const std::size_t operators = operator_kind_names().size();
     std::optional<NodeId> id;
     MachineView view;
     if (!kind_number) {
       // Nobody can say which keys it should have.
-    } else if (moves) {
-      const ParallelOperator op = read_movement(r, kind);
+    } else if (*kind_number >= operators) {
+      const ParallelOperator op =
+          read_parallel(*kind_number - operators, r, std::make_index_sequence<std::variant_size_v<ParallelOperator>>{});
       r.finish();
-      if (inputs.size() != 1 && typed) r.complain("in", fmt::format("{} has {} inputs, expected 1", kind, inputs.size()));
-      if (typed && sink_.size() == problems) id = attempt(r, [&] { return builder_.add(name, op, inputs[0], block); });
+      if (inputs.size() != 1 && typed) r.complain("in", fmt::format("{} has {} inputs, expected 1", kind_name(op), inputs.size()));
+      if (typed && sink_.size() == problems) id = added(r, builder_.try_add(name, op, inputs[0], block));
     } else {
       const Operator op = read_operator(r);
       view = read_view(r);
@@ -134,39 +150,47 @@ class NodeReader {
   Pcg build() && { return std::move(builder_).build(); }
 
  private:
-  template <class Add>
-  std::optional<NodeId> attempt(MapReader& r, Add&& add) {
-    try {
-      return add();
-    } catch (const ShapeError& e) {
-      sink_.add(r.node().mark, r.path(), e.what());
-      return std::nullopt;
-    }
+  // The node that was added; a refusal is reported.
+  std::optional<NodeId> added(MapReader& r, const OrRefusal<NodeId>& node) {
+    if (const NodeId* id = std::get_if<NodeId>(&node)) return *id;
+    report(r, std::get<Refusal>(node));
+    return std::nullopt;
   }
+  void report(MapReader& r, const Refusal& refusal) { sink_.add(r.node().mark, r.path(), refusal.why); }
 
   std::optional<NodeId> add(MapReader& r, const std::string& name, const Operator& op, const std::vector<TensorRef>& inputs,
                             const Yaml* shard, const MachineView& view, int block) {
     std::vector<TensorShape> wholes;
     for (TensorRef t : inputs) wholes.push_back(builder_.shape(t).whole());
-    return attempt(r, [&]() -> std::optional<NodeId> {
-      const IterationSpace space = iteration_space(op, wholes);
-      Sharding sharding = unsharded(space);
-      if (shard) {
-        const std::size_t problems = sink_.size();
-        sharding = read_sharding(*shard, r.path_of("shard"), space);
-        if (sink_.size() != problems) return std::nullopt;
-        if (auto v = violation(space, sharding, wholes, infer_shapes(op, wholes))) {
-          r.complain("shard", *v);
-          return std::nullopt;
-        }
-      }
-      const NodeId id = builder_.add(name, op, inputs, sharding, block);
-      const bool source = std::holds_alternative<Input>(op) || std::holds_alternative<Weight>(op);
-      if (source && view != MachineView{}) r.complain("view", "data lie where they are used: an input or weight has no view");
-      if (!source)
-        if (auto v = violation(view, sharding, plan_.gpus)) r.complain("view", *v);
-      return id;
-    });
+    const OrRefusal<std::vector<TensorShape>> outputs = try_infer_shapes(op, wholes);
+    if (const Refusal* refusal = std::get_if<Refusal>(&outputs)) {
+      report(r, *refusal);
+      return std::nullopt;
+    }
+    const auto sharding = shard_of(r, shard, op, wholes, std::get<std::vector<TensorShape>>(outputs));
+    if (!sharding) return std::nullopt;
+    const std::optional<NodeId> id = added(r, builder_.try_add(name, op, inputs, *sharding, block));
+    if (!id) return std::nullopt;
+    const bool source = std::holds_alternative<Input>(op) || std::holds_alternative<Weight>(op);
+    if (source && view != MachineView{}) r.complain("view", "data lie where they are used: an input or weight has no view");
+    if (!source)
+      if (auto v = violation(view, *sharding, plan_.gpus)) r.complain("view", *v);
+    return id;
+  }
+
+  // What `shard:` says, or no cut where it is absent; nullopt: it is wrong, and reported.
+  std::optional<Sharding> shard_of(MapReader& r, const Yaml* shard, const Operator& op, std::span<const TensorShape> inputs,
+                                   std::span<const TensorShape> outputs) {
+    const IterationSpace space = iteration_space(op, inputs, outputs);
+    if (!shard) return unsharded(space);
+    const std::size_t problems = sink_.size();
+    Sharding sharding = read_sharding(*shard, r.path_of("shard"), space);
+    if (sink_.size() != problems) return std::nullopt;
+    if (auto v = violation(space, sharding, inputs, outputs)) {
+      r.complain("shard", *v);
+      return std::nullopt;
+    }
+    return sharding;
   }
 
   Sharding read_sharding(const Yaml& y, const std::string& path, const IterationSpace& space) {
@@ -189,19 +213,6 @@ class NodeReader {
       if (v.has("devices") && (v.has("start") || v.has("strides"))) v.complain("devices", "a view has start and strides, or devices");
     });
     return view;
-  }
-
-  ParallelOperator read_movement(MapReader& r, const std::string& kind) {
-    auto degree = [&] { return required_small(r, "degree", 1, 1); };
-    auto dim = [&] { return required_small(r, "dim", 0, 0); };
-    auto count = [&] { return required_small(r, "count", 1, 1); };
-    if (kind == "partition") return Partition{dim(), degree()};
-    if (kind == "combine") return Combine{dim(), degree()};
-    if (kind == "replicate") return Replicate{degree()};
-    if (kind == "reduce") return Reduce{degree()};
-    if (kind == "discard") return Discard{degree()};
-    if (kind == "pipeline") return Pipeline{dim(), count()};
-    return Batch{dim(), count()};
   }
 
   std::vector<TensorRef> read_inputs(MapReader& r, bool& typed) {

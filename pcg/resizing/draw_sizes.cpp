@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 #include <span>
+#include <variant>
 
 #include "base/random.hpp"
 #include "pcg/graph/serial.hpp"
@@ -138,9 +139,8 @@ bool repair_map(const Graph& graph, Drawing& drawing) {
       repair = repair_sizes(op, before, after, drawing.map);
       return !repair;
     };
-    try {
-      if (rebuild(graph, how)) return true;
-    } catch (const ShapeError&) { return false; }
+    if (std::holds_alternative<Graph>(rebuild(graph, how))) return true;
+    if (!repair) return false;
     if (++changed[repair->size] > kMostRepairsOfOne || !apply_repair(drawing, *repair)) return false;  // it goes in circles
   }
   return false;
@@ -180,12 +180,7 @@ std::optional<SizeMap> draw_sizes(const Graph& graph, const Pcg* pcg, std::uint6
       taken.insert(map[size]);
     }
     if (!repair_map(graphs, drawing) || !is_injective(map)) continue;
-    try {
-      if (pcg) (void)resize(*pcg, map);
-      return map;
-    } catch (const ShapeError&) {
-      continue;  // a degree does not divide a derived size
-    }
+    if (!pcg || std::holds_alternative<Pcg>(try_resize(*pcg, map))) return map;  // else a degree does not divide a derived size
   }
   return std::nullopt;
 }

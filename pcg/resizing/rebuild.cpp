@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <optional>
+
 #include "pcg/operators/operator_shapes.hpp"
 #include "pcg/operators/weights.hpp"
 
@@ -14,9 +16,11 @@ class Rebuilder {
   Rebuilder(const Graph& graph, const Rebuild& how)
       : graph_(graph), how_(how), shapes_(graph.nodes().size()), operators_(graph.nodes().size()) {}
 
-  std::optional<Graph> run() {
-    for (std::size_t n = 0; n < graph_.nodes().size(); ++n)
-      if (!std::holds_alternative<Weight>(graph_.nodes()[n].op) && !shape(n)) return std::nullopt;
+  OrRefusal<Graph> run() {
+    for (std::size_t n = 0; n < graph_.nodes().size(); ++n) {
+      if (std::holds_alternative<Weight>(graph_.nodes()[n].op)) continue;
+      if (const auto why = shape(n)) return Refusal{fmt::format("{}: {}", graph_.nodes()[n].name, why->why)};
+    }
     for (std::size_t n = 0; n < graph_.nodes().size(); ++n)
       if (shapes_[n].empty()) settle_weight(n, mapped(graph_.nodes()[n].outputs[0]));
     return build();
@@ -33,30 +37,33 @@ class Rebuilder {
   }
   [[nodiscard]] bool is_open(GraphTensorRef t) const { return shapes_[t.node.value].empty(); }  // a weight not settled yet
 
-  bool shape(std::size_t n) {
+  std::optional<Refusal> shape(std::size_t n) {
     const GraphNode& node = graph_.nodes()[n];
-    try {
-      const std::vector<bool> slots = weight_slots(node.op, node.inputs.size());
-      std::vector<TensorShape> before, after;
-      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-        const GraphTensorRef t = node.inputs[i];
-        if (!slots[i] && is_open(t)) settle_weight(t.node.value, mapped(graph_.shape(t)));
-        before.push_back(graph_.shape(t));
-        after.push_back(slots[i] ? TensorShape{} : shapes_[t.node.value][static_cast<std::size_t>(t.output)]);
-      }
-      operators_[n] = how_.change(node.op, before, after);
-      if (how_.check && !how_.check(node.op, before, after)) return false;
-      settle_slots(node, slots, operators_[n], after);
-      shapes_[n] = infer_shapes(operators_[n], after);
-    } catch (const ShapeError& e) { throw ShapeError(fmt::format("{}: {}", node.name, e.what())); }
-    return true;
+    const std::vector<bool> slots = weight_slots(node.op, node.inputs.size());
+    std::vector<TensorShape> before, after;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const GraphTensorRef t = node.inputs[i];
+      if (!slots[i] && is_open(t)) settle_weight(t.node.value, mapped(graph_.shape(t)));
+      before.push_back(graph_.shape(t));
+      after.push_back(slots[i] ? TensorShape{} : shapes_[t.node.value][static_cast<std::size_t>(t.output)]);
+    }
+    operators_[n] = how_.change(node.op, before, after);
+    if (how_.check && !how_.check(node.op, before, after)) return Refusal{"the check stopped it"};
+    if (auto why = settle_slots(node, slots, operators_[n], after)) return why;
+    OrRefusal<std::vector<TensorShape>> made = try_infer_shapes(operators_[n], after);
+    if (const Refusal* why = std::get_if<Refusal>(&made)) return *why;
+    shapes_[n] = std::get<std::vector<TensorShape>>(std::move(made));
+    return std::nullopt;
   }
 
-  void settle_slots(const GraphNode& node, const std::vector<bool>& slots, const Operator& op, std::vector<TensorShape>& after) {
+  std::optional<Refusal> settle_slots(const GraphNode& node, const std::vector<bool>& slots, const Operator& op,
+                                      std::vector<TensorShape>& after) {
     std::vector<TensorShape> activations;
     for (std::size_t i = 0; i < slots.size(); ++i)
       if (!slots[i]) activations.push_back(after[i]);
-    const std::vector<TensorShape> wanted = weight_shapes(op, activations);
+    const OrRefusal<std::vector<TensorShape>> weights = try_weight_shapes(op, activations);
+    if (const Refusal* why = std::get_if<Refusal>(&weights)) return *why;
+    const auto& wanted = std::get<std::vector<TensorShape>>(weights);
     for (std::size_t i = activations.size(); i < slots.size(); ++i) {  // slots come last
       const GraphTensorRef t = node.inputs[i];
       TensorShape shape = i - activations.size() < wanted.size() ? wanted[i - activations.size()] : mapped(graph_.shape(t));
@@ -64,6 +71,7 @@ class Rebuilder {
       if (is_open(t)) settle_weight(t.node.value, std::move(shape));
       after[i] = shapes_[t.node.value][static_cast<std::size_t>(t.output)];
     }
+    return std::nullopt;
   }
 
   [[nodiscard]] Graph build() const {
@@ -88,6 +96,6 @@ class Rebuilder {
 
 }  // namespace
 
-std::optional<Graph> rebuild(const Graph& graph, const Rebuild& how) { return Rebuilder(graph, how).run(); }
+OrRefusal<Graph> rebuild(const Graph& graph, const Rebuild& how) { return Rebuilder(graph, how).run(); }
 
 }  // namespace pcg

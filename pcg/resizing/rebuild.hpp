@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 
 #include "pcg/graph/graph.hpp"
@@ -17,7 +16,7 @@ struct Rebuild {
   std::function<std::int64_t(std::int64_t)> size;  // the new size of a dim of a weight that follows from no operator
   std::function<bool(const Operator&, std::span<const TensorShape> before, std::span<const TensorShape> after)> check;
 };
-// Returns nullopt if check stopped it. Throws: ShapeError when an operator refuses its new inputs.
-[[nodiscard]] std::optional<Graph> rebuild(const Graph& graph, const Rebuild& how);
+// Returns the graph with its operators made anew, or why there is none: an operator refuses its new inputs, or the check stopped it.
+[[nodiscard]] OrRefusal<Graph> rebuild(const Graph& graph, const Rebuild& how);
 
 }  // namespace pcg

@@ -6,22 +6,30 @@
 namespace pcg {
 namespace {
 
-// The operators of `graph` (its serial form resized) with the parallel operators and shardings of `pcg`.
-Pcg with_operators(const Pcg& pcg, const Graph& graph) {
+// The operators of `graph` (the serial form of `pcg`, resized) with the parallel operators and shardings of `pcg`.
+OrRefusal<Pcg> with_operators(const Pcg& pcg, const Graph& graph) {
   PcgBuilder builder(pcg.name(), {pcg.blocks().begin(), pcg.blocks().end()});
   std::size_t next = 0;
   for (const PcgNode& n : pcg.nodes()) {
-    if (const ParallelOperator* op = n.movement()) builder.add(n.name, *op, n.inputs[0], n.block);
-    else builder.add(n.name, graph.nodes()[next++].op, n.inputs, n.sharding, n.block);
+    const ParallelOperator* op = n.movement();
+    const OrRefusal<NodeId> added = op ? builder.try_add(n.name, *op, n.inputs[0], n.block)
+                                       : builder.try_add(n.name, graph.nodes()[next++].op, n.inputs, n.sharding, n.block);
+    if (const Refusal* why = std::get_if<Refusal>(&added)) return *why;
   }
   return std::move(builder).build();
 }
 
 }  // namespace
 
-Graph resize(const Graph& graph, const SizeMap& sizes) { return *rebuild(graph, by(sizes)); }
+Graph resize(const Graph& graph, const SizeMap& sizes) { return accepted(rebuild(graph, by(sizes))); }
 
-Pcg resize(const Pcg& pcg, const SizeMap& sizes) { return with_operators(pcg, resize(serial(pcg), sizes)); }
+OrRefusal<Pcg> try_resize(const Pcg& pcg, const SizeMap& sizes) {
+  const OrRefusal<Graph> graph = rebuild(serial(pcg), by(sizes));
+  if (const Refusal* why = std::get_if<Refusal>(&graph)) return *why;
+  return with_operators(pcg, std::get<Graph>(graph));
+}
+
+Pcg resize(const Pcg& pcg, const SizeMap& sizes) { return accepted(try_resize(pcg, sizes)); }
 
 Graph padded(const Graph& graph, std::span<const Padding> padding) {
   SizeMap map;
@@ -29,16 +37,16 @@ Graph padded(const Graph& graph, std::span<const Padding> padding) {
   auto pad = [&](std::int64_t& size) {
     if (const auto it = map.find(size); it != map.end()) size = it->second;
   };
-  return *rebuild(graph, {.change =
-                              [&](const Operator& op, auto, auto) {
-                                Operator result = op;
-                                if (auto* e = std::get_if<Embedding>(&result)) pad(e->vocabulary);
-                                if (auto* b = std::get_if<EmbeddingBag>(&result)) pad(b->vocabulary);
-                                if (auto* l = std::get_if<Linear>(&result)) pad(l->out);
-                                return result;
-                              },
-                          .size = [](std::int64_t size) { return size; },
-                          .check = {}});
+  return accepted(rebuild(graph, {.change =
+                                      [&](const Operator& op, auto, auto) {
+                                        Operator result = op;
+                                        if (auto* e = std::get_if<Embedding>(&result)) pad(e->vocabulary);
+                                        if (auto* b = std::get_if<EmbeddingBag>(&result)) pad(b->vocabulary);
+                                        if (auto* l = std::get_if<Linear>(&result)) pad(l->out);
+                                        return result;
+                                      },
+                                  .size = [](std::int64_t size) { return size; },
+                                  .check = {}}));
 }
 
 }  // namespace pcg

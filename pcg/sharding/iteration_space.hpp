@@ -26,6 +26,7 @@ struct Loop {
   std::int64_t size = 1;  // a degree must divide it
   Cut cut = Cut::free;
   std::int64_t least = 1;  // the smallest block: a halo must lie in one neighbour's block
+  bool operator==(const Loop&) const = default;
 };
 
 // Whether the partial sums of an input may pass through the operator while the other inputs have none, and why.
@@ -43,6 +44,7 @@ struct IterationSpace {
   bool linear = false;         // partial sums may pass through: f(a + b) = f(a) + f(b) in all inputs together (add, concat, transpose, ...)
   std::vector<Passing> alone;  // one per input; empty: none may pass alone
   std::vector<int> parts;      // Summands only: the number of partial sums that each input has; empty: each input has all
+  bool operator==(const IterationSpace&) const = default;
 };
 // The size of a dim may differ from its loop's (heads index a hidden dim); the degree must divide both.
 // Names: dims of a tensor from the outermost are b, s, d2, d3, ..., the last one of an elementwise operator or a norm h; Input and

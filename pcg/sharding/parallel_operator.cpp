@@ -5,79 +5,106 @@
 #include <fmt/core.h>
 
 #include <numeric>
+#include <optional>
+#include <utility>
 
 namespace pcg {
 namespace {
 
-template <class... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
+std::string_view name_of(const Partition&) { return "partition"; }
+std::string_view name_of(const Combine&) { return "combine"; }
+std::string_view name_of(const Replicate&) { return "replicate"; }
+std::string_view name_of(const Reduce&) { return "reduce"; }
+std::string_view name_of(const Discard&) { return "discard"; }
+std::string_view name_of(const Pipeline&) { return "pipeline"; }
+std::string_view name_of(const Batch&) { return "batch"; }
 
-ParallelDim& dim_at(ParallelShape& s, int dim, const char* who) {
-  if (dim < 0 || static_cast<std::size_t>(dim) >= s.dims.size())
-    throw ShapeError(fmt::format("{}: dim {} does not exist in {}", who, dim, to_text(s)));
-  return s.dims[static_cast<std::size_t>(dim)];
+template <std::size_t... I>
+std::vector<std::string> all_names(std::index_sequence<I...>) {
+  return {std::string(kind_name(ParallelOperator(std::in_place_index<I>)))...};
 }
 
-void need_positive(int degree, const char* who) {
-  if (degree < 1) throw ShapeError(fmt::format("{}: degree {} must be at least 1", who, degree));
+using Result = std::optional<Refusal>;
+
+// Calls change(dim) on a dim of `s`.
+template <class Change>
+Result at_dim(ParallelShape& s, int dim, const char* who, Change&& change) {
+  if (dim < 0 || static_cast<std::size_t>(dim) >= s.dims.size())
+    return Refusal{fmt::format("{}: dim {} does not exist in {}", who, dim, to_text(s))};
+  return change(s.dims[static_cast<std::size_t>(dim)]);
+}
+
+Result not_positive(int degree, const char* who) {
+  if (degree >= 1) return std::nullopt;
+  return Refusal{fmt::format("{}: degree {} must be at least 1", who, degree)};
 }
 
 // Multiplies a degree of `s`, which has at most kMostShards shards.
-void multiply(int& value, int degree, const char* who, const ParallelShape& s) {
-  need_positive(degree, who);
+Result multiply(int& value, int degree, const char* who, const ParallelShape& s) {
+  if (auto why = not_positive(degree, who)) return why;
   if (static_cast<std::int64_t>(s.shards()) * degree > kMostShards)
-    throw ShapeError(fmt::format("{}: more than {} shards of {}", who, kMostShards, to_text(s)));
+    return Refusal{fmt::format("{}: more than {} shards of {}", who, kMostShards, to_text(s))};
   value *= degree;
+  return std::nullopt;
 }
 
-void divide(int& value, int degree, const char* who, const char* what, const ParallelShape& s) {
-  need_positive(degree, who);
-  if (value % degree != 0) throw ShapeError(fmt::format("{}: {} {} of {} does not divide by {}", who, what, value, to_text(s), degree));
+Result divide(int& value, int degree, const char* who, const char* what, const ParallelShape& s) {
+  if (auto why = not_positive(degree, who)) return why;
+  if (value % degree != 0) return Refusal{fmt::format("{}: {} {} of {} does not divide by {}", who, what, value, to_text(s), degree)};
   value /= degree;
+  return std::nullopt;
+}
+
+// --- one overload per operator: changes `out`, which comes in as `in` ---
+Result change(const Partition& p, const ParallelShape& in, ParallelShape& out) {
+  if (auto why = not_positive(p.degree, "partition")) return why;
+  return at_dim(out, p.dim, "partition", [&](ParallelDim& d) -> Result {
+    if (d.size % (static_cast<std::int64_t>(d.degree) * p.degree) != 0)
+      return Refusal{fmt::format("partition: dim {} of {} does not divide by {} more", p.dim, to_text(in), p.degree)};
+    return multiply(d.degree, p.degree, "partition", in);
+  });
+}
+Result change(const Combine& c, const ParallelShape& in, ParallelShape& out) {
+  return at_dim(out, c.dim, "combine", [&](ParallelDim& d) { return divide(d.degree, c.degree, "combine", "degree", in); });
+}
+Result change(const Replicate& r, const ParallelShape& in, ParallelShape& out) { return multiply(out.copy, r.degree, "replicate", in); }
+Result change(const Reduce& r, const ParallelShape& in, ParallelShape& out) { return divide(out.sum, r.degree, "reduce", "sum", in); }
+Result change(const Discard& r, const ParallelShape& in, ParallelShape& out) { return divide(out.copy, r.degree, "discard", "copy", in); }
+Result change(const Pipeline& p, const ParallelShape& in, ParallelShape& out) {
+  if (auto why = not_positive(p.count, "pipeline")) return why;
+  return at_dim(out, p.dim, "pipeline", [&](ParallelDim& d) -> Result {
+    if (d.size % (static_cast<std::int64_t>(d.degree) * p.count) != 0)
+      return Refusal{fmt::format("pipeline: dim {} of {} does not divide into {} micro-batches", p.dim, to_text(in), p.count)};
+    d.size /= p.count;
+    return std::nullopt;
+  });
+}
+Result change(const Batch& b, const ParallelShape&, ParallelShape& out) {
+  if (auto why = not_positive(b.count, "batch")) return why;
+  return at_dim(out, b.dim, "batch", [&](ParallelDim& d) -> Result {
+    d.size *= b.count;
+    return std::nullopt;
+  });
 }
 
 }  // namespace
 
 std::string_view kind_name(const ParallelOperator& op) {
-  return std::visit(Overloaded{[](const Partition&) { return "partition"; }, [](const Combine&) { return "combine"; },
-                               [](const Replicate&) { return "replicate"; }, [](const Reduce&) { return "reduce"; },
-                               [](const Discard&) { return "discard"; }, [](const Pipeline&) { return "pipeline"; },
-                               [](const Batch&) { return "batch"; }},
-                    op);
+  return std::visit([](const auto& o) { return name_of(o); }, op);
 }
 
-ParallelShape apply(const ParallelOperator& op, const ParallelShape& in) {
+const std::vector<std::string>& parallel_operator_kind_names() {
+  static const std::vector<std::string> names = all_names(std::make_index_sequence<std::variant_size_v<ParallelOperator>>{});
+  return names;
+}
+
+OrRefusal<ParallelShape> try_apply(const ParallelOperator& op, const ParallelShape& in) {
   ParallelShape out = in;
-  std::visit(
-      Overloaded{
-          [&](const Partition& p) {
-            need_positive(p.degree, "partition");
-            ParallelDim& d = dim_at(out, p.dim, "partition");
-            if (d.size % (static_cast<std::int64_t>(d.degree) * p.degree) != 0)
-              throw ShapeError(fmt::format("partition: dim {} of {} does not divide by {} more", p.dim, to_text(in), p.degree));
-            multiply(d.degree, p.degree, "partition", in);
-          },
-          [&](const Combine& c) { divide(dim_at(out, c.dim, "combine").degree, c.degree, "combine", "degree", in); },
-          [&](const Replicate& r) { multiply(out.copy, r.degree, "replicate", in); },
-          [&](const Reduce& r) { divide(out.sum, r.degree, "reduce", "sum", in); },
-          [&](const Discard& r) { divide(out.copy, r.degree, "discard", "copy", in); },
-          [&](const Pipeline& p) {
-            need_positive(p.count, "pipeline");
-            ParallelDim& d = dim_at(out, p.dim, "pipeline");
-            if (d.size % (static_cast<std::int64_t>(d.degree) * p.count) != 0)
-              throw ShapeError(fmt::format("pipeline: dim {} of {} does not divide into {} micro-batches", p.dim, to_text(in), p.count));
-            d.size /= p.count;
-          },
-          [&](const Batch& b) {
-            need_positive(b.count, "batch");
-            dim_at(out, b.dim, "batch").size *= b.count;
-          },
-      },
-      op);
+  if (auto why = std::visit([&](const auto& o) { return change(o, in, out); }, op)) return *why;
   return out;
 }
+
+ParallelShape apply(const ParallelOperator& op, const ParallelShape& in) { return accepted(try_apply(op, in)); }
 
 std::vector<ParallelOperator> conversion(const ParallelShape& from, const ParallelShape& to) {
   if (from.whole() != to.whole())

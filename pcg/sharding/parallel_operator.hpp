@@ -1,6 +1,7 @@
 #pragma once
 // The parallel operators: they change how a tensor is cut, never its value.
 
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -46,8 +47,13 @@ struct Batch {
 };  // size[dim] *= n
 using ParallelOperator = std::variant<Partition, Combine, Replicate, Reduce, Discard, Pipeline, Batch>;
 
+// The name used in plan files and tables: "partition", "combine", ...
 [[nodiscard]] std::string_view kind_name(const ParallelOperator& op);
-// Returns the parallel shape behind the operator. Throws: ShapeError when it does not apply or makes more than kMostShards shards.
+// The names of all kinds, in the order of the alternatives of ParallelOperator.
+[[nodiscard]] const std::vector<std::string>& parallel_operator_kind_names();
+// Returns the parallel shape behind the operator, or why it does not apply; it makes at most kMostShards shards.
+[[nodiscard]] OrRefusal<ParallelShape> try_apply(const ParallelOperator& op, const ParallelShape& in);
+// Returns the parallel shape behind the operator. Throws: ShapeError when it does not apply.
 [[nodiscard]] ParallelShape apply(const ParallelOperator& op, const ParallelShape& in);
 // Returns a chain of parallel operators from one parallel shape of a tensor to another, in the order Reduce, Discard, Combine, Partition,
 // Replicate; it is empty when the two are equal.

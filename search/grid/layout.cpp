@@ -23,7 +23,7 @@ const std::vector<MeshAxis> kExperts = {MeshAxis::data_inner, MeshAxis::context_
 // Which dims of every tensor hold samples and positions, followed from the inputs through the operators' loops.
 class DimRoles {
  public:
-  DimRoles(const Graph& graph, std::span<const NodeSpace> spaces) : graph_(graph), spaces_(spaces) {
+  explicit DimRoles(const Graph& graph) : graph_(graph) {
     const auto consumers = graph.consumers();
     for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
       samples_.push_back(-1);
@@ -51,7 +51,7 @@ class DimRoles {
 
   int loop_of(GraphNodeId id, const std::map<GraphTensorRef, int>& dims) const {
     const GraphNode& node = graph_.node(id);
-    const pcg::IterationSpace& s = spaces_[id.value].space;
+    const pcg::IterationSpace& s = *node.space;
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
       if (const auto d = dims.find(node.inputs[i]); d != dims.end())
         if (const int loop = s.inputs[i][static_cast<std::size_t>(d->second)]; loop >= 0) return loop;
@@ -59,7 +59,7 @@ class DimRoles {
   }
 
   void pass_on(GraphNodeId id, int loop, std::map<GraphTensorRef, int>& dims) const {
-    const pcg::IterationSpace& s = spaces_[id.value].space;
+    const pcg::IterationSpace& s = *graph_.node(id).space;
     for (std::size_t j = 0; loop >= 0 && j < s.outputs.size(); ++j)
       for (std::size_t d = 0; d < s.outputs[j].size(); ++d)
         if (s.outputs[j][d] == loop) dims[{id, static_cast<int>(j)}] = static_cast<int>(d);
@@ -70,13 +70,12 @@ class DimRoles {
     positions_[id.value] = loop_of(id, position_dim_);
     // Images become positions on their way to attention, which says which dim they are.
     if (positions_[id.value] < 0 && std::holds_alternative<pcg::Attention>(graph_.node(id).op))
-      positions_[id.value] = pcg::find_loop(spaces_[id.value].space, "s");
+      positions_[id.value] = pcg::find_loop(*graph_.node(id).space, "s");
     pass_on(id, samples_[id.value], sample_dim_);
     pass_on(id, positions_[id.value], position_dim_);
   }
 
   const Graph& graph_;
-  std::span<const NodeSpace> spaces_;
   std::map<GraphTensorRef, int> sample_dim_, position_dim_;
   std::vector<int> samples_, positions_;
 };
@@ -84,8 +83,8 @@ class DimRoles {
 // Hands out the axes of the mesh to the loops of one operator; what is left makes copies.
 class Assignment {
  public:
-  Assignment(const GraphNode& node, const NodeSpace& space, const Grid& grid) : node_(node), space_(space), grid_(grid) {
-    layout_.loops.resize(space.space.loops.size());
+  Assignment(const Graph& graph, GraphNodeId node, const Grid& grid) : graph_(graph), node_(node), grid_(grid) {
+    layout_.loops.resize(graph.node(node).space->loops.size());
   }
 
   bool give(int loop, std::vector<MeshAxis> axes) {
@@ -93,7 +92,7 @@ class Assignment {
     if (axes.empty() || loop < 0) return axes.empty();
     std::vector<MeshAxis> all = layout_.loops[static_cast<std::size_t>(loop)];
     all.insert(all.end(), axes.begin(), axes.end());
-    if (!can_cut(node_, space_, loop, grid_.degree(all))) return false;
+    if (!can_cut(graph_, node_, loop, grid_.degree(all))) return false;
     for (MeshAxis a : axes) taken_[static_cast<std::size_t>(a)] = true;
     layout_.loops[static_cast<std::size_t>(loop)] = std::move(all);
     return true;
@@ -106,8 +105,8 @@ class Assignment {
   }
 
  private:
-  const GraphNode& node_;
-  const NodeSpace& space_;
+  const Graph& graph_;
+  GraphNodeId node_;
   const Grid& grid_;
   Layout layout_;
   bool taken_[kMeshAxes] = {};
@@ -167,10 +166,9 @@ pcg::MachineView Layout::view(const Grid& grid, int first) const {
 Attempt<std::vector<Layout>> layouts(const Graph& graph, const Grid& grid, const std::vector<int>& block_stages, bool sequence_parallel) {
   if (auto refused = indivisible_sequence(graph, grid, sequence_parallel)) return *refused;
   if (auto refused = indivisible_experts(graph, grid)) return *refused;
-  const std::vector<NodeSpace> spaces = node_spaces(graph);
-  const auto tensor = tensor_loops(graph, spaces, block_stages, grid.tensor);
+  const auto tensor = tensor_loops(graph, block_stages, grid.tensor);
   if (!tensor) return tensor.refusal();
-  const DimRoles roles(graph, spaces);
+  const DimRoles roles(graph);
   if (grid.context > 1 && !roles.any_positions())
     return Refusal{Constraint::sequence, fmt::format("{} has no sequence to share among context {}", graph.name(), grid.context)};
   std::vector<Layout> result;
@@ -180,9 +178,9 @@ Attempt<std::vector<Layout>> layouts(const Graph& graph, const Grid& grid, const
       result.emplace_back();
       continue;
     }
-    Assignment a(node, spaces[n], grid);
+    Assignment a(graph, GraphNodeId(n), grid);
     const bool experts = std::holds_alternative<pcg::ExpertLinear>(node.op);
-    if (experts) a.give(pcg::find_loop(spaces[n].space, "experts"), kExperts);
+    if (experts) a.give(pcg::find_loop(*node.space, "experts"), kExperts);
     a.give(roles.samples(n), experts ? std::vector{MeshAxis::data_outer} : kData);
     a.give(roles.positions(n), kContext);
     if ((*tensor)[n] >= 0) a.give((*tensor)[n], {MeshAxis::tensor});
@@ -193,15 +191,14 @@ Attempt<std::vector<Layout>> layouts(const Graph& graph, const Grid& grid, const
 }
 
 std::vector<pcg::Sharding> shardings(const Graph& graph, const Grid& grid, const std::vector<Layout>& layouts) {
-  const std::vector<NodeSpace> spaces = node_spaces(graph);
   std::vector<pcg::Sharding> result;
   for (std::size_t n = 0; n < layouts.size(); ++n)
-    result.push_back(layouts[n].loops.empty() ? pcg::unsharded(spaces[n].space) : layouts[n].sharding(grid));
+    result.push_back(layouts[n].loops.empty() ? pcg::unsharded(*graph.nodes()[n].space) : layouts[n].sharding(grid));
   for (std::size_t n = graph.nodes().size(); n-- > 0;)  // from the back, so that the first reader has the last word
     for (std::size_t i = 0; i < graph.nodes()[n].inputs.size(); ++i) {
       const GraphTensorRef t = graph.nodes()[n].inputs[i];
       if (!std::holds_alternative<pcg::Input>(graph.node(t.node).op)) continue;
-      const pcg::ParallelShape wanted = pcg::input_shape(spaces[n].space, result[n], i, spaces[n].inputs[i]);
+      const pcg::ParallelShape wanted = pcg::input_shape(*graph.nodes()[n].space, result[n], i, graph.shape(t));
       for (std::size_t d = 0; d < wanted.dims.size(); ++d) result[t.node.value].degrees[d] = wanted.dims[d].degree;
     }
   return result;

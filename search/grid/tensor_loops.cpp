@@ -30,9 +30,9 @@ bool passes_through(const GraphNode& n) {
 // readers read. Either all of it works out, or nothing is cut.
 class Region {
  public:
-  Region(const Graph& graph, std::span<const NodeSpace> spaces, const std::vector<std::vector<GraphNodeId>>& consumers,
-         const std::vector<int>& decided, const std::vector<int>& block_stages, int degree)
-      : graph_(graph), spaces_(spaces), consumers_(consumers), decided_(decided), block_stages_(block_stages), degree_(degree) {}
+  Region(const Graph& graph, const std::vector<std::vector<GraphNodeId>>& consumers, const std::vector<int>& decided,
+         const std::vector<int>& block_stages, int degree)
+      : graph_(graph), consumers_(consumers), decided_(decided), block_stages_(block_stages), degree_(degree) {}
 
   // The loops to cut by node, or nothing when it does not work out.
   std::map<std::size_t, int> grow_from(GraphNodeId linear) {
@@ -51,10 +51,10 @@ class Region {
 
  private:
   int stage_of(const GraphNode& n) const { return block_stages_[static_cast<std::size_t>(n.block)]; }
-  const NodeSpace& space(GraphNodeId n) const { return spaces_[n.value]; }
+  const pcg::IterationSpace& space(GraphNodeId n) const { return *graph_.node(n).space; }
 
   bool cut_loop(GraphNodeId n, int loop) {
-    if (!can_cut(graph_.node(n), space(n), loop, degree_)) return false;
+    if (!can_cut(graph_, n, loop, degree_)) return false;
     const auto [it, added] = cut_.emplace(n.value, loop);
     return added || it->second == loop;
   }
@@ -67,9 +67,9 @@ class Region {
 
   bool cut_columns(GraphNodeId n) {
     if (decided_[n.value] >= 0 || stage_of(graph_.node(n)) != stage_) return false;
-    const int loop = pcg::find_loop(space(n).space, "n");
+    const int loop = pcg::find_loop(space(n), "n");
     if (std::ranges::find(columns_, n) == columns_.end()) columns_.push_back(n);
-    return cut_loop(n, loop) && cut_tensor({n, 0}, static_cast<int>(space(n).space.outputs[0].size()) - 1);
+    return cut_loop(n, loop) && cut_tensor({n, 0}, static_cast<int>(space(n).outputs[0].size()) - 1);
   }
 
   bool cut_readers(GraphTensorRef t) {
@@ -82,7 +82,7 @@ class Region {
 
   bool cut_reader(GraphNodeId n, std::size_t input, int dim) {
     const GraphNode& node = graph_.node(n);
-    const pcg::IterationSpace& s = space(n).space;
+    const pcg::IterationSpace& s = space(n);
     const int loop = s.inputs[input][static_cast<std::size_t>(dim)];
     if (stage_of(node) != stage_ || loop < 0) return false;
     if (is_linear(node)) {
@@ -100,8 +100,8 @@ class Region {
   bool cut_whole(GraphNodeId n, int loop) {
     if (cut_.contains(n.value)) return cut_.at(n.value) == loop;
     // Cutting positions is the business of context parallelism.
-    if (space(n).space.loops[static_cast<std::size_t>(loop)].cut != pcg::Cut::free || !cut_loop(n, loop)) return false;
-    const pcg::IterationSpace& s = space(n).space;
+    if (space(n).loops[static_cast<std::size_t>(loop)].cut != pcg::Cut::free || !cut_loop(n, loop)) return false;
+    const pcg::IterationSpace& s = space(n);
     for (std::size_t i = 0; i < s.inputs.size(); ++i)
       for (std::size_t d = 0; d < s.inputs[i].size(); ++d)
         if (s.inputs[i][d] == loop && !cut_producer(graph_.node(n).inputs[i], static_cast<int>(d))) return false;
@@ -114,14 +114,13 @@ class Region {
     if (const auto known = dims_.find(t); known != dims_.end()) return known->second == dim;
     const GraphNode& producer = graph_.node(t.node);
     if (is_source(producer)) return true;  // weights and data lie where they are read
-    const pcg::IterationSpace& s = space(t.node).space;
+    const pcg::IterationSpace& s = space(t.node);
     if (is_linear(producer)) return dim == static_cast<int>(s.outputs[0].size()) - 1 && cut_columns(t.node);
     const int loop = s.outputs[static_cast<std::size_t>(t.output)][static_cast<std::size_t>(dim)];
     return stage_of(producer) == stage_ && loop >= 0 && passes_through(producer) && cut_whole(t.node, loop);
   }
 
   const Graph& graph_;
-  std::span<const NodeSpace> spaces_;
   const std::vector<std::vector<GraphNodeId>>& consumers_;
   const std::vector<int>& decided_;
   const std::vector<int>& block_stages_;
@@ -147,18 +146,12 @@ std::optional<Refusal> indivisible_heads(const Graph& graph, const std::vector<i
 
 }  // namespace
 
-std::vector<NodeSpace> node_spaces(const Graph& graph) {
-  std::vector<NodeSpace> spaces;
-  spaces.reserve(graph.nodes().size());
-  for (std::size_t n = 0; n < graph.nodes().size(); ++n) spaces.push_back({graph.input_shapes(GraphNodeId(n)), *graph.nodes()[n].space});
-  return spaces;
-}
-
-bool can_cut(const GraphNode& node, const NodeSpace& s, int loop, int degree) {
+bool can_cut(const Graph& graph, GraphNodeId id, int loop, int degree) {
   if (loop < 0) return false;
-  pcg::Sharding sharding = pcg::unsharded(s.space);
+  const GraphNode& node = graph.node(id);
+  pcg::Sharding sharding = pcg::unsharded(*node.space);
   sharding.degrees[static_cast<std::size_t>(loop)] = degree;
-  return !pcg::violation(s.space, sharding, s.inputs, node.outputs);
+  return !pcg::violation(*node.space, sharding, graph.input_shapes(id), node.outputs);
 }
 
 std::int64_t word_vocabulary(const Graph& graph) {
@@ -168,8 +161,7 @@ std::int64_t word_vocabulary(const Graph& graph) {
   return largest;
 }
 
-Attempt<std::vector<int>> tensor_loops(const Graph& graph, std::span<const NodeSpace> spaces, const std::vector<int>& block_stages,
-                                       int degree) {
+Attempt<std::vector<int>> tensor_loops(const Graph& graph, const std::vector<int>& block_stages, int degree) {
   std::vector<int> loops(graph.nodes().size(), -1);
   if (degree == 1) return loops;
   const auto consumers = graph.consumers();
@@ -177,11 +169,10 @@ Attempt<std::vector<int>> tensor_loops(const Graph& graph, std::span<const NodeS
   for (std::size_t n = 0; n < loops.size(); ++n) {
     const GraphNode& node = graph.nodes()[n];
     if (const auto* e = std::get_if<pcg::Embedding>(&node.op); e != nullptr && e->vocabulary == vocabulary) {
-      const int v = pcg::find_loop(spaces[n].space, "v");
-      if (can_cut(node, spaces[n], v, degree)) loops[n] = v;
+      const int v = pcg::find_loop(*node.space, "v");
+      if (can_cut(graph, GraphNodeId(n), v, degree)) loops[n] = v;
     } else if (is_linear(node) && loops[n] < 0) {
-      for (const auto& [cut, loop] : Region(graph, spaces, consumers, loops, block_stages, degree).grow_from(GraphNodeId(n)))
-        loops[cut] = loop;
+      for (const auto& [cut, loop] : Region(graph, consumers, loops, block_stages, degree).grow_from(GraphNodeId(n))) loops[cut] = loop;
     }
   }
   if (auto refused = indivisible_heads(graph, loops, degree)) return *refused;

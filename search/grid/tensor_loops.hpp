@@ -4,30 +4,20 @@
 // same pipeline stage, ends in linear layers that can be cut by rows or in the cross-entropy; the word embedding is cut by vocabulary.
 // Private to this folder.
 
-#include <span>
 #include <vector>
 
 #include "pcg/graph/graph.hpp"
-#include "pcg/sharding/iteration_space.hpp"
 #include "search/problem/refusal.hpp"
 
 namespace search {
 
-// For each node: its inputs' whole shapes and its loops.
-struct NodeSpace {
-  std::vector<pcg::TensorShape> inputs;
-  pcg::IterationSpace space;
-};
-[[nodiscard]] std::vector<NodeSpace> node_spaces(const pcg::Graph& graph);
-
-// Whether a loop may be cut into `degree` parts: its size and every dim that it indexes divide.
-[[nodiscard]] bool can_cut(const pcg::GraphNode& node, const NodeSpace& space, int loop, int degree);
+// Whether a loop of a node may be cut into `degree` parts: its size and every dim that it indexes divide.
+[[nodiscard]] bool can_cut(const pcg::Graph& graph, pcg::GraphNodeId node, int loop, int degree);
 
 // One loop per node, -1: the operator is not cut by tensor parallelism. All -1 when degree is 1. block_stages: the virtual stage of each
 // block; a cut tensor does not leave its stage.
 // Refuses when attention heads do not divide, or nothing in the graph can be cut.
-[[nodiscard]] Attempt<std::vector<int>> tensor_loops(const pcg::Graph& graph, std::span<const NodeSpace> spaces,
-                                                     const std::vector<int>& block_stages, int degree);
+[[nodiscard]] Attempt<std::vector<int>> tensor_loops(const pcg::Graph& graph, const std::vector<int>& block_stages, int degree);
 
 // The vocabulary of the word embedding: of the embedding with the largest table; 0 when there is none.
 [[nodiscard]] std::int64_t word_vocabulary(const pcg::Graph& graph);

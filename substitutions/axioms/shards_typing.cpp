@@ -128,16 +128,16 @@ std::optional<Typed> typed(const SmallNode& n, std::span<const TensorShape> in) 
   if ((n.kind == Kind::add || n.kind == Kind::multiply) && in[0] != in[1]) return std::nullopt;  // no broadcasts here
   const std::optional<pcg::Operator> op = real_operator(n, in);
   if (!op) return std::nullopt;
-  try {
-    const std::vector<TensorShape> out = pcg::infer_shapes(*op, in);
-    const std::size_t which = n.kind == Kind::split1 ? 1 : 0;
-    Typed t{pcg::iteration_space(*op, in), out[which]};
-    t.space.outputs = {t.space.outputs[which]};
-    return t;
-  } catch (const pcg::ShapeError&) { return std::nullopt; }
+  const pcg::OrRefusal<std::vector<TensorShape>> inferred = pcg::try_infer_shapes(*op, in);
+  const auto* out = std::get_if<std::vector<TensorShape>>(&inferred);
+  if (!out) return std::nullopt;
+  const std::size_t which = n.kind == Kind::split1 ? 1 : 0;
+  Typed t{pcg::iteration_space(*op, in, *out), (*out)[which]};
+  t.space.outputs = {t.space.outputs[which]};
+  return t;
 }
 
-// Most layouts that are tried fail here: asked before pcg::apply throws, which took most of the time of a validation.
+// Most parallel shapes that are tried fail here: it is asked before pcg::try_apply writes a refusal, whose text nobody reads.
 bool divides(const SmallNode& n, const ParallelShape& s) {
   const auto axis = static_cast<std::size_t>(n.axis);
   switch (n.kind) {
@@ -172,9 +172,9 @@ std::optional<ParallelShape> moved_shape(const SmallNode& n, std::span<const Par
   }
   const std::optional<pcg::ParallelOperator> op = movement(n);
   if (!op || n.degree < 2 || !divides(n, in[0])) return std::nullopt;
-  try {
-    return pcg::apply(*op, in[0]);
-  } catch (const pcg::ShapeError&) { return std::nullopt; }
+  const pcg::OrRefusal<ParallelShape> moved = pcg::try_apply(*op, in[0]);
+  const auto* shape = std::get_if<ParallelShape>(&moved);
+  return shape ? std::optional(*shape) : std::nullopt;
 }
 
 std::optional<pcg::ParallelOperator> movement(const SmallNode& n) {

@@ -141,4 +141,33 @@ TEST_CASE("dot text names every node and the layout on every edge") {
 }
 
 }  // namespace
+
+TEST_CASE("every node keeps the loops of its operator, in the graph and in its PCG") {
+  for (const zoo::Exhibit& e : zoo::exhibits()) {
+    INFO(e.name);
+    for (std::size_t n = 0; n < e.graph.nodes().size(); ++n)
+      CHECK(*e.graph.nodes()[n].space == iteration_space(e.graph.nodes()[n].op, e.graph.input_shapes(GraphNodeId(n))));
+    base::Random random(7);
+    const Pcg p = parallelize(e.graph, zoo::random_shardings(e.graph, random));
+    for (std::size_t n = 0; n < p.nodes().size(); ++n) {
+      const Operator* op = p.nodes()[n].operation();
+      CHECK((p.nodes()[n].space != nullptr) == (op != nullptr));
+      if (op) CHECK(*p.nodes()[n].space == iteration_space(*op, p.whole_inputs(NodeId(n))));
+    }
+  }
+}
+
+TEST_CASE("a refused node leaves the builder as it was: the next one may have its name") {
+  PcgBuilder b("g", {{"model", true}});
+  const TensorRef x{b.add("x", Input{real({4, 6})}, {}, {.degrees = {2, 1}}, 0), 0};
+  const auto why = [](const OrRefusal<NodeId>& added) { return std::get<Refusal>(added).why; };
+  CHECK(why(b.try_add("y", Unary{}, {x}, {.degrees = {3, 1}}, 0)) == "y: loop b of size 4 does not divide into 3");
+  CHECK(why(b.try_add("y", Linear{.out = 2}, {x}, {.degrees = {1}}, 0)) == "y: linear: has 1 inputs, expected 2");
+  CHECK(why(b.try_add("y", Combine{0, 3}, x, 0)) == "y: combine: degree 2 of [4/2, 6] does not divide by 3");
+  CHECK(why(b.try_add("y", Combine{0, 2}, x, 1)) == "y: block 1 is not one of 0 .. 0");
+  CHECK(why(b.try_add("x", Combine{0, 2}, x, 0)) == "x: the name is taken");
+  CHECK(std::get<NodeId>(b.try_add("y", Unary{}, {x}, {.degrees = {2, 1}}, 0)) == NodeId(1));
+  CHECK(std::move(b).build().nodes().size() == 2);
+}
+
 }  // namespace pcg
