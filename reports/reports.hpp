@@ -23,5 +23,9 @@ namespace reports {
 [[nodiscard]] std::string cluster_json(const topology::Cluster& c);
 [[nodiscard]] std::string plan_text(const pcg::Plan& p);
 [[nodiscard]] std::string plan_json(const pcg::Plan& p);
+// Planners of a kind ("megatron": its forms), or all for an empty one, with what their options mean.
+// Throws: base::InputError for a kind that there is not.
+[[nodiscard]] std::string planners_text(const std::string& kind);
+[[nodiscard]] std::string planners_json(const std::string& kind);
 
 }  // namespace reports
