@@ -111,6 +111,7 @@ void add_run(CLI::App& app, Action& action) {
   c->add_option("--jobs", f->jobs, "Worker processes")->check(CLI::Range(1, 1024));
   c->add_option("--seed", f->seed, "Seed of searches");
   c->add_flag("--quiet", f->quiet, "Neither table nor progress");
+  c->footer("Plans and their options: foreshard show planners");
   c->callback([f, &action] { action = [f] { return run(*f); }; });
 }
 

@@ -16,6 +16,7 @@
 #include "reports/show/cluster.hpp"
 #include "reports/show/model.hpp"
 #include "reports/show/plan.hpp"
+#include "reports/show/planners.hpp"
 #include "topology/presets.hpp"
 
 namespace cli {
@@ -89,15 +90,31 @@ void add_kind(CLI::App& show, Action& action, const char* name, const char* help
   });
 }
 
+// Planners are no files: they are shown as text or JSON, all of them or one kind.
+void add_planners(CLI::App& show, Action& action) {
+  const auto f = std::make_shared<ShowFlags>();
+  CLI::App* c = show.add_subcommand("planners", "Planners that a scenario's plans may name, and their options");
+  c->add_option("kind", f->word, "One kind, as megatron; all without it");
+  c->add_flag("--json", f->json, "As JSON");
+  c->callback([f, &action] {
+    action = [f] {
+      fmt::print("{}", f->json ? reports::planners_json(f->word) : reports::planners_text(f->word));
+      return static_cast<int>(kAnswered);
+    };
+  });
+}
+
 }  // namespace
 
 void add_show(CLI::App& app, Action& action) {
-  CLI::App* show = app.add_subcommand("show", "Print what was understood of a model, a cluster, a plan or rules");
+  CLI::App* show =
+      app.add_subcommand("show", "Print what was understood of a model, a cluster, a plan or rules, or what planners there are");
   show->require_subcommand(1);
   add_kind(*show, action, "model", "A builtin's name or a file", "model", show_model);
   add_kind(*show, action, "cluster", "A preset's name or a file", "cluster", show_cluster);
   add_kind(*show, action, "plan", "A saved plan", "plan", show_plan);
   add_kind(*show, action, "rules", "A rule file; foreshard rules show tells one rule with its proof", "rules", show_rules);
+  add_planners(*show, action);
 }
 
 }  // namespace cli

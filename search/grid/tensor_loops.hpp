@@ -2,7 +2,6 @@
 // Which loop of each operator tensor parallelism cuts, for any graph: Megatron-LM's rules (arXiv 1909.08053, section 3) read off the
 // graph. A linear layer is cut by columns when all that reads its result, through attention, element-wise operators and dropout of the
 // same pipeline stage, ends in linear layers that can be cut by rows or in the cross-entropy; the word embedding is cut by vocabulary.
-// Private to this folder.
 
 #include <vector>
 

@@ -31,7 +31,7 @@ std::vector<Option> options() {
           {"sequence_parallel", Flag{c.sequence_parallel}, "norms and dropouts are cut along the sequence among tensor ranks"},
           recompute_option(),
           {"zero", WholeNumber{.least = 0, .most = 3, .by_default = c.zero},
-           "what the replicas share out: optimizer state (1), gradients (2), weights (3)"}};
+           "what the replicas share out: optimizer state (1), and gradients (2), and weights (3)"}};
 }
 
 GridConfig config_of(const OptionValues& o) {

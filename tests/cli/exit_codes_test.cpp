@@ -46,6 +46,8 @@ TEST_CASE("plans are saved, shown and checked") {
   CHECK(call(f, "show plan " + plan).out.starts_with("data-parallel: data 8\n"));
   CHECK(call(f, "show plan " + plan + " --yaml").out == f.read("plans/data-parallel.plan.yaml"));
   CHECK(call(f, "show plan " + plan + " --dot").out.starts_with("digraph"));
+  CHECK(call(f, "show planners fsdp").out.starts_with("fsdp\n"));
+  CHECK(call(f, "show planners megatron --json").out.find("\"planner\": \"megatron: search\"") != std::string::npos);
 }
 
 TEST_CASE("a healthy no: exit 1 when nothing fits") {
@@ -65,7 +67,7 @@ TEST_CASE("bad input: exit 2 and the place, on standard error") {
   CHECK(o.err.find("s.yaml:4:27: cluster: unknown key \"nodez\"") != std::string::npos);
   CHECK(o.err.find("did you mean \"nodes\"?") != std::string::npos);
   for (const char* arguments : {"run /nonexistent.yaml", "check /nonexistent.yaml", "show model bert-lage", "show cluster sumit",
-                                "show plan /nonexistent", "run", "fly", "show", "rules verify", "import x.json", "run --jobs 0 x.yaml"}) {
+                                "show plan /nonexistent", "show planners megatrn", "run", "fly", "show", "rules verify", "import x.json", "run --jobs 0 x.yaml"}) {
     CAPTURE(arguments);
     const Outcome bad = call(f, arguments);
     CHECK(bad.code == 2);

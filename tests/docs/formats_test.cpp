@@ -1,5 +1,6 @@
 // docs/formats.md names everything that ships.
 #include <doctest/doctest.h>
+#include <fmt/core.h>
 
 #include <fstream>
 #include <iterator>
@@ -9,6 +10,8 @@
 #include "pcg/models/builtins.hpp"
 #include "profiles/device_profile.hpp"
 #include "profiles/network_profile.hpp"
+#include "search/planners.hpp"
+#include "topology/cluster.hpp"
 #include "topology/presets.hpp"
 
 namespace {
@@ -36,6 +39,17 @@ TEST_CASE("every builtin model, preset, device profile and network profile is na
   check_named(topology::preset_names());
   check_named(profiles::device_names());
   check_named(profiles::network_names());
+}
+
+TEST_CASE("every planner has its row, and every option of it, as the planner describes them") {
+  const std::string text = formats();
+  for (const search::Planner& p : search::planners()) {
+    CHECK_MESSAGE(text.find(p.about) != std::string::npos, p.name());
+    for (const search::Option& o : p.options) {
+      const std::string row = fmt::format("| `{}` | {} | {} | {} |", o.key, search::type_text(o), search::default_text(o), o.help);
+      CHECK_MESSAGE(text.find(row) != std::string::npos, p.name(), ": ", row);
+    }
+  }
 }
 
 TEST_CASE("every operator has its row") { check_named(operator_names(std::make_index_sequence<std::variant_size_v<pcg::Operator>>{})); }

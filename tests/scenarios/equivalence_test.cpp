@@ -5,11 +5,11 @@
 
 #include <filesystem>
 #include <fstream>
-#include <functional>
 
 #include "pcg/models/builtins.hpp"
 #include "pcg/plan/plan_write.hpp"
 #include "scenarios/check.hpp"
+#include "search/megatron/megatron_search.hpp"
 #include "tests/search/problem.hpp"
 
 namespace {
@@ -24,13 +24,13 @@ struct SavedPlan {
 test::Question question(const std::string& builtin, std::int64_t batch = 8) { return {"{builtin: " + builtin + "}", 1, 4, batch}; }
 
 // Whether there is such a plan; if so, it is equivalent.
-bool check_plan(const std::string& name, const search::Attempt<pcg::Plan>& made) {
+bool check_plan(const std::string& name, const search::Attempt<pcg::Plan>& plan) {
   INFO(name);
-  if (!made) {
-    CHECK(made.refusal().why != "");
+  if (!plan) {
+    CHECK(plan.refusal().why != "");
     return false;
   }
-  const SavedPlan saved(*made);
+  const SavedPlan saved(*plan);
   const scenarios::CheckResult result = scenarios::check_file(saved.path, 3);
   CHECK_MESSAGE(result.sound, result.summary);
   CHECK(result.summary.starts_with("equivalent at 3 sizes: "));
@@ -41,20 +41,20 @@ bool check_plan(const std::string& name, const search::Attempt<pcg::Plan>& made)
 int check_planners(const std::string& builtin, std::int64_t batch = 8) {
   const test::Question q = question(builtin, batch);
   int plans = 0;
-  const auto check = [&](const std::string& what, const search::Attempt<pcg::Plan>& made) {
-    plans += check_plan(builtin + ", " + what, made) ? 1 : 0;
+  const auto check = [&](const std::string& what, const search::Attempt<pcg::Plan>& plan) {
+    plans += check_plan(builtin + ", " + what, plan) ? 1 : 0;
   };
   check("data-parallel", search::data_parallel_plan(q.problem()));
   for (const int stage : {1, 2, 3})
     check(fmt::format("fsdp {}", stage), search::fsdp_plan(q.problem(), {.stage = stage, .micro_batch = stage == 2 ? 1 : 0}));
   const search::GridConfig grids[] = {{.tensor = 2},
-                                          {.tensor = 4, .sequence_parallel = true},
-                                          {.pipeline = 2},
-                                          {.tensor = 2, .pipeline = 2, .zero = 1},
-                                          {.pipeline = 2, .chunks = 2, .schedule = pcg::ScheduleKind::interleaved},
-                                          {.context = 2},
-                                          {.expert = 2},
-                                          {.tensor = 2, .recompute = pcg::Recompute::full}};
+                                      {.tensor = 4, .sequence_parallel = true},
+                                      {.pipeline = 2},
+                                      {.tensor = 2, .pipeline = 2, .zero = 1},
+                                      {.pipeline = 2, .chunks = 2, .schedule = pcg::ScheduleKind::interleaved},
+                                      {.context = 2},
+                                      {.expert = 2},
+                                      {.tensor = 2, .recompute = pcg::Recompute::full}};
   for (const search::GridConfig& c : grids)
     check(fmt::format("megatron tensor {} pipeline {} context {} expert {} chunks {}", c.tensor, c.pipeline, c.context, c.expert, c.chunks),
           search::megatron_plan(q.problem(), c));
@@ -93,12 +93,8 @@ TEST_CASE("every planner on networks of convolutions, of embeddings, of matrices
 TEST_CASE("the best of Megatron's grid") {
   for (const char* name : {"bert-large", "moe-380m"}) {
     const test::Question q = question(name);
-    CHECK(check_plan(name, [&] {
-      search::MegatronSearchConfig config;
-      config.simulate_best = 1;
-      const search::SearchResult result = search::megatron_search(q.problem(), config);
-      REQUIRE(result.best);
-      return *result.best;
-    }));
+    const search::SearchResult result = search::megatron_search(q.problem(), {.simulate_best = 1}, {});
+    REQUIRE(result.best);
+    CHECK(check_plan(name, *result.best));
   }
 }

@@ -1,0 +1,66 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/diagnostics.hpp"
+#include "reports/show/planners.hpp"
+#include "reports/table.hpp"
+#include "search/planners.hpp"
+
+namespace reports {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using search::Option;
+using search::Planner;
+
+// Descriptions are written for docs/formats.md, where backticks set words apart.
+std::string plain(std::string markdown) {
+  std::erase(markdown, '`');
+  return markdown;
+}
+
+std::vector<const Planner*> planners_of(const std::string& kind) {
+  std::vector<const Planner*> found;
+  for (const Planner& p : search::planners())
+    if (kind.empty() || p.kind == kind) found.push_back(&p);
+  if (!found.empty()) return found;
+  base::Diagnostics sink;
+  sink.add({}, "", fmt::format("\"{}\" is no planner", kind), base::suggest(kind, search::planner_kinds()));
+  sink.throw_if_any();
+  return found;
+}
+
+std::string options_text(const Planner& p) {
+  using Align = Table::Align;
+  if (p.options.empty()) return "  no options\n";
+  Table table({{"  option", Align::left}, {"type", Align::left}, {"default", Align::left}, {"means", Align::left}});
+  for (const Option& o : p.options) table.row({"  " + o.key, plain(search::type_text(o)), plain(search::default_text(o)), plain(o.help)});
+  return table.text();
+}
+
+Json option_json(const Option& o) {
+  return {{"option", o.key}, {"type", plain(search::type_text(o))}, {"default", plain(search::default_text(o))}, {"means", plain(o.help)}};
+}
+
+}  // namespace
+
+std::string planners_text(const std::string& kind) {
+  std::string out;
+  for (const Planner* p : planners_of(kind))
+    out += fmt::format("{}{}\n  {}\n{}", out.empty() ? "" : "\n", p->name(), p->about, options_text(*p));
+  return out;
+}
+
+std::string planners_json(const std::string& kind) {
+  Json j = Json::array();
+  for (const Planner* p : planners_of(kind)) {
+    Json options = Json::array();
+    for (const Option& o : p->options) options.push_back(option_json(o));
+    j.push_back({{"planner", p->name()}, {"means", p->about}, {"searches", p->searches}, {"options", std::move(options)}});
+  }
+  return j.dump(1) + "\n";
+}
+
+}  // namespace reports
