@@ -28,10 +28,7 @@ class MemoryCounter {
 
   std::vector<DeviceMemory> run() {
     for (int s = 0; s < plan_.stages; ++s) {
-      std::vector<std::uint32_t> nodes;
-      for (std::size_t n = 0; n < plan_.stage.size(); ++n) {
-        if (plan_.stage[n] == s && plan_.pcg.nodes()[n].computes()) nodes.push_back(static_cast<std::uint32_t>(n));
-      }
+      const std::vector<std::uint32_t>& nodes = flow_.stage_nodes[static_cast<std::size_t>(s)];
       count_states(nodes);
       count_activations(nodes, static_cast<std::size_t>(s));
       count_moments(nodes, static_cast<std::size_t>(s));
