@@ -111,17 +111,18 @@ class Search {
       tell(fmt::format("megatron: {} of {} points of the grid", i, points.size()));
       auto plan = build(points[i]);
       if (!plan) continue;
-      const std::vector<StageCost> costs = stage_costs(*plan, problem_.oracle);
+      Estimator estimates(*plan, problem_.oracle);
+      pcg::Plan variant = *plan;
       for (int zero : {0, 1})
         for (const pcg::Recompute recompute : {pcg::Recompute::none, pcg::Recompute::selective, pcg::Recompute::full}) {
           if (zero == 1 && points[i].data == 1) continue;
-          plan->recompute = recompute;
-          plan->zero = zero;
+          variant.recompute = recompute;
+          variant.zero = zero;
           MegatronConfig c = points[i];
           c.recompute = recompute;
           c.zero = zero;
-          if (const base::Bytes states = model_states(costs, *plan); states > room_) refuse_states(*plan, c, states);
-          else candidates_.push_back({i, c, estimate(costs, *plan)});
+          if (const base::Bytes states = estimates.model_states(variant); states > room_) refuse_states(variant, c, states);
+          else candidates_.push_back({i, c, estimates.time(variant)});
         }
     }
   }

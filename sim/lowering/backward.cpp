@@ -161,9 +161,7 @@ std::vector<std::uint32_t> BackwardEmitter::gather_inputs_again(std::uint32_t no
 // Kernels of the input gradient with what goes before them, and the collectives inside the operator. Returns the items that make it.
 std::vector<std::uint32_t> BackwardEmitter::emit_input_gradient(std::uint32_t node, const Waits& w) {
   std::vector<std::uint32_t> after = w.after;
-  for (MovementId m : l_.interned.internal_backward(node).before) {
-    after.push_back(append(collective(m, "gather", node, w)));
-  }
+  for (MovementId m : l_.interned.internal_backward(node).before) { after.push_back(append(collective(m, "gather", node, w))); }
   Compute kernels{l_.interned.device_set_of(node), {}};
   kernels.host_waits = l_.framework.host_waits_for_stage && !w.waits_on.empty();
   add_part(kernels, node, "gradient accumulation", l_.prices.accumulation(node));
@@ -172,9 +170,7 @@ std::vector<std::uint32_t> BackwardEmitter::emit_input_gradient(std::uint32_t no
   if (again) kernels.parts.push_back(l_.program.part(node, "recompute", l_.prices.forward(node)));
   kernels.parts.push_back(l_.program.part(node, "input gradient", l_.prices.input_gradient(node)));
   std::vector<std::uint32_t> done{append({std::move(kernels), node, std::move(after), w.waits_on, {}})};
-  for (MovementId m : l_.interned.internal_backward(node).after) {
-    done.push_back(append(collective(m, "reduction", node, {done, {}})));
-  }
+  for (MovementId m : l_.interned.internal_backward(node).after) { done.push_back(append(collective(m, "reduction", node, {done, {}}))); }
   return done;
 }
 
@@ -190,14 +186,14 @@ void BackwardEmitter::deliver(std::uint32_t node, const std::vector<std::uint32_
     items.insert(items.end(), done.begin(), done.end());
     bool more = false;  // readers of the group that come later in the backward pass: lower numbers, or other inputs of this node
     for (const Use& use : l_.flow.uses[producer][static_cast<std::size_t>(from.output)]) {
-      if (l_.plan.stage[use.consumer] != stage_ ||
-          l_.interned.layouts_of(use.consumer).input_gradients[use.input] != std::get<2>(key))
+      if (l_.plan.stage[use.consumer] != stage_ || l_.interned.layouts_of(use.consumer).input_gradients[use.input] != std::get<2>(key))
         continue;
       more = more || use.consumer < node || (use.consumer == node && use.input > i);
     }
     if (more) continue;
-    const MovementId m = l_.interned.movement(gradient, l_.interned.layouts_of(producer).output_gradients[static_cast<std::size_t>(from.output)],
-                                              l_.plan.pcg.shape(from).element);
+    const MovementId m =
+        l_.interned.movement(gradient, l_.interned.layouts_of(producer).output_gradients[static_cast<std::size_t>(from.output)],
+                             l_.plan.pcg.shape(from).element);
     if (l_.interned[m].empty()) {
       arrived_[key] = items;
       continue;

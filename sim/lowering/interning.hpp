@@ -54,15 +54,15 @@ class Interning {
   const pcg::Plan& plan_;
   const FlowGraph& flow_;
   const topology::Cluster& cluster_;
-  std::vector<LayoutIds> layouts_;                                   // per node
-  std::map<std::vector<std::int64_t>, LayoutId> layout_numbers_;     // by shape and devices
-  std::vector<const Layout*> layout_by_id_;                          // in flow_
+  std::vector<LayoutIds> layouts_;                                // per node
+  std::map<std::vector<std::int64_t>, LayoutId> layout_numbers_;  // by shape and devices
+  std::vector<const Layout*> layout_by_id_;                       // in flow_
   std::map<std::vector<base::DeviceId>, DeviceSetId> set_numbers_;
   std::vector<std::vector<base::DeviceId>> device_sets_;
   std::vector<std::optional<DeviceSetId>> set_of_node_;
   std::map<Movement, MovementId> movement_numbers_;
   std::vector<Movement> movements_;
-  std::map<std::tuple<LayoutId, LayoutId, double>, MovementId> reshards_;  // from, to, bytes of an element
+  std::map<std::tuple<LayoutId, LayoutId, double>, MovementId> reshards_;                 // from, to, bytes of an element
   std::vector<std::optional<InternalMovementIds>> internal_forward_, internal_backward_;  // per node
 };
 

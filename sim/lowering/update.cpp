@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "sim/lowering/lowering.hpp"
 #include "sim/lowering/gradient_buckets.hpp"
+#include "sim/lowering/lowering.hpp"
 #include "sim/lowering/weight_traffic.hpp"
 
 namespace sim {
@@ -80,7 +80,7 @@ void UpdateEmitter::tie() {
       if (a.devices == b.devices) continue;
       if (!(a.shape == b.shape)) {
         l_.program.add_note("tied weight " + l_.plan.pcg.nodes()[weight].name +
-                                   " is cut differently in two stages: its gradient exchange between them is not simulated");
+                            " is cut differently in two stages: its gradient exchange between them is not simulated");
         continue;
       }
       Round round;
@@ -90,7 +90,8 @@ void UpdateEmitter::tie() {
           round.push_back(
               {CollectiveKind::all_reduce, bytes, {std::min(a.devices[p], b.devices[p]), std::max(a.devices[p], b.devices[p])}});
       }
-      Item item = moving(StreamKind::gradients, l_.interned.intern(Movement{{std::move(round)}}), "tied weight", weight, {}, l_.events.synchronised());
+      Item item = moving(StreamKind::gradients, l_.interned.intern(Movement{{std::move(round)}}), "tied weight", weight, {},
+                         l_.events.synchronised());
       for (int s : {holders[0]->stage, holders[k]->stage}) {
         item.after.insert(item.after.end(), synchronised_[s].begin(), synchronised_[s].end());
         item.waits_on.push_back(l_.events.stage_end(s));

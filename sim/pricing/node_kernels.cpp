@@ -26,7 +26,9 @@ NodeShape node_shape(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t
   const pcg::PcgNode& n = plan.pcg.node(id);
   const auto wholes = plan.pcg.whole_inputs(id);
   NodeShape s{pcg::shard_operator(*n.operation(), wholes, plan.pcg.shard_inputs(id)),
-              pcg::shards_with_halos(*n.operation(), n.sharding, wholes), plan.pcg.shard_outputs(id), {}};
+              pcg::shards_with_halos(*n.operation(), n.sharding, wholes),
+              plan.pcg.shard_outputs(id),
+              {}};
   const auto slots = pcg::weight_slots(s.op, flow.origins[node].size());
   for (std::size_t i = 0; i < slots.size(); ++i) s.needed.push_back(!slots[i] && flow.needs_gradient[flow.origins[node][i].node.value]);
   return s;
@@ -40,8 +42,7 @@ std::vector<pcg::Kernel> forward_kernels(const NodeShape& shape, const pcg::Trai
 
 std::vector<pcg::Kernel> input_gradient_kernels(const NodeShape& shape, const pcg::TrainingConfig& training,
                                                 const profiles::FrameworkProfile& framework) {
-  return passes_of_loss(shape, training,
-                        pcg::input_gradient_kernels(shape.op, shape.read, shape.outputs, shape.needed, training.precision),
+  return passes_of_loss(shape, training, pcg::input_gradient_kernels(shape.op, shape.read, shape.outputs, shape.needed, training.precision),
                         framework.loss.backward_kernels, framework.loss.backward);
 }
 

@@ -13,9 +13,9 @@ namespace sim {
 
 // Everything that the kernels of a node's own operator depend on: equal for nodes that repeat from block to block.
 struct NodeShape {
-  pcg::Operator op;                            // as one shard sees it: its share of the heads
-  std::vector<pcg::TensorShape> read, outputs; // shards; inputs with the halos that the kernels read
-  std::vector<bool> needed;                    // per input: its gradient is an activation's and is wanted
+  pcg::Operator op;                             // as one shard sees it: its share of the heads
+  std::vector<pcg::TensorShape> read, outputs;  // shards; inputs with the halos that the kernels read
+  std::vector<bool> needed;                     // per input: its gradient is an activation's and is wanted
   bool operator==(const NodeShape&) const = default;
 };
 

@@ -85,8 +85,6 @@ const Price& PriceList::gradient_buffer(std::uint32_t node) {
   return *known;
 }
 
-Price PriceList::optimizer(double parameters) {
-  return price({optimizer_kernel(plan_.training, parameters)}, framework_.host.iteration);
-}
+Price PriceList::optimizer(double parameters) { return price({optimizer_kernel(plan_.training, parameters)}, framework_.host.iteration); }
 
 }  // namespace sim
