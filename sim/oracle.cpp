@@ -21,7 +21,7 @@ using base::Seconds;
 
 // Large against every latency, so that the slope loses no digits.
 constexpr double kProbeBytes = 1e9;
-// The engine takes about a second for so many flows on one core; above it the bound by the busiest links stands in (an all-to-all of n
+// Above so many flows the bound by the busiest links stands in for the engine, so that a question stays quick (an all-to-all of n
 // ranks has n (n - 1): 141 ranks are simulated, 142 are not).
 constexpr std::size_t kMostFlows = 20000;
 
