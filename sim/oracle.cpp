@@ -21,7 +21,8 @@ using base::Seconds;
 
 // Large against every latency, so that the slope loses no digits.
 constexpr double kProbeBytes = 1e9;
-// Above so many flows the busiest link's bound stands in for the engine (an all-to-all of 256 ranks has 65,280).
+// Above so many flows the bound by the busiest links stands in for the engine, so that a question stays quick (an all-to-all of n
+// ranks has n (n - 1): 141 ranks are simulated, 142 are not).
 constexpr std::size_t kMostFlows = 20000;
 
 using Groups = std::span<const std::vector<DeviceId>>;
@@ -29,6 +30,7 @@ using Groups = std::span<const std::vector<DeviceId>>;
 struct Line {
   Seconds latency;
   double seconds_per_byte = 0;
+  TimeBasis basis = TimeBasis::bound;
   [[nodiscard]] Seconds at(Bytes b) const { return latency + Seconds(seconds_per_byte * b.value()); }
 };
 
@@ -155,14 +157,16 @@ struct Oracle::State {
     BASE_CHECK(!candidates.empty(), "no algorithm for {}", to_text(kind));
     std::vector<Line> found;
     for (auto& [plans, line] : candidates) {
-      if (flows_of(plans) <= kMostFlows)
+      if (flows_of(plans) <= kMostFlows) {
         line.seconds_per_byte = (simulate(collective_graph(plans, cluster)).makespan - line.latency).value() / kProbeBytes;
+        line.basis = TimeBasis::simulated;
+      }
       found.push_back(line);
     }
     return found;
   }
 
-  Seconds ask(CollectiveKind kind, Bytes bytes, std::vector<std::vector<DeviceId>> groups) {
+  CollectiveTime ask(CollectiveKind kind, Bytes bytes, std::vector<std::vector<DeviceId>> groups) {
     const auto [at, is_new] = known.try_emplace({kind, std::move(groups)});
     if (is_new) {
       const Groups asked = at->first.second;
@@ -170,9 +174,8 @@ struct Oracle::State {
       if (is_new_pattern) pattern->second = find_lines(kind, asked);
       at->second = &pattern->second;
     }
-    Seconds best = at->second->front().at(bytes);
-    for (const Line& l : *at->second) best = std::min(best, l.at(bytes));
-    return best;
+    const Line& best = *std::ranges::min_element(*at->second, {}, [&](const Line& l) { return l.at(bytes); });
+    return {best.at(bytes), best.basis};
   }
 };
 
@@ -183,16 +186,33 @@ const topology::Cluster& Oracle::cluster() const { return state_->cluster; }
 
 const profiles::DeviceProfile& Oracle::device(DeviceId d) const { return *state_->device[d.value]; }
 
-Seconds Oracle::kernel(const pcg::Kernel& k, pcg::Precision p, DeviceId d) const { return profiles::kernel_time(device(d), k, p).time; }
+const profiles::FrameworkProfile& Oracle::framework(const pcg::TrainingConfig& training) const {
+  return framework_of(training, state_->config);
+}
 
-Seconds Oracle::collective(CollectiveKind kind, Bytes bytes, std::span<const DeviceId> group) const {
+KernelCost Oracle::kernel(const pcg::Kernel& k, const pcg::TrainingConfig& training, DeviceId d) const {
+  return kernel_cost(device(d), framework(training), k, training.precision);
+}
+
+CollectiveTime Oracle::collective(CollectiveKind kind, Bytes bytes, std::span<const DeviceId> group) const {
   if (group.size() < 2) return {};
   return state_->ask(kind, bytes, {std::vector<DeviceId>(group.begin(), group.end())});
 }
 
-Seconds Oracle::collectives(CollectiveKind kind, Bytes bytes, Groups groups) const {
+CollectiveTime Oracle::collectives(CollectiveKind kind, Bytes bytes, Groups groups) const {
   if (std::ranges::all_of(groups, [](const auto& g) { return g.size() < 2; })) return {};
   return state_->ask(kind, bytes, {groups.begin(), groups.end()});
+}
+
+CollectiveTime Oracle::round(const Round& round) const {
+  std::map<std::pair<CollectiveKind, Bytes>, std::vector<std::vector<DeviceId>>> alike;
+  for (const Transfer& t : round) alike[{t.kind, t.bytes}].push_back(t.group);
+  CollectiveTime slowest{{}, alike.size() > 1 ? TimeBasis::bound : TimeBasis::simulated};
+  for (const auto& [what, groups] : alike) {
+    const CollectiveTime t = collectives(what.first, what.second, groups);
+    slowest = {std::max(slowest.time, t.time), std::max(slowest.basis, t.basis)};
+  }
+  return slowest;
 }
 
 SimulationResult Oracle::plan(const pcg::Plan& p) const { return simulate_plan(p, state_->cluster, state_->config); }

@@ -9,9 +9,19 @@
 
 #include "pcg/work/kernel.hpp"
 #include "profiles/device_profile.hpp"
+#include "sim/dataflow/movement.hpp"
+#include "sim/pricing/kernel_cost.hpp"
 #include "sim/simulation.hpp"
 
 namespace sim {
+
+// simulated: the engine ran the flows. bound: a lower bound, from the busiest links alone; exact where all flows of a phase end together.
+enum class TimeBasis { simulated, bound };
+
+struct CollectiveTime {
+  base::Seconds time;
+  TimeBasis basis = TimeBasis::simulated;
+};
 
 class Oracle {
  public:
@@ -24,14 +34,23 @@ class Oracle {
   [[nodiscard]] const topology::Cluster& cluster() const;
   // The profile of the device's type, with the cluster's own memory size where it gives one.
   [[nodiscard]] const profiles::DeviceProfile& device(base::DeviceId d) const;
-  [[nodiscard]] base::Seconds kernel(const pcg::Kernel& k, pcg::Precision p, base::DeviceId d) const;
-  // A collective alone on the cluster: the quickest algorithm's latency + bytes / bandwidth, which come from a small engine run per (kind,
-  // algorithm, group pattern). Exact, as flows take time in proportion to their size. A pattern is where the group's devices are in
-  // their nodes and how the nodes hang together, so that all data-parallel groups of a stage share one.
-  [[nodiscard]] base::Seconds collective(CollectiveKind kind, base::Bytes bytes, std::span<const base::DeviceId> group) const;
+  // The framework profile that plans of this training are simulated with.
+  [[nodiscard]] const profiles::FrameworkProfile& framework(const pcg::TrainingConfig& training) const;
+  // As the simulator prices the kernel in such a training. Requires: the device supports the precision.
+  [[nodiscard]] KernelCost kernel(const pcg::Kernel& k, const pcg::TrainingConfig& training, base::DeviceId d) const;
+
+  // A collective alone on the cluster, by the algorithm that is the quickest for its bytes: latency + bytes / bandwidth, as flows take
+  // time in proportion to their size. The two come from one run of the engine per (kind, algorithm, group pattern), or from the busiest
+  // links where a collective has more than 20,000 flows: the basis says which. A pattern is where the group's devices are in their nodes
+  // and how the nodes hang together, so that all data-parallel groups of a stage share one.
+  [[nodiscard]] CollectiveTime collective(CollectiveKind kind, base::Bytes bytes, std::span<const base::DeviceId> group) const;
   // Several groups doing the same at once (all data-parallel groups of a stage): what they cost each other is included.
-  [[nodiscard]] base::Seconds collectives(CollectiveKind kind, base::Bytes bytes,
-                                          std::span<const std::vector<base::DeviceId>> groups) const;
+  [[nodiscard]] CollectiveTime collectives(CollectiveKind kind, base::Bytes bytes,
+                                           std::span<const std::vector<base::DeviceId>> groups) const;
+  // The transfers of a round of a movement, alone on the cluster. Those that differ in kind or bytes are asked about apart, and the
+  // slowest counts: then the basis is a bound.
+  [[nodiscard]] CollectiveTime round(const Round& round) const;
+
   [[nodiscard]] SimulationResult plan(const pcg::Plan& p) const;
   [[nodiscard]] MemoryUse memory(const pcg::Plan& p) const;  // without simulating
 

@@ -54,7 +54,7 @@ void tell_profiles(const topology::Cluster& cluster, const profiles::FrameworkPr
 
 SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& cluster, const SimulationConfig& config) {
   BASE_CHECK(plan.gpus <= cluster.device_count(), "plan {} uses {} devices of {}", plan.name, plan.gpus, cluster.device_count());
-  const auto& framework = framework_of(plan, config);
+  const auto& framework = framework_of(plan.training, config);
   const Dataflow dataflow = dataflow_of(plan);
   const Program program = lower(plan, dataflow, cluster, framework);
   const Traffic traffic = traffic_of(program, cluster, config.collectives);

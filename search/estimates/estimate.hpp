@@ -1,31 +1,40 @@
 #pragma once
-// The time of a plan as a sum of what the oracle says about its kernels and collectives, without simulating it: good for ranking, blind
-// to contention and to what overlaps. Cost: one pass over the PCG; the oracle remembers collectives.
+// The time of a plan without simulating it: the program that the simulator would run, with every item at the time that it takes alone.
+// Good for ranking. Devices of a stage go in lockstep at the pace of the slowest; what runs at the same time does not share links, but
+// for the transfers of one round; a stage waits for all that comes from other stages before it starts a micro-batch.
 
 #include <vector>
 
-#include "pcg/plan/plan.hpp"
+#include "sim/lowering/lower.hpp"
 #include "sim/oracle.hpp"
 
 namespace search {
 
-// Of one micro-batch on one device of a virtual stage, collectives included; gradients and update are once per iteration.
-struct StageCost {
-  base::Seconds forward, backward;
-  base::Seconds attention;  // the part of forward that selective recomputation repeats
-  base::Seconds gradients;  // their all-reduce, none of it overlapped
-  base::Seconds update;     // the optimizer on all weights of the device
-  double parameters = 0;    // of the device
-  int replicas = 1;         // that share the update from ZeRO 1 on
+// Estimates a plan and its variants that differ in recomputation and ZeRO stage alone. Not for several threads at once.
+class Estimator {
+ public:
+  // Plan and oracle outlive the object.
+  // Requires: pcg::violations(plan) is empty.
+  // Throws: base::InputError when a device does not support the precision.
+  // Cost: O(nodes x points).
+  Estimator(const pcg::Plan& plan, const sim::Oracle& oracle);
+
+  // Returns: the iteration time, as the plan's framework runs it.
+  // Requires: `variant` is the plan but for `recompute`, `zero` and `summary`.
+  // Cost: O(nodes + stages x micro-batches); the oracle and this object remember what movements and kernels take.
+  [[nodiscard]] base::Seconds time(const pcg::Plan& variant);
+
+  // Returns: weights, gradients and optimizer state of the device that holds most, a lower bound of what the variant needs.
+  [[nodiscard]] base::Bytes model_states(const pcg::Plan& variant) const;
+
+ private:
+  const sim::Oracle& oracle_;
+  sim::Dataflow data_;
+  sim::Lowerer lowerer_;
+  std::vector<std::vector<double>> movement_s_;  // per movement that the lowerer has numbered, and round
 };
-// One per virtual stage. Requires: violations(plan) is empty. Independent of plan.recompute and plan.zero.
-[[nodiscard]] std::vector<StageCost> stage_costs(const pcg::Plan& plan, const sim::Oracle& oracle);
 
-// (micro-batches + (stages - 1) / chunks) x the slowest group's micro-batch + the slowest group's gradients and update
-// (arXiv 2104.04473, section 2.2), with the repeated work of plan.recompute and the shares of plan.zero.
-[[nodiscard]] base::Seconds estimate(const std::vector<StageCost>& costs, const pcg::Plan& plan);
-
-// Weights, gradients and optimizer state of the device that holds most: a lower bound of what the plan needs.
-[[nodiscard]] base::Bytes model_states(const std::vector<StageCost>& costs, const pcg::Plan& plan);
+// Of one plan alone.
+[[nodiscard]] base::Seconds estimate(const pcg::Plan& plan, const sim::Oracle& oracle);
 
 }  // namespace search

@@ -55,19 +55,20 @@ base::Bytes memory_for_tensors(const Problem& problem) {
 }
 
 // Recomputation and ZeRO 1 change the sum, not the plan's graph: one plan serves all their combinations.
-void rank_point(std::size_t point, const GridConfig& config, pcg::Plan plan, const Problem& problem, base::Bytes room, Ranking& ranking) {
-  const std::vector<StageCost> costs = stage_costs(plan, problem.oracle);
+void rank_point(std::size_t point, const GridConfig& config, const pcg::Plan& plan, const Problem& problem, base::Bytes room, Ranking& ranking) {
+  Estimator estimates(plan, problem.oracle);
+  pcg::Plan variant = plan;
   for (int zero : {0, 1})
     for (const pcg::Recompute recompute : {pcg::Recompute::none, pcg::Recompute::selective, pcg::Recompute::full}) {
       if (zero == 1 && config.data == 1) continue;
-      plan.recompute = recompute;
-      plan.zero = zero;
+      variant.recompute = recompute;
+      variant.zero = zero;
       GridConfig c = config;
       c.recompute = recompute;
       c.zero = zero;
-      const base::Bytes states = model_states(costs, plan);
+      const base::Bytes states = estimates.model_states(variant);
       if (states <= room) {
-        ranking.candidates.push_back({point, c, estimate(costs, plan)});
+        ranking.candidates.push_back({point, c, estimates.time(variant)});
         continue;
       }
       ++ranking.too_big;

@@ -16,13 +16,13 @@ using GroupKey = Events::GradientKey;  // tensor, stage of the readers, layout o
 
 class BackwardEmitter {
  public:
-  BackwardEmitter(Lowering& l, int stage, MicroBatchPosition position)
+  BackwardEmitter(const Lowering& l, int stage, MicroBatchPosition position)
       : l_(l),
         stage_(stage),
         position_(position),
-        block_(l.program.backward[position][static_cast<std::size_t>(stage)]),
+        block_(l.program.backward(position, stage)),
         buckets_(l, block_, l.plan.zero >= 3 ? base::Bytes(1e300) : l.framework.gradient_bucket, is_final(position)),
-        order_(l.stage_nodes[static_cast<std::size_t>(stage)].rbegin(), l.stage_nodes[static_cast<std::size_t>(stage)].rend()),
+        order_(l.flow.stage_nodes[static_cast<std::size_t>(stage)].rbegin(), l.flow.stage_nodes[static_cast<std::size_t>(stage)].rend()),
         gathers_(l, block_, order_) {}
 
   void emit();
@@ -50,9 +50,13 @@ class BackwardEmitter {
   void deliver(std::uint32_t node, const std::vector<std::uint32_t>& done);
   void weights_ready(std::uint32_t node, const std::vector<std::uint32_t>& done);
   void send_gradients();
+  // Adds kernels that a compute item runs besides; none: nothing.
+  void add_part(Compute& kernels, std::uint32_t node, std::string_view what, const Price& price) {
+    if (!price.empty()) kernels.parts.push_back(l_.program.part(node, what, price));
+  }
   std::uint32_t append(Item item) { return sim::append(block_, std::move(item)); }
 
-  Lowering& l_;
+  const Lowering& l_;
   int stage_;
   MicroBatchPosition position_;
   Block& block_;
@@ -72,7 +76,7 @@ BackwardEmitter::Waits BackwardEmitter::waits_of(std::uint32_t node) const {
   for (std::size_t j = 0; j < l_.flow.uses[node].size(); ++j) {
     for (const Use& use : l_.flow.uses[node][j]) {
       const GroupKey key{pcg::TensorRef{pcg::NodeId(node), static_cast<int>(j)}, l_.plan.stage[use.consumer],
-                         l_.layout_id(l_.flow.layouts[use.consumer].input_gradients[use.input])};
+                         l_.interned.layouts_of(use.consumer).input_gradients[use.input]};
       if (const auto it = arrived_.find(key); it != arrived_.end()) w.after.insert(w.after.end(), it->second.begin(), it->second.end());
       if (std::get<1>(key) != stage_) {
         if (const auto b = l_.events.find_gradient(key)) w.waits_on.push_back(*b);
@@ -92,7 +96,8 @@ void BackwardEmitter::begin_block(std::uint32_t node) {
   current_block_ = block;
   const auto gathered = gathers_.before(node);
   pending_.insert(pending_.end(), gathered.begin(), gathered.end());
-  if (!l_.recomputed(block)) return;
+  const bool recomputed = l_.plan.recompute == pcg::Recompute::full && l_.plan.pcg.blocks()[static_cast<std::size_t>(block)].weighty;
+  if (!recomputed) return;
   std::vector<std::uint32_t> nodes;
   for (std::uint32_t n : order_) {
     if (l_.plan.pcg.nodes()[n].block == block) nodes.push_back(n);
@@ -108,7 +113,7 @@ void BackwardEmitter::begin_block(std::uint32_t node) {
   pending_.clear();
   const std::size_t first = block_.items.size();
   ForwardEmitter(l_, block_, stage_).emit_recomputation(nodes, std::move(w.after), std::move(w.waits_on));
-  l_.add_host_time(block_, first, l_.framework.host.recomputed_block);
+  l_.program.add_host_time(block_, first, l_.framework.host.recomputed_block);
 }
 
 void BackwardEmitter::emit_node(std::uint32_t node) {
@@ -120,9 +125,9 @@ void BackwardEmitter::emit_node(std::uint32_t node) {
   std::vector<std::uint32_t> done = emit_input_gradient(node, w);
   const std::size_t before_delivery = block_.items.size();
   deliver(node, done);
-  if (const auto p = l_.weight_gradient_part(node)) {
-    Compute kernels{l_.device_set_of_node(node), {*p}};
-    if (const auto buffer = accumulates() ? l_.gradient_buffer_part(node) : std::nullopt) kernels.parts.push_back(*buffer);
+  if (const Price& gradient = l_.prices.weight_gradient(node); !gradient.empty()) {
+    Compute kernels{l_.interned.device_set_of(node), {l_.program.part(node, "weight gradient", gradient)}};
+    if (accumulates()) add_part(kernels, node, "gradient buffer", l_.prices.gradient_buffer(node));
     Item weights{std::move(kernels), node, regathered, {}, {}};
     if (!l_.framework.overlap_input_gradient) {
       for (std::size_t i = before_delivery; i < block_.items.size(); ++i) {
@@ -145,9 +150,9 @@ std::vector<std::uint32_t> BackwardEmitter::gather_inputs_again(std::uint32_t no
     const pcg::TensorRef from = l_.flow.origins[node][i];
     const std::uint32_t producer = from.node.value;
     if (slots[i] || !l_.plan.pcg.nodes()[producer].computes() || l_.plan.stage[producer] != stage_) continue;
-    const Layout& made = l_.flow.layouts[producer].outputs[static_cast<std::size_t>(from.output)];
-    const MovementId m = l_.movement(made, l_.flow.layouts[node].inputs[i], l_.plan.pcg.shape(from).element);
-    const Movement& movement = l_.program.movements[m.value];
+    const LayoutId made = l_.interned.layouts_of(producer).outputs[static_cast<std::size_t>(from.output)];
+    const MovementId m = l_.interned.movement(made, l_.interned.layouts_of(node).inputs[i], l_.plan.pcg.shape(from).element);
+    const Movement& movement = l_.interned[m];
     if (movement.empty() || movement.rounds.front().front().kind != CollectiveKind::all_gather) continue;
     items.push_back(append(collective(m, "tensor again", producer, w)));
   }
@@ -157,20 +162,16 @@ std::vector<std::uint32_t> BackwardEmitter::gather_inputs_again(std::uint32_t no
 // Kernels of the input gradient with what goes before them, and the collectives inside the operator. Returns the items that make it.
 std::vector<std::uint32_t> BackwardEmitter::emit_input_gradient(std::uint32_t node, const Waits& w) {
   std::vector<std::uint32_t> after = w.after;
-  for (MovementId m : l_.internal_movements(node, /*backward=*/true, /*before=*/true)) {
-    after.push_back(append(collective(m, "gather", node, w)));
-  }
-  Compute kernels{l_.device_set_of_node(node), {}};
+  for (MovementId m : l_.interned.internal_backward(node).before) { after.push_back(append(collective(m, "gather", node, w))); }
+  Compute kernels{l_.interned.device_set_of(node), {}};
   kernels.host_waits = l_.framework.host_waits_for_stage && !w.waits_on.empty();
-  if (const auto p = l_.accumulation_part(node)) kernels.parts.push_back(*p);
+  add_part(kernels, node, "gradient accumulation", l_.prices.accumulation(node));
   const auto* attention = std::get_if<pcg::Attention>(l_.plan.pcg.nodes()[node].operation());
   const bool again = l_.plan.recompute == pcg::Recompute::selective && attention && !attention->flash;
-  if (again) kernels.parts.push_back(l_.forward_part(node, "recompute"));
-  kernels.parts.push_back(l_.input_gradient_part(node));
+  if (again) kernels.parts.push_back(l_.program.part(node, "recompute", l_.prices.forward(node)));
+  kernels.parts.push_back(l_.program.part(node, "input gradient", l_.prices.input_gradient(node)));
   std::vector<std::uint32_t> done{append({std::move(kernels), node, std::move(after), w.waits_on, {}})};
-  for (MovementId m : l_.internal_movements(node, /*backward=*/true, /*before=*/false)) {
-    done.push_back(append(collective(m, "reduction", node, {done, {}})));
-  }
+  for (MovementId m : l_.interned.internal_backward(node).after) { done.push_back(append(collective(m, "reduction", node, {done, {}}))); }
   return done;
 }
 
@@ -180,21 +181,21 @@ void BackwardEmitter::deliver(std::uint32_t node, const std::vector<std::uint32_
     const pcg::TensorRef from = l_.flow.origins[node][i];
     const std::uint32_t producer = from.node.value;
     if (!l_.plan.pcg.nodes()[producer].computes() || !l_.flow.needs_gradient[producer]) continue;
-    const Layout& gradient = l_.flow.layouts[node].input_gradients[i];
-    const GroupKey key{from, stage_, l_.layout_id(gradient)};
+    const LayoutId gradient = l_.interned.layouts_of(node).input_gradients[i];
+    const GroupKey key{from, stage_, gradient};
     auto& items = partial_[key];
     items.insert(items.end(), done.begin(), done.end());
     bool more = false;  // readers of the group that come later in the backward pass: lower numbers, or other inputs of this node
     for (const Use& use : l_.flow.uses[producer][static_cast<std::size_t>(from.output)]) {
-      if (l_.plan.stage[use.consumer] != stage_ ||
-          l_.layout_id(l_.flow.layouts[use.consumer].input_gradients[use.input]) != std::get<2>(key))
+      if (l_.plan.stage[use.consumer] != stage_ || l_.interned.layouts_of(use.consumer).input_gradients[use.input] != std::get<2>(key))
         continue;
       more = more || use.consumer < node || (use.consumer == node && use.input > i);
     }
     if (more) continue;
-    const MovementId m = l_.movement(gradient, l_.flow.layouts[producer].output_gradients[static_cast<std::size_t>(from.output)],
-                                     l_.plan.pcg.shape(from).element);
-    if (!l_.moves(m)) {
+    const MovementId m =
+        l_.interned.movement(gradient, l_.interned.layouts_of(producer).output_gradients[static_cast<std::size_t>(from.output)],
+                             l_.plan.pcg.shape(from).element);
+    if (l_.interned[m].empty()) {
       arrived_[key] = items;
       continue;
     }
@@ -204,7 +205,7 @@ void BackwardEmitter::deliver(std::uint32_t node, const std::vector<std::uint32_
     if (!inside) {
       auto b = l_.events.find_gradient(key);
       if (!b) {
-        b = l_.new_event(Pass::backward, stage_);
+        b = l_.program.new_event(Pass::backward, stage_);
         l_.events.add_gradient(key, *b);
       }
       move.signals.push_back(*b);
@@ -241,13 +242,13 @@ void BackwardEmitter::emit() {
   for (std::uint32_t n : order_) {
     if (l_.flow.needs_gradient[n]) emit_node(n);
   }
-  l_.add_host_time(block_, 0, l_.framework.host.micro_batch);
+  l_.program.add_host_time(block_, 0, l_.framework.host.micro_batch);
   send_gradients();
   buckets_.flush();
 }
 
 }  // namespace
 
-void lower_backward(Lowering& l, int stage, MicroBatchPosition position) { BackwardEmitter(l, stage, position).emit(); }
+void lower_backward(const Lowering& l, int stage, MicroBatchPosition position) { BackwardEmitter(l, stage, position).emit(); }
 
 }  // namespace sim

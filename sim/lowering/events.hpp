@@ -1,29 +1,38 @@
 #pragma once
-// Names of what crosses from one virtual stage to another, shared by the stage that sends and the one that waits.
+// Events of a program by what they say: a tensor or a gradient has crossed from one virtual stage to another, a stage's gradients are
+// synchronised, its last backward pass has ended. The emitter that signals an event writes it here; the one that waits looks it up.
 // Internal to sim/lowering.
 
 #include <map>
 #include <optional>
 #include <tuple>
+#include <vector>
 
-#include "sim/dataflow/layout.hpp"
-#include "sim/program/program.hpp"
+#include "sim/lowering/interning.hpp"
 
 namespace sim {
 
 class Events {
  public:
-  [[nodiscard]] std::optional<EventId> find_forward(pcg::TensorRef tensor, std::uint32_t layout) const {
+  [[nodiscard]] std::optional<EventId> find_forward(pcg::TensorRef tensor, LayoutId layout) const {
     return find(forward_, {tensor, layout});
   }
-  EventId add_forward(pcg::TensorRef tensor, std::uint32_t layout, EventId id) {
+  EventId add_forward(pcg::TensorRef tensor, LayoutId layout, EventId id) {
     return forward_.emplace(std::pair{tensor, layout}, id).first->second;
   }
 
   // The gradient of `tensor` from its readers in `stage` that hold it in `layout`.
-  using GradientKey = std::tuple<pcg::TensorRef, int, std::uint32_t>;
+  using GradientKey = std::tuple<pcg::TensorRef, int, LayoutId>;
   [[nodiscard]] std::optional<EventId> find_gradient(const GradientKey& key) const { return find(gradient_, key); }
   void add_gradient(const GradientKey& key, EventId id) { gradient_.emplace(key, id); }
+
+  // Signalled by the synchronisation of gradients in the last backward passes: the update waits for all of them.
+  void add_synchronised(EventId id) { synchronised_.push_back(id); }
+  [[nodiscard]] const std::vector<EventId>& synchronised() const { return synchronised_; }
+
+  // The end of a stage's last backward pass.
+  void add_stage_end(int stage, EventId id) { stage_ends_.emplace(stage, id); }
+  [[nodiscard]] EventId stage_end(int stage) const { return stage_ends_.at(stage); }
 
  private:
   template <class Map>
@@ -31,8 +40,10 @@ class Events {
     const auto it = m.find(key);
     return it == m.end() ? std::nullopt : std::optional(it->second);
   }
-  std::map<std::pair<pcg::TensorRef, std::uint32_t>, EventId> forward_;
+  std::map<std::pair<pcg::TensorRef, LayoutId>, EventId> forward_;
   std::map<GradientKey, EventId> gradient_;
+  std::vector<EventId> synchronised_;
+  std::map<int, EventId> stage_ends_;
 };
 
 }  // namespace sim

@@ -27,7 +27,7 @@ void ForwardEmitter::emit_recomputation(std::span<const std::uint32_t> nodes, st
 void ForwardEmitter::gather_dependencies(std::uint32_t node, Item& item) {
   for (std::size_t i = 0; i < l_.flow.origins[node].size(); ++i) {
     const pcg::TensorRef from = l_.flow.origins[node][i];
-    const std::uint32_t layout = l_.layout_id(l_.flow.layouts[node].inputs[i]);
+    const LayoutId layout = l_.interned.layouts_of(node).inputs[i];
     if (const auto it = delivered_.find({from, layout}); it != delivered_.end()) {
       item.after.push_back(it->second);
     } else if (const auto d = done_.find(from.node.value); d != done_.end()) {
@@ -43,11 +43,11 @@ void ForwardEmitter::gather_dependencies(std::uint32_t node, Item& item) {
 }
 
 void ForwardEmitter::emit_node(std::uint32_t node) {
-  Compute kernels{l_.device_set_of_node(node), {l_.forward_part(node, recompute_ ? "recompute" : "forward")}};
+  Compute kernels{l_.interned.device_set_of(node), {l_.program.part(node, recompute_ ? "recompute" : "forward", l_.prices.forward(node))}};
   Item compute;
   compute.node = node;
   gather_dependencies(node, compute);
-  for (MovementId m : l_.internal_movements(node, /*backward=*/false, /*before=*/true)) {
+  for (MovementId m : l_.interned.internal_forward(node).before) {
     compute.after.push_back(append(block_, moving(StreamKind::communication, m, "gather", node, compute.after, compute.waits_on)));
   }
   kernels.host_waits = l_.framework.host_waits_for_stage && !compute.waits_on.empty();
@@ -56,7 +56,7 @@ void ForwardEmitter::emit_node(std::uint32_t node) {
   pending_waits_on_.clear();
   std::vector<std::uint32_t>& done = done_[node];
   done = {append(block_, std::move(compute))};
-  for (MovementId m : l_.internal_movements(node, /*backward=*/false, /*before=*/false)) {
+  for (MovementId m : l_.interned.internal_forward(node).after) {
     done.push_back(append(block_, moving(StreamKind::communication, m, "reduction", node, done)));
   }
   emit_moves(node);
@@ -66,21 +66,20 @@ void ForwardEmitter::emit_moves(std::uint32_t node) {
   const pcg::Pcg& pcg = l_.plan.pcg;
   for (std::size_t j = 0; j < l_.flow.uses[node].size(); ++j) {
     const pcg::TensorRef tensor{pcg::NodeId(node), static_cast<int>(j)};
-    const Layout& from = l_.flow.layouts[node].outputs[j];
+    const LayoutId from = l_.interned.layouts_of(node).outputs[j];
     for (const Use& use : l_.flow.uses[node][j]) {
       const int stage = l_.plan.stage[use.consumer];
       const bool inside = stage == stage_ && (!recompute_ || std::ranges::binary_search(nodes_, use.consumer));
       if (!inside && recompute_) continue;
-      const Layout& to = l_.flow.layouts[use.consumer].inputs[use.input];
-      const std::uint32_t layout = l_.layout_id(to);
-      if (delivered_.contains({tensor, layout}) || (!inside && l_.events.find_forward(tensor, layout))) continue;
-      const MovementId m = l_.movement(from, to, pcg.shape(tensor).element);
-      if (!l_.moves(m)) continue;
+      const LayoutId to = l_.interned.layouts_of(use.consumer).inputs[use.input];
+      if (delivered_.contains({tensor, to}) || (!inside && l_.events.find_forward(tensor, to))) continue;
+      const MovementId m = l_.interned.movement(from, to, pcg.shape(tensor).element);
+      if (l_.interned[m].empty()) continue;
       Item move = inside ? moving(StreamKind::communication, m, "tensor", node, done_.at(node))
                          : moving(StreamKind::pipeline, m, "stage boundary", node, done_.at(node));
-      if (!inside) move.signals.push_back(l_.events.add_forward(tensor, layout, l_.new_event(Pass::forward, stage_)));
+      if (!inside) move.signals.push_back(l_.events.add_forward(tensor, to, l_.program.new_event(Pass::forward, stage_)));
       const std::uint32_t at = append(block_, std::move(move));
-      if (inside) delivered_.emplace(Delivery{tensor, layout}, at);
+      if (inside) delivered_.emplace(Delivery{tensor, to}, at);
     }
   }
 }
@@ -91,16 +90,16 @@ bool reads_batch(const Lowering& l, std::uint32_t node) {
 }
 }  // namespace
 
-void lower_forward(Lowering& l, int stage) {
-  ForwardEmitter emitter(l, l.program.forward[static_cast<std::size_t>(stage)], stage);
-  const std::span<const std::uint32_t> nodes = l.stage_nodes[static_cast<std::size_t>(stage)];
+void lower_forward(const Lowering& l, int stage) {
+  ForwardEmitter emitter(l, l.program.forward(stage), stage);
+  const std::span<const std::uint32_t> nodes = l.flow.stage_nodes[static_cast<std::size_t>(stage)];
   emitter.emit(nodes);
   if (l.framework.host_waits_for_batch && std::ranges::any_of(nodes, [&](std::uint32_t n) { return reads_batch(l, n); })) {
-    auto& items = l.program.forward[static_cast<std::size_t>(stage)].items;
+    auto& items = l.program.forward(stage).items;
     const auto first = std::ranges::find_if(items, [](const Item& i) { return std::holds_alternative<Compute>(i.work); });
     if (first != items.end()) std::get<Compute>(first->work).host_drains = true;
   }
-  l.add_host_time(l.program.forward[static_cast<std::size_t>(stage)], 0, l.framework.host.micro_batch);
+  l.program.add_host_time(l.program.forward(stage), 0, l.framework.host.micro_batch);
 }
 
 }  // namespace sim

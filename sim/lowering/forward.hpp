@@ -5,13 +5,13 @@
 #include <map>
 #include <span>
 
-#include "sim/lowering/context.hpp"
+#include "sim/lowering/lowering.hpp"
 
 namespace sim {
 
 class ForwardEmitter {
  public:
-  ForwardEmitter(Lowering& l, Block& block, int stage) : l_(l), block_(block), stage_(stage) {}
+  ForwardEmitter(const Lowering& l, Block& block, int stage) : l_(l), block_(block), stage_(stage) {}
 
   // Nodes ascending. recompute: nothing leaves the set of nodes, what comes from outside it is at hand, the first item waits for
   // `after` and `waits_on`, every part is labelled as recomputation.
@@ -26,8 +26,8 @@ class ForwardEmitter {
   void emit_moves(std::uint32_t node);
   void gather_dependencies(std::uint32_t node, Item& item);
 
-  using Delivery = std::pair<pcg::TensorRef, std::uint32_t>;  // a tensor in a layout
-  Lowering& l_;
+  using Delivery = std::pair<pcg::TensorRef, LayoutId>;  // a tensor in a layout
+  const Lowering& l_;
   Block& block_;
   int stage_;
   bool recompute_ = false;

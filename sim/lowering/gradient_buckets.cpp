@@ -1,10 +1,12 @@
 #include "sim/lowering/gradient_buckets.hpp"
 
+#include "sim/lowering/weight_traffic.hpp"
+
 namespace sim {
 
 void GradientBuckets::add(std::uint32_t node, std::uint32_t input, const std::vector<std::uint32_t>& ready) {
   const SyncParts& parts = l_.synchronisation.of(node, input);
-  const base::Bytes bytes = l_.weight_shard_bytes(node, input, l_.gradient_element());
+  const base::Bytes bytes = gradient_bytes(l_, node, input);
   if (!parts.across.empty()) put(CollectiveKind::all_reduce, parts.across, node, bytes, ready);
   if (!parts.main.empty())
     put(l_.plan.zero >= 1 ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, parts.main, node, bytes, ready);
@@ -30,11 +32,11 @@ void GradientBuckets::flush() {
 
 void GradientBuckets::send(CollectiveKind kind, const SyncPattern& pattern, const Bucket& bucket) {
   Item item =
-      moving(StreamKind::gradients, l_.sync_movement(kind, pattern, bucket.bytes), "gradients", bucket.node, bucket.ready, waits_on_);
+      moving(StreamKind::gradients, in_every_group(l_, kind, pattern, bucket.bytes), "gradients", bucket.node, bucket.ready, waits_on_);
   if (signal_) {
-    const EventId b = l_.new_event(Pass::backward, l_.plan.stage[bucket.node]);
+    const EventId b = l_.program.new_event(Pass::backward, l_.plan.stage[bucket.node]);
     item.signals.push_back(b);
-    l_.synchronised.push_back(b);
+    l_.events.add_synchronised(b);
   }
   sent_.push_back(append(block_, std::move(item)));
 }

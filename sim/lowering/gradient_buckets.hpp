@@ -6,14 +6,14 @@
 #include <map>
 #include <vector>
 
-#include "sim/lowering/context.hpp"
+#include "sim/lowering/lowering.hpp"
 
 namespace sim {
 
 class GradientBuckets {
  public:
   // Sends into `block`; buckets of `capacity` bytes per device.
-  GradientBuckets(Lowering& l, Block& block, base::Bytes capacity, bool signal)
+  GradientBuckets(const Lowering& l, Block& block, base::Bytes capacity, bool signal)
       : l_(l), block_(block), capacity_(capacity), signal_(signal) {}
 
   // The gradient of weight input `input` of `node` is there when these items have ended.
@@ -32,7 +32,7 @@ class GradientBuckets {
   void put(CollectiveKind kind, const SyncPattern& pattern, std::uint32_t node, base::Bytes bytes, const std::vector<std::uint32_t>& ready);
   void send(CollectiveKind kind, const SyncPattern& pattern, const Bucket& bucket);
 
-  Lowering& l_;
+  const Lowering& l_;
   Block& block_;
   base::Bytes capacity_;
   bool signal_;

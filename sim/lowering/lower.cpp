@@ -1,49 +1,53 @@
 #include "sim/lowering/lower.hpp"
 
-#include <fmt/core.h>
-
 #include "base/check.hpp"
-#include "sim/lowering/context.hpp"
+#include "sim/lowering/lowering.hpp"
 
 namespace sim {
 namespace {
 
 // The end of a stage's last backward pass on all its devices, for what comes after it.
-void mark_end(Lowering& l, int stage) {
+void mark_end(const Lowering& l, int stage) {
+  const std::vector<std::uint32_t>& nodes = l.flow.stage_nodes[static_cast<std::size_t>(stage)];
   std::vector<base::DeviceId> devices;
-  for (std::uint32_t n : l.stage_nodes[static_cast<std::size_t>(stage)]) {
-    devices.insert(devices.end(), l.flow.layouts[n].points.begin(), l.flow.layouts[n].points.end());
-  }
-  const EventId done = l.new_event(Pass::backward, stage);
-  Item end{Mark{l.device_set(devices)}, l.stage_nodes[static_cast<std::size_t>(stage)].front(), {}, {}, {done}};
-  l.stage_done.push_back(done);
+  for (std::uint32_t n : nodes) devices.insert(devices.end(), l.flow.layouts[n].points.begin(), l.flow.layouts[n].points.end());
+  const EventId done = l.program.new_event(Pass::backward, stage);
+  l.events.add_stage_end(stage, done);
   const MicroBatchPosition last = position_of(l.plan.micro_batches - 1, l.plan.micro_batches);
-  l.program.backward[last][static_cast<std::size_t>(stage)].items.push_back(std::move(end));
+  l.program.backward(last, stage).items.push_back({Mark{l.interned.device_set(devices)}, nodes.front(), {}, {}, {done}});
 }
 
-}  // namespace
-
-Program lower(const pcg::Plan& plan, const Dataflow& dataflow, const topology::Cluster& cluster,
-              const profiles::FrameworkProfile& framework) {
-  Lowering l(plan, dataflow, cluster, framework);
-  const auto stages = static_cast<std::size_t>(plan.stages);
-  l.program.forward.resize(stages);
-  for (auto& blocks : l.program.backward) blocks.resize(stages);
-  for (std::size_t s = 0; s < stages; ++s) BASE_CHECK(!l.stage_nodes[s].empty(), "stage {} of plan {} has no operators", s, plan.name);
+void lower_passes(const Lowering& l) {
+  const pcg::Plan& plan = l.plan;
   for (int s = 0; s < plan.stages; ++s) lower_forward(l, s);
   for (int s = plan.stages - 1; s >= 0; --s) {
     for (int m : {0, 1, plan.micro_batches - 1}) {
       const MicroBatchPosition position = position_of(m, plan.micro_batches);
-      if (m < plan.micro_batches && l.program.backward[position][static_cast<std::size_t>(s)].items.empty()) lower_backward(l, s, position);
+      if (m < plan.micro_batches && l.program.backward(position, s).items.empty()) lower_backward(l, s, position);
     }
   }
   for (int s = 0; s < plan.stages; ++s) mark_end(l, s);
+}
+
+}  // namespace
+
+Lowerer::Lowerer(const pcg::Plan& plan, const Dataflow& data, const topology::Cluster& cluster, const profiles::FrameworkProfile& framework)
+    : data_(data), framework_(framework), prices_(plan, data.flow, cluster, framework), interned_(plan, data.flow, cluster) {
+  for (int s = 0; s < plan.stages; ++s)
+    BASE_CHECK(!data.flow.stage_nodes[static_cast<std::size_t>(s)].empty(), "stage {} of plan {} has no operators", s, plan.name);
+}
+
+Program Lowerer::lower(const pcg::Plan& variant) {
+  ProgramBuilder program(variant.stages, prices_, framework_);
+  Events events;
+  const Lowering l{variant, data_.flow, data_.synchronisation, framework_, prices_, interned_, program, events};
+  lower_passes(l);
   lower_update(l);
-  for (const std::string& generation : l.unsustained)
-    l.program.notes.push_back(fmt::format("products keep their benchmark rate in training: an assumption, {}'s profile has no sustained.{}",
-                                          pcg::framework_names()[static_cast<std::size_t>(framework.framework)], generation));
-  if (l.program.extrapolated) l.program.notes.push_back("some kernels lie outside the range that their time model covers");
-  return std::move(l.program);
+  return std::move(program).build(interned_, prices_);
+}
+
+Program lower(const pcg::Plan& plan, const Dataflow& data, const topology::Cluster& cluster, const profiles::FrameworkProfile& framework) {
+  return Lowerer(plan, data, cluster, framework).lower(plan);
 }
 
 }  // namespace sim

@@ -3,9 +3,11 @@
 #include <map>
 #include <set>
 
+#include "sim/lowering/weight_traffic.hpp"
+
 namespace sim {
 
-WeightGathers::WeightGathers(Lowering& l, Block& block, std::span<const std::uint32_t> nodes) : l_(l), block_(block), nodes_(nodes) {}
+WeightGathers::WeightGathers(const Lowering& l, Block& block, std::span<const std::uint32_t> nodes) : l_(l), block_(block), nodes_(nodes) {}
 
 std::vector<std::uint32_t> WeightGathers::before(std::uint32_t node) {
   if (l_.plan.zero < 3 || block_of(node) == current_) return {};
@@ -27,7 +29,7 @@ std::vector<std::uint32_t> WeightGathers::before(std::uint32_t node) {
       const pcg::TensorRef from = l_.flow.origins[n][i];
       if (!l_.plan.pcg.node(from.node).is_weight() || !seen.insert(from).second) continue;
       const auto input = static_cast<std::uint32_t>(i);
-      bytes[l_.synchronisation.of(n, input).main] += l_.weight_shard_bytes(n, input, l_.weight_element());
+      bytes[l_.synchronisation.of(n, input).main] += weight_bytes(l_, n, input);
     }
   }
   const std::size_t ahead = static_cast<std::size_t>(l_.framework.prefetch_units) + 1;
@@ -36,7 +38,7 @@ std::vector<std::uint32_t> WeightGathers::before(std::uint32_t node) {
     if (pattern.empty()) continue;
     std::vector<std::uint32_t> after;
     if (ends_.size() >= ahead) after.push_back(ends_[ends_.size() - ahead]);
-    const MovementId m = l_.sync_movement(CollectiveKind::all_gather, pattern, size);
+    const MovementId m = in_every_group(l_, CollectiveKind::all_gather, pattern, size);
     gathers.push_back(append(block_, moving(StreamKind::gradients, m, "weights", node, std::move(after))));
   }
   return gathers;

@@ -8,20 +8,20 @@
 #include <span>
 #include <vector>
 
-#include "sim/lowering/context.hpp"
+#include "sim/lowering/lowering.hpp"
 
 namespace sim {
 
 class WeightGathers {
  public:
   // `nodes` in the order in which they are emitted. Does nothing unless the plan shards weights.
-  WeightGathers(Lowering& l, Block& block, std::span<const std::uint32_t> nodes);
+  WeightGathers(const Lowering& l, Block& block, std::span<const std::uint32_t> nodes);
   // Call before a node's items are emitted: gathers of a block that begins here. Returns the items to wait for.
   std::vector<std::uint32_t> before(std::uint32_t node);
 
  private:
   int block_of(std::uint32_t node) const { return l_.plan.pcg.nodes()[node].block; }
-  Lowering& l_;
+  const Lowering& l_;
   Block& block_;
   std::span<const std::uint32_t> nodes_;
   int current_ = -1;

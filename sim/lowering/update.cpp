@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "sim/lowering/context.hpp"
 #include "sim/lowering/gradient_buckets.hpp"
+#include "sim/lowering/lowering.hpp"
+#include "sim/lowering/weight_traffic.hpp"
 
 namespace sim {
 namespace {
@@ -18,7 +19,7 @@ struct HeldWeight {  // a weight as one stage holds it, through its earliest rea
 std::vector<HeldWeight> held_weights(const Lowering& l) {
   std::vector<HeldWeight> held;
   for (int s = 0; s < l.plan.stages; ++s) {
-    const auto& nodes = l.stage_nodes[static_cast<std::size_t>(s)];
+    const auto& nodes = l.flow.stage_nodes[static_cast<std::size_t>(s)];
     for (auto n = nodes.rbegin(); n != nodes.rend(); ++n) {
       for (std::size_t i = 0; i < l.flow.origins[*n].size(); ++i) {
         const pcg::TensorRef from = l.flow.origins[*n][i];
@@ -34,7 +35,7 @@ std::vector<HeldWeight> held_weights(const Lowering& l) {
 
 class UpdateEmitter {
  public:
-  explicit UpdateEmitter(Lowering& l) : l_(l), block_(l.program.update), held_(held_weights(l)) {}
+  explicit UpdateEmitter(const Lowering& l) : l_(l), block_(l.program.update()), held_(held_weights(l)) {}
   void emit() {
     synchronise();
     tie();
@@ -48,7 +49,7 @@ class UpdateEmitter {
   void optimize();
   void gather();
 
-  Lowering& l_;
+  const Lowering& l_;
   Block& block_;
   std::vector<HeldWeight> held_;
   std::map<int, std::vector<std::uint32_t>> synchronised_;  // stage -> items of this block
@@ -59,7 +60,7 @@ void UpdateEmitter::synchronise() {
   if (l_.framework.overlap_gradients || l_.plan.zero >= 2) return;
   for (int s = 0; s < l_.plan.stages; ++s) {
     GradientBuckets buckets(l_, block_, l_.framework.gradient_bucket, /*signal=*/false);
-    buckets.wait_for(l_.stage_done[static_cast<std::size_t>(s)]);
+    buckets.wait_for(l_.events.stage_end(s));
     for (const HeldWeight& h : held_) {
       if (h.stage == s) buckets.add(h.reader, h.input, {});
     }
@@ -78,21 +79,22 @@ void UpdateEmitter::tie() {
       const Layout& b = l_.flow.layouts[holders[k]->reader].inputs[holders[k]->input];
       if (a.devices == b.devices) continue;
       if (!(a.shape == b.shape)) {
-        l_.program.notes.push_back("tied weight " + l_.plan.pcg.nodes()[weight].name +
-                                   " is cut differently in two stages: its gradient exchange between them is not simulated");
+        l_.program.add_note("tied weight " + l_.plan.pcg.nodes()[weight].name +
+                            " is cut differently in two stages: its gradient exchange between them is not simulated");
         continue;
       }
       Round round;
-      const base::Bytes bytes = l_.weight_shard_bytes(holders[0]->reader, holders[0]->input, l_.gradient_element());
+      const base::Bytes bytes = gradient_bytes(l_, holders[0]->reader, holders[0]->input);
       for (std::size_t p = 0; p < a.devices.size(); ++p) {
         if (a.devices[p] != b.devices[p])
           round.push_back(
               {CollectiveKind::all_reduce, bytes, {std::min(a.devices[p], b.devices[p]), std::max(a.devices[p], b.devices[p])}});
       }
-      Item item = moving(StreamKind::gradients, l_.intern(Movement{{std::move(round)}}), "tied weight", weight, {}, l_.synchronised);
+      Item item = moving(StreamKind::gradients, l_.interned.intern(Movement{{std::move(round)}}), "tied weight", weight, {},
+                         l_.events.synchronised());
       for (int s : {holders[0]->stage, holders[k]->stage}) {
         item.after.insert(item.after.end(), synchronised_[s].begin(), synchronised_[s].end());
-        item.waits_on.push_back(l_.stage_done[static_cast<std::size_t>(s)]);
+        item.waits_on.push_back(l_.events.stage_end(s));
       }
       const std::uint32_t at = append(block_, std::move(item));
       for (int s : {holders[0]->stage, holders[k]->stage}) synchronised_[s].push_back(at);
@@ -105,17 +107,17 @@ void UpdateEmitter::optimize() {
     std::map<DeviceSetId, std::pair<std::uint32_t, double>> parameters;  // first weight, parameters per device
     for (const HeldWeight& h : held_) {
       if (h.stage != s) continue;
-      double n = l_.weight_shard_bytes(h.reader, h.input, base::Bytes(1)).value();
+      auto n = static_cast<double>(l_.flow.layouts[h.reader].inputs[h.input].shape.shard().elements());
       if (l_.plan.zero >= 1) n /= static_cast<double>(l_.synchronisation.of(h.reader, h.input).main.group_size());
-      const auto it = parameters.try_emplace(l_.device_set(l_.flow.layouts[h.reader].points), h.weight, 0.0).first;
+      const auto it = parameters.try_emplace(l_.interned.device_set_of(h.reader), h.weight, 0.0).first;
       it->second.second += n;
     }
     for (const auto& [devices, what] : parameters) {
-      Compute kernels{devices, {l_.optimizer_part(what.first, what.second)}};
+      Compute kernels{devices, {l_.program.part(what.first, "update", l_.prices.optimizer(what.second))}};
       kernels.ends_run = true;
       // Loss scaling: the host reads whether a gradient overflowed before it launches the step.
       kernels.host_waits = l_.plan.training.precision == pcg::Precision::fp16;
-      optimized_[s].push_back(append(block_, {std::move(kernels), what.first, synchronised_[s], l_.synchronised, {}}));
+      optimized_[s].push_back(append(block_, {std::move(kernels), what.first, synchronised_[s], l_.events.synchronised(), {}}));
     }
   }
 }
@@ -127,11 +129,11 @@ void UpdateEmitter::gather() {
     for (const HeldWeight& h : held_) {
       if (h.stage != s) continue;
       const auto it = bytes.try_emplace(l_.synchronisation.of(h.reader, h.input).main, h.weight, base::Bytes(0)).first;
-      it->second.second += l_.weight_shard_bytes(h.reader, h.input, l_.weight_element());
+      it->second.second += weight_bytes(l_, h.reader, h.input);
     }
     for (const auto& [pattern, what] : bytes) {
       if (pattern.empty()) continue;
-      const MovementId m = l_.sync_movement(CollectiveKind::all_gather, pattern, what.second);
+      const MovementId m = in_every_group(l_, CollectiveKind::all_gather, pattern, what.second);
       append(block_, moving(StreamKind::gradients, m, "updated weights", what.first, optimized_[s]));
     }
   }
@@ -139,6 +141,6 @@ void UpdateEmitter::gather() {
 
 }  // namespace
 
-void lower_update(Lowering& l) { UpdateEmitter(l).emit(); }
+void lower_update(const Lowering& l) { UpdateEmitter(l).emit(); }
 
 }  // namespace sim

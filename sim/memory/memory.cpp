@@ -16,8 +16,8 @@ class MemoryCounter {
  public:
   MemoryCounter(const pcg::Plan& plan, const Dataflow& dataflow, const topology::Cluster& cluster, int prefetch_units)
       : plan_(plan),
+        dataflow_(dataflow),
         flow_(dataflow.flow),
-        synchronisation_(dataflow.synchronisation),
         prefetch_units_(static_cast<std::size_t>(prefetch_units)),
         devices_(static_cast<std::size_t>(cluster.device_count())) {
     for (DeviceMemory& d : devices_) {
@@ -27,12 +27,9 @@ class MemoryCounter {
   }
 
   std::vector<DeviceMemory> run() {
+    count_states();
     for (int s = 0; s < plan_.stages; ++s) {
-      std::vector<std::uint32_t> nodes;
-      for (std::size_t n = 0; n < plan_.stage.size(); ++n) {
-        if (plan_.stage[n] == s && plan_.pcg.nodes()[n].computes()) nodes.push_back(static_cast<std::uint32_t>(n));
-      }
-      count_states(nodes);
+      const std::vector<std::uint32_t>& nodes = flow_.stage_nodes[static_cast<std::size_t>(s)];
       count_activations(nodes, static_cast<std::size_t>(s));
       count_moments(nodes, static_cast<std::size_t>(s));
     }
@@ -40,7 +37,7 @@ class MemoryCounter {
   }
 
  private:
-  void count_states(const std::vector<std::uint32_t>& nodes);
+  void count_states();
   void count_activations(const std::vector<std::uint32_t>& nodes, std::size_t stage);
   void count_moments(const std::vector<std::uint32_t>& nodes, std::size_t stage);
   [[nodiscard]] std::vector<double> zeros() const { return std::vector<double>(devices_.size(), 0.0); }
@@ -54,8 +51,8 @@ class MemoryCounter {
   void add_parameters(const std::vector<std::uint32_t>& nodes, std::vector<double>& per_device) const;
 
   const pcg::Plan& plan_;
+  const Dataflow& dataflow_;
   const FlowGraph& flow_;
-  const Synchronisation& synchronisation_;
   std::size_t prefetch_units_;
   std::vector<DeviceMemory> devices_;
 };
@@ -72,23 +69,12 @@ void MemoryCounter::add_parameters(const std::vector<std::uint32_t>& nodes, std:
   }
 }
 
-void MemoryCounter::count_states(const std::vector<std::uint32_t>& nodes) {
-  const ModelStateBytes b = model_state_bytes(plan_.training);
-  std::set<pcg::TensorRef> seen;
-  for (std::uint32_t n : nodes) {
-    for (std::size_t i = 0; i < flow_.origins[n].size(); ++i) {
-      const pcg::TensorRef from = flow_.origins[n][i];
-      if (!plan_.pcg.node(from.node).is_weight() || !seen.insert(from).second) continue;
-      const Layout& l = flow_.layouts[n].inputs[i];
-      const double share = 1.0 / static_cast<double>(synchronisation_.of(n, static_cast<std::uint32_t>(i)).main.group_size());
-      const auto parameters = static_cast<double>(l.shape.shard().elements());
-      for (base::DeviceId d : l.devices) {
-        DeviceMemory& m = devices_[d.value];
-        m.weights += base::Bytes(parameters * b.weight * (plan_.zero >= 3 ? share : 1));
-        m.gradients += base::Bytes(parameters * b.gradient * (plan_.zero >= 2 ? share : 1));
-        m.optimizer += base::Bytes(parameters * b.optimizer * (plan_.zero >= 1 ? share : 1));
-      }
-    }
+void MemoryCounter::count_states() {
+  const std::vector<StateBytes> states = model_states(plan_, dataflow_);
+  for (std::size_t d = 0; d < states.size(); ++d) {
+    devices_[d].weights = states[d].weights;
+    devices_[d].gradients = states[d].gradients;
+    devices_[d].optimizer = states[d].optimizer;
   }
 }
 
@@ -219,7 +205,7 @@ MemoryUse peak_memory(const pcg::Plan& plan, std::span<const DeviceMemory> devic
 }
 
 MemoryUse memory_of(const pcg::Plan& plan, const topology::Cluster& cluster, const SimulationConfig& config) {
-  return peak_memory(plan, device_memory(plan, dataflow_of(plan), cluster, framework_of(plan, config)), cluster);
+  return peak_memory(plan, device_memory(plan, dataflow_of(plan), cluster, framework_of(plan.training, config)), cluster);
 }
 
 }  // namespace sim

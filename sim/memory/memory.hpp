@@ -20,7 +20,7 @@ struct DeviceMemory {
   [[nodiscard]] base::Bytes states() const { return weights + gradients + optimizer; }
 };
 
-// One per device of the cluster (zero where the plan uses none). O(nodes x points).
+// One per device of the cluster (zero where the plan uses none). `dataflow` is dataflow_of(plan). O(nodes x points).
 [[nodiscard]] std::vector<DeviceMemory> device_memory(const pcg::Plan& plan, const Dataflow& dataflow, const topology::Cluster& cluster,
                                                       const profiles::FrameworkProfile& framework);
 

@@ -1,8 +1,11 @@
 #pragma once
-// Bytes that a parameter occupies: weight, gradient, optimizer state. Mixed-precision Adam is 2 + 2 + 12 (Rajbhandari et al., ZeRO,
-// SC'20, section 3.1: fp32 master weight, momentum and variance); fp32 Adam 4 + 4 + 8.
+// Bytes that parameters occupy: weight, gradient, optimizer state. Mixed-precision Adam is 2 + 2 + 12 per parameter (Rajbhandari et al.,
+// ZeRO, SC'20, section 3.1: fp32 master weight, momentum and variance); fp32 Adam 4 + 4 + 8.
+
+#include <vector>
 
 #include "pcg/plan/plan.hpp"
+#include "sim/dataflow/dataflow.hpp"
 
 namespace sim {
 
@@ -10,15 +13,17 @@ struct ModelStateBytes {
   double weight = 4, gradient = 4, optimizer = 0;  // bytes per parameter, unsharded
 };
 
-[[nodiscard]] inline ModelStateBytes model_state_bytes(const pcg::TrainingConfig& t) {
-  const bool half = t.precision == pcg::Precision::fp16 || t.precision == pcg::Precision::bf16 || t.precision == pcg::Precision::fp8;
-  ModelStateBytes b;
-  b.weight = half ? 2 : 4;
-  b.gradient = half && !t.fp32_gradients ? 2 : 4;
-  b.optimizer = half ? 4 : 0;  // master copy
-  if (t.optimizer == pcg::Optimizer::momentum) b.optimizer += 4;
-  if (t.optimizer == pcg::Optimizer::adam) b.optimizer += 8;
-  return b;
-}
+[[nodiscard]] ModelStateBytes model_state_bytes(const pcg::TrainingConfig& t);
+
+// Of one device.
+struct StateBytes {
+  base::Bytes weights, gradients, optimizer;
+  [[nodiscard]] base::Bytes total() const { return weights + gradients + optimizer; }
+};
+
+// One per device of the plan, numbered as the cluster's: every weight once per stage that reads it, less what the plan's ZeRO stage
+// shares out among those that hold copies. `data` is dataflow_of(plan).
+// Cost: O(weights x shards).
+[[nodiscard]] std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data);
 
 }  // namespace sim

@@ -2,8 +2,8 @@
 
 namespace sim {
 
-const profiles::FrameworkProfile& framework_of(const pcg::Plan& plan, const SimulationConfig& config) {
-  return config.framework ? *config.framework : profiles::framework_profile(plan.training.framework);
+const profiles::FrameworkProfile& framework_of(const pcg::TrainingConfig& training, const SimulationConfig& config) {
+  return config.framework ? *config.framework : profiles::framework_profile(training.framework);
 }
 
 }  // namespace sim

@@ -16,7 +16,7 @@ struct SimulationConfig {
   std::optional<profiles::FrameworkProfile> framework;  // nullopt: the one that ships for the plan's framework
 };
 
-// The profile that a plan is simulated with.
-[[nodiscard]] const profiles::FrameworkProfile& framework_of(const pcg::Plan& plan, const SimulationConfig& config);
+// The framework profile that a plan of this training is simulated with.
+[[nodiscard]] const profiles::FrameworkProfile& framework_of(const pcg::TrainingConfig& training, const SimulationConfig& config);
 
 }  // namespace sim

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/pricing/transfer_launch.hpp"
+
 namespace sim {
 namespace {
 
@@ -30,10 +32,7 @@ double ClassTimes::launch_s(std::span<const Part> parts, std::uint32_t device_cl
 }
 
 double ClassTimes::launch_s(const Transfer& transfer, std::uint32_t device_class) const {
-  double s = program_.collective_launch[device_type_[device_class]].value();
-  if (transfer.kind == CollectiveKind::send) return s;  // its receiver does not launch it together with its sender
-  for (std::size_t n = 2; n <= transfer.group.size(); ++n) s += program_.launch_jitter.value() / static_cast<double>(n);
-  return s;
+  return transfer_launch_s(transfer, program_.collective_launch[device_type_[device_class]], program_.launch_jitter);
 }
 
 }  // namespace sim

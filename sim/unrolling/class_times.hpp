@@ -18,8 +18,7 @@ class ClassTimes {
   [[nodiscard]] double kernels_s(std::span<const Part> parts, std::uint32_t device_class) const;
   // Host time to launch the kernels.
   [[nodiscard]] double launch_s(std::span<const Part> parts, std::uint32_t device_class) const;
-  // Host time to launch a collective or message. A collective waits for the slowest of n hosts: if each is late by an exponential
-  // time of mean j, the slowest is late by j (1 + 1/2 + ... + 1/n), so by j (1/2 + ... + 1/n) more than each alone. Cost: O(n).
+  // Host time to launch a collective or message (sim/pricing/transfer_launch.hpp). Cost: O(n).
   [[nodiscard]] double launch_s(const Transfer& transfer, std::uint32_t device_class) const;
 
  private:

@@ -30,11 +30,11 @@ TEST_CASE("a collective is latency plus bytes over bandwidth") {
   const Cluster cluster = plain_cluster(4, 1);
   const Oracle oracle(cluster);
   // Ring all-gather among 4: 3 alpha + 3/4 S/b.
-  CHECK(oracle.collective(CollectiveKind::all_gather, Bytes(4e8), devices(4)).value() ==
+  CHECK(oracle.collective(CollectiveKind::all_gather, Bytes(4e8), devices(4)).time.value() ==
         about(3 * kBetweenLatency + 3e8 / kBetweenBandwidth));
-  CHECK(oracle.collective(CollectiveKind::send, Bytes(1e6), std::array{DeviceId(2), DeviceId(0)}).value() ==
+  CHECK(oracle.collective(CollectiveKind::send, Bytes(1e6), std::array{DeviceId(2), DeviceId(0)}).time.value() ==
         about(kBetweenLatency + 1e6 / kBetweenBandwidth));
-  CHECK(oracle.collective(CollectiveKind::all_reduce, Bytes(1e9), devices(1)) == base::Seconds(0));
+  CHECK(oracle.collective(CollectiveKind::all_reduce, Bytes(1e9), devices(1)).time == base::Seconds(0));
 }
 
 TEST_CASE("the quickest algorithm at each size, and never slower than any of them on the engine") {
@@ -47,7 +47,7 @@ TEST_CASE("the quickest algorithm at each size, and never slower than any of the
       const sim::Collective c = plan_collective(CollectiveKind::all_reduce, Bytes(bytes), group, cluster, {a, false, base::Seconds(0)});
       quickest = std::min(quickest, simulate(collective_graph(std::array{c}, cluster)).makespan.value());
     }
-    CHECK(oracle.collective(CollectiveKind::all_reduce, Bytes(bytes), group).value() == about(quickest));
+    CHECK(oracle.collective(CollectiveKind::all_reduce, Bytes(bytes), group).time.value() == about(quickest));
   }
 }
 
@@ -64,7 +64,7 @@ TEST_CASE("affine: a third size, straight from the engine, agrees") {
       const sim::Collective c = plan_collective(k, bytes, devices(n, first), cluster, config.collectives);
       const double seconds = simulate(collective_graph(std::array{c}, cluster)).makespan.value();
       // The best of several channels and one may be another at this size: then the oracle's is within that choice.
-      RC_ASSERT(std::abs(oracle.collective(k, bytes, devices(n, first)).value() / seconds - 1) < 0.02);
+      RC_ASSERT(std::abs(oracle.collective(k, bytes, devices(n, first)).time.value() / seconds - 1) < 0.02);
     }
   }));
 }
@@ -72,7 +72,9 @@ TEST_CASE("affine: a third size, straight from the engine, agrees") {
 TEST_CASE("groups in the same places take the same time, others do not") {
   const Cluster summit = test::preset("summit", 20);  // a leaf has 18 nodes
   const Oracle oracle(summit);
-  const auto time = [&](std::vector<DeviceId> group) { return oracle.collective(CollectiveKind::all_reduce, Bytes(1e8), group).value(); };
+  const auto time = [&](std::vector<DeviceId> group) {
+    return oracle.collective(CollectiveKind::all_reduce, Bytes(1e8), group).time.value();
+  };
   CHECK(time(devices(4, 0, 6)) == time(devices(4, 12, 6)));
   CHECK(time(devices(2, 0)) < time({DeviceId(2), DeviceId(5)}) + 1e-15);
   CHECK(time(devices(2, 0, 6)) < time({DeviceId(0), DeviceId(19 * 6)}));  // under one leaf, across two
@@ -82,11 +84,36 @@ TEST_CASE("groups that share a NIC cost each other") {
   const Cluster cluster = plain_cluster(2, 2);
   const Oracle oracle(cluster);
   const std::vector<std::vector<DeviceId>> both = {devices(2, 0, 2), devices(2, 1, 2)};
-  const double one = oracle.collective(CollectiveKind::all_reduce, Bytes(1e9), both[0]).value();
+  const double one = oracle.collective(CollectiveKind::all_reduce, Bytes(1e9), both[0]).time.value();
   CHECK(one == about(2 * kBetweenLatency + 1e9 / kBetweenBandwidth));
-  CHECK(oracle.collectives(CollectiveKind::all_reduce, Bytes(1e9), both).value() == about(2 * kBetweenLatency + 2e9 / kBetweenBandwidth));
-  CHECK(oracle.collectives(CollectiveKind::all_reduce, Bytes(1e9), std::span(both).first(1)).value() == about(one));
-  CHECK(oracle.collectives(CollectiveKind::all_reduce, Bytes(1e9), std::array{devices(1)}) == base::Seconds(0));
+  CHECK(oracle.collectives(CollectiveKind::all_reduce, Bytes(1e9), both).time.value() ==
+        about(2 * kBetweenLatency + 2e9 / kBetweenBandwidth));
+  CHECK(oracle.collectives(CollectiveKind::all_reduce, Bytes(1e9), std::span(both).first(1)).time.value() == about(one));
+  CHECK(oracle.collectives(CollectiveKind::all_reduce, Bytes(1e9), std::array{devices(1)}).time == base::Seconds(0));
+}
+
+TEST_CASE("a collective rests on a simulation up to 20,000 flows, and on the bound of its busiest links above") {
+  // An all-to-all of n ranks has n (n - 1) flows: 140 of 5 nodes are simulated, 144 of 18 nodes are not.
+  const auto basis = [](int nodes, int gpus) {
+    const Cluster cluster = plain_cluster(nodes, gpus);
+    return Oracle(cluster).collective(CollectiveKind::all_to_all, Bytes(1e6), devices(nodes * gpus)).basis;
+  };
+  CHECK(basis(5, 28) == sim::TimeBasis::simulated);
+  CHECK(basis(18, 8) == sim::TimeBasis::bound);
+  // A node's NIC sends what its 8 ranks owe the 136 ranks of other nodes, S/144 to each; the furthest hop takes the latency between nodes.
+  const Cluster cluster = plain_cluster(18, 8);
+  const double bound = Oracle(cluster).collective(CollectiveKind::all_to_all, Bytes(1e9), devices(144)).time.value();
+  CHECK(bound == about(kBetweenLatency + 8 * 136 * (1e9 / 144) / kBetweenBandwidth));
+}
+
+TEST_CASE("transfers of a round that differ are asked about apart, and the slowest counts") {
+  const Cluster cluster = plain_cluster(2, 2);
+  const Oracle oracle(cluster);
+  const sim::Transfer small{CollectiveKind::send, Bytes(1e6), devices(2, 0, 2)}, large{CollectiveKind::send, Bytes(1e8), devices(2, 1, 2)};
+  CHECK(oracle.round({small}).time.value() == about(kBetweenLatency + 1e6 / kBetweenBandwidth));
+  CHECK(oracle.round({small}).basis == sim::TimeBasis::simulated);
+  CHECK(oracle.round({small, large}).time.value() == about(kBetweenLatency + 1e8 / kBetweenBandwidth));
+  CHECK(oracle.round({small, large}).basis == sim::TimeBasis::bound);
 }
 
 TEST_CASE("kernels and device memory come from the device's profile and the cluster") {
@@ -96,8 +123,40 @@ TEST_CASE("kernels and device memory come from the device's profile and the clus
   CHECK(oracle.device(DeviceId(3)).memory == Bytes(6.0 * 1024 * 1024 * 1024));
   pcg::Kernel k;
   k.bytes = Bytes(1e9);
-  CHECK(oracle.kernel(k, pcg::Precision::fp32, DeviceId(0)) ==
+  CHECK(oracle.kernel(k, {}, DeviceId(0)).time ==
         profiles::kernel_time(profiles::device_profile("v100-sxm2-16gb"), k, pcg::Precision::fp32).time);
+}
+
+TEST_CASE("a product takes longer in training by the share that the framework sustains, attention no less than the framework reaches") {
+  const Cluster cluster = test::preset("dgx-a100-80gb", 1);
+  sim::SimulationConfig config;
+  config.framework = profiles::framework_profile(pcg::Framework::generic);
+  config.framework->sustained = {{"a100", 0.5}};
+  config.framework->attention = {{"a100", 0.01}};
+  const Oracle oracle(cluster, config);
+  pcg::TrainingConfig training;
+  training.precision = pcg::Precision::fp16;
+  const profiles::DeviceProfile& device = oracle.device(DeviceId(0));
+  const auto alone = [&](const pcg::Kernel& k) { return profiles::kernel_time(device, k, training.precision).time.value(); };
+  // 8192^3 multiply-adds, and three matrices of 8192 x 8192 half-precision numbers: 1.1e12 FLOPs to 4e8 bytes, bound by FLOPs.
+  pcg::Kernel product{.kind = pcg::KernelKind::matmul,
+                      .name = "product",
+                      .flops = base::Flops(2.0 * 8192 * 8192 * 8192),
+                      .bytes = Bytes(3.0 * 2 * 8192 * 8192),
+                      .batch = 1,
+                      .m = 8192,
+                      .n = 8192,
+                      .k = 8192,
+                      .tensor_cores = true};
+  CHECK(oracle.kernel(product, training, DeviceId(0)).time.value() == about(2 * alone(product)));
+  // Waiting for memory: 1 FLOP per byte.
+  pcg::Kernel narrow = product;
+  narrow.flops = base::Flops(narrow.bytes.value());
+  CHECK(oracle.kernel(narrow, training, DeviceId(0)).time.value() == about(alone(narrow)));
+  pcg::Kernel attention = product;
+  attention.kind = pcg::KernelKind::attention;
+  CHECK(oracle.kernel(attention, training, DeviceId(0)).time.value() ==
+        about(attention.flops.value() / (0.01 * device.peak.at(training.precision).value())));
 }
 
 TEST_CASE("a whole plan and its memory are those of the simulator") {

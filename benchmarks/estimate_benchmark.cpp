@@ -1,0 +1,52 @@
+// The estimates by which planners rank candidates: time for each, and how they rank a whole grid of Megatron's against the simulator.
+
+#include <benchmark/benchmark.h>
+
+#include <string>
+
+#include "../tests/search/correlation.hpp"
+
+namespace {
+
+struct Grid {
+  const char* model;
+  const char* cluster;
+  std::int64_t batch;
+  pcg::Precision precision;
+};
+
+constexpr Grid kGrids[] = {
+    {"{builtin: gpt3-350m}", "{preset: dgx-a100-80gb, nodes: 2}", 64, pcg::Precision::fp16},
+    {"{builtin: bert-large}", "{preset: summit, nodes: 2}", 48, pcg::Precision::fp32},
+    {"{builtin: moe-380m}", "{preset: aws-p3.16xlarge, nodes: 1}", 32, pcg::Precision::fp16},
+    {"{builtin: resnext-50}", "{preset: summit, nodes: 2}", 48, pcg::Precision::fp32},
+};
+
+// One iteration estimates the grid once, with an oracle that has seen nothing; plans are built beside the clock.
+void estimate_grid(benchmark::State& state) {
+  const Grid& g = kGrids[state.range(0)];
+  test::GridQuestion q(g.model, g.cluster, g.batch);
+  q.training.precision = g.precision;
+  std::int64_t estimates = 0;
+  for ([[maybe_unused]] auto _ : state) {
+    const sim::Oracle fresh(q.cluster);
+    const search::Problem problem{q.model, q.section, q.cluster, q.training, fresh};
+    state.PauseTiming();
+    test::each_plan(problem, [&](const pcg::Plan& plan, search::Estimator& estimator) {
+      state.ResumeTiming();
+      benchmark::DoNotOptimize(estimator.time(plan));
+      state.PauseTiming();
+      ++estimates;
+    });
+    state.ResumeTiming();
+  }
+  state.SetLabel(g.model);
+  state.counters["estimates"] = static_cast<double>(estimates) / static_cast<double>(state.iterations());
+  state.counters["time_per_estimate"] = benchmark::Counter(
+      static_cast<double>(estimates), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["rank_correlation"] = test::spearman(test::rank_grid(q.problem()));
+}
+
+}  // namespace
+
+BENCHMARK(estimate_grid)->DenseRange(0, 3)->Unit(benchmark::kMillisecond)->Iterations(1);

@@ -1,0 +1,46 @@
+#pragma once
+// The streams of the devices of one pipeline rank, which do the same at the same time. Private to this folder.
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+namespace search {
+
+class Lane {
+ public:
+  enum class Network { communication, gradients };
+
+  // The streams are free at these times, in seconds; until then they are at work.
+  explicit Lane(double compute = 0, double networks = 0, double host = 0);
+
+  // Kernels of `work` seconds that may start at `ready`, after the kernels before them. While a collective runs, they take `slowdown`
+  // times as long.
+  // Returns: their end.
+  double compute(double ready, double work, double slowdown);
+  // A collective of `seconds` on a stream of its own kind, after those before it. Returns: its end.
+  double collective(Network network, double ready, double seconds);
+  // A message that the compute stream waits for. Returns: its end.
+  double blocking_message(double ready, double seconds);
+  // The host works for `seconds` from `ready` on, after what it did before. Returns: its end.
+  double launch(double ready, double seconds);
+
+  [[nodiscard]] double computed() const { return compute_; }
+  [[nodiscard]] double host() const { return host_; }
+  // All streams of the device are free.
+  [[nodiscard]] double drained() const;
+
+ private:
+  struct Interval {
+    double start, end;
+  };
+  // The collective of a network that runs at time t or next after it; advances with t. nullptr: none.
+  const Interval* at(std::size_t network, double t);
+
+  double compute_, host_;
+  std::array<double, 2> free_{};               // per network
+  std::array<std::vector<Interval>, 2> busy_;  // per network: ascending
+  std::array<std::size_t, 2> passed_{};        // per network: intervals that ended before the kernels' time
+};
+
+}  // namespace search

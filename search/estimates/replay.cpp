@@ -1,0 +1,79 @@
+#include "search/estimates/replay.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace search {
+namespace {
+
+class Replay {
+ public:
+  Replay(const sim::Program& program, const ItemCosts& costs, const LaneMap& map, Hosts hosts, std::span<Lane> lanes)
+      : program_(program), costs_(costs), map_(map), hosts_(hosts), lanes_(lanes) {}
+
+  // Returns: the item's end.
+  double run(const sim::Item& item, double ready) {
+    return std::visit([&](const auto& work) { return run(work, ready); }, item.work);
+  }
+
+ private:
+  double run(const sim::Compute& kernels, double ready) {
+    Lane& lane = lanes_[map_.of_set[kernels.devices.value]];
+    if (hosts_ == Hosts::in_step) {
+      const double waited = std::max(kernels.host_waits ? ready : 0, kernels.host_drains ? lane.computed() : 0);
+      ready = std::max(ready, lane.launch(waited, costs_.launch_s(kernels)));
+    }
+    return lane.compute(ready, costs_.kernels_s(kernels), costs_.overlap_slowdown());
+  }
+
+  double run(const sim::Mark& mark, double ready) { return std::max(ready, lanes_[map_.of_set[mark.devices.value]].computed()); }
+
+  double run(const sim::Move& move, double ready) {
+    const std::vector<std::size_t>& concerned = map_.of_movement[move.movement.value];
+    if (hosts_ == Hosts::in_step)
+      for (const std::size_t l : concerned) ready = std::max(ready, lanes_[l].launch(0, costs_.launch_s(move)));
+    const std::vector<double>& rounds = costs_.rounds_s(move);
+    const double seconds = std::accumulate(rounds.begin(), rounds.end(), 0.0);
+    if (move.stream == sim::StreamKind::pipeline) return send(concerned, ready, rounds.empty() ? 0 : rounds.front(), seconds);
+    if (!costs_.is_collective(move)) return ready + seconds;
+    const auto network = move.stream == sim::StreamKind::gradients ? Lane::Network::gradients : Lane::Network::communication;
+    // All devices start together.
+    for (const std::size_t l : concerned) ready = std::max(ready, lanes_[l].collective(network, ready, 0));
+    for (const std::size_t l : concerned) lanes_[l].collective(network, ready, seconds);
+    return ready + seconds;
+  }
+
+  // To another stage: the first round leaves this one's devices, what follows is among the receivers.
+  double send(const std::vector<std::size_t>& concerned, double ready, double first, double all) {
+    if (program_.overlap_stage_boundary) return ready + all;
+    double left = ready;
+    for (const std::size_t l : concerned) left = std::max(left, lanes_[l].blocking_message(ready, first));
+    return left + all - first;
+  }
+
+  const sim::Program& program_;
+  const ItemCosts& costs_;
+  const LaneMap& map_;
+  Hosts hosts_;
+  std::span<Lane> lanes_;
+};
+
+}  // namespace
+
+std::vector<Signal> replay(const sim::Block& block, const sim::Program& program, const ItemCosts& costs, const LaneMap& map, Hosts hosts,
+                           const std::function<double(sim::EventId)>& arrival, std::span<Lane> lanes) {
+  Replay items(program, costs, map, hosts, lanes);
+  std::vector<double> ends;
+  std::vector<Signal> signals;
+  ends.reserve(block.items.size());
+  for (const sim::Item& item : block.items) {
+    double ready = 0;
+    for (const std::uint32_t i : item.after) ready = std::max(ready, ends[i]);
+    for (const sim::EventId e : item.waits_on) ready = std::max(ready, arrival(e));
+    ends.push_back(items.run(item, ready));
+    for (const sim::EventId e : item.signals) signals.push_back({e, ends.back()});
+  }
+  return signals;
+}
+
+}  // namespace search

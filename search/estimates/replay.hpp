@@ -1,0 +1,34 @@
+#pragma once
+// Runs the items of a block once, one after another as each stream takes them, without contention for links. Private to this folder.
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "search/estimates/item_costs.hpp"
+#include "search/estimates/lane.hpp"
+
+namespace search {
+
+// The lanes that items concern.
+struct LaneMap {
+  std::vector<std::size_t> of_set;                    // per device set: the lane of its first device
+  std::vector<std::vector<std::size_t>> of_movement;  // per movement: the lanes of its devices, ascending
+};
+
+enum class Hosts {
+  ahead,   // whatever the device runs has been launched
+  in_step  // the host starts the block together with the device
+};
+
+struct Signal {
+  sim::EventId event;
+  double time = 0;
+};
+
+// `arrival` gives the time of an event of another block. Changes the lanes.
+// Returns: the events that the block signals.
+std::vector<Signal> replay(const sim::Block& block, const sim::Program& program, const ItemCosts& costs, const LaneMap& map, Hosts hosts,
+                           const std::function<double(sim::EventId)>& arrival, std::span<Lane> lanes);
+
+}  // namespace search

@@ -1,0 +1,88 @@
+#include "sim/lowering/interning.hpp"
+
+#include <algorithm>
+
+namespace sim {
+
+Interning::Interning(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster)
+    : plan_(plan),
+      flow_(flow),
+      cluster_(cluster),
+      layouts_(flow.layouts.size()),
+      set_of_node_(flow.layouts.size()),
+      internal_forward_(flow.layouts.size()),
+      internal_backward_(flow.layouts.size()) {
+  for (std::size_t n = 0; n < flow.layouts.size(); ++n) {
+    const NodeLayouts& l = flow.layouts[n];
+    layouts_[n] = {layout_ids(l.inputs), layout_ids(l.outputs), layout_ids(l.input_gradients), layout_ids(l.output_gradients)};
+  }
+}
+
+std::vector<LayoutId> Interning::layout_ids(const std::vector<Layout>& layouts) {
+  std::vector<LayoutId> ids;
+  for (const Layout& l : layouts) ids.push_back(layout_id(l));
+  return ids;
+}
+
+LayoutId Interning::layout_id(const Layout& l) {
+  std::vector<std::int64_t> key{l.shape.sum, l.shape.copy};
+  for (const pcg::ParallelDim& d : l.shape.dims) {
+    key.push_back(d.size);
+    key.push_back(d.degree);
+  }
+  for (base::DeviceId d : l.devices) key.push_back(d.value);
+  const auto [it, fresh] = layout_numbers_.try_emplace(std::move(key), LayoutId(layout_by_id_.size()));
+  if (fresh) layout_by_id_.push_back(&l);
+  return it->second;
+}
+
+DeviceSetId Interning::device_set(std::span<const base::DeviceId> devices) {
+  std::vector<base::DeviceId> sorted(devices.begin(), devices.end());
+  std::sort(sorted.begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  const auto [it, fresh] = set_numbers_.try_emplace(std::move(sorted), DeviceSetId(device_sets_.size()));
+  if (fresh) device_sets_.push_back(it->first);
+  return it->second;
+}
+
+DeviceSetId Interning::device_set_of(std::uint32_t node) {
+  std::optional<DeviceSetId>& known = set_of_node_[node];
+  if (!known) known = device_set(flow_.layouts[node].points);
+  return *known;
+}
+
+MovementId Interning::intern(Movement m) {
+  const auto [it, fresh] = movement_numbers_.try_emplace(std::move(m), MovementId(movements_.size()));
+  if (fresh) movements_.push_back(it->first);
+  return it->second;
+}
+
+MovementId Interning::movement(LayoutId from, LayoutId to, pcg::Element element) {
+  const base::Bytes bytes = pcg::element_bytes(element, plan_.training.precision);
+  const std::tuple key{from, to, bytes.value()};
+  if (const auto it = reshards_.find(key); it != reshards_.end()) return it->second;
+  const MovementId id = intern(reshard(*layout_by_id_[from.value], *layout_by_id_[to.value], bytes, cluster_));
+  reshards_.emplace(key, id);
+  return id;
+}
+
+InternalMovementIds Interning::numbered(InternalMovements::Side movements) {
+  InternalMovementIds ids;
+  for (Movement& m : movements.before) ids.before.push_back(intern(std::move(m)));
+  for (Movement& m : movements.after) ids.after.push_back(intern(std::move(m)));
+  return ids;
+}
+
+const InternalMovementIds& Interning::internal_forward(std::uint32_t node) {
+  std::optional<InternalMovementIds>& known = internal_forward_[node];
+  if (!known) known = numbered(internal_movements(plan_, flow_, node).forward);
+  return *known;
+}
+
+const InternalMovementIds& Interning::internal_backward(std::uint32_t node) {
+  std::optional<InternalMovementIds>& known = internal_backward_[node];
+  if (!known) known = numbered(internal_movements(plan_, flow_, node).backward);
+  return *known;
+}
+
+}  // namespace sim

@@ -1,0 +1,69 @@
+#pragma once
+// Numbers for what repeats from layer to layer of a plan: sets of devices, layouts, movements. Equal things get one number, so that later
+// steps look at each of them once. Internal to sim/lowering.
+
+#include <map>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "sim/dataflow/internal_movement.hpp"
+#include "sim/program/program.hpp"
+#include "topology/cluster.hpp"
+
+namespace sim {
+
+using LayoutId = base::Id<struct LayoutTag>;
+
+// Movements of the collectives inside a node in one pass.
+struct InternalMovementIds {
+  std::vector<MovementId> before, after;  // the kernels
+};
+
+class Interning {
+ public:
+  // Layouts of a computing node, numbered as sim::NodeLayouts has them.
+  struct LayoutIds {
+    std::vector<LayoutId> inputs, outputs, input_gradients, output_gradients;
+  };
+
+  // Plan, flow and cluster outlive the object.
+  // Cost: O(nodes x points).
+  Interning(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster);
+
+  [[nodiscard]] DeviceSetId device_set(std::span<const base::DeviceId> devices);
+  [[nodiscard]] DeviceSetId device_set_of(std::uint32_t node);
+  [[nodiscard]] const LayoutIds& layouts_of(std::uint32_t node) const { return layouts_[node]; }
+  [[nodiscard]] MovementId intern(Movement m);
+  // What brings a tensor from one layout to another.
+  [[nodiscard]] MovementId movement(LayoutId from, LayoutId to, pcg::Element element);
+  [[nodiscard]] const InternalMovementIds& internal_forward(std::uint32_t node);
+  [[nodiscard]] const InternalMovementIds& internal_backward(std::uint32_t node);
+  [[nodiscard]] const Movement& operator[](MovementId m) const { return movements_[m.value]; }
+
+  // Everything numbered so far, by number.
+  [[nodiscard]] const std::vector<std::vector<base::DeviceId>>& device_sets() const { return device_sets_; }
+  [[nodiscard]] const std::vector<Movement>& movements() const { return movements_; }
+
+ private:
+  LayoutId layout_id(const Layout& l);
+  std::vector<LayoutId> layout_ids(const std::vector<Layout>& layouts);
+  InternalMovementIds numbered(InternalMovements::Side movements);
+
+  const pcg::Plan& plan_;
+  const FlowGraph& flow_;
+  const topology::Cluster& cluster_;
+  std::vector<LayoutIds> layouts_;                                // per node
+  std::map<std::vector<std::int64_t>, LayoutId> layout_numbers_;  // by shape and devices
+  std::vector<const Layout*> layout_by_id_;                       // in flow_
+  std::map<std::vector<base::DeviceId>, DeviceSetId> set_numbers_;
+  std::vector<std::vector<base::DeviceId>> device_sets_;
+  std::vector<std::optional<DeviceSetId>> set_of_node_;
+  std::map<Movement, MovementId> movement_numbers_;
+  std::vector<Movement> movements_;
+  std::map<std::tuple<LayoutId, LayoutId, double>, MovementId> reshards_;                 // from, to, bytes of an element
+  std::vector<std::optional<InternalMovementIds>> internal_forward_, internal_backward_;  // per node
+};
+
+}  // namespace sim

@@ -1,0 +1,53 @@
+#include "sim/memory/model_states.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace sim {
+namespace {
+
+// What a device keeps of a weight of which it holds `parameters`, if `share` is what ZeRO leaves to each.
+StateBytes states_of(const pcg::Plan& plan, const ModelStateBytes& each, double parameters, double share) {
+  return {base::Bytes(parameters * each.weight * (plan.zero >= 3 ? share : 1)),
+          base::Bytes(parameters * each.gradient * (plan.zero >= 2 ? share : 1)),
+          base::Bytes(parameters * each.optimizer * (plan.zero >= 1 ? share : 1))};
+}
+
+}  // namespace
+
+ModelStateBytes model_state_bytes(const pcg::TrainingConfig& t) {
+  const bool half = t.precision == pcg::Precision::fp16 || t.precision == pcg::Precision::bf16 || t.precision == pcg::Precision::fp8;
+  ModelStateBytes b;
+  b.weight = half ? 2 : 4;
+  b.gradient = half && !t.fp32_gradients ? 2 : 4;
+  b.optimizer = half ? 4 : 0;  // master copy
+  if (t.optimizer == pcg::Optimizer::momentum) b.optimizer += 4;
+  if (t.optimizer == pcg::Optimizer::adam) b.optimizer += 8;
+  return b;
+}
+
+std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data) {
+  const ModelStateBytes each = model_state_bytes(plan.training);
+  std::vector<StateBytes> devices;
+  for (const std::vector<std::uint32_t>& nodes : data.flow.stage_nodes) {
+    std::set<pcg::TensorRef> seen;
+    for (const std::uint32_t n : nodes) {
+      for (std::size_t i = 0; i < data.flow.origins[n].size(); ++i) {
+        const pcg::TensorRef from = data.flow.origins[n][i];
+        if (!plan.pcg.node(from.node).is_weight() || !seen.insert(from).second) continue;
+        const Layout& l = data.flow.layouts[n].inputs[i];
+        const double share = 1.0 / static_cast<double>(data.synchronisation.of(n, static_cast<std::uint32_t>(i)).main.group_size());
+        const StateBytes states = states_of(plan, each, static_cast<double>(l.shape.shard().elements()), share);
+        for (const base::DeviceId d : l.devices) {
+          if (d.value >= devices.size()) devices.resize(d.value + 1);
+          devices[d.value].weights += states.weights;
+          devices[d.value].gradients += states.gradients;
+          devices[d.value].optimizer += states.optimizer;
+        }
+      }
+    }
+  }
+  return devices;
+}
+
+}  // namespace sim

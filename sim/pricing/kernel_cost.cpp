@@ -1,0 +1,28 @@
+#include "sim/pricing/kernel_cost.hpp"
+
+#include <algorithm>
+
+namespace sim {
+
+std::string generation_of(const profiles::DeviceProfile& device) { return device.name.substr(0, device.name.find('-')); }
+
+KernelCost kernel_cost(const profiles::DeviceProfile& device, const profiles::FrameworkProfile& framework, const pcg::Kernel& kernel,
+                       pcg::Precision precision) {
+  const profiles::KernelTime alone = profiles::kernel_time(device, kernel, precision);
+  KernelCost cost{alone.time, alone.basis, alone.extrapolated, false};
+  const double peak = device.peak.at(precision).value();
+  const std::string generation = generation_of(device);
+  const auto attention = framework.attention.find(generation), sustained = framework.sustained.find(generation);
+  if (kernel.kind == pcg::KernelKind::attention && attention != framework.attention.end()) {
+    cost.time = std::max(cost.time, base::Seconds(kernel.flops.value() / (peak * attention->second)));
+    return cost;
+  }
+  // Kernels that wait for memory keep their time: a lower clock and cold operands slow the multipliers.
+  const bool bound_by_flops = kernel.flops.value() / peak > kernel.bytes.value() / device.memory_bandwidth.value();
+  if (!kernel.tensor_cores || !bound_by_flops) return cost;
+  if (sustained == framework.sustained.end()) cost.unsustained = true;
+  else cost.time = cost.time / sustained->second;
+  return cost;
+}
+
+}  // namespace sim

@@ -1,0 +1,29 @@
+#pragma once
+// The time of one kernel in training: the device's time for the kernel alone, changed by what the framework does to it.
+
+#include <string>
+
+#include "profiles/device_profile.hpp"
+#include "profiles/framework_profile.hpp"
+
+namespace sim {
+
+struct KernelCost {
+  base::Seconds time;
+  profiles::Basis basis = profiles::Basis::defaults;  // of the device's time
+  bool extrapolated = false;                          // the kernel lies outside the range that its time model covers
+  bool unsustained = false;                           // a product keeps its benchmark rate, because the framework's profile gives no share
+};
+
+// Returns: profiles::kernel_time, and
+//   for attention, at least FLOPs / (peak x the share that the framework's attention reaches on the device's generation);
+//   for a product that is bound by its FLOPs, that time / the share that it sustains in training on the device's generation.
+// Requires: no profiles::unsupported(device, precision).
+// Cost: O(1).
+[[nodiscard]] KernelCost kernel_cost(const profiles::DeviceProfile& device, const profiles::FrameworkProfile& framework,
+                                     const pcg::Kernel& kernel, pcg::Precision precision);
+
+// The GPU generation by which framework profiles give shares: the name of the device's profile up to its first '-' ("a100").
+[[nodiscard]] std::string generation_of(const profiles::DeviceProfile& device);
+
+}  // namespace sim

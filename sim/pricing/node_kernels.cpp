@@ -1,0 +1,94 @@
+#include "sim/pricing/node_kernels.hpp"
+
+#include "pcg/operators/weights.hpp"
+#include "pcg/sharding/halo.hpp"
+#include "pcg/work/forward_kernels.hpp"
+#include "pcg/work/gradient_kernels.hpp"
+#include "pcg/work/shard_operator.hpp"
+#include "sim/memory/model_states.hpp"
+
+namespace sim {
+namespace {
+
+// A loss that the framework does not fuse runs as passes over all logits in fp32. In full precision its one kernel stays as it is.
+std::vector<pcg::Kernel> passes_of_loss(const NodeShape& shape, const pcg::TrainingConfig& training, std::vector<pcg::Kernel> kernels,
+                                        int passes, base::Bytes bytes_per_logit) {
+  const bool half = pcg::element_bytes(pcg::Element::real, training.precision).value() < 4;
+  if (passes == 0 || !half || kernels.size() != 1 || !std::holds_alternative<pcg::CrossEntropy>(shape.op)) return kernels;
+  const auto logits = static_cast<double>(shape.read.front().elements());
+  pcg::Kernel k = kernels.front();
+  k.kind = pcg::KernelKind::elementwise;
+  k.bytes = bytes_per_logit * logits / passes;
+  k.flops = k.flops / passes;
+  return std::vector<pcg::Kernel>(static_cast<std::size_t>(passes), k);
+}
+
+}  // namespace
+
+NodeShape node_shape(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node) {
+  const pcg::NodeId id(node);
+  const pcg::PcgNode& n = plan.pcg.node(id);
+  const auto wholes = plan.pcg.whole_inputs(id);
+  NodeShape s{pcg::shard_operator(*n.operation(), wholes, plan.pcg.shard_inputs(id)),
+              pcg::shards_with_halos(*n.operation(), *n.space, n.sharding, wholes),
+              plan.pcg.shard_outputs(id),
+              {}};
+  const auto slots = pcg::weight_slots(s.op, flow.origins[node].size());
+  for (std::size_t i = 0; i < slots.size(); ++i) s.needed.push_back(!slots[i] && flow.needs_gradient[flow.origins[node][i].node.value]);
+  return s;
+}
+
+std::vector<pcg::Kernel> forward_kernels(const NodeShape& shape, const pcg::TrainingConfig& training,
+                                         const profiles::FrameworkProfile& framework) {
+  return passes_of_loss(shape, training, pcg::forward_kernels(shape.op, shape.read, shape.outputs, training.precision),
+                        framework.loss.forward_kernels, framework.loss.forward);
+}
+
+std::vector<pcg::Kernel> input_gradient_kernels(const NodeShape& shape, const pcg::TrainingConfig& training,
+                                                const profiles::FrameworkProfile& framework) {
+  return passes_of_loss(shape, training, pcg::input_gradient_kernels(shape.op, shape.read, shape.outputs, shape.needed, training.precision),
+                        framework.loss.backward_kernels, framework.loss.backward);
+}
+
+std::vector<pcg::Kernel> weight_gradient_kernels(const NodeShape& shape, const pcg::TrainingConfig& training) {
+  return pcg::weight_gradient_kernels(shape.op, shape.read, shape.outputs, training.precision);
+}
+
+std::vector<pcg::Kernel> accumulation_kernels(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node) {
+  double bytes = 0;
+  const auto outputs = plan.pcg.shard_outputs(pcg::NodeId(node));
+  for (std::size_t j = 0; j < outputs.size(); ++j) {
+    const auto readers = static_cast<double>(flow.uses[node][j].size());
+    // a += b reads both and writes one, once for every reader beyond the first.
+    if (readers > 1) bytes += 3 * (readers - 1) * pcg::bytes_of(outputs[j], plan.training.precision).value();
+  }
+  if (bytes == 0) return {};
+  pcg::Kernel k;
+  k.kind = pcg::KernelKind::elementwise;
+  k.name = "gradient accumulation";
+  k.bytes = base::Bytes(bytes);
+  k.flops = base::Flops(bytes / (3 * pcg::element_bytes(pcg::Element::real, plan.training.precision).value()));
+  return {k};
+}
+
+std::vector<pcg::Kernel> gradient_buffer_kernels(const pcg::Plan& plan, const FlowGraph& flow, const profiles::FrameworkProfile& framework,
+                                                 std::uint32_t node) {
+  if (framework.fused_gradient_accumulation) return {};
+  const ModelStateBytes element = model_state_bytes(plan.training);
+  std::vector<pcg::Kernel> kernels;
+  for (std::size_t i = 0; i < flow.origins[node].size(); ++i) {
+    if (!plan.pcg.node(flow.origins[node][i].node).is_weight()) continue;
+    const auto parameters = static_cast<double>(flow.layouts[node].inputs[i].shape.shard().elements());
+    pcg::Kernel k;
+    k.kind = pcg::KernelKind::elementwise;
+    k.name = "gradient buffer";
+    k.flops = base::Flops(parameters);
+    // Reads the new gradient, reads and writes the sum: PyTorch's AccumulateGrad, which keeps the first gradient as it is and adds later
+    // ones in place.
+    k.bytes = base::Bytes(parameters * (element.weight + 2 * element.gradient));
+    kernels.push_back(k);
+  }
+  return kernels;
+}
+
+}  // namespace sim

@@ -1,0 +1,38 @@
+#pragma once
+// The kernels that a device runs for a node of a plan, pass by pass, as the framework runs them. Their times: price_list.hpp.
+
+#include <cstdint>
+#include <vector>
+
+#include "pcg/plan/plan.hpp"
+#include "pcg/work/kernel.hpp"
+#include "profiles/framework_profile.hpp"
+#include "sim/dataflow/flow_graph.hpp"
+
+namespace sim {
+
+// Everything that the kernels of a node's own operator depend on: equal for nodes that repeat from block to block.
+struct NodeShape {
+  pcg::Operator op;                             // as one shard sees it: its share of the heads
+  std::vector<pcg::TensorShape> read, outputs;  // shards; inputs with the halos that the kernels read
+  std::vector<bool> needed;                     // per input: its gradient is an activation's and is wanted
+  bool operator==(const NodeShape&) const = default;
+};
+
+// Requires: the node computes.
+[[nodiscard]] NodeShape node_shape(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node);
+
+// Each returns the kernels in the order in which they run; none where the pass has no work.
+[[nodiscard]] std::vector<pcg::Kernel> forward_kernels(const NodeShape& shape, const pcg::TrainingConfig& training,
+                                                       const profiles::FrameworkProfile& framework);
+[[nodiscard]] std::vector<pcg::Kernel> input_gradient_kernels(const NodeShape& shape, const pcg::TrainingConfig& training,
+                                                              const profiles::FrameworkProfile& framework);
+[[nodiscard]] std::vector<pcg::Kernel> weight_gradient_kernels(const NodeShape& shape, const pcg::TrainingConfig& training);
+// Adding up the gradients of outputs that several nodes read.
+[[nodiscard]] std::vector<pcg::Kernel> accumulation_kernels(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node);
+// Adding a micro-batch's gradients of the node's weights to those of the micro-batches before. None where the framework's
+// weight-gradient kernels add them up themselves.
+[[nodiscard]] std::vector<pcg::Kernel> gradient_buffer_kernels(const pcg::Plan& plan, const FlowGraph& flow,
+                                                               const profiles::FrameworkProfile& framework, std::uint32_t node);
+
+}  // namespace sim

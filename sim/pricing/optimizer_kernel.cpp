@@ -1,0 +1,37 @@
+#include "sim/pricing/optimizer_kernel.hpp"
+
+#include "sim/memory/model_states.hpp"
+
+namespace sim {
+namespace {
+
+// Additions, multiplications, divisions and roots of one parameter's update. Adam (Kingma and Ba, arXiv 1412.6980, algorithm 1): 3 for the
+// first moment, 4 for the second, 5 for the step; momentum: 2 for the moment, 2 for the step; plain descent: 2 for the step.
+double flops_per_parameter(pcg::Optimizer o) {
+  switch (o) {
+    case pcg::Optimizer::adam: return 12;
+    case pcg::Optimizer::momentum: return 4;
+    case pcg::Optimizer::sgd: return 2;
+  }
+  return 0;
+}
+
+}  // namespace
+
+double optimizer_bytes_per_parameter(const pcg::TrainingConfig& training) {
+  const ModelStateBytes b = model_state_bytes(training);
+  // In half precision the fp32 master copy among the states is read instead of the weight.
+  const bool half = b.weight < 4;
+  return b.gradient + 2 * b.optimizer + (half ? b.weight : 2 * b.weight);
+}
+
+pcg::Kernel optimizer_kernel(const pcg::TrainingConfig& training, double parameters) {
+  pcg::Kernel k;
+  k.kind = pcg::KernelKind::optimizer;
+  k.name = "optimizer";
+  k.bytes = base::Bytes(parameters * optimizer_bytes_per_parameter(training));
+  k.flops = base::Flops(parameters * flops_per_parameter(training.optimizer));
+  return k;
+}
+
+}  // namespace sim

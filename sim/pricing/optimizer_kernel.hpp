@@ -1,0 +1,16 @@
+#pragma once
+// The kernel that updates parameters, as its traffic and its FLOPs.
+
+#include "pcg/plan/plan.hpp"
+#include "pcg/work/kernel.hpp"
+
+namespace sim {
+
+// Bytes of device memory that the update of one parameter reads and writes: weight, gradient and optimizer states.
+// docs/architecture.md, "What the optimizer moves", derives it.
+[[nodiscard]] double optimizer_bytes_per_parameter(const pcg::TrainingConfig& training);
+
+// The update of `parameters` parameters of one device.
+[[nodiscard]] pcg::Kernel optimizer_kernel(const pcg::TrainingConfig& training, double parameters);
+
+}  // namespace sim

@@ -1,0 +1,90 @@
+#include "sim/pricing/price_list.hpp"
+
+#include <algorithm>
+
+#include "sim/pricing/optimizer_kernel.hpp"
+
+namespace sim {
+
+PriceList::PriceList(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster,
+                     const profiles::FrameworkProfile& framework)
+    : plan_(plan), flow_(flow), framework_(framework), nodes_(plan.pcg.nodes().size()) {
+  std::set<std::string> types;
+  for (const NodeLayouts& layouts : flow.layouts)
+    for (const base::DeviceId d : layouts.points) types.insert(cluster.device(d).type);
+  base::Diagnostics problems;
+  for (const std::string& type : types) {
+    const profiles::DeviceProfile& profile = profiles::device_profile(type);
+    if (const auto why = profiles::unsupported(profile, plan.training.precision)) problems.add({}, "training.precision", *why);
+    device_types_.push_back(type);
+    profiles_.push_back(&profile);
+  }
+  problems.throw_if_any();
+}
+
+std::vector<base::Seconds> PriceList::collective_launch() const {
+  std::vector<base::Seconds> launch;
+  for (const profiles::DeviceProfile* p : profiles_) launch.push_back(std::max(framework_.host.collective, p->launch_overhead));
+  return launch;
+}
+
+Price PriceList::price(const std::vector<pcg::Kernel>& kernels, base::Seconds launch) {
+  Price sum;
+  for (const profiles::DeviceProfile* device : profiles_) {
+    base::Seconds seconds;
+    for (const pcg::Kernel& k : kernels) {
+      const KernelCost cost = kernel_cost(*device, framework_, k, plan_.training.precision);
+      seconds += cost.time;
+      if (device == profiles_.front()) sum.kernels.push_back(cost);
+      if (cost.unsustained) unsustained_.insert(generation_of(*device));
+      extrapolated_ = extrapolated_ || cost.extrapolated;
+    }
+    sum.device.push_back(seconds);
+    sum.host.push_back((device->launch_overhead + launch) * static_cast<double>(kernels.size()));
+  }
+  return sum;
+}
+
+PriceList::Shape& PriceList::shape_of(std::uint32_t node) {
+  Shape*& known = nodes_[node].shape;
+  if (known != nullptr) return *known;
+  NodeShape shape = node_shape(plan_, flow_, node);
+  const auto at = std::ranges::find(shapes_, shape, &Shape::shape);
+  known = at != shapes_.end() ? &*at : &shapes_.emplace_back(Shape{std::move(shape), {}, {}, {}});
+  return *known;
+}
+
+const Price& PriceList::forward(std::uint32_t node) {
+  Shape& s = shape_of(node);
+  if (!s.forward) s.forward = price(forward_kernels(s.shape, plan_.training, framework_), framework_.host.forward_kernel);
+  return *s.forward;
+}
+
+const Price& PriceList::input_gradient(std::uint32_t node) {
+  Shape& s = shape_of(node);
+  if (!s.input_gradient)
+    s.input_gradient = price(input_gradient_kernels(s.shape, plan_.training, framework_), framework_.host.backward_kernel);
+  return *s.input_gradient;
+}
+
+const Price& PriceList::weight_gradient(std::uint32_t node) {
+  Shape& s = shape_of(node);
+  if (!s.weight_gradient) s.weight_gradient = price(weight_gradient_kernels(s.shape, plan_.training), framework_.host.backward_kernel);
+  return *s.weight_gradient;
+}
+
+const Price& PriceList::accumulation(std::uint32_t node) {
+  std::optional<Price>& known = nodes_[node].accumulation;
+  if (!known) known = price(accumulation_kernels(plan_, flow_, node), framework_.host.backward_kernel);
+  return *known;
+}
+
+const Price& PriceList::gradient_buffer(std::uint32_t node) {
+  std::optional<Price>& known = nodes_[node].gradient_buffer;
+  if (!known) known = price(gradient_buffer_kernels(plan_, flow_, framework_, node), framework_.host.backward_kernel);
+  return *known;
+}
+
+Price PriceList::optimizer(double parameters) { return price({optimizer_kernel(plan_.training, parameters)}, framework_.host.iteration); }
+
+}  // namespace sim

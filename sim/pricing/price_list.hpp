@@ -1,0 +1,78 @@
+#pragma once
+// What the work of a plan's nodes costs, on every type of device that the plan uses: the one place where the simulator and the
+// planners' estimates get the times of kernels from. What moves is priced by sim/collectives.
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/dataflow/flow_graph.hpp"
+#include "sim/pricing/kernel_cost.hpp"
+#include "sim/pricing/node_kernels.hpp"
+#include "topology/cluster.hpp"
+
+namespace sim {
+
+// The cost of kernels that a device runs one after another.
+struct Price {
+  std::vector<base::Seconds> device;  // per device type in use: they run
+  std::vector<base::Seconds> host;    // per device type in use: the host launches them
+  std::vector<KernelCost> kernels;    // on the first device type in use, one by one
+  [[nodiscard]] bool empty() const { return kernels.empty(); }
+};
+
+// Remembers what it was asked: nodes of equal shape are priced once. The same list serves all variants of a plan that differ in
+// recomputation and ZeRO stage alone. Not for several threads at once.
+class PriceList {
+ public:
+  // Plan, flow, cluster and framework outlive the list.
+  // Throws: base::InputError when a device in use cannot train in the plan's precision.
+  PriceList(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster, const profiles::FrameworkProfile& framework);
+
+  // Types of the devices in use, ascending: prices are in this order.
+  [[nodiscard]] const std::vector<std::string>& device_types() const { return device_types_; }
+  // Host time to launch a collective or a message, per device type in use.
+  [[nodiscard]] std::vector<base::Seconds> collective_launch() const;
+
+  // Of a node that computes; `node` numbers the nodes of the plan's PCG.
+  [[nodiscard]] const Price& forward(std::uint32_t node);
+  [[nodiscard]] const Price& input_gradient(std::uint32_t node);
+  [[nodiscard]] const Price& weight_gradient(std::uint32_t node);
+  [[nodiscard]] const Price& accumulation(std::uint32_t node);
+  [[nodiscard]] const Price& gradient_buffer(std::uint32_t node);
+  // The update of `parameters` parameters of one device.
+  [[nodiscard]] Price optimizer(double parameters);
+
+  // Whether a kernel priced so far lies outside the range of its time model.
+  [[nodiscard]] bool extrapolated() const { return extrapolated_; }
+  // GPU generations on which products priced so far keep their benchmark rate for want of a share, ascending.
+  [[nodiscard]] const std::set<std::string>& unsustained() const { return unsustained_; }
+
+ private:
+  struct Shape {
+    NodeShape shape;
+    std::optional<Price> forward, input_gradient, weight_gradient;
+  };
+  struct Node {
+    Shape* shape = nullptr;
+    std::optional<Price> accumulation, gradient_buffer;
+  };
+  // Each kernel costs the host `launch` besides the device's own launch overhead.
+  Price price(const std::vector<pcg::Kernel>& kernels, base::Seconds launch);
+  Shape& shape_of(std::uint32_t node);
+
+  const pcg::Plan& plan_;
+  const FlowGraph& flow_;
+  const profiles::FrameworkProfile& framework_;
+  std::vector<std::string> device_types_;
+  std::vector<const profiles::DeviceProfile*> profiles_;  // per device type
+  std::deque<Shape> shapes_;                              // distinct; stay where they are
+  std::vector<Node> nodes_;                               // per node of the PCG
+  bool extrapolated_ = false;
+  std::set<std::string> unsustained_;
+};
+
+}  // namespace sim

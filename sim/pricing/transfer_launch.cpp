@@ -1,0 +1,12 @@
+#include "sim/pricing/transfer_launch.hpp"
+
+namespace sim {
+
+double transfer_launch_s(const Transfer& transfer, base::Seconds launch, base::Seconds jitter) {
+  double s = launch.value();
+  if (transfer.kind == CollectiveKind::send) return s;  // its receiver does not launch it together with its sender
+  for (std::size_t n = 2; n <= transfer.group.size(); ++n) s += jitter.value() / static_cast<double>(n);
+  return s;
+}
+
+}  // namespace sim
