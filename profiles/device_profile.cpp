@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/embedded_files.hpp"
+#include "profiles/fitted_text.hpp"
 #include "profiles/kinds.hpp"
 
 namespace profiles {

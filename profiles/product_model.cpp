@@ -123,4 +123,9 @@ double product_seconds(const ProductModel& p, const ProductDevice& d, const Prod
   return p.launch_s + larger * std::pow(1 + std::pow(smaller / larger, p.overlap), 1 / p.overlap);
 }
 
+LogPoint correction_point(pcg::KernelKind kind, const ProductSizes& s) {
+  if (kind == pcg::KernelKind::attention) return {std::log2(s.batch), std::log2(s.k), std::log2(s.n)};
+  return {std::log2(s.batch * s.m), std::log2(s.n), std::log2(s.k)};
+}
+
 }  // namespace profiles

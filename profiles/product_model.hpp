@@ -11,6 +11,7 @@
 
 #include "pcg/operators/tensor.hpp"
 #include "pcg/work/kernel.hpp"
+#include "profiles/log_grid.hpp"
 
 namespace profiles {
 
@@ -24,6 +25,10 @@ struct ProductSizes {
 [[nodiscard]] ProductSizes product_sizes(const pcg::Kernel& k, pcg::Precision p);
 // A matmul, convolution or attention whose sizes are known.
 [[nodiscard]] bool is_product(const pcg::Kernel& k);
+
+// Returns the logarithms of the sizes that a correction of the model is over: all rows (batch m), n, k; of an attention: batch, keys, head
+// dimension.
+[[nodiscard]] LogPoint correction_point(pcg::KernelKind kind, const ProductSizes& s);
 
 // What the device's data sheet says of the precision.
 struct ProductDevice {
