@@ -1,4 +1,5 @@
-// The smooth correction of a product model: least squares on a grid, weighted again and again against outliers, with curvature punished.
+#include "calibration/correction_fit.hpp"
+
 #include <Eigen/Dense>
 #include <algorithm>
 #include <array>
@@ -7,7 +8,6 @@
 #include <random>
 #include <vector>
 
-#include "calibration/product_fit.hpp"
 #include "calibration/robust.hpp"
 
 namespace calibration {

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "base/diagnostics.hpp"
-#include "calibration/product_fit.hpp"
+#include "calibration/correction_fit.hpp"
 #include "calibration/rate_fit.hpp"
 
 namespace calibration {

@@ -1,5 +1,6 @@
-// Tables of kernel times: our own CSV, and public ones that are recognised by their header. Each says which device it was measured on;
-// rows of a device that has no profile are left out.
+// Each public table says which device it was measured on; rows of a device that has no profile are left out with a note.
+#include "measurements/kernel_tables.hpp"
+
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -7,7 +8,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "measurements/table_csv.hpp"
 #include "profiles/device_profile.hpp"
 #include "profiles/kinds.hpp"
 

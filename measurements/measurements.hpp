@@ -41,8 +41,5 @@ struct Measurements {
 // Reads a CSV file's text; `file` names it in messages. Rows that say nothing usable (no time, unknown device) are left out with a note.
 // Throws: base::InputError when the header is neither ours nor a known table's, or a cell is not what its column holds.
 [[nodiscard]] Measurements read_measurements(std::string_view text, const std::string& file);
-// Our own CSV; read_measurements reads it back.
-[[nodiscard]] std::string to_csv(const std::vector<KernelMeasurement>& kernels);
-[[nodiscard]] std::string to_csv(const std::vector<CollectiveMeasurement>& collectives);
 
 }  // namespace measurements

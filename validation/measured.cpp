@@ -1,11 +1,11 @@
-// Measured kernels and collectives, and what the models give for them.
+#include "validation/measured.hpp"
+
 #include <fmt/core.h>
 
 #include <map>
 
 #include "profiles/device_profile.hpp"
 #include "sim/collectives/plan_collective.hpp"
-#include "validation/validate.hpp"
 
 namespace validation {
 namespace {
