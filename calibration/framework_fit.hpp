@@ -1,7 +1,6 @@
 #pragma once
-// From measured iterations to the few constants of a framework profile: host times, and the shares of peak or benchmark rate that its
-// attention and its products reach.
-// What kernels and collectives take comes from their own tables and is left as it is.
+// Fits the few constants of a framework profile to measured iterations: host times, and the shares of peak or benchmark rate that its
+// attention and its products reach. Times of kernels and collectives come from their own tables and stay as they are.
 
 #include <filesystem>
 #include <functional>
@@ -43,7 +42,7 @@ struct FrameworkFit {
   double cross_validated = 0;          // the same, each half predicted by constants fitted to the other half
 };
 
-// "host.forward_kernel", ..., "attention.a100", "sustained.a100": those that a fit may set.
+// Returns the names of the constants that a fit may set: "host.forward_kernel", ..., "attention.a100", "sustained.a100".
 [[nodiscard]] std::vector<std::string> fittable_constants();
 
 // Minimises the mean absolute log ratio of predicted and measured (robust: no square; every group counts alike, however many its points) by

@@ -171,7 +171,7 @@ std::vector<double> fit_rates(const profiles::DeviceProfile& d, const Group& g, 
   for (const auto* rows : {&used, &aside})
     for (const RateRow& r : *rows) predicted.push_back(predict(fit, r));
   const auto [least, most] = std::ranges::minmax(used, {}, &RateRow::bytes);
-  // What the rows' fixed part has beyond the shortest kernel is the timer's and the launch's, not the kernel's.
+  // The rows' fixed part beyond the shortest kernel belongs to the timer and the launch, not to the kernel.
   into.traffic = {fit.max, std::min(fit.half, (d.memory_bandwidth * d.kernel_floor).value() * fit.max)};
   into.smallest = base::Bytes(least.bytes);
   into.largest = base::Bytes(most.bytes);

@@ -1,5 +1,5 @@
 #pragma once
-// What calibration found about one device: models of kernels with the residuals they left and where the rows came from. It is the part
+// The findings of calibration about one device: models of kernels, the residuals they left and where the rows came from. It is the part
 // `fitted:` of a device profile (profiles/fitted_text.hpp).
 
 #include <map>

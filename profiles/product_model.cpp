@@ -31,7 +31,7 @@ constexpr std::array kSplits = {Split{1}, Split{2}, Split{3}, Split{4}, Split{6}
 constexpr double kShortestSplit = 128;  // along k: no library cuts it finer
 constexpr double kMostRounds = 4;       // k is split only while the tiles are too few for this many rounds
 
-// Of numbers up to 2^63, without the call that std::floor and std::ceil are on a plain x86-64.
+// For numbers up to 2^63, without the call that std::floor and std::ceil are on a plain x86-64.
 double whole(double x) { return static_cast<double>(static_cast<std::int64_t>(x)); }
 double whole_up(double x) {
   const double below = whole(x);

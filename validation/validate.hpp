@@ -1,5 +1,5 @@
 #pragma once
-// From tables of measurements to forecasts held against them, ready to be assessed.
+// Holds forecasts against tables of measurements, ready to be assessed.
 
 #include <functional>
 #include <string>

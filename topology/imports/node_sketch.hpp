@@ -18,7 +18,7 @@ class NodeSketch {
  public:
   NodeSketch(std::string format, std::string file) : format_(std::move(format)), file_(std::move(file)) {}
 
-  // Link types of one name but different figures are told apart when written: the one used most keeps the plain name.
+  // Link types of one name but different figures get different names when written: the one used most keeps the plain name.
   int link(std::string_view name, base::BytesPerSecond bandwidth);
   void add_gpus(std::string type, int count);
   [[nodiscard]] std::string add_cpu() { return add("cpu", cpus_++); }
