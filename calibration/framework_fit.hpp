@@ -14,7 +14,7 @@ namespace calibration {
 
 struct FrameworkFitConfig {
   std::filesystem::path file;          // of the start, where it is no profile that ships
-  std::vector<std::string> constants;  // of fittable_constants(); empty: all
+  std::vector<std::string> constants;  // names of framework_constants(); empty: all
   int jobs = 1;
   int evaluations = 150;                                            // of the whole set of points, at most
   std::function<void(int evaluation, double mean_error)> progress;  // may be empty
@@ -41,9 +41,6 @@ struct FrameworkFit {
   double error_before = 0, error = 0;  // mean of |predicted / measured - 1| over the points
   double cross_validated = 0;          // the same, each half predicted by constants fitted to the other half
 };
-
-// Returns the names of the constants that a fit may set: "host.forward_kernel", ..., "attention.a100", "sustained.a100".
-[[nodiscard]] std::vector<std::string> fittable_constants();
 
 // Minimises the mean absolute log ratio of predicted and measured (robust: no square; every group counts alike, however many its points) by
 // the subplex method (NLopt's SBPLX), constants in log space. Points are the same for every framework constant; a point that cannot be

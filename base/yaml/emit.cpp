@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/yaml.hpp"
-#include "base/yaml_plain.hpp"
+#include "base/yaml/plain.hpp"
 
 namespace base {
 namespace {
