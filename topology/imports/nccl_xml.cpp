@@ -192,7 +192,7 @@ class NcclImport {
 
   void wire_nvswitch(const std::map<std::size_t, int>& links) {
     if (links.empty()) return;
-    const auto hub = sketch_.add_switch(era_.nvls);
+    const auto hub = sketch_.add_switch(era_.nvls ? SwitchKind::in_network : SwitchKind::plain);
     for (const auto& [gpu, count] : links)
       sketch_.wire(gpus_[gpu].name, hub, sketch_.link("nvswitch", gb_per_s(era_.nvlink_gb_s)), bounded(count, gpu));
     sketch_.note(fmt::format("All NVSwitches are one crossbar, {}{}.", hub,
