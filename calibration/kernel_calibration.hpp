@@ -45,7 +45,7 @@ struct KernelCalibration {
 // Returns whether a shape is in the fifth that is always kept aside: no fit of ours has seen its rows.
 [[nodiscard]] bool is_held_out(const pcg::Kernel& k, pcg::Precision p);
 // Returns whether the time of a row is impossible on its device: less than the peaks allow, or a hundred times the slowest algorithm.
-[[nodiscard]] bool is_rubbish(const profiles::DeviceProfile& d, const measurements::KernelMeasurement& m);
+[[nodiscard]] bool is_impossible(const profiles::DeviceProfile& d, const measurements::KernelMeasurement& m);
 
 // Throws: base::InputError when no row is of the devices asked for.
 [[nodiscard]] KernelCalibration calibrate_kernels(const profiles::DeviceProfile& d, std::span<const measurements::KernelMeasurement> rows,

@@ -15,7 +15,7 @@ using profiles::ProductModel;
 using profiles::ProductParameters;
 
 constexpr std::size_t kMostRows = 1200;  // for the model's few parameters more say nothing new
-constexpr int kMostSteps = 2500;
+constexpr int kMostSteps = 2500;         // of the search: an upper bound, some two hundred per parameter
 
 struct Range {
   double least, most;

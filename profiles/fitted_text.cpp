@@ -14,8 +14,8 @@
 namespace profiles {
 namespace {
 
-constexpr double kThousandth = 1e-3;  // corrections are written as whole thousandths of a natural logarithm
-constexpr std::size_t kMostNodes = 20'000;
+constexpr double kThousandth = 1e-3;                             // corrections are written as whole thousandths of a natural logarithm
+constexpr std::size_t kMostNodes = 20'000;                       // of a grid that is read: those that ship have below 500
 constexpr std::array kAxisNames = {"rows", "columns", "inner"};  // of a product; of an attention: batch, keys, head dimension
 
 class FittedReader {
