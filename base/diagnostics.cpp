@@ -28,7 +28,7 @@ std::optional<std::string_view> line_of(const Mark& mark) {
   return line;
 }
 
-// What brings the caret under a column: as wide as the text before it (tabs stay tabs, a UTF-8 character is one wide).
+// Blanks as wide as a text, which bring the caret under a column (tabs stay tabs, a UTF-8 character is one wide).
 std::string blank_like(std::string_view text) {
   std::string blank;
   for (const char c : text)

@@ -1,6 +1,6 @@
 #pragma once
-// What is wrong with an input, where, and what to do. Loaders collect every Diagnostic they can and throw InputError
-// once; cli/main catches it once, prints render(), exits 2.
+// A problem of an input: the place, the fault and the cure. Loaders collect every Diagnostic that they can and throw InputError
+// once; cli/main catches it once, prints render() and exits with 2.
 
 #include <memory>
 #include <span>

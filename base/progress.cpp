@@ -8,7 +8,7 @@
 namespace base {
 namespace {
 
-constexpr std::size_t kUsualColumns = 80;
+constexpr std::size_t kUsualColumns = 80;  // of a terminal that does not say its width
 
 std::size_t columns_of(std::FILE* stream) {
   winsize size{};

@@ -1,5 +1,5 @@
 #pragma once
-// One line that says what long work is doing, rewritten in place. On a terminal only: pipes and files never see it.
+// One line that says what long work is doing, rewritten in place. Only a terminal shows it: pipes and files never see it.
 
 #include <cstdio>
 #include <string>
@@ -26,7 +26,7 @@ class ProgressLine {
   std::string shown_;
 };
 
-// What show() writes to a terminal `columns` wide: the first line of `text`, cut to fit, over whatever stood there.
+// Returns the bytes that show() writes to a terminal `columns` wide: the first line of `text`, cut to fit, over whatever stood there.
 [[nodiscard]] std::string rewritten_line(std::string_view text, std::size_t columns);
 
 }  // namespace base

@@ -30,6 +30,7 @@ constexpr std::array kBits{Unit{"bit", 0.125}, Unit{"kbit", 125}, Unit{"Mbit", 1
 constexpr std::array kFlops{Unit{"FLOP", 1},     Unit{"kFLOP", 1e3},  Unit{"MFLOP", 1e6}, Unit{"GFLOP", 1e9},
                             Unit{"TFLOP", 1e12}, Unit{"PFLOP", 1e15}, Unit{"EFLOP", 1e18}};
 
+// Texts are printed with the units up to days, and up to PB: the later ones are read only.
 constexpr std::size_t kPrintedTimes = 7, kPrintedBytes = 6;
 
 struct Split {

@@ -1,6 +1,6 @@
 #pragma once
 // Quantities with a dimension, and only the arithmetic that physics allows. Values are SI (seconds, bytes, FLOPs);
-// text always carries a unit ("12.5 GB/s", "1.5 us", "16 GiB"). Not here: money and energy (scenarios/capacity).
+// text always carries a unit ("12.5 GB/s", "1.5 us", "16 GiB").
 
 #include <compare>
 #include <optional>
@@ -61,7 +61,7 @@ constexpr FlopsPerSecond operator/(Flops f, Seconds s) { return FlopsPerSecond(f
 [[nodiscard]] std::string to_text(BytesPerSecond r);
 [[nodiscard]] std::string to_text(FlopsPerSecond r);
 
-// What a cured value of that dimension looks like, for hints: write e.g. "400 Gbit/s" or "50 GB/s".
+// Returns the end of a hint, after "write e.g.": '"400 Gbit/s" or "50 GB/s"'.
 enum class Dimension { time, bytes, bandwidth, flops_rate };
 [[nodiscard]] std::string_view example_of(Dimension d);
 

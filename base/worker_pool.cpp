@@ -53,7 +53,7 @@ Worker start(std::size_t index, const std::function<std::string(std::size_t)>& w
   return {index, process, ends[0], {}};
 }
 
-// False when the worker has sent everything.
+// Returns false when the worker has sent everything.
 bool receive(Worker& w) {
   char buffer[1 << 16];
   const ssize_t n = ::read(w.pipe, buffer, sizeof buffer);

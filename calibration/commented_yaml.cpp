@@ -68,7 +68,10 @@ void CommentedYaml::set(const std::string& section, const std::string& name, con
 void CommentedYaml::put_last(const std::string& key_name, const std::string& comment, const std::string& block) {
   const Yaml document = parse();
   const Yaml& root = *document.find(root_);
-  if (root.find(key_name) != nullptr) lines_.erase(place(without_earlier(line_of(key(root, key_name).key_mark))), lines_.end());
+  if (root.find(key_name) != nullptr) {
+    const std::size_t first = without_earlier(line_of(key(root, key_name).key_mark));
+    lines_.erase(place(first), lines_.end());
+  }
   lines_.push_back(blanks(static_cast<std::size_t>(root.entries.front().key_mark.column) - 1) + comment);
   std::istringstream in(block);
   for (std::string line; std::getline(in, line);) lines_.push_back(line);

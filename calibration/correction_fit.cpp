@@ -1,4 +1,5 @@
-// The smooth correction of a product model: least squares on a grid, weighted again and again against outliers, with curvature punished.
+#include "calibration/correction_fit.hpp"
+
 #include <Eigen/Dense>
 #include <algorithm>
 #include <array>
@@ -7,7 +8,6 @@
 #include <random>
 #include <vector>
 
-#include "calibration/product_fit.hpp"
 #include "calibration/robust.hpp"
 
 namespace calibration {
@@ -18,15 +18,15 @@ using profiles::LogGrid;
 using profiles::LogPoint;
 
 constexpr std::array kSpacings = {2.0, 3.0, 4.0, 6.0, 20.0};  // doublings between nodes: the closest for which there are rows enough
-constexpr std::size_t kFewestRowsPerNode = 2;
-constexpr std::array kSmoothness = {0.1, 1.0, 10.0, 100.0};  // weights of curvature that are tried
-constexpr int kFolds = 3;
-constexpr int kRounds = 12;             // of weighting again
-constexpr double kPull = 0.01;          // towards 0 where no row says anything, as a share of the smoothness
-constexpr std::size_t kProbes = 12000;  // places where doubling a size is looked at
-constexpr double kMostBatch = 6;        // doublings: of products that are probed beside the rows
-constexpr double kMayLose = 0.01;       // of time, for a doubling
-constexpr double kPush = 10;            // weight of a place that loses more, doubled every round
+constexpr std::size_t kFewestRowsPerNode = 2;                 // fewer would leave most nodes to the smoothing
+constexpr std::array kSmoothness = {0.1, 1.0, 10.0, 100.0};   // weights of curvature that are tried
+constexpr int kFolds = 3;                                     // of the cross-validation that chooses the smoothness
+constexpr int kRounds = 12;                                   // of weighting again
+constexpr double kPull = 0.01;                                // towards 0 where no row says anything, as a share of the smoothness
+constexpr std::size_t kProbes = 12000;                        // places where doubling a size is looked at
+constexpr double kMostBatch = 6;                              // doublings: of products that are probed beside the rows
+constexpr double kMayLose = 0.01;                             // of time, for a doubling
+constexpr double kPush = 10;                                  // weight of a place that loses more, doubled every round
 
 struct Point {
   LogPoint at;

@@ -10,6 +10,7 @@
 
 #include "base/diagnostics.hpp"
 #include "base/worker_pool.hpp"
+#include "calibration/framework_constants.hpp"
 #include "scenarios/run.hpp"
 #include "scenarios/run_notes.hpp"
 #include "sim/simulation.hpp"
@@ -19,67 +20,6 @@ namespace {
 
 // A constant that is so many times larger or smaller must change the mean error by so much, or the points do not identify it.
 constexpr double kProbe = 1.1, kIdentifiable = 1e-4;
-
-struct Constant {
-  std::string name;
-  double start, low, high;  // where a search begins if the profile has nothing, and its bounds
-};
-
-// Hosts: from what a bare launch adds nothing to, to what no framework needs.
-std::vector<Constant> all_constants() {
-  std::vector<Constant> c = {{"host.forward_kernel", 20e-6, 1e-6, 300e-6},  {"host.backward_kernel", 20e-6, 1e-6, 300e-6},
-                             {"host.collective", 30e-6, 3e-6, 500e-6},      {"host.launch_jitter", 10e-6, 1e-7, 500e-6},
-                             {"host.recomputed_block", 100e-6, 1e-6, 5e-3}, {"host.micro_batch", 500e-6, 1e-6, 20e-3},
-                             {"host.iteration", 5e-3, 1e-5, 100e-3}};
-  for (const std::string& device : profiles::device_names()) {
-    const std::string generation = device.substr(0, device.find('-'));
-    if (std::ranges::find(c, "attention." + generation, &Constant::name) != c.end()) continue;
-    c.push_back({"attention." + generation, 0.3, 0.05, 0.9});
-    c.push_back({"sustained." + generation, 0.9, 0.4, 1});
-  }
-  return c;
-}
-
-// attention.GENERATION and sustained.GENERATION are shares, the others host times.
-bool is_share(const std::string& name) { return !name.starts_with("host."); }
-
-double get(const profiles::FrameworkProfile& f, const std::string& name) {
-  if (is_share(name)) {
-    const auto& shares = name.starts_with("attention.") ? f.attention : f.sustained;
-    const auto at = shares.find(name.substr(10));
-    return at == shares.end() ? 0 : at->second;
-  }
-  const profiles::HostCosts& h = f.host;
-  return (name == "host.forward_kernel"     ? h.forward_kernel
-          : name == "host.backward_kernel"  ? h.backward_kernel
-          : name == "host.collective"       ? h.collective
-          : name == "host.launch_jitter"    ? h.launch_jitter
-          : name == "host.recomputed_block" ? h.recomputed_block
-          : name == "host.micro_batch"      ? h.micro_batch
-                                            : h.iteration)
-      .value();
-}
-
-void set(profiles::FrameworkProfile& f, const std::string& name, double value) {
-  if (is_share(name)) {
-    (name.starts_with("attention.") ? f.attention : f.sustained)[name.substr(10)] = value;
-    return;
-  }
-  profiles::HostCosts& h = f.host;
-  base::Seconds& field = name == "host.forward_kernel"     ? h.forward_kernel
-                         : name == "host.backward_kernel"  ? h.backward_kernel
-                         : name == "host.collective"       ? h.collective
-                         : name == "host.launch_jitter"    ? h.launch_jitter
-                         : name == "host.recomputed_block" ? h.recomputed_block
-                         : name == "host.micro_batch"      ? h.micro_batch
-                                                           : h.iteration;
-  field = base::Seconds(value);
-}
-
-void restore(profiles::FrameworkProfile& f, const FittedConstant& c) {
-  if (c.before > 0 || !is_share(c.name)) set(f, c.name, c.before);
-  else (c.name.starts_with("attention.") ? f.attention : f.sustained).erase(c.name.substr(10));
-}
 
 // A point planned once: simulated for every choice of constants.
 struct Prepared {
@@ -109,7 +49,7 @@ Prepared prepare(const measurements::Point& p, const std::filesystem::path& file
 class Fitter {
  public:
   Fitter(const profiles::FrameworkProfile& start, const std::vector<Prepared>& points, const FrameworkFitConfig& config,
-         std::vector<Constant> constants)
+         std::vector<FrameworkConstant> constants)
       : start_(start), points_(points), config_(config), constants_(std::move(constants)) {}
 
   // Means of |log(predicted / measured)|, each group counting alike, and of |predicted / measured - 1| over some points.
@@ -154,8 +94,8 @@ class Fitter {
   [[nodiscard]] profiles::FrameworkProfile fit(const std::vector<std::size_t>& which) {
     const auto n = static_cast<unsigned>(constants_.size());
     std::vector<double> x, low, high;
-    for (const Constant& c : constants_) {
-      const double at = get(start_, c.name);
+    for (const FrameworkConstant& c : constants_) {
+      const double at = value_of(c, start_);
       x.push_back(std::log(std::clamp(at > 0 ? at : c.start, c.low, c.high)));
       low.push_back(std::log(c.low));
       high.push_back(std::log(c.high));
@@ -181,14 +121,11 @@ class Fitter {
   }
 
   // How much depends on a constant of a profile whose error is `log_error`.
-  [[nodiscard]] FittedConstant probe(const Constant& c, const profiles::FrameworkProfile& profile, double log_error,
+  [[nodiscard]] FittedConstant probe(const FrameworkConstant& c, const profiles::FrameworkProfile& profile, double log_error,
                                      const std::vector<std::size_t>& which) const {
-    FittedConstant f{.name = c.name, .value = get(profile, c.name), .before = get(start_, c.name)};
-    profiles::FrameworkProfile changed = profile;
-    set(changed, c.name, std::max(c.low, f.value / kProbe));
-    const Error less = error_of(changed, which);
-    set(changed, c.name, std::min(c.high, f.value * kProbe));
-    const Error more = error_of(changed, which);
+    FittedConstant f{.name = c.name, .value = value_of(c, profile), .before = value_of(c, start_)};
+    const Error less = error_of(with_value(profile, c, std::max(c.low, f.value / kProbe)), which);
+    const Error more = error_of(with_value(profile, c, std::min(c.high, f.value * kProbe)), which);
     f.error_less = less.relative;
     f.error_more = more.relative;
     f.identifiable = std::max(std::abs(less.log - log_error), std::abs(more.log - log_error)) >= kIdentifiable;
@@ -199,23 +136,28 @@ class Fitter {
  private:
   [[nodiscard]] profiles::FrameworkProfile profile_at(const std::vector<double>& x) const {
     profiles::FrameworkProfile f = start_;
-    for (std::size_t i = 0; i < x.size(); ++i) set(f, constants_[i].name, std::exp(x[i]));
+    for (std::size_t i = 0; i < x.size(); ++i) f = with_value(std::move(f), constants_[i], std::exp(x[i]));
     return f;
   }
 
   const profiles::FrameworkProfile& start_;
   const std::vector<Prepared>& points_;
   const FrameworkFitConfig& config_;
-  std::vector<Constant> constants_;
+  std::vector<FrameworkConstant> constants_;
 };
 
-std::vector<Constant> chosen(const FrameworkFitConfig& config) {
-  std::vector<Constant> all = all_constants(), result;
+std::vector<std::string> names_of(const std::vector<FrameworkConstant>& constants) {
+  std::vector<std::string> names;
+  for (const FrameworkConstant& c : constants) names.push_back(c.name);
+  return names;
+}
+
+std::vector<FrameworkConstant> chosen(const FrameworkFitConfig& config) {
+  std::vector<FrameworkConstant> all = framework_constants(), result;
   if (config.constants.empty()) return all;
   for (const std::string& name : config.constants) {
-    const auto at = std::ranges::find(all, name, &Constant::name);
-    if (at == all.end())
-      refuse({}, fmt::format("\"{}\" is no constant of a framework profile", name), base::suggest(name, fittable_constants()));
+    const auto at = std::ranges::find(all, name, &FrameworkConstant::name);
+    if (at == all.end()) refuse({}, fmt::format("\"{}\" is no constant of a framework profile", name), base::suggest(name, names_of(all)));
     result.push_back(*at);
   }
   return result;
@@ -223,15 +165,9 @@ std::vector<Constant> chosen(const FrameworkFitConfig& config) {
 
 }  // namespace
 
-std::vector<std::string> fittable_constants() {
-  std::vector<std::string> names;
-  for (const Constant& c : all_constants()) names.push_back(c.name);
-  return names;
-}
-
 FrameworkFit fit_framework(const profiles::FrameworkProfile& start, const std::vector<measurements::Point>& points,
                            const FrameworkFitConfig& config) {
-  const std::vector<Constant> constants = chosen(config);
+  const std::vector<FrameworkConstant> constants = chosen(config);
   if (points.size() < 10 * constants.size())
     refuse({}, fmt::format("{} points for {} constants", points.size(), constants.size()),
            "give 10 points per constant at least, or fit fewer");
@@ -248,9 +184,9 @@ FrameworkFit fit_framework(const profiles::FrameworkProfile& start, const std::v
   result.error_before = fitter.error_of(start, all).relative;
   result.profile = fitter.fit(all);
   const double log_error = fitter.error_of(result.profile, all).log;
-  for (const Constant& c : constants) result.constants.push_back(fitter.probe(c, result.profile, log_error, all));
-  for (const FittedConstant& c : result.constants)
-    if (!c.identifiable) restore(result.profile, c);
+  for (const FrameworkConstant& c : constants) result.constants.push_back(fitter.probe(c, result.profile, log_error, all));
+  for (std::size_t i = 0; i < constants.size(); ++i)
+    if (!result.constants[i].identifiable) result.profile = with_value(std::move(result.profile), constants[i], result.constants[i].before);
   Fitter::Error fitted = fitter.error_of(result.profile, all);
   result.error = fitted.relative;
   result.groups = std::move(fitted.groups);

@@ -1,7 +1,6 @@
 #pragma once
-// From measured iterations to the few constants of a framework profile: host times, and the shares of peak or benchmark rate that its
-// attention and its products reach.
-// What kernels and collectives take comes from their own tables and is left as it is.
+// Fits the few constants of a framework profile to measured iterations: host times, and the shares of peak or benchmark rate that its
+// attention and its products reach. Times of kernels and collectives come from their own tables and stay as they are.
 
 #include <filesystem>
 #include <functional>
@@ -15,7 +14,7 @@ namespace calibration {
 
 struct FrameworkFitConfig {
   std::filesystem::path file;          // of the start, where it is no profile that ships
-  std::vector<std::string> constants;  // of fittable_constants(); empty: all
+  std::vector<std::string> constants;  // names of framework_constants(); empty: all
   int jobs = 1;
   int evaluations = 150;                                            // of the whole set of points, at most
   std::function<void(int evaluation, double mean_error)> progress;  // may be empty
@@ -42,9 +41,6 @@ struct FrameworkFit {
   double error_before = 0, error = 0;  // mean of |predicted / measured - 1| over the points
   double cross_validated = 0;          // the same, each half predicted by constants fitted to the other half
 };
-
-// "host.forward_kernel", ..., "attention.a100", "sustained.a100": those that a fit may set.
-[[nodiscard]] std::vector<std::string> fittable_constants();
 
 // Minimises the mean absolute log ratio of predicted and measured (robust: no square; every group counts alike, however many its points) by
 // the subplex method (NLopt's SBPLX), constants in log space. Points are the same for every framework constant; a point that cannot be

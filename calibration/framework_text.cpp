@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "calibration/commented_yaml.hpp"
+#include "calibration/framework_constants.hpp"
 
 namespace calibration {
 namespace {
@@ -24,20 +25,13 @@ std::vector<std::string> comments_on(const FittedConstant& c, const FrameworkFit
 profiles::HostBasis basis_after(const FrameworkFit& fit) {
   const bool all_before = fit.profile.host.basis == profiles::HostBasis::fitted;
   int fitted = 0, others = 0;
-  const profiles::HostCosts& h = fit.profile.host;
-  const std::pair<const char*, base::Seconds> times[] = {{"host.forward_kernel", h.forward_kernel},
-                                                         {"host.backward_kernel", h.backward_kernel},
-                                                         {"host.collective", h.collective},
-                                                         {"host.launch_jitter", h.launch_jitter},
-                                                         {"host.recomputed_block", h.recomputed_block},
-                                                         {"host.micro_batch", h.micro_batch},
-                                                         {"host.iteration", h.iteration}};
-  for (const auto& [name, time] : times) {
-    const auto at = std::ranges::find(fit.constants, name, &FittedConstant::name);
+  for (const FrameworkConstant& c : framework_constants()) {
+    if (!std::holds_alternative<HostTime>(c.field)) continue;
+    const auto at = std::ranges::find(fit.constants, c.name, &FittedConstant::name);
     if (at != fit.constants.end() && at->identifiable) ++fitted;
-    else if (time > base::Seconds(0) && !all_before) ++others;
+    else if (value_of(c, fit.profile) > 0 && !all_before) ++others;
   }
-  if (fitted == 0) return h.basis;
+  if (fitted == 0) return fit.profile.host.basis;
   return others == 0 ? profiles::HostBasis::fitted : profiles::HostBasis::partly;
 }
 

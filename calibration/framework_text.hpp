@@ -1,6 +1,6 @@
 #pragma once
-// A framework profile's file with fitted constants in it: what people wrote stays as it is, comments included; beside each fitted number
-// stands the command that found it and the errors that it left.
+// A framework profile's file with fitted constants in it. Text that people wrote stays as it is, comments included; above each fitted
+// number stand the command that found it and the errors that it left.
 
 #include <string>
 
@@ -8,11 +8,11 @@
 
 namespace calibration {
 
-// "74.5 us", "0.943": a constant as a profile's file writes it.
+// Returns a constant as a profile's file writes it: "74.5 us", "0.943".
 [[nodiscard]] std::string constant_text(const std::string& constant, double value);
 
-// `text`, the file that the fit started from, with every constant that the points identify. A map in braces that gets one is written out, a
-// key a line. `command` is what is named as the origin. Throws: base::InputError when `framework` itself is in braces.
+// Returns `text`, the file that the fit started from, with every constant that the points identify. A map in braces that gets one is
+// written out, a key a line. `command` is what is named as the origin. Throws: base::InputError when `framework` itself is in braces.
 [[nodiscard]] std::string with_fitted(std::string text, const FrameworkFit& fit, const std::string& command);
 
 }  // namespace calibration

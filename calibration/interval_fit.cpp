@@ -20,7 +20,7 @@ using scenarios::Spread;
 constexpr double kLeastSpread = 0.01;      // below a percent nothing repeats itself
 constexpr std::size_t kLeastForEnds = 20;  // points of a group that its ends can be held out of
 constexpr double kHeldOutEnd = 0.2;        // share of a group at one end of a feature's range
-constexpr int kSplits = 20;
+constexpr int kSplits = 20;                // random halves, whose mean is steadier than one
 
 using Residuals = std::vector<const Residual*>;
 using ByKind = std::map<QuestionKind, Residuals>;

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "base/diagnostics.hpp"
-#include "calibration/product_fit.hpp"
+#include "calibration/correction_fit.hpp"
 #include "calibration/rate_fit.hpp"
 
 namespace calibration {
@@ -18,15 +18,15 @@ namespace {
 using measurements::KernelMeasurement;
 using pcg::KernelKind;
 
-constexpr std::uint64_t kAsideOneIn = 5;
-constexpr int kFewestProducts = 40;
-constexpr int kFewestRates = 12;
-constexpr std::size_t kWorst = 5;
-constexpr double kShortestS = 2e-7;  // no kernel has ever been this short: the clock ticked wrongly
-constexpr double kFasterThanPeak = 1.02;
-constexpr double kSavedByWinograd = 4;  // FLOPs that a convolution may save on vector units
-constexpr double kSlowest = 300;        // times a plain roofline, beyond kSlowestS
-constexpr double kSlowestS = 1e-4;
+constexpr std::uint64_t kAsideOneIn = 5;  // one shape in five is kept aside, the usual share of cross-validation
+constexpr int kFewestProducts = 40;       // some four rows for each of a product's eleven parameters
+constexpr int kFewestRates = 12;          // six rows for each of a rate's two
+constexpr std::size_t kWorst = 5;         // rows that a report shows
+constexpr double kShortestS = 2e-7;       // no kernel has ever been this short: the clock ticked wrongly
+constexpr double kFasterThanPeak = 1.02;  // room for the rounding of clocks and timers
+constexpr double kSavedByWinograd = 4;    // FLOPs that a convolution may save on vector units
+constexpr double kSlowest = 300;          // times a plain roofline, beyond kSlowestS
+constexpr double kSlowestS = 1e-4;        // a late launch may add so much to a kernel of any size
 
 using Rows = std::vector<const KernelMeasurement*>;
 struct Group {
@@ -63,7 +63,7 @@ Groups sorted_rows(const profiles::DeviceProfile& d, std::span<const KernelMeasu
     const bool product = profiles::is_product(m.kernel);
     Group& g = groups[{m.kernel.kind, product ? m.precision : pcg::Precision::fp32}];
     g.product = product;
-    if (is_rubbish(device_of(d, m.device), m)) ++g.left_out;
+    if (is_impossible(device_of(d, m.device), m)) ++g.left_out;
     else (is_held_out(m.kernel, m.precision) ? g.aside : g.used).push_back(&m);
   }
   return groups;
@@ -171,7 +171,7 @@ std::vector<double> fit_rates(const profiles::DeviceProfile& d, const Group& g, 
   for (const auto* rows : {&used, &aside})
     for (const RateRow& r : *rows) predicted.push_back(predict(fit, r));
   const auto [least, most] = std::ranges::minmax(used, {}, &RateRow::bytes);
-  // What the rows' fixed part has beyond the shortest kernel is the timer's and the launch's, not the kernel's.
+  // The rows' fixed part beyond the shortest kernel belongs to the timer and the launch, not to the kernel.
   into.traffic = {fit.max, std::min(fit.half, (d.memory_bandwidth * d.kernel_floor).value() * fit.max)};
   into.smallest = base::Bytes(least.bytes);
   into.largest = base::Bytes(most.bytes);
@@ -234,7 +234,7 @@ bool is_held_out(const pcg::Kernel& k, pcg::Precision p) {
   return (hash >> 33) % kAsideOneIn == 0;
 }
 
-bool is_rubbish(const profiles::DeviceProfile& d, const KernelMeasurement& m) {
+bool is_impossible(const profiles::DeviceProfile& d, const KernelMeasurement& m) {
   const double t = m.time.value();
   if (!(t > kShortestS) || !std::isfinite(t)) return true;
   if (!d.peak.contains(m.precision)) return true;

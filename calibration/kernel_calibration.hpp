@@ -1,6 +1,6 @@
 #pragma once
-// From measured kernels to what a device profile says of them: sorts rows by kind, leaves rubbish out, keeps a fifth aside, fits, and
-// tells how far off the fit is on both parts.
+// Fits the models of a device profile to measured kernels: sorts rows by kind, leaves impossible ones out, keeps a fifth aside, fits, and
+// reports the errors on both parts.
 
 #include <span>
 #include <string>
@@ -14,7 +14,7 @@ namespace calibration {
 struct CalibrationConfig {
   std::vector<std::string> devices;    // whose rows count; empty: the profile's own. A sister's rows are fitted with the sister's peaks
   std::vector<pcg::KernelKind> kinds;  // empty: all that there are rows of
-  std::string command;                 // told beside the numbers
+  std::string command;                 // stands beside the numbers
   bool keep_table = false;             // the rows themselves go into the profile, those kept aside too
 };
 
@@ -42,16 +42,16 @@ struct KernelCalibration {
   std::vector<KernelFit> fits;  // by kind and precision
 };
 
-// A fifth of the shapes, always the same ones: the rows that no fit of ours has seen.
+// Returns whether a shape is in the fifth that is always kept aside: no fit of ours has seen its rows.
 [[nodiscard]] bool is_held_out(const pcg::Kernel& k, pcg::Precision p);
-// A time that no such device can need: less than its peaks allow, or a hundred times what the slowest way would take.
-[[nodiscard]] bool is_rubbish(const profiles::DeviceProfile& d, const measurements::KernelMeasurement& m);
+// Returns whether the time of a row is impossible on its device: less than the peaks allow, or a hundred times the slowest algorithm.
+[[nodiscard]] bool is_impossible(const profiles::DeviceProfile& d, const measurements::KernelMeasurement& m);
 
 // Throws: base::InputError when no row is of the devices asked for.
 [[nodiscard]] KernelCalibration calibrate_kernels(const profiles::DeviceProfile& d, std::span<const measurements::KernelMeasurement> rows,
                                                   const CalibrationConfig& config);
 
-// How far off a profile is on rows, whoever fitted it: one entry per kind and precision.
+// Returns the errors of a profile on rows, whoever fitted it: one entry per kind and precision.
 [[nodiscard]] std::vector<KernelFit> compare_kernels(const profiles::DeviceProfile& d,
                                                      std::span<const measurements::KernelMeasurement> rows,
                                                      const CalibrationConfig& config);

@@ -23,9 +23,9 @@ using profiles::CollectiveKind;
 using profiles::NetworkProfile;
 using profiles::Protocol;
 
-constexpr double kPriorWidth = 0.7;  // how far from where it started, in natural logarithms, a number may be pulled by one row
-constexpr double kLeastLatency = 1e-9;
-constexpr double kMoved = 0.01;  // by less no row has moved a number: it is still what it was before the fit
+constexpr double kPriorWidth = 0.7;     // how far from where it started, in natural logarithms, a number may be pulled by one row
+constexpr double kLeastLatency = 1e-9;  // seconds: the logarithm of a latency needs one above 0, no hop is this quick
+constexpr double kMoved = 0.01;         // by less no row has moved a number: it is still what it was before the fit
 
 // The shapes of one collective among one group, and the rows that did it.
 struct Question {

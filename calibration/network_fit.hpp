@@ -1,6 +1,6 @@
 #pragma once
-// From measured collectives to a network profile: the latencies and shares of the profile that the rows tell of are fitted, the others are
-// kept. A row is predicted as the simulator would: the quickest of the library's algorithms and protocols on the preset's links.
+// Fits a network profile to measured collectives: the latencies and shares that the rows identify are fitted, the others are kept. A row is
+// predicted as the simulator would: the quickest of the library's algorithms and protocols on the preset's links.
 
 #include <span>
 #include <string>
@@ -36,14 +36,14 @@ struct NetworkFit {
   std::vector<std::string> notes;
 };
 
-// A fifth of (kind, GPUs, half octave of bytes), always the same ones, whatever table a row is from.
+// Returns whether a row is in the fifth of (kind, GPUs, half octave of bytes) that is always kept aside, whatever table it is from.
 [[nodiscard]] bool is_held_out(const measurements::CollectiveMeasurement& m);
 
 // Robust least squares of the logarithm of time, from the profile given. `rows` must outlive the answer.
 // Throws: base::InputError when no row is of a preset whose `network_profile` this is.
 [[nodiscard]] NetworkFit fit_network(const profiles::NetworkProfile& start, std::span<const measurements::CollectiveMeasurement> rows,
                                      const NetworkFitConfig& config = {});
-// How far off a profile is, whoever fitted it.
+// Returns the residuals of a profile, whoever fitted it.
 [[nodiscard]] std::vector<NetworkResidual> compare_network(const profiles::NetworkProfile& profile,
                                                            std::span<const measurements::CollectiveMeasurement> rows);
 

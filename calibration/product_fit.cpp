@@ -15,12 +15,13 @@ using profiles::ProductModel;
 using profiles::ProductParameters;
 
 constexpr std::size_t kMostRows = 1200;  // for the model's few parameters more say nothing new
-constexpr int kMostSteps = 2500;
+constexpr int kMostSteps = 2500;         // of the search: an upper bound, some two hundred per parameter
 
 struct Range {
   double least, most;
 };
-// What is physical, in the order of ProductModel's members.
+// The physical range of each parameter, in the order of ProductModel's members: shares of a peak reach at most about 1, steps and launches
+// take nanoseconds and microseconds.
 constexpr std::array<Range, kProductParameters> kRanges = {Range{0.2, 1},     Range{0.05, 200}, Range{0.05, 1}, Range{1e-11, 1e-7},
                                                            Range{1e-9, 1e-5}, Range{0.1, 10},   Range{0.2, 1},  Range{1e-6, 8e-6},
                                                            Range{1e-7, 2e-5}, Range{0.05, 20},  Range{1, 8}};

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "calibration/commented_yaml.hpp"
+#include "profiles/fitted_text.hpp"
 
 namespace calibration {
 

@@ -1,5 +1,5 @@
 #pragma once
-// Device profiles as text: what people wrote stays as it is, comments included, and what calibration found goes behind it.
+// A device profile's file with fitted models in it. Text that people wrote stays as it is, comments included; fitted models follow it.
 
 #include <string>
 
@@ -7,7 +7,7 @@
 
 namespace calibration {
 
-// `profile` with its part `fitted:` (always the last one) replaced by `fitted`.
+// Returns `profile` with its part `fitted:` (always the last one) replaced by `fitted`.
 [[nodiscard]] std::string with_fitted(const std::string& profile, const profiles::Fitted& fitted);
 
 }  // namespace calibration

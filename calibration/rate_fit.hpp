@@ -1,5 +1,5 @@
 #pragma once
-// Fits what a kind of memory-bound kernel makes of the memory bandwidth:  seconds = (bytes + half) / (bandwidth * max).
+// Fits the share of the memory bandwidth that a kind of memory-bound kernel reaches:  seconds = (bytes + half) / (bandwidth * max).
 
 #include <span>
 

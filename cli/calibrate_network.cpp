@@ -1,4 +1,3 @@
-// `foreshard calibrate --network`: a network profile fitted to, or held against, measured collectives.
 #include <fmt/core.h>
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 #pragma once
-// The other half of `foreshard calibrate`: network profiles.
+// `foreshard calibrate --network`: a network profile fitted to, or held against, measured collectives.
 
 #include <string>
 

@@ -9,6 +9,8 @@
 #include "cli/output.hpp"
 #include "imports/import.hpp"
 #include "imports/to_measurements.hpp"
+#include "measurements/collective_tables.hpp"
+#include "measurements/kernel_tables.hpp"
 #include "reports/import_report.hpp"
 #include "reports/topology_report.hpp"
 #include "topology/imports/imports.hpp"

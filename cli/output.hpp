@@ -1,5 +1,5 @@
 #pragma once
-// Where text goes and comes from: a file; standard output is "-". What the file system refuses is bad input.
+// Text goes to files and comes from them; "-" is standard output. A refusal of the file system is bad input.
 
 #include <filesystem>
 #include <initializer_list>
@@ -11,20 +11,20 @@ namespace cli {
 [[nodiscard]] std::string read_text(const std::filesystem::path& file);
 // Throws: base::InputError when the file cannot be written.
 void write_text(const std::filesystem::path& file, const std::string& text);
-// An option and the file that it names: empty: none, "-": standard output.
+// An option and the file that it names: none when empty, standard output when "-".
 struct Output {
   std::string option, file;
 };
-// Before long work whose answers go there. Throws: base::InputError when a folder is not there, a file cannot be written, or two options
-// name the same one; says which option.
+// Meant before long work whose answers go there. Throws: base::InputError when a folder is not there, a file cannot be written, or two
+// options name the same one; says which option.
 void check_outputs(std::initializer_list<Output> outputs);
-// The same of a folder that will be made where it is not there. Empty: none.
+// The same for a folder that will be made where it is not there. An empty name is no folder.
 void check_output_folder(const std::filesystem::path& folder, const std::string& option);
-// Makes it, with those around it. Throws: base::InputError when it cannot be made.
+// Makes a folder and those around it. Throws: base::InputError when it cannot be made.
 void make_folder(const std::filesystem::path& folder);
-// A name that is safe as a file's: what is no letter, digit, dot or dash becomes a dash.
+// Returns a name that is safe as a file's: any run of other characters than letters, digits, dots and dashes becomes a dash.
 [[nodiscard]] std::string file_name(const std::string& name);
-// Standard output is a terminal and NO_COLOR is not set.
+// Returns whether standard output is a terminal and NO_COLOR is not set.
 [[nodiscard]] bool wants_colour();
 
 }  // namespace cli

@@ -1,5 +1,5 @@
 """What the PyTorch half of the collector computes without PyTorch: which iterations are run in what order, statistics, FLOPs and bytes
-of fused attention, and the joining of files. Standard library only; tests/collect/arithmetic_test.py tests it."""
+of fused attention, and the joining of files. Standard library only; tests/collector/arithmetic_test.py tests it."""
 
 import math
 import statistics

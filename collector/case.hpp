@@ -1,6 +1,6 @@
 #pragma once
 // One thing to time: an operation, a precision and its sizes, with the FLOPs and bytes that the result file names. Standard library
-// only: the collector is built on machines that have a CUDA toolkit and nothing else. Counts are those of pcg/work (tests/collect).
+// only: the collector is built on machines that have a CUDA toolkit and nothing else. Counts are those of pcg/work (tests/collector).
 
 #include <cstdint>
 #include <string_view>
@@ -11,7 +11,8 @@ namespace collector {
 enum class Precision { fp32, tf32, fp16, bf16, fp8 };
 inline constexpr Precision kPrecisions[] = {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16, Precision::fp8};
 [[nodiscard]] std::string_view to_text(Precision p);
-// Of a stored number, as pcg::element_bytes counts: 4, 4, 2, 2, 2 (operands of an fp8 product are 1 B, what stays in memory is bf16).
+// Returns the bytes of a stored number, as pcg::element_bytes counts: 4, 4, 2, 2, 2 (operands of an fp8 product are 1 B, what stays in
+// memory is bf16).
 [[nodiscard]] double element_bytes(Precision p);
 
 enum class Operation {
@@ -38,7 +39,7 @@ inline constexpr int kOperations = static_cast<int>(Operation::adam) + 1;
 [[nodiscard]] std::string_view to_text(Operation o);  // "linear.forward": the kernel's name in pcg/work where it has one
 [[nodiscard]] std::string_view kind_of(Operation o);  // "matmul": to_text of a pcg::KernelKind
 
-// Of the forward product C[m, n] = A[m, k] B[k, n], `batch` times; gradients permute these.
+// Sizes of the forward product C[m, n] = A[m, k] B[k, n], `batch` times; gradients permute these.
 struct MatmulShape {
   std::int64_t batch = 1, m = 1, n = 1, k = 1;
   bool operator==(const MatmulShape&) const = default;

@@ -1,5 +1,5 @@
 #pragma once
-// What the collector must know of a GPU before it measures: which precisions it has, and roughly how long a case will take, so that the
+// A GPU as the collector must know it before it measures: which precisions it has, and roughly how long a case will take, so that the
 // time budget can be shared out. Predictions steer the order and number of cases; they are never written as results.
 
 #include <cstdint>
@@ -20,12 +20,12 @@ struct Device {
   int count = 1;                            // GPUs that are visible
 };
 
-// Of all multiprocessors at the highest clock, dense; 0: the device has no such arithmetic. Source: FMAs per multiprocessor and cycle in
-// NVIDIA's architecture white papers (V100, A100, H100, B200), times two.
+// Returns FLOP/s of all multiprocessors at the highest clock, dense; 0: the device has no such arithmetic. Source: FMAs per multiprocessor
+// and cycle in NVIDIA's architecture white papers (V100, A100, H100, B200), times two.
 [[nodiscard]] double peak_flops(const Device& d, Precision p);
 // Tensor cores for products in half precision and tf32; own kernels compute in fp32 and are bound by traffic: no tf32, no fp8.
 [[nodiscard]] bool supports(const Device& d, const Case& c);
-// One launch, seconds: a third of the peaks, or 3 us.
+// Returns the seconds of one launch: a third of the peaks, or 3 us.
 [[nodiscard]] double predicted_seconds(const Device& d, const Case& c);
 
 }  // namespace collector

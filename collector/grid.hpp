@@ -1,5 +1,5 @@
 #pragma once
-// What is to be measured, in groups that are each sampled evenly, so that a measurement may stop after any number of cases.
+// The cases to measure, in groups that are each sampled evenly, so that a measurement may stop after any number of cases.
 
 #include <cstdint>
 #include <string>

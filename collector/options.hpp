@@ -25,8 +25,8 @@ struct Options {
 [[nodiscard]] std::optional<Options> parse_options(const std::vector<std::string>& arguments, std::string& problem);
 [[nodiscard]] std::string usage();
 
-// What would be measured and for how long: one line per group (cases within the budget, cases in all, predicted seconds), with --list
-// one line per case.
+// Prints what a run would measure and for how long: one line per group (cases within the budget, cases in all, predicted seconds), with
+// --list one line per case.
 void print_dry_run(const Options& options, const Device& d, std::ostream& out);
 
 }  // namespace collector

@@ -1,5 +1,5 @@
 #pragma once
-// What was measured, and the file that holds it (README.md, "The file"). One part of that file comes from a script of its own:
+// The results of a measurement, and the file that holds them (README.md, "The file"). One part of that file comes from a script of its own:
 // `iterations` is written empty here and filled by merge.py.
 
 #include <string>

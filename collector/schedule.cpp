@@ -6,9 +6,9 @@
 namespace collector {
 namespace {
 
-constexpr double kSample_s = 2e-4;
-constexpr double kCase_s = 1.5e-2;
-constexpr double kSetUp_s = 1e-2;
+constexpr double kSample_s = 2e-4;  // of one sample: the events around it cost microseconds, so they stay near a percent
+constexpr double kCase_s = 1.5e-2;  // of all samples of a case: a budget of minutes then holds thousands of cases
+constexpr double kSetUp_s = 1e-2;   // for the choice of an algorithm and the capture of a graph
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 #pragma once
-// What repeated timings come to: the median of those that are no outliers, and how far apart the middle half lies.
+// A summary of repeated timings: the median of those that are no outliers, and how far apart the middle half lies.
 
 #include <vector>
 

@@ -16,7 +16,7 @@
 namespace imports {
 namespace {
 
-constexpr std::size_t kHead = 64 * 1024;
+constexpr std::size_t kHead = 64 * 1024;                      // what ByteSource lets one peek at: a format shows itself well within it
 constexpr std::size_t kLongestTable = std::size_t{64} << 20;  // nccl-tests writes some kB
 constexpr std::string_view kKnown =
     "known are Kineto / Chrome traces (.json, .json.gz), Nsight Systems SQLite exports, nccl-tests output (text, JSON), Chakra traces "

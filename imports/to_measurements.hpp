@@ -13,9 +13,9 @@ struct MeasurementNames {
   std::string cluster;  // a preset's name, which no trace knows; empty: collectives are given without one
 };
 
-// Kernels: one row per distinct operation whose work is known (see ImportedOperation): the median over its occurrences of the summed times
-// of its kernels. Collectives: one row per kind, group and size: the median. Times of traced collectives include waiting; nccl-tests' do
-// not. What cannot be used is counted in the notes. Cost: O(n log n).
+// Returns, of kernels, one row per distinct operation whose work is known (see ImportedOperation): the median over its occurrences of the
+// summed times of its kernels; of collectives, one row per kind, group and size: the median. Times of traced collectives include waiting;
+// nccl-tests' do not. The notes count what cannot be used. Cost: O(n log n).
 [[nodiscard]] measurements::Measurements to_measurements(const ImportedTrace& trace, const MeasurementNames& names);
 
 }  // namespace imports

@@ -1,12 +1,12 @@
-// Tables of collective times: our own CSV, and public ones that are recognised by their header. Each says on which machine it was
-// measured; which preset describes that machine is decided here, in one place per table. Rows of machines without a preset, and rows
-// that show something else than the network (a forced algorithm, a host that could not launch faster), are left out with a note.
+// Each public table says on which machine it was measured; which preset describes that machine is decided here, in one place per table.
+// Rows of machines without a preset, and rows that show something else than the network (a forced algorithm, a host that could not launch
+// faster), are left out with a note.
+#include "measurements/collective_tables.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <map>
-
-#include "measurements/table_csv.hpp"
 
 namespace measurements {
 namespace {

@@ -1,5 +1,6 @@
-// Tables of kernel times: our own CSV, and public ones that are recognised by their header. Each says which device it was measured on;
-// rows of a device that has no profile are left out.
+// Each public table says which device it was measured on; rows of a device that has no profile are left out with a note.
+#include "measurements/kernel_tables.hpp"
+
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -7,7 +8,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "measurements/table_csv.hpp"
 #include "profiles/device_profile.hpp"
 #include "profiles/kinds.hpp"
 
@@ -19,7 +19,7 @@ using pcg::Precision;
 
 constexpr std::string_view kOwnHeader = "device,precision,kind,batch,m,n,k,flops,bytes,seconds";
 
-// What the public tables call the devices that have a profile. The V100 of NeuSight has 32 GB; the profile's memory is all that differs.
+// The names that public tables give to devices that have a profile. The V100 of NeuSight has 32 GB; only the profile's memory differs.
 const std::map<std::string, std::string, std::less<>>& foreign_devices() {
   static const std::map<std::string, std::string, std::less<>> kNames = {
       {"a100_sxm", "a100-sxm-80gb"},
@@ -253,7 +253,7 @@ class Vidur {
     for (const CsvRow& row : t_.rows()) {
       const auto device = c_.device(t_.cell(row, "device"));
       if (!device) continue;
-      if (size_of(t_, row, "num_tokens") < 128) c_.leave_out("kernels of a few microseconds, told to 1 us");
+      if (size_of(t_, row, "num_tokens") < 128) c_.leave_out("kernels of a few microseconds, measured to 1 us");
       else operators(row, *device);
     }
   }

@@ -4,7 +4,8 @@
 #include <fmt/ranges.h>
 
 #include "base/diagnostics.hpp"
-#include "measurements/table_csv.hpp"
+#include "measurements/collective_tables.hpp"
+#include "measurements/kernel_tables.hpp"
 
 namespace measurements {
 

@@ -1,6 +1,6 @@
 #pragma once
-// Measured times of single kernels and of collectives: what calibration fits and validation compares with. One form, whatever file they
-// came from: our own CSV (docs/formats.md, "Measurements"), a public table recognised by its header, or an imported trace.
+// Measured times of single kernels and of collectives, which calibration fits and validation compares with. They have one form, whatever
+// file they came from: our own CSV (docs/formats.md, "Measurements"), a public table recognised by its header, or an imported trace.
 
 #include <optional>
 #include <string>
@@ -38,11 +38,8 @@ struct Measurements {
   std::vector<std::string> notes;  // rows left out, and why: "12 rows of a device that has no profile (MI210)"
 };
 
-// Reads a CSV file's text; `file` names it in messages. Rows that say nothing usable (no time, unknown device) are left out with a note.
+// Reads a CSV file's text; `file` names it in messages. Unusable rows (no time, unknown device) are left out with a note.
 // Throws: base::InputError when the header is neither ours nor a known table's, or a cell is not what its column holds.
 [[nodiscard]] Measurements read_measurements(std::string_view text, const std::string& file);
-// Our own CSV; read_measurements reads it back.
-[[nodiscard]] std::string to_csv(const std::vector<KernelMeasurement>& kernels);
-[[nodiscard]] std::string to_csv(const std::vector<CollectiveMeasurement>& collectives);
 
 }  // namespace measurements

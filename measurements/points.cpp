@@ -15,9 +15,9 @@ namespace {
 
 using base::Yaml;
 
-constexpr std::size_t kMostProblems = 40;
-constexpr std::int64_t kMost = std::int64_t{1} << 40;
-constexpr int kMostDegree = 1 << 24;
+constexpr std::size_t kMostProblems = 40;              // more of them tell nothing new
+constexpr std::int64_t kMost = std::int64_t{1} << 40;  // of a size: products of two stay within 2^80, sums far within a double
+constexpr int kMostDegree = 1 << 24;                   // of GPUs: sixteen million, far beyond any cluster
 
 const std::vector<std::string> kRequired = {"id", "group", "cluster",     "nodes",        "n_gpus",    "seq",       "tp",
                                             "pp", "dp",    "micro_batch", "global_batch", "precision", "measured_s"};

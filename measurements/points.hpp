@@ -29,12 +29,12 @@ struct Point {
   base::Mark mark;                           // of the row
 };
 
-// Whether a header is that of a points table.
+// Returns whether a header is that of a points table.
 [[nodiscard]] bool is_points_header(std::string_view text);
 // Throws: base::InputError with every problem found: an unknown or missing column, a cell that is not what its column holds.
 [[nodiscard]] std::vector<Point> read_points(std::string text, const std::string& file);
-// The scenario (docs/formats.md) that asks for this point's iteration time: one plan, no what-ifs. Its parts carry the row's mark, so that
-// whatever is wrong with it is told with the table's file and line.
+// Returns the scenario (docs/formats.md) that asks for this point's iteration time: one plan, no what-ifs. Its parts carry the row's mark,
+// so that a message about it names the table's file and line.
 [[nodiscard]] base::Yaml scenario_of(const Point& p);
 
 }  // namespace measurements

@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "base/csv.hpp"
-#include "measurements/measurements.hpp"
 
 namespace measurements {
 
@@ -35,9 +34,5 @@ class CsvTable {
   std::string file_;
   base::CsvTable table_;
 };
-
-// Rows of a table of kernels (or collectives) go into `into`. Returns false when the header is none of theirs.
-[[nodiscard]] bool read_kernel_table(const CsvTable& t, Measurements& into);
-[[nodiscard]] bool read_collective_table(const CsvTable& t, Measurements& into);
 
 }  // namespace measurements

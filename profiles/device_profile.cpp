@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/embedded_files.hpp"
+#include "profiles/fitted_text.hpp"
 #include "profiles/kinds.hpp"
 
 namespace profiles {
@@ -17,7 +18,7 @@ namespace {
 using pcg::KernelKind;
 using pcg::Precision;
 
-// What an efficiency is of: `half` counts FLOPs or bytes, and only vector units may beat their peak (Winograd saves FLOPs).
+// The resource of an efficiency: `half` counts FLOPs or bytes, and only vector units may beat their peak (Winograd saves FLOPs).
 enum class Share { tensor_peak, vector_peak, bandwidth };
 
 class ProfileReader {

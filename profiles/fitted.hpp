@@ -1,6 +1,6 @@
 #pragma once
-// What calibration found about one device: models of kernels with the residuals they left and where the rows came from. It is the part
-// `fitted:` of a device profile, written by `foreshard calibrate`, read back here.
+// The findings of calibration about one device: models of kernels, the residuals they left and where the rows came from. It is the part
+// `fitted:` of a device profile (profiles/fitted_text.hpp).
 
 #include <map>
 #include <string>
@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/units.hpp"
-#include "base/yaml.hpp"
 #include "pcg/work/kernel.hpp"
 #include "profiles/log_grid.hpp"
 #include "profiles/measured_table.hpp"
@@ -44,8 +43,6 @@ struct FittedProduct {
   LogGrid correction;  // its axes span the rows that the fit saw, also when it has no values
   Provenance provenance;
 };
-// The sizes whose logarithms the correction is over: all rows (batch m), n, k; of an attention: batch, keys, head dimension.
-[[nodiscard]] LogPoint correction_point(pcg::KernelKind kind, const ProductSizes& s);
 
 // Seconds = (bytes + half) / (memory bandwidth * max).
 struct FittedRate {
@@ -59,10 +56,5 @@ struct Fitted {
   std::map<pcg::KernelKind, FittedRate> rates;
   std::vector<MeasuredKernel> table;  // kept from a calibration with one's own measurements; empty in the profiles that ship
 };
-
-// `node` is the map at "device.fitted". Puts what is wrong into `sink`.
-[[nodiscard]] Fitted read_fitted(const base::Yaml& node, base::Diagnostics& sink);
-// The map as text, two spaces deep under "  fitted:"; read_fitted reads it back.
-[[nodiscard]] std::string to_text(const Fitted& f);
 
 }  // namespace profiles

@@ -1,4 +1,5 @@
-// The text form of what calibration found.
+#include "profiles/fitted_text.hpp"
+
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -8,15 +9,13 @@
 #include <cmath>
 #include <functional>
 
-#include "base/yaml.hpp"
-#include "profiles/fitted.hpp"
 #include "profiles/kinds.hpp"
 
 namespace profiles {
 namespace {
 
-constexpr double kThousandth = 1e-3;  // corrections are written as whole thousandths of a natural logarithm
-constexpr std::size_t kMostNodes = 20'000;
+constexpr double kThousandth = 1e-3;                             // corrections are written as whole thousandths of a natural logarithm
+constexpr std::size_t kMostNodes = 20'000;                       // of a grid that is read: those that ship have below 500
 constexpr std::array kAxisNames = {"rows", "columns", "inner"};  // of a product; of an attention: batch, keys, head dimension
 
 class FittedReader {
@@ -234,11 +233,6 @@ std::string rate_text(pcg::KernelKind kind, const FittedRate& r) {
 }
 
 }  // namespace
-
-LogPoint correction_point(pcg::KernelKind kind, const ProductSizes& s) {
-  if (kind == pcg::KernelKind::attention) return {std::log2(s.batch), std::log2(s.k), std::log2(s.n)};
-  return {std::log2(s.batch * s.m), std::log2(s.n), std::log2(s.k)};
-}
 
 Fitted read_fitted(const base::Yaml& node, base::Diagnostics& sink) { return FittedReader(sink).read(node); }
 

@@ -16,7 +16,7 @@
 
 namespace profiles {
 
-// What the host's times rest on: nothing measured, measured for some of them, for all that are not 0.
+// The basis of the host's times: none is measured, some are, all that are not 0 are.
 enum class HostBasis { assumed, partly, fitted };
 [[nodiscard]] const std::vector<std::string>& host_basis_names();
 

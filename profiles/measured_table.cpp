@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "profiles/fitted.hpp"
+#include "profiles/product_model.hpp"
 
 namespace profiles {
 namespace {

@@ -29,9 +29,9 @@ class MeasuredTable {
   MeasuredTable(const std::vector<MeasuredKernel>& kernels, const Model& model);
 
   [[nodiscard]] bool empty() const { return groups_.empty(); }
-  // What to add to the logarithm of the model's time: the kernel's own where it was measured (of several, their mean), else the mean over
-  // those within a doubling of each of its sizes, nearer ones counting more. nullopt where they do not lie on both sides of every size:
-  // that is outside the range. Cost: O(kernels within a doubling of one size).
+  // Returns the correction to add to the logarithm of the model's time: the kernel's own where it was measured (of several, their mean),
+  // else the mean over those within a doubling of each of its sizes, nearer ones counting more. nullopt where they do not lie on both sides
+  // of every size: that is outside the range. Cost: O(kernels within a doubling of one size).
   [[nodiscard]] std::optional<double> correction(const pcg::Kernel& k, pcg::Precision p) const;
 
  private:

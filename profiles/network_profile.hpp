@@ -1,7 +1,7 @@
 #pragma once
-// A network profile: what a communication library makes of links. Wires come from the cluster (bandwidth, latency); a profile adds what
-// the library costs on top: the latency of a call and of each hop, and the share of a link's bandwidth that it reaches, for each of its
-// protocols. Shares and overheads, not rates: with a link of four times the bandwidth they still say something.
+// A network profile: the times and bandwidths that a communication library reaches on links. Wires come from the cluster (bandwidth,
+// latency); a profile adds what the library costs on top: the latency of a call and of each hop, and the share of a link's bandwidth that
+// it reaches, for each of its protocols. Shares and overheads, not rates: with a link of four times the bandwidth they still say something.
 
 #include <array>
 #include <map>
@@ -42,7 +42,7 @@ struct NetworkProfile {
   std::map<std::string, std::map<Algorithm, std::map<Protocol, NetworkHop>>, std::less<>> links;
   std::map<CollectiveKind, NetworkCall> calls;
 
-  // What a link type costs an algorithm, or nullptr: unknown link type (see `knows`), or not used there.
+  // Returns the cost of a link type for an algorithm, or nullptr: the link type is unknown (see `knows`), or the library does not use it.
   [[nodiscard]] const NetworkHop* find(std::string_view link_type, Algorithm a, Protocol p) const;
   [[nodiscard]] bool knows(std::string_view link_type) const { return links.contains(link_type); }
 };

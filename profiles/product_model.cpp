@@ -31,7 +31,7 @@ constexpr std::array kSplits = {Split{1}, Split{2}, Split{3}, Split{4}, Split{6}
 constexpr double kShortestSplit = 128;  // along k: no library cuts it finer
 constexpr double kMostRounds = 4;       // k is split only while the tiles are too few for this many rounds
 
-// Of numbers up to 2^63, without the call that std::floor and std::ceil are on a plain x86-64.
+// For numbers up to 2^63, without the call that std::floor and std::ceil are on a plain x86-64.
 double whole(double x) { return static_cast<double>(static_cast<std::int64_t>(x)); }
 double whole_up(double x) {
   const double below = whole(x);
@@ -121,6 +121,11 @@ double product_seconds(const ProductModel& p, const ProductDevice& d, const Prod
   const double memory = s.bytes / (d.bandwidth * p.bandwidth_share);
   const double larger = std::max(tiles, memory), smaller = std::min(tiles, memory);
   return p.launch_s + larger * std::pow(1 + std::pow(smaller / larger, p.overlap), 1 / p.overlap);
+}
+
+LogPoint correction_point(pcg::KernelKind kind, const ProductSizes& s) {
+  if (kind == pcg::KernelKind::attention) return {std::log2(s.batch), std::log2(s.k), std::log2(s.n)};
+  return {std::log2(s.batch * s.m), std::log2(s.n), std::log2(s.k)};
 }
 
 }  // namespace profiles

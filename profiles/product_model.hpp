@@ -1,5 +1,5 @@
 #pragma once
-// How long a product takes on a GPU, told from how libraries compute it: C is cut into tiles, each multiprocessor works on one round of
+// The time of a product on a GPU, from how libraries compute it: C is cut into tiles, each multiprocessor works on one round of
 // tiles after another, a long inner dimension may be split over several multiprocessors, and memory must keep up. The library is taken to
 // choose the fastest of a few tile shapes and splits. Matmuls, convolutions (implicit matmuls) and fused attention (its second product,
 // with the FLOPs of all of them) are products. The parameters are shares of what the data sheet promises, so that they carry over to a
@@ -11,6 +11,7 @@
 
 #include "pcg/operators/tensor.hpp"
 #include "pcg/work/kernel.hpp"
+#include "profiles/log_grid.hpp"
 
 namespace profiles {
 
@@ -22,10 +23,14 @@ struct ProductSizes {
 };
 // Requires: is_product(k).
 [[nodiscard]] ProductSizes product_sizes(const pcg::Kernel& k, pcg::Precision p);
-// A matmul, convolution or attention whose sizes are known.
+// Returns whether a kernel is a matmul, convolution or attention whose sizes are known.
 [[nodiscard]] bool is_product(const pcg::Kernel& k);
 
-// What the device's data sheet says of the precision.
+// Returns the logarithms of the sizes that a correction of the model is over: all rows (batch m), n, k; of an attention: batch, keys, head
+// dimension.
+[[nodiscard]] LogPoint correction_point(pcg::KernelKind kind, const ProductSizes& s);
+
+// The figures of a device's data sheet for one precision.
 struct ProductDevice {
   double peak = 1;       // FLOP/s of all multiprocessors
   double bandwidth = 1;  // bytes/s of device memory

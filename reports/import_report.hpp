@@ -1,5 +1,5 @@
 #pragma once
-// What was read from a measurement file, as text for people and as JSON.
+// An imported measurement file as text for people and as JSON.
 
 #include <string>
 
@@ -7,7 +7,7 @@
 
 namespace reports {
 
-// Time by kind of kernel, collectives with bytes and both bandwidths, iterations (the longest, when there are many), notes.
+// Returns time by kind of kernel, collectives with bytes and both bandwidths, iterations (the longest, when there are many), notes.
 [[nodiscard]] std::string import_text(const imports::ImportedTrace& trace);
 // {"format","file","kernels","collectives","devices":[..],"span_s","iterations":[..],"by_kind":{..},"by_stream":[..],
 //  "by_collective":[..],"notes":[..]}; docs/formats.md, "Imports".

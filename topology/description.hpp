@@ -1,5 +1,5 @@
 #pragma once
-// What a `cluster:` section says, checked but not yet multiplied by its number of nodes: link types, node types, the network.
+// The content of a `cluster:` section, checked but not yet multiplied by its number of nodes: link types, node types, the network.
 // Private to this folder.
 
 #include <optional>

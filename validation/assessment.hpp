@@ -1,5 +1,6 @@
 #pragma once
-// Predicted against measured, group by group: what `foreshard validate` answers. Text, JSON and HTML are in reports.hpp.
+// Predicted against measured, group by group: what `foreshard validate` answers. reports/validation writes it as text, JSON, Markdown and
+// HTML.
 
 #include <map>
 #include <optional>
@@ -12,7 +13,7 @@
 
 namespace validation {
 
-// What is measured: whole iterations, single kernels, single collectives.
+// The subject of a measurement: a whole iteration, a single kernel, a single collective.
 enum class Subject { iteration, kernel, collective };
 [[nodiscard]] std::string_view to_text(Subject s);
 

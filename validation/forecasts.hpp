@@ -1,6 +1,6 @@
 #pragma once
-// Every point answered as the program would answer it: made a scenario, planned, simulated. In process, shared out among worker
-// processes. A point that cannot be run is a forecast with a reason, never dropped.
+// Answers every point as the program would: it becomes a scenario, is planned and simulated, in this process or shared out among worker
+// processes. A point that cannot be run is a forecast with a reason and is never dropped.
 
 #include <functional>
 #include <optional>
@@ -25,7 +25,7 @@ struct ForecastOptions {
   std::function<void(std::size_t done)> progress;  // may be empty
 };
 
-// One per point, in order; the same for any `jobs`. Cost: a planning and a simulation per point.
+// Returns a forecast per point, in order; they are the same for any `jobs`. Cost: a planning and a simulation per point.
 [[nodiscard]] std::vector<Forecast> forecast(const std::vector<measurements::Point>& points, const ForecastOptions& options);
 
 }  // namespace validation

@@ -1,16 +1,15 @@
-// Measured kernels and collectives, and what the models give for them.
+#include "validation/measured.hpp"
+
 #include <fmt/core.h>
 
 #include <map>
 
+#include "calibration/network_fit.hpp"
 #include "profiles/device_profile.hpp"
 #include "sim/collectives/plan_collective.hpp"
-#include "validation/validate.hpp"
 
 namespace validation {
 namespace {
-
-constexpr double kSmallMessage_bytes = 1e6;  // below it latency decides, above it bandwidth
 
 std::string first_message(const base::InputError& e) { return e.diagnostics().front().message; }
 
@@ -53,7 +52,7 @@ class Collectives {
     Item i;
     i.subject = Subject::collective;
     i.group = fmt::format("{} {} on {} of {} node{}, {} 1 MB", m.cluster, profiles::to_text(m.kind), m.gpus, m.nodes,
-                          m.nodes > 1 ? "s" : "", m.bytes.value() < kSmallMessage_bytes ? "below" : "from");
+                          m.nodes > 1 ? "s" : "", m.bytes < calibration::kShortMessage ? "below" : "from");
     i.id = base::to_text(m.bytes);
     i.where = m.source;
     i.measured = m.time;

@@ -24,7 +24,7 @@ struct ErrorStatistics {
 // (pairs in the same order - pairs in opposite order) / (pairs that differ in both); 0 if none does. 1: every two are ordered rightly.
 // O(n^2).
 [[nodiscard]] double kendall_tau(std::span<const Pair> pairs);
-// Of an even number: the mean of the middle two; 0 of none.
+// Returns the mean of the middle two when their number is even, 0 when there are none.
 [[nodiscard]] double median(std::vector<double> values);
 
 }  // namespace validation

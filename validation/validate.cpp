@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "validation/forecasts.hpp"
+#include "validation/measured.hpp"
 
 namespace validation {
 namespace {

@@ -1,5 +1,5 @@
 #pragma once
-// From tables of measurements to forecasts held against them, ready to be assessed.
+// Holds forecasts against tables of measurements, ready to be assessed.
 
 #include <functional>
 #include <string>
@@ -14,7 +14,7 @@
 namespace validation {
 
 using Table = std::variant<std::vector<measurements::Point>, measurements::Measurements>;
-// Which of the two it is, is told by the header. Throws: base::InputError as their readers do.
+// Reads either, whichever the header names. Throws: base::InputError as their readers do.
 [[nodiscard]] Table read_table(std::string text, const std::string& file);
 
 struct ValidationOptions {
@@ -30,9 +30,5 @@ struct Validation {
 
 // Cost: a simulation per point, a formula per kernel and collective.
 [[nodiscard]] Validation validate(const std::vector<Table>& tables, const ValidationOptions& options);
-
-// Kernels by device, precision and kind; collectives by cluster, GPUs and kind, messages of 1 MB and more apart from smaller ones. Forecast
-// by profiles::kernel_time and sim::plan_collective.
-[[nodiscard]] std::vector<Item> items_of(const measurements::Measurements& measured);
 
 }  // namespace validation

@@ -17,6 +17,7 @@ namespace {
 
 namespace proto = foreshard::chakra;
 
+// Limits against files that would fill the memory.
 constexpr std::uint64_t kLongestMessage = std::uint64_t{64} << 20;
 constexpr std::size_t kMostNodes = 20'000'000;
 

@@ -15,7 +15,7 @@ namespace imports {
 // Cost: one node at a time; a node of more than 64 MiB is refused.
 [[nodiscard]] ImportedTrace read_chakra(ByteSource& bytes);
 
-// Whether the first bytes of a file are a length and a GlobalMetadata.
+// Returns whether the first bytes of a file are a length and a GlobalMetadata.
 [[nodiscard]] bool looks_like_chakra(std::string_view head);
 
 }  // namespace imports

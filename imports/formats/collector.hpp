@@ -1,5 +1,5 @@
 #pragma once
-// The file of our own collector (profiles/collect/README.md, "The file") -> ImportedTrace. Private to this folder.
+// The file of our own collector (collector/README.md, "The file") -> ImportedTrace. Private to this folder.
 
 #include <nlohmann/json.hpp>
 #include <string>

@@ -43,7 +43,7 @@ std::vector<Query> launches_in_order(const RawTrace& raw) {
 std::vector<std::uint32_t> operations_in_order(const RawTrace& raw) {
   std::vector<std::uint32_t> order(raw.operations.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-  // Of two that start together the longer one is around the other.
+  // The longer of two that start together is around the other.
   std::ranges::sort(order, {}, [&](std::uint32_t i) {
     const HostOperation& o = raw.operations[i];
     return std::tuple(o.thread, o.start, -o.end, i);

@@ -14,6 +14,7 @@
 namespace imports::kineto {
 namespace {
 
+// Limits against files that would fill the memory or the stack: 20 million events take 3 GB (import.hpp), and an event nests below ten.
 constexpr std::size_t kMostEvents = 20'000'000;
 constexpr std::size_t kDeepest = 128;
 

@@ -28,7 +28,7 @@ class Texts {
   std::unordered_map<std::string, std::uint32_t> ids_;
 };
 
-// What the arguments of a collective's kernel or of its record_param_comms say; -1: not told.
+// The arguments of a collective's kernel or of its record_param_comms. A number that the file does not give is -1.
 struct CollectiveArguments {
   std::string name, element, group, ranks;
   std::int64_t in_elements = -1, out_elements = -1, group_size = -1;

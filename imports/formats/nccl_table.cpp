@@ -17,7 +17,7 @@
 namespace imports::nccl {
 namespace {
 
-constexpr int kMostRanks = 65536;
+constexpr int kMostRanks = 65536;  // above any cluster of today: a larger number is a misread column
 
 struct Range {
   double low, high;

@@ -29,13 +29,13 @@ struct Row {
   std::string root;    // "-1", "0", empty
   std::string test;    // "all_reduce", "alltoall"; empty: not named
   std::string source;  // "FILE:LINE"
-  int line = 0;        // 0: not told
+  int line = 0;        // 0: not known
   std::vector<Timing> timings;
 };
 
 struct Table {
   std::vector<Row> rows;
-  int ranks = 0;  // 0: not told
+  int ranks = 0;  // 0: not known
   int nodes = 0;
   std::vector<std::string> devices;  // vendor names, by rank
   std::vector<std::string> notes;

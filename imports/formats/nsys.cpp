@@ -18,7 +18,7 @@
 namespace imports {
 namespace {
 
-constexpr std::size_t kMostEvents = 20'000'000;
+constexpr std::size_t kMostEvents = 20'000'000;                       // against files that would fill the memory: they take 3 GB
 constexpr std::int64_t kMostNanoseconds = 3'000'000'000'000'000'000;  // differences stay within 64 bits
 
 struct Close {

@@ -10,6 +10,8 @@
 namespace imports {
 namespace {
 
+// Limits against files that would fill the memory or the stack. Names and recorded shapes in traces take kilobytes; the largest
+// double has 309 digits; documents that are read whole have megabytes and nest below ten.
 constexpr std::size_t kLongestString = std::size_t{16} << 20;
 constexpr std::size_t kLongestWord = 400;
 constexpr std::size_t kLargestDocument = std::size_t{256} << 20;

@@ -1,5 +1,5 @@
 #pragma once
-// JSON text read in pieces from untrusted files. Python writes NaN and Infinity, which JSON has not: they become null. Strings of more
+// JSON text read in parts from untrusted files. Python writes NaN and Infinity, which JSON does not have: they become null. Strings of more
 // than 16 MiB and numbers of more than 400 characters are refused, so that no single token can fill the memory. Private to this folder.
 
 #include <nlohmann/json.hpp>
@@ -23,7 +23,8 @@ class JsonSource final : public std::streambuf {
   void end_word();
 
   ByteSource* bytes_;
-  std::string out_, word_;  // what is ready to be read; a number, true, false, null, NaN ... that has not ended yet
+  std::string out_;   // text that is ready to be read
+  std::string word_;  // a number, true, false, null, NaN ... that has not ended yet
   std::size_t string_length_ = 0;
   bool in_string_ = false, escaped_ = false;
 };
@@ -32,9 +33,9 @@ class JsonSource final : public std::streambuf {
 // Throws: base::InputError naming file, line and column when the text is no JSON or is cut short.
 using JsonHandler = nlohmann::json_sax<nlohmann::json>;
 [[nodiscard]] bool parse_json_events(ByteSource& bytes, JsonHandler& handler);
-// The whole document, for files that are small. Throws: as above, also when it is larger than 256 MiB.
+// Returns the whole document, for files that are small. Throws: as above, also when it is larger than 256 MiB.
 [[nodiscard]] nlohmann::json parse_json_document(ByteSource& bytes);
-// What a handler's parse_error must do. Throws: base::InputError.
+// A handler's parse_error must call this. Throws: base::InputError.
 [[noreturn]] void refuse_json(const std::string& file, const nlohmann::json::exception& e);
 
 }  // namespace imports

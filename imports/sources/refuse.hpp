@@ -1,5 +1,5 @@
 #pragma once
-// How an importer refuses a file. Private to this folder.
+// The one way in which an importer refuses a file. Private to this folder.
 
 #include <string>
 

@@ -14,7 +14,7 @@ struct ElementType {
   std::optional<pcg::Precision> precision;  // of types that networks are trained in
 };
 
-// "float", "Float", "c10::BFloat16", "torch.float16", "half", "long int", "uint8", "Float8_e4m3fn" ...; nullptr: not a type that is known.
+// Returns the type that a name means ("float", "c10::BFloat16", "torch.float16", "half", "long int", "Float8_e4m3fn" ...), or nullptr.
 [[nodiscard]] const ElementType* element_type(std::string_view name);
 
 }  // namespace imports

@@ -1,5 +1,5 @@
 #pragma once
-// What the name of a GPU kernel tells: the libraries that frameworks call (cuBLAS, cuDNN, CUTLASS, FlashAttention, NCCL, PyTorch's own,
+// Facts from the name of a GPU kernel: the libraries that frameworks call (cuBLAS, cuDNN, CUTLASS, FlashAttention, NCCL, PyTorch's own,
 // apex, Triton, Tensile and MIOpen on AMD) have names of a few forms. Private to this folder.
 
 #include <optional>
@@ -11,17 +11,18 @@
 
 namespace imports {
 
-// nullopt: the name does not tell. Cost: O(length of the name times some 80 words).
+// Each returns nullopt when the name does not say. Cost: O(length of the name times some 80 words).
 [[nodiscard]] std::optional<pcg::KernelKind> kernel_kind(std::string_view kernel_name);
-// The same of a framework's operation ("aten::addmm", "aten::embedding_dense_backward"), for kernels whose own name does not tell.
+// The same for a framework's operation ("aten::addmm", "aten::embedding_dense_backward"), for kernels whose own name says nothing.
 [[nodiscard]] std::optional<pcg::KernelKind> operation_kind(std::string_view operation_name);
-// Of a matrix or attention kernel; nullopt: the name does not tell.
+// Returns the precision of a matrix or attention kernel.
 [[nodiscard]] std::optional<pcg::Precision> kernel_precision(std::string_view kernel_name);
-// It belongs to a collective library, whatever it does.
+// Returns whether the kernel belongs to a collective library, whatever it does.
 [[nodiscard]] bool is_collective_kernel(std::string_view kernel_name);
-// From a kernel ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL"), an annotation ("nccl:_all_gather_base"), or a name of PyTorch's
-// ("allreduce"). nullopt: not told, or one that the simulator does not know (reduce, gather, scatter, barrier; SendRecv may be all-to-all
-// or send).
+// Returns the collective of a kernel ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL"), an annotation ("nccl:_all_gather_base"), or a name of
+// PyTorch's
+// ("allreduce"). nullopt: the name says none, or one that the simulator does not know (reduce, gather, scatter, barrier; SendRecv may be
+// all-to-all or send).
 [[nodiscard]] std::optional<profiles::CollectiveKind> collective_in(std::string_view name);
 
 }  // namespace imports

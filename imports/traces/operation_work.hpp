@@ -11,15 +11,15 @@
 
 namespace imports {
 
-// One per input, in order; what is no tensor, or a list of tensors, is empty.
+// One entry per input, in order; it is empty for a list of tensors and for what is no tensor.
 struct InputShapes {
   std::vector<std::vector<std::int64_t>> dims;
   std::vector<std::string> types;  // "float", "c10::BFloat16", ...
 };
 
-// Matrix products; softmax, layer norm, embedding, copies and the usual elementwise operations with their gradients. Attention has its
-// sizes but no FLOPs (the shapes do not say whether it is causal). nullopt: another operation, shapes that do not fit it, an unknown type,
-// or sizes whose product is beyond 2^53. In-place operations count the tensor they overwrite as read and written.
+// Knows matrix products, softmax, layer norm, embedding, copies and the usual elementwise operations with their gradients. Attention has
+// its sizes but no FLOPs (the shapes do not say whether it is causal). nullopt: another operation, shapes that do not fit it, an unknown
+// type, or sizes whose product is beyond 2^53. In-place operations count the tensor they overwrite as read and written.
 [[nodiscard]] std::optional<pcg::Kernel> operation_work(std::string_view operation, const InputShapes& inputs);
 
 }  // namespace imports

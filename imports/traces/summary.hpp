@@ -1,5 +1,5 @@
 #pragma once
-// Totals of an imported trace: what a reader wants to see of it at once.
+// Totals of an imported trace, which a reader wants to see at once.
 
 #include <map>
 #include <string>
@@ -34,7 +34,7 @@ struct CollectiveTotal {
   std::size_t sized = 0;  // those whose full buffer is known
   base::Bytes bytes;      // of these
   base::Seconds sized_time;
-  // Of the sized ones, as nccl-tests defines them; 0: none, or (busbw) the group is not known.
+  // Mean bandwidths of the sized ones, as nccl-tests defines them; 0: there are none, or (busbw) the group is not known.
   base::BytesPerSecond algbw, busbw;
 };
 

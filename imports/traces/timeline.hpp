@@ -1,5 +1,5 @@
 #pragma once
-// What every importer does when all events are read. Private to this folder.
+// The last step of every importer, when all events are read. Private to this folder.
 
 #include <string_view>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a measurement file says happened on devices: kernels, collectives and iterations, the same value whatever wrote the file.
+// The work of devices as a measurement file records it: kernels, collectives and iterations, the same value whatever wrote the file.
 // Not here: how a file is read (import.hpp), totals (summary.hpp), measurements to fit (to_measurements.hpp).
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct ImportedDevice {
   base::Bytes memory;   // 0: the file does not say
 };
 
-// A framework's operation that launched kernels ("aten::mm"), with what its recorded input shapes tell.
+// A framework's operation that launched kernels ("aten::mm"), with the work that follows from its recorded input shapes.
 struct ImportedOperation {
   std::string name;
   std::optional<pcg::Kernel> work;  // kind, sizes, FLOPs and bytes as pcg/work counts them; absent: not determined. Its name is empty
@@ -38,7 +38,7 @@ inline constexpr std::uint32_t kNoOperation = UINT32_MAX;
 struct ImportedKernel {
   std::uint32_t name = 0;                  // into ImportedTrace::names
   std::uint32_t operation = kNoOperation;  // into ImportedTrace::operations: the innermost one that launched it
-  std::optional<pcg::KernelKind> kind;     // absent: neither the kernel's name nor its operation tells
+  std::optional<pcg::KernelKind> kind;     // absent: neither the kernel's name nor its operation says it
   std::optional<pcg::Precision> precision;
   int device = 0;
   std::int64_t stream = 0;
@@ -50,15 +50,15 @@ struct ImportedKernel {
 struct ImportedCollective {
   std::uint32_t name = 0;  // into ImportedTrace::names
   std::optional<profiles::CollectiveKind>
-      kind;                          // absent: one that the simulator does not know (reduce, gather, barrier) or that has no telling name
+      kind;                          // absent: one that the simulator does not know (reduce, gather, barrier) or whose name says nothing
   std::optional<base::Bytes> sent;   // what one rank puts in
   std::optional<base::Bytes> bytes;  // the full buffer, as sim::plan_collective counts it; absent: size or group is not known
-  std::string element;               // "fp32", "bf16", "int8"; empty: not told
-  int group_size = 0;                // ranks that take part; 0: not told
-  int nodes = 0;                     // that they are on; 0: not told
-  std::vector<int> ranks;            // of the group, empty: not told
+  std::string element;               // "fp32", "bf16", "int8"; empty: not known
+  int group_size = 0;                // ranks that take part; 0: not known
+  int nodes = 0;                     // that they are on; 0: not known
+  std::vector<int> ranks;            // of the group; empty: not known
   std::string group;                 // the process group's name
-  std::optional<bool> in_place;      // told by nccl-tests only
+  std::optional<bool> in_place;      // only nccl-tests says it
   int device = 0;
   std::int64_t stream = 0;
   std::optional<base::Seconds> start;
@@ -85,7 +85,7 @@ struct ImportedTrace {
   std::vector<ImportedIteration> iterations;
   base::Seconds span;  // from the first to the last moment of the device's work; without starts, the sum of durations
   std::optional<int> rank, world_size;
-  std::vector<std::string> notes;  // what was left out or could not be told, and why
+  std::vector<std::string> notes;  // what was left out or is not known, and why
 };
 
 // The full buffer of nccl-tests (and of sim::plan_collective) from what one rank puts in: an all-gather's is group_size times that, any

@@ -16,7 +16,7 @@ std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share);
 std::string precision_of(const calibration::KernelFit& f) { return f.product ? std::string(pcg::to_text(f.precision)) : "all"; }
 
 std::string worst_text(const calibration::RowError& w) {
-  return fmt::format("    {:<44} measured {:>9}, said {:>9}  {}", w.what, base::to_text(base::Seconds(w.measured_s)),
+  return fmt::format("    {:<44} measured {:>9}, predicted {:>9}  {}", w.what, base::to_text(base::Seconds(w.measured_s)),
                      base::to_text(base::Seconds(w.predicted_s)), w.source);
 }
 

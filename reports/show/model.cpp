@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 
 bool is_weight(const pcg::GraphNode& n) { return std::holds_alternative<pcg::Weight>(n.op); }
 
-// Of one operator: the elements of the weights that no operator before it read, and forward FLOPs per sample.
+// One operator's share: the elements of the weights that no operator before it read, and forward FLOPs per sample.
 struct Work {
   std::int64_t parameters = 0;
   double flops = 0;

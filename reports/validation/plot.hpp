@@ -8,7 +8,7 @@
 
 namespace reports {
 
-// What stands on the vertical axis, over measured times.
+// The quantity on the vertical axis, over measured times.
 enum class Shown { time, ratio };
 
 // Returns an <svg> element with one mark per forecast of the subject.

@@ -1,4 +1,4 @@
-// Calibration recovers what made-up tables were made from, with noise and rubbish among the rows, and says so when it cannot.
+// Calibration recovers what made-up tables were made from, with noise and impossible times among the rows, and says so when it cannot.
 #include "calibration/kernel_calibration.hpp"
 
 #include <doctest/doctest.h>

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "base/diagnostics.hpp"
-#include "measurements/measurements.hpp"
+#include "measurements/kernel_tables.hpp"
 
 using measurements::read_measurements;
 using pcg::KernelKind;

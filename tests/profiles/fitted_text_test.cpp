@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/diagnostics.hpp"
-#include "profiles/fitted.hpp"
+#include "profiles/fitted_text.hpp"
 
 namespace {
 

@@ -8,6 +8,7 @@
 #include "sim/collectives/collective.hpp"
 #include "tests/measurements/made_points.hpp"
 #include "validation/forecasts.hpp"
+#include "validation/measured.hpp"
 
 using namespace measurements;
 using namespace validation;

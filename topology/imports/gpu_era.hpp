@@ -1,5 +1,5 @@
 #pragma once
-// What a GPU's generation says about the machine around it, where the imported file is silent. Private to this folder.
+// The machine around a GPU as its generation suggests, where the imported file is silent. Private to this folder.
 
 #include <optional>
 #include <string>
@@ -28,7 +28,7 @@ struct GpuEra {
 [[nodiscard]] std::optional<GpuEra> era_of_type(std::string_view device_type);
 // By compute capability ("90"); nullopt if unknown.
 [[nodiscard]] std::optional<GpuEra> era_of_sm(int sm);
-// By the number of NVLinks that one GPU uses, all of them being used; nullopt when that does not tell.
+// By the number of NVLinks that one GPU uses, all of them being used; nullopt when several generations have that many.
 [[nodiscard]] std::optional<GpuEra> era_of_nvlinks(int links);
 // When nothing is known: 25 GB/s per NVLink (V100 to H200), PCIe 3.0, EDR.
 [[nodiscard]] GpuEra unknown_era();

@@ -15,7 +15,7 @@ struct ImportConfig {
   std::string preset;  // topology.conf only, which says nothing of nodes: what a node is; empty: a placeholder of one GPU
 };
 
-// The GPU type of a description whose file does not tell the GPU. It loads as a cluster, but no device profile has this name, so a
+// The GPU type of a description whose file does not name the GPU. It loads as a cluster, but no device profile has this name, so a
 // scenario refuses it with the list of those there are.
 inline constexpr std::string_view kChooseGpu = "choose-a-gpu";
 

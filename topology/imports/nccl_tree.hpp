@@ -1,5 +1,5 @@
 #pragma once
-// What an NCCL topology XML says, checked but not interpreted. Private to this folder.
+// The content of an NCCL topology XML, checked but not interpreted. Private to this folder.
 //
 // Attributes as NCCL writes and reads them (its src/graph/xml.cc and topo.cc): PCIe speed and width are of the link to the parent, an empty
 // speed or a width of 0 means PCIe 3.0 and 16 lanes; a net's speed is in Mb/s, 0 or -1 mean 10,000.

@@ -16,8 +16,8 @@ namespace {
 
 base::BytesPerSecond gb_per_s(double x) { return base::BytesPerSecond(x * 1e9); }
 
-// What GPU traffic gets between two sockets; NCCL's src/graph/topo.h and the models that its topo.cc tells apart. POWER9: as the preset
-// summit (4 bytes x 16 GT/s; NCCL plans with 32 GB/s).
+// The bandwidth of GPU traffic between two sockets; NCCL's src/graph/topo.h and the models that its topo.cc tells apart. POWER9: as the
+// preset summit (4 bytes x 16 GT/s; NCCL plans with 32 GB/s).
 double xbus_gb_s(const NcclCpu& cpu) {
   if (cpu.arch.starts_with("ppc64")) return 64;
   if (cpu.arch.starts_with("arm") || cpu.arch.starts_with("aarch")) return 6;
@@ -192,7 +192,7 @@ class NcclImport {
 
   void wire_nvswitch(const std::map<std::size_t, int>& links) {
     if (links.empty()) return;
-    const auto hub = sketch_.add_switch(era_.nvls);
+    const auto hub = sketch_.add_switch(era_.nvls ? SwitchKind::in_network : SwitchKind::plain);
     for (const auto& [gpu, count] : links)
       sketch_.wire(gpus_[gpu].name, hub, sketch_.link("nvswitch", gb_per_s(era_.nvlink_gb_s)), bounded(count, gpu));
     sketch_.note(fmt::format("All NVSwitches are one crossbar, {}{}.", hub,

@@ -90,9 +90,9 @@ void NodeSketch::add_gpus(std::string type, int count) {
 
 std::string NodeSketch::add(const char* kind, int number) { return components_.emplace_back(fmt::format("{}{}", kind, number)); }
 
-std::string NodeSketch::add_switch(bool in_network) {
+std::string NodeSketch::add_switch(SwitchKind kind) {
   auto name = add("switch", switches_++);
-  if (in_network) in_network_.push_back(name);
+  if (kind == SwitchKind::in_network) in_network_.push_back(name);
   return name;
 }
 

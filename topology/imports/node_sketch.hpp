@@ -14,16 +14,19 @@ namespace topology::imports {
 inline constexpr int kMaxDevices = 256;  // GPUs and NICs of one node: real ones have tens
 inline constexpr int kMaxCpus = 32;      // NUMA nodes of one node: real ones have up to eight
 
+// Whether a switch reduces and multicasts in the network.
+enum class SwitchKind { plain, in_network };
+
 class NodeSketch {
  public:
   NodeSketch(std::string format, std::string file) : format_(std::move(format)), file_(std::move(file)) {}
 
-  // Link types of one name but different figures are told apart when written: the one used most keeps the plain name.
+  // Link types of one name but different figures get different names when written: the one used most keeps the plain name.
   int link(std::string_view name, base::BytesPerSecond bandwidth);
   void add_gpus(std::string type, int count);
   [[nodiscard]] std::string add_cpu() { return add("cpu", cpus_++); }
   [[nodiscard]] std::string add_nic() { return add("nic", nics_++); }
-  [[nodiscard]] std::string add_switch(bool in_network = false);
+  [[nodiscard]] std::string add_switch(SwitchKind kind = SwitchKind::plain);
   void wire(const std::string& a, const std::string& b, int link, int count = 1);
   void wire_all_pairs(std::vector<std::string> ends, int link);
   // Latencies, and the network profile if it has one, are those of a preset: "dgx-1v" for NVLinks from GPU to GPU, "dgx-h100" for NVLinks

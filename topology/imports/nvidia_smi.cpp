@@ -121,7 +121,7 @@ class SmiImport {
              fmt::format("{} NVLinks on one GPU, more than the {} that it can have", d.most_summed, links_of_a_gpu()),
              "NVSwitch would join every pair, and here some have no NVLink");
     const int link = sketch_.link("nvswitch", gb_per_s(era_.nvlink_gb_s));
-    const auto hub = sketch_.add_switch(era_.nvls);
+    const auto hub = sketch_.add_switch(era_.nvls ? SwitchKind::in_network : SwitchKind::plain);
     for (const auto a : d.gpus) {
       int links = 0;
       for (const auto b : d.gpus) links = std::max(links, m_.at(a, b).nvlinks);

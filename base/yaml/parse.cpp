@@ -136,7 +136,7 @@ class TreeBuilder : public YAML::EventHandler {
                 fmt::format("it was given in line {} already", first->key_mark.line));
   }
 
-  // Of the value that is being read; of its map while the key is.
+  // The path of the value that is being read, or of its map while the key is read.
   [[nodiscard]] std::string path() const {
     std::string text;
     for (const Open& level : open_) {

@@ -4,13 +4,13 @@
 #include <algorithm>
 
 #include "base/yaml.hpp"
-#include "base/yaml_plain.hpp"
+#include "base/yaml/plain.hpp"
 
 namespace base {
 namespace {
 
-constexpr std::size_t kLineWidth = 120;
-constexpr int kFlowLevels = 2;  // {a: 1, b: [2, 3]} may be one line, deeper things may not
+constexpr std::size_t kLineWidth = 120;  // what two windows side by side show; the files that ship keep to it
+constexpr int kFlowLevels = 2;           // {a: 1, b: [2, 3]} may be one line, deeper things may not
 
 std::string in_quotes(std::string_view text) {
   std::string out = "\"";

@@ -183,7 +183,7 @@ std::optional<std::size_t> MapReader::choice(std::string_view key, std::span<con
 }
 
 void MapReader::require(std::string_view key) {
-  // Of a value that is no map the constructor has said enough.
+  // The constructor has said enough about a value that is no map.
   if (!optional(key) && node_->is_map()) sink_->add(node_->mark, path_, fmt::format("missing key \"{}\"", key));
 }
 

@@ -56,7 +56,7 @@ std::optional<NumberText> split_number(std::string_view text) {
   return NumberText{number, text.substr(0, length), text.substr(length)};
 }
 
-// What "4x", "+10%" or "-10%" multiplies by.
+// The factor of "4x", "+10%" or "-10%".
 std::optional<double> factor_of(const Yaml& value) {
   const auto n = value.is_scalar() ? split_number(value.scalar) : std::nullopt;
   if (!n) return std::nullopt;

@@ -3,7 +3,7 @@
 
 #include "base/check.hpp"
 #include "base/yaml.hpp"
-#include "base/yaml_plain.hpp"
+#include "base/yaml/plain.hpp"
 
 namespace base {
 

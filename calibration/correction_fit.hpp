@@ -1,0 +1,15 @@
+#pragma once
+// Fits the smooth correction of a product model: least squares on a grid over the logarithms of sizes, weighted again and again against
+// outliers, with curvature punished.
+
+#include <span>
+
+#include "calibration/product_fit.hpp"
+
+namespace calibration {
+
+// Returns a grid with nodes about two doublings apart over the range of the rows, as smooth as rows kept aside in turn show to pay, and
+// such that doubling one size of a product takes hardly less time. The grid has no values where there are too few rows.
+[[nodiscard]] profiles::LogGrid fit_correction(pcg::KernelKind kind, const profiles::ProductModel& model, std::span<const ProductRow> rows);
+
+}  // namespace calibration
