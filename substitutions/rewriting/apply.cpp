@@ -83,8 +83,7 @@ class Rewrite {
     for (const Node& n : source.nodes) {
       if (n.kind == Kind::variable) continue;
       const NodeId node = match_.nodes[at++];
-      if ((n.kind == Kind::split0 || n.kind == Kind::split1) && graph_.node(node).outputs.size() > 1)
-        halves[node].insert(n.kind == Kind::split1 ? 1 : 0);
+      if (is_split(n.kind) && graph_.node(node).outputs.size() > 1) halves[node].insert(n.kind == Kind::split1 ? 1 : 0);
     }
     for (const auto& [id, spoken] : halves) {
       if (spoken.size() > 1) continue;

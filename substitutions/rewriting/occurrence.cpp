@@ -115,7 +115,7 @@ void OccurrenceSearch::finish(const State& s) {
   std::size_t count = 0;
   for (std::size_t o = 0; o < p_->operators.size(); ++o) {
     const PatternOperator& op = p_->operators[o];
-    if (is_layout(op.kind) && op.kind != Kind::summands) equations[count++] = {p_->degrees[o], graph_.node(s.nodes[o]).degree};
+    if (is_movement(op.kind)) equations[count++] = {p_->degrees[o], graph_.node(s.nodes[o]).degree};
   }
   const auto degrees = solve(std::span(equations).first(count));
   if (!degrees) return;
@@ -179,7 +179,7 @@ bool OccurrenceSearch::windows_agree(const State& s) const {
   for (std::size_t o = 0; o < p_->operators.size(); ++o) {
     const PatternOperator& op = p_->operators[o];
     const bool conv = is_convolution(op.kind);
-    if (!conv && op.kind != Kind::max_pool && op.kind != Kind::average_pool) continue;
+    if (!conv && !is_pool(op.kind)) continue;
     const Window& w = graph_.node(s.nodes[o]).window;
     if (!op.any_window) {
       if (w != op.window) return false;
@@ -234,8 +234,7 @@ bool OccurrenceSearch::sizes_agree(const State& s) const {
     }
     for (std::size_t o = 0; o < p_->operators.size(); ++o) {
       const PatternOperator& op = p_->operators[o];
-      if ((op.kind == Kind::split0 || op.kind == Kind::split1) && !learn(sizes, p_->split_at[o], graph_.node(s.nodes[o]).at, open))
-        return false;
+      if (is_split(op.kind) && !learn(sizes, p_->split_at[o], graph_.node(s.nodes[o]).at, open)) return false;
     }
     if (!open) return true;
   }

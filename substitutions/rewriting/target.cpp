@@ -1,4 +1,5 @@
 #include "substitutions/rewriting/target.hpp"
+#include "substitutions/language/typing.hpp"
 
 #include <fmt/core.h>
 
@@ -66,7 +67,7 @@ class Instantiation {
         ++free_.attentions;
         if (free_.attention->heads != free_.attention->kv_heads) not_known.push_back(dim_size((*types)[n.inputs[0]], 2));
       }
-      if (n.kind == Kind::split0 || n.kind == Kind::split1) known_.emplace_back(size_text(n.at), first_part(*node.operation(), n.kind));
+      if (is_split(n.kind)) known_.emplace_back(size_text(n.at), first_part(*node.operation(), n.kind));
     }
     for (const auto& [letter, size] : match_.sizes) known_.emplace_back(SizeText{std::string(1, letter), 0}, size);
     const std::vector<Variable>& variables = rule_.equation.variables;
@@ -129,12 +130,12 @@ class Instantiation {
     if (node.kind == Kind::variable) return add_variable(node);
     if (node.inputs.empty()) throw ShapeError(fmt::format("{} is no operator of a graph", name_of(node.kind)));
     if (rank_[n] == 0) return add_scalar(node);
-    if (is_layout(node.kind) && node.kind != Kind::summands) {
+    if (is_movement(node.kind)) {
       const Wire in = made_[node.inputs[0]].wire;
       const pcg::ParallelOperator op = movement(node, rank_[node.inputs[0]], shape(in).dims.size());
       return append(node.kind, op, {in}, {}, {pcg::apply(op, shape(in))});
     }
-    if (node.kind == Kind::split0 || node.kind == Kind::split1) return add_split(n);
+    if (is_split(node.kind)) return add_split(n);
     compute(node.kind, operation(node), node);
   }
 
@@ -185,7 +186,7 @@ class Instantiation {
     bool other = false;
     for (std::size_t m = 0; m < term_.nodes.size(); ++m) {
       const Node& half = term_.nodes[m];
-      if (m == n || (half.kind != Kind::split0 && half.kind != Kind::split1) || half.kind == node.kind) continue;
+      if (m == n || !is_split(half.kind) || half.kind == node.kind) continue;
       if (half.inputs != node.inputs || half.axis != node.axis || half.at != node.at) continue;
       other = true;
       if (m > n) continue;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "substitutions/language/parse.hpp"
 #include "substitutions/rewriting/target.hpp"
 
 namespace substitutions::rewriting {

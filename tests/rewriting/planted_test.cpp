@@ -10,6 +10,7 @@
 #include "pcg/evaluator/evaluator.hpp"
 #include "planted.hpp"
 #include "rules.hpp"
+#include "substitutions/language/text.hpp"
 #include "substitutions/rewriting/pattern.hpp"
 
 namespace substitutions::rewriting {
