@@ -206,35 +206,6 @@ std::uint8_t leading_variable(const Term& t, std::uint8_t node) {
   return t.nodes[node].variable;
 }
 
-SizeText size_text(const Numbers& n) {
-  // Nullopt does not occur in rules that were read; it stands for a size that nothing has.
-  return {letters_of(n).value_or("?"), n[0]};
-}
-
-bool learn(LetterSizes& sizes, const SizeText& text, std::int64_t size, bool& open) {
-  if (text.letters.empty()) return text.number == size;
-  std::int64_t known = 0;
-  int unknown = 0, times = 0;
-  char letter = 0;
-  for (char c : text.letters) {
-    if (c < 'a' || c > 'z') return false;
-    const std::int64_t s = sizes[static_cast<std::size_t>(c - 'a')];
-    known += s;
-    if (s != 0) continue;
-    if (c != letter) ++unknown;
-    letter = c;
-    ++times;
-  }
-  if (unknown > 1) {
-    open = true;
-    return true;
-  }
-  if (unknown == 0) return known == size;
-  if (size <= known || (size - known) % times != 0) return false;
-  sizes[static_cast<std::size_t>(letter - 'a')] = (size - known) / times;
-  return true;
-}
-
 std::optional<int> degree_at(Degree symbols, const std::array<int, 2>& degrees) {
   std::int64_t v = 1;
   for (std::size_t s = 0; s < symbols.powers.size(); ++s)
