@@ -8,16 +8,23 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <optional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
 
 #include "base/check.hpp"
 
 namespace base {
 namespace {
 
-// The first byte of what a worker sends says whether the rest is its result or why there is none.
+using Json = nlohmann::json;
+
+// The first byte of what a worker sends says whether the rest is its answer or why there is none.
 constexpr char kDone = 'd';
 constexpr char kFailed = 'f';
+
+// Messages quote what users wrote, which need not be UTF-8: such bytes are replaced, not refused.
+std::string text_of(const Json& answer) { return answer.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 struct Worker {
   std::size_t index = 0;
@@ -35,7 +42,7 @@ void send_all(int pipe, std::string_view text) {
   }
 }
 
-Worker start(std::size_t index, const std::function<std::string(std::size_t)>& work) {
+Worker start(std::size_t index, const std::function<Json(std::size_t)>& work) {
   int ends[2];
   BASE_CHECK(::pipe(ends) == 0, "no pipe: {}", std::strerror(errno));
   const pid_t process = ::fork();
@@ -44,7 +51,7 @@ Worker start(std::size_t index, const std::function<std::string(std::size_t)>& w
     ::close(ends[0]);
     std::string text;
     try {
-      text = kDone + work(index);
+      text = kDone + text_of(work(index));
     } catch (const std::exception& e) { text = kFailed + std::string(e.what()); }
     send_all(ends[1], text);
     ::_exit(0);  // without destructors or buffers that belong to the parent
@@ -62,25 +69,29 @@ bool receive(Worker& w) {
   return n > 0;
 }
 
-std::string result_of(Worker& w) {
+Json answer_of(Worker& w) {
   ::close(w.pipe);
   int status = 0;
   while (::waitpid(w.process, &status, 0) < 0 && errno == EINTR) {}
   BASE_CHECK(!w.received.empty(), "a worker process ended without a result ({})",
              WIFSIGNALED(status) ? ::strsignal(WTERMSIG(status)) : fmt::format("exit {}", WEXITSTATUS(status)).c_str());
   if (w.received.front() == kFailed) throw base::InternalError(w.received.substr(1));
-  return w.received.substr(1);
+  return Json::parse(std::string_view(w.received).substr(1));
 }
 
 }  // namespace
 
-std::vector<std::string> run_workers(std::size_t count, int jobs, const std::function<std::string(std::size_t)>& work,
-                                     const std::function<void(std::size_t)>& finished) {
-  std::vector<std::string> results(count);
+std::vector<Json> run_workers(std::size_t count, int jobs, const std::function<Json(std::size_t)>& work,
+                              const std::function<void(std::size_t)>& finished) {
+  std::vector<Json> answers(count);
+  if (jobs <= 1) {
+    for (std::size_t i = 0; i < count; finished(i++)) answers[i] = work(i);
+    return answers;
+  }
   std::vector<Worker> running;
   std::size_t next = 0;
   while (next < count || !running.empty()) {
-    while (next < count && running.size() < static_cast<std::size_t>(std::max(1, jobs))) running.push_back(start(next++, work));
+    while (next < count && running.size() < static_cast<std::size_t>(jobs)) running.push_back(start(next++, work));
     std::vector<pollfd> pipes;
     for (const Worker& w : running) pipes.push_back({w.pipe, POLLIN, 0});
     if (::poll(pipes.data(), pipes.size(), -1) < 0) continue;  // a signal came first
@@ -88,11 +99,11 @@ std::vector<std::string> run_workers(std::size_t count, int jobs, const std::fun
       if (pipes[i].revents == 0 || receive(running[i])) continue;
       Worker done = std::move(running[i]);
       running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
-      results[done.index] = result_of(done);
+      answers[done.index] = answer_of(done);
       finished(done.index);
     }
   }
-  return results;
+  return answers;
 }
 
 }  // namespace base

@@ -67,7 +67,7 @@ class Fitter {
         const Prepared& p = points_[which[i]];
         ratios.push_back({p.group, sim::simulate_plan(p.plan, p.cluster, with).iteration_time.value() / p.measured_s});
       }
-      return ratios.dump();
+      return ratios;
     };
     Error e;
     struct Sum {
@@ -75,8 +75,8 @@ class Fitter {
       int points = 0;
     };
     std::map<std::string, Sum> groups;
-    for (const std::string& text : base::run_workers(jobs, static_cast<int>(jobs), work, [](std::size_t) {})) {
-      for (const auto& [group, r] : nlohmann::json::parse(text).get<std::vector<std::pair<std::string, double>>>()) {
+    for (const nlohmann::json& ratios : base::run_workers(jobs, static_cast<int>(jobs), work, [](std::size_t) {})) {
+      for (const auto& [group, r] : ratios.get<std::vector<std::pair<std::string, double>>>()) {
         Sum& sum = groups[group];
         sum.log += std::abs(std::log(r));
         sum.relative += std::abs(r - 1);

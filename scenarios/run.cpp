@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/worker_pool.hpp"
 #include "scenarios/answer.hpp"
@@ -59,9 +60,9 @@ class Runner {
       if (options_.progress) options_.progress(fmt::format("{} of {} answered", ++done_, total_));
     };
     if (options_.jobs > 1) {
-      for (const std::string& text : base::run_workers(
+      for (const nlohmann::json& answers : base::run_workers(
                count, options_.jobs, [&](std::size_t i) { return encode(work(i)); }, finished))
-        results.push_back(decode(text));
+        results.push_back(decode(answers));
       return results;
     }
     for (std::size_t i = 0; i < count; ++i) {

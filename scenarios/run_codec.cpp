@@ -9,7 +9,7 @@
 namespace scenarios {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 // Doubles are written in their shortest form that reads back the same.
 template <class Tag>
@@ -180,15 +180,15 @@ Run run_from(const Json& j) {
 
 }  // namespace
 
-std::string encode(const std::vector<Run>& runs) {
+Json encode(const std::vector<Run>& runs) {
   Json j = Json::array();
   for (const Run& r : runs) j.push_back(run_json(r));
-  return j.dump();
+  return j;
 }
 
-std::vector<Run> decode(const std::string& text) {
+std::vector<Run> decode(const Json& encoded) {
   std::vector<Run> runs;
-  for (const Json& j : Json::parse(text)) runs.push_back(run_from(j));
+  for (const Json& j : encoded) runs.push_back(run_from(j));
   return runs;
 }
 

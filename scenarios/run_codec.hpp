@@ -1,16 +1,16 @@
 #pragma once
-// A Run as text, exact to the last bit: how a worker process hands its answers back. Not a format for users: that is reports/json.
+// A Run as JSON, exact to the last bit: how a worker process hands its answers back. Not a format for users: that is reports/json.
 // Private to this folder.
 
-#include <string>
+#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 #include "scenarios/result.hpp"
 
 namespace scenarios {
 
-[[nodiscard]] std::string encode(const std::vector<Run>& runs);
-// Requires: the text comes from encode().
-[[nodiscard]] std::vector<Run> decode(const std::string& text);
+[[nodiscard]] nlohmann::json encode(const std::vector<Run>& runs);
+// Requires: the value comes from encode().
+[[nodiscard]] std::vector<Run> decode(const nlohmann::json& encoded);
 
 }  // namespace scenarios

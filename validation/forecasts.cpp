@@ -85,10 +85,10 @@ Forecast from_json(const Json& j) {
 }
 
 // Points first, first + step, ...: neighbours in a table are alike, so every worker gets a share of the slow ones.
-std::string forecast_every(const std::vector<measurements::Point>& points, std::size_t first, std::size_t step) {
+Json forecast_every(const std::vector<measurements::Point>& points, std::size_t first, std::size_t step) {
   Json all = Json::array();
   for (std::size_t i = first; i < points.size(); i += step) all.push_back(to_json(forecast_or_reason(points[i])));
-  return all.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return all;
 }
 
 }  // namespace
@@ -107,12 +107,12 @@ std::vector<Forecast> forecast(const std::vector<measurements::Point>& points, c
   }
   const std::size_t step = (points.size() + kPointsPerWorker - 1) / kPointsPerWorker;
   std::size_t done = 0;
-  const std::vector<std::string> texts = base::run_workers(
+  const std::vector<Json> answers = base::run_workers(
       step, options.jobs, [&](std::size_t first) { return forecast_every(points, first, step); },
       [&](std::size_t) { progress(done = std::min(points.size(), done + kPointsPerWorker)); });
-  for (std::size_t first = 0; first < texts.size(); ++first) {
+  for (std::size_t first = 0; first < answers.size(); ++first) {
     std::size_t i = first;
-    for (const Json& j : Json::parse(texts[first])) {
+    for (const Json& j : answers[first]) {
       result[i] = from_json(j);
       i += step;
     }

@@ -11,6 +11,7 @@
 #include "base/embedded_files.hpp"
 #include "base/yaml.hpp"
 #include "pcg/evaluator/field.hpp"
+#include "substitutions/language/parse.hpp"
 
 namespace substitutions {
 

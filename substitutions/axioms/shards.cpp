@@ -145,7 +145,7 @@ Shards computed(const SmallNode& n, std::span<const ParallelShape> shapes, std::
     if (n.kind == Kind::attention) {
       fetched = gathered(*in[0], shapes[0], shard, {1});
       t.inputs[0] = &fetched;
-    } else if (is_convolution(n.kind) || n.kind == Kind::max_pool || n.kind == Kind::average_pool) {
+    } else if (is_convolution(n.kind) || is_pool(n.kind)) {
       fetched = gathered(*in[0], shapes[0], shard, {2, 3});
       t.inputs[0] = &fetched;
       t.row = t.blocks[0][2] * t.sizes[2];

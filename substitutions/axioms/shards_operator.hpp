@@ -12,10 +12,6 @@
 
 namespace substitutions {
 
-[[nodiscard]] constexpr bool is_constant(Kind k) {
-  return k == Kind::identity || k == Kind::ones || k == Kind::identity_kernel || k == Kind::pool_kernel;
-}
-
 struct Placed {
   pcg::IterationSpace space;
   pcg::Sharding sharding;

@@ -54,8 +54,8 @@ SmallTerm small_term(const Term& t, const SmallNumbers& numbers) {
     for (int i = 0; i < n.degree.powers[0]; ++i) s.degree *= numbers.d;
     for (int i = 0; i < n.degree.powers[1]; ++i) s.degree *= numbers.e;
     for (int i = 0; i < n.degree.powers[2]; ++i) s.degree *= 2;
-    if (n.kind == Kind::split0 || n.kind == Kind::split1) s.at = small(n.at, numbers);
-    if (n.kind >= Kind::identity && n.kind <= Kind::pool_kernel) s.like.assign(2, small(n.at, numbers));
+    if (is_split(n.kind)) s.at = small(n.at, numbers);
+    if (is_constant(n.kind)) s.like.assign(2, small(n.at, numbers));
     if (n.kind == Kind::ones) s.like[1] = small(n.by, numbers);
     if (n.kind == Kind::identity_kernel || n.kind == Kind::pool_kernel) s.like.resize(4, 3);
     result.nodes.push_back(std::move(s));

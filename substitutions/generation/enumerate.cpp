@@ -8,6 +8,8 @@
 
 #include "base/check.hpp"
 #include "pcg/evaluator/field.hpp"
+#include "substitutions/language/typing.hpp"
+#include "substitutions/meaning/values.hpp"
 
 namespace substitutions {
 namespace {
@@ -46,9 +48,6 @@ std::uint64_t hash_of(const Value& v) {
   for (const std::uint32_t e : v.elements) h(e);
   return h.value();
 }
-
-bool is_split(Kind k) { return k == Kind::split0 || k == Kind::split1; }
-bool is_commutative(Kind k) { return k == Kind::add || k == Kind::multiply || k == Kind::summands; }
 
 // Of sorted ids.
 Operators joined(const Operators& a, const Operators& b) {
@@ -104,8 +103,7 @@ class Enumeration {
     if (x.rank == 0) return false;
     if (k == Kind::attention) return x.rank == 3 && letters_of({x.size[2] / 3, (*in[0])[1].size[2] / 3, (*in[0])[2].size[2] / 3});
     if (k == Kind::softmax || k == Kind::layer_norm || k == Kind::rms_norm) return x.rank > 1;
-    if (is_convolution(k) || k == Kind::max_pool || k == Kind::average_pool)
-      return x.rank == 4 && x.size[2] != (*in[0])[1].size[2] && x.size[3] != (*in[0])[1].size[3];
+    if (is_convolution(k) || is_pool(k)) return x.rank == 4 && x.size[2] != (*in[0])[1].size[2] && x.size[3] != (*in[0])[1].size[3];
     return true;
   }
 

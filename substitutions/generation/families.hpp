@@ -1,22 +1,32 @@
 #pragma once
-// What the generator enumerates over: settings of a few variables and operators each, gathered in families.
+// What the generator enumerates over: settings of a few variables and operators each, gathered in families. They are data
+// (families.yaml, whose head explains its notation).
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "substitutions/language/term.hpp"
 
 namespace substitutions {
 
-// Small enough to be enumerated whole. Operators are nodes without inputs; their order is the order of preference among equal graphs.
-struct Setting {
-  std::string family;
-  std::vector<Variable> variables;
-  std::vector<Node> operators;
-  bool sharded = false;  // not enumerated: its operators that compute against their sharded forms (sharded.hpp)
+// What becomes of a setting's operators.
+enum class SettingUse {
+  enumerate,  // all graphs of a few of them are compared
+  shard,      // each one that computes is held against its sharded forms (sharded.hpp)
 };
 
-// In the order in which they are enumerated. Layout degrees: d alone, but for the graphs of layout operators only.
-[[nodiscard]] std::vector<Setting> settings();
+// Operators are nodes without inputs; their order is the order of preference among equal graphs.
+struct Setting {
+  std::string family;
+  SettingUse use = SettingUse::enumerate;
+  std::vector<Variable> variables;
+  std::vector<Node> operators;
+};
+
+// The settings that ship, in the order in which they are enumerated.
+[[nodiscard]] const std::vector<Setting>& settings();
+// Throws: base::InputError with every problem found.
+[[nodiscard]] std::vector<Setting> parse_settings(std::string_view yaml, const std::string& file);
 
 }  // namespace substitutions

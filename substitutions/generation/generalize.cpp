@@ -1,4 +1,8 @@
 #include "substitutions/generation/generalize.hpp"
+#include "substitutions/language/size_condition.hpp"
+#include "substitutions/language/text.hpp"
+#include "substitutions/language/typing.hpp"
+#include "substitutions/meaning/values.hpp"
 
 #include <algorithm>
 #include <map>
@@ -181,7 +185,7 @@ class Unfolding {
  private:
   std::uint8_t output(std::uint8_t at) {
     Node n = from_.nodes[at];
-    if (n.kind != Kind::split0 && n.kind != Kind::split1) return copy(at);
+    if (!is_split(n.kind)) return copy(at);
     const auto [it, fresh] = shared_.try_emplace(n.inputs[0], 0);
     if (fresh) it->second = copy(n.inputs[0]);
     n.inputs[0] = it->second;
@@ -210,7 +214,7 @@ bool expressible(const Joint& j) {
   return std::ranges::all_of(j.term.nodes, [&](const Node& n) {
     std::array<const Types*, 3> in{};
     for (std::size_t i = 0; i < n.inputs.size(); ++i) in[i] = &j.types[n.inputs[i]];
-    return !chance_in(n, std::span(in).first(n.inputs.size())) && (n.at == Numbers{} || dims_adding_to(n.at, j.variables)) &&
+    return !size_condition(n, std::span(in).first(n.inputs.size())) && (n.at == Numbers{} || dims_adding_to(n.at, j.variables)) &&
            (n.by == Numbers{} || dims_adding_to(n.by, j.variables));
   });
 }

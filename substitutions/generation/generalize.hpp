@@ -18,7 +18,7 @@ namespace substitutions {
 [[nodiscard]] bool shares_by_chance(const Joint& j);
 
 // Can it be written? Positions of cuts and sizes of constants are sums of the variables' dims, and those of letters;
-// no node is well typed by chance alone (chance_in).
+// no node is well typed by chance alone (size_condition.hpp).
 [[nodiscard]] bool expressible(const Joint& j);
 
 }  // namespace substitutions

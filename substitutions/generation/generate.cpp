@@ -96,7 +96,7 @@ Generated generate(const GenerateConfig& config) {
   std::vector<Equation> found;
   for (const Setting& setting : settings()) {
     if (!config.families.empty() && std::ranges::find(config.families, setting.family) == config.families.end()) continue;
-    if (setting.sharded) {
+    if (setting.use == SettingUse::shard) {
       std::ranges::move(sharded_forms(setting), std::back_inserter(found));
       continue;
     }

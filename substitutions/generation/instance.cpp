@@ -4,6 +4,8 @@
 #include <map>
 
 #include "base/check.hpp"
+#include "substitutions/language/text.hpp"
+#include "substitutions/language/typing.hpp"
 
 namespace substitutions {
 namespace {

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "substitutions/generation/generalize.hpp"
+#include "substitutions/language/text.hpp"
 
 namespace substitutions {
 namespace {

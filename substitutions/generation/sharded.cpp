@@ -1,4 +1,5 @@
 #include "substitutions/generation/sharded.hpp"
+#include "substitutions/language/typing.hpp"
 
 #include <algorithm>
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <set>
 
+#include "substitutions/language/typing.hpp"
 #include "substitutions/proof/refute.hpp"
 #include "substitutions/proof/saturation.hpp"
 

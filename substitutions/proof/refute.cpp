@@ -1,4 +1,6 @@
 #include "substitutions/proof/refute.hpp"
+#include "substitutions/language/typing.hpp"
+#include "substitutions/meaning/values.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -10,7 +12,7 @@ namespace {
 
 // Where a split falls depends on which sizes are greater: each draw orders them anew.
 std::uint64_t draws(const Equation& e) {
-  const auto splits = [](const Node& n) { return n.kind == Kind::split0 || n.kind == Kind::split1; };
+  const auto splits = [](const Node& n) { return is_split(n.kind); };
   return std::ranges::any_of(e.left.nodes, splits) || std::ranges::any_of(e.right.nodes, splits) ? 100 : 6;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/check.hpp"
 #include "pcg/evaluator/field.hpp"
+#include "substitutions/language/typing.hpp"
 
 namespace substitutions {
 namespace {

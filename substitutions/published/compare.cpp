@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include "substitutions/language/text.hpp"
 #include "substitutions/published/published.hpp"
 
 namespace substitutions {

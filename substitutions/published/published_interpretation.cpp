@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 
+#include "substitutions/language/typing.hpp"
 #include "substitutions/published/published.hpp"
 
 namespace substitutions {

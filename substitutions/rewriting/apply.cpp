@@ -1,4 +1,4 @@
-// The graph with a rule's target in the place of an occurrence of its source: what goes, what comes, and an order for both.
+#include "substitutions/rewriting/apply.hpp"
 
 #include <fmt/core.h>
 
@@ -15,7 +15,6 @@ namespace substitutions {
 namespace {
 
 using pcg::NodeId;
-using pcg::ShapeError;
 using pcg::TensorRef;
 
 class Rewrite {
@@ -30,20 +29,25 @@ class Rewrite {
         target_(std::move(target)),
         gone_(graph.nodes().size()) {}
 
-  Rewritten run() {
-    redirect_outputs();
+  OrRefusal<Rewritten> run() {
+    if (!redirect_outputs()) return refusal_;
     keep_other_halves();
     find_gone();
-    find_inputs();
+    if (!find_inputs()) return refusal_;
     join_concats();
     find_blocks();
-    order();
+    if (!order()) return refusal_;
     return build();
   }
 
  private:
-  // What stands for a tensor of the old graph.
-  [[nodiscard]] Wire resolve(TensorRef t) const {
+  bool refuse(std::string reason) {
+    refusal_.why = std::move(reason);
+    return false;
+  }
+
+  // What stands for a tensor of the old graph; nullopt: outputs would become each other.
+  [[nodiscard]] std::optional<Wire> resolve(TensorRef t) const {
     Wire w{false, t.node.value, t.output};
     for (std::size_t i = 0; i <= redirected_.size(); ++i) {  // an output may become a variable that is another output
       const auto it = redirected_.find({NodeId(w.node), w.output});
@@ -51,13 +55,13 @@ class Rewrite {
       w = it->second;
       if (w.fresh) return w;
     }
-    throw ShapeError("outputs would become each other");
+    return std::nullopt;
   }
 
   [[nodiscard]] TensorRef made_by(NodeId node, Kind kind) const {
     return {node, kind == Kind::split1 && graph_.node(node).outputs.size() > 1 ? 1 : 0};
   }
-  void redirect_outputs() {
+  bool redirect_outputs() {
     const Term& source = rule_.source();
     for (std::size_t i = 0; i < source.outputs.size(); ++i) {
       const Node& n = source.nodes[source.outputs[i]];
@@ -69,10 +73,11 @@ class Rewrite {
       const pcg::ParallelShape& shape = now.fresh ? target_.nodes[now.node].outputs[static_cast<std::size_t>(now.output)]
                                                   : graph_.nodes()[now.node].outputs[static_cast<std::size_t>(now.output)];
       if (shape != graph_.shape(old))
-        throw ShapeError(fmt::format("the result would lie as {} instead of {}", to_text(shape), to_text(graph_.shape(old))));
+        return refuse(fmt::format("the result would lie as {} instead of {}", to_text(shape), to_text(graph_.shape(old))));
       redirected_.emplace(old, now);
       first_output_ = std::min(first_output_, std::size_t{old.node.value});
     }
+    return true;
   }
 
   // The half of a split that the rule does not speak of becomes a slice: the split goes.
@@ -83,8 +88,7 @@ class Rewrite {
     for (const Node& n : source.nodes) {
       if (n.kind == Kind::variable) continue;
       const NodeId node = match_.nodes[at++];
-      if ((n.kind == Kind::split0 || n.kind == Kind::split1) && graph_.node(node).outputs.size() > 1)
-        halves[node].insert(n.kind == Kind::split1 ? 1 : 0);
+      if (is_split(n.kind) && graph_.node(node).outputs.size() > 1) halves[node].insert(n.kind == Kind::split1 ? 1 : 0);
     }
     for (const auto& [id, spoken] : halves) {
       if (spoken.size() > 1) continue;
@@ -133,14 +137,27 @@ class Rewrite {
   }
 
   // What every node that stays reads, old ones before fresh ones.
-  void find_inputs() {
+  bool find_inputs() {
     inputs_.resize(gone_.size() + target_.nodes.size());
     for (std::size_t n = 0; n < gone_.size(); ++n) {
       if (gone_[n]) continue;
-      for (TensorRef t : graph_.nodes()[n].inputs) inputs_[n].push_back(resolved({false, t.node.value, t.output}));
+      for (TensorRef t : graph_.nodes()[n].inputs)
+        if (!add_input(n, {false, t.node.value, t.output})) return false;
     }
     for (std::size_t n = 0; n < target_.nodes.size(); ++n)
-      for (const Wire& w : target_.nodes[n].inputs) inputs_[gone_.size() + n].push_back(w.fresh || bare_ ? w : resolved(w));
+      for (const Wire& w : target_.nodes[n].inputs) {
+        if (w.fresh || bare_) inputs_[gone_.size() + n].push_back(w);
+        else if (!add_input(gone_.size() + n, w)) return false;
+      }
+    return true;
+  }
+  // A variable may be another output of the same rule.
+  bool add_input(std::size_t reader, const Wire& w) {
+    const std::optional<Wire> r = resolve({NodeId(w.node), w.output});
+    if (!r) return refuse("outputs would become each other");
+    if (!r->fresh && gone_[r->node]) return refuse("a tensor that is read goes");
+    inputs_[reader].push_back(*r);
+    return true;
   }
   [[nodiscard]] std::size_t index(const Wire& node) const { return node.fresh ? gone_.size() + node.node : node.node; }
   [[nodiscard]] bool stays(std::size_t i) const { return !joined_[i] && (i >= gone_.size() || !gone_[i]); }
@@ -195,7 +212,7 @@ class Rewrite {
   }
 
   // A topological order that keeps the old one as far as it can; fresh nodes come as early as the first output that is replaced.
-  void order() {
+  bool order() {
     struct Place {
       int block;
       std::size_t key, fresh;
@@ -225,23 +242,27 @@ class Rewrite {
     while (!ready.empty()) {
       const Place p = ready.top();
       ready.pop();
-      if (p.block < block) throw ShapeError("operators of different blocks would have to change places");
+      if (p.block < block) return refuse("operators of different blocks would have to change places");
       block = p.block;
       order_.push_back(p.wire);
       for (std::size_t r : readers[index(p.wire)])
         if (--waits[r] == 0) ready.push(place(r));
     }
-    if (order_.size() != nodes) throw ShapeError("the graph would have a cycle");
+    return order_.size() == nodes || refuse("the graph would have a cycle");
   }
 
-  // A variable may be another output of the same rule.
-  [[nodiscard]] Wire resolved(const Wire& w) const {
-    const Wire r = resolve({NodeId(w.node), w.output});
-    if (!r.fresh && gone_[r.node]) throw ShapeError("a tensor that is read goes");
-    return r;
+  OrRefusal<NodeId> add_fresh(pcg::PcgBuilder& to, std::size_t node, const std::string& name, const std::vector<TensorRef>& in) const {
+    const FreshNode& n = target_.nodes[node];
+    if (const auto* op = std::get_if<pcg::Operator>(&n.op)) return to.try_add(name, *op, in, n.sharding, blocks_[node]);
+    return to.try_add(name, std::get<pcg::ParallelOperator>(n.op), in[0], blocks_[node]);
+  }
+  OrRefusal<NodeId> add_old(pcg::PcgBuilder& to, std::size_t node, const std::vector<TensorRef>& in) const {
+    const pcg::PcgNode& n = graph_.nodes()[node];
+    if (n.operation()) return to.try_add(n.name, *n.operation(), in, n.sharding, n.block);
+    return to.try_add(n.name, *n.movement(), in[0], n.block);
   }
 
-  Rewritten build() {
+  OrRefusal<Rewritten> build() {
     const std::vector<std::string> fresh = fresh_names(target_, match_, graph_, redirected_, gone_);
     pcg::PcgBuilder builder(graph_.name(), {graph_.blocks().begin(), graph_.blocks().end()});
     Rewritten r;
@@ -251,34 +272,28 @@ class Rewrite {
     for (const Wire& at : order_) {
       std::vector<TensorRef> in;
       for (const Wire& w : inputs_[index(at)]) in.push_back(ref(w));
-      if (at.fresh) {
-        const FreshNode& n = target_.nodes[at.node];
-        const std::string& name = fresh[at.node];
-        const auto* op = std::get_if<pcg::Operator>(&n.op);
-        r.fresh[at.node] = op ? builder.add(name, *op, in, n.sharding, blocks_[at.node])
-                              : builder.add(name, std::get<pcg::ParallelOperator>(n.op), in[0], blocks_[at.node]);
-      } else {
-        const pcg::PcgNode& n = graph_.nodes()[at.node];
-        r.renumbered[at.node] = n.operation() ? builder.add(n.name, *n.operation(), in, n.sharding, n.block)
-                                              : builder.add(n.name, *n.movement(), in[0], n.block);
-      }
+      const OrRefusal<NodeId> made = at.fresh ? add_fresh(builder, at.node, fresh[at.node], in) : add_old(builder, at.node, in);
+      if (!made) return made.refusal();
+      if (at.fresh) r.fresh[at.node] = *made;
+      else r.renumbered[at.node] = *made;
     }
     r.graph = std::move(builder).build();
-    check_results(r, ref);
+    if (!keeps_results(r, ref)) return refusal_;
     for (std::size_t n = r.fresh.size(); n-- > 0;)
       if (joined_[gone_.size() + n]) r.fresh.erase(r.fresh.begin() + static_cast<std::ptrdiff_t>(n));
     return r;
   }
 
   template <class Ref>
-  void check_results(const Rewritten& r, const Ref& ref) const {
+  bool keeps_results(const Rewritten& r, const Ref& ref) {
     std::vector<TensorRef> expected;
     for (TensorRef t : graph_.results()) {
-      const Wire w = resolve(t);
-      if (!stays(index(w))) throw ShapeError("a result goes");
-      expected.push_back(ref(w));
+      const std::optional<Wire> w = resolve(t);
+      if (!w) return refuse("outputs would become each other");
+      if (!stays(index(*w))) return refuse("a result goes");
+      expected.push_back(ref(*w));
     }
-    if (r.graph.results() != expected) throw ShapeError("the graph would have other results, or in another order");
+    return r.graph.results() == expected || refuse("the graph would have other results, or in another order");
   }
 
   const Rule& rule_;
@@ -295,6 +310,7 @@ class Rewrite {
   std::vector<bool> joined_;               // the same: a concat that became part of another
   std::vector<int> blocks_;                // by fresh node
   std::vector<Wire> order_;                // nodes
+  Refusal refusal_;
 };
 
 // A rewrite of a regrouped graph as one of the graph before.
@@ -312,29 +328,26 @@ Rewritten from_old(Rewritten r, const std::vector<NodeId>& regrouped) {
   return r;
 }
 
-std::optional<Rewritten> apply_here(const Rule& rule, const Match& match, const pcg::Pcg& graph, std::span<const NodeId> parts,
-                                    std::span<const int> degrees, Refusal* why) {
-  try {
-    std::array<int, 2> bound{};
-    for (std::size_t i = 0; i < bound.size(); ++i) {
-      if (i < match.degrees.size()) bound[i] = match.degrees[i];
-      if (bound[i] == 0 && i < degrees.size()) bound[i] = degrees[i];
-    }
-    return Rewrite(rule, match, graph, parts, instantiate(rule, match, graph, bound)).run();
-  } catch (const ShapeError& e) {
-    if (why) why->reason = e.what();
-    return std::nullopt;
+OrRefusal<Rewritten> apply_here(const Rule& rule, const Match& match, const pcg::Pcg& graph, std::span<const NodeId> parts,
+                                std::span<const int> degrees) {
+  std::array<int, 2> bound{};
+  for (std::size_t i = 0; i < bound.size(); ++i) {
+    if (i < match.degrees.size()) bound[i] = match.degrees[i];
+    if (bound[i] == 0 && i < degrees.size()) bound[i] = degrees[i];
   }
+  OrRefusal<Target> target = instantiate(rule, match, graph, bound);
+  if (!target) return target.refusal();
+  return Rewrite(rule, match, graph, parts, std::move(*target)).run();
 }
 
 }  // namespace
 
-std::optional<Rewritten> apply(const Rule& rule, const Match& match, const pcg::Pcg& graph, std::span<const int> degrees, Refusal* why) {
-  if (match.views.empty()) return apply_here(rule, match, graph, {}, degrees, why);
+OrRefusal<Rewritten> apply(const Rule& rule, const Match& match, const pcg::Pcg& graph, std::span<const int> degrees) {
+  if (match.views.empty()) return apply_here(rule, match, graph, {}, degrees);
   const Regrouped regrouped = regroup(graph, match, rule);
-  std::optional<Rewritten> r = apply_here(rule, regrouped.match, regrouped.graph, regrouped.parts, degrees, why);
-  if (r) *r = from_old(std::move(*r), regrouped.renumbered);
-  return r;
+  OrRefusal<Rewritten> r = apply_here(rule, regrouped.match, regrouped.graph, regrouped.parts, degrees);
+  if (!r) return r;
+  return from_old(std::move(*r), regrouped.renumbered);
 }
 
 }  // namespace substitutions

@@ -22,7 +22,6 @@ inline constexpr Code kFirstPart = static_cast<Code>(static_cast<int>(Kind::spli
 inline constexpr Code kLastPart = kFirstPart + 1;
 
 using TensorId = std::uint32_t;
-inline constexpr std::size_t kMostInputs = 3;  // of an operator that has a code
 
 // Kernel, stride and padding, rows and columns, of a convolution or a pool.
 struct Window {  // of a convolution or a pool

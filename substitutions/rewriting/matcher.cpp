@@ -88,10 +88,6 @@ struct Matcher::State {
   }
 };
 
-Match match_at(std::size_t rule, pcg::TensorRef tensor, int row, std::vector<std::pair<char, std::int64_t>> sizes) {
-  return {.rule = rule, .nodes = {}, .variables = {tensor}, .views = {}, .row = row, .degrees = {0, 0}, .sizes = std::move(sizes)};
-}
-
 Matcher::Matcher(std::span<const Rule> rules, const pcg::Pcg& graph) : state_(std::make_unique<State>(rules, graph)) {}
 Matcher::~Matcher() = default;
 Matcher::Matcher(Matcher&&) noexcept = default;

@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace substitutions {
+namespace {
+
+// A size of two letters tells the second one once another size has told the first; sums of rules have at most three.
+constexpr int kRoundsOfLearning = 3;
+
+}  // namespace
 
 void OccurrenceSearch::run(const Pattern& p, std::size_t rule, std::uint8_t anchor, std::uint32_t at,
                            std::span<const std::uint8_t> excluded) {
@@ -110,12 +116,14 @@ void OccurrenceSearch::take(std::size_t step, const State& s) {
 }
 
 void OccurrenceSearch::finish(const State& s) {
-  if (!is_closed(s) || !windows_agree(s) || !attentions_agree(s) || !scalars_agree(s) || !sizes_agree(s)) return;
+  if (!is_closed(s) || !windows_agree(s) || !attentions_agree(s) || !scalars_agree(s)) return;
+  const std::optional<LetterSizes> sizes = letter_sizes(s);
+  if (!sizes) return;
   std::array<DegreeEquation, kMostOperators> equations;
   std::size_t count = 0;
   for (std::size_t o = 0; o < p_->operators.size(); ++o) {
     const PatternOperator& op = p_->operators[o];
-    if (is_layout(op.kind) && op.kind != Kind::summands) equations[count++] = {p_->degrees[o], graph_.node(s.nodes[o]).degree};
+    if (is_movement(op.kind)) equations[count++] = {p_->degrees[o], graph_.node(s.nodes[o]).degree};
   }
   const auto degrees = solve(std::span(equations).first(count));
   if (!degrees) return;
@@ -124,6 +132,7 @@ void OccurrenceSearch::finish(const State& s) {
     Match& m = found_.emplace_back();
     m.rule = rule_;
     m.row = row;
+    m.sizes = s.row >= 0 ? *sizes : with_row(s, static_cast<std::size_t>(row), *sizes);
     m.degrees.assign(degrees->begin(), degrees->end());
     for (std::size_t v = 0; v < p_->variables.size(); ++v)
       m.variables.push_back(s.variables[v] == kUnbound ? pcg::TensorRef{} : ref(s.variables[v]));
@@ -179,7 +188,7 @@ bool OccurrenceSearch::windows_agree(const State& s) const {
   for (std::size_t o = 0; o < p_->operators.size(); ++o) {
     const PatternOperator& op = p_->operators[o];
     const bool conv = is_convolution(op.kind);
-    if (!conv && op.kind != Kind::max_pool && op.kind != Kind::average_pool) continue;
+    if (!conv && !is_pool(op.kind)) continue;
     const Window& w = graph_.node(s.nodes[o]).window;
     if (!op.any_window) {
       if (w != op.window) return false;
@@ -214,32 +223,58 @@ bool OccurrenceSearch::scalars_agree(const State& s) const {
 }
 
 // Equal letters are equal sizes. Learns until nothing is open that can be learnt; what stays open is known to nobody, and is refused.
-bool OccurrenceSearch::sizes_agree(const State& s) const {
+std::optional<LetterSizes> OccurrenceSearch::letter_sizes(const State& s) const {
   const bool grouped = is_grouped(s);
-  if (grouped && !p_->any_heads) return false;
+  if (grouped && !p_->any_heads) return std::nullopt;
   LetterSizes sizes{};
-  for (int round = 0; round < 3; ++round) {
-    bool open = false;
-    for (std::size_t v = 0; v < p_->variables.size(); ++v) {
-      if (s.variables[v] == kUnbound) continue;
-      const PatternVariable& var = p_->variables[v];
-      const std::span<const std::int64_t> have = graph_.sizes(s.variables[v]);
-      const std::size_t excess = have.size() - var.rank;
-      for (std::size_t d = 0; d < var.rank; ++d) {
-        if ((var.kernel && d >= 2) || (grouped && var.packed && d == 2)) continue;
-        if (d == 0 && excess > 0 && s.row < 0) continue;  // whichever row: the others are alike, which typing sees to
-        const std::size_t at = d > 0 ? d + excess : excess > 0 ? static_cast<std::size_t>(s.row) : 0;
-        if (!learn(sizes, var.sizes[d], have[at], open)) return false;
-      }
-    }
-    for (std::size_t o = 0; o < p_->operators.size(); ++o) {
-      const PatternOperator& op = p_->operators[o];
-      if ((op.kind == Kind::split0 || op.kind == Kind::split1) && !learn(sizes, p_->split_at[o], graph_.node(s.nodes[o]).at, open))
-        return false;
-    }
-    if (!open) return true;
+  for (int round = 0; round < kRoundsOfLearning; ++round) {
+    const Learnt dims = learn_dims(s, grouped, sizes), cuts = learn_cuts(s, sizes);
+    if (dims == Learnt::disagrees || cuts == Learnt::disagrees) return std::nullopt;
+    if (dims == Learnt::agrees && cuts == Learnt::agrees) return sizes;
   }
-  return false;
+  return std::nullopt;
+}
+
+Learnt OccurrenceSearch::learn_dims(const State& s, bool grouped, LetterSizes& sizes) const {
+  Learnt all = Learnt::agrees;
+  for (std::size_t v = 0; v < p_->variables.size(); ++v) {
+    if (s.variables[v] == kUnbound) continue;
+    const PatternVariable& var = p_->variables[v];
+    const std::span<const std::int64_t> have = graph_.sizes(s.variables[v]);
+    const std::size_t excess = have.size() - var.rank;
+    for (std::size_t d = 0; d < var.rank; ++d) {
+      if ((var.kernel && d >= 2) || (grouped && var.packed && d == 2)) continue;
+      if (d == 0 && excess > 0 && s.row < 0) continue;  // whichever row: the others are alike, which typing sees to
+      const std::size_t at = d > 0 ? d + excess : excess > 0 ? static_cast<std::size_t>(s.row) : 0;
+      const Learnt one = learn(sizes, var.sizes[d], have[at]);
+      if (one == Learnt::disagrees) return one;
+      if (one == Learnt::open) all = one;
+    }
+  }
+  return all;
+}
+
+Learnt OccurrenceSearch::learn_cuts(const State& s, LetterSizes& sizes) const {
+  Learnt all = Learnt::agrees;
+  for (std::size_t o = 0; o < p_->operators.size(); ++o) {
+    if (!is_split(p_->operators[o].kind)) continue;
+    const Learnt one = learn(sizes, p_->split_at[o], graph_.node(s.nodes[o]).at);
+    if (one == Learnt::disagrees) return one;
+    if (one == Learnt::open) all = one;
+  }
+  return all;
+}
+
+// The letters of dims 0, once it is chosen which row they are.
+LetterSizes OccurrenceSearch::with_row(const State& s, std::size_t row, LetterSizes sizes) const {
+  for (int round = 0; round < kRoundsOfLearning; ++round)
+    for (std::size_t v = 0; v < p_->variables.size(); ++v) {
+      const PatternVariable& var = p_->variables[v];
+      if (s.variables[v] == kUnbound || var.rank == 0) continue;
+      const std::span<const std::int64_t> have = graph_.sizes(s.variables[v]);
+      if (have.size() > var.rank) (void)learn(sizes, var.sizes[0], have[row]);  // typing refuses a target that needs other rows
+    }
+  return sizes;
 }
 
 bool OccurrenceSearch::is_grouped(const State& s) const {

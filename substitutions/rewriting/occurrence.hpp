@@ -1,11 +1,11 @@
 #pragma once
 // The search for one rule's occurrences around one node of a graph. Private to the matcher.
 
-#include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "substitutions/rewriting/matcher.hpp"
+#include "substitutions/rewriting/match.hpp"
 #include "substitutions/rewriting/pattern.hpp"
 
 namespace substitutions {
@@ -44,7 +44,11 @@ class OccurrenceSearch {
   [[nodiscard]] bool windows_agree(const State& s) const;
   [[nodiscard]] bool attentions_agree(const State& s) const;
   [[nodiscard]] bool scalars_agree(const State& s) const;
-  [[nodiscard]] bool sizes_agree(const State& s) const;
+  // Nullopt: sizes of the graph disagree with the rule's, or leave a letter open.
+  [[nodiscard]] std::optional<LetterSizes> letter_sizes(const State& s) const;
+  [[nodiscard]] Learnt learn_dims(const State& s, bool grouped, LetterSizes& sizes) const;
+  [[nodiscard]] Learnt learn_cuts(const State& s, LetterSizes& sizes) const;
+  [[nodiscard]] LetterSizes with_row(const State& s, std::size_t row, LetterSizes sizes) const;
   [[nodiscard]] bool is_grouped(const State& s) const;
   [[nodiscard]] int rows(const State& s) const;
 

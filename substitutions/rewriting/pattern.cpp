@@ -1,4 +1,5 @@
 #include "substitutions/rewriting/pattern.hpp"
+#include "substitutions/language/typing.hpp"
 
 #include <fmt/core.h>
 
@@ -8,10 +9,8 @@
 namespace substitutions {
 namespace {
 
-bool is_foreign(Kind k) {
-  return k == Kind::enlarge || k == Kind::identity || k == Kind::ones || k == Kind::identity_kernel || k == Kind::pool_kernel;
-}
-bool has_axis(Kind k) { return k == Kind::concat || k == Kind::split0 || k == Kind::split1 || k == Kind::partition || k == Kind::combine; }
+// Kinds that stand in proofs and in rules of kernels only: no graph has constants or enlarged kernels.
+bool is_foreign(Kind k) { return k == Kind::enlarge || is_constant(k); }
 
 class Compiler {
  public:
@@ -80,7 +79,7 @@ class Compiler {
     PatternOperator o;
     o.kind = node.kind;
     o.code = code_of(node.kind, node.function);
-    o.commutative = node.kind == Kind::add || node.kind == Kind::multiply;
+    o.commutative = is_commutative(node.kind) && node.kind != Kind::summands;  // the order of summands is part of a layout
     o.output = node.kind == Kind::split1 ? 1 : 0;
     o.axis = node.axis;
     o.rank = types[node.inputs[0]][0].rank;
@@ -109,7 +108,7 @@ class Compiler {
   // stride; rows and columns may be cut wherever typing lets them be (pcg::Loop::least). A kernel of 3 x 3 stands for any; a smaller one is
   // meant, with the padding that keeps the size.
   void find_window(const Node& node, const std::vector<Types>& types, PatternOperator& o) {
-    if (node.kind == Kind::max_pool || node.kind == Kind::average_pool) o.any_window = true;
+    if (is_pool(node.kind)) o.any_window = true;
     if (!is_convolution(node.kind)) return;
     const Type& w = types[node.inputs[1]][0];
     o.any_window = w.size[2] == 3 && w.size[3] == 3;
@@ -138,11 +137,11 @@ class Compiler {
 
   void find_half(std::size_t n, PatternOperator& o) {
     const Node& node = source_.nodes[n];
-    if (node.kind != Kind::split0 && node.kind != Kind::split1) return;
+    if (!is_split(node.kind)) return;
     o.other_code = node.kind == Kind::split0 ? kFirstPart : kLastPart;
     for (std::size_t m = 0; m < n; ++m) {
       const Node& other = source_.nodes[m];
-      const bool halves = (other.kind == Kind::split0 || other.kind == Kind::split1) && other.kind != node.kind;
+      const bool halves = is_split(other.kind) && other.kind != node.kind;
       if (!halves || other.inputs != node.inputs || other.axis != node.axis || other.at != node.at) continue;
       o.half = operator_of_[m];
       p_.operators[operator_of_[m]].half = static_cast<int>(p_.operators.size());
@@ -205,35 +204,6 @@ std::optional<Pattern> compile(const Rule& rule, std::string* why) { return Comp
 std::uint8_t leading_variable(const Term& t, std::uint8_t node) {
   while (t.nodes[node].kind != Kind::variable) node = t.nodes[node].inputs[0];
   return t.nodes[node].variable;
-}
-
-SizeText size_text(const Numbers& n) {
-  // Nullopt does not occur in rules that were read; it stands for a size that nothing has.
-  return {letters_of(n).value_or("?"), n[0]};
-}
-
-bool learn(LetterSizes& sizes, const SizeText& text, std::int64_t size, bool& open) {
-  if (text.letters.empty()) return text.number == size;
-  std::int64_t known = 0;
-  int unknown = 0, times = 0;
-  char letter = 0;
-  for (char c : text.letters) {
-    if (c < 'a' || c > 'z') return false;
-    const std::int64_t s = sizes[static_cast<std::size_t>(c - 'a')];
-    known += s;
-    if (s != 0) continue;
-    if (c != letter) ++unknown;
-    letter = c;
-    ++times;
-  }
-  if (unknown > 1) {
-    open = true;
-    return true;
-  }
-  if (unknown == 0) return known == size;
-  if (size <= known || (size - known) % times != 0) return false;
-  sizes[static_cast<std::size_t>(letter - 'a')] = (size - known) / times;
-  return true;
 }
 
 std::optional<int> degree_at(Degree symbols, const std::array<int, 2>& degrees) {

@@ -10,6 +10,7 @@
 
 #include "substitutions/language/rule.hpp"
 #include "substitutions/rewriting/graph_index.hpp"
+#include "substitutions/rewriting/letter_sizes.hpp"
 
 namespace substitutions {
 
@@ -49,17 +50,6 @@ struct Step {
   std::uint8_t from = 0;  // operator, or, for `shared`, variable
   std::uint8_t slot = 0;  // of the reader
 };
-
-// Sizes by letter; 0: not known.
-using LetterSizes = std::array<std::int64_t, 26>;
-struct SizeText {  // a sum of letters, or a number
-  std::string letters;
-  std::int64_t number = 0;
-};
-[[nodiscard]] SizeText size_text(const Numbers& n);
-// Takes a concrete size for what the letters say; learns the one letter that is not known. False: they disagree. `open` is set where two
-// or more are not known.
-[[nodiscard]] bool learn(LetterSizes& sizes, const SizeText& text, std::int64_t size, bool& open);
 
 struct PatternVariable {
   std::uint8_t rank = 0;

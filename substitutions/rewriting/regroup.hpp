@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "substitutions/rewriting/matcher.hpp"
+#include "substitutions/rewriting/match.hpp"
 
 namespace substitutions {
 

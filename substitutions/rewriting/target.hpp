@@ -1,13 +1,12 @@
 #pragma once
 // A rule's target as operators of a PCG, where one match binds its variables, sizes and degrees. Private to the rewriting.
 
-#include <optional>
-#include <string>
+#include <array>
 #include <variant>
 #include <vector>
 
-#include "substitutions/rewriting/matcher.hpp"
-#include "substitutions/rewriting/pattern.hpp"
+#include "substitutions/rewriting/match.hpp"
+#include "substitutions/rewriting/refusal.hpp"
 
 namespace substitutions {
 
@@ -32,7 +31,7 @@ struct Target {
   std::vector<Wire> outputs;     // one per output of the rule
 };
 
-// Throws: pcg::ShapeError with the reason where the target is not well typed there. `degrees`: d and e, 0 where the target needs none.
-[[nodiscard]] Target instantiate(const Rule& rule, const Match& match, const pcg::Pcg& graph, const std::array<int, 2>& degrees);
+// Returns the target there, or why it is not well typed. `degrees`: d and e, 0 where the target needs none.
+[[nodiscard]] OrRefusal<Target> instantiate(const Rule& rule, const Match& match, const pcg::Pcg& graph, const std::array<int, 2>& degrees);
 
 }  // namespace substitutions

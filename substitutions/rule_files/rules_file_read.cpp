@@ -6,6 +6,10 @@
 #include <set>
 
 #include "base/yaml.hpp"
+#include "substitutions/language/parse.hpp"
+#include "substitutions/language/size_condition.hpp"
+#include "substitutions/language/text.hpp"
+#include "substitutions/language/typing.hpp"
 #include "substitutions/rule_files/rules_file.hpp"
 
 namespace substitutions {
@@ -148,7 +152,7 @@ class RuleReader {
     for (const Node& n : t.nodes) {
       std::array<const Types*, 3> in{};
       for (std::size_t i = 0; i < n.inputs.size(); ++i) in[i] = &types[n.inputs[i]];
-      const std::optional<Chance> chance = chance_in(n, std::span(in).first(n.inputs.size()));
+      const std::optional<SizeCondition> chance = size_condition(n, std::span(in).first(n.inputs.size()));
       if (chance) return reader_.complain(key, fmt::format("{} {}", name_of(n.kind), chance->what), std::string(chance->cure));
     }
   }

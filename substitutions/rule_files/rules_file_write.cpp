@@ -5,6 +5,7 @@
 #include "base/yaml.hpp"
 #include "pcg/evaluator/field.hpp"
 #include "substitutions/generation/generate.hpp"
+#include "substitutions/language/text.hpp"
 #include "substitutions/rule_files/rules_file.hpp"
 
 namespace substitutions {

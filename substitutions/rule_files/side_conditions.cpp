@@ -1,4 +1,6 @@
 #include "substitutions/rule_files/side_conditions.hpp"
+#include "substitutions/language/text.hpp"
+#include "substitutions/language/typing.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>

@@ -36,9 +36,12 @@ class Walk {
     return take(rule, found.front());
   }
   // A rule that holds at every tensor.
-  Walk& at(const std::string& name, const std::string& node, int row = 0, std::vector<std::pair<char, std::int64_t>> sizes = {}) {
+  Walk& at(const std::string& name, const std::string& node, int row = 0, const std::vector<std::pair<char, std::int64_t>>& sizes = {}) {
     INFO(name, " at ", node);
-    return take(catalogue().at(name), match_at(0, {find(node), 0}, row, std::move(sizes)));
+    LetterSizes chosen{};
+    for (const auto& [letter, size] : sizes) chosen[index_of(letter)] = size;
+    const Rule& rule = catalogue().at(name);
+    return take(rule, match_at(0, rule, pcg_, {find(node), 0}, row, chosen));
   }
 
   // "x -> x.replicate; ..." : kinds and inputs of everything but sources, in order.
@@ -57,10 +60,9 @@ class Walk {
 
  private:
   Walk& take(const Rule& rule, const Match& match) {
-    Refusal why;
     const std::vector<int> twos{2, 2};
-    std::optional<Rewritten> next = apply(rule, match, pcg_, twos, &why);
-    INFO(why.reason);
+    OrRefusal<Rewritten> next = apply(rule, match, pcg_, twos);
+    INFO((next ? "applied" : next.reason()));
     REQUIRE(next);
     pcg_ = std::move(next->graph);
     for (std::uint64_t seed : {1U, 2U}) CHECK(pcg::evaluate(pcg_, 1, seed) == pcg::evaluate(start_, seed));

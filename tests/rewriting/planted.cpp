@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "substitutions/language/parse.hpp"
 #include "substitutions/rewriting/target.hpp"
 
 namespace substitutions::rewriting {
@@ -23,17 +24,20 @@ class Plant {
  public:
   Plant() : builder_("planted", {{"all", true}}) {}
 
-  void add(const Rule& rule) {
+  // Whether the rule's source could be planted.
+  bool add(const Rule& rule) {
     unit_ = unit_for(rule);
     Match match;
     for (const Variable& v : rule.equation.variables) match.variables.push_back(variable(v));
-    for (char c = 'a'; c <= 'z'; ++c) match.sizes.emplace_back(c, size_of(c));
+    for (char c = 'a'; c <= 'z'; ++c) match.sizes[index_of(c)] = size_of(c);
     Rule source;  // what makes the source out of nothing, or of an attention whose heads it takes
     source.equation.variables = rule.equation.variables;
     source.equation.right = rule.source();
     if (std::ranges::count(rule.source().nodes, Kind::attention, &Node::kind) > 0) add_attention(source, match);
     pcg::PcgBuilder copy = builder_;
-    const Target t = instantiate(source, match, std::move(copy).build(), kDegrees);
+    const OrRefusal<Target> planted = instantiate(source, match, std::move(copy).build(), kDegrees);
+    if (!planted) return false;
+    const Target& t = *planted;
     std::vector<NodeId> made;
     for (const FreshNode& n : t.nodes) {
       std::vector<TensorRef> in;
@@ -42,6 +46,7 @@ class Plant {
       else made.push_back(builder_.add(name(), std::get<pcg::ParallelOperator>(n.op), in[0], 0));
     }
     for (const Wire& w : t.outputs) read({w.fresh ? made[w.node] : NodeId(w.node), w.output});
+    return true;
   }
   // Somebody reads every output, so that a variable may take its place.
   void read(TensorRef t) {
@@ -122,8 +127,9 @@ class Plant {
 std::optional<pcg::Pcg> planted(std::span<const Rule> rules) {
   Plant plant;
   try {
-    for (const Rule& r : rules) plant.add(r);
-  } catch (const pcg::ShapeError&) { return std::nullopt; }
+    for (const Rule& r : rules)
+      if (!plant.add(r)) return std::nullopt;
+  } catch (const pcg::ShapeError&) { return std::nullopt; }  // a source of one of the rule's variables cannot lie so
   return std::move(plant).build();
 }
 

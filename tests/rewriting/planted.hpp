@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 
+#include "substitutions/rewriting/apply.hpp"
 #include "substitutions/rewriting/matcher.hpp"
 
 namespace substitutions::rewriting {

@@ -10,6 +10,7 @@
 #include "pcg/evaluator/evaluator.hpp"
 #include "planted.hpp"
 #include "rules.hpp"
+#include "substitutions/language/text.hpp"
 #include "substitutions/rewriting/pattern.hpp"
 
 namespace substitutions::rewriting {
@@ -40,11 +41,10 @@ void hold_against_graph(const Rule& rule, Tally& tally) {
   std::string reason;
   bool applied = false;
   for (const Match& m : matcher.matches()) {
-    Refusal why;
     const std::vector<int> degrees{2, 2};
-    const auto next = apply(rule, m, *g, degrees, &why);
+    const auto next = apply(rule, m, *g, degrees);
     if (!next) {
-      reason = why.reason;
+      reason = next.reason();
       continue;
     }
     applied = true;

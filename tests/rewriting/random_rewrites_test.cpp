@@ -128,7 +128,7 @@ Choice choose(const std::vector<Rule>& rules, const Matcher& matcher, const pcg:
     const std::size_t rule = bare[random.below(bare.size())], node = random.below(g.nodes().size());
     const std::size_t rank = g.nodes()[node].outputs[0].dims.size();
     const int row = static_cast<int>(random.below(std::max<std::size_t>(rank, 2) - 1));
-    return {&rules[rule], match_at(rule, {NodeId(node), 0}, row)};
+    return {&rules[rule], match_at(rule, rules[rule], g, {NodeId(node), 0}, row)};
   }
   // Rules evenly: those with many occurrences would crowd out the others.
   std::vector<std::size_t> present;
@@ -155,7 +155,7 @@ void take_thirty(const std::vector<Rule>& rules, base::Random& random, Tally& ta
   for (int step = 0, tries = 0; step < kRewrites && tries < 20 * kRewrites; ++tries) {
     const Choice c = choose(rules, matcher, g, random);
     const std::vector<int> degrees{2, 2};
-    std::optional<Rewritten> next = apply(*c.rule, c.match, g, degrees);
+    OrRefusal<Rewritten> next = apply(*c.rule, c.match, g, degrees);
     if (!next || next->graph.nodes().size() > kMostNodes) continue;
     ++step;
     ++tally.taken;

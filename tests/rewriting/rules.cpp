@@ -1,4 +1,5 @@
 #include "rules.hpp"
+#include "substitutions/language/parse.hpp"
 
 #include <algorithm>
 #include <sstream>

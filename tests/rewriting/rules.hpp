@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "substitutions/rewriting/apply.hpp"
 #include "substitutions/rewriting/matcher.hpp"
 
 namespace substitutions::rewriting {

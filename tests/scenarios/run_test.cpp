@@ -34,7 +34,7 @@ const Run& find(const scenarios::ScenarioResult& r, const std::string& variant, 
 // The runs without what a clock measured.
 std::string timeless(scenarios::ScenarioResult r) {
   for (Run& x : r.runs) x.search_time = x.simulation_time = {};
-  return scenarios::encode(r.runs);
+  return scenarios::encode(r.runs).dump();
 }
 
 }  // namespace

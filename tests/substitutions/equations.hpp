@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "substitutions/language/parse.hpp"
 #include "substitutions/language/rule.hpp"
 
 inline substitutions::Equation equation(std::string_view line) {

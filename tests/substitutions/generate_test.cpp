@@ -1,4 +1,5 @@
 #include "substitutions/generation/generate.hpp"
+#include "substitutions/language/text.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,6 +11,9 @@
 #include "substitutions/generation/instance.hpp"
 #include "substitutions/generation/prune.hpp"
 #include "substitutions/generation/sharded.hpp"
+#include "substitutions/language/parse.hpp"
+#include "substitutions/language/typing.hpp"
+#include "substitutions/meaning/values.hpp"
 
 using namespace substitutions;
 
@@ -176,13 +180,13 @@ TEST_CASE("the same rules come out of any number of processes") {
 
 TEST_CASE("sharded forms of an operator need no discovery") {
   const Setting s{.family = "test",
+                  .use = SettingUse::shard,
                   .variables = variables({"x: [m, k]"}),
                   .operators = {{.kind = Kind::softmax},
                                 {.kind = Kind::partition, .axis = 0, .degree = {{1, 0, 0}}},
                                 {.kind = Kind::combine, .axis = 0, .degree = {{1, 0, 0}}},
                                 {.kind = Kind::partition, .axis = 1, .degree = {{1, 0, 0}}},
-                                {.kind = Kind::combine, .axis = 1, .degree = {{1, 0, 0}}}},
-                  .sharded = true};
+                                {.kind = Kind::combine, .axis = 1, .degree = {{1, 0, 0}}}}};
   const std::vector<Equation> forms = sharded_forms(s);
   REQUIRE(forms.size() == 1);  // not along the rows that it is opaque across
   CHECK(to_text(forms[0].right, forms[0].variables) == "combine[0, d](softmax(partition[0, d](x)))");

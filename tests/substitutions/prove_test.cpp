@@ -4,6 +4,8 @@
 #include <rapidcheck.h>
 
 #include "equations.hpp"
+#include "substitutions/language/typing.hpp"
+#include "substitutions/meaning/values.hpp"
 #include "substitutions/proof/saturation.hpp"
 
 using namespace substitutions;

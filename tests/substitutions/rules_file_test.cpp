@@ -1,4 +1,5 @@
 #include "substitutions/rule_files/rules_file.hpp"
+#include "substitutions/language/text.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/core.h>

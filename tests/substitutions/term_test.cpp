@@ -1,8 +1,12 @@
 #include "substitutions/language/term.hpp"
+#include "substitutions/language/text.hpp"
 
 #include <doctest/doctest.h>
 
 #include "base/diagnostics.hpp"
+#include "substitutions/language/parse.hpp"
+#include "substitutions/language/typing.hpp"
+#include "substitutions/meaning/values.hpp"
 
 using namespace substitutions;
 

@@ -11,6 +11,7 @@
 #include "pcg/sharding/parallel_shape.hpp"
 #include "pcg/sharding/sharding.hpp"
 #include "substitutions/language/term.hpp"
+#include "substitutions/language/typing.hpp"
 
 using namespace substitutions;
 

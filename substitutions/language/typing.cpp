@@ -1,8 +1,8 @@
-// Typing: each operator's loops, as pcg::iteration_space has them.
+#include "substitutions/language/typing.hpp"
 
 #include <algorithm>
 
-#include "substitutions/language/term_layout.hpp"
+#include "substitutions/language/layout.hpp"
 
 namespace substitutions {
 namespace {
@@ -178,7 +178,7 @@ std::optional<Type> attention(Inputs in) {
 }
 
 std::optional<Type> moved(const Node& n, Type t, std::int64_t degree) {
-  if ((n.kind == Kind::partition || n.kind == Kind::combine) && n.axis >= t.rank) return std::nullopt;
+  if (has_axis(n.kind) && n.axis >= t.rank) return std::nullopt;
   const auto divide = [&](std::int64_t& from) {
     if (from % degree != 0) return false;
     from /= degree;

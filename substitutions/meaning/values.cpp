@@ -1,11 +1,10 @@
-// Meaning: each operator on small whole tensors over the field. Layout operators leave values alone.
+#include "substitutions/meaning/values.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
 
 #include "pcg/evaluator/field.hpp"
-#include "substitutions/language/term.hpp"
 
 namespace substitutions {
 namespace {

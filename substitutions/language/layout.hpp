@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "substitutions/language/term.hpp"
+#include "substitutions/language/type.hpp"
 
 namespace substitutions {
 

@@ -1,4 +1,4 @@
-#include "substitutions/language/term_layout.hpp"
+#include "substitutions/language/layout.hpp"
 
 #include <algorithm>
 

@@ -1,11 +1,9 @@
-// Terms and variables as text.
+#include "substitutions/language/text.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <stdexcept>
-
-#include "substitutions/language/term.hpp"
 
 namespace substitutions {
 
@@ -54,26 +52,20 @@ std::string dims_text(const Numbers& n, Variables variables) {
   return text;
 }
 
+// What stands in the brackets; an optional function that is not there has none.
 std::string attributes(const Node& n, Variables variables) {
-  switch (n.kind) {
-    case Kind::linear:
-    case Kind::linear_bias:
-    case Kind::conv:
-    case Kind::conv_bias: return n.function == Function::none ? "" : fmt::format("[{}]", name_of(n.function));
-    case Kind::concat:
-    case Kind::sum: return fmt::format("[{}]", n.axis);
-    case Kind::split0:
-    case Kind::split1: return fmt::format("[{} at {}]", n.axis, dims_text(n.at, variables));
-    case Kind::identity:
-    case Kind::identity_kernel:
-    case Kind::pool_kernel: return fmt::format("[{}]", dims_text(n.at, variables));
-    case Kind::ones: return fmt::format("[{}, {}]", dims_text(n.at, variables), dims_text(n.by, variables));
-    case Kind::partition:
-    case Kind::combine: return fmt::format("[{}, {}]", n.axis, to_text(n.degree));
-    case Kind::replicate:
-    case Kind::reduce: return fmt::format("[{}]", to_text(n.degree));
-    default: return "";
+  switch (facts_of(n.kind).parameters) {
+    case Parameters::none:
+    case Parameters::name: return "";
+    case Parameters::function: return n.function == Function::none ? "" : fmt::format("[{}]", name_of(n.function));
+    case Parameters::axis: return fmt::format("[{}]", n.axis);
+    case Parameters::axis_position: return fmt::format("[{} at {}]", n.axis, dims_text(n.at, variables));
+    case Parameters::size: return fmt::format("[{}]", dims_text(n.at, variables));
+    case Parameters::two_sizes: return fmt::format("[{}, {}]", dims_text(n.at, variables), dims_text(n.by, variables));
+    case Parameters::axis_and_degree: return fmt::format("[{}, {}]", n.axis, to_text(n.degree));
+    case Parameters::degree: return fmt::format("[{}]", to_text(n.degree));
   }
+  return "";
 }
 
 std::string node_text(const Term& t, std::size_t at, Variables variables) {
@@ -121,7 +113,7 @@ std::string to_text(const Variable& v) {
   std::string text = v.name + ": [";
   for (std::size_t d = 0; d < t[0].rank; ++d) {
     text += (d == 0 ? "" : ", ") + size_text(dim_size(t, d));
-    if (t[0].degree[d] > 1) text += "/" + product_text({t[0].degree[d], t[1].degree[d], t[2].degree[d]});
+    if (t[0].degree[d] > 1) text += "/" + product_text(dim_degree(t, d));
   }
   text += "]";
   if (t[0].index) text += " index";
