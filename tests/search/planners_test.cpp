@@ -132,7 +132,7 @@ TEST_CASE("a termination keeps its invariants") {
   CHECK(search::stop_reason(Termination::feasible(Limit::time)) == "time_limit");
   CHECK_FALSE(Termination::nothing_found(Limit::time).has_plan());
   CHECK(search::to_text(Termination::nothing_found(Limit::time)) == "time was up before any plan was found");
-  const Termination miss = Termination::infeasible(search::ClosestMiss{"data 8", {base::Bytes(3 << 30), base::Bytes(1 << 30)}});
+  const Termination miss = Termination::infeasible(search::ClosestMiss{"data 8", {base::Bytes(3.0 * (1 << 30)), base::Bytes(1 << 30)}});
   CHECK_FALSE(miss.has_plan());
   CHECK(search::to_text(miss) == "nothing fits into memory: the least is data 8, which needs 3.0 GiB of 1.0 GiB");
   CHECK(Termination::optimal().binding() == nullptr);
