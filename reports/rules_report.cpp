@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "substitutions/language/text.hpp"
 #include "substitutions/rule_files/side_conditions.hpp"
 
 namespace reports {
