@@ -59,7 +59,6 @@ TEST_CASE("convolutions of any window and stride, all alike, which the target ke
   CHECK(matches(joined_convolutions(), branches(strided, other)).empty());
   CHECK(matches(joined_convolutions(), branches(strided, biased)).empty());
 }
-}  // namespace
 
 TEST_CASE("what is read elsewhere stays: an occurrence whose inside has other readers is none") {
   auto chain = [](bool read) {
@@ -237,5 +236,5 @@ TEST_CASE("numbers: a scaling by one is a scaling by the other only if they are 
   CHECK(matches(r, scaled(3, 4)).empty());
 }
 
-}  // namespace substitutions::rewriting
+}  // namespace
 }  // namespace substitutions::rewriting
