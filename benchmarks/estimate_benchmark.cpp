@@ -42,8 +42,8 @@ void estimate_grid(benchmark::State& state) {
   }
   state.SetLabel(g.model);
   state.counters["estimates"] = static_cast<double>(estimates) / static_cast<double>(state.iterations());
-  state.counters["time_per_estimate"] = benchmark::Counter(
-      static_cast<double>(estimates), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["time_per_estimate"] =
+      benchmark::Counter(static_cast<double>(estimates), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
   state.counters["rank_correlation"] = test::spearman(test::rank_grid(q.problem()));
 }
 

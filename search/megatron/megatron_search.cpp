@@ -55,7 +55,8 @@ base::Bytes memory_for_tensors(const Problem& problem) {
 }
 
 // Recomputation and ZeRO 1 change the sum, not the plan's graph: one plan serves all their combinations.
-void rank_point(std::size_t point, const GridConfig& config, const pcg::Plan& plan, const Problem& problem, base::Bytes room, Ranking& ranking) {
+void rank_point(std::size_t point, const GridConfig& config, const pcg::Plan& plan, const Problem& problem, base::Bytes room,
+                Ranking& ranking) {
   Estimator estimates(plan, problem.oracle);
   pcg::Plan variant = plan;
   for (int zero : {0, 1})

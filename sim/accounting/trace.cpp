@@ -3,8 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include "profiles/device_profile.hpp"
 #include <tuple>
+#include "profiles/device_profile.hpp"
 
 namespace sim {
 namespace {

@@ -10,6 +10,7 @@
 #include "base/diagnostics.hpp"
 #include "calibration/product_fit.hpp"
 #include "calibration/rate_fit.hpp"
+#include "profiles/fitted_text.hpp"
 
 using calibration::CalibrationConfig;
 using measurements::KernelMeasurement;

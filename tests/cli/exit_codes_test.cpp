@@ -66,8 +66,9 @@ TEST_CASE("bad input: exit 2 and the place, on standard error") {
   CHECK(o.out == "");
   CHECK(o.err.find("s.yaml:4:27: cluster: unknown key \"nodez\"") != std::string::npos);
   CHECK(o.err.find("did you mean \"nodes\"?") != std::string::npos);
-  for (const char* arguments : {"run /nonexistent.yaml", "check /nonexistent.yaml", "show model bert-lage", "show cluster sumit",
-                                "show plan /nonexistent", "show planners megatrn", "run", "fly", "show", "rules verify", "import x.json", "run --jobs 0 x.yaml"}) {
+  for (const char* arguments :
+       {"run /nonexistent.yaml", "check /nonexistent.yaml", "show model bert-lage", "show cluster sumit", "show plan /nonexistent",
+        "show planners megatrn", "run", "fly", "show", "rules verify", "import x.json", "run --jobs 0 x.yaml"}) {
     CAPTURE(arguments);
     const Outcome bad = call(f, arguments);
     CHECK(bad.code == 2);

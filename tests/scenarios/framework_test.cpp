@@ -70,8 +70,9 @@ TEST_CASE("a planner searches with the changed profile") {
   const auto r =
       runs_of(with_framework("{name: megatron, host: {iteration: 1 s}}", "plans: [{megatron: {search: true, simulate_best: 2}}]\n")).at(0);
   CHECK(time_of(r) > 1);
-  REQUIRE(r.objective);
-  CHECK(r.objective->value() == doctest::Approx(time_of(r)));
+  REQUIRE(r.planning);
+  REQUIRE(r.planning->objective);
+  CHECK(r.planning->objective->value() == doctest::Approx(time_of(r)));
 }
 
 TEST_CASE("what-ifs reach every key of the profile, whether the scenario spells it out or not") {

@@ -1,13 +1,13 @@
 #include "scenarios/run.hpp"
-#include "pcg/plan/plan_write.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
-
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
+#include "pcg/plan/plan_write.hpp"
 #include "scenario_text.hpp"
 #include "scenarios/check.hpp"
 #include "scenarios/run_codec.hpp"
