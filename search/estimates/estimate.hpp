@@ -1,7 +1,7 @@
 #pragma once
 // The time of a plan without simulating it: the program that the simulator would run, with every item at the time that it takes alone.
-// Good for ranking. Devices of a stage go in lockstep at the pace of the slowest; what runs at the same time does not share links, but
-// for the transfers of one round; a stage waits for all that comes from other stages before it starts a micro-batch.
+// Good for ranking. Devices of one type go in lockstep, and the slowest type sets the pace; what runs at the same time does not share
+// links, but for the transfers of one round; a stage waits for all that comes from other stages before it starts a micro-batch.
 
 #include <vector>
 

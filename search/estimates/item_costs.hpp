@@ -10,27 +10,29 @@ namespace search {
 
 class ItemCosts {
  public:
-  // `movement_s[m][r]`: round r of movement m. All arguments outlive the object.
-  ItemCosts(const sim::Program& program, const topology::Cluster& cluster, const std::vector<std::vector<double>>& movement_s);
+  // Costs as a device of type `pace` sees them, an index into Program::device_types: an item that runs on such devices takes its time on
+  // them, another item its time on the slowest of its own. `movement_s[m][r]`: round r of movement m. The references outlive the object.
+  ItemCosts(const sim::Program& program, const topology::Cluster& cluster, const std::vector<std::vector<double>>& movement_s,
+            std::uint32_t pace);
 
-  // The devices of an item may differ: the slowest of them counts.
-  [[nodiscard]] double kernels_s(const sim::Compute& kernels) const { return slowest(program_.seconds, kernels); }
+  [[nodiscard]] double kernels_s(const sim::Compute& kernels) const { return at_pace(program_.seconds, kernels); }
   // Host time to launch the kernels, and to launch all rounds of a movement.
-  [[nodiscard]] double launch_s(const sim::Compute& kernels) const { return slowest(program_.host, kernels); }
+  [[nodiscard]] double launch_s(const sim::Compute& kernels) const { return at_pace(program_.host, kernels); }
   [[nodiscard]] double launch_s(const sim::Move& move) const;
   // One per round of the movement.
   [[nodiscard]] const std::vector<double>& rounds_s(const sim::Move& move) const { return movement_s_[move.movement.value]; }
   // Whether a collective is among the rounds: it takes a stream of its devices, messages do not.
   [[nodiscard]] bool is_collective(const sim::Move& move) const;
-  // How many times as long kernels take beside a collective, on the device where that is most.
+  // How many times as long kernels take beside a collective.
   [[nodiscard]] double overlap_slowdown() const { return overlap_slowdown_; }
 
  private:
-  [[nodiscard]] double slowest(const std::vector<double>& seconds, const sim::Compute& kernels) const;
+  [[nodiscard]] double at_pace(const std::vector<double>& seconds, const sim::Compute& kernels) const;
 
   const sim::Program& program_;
   const std::vector<std::vector<double>>& movement_s_;
   std::vector<std::vector<std::uint32_t>> types_;  // per device set: indices into Program::device_types
+  std::uint32_t pace_;
   double overlap_slowdown_ = 1;
 };
 
