@@ -1,5 +1,6 @@
 # make demo   builds and answers the main scenario
 # make test   builds everything with warnings as errors and runs every test
+# make check  holds every source against .clang-format
 # make build  builds the program, build/foreshard
 # make accuracy   holds forecasts against public tables (DATA), renews intervals and docs/accuracy.md
 #
@@ -7,13 +8,14 @@
 
 PACKAGES := g++ cmake ninja-build pkg-config libsimgrid-dev libboost-dev libz3-dev libyaml-cpp-dev libcli11-dev libfmt-dev nlohmann-json3-dev libeigen3-dev libnlopt-cxx-dev libpugixml-dev libboost-iostreams-dev libutfcpp-dev libkainjow-mustache-dev libsqlite3-dev libprotobuf-dev protobuf-compiler
 TEST_PACKAGES := doctest-dev librapidcheck-dev
+CHECK_PACKAGES := git clang-format-16
 
 SCENARIO ?= scenarios/summit-bert-large.yaml
 JOBS ?= $(shell nproc)
 DATA ?= ../shared/data/measured
 
 .DEFAULT_GOAL := build
-.PHONY: accuracy build demo test clean
+.PHONY: accuracy build check clean demo test
 
 build:
 	@cmake/require_packages.sh $(PACKAGES)
@@ -28,6 +30,10 @@ test:
 	cmake --preset test
 	cmake --build build-test -j $(JOBS)
 	ctest --test-dir build-test --output-on-failure
+
+check:
+	@cmake/require_packages.sh $(CHECK_PACKAGES)
+	cmake/check_format.sh
 
 # Tables of iterations only: their residuals make the intervals, which the second run then carries.
 accuracy: build
