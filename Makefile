@@ -29,7 +29,7 @@ test:
 	@cmake/require_packages.sh $(PACKAGES) $(TEST_PACKAGES)
 	cmake --preset test
 	cmake --build build-test -j $(JOBS)
-	ctest --test-dir build-test --output-on-failure
+	ctest --test-dir build-test -j $(JOBS) --output-on-failure
 
 check:
 	@cmake/require_packages.sh $(CHECK_PACKAGES)
