@@ -32,7 +32,7 @@ constexpr std::array<Names, kOperations> kNames{{
 
 double real(std::int64_t n) { return static_cast<double>(n); }
 
-// Counts of an operation per element of its tensor (pcg/work/work_forward.cpp), in units of one stored number where bytes are meant.
+// Counts of an operation per element of its tensor (pcg/work/forward_kernels.cpp), in units of one stored number where bytes are meant.
 struct PerElement {
   double flops, tensors;
 };

@@ -3,7 +3,8 @@
 //
 // A stream runs its tasks one at a time in the order in which they are listed. A task starts when it heads all its streams and all its
 // dependencies have ended. A task runs its phases one after another; a phase lasts `delay`, and then as long as its flows need. Flows
-// share links max-min fairly; a flow crosses each link of its route `weight` times at once (folded symmetric flows: sim/folding.hpp).
+// share links max-min fairly; a flow crosses each link of its route `weight` times at once (folded symmetric flows:
+// sim/folding/folding.hpp).
 
 #include <cstdint>
 #include <span>

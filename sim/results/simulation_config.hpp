@@ -10,7 +10,7 @@
 namespace sim {
 
 struct SimulationConfig {
-  bool fold = true;    // simulate devices that do the same thing in the same place once (sim/folding.hpp)
+  bool fold = true;    // simulate devices that do the same thing in the same place once (sim/folding/folding.hpp)
   bool trace = false;  // keep spans
   CollectiveConfig collectives;
   std::optional<profiles::FrameworkProfile> framework;  // nullopt: the one that ships for the plan's framework

@@ -1,7 +1,7 @@
 #pragma once
 // What every shard of every tensor of a small graph holds, at one size: the meaning that axioms are held against. It shares nothing with
-// the typing and the whole values of term.hpp: operators are typed and numbered by pcg/parallel.hpp, as in real graphs, and each works on
-// the shards at its own points.
+// the typing and the whole values of term.hpp: operators are typed and numbered by pcg/sharding/parallel_shape.hpp, as in real graphs, and
+// each works on the shards at its own points.
 
 #include <cstdint>
 #include <optional>
