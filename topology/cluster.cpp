@@ -28,6 +28,8 @@ void append(Route& route, LinkId id, const Link& link) {
 
 int Cluster::nics_per_node(int node) const { return routing_->tables_of(node).nics; }
 
+int Cluster::node_type(int node) const { return routing_->type_of_node[static_cast<std::size_t>(node)]; }
+
 Route Cluster::route(DeviceId from, DeviceId to) const {
   const auto& a = device(from);
   const auto& b = device(to);

@@ -33,11 +33,11 @@ struct Device {
   int index_in_node = 0;
 };
 
-// The links that one message crosses, in order. Empty from a device to itself.
+// The links that one message crosses, in order.
 struct Route {
   std::vector<LinkId> links;
-  base::BytesPerSecond bandwidth;  // of the narrowest link
-  base::Seconds latency;           // sum
+  base::BytesPerSecond bandwidth;  // of the narrowest link; infinite without links
+  base::Seconds latency;           // sum over the links
 };
 
 class Cluster {
@@ -54,15 +54,20 @@ class Cluster {
   // Devices of one node, ascending.
   [[nodiscard]] std::span<const DeviceId> node_devices(int node) const { return node_devices_[static_cast<std::size_t>(node)]; }
   [[nodiscard]] int nics_per_node(int node) const;
+  // The entry of `node_types:` that a node is of, from 0: nodes of one type have the same devices, wires and NICs.
+  [[nodiscard]] int node_type(int node) const;
 
-  // Widest bottleneck first, then fewest hops, then least latency, then lowest ids (deterministic). Within a node through its
-  // wires; between nodes GPU -> NIC -> network -> NIC -> GPU. Cost: O(1) amortised within a node (tables per node type).
+  // Returns: within a node the path over its wires that is best by: widest bottleneck, fewest hops, least latency, lowest ids; between
+  // nodes GPU -> NIC -> network -> NIC -> GPU, by the NIC of each device; from a device to itself no links, infinite bandwidth and no
+  // latency.
+  // Cost: O(links of the route); paths within a node come from tables per node type.
   [[nodiscard]] Route route(DeviceId from, DeviceId to) const;
-  // The same between nodes, forced through NIC `nic` of both sides (a ring per NIC). Requires: different nodes, 0 <= nic < nics_per_node.
+  // The same through NIC `nic` of both nodes (a ring per NIC).
+  // Requires: different nodes; 0 <= nic < nics_per_node of both. Throws: base::InternalError otherwise.
   [[nodiscard]] Route route_through_nic(DeviceId from, DeviceId to, int nic) const;
 
-  // Switches inside a node that reduce and multicast in the network (NVLS): `in_network: true` on the component. The route from a
-  // device to the switch and back, or nullopt if the device's node has none.
+  // Switches inside a node that reduce and multicast in the network (NVLS): `in_network: true` on the component.
+  // Returns: the routes from a device to the first such switch of its node and back; nullopt if there is none that it reaches.
   struct SwitchPaths {
     Route up, down;
   };

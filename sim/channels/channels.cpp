@@ -27,14 +27,11 @@ std::vector<DeviceId> pick(const std::vector<DeviceId>& members, const std::vect
   return picked;
 }
 
-// What decides the orders inside a node: equal signatures, equal orders. Wires are told apart by their routes from the first member.
-std::vector<double> signature(const NodeMembers& node, const Cluster& cluster) {
-  std::vector<double> s{static_cast<double>(cluster.node_devices(node.node).size()), static_cast<double>(cluster.nics_per_node(node.node))};
-  for (const DeviceId d : node.members) {
-    const topology::Route r = cluster.route(node.members.front(), d);
-    s.insert(s.end(), {static_cast<double>(cluster.device(d).index_in_node), r.links.empty() ? 0 : r.bandwidth.value(), r.latency.value()});
-  }
-  return s;
+// Members of equal places in nodes of one type take the same orders.
+std::vector<int> places_of(const NodeMembers& node, const Cluster& cluster) {
+  std::vector<int> places{cluster.node_type(node.node)};
+  for (const DeviceId d : node.members) places.push_back(cluster.device(d).index_in_node);
+  return places;
 }
 
 // Cycles one after another, each over what the ones before leave; then the rates at which they run side by side.
@@ -186,9 +183,9 @@ std::vector<Channel> find_channels(std::span<const NodeMembers> nodes, const Clu
   }
   const std::vector<int> nics = usable_nics(nodes, cluster, most);
   for (const int nic : nics) channels.push_back({nic, 1.0 / static_cast<double>(nics.size()), Relays::none, {}});
-  std::map<std::vector<double>, std::vector<std::vector<int>>> known;
+  std::map<std::vector<int>, std::vector<std::vector<int>>> known;  // by places
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    auto [at, is_new] = known.try_emplace(signature(nodes[i], cluster));
+    auto [at, is_new] = known.try_emplace(places_of(nodes[i], cluster));
     if (is_new) at->second = find_paths(nodes[i], nodes[i == 0 ? 1 : 0].members.front(), nics, cluster);
     for (std::size_t c = 0; c < nics.size(); ++c) channels[c].path.push_back(pick(nodes[i].members, at->second[c]));
   }

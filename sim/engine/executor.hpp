@@ -11,7 +11,7 @@
 
 namespace sim {
 
-// What moves bytes. Times are seconds since the start of the run.
+// A network that moves bytes. Times are seconds since the start of the run.
 class FlowNetwork {
  public:
   virtual ~FlowNetwork() = default;
@@ -27,7 +27,7 @@ class Executor {
   void start();                                       // at time 0
   void flow_ended(std::uint32_t task, double now_s);  // one flow of the task has arrived
   void wake(double now_s);                            // ends the delays that are due
-  // When wake() is wanted next, if nothing else happens before. O(1) amortised.
+  // Returns: when wake() is wanted next, if nothing else happens before; nullopt: no delay runs. Cost: O(log tasks) amortised.
   [[nodiscard]] std::optional<double> next_wake();
   // Throws: base::InternalError when not every task has ended, naming one that cannot start.
   [[nodiscard]] Timeline finish() &&;

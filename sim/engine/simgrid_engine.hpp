@@ -1,6 +1,6 @@
 #pragma once
-// Runs a TaskGraph on SimGrid 3.32 (max-min fair flows, network model CM02 without TCP effects; shared/facts are in
-// docs/architecture.md). Only this file's .cpp includes SimGrid.
+// Runs a TaskGraph on SimGrid 3.32: max-min fair flows by the network model CM02 without TCP effects
+// (docs/decisions/0003-latency-before-flows.md says why). Only this file's .cpp includes SimGrid.
 
 #include <string>
 
@@ -8,8 +8,10 @@
 
 namespace sim {
 
-// Deterministic. Several calls per process are fine, one at a time. Cost: O(tasks log tasks) plus the solver's share per flow event.
-// Throws: base::InternalError when tasks wait for each other (it names one).
+// Returns: when each task ran; equal graphs give equal bytes. Not for several threads at once: SimGrid has one engine per process.
+// Throws: base::InternalError when tasks wait for each other (it names one), when the graph's indices are out of range, and when the
+// weights on a link are no whole multiples of one share.
+// Cost: O(tasks log tasks), and at each end of a flow what SimGrid's solver takes for the flows that share its links.
 [[nodiscard]] Timeline simulate(const TaskGraph& graph);
 
 // The settings that simulate() uses, for reports: "network/model:CM02 network/crosstraffic:0 ...".

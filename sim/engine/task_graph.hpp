@@ -1,5 +1,5 @@
 #pragma once
-// What the engine runs: tasks on streams, bytes on links, seconds. Nothing here knows of operators or plans.
+// A task graph: tasks on streams, bytes on links, seconds. Nothing here knows of operators or plans.
 //
 // A stream runs its tasks one at a time in the order in which they are listed. A task starts when it heads all its streams and all its
 // dependencies have ended. A task runs its phases one after another; a phase lasts `delay`, and then as long as its flows need. Flows

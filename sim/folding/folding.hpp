@@ -6,7 +6,8 @@
 // class; members of a class of flows cross equally many links of each class, and so on (colour refinement, as for graph isomorphism).
 // Then giving every member of a class the same times and rates is a solution of the simulation: max-min shares are unique, and the
 // equations of all members of a class are the same. So the folded simulation is exact, not an approximation. A link that is
-// crossed by n flows of a class carries the representative flow with weight n.
+// crossed by n flows of a class carries the representative flow with weight n. One case is not symmetric: a device that is in two
+// collectives of one round runs them one after another, and which comes first is arbitrary. A program with such a round is not folded.
 
 #include <cstdint>
 #include <vector>

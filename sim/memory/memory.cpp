@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <set>
 
 #include "profiles/device_profile.hpp"
 #include "sim/memory/activations.hpp"
@@ -160,6 +161,37 @@ Peak walk(const std::vector<Slot>& slots, int pipeline, int rank, const DeviceMe
   return peak;
 }
 
+// How much a device can hold, and what its context and libraries take of it.
+struct Limits {
+  base::Bytes capacity, reserved;
+};
+
+Limits limits_of(const topology::Device& device) {
+  const profiles::DeviceProfile& profile = profiles::device_profile(device.type);
+  return {device.memory.value_or(profile.memory), profile.reserved};
+}
+
+bool is_used(const DeviceMemory& m) { return m.states() + *std::ranges::max_element(m.transient) > base::Bytes(0); }
+
+// Devices with equal numbers need one walk.
+std::vector<double> numbers_of(const DeviceMemory& m, const Limits& limits) {
+  std::vector<double> key{m.weights.value(), m.gradients.value(), m.optimizer.value(), limits.capacity.value(), limits.reserved.value()};
+  for (base::Bytes b : m.saved) key.push_back(b.value());
+  for (base::Bytes b : m.transient) key.push_back(b.value());
+  return key;
+}
+
+MemoryUse use_of(const DeviceMemory& m, const Peak& p, const Limits& limits, base::DeviceId device) {
+  return {m.states() + p.activations + p.transient + limits.reserved,
+          limits.capacity,
+          m.weights,
+          m.gradients,
+          m.optimizer,
+          p.activations,
+          p.transient + limits.reserved,
+          device};
+}
+
 }  // namespace
 
 std::vector<DeviceMemory> device_memory(const pcg::Plan& plan, const Dataflow& dataflow, const topology::Cluster& cluster,
@@ -168,40 +200,23 @@ std::vector<DeviceMemory> device_memory(const pcg::Plan& plan, const Dataflow& d
 }
 
 MemoryUse peak_memory(const pcg::Plan& plan, std::span<const DeviceMemory> devices, const topology::Cluster& cluster) {
-  MemoryUse worst;
-  bool first = true;
+  std::vector<MemoryUse> uses;
   const int pipeline = plan.stages / plan.chunks;
   std::vector<std::vector<Slot>> schedules;
   for (int rank = 0; rank < pipeline; ++rank) schedules.push_back(schedule(plan.schedule, pipeline, rank, plan.chunks, plan.micro_batches));
-  std::map<std::vector<double>, bool> seen;  // devices with the same numbers need one walk
+  std::set<std::vector<double>> seen;
   for (std::size_t d = 0; d < devices.size(); ++d) {
     const DeviceMemory& m = devices[d];
-    const auto& device = cluster.devices()[d];
-    const profiles::DeviceProfile& profile = profiles::device_profile(device.type);
-    const base::Bytes capacity = device.memory.value_or(profile.memory);
-    std::vector<double> key{m.weights.value(), m.gradients.value(), m.optimizer.value(), capacity.value(), profile.reserved.value()};
-    for (base::Bytes b : m.saved) key.push_back(b.value());
-    for (base::Bytes b : m.transient) key.push_back(b.value());
-    if (m.states() + *std::max_element(m.transient.begin(), m.transient.end()) == base::Bytes(0) ||
-        !seen.emplace(std::move(key), true).second)
-      continue;
+    const Limits limits = limits_of(cluster.devices()[d]);
+    if (!is_used(m) || !seen.insert(numbers_of(m, limits)).second) continue;
     for (int rank = 0; rank < pipeline; ++rank) {
       const Peak p = walk(schedules[static_cast<std::size_t>(rank)], pipeline, rank, m);
-      if (p.activations + p.transient == base::Bytes(0) && pipeline > 1) continue;
-      MemoryUse use{m.states() + p.activations + p.transient + profile.reserved,
-                    capacity,
-                    m.weights,
-                    m.gradients,
-                    m.optimizer,
-                    p.activations,
-                    p.transient + profile.reserved,
-                    base::DeviceId(d)};
-      const bool replaces = first || use.peak - use.capacity > worst.peak - worst.capacity;
-      if (replaces) worst = use;
-      first = false;
+      if (p.activations + p.transient == base::Bytes(0) && pipeline > 1) continue;  // a rank of other devices
+      uses.push_back(use_of(m, p, limits, base::DeviceId(d)));
     }
   }
-  return worst;
+  const auto tightest = std::ranges::max_element(uses, {}, [](const MemoryUse& u) { return u.peak - u.capacity; });
+  return tightest == uses.end() ? MemoryUse{} : *tightest;
 }
 
 MemoryUse memory_of(const pcg::Plan& plan, const topology::Cluster& cluster, const SimulationConfig& config) {

@@ -20,14 +20,19 @@ struct DeviceMemory {
   [[nodiscard]] base::Bytes states() const { return weights + gradients + optimizer; }
 };
 
-// One per device of the cluster (zero where the plan uses none). `dataflow` is dataflow_of(plan). O(nodes x points).
+// Returns: one per device of the cluster, zero where the plan does not use it.
+// Requires: `dataflow` is dataflow_of(plan).
+// Cost: O(nodes x points + blocks of the graph x devices).
 [[nodiscard]] std::vector<DeviceMemory> device_memory(const pcg::Plan& plan, const Dataflow& dataflow, const topology::Cluster& cluster,
                                                       const profiles::FrameworkProfile& framework);
 
-// Of the device that needs most. workspace: what the profile reserves for context and libraries, and the transient part.
+// Returns: the use of the device that has least room left (MemoryUse), by its own capacity: devices may differ. `workspace` is what its
+// profile reserves for context and libraries, and the transient part.
+// Requires: `devices` is what device_memory gives for the plan and cluster.
+// Cost: O(distinct devices x schedule), as devices with the same numbers are walked through once.
 [[nodiscard]] MemoryUse peak_memory(const pcg::Plan& plan, std::span<const DeviceMemory> devices, const topology::Cluster& cluster);
 
-// As `config` would simulate it.
+// The peak of a plan as simulate_plan with `config` would tell it, without simulating. Cost: that of the two above.
 [[nodiscard]] MemoryUse memory_of(const pcg::Plan& plan, const topology::Cluster& cluster, const SimulationConfig& config = {});
 
 }  // namespace sim

@@ -1,5 +1,5 @@
 #pragma once
-// What the simulation of one training iteration gives.
+// The result of simulating one training iteration.
 
 #include <cstdint>
 #include <map>
@@ -27,7 +27,8 @@ struct CommunicationBytes {
   std::map<std::string, base::Bytes> by_link;        // link type: bytes of the flows that cross a link of the type, each flow once per type
 };
 
-// Of the device with the highest peak, at its peak.
+// Of the device that has least room left at its peak: its capacity less its peak, so below 0 where it does not fit. Among equals the
+// lowest number. All zero where a plan uses no memory.
 struct MemoryUse {
   base::Bytes peak, capacity;
   base::Bytes weights, gradients, optimizer, activations, workspace;
@@ -44,10 +45,10 @@ struct BusiestLink {
 
 struct Span {
   std::uint32_t device = 0;
-  std::string stream;  // "compute", "communication", "gradients", "pipeline"
+  std::string stream;  // "compute", "communication", "gradients", "pipeline", "host"
   std::string name;    // "layer0.mlp.up forward, micro-batch 3"
   base::Seconds start, duration;
-  base::Bytes bytes;  // of a transfer, else 0
+  base::Bytes bytes;  // of a transfer: all of its flows; else 0
 };
 
 // Memory of a device over time: the value holds from `time` on.

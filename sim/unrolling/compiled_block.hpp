@@ -53,7 +53,7 @@ struct Entry {
   std::vector<Crossing> waits_on;    // sorted
 };
 
-// 1 % of a block's kernels: less than what any kernel-time model of profiles/ is off by, and it halves the tasks of large models.
+// 1 % of a block's kernels: small beside what iteration times are off by (docs/accuracy.md).
 inline constexpr double kLaunchTolerance = 0.01;
 
 struct CompiledBlock {
