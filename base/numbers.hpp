@@ -7,6 +7,9 @@
 
 namespace base {
 
+// Up to 2^53, a double holds every whole number.
+inline constexpr double kLargestExactInteger = 9007199254740992.0;
+
 // Each returns the number when it is all of the text, else nullopt: "1.5 ", "0x10" and "" are no numbers. Neither is inf or nan.
 [[nodiscard]] std::optional<double> parse_number(std::string_view text);
 [[nodiscard]] std::optional<std::int64_t> parse_integer(std::string_view text);

@@ -42,6 +42,8 @@ using BytesPerSecond = Quantity<struct BytesPerSecondTag>;
 using Flops = Quantity<struct FlopsTag>;                    // a count of floating-point operations
 using FlopsPerSecond = Quantity<struct FlopsPerSecondTag>;  // a rate of them
 
+[[nodiscard]] constexpr BytesPerSecond gb_per_s(double value) { return BytesPerSecond(value * 1e9); }
+
 constexpr Seconds operator/(Bytes b, BytesPerSecond r) { return Seconds(b.value() / r.value()); }
 constexpr BytesPerSecond operator/(Bytes b, Seconds s) { return BytesPerSecond(b.value() / s.value()); }
 constexpr Bytes operator*(BytesPerSecond r, Seconds s) { return Bytes(r.value() * s.value()); }

@@ -46,10 +46,10 @@ Prepared prepare(const measurements::Point& p, const std::filesystem::path& file
   return {std::move(*run.made), *scenario.base().cluster, p.measured.value(), p.group};
 }
 
-class Fitter {
+class FrameworkFitter {
  public:
-  Fitter(const profiles::FrameworkProfile& start, const std::vector<Prepared>& points, const FrameworkFitConfig& config,
-         std::vector<FrameworkConstant> constants)
+  FrameworkFitter(const profiles::FrameworkProfile& start, const std::vector<Prepared>& points, const FrameworkFitConfig& config,
+                  std::vector<FrameworkConstant> constants)
       : start_(start), points_(points), config_(config), constants_(std::move(constants)) {}
 
   // Means of |log(predicted / measured)|, each group counting alike, and of |predicted / measured - 1| over some points.
@@ -178,7 +178,7 @@ FrameworkFit fit_framework(const profiles::FrameworkProfile& start, const std::v
     all.push_back(i);
     halves[i % 2].push_back(i);
   }
-  Fitter fitter(start, prepared, config, constants);
+  FrameworkFitter fitter(start, prepared, config, constants);
   FrameworkFit result;
   result.points = static_cast<int>(points.size());
   result.error_before = fitter.error_of(start, all).relative;
@@ -187,7 +187,7 @@ FrameworkFit fit_framework(const profiles::FrameworkProfile& start, const std::v
   for (const FrameworkConstant& c : constants) result.constants.push_back(fitter.probe(c, result.profile, log_error, all));
   for (std::size_t i = 0; i < constants.size(); ++i)
     if (!result.constants[i].identifiable) result.profile = with_value(std::move(result.profile), constants[i], result.constants[i].before);
-  Fitter::Error fitted = fitter.error_of(result.profile, all);
+  FrameworkFitter::Error fitted = fitter.error_of(result.profile, all);
   result.error = fitted.relative;
   result.groups = std::move(fitted.groups);
   for (std::size_t h = 0; h < 2; ++h)

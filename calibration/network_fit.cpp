@@ -164,10 +164,10 @@ Parameters parameters_of(const NetworkProfile& start) {
 }
 
 // Levenberg-Marquardt on log(predicted / measured), weighted again in each round so that outliers count by their size, not its square.
-class Fitter {
+class NetworkFitter {
  public:
-  Fitter(const NetworkProfile& start, const Predictor& predictor, std::span<const CollectiveMeasurement> rows,
-         const NetworkFitConfig& config)
+  NetworkFitter(const NetworkProfile& start, const Predictor& predictor, std::span<const CollectiveMeasurement> rows,
+                const NetworkFitConfig& config)
       : profile_(start), predictor_(predictor), rows_(rows), config_(config), parameters_(parameters_of(start)) {
     const auto n = static_cast<Eigen::Index>(parameters_.get.size());
     start_.resize(n);
@@ -323,7 +323,7 @@ NetworkFit fit_network(const NetworkProfile& start, std::span<const CollectiveMe
   const Predictor predictor(start, rows);
   if (predictor.empty()) fail_without_rows(start.name);
   NetworkFit fit;
-  fit.profile = Fitter(start, predictor, rows, config).run();
+  fit.profile = NetworkFitter(start, predictor, rows, config).run();
   write_sources(fit.profile, start, predictor, rows);
   fit.residuals = residuals_of(fit.profile, predictor, rows);
   if (fit.residuals.size() < rows.size())

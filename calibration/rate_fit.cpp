@@ -10,9 +10,9 @@
 namespace calibration {
 namespace {
 
-constexpr int kSteps = 400;          // of `half`, evenly in its logarithm
-constexpr double kShortestS = 1e-8;  // what the bandwidth moves in `half`: from 10 ns
-constexpr double kLongestS = 1e-3;   // to a millisecond
+constexpr int kSteps = 400;              // of `half`, evenly in its logarithm
+constexpr double kShortestHalfS = 1e-8;  // what the bandwidth moves in `half`: from 10 ns
+constexpr double kLongestHalfS = 1e-3;   // to a millisecond
 
 // The best `max` for a given `half` shifts every error alike: the median of the errors has to be 0.
 profiles::Efficiency with_half(std::span<const RateRow> rows, double half_s, double bandwidth) {
@@ -30,7 +30,7 @@ profiles::Efficiency fit_rate(std::span<const RateRow> rows) {
   profiles::Efficiency best;
   double least = std::numeric_limits<double>::infinity();
   for (int i = 0; i <= kSteps; ++i) {
-    const double half_s = kShortestS * std::pow(kLongestS / kShortestS, static_cast<double>(i) / kSteps);
+    const double half_s = kShortestHalfS * std::pow(kLongestHalfS / kShortestHalfS, static_cast<double>(i) / kSteps);
     const profiles::Efficiency e = with_half(rows, half_s, rows.front().bandwidth);
     double cost = 0;
     for (const RateRow& r : rows) cost += huber(std::log(predict(e, r) / r.seconds));

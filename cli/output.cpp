@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{256} << 20;  // tables of measurements are a thousandth of it
 
-[[noreturn]] void refuse(const std::filesystem::path& file, std::string message) {
+[[noreturn]] void refuse_file(const std::filesystem::path& file, std::string message) {
   throw base::InputError(std::vector<base::Diagnostic>{{{}, file.string(), std::move(message), {}}});
 }
 
@@ -61,12 +61,12 @@ bool is_same_file(const std::string& a, const std::string& b) {
 
 std::string read_text(const std::filesystem::path& file) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) refuse(file, "no such file");
-  if (std::filesystem::file_size(file, error) > kMostBytes) refuse(file, "is larger than 256 MiB: no table of measurements");
+  if (!std::filesystem::is_regular_file(file, error)) refuse_file(file, "no such file");
+  if (std::filesystem::file_size(file, error) > kMostBytes) refuse_file(file, "is larger than 256 MiB: no table of measurements");
   std::ifstream in(file, std::ios::binary);
   std::stringstream text;
   text << in.rdbuf();
-  if (!in) refuse(file, "cannot be read");
+  if (!in) refuse_file(file, "cannot be read");
   return std::move(text).str();
 }
 
@@ -79,7 +79,7 @@ void write_text(const std::filesystem::path& file, const std::string& text) {
   out << text;
   out.close();
   if (out) return;
-  refuse(file, fmt::format("cannot be written: {}", std::strerror(errno)));
+  refuse_file(file, fmt::format("cannot be written: {}", std::strerror(errno)));
 }
 
 void check_outputs(std::initializer_list<Output> outputs) {
@@ -105,7 +105,7 @@ void check_output_folder(const std::filesystem::path& folder, const std::string&
 void make_folder(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) refuse(folder, fmt::format("cannot be made: {}", error.message()));
+  if (error) refuse_file(folder, fmt::format("cannot be made: {}", error.message()));
 }
 
 std::string file_name(const std::string& name) {

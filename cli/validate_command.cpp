@@ -25,7 +25,7 @@ struct ValidateFlags {
   bool quiet = false;
 };
 
-[[noreturn]] void refuse(const std::string& file, std::string message) {
+[[noreturn]] void refuse_option(const std::string& file, std::string message) {
   throw base::InputError(std::vector<base::Diagnostic>{{{}, file, std::move(message), {}}});
 }
 
@@ -62,7 +62,7 @@ int validate(const ValidateFlags& f) {
   if (!f.report.empty()) write_text(f.report, reports::html_report(a));
   if (!f.tables.empty()) write_text(f.tables, with_tables(f, reports::markdown_tables(a)));
   if (!f.write_intervals.empty()) {
-    if (residuals.empty()) refuse("--write-intervals", "no point has a forecast, so there are no residuals");
+    if (residuals.empty()) refuse_option("--write-intervals", "no point has a forecast, so there are no residuals");
     write_text(f.write_intervals,
                scenarios::write_intervals(calibration::fit_intervals(residuals), "foreshard validate --write-intervals"));
   }

@@ -8,24 +8,21 @@
 #include <algorithm>
 #include <map>
 
+#include "measurements/table_rows.hpp"
+
 namespace measurements {
 namespace {
 
-constexpr std::string_view kOwnHeader = "cluster,nodes,gpus,kind,bytes,seconds";
+constexpr std::string_view kCollectiveHeader = "cluster,nodes,gpus,kind,bytes,seconds";
 
 using Names = std::map<std::string, std::string, std::less<>>;
 
-// Collects the rows of one table and says at the end what it left out.
-class Collector {
+// Adds the rows of one table to the measurements, or counts why not.
+class CollectiveRows {
  public:
-  Collector(const CsvTable& t, Measurements& into) : t_(t), into_(into) {}
-  Collector(const Collector&) = delete;
-  Collector& operator=(const Collector&) = delete;
-  ~Collector() {
-    for (const auto& [reason, count] : left_out_) into_.notes.push_back(fmt::format("{}: {} rows left out: {}", t_.file(), count, reason));
-  }
+  CollectiveRows(const CsvTable& t, Measurements& into) : t_(t), into_(into), left_out_(t, into) {}
 
-  void leave_out(const std::string& reason) { ++left_out_[reason]; }
+  void leave_out(const std::string& reason) { left_out_.add(reason); }
   // The preset that stands for a machine, or nullopt, noted.
   std::optional<std::string> preset(const Names& presets, const std::string& machine) {
     const auto at = presets.find(machine);
@@ -62,16 +59,11 @@ class Collector {
  private:
   const CsvTable& t_;
   Measurements& into_;
-  std::map<std::string, int> left_out_;
+  RowsLeftOut left_out_;
 };
 
-std::optional<double> scaled(std::optional<double> value, double unit) {
-  if (value) *value *= unit;
-  return value;
-}
-
-void read_own(const CsvTable& t, Measurements& into) {
-  Collector c(t, into);
+void read_own_collectives(const CsvTable& t, Measurements& into) {
+  CollectiveRows c(t, into);
   for (const CsvRow& row : t.rows()) {
     const auto kind = profiles::collective_kind(t.cell(row, "kind"));
     if (!kind) t.complain(row, fmt::format("kind: \"{}\" is no collective", t.cell(row, "kind")));
@@ -85,7 +77,7 @@ void read_own(const CsvTable& t, Measurements& into) {
 void read_aiconfigurator(const CsvTable& t, Measurements& into) {
   static const Names kPresets = {
       {"a100_sxm", "dgx-a100-80gb"}, {"h100_sxm", "dgx-h100"}, {"h200_sxm", "dgx-h200"}, {"b200_sxm", "dgx-b200"}};
-  Collector c(t, into);
+  CollectiveRows c(t, into);
   for (const CsvRow& row : t.rows()) {
     const auto preset = c.preset(kPresets, t.cell(row, "system"));
     const auto kind = preset ? c.kind(t.cell(row, "op")) : std::nullopt;
@@ -96,7 +88,7 @@ void read_aiconfigurator(const CsvTable& t, Measurements& into) {
 // vTrain: one node. Its V100 machine reaches 22.5 GB/s between GPUs 0 and 1 and 134 GB/s among eight: the hybrid cube mesh of a DGX-1V.
 void read_vtrain(const CsvTable& t, Measurements& into) {
   static const Names kPresets = {{"a100", "dgx-a100-80gb"}, {"v100", "dgx-1v"}};
-  Collector c(t, into);
+  CollectiveRows c(t, into);
   for (const CsvRow& row : t.rows()) {
     const auto preset = c.preset(kPresets, t.cell(row, "gpu"));
     const auto kind = preset ? c.kind(t.cell(row, "op")) : std::nullopt;
@@ -132,7 +124,7 @@ void read_nccl_tests(const CsvTable& t, Measurements& into) {
       {"H100 SXM (CoreWeave HGX), 8x400Gb NDR IB", "dgx-h100"},
   };
   const std::map<std::string, double> floors = launch_floors(t);
-  Collector c(t, into);
+  CollectiveRows c(t, into);
   for (const CsvRow& row : t.rows()) {
     const auto preset = c.preset(kPresets, t.cell(row, "gpu") + ", " + t.cell(row, "network"));
     const auto kind = preset ? c.kind(t.cell(row, "op")) : std::nullopt;
@@ -150,7 +142,7 @@ void read_nccl_tests(const CsvTable& t, Measurements& into) {
 // vidur: within one node, and its H100 sends between two. The second node of its A100s hangs on a fabric that is not named (8 GB/s).
 void read_vidur(const CsvTable& t, Measurements& into) {
   static const Names kPresets = {{"a100_dgx", "dgx-a100-80gb"}, {"h100_dgx", "dgx-h100"}};
-  Collector c(t, into);
+  CollectiveRows c(t, into);
   for (const CsvRow& row : t.rows()) {
     const auto preset = c.preset(kPresets, t.cell(row, "network_device"));
     const auto kind = preset ? c.kind(t.cell(row, "op")) : std::nullopt;
@@ -164,7 +156,7 @@ void read_vidur(const CsvTable& t, Measurements& into) {
 // ml-engineering: bus bandwidths of all-reduce. Runs with an algorithm switched off do not show what the library would choose.
 void read_ml_engineering(const CsvTable& t, Measurements& into) {
   static const Names kPresets = {{"H200", "dgx-h200"}, {"B200", "dgx-b200"}};
-  Collector c(t, into);
+  CollectiveRows c(t, into);
   for (const CsvRow& row : t.rows()) {
     if (t.cell(row, "network").find("NVLS off") != std::string::npos) {
       c.leave_out("the algorithm was forced");
@@ -183,7 +175,7 @@ void read_ml_engineering(const CsvTable& t, Measurements& into) {
 }  // namespace
 
 bool read_collective_table(const CsvTable& t, Measurements& into) {
-  if (t.has_all({"cluster", "nodes", "gpus", "kind", "bytes", "seconds"})) read_own(t, into);
+  if (t.has_all({"cluster", "nodes", "gpus", "kind", "bytes", "seconds"})) read_own_collectives(t, into);
   else if (t.has_all({"system", "op", "n_gpus", "bytes", "latency_ms"})) read_aiconfigurator(t, into);
   else if (t.has_all({"gpu", "n_gpus", "bytes", "out_of_place_us", "op"})) read_vtrain(t, into);
   else if (t.has_all({"op", "gpu", "n_gpus", "n_nodes", "network", "bytes", "oop_time_us", "notes"})) read_nccl_tests(t, into);
@@ -194,7 +186,7 @@ bool read_collective_table(const CsvTable& t, Measurements& into) {
 }
 
 std::string to_csv(const std::vector<CollectiveMeasurement>& collectives) {
-  std::string text = std::string(kOwnHeader) + "\n";
+  std::string text = std::string(kCollectiveHeader) + "\n";
   for (const CollectiveMeasurement& m : collectives)
     text += fmt::format("{},{},{},{},{},{}\n", m.cluster, m.nodes, m.gpus, to_text(m.kind), m.bytes.value(), m.time.value());
   return text;

@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "measurements/table_rows.hpp"
 #include "profiles/device_profile.hpp"
 #include "profiles/kinds.hpp"
 
@@ -17,7 +18,7 @@ namespace {
 using pcg::KernelKind;
 using pcg::Precision;
 
-constexpr std::string_view kOwnHeader = "device,precision,kind,batch,m,n,k,flops,bytes,seconds";
+constexpr std::string_view kKernelHeader = "device,precision,kind,batch,m,n,k,flops,bytes,seconds";
 
 // The names that public tables give to devices that have a profile. The V100 of NeuSight has 32 GB; only the profile's memory differs.
 const std::map<std::string, std::string, std::less<>>& foreign_devices() {
@@ -51,15 +52,10 @@ pcg::Kernel product(KernelKind kind, double batch, double m, double n, double k,
 }
 pcg::Kernel traffic(KernelKind kind, double bytes) { return {.kind = kind, .bytes = base::Bytes(bytes)}; }
 
-// Collects the rows of one table and says at the end what it left out.
-class Collector {
+// Adds the rows of one table to the measurements, or counts why not.
+class KernelRows {
  public:
-  Collector(const CsvTable& t, Measurements& into) : t_(t), into_(into) {}
-  Collector(const Collector&) = delete;
-  Collector& operator=(const Collector&) = delete;
-  ~Collector() {
-    for (const auto& [reason, count] : left_out_) into_.notes.push_back(fmt::format("{}: {} rows left out: {}", t_.file(), count, reason));
-  }
+  KernelRows(const CsvTable& t, Measurements& into) : t_(t), into_(into), left_out_(t, into) {}
 
   // The profile's name, or nullopt, noted.
   std::optional<std::string> device(const std::string& name) {
@@ -68,7 +64,7 @@ class Collector {
     leave_out(fmt::format("no device profile for {}", name));
     return std::nullopt;
   }
-  void leave_out(const std::string& reason) { ++left_out_[reason]; }
+  void leave_out(const std::string& reason) { left_out_.add(reason); }
   void add(const CsvRow& row, const std::string& device, Precision p, const pcg::Kernel& k, std::optional<double> seconds) {
     const bool product = k.kind == KernelKind::matmul || k.kind == KernelKind::convolution || k.kind == KernelKind::attention;
     if (product ? !profiles::is_product(k) : !(k.bytes.value() > 0)) return leave_out("a size is 0");
@@ -79,10 +75,9 @@ class Collector {
  private:
   const CsvTable& t_;
   Measurements& into_;
-  std::map<std::string, int> left_out_;
+  RowsLeftOut left_out_;
 };
 
-std::optional<double> scaled(std::optional<double> x, double factor) { return x ? std::optional(*x * factor) : std::nullopt; }
 double size_of(const CsvTable& t, const CsvRow& row, std::string_view column) {
   const auto x = t.number(row, column);
   if (!x || *x < 0 || *x > 1e15 || *x != static_cast<double>(static_cast<std::int64_t>(*x)))
@@ -90,8 +85,8 @@ double size_of(const CsvTable& t, const CsvRow& row, std::string_view column) {
   return *x;
 }
 
-void read_own(const CsvTable& t, Measurements& into) {
-  Collector c(t, into);
+void read_own_kernels(const CsvTable& t, Measurements& into) {
+  KernelRows c(t, into);
   const auto names = profiles::device_names();
   for (const CsvRow& row : t.rows()) {
     const auto precision = profiles::find_precision(t.cell(row, "precision"));
@@ -113,7 +108,7 @@ void read_own(const CsvTable& t, Measurements& into) {
 
 // aiconfigurator: the device is the folder that the source names, "... systems/data/a100_sxm/gemm/...".
 void read_matmuls(const CsvTable& t, Measurements& into) {
-  Collector c(t, into);
+  KernelRows c(t, into);
   for (const CsvRow& row : t.rows()) {
     const std::string& source = t.cell(row, "source");
     constexpr std::string_view kBefore = "systems/data/";
@@ -129,7 +124,7 @@ void read_matmuls(const CsvTable& t, Measurements& into) {
 
 // aiconfigurator: fused causal attention, forward; fewer heads of keys and values where they are shared.
 void read_attention(const CsvTable& t, Measurements& into) {
-  Collector c(t, into);
+  KernelRows c(t, into);
   for (const CsvRow& row : t.rows()) {
     const auto device = c.device(t.cell(row, "system"));
     if (!device) continue;
@@ -144,7 +139,7 @@ void read_attention(const CsvTable& t, Measurements& into) {
 
 // NeuSight: B products of M x N x K; N and K are those of torch's matmul.
 void read_neusight_products(const CsvTable& t, Measurements& into) {
-  Collector c(t, into);
+  KernelRows c(t, into);
   for (const CsvRow& row : t.rows()) {
     const auto device = c.device(t.cell(row, "device"));
     if (!device) continue;
@@ -155,7 +150,7 @@ void read_neusight_products(const CsvTable& t, Measurements& into) {
 
 // NeuSight: operators over B x H elements; two operands for add, div, mul, pow (with a "u" behind: one and a number).
 void read_neusight_traffic(const CsvTable& t, Measurements& into) {
-  Collector c(t, into);
+  KernelRows c(t, into);
   for (const CsvRow& row : t.rows()) {
     const auto device = c.device(t.cell(row, "device"));
     if (!device) continue;
@@ -169,7 +164,7 @@ void read_neusight_traffic(const CsvTable& t, Measurements& into) {
 
 // NeuSight: forward convolutions, square windows and images. fp32, but cuDNN uses TF32 on an A100 unless told not to.
 void read_neusight_convolutions(const CsvTable& t, Measurements& into) {
-  Collector c(t, into);
+  KernelRows c(t, into);
   for (const CsvRow& row : t.rows()) {
     const auto device = c.device(t.cell(row, "Device"));
     if (!device) continue;
@@ -241,7 +236,7 @@ class DeepBench {
   }
 
   const CsvTable& t_;
-  Collector c_;
+  KernelRows c_;
 };
 
 // Vidur: operators of a transformer's forward pass, in bf16. Times have a resolution of 1 us.
@@ -279,12 +274,12 @@ class Vidur {
   }
 
   const CsvTable& t_;
-  Collector c_;
+  KernelRows c_;
 };
 
 // LLMCompass: fp16 matmuls as milliseconds, softmax, norm and GELU as elements per second.
 void read_llmcompass(const CsvTable& t, Measurements& into) {
-  Collector c(t, into);
+  KernelRows c(t, into);
   for (const CsvRow& row : t.rows()) {
     const auto device = c.device(t.cell(row, "device"));
     if (!device) continue;
@@ -304,7 +299,7 @@ void read_llmcompass(const CsvTable& t, Measurements& into) {
 }  // namespace
 
 bool read_kernel_table(const CsvTable& t, Measurements& into) {
-  if (fmt::format("{}", fmt::join(t.columns(), ",")) == kOwnHeader) read_own(t, into);
+  if (fmt::format("{}", fmt::join(t.columns(), ",")) == kKernelHeader) read_own_kernels(t, into);
   else if (t.has_all({"m", "n", "k", "latency_ms", "tflops", "source"})) read_matmuls(t, into);
   else if (t.has_all({"system", "seq_len", "num_kv_heads_0=mha", "head_dim", "latency_ms"})) read_attention(t, into);
   else if (t.has_all({"device", "op", "B", "M", "N", "K", "latency_ms"})) read_neusight_products(t, into);
@@ -318,7 +313,7 @@ bool read_kernel_table(const CsvTable& t, Measurements& into) {
 }
 
 std::string to_csv(const std::vector<KernelMeasurement>& kernels) {
-  std::string text = std::string(kOwnHeader) + "\n";
+  std::string text = std::string(kKernelHeader) + "\n";
   for (const KernelMeasurement& x : kernels) {
     const pcg::Kernel& k = x.kernel;
     text += fmt::format("{},{},{},{},{},{},{},{},{},{}\n", x.device, pcg::to_text(x.precision), pcg::to_text(k.kind), k.batch, k.m, k.n,

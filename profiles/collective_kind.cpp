@@ -6,8 +6,8 @@
 namespace profiles {
 namespace {
 
-constexpr std::array<std::string_view, 6> kKinds = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send"};
-constexpr std::array<std::string_view, 6> kAlgorithms = {"automatic", "ring", "tree", "hierarchical", "in_switch", "pairwise"};
+constexpr std::array<std::string_view, 6> kKindNames = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send"};
+constexpr std::array<std::string_view, 6> kAlgorithmNames = {"automatic", "ring", "tree", "hierarchical", "in_switch", "pairwise"};
 
 template <class Enum>
 std::optional<Enum> find(const std::array<std::string_view, 6>& names, std::string_view name) {
@@ -18,9 +18,9 @@ std::optional<Enum> find(const std::array<std::string_view, 6>& names, std::stri
 
 }  // namespace
 
-std::string_view to_text(CollectiveKind k) { return kKinds[static_cast<std::size_t>(k)]; }
-std::string_view to_text(Algorithm a) { return kAlgorithms[static_cast<std::size_t>(a)]; }
-std::optional<CollectiveKind> collective_kind(std::string_view name) { return find<CollectiveKind>(kKinds, name); }
-std::optional<Algorithm> algorithm(std::string_view name) { return find<Algorithm>(kAlgorithms, name); }
+std::string_view to_text(CollectiveKind k) { return kKindNames[static_cast<std::size_t>(k)]; }
+std::string_view to_text(Algorithm a) { return kAlgorithmNames[static_cast<std::size_t>(a)]; }
+std::optional<CollectiveKind> collective_kind(std::string_view name) { return find<CollectiveKind>(kKindNames, name); }
+std::optional<Algorithm> algorithm(std::string_view name) { return find<Algorithm>(kAlgorithmNames, name); }
 
 }  // namespace profiles

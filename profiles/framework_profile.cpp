@@ -74,10 +74,10 @@ struct Shipped {
   FrameworkProfile profile;
 };
 
-Shipped load_shipped(const base::Yaml& document) { return {*document.find("framework"), load_framework_profile(document)}; }
+Shipped named_framework(const base::Yaml& document) { return {*document.find("framework"), load_framework_profile(document)}; }
 
 const Shipped& shipped(pcg::Framework f) {
-  static const base::ParsedFiles<Shipped> kShipped(framework_files(), load_shipped);
+  static const base::ParsedFiles<Shipped> kShipped(framework_files(), named_framework);
   return kShipped.at(name_of(f));
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "reports/json_numbers.hpp"
 #include "reports/table.hpp"
 
 namespace reports {
@@ -15,12 +16,6 @@ using imports::CollectiveTotal;
 using imports::ImportedIteration;
 using imports::ImportedTrace;
 using imports::TraceSummary;
-
-// Counts are integers where they are.
-Json count(double value) {
-  if (value >= 0 && value < 9e15 && value == static_cast<double>(static_cast<std::int64_t>(value))) return static_cast<std::int64_t>(value);
-  return value;
-}
 
 Json known(double value) { return value > 0 ? Json(value) : Json(nullptr); }
 Json known(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
@@ -77,7 +72,7 @@ Json collectives_json(const TraceSummary& s) {
   return list;
 }
 
-std::string percent(base::Seconds part, base::Seconds whole) {
+std::string share_of(base::Seconds part, base::Seconds whole) {
   return whole.value() > 0 ? fmt::format("{:.1f} %", 100 * (part / whole)) : std::string("-");
 }
 
@@ -87,7 +82,7 @@ std::string kinds_text(const TraceSummary& s) {
   using A = Table::Align;
   Table table({{"kernels"}, {"count", A::right}, {"time", A::right}, {"share", A::right}, {"with shape", A::right}});
   for (const auto& k : s.kinds)
-    table.row({k.kind, fmt::format("{}", k.count), base::to_text(k.time), percent(k.time, all), fmt::format("{}", k.shaped)});
+    table.row({k.kind, fmt::format("{}", k.count), base::to_text(k.time), share_of(k.time, all), fmt::format("{}", k.shaped)});
   return table.text();
 }
 
@@ -116,7 +111,7 @@ std::string iterations_text(const ImportedTrace& t) {
   Table table({{"iterations"}, {"duration", A::right}, {"device busy", A::right}});
   for (std::size_t i = 0; i < std::min(t.iterations.size(), kShown); ++i) {
     const ImportedIteration& it = t.iterations[i];
-    table.row({it.name, base::to_text(it.duration), it.busy ? percent(*it.busy, it.duration) : "-"});
+    table.row({it.name, base::to_text(it.duration), it.busy ? share_of(*it.busy, it.duration) : "-"});
   }
   if (t.iterations.size() > kShown) table.row({fmt::format("and {} more", t.iterations.size() - kShown), "", ""});
   return table.text();

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "reports/json_numbers.hpp"
 #include "scenarios/run_notes.hpp"
 #include "sim/engine/simgrid_engine.hpp"
 
@@ -9,15 +10,6 @@ namespace reports {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// Bytes and FLOPs are counts: written as integers when they are.
-Json count(double value) {
-  constexpr double kLargestExactInteger = 9007199254740992.0;  // 2^53
-  if (value == static_cast<double>(static_cast<std::int64_t>(value)) && value <= kLargestExactInteger)
-    return static_cast<std::int64_t>(value);
-  return value;
-}
-Json count(base::Bytes b) { return count(b.value()); }
 
 Json by_name(const std::map<std::string, base::Bytes>& m) {
   Json j = Json::object();

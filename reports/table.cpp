@@ -1,5 +1,7 @@
 #include "reports/table.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 namespace reports {
@@ -38,5 +40,7 @@ std::string Table::text() const {
   }
   return out;
 }
+
+std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
 }  // namespace reports

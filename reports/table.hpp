@@ -1,5 +1,5 @@
 #pragma once
-// Rows of cells as aligned text. Private to this folder.
+// Rows of cells as aligned text, and the figures in them. Private to this folder.
 
 #include <string>
 #include <vector>
@@ -32,5 +32,8 @@ class Table {
 
 // Characters of UTF-8 text, not counting the escape sequences that colour it.
 [[nodiscard]] std::size_t width_of(const std::string& text);
+
+// "12.3 %" of a share of 1.
+[[nodiscard]] std::string percent(double share);
 
 }  // namespace reports

@@ -24,8 +24,6 @@ constexpr const char* kPlain = "\033[0m";
 
 std::string coloured(std::string text, const char* code, bool colour) { return colour ? code + text + kPlain : text; }
 
-std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
-
 double share(base::Seconds part, const Run& r) {
   return r.simulation->iteration_time.value() > 0 ? part / r.simulation->iteration_time : 0;
 }

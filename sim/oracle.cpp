@@ -27,13 +27,6 @@ constexpr std::size_t kMostFlows = 20000;
 
 using Groups = std::span<const std::vector<DeviceId>>;
 
-struct Line {
-  Seconds latency;
-  double seconds_per_byte = 0;
-  TimeBasis basis = TimeBasis::bound;
-  [[nodiscard]] Seconds at(Bytes b) const { return latency + Seconds(seconds_per_byte * b.value()); }
-};
-
 // What a collective's time depends on besides its size: for every group its devices' places in their nodes, nodes renumbered in the
 // order of all that take part; and what the way from each such node to the next is like (a leaf between them or not).
 std::vector<double> pattern_of(CollectiveKind kind, Groups groups, const topology::Cluster& cluster) {
@@ -79,12 +72,20 @@ std::size_t flows_of(std::span<const Collective> together) {
 }  // namespace
 
 struct Oracle::State {
+  // Seconds of a collective as a line over its bytes.
+  struct CostLine {
+    Seconds latency;
+    double seconds_per_byte = 0;
+    TimeBasis basis = TimeBasis::bound;
+    [[nodiscard]] Seconds at(Bytes b) const { return latency + Seconds(seconds_per_byte * b.value()); }
+  };
+
   const topology::Cluster& cluster;
   SimulationConfig config;
   std::map<std::pair<std::string, double>, profiles::DeviceProfile> profiles;  // by type and memory (-1: as the profile has it)
   std::vector<const profiles::DeviceProfile*> device;                          // per device
-  std::map<std::vector<double>, std::vector<Line>> lines;                      // per pattern: one per algorithm that may be the quickest
-  std::map<std::pair<CollectiveKind, std::vector<std::vector<DeviceId>>>, const std::vector<Line>*> known;  // per question asked before
+  std::map<std::vector<double>, std::vector<CostLine>> lines;                  // per pattern: one per algorithm that may be the quickest
+  std::map<std::pair<CollectiveKind, std::vector<std::vector<DeviceId>>>, const std::vector<CostLine>*> known;  // per question asked before
   LinkLoads loads{cluster};
 
   State(const topology::Cluster& c, SimulationConfig s) : cluster(c), config(std::move(s)) {
@@ -116,8 +117,8 @@ struct Oracle::State {
   }
 
   // Alone, before the engine: latency from the phases, the rest by the busiest links.
-  [[nodiscard]] Line estimate(std::span<const Collective> together) {
-    Line line;
+  [[nodiscard]] CostLine estimate(std::span<const Collective> together) {
+    CostLine line;
     for (const Collective& c : together) line.latency = std::max(line.latency, latency_of(c));
     line.seconds_per_byte = std::max(0.0, (loads.seconds(together) - line.latency).value()) / kProbeBytes;
     return line;
@@ -141,13 +142,13 @@ struct Oracle::State {
   }
 
   // What is behind another in latency and in bandwidth by estimate is not run.
-  [[nodiscard]] std::vector<Line> find_lines(CollectiveKind kind, Groups groups) {
-    std::vector<std::pair<std::vector<Collective>, Line>> candidates;
+  [[nodiscard]] std::vector<CostLine> find_lines(CollectiveKind kind, Groups groups) {
+    std::vector<std::pair<std::vector<Collective>, CostLine>> candidates;
     for (const auto& [algorithm, protocol] : choices()) {
       std::optional<std::vector<Collective>> plans = plan_all(kind, groups, algorithm, protocol);
       if (!plans) continue;
-      const Line line = estimate(*plans);
-      const auto is_behind = [](const Line& x, const Line& y) {
+      const CostLine line = estimate(*plans);
+      const auto is_behind = [](const CostLine& x, const CostLine& y) {
         return x.latency >= y.latency && x.seconds_per_byte >= y.seconds_per_byte;
       };
       if (std::ranges::any_of(candidates, [&](const auto& c) { return is_behind(line, c.second); })) continue;
@@ -155,7 +156,7 @@ struct Oracle::State {
       candidates.emplace_back(std::move(*plans), line);
     }
     BASE_CHECK(!candidates.empty(), "no algorithm for {}", to_text(kind));
-    std::vector<Line> found;
+    std::vector<CostLine> found;
     for (auto& [plans, line] : candidates) {
       if (flows_of(plans) <= kMostFlows) {
         line.seconds_per_byte = (simulate(collective_graph(plans, cluster)).makespan - line.latency).value() / kProbeBytes;
@@ -174,7 +175,7 @@ struct Oracle::State {
       if (is_new_pattern) pattern->second = find_lines(kind, asked);
       at->second = &pattern->second;
     }
-    const Line& best = *std::ranges::min_element(*at->second, {}, [&](const Line& l) { return l.at(bytes); });
+    const CostLine& best = *std::ranges::min_element(*at->second, {}, [&](const CostLine& l) { return l.at(bytes); });
     return {best.at(bytes), best.basis};
   }
 };

@@ -6,12 +6,11 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/numbers.hpp"
 #include "base/yaml.hpp"
 
 namespace base {
 namespace {
-
-constexpr double kLargestExactInteger = 9007199254740992.0;  // 2^53
 
 struct Step {
   std::string key;                   // of a map, or

@@ -95,9 +95,9 @@ const ElementType* element_of(const std::string& types) {
   return to == std::string::npos ? nullptr : element_type(std::string_view(types).substr(from + 7, to - from - 7));
 }
 
-class Reader {
+class ChakraReader {
  public:
-  explicit Reader(ByteSource& bytes) : bytes_(&bytes) {
+  explicit ChakraReader(ByteSource& bytes) : bytes_(&bytes) {
     trace_.format = TraceFormat::chakra;
     trace_.file = bytes.name();
   }
@@ -128,7 +128,7 @@ class Reader {
   bool starts_ = false;
 };
 
-bool Reader::next(std::string& message) {
+bool ChakraReader::next(std::string& message) {
   if (bytes_->sgetc() == ByteSource::traits_type::eof()) return false;
   ++messages_;
   const auto cut = [&] { refuse(trace_.file, fmt::format("is cut short: message {} does not end", messages_)); };
@@ -153,7 +153,7 @@ bool Reader::next(std::string& message) {
   return true;
 }
 
-void Reader::read_metadata() {
+void ChakraReader::read_metadata() {
   std::string message;
   proto::GlobalMetadata metadata;
   if (!next(message) || !metadata.ParseFromString(message))
@@ -164,32 +164,32 @@ void Reader::read_metadata() {
            "convert it again with a current version of chakra");
 }
 
-std::uint32_t Reader::name_id(const std::string& name) {
+std::uint32_t ChakraReader::name_id(const std::string& name) {
   const auto [at, added] = names_.try_emplace(name, static_cast<std::uint32_t>(trace_.names.size()));
   if (added) trace_.names.push_back(name);
   return at->second;
 }
 
 // In microseconds still; settle_starts counts from the first.
-base::Seconds Reader::start_of(const proto::Node& node) {
+base::Seconds ChakraReader::start_of(const proto::Node& node) {
   if (node.start_time_micros() > std::uint64_t{1} << 53) refuse_node(node, fmt::format("starts at {} us", node.start_time_micros()));
   starts_ = starts_ || node.start_time_micros() > 0;
   first_us_ = std::min<std::uint64_t>(first_us_, node.start_time_micros());
   return base::Seconds(static_cast<double>(node.start_time_micros()));
 }
 
-base::Seconds Reader::duration_of(const proto::Node& node) {
+base::Seconds ChakraReader::duration_of(const proto::Node& node) {
   if (node.duration_micros() > std::uint64_t{1} << 53) refuse_node(node, fmt::format("takes {} us", node.duration_micros()));
   if (node.duration_micros() > 0) ++timed_;
   return base::Seconds(static_cast<double>(node.duration_micros()) * 1e-6);
 }
 
-std::int64_t Reader::stream_of(const proto::Node& node) const {
+std::int64_t ChakraReader::stream_of(const proto::Node& node) const {
   if (const auto stream = whole(node, "stream")) return *stream;
   return whole(node, "tid").value_or(0);
 }
 
-void Reader::add_kernel(const proto::Node& node) {
+void ChakraReader::add_kernel(const proto::Node& node) {
   ImportedKernel k{.name = name_id(node.name()), .kind = kernel_kind(node.name()), .precision = kernel_precision(node.name())};
   if (!k.precision)
     if (const ElementType* type = element_of(node.inputs().types())) k.precision = type->precision;
@@ -200,7 +200,7 @@ void Reader::add_kernel(const proto::Node& node) {
   trace_.kernels.push_back(k);
 }
 
-void Reader::add_collective(const proto::Node& node) {
+void ChakraReader::add_collective(const proto::Node& node) {
   ImportedCollective c{.name = name_id(node.name())};
   if (node.type() != kCollective) c.kind = profiles::CollectiveKind::send;
   else if (const auto type = whole(node, "comm_type")) c.kind = collective_of(*type);
@@ -218,7 +218,7 @@ void Reader::add_collective(const proto::Node& node) {
   trace_.collectives.push_back(std::move(c));
 }
 
-void Reader::read_node(const std::string& message) {
+void ChakraReader::read_node(const std::string& message) {
   proto::Node node;
   if (!node.ParseFromString(message)) refuse(trace_.file, fmt::format("is damaged: message {} is no node", messages_));
   const auto& unknown = node.GetReflection()->GetUnknownFields(node);
@@ -236,7 +236,7 @@ void Reader::read_node(const std::string& message) {
 }
 
 // Converters of PyTorch's traces keep durations only.
-void Reader::settle_starts() {
+void ChakraReader::settle_starts() {
   const auto settle = [&](auto& items) {
     for (auto& i : items) {
       if (starts_) i.start = base::Seconds((i.start->value() - static_cast<double>(first_us_)) * 1e-6);
@@ -247,7 +247,7 @@ void Reader::settle_starts() {
   settle(trace_.collectives);
 }
 
-void Reader::add_notes() {
+void ChakraReader::add_notes() {
   trace_.notes.push_back(version_.empty() ? "the trace names no schema version" : fmt::format("Chakra schema {}", version_));
   if (host_ > 0) trace_.notes.push_back(fmt::format("{} of {} nodes are host operations and are not imported", host_, nodes_));
   if (!trace_.kernels.empty() || !trace_.collectives.empty()) {
@@ -256,7 +256,7 @@ void Reader::add_notes() {
   }
 }
 
-ImportedTrace Reader::read() {
+ImportedTrace ChakraReader::read() {
   read_metadata();
   std::string message;
   while (next(message)) read_node(message);
@@ -282,6 +282,6 @@ bool looks_like_chakra(std::string_view head) {
          metadata.GetReflection()->GetUnknownFields(metadata).empty();
 }
 
-ImportedTrace read_chakra(ByteSource& bytes) { return Reader(bytes).read(); }
+ImportedTrace read_chakra(ByteSource& bytes) { return ChakraReader(bytes).read(); }
 
 }  // namespace imports

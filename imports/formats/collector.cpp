@@ -32,9 +32,9 @@ std::optional<pcg::Precision> precision_named(const std::string& text) {
   return by_text(text, {P::fp32, P::tf32, P::fp16, P::bf16, P::fp8});
 }
 
-class Reader {
+class CollectedReader {
  public:
-  Reader(const json& document, const std::string& file) : document_(&document), file_(&file) {
+  CollectedReader(const json& document, const std::string& file) : document_(&document), file_(&file) {
     trace_.format = TraceFormat::collector;
     trace_.file = file;
   }
@@ -65,13 +65,13 @@ class Reader {
   std::size_t untimed_ = 0;
 };
 
-void Reader::complain(const std::string& path, const std::string& message) {
+void CollectedReader::complain(const std::string& path, const std::string& message) {
   constexpr std::size_t kEnough = 20;  // a file that is wrong throughout needs no thousand messages
   const auto source = std::make_shared<const base::Source>(base::Source{*file_, {}});
   if (problems_.size() < kEnough) problems_.add(base::Mark{source, 0, 0}, path, message);
 }
 
-double Reader::number(const json& in, const char* key, const std::string& path) {
+double CollectedReader::number(const json& in, const char* key, const std::string& path) {
   const auto at = in.find(key);
   const bool sound = at != in.end() && at->is_number() && std::isfinite(at->get<double>()) && at->get<double>() >= 0;
   if (sound) return at->get<double>();
@@ -80,14 +80,14 @@ double Reader::number(const json& in, const char* key, const std::string& path) 
   return 0;
 }
 
-std::int64_t Reader::whole(const json& in, const char* key, const std::string& path) {
+std::int64_t CollectedReader::whole(const json& in, const char* key, const std::string& path) {
   const double n = number(in, key, path);
   if (n == std::floor(n) && n < 9e15) return static_cast<std::int64_t>(n);
   complain(path + "." + key, fmt::format("expected a whole number, found {}", n));
   return 0;
 }
 
-std::string Reader::text(const json& in, const char* key, const std::string& path) {
+std::string CollectedReader::text(const json& in, const char* key, const std::string& path) {
   const auto at = in.find(key);
   if (at != in.end() && at->is_string()) return at->get<std::string>();
   complain(path + "." + key, at == in.end() ? "is missing" : fmt::format("expected text, found {}", at->dump().substr(0, 60)));
@@ -95,7 +95,7 @@ std::string Reader::text(const json& in, const char* key, const std::string& pat
 }
 
 template <class Read>
-void Reader::each(const char* list, Read read) {
+void CollectedReader::each(const char* list, Read read) {
   const auto at = document_->find(list);
   if (at == document_->end()) return;
   if (!at->is_array()) return complain(list, "expected a list");
@@ -107,19 +107,19 @@ void Reader::each(const char* list, Read read) {
 }
 
 // The collector writes null for a time that it could not take.
-bool Reader::timed(const json& in) {
+bool CollectedReader::timed(const json& in) {
   const auto at = in.find("seconds");
   const bool there = at == in.end() || !at->is_null();
   if (!there) ++untimed_;
   return there;
 }
 
-std::uint32_t Reader::name_id(const std::string& name) {
+std::uint32_t CollectedReader::name_id(const std::string& name) {
   trace_.names.push_back(name);
   return static_cast<std::uint32_t>(trace_.names.size() - 1);
 }
 
-void Reader::read_device() {
+void CollectedReader::read_device() {
   const auto at = document_->find("device");
   if (at == document_->end() || !at->is_object()) return complain("device", "is missing");
   ImportedDevice d{.name = text(*at, "name", "device")};
@@ -128,14 +128,14 @@ void Reader::read_device() {
 }
 
 // 2 FLOPs per multiply-add, of every kernel that is a matmul or amounts to one.
-void Reader::check_flops(const pcg::Kernel& k, const std::string& path) {
+void CollectedReader::check_flops(const pcg::Kernel& k, const std::string& path) {
   if (k.m == 0 || k.kind == pcg::KernelKind::attention) return;  // a causal attention skips half
   const double wanted = 2.0 * static_cast<double>(k.batch) * static_cast<double>(k.m) * static_cast<double>(k.n) * static_cast<double>(k.k);
   if (std::abs(k.flops.value() - wanted) > 1e-6 * wanted)
     complain(path + ".flops", fmt::format("{} contradicts 2 batch m n k = {}", k.flops.value(), wanted));
 }
 
-void Reader::read_kernel(const json& in, const std::string& path) {
+void CollectedReader::read_kernel(const json& in, const std::string& path) {
   const std::string kind_text = text(in, "kind", path), precision_text = text(in, "precision", path);
   const auto kind = kind_named(kind_text);
   const auto precision = precision_named(precision_text);
@@ -158,7 +158,7 @@ void Reader::read_kernel(const json& in, const std::string& path) {
                             .duration = base::Seconds(seconds)});
 }
 
-void Reader::read_copy(const json& in, const std::string& path) {
+void CollectedReader::read_copy(const json& in, const std::string& path) {
   std::string name = "Memcpy " + text(in, "direction", path);
   if (in.contains("memory")) name += " " + text(in, "memory", path);
   trace_.kernels.push_back({.name = name_id(name),
@@ -167,7 +167,7 @@ void Reader::read_copy(const json& in, const std::string& path) {
                             .moved = base::Bytes(number(in, "bytes", path))});
 }
 
-void Reader::read_collective(const json& in, const std::string& path) {
+void CollectedReader::read_collective(const json& in, const std::string& path) {
   const std::string name = text(in, "collective", path);
   ImportedCollective c{.name = name_id(name), .kind = profiles::collective_kind(name)};
   if (!c.kind) complain(path + ".collective", fmt::format("unknown collective \"{}\"", name));
@@ -183,20 +183,20 @@ void Reader::read_collective(const json& in, const std::string& path) {
   trace_.collectives.push_back(std::move(c));
 }
 
-void Reader::read_iteration(const json& in, const std::string& path) {
+void CollectedReader::read_iteration(const json& in, const std::string& path) {
   std::string name = text(in, "model", path);
   if (in.contains("batch")) name += fmt::format(", batch {}", whole(in, "batch", path));
   if (in.contains("precision")) name += ", " + text(in, "precision", path);
   trace_.iterations.push_back({.name = std::move(name), .duration = base::Seconds(number(in, "seconds", path))});
 }
 
-void Reader::read_notes() {
+void CollectedReader::read_notes() {
   if (untimed_ > 0) trace_.notes.push_back(fmt::format("{} results have no time and are left out", untimed_));
   if (const auto at = document_->find("left_out"); at != document_->end() && at->is_array() && !at->empty())
     trace_.notes.push_back(fmt::format("the collector left out {} cases, the first: {}", at->size(), at->front().dump().substr(0, 200)));
 }
 
-ImportedTrace Reader::read() {
+ImportedTrace CollectedReader::read() {
   const auto version = document_->find("foreshard_collect");
   if (version == document_->end() || !version->is_number_integer() || version->get<double>() != 1)
     refuse(*file_, fmt::format("is a collector's file of version {}; this program reads version 1",
@@ -214,6 +214,6 @@ ImportedTrace Reader::read() {
 
 }  // namespace
 
-ImportedTrace read_collected(const json& document, const std::string& file) { return Reader(document, file).read(); }
+ImportedTrace read_collected(const json& document, const std::string& file) { return CollectedReader(document, file).read(); }
 
 }  // namespace imports

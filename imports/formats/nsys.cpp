@@ -119,9 +119,9 @@ std::string select(const std::string& table, const std::set<std::string>& there,
   return sql + " FROM " + table;
 }
 
-class Reader {
+class NsysReader {
  public:
-  explicit Reader(const Database& db) : db_(&db) {
+  explicit NsysReader(const Database& db) : db_(&db) {
     trace_.format = TraceFormat::nsight_systems;
     trace_.file = db.file();
   }
@@ -158,7 +158,7 @@ class Reader {
   bool exported_ = false;
 };
 
-Reader::Moment Reader::moment(const Statement& s, const std::string& table) const {
+NsysReader::Moment NsysReader::moment(const Statement& s, const std::string& table) const {
   const Moment m{sqlite3_column_int64(s.get(), 0), sqlite3_column_int64(s.get(), 1)};
   const bool told = sqlite3_column_type(s.get(), 0) == SQLITE_INTEGER && sqlite3_column_type(s.get(), 1) == SQLITE_INTEGER;
   const bool sane = std::abs(m.start / 2) < kMostNanoseconds / 2 && std::abs(m.end / 2) < kMostNanoseconds / 2;
@@ -167,7 +167,7 @@ Reader::Moment Reader::moment(const Statement& s, const std::string& table) cons
   return m;
 }
 
-void Reader::read_strings() {
+void NsysReader::read_strings() {
   const auto columns = db_->columns("StringIds");
   if (!columns.contains("id") || !columns.contains("value")) return;
   for (const Statement s = db_->prepare("SELECT id, value FROM StringIds"); db_->next(s);)
@@ -175,19 +175,19 @@ void Reader::read_strings() {
 }
 
 // A string's number, or in some versions the string itself.
-std::string Reader::string_of(const Statement& s, int column) const {
+std::string NsysReader::string_of(const Statement& s, int column) const {
   if (sqlite3_column_type(s.get(), column) != SQLITE_INTEGER) return text_at(s, column);
   const auto at = strings_.find(sqlite3_column_int64(s.get(), column));
   return at == strings_.end() ? std::string() : at->second;
 }
 
-std::uint32_t Reader::name_id(const std::string& name) {
+std::uint32_t NsysReader::name_id(const std::string& name) {
   const auto [at, added] = names_.try_emplace(name, static_cast<std::uint32_t>(trace_.names.size()));
   if (added) trace_.names.push_back(name);
   return at->second;
 }
 
-void Reader::read_kernels() {
+void NsysReader::read_kernels() {
   const std::string table = "CUPTI_ACTIVITY_KIND_KERNEL";
   const auto columns = db_->columns(table);
   if (columns.empty()) return;
@@ -227,7 +227,7 @@ std::string_view copy_name(std::int64_t kind) {  // CUpti_ActivityMemcpyKind
   }
 }
 
-void Reader::read_moves(const std::string& table, bool copies) {
+void NsysReader::read_moves(const std::string& table, bool copies) {
   const auto columns = db_->columns(table);
   if (columns.empty()) return;
   exported_ = true;
@@ -249,7 +249,7 @@ void Reader::read_moves(const std::string& table, bool copies) {
 }
 
 // Ranges that number iterations: "ProfilerStep#3", "iteration 12", "train_step: 4", "step_7".
-void Reader::read_ranges() {
+void NsysReader::read_ranges() {
   const auto columns = db_->columns("NVTX_EVENTS");
   if (!columns.contains("start") || !columns.contains("end")) return;
   exported_ = true;
@@ -266,7 +266,7 @@ void Reader::read_ranges() {
   }
 }
 
-void Reader::read_devices() {
+void NsysReader::read_devices() {
   const auto columns = db_->columns("TARGET_INFO_GPU");
   if (columns.contains("id")) {
     exported_ = true;
@@ -285,7 +285,7 @@ void Reader::read_devices() {
 }
 
 // Starts count from the first event.
-void Reader::shift_to_origin() {
+void NsysReader::shift_to_origin() {
   base::Seconds first;
   const auto look = [&](const auto& items) {
     for (const auto& i : items) first = std::min(first, *i.start);
@@ -297,7 +297,7 @@ void Reader::shift_to_origin() {
   shift(trace_.kernels), shift(trace_.collectives), shift(trace_.iterations);
 }
 
-ImportedTrace Reader::read() {
+ImportedTrace NsysReader::read() {
   read_strings();
   read_kernels();
   read_moves("CUPTI_ACTIVITY_KIND_MEMCPY", true);
@@ -320,7 +320,7 @@ ImportedTrace Reader::read() {
 
 ImportedTrace read_nsys(const std::filesystem::path& file) {
   const Database db(file);
-  return Reader(db).read();
+  return NsysReader(db).read();
 }
 
 }  // namespace imports

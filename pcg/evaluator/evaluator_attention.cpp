@@ -6,7 +6,7 @@ namespace {
 
 using field::Hash;
 
-enum Tag : std::uint64_t { kWeight = 101, kRope, kMask };
+enum AttentionTag : std::uint64_t { kWeight = 101, kRope, kMask };
 
 // Reads heads out of the rows of the operands. A group is a key and value head with its queries.
 struct Heads {

@@ -9,10 +9,10 @@ namespace {
 using field::Hash;
 using Sizes = std::vector<std::int64_t>;
 
-enum Tag : std::uint64_t { kDispatch = 301, kCombine };
+enum ExpertTag : std::uint64_t { kDispatch = 301, kCombine };
 
 // How much of token s goes to (comes back from) place c of expert e depends on all gates of the sample: capacity is shared.
-Hash gates_of_sample(Tag tag, const Operand& gates, std::int64_t b) {
+Hash gates_of_sample(ExpertTag tag, const Operand& gates, std::int64_t b) {
   const auto count = static_cast<std::size_t>(gates.sizes()[1] * gates.sizes()[2]);
   Hash h(tag);
   for (std::size_t i = 0; i < count; ++i) h(gates.values->values[static_cast<std::size_t>(b) * count + i]);
@@ -23,7 +23,7 @@ std::uint32_t share(const Hash& gates, std::int64_t s, std::int64_t e, std::int6
 }
 // Visits every (token, place of expert) with its share: routed(index of the token's row, index of the expert's row, share).
 template <class Visit>
-void route(Tag tag, const Operand& gates, std::int64_t capacity, Visit&& routed) {
+void route(ExpertTag tag, const Operand& gates, std::int64_t capacity, Visit&& routed) {
   const Sizes& g = gates.sizes();  // b, s, experts
   for (std::int64_t b = 0; b < g[0]; ++b) {
     const Hash h = gates_of_sample(tag, gates, b);

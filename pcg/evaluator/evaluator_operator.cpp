@@ -14,7 +14,7 @@ using field::Hash;
 using Sizes = std::vector<std::int64_t>;
 
 // Tags keep the stand-ins of different functions apart.
-enum Tag : std::uint64_t { kActivation = 1, kUnary, kFactor, kLayerNorm, kRmsNorm, kBatchNorm, kSoftmax, kDropout, kLoss };
+enum OperatorTag : std::uint64_t { kActivation = 1, kUnary, kFactor, kLayerNorm, kRmsNorm, kBatchNorm, kSoftmax, kDropout, kLoss };
 
 // acc[m, n] += x[m, k] . w[k, n] (w[n, k] if transposed). Sums of folded products stay below 2^64 for fewer than 2^32 terms.
 void multiply_add(const std::uint32_t* x, const std::uint32_t* w, bool transposed, std::int64_t m, std::int64_t k, std::int64_t n,

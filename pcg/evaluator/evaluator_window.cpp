@@ -8,7 +8,7 @@ namespace {
 
 using field::Hash;
 
-enum Tag : std::uint64_t { kMaximum = 201 };
+enum WindowTag : std::uint64_t { kMaximum = 201 };
 constexpr std::uint64_t kOutside = std::uint64_t{1} << 40U;  // no value: marks padding in a window's hash
 
 // The windows of an output shard, seen from the input.

@@ -19,8 +19,6 @@ using Sizes = std::vector<std::int64_t>;
 
 constexpr std::int64_t kMostElements = std::int64_t{1} << 60;  // of one tensor: counts and bytes then fit in 64 bits
 
-TensorShape real(Sizes s) { return {.sizes = std::move(s), .element = Element::real}; }
-
 // The inputs of one operator while they are checked. A check that fails notes why and returns false; the first reason counts.
 class Checked {
  public:

@@ -28,6 +28,8 @@ struct TensorShape {
   [[nodiscard]] std::int64_t elements() const;  // product of sizes, 1 for a scalar
   bool operator==(const TensorShape&) const = default;
 };
+[[nodiscard]] inline TensorShape real(std::vector<std::int64_t> sizes) { return {.sizes = std::move(sizes), .element = Element::real}; }
+[[nodiscard]] inline TensorShape index(std::vector<std::int64_t> sizes) { return {.sizes = std::move(sizes), .element = Element::index}; }
 
 // The axis that `axis` means: counted from the end where it is negative. Requires: -rank <= axis < rank.
 [[nodiscard]] constexpr std::size_t resolve_axis(int axis, std::size_t rank) {

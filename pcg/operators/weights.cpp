@@ -33,8 +33,6 @@ std::optional<Refusal> lacks(std::string_view name, Shapes activations, std::siz
   return Refusal{fmt::format("{}: input 0 is {}, expected at least {} dims", name, to_text(activations[0]), rank)};
 }
 
-TensorShape real(std::vector<std::int64_t> s) { return {.sizes = std::move(s), .element = Element::real}; }
-
 template <class Other>
 Weights weights_of(const Other&, Shapes) {
   return std::vector<TensorShape>{};

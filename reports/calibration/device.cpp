@@ -11,8 +11,6 @@ namespace {
 
 using Align = Table::Align;
 
-std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
-
 std::string precision_of(const calibration::KernelFit& f) { return f.product ? std::string(pcg::to_text(f.precision)) : "all"; }
 
 std::string worst_text(const calibration::RowError& w) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "reports/table.hpp"
+
 namespace reports {
 namespace {
 
@@ -16,7 +18,6 @@ constexpr const char* kNothing = "-";
 const Row kColumns = {"group",  "points",      "mean error",   "median", "bias",       "tau",
                       "inside", "unseen half", "unseen group", "width",  "peak memory"};
 
-std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 std::string signed_percent(double share) { return fmt::format("{:+.1f} %", 100 * share); }
 std::string percent(const std::optional<double>& share) { return share ? fmt::format("{:.0f} %", 100 * *share) : kNothing; }
 

@@ -6,7 +6,7 @@
 namespace search {
 namespace {
 
-FsdpConfig config_of(const OptionValues& options) {
+FsdpConfig fsdp_config_of(const OptionValues& options) {
   return {.stage = static_cast<int>(options.choice("stage")) + 1,
           .recompute = static_cast<pcg::Recompute>(options.choice("recompute")),
           .micro_batch = options.whole_number("micro_batch")};
@@ -30,7 +30,9 @@ Planner fsdp_planner() {
                    "what is sharded: optimizer state, and gradients (`zero2`), and weights (`zero3`)"},
                   recompute_option(),
                   micro_batch_option("samples per GPU and micro-batch", "one micro-batch")},
-      .plan = [](const Problem& p, const OptionValues& o, const SearchContext&) { return result_of_rule(fsdp_plan(p, config_of(o))); }};
+      .plan = [](const Problem& p, const OptionValues& o, const SearchContext&) {
+        return result_of_rule(fsdp_plan(p, fsdp_config_of(o)));
+      }};
 }
 
 }  // namespace search

@@ -34,7 +34,7 @@ std::vector<Option> options() {
            "what the replicas share out: optimizer state (1), and gradients (2), and weights (3)"}};
 }
 
-GridConfig config_of(const OptionValues& o) {
+GridConfig grid_config_of(const OptionValues& o) {
   const auto degree_of = [&](std::string_view key) { return static_cast<int>(o.whole_number(key)); };
   GridConfig c;
   c.tensor = degree_of("tensor");
@@ -52,7 +52,7 @@ GridConfig config_of(const OptionValues& o) {
 }
 
 std::optional<OptionProblem> contradiction(const OptionValues& o) {
-  if (config_of(o).chunks == 1 || config_of(o).schedule == ScheduleKind::interleaved) return std::nullopt;
+  if (grid_config_of(o).chunks == 1 || grid_config_of(o).schedule == ScheduleKind::interleaved) return std::nullopt;
   return OptionProblem{"chunks", "only the interleaved schedule has more than one chunk per device", "write schedule: interleaved"};
 }
 
@@ -63,14 +63,15 @@ Attempt<pcg::Plan> megatron_plan(const Problem& problem, const GridConfig& confi
 }
 
 Planner megatron_planner() {
-  return {
-      .kind = "megatron",
-      .about = "Megatron-LM's grid by hand: tensor, pipeline, data, context and expert parallelism of the given degrees.",
-      .needs = "degrees",
-      .example = "{tensor: 2, pipeline: 1}",
-      .options = options(),
-      .contradiction = contradiction,
-      .plan = [](const Problem& p, const OptionValues& o, const SearchContext&) { return result_of_rule(megatron_plan(p, config_of(o))); }};
+  return {.kind = "megatron",
+          .about = "Megatron-LM's grid by hand: tensor, pipeline, data, context and expert parallelism of the given degrees.",
+          .needs = "degrees",
+          .example = "{tensor: 2, pipeline: 1}",
+          .options = options(),
+          .contradiction = contradiction,
+          .plan = [](const Problem& p, const OptionValues& o, const SearchContext&) {
+            return result_of_rule(megatron_plan(p, grid_config_of(o)));
+          }};
 }
 
 }  // namespace search

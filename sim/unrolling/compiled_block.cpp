@@ -8,7 +8,7 @@
 namespace sim {
 namespace {
 
-constexpr std::uint32_t kNone = 0xffffffff;
+constexpr std::uint32_t kNoRun = 0xffffffff;
 
 template <class T>
 void sort_unique(std::vector<T>& v) {
@@ -29,7 +29,7 @@ class Compiler {
         program_(program),
         folded_(folded),
         times_(times),
-        growing_(folded.sizes.size(), kNone),
+        growing_(folded.sizes.size(), kNoRun),
         concerning_(block.items.size()),
         hosts_(host_work(block, program, folded, times)),
         host_started_(folded.sizes.size(), false),
@@ -84,7 +84,7 @@ class Compiler {
   const Folded& folded_;
   const ClassTimes& times_;
   CompiledBlock out_;
-  std::vector<std::uint32_t> growing_;               // per class: the run that may still grow, or kNone
+  std::vector<std::uint32_t> growing_;               // per class: the run that may still grow, or kNoRun
   std::vector<std::vector<ClassEntry>> concerning_;  // per item
   std::vector<HostWork> hosts_;                      // per class
   std::vector<bool> host_started_;                   // per class: its first launch is there
@@ -121,7 +121,7 @@ std::vector<std::uint32_t> Compiler::dependencies(const Item& item, std::uint32_
 }
 
 void Compiler::end_runs(std::span<const std::uint32_t> entries, std::uint32_t device_class) {
-  if (std::ranges::find(entries, growing_[device_class]) != entries.end()) growing_[device_class] = kNone;
+  if (std::ranges::find(entries, growing_[device_class]) != entries.end()) growing_[device_class] = kNoRun;
 }
 
 void Compiler::add(std::size_t index, const Compute& kernels) {
@@ -136,7 +136,7 @@ void Compiler::add_run(std::size_t index, const Compute& kernels, std::uint32_t 
   std::ranges::sort(waits.waits_on);
   if (const auto launch = launch_of(kernels, device_class, waits)) waits.after.push_back(*launch);  // the newest entry: still sorted
   std::uint32_t& growing = growing_[device_class];
-  const bool grows = growing != kNone && std::ranges::includes(out_.entries[growing].after, waits.after) &&
+  const bool grows = growing != kNoRun && std::ranges::includes(out_.entries[growing].after, waits.after) &&
                      std::ranges::includes(out_.entries[growing].waits_on, waits.waits_on);
   if (!grows)
     growing = add_entry(
@@ -145,7 +145,7 @@ void Compiler::add_run(std::size_t index, const Compute& kernels, std::uint32_t 
   run.parts.insert(run.parts.end(), kernels.parts.begin(), kernels.parts.end());
   run.seconds += base::Seconds(times_.kernels_s(kernels.parts, device_class));
   concerning_[index].push_back({device_class, growing});
-  if (kernels.ends_run || !item.signals.empty()) growing = kNone;
+  if (kernels.ends_run || !item.signals.empty()) growing = kNoRun;
 }
 
 void Compiler::hold_streams(Entry& e, const Move& move, CollectiveKind kind, std::uint32_t device_class) {
@@ -155,7 +155,7 @@ void Compiler::hold_streams(Entry& e, const Move& move, CollectiveKind kind, std
   // not: the receiver's compute stream has an order of its own.
   if (sends && between_stages && !program_.overlap_stage_boundary) {
     e.streams.push_back({device_class, StreamKind::compute});
-    growing_[device_class] = kNone;
+    growing_[device_class] = kNoRun;
   }
 }
 

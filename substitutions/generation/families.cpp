@@ -17,7 +17,7 @@ namespace {
 
 using base::MapReader;
 using base::Yaml;
-using Operators = std::vector<Node>;
+using OperatorChoices = std::vector<Node>;
 
 constexpr char kOtherLayouts[] = " or ";
 
@@ -55,9 +55,9 @@ void add_variables(std::vector<Variable>& to, const std::string& name, const std
 
 class OperatorReader {
  public:
-  OperatorReader(std::string_view text, const std::map<std::string, Operators, std::less<>>& groups) : r_(text), groups_(groups) {}
+  OperatorReader(std::string_view text, const std::map<std::string, OperatorChoices, std::less<>>& groups) : r_(text), groups_(groups) {}
 
-  Operators all() {
+  OperatorChoices all() {
     do add_next();
     while (r_.take(","));
     r_.expect_end();
@@ -133,8 +133,8 @@ class OperatorReader {
   }
 
   TextReader r_;
-  const std::map<std::string, Operators, std::less<>>& groups_;
-  Operators all_;
+  const std::map<std::string, OperatorChoices, std::less<>>& groups_;
+  OperatorChoices all_;
 };
 
 // --- the file -----------------------------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ class Families {
     return s;
   }
 
-  std::optional<Operators> read_operators(const Yaml& y, const std::string& path) {
+  std::optional<OperatorChoices> read_operators(const Yaml& y, const std::string& path) {
     return report(y.mark, path, [&] { return OperatorReader(y.scalar, groups_).all(); });
   }
 
@@ -195,7 +195,7 @@ class Families {
   }
 
   base::Diagnostics& sink_;
-  std::map<std::string, Operators, std::less<>> groups_;
+  std::map<std::string, OperatorChoices, std::less<>> groups_;
 };
 
 }  // namespace

@@ -24,10 +24,6 @@ Numbers drawn_for(char letter) {
   return n;
 }
 
-bool is_plain(const Numbers& n) {
-  return std::ranges::all_of(n, [&](std::int64_t v) { return v == n[0]; });
-}
-
 void add_sums(Table& table, const Numbers& sum, const std::string& letters) {
   for (char c = letters.empty() ? 'a' : letters.back(); c <= 'z'; ++c) {
     const Numbers more = plus(sum, symbol(c));
@@ -48,6 +44,10 @@ Numbers symbol(char letter) {
     return drawn;
   }();
   return all[static_cast<std::size_t>(letter - 'a')];
+}
+
+bool is_plain(const Numbers& n) {
+  return std::ranges::all_of(n, [&](std::int64_t v) { return v == n[0]; });
 }
 
 std::optional<std::string> letters_of(const Numbers& sizes) {

@@ -18,6 +18,8 @@ using Numbers = std::array<std::int64_t, kAssignments>;  // one number in each a
 // Returns the typing sizes that a letter stands for: multiples of 30^4, so that dims can be cut by any few degrees, and unlike those of
 // any other letter.
 [[nodiscard]] Numbers symbol(char letter);
+// Is this a plain number, equal in all assignments?
+[[nodiscard]] bool is_plain(const Numbers& sizes);
 // Returns the letters that typing sizes are the sum of, in order ("cmm"); no letters for plain numbers, which are equal in all
 // assignments; nullopt for what is no sum of one to five letters.
 [[nodiscard]] std::optional<std::string> letters_of(const Numbers& sizes);

@@ -9,13 +9,7 @@
 #include "base/random.hpp"
 
 namespace substitutions {
-namespace {
-
-bool is_plain(const Numbers& n) {
-  return std::ranges::all_of(n, [&](std::int64_t v) { return v == n[0]; });
-}
-
-}  // namespace
+namespace {}  // namespace
 
 SmallSizes::SmallSizes(std::span<const Variable> variables, std::uint64_t seed) {
   std::string letters;

@@ -19,34 +19,34 @@ std::uint64_t word_of(const NodeFacts& f, bool swapped) {
   return swapped ? word_of(p[1], p[0], p[2]) : word_of(p[0], p[1], p[2]);
 }
 
-// An operator of a rule's source as a place to begin.
-struct Anchor {
-  std::uint32_t rule = 0;
-  std::uint8_t at = 0;
-  bool commutative = false;
-  std::uint64_t word = 0, mask = 0;
-
-  [[nodiscard]] bool may_be(const NodeFacts& f) const {
-    return (word_of(f, false) & mask) == word || (commutative && (word_of(f, true) & mask) == word);
-  }
-};
-
-Anchor anchor_of(const Pattern& p, std::size_t rule, std::uint8_t at) {
-  const PatternOperator& op = p.operators[at];
-  std::array<Code, kMostInputs> code{}, mask{};
-  for (std::size_t i = 0; i < kMostInputs; ++i) {
-    if (i >= op.slot_count || op.slots[i].variable) continue;
-    const PatternOperator& producer = p.operators[op.slots[i].index];
-    if (producer.other_code != kNoCode) continue;
-    code[i] = producer.code;
-    mask[i] = 0xffff;
-  }
-  return {static_cast<std::uint32_t>(rule), at, op.commutative, word_of(code[0], code[1], code[2]), word_of(mask[0], mask[1], mask[2])};
-}
-
 }  // namespace
 
 struct Matcher::State {
+  // An operator of a rule's source as a place to begin.
+  struct Anchor {
+    std::uint32_t rule = 0;
+    std::uint8_t at = 0;
+    bool commutative = false;
+    std::uint64_t word = 0, mask = 0;
+
+    [[nodiscard]] bool may_be(const NodeFacts& f) const {
+      return (word_of(f, false) & mask) == word || (commutative && (word_of(f, true) & mask) == word);
+    }
+  };
+
+  static Anchor anchor_of(const Pattern& p, std::size_t rule, std::uint8_t at) {
+    const PatternOperator& op = p.operators[at];
+    std::array<Code, kMostInputs> code{}, mask{};
+    for (std::size_t i = 0; i < kMostInputs; ++i) {
+      if (i >= op.slot_count || op.slots[i].variable) continue;
+      const PatternOperator& producer = p.operators[op.slots[i].index];
+      if (producer.other_code != kNoCode) continue;
+      code[i] = producer.code;
+      mask[i] = 0xffff;
+    }
+    return {static_cast<std::uint32_t>(rule), at, op.commutative, word_of(code[0], code[1], code[2]), word_of(mask[0], mask[1], mask[2])};
+  }
+
   std::vector<std::optional<Pattern>> patterns;             // by rule
   std::vector<std::vector<Anchor>> anchors;                 // by rule
   std::array<std::vector<Anchor>, kCodes> anchors_of_code;  // those of all rules
@@ -159,7 +159,7 @@ void Matcher::update(const pcg::Pcg& after, std::span<const pcg::NodeId> fresh, 
   const auto look_at = [&](std::uint32_t n) {
     const NodeFacts& f = s.graph.node(n);
     if (f.code == kNoCode) return;
-    for (const Anchor& a : s.anchors_of_code[f.code])
+    for (const State::Anchor& a : s.anchors_of_code[f.code])
       if (a.may_be(f)) search.run(*s.patterns[a.rule], a.rule, a.at, n, done);
     done[n] = 1;
   };

@@ -21,9 +21,8 @@ double layer_bytes(const search::GridConfig& config, int gpus) {
   return (activations(four) - activations(two)) / 2;
 }
 
-const test::Shape kShape;
-const double sbh = static_cast<double>(kShape.sequence * kShape.batch * kShape.hidden);
-const double as_h = static_cast<double>(kShape.heads * kShape.sequence) / static_cast<double>(kShape.hidden);
+const double sbh = static_cast<double>(test::kShape.sequence * test::kShape.batch * test::kShape.hidden);
+const double as_h = static_cast<double>(test::kShape.heads * test::kShape.sequence) / static_cast<double>(test::kShape.hidden);
 
 search::GridConfig config(int tensor, bool sequence_parallel, pcg::Recompute recompute) {
   search::GridConfig c;

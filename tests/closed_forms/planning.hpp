@@ -13,6 +13,8 @@ struct Shape {
   double dropout = 0.1;
 };
 
+inline const Shape kShape;
+
 inline pcg::Graph gpt(const Shape& s) {
   pcg::models::TransformerConfig c;
   c.layers = s.layers;

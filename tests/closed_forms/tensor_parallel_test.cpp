@@ -5,8 +5,8 @@
 
 namespace {
 
-const test::Shape kShape;
-const double activation = static_cast<double>(kShape.sequence * kShape.batch * kShape.hidden) * 2;  // s b h in half precision
+const double activation =
+    static_cast<double>(test::kShape.sequence * test::kShape.batch * test::kShape.hidden) * 2;  // s b h in half precision
 
 // Bytes by collective that two more layers add, halved.
 std::map<std::string, double> layer_traffic(const search::GridConfig& config, int gpus) {

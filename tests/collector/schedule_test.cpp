@@ -7,7 +7,7 @@
 namespace collector {
 namespace {
 
-const Device kH200;
+const Device kDevice;
 
 // Adds of a million fp32 numbers each: 12 MB, 3 * 12.6e6 / 4.8e12 = 7.9 us by prediction.
 Group made_group(const std::string& name, double weight, int cases) {
@@ -30,7 +30,7 @@ TEST_CASE("short kernels are run often enough to be seen, long ones not for too 
 
 TEST_CASE("time is shared by weight") {
   const std::vector<Group> groups{made_group("one", 1, 200), made_group("three", 3, 200)};
-  const std::vector<Scheduled> order = schedule(kH200, groups);
+  const std::vector<Scheduled> order = schedule(kDevice, groups);
   REQUIRE(order.size() == 400);
   int of_one = 0;
   for (std::size_t i = 0; i < 200; ++i) of_one += order[i].group == 0 ? 1 : 0;
@@ -39,7 +39,7 @@ TEST_CASE("time is shared by weight") {
 
 TEST_CASE("when a group is done the others go on, and every case comes once, in its group's order") {
   const std::vector<Group> groups{made_group("few", 1, 3), made_group("many", 1, 40)};
-  const std::vector<Scheduled> order = schedule(kH200, groups);
+  const std::vector<Scheduled> order = schedule(kDevice, groups);
   CHECK(order.size() == 43);
   std::vector<std::size_t> next(2, 0);
   double before = -1;
@@ -52,7 +52,7 @@ TEST_CASE("when a group is done the others go on, and every case comes once, in 
 
 TEST_CASE("the budget cuts the order, and what it cuts is named") {
   const std::vector<Group> groups{made_group("adds", 1, 10)};
-  const std::vector<Scheduled> order = schedule(kH200, groups);
+  const std::vector<Scheduled> order = schedule(kDevice, groups);
   CHECK(within_budget(order, 0) == 0);
   CHECK(within_budget(order, order[4].starts_at_s) == 4);
   CHECK(within_budget(order, 1e9) == 10);
@@ -70,8 +70,8 @@ TEST_CASE("shares add up to the budget, with or without collectives") {
 }
 
 TEST_CASE("half a budget leaves every group its share of the real grid") {
-  const std::vector<Group> groups = grid(kH200, 0);
-  const std::vector<Scheduled> order = schedule(kH200, groups);
+  const std::vector<Group> groups = grid(kDevice, 0);
+  const std::vector<Scheduled> order = schedule(kDevice, groups);
   std::vector<int> measured(groups.size(), 0);
   for (std::size_t i = 0; i < within_budget(order, 60); ++i) ++measured[order[i].group];
   for (std::size_t g = 0; g < groups.size(); ++g) CHECK_MESSAGE(measured[g] >= 8, groups[g].name);

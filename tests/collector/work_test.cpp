@@ -18,11 +18,10 @@ namespace collector {
 namespace {
 
 using pcg::Element;
+using pcg::real;
 using pcg::TensorShape;
 
 pcg::Precision same(Precision p) { return static_cast<pcg::Precision>(p); }
-TensorShape real(std::vector<std::int64_t> sizes) { return {.sizes = std::move(sizes)}; }
-
 struct Asked {
   pcg::Operator op;
   std::vector<TensorShape> activations;

@@ -19,8 +19,6 @@
 namespace pcg {
 namespace {
 
-TensorShape real(std::vector<std::int64_t> sizes) { return {.sizes = std::move(sizes), .element = Element::real}; }
-
 Graph gpt() {
   models::TransformerConfig c;
   c.name = "gpt";

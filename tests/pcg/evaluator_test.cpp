@@ -14,8 +14,6 @@
 namespace pcg {
 namespace {
 
-TensorShape real(std::vector<std::int64_t> sizes) { return {.sizes = std::move(sizes), .element = Element::real}; }
-
 TEST_CASE("the field: sums, products and inverses modulo 2^31 - 1") {
   CHECK(field::add(field::kPrime - 1, 2) == 1);
   CHECK(field::subtract(1, 2) == field::kPrime - 1);

@@ -11,8 +11,6 @@
 namespace pcg {
 namespace {
 
-TensorShape real(std::vector<std::int64_t> sizes) { return {.sizes = std::move(sizes), .element = Element::real}; }
-
 // Loops that only an output has cannot be seen from inputs.
 void forget_unseen_loops(const IterationSpace& space, Sharding& s) {
   std::vector<bool> seen(space.loops.size());

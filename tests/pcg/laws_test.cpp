@@ -11,8 +11,6 @@ namespace {
 
 using Chain = std::vector<ParallelOperator>;
 
-TensorShape real(std::vector<std::int64_t> sizes) { return {.sizes = std::move(sizes), .element = Element::real}; }
-
 // Builds one side of a law; every node has a fresh name but for the sources, which both sides share.
 class Side {
  public:

@@ -3,9 +3,6 @@
 namespace pcg::zoo {
 namespace {
 
-TensorShape real(std::vector<std::int64_t> sizes) { return {.sizes = std::move(sizes), .element = Element::real}; }
-TensorShape index(std::vector<std::int64_t> sizes) { return {.sizes = std::move(sizes), .element = Element::index}; }
-
 // A graph of one operator over inputs; its weights are made.
 Exhibit one(std::string name, Operator op, const std::vector<TensorShape>& inputs) {
   GraphBuilder b(name);

@@ -12,8 +12,6 @@
 namespace pcg {
 namespace {
 
-TensorShape real(std::vector<std::int64_t> sizes) { return {.sizes = std::move(sizes), .element = Element::real}; }
-
 Sharding cut(const IterationSpace& space, std::initializer_list<std::pair<const char*, int>> degrees) {
   Sharding s = unsharded(space);
   for (const auto& [name, degree] : degrees) {

@@ -11,8 +11,6 @@
 namespace pcg {
 namespace {
 
-TensorShape real(std::vector<std::int64_t> sizes) { return {.sizes = std::move(sizes), .element = Element::real}; }
-
 // Sharding of a node by loop names.
 struct Cut {
   std::vector<std::pair<std::string, int>> degrees;
@@ -37,8 +35,8 @@ std::vector<std::string> names(const Pcg& p) {
 }
 
 // Megatron's MLP (Shoeybi et al., arXiv 1909.08053, section 3): column-parallel, then row-parallel, with a residual.
-Graph mlp() {
-  GraphBuilder b("mlp");
+Graph residual_mlp() {
+  GraphBuilder b("residual_mlp");
   const GraphTensorRef x = b.input("x", real({4, 6}));
   const GraphTensorRef up = b.add("up", Linear{.out = 12, .has_bias = true, .activation = Activation::gelu}, {x});
   const GraphTensorRef down = b.add("down", Linear{.out = 6, .has_bias = true}, {up});
@@ -47,7 +45,7 @@ Graph mlp() {
 }
 
 TEST_CASE("Megatron's MLP: one replicate in front, one all-reduce behind, nothing in between") {
-  const Graph g = mlp();
+  const Graph g = residual_mlp();
   const Pcg p = parallelize(
       g, shardings(
              g, {{"x", {{{"d0", 2}}}}, {"up", {{{"b", 2}, {"n", 3}}}}, {"down", {{{"b", 2}, {"k", 3}}}}, {"residual", {{{"b", 2}}, 3}}}));
@@ -102,7 +100,7 @@ TEST_CASE("a tied weight is cut as its first reader needs it and converted for t
 }
 
 TEST_CASE("an unlawful sharding is an error of its node") {
-  const Graph g = mlp();
+  const Graph g = residual_mlp();
   CHECK_THROWS_WITH(parallelize(g, shardings(g, {{"down", {{{"k", 5}}}}})), "down: loop k of size 12 does not divide into 5");
   CHECK_THROWS_WITH(parallelize(g, shardings(g, {{"up", {{{"k", 2}}}}})), "up: loop k may not be cut");
 }
@@ -119,7 +117,7 @@ TEST_CASE("serial undoes parallelize, and sees summands as an addition") {
     CHECK(back.nodes().back().op == Operator(Binary{}));
     CHECK(evaluate(back, 2) == evaluate(e.graph, 2));
   }
-  CHECK(serial(parallelize(mlp(), unsharded(mlp()))) == mlp());
+  CHECK(serial(parallelize(residual_mlp(), unsharded(residual_mlp()))) == residual_mlp());
 }
 
 TEST_CASE("a builder refuses what is ill-typed, with the node and the two layouts") {
@@ -133,7 +131,7 @@ TEST_CASE("a builder refuses what is ill-typed, with the node and the two layout
 }
 
 TEST_CASE("dot text names every node and the layout on every edge") {
-  const Graph g = mlp();
+  const Graph g = residual_mlp();
   const std::string text = to_dot(parallelize(g, shardings(g, {{"up", {{{"n", 3}}}}, {"down", {{{"k", 3}}}}})));
   CHECK(text.find("label=\"down.reduce\\nreduce\", shape=ellipse") != std::string::npos);
   CHECK(text.find("label=\"[4, 6] sum 3\"") != std::string::npos);

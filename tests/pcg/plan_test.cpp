@@ -15,10 +15,8 @@
 namespace pcg {
 namespace {
 
-TensorShape real(std::vector<std::int64_t> sizes) { return {.sizes = std::move(sizes), .element = Element::real}; }
-
-Graph mlp() {
-  GraphBuilder b("mlp");
+Graph two_blocks() {
+  GraphBuilder b("two_blocks");
   b.begin_weightless_block("front");
   const GraphTensorRef x = b.input("x", real({4, 6}));
   const GraphTensorRef up = b.add("up", Linear{.out = 12, .activation = Activation::gelu}, {x});
@@ -32,7 +30,7 @@ Plan plan_of(Pcg pcg, int gpus) {
   Plan p;
   p.name = "a plan";
   p.summary = "tensor 3";
-  p.model = base::parse_yaml("{builtin: mlp-mnist, layers: \"2\"}", "m");
+  p.model = base::parse_yaml("{builtin: two_blocks-mnist, layers: \"2\"}", "m");
   p.gpus = gpus;
   p.pcg = std::move(pcg);
   p.mapping.resize(p.pcg.nodes().size());
@@ -45,7 +43,7 @@ Plan plan_of(Pcg pcg, int gpus) {
 }
 
 Plan tensor_parallel() {
-  const Graph g = mlp();
+  const Graph g = two_blocks();
   std::vector<Sharding> s = unsharded(g);
   s[2].degrees = {1, 1, 3};  // up: n
   s[5].degrees = {1, 3, 1};  // down: k
@@ -78,12 +76,12 @@ const char* const kText = R"(foreshard: 1
 plan:
   name: a plan
   summary: tensor 3
-  model: {builtin: mlp-mnist, layers: "2"}
+  model: {builtin: two_blocks-mnist, layers: "2"}
   training: {global_batch: 4, precision: fp32, optimizer: sgd, framework: generic}
   gpus: 3
   schedule: {kind: 1f1b, stages: 1, chunks: 1, micro_batches: 1}
   memory: {recompute: none, zero: 0}
-  graph: mlp
+  graph: two_blocks
   blocks: [{name: front, weighty: false}, {name: back}]
   operators:
     - {name: x, op: input, shape: [4, 6]}
@@ -200,7 +198,7 @@ TEST_CASE("a plan file that was damaged is read or refused, nothing else") {
     try {
       const Plan p = read_plan(base::parse_yaml(text, "p.yaml"));
       RC_ASSERT(violations(p).empty());
-      RC_ASSERT(check_equivalence(p, mlp(), 1, 1).detail != "");  // a healthy answer, whichever
+      RC_ASSERT(check_equivalence(p, two_blocks(), 1, 1).detail != "");  // a healthy answer, whichever
     } catch (const base::InputError& e) { RC_ASSERT(!e.diagnostics().empty()); }
   }));
   CHECK(error_of(replaced(kText, "degree: 3, in: [x]", "degree: 1000000000, in: [x]")) ==

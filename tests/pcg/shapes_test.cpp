@@ -8,9 +8,6 @@
 namespace pcg {
 namespace {
 
-TensorShape real(std::vector<std::int64_t> sizes) { return {.sizes = std::move(sizes), .element = Element::real}; }
-TensorShape index(std::vector<std::int64_t> sizes) { return {.sizes = std::move(sizes), .element = Element::index}; }
-
 // The shape of the only output, with the weights that the operator asks for.
 TensorShape inferred(const Operator& op, std::vector<TensorShape> activations) {
   const std::vector<TensorShape> weights = weight_shapes(op, activations);

@@ -17,8 +17,6 @@
 namespace pcg {
 namespace {
 
-TensorShape real(std::vector<std::int64_t> sizes) { return {.sizes = std::move(sizes), .element = Element::real}; }
-
 struct Shapes {
   std::vector<TensorShape> in;
   std::vector<TensorShape> out;

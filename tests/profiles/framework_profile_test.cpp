@@ -8,7 +8,9 @@
 
 namespace {
 
-profiles::FrameworkProfile load(const std::string& text) { return profiles::load_framework_profile(base::parse_yaml(text, "f.yaml")); }
+profiles::FrameworkProfile load_framework(const std::string& text) {
+  return profiles::load_framework_profile(base::parse_yaml(text, "f.yaml"));
+}
 
 }  // namespace
 
@@ -27,7 +29,7 @@ TEST_CASE("a profile ships for every framework, and says what its documentation 
 }
 
 TEST_CASE("every key of a framework profile is read") {
-  const auto f = load(
+  const auto f = load_framework(
       "foreshard: 1\nframework:\n  name: pytorch\n  gradient_bucket: all\n  overlap_gradients: false\n  host_waits_for_stage: true\n"
       "  prefetch_units: 3\n"
       "  attention: {a100: 0.3}\n  sustained: {h100: 0.8}\n"
@@ -49,7 +51,7 @@ TEST_CASE("every key of a framework profile is read") {
 
 TEST_CASE("what is wrong with a framework profile is told, all at once") {
   const std::string text = input_error_text([] {
-    (void)load(
+    (void)load_framework(
         "foreshard: 1\nframework:\n  name: megatrn\n  gradient_bucket: 25\n  sustained: {a1000: 0.9}\n  host: {micro_bacth: 1 ms, "
         "iteration: -1 s}\n");
   });

@@ -11,11 +11,11 @@ using profiles::CollectiveKind;
 using profiles::NetworkProfile;
 using profiles::Protocol;
 
-NetworkProfile load(const std::string& text) { return profiles::load_network_profile(base::parse_yaml(text, "net.yaml")); }
+NetworkProfile load_network(const std::string& text) { return profiles::load_network_profile(base::parse_yaml(text, "net.yaml")); }
 
 std::string refusal(const std::string& text) {
   try {
-    (void)load(text);
+    (void)load_network(text);
   } catch (const base::InputError& e) { return e.what(); }
   return {};
 }
@@ -42,7 +42,7 @@ TEST_CASE("every network profile that ships loads under its own name, and says w
 }
 
 TEST_CASE("the text form holds what was read") {
-  const NetworkProfile p = load(kSmall);
+  const NetworkProfile p = load_network(kSmall);
   const profiles::NetworkHop* hop = p.find("nvlink", Algorithm::ring, Protocol::ll);
   REQUIRE(hop != nullptr);
   CHECK(hop->latency.value() == doctest::Approx(0.5e-6));
@@ -55,7 +55,7 @@ TEST_CASE("the text form holds what was read") {
   CHECK(!p.knows("wire"));
   for (const std::string& name : profiles::network_names()) {
     const std::string text = profiles::to_yaml(profiles::network_profile(name));
-    CHECK(profiles::to_yaml(load(text)) == text);
+    CHECK(profiles::to_yaml(load_network(text)) == text);
   }
 }
 

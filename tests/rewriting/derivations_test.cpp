@@ -15,8 +15,7 @@ using pcg::Activation;
 using pcg::GraphTensorRef;
 using pcg::NodeId;
 using pcg::ParallelOperator;
-
-pcg::TensorShape real(std::vector<std::int64_t> sizes) { return {.sizes = std::move(sizes), .element = pcg::Element::real}; }
+using pcg::real;
 
 // A graph on its way. Rules are of the catalogue; degrees are 2.
 class Walk {

@@ -14,8 +14,7 @@ std::string refusal(const OrRefusal<Rewritten>& r) { return r ? "applied" : r.re
 
 using pcg::GraphTensorRef;
 using pcg::NodeId;
-
-pcg::TensorShape real(std::vector<std::int64_t> sizes) { return {.sizes = std::move(sizes), .element = pcg::Element::real}; }
+using pcg::real;
 
 std::vector<Match> matches(const Rule& r, const pcg::Pcg& g) { return Matcher(std::span(&r, 1), g).matches(); }
 std::vector<std::string> names(const pcg::Pcg& g) {

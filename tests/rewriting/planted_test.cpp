@@ -16,13 +16,13 @@
 namespace substitutions::rewriting {
 namespace {
 
-struct Tally {
+struct PlantedTally {
   int applied = 0;
   std::map<std::string, int> never;  // no graph has its source: how many, by reason
   std::string problems;
 };
 
-void hold_against_graph(const Rule& rule, Tally& tally) {
+void hold_against_graph(const Rule& rule, PlantedTally& tally) {
   const auto complain = [&](const std::string& what) {
     tally.problems += fmt::format("{}: {} => {}: {}\n", rule.name, to_text(rule.source(), rule.equation.variables),
                                   to_text(rule.target(), rule.equation.variables), what);
@@ -62,7 +62,7 @@ std::string to_text(const std::map<std::string, int>& counts) {
 }
 
 TEST_CASE("every rule of the catalogue applies to its own source") {
-  Tally tally;
+  PlantedTally tally;
   for (const auto& [name, rule] : catalogue())
     if (rule.source().operators() > 0) hold_against_graph(rule, tally);
   CHECK(tally.problems == "");
@@ -71,7 +71,7 @@ TEST_CASE("every rule of the catalogue applies to its own source") {
 }
 
 TEST_CASE("every rule of the generator applies to its own source, but for those that no graph has") {
-  Tally tally;
+  PlantedTally tally;
   for (const Rule& r : generated()) hold_against_graph(r, tally);
   CHECK(tally.problems == "");
   // What is left speaks of constants, of kernels that are enlarged, of sums that leave a number, of several dropouts, or of two operators

@@ -25,7 +25,7 @@ std::string with_framework(const std::string& framework, const std::string& rest
 std::vector<Run> runs_of(const std::string& text, const std::filesystem::path& directory = {}) {
   return scenarios::run_scenario(scenarios::load_scenario(base::parse_yaml(text, "s.yaml"), directory), {}).runs;
 }
-Run run(const std::string& framework) { return runs_of(with_framework(framework)).at(0); }
+Run run_with(const std::string& framework) { return runs_of(with_framework(framework)).at(0); }
 double time_of(const Run& r) { return r.simulation->iteration_time.value(); }
 
 std::string notes_of(const Run& r) {
@@ -38,7 +38,7 @@ bool says(const Run& r, const std::string& what) { return notes_of(r).find(what)
 }  // namespace
 
 TEST_CASE("a map that changes nothing is the framework as it ships") {
-  const Run word = run("deepspeed"), map = run("{name: deepspeed}"), same = run("{name: deepspeed, prefetch_units: 1}");
+  const Run word = run_with("deepspeed"), map = run_with("{name: deepspeed}"), same = run_with("{name: deepspeed, prefetch_units: 1}");
   CHECK(map.notes == word.notes);
   CHECK(same.notes == word.notes);
   CHECK(time_of(map) == time_of(word));
@@ -46,8 +46,8 @@ TEST_CASE("a map that changes nothing is the framework as it ships") {
 }
 
 TEST_CASE("changed keys count for this scenario, and the notes name them") {
-  const Run ships = run("deepspeed");
-  const Run slow = run("{name: deepspeed, host: {iteration: 1 s}, prefetch_units: 0}");
+  const Run ships = run_with("deepspeed");
+  const Run slow = run_with("{name: deepspeed, host: {iteration: 1 s}, prefetch_units: 0}");
   CHECK(time_of(slow) > time_of(ships) + 0.9);
   CHECK(says(slow, "framework deepspeed, the scenario's own prefetch_units, host.iteration\n"));
   CHECK(says(slow, "host times of deepspeed: partly an assumption"));
@@ -55,12 +55,13 @@ TEST_CASE("changed keys count for this scenario, and the notes name them") {
   CHECK(says(ships, "host times of deepspeed: fitted to measured iterations"));
   CHECK(!says(ships, "the scenario's own"));
   // Dotted paths and scaling, as beside a preset.
-  CHECK(time_of(run("{name: pytorch, host.iteration: 10x}")) == doctest::Approx(time_of(run("{name: pytorch, host.iteration: 50 ms}"))));
+  CHECK(time_of(run_with("{name: pytorch, host.iteration: 10x}")) ==
+        doctest::Approx(time_of(run_with("{name: pytorch, host.iteration: 50 ms}"))));
 }
 
 TEST_CASE("a plan's kind implies its framework, unless keys of generic are changed") {
-  CHECK(says(run("generic"), "timed as pytorch runs it"));
-  const Run own = run("{name: generic, host: {iteration: 1 s}}");
+  CHECK(says(run_with("generic"), "timed as pytorch runs it"));
+  const Run own = run_with("{name: generic, host: {iteration: 1 s}}");
   CHECK(!says(own, "timed as pytorch"));
   CHECK(own.made->training.framework == pcg::Framework::generic);
   CHECK(time_of(own) > 1);
@@ -111,7 +112,7 @@ TEST_CASE("a profile from a file, named from the scenario's folder, and keys cha
 
 TEST_CASE("a saved plan of another framework is timed with what ships, and says so") {
   const auto file = std::filesystem::temp_directory_path() / "foreshard-framework-test.plan.yaml";
-  std::ofstream(file) << pcg::write_plan(*run("pytorch").made);
+  std::ofstream(file) << pcg::write_plan(*run_with("pytorch").made);
   const Run r = runs_of(with_framework("{name: deepspeed, host: {iteration: 1 s}}", "plans: [{file: " + file.string() + "}]\n")).at(0);
   CHECK(time_of(r) < 0.5);
   CHECK(says(r, "timed with the profile that ships for pytorch: the scenario's is of another framework"));
@@ -141,7 +142,8 @@ TEST_CASE("any host time, given in any way, is the same forecast; a slower host 
     const std::string name = *rc::gen::elementOf(pcg::framework_names());
     const auto time = [&](int t, bool dotted) {
       const std::string value = std::to_string(t) + " us";
-      return time_of(run("{name: " + name + ", " + (dotted ? "host." + key + ": " + value : "host: {" + key + ": " + value + "}") + "}"));
+      return time_of(
+          run_with("{name: " + name + ", " + (dotted ? "host." + key + ": " + value : "host: {" + key + ": " + value + "}") + "}"));
     };
     RC_ASSERT(time(us, true) == time(us, false));
     RC_ASSERT(time(us + 100, true) >= time(us, true) * (1 - 1e-9));

@@ -6,9 +6,8 @@
 #include <array>
 #include <cmath>
 
-#include "sim/collectives/collective_graph.hpp"
-#include "sim/engine/simgrid_engine.hpp"
 #include "sim/oracle.hpp"
+#include "tests/sim/collective_run.hpp"
 #include "tests/sim/plan_builder.hpp"
 #include "tests/sim/test_clusters.hpp"
 
@@ -23,13 +22,10 @@ using sim::Collective;
 using sim::CollectiveConfig;
 using sim::CollectiveKind;
 using sim::plan_collective;
-using test::devices, test::kBetweenBandwidth, test::kBetweenLatency, test::kInsideBandwidth, test::kInsideLatency, test::plain_cluster;
+using test::about, test::devices, test::S, test::run, test::kBetweenBandwidth, test::kBetweenLatency, test::kInsideBandwidth,
+    test::kInsideLatency, test::plain_cluster;
 using topology::Cluster;
 using topology::DeviceId;
-
-constexpr double S = 1e9;
-
-doctest::Approx about(double value) { return doctest::Approx(value).epsilon(1e-9); }
 
 // Of plain_cluster's links. Rings: 3 us a hop and half of the wire with LL, 10 us and 0.8 with Simple; the network 5 us and 20 us, 0.25 and
 // 0.9.
@@ -50,10 +46,6 @@ Collective plan(CollectiveKind kind, double bytes, std::span<const DeviceId> gro
   config.network = &profile;
   config.protocol = protocol;
   return plan_collective(kind, Bytes(bytes), group, cluster, config);
-}
-
-double run(const std::vector<Collective>& together, const Cluster& cluster) {
-  return simulate(collective_graph(together, cluster)).makespan.value();
 }
 
 double payload(const Collective& c) {

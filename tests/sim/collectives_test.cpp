@@ -12,10 +12,9 @@
 
 #include "base/check.hpp"
 #include "sim/channels/channels.hpp"
-#include "sim/collectives/collective_graph.hpp"
 #include "sim/collectives/double_binary_tree.hpp"
 #include "sim/collectives/plan_collective.hpp"
-#include "sim/engine/simgrid_engine.hpp"
+#include "tests/sim/collective_run.hpp"
 #include "tests/sim/test_clusters.hpp"
 
 namespace {
@@ -25,17 +24,10 @@ using sim::Algorithm;
 using sim::Collective;
 using sim::CollectiveKind;
 using sim::plan_collective;
-using test::devices, test::kBetweenBandwidth, test::kBetweenLatency, test::kInsideBandwidth, test::kInsideLatency, test::plain_cluster;
+using test::about, test::devices, test::S, test::run, test::kBetweenBandwidth, test::kBetweenLatency, test::kInsideBandwidth,
+    test::kInsideLatency, test::plain_cluster;
 using topology::Cluster;
 using topology::DeviceId;
-
-constexpr double S = 1e9;
-
-doctest::Approx about(double value) { return doctest::Approx(value).epsilon(1e-9); }
-
-double run(const std::vector<Collective>& together, const Cluster& cluster) {
-  return simulate(collective_graph(together, cluster)).makespan.value();
-}
 
 Collective plan(CollectiveKind kind, std::span<const DeviceId> group, const Cluster& cluster, Algorithm a = Algorithm::automatic,
                 bool steps = false) {

@@ -62,7 +62,7 @@ struct Graph {
 
 double start(const Timeline& t, std::uint32_t task) { return t.start[task].value(); }
 double end(const Timeline& t, std::uint32_t task) { return t.end[task].value(); }
-doctest::Approx about(double value) { return doctest::Approx(value).epsilon(1e-12); }
+doctest::Approx to_twelve_digits(double value) { return doctest::Approx(value).epsilon(1e-12); }
 
 bool same_bytes(const std::vector<base::Seconds>& a, const std::vector<base::Seconds>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(base::Seconds)) == 0;
@@ -99,8 +99,8 @@ TEST_CASE("a flow takes latency plus bytes over bandwidth") {
   const std::uint32_t a = g.flow(1.3e-6, nvlink, 1e6);
   const std::uint32_t b = g.flow(0, nvlink, 1e9, {}, {a});
   const Timeline t = g.run();
-  CHECK(end(t, a) == about(1.3e-6 + 1e6 / 50e9));
-  CHECK(end(t, b) - start(t, b) == about(1e9 / 50e9));
+  CHECK(end(t, a) == to_twelve_digits(1.3e-6 + 1e6 / 50e9));
+  CHECK(end(t, b) - start(t, b) == to_twelve_digits(1e9 / 50e9));
   CHECK(t.makespan == t.end[b]);
   CHECK(t.activities == 3);  // one delay, two flows
 }
@@ -109,7 +109,7 @@ TEST_CASE("the narrowest link of a route counts, and fractions of a byte are kep
   Graph g;
   const std::uint32_t r = g.route({{g.link(50e9)}, {g.link(12.5e9)}, {g.link(64e9)}});
   const std::uint32_t a = g.flow(0, r, 1e9 / 3);
-  CHECK(end(g.run(), a) == about(1e9 / 3 / 12.5e9));
+  CHECK(end(g.run(), a) == to_twelve_digits(1e9 / 3 / 12.5e9));
 }
 
 TEST_CASE("latencies are no sharing weights: flows with different latencies share a link fairly") {
@@ -119,8 +119,8 @@ TEST_CASE("latencies are no sharing weights: flows with different latencies shar
   const std::uint32_t r = g.route({{g.link(100e9)}});
   const std::uint32_t a = g.flow(2e-6, r, 10e6), b = g.flow(8e-6, r, 10e6);
   const Timeline t = g.run();
-  CHECK(end(t, a) == about(196e-6));
-  CHECK(end(t, b) == about(202e-6));
+  CHECK(end(t, a) == to_twelve_digits(196e-6));
+  CHECK(end(t, b) == to_twelve_digits(202e-6));
 }
 
 TEST_CASE("two flows on a shared link take twice as long") {
@@ -128,8 +128,8 @@ TEST_CASE("two flows on a shared link take twice as long") {
   const std::uint32_t nic = g.link(12.5e9);
   const std::uint32_t a = g.flow(0, g.route({{g.link(50e9)}, {nic}}), 1e8), b = g.flow(0, g.route({{g.link(50e9)}, {nic}}), 1e8);
   const Timeline t = g.run();
-  CHECK(end(t, a) == about(2 * 1e8 / 12.5e9));
-  CHECK(end(t, b) == about(2 * 1e8 / 12.5e9));
+  CHECK(end(t, a) == to_twelve_digits(2 * 1e8 / 12.5e9));
+  CHECK(end(t, b) == to_twelve_digits(2 * 1e8 / 12.5e9));
 }
 
 TEST_CASE("three flows over two links get max-min fair rates") {
@@ -140,9 +140,9 @@ TEST_CASE("three flows over two links get max-min fair rates") {
   const std::uint32_t f0 = g.flow(0, g.route({{narrow}, {wide}}), 1e9), f1 = g.flow(0, g.route({{narrow}}), 1e9),
                       f2 = g.flow(0, g.route({{wide}}), 1e9);
   const Timeline t = g.run();
-  CHECK(end(t, f0) == about(2));
-  CHECK(end(t, f1) == about(2));
-  CHECK(end(t, f2) == about(0.4));
+  CHECK(end(t, f0) == to_twelve_digits(2));
+  CHECK(end(t, f1) == to_twelve_digits(2));
+  CHECK(end(t, f2) == to_twelve_digits(0.4));
 }
 
 TEST_CASE("a flow of weight k takes k shares of a link") {
@@ -152,8 +152,8 @@ TEST_CASE("a flow of weight k takes k shares of a link") {
   const std::uint32_t l = g.link(1e9);
   const std::uint32_t heavy = g.flow(0, g.route({{l, 3}}), 1e9), light = g.flow(0, g.route({{l, 1}}), 0.25e9);
   const Timeline t = g.run();
-  CHECK(end(t, light) == about(1));
-  CHECK(end(t, heavy) == about(3.25));
+  CHECK(end(t, light) == to_twelve_digits(1));
+  CHECK(end(t, heavy) == to_twelve_digits(3.25));
 }
 
 TEST_CASE("a folded group and its members one by one take the same time") {
@@ -162,7 +162,7 @@ TEST_CASE("a folded group and its members one by one take the same time") {
   const std::uint32_t uplink = all.link(4e9);
   for (int i = 0; i < 4; ++i) all.flow(1e-6, all.route({{all.link(2e9)}, {uplink}}), 1e9);
   folded.flow(1e-6, folded.route({{folded.link(2e9)}, {folded.link(4e9), 4}}), 1e9);
-  CHECK(all.run().makespan.value() == about(folded.run().makespan.value()));
+  CHECK(all.run().makespan.value() == to_twelve_digits(folded.run().makespan.value()));
 }
 
 TEST_CASE("weights need not be whole, only commensurate") {
@@ -170,8 +170,8 @@ TEST_CASE("weights need not be whole, only commensurate") {
   const std::uint32_t l = g.link(1e9);
   const std::uint32_t a = g.flow(0, g.route({{l, 1.5}}), 1e9), b = g.flow(0, g.route({{l, 2.5}}), 1e9);  // 4 r = 1
   const Timeline t = g.run();
-  CHECK(end(t, a) == about(4));
-  CHECK(end(t, b) == about(4));
+  CHECK(end(t, a) == to_twelve_digits(4));
+  CHECK(end(t, b) == to_twelve_digits(4));
   Graph odd;
   const std::uint32_t k = odd.link(1e9);
   odd.route({{k, 1}});
@@ -185,7 +185,7 @@ TEST_CASE("a phase ends with its last flow, and the next follows") {
   const std::uint32_t a = g.task(
       {{base::Seconds(0.5), {{fast, base::Bytes(1e9)}, {slow, base::Bytes(1e9)}}}, {base::Seconds(0.25), {{fast, base::Bytes(1e9)}}}},
       sim::StepKind::transfer, {});
-  CHECK(end(g.run(), a) == about(0.5 + 1 + 0.25 + 0.5));
+  CHECK(end(g.run(), a) == to_twelve_digits(0.5 + 1 + 0.25 + 0.5));
 }
 
 TEST_CASE("flows of no bytes or no links, empty phases and empty tasks take no time") {
@@ -207,8 +207,8 @@ TEST_CASE("a stream runs its tasks one at a time in the order listed") {
   const std::uint32_t first = g.compute(1, {s0}), second = g.compute(1, {s0}, {other}), third = g.compute(1, {s0});
   const Timeline t = g.run();
   CHECK(start(t, first) == 0);
-  CHECK(start(t, second) == about(5));
-  CHECK(start(t, third) == about(6));
+  CHECK(start(t, second) == to_twelve_digits(5));
+  CHECK(start(t, third) == to_twelve_digits(6));
 }
 
 TEST_CASE("a task on several streams starts when it heads all of them") {
@@ -218,8 +218,8 @@ TEST_CASE("a task on several streams starts when it heads all of them") {
   g.compute(2, {s1});
   const std::uint32_t both = g.compute(1, {s0, s1}), after = g.compute(1, {s0});
   const Timeline t = g.run();
-  CHECK(start(t, both) == about(2));
-  CHECK(start(t, after) == about(3));
+  CHECK(start(t, both) == to_twelve_digits(2));
+  CHECK(start(t, after) == to_twelve_digits(3));
 }
 
 TEST_CASE("a compute task is slowed exactly while a communicating task runs on its device") {
@@ -232,10 +232,10 @@ TEST_CASE("a compute task is slowed exactly while a communicating task runs on i
   const std::uint32_t slowed = g.compute(10, {compute}), later = g.compute(1, {compute}), free = g.compute(10, {other});
   const std::uint32_t transfer = g.flow(1, r, 3e9, {comm}, {before});
   const Timeline t = g.run();
-  CHECK(end(t, transfer) == about(6));
-  CHECK(end(t, slowed) == about(10.8));
-  CHECK(end(t, later) == about(11.8));
-  CHECK(end(t, free) == about(12));
+  CHECK(end(t, transfer) == to_twelve_digits(6));
+  CHECK(end(t, slowed) == to_twelve_digits(10.8));
+  CHECK(end(t, later) == to_twelve_digits(11.8));
+  CHECK(end(t, free) == to_twelve_digits(12));
 }
 
 TEST_CASE("two communicating tasks slow a kernel no more than one, from the first's start to the last's end") {
@@ -245,7 +245,7 @@ TEST_CASE("two communicating tasks slow a kernel no more than one, from the firs
   const std::uint32_t kernel = g.compute(4, {compute}), wait = g.compute(2, {timer});
   g.task({{base::Seconds(3), {}}}, sim::StepKind::transfer, {a});
   g.task({{base::Seconds(3), {}}}, sim::StepKind::transfer, {b}, {wait});
-  CHECK(end(g.run(), kernel) == about(6.5));
+  CHECK(end(g.run(), kernel) == to_twelve_digits(6.5));
 }
 
 TEST_CASE("a kernel that starts inside a transfer is slowed from its start") {
@@ -255,7 +255,7 @@ TEST_CASE("a kernel that starts inside a transfer is slowed from its start") {
   g.task({{base::Seconds(3), {}}}, sim::StepKind::transfer, {comm});
   const std::uint32_t wait = g.compute(1, {g.stream(1)});
   const std::uint32_t kernel = g.compute(2, {compute}, {wait});
-  CHECK(end(g.run(), kernel) == about(3 + 2.0 / 3));
+  CHECK(end(g.run(), kernel) == to_twelve_digits(3 + 2.0 / 3));
 }
 
 TEST_CASE("tasks that wait for each other are named") {

@@ -18,11 +18,10 @@ using base::Bytes;
 using sim::CollectiveKind;
 using sim::Oracle;
 using sim::plan_collective;
+using test::about;
 using test::devices, test::kBetweenBandwidth, test::kBetweenLatency, test::plain_cluster;
 using topology::Cluster;
 using topology::DeviceId;
-
-doctest::Approx about(double value) { return doctest::Approx(value).epsilon(1e-9); }
 
 }  // namespace
 

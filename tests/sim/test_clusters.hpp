@@ -1,6 +1,7 @@
 #pragma once
 // Small clusters for tests, as YAML.
 
+#include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include <numeric>
@@ -11,6 +12,9 @@
 #include "topology/cluster.hpp"
 
 namespace test {
+
+// Equal but for the last digits of a sum of doubles.
+inline doctest::Approx about(double value) { return doctest::Approx(value).epsilon(1e-9); }
 
 inline topology::Cluster cluster_of(const std::string& section) {
   return topology::load_cluster(topology::expand_cluster(base::parse_yaml(section, "<test>"), "cluster"), "cluster");

@@ -1,11 +1,19 @@
 #pragma once
 // Equations from one line: "x: [m, k] | w: [k, n] | linear(x, w) = linear(x, w)".
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "substitutions/language/parse.hpp"
 #include "substitutions/language/rule.hpp"
+
+inline std::vector<substitutions::Variable> variables(std::initializer_list<std::string_view> texts) {
+  std::vector<substitutions::Variable> all;
+  for (const std::string_view t : texts) all.push_back(substitutions::parse_variable(t));
+  return all;
+}
 
 inline substitutions::Equation equation(std::string_view line) {
   substitutions::Equation e;

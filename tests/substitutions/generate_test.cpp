@@ -14,18 +14,13 @@
 #include "substitutions/language/parse.hpp"
 #include "substitutions/language/typing.hpp"
 #include "substitutions/meaning/values.hpp"
+#include "tests/substitutions/equations.hpp"
 
 using namespace substitutions;
 
 namespace {
 
-std::vector<Variable> variables(std::initializer_list<std::string_view> texts) {
-  std::vector<Variable> all;
-  for (const std::string_view t : texts) all.push_back(parse_variable(t));
-  return all;
-}
-
-Equation equation(std::string_view left, std::string_view right, const std::vector<Variable>& v) {
+Equation equation_of(std::string_view left, std::string_view right, const std::vector<Variable>& v) {
   return {v, parse_term(left, v), parse_term(right, v)};
 }
 
@@ -68,57 +63,57 @@ TEST_CASE("a graph is enumerated once, and against the fewest operators that com
   const Pruned p = prune(two.equations);
   REQUIRE(p.equations.size() == 1);
   const auto v = variables({"x: [m, k]", "y: [m, k]", "z: [m, k]"});
-  CHECK(instance(join(p.equations[0]), join(equation("add(x, add(y, z))", "add(y, add(x, z))", v))));
+  CHECK(instance(join(p.equations[0]), join(equation_of("add(x, add(y, z))", "add(y, add(x, z))", v))));
 }
 
 TEST_CASE("a special case is told from what is none") {
   const auto v = variables({"x: [m, k]", "y: [m, k]", "z: [m, k]", "w: [k, n]", "u: [k, n]", "q: [m, n]"});
-  const Joint general = join(equation("relu(concat[0](x, y))", "concat[0](relu(x), relu(y))", v));
-  CHECK(instance(general, join(equation("relu(concat[0](y, x))", "concat[0](relu(y), relu(x))", v))));
-  CHECK(instance(general, join(equation("concat[0](relu(x), relu(x))", "relu(concat[0](x, x))", v))));
-  CHECK(instance(general, join(equation("relu(concat[0](linear(x, w), q))", "concat[0](relu(linear(x, w)), relu(q))", v))));
-  CHECK_FALSE(instance(general, join(equation("relu(concat[1](x, y))", "concat[1](relu(x), relu(y))", v))));
-  const Joint split = join(equation("split0[1 at x.1](concat[1](x, y))", "x", variables({"x: [m, k]", "y: [m, l]"})));
-  CHECK(instance(split, join(equation("split0[1 at w.1](linear(x, concat[1](w, u)))", "linear(x, w)", v))) == std::nullopt);
-  CHECK(instance(split, join(equation("split0[1 at x.1](concat[1](x, q))", "x", v))));
+  const Joint general = join(equation_of("relu(concat[0](x, y))", "concat[0](relu(x), relu(y))", v));
+  CHECK(instance(general, join(equation_of("relu(concat[0](y, x))", "concat[0](relu(y), relu(x))", v))));
+  CHECK(instance(general, join(equation_of("concat[0](relu(x), relu(x))", "relu(concat[0](x, x))", v))));
+  CHECK(instance(general, join(equation_of("relu(concat[0](linear(x, w), q))", "concat[0](relu(linear(x, w)), relu(q))", v))));
+  CHECK_FALSE(instance(general, join(equation_of("relu(concat[1](x, y))", "concat[1](relu(x), relu(y))", v))));
+  const Joint split = join(equation_of("split0[1 at x.1](concat[1](x, y))", "x", variables({"x: [m, k]", "y: [m, l]"})));
+  CHECK(instance(split, join(equation_of("split0[1 at w.1](linear(x, concat[1](w, u)))", "linear(x, w)", v))) == std::nullopt);
+  CHECK(instance(split, join(equation_of("split0[1 at x.1](concat[1](x, q))", "x", v))));
 }
 
 TEST_CASE("equations are kept in their most general form: sizes and operands that need not be equal are not") {
   const auto v = variables({"x: [m, k]", "y: [m, k]", "w: [k, n]"});
   const auto more = variables({"x: [m, k]", "y: [l, k]", "w: [k, n]"});
-  const Pruned rows = prune({equation("concat[0](linear(x, w), linear(y, w))", "linear(concat[0](x, y), w)", v)});
+  const Pruned rows = prune({equation_of("concat[0](linear(x, w), linear(y, w))", "linear(concat[0](x, y), w)", v)});
   REQUIRE(rows.equations.size() == 1);
-  CHECK(instance(join(rows.equations[0]), join(equation("concat[0](linear(x, w), linear(y, w))", "linear(concat[0](x, y), w)", more))));
-  const Pruned operand = prune({equation("relu(transpose(linear(x, w)))", "transpose(relu(linear(x, w)))", v)});
+  CHECK(instance(join(rows.equations[0]), join(equation_of("concat[0](linear(x, w), linear(y, w))", "linear(concat[0](x, y), w)", more))));
+  const Pruned operand = prune({equation_of("relu(transpose(linear(x, w)))", "transpose(relu(linear(x, w)))", v)});
   REQUIRE(operand.equations.size() == 1);
   CHECK(operand.equations[0].left.operators() == 2);
   // One linear on both sides of the concatenation says less than two: what is between two is another equation's to say.
-  CHECK(prune({equation("concat[0](linear(x, w), linear(x, w))", "linear(concat[0](x, x), w)", v)}).equations.empty());
+  CHECK(prune({equation_of("concat[0](linear(x, w), linear(x, w))", "linear(concat[0](x, x), w)", v)}).equations.empty());
 }
 
 TEST_CASE("what is known is found: TASO's merges, Unity's movements") {
   const auto v = variables({"x: [m, k]", "z: [l, k]", "w: [k, n]", "u: [k, o]"});
   const Generated& all = all_rules();
-  CHECK(found(all, equation("concat[1](linear(x, w), linear(x, u))", "linear(x, concat[1](w, u))", v)));
-  CHECK(found(all, equation("concat[0](linear[gelu](x, w), linear[gelu](z, w))", "linear[gelu](concat[0](x, z), w)", v)));
-  CHECK(found(all, equation("linear(x, w) ; linear(x, u)",
-                            "split0[1 at w.1](linear(x, concat[1](w, u))) ; split1[1 at w.1](linear(x, concat[1](w, u)))", v)));
+  CHECK(found(all, equation_of("concat[1](linear(x, w), linear(x, u))", "linear(x, concat[1](w, u))", v)));
+  CHECK(found(all, equation_of("concat[0](linear[gelu](x, w), linear[gelu](z, w))", "linear[gelu](concat[0](x, z), w)", v)));
+  CHECK(found(all, equation_of("linear(x, w) ; linear(x, u)",
+                               "split0[1 at w.1](linear(x, concat[1](w, u))) ; split1[1 at w.1](linear(x, concat[1](w, u)))", v)));
   const auto blocks = variables({"x: [m, k]", "y: [m, l]", "w: [k, n]", "u: [l, n]"});
-  CHECK(found(all, equation("add(linear(x, w), linear(y, u))", "linear(concat[1](x, y), concat[0](w, u))", blocks)));
+  CHECK(found(all, equation_of("add(linear(x, w), linear(y, u))", "linear(concat[1](x, y), concat[0](w, u))", blocks)));
 
-  CHECK(found(all, equation("linear(x, w)", "combine[1, d](linear(replicate[d](x), partition[1, d](w)))", v)));
-  CHECK(found(all, equation("linear(x, w)", "combine[0, d](linear(partition[0, d](x), replicate[d](w)))", v)));
-  CHECK(found(all, equation("linear(x, w)", "reduce[d](linear(partition[1, d](x), partition[0, d](w)))", v)));
-  CHECK_FALSE(found(all, equation("linear(x, w)", "linear(x, u)", variables({"x: [m, k]", "w: [k, n]", "u: [k, n]"}))));
+  CHECK(found(all, equation_of("linear(x, w)", "combine[1, d](linear(replicate[d](x), partition[1, d](w)))", v)));
+  CHECK(found(all, equation_of("linear(x, w)", "combine[0, d](linear(partition[0, d](x), replicate[d](w)))", v)));
+  CHECK(found(all, equation_of("linear(x, w)", "reduce[d](linear(partition[1, d](x), partition[0, d](w)))", v)));
+  CHECK_FALSE(found(all, equation_of("linear(x, w)", "linear(x, u)", variables({"x: [m, k]", "w: [k, n]", "u: [k, n]"}))));
   const auto sum = variables({"x: [m, k]", "y: [m, k]"});
-  CHECK(found(all, equation("add(x, y)", "reduce[2](summands(x, y))", sum)));
+  CHECK(found(all, equation_of("add(x, y)", "reduce[2](summands(x, y))", sum)));
   const auto bag = variables({"i: [n, b] index", "t: [v, e]"});
-  CHECK(found(all, equation("embedding_bag(i, t)", "sum[1](embedding(i, t))", bag)));
+  CHECK(found(all, equation_of("embedding_bag(i, t)", "sum[1](embedding(i, t))", bag)));
 }
 
 TEST_CASE("sums that pass one factor of a product alone") {
   const auto found_one = [](std::string_view left, std::string_view right, std::initializer_list<std::string_view> v) {
-    return found(all_rules(), equation(left, right, variables(v)));
+    return found(all_rules(), equation_of(left, right, variables(v)));
   };
   CHECK(found_one("linear(reduce[d](x), w)", "reduce[d](linear(x, replicate[d](w)))", {"x: [m, k] sum d", "w: [k, n]"}));
   CHECK(found_one("linear(x, reduce[d](w))", "reduce[d](linear(replicate[d](x), w))", {"x: [m, k]", "w: [k, n] sum d"}));
@@ -131,9 +126,9 @@ TEST_CASE("sums that pass one factor of a product alone") {
 
 TEST_CASE("images are cut by rows and columns, halos and all") {
   const auto v = variables({"x: [n, c, h, w]", "k: [o, c, 3, 3]"});
-  CHECK(found(all_rules(), equation("conv[relu](x, k)", "combine[2, d](conv[relu](partition[2, d](x), replicate[d](k)))", v)));
-  CHECK(found(all_rules(), equation("max_pool(partition[3, d](x))", "partition[3, d](max_pool(x))", v)));
-  CHECK(found(all_rules(), equation("relu(partition[2, d](x))", "partition[2, d](relu(x))", v)));  // Unity, figure 11a
+  CHECK(found(all_rules(), equation_of("conv[relu](x, k)", "combine[2, d](conv[relu](partition[2, d](x), replicate[d](k)))", v)));
+  CHECK(found(all_rules(), equation_of("max_pool(partition[3, d](x))", "partition[3, d](max_pool(x))", v)));
+  CHECK(found(all_rules(), equation_of("relu(partition[2, d](x))", "partition[2, d](relu(x))", v)));  // Unity, figure 11a
 }
 
 TEST_CASE("nothing that was found is left without a proof") { CHECK(all_rules().unproved.empty()); }

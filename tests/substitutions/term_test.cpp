@@ -7,16 +7,11 @@
 #include "substitutions/language/parse.hpp"
 #include "substitutions/language/typing.hpp"
 #include "substitutions/meaning/values.hpp"
+#include "tests/substitutions/equations.hpp"
 
 using namespace substitutions;
 
 namespace {
-
-std::vector<Variable> variables(std::initializer_list<std::string_view> texts) {
-  std::vector<Variable> all;
-  for (const std::string_view t : texts) all.push_back(parse_variable(t));
-  return all;
-}
 
 // The text of the type of a term's first output, "ill typed" if it has none.
 std::string output_type(std::string_view text, const std::vector<Variable>& v) {

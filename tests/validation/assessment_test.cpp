@@ -6,7 +6,7 @@ using namespace validation;
 
 namespace {
 
-Item item(const std::string& group, double measured, double predicted) {
+Item item_of(const std::string& group, double measured, double predicted) {
   Item i;
   i.group = group;
   i.id = group + std::to_string(measured);
@@ -18,7 +18,7 @@ Item item(const std::string& group, double measured, double predicted) {
 }
 
 Item failed(const std::string& group) {
-  Item i = item(group, 1, 1);
+  Item i = item_of(group, 1, 1);
   i.interval.reset();
   i.failure = "does not divide";
   return i;
@@ -35,7 +35,7 @@ std::string refused(const std::string& text) {
 
 TEST_CASE("groups keep their order, failed points are counted and lead the worst cases") {
   // b: 10 % and 50 % off, one failed. Of three points two are inside [0.9, 1.2] x predicted: 1 in [0.99, 1.32], 2 not in [0.9, 1.2].
-  const Assessment a = assess({item("b", 1, 1.1), item("a", 1, 1), item("b", 2, 1), failed("b")}, std::nullopt, {});
+  const Assessment a = assess({item_of("b", 1, 1.1), item_of("a", 1, 1), item_of("b", 2, 1), failed("b")}, std::nullopt, {});
   REQUIRE(a.groups.size() == 2);
   const GroupAssessment& b = a.groups[0];
   CHECK(b.name == "b");
@@ -49,9 +49,9 @@ TEST_CASE("groups keep their order, failed points are counted and lead the worst
 }
 
 TEST_CASE("peak memory is assessed where it was measured") {
-  Item with = item("g", 1, 1);
+  Item with = item_of("g", 1, 1);
   with.peak_bytes = Pair{10e9, 11e9};
-  const Assessment a = assess({with, item("g", 2, 2)}, std::nullopt, {});
+  const Assessment a = assess({with, item_of("g", 2, 2)}, std::nullopt, {});
   CHECK(a.groups[0].peak->n == 1);
   CHECK(a.groups[0].peak->mean == doctest::Approx(0.1));
 }
@@ -71,7 +71,7 @@ TEST_CASE("limits are read with their unit") {
 }
 
 TEST_CASE("missed limits: by error, by a failed point, by prefix") {
-  const Assessment a = assess({item("mpt-a", 1, 1.1), item("mpt-b", 1, 1.01), failed("x")}, std::nullopt, {});
+  const Assessment a = assess({item_of("mpt-a", 1, 1.1), item_of("mpt-b", 1, 1.01), failed("x")}, std::nullopt, {});
   CHECK(missed(a, {read_limit("mpt-a=11%")}).empty());
   CHECK(missed(a, {read_limit("mpt-a=9%")}) == std::vector<std::string>{"mpt-a: error is 0.1, at most 0.09 was asked for"});
   CHECK(missed(a, {read_limit("mpt-*=9%")}).size() == 1);

@@ -12,7 +12,7 @@ using namespace validation;
 
 namespace {
 
-Item item(const std::string& id, double measured_s, double predicted_s) {
+Item named_item(const std::string& id, double measured_s, double predicted_s) {
   Item i;
   i.group = "g<1>";
   i.id = id;
@@ -24,10 +24,10 @@ Item item(const std::string& id, double measured_s, double predicted_s) {
 }
 
 Assessment made() {
-  Item bad = item("bad", 1, 1);
+  Item bad = named_item("bad", 1, 1);
   bad.interval.reset();
   bad.failure = "3 & 4 do not divide";
-  return assess({item("slow", 2, 3), item("right", 1, 1), bad}, std::nullopt, {"2 rows were left out"});
+  return assess({named_item("slow", 2, 3), named_item("right", 1, 1), bad}, std::nullopt, {"2 rows were left out"});
 }
 
 std::size_t count(const std::string& text, const std::string& what) {
@@ -73,7 +73,7 @@ TEST_CASE("HTML: one mark per forecast and plot, escaped names, nothing from out
 }
 
 TEST_CASE("a report in which nothing has a forecast still stands") {
-  Item bad = item("bad", 1, 1);
+  Item bad = named_item("bad", 1, 1);
   bad.interval.reset();
   bad.failure = "no";
   const Assessment a = assess({bad}, std::nullopt, {});

@@ -14,8 +14,6 @@
 namespace topology::imports {
 namespace {
 
-base::BytesPerSecond gb_per_s(double x) { return base::BytesPerSecond(x * 1e9); }
-
 // The bandwidth of GPU traffic between two sockets; NCCL's src/graph/topo.h and the models that its topo.cc tells apart. POWER9: as the
 // preset summit (4 bytes x 16 GT/s; NCCL plans with 32 GB/s).
 double xbus_gb_s(const NcclCpu& cpu) {
@@ -51,10 +49,10 @@ class NcclImport {
       if (!port_kinds_.contains(network_) || ports >= port_kinds_.at(network_)) network_ = kind;
     }
     for (const auto& cpu : tree_.cpus) wire_cpu(cpu);
-    sketch_.wire_all_pairs(cpus_, sketch_.link("xbus", gb_per_s(xbus_gb_s(tree_.cpus.front()))));
+    sketch_.wire_all_pairs(cpus_, sketch_.link("xbus", base::gb_per_s(xbus_gb_s(tree_.cpus.front()))));
     if (cpus_.size() > 1)
       sketch_.note(fmt::format("CPUs are joined two by two by a bus of {}, by what the file says of the CPU.",
-                               base::to_text(gb_per_s(xbus_gb_s(tree_.cpus.front())))));
+                               base::to_text(base::gb_per_s(xbus_gb_s(tree_.cpus.front())))));
     wire_nvlinks();
     join_nodes();
     if (unknown_pcie_ > 0)
@@ -91,7 +89,8 @@ class NcclImport {
     if (!era.switched_preset.empty()) sketch_.resemble(era.direct_preset, era.switched_preset);
     sketch_.add_gpus(std::move(type), static_cast<int>(gpus_.size()));
     if (has_nvlink)
-      sketch_.note(fmt::format("NVLinks of {} each, one way: the file has their number only.", base::to_text(gb_per_s(era_.nvlink_gb_s))));
+      sketch_.note(
+          fmt::format("NVLinks of {} each, one way: the file has their number only.", base::to_text(base::gb_per_s(era_.nvlink_gb_s))));
   }
 
   void wire_cpu(const NcclCpu& cpu) {
@@ -108,7 +107,7 @@ class NcclImport {
     const bool only_nvlink = !device.bandwidth && device.gpu &&
                              std::ranges::any_of(device.gpu->nvlinks, [](const NcclNvlink& l) { return l.to == NcclNvlink::To::cpu; });
     if (!device.bandwidth) ++(only_nvlink ? only_nvlink_ : unknown_pcie_);
-    const int link = sketch_.link("pcie", device.bandwidth.value_or(gb_per_s(16)));
+    const int link = sketch_.link("pcie", device.bandwidth.value_or(base::gb_per_s(16)));
     if (device.gpu) {
       const auto gpu = std::ranges::find(gpus_, &device, &PlacedGpu::place);
       gpu->cpu = cpu;
@@ -169,11 +168,11 @@ class NcclImport {
         }
       }
       if (gpus_[i].place->gpu->c2c_gb_s > 0)
-        sketch_.wire(gpus_[i].name, gpus_[i].cpu, sketch_.link("c2c", gb_per_s(gpus_[i].place->gpu->c2c_gb_s)));
+        sketch_.wire(gpus_[i].name, gpus_[i].cpu, sketch_.link("c2c", base::gb_per_s(gpus_[i].place->gpu->c2c_gb_s)));
     }
     if (elsewhere > 0) sketch_.note(fmt::format("{} NVLinks lead to devices that are not in the file; left out.", elsewhere));
     for (const auto& [i, count] : to_cpu)
-      sketch_.wire(gpus_[i].name, gpus_[i].cpu, sketch_.link("nvlink", gb_per_s(era_.nvlink_gb_s)), bounded(count, i));
+      sketch_.wire(gpus_[i].name, gpus_[i].cpu, sketch_.link("nvlink", base::gb_per_s(era_.nvlink_gb_s)), bounded(count, i));
     wire_pairs(between);
     wire_nvswitch(to_switch);
   }
@@ -186,7 +185,7 @@ class NcclImport {
         refuse(gpus_[a].place->gpu->mark, fmt::format("{} NVLinks from {} to {}, but {} back", count, gpus_[a].place->bus_id,
                                                       gpus_[b].place->bus_id, back == between.end() ? 0 : back->second));
       }
-      if (a < b) sketch_.wire(gpus_[a].name, gpus_[b].name, sketch_.link("nvlink", gb_per_s(era_.nvlink_gb_s)), bounded(count, a));
+      if (a < b) sketch_.wire(gpus_[a].name, gpus_[b].name, sketch_.link("nvlink", base::gb_per_s(era_.nvlink_gb_s)), bounded(count, a));
     }
   }
 
@@ -194,7 +193,7 @@ class NcclImport {
     if (links.empty()) return;
     const auto hub = sketch_.add_switch(era_.nvls ? SwitchKind::in_network : SwitchKind::plain);
     for (const auto& [gpu, count] : links)
-      sketch_.wire(gpus_[gpu].name, hub, sketch_.link("nvswitch", gb_per_s(era_.nvlink_gb_s)), bounded(count, gpu));
+      sketch_.wire(gpus_[gpu].name, hub, sketch_.link("nvswitch", base::gb_per_s(era_.nvlink_gb_s)), bounded(count, gpu));
     sketch_.note(fmt::format("All NVSwitches are one crossbar, {}{}.", hub,
                              era_.nvls ? ", that reduces and multicasts (NVLS), as this generation's do" : ""));
   }

@@ -13,8 +13,6 @@
 namespace topology::imports {
 namespace {
 
-base::BytesPerSecond gb_per_s(double x) { return base::BytesPerSecond(x * 1e9); }
-
 // GPUs that NVLink joins, directly or through others.
 struct NvlinkDomain {
   std::vector<std::size_t> gpus;  // devices of the matrix
@@ -69,7 +67,7 @@ class SmiImport {
       refuse(source_.at(m_.devices[0].line), problem, "PCIe is a tree: one of these relations is wrong");
     for (auto& note : places.notes) sketch_.note(std::move(note));
     for (const auto& domain : domains) wire_nvlink(domain);
-    pcie_ = sketch_.link("pcie", gb_per_s(era_.pcie_gb_s));
+    pcie_ = sketch_.link("pcie", base::gb_per_s(era_.pcie_gb_s));
     wire_cpus(places);
     wire_network();
     note_assumptions();
@@ -108,7 +106,7 @@ class SmiImport {
 
   void wire_nvlink(const NvlinkDomain& d) {
     if (!d.switched(links_of_a_gpu())) {
-      const int link = sketch_.link("nvlink", gb_per_s(era_.nvlink_gb_s));
+      const int link = sketch_.link("nvlink", base::gb_per_s(era_.nvlink_gb_s));
       for (const auto a : d.gpus) {
         for (const auto b : d.gpus) {
           if (a < b && m_.at(a, b).nvlinks > 0) sketch_.wire(names_[a], names_[b], link, m_.at(a, b).nvlinks);
@@ -120,7 +118,7 @@ class SmiImport {
       refuse(source_.at(m_.devices[d.gpus[0]].line),
              fmt::format("{} NVLinks on one GPU, more than the {} that it can have", d.most_summed, links_of_a_gpu()),
              "NVSwitch would join every pair, and here some have no NVLink");
-    const int link = sketch_.link("nvswitch", gb_per_s(era_.nvlink_gb_s));
+    const int link = sketch_.link("nvswitch", base::gb_per_s(era_.nvlink_gb_s));
     const auto hub = sketch_.add_switch(era_.nvls ? SwitchKind::in_network : SwitchKind::plain);
     for (const auto a : d.gpus) {
       int links = 0;
@@ -146,11 +144,11 @@ class SmiImport {
         wire_groups(group, places.pix, above, [&](const std::vector<std::size_t>& leaf, const std::string& to) { wire_all(leaf, to); });
       });
     }
-    const int xbus = sketch_.link("xbus", gb_per_s(era_.xbus_gb_s));
+    const int xbus = sketch_.link("xbus", base::gb_per_s(era_.xbus_gb_s));
     sketch_.wire_all_pairs(cpus, xbus);
     if (count > 1)
       sketch_.note(fmt::format("{} NUMA nodes, a CPU each, every two joined by a bus of {}: the matrix does not say how.", count,
-                               base::to_text(gb_per_s(era_.xbus_gb_s))));
+                               base::to_text(base::gb_per_s(era_.xbus_gb_s))));
   }
 
   // Each group of `devices` hangs on `above`: a group of one directly, a larger one by a switch of its own (unless it is all there is
@@ -181,16 +179,16 @@ class SmiImport {
 
   void wire_network() {
     if (std::ranges::all_of(m_.devices, &SmiDevice::gpu)) return;
-    sketch_.join_by_switch(sketch_.link("infiniband", gb_per_s(era_.nic_gb_s)));
+    sketch_.join_by_switch(sketch_.link("infiniband", base::gb_per_s(era_.nic_gb_s)));
     sketch_.note(fmt::format(
         "The matrix has no speeds of NICs: InfiniBand of {} each is assumed. Take out those that only serve storage or management.",
-        base::to_text(gb_per_s(era_.nic_gb_s))));
+        base::to_text(base::gb_per_s(era_.nic_gb_s))));
   }
 
   void note_assumptions() {
     sketch_.note(fmt::format(
         "The matrix has no speeds: {} per PCIe link (16 lanes) and {} per NVLink, one way, are assumed of the GPU's generation.",
-        base::to_text(gb_per_s(era_.pcie_gb_s)), base::to_text(gb_per_s(era_.nvlink_gb_s))));
+        base::to_text(base::gb_per_s(era_.pcie_gb_s)), base::to_text(base::gb_per_s(era_.nvlink_gb_s))));
     const auto has = [&](Distance d) { return std::ranges::any_of(m_.cells, [&](const SmiCell& c) { return c.distance == d; }); };
     if (has(Distance::phb) && has(Distance::node)) sketch_.note("PHB and NODE are the same here: both ways lead through the CPU.");
     if (has(Distance::pxb))
