@@ -19,7 +19,7 @@ const Row kColumns = {"group",  "points",      "mean error",   "median", "bias",
                       "inside", "unseen half", "unseen group", "width",  "peak memory"};
 
 std::string signed_percent(double share) { return fmt::format("{:+.1f} %", 100 * share); }
-std::string percent(const std::optional<double>& share) { return share ? fmt::format("{:.0f} %", 100 * *share) : kNothing; }
+std::string rounded_percent(const std::optional<double>& share) { return share ? fmt::format("{:.0f} %", 100 * *share) : kNothing; }
 
 Row cells_of(const validation::GroupAssessment& g) {
   const bool any = g.time.n > 0;
@@ -28,7 +28,7 @@ Row cells_of(const validation::GroupAssessment& g) {
   row.push_back(any ? percent(g.time.median) : kNothing);
   row.push_back(any ? signed_percent(g.time.bias) : kNothing);
   row.push_back(g.time.n > 1 ? fmt::format("{:.3f}", g.time.tau) : kNothing);
-  for (const auto& share : {g.coverage, g.split_half, g.leave_one_group_out, g.interval_width}) row.push_back(percent(share));
+  for (const auto& share : {g.coverage, g.split_half, g.leave_one_group_out, g.interval_width}) row.push_back(rounded_percent(share));
   row.push_back(g.peak ? percent(g.peak->mean) : kNothing);
   return row;
 }

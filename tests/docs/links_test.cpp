@@ -5,20 +5,15 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <regex>
 #include <string>
 #include <vector>
 
+#include "tests/docs/file_text.hpp"
+
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string text_of(const fs::path& file) {
-  std::ifstream in(file);
-  REQUIRE_MESSAGE(in, file.string());
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 std::vector<fs::path> documents() {
   std::vector<fs::path> all{fs::path(SOURCE_DIRECTORY) / "README.md"};
@@ -59,13 +54,13 @@ std::string without_code(std::string text) {
 TEST_CASE("every relative link leads to a file, and to a heading of it where it names one") {
   static const std::regex link("\\]\\(([^)#:]*)(#[^)]*)?\\)");
   for (const fs::path& document : documents()) {
-    const std::string text = without_code(text_of(document));
+    const std::string text = without_code(test::text_of(document));
     for (std::sregex_iterator it(text.begin(), text.end(), link), end; it != end; ++it) {
       const std::string file = (*it)[1], anchor = (*it)[2];
       const fs::path target = file.empty() ? document : document.parent_path() / file;
       CHECK_MESSAGE(fs::exists(target), document.string() << ": " << it->str());
       if (!anchor.empty() && fs::exists(target))
-        CHECK_MESSAGE(has_heading(text_of(target), anchor.substr(1)), document.string() << ": " << it->str());
+        CHECK_MESSAGE(has_heading(test::text_of(target), anchor.substr(1)), document.string() << ": " << it->str());
     }
   }
 }

@@ -7,10 +7,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <string>
+
+#include "tests/docs/file_text.hpp"
 
 namespace {
 
@@ -18,15 +19,9 @@ namespace fs = std::filesystem;
 
 constexpr std::ptrdiff_t kMostLines = 40;  // a longer first example would be the interface's fault
 
-std::string text_of(const fs::path& file) {
-  std::ifstream in(file);
-  REQUIRE_MESSAGE(in, file.string());
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 // What stands between a fence and its end, from the first place after `after` on.
 std::string block(const std::string& fence, const std::string& after) {
-  const std::string readme = text_of(fs::path(SOURCE_DIRECTORY) / "README.md");
+  const std::string readme = test::text_of(fs::path(SOURCE_DIRECTORY) / "README.md");
   const std::size_t from = readme.find(fence, readme.find(after));
   REQUIRE(from != std::string::npos);
   const std::size_t begin = from + fence.size(), end = readme.find("```", begin);
@@ -54,7 +49,7 @@ TEST_CASE("the README's example is short, and the program answers it") {
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
 
-  const auto result = nlohmann::json::parse(text_of(folder.path / "result.json"));
+  const auto result = nlohmann::json::parse(test::text_of(folder.path / "result.json"));
   REQUIRE(result.at("runs").size() > 1);
   for (const auto& run : result.at("runs")) {
     CHECK(run.at("status") == "ok");
@@ -71,6 +66,6 @@ TEST_CASE("the README's own rule is proved and shown as printed there, but for t
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
   const std::regex time("proved in [0-9.]+ ms");
-  CHECK(std::regex_replace(text_of(folder.path / "shown.txt"), time, "") ==
+  CHECK(std::regex_replace(test::text_of(folder.path / "shown.txt"), time, "") ==
         std::regex_replace(block("```\n", "proves it, and says"), time, ""));
 }
