@@ -136,7 +136,7 @@ struct Parameters {
 
 Parameters parameters_of(const NetworkProfile& start) {
   Parameters all;
-  const auto add_latency = [&](std::function<base::Seconds&(NetworkProfile&)> at) {
+  const auto add_latency = [&](const std::function<base::Seconds&(NetworkProfile&)>& at) {
     all.get.push_back([at](NetworkProfile& p) { return std::log(std::max(at(p).value(), kLeastLatency)); });
     all.set.push_back([at](NetworkProfile& p, double x) { at(p) = base::Seconds(std::exp(std::min(x, 0.0))); });
   };

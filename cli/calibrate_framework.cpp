@@ -16,7 +16,7 @@
 namespace cli {
 namespace {
 
-constexpr int kDefaultEvaluations = FrameworkCalibration{}.evaluations;
+const int kDefaultEvaluations = FrameworkCalibration{}.evaluations;
 
 struct Start {
   std::string file, text;  // file: empty: it ships

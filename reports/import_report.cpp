@@ -79,7 +79,7 @@ std::string share_of(base::Seconds part, base::Seconds whole) {
 std::string kinds_text(const TraceSummary& s) {
   base::Seconds all;
   for (const auto& k : s.kinds) all += k.time;
-  using A = Table::Align;
+  using A = Align;
   Table table({{"kernels"}, {"count", A::right}, {"time", A::right}, {"share", A::right}, {"with shape", A::right}});
   for (const auto& k : s.kinds)
     table.row({k.kind, fmt::format("{}", k.count), base::to_text(k.time), share_of(k.time, all), fmt::format("{}", k.shaped)});
@@ -89,7 +89,7 @@ std::string kinds_text(const TraceSummary& s) {
 std::string rate(base::BytesPerSecond r) { return r.value() > 0 ? base::to_text(r) : "-"; }
 
 std::string collectives_text(const TraceSummary& s) {
-  using A = Table::Align;
+  using A = Align;
   Table table({{"collectives"},
                {"type"},
                {"group", A::right},
@@ -107,7 +107,7 @@ std::string collectives_text(const TraceSummary& s) {
 
 std::string iterations_text(const ImportedTrace& t) {
   constexpr std::size_t kShown = 12;
-  using A = Table::Align;
+  using A = Align;
   Table table({{"iterations"}, {"duration", A::right}, {"device busy", A::right}});
   for (std::size_t i = 0; i < std::min(t.iterations.size(), kShown); ++i) {
     const ImportedIteration& it = t.iterations[i];

@@ -6,9 +6,10 @@
 
 namespace reports {
 
+enum class Align { left, right };
+
 class Table {
  public:
-  enum class Align { left, right };
   struct Column {
     std::string title;
     Align align = Align::left;

@@ -22,7 +22,7 @@ constexpr const char* kGreen = "\033[32m";
 constexpr const char* kBold = "\033[1m";
 constexpr const char* kPlain = "\033[0m";
 
-std::string coloured(std::string text, const char* code, bool colour) { return colour ? code + text + kPlain : text; }
+std::string coloured(const std::string& text, const char* code, bool colour) { return colour ? code + text + kPlain : text; }
 
 double share(base::Seconds part, const Run& r) {
   return r.simulation->iteration_time.value() > 0 ? part / r.simulation->iteration_time : 0;
@@ -145,7 +145,6 @@ std::string notes_text(const scenarios::ScenarioResult& result) {
 }  // namespace
 
 std::string text_table(const scenarios::ScenarioResult& result, bool colour) {
-  using Align = Table::Align;
   Table table({{"", Align::left},
                {"plan", Align::left},
                {"iteration", Align::right},

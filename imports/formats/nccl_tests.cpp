@@ -29,7 +29,7 @@ Words words_of(std::string_view line) {
 std::string_view without_tag(std::string_view line) {
   if (line.starts_with('[')) {
     const std::size_t end = line.find(">:");
-    if (end != std::string_view::npos && end < 32) return line.substr(end + 2);
+    if (end < 32) return line.substr(end + 2);
   }
   const std::size_t colon = line.find_first_not_of(" 0123456789");
   if (colon != std::string_view::npos && colon > 0 && colon < 8 && line.substr(colon).starts_with(": ") &&

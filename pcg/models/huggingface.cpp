@@ -29,7 +29,7 @@ class Config {
   }
   bool flag(std::string_view key, bool usual) { return given(key) ? reader_.boolean(key).value_or(usual) : usual; }
   double rate(std::string_view key, double usual) { return given(key) ? reader_.number(key, 0, 1).value_or(usual) : usual; }
-  std::string text(std::string_view key, std::string usual) { return given(key) ? reader_.text(key).value_or(usual) : usual; }
+  std::string text(std::string_view key, const std::string& usual) { return given(key) ? reader_.text(key).value_or(usual) : usual; }
   bool given(std::string_view key) {
     const Yaml* y = reader_.optional(key);
     return y && !y->is_null();

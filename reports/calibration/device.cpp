@@ -9,8 +9,6 @@
 namespace reports {
 namespace {
 
-using Align = Table::Align;
-
 std::string precision_of(const calibration::KernelFit& f) { return f.product ? std::string(pcg::to_text(f.precision)) : "all"; }
 
 std::string worst_text(const calibration::RowError& w) {

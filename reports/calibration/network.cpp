@@ -57,11 +57,10 @@ class Sums {
 };
 
 Table empty_table() {
-  std::vector<Table::Column> columns = {
-      {"cluster"}, {"nodes", Table::Align::right}, {"GPUs", Table::Align::right}, {"collective"}, {"table"}};
+  std::vector<Table::Column> columns = {{"cluster"}, {"nodes", Align::right}, {"GPUs", Align::right}, {"collective"}, {"table"}};
   for (const char* which : {"1 MB on", "kept aside", "below 1 MB"})
     for (const char* what : {"rows", "error", "bias"})
-      columns.push_back({what == std::string_view("rows") ? fmt::format("{}: rows", which) : what, Table::Align::right});
+      columns.push_back({what == std::string_view("rows") ? fmt::format("{}: rows", which) : what, Align::right});
   return Table(std::move(columns));
 }
 

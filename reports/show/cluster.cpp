@@ -57,7 +57,6 @@ std::string cluster_text(const Cluster& c) {
   std::string out = fmt::format("{}: {} nodes, {} GPUs", c.name(), c.nodes(), c.device_count());
   for (const auto& [type, count] : device_types(c)) out += fmt::format(", {} {}", count, type);
   out += "\n\n";
-  using Align = Table::Align;
   Table links({{"link", Align::left}, {"count", Align::right}, {"bandwidth", Align::right}, {"latency", Align::right}});
   for (const auto& [type, count] : link_types(c))
     links.row({std::get<0>(type), fmt::format("{}", count), base::to_text(std::get<1>(type)), base::to_text(std::get<2>(type))});

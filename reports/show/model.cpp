@@ -89,7 +89,6 @@ std::string model_text(const pcg::Graph& g) {
   std::string out = fmt::format("{}: {} operators, {} ({}) parameters, {}FLOP forward per sample\n\n", g.name(), operator_count(g),
                                 g.parameters(), short_number(static_cast<double>(g.parameters())),
                                 short_number(g.forward_flops().value() / static_cast<double>(g.batch())));
-  using Align = Table::Align;
   Table table({{"block", Align::left},
                {"times", Align::right},
                {"operators", Align::right},

@@ -59,7 +59,6 @@ std::string plan_text(const pcg::Plan& p) {
   out += fmt::format("global batch {}, {}, {}, framework {}\n\n", p.training.global_batch, pcg::to_text(p.training.precision),
                      pcg::optimizer_names()[static_cast<std::size_t>(p.training.optimizer)],
                      pcg::framework_names()[static_cast<std::size_t>(p.training.framework)]);
-  using Align = Table::Align;
   Table table({{"operator", Align::left},
                {"kind", Align::left},
                {"cut", Align::left},

@@ -33,7 +33,6 @@ std::vector<const Planner*> planners_of(const std::string& kind) {
 }
 
 std::string options_text(const Planner& p) {
-  using Align = Table::Align;
   if (p.options.empty()) return "  no options\n";
   Table table({{"  option", Align::left}, {"type", Align::left}, {"default", Align::left}, {"means", Align::left}});
   for (const Option& o : p.options) table.row({"  " + o.key, plain(search::type_text(o)), plain(search::default_text(o)), plain(o.help)});

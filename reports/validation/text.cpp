@@ -10,7 +10,7 @@ namespace {
 
 std::string aligned(const FigureTable& figures) {
   std::vector<Table::Column> columns;
-  for (const std::string& title : figures.columns) columns.push_back({title, columns.empty() ? Table::Align::left : Table::Align::right});
+  for (const std::string& title : figures.columns) columns.push_back({title, columns.empty() ? Align::left : Align::right});
   Table table(std::move(columns));
   for (const auto& row : figures.rows) table.row(row);
   return table.text();

@@ -116,12 +116,12 @@ class Reader {
     }
   }
 
-  void expand(const Entry& e, std::size_t table, Row row, const Yaml& y, const std::string& path, Axioms& to) {
+  void expand(const Entry& e, std::size_t table, const Row& row, const Yaml& y, const std::string& path, Axioms& to) {
     if (table == e.tables.size()) return instance(e, row, y, path, to);
     for (const Row& r : e.tables[table]) {
       Row both = row;
       both.insert(both.end(), r.begin(), r.end());
-      expand(e, table + 1, std::move(both), y, path, to);
+      expand(e, table + 1, both, y, path, to);
     }
   }
 

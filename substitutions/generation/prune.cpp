@@ -121,7 +121,10 @@ bool by_size(const Candidate& a, const Candidate& b) {
 }
 
 Candidate measured(Joint j) {
-  Candidate c{.operators = j.operators_left + j.operators_right, .widest = static_cast<int>(j.variables.size()), .joint = std::move(j)};
+  Candidate c;
+  c.operators = j.operators_left + j.operators_right;
+  c.widest = static_cast<int>(j.variables.size());
+  c.joint = std::move(j);
   c.text = to_text(c.joint.term, c.joint.variables);
   return c;
 }

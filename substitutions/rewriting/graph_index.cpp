@@ -9,6 +9,8 @@ template <class... F>
 struct Overloaded : F... {
   using F::operator()...;
 };
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;
 
 Function function_of(pcg::Activation a) { return static_cast<Function>(a); }
 static_assert(static_cast<int>(pcg::Activation::sigmoid) == static_cast<int>(Function::sigmoid));
