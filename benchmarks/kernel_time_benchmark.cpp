@@ -2,6 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include "profiles/device_profile.hpp"
+#include "profiles/kernel_time.hpp"
 
 namespace {
 

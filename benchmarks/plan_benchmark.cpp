@@ -5,12 +5,14 @@
 
 #include <string>
 
+#include "base/yaml/parse.hpp"
 #include "pcg/models/builtins.hpp"
 #include "pcg/models/load.hpp"
 #include "search/data_parallel/data_parallel.hpp"
 #include "search/grid/grid_plan.hpp"
 #include "search/megatron/megatron.hpp"
 #include "sim/simulation.hpp"
+#include "topology/load.hpp"
 
 namespace {
 

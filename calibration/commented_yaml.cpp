@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "base/check.hpp"
+#include "base/yaml/parse.hpp"
 
 namespace calibration {
 namespace {

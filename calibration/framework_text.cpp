@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/yaml/parse.hpp"
 #include "calibration/commented_yaml.hpp"
 #include "calibration/framework_constants.hpp"
 

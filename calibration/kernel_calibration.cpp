@@ -11,6 +11,7 @@
 #include "base/diagnostics.hpp"
 #include "calibration/correction_fit.hpp"
 #include "calibration/rate_fit.hpp"
+#include "profiles/kernel_time.hpp"
 
 namespace calibration {
 namespace {

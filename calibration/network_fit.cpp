@@ -10,8 +10,10 @@
 #include <tuple>
 
 #include "base/diagnostics.hpp"
+#include "base/yaml/parse.hpp"
 #include "calibration/robust.hpp"
 #include "sim/collectives/collective_cost.hpp"
+#include "topology/load.hpp"
 #include "topology/presets.hpp"
 
 namespace calibration {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostics.hpp"
+#include "base/yaml/parse.hpp"
 #include "calibration/kernel_calibration.hpp"
 #include "calibration/profile_text.hpp"
 #include "cli/calibrate_framework.hpp"

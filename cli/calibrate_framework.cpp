@@ -7,6 +7,7 @@
 
 #include "base/diagnostics.hpp"
 #include "base/progress.hpp"
+#include "base/yaml/parse.hpp"
 #include "calibration/framework_fit.hpp"
 #include "calibration/framework_text.hpp"
 #include "cli/commands.hpp"

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "base/yaml/parse.hpp"
 #include "calibration/network_fit.hpp"
 #include "cli/calibrate_network.hpp"
 #include "cli/commands.hpp"

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/progress.hpp"
+#include "base/yaml/parse.hpp"
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "pcg/plan/plan_write.hpp"

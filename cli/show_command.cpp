@@ -6,6 +6,8 @@
 #include <thread>
 
 #include "base/diagnostics.hpp"
+#include "base/yaml/emit.hpp"
+#include "base/yaml/parse.hpp"
 #include "cli/commands.hpp"
 #include "pcg/graph/dot.hpp"
 #include "pcg/models/graph_file.hpp"
@@ -17,6 +19,8 @@
 #include "reports/show/model.hpp"
 #include "reports/show/plan.hpp"
 #include "reports/show/planners.hpp"
+#include "topology/dot.hpp"
+#include "topology/load.hpp"
 #include "topology/presets.hpp"
 
 namespace cli {
@@ -51,7 +55,7 @@ std::string show_cluster(const ShowFlags& f) {
   const topology::Cluster c = topology::load_cluster_argument(f.word);
   if (f.json) return reports::cluster_json(c);
   if (f.yaml) return cluster_yaml(f.word);
-  if (f.dot) return c.to_dot();
+  if (f.dot) return topology::to_dot(c);
   return reports::cluster_text(c);
 }
 

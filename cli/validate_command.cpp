@@ -11,6 +11,7 @@
 #include "reports/validation/json.hpp"
 #include "reports/validation/markdown.hpp"
 #include "reports/validation/text.hpp"
+#include "scenarios/accuracy/interval_file.hpp"
 #include "validation/validate.hpp"
 
 namespace cli {

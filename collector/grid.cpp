@@ -4,6 +4,7 @@
 #include <set>
 #include <tuple>
 
+#include "collector/grid_convolution.hpp"
 #include "collector/sampling.hpp"
 
 namespace collector {

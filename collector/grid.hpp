@@ -29,7 +29,4 @@ inline constexpr double kLongestLaunch_s = 0.03;
 //   rows           softmax, layer and RMS norm; elementwise; embedding; optimizer: 1 Ki to 512 Mi numbers
 [[nodiscard]] std::vector<Group> grid(const Device& d, std::uint64_t seed);
 
-// Parts of it. Private to grid*.cpp.
-[[nodiscard]] std::vector<Case> convolution_cases(Precision p, std::uint64_t seed);
-
 }  // namespace collector

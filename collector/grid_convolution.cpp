@@ -1,7 +1,7 @@
 // Convolutions: the layers of two networks, and random ones around them.
 #include <algorithm>
 
-#include "collector/grid.hpp"
+#include "collector/grid_convolution.hpp"
 #include "collector/sampling.hpp"
 
 namespace collector {

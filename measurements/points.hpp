@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/units.hpp"
-#include "base/yaml.hpp"
+#include "base/yaml/tree.hpp"
 
 namespace measurements {
 

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 
-#include "base/embedded_files.hpp"
+#include "base/embedded/embedded_files.hpp"
+#include "base/yaml/reader.hpp"
 #include "profiles/fitted_text.hpp"
+#include "profiles/kernel_time.hpp"
 #include "profiles/kinds.hpp"
 
 namespace profiles {
@@ -139,6 +141,11 @@ DeviceProfile load_device_profile(const base::Yaml& document) {
   profile.measured =
       MeasuredTable(profile.fitted.table, [&](const pcg::Kernel& k, Precision p) { return kernel_time(profile, k, p).time.value(); });
   return profile;
+}
+
+std::optional<std::string> unsupported(const DeviceProfile& d, pcg::Precision p) {
+  if (d.peak.contains(p)) return std::nullopt;
+  return fmt::format("{} has no {}", d.name, pcg::to_text(p));
 }
 
 std::vector<std::string> device_names() { return device_files().names(); }

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <functional>
 
+#include "base/yaml/reader.hpp"
 #include "profiles/kinds.hpp"
 
 namespace profiles {

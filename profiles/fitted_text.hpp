@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/yaml.hpp"
+#include "base/yaml/tree.hpp"
 #include "profiles/fitted.hpp"
 
 namespace profiles {

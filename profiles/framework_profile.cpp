@@ -4,7 +4,8 @@
 
 #include <limits>
 
-#include "base/embedded_files.hpp"
+#include "base/embedded/embedded_files.hpp"
+#include "base/yaml/reader.hpp"
 #include "profiles/device_profile.hpp"
 
 namespace profiles {

@@ -1,11 +1,9 @@
-// How long a kernel takes: the best basis that the profile has for it.
-#include <fmt/core.h>
+#include "profiles/kernel_time.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/check.hpp"
-#include "profiles/device_profile.hpp"
 
 namespace profiles {
 namespace {
@@ -69,25 +67,11 @@ KernelTime modelled_time(const DeviceProfile& d, const pcg::Kernel& k, pcg::Prec
 
 }  // namespace
 
-std::string_view to_text(Basis b) {
-  switch (b) {
-    case Basis::measured: return "measured";
-    case Basis::fitted: return "fitted";
-    case Basis::defaults: return "defaults";
-  }
-  return "defaults";
-}
-
 KernelTime kernel_time(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p) {
   const KernelTime modelled = modelled_time(d, k, p);
   if (d.measured.empty()) return modelled;
   const auto correction = d.measured.correction(k, p);
   return correction ? KernelTime{modelled.time * std::exp(*correction), Basis::measured, false} : modelled;
-}
-
-std::optional<std::string> unsupported(const DeviceProfile& d, pcg::Precision p) {
-  if (d.peak.contains(p)) return std::nullopt;
-  return fmt::format("{} has no {}", d.name, pcg::to_text(p));
 }
 
 }  // namespace profiles

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 
-#include "base/embedded_files.hpp"
+#include "base/embedded/embedded_files.hpp"
+#include "base/yaml/reader.hpp"
 
 namespace profiles {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/units.hpp"
-#include "base/yaml.hpp"
+#include "base/yaml/tree.hpp"
 #include "profiles/collective_kind.hpp"
 
 namespace profiles {

@@ -1,7 +1,7 @@
 #include "reports/template.hpp"
 
 #include "base/check.hpp"
-#include "base/embedded_files.hpp"
+#include "base/embedded/embedded_files.hpp"
 
 namespace reports {
 

@@ -6,8 +6,10 @@
 #include <chrono>
 
 #include "base/check.hpp"
+#include "base/yaml/parse.hpp"
 #include "pcg/plan/plan_read.hpp"
 #include "scenarios/accuracy/interval.hpp"
+#include "scenarios/accuracy/interval_file.hpp"
 #include "sim/oracle.hpp"
 
 namespace scenarios {

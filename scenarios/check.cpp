@@ -2,7 +2,8 @@
 
 #include <fmt/core.h>
 
-#include "base/yaml.hpp"
+#include "base/yaml/parse.hpp"
+#include "base/yaml/reader.hpp"
 #include "pcg/evaluator/equivalence.hpp"
 #include "pcg/evaluator/evaluator.hpp"
 #include "pcg/models/load.hpp"
@@ -12,6 +13,7 @@
 #include "scenarios/scenario.hpp"
 #include "substitutions/rule_files/rules_file.hpp"
 #include "topology/cluster.hpp"
+#include "topology/load.hpp"
 
 namespace scenarios {
 namespace {

@@ -6,6 +6,9 @@
 #include <map>
 
 #include "base/diagnostics.hpp"
+#include "base/yaml/parse.hpp"
+#include "base/yaml/patch.hpp"
+#include "base/yaml/reader.hpp"
 
 namespace scenarios {
 namespace {
@@ -92,7 +95,7 @@ Framework read_framework(const Yaml& value, const std::string& path, const std::
   if (!start) return f;
   f.section = *start;
   for (const Yaml::Entry& e : value.entries)
-    if (e.key != "name" && e.key != "file") base::patch_yaml(f.section, e.key, e.value, sink, path + "." + e.key, /*may_add=*/true);
+    if (e.key != "name" && e.key != "file") base::patch_yaml(f.section, e.key, e.value, sink, path + "." + e.key, base::UnknownKey::add);
   f.changed = changed_keys(*start, f.section);
   f.profile = profiles::read_framework_section(f.section, path, sink);
   // Times that the scenario gives are not those that were fitted.

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/yaml.hpp"
+#include "base/yaml/tree.hpp"
 #include "profiles/framework_profile.hpp"
 
 namespace scenarios {

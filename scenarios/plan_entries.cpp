@@ -7,6 +7,8 @@
 #include <optional>
 #include <set>
 
+#include "base/yaml/parse.hpp"
+#include "base/yaml/reader.hpp"
 #include "pcg/plan/plan.hpp"
 #include "pcg/plan/plan_read.hpp"
 

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/yaml.hpp"
+#include "base/yaml/tree.hpp"
 #include "search/planners.hpp"
 
 namespace scenarios {

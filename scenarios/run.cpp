@@ -80,16 +80,6 @@ class Runner {
 
 }  // namespace
 
-std::string_view to_text(Status s) {
-  switch (s) {
-    case Status::ok: return "ok";
-    case Status::out_of_memory: return "out_of_memory";
-    case Status::infeasible: return "infeasible";
-    case Status::time_limit: return "time_limit";
-  }
-  return "";
-}
-
 ScenarioResult run_scenario(const Scenario& scenario, const RunOptions& options) { return Runner(scenario, options).run(); }
 
 }  // namespace scenarios

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/yaml.hpp"
+#include "base/yaml/parse.hpp"
 #include "pcg/plan/plan_read.hpp"
 #include "pcg/plan/plan_write.hpp"
 

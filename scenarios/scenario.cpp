@@ -6,9 +6,11 @@
 #include <array>
 #include <set>
 
+#include "base/yaml/reader.hpp"
 #include "scenarios/plan_entries.hpp"
 #include "scenarios/what_if.hpp"
 #include "topology/cluster.hpp"
+#include "topology/load.hpp"
 
 namespace scenarios {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/yaml.hpp"
+#include "base/yaml/tree.hpp"
 #include "scenarios/plan_entries.hpp"
 #include "scenarios/variant.hpp"
 

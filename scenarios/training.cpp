@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/yaml/reader.hpp"
+
 namespace scenarios {
 
 Training read_training(const base::Yaml& section, const std::string& path, const std::filesystem::path& directory, int gpus,

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "base/yaml.hpp"
+#include "base/yaml/tree.hpp"
 #include "pcg/plan/plan.hpp"
 #include "scenarios/framework.hpp"
 

@@ -6,10 +6,12 @@
 #include <optional>
 #include <set>
 
+#include "base/yaml/emit.hpp"
 #include "pcg/models/load.hpp"
 #include "profiles/device_profile.hpp"
 #include "profiles/network_profile.hpp"
 #include "scenarios/training.hpp"
+#include "topology/load.hpp"
 
 namespace scenarios {
 namespace {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/yaml/patch.hpp"
 #include "scenarios/framework.hpp"
 
 namespace scenarios {
@@ -16,9 +17,10 @@ using base::Yaml;
 constexpr std::array<std::string_view, 3> kSections = {"model", "cluster", "training"};
 
 // Keys that a section may have and that a document need not spell out. What is no key at all is found when the variant is loaded.
-bool may_add(std::string_view path) {
-  return path.starts_with("model.") || path.starts_with("training.") || path.starts_with("cluster.node.gpus.") ||
-         path.starts_with("cluster.network.");
+base::UnknownKey when_unknown(std::string_view path) {
+  const bool optional = path.starts_with("model.") || path.starts_with("training.") || path.starts_with("cluster.node.gpus.") ||
+                        path.starts_with("cluster.network.");
+  return optional ? base::UnknownKey::add : base::UnknownKey::refuse;
 }
 
 bool names_section(std::string_view path) {
@@ -60,7 +62,8 @@ Yaml patched(Yaml document, const WhatIf& what_if, const std::string& path, cons
       sink.add(value.mark, place, "a what-if cannot change the preset itself", "write a second scenario, or set the keys that differ");
     } else {
       drop_other_batch(document, target);
-      if (prepare_framework(document, target, value, directory)) base::patch_yaml(document, target, value, sink, place, may_add(target));
+      if (prepare_framework(document, target, value, directory))
+        base::patch_yaml(document, target, value, sink, place, when_unknown(target));
     }
   }
   return document;

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/yaml.hpp"
+#include "base/yaml/tree.hpp"
 
 namespace scenarios {
 

@@ -3,7 +3,6 @@
 // node, GPUs within a node in order; this is the order that machine mappings use. Units: bytes per second one way, seconds.
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,7 +11,6 @@
 
 #include "base/ids.hpp"
 #include "base/units.hpp"
-#include "base/yaml.hpp"
 
 namespace topology {
 
@@ -73,11 +71,9 @@ class Cluster {
   };
   [[nodiscard]] std::optional<SwitchPaths> in_network_switch(DeviceId d) const;
 
-  // DOT text of one node of each type and the network.
-  [[nodiscard]] std::string to_dot() const;
-
  private:
-  friend class ClusterBuilder;  // topology/builder.hpp
+  friend class ClusterBuilder;                  // topology/builder.hpp
+  friend std::string to_dot(const Cluster& c);  // topology/dot.hpp
   // Between nodes, out through one NIC and in through the other.
   [[nodiscard]] Route route_through_nics(DeviceId from, DeviceId to, int nic_from, int nic_to) const;
 
@@ -89,13 +85,5 @@ class Cluster {
   struct Routing;
   std::shared_ptr<const Routing> routing_;
 };
-
-// A `cluster:` section with its preset resolved and overrides applied: the tree that what-ifs patch. `path` is its place ("cluster").
-// Throws: base::InputError.
-[[nodiscard]] base::Yaml expand_cluster(const base::Yaml& section, const std::string& path);
-// Builds from an expanded section. Throws: base::InputError with every problem found.
-[[nodiscard]] Cluster load_cluster(const base::Yaml& expanded, const std::string& path);
-// By a command-line word: a preset's name or a file.
-[[nodiscard]] Cluster load_cluster_argument(const std::string& word);
 
 }  // namespace topology

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/diagnostics.hpp"
+#include "base/yaml/reader.hpp"
 #include "topology/node_reader.hpp"
 
 namespace topology {

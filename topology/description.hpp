@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/units.hpp"
-#include "base/yaml.hpp"
+#include "base/yaml/tree.hpp"
 
 namespace topology {
 

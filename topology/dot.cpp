@@ -1,10 +1,10 @@
-// DOT text of a cluster: one node of each type with its wires, and how the nodes are joined.
+#include "topology/dot.hpp"
+
 #include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <iterator>
 
-#include "topology/cluster.hpp"
 #include "topology/routing.hpp"
 
 namespace topology {
@@ -41,14 +41,14 @@ std::string dot_text(std::string_view text) {
 
 }  // namespace
 
-std::string Cluster::to_dot() const {
-  const auto& d = routing_->description;
+std::string to_dot(const Cluster& c) {
+  const auto& d = c.routing_->description;
   std::string out;
   const auto line = [&out]<class... Args>(fmt::format_string<Args...> text, Args&&... args) {
     fmt::format_to(std::back_inserter(out), text, std::forward<Args>(args)...);
     out += '\n';
   };
-  line("graph {} {{", dot_text(name_));
+  line("graph {} {{", dot_text(c.name()));
   line("  node [fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", fontsize=10];");
   for (std::size_t t = 0; t < d.node_types.size(); ++t) {
     const auto& type = d.node_types[t];
@@ -63,9 +63,9 @@ std::string Cluster::to_dot() const {
     }
     line("  }}");
   }
-  if (nodes_ > 1) {
+  if (c.nodes() > 1) {
     const auto& link = d.links[static_cast<std::size_t>(d.network.link)];
-    line("  network [label={}, shape=doubleoctagon];", dot_text(fmt::format("{}, {} nodes", network_name(d.network.kind), nodes_)));
+    line("  network [label={}, shape=doubleoctagon];", dot_text(fmt::format("{}, {} nodes", network_name(d.network.kind), c.nodes())));
     for (std::size_t t = 0; t < d.node_types.size(); ++t) {
       for (const int nic : d.node_types[t].nics())
         line("  t{}v{} -- network [label={}];", t, nic, dot_text(fmt::format("{} {}", link.name, base::to_text(link.bandwidth))));

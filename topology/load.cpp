@@ -1,12 +1,15 @@
-// From a `cluster:` section, a preset's name or a file to a Cluster.
+#include "topology/load.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>
 
 #include "base/diagnostics.hpp"
+#include "base/yaml/parse.hpp"
+#include "base/yaml/patch.hpp"
+#include "base/yaml/reader.hpp"
 #include "topology/builder.hpp"
-#include "topology/cluster.hpp"
 #include "topology/description.hpp"
 #include "topology/presets.hpp"
 
@@ -21,7 +24,8 @@ void override_key(base::Yaml& cluster, const base::Yaml::Entry& entry, const std
   }
   // A path may give a key that a preset leaves out (network.oversubscription), but not make up a link: that is a slip of the pen.
   const bool may_add = !entry.key.starts_with("links.") || entry.key.ends_with(".half_duplex");
-  base::patch_yaml(cluster, entry.key, entry.value, sink, path + "." + entry.key, may_add);
+  const auto unknown = may_add ? base::UnknownKey::add : base::UnknownKey::refuse;
+  base::patch_yaml(cluster, entry.key, entry.value, sink, path + "." + entry.key, unknown);
 }
 
 // GPUs per node that the section's preset has by itself; 0 without a preset.

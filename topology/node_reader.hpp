@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/diagnostics.hpp"
-#include "base/yaml.hpp"
+#include "base/yaml/reader.hpp"
 #include "topology/description.hpp"
 
 namespace topology {

@@ -1,6 +1,7 @@
 #include "topology/presets.hpp"
 
-#include "base/embedded_files.hpp"
+#include "base/embedded/embedded_files.hpp"
+#include "base/yaml/reader.hpp"
 
 namespace topology {
 

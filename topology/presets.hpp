@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/yaml.hpp"
+#include "base/yaml/tree.hpp"
 
 namespace topology {
 

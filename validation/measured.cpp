@@ -6,7 +6,9 @@
 
 #include "calibration/network_fit.hpp"
 #include "profiles/device_profile.hpp"
+#include "profiles/kernel_time.hpp"
 #include "sim/collectives/plan_collective.hpp"
+#include "topology/load.hpp"
 
 namespace validation {
 namespace {

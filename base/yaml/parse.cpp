@@ -10,10 +10,11 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <sstream>
 
 #include "base/utf8.hpp"
-#include "base/yaml.hpp"
+#include "base/yaml/parse.hpp"
 
 namespace base {
 namespace {

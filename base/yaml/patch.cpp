@@ -5,9 +5,11 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <optional>
 
 #include "base/numbers.hpp"
-#include "base/yaml.hpp"
+#include "base/units.hpp"
+#include "base/yaml/patch.hpp"
 
 namespace base {
 namespace {
@@ -81,7 +83,7 @@ std::string number_text(double x) {
 struct Patch {
   Diagnostics& sink;
   const std::string& value_path;
-  bool may_add;
+  UnknownKey unknown;
 
   void complain(const Yaml& value, std::string message, std::string hint = {}) const {
     sink.add(value.mark, value_path, std::move(message), std::move(hint));
@@ -116,7 +118,7 @@ struct Patch {
   void merge(Yaml& target, const Yaml& value, const std::string& path) const {
     for (const Yaml::Entry& entry : value.entries) {
       if (Yaml* there = target.find(entry.key)) apply(*there, entry.value, path + "." + entry.key);
-      else if (may_add) add(target, entry.key, entry.value, path + "." + entry.key, entry.key_mark);
+      else if (unknown == UnknownKey::add) add(target, entry.key, entry.value, path + "." + entry.key, entry.key_mark);
       else complain_unknown(target, {entry.key, {}}, path, {}, entry.value);
     }
   }
@@ -154,8 +156,8 @@ struct Patch {
 }  // namespace
 
 void patch_yaml(Yaml& root, std::string_view dotted_path, const Yaml& value, Diagnostics& sink, const std::string& value_path,
-                bool may_add) {
-  const Patch patch{sink, value_path, may_add};
+                UnknownKey unknown) {
+  const Patch patch{sink, value_path, unknown};
   const auto steps = parse_path(dotted_path);
   if (!steps)
     return patch.complain(value, fmt::format("\"{}\" is not a path", dotted_path),
@@ -170,7 +172,7 @@ void patch_yaml(Yaml& root, std::string_view dotted_path, const Yaml& value, Dia
     if (!step.index) next = here->find(step.key);
     else if (*step.index < here->items.size()) next = &here->items[*step.index];
     if (!next) {
-      const bool can_add = may_add && !step.index && (here->is_map() || here->is_null());
+      const bool can_add = unknown == UnknownKey::add && !step.index && (here->is_map() || here->is_null());
       if (!can_add) return patch.complain_unknown(*here, step, parent_path, std::string(dotted_path.substr(path.size())), value);
       if (i + 1 == steps->size()) return patch.add(*here, step.key, value, path, value.mark);
       here->set(step.key, Yaml::make_map(value.mark), value.mark);

@@ -1,5 +1,5 @@
 #pragma once
-// When a scalar may be written without quotes. Private to base/yaml_*.cpp.
+// Which scalars may be written without quotes. Private to base/yaml.
 
 #include <string_view>
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/numbers.hpp"
-#include "base/yaml.hpp"
+#include "base/yaml/reader.hpp"
 
 namespace base {
 namespace {

@@ -1,9 +1,10 @@
 // Yaml as a container: finding, setting and making parts of a tree.
 #include <algorithm>
+#include <utility>
 
 #include "base/check.hpp"
-#include "base/yaml.hpp"
 #include "base/yaml/plain.hpp"
+#include "base/yaml/tree.hpp"
 
 namespace base {
 

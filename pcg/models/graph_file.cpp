@@ -8,6 +8,8 @@
 #include <map>
 #include <optional>
 
+#include "base/yaml/emit.hpp"
+#include "base/yaml/reader.hpp"
 #include "pcg/operators/operator_yaml.hpp"
 
 namespace pcg::models {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/yaml.hpp"
+#include "base/yaml/tree.hpp"
 #include "pcg/graph/graph.hpp"
 
 namespace pcg::models {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 
+#include "base/yaml/reader.hpp"
 #include "pcg/models/families/encoder_decoder.hpp"
 #include "pcg/models/families/transformer.hpp"
 #include "pcg/models/families/vision.hpp"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "base/yaml.hpp"
+#include "base/yaml/tree.hpp"
 #include "pcg/models/families/model_config.hpp"
 
 namespace pcg::models {

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "base/yaml/parse.hpp"
+#include "base/yaml/reader.hpp"
 #include "pcg/models/builtin_table.hpp"
 #include "pcg/models/builtins.hpp"
 #include "pcg/models/families/model_config.hpp"

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "base/yaml.hpp"
+#include "base/yaml/tree.hpp"
 #include "pcg/graph/graph.hpp"
 
 namespace pcg::models {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "base/yaml.hpp"
+#include "base/yaml/reader.hpp"
 #include "pcg/models/families/transformer.hpp"
 
 namespace pcg::models {

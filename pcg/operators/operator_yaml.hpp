@@ -1,7 +1,7 @@
 #pragma once
 // One operator as YAML, for graph and plan files.
 
-#include "base/yaml.hpp"
+#include "base/yaml/reader.hpp"
 #include "pcg/operators/operator.hpp"
 
 namespace pcg {

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "base/yaml/emit.hpp"
+
 namespace pcg {
 namespace {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/yaml.hpp"
+#include "base/yaml/tree.hpp"
 #include "pcg/graph/pcg.hpp"
 #include "pcg/plan/mapping.hpp"
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/yaml/reader.hpp"
 #include "pcg/operators/operator_shapes.hpp"
 #include "pcg/operators/operator_yaml.hpp"
 #include "pcg/plan/plan.hpp"

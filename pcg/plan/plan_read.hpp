@@ -1,7 +1,7 @@
 #pragma once
 // A plan from its text form.
 
-#include "base/yaml.hpp"
+#include "base/yaml/tree.hpp"
 #include "pcg/plan/plan.hpp"
 
 namespace pcg {

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "base/yaml/emit.hpp"
 #include "pcg/operators/operator_yaml.hpp"
 #include "pcg/plan/plan.hpp"
 

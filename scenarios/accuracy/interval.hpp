@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/yaml.hpp"
+#include "base/units.hpp"
 #include "pcg/plan/plan.hpp"
 #include "sim/simulation.hpp"
 #include "topology/cluster.hpp"
@@ -86,12 +86,5 @@ struct FoundSpread {
 [[nodiscard]] FoundSpread spread_for(const IntervalModel& model, const Question& q);
 // Always holds the forecast. A model without groups gives +-30 %, and the note says that this is an assumption.
 [[nodiscard]] Interval interval_for(const IntervalModel& model, const Question& q, base::Seconds forecast);
-
-// The model that ships: scenarios/accuracy/iterations.yaml as it was when the program was built.
-[[nodiscard]] const IntervalModel& shipped_intervals();
-// Text form (docs/formats.md, "Accuracy file"). Throws: base::InputError with every problem found.
-[[nodiscard]] IntervalModel read_intervals(const base::Yaml& document);
-// `made_by`: the command, for the first line. read_intervals(parse(write_intervals(m))) is m to the digits written.
-[[nodiscard]] std::string write_intervals(const IntervalModel& model, const std::string& made_by);
 
 }  // namespace scenarios

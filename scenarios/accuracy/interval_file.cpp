@@ -1,11 +1,12 @@
-// The text form of interval models, and the one that ships.
+#include "scenarios/accuracy/interval_file.hpp"
+
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include <cmath>
 
-#include "base/embedded_files.hpp"
-#include "scenarios/accuracy/interval.hpp"
+#include "base/embedded/embedded_files.hpp"
+#include "base/yaml/reader.hpp"
 
 namespace scenarios {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <variant>
 
-#include "base/yaml.hpp"
+#include "base/yaml/reader.hpp"
 #include "search/problem/option.hpp"
 
 namespace search {

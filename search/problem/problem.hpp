@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/units.hpp"
-#include "base/yaml.hpp"
+#include "base/yaml/tree.hpp"
 #include "pcg/graph/graph.hpp"
 #include "pcg/plan/plan.hpp"
 #include "sim/oracle.hpp"

@@ -1,4 +1,5 @@
 #include "sim/pricing/kernel_cost.hpp"
+#include "profiles/kernel_time.hpp"
 
 #include <algorithm>
 

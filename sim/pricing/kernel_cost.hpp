@@ -5,6 +5,7 @@
 
 #include "profiles/device_profile.hpp"
 #include "profiles/framework_profile.hpp"
+#include "profiles/kernel_time.hpp"
 
 namespace sim {
 

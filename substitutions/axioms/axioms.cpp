@@ -8,8 +8,9 @@
 #include <map>
 #include <set>
 
-#include "base/embedded_files.hpp"
-#include "base/yaml.hpp"
+#include "base/embedded/embedded_files.hpp"
+#include "base/yaml/parse.hpp"
+#include "base/yaml/reader.hpp"
 #include "pcg/evaluator/field.hpp"
 #include "substitutions/language/parse.hpp"
 

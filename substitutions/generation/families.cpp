@@ -4,8 +4,9 @@
 
 #include <map>
 
-#include "base/embedded_files.hpp"
-#include "base/yaml.hpp"
+#include "base/embedded/embedded_files.hpp"
+#include "base/yaml/parse.hpp"
+#include "base/yaml/reader.hpp"
 #include "substitutions/language/parse.hpp"
 #include "substitutions/language/text_reader.hpp"
 

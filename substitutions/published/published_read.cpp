@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-#include "base/yaml.hpp"
+#include "base/yaml/parse.hpp"
+#include "base/yaml/reader.hpp"
 #include "substitutions/published/published.hpp"
 
 namespace substitutions {

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <set>
 
-#include "base/yaml.hpp"
+#include "base/yaml/parse.hpp"
+#include "base/yaml/reader.hpp"
 #include "substitutions/language/parse.hpp"
 #include "substitutions/language/size_condition.hpp"
 #include "substitutions/language/text.hpp"

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "base/yaml.hpp"
+#include "base/yaml/emit.hpp"
 #include "pcg/evaluator/field.hpp"
 #include "substitutions/generation/generate.hpp"
 #include "substitutions/language/text.hpp"

@@ -1,4 +1,4 @@
-#include "base/embedded_files.hpp"
+#include "base/embedded/embedded_files.hpp"
 
 #include <doctest/doctest.h>
 

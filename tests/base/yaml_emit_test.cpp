@@ -1,7 +1,8 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
-#include "base/yaml.hpp"
+#include "base/yaml/emit.hpp"
+#include "base/yaml/parse.hpp"
 
 using namespace base;
 

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "base/yaml.hpp"
+#include "base/yaml/parse.hpp"
 #include "tests/base/input_error_text.hpp"
 
 using namespace base;

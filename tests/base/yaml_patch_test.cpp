@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
 
-#include "base/yaml.hpp"
+#include "base/yaml/emit.hpp"
+#include "base/yaml/parse.hpp"
+#include "base/yaml/patch.hpp"
 #include "tests/base/input_error_text.hpp"
 
 using namespace base;
@@ -16,12 +18,12 @@ constexpr const char* kCluster =
     "wires: [{link: wire}, {link: nvlink}]\n";
 
 // kCluster after the patch, or the complaint about it.
-std::string patched(std::string_view path, const std::string& value, bool may_add = false) {
+std::string patched(std::string_view path, const std::string& value, UnknownKey unknown = UnknownKey::refuse) {
   Yaml root = parse_yaml(kCluster, "cluster.yaml");
   const Yaml patch = parse_yaml(value, "set.yaml");
   const std::string error = input_error_text([&] {
     Diagnostics sink;
-    patch_yaml(root, path, patch, sink, "set", may_add);
+    patch_yaml(root, path, patch, sink, "set", unknown);
     sink.throw_if_any();
   });
   return error.empty() ? emit_yaml(root) : error;
@@ -84,10 +86,10 @@ TEST_CASE("what is no number cannot be scaled") {
         "set.yaml:1:1: set: \"2x\" scales a number, but wires[0].link is \"wire\"\n    1 | 2x\n      | ^");
 }
 
-TEST_CASE("may_add adds keys, and maps on the way") {
-  CHECK(patched("links.ethernet.bandwidth", "1 GB/s", true) ==
+TEST_CASE("a patch that may add keys adds them, and maps on the way") {
+  CHECK(patched("links.ethernet.bandwidth", "1 GB/s", UnknownKey::add) ==
         with("wire: {bandwidth: 12.5 GB/s}", "wire: {bandwidth: 12.5 GB/s}, ethernet: {bandwidth: 1 GB/s}"));
   CHECK(
-      patched("links.ethernet.bandwidth", "2x", true) ==
+      patched("links.ethernet.bandwidth", "2x", UnknownKey::add) ==
       "set.yaml:1:1: set: \"2x\" scales a number, but links.ethernet.bandwidth is not set\n    1 | 2x\n      | ^~~ write the value itself");
 }

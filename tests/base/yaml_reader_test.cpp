@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "base/yaml.hpp"
+#include "base/yaml/parse.hpp"
+#include "base/yaml/reader.hpp"
 #include "tests/base/input_error_text.hpp"
 
 using namespace base;

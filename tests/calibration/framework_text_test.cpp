@@ -1,4 +1,5 @@
 #include "calibration/framework_text.hpp"
+#include "base/yaml/parse.hpp"
 
 #include <doctest/doctest.h>
 

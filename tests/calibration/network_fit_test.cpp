@@ -8,8 +8,10 @@
 #include <sstream>
 
 #include "base/diagnostics.hpp"
+#include "base/yaml/parse.hpp"
 #include "calibration/network_fit.hpp"
 #include "sim/collectives/plan_collective.hpp"
+#include "topology/load.hpp"
 
 namespace {
 

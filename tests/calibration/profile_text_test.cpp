@@ -1,9 +1,9 @@
 // What people wrote in a profile stays as it is; what calibration found takes the place of what it found before.
 #include "calibration/profile_text.hpp"
+#include "base/yaml/parse.hpp"
 
 #include <doctest/doctest.h>
 
-#include "base/yaml.hpp"
 #include "profiles/device_profile.hpp"
 
 namespace {

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "calibration/kernel_calibration.hpp"
+#include "profiles/kernel_time.hpp"
 
 using pcg::KernelKind;
 using pcg::Precision;

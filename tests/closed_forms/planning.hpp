@@ -1,10 +1,12 @@
 #pragma once
 // Whole plans of small transformers on DGX nodes, for closed forms.
 
+#include "base/yaml/parse.hpp"
 #include "pcg/models/families/transformer.hpp"
 #include "search/grid/grid_plan.hpp"
 #include "search/megatron/megatron.hpp"
 #include "topology/cluster.hpp"
+#include "topology/load.hpp"
 
 namespace test {
 

@@ -1,4 +1,5 @@
 #include "measurements/points.hpp"
+#include "base/yaml/emit.hpp"
 
 #include <doctest/doctest.h>
 

@@ -2,6 +2,9 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include "base/yaml/emit.hpp"
+#include "base/yaml/parse.hpp"
+#include "base/yaml/reader.hpp"
 #include "pcg/models/builtins.hpp"
 #include "pcg/models/graph_file.hpp"
 #include "pcg/operators/operator_yaml.hpp"

@@ -1,6 +1,7 @@
 // Parameter counts of published models from the numbers in their config.json.
 #include <doctest/doctest.h>
 
+#include "base/yaml/parse.hpp"
 #include "pcg/models/families/model_config.hpp"
 #include "pcg/models/families/transformer.hpp"
 #include "pcg/models/huggingface.hpp"

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/yaml/parse.hpp"
 #include "pcg/models/builtins.hpp"
 #include "pcg/models/families/transformer.hpp"
 #include "pcg/models/graph_file.hpp"

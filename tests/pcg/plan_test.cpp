@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/yaml/parse.hpp"
 #include "operator_zoo.hpp"
 #include "pcg/evaluator/equivalence.hpp"
 #include "pcg/evaluator/evaluator.hpp"

@@ -1,5 +1,6 @@
 // The text form of device profiles, and those that ship.
 #include "profiles/device_profile.hpp"
+#include "base/yaml/parse.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/core.h>

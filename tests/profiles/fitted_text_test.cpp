@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/diagnostics.hpp"
+#include "base/yaml/parse.hpp"
 #include "profiles/fitted_text.hpp"
 
 namespace {

@@ -1,4 +1,5 @@
 #include "profiles/framework_profile.hpp"
+#include "base/yaml/parse.hpp"
 
 #include <doctest/doctest.h>
 

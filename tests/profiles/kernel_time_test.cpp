@@ -3,6 +3,7 @@
 #include <rapidcheck.h>
 
 #include "profiles/device_profile.hpp"
+#include "profiles/kernel_time.hpp"
 
 using base::Bytes;
 using base::Flops;

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "base/diagnostics.hpp"
+#include "base/yaml/parse.hpp"
 #include "profiles/network_profile.hpp"
 
 namespace {

@@ -6,6 +6,7 @@
 #include "reports/show/cluster.hpp"
 #include "reports/show/model.hpp"
 #include "reports/show/plan.hpp"
+#include "topology/load.hpp"
 
 TEST_CASE("a model: parameters are counted once, FLOPs per sample whatever the batch") {
   const pcg::Graph g = pcg::models::builtin("mlp-mnist", 8);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/yaml/parse.hpp"
 #include "pcg/plan/plan_write.hpp"
 #include "scenario_text.hpp"
 #include "scenarios/check.hpp"

@@ -1,4 +1,5 @@
 #include "scenarios/accuracy/interval.hpp"
+#include "base/yaml/parse.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
@@ -6,6 +7,7 @@
 #include <cmath>
 
 #include "scenario_text.hpp"
+#include "scenarios/accuracy/interval_file.hpp"
 #include "scenarios/run.hpp"
 
 namespace {

@@ -1,4 +1,5 @@
 #include "scenarios/plan_entries.hpp"
+#include "base/yaml/parse.hpp"
 
 #include <doctest/doctest.h>
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/diagnostics.hpp"
+#include "base/yaml/parse.hpp"
 #include "scenarios/scenario.hpp"
 
 namespace test {

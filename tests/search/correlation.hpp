@@ -5,9 +5,11 @@
 #include <cmath>
 #include <vector>
 
+#include "base/yaml/parse.hpp"
 #include "pcg/models/load.hpp"
 #include "search/estimates/estimate.hpp"
 #include "search/megatron/megatron.hpp"
+#include "topology/load.hpp"
 
 namespace test {
 

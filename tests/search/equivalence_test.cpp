@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include "base/yaml/parse.hpp"
 #include "pcg/evaluator/equivalence.hpp"
 #include "pcg/evaluator/evaluator.hpp"
 #include "pcg/plan/plan_read.hpp"

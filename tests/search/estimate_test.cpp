@@ -1,10 +1,12 @@
 // The estimate against the simulation: equal where nothing overlaps and nothing shares a link, and alike in rank everywhere.
 #include "search/estimates/estimate.hpp"
+#include "base/yaml/parse.hpp"
 
 #include <doctest/doctest.h>
 
 #include "correlation.hpp"
 #include "problem.hpp"
+#include "topology/load.hpp"
 
 namespace {
 

@@ -1,5 +1,7 @@
 // The door for planners: what each registers, and how options are read by their descriptions.
 #include "search/planners.hpp"
+#include "base/yaml/parse.hpp"
+#include "base/yaml/reader.hpp"
 
 #include <doctest/doctest.h>
 

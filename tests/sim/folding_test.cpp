@@ -1,11 +1,13 @@
 // Folded against unfolded: the same times and the same accounts, from fewer devices.
 #include "sim/folding/folding.hpp"
+#include "base/yaml/parse.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
 #include "plan_builder.hpp"
 #include "sim/simulation.hpp"
+#include "topology/load.hpp"
 
 namespace {
 

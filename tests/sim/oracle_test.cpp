@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "profiles/kernel_time.hpp"
 #include "sim/collectives/collective_graph.hpp"
 #include "sim/engine/simgrid_engine.hpp"
 #include "sim/memory/memory.hpp"

@@ -4,10 +4,12 @@
 #include <map>
 #include <string>
 
+#include "base/yaml/parse.hpp"
 #include "pcg/graph/graph.hpp"
 #include "pcg/graph/parallelize.hpp"
 #include "pcg/plan/plan.hpp"
 #include "topology/cluster.hpp"
+#include "topology/load.hpp"
 
 namespace test {
 

@@ -3,6 +3,7 @@
 #include "pcg/work/forward_kernels.hpp"
 #include "pcg/work/gradient_kernels.hpp"
 #include "pcg/work/kernel.hpp"
+#include "profiles/kernel_time.hpp"
 
 #include <doctest/doctest.h>
 

@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "base/yaml.hpp"
+#include "base/yaml/parse.hpp"
 #include "topology/cluster.hpp"
+#include "topology/load.hpp"
 
 namespace test {
 

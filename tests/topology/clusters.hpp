@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "base/diagnostics.hpp"
+#include "base/yaml/parse.hpp"
 #include "topology/cluster.hpp"
+#include "topology/load.hpp"
 
 namespace topology_test {
 

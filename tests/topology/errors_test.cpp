@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "clusters.hpp"
+#include "topology/load.hpp"
 
 using namespace topology_test;
 

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <string>
 
+#include "base/yaml/parse.hpp"
 #include "clusters.hpp"
 #include "topology/imports/imports.hpp"
+#include "topology/load.hpp"
 
 namespace topology_test {
 

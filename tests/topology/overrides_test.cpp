@@ -1,7 +1,11 @@
 // Keys beside `preset:`, nested or as paths.
 #include <doctest/doctest.h>
 
+#include "base/yaml/emit.hpp"
+#include "base/yaml/parse.hpp"
+#include "base/yaml/patch.hpp"
 #include "clusters.hpp"
+#include "topology/load.hpp"
 
 using namespace topology_test;
 

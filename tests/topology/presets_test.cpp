@@ -7,6 +7,8 @@
 #include <set>
 
 #include "clusters.hpp"
+#include "topology/dot.hpp"
+#include "topology/load.hpp"
 #include "topology/presets.hpp"
 
 using namespace topology_test;
@@ -48,7 +50,7 @@ TEST_CASE("DOT text draws one node and how nodes are joined") {
   const auto c = cluster_of(
       "{name: t, nodes: 2, links: {w: {bandwidth: 1 GB/s, latency: 1 us}}, node: {gpus: {type: x, count: 1}, components: [nic0], wires: "
       "[{between: [gpu0, nic0], link: w, count: 2}]}, network: {type: switch, link: w}}");
-  CHECK(c.to_dot() ==
+  CHECK(to_dot(c) ==
         "graph \"t\" {\n"
         "  node [fontname=\"sans-serif\"];\n"
         "  edge [fontname=\"sans-serif\", fontsize=10];\n"

@@ -1,4 +1,5 @@
 #include "validation/validate.hpp"
+#include "profiles/kernel_time.hpp"
 
 #include <doctest/doctest.h>
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "base/yaml/emit.hpp"
 #include "topology/presets.hpp"
 
 namespace topology::imports {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/units.hpp"
-#include "base/yaml.hpp"
+#include "base/yaml/tree.hpp"
 #include "topology/imports/imports.hpp"
 
 namespace topology::imports {

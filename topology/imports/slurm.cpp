@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "base/yaml/parse.hpp"
 #include "topology/imports/importers.hpp"
 #include "topology/imports/node_sketch.hpp"
 #include "topology/imports/slurm_lines.hpp"

@@ -1,8 +1,10 @@
-#include "base/embedded_files.hpp"
+#include "base/embedded/embedded_files.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
+
+#include "base/yaml/parse.hpp"
 
 namespace base {
 

@@ -1,60 +1,18 @@
 #pragma once
-// YAML as a value: a tree that remembers where each part was written, so that it can be patched (presets, what-ifs)
-// and still give file:line:column afterwards. JSON is YAML too. Not here: what the keys mean.
+// Typed reads of a tree: a problem goes into a sink, with what was found and what to write instead.
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/diagnostics.hpp"
 #include "base/units.hpp"
+#include "base/yaml/tree.hpp"
 
 namespace base {
-
-class Yaml {
- public:
-  enum class Kind { null, scalar, sequence, map };
-  struct Entry;
-
-  Kind kind = Kind::null;
-  Mark mark;
-  std::string scalar;          // text of a scalar, quotes removed
-  bool quoted = false;         // it was written in quotes: then it is text, never a number
-  std::vector<Yaml> items;     // of a sequence
-  std::vector<Entry> entries;  // of a map, in file order, keys unique
-
-  [[nodiscard]] bool is_map() const { return kind == Kind::map; }
-  [[nodiscard]] bool is_sequence() const { return kind == Kind::sequence; }
-  [[nodiscard]] bool is_scalar() const { return kind == Kind::scalar; }
-  [[nodiscard]] bool is_null() const { return kind == Kind::null; }
-  // The value of `key` in a map, or nullptr. O(number of keys).
-  [[nodiscard]] const Yaml* find(std::string_view key) const;
-  [[nodiscard]] Yaml* find(std::string_view key);
-  // Sets or adds a key of a map (a null value becomes a map).
-  void set(std::string_view key, Yaml value, Mark key_mark = {});
-  void erase(std::string_view key);
-
-  static Yaml make_scalar(std::string text, Mark mark = {});
-  static Yaml make_map(Mark mark = {});
-  static Yaml make_sequence(Mark mark = {});
-};
-
-struct Yaml::Entry {
-  std::string key;
-  Mark key_mark;
-  Yaml value;
-};
-
-// Throws: InputError: not YAML, more than one document, a duplicate key (all of them at once), an unreadable or empty file.
-[[nodiscard]] Yaml parse_yaml(std::string text, std::string name);
-[[nodiscard]] Yaml read_yaml(const std::filesystem::path& file);
-// Block style, two spaces; what is at most two levels deep and fits in 120 columns is one line. parse(emit(y)) == y but for marks.
-[[nodiscard]] std::string emit_yaml(const Yaml& y);
 
 // Reads one map: every key that the format knows is asked for once by name; finish() reports the keys nobody asked for,
 // with the nearest known name. All methods put what is wrong into `sink` and return nullopt (or the default).
@@ -107,12 +65,5 @@ class MapReader {
 [[nodiscard]] std::optional<Bytes> as_bytes(const Yaml& y, const std::string& path, Diagnostics& sink);
 [[nodiscard]] std::optional<BytesPerSecond> as_bandwidth(const Yaml& y, const std::string& path, Diagnostics& sink);
 [[nodiscard]] std::optional<FlopsPerSecond> as_flops_rate(const Yaml& y, const std::string& path, Diagnostics& sink);
-
-// Patches `root` at a dotted path ("links.infiniband.bandwidth", "wires[2].link"). A value "4x" or "+10%"/"-10%" scales what
-// is there (number kept with its unit; an integer must stay one); anything else replaces it, maps are merged.
-// A value that stands for a quantity with a unit must carry one: replacing "12.5 GB/s" by 400 is refused with the cure.
-// Reports in `sink` an unknown path with the nearest known one (unless may_add), a scaling of something that is no number.
-void patch_yaml(Yaml& root, std::string_view dotted_path, const Yaml& value, Diagnostics& sink, const std::string& value_path,
-                bool may_add = false);
 
 }  // namespace base

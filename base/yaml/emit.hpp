@@ -1,0 +1,14 @@
+#pragma once
+// A tree to text.
+
+#include <string>
+
+#include "base/yaml/tree.hpp"
+
+namespace base {
+
+// Returns: the tree in block style, indented by two spaces; a value that is at most two levels deep and fits in 120 columns is one line.
+// Keeps: parse_yaml(emit_yaml(y)) equals y except for its marks.
+[[nodiscard]] std::string emit_yaml(const Yaml& y);
+
+}  // namespace base

@@ -1,0 +1,15 @@
+#include "scenarios/result.hpp"
+
+namespace scenarios {
+
+std::string_view to_text(Status s) {
+  switch (s) {
+    case Status::ok: return "ok";
+    case Status::out_of_memory: return "out_of_memory";
+    case Status::infeasible: return "infeasible";
+    case Status::time_limit: return "time_limit";
+  }
+  return "";
+}
+
+}  // namespace scenarios

@@ -1,0 +1,19 @@
+#pragma once
+// From a `cluster:` section, a preset's name or a file to a Cluster.
+
+#include <string>
+
+#include "base/yaml/tree.hpp"
+#include "topology/cluster.hpp"
+
+namespace topology {
+
+// Returns: a `cluster:` section with its preset resolved and its overrides applied: the tree that what-ifs patch.
+// `path` is the section's place in messages ("cluster"). Throws: base::InputError.
+[[nodiscard]] base::Yaml expand_cluster(const base::Yaml& section, const std::string& path);
+// Returns: the cluster of an expanded section. Throws: base::InputError with every problem found.
+[[nodiscard]] Cluster load_cluster(const base::Yaml& expanded, const std::string& path);
+// Returns: the cluster that a word of the command line names: a preset or a file. Throws: base::InputError.
+[[nodiscard]] Cluster load_cluster_argument(const std::string& word);
+
+}  // namespace topology
