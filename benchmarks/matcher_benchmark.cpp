@@ -71,7 +71,7 @@ std::vector<There> rewrites(const Matcher& matcher, const pcg::Pcg& g) {
   std::vector<There> result;
   for (std::size_t i = 0; i < matcher.matches().size(); i += 61) {
     const Match& m = matcher.matches()[i];
-    OrRefusal<Rewritten> there = apply(all_rules()[m.rule], m, g, degrees);
+    base::Attempt<Rewritten> there = apply(all_rules()[m.rule], m, g, degrees);
     if (!there) continue;
     There t{.rewritten = std::move(*there), .again = {}, .back = {}};
     t.back.resize(t.rewritten.graph.nodes().size());

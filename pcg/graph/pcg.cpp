@@ -74,16 +74,16 @@ PcgBuilder::PcgBuilder(std::string name, std::vector<Block> blocks) {
 const ParallelShape& PcgBuilder::shape(TensorRef t) const { return pcg_.shape(t); }
 const PcgNode& PcgBuilder::node(NodeId id) const { return pcg_.node(id); }
 
-OrRefusal<NodeId> PcgBuilder::try_add(std::string name, Operator op, std::vector<TensorRef> inputs, Sharding sharding, int block) {
-  const auto refuse = [&](const std::string& why) { return Refusal{fmt::format("{}: {}", name, why)}; };
+base::Attempt<NodeId> PcgBuilder::try_add(std::string name, Operator op, std::vector<TensorRef> inputs, Sharding sharding, int block) {
+  const auto refuse = [&](const std::string& why) { return base::Refusal{fmt::format("{}: {}", name, why)}; };
   std::vector<TensorShape> wholes;
   for (TensorRef t : inputs) {
     BASE_CHECK(t.node.value < pcg_.nodes_.size(), "{} reads a node that is not there yet", name);
     wholes.push_back(shape(t).whole());
   }
-  const OrRefusal<std::vector<TensorShape>> inferred = try_infer_shapes(op, wholes);
-  if (const Refusal* r = std::get_if<Refusal>(&inferred)) return refuse(r->why);
-  const auto& outputs = std::get<std::vector<TensorShape>>(inferred);
+  const base::Attempt<std::vector<TensorShape>> inferred = try_infer_shapes(op, wholes);
+  if (!inferred) return refuse(inferred.refusal().why);
+  const std::vector<TensorShape>& outputs = *inferred;
   auto space = std::make_shared<const IterationSpace>(iteration_space(op, wholes, outputs));
   if (auto v = violation(*space, sharding, wholes, outputs)) return refuse(*v);
   if (auto v = source_violation(op, sharding)) return refuse(*v);
@@ -102,15 +102,15 @@ OrRefusal<NodeId> PcgBuilder::try_add(std::string name, Operator op, std::vector
                  .space = std::move(space)});
 }
 
-OrRefusal<NodeId> PcgBuilder::try_add(std::string name, ParallelOperator op, TensorRef input, int block) {
+base::Attempt<NodeId> PcgBuilder::try_add(std::string name, ParallelOperator op, TensorRef input, int block) {
   BASE_CHECK(input.node.value < pcg_.nodes_.size(), "{} reads a node that is not there yet", name);
-  OrRefusal<ParallelShape> made = pcg::try_apply(op, shape(input));
-  if (const Refusal* r = std::get_if<Refusal>(&made)) return Refusal{fmt::format("{}: {}", name, r->why)};
+  base::Attempt<ParallelShape> made = pcg::try_apply(op, shape(input));
+  if (!made) return base::Refusal{fmt::format("{}: {}", name, made.refusal().why)};
   return append({.name = std::move(name),
                  .op = op,
                  .inputs = {input},
                  .sharding = {},
-                 .outputs = {std::get<ParallelShape>(std::move(made))},
+                 .outputs = {*std::move(made)},
                  .block = block,
                  .space = nullptr});
 }
@@ -122,10 +122,11 @@ NodeId PcgBuilder::add(std::string name, ParallelOperator op, TensorRef input, i
   return accepted(try_add(std::move(name), op, input, block));
 }
 
-OrRefusal<NodeId> PcgBuilder::append(PcgNode node) {
+base::Attempt<NodeId> PcgBuilder::append(PcgNode node) {
   if (node.block < 0 || static_cast<std::size_t>(node.block) >= pcg_.blocks_.size())
-    return Refusal{fmt::format("{}: block {} is not one of 0 .. {}", node.name, node.block, static_cast<int>(pcg_.blocks_.size()) - 1)};
-  if (!names_.insert(node.name).second) return Refusal{fmt::format("{}: the name is taken", node.name)};
+    return base::Refusal{
+        fmt::format("{}: block {} is not one of 0 .. {}", node.name, node.block, static_cast<int>(pcg_.blocks_.size()) - 1)};
+  if (!names_.insert(node.name).second) return base::Refusal{fmt::format("{}: the name is taken", node.name)};
   pcg_.nodes_.push_back(std::move(node));
   return NodeId(pcg_.nodes_.size() - 1);
 }

@@ -75,8 +75,8 @@ class PcgBuilder {
   // Add a node behind those that are there. Refuse, naming the node, when the operator refuses its inputs, the sharding is unlawful, an
   // input's parallel shape is not the one that the sharding asks for, the name is taken, or the block does not exist; the builder is then
   // as it was. try_: return the refusal; the others throw it as a ShapeError.
-  [[nodiscard]] OrRefusal<NodeId> try_add(std::string name, Operator op, std::vector<TensorRef> inputs, Sharding sharding, int block);
-  [[nodiscard]] OrRefusal<NodeId> try_add(std::string name, ParallelOperator op, TensorRef input, int block);
+  [[nodiscard]] base::Attempt<NodeId> try_add(std::string name, Operator op, std::vector<TensorRef> inputs, Sharding sharding, int block);
+  [[nodiscard]] base::Attempt<NodeId> try_add(std::string name, ParallelOperator op, TensorRef input, int block);
   NodeId add(std::string name, Operator op, std::vector<TensorRef> inputs, Sharding sharding, int block);
   NodeId add(std::string name, ParallelOperator op, TensorRef input, int block);
   [[nodiscard]] const ParallelShape& shape(TensorRef t) const;
@@ -84,7 +84,7 @@ class PcgBuilder {
   [[nodiscard]] Pcg build() &&;
 
  private:
-  OrRefusal<NodeId> append(PcgNode node);
+  base::Attempt<NodeId> append(PcgNode node);
 
   Pcg pcg_;
   std::unordered_set<std::string> names_;

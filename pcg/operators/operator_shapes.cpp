@@ -27,12 +27,12 @@ class Checked {
   [[nodiscard]] std::size_t count() const { return in_.size(); }
   [[nodiscard]] const TensorShape& shape(std::size_t i) const { return in_[i]; }
   [[nodiscard]] const Sizes& sizes(std::size_t i) const { return in_[i].sizes; }
-  [[nodiscard]] const std::optional<Refusal>& refusal() const { return refusal_; }
+  [[nodiscard]] const std::optional<base::Refusal>& refusal() const { return refusal_; }
 
   // Notes "KIND: TEXT".
   template <class... Args>
   bool refuse(fmt::format_string<Args...> text, Args&&... args) {
-    if (!refusal_) refusal_ = Refusal{fmt::format("{}: {}", kind_name(op_), fmt::format(text, std::forward<Args>(args)...))};
+    if (!refusal_) refusal_ = base::Refusal{fmt::format("{}: {}", kind_name(op_), fmt::format(text, std::forward<Args>(args)...))};
     return false;
   }
   // The same for a function that returns outputs: none.
@@ -60,12 +60,12 @@ class Checked {
   // The weights behind the first `activations` inputs are as weight_shapes() says.
   [[nodiscard]] bool weights(std::size_t activations) {
     if (in_.size() < activations) return refuse("has {} inputs, expected at least {}", in_.size(), activations);
-    const OrRefusal<std::vector<TensorShape>> wanted = try_weight_shapes(op_, in_.first(activations));
-    if (const Refusal* why = std::get_if<Refusal>(&wanted)) {
-      if (!refusal_) refusal_ = *why;
+    const base::Attempt<std::vector<TensorShape>> wanted = try_weight_shapes(op_, in_.first(activations));
+    if (!wanted) {
+      if (!refusal_) refusal_ = wanted.refusal();
       return false;
     }
-    const auto& weights = std::get<std::vector<TensorShape>>(wanted);
+    const std::vector<TensorShape>& weights = *wanted;
     if (!inputs(activations + weights.size())) return false;
     for (std::size_t i = 0; i < weights.size(); ++i)
       if (!is(activations + i, weights[i].sizes)) return false;
@@ -87,7 +87,7 @@ class Checked {
  private:
   const Operator& op_;
   Shapes in_;
-  std::optional<Refusal> refusal_;
+  std::optional<base::Refusal> refusal_;
 };
 
 // The number of places of a window along a dim. Requires: it fits.
@@ -339,7 +339,7 @@ std::vector<TensorShape> infer(const MoeCombine& o, Checked& in) {
 
 }  // namespace
 
-OrRefusal<std::vector<TensorShape>> try_infer_shapes(const Operator& op, std::span<const TensorShape> inputs) {
+base::Attempt<std::vector<TensorShape>> try_infer_shapes(const Operator& op, std::span<const TensorShape> inputs) {
   Checked in(op, inputs);
   std::vector<TensorShape> outputs = std::visit([&](const auto& o) { return infer(o, in); }, op);
   for (const TensorShape& s : outputs) {

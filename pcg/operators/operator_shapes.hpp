@@ -9,7 +9,7 @@
 namespace pcg {
 
 // Returns the shapes of all outputs, or why the operator refuses the inputs.
-[[nodiscard]] OrRefusal<std::vector<TensorShape>> try_infer_shapes(const Operator& op, std::span<const TensorShape> inputs);
+[[nodiscard]] base::Attempt<std::vector<TensorShape>> try_infer_shapes(const Operator& op, std::span<const TensorShape> inputs);
 // Returns the shapes of all outputs. Throws: ShapeError when the operator refuses the inputs.
 [[nodiscard]] std::vector<TensorShape> infer_shapes(const Operator& op, std::span<const TensorShape> inputs);
 

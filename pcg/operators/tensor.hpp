@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
+#include "base/attempt.hpp"
 #include "base/units.hpp"
 
 namespace pcg {
@@ -41,23 +41,15 @@ struct TensorShape {
 [[nodiscard]] base::Bytes element_bytes(Element e, Precision p);
 [[nodiscard]] base::Bytes bytes_of(const TensorShape& s, Precision p);
 
-// Why an operator refuses its inputs: one sentence ("linear: input 0 has no dims").
-struct Refusal {
-  std::string why;
-};
-// A value, or why there is none: what candidates of a search get, which are refused all the time.
-template <class T>
-using OrRefusal = std::variant<T, Refusal>;
-
 // A refusal where the caller takes the inputs for right.
 struct ShapeError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-// Returns the value. Throws: ShapeError with the text of a refusal.
+// Returns the value. Throws: ShapeError with the text of the refusal.
 template <class T>
-[[nodiscard]] T accepted(OrRefusal<T> result) {
-  if (const Refusal* refusal = std::get_if<Refusal>(&result)) throw ShapeError(refusal->why);
-  return std::get<T>(std::move(result));
+[[nodiscard]] T accepted(base::Attempt<T> attempt) {
+  if (!attempt) throw ShapeError(attempt.refusal().why);
+  return *std::move(attempt);
 }
 
 }  // namespace pcg

@@ -24,13 +24,13 @@ std::size_t first_weight(const Embedding&, std::size_t) { return 1; }
 std::size_t first_weight(const EmbeddingBag&, std::size_t) { return 1; }
 std::size_t first_weight(const ExpertLinear&, std::size_t) { return 1; }
 
-using Weights = OrRefusal<std::vector<TensorShape>>;
+using Weights = base::Attempt<std::vector<TensorShape>>;
 
 // Why the first activation does not have at least `rank` dims, or nullopt.
-std::optional<Refusal> lacks(std::string_view name, Shapes activations, std::size_t rank) {
-  if (activations.empty()) return Refusal{fmt::format("{}: has no inputs", name)};
+std::optional<base::Refusal> lacks(std::string_view name, Shapes activations, std::size_t rank) {
+  if (activations.empty()) return base::Refusal{fmt::format("{}: has no inputs", name)};
   if (activations[0].sizes.size() >= rank) return std::nullopt;
-  return Refusal{fmt::format("{}: input 0 is {}, expected at least {} dims", name, to_text(activations[0]), rank)};
+  return base::Refusal{fmt::format("{}: input 0 is {}, expected at least {} dims", name, to_text(activations[0]), rank)};
 }
 
 template <class Other>
@@ -49,7 +49,7 @@ Weights weights_of(const Conv2d& o, Shapes a) {
   if (auto why = lacks("conv2d", a, 4)) return *why;
   const std::int64_t channels = a[0].sizes[1];
   if (o.groups < 1 || channels % o.groups != 0)
-    return Refusal{fmt::format("conv2d: {} channels do not divide into {} groups", channels, o.groups)};
+    return base::Refusal{fmt::format("conv2d: {} channels do not divide into {} groups", channels, o.groups)};
   std::vector<TensorShape> result{real({o.out, channels / o.groups, o.rows.kernel, o.columns.kernel})};
   if (o.has_bias) result.push_back(real({o.out}));
   return result;
@@ -87,7 +87,7 @@ std::vector<bool> weight_slots(const Operator& op, std::size_t input_count) {
   return slots;
 }
 
-OrRefusal<std::vector<TensorShape>> try_weight_shapes(const Operator& op, std::span<const TensorShape> activations) {
+base::Attempt<std::vector<TensorShape>> try_weight_shapes(const Operator& op, std::span<const TensorShape> activations) {
   return std::visit([&](const auto& o) { return weights_of(o, activations); }, op);
 }
 

@@ -15,7 +15,7 @@ namespace pcg {
 
 // Returns the shapes that the weight slots must have, in slot order, given the shapes of the activations in order.
 // try_: or why the activations do not fit. The other throws ShapeError then.
-[[nodiscard]] OrRefusal<std::vector<TensorShape>> try_weight_shapes(const Operator& op, std::span<const TensorShape> activations);
+[[nodiscard]] base::Attempt<std::vector<TensorShape>> try_weight_shapes(const Operator& op, std::span<const TensorShape> activations);
 [[nodiscard]] std::vector<TensorShape> weight_shapes(const Operator& op, std::span<const TensorShape> activations);
 
 }  // namespace pcg

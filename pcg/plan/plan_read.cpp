@@ -152,23 +152,23 @@ class NodeReader {
 
  private:
   // The node that was added; a refusal is reported.
-  std::optional<NodeId> added(MapReader& r, const OrRefusal<NodeId>& node) {
-    if (const NodeId* id = std::get_if<NodeId>(&node)) return *id;
-    report(r, std::get<Refusal>(node));
+  std::optional<NodeId> added(MapReader& r, const base::Attempt<NodeId>& node) {
+    if (node) return *node;
+    report(r, node.refusal());
     return std::nullopt;
   }
-  void report(MapReader& r, const Refusal& refusal) { sink_.add(r.node().mark, r.path(), refusal.why); }
+  void report(MapReader& r, const base::Refusal& refusal) { sink_.add(r.node().mark, r.path(), refusal.why); }
 
   std::optional<NodeId> add(MapReader& r, const std::string& name, const Operator& op, const std::vector<TensorRef>& inputs,
                             const Yaml* shard, const MachineView& view, int block) {
     std::vector<TensorShape> wholes;
     for (TensorRef t : inputs) wholes.push_back(builder_.shape(t).whole());
-    const OrRefusal<std::vector<TensorShape>> outputs = try_infer_shapes(op, wholes);
-    if (const Refusal* refusal = std::get_if<Refusal>(&outputs)) {
-      report(r, *refusal);
+    const base::Attempt<std::vector<TensorShape>> outputs = try_infer_shapes(op, wholes);
+    if (!outputs) {
+      report(r, outputs.refusal());
       return std::nullopt;
     }
-    const auto sharding = shard_of(r, shard, op, wholes, std::get<std::vector<TensorShape>>(outputs));
+    const auto sharding = shard_of(r, shard, op, wholes, *outputs);
     if (!sharding) return std::nullopt;
     const std::optional<NodeId> id = added(r, builder_.try_add(name, op, inputs, *sharding, block));
     if (!id) return std::nullopt;

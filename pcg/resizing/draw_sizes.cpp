@@ -139,7 +139,7 @@ bool repair_map(const Graph& graph, Drawing& drawing) {
       repair = repair_sizes(op, before, after, drawing.map);
       return !repair;
     };
-    if (std::holds_alternative<Graph>(rebuild(graph, how))) return true;
+    if (rebuild(graph, how)) return true;
     if (!repair) return false;
     if (++changed[repair->size] > kMostRepairsOfOne || !apply_repair(drawing, *repair)) return false;  // it goes in circles
   }
@@ -180,7 +180,7 @@ std::optional<SizeMap> draw_sizes(const Graph& graph, const Pcg* pcg, std::uint6
       taken.insert(map[size]);
     }
     if (!repair_map(graphs, drawing) || !is_injective(map)) continue;
-    if (!pcg || std::holds_alternative<Pcg>(try_resize(*pcg, map))) return map;  // else a degree does not divide a derived size
+    if (!pcg || try_resize(*pcg, map)) return map;  // else a degree does not divide a derived size
   }
   return std::nullopt;
 }

@@ -16,10 +16,10 @@ class Rebuilder {
   Rebuilder(const Graph& graph, const Rebuild& how)
       : graph_(graph), how_(how), shapes_(graph.nodes().size()), operators_(graph.nodes().size()) {}
 
-  OrRefusal<Graph> run() {
+  base::Attempt<Graph> run() {
     for (std::size_t n = 0; n < graph_.nodes().size(); ++n) {
       if (std::holds_alternative<Weight>(graph_.nodes()[n].op)) continue;
-      if (const auto why = shape(n)) return Refusal{fmt::format("{}: {}", graph_.nodes()[n].name, why->why)};
+      if (const auto why = shape(n)) return base::Refusal{fmt::format("{}: {}", graph_.nodes()[n].name, why->why)};
     }
     for (std::size_t n = 0; n < graph_.nodes().size(); ++n)
       if (shapes_[n].empty()) settle_weight(n, mapped(graph_.nodes()[n].outputs[0]));
@@ -37,7 +37,7 @@ class Rebuilder {
   }
   [[nodiscard]] bool is_open(GraphTensorRef t) const { return shapes_[t.node.value].empty(); }  // a weight not settled yet
 
-  std::optional<Refusal> shape(std::size_t n) {
+  std::optional<base::Refusal> shape(std::size_t n) {
     const GraphNode& node = graph_.nodes()[n];
     const std::vector<bool> slots = weight_slots(node.op, node.inputs.size());
     std::vector<TensorShape> before, after;
@@ -48,22 +48,22 @@ class Rebuilder {
       after.push_back(slots[i] ? TensorShape{} : shapes_[t.node.value][static_cast<std::size_t>(t.output)]);
     }
     operators_[n] = how_.change(node.op, before, after);
-    if (how_.check && !how_.check(node.op, before, after)) return Refusal{"the check stopped it"};
+    if (how_.check && !how_.check(node.op, before, after)) return base::Refusal{"the check stopped it"};
     if (auto why = settle_slots(node, slots, operators_[n], after)) return why;
-    OrRefusal<std::vector<TensorShape>> made = try_infer_shapes(operators_[n], after);
-    if (const Refusal* why = std::get_if<Refusal>(&made)) return *why;
-    shapes_[n] = std::get<std::vector<TensorShape>>(std::move(made));
+    base::Attempt<std::vector<TensorShape>> made = try_infer_shapes(operators_[n], after);
+    if (!made) return made.refusal();
+    shapes_[n] = *std::move(made);
     return std::nullopt;
   }
 
-  std::optional<Refusal> settle_slots(const GraphNode& node, const std::vector<bool>& slots, const Operator& op,
-                                      std::vector<TensorShape>& after) {
+  std::optional<base::Refusal> settle_slots(const GraphNode& node, const std::vector<bool>& slots, const Operator& op,
+                                            std::vector<TensorShape>& after) {
     std::vector<TensorShape> activations;
     for (std::size_t i = 0; i < slots.size(); ++i)
       if (!slots[i]) activations.push_back(after[i]);
-    const OrRefusal<std::vector<TensorShape>> weights = try_weight_shapes(op, activations);
-    if (const Refusal* why = std::get_if<Refusal>(&weights)) return *why;
-    const auto& wanted = std::get<std::vector<TensorShape>>(weights);
+    const base::Attempt<std::vector<TensorShape>> weights = try_weight_shapes(op, activations);
+    if (!weights) return weights.refusal();
+    const std::vector<TensorShape>& wanted = *weights;
     for (std::size_t i = activations.size(); i < slots.size(); ++i) {  // slots come last
       const GraphTensorRef t = node.inputs[i];
       TensorShape shape = i - activations.size() < wanted.size() ? wanted[i - activations.size()] : mapped(graph_.shape(t));
@@ -96,6 +96,6 @@ class Rebuilder {
 
 }  // namespace
 
-OrRefusal<Graph> rebuild(const Graph& graph, const Rebuild& how) { return Rebuilder(graph, how).run(); }
+base::Attempt<Graph> rebuild(const Graph& graph, const Rebuild& how) { return Rebuilder(graph, how).run(); }
 
 }  // namespace pcg

@@ -17,6 +17,6 @@ struct Rebuild {
   std::function<bool(const Operator&, std::span<const TensorShape> before, std::span<const TensorShape> after)> check;
 };
 // Returns the graph with its operators made anew, or why there is none: an operator refuses its new inputs, or the check stopped it.
-[[nodiscard]] OrRefusal<Graph> rebuild(const Graph& graph, const Rebuild& how);
+[[nodiscard]] base::Attempt<Graph> rebuild(const Graph& graph, const Rebuild& how);
 
 }  // namespace pcg

@@ -7,14 +7,14 @@ namespace pcg {
 namespace {
 
 // The operators of `graph` (the serial form of `pcg`, resized) with the parallel operators and shardings of `pcg`.
-OrRefusal<Pcg> with_operators(const Pcg& pcg, const Graph& graph) {
+base::Attempt<Pcg> with_operators(const Pcg& pcg, const Graph& graph) {
   PcgBuilder builder(pcg.name(), {pcg.blocks().begin(), pcg.blocks().end()});
   std::size_t next = 0;
   for (const PcgNode& n : pcg.nodes()) {
     const ParallelOperator* op = n.movement();
-    const OrRefusal<NodeId> added = op ? builder.try_add(n.name, *op, n.inputs[0], n.block)
-                                       : builder.try_add(n.name, graph.nodes()[next++].op, n.inputs, n.sharding, n.block);
-    if (const Refusal* why = std::get_if<Refusal>(&added)) return *why;
+    const base::Attempt<NodeId> added = op ? builder.try_add(n.name, *op, n.inputs[0], n.block)
+                                           : builder.try_add(n.name, graph.nodes()[next++].op, n.inputs, n.sharding, n.block);
+    if (!added) return added.refusal();
   }
   return std::move(builder).build();
 }
@@ -23,10 +23,10 @@ OrRefusal<Pcg> with_operators(const Pcg& pcg, const Graph& graph) {
 
 Graph resize(const Graph& graph, const SizeMap& sizes) { return accepted(rebuild(graph, by(sizes))); }
 
-OrRefusal<Pcg> try_resize(const Pcg& pcg, const SizeMap& sizes) {
-  const OrRefusal<Graph> graph = rebuild(serial(pcg), by(sizes));
-  if (const Refusal* why = std::get_if<Refusal>(&graph)) return *why;
-  return with_operators(pcg, std::get<Graph>(graph));
+base::Attempt<Pcg> try_resize(const Pcg& pcg, const SizeMap& sizes) {
+  const base::Attempt<Graph> graph = rebuild(serial(pcg), by(sizes));
+  if (!graph) return graph.refusal();
+  return with_operators(pcg, *graph);
 }
 
 Pcg resize(const Pcg& pcg, const SizeMap& sizes) { return accepted(try_resize(pcg, sizes)); }

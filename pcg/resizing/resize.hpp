@@ -15,7 +15,7 @@ namespace pcg {
 using SizeMap = std::map<std::int64_t, std::int64_t>;  // old free size -> new one; sizes that are not in it stay
 
 // Return the graph with its free sizes replaced. try_: or why they do not fit; the others throw a ShapeError then.
-[[nodiscard]] OrRefusal<Pcg> try_resize(const Pcg& pcg, const SizeMap& sizes);
+[[nodiscard]] base::Attempt<Pcg> try_resize(const Pcg& pcg, const SizeMap& sizes);
 [[nodiscard]] Graph resize(const Graph& graph, const SizeMap& sizes);
 [[nodiscard]] Pcg resize(const Pcg& pcg, const SizeMap& sizes);
 // Returns the graph with the vocabularies of size `from`, and the outputs of linear operators of that size, rounded up to `to`.

@@ -24,33 +24,33 @@ std::vector<std::string> all_names(std::index_sequence<I...>) {
   return {std::string(kind_name(ParallelOperator(std::in_place_index<I>)))...};
 }
 
-using Result = std::optional<Refusal>;
+using Result = std::optional<base::Refusal>;
 
 // Calls change(dim) on a dim of `s`.
 template <class Change>
 Result at_dim(ParallelShape& s, int dim, const char* who, Change&& change) {
   if (dim < 0 || static_cast<std::size_t>(dim) >= s.dims.size())
-    return Refusal{fmt::format("{}: dim {} does not exist in {}", who, dim, to_text(s))};
+    return base::Refusal{fmt::format("{}: dim {} does not exist in {}", who, dim, to_text(s))};
   return change(s.dims[static_cast<std::size_t>(dim)]);
 }
 
 Result not_positive(int degree, const char* who) {
   if (degree >= 1) return std::nullopt;
-  return Refusal{fmt::format("{}: degree {} must be at least 1", who, degree)};
+  return base::Refusal{fmt::format("{}: degree {} must be at least 1", who, degree)};
 }
 
 // Multiplies a degree of `s`, which has at most kMostShards shards.
 Result multiply(int& value, int degree, const char* who, const ParallelShape& s) {
   if (auto why = not_positive(degree, who)) return why;
   if (static_cast<std::int64_t>(s.shards()) * degree > kMostShards)
-    return Refusal{fmt::format("{}: more than {} shards of {}", who, kMostShards, to_text(s))};
+    return base::Refusal{fmt::format("{}: more than {} shards of {}", who, kMostShards, to_text(s))};
   value *= degree;
   return std::nullopt;
 }
 
 Result divide(int& value, int degree, const char* who, const char* what, const ParallelShape& s) {
   if (auto why = not_positive(degree, who)) return why;
-  if (value % degree != 0) return Refusal{fmt::format("{}: {} {} of {} does not divide by {}", who, what, value, to_text(s), degree)};
+  if (value % degree != 0) return base::Refusal{fmt::format("{}: {} {} of {} does not divide by {}", who, what, value, to_text(s), degree)};
   value /= degree;
   return std::nullopt;
 }
@@ -60,7 +60,7 @@ Result change(const Partition& p, const ParallelShape& in, ParallelShape& out) {
   if (auto why = not_positive(p.degree, "partition")) return why;
   return at_dim(out, p.dim, "partition", [&](ParallelDim& d) -> Result {
     if (d.size % (static_cast<std::int64_t>(d.degree) * p.degree) != 0)
-      return Refusal{fmt::format("partition: dim {} of {} does not divide by {} more", p.dim, to_text(in), p.degree)};
+      return base::Refusal{fmt::format("partition: dim {} of {} does not divide by {} more", p.dim, to_text(in), p.degree)};
     return multiply(d.degree, p.degree, "partition", in);
   });
 }
@@ -74,7 +74,7 @@ Result change(const Pipeline& p, const ParallelShape& in, ParallelShape& out) {
   if (auto why = not_positive(p.count, "pipeline")) return why;
   return at_dim(out, p.dim, "pipeline", [&](ParallelDim& d) -> Result {
     if (d.size % (static_cast<std::int64_t>(d.degree) * p.count) != 0)
-      return Refusal{fmt::format("pipeline: dim {} of {} does not divide into {} micro-batches", p.dim, to_text(in), p.count)};
+      return base::Refusal{fmt::format("pipeline: dim {} of {} does not divide into {} micro-batches", p.dim, to_text(in), p.count)};
     d.size /= p.count;
     return std::nullopt;
   });
@@ -98,7 +98,7 @@ const std::vector<std::string>& parallel_operator_kind_names() {
   return names;
 }
 
-OrRefusal<ParallelShape> try_apply(const ParallelOperator& op, const ParallelShape& in) {
+base::Attempt<ParallelShape> try_apply(const ParallelOperator& op, const ParallelShape& in) {
   ParallelShape out = in;
   if (auto why = std::visit([&](const auto& o) { return change(o, in, out); }, op)) return *why;
   return out;

@@ -52,7 +52,7 @@ using ParallelOperator = std::variant<Partition, Combine, Replicate, Reduce, Dis
 // The names of all kinds, in the order of the alternatives of ParallelOperator.
 [[nodiscard]] const std::vector<std::string>& parallel_operator_kind_names();
 // Returns the parallel shape behind the operator, or why it does not apply; it makes at most kMostShards shards.
-[[nodiscard]] OrRefusal<ParallelShape> try_apply(const ParallelOperator& op, const ParallelShape& in);
+[[nodiscard]] base::Attempt<ParallelShape> try_apply(const ParallelOperator& op, const ParallelShape& in);
 // Returns the parallel shape behind the operator. Throws: ShapeError when it does not apply.
 [[nodiscard]] ParallelShape apply(const ParallelOperator& op, const ParallelShape& in);
 // Returns a chain of parallel operators from one parallel shape of a tensor to another, in the order Reduce, Discard, Combine, Partition,

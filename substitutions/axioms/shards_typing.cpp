@@ -128,11 +128,10 @@ std::optional<Typed> typed(const SmallNode& n, std::span<const TensorShape> in) 
   if ((n.kind == Kind::add || n.kind == Kind::multiply) && in[0] != in[1]) return std::nullopt;  // no broadcasts here
   const std::optional<pcg::Operator> op = real_operator(n, in);
   if (!op) return std::nullopt;
-  const pcg::OrRefusal<std::vector<TensorShape>> inferred = pcg::try_infer_shapes(*op, in);
-  const auto* out = std::get_if<std::vector<TensorShape>>(&inferred);
-  if (!out) return std::nullopt;
+  const base::Attempt<std::vector<TensorShape>> inferred = pcg::try_infer_shapes(*op, in);
+  if (!inferred) return std::nullopt;
   const std::size_t which = n.kind == Kind::split1 ? 1 : 0;
-  Typed t{pcg::iteration_space(*op, in, *out), (*out)[which]};
+  Typed t{pcg::iteration_space(*op, in, *inferred), (*inferred)[which]};
   t.space.outputs = {t.space.outputs[which]};
   return t;
 }
@@ -172,9 +171,8 @@ std::optional<ParallelShape> moved_shape(const SmallNode& n, std::span<const Par
   }
   const std::optional<pcg::ParallelOperator> op = movement(n);
   if (!op || n.degree < 2 || !divides(n, in[0])) return std::nullopt;
-  const pcg::OrRefusal<ParallelShape> moved = pcg::try_apply(*op, in[0]);
-  const auto* shape = std::get_if<ParallelShape>(&moved);
-  return shape ? std::optional(*shape) : std::nullopt;
+  const base::Attempt<ParallelShape> moved = pcg::try_apply(*op, in[0]);
+  return moved ? std::optional(*moved) : std::nullopt;
 }
 
 std::optional<pcg::ParallelOperator> movement(const SmallNode& n) {

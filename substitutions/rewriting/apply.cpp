@@ -29,7 +29,7 @@ class Rewrite {
         target_(std::move(target)),
         gone_(graph.nodes().size()) {}
 
-  OrRefusal<Rewritten> run() {
+  base::Attempt<Rewritten> run() {
     if (!redirect_outputs()) return refusal_;
     keep_other_halves();
     find_gone();
@@ -251,18 +251,18 @@ class Rewrite {
     return order_.size() == nodes || refuse("the graph would have a cycle");
   }
 
-  OrRefusal<NodeId> add_fresh(pcg::PcgBuilder& to, std::size_t node, const std::string& name, const std::vector<TensorRef>& in) const {
+  base::Attempt<NodeId> add_fresh(pcg::PcgBuilder& to, std::size_t node, const std::string& name, const std::vector<TensorRef>& in) const {
     const FreshNode& n = target_.nodes[node];
     if (const auto* op = std::get_if<pcg::Operator>(&n.op)) return to.try_add(name, *op, in, n.sharding, blocks_[node]);
     return to.try_add(name, std::get<pcg::ParallelOperator>(n.op), in[0], blocks_[node]);
   }
-  OrRefusal<NodeId> add_old(pcg::PcgBuilder& to, std::size_t node, const std::vector<TensorRef>& in) const {
+  base::Attempt<NodeId> add_old(pcg::PcgBuilder& to, std::size_t node, const std::vector<TensorRef>& in) const {
     const pcg::PcgNode& n = graph_.nodes()[node];
     if (n.operation()) return to.try_add(n.name, *n.operation(), in, n.sharding, n.block);
     return to.try_add(n.name, *n.movement(), in[0], n.block);
   }
 
-  OrRefusal<Rewritten> build() {
+  base::Attempt<Rewritten> build() {
     const std::vector<std::string> fresh = fresh_names(target_, match_, graph_, redirected_, gone_);
     pcg::PcgBuilder builder(graph_.name(), {graph_.blocks().begin(), graph_.blocks().end()});
     Rewritten r;
@@ -272,7 +272,7 @@ class Rewrite {
     for (const Wire& at : order_) {
       std::vector<TensorRef> in;
       for (const Wire& w : inputs_[index(at)]) in.push_back(ref(w));
-      const OrRefusal<NodeId> made = at.fresh ? add_fresh(builder, at.node, fresh[at.node], in) : add_old(builder, at.node, in);
+      const base::Attempt<NodeId> made = at.fresh ? add_fresh(builder, at.node, fresh[at.node], in) : add_old(builder, at.node, in);
       if (!made) return made.refusal();
       if (at.fresh) r.fresh[at.node] = *made;
       else r.renumbered[at.node] = *made;
@@ -310,7 +310,7 @@ class Rewrite {
   std::vector<bool> joined_;               // the same: a concat that became part of another
   std::vector<int> blocks_;                // by fresh node
   std::vector<Wire> order_;                // nodes
-  Refusal refusal_;
+  base::Refusal refusal_;
 };
 
 // A rewrite of a regrouped graph as one of the graph before.
@@ -328,24 +328,24 @@ Rewritten from_old(Rewritten r, const std::vector<NodeId>& regrouped) {
   return r;
 }
 
-OrRefusal<Rewritten> apply_here(const Rule& rule, const Match& match, const pcg::Pcg& graph, std::span<const NodeId> parts,
-                                std::span<const int> degrees) {
+base::Attempt<Rewritten> apply_here(const Rule& rule, const Match& match, const pcg::Pcg& graph, std::span<const NodeId> parts,
+                                    std::span<const int> degrees) {
   std::array<int, 2> bound{};
   for (std::size_t i = 0; i < bound.size(); ++i) {
     if (i < match.degrees.size()) bound[i] = match.degrees[i];
     if (bound[i] == 0 && i < degrees.size()) bound[i] = degrees[i];
   }
-  OrRefusal<Target> target = instantiate(rule, match, graph, bound);
+  base::Attempt<Target> target = instantiate(rule, match, graph, bound);
   if (!target) return target.refusal();
   return Rewrite(rule, match, graph, parts, std::move(*target)).run();
 }
 
 }  // namespace
 
-OrRefusal<Rewritten> apply(const Rule& rule, const Match& match, const pcg::Pcg& graph, std::span<const int> degrees) {
+base::Attempt<Rewritten> apply(const Rule& rule, const Match& match, const pcg::Pcg& graph, std::span<const int> degrees) {
   if (match.views.empty()) return apply_here(rule, match, graph, {}, degrees);
   const Regrouped regrouped = regroup(graph, match, rule);
-  OrRefusal<Rewritten> r = apply_here(rule, regrouped.match, regrouped.graph, regrouped.parts, degrees);
+  base::Attempt<Rewritten> r = apply_here(rule, regrouped.match, regrouped.graph, regrouped.parts, degrees);
   if (!r) return r;
   return from_old(std::move(*r), regrouped.renumbered);
 }

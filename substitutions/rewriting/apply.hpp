@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
+#include "base/attempt.hpp"
 #include "pcg/graph/pcg.hpp"
 #include "substitutions/rewriting/match.hpp"
-#include "substitutions/rewriting/refusal.hpp"
 
 namespace substitutions {
 
@@ -23,6 +23,6 @@ struct Rewritten {
 // Changes: the half of a split that the rule does not speak of becomes a slice; what becomes a concat of a concat is one concat; what only
 // the occurrence read goes where the target does without it, but for inputs and weights.
 // Requires: the match is one of this rule and graph, and every letter of the target has a size.
-[[nodiscard]] OrRefusal<Rewritten> apply(const Rule& rule, const Match& match, const pcg::Pcg& graph, std::span<const int> degrees);
+[[nodiscard]] base::Attempt<Rewritten> apply(const Rule& rule, const Match& match, const pcg::Pcg& graph, std::span<const int> degrees);
 
 }  // namespace substitutions

@@ -30,9 +30,9 @@ class Instantiation {
   Instantiation(const Rule& rule, const Match& match, const pcg::Pcg& graph, const std::array<int, 2>& degrees)
       : rule_(rule), term_(rule.target()), match_(match), graph_(graph), degrees_(degrees) {}
 
-  OrRefusal<Target> run() {
+  base::Attempt<Target> run() {
     const auto source_types = types_of(rule_.source(), rule_.equation.variables), types = types_of(term_, rule_.equation.variables);
-    if (!types || !source_types) return Refusal{"the rule is not well typed"};
+    if (!types || !source_types) return base::Refusal{"the rule is not well typed"};
     if (!ranks_fit()) return refusal_;
     collect_source(*source_types);
     for (std::size_t n = 0; n < term_.nodes.size(); ++n) {
@@ -127,8 +127,8 @@ class Instantiation {
     const std::optional<int> degree = degree_at(node.degree, degrees_);
     if (!degree || *degree < 2) return refuse(fmt::format("{}: its degree is not given", name_of(node.kind)));
     const pcg::ParallelOperator op = movement(node, *degree, rank_[node.inputs[0]], shape(in).dims.size());
-    OrRefusal<ParallelShape> out = pcg::try_apply(op, shape(in));
-    if (!out) return refuse(out.reason());
+    base::Attempt<ParallelShape> out = pcg::try_apply(op, shape(in));
+    if (!out) return refuse(out.refusal().why);
     append(node.kind, op, {in}, {}, {std::move(*out)});
     return true;
   }
@@ -148,8 +148,8 @@ class Instantiation {
       shapes.push_back(shape(i));
       wholes.push_back(shapes.back().whole());
     }
-    const OrRefusal<std::vector<TensorShape>> outputs = pcg::try_infer_shapes(op, wholes);
-    if (!outputs) return refuse(outputs.reason());
+    const base::Attempt<std::vector<TensorShape>> outputs = pcg::try_infer_shapes(op, wholes);
+    if (!outputs) return refuse(outputs.refusal().why);
     const pcg::IterationSpace space = pcg::iteration_space(op, wholes);
     const std::optional<pcg::Sharding> sharding = pcg::infer_sharding(space, shapes);
     if (!sharding) return refuse(fmt::format("{} cannot read {}", name_of(kind), layouts_text(shapes)));
@@ -283,12 +283,12 @@ class Instantiation {
   std::vector<std::int64_t> kernel_rows_, kernel_columns_;
   std::vector<Made> made_;
   Target target_;
-  Refusal refusal_;
+  base::Refusal refusal_;
 };
 
 }  // namespace
 
-OrRefusal<Target> instantiate(const Rule& rule, const Match& match, const pcg::Pcg& graph, const std::array<int, 2>& degrees) {
+base::Attempt<Target> instantiate(const Rule& rule, const Match& match, const pcg::Pcg& graph, const std::array<int, 2>& degrees) {
   return Instantiation(rule, match, graph, degrees).run();
 }
 

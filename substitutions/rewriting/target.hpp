@@ -5,8 +5,8 @@
 #include <variant>
 #include <vector>
 
+#include "base/attempt.hpp"
 #include "substitutions/rewriting/match.hpp"
-#include "substitutions/rewriting/refusal.hpp"
 
 namespace substitutions {
 
@@ -32,6 +32,7 @@ struct Target {
 };
 
 // Returns the target there, or why it is not well typed. `degrees`: d and e, 0 where the target needs none.
-[[nodiscard]] OrRefusal<Target> instantiate(const Rule& rule, const Match& match, const pcg::Pcg& graph, const std::array<int, 2>& degrees);
+[[nodiscard]] base::Attempt<Target> instantiate(const Rule& rule, const Match& match, const pcg::Pcg& graph,
+                                                const std::array<int, 2>& degrees);
 
 }  // namespace substitutions

@@ -158,13 +158,13 @@ TEST_CASE("every node keeps the loops of its operator, in the graph and in its P
 TEST_CASE("a refused node leaves the builder as it was: the next one may have its name") {
   PcgBuilder b("g", {{"model", true}});
   const TensorRef x{b.add("x", Input{real({4, 6})}, {}, {.degrees = {2, 1}}, 0), 0};
-  const auto why = [](const OrRefusal<NodeId>& added) { return std::get<Refusal>(added).why; };
+  const auto why = [](const base::Attempt<NodeId>& added) { return added.refusal().why; };
   CHECK(why(b.try_add("y", Unary{}, {x}, {.degrees = {3, 1}}, 0)) == "y: loop b of size 4 does not divide into 3");
   CHECK(why(b.try_add("y", Linear{.out = 2}, {x}, {.degrees = {1}}, 0)) == "y: linear: has 1 inputs, expected 2");
   CHECK(why(b.try_add("y", Combine{0, 3}, x, 0)) == "y: combine: degree 2 of [4/2, 6] does not divide by 3");
   CHECK(why(b.try_add("y", Combine{0, 2}, x, 1)) == "y: block 1 is not one of 0 .. 0");
   CHECK(why(b.try_add("x", Combine{0, 2}, x, 0)) == "x: the name is taken");
-  CHECK(std::get<NodeId>(b.try_add("y", Unary{}, {x}, {.degrees = {2, 1}}, 0)) == NodeId(1));
+  CHECK(*b.try_add("y", Unary{}, {x}, {.degrees = {2, 1}}, 0) == NodeId(1));
   CHECK(std::move(b).build().nodes().size() == 2);
 }
 

@@ -131,7 +131,7 @@ TEST_CASE("every occurrence in concats of many keeps shapes and meaning, and lea
     for (std::size_t tries = 0; tries < 20 && !matcher.matches().empty(); ++tries) {
       const Match& m = matcher.matches()[random.below(matcher.matches().size())];
       const std::vector<int> degrees{2, 2};
-      const OrRefusal<Rewritten> next = apply(rules[m.rule], m, g, degrees);
+      const base::Attempt<Rewritten> next = apply(rules[m.rule], m, g, degrees);
       if (!next) continue;
       ++applied;
       if (!m.views.empty()) ++through_views;

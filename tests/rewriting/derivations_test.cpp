@@ -60,8 +60,8 @@ class Walk {
  private:
   Walk& take(const Rule& rule, const Match& match) {
     const std::vector<int> twos{2, 2};
-    OrRefusal<Rewritten> next = apply(rule, match, pcg_, twos);
-    INFO((next ? "applied" : next.reason()));
+    base::Attempt<Rewritten> next = apply(rule, match, pcg_, twos);
+    INFO((next ? "applied" : next.refusal().why));
     REQUIRE(next);
     pcg_ = std::move(next->graph);
     for (std::uint64_t seed : {1U, 2U}) CHECK(pcg::evaluate(pcg_, 1, seed) == pcg::evaluate(start_, seed));

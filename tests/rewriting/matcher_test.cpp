@@ -10,7 +10,7 @@
 namespace substitutions::rewriting {
 namespace {
 
-std::string refusal(const OrRefusal<Rewritten>& r) { return r ? "applied" : r.reason(); }
+std::string refusal(const base::Attempt<Rewritten>& r) { return r ? "applied" : r.refusal().why; }
 
 using pcg::GraphTensorRef;
 using pcg::NodeId;

@@ -36,7 +36,7 @@ class Plant {
     source.equation.right = rule.source();
     if (std::ranges::count(rule.source().nodes, Kind::attention, &Node::kind) > 0) add_attention(source, match);
     pcg::PcgBuilder copy = builder_;
-    const OrRefusal<Target> planted = instantiate(source, match, std::move(copy).build(), kDegrees);
+    const base::Attempt<Target> planted = instantiate(source, match, std::move(copy).build(), kDegrees);
     if (!planted) return false;
     const Target& t = *planted;
     std::vector<NodeId> made;

@@ -44,7 +44,7 @@ void hold_against_graph(const Rule& rule, PlantedTally& tally) {
     const std::vector<int> degrees{2, 2};
     const auto next = apply(rule, m, *g, degrees);
     if (!next) {
-      reason = next.reason();
+      reason = next.refusal().why;
       continue;
     }
     applied = true;

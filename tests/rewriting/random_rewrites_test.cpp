@@ -155,7 +155,7 @@ void take_thirty(const std::vector<Rule>& rules, base::Random& random, Tally& ta
   for (int step = 0, tries = 0; step < kRewrites && tries < 20 * kRewrites; ++tries) {
     const Choice c = choose(rules, matcher, g, random);
     const std::vector<int> degrees{2, 2};
-    OrRefusal<Rewritten> next = apply(*c.rule, c.match, g, degrees);
+    base::Attempt<Rewritten> next = apply(*c.rule, c.match, g, degrees);
     if (!next || next->graph.nodes().size() > kMostNodes) continue;
     ++step;
     ++tally.taken;
