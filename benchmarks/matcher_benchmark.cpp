@@ -11,7 +11,7 @@
 #include "pcg/models/builtins.hpp"
 #include "substitutions/generation/generate.hpp"
 #include "substitutions/rewriting/apply.hpp"
-#include "substitutions/rewriting/matcher.hpp"
+#include "substitutions/matching/matcher.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 
 #include "base/attempt.hpp"
 #include "pcg/graph/pcg.hpp"
-#include "substitutions/rewriting/match.hpp"
+#include "substitutions/matching/match.hpp"
 
 namespace substitutions {
 

@@ -21,8 +21,8 @@ std::string free_name(const std::string& wish, std::set<std::string>& taken) {
 
 }  // namespace
 
-std::vector<std::string> fresh_names(const Target& target, const Match& match, const pcg::Pcg& graph,
-                                     const std::map<pcg::TensorRef, Wire>& redirected, const std::vector<bool>& gone) {
+std::vector<std::string> fresh_names(const Target& target, const Match& match, const pcg::Pcg& graph, const Redirections& redirections,
+                                     const std::vector<bool>& gone) {
   std::set<std::string> taken;
   for (std::size_t n = 0; n < gone.size(); ++n)
     if (!gone[n]) taken.insert(graph.nodes()[n].name);
@@ -36,7 +36,7 @@ std::vector<std::string> fresh_names(const Target& target, const Match& match, c
       if (const pcg::Operator* was = graph.node(m).operation();
           was && is_operator(target.nodes[n]) && pcg::kind_name(*was) == kind_name(target.nodes[n]))
         take(n, m);
-  for (const auto& [old, now] : redirected) {
+  for (const auto& [old, now] : redirections.now) {
     Wire w = now;
     while (w.fresh && !is_operator(target.nodes[w.node])) w = target.nodes[w.node].inputs[0];
     if (w.fresh) take(w.node, old.node);

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "substitutions/rewriting/match.hpp"
+#include "substitutions/matching/match.hpp"
 
 namespace substitutions {
 

@@ -8,7 +8,7 @@
 #include "pcg/operators/operator_shapes.hpp"
 #include "pcg/sharding/infer_sharding.hpp"
 #include "substitutions/language/typing.hpp"
-#include "substitutions/rewriting/pattern.hpp"
+#include "substitutions/matching/pattern.hpp"
 
 namespace substitutions {
 namespace {

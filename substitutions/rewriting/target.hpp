@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/attempt.hpp"
-#include "substitutions/rewriting/match.hpp"
+#include "substitutions/matching/match.hpp"
 
 namespace substitutions {
 

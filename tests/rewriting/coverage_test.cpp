@@ -7,7 +7,7 @@
 
 #include "pcg/models/builtins.hpp"
 #include "planted.hpp"
-#include "substitutions/rewriting/graph_index.hpp"
+#include "substitutions/matching/graph_index.hpp"
 
 namespace substitutions::rewriting {
 namespace {

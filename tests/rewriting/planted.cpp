@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "substitutions/language/parse.hpp"
-#include "substitutions/rewriting/pattern.hpp"
+#include "substitutions/matching/pattern.hpp"
 #include "substitutions/rewriting/target.hpp"
 
 namespace substitutions::rewriting {

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "substitutions/rewriting/apply.hpp"
-#include "substitutions/rewriting/matcher.hpp"
+#include "substitutions/matching/matcher.hpp"
 
 namespace substitutions::rewriting {
 

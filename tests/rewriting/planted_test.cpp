@@ -11,7 +11,7 @@
 #include "planted.hpp"
 #include "rules.hpp"
 #include "substitutions/language/text.hpp"
-#include "substitutions/rewriting/pattern.hpp"
+#include "substitutions/matching/pattern.hpp"
 
 namespace substitutions::rewriting {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "substitutions/rewriting/apply.hpp"
-#include "substitutions/rewriting/matcher.hpp"
+#include "substitutions/matching/matcher.hpp"
 
 namespace substitutions::rewriting {
 

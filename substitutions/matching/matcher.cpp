@@ -1,9 +1,9 @@
-#include "substitutions/rewriting/matcher.hpp"
+#include "substitutions/matching/matcher.hpp"
 
 #include <algorithm>
 #include <tuple>
 
-#include "substitutions/rewriting/occurrence.hpp"
+#include "substitutions/matching/occurrence.hpp"
 
 namespace substitutions {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "substitutions/language/rule.hpp"
-#include "substitutions/rewriting/graph_index.hpp"
-#include "substitutions/rewriting/letter_sizes.hpp"
+#include "substitutions/matching/graph_index.hpp"
+#include "substitutions/matching/letter_sizes.hpp"
 
 namespace substitutions {
 

@@ -1,4 +1,4 @@
-#include "substitutions/rewriting/letter_sizes.hpp"
+#include "substitutions/matching/letter_sizes.hpp"
 
 namespace substitutions {
 namespace {

@@ -1,4 +1,4 @@
-#include "substitutions/rewriting/graph_index.hpp"
+#include "substitutions/matching/graph_index.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "substitutions/rewriting/match.hpp"
+#include "substitutions/matching/match.hpp"
 
 namespace substitutions {
 

@@ -6,7 +6,7 @@
 
 #include "pcg/graph/pcg.hpp"
 #include "substitutions/language/rule.hpp"
-#include "substitutions/rewriting/letter_sizes.hpp"
+#include "substitutions/matching/letter_sizes.hpp"
 
 namespace substitutions {
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "substitutions/rewriting/match.hpp"
-#include "substitutions/rewriting/pattern.hpp"
+#include "substitutions/matching/match.hpp"
+#include "substitutions/matching/pattern.hpp"
 
 namespace substitutions {
 

@@ -9,7 +9,7 @@
 
 #include "pcg/graph/pcg.hpp"
 #include "substitutions/language/rule.hpp"
-#include "substitutions/rewriting/match.hpp"
+#include "substitutions/matching/match.hpp"
 
 namespace substitutions {
 

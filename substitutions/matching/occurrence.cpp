@@ -1,4 +1,4 @@
-#include "substitutions/rewriting/occurrence.hpp"
+#include "substitutions/matching/occurrence.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "substitutions/rewriting/pattern.hpp"
+#include "substitutions/matching/pattern.hpp"
 #include "substitutions/language/typing.hpp"
 
 #include <fmt/core.h>
