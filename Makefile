@@ -1,6 +1,6 @@
 # make demo   builds and answers the main scenario
 # make test   builds everything with warnings as errors and runs every test
-# make check  holds every source against .clang-format
+# make check  holds sources against .clang-format and .clang-tidy, and runs the quick suites under ASan and UBSan
 # make build  builds the program, build/foreshard
 # make accuracy   holds forecasts against public tables (DATA), renews intervals and docs/accuracy.md
 #
@@ -8,7 +8,7 @@
 
 PACKAGES := g++ cmake ninja-build pkg-config libsimgrid-dev libboost-dev libz3-dev libyaml-cpp-dev libcli11-dev libfmt-dev nlohmann-json3-dev libeigen3-dev libnlopt-cxx-dev libpugixml-dev libboost-iostreams-dev libutfcpp-dev libkainjow-mustache-dev libsqlite3-dev libprotobuf-dev protobuf-compiler
 TEST_PACKAGES := doctest-dev librapidcheck-dev
-CHECK_PACKAGES := git clang-format-16
+CHECK_PACKAGES := git clang-format-16 clang-tidy-16
 
 SCENARIO ?= scenarios/summit-bert-large.yaml
 JOBS ?= $(shell nproc)
@@ -32,8 +32,14 @@ test:
 	ctest --test-dir build-test -j $(JOBS) --output-on-failure
 
 check:
-	@cmake/require_packages.sh $(CHECK_PACKAGES)
+	@cmake/require_packages.sh $(PACKAGES) $(TEST_PACKAGES) $(CHECK_PACKAGES)
 	cmake/check_format.sh
+	cmake --preset test
+	cmake --build build-test -j $(JOBS) --target chakra_schema
+	cmake/check_tidy.sh build-test $(JOBS)
+	cmake --preset asan
+	cmake --build build-asan -j $(JOBS) --target quick_tests
+	ctest --test-dir build-asan -L quick -j $(JOBS) --output-on-failure
 
 # Tables of iterations only: their residuals make the intervals, which the second run then carries.
 accuracy: build
@@ -43,4 +49,4 @@ accuracy: build
 	build/foreshard validate build/accuracy/*.csv --jobs $(JOBS) --report build/accuracy/report.html --tables docs/accuracy.md
 
 clean:
-	rm -rf build build-test
+	rm -rf build build-test build-asan
