@@ -36,16 +36,16 @@ ordered_json to_json(const substitutions::Rule& r) {
           {"kind", name_of(kind_of(r.equation))},
           {"proved", true},
           {"variables", variables_json(r.equation)},
-          {"source", to_text(r.source(), r.equation.variables)},
-          {"target", to_text(r.target(), r.equation.variables)},
+          {"source", to_text(r.source(), r.equation.variables())},
+          {"target", to_text(r.target(), r.equation.variables())},
           {"conditions", substitutions::side_conditions(r)},
           {"axioms", r.axioms},
           {"proof_s", r.proof_s}};
 }
 std::string to_text(const substitutions::Rule& r) {
   std::string text =
-      fmt::format("{} ({})\n  {}\n  = {}\n  of {}\n", r.name, name_of(kind_of(r.equation)), to_text(r.source(), r.equation.variables),
-                  to_text(r.target(), r.equation.variables), joined_variables(r.equation));
+      fmt::format("{} ({})\n  {}\n  = {}\n  of {}\n", r.name, name_of(kind_of(r.equation)), to_text(r.source(), r.equation.variables()),
+                  to_text(r.target(), r.equation.variables()), joined_variables(r.equation));
   for (bool first = true; const std::string& c : substitutions::side_conditions(r)) {
     text += fmt::format("  {} {}\n", first ? "where" : "     ", c);
     first = false;

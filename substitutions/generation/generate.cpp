@@ -26,16 +26,17 @@ void with_function(Term& t, Function f) {
 bool applies_one(const Term& t) {
   return std::ranges::any_of(t.nodes, [](const Node& n) { return n.kind != Kind::unary && n.function != Function::none; });
 }
-std::vector<Equation> for_all_functions(const std::vector<Equation>& equations) {
-  std::vector<Equation> all;
+// Requires: the equations are well typed.
+std::vector<TypedEquation> for_all_functions(const std::vector<Equation>& equations) {
+  std::vector<TypedEquation> all;
   for (const Equation& e : equations) {
-    all.push_back(e);
+    all.push_back(TypedEquation::make(e).value());
     for (const Function f : {Function::gelu, Function::tanh, Function::sigmoid, Function::silu}) {
       if (!is_built_in(f) && (applies_one(e.left) || applies_one(e.right))) continue;
       Equation other = e;
       with_function(other.left, f);
       with_function(other.right, f);
-      if (other.left != e.left || other.right != e.right) all.push_back(std::move(other));
+      if (other.left != e.left || other.right != e.right) all.push_back(TypedEquation::make(std::move(other)).value());
     }
   }
   return all;
@@ -58,14 +59,14 @@ bool is_rule(const Term& source, const Term& target, std::size_t variables) {
   return true;
 }
 
-std::vector<Rule> rules_from(const std::vector<Equation>& equations, const std::vector<Proof>& proofs) {
+std::vector<Rule> rules_from(const std::vector<TypedEquation>& equations, const std::vector<Proof>& proofs) {
   std::vector<Rule> rules;
   std::map<char, int> count;
   for (std::size_t i = 0; i < equations.size(); ++i) {
-    const Equation& e = equations[i];
+    const TypedEquation& e = equations[i];
     if (proofs[i].verdict != Verdict::proved) continue;
     for (const bool forward : {true, false}) {
-      if (!(forward ? is_rule(e.left, e.right, e.variables.size()) : is_rule(e.right, e.left, e.variables.size()))) continue;
+      if (!(forward ? is_rule(e.left(), e.right(), e.variables().size()) : is_rule(e.right(), e.left(), e.variables().size()))) continue;
       const char letter = name_of(kind_of(e))[0];
       rules.push_back({.name = fmt::format("{}{}", letter, ++count[letter]),
                        .equation = e,
@@ -111,7 +112,7 @@ Generated generate(const GenerateConfig& config) {
   s.renamed = pruned.renamed;
   s.common = pruned.common;
   s.implied = pruned.implied;
-  const std::vector<Equation> equations = for_all_functions(pruned.equations);
+  const std::vector<TypedEquation> equations = for_all_functions(pruned.equations);
   s.enumerate_s = seconds_since(start);
   tell(fmt::format("{} pairs are new, {} with every function", pruned.equations.size(), equations.size()));
 

@@ -35,7 +35,7 @@ struct GenerateStatistics {
 
 struct Generated {
   std::vector<Rule> rules;
-  std::vector<Equation> unproved;  // equal wherever they were evaluated; axioms that would prove them are missing
+  std::vector<TypedEquation> unproved;  // equal wherever they were evaluated; axioms that would prove them are missing
   GenerateStatistics statistics;
 };
 // Deterministic. Cost: see docs/substitutions.md.

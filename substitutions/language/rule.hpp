@@ -1,18 +1,12 @@
 #pragma once
-// Equations between terms, and the substitutions (directed rules) that proved ones give.
+// Substitutions: directed rules, which proved equations give.
 
 #include <string>
 #include <vector>
 
-#include "substitutions/language/term.hpp"
+#include "substitutions/language/typed_equation.hpp"
 
 namespace substitutions {
-
-// Both sides are well typed over the variables, their outputs have equal types, one by one.
-struct Equation {
-  std::vector<Variable> variables;
-  Term left, right;
-};
 
 enum class RuleKind { algebraic, parallel, hybrid };  // no layout operators; nothing else; both
 [[nodiscard]] RuleKind kind_of(const Equation& e);
@@ -23,12 +17,14 @@ enum class RuleKind { algebraic, parallel, hybrid };  // no layout operators; no
 // where the conditions on shapes and degrees are checked (matcher.hpp).
 struct Rule {
   std::string name;  // "a17", "p3", "h120": stable for equal generator versions
-  Equation equation;
-  bool forward = true;              // source is equation.left
+  TypedEquation equation;
+  bool forward = true;              // the source is the equation's left side
   std::vector<std::string> axioms;  // names of those that the proof used
   double proof_s = 0;
-  [[nodiscard]] const Term& source() const { return forward ? equation.left : equation.right; }
-  [[nodiscard]] const Term& target() const { return forward ? equation.right : equation.left; }
+  [[nodiscard]] const Term& source() const { return forward ? equation.left() : equation.right(); }
+  [[nodiscard]] const Term& target() const { return forward ? equation.right() : equation.left(); }
+  [[nodiscard]] const std::vector<Types>& source_types() const { return forward ? equation.left_types() : equation.right_types(); }
+  [[nodiscard]] const std::vector<Types>& target_types() const { return forward ? equation.right_types() : equation.left_types(); }
 };
 
 }  // namespace substitutions

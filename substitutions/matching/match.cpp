@@ -4,7 +4,7 @@ namespace substitutions {
 
 Match match_at(std::size_t number, const Rule& rule, const pcg::Pcg& graph, pcg::TensorRef tensor, int row, const LetterSizes& chosen) {
   Match m{.rule = number, .nodes = {}, .variables = {tensor}, .views = {}, .row = row, .degrees = {0, 0}, .sizes = chosen};
-  const Types& types = rule.equation.variables[0].types;
+  const Types& types = rule.equation.variables()[0].types;
   const std::vector<std::int64_t> have = graph.shape(tensor).whole().sizes;
   if (have.size() < types[0].rank) return m;  // applying it says so
   const std::size_t excess = have.size() - types[0].rank;

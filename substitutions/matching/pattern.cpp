@@ -1,5 +1,4 @@
 #include "substitutions/matching/pattern.hpp"
-#include "substitutions/language/typing.hpp"
 
 #include <fmt/core.h>
 
@@ -15,22 +14,24 @@ bool is_foreign(Kind k) { return k == Kind::enlarge || is_constant(k); }
 class Compiler {
  public:
   Compiler(const Rule& rule, std::string* why)
-      : source_(rule.source()), target_(rule.target()), variables_(rule.equation.variables), why_(why) {}
+      : source_(rule.source()),
+        target_(rule.target()),
+        source_types_(rule.source_types()),
+        target_types_(rule.target_types()),
+        variables_(rule.equation.variables()),
+        why_(why) {}
 
   std::optional<Pattern> run() {
     for (const Term* t : {&source_, &target_})
       for (const Node& n : t->nodes)
         if (is_foreign(n.kind)) return refuse(fmt::format("no graph has {}", name_of(n.kind)));
-    const auto types = types_of(source_, variables_);
-    if (!types) return refuse("the source is not well typed");
-    for (const Term* t : {&source_, &target_})
-      if (sums_to_number(*t)) return refuse("a sum that leaves a number");
+    if (sums_to_number(source_, source_types_) || sums_to_number(target_, target_types_)) return refuse("a sum that leaves a number");
     p_.exact_rank = has_sum(source_) || has_sum(target_);
     if (variables_.size() > kMostVariables || source_.operators() > static_cast<int>(kMostOperators)) return refuse("too large");
     if (masks(source_) != masks(target_) || masks(source_) > 1) return refuse("a dropout that is made or goes");
     add_variables();
     for (std::size_t n = 0; n < source_.nodes.size(); ++n)
-      if (!add_operator(n, *types)) return refuse("arithmetic of numbers alone");
+      if (!add_operator(n, source_types_)) return refuse("arithmetic of numbers alone");
     for (std::uint8_t o : source_.outputs) {
       if (source_.nodes[o].kind == Kind::variable) return refuse("an output that is a variable");
       p_.outputs.push_back(operator_of_[o]);
@@ -40,7 +41,7 @@ class Compiler {
       p_.ways.push_back(way_from(static_cast<std::uint8_t>(o)));
       if (p_.ways.back().size() + 1 != p_.operators.size()) return refuse("the source does not hang together");
     }
-    find_packed(*types);
+    find_packed(source_types_);
     find_row_choice();
     return std::move(p_);
   }
@@ -54,11 +55,9 @@ class Compiler {
   static std::ptrdiff_t masks(const Term& t) { return std::ranges::count(t.nodes, Kind::dropout, &Node::kind); }
 
   static bool has_sum(const Term& t) { return std::ranges::count(t.nodes, Kind::sum, &Node::kind) > 0; }
-  [[nodiscard]] bool sums_to_number(const Term& t) const {
-    if (!has_sum(t)) return false;
-    const auto types = types_of(t, variables_);
+  static bool sums_to_number(const Term& t, const std::vector<Types>& types) {
     for (std::size_t n = 0; n < t.nodes.size(); ++n)
-      if (t.nodes[n].kind == Kind::sum && (!types || (*types)[n][0].rank == 0)) return true;
+      if (t.nodes[n].kind == Kind::sum && types[n][0].rank == 0) return true;
     return false;
   }
 
@@ -191,6 +190,7 @@ class Compiler {
 
   const Term& source_;
   const Term& target_;
+  const std::vector<Types>&source_types_, &target_types_;  // by node
   const std::vector<Variable>& variables_;
   std::string* why_;
   std::vector<std::uint8_t> operator_of_;  // by node of the source

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <set>
 
-#include "substitutions/language/typing.hpp"
 #include "substitutions/proof/refute.hpp"
 #include "substitutions/proof/saturation.hpp"
 
@@ -17,8 +16,6 @@ std::bitset<kKinds> kinds_of(const Equation& e) {
     for (const Node& n : t->nodes) kinds.set(static_cast<std::size_t>(n.kind));
   return kinds;
 }
-
-bool well_typed(const Equation& e) { return types_of(e.left, e.variables) && types_of(e.right, e.variables); }
 
 }  // namespace
 
@@ -61,14 +58,13 @@ Prover::~Prover() = default;
 
 void Prover::leave_out(std::size_t entry, bool out) { state_->without[entry] = out; }
 
-Proof Prover::prove(const Equation& e) {
+Proof Prover::prove(const TypedEquation& e) {
   const auto start = std::chrono::steady_clock::now();
   Proof proof;
   const auto finish = [&] {
     proof.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return proof;
   };
-  if (!well_typed(e)) return finish();
   if (const auto c = refute(e)) {
     proof.verdict = Verdict::refuted;
     proof.counterexample = c;
@@ -91,7 +87,10 @@ std::vector<std::string> redundant(const Axioms& axioms) {
     const AxiomEntry& e = axioms.entries[i];
     prover.leave_out(i, true);
     bool all = true;
-    for (std::size_t a = e.first; a < e.first + e.count && all; ++a) all = prover.prove(axioms.all[a].equation).verdict == Verdict::proved;
+    for (std::size_t a = e.first; a < e.first + e.count && all; ++a) {
+      const auto instance = TypedEquation::make(axioms.all[a].equation);
+      all = instance && prover.prove(*instance).verdict == Verdict::proved;
+    }
     prover.leave_out(i, false);
     if (all) names.push_back(e.name);
   }

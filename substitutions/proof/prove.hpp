@@ -39,7 +39,7 @@ class Prover {
  public:
   Prover(const Axioms& axioms, ProofLimits limits);
   ~Prover();
-  [[nodiscard]] Proof prove(const Equation& e);
+  [[nodiscard]] Proof prove(const TypedEquation& e);
   // Whether an entry of the axioms is not to be used (to see whether the others prove it).
   void leave_out(std::size_t entry, bool out);
 

@@ -34,13 +34,13 @@ Proof proof_from(const Json& j) {
 
 }  // namespace
 
-std::vector<Proof> prove_all(const Axioms& axioms, const ProofLimits& limits, std::span<const Equation> equations, int processes,
+std::vector<Proof> prove_all(const Axioms& axioms, const ProofLimits& limits, std::span<const TypedEquation> equations, int processes,
                              const std::function<void(std::size_t)>& progress) {
   Prover prover(axioms, limits);  // the axioms are compiled once: workers inherit them
   const auto prove_batch = [&](std::size_t batch) {
     Json proofs = Json::array();
     const std::size_t first = batch * kBatch;
-    for (const Equation& e : equations.subspan(first, std::min(kBatch, equations.size() - first)))
+    for (const TypedEquation& e : equations.subspan(first, std::min(kBatch, equations.size() - first)))
       proofs.push_back(to_json(prover.prove(e)));
     return proofs;
   };

@@ -8,6 +8,6 @@
 namespace substitutions {
 
 // Tries several small sizes and draws of values. Types that differ are a counterexample too.
-[[nodiscard]] std::optional<Counterexample> refute(const Equation& e);
+[[nodiscard]] std::optional<Counterexample> refute(const TypedEquation& e);
 
 }  // namespace substitutions

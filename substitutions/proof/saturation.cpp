@@ -29,15 +29,13 @@ bool undoes_layouts(const AxiomPattern& p) {
 
 }  // namespace
 
-Saturation::Saturation(const Patterns& patterns, const Equation& e, const std::vector<bool>& without)
+Saturation::Saturation(const Patterns& patterns, const TypedEquation& e, const std::vector<bool>& without)
     : patterns_(patterns), without_(without) {
-  const std::vector<Index> left = insert(e.left, e.variables), right = insert(e.right, e.variables);
-  for (std::size_t i = 0; i < e.left.outputs.size(); ++i) goals_.push_back({left[e.left.outputs[i]], right[e.right.outputs[i]]});
+  const std::vector<Index> left = insert(e.left(), e.left_types()), right = insert(e.right(), e.right_types());
+  for (std::size_t i = 0; i < e.left().outputs.size(); ++i) goals_.push_back({left[e.left().outputs[i]], right[e.right().outputs[i]]});
 }
 
-std::vector<Index> Saturation::insert(const Term& t, std::span<const Variable> variables) {
-  const auto types = types_of(t, variables);
-  BASE_CHECK(types.has_value(), "a side is ill typed");
+std::vector<Index> Saturation::insert(const Term& t, std::span<const Types> types) {
   std::vector<Index> made;
   for (std::size_t i = 0; i < t.nodes.size(); ++i) {
     const Node& n = t.nodes[i];
@@ -45,7 +43,7 @@ std::vector<Index> Saturation::insert(const Term& t, std::span<const Variable> v
     for (std::size_t c = 0; c < n.inputs.size(); ++c) children[c] = made[n.inputs[c]];
     const EOperator op{n.kind, n.function, n.axis, n.variable, n.degree, n.at, n.by};
     const std::span<const Index> inputs = std::span(children).first(n.inputs.size());
-    made.push_back(graph_.add(op, inputs, (*types)[i]));
+    made.push_back(graph_.add(op, inputs, types[i]));
   }
   return made;
 }

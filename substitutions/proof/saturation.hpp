@@ -17,8 +17,8 @@ struct Instance {
 
 class Saturation {
  public:
-  // Entries whose number is in `without` are not used. Requires: both sides are well typed.
-  Saturation(const Patterns& patterns, const Equation& e, const std::vector<bool>& without);
+  // Entries whose number is in `without` are not used.
+  Saturation(const Patterns& patterns, const TypedEquation& e, const std::vector<bool>& without);
 
   // Grows until the sides are one (true), nothing new comes, or the limits are met. Only operators of `kinds` are made.
   bool grow(int rounds, std::size_t most_nodes, const std::bitset<kKinds>& kinds);
@@ -37,7 +37,7 @@ class Saturation {
     std::size_t pattern;
     Binding binding;
   };
-  std::vector<Index> insert(const Term& t, std::span<const Variable> variables);
+  std::vector<Index> insert(const Term& t, std::span<const Types> types);
   [[nodiscard]] std::vector<Found> matches();
   void complete(const AxiomPattern& p, const Binding& b, const std::function<void(const Binding&)>& then) const;
   void instantiate(const Found& f, const std::bitset<kKinds>& kinds);

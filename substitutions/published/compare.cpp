@@ -28,12 +28,12 @@ std::string reason(const PublishedRule& r) {
 Compared compare(const PublishedRule& r, Prover& prover) {
   if (const auto c = refute(r)) return {Verdict::refuted, {}, c->text};
   Compared result{Verdict::open, {}, reason(r)};
-  for (const Equation& e : readings(r)) {
+  for (const TypedEquation& e : readings(r)) {
     const Proof p = prover.prove(e);
     if (p.verdict == Verdict::proved) return {Verdict::proved, p.axioms, ""};
     std::string text;
-    for (const Variable& v : e.variables) text += (text.empty() ? "" : ", ") + to_text(v);
-    text = fmt::format("{} = {} with {}", to_text(e.left, e.variables), to_text(e.right, e.variables), text);
+    for (const Variable& v : e.variables()) text += (text.empty() ? "" : ", ") + to_text(v);
+    text = fmt::format("{} = {} with {}", to_text(e.left(), e.variables()), to_text(e.right(), e.variables()), text);
     if (p.verdict == Verdict::refuted) result.why = fmt::format("read as {}: {}", text, p.counterexample->text);
     else result.why = fmt::format("read as {}: neither proved nor refuted", text);
   }

@@ -37,7 +37,7 @@ struct PublishedRule {
 [[nodiscard]] std::vector<PublishedRule> read_published(const std::filesystem::path& file);
 
 // A rule in our language, or why not. Readings come with the plainest variables first.
-[[nodiscard]] std::vector<Equation> readings(const PublishedRule& r);
+[[nodiscard]] std::vector<TypedEquation> readings(const PublishedRule& r);
 
 // Where the sides differ in the semantics that the published file follows (each Replicate repeats slices side by side, Reduce adds
 // neighbours, Linear reads the first replica and leaves the products of column blocks as replicas), at sizes where tensors have several

@@ -355,11 +355,12 @@ bool lay_out(Equation& e, Degree degree, std::size_t v, int changed) {
 
 }  // namespace
 
-std::vector<Equation> readings(const PublishedRule& r) {
+std::vector<TypedEquation> readings(const PublishedRule& r) {
   constexpr Degree kSymbol{{1, 0, 0}}, kTwo{{0, 0, 1}};
-  std::vector<Equation> all;
+  std::vector<TypedEquation> all;
   for (const Style& style : {Style{Replica::copies, kSymbol}, Style{Replica::sums, kTwo}, Style{Replica::stack, kTwo}})
-    if (std::optional<Equation> e = Translation(r, style).equation(); e && lay_out(*e, style.degree, 0, 0)) all.push_back(std::move(*e));
+    if (std::optional<Equation> e = Translation(r, style).equation(); e && lay_out(*e, style.degree, 0, 0))
+      all.push_back(TypedEquation::make(std::move(*e)).value());
   return all;
 }
 

@@ -7,7 +7,6 @@
 #include "base/check.hpp"
 #include "pcg/operators/operator_shapes.hpp"
 #include "pcg/sharding/infer_sharding.hpp"
-#include "substitutions/language/typing.hpp"
 #include "substitutions/matching/pattern.hpp"
 
 namespace substitutions {
@@ -31,14 +30,13 @@ class Instantiation {
       : rule_(rule), term_(rule.target()), match_(match), graph_(graph), degrees_(degrees) {}
 
   base::Attempt<Target> run() {
-    const auto source_types = types_of(rule_.source(), rule_.equation.variables), types = types_of(term_, rule_.equation.variables);
-    if (!types || !source_types) return base::Refusal{"the rule is not well typed"};
     if (!ranks_fit()) return refusal_;
-    collect_source(*source_types);
+    collect_source(rule_.source_types());
+    const std::vector<Types>& types = rule_.target_types();
     for (std::size_t n = 0; n < term_.nodes.size(); ++n) {
-      rank_.push_back((*types)[n][0].rank);
-      kernel_rows_.push_back((*types)[n][0].size[2]);
-      kernel_columns_.push_back((*types)[n][0].size[3]);
+      rank_.push_back(types[n][0].rank);
+      kernel_rows_.push_back(types[n][0].size[2]);
+      kernel_columns_.push_back(types[n][0].size[3]);
       if (!add(n)) return refusal_;
     }
     for (std::uint8_t o : term_.outputs) target_.outputs.push_back(made_[o].wire);
@@ -57,7 +55,7 @@ class Instantiation {
   }
 
   bool ranks_fit() {
-    const std::vector<Variable>& variables = rule_.equation.variables;
+    const std::vector<Variable>& variables = rule_.equation.variables();
     for (std::size_t v = 0; v < variables.size(); ++v) {
       const Type& t = variables[v].types[0];
       if (t.rank == 0 || !uses(rule_.source(), v)) continue;
@@ -112,7 +110,7 @@ class Instantiation {
   bool add_variable(const Node& node) {
     const pcg::TensorRef t = match_.variables[node.variable];
     Made& m = made_.emplace_back(Made{{false, t.node.value, t.output}});
-    if (rule_.equation.variables[node.variable].types[0].rank == 0)
+    if (rule_.equation.variables()[node.variable].types[0].rank == 0)
       m.scalar = std::get<pcg::Unary>(*graph_.node(t.node).operation()).factor;
     return true;
   }

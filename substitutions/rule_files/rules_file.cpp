@@ -11,8 +11,8 @@
 namespace substitutions {
 namespace {
 
-std::vector<Equation> equations_of(const RuleFile& file) {
-  std::vector<Equation> all;
+std::vector<TypedEquation> equations_of(const RuleFile& file) {
+  std::vector<TypedEquation> all;
   for (const Rule& r : file.rules) all.push_back(r.equation);
   return all;
 }

@@ -71,15 +71,19 @@ class RuleReader {
     static const std::vector<std::string> kKinds{"algebraic", "parallel", "hybrid"};
     const auto kind = reader_.choice("kind", kKinds);
     const std::size_t unread = sink_.size();
-    variables(rule.equation);
+    Equation e{.variables = variables(), .left = {}, .right = {}};
     if (sink_.size() == unread) {
-      rule.equation.left = term("source", rule.equation.variables);
-      rule.equation.right = term("target", rule.equation.variables);
+      e.left = term("source", e.variables);
+      e.right = term("target", e.variables);
     }
     for (const Yaml* a : texts("axioms", "names of axioms, as [linear.activation]")) rule.axioms.push_back(a->scalar);
     rule.proof_s = reader_.number("proof_s", 0).value_or(0);
     reader_.finish();
-    if (sink_.size() == before) check(rule, kind ? kKinds[*kind] : "");
+    if (sink_.size() > before) return rule;
+    if (std::optional<TypedEquation> typed = TypedEquation::make(e)) {
+      rule.equation = std::move(*typed);
+      check(rule, kind ? kKinds[*kind] : "");
+    } else ill_typed(e);
     return rule;
   }
 
@@ -96,20 +100,24 @@ class RuleReader {
     return all;
   }
 
-  void variables(Equation& e) {
+  std::vector<Variable> variables() {
+    std::vector<Variable> all;
     std::set<std::string> names;
     const std::vector<const Yaml*> items = texts("variables", "variables, as [\"x: [m, k]\", \"w: [k, n]\"]");
-    if (items.size() > kMostTermNodes)
-      return reader_.complain("variables", fmt::format("{} variables; a rule has at most {}", items.size(), kMostTermNodes),
-                              "take out those that neither side uses");
+    if (items.size() > kMostTermNodes) {
+      reader_.complain("variables", fmt::format("{} variables; a rule has at most {}", items.size(), kMostTermNodes),
+                       "take out those that neither side uses");
+      return all;
+    }
     for (const Yaml* item : items)
       guarded(*item, "variables", [&] {
         Variable v = parse_variable(item->scalar);
         if (const std::string problem = problem_of(v); !problem.empty()) sink_.add(item->mark, reader_.path_of("variables"), problem);
         if (!names.insert(v.name).second)
           sink_.add(item->mark, reader_.path_of("variables"), fmt::format("there are two variables \"{}\"", v.name));
-        e.variables.push_back(std::move(v));
+        all.push_back(std::move(v));
       });
+    return all;
   }
   Term term(std::string_view key, std::span<const Variable> variables) {
     Term t;
@@ -137,6 +145,10 @@ class RuleReader {
     }
   }
 
+  void ill_typed(const Equation& e) {
+    if (!types_of(e.left, e.variables)) return ill_typed("source", e.left, e.variables);
+    ill_typed("target", e.right, e.variables);
+  }
   // Names the first operator that is.
   void ill_typed(std::string_view key, const Term& t, const std::vector<Variable>& variables) {
     Term part = t;
@@ -159,18 +171,14 @@ class RuleReader {
   }
 
   void check(const Rule& rule, std::string_view kind) {
-    const Equation& e = rule.equation;
-    const auto source = types_of(e.left, e.variables), target = types_of(e.right, e.variables);
-    if (!source) return ill_typed("source", e.left, e.variables);
-    if (!target) return ill_typed("target", e.right, e.variables);
-    by_chance("source", e.left, *source);
-    by_chance("target", e.right, *target);
-    if (e.left.outputs.size() != e.right.outputs.size())
-      return reader_.complain("target", fmt::format("{} outputs, the source has {}", e.right.outputs.size(), e.left.outputs.size()));
-    for (std::size_t o = 0; o < e.left.outputs.size(); ++o)
-      if ((*source)[e.left.outputs[o]] != (*target)[e.right.outputs[o]])
-        reader_.complain("target", fmt::format("output {} has another size or layout than the source's", o));
-    if (!std::ranges::includes(variables_of(e.left), variables_of(e.right)))
+    const TypedEquation& e = rule.equation;
+    by_chance("source", e.left(), e.left_types());
+    by_chance("target", e.right(), e.right_types());
+    if (e.left().outputs.size() != e.right().outputs.size())
+      return reader_.complain("target", fmt::format("{} outputs, the source has {}", e.right().outputs.size(), e.left().outputs.size()));
+    for (const std::size_t o : e.unlike_outputs())
+      reader_.complain("target", fmt::format("output {} has another size or layout than the source's", o));
+    if (!std::ranges::includes(variables_of(e.left()), variables_of(e.right())))
       reader_.complain("target", "has a variable that the source lacks");
     if (!kind.empty() && kind != name_of(kind_of(e))) reader_.complain("kind", fmt::format("the rule is {}", name_of(kind_of(e))));
   }

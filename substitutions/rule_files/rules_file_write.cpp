@@ -24,10 +24,10 @@ Yaml written(const Rule& r) {
   y.set("name", Yaml::make_scalar(r.name));
   y.set("kind", Yaml::make_scalar(std::string(name_of(kind_of(r.equation)))));
   std::vector<std::string> variables;
-  for (const Variable& v : r.equation.variables) variables.push_back(to_text(v));
+  for (const Variable& v : r.equation.variables()) variables.push_back(to_text(v));
   y.set("variables", list_of(variables));
-  y.set("source", Yaml::make_scalar(to_text(r.source(), r.equation.variables)));
-  y.set("target", Yaml::make_scalar(to_text(r.target(), r.equation.variables)));
+  y.set("source", Yaml::make_scalar(to_text(r.source(), r.equation.variables())));
+  y.set("target", Yaml::make_scalar(to_text(r.target(), r.equation.variables())));
   y.set("axioms", list_of(r.axioms));
   y.set("proof_s", Yaml::make_scalar(fmt::format("{:.6f}", r.proof_s)));
   return y;

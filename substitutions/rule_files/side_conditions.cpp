@@ -1,6 +1,5 @@
 #include "substitutions/rule_files/side_conditions.hpp"
 #include "substitutions/language/text.hpp"
-#include "substitutions/language/typing.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -38,7 +37,7 @@ std::string dim_text(const Variable& v, std::size_t d) { return fmt::format("dim
 
 class Conditions {
  public:
-  explicit Conditions(const Rule& rule) : rule_(rule), variables_(rule.equation.variables) {}
+  explicit Conditions(const Rule& rule) : rule_(rule), variables_(rule.equation.variables()) {}
 
   std::vector<std::string> all() {
     kinds();
@@ -53,6 +52,13 @@ class Conditions {
   }
 
  private:
+  struct Side {
+    const Term& term;
+    const std::vector<Types>& types;  // by node
+  };
+  [[nodiscard]] Side source() const { return {rule_.source(), rule_.source_types()}; }
+  [[nodiscard]] Side target() const { return {rule_.target(), rule_.target_types()}; }
+
   template <class... Args>
   void say(fmt::format_string<Args...> format, Args&&... args) {
     texts_.push_back(fmt::format(format, std::forward<Args>(args)...));
@@ -130,17 +136,14 @@ class Conditions {
   void divisors() {
     std::map<Numbers, std::set<Numbers>> cuts;  // size -> degrees
     std::set<Numbers> heads, widths;            // degrees that attentions are cut in; sizes of what they make
-    for (const Term* t : {&rule_.source(), &rule_.target()}) {
-      const auto types = types_of(*t, variables_);
-      if (!types) return;
-      for (std::size_t n = 0; n < t->nodes.size(); ++n)
-        for (std::size_t d = 0; d < (*types)[n][0].rank; ++d) {
-          const bool by_heads = t->nodes[n].kind == Kind::attention && d == 2;
-          const Numbers size = dim_size((*types)[n], d), degree = degree_of((*types)[n], d);
+    for (const Side& side : {source(), target()})
+      for (std::size_t n = 0; n < side.term.nodes.size(); ++n)
+        for (std::size_t d = 0; d < side.types[n][0].rank; ++d) {
+          const bool by_heads = side.term.nodes[n].kind == Kind::attention && d == 2;
+          const Numbers size = dim_size(side.types[n], d), degree = degree_of(side.types[n], d);
           if (by_heads) widths.insert(size);
           if (degree[0] > 1) (by_heads ? heads : cuts[size]).insert(degree);
         }
-    }
     // Key heads divide heads, and heads the width, which no variable may have.
     const auto told_by_heads = [&](const Numbers& size, const Numbers& degree) {
       return widths.contains(size) && !dims_adding_to(size, variables_) &&
@@ -160,12 +163,10 @@ class Conditions {
   }
   // Of the first tensor of this size.
   std::string inner_dim_text(const Numbers& size) const {
-    for (const Term* t : {&rule_.source(), &rule_.target()}) {
-      const auto types = types_of(*t, variables_);
-      for (std::size_t n = 0; types && n < t->nodes.size(); ++n)
-        for (std::size_t d = 0; d < (*types)[n][0].rank; ++d)
-          if (dim_size((*types)[n], d) == size) return fmt::format("dim {} of {}", d, text_of(*t, n));
-    }
+    for (const Side& side : {source(), target()})
+      for (std::size_t n = 0; n < side.term.nodes.size(); ++n)
+        for (std::size_t d = 0; d < side.types[n][0].rank; ++d)
+          if (dim_size(side.types[n], d) == size) return fmt::format("dim {} of {}", d, text_of(side.term, n));
     return "the size that is cut";
   }
   std::string text_of(Term t, std::size_t node) const {
@@ -192,12 +193,10 @@ class Conditions {
       if (rows == 3 && columns == 3) say("{} has any number of rows and columns, with any stride and padding", variables_[v].name);
       else say("{} has {} x {} rows and columns, with stride 1 and the padding that keeps sizes", variables_[v].name, rows, columns);
     }
-    const auto types = types_of(rule_.source(), variables_);
-    if (!types) return;
     std::map<std::string_view, int> any;  // operators of any window, by what has one in common
     for (const Node& n : rule_.source().nodes) {
       if (is_convolution(n.kind)) {
-        const Type& kernel = (*types)[n.inputs[1]][0];
+        const Type& kernel = rule_.source_types()[n.inputs[1]][0];
         if (kernel.size[2] == 3 && kernel.size[3] == 3) ++any["convolutions"];
       } else if (n.kind == Kind::max_pool) ++any["max pools"];
       else if (n.kind == Kind::average_pool) ++any["average pools"];

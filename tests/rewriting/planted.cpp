@@ -29,12 +29,11 @@ class Plant {
   bool add(const Rule& rule) {
     unit_ = unit_for(rule);
     Match match;
-    for (const Variable& v : rule.equation.variables) match.variables.push_back(variable(v));
+    for (const Variable& v : rule.equation.variables()) match.variables.push_back(variable(v));
     for (char c = 'a'; c <= 'z'; ++c) match.sizes[index_of(c)] = size_of(c);
-    Rule source;  // what makes the source out of nothing, or of an attention whose heads it takes
-    source.equation.variables = rule.equation.variables;
-    source.equation.right = rule.source();
-    if (std::ranges::count(rule.source().nodes, Kind::attention, &Node::kind) > 0) add_attention(source, match);
+    Equation from_nothing{rule.equation.variables(), {}, rule.source()};  // or from an attention, whose heads the source takes
+    if (std::ranges::count(rule.source().nodes, Kind::attention, &Node::kind) > 0) add_attention(from_nothing, match);
+    const Rule source{.name = "planted", .equation = TypedEquation::make(std::move(from_nothing)).value(), .axioms = {}};
     pcg::PcgBuilder copy = builder_;
     const base::Attempt<Target> planted = instantiate(source, match, std::move(copy).build(), kDegrees);
     if (!planted) return false;
@@ -62,7 +61,7 @@ class Plant {
   // Room for three degrees, or, where nothing is computed, for all that layout operators of one dim cut; more dims would be large.
   static std::int64_t unit_for(const Rule& rule) {
     const auto has_rank = [&](int least) {
-      return std::ranges::any_of(rule.equation.variables, [&](const Variable& v) { return v.types[0].rank >= least; });
+      return std::ranges::any_of(rule.equation.variables(), [&](const Variable& v) { return v.types[0].rank >= least; });
     };
     if (has_rank(3)) return 4;
     return kind_of(rule.equation) == RuleKind::parallel ? (has_rank(2) ? 16 : 64) : 8;
@@ -94,10 +93,10 @@ class Plant {
     return tensor(s);
   }
   // Eight heads; sizes that are no rule's.
-  void add_attention(Rule& source, Match& match) {
-    const auto v = static_cast<std::uint8_t>(source.equation.variables.size());
-    source.equation.variables.push_back(parse_variable("heads: [2, 4, 24]"));
-    source.equation.left = {.nodes = {{.kind = Kind::variable, .variable = v}, {.kind = Kind::attention, .inputs = {0}}}, .outputs = {1}};
+  void add_attention(Equation& source, Match& match) {
+    const auto v = static_cast<std::uint8_t>(source.variables.size());
+    source.variables.push_back(parse_variable("heads: [2, 4, 24]"));
+    source.left = {.nodes = {{.kind = Kind::variable, .variable = v}, {.kind = Kind::attention, .inputs = {0}}}, .outputs = {1}};
     const TensorRef qkv = tensor({.dims = {{2, 1}, {4, 1}, {24, 1}}});
     match.variables.push_back(qkv);
     const pcg::Attention op{.heads = 8, .kv_heads = 8};

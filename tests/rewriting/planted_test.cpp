@@ -24,8 +24,8 @@ struct PlantedTally {
 
 void hold_against_graph(const Rule& rule, PlantedTally& tally) {
   const auto complain = [&](const std::string& what) {
-    tally.problems += fmt::format("{}: {} => {}: {}\n", rule.name, to_text(rule.source(), rule.equation.variables),
-                                  to_text(rule.target(), rule.equation.variables), what);
+    tally.problems += fmt::format("{}: {} => {}: {}\n", rule.name, to_text(rule.source(), rule.equation.variables()),
+                                  to_text(rule.target(), rule.equation.variables()), what);
   };
   std::string never;
   if (!compile(rule, &never)) {

@@ -13,13 +13,12 @@ bool invents_nothing(const Rule& r) {
 }
 
 Rule rule(const std::string& name, const std::string& variables, const std::string& left, const std::string& right) {
-  Rule r;
-  r.name = name;
+  Equation e;
   std::istringstream texts(variables);
-  for (std::string text; std::getline(texts, text, ';');) r.equation.variables.push_back(parse_variable(text));
-  r.equation.left = parse_term(left, r.equation.variables);
-  r.equation.right = parse_term(right, r.equation.variables);
-  return r;
+  for (std::string text; std::getline(texts, text, ';');) e.variables.push_back(parse_variable(text));
+  e.left = parse_term(left, e.variables);
+  e.right = parse_term(right, e.variables);
+  return {.name = name, .equation = TypedEquation::make(std::move(e)).value(), .axioms = {}};
 }
 
 Rule reversed(Rule r) {

@@ -29,3 +29,5 @@ inline substitutions::Equation equation(std::string_view line) {
   e.right = substitutions::parse_term(line.substr(middle + 3), e.variables);
   return e;
 }
+// Requires: both sides are well typed.
+inline substitutions::TypedEquation typed(std::string_view line) { return substitutions::TypedEquation::make(equation(line)).value(); }

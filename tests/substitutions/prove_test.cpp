@@ -43,7 +43,7 @@ TEST_CASE("Known equalities are proved, and say by which axioms") {
   Prover prover(axioms(), {});
   for (const char* line : kTrue) {
     CAPTURE(line);
-    const Proof p = prover.prove(equation(line));
+    const Proof p = prover.prove(typed(line));
     CHECK(p.verdict == Verdict::proved);
     CHECK_FALSE(p.axioms.empty());
     CHECK(p.instances > 0);
@@ -53,29 +53,29 @@ TEST_CASE("Known equalities are proved, and say by which axioms") {
 TEST_CASE("A proof names what it needs and nothing else") {
   Prover prover(axioms(), {});
   const Proof p = prover.prove(
-      equation("x: [m, k] | w: [k, n] | linear[relu](partition[0, d](x), replicate[d](w)) = relu(partition[0, d](linear(x, w)))"));
+      typed("x: [m, k] | w: [k, n] | linear[relu](partition[0, d](x), replicate[d](w)) = relu(partition[0, d](linear(x, w)))"));
   CHECK(p.axioms == std::vector<std::string>{"linear.activation", "linear.partition_rows"});
 }
 
 TEST_CASE("Sides that differ are refuted, with sizes and values") {
   Prover prover(axioms(), {});
-  const Proof p = prover.prove(equation("x: [m, n] | y: [m, n] | add(x, y) = add(x, x)"));
+  const Proof p = prover.prove(typed("x: [m, n] | y: [m, n] | add(x, y) = add(x, x)"));
   REQUIRE(p.verdict == Verdict::refuted);
   CHECK(p.counterexample->text.find("on the left") != std::string::npos);
 }
 
 TEST_CASE("An axiom left out is not used; equal sides are proved without any") {
   Prover prover(axioms(), {});
-  const Equation e = equation("x: [m, n] | y: [m, n] | add(x, y) = add(y, x)");
+  const TypedEquation e = typed("x: [m, n] | y: [m, n] | add(x, y) = add(y, x)");
   for (std::size_t i = 0; i < axioms().entries.size(); ++i) prover.leave_out(i, true);
   CHECK(prover.prove(e).verdict == Verdict::open);
-  CHECK(prover.prove(equation("x: [m, n] | relu(x) = relu(x)")).verdict == Verdict::proved);
+  CHECK(prover.prove(typed("x: [m, n] | relu(x) = relu(x)")).verdict == Verdict::proved);
 }
 
 TEST_CASE("Axioms about ungrouped convolutions are not used on grouped ones") {
   // 2 c input channels, kernels for c: both sides are well typed, and differ.
   Prover prover(axioms(), {});
-  const Proof p = prover.prove(equation(
+  const Proof p = prover.prove(typed(
       "x: [n, 2c, h, w] | k: [2o, c, 3, 3] | y: [n, 2c, h, w] | l: [2o, c, 3, 3] | add(conv(x, k), conv(y, l)) = conv(concat[1](x, y), "
       "concat[1](k, l))"));
   CHECK(p.verdict == Verdict::refuted);
@@ -103,10 +103,9 @@ TEST_CASE("What the e-graph makes equal has equal values: equations with a chang
         if (n.inputs.size() == 2) std::swap(n.inputs[0], n.inputs[1]);
     }
     side = canonical(side);
-    const auto l = types_of(e.left, e.variables), r = types_of(e.right, e.variables);
-    RC_PRE(l && r);
-    for (std::size_t o = 0; o < e.left.outputs.size(); ++o) RC_PRE((*l)[e.left.outputs[o]] == (*r)[e.right.outputs[o]]);
-    Saturation s(patterns, e, without);
+    const auto typed = TypedEquation::make(e);
+    RC_PRE(typed && typed->unlike_outputs().empty());
+    Saturation s(patterns, *typed, without);
     if (!s.grow(5, 1500, std::bitset<kKinds>().set())) return;
     for (const std::uint64_t seed : {101U, 102U}) {
       const SmallSizes sizes(e.variables, seed);

@@ -15,12 +15,12 @@ using namespace substitutions;
 namespace {
 
 std::vector<Rule> some_rules() {
-  Rule rows{.name = "h1",
-            .equation = equation(
-                "x: [m, k] | w: [k, n] | partition[0, d](linear[relu](x, w)) = linear[relu](partition[0, d](x), replicate[d](w))")};
+  Rule rows{
+      .name = "h1",
+      .equation = typed("x: [m, k] | w: [k, n] | partition[0, d](linear[relu](x, w)) = linear[relu](partition[0, d](x), replicate[d](w))")};
   rows.axioms = {"linear.partition_rows"};
   rows.proof_s = 0.00025;
-  Rule sum{.name = "h2", .equation = equation("x: [m, n] | y: [m, n] | add(x, y) = reduce[2](summands(x, y))"), .forward = false};
+  Rule sum{.name = "h2", .equation = typed("x: [m, n] | y: [m, n] | add(x, y) = reduce[2](summands(x, y))"), .forward = false};
   sum.axioms = {"add.summands"};
   return {rows, sum};
 }
@@ -78,7 +78,7 @@ TEST_CASE("Rules come back from a file as they were written, sources first") {
     CHECK(file.rules[i].name == rules[i].name);
     CHECK(file.rules[i].source() == rules[i].source());
     CHECK(file.rules[i].target() == rules[i].target());
-    CHECK(file.rules[i].equation.variables == rules[i].equation.variables);
+    CHECK(file.rules[i].equation.variables() == rules[i].equation.variables());
     CHECK(file.rules[i].axioms == rules[i].axioms);
     CHECK(file.rules[i].proof_s == rules[i].proof_s);
   }
@@ -104,7 +104,7 @@ TEST_CASE("a file that is not as it was written is proved anew, and its rules na
     const RuleFile file = parse_rules(text, "r.yaml");
     CHECK(distrust(file, axioms()) == why);
     for (const Rule& r : load_rules(file, 1)) {
-      CHECK(r.axioms == (r.source().operators() == 2 && r.equation.variables[1].name == "w"
+      CHECK(r.axioms == (r.source().operators() == 2 && r.equation.variables()[1].name == "w"
                              ? std::vector<std::string>{"linear.partition_rows"}
                              : std::vector<std::string>{"add.summands"}));
       CHECK(r.proof_s > 0);
@@ -130,7 +130,7 @@ TEST_CASE("sides that are swapped are proved in that direction") {
   REQUIRE(at != std::string::npos);
   text.replace(at, 9 + target.size(), "target: \"" + source);
   const std::vector<Rule> rules = load_rules(parse_rules(text, "r.yaml"), 1);
-  CHECK(to_text(rules[0].source(), rules[0].equation.variables) == target);
+  CHECK(to_text(rules[0].source(), rules[0].equation.variables()) == target);
 }
 
 TEST_CASE("a degree that is changed on one side alone is a wrong layout") {
@@ -147,7 +147,7 @@ TEST_CASE("a false rule keeps all out, whatever the file says of itself") {
   CHECK(text.find("remove it, or generate the rules anew: foreshard rules generate --save FILE") != std::string::npos);
   // also with the digest that belongs to it: the file is trusted, the evaluation still finds it
   std::vector<Rule> rules = some_rules();
-  rules[0].equation = equation("x: [m, n] | y: [m, n] | add(x, y) = multiply(x, y)");
+  rules[0].equation = typed("x: [m, n] | y: [m, n] | add(x, y) = multiply(x, y)");
   const RuleFile forged = parse_rules(to_text(rules, axioms()), "r.yaml");
   CHECK(distrust(forged, axioms()) == "");
   CHECK(problem([&] { (void)load_rules(forged, 1); }).find("rules[0]: rule h1 is false") != std::string::npos);

@@ -12,7 +12,7 @@ using namespace substitutions;
 namespace {
 
 std::vector<std::string> conditions(const char* text, bool forward = true) {
-  return side_conditions({.name = "r", .equation = equation(text), .forward = forward});
+  return side_conditions({.name = "r", .equation = typed(text), .forward = forward});
 }
 using Texts = std::vector<std::string>;
 
