@@ -11,6 +11,11 @@
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "reports/rules_report.hpp"
+#include "substitutions/proof/redundant_axioms.hpp"
+#include "substitutions/published/published_read.hpp"
+#include "substitutions/rule_files/load_rules.hpp"
+#include "substitutions/rule_files/rule_file_read.hpp"
+#include "substitutions/rule_files/rule_file_write.hpp"
 
 namespace cli {
 namespace {
@@ -84,9 +89,9 @@ int verify(const RulesFlags& f) {
     proofs = substitutions::verify(file, substitutions::axioms(), f.processes,
                                    [&](std::size_t done) { line.show(fmt::format("{} of {} proofs", done, file.rules.size())); });
   }
-  const std::string distrust = substitutions::distrust(file, substitutions::axioms());
-  write_json(f, reports::to_json(file, proofs, distrust));
-  print(f, [&] { return reports::to_text(file, proofs, distrust); });
+  const std::string reason = substitutions::reverification_reason(file, substitutions::axioms());
+  write_json(f, reports::to_json(file, proofs, reason));
+  print(f, [&] { return reports::to_text(file, proofs, reason); });
   return std::ranges::all_of(proofs, [](const auto& p) { return p.verdict == Verdict::proved; }) ? kAnswered : kNo;
 }
 
@@ -124,11 +129,11 @@ int compare(const RulesFlags& f) {
 
 std::vector<substitutions::Rule> loaded(const RulesFlags& f) {
   substitutions::RuleFile file = substitutions::read_rules(f.file);
-  const std::string distrust = substitutions::distrust(file, substitutions::axioms());
+  const std::string reason = substitutions::reverification_reason(file, substitutions::axioms());
   const std::size_t count = file.rules.size();
   base::ProgressLine line(f.quiet);
   return substitutions::load_rules(std::move(file), f.processes, [&](std::size_t done) {
-    line.show(fmt::format("{} of {} rules {}", done, count, distrust.empty() ? "evaluated" : "proved again: " + distrust));
+    line.show(fmt::format("{} of {} rules {}", done, count, reason.empty() ? "evaluated" : "proved again: " + reason));
   });
 }
 

@@ -19,6 +19,8 @@
 #include "reports/show/model.hpp"
 #include "reports/show/plan.hpp"
 #include "reports/show/planners.hpp"
+#include "substitutions/rule_files/load_rules.hpp"
+#include "substitutions/rule_files/rule_file_write.hpp"
 #include "topology/dot.hpp"
 #include "topology/load.hpp"
 #include "topology/presets.hpp"

@@ -114,7 +114,7 @@ std::string to_text(const substitutions::Generated& g) {
                     kinds[1], kinds[2], s.refuted, s.unproved);
 }
 
-ordered_json to_json(const substitutions::RuleFile& file, const std::vector<substitutions::Proof>& proofs, const std::string& distrust) {
+ordered_json to_json(const substitutions::RuleFile& file, const std::vector<substitutions::Proof>& proofs, const std::string& reason) {
   ordered_json failures = ordered_json::object();
   double seconds = 0;
   for (std::size_t i = 0; i < proofs.size(); ++i) {
@@ -128,11 +128,11 @@ ordered_json to_json(const substitutions::RuleFile& file, const std::vector<subs
           {"failures", std::move(failures)},
           {"generator", file.generator},
           {"axioms", file.axioms},
-          {"as_written", distrust.empty()},
-          {"distrust", distrust},
+          {"as_written", reason.empty()},
+          {"distrust", reason},
           {"proof_s", seconds}};
 }
-std::string to_text(const substitutions::RuleFile& file, const std::vector<substitutions::Proof>& proofs, const std::string& distrust) {
+std::string to_text(const substitutions::RuleFile& file, const std::vector<substitutions::Proof>& proofs, const std::string& reason) {
   std::string text;
   double seconds = 0;
   for (std::size_t i = 0; i < proofs.size(); ++i) {
@@ -143,7 +143,7 @@ std::string to_text(const substitutions::RuleFile& file, const std::vector<subst
     text += proofs[i].counterexample ? fmt::format("  false: {}\n", proofs[i].counterexample->text)
                                      : std::string("  neither proved nor refuted\n");
   }
-  if (!distrust.empty()) text += fmt::format("the file's own proofs do not count: {}\n", distrust);
+  if (!reason.empty()) text += fmt::format("the file's own proofs do not count: {}\n", reason);
   return text + fmt::format("{} rules proved ({:.1f} s), {} refuted, {} not proved\n", count(proofs, Verdict::proved), seconds,
                             count(proofs, Verdict::refuted), count(proofs, Verdict::open));
 }

@@ -5,21 +5,21 @@
 #include <string>
 #include <vector>
 
-#include "substitutions/axioms/axioms.hpp"
+#include "substitutions/axioms/validate.hpp"
 #include "substitutions/generation/generate.hpp"
-#include "substitutions/published/published.hpp"
-#include "substitutions/rule_files/rules_file.hpp"
+#include "substitutions/published/compare.hpp"
+#include "substitutions/rule_files/rule_file.hpp"
 
 namespace reports {
 
 [[nodiscard]] nlohmann::ordered_json to_json(const substitutions::Generated& g);
 [[nodiscard]] std::string to_text(const substitutions::Generated& g);
 
-// `distrust`: substitutions::distrust() of the file.
+// `reason`: substitutions::reverification_reason() of the file.
 [[nodiscard]] nlohmann::ordered_json to_json(const substitutions::RuleFile& file, const std::vector<substitutions::Proof>& proofs,
-                                             const std::string& distrust);
+                                             const std::string& reason);
 [[nodiscard]] std::string to_text(const substitutions::RuleFile& file, const std::vector<substitutions::Proof>& proofs,
-                                  const std::string& distrust);
+                                  const std::string& reason);
 
 [[nodiscard]] nlohmann::ordered_json to_json(const substitutions::Axioms& axioms, const std::vector<substitutions::Validation>& validations,
                                              const std::vector<std::string>& redundant);

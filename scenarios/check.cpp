@@ -11,7 +11,8 @@
 #include "profiles/device_profile.hpp"
 #include "profiles/framework_profile.hpp"
 #include "scenarios/scenario.hpp"
-#include "substitutions/rule_files/rules_file.hpp"
+#include "substitutions/rule_files/load_rules.hpp"
+#include "substitutions/rule_files/rule_file_read.hpp"
 #include "topology/cluster.hpp"
 #include "topology/load.hpp"
 
@@ -45,10 +46,10 @@ CheckResult check_cluster(const base::Yaml& document) {
 
 CheckResult check_rules(const std::filesystem::path& file) {
   substitutions::RuleFile rules = substitutions::read_rules(file);
-  const std::string distrust = substitutions::distrust(rules, substitutions::axioms());
+  const std::string reason = substitutions::reverification_reason(rules, substitutions::axioms());
   const std::size_t count = substitutions::load_rules(std::move(rules), 1).size();
-  return {true, distrust.empty() ? fmt::format("{} rules, as they were proved", count)
-                                 : fmt::format("{} rules, proved again: {}", count, distrust)};
+  return {true,
+          reason.empty() ? fmt::format("{} rules, as they were proved", count) : fmt::format("{} rules, proved again: {}", count, reason)};
 }
 
 }  // namespace

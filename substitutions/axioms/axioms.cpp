@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "base/embedded/embedded_files.hpp"
 #include "base/yaml/parse.hpp"

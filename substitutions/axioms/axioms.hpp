@@ -1,14 +1,13 @@
 #pragma once
-// The properties of operators that proofs rest on, as data (axioms.yaml): name, statement, side conditions, source. Every one is validated,
-// by Z3 over the reals with opaque functions uninterpreted, shard by shard, on every small shape and degree that it admits.
+// The properties of operators that proofs rest on, as data (axioms.yaml): name, statement, side conditions, source. validate.hpp holds
+// every one of them against an independent meaning of the operators.
 
-#include <cstdint>
-#include <limits>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "substitutions/language/rule.hpp"
+#include "substitutions/language/typed_equation.hpp"
 
 namespace substitutions {
 
@@ -36,31 +35,9 @@ struct Axioms {
   std::string hash;  // of the file's text: rule files name it
 };
 
-// The axioms that ship.
+// Returns the axioms that ship.
 [[nodiscard]] const Axioms& axioms();
-// Throws: base::InputError with every problem found.
+// Returns the axioms of a text. Throws: base::InputError with every problem found.
 [[nodiscard]] Axioms parse_axioms(std::string_view yaml, const std::string& file);
-
-struct Validation {
-  bool valid = false;
-  bool all = false;  // every size was tried (where there are many: of few elements); else evenly drawn ones, of few elements
-  int shapes = 0;    // sizes, degrees and layouts of the variables at which the sides were held against each other
-  double seconds = 0;
-  std::string failure;  // the first shape at which the sides differ, and where
-};
-// Every size of the dims from 1 to 4 and every value of d and e from 2 to 3 where those are at most 64 together, else `most_shapes` evenly
-// drawn ones: with the plainest layout of the variables that types both sides, and with drawn layouts (dims and summands cut by up to 6, up
-// to 3 copies). Fewer than kDrawnSizes: so many in any case.
-inline constexpr int kDrawnSizes = 8;
-// As `most_shapes`: every size, of at most 24 elements a tensor where there are more than 64.
-inline constexpr int kEverySize = std::numeric_limits<int>::max();
-[[nodiscard]] Validation validate(const Axiom& a, int most_shapes);
-// All instances of an entry, `most_shapes` for each; 0: a number that keeps an entry's cost within seconds.
-[[nodiscard]] Validation validate(const Axioms& axioms, const AxiomEntry& e, int most_shapes);
-// Of all entries, in order. Deterministic but for the seconds.
-[[nodiscard]] std::vector<Validation> validate_all(const Axioms& axioms, int most_shapes, int threads);
-
-// Names of the entries that the others prove.
-[[nodiscard]] std::vector<std::string> redundant(const Axioms& axioms);
 
 }  // namespace substitutions

@@ -3,16 +3,16 @@
 // Two sides are equal at a shape iff their outputs have one layout and, block by block and copy by copy, the same value, where summands
 // are added up: what may consume a tensor of several summands is linear (term.hpp), so it cannot tell how the sum is spread over them.
 
+#include "substitutions/axioms/validate.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <limits>
 #include <thread>
 
 #include "base/random.hpp"
-#include "substitutions/axioms/axioms.hpp"
 #include "substitutions/axioms/small_terms.hpp"
 #include "substitutions/axioms/symbolic.hpp"
 

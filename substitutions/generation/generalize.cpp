@@ -228,7 +228,7 @@ bool holds(const Joint& j) {
   return true;
 }
 
-bool shares_by_chance(const Joint& j) {
+bool shares_by_coincidence(const Joint& j) {
   const Term tree = Unfolding(j).tree;
   if (tree.nodes.size() > kMostNodes) return false;
   for (std::uint8_t v = 0; v < j.variables.size(); ++v) {

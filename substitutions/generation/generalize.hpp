@@ -5,20 +5,20 @@
 
 namespace substitutions {
 
-// Are the sides' values equal at 16 choices of small sizes and values? Requires: expressible.
+// Returns whether the sides' values are equal at 16 draws of small sizes and values. Requires: expressible.
 [[nodiscard]] bool holds(const Joint& j);
 
-// While that leaves it true: operators' results become variables, the largest first; of a variable that is used several times, some uses
-// become another variable; of dims of equal size, some become free; size symbols that
-// occur only as one sum become one. The equation given is a special case of the result.
+// Returns the most general true equation of which the given one is a special case. Each step is taken while the equation stays true:
+// operators' results become variables, the largest first; some uses of a variable that is used several times become another variable; some
+// dims of equal size become free; size symbols that occur only as one sum become one symbol.
 [[nodiscard]] Joint generalize(Joint j);
 
-// Is it a special case of an equation with more operators, where operators that are one node here work on different variables? Such ones
-// ("add(f, f) = g(add(x, x)), f = g(x)") say less than what is between two of those operators.
-[[nodiscard]] bool shares_by_chance(const Joint& j);
+// Returns whether operators are one node by coincidence: the equation is a special case of one with more operators, in which they work on
+// different variables. Such an equation ("add(f, f) = g(add(x, x)), f = g(x)") says less than the one between two of those operators.
+[[nodiscard]] bool shares_by_coincidence(const Joint& j);
 
-// Can it be written? Positions of cuts and sizes of constants are sums of the variables' dims, and those of letters;
-// no node is well typed by chance alone (size_condition.hpp).
+// Returns whether the equation can be written: positions of cuts and sizes of constants are sums of the variables' dims, and those are sums
+// of letters; no node is well typed by coincidence of sizes (size_condition.hpp).
 [[nodiscard]] bool expressible(const Joint& j);
 
 }  // namespace substitutions

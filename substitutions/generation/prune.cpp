@@ -150,7 +150,7 @@ Pruned prune(const std::vector<Equation>& equations) {
     for (Joint& j : pruner.kept) {
       if (general) candidates.push_back(measured(std::move(j)));
       else if (!holds(j)) ++result.refuted;
-      else if (shares_by_chance(j)) ++result.implied;
+      else if (shares_by_coincidence(j)) ++result.implied;
       else candidates.push_back(measured(generalize(std::move(j))));
     }
   }

@@ -5,7 +5,7 @@
 namespace substitutions {
 namespace {
 
-// A size of two letters tells the second one once another size has told the first; sums of rules have at most three.
+// A sum of two letters identifies the second letter once another size has identified the first; sums of rules have at most three letters.
 constexpr int kRoundsOfLearning = 3;
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 // Terms with what is known to be equal among them: hash-consed nodes, classes closed under congruence, and for every merge its reason, so
-// that the axiom instances which make two nodes equal can be told. Every class has one type.
+// that the axiom instances which make two nodes equal can be listed. Every class has one type.
 
 #include <cstdint>
 #include <optional>

@@ -26,18 +26,19 @@ std::vector<VariablePattern> variable_patterns(const Equation& e) {
   return all;
 }
 
-// What a part of a side tells when it is matched: variables, degree symbols, letters of attributes.
-struct Told {
+// The symbols that a match of some part of a side binds: variables, degree symbols, letters of attributes. One bit each.
+struct Symbols {
   std::uint32_t variables = 0, degrees = 0, letters = 0;
-  bool holds(const Told& o) const {
+  bool includes(const Symbols& o) const {
     return (variables & o.variables) == o.variables && (degrees & o.degrees) == o.degrees && (letters & o.letters) == o.letters;
   }
 };
-Told operator|(Told a, const Told& b) { return {a.variables | b.variables, a.degrees | b.degrees, a.letters | b.letters}; }
+Symbols operator|(Symbols a, const Symbols& b) { return {a.variables | b.variables, a.degrees | b.degrees, a.letters | b.letters}; }
 
-Told told(const AxiomPattern& p, int side, std::uint8_t node) {
+// Returns the symbols that are identifiable from a match of the node and of all below it.
+Symbols identifiable(const AxiomPattern& p, int side, std::uint8_t node) {
   const Node& n = p.sides[side].nodes[node];
-  Told t;
+  Symbols t;
   if (n.kind == Kind::variable) {
     t.variables = 1U << n.variable;
     for (const DimPattern& d : p.variables[0][n.variable].dims)
@@ -47,16 +48,16 @@ Told told(const AxiomPattern& p, int side, std::uint8_t node) {
     if (n.degree.powers[s] > 0) t.degrees |= 1U << s;
   for (const DimPattern& d : {p.at[side][node], p.by[side][node]})
     if (d.letter != 0) t.letters |= 1U << static_cast<unsigned>(d.letter - 'a');
-  for (const std::uint8_t i : n.inputs) t = t | told(p, side, i);
+  for (const std::uint8_t i : n.inputs) t = t | identifiable(p, side, i);
   return t;
 }
 
-// Letters that attributes need; sizes of variables need none beforehand.
-Told needed(const AxiomPattern& p) {
-  Told t;
+// Returns the symbols that an instance needs: of the letters, those of attributes alone, as the sizes of variables need none beforehand.
+Symbols needed(const AxiomPattern& p) {
+  Symbols t;
   for (int side = 0; side < 2; ++side)
     for (std::size_t n = 0; n < p.sides[side].nodes.size(); ++n) {
-      Told own = told(p, side, static_cast<std::uint8_t>(n));
+      Symbols own = identifiable(p, side, static_cast<std::uint8_t>(n));
       own.letters = 0;
       for (const DimPattern& d : {p.at[side][n], p.by[side][n]})
         if (d.letter != 0) own.letters |= 1U << static_cast<unsigned>(d.letter - 'a');
@@ -67,19 +68,19 @@ Told needed(const AxiomPattern& p) {
 
 void add_triggers(Patterns& patterns, std::size_t index) {
   const AxiomPattern& p = patterns.all[index];
-  const Told all = needed(p);
+  const Symbols all = needed(p);
   const auto add = [&](auto&& self, int side, std::uint8_t node, bool variable_opposite) -> void {
     const Node& n = p.sides[side].nodes[node];
     if (n.kind == Kind::variable) return;
     const bool root = node == p.sides[side].outputs[0];
-    if (!told(p, side, node).holds(all)) return;
+    if (!identifiable(p, side, node).includes(all)) return;
     patterns.triggers[{n.kind, n.function, n.axis}].push_back({index, side, node});
     // Where the other side is a mere variable, it is met everywhere: what would become it when the whole is made is looked for instead.
     if (root && variable_opposite)
       for (const std::uint8_t i : n.inputs) self(self, side, i, false);
   };
-  const auto told_by = [&](int side) { return told(p, side, p.sides[side].outputs[0]); };
-  const bool some = told_by(0).holds(all) || told_by(1).holds(all);
+  const auto identifiable_by = [&](int side) { return identifiable(p, side, p.sides[side].outputs[0]); };
+  const bool some = identifiable_by(0).includes(all) || identifiable_by(1).includes(all);
   for (int side = 0; side < 2; ++side) {
     const Term& other = p.sides[1 - side];
     const std::uint8_t root = p.sides[side].outputs[0];

@@ -12,7 +12,7 @@
 
 namespace substitutions {
 
-// What the sizes of a variable say: a letter per dim ('\0' + number for plain ones, 0 for sums, which typing looks after).
+// The size of one dim of a variable: a letter; '\0' and a number for a plain size; '\0' and 0 for a sum, which typing looks after.
 struct DimPattern {
   char letter = 0;
   std::int64_t number = 0;
@@ -31,7 +31,8 @@ struct AxiomPattern {
   std::vector<DimPattern> at[2], by[2];
 };
 
-// A node of a side that, once matched, tells everything that the instance needs; where no node does, variables are left: any term will do.
+// A node of a side whose match makes every symbol of the instance identifiable. Where no node does so, the variables that are left may be
+// any term.
 struct Trigger {
   std::size_t pattern = 0;
   int side = 0;
@@ -45,7 +46,7 @@ struct Patterns {
 };
 [[nodiscard]] Patterns compile(const Axioms& axioms);
 
-// What a pattern's symbols stand for.
+// A binding says what a pattern's symbols stand for.
 struct Binding {
   static constexpr Index kUnbound = ~Index{0};
   std::array<Index, 8> variables;  // nodes
@@ -53,11 +54,11 @@ struct Binding {
   std::array<std::optional<Numbers>, 26> letters;
   Binding() { variables.fill(kUnbound); }
 };
-// Calls `found` for every way in which the trigger's node matches e-node `n`.
+// Calls `found` for every binding under which the trigger's node matches e-node `n`.
 void match(const AxiomPattern& p, const Trigger& t, const EGraph& graph, Index n, const std::function<void(const Binding&)>& found);
-// Binds letters by the variables' types; false: no instance of the axiom is about such variables.
+// Binds letters by the variables' types. Returns false when no instance of the axiom is about such variables.
 [[nodiscard]] bool fits(const AxiomPattern& p, const EGraph& graph, Binding& b);
-// The attributes of a pattern's node under a binding.
+// Returns the operator of a pattern's node under a binding.
 [[nodiscard]] EOperator operator_of(const AxiomPattern& p, int side, std::uint8_t node, const Binding& b);
 
 }  // namespace substitutions

@@ -80,21 +80,4 @@ Proof Prover::prove(const TypedEquation& e) {
   return finish();
 }
 
-std::vector<std::string> redundant(const Axioms& axioms) {
-  Prover prover(axioms, {});
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < axioms.entries.size(); ++i) {
-    const AxiomEntry& e = axioms.entries[i];
-    prover.leave_out(i, true);
-    bool all = true;
-    for (std::size_t a = e.first; a < e.first + e.count && all; ++a) {
-      const auto instance = TypedEquation::make(axioms.all[a].equation);
-      all = instance && prover.prove(*instance).verdict == Verdict::proved;
-    }
-    prover.leave_out(i, false);
-    if (all) names.push_back(e.name);
-  }
-  return names;
-}
-
 }  // namespace substitutions

@@ -1,10 +1,12 @@
-// What published rules are worth.
-#include <algorithm>
+#include "substitutions/published/compare.hpp"
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "substitutions/language/text.hpp"
-#include "substitutions/published/published.hpp"
+#include "substitutions/published/published_interpretation.hpp"
+#include "substitutions/published/published_values.hpp"
 
 namespace substitutions {
 namespace {
@@ -14,13 +16,13 @@ bool one_sided_kind(const PublishedRule& r, PublishedKind k, bool rows) {
   return std::ranges::any_of(r.source, is) || std::ranges::any_of(r.target, is);
 }
 
-// Why no reading types both sides.
+// Returns why no interpretation types both sides.
 std::string reason(const PublishedRule& r) {
   if (one_sided_kind(r, PublishedKind::reduce, true))
-    return "Reduce along rows or columns has no reading: neighbours in a block are no partial sums";
+    return "Reduce along rows or columns has no interpretation: neighbours in a block are no partial sums";
   if (one_sided_kind(r, PublishedKind::replicate, true))
-    return "Replicate along rows or columns has no reading: repeated rows are no copies";
-  return "no reading of its replicas as copies, partial sums or stacks types both sides alike";
+    return "Replicate along rows or columns has no interpretation: repeated rows are no copies";
+  return "no interpretation of its replicas as copies, partial sums or stacks types both sides alike";
 }
 
 }  // namespace
@@ -28,7 +30,7 @@ std::string reason(const PublishedRule& r) {
 Compared compare(const PublishedRule& r, Prover& prover) {
   if (const auto c = refute(r)) return {Verdict::refuted, {}, c->text};
   Compared result{Verdict::open, {}, reason(r)};
-  for (const TypedEquation& e : readings(r)) {
+  for (const TypedEquation& e : interpretations(r)) {
     const Proof p = prover.prove(e);
     if (p.verdict == Verdict::proved) return {Verdict::proved, p.axioms, ""};
     std::string text;

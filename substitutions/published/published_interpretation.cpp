@@ -1,9 +1,11 @@
-// Readings of published rules in our language.
+// Interpretations of published rules in our language.
 //
 // Matrices: the replica dim is copies (Replicate copies) or partial sums (Replicate gives each of two summands the same tensor; Concat
 // along it makes summands of two tensors, which Partition along it only spreads); Reduce adds summands up. Stacks: the replica dim is a dim
 // like any other, Replicate makes a stack of two equal slices, Linear multiplies slice by slice. In both, Linear's weight is stored [out,
-// in]. No reading exists for Replicate and Reduce along rows or columns, nor where a stack is added up.
+// in]. No interpretation exists for Replicate and Reduce along rows or columns, nor where a stack is added up.
+
+#include "substitutions/published/published_interpretation.hpp"
 
 #include <fmt/core.h>
 
@@ -12,7 +14,6 @@
 #include <set>
 
 #include "substitutions/language/typing.hpp"
-#include "substitutions/published/published.hpp"
 
 namespace substitutions {
 namespace {
@@ -96,7 +97,7 @@ class Translation {
  public:
   Translation(const PublishedRule& rule, const Style& style) : rule_(rule), style_(style) {}
 
-  // Both sides, before the variables have layouts; nullopt: no such reading.
+  // Both sides, before the variables have layouts; nullopt: there is no such interpretation.
   std::optional<Equation> equation() {
     Term left, right;
     std::vector<Meaning> lo, ro;
@@ -215,17 +216,13 @@ class Translation {
     if (!sizes_.unify(x.sizes[r - 1], w.sizes[r - 1]) || x.unspread != 1 || w.unspread != 1) return std::nullopt;
     if (r == 3 && !sizes_.unify(x.sizes[0], w.sizes[0])) return std::nullopt;
     const std::uint8_t turned = append(*term_, {.kind = Kind::transpose, .inputs = {w.node}});
-    const Function f = op.function == "relu"      ? Function::relu
-                       : op.function == "tanh"    ? Function::tanh
-                       : op.function == "sigmoid" ? Function::sigmoid
-                                                  : Function::none;
     Meaning m = x;
     m.sizes[r - 1] = w.sizes[r - 2];
     m.joint.erase(r - 1);
     if (const auto it = w.joint.find(r - 2); it != w.joint.end()) m.joint[r - 1] = it->second;
-    if (r == 2) return one(with(std::move(m), {.kind = Kind::linear, .function = f, .inputs = {x.node, turned}}));
+    if (r == 2) return one(with(std::move(m), {.kind = Kind::linear, .function = op.function, .inputs = {x.node, turned}}));
     m = with(std::move(m), {.kind = Kind::batch_matmul, .inputs = {x.node, turned}});
-    if (f != Function::none) m = with(m, {.kind = Kind::unary, .function = f, .inputs = {m.node}});
+    if (op.function != Function::none) m = with(m, {.kind = Kind::unary, .function = op.function, .inputs = {m.node}});
     return one(std::move(m));
   }
 
@@ -355,7 +352,7 @@ bool lay_out(Equation& e, Degree degree, std::size_t v, int changed) {
 
 }  // namespace
 
-std::vector<TypedEquation> readings(const PublishedRule& r) {
+std::vector<TypedEquation> interpretations(const PublishedRule& r) {
   constexpr Degree kSymbol{{1, 0, 0}}, kTwo{{0, 0, 1}};
   std::vector<TypedEquation> all;
   for (const Style& style : {Style{Replica::copies, kSymbol}, Style{Replica::sums, kTwo}, Style{Replica::stack, kTwo}})

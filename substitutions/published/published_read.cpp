@@ -1,11 +1,11 @@
-// Reads published rule files.
+#include "substitutions/published/published_read.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 
 #include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
-#include "substitutions/published/published.hpp"
 
 namespace substitutions {
 namespace {
@@ -69,7 +69,7 @@ struct Reader {
       o.dim = value;
       if (value < 0 || value > 2) r.complain("value", fmt::format("dim {} of tensors that have three", value));
     }
-    static const std::string kFunctions[] = {"none", "sigmoid", "relu", "tanh"};
+    static constexpr Function kFunctions[] = {Function::none, Function::sigmoid, Function::relu, Function::tanh};  // FlexFlow's ActiMode
     if (key == "PM_ACTI") {
       if (value < 0 || value > 3) r.complain("value", fmt::format("{} is no activation", value), "0 none, 1 sigmoid, 2 relu, 3 tanh");
       else o.function = kFunctions[value];

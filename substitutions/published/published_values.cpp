@@ -3,6 +3,8 @@
 // That meaning is not written down anywhere; it is the one under which, on small tensors, every published rule holds (unlike any other that
 // was tried). Rules that hold on small tensors only are false: they are found on larger ones.
 
+#include "substitutions/published/published_values.hpp"
+
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -13,7 +15,6 @@
 #include <set>
 
 #include "pcg/evaluator/field.hpp"
-#include "substitutions/published/published.hpp"
 
 namespace substitutions {
 namespace {
@@ -50,8 +51,8 @@ std::uint32_t element(const Tensor& t, const Sizes& at) {
   return t.elements[static_cast<std::size_t>((at[0] * t.sizes[1] + at[1]) * t.sizes[2] + at[2])];
 }
 
-std::uint32_t activated(const std::string& f, std::uint32_t x) {
-  return f.empty() || f == "none" ? x : field::Hash(field::hash_text(f))(x).element();
+std::uint32_t activated(Function f, std::uint32_t x) {
+  return f == Function::none ? x : field::Hash(field::hash_text(name_of(f)))(x).element();
 }
 
 // Linear reads the first replica of its inputs (`all`: every replica, each by itself).
@@ -154,7 +155,7 @@ struct Run {
     };
     switch (op.kind) {
       case PublishedKind::linear: return one(linear(op, x, *in[1], all_replicas));
-      case PublishedKind::relu: return one(made(x.sizes, x, [&](const Sizes& at) { return activated("relu", element(x, at)); }));
+      case PublishedKind::relu: return one(made(x.sizes, x, [&](const Sizes& at) { return activated(Function::relu, element(x, at)); }));
       case PublishedKind::add:
       case PublishedKind::multiply:
         if (x.sizes != in[1]->sizes || x.degree != in[1]->degree) return std::nullopt;

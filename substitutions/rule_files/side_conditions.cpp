@@ -77,7 +77,7 @@ class Conditions {
       if (std::ranges::count(t->nodes, Kind::sum, &Node::kind) > 0) return say("tensors have just the rule's dims, no further ones");
   }
 
-  // Each size is told once, where it is first met.
+  // Each size is stated once, where it is first met.
   void sizes() {
     std::map<Numbers, std::string> first;
     std::vector<std::string> sums;
@@ -145,13 +145,13 @@ class Conditions {
           if (degree[0] > 1) (by_heads ? heads : cuts[size]).insert(degree);
         }
     // Key heads divide heads, and heads the width, which no variable may have.
-    const auto told_by_heads = [&](const Numbers& size, const Numbers& degree) {
+    const auto implied_by_heads = [&](const Numbers& size, const Numbers& degree) {
       return widths.contains(size) && !dims_adding_to(size, variables_) &&
              std::ranges::any_of(heads, [&](const Numbers& h) { return divides(degree, h); });
     };
     for (const auto& [size, degrees] : cuts)
       for (const Numbers& degree : largest(degrees))
-        if (!told_by_heads(size, degree)) say("{} divides {}", degree_text(degree), size_text(size));
+        if (!implied_by_heads(size, degree)) say("{} divides {}", degree_text(degree), size_text(size));
     for (const Numbers& degree : largest(heads)) say("{} divides the number of key heads", degree_text(degree));
   }
   std::string size_text(const Numbers& size) const {

@@ -1,4 +1,5 @@
 #include "substitutions/axioms/axioms.hpp"
+#include "substitutions/axioms/validate.hpp"
 
 #include <doctest/doctest.h>
 

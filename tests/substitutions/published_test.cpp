@@ -1,4 +1,4 @@
-#include "substitutions/published/published.hpp"
+#include "substitutions/published/compare.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostics.hpp"
+#include "substitutions/published/published_read.hpp"
 
 using namespace substitutions;
 using nlohmann::json;
@@ -88,7 +89,7 @@ TEST_CASE("Of two rules that contradict each other one is false, and neither is 
       compared(rule({parallel("OP_REDUCE", x1, 1), parallel("OP_REDUCE", x2, 1), op("OP_EW_ADD", {tensor(0), tensor(1)})},
                     {concat(x1, x2, 1), parallel("OP_REDUCE", tensor(0), 1), parallel("OP_REDUCE", tensor(1), 1)}));
   CHECK(apart.verdict == Verdict::open);
-  CHECK(apart.why.find("no reading") != std::string::npos);
+  CHECK(apart.why.find("no interpretation") != std::string::npos);
   CHECK(added.verdict == Verdict::refuted);
   CHECK(added.why.find("on the left") != std::string::npos);
 }

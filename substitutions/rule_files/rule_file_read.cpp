@@ -1,4 +1,4 @@
-// YAML to rules: texts, types, sizes; all that is wrong with them at once.
+#include "substitutions/rule_files/rule_file_read.hpp"
 
 #include <fmt/core.h>
 
@@ -11,7 +11,6 @@
 #include "substitutions/language/size_condition.hpp"
 #include "substitutions/language/text.hpp"
 #include "substitutions/language/typing.hpp"
-#include "substitutions/rule_files/rules_file.hpp"
 
 namespace substitutions {
 namespace {
@@ -160,20 +159,20 @@ class RuleReader {
     reader_.complain(key, fmt::format("{} is ill typed over these variables", to_text(part, variables)),
                      "sizes and layouts of what it reads must fit each other, whatever the letters and degrees are");
   }
-  // The first operator of a side that fits what it reads at the typing sizes only: there is no evaluating it at others.
-  void by_chance(std::string_view key, const Term& t, const std::vector<Types>& types) {
+  // Names the first operator of a side that fits what it reads at the typing sizes only, as it cannot be evaluated at others.
+  void check_sizes(std::string_view key, const Term& t, const std::vector<Types>& types) {
     for (const Node& n : t.nodes) {
       std::array<const Types*, 3> in{};
       for (std::size_t i = 0; i < n.inputs.size(); ++i) in[i] = &types[n.inputs[i]];
-      const std::optional<SizeCondition> chance = size_condition(n, std::span(in).first(n.inputs.size()));
-      if (chance) return reader_.complain(key, fmt::format("{} {}", name_of(n.kind), chance->what), std::string(chance->cure));
+      const std::optional<SizeCondition> unmet = size_condition(n, std::span(in).first(n.inputs.size()));
+      if (unmet) return reader_.complain(key, fmt::format("{} {}", name_of(n.kind), unmet->what), std::string(unmet->cure));
     }
   }
 
   void check(const Rule& rule, std::string_view kind) {
     const TypedEquation& e = rule.equation;
-    by_chance("source", e.left(), e.left_types());
-    by_chance("target", e.right(), e.right_types());
+    check_sizes("source", e.left(), e.left_types());
+    check_sizes("target", e.right(), e.right_types());
     if (e.left().outputs.size() != e.right().outputs.size())
       return reader_.complain("target", fmt::format("{} outputs, the source has {}", e.right().outputs.size(), e.left().outputs.size()));
     for (const std::size_t o : e.unlike_outputs())

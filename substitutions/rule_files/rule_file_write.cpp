@@ -1,4 +1,4 @@
-// Rules to YAML, and the digest of what a file says.
+#include "substitutions/rule_files/rule_file_write.hpp"
 
 #include <fmt/core.h>
 
@@ -6,7 +6,6 @@
 #include "pcg/evaluator/field.hpp"
 #include "substitutions/generation/generate.hpp"
 #include "substitutions/language/text.hpp"
-#include "substitutions/rule_files/rules_file.hpp"
 
 namespace substitutions {
 namespace {

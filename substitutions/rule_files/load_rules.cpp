@@ -1,12 +1,12 @@
-// What is loaded is verified first.
-
-#include "substitutions/rule_files/rules_file.hpp"
+#include "substitutions/rule_files/load_rules.hpp"
 
 #include <fmt/core.h>
 
 #include "substitutions/generation/generate.hpp"
 #include "substitutions/proof/prove_all.hpp"
 #include "substitutions/proof/refute.hpp"
+#include "substitutions/rule_files/rule_file_read.hpp"
+#include "substitutions/rule_files/rule_file_write.hpp"
 
 namespace substitutions {
 namespace {
@@ -19,7 +19,7 @@ std::vector<TypedEquation> equations_of(const RuleFile& file) {
 
 }  // namespace
 
-std::string distrust(const RuleFile& file, const Axioms& axioms) {
+std::string reverification_reason(const RuleFile& file, const Axioms& axioms) {
   if (file.digest == "none") return "it was written by hand";
   if (file.generator != kGeneratorVersion)
     return fmt::format("generator \"{}\" wrote it, this is generator \"{}\"", file.generator, kGeneratorVersion);
@@ -38,7 +38,7 @@ std::vector<Rule> load_rules(RuleFile file, int processes, const RulesDone& prog
     sink.add(file.marks[i], fmt::format("rules[{}]", i), fmt::format("rule {} {}", file.rules[i].name, what), std::move(hint));
   };
   const std::string remove = "remove it, or generate the rules anew: foreshard rules generate --save FILE";
-  if (distrust(file, axioms()).empty()) {
+  if (reverification_reason(file, axioms()).empty()) {
     for (std::size_t i = 0; i < file.rules.size(); ++i) {
       if (const auto c = refute(file.rules[i].equation)) complain(i, "is false: " + c->text, remove);
       if (progress) progress(i + 1);

@@ -1,5 +1,5 @@
-#include "substitutions/rule_files/rules_file.hpp"
 #include "substitutions/language/text.hpp"
+#include "substitutions/rule_files/load_rules.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/core.h>
@@ -8,6 +8,8 @@
 #include "equations.hpp"
 #include "substitutions/generation/generate.hpp"
 #include "substitutions/proof/refute.hpp"
+#include "substitutions/rule_files/rule_file_read.hpp"
+#include "substitutions/rule_files/rule_file_write.hpp"
 #include "substitutions/rule_files/side_conditions.hpp"
 
 using namespace substitutions;
@@ -92,7 +94,7 @@ TEST_CASE("Every rule of a file is proved again on request") {
 
 TEST_CASE("what the generator wrote is trusted to be proved, and evaluated") {
   const RuleFile file = parse_rules("# kept\n" + written(), "r.yaml");
-  CHECK(distrust(file, axioms()) == "");
+  CHECK(reverification_reason(file, axioms()) == "");
   const std::vector<Rule> rules = load_rules(file, 1);
   REQUIRE(rules.size() == 2);
   CHECK(rules[0].proof_s == 0.00025);  // that of the file
@@ -102,7 +104,7 @@ TEST_CASE("a file that is not as it was written is proved anew, and its rules na
   const auto proved_anew = [](const std::string& text, const std::string& why) {
     CAPTURE(text);
     const RuleFile file = parse_rules(text, "r.yaml");
-    CHECK(distrust(file, axioms()) == why);
+    CHECK(reverification_reason(file, axioms()) == why);
     for (const Rule& r : load_rules(file, 1)) {
       CHECK(r.axioms == (r.source().operators() == 2 && r.equation.variables()[1].name == "w"
                              ? std::vector<std::string>{"linear.partition_rows"}
@@ -149,7 +151,7 @@ TEST_CASE("a false rule keeps all out, whatever the file says of itself") {
   std::vector<Rule> rules = some_rules();
   rules[0].equation = typed("x: [m, n] | y: [m, n] | add(x, y) = multiply(x, y)");
   const RuleFile forged = parse_rules(to_text(rules, axioms()), "r.yaml");
-  CHECK(distrust(forged, axioms()) == "");
+  CHECK(reverification_reason(forged, axioms()) == "");
   CHECK(problem([&] { (void)load_rules(forged, 1); }).find("rules[0]: rule h1 is false") != std::string::npos);
 }
 
@@ -167,7 +169,7 @@ TEST_CASE("a line that is deleted is named, or the file is proved anew") {
     less.erase(from, text.find('\n', from) + 1 - from);
     CAPTURE(less);
     const std::string found = parse_problem(less);
-    if (found.empty()) CHECK(distrust(parse_rules(less, "r.yaml"), axioms()) != "");
+    if (found.empty()) CHECK(reverification_reason(parse_rules(less, "r.yaml"), axioms()) != "");
     else CHECK(found.find("r.yaml:") == 0);
   }
 }

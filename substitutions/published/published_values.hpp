@@ -1,0 +1,16 @@
+#pragma once
+// Published rules evaluated as their own file means them: each Replicate repeats slices side by side, Reduce adds neighbours, Linear reads
+// the first replica and leaves the products of column blocks as replicas.
+
+#include <optional>
+
+#include "substitutions/proof/prove.hpp"
+#include "substitutions/published/published_rule.hpp"
+
+namespace substitutions {
+
+// Returns sizes at which tensors have several rows and the sides differ; or a variable of one side alone on which that side depends, once
+// Linear reads all replicas. Nullopt: neither was found.
+[[nodiscard]] std::optional<Counterexample> refute(const PublishedRule& r);
+
+}  // namespace substitutions
