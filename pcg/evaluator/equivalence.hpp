@@ -1,5 +1,5 @@
 #pragma once
-// Whether a plan computes what its model computes.
+// Equivalence of a plan and its model: both compute the same results.
 
 #include <cstdint>
 #include <string>

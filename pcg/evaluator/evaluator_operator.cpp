@@ -6,6 +6,7 @@
 
 #include "base/check.hpp"
 #include "pcg/evaluator/field.hpp"
+#include "pcg/evaluator/field_kernels.hpp"
 
 namespace pcg {
 namespace {
@@ -16,19 +17,6 @@ using Sizes = std::vector<std::int64_t>;
 // Tags keep the stand-ins of different functions apart.
 enum OperatorTag : std::uint64_t { kActivation = 1, kUnary, kFactor, kLayerNorm, kRmsNorm, kBatchNorm, kSoftmax, kDropout, kLoss };
 
-// acc[m, n] += x[m, k] . w[k, n] (w[n, k] if transposed). Sums of folded products stay below 2^64 for fewer than 2^32 terms.
-void multiply_add(const std::uint32_t* x, const std::uint32_t* w, bool transposed, std::int64_t m, std::int64_t k, std::int64_t n,
-                  std::uint64_t* acc) {
-  const std::int64_t step_k = transposed ? 1 : n, step_n = transposed ? k : 1;
-  for (std::int64_t i = 0; i < m; ++i)
-    for (std::int64_t l = 0; l < k; ++l) {
-      const std::uint64_t a = x[i * k + l];
-      const std::uint32_t* row = w + l * step_k;
-      std::uint64_t* to = acc + i * n;
-      for (std::int64_t j = 0; j < n; ++j) to[j] += field::fold(a * row[j * step_n]);
-    }
-}
-
 std::vector<FieldTensor> run(const Input&, const ShardTask&) { BASE_CHECK(false, "sources are not run"); }
 std::vector<FieldTensor> run(const Weight&, const ShardTask&) { BASE_CHECK(false, "sources are not run"); }
 
@@ -36,7 +24,7 @@ std::vector<FieldTensor> run(const Linear& op, const ShardTask& t) {
   FieldTensor y = blank(t.outputs[0]);
   const std::int64_t k = t.inputs[0].sizes().back(), n = y.shape.sizes.back(), m = y.shape.elements() / n;
   std::vector<std::uint64_t> acc(y.values.size(), 0);
-  multiply_add(t.inputs[0].values->values.data(), t.inputs[1].values->values.data(), op.transposed_weight, m, k, n, acc.data());
+  field::add_product({m, k, n, op.transposed_weight}, t.inputs[0].values->values, t.inputs[1].values->values, acc);
   const bool bias = op.has_bias && t.first_summand;
   for (std::size_t i = 0; i < acc.size(); ++i)
     y.values[i] = activate(op.activation, field::reduce(acc[i] + (bias ? t.inputs[2].values->values[i % static_cast<std::size_t>(n)] : 0)));
@@ -49,9 +37,11 @@ FieldTensor batched(const ShardTask& t, std::int64_t count, bool transposed, Act
   const Sizes& a = t.inputs[0].sizes();
   const std::int64_t k = a.back(), n = y.shape.sizes.back(), m = t.inputs[0].values->shape.elements() / (count * k);
   std::vector<std::uint64_t> acc(y.values.size(), 0);
+  const field::Elements x = t.inputs[0].values->values, w = t.inputs[1].values->values;
+  const auto part = [&](std::int64_t c, std::int64_t size) { return static_cast<std::size_t>(c * size); };
   for (std::int64_t c = 0; c < count; ++c)
-    multiply_add(t.inputs[0].values->values.data() + c * m * k, t.inputs[1].values->values.data() + c * k * n, transposed, m, k, n,
-                 acc.data() + c * m * n);
+    field::add_product({m, k, n, transposed}, x.subspan(part(c, m * k)), w.subspan(part(c, k * n)),
+                       field::Sums(acc).subspan(part(c, m * n)));
   for (std::size_t i = 0; i < acc.size(); ++i) y.values[i] = activate(activation, field::reduce(acc[i]));
   return y;
 }
@@ -119,7 +109,7 @@ std::vector<FieldTensor> run(const BatchNorm&, const ShardTask& t) {
 std::vector<FieldTensor> run(const Softmax& op, const ShardTask& t) {
   FieldTensor y = blank(t.outputs[0]);
   const std::vector<std::uint32_t>& x = t.inputs[0].values->values;
-  const Around a(y.shape.sizes, resolve_axis(op.axis, y.shape.sizes.size()));
+  const field::Around a(y.shape.sizes, resolve_axis(op.axis, y.shape.sizes.size()));
   for (std::int64_t o = 0; o < a.outer; ++o)
     for (std::int64_t i = 0; i < a.inner; ++i) {
       Hash row(kSoftmax);
@@ -133,17 +123,9 @@ std::vector<FieldTensor> run(const Softmax& op, const ShardTask& t) {
 std::vector<FieldTensor> look_up(const ShardTask& t, std::size_t bag) {
   FieldTensor y = blank(t.outputs[0]);
   const FieldTensor& table = *t.inputs[1].values;
-  const auto n = static_cast<std::size_t>(table.shape.sizes[1]);
-  const std::int64_t first = t.inputs[1].place.offset[0], rows = table.shape.sizes[0];
-  const std::vector<std::uint32_t>& index = t.inputs[0].values->values;
-  for (std::size_t i = 0; i < index.size(); ++i) {
-    const std::int64_t row = static_cast<std::int64_t>(index[i]) - first;
-    if (row < 0 || row >= rows) continue;
-    for (std::size_t j = 0; j < n; ++j) {
-      std::uint32_t& to = y.values[i / bag * n + j];
-      to = field::add(to, table.values[static_cast<std::size_t>(row) * n + j]);
-    }
-  }
+  std::vector<std::int64_t> rows;
+  for (const std::uint32_t index : t.inputs[0].values->values) rows.push_back(std::int64_t{index} - t.inputs[1].place.offset[0]);
+  field::add_rows(rows, table.values, static_cast<std::size_t>(table.shape.sizes[1]), bag, y.values);
   return {y};
 }
 std::vector<FieldTensor> run(const Embedding&, const ShardTask& t) { return look_up(t, 1); }
@@ -232,14 +214,10 @@ std::vector<FieldTensor> run(const Reduction& op, const ShardTask& t) {
   FieldTensor y = blank(t.outputs[0]);
   const Operand& x = t.inputs[0];
   const std::size_t axis = resolve_axis(op.axis, x.sizes().size());
-  const Around a(x.sizes(), axis);
-  const std::uint32_t factor = op.kind == Reduction::Kind::mean ? field::inverse(static_cast<std::uint32_t>(x.place.whole[axis])) : 1;
-  for (std::int64_t o = 0; o < a.outer; ++o)
-    for (std::int64_t i = 0; i < a.inner; ++i) {
-      std::uint64_t sum = 0;
-      for (std::int64_t l = 0; l < a.axis; ++l) sum += x.values->values[a.at(o, l, i)];
-      y.values[static_cast<std::size_t>(o * a.inner + i)] = field::multiply(field::reduce(sum), factor);
-    }
+  field::sum_along(field::Around(x.sizes(), axis), x.values->values, y.values);
+  if (op.kind == Reduction::Kind::sum) return {y};
+  const std::uint32_t share = field::inverse(static_cast<std::uint32_t>(x.place.whole[axis]));
+  for (std::uint32_t& v : y.values) v = field::multiply(v, share);
   return {y};
 }
 
@@ -268,11 +246,6 @@ std::vector<FieldTensor> run(const SquaredError&, const ShardTask& t) {
 
 FieldTensor blank(const OutputShard& out) {
   return {out.shape, std::vector<std::uint32_t>(static_cast<std::size_t>(out.shape.elements()))};
-}
-
-Around::Around(const std::vector<std::int64_t>& sizes, std::size_t d) : axis(sizes[d]) {
-  for (std::size_t i = 0; i < d; ++i) outer *= sizes[i];
-  for (std::size_t i = d + 1; i < sizes.size(); ++i) inner *= sizes[i];
 }
 
 std::uint32_t activate(Activation a, std::uint32_t x) {

@@ -1,6 +1,6 @@
 #pragma once
-// One operator on one shard, over the field. A shard knows where it lies in the whole tensor, for what depends on the position
-// (vocabulary ranges, masks, causal attention). Used by the evaluator only.
+// One operator on one shard, over the field. A shard knows where it lies in the whole tensor, because vocabulary ranges, masks and causal
+// attention depend on the position. Used by the evaluator only; the arithmetic is in field_kernels.hpp.
 
 #include <cstdint>
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace pcg {
 
-// Where a shard lies: its first element's coordinates, and the sizes of the whole tensor.
+// The place of a shard: its first element's coordinates, and the sizes of the whole tensor.
 struct Place {
   std::vector<std::int64_t> offset;
   std::vector<std::int64_t> whole;
@@ -36,7 +36,7 @@ struct ShardTask {
   std::span<const OutputShard> outputs;
 };
 
-// One tensor per output. Requires: op is no source.
+// Returns one tensor per output. Requires: op is no source.
 [[nodiscard]] std::vector<FieldTensor> run_shard(const Operator& op, const ShardTask& task);
 
 // Families of operators, a file each: evaluator_attention.cpp, evaluator_window.cpp, evaluator_movement.cpp, evaluator_moe.cpp.
@@ -51,20 +51,11 @@ struct ShardTask {
 [[nodiscard]] FieldTensor run_moe_dispatch(const ShardTask& task);
 [[nodiscard]] FieldTensor run_moe_combine(const ShardTask& task);
 
-// Zeros in the shape of an output.
+// Returns zeros in the shape of an output.
 [[nodiscard]] FieldTensor blank(const OutputShard& out);
-// A tensor seen around one axis: value (o, a, i) lies at (o * axis + a) * inner + i.
-struct Around {
-  Around(const std::vector<std::int64_t>& sizes, std::size_t axis);
-  [[nodiscard]] std::size_t at(std::int64_t o, std::int64_t a, std::int64_t i) const {
-    return static_cast<std::size_t>((o * axis + a) * inner + i);
-  }
-  std::int64_t outer = 1, axis, inner = 1;
-};
-
-// The stand-in of a non-linear function of one value, and of the activation that a Linear applies: equal for equal names.
+// Returns the stand-in for an activation of x, whether an operator of its own or a Linear applies it.
 [[nodiscard]] std::uint32_t activate(Activation a, std::uint32_t x);
-// The coordinates of element number `index` of a row-major tensor, in the whole tensor, as one number.
+// Returns the number of an element in the whole tensor, from its number `index` in a row-major shard of these sizes.
 [[nodiscard]] std::uint64_t global_index(const Place& place, const std::vector<std::int64_t>& sizes, std::int64_t index);
 
 }  // namespace pcg

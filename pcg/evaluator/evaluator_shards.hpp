@@ -1,5 +1,5 @@
 #pragma once
-// The shards of a parallel tensor, and what parallel operators do to them. Used by the evaluator only.
+// The shards of a parallel tensor, and parallel operators on them. Used by the evaluator only.
 
 #include <memory>
 #include <vector>
@@ -11,11 +11,12 @@ namespace pcg {
 using Shards = std::vector<std::shared_ptr<const FieldTensor>>;  // by shard number; equal copies may be one object
 
 [[nodiscard]] Place place_of(const ParallelShape& s, const ShardIndex& at);
-// Blocks put together along a dim. Requires: at least one.
+// Returns blocks put together along a dim. Requires: at least one.
 [[nodiscard]] FieldTensor joined(const Shards& blocks, std::size_t dim);
-// Requires: op applies to `in`, the shape of `from`. Throws: ShapeError for pipeline and batch.
+// Returns the shards behind a parallel operator. Requires: op applies to `in`, the shape of `from`. Throws: ShapeError for pipeline and
+// batch.
 [[nodiscard]] Shards move_shards(const ParallelOperator& op, const Shards& from, const ParallelShape& in);
-// The whole tensor: sums added, one of the copies taken, blocks joined.
+// Returns the whole tensor: sums added, one of the copies taken, blocks joined.
 [[nodiscard]] FieldTensor whole(Shards shards, ParallelShape shape);
 
 }  // namespace pcg

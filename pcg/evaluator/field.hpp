@@ -1,6 +1,5 @@
 #pragma once
-// Arithmetic in the prime field of order 2^31 - 1, and hashes into it: what stands for a function that the evaluator does not compute.
-// Used by the evaluator only.
+// Arithmetic in the prime field of order 2^31 - 1, and hashes into it, which stand for functions that an exact evaluation does not compute.
 
 #include <cstdint>
 #include <string_view>
@@ -9,13 +8,13 @@ namespace pcg::field {
 
 constexpr std::uint32_t kPrime = 0x7FFFFFFF;
 
-// A value below 2^32 congruent to x: 2^31 is 1 here.
+// Returns a value below 2^32 that is congruent to x, for 2^31 is 1 here.
 constexpr std::uint64_t fold(std::uint64_t x) { return (x >> 31U) + (x & kPrime); }
 constexpr std::uint32_t reduce(std::uint64_t x) { return static_cast<std::uint32_t>(x % kPrime); }
 constexpr std::uint32_t add(std::uint32_t a, std::uint32_t b) { return reduce(std::uint64_t{a} + b); }
 constexpr std::uint32_t subtract(std::uint32_t a, std::uint32_t b) { return reduce(std::uint64_t{a} + kPrime - b); }
 constexpr std::uint32_t multiply(std::uint32_t a, std::uint32_t b) { return reduce(std::uint64_t{a} * b); }
-// Fermat: a^(p-2). Requires: a is not 0.
+// Returns a^(p-2), by Fermat's little theorem. Requires: a is not 0.
 constexpr std::uint32_t inverse(std::uint32_t a) {
   std::uint32_t result = 1;
   for (std::uint32_t e = kPrime - 2; e > 0; e >>= 1U, a = multiply(a, a))

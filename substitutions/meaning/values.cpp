@@ -1,10 +1,11 @@
 #include "substitutions/meaning/values.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <numeric>
 #include <stdexcept>
 
 #include "pcg/evaluator/field.hpp"
+#include "pcg/evaluator/field_kernels.hpp"
 
 namespace substitutions {
 namespace {
@@ -13,8 +14,8 @@ namespace field = pcg::field;
 using field::Hash;
 using Inputs = std::span<const Value* const>;
 
-enum Tag : std::uint64_t { kUnary = 301, kDropout, kMaximum, kSoftmax, kNorm, kRmsNorm, kBatchNorm, kAttention, kVariable, kBeyond };
-constexpr std::uint64_t kOutside = std::uint64_t{1} << 40U;  // no value: marks padding in a window's hash
+// Tags keep the stand-ins of different functions apart.
+enum Tag : std::uint64_t { kUnary = 301, kDropout, kSoftmax = 304, kNorm, kRmsNorm, kBatchNorm, kAttention, kVariable, kBeyond };
 
 Value blank(std::vector<std::int64_t> sizes) {
   std::int64_t count = 1;
@@ -26,124 +27,78 @@ std::uint32_t apply(Function f, std::uint32_t x) {
   return f == Function::none ? x : Hash(kUnary)(static_cast<std::uint64_t>(f))(x).element();
 }
 
-// y[m, n] += x[m, k] . w[k, n], row-major.
-void multiply_add(const std::uint32_t* x, const std::uint32_t* w, std::uint32_t* y, std::int64_t m, std::int64_t k, std::int64_t n) {
-  for (std::int64_t i = 0; i < m; ++i)
-    for (std::int64_t j = 0; j < n; ++j) {
-      std::uint64_t sum = y[i * n + j];
-      for (std::int64_t l = 0; l < k; ++l) sum = field::fold(sum + std::uint64_t{x[i * k + l]} * w[l * n + j]);
-      y[i * n + j] = field::reduce(sum);
-    }
-}
-
 Value linear(const Node& n, Inputs in) {
   const Value &x = *in[0], &w = *in[1];
   Value y = blank({x.sizes[0], w.sizes[1]});
+  std::vector<std::uint64_t> sums(y.elements.size());
   if (n.kind == Kind::linear_bias)
-    for (std::size_t i = 0; i < y.elements.size(); ++i) y.elements[i] = in[2]->elements[i % in[2]->elements.size()];
-  multiply_add(x.elements.data(), w.elements.data(), y.elements.data(), x.sizes[0], x.sizes[1], w.sizes[1]);
-  for (std::uint32_t& v : y.elements) v = apply(n.function, v);
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = in[2]->elements[i % in[2]->elements.size()];
+  field::add_product({x.sizes[0], x.sizes[1], w.sizes[1]}, x.elements, w.elements, sums);
+  for (std::size_t i = 0; i < sums.size(); ++i) y.elements[i] = apply(n.function, field::reduce(sums[i]));
   return y;
 }
 
 Value batch_matmul(const Value& a, const Value& b) {
   Value y = blank({a.sizes[0], a.sizes[1], b.sizes[2]});
+  std::vector<std::uint64_t> sums(y.elements.size());
   const std::int64_t m = a.sizes[1], k = a.sizes[2], n = b.sizes[2];
+  const auto part = [](auto elements, std::int64_t i, std::int64_t size) { return elements.subspan(static_cast<std::size_t>(i * size)); };
   for (std::int64_t i = 0; i < a.sizes[0]; ++i)
-    multiply_add(a.elements.data() + i * m * k, b.elements.data() + i * k * n, y.elements.data() + i * m * n, m, k, n);
+    field::add_product({m, k, n}, part(field::Elements(a.elements), i, m * k), part(field::Elements(b.elements), i, k * n),
+                       part(field::Sums(sums), i, m * n));
+  for (std::size_t i = 0; i < sums.size(); ++i) y.elements[i] = field::reduce(sums[i]);
   return y;
 }
 
-// Visits the kh x kw window around (row, column) of an h x w plane: visit(kernel index, plane index), -1 outside.
-template <class Visit>
-void walk(std::int64_t kh, std::int64_t kw, std::int64_t h, std::int64_t w, std::int64_t row, std::int64_t column, Visit&& visit) {
-  for (std::int64_t i = 0; i < kh; ++i)
-    for (std::int64_t j = 0; j < kw; ++j) {
-      const std::int64_t y = row - kh / 2 + i, x = column - kw / 2 + j;
-      visit(i * kw + j, y < 0 || y >= h || x < 0 || x >= w ? -1 : y * w + x);
-    }
-}
+// The convolutions and pools of rules have stride 1 and the padding that keeps sizes.
+pcg::Window same_padding(std::int64_t kernel) { return {.kernel = static_cast<int>(kernel), .padding = static_cast<int>(kernel / 2)}; }
+field::Images images(const Value& x) { return {x.sizes, x.elements}; }
 
 Value conv(const Node& node, Inputs in) {
   const Value &x = *in[0], &w = *in[1];
-  const std::int64_t h = x.sizes[2], v = x.sizes[3], kh = w.sizes[2], kw = w.sizes[3];
-  const std::int64_t channels = w.sizes[1], outs = w.sizes[0] / (x.sizes[1] / channels);  // of one group
-  Value y = blank({x.sizes[0], w.sizes[0], h, v});
-  std::size_t to = 0;
-  for (std::int64_t b = 0; b < y.sizes[0]; ++b)
-    for (std::int64_t o = 0; o < y.sizes[1]; ++o)
-      for (std::int64_t i = 0; i < h * v; ++i) {
-        std::uint64_t sum = node.kind == Kind::conv_bias ? in[2]->elements[static_cast<std::size_t>(o)] : 0;
-        for (std::int64_t c = 0; c < channels; ++c) {
-          const std::uint32_t* plane = x.elements.data() + (b * x.sizes[1] + o / outs * channels + c) * h * v;
-          const std::uint32_t* kernel = w.elements.data() + (o * channels + c) * kh * kw;
-          walk(kh, kw, h, v, i / v, i % v, [&](std::int64_t k, std::int64_t p) {
-            if (p >= 0) sum = field::fold(sum + std::uint64_t{plane[p]} * kernel[k]);
-          });
-        }
-        y.elements[to++] = apply(node.function, field::reduce(sum));
-      }
+  Value y = blank({x.sizes[0], w.sizes[0], x.sizes[2], x.sizes[3]});
+  std::vector<std::uint64_t> sums(y.elements.size());
+  const auto channels = static_cast<std::size_t>(y.sizes[1]), plane = static_cast<std::size_t>(y.sizes[2] * y.sizes[3]);
+  if (node.kind == Kind::conv_bias)
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = in[2]->elements[i / plane % channels];
+  field::add_convolution({same_padding(w.sizes[2]), same_padding(w.sizes[3])}, images(x), images(w), y.sizes, sums);
+  for (std::size_t i = 0; i < sums.size(); ++i) y.elements[i] = apply(node.function, field::reduce(sums[i]));
   return y;
 }
 
-// 3 x 3 windows; the maximum is an opaque function of a window.
 Value pool(Kind kind, const Value& x) {
-  static constexpr std::uint32_t kNinth = field::inverse(9);
   Value y = blank(x.sizes);
-  const std::int64_t h = x.sizes[2], v = x.sizes[3];
-  for (std::size_t i = 0; i < y.elements.size(); ++i) {
-    const std::int64_t at = static_cast<std::int64_t>(i) % (h * v);
-    const std::uint32_t* plane = x.elements.data() + i - at;
-    std::uint64_t sum = 0;
-    Hash maximum(kMaximum);
-    walk(3, 3, h, v, at / v, at % v, [&](std::int64_t, std::int64_t p) {
-      if (kind == Kind::max_pool) maximum(p < 0 ? kOutside : plane[p]);
-      else if (p >= 0) sum += plane[p];
-    });
-    y.elements[i] = kind == Kind::max_pool ? maximum.element() : field::multiply(field::reduce(sum), kNinth);
-  }
+  const pcg::Pool2d::Kind which = kind == Kind::max_pool ? pcg::Pool2d::Kind::max : pcg::Pool2d::Kind::average;
+  field::pool(which, {same_padding(3), same_padding(3)}, images(x), y.sizes, y.elements);
   return y;
 }
 
 Value concat(std::size_t axis, const Value& x, const Value& y) {
   std::vector<std::int64_t> sizes = x.sizes;
   sizes[axis] += y.sizes[axis];
-  Value z;
-  z.elements.reserve(x.elements.size() + y.elements.size());
-  std::int64_t outer = 1;
-  for (std::size_t d = 0; d < axis; ++d) outer *= sizes[d];
-  const auto a = static_cast<std::ptrdiff_t>(x.elements.size()) / outer, b = static_cast<std::ptrdiff_t>(y.elements.size()) / outer;
-  for (std::ptrdiff_t o = 0; o < outer; ++o) {
-    z.elements.insert(z.elements.end(), x.elements.begin() + o * a, x.elements.begin() + (o + 1) * a);
-    z.elements.insert(z.elements.end(), y.elements.begin() + o * b, y.elements.begin() + (o + 1) * b);
-  }
-  z.sizes = std::move(sizes);
+  Value z = blank(std::move(sizes));
+  const field::Around to(z.sizes, axis);
+  field::copy_layers({x.sizes, axis}, x.elements, 0, to, z.elements, 0, x.sizes[axis]);
+  field::copy_layers({y.sizes, axis}, y.elements, 0, to, z.elements, x.sizes[axis], y.sizes[axis]);
   return z;
 }
 
 // [from, to) of an axis.
 Value slice(std::size_t axis, const Value& x, std::int64_t from, std::int64_t to) {
-  Value z;
-  z.sizes = x.sizes;
-  z.sizes[axis] = to - from;
-  std::int64_t outer = 1, inner = 1;
-  for (std::size_t d = 0; d < x.sizes.size(); ++d) (d < axis ? outer : inner) *= d == axis ? 1 : x.sizes[d];
-  for (std::int64_t o = 0; o < outer; ++o) {
-    const auto begin = x.elements.begin() + o * x.sizes[axis] * inner;
-    z.elements.insert(z.elements.end(), begin + from * inner, begin + to * inner);
-  }
+  std::vector<std::int64_t> sizes = x.sizes;
+  sizes[axis] = to - from;
+  Value z = blank(std::move(sizes));
+  field::copy_layers({x.sizes, axis}, x.elements, from, {z.sizes, axis}, z.elements, 0, to - from);
   return z;
 }
 
 Value transpose(const Value& x) {
+  std::vector<int> permutation(x.sizes.size());
+  std::iota(permutation.begin(), permutation.end(), 0);
+  std::swap(permutation.back(), permutation[permutation.size() - 2]);
   Value y = blank(x.sizes);
-  const std::size_t last = x.sizes.size() - 1;
-  std::swap(y.sizes[last], y.sizes[last - 1]);
-  const auto rows = static_cast<std::size_t>(x.sizes[last - 1]), columns = static_cast<std::size_t>(x.sizes[last]);
-  for (std::size_t i = 0; i < x.elements.size(); ++i) {
-    const std::size_t at = i % (rows * columns);
-    y.elements[i - at + at % columns * rows + at / columns] = x.elements[i];
-  }
+  std::swap(y.sizes.back(), y.sizes[y.sizes.size() - 2]);
+  field::permute(x.sizes, x.elements, permutation, y.elements);
   return y;
 }
 
@@ -151,13 +106,7 @@ Value sum(std::size_t axis, const Value& x) {
   std::vector<std::int64_t> sizes = x.sizes;
   sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(axis));
   Value y = blank(std::move(sizes));
-  std::size_t inner = 1;
-  for (std::size_t d = axis + 1; d < x.sizes.size(); ++d) inner *= static_cast<std::size_t>(x.sizes[d]);
-  const std::size_t block = inner * static_cast<std::size_t>(x.sizes[axis]);
-  for (std::size_t i = 0; i < x.elements.size(); ++i) {
-    std::uint32_t& to = y.elements[i / block * inner + i % inner];
-    to = field::add(to, x.elements[i]);
-  }
+  field::sum_along({x.sizes, axis}, x.elements, y.elements);
   return y;
 }
 
@@ -242,16 +191,11 @@ Value embedding(Kind kind, const Value& index, const Value& w) {
   if (bag) sizes.pop_back();
   sizes.push_back(w.sizes[1]);
   Value y = blank(std::move(sizes));
-  const auto width = static_cast<std::size_t>(w.sizes[1]);
-  const auto group = static_cast<std::size_t>(bag ? index.sizes[1] : 1);
-  const auto rows = static_cast<std::size_t>(w.sizes[0]);
-  for (std::size_t i = 0; i < index.elements.size(); ++i) {
-    const std::size_t at = index.elements[i], row = at < rows ? at : Hash(kBeyond)(at)(rows).value() % rows;
-    for (std::size_t e = 0; e < width; ++e) {
-      std::uint32_t& to = y.elements[i / group * width + e];
-      to = field::add(to, w.elements[row * width + e]);
-    }
-  }
+  const auto count = static_cast<std::uint64_t>(w.sizes[0]);
+  std::vector<std::int64_t> rows;
+  for (const std::uint64_t at : index.elements)
+    rows.push_back(static_cast<std::int64_t>(at < count ? at : Hash(kBeyond)(at)(count).value() % count));
+  field::add_rows(rows, w.elements, static_cast<std::size_t>(w.sizes[1]), static_cast<std::size_t>(bag ? index.sizes[1] : 1), y.elements);
   return y;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// What terms compute: whole values over the prime field of order 2^31 - 1, at small sizes. Layout operators leave values alone. The
-// kernels are those of pcg's evaluator; shards have a meaning of their own, which shares nothing with this one (axioms/shards.hpp).
+// The values that terms compute: whole tensors over the prime field of order 2^31 - 1, at small sizes. Layout operators leave values alone.
+// The arithmetic is that of pcg's evaluator (field_kernels.hpp); shards have a meaning of their own, which shares nothing with this one
+// (axioms/shards.hpp).
 
 #include <cstdint>
 #include <span>
