@@ -50,7 +50,7 @@ void check_families(const std::vector<std::string>& families) {
   sink.throw_if_any();
 }
 
-// A few shapes of each axiom: what is proved from a false one would be worthless.
+// Tries a few shapes of each axiom, because a proof from a false axiom is worth nothing.
 bool axioms_hold(const RulesFlags& f) {
   const substitutions::Axioms& axioms = substitutions::axioms();
   const std::vector<substitutions::Validation> validations = validate_all(axioms, 1, f.processes);

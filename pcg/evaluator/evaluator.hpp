@@ -1,8 +1,8 @@
 #pragma once
 // Runs graphs on small tensors over the prime field of order 2^31 - 1, exactly. Non-linear functions are fixed pseudo-random maps
 // of their arguments (and of the position, where the operator depends on it), so two graphs agree on random inputs iff they compute
-// the same thing, but for an accidental coincidence of probability below (number of
-// comparisons) / 2^31. `foreshard check` rests on it.
+// the same thing, but for an accidental coincidence, whose probability is below (number of comparisons) / 2^31. `foreshard check` rests
+// on it.
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
-// What every shard of every tensor of a small graph holds, at one size: the meaning that axioms are held against. It shares nothing with
-// the typing and the whole values of term.hpp: operators are typed and numbered by pcg/sharding/parallel_shape.hpp, as in real graphs, and
-// each works on the shards at its own points.
+// The contents of every shard of every tensor of a small graph, at one size: the meaning that axioms are held against. It shares nothing
+// with the typing and the whole values of term.hpp: operators are typed and numbered by pcg/sharding/parallel_shape.hpp, as in real graphs,
+// and each works on the shards at its own points.
 
 #include <cstdint>
 #include <optional>
@@ -31,10 +31,10 @@ struct SmallTerm {
   std::vector<std::uint8_t> outputs;
 };
 
-// Shapes of all nodes, as pcg types them; nullopt if a node is ill typed there.
+// Returns the shapes of all nodes, as pcg types them; nullopt if a node is ill typed there.
 [[nodiscard]] std::optional<std::vector<pcg::ParallelShape>> shapes_of(const SmallTerm& t, std::span<const pcg::ParallelShape> variables);
 
-// Numbers that shards hold, as the user of this file wants them: terms of a logic, elements of a field.
+// The numbers that shards hold: terms of a logic or elements of a field, as the caller wants them.
 using Element = std::uint32_t;
 class Algebra {
  public:
@@ -43,7 +43,7 @@ class Algebra {
   virtual Element variable(const std::string& name) = 0;
   virtual Element add(Element a, Element b) = 0;
   virtual Element multiply(Element a, Element b) = 0;
-  // An unknown function: equal arguments give equal results, nothing else is known.
+  // Returns the result of an unknown function: equal arguments give equal results, nothing else is known.
   virtual Element apply(const std::string& function, std::span<const Element> arguments) = 0;
 };
 
@@ -53,7 +53,8 @@ struct Shard {
 };
 using Shards = std::vector<Shard>;  // of one tensor, by pcg::shard_number
 
-// Of all nodes. Variables' elements are algebra variables "x.s1[0,2]": copies share them, summands do not. Requires: well typed.
+// Returns the shards of all nodes. The elements of variables are algebra variables "x.s1[0,2]": copies share them, summands do not.
+// Requires: well typed.
 [[nodiscard]] std::vector<Shards> shards_of(const SmallTerm& t, std::span<const std::string> names,
                                             std::span<const pcg::ParallelShape> shapes, Algebra& algebra);
 

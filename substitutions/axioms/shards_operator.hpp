@@ -1,6 +1,5 @@
 #pragma once
-// Inside of shards.hpp: how nodes of small graphs are typed and placed, and what one point of an operator computes. Used by shards*.cpp
-// only.
+// The typing and placing of small graphs' nodes, and the work of one point of an operator. Private to shards*.cpp.
 
 #include <optional>
 #include <span>
@@ -17,13 +16,13 @@ struct Placed {
   pcg::Sharding sharding;
   pcg::ParallelShape shape;  // of the output
 };
-// An operator that computes; nullopt: ill typed.
+// Returns the loops, sharding and output of an operator that computes; nullopt: it is ill typed.
 [[nodiscard]] std::optional<Placed> place(const SmallNode& n, std::span<const pcg::ParallelShape> in);
 // Partition, Combine, Replicate, Reduce.
 [[nodiscard]] std::optional<pcg::ParallelOperator> movement(const SmallNode& n);
 [[nodiscard]] std::optional<pcg::ParallelShape> moved_shape(const SmallNode& n, std::span<const pcg::ParallelShape> in);
 
-// What one point sees.
+// The inputs and the output of one point.
 struct Task {
   const SmallNode* node = nullptr;
   std::vector<const Shard*> inputs;

@@ -19,11 +19,11 @@ class Symbolic : public Algebra {
   Element multiply(Element a, Element b) override;
   Element apply(const std::string& function, std::span<const Element> arguments) override;
 
-  // Whether they are equal whatever the variables and functions are: by their form, by Z3's simplification to sums of monomials, or by
-  // its solver, which gives up (no) after five seconds.
+  // Returns whether they are equal whatever the variables and functions are: by their form, by Z3's simplification to sums of monomials, or
+  // by its solver, which gives up after five seconds and so says no.
   [[nodiscard]] bool equal(Element a, Element b);
   [[nodiscard]] std::string to_text(Element e);
-  // From now on these variables are indices with known rows: "is<row>" of them is 0 or 1.
+  // Makes these variables indices with known rows from now on: "is<row>" of them is 0 or 1.
   void set_rows(std::map<Element, std::int64_t> rows) { rows_ = std::move(rows); }
 
  private:

@@ -23,8 +23,8 @@ inline constexpr int kDrawnSizes = 8;
 inline constexpr int kEverySize = std::numeric_limits<int>::max();
 
 // Tries every size of the dims from 1 to 4 and every value of d and e from 2 to 3 where those are at most 64 together, else `most_shapes`
-// evenly drawn ones. Each is tried with the plainest layout of the variables that types both sides, and with drawn layouts (dims and summands
-// cut by up to 6, up to 3 copies). With most_shapes < kDrawnSizes, so many shapes are drawn in any case.
+// evenly drawn ones. Each is tried with the plainest layout of the variables that types both sides, and with drawn layouts (dims and
+// summands cut by up to 6, up to 3 copies). With most_shapes < kDrawnSizes, so many shapes are drawn in any case.
 [[nodiscard]] Validation validate(const Axiom& a, int most_shapes);
 // The same for all instances of an entry, `most_shapes` for each; 0: a number that keeps an entry's cost within seconds.
 [[nodiscard]] Validation validate(const Axioms& axioms, const AxiomEntry& e, int most_shapes);

@@ -1,5 +1,5 @@
 #pragma once
-// All graphs of a few operators over the variables of a setting, and which of them are equal.
+// All graphs of a few operators over the variables of a setting, and the equal ones among them.
 
 #include <cstdint>
 #include <vector>
@@ -15,11 +15,12 @@ struct Enumerated {
   std::vector<Equation> equations;  // left: the representative of its class; over all variables of the setting
 };
 
-// Graphs grow operator by operator from the representatives of smaller graphs: of equal graphs the first found, of the fewest operators.
-// So a graph with a part that a smaller equation would rewrite is never built: what is said of it follows. Equal means: equal types, and
-// equal values at three unrelated choices of small sizes (compared whole; hashes only find what to compare). Inputs of commutative
-// operators are ordered; both parts of a split count as one operator. With two outputs: each split of a graph, against the representatives
-// of its parts. Deterministic. Cost: about 2 us a graph.
+// Returns the pairs of equal graphs. Graphs grow operator by operator from the representatives of smaller graphs; the representative of
+// equal graphs is the first one found, of the fewest operators. So a graph with a part that a smaller equation would rewrite is never
+// built, as its equations follow from smaller ones. Equal means: equal types, and equal values at three unrelated draws of small sizes
+// (compared whole; hashes only find what to compare). Inputs of commutative operators are ordered; both parts of a split count as one
+// operator. Graphs of two outputs are the splits of a graph, held against the representatives of its parts. Deterministic. Cost: about 2 us
+// a graph.
 [[nodiscard]] Enumerated enumerate(const Setting& setting, int operators);
 
 }  // namespace substitutions

@@ -1,6 +1,6 @@
 #pragma once
-// What the generator enumerates over: settings of a few variables and operators each, gathered in families. They are data
-// (families.yaml, whose head explains its notation).
+// The settings that the generator enumerates: a few variables and operators each, gathered in families. They are data (families.yaml, whose
+// head explains its notation).
 
 #include <string>
 #include <string_view>
@@ -10,7 +10,7 @@
 
 namespace substitutions {
 
-// What becomes of a setting's operators.
+// The use that the generator makes of a setting's operators.
 enum class SettingUse {
   enumerate,  // all graphs of a few of them are compared
   shard,      // each one that computes is held against its sharded forms (sharded.hpp)
@@ -24,7 +24,7 @@ struct Setting {
   std::vector<Node> operators;
 };
 
-// The settings that ship, in the order in which they are enumerated.
+// Returns the settings that ship, in the order in which they are enumerated.
 [[nodiscard]] const std::vector<Setting>& settings();
 // Throws: base::InputError with every problem found.
 [[nodiscard]] std::vector<Setting> parse_settings(std::string_view yaml, const std::string& file);

@@ -26,8 +26,8 @@ struct GenerateStatistics {
   std::int64_t graphs = 0;   // enumerated
   std::int64_t classes = 0;  // of equal graphs, with two members or more
   std::int64_t pairs = 0;    // candidates before pruning
-  // Dropped: equal up to names; a kept one on operators' results; a kept one with variables equal, or with operators that coincide. What a
-  // smaller equation would rewrite a part of is not even built (enumerate.hpp).
+  // Pairs that were dropped: equal to a kept one up to names; a kept one on operators' results; a kept one with variables equal, or with
+  // operators that coincide. A graph with a part that a smaller equation would rewrite is not even built (enumerate.hpp).
   std::int64_t renamed = 0, common = 0, implied = 0;
   std::int64_t refuted = 0, unproved = 0;  // false at sizes that it was not found with; no proof was found
   double enumerate_s = 0, prove_s = 0;
@@ -38,7 +38,7 @@ struct Generated {
   std::vector<TypedEquation> unproved;  // equal wherever they were evaluated; axioms that would prove them are missing
   GenerateStatistics statistics;
 };
-// Deterministic. Cost: see docs/substitutions.md.
+// Returns all rules of the families. Deterministic but for the seconds. Cost: docs/substitutions.md.
 [[nodiscard]] Generated generate(const GenerateConfig& config);
 
 }  // namespace substitutions

@@ -1,5 +1,5 @@
 #pragma once
-// Is one equation a special case of another? Its variables may stand for variables or for operators' results.
+// Equations that are special cases of others, whose variables stand for variables or for operators' results there.
 
 #include <optional>
 #include <vector>
@@ -16,13 +16,13 @@ struct Joint {
   std::size_t outputs = 0;   // of each side
   int operators_left = 0, operators_right = 0;
 };
-// Requires: well typed.
+// Returns both sides as one term. Requires: well typed.
 [[nodiscard]] Joint join(const Equation& e);
 [[nodiscard]] Equation separate(const Joint& j);
 
-// What each variable of `general` stands for, as nodes of `special`, so that its sides become those of `special`, in this order or swapped;
-// nullopt: it is no special case. Layouts are not looked at: where both are well typed, they say the same. Commutative operators match
-// either way.
+// Returns what each variable of `general` stands for, as nodes of `special`, so that its sides become those of `special`, in this order or
+// swapped; nullopt: it is no special case. Layouts are not compared, because equations that are well typed in the same layouts say the
+// same. Commutative operators match with their inputs in either order.
 [[nodiscard]] std::optional<std::vector<std::uint8_t>> instance(const Joint& general, const Joint& special);
 
 }  // namespace substitutions

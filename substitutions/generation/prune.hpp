@@ -1,5 +1,5 @@
 #pragma once
-// Equations that say something new: the most general forms of those given, less renamings and special cases.
+// Pruning: the most general forms of equations, without renamings and special cases of each other.
 
 #include <cstdint>
 #include <vector>
@@ -13,7 +13,7 @@ struct Pruned {
   std::int64_t renamed = 0, common = 0, implied = 0;  // dropped: equal up to names; a kept one on operators' results; with variables equal
   std::int64_t refuted = 0;                           // false at more sizes than it was found with
 };
-// Deterministic. Names of variables are made short where that leaves them unique.
+// Returns the equations that say something new. Deterministic. Names of variables are made short where that leaves them unique.
 [[nodiscard]] Pruned prune(const std::vector<Equation>& equations);
 
 }  // namespace substitutions

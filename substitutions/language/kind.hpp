@@ -1,6 +1,6 @@
 #pragma once
 // The operators that terms are made of: one table of their names, inputs and parameters, which parsing, printing, typing and matching ask.
-// What an operator computes and how it is typed is not here (meaning/values.hpp, typing.hpp).
+// The values and the typing of operators are elsewhere (meaning/values.hpp, typing.hpp).
 
 #include <array>
 #include <cstdint>
@@ -60,7 +60,7 @@ inline constexpr int kFunctions = static_cast<int>(Function::silu) + 1;
 [[nodiscard]] std::string_view name_of(Function f);  // "relu"
 [[nodiscard]] std::optional<Function> function_named(std::string_view name);
 
-// The attributes that a kind has, and so what its text has in brackets.
+// The attributes that a kind has; its text has them in brackets.
 enum class Parameters : std::uint8_t {
   none,
   name,             // a function that is the operator's name: "relu"

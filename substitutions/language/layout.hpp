@@ -16,7 +16,7 @@ enum class Cut : std::uint8_t { free, sum, none };  // pcg::Cut; `internal` cuts
 inline constexpr int kWhole = -1;  // a dim that is never cut
 using Dims = std::array<std::int8_t, kMostRank>;
 
-// Which loop indexes each dim. Dims beyond a tensor's rank are not looked at.
+// The loop that indexes each dim. Dims beyond a tensor's rank are not looked at.
 struct Space {
   std::array<Cut, 5> cut{};
   int loops = 0;
@@ -33,9 +33,10 @@ struct Space {
 
 using Inputs = std::span<const Type* const>;
 
-// One free loop per dim but `uncut`, for every input.
+// Returns one free loop per dim but `uncut`, for every input.
 [[nodiscard]] Space elementwise(const Type& t, bool linear, int uncut = -1);
-// The output's layout; `out` comes with rank and sizes. Nullopt: the inputs' layouts do not go together, or cut what may not be cut.
+// Returns the output with its layout; `out` comes with rank and sizes. Nullopt: the inputs' layouts do not go together, or cut a dim that
+// may not be cut.
 [[nodiscard]] std::optional<Type> lay_out(const Space& s, Inputs in, Type out);
 
 }  // namespace substitutions

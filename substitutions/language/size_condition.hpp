@@ -12,9 +12,9 @@ namespace substitutions {
 struct SizeCondition {
   std::string_view what, cure;  // "cuts outside its tensor", "write the size as ..."
 };
-// Returns what a node asks of its inputs' sizes that their symbols do not say: a split cuts where its tensor may have ended, a
-// convolution's channels need not divide into groups, attention's last dim into three. Nullopt: the node can be evaluated at any sizes.
-// Requires: well typed.
+// Returns the condition on its inputs' sizes that a node has and that their symbols do not imply: a split cuts where its tensor may have
+// ended, a convolution's channels need not divide into groups, attention's last dim into three. Nullopt: the node can be evaluated at any
+// sizes. Requires: well typed.
 [[nodiscard]] std::optional<SizeCondition> size_condition(const Node& n, std::span<const Types* const> inputs);
 
 }  // namespace substitutions

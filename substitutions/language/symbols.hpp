@@ -1,6 +1,6 @@
 #pragma once
-// The symbols that rules speak of sizes and degrees with. A symbol is typed at kAssignments unrelated assignments of numbers at once: a
-// condition that holds at all of them holds because of the symbols, not by accident.
+// The symbols for sizes and degrees in rules. A symbol is typed at kAssignments unrelated assignments of numbers at once: a
+// condition that holds at all of them holds because of the symbols, not by coincidence.
 
 #include <array>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace substitutions {
 
-// Two numbers may be in a relation by accident; that three unrelated pairs are so is not seen.
+// Two numbers may be in a relation by coincidence; three unrelated pairs have not been seen in one.
 inline constexpr int kAssignments = 3;
 using Numbers = std::array<std::int64_t, kAssignments>;  // one number in each assignment
 
@@ -18,7 +18,7 @@ using Numbers = std::array<std::int64_t, kAssignments>;  // one number in each a
 // Returns the typing sizes that a letter stands for: multiples of 30^4, so that dims can be cut by any few degrees, and unlike those of
 // any other letter.
 [[nodiscard]] Numbers symbol(char letter);
-// Is this a plain number, equal in all assignments?
+// Returns whether this is a plain number, equal in all assignments.
 [[nodiscard]] bool is_plain(const Numbers& sizes);
 // Returns the letters that typing sizes are the sum of, in order ("cmm"); no letters for plain numbers, which are equal in all
 // assignments; nullopt for what is no sum of one to five letters.

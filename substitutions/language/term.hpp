@@ -4,8 +4,8 @@
 //
 // Typing lets summands through linear operators only, so nothing that may consume a tensor can tell two of the same meaning and the same
 // layout (type.hpp) apart. Hence two graphs are equal, in every context where both are well typed, iff their outputs have equal layouts and
-// equal whole values. Partition, Combine, Replicate and Reduce change the layout and leave the value alone; what makes that true of the
-// shards that devices hold are the typing rules of the operators, and those are checked shard by shard (axioms.hpp), not assumed.
+// equal whole values. Partition, Combine, Replicate and Reduce change the layout and leave the value alone. The typing rules of the
+// operators make that true of the shards that devices hold, and those rules are checked shard by shard (axioms/validate.hpp), not assumed.
 
 #include <cstdint>
 #include <string>
@@ -36,8 +36,8 @@ struct Variable {
   bool operator==(const Variable&) const = default;
 };
 
-// The most nodes of a term that is read. Nodes are numbered by a byte, which the forms that the prover adds need room in; no rule that we
-// know has more than 30.
+// The most nodes of a term that is read. Nodes are numbered by a byte, in which the forms that the prover adds need room; no known rule has
+// more than 30.
 inline constexpr std::size_t kMostTermNodes = 100;
 
 // Nodes in topological order; variables are nodes too. Every node but variables is used by a later one or is an output.
@@ -48,10 +48,10 @@ struct Term {
   [[nodiscard]] int operators() const;  // number of nodes that are no variables
 };
 
-// The same graph in the form that parse_term gives: equal graphs over the same variables become equal terms.
+// Returns the same graph in the form that parse_term gives: equal graphs over the same variables become equal terms.
 [[nodiscard]] Term canonical(const Term& t);
 
-// Whether some node of the term is this variable.
+// Returns whether some node of the term is this variable.
 [[nodiscard]] bool uses(const Term& t, std::size_t variable);
 
 }  // namespace substitutions

@@ -1,6 +1,6 @@
 #pragma once
-// A cursor over one line of the rule language's text: its words, numbers, symbols and problems. What they are put together to is the
-// business of its users (parse.hpp, generation/families.hpp).
+// A cursor over one line of the rule language's text: its words, numbers, symbols and problems. Its users put them together
+// (parse.hpp, generation/families.hpp).
 
 #include <string>
 #include <string_view>
@@ -17,11 +17,11 @@ class TextReader {
   [[noreturn]] void fail(const std::string& message, std::string hint = {}) const { fail_at(at_, message, std::move(hint)); }
   [[noreturn]] void fail_at(std::size_t at, const std::string& message, std::string hint = {}) const;
 
-  // Whether `what` comes next; passes it if so.
+  // Returns whether `what` comes next, and passes it if so.
   bool take(std::string_view what);
   [[nodiscard]] bool next_is_digit();
   [[nodiscard]] bool at_end();
-  // The position of the next word, for fail_at.
+  // Returns the position of the next word, for fail_at.
   [[nodiscard]] std::size_t position();
 
   // Each of these passes what it returns. Throws: base::InputError where something else comes next.

@@ -1,8 +1,8 @@
 #pragma once
 // Sizes and layout of a parallel tensor of a rule.
 //
-// A parallel tensor means one whole tensor (the sum over its summands, of any one copy, of its blocks put together) and has a layout: a
-// degree for each dim, a number of summands, a number of copies.
+// A parallel tensor stands for one whole tensor (the sum over its summands, of any one copy, of its blocks put together) and has a layout:
+// a degree for each dim, a number of summands, a number of copies.
 
 #include <array>
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace substitutions {
 
 inline constexpr int kMostRank = 4;  // images: n, c, h, w
 
-// In one assignment.
+// A type in one assignment of numbers to the symbols.
 struct Type {
   std::uint8_t rank = 0;
   bool index = false;                            // elements are indices (embedding)

@@ -9,7 +9,7 @@
 
 namespace substitutions {
 
-// A node's parameters in one assignment.
+// The parameters of a node in one assignment.
 struct NodeNumbers {
   std::int64_t degree = 1, at = 0, by = 0;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// What the letters of a rule's sizes stand for where it is matched.
+// The sizes that the letters of a rule stand for where it is matched.
 
 #include <array>
 #include <cstdint>
@@ -20,13 +20,13 @@ struct SizeText {       // a sum of letters, or a number
 };
 [[nodiscard]] SizeText size_text(const Numbers& n);
 
-// What became of a size that was held against its letters.
+// The outcome of a size that was held against its letters.
 enum class Learnt {
   agrees,     // all letters are known now, and add up to it
   disagrees,  // no size of the letters makes it
-  open,       // two letters or more are not known yet: another size may tell one of them
+  open,       // two letters or more are not known yet: another size may identify one of them
 };
-// Holds a size of the graph against a sum of letters, and learns the one letter that is not known.
+// Holds a size of the graph against a sum of letters, and sets the one letter that is not known.
 [[nodiscard]] Learnt learn(LetterSizes& sizes, const SizeText& text, std::int64_t size);
 // Returns the sum; nullopt where a letter is not known.
 [[nodiscard]] std::optional<std::int64_t> size_of(const LetterSizes& sizes, const SizeText& text);

@@ -11,9 +11,9 @@
 namespace substitutions {
 
 // A rule's concat has two inputs, a graph's may have more: the rule's is then the concat of two neighbours, which the others surround, or
-// of all, cut in two anywhere: inputs [begin, cut) and [cut, end) of it, of which a part of several is a tensor that the rule's variable
-// stands for though no node makes it. As concats are associative, each is one that could stand in the graph. What a rewrite makes of it is
-// put back into one form: a concat that comes to have a concat along the same axis as its only reader becomes part of that.
+// of all, cut in two anywhere. Its parts are the inputs [begin, cut) and [cut, end); the rule's variable stands for a part of several
+// inputs though no node makes that tensor. As concats are associative, each such concat could stand in the graph. The result of a rewrite
+// is put back into one form: a concat whose only reader is a concat along the same axis becomes part of that.
 struct ConcatAsTwo {
   std::size_t at = 0;  // which of Match::nodes
   std::uint32_t begin = 0, cut = 0, end = 0;
@@ -22,7 +22,7 @@ struct ConcatAsTwo {
 
 // An occurrence of a rule's source. A tensor has more dims than a rule's matrices where it has more than one kind of row (batch,
 // sequence): a rule's dim 0 is then one of them, its last dims are the last ones, and what lies between rides along. Equal letters of the
-// rule are equal sizes of the graph. Attributes that no rule can tell apart are free: window, stride and padding of convolutions and pools
+// rule are equal sizes of the graph. Attributes that no rule distinguishes are free: window, stride and padding of convolutions and pools
 // (all those of one kind in a rule have the same; a kernel of 3 x 3 stands for any, a smaller one for itself with stride 1 and the padding
 // that keeps the size), heads of attention, and how many share keys (all those of a rule are alike). Linear operators with a transposed
 // weight, and kinds that the rule language has not, are never matched. A scaling's number is the node's factor.

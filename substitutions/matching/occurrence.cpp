@@ -13,7 +13,7 @@ constexpr int kRoundsOfLearning = 3;
 void OccurrenceSearch::run(const Pattern& p, std::size_t rule, std::uint8_t anchor, std::uint32_t at,
                            std::span<const std::uint8_t> excluded) {
   p_ = &p;
-  way_ = &p.ways[anchor];
+  path_ = &p.paths[anchor];
   rule_ = rule;
   excluded_ = excluded;
   State s;
@@ -98,8 +98,8 @@ bool OccurrenceSearch::bind_axis(const PatternOperator& op, const NodeFacts& f, 
 }
 
 void OccurrenceSearch::take(std::size_t step, const State& s) {
-  if (step == way_->size()) return finish(s);
-  const Step& next = (*way_)[step];
+  if (step == path_->size()) return finish(s);
+  const Step& next = (*path_)[step];
   const PatternOperator& to = p_->operators[next.to];
   if (next.by == Step::By::producer) {
     const TensorId t = graph_.node(s.nodes[next.from]).inputs[s.swapped[next.from] ? 1U - next.slot : next.slot];

@@ -55,7 +55,7 @@ class OccurrenceSearch {
   const GraphIndex& graph_;
   std::vector<Match>& found_;
   const Pattern* p_ = nullptr;
-  const std::vector<Step>* way_ = nullptr;
+  const std::vector<Step>* path_ = nullptr;
   std::size_t rule_ = 0;
   std::span<const std::uint8_t> excluded_;
 };

@@ -38,8 +38,8 @@ class Compiler {
       p_.operators[operator_of_[o]].is_output = true;
     }
     for (std::size_t o = 0; o < p_.operators.size(); ++o) {
-      p_.ways.push_back(way_from(static_cast<std::uint8_t>(o)));
-      if (p_.ways.back().size() + 1 != p_.operators.size()) return refuse("the source does not hang together");
+      p_.paths.push_back(path_from(static_cast<std::uint8_t>(o)));
+      if (p_.paths.back().size() + 1 != p_.operators.size()) return refuse("the source does not hang together");
     }
     find_packed(source_types_);
     find_row_choice();
@@ -149,15 +149,15 @@ class Compiler {
   }
 
   // Breadth first; producers before readers, readers before those that share a variable: the fewer candidates, the earlier.
-  [[nodiscard]] std::vector<Step> way_from(std::uint8_t start) const {
-    std::vector<Step> way;
+  [[nodiscard]] std::vector<Step> path_from(std::uint8_t start) const {
+    std::vector<Step> path;
     std::vector<bool> bound(p_.operators.size());
     bound[start] = true;
     while (const std::optional<Step> s = next(bound)) {
       bound[s->to] = true;
-      way.push_back(*s);
+      path.push_back(*s);
     }
-    return way;
+    return path;
   }
   [[nodiscard]] std::optional<Step> next(const std::vector<bool>& bound) const {
     std::optional<Step> reader, shared;

@@ -1,6 +1,6 @@
 #pragma once
-// A rule made ready for matching and rewriting: its source's operators with their edges, a way through them from each operator, and what
-// sizes and degrees must agree. Private to the matcher.
+// A rule made ready for matching and rewriting: its source's operators with their edges, a path through them from each operator, and the
+// sizes and degrees that must agree. Private to the matcher.
 
 #include <array>
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace substitutions {
 inline constexpr std::size_t kMostOperators = 8;   // of a source
 inline constexpr std::size_t kMostVariables = 12;  // of a rule
 
-// What an operator of the source reads: another one's output, or a variable.
+// An input of an operator of the source: another operator's output, or a variable.
 struct Slot {
   bool variable = false;
   std::uint8_t index = 0;  // of the operator or of the variable
@@ -42,7 +42,7 @@ struct PatternOperator {
   [[nodiscard]] int output_of(const NodeFacts& f) const { return f.code == code ? output : 0; }
 };
 
-// One step of a way: an operator is bound through one that is.
+// One step of a path: an operator is bound through one that is bound already.
 struct Step {
   enum class By : std::uint8_t { producer, reader, shared };  // it makes what `from` reads; it reads what `from` makes, or a variable
   By by = By::producer;
@@ -65,7 +65,7 @@ struct Pattern {
   std::vector<PatternOperator> operators;  // of the source, in its order
   std::vector<PatternVariable> variables;
   std::vector<std::uint8_t> outputs;     // operators
-  std::vector<std::vector<Step>> ways;   // from each operator through all others
+  std::vector<std::vector<Step>> paths;  // from each operator through all others
   std::vector<SizeText> split_at;        // by operator
   std::vector<Degree> degrees;           // by operator; of layout operators
   bool any_heads = true;                 // no other size has to do with that of packed variables
@@ -73,20 +73,20 @@ struct Pattern {
   std::vector<std::uint8_t> row_choice;  // variables whose dim 0 the target cuts, joins or splits
 };
 
-// Nullopt, with the reason: the rule never applies to a PCG: constants or enlarged kernels in it, an output that is a variable, a source
-// that does not hang together, or one that is too large.
+// Returns the pattern; nullopt, with the reason: the rule never applies to a PCG: constants or enlarged kernels in it, an output that is a
+// variable, a source that does not hang together, or one that is too large.
 [[nodiscard]] std::optional<Pattern> compile(const Rule& rule, std::string* why = nullptr);
 
-// The variable that the first inputs lead to: the tensor that has the dims beyond the rule's rank, if one has.
+// Returns the variable that the first inputs lead to: the tensor that has the dims beyond the rule's rank, if one has.
 [[nodiscard]] std::uint8_t leading_variable(const Term& t, std::uint8_t node);
 
-// d, e from the degrees that a source has where it is matched; 0: not determined. Nullopt: they contradict each other.
+// Returns d and e from the degrees that a source has where it is matched; 0: not determined. Nullopt: they contradict each other.
 struct DegreeEquation {
   Degree symbols;
   int value = 1;
 };
 [[nodiscard]] std::optional<std::array<int, 2>> solve(std::span<const DegreeEquation> equations);
-// d^a e^b 2^c; nullopt beyond what a PCG may have.
+// Returns d^a e^b 2^c; nullopt: it is beyond the degrees that a PCG may have.
 [[nodiscard]] std::optional<int> degree_at(Degree symbols, const std::array<int, 2>& degrees);
 
 }  // namespace substitutions

@@ -12,7 +12,7 @@
 namespace substitutions {
 
 // Small sizes for the size symbols (letters) of some variables, drawn from a seed: different symbols get different sizes from 2 on.
-// Seeds 2 i and 2 i + 1 order them the opposite ways: what holds at both does not because one of two sizes is the smaller.
+// Seeds 2 i and 2 i + 1 order them in opposite directions, so that nothing holds at both because one of two sizes is the smaller.
 class SmallSizes {
  public:
   SmallSizes(std::span<const Variable> variables, std::uint64_t seed);

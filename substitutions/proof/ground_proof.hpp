@@ -18,8 +18,8 @@ class GroundProof {
  public:
   explicit GroundProof(double limit_s);
   ~GroundProof();
-  // Whether the given equations make both sides of every goal equal: then those that Z3 needed (an unsatisfiable core), by number. Nullopt:
-  // they do not, or the limit was reached.
+  // Returns the numbers of the given equations that Z3 needed (an unsatisfiable core) to make both sides of every goal equal. Nullopt: they
+  // do not follow, or the limit was reached.
   [[nodiscard]] std::optional<std::vector<std::size_t>> follows(const EGraph& graph, std::span<const GroundEquation> given,
                                                                 std::span<const GroundEquation> goals);
 

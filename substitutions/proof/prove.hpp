@@ -34,13 +34,13 @@ struct Proof {
   double seconds = 0;
 };
 
-// Deterministic but for `seconds` and for what Z3's time limit cuts off. Cost: 1 to 10 ms for three operators a side.
+// Deterministic but for `seconds` and for proofs that Z3's time limit cuts off. Cost: 1 to 10 ms for three operators a side.
 class Prover {
  public:
   Prover(const Axioms& axioms, ProofLimits limits);
   ~Prover();
   [[nodiscard]] Proof prove(const TypedEquation& e);
-  // Whether an entry of the axioms is not to be used (to see whether the others prove it).
+  // Leaves an entry of the axioms out of later proofs, or takes it back in (to see whether the others prove it).
   void leave_out(std::size_t entry, bool out);
 
  private:

@@ -7,7 +7,7 @@
 
 namespace substitutions {
 
-// Tries several small sizes and draws of values. Types that differ are a counterexample too.
+// Returns a counterexample from several small sizes and draws of values; nullopt: none was found. Outputs of different types are one, too.
 [[nodiscard]] std::optional<Counterexample> refute(const TypedEquation& e);
 
 }  // namespace substitutions

@@ -13,7 +13,8 @@ struct Regrouped {
   std::vector<pcg::NodeId> renumbered;  // by old number: every node is still there
   std::vector<pcg::NodeId> parts;       // those that are new
 };
-// Requires: the match is one of this rule and graph.
+// Returns the graph and the match with every such concat in the place of a part of a longer one. Requires: the match is one of this rule
+// and graph.
 [[nodiscard]] Regrouped regroup(const pcg::Pcg& graph, const Match& match, const Rule& rule);
 
 }  // namespace substitutions
