@@ -18,6 +18,7 @@ bool is(const Operator& op) {
   return std::holds_alternative<T>(op);
 }
 
+// Sources are nobody's result, even where no node reads them.
 bool is_source(const GraphNode& n) { return is<Input>(n.op) || is<Weight>(n.op); }
 
 std::vector<TensorShape> shapes_of(const Graph& g, std::span<const GraphTensorRef> refs) {
@@ -53,6 +54,7 @@ std::vector<std::vector<GraphNodeId>> Graph::consumers() const {
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     for (const GraphTensorRef t : nodes_[i].inputs) {
       std::vector<GraphNodeId>& readers = result[t.node.value];
+      // A node that reads one tensor twice is listed once; nodes come in order, so the last entry shows it.
       if (readers.empty() || readers.back() != GraphNodeId(i)) readers.emplace_back(i);
     }
   }
@@ -111,6 +113,7 @@ std::vector<GraphTensorRef> GraphBuilder::add_raw(const std::string& name, Opera
         "input of {} is output {} of node {}", name, t.output, t.node.value);
   const std::vector<TensorShape> shapes = shapes_of(graph_, inputs);
   std::vector<TensorShape> outputs = infer_shapes(op, shapes);
+  // Copies of the graph share the iteration space, which is derived here once.
   auto space = std::make_shared<const IterationSpace>(iteration_space(op, shapes, outputs));
   const GraphNodeId id(graph_.nodes_.size());
   std::vector<GraphTensorRef> result;

@@ -8,7 +8,7 @@
 namespace pcg {
 namespace {
 
-// The nodes of either kind of graph look alike here.
+// A node that reads another's outputs several times is listed once; nodes come in order, so the last entry shows it.
 template <class Nodes>
 std::vector<std::vector<NodeId>> consumers_of(const Nodes& nodes) {
   std::vector<std::vector<NodeId>> result(nodes.size());
@@ -18,6 +18,7 @@ std::vector<std::vector<NodeId>> consumers_of(const Nodes& nodes) {
   return result;
 }
 
+// Replicate makes the copies of a weight, because its backward pass is where their gradients are added up.
 std::optional<std::string> source_violation(const Operator& op, const Sharding& s) {
   if (std::holds_alternative<Weight>(op) && (s.copies != 1 || s.sums != 1)) return "copies of a weight are made by a replicate operator";
   if (std::holds_alternative<Input>(op) && s.sums != 1) return "an input has no partial sums";

@@ -51,6 +51,7 @@ class Checker {
     }
   }
 
+  // Stages never decrease along an edge: a pipeline passes activations forward only.
   void stages() {
     for (std::size_t n = 0; n < plan_.pcg.nodes().size(); ++n) {
       const PcgNode& node = plan_.pcg.nodes()[n];
@@ -70,6 +71,7 @@ class Checker {
     if (plan_.schedule == ScheduleKind::interleaved && plan_.micro_batches % ranks != 0)
       complain("the interleaved schedule takes turns of {} micro-batches: {} are not a multiple", ranks, plan_.micro_batches);
     std::vector<int> operators(static_cast<std::size_t>(plan_.stages), 0);
+    // A device belongs to one rank of the pipeline; its chunks are the virtual stages that are equal modulo the number of ranks.
     std::vector<int> rank_of(static_cast<std::size_t>(plan_.gpus), -1);
     for (std::size_t n = 0; n < plan_.pcg.nodes().size(); ++n) {
       const PcgNode& node = plan_.pcg.nodes()[n];

@@ -65,6 +65,7 @@ class TermReader {
   void attributes(Node& n) {
     const Parameters parameters = facts_of(n.kind).parameters;
     if (parameters == Parameters::none || parameters == Parameters::name) return;
+    // Without brackets an operator has no function built in.
     if (parameters == Parameters::function && !r_.take("[")) return;
     if (parameters != Parameters::function) r_.expect("[");
     parameters_of(n, parameters);
@@ -96,6 +97,7 @@ class TermReader {
   std::uint8_t node() {
     const std::size_t from = r_.position();
     const std::string_view name = r_.name();
+    // A variable may have the name of an operator, and then hides it.
     if (const auto v = variable(name)) return append({.kind = Kind::variable, .variable = *v});
     Node n;
     if (const auto kind = kind_named(name); kind && *kind != Kind::variable && *kind != Kind::unary) n.kind = *kind;
@@ -153,6 +155,7 @@ Variable parse_variable(std::string_view text) {
   if (r.take("sum")) set([](Type& t) -> std::int64_t& { return t.summands; }, values(r.degree()));
   if (r.take("copy")) set([](Type& t) -> std::int64_t& { return t.copies; }, values(r.degree()));
   r.expect_end();
+  // The letters' sizes divide by any few degrees, so this finds plain numbers and degrees of too many factors.
   for (const Type& t : v.types)
     for (std::size_t d = 0; d < rank; ++d)
       if (t.size[d] % t.degree[d] != 0) r.fail(fmt::format("dim {} does not divide by its degree", d));

@@ -12,6 +12,7 @@ Dims with(Dims dims, std::size_t at, std::int8_t loop) {
   return dims;
 }
 
+// Layouts are apart: lay_out() holds those of the inputs against each other.
 bool same_sizes(const Type& a, const Type& b) { return a.rank == b.rank && a.index == b.index && a.size == b.size; }
 
 Type sized(std::initializer_list<std::int64_t> sizes) {
@@ -46,6 +47,7 @@ std::optional<Type> linear(const Node& n, Inputs in) {
   return lay_out(s, in, sized({x.size[0], w.size[1]}));
 }
 
+// A product is linear in either factor alone: summands of one pass while the other has copies for them.
 std::optional<Type> batch_matmul(Inputs in) {
   const Type &a = *in[0], &b = *in[1];
   if (a.rank != 3 || b.rank != 3 || a.size[0] != b.size[0] || a.size[2] != b.size[1]) return std::nullopt;

@@ -12,6 +12,7 @@ struct Overloaded : F... {
 template <class... F>
 Overloaded(F...) -> Overloaded<F...>;
 
+// The functions of rules and of graphs have the same order, which these casts rely on.
 Function function_of(pcg::Activation a) { return static_cast<Function>(a); }
 static_assert(static_cast<int>(pcg::Activation::sigmoid) == static_cast<int>(Function::sigmoid));
 static_assert(static_cast<int>(pcg::Unary::Kind::silu) + 1 == static_cast<int>(Function::silu));
@@ -82,6 +83,7 @@ class Describe {
     const std::int8_t dim = dim_of(o.axis, rank());
     const std::int64_t size = graph_.shape(node_.inputs[0]).dims[static_cast<std::size_t>(dim)].size;
     const bool first = o.begin == 0, last = o.begin + o.length == size;
+    // A slice that is both the first and the last part is the whole; one that is neither has no form in rules.
     if (first == last) return;
     f_.code = first ? kFirstPart : kLastPart;
     f_.dim = dim;
@@ -185,6 +187,7 @@ GraphIndex::GraphIndex(const pcg::Pcg& graph) : size_(static_cast<std::uint32_t>
       if (f.attention == attentions_.size()) attentions_.push_back(a);
     }
     f.input_count = static_cast<std::uint32_t>(node.inputs.size());
+    // A rule's concat has two inputs: a longer one is matched through its views alone.
     if (f.code == code_of(Kind::concat, Function::none) && f.input_count > 2) {
       long_concats.push_back(n);
       continue;
@@ -197,6 +200,7 @@ GraphIndex::GraphIndex(const pcg::Pcg& graph) : size_(static_cast<std::uint32_t>
   }
   first_edge_.push_back(static_cast<std::uint32_t>(edges_.size()));
 
+  // Readers are counted first, so that those of all tensors fit into one flat array.
   std::uint32_t at = 0;
   for (TensorFacts& t : tensors_) {
     t.first_reader = at;
@@ -209,6 +213,8 @@ GraphIndex::GraphIndex(const pcg::Pcg& graph) : size_(static_cast<std::uint32_t>
   for (std::uint32_t n : long_concats) add_views(n);
 }
 
+// Concats are associative: a long one is a concat of its first and its last inputs, wherever it is cut, and any two neighbours may be
+// joined first.
 void GraphIndex::add_views(std::uint32_t concat) {
   const std::uint32_t count = nodes_[concat].input_count;
   nodes_[concat].first_view = size_with_views();

@@ -8,11 +8,13 @@
 
 namespace substitutions {
 
+// Paths are halved on the way up, as in Tarjan's union-find: lookups stay short without a second pass.
 Index EGraph::find(Index n) const {
   while (parent_[n] != n) n = parent_[n] = parent_[parent_[n]];
   return n;
 }
 
+// Congruent nodes have one signature: it hashes the classes of the children, or, where `exact`, the children themselves.
 std::uint64_t EGraph::signature(const EOperator& op, std::span<const Index> children, bool exact) const {
   pcg::field::Hash h(static_cast<std::uint64_t>(op.kind));
   h(static_cast<std::uint64_t>(op.function) << 24U | static_cast<std::uint64_t>(op.axis) << 16U | op.variable);
@@ -41,6 +43,7 @@ Index EGraph::add(const EOperator& op, std::span<const Index> children, const Ty
   const std::uint64_t key = signature(op, children, true);
   for (auto [it, last] = exact_.equal_range(key); it != last; ++it)
     if (nodes_[it->second].op == op && std::ranges::equal(nodes_[it->second].inputs(), children)) return it->second;
+  // A node that is congruent to another is kept beside it, because a proof speaks of the terms as they were made.
   const std::optional<Index> congruent_one = look_up(op, children);
   const auto n = static_cast<Index>(nodes_.size());
   Node node{.op = op, .count = static_cast<std::uint8_t>(children.size())};
@@ -65,6 +68,7 @@ Index EGraph::add(const EOperator& op, std::span<const Index> children, const Ty
   return n;
 }
 
+// A merge may make users of the two classes congruent, and those are merged in turn.
 void EGraph::merge(Index a, Index b, Index reason) {
   pending_.push_back({a, b, reason});
   while (!pending_.empty()) {
@@ -78,6 +82,7 @@ void EGraph::join(Index a, Index b, Index reason) {
   Index x = find(a), y = find(b);
   if (x == y) return;
   BASE_CHECK(classes_[x].types == classes_[y].types, "equal terms of unequal types");
+  // The smaller class moves, so that no node moves more than log n times.
   if (classes_[x].members.size() + classes_[x].users.size() > classes_[y].members.size() + classes_[y].users.size()) {
     std::swap(x, y);
     std::swap(a, b);
@@ -98,12 +103,14 @@ void EGraph::join(Index a, Index b, Index reason) {
   into.members.insert(into.members.end(), from.members.begin(), from.members.end());
   for (const Index user : from.users) {
     const Node& n = nodes_[user];
+    // The user's signature has changed with its child's class: it may now be that of another node.
     if (const auto other = look_up(n.op, n.inputs()); other && !same(*other, user)) pending_.push_back({user, *other, kCongruence});
     else if (!other) signatures_.emplace(signature(n.op, n.inputs(), false), user);
   }
   into.users.insert(into.users.end(), from.users.begin(), from.users.end());
 }
 
+// A merge by congruence is explained by the equality of the children, which has reasons of its own.
 void EGraph::explain_path(Index from, Index to, std::vector<std::pair<Index, Index>>& pending, std::vector<Index>& reasons) const {
   for (Index n = from; n != to; n = proof_[n].to) {
     const Edge& e = proof_[n];
@@ -125,6 +132,7 @@ std::vector<Index> EGraph::explain(Index a, Index b) const {
     const auto pair = pending.back();
     pending.pop_back();
     if (!done.insert(pair).second) continue;
+    // The two paths to the root of the proof tree meet at the lowest common ancestor; only the edges below it matter.
     std::vector<Index> above;
     for (Index n = pair.first; n != kNone; n = proof_[n].to) above.push_back(n);
     Index meet = pair.second;

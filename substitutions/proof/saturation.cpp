@@ -108,12 +108,14 @@ std::optional<std::vector<Saturation::Drafted>> Saturation::draft(const AxiomPat
       if (known) children[c] = *d.known;
       types[c] = &d.types;
     }
+    // A node that the graph has already needs no typing.
     if (known) {
       if (const auto node = graph_.look_up(op, std::span(children).first(n.inputs.size()))) {
         drafted.push_back({graph_.types(*node), node});
         continue;
       }
     }
+    // A new node must be of an operator that the proof may use, and well typed: this is what keeps every instance sound.
     if (!kinds[static_cast<std::size_t>(op.kind)]) return std::nullopt;
     const Node typed{.kind = op.kind, .function = op.function, .axis = op.axis, .degree = op.degree, .at = op.at, .by = op.by};
     const auto type = type_of(typed, std::span(types).first(n.inputs.size()));
@@ -140,6 +142,7 @@ Index Saturation::make(const AxiomPattern& p, int side, const Binding& b, const 
   return made[t.outputs[0]];
 }
 
+// Both sides are drafted before either is made, so that an ill-typed instance leaves nothing behind.
 void Saturation::instantiate(const Found& f, const std::bitset<kKinds>& kinds) {
   const AxiomPattern& p = patterns_.all[f.pattern];
   const auto left = draft(p, 0, f.binding, kinds);
@@ -161,6 +164,7 @@ bool Saturation::grow(int rounds, std::size_t most_nodes, const std::bitset<kKin
       if (graph_.size() >= most_nodes) break;
       instantiate(f, kinds);
     }
+    // Without a new instance the next round would find nothing new.
     if (instances_.size() == before || graph_.size() >= most_nodes) break;
   }
   return merged();
@@ -170,6 +174,7 @@ void Saturation::expand() {
   std::vector<Degree> degrees;
   for (Index n = 0; n < graph_.size(); ++n)
     if (const Degree d = graph_.node(n).op.degree; d != Degree{} && std::ranges::find(degrees, d) == degrees.end()) degrees.push_back(d);
+  // Only the terms that were there before are expanded: the new ones would be expanded without end.
   const auto count = static_cast<Index>(graph_.size());
   for (std::size_t i = 0; i < patterns_.all.size(); ++i) {
     const AxiomPattern& p = patterns_.all[i];
