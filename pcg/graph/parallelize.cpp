@@ -92,6 +92,7 @@ class Parallelizer {
     return t.output == 0 ? node : fmt::format("{}:{}", node, t.output);
   }
 
+  // Readers may want several parallel shapes of one tensor: the second replicate is called "x.replicate2".
   std::string free_name(const std::string& wish) {
     std::string name = wish;
     for (int n = 2; !names_.insert(name).second; ++n) name = fmt::format("{}{}", wish, n);

@@ -83,6 +83,7 @@ struct ParallelWriter {
   void operator()(const Batch& b) const { dim(b.dim), count(b.count); }
 };
 
+// Loops are named rather than numbered, so that a file can be read without the definitions of operators.
 // Degrees above 1, by the names of their loops.
 Yaml sharding_of(const Pcg& pcg, NodeId id) {
   const PcgNode& node = pcg.node(id);
@@ -132,6 +133,7 @@ Yaml node_of(const Plan& plan, NodeId id) {
   }
   if (node.operation())
     if (Yaml shard = sharding_of(plan.pcg, id); !shard.entries.empty()) y.set("shard", std::move(shard));
+  // Defaults are not written: most nodes of a plan have no view, stage or block of their own.
   if (plan.mapping[id.value] != MachineView{}) y.set("view", view_of(plan.mapping[id.value]));
   if (plan.stage[id.value] != 0) y.set("stage", scalar(plan.stage[id.value]));
   if (node.block != 0) y.set("block", scalar(node.block));

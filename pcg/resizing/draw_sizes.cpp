@@ -112,6 +112,7 @@ struct Drawing {
   std::map<std::int64_t, std::int64_t> multiples;  // what a size must stay a multiple of; 1 where it is absent
 };
 
+// Two old sizes never share a new one, and none becomes one of the small sizes that stay.
 bool is_taken(const SizeMap& map, std::int64_t except, std::int64_t value) {
   return value <= kKept || std::ranges::any_of(map, [&](const auto& entry) { return entry.first != except && entry.second == value; });
 }
@@ -168,6 +169,7 @@ std::optional<SizeMap> draw_sizes(const Graph& graph, const Pcg* pcg, std::uint6
   for (const Graph& g : graphs) add_free_sizes(g, sizes);
   const std::set<std::int64_t> images = image_sizes(graph);
   const std::map<std::int64_t, std::int64_t> needed = pcg ? multiples(*pcg) : std::map<std::int64_t, std::int64_t>{};
+  // A draw that no repair makes fit is given up for another.
   for (int attempt = 0; attempt < attempts; ++attempt) {
     Drawing drawing{.map = {}, .multiples = needed};
     SizeMap& map = drawing.map;

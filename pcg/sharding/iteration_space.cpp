@@ -47,6 +47,7 @@ Dims with(Dims dims, int loop) {
   return dims;
 }
 
+// A source may be cut along any dim: nothing is computed.
 Space source(const TensorShape& shape) {
   Space s;
   Dims dims;
@@ -89,6 +90,7 @@ Space space(const Linear& o, Shapes in, Shapes out) {
   return s;
 }
 
+// The product is linear in either factor alone, not in both together.
 Space space(const BatchMatmul& o, Shapes in, Shapes out) {
   Space s;
   const std::size_t rank = in[0].sizes.size();

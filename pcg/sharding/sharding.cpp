@@ -35,6 +35,7 @@ struct SumAxis {
   Role role = Role::sum;
 };
 SumAxis whole_axis(const Sharding& s, const Layout& layout) { return {0, s.sums, layout.sums}; }
+// Of Summands each input has a range of the axis; beside the one input that has partial sums the others have copies for them.
 SumAxis input_axis(const IterationSpace& space, const Sharding& s, std::size_t i, const Layout& layout, bool gradient) {
   SumAxis axis = whole_axis(s, layout);
   if (!space.parts.empty()) {
@@ -78,6 +79,7 @@ int shard_of(const IterationSpace& space, const Sharding& s, const std::vector<i
     at[l] = point % s.degrees[l];
     point /= s.degrees[l];
   }
+  // Loops are the fastest axes of a point's number, then copies, then sums.
   const int copy = point % s.copies;
   const int sum = point / s.copies - sums.first;
   if (sum < 0 || sum >= sums.degree) return -1;
@@ -117,6 +119,7 @@ Sharding unsharded(const IterationSpace& space) {
 
 namespace {
 
+// Partial sums pass through all inputs of a linear operator together, or through one input that allows it.
 std::optional<std::string> sums_violation(const IterationSpace& space, const Sharding& s) {
   if (!space.parts.empty()) {
     const int parts = std::accumulate(space.parts.begin(), space.parts.end(), 0);

@@ -33,6 +33,7 @@ Kernels forward(const Conv2d& o, const Shard& p) {
   k.kind = KernelKind::convolution;
   return {k};
 }
+// One comparison or addition for each element of a window; kernel 0 is the whole plane.
 Kernels forward(const Pool2d& o, const Shard& p) {
   const double window = o.rows.kernel == 0 ? count(p.in[0]) / count(p.out[0]) : o.rows.kernel * o.columns.kernel;
   return {simple(KernelKind::pooling, "pool2d.forward", window * count(p.out[0]), p.bytes_in(0) + p.bytes_out())};

@@ -117,6 +117,7 @@ Kernels input_gradient(const Attention& o, const Shard& p, const Needed& needed)
   return result;
 }
 
+// The gradient of a scaling or an identity needs nothing that the forward pass computed.
 bool reads_saved(Unary::Kind k) { return k != Unary::Kind::scale && k != Unary::Kind::identity; }
 Kernels input_gradient(const Unary& o, const Shard& p, const Needed& needed) {
   if (!wanted(needed, 0) || o.kind == Unary::Kind::identity) return {};

@@ -49,6 +49,7 @@ std::vector<std::string> words(std::string_view text) {
   return result;
 }
 
+// A value is not searched for placeholders again: `at` goes on behind it.
 std::string filled(std::string text, const Row& row) {
   for (const auto& [key, value] : row) {
     const std::string hole = "{" + key + "}";
@@ -118,6 +119,7 @@ class Reader {
     }
   }
 
+  // Makes one axiom for every combination of rows, the last table fastest.
   void expand(const Entry& e, std::size_t table, const Row& row, const Yaml& y, const std::string& path, Axioms& to) {
     if (table == e.tables.size()) return instance(e, row, y, path, to);
     for (const Row& r : e.tables[table]) {
@@ -137,6 +139,7 @@ class Reader {
       a.equation.left = parse_term(filled(e.left, row), a.equation.variables);
       a.equation.right = parse_term(filled(e.right, row), a.equation.variables);
       to.all.push_back(std::move(a));
+      // The problem lies in a text that was put together here: it is reported at the entry, with the instance that has it.
     } catch (const base::InputError& error) {
       for (const base::Diagnostic& d : error.diagnostics())
         sink_.add(y.mark, path, fmt::format("{}: {}: {}", a.instance, d.mark.source ? d.mark.source->text : "", d.message), d.hint);

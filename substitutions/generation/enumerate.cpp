@@ -14,7 +14,8 @@
 namespace substitutions {
 namespace {
 
-constexpr std::size_t kDraws = 3;  // of small sizes and values
+// Draws of small sizes and values: two of them order the sizes in opposite directions (SmallSizes), a third is unrelated.
+constexpr std::size_t kDraws = 3;
 constexpr std::int32_t kIllTyped = -1;
 
 using Id = std::int32_t;  // of an entry, a type, a class
@@ -83,6 +84,7 @@ class Enumeration {
   const Node& op(std::int32_t i) const { return s_.operators[static_cast<std::size_t>(i)]; }
   const Entry& entry(Id i) const { return entries_[static_cast<std::size_t>(i)]; }
 
+  // Types are compared by number from here on: graphs are many, types few.
   Id intern(const Types& t) {
     const auto [it, fresh] = type_ids_.try_emplace(t, static_cast<Id>(types_.size()));
     if (fresh) types_.push_back(t);

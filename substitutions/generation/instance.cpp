@@ -17,6 +17,7 @@ class Matching {
  public:
   Matching(const Joint& general, const Joint& special) : g_(general), s_(special), bound_(general.variables.size(), kUnbound) {}
 
+  // `swapped`: the left side of the general equation is held against the right side of the special one.
   bool match(bool swapped) {
     std::ranges::fill(bound_, kUnbound);
     std::vector<Goal> goals;
@@ -43,6 +44,7 @@ class Matching {
       if (a.kind != b.kind || a.function != b.function || a.axis != b.axis || a.degree != b.degree) return false;
       if (a.at != Numbers{}) sized.emplace_back(p, t);
       const bool commutes = a.kind == Kind::add || a.kind == Kind::multiply || a.kind == Kind::summands;
+      // The inputs of a commutative operator are tried swapped first, then as they are. Equal inputs have one order.
       if (commutes && a.inputs[0] != a.inputs[1] && b.inputs[0] != b.inputs[1]) {
         const std::vector<std::uint8_t> before = bound_;
         std::vector<Goal> other = goals;

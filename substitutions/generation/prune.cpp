@@ -29,6 +29,7 @@ std::string shape_text(const Joint& j) {
   return to_text(j.term, named);
 }
 
+// Everything of an operator that an instance keeps. Codes that coincide cost time only: instance() decides.
 std::uint64_t operator_code(const Node& n) {
   return static_cast<std::uint64_t>(n.kind) | static_cast<std::uint64_t>(n.function) << 8U | std::uint64_t{n.axis} << 16U |
          std::uint64_t{n.degree.powers[0]} << 24U | std::uint64_t{n.degree.powers[1]} << 28U | std::uint64_t{n.degree.powers[2]} << 32U;
@@ -76,6 +77,7 @@ class Pruner {
   static constexpr std::uint64_t kAny = ~std::uint64_t{0};
 
   static std::pair<std::uint64_t, std::uint64_t> codes(const Joint& j) { return {side_code(j, 0), side_code(j, j.outputs)}; }
+  // Returns whether some output of a side is a mere variable.
   static bool bare(const Joint& j, std::size_t from) {
     for (std::size_t i = 0; i < j.outputs; ++i)
       if (j.term.nodes[j.term.outputs[from + i]].kind == Kind::variable) return true;
@@ -115,6 +117,7 @@ void shorten_names(std::vector<Variable>& variables) {
   }
 }
 
+// Small and general equations come first, so that their special cases meet them; the text breaks ties.
 bool by_size(const Candidate& a, const Candidate& b) {
   return std::tuple(a.operators, -a.widest, a.text.size(), std::string_view(a.text)) <
          std::tuple(b.operators, -b.widest, b.text.size(), std::string_view(b.text));

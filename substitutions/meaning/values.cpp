@@ -110,6 +110,7 @@ Value sum(std::size_t axis, const Value& x) {
   return y;
 }
 
+// A kernel of 1 x 3 lies in the middle row of 3 x 3.
 Value enlarge(const Value& w) {
   Value y = blank({w.sizes[0], w.sizes[1], 3, 3});
   const std::int64_t kh = w.sizes[2], kw = w.sizes[3];
@@ -121,6 +122,7 @@ Value enlarge(const Value& w) {
   return y;
 }
 
+// A block of one element makes a matrix, a block of 3 x 3 a kernel.
 Value diagonal(std::int64_t n, const std::vector<std::uint32_t>& block) {
   Value y = blank({n, n});
   if (block.size() > 1) y = blank({n, n, 3, 3});

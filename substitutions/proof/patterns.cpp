@@ -7,6 +7,7 @@
 namespace substitutions {
 namespace {
 
+// Sums of letters are left open: the types of an instance hold them against each other.
 DimPattern dim_pattern(const Numbers& n) {
   const std::string l = letters_of(n).value_or("??");
   if (l.empty()) return {0, n[0]};
@@ -90,6 +91,7 @@ void add_triggers(Patterns& patterns, std::size_t index) {
   }
 }
 
+// Goes through the open pairs depth first and takes every binding back behind it, so that one binding serves the whole search.
 struct Matcher {
   const AxiomPattern& p;
   const int side;
@@ -157,6 +159,7 @@ struct Matcher {
       bound.reset();
       return;
     }
+    // d*e: every factorisation of the degree into two that are more than 1.
     for (std::uint8_t i = 0; i <= d.powers[0]; ++i)
       for (std::uint8_t j = 0; j <= d.powers[1]; ++j)
         for (std::uint8_t k = 0; k <= d.powers[2]; ++k) {
@@ -206,6 +209,7 @@ Patterns compile(const Axioms& axioms) {
         p.at[side].push_back(n.at[0] == 0 ? DimPattern{} : dim_pattern(n.at));
         p.by[side].push_back(n.by[0] == 0 ? DimPattern{} : dim_pattern(n.by));
       }
+    // Instances of an entry that differ in the sizes of their variables alone have equal terms, and share a pattern.
     const auto [it, fresh] = known.try_emplace(std::move(key), patterns.all.size());
     if (!fresh && patterns.all[it->second].entry == a.entry) {
       patterns.all[it->second].variables.push_back(std::move(p.variables[0]));
@@ -223,6 +227,7 @@ void match(const AxiomPattern& p, const Trigger& t, const EGraph& graph, Index n
 }
 
 bool fits(const AxiomPattern& p, const EGraph& graph, Binding& b) {
+  // An instance that does not fit may have bound letters before it failed: each starts from the binding given.
   for (const std::vector<VariablePattern>& variables : p.variables) {
     Binding tried = b;
     if (!dims_fit(variables, graph, tried)) continue;

@@ -32,6 +32,7 @@ struct Reader {
 
   PublishedRef tensor(const Yaml& y, const std::string& path, int ops_before) {
     MapReader r(y, path, sink);
+    // "_t" is the name of the class that wrote the object; it says nothing more.
     (void)r.optional("_t");
     PublishedRef t;
     t.op = static_cast<int>(r.integer("opId", -6, ops_before - 1).value_or(0));
@@ -53,6 +54,7 @@ struct Reader {
     for (std::size_t i = 0; i < inputs.size(); ++i) o.inputs.push_back(tensor(inputs[i], fmt::format("{}.input[{}]", path, i), index));
     const std::vector<Yaml>& para = list(r, "para");
     for (std::size_t i = 0; i < para.size(); ++i) parameter(para[i], fmt::format("{}.para[{}]", path, i), o);
+    // The weight of a linear is its second input.
     const bool two = o.kind == PublishedKind::linear || o.kind == PublishedKind::add || o.kind == PublishedKind::multiply ||
                      o.kind == PublishedKind::concat;
     if (o.inputs.size() != (two ? 2U : 1U)) r.complain("input", fmt::format("{} inputs, expected {}", o.inputs.size(), two ? 2 : 1));

@@ -18,6 +18,7 @@ namespace {
 using base::MapReader;
 using base::Yaml;
 
+// A rule invents nothing: the target's variables are among these of the source.
 std::set<std::uint8_t> variables_of(const Term& t) {
   std::set<std::uint8_t> all;
   for (const Node& n : t.nodes)

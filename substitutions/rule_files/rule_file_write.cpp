@@ -32,6 +32,7 @@ Yaml written(const Rule& r) {
   return y;
 }
 
+// Quotes keep a version or a digest of digits alone a text.
 Yaml quoted(std::string text) {
   Yaml y = Yaml::make_scalar(std::move(text));
   y.quoted = true;
