@@ -220,6 +220,7 @@ std::vector<TensorShape> infer(const Concat& o, Checked& in) {
   }
   return {out};
 }
+// The sizes are absolute: at another size of the input, resizing maps them like any other size of an operator.
 std::vector<TensorShape> infer(const Split& o, Checked& in) {
   if (!in.inputs(1) || !in.axis(o.axis)) return {};
   const std::size_t axis = resolve_axis(o.axis, in.sizes(0).size());

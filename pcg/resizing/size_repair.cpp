@@ -30,7 +30,7 @@ struct Situation {
     if (a == b || !is_free(old_size)) return std::nullopt;
     return SizeRepair{old_size, a == mapped(old_size) ? b : a};
   }
-  // The last `count` dims before `skip_last` of inputs 0 and i.
+  // Holds dims `from` .. `to` - 1 of inputs i and j against each other, where they had equal sizes.
   [[nodiscard]] Repair agree_dims(std::size_t i, std::size_t j, std::size_t from, std::size_t to) const {
     for (std::size_t d = from; d < to; ++d)
       if (before[i].sizes[d] == before[j].sizes[d])
@@ -49,6 +49,7 @@ Repair repair(const Other&, const Situation&) {
   return std::nullopt;
 }
 
+// Broadcasting aligns the last dims.
 Repair aligned(const Situation& s) {
   const Sizes &a = s.before[0].sizes, &b = s.before[1].sizes;
   for (std::size_t d = 0; d < b.size(); ++d) {
@@ -87,6 +88,7 @@ Repair repair(const Conv2d& o, const Situation& s) {
   return s.divide(o.out, s.mapped(o.out), groups);
 }
 
+// Key heads divide heads, and heads divide the width; queries, keys and values then have equal widths by head.
 Repair repair(const Attention& o, const Situation& s) {
   const std::int64_t heads = s.mapped(o.heads), kv = s.mapped(o.kv_heads);
   if (auto r = s.divide(o.heads, heads, kv)) return r;

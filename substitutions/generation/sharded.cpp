@@ -56,6 +56,7 @@ std::vector<Equation> sharded_forms(const Setting& setting) {
         }
         return;
       }
+      // Only forms whose layout is that of the plain operator can take its place.
       for (const Node* last : layouts) {
         Term cut = form(n, moves, last);
         const auto cut_types = types_of(cut, setting.variables);

@@ -21,6 +21,7 @@ void add(Numbers& n, std::int64_t times, const Numbers& more) {
 
 }  // namespace
 
+// The mark is inside the text alone; whoever read the text from a file moves it there.
 void TextReader::fail_at(std::size_t at, const std::string& message, std::string hint) const {
   auto source = std::make_shared<base::Source>(base::Source{"<term>", std::string(text_)});
   const base::Mark mark{std::move(source), 1, static_cast<int>(at) + 1};

@@ -26,6 +26,7 @@ void OccurrenceSearch::bind(std::uint8_t o, std::uint32_t node, std::size_t step
   const PatternOperator& op = p_->operators[o];
   const NodeFacts& f = graph_.node(node);
   if (!op.accepts(f.code)) return;
+  // A long concat is bound as each of its views in turn.
   if (const auto [first, last] = graph_.views_of(node); first != last) {
     for (std::uint32_t view = first; view < last; ++view) bind(o, view, step, s);
     return;
@@ -40,6 +41,7 @@ void OccurrenceSearch::bind(std::uint8_t o, std::uint32_t node, std::size_t step
   if (op.commutative && f.inputs[0] != f.inputs[1]) bind_as(o, node, true, step, s);
 }
 
+// The state is a copy: whatever is bound on from here is forgotten when the search comes back.
 void OccurrenceSearch::bind_as(std::uint8_t o, std::uint32_t node, bool swapped, std::size_t step, State s) {
   const PatternOperator& op = p_->operators[o];
   const NodeFacts& f = graph_.node(node);
@@ -61,6 +63,7 @@ void OccurrenceSearch::bind_as(std::uint8_t o, std::uint32_t node, bool swapped,
 }
 
 bool OccurrenceSearch::bind_slot(const PatternOperator& op, std::uint8_t i, TensorId tensor, State& s) const {
+  // An operator that is not bound yet need only be one that may be: it is bound through this one later.
   const Slot slot = op.slots[i];
   if (!slot.variable) {
     const PatternOperator& child = p_->operators[slot.index];
@@ -78,6 +81,7 @@ bool OccurrenceSearch::bind_slot(const PatternOperator& op, std::uint8_t i, Tens
   return graph_.tensor(tensor).index == v.index && (!p_->exact_rank || rank == v.rank) && bind_rank(v.rank, rank, s);
 }
 
+// All tensors that have more dims than the rule have equally many more: they are rows that the rule takes as one.
 bool OccurrenceSearch::bind_rank(int rule_rank, int rank, State& s) {
   const int excess = rank - rule_rank;
   if (excess <= 0) return excess == 0;
@@ -86,6 +90,7 @@ bool OccurrenceSearch::bind_rank(int rule_rank, int rank, State& s) {
   return s.row <= excess;
 }
 
+// The rule's last dims are the last ones of the graph; its dim 0 may be any of the rows, the same one throughout.
 bool OccurrenceSearch::bind_axis(const PatternOperator& op, const NodeFacts& f, State& s) const {
   if (f.dim < 0) return true;
   const int excess = graph_.tensor(f.inputs[0]).rank - op.rank;

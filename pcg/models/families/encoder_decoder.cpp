@@ -7,6 +7,8 @@
 namespace pcg::models {
 namespace {
 
+// The layers of a stack share one table of relative positions (Raffel et al., arXiv 1910.10683, section 2.1). It is made in the block of
+// the first of them.
 GraphTensorRef position_table(GraphBuilder& b, const EncoderDecoderConfig& c, const std::string& stack) {
   return b.weight(stack + ".relative_positions", {.sizes = {c.position_buckets, c.layers.heads}});
 }
@@ -24,6 +26,7 @@ GraphTensorRef encode(GraphBuilder& b, const EncoderDecoderConfig& c, GraphTenso
   return layers.dropout("encoder.dropout", layers.norm("encoder.norm", x));
 }
 
+// Norms come first in each sublayer, residuals go round it (section 2.1 there).
 GraphTensorRef decoder_layer(LayerBuilder& layers, const std::string& prefix, GraphTensorRef x, GraphTensorRef memory,
                              GraphTensorRef positions) {
   x = layers.add(prefix + ".attention.residual", x,
@@ -53,6 +56,7 @@ Graph encoder_decoder(const EncoderDecoderConfig& c, std::int64_t batch) {
   const TensorShape index{.sizes = {batch, c.layers.sequence_length}, .element = Element::index};
   b.begin_weightless_block("embedding");
   const Embedded embedded = embed_tokens(b, c.layers, batch);
+  // Encoder and decoder look tokens up in one table.
   const Embedding lookup{.vocabulary = c.layers.vocab, .width = c.layers.hidden};
   GraphTensorRef y = b.add("embedding.decoder_token", lookup, {b.input("decoder_tokens", index)}, {embedded.table});
   y = layers.dropout("embedding.decoder_dropout", y);

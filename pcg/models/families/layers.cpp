@@ -26,6 +26,7 @@ GraphTensorRef LayerBuilder::attention_out(const std::string& prefix, GraphTenso
   return dropout(prefix + ".dropout", y);
 }
 
+// One product makes queries, keys and values, laid out by key head, so that heads can be cut together.
 GraphTensorRef LayerBuilder::self_attention(const std::string& prefix, GraphTensorRef x, std::optional<GraphTensorRef> position_bias) {
   const std::int64_t width = (c_.heads + 2 * kv_heads(c_)) * head_dim(c_);
   const GraphTensorRef qkv = b_.add(prefix + ".qkv", Linear{.out = width, .has_bias = c_.biases || c_.qkv_biases}, {x});
@@ -42,6 +43,7 @@ GraphTensorRef LayerBuilder::self_attention(const std::string& prefix, GraphTens
   return attention_out(prefix, b_.add(prefix + ".core", core, {qkv}, weights));
 }
 
+// Queries come from the decoder, keys and values from the encoder: their projections have different inputs and are products of their own.
 GraphTensorRef LayerBuilder::cross_attention(const std::string& prefix, GraphTensorRef x, GraphTensorRef memory) {
   const auto project = [&](const char* what, GraphTensorRef from, std::int64_t heads) {
     return b_.add(prefix + what, Linear{.out = heads * head_dim(c_), .has_bias = c_.biases || c_.qkv_biases}, {from});
@@ -57,6 +59,7 @@ GraphTensorRef LayerBuilder::cross_attention(const std::string& prefix, GraphTen
 GraphTensorRef LayerBuilder::mlp(const std::string& prefix, GraphTensorRef x) {
   const Linear widen{.out = ffn_size(c_), .has_bias = c_.biases};
   GraphTensorRef y = b_.add(prefix + ".up", widen, {x});
+  // Gated linear units (Shazeer, arXiv 2002.05202): the activated gate multiplies a second projection.
   if (c_.gated) {
     const GraphTensorRef gate = b_.add(prefix + ".gate", widen, {x});
     const GraphTensorRef opened = b_.add(prefix + ".activation", Unary{.kind = c_.activation}, {gate});
