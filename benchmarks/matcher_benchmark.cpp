@@ -10,8 +10,8 @@
 #include "pcg/graph/parallelize.hpp"
 #include "pcg/models/builtins.hpp"
 #include "substitutions/generation/generate.hpp"
-#include "substitutions/rewriting/apply.hpp"
 #include "substitutions/matching/matcher.hpp"
+#include "substitutions/rewriting/apply.hpp"
 
 namespace {
 

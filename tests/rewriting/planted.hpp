@@ -5,8 +5,8 @@
 #include <optional>
 #include <span>
 
-#include "substitutions/rewriting/apply.hpp"
 #include "substitutions/matching/matcher.hpp"
+#include "substitutions/rewriting/apply.hpp"
 
 namespace substitutions::rewriting {
 

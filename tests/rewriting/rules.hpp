@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "substitutions/rewriting/apply.hpp"
 #include "substitutions/matching/matcher.hpp"
+#include "substitutions/rewriting/apply.hpp"
 
 namespace substitutions::rewriting {
 
