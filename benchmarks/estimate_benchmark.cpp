@@ -34,7 +34,7 @@ void estimate_grid(benchmark::State& state) {
     state.PauseTiming();
     test::each_plan(problem, [&](const pcg::Plan& plan, search::Estimator& estimator) {
       state.ResumeTiming();
-      benchmark::DoNotOptimize(estimator.time(plan));
+      benchmark::DoNotOptimize(estimator.time(sim::variant_of(plan)));
       state.PauseTiming();
       ++estimates;
     });

@@ -17,18 +17,14 @@
 namespace sim {
 namespace {
 
-// How many kernel seconds rest on what, over the simulated devices of one iteration.
-void count_basis(const Accounts& a, SimulationResult& r) {
-  base::Seconds compute;
-  for (const BlockInstance& instance : a.unrolled.instances) {
-    for (const Entry& e : a.unrolled.blocks[instance.block].entries) {
-      if (const auto* run = std::get_if<KernelRun>(&e.work)) compute += run->seconds;
-    }
-  }
-  double all = 0;
-  for (double s : a.program.seconds_by_basis) all += s;
-  if (all == 0) return;
-  for (const profiles::Basis b : profiles::kBases) r.compute_by_basis[b] = compute * (a.program.seconds_by_basis[b] / all);
+// The kernel seconds of one iteration on all simulated devices by what they rest on.
+profiles::ByBasis<base::Seconds> compute_by_basis(const Unrolled& unrolled) {
+  profiles::ByBasis<base::Seconds> sums;
+  for (const BlockInstance& instance : unrolled.instances)
+    for (const Entry& e : unrolled.blocks[instance.block].entries)
+      if (const auto* run = std::get_if<KernelRun>(&e.work))
+        for (const profiles::Basis b : profiles::kBases) sums[b] += run->by_basis[b];
+  return sums;
 }
 
 std::string network_note(const std::string& name, const CommunicationBytes& bytes) {
@@ -73,7 +69,7 @@ SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& c
   for (std::uint32_t n : folded.sizes) r.devices += static_cast<int>(n);
   r.simulated_devices = static_cast<int>(folded.sizes.size());
   r.activities = timeline.activities;
-  count_basis(accounts, r);
+  r.compute_by_basis = compute_by_basis(unrolled);
   r.notes = program.notes;
   tell_profiles(cluster, framework, r);
   if (r.simulated_devices < r.devices) {

@@ -2,34 +2,37 @@
 
 #include <algorithm>
 
-#include "search/estimates/pipeline.hpp"
 #include "sim/memory/model_states.hpp"
 
 namespace search {
 
 Estimator::Estimator(const pcg::Plan& plan, const sim::Oracle& oracle)
-    : oracle_(oracle), data_(sim::dataflow_of(plan)), lowerer_(plan, data_, oracle.cluster(), oracle.framework(plan.training)) {}
+    : plan_(plan),
+      oracle_(oracle),
+      data_(sim::dataflow_of(plan)),
+      lowerer_(plan, data_, oracle.cluster(), oracle.framework(plan.training)) {}
 
-base::Seconds Estimator::time(const pcg::Plan& variant) {
-  const sim::Program program = lowerer_.lower(variant);
+base::Seconds Estimator::time(const sim::Variant& variant) {
+  const sim::Program& program = lowerer_.lower(variant);
   for (std::size_t m = movement_s_.size(); m < program.movements.size(); ++m) {
     std::vector<double>& rounds = movement_s_.emplace_back();
     for (const sim::Round& r : program.movements[m].rounds) rounds.push_back(oracle_.round(r).time.value());
   }
+  for (auto type = static_cast<std::uint32_t>(pipelines_.size()); type < program.device_types.size(); ++type)
+    pipelines_.emplace_back(program, oracle_.cluster(), movement_s_, plan_, type);
   // Devices of several types run side by side and meet at collectives: the type that needs longest in all sets the pace. Adding up the
   // slowest of every item instead would make a device slower than any that is there, where each type is the better one for some kernels.
   double longest = 0;
-  for (std::uint32_t type = 0; type < program.device_types.size(); ++type)
-    longest = std::max(longest, iteration_s(program, ItemCosts(program, oracle_.cluster(), movement_s_, type), variant));
+  for (Pipeline& p : pipelines_) longest = std::max(longest, p.iteration_s());
   return base::Seconds(longest);
 }
 
-base::Bytes Estimator::model_states(const pcg::Plan& variant) const {
+base::Bytes Estimator::model_states(int zero) const {
   base::Bytes most;
-  for (const sim::StateBytes& device : sim::model_states(variant, data_)) most = std::max(most, device.total());
+  for (const sim::StateBytes& device : sim::model_states(plan_, data_, zero)) most = std::max(most, device.total());
   return most;
 }
 
-base::Seconds estimate(const pcg::Plan& plan, const sim::Oracle& oracle) { return Estimator(plan, oracle).time(plan); }
+base::Seconds estimate(const pcg::Plan& plan, const sim::Oracle& oracle) { return Estimator(plan, oracle).time(sim::variant_of(plan)); }
 
 }  // namespace search

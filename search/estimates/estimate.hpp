@@ -5,12 +5,13 @@
 
 #include <vector>
 
+#include "search/estimates/pipeline.hpp"
 #include "sim/lowering/lower.hpp"
 #include "sim/oracle.hpp"
 
 namespace search {
 
-// Estimates a plan and its variants that differ in recomputation and ZeRO stage alone. Not for several threads at once.
+// Estimates the variants of a plan. Not for several threads at once.
 class Estimator {
  public:
   // Plan and oracle outlive the object.
@@ -18,20 +19,26 @@ class Estimator {
   // Throws: base::InputError when a device does not support the precision.
   // Cost: O(nodes x points).
   Estimator(const pcg::Plan& plan, const sim::Oracle& oracle);
+  Estimator(const Estimator&) = delete;
+  Estimator& operator=(const Estimator&) = delete;
 
   // Returns: the iteration time, as the plan's framework runs it.
-  // Requires: `variant` is the plan but for `recompute`, `zero` and `summary`.
-  // Cost: O(nodes + stages x micro-batches); the oracle and this object remember what movements and kernels take.
-  [[nodiscard]] base::Seconds time(const pcg::Plan& variant);
+  // Cost: O(stages x micro-batches), and O(nodes) for what no variant before had; the oracle and this object remember what movements,
+  // kernels and blocks take.
+  [[nodiscard]] base::Seconds time(const sim::Variant& variant);
 
-  // Returns: weights, gradients and optimizer state of the device that holds most, a lower bound of what the variant needs.
-  [[nodiscard]] base::Bytes model_states(const pcg::Plan& variant) const;
+  // Returns: weights, gradients and optimizer state of the device that holds most under ZeRO stage `zero`, a lower bound of what such a
+  // variant needs.
+  // Cost: O(weights x shards).
+  [[nodiscard]] base::Bytes model_states(int zero) const;
 
  private:
+  const pcg::Plan& plan_;
   const sim::Oracle& oracle_;
   sim::Dataflow data_;
   sim::Lowerer lowerer_;
   std::vector<std::vector<double>> movement_s_;  // per movement that the lowerer has numbered, and round
+  std::vector<Pipeline> pipelines_;              // per device type in use
 };
 
 // Of one plan alone.

@@ -1,7 +1,6 @@
 #include "search/estimates/item_costs.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "sim/pricing/transfer_launch.hpp"
 
@@ -9,17 +8,41 @@ namespace search {
 
 ItemCosts::ItemCosts(const sim::Program& program, const topology::Cluster& cluster, const std::vector<std::vector<double>>& movement_s,
                      std::uint32_t pace)
-    : program_(program), movement_s_(movement_s), pace_(pace) {
-  for (const std::vector<base::DeviceId>& devices : program.device_sets) {
-    std::set<std::uint32_t> types;
-    for (const base::DeviceId d : devices) {
-      const auto type = std::ranges::find(program.device_types, cluster.device(d).type);
-      types.insert(static_cast<std::uint32_t>(type - program.device_types.begin()));
-    }
-    if (types.contains(pace)) types = {pace};
-    types_.emplace_back(types.begin(), types.end());
+    : program_(program),
+      cluster_(cluster),
+      movement_s_(movement_s),
+      pace_(pace),
+      overlap_slowdown_(profiles::device_profile(program.device_types[pace]).overlap_slowdown) {
+  extend();
+}
+
+void ItemCosts::extend() {
+  for (std::size_t s = types_.size(); s < program_.device_sets.size(); ++s) types_.push_back(types_of(program_.device_sets[s]));
+  for (std::size_t m = moved_.size(); m < program_.movements.size(); ++m) moved_.push_back(moved(program_.movements[m]));
+}
+
+std::vector<std::uint32_t> ItemCosts::types_of(const std::vector<base::DeviceId>& devices) const {
+  // Most clusters have one type: nothing to look for in their devices.
+  if (program_.device_types.size() == 1) return {pace_};
+  std::vector<bool> there(program_.device_types.size(), false);
+  for (const base::DeviceId d : devices) {
+    const auto type = std::ranges::find(program_.device_types, cluster_.device(d).type);
+    there[static_cast<std::size_t>(type - program_.device_types.begin())] = true;
   }
-  overlap_slowdown_ = profiles::device_profile(program.device_types[pace]).overlap_slowdown;
+  if (there[pace_]) return {pace_};
+  std::vector<std::uint32_t> types;
+  for (std::uint32_t t = 0; t < there.size(); ++t)
+    if (there[t]) types.push_back(t);
+  return types;
+}
+
+ItemCosts::Moved ItemCosts::moved(const sim::Movement& movement) const {
+  Moved m;
+  for (const sim::Round& round : movement.rounds) {
+    m.launch_s += sim::transfer_launch_s(round.front(), program_.collective_launch[pace_], program_.launch_jitter);
+    m.is_collective = m.is_collective || round.front().kind != sim::CollectiveKind::send;
+  }
+  return m;
 }
 
 double ItemCosts::at_pace(const std::vector<double>& seconds, const sim::Compute& kernels) const {
@@ -30,19 +53,6 @@ double ItemCosts::at_pace(const std::vector<double>& seconds, const sim::Compute
     most = std::max(most, sum);
   }
   return most;
-}
-
-double ItemCosts::launch_s(const sim::Move& move) const {
-  const base::Seconds launch = program_.collective_launch[pace_];
-  double sum = 0;
-  for (const sim::Round& round : program_.movements[move.movement.value].rounds)
-    sum += sim::transfer_launch_s(round.front(), launch, program_.launch_jitter);
-  return sum;
-}
-
-bool ItemCosts::is_collective(const sim::Move& move) const {
-  return std::ranges::any_of(program_.movements[move.movement.value].rounds,
-                             [](const sim::Round& r) { return r.front().kind != sim::CollectiveKind::send; });
 }
 
 }  // namespace search

@@ -1,12 +1,51 @@
 #pragma once
-// Runs the blocks of a program in the order of the plan's schedule, each block as a whole. Private to this folder.
+// The iteration time of the program of a plan's variant: each block as a whole, in the order of the plan's schedule. Private to this
+// folder.
 
-#include "search/estimates/replay.hpp"
+#include <optional>
+#include <vector>
+
+#include "search/estimates/stage_block.hpp"
+#include "sim/schedules/schedule.hpp"
 
 namespace search {
 
-// The iteration time of the program of a plan.
-// Cost: O(items + stages x micro-batches x events between stages).
-[[nodiscard]] double iteration_s(const sim::Program& program, const ItemCosts& costs, const pcg::Plan& plan);
+class Pipeline {
+ public:
+  // As devices of type `pace` see it (item_costs.hpp). The program is of a variant of the plan; it, the cluster, the times of movements and
+  // the plan outlive the object.
+  // Cost: O(devices + stages x micro-batches).
+  Pipeline(const sim::Program& program, const topology::Cluster& cluster, const std::vector<std::vector<double>>& movement_s,
+           const pcg::Plan& plan, std::uint32_t pace);
+
+  // Returns: the iteration time of the variant that the program is now.
+  // Cost: O(stages x micro-batches x events between stages), and O(items) for blocks that no variant before had.
+  [[nodiscard]] double iteration_s();
+
+ private:
+  struct Rank {
+    double computed = 0, drained = 0, host = 0;
+  };
+
+  const StageBlock& stage_block_of(sim::BlockId id);
+  double& time_of(sim::EventId event, int micro_batch) {
+    return times_[event.value * static_cast<std::size_t>(plan_.micro_batches) + static_cast<std::size_t>(micro_batch)];
+  }
+  // The latest of what the block waits for; nullopt: something is not known yet.
+  std::optional<double> arrival(const StageBlock& block, int micro_batch);
+  void run(const StageBlock& block, Rank& rank, int micro_batch, double arrived);
+  // Each rank goes through its slots as far as it can, until all are through.
+  void run_passes();
+  double run_update();
+
+  const sim::Program& program_;
+  const pcg::Plan& plan_;
+  ItemCosts costs_;
+  LaneMap lanes_;
+  std::vector<std::vector<sim::Slot>> slots_;      // per rank, in order
+  std::vector<std::optional<StageBlock>> blocks_;  // by BlockId: those met so far
+  std::vector<Rank> ranks_;
+  std::vector<double> times_;  // [event][micro-batch]
+};
 
 }  // namespace search

@@ -18,7 +18,7 @@ class Replay {
 
  private:
   double run(const sim::Compute& kernels, double ready) {
-    Lane& lane = lanes_[map_.of_set[kernels.devices.value]];
+    Lane& lane = lanes_[map_.of(kernels.devices)];
     if (hosts_ == Hosts::in_step) {
       const double waited = std::max(kernels.host_waits ? ready : 0, kernels.host_drains ? lane.computed() : 0);
       ready = std::max(ready, lane.launch(waited, costs_.launch_s(kernels)));
@@ -26,10 +26,10 @@ class Replay {
     return lane.compute(ready, costs_.kernels_s(kernels), costs_.overlap_slowdown());
   }
 
-  double run(const sim::Mark& mark, double ready) { return std::max(ready, lanes_[map_.of_set[mark.devices.value]].computed()); }
+  double run(const sim::Mark& mark, double ready) { return std::max(ready, lanes_[map_.of(mark.devices)].computed()); }
 
   double run(const sim::Move& move, double ready) {
-    const std::vector<std::size_t>& concerned = map_.of_movement[move.movement.value];
+    const std::span<const std::size_t> concerned = map_.of(move.movement);
     if (hosts_ == Hosts::in_step)
       for (const std::size_t l : concerned) ready = std::max(ready, lanes_[l].launch(0, costs_.launch_s(move)));
     const std::vector<double>& rounds = costs_.rounds_s(move);
@@ -44,7 +44,7 @@ class Replay {
   }
 
   // To another stage: the first round leaves this one's devices, what follows is among the receivers.
-  double send(const std::vector<std::size_t>& concerned, double ready, double first, double all) {
+  double send(std::span<const std::size_t> concerned, double ready, double first, double all) {
     if (program_.overlap_stage_boundary) return ready + all;
     double left = ready;
     for (const std::size_t l : concerned) left = std::max(left, lanes_[l].blocking_message(ready, first));

@@ -7,14 +7,9 @@
 
 #include "search/estimates/item_costs.hpp"
 #include "search/estimates/lane.hpp"
+#include "search/estimates/lane_map.hpp"
 
 namespace search {
-
-// The lanes that items concern.
-struct LaneMap {
-  std::vector<std::size_t> of_set;                    // per device set: the lane of its first device
-  std::vector<std::vector<std::size_t>> of_movement;  // per movement: the lanes of its devices, ascending
-};
 
 enum class Hosts {
   ahead,   // whatever the device runs has been launched
@@ -28,6 +23,7 @@ struct Signal {
 
 // `arrival` gives the time of an event of another block. Changes the lanes.
 // Returns: the events that the block signals.
+// Cost: O(items, their dependencies and the lanes that they concern).
 std::vector<Signal> replay(const sim::Block& block, const sim::Program& program, const ItemCosts& costs, const LaneMap& map, Hosts hosts,
                            const std::function<double(sim::EventId)>& arrival, std::span<Lane> lanes);
 

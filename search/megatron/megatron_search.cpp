@@ -54,22 +54,19 @@ base::Bytes memory_for_tensors(const Problem& problem) {
   return *least;
 }
 
-// Recomputation and ZeRO 1 change the sum, not the plan's graph: one plan serves all their combinations.
+// One plan serves all variants of a point: recomputation and ZeRO 1 do not change its graph.
 void rank_point(std::size_t point, const GridConfig& config, const pcg::Plan& plan, const Problem& problem, base::Bytes room,
                 Ranking& ranking) {
   Estimator estimates(plan, problem.oracle);
-  pcg::Plan variant = plan;
-  for (int zero : {0, 1})
+  for (int zero : {0, 1}) {
+    if (zero == 1 && config.data == 1) continue;
+    const base::Bytes states = estimates.model_states(zero);
     for (const pcg::Recompute recompute : {pcg::Recompute::none, pcg::Recompute::selective, pcg::Recompute::full}) {
-      if (zero == 1 && config.data == 1) continue;
-      variant.recompute = recompute;
-      variant.zero = zero;
-      GridConfig c = config;
-      c.recompute = recompute;
-      c.zero = zero;
-      const base::Bytes states = estimates.model_states(variant);
       if (states <= room) {
-        ranking.candidates.push_back({point, c, estimates.time(variant)});
+        GridConfig c = config;
+        c.recompute = recompute;
+        c.zero = zero;
+        ranking.candidates.push_back({point, c, estimates.time({recompute, zero})});
         continue;
       }
       ++ranking.too_big;
@@ -78,6 +75,7 @@ void rank_point(std::size_t point, const GridConfig& config, const pcg::Plan& pl
                             pcg::recompute_names()[static_cast<std::size_t>(recompute)], zero),
                 {states, room});
     }
+  }
 }
 
 Ranking rank(const Problem& problem, const Deadline& deadline, const SearchContext& context) {

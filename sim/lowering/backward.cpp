@@ -20,12 +20,13 @@ class BackwardEmitter {
       : l_(l),
         stage_(stage),
         position_(position),
-        block_(l.program.backward(position, stage)),
-        buckets_(l, block_, l.plan.zero >= 3 ? base::Bytes(1e300) : l.framework.gradient_bucket, is_final(position)),
+        buckets_(l, block_, stage, l.variant.zero >= 3 ? base::Bytes(1e300) : l.framework.gradient_bucket),
         order_(l.flow.stage_nodes[static_cast<std::size_t>(stage)].rbegin(), l.flow.stage_nodes[static_cast<std::size_t>(stage)].rend()),
-        gathers_(l, block_, order_) {}
+        gathers_(l, block_, order_) {
+    if (is_final(position)) buckets_.signal();
+  }
 
-  void emit();
+  BackwardBlock emit();
 
  private:
   struct Waits {
@@ -35,7 +36,7 @@ class BackwardEmitter {
 
   [[nodiscard]] bool synchronises() const {
     // ZeRO-2 and -3 keep only a shard of the gradients, so every micro-batch's are reduced; else once per iteration.
-    if (l_.plan.zero >= 2) return true;
+    if (l_.variant.zero >= 2) return true;
     return is_final(position_) && l_.framework.overlap_gradients;
   }
   [[nodiscard]] bool accumulates() const { return position_ == MicroBatchPosition::middle || position_ == MicroBatchPosition::last; }
@@ -50,6 +51,7 @@ class BackwardEmitter {
   void deliver(std::uint32_t node, const std::vector<std::uint32_t>& done);
   void weights_ready(std::uint32_t node, const std::vector<std::uint32_t>& done);
   void send_gradients();
+  void mark_end();
   // Adds kernels that a compute item runs besides; none: nothing.
   void add_part(Compute& kernels, std::uint32_t node, std::string_view what, const Price& price) {
     if (!price.empty()) kernels.parts.push_back(l_.program.part(node, what, price));
@@ -59,7 +61,7 @@ class BackwardEmitter {
   const Lowering& l_;
   int stage_;
   MicroBatchPosition position_;
-  Block& block_;
+  Block block_;
   GradientBuckets buckets_;
   std::vector<std::uint32_t> order_;
   WeightGathers gathers_;
@@ -92,11 +94,11 @@ BackwardEmitter::Waits BackwardEmitter::waits_of(std::uint32_t node) const {
 void BackwardEmitter::begin_block(std::uint32_t node) {
   const int block = l_.plan.pcg.nodes()[node].block;
   if (block == current_block_) return;
-  if (l_.plan.zero >= 3) buckets_.flush();
+  if (l_.variant.zero >= 3) buckets_.flush();
   current_block_ = block;
   const auto gathered = gathers_.before(node);
   pending_.insert(pending_.end(), gathered.begin(), gathered.end());
-  const bool recomputed = l_.plan.recompute == pcg::Recompute::full && l_.plan.pcg.blocks()[static_cast<std::size_t>(block)].weighty;
+  const bool recomputed = l_.variant.recompute == pcg::Recompute::full && l_.plan.pcg.blocks()[static_cast<std::size_t>(block)].weighty;
   if (!recomputed) return;
   std::vector<std::uint32_t> nodes;
   for (std::uint32_t n : order_) {
@@ -167,7 +169,7 @@ std::vector<std::uint32_t> BackwardEmitter::emit_input_gradient(std::uint32_t no
   kernels.host_waits = l_.framework.host_waits_for_stage && !w.waits_on.empty();
   add_part(kernels, node, "gradient accumulation", l_.prices.accumulation(node));
   const auto* attention = std::get_if<pcg::Attention>(l_.plan.pcg.nodes()[node].operation());
-  const bool again = l_.plan.recompute == pcg::Recompute::selective && attention && !attention->flash;
+  const bool again = l_.variant.recompute == pcg::Recompute::selective && attention && !attention->flash;
   if (again) kernels.parts.push_back(l_.program.part(node, "recompute", l_.prices.forward(node)));
   kernels.parts.push_back(l_.program.part(node, "input gradient", l_.prices.input_gradient(node)));
   std::vector<std::uint32_t> done{append({std::move(kernels), node, std::move(after), w.waits_on, {}})};
@@ -202,14 +204,7 @@ void BackwardEmitter::deliver(std::uint32_t node, const std::vector<std::uint32_
     const bool inside = l_.plan.stage[producer] == stage_;
     Item move = inside ? moving(StreamKind::communication, m, "gradient", producer, items)
                        : moving(StreamKind::pipeline, m, "stage boundary gradient", producer, items);
-    if (!inside) {
-      auto b = l_.events.find_gradient(key);
-      if (!b) {
-        b = l_.program.new_event(Pass::backward, stage_);
-        l_.events.add_gradient(key, *b);
-      }
-      move.signals.push_back(*b);
-    }
+    if (!inside) move.signals.push_back(l_.events.gradient(key));
     if (inside) arrived_[key] = {append(std::move(move))};
     else leaving_.push_back(std::move(move));
   }
@@ -238,17 +233,28 @@ void BackwardEmitter::send_gradients() {
   }
 }
 
-void BackwardEmitter::emit() {
+// The end of the stage's last backward pass on all its devices, for what comes after it.
+void BackwardEmitter::mark_end() {
+  std::vector<base::DeviceId> devices;
+  for (std::uint32_t n : order_) devices.insert(devices.end(), l_.flow.layouts[n].points.begin(), l_.flow.layouts[n].points.end());
+  block_.items.push_back({Mark{l_.interned.device_set(devices)}, order_.back(), {}, {}, {l_.events.stage_end(stage_)}});
+}
+
+BackwardBlock BackwardEmitter::emit() {
   for (std::uint32_t n : order_) {
     if (l_.flow.needs_gradient[n]) emit_node(n);
   }
   l_.program.add_host_time(block_, 0, l_.framework.host.micro_batch);
   send_gradients();
   buckets_.flush();
+  if (is_final(position_)) mark_end();
+  return {std::move(block_), buckets_.signalled()};
 }
 
 }  // namespace
 
-void lower_backward(const Lowering& l, int stage, MicroBatchPosition position) { BackwardEmitter(l, stage, position).emit(); }
+BackwardBlock lower_backward(const Lowering& l, int stage, MicroBatchPosition position) {
+  return BackwardEmitter(l, stage, position).emit();
+}
 
 }  // namespace sim

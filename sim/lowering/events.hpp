@@ -1,38 +1,40 @@
 #pragma once
-// Events of a program by what they say: a tensor or a gradient has crossed from one virtual stage to another, a stage's gradients are
-// synchronised, its last backward pass has ended. The emitter that signals an event writes it here; the one that waits looks it up.
-// Internal to sim/lowering.
+// Events by what they say: a tensor or a gradient has crossed from one virtual stage to another, a stage's gradients are synchronised, its
+// last backward pass has ended. The emitter that signals an event asks for its number here; the one that waits looks it up. An event that
+// says the same in several variants of a plan has one number. Internal to sim/lowering.
 
 #include <map>
 #include <optional>
 #include <tuple>
 #include <vector>
 
-#include "sim/lowering/interning.hpp"
+#include "sim/lowering/program_builder.hpp"
 
 namespace sim {
 
 class Events {
  public:
+  // `program` numbers the events and outlives the object.
+  explicit Events(ProgramBuilder& program) : program_(program) {}
+
+  // `tensor` from stage `stage` has come to where it is wanted in `layout`.
+  [[nodiscard]] EventId forward(pcg::TensorRef tensor, LayoutId layout, int stage) {
+    return number(forward_, {tensor, layout}, Pass::forward, stage);
+  }
   [[nodiscard]] std::optional<EventId> find_forward(pcg::TensorRef tensor, LayoutId layout) const {
     return find(forward_, {tensor, layout});
-  }
-  EventId add_forward(pcg::TensorRef tensor, LayoutId layout, EventId id) {
-    return forward_.emplace(std::pair{tensor, layout}, id).first->second;
   }
 
   // The gradient of `tensor` from its readers in `stage` that hold it in `layout`.
   using GradientKey = std::tuple<pcg::TensorRef, int, LayoutId>;
+  [[nodiscard]] EventId gradient(const GradientKey& key) { return number(gradient_, key, Pass::backward, std::get<1>(key)); }
   [[nodiscard]] std::optional<EventId> find_gradient(const GradientKey& key) const { return find(gradient_, key); }
-  void add_gradient(const GradientKey& key, EventId id) { gradient_.emplace(key, id); }
 
-  // Signalled by the synchronisation of gradients in the last backward passes: the update waits for all of them.
-  void add_synchronised(EventId id) { synchronised_.push_back(id); }
-  [[nodiscard]] const std::vector<EventId>& synchronised() const { return synchronised_; }
+  // The `nth` collective that synchronises gradients of a stage in its last backward pass.
+  [[nodiscard]] EventId synchronised(int stage, std::size_t nth) { return number(synchronised_, {stage, nth}, Pass::backward, stage); }
 
   // The end of a stage's last backward pass.
-  void add_stage_end(int stage, EventId id) { stage_ends_.emplace(stage, id); }
-  [[nodiscard]] EventId stage_end(int stage) const { return stage_ends_.at(stage); }
+  [[nodiscard]] EventId stage_end(int stage) { return number(stage_ends_, stage, Pass::backward, stage); }
 
  private:
   template <class Map>
@@ -40,9 +42,17 @@ class Events {
     const auto it = m.find(key);
     return it == m.end() ? std::nullopt : std::optional(it->second);
   }
+  template <class Map>
+  EventId number(Map& m, const typename Map::key_type& key, Pass pass, int stage) {
+    const auto [it, is_new] = m.try_emplace(key);
+    if (is_new) it->second = program_.new_event(pass, stage);
+    return it->second;
+  }
+
+  ProgramBuilder& program_;
   std::map<std::pair<pcg::TensorRef, LayoutId>, EventId> forward_;
   std::map<GradientKey, EventId> gradient_;
-  std::vector<EventId> synchronised_;
+  std::map<std::pair<int, std::size_t>, EventId> synchronised_;
   std::map<int, EventId> stage_ends_;
 };
 

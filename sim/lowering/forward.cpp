@@ -1,6 +1,7 @@
 #include "sim/lowering/forward.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "sim/lowering/events.hpp"
 #include "sim/lowering/sharded_weights.hpp"
@@ -64,6 +65,7 @@ void ForwardEmitter::emit_node(std::uint32_t node) {
 
 void ForwardEmitter::emit_moves(std::uint32_t node) {
   const pcg::Pcg& pcg = l_.plan.pcg;
+  std::set<Delivery> left;  // for other stages
   for (std::size_t j = 0; j < l_.flow.uses[node].size(); ++j) {
     const pcg::TensorRef tensor{pcg::NodeId(node), static_cast<int>(j)};
     const LayoutId from = l_.interned.layouts_of(node).outputs[j];
@@ -72,14 +74,15 @@ void ForwardEmitter::emit_moves(std::uint32_t node) {
       const bool inside = stage == stage_ && (!recompute_ || std::ranges::binary_search(nodes_, use.consumer));
       if (!inside && recompute_) continue;
       const LayoutId to = l_.interned.layouts_of(use.consumer).inputs[use.input];
-      if (delivered_.contains({tensor, to}) || (!inside && l_.events.find_forward(tensor, to))) continue;
+      if (delivered_.contains({tensor, to}) || (!inside && left.contains({tensor, to}))) continue;
       const MovementId m = l_.interned.movement(from, to, pcg.shape(tensor).element);
       if (l_.interned[m].empty()) continue;
       Item move = inside ? moving(StreamKind::communication, m, "tensor", node, done_.at(node))
                          : moving(StreamKind::pipeline, m, "stage boundary", node, done_.at(node));
-      if (!inside) move.signals.push_back(l_.events.add_forward(tensor, to, l_.program.new_event(Pass::forward, stage_)));
+      if (!inside) move.signals.push_back(l_.events.forward(tensor, to, stage_));
       const std::uint32_t at = append(block_, std::move(move));
       if (inside) delivered_.emplace(Delivery{tensor, to}, at);
+      else left.insert({tensor, to});
     }
   }
 }
@@ -90,16 +93,17 @@ bool reads_batch(const Lowering& l, std::uint32_t node) {
 }
 }  // namespace
 
-void lower_forward(const Lowering& l, int stage) {
-  ForwardEmitter emitter(l, l.program.forward(stage), stage);
+Block lower_forward(const Lowering& l, int stage) {
+  Block block;
+  ForwardEmitter emitter(l, block, stage);
   const std::span<const std::uint32_t> nodes = l.flow.stage_nodes[static_cast<std::size_t>(stage)];
   emitter.emit(nodes);
   if (l.framework.host_waits_for_batch && std::ranges::any_of(nodes, [&](std::uint32_t n) { return reads_batch(l, n); })) {
-    auto& items = l.program.forward(stage).items;
-    const auto first = std::ranges::find_if(items, [](const Item& i) { return std::holds_alternative<Compute>(i.work); });
-    if (first != items.end()) std::get<Compute>(first->work).host_drains = true;
+    const auto first = std::ranges::find_if(block.items, [](const Item& i) { return std::holds_alternative<Compute>(i.work); });
+    if (first != block.items.end()) std::get<Compute>(first->work).host_drains = true;
   }
-  l.program.add_host_time(l.program.forward(stage), 0, l.framework.host.micro_batch);
+  l.program.add_host_time(block, 0, l.framework.host.micro_batch);
+  return block;
 }
 
 }  // namespace sim

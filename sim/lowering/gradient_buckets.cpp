@@ -9,7 +9,7 @@ void GradientBuckets::add(std::uint32_t node, std::uint32_t input, const std::ve
   const base::Bytes bytes = gradient_bytes(l_, node, input);
   if (!parts.across.empty()) put(CollectiveKind::all_reduce, parts.across, node, bytes, ready);
   if (!parts.main.empty())
-    put(l_.plan.zero >= 1 ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, parts.main, node, bytes, ready);
+    put(l_.variant.zero >= 1 ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, parts.main, node, bytes, ready);
 }
 
 void GradientBuckets::put(CollectiveKind kind, const SyncPattern& pattern, std::uint32_t node, base::Bytes bytes,
@@ -33,10 +33,9 @@ void GradientBuckets::flush() {
 void GradientBuckets::send(CollectiveKind kind, const SyncPattern& pattern, const Bucket& bucket) {
   Item item =
       moving(StreamKind::gradients, in_every_group(l_, kind, pattern, bucket.bytes), "gradients", bucket.node, bucket.ready, waits_on_);
-  if (signal_) {
-    const EventId b = l_.program.new_event(Pass::backward, l_.plan.stage[bucket.node]);
-    item.signals.push_back(b);
-    l_.events.add_synchronised(b);
+  if (signals_) {
+    signalled_.push_back(l_.events.synchronised(stage_, signalled_.size()));
+    item.signals.push_back(signalled_.back());
   }
   sent_.push_back(append(block_, std::move(item)));
 }

@@ -12,9 +12,9 @@ namespace sim {
 
 class GradientBuckets {
  public:
-  // Sends into `block`; buckets of `capacity` bytes per device.
-  GradientBuckets(const Lowering& l, Block& block, base::Bytes capacity, bool signal)
-      : l_(l), block_(block), capacity_(capacity), signal_(signal) {}
+  // Sends into `block` of a stage; buckets of `capacity` bytes per device.
+  GradientBuckets(const Lowering& l, Block& block, int stage, base::Bytes capacity)
+      : l_(l), block_(block), stage_(stage), capacity_(capacity) {}
 
   // The gradient of weight input `input` of `node` is there when these items have ended.
   void add(std::uint32_t node, std::uint32_t input, const std::vector<std::uint32_t>& ready);
@@ -22,6 +22,10 @@ class GradientBuckets {
   // Items of the collectives sent so far.
   [[nodiscard]] const std::vector<std::uint32_t>& sent() const { return sent_; }
   void wait_for(EventId b) { waits_on_.push_back(b); }
+  // Collectives that are sent from now on signal that they have ended.
+  void signal() { signals_ = true; }
+  // By these events.
+  [[nodiscard]] const std::vector<EventId>& signalled() const { return signalled_; }
 
  private:
   struct Bucket {
@@ -34,8 +38,10 @@ class GradientBuckets {
 
   const Lowering& l_;
   Block& block_;
+  int stage_;
   base::Bytes capacity_;
-  bool signal_;
+  bool signals_ = false;
+  std::vector<EventId> signalled_;
   std::vector<EventId> waits_on_;
   std::map<std::pair<CollectiveKind, SyncPattern>, Bucket> open_;
   std::vector<std::uint32_t> sent_;

@@ -1,53 +1,69 @@
 #include "sim/lowering/lower.hpp"
 
 #include "base/check.hpp"
-#include "sim/lowering/lowering.hpp"
 
 namespace sim {
-namespace {
-
-// The end of a stage's last backward pass on all its devices, for what comes after it.
-void mark_end(const Lowering& l, int stage) {
-  const std::vector<std::uint32_t>& nodes = l.flow.stage_nodes[static_cast<std::size_t>(stage)];
-  std::vector<base::DeviceId> devices;
-  for (std::uint32_t n : nodes) devices.insert(devices.end(), l.flow.layouts[n].points.begin(), l.flow.layouts[n].points.end());
-  const EventId done = l.program.new_event(Pass::backward, stage);
-  l.events.add_stage_end(stage, done);
-  const MicroBatchPosition last = position_of(l.plan.micro_batches - 1, l.plan.micro_batches);
-  l.program.backward(last, stage).items.push_back({Mark{l.interned.device_set(devices)}, nodes.front(), {}, {}, {done}});
-}
-
-void lower_passes(const Lowering& l) {
-  const pcg::Plan& plan = l.plan;
-  for (int s = 0; s < plan.stages; ++s) lower_forward(l, s);
-  for (int s = plan.stages - 1; s >= 0; --s) {
-    for (int m : {0, 1, plan.micro_batches - 1}) {
-      const MicroBatchPosition position = position_of(m, plan.micro_batches);
-      if (m < plan.micro_batches && l.program.backward(position, s).items.empty()) lower_backward(l, s, position);
-    }
-  }
-  for (int s = 0; s < plan.stages; ++s) mark_end(l, s);
-}
-
-}  // namespace
 
 Lowerer::Lowerer(const pcg::Plan& plan, const Dataflow& data, const topology::Cluster& cluster, const profiles::FrameworkProfile& framework)
-    : data_(data), framework_(framework), prices_(plan, data.flow, cluster, framework), interned_(plan, data.flow, cluster) {
+    : plan_(plan),
+      data_(data),
+      framework_(framework),
+      prices_(plan, data.flow, cluster, framework),
+      interned_(plan, data.flow, cluster),
+      program_(prices_, framework) {
   for (int s = 0; s < plan.stages; ++s)
     BASE_CHECK(!data.flow.stage_nodes[static_cast<std::size_t>(s)].empty(), "stage {} of plan {} has no operators", s, plan.name);
 }
 
-Program Lowerer::lower(const pcg::Plan& variant) {
-  ProgramBuilder program(variant.stages, prices_, framework_);
-  Events events;
-  const Lowering l{variant, data_.flow, data_.synchronisation, framework_, prices_, interned_, program, events};
-  lower_passes(l);
-  lower_update(l);
-  return std::move(program).build(interned_, prices_);
+BlockId Lowerer::forward(int stage, const Variant& v) {
+  const auto [at, is_new] = forward_.try_emplace({stage, v.zero >= 3});
+  if (is_new) at->second = program_.add(lower_forward(with(v), stage));
+  return at->second;
+}
+
+const Lowerer::Backward& Lowerer::backward(int stage, MicroBatchPosition position, const Variant& v) {
+  // Where ZeRO shards no more than the optimizer's state, it changes what synchronises the gradients: nothing before they are complete.
+  const int zero = v.zero <= 1 && !is_final(position) ? 0 : v.zero;
+  const auto [at, is_new] = backward_.try_emplace({stage, position, v.recompute, zero});
+  if (is_new) {
+    BackwardBlock lowered = lower_backward(with({v.recompute, zero}), stage, position);
+    at->second = {program_.add(std::move(lowered.block)), std::move(lowered.synchronised)};
+  }
+  return at->second;
+}
+
+BlockId Lowerer::update(const Variant& v, const std::vector<EventId>& synchronised) {
+  const auto [at, is_new] = update_.try_emplace({v.zero, synchronised});
+  if (is_new) at->second = program_.add(lower_update(with(v), synchronised));
+  return at->second;
+}
+
+const Program& Lowerer::lower(const Variant& variant) & {
+  std::vector<BlockId> forward_blocks;
+  ByPosition<std::vector<BlockId>> backward_blocks;
+  std::vector<EventId> synchronised;
+  for (int s = 0; s < plan_.stages; ++s) forward_blocks.push_back(forward(s, variant));
+  for (const int m : {0, 1, plan_.micro_batches - 1}) {
+    const MicroBatchPosition position = position_of(m, plan_.micro_batches);
+    if (m >= plan_.micro_batches || !backward_blocks[position].empty()) continue;
+    backward_blocks[position].resize(forward_blocks.size());
+    for (int s = plan_.stages - 1; s >= 0; --s) {
+      const Backward& b = backward(s, position, variant);
+      backward_blocks[position][static_cast<std::size_t>(s)] = b.block;
+      synchronised.insert(synchronised.end(), b.synchronised.begin(), b.synchronised.end());
+    }
+  }
+  const BlockId last = update(variant, synchronised);
+  return program_.build(std::move(forward_blocks), std::move(backward_blocks), last, interned_, prices_);
+}
+
+Program Lowerer::lower(const Variant& variant) && {
+  (void)lower(variant);
+  return std::move(program_).take();
 }
 
 Program lower(const pcg::Plan& plan, const Dataflow& data, const topology::Cluster& cluster, const profiles::FrameworkProfile& framework) {
-  return Lowerer(plan, data, cluster, framework).lower(plan);
+  return Lowerer(plan, data, cluster, framework).lower(variant_of(plan));
 }
 
 }  // namespace sim

@@ -2,31 +2,55 @@
 // Plan -> Program: every operator's shards on their devices, forward and backward, what must move between them, recomputation,
 // gradient synchronisation and the update, for one micro-batch of each virtual stage.
 
+#include <map>
+#include <optional>
+#include <tuple>
+
 #include "sim/dataflow/dataflow.hpp"
-#include "sim/lowering/interning.hpp"
-#include "sim/pricing/price_list.hpp"
-#include "sim/program/program.hpp"
+#include "sim/lowering/events.hpp"
+#include "sim/lowering/lowering.hpp"
 
 namespace sim {
 
-// Lowers a plan and its variants that differ in recomputation and ZeRO stage alone: prices, layouts and movements are found once.
-// Numbers of movements and device sets go on from one program to the next: a movement has the same number in all of them.
+// Lowers variants of a plan. Prices, layouts, movements and blocks are found once: a block that two variants have in common has the same
+// number in both programs. Not for several threads at once.
 class Lowerer {
  public:
   // `data` is dataflow_of(plan). All four outlive the object.
   // Requires: pcg::violations(plan) is empty.
   // Throws: base::InputError when a device does not support the precision.
   Lowerer(const pcg::Plan& plan, const Dataflow& data, const topology::Cluster& cluster, const profiles::FrameworkProfile& framework);
+  Lowerer(const Lowerer&) = delete;
+  Lowerer& operator=(const Lowerer&) = delete;
 
-  // Requires: `variant` is the plan but for `recompute`, `zero` and `summary`.
-  // Cost: O(nodes), and for what no variant before had: O(points) for a node, O(shards) for a movement.
-  [[nodiscard]] Program lower(const pcg::Plan& variant);
+  // Returns: the variant's program, until the next call.
+  // Cost: O(stages), and for what no variant before had: O(nodes) for a block, O(points) for a node, O(shards) for a movement.
+  [[nodiscard]] const Program& lower(const Variant& variant) &;
+  [[nodiscard]] Program lower(const Variant& variant) &&;
 
  private:
+  struct Backward {
+    BlockId block;
+    std::vector<EventId> synchronised;
+  };
+  [[nodiscard]] Lowering with(const Variant& v) {
+    return {plan_, v, data_.flow, data_.synchronisation, framework_, prices_, interned_, program_, events_};
+  }
+  BlockId forward(int stage, const Variant& v);
+  const Backward& backward(int stage, MicroBatchPosition position, const Variant& v);
+  BlockId update(const Variant& v, const std::vector<EventId>& synchronised);
+
+  const pcg::Plan& plan_;
   const Dataflow& data_;
   const profiles::FrameworkProfile& framework_;
   PriceList prices_;
   Interning interned_;
+  ProgramBuilder program_;
+  Events events_{program_};
+  // Blocks by what they depend on.
+  std::map<std::pair<int, bool>, BlockId> forward_;                                        // stage, whether weights are gathered
+  std::map<std::tuple<int, MicroBatchPosition, pcg::Recompute, int>, Backward> backward_;  // the last: the ZeRO stage as far as it matters
+  std::map<std::pair<int, std::vector<EventId>>, BlockId> update_;                         // ZeRO stage, what it waits for
 };
 
 // Of one plan alone.

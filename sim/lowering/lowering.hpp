@@ -5,11 +5,13 @@
 #include "sim/dataflow/dataflow.hpp"
 #include "sim/lowering/events.hpp"
 #include "sim/lowering/program_builder.hpp"
+#include "sim/program/variant.hpp"
 
 namespace sim {
 
 struct Lowering {
   const pcg::Plan& plan;
+  Variant variant;  // instead of the plan's own
   const FlowGraph& flow;
   const Synchronisation& synchronisation;
   const profiles::FrameworkProfile& framework;
@@ -19,9 +21,17 @@ struct Lowering {
   Events& events;
 };
 
-// Emission of one virtual stage's forward pass, of its backward pass at one position, and of the update of all stages.
-void lower_forward(const Lowering& l, int stage);
-void lower_backward(const Lowering& l, int stage, MicroBatchPosition position);
-void lower_update(const Lowering& l);
+// A backward pass, and the events by which it says that gradients are synchronised: the update waits for all of them.
+struct BackwardBlock {
+  Block block;
+  std::vector<EventId> synchronised;
+};
+
+// One virtual stage's forward pass, its backward pass at one position, and the update of all stages.
+// Requires: a forward pass is lowered before those that wait for it: lower stages first; backward passes, and all forward passes before
+// them: higher stages first; the update last.
+[[nodiscard]] Block lower_forward(const Lowering& l, int stage);
+[[nodiscard]] BackwardBlock lower_backward(const Lowering& l, int stage, MicroBatchPosition position);
+[[nodiscard]] Block lower_update(const Lowering& l, const std::vector<EventId>& synchronised);
 
 }  // namespace sim

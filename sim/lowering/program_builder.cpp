@@ -3,12 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace sim {
 
-ProgramBuilder::ProgramBuilder(int stages, const PriceList& prices, const profiles::FrameworkProfile& framework) : framework_(framework) {
-  program_.forward.resize(static_cast<std::size_t>(stages));
-  for (auto& blocks : program_.backward) blocks.resize(static_cast<std::size_t>(stages));
+ProgramBuilder::ProgramBuilder(const PriceList& prices, const profiles::FrameworkProfile& framework) : framework_(framework) {
   program_.device_types = prices.device_types();
   program_.collective_launch = prices.collective_launch();
   program_.overlap_stage_boundary = framework.overlap_stage_boundary;
@@ -16,18 +15,30 @@ ProgramBuilder::ProgramBuilder(int stages, const PriceList& prices, const profil
 }
 
 Part ProgramBuilder::part(std::uint32_t node, std::string_view what, const Price& price) {
-  const Part p{node, what, static_cast<std::uint32_t>(program_.seconds.size())};
-  for (const base::Seconds s : price.device) program_.seconds.push_back(s.value());
-  for (const base::Seconds s : price.host) program_.host.push_back(s.value());
-  for (const KernelCost& k : price.kernels) program_.seconds_by_basis[k.basis] += k.time.value();
-  return p;
+  if (price.number >= seconds_of_price_.size()) seconds_of_price_.resize(price.number + 1);
+  std::optional<std::uint32_t>& known = seconds_of_price_[price.number];
+  if (known) return {node, what, *known};
+  known = static_cast<std::uint32_t>(program_.seconds.size());
+  for (const Price::OnType& on : price.on_type) {
+    program_.seconds.push_back(on.device.value());
+    program_.host.push_back(on.host.value());
+    profiles::ByBasis<double>& by_basis = program_.by_basis.emplace_back();
+    for (const profiles::Basis b : profiles::kBases) by_basis[b] = on.by_basis[b].value();
+  }
+  return {node, what, *known};
 }
 
-void ProgramBuilder::add_host_time(const Block& block, std::size_t first, base::Seconds time) {
+void ProgramBuilder::add_host_time(Block& block, std::size_t first, base::Seconds time) {
   for (std::size_t i = first; i < block.items.size(); ++i) {
-    const Compute* kernels = std::get_if<Compute>(&block.items[i].work);
+    Compute* kernels = std::get_if<Compute>(&block.items[i].work);
     if (kernels == nullptr) continue;
-    for (std::size_t t = 0; t < program_.device_types.size(); ++t) program_.host[kernels->parts.front().seconds + t] += time.value();
+    // Others share the part's seconds, so it gets its own.
+    const std::uint32_t shared = std::exchange(kernels->parts.front().seconds, static_cast<std::uint32_t>(program_.seconds.size()));
+    for (std::size_t t = shared; t < shared + program_.device_types.size(); ++t) {
+      program_.seconds.push_back(double{program_.seconds[t]});
+      program_.host.push_back(program_.host[t] + time.value());
+      program_.by_basis.push_back(profiles::ByBasis<double>{program_.by_basis[t]});
+    }
     return;
   }
 }
@@ -37,15 +48,31 @@ EventId ProgramBuilder::new_event(Pass pass, int stage) {
   return EventId(program_.events.size() - 1);
 }
 
-Program ProgramBuilder::build(const Interning& interned, const PriceList& prices) && {
-  program_.device_sets = interned.device_sets();
-  program_.movements = interned.movements();
+BlockId ProgramBuilder::add(Block block) {
+  program_.blocks.push_back(std::move(block));
+  return BlockId(program_.blocks.size() - 1);
+}
+
+void ProgramBuilder::add_note(std::string note) {
+  if (std::ranges::find(program_.notes, note) == program_.notes.end()) program_.notes.push_back(std::move(note));
+}
+
+const Program& ProgramBuilder::build(std::vector<BlockId> forward, ByPosition<std::vector<BlockId>> backward, BlockId update,
+                                     const Interning& interned, const PriceList& prices) {
+  program_.forward = std::move(forward);
+  program_.backward = std::move(backward);
+  program_.update = update;
+  const auto append_new = [](const auto& from, auto& to) {
+    to.insert(to.end(), from.begin() + static_cast<std::ptrdiff_t>(to.size()), from.end());
+  };
+  append_new(interned.device_sets(), program_.device_sets);
+  append_new(interned.movements(), program_.movements);
   program_.extrapolated = prices.extrapolated();
   for (const std::string& generation : prices.unsustained())
     add_note(fmt::format("products keep their benchmark rate in training: an assumption, {}'s profile has no sustained.{}",
                          pcg::framework_names()[static_cast<std::size_t>(framework_.framework)], generation));
   if (program_.extrapolated) add_note("some kernels lie outside the range that their time model covers");
-  return std::move(program_);
+  return program_;
 }
 
 Item moving(StreamKind stream, MovementId movement, std::string_view what, std::uint32_t node, std::vector<std::uint32_t> after,

@@ -1,6 +1,8 @@
 #pragma once
-// The program under construction: its blocks, the times of its parts, its events. Internal to sim/lowering.
+// The programs of a plan's variants under construction: what they share in tables that grow, and which blocks the present one is made of.
+// Internal to sim/lowering.
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,26 +14,27 @@ namespace sim {
 
 class ProgramBuilder {
  public:
-  ProgramBuilder(int stages, const PriceList& prices, const profiles::FrameworkProfile& framework);
+  ProgramBuilder(const PriceList& prices, const profiles::FrameworkProfile& framework);
 
-  [[nodiscard]] Block& forward(int stage) { return program_.forward[static_cast<std::size_t>(stage)]; }
-  [[nodiscard]] Block& backward(MicroBatchPosition p, int stage) { return program_.backward[p][static_cast<std::size_t>(stage)]; }
-  [[nodiscard]] Block& update() { return program_.update; }
-
-  // Kernels of a node that cost `price`; what their times rest on is counted.
+  // Kernels of a node that cost `price`. Equal prices share their seconds.
   [[nodiscard]] Part part(std::uint32_t node, std::string_view what, const Price& price);
   // The host works this much longer before it launches the first kernels of `block` from item `first` on.
-  void add_host_time(const Block& block, std::size_t first, base::Seconds time);
+  void add_host_time(Block& block, std::size_t first, base::Seconds time);
   // An event that an item of this pass of the stage signals.
   [[nodiscard]] EventId new_event(Pass pass, int stage);
-  void add_note(std::string note) { program_.notes.push_back(std::move(note)); }
+  [[nodiscard]] BlockId add(Block block);
+  // Notes are kept once.
+  void add_note(std::string note);
 
-  // The program with what `interned` has numbered, and notes of what the prices assume.
-  [[nodiscard]] Program build(const Interning& interned, const PriceList& prices) &&;
+  // The program that these blocks make, with what `interned` has numbered, and notes of what the prices assume. It changes with the next.
+  const Program& build(std::vector<BlockId> forward, ByPosition<std::vector<BlockId>> backward, BlockId update, const Interning& interned,
+                       const PriceList& prices);
+  [[nodiscard]] Program take() && { return std::move(program_); }
 
  private:
   const profiles::FrameworkProfile& framework_;
   Program program_;
+  std::vector<std::optional<std::uint32_t>> seconds_of_price_;  // by Price::number: Part::seconds
 };
 
 // An item that moves something.

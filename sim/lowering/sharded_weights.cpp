@@ -10,7 +10,7 @@ namespace sim {
 WeightGathers::WeightGathers(const Lowering& l, Block& block, std::span<const std::uint32_t> nodes) : l_(l), block_(block), nodes_(nodes) {}
 
 std::vector<std::uint32_t> WeightGathers::before(std::uint32_t node) {
-  if (l_.plan.zero < 3 || block_of(node) == current_) return {};
+  if (l_.variant.zero < 3 || block_of(node) == current_) return {};
   if (current_ >= 0 && !block_.items.empty()) {
     for (std::size_t i = block_.items.size(); i-- > 0;) {
       Compute* kernels = std::get_if<Compute>(&block_.items[i].work);

@@ -35,12 +35,13 @@ std::vector<HeldWeight> held_weights(const Lowering& l) {
 
 class UpdateEmitter {
  public:
-  explicit UpdateEmitter(const Lowering& l) : l_(l), block_(l.program.update()), held_(held_weights(l)) {}
-  void emit() {
+  UpdateEmitter(const Lowering& l, const std::vector<EventId>& gradients) : l_(l), gradients_(gradients), held_(held_weights(l)) {}
+  Block emit() {
     synchronise();
     tie();
     optimize();
     gather();
+    return std::move(block_);
   }
 
  private:
@@ -50,16 +51,17 @@ class UpdateEmitter {
   void gather();
 
   const Lowering& l_;
-  Block& block_;
+  const std::vector<EventId>& gradients_;  // are synchronised beside the backward passes
+  Block block_;
   std::vector<HeldWeight> held_;
   std::map<int, std::vector<std::uint32_t>> synchronised_;  // stage -> items of this block
   std::map<int, std::vector<std::uint32_t>> optimized_;
 };
 
 void UpdateEmitter::synchronise() {
-  if (l_.framework.overlap_gradients || l_.plan.zero >= 2) return;
+  if (l_.framework.overlap_gradients || l_.variant.zero >= 2) return;
   for (int s = 0; s < l_.plan.stages; ++s) {
-    GradientBuckets buckets(l_, block_, l_.framework.gradient_bucket, /*signal=*/false);
+    GradientBuckets buckets(l_, block_, s, l_.framework.gradient_bucket);
     buckets.wait_for(l_.events.stage_end(s));
     for (const HeldWeight& h : held_) {
       if (h.stage == s) buckets.add(h.reader, h.input, {});
@@ -90,8 +92,7 @@ void UpdateEmitter::tie() {
           round.push_back(
               {CollectiveKind::all_reduce, bytes, {std::min(a.devices[p], b.devices[p]), std::max(a.devices[p], b.devices[p])}});
       }
-      Item item = moving(StreamKind::gradients, l_.interned.intern(Movement{{std::move(round)}}), "tied weight", weight, {},
-                         l_.events.synchronised());
+      Item item = moving(StreamKind::gradients, l_.interned.intern(Movement{{std::move(round)}}), "tied weight", weight, {}, gradients_);
       for (int s : {holders[0]->stage, holders[k]->stage}) {
         item.after.insert(item.after.end(), synchronised_[s].begin(), synchronised_[s].end());
         item.waits_on.push_back(l_.events.stage_end(s));
@@ -108,7 +109,7 @@ void UpdateEmitter::optimize() {
     for (const HeldWeight& h : held_) {
       if (h.stage != s) continue;
       auto n = static_cast<double>(l_.flow.layouts[h.reader].inputs[h.input].shape.shard().elements());
-      if (l_.plan.zero >= 1) n /= static_cast<double>(l_.synchronisation.of(h.reader, h.input).main.group_size());
+      if (l_.variant.zero >= 1) n /= static_cast<double>(l_.synchronisation.of(h.reader, h.input).main.group_size());
       const auto it = parameters.try_emplace(l_.interned.device_set_of(h.reader), h.weight, 0.0).first;
       it->second.second += n;
     }
@@ -117,13 +118,13 @@ void UpdateEmitter::optimize() {
       kernels.ends_run = true;
       // Loss scaling: the host reads whether a gradient overflowed before it launches the step.
       kernels.host_waits = l_.plan.training.precision == pcg::Precision::fp16;
-      optimized_[s].push_back(append(block_, {std::move(kernels), what.first, synchronised_[s], l_.events.synchronised(), {}}));
+      optimized_[s].push_back(append(block_, {std::move(kernels), what.first, synchronised_[s], gradients_, {}}));
     }
   }
 }
 
 void UpdateEmitter::gather() {
-  if (l_.plan.zero != 1 && l_.plan.zero != 2) return;
+  if (l_.variant.zero != 1 && l_.variant.zero != 2) return;
   for (int s = 0; s < l_.plan.stages; ++s) {
     std::map<SyncPattern, std::pair<std::uint32_t, base::Bytes>> bytes;
     for (const HeldWeight& h : held_) {
@@ -141,6 +142,6 @@ void UpdateEmitter::gather() {
 
 }  // namespace
 
-void lower_update(const Lowering& l) { UpdateEmitter(l).emit(); }
+Block lower_update(const Lowering& l, const std::vector<EventId>& synchronised) { return UpdateEmitter(l, synchronised).emit(); }
 
 }  // namespace sim

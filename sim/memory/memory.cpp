@@ -71,7 +71,7 @@ void MemoryCounter::add_parameters(const std::vector<std::uint32_t>& nodes, std:
 }
 
 void MemoryCounter::count_states() {
-  const std::vector<StateBytes> states = model_states(plan_, dataflow_);
+  const std::vector<StateBytes> states = model_states(plan_, dataflow_, plan_.zero);
   for (std::size_t d = 0; d < states.size(); ++d) {
     devices_[d].weights = states[d].weights;
     devices_[d].gradients = states[d].gradients;

@@ -7,10 +7,10 @@ namespace sim {
 namespace {
 
 // What a device keeps of a weight of which it holds `parameters`, if `share` is what ZeRO leaves to each.
-StateBytes states_of(const pcg::Plan& plan, const ModelStateBytes& each, double parameters, double share) {
-  return {base::Bytes(parameters * each.weight * (plan.zero >= 3 ? share : 1)),
-          base::Bytes(parameters * each.gradient * (plan.zero >= 2 ? share : 1)),
-          base::Bytes(parameters * each.optimizer * (plan.zero >= 1 ? share : 1))};
+StateBytes states_of(int zero, const ModelStateBytes& each, double parameters, double share) {
+  return {base::Bytes(parameters * each.weight * (zero >= 3 ? share : 1)),
+          base::Bytes(parameters * each.gradient * (zero >= 2 ? share : 1)),
+          base::Bytes(parameters * each.optimizer * (zero >= 1 ? share : 1))};
 }
 
 }  // namespace
@@ -26,7 +26,7 @@ ModelStateBytes model_state_bytes(const pcg::TrainingConfig& t) {
   return b;
 }
 
-std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data) {
+std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data, int zero) {
   const ModelStateBytes each = model_state_bytes(plan.training);
   std::vector<StateBytes> devices;
   for (const std::vector<std::uint32_t>& nodes : data.flow.stage_nodes) {
@@ -37,7 +37,7 @@ std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data
         if (!plan.pcg.node(from.node).is_weight() || !seen.insert(from).second) continue;
         const Layout& l = data.flow.layouts[n].inputs[i];
         const double share = 1.0 / static_cast<double>(data.synchronisation.of(n, static_cast<std::uint32_t>(i)).main.group_size());
-        const StateBytes states = states_of(plan, each, static_cast<double>(l.shape.shard().elements()), share);
+        const StateBytes states = states_of(zero, each, static_cast<double>(l.shape.shard().elements()), share);
         for (const base::DeviceId d : l.devices) {
           if (d.value >= devices.size()) devices.resize(d.value + 1);
           devices[d.value].weights += states.weights;

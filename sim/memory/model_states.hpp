@@ -21,9 +21,9 @@ struct StateBytes {
   [[nodiscard]] base::Bytes total() const { return weights + gradients + optimizer; }
 };
 
-// One per device of the plan, numbered as the cluster's: every weight once per stage that reads it, less what the plan's ZeRO stage
-// shares out among those that hold copies. `data` is dataflow_of(plan).
+// One per device of the plan, numbered as the cluster's: every weight once per stage that reads it, less what ZeRO stage `zero` shares out
+// among those that hold copies. `data` is dataflow_of(plan).
 // Cost: O(weights x shards).
-[[nodiscard]] std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data);
+[[nodiscard]] std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data, int zero);
 
 }  // namespace sim

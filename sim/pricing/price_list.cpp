@@ -29,18 +29,17 @@ std::vector<base::Seconds> PriceList::collective_launch() const {
 }
 
 Price PriceList::price(const std::vector<pcg::Kernel>& kernels, base::Seconds launch) {
-  Price sum;
+  Price sum{prices_++, kernels.size(), {}};
   for (const profiles::DeviceProfile* device : profiles_) {
-    base::Seconds seconds;
+    Price::OnType& on = sum.on_type.emplace_back();
     for (const pcg::Kernel& k : kernels) {
       const KernelCost cost = kernel_cost(*device, framework_, k, plan_.training.precision);
-      seconds += cost.time;
-      if (device == profiles_.front()) sum.kernels.push_back(cost);
+      on.device += cost.time;
+      on.by_basis[cost.basis] += cost.time;
       if (cost.unsustained) unsustained_.insert(generation_of(*device));
       extrapolated_ = extrapolated_ || cost.extrapolated;
     }
-    sum.device.push_back(seconds);
-    sum.host.push_back((device->launch_overhead + launch) * static_cast<double>(kernels.size()));
+    on.host = (device->launch_overhead + launch) * static_cast<double>(kernels.size());
   }
   return sum;
 }
@@ -85,6 +84,10 @@ const Price& PriceList::gradient_buffer(std::uint32_t node) {
   return *known;
 }
 
-Price PriceList::optimizer(double parameters) { return price({optimizer_kernel(plan_.training, parameters)}, framework_.host.iteration); }
+const Price& PriceList::optimizer(double parameters) {
+  const auto [at, is_new] = optimizer_.try_emplace(parameters);
+  if (is_new) at->second = price({optimizer_kernel(plan_.training, parameters)}, framework_.host.iteration);
+  return at->second;
+}
 
 }  // namespace sim

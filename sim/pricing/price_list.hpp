@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -18,10 +19,15 @@ namespace sim {
 
 // The cost of kernels that a device runs one after another.
 struct Price {
-  std::vector<base::Seconds> device;  // per device type in use: they run
-  std::vector<base::Seconds> host;    // per device type in use: the host launches them
-  std::vector<KernelCost> kernels;    // on the first device type in use, one by one
-  [[nodiscard]] bool empty() const { return kernels.empty(); }
+  struct OnType {
+    base::Seconds device;                       // the kernels run
+    profiles::ByBasis<base::Seconds> by_basis;  // the same by what it rests on
+    base::Seconds host;                         // the host launches them
+  };
+  std::uint32_t number = 0;  // dense, in the order in which the list was asked
+  std::size_t kernels = 0;
+  std::vector<OnType> on_type;  // one per device type in use
+  [[nodiscard]] bool empty() const { return kernels == 0; }
 };
 
 // Remembers what it was asked: nodes of equal shape are priced once. The same list serves all variants of a plan that differ in
@@ -44,7 +50,7 @@ class PriceList {
   [[nodiscard]] const Price& accumulation(std::uint32_t node);
   [[nodiscard]] const Price& gradient_buffer(std::uint32_t node);
   // The update of `parameters` parameters of one device.
-  [[nodiscard]] Price optimizer(double parameters);
+  [[nodiscard]] const Price& optimizer(double parameters);
 
   // Whether a kernel priced so far lies outside the range of its time model.
   [[nodiscard]] bool extrapolated() const { return extrapolated_; }
@@ -71,6 +77,8 @@ class PriceList {
   std::vector<const profiles::DeviceProfile*> profiles_;  // per device type
   std::deque<Shape> shapes_;                              // distinct; stay where they are
   std::vector<Node> nodes_;                               // per node of the PCG
+  std::map<double, Price> optimizer_;                     // by parameters
+  std::uint32_t prices_ = 0;                              // so far
   bool extrapolated_ = false;
   std::set<std::string> unsustained_;
 };

@@ -1,6 +1,8 @@
 #pragma once
 // A lowered plan, before it is unrolled over micro-batches: for each virtual stage the items of one forward and one backward pass, and
 // the update at the end. Items are listed in an order in which every device can run them. Nothing here knows of links or time.
+// Variants of one plan (sim/program/variant.hpp) share the numbers: a block, movement, set of devices or event has the same number in all
+// of their programs.
 
 #include <cstdint>
 #include <string>
@@ -20,6 +22,7 @@ namespace sim {
 using MovementId = base::Id<struct MovementTag>;
 using DeviceSetId = base::Id<struct DeviceSetTag>;
 using EventId = base::Id<struct EventTag>;
+using BlockId = base::Id<struct BlockTag>;
 
 // The share of one operator in an item that computes, for traces and accounts.
 struct Part {
@@ -62,15 +65,18 @@ struct Block {
 };
 
 struct Program {
-  std::vector<Block> forward;               // one per virtual stage
-  ByPosition<std::vector<Block>> backward;  // one per virtual stage; empty blocks for positions that do not occur
-  Block update;
+  std::vector<BlockId> forward;               // one per virtual stage
+  ByPosition<std::vector<BlockId>> backward;  // one per virtual stage; none for positions that do not occur
+  BlockId update;
+  [[nodiscard]] const Block& block(BlockId id) const { return blocks[id.value]; }
 
+  std::vector<Block> blocks;                             // by BlockId; those of other variants too
   std::vector<std::vector<base::DeviceId>> device_sets;  // by DeviceSetId, ascending
   std::vector<Movement> movements;                       // by MovementId
   std::vector<std::string> device_types;                 // profiles in use
   std::vector<double> seconds;                           // see Part
   std::vector<double> host;                              // host seconds to launch the same; indexed as `seconds`
+  std::vector<profiles::ByBasis<double>> by_basis;       // the same kernel seconds by what they rest on; indexed as `seconds`
   std::vector<base::Seconds> collective_launch;          // host time to launch a collective or message, per device type
   bool overlap_stage_boundary = true;                    // profiles::FrameworkProfile
   base::Seconds launch_jitter;                           // profiles::HostCosts
@@ -81,7 +87,6 @@ struct Program {
   };
   std::vector<Home> events;  // by EventId
   std::vector<std::string> notes;
-  profiles::ByBasis<double> seconds_by_basis;  // kernel seconds of one micro-batch on one device of each stage
   bool extrapolated = false;
 };
 

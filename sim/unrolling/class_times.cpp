@@ -27,6 +27,13 @@ double ClassTimes::kernels_s(std::span<const Part> parts, std::uint32_t device_c
   return sum(program_.seconds, parts, device_type_[device_class]);
 }
 
+profiles::ByBasis<double> ClassTimes::kernels_by_basis(std::span<const Part> parts, std::uint32_t device_class) const {
+  profiles::ByBasis<double> sums;
+  for (const Part& p : parts)
+    for (const profiles::Basis b : profiles::kBases) sums[b] += program_.by_basis[p.seconds + device_type_[device_class]][b];
+  return sums;
+}
+
 double ClassTimes::launch_s(std::span<const Part> parts, std::uint32_t device_class) const {
   return sum(program_.host, parts, device_type_[device_class]);
 }

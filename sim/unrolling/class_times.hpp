@@ -16,6 +16,8 @@ class ClassTimes {
   ClassTimes(const Program& program, const Folded& folded, const topology::Cluster& cluster);
 
   [[nodiscard]] double kernels_s(std::span<const Part> parts, std::uint32_t device_class) const;
+  // The same seconds by what they rest on.
+  [[nodiscard]] profiles::ByBasis<double> kernels_by_basis(std::span<const Part> parts, std::uint32_t device_class) const;
   // Host time to launch the kernels.
   [[nodiscard]] double launch_s(std::span<const Part> parts, std::uint32_t device_class) const;
   // Host time to launch a collective or message (sim/pricing/transfer_launch.hpp). Cost: O(n).

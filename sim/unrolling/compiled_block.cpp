@@ -140,10 +140,12 @@ void Compiler::add_run(std::size_t index, const Compute& kernels, std::uint32_t 
                      std::ranges::includes(out_.entries[growing].waits_on, waits.waits_on);
   if (!grows)
     growing = add_entry(
-        {KernelRun{device_class, {}, {}}, {{device_class, StreamKind::compute}}, std::move(waits.after), std::move(waits.waits_on)});
+        {KernelRun{device_class, {}, {}, {}}, {{device_class, StreamKind::compute}}, std::move(waits.after), std::move(waits.waits_on)});
   KernelRun& run = std::get<KernelRun>(out_.entries[growing].work);
   run.parts.insert(run.parts.end(), kernels.parts.begin(), kernels.parts.end());
   run.seconds += base::Seconds(times_.kernels_s(kernels.parts, device_class));
+  const profiles::ByBasis<double> by_basis = times_.kernels_by_basis(kernels.parts, device_class);
+  for (const profiles::Basis b : profiles::kBases) run.by_basis[b] += base::Seconds(by_basis[b]);
   concerning_[index].push_back({device_class, growing});
   if (kernels.ends_run || !item.signals.empty()) growing = kNoRun;
 }

@@ -30,6 +30,7 @@ struct KernelRun {
   std::uint32_t device_class = 0;
   std::vector<Part> parts;
   base::Seconds seconds;
+  profiles::ByBasis<base::Seconds> by_basis;  // the same by what they rest on
 };
 
 // What the host of a device class does to launch kernels or a transfer.

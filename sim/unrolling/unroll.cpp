@@ -26,8 +26,8 @@ class Unroller {
   void place_instances();
   void set_up_streams();
   void emit(const BlockInstance& instance);
-  std::uint32_t add_block(const Block& b) {
-    out_.blocks.push_back(compile(b, program_, folded_, times_));
+  std::uint32_t add_block(BlockId b) {
+    out_.blocks.push_back(compile(program_.block(b), program_, folded_, times_));
     const CompiledBlock& compiled = out_.blocks.back();
     std::vector<std::uint32_t>& steps = steps_.emplace_back();
     for (const Entry& e : compiled.entries) steps.push_back(step_of(e));
@@ -79,7 +79,7 @@ void Unroller::compile_blocks() {
     const auto i = static_cast<std::size_t>(s);
     forward_.push_back(add_block(program_.forward[i]));
     for (const auto position : {MicroBatchPosition::only, MicroBatchPosition::first, MicroBatchPosition::middle, MicroBatchPosition::last})
-      backward_[position].push_back(add_block(program_.backward[position][i]));
+      if (!program_.backward[position].empty()) backward_[position].push_back(add_block(program_.backward[position][i]));
   }
   update_ = add_block(program_.update);
 }

@@ -74,7 +74,7 @@ void each_plan(const search::Problem& problem, Visit visit) {
 inline std::vector<Ranked> rank_grid(const search::Problem& problem) {
   std::vector<Ranked> all;
   each_plan(problem, [&](const pcg::Plan& plan, search::Estimator& estimator) {
-    all.push_back({estimator.time(plan).value(), problem.oracle.plan(plan).iteration_time.value()});
+    all.push_back({estimator.time(sim::variant_of(plan)).value(), problem.oracle.plan(plan).iteration_time.value()});
   });
   return all;
 }

@@ -1,0 +1,30 @@
+#include "search/estimates/stage_block.hpp"
+
+#include <algorithm>
+
+namespace search {
+namespace {
+
+Run run_alone(const sim::Block& block, const sim::Program& program, const ItemCosts& costs, Hosts hosts) {
+  Lane lane;
+  std::vector<Signal> signals = replay(
+      block, program, costs, LaneMap{}, hosts, [](sim::EventId) { return 0.0; }, std::span(&lane, 1));
+  return {lane.computed(), lane.drained(), lane.host(), std::move(signals)};
+}
+
+}  // namespace
+
+StageBlock stage_block(const sim::Block& block, const sim::Program& program, const ItemCosts& costs) {
+  StageBlock b{run_alone(block, program, costs, Hosts::ahead), run_alone(block, program, costs, Hosts::in_step), {}};
+  for (const sim::Item& item : block.items) {
+    b.waits_on.insert(b.waits_on.end(), item.waits_on.begin(), item.waits_on.end());
+    const auto* kernels = std::get_if<sim::Compute>(&item.work);
+    b.host_waits = b.host_waits || (kernels != nullptr && kernels->host_waits);
+    b.host_drains = b.host_drains || (kernels != nullptr && kernels->host_drains);
+  }
+  std::ranges::sort(b.waits_on);
+  b.waits_on.erase(std::unique(b.waits_on.begin(), b.waits_on.end()), b.waits_on.end());
+  return b;
+}
+
+}  // namespace search

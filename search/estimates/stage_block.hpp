@@ -1,0 +1,27 @@
+#pragma once
+// A block of a program as one step of its pipeline rank: when it gives what, if it starts at 0 with everything that it waits for at hand.
+// Private to this folder.
+
+#include <vector>
+
+#include "search/estimates/replay.hpp"
+
+namespace search {
+
+// A block by itself.
+struct Run {
+  double computed = 0, drained = 0;  // its kernels have ended; its collectives too
+  double launched = 0;               // host seconds
+  std::vector<Signal> signals;
+};
+
+struct StageBlock {
+  Run ahead, in_step;  // by what the hosts do; the same signals in the same order
+  std::vector<sim::EventId> waits_on;
+  bool host_waits = false, host_drains = false;
+};
+
+// Cost: O(items of the block).
+[[nodiscard]] StageBlock stage_block(const sim::Block& block, const sim::Program& program, const ItemCosts& costs);
+
+}  // namespace search

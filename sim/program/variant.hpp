@@ -1,0 +1,16 @@
+#pragma once
+// How a plan saves memory. Plans that differ in nothing else share their graph, their layouts, their prices and most of their program.
+
+#include "pcg/plan/plan.hpp"
+
+namespace sim {
+
+struct Variant {
+  pcg::Recompute recompute = pcg::Recompute::none;
+  int zero = 0;  // pcg::Plan::zero
+  bool operator==(const Variant&) const = default;
+};
+
+[[nodiscard]] inline Variant variant_of(const pcg::Plan& plan) { return {plan.recompute, plan.zero}; }
+
+}  // namespace sim
