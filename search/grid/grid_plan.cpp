@@ -55,14 +55,30 @@ std::string summary_of(const Grid& grid, const GridConfig& config, const std::ve
 
 }  // namespace
 
-Attempt<pcg::Plan> grid_plan(const Problem& problem, const GridConfig& config, std::string name, pcg::Framework framework) {
-  const int devices = problem.cluster.device_count();
-  const Attempt<Grid> made = make_grid(config, devices, problem.training.global_batch);
+const pcg::Graph& GridPlanner::graph_of(const std::vector<pcg::Padding>& padding, std::int64_t samples) {
+  Sizes padded_sizes;
+  for (const pcg::Padding& p : padding) padded_sizes.emplace_back(p.from, p.to);
+  const auto [at, is_new] = graphs_.try_emplace({std::move(padded_sizes), samples});
+  if (is_new) at->second = pcg::with_batch(padded(problem_.model, padding), samples);
+  return at->second;
+}
+
+const pcg::Pcg& GridPlanner::pcg_of(const pcg::Graph& graph, std::vector<pcg::Sharding> shardings) {
+  if (!last_ || last_->graph != &graph || last_->shardings != shardings) {
+    pcg::Pcg made = pcg::parallelize(graph, shardings);
+    last_ = Cut{&graph, std::move(shardings), std::move(made)};
+  }
+  return last_->pcg;
+}
+
+Attempt<pcg::Plan> GridPlanner::plan(const GridConfig& config, std::string name, pcg::Framework framework) {
+  const int devices = problem_.cluster.device_count();
+  const Attempt<Grid> made = make_grid(config, devices, problem_.training.global_batch);
   if (!made) return made.refusal();
   const Grid& grid = *made;
   pcg::Plan plan;
-  plan.padding = padding_for(problem.model, grid.tensor);
-  const pcg::Graph graph = pcg::with_batch(padded(problem.model, plan.padding), grid.micro_batch * grid.data);
+  plan.padding = padding_for(problem_.model, grid.tensor);
+  const pcg::Graph& graph = graph_of(plan.padding, grid.micro_batch * grid.data);
   plan.stages = grid.pipeline * grid.chunks;
   const auto block_stages = stages_of_blocks(graph.blocks(), plan.stages, graph.name());
   if (!block_stages) return block_stages.refusal();
@@ -70,11 +86,11 @@ Attempt<pcg::Plan> grid_plan(const Problem& problem, const GridConfig& config, s
   if (!node_layouts) return node_layouts.refusal();
 
   plan.name = std::move(name);
-  plan.model = problem.model_section;
-  plan.training = problem.training;
+  plan.model = problem_.model_section;
+  plan.training = problem_.training;
   if (plan.training.framework == pcg::Framework::generic) plan.training.framework = framework;
   plan.gpus = devices;
-  plan.pcg = pcg::parallelize(graph, shardings(graph, grid, *node_layouts));
+  plan.pcg = pcg_of(graph, shardings(graph, grid, *node_layouts));
   plan.stage = stages_of_nodes(plan.pcg, *block_stages);
   plan.chunks = grid.chunks;
   plan.schedule = grid.chunks == 1 && config.schedule == pcg::ScheduleKind::interleaved ? pcg::ScheduleKind::one_f_one_b : config.schedule;
@@ -86,6 +102,10 @@ Attempt<pcg::Plan> grid_plan(const Problem& problem, const GridConfig& config, s
   const auto wrong = pcg::violations(plan);
   BASE_CHECK(wrong.empty(), "{}: {}", plan.summary, wrong.front());
   return plan;
+}
+
+Attempt<pcg::Plan> grid_plan(const Problem& problem, const GridConfig& config, std::string name, pcg::Framework framework) {
+  return GridPlanner(problem).plan(config, std::move(name), framework);
 }
 
 }  // namespace search

@@ -1,7 +1,11 @@
 #pragma once
 // Plans on a grid of devices, made by rule: the machinery of data parallelism, Megatron-LM's grid and sharded data parallelism.
 
+#include <map>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "search/grid/grid.hpp"
 #include "search/problem/problem.hpp"
@@ -9,9 +13,35 @@
 
 namespace search {
 
-// The plan of a grid. Replicas, stages and ranks are placed as Megatron-LM does: tensor innermost, then context, then data, pipeline
-// outermost. `framework` is the plan's where the problem names none (generic).
-// Refuses when the numbers do not fit the model, the batch or the cluster.
+// Plans of one problem on many grids. What grids have in common is derived once: the graph of so many samples, and its PCG where the grid
+// before cut it alike (grids that differ in chunks alone do).
+class GridPlanner {
+ public:
+  // What the problem refers to outlives the object.
+  explicit GridPlanner(const Problem& problem) : problem_(problem) {}
+
+  // The plan of a grid. Replicas, stages and ranks are placed as Megatron-LM does: tensor innermost, then context, then data, pipeline
+  // outermost. `framework` is the plan's where the problem names none (generic).
+  // Refuses when the numbers do not fit the model, the batch or the cluster.
+  // Cost: O(nodes x (1 + loops)), and O(points) for what is derived anew.
+  [[nodiscard]] Attempt<pcg::Plan> plan(const GridConfig& config, std::string name, pcg::Framework framework);
+
+ private:
+  using Sizes = std::vector<std::pair<std::int64_t, std::int64_t>>;
+  struct Cut {
+    const pcg::Graph* graph = nullptr;
+    std::vector<pcg::Sharding> shardings;
+    pcg::Pcg pcg;
+  };
+  const pcg::Graph& graph_of(const std::vector<pcg::Padding>& padding, std::int64_t samples);
+  const pcg::Pcg& pcg_of(const pcg::Graph& graph, std::vector<pcg::Sharding> shardings);
+
+  Problem problem_;
+  std::map<std::pair<Sizes, std::int64_t>, pcg::Graph> graphs_;  // by what is padded, and samples
+  std::optional<Cut> last_;
+};
+
+// Of one grid alone.
 [[nodiscard]] Attempt<pcg::Plan> grid_plan(const Problem& problem, const GridConfig& config, std::string name, pcg::Framework framework);
 
 }  // namespace search

@@ -58,8 +58,13 @@ std::optional<OptionProblem> contradiction(const OptionValues& o) {
 
 }  // namespace
 
+Attempt<pcg::Plan> megatron_plan(GridPlanner& planner, const GridConfig& config) {
+  return planner.plan(config, "megatron", pcg::Framework::megatron);
+}
+
 Attempt<pcg::Plan> megatron_plan(const Problem& problem, const GridConfig& config) {
-  return grid_plan(problem, config, "megatron", pcg::Framework::megatron);
+  GridPlanner planner(problem);
+  return megatron_plan(planner, config);
 }
 
 Planner megatron_planner() {

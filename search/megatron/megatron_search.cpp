@@ -81,10 +81,11 @@ void rank_point(std::size_t point, const GridConfig& config, const pcg::Plan& pl
 Ranking rank(const Problem& problem, const Deadline& deadline, const SearchContext& context) {
   const std::vector<GridConfig> points = grid_points(problem);
   const base::Bytes room = memory_for_tensors(problem);
+  GridPlanner planner(problem);
   Ranking ranking;
   for (ranking.points = points.size(); ranking.seen < points.size() && !deadline.has_passed(); ++ranking.seen) {
     if (context.progress) context.progress(fmt::format("megatron: {} of {} points of the grid", ranking.seen, points.size()));
-    auto plan = megatron_plan(problem, points[ranking.seen]);
+    auto plan = megatron_plan(planner, points[ranking.seen]);
     if (plan) rank_point(ranking.seen, points[ranking.seen], std::move(plan).value(), problem, room, ranking);
     else ranking.refusal = plan.refusal();
   }

@@ -3,16 +3,12 @@
 #include <algorithm>
 #include <set>
 
-#include "pcg/operators/weights.hpp"
 #include "sim/lowering/forward.hpp"
 #include "sim/lowering/gradient_buckets.hpp"
 #include "sim/lowering/sharded_weights.hpp"
 
 namespace sim {
 namespace {
-
-// Readers of one tensor in one stage that hold its gradient alike: their gradients are added up where they are, and move once.
-using GroupKey = Events::GradientKey;  // tensor, stage of the readers, layout of their gradients
 
 class BackwardEmitter {
  public:
@@ -22,7 +18,10 @@ class BackwardEmitter {
         position_(position),
         buckets_(l, block_, stage, l.variant.zero >= 3 ? base::Bytes(1e300) : l.framework.gradient_bucket),
         order_(l.flow.stage_nodes[static_cast<std::size_t>(stage)].rbegin(), l.flow.stage_nodes[static_cast<std::size_t>(stage)].rend()),
-        gathers_(l, block_, order_) {
+        gathers_(l, block_, order_),
+        arrived_(l.gradients.made_by(stage)),
+        partial_(l.gradients.made_by(stage)) {
+    block_.items.reserve(4 * order_.size());  // two kinds of gradients, and often something that moves
     if (is_final(position)) buckets_.signal();
   }
 
@@ -66,23 +65,21 @@ class BackwardEmitter {
   std::vector<std::uint32_t> order_;
   WeightGathers gathers_;
   int current_block_ = -1;
-  std::vector<std::uint32_t> pending_;                      // items that the next compute item waits for
-  std::map<GroupKey, std::vector<std::uint32_t>> arrived_;  // items after which a group's gradient is at the producer
-  std::map<GroupKey, std::vector<std::uint32_t>> partial_;  // compute items of the readers so far
-  std::vector<Item> leaving_;                               // gradients for earlier stages
+  std::vector<std::uint32_t> pending_;               // items that the next compute item waits for
+  std::vector<std::vector<std::uint32_t>> arrived_;  // by place of the sum: items after which it is at the tensor's producer
+  std::vector<std::vector<std::uint32_t>> partial_;  // by place of the sum: compute items of the readers so far
+  std::vector<Item> leaving_;                        // gradients for earlier stages
 };
 
 // What brings the gradients of a node's outputs to it: items of this block, and events of later stages.
 BackwardEmitter::Waits BackwardEmitter::waits_of(std::uint32_t node) const {
   Waits w;
-  for (std::size_t j = 0; j < l_.flow.uses[node].size(); ++j) {
-    for (const Use& use : l_.flow.uses[node][j]) {
-      const GroupKey key{pcg::TensorRef{pcg::NodeId(node), static_cast<int>(j)}, l_.plan.stage[use.consumer],
-                         l_.interned.layouts_of(use.consumer).input_gradients[use.input]};
-      if (const auto it = arrived_.find(key); it != arrived_.end()) w.after.insert(w.after.end(), it->second.begin(), it->second.end());
-      if (std::get<1>(key) != stage_) {
-        if (const auto b = l_.events.find_gradient(key)) w.waits_on.push_back(*b);
-      }
+  for (const GradientId sum : l_.gradients.awaited_by(node)) {
+    if (l_.gradients.stage(sum) == stage_) {
+      const std::vector<std::uint32_t>& items = arrived_[l_.gradients.place(sum)];
+      w.after.insert(w.after.end(), items.begin(), items.end());
+    } else if (const auto event = l_.events.find_gradient(sum)) {
+      w.waits_on.push_back(*event);
     }
   }
   std::sort(w.waits_on.begin(), w.waits_on.end());
@@ -142,22 +139,10 @@ void BackwardEmitter::emit_node(std::uint32_t node) {
   weights_ready(node, done);
 }
 
-// A gathered input of an operator with weights is kept as its shard and gathered again for the weight gradient (sequence parallelism,
-// Korthikanti et al., section 4.2.2).
 std::vector<std::uint32_t> BackwardEmitter::gather_inputs_again(std::uint32_t node, const Waits& w) {
   std::vector<std::uint32_t> items;
-  const auto slots = pcg::weight_slots(*l_.plan.pcg.nodes()[node].operation(), l_.flow.origins[node].size());
-  if (std::ranges::none_of(slots, [](bool b) { return b; })) return items;
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    const pcg::TensorRef from = l_.flow.origins[node][i];
-    const std::uint32_t producer = from.node.value;
-    if (slots[i] || !l_.plan.pcg.nodes()[producer].computes() || l_.plan.stage[producer] != stage_) continue;
-    const LayoutId made = l_.interned.layouts_of(producer).outputs[static_cast<std::size_t>(from.output)];
-    const MovementId m = l_.interned.movement(made, l_.interned.layouts_of(node).inputs[i], l_.plan.pcg.shape(from).element);
-    const Movement& movement = l_.interned[m];
-    if (movement.empty() || movement.rounds.front().front().kind != CollectiveKind::all_gather) continue;
-    items.push_back(append(collective(m, "tensor again", producer, w)));
-  }
+  for (const Deliveries::Gathered& input : l_.deliveries.gathered_again(node))
+    items.push_back(append(collective(input.movement, "tensor again", input.producer, w)));
   return items;
 }
 
@@ -177,36 +162,25 @@ std::vector<std::uint32_t> BackwardEmitter::emit_input_gradient(std::uint32_t no
   return done;
 }
 
-// The last reader of a group has its part: the sum of the group's gradients goes to the producer.
+// The last reader of a sum has added its part: the sum goes to the producer.
 void BackwardEmitter::deliver(std::uint32_t node, const std::vector<std::uint32_t>& done) {
   for (std::size_t i = 0; i < l_.flow.origins[node].size(); ++i) {
-    const pcg::TensorRef from = l_.flow.origins[node][i];
-    const std::uint32_t producer = from.node.value;
-    if (!l_.plan.pcg.nodes()[producer].computes() || !l_.flow.needs_gradient[producer]) continue;
-    const LayoutId gradient = l_.interned.layouts_of(node).input_gradients[i];
-    const GroupKey key{from, stage_, gradient};
-    auto& items = partial_[key];
+    const std::uint32_t producer = l_.flow.origins[node][i].node.value;
+    const std::optional<GradientId> sum = l_.gradients.of(node, i);
+    if (!sum || !l_.flow.needs_gradient[producer]) continue;
+    std::vector<std::uint32_t>& items = partial_[l_.gradients.place(*sum)];
     items.insert(items.end(), done.begin(), done.end());
-    bool more = false;  // readers of the group that come later in the backward pass: lower numbers, or other inputs of this node
-    for (const Use& use : l_.flow.uses[producer][static_cast<std::size_t>(from.output)]) {
-      if (l_.plan.stage[use.consumer] != stage_ || l_.interned.layouts_of(use.consumer).input_gradients[use.input] != std::get<2>(key))
-        continue;
-      more = more || use.consumer < node || (use.consumer == node && use.input > i);
-    }
-    if (more) continue;
-    const MovementId m =
-        l_.interned.movement(gradient, l_.interned.layouts_of(producer).output_gradients[static_cast<std::size_t>(from.output)],
-                             l_.plan.pcg.shape(from).element);
+    if (!l_.gradients.is_last(*sum, {node, static_cast<std::uint32_t>(i)})) continue;
+    const MovementId m = l_.gradients.movement(*sum);
+    std::vector<std::uint32_t>& arrived = arrived_[l_.gradients.place(*sum)];
     if (l_.interned[m].empty()) {
-      arrived_[key] = items;
-      continue;
+      arrived = std::move(items);
+    } else if (l_.plan.stage[producer] == stage_) {
+      arrived = {append(moving(StreamKind::communication, m, "gradient", producer, std::move(items)))};
+    } else {
+      leaving_.push_back(moving(StreamKind::pipeline, m, "stage boundary gradient", producer, std::move(items)));
+      leaving_.back().signals.push_back(l_.events.gradient(*sum, stage_));
     }
-    const bool inside = l_.plan.stage[producer] == stage_;
-    Item move = inside ? moving(StreamKind::communication, m, "gradient", producer, items)
-                       : moving(StreamKind::pipeline, m, "stage boundary gradient", producer, items);
-    if (!inside) move.signals.push_back(l_.events.gradient(key));
-    if (inside) arrived_[key] = {append(std::move(move))};
-    else leaving_.push_back(std::move(move));
   }
 }
 
@@ -235,9 +209,9 @@ void BackwardEmitter::send_gradients() {
 
 // The end of the stage's last backward pass on all its devices, for what comes after it.
 void BackwardEmitter::mark_end() {
-  std::vector<base::DeviceId> devices;
-  for (std::uint32_t n : order_) devices.insert(devices.end(), l_.flow.layouts[n].points.begin(), l_.flow.layouts[n].points.end());
-  block_.items.push_back({Mark{l_.interned.device_set(devices)}, order_.back(), {}, {}, {l_.events.stage_end(stage_)}});
+  std::set<DeviceSetId> sets;  // few, where nodes are many
+  for (std::uint32_t n : order_) sets.insert(l_.interned.device_set_of(n));
+  block_.items.push_back({Mark{l_.interned.union_of(sets)}, order_.back(), {}, {}, {l_.events.stage_end(stage_)}});
 }
 
 BackwardBlock BackwardEmitter::emit() {

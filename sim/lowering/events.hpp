@@ -5,9 +5,10 @@
 
 #include <map>
 #include <optional>
-#include <tuple>
 #include <vector>
 
+#include "sim/lowering/deliveries.hpp"
+#include "sim/lowering/gradient_sums.hpp"
 #include "sim/lowering/program_builder.hpp"
 
 namespace sim {
@@ -15,45 +16,34 @@ namespace sim {
 class Events {
  public:
   // `program` numbers the events and outlives the object.
-  explicit Events(ProgramBuilder& program) : program_(program) {}
+  Events(ProgramBuilder& program, const Deliveries& deliveries, const GradientSums& gradients)
+      : program_(program), forward_(deliveries.size()), gradient_(gradients.size()) {}
 
-  // `tensor` from stage `stage` has come to where it is wanted in `layout`.
-  [[nodiscard]] EventId forward(pcg::TensorRef tensor, LayoutId layout, int stage) {
-    return number(forward_, {tensor, layout}, Pass::forward, stage);
-  }
-  [[nodiscard]] std::optional<EventId> find_forward(pcg::TensorRef tensor, LayoutId layout) const {
-    return find(forward_, {tensor, layout});
-  }
+  // A tensor from stage `stage` has come to where readers of another stage want it.
+  [[nodiscard]] EventId forward(DeliveryId delivery, int stage) { return number(forward_[delivery.value], Pass::forward, stage); }
+  [[nodiscard]] std::optional<EventId> find_forward(DeliveryId delivery) const { return forward_[delivery.value]; }
 
-  // The gradient of `tensor` from its readers in `stage` that hold it in `layout`.
-  using GradientKey = std::tuple<pcg::TensorRef, int, LayoutId>;
-  [[nodiscard]] EventId gradient(const GradientKey& key) { return number(gradient_, key, Pass::backward, std::get<1>(key)); }
-  [[nodiscard]] std::optional<EventId> find_gradient(const GradientKey& key) const { return find(gradient_, key); }
+  // A gradient from readers of stage `stage` has come to the node that made the tensor, in another stage.
+  [[nodiscard]] EventId gradient(GradientId sum, int stage) { return number(gradient_[sum.value], Pass::backward, stage); }
+  [[nodiscard]] std::optional<EventId> find_gradient(GradientId sum) const { return gradient_[sum.value]; }
 
   // The `nth` collective that synchronises gradients of a stage in its last backward pass.
-  [[nodiscard]] EventId synchronised(int stage, std::size_t nth) { return number(synchronised_, {stage, nth}, Pass::backward, stage); }
+  [[nodiscard]] EventId synchronised(int stage, std::size_t nth) { return number(synchronised_[{stage, nth}], Pass::backward, stage); }
 
   // The end of a stage's last backward pass.
-  [[nodiscard]] EventId stage_end(int stage) { return number(stage_ends_, stage, Pass::backward, stage); }
+  [[nodiscard]] EventId stage_end(int stage) { return number(stage_ends_[stage], Pass::backward, stage); }
 
  private:
-  template <class Map>
-  static std::optional<EventId> find(const Map& m, const typename Map::key_type& key) {
-    const auto it = m.find(key);
-    return it == m.end() ? std::nullopt : std::optional(it->second);
-  }
-  template <class Map>
-  EventId number(Map& m, const typename Map::key_type& key, Pass pass, int stage) {
-    const auto [it, is_new] = m.try_emplace(key);
-    if (is_new) it->second = program_.new_event(pass, stage);
-    return it->second;
+  EventId number(std::optional<EventId>& known, Pass pass, int stage) {
+    if (!known) known = program_.new_event(pass, stage);
+    return *known;
   }
 
   ProgramBuilder& program_;
-  std::map<std::pair<pcg::TensorRef, LayoutId>, EventId> forward_;
-  std::map<GradientKey, EventId> gradient_;
-  std::map<std::pair<int, std::size_t>, EventId> synchronised_;
-  std::map<int, EventId> stage_ends_;
+  std::vector<std::optional<EventId>> forward_;   // by DeliveryId
+  std::vector<std::optional<EventId>> gradient_;  // by GradientId
+  std::map<std::pair<int, std::size_t>, std::optional<EventId>> synchronised_;
+  std::map<int, std::optional<EventId>> stage_ends_;
 };
 
 }  // namespace sim

@@ -1,12 +1,12 @@
 #include "sim/lowering/forward.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "sim/lowering/events.hpp"
 #include "sim/lowering/sharded_weights.hpp"
 
 namespace sim {
+
 void ForwardEmitter::emit(std::span<const std::uint32_t> nodes) {
   nodes_ = nodes;
   WeightGathers gathers(l_, block_, nodes);
@@ -25,16 +25,23 @@ void ForwardEmitter::emit_recomputation(std::span<const std::uint32_t> nodes, st
   for (std::uint32_t n : nodes) emit_node(n);
 }
 
+const ForwardEmitter::Done* ForwardEmitter::done_of(std::uint32_t node) const {
+  const auto at = static_cast<std::size_t>(std::ranges::lower_bound(nodes_, node) - nodes_.begin());
+  return at < done_.size() && nodes_[at] == node ? &done_[at] : nullptr;
+}
+
 void ForwardEmitter::gather_dependencies(std::uint32_t node, Item& item) {
   for (std::size_t i = 0; i < l_.flow.origins[node].size(); ++i) {
-    const pcg::TensorRef from = l_.flow.origins[node][i];
-    const LayoutId layout = l_.interned.layouts_of(node).inputs[i];
-    if (const auto it = delivered_.find({from, layout}); it != delivered_.end()) {
-      item.after.push_back(it->second);
-    } else if (const auto d = done_.find(from.node.value); d != done_.end()) {
-      item.after.insert(item.after.end(), d->second.begin(), d->second.end());
+    const std::optional<DeliveryId> delivery = l_.deliveries.of(node, i);
+    if (!delivery) continue;
+    const std::uint32_t producer = l_.flow.origins[node][i].node.value;
+    const bool inside = l_.plan.stage[producer] == stage_;
+    if (inside && delivered_[l_.deliveries.place(*delivery)]) {
+      item.after.push_back(*delivered_[l_.deliveries.place(*delivery)]);
+    } else if (const Done* done = done_of(producer)) {
+      for (std::uint32_t k = 0; k < done->count; ++k) item.after.push_back(done->first + k);
     } else if (!recompute_) {
-      if (const auto b = l_.events.find_forward(from, layout)) item.waits_on.push_back(*b);
+      if (const auto event = l_.events.find_forward(*delivery)) item.waits_on.push_back(*event);
     }
   }
   item.after.insert(item.after.end(), pending_.begin(), pending_.end());
@@ -55,34 +62,31 @@ void ForwardEmitter::emit_node(std::uint32_t node) {
   compute.work = std::move(kernels);
   pending_.clear();
   pending_waits_on_.clear();
-  std::vector<std::uint32_t>& done = done_[node];
-  done = {append(block_, std::move(compute))};
+  Done& done = done_.emplace_back(append(block_, std::move(compute)), 1);
   for (MovementId m : l_.interned.internal_forward(node).after) {
-    done.push_back(append(block_, moving(StreamKind::communication, m, "reduction", node, done)));
+    append(block_, moving(StreamKind::communication, m, "reduction", node, items_of(done)));
+    ++done.count;
   }
   emit_moves(node);
 }
 
 void ForwardEmitter::emit_moves(std::uint32_t node) {
-  const pcg::Pcg& pcg = l_.plan.pcg;
-  std::set<Delivery> left;  // for other stages
-  for (std::size_t j = 0; j < l_.flow.uses[node].size(); ++j) {
-    const pcg::TensorRef tensor{pcg::NodeId(node), static_cast<int>(j)};
-    const LayoutId from = l_.interned.layouts_of(node).outputs[j];
-    for (const Use& use : l_.flow.uses[node][j]) {
+  for (const std::vector<Use>& uses : l_.flow.uses[node]) {
+    for (const Use& use : uses) {
       const int stage = l_.plan.stage[use.consumer];
       const bool inside = stage == stage_ && (!recompute_ || std::ranges::binary_search(nodes_, use.consumer));
       if (!inside && recompute_) continue;
-      const LayoutId to = l_.interned.layouts_of(use.consumer).inputs[use.input];
-      if (delivered_.contains({tensor, to}) || (!inside && left.contains({tensor, to}))) continue;
-      const MovementId m = l_.interned.movement(from, to, pcg.shape(tensor).element);
+      const DeliveryId delivery = *l_.deliveries.of(use.consumer, use.input);
+      const std::size_t place = l_.deliveries.place(delivery);
+      if (delivered_[place] || (!inside && left_[place])) continue;
+      const MovementId m = l_.deliveries.movement(delivery);
       if (l_.interned[m].empty()) continue;
-      Item move = inside ? moving(StreamKind::communication, m, "tensor", node, done_.at(node))
-                         : moving(StreamKind::pipeline, m, "stage boundary", node, done_.at(node));
-      if (!inside) move.signals.push_back(l_.events.forward(tensor, to, stage_));
+      Item move = inside ? moving(StreamKind::communication, m, "tensor", node, items_of(done_.back()))
+                         : moving(StreamKind::pipeline, m, "stage boundary", node, items_of(done_.back()));
+      if (!inside) move.signals.push_back(l_.events.forward(delivery, stage_));
       const std::uint32_t at = append(block_, std::move(move));
-      if (inside) delivered_.emplace(Delivery{tensor, to}, at);
-      else left.insert({tensor, to});
+      if (inside) delivered_[place] = at;
+      else left_[place] = true;
     }
   }
 }
@@ -94,9 +98,10 @@ bool reads_batch(const Lowering& l, std::uint32_t node) {
 }  // namespace
 
 Block lower_forward(const Lowering& l, int stage) {
-  Block block;
-  ForwardEmitter emitter(l, block, stage);
   const std::span<const std::uint32_t> nodes = l.flow.stage_nodes[static_cast<std::size_t>(stage)];
+  Block block;
+  block.items.reserve(2 * nodes.size());  // a node's kernels, and often something that moves
+  ForwardEmitter emitter(l, block, stage);
   emitter.emit(nodes);
   if (l.framework.host_waits_for_batch && std::ranges::any_of(nodes, [&](std::uint32_t n) { return reads_batch(l, n); })) {
     const auto first = std::ranges::find_if(block.items, [](const Item& i) { return std::holds_alternative<Compute>(i.work); });

@@ -2,7 +2,8 @@
 // Emits the forward items of a set of nodes of one virtual stage into a block: used for the forward pass, and again in the backward pass
 // for blocks that are recomputed. Internal to sim/lowering.
 
-#include <map>
+#include <numeric>
+#include <optional>
 #include <span>
 
 #include "sim/lowering/lowering.hpp"
@@ -11,7 +12,8 @@ namespace sim {
 
 class ForwardEmitter {
  public:
-  ForwardEmitter(const Lowering& l, Block& block, int stage) : l_(l), block_(block), stage_(stage) {}
+  ForwardEmitter(const Lowering& l, Block& block, int stage)
+      : l_(l), block_(block), stage_(stage), delivered_(l.deliveries.made_by(stage)), left_(l.deliveries.made_by(stage)) {}
 
   // Nodes ascending. recompute: nothing leaves the set of nodes, what comes from outside it is at hand, the first item waits for
   // `after` and `waits_on`, every part is labelled as recomputation.
@@ -26,14 +28,25 @@ class ForwardEmitter {
   void emit_moves(std::uint32_t node);
   void gather_dependencies(std::uint32_t node, Item& item);
 
-  using Delivery = std::pair<pcg::TensorRef, LayoutId>;  // a tensor in a layout
+  // The items after which the outputs of a node are there: its kernels, and reductions right behind them.
+  struct Done {
+    std::uint32_t first = 0, count = 0;
+  };
+  // Of a node among `nodes_`; nullptr: it is not one of them, or comes later.
+  [[nodiscard]] const Done* done_of(std::uint32_t node) const;
+  [[nodiscard]] static std::vector<std::uint32_t> items_of(const Done& done) {
+    std::vector<std::uint32_t> items(done.count);
+    std::iota(items.begin(), items.end(), done.first);
+    return items;
+  }
   const Lowering& l_;
   Block& block_;
   int stage_;
   bool recompute_ = false;
   std::span<const std::uint32_t> nodes_;
-  std::map<Delivery, std::uint32_t> delivered_;               // by an item of this block
-  std::map<std::uint32_t, std::vector<std::uint32_t>> done_;  // node -> items after which its outputs are there
+  std::vector<std::optional<std::uint32_t>> delivered_;  // by place of the delivery: the item of this block that makes it
+  std::vector<bool> left_;                               // by place of the delivery: it was made for other stages
+  std::vector<Done> done_;                               // for the first nodes of `nodes_`
   std::vector<std::uint32_t> pending_;
   std::vector<EventId> pending_waits_on_;
 };

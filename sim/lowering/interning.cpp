@@ -51,6 +51,13 @@ DeviceSetId Interning::device_set_of(std::uint32_t node) {
   return *known;
 }
 
+DeviceSetId Interning::union_of(const std::set<DeviceSetId>& sets) {
+  if (sets.size() == 1) return *sets.begin();
+  std::vector<base::DeviceId> devices;
+  for (const DeviceSetId s : sets) devices.insert(devices.end(), device_sets_[s.value].begin(), device_sets_[s.value].end());
+  return device_set(devices);
+}
+
 MovementId Interning::intern(Movement m) {
   const auto [it, fresh] = movement_numbers_.try_emplace(std::move(m), MovementId(movements_.size()));
   if (fresh) movements_.push_back(it->first);

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -34,6 +35,8 @@ class Interning {
 
   [[nodiscard]] DeviceSetId device_set(std::span<const base::DeviceId> devices);
   [[nodiscard]] DeviceSetId device_set_of(std::uint32_t node);
+  // The devices of any of the sets.
+  [[nodiscard]] DeviceSetId union_of(const std::set<DeviceSetId>& sets);
   [[nodiscard]] const LayoutIds& layouts_of(std::uint32_t node) const { return layouts_[node]; }
   [[nodiscard]] MovementId intern(Movement m);
   // What brings a tensor from one layout to another.

@@ -34,7 +34,7 @@ class Lowerer {
     std::vector<EventId> synchronised;
   };
   [[nodiscard]] Lowering with(const Variant& v) {
-    return {plan_, v, data_.flow, data_.synchronisation, framework_, prices_, interned_, program_, events_};
+    return {plan_, v, data_.flow, data_.synchronisation, framework_, prices_, interned_, deliveries_, gradients_, program_, events_};
   }
   BlockId forward(int stage, const Variant& v);
   const Backward& backward(int stage, MicroBatchPosition position, const Variant& v);
@@ -45,8 +45,10 @@ class Lowerer {
   const profiles::FrameworkProfile& framework_;
   PriceList prices_;
   Interning interned_;
+  Deliveries deliveries_;
+  GradientSums gradients_;
   ProgramBuilder program_;
-  Events events_{program_};
+  Events events_;
   // Blocks by what they depend on.
   std::map<std::pair<int, bool>, BlockId> forward_;                                        // stage, whether weights are gathered
   std::map<std::tuple<int, MicroBatchPosition, pcg::Recompute, int>, Backward> backward_;  // the last: the ZeRO stage as far as it matters

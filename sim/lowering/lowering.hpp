@@ -17,6 +17,8 @@ struct Lowering {
   const profiles::FrameworkProfile& framework;
   PriceList& prices;
   Interning& interned;
+  Deliveries& deliveries;
+  GradientSums& gradients;
   ProgramBuilder& program;
   Events& events;
 };

@@ -1,0 +1,55 @@
+#include "sim/lowering/deliveries.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "pcg/operators/weights.hpp"
+
+namespace sim {
+
+Deliveries::Deliveries(const pcg::Plan& plan, const FlowGraph& flow, Interning& interned)
+    : plan_(plan),
+      flow_(flow),
+      interned_(interned),
+      of_input_(flow.origins.size()),
+      made_by_(flow.stage_nodes.size(), 0),
+      gathered_(flow.origins.size()) {
+  for (std::size_t n = 0; n < flow.origins.size(); ++n) of_input_[n].resize(flow.origins[n].size());
+  for (std::size_t n = 0; n < flow.uses.size(); ++n) {
+    if (!plan.pcg.nodes()[n].computes()) continue;
+    std::size_t& made = made_by_[static_cast<std::size_t>(plan.stage[n])];
+    for (std::size_t j = 0; j < flow.uses[n].size(); ++j) {
+      const LayoutId from = interned.layouts_of(static_cast<std::uint32_t>(n)).outputs[j];
+      std::map<LayoutId, DeliveryId> known;  // by the layout that readers want
+      for (const Use& use : flow.uses[n][j]) {
+        const LayoutId to = interned.layouts_of(use.consumer).inputs[use.input];
+        const auto [at, is_new] = known.try_emplace(to, DeliveryId(all_.size()));
+        if (is_new) all_.push_back({from, to, plan.pcg.nodes()[n].outputs[j].element, made++, std::nullopt});
+        of_input_[use.consumer][use.input] = at->second;
+      }
+    }
+  }
+}
+
+MovementId Deliveries::movement(DeliveryId d) {
+  Delivery& delivery = all_[d.value];
+  if (!delivery.movement) delivery.movement = interned_.movement(delivery.from, delivery.to, delivery.element);
+  return *delivery.movement;
+}
+
+const std::vector<Deliveries::Gathered>& Deliveries::gathered_again(std::uint32_t node) {
+  std::optional<std::vector<Gathered>>& known = gathered_[node];
+  if (known) return *known;
+  known.emplace();
+  const std::vector<bool> slots = pcg::weight_slots(*plan_.pcg.nodes()[node].operation(), flow_.origins[node].size());
+  if (std::ranges::none_of(slots, [](bool is_weight) { return is_weight; })) return *known;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const std::uint32_t producer = flow_.origins[node][i].node.value;
+    if (slots[i] || !plan_.pcg.nodes()[producer].computes() || plan_.stage[producer] != plan_.stage[node]) continue;
+    const MovementId m = movement(*of(node, i));
+    if (!interned_[m].empty() && interned_[m].rounds.front().front().kind == CollectiveKind::all_gather) known->push_back({m, producer});
+  }
+  return *known;
+}
+
+}  // namespace sim
