@@ -1,5 +1,6 @@
 #include "benchmarks/iteration_graph.hpp"
 
+#include <span>
 #include <utility>
 
 namespace benchmarks {
@@ -8,19 +9,6 @@ namespace {
 constexpr int kGpusPerNode = 6;
 constexpr double kForwardSeconds = 1e-3, kBackwardSeconds = 2e-3, kLatencySeconds = 1.5e-6;
 constexpr double kLayerBytes = 50e6;
-
-void add_task(sim::TaskGraph& g, std::uint32_t step, const std::vector<std::uint32_t>& streams,
-              const std::vector<std::uint32_t>& dependencies) {
-  sim::Task t;
-  t.step = step;
-  t.streams_begin = static_cast<std::uint32_t>(g.task_streams.size());
-  g.task_streams.insert(g.task_streams.end(), streams.begin(), streams.end());
-  t.streams_end = static_cast<std::uint32_t>(g.task_streams.size());
-  t.dependencies_begin = static_cast<std::uint32_t>(g.task_dependencies.size());
-  g.task_dependencies.insert(g.task_dependencies.end(), dependencies.begin(), dependencies.end());
-  t.dependencies_end = static_cast<std::uint32_t>(g.task_dependencies.size());
-  g.tasks.push_back(t);
-}
 
 // One route per edge of the ring over all GPUs in order.
 void add_ring(sim::TaskGraph& g, int gpus) {
@@ -44,21 +32,21 @@ sim::TaskGraph iteration_graph(int gpus, int layers) {
   g.steps = {{{{base::Seconds(kForwardSeconds), {}}}, sim::StepKind::kernels},
              {{{base::Seconds(kBackwardSeconds), {}}}, sim::StepKind::kernels},
              {{std::move(ring)}, sim::StepKind::transfer}};
-  std::vector<std::uint32_t> communication;
+  std::vector<std::uint32_t> compute, communication;  // streams, per GPU
   for (std::uint32_t gpu = 0; gpu < static_cast<std::uint32_t>(gpus); ++gpu) {
-    g.streams.insert(g.streams.end(), 2, {gpu});  // compute and communication
+    g.streams.insert(g.streams.end(), 2, {gpu});
+    compute.push_back(2 * gpu);
     communication.push_back(2 * gpu + 1);
   }
   g.slowdown.assign(static_cast<std::size_t>(gpus), 1);
   for (int layer = 0; layer < layers; ++layer)
-    for (std::uint32_t gpu = 0; gpu < static_cast<std::uint32_t>(gpus); ++gpu) add_task(g, 0, {2 * gpu}, {});
+    for (std::uint32_t gpu = 0; gpu < static_cast<std::uint32_t>(gpus); ++gpu) g.add(0, std::span(&compute[gpu], 1), {});
   for (int layer = 0; layer < layers; ++layer) {
     std::vector<std::uint32_t> backward;
     for (std::uint32_t gpu = 0; gpu < static_cast<std::uint32_t>(gpus); ++gpu) {
-      backward.push_back(static_cast<std::uint32_t>(g.tasks.size()));
-      add_task(g, 1, {2 * gpu}, {});
+      backward.push_back(g.add(1, std::span(&compute[gpu], 1), {}));
     }
-    add_task(g, 2, communication, backward);
+    g.add(2, communication, backward);
   }
   return g;
 }

@@ -28,7 +28,7 @@ constexpr std::size_t kMostFlows = 20000;
 using Groups = std::span<const std::vector<DeviceId>>;
 
 // What a collective's time depends on besides its size: for every group its devices' places in their nodes, nodes renumbered in the
-// order of all that take part; and what the way from each such node to the next is like (a leaf between them or not).
+// order of all that take part; the type of each such node; and what the route from it to the next is like (a leaf between them or not).
 std::vector<double> pattern_of(CollectiveKind kind, Groups groups, const topology::Cluster& cluster) {
   std::map<int, DeviceId> nodes;  // the first device seen of each
   for (const std::vector<DeviceId>& g : groups)
@@ -46,9 +46,7 @@ std::vector<double> pattern_of(CollectiveKind kind, Groups groups, const topolog
   for (auto at = nodes.begin(); at != nodes.end(); ++at) {
     const auto next = std::next(at) == nodes.end() ? nodes.begin() : std::next(at);
     const auto here = cluster.node_devices(at->first), there = cluster.node_devices(next->first);
-    key.insert(key.end(), {static_cast<double>(here.size()), static_cast<double>(cluster.nics_per_node(at->first))});
-    const topology::Route inside = cluster.route(here.front(), here.back());
-    if (here.size() > 1) key.insert(key.end(), {inside.bandwidth.value(), inside.latency.value()});
+    key.push_back(cluster.node_type(at->first));
     if (at->first == next->first) continue;
     const topology::Route between = cluster.route(here.front(), there.front());
     key.insert(key.end(), {between.bandwidth.value(), between.latency.value(), static_cast<double>(between.links.size())});

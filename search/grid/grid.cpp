@@ -82,6 +82,7 @@ Attempt<Grid> make_grid(const GridConfig& c, int devices, std::int64_t global_ba
   g.context = c.context;
   g.expert = c.expert;
   g.chunks = c.chunks;
+  g.sequence_parallel = c.sequence_parallel;
   if (auto refused = resolve_data(g, c, devices)) return *refused;
   if (auto refused = split_for_experts(g)) return *refused;
   if (auto refused = resolve_batches(g, c, global_batch)) return *refused;

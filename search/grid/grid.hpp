@@ -33,6 +33,7 @@ struct Grid {
   int sizes[kMeshAxes] = {1, 1, 1, 1, 1};  // by MeshAxis
   std::int64_t micro_batch = 1;            // samples of one replica
   int micro_batches = 1;
+  bool sequence_parallel = false;
 
   [[nodiscard]] int size(MeshAxis a) const { return sizes[static_cast<std::size_t>(a)]; }
   [[nodiscard]] int stride(MeshAxis a) const;                                  // in devices

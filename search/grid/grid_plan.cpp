@@ -82,7 +82,7 @@ Attempt<pcg::Plan> GridPlanner::plan(const GridConfig& config, std::string name,
   plan.stages = grid.pipeline * grid.chunks;
   const auto block_stages = stages_of_blocks(graph.blocks(), plan.stages, graph.name());
   if (!block_stages) return block_stages.refusal();
-  const auto node_layouts = layouts(graph, grid, *block_stages, config.sequence_parallel);
+  const auto node_layouts = layouts(graph, grid, *block_stages);
   if (!node_layouts) return node_layouts.refusal();
 
   plan.name = std::move(name);

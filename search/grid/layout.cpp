@@ -112,14 +112,14 @@ class Assignment {
   bool taken_[kMeshAxes] = {};
 };
 
-std::optional<Refusal> indivisible_sequence(const Graph& graph, const Grid& grid, bool sequence_parallel) {
-  const int parts = grid.context * (sequence_parallel ? grid.tensor : 1);
+std::optional<Refusal> indivisible_sequence(const Graph& graph, const Grid& grid) {
+  const int parts = grid.context * (grid.sequence_parallel ? grid.tensor : 1);
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
     const auto* e = std::get_if<pcg::Embedding>(&graph.nodes()[n].op);
     const auto& sizes = graph.nodes()[n].outputs[0].sizes;
     if (e == nullptr || sizes.size() != 3 || sizes[1] % parts == 0) continue;
     return Refusal{Constraint::sequence, fmt::format("a sequence of {} does not divide by context {}{}", sizes[1], grid.context,
-                                                     sequence_parallel ? fmt::format(" x tensor {}", grid.tensor) : "")};
+                                                     grid.sequence_parallel ? fmt::format(" x tensor {}", grid.tensor) : "")};
   }
   return std::nullopt;
 }
@@ -163,8 +163,8 @@ pcg::MachineView Layout::view(const Grid& grid, int first) const {
   return pcg::compact(v, sharding(grid));
 }
 
-Attempt<std::vector<Layout>> layouts(const Graph& graph, const Grid& grid, const std::vector<int>& block_stages, bool sequence_parallel) {
-  if (auto refused = indivisible_sequence(graph, grid, sequence_parallel)) return *refused;
+Attempt<std::vector<Layout>> layouts(const Graph& graph, const Grid& grid, const std::vector<int>& block_stages) {
+  if (auto refused = indivisible_sequence(graph, grid)) return *refused;
   if (auto refused = indivisible_experts(graph, grid)) return *refused;
   const auto tensor = tensor_loops(graph, block_stages, grid.tensor);
   if (!tensor) return tensor.refusal();
@@ -184,7 +184,7 @@ Attempt<std::vector<Layout>> layouts(const Graph& graph, const Grid& grid, const
     a.give(roles.samples(n), experts ? std::vector{MeshAxis::data_outer} : kData);
     a.give(roles.positions(n), kContext);
     if ((*tensor)[n] >= 0) a.give((*tensor)[n], {MeshAxis::tensor});
-    else if (sequence_parallel) a.give(roles.positions(n), {MeshAxis::tensor});
+    else if (grid.sequence_parallel) a.give(roles.positions(n), {MeshAxis::tensor});
     result.push_back(std::move(a).finish());
   }
   return result;

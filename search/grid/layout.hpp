@@ -1,7 +1,6 @@
 #pragma once
 // From a grid to the sharding of every operator: samples go to data, positions to context (and to tensor, in sequence parallelism, where
 // tensor parallelism cuts nothing else), experts to their share of both. What an operator cannot cut, it does redundantly.
-//
 
 #include <vector>
 
@@ -23,8 +22,7 @@ struct Layout {
 
 // One per node of the graph, which holds one micro-batch of all replicas; weights and inputs get empty ones.
 // block_stages: the virtual stage of each block. Refuses when heads, sequence or experts do not divide, or are not there.
-[[nodiscard]] Attempt<std::vector<Layout>> layouts(const pcg::Graph& graph, const Grid& grid, const std::vector<int>& block_stages,
-                                                   bool sequence_parallel);
+[[nodiscard]] Attempt<std::vector<Layout>> layouts(const pcg::Graph& graph, const Grid& grid, const std::vector<int>& block_stages);
 
 // The sharding of every node, as pcg::parallelize wants it: an input is cut as its first reader reads it.
 [[nodiscard]] std::vector<pcg::Sharding> shardings(const pcg::Graph& graph, const Grid& grid, const std::vector<Layout>& layouts);

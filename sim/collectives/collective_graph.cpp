@@ -28,8 +28,8 @@ TaskGraph collective_graph(std::span<const Collective> collectives, const topolo
       step.phases.push_back({p.latency, {}});
       for (const CollectiveFlow& f : p.flows) step.phases.back().flows.push_back({route_of(f.links), f.on_wire()});
     }
-    g.tasks.push_back({static_cast<std::uint32_t>(g.steps.size()), 0, 0, 0, 0});
     g.steps.push_back(std::move(step));
+    g.add(static_cast<std::uint32_t>(g.steps.size() - 1), {}, {});
   }
   return g;
 }

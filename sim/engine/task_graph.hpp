@@ -60,6 +60,10 @@ struct TaskGraph {
   std::vector<Task> tasks;
   std::vector<std::uint32_t> task_streams;
   std::vector<std::uint32_t> task_dependencies;
+
+  // Adds a task of a step behind those that are there, on these streams, after these tasks.
+  // Returns: its number.
+  std::uint32_t add(std::uint32_t step, std::span<const std::uint32_t> on_streams, std::span<const std::uint32_t> after);
 };
 
 // When each task ran; one entry per task.

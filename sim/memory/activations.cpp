@@ -44,7 +44,7 @@ const Layout& Activations::kept_layout(std::uint32_t node, std::size_t input) co
   return gathered ? made : read;
 }
 
-void Activations::keep(std::span<const std::uint32_t> nodes, bool with_attention, std::vector<double>& bytes) {
+void Activations::keep(std::span<const std::uint32_t> nodes, Scores scores, std::vector<double>& bytes) {
   for (std::uint32_t n : nodes) {
     if (!flow_.needs_gradient[n]) continue;
     const pcg::NodeId id(n);
@@ -56,7 +56,7 @@ void Activations::keep(std::span<const std::uint32_t> nodes, bool with_attention
     for (std::size_t j = 0; j < saved.outputs.size(); ++j) {
       if (saved.outputs[j]) keep_tensor({id, static_cast<int>(j)}, flow_.layouts[n].outputs[j], bytes);
     }
-    const double own = saved.own.value() - (with_attention ? 0 : saved.own_attention.value());
+    const double own = saved.own.value() - (scores == Scores::kept ? 0 : saved.own_attention.value());
     for (base::DeviceId d : flow_.layouts[n].points) bytes[d.value] += own;
   }
 }

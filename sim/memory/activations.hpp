@@ -14,9 +14,10 @@ class Activations {
  public:
   Activations(const pcg::Plan& plan, const FlowGraph& flow) : plan_(plan), flow_(flow) {}
 
+  // The scores of unfused attention, which selective recomputation drops.
+  enum class Scores { kept, dropped };
   // Adds to bytes[device] what these nodes (ascending) keep for their backward pass.
-  // with_attention: with the scores of unfused attention that selective recomputation drops.
-  void keep(std::span<const std::uint32_t> nodes, bool with_attention, std::vector<double>& bytes);
+  void keep(std::span<const std::uint32_t> nodes, Scores scores, std::vector<double>& bytes);
   // Adds what they read from outside themselves: all that a recomputed block keeps.
   void keep_inputs(std::span<const std::uint32_t> nodes, std::vector<double>& bytes);
   // The scores alone, of the node that has most: alive while it is recomputed.

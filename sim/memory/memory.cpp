@@ -87,13 +87,13 @@ void MemoryCounter::count_activations(const std::vector<std::uint32_t>& nodes, s
   for (const auto& [block, members] : by_block(nodes)) {
     const bool whole = plan_.recompute == pcg::Recompute::full && plan_.pcg.blocks()[static_cast<std::size_t>(block)].weighty;
     if (!whole) {
-      activations.keep(members, !selective, saved);
+      activations.keep(members, selective ? Activations::Scores::dropped : Activations::Scores::kept, saved);
       continue;
     }
     activations.keep_inputs(members, saved);
     Activations again(plan_, flow_);
     std::vector<double> all = zeros(), kept = zeros();
-    again.keep(members, true, all);
+    again.keep(members, Activations::Scores::kept, all);
     again.clear();
     again.keep_inputs(members, kept);
     for (std::size_t d = 0; d < all.size(); ++d) transient[d] = std::max(transient[d], all[d] - kept[d]);

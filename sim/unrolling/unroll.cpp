@@ -114,27 +114,23 @@ void Unroller::set_up_streams() {
 void Unroller::emit(const BlockInstance& instance) {
   TaskGraph& g = out_.graph;
   const CompiledBlock& block = out_.blocks[instance.block];
+  std::vector<std::uint32_t> streams, after;  // of one task
   for (std::size_t i = 0; i < block.entries.size(); ++i) {
     const Entry& e = block.entries[i];
-    Task task;
-    task.step = steps_[instance.block][i];
-    task.streams_begin = static_cast<std::uint32_t>(g.task_streams.size());
-    for (const StreamId s : e.streams) g.task_streams.push_back(number_of(s));
-    task.streams_end = static_cast<std::uint32_t>(g.task_streams.size());
-    task.dependencies_begin = static_cast<std::uint32_t>(g.task_dependencies.size());
-    for (std::uint32_t d : e.after) g.task_dependencies.push_back(instance.first + d);
+    streams.clear();
+    after.clear();
+    for (const StreamId s : e.streams) streams.push_back(number_of(s));
+    for (std::uint32_t d : e.after) after.push_back(instance.first + d);
     for (const Crossing& crossing : e.waits_on) {
       const Program::Home& home = program_.events[crossing.event.value];
       const int micro_batch = instance.pass == Pass::update ? plan_.micro_batches - 1 : instance.micro_batch;
       const BlockInstance& other = out_.instances[first_at(home.pass, home.stage, micro_batch)];
       const auto& signals = out_.blocks[other.block].signals;
       for (auto it = std::ranges::lower_bound(signals, std::pair{crossing, std::uint32_t{0}}); it != signals.end() && it->first == crossing;
-           ++it) {
-        g.task_dependencies.push_back(other.first + it->second);
-      }
+           ++it)
+        after.push_back(other.first + it->second);
     }
-    task.dependencies_end = static_cast<std::uint32_t>(g.task_dependencies.size());
-    g.tasks.push_back(task);
+    g.add(steps_[instance.block][i], streams, after);
   }
 }
 

@@ -38,17 +38,8 @@ struct Graph {
   }
   std::uint32_t task(std::vector<Phase> phases, sim::StepKind kind, const std::vector<std::uint32_t>& streams,
                      const std::vector<std::uint32_t>& after = {}) {
-    sim::Task t;
-    t.step = static_cast<std::uint32_t>(g.steps.size());
     g.steps.push_back({std::move(phases), kind});
-    t.streams_begin = static_cast<std::uint32_t>(g.task_streams.size());
-    g.task_streams.insert(g.task_streams.end(), streams.begin(), streams.end());
-    t.streams_end = static_cast<std::uint32_t>(g.task_streams.size());
-    t.dependencies_begin = static_cast<std::uint32_t>(g.task_dependencies.size());
-    g.task_dependencies.insert(g.task_dependencies.end(), after.begin(), after.end());
-    t.dependencies_end = static_cast<std::uint32_t>(g.task_dependencies.size());
-    g.tasks.push_back(t);
-    return static_cast<std::uint32_t>(g.tasks.size() - 1);
+    return g.add(static_cast<std::uint32_t>(g.steps.size() - 1), streams, after);
   }
   std::uint32_t compute(double seconds, const std::vector<std::uint32_t>& streams, const std::vector<std::uint32_t>& after = {}) {
     return task({{base::Seconds(seconds), {}}}, sim::StepKind::kernels, streams, after);

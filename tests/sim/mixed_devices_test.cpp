@@ -50,6 +50,23 @@ TEST_CASE("each of two devices takes the time of its own profile") {
   }
 }
 
+TEST_CASE("kernel seconds rest on what each device's profile says, not on the first one's") {
+  // As above: each of the two devices runs what one alone does with half of the batch, and kernels beside the all-reduce count as they are
+  // alone. So every basis has the seconds that it has on the one, and those that it has on the other.
+  const pcg::Plan half = test::plan_of(test::mlp(4, 2048, 1024), {}, 1),
+                  both = test::plan_of(test::mlp(4, 2048, 2048), {{"*", {{"b", 2}}}}, 2);
+  const auto alone = [&](const char* gpu) { return sim::simulate_plan(half, test::star(1, 1, "100 GB/s", "1 us", gpu)).compute_by_basis; };
+  const auto on_old = alone("v100-sxm2-16gb"), on_new = alone("a100-sxm-40gb");
+  const auto share = [](const profiles::ByBasis<base::Seconds>& of) {
+    return of[profiles::Basis::defaults] / (of[profiles::Basis::measured] + of[profiles::Basis::fitted] + of[profiles::Basis::defaults]);
+  };
+  REQUIRE(std::abs(share(on_old) - share(on_new)) > 0.01);  // else one device's shares could stand for both
+  for (const bool old_first : {true, false}) {
+    const sim::SimulationResult r = sim::simulate_plan(both, old_first ? mixed(kOld, kNew) : mixed(kNew, kOld));
+    for (const profiles::Basis b : profiles::kBases) CHECK(r.compute_by_basis[b].value() == test::about((on_old[b] + on_new[b]).value()));
+  }
+}
+
 TEST_CASE("the peak is that of the device that has least room left, wherever it is") {
   const pcg::Plan plan = test::plan_of(test::mlp(4, 1024, 64), {{"*", {{"b", 2}}}}, 2);
   const std::string less = kOld + ", memory: 4 GiB";

@@ -26,6 +26,26 @@ using topology::DeviceId;
 
 }  // namespace
 
+TEST_CASE("nodes that are wired differently inside are asked about apart") {
+  // Both types have three GPUs on a switch, alike from the first to the last; the middle one's wire is a tenth as quick in the second type.
+  const auto node = [](const std::string& middle) {
+    return "{count: 1, gpus: {type: v100-sxm2-16gb, count: 3}, components: [switch0, nic0], wires: [{between: [gpu0, switch0], link: "
+           "quick}, {between: [gpu1, switch0], link: " +
+           middle + "}, {between: [gpu2, switch0], link: quick}, {between: [switch0, nic0], link: quick}]}";
+  };
+  const topology::Cluster cluster = test::cluster_of(
+      "{name: two, links: {quick: {bandwidth: 100 GB/s, latency: 1 us}, slow: {bandwidth: 10 GB/s, latency: 1 us}}, node_types: [" +
+      node("quick") + ", " + node("slow") + "], network: {type: switch, link: quick}}");
+  const sim::Oracle oracle(cluster);
+  const auto gather = [&](std::size_t first) {
+    const std::vector<base::DeviceId> group{base::DeviceId(first), base::DeviceId(first + 1), base::DeviceId(first + 2)};
+    return oracle.collective(sim::CollectiveKind::all_gather, base::Bytes(3e9), group).time.value();
+  };
+  // A ring passes two blocks of 1 GB over each GPU's wire: 20 ms at 100 GB/s, 200 ms where one wire has 10 GB/s.
+  CHECK(gather(0) == doctest::Approx(0.02).epsilon(0.01));
+  CHECK(gather(3) == doctest::Approx(0.2).epsilon(0.01));
+}
+
 TEST_CASE("a collective is latency plus bytes over bandwidth") {
   const Cluster cluster = plain_cluster(4, 1);
   const Oracle oracle(cluster);
