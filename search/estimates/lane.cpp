@@ -6,6 +6,7 @@
 namespace search {
 
 Lane::Lane(double compute, double networks, double host) : compute_(compute), host_(host) {
+  // Collectives that are still running when the lane begins slow its first kernels, whichever network they are on.
   free_.fill(networks);
   if (networks > compute) busy_.front().push_back({compute, networks});
 }
@@ -13,6 +14,7 @@ Lane::Lane(double compute, double networks, double host) : compute_(compute), ho
 const Lane::Interval* Lane::at(std::size_t network, double t) {
   const std::vector<Interval>& busy = busy_[network];
   std::size_t& passed = passed_[network];
+  // Kernels only go forward in time, so an interval that has ended is never asked for again.
   while (passed < busy.size() && busy[passed].end <= t) ++passed;
   return passed < busy.size() ? &busy[passed] : nullptr;
 }

@@ -14,6 +14,7 @@ std::vector<std::size_t> ranks_of_devices(const sim::Program& program, std::size
   for (std::size_t s = 0; s < program.forward.size(); ++s)
     for (const sim::Item& item : program.block(program.forward[s]).items) {
       const auto* kernels = std::get_if<sim::Compute>(&item.work);
+      // Hundreds of items of a stage share a set.
       if (kernels == nullptr || seen[kernels->devices.value]) continue;
       seen[kernels->devices.value] = true;
       for (const base::DeviceId d : program.device_sets[kernels->devices.value]) {

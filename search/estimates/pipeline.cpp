@@ -18,6 +18,7 @@ Pipeline::Pipeline(const sim::Program& program, const topology::Cluster& cluster
       costs_(program, cluster, movement_s, pace),
       lanes_(program, static_cast<std::size_t>(plan.stages / plan.chunks)) {
   const int ranks = plan.stages / plan.chunks;
+  // The order of passes is the same for all variants.
   for (int r = 0; r < ranks; ++r) slots_.push_back(sim::schedule(plan.schedule, ranks, r, plan.chunks, plan.micro_batches));
 }
 
@@ -79,6 +80,7 @@ void Pipeline::run_passes() {
       }
       all = all && next[r] == slots_[r].size();
     }
+    // A round in which no rank got on would go on forever.
     BASE_CHECK(all || moved, "the stages of plan {} wait for each other", plan_.name);
   }
 }

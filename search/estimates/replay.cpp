@@ -65,6 +65,7 @@ std::vector<Signal> replay(const sim::Block& block, const sim::Program& program,
   Replay items(program, costs, map, hosts, lanes);
   std::vector<double> ends;
   std::vector<Signal> signals;
+  // Items are listed in an order in which every device can run them: what an item waits for has been run.
   ends.reserve(block.items.size());
   for (const sim::Item& item : block.items) {
     double ready = 0;

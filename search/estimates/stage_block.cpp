@@ -15,6 +15,7 @@ Run run_alone(const sim::Block& block, const sim::Program& program, const ItemCo
 }  // namespace
 
 StageBlock stage_block(const sim::Block& block, const sim::Program& program, const ItemCosts& costs) {
+  // Two runs, since a start later than 0 moves the device's and the host's part by different times.
   StageBlock b{run_alone(block, program, costs, Hosts::ahead), run_alone(block, program, costs, Hosts::in_step), {}};
   for (const sim::Item& item : block.items) {
     b.waits_on.insert(b.waits_on.end(), item.waits_on.begin(), item.waits_on.end());

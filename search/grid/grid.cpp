@@ -18,6 +18,7 @@ Refusal refuse(Constraint constraint, fmt::format_string<A...> text, A&&... valu
 }
 
 Refused resolve_data(Grid& g, const GridConfig& c, int devices) {
+  // In 64 bits: the product of three degrees that a user writes may not fit into 32.
   const std::int64_t others = static_cast<std::int64_t>(c.tensor) * c.pipeline * c.context;
   if (c.data == 0 && devices % others != 0)
     return refuse(Constraint::devices, "{} devices do not divide by tensor {} x pipeline {} x context {}", devices, c.tensor, c.pipeline,
@@ -44,6 +45,7 @@ Refused resolve_batches(Grid& g, const GridConfig& c, std::int64_t global_batch)
   if (global_batch % g.data != 0)
     return refuse(Constraint::batch, "a global batch of {} does not divide among {} data-parallel replicas", global_batch, g.data);
   const std::int64_t replica = global_batch / g.data;
+  // A pipeline wants many micro-batches to fill it; without one, one is best.
   g.micro_batch = c.micro_batch > 0 ? c.micro_batch : c.pipeline > 1 ? 1 : replica;
   if (replica % g.micro_batch != 0)
     return refuse(Constraint::batch,

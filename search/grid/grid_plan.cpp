@@ -64,6 +64,7 @@ const pcg::Graph& GridPlanner::graph_of(const std::vector<pcg::Padding>& padding
 }
 
 const pcg::Pcg& GridPlanner::pcg_of(const pcg::Graph& graph, std::vector<pcg::Sharding> shardings) {
+  // Grids that differ in chunks alone come one after another, so the one before is enough to keep.
   if (!last_ || last_->graph != &graph || last_->shardings != shardings) {
     pcg::Pcg made = pcg::parallelize(graph, shardings);
     last_ = Cut{&graph, std::move(shardings), std::move(made)};

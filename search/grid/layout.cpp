@@ -93,6 +93,7 @@ class Assignment {
     std::vector<MeshAxis> all = layout_.loops[static_cast<std::size_t>(loop)];
     all.insert(all.end(), axes.begin(), axes.end());
     if (!can_cut(graph_, node_, loop, grid_.degree(all))) return false;
+    // Only now: an axis that cannot be given stays free for another loop.
     for (MeshAxis a : axes) taken_[static_cast<std::size_t>(a)] = true;
     layout_.loops[static_cast<std::size_t>(loop)] = std::move(all);
     return true;
@@ -180,6 +181,7 @@ Attempt<std::vector<Layout>> layouts(const Graph& graph, const Grid& grid, const
     }
     Assignment a(graph, GraphNodeId(n), grid);
     const bool experts = std::holds_alternative<pcg::ExpertLinear>(node.op);
+    // Experts take their axes first: samples and positions of an expert's operators are cut by what is left.
     if (experts) a.give(pcg::find_loop(*node.space, "experts"), kExperts);
     a.give(roles.samples(n), experts ? std::vector{MeshAxis::data_outer} : kData);
     a.give(roles.positions(n), kContext);

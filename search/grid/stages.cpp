@@ -31,6 +31,7 @@ Attempt<std::vector<int>> stages_of_blocks(std::span<const pcg::Block> blocks, i
   int seen = 0;
   for (const pcg::Block& b : blocks) {
     if (b.weighty) ++seen;
+    // Blocks behind the last weighty one (a head, a loss) stay in the last stage.
     result.push_back(std::min(stages - 1, seen == 0 ? 0 : (seen - 1) / share));
   }
   return result;

@@ -44,6 +44,7 @@ GridConfig grid_config_of(const OptionValues& o) {
   c.expert = degree_of("expert");
   c.micro_batch = o.whole_number("micro_batch");
   c.chunks = degree_of("chunks");
+  // More than one chunk means the interleaved schedule, unless the user names another, which is then refused.
   c.schedule = !o.given("schedule") && c.chunks > 1 ? ScheduleKind::interleaved : kSchedules.at(o.choice("schedule"));
   c.sequence_parallel = o.flag("sequence_parallel");
   c.recompute = static_cast<pcg::Recompute>(o.choice("recompute"));

@@ -89,6 +89,7 @@ Ranking rank(const Problem& problem, const Deadline& deadline, const SearchConte
     if (plan) rank_point(ranking.seen, points[ranking.seen], std::move(plan).value(), problem, room, ranking);
     else ranking.refusal = plan.refusal();
   }
+  // Stable: among equal estimates the order of the grid decides, so that the answer does not depend on the library.
   std::ranges::stable_sort(ranking.candidates, {}, &Candidate::estimate);
   return ranking;
 }

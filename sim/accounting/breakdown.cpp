@@ -61,6 +61,7 @@ DeviceActivity activity_of(const Accounts& a, std::uint32_t device_class) {
   const auto by_begin = [](const Stretch& x, const Stretch& y) { return std::pair(x.begin, x.end) < std::pair(y.begin, y.end); };
   std::ranges::sort(out.runs, by_begin);
   std::ranges::sort(out.transfers, by_begin);
+  // Transfers overlap each other; a gap is covered by them once.
   std::vector<Stretch> merged;
   for (const Stretch& t : out.transfers) {
     if (!merged.empty() && t.begin <= merged.back().end) merged.back().end = std::max(merged.back().end, t.end);

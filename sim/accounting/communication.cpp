@@ -28,6 +28,7 @@ CommunicationBytes count_bytes(const Accounts& a) {
       const base::Bytes bytes = times * f.bytes;
       out.total += bytes;
       out.by_collective[std::string(to_text(c.kind))] += bytes;
+      // A flow over two NVLinks has crossed NVLink once: its bytes count once per type.
       std::set<std::string_view> types;
       for (std::uint32_t l : f.links) types.insert(a.cluster.link(a.traffic.links[l]).type);
       for (std::string_view type : types) out.by_link[std::string(type)] += bytes;

@@ -36,6 +36,7 @@ std::vector<Change> changes_of(const Accounts& a, const DeviceMemory& m, std::ui
     if (instance.pass == Pass::forward) {
       changes.push_back({work->end, m.saved[stage]});
     } else {
+      // Kept activations are freed as the backward pass goes; here, all at its end, so that a sample is not too low for them.
       changes.push_back({work->begin, m.transient[stage]});
       changes.push_back({work->end, base::Bytes(0) - m.transient[stage] - m.saved[stage]});
     }

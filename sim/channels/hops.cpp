@@ -9,6 +9,7 @@ std::vector<Hop> joined(std::vector<Hop> hops) {
   std::ranges::sort(hops, {}, [](const Hop& h) { return std::tuple(h.from, h.to, h.nic); });
   std::vector<Hop> out;
   for (const Hop& h : hops) {
+    // Two channels over one pair of devices and one NIC are one flow: fewer flows for the engine, and the same share.
     if (!out.empty() && out.back().from == h.from && out.back().to == h.to && out.back().nic == h.nic) out.back().share += h.share;
     else out.push_back(h);
   }

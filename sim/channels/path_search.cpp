@@ -55,6 +55,7 @@ class Search {
     for (const int next : wires_.candidates(last)) {
       if (visited_[static_cast<std::size_t>(next)] || (used_to_ && next == target_)) continue;
       const double with = cross(last, next, rate);
+      // An order gets no quicker by going on: what is no better than the best already is left here.
       if (with > best_.rate) {
         visited_[static_cast<std::size_t>(next)] = true;
         order_.push_back(next);
@@ -128,6 +129,7 @@ NodeWires::NodeWires(std::span<const topology::DeviceId> members, const topology
   for (int a = 0; a < size_; ++a) {
     std::vector<int> others;
     for (int step = 1; step < size_; ++step) others.push_back((a + step) % size_);
+    // The widest and shortest routes first: a good order is found early, and cuts the rest.
     std::ranges::stable_sort(others, {},
                              [&](int b) { return std::tuple(-routes[index(a, b)].bandwidth.value(), routes[index(a, b)].links.size()); });
     candidates_.push_back(std::move(others));

@@ -5,6 +5,7 @@
 namespace sim {
 
 const std::vector<Channel>& CollectiveRequest::channels(int most) const {
+  // Several algorithms ask for the same channels, and finding them is most of what planning a collective costs.
   const auto [at, is_new] = known_channels.try_emplace(most);
   if (is_new) at->second = find_channels(nodes, cluster, most, relays);
   return at->second;

@@ -16,6 +16,7 @@ TaskGraph collective_graph(std::span<const Collective> collectives, const topolo
     for (const topology::LinkId l : over) {
       const auto [link, is_new_link] = links.try_emplace(l, static_cast<std::uint32_t>(g.links.size()));
       if (is_new_link) g.links.push_back(cluster.link(l).bandwidth);
+      // The engine wants each link once in a route.
       const auto before = std::ranges::find(route, link->second, &WeightedLink::link);  // a half-duplex link, there and back
       if (before == route.end()) route.push_back({link->second, 1});
       else before->weight += 1;

@@ -34,6 +34,7 @@ CollectiveShape ShapeFinder::find(CollectiveKind kind, int ranks, const Collecti
       for (const topology::LinkId l : f.links)
         seconds_[l.value * width + f.route_class.value] += (f.bytes / cluster_.link(l).bandwidth).value();
     }
+    // Most links of a regular cluster carry the same: each load is kept once.
     std::set<std::vector<double>> distinct;
     for (const CollectiveFlow& f : p.flows)
       for (const topology::LinkId l : f.links) {

@@ -12,6 +12,7 @@ FlowGraph flow_graph(const pcg::Plan& plan) {
   g.stage_nodes.resize(static_cast<std::size_t>(plan.stages));
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     g.uses[n].resize(nodes[n].outputs.size());
+    // Nodes are in topological order: what lies behind a node is known when it is reached.
     if (nodes[n].is_weight()) g.needs_gradient[n] = true;
     if (!nodes[n].computes()) continue;
     g.stage_nodes[static_cast<std::size_t>(plan.stage[n])].push_back(static_cast<std::uint32_t>(n));

@@ -16,6 +16,7 @@ Layout lay(pcg::ParallelShape shape, std::span<const base::DeviceId> points, Sha
     l.devices[static_cast<std::size_t>(shard)] = points[p];
     ++laid;
   }
+  // Every shard has its device: else a movement would wait for data that nobody holds.
   BASE_CHECK(l.devices.size() == laid, "{} shards for {} points of {}", l.devices.size(), laid, pcg::to_text(l.shape));
   return l;
 }

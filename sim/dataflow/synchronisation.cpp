@@ -50,6 +50,7 @@ Synchronisation::Synchronisation(const pcg::Plan& plan, const FlowGraph& flow) {
       held.emplace(std::pair{static_cast<std::uint32_t>(n), static_cast<std::uint32_t>(i)}, std::move(h));
     }
   }
+  // ZeRO shards over the pattern that most of a stage's elements have; the few others are made to fit it.
   std::map<int, std::pair<double, const SyncPattern*>> dominant;  // of each stage: the pattern of most elements
   for (const auto& [key, size] : bytes) {
     auto& best = dominant[key.first];

@@ -39,12 +39,14 @@ void check_indices(const TaskGraph& g) {
 Executor::Executor(const TaskGraph& graph, FlowNetwork& network) : graph_(graph), network_(network) {
   check_indices(graph);
   const std::size_t tasks = graph.tasks.size();
+  // A task is blocked once for every dependency and every stream that it does not head yet; what it waits for counts down.
   blockers_.resize(tasks);
   progress_.resize(tasks);
   timeline_.start.resize(tasks);
   timeline_.end.resize(tasks);
   build_streams();
   build_successors();
+  // Rates of kernels are kept only where something can slow them: most simulations have no such device.
   slows_ = std::ranges::any_of(graph.slowdown, [](double s) { return s > 1; });
   if (slows_) {
     work_.resize(tasks);
@@ -61,6 +63,7 @@ std::span<const std::uint32_t> Executor::streams_of(std::uint32_t task) const {
 void Executor::build_streams() {
   const std::size_t streams = graph_.streams.size();
   queue_begin_.assign(streams + 1, 0);
+  // Queues and successors lie end to end in one array each: counted first, filled second, so that a graph takes few allocations.
   for (std::uint32_t t = 0; t < graph_.tasks.size(); ++t)
     for (const std::uint32_t s : streams_of(t)) ++queue_begin_[s + 1];
   counts_to_begins(queue_begin_);
@@ -163,6 +166,7 @@ void Executor::flow_ended(std::uint32_t task, double now_s) {
 }
 
 std::optional<double> Executor::next_wake() {
+  // A delay whose rate has changed was queued again under a new version; the old entry stays until it comes up.
   while (!wakes_.empty() && wakes_.top().version != progress_[wakes_.top().task].version) wakes_.pop();
   if (wakes_.empty()) return std::nullopt;
   return wakes_.top().time_s;
@@ -218,6 +222,7 @@ double Executor::rate_of(std::uint32_t task) const {
 void Executor::set_rates(std::uint32_t device) {
   for (const std::uint32_t task : computing_[device]) {
     Work& w = work_[task];
+    // What was done so far was done at the old rate.
     const double rate = rate_of(task);
     if (rate == w.rate) continue;
     w.remaining_s = std::max(0.0, w.remaining_s - (now_s_ - w.since_s) * w.rate);
@@ -228,6 +233,7 @@ void Executor::set_rates(std::uint32_t device) {
 }
 
 Timeline Executor::finish() && {
+  // A cycle is a fault of the graph: name a task of it, so that its maker can be found.
   if (ended_ != graph_.tasks.size())
     for (std::uint32_t t = 0; t < graph_.tasks.size(); ++t)
       BASE_CHECK(blockers_[t] == 0, "tasks wait for each other: {} of {} never ended, task {} still waits for {} others",

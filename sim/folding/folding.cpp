@@ -80,6 +80,7 @@ void Folder::fold_links() {
     if (representative[c] == kNone) representative[c] = static_cast<std::uint32_t>(l);
   }
   out_.link_representatives = representative;
+  // All links of a class carry the same: one of them stands for the class.
   for (std::uint32_t l : representative) out_.links.push_back(cluster_.link(traffic_.links[l]).bandwidth);
   crossings_.resize(representative.size());
   for (std::size_t t = 0; t < traffic_.transfers.size(); ++t) {
@@ -92,6 +93,7 @@ void Folder::fold_links() {
 }
 
 std::uint32_t Folder::route_of(const TrafficFlow& flow, std::uint32_t colour) {
+  // A flow of the class crosses a link of the class as often as all flows of its colour cross the representative together.
   std::set<std::uint32_t> classes;
   for (std::uint32_t l : flow.links) classes.insert(colours_.link[l]);
   std::vector<WeightedLink> route;
@@ -107,12 +109,14 @@ TransferClass Folder::make_class(std::uint32_t transfer) {
   c.representative = transfer;
   c.kind = t.kind;
   const auto all = classes_of(t.members, colours_);
+  // A message waits for its sender and concerns its receiver; a collective waits for all and concerns all.
   c.waits_for = t.kind == CollectiveKind::send ? classes_of(std::span(t.members).first(1), colours_) : all;
   c.delivers_to = t.kind == CollectiveKind::send ? classes_of(std::span(t.members).last(1), colours_) : all;
   for (base::Seconds d : t.delays) c.phases.push_back({d, {}});
   std::set<std::uint32_t> seen;
   for (std::size_t f = 0; f < t.flows.size(); ++f) {
     const std::uint32_t colour = colours_.flow[transfer][f];
+    // The flows of one colour become one, whose weights on links say how many there were.
     if (seen.insert(colour).second)
       c.phases[t.flows[f].phase].flows.push_back({route_of(t.flows[f], colour), t.flows[f].bytes * t.flows[f].wire_factor});
   }

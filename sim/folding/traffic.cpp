@@ -17,6 +17,7 @@ Traffic traffic_of(const Program& program, const topology::Cluster& cluster, con
           for (const CollectiveFlow& f : c.phases[p].flows) {
             TrafficFlow flow{static_cast<std::uint32_t>(p), f.from, f.to, f.bytes, f.wire_factor, {}};
             for (topology::LinkId l : f.links) {
+              // A large cluster has far more links than a plan uses: those that it uses are numbered anew.
               const auto [it, fresh] = numbers.try_emplace(l, static_cast<std::uint32_t>(t.links.size()));
               if (fresh) t.links.push_back(l);
               flow.links.push_back(it->second);

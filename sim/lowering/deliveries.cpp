@@ -20,6 +20,7 @@ Deliveries::Deliveries(const pcg::Plan& plan, const FlowGraph& flow, Interning& 
     std::size_t& made = made_by_[static_cast<std::size_t>(plan.stage[n])];
     for (std::size_t j = 0; j < flow.uses[n].size(); ++j) {
       const LayoutId from = interned.layouts_of(static_cast<std::uint32_t>(n)).outputs[j];
+      // A tensor has few readers, and fewer layouts: a map for each is small.
       std::map<LayoutId, DeliveryId> known;  // by the layout that readers want
       for (const Use& use : flow.uses[n][j]) {
         const LayoutId to = interned.layouts_of(use.consumer).inputs[use.input];

@@ -26,6 +26,7 @@ void ForwardEmitter::emit_recomputation(std::span<const std::uint32_t> nodes, st
 }
 
 const ForwardEmitter::Done* ForwardEmitter::done_of(std::uint32_t node) const {
+  // Nodes are emitted in ascending order: those that are done are the first ones.
   const auto at = static_cast<std::size_t>(std::ranges::lower_bound(nodes_, node) - nodes_.begin());
   return at < done_.size() && nodes_[at] == node ? &done_[at] : nullptr;
 }
@@ -36,6 +37,7 @@ void ForwardEmitter::gather_dependencies(std::uint32_t node, Item& item) {
     if (!delivery) continue;
     const std::uint32_t producer = l_.flow.origins[node][i].node.value;
     const bool inside = l_.plan.stage[producer] == stage_;
+    // Moved here already for a reader before, or made here in the layout that is wanted, or sent by another stage.
     if (inside && delivered_[l_.deliveries.place(*delivery)]) {
       item.after.push_back(*delivered_[l_.deliveries.place(*delivery)]);
     } else if (const Done* done = done_of(producer)) {
@@ -78,6 +80,8 @@ void ForwardEmitter::emit_moves(std::uint32_t node) {
       if (!inside && recompute_) continue;
       const DeliveryId delivery = *l_.deliveries.of(use.consumer, use.input);
       const std::size_t place = l_.deliveries.place(delivery);
+      // Readers of one layout share what is moved. Stages of one rank may lie on the same devices: what this stage has moved is there for
+      // them.
       if (delivered_[place] || (!inside && left_[place])) continue;
       const MovementId m = l_.deliveries.movement(delivery);
       if (l_.interned[m].empty()) continue;
@@ -107,6 +111,7 @@ Block lower_forward(const Lowering& l, int stage) {
     const auto first = std::ranges::find_if(block.items, [](const Item& i) { return std::holds_alternative<Compute>(i.work); });
     if (first != block.items.end()) std::get<Compute>(first->work).host_drains = true;
   }
+  // What the host does for a micro-batch besides launching, it does before the first kernels.
   l.program.add_host_time(block, 0, l.framework.host.micro_batch);
   return block;
 }

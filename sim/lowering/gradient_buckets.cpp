@@ -19,6 +19,8 @@ void GradientBuckets::put(CollectiveKind kind, const SyncPattern& pattern, std::
   if (fresh) bucket.node = node;
   bucket.bytes += bytes;
   bucket.ready.insert(bucket.ready.end(), ready.begin(), ready.end());
+  // A full bucket goes at once, so that its collective runs beside the rest of the backward pass (PyTorch Distributed, arXiv 2006.15704,
+  // section 3.2.3).
   if (bucket.bytes >= capacity_) {
     send(kind, pattern, bucket);
     open_.erase(it);
@@ -33,6 +35,7 @@ void GradientBuckets::flush() {
 void GradientBuckets::send(CollectiveKind kind, const SyncPattern& pattern, const Bucket& bucket) {
   Item item =
       moving(StreamKind::gradients, in_every_group(l_, kind, pattern, bucket.bytes), "gradients", bucket.node, bucket.ready, waits_on_);
+  // The update waits for the last backward passes; before that nothing of the iteration waits for a bucket.
   if (signals_) {
     signalled_.push_back(l_.events.synchronised(stage_, signalled_.size()));
     item.signals.push_back(signalled_.back());

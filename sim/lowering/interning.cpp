@@ -25,6 +25,7 @@ std::vector<LayoutId> Interning::layout_ids(const std::vector<Layout>& layouts) 
 }
 
 LayoutId Interning::layout_id(const Layout& l) {
+  // A layout as one row of numbers: rows compare in one go, where structs of vectors compare piece by piece.
   std::vector<std::int64_t> key{l.shape.sum, l.shape.copy};
   for (const pcg::ParallelDim& d : l.shape.dims) {
     key.push_back(d.size);
@@ -52,6 +53,7 @@ DeviceSetId Interning::device_set_of(std::uint32_t node) {
 }
 
 DeviceSetId Interning::union_of(const std::set<DeviceSetId>& sets) {
+  // The common case: all operators of a stage run on the same devices, of which there may be thousands.
   if (sets.size() == 1) return *sets.begin();
   std::vector<base::DeviceId> devices;
   for (const DeviceSetId s : sets) devices.insert(devices.end(), device_sets_[s.value].begin(), device_sets_[s.value].end());

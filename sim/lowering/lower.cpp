@@ -46,6 +46,7 @@ const Program& Lowerer::lower(const Variant& variant) & {
   ByPosition<std::vector<BlockId>> backward_blocks;
   std::vector<EventId> synchronised;
   for (int s = 0; s < plan_.stages; ++s) forward_blocks.push_back(forward(s, variant));
+  // These micro-batches meet every position that occurs; `only` and `last` are one and the same where there is one micro-batch.
   for (const int m : {0, 1, plan_.micro_batches - 1}) {
     const MicroBatchPosition position = position_of(m, plan_.micro_batches);
     if (m >= plan_.micro_batches || !backward_blocks[position].empty()) continue;

@@ -62,6 +62,7 @@ const Program& ProgramBuilder::build(std::vector<BlockId> forward, ByPosition<st
   program_.forward = std::move(forward);
   program_.backward = std::move(backward);
   program_.update = update;
+  // Numbers are never given anew, so what the program has of the tables is their beginning.
   const auto append_new = [](const auto& from, auto& to) {
     to.insert(to.end(), from.begin() + static_cast<std::ptrdiff_t>(to.size()), from.end());
   };

@@ -15,12 +15,14 @@ std::vector<std::uint32_t> WeightGathers::before(std::uint32_t node) {
     for (std::size_t i = block_.items.size(); i-- > 0;) {
       Compute* kernels = std::get_if<Compute>(&block_.items[i].work);
       if (kernels == nullptr) continue;
+      // The gather of a block further on waits for this very item: kernels that are fused behind it would delay the gather.
       kernels->ends_run = true;
       ends_.push_back(static_cast<std::uint32_t>(i));
       break;
     }
   }
   current_ = block_of(node);
+  // One gather per block and group of devices, as FSDP has one flat parameter per unit (arXiv 2304.11277).
   std::map<SyncPattern, base::Bytes> bytes;
   std::set<pcg::TensorRef> seen;
   for (std::uint32_t n : nodes_) {

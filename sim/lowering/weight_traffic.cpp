@@ -20,6 +20,7 @@ base::Bytes gradient_bytes(const Lowering& l, std::uint32_t node, std::uint32_t 
 }
 
 MovementId in_every_group(const Lowering& l, CollectiveKind kind, const SyncPattern& pattern, base::Bytes bytes) {
+  // All groups synchronise at the same time and share links: they make one round.
   Round round;
   for (const auto& group : pattern.groups) round.push_back({kind, bytes, group});
   return l.interned.intern(Movement{{std::move(round)}});

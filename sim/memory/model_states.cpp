@@ -34,6 +34,7 @@ std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data
     for (const std::uint32_t n : nodes) {
       for (std::size_t i = 0; i < data.flow.origins[n].size(); ++i) {
         const pcg::TensorRef from = data.flow.origins[n][i];
+        // A tied weight is held once by a stage, however many of its operators read it.
         if (!plan.pcg.node(from.node).is_weight() || !seen.insert(from).second) continue;
         const Layout& l = data.flow.layouts[n].inputs[i];
         const double share = 1.0 / static_cast<double>(data.synchronisation.of(n, static_cast<std::uint32_t>(i)).main.group_size());

@@ -9,6 +9,7 @@ namespace sim {
 PriceList::PriceList(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster,
                      const profiles::FrameworkProfile& framework)
     : plan_(plan), flow_(flow), framework_(framework), nodes_(plan.pcg.nodes().size()) {
+  // In ascending order, so that numbers of types do not depend on which node comes first.
   std::set<std::string> types;
   for (const NodeLayouts& layouts : flow.layouts)
     for (const base::DeviceId d : layouts.points) types.insert(cluster.device(d).type);
@@ -48,6 +49,7 @@ PriceList::Shape& PriceList::shape_of(std::uint32_t node) {
   Shape*& known = nodes_[node].shape;
   if (known != nullptr) return *known;
   NodeShape shape = node_shape(plan_, flow_, node);
+  // Layers repeat, so few shapes differ: a search through all is quicker than hashing operators.
   const auto at = std::ranges::find(shapes_, shape, &Shape::shape);
   known = at != shapes_.end() ? &*at : &shapes_.emplace_back(Shape{std::move(shape), {}, {}, {}});
   return *known;

@@ -44,6 +44,7 @@ std::vector<Slot> schedule(pcg::ScheduleKind kind, int pipeline, int rank, int c
     case pcg::ScheduleKind::interleaved: {
       BASE_CHECK(micro_batches % pipeline == 0, "{} micro-batches are not a multiple of {} stages", micro_batches, pipeline);
       const int passes = micro_batches * chunks;
+      // As Megatron-LM has it: with as many micro-batches as ranks there is no steady state to warm up for.
       const int warm_up = micro_batches == pipeline ? passes : std::min(2 * (pipeline - rank - 1) + (chunks - 1) * pipeline, passes);
       return alternate(
           warm_up, passes, [&](int k) { return interleaved_slot(Pass::forward, k, pipeline, chunks); },

@@ -70,6 +70,7 @@ std::uint32_t Unroller::step_of(const Entry& e) {
   if (const auto* launch = std::get_if<HostLaunch>(&e.work)) return add({{{launch->seconds, {}}}, StepKind::host});
   const std::uint32_t transfer = std::get<TransferRun>(e.work).transfer;
   transfer_steps_.resize(folded_.transfers.size(), kNone);
+  // A step is shared by all tasks of its transfer class, however many micro-batches there are.
   if (transfer_steps_[transfer] == kNone) transfer_steps_[transfer] = add({folded_.transfers[transfer].phases, StepKind::transfer});
   return transfer_steps_[transfer];
 }
@@ -123,6 +124,7 @@ void Unroller::emit(const BlockInstance& instance) {
     for (std::uint32_t d : e.after) after.push_back(instance.first + d);
     for (const Crossing& crossing : e.waits_on) {
       const Program::Home& home = program_.events[crossing.event.value];
+      // The update belongs to no micro-batch: it waits for the last one.
       const int micro_batch = instance.pass == Pass::update ? plan_.micro_batches - 1 : instance.micro_batch;
       const BlockInstance& other = out_.instances[first_at(home.pass, home.stage, micro_batch)];
       const auto& signals = out_.blocks[other.block].signals;
