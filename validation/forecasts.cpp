@@ -5,12 +5,22 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include "base/worker_pool.hpp"
 #include "scenarios/run.hpp"
 #include "scenarios/run_notes.hpp"
 #include "topology/cluster.hpp"
 
+// How a worker process hands a forecast back (base/json.hpp).
+namespace scenarios {
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(QuestionKind, framework, device, fabric, precision, replicas)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Question, kind, features)
+}  // namespace scenarios
+
 namespace validation {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Forecast, failure, predicted, low, high, peak, out_of_memory, question)
+
 namespace {
 
 using Json = nlohmann::json;
@@ -59,35 +69,10 @@ Forecast forecast_or_reason(const measurements::Point& p) {
   }
 }
 
-Json to_json(const Forecast& f) {
-  const scenarios::QuestionKind& k = f.question.kind;
-  return {f.failure,
-          f.predicted.value(),
-          f.low.value(),
-          f.high.value(),
-          f.peak.value(),
-          f.out_of_memory,
-          {k.framework, k.device, k.fabric, k.precision, k.replicas},
-          f.question.features};
-}
-
-Forecast from_json(const Json& j) {
-  const auto text = [&](std::size_t i) { return j.at(6).at(i).get<std::string>(); };
-  Forecast f;
-  f.failure = j.at(0).get<std::string>();
-  f.predicted = base::Seconds(j.at(1).get<double>());
-  f.low = base::Seconds(j.at(2).get<double>());
-  f.high = base::Seconds(j.at(3).get<double>());
-  f.peak = base::Bytes(j.at(4).get<double>());
-  f.out_of_memory = j.at(5).get<bool>();
-  f.question = {{text(0), text(1), text(2), text(3), text(4)}, j.at(7).get<scenarios::Features>()};
-  return f;
-}
-
 // Points first, first + step, ...: neighbours in a table are alike, so every worker gets a share of the slow ones.
 Json forecast_every(const std::vector<measurements::Point>& points, std::size_t first, std::size_t step) {
   Json all = Json::array();
-  for (std::size_t i = first; i < points.size(); i += step) all.push_back(to_json(forecast_or_reason(points[i])));
+  for (std::size_t i = first; i < points.size(); i += step) all.push_back(forecast_or_reason(points[i]));
   return all;
 }
 
@@ -113,7 +98,7 @@ std::vector<Forecast> forecast(const std::vector<measurements::Point>& points, c
   for (std::size_t first = 0; first < answers.size(); ++first) {
     std::size_t i = first;
     for (const Json& j : answers[first]) {
-      result[i] = from_json(j);
+      j.get_to(result[i]);
       i += step;
     }
   }
