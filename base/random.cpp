@@ -1,15 +1,13 @@
 #include "base/random.hpp"
 
 #include "base/check.hpp"
+#include "base/hash.hpp"
 
 namespace base {
 
 std::uint64_t Random::next() {
-  state_ += 0x9E3779B97F4A7C15U;
-  std::uint64_t z = state_;
-  z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
-  z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
-  return z ^ (z >> 31U);
+  state_ += kGoldenGamma;
+  return mix(state_);
 }
 
 std::uint64_t Random::below(std::uint64_t n) {

@@ -10,6 +10,7 @@
 
 #include "base/diagnostics.hpp"
 #include "calibration/correction_fit.hpp"
+#include "calibration/held_out.hpp"
 #include "calibration/rate_fit.hpp"
 #include "profiles/kernel_time.hpp"
 
@@ -19,7 +20,6 @@ namespace {
 using measurements::KernelMeasurement;
 using pcg::KernelKind;
 
-constexpr std::uint64_t kAsideOneIn = 5;  // one shape in five is kept aside, the usual share of cross-validation
 constexpr int kFewestProducts = 40;       // some four rows for each of a product's eleven parameters
 constexpr int kFewestRates = 12;          // six rows for each of a rate's two
 constexpr std::size_t kWorst = 5;         // rows that a report shows
@@ -226,14 +226,6 @@ void refuse_nothing(const Groups& groups, const profiles::DeviceProfile& d, std:
 }
 
 }  // namespace
-
-bool is_held_out(const pcg::Kernel& k, pcg::Precision p) {
-  std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a
-  const auto bytes = static_cast<std::int64_t>(profiles::is_product(k) && k.kind != KernelKind::attention ? 0 : k.bytes.value());
-  for (const std::int64_t x : {static_cast<std::int64_t>(k.kind), static_cast<std::int64_t>(p), k.batch, k.m, k.n, k.k, bytes})
-    for (int byte = 0; byte < 8; ++byte) hash = (hash ^ (static_cast<std::uint64_t>(x) >> (8 * byte) & 0xff)) * 1099511628211ULL;
-  return (hash >> 33) % kAsideOneIn == 0;
-}
 
 bool is_impossible(const profiles::DeviceProfile& d, const KernelMeasurement& m) {
   const double t = m.time.value();

@@ -42,9 +42,8 @@ struct KernelCalibration {
   std::vector<KernelFit> fits;  // by kind and precision
 };
 
-// Returns whether a shape is in the fifth that is always kept aside: no fit of ours has seen its rows.
-[[nodiscard]] bool is_held_out(const pcg::Kernel& k, pcg::Precision p);
-// Returns whether the time of a row is impossible on its device: less than the peaks allow, or a hundred times the slowest algorithm.
+// Returns whether the time of a row is impossible on its device: shorter than the peaks allow, or hundreds of times longer than a plain
+// roofline.
 [[nodiscard]] bool is_impossible(const profiles::DeviceProfile& d, const measurements::KernelMeasurement& m);
 
 // Throws: base::InputError when no row is of the devices asked for.

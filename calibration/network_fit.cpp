@@ -11,6 +11,7 @@
 
 #include "base/diagnostics.hpp"
 #include "base/yaml/parse.hpp"
+#include "calibration/held_out.hpp"
 #include "calibration/robust.hpp"
 #include "sim/collectives/collective_cost.hpp"
 #include "topology/load.hpp"
@@ -310,16 +311,6 @@ void write_sources(NetworkProfile& fitted, const NetworkProfile& start, const Pr
 }
 
 }  // namespace
-
-bool is_held_out(const CollectiveMeasurement& m) {
-  const auto bucket = static_cast<std::uint64_t>(std::floor(2 * std::log2(std::max(1.0, m.bytes.value()))));
-  std::uint64_t h = 1469598103934665603ULL;  // FNV-1a
-  for (const std::uint64_t x : {static_cast<std::uint64_t>(m.kind), static_cast<std::uint64_t>(m.gpus), bucket}) {
-    h ^= x;
-    h *= 1099511628211ULL;
-  }
-  return (h >> 32) % 5 == 0;
-}
 
 NetworkFit fit_network(const NetworkProfile& start, std::span<const CollectiveMeasurement> rows, const NetworkFitConfig& config) {
   const Predictor predictor(start, rows);

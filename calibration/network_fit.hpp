@@ -36,9 +36,6 @@ struct NetworkFit {
   std::vector<std::string> notes;
 };
 
-// Returns whether a row is in the fifth of (kind, GPUs, half octave of bytes) that is always kept aside, whatever table it is from.
-[[nodiscard]] bool is_held_out(const measurements::CollectiveMeasurement& m);
-
 // Robust least squares of the logarithm of time, from the profile given. `rows` must outlive the answer.
 // Throws: base::InputError when no row is of a preset whose `network_profile` this is.
 [[nodiscard]] NetworkFit fit_network(const profiles::NetworkProfile& start, std::span<const measurements::CollectiveMeasurement> rows,

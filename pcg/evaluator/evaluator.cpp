@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/check.hpp"
+#include "base/hash.hpp"
 #include "pcg/evaluator/evaluator_shards.hpp"
 #include "pcg/evaluator/field.hpp"
 #include "pcg/graph/parallelize.hpp"
@@ -16,7 +17,7 @@ namespace {
 FieldTensor values_at(const std::string& name, const TensorShape& shape, const Place& place, std::uint64_t shift, std::int64_t limit,
                       std::uint64_t seed) {
   FieldTensor t{shape, std::vector<std::uint32_t>(static_cast<std::size_t>(shape.elements()))};
-  const field::Hash source = field::Hash(seed)(field::hash_text(name));
+  const field::Hash source = field::Hash(seed)(base::hash_text(name));
   const bool bounded = shape.element == Element::index && limit > 0;
   for (std::size_t i = 0; i < t.values.size(); ++i) {
     field::Hash h = source;
@@ -116,7 +117,7 @@ class Evaluation {
         numbers.push_back(output_shard(space, node.sharding, o, point));
         outputs.push_back({shard_shapes[o], place_of(node.outputs[o], shard_index(node.outputs[o], numbers[o]))});
       }
-      const ShardTask task{.name_hash = field::hash_text(node.name),
+      const ShardTask task{.name_hash = base::hash_text(node.name),
                            .micro_batch = static_cast<std::uint64_t>(micro_batch_),
                            .first_summand = shard_index(node.outputs[0], numbers[0]).sum == 0,
                            .through = node.sharding.through,

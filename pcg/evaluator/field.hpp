@@ -2,7 +2,8 @@
 // Arithmetic in the prime field of order 2^31 - 1, and hashes into it, which stand for functions that an exact evaluation does not compute.
 
 #include <cstdint>
-#include <string_view>
+
+#include "base/hash.hpp"
 
 namespace pcg::field {
 
@@ -22,30 +23,15 @@ constexpr std::uint32_t inverse(std::uint32_t a) {
   return result;
 }
 
-// An order-sensitive hash; the mixing step is that of splitmix64 (base/random.hpp names the source).
-class Hash {
+// base::Hash, which also gives an element of the field.
+class Hash : private base::Hash {
  public:
-  constexpr explicit Hash(std::uint64_t tag) : state_(mix(tag)) {}
+  using base::Hash::Hash, base::Hash::value;
   constexpr Hash& operator()(std::uint64_t v) {
-    state_ = mix(state_ ^ (v + 0x9E3779B97F4A7C15U));
+    base::Hash::operator()(v);
     return *this;
   }
-  [[nodiscard]] constexpr std::uint64_t value() const { return state_; }
-  [[nodiscard]] constexpr std::uint32_t element() const { return reduce(state_); }
-
- private:
-  static constexpr std::uint64_t mix(std::uint64_t z) {
-    z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
-    z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
-    return z ^ (z >> 31U);
-  }
-  std::uint64_t state_;
+  [[nodiscard]] constexpr std::uint32_t element() const { return reduce(value()); }
 };
-
-constexpr std::uint64_t hash_text(std::string_view text) {
-  Hash h(text.size());
-  for (char c : text) h(static_cast<unsigned char>(c));
-  return h.value();
-}
 
 }  // namespace pcg::field

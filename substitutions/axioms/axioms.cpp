@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "base/embedded/embedded_files.hpp"
+#include "base/hash.hpp"
 #include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
-#include "pcg/evaluator/field.hpp"
 #include "substitutions/language/parse.hpp"
 
 namespace substitutions {
@@ -157,7 +157,7 @@ Axioms parse_axioms(std::string_view yaml, const std::string& file) {
   const Yaml root = base::parse_yaml(std::string(yaml), file);
   base::Diagnostics sink;
   Axioms result;
-  result.hash = fmt::format("{:016x}", pcg::field::hash_text(yaml));
+  result.hash = fmt::format("{:016x}", base::hash_text(yaml));
   MapReader r(root, "", sink);
   if (r.integer("version", 1, 1)) {}
   r.require("version");

@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "base/check.hpp"
-#include "pcg/evaluator/field.hpp"
+#include "base/hash.hpp"
 #include "substitutions/language/typing.hpp"
 #include "substitutions/meaning/values.hpp"
 
@@ -40,11 +40,11 @@ struct Key {
   bool operator==(const Key&) const = default;
 };
 struct KeyHash {
-  std::size_t operator()(const Key& k) const { return k.hash ^ (static_cast<std::size_t>(k.type) * 0x9E3779B97F4A7C15U); }
+  std::size_t operator()(const Key& k) const { return base::Hash(k.hash)(static_cast<std::uint64_t>(k.type)).value(); }
 };
 
 std::uint64_t hash_of(const Value& v) {
-  pcg::field::Hash h(v.elements.size());
+  base::Hash h(v.elements.size());
   for (const std::int64_t s : v.sizes) h(static_cast<std::uint64_t>(s));
   for (const std::uint32_t e : v.elements) h(e);
   return h.value();

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "base/hash.hpp"
 #include "pcg/evaluator/field.hpp"
 #include "pcg/evaluator/field_kernels.hpp"
 
@@ -215,7 +216,7 @@ Value value_of(const Variable& v, std::span<const Variable> variables, const Sma
   std::vector<std::int64_t> dims;
   for (std::size_t d = 0; d < v.types[0].rank; ++d) dims.push_back(size_of(v, d));
   Value y = blank(std::move(dims));
-  const std::uint64_t name = field::hash_text(v.name);
+  const std::uint64_t name = base::hash_text(v.name);
   for (std::size_t i = 0; i < y.elements.size(); ++i) y.elements[i] = Hash(kVariable)(seed)(name)(i).element();
   if (!v.types[0].index) return y;
   std::int64_t rows = 1;

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "base/check.hpp"
-#include "pcg/evaluator/field.hpp"
+#include "base/hash.hpp"
 
 namespace substitutions {
 
@@ -16,7 +16,7 @@ Index EGraph::find(Index n) const {
 
 // Congruent nodes have one signature: it hashes the classes of the children, or, where `exact`, the children themselves.
 std::uint64_t EGraph::signature(const EOperator& op, std::span<const Index> children, bool exact) const {
-  pcg::field::Hash h(static_cast<std::uint64_t>(op.kind));
+  base::Hash h(static_cast<std::uint64_t>(op.kind));
   h(static_cast<std::uint64_t>(op.function) << 24U | static_cast<std::uint64_t>(op.axis) << 16U | op.variable);
   h(static_cast<std::uint64_t>(op.degree.powers[0]) << 16U | static_cast<std::uint64_t>(op.degree.powers[1]) << 8U | op.degree.powers[2]);
   if (op.at[0] != 0) h(static_cast<std::uint64_t>(op.at[0]))(static_cast<std::uint64_t>(op.by[0]));

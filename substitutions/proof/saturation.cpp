@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include "base/check.hpp"
-#include "pcg/evaluator/field.hpp"
+#include "base/hash.hpp"
 #include "substitutions/language/typing.hpp"
 
 namespace substitutions {
 namespace {
 
 std::uint64_t key_of(std::size_t pattern, const Binding& b, const EGraph& graph) {
-  pcg::field::Hash h(pattern);
+  base::Hash h(pattern);
   for (const Index v : b.variables) h(v == Binding::kUnbound ? v : graph.find(v));
   for (const auto& d : b.degrees)
     if (d) h(static_cast<std::uint64_t>(d->powers[0]) << 16U | static_cast<std::uint64_t>(d->powers[1]) << 8U | d->powers[2]);

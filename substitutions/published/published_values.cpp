@@ -14,6 +14,7 @@
 #include <memory>
 #include <set>
 
+#include "base/hash.hpp"
 #include "pcg/evaluator/field.hpp"
 
 namespace substitutions {
@@ -52,7 +53,7 @@ std::uint32_t element(const Tensor& t, const Sizes& at) {
 }
 
 std::uint32_t activated(Function f, std::uint32_t x) {
-  return f == Function::none ? x : field::Hash(field::hash_text(name_of(f)))(x).element();
+  return f == Function::none ? x : field::Hash(base::hash_text(name_of(f)))(x).element();
 }
 
 // Linear reads the first replica of its inputs (`all`: every replica, each by itself).

@@ -2,8 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "base/hash.hpp"
 #include "base/yaml/emit.hpp"
-#include "pcg/evaluator/field.hpp"
 #include "substitutions/generation/generate.hpp"
 #include "substitutions/language/text.hpp"
 
@@ -50,7 +50,7 @@ Yaml written(const std::string& generator, const std::string& axioms, const std:
   y.set("rules", std::move(list));
   return y;
 }
-std::string digest_of(const Yaml& y) { return fmt::format("{:016x}", pcg::field::hash_text(base::emit_yaml(y))); }
+std::string digest_of(const Yaml& y) { return fmt::format("{:016x}", base::hash_text(base::emit_yaml(y))); }
 
 }  // namespace
 

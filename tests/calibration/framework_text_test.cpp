@@ -1,4 +1,4 @@
-#include "calibration/framework_text.hpp"
+#include "calibration/text/framework_text.hpp"
 #include "base/yaml/parse.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,6 @@
 // Calibration recovers what made-up tables were made from, with noise and impossible times among the rows, and says so when it cannot.
 #include "calibration/kernel_calibration.hpp"
+#include "calibration/held_out.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/core.h>

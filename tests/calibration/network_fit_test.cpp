@@ -9,6 +9,7 @@
 
 #include "base/diagnostics.hpp"
 #include "base/yaml/parse.hpp"
+#include "calibration/held_out.hpp"
 #include "calibration/network_fit.hpp"
 #include "sim/collectives/plan_collective.hpp"
 #include "topology/load.hpp"

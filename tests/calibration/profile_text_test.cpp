@@ -1,5 +1,5 @@
 // What people wrote in a profile stays as it is; what calibration found takes the place of what it found before.
-#include "calibration/profile_text.hpp"
+#include "calibration/text/profile_text.hpp"
 #include "base/yaml/parse.hpp"
 
 #include <doctest/doctest.h>

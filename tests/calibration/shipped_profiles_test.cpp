@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "calibration/held_out.hpp"
 #include "calibration/kernel_calibration.hpp"
 #include "profiles/kernel_time.hpp"
 
