@@ -27,7 +27,8 @@ std::string rewritten_line(std::string_view text, std::size_t columns) {
   return "\r" + std::string(text.substr(0, length)) + "\x1b[K";
 }
 
-ProgressLine::ProgressLine(bool quiet, std::FILE* stream) : stream_(stream), enabled_(!quiet && isatty(fileno(stream)) == 1) {}
+ProgressLine::ProgressLine(Verbosity verbosity, std::FILE* stream)
+    : stream_(stream), enabled_(verbosity == Verbosity::usual && isatty(fileno(stream)) == 1) {}
 
 void ProgressLine::show(std::string_view text) {
   if (!enabled_ || text == shown_) return;

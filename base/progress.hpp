@@ -7,10 +7,13 @@
 
 namespace base {
 
+// How much of itself a command shows while it works.
+enum class Verbosity { quiet, usual };
+
 class ProgressLine {
  public:
-  // Silent unless `stream` is a terminal and `quiet` is false.
-  explicit ProgressLine(bool quiet, std::FILE* stream = stderr);
+  // The line stays silent when it is asked to be quiet, and when `stream` is no terminal.
+  explicit ProgressLine(Verbosity verbosity, std::FILE* stream = stderr);
   ~ProgressLine() { clear(); }
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;

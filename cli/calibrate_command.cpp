@@ -7,7 +7,7 @@
 #include "base/diagnostics.hpp"
 #include "base/yaml/parse.hpp"
 #include "calibration/kernel_calibration.hpp"
-#include "calibration/profile_text.hpp"
+#include "calibration/text/profile_text.hpp"
 #include "cli/calibrate_framework.hpp"
 #include "cli/calibrate_network.hpp"
 #include "cli/commands.hpp"

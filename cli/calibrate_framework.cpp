@@ -9,7 +9,7 @@
 #include "base/progress.hpp"
 #include "base/yaml/parse.hpp"
 #include "calibration/framework_fit.hpp"
-#include "calibration/framework_text.hpp"
+#include "calibration/text/framework_text.hpp"
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "reports/calibration/framework.hpp"
@@ -62,7 +62,7 @@ int calibrate_framework(const FrameworkCalibration& f) {
   const profiles::FrameworkProfile profile =
       profiles::load_framework_profile(base::parse_yaml(start.text, start.file.empty() ? f.framework : start.file));
   const std::string name = pcg::framework_names()[static_cast<std::size_t>(profile.framework)];
-  base::ProgressLine line(/*quiet=*/false);
+  base::ProgressLine line(base::Verbosity::usual);
   calibration::FrameworkFitConfig config{
       .file = start.file, .constants = f.constants, .jobs = f.jobs, .evaluations = f.evaluations, .progress = {}};
   config.progress = [&line](int evaluation, double error) {

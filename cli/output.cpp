@@ -118,6 +118,8 @@ std::string file_name(const std::string& name) {
   return safe;
 }
 
-bool wants_colour() { return ::isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr; }
+reports::Colour wanted_colour() {
+  return ::isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr ? reports::Colour::terminal : reports::Colour::none;
+}
 
 }  // namespace cli

@@ -5,6 +5,8 @@
 #include <initializer_list>
 #include <string>
 
+#include "reports/text_table.hpp"
+
 namespace cli {
 
 // Throws: base::InputError when the file is not there, cannot be read, or is larger than 256 MiB.
@@ -24,7 +26,7 @@ void check_output_folder(const std::filesystem::path& folder, const std::string&
 void make_folder(const std::filesystem::path& folder);
 // Returns a name that is safe as a file's: any run of other characters than letters, digits, dots and dashes becomes a dash.
 [[nodiscard]] std::string file_name(const std::string& name);
-// Returns whether standard output is a terminal and NO_COLOR is not set.
-[[nodiscard]] bool wants_colour();
+// Returns Colour::terminal where standard output is a terminal and NO_COLOR (no-color.org) is not set.
+[[nodiscard]] reports::Colour wanted_colour();
 
 }  // namespace cli

@@ -10,6 +10,7 @@
 #include "base/progress.hpp"
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/verbosity.hpp"
 #include "reports/rules_report.hpp"
 #include "substitutions/proof/redundant_axioms.hpp"
 #include "substitutions/published/published_read.hpp"
@@ -28,14 +29,14 @@ struct RulesFlags {
   int processes = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   std::vector<std::string> families;
   bool every_size = false;
-  bool quiet = false;
+  base::Verbosity verbosity = base::Verbosity::usual;
 };
 using Flags = std::shared_ptr<RulesFlags>;
 
 // Text for people, unless standard output is for a program.
 template <class Text>
 void print(const RulesFlags& f, Text&& text) {
-  if (f.json != "-" && f.save != "-" && !f.quiet) fmt::print("{}", text());
+  if (f.json != "-" && f.save != "-" && f.verbosity == base::Verbosity::usual) fmt::print("{}", text());
 }
 void write_json(const RulesFlags& f, const nlohmann::ordered_json& j) {
   if (!f.json.empty()) write_text(f.json, j.dump(1) + "\n");
@@ -67,7 +68,7 @@ int generate(const RulesFlags& f) {
   check_families(f.families);
   substitutions::Generated g;
   {
-    base::ProgressLine line(f.quiet);
+    base::ProgressLine line(f.verbosity);
     line.show("axioms at a few shapes");
     if (!axioms_hold(f)) return kNo;
     g = substitutions::generate(
@@ -85,7 +86,7 @@ int verify(const RulesFlags& f) {
   const substitutions::RuleFile file = substitutions::read_rules(f.file);
   std::vector<substitutions::Proof> proofs;
   {
-    base::ProgressLine line(f.quiet);
+    base::ProgressLine line(f.verbosity);
     proofs = substitutions::verify(file, substitutions::axioms(), f.processes,
                                    [&](std::size_t done) { line.show(fmt::format("{} of {} proofs", done, file.rules.size())); });
   }
@@ -100,7 +101,7 @@ int show_axioms(const RulesFlags& f) {
   std::vector<substitutions::Validation> validations;
   std::vector<std::string> redundant;
   {
-    base::ProgressLine line(f.quiet);
+    base::ProgressLine line(f.verbosity);
     line.show(fmt::format("{} axioms at small shapes", axioms.entries.size()));
     validations = validate_all(axioms, f.every_size ? substitutions::kEverySize : 0, f.processes);
     line.show("axioms that follow from others");
@@ -116,7 +117,7 @@ int compare(const RulesFlags& f) {
   substitutions::Prover prover(substitutions::axioms(), {});
   std::vector<substitutions::Compared> results;
   {
-    base::ProgressLine line(f.quiet);
+    base::ProgressLine line(f.verbosity);
     for (const substitutions::PublishedRule& r : rules) {
       results.push_back(substitutions::compare(r, prover));
       line.show(fmt::format("{} of {} rules", results.size(), rules.size()));
@@ -131,7 +132,7 @@ std::vector<substitutions::Rule> loaded(const RulesFlags& f) {
   substitutions::RuleFile file = substitutions::read_rules(f.file);
   const std::string reason = substitutions::reverification_reason(file, substitutions::axioms());
   const std::size_t count = file.rules.size();
-  base::ProgressLine line(f.quiet);
+  base::ProgressLine line(f.verbosity);
   return substitutions::load_rules(std::move(file), f.processes, [&](std::size_t done) {
     line.show(fmt::format("{} of {} rules {}", done, count, reason.empty() ? "evaluated" : "proved again: " + reason));
   });
@@ -159,7 +160,7 @@ CLI::App* add(CLI::App& rules, Action& action, const Flags& f, const char* name,
   c->add_option("--json", f->json, "Write the answer as JSON to this file; - is standard output");
   if (act != compare)
     c->add_option("--processes", f->processes, "That prove and try at once; default: one per core")->check(CLI::Range(1, 256));
-  c->add_flag("--quiet", f->quiet, "Neither text nor progress");
+  add_quiet(*c, f->verbosity, "Neither text nor progress");
   c->callback([f, act, &action] {
     action = [f, act] {
       check_outputs({{"--json", f->json}, {"--save", f->save}});  // before any work

@@ -7,6 +7,7 @@
 #include "base/yaml/parse.hpp"
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/verbosity.hpp"
 #include "pcg/plan/plan_write.hpp"
 #include "reports/chrome_trace.hpp"
 #include "reports/csv.hpp"
@@ -22,7 +23,7 @@ struct RunFlags {
   std::string json, csv, trace, save_plans, report;
   int jobs = 1;
   std::uint64_t seed = 1;
-  bool quiet = false;
+  base::Verbosity verbosity = base::Verbosity::usual;
 };
 
 using Results = std::vector<scenarios::ScenarioResult>;
@@ -79,7 +80,7 @@ int run(const RunFlags& f) {
   }
   Results results;
   {
-    base::ProgressLine line(f.quiet);
+    base::ProgressLine line(f.verbosity);
     scenarios::RunOptions options;
     options.jobs = f.jobs;
     options.seed = f.seed;
@@ -92,9 +93,9 @@ int run(const RunFlags& f) {
   if (!f.trace.empty()) write_text(f.trace, reports::chrome_trace(results[0]));
   if (!f.save_plans.empty()) save_plans(f.save_plans, results);
   const bool taken = f.json == "-" || f.csv == "-" || f.trace == "-";  // standard output is for a program
-  if (!f.quiet && !taken)
+  if (f.verbosity == base::Verbosity::usual && !taken)
     for (std::size_t i = 0; i < results.size(); ++i)
-      fmt::print("{}{}", i == 0 ? "" : "\n", reports::text_table(results[i], wants_colour()));
+      fmt::print("{}{}", i == 0 ? "" : "\n", reports::text_table(results[i], wanted_colour()));
   return has_answer(results) ? kAnswered : kNo;
 }
 
@@ -111,7 +112,7 @@ void add_run(CLI::App& app, Action& action) {
   c->add_option("--report", f->report, "Write an HTML report (not in this version)");
   c->add_option("--jobs", f->jobs, "Worker processes")->check(CLI::Range(1, 1024));
   c->add_option("--seed", f->seed, "Seed of searches");
-  c->add_flag("--quiet", f->quiet, "Neither table nor progress");
+  add_quiet(*c, f->verbosity, "Neither table nor progress");
   c->footer("Plans and their options: foreshard show planners");
   c->callback([f, &action] { action = [f] { return run(*f); }; });
 }

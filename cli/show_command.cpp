@@ -75,7 +75,7 @@ std::string show_rules(const ShowFlags& f) {
       substitutions::load_rules(f.word, static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
   if (f.json) return reports::to_json(rules).dump(1) + "\n";
   if (f.yaml) return substitutions::to_text(rules, substitutions::axioms());
-  return reports::to_text(rules, substitutions::axioms(), /*statements=*/false);
+  return reports::to_text(rules, substitutions::axioms(), reports::AxiomDetail::names);
 }
 
 void add_kind(CLI::App& show, Action& action, const char* name, const char* help, const char* argument,

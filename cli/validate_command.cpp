@@ -7,6 +7,7 @@
 #include "base/progress.hpp"
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/verbosity.hpp"
 #include "reports/validation/html.hpp"
 #include "reports/validation/json.hpp"
 #include "reports/validation/markdown.hpp"
@@ -23,7 +24,7 @@ struct ValidateFlags {
   std::vector<std::string> data, limits;
   std::string json, report, write_intervals, tables;
   int jobs = 1;
-  bool quiet = false;
+  base::Verbosity verbosity = base::Verbosity::usual;
 };
 
 [[noreturn]] void refuse_option(const std::string& file, std::string message) {
@@ -36,7 +37,7 @@ validation::Assessment assess(const ValidateFlags& f, std::vector<calibration::R
     for (const std::string& file : f.data) read.push_back(validation::read_table(read_text(file), file));
     return read;
   }();
-  base::ProgressLine line(f.quiet);
+  base::ProgressLine line(f.verbosity);
   validation::ValidationOptions options;
   options.jobs = f.jobs;
   options.progress = [&](std::string_view text) { line.show(text); };
@@ -68,7 +69,7 @@ int validate(const ValidateFlags& f) {
                scenarios::write_intervals(calibration::fit_intervals(residuals), "foreshard validate --write-intervals"));
   }
   const bool taken = f.json == "-" || f.report == "-" || f.write_intervals == "-";
-  if (!f.quiet && !taken) fmt::print("{}", reports::text_report(a));
+  if (f.verbosity == base::Verbosity::usual && !taken) fmt::print("{}", reports::text_report(a));
   for (const std::string& m : misses) fmt::print(stderr, "missed: {}\n", m);
   return misses.empty() ? kAnswered : kNo;
 }
@@ -86,7 +87,7 @@ void add_validate(CLI::App& app, Action& action) {
   c->add_option("--jobs", f->jobs, "Worker processes")->check(CLI::Range(1, 1024));
   c->add_option("--write-intervals", f->write_intervals, "Write the residuals' quantiles, from which forecasts get their intervals");
   c->add_option("--tables", f->tables, "Put the tables between the accuracy markers of this Markdown file");
-  c->add_flag("--quiet", f->quiet, "Neither table nor progress");
+  add_quiet(*c, f->verbosity, "Neither table nor progress");
   c->callback([f, &action] { action = [f] { return validate(*f); }; });
 }
 

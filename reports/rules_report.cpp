@@ -64,11 +64,11 @@ ordered_json to_json(const std::vector<substitutions::Rule>& rules) {
   for (const substitutions::Rule& r : rules) list.push_back(to_json(r));
   return {{"rules", std::move(list)}};
 }
-std::string to_text(const std::vector<substitutions::Rule>& rules, const substitutions::Axioms& axioms, bool statements) {
+std::string to_text(const std::vector<substitutions::Rule>& rules, const substitutions::Axioms& axioms, AxiomDetail detail) {
   std::string text;
   for (const substitutions::Rule& r : rules) {
     text += to_text(r);
-    if (!statements) {
+    if (detail == AxiomDetail::names) {
       text += fmt::format("  from {}; proved in {:.1f} ms\n", fmt::join(r.axioms, ", "), 1e3 * r.proof_s);
       continue;
     }

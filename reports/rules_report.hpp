@@ -32,7 +32,8 @@ namespace reports {
                                   const std::vector<substitutions::Compared>& results);
 
 [[nodiscard]] nlohmann::ordered_json to_json(const std::vector<substitutions::Rule>& rules);
-// `statements`: what each axiom of a proof says, not its name alone.
-[[nodiscard]] std::string to_text(const std::vector<substitutions::Rule>& rules, const substitutions::Axioms& axioms, bool statements);
+// Whether each axiom that a proof rests on stands there with its statement, or by its name alone.
+enum class AxiomDetail { names, statements };
+[[nodiscard]] std::string to_text(const std::vector<substitutions::Rule>& rules, const substitutions::Axioms& axioms, AxiomDetail detail);
 
 }  // namespace reports

@@ -22,13 +22,13 @@ constexpr const char* kGreen = "\033[32m";
 constexpr const char* kBold = "\033[1m";
 constexpr const char* kPlain = "\033[0m";
 
-std::string coloured(const std::string& text, const char* code, bool colour) { return colour ? code + text + kPlain : text; }
+std::string coloured(const std::string& text, const char* code, Colour colour) { return colour == Colour::terminal ? code + text + kPlain : text; }
 
 double share(base::Seconds part, const Run& r) {
   return r.simulation->iteration_time.value() > 0 ? part / r.simulation->iteration_time : 0;
 }
 
-std::string status_text(const Run& r, bool colour) {
+std::string status_text(const Run& r, Colour colour) {
   switch (r.status) {
     case Status::ok: return coloured("ok", kGreen, colour);
     case Status::out_of_memory: return coloured("out of memory", kRed, colour);
@@ -62,7 +62,7 @@ std::string how(const Run& r, bool repeated) {
   return fmt::format("{}: {}", r.replanned ? "re-planned" : "same plan", r.plan_summary);
 }
 
-std::vector<std::string> cells(const scenarios::ScenarioResult& result, const Run& r, bool repeated, bool colour) {
+std::vector<std::string> cells(const scenarios::ScenarioResult& result, const Run& r, bool repeated, Colour colour) {
   std::vector<std::string> c = {"  " + r.plan, how(r, repeated)};
   if (r.simulation) {
     const sim::SimulationResult& s = *r.simulation;
@@ -86,7 +86,7 @@ const Run* best_of_base(const scenarios::ScenarioResult& result) {
   return best;
 }
 
-std::string best_text(const Run& r, bool colour) {
+std::string best_text(const Run& r, Colour colour) {
   const sim::SimulationResult& s = *r.simulation;
   const sim::Breakdown& b = s.breakdown;
   const sim::MemoryUse& m = s.memory;
@@ -144,7 +144,7 @@ std::string notes_text(const scenarios::ScenarioResult& result) {
 
 }  // namespace
 
-std::string text_table(const scenarios::ScenarioResult& result, bool colour) {
+std::string text_table(const scenarios::ScenarioResult& result, Colour colour) {
   Table table({{"", Align::left},
                {"plan", Align::left},
                {"iteration", Align::right},

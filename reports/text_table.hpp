@@ -7,7 +7,9 @@
 
 namespace reports {
 
+enum class Colour { none, terminal };
+
 // Returns one line per run, aligned, what-ifs below the base; then where the best plan's time goes, its memory, and all notes once.
-[[nodiscard]] std::string text_table(const scenarios::ScenarioResult& r, bool colour);
+[[nodiscard]] std::string text_table(const scenarios::ScenarioResult& r, Colour colour);
 
 }  // namespace reports

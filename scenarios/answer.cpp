@@ -71,9 +71,9 @@ void add_numbers(Run& run, const Variant& variant) {
   if (!s.memory.fits()) run.status = Status::out_of_memory;
 }
 
-void simulate(Run& run, const Variant& variant, bool trace) {
+void simulate(Run& run, const Variant& variant, Spans spans) {
   sim::SimulationConfig config;
-  config.trace = trace;
+  config.trace = spans == Spans::keep;
   if (is_of_scenario(*run.made, variant.framework)) config.framework = variant.framework.profile;
   const base::Seconds start = now();
   run.simulation = sim::simulate_plan(*run.made, *variant.cluster, config);
@@ -194,20 +194,20 @@ Run answer_with_same_plan(const Run& base, const Variant& variant, const std::st
   run.variant = variant_name;
   run.replanned = false;
   run.made = base.made;
-  simulate(run, variant, false);
+  simulate(run, variant, Spans::drop);
   return run;
 }
 
 Run answer(const PlanEntry& entry, const Variant& variant, const std::string& variant_name, const Run* same_plan, const RunOptions& options,
-           bool trace) {
+           Spans spans) {
   auto [planned, simulation] = make_plan(entry, variant, variant_name, options);
   if (same_plan != nullptr && planned.made && *planned.made == *same_plan->made) return taken_over(*same_plan, std::move(planned));
   Run run = planned;
-  if (run.made && simulation && !trace) {
+  if (run.made && simulation && spans == Spans::drop) {
     run.simulation = std::move(simulation);
     add_numbers(run, variant);
   } else if (run.made) {
-    simulate(run, variant, trace);
+    simulate(run, variant, spans);
   }
   if (same_plan == nullptr || !planned.planning->searched || !is_better(*same_plan, run)) return run;
   planned.notes.emplace_back("the plan of the base is still the best that the search knows");

@@ -1,16 +1,19 @@
 #pragma once
 // One answer: a plan entry on one variant. Private to this folder.
 
+#include "scenarios/question/variant.hpp"
 #include "scenarios/result.hpp"
 #include "scenarios/run.hpp"
-#include "scenarios/variant.hpp"
 
 namespace scenarios {
+
+// Whether a simulation keeps the spans of its tasks, for a trace.
+enum class Spans { drop, keep };
 
 // Makes the entry's plan for the variant and simulates it. `same_plan` is the base's plan on this variant, if it was simulated: a plan
 // that is made equal to it is not simulated again, and a planner does not answer with a worse one.
 [[nodiscard]] Run answer(const PlanEntry& entry, const Variant& variant, const std::string& variant_name, const Run* same_plan,
-                         const RunOptions& options, bool trace);
+                         const RunOptions& options, Spans spans);
 
 // The base's plan on a changed cluster. Requires: base.made, and is_same_question(..) of the two variants.
 [[nodiscard]] Run answer_with_same_plan(const Run& base, const Variant& variant, const std::string& variant_name);

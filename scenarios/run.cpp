@@ -26,7 +26,7 @@ class Runner {
 
     const std::size_t plans = scenario_.plans.size();
     const std::vector<Answers> base = all(plans, [&](std::size_t p) {
-      return Answers{answer(entry(p), scenario_.base(), "base", nullptr, worker_options_, options_.trace)};
+      return Answers{answer(entry(p), scenario_.base(), "base", nullptr, worker_options_, options_.trace ? Spans::keep : Spans::drop)};
     });
     const std::vector<Answers> changed = all((scenario_.variants.size() - 1) * plans, [&](std::size_t i) {
       return answer_variant(1 + i / plans, i % plans, base[i % plans].front());
@@ -47,7 +47,7 @@ class Runner {
     const bool same = base.made && is_same_question(scenario_.base(), variant);
     Answers answers;
     if (same) answers.push_back(answer_with_same_plan(base, variant, name));
-    Run again = answer(entry(p), variant, name, same ? &answers[0] : nullptr, worker_options_, false);
+    Run again = answer(entry(p), variant, name, same ? &answers[0] : nullptr, worker_options_, Spans::drop);
     if (!same && base.made) again.base_gpus = base.gpus;
     answers.push_back(std::move(again));
     return answers;

@@ -15,7 +15,7 @@ TEST_CASE("a file that is no terminal sees nothing") {
   std::FILE* file = std::tmpfile();
   REQUIRE(file != nullptr);
   {
-    ProgressLine line(false, file);
+    ProgressLine line(Verbosity::usual, file);
     line.show("working");
   }
   CHECK(std::ftell(file) == 0);

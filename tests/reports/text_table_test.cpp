@@ -18,7 +18,7 @@ TEST_CASE("columns are as wide as their widest cell, whatever its letters and co
 
 TEST_CASE("the table, whole") {
   CHECK(
-      reports::text_table(test::made_result(), false) ==
+      reports::text_table(test::made_result(), reports::Colour::none) ==
       "made up\n"
       "\n"
       "                 plan               iteration  samples/s  vs base     MFU  exposed comm.  bubble          peak memory  status\n"
@@ -44,7 +44,7 @@ TEST_CASE("a plan that is another one after planning anew has its own line") {
   auto r = test::made_result();
   r.runs[3].made->micro_batches = 2;
   r.runs[3].plan_summary = "data 4 x tensor 2";
-  const std::string text = reports::text_table(r, false);
+  const std::string text = reports::text_table(r, reports::Colour::none);
   CHECK(text.find("same plan: data 8") != std::string::npos);
   CHECK(text.find("re-planned: data 4 x tensor 2") != std::string::npos);
 }

@@ -49,7 +49,7 @@ std::optional<GpuEra> era_of_nvlinks(int links) {
 
 GpuEra unknown_era() { return {}; }
 
-GpuChoice choose_gpu(const std::string& asked, const std::optional<GpuEra>& found, const std::string& by, bool has_nvlink,
+GpuChoice choose_gpu(const std::string& asked, const std::optional<GpuEra>& found, const std::string& by, PeerLinks links,
                      NodeSketch& sketch) {
   if (!asked.empty()) {
     const auto era = era_of_type(asked);
@@ -65,7 +65,7 @@ GpuChoice choose_gpu(const std::string& asked, const std::optional<GpuEra>& foun
                     kChooseGpu));
     return {unknown_era(), std::string(kChooseGpu)};
   }
-  const auto type = has_nvlink ? found->sxm : found->pcie;
+  const auto type = links == PeerLinks::nvlink ? found->sxm : found->pcie;
   if (type.empty()) {
     sketch.note(fmt::format("The GPU seems to be of {}'s generation ({}), for which no device profile ships: write one's name for {}.",
                             found->name, by, kChooseGpu));

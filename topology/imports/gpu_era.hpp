@@ -38,8 +38,11 @@ struct GpuChoice {
   GpuEra era;
   std::string type;
 };
+// What joins the GPUs of a node.
+enum class PeerLinks { pcie, nvlink };
+
 // `asked`: a device profile's name or empty. `found`: what the file lets one conclude, `by` from what ("18 NVLinks per GPU").
-[[nodiscard]] GpuChoice choose_gpu(const std::string& asked, const std::optional<GpuEra>& found, const std::string& by, bool has_nvlink,
+[[nodiscard]] GpuChoice choose_gpu(const std::string& asked, const std::optional<GpuEra>& found, const std::string& by, PeerLinks links,
                                    NodeSketch& sketch);
 
 }  // namespace topology::imports

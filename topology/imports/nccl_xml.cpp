@@ -84,7 +84,7 @@ class NcclImport {
     if (devs.back() != static_cast<int>(devs.size()) - 1)
       sketch_.note(fmt::format("GPUs are numbered from 0; NCCL's numbers were {}.", fmt::join(devs, ", ")));
     auto [era, type] = choose_gpu(config_.gpu, era_of_sm(first.sm.value_or(0)), fmt::format("compute capability {}", first.sm.value_or(0)),
-                                  has_nvlink, sketch_);
+                                  has_nvlink ? PeerLinks::nvlink : PeerLinks::pcie, sketch_);
     era_ = era;
     if (!era.switched_preset.empty()) sketch_.resemble(era.direct_preset, era.switched_preset);
     sketch_.add_gpus(std::move(type), static_cast<int>(gpus_.size()));

@@ -80,7 +80,8 @@ class SmiImport {
   void choose(const std::vector<NvlinkDomain>& domains) {
     int used = 0;
     for (const auto& d : domains) used = std::max(used, d.most_summed > kMostNvlinks ? d.most_per_pair : d.most_summed);
-    auto [era, type] = choose_gpu(config_.gpu, era_of_nvlinks(used), fmt::format("{} NVLinks per GPU", used), used > 0, sketch_);
+    auto [era, type] = choose_gpu(config_.gpu, era_of_nvlinks(used), fmt::format("{} NVLinks per GPU", used),
+                                  used > 0 ? PeerLinks::nvlink : PeerLinks::pcie, sketch_);
     if (used == kMostNvlinks && config_.gpu.empty())
       sketch_.note("18 NVLinks are those of H100, H200 and B200 alike; H100 is taken. Those of a B200 are twice as fast.");
     era_ = era;

@@ -21,7 +21,7 @@ GraphTensorRef encode(GraphBuilder& b, const EncoderDecoderConfig& c, GraphTenso
   for (std::int64_t i = 0; i < config.layers; ++i) {
     b.begin_block(fmt::format("encoder layer {}", i));
     if (!positions) positions = position_table(b, c, "encoder");
-    x = layers.layer(fmt::format("encoder{}", i), x, false, positions);
+    x = layers.layer(fmt::format("encoder{}", i), x, FeedForward::mlp, positions);
   }
   return layers.dropout("encoder.dropout", layers.norm("encoder.norm", x));
 }

@@ -9,7 +9,9 @@ namespace pcg::models {
 std::int64_t head_dim(const TransformerConfig& c) { return c.head_dim > 0 ? c.head_dim : c.hidden / c.heads; }
 std::int64_t kv_heads(const TransformerConfig& c) { return c.kv_heads > 0 ? c.kv_heads : c.heads; }
 std::int64_t ffn_size(const TransformerConfig& c) { return c.ffn > 0 ? c.ffn : 4 * c.hidden; }
-bool is_moe_layer(const TransformerConfig& c, std::int64_t layer) { return c.experts > 0 && (layer + 1) % c.expert_every == 0; }
+FeedForward feed_forward_of(const TransformerConfig& c, std::int64_t layer) {
+  return c.experts > 0 && (layer + 1) % c.expert_every == 0 ? FeedForward::experts : FeedForward::mlp;
+}
 
 GraphTensorRef LayerBuilder::norm(const std::string& name, GraphTensorRef x) { return b_.add(name, LayerNorm{.rms = c_.rms_norm}, {x}); }
 
@@ -90,7 +92,9 @@ GraphTensorRef LayerBuilder::mixture(const std::string& prefix, GraphTensorRef x
   return dropout(prefix + ".dropout", y);
 }
 
-GraphTensorRef LayerBuilder::layer(const std::string& prefix, GraphTensorRef x, bool moe, std::optional<GraphTensorRef> position_bias) {
+GraphTensorRef LayerBuilder::layer(const std::string& prefix, GraphTensorRef x, FeedForward part,
+                                   std::optional<GraphTensorRef> position_bias) {
+  const bool moe = part == FeedForward::experts;
   const auto feed_forward = [&](GraphTensorRef y) { return moe ? mixture(prefix + ".moe", y) : mlp(prefix + ".mlp", y); };
   const std::string attention = prefix + ".attention";
   const std::string residual = prefix + (moe ? ".moe" : ".mlp") + ".residual";

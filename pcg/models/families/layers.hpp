@@ -1,5 +1,5 @@
 #pragma once
-// Shards that transformer-like models share. Private to pcg/models.
+// The parts that transformer-like models share. Private to pcg/models.
 
 #include <optional>
 #include <string>
@@ -12,7 +12,10 @@ namespace pcg::models {
 [[nodiscard]] std::int64_t head_dim(const TransformerConfig& c);
 [[nodiscard]] std::int64_t kv_heads(const TransformerConfig& c);
 [[nodiscard]] std::int64_t ffn_size(const TransformerConfig& c);
-[[nodiscard]] bool is_moe_layer(const TransformerConfig& c, std::int64_t layer);  // layers from 0; the last of every expert_every
+// The part of a layer behind its attention.
+enum class FeedForward { mlp, experts };
+// Layers count from 0; the last of every `expert_every` has experts, where the config has any.
+[[nodiscard]] FeedForward feed_forward_of(const TransformerConfig& c, std::int64_t layer);
 
 // All act on x [batch, sequence, hidden] and name their nodes "PREFIX.attention.qkv", "PREFIX.mlp.up", ...
 class LayerBuilder {
@@ -28,8 +31,8 @@ class LayerBuilder {
   GraphTensorRef cross_attention(const std::string& prefix, GraphTensorRef x, GraphTensorRef memory);
   GraphTensorRef mlp(const std::string& prefix, GraphTensorRef x);
   GraphTensorRef mixture(const std::string& prefix, GraphTensorRef x);
-  // A whole layer: attention and MLP (or experts) with norms, dropout and residual additions, in the config's order.
-  GraphTensorRef layer(const std::string& prefix, GraphTensorRef x, bool moe, std::optional<GraphTensorRef> position_bias = {});
+  // A whole layer: attention and its feed-forward part with norms, dropout and residual additions, in the config's order.
+  GraphTensorRef layer(const std::string& prefix, GraphTensorRef x, FeedForward part, std::optional<GraphTensorRef> position_bias = {});
 
  private:
   GraphTensorRef attention_out(const std::string& prefix, GraphTensorRef heads);

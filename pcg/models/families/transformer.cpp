@@ -57,7 +57,7 @@ Graph transformer(const TransformerConfig& c, std::int64_t batch) {
   GraphTensorRef x = embedded.x;
   for (std::int64_t i = 0; i < c.layers; ++i) {
     b.begin_block(fmt::format("layer {}", i));
-    x = layers.layer(fmt::format("layer{}", i), x, is_moe_layer(c, i));
+    x = layers.layer(fmt::format("layer{}", i), x, feed_forward_of(c, i));
   }
   b.begin_weightless_block("head");
   if (c.final_norm && !c.post_norm) x = layers.norm("head.norm", x);  // after post-norm layers x is normed already

@@ -34,7 +34,7 @@ Graph vision_transformer(const VisionConfig& c, std::int64_t batch) {
   GraphTensorRef x = layers.dropout("embedding.dropout", embed_patches(b, c, batch));
   for (std::int64_t i = 0; i < c.layers.layers; ++i) {
     b.begin_block(fmt::format("layer {}", i));
-    x = layers.layer(fmt::format("layer{}", i), x, false);
+    x = layers.layer(fmt::format("layer{}", i), x, FeedForward::mlp);
   }
   b.begin_weightless_block("head");
   x = layers.norm("head.norm", x);
