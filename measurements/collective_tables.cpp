@@ -15,27 +15,21 @@ namespace {
 
 constexpr std::string_view kCollectiveHeader = "cluster,nodes,gpus,kind,bytes,seconds";
 
-using Names = std::map<std::string, std::string, std::less<>>;
-
 // Adds the rows of one table to the measurements, or counts why not.
 class CollectiveRows {
  public:
   CollectiveRows(const CsvTable& t, Measurements& into) : t_(t), into_(into), left_out_(t, into) {}
 
   void leave_out(const std::string& reason) { left_out_.add(reason); }
-  // The preset that stands for a machine, or nullopt, noted.
-  std::optional<std::string> preset(const Names& presets, const std::string& machine) {
-    const auto at = presets.find(machine);
-    if (at != presets.end()) return at->second;
-    leave_out(fmt::format("no cluster preset for {}", machine));
-    return std::nullopt;
-  }
-  std::optional<profiles::CollectiveKind> kind(const std::string& name) {
-    const auto k = name == "alltoall"    ? profiles::CollectiveKind::all_to_all
-                   : name == "send_recv" ? profiles::CollectiveKind::send
-                                         : profiles::collective_kind(name);
-    if (!k) leave_out(fmt::format("no such collective here: {}", name));
-    return k;
+  // Calls use(row, preset, kind) for each row whose machine has a preset and whose collective is one of ours; the other rows are counted.
+  // machine(row) is the machine's name in the table; the column `op` names the collective.
+  template <class Machine, class Use>
+  void each(const Names& presets, Machine machine, Use use) {
+    for (const CsvRow& row : t_.rows()) {
+      const auto preset = left_out_.ours(presets, machine(row), "no cluster preset for");
+      const auto k = preset ? kind(t_.cell(row, "op")) : std::nullopt;
+      if (k) use(row, *preset, *k);
+    }
   }
   // Counts are refused where they cannot be true, times that are missing are noted.
   void add(const CsvRow& row, const std::string& cluster, double nodes, double gpus, profiles::CollectiveKind kind, double bytes,
@@ -57,10 +51,23 @@ class CollectiveRows {
   }
 
  private:
+  std::optional<profiles::CollectiveKind> kind(const std::string& name) {
+    const auto k = name == "alltoall"    ? profiles::CollectiveKind::all_to_all
+                   : name == "send_recv" ? profiles::CollectiveKind::send
+                                         : profiles::collective_kind(name);
+    if (!k) leave_out(fmt::format("no such collective here: {}", name));
+    return k;
+  }
+
   const CsvTable& t_;
   Measurements& into_;
   RowsLeftOut left_out_;
 };
+
+// Machines that one column names.
+auto in_column(const CsvTable& t, std::string_view column) {
+  return [&t, column](const CsvRow& row) { return t.cell(row, column); };
+}
 
 void read_own_collectives(const CsvTable& t, Measurements& into) {
   CollectiveRows c(t, into);
@@ -78,31 +85,30 @@ void read_aiconfigurator(const CsvTable& t, Measurements& into) {
   static const Names kPresets = {
       {"a100_sxm", "dgx-a100-80gb"}, {"h100_sxm", "dgx-h100"}, {"h200_sxm", "dgx-h200"}, {"b200_sxm", "dgx-b200"}};
   CollectiveRows c(t, into);
-  for (const CsvRow& row : t.rows()) {
-    const auto preset = c.preset(kPresets, t.cell(row, "system"));
-    const auto kind = preset ? c.kind(t.cell(row, "op")) : std::nullopt;
-    if (kind) c.add(row, *preset, 1, c.required(row, "n_gpus"), *kind, c.required(row, "bytes"), scaled(t.number(row, "latency_ms"), 1e-3));
-  }
+  c.each(kPresets, in_column(t, "system"), [&](const CsvRow& row, const std::string& preset, profiles::CollectiveKind kind) {
+    c.add(row, preset, 1, c.required(row, "n_gpus"), kind, c.required(row, "bytes"), scaled(t.number(row, "latency_ms"), 1e-3));
+  });
 }
 
 // vTrain: one node. Its V100 machine reaches 22.5 GB/s between GPUs 0 and 1 and 134 GB/s among eight: the hybrid cube mesh of a DGX-1V.
 void read_vtrain(const CsvTable& t, Measurements& into) {
   static const Names kPresets = {{"a100", "dgx-a100-80gb"}, {"v100", "dgx-1v"}};
   CollectiveRows c(t, into);
-  for (const CsvRow& row : t.rows()) {
-    const auto preset = c.preset(kPresets, t.cell(row, "gpu"));
-    const auto kind = preset ? c.kind(t.cell(row, "op")) : std::nullopt;
-    if (kind)
-      c.add(row, *preset, 1, c.required(row, "n_gpus"), *kind, c.required(row, "bytes"), scaled(t.number(row, "out_of_place_us"), 1e-6));
-  }
+  c.each(kPresets, in_column(t, "gpu"), [&](const CsvRow& row, const std::string& preset, profiles::CollectiveKind kind) {
+    c.add(row, preset, 1, c.required(row, "n_gpus"), kind, c.required(row, "bytes"), scaled(t.number(row, "out_of_place_us"), 1e-6));
+  });
 }
 
-// Least time of each of a single process's tables: a process that drives eight GPUs launches one after another, and up to a quarter
-// above that floor it is the host that is measured.
+bool is_single_process(const CsvTable& t, const CsvRow& row) { return t.cell(row, "notes").find("single process") != std::string::npos; }
+
+// A process that drives eight GPUs launches on one after another: up to a quarter above its least time, a row has measured the host.
+constexpr double kLaunchBound = 1.25;
+
+// Least time of each collective in the rows of single processes, in microseconds.
 std::map<std::string, double> launch_floors(const CsvTable& t) {
   std::map<std::string, double> floors;
   for (const CsvRow& row : t.rows()) {
-    if (t.cell(row, "notes").find("single process") == std::string::npos) continue;
+    if (!is_single_process(t, row)) continue;
     if (const auto us = t.number(row, "oop_time_us"); us && *us > 0) {
       const auto [at, is_new] = floors.try_emplace(t.cell(row, "op"), *us);
       if (!is_new) at->second = std::min(at->second, *us);
@@ -124,52 +130,38 @@ void read_nccl_tests(const CsvTable& t, Measurements& into) {
       {"H100 SXM (CoreWeave HGX), 8x400Gb NDR IB", "dgx-h100"},
   };
   const std::map<std::string, double> floors = launch_floors(t);
+  const auto machine = [&](const CsvRow& row) { return t.cell(row, "gpu") + ", " + t.cell(row, "network"); };
   CollectiveRows c(t, into);
-  for (const CsvRow& row : t.rows()) {
-    const auto preset = c.preset(kPresets, t.cell(row, "gpu") + ", " + t.cell(row, "network"));
-    const auto kind = preset ? c.kind(t.cell(row, "op")) : std::nullopt;
-    if (!kind) continue;
+  c.each(kPresets, machine, [&](const CsvRow& row, const std::string& preset, profiles::CollectiveKind kind) {
     const auto us = t.number(row, "oop_time_us");
-    const bool single = t.cell(row, "notes").find("single process") != std::string::npos;
-    if (single && us && *us < 1.25 * floors.at(t.cell(row, "op"))) {
-      c.leave_out("as quick as one process launches");
-      continue;
-    }
-    c.add(row, *preset, c.required(row, "n_nodes"), c.required(row, "n_gpus"), *kind, c.required(row, "bytes"), scaled(us, 1e-6));
-  }
+    if (is_single_process(t, row) && us && *us < kLaunchBound * floors.at(t.cell(row, "op")))
+      return c.leave_out("as quick as one process launches");
+    c.add(row, preset, c.required(row, "n_nodes"), c.required(row, "n_gpus"), kind, c.required(row, "bytes"), scaled(us, 1e-6));
+  });
 }
 
 // vidur: within one node, and its H100 sends between two. The second node of its A100s hangs on a fabric that is not named (8 GB/s).
 void read_vidur(const CsvTable& t, Measurements& into) {
   static const Names kPresets = {{"a100_dgx", "dgx-a100-80gb"}, {"h100_dgx", "dgx-h100"}};
   CollectiveRows c(t, into);
-  for (const CsvRow& row : t.rows()) {
-    const auto preset = c.preset(kPresets, t.cell(row, "network_device"));
-    const auto kind = preset ? c.kind(t.cell(row, "op")) : std::nullopt;
-    if (!kind) continue;
+  c.each(kPresets, in_column(t, "network_device"), [&](const CsvRow& row, const std::string& preset, profiles::CollectiveKind kind) {
     const double gpus = c.required(row, "num_workers"), nodes = gpus / c.required(row, "devices_per_node");
-    if (nodes > 1 && *preset == "dgx-a100-80gb") c.leave_out("between nodes, over a fabric that is not named");
-    else c.add(row, *preset, nodes, gpus, *kind, c.required(row, "bytes"), scaled(t.number(row, "median_ms"), 1e-3));
-  }
+    if (nodes > 1 && preset == "dgx-a100-80gb") c.leave_out("between nodes, over a fabric that is not named");
+    else c.add(row, preset, nodes, gpus, kind, c.required(row, "bytes"), scaled(t.number(row, "median_ms"), 1e-3));
+  });
 }
 
 // ml-engineering: bus bandwidths of all-reduce. Runs with an algorithm switched off do not show what the library would choose.
 void read_ml_engineering(const CsvTable& t, Measurements& into) {
   static const Names kPresets = {{"H200", "dgx-h200"}, {"B200", "dgx-b200"}};
   CollectiveRows c(t, into);
-  for (const CsvRow& row : t.rows()) {
-    if (t.cell(row, "network").find("NVLS off") != std::string::npos) {
-      c.leave_out("the algorithm was forced");
-      continue;
-    }
-    const auto preset = c.preset(kPresets, t.cell(row, "gpu"));
-    const auto kind = preset ? c.kind(t.cell(row, "op")) : std::nullopt;
-    if (!kind) continue;
+  c.each(kPresets, in_column(t, "gpu"), [&](const CsvRow& row, const std::string& preset, profiles::CollectiveKind kind) {
+    if (t.cell(row, "network").find("NVLS off") != std::string::npos) return c.leave_out("the algorithm was forced");
     const double gpus = c.required(row, "n_gpus"), bytes = c.required(row, "bytes");
     std::optional<double> seconds;  // busbw = 2 (n-1)/n S/t
     if (const auto busbw = t.number(row, "busbw_GBps"); busbw && *busbw > 0) seconds = 2 * (gpus - 1) / gpus * bytes / (*busbw * 1e9);
-    c.add(row, *preset, c.required(row, "n_nodes"), gpus, *kind, bytes, seconds);
-  }
+    c.add(row, preset, c.required(row, "n_nodes"), gpus, kind, bytes, seconds);
+  });
 }
 
 }  // namespace

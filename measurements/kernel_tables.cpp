@@ -21,8 +21,8 @@ using pcg::Precision;
 constexpr std::string_view kKernelHeader = "device,precision,kind,batch,m,n,k,flops,bytes,seconds";
 
 // The names that public tables give to devices that have a profile. The V100 of NeuSight has 32 GB; only the profile's memory differs.
-const std::map<std::string, std::string, std::less<>>& foreign_devices() {
-  static const std::map<std::string, std::string, std::less<>> kNames = {
+const Names& foreign_devices() {
+  static const Names kNames = {
       {"a100_sxm", "a100-sxm-80gb"},
       {"h100_sxm", "h100-sxm-80gb"},
       {"h200_sxm", "h200-sxm-141gb"},
@@ -57,12 +57,13 @@ class KernelRows {
  public:
   KernelRows(const CsvTable& t, Measurements& into) : t_(t), into_(into), left_out_(t, into) {}
 
-  // The profile's name, or nullopt, noted.
-  std::optional<std::string> device(const std::string& name) {
-    const auto at = foreign_devices().find(name);
-    if (at != foreign_devices().end()) return at->second;
-    leave_out(fmt::format("no device profile for {}", name));
-    return std::nullopt;
+  // Returns the profile's name, or nullopt, and then counts the row.
+  std::optional<std::string> device(const std::string& name) { return left_out_.ours(foreign_devices(), name, "no device profile for"); }
+  // Calls use(row, device) for each row whose device, which a column names, has a profile; the other rows are counted.
+  template <class Use>
+  void each(std::string_view column, Use use) {
+    for (const CsvRow& row : t_.rows())
+      if (const auto known = device(t_.cell(row, column))) use(row, *known);
   }
   void leave_out(const std::string& reason) { left_out_.add(reason); }
   void add(const CsvRow& row, const std::string& device, Precision p, const pcg::Kernel& k, std::optional<double> seconds) {
@@ -125,49 +126,41 @@ void read_matmuls(const CsvTable& t, Measurements& into) {
 // aiconfigurator: fused causal attention, forward; fewer heads of keys and values where they are shared.
 void read_attention(const CsvTable& t, Measurements& into) {
   KernelRows c(t, into);
-  for (const CsvRow& row : t.rows()) {
-    const auto device = c.device(t.cell(row, "system"));
-    if (!device) continue;
+  c.each("system", [&](const CsvRow& row, const std::string& device) {
     const double batch = size_of(t, row, "batch"), length = size_of(t, row, "seq_len"), heads = size_of(t, row, "num_heads");
     const double shared = size_of(t, row, "num_kv_heads_0=mha"), width = size_of(t, row, "head_dim");
     pcg::Kernel k = product(KernelKind::attention, batch * heads, length, length, width, 2);
     // Two products, half of each: 2 b s s d FLOPs, as k.flops is already. q and the output are read and written once, keys and values too.
     k.bytes = base::Bytes(2 * batch * length * width * (2 * heads + 2 * (shared > 0 ? shared : heads)));
-    c.add(row, *device, Precision::bf16, k, scaled(t.number(row, "latency_ms"), 1e-3));
-  }
+    c.add(row, device, Precision::bf16, k, scaled(t.number(row, "latency_ms"), 1e-3));
+  });
 }
 
 // NeuSight: B products of M x N x K; N and K are those of torch's matmul.
 void read_neusight_products(const CsvTable& t, Measurements& into) {
   KernelRows c(t, into);
-  for (const CsvRow& row : t.rows()) {
-    const auto device = c.device(t.cell(row, "device"));
-    if (!device) continue;
+  c.each("device", [&](const CsvRow& row, const std::string& device) {
     const auto k = product(KernelKind::matmul, size_of(t, row, "B"), size_of(t, row, "M"), size_of(t, row, "N"), size_of(t, row, "K"), 4);
-    c.add(row, *device, Precision::fp32, k, scaled(t.number(row, "latency_ms"), 1e-3));
-  }
+    c.add(row, device, Precision::fp32, k, scaled(t.number(row, "latency_ms"), 1e-3));
+  });
 }
 
 // NeuSight: operators over B x H elements; two operands for add, div, mul, pow (with a "u" behind: one and a number).
 void read_neusight_traffic(const CsvTable& t, Measurements& into) {
   KernelRows c(t, into);
-  for (const CsvRow& row : t.rows()) {
-    const auto device = c.device(t.cell(row, "device"));
-    if (!device) continue;
+  c.each("device", [&](const CsvRow& row, const std::string& device) {
     const std::string& op = t.cell(row, "op");
     const bool binary = op == "add" || op == "div" || op == "mul" || op == "pow";
     const KernelKind kind = op == "ln" ? KernelKind::norm : op == "softmax" ? KernelKind::softmax : KernelKind::elementwise;
     const double elements = size_of(t, row, "B") * size_of(t, row, "H");
-    c.add(row, *device, Precision::fp32, traffic(kind, 4 * elements * (binary ? 3 : 2)), scaled(t.number(row, "latency_ms"), 1e-3));
-  }
+    c.add(row, device, Precision::fp32, traffic(kind, 4 * elements * (binary ? 3 : 2)), scaled(t.number(row, "latency_ms"), 1e-3));
+  });
 }
 
 // NeuSight: forward convolutions, square windows and images. fp32, but cuDNN uses TF32 on an A100 unless told not to.
 void read_neusight_convolutions(const CsvTable& t, Measurements& into) {
   KernelRows c(t, into);
-  for (const CsvRow& row : t.rows()) {
-    const auto device = c.device(t.cell(row, "Device"));
-    if (!device) continue;
+  c.each("Device", [&](const CsvRow& row, const std::string& device) {
     const double batch = size_of(t, row, "B"), in = size_of(t, row, "Input_Channel"), out = size_of(t, row, "Output_Channel");
     const double window = size_of(t, row, "Kernel_Szie"), side = size_of(t, row, "Input_Size"), stride = size_of(t, row, "Stride");
     if (!(stride > 0)) t.complain(row, "Stride: 0");
@@ -175,9 +168,9 @@ void read_neusight_convolutions(const CsvTable& t, Measurements& into) {
         std::max(0.0, static_cast<double>(static_cast<std::int64_t>((side + 2 * size_of(t, row, "Padding") - window) / stride)) + 1);
     pcg::Kernel k = product(KernelKind::convolution, 1, batch * result * result, out, in * window * window, 4);
     k.bytes = base::Bytes(4 * (batch * in * side * side + out * in * window * window + batch * out * result * result));
-    const bool tf32 = profiles::device_profile(*device).peak.contains(Precision::tf32);
-    c.add(row, *device, tf32 ? Precision::tf32 : Precision::fp32, k, scaled(t.number(row, "Latency"), 1e-3));
-  }
+    const bool tf32 = profiles::device_profile(device).peak.contains(Precision::tf32);
+    c.add(row, device, tf32 ? Precision::tf32 : Precision::fp32, k, scaled(t.number(row, "Latency"), 1e-3));
+  });
 }
 
 // DeepBench: a cell of JSON holds the fields of the sheet, whose names differ a little between sheets.
@@ -245,15 +238,15 @@ class Vidur {
   Vidur(const CsvTable& t, Measurements& into) : t_(t), c_(t, into) {}
 
   void read() {
-    for (const CsvRow& row : t_.rows()) {
-      const auto device = c_.device(t_.cell(row, "device"));
-      if (!device) continue;
-      if (size_of(t_, row, "num_tokens") < 128) c_.leave_out("kernels of a few microseconds, measured to 1 us");
-      else operators(row, *device);
-    }
+    c_.each("device", [&](const CsvRow& row, const std::string& device) {
+      if (size_of(t_, row, "num_tokens") < kFewestTokens) c_.leave_out("kernels of a few microseconds, measured to 1 us");
+      else operators(row, device);
+    });
   }
 
  private:
+  static constexpr double kFewestTokens = 128;  // below it a kernel takes few of the clock's steps of 1 us, and rounding decides
+
   void operators(const CsvRow& row, const std::string& device) {
     const double tokens = size_of(t_, row, "num_tokens"), width = size_of(t_, row, "n_embd"), tp = size_of(t_, row, "tp");
     if (!(tp > 0)) t_.complain(row, "tp: 0");
@@ -280,20 +273,18 @@ class Vidur {
 // LLMCompass: fp16 matmuls as milliseconds, softmax, norm and GELU as elements per second.
 void read_llmcompass(const CsvTable& t, Measurements& into) {
   KernelRows c(t, into);
-  for (const CsvRow& row : t.rows()) {
-    const auto device = c.device(t.cell(row, "device"));
-    if (!device) continue;
+  c.each("device", [&](const CsvRow& row, const std::string& device) {
     const std::string& op = t.cell(row, "op");
     const double value = t.number(row, "value").value_or(0);
     const double first = size_of(t, row, "dim0"), second = t.number(row, "dim1").value_or(1);
     if (op == "matmul") {
-      c.add(row, *device, Precision::fp16, product(KernelKind::matmul, 1, first, second, size_of(t, row, "dim2"), 2), value * 1e-3);
+      c.add(row, device, Precision::fp16, product(KernelKind::matmul, 1, first, second, size_of(t, row, "dim2"), 2), value * 1e-3);
     } else {
       const KernelKind kind = op == "softmax" ? KernelKind::softmax : op == "layernorm" ? KernelKind::norm : KernelKind::elementwise;
-      c.add(row, *device, Precision::fp16, traffic(kind, 4 * first * second),
+      c.add(row, device, Precision::fp16, traffic(kind, 4 * first * second),
             value > 0 ? std::optional(first * second / value * 1e-9) : std::nullopt);
     }
-  }
+  });
 }
 
 }  // namespace

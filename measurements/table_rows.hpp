@@ -1,16 +1,19 @@
 #pragma once
-// What the readers of public tables share. Private to this folder.
+// The parts that the readers of public tables share. Private to this folder.
 
 #include <fmt/format.h>
 
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/csv.hpp"
 #include "measurements/measurements.hpp"
 
 namespace measurements {
+
+using Names = std::map<std::string, std::string, std::less<>>;  // a public table's names -> ours
 
 // Counts the rows of one table that were left out, by reason; adds one note per reason to the measurements when it goes.
 class RowsLeftOut {
@@ -23,6 +26,13 @@ class RowsLeftOut {
   }
 
   void add(const std::string& reason) { ++rows_[reason]; }
+  // Returns our name for a table's. Returns nullopt where there is none, and counts the row: "REASON NAME".
+  std::optional<std::string> ours(const Names& names, const std::string& name, std::string_view reason) {
+    const auto at = names.find(name);
+    if (at != names.end()) return at->second;
+    add(fmt::format("{} {}", reason, name));
+    return std::nullopt;
+  }
 
  private:
   const CsvTable& table_;
