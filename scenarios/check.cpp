@@ -10,7 +10,7 @@
 #include "pcg/plan/plan_read.hpp"
 #include "profiles/device_profile.hpp"
 #include "profiles/framework_profile.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/question/scenario.hpp"
 #include "substitutions/rule_files/load_rules.hpp"
 #include "substitutions/rule_files/rule_file_read.hpp"
 #include "topology/cluster.hpp"

@@ -4,8 +4,8 @@
 #include <functional>
 #include <string_view>
 
+#include "scenarios/question/scenario.hpp"
 #include "scenarios/result.hpp"
-#include "scenarios/scenario.hpp"
 
 namespace scenarios {
 

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "calibration/framework_text.hpp"
+#include "calibration/text/framework_text.hpp"
 
 namespace reports {
 

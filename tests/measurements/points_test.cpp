@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "scenarios/scenario.hpp"
+#include "scenarios/question/scenario.hpp"
 #include "tests/measurements/made_points.hpp"
 
 using namespace measurements;

@@ -1,4 +1,4 @@
-#include "scenarios/plan_entries.hpp"
+#include "scenarios/question/plan_entries.hpp"
 #include "base/yaml/parse.hpp"
 
 #include <doctest/doctest.h>

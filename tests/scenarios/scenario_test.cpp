@@ -1,4 +1,4 @@
-#include "scenarios/scenario.hpp"
+#include "scenarios/question/scenario.hpp"
 
 #include <doctest/doctest.h>
 

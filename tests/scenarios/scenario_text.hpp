@@ -5,7 +5,7 @@
 
 #include "base/diagnostics.hpp"
 #include "base/yaml/parse.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/question/scenario.hpp"
 
 namespace test {
 

@@ -10,7 +10,7 @@
 
 #include "pcg/graph/graph.hpp"
 #include "pcg/plan/plan.hpp"
-#include "scenarios/framework.hpp"
+#include "scenarios/question/framework.hpp"
 #include "topology/cluster.hpp"
 
 namespace scenarios {

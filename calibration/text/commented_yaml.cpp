@@ -1,4 +1,4 @@
-#include "calibration/commented_yaml.hpp"
+#include "calibration/text/commented_yaml.hpp"
 
 #include <fmt/format.h>
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/yaml/tree.hpp"
-#include "scenarios/plan_entries.hpp"
-#include "scenarios/variant.hpp"
+#include "scenarios/question/plan_entries.hpp"
+#include "scenarios/question/variant.hpp"
 
 namespace scenarios {
 

@@ -1,12 +1,12 @@
-#include "calibration/framework_text.hpp"
+#include "calibration/text/framework_text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/yaml/parse.hpp"
-#include "calibration/commented_yaml.hpp"
 #include "calibration/framework_constants.hpp"
+#include "calibration/text/commented_yaml.hpp"
 
 namespace calibration {
 namespace {

@@ -1,4 +1,4 @@
-#include "scenarios/scenario.hpp"
+#include "scenarios/question/scenario.hpp"
 
 #include <fmt/core.h>
 
@@ -7,8 +7,8 @@
 #include <set>
 
 #include "base/yaml/reader.hpp"
-#include "scenarios/plan_entries.hpp"
-#include "scenarios/what_if.hpp"
+#include "scenarios/question/plan_entries.hpp"
+#include "scenarios/question/what_if.hpp"
 #include "topology/cluster.hpp"
 #include "topology/load.hpp"
 

@@ -1,4 +1,4 @@
-#include "scenarios/what_if.hpp"
+#include "scenarios/question/what_if.hpp"
 
 #include <fmt/core.h>
 
@@ -6,7 +6,7 @@
 #include <array>
 
 #include "base/yaml/patch.hpp"
-#include "scenarios/framework.hpp"
+#include "scenarios/question/framework.hpp"
 
 namespace scenarios {
 namespace {

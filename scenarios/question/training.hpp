@@ -5,7 +5,7 @@
 
 #include "base/yaml/tree.hpp"
 #include "pcg/plan/plan.hpp"
-#include "scenarios/framework.hpp"
+#include "scenarios/question/framework.hpp"
 
 namespace scenarios {
 

@@ -1,4 +1,4 @@
-#include "scenarios/variant.hpp"
+#include "scenarios/question/variant.hpp"
 
 #include <fmt/core.h>
 
@@ -10,7 +10,7 @@
 #include "pcg/models/load.hpp"
 #include "profiles/device_profile.hpp"
 #include "profiles/network_profile.hpp"
-#include "scenarios/training.hpp"
+#include "scenarios/question/training.hpp"
 #include "topology/load.hpp"
 
 namespace scenarios {

@@ -1,8 +1,8 @@
-#include "calibration/profile_text.hpp"
+#include "calibration/text/profile_text.hpp"
 
 #include <fmt/core.h>
 
-#include "calibration/commented_yaml.hpp"
+#include "calibration/text/commented_yaml.hpp"
 #include "profiles/fitted_text.hpp"
 
 namespace calibration {

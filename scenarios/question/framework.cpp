@@ -1,4 +1,4 @@
-#include "scenarios/framework.hpp"
+#include "scenarios/question/framework.hpp"
 
 #include <fmt/format.h>
 

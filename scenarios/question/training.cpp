@@ -1,4 +1,4 @@
-#include "scenarios/training.hpp"
+#include "scenarios/question/training.hpp"
 
 #include <algorithm>
 
