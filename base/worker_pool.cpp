@@ -42,6 +42,7 @@ void send_all(int pipe, std::string_view text) {
   }
 }
 
+// A pipe per worker: answers come whole, and the end of the file says that the worker has ended.
 Worker start(std::size_t index, const std::function<Json(std::size_t)>& work) {
   int ends[2];
   BASE_CHECK(::pipe(ends) == 0, "no pipe: {}", std::strerror(errno));

@@ -103,7 +103,7 @@ class GridFit {
 
   void punish_bend(std::size_t before, std::size_t at, std::size_t after, double weight) {
     const std::array<std::size_t, 3> node = {before, at, after};
-    constexpr std::array kBend = {1.0, -2.0, 1.0};
+    constexpr std::array kBend = {1.0, -2.0, 1.0};  // the second difference, which is 0 on a straight line
     for (std::size_t i = 0; i < 3; ++i)
       for (std::size_t j = 0; j < 3; ++j) penalty_(index(node[i]), index(node[j])) += weight * kBend[i] * kBend[j];
   }

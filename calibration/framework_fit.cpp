@@ -57,6 +57,7 @@ class FrameworkFitter {
     double log = 0, relative = 0;
     std::vector<GroupError> groups;  // relative
   };
+  // Points are dealt out to workers in turn, so that each gets its share of the slow ones.
   [[nodiscard]] Error error_of(const profiles::FrameworkProfile& f, const std::vector<std::size_t>& which) const {
     const auto jobs = static_cast<std::size_t>(std::max(1, config_.jobs));
     const auto work = [&](std::size_t first) {
@@ -100,11 +101,13 @@ class FrameworkFitter {
       low.push_back(std::log(c.low));
       high.push_back(std::log(c.high));
     }
+    // Subplex (Rowan 1990): the objective is a sum of absolute values, which has kinks, and jumps where the choice of an algorithm
+    // switches.
     nlopt::opt search(nlopt::LN_SBPLX, n);
     search.set_lower_bounds(low);
     search.set_upper_bounds(high);
-    search.set_initial_step(0.4);
-    search.set_xtol_rel(1e-3);
+    search.set_initial_step(0.4);  // of a logarithm: half as much again, which crosses the uncertainty of a guessed host time
+    search.set_xtol_rel(1e-3);     // a tenth of a per cent, far below the errors that are left
     search.set_maxeval(config_.evaluations);
     int evaluation = 0;
     std::function<double(const std::vector<double>&)> objective = [&](const std::vector<double>& at) {
@@ -174,7 +177,7 @@ FrameworkFit fit_framework(const profiles::FrameworkProfile& start, const std::v
   std::vector<Prepared> prepared;
   for (const measurements::Point& p : points) prepared.push_back(prepare(p, config.file));
   std::vector<std::size_t> all, halves[2];
-  for (std::size_t i = 0; i < points.size(); ++i) {
+  for (std::size_t i = 0; i < points.size(); ++i) {  // every other point: tables are sorted, so both halves cover all sizes
     all.push_back(i);
     halves[i % 2].push_back(i);
   }

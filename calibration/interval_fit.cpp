@@ -143,11 +143,11 @@ void needed_at_end(const Residuals& group, std::size_t feature, bool upper, doub
   for (const Residual* r : group) values.push_back(r->question.features[feature]);
   std::ranges::sort(values);
   const auto end = static_cast<std::size_t>(kHeldOutEnd * static_cast<double>(values.size()));
-  const double border = upper ? values[values.size() - 1 - end] : values[end];
+  const double bound = upper ? values[values.size() - 1 - end] : values[end];
   Residuals rest, held_out;
   for (const Residual* r : group) {
     const double x = r->question.features[feature];
-    ((upper ? x > border : x < border) ? held_out : rest).push_back(r);
+    ((upper ? x > bound : x < bound) ? held_out : rest).push_back(r);
   }
   const auto spread = rest.empty() ? std::nullopt : own_spread(rest, level);
   if (!spread || held_out.empty()) return;

@@ -228,7 +228,7 @@ class NetworkFitter {
     return errors;
   }
   [[nodiscard]] Eigen::MatrixXd slopes_at(const Eigen::VectorXd& x, const Eigen::VectorXd& errors) const {
-    constexpr double kStep = 1e-4;
+    constexpr double kStep = 1e-4;  // of a logarithm: far above the rounding of doubles, far below what a parameter's slope changes over
     Eigen::MatrixXd slopes(errors.size(), x.size());
     for (Eigen::Index j = 0; j < x.size(); ++j) {
       Eigen::VectorXd moved = x;

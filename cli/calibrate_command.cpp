@@ -47,6 +47,7 @@ std::vector<pcg::KernelKind> kinds_of(const std::vector<std::string>& names) {
   return kinds;
 }
 
+// Stands in the profile beside the numbers. Folders are left out: they differ from machine to machine.
 std::string command_line(const CalibrateFlags& f) {
   std::string text = fmt::format("foreshard calibrate --device {}", f.device);
   for (const std::string& name : f.rows_of) text += fmt::format(" --rows-of {}", name);

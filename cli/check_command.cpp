@@ -20,6 +20,7 @@ void add_check(CLI::App& app, Action& action) {
     action = [f] {
       const scenarios::CheckResult result = scenarios::check_file(f->file, f->seed);
       fmt::print("{}\n", result.summary);
+      // A problem of the file has been thrown by now; what is left is whether a plan computes what its model computes.
       return static_cast<int>(result.sound ? kAnswered : kNo);
     };
   });

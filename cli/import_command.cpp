@@ -24,7 +24,7 @@ struct ImportFlags {
 
 // Topologies are small texts that are no JSON; nullopt for everything else, and for what cannot be read (the trace importers say why).
 std::optional<std::string> small_text(const std::string& file) {
-  constexpr std::size_t kMost = 16 << 20;
+  constexpr std::size_t kMost = 16 << 20;  // a topology.conf of 100,000 nodes takes a few MB
   std::error_code unreadable;
   const auto size = std::filesystem::file_size(file, unreadable);
   if (unreadable || size > kMost) return std::nullopt;

@@ -25,6 +25,7 @@ int parse_and_act(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
+    // CLI11 says that something was not expected; we say which word was meant.
     if (e.get_exit_code() != 0)
       if (const auto problem = cli::mistyped(app, std::span(argv, static_cast<std::size_t>(argc)).subspan(1)))
         throw base::InputError(std::vector<base::Diagnostic>{*problem});

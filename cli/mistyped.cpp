@@ -44,8 +44,8 @@ std::optional<base::Diagnostic> mistyped(const CLI::App& app, std::span<char* co
   std::string path = app.get_name();
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string word = words[i];
-    if (word == "--") break;  // behind it are no options and no commands
-    if (word.starts_with('-') && word != "-") {
+    if (word == "--") break;                     // behind it are no options and no commands
+    if (word.starts_with('-') && word != "-") {  // "-" alone is a file: standard output
       const CLI::Option* option = option_of(*at, word);
       if (!option) {
         const std::string name = word.substr(0, word.find('='));

@@ -28,6 +28,7 @@ constexpr std::uintmax_t kMostBytes = std::uintmax_t{256} << 20;  // tables of m
   throw base::InputError(std::vector<base::Diagnostic>{{{}, option, std::move(message), std::move(hint)}});
 }
 
+// Asking before hours of work is cheaper than failing after them. The file itself is not opened: that would empty it.
 void check_writable(const std::filesystem::path& file, const std::string& option) {
   if (file.empty() || file == "-") return;
   std::error_code error;
@@ -77,7 +78,7 @@ void write_text(const std::filesystem::path& file, const std::string& text) {
   }
   std::ofstream out(file, std::ios::binary);
   out << text;
-  out.close();
+  out.close();  // a full disk may show itself only now
   if (out) return;
   refuse_file(file, fmt::format("cannot be written: {}", std::strerror(errno)));
 }

@@ -151,7 +151,8 @@ int show(const RulesFlags& f) {
   }
   if (!f.name.empty()) std::erase_if(rules, [&](const auto& r) { return r.name != f.name; });
   write_json(f, reports::to_json(rules));
-  print(f, [&] { return reports::to_text(rules, substitutions::axioms(), !f.name.empty()); });
+  const auto detail = f.name.empty() ? reports::AxiomDetail::names : reports::AxiomDetail::statements;
+  print(f, [&] { return reports::to_text(rules, substitutions::axioms(), detail); });
   return kAnswered;
 }
 

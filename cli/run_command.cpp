@@ -39,7 +39,7 @@ std::string joined_csv(const Results& results) {
   std::string text;
   for (const auto& r : results) {
     const std::string one = reports::csv(r);
-    text += text.empty() ? one : one.substr(one.find('\n') + 1);
+    text += text.empty() ? one : one.substr(one.find('\n') + 1);  // one header serves all
   }
   return text;
 }
@@ -60,6 +60,7 @@ void save_plans(const std::filesystem::path& directory, const Results& results) 
     }
 }
 
+// A scenario has its answer where any plan runs; a what-if that nothing fits is an answer too.
 bool has_answer(const Results& results) {
   return std::ranges::all_of(results, [](const auto& result) {
     return std::ranges::any_of(result.runs, [](const scenarios::Run& r) { return r.status == scenarios::Status::ok; });
@@ -79,7 +80,7 @@ int run(const RunFlags& f) {
     loaded.push_back(scenarios::load_scenario(base::read_yaml(path), path.parent_path()));
   }
   Results results;
-  {
+  {  // the progress line is wiped at the end, before anything else is printed
     base::ProgressLine line(f.verbosity);
     scenarios::RunOptions options;
     options.jobs = f.jobs;

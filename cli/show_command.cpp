@@ -42,6 +42,7 @@ std::string show_model(const ShowFlags& f) {
   return reports::model_text(g);
 }
 
+// The tree that the loader builds from, with the preset's keys written out: a start for a file of one's own.
 std::string cluster_yaml(const std::string& word) {
   base::Yaml section = base::Yaml::make_map();
   section.set("preset", base::Yaml::make_scalar(word));
@@ -78,6 +79,7 @@ std::string show_rules(const ShowFlags& f) {
   return reports::to_text(rules, substitutions::axioms(), reports::AxiomDetail::names);
 }
 
+// One subcommand with its own flags, of which at most one chooses the form. `text` makes the answer.
 void add_kind(CLI::App& show, Action& action, const char* name, const char* help, const char* argument,
               std::string (*text)(const ShowFlags&)) {
   const auto f = std::make_shared<ShowFlags>();

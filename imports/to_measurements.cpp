@@ -23,7 +23,9 @@ struct Occurrences {
     if (seconds.size() % 2 == 1) return base::Seconds(*middle);
     return base::Seconds(0.5 * (*middle + *std::max_element(seconds.begin(), middle)));
   }
-  [[nodiscard]] std::string told() const { return seconds.size() == 1 ? source : fmt::format("{} (median of {})", source, seconds.size()); }
+  [[nodiscard]] std::string source_text() const {
+    return seconds.size() == 1 ? source : fmt::format("{} (median of {})", source, seconds.size());
+  }
 };
 
 // Over the bus to the host: no measurement of device memory.
@@ -85,7 +87,7 @@ void add_kernels(const ImportedTrace& t, const MeasurementNames& names, measurem
     work.emplace(key, k);
   }
   for (auto& [key, occurrences] : rows)
-    into.kernels.push_back({std::get<0>(key), std::get<1>(key), work.at(key), occurrences.median(), occurrences.told()});
+    into.kernels.push_back({std::get<0>(key), std::get<1>(key), work.at(key), occurrences.median(), occurrences.source_text()});
   if (unknown > 0)
     into.notes.push_back(fmt::format("{} of {} operations have no known work or precision and give no row", unknown, t.operations.size()));
   if (nameless > 0)
@@ -106,7 +108,7 @@ void add_collectives(const ImportedTrace& t, const MeasurementNames& names, meas
         .cluster = names.cluster, .nodes = std::max(1, std::get<1>(key)), .gpus = std::get<2>(key), .kind = std::get<0>(key)};
     m.bytes = base::Bytes(std::get<3>(key));
     m.time = occurrences.median();
-    m.source = occurrences.told();
+    m.source = occurrences.source_text();
     into.collectives.push_back(std::move(m));
   }
   if (unknown > 0)

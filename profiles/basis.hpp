@@ -1,5 +1,5 @@
 #pragma once
-// What a number of a forecast rests on.
+// The basis of a figure: where a kernel's time comes from.
 
 #include <array>
 #include <string_view>

@@ -23,7 +23,7 @@ struct Efficiency {
   bool operator==(const Efficiency&) const = default;
 };
 
-// Where numbers come from and how far off they are: |predicted / measured - 1|, as a mean.
+// The rows that a model was fitted to, and the mean of |predicted / measured - 1| over them.
 struct Provenance {
   std::string source;         // files, and whose measurements
   std::string command;        // that made them

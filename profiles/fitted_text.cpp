@@ -204,6 +204,7 @@ std::string provenance_text(const Provenance& p) {
                     p.rows, p.error, p.held_out_rows, p.held_out_error, p.held_out_p90);
 }
 
+// A line for each row of the inner axis keeps the file readable, and a difference between two fits small.
 std::string grid_text(const LogGrid& g) {
   std::string text = "        correction:\n";
   for (std::size_t a = 0; a < 3; ++a) text += fmt::format("          {}: \"{:.6g}\"\n", kAxisNames[a], fmt::join(g.axes[a], " "));

@@ -46,6 +46,7 @@ LossCost read_loss(const base::Yaml& node, const std::string& path, base::Diagno
   return l;
 }
 
+// Generations are those of the devices that ship: a share for another name would never be asked for, and is reported as unknown.
 std::map<std::string, double> read_shares(const base::Yaml& node, const std::string& path, base::Diagnostics& sink) {
   base::MapReader map(node, path, sink);
   std::map<std::string, double> shares;

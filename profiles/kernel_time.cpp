@@ -33,6 +33,7 @@ KernelTime roofline(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision
   return {base::Seconds(std::max({compute_s(d, k, p), traffic_s, d.kernel_floor.value()})), Basis::defaults, false};
 }
 
+// fp16 and bf16 run on the same units at the same rate, so one stands in for the other where a table has only one.
 const FittedProduct* product_of(const Fitted& f, pcg::KernelKind kind, pcg::Precision p) {
   auto at = f.products.find({kind, p});
   if (at == f.products.end() && p == pcg::Precision::fp16) at = f.products.find({kind, pcg::Precision::bf16});

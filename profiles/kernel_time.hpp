@@ -12,8 +12,8 @@ namespace profiles {
 struct KernelTime {
   base::Seconds time;
   Basis basis = Basis::defaults;
-  // The kernel lies outside the sizes that a product's fit covers, is larger than any that a rate's fit saw (a smaller one is not told: its
-  // fixed part is known), or the fit is another chip's.
+  // The kernel lies outside the sizes that a product's fit covers, is larger than any that a rate's fit saw (a smaller one does not count:
+  // its fixed part is known), or the fit is another chip's.
   bool extrapolated = false;
 };
 

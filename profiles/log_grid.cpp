@@ -12,6 +12,7 @@ struct Place {
   double fraction;
 };
 
+// The fraction is held between 0 and 1: outside the axis the value is that of its end.
 Place place_on(const std::vector<double>& axis, double x) {
   std::size_t cell = 0;
   while (cell + 2 < axis.size() && x >= axis[cell + 1]) ++cell;

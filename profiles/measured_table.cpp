@@ -8,8 +8,8 @@
 namespace profiles {
 namespace {
 
-constexpr double kReach = 1;       // doublings
-constexpr double kSame = 1e-9;     // of a logarithm
+constexpr double kReach = 1;       // doublings: farther shapes use tiles and caches in another way
+constexpr double kSame = 1e-9;     // of a logarithm: rounding of one and the same size
 constexpr double kNearest = 1e-3;  // squared distance below which nothing counts more
 
 // A product's sizes; of other kinds the bytes.
@@ -37,6 +37,7 @@ std::optional<double> MeasuredTable::correction(const pcg::Kernel& k, pcg::Preci
   std::array<Around, 3> around{};
   double same = 0, near = 0, weights = 0;
   int exact = 0;
+  // Entries are sorted by their first size, so those within reach are neighbours.
   const auto first = std::ranges::lower_bound(group->second, x[0] - kReach, {}, [](const Entry& e) { return e.at[0]; });
   for (auto e = first; e != group->second.end() && e->at[0] <= x[0] + kReach; ++e) {
     double distance = 0, farthest = 0;

@@ -44,6 +44,7 @@ class NetworkReader {
     return profile;
   }
 
+  // Link types are named as the cluster names them, so every name is known.
   void read_links(const base::Yaml& node, NetworkProfile& profile) {
     base::MapReader map(node, "network.links", sink_);
     if (!node.is_map()) return;
@@ -109,6 +110,7 @@ std::string_view to_text(Protocol p) {
   return kNames[static_cast<std::size_t>(p)];
 }
 
+// No entry and an unknown link type both give nullptr; knows() tells them apart.
 const NetworkHop* NetworkProfile::find(std::string_view link_type, Algorithm a, Protocol p) const {
   const auto type = links.find(link_type);
   if (type == links.end()) return nullptr;

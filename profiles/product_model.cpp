@@ -16,17 +16,19 @@ struct Tile {
   double each_m = 1 / m, each_n = 1 / n, each_room = 1 / room;
 
   static constexpr double kRoom = 256 * 128;  // elements of C that the registers of one multiprocessor hold
-  static constexpr double kMostResident = 8;
+  static constexpr double kMostResident = 8;  // 8 tiles of 256 threads are the 2,048 threads that a multiprocessor holds
 };
 // Shapes that CUTLASS and cuBLAS instantiate, for tensor cores and for vector units alike; the largest come first.
 constexpr std::array kTiles = {Tile{256, 128}, Tile{128, 256}, Tile{128, 128}, Tile{128, 64}, Tile{64, 128}, Tile{64, 64},
                                Tile{32, 64},   Tile{64, 32},   Tile{32, 32},   Tile{16, 64},  Tile{64, 16}};
+// Of the largest tile, to whose rate all others are scaled.
 constexpr double kLeastLoad = kTiles[0].load;
 
 struct Split {
   double parts;
   double each = 1 / parts;
 };
+// Split-k factors that libraries try: small numbers, then powers of two.
 constexpr std::array kSplits = {Split{1}, Split{2}, Split{3}, Split{4}, Split{6}, Split{8}, Split{16}, Split{32}};
 constexpr double kShortestSplit = 128;  // along k: no library cuts it finer
 constexpr double kMostRounds = 4;       // k is split only while the tiles are too few for this many rounds
@@ -70,6 +72,7 @@ double tiles_s(const Product& x, const Tile& t, double step_s, double tiles, con
   return steps * std::max(x.s.k * split.each, kShortestSplit) + rounds * x.p.round_s + x.p.split_s + x.part_s * split.parts;
 }
 
+// A library times its candidates, or knows them by heuristics as good; so the fastest one counts.
 double fastest_s(const Product& x) {
   double best = std::numeric_limits<double>::infinity();
   for (const Tile& t : kTiles) {
@@ -103,6 +106,7 @@ ProductSizes product_sizes(const pcg::Kernel& k, pcg::Precision p) {
 }
 
 const std::array<std::string_view, kProductParameters>& product_parameter_names() {
+  // In the order of to_array: profiles are read and written by these names.
   static constexpr std::array<std::string_view, kProductParameters> kNames = {
       "peak_share", "half_ratio",        "tail",   "step_s", "round_s", "store_share", "bandwidth_share", "launch_s",
       "split_s",    "split_store_share", "overlap"};

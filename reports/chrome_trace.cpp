@@ -10,6 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// The format counts in microseconds (Google, "Trace Event Format").
 double microseconds(base::Seconds s) { return s.value() * 1e6; }
 
 Json name_event(const char* what, std::uint32_t device, int thread, const std::string& name) {
@@ -25,6 +26,7 @@ Streams name_threads(const sim::SimulationResult& s, Json& events) {
   for (const sim::Span& span : s.spans) {
     int& count = threads[span.device];
     if (count == 0) {
+      // Without a sort index viewers order processes by name: GPU 10 would come before GPU 2.
       events.push_back(name_event("process_name", span.device, 0, fmt::format("GPU {}", span.device)));
       events.push_back(
           {{"ph", "M"}, {"name", "process_sort_index"}, {"pid", span.device}, {"tid", 0}, {"args", {{"sort_index", span.device}}}});
@@ -63,7 +65,7 @@ std::string chrome_trace(const scenarios::ScenarioResult& result) {
                         {"tid", 0},
                         {"ts", microseconds(m.time)},
                         {"args", {{"bytes", m.used.value()}}}});
-    break;
+    break;  // a viewer has one axis of time: a second run would lie on top of the first
   }
   // One event a line: large traces stay readable for tools that go by lines.
   std::string out = "{\"displayTimeUnit\": \"ms\", \"otherData\": " + about.dump() + ", \"traceEvents\": [";

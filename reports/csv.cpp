@@ -30,7 +30,7 @@ std::string csv(const scenarios::ScenarioResult& result) {
                          b.compute.value(), b.exposed_communication.value(), b.bubble.value(), b.idle.value(), s.bytes.total.value(),
                          s.memory.peak.value(), s.memory.capacity.value());
     } else {
-      out += std::string(11, ',');
+      out += std::string(11, ',');  // empty cells: a 0 could be taken for a time
     }
     out += fmt::format("{},{}\n", r.search_time.value(), r.simulation_time.value());
   }

@@ -9,7 +9,7 @@
 namespace reports {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;  // keys in the order of docs/formats.md, which is also the order in which people read them
 
 Json by_name(const std::map<std::string, base::Bytes>& m) {
   Json j = Json::object();

@@ -52,6 +52,7 @@ std::string to_text(const substitutions::Rule& r) {
   }
   return text;
 }
+// A rule file may name axioms that this program does not have; then the name alone stands there.
 std::string statement(const substitutions::Axioms& axioms, const std::string& name) {
   const auto entry = std::ranges::find(axioms.entries, name, &substitutions::AxiomEntry::name);
   return entry == axioms.entries.end() ? "" : fmt::format("    {:<30} {}  ({})\n", name, entry->statement, entry->source);
@@ -103,6 +104,7 @@ std::string to_text(const substitutions::Generated& g) {
   const substitutions::GenerateStatistics& s = g.statistics;
   std::array<std::int64_t, 3> kinds{};
   for (const substitutions::Rule& r : g.rules) ++kinds[static_cast<std::size_t>(kind_of(r.equation))];
+  // Equations that were neither proved nor refuted come first: they are what a reader must look at.
   std::string open;
   for (const substitutions::Equation& e : g.unproved)
     open += fmt::format("not proved, not kept: {} = {} of {}\n", to_text(e.left, e.variables), to_text(e.right, e.variables),
@@ -138,7 +140,7 @@ std::string to_text(const substitutions::RuleFile& file, const std::vector<subst
   for (std::size_t i = 0; i < proofs.size(); ++i) {
     seconds += proofs[i].seconds;
     if (proofs[i].verdict == Verdict::proved) continue;
-    const base::Mark& at = file.marks[i];
+    const base::Mark& at = file.marks[i];  // the place of the rule, in the form that editors jump to
     text += fmt::format("{}:{}:{}: {}", at.source ? at.source->name : "", at.line, at.column, to_text(file.rules[i]));
     text += proofs[i].counterexample ? fmt::format("  false: {}\n", proofs[i].counterexample->text)
                                      : std::string("  neither proved nor refuted\n");

@@ -1,5 +1,5 @@
 #pragma once
-// What `foreshard rules` prints and writes as JSON.
+// Rules, proofs and axioms as text for people and as JSON: the output of `foreshard rules`.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>

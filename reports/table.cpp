@@ -4,15 +4,18 @@
 
 #include <algorithm>
 
+#include "base/utf8.hpp"
+
 namespace reports {
 
+// An escape sequence begins with ESC and ends with m; it takes no room on the screen.
 std::size_t width_of(const std::string& text) {
   std::size_t width = 0;
   bool escape = false;
   for (const char c : text) {
     if (c == '\033') escape = true;
     else if (escape) escape = c != 'm';
-    else if ((static_cast<unsigned char>(c) & 0xC0) != 0x80) ++width;
+    else if (!base::continues_character(c)) ++width;
   }
   return width;
 }
@@ -25,7 +28,7 @@ std::string Table::text() const {
 
   std::string out;
   const auto line = [&](const auto& cell, std::size_t count) {
-    std::string l;
+    std::string l;  // blanks at the end are cut, so that a pasted table has none
     for (std::size_t i = 0; i < count; ++i) {
       const std::string& text = cell(i);
       const std::string blanks(widths[i] - width_of(text), ' ');

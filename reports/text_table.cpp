@@ -17,12 +17,15 @@ namespace {
 using scenarios::Run;
 using scenarios::Status;
 
+// Escape sequences of ECMA-48 (select graphic rendition), which every terminal understands.
 constexpr const char* kRed = "\033[31m";
 constexpr const char* kGreen = "\033[32m";
 constexpr const char* kBold = "\033[1m";
 constexpr const char* kPlain = "\033[0m";
 
-std::string coloured(const std::string& text, const char* code, Colour colour) { return colour == Colour::terminal ? code + text + kPlain : text; }
+std::string coloured(const std::string& text, const char* code, Colour colour) {
+  return colour == Colour::terminal ? code + text + kPlain : text;
+}
 
 double share(base::Seconds part, const Run& r) {
   return r.simulation->iteration_time.value() > 0 ? part / r.simulation->iteration_time : 0;
@@ -45,6 +48,7 @@ const Run* base_of(const scenarios::ScenarioResult& result, const Run& r) {
   return nullptr;
 }
 
+// Throughput, not time: a variant with more GPUs has a larger batch, so its longer iteration may still be the better one.
 std::string against_base(const scenarios::ScenarioResult& result, const Run& r) {
   const Run* b = base_of(result, r);
   if (r.variant == "base" || b == nullptr || !r.simulation) return "";
@@ -70,13 +74,14 @@ std::vector<std::string> cells(const scenarios::ScenarioResult& result, const Ru
                        percent(share(s.breakdown.exposed_communication, r)), percent(share(s.breakdown.bubble, r)),
                        fmt::format("{} of {}", search::memory_text(s.memory.peak), search::memory_text(s.memory.capacity))});
   } else {
-    c.resize(9, "-");
-    c[4] = "";
+    c.resize(9, "-");  // a dash for each figure that the row has not
+    c[4] = "";         // the column of the comparison stays empty, as for the base
   }
   c.push_back(status_text(r, colour));
   return c;
 }
 
+// Only plans that fit count, and only the base: what-ifs stand beside it in the table.
 const Run* best_of_base(const scenarios::ScenarioResult& result) {
   const Run* best = nullptr;
   for (const Run& r : result.runs)
@@ -128,7 +133,7 @@ std::string notes_text(const scenarios::ScenarioResult& result) {
     }
   }
   std::string out = order.empty() ? "" : "\nnotes\n";
-  constexpr std::size_t kNamed = 3;
+  constexpr std::size_t kNamed = 3;  // so many names leave room for the note in a line; the JSON result names every run
   for (const std::string& note : order) {
     std::vector<std::string> names;
     for (const std::size_t i : about[note])

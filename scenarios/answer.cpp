@@ -59,7 +59,7 @@ void add_numbers(Run& run, const Variant& variant) {
   run.notes.push_back(std::move(interval.note));
   if (is_of_scenario(plan, variant.framework)) run.notes.push_back(variant.framework.note());
   else if (variant.framework.differs())
-    run.notes.push_back(fmt::format("timed with the profile that ships for {}: the scenario's is of another framework",
+    run.notes.push_back(fmt::format("the plan is timed with the profile that ships for {}: the scenario's is of another framework",
                                     pcg::framework_names()[static_cast<std::size_t>(plan.training.framework)]));
   run.notes.insert(run.notes.end(), s.notes.begin(), s.notes.end());
   if (time_s > 0) {
@@ -161,7 +161,7 @@ Planned make_plan(const PlanEntry& entry, const Variant& variant, const std::str
   }
   const pcg::Framework framework = run.made->training.framework;
   if (variant.training.framework == pcg::Framework::generic && framework != pcg::Framework::generic)
-    run.notes.push_back(fmt::format("timed as {} runs it (buckets, overlap): the training section names no framework",
+    run.notes.push_back(fmt::format("the plan is timed as {} runs it (buckets, overlap), because the training section names no framework",
                                     pcg::framework_names()[static_cast<std::size_t>(framework)]));
   return planned;
 }

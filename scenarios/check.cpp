@@ -54,6 +54,7 @@ CheckResult check_rules(const std::filesystem::path& file) {
 
 }  // namespace
 
+// Keys that only one kind of file has come first; a graph or a config of Hugging Face has no key of its own that is sure.
 CheckResult check_file(const std::filesystem::path& file, std::uint64_t seed) {
   const base::Yaml document = base::read_yaml(file);
   const std::filesystem::path directory = file.parent_path();

@@ -12,7 +12,7 @@ struct CheckResult {
   std::string summary;  // one line or more, for people: "scenario: 3 plans, 2 what-ifs", "equivalent at 3 sizes: ..."
 };
 
-// The kind is told by the file's keys: scenario, plan, cluster, device or framework profile, rules, model (ours, a graph, a Hugging Face
+// The file's keys identify its kind: scenario, plan, cluster, device or framework profile, rules, model (ours, a graph, a Hugging Face
 // config). Throws: base::InputError with every problem found.
 [[nodiscard]] CheckResult check_file(const std::filesystem::path& file, std::uint64_t seed);
 

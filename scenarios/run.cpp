@@ -17,7 +17,7 @@ using Answers = std::vector<Run>;
 class Runner {
  public:
   Runner(const Scenario& scenario, const RunOptions& options) : scenario_(scenario), options_(options) {
-    // Several progress lines at once would be noise: with workers only what is finished is told.
+    // Several progress lines at once would be noise: with workers the line counts what is finished.
     if (options_.jobs > 1) worker_options_.progress = {};
   }
 

@@ -11,8 +11,8 @@ namespace scenarios {
 namespace {
 
 std::string base_plan_text(int base_gpus, int gpus) {
-  if (base_gpus == gpus) return "the model or the training is another one: the plan is made anew";
-  return fmt::format("the base's plan is for {} GPUs, here are {}: the plan is made anew", base_gpus, gpus);
+  if (base_gpus == gpus) return "the plan is made anew, because the model or the training is another one";
+  return fmt::format("the plan is made anew, because the base's is for {} GPUs and here are {}", base_gpus, gpus);
 }
 
 std::string largest_part(const sim::MemoryUse& m) {
@@ -26,15 +26,15 @@ std::string largest_part(const sim::MemoryUse& m) {
 }
 
 std::string shortage_text(const sim::MemoryUse& m) {
-  return fmt::format("needs {} of {} on device {}: {} too much; most of it is {}", search::memory_text(m.peak),
-                     search::memory_text(m.capacity), m.device.value, search::memory_text(m.peak - m.capacity), largest_part(m));
+  return fmt::format("device {} needs {} of {}, {} too much; most of it is {}", m.device.value, search::memory_text(m.peak),
+                     search::memory_text(m.capacity), search::memory_text(m.peak - m.capacity), largest_part(m));
 }
 
 void add_planning(const Planning& p, std::size_t most_lost, std::vector<std::string>& notes) {
   notes.insert(notes.end(), p.notes.begin(), p.notes.end());
   if (!p.termination.has_plan()) notes.push_back(search::to_text(p.termination));
   for (std::size_t i = 0; i < std::min(most_lost, p.lost.size()); ++i)
-    notes.push_back(fmt::format("lost: {}: {}", p.lost[i].candidate, search::to_text(p.lost[i].why)));
+    notes.push_back(fmt::format("{} lost: {}", p.lost[i].candidate, search::to_text(p.lost[i].why)));
 }
 
 }  // namespace

@@ -54,6 +54,7 @@ void check_connected(const NodeType& type, const NodeTables& t, bool needs_nics,
 
 }  // namespace
 
+// Rails join NICs of one number, leaves join neighbouring nodes.
 int Cluster::Routing::group_of(int node, int nic) const {
   return description.network.kind == NetworkKind::rail ? nic : node / description.network.nodes_per_leaf;
 }
@@ -92,6 +93,7 @@ NodeTables ClusterBuilder::make_tables(const NodeType& type, const TypeLayout& l
     for (const int nic : nics) t.to_nic.push_back(paths[static_cast<std::size_t>(nic)]);
     if (reducer != type.vertices.end()) t.to_switch.push_back(paths[static_cast<std::size_t>(reducer - type.vertices.begin())]);
   }
+  // Paths back are looked up for themselves: ties are broken by link numbers, which differ between directions.
   t.from_nic.resize(t.to_nic.size());
   for (int nic = 0; nic < t.nics; ++nic) {
     const auto paths = best_paths(type.vertices, layout.edges, nics[static_cast<std::size_t>(nic)]);
@@ -159,6 +161,7 @@ void ClusterBuilder::add_network(Cluster::Routing& routing) {
   if (network.kind == NetworkKind::rail && rails > 1) add_groups(routing, rails, "rail", "spine");
 }
 
+// A leaf or a rail reaches what is above it at the sum of its NICs over the oversubscription, as the header's table says.
 void ClusterBuilder::add_groups(Cluster::Routing& routing, int groups, const std::string& name, const std::string& above) {
   std::vector<int> nics(static_cast<std::size_t>(groups), 0);
   for (int node = 0; node < cluster_.nodes_; ++node) {

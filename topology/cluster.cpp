@@ -9,6 +9,7 @@
 namespace topology {
 namespace {
 
+// The neutral element of append(): nothing narrows it, nothing delays it.
 Route empty_route() { return {{}, base::BytesPerSecond(std::numeric_limits<double>::infinity()), base::Seconds(0)}; }
 
 // Appends a path inside a node, whose links start at `first_link`.
@@ -68,7 +69,7 @@ Route Cluster::route_through_nics(DeviceId from, DeviceId to, int nic_from, int 
   add(routing_->nics[node_a][static_cast<std::size_t>(nic_from)].up);
   const int group_a = routing_->group_of(a.node, nic_from);
   const int group_b = routing_->group_of(b.node, nic_to);
-  if (!routing_->groups.empty() && group_a != group_b) {
+  if (!routing_->groups.empty() && group_a != group_b) {  // within a leaf or a rail a message never climbs above it
     add(routing_->groups[static_cast<std::size_t>(group_a)].up);
     add(routing_->groups[static_cast<std::size_t>(group_b)].down);
   }

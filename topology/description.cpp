@@ -12,7 +12,7 @@
 namespace topology {
 namespace {
 
-constexpr std::int64_t kMaxGpus = 1'000'000;
+constexpr std::int64_t kMaxGpus = 1'000'000;  // of a cluster: more than any has, so that a slip of the pen is found before memory fills
 
 class DescriptionReader {
  public:
@@ -35,7 +35,7 @@ class DescriptionReader {
     read_network(map);
     check_size(map);
     map.finish();
-    if (sink_.empty()) check_nics(section, path);
+    if (sink_.empty()) check_nics(section, path);  // only a sound description has NICs to count
     return std::move(cluster_);
   }
 
@@ -46,7 +46,7 @@ class DescriptionReader {
     base::MapReader map(*node, cluster.path_of("links"), sink_);
     if (!node->is_map()) return;
     for (const auto& entry : node->entries) {
-      (void)map.optional(entry.key);
+      (void)map.optional(entry.key);  // every name is a link type of the user's: none is unknown
       read_link(entry, map.path_of(entry.key));
     }
   }
@@ -77,7 +77,7 @@ class DescriptionReader {
   void read_node_types(base::MapReader& cluster) {
     const auto* list = cluster.required("node_types");
     if (cluster.has("node") || cluster.has("nodes")) {
-      (void)cluster.optional("node");
+      (void)cluster.optional("node");  // both keys are known: the complaint is that they stand here
       (void)cluster.optional("nodes");
       cluster.complain("node_types", "stands instead of \"nodes\" and \"node\", not beside them");
     }

@@ -34,7 +34,7 @@ int gpus_of_preset(const base::Yaml& section) {
   return name != nullptr ? preset_gpus(name->scalar) : 0;
 }
 
-// Where a checked node says how many GPUs it has: beside a preset, that is what left some without wires.
+// The place where a checked node says how many GPUs it has: beside a preset, this number is what left some without wires.
 base::Mark mark_of_count(const base::Yaml& node) { return node.find("gpus")->find("count")->mark; }
 
 // The cluster section of a file: a cluster file, or a scenario, whose other keys are not ours to judge.

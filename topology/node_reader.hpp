@@ -12,7 +12,7 @@
 
 namespace topology {
 
-inline constexpr int kMaxNodes = 100'000;
+inline constexpr int kMaxNodes = 100'000;  // more than any cluster has: a slip of the pen is found before memory fills
 
 // The index of the link type named at `key`; nullopt when it is absent or wrong, and what is wrong is reported.
 [[nodiscard]] std::optional<int> read_link_name(base::MapReader& map, std::string_view key, const std::vector<LinkType>& links);

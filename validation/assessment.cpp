@@ -16,6 +16,7 @@ double error_of(const Item& i) {
   return i.failure.empty() ? std::abs(i.predicted / i.measured - 1) : std::numeric_limits<double>::infinity();
 }
 
+// A failed point lies in no interval: the share is over all members, so that refusing hard questions does not raise it.
 void add_coverage(GroupAssessment& g, const std::vector<Item>& items, const std::vector<std::size_t>& members) {
   double inside = 0, width = 0, forecasts = 0;
   for (const std::size_t i : members) {
@@ -79,11 +80,13 @@ std::optional<double> figure_of(const GroupAssessment& g, Limit::Figure f) {
   return std::nullopt;
 }
 
+// A group in which a point failed misses every limit: its figures are those of the points that were easy enough.
 std::string miss(const GroupAssessment& g, const Limit& limit) {
   const auto& [name, figure] = *std::ranges::find(kFigures, limit.figure, &std::pair<std::string_view, Limit::Figure>::second);
   if (g.failed > 0) return fmt::format("{}: {} of {} points have no forecast", g.name, g.failed, g.points);
   const auto found = figure_of(g, figure);
   if (!found) return fmt::format("{}: has no {}", g.name, name);
+  // Errors are to stay below a limit, correlation and coverage above.
   const bool at_most = figure == Limit::Figure::error || figure == Limit::Figure::peak;
   if (at_most ? *found <= limit.value : *found >= limit.value) return {};
   return fmt::format("{}: {} is {:.4g}, {} {:.4g} was asked for", g.name, name, *found, at_most ? "at most" : "at least", limit.value);
@@ -140,7 +143,8 @@ Limit read_limit(const std::string& text) {
   if (!value || *value < 0) refuse("--limit", fmt::format("\"{}\" is no number", text.substr(equals + 1)), kExample);
   limit.value = *value;
   if (percent) limit.value /= 100;
-  else if (limit.figure != Limit::Figure::tau) refuse("--limit", fmt::format("\"{}\" has no unit", text.substr(equals + 1)), kExample);
+  else if (limit.figure != Limit::Figure::tau)  // a bare 7 could be 7 % or a factor of 7; a correlation has no unit
+    refuse("--limit", fmt::format("\"{}\" has no unit", text.substr(equals + 1)), kExample);
   return limit;
 }
 

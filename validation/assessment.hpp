@@ -41,7 +41,7 @@ struct GroupAssessment {
   std::optional<double> interval_width;       // mean of (high - low) / predicted
   std::vector<std::size_t> worst;             // indices of items: failed ones first, then the largest errors; at most kWorst
 };
-inline constexpr std::size_t kWorst = 3;
+inline constexpr std::size_t kWorst = 3;  // per group: enough to look a case up, few enough to read
 
 struct Assessment {
   std::vector<Item> items;

@@ -31,6 +31,7 @@ Item item_of(const measurements::KernelMeasurement& m) {
   return i;
 }
 
+// Tables name a preset and a number of nodes, as a scenario does.
 topology::Cluster load(const std::string& preset, int nodes) {
   base::Yaml section = base::Yaml::make_map();
   section.set("preset", base::Yaml::make_scalar(preset));
@@ -66,6 +67,7 @@ class Collectives {
   }
 
  private:
+  // Clusters are kept: a table has thousands of rows on a handful of them.
   base::Seconds predict(const measurements::CollectiveMeasurement& m) {
     const auto key = std::pair(m.cluster, m.nodes);
     auto at = clusters_.find(key);

@@ -13,6 +13,8 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
+// Pairs that agree in either value say nothing about order, so they count on neither side (Goodman and Kruskal's gamma where there are
+// ties; without ties this is Kendall's tau).
 double kendall_tau(std::span<const Pair> pairs) {
   std::int64_t same = 0, opposite = 0;
   for (std::size_t a = 0; a < pairs.size(); ++a)
@@ -38,6 +40,7 @@ ErrorStatistics error_statistics(std::span<const Pair> pairs) {
   const auto n = static_cast<double>(pairs.size());
   e.mean = sum / n;
   e.median = median(std::move(errors));
+  // The mean of ratios would call forecasts that are off by 2 and by 1/2 too long; the geometric mean calls them unbiased.
   e.bias = std::exp(log_sum / n) - 1;
   e.tau = kendall_tau(pairs);
   return e;

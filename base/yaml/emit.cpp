@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kLineWidth = 120;  // what two windows side by side show; the files that ship keep to it
 constexpr int kFlowLevels = 2;           // {a: 1, b: [2, 3]} may be one line, deeper things may not
 
+// Double quotes are the one style of YAML in which every character can be written.
 std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {

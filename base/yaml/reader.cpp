@@ -40,6 +40,7 @@ std::nullopt_t expected(const char* what, const Yaml& y, const std::string& path
   return std::nullopt;
 }
 
+// A quoted number is text. Who wrote it meant a number as a rule, so the hint says how.
 std::string unquote_hint(const Yaml& y) {
   return y.is_scalar() && y.quoted && whole<double>(y.scalar) ? "remove the quotes" : std::string();
 }
@@ -47,7 +48,7 @@ std::string unquote_hint(const Yaml& y) {
 template <class Q>
 std::optional<Q> as_quantity(const Yaml& y, const std::string& path, Diagnostics& sink, const char* what, Dimension dimension,
                              std::optional<Q> (*parse)(std::string_view)) {
-  const std::string hint(example_of(dimension));
+  const std::string hint(example_of(dimension));  // the cure is the same for every fault: a number with its unit
   if (!y.is_scalar()) return expected(what, y, path, sink, hint);
   const auto value = parse(y.scalar);
   if (value && value->value() < 0) {

@@ -94,6 +94,7 @@ std::string CollectedReader::text(const json& in, const char* key, const std::st
   return {};
 }
 
+// A list may be absent: the collector leaves out what it could not measure on this machine.
 template <class Read>
 void CollectedReader::each(const char* list, Read read) {
   const auto at = document_->find(list);
@@ -174,7 +175,7 @@ void CollectedReader::read_collective(const json& in, const std::string& path) {
   const std::int64_t gpus = whole(in, "gpus", path);
   if (gpus < 1 || gpus > 1'000'000) complain(path + ".gpus", fmt::format("{} GPUs", gpus));
   else c.group_size = static_cast<int>(gpus);
-  c.nodes = 1;
+  c.nodes = 1;  // the collector runs on one machine
   c.bytes = base::Bytes(number(in, "bytes", path));
   c.sent = c.kind == profiles::CollectiveKind::all_gather && c.group_size > 0 ? *c.bytes / c.group_size : *c.bytes;
   c.duration = base::Seconds(number(in, "seconds", path));

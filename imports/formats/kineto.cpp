@@ -75,7 +75,8 @@ Links link_by_launch(const RawTrace& raw) {
   return links;
 }
 
-// Where a launch was not recorded. In some versions a kernel's External id is only its correlation id again: then it says nothing.
+// This serves where a launch was not recorded. In some versions a kernel's External id is only its correlation id again: then it says
+// nothing.
 void link_by_external_id(const RawTrace& raw, Links& links) {
   std::unordered_map<std::int64_t, std::uint32_t> by_id;
   for (std::uint32_t i = 0; i < raw.operations.size(); ++i)
@@ -183,10 +184,10 @@ void Builder::add_kernel(std::size_t e) {
   ImportedKernel k{.name = d.name, .operation = operation_of(e), .kind = name.kind, .precision = name.precision};
   if (k.operation != kNoOperation) {
     const ImportedOperation& o = trace_.operations[k.operation];
-    const auto told = operation_kind(o.name);
+    const auto by_operation = operation_kind(o.name);
     // A convolution done as a matrix product is one still.
-    const bool convolves = told == pcg::KernelKind::convolution && k.kind == pcg::KernelKind::matmul;
-    if (!k.kind || convolves) k.kind = told;
+    const bool convolves = by_operation == pcg::KernelKind::convolution && k.kind == pcg::KernelKind::matmul;
+    if (!k.kind || convolves) k.kind = by_operation;
     if (!k.precision) k.precision = o.precision;
   }
   if (d.work != DeviceWork::kernel) k.kind = pcg::KernelKind::copy, k.precision.reset();
@@ -261,8 +262,8 @@ void Builder::add_devices() {
   for (const DeviceEvent& e : raw_->device_events) used.insert(static_cast<int>(e.device));
   for (const int id : used) {
     ImportedDevice device{.id = id};
-    const auto told = std::ranges::find(raw_->devices, id, &RawDevice::id);
-    if (told != raw_->devices.end()) device.name = told->name, device.memory = base::Bytes(told->memory);
+    const auto recorded = std::ranges::find(raw_->devices, id, &RawDevice::id);
+    if (recorded != raw_->devices.end()) device.name = recorded->name, device.memory = base::Bytes(recorded->memory);
     trace_.devices.push_back(std::move(device));
   }
 }

@@ -237,10 +237,12 @@ void EventReader::limit(std::size_t kept) const {
   if (kept > kMostEvents) refuse(*file_, fmt::format("has more than {} events of one kind", kMostEvents), "profile a few iterations only");
 }
 
+// Threads are numbered as they come: a pair of texts for each of a million events would fill the memory.
 std::uint32_t EventReader::thread() {
   return threads_.try_emplace({event_.process, event_.thread}, static_cast<std::uint32_t>(threads_.size())).first->second;
 }
 
+// Shapes are kept once: a training step repeats the same few thousand.
 std::uint32_t EventReader::inputs() {
   if (event_.inputs.dims.empty()) return kNone;
   std::string text;
@@ -277,6 +279,7 @@ void EventReader::finish_device_event(DeviceWork work) {
 
 void EventReader::finish_launch() {
   if (event_.phase != "X" || event_.correlation < 0 || event_.start.empty()) return;
+  // The operation around a whole graph's launch says nothing of the kernels in it.
   const bool graph = event_.name.find("GraphLaunch") != std::string::npos;
   trace_->launches.try_emplace(event_.correlation, Launch{thread(), time(event_.start, "ts"), graph});
   limit(trace_->launches.size());
@@ -300,7 +303,7 @@ void EventReader::finish_step(std::vector<Step>& steps) {
 }
 
 void EventReader::finish_event() {
-  const std::string category = lower_case(event_.category);
+  const std::string category = lower_case(event_.category);  // versions differ: "Kernel" and "kernel", "Memcpy" and "gpu_memcpy"
   const bool step = event_.name.starts_with("ProfilerStep#");
   found_phase_ = found_phase_ || !event_.phase.empty();
   if (category == "kernel") finish_device_event(DeviceWork::kernel);

@@ -67,13 +67,13 @@ constexpr std::array<std::pair<std::string_view, std::optional<profiles::Collect
     {"hypercube", std::nullopt},
 }};
 
-struct Told {
+struct Identified {
   bool known = false;                            // the test is known, perhaps as one that has no kind
   std::optional<profiles::CollectiveKind> kind;  // of the simulator
 };
 
 // From the columns alone.
-Told told_by_columns(const Row& row, int ranks) {
+Identified told_by_columns(const Row& row, int ranks) {
   const bool reduces = !row.redop.empty() && row.redop != "none";
   const bool rooted = !row.root.empty() && row.root != "-1";
   if (rooted) return {true, reduces ? std::nullopt : std::optional(profiles::CollectiveKind::broadcast)};
@@ -84,7 +84,7 @@ Told told_by_columns(const Row& row, int ranks) {
   return {true, all ? profiles::CollectiveKind::all_reduce : profiles::CollectiveKind::reduce_scatter};
 }
 
-Told kind_of(const Row& row, int ranks) {
+Identified kind_of(const Row& row, int ranks) {
   const auto* named = std::ranges::find(kTests, std::string_view(row.test), [](const auto& t) { return t.first; });
   if (named != kTests.end()) return {true, named->second};
   return told_by_columns(row, ranks);
@@ -126,9 +126,9 @@ class Writer {
 
 void Writer::find_ranks() {
   if (ranks_ > 0 || table_->rows.empty()) return;
-  const Told told = kind_of(table_->rows.front(), 0);
+  const Identified identified = kind_of(table_->rows.front(), 0);
   const bool one_test = std::ranges::all_of(table_->rows, [&](const Row& r) { return r.test == table_->rows.front().test; });
-  if (told.kind && one_test) ranks_ = ranks_from_ratio(*table_, *told.kind);
+  if (identified.kind && one_test) ranks_ = ranks_from_ratio(*table_, *identified.kind);
   trace_.notes.push_back(ranks_ > 0
                              ? fmt::format("the ranks are not listed; {} follow from busbw / algbw", ranks_)
                              : std::string("the ranks are not listed: the size of the group is unknown, busbw could not be checked"));
@@ -141,16 +141,17 @@ std::uint32_t Writer::name_id(const std::string& name) {
 }
 
 void Writer::add(const Row& row) {
-  const Told told = kind_of(row, ranks_);
-  if (!told.known)
+  const Identified identified = kind_of(row, ranks_);
+  if (!identified.known)
     refuse(*file_, "does not say which collective it measures, and its columns fit more than one",
            "put the line \"# Collective test starting: all_gather_perf\" (or which it was) above the table, as new versions do", row.line);
   const ElementType* type = element_type(row.type);
   for (const Timing& t : row.timings) {
-    check(row, t, told.kind, ranks_, *file_);
-    ImportedCollective c{.name = name_id(row.test.empty() && told.kind ? std::string(to_text(*told.kind)) : row.test), .kind = told.kind};
+    check(row, t, identified.kind, ranks_, *file_);
+    ImportedCollective c{.name = name_id(row.test.empty() && identified.kind ? std::string(to_text(*identified.kind)) : row.test),
+                         .kind = identified.kind};
     c.bytes = base::Bytes(row.size);
-    const bool gathers = told.kind == profiles::CollectiveKind::all_gather;
+    const bool gathers = identified.kind == profiles::CollectiveKind::all_gather;
     if (!gathers) c.sent = c.bytes;
     else if (ranks_ > 0) c.sent = base::Bytes(row.size / ranks_);
     c.element = type != nullptr ? std::string(type->name) : row.type;

@@ -160,9 +160,9 @@ class NsysReader {
 
 NsysReader::Moment NsysReader::moment(const Statement& s, const std::string& table) const {
   const Moment m{sqlite3_column_int64(s.get(), 0), sqlite3_column_int64(s.get(), 1)};
-  const bool told = sqlite3_column_type(s.get(), 0) == SQLITE_INTEGER && sqlite3_column_type(s.get(), 1) == SQLITE_INTEGER;
+  const bool timed = sqlite3_column_type(s.get(), 0) == SQLITE_INTEGER && sqlite3_column_type(s.get(), 1) == SQLITE_INTEGER;
   const bool sane = std::abs(m.start / 2) < kMostNanoseconds / 2 && std::abs(m.end / 2) < kMostNanoseconds / 2;
-  if (!told || !sane) refuse(db_->file(), fmt::format("{}: an event has no start and end in nanoseconds", table));
+  if (!timed || !sane) refuse(db_->file(), fmt::format("{}: an event has no start and end in nanoseconds", table));
   if (m.end < m.start) refuse(db_->file(), fmt::format("{}: an event ends at {} ns, before it starts at {} ns", table, m.end, m.start));
   return m;
 }

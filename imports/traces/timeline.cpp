@@ -42,6 +42,7 @@ Seconds busy_within(const std::vector<Interval>& busy, Interval window) {
   return total;
 }
 
+// Without starts nothing is known of overlaps: the sum of durations is the span of a device that does one thing at a time.
 void set_span(ImportedTrace& t, const std::vector<Interval>& busy) {
   if (!busy.empty()) {
     t.span = busy.back().to - busy.front().from;
@@ -80,11 +81,12 @@ void note_collectives(ImportedTrace& t) {
   const auto count = [&](auto unknown) { return static_cast<std::size_t>(std::ranges::count_if(t.collectives, unknown)); };
   const std::size_t kind = count([](const ImportedCollective& c) { return !c.kind; });
   if (kind > 0)
-    t.notes.push_back(share(kind, t.collectives.size(), "collectives are of a kind that is not told or that the simulator does not know"));
+    t.notes.push_back(
+        share(kind, t.collectives.size(), "collectives are of a kind that the file does not name or that the simulator does not know"));
   const std::size_t group = count([](const ImportedCollective& c) { return c.kind && c.sent && !c.bytes; });
   if (group > 0)
-    t.notes.push_back(
-        share(group, t.collectives.size(), "collectives are all-gathers of a group whose size is not told: their full buffer is unknown"));
+    t.notes.push_back(share(group, t.collectives.size(),
+                            "collectives are all-gathers of a group whose size the file does not give: their full buffer is unknown"));
   const std::size_t size = count([](const ImportedCollective& c) { return c.kind && !c.sent && !c.bytes; });
   if (size > 0) t.notes.push_back(share(size, t.collectives.size(), "collectives have no size in the file"));
   const bool traced = t.format == TraceFormat::kineto || t.format == TraceFormat::nsight_systems || t.format == TraceFormat::chakra;

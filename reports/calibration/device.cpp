@@ -11,6 +11,7 @@ namespace {
 
 std::string precision_of(const calibration::KernelFit& f) { return f.product ? std::string(pcg::to_text(f.precision)) : "all"; }
 
+// A line over the whole width below its row: the shape of a kernel is too long for a column.
 std::string worst_text(const calibration::RowError& w) {
   return fmt::format("    {:<44} measured {:>9}, predicted {:>9}  {}", w.what, base::to_text(base::Seconds(w.measured_s)),
                      base::to_text(base::Seconds(w.predicted_s)), w.source);

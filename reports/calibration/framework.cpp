@@ -13,6 +13,7 @@ std::string framework_fit_text(const std::string& framework, const calibration::
       "{}: {} points; mean error {:.1f} % before, {:.1f} % fitted, {:.1f} % when each half is forecast by constants of the other\n",
       framework, fit.points, 100 * fit.error_before, 100 * fit.error, 100 * fit.cross_validated);
   for (const calibration::FittedConstant& c : fit.constants) {
+    // A constant that the points do not identify has no value of theirs to show.
     if (!c.identifiable)
       text += fmt::format("  {:<24} left as it is: a tenth more or less changes the mean error by less than 0.01 %\n", c.name);
     else

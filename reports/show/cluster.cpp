@@ -27,6 +27,7 @@ std::map<std::string, int> device_types(const Cluster& c) {
   return types;
 }
 
+// Types, not names, of the links: routes that differ in their names alone are of one kind.
 std::string route_text(const Cluster& c, DeviceId a, DeviceId b) {
   const topology::Route r = c.route(a, b);
   std::string types;

@@ -20,6 +20,7 @@ struct Work {
   double flops = 0;
 };
 
+// A weight that several operators read (a tied embedding) counts for the first of them, so that the column adds up to the model.
 std::vector<Work> work_of_nodes(const pcg::Graph& g) {
   std::vector<Work> work(g.nodes().size());
   std::vector<bool> counted(g.nodes().size(), false);

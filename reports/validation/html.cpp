@@ -42,6 +42,7 @@ Data table_data(const FigureTable& t) {
   return d;
 }
 
+// Mustache has no condition on text: a section over a list of one text or none stands for it.
 Data case_data(const validation::Item& i) {
   Data d;
   d.set("group", i.group);

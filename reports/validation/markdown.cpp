@@ -33,6 +33,7 @@ std::string markdown_tables(const validation::Assessment& a) {
   return text;
 }
 
+// Markers that come twice, or in the other order, would make it a guess what to replace.
 std::string with_tables(const std::string& document, const std::string& tables, const std::string& name) {
   const std::string begin = "<!-- accuracy: begin -->\n", end = "<!-- accuracy: end -->";
   const std::size_t from = document.find(begin), to = document.find(end);

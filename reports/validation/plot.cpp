@@ -20,6 +20,7 @@ constexpr std::array kColours = {"#0072B2", "#E69F00", "#009E73", "#CC79A7", "#5
 
 // In the plot's own units: its side, and margins wide enough for the labels of its axes.
 constexpr double kSide = 640, kLeft = 78, kBottom = 52, kTop = 12, kRight = 12;
+// Marks small enough that a few hundred stay apart, larger ones in the key.
 constexpr double kMarkRadius = 3.6, kKeyRadius = 5, kKeySide = 14;
 
 std::string colour_of(std::size_t group) { return kColours[group % kColours.size()]; }
@@ -40,7 +41,7 @@ struct Range {
   double low = 1e300, high = 0;
 
   void take(double v) { low = std::min(low, v), high = std::max(high, v); }
-  // Some room beyond the outermost points.
+  // 15 % beyond the outermost points, so that no mark lies on the frame. Without points any range will do.
   [[nodiscard]] Range padded() const { return high <= 0 ? Range{0.1, 1} : Range{low / 1.15, high * 1.15}; }
   [[nodiscard]] double share(double v) const { return std::log(v / low) / std::log(high / low); }
   [[nodiscard]] bool has(double v) const { return low <= v && v <= high; }
@@ -57,7 +58,9 @@ struct Range {
 class Plot {
  public:
   Plot(const validation::Assessment& a, validation::Subject subject, Shown shown) : a_(a), subject_(subject), shown_(shown) {
-    Range measured, all, ratios{0.8, 1.25};  // ratios show a band of at least this width
+    // Both axes of times are one range, so that the diagonal is the diagonal. Ratios show a band of at least this width: with small
+    // errors the plot would magnify noise.
+    Range measured, all, ratios{0.8, 1.25};
     for (const Item& i : a.items) {
       if (i.subject != subject || !i.failure.empty()) continue;
       measured.take(i.measured.value());
@@ -130,6 +133,7 @@ class Plot {
   }
 
   void add_points(Data& d) const {
+    // Groups are numbered as in the tables, which decides their colours; whiskers come before marks, which they would hide.
     Data whiskers{Data::type::list}, marks{Data::type::list};
     std::size_t number = 0;
     for (const validation::GroupAssessment& g : a_.groups) {

@@ -21,6 +21,7 @@ const Row kColumns = {"group",  "points",      "mean error",   "median", "bias",
 std::string signed_percent(double share) { return fmt::format("{:+.1f} %", 100 * share); }
 std::string rounded_percent(const std::optional<double>& share) { return share ? fmt::format("{:.0f} %", 100 * *share) : kNothing; }
 
+// A rank correlation needs two points, the other figures one.
 Row cells_of(const validation::GroupAssessment& g) {
   const bool any = g.time.n > 0;
   Row row{g.name, g.failed > 0 ? fmt::format("{} ({} failed)", g.points, g.failed) : std::to_string(g.points)};
@@ -43,6 +44,7 @@ FigureTable table_of(const validation::Assessment& a, validation::Subject subjec
   FigureTable t{subject, kColumns, {}};
   for (const validation::GroupAssessment& g : a.groups)
     if (g.subject == subject) t.rows.push_back(cells_of(g));
+  // Backwards, since a dropped column moves those behind it. The first column, the names, always stays.
   for (std::size_t c = t.columns.size(); c-- > 1;)
     if (std::ranges::all_of(t.rows, [&](const Row& r) { return r[c] == kNothing; })) drop_column(t, c);
   return t;

@@ -22,6 +22,7 @@ std::string one_case(const validation::Item& i) {
                      error_of(i));
 }
 
+// The worst cases of a group are its failed points first: how many are left is said, so that none is lost from sight.
 std::string worst_cases(const validation::Assessment& a, const validation::GroupAssessment& g) {
   std::string text = fmt::format("  {}\n", g.name);
   for (const std::size_t i : g.worst) text += fmt::format("    {}\n", one_case(a.items[i]));

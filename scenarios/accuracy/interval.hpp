@@ -15,7 +15,7 @@
 
 namespace scenarios {
 
-// What a question is like. Questions of one kind (the five words) are compared by their features.
+// The kind of a question. Questions whose five words are equal are compared by their features.
 struct QuestionKind {
   std::string framework;  // "megatron"
   std::string device;     // generation: a device type up to its first dash ("a100"), "mixed" for several

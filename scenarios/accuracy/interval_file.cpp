@@ -70,6 +70,7 @@ IntervalGroup read_group(const Yaml& y, const std::string& path, base::Diagnosti
   return g;
 }
 
+// Four digits: residuals are no better known, and a file that is made again differs only where it must. No "-0", no zeros at the end.
 std::string number(double x) {
   const std::string text = fmt::format("{:.4f}", std::abs(x) < 5e-5 ? 0.0 : x);
   return text.substr(0, text.find_last_not_of('0') + (text[text.find_last_not_of('0')] == '.' ? 0 : 1));

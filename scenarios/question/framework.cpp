@@ -76,9 +76,9 @@ std::optional<Yaml> start_of(const Yaml& map, const std::string& path, const std
 bool Framework::differs() const { return profile != profiles::framework_profile(profile.framework); }
 
 std::string Framework::note() const {
-  std::string text = fmt::format("framework {}", pcg::framework_names()[static_cast<std::size_t>(profile.framework)]);
-  if (!file.empty()) text += fmt::format(" as {} says", file);
-  if (!changed.empty()) text += fmt::format(", the scenario's own {}", fmt::join(changed, ", "));
+  std::string text = fmt::format("the framework is {}", pcg::framework_names()[static_cast<std::size_t>(profile.framework)]);
+  if (!file.empty()) text += fmt::format(", as {} describes it", file);
+  if (!changed.empty()) text += fmt::format(", with the scenario's own {}", fmt::join(changed, ", "));
   return text;
 }
 

@@ -29,7 +29,7 @@ auto collected(Diagnostics& sink, Load&& load) -> std::optional<decltype(load())
   }
 }
 
-// Where a GPU type is written, as far as it can be told: then a message can point at it.
+// The place where a GPU type is written, where there is one, so that a message can point at it.
 const Yaml* find_type(const Yaml& y, const std::string& type) {
   if (y.is_map())
     for (const Yaml::Entry& e : y.entries) {
@@ -76,11 +76,11 @@ void add_framework_defaults(Yaml& document, const profiles::FrameworkProfile& fr
   const Yaml* transformer = model->find("transformer");
   if (transformer == nullptr || !transformer->is_map() || transformer->find("dropout") != nullptr) return;
   model->set("dropout", Yaml::make_scalar(fmt::format("{}", rate), model->mark));
-  notes.push_back(fmt::format("trained with dropout {}, {}'s default; write dropout: 0 beside transformer to train without", rate,
-                              pcg::framework_names()[static_cast<std::size_t>(framework.framework)]));
+  notes.push_back(fmt::format("the transformer trains with dropout {}, {}'s default; write dropout: 0 beside transformer to train without",
+                              rate, pcg::framework_names()[static_cast<std::size_t>(framework.framework)]));
 }
 
-// What was loaded from an equal section before, else what load() gives.
+// Returns the value that an equal section gave before, else the one that load() gives.
 template <class T, class Load>
 std::shared_ptr<const T> kept(std::vector<std::pair<std::string, std::shared_ptr<const T>>>& loaded, const Yaml& section, Diagnostics& sink,
                               Load&& load) {

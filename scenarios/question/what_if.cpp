@@ -36,7 +36,7 @@ void drop_other_batch(Yaml& document, std::string_view path) {
 }
 
 // A what-if may change any key of the framework's profile, so all of them have to be there; another profile replaces the one before.
-// False: the framework as it is written has problems of its own, which are told there.
+// Returns false where the framework as it is written has problems of its own, which are reported there.
 bool prepare_framework(Yaml& document, std::string_view path, const Yaml& value, const std::filesystem::path& directory) {
   constexpr std::string_view kPath = "training.framework";
   Yaml* training = document.find("training");

@@ -50,9 +50,9 @@ TEST_CASE("changed keys count for this scenario, and the notes name them") {
   const Run ships = run_with("deepspeed");
   const Run slow = run_with("{name: deepspeed, host: {iteration: 1 s}, prefetch_units: 0}");
   CHECK(time_of(slow) > time_of(ships) + 0.9);
-  CHECK(says(slow, "framework deepspeed, the scenario's own prefetch_units, host.iteration\n"));
+  CHECK(says(slow, "the framework is deepspeed, with the scenario's own prefetch_units, host.iteration\n"));
   CHECK(says(slow, "host times of deepspeed: partly an assumption"));
-  CHECK(says(slow, "no measured group is like this question"));
+  CHECK(says(slow, "because none of them is like this question"));
   CHECK(says(ships, "host times of deepspeed: fitted to measured iterations"));
   CHECK(!says(ships, "the scenario's own"));
   // Dotted paths and scaling, as beside a preset.
@@ -86,8 +86,8 @@ TEST_CASE("what-ifs reach every key of the profile, whether the scenario spells 
   REQUIRE(runs.size() == 4);
   CHECK(!runs[1].replanned);  // the profile is no part of the plan
   CHECK(time_of(runs[1]) > time_of(runs[0]) + 0.5);
-  CHECK(says(runs[1], "framework deepspeed, the scenario's own host.micro_batch"));
-  CHECK(says(runs[3], "framework pytorch, the scenario's own host.iteration"));
+  CHECK(says(runs[1], "the framework is deepspeed, with the scenario's own host.micro_batch"));
+  CHECK(says(runs[3], "the framework is pytorch, with the scenario's own host.iteration"));
   CHECK(test::problems(
             with_framework("deepspeed", "plans: [fsdp]\nwhat_if: [{name: a, set: {training.framework.host.iteratoin: 1 ms}}]\n")) ==
         "s.yaml:15:62: training.framework.host: unknown key \"iteratoin\"\n"
@@ -105,9 +105,10 @@ TEST_CASE("a profile from a file, named from the scenario's folder, and keys cha
   const Run mine = of("{file: mine.yaml}");
   CHECK(mine.made->training.framework == pcg::Framework::pytorch);
   CHECK(time_of(mine) > 1);
-  CHECK(says(mine, "framework pytorch as mine.yaml says\n"));
+  CHECK(says(mine, "the framework is pytorch, as mine.yaml describes it\n"));
   CHECK(says(mine, "host times of pytorch: fitted"));
-  CHECK(says(of("{file: mine.yaml, host.iteration: 2x}"), "framework pytorch as mine.yaml says, the scenario's own host.iteration\n"));
+  CHECK(says(of("{file: mine.yaml, host.iteration: 2x}"),
+             "the framework is pytorch, as mine.yaml describes it, with the scenario's own host.iteration\n"));
   std::filesystem::remove_all(directory);
 }
 

@@ -90,7 +90,7 @@ TEST_CASE("another number of GPUs asks for another plan, and the batch grows wit
   CHECK(r.runs[1].replanned);
   CHECK(r.runs[1].gpus == 4);
   CHECK(r.runs[1].made->training.global_batch == 128);
-  CHECK(scenarios::run_notes(r.runs[1])[0] == "the base's plan is for 2 GPUs, here are 4: the plan is made anew");
+  CHECK(scenarios::run_notes(r.runs[1])[0] == "the plan is made anew, because the base's is for 2 GPUs and here are 4");
 }
 
 TEST_CASE("a plan that cannot be made is an answer with its reason") {

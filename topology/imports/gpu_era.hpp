@@ -38,7 +38,7 @@ struct GpuChoice {
   GpuEra era;
   std::string type;
 };
-// What joins the GPUs of a node.
+// The links that join the GPUs of a node.
 enum class PeerLinks { pcie, nvlink };
 
 // `asked`: a device profile's name or empty. `found`: what the file lets one conclude, `by` from what ("18 NVLinks per GPU").

@@ -14,10 +14,10 @@
 namespace topology::imports {
 namespace {
 
-constexpr int kDeepest = 32;           // PCIe switches above each other: real trees have four
-constexpr int kMostElements = 10'000;  // of a real node: some hundreds
-constexpr int kMostLinks = 1000;       // bonded, as in our own format
-constexpr double kPcie3 = 8, kLanes = 16;
+constexpr int kDeepest = 32;               // PCIe switches above each other: real trees have four
+constexpr int kMostElements = 10'000;      // of a real node: some hundreds
+constexpr int kMostLinks = 1000;           // bonded, as in our own format
+constexpr double kPcie3 = 8, kLanes = 16;  // GT/s and lanes that NCCL takes where the file has none (src/graph/topo.cc)
 
 class TreeReader {
  public:
@@ -123,6 +123,7 @@ class TreeReader {
     const std::string speed = node.attribute("link_speed").value(), width = node.attribute("link_width").value();
     const bool no_speed = speed.empty() || speed.starts_with("Unknown");
     const bool no_width = width.empty() || parse_count(width) == 0 || width == "63" || width == "255";  // 63, 255: the kernel's "unknown"
+    // GT/s of PCIe 1.0 to 6.0 (PCI Express Base Specification).
     static constexpr std::array kSpeeds = {2.5, 5.0, 8.0, 16.0, 32.0, 64.0};
     double rate = kPcie3;
     const auto [end, error] = std::from_chars(speed.data(), speed.data() + speed.size(), rate);

@@ -1,6 +1,6 @@
 // From Slurm's topology.conf to the network of a cluster and its number of nodes.
 //
-// Ours has leaves of one size and a core that does not block above them. What a file says beyond that is told in notes.
+// Ours has leaves of one size and a core that does not block above them. Anything that a file says beyond that becomes a note.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
