@@ -5,7 +5,7 @@
 #include "reports/text_table.hpp"
 
 TEST_CASE("columns are as wide as their widest cell, whatever its letters and colours") {
-  reports::Table t({{"name", reports::Table::Align::left}, {"n", reports::Table::Align::right}});
+  reports::Table t({{"name", reports::Align::left}, {"n", reports::Align::right}});
   t.heading("a heading that is wider than any column");
   t.row({"größe", "1"});
   t.row({"\033[31mred\033[0m", "100"});
