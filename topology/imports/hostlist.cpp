@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "topology/imports/importers.hpp"
+#include "topology/imports/source_text.hpp"
 
 namespace topology::imports {
 namespace {

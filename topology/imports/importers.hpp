@@ -1,12 +1,10 @@
 #pragma once
-// One function per format: nullopt when the text is not of it. Private to this folder.
+// One function per format. Each returns nullopt when the text is of another format. Private to this folder.
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "base/diagnostics.hpp"
 #include "topology/imports/imports.hpp"
 
 namespace topology::imports {
@@ -14,23 +12,5 @@ namespace topology::imports {
 [[nodiscard]] std::optional<ImportedTopology> import_nvidia_smi(std::string_view text, const std::string& file, const ImportConfig& config);
 [[nodiscard]] std::optional<ImportedTopology> import_nccl_xml(std::string_view text, const std::string& file, const ImportConfig& config);
 [[nodiscard]] std::optional<ImportedTopology> import_slurm(std::string_view text, const std::string& file, const ImportConfig& config);
-
-// A foreign text and where in it something stands.
-class SourceText {
- public:
-  SourceText(std::string_view text, const std::string& file)
-      : source_(std::make_shared<const base::Source>(base::Source{file, std::string(text)})) {}
-  [[nodiscard]] std::string_view text() const { return source_->text; }
-  [[nodiscard]] base::Mark at(int line, int column = 1) const { return {source_, line, column}; }
-  [[nodiscard]] base::Mark at_offset(std::size_t offset) const;  // O(offset)
-
- private:
-  std::shared_ptr<const base::Source> source_;
-};
-
-// A whole number and nothing else: 0 to 2,000,000,000.
-[[nodiscard]] std::optional<int> parse_count(std::string_view text);
-// Throws: base::InputError with this one problem.
-[[noreturn]] void refuse(base::Mark mark, std::string message, std::string hint = {});
 
 }  // namespace topology::imports

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/units.hpp"
-#include "topology/imports/importers.hpp"
+#include "topology/imports/source_text.hpp"
 
 namespace topology::imports {
 
@@ -59,7 +59,7 @@ struct NcclTree {
   std::vector<std::string> notes;  // what was left out
 };
 
-// nullopt when the text is no XML. Throws: base::InputError: XML that is broken or not of this sort.
+// Returns nullopt when the text is no XML. Throws: base::InputError: XML that is broken or not of this sort.
 [[nodiscard]] std::optional<NcclTree> read_nccl_tree(const SourceText& source);
 
 }  // namespace topology::imports

@@ -10,6 +10,7 @@
 #include "topology/imports/importers.hpp"
 #include "topology/imports/nccl_tree.hpp"
 #include "topology/imports/node_sketch.hpp"
+#include "topology/imports/source_text.hpp"
 
 namespace topology::imports {
 namespace {

@@ -9,6 +9,7 @@
 #include "topology/imports/node_sketch.hpp"
 #include "topology/imports/smi_matrix.hpp"
 #include "topology/imports/smi_places.hpp"
+#include "topology/imports/source_text.hpp"
 
 namespace topology::imports {
 namespace {

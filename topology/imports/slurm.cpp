@@ -12,6 +12,7 @@
 #include "topology/imports/importers.hpp"
 #include "topology/imports/node_sketch.hpp"
 #include "topology/imports/slurm_lines.hpp"
+#include "topology/imports/source_text.hpp"
 #include "topology/presets.hpp"
 
 namespace topology::imports {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "topology/imports/importers.hpp"
+#include "topology/imports/source_text.hpp"
 
 namespace topology::imports {
 
@@ -23,7 +23,7 @@ struct SlurmTopology {
   std::vector<int> block_sizes;       // BlockSizes=
 };
 
-// nullopt when no line begins with SwitchName=, BlockName= or BlockSizes=. Throws: base::InputError with every problem found.
+// Returns nullopt when no line begins with SwitchName=, BlockName= or BlockSizes=. Throws: base::InputError with every problem found.
 [[nodiscard]] std::optional<SlurmTopology> read_slurm_lines(const SourceText& source);
 
 }  // namespace topology::imports

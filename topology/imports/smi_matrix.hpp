@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "topology/imports/importers.hpp"
+#include "topology/imports/source_text.hpp"
 
 namespace topology::imports {
 
@@ -34,7 +34,7 @@ struct SmiMatrix {
   [[nodiscard]] const SmiCell& at(std::size_t row, std::size_t column) const { return cells[row * devices.size() + column]; }
 };
 
-// nullopt when there is no such matrix in the text. Throws: base::InputError with every problem found.
+// Returns nullopt when there is no such matrix in the text. Throws: base::InputError with every problem found.
 [[nodiscard]] std::optional<SmiMatrix> read_smi_matrix(const SourceText& source);
 
 }  // namespace topology::imports

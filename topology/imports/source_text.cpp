@@ -1,0 +1,25 @@
+#include "topology/imports/source_text.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace topology::imports {
+
+base::Mark SourceText::at_offset(std::size_t offset) const {
+  const auto before = text().substr(0, std::min(offset, text().size()));
+  const auto line_start = before.rfind('\n') + 1;  // npos + 1 == 0
+  return at(static_cast<int>(std::ranges::count(before, '\n')) + 1, static_cast<int>(before.size() - line_start) + 1);
+}
+
+std::optional<int> parse_count(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < 0 || value > 2'000'000'000) return std::nullopt;
+  return value;
+}
+
+void refuse(base::Mark mark, std::string message, std::string hint) {
+  throw base::InputError({base::Diagnostic{std::move(mark), "", std::move(message), std::move(hint)}});
+}
+
+}  // namespace topology::imports
