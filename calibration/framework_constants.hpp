@@ -20,7 +20,7 @@ struct FrameworkConstant {
   std::string generation;  // of a share
 };
 
-// Returns all of them. A generation is a device profile's name up to its first '-'.
+// Returns all constants. A generation is a device profile's name up to its first '-'.
 [[nodiscard]] std::vector<FrameworkConstant> framework_constants();
 // Returns seconds or a share; 0: the profile has none.
 [[nodiscard]] double value_of(const FrameworkConstant& c, const profiles::FrameworkProfile& f);

@@ -42,10 +42,10 @@ struct FrameworkFit {
   double cross_validated = 0;          // the same, each half predicted by constants fitted to the other half
 };
 
-// Minimises the mean absolute log ratio of predicted and measured (robust: no square; every group counts alike, however many its points) by
-// the subplex method (NLopt's SBPLX), constants in log space. Points are the same for every framework constant; a point that cannot be
-// planned is refused. Throws: base::InputError when there are fewer than ten points per constant, or a point cannot be planned. Cost: a
-// simulation per point and evaluation, three times over (all, and each half), and two per point and constant.
+// Returns the constants that minimise the mean absolute log ratio of predicted and measured (robust: no square; every group counts alike,
+// however many its points) by the subplex method (NLopt's SBPLX), constants in log space. Points are the same for every framework constant;
+// a point that cannot be planned is refused. Throws: base::InputError when there are fewer than ten points per constant, or a point cannot
+// be planned. Cost: a simulation per point and evaluation, three times over (all, and each half), and two per point and constant.
 [[nodiscard]] FrameworkFit fit_framework(const profiles::FrameworkProfile& start, const std::vector<measurements::Point>& points,
                                          const FrameworkFitConfig& config);
 

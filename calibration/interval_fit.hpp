@@ -18,7 +18,7 @@ struct Residual {
   double log_ratio = 0;  // ln(measured / predicted)
 };
 
-// Conformal quantiles of weighted values, one tail: the smallest value that at least p of the weight does not exceed, where
+// Returns the conformal quantile of weighted values, one tail: the smallest value that at least p of the weight does not exceed, where
 // p = (n + 1)(1 - a) / n with n the effective number 1 / sum of squared shares. For equal weights it is the k-th smallest,
 // k = ceil((n + 1)(1 - a)) (Vovk et al., "Algorithmic learning in a random world", 2005). Values and weights: same length, weights > 0.
 struct TailQuantile {
@@ -27,7 +27,7 @@ struct TailQuantile {
 };
 [[nodiscard]] TailQuantile conformal_quantile(std::span<const double> values, std::span<const double> weights, double a);
 
-// Fits the model from residuals.
+// Returns the model that residuals give:
 // Spread of a kind: the two tails' quantiles at (1 - level) / 2 each, each source weighing as the root of its number of points; with too
 //   few points for that, the quantile of |log ratio|; with too few for that too, at least the pooled spread.
 // Pooled spread: the quantiles over all kinds, each kind weighing the same, times the factor with which, on average over kinds, the

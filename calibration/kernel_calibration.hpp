@@ -46,7 +46,7 @@ struct KernelCalibration {
 // roofline.
 [[nodiscard]] bool is_impossible(const profiles::DeviceProfile& d, const measurements::KernelMeasurement& m);
 
-// Throws: base::InputError when no row is of the devices asked for.
+// Returns the fits of a profile's kinds of kernels. Throws: base::InputError when no row is of the devices asked for.
 [[nodiscard]] KernelCalibration calibrate_kernels(const profiles::DeviceProfile& d, std::span<const measurements::KernelMeasurement> rows,
                                                   const CalibrationConfig& config);
 

@@ -36,7 +36,7 @@ struct NetworkFit {
   std::vector<std::string> notes;
 };
 
-// Robust least squares of the logarithm of time, from the profile given. `rows` must outlive the answer.
+// Returns a profile fitted by robust least squares of the logarithm of time, beginning at the one given. `rows` must outlive the answer.
 // Throws: base::InputError when no row is of a preset whose `network_profile` this is.
 [[nodiscard]] NetworkFit fit_network(const profiles::NetworkProfile& start, std::span<const measurements::CollectiveMeasurement> rows,
                                      const NetworkFitConfig& config = {});

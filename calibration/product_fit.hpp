@@ -14,7 +14,7 @@ struct ProductRow {
   double seconds = 0;
 };
 
-// The parameters with the least robust error (Huber, in the logarithm of time): a row that is far off counts by its distance only.
+// Returns the parameters with the least robust error (Huber, in the logarithm of time): a row that is far off counts by its distance only.
 // Deterministic. Requires: rows are not empty. Cost: seconds for thousands of rows.
 [[nodiscard]] profiles::ProductModel fit_product_model(std::span<const ProductRow> rows);
 

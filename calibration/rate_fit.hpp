@@ -13,7 +13,7 @@ struct RateRow {
   double seconds = 0;
 };
 
-// Least robust error in the logarithm of time. Requires: rows are not empty. `max` is at most 1.
+// Returns the share with the least robust error in the logarithm of time. Requires: rows are not empty. `max` is at most 1.
 [[nodiscard]] profiles::Efficiency fit_rate(std::span<const RateRow> rows);
 [[nodiscard]] double predict(const profiles::Efficiency& e, const RateRow& row);
 

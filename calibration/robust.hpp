@@ -11,7 +11,7 @@ inline constexpr double kUsualError = 0.05;  // in the logarithm of time: below 
   const double e = std::abs(error);
   return e < kUsualError ? e * e / (2 * kUsualError) : e - kUsualError / 2;
 }
-// The weight of an error in least squares that are weighted again and again until they minimise huber().
+// Returns the weight of an error in least squares that are weighted again and again until they minimise huber().
 [[nodiscard]] inline double huber_weight(double error) {
   const double e = std::abs(error);
   return e < kUsualError ? 1 : kUsualError / e;

@@ -9,16 +9,16 @@
 
 namespace cli {
 
-// Throws: base::InputError when the file is not there, cannot be read, or is larger than 256 MiB.
+// Returns the content of a file. Throws: base::InputError when the file is not there, cannot be read, or is larger than 256 MiB.
 [[nodiscard]] std::string read_text(const std::filesystem::path& file);
-// Throws: base::InputError when the file cannot be written.
+// Writes a file anew. Throws: base::InputError when the file cannot be written.
 void write_text(const std::filesystem::path& file, const std::string& text);
 // An option and the file that it names: none when empty, standard output when "-".
 struct Output {
   std::string option, file;
 };
-// Meant before long work whose answers go there. Throws: base::InputError when a folder is not there, a file cannot be written, or two
-// options name the same one; says which option.
+// Checks the files before long work whose answers go there. Throws: base::InputError when a folder is not there, a file cannot be written,
+// or two options name the same one; says which option.
 void check_outputs(std::initializer_list<Output> outputs);
 // The same for a folder that will be made where it is not there. An empty name is no folder.
 void check_output_folder(const std::filesystem::path& folder, const std::string& option);

@@ -10,7 +10,7 @@ enum class CollectiveKind { all_reduce, all_gather, reduce_scatter, all_to_all, 
 enum class Algorithm { automatic, ring, tree, hierarchical, in_switch, pairwise };
 [[nodiscard]] std::string_view to_text(CollectiveKind k);
 [[nodiscard]] std::string_view to_text(Algorithm a);
-// The inverse; nullopt for any other word.
+// Each returns the value that to_text() writes so, or nullopt for any other word.
 [[nodiscard]] std::optional<CollectiveKind> collective_kind(std::string_view name);
 [[nodiscard]] std::optional<Algorithm> algorithm(std::string_view name);
 

@@ -1,6 +1,6 @@
 #pragma once
-// A device profile: what a GPU can do, and how long a kernel takes on it. A kernel's time comes from, in this order: a measured
-// table, a fitted model, a roofline with default efficiencies; KernelTime says which.
+// A device profile: the figures of a GPU from which profiles/kernel_time.hpp takes the time of a kernel: a measured table, fitted models,
+// and the peaks and default efficiencies of a roofline.
 
 #include <map>
 #include <optional>
@@ -38,13 +38,13 @@ struct DeviceProfile {
   MeasuredTable measured;                                // of fitted.table; goes before all
 };
 
-// Whether the device can train in this precision, else why not ("v100-sxm2-16gb has no bf16").
+// Returns why the device cannot train in this precision ("v100-sxm2-16gb has no bf16"), or nullopt: it can.
 [[nodiscard]] std::optional<std::string> unsupported(const DeviceProfile& d, pcg::Precision p);
 
 [[nodiscard]] std::vector<std::string> device_names();  // of profiles/devices, sorted
-// Throws: base::InputError when the name is unknown (with the nearest one).
+// Returns the profile that ships under a name. Throws: base::InputError when the name is unknown (with the nearest one).
 [[nodiscard]] const DeviceProfile& device_profile(const std::string& name);
-// The text of the file of one that ships. Throws: as device_profile.
+// Returns the text of its file. Throws: as device_profile.
 [[nodiscard]] std::string_view device_text(std::string_view name);
 // Reads the text form of profiles/devices/*.yaml (docs/formats.md). Throws: base::InputError with every problem found.
 [[nodiscard]] DeviceProfile load_device_profile(const base::Yaml& document);

@@ -64,10 +64,10 @@ struct FrameworkProfile {
   bool operator==(const FrameworkProfile&) const = default;
 };
 
-// The profile that ships for a framework. Cost: O(1), read once.
+// Returns the profile that ships for a framework. Cost: O(1), read once.
 [[nodiscard]] const FrameworkProfile& framework_profile(pcg::Framework f);
 [[nodiscard]] std::string_view framework_text(pcg::Framework f);  // its file
-// Its map `framework`, as its file has it.
+// Returns its map `framework`, as its file has it.
 [[nodiscard]] const base::Yaml& framework_section(pcg::Framework f);
 // Reads the text form (docs/formats.md, "Framework profile"). Throws: base::InputError with every problem found.
 [[nodiscard]] FrameworkProfile load_framework_profile(const base::Yaml& document);

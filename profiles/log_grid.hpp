@@ -16,7 +16,7 @@ struct LogGrid {
 
   [[nodiscard]] std::size_t nodes() const { return axes[0].size() * axes[1].size() * axes[2].size(); }
   [[nodiscard]] bool covers(const LogPoint& x) const;
-  // O(nodes of one axis).
+  // Returns the value at a point. Cost: O(nodes of one axis).
   [[nodiscard]] double at(const LogPoint& x) const;
   bool operator==(const LogGrid&) const = default;
 };

@@ -48,11 +48,11 @@ struct NetworkProfile {
 };
 
 [[nodiscard]] std::vector<std::string> network_names();  // of profiles/networks, sorted
-// One that ships. Throws: base::InputError when the name is unknown (with the nearest one). Cost: O(log n); read once.
+// Returns one that ships. Throws: base::InputError when the name is unknown (with the nearest one). Cost: O(log n); read once.
 [[nodiscard]] const NetworkProfile& network_profile(std::string_view name);
 // Reads the text form (docs/formats.md, "Network profile"). Throws: base::InputError with every problem found.
 [[nodiscard]] NetworkProfile load_network_profile(const base::Yaml& document);
-// The text form, numbers rounded to three digits; load_network_profile reads it back.
+// Returns the text form, numbers rounded to three digits; load_network_profile reads it back.
 [[nodiscard]] std::string to_yaml(const NetworkProfile& profile);
 
 }  // namespace profiles

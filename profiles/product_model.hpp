@@ -54,12 +54,12 @@ struct ProductModel {
 };
 inline constexpr int kProductParameters = 11;
 using ProductParameters = std::array<double, kProductParameters>;
-// Names as they stand in profiles/devices, and values, in the order of the members.
+// Names as they stand in profiles/devices, and values, both in the order of the members.
 [[nodiscard]] const std::array<std::string_view, kProductParameters>& product_parameter_names();
 [[nodiscard]] ProductParameters to_array(const ProductModel& p);
 [[nodiscard]] ProductModel product_model(const ProductParameters& values);
 
-// Seconds. Never less for a larger batch, m, n, k, work or bytes. Cost: some 50 candidates, below a microsecond.
+// Returns seconds. They never shrink when batch, m, n, k, work or bytes grow. Cost: some 50 candidates, below a microsecond.
 [[nodiscard]] double product_seconds(const ProductModel& p, const ProductDevice& d, const ProductSizes& s);
 
 }  // namespace profiles

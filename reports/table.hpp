@@ -31,10 +31,10 @@ class Table {
   std::vector<Row> rows_;
 };
 
-// Characters of UTF-8 text, not counting the escape sequences that colour it.
+// Returns the number of characters of UTF-8 text, without the escape sequences that colour it.
 [[nodiscard]] std::size_t width_of(const std::string& text);
 
-// "12.3 %" of a share of 1.
+// Returns "12.3 %" of a share of 1.
 [[nodiscard]] std::string percent(double share);
 
 }  // namespace reports

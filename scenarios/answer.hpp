@@ -10,15 +10,15 @@ namespace scenarios {
 // Whether a simulation keeps the spans of its tasks, for a trace.
 enum class Spans { drop, keep };
 
-// Makes the entry's plan for the variant and simulates it. `same_plan` is the base's plan on this variant, if it was simulated: a plan
-// that is made equal to it is not simulated again, and a planner does not answer with a worse one.
+// Returns the answer of an entry: its plan for the variant, simulated. `same_plan` is the base's plan on this variant, if it was simulated:
+// a plan that is made equal to it is not simulated again, and a planner does not answer with a worse one.
 [[nodiscard]] Run answer(const PlanEntry& entry, const Variant& variant, const std::string& variant_name, const Run* same_plan,
                          const RunOptions& options, Spans spans);
 
-// The base's plan on a changed cluster. Requires: base.made, and is_same_question(..) of the two variants.
+// Returns the answer of the base's plan on a changed cluster. Requires: base.made, and is_same_question(..) of the two variants.
 [[nodiscard]] Run answer_with_same_plan(const Run& base, const Variant& variant, const std::string& variant_name);
 
-// Whether a plan for one variant can run on the other as it is: as many GPUs, the same model and training.
+// Returns whether a plan for one variant can run on the other as it is: as many GPUs, the same model and training.
 [[nodiscard]] bool is_same_question(const Variant& a, const Variant& b);
 
 }  // namespace scenarios

@@ -16,8 +16,8 @@ struct RunOptions {
   std::function<void(std::string_view)> progress;  // may be empty
 };
 
-// Runs in order: variants (base first), then plans; for a what-if first the same plan, then re-planned. The order and every value but
-// wall-clock times are the same for any `jobs`.
+// Returns the runs in order: variants (base first), then plans; for a what-if first the same plan, then re-planned. The order and every
+// value but wall-clock times are the same for any `jobs`.
 [[nodiscard]] ScenarioResult run_scenario(const Scenario& scenario, const RunOptions& options);
 
 }  // namespace scenarios

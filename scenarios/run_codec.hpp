@@ -1,6 +1,6 @@
 #pragma once
-// A Run as JSON, exact to the last bit: how a worker process hands its answers back. Not a format for users: that is reports/json.
-// Private to this folder.
+// Runs as JSON, exact to the last bit: the form in which a worker process hands its answers back. Not a format for users: that is
+// reports/json. Private to this folder.
 
 #include <nlohmann/json_fwd.hpp>
 #include <vector>

@@ -49,10 +49,10 @@ class Cluster {
   [[nodiscard]] const Link& link(LinkId l) const { return links_[l.value]; }
   [[nodiscard]] int nodes() const { return nodes_; }
   [[nodiscard]] int device_count() const { return static_cast<int>(devices_.size()); }
-  // Devices of one node, ascending.
+  // Returns the devices of one node, ascending.
   [[nodiscard]] std::span<const DeviceId> node_devices(int node) const { return node_devices_[static_cast<std::size_t>(node)]; }
   [[nodiscard]] int nics_per_node(int node) const;
-  // The entry of `node_types:` that a node is of, from 0: nodes of one type have the same devices, wires and NICs.
+  // Returns the entry of `node_types:` that a node is of, from 0. Nodes of one type have the same devices, wires and NICs.
   [[nodiscard]] int node_type(int node) const;
 
   // Returns: within a node the path over its wires that is best by: widest bottleneck, fewest hops, least latency, lowest ids; between
@@ -60,12 +60,12 @@ class Cluster {
   // latency.
   // Cost: O(links of the route); paths within a node come from tables per node type.
   [[nodiscard]] Route route(DeviceId from, DeviceId to) const;
-  // The same through NIC `nic` of both nodes (a ring per NIC).
+  // Returns the route through NIC `nic` of both nodes (a ring per NIC).
   // Requires: different nodes; 0 <= nic < nics_per_node of both. Throws: base::InternalError otherwise.
   [[nodiscard]] Route route_through_nic(DeviceId from, DeviceId to, int nic) const;
 
-  // Switches inside a node that reduce and multicast in the network (NVLS): `in_network: true` on the component.
-  // Returns: the routes from a device to the first such switch of its node and back; nullopt if there is none that it reaches.
+  // A switch inside a node may reduce and multicast in the network (NVLS): `in_network: true` on the component.
+  // Returns: the routes from a device to the first such switch of its node and back; nullopt if it reaches none.
   struct SwitchPaths {
     Route up, down;
   };

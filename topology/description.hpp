@@ -63,9 +63,9 @@ struct ClusterDescription {
   [[nodiscard]] int nodes() const;
 };
 
-// Reads an expanded section (no preset left to look up, although its name is still there). `preset_gpus`: GPUs per node that the
-// preset has by itself, 0 without one; wires to those of them that an override took away are dropped.
-// Throws: base::InputError with every problem found.
+// Returns the content of an expanded section (no preset is left to look up, although its name is still there). `preset_gpus`: GPUs per node
+// that the preset has by itself, 0 without one; wires to those of them that an override took away are dropped. Throws: base::InputError
+// with every problem found.
 [[nodiscard]] ClusterDescription read_description(const base::Yaml& section, const std::string& path, int preset_gpus);
 
 }  // namespace topology

@@ -27,7 +27,7 @@ struct Path {
   bool found = false;
 };
 
-// From `source` to every vertex, one entry per vertex. Cost: O(V^2 E log V) at worst, V and E those of one node.
+// Returns the best path from `source` to every vertex, one entry per vertex. Cost: O(V^2 E log V) at worst, V and E those of one node.
 [[nodiscard]] std::vector<Path> best_paths(std::span<const Vertex> vertices, std::span<const DirectedEdge> edges, int source);
 
 }  // namespace topology

@@ -39,7 +39,7 @@ struct Cluster::Routing {
   [[nodiscard]] const NodeTables& tables_of(int node) const {
     return tables[static_cast<std::size_t>(type_of_node[static_cast<std::size_t>(node)])];
   }
-  // The leaf or rail that a NIC hangs on.
+  // Returns the leaf or rail that a NIC hangs on.
   [[nodiscard]] int group_of(int node, int nic) const;
 };
 

@@ -59,10 +59,11 @@ struct Limit {
   Figure figure = Figure::error;
   double value = 0;  // error, peak: at most; tau, coverage: at least
 };
-// "vtrain-single-node=7%", "mpt-*:tau=0.85", "mpt-*:coverage=85%", "simumax:peak=5%". Throws: base::InputError.
+// Returns the limit that a text gives: "vtrain-single-node=7%", "mpt-*:tau=0.85", "mpt-*:coverage=85%", "simumax:peak=5%". Throws:
+// base::InputError.
 [[nodiscard]] Limit read_limit(const std::string& text);
-// One sentence per group that misses it; a group with a failed point misses every limit. Throws: base::InputError when no group has the
-// name.
+// Returns one sentence per group that misses a limit; a group with a failed point misses every limit. Throws: base::InputError when no
+// group has the name.
 [[nodiscard]] std::vector<std::string> missed(const Assessment& a, const std::vector<Limit>& limits);
 
 }  // namespace validation

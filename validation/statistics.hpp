@@ -21,8 +21,8 @@ struct ErrorStatistics {
 // Requires: every value is above 0. O(n^2) for tau.
 [[nodiscard]] ErrorStatistics error_statistics(std::span<const Pair> pairs);
 
-// (pairs in the same order - pairs in opposite order) / (pairs that differ in both); 0 if none does. 1: every two are ordered rightly.
-// O(n^2).
+// Returns (pairs in the same order - pairs in opposite order) / (pairs that differ in both); 0 if none does. 1: every two are ordered
+// rightly. O(n^2).
 [[nodiscard]] double kendall_tau(std::span<const Pair> pairs);
 // Returns the mean of the middle two when their number is even, 0 when there are none.
 [[nodiscard]] double median(std::vector<double> values);

@@ -14,7 +14,7 @@
 namespace validation {
 
 using Table = std::variant<std::vector<measurements::Point>, measurements::Measurements>;
-// Reads either, whichever the header names. Throws: base::InputError as their readers do.
+// Returns points or measurements, whichever the header names. Throws: base::InputError as their readers do.
 [[nodiscard]] Table read_table(std::string text, const std::string& file);
 
 struct ValidationOptions {
@@ -28,7 +28,7 @@ struct Validation {
   std::vector<std::string> notes;                // what the readers left out
 };
 
-// Cost: a simulation per point, a formula per kernel and collective.
+// Returns every measurement with its forecast. Cost: a simulation per point, a formula per kernel and collective.
 [[nodiscard]] Validation validate(const std::vector<Table>& tables, const ValidationOptions& options);
 
 }  // namespace validation

@@ -6,8 +6,9 @@
 
 namespace imports {
 
-// A kernel belongs to the innermost host operation that was running on the thread that launched it (found by correlation id), or to the one
-// with its External id where the launch is not recorded. Throws: base::InputError. Cost: O(n log n) in the number of events.
+// Returns the trace. A kernel belongs to the innermost host operation that was running on the thread that launched it (found by correlation
+// id), or to the one with its External id where the launch is not recorded. Throws: base::InputError. Cost: O(n log n) in the number of
+// events.
 [[nodiscard]] ImportedTrace read_kineto(ByteSource& bytes);
 
 }  // namespace imports

@@ -85,7 +85,8 @@ struct RawTrace {
   std::int64_t odd_device_events = 0;  // device events that are no complete ("X") ones
 };
 
-// Throws: base::InputError when the text is no JSON, is cut short, has no traceEvents, or an event contradicts itself.
+// Returns the events in the order of the file. Throws: base::InputError when the text is no JSON, is cut short, has no traceEvents, or an
+// event contradicts itself.
 [[nodiscard]] RawTrace read_events(ByteSource& bytes);
 
 }  // namespace imports::kineto

@@ -41,9 +41,9 @@ struct Table {
   std::vector<std::string> notes;
 };
 
-// Throws: base::InputError (see nccl_tests.hpp).
+// Returns the trace of a table. Throws: base::InputError (see nccl_tests.hpp).
 [[nodiscard]] ImportedTrace to_trace(const Table& table, const std::string& file);
-// "all_reduce" in ".../all_reduce_perf -b 8"; empty: none.
+// Returns the collective that a command line names: "all_reduce" of ".../all_reduce_perf -b 8"; empty: none.
 [[nodiscard]] std::string test_named_in(std::string_view text);
 
 }  // namespace imports::nccl

@@ -17,9 +17,10 @@ struct InputShapes {
   std::vector<std::string> types;  // "float", "c10::BFloat16", ...
 };
 
-// Knows matrix products, softmax, layer norm, embedding, copies and the usual elementwise operations with their gradients. Attention has
-// its sizes but no FLOPs (the shapes do not say whether it is causal). nullopt: another operation, shapes that do not fit it, an unknown
-// type, or sizes whose product is beyond 2^53. In-place operations count the tensor they overwrite as read and written.
+// Returns the kernel that an operation amounts to. It knows matrix products, softmax, layer norm, embedding, copies and the usual
+// elementwise operations with their gradients. Attention has its sizes but no FLOPs (the shapes do not say whether it is causal). Returns
+// nullopt for another operation, shapes that do not fit it, an unknown type, or sizes whose product is beyond 2^53. In-place operations
+// count the tensor they overwrite as read and written.
 [[nodiscard]] std::optional<pcg::Kernel> operation_work(std::string_view operation, const InputShapes& inputs);
 
 }  // namespace imports

@@ -44,7 +44,7 @@ struct TraceSummary {
   std::vector<CollectiveTotal> collectives;  // longest time first
 };
 
-// Cost: O(n log groups).
+// Returns the totals of a trace. Cost: O(n log groups).
 [[nodiscard]] TraceSummary summarise(const ImportedTrace& trace);
 
 }  // namespace imports

@@ -88,10 +88,11 @@ struct ImportedTrace {
   std::vector<std::string> notes;  // what was left out or is not known, and why
 };
 
-// The full buffer of nccl-tests (and of sim::plan_collective) from what one rank puts in: an all-gather's is group_size times that, any
-// other's is the same. nullopt for an all-gather whose group is not known.
+// Returns the full buffer of nccl-tests (and of sim::plan_collective) from what one rank puts in: an all-gather's is group_size times that,
+// any other's is the same. Returns nullopt for an all-gather whose group is not known.
 [[nodiscard]] std::optional<base::Bytes> full_buffer(profiles::CollectiveKind kind, base::Bytes sent, int group_size);
-// busbw / algbw of nccl-tests (doc/PERFORMANCE.md there): 2(n-1)/n all-reduce; (n-1)/n all-gather, reduce-scatter, all-to-all; 1 else.
+// Returns busbw / algbw of nccl-tests (doc/PERFORMANCE.md there): 2(n-1)/n all-reduce; (n-1)/n all-gather, reduce-scatter, all-to-all; 1
+// else.
 [[nodiscard]] double bus_factor(profiles::CollectiveKind kind, int group_size);
 
 }  // namespace imports

@@ -5,7 +5,7 @@
 
 namespace reports {
 
-// Planners of a kind ("megatron": its forms), or all for an empty one.
+// Each returns the planners of a kind ("megatron": its forms), or all for an empty one.
 // Throws: base::InputError for a kind that there is not.
 [[nodiscard]] std::string planners_text(const std::string& kind);
 [[nodiscard]] std::string planners_json(const std::string& kind);

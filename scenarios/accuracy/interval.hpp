@@ -68,11 +68,11 @@ struct Interval {
   std::string note;  // what it rests on, one sentence
 };
 
-// Features of a simulated plan. Cost: O(operators).
+// Returns the kind and the features of a simulated plan. Cost: O(operators).
 [[nodiscard]] Question question_of(const pcg::Plan& plan, const topology::Cluster& cluster, const sim::SimulationResult& s);
 
-// How far outside a group's range a question lies: 0 inside; per feature the excess over the range's width (at least one doubling, or a
-// tenth of the iteration for shares), as a Euclidean norm.
+// Returns how far outside a group's range a question lies: 0 inside; per feature the excess over the range's width (at least one doubling,
+// or a tenth of the iteration for shares), as a Euclidean norm.
 [[nodiscard]] double distance_beyond(const Features& x, const Features& low, const Features& high);
 
 // The spread for a question. `distance`: beyond the range of the group that was found, else of the nearest group of any kind.
@@ -81,10 +81,10 @@ struct FoundSpread {
   const IntervalGroup* group = nullptr;  // nullptr: none is of this kind
   double distance = 0;
 };
-// Of its kind's group: spread, blended towards pooled_spread over the first range-width beyond the range, times 1 + extrapolation_rate x
-// distance. Without such a group: pooled_spread, times the same. Requires: the model has groups.
+// Returns, of its kind's group: the spread, blended towards pooled_spread over the first range-width beyond the range, times 1 +
+// extrapolation_rate x distance. Without such a group: pooled_spread, times the same. Requires: the model has groups.
 [[nodiscard]] FoundSpread spread_for(const IntervalModel& model, const Question& q);
-// Always holds the forecast. A model without groups gives +-30 %, and the note says that this is an assumption.
+// Returns an interval, which always holds the forecast. A model without groups gives +-30 %, and the note says that this is an assumption.
 [[nodiscard]] Interval interval_for(const IntervalModel& model, const Question& q, base::Seconds forecast);
 
 }  // namespace scenarios

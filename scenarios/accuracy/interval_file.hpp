@@ -8,11 +8,11 @@
 
 namespace scenarios {
 
-// The model that ships: scenarios/accuracy/iterations.yaml as it was when the program was built.
+// Returns the model that ships: scenarios/accuracy/iterations.yaml as it was when the program was built.
 [[nodiscard]] const IntervalModel& shipped_intervals();
-// Text form (docs/formats.md, "Accuracy file"). Throws: base::InputError with every problem found.
+// Returns the model of a text form (docs/formats.md, "Accuracy file"). Throws: base::InputError with every problem found.
 [[nodiscard]] IntervalModel read_intervals(const base::Yaml& document);
-// `made_by`: the command, for the first line. read_intervals(parse(write_intervals(m))) is m to the digits written.
+// Returns the text form. `made_by`: the command, for the first line. read_intervals(parse(write_intervals(m))) is m to the digits written.
 [[nodiscard]] std::string write_intervals(const IntervalModel& model, const std::string& made_by);
 
 }  // namespace scenarios

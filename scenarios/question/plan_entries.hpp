@@ -26,7 +26,7 @@ struct PlanEntry {
   std::variant<PlannerEntry, FileEntry> kind;
 };
 
-// Entries in order, with unique names; saved plans are read once to find what is wrong with them. Problems go to `sink`.
+// Returns the entries in order, with unique names; saved plans are read once to find what is wrong with them. Problems go to `sink`.
 [[nodiscard]] std::vector<PlanEntry> read_plan_entries(const base::Yaml& list, const std::string& path,
                                                        const std::filesystem::path& directory, base::Diagnostics& sink);
 

@@ -24,7 +24,7 @@ struct Scenario {
   [[nodiscard]] const Variant& base() const { return variants.front().variant; }
 };
 
-// Throws: base::InputError with every problem of every section and every what-if.
+// Returns the question that a file asks. Throws: base::InputError with every problem of every section and every what-if.
 [[nodiscard]] Scenario load_scenario(const base::Yaml& document, const std::filesystem::path& directory);
 
 }  // namespace scenarios

@@ -14,6 +14,7 @@ struct Hostlist {
   std::string problem;             // empty if the expression is sound; else names are void
 };
 
+// Returns the names of an expression, or what is wrong with it.
 [[nodiscard]] Hostlist expand_hostlist(std::string_view expression);  // O(names)
 
 }  // namespace topology::imports
