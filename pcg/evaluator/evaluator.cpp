@@ -75,7 +75,8 @@ class Evaluation {
  private:
   std::vector<Shards> evaluate_node(const PcgNode& node, std::size_t n) {
     if (node.is_source()) return {source(node, limits_[n])};
-    if (const ParallelOperator* op = node.movement()) return {move_shards(*op, shards(node.inputs[0]), pcg_.shape(node.inputs[0]))};
+    if (const ParallelOperator* op = node.parallel_operator())
+      return {move_shards(*op, shards(node.inputs[0]), pcg_.shape(node.inputs[0]))};
     std::vector<Shards> out = compute(node);
     for (std::size_t o = 0; o < out.size(); ++o) compare_copies(node, out[o], node.outputs[o]);
     return out;

@@ -15,13 +15,13 @@ std::string escaped(std::string_view text) {
 }
 
 std::string_view kind_of(const GraphNode& n) { return kind_name(n.op); }
-std::string_view kind_of(const PcgNode& n) { return n.movement() ? kind_name(*n.movement()) : kind_name(*n.operation()); }
+std::string_view kind_of(const PcgNode& n) { return n.parallel_operator() ? kind_name(*n.parallel_operator()) : kind_name(*n.operation()); }
 
 std::string_view style(const GraphNode& n) {
   return std::holds_alternative<Input>(n.op) || std::holds_alternative<Weight>(n.op) ? ", style=filled, fillcolor=\"#eeeeee\"" : "";
 }
 std::string_view style(const PcgNode& n) {
-  if (n.movement()) return ", shape=ellipse, style=filled, fillcolor=\"#ffd37f\"";
+  if (n.parallel_operator()) return ", shape=ellipse, style=filled, fillcolor=\"#ffd37f\"";
   return n.is_source() ? ", style=filled, fillcolor=\"#eeeeee\"" : "";
 }
 

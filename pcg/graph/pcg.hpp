@@ -36,7 +36,7 @@ struct PcgNode {
   std::shared_ptr<const IterationSpace> space;
 
   [[nodiscard]] const Operator* operation() const { return std::get_if<Operator>(&op); }
-  [[nodiscard]] const ParallelOperator* movement() const { return std::get_if<ParallelOperator>(&op); }
+  [[nodiscard]] const ParallelOperator* parallel_operator() const { return std::get_if<ParallelOperator>(&op); }
   [[nodiscard]] bool is_weight() const { return operation() && std::holds_alternative<Weight>(*operation()); }
   [[nodiscard]] bool is_input() const { return operation() && std::holds_alternative<Input>(*operation()); }
   [[nodiscard]] bool is_source() const { return is_weight() || is_input(); }

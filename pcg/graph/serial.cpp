@@ -28,7 +28,7 @@ Graph serial(const Pcg& pcg) {
   for (const PcgNode& n : pcg.nodes()) {
     std::vector<GraphTensorRef> inputs;
     for (TensorRef t : n.inputs) inputs.push_back(made[t.node.value][static_cast<std::size_t>(t.output)]);
-    if (n.movement()) {
+    if (n.parallel_operator()) {
       made.push_back({inputs[0]});
       continue;
     }

@@ -60,7 +60,8 @@ class Checker {
       for (TensorRef t : node.inputs)
         if (const int before = plan_.stage[t.node.value]; before > stage)
           complain("{}: stage {} reads {} of stage {}, which comes later", node.name, stage, plan_.pcg.node(t.node).name, before);
-      if (node.movement() && (std::holds_alternative<Pipeline>(*node.movement()) || std::holds_alternative<Batch>(*node.movement())))
+      if (node.parallel_operator() &&
+          (std::holds_alternative<Pipeline>(*node.parallel_operator()) || std::holds_alternative<Batch>(*node.parallel_operator())))
         complain("{}: a plan says micro_batches and describes one of them, without pipeline and batch operators", node.name);
     }
   }

@@ -120,8 +120,8 @@ Yaml node_of(const Plan& plan, NodeId id) {
   if (const Operator* op = node.operation()) {
     write_operator(*op, y);
   } else {
-    y.set("op", scalar(kind_name(*node.movement())));
-    std::visit(ParallelWriter{y}, *node.movement());
+    y.set("op", scalar(kind_name(*node.parallel_operator())));
+    std::visit(ParallelWriter{y}, *node.parallel_operator());
   }
   if (!node.inputs.empty()) {
     Yaml in = Yaml::make_sequence();

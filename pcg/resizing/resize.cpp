@@ -11,7 +11,7 @@ base::Attempt<Pcg> with_operators(const Pcg& pcg, const Graph& graph) {
   PcgBuilder builder(pcg.name(), {pcg.blocks().begin(), pcg.blocks().end()});
   std::size_t next = 0;
   for (const PcgNode& n : pcg.nodes()) {
-    const ParallelOperator* op = n.movement();
+    const ParallelOperator* op = n.parallel_operator();
     const base::Attempt<NodeId> added = op ? builder.try_add(n.name, *op, n.inputs[0], n.block)
                                            : builder.try_add(n.name, graph.nodes()[next++].op, n.inputs, n.sharding, n.block);
     if (!added) return added.refusal();

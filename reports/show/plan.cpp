@@ -42,8 +42,8 @@ std::string block_signature(const pcg::Plan& p, int block) {
   for (std::size_t n = 0; n < p.pcg.nodes().size(); ++n) {
     const pcg::PcgNode& node = p.pcg.nodes()[n];
     if (node.block != block || node.is_source()) continue;
-    text += node.movement() != nullptr ? std::string(pcg::kind_name(*node.movement()))
-                                       : std::string(pcg::kind_name(*node.operation())) + sharding_text(p.pcg, pcg::NodeId(n));
+    text += node.parallel_operator() != nullptr ? std::string(pcg::kind_name(*node.parallel_operator()))
+                                                : std::string(pcg::kind_name(*node.operation())) + sharding_text(p.pcg, pcg::NodeId(n));
     text += ";";
   }
   return text;
@@ -79,8 +79,8 @@ std::string plan_text(const pcg::Plan& p) {
     for (std::size_t n = 0; n < p.pcg.nodes().size(); ++n) {
       const pcg::PcgNode& node = p.pcg.nodes()[n];
       if (node.block != static_cast<int>(b) || node.is_source()) continue;
-      const bool moves = node.movement() != nullptr;
-      table.row({"  " + node.name, std::string(moves ? pcg::kind_name(*node.movement()) : pcg::kind_name(*node.operation())),
+      const bool moves = node.parallel_operator() != nullptr;
+      table.row({"  " + node.name, std::string(moves ? pcg::kind_name(*node.parallel_operator()) : pcg::kind_name(*node.operation())),
                  moves ? "" : sharding_text(p.pcg, pcg::NodeId(n)), pcg::to_text(node.outputs[0]), fmt::format("{}", p.stage[n]),
                  moves ? "" : devices_text(p.mapping[n], node.sharding)});
     }
@@ -106,7 +106,7 @@ std::string plan_json(const pcg::Plan& p) {
     const pcg::PcgNode& node = p.pcg.nodes()[n];
     Json o;
     o["name"] = node.name;
-    o["kind"] = node.movement() != nullptr ? pcg::kind_name(*node.movement()) : pcg::kind_name(*node.operation());
+    o["kind"] = node.parallel_operator() != nullptr ? pcg::kind_name(*node.parallel_operator()) : pcg::kind_name(*node.operation());
     o["block"] = p.pcg.blocks()[static_cast<std::size_t>(node.block)].name;
     o["stage"] = p.stage[n];
     o["outputs"] = Json::array();

@@ -39,7 +39,7 @@ std::vector<pcg::MachineView> mapping_of(const pcg::Plan& plan, const Grid& grid
   std::size_t node = 0;
   for (std::size_t n = 0; n < plan.pcg.nodes().size(); ++n) {
     mapping.emplace_back();
-    if (plan.pcg.nodes()[n].movement() != nullptr) continue;
+    if (plan.pcg.nodes()[n].parallel_operator() != nullptr) continue;
     if (plan.pcg.nodes()[n].computes())
       mapping.back() = node_layouts[node].view(grid, plan.stage[n] % grid.pipeline * grid.group_devices());
     ++node;

@@ -15,7 +15,8 @@ bool shrinks(const pcg::ParallelOperator& op) {
 // Whether a tensor comes straight from a weight or the data: those lie where they are read.
 std::vector<bool> from_sources(const pcg::Pcg& pcg) {
   std::vector<bool> result;
-  for (const pcg::PcgNode& n : pcg.nodes()) result.push_back(n.is_source() || (n.movement() != nullptr && result[n.inputs[0].node.value]));
+  for (const pcg::PcgNode& n : pcg.nodes())
+    result.push_back(n.is_source() || (n.parallel_operator() != nullptr && result[n.inputs[0].node.value]));
   return result;
 }
 
@@ -50,9 +51,9 @@ std::vector<int> stages_of_nodes(const pcg::Pcg& pcg, const std::vector<int>& bl
   };
   // Backwards, readers are known: growing movements and sources go to their first reader. Forwards, the rest stays with its producer.
   for (std::size_t n = count; n-- > 0;)
-    if (sources[n] || pcg.nodes()[n].movement() != nullptr) stage[n] = first_reader(n);
+    if (sources[n] || pcg.nodes()[n].parallel_operator() != nullptr) stage[n] = first_reader(n);
   for (std::size_t n = 0; n < count; ++n)
-    if (const auto* m = pcg.nodes()[n].movement(); m != nullptr && !sources[n] && shrinks(*m))
+    if (const auto* m = pcg.nodes()[n].parallel_operator(); m != nullptr && !sources[n] && shrinks(*m))
       stage[n] = stage[pcg.nodes()[n].inputs[0].node.value];
   return stage;
 }

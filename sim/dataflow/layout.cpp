@@ -54,7 +54,7 @@ std::vector<NodeLayouts> layouts_of(const pcg::Plan& plan) {
 }
 
 pcg::TensorRef origin(const pcg::Pcg& pcg, pcg::TensorRef t) {
-  while (pcg.node(t.node).movement()) t = pcg.node(t.node).inputs[0];
+  while (pcg.node(t.node).parallel_operator()) t = pcg.node(t.node).inputs[0];
   return t;
 }
 

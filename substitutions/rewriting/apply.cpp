@@ -21,7 +21,7 @@ base::Attempt<NodeId> add_fresh(pcg::PcgBuilder& to, const FreshNode& n, const s
 }
 base::Attempt<NodeId> add_old(pcg::PcgBuilder& to, const pcg::PcgNode& n, const std::vector<TensorRef>& in) {
   if (n.operation()) return to.try_add(n.name, *n.operation(), in, n.sharding, n.block);
-  return to.try_add(n.name, *n.movement(), in[0], n.block);
+  return to.try_add(n.name, *n.parallel_operator(), in[0], n.block);
 }
 
 // The nodes' new numbers, as they become known.

@@ -27,7 +27,7 @@ class Regrouping {
       for (const ConcatAsTwo& v : old_.views)
         if (old_.nodes[v.at] == NodeId(n)) group(node, v, in);
       result_.renumbered.push_back(node.operation() ? builder_.add(node.name, *node.operation(), in, node.sharding, node.block)
-                                                    : builder_.add(node.name, *node.movement(), in[0], node.block));
+                                                    : builder_.add(node.name, *node.parallel_operator(), in[0], node.block));
     }
     translate();
     result_.graph = std::move(builder_).build();

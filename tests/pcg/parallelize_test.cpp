@@ -53,11 +53,11 @@ TEST_CASE("Megatron's MLP: one replicate in front, one all-reduce behind, nothin
                                              "down.weight", "down.bias", "down.weight.replicate", "down.bias.replicate", "down",
                                              "down.reduce", "down.replicate", "residual"});
   CHECK(to_text(p.nodes()[1].outputs[0]) == "[6, 12/3]");  // up.weight is cut as up needs it
-  CHECK(*p.nodes()[4].movement() == ParallelOperator(Replicate{2}));
-  CHECK(*p.nodes()[10].movement() == ParallelOperator(Replicate{6}));  // the bias of a cut k lies on all points
+  CHECK(*p.nodes()[4].parallel_operator() == ParallelOperator(Replicate{2}));
+  CHECK(*p.nodes()[10].parallel_operator() == ParallelOperator(Replicate{6}));  // the bias of a cut k lies on all points
   CHECK(to_text(p.nodes()[11].outputs[0]) == "[4/2, 6] sum 3");
-  CHECK(*p.nodes()[12].movement() == ParallelOperator(Reduce{3}));
-  CHECK(*p.nodes()[13].movement() == ParallelOperator(Replicate{3}));
+  CHECK(*p.nodes()[12].parallel_operator() == ParallelOperator(Reduce{3}));
+  CHECK(*p.nodes()[13].parallel_operator() == ParallelOperator(Replicate{3}));
   CHECK(evaluate(p, 1, 4) == evaluate(g, 4));
 }
 

@@ -74,7 +74,7 @@ class Walk {
     return {};
   }
   static std::string kind(const pcg::PcgNode& n) {
-    if (const ParallelOperator* op = n.movement()) {
+    if (const ParallelOperator* op = n.parallel_operator()) {
       if (const auto* p = std::get_if<pcg::Partition>(op)) return "partition" + std::to_string(p->dim);
       if (const auto* c = std::get_if<pcg::Combine>(op)) return "combine" + std::to_string(c->dim);
       return std::string(pcg::kind_name(*op));

@@ -116,7 +116,7 @@ TEST_CASE("rows of a tensor of more dims: the source says which, or the caller c
     const std::vector<int> degrees{2};
     const auto r = apply(cut, found[static_cast<std::size_t>(row)], g, degrees);
     REQUIRE(r);
-    CHECK(*r->graph.nodes()[1].movement() == pcg::ParallelOperator(pcg::Partition{row, 2}));
+    CHECK(*r->graph.nodes()[1].parallel_operator() == pcg::ParallelOperator(pcg::Partition{row, 2}));
     CHECK(matches(named("E1 rows"), r->graph).size() == 1);
     CHECK(matches(named("E1 rows"), r->graph)[0].row == row);
   }

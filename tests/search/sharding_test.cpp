@@ -11,9 +11,9 @@ namespace {
 std::string movements(const pcg::Plan& plan) {
   std::string result;
   for (const pcg::PcgNode& n : plan.pcg.nodes()) {
-    if (n.movement() == nullptr || plan.pcg.blocks()[static_cast<std::size_t>(n.block)].name != "layer 0") continue;
+    if (n.parallel_operator() == nullptr || plan.pcg.blocks()[static_cast<std::size_t>(n.block)].name != "layer 0") continue;
     pcg::TensorRef t = n.inputs[0];
-    while (plan.pcg.node(t.node).movement() != nullptr) t = plan.pcg.node(t.node).inputs[0];
+    while (plan.pcg.node(t.node).parallel_operator() != nullptr) t = plan.pcg.node(t.node).inputs[0];
     if (plan.pcg.node(t.node).is_source()) continue;
     result += (result.empty() ? "" : " ") + n.name;
   }
