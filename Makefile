@@ -1,6 +1,7 @@
 # make demo   builds and answers the main scenario
 # make test   builds everything with warnings as errors and runs every test
-# make check  holds sources against .clang-format and .clang-tidy, and runs the quick suites under ASan and UBSan
+# make check  holds sources against .clang-format and .clang-tidy
+# make sanitize   runs the quick suites under AddressSanitizer and UndefinedBehaviorSanitizer
 # make build  builds the program, build/foreshard
 # make accuracy   holds forecasts against public tables (DATA), renews intervals and docs/accuracy.md
 #
@@ -15,7 +16,7 @@ JOBS ?= $(shell nproc)
 DATA ?= ../shared/data/measured
 
 .DEFAULT_GOAL := build
-.PHONY: accuracy build check clean demo test
+.PHONY: accuracy build check clean demo sanitize test
 
 build:
 	@cmake/require_packages.sh $(PACKAGES)
@@ -37,6 +38,9 @@ check:
 	cmake --preset test
 	cmake --build build-test -j $(JOBS) --target chakra_schema
 	cmake/check_tidy.sh build-test $(JOBS)
+
+sanitize:
+	@cmake/require_packages.sh $(PACKAGES) $(TEST_PACKAGES)
 	cmake --preset asan
 	cmake --build build-asan -j $(JOBS) --target quick_tests
 	ctest --test-dir build-asan -L quick -j $(JOBS) --output-on-failure

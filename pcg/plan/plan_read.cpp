@@ -22,7 +22,7 @@ using base::MapReader;
 using base::Yaml;
 
 constexpr std::int64_t kMostGpus = 1 << 24;
-constexpr std::int64_t kMostInt = 1 << 30;
+constexpr std::int64_t kMostCount = 1 << 30;
 
 // Names of operators, computing ones before parallel ones.
 const std::vector<std::string>& kind_names() {
@@ -34,7 +34,7 @@ const std::vector<std::string>& kind_names() {
   return names;
 }
 
-int small(MapReader& r, std::string_view key, std::int64_t least, std::int64_t usual, std::int64_t most = kMostInt) {
+int small(MapReader& r, std::string_view key, std::int64_t least, std::int64_t usual, std::int64_t most = kMostCount) {
   return static_cast<int>(r.integer(key, least, most).value_or(usual));
 }
 
@@ -44,7 +44,7 @@ int required_small(MapReader& r, std::string_view key, std::int64_t least, std::
 }
 
 template <class Enum>
-Enum choice(MapReader& r, std::string_view key, const std::vector<std::string>& names, Enum usual) {
+Enum chosen(MapReader& r, std::string_view key, const std::vector<std::string>& names, Enum usual) {
   return static_cast<Enum>(r.choice(key, names).value_or(static_cast<std::size_t>(usual)));
 }
 
@@ -270,9 +270,9 @@ class NodeReader {
 void read_training(MapReader& r, TrainingConfig& t) {
   r.require("global_batch");
   t.global_batch = r.integer("global_batch", 1).value_or(1);
-  t.precision = choice(r, "precision", precision_names(), t.precision);
-  t.optimizer = choice(r, "optimizer", optimizer_names(), t.optimizer);
-  t.framework = choice(r, "framework", framework_names(), t.framework);
+  t.precision = chosen(r, "precision", precision_names(), t.precision);
+  t.optimizer = chosen(r, "optimizer", optimizer_names(), t.optimizer);
+  t.framework = chosen(r, "framework", framework_names(), t.framework);
   t.fp32_gradients = r.boolean("fp32_gradients").value_or(false);
 }
 
@@ -314,13 +314,13 @@ void read_head(MapReader& r, Plan& plan) {
   r.require("gpus");
   plan.gpus = small(r, "gpus", 1, kMostGpus, kMostGpus);  // no second message for every view when it is wrong
   section(r, "schedule", [&](MapReader& s) {
-    plan.schedule = choice(s, "kind", schedule_names(), plan.schedule);
+    plan.schedule = chosen(s, "kind", schedule_names(), plan.schedule);
     plan.stages = small(s, "stages", 1, 1);
     plan.chunks = small(s, "chunks", 1, 1);
     plan.micro_batches = small(s, "micro_batches", 1, 1);
   });
   section(r, "memory", [&](MapReader& m) {
-    plan.recompute = choice(m, "recompute", recompute_names(), plan.recompute);
+    plan.recompute = chosen(m, "recompute", recompute_names(), plan.recompute);
     plan.zero = small(m, "zero", 0, 0, 3);
   });
 }

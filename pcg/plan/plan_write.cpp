@@ -17,23 +17,23 @@ Yaml scalar(const T& value) {
 }
 
 template <class Enum>
-Yaml choice(const std::vector<std::string>& names, Enum value) {
+Yaml chosen_name(const std::vector<std::string>& names, Enum value) {
   return Yaml::make_scalar(names[static_cast<std::size_t>(value)]);
 }
 
 Yaml training_of(const TrainingConfig& t) {
   Yaml y = Yaml::make_map();
   y.set("global_batch", scalar(t.global_batch));
-  y.set("precision", choice(precision_names(), t.precision));
-  y.set("optimizer", choice(optimizer_names(), t.optimizer));
-  y.set("framework", choice(framework_names(), t.framework));
+  y.set("precision", chosen_name(precision_names(), t.precision));
+  y.set("optimizer", chosen_name(optimizer_names(), t.optimizer));
+  y.set("framework", chosen_name(framework_names(), t.framework));
   if (t.fp32_gradients) y.set("fp32_gradients", scalar(true));
   return y;
 }
 
 Yaml schedule_of(const Plan& plan) {
   Yaml y = Yaml::make_map();
-  y.set("kind", choice(schedule_names(), plan.schedule));
+  y.set("kind", chosen_name(schedule_names(), plan.schedule));
   y.set("stages", scalar(plan.stages));
   y.set("chunks", scalar(plan.chunks));
   y.set("micro_batches", scalar(plan.micro_batches));
@@ -42,7 +42,7 @@ Yaml schedule_of(const Plan& plan) {
 
 Yaml memory_of(const Plan& plan) {
   Yaml y = Yaml::make_map();
-  y.set("recompute", choice(recompute_names(), plan.recompute));
+  y.set("recompute", chosen_name(recompute_names(), plan.recompute));
   y.set("zero", scalar(plan.zero));
   return y;
 }

@@ -20,7 +20,7 @@ std::string_view name_of(const Pipeline&) { return "pipeline"; }
 std::string_view name_of(const Batch&) { return "batch"; }
 
 template <std::size_t... I>
-std::vector<std::string> all_names(std::index_sequence<I...>) {
+std::vector<std::string> names_of_all(std::index_sequence<I...>) {
   return {std::string(kind_name(ParallelOperator(std::in_place_index<I>)))...};
 }
 
@@ -94,7 +94,7 @@ std::string_view kind_name(const ParallelOperator& op) {
 }
 
 const std::vector<std::string>& parallel_operator_kind_names() {
-  static const std::vector<std::string> names = all_names(std::make_index_sequence<std::variant_size_v<ParallelOperator>>{});
+  static const std::vector<std::string> names = names_of_all(std::make_index_sequence<std::variant_size_v<ParallelOperator>>{});
   return names;
 }
 

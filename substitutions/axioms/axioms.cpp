@@ -24,10 +24,10 @@ namespace {
 using base::MapReader;
 using base::Yaml;
 using Row = std::vector<std::pair<std::string, std::string>>;  // placeholder, what stands for it
-using Table = std::vector<Row>;
+using Instances = std::vector<Row>;
 
-Table read_table(const Yaml& y, const std::string& path, base::Diagnostics& sink) {
-  Table table;
+Instances read_table(const Yaml& y, const std::string& path, base::Diagnostics& sink) {
+  Instances table;
   if (!y.is_sequence()) sink.add(y.mark, path, "expected a list of rows");
   for (const Yaml& item : y.items) {
     Row row;
@@ -69,11 +69,11 @@ std::string variable_text(const std::string& name, const std::string& sizes) {
   return text + (index ? "] index" : "]");
 }
 
-struct Entry {
+struct ReadEntry {
   AxiomEntry header;
   std::string left, right;
   const Yaml* variables = nullptr;
-  std::vector<Table> tables;
+  std::vector<Instances> tables;
 };
 
 class Reader {
@@ -86,7 +86,7 @@ class Reader {
 
   void entry(const Yaml& y, const std::string& path, Axioms& to) {
     MapReader r(y, path, sink_);
-    Entry e;
+    ReadEntry e;
     for (const char* key : {"name", "source", "left", "right"}) r.require(key);
     e.header.name = r.text("name").value_or("");
     e.header.source = r.text("source").value_or("");
@@ -107,7 +107,7 @@ class Reader {
   }
 
  private:
-  void read_over(const Yaml& over, const std::string& path, Entry& e) {
+  void read_over(const Yaml& over, const std::string& path, ReadEntry& e) {
     if (over.is_sequence()) {
       e.tables.push_back(read_table(over, path, sink_));
       return;
@@ -120,7 +120,7 @@ class Reader {
   }
 
   // Makes one axiom for every combination of rows, the last table fastest.
-  void expand(const Entry& e, std::size_t table, const Row& row, const Yaml& y, const std::string& path, Axioms& to) {
+  void expand(const ReadEntry& e, std::size_t table, const Row& row, const Yaml& y, const std::string& path, Axioms& to) {
     if (table == e.tables.size()) return instance(e, row, y, path, to);
     for (const Row& r : e.tables[table]) {
       Row both = row;
@@ -129,7 +129,7 @@ class Reader {
     }
   }
 
-  void instance(const Entry& e, const Row& row, const Yaml& y, const std::string& path, Axioms& to) {
+  void instance(const ReadEntry& e, const Row& row, const Yaml& y, const std::string& path, Axioms& to) {
     Axiom a{.entry = to.entries.size(), .instance = e.header.name};
     for (std::size_t i = 0; i < row.size(); ++i) a.instance += fmt::format("{}{}={}", i == 0 ? "[" : ", ", row[i].first, row[i].second);
     if (!row.empty()) a.instance += "]";
@@ -147,7 +147,7 @@ class Reader {
   }
 
   base::Diagnostics& sink_;
-  std::map<std::string, Table> tables_;
+  std::map<std::string, Instances> tables_;
   std::set<std::string> names_;
 };
 

@@ -78,7 +78,7 @@ std::string node_text(const Term& t, std::size_t at, Variables variables) {
 }
 
 // "2k+n"; a plain number as it is.
-std::string size_text(const Numbers& n) {
+std::string written_size(const Numbers& n) {
   const std::optional<std::string> letters = letters_of(n);
   if (!letters) throw std::logic_error(fmt::format("size {} is no sum of letters", n[0]));
   if (letters->empty()) return std::to_string(n[0]);
@@ -112,7 +112,7 @@ std::string to_text(const Variable& v) {
   const Types& t = v.types;
   std::string text = v.name + ": [";
   for (std::size_t d = 0; d < t[0].rank; ++d) {
-    text += (d == 0 ? "" : ", ") + size_text(dim_size(t, d));
+    text += (d == 0 ? "" : ", ") + written_size(dim_size(t, d));
     if (t[0].degree[d] > 1) text += "/" + product_text(dim_degree(t, d));
   }
   text += "]";

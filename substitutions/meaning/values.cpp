@@ -13,7 +13,7 @@ namespace {
 
 namespace field = pcg::field;
 using field::Hash;
-using Inputs = std::span<const Value* const>;
+using OperandValues = std::span<const Value* const>;
 
 // Tags keep the stand-ins of different functions apart.
 enum Tag : std::uint64_t { kUnary = 301, kDropout, kSoftmax = 304, kNorm, kRmsNorm, kBatchNorm, kAttention, kVariable, kBeyond };
@@ -28,7 +28,7 @@ std::uint32_t apply(Function f, std::uint32_t x) {
   return f == Function::none ? x : Hash(kUnary)(static_cast<std::uint64_t>(f))(x).element();
 }
 
-Value linear(const Node& n, Inputs in) {
+Value linear(const Node& n, OperandValues in) {
   const Value &x = *in[0], &w = *in[1];
   Value y = blank({x.sizes[0], w.sizes[1]});
   std::vector<std::uint64_t> sums(y.elements.size());
@@ -55,7 +55,7 @@ Value batch_matmul(const Value& a, const Value& b) {
 pcg::Window same_padding(std::int64_t kernel) { return {.kernel = static_cast<int>(kernel), .padding = static_cast<int>(kernel / 2)}; }
 field::Images images(const Value& x) { return {x.sizes, x.elements}; }
 
-Value conv(const Node& node, Inputs in) {
+Value conv(const Node& node, OperandValues in) {
   const Value &x = *in[0], &w = *in[1];
   Value y = blank({x.sizes[0], w.sizes[0], x.sizes[2], x.sizes[3]});
   std::vector<std::uint64_t> sums(y.elements.size());
@@ -144,7 +144,7 @@ Value opaque_rows(Tag tag, const Value& x, std::size_t length, std::size_t resul
   return y;
 }
 
-Value layer_norm(Inputs in) {
+Value layer_norm(OperandValues in) {
   const std::size_t h = in[1]->elements.size();
   Value y = opaque_rows(kNorm, *in[0], h, h);
   for (std::size_t i = 0; i < y.elements.size(); ++i)
@@ -152,7 +152,7 @@ Value layer_norm(Inputs in) {
   return y;
 }
 
-Value rms_norm(Inputs in) {
+Value rms_norm(OperandValues in) {
   const std::size_t h = in[1]->elements.size();
   Value y = opaque_rows(kRmsNorm, *in[0], h, h);
   for (std::size_t i = 0; i < y.elements.size(); ++i) y.elements[i] = field::multiply(y.elements[i], in[1]->elements[i % h]);
@@ -160,7 +160,7 @@ Value rms_norm(Inputs in) {
 }
 
 // Each element depends on its channel in all samples.
-Value batch_norm(Inputs in) {
+Value batch_norm(OperandValues in) {
   const Value& x = *in[0];
   Value y = x;
   const auto channels = static_cast<std::size_t>(x.sizes[1]), plane = static_cast<std::size_t>(x.sizes[2] * x.sizes[3]);
@@ -229,7 +229,7 @@ Value value_of(const Variable& v, std::span<const Variable> variables, const Sma
   return y;
 }
 
-Value value_of(const Node& n, Inputs in, const SmallSizes& sizes) {
+Value value_of(const Node& n, OperandValues in, const SmallSizes& sizes) {
   const Value& x = in.empty() ? Value{} : *in[0];
   switch (n.kind) {
     case Kind::linear:

@@ -92,7 +92,7 @@ void add_triggers(Patterns& patterns, std::size_t index) {
 }
 
 // Goes through the open pairs depth first and takes every binding back behind it, so that one binding serves the whole search.
-struct Matcher {
+struct SideMatcher {
   const AxiomPattern& p;
   const int side;
   const EGraph& graph;
@@ -222,7 +222,7 @@ Patterns compile(const Axioms& axioms) {
 }
 
 void match(const AxiomPattern& p, const Trigger& t, const EGraph& graph, Index n, const std::function<void(const Binding&)>& found) {
-  Matcher m{p, t.side, graph, found, {}, {}};
+  SideMatcher m{p, t.side, graph, found, {}, {}};
   m.member(t.node, n);
 }
 

@@ -19,7 +19,7 @@ constexpr std::pair<std::string_view, PublishedKind> kTypes[] = {
     {"OP_EW_ADD", PublishedKind::add},          {"OP_EW_MUL", PublishedKind::multiply}, {"OP_CONCAT", PublishedKind::concat},
     {"OP_SPLIT", PublishedKind::split}};
 
-struct Reader {
+struct PublishedReader {
   base::Diagnostics& sink;
 
   const std::vector<Yaml>& list(MapReader& r, std::string_view key) {
@@ -122,7 +122,7 @@ std::vector<PublishedRule> read_published(const std::filesystem::path& file) {
   sink.throw_if_any();
   MapReader r(root, "", sink);
   (void)r.optional("_t");
-  Reader reader{sink};
+  PublishedReader reader{sink};
   std::vector<PublishedRule> rules;
   const std::vector<Yaml>& items = reader.list(r, "rule");
   for (std::size_t i = 0; i < items.size(); ++i) rules.push_back(reader.rule(items[i], fmt::format("rule[{}]", i)));

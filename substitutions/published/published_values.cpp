@@ -21,7 +21,7 @@ namespace substitutions {
 namespace {
 
 namespace field = pcg::field;
-using Sizes = std::array<std::int64_t, 3>;
+using PublishedSizes = std::array<std::int64_t, 3>;
 
 // Where concatenations joined a dim: what Split undoes.
 struct Joint {
@@ -35,20 +35,20 @@ Joints scaled(const Joints& j, std::int64_t by, std::int64_t over) {
 }
 
 struct Tensor {
-  Sizes sizes{}, degree{1, 1, 1};
+  PublishedSizes sizes{}, degree{1, 1, 1};
   std::array<Joints, 3> joints;
   std::vector<std::uint32_t> elements;
 };
 
 template <class F>
-Tensor made(const Sizes& sizes, const Tensor& like, F&& element) {
+Tensor made(const PublishedSizes& sizes, const Tensor& like, F&& element) {
   Tensor t{sizes, like.degree, like.joints, {}};
   for (std::int64_t r = 0; r < sizes[0]; ++r)
     for (std::int64_t n = 0; n < sizes[1]; ++n)
-      for (std::int64_t c = 0; c < sizes[2]; ++c) t.elements.push_back(element(Sizes{r, n, c}));
+      for (std::int64_t c = 0; c < sizes[2]; ++c) t.elements.push_back(element(PublishedSizes{r, n, c}));
   return t;
 }
-std::uint32_t element(const Tensor& t, const Sizes& at) {
+std::uint32_t element(const Tensor& t, const PublishedSizes& at) {
   return t.elements[static_cast<std::size_t>((at[0] * t.sizes[1] + at[1]) * t.sizes[2] + at[2])];
 }
 
@@ -61,7 +61,7 @@ std::optional<Tensor> linear(const PublishedOp& op, const Tensor& x, const Tenso
   const std::int64_t chunks = x.degree[2];
   if (x.sizes[2] != w.sizes[2] || chunks != w.degree[2] || x.sizes[2] % chunks != 0) return std::nullopt;
   const std::int64_t replicas = all ? std::max(x.sizes[0], w.sizes[0]) : 1, length = x.sizes[2] / chunks;
-  Tensor y = made({replicas * chunks, x.sizes[1], w.sizes[1]}, x, [&](const Sizes& at) {
+  Tensor y = made({replicas * chunks, x.sizes[1], w.sizes[1]}, x, [&](const PublishedSizes& at) {
     const std::int64_t chunk = at[0] % chunks, replica = at[0] / chunks;
     std::uint64_t sum = 0;
     for (std::int64_t c = chunk * length; c < (chunk + 1) * length; ++c)
@@ -75,11 +75,11 @@ std::optional<Tensor> linear(const PublishedOp& op, const Tensor& x, const Tenso
 
 std::optional<Tensor> concat(std::size_t k, const Tensor& a, const Tensor& b) {
   if (a.degree != b.degree) return std::nullopt;
-  Sizes sizes = a.sizes;
+  PublishedSizes sizes = a.sizes;
   for (std::size_t d = 0; d < 3; ++d)
     if (d != k && a.sizes[d] != b.sizes[d]) return std::nullopt;
   sizes[k] += b.sizes[k];
-  Tensor t = made(sizes, a, [&](Sizes at) {
+  Tensor t = made(sizes, a, [&](PublishedSizes at) {
     if (at[k] < a.sizes[k]) return element(a, at);
     at[k] -= a.sizes[k];
     return element(b, at);
@@ -98,18 +98,18 @@ std::optional<Tensor> parallel(const PublishedOp& op, const Tensor& x) {
       t.degree[k] /= 2;
       return t;
     case PublishedKind::replicate: {
-      Sizes sizes = x.sizes;
+      PublishedSizes sizes = x.sizes;
       sizes[k] *= 2;
-      t = made(sizes, x, [&](Sizes at) { return at[k] /= 2, element(x, at); });
+      t = made(sizes, x, [&](PublishedSizes at) { return at[k] /= 2, element(x, at); });
       t.degree[k] *= 2;
       t.joints[k] = scaled(x.joints[k], 2, 1);
       return t;
     }
     default: {  // reduce
       if (x.sizes[k] % 2 != 0) return std::nullopt;
-      Sizes sizes = x.sizes;
+      PublishedSizes sizes = x.sizes;
       sizes[k] /= 2;
-      t = made(sizes, x, [&](Sizes at) {
+      t = made(sizes, x, [&](PublishedSizes at) {
         at[k] *= 2;
         const std::uint32_t first = element(x, at);
         ++at[k];
@@ -156,11 +156,12 @@ struct Run {
     };
     switch (op.kind) {
       case PublishedKind::linear: return one(linear(op, x, *in[1], all_replicas));
-      case PublishedKind::relu: return one(made(x.sizes, x, [&](const Sizes& at) { return activated(Function::relu, element(x, at)); }));
+      case PublishedKind::relu:
+        return one(made(x.sizes, x, [&](const PublishedSizes& at) { return activated(Function::relu, element(x, at)); }));
       case PublishedKind::add:
       case PublishedKind::multiply:
         if (x.sizes != in[1]->sizes || x.degree != in[1]->degree) return std::nullopt;
-        return one(made(x.sizes, x, [&](const Sizes& at) {
+        return one(made(x.sizes, x, [&](const PublishedSizes& at) {
           const std::uint32_t a = element(x, at), b = element(*in[1], at);
           return op.kind == PublishedKind::add ? field::add(a, b) : field::multiply(a, b);
         }));
@@ -172,11 +173,11 @@ struct Run {
   static std::optional<std::vector<Tensor>> split(std::size_t k, const Tensor& x) {
     const Joints j = x.joints[k];
     if (!j) return std::nullopt;
-    Sizes first = x.sizes, second = x.sizes;
+    PublishedSizes first = x.sizes, second = x.sizes;
     first[k] = j->at;
     second[k] -= j->at;
-    std::vector<Tensor> parts{made(first, x, [&](const Sizes& at) { return element(x, at); }),
-                              made(second, x, [&](Sizes at) { return at[k] += j->at, element(x, at); })};
+    std::vector<Tensor> parts{made(first, x, [&](const PublishedSizes& at) { return element(x, at); }),
+                              made(second, x, [&](PublishedSizes at) { return at[k] += j->at, element(x, at); })};
     parts[0].joints[k] = j->before;
     parts[1].joints[k] = j->after;
     return parts;
@@ -193,9 +194,9 @@ std::set<int> variables_of(const PublishedSide& side) {
   return all;
 }
 
-Tensor drawn(int variable, const Sizes& sizes, std::uint64_t seed) {
+Tensor drawn(int variable, const PublishedSizes& sizes, std::uint64_t seed) {
   std::uint64_t i = 0;
-  return made(sizes, {}, [&](const Sizes&) { return field::Hash(seed)(static_cast<std::uint64_t>(-variable))(i++).element(); });
+  return made(sizes, {}, [&](const PublishedSizes&) { return field::Hash(seed)(static_cast<std::uint64_t>(-variable))(i++).element(); });
 }
 
 struct Scale {
@@ -209,7 +210,8 @@ Run run_at(const PublishedRule& r, const Scale& s, bool all_replicas) {
   for (const auto& [from, to] : r.outputs)
     for (const int v : {from.op, to.op})
       if (v < 0) all.insert(v);
-  for (const int v : all) run.variables[v] = drawn(v, v >= -3 ? Sizes{1, s.rows, s.columns} : Sizes{1, s.columns, s.columns}, 1);
+  for (const int v : all)
+    run.variables[v] = drawn(v, v >= -3 ? PublishedSizes{1, s.rows, s.columns} : PublishedSizes{1, s.columns, s.columns}, 1);
   return run;
 }
 

@@ -27,9 +27,9 @@ std::set<std::uint8_t> variables_of(const Term& t) {
 }
 
 // What a text may cost whoever reads it: far above what a generator writes, far below what exhausts memory or overflows a degree.
-constexpr std::size_t kMostText = 2000;  // characters of a term
-constexpr std::int64_t kMostNumber = 4;  // a size that is no letter; kernels have 3
-constexpr int kMostDegrees = 16;         // factors of all degrees of a side
+constexpr std::size_t kMostText = 2000;      // characters of a term
+constexpr std::int64_t kMostFileNumber = 4;  // a size that is no letter; kernels have 3
+constexpr int kMostDegrees = 16;             // factors of all degrees of a side
 
 int degrees_in(const Term& t) {
   int factors = 0;
@@ -44,8 +44,8 @@ std::string problem_of(const Variable& v) {
     const Numbers size = dim_size(v.types, d);
     const auto letters = letters_of(size);
     if (!letters) return fmt::format("dim {} of {} is neither a sum of one to five letters nor a number", d, v.name);
-    if (letters->empty() && size[0] > kMostNumber)
-      return fmt::format("dim {} of {} is {}; a size that is a number is at most {}", d, v.name, size[0], kMostNumber);
+    if (letters->empty() && size[0] > kMostFileNumber)
+      return fmt::format("dim {} of {} is {}; a size that is a number is at most {}", d, v.name, size[0], kMostFileNumber);
   }
   return "";
 }
