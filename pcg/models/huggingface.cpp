@@ -50,14 +50,14 @@ class Config {
     return std::string(usual);
   }
   // A choice among names that transformers allows here.
-  Unary::Kind function(std::string_view key, std::string usual) {
+  Unary::Kind function(std::string_view key, const std::string& usual) {
     static const std::map<std::string, Unary::Kind, std::less<>> kinds{
         {"gelu", Unary::Kind::gelu},        {"gelu_new", Unary::Kind::gelu},
         {"gelu_fast", Unary::Kind::gelu},   {"gelu_pytorch_tanh", Unary::Kind::gelu},
         {"gelu_python", Unary::Kind::gelu}, {"relu", Unary::Kind::relu},
         {"silu", Unary::Kind::silu},        {"swish", Unary::Kind::silu},
         {"tanh", Unary::Kind::tanh},        {"sigmoid", Unary::Kind::sigmoid}};
-    const std::string name = text(key, std::move(usual));
+    const std::string name = text(key, usual);
     const auto found = kinds.find(name);
     if (found != kinds.end()) return found->second;
     std::vector<std::string> names;
