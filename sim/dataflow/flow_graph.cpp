@@ -4,8 +4,7 @@ namespace sim {
 
 FlowGraph flow_graph(const pcg::Plan& plan) {
   const auto nodes = plan.pcg.nodes();
-  FlowGraph g;
-  g.layouts = layouts_of(plan);
+  FlowGraph g{PlanLayouts(plan), {}, {}, {}, {}};
   g.origins.resize(nodes.size());
   g.uses.resize(nodes.size());
   g.needs_gradient.assign(nodes.size(), false);

@@ -1,6 +1,10 @@
 #include "sim/dataflow/layout.hpp"
 
+#include <algorithm>
+#include <unordered_map>
+
 #include "base/check.hpp"
+#include "base/hash.hpp"
 
 namespace sim {
 namespace {
@@ -43,14 +47,45 @@ NodeLayouts layouts_of_node(const pcg::Plan& plan, pcg::NodeId id) {
   return l;
 }
 
+// Of some of what the layouts of a node follow from: equal for nodes that are laid out alike.
+std::uint64_t layout_hash(const pcg::Plan& plan, std::size_t node) {
+  const pcg::MachineView& view = plan.mapping[node];
+  base::Hash h(0);
+  h(view.start.value);
+  for (const int stride : view.strides) h(static_cast<std::uint64_t>(stride));
+  for (const base::DeviceId d : view.devices) h(d.value);
+  const pcg::PcgNode& n = plan.pcg.nodes()[node];
+  for (const int degree : n.sharding.degrees) h(static_cast<std::uint64_t>(degree));
+  for (const pcg::ParallelShape& s : n.outputs)
+    for (const pcg::ParallelDim& d : s.dims) h(static_cast<std::uint64_t>(d.size));
+  return h.value();
+}
+
+bool laid_out_alike(const pcg::Plan& plan, std::size_t a, std::size_t b) {
+  const pcg::PcgNode &m = plan.pcg.nodes()[a], &n = plan.pcg.nodes()[b];
+  const auto same_shape = [&](pcg::TensorRef s, pcg::TensorRef t) { return plan.pcg.shape(s) == plan.pcg.shape(t); };
+  return plan.mapping[a] == plan.mapping[b] && m.sharding == n.sharding && m.outputs == n.outputs && *m.space == *n.space &&
+         std::ranges::equal(m.inputs, n.inputs, same_shape);
+}
+
 }  // namespace
 
-std::vector<NodeLayouts> layouts_of(const pcg::Plan& plan) {
-  std::vector<NodeLayouts> all(plan.pcg.nodes().size());
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (plan.pcg.nodes()[i].computes()) all[i] = layouts_of_node(plan, pcg::NodeId(i));
+PlanLayouts::PlanLayouts(const pcg::Plan& plan) : number_(plan.pcg.nodes().size(), 0), distinct_(1) {
+  std::vector<std::size_t> first{0};                                      // node of each number
+  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> numbers;  // by hash
+  for (std::size_t n = 0; n < number_.size(); ++n) {
+    if (!plan.pcg.nodes()[n].computes()) continue;
+    std::vector<std::uint32_t>& candidates = numbers[layout_hash(plan, n)];
+    const auto known = std::ranges::find_if(candidates, [&](std::uint32_t k) { return laid_out_alike(plan, first[k], n); });
+    if (known != candidates.end()) {
+      number_[n] = *known;
+      continue;
+    }
+    number_[n] = static_cast<std::uint32_t>(distinct_.size());
+    candidates.push_back(number_[n]);
+    first.push_back(n);
+    distinct_.push_back(layouts_of_node(plan, pcg::NodeId(n)));
   }
-  return all;
 }
 
 pcg::TensorRef origin(const pcg::Pcg& pcg, pcg::TensorRef t) {

@@ -1,6 +1,7 @@
 #pragma once
 // Where the shards of a tensor lie: a parallel shape and one device per shard. The two ends of every movement.
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -14,15 +15,30 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 
-// The four layouts that a computing node of a plan has, one per input or output; built once per plan.
+// The four layouts that a computing node of a plan has, one per input or output.
 struct NodeLayouts {
   std::vector<base::DeviceId> points;  // device of each point of the task space
   std::vector<Layout> inputs, outputs;
   std::vector<Layout> input_gradients, output_gradients;
 };
 
-// One per node; empty for sources and parallel operators. O(nodes x points).
-[[nodiscard]] std::vector<NodeLayouts> layouts_of(const pcg::Plan& plan);
+// The layouts of a plan's nodes. Nodes with equal loops, shardings, shapes and devices have theirs in common: what repeats from layer to
+// layer is laid out once.
+class PlanLayouts {
+ public:
+  // Cost: O(nodes), and O(points) for each node that differs from all before it.
+  explicit PlanLayouts(const pcg::Plan& plan);
+
+  // Of a node of the plan's PCG; empty for sources and parallel operators.
+  [[nodiscard]] const NodeLayouts& operator[](std::size_t node) const { return distinct_[number_[node]]; }
+  // Nodes of one number have their layouts in common. Numbers index `distinct`.
+  [[nodiscard]] std::uint32_t number(std::size_t node) const { return number_[node]; }
+  [[nodiscard]] const std::vector<NodeLayouts>& distinct() const { return distinct_; }
+
+ private:
+  std::vector<std::uint32_t> number_;  // per node
+  std::vector<NodeLayouts> distinct_;  // in the order of the first node of each; the first is empty
+};
 
 // The tensor behind a chain of parallel operators: what a computing node or source put out.
 [[nodiscard]] pcg::TensorRef origin(const pcg::Pcg& pcg, pcg::TensorRef t);

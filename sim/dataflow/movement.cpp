@@ -1,6 +1,8 @@
 #include "sim/dataflow/movement.hpp"
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
+#include <compare>
 #include <map>
 #include <set>
 
@@ -11,9 +13,12 @@ namespace {
 
 using base::DeviceId;
 
+// A block of a tensor, dim by dim. Boxes are made by the thousand, so the usual number of dims fits into the object.
+using Coordinates = boost::container::small_vector<std::int64_t, 4>;
+
 struct Box {
-  std::vector<std::int64_t> begin, end;
-  auto operator<=>(const Box&) const = default;
+  Coordinates begin, end;
+  std::strong_ordering operator<=>(const Box&) const = default;
   [[nodiscard]] double volume() const {
     double v = 1;
     for (std::size_t d = 0; d < begin.size(); ++d) v *= static_cast<double>(std::max<std::int64_t>(0, end[d] - begin[d]));
@@ -34,6 +39,17 @@ Box intersect(const Box& a, const Box& b) {
     r.end[d] = std::max(r.begin[d], std::min(a.end[d], b.end[d]));
   }
   return r;
+}
+
+// The volume of what they have in common.
+double overlap(const Box& a, const Box& b) {
+  double v = 1;
+  for (std::size_t d = 0; d < a.begin.size(); ++d) {
+    const std::int64_t length = std::min(a.end[d], b.end[d]) - std::max(a.begin[d], b.begin[d]);
+    if (length <= 0) return 0;
+    v *= static_cast<double>(length);
+  }
+  return v;
 }
 
 Box box_of(const pcg::ParallelShape& s, const pcg::ShardIndex& i) {
@@ -143,7 +159,7 @@ Round collective_round(std::vector<Need>& needs, const Holders& sources, base::B
     std::vector<DeviceId> group;
     std::set<double> volumes;
     for (const auto& [box, holders] : sources) {
-      const double v = intersect(box, needs[k].box).volume();
+      const double v = overlap(box, needs[k].box);
       if (v == 0) continue;
       const DeviceId h = pick(holders, needs[k].device, cluster);
       group.push_back(h);
@@ -199,13 +215,13 @@ void point_to_point(const std::vector<Need>& needs, const Holders& sources, base
   for (const CopySet& set : copy_sets(needs, cluster)) {
     const auto n = static_cast<double>(set.devices.size());
     const bool outside = std::ranges::none_of(sources, [&](const auto& s) {
-      return intersect(s.first, set.box).volume() > 0 &&
+      return overlap(s.first, set.box) > 0 &&
              std::ranges::any_of(s.second, [&](DeviceId d) { return cluster.device(d).node == cluster.device(set.devices.front()).node; });
     });
     const bool share = outside && set.devices.size() > 1;
     for (DeviceId d : set.devices) {
       for (const auto& [box, holders] : sources) {
-        const double v = intersect(box, set.box).volume();
+        const double v = overlap(box, set.box);
         if (v == 0) continue;
         const DeviceId h = pick(holders, d, cluster);
         if (h != d) messages[{h, d}] += share ? v / n : v;

@@ -1,6 +1,9 @@
 #include "sim/dataflow/synchronisation.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
 
 #include "sim/dataflow/movement.hpp"
 
@@ -32,39 +35,79 @@ SyncPattern across(const SyncPattern& whole, const SyncPattern& main) {
   return out;
 }
 
+// The patterns of a plan, each once; they stay where they are.
+using Patterns = std::set<SyncPattern>;
+
+// A weight as a node of a stage reads it.
+struct Held {
+  std::uint32_t node, input;
+  int stage;
+  const SyncPattern* pattern;
+};
+
+// Adds their patterns.
+std::vector<Held> held_weights(const pcg::Plan& plan, const FlowGraph& flow, Patterns& patterns) {
+  std::vector<Held> held;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, const SyncPattern*> known;  // by the number of the node's layouts, and input
+  for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n) {
+    for (std::uint32_t i = 0; i < flow.origins[n].size(); ++i) {
+      if (!plan.pcg.node(flow.origins[n][i].node).is_weight()) continue;
+      const SyncPattern*& pattern = known[{flow.layouts.number(n), i}];
+      if (pattern == nullptr) pattern = &*patterns.insert({sum_groups(flow.layouts[n].input_gradients[i])}).first;
+      held.push_back({n, i, plan.stage[n], pattern});
+    }
+  }
+  return held;
+}
+
+// Of each stage: the pattern of most elements. ZeRO shards over it; the few other weights are made to fit it.
+std::map<int, const SyncPattern*> dominant_patterns(const FlowGraph& flow, const std::vector<Held>& held) {
+  const auto by_value = [](const auto& a, const auto& b) { return std::tie(a.first, *a.second) < std::tie(b.first, *b.second); };
+  std::map<std::pair<int, const SyncPattern*>, double, decltype(by_value)> elements;
+  for (const Held& h : held)
+    elements[{h.stage, h.pattern}] += static_cast<double>(flow.layouts[h.node].input_gradients[h.input].shape.shard().elements());
+  std::map<int, const SyncPattern*> dominant;
+  std::map<int, double> most;
+  for (const auto& [key, count] : elements) {
+    if (key.second->empty() || count <= most[key.first]) continue;
+    most[key.first] = count;
+    dominant[key.first] = key.second;
+  }
+  return dominant;
+}
+
+// A weight's pattern as its stage's main one and what goes across it.
+using Pair = std::pair<const SyncPattern*, const SyncPattern*>;
+
+Pair fitted(const SyncPattern* pattern, const SyncPattern* main, Patterns& patterns) {
+  const SyncPattern* none = &*patterns.insert(SyncPattern{}).first;
+  if (main == nullptr || pattern->group_size() <= main->group_size()) return {pattern, none};
+  SyncPattern rest = across(*pattern, *main);
+  if (rest.empty()) return {pattern, none};
+  return {main, &*patterns.insert(std::move(rest)).first};
+}
+
 }  // namespace
 
-Synchronisation::Synchronisation(const pcg::Plan& plan, const FlowGraph& flow) {
-  struct Held {
-    int stage;
-    SyncPattern pattern;
-  };
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Held> held;
-  std::map<std::pair<int, SyncPattern>, double> bytes;
-  for (std::size_t n = 0; n < plan.pcg.nodes().size(); ++n) {
-    for (std::size_t i = 0; i < flow.origins[n].size(); ++i) {
-      if (!plan.pcg.node(flow.origins[n][i].node).is_weight()) continue;
-      const Layout& gradient = flow.layouts[n].input_gradients[i];
-      Held h{plan.stage[n], {sum_groups(gradient)}};
-      bytes[{h.stage, h.pattern}] += static_cast<double>(gradient.shape.shard().elements());
-      held.emplace(std::pair{static_cast<std::uint32_t>(n), static_cast<std::uint32_t>(i)}, std::move(h));
-    }
+Synchronisation::Synchronisation(const pcg::Plan& plan, const FlowGraph& flow) : parts_(plan.pcg.nodes().size()) {
+  Patterns patterns;
+  const std::vector<Held> held = held_weights(plan, flow, patterns);
+  const std::map<int, const SyncPattern*> dominant = dominant_patterns(flow, held);
+  std::map<Pair, Pair> known;  // by a weight's pattern and its stage's main one
+  std::vector<Pair> pairs;     // of each weight
+  for (const Held& h : held) {
+    const auto main = dominant.find(h.stage);
+    const auto [at, is_new] = known.try_emplace({h.pattern, main == dominant.end() ? nullptr : main->second});
+    if (is_new) at->second = fitted(at->first.first, at->first.second, patterns);
+    pairs.push_back(at->second);
   }
-  // ZeRO shards over the pattern that most of a stage's elements have; the few others are made to fit it.
-  std::map<int, std::pair<double, const SyncPattern*>> dominant;  // of each stage: the pattern of most elements
-  for (const auto& [key, size] : bytes) {
-    auto& best = dominant[key.first];
-    if (!key.second.empty() && size > best.first) best = {size, &key.second};
+  std::map<const SyncPattern*, SyncPatternId> ids;
+  for (const SyncPattern& p : patterns) {
+    ids.emplace(&p, SyncPatternId(patterns_.size()));
+    patterns_.push_back(p);
   }
-  for (auto& [key, h] : held) {
-    const SyncPattern* main = dominant[h.stage].second;
-    SyncParts parts{h.pattern, {}};
-    if (main && h.pattern.group_size() > main->group_size()) {
-      SyncPattern rest = across(h.pattern, *main);
-      if (!rest.empty()) parts = {*main, std::move(rest)};
-    }
-    parts_.emplace(key, std::move(parts));
-  }
+  for (std::size_t n = 0; n < parts_.size(); ++n) parts_[n].resize(flow.origins[n].size());
+  for (std::size_t k = 0; k < held.size(); ++k) parts_[held[k].node][held[k].input] = {ids.at(pairs[k].first), ids.at(pairs[k].second)};
 }
 
 }  // namespace sim

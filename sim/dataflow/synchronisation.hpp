@@ -5,7 +5,6 @@
 
 #include <compare>
 #include <cstdint>
-#include <map>
 #include <vector>
 
 #include "sim/dataflow/flow_graph.hpp"
@@ -19,20 +18,26 @@ struct SyncPattern {
   auto operator<=>(const SyncPattern&) const = default;
 };
 
+using SyncPatternId = base::Id<struct SyncPatternTag>;
+
 struct SyncParts {
-  SyncPattern main;    // where ZeRO shards
-  SyncPattern across;  // small all-reduce besides; usually empty
+  SyncPatternId main;    // where ZeRO shards
+  SyncPatternId across;  // small all-reduce besides; usually empty
 };
 
 class Synchronisation {
  public:
-  // O(weights x shards).
+  // Cost: O(weights), and O(shards) for each that is laid out otherwise than all before it.
   Synchronisation(const pcg::Plan& plan, const FlowGraph& flow);
   // Of the weight that input `input` of `node` reads.
-  [[nodiscard]] const SyncParts& of(std::uint32_t node, std::uint32_t input) const { return parts_.at({node, input}); }
+  [[nodiscard]] const SyncParts& of(std::uint32_t node, std::uint32_t input) const { return parts_[node][input]; }
+  // Over how many devices ZeRO shards the state of that weight.
+  [[nodiscard]] std::size_t shared_by(std::uint32_t node, std::uint32_t input) const { return pattern(of(node, input).main).group_size(); }
+  [[nodiscard]] const SyncPattern& pattern(SyncPatternId id) const { return patterns_[id.value]; }
 
  private:
-  std::map<std::pair<std::uint32_t, std::uint32_t>, SyncParts> parts_;
+  std::vector<SyncPattern> patterns_;          // by SyncPatternId, ascending: numbers are in the order of the patterns
+  std::vector<std::vector<SyncParts>> parts_;  // [node][input]; of inputs that are weights
 };
 
 }  // namespace sim

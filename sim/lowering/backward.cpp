@@ -1,5 +1,7 @@
 // Backward lowering of one virtual stage: gradients of inputs, then of weights, node by node in reverse; what a consumer's
 // gradient must do to become a producer's; recomputation in front of a block; synchronisation where it is overlapped.
+#include "sim/lowering/backward.hpp"
+
 #include <algorithm>
 #include <set>
 

@@ -51,4 +51,7 @@ class ForwardEmitter {
   std::vector<EventId> pending_waits_on_;
 };
 
+// One virtual stage's forward pass. Requires: those of lower stages were lowered before.
+[[nodiscard]] Block lower_forward(const Lowering& l, int stage);
+
 }  // namespace sim

@@ -7,12 +7,12 @@ namespace sim {
 void GradientBuckets::add(std::uint32_t node, std::uint32_t input, const std::vector<std::uint32_t>& ready) {
   const SyncParts& parts = l_.synchronisation.of(node, input);
   const base::Bytes bytes = gradient_bytes(l_, node, input);
-  if (!parts.across.empty()) put(CollectiveKind::all_reduce, parts.across, node, bytes, ready);
-  if (!parts.main.empty())
+  if (!l_.synchronisation.pattern(parts.across).empty()) put(CollectiveKind::all_reduce, parts.across, node, bytes, ready);
+  if (!l_.synchronisation.pattern(parts.main).empty())
     put(l_.variant.zero >= 1 ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, parts.main, node, bytes, ready);
 }
 
-void GradientBuckets::put(CollectiveKind kind, const SyncPattern& pattern, std::uint32_t node, base::Bytes bytes,
+void GradientBuckets::put(CollectiveKind kind, SyncPatternId pattern, std::uint32_t node, base::Bytes bytes,
                           const std::vector<std::uint32_t>& ready) {
   const auto [it, fresh] = open_.try_emplace({kind, pattern});
   Bucket& bucket = it->second;
@@ -32,9 +32,9 @@ void GradientBuckets::flush() {
   open_.clear();
 }
 
-void GradientBuckets::send(CollectiveKind kind, const SyncPattern& pattern, const Bucket& bucket) {
-  Item item =
-      moving(StreamKind::gradients, in_every_group(l_, kind, pattern, bucket.bytes), "gradients", bucket.node, bucket.ready, waits_on_);
+void GradientBuckets::send(CollectiveKind kind, SyncPatternId pattern, const Bucket& bucket) {
+  Item item = moving(StreamKind::gradients, in_every_group(l_, kind, l_.synchronisation.pattern(pattern), bucket.bytes), "gradients",
+                     bucket.node, bucket.ready, waits_on_);
   // The update waits for the last backward passes; before that nothing of the iteration waits for a bucket.
   if (signals_) {
     signalled_.push_back(l_.events.synchronised(stage_, signalled_.size()));

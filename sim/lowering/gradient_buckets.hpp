@@ -18,7 +18,7 @@ class GradientBuckets {
 
   // The gradient of weight input `input` of `node` is there when these items have ended.
   void add(std::uint32_t node, std::uint32_t input, const std::vector<std::uint32_t>& ready);
-  void flush();  // what is left, in order of first use
+  void flush();  // what is left, in the order of kinds and patterns
   // Items of the collectives sent so far.
   [[nodiscard]] const std::vector<std::uint32_t>& sent() const { return sent_; }
   void wait_for(EventId b) { waits_on_.push_back(b); }
@@ -33,8 +33,8 @@ class GradientBuckets {
     std::uint32_t node = 0;  // first one, for the trace
     std::vector<std::uint32_t> ready;
   };
-  void put(CollectiveKind kind, const SyncPattern& pattern, std::uint32_t node, base::Bytes bytes, const std::vector<std::uint32_t>& ready);
-  void send(CollectiveKind kind, const SyncPattern& pattern, const Bucket& bucket);
+  void put(CollectiveKind kind, SyncPatternId pattern, std::uint32_t node, base::Bytes bytes, const std::vector<std::uint32_t>& ready);
+  void send(CollectiveKind kind, SyncPatternId pattern, const Bucket& bucket);
 
   const Lowering& l_;
   Block& block_;
@@ -43,7 +43,7 @@ class GradientBuckets {
   bool signals_ = false;
   std::vector<EventId> signalled_;
   std::vector<EventId> waits_on_;
-  std::map<std::pair<CollectiveKind, SyncPattern>, Bucket> open_;
+  std::map<std::pair<CollectiveKind, SyncPatternId>, Bucket> open_;
   std::vector<std::uint32_t> sent_;
 };
 

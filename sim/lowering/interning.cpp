@@ -8,14 +8,11 @@ Interning::Interning(const pcg::Plan& plan, const FlowGraph& flow, const topolog
     : plan_(plan),
       flow_(flow),
       cluster_(cluster),
-      layouts_(flow.layouts.size()),
-      set_of_node_(flow.layouts.size()),
-      internal_forward_(flow.layouts.size()),
-      internal_backward_(flow.layouts.size()) {
-  for (std::size_t n = 0; n < flow.layouts.size(); ++n) {
-    const NodeLayouts& l = flow.layouts[n];
-    layouts_[n] = {layout_ids(l.inputs), layout_ids(l.outputs), layout_ids(l.input_gradients), layout_ids(l.output_gradients)};
-  }
+      set_of_node_(flow.layouts.distinct().size()),
+      internal_forward_(plan.pcg.nodes().size()),
+      internal_backward_(plan.pcg.nodes().size()) {
+  for (const NodeLayouts& l : flow.layouts.distinct())
+    layouts_.push_back({layout_ids(l.inputs), layout_ids(l.outputs), layout_ids(l.input_gradients), layout_ids(l.output_gradients)});
 }
 
 std::vector<LayoutId> Interning::layout_ids(const std::vector<Layout>& layouts) {
@@ -47,7 +44,7 @@ DeviceSetId Interning::device_set(std::span<const base::DeviceId> devices) {
 }
 
 DeviceSetId Interning::device_set_of(std::uint32_t node) {
-  std::optional<DeviceSetId>& known = set_of_node_[node];
+  std::optional<DeviceSetId>& known = set_of_node_[flow_.layouts.number(node)];
   if (!known) known = device_set(flow_.layouts[node].points);
   return *known;
 }

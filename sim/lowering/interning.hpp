@@ -30,14 +30,14 @@ class Interning {
   };
 
   // Plan, flow and cluster outlive the object.
-  // Cost: O(nodes x points).
+  // Cost: O(nodes), and O(points) for each that is laid out otherwise than all before it.
   Interning(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster);
 
   [[nodiscard]] DeviceSetId device_set(std::span<const base::DeviceId> devices);
   [[nodiscard]] DeviceSetId device_set_of(std::uint32_t node);
   // The devices of any of the sets.
   [[nodiscard]] DeviceSetId union_of(const std::set<DeviceSetId>& sets);
-  [[nodiscard]] const LayoutIds& layouts_of(std::uint32_t node) const { return layouts_[node]; }
+  [[nodiscard]] const LayoutIds& layouts_of(std::uint32_t node) const { return layouts_[flow_.layouts.number(node)]; }
   [[nodiscard]] MovementId intern(Movement m);
   // What brings a tensor from one layout to another.
   [[nodiscard]] MovementId movement(LayoutId from, LayoutId to, pcg::Element element);
@@ -57,12 +57,12 @@ class Interning {
   const pcg::Plan& plan_;
   const FlowGraph& flow_;
   const topology::Cluster& cluster_;
-  std::vector<LayoutIds> layouts_;                                // per node
+  std::vector<LayoutIds> layouts_;                                // by PlanLayouts::number
   std::map<std::vector<std::int64_t>, LayoutId> layout_numbers_;  // by shape and devices
   std::vector<const Layout*> layout_by_id_;                       // in flow_
   std::map<std::vector<base::DeviceId>, DeviceSetId> set_numbers_;
   std::vector<std::vector<base::DeviceId>> device_sets_;
-  std::vector<std::optional<DeviceSetId>> set_of_node_;
+  std::vector<std::optional<DeviceSetId>> set_of_node_;  // by PlanLayouts::number
   std::map<Movement, MovementId> movement_numbers_;
   std::vector<Movement> movements_;
   std::map<std::tuple<LayoutId, LayoutId, double>, MovementId> reshards_;                 // from, to, bytes of an element

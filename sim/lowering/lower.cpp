@@ -1,6 +1,9 @@
 #include "sim/lowering/lower.hpp"
 
 #include "base/check.hpp"
+#include "sim/lowering/backward.hpp"
+#include "sim/lowering/forward.hpp"
+#include "sim/lowering/update.hpp"
 
 namespace sim {
 

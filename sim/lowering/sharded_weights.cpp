@@ -23,7 +23,7 @@ std::vector<std::uint32_t> WeightGathers::before(std::uint32_t node) {
   }
   current_ = block_of(node);
   // One gather per block and group of devices, as FSDP has one flat parameter per unit (arXiv 2304.11277).
-  std::map<SyncPattern, base::Bytes> bytes;
+  std::map<SyncPatternId, base::Bytes> bytes;
   std::set<pcg::TensorRef> seen;
   for (std::uint32_t n : nodes_) {
     if (block_of(n) != current_) continue;
@@ -36,7 +36,8 @@ std::vector<std::uint32_t> WeightGathers::before(std::uint32_t node) {
   }
   const std::size_t ahead = static_cast<std::size_t>(l_.framework.prefetch_units) + 1;
   std::vector<std::uint32_t> gathers;
-  for (const auto& [pattern, size] : bytes) {
+  for (const auto& [id, size] : bytes) {
+    const SyncPattern& pattern = l_.synchronisation.pattern(id);
     if (pattern.empty()) continue;
     std::vector<std::uint32_t> after;
     if (ends_.size() >= ahead) after.push_back(ends_[ends_.size() - ahead]);

@@ -1,10 +1,11 @@
 // The end of an iteration: gradients that were not synchronised beside the backward pass, tied weights of different stages, the
 // optimizer, and gathering weights that ZeRO-1 and -2 updated in shards.
+#include "sim/lowering/update.hpp"
+
 #include <algorithm>
 #include <map>
 
 #include "sim/lowering/gradient_buckets.hpp"
-#include "sim/lowering/lowering.hpp"
 #include "sim/lowering/weight_traffic.hpp"
 
 namespace sim {
@@ -109,7 +110,7 @@ void UpdateEmitter::optimize() {
     for (const HeldWeight& h : held_) {
       if (h.stage != s) continue;
       auto n = static_cast<double>(l_.flow.layouts[h.reader].inputs[h.input].shape.shard().elements());
-      if (l_.variant.zero >= 1) n /= static_cast<double>(l_.synchronisation.of(h.reader, h.input).main.group_size());
+      if (l_.variant.zero >= 1) n /= static_cast<double>(l_.synchronisation.shared_by(h.reader, h.input));
       const auto it = parameters.try_emplace(l_.interned.device_set_of(h.reader), h.weight, 0.0).first;
       it->second.second += n;
     }
@@ -126,13 +127,14 @@ void UpdateEmitter::optimize() {
 void UpdateEmitter::gather() {
   if (l_.variant.zero != 1 && l_.variant.zero != 2) return;
   for (int s = 0; s < l_.plan.stages; ++s) {
-    std::map<SyncPattern, std::pair<std::uint32_t, base::Bytes>> bytes;
+    std::map<SyncPatternId, std::pair<std::uint32_t, base::Bytes>> bytes;
     for (const HeldWeight& h : held_) {
       if (h.stage != s) continue;
       const auto it = bytes.try_emplace(l_.synchronisation.of(h.reader, h.input).main, h.weight, base::Bytes(0)).first;
       it->second.second += weight_bytes(l_, h.reader, h.input);
     }
-    for (const auto& [pattern, what] : bytes) {
+    for (const auto& [id, what] : bytes) {
+      const SyncPattern& pattern = l_.synchronisation.pattern(id);
       if (pattern.empty()) continue;
       const MovementId m = in_every_group(l_, CollectiveKind::all_gather, pattern, what.second);
       append(block_, moving(StreamKind::gradients, m, "updated weights", what.first, optimized_[s]));

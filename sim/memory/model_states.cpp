@@ -37,7 +37,7 @@ std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data
         // A tied weight is held once by a stage, however many of its operators read it.
         if (!plan.pcg.node(from.node).is_weight() || !seen.insert(from).second) continue;
         const Layout& l = data.flow.layouts[n].inputs[i];
-        const double share = 1.0 / static_cast<double>(data.synchronisation.of(n, static_cast<std::uint32_t>(i)).main.group_size());
+        const double share = 1.0 / static_cast<double>(data.synchronisation.shared_by(n, static_cast<std::uint32_t>(i)));
         const StateBytes states = states_of(zero, each, static_cast<double>(l.shape.shard().elements()), share);
         for (const base::DeviceId d : l.devices) {
           if (d.value >= devices.size()) devices.resize(d.value + 1);

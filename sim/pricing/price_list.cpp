@@ -11,7 +11,7 @@ PriceList::PriceList(const pcg::Plan& plan, const FlowGraph& flow, const topolog
     : plan_(plan), flow_(flow), framework_(framework), nodes_(plan.pcg.nodes().size()) {
   // In ascending order, so that numbers of types do not depend on which node comes first.
   std::set<std::string> types;
-  for (const NodeLayouts& layouts : flow.layouts)
+  for (const NodeLayouts& layouts : flow.layouts.distinct())
     for (const base::DeviceId d : layouts.points) types.insert(cluster.device(d).type);
   base::Diagnostics problems;
   for (const std::string& type : types) {
