@@ -4,7 +4,13 @@
 #include <system_error>
 
 #include "base/diagnostics.hpp"
-#include "cli/commands.hpp"
+#include "cli/commands/calibrate_command.hpp"
+#include "cli/commands/check_command.hpp"
+#include "cli/commands/import_command.hpp"
+#include "cli/commands/rules_command.hpp"
+#include "cli/commands/run_command.hpp"
+#include "cli/commands/show_command.hpp"
+#include "cli/commands/validate_command.hpp"
 #include "cli/mistyped.hpp"
 
 namespace {

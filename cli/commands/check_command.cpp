@@ -1,8 +1,9 @@
+#include "cli/commands/check_command.hpp"
+
 #include <fmt/core.h>
 
 #include <memory>
 
-#include "cli/commands.hpp"
 #include "scenarios/check.hpp"
 
 namespace cli {

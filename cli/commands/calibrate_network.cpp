@@ -4,9 +4,9 @@
 
 #include "base/yaml/parse.hpp"
 #include "calibration/network_fit.hpp"
-#include "cli/calibrate_network.hpp"
-#include "cli/commands.hpp"
-#include "cli/output.hpp"
+#include "cli/commands/calibrate_network.hpp"
+#include "cli/commands/command.hpp"
+#include "cli/terminal/output.hpp"
 #include "reports/calibration/network.hpp"
 
 namespace cli {

@@ -1,3 +1,5 @@
+#include "cli/commands/validate_command.hpp"
+
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -5,9 +7,8 @@
 #include <memory>
 
 #include "base/progress.hpp"
-#include "cli/commands.hpp"
-#include "cli/output.hpp"
-#include "cli/verbosity.hpp"
+#include "cli/terminal/output.hpp"
+#include "cli/terminal/verbosity.hpp"
 #include "reports/validation/html.hpp"
 #include "reports/validation/json.hpp"
 #include "reports/validation/markdown.hpp"

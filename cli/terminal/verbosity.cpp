@@ -1,4 +1,4 @@
-#include "cli/verbosity.hpp"
+#include "cli/terminal/verbosity.hpp"
 
 namespace cli {
 

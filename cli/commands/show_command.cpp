@@ -1,3 +1,5 @@
+#include "cli/commands/show_command.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 #include "base/diagnostics.hpp"
 #include "base/yaml/emit.hpp"
 #include "base/yaml/parse.hpp"
-#include "cli/commands.hpp"
 #include "pcg/graph/dot.hpp"
 #include "pcg/models/graph_file.hpp"
 #include "pcg/models/load.hpp"

@@ -1,3 +1,5 @@
+#include "cli/commands/import_command.hpp"
+
 #include <fmt/core.h>
 
 #include <fstream>
@@ -5,8 +7,7 @@
 #include <optional>
 
 #include "base/diagnostics.hpp"
-#include "cli/commands.hpp"
-#include "cli/output.hpp"
+#include "cli/terminal/output.hpp"
 #include "imports/import.hpp"
 #include "imports/to_measurements.hpp"
 #include "measurements/collective_tables.hpp"

@@ -1,3 +1,5 @@
+#include "cli/commands/calibrate_command.hpp"
+
 #include <fmt/core.h>
 
 #include <fstream>
@@ -8,10 +10,9 @@
 #include "base/yaml/parse.hpp"
 #include "calibration/kernel_calibration.hpp"
 #include "calibration/text/profile_text.hpp"
-#include "cli/calibrate_framework.hpp"
-#include "cli/calibrate_network.hpp"
-#include "cli/commands.hpp"
-#include "cli/output.hpp"
+#include "cli/commands/calibrate_framework.hpp"
+#include "cli/commands/calibrate_network.hpp"
+#include "cli/terminal/output.hpp"
 #include "profiles/kinds.hpp"
 #include "reports/calibration/device.hpp"
 

@@ -1,4 +1,4 @@
-#include "cli/calibrate_framework.hpp"
+#include "cli/commands/calibrate_framework.hpp"
 
 #include <fmt/core.h>
 
@@ -10,8 +10,8 @@
 #include "base/yaml/parse.hpp"
 #include "calibration/framework_fit.hpp"
 #include "calibration/text/framework_text.hpp"
-#include "cli/commands.hpp"
-#include "cli/output.hpp"
+#include "cli/commands/command.hpp"
+#include "cli/terminal/output.hpp"
 #include "reports/calibration/framework.hpp"
 
 namespace cli {

@@ -1,3 +1,5 @@
+#include "cli/commands/run_command.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -5,9 +7,8 @@
 
 #include "base/progress.hpp"
 #include "base/yaml/parse.hpp"
-#include "cli/commands.hpp"
-#include "cli/output.hpp"
-#include "cli/verbosity.hpp"
+#include "cli/terminal/output.hpp"
+#include "cli/terminal/verbosity.hpp"
 #include "pcg/plan/plan_write.hpp"
 #include "reports/chrome_trace.hpp"
 #include "reports/csv.hpp"
@@ -50,8 +51,8 @@ void save_plans(const std::filesystem::path& directory, const Results& results) 
   for (const auto& result : results)
     for (const scenarios::Run& r : result.runs) {
       if (!r.made || !r.replanned) continue;
-      const auto same = [&](const scenarios::Run& b) { return b.variant == "base" && b.plan == r.plan && b.made == r.made; };
-      const bool base = r.variant == "base";
+      const auto same = [&](const scenarios::Run& b) { return b.is_of_base() && b.plan == r.plan && b.made == r.made; };
+      const bool base = r.is_of_base();
       if (!base && std::ranges::any_of(result.runs, same)) continue;
       std::string name = file_name(r.plan);
       if (!base) name += "--" + file_name(r.variant);

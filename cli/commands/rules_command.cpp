@@ -1,3 +1,5 @@
+#include "cli/commands/rules_command.hpp"
+
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -8,9 +10,8 @@
 
 #include "base/diagnostics.hpp"
 #include "base/progress.hpp"
-#include "cli/commands.hpp"
-#include "cli/output.hpp"
-#include "cli/verbosity.hpp"
+#include "cli/terminal/output.hpp"
+#include "cli/terminal/verbosity.hpp"
 #include "reports/rules_report.hpp"
 #include "substitutions/proof/redundant_axioms.hpp"
 #include "substitutions/published/published_read.hpp"
