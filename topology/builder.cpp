@@ -54,11 +54,6 @@ void check_connected(const NodeType& type, const NodeTables& t, bool needs_nics,
 
 }  // namespace
 
-// Rails join NICs of one number, leaves join neighbouring nodes.
-int Cluster::Routing::group_of(int node, int nic) const {
-  return description.network.kind == NetworkKind::rail ? nic : node / description.network.nodes_per_leaf;
-}
-
 ClusterBuilder::TypeLayout ClusterBuilder::lay_out(const NodeType& type) const {
   TypeLayout layout;
   std::map<std::string, int> names;  // several wires may join one pair

@@ -7,6 +7,7 @@
 
 #include "base/check.hpp"
 #include "base/hash.hpp"
+#include "pcg/evaluator/evaluator_operator.hpp"
 #include "pcg/evaluator/evaluator_shards.hpp"
 #include "pcg/evaluator/field.hpp"
 #include "pcg/graph/parallelize.hpp"

@@ -1,4 +1,5 @@
-#include "pcg/evaluator/evaluator_operator.hpp"
+#include "pcg/evaluator/evaluator_attention.hpp"
+
 #include "pcg/evaluator/field.hpp"
 
 namespace pcg {

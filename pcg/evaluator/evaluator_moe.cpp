@@ -1,6 +1,5 @@
-// Routing of tokens to experts over the field.
+#include "pcg/evaluator/evaluator_moe.hpp"
 
-#include "pcg/evaluator/evaluator_operator.hpp"
 #include "pcg/evaluator/field.hpp"
 
 namespace pcg {

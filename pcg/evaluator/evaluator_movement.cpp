@@ -1,6 +1,5 @@
-// Operators that only move values: concat, split, slice, transpose, broadcast.
+#include "pcg/evaluator/evaluator_movement.hpp"
 
-#include "pcg/evaluator/evaluator_operator.hpp"
 #include "pcg/evaluator/field_kernels.hpp"
 
 namespace pcg {

@@ -5,6 +5,11 @@
 #include <cmath>
 
 #include "base/check.hpp"
+#include "pcg/evaluator/evaluator_activation.hpp"
+#include "pcg/evaluator/evaluator_attention.hpp"
+#include "pcg/evaluator/evaluator_moe.hpp"
+#include "pcg/evaluator/evaluator_movement.hpp"
+#include "pcg/evaluator/evaluator_window.hpp"
 #include "pcg/evaluator/field.hpp"
 #include "pcg/evaluator/field_kernels.hpp"
 
@@ -14,8 +19,8 @@ namespace {
 using field::Hash;
 using Sizes = std::vector<std::int64_t>;
 
-// Tags keep the stand-ins of different functions apart.
-enum OperatorTag : std::uint64_t { kActivation = 1, kUnary, kFactor, kLayerNorm, kRmsNorm, kBatchNorm, kSoftmax, kDropout, kLoss };
+// Tags keep the stand-ins of different functions apart; 1 is that of activations.
+enum OperatorTag : std::uint64_t { kUnary = 2, kFactor, kLayerNorm, kRmsNorm, kBatchNorm, kSoftmax, kDropout, kLoss };
 
 std::vector<FieldTensor> run(const Input&, const ShardTask&) { BASE_CHECK(false, "sources are not run"); }
 std::vector<FieldTensor> run(const Weight&, const ShardTask&) { BASE_CHECK(false, "sources are not run"); }
@@ -243,24 +248,6 @@ std::vector<FieldTensor> run(const SquaredError&, const ShardTask& t) {
 }
 
 }  // namespace
-
-FieldTensor blank(const OutputShard& out) {
-  return {out.shape, std::vector<std::uint32_t>(static_cast<std::size_t>(out.shape.elements()))};
-}
-
-std::uint32_t activate(Activation a, std::uint32_t x) {
-  return a == Activation::none ? x : Hash(kActivation)(static_cast<std::uint64_t>(a))(x).element();
-}
-
-std::uint64_t global_index(const Place& place, const std::vector<std::int64_t>& sizes, std::int64_t index) {
-  std::int64_t result = 0, step = 1;
-  for (std::size_t d = sizes.size(); d-- > 0;) {
-    result += (place.offset[d] + index % sizes[d]) * step;
-    index /= sizes[d];
-    step *= place.whole[d];
-  }
-  return static_cast<std::uint64_t>(result);
-}
 
 std::vector<FieldTensor> run_shard(const Operator& op, const ShardTask& task) {
   return std::visit([&](const auto& o) { return run(o, task); }, op);

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "pcg/evaluator/evaluator_operator.hpp"
+#include "pcg/evaluator/shard_task.hpp"
 
 namespace pcg {
 

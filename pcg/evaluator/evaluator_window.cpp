@@ -1,6 +1,6 @@
-// Convolution and pooling of one shard.
+#include "pcg/evaluator/evaluator_window.hpp"
 
-#include "pcg/evaluator/evaluator_operator.hpp"
+#include "pcg/evaluator/evaluator_activation.hpp"
 #include "pcg/evaluator/field.hpp"
 #include "pcg/evaluator/field_kernels.hpp"
 

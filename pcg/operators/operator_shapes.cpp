@@ -227,13 +227,13 @@ std::vector<TensorShape> infer(const Split& o, Checked& in) {
   std::vector<TensorShape> result;
   std::int64_t total = 0;
   for (const std::int64_t size : o.sizes) {
-    if (size < 1) return in.refused("a piece of size {}", size);
+    if (size < 1) return in.refused("a part of size {}", size);
     result.push_back(in.shape(0));
     result.back().sizes[axis] = size;
     total += size;
   }
   if (total != in.sizes(0)[axis])
-    return in.refused("pieces of {} add up to {}, axis {} is {}", fmt::join(o.sizes, ", "), total, axis, in.sizes(0)[axis]);
+    return in.refused("parts of {} add up to {}, axis {} is {}", fmt::join(o.sizes, ", "), total, axis, in.sizes(0)[axis]);
   return result;
 }
 std::vector<TensorShape> infer(const Slice& o, Checked& in) {

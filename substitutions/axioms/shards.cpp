@@ -5,6 +5,7 @@
 
 #include "base/check.hpp"
 #include "substitutions/axioms/shards_operator.hpp"
+#include "substitutions/axioms/shards_typing.hpp"
 
 namespace substitutions {
 namespace {

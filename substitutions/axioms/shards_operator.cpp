@@ -1,4 +1,3 @@
-// What one point of an operator computes from its shards.
 #include "substitutions/axioms/shards_operator.hpp"
 
 #include <fmt/core.h>

@@ -1,26 +1,12 @@
 #pragma once
-// The typing and placing of small graphs' nodes, and the work of one point of an operator. Private to shards*.cpp.
+// The work of one point of an operator of a small graph.
 
-#include <optional>
-#include <span>
+#include <cstdint>
 #include <vector>
 
-#include "pcg/sharding/parallel_operator.hpp"
-#include "pcg/sharding/sharding.hpp"
 #include "substitutions/axioms/shards.hpp"
 
 namespace substitutions {
-
-struct Placed {
-  pcg::IterationSpace space;
-  pcg::Sharding sharding;
-  pcg::ParallelShape shape;  // of the output
-};
-// Returns the loops, sharding and output of an operator that computes; nullopt: it is ill typed.
-[[nodiscard]] std::optional<Placed> place(const SmallNode& n, std::span<const pcg::ParallelShape> in);
-// Partition, Combine, Replicate, Reduce.
-[[nodiscard]] std::optional<pcg::ParallelOperator> movement(const SmallNode& n);
-[[nodiscard]] std::optional<pcg::ParallelShape> moved_shape(const SmallNode& n, std::span<const pcg::ParallelShape> in);
 
 // The inputs and the output of one point.
 struct Task {

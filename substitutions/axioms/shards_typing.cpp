@@ -1,9 +1,9 @@
-// Typing of small graphs by pcg's own iteration spaces.
+#include "substitutions/axioms/shards_typing.hpp"
+
 #include <algorithm>
 
 #include "pcg/operators/operator_shapes.hpp"
 #include "pcg/sharding/infer_sharding.hpp"
-#include "substitutions/axioms/shards_operator.hpp"
 
 namespace substitutions {
 namespace {
@@ -147,6 +147,19 @@ bool divides(const SmallNode& n, const ParallelShape& s) {
   }
 }
 
+std::optional<ParallelShape> moved_shape(const SmallNode& n, std::span<const ParallelShape> in) {
+  if (n.kind == Kind::summands) {
+    if (in[0] != in[1] || in[0].element != pcg::Element::real) return std::nullopt;
+    ParallelShape s = in[0];
+    s.sum *= 2;
+    return s;
+  }
+  const std::optional<pcg::ParallelOperator> op = movement(n);
+  if (!op || n.degree < 2 || !divides(n, in[0])) return std::nullopt;
+  const base::Attempt<ParallelShape> moved = pcg::try_apply(*op, in[0]);
+  return moved ? std::optional(*moved) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Placed> place(const SmallNode& n, std::span<const ParallelShape> in) {
@@ -160,19 +173,6 @@ std::optional<Placed> place(const SmallNode& n, std::span<const ParallelShape> i
   for (std::size_t i = placed_inputs; i < in.size(); ++i)
     if (in[i].shards() != 1) return std::nullopt;  // a scalar
   return Placed{t->space, *s, pcg::output_shape(t->space, *s, 0, t->out)};
-}
-
-std::optional<ParallelShape> moved_shape(const SmallNode& n, std::span<const ParallelShape> in) {
-  if (n.kind == Kind::summands) {
-    if (in[0] != in[1] || in[0].element != pcg::Element::real) return std::nullopt;
-    ParallelShape s = in[0];
-    s.sum *= 2;
-    return s;
-  }
-  const std::optional<pcg::ParallelOperator> op = movement(n);
-  if (!op || n.degree < 2 || !divides(n, in[0])) return std::nullopt;
-  const base::Attempt<ParallelShape> moved = pcg::try_apply(*op, in[0]);
-  return moved ? std::optional(*moved) : std::nullopt;
 }
 
 std::optional<pcg::ParallelOperator> movement(const SmallNode& n) {

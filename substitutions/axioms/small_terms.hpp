@@ -3,12 +3,27 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
-#include "substitutions/axioms/shards.hpp"
 #include "substitutions/language/rule.hpp"
 
 namespace substitutions {
+
+struct SmallNode {
+  Kind kind = Kind::variable;
+  Function function = Function::none;
+  int axis = 0;
+  int degree = 1;                    // of layout operators
+  std::int64_t at = 0;               // of splits
+  std::vector<std::int64_t> like;    // of constants: their sizes
+  std::vector<std::uint8_t> inputs;  // earlier nodes
+  int variable = 0;
+};
+struct SmallTerm {
+  std::vector<SmallNode> nodes;
+  std::vector<std::uint8_t> outputs;
+};
 
 struct SmallNumbers {
   std::array<std::int64_t, 26> letter{};  // 0: not used

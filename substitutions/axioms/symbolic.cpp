@@ -4,6 +4,7 @@
 #include <z3++.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace substitutions {
 

@@ -3,9 +3,10 @@
 
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
-#include "substitutions/axioms/shards.hpp"
+#include "substitutions/axioms/algebra.hpp"
 
 namespace substitutions {
 

@@ -13,6 +13,8 @@
 #include <thread>
 
 #include "base/random.hpp"
+#include "substitutions/axioms/shards.hpp"
+#include "substitutions/axioms/shards_typing.hpp"
 #include "substitutions/axioms/small_terms.hpp"
 #include "substitutions/axioms/symbolic.hpp"
 
