@@ -164,7 +164,7 @@ double extrapolation_rate_of(const ByKind& groups, double level) {
   std::vector<std::pair<double, double>> needed;
   for (const auto& [kind, group] : groups) {
     if (group.size() < kLeastForEnds) continue;
-    for (std::size_t f = 0; f < scenarios::kFeatureNames.size(); ++f)
+    for (std::size_t f = 0; f < scenarios::kFeatures.size(); ++f)
       for (const bool upper : {false, true}) needed_at_end(group, f, upper, level, needed);
   }
   return weighted_quantile(std::move(needed), level);

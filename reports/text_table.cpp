@@ -44,14 +44,14 @@ std::string status_text(const Run& r, Colour colour) {
 // The run of the same plan entry on the base.
 const Run* base_of(const scenarios::ScenarioResult& result, const Run& r) {
   for (const Run& b : result.runs)
-    if (b.variant == "base" && b.plan == r.plan && b.simulation) return &b;
+    if (b.is_of_base() && b.plan == r.plan && b.simulation) return &b;
   return nullptr;
 }
 
 // Throughput, not time: a variant with more GPUs has a larger batch, so its longer iteration may still be the better one.
 std::string against_base(const scenarios::ScenarioResult& result, const Run& r) {
   const Run* b = base_of(result, r);
-  if (r.variant == "base" || b == nullptr || !r.simulation) return "";
+  if (r.is_of_base() || b == nullptr || !r.simulation) return "";
   return fmt::format("{:.2f}x", r.samples_per_s / b->samples_per_s);
 }
 
@@ -61,7 +61,7 @@ bool is_repeated(const Run& r, const Run& same) {
 }
 
 std::string how(const Run& r, bool repeated) {
-  if (r.variant == "base" || !r.simulation) return r.plan_summary;
+  if (r.is_of_base() || !r.simulation) return r.plan_summary;
   if (repeated) return "unchanged: " + r.plan_summary;
   return fmt::format("{}: {}", r.replanned ? "re-planned" : "same plan", r.plan_summary);
 }
@@ -85,8 +85,7 @@ std::vector<std::string> cells(const scenarios::ScenarioResult& result, const Ru
 const Run* best_of_base(const scenarios::ScenarioResult& result) {
   const Run* best = nullptr;
   for (const Run& r : result.runs)
-    if (r.variant == "base" && r.status == Status::ok &&
-        (best == nullptr || r.simulation->iteration_time < best->simulation->iteration_time))
+    if (r.is_of_base() && r.status == Status::ok && (best == nullptr || r.simulation->iteration_time < best->simulation->iteration_time))
       best = &r;
   return best;
 }
@@ -117,7 +116,7 @@ std::string best_text(const Run& r, Colour colour) {
 }
 
 // A run's name in the notes: what is the same for the same plan and for planning anew is said once.
-std::string name_in_notes(const Run& r) { return r.variant == "base" ? r.plan : fmt::format("{} ({})", r.plan, r.variant); }
+std::string name_in_notes(const Run& r) { return r.is_of_base() ? r.plan : fmt::format("{} ({})", r.plan, r.variant); }
 
 // Of the candidates that lost a search, so many are shown: more would hide the other notes. The JSON result has more.
 constexpr std::size_t kMostLost = 3;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "pcg/plan/plan.hpp"
+#include "scenarios/question/scenario.hpp"
 #include "search/problem/search_result.hpp"
 #include "sim/simulation.hpp"
 
@@ -26,7 +27,7 @@ struct Planning {
 
 struct Run {
   std::string plan;       // the entry's name
-  std::string variant;    // "base" or a what-if's name
+  std::string variant;    // kBaseName or a what-if's name
   bool replanned = true;  // made for this variant; false: the base's plan on the changed cluster
   Status status = Status::ok;
   std::optional<int> base_gpus;                     // of the base's plan, where that cannot be run on this variant as it is
@@ -41,6 +42,8 @@ struct Run {
   base::Seconds search_time, simulation_time;
   std::string plan_summary;
   std::vector<std::string> notes;  // what the forecast rests on, one sentence each
+
+  [[nodiscard]] bool is_of_base() const { return variant == kBaseName; }
 };
 
 struct ScenarioResult {

@@ -26,7 +26,8 @@ class Runner {
 
     const std::size_t plans = scenario_.plans.size();
     const std::vector<Answers> base = all(plans, [&](std::size_t p) {
-      return Answers{answer(entry(p), scenario_.base(), "base", nullptr, worker_options_, options_.trace ? Spans::keep : Spans::drop)};
+      return Answers{
+          answer(entry(p), scenario_.base(), std::string(kBaseName), nullptr, worker_options_, options_.trace ? Spans::keep : Spans::drop)};
     });
     const std::vector<Answers> changed = all((scenario_.variants.size() - 1) * plans, [&](std::size_t i) {
       return answer_variant(1 + i / plans, i % plans, base[i % plans].front());

@@ -16,11 +16,6 @@ namespace {
 // Without any measurement the interval is an assumption: rooflines with default efficiencies are taken to be within 30 %.
 constexpr double kUncalibrated = 0.30;
 
-// A range that is one point (every row had 8 GPUs) still covers what is within this of it.
-constexpr double kLeastWidth = 1.0;       // a doubling
-constexpr double kLeastShareWidth = 0.1;  // of the iteration
-double least_width(std::size_t feature) { return kFeatureNames[feature] == "communication" ? kLeastShareWidth : kLeastWidth; }
-
 std::string device_generation(const topology::Cluster& cluster, int gpus) {
   std::set<std::string> generations;
   for (const topology::Device& d : cluster.devices().first(static_cast<std::size_t>(gpus)))
@@ -117,7 +112,7 @@ Question question_of(const pcg::Plan& plan, const topology::Cluster& cluster, co
 double distance_beyond(const Features& x, const Features& low, const Features& high) {
   double sum = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
-    const double beyond = std::max({0.0, low[i] - x[i], x[i] - high[i]}) / std::max(high[i] - low[i], least_width(i));
+    const double beyond = std::max({0.0, low[i] - x[i], x[i] - high[i]}) / std::max(high[i] - low[i], kFeatures[i].least_width);
     sum += beyond * beyond;
   }
   return std::sqrt(sum);

@@ -25,17 +25,22 @@ struct QuestionKind {
   auto operator<=>(const QuestionKind&) const = default;
 };
 
-// In this order. Counts and sizes as powers of two, shares of the iteration time from 0 to 1.
-inline constexpr std::array<std::string_view, 7> kFeatureNames = {
-    "log2_parameters",     // of the model
-    "log2_gpus",           //
-    "log2_kernel_flops",   // forward FLOPs of one micro-batch per GPU: what tells large kernels from small ones
-    "log2_micro_batches",  // per iteration
-    "log2_tensor",         // GPUs per stage that share a sample
-    "log2_pipeline",       // stages, not counting chunks
-    "communication",       // share of the iteration that is exposed communication
+// A number that a question is compared by. Counts and sizes are powers of two, shares of the iteration time go from 0 to 1.
+struct Feature {
+  std::string_view name;
+  // A range that is one point (every row had 8 GPUs) still covers what is within this of it: a doubling, or a tenth of the iteration.
+  double least_width = 1;
 };
-using Features = std::array<double, kFeatureNames.size()>;
+inline constexpr std::array<Feature, 7> kFeatures = {{
+    {"log2_parameters"},     // of the model
+    {"log2_gpus"},           //
+    {"log2_kernel_flops"},   // forward FLOPs of one micro-batch per GPU: what tells large kernels from small ones
+    {"log2_micro_batches"},  // per iteration
+    {"log2_tensor"},         // GPUs per stage that share a sample
+    {"log2_pipeline"},       // stages, not counting chunks
+    {"communication", 0.1},  // share of the iteration that is exposed communication
+}};
+using Features = std::array<double, kFeatures.size()>;  // in this order
 
 struct Question {
   QuestionKind kind;

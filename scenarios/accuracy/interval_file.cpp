@@ -38,16 +38,16 @@ void read_ranges(MapReader& in, IntervalGroup& g) {
   const Yaml* y = in.required("covers");
   if (y == nullptr) return;
   MapReader ranges(*y, in.path_of("covers"), in.sink());
-  for (std::size_t i = 0; i < kFeatureNames.size(); ++i) {
-    const Yaml* range = ranges.required(kFeatureNames[i]);
+  for (std::size_t i = 0; i < kFeatures.size(); ++i) {
+    const Yaml* range = ranges.required(kFeatures[i].name);
     if (range == nullptr) continue;
     if (!range->is_sequence() || range->items.size() != 2) {
-      ranges.complain(kFeatureNames[i], "expected the least and the greatest value", "write e.g. [3, 6]");
+      ranges.complain(kFeatures[i].name, "expected the least and the greatest value", "write e.g. [3, 6]");
       continue;
     }
-    g.low[i] = base::as_number(range->items[0], ranges.path_of(kFeatureNames[i]), in.sink()).value_or(0);
-    g.high[i] = base::as_number(range->items[1], ranges.path_of(kFeatureNames[i]), in.sink()).value_or(0);
-    if (g.low[i] > g.high[i]) ranges.complain(kFeatureNames[i], "the least value is above the greatest");
+    g.low[i] = base::as_number(range->items[0], ranges.path_of(kFeatures[i].name), in.sink()).value_or(0);
+    g.high[i] = base::as_number(range->items[1], ranges.path_of(kFeatures[i].name), in.sink()).value_or(0);
+    if (g.low[i] > g.high[i]) ranges.complain(kFeatures[i].name, "the least value is above the greatest");
   }
   ranges.finish();
 }
@@ -81,8 +81,8 @@ std::string group_text(const IntervalGroup& g) {
                                  g.kind.framework, g.kind.device, g.kind.fabric, g.kind.precision, g.kind.replicas);
   text += fmt::format("      points: {}\n      sources: [{}]\n", g.points, fmt::join(g.sources, ", "));
   text += fmt::format("      log_ratio: [{}, {}]\n      covers:\n", number(g.spread.low), number(g.spread.high));
-  for (std::size_t i = 0; i < kFeatureNames.size(); ++i)
-    text += fmt::format("        {}: [{}, {}]\n", kFeatureNames[i], number(g.low[i]), number(g.high[i]));
+  for (std::size_t i = 0; i < kFeatures.size(); ++i)
+    text += fmt::format("        {}: [{}, {}]\n", kFeatures[i].name, number(g.low[i]), number(g.high[i]));
   return text;
 }
 

@@ -37,7 +37,7 @@ std::optional<WhatIf> read_what_if(const Yaml& item, const std::string& path, st
   in.require("name");
   WhatIf w;
   w.name = in.text("name").value_or("");
-  if (w.name == "base") in.complain("name", "\"base\" is the scenario itself", "choose another name");
+  if (w.name == kBaseName) in.complain("name", "\"base\" is the scenario itself", "choose another name");
   else if (in.has("name") && !names.insert(w.name).second)
     in.complain("name", fmt::format("another what-if is called \"{}\" too", w.name), "choose another name");
   refuse_later(in, "sweep", "sweeps");
@@ -84,7 +84,7 @@ std::vector<NamedVariant> load_variants(const Yaml& sections, const std::vector<
   std::vector<NamedVariant> variants;
   VariantLoader loader(directory);
   const auto base = loader.load(sections, sink);
-  if (base) variants.push_back({"base", *base});
+  if (base) variants.push_back({std::string(kBaseName), *base});
   const bool complete = sections.entries.size() == 3;
   for (std::size_t i = 0; complete && i < what_ifs.size(); ++i) {
     const std::size_t unpatched = sink.size();

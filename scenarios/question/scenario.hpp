@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/yaml/tree.hpp"
@@ -11,8 +12,11 @@
 
 namespace scenarios {
 
+// The scenario itself among its variants; no what-if may be called so.
+inline constexpr std::string_view kBaseName = "base";
+
 struct NamedVariant {
-  std::string name;  // "base", or a what-if's name
+  std::string name;  // kBaseName, or a what-if's name
   Variant variant;
 };
 

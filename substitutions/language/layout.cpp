@@ -22,11 +22,16 @@ std::optional<std::int64_t> passing(const Space& s, Inputs in) {
 
 }  // namespace
 
-Space elementwise(const Type& t, bool linear, int uncut) {
+Space elementwise(const Type& t, int uncut) {
   Space s;
   for (int i = 0; i < t.rank; ++i) s.output[static_cast<std::size_t>(i)] = s.loop(i == uncut ? Cut::none : Cut::free);
   s.inputs.fill(s.output);
-  s.linear = linear;
+  return s;
+}
+
+Space linear_elementwise(const Type& t, int uncut) {
+  Space s = elementwise(t, uncut);
+  s.linear = true;
   return s;
 }
 

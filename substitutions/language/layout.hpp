@@ -33,8 +33,9 @@ struct Space {
 
 using Inputs = std::span<const Type* const>;
 
-// Returns one free loop per dim but `uncut`, for every input.
-[[nodiscard]] Space elementwise(const Type& t, bool linear, int uncut = -1);
+// Returns one free loop per dim but `uncut`, for every input; the second, of an operator that summands pass through.
+[[nodiscard]] Space elementwise(const Type& t, int uncut = -1);
+[[nodiscard]] Space linear_elementwise(const Type& t, int uncut = -1);
 // Returns the output with its layout; `out` comes with rank and sizes. Nullopt: the inputs' layouts do not go together, or cut a dim that
 // may not be cut.
 [[nodiscard]] std::optional<Type> lay_out(const Space& s, Inputs in, Type out);

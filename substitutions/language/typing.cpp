@@ -82,7 +82,7 @@ std::optional<Type> conv(const Node& n, Inputs in) {
 // Pools, and `enlarge`: a kernel's rows and columns stay whole.
 std::optional<Type> spatial(const Node& n, Inputs in) {
   if (in[0]->rank != 4 || (n.kind == Kind::enlarge && !is_kernel(*in[0]))) return std::nullopt;
-  Space s = elementwise(*in[0], n.kind != Kind::max_pool);
+  Space s = n.kind == Kind::max_pool ? elementwise(*in[0]) : linear_elementwise(*in[0]);
   Type out = sizes_of(*in[0]);
   if (n.kind == Kind::enlarge) {
     s.cut[2] = s.cut[3] = Cut::none;
@@ -93,7 +93,7 @@ std::optional<Type> spatial(const Node& n, Inputs in) {
 
 std::optional<Type> product_or_sum(Kind k, Inputs in) {
   if (!same_sizes(*in[0], *in[1])) return std::nullopt;
-  Space s = elementwise(*in[0], k == Kind::add);
+  Space s = k == Kind::add ? linear_elementwise(*in[0]) : elementwise(*in[0]);
   s.alone = {true, true};
   return lay_out(s, in, sizes_of(*in[0]));
 }
@@ -101,7 +101,7 @@ std::optional<Type> product_or_sum(Kind k, Inputs in) {
 std::optional<Type> sum(const Node& n, Inputs in) {
   const Type& x = *in[0];
   if (n.axis >= x.rank) return std::nullopt;
-  Space s = elementwise(x, true);
+  Space s = linear_elementwise(x);
   s.cut[n.axis] = Cut::sum;
   Type out;
   for (std::size_t d = 0; d < x.rank; ++d) {
@@ -115,19 +115,19 @@ std::optional<Type> sum(const Node& n, Inputs in) {
 std::optional<Type> concat(const Node& n, Inputs in) {
   const Type &x = *in[0], &y = *in[1];
   if (n.axis >= x.rank || !same_sizes(x, resized(y, n.axis, x.size[n.axis]))) return std::nullopt;
-  return lay_out(elementwise(x, true, n.axis), in, resized(x, n.axis, x.size[n.axis] + y.size[n.axis]));
+  return lay_out(linear_elementwise(x, n.axis), in, resized(x, n.axis, x.size[n.axis] + y.size[n.axis]));
 }
 
 std::optional<Type> split(const Node& n, Inputs in, std::int64_t at) {
   const Type& x = *in[0];
   if (n.axis >= x.rank || at <= 0 || at >= x.size[n.axis]) return std::nullopt;
-  return lay_out(elementwise(x, true, n.axis), in, resized(x, n.axis, n.kind == Kind::split0 ? at : x.size[n.axis] - at));
+  return lay_out(linear_elementwise(x, n.axis), in, resized(x, n.axis, n.kind == Kind::split0 ? at : x.size[n.axis] - at));
 }
 
 std::optional<Type> transpose(Inputs in) {
   const Type& x = *in[0];
   if (x.rank < 2) return std::nullopt;
-  Space s = elementwise(x, true);
+  Space s = linear_elementwise(x);
   Type out = sizes_of(x);
   std::swap(s.output[x.rank - 1U], s.output[x.rank - 2U]);
   std::swap(out.size[x.rank - 1U], out.size[x.rank - 2U]);
@@ -140,7 +140,7 @@ std::optional<Type> layer_norm(Inputs in) {
   if (x.rank < 1) return std::nullopt;
   for (const Type* t : in.subspan(1))
     if (t->rank != 1 || t->size[0] != x.size[x.rank - 1U]) return std::nullopt;
-  Space s = elementwise(x, false, x.rank - 1);
+  Space s = elementwise(x, x.rank - 1);
   s.inputs[1] = s.inputs[2] = Dims{s.output[x.rank - 1U]};
   return lay_out(s, in, sizes_of(x));
 }
@@ -150,7 +150,7 @@ std::optional<Type> batch_norm(Inputs in) {
   if (x.rank != 4) return std::nullopt;
   for (const Type* t : in.subspan(1))
     if (t->rank != 1 || t->size[0] != x.size[1]) return std::nullopt;
-  Space s = elementwise(x, false);
+  Space s = elementwise(x);
   s.inputs[1] = s.inputs[2] = Dims{s.output[1]};
   return lay_out(s, in, sizes_of(x));
 }
@@ -159,7 +159,7 @@ std::optional<Type> embedding(const Node& n, Inputs in) {
   const Type &i = *in[0], &w = *in[1];
   const bool bag = n.kind == Kind::embedding_bag;
   if (!i.index || w.index || w.rank != 2 || i.rank < 1 || i.rank >= kMostRank || (bag && i.rank != 2)) return std::nullopt;
-  Space s = elementwise(i, false);
+  Space s = elementwise(i);
   if (bag) s.cut[1] = Cut::sum;
   const std::int8_t v = s.loop(Cut::sum), e = s.loop();
   const std::size_t last = bag ? 1 : i.rank;
@@ -176,7 +176,7 @@ std::optional<Type> embedding(const Node& n, Inputs in) {
 std::optional<Type> attention(Inputs in) {
   const Type& x = *in[0];
   if (x.rank != 3 || x.size[2] % 3 != 0) return std::nullopt;
-  return lay_out(elementwise(x, false), in, resized(x, 2, x.size[2] / 3));
+  return lay_out(elementwise(x), in, resized(x, 2, x.size[2] / 3));
 }
 
 std::optional<Type> moved(const Node& n, Type t, std::int64_t degree) {
@@ -237,10 +237,10 @@ std::optional<Type> type_in(const Node& n, Inputs in, const NodeNumbers& numbers
     case Kind::add:
     case Kind::multiply: return product_or_sum(n.kind, in);
     case Kind::unary:
-    case Kind::dropout: return lay_out(elementwise(*in[0], false), in, sizes_of(*in[0]));
+    case Kind::dropout: return lay_out(elementwise(*in[0]), in, sizes_of(*in[0]));
     case Kind::scale:
       if (*in[1] != Type{}) return std::nullopt;
-      return lay_out(elementwise(*in[0], true), in.first(1), sizes_of(*in[0]));
+      return lay_out(linear_elementwise(*in[0]), in.first(1), sizes_of(*in[0]));
     case Kind::transpose: return transpose(in);
     case Kind::sum: return sum(n, in);
     case Kind::identity: return whole({numbers.at, numbers.at});
@@ -249,7 +249,7 @@ std::optional<Type> type_in(const Node& n, Inputs in, const NodeNumbers& numbers
     case Kind::pool_kernel: return whole({numbers.at, numbers.at, 3, 3});
     case Kind::softmax:
       if (in[0]->rank < 1) return std::nullopt;
-      return lay_out(elementwise(*in[0], false, in[0]->rank - 1), in, sizes_of(*in[0]));
+      return lay_out(elementwise(*in[0], in[0]->rank - 1), in, sizes_of(*in[0]));
     case Kind::layer_norm:
     case Kind::rms_norm: return layer_norm(in);
     case Kind::batch_norm: return batch_norm(in);

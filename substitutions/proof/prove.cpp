@@ -56,7 +56,8 @@ struct Prover::State {
 Prover::Prover(const Axioms& axioms, ProofLimits limits) : state_(std::make_unique<State>(axioms, limits)) {}
 Prover::~Prover() = default;
 
-void Prover::leave_out(std::size_t entry, bool out) { state_->without[entry] = out; }
+void Prover::leave_out(std::size_t entry) { state_->without[entry] = true; }
+void Prover::take_back(std::size_t entry) { state_->without[entry] = false; }
 
 Proof Prover::prove(const TypedEquation& e) {
   const auto start = std::chrono::steady_clock::now();

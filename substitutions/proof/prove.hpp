@@ -40,8 +40,9 @@ class Prover {
   Prover(const Axioms& axioms, ProofLimits limits);
   ~Prover();
   [[nodiscard]] Proof prove(const TypedEquation& e);
-  // Leaves an entry of the axioms out of later proofs, or takes it back in (to see whether the others prove it).
-  void leave_out(std::size_t entry, bool out);
+  // Leaves an entry of the axioms out of later proofs, and takes it back in (to see whether the others prove it).
+  void leave_out(std::size_t entry);
+  void take_back(std::size_t entry);
 
  private:
   struct State;

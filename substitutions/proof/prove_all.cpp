@@ -3,9 +3,14 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include "base/worker_pool.hpp"
 
 namespace substitutions {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Counterexample, text)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Proof, verdict, axioms, instances, counterexample, seconds)
+
 namespace {
 
 using Json = nlohmann::json;
@@ -13,24 +18,6 @@ using Json = nlohmann::json;
 // So many equations at once: some 0.3 s of work, beside which a process costs nothing, and few enough that no worker is left alone for long
 // at the end.
 constexpr std::size_t kBatch = 100;
-
-Json to_json(const Proof& p) {
-  return {{"verdict", p.verdict},
-          {"axioms", p.axioms},
-          {"instances", p.instances},
-          {"counterexample", p.counterexample ? Json(p.counterexample->text) : Json()},
-          {"seconds", p.seconds}};
-}
-
-Proof proof_from(const Json& j) {
-  Proof p{.verdict = j.at("verdict").get<Verdict>(),
-          .axioms = j.at("axioms").get<std::vector<std::string>>(),
-          .instances = j.at("instances").get<int>(),
-          .counterexample = {},
-          .seconds = j.at("seconds").get<double>()};
-  if (const Json& c = j.at("counterexample"); !c.is_null()) p.counterexample = Counterexample{c.get<std::string>()};
-  return p;
-}
 
 }  // namespace
 
@@ -40,8 +27,7 @@ std::vector<Proof> prove_all(const Axioms& axioms, const ProofLimits& limits, st
   const auto prove_batch = [&](std::size_t batch) {
     Json proofs = Json::array();
     const std::size_t first = batch * kBatch;
-    for (const TypedEquation& e : equations.subspan(first, std::min(kBatch, equations.size() - first)))
-      proofs.push_back(to_json(prover.prove(e)));
+    for (const TypedEquation& e : equations.subspan(first, std::min(kBatch, equations.size() - first))) proofs.push_back(prover.prove(e));
     return proofs;
   };
   std::size_t done = 0;
@@ -51,7 +37,7 @@ std::vector<Proof> prove_all(const Axioms& axioms, const ProofLimits& limits, st
   };
   std::vector<Proof> proofs;
   for (const Json& batch : base::run_workers((equations.size() + kBatch - 1) / kBatch, processes, prove_batch, finished))
-    for (const Json& proof : batch) proofs.push_back(proof_from(proof));
+    for (const Json& proof : batch) proofs.push_back(proof.get<Proof>());
   return proofs;
 }
 

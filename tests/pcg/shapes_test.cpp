@@ -103,7 +103,7 @@ TEST_CASE("inputs that do not fit are refused in one sentence") {
   CHECK(refusal(Conv2d{.out = 4, .rows = {.kernel = 5}, .columns = {.kernel = 5}}, {real({2, 3, 4, 4}), real({4, 3, 5, 5})}) ==
         "conv2d: kernel 5 does not fit in 4 with padding 0");
   CHECK(refusal(Reshape{.sizes = {4, -1}}, {real({2, 3})}) == "reshape: [2, 3] does not become [4, -1]");
-  CHECK(refusal(Split{.axis = 0, .sizes = {1, 2}}, {real({4})}) == "split: pieces of 1, 2 add up to 3, axis 0 is 4");
+  CHECK(refusal(Split{.axis = 0, .sizes = {1, 2}}, {real({4})}) == "split: parts of 1, 2 add up to 3, axis 0 is 4");
   CHECK(refusal(Embedding{.vocabulary = 5, .width = 2}, {real({3}), real({5, 2})}) == "embedding: input 0 holds numbers, expected indices");
   CHECK(refusal(Softmax{.axis = 2}, {real({2, 3})}) == "softmax: axis 2 of a tensor of 2 dims");
   CHECK(refusal(MoeDispatch{.top_k = 3}, {real({1, 4, 2}), real({1, 4, 2})}) == "moe_dispatch: top 3 of 2 experts");
