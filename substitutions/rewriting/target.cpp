@@ -4,24 +4,16 @@
 
 #include <algorithm>
 
-#include "base/check.hpp"
 #include "pcg/operators/operator_shapes.hpp"
 #include "pcg/sharding/infer_sharding.hpp"
 #include "substitutions/matching/pattern.hpp"
+#include "substitutions/rewriting/target_operator.hpp"
 
 namespace substitutions {
 namespace {
 
 using pcg::ParallelShape;
 using pcg::TensorShape;
-
-// Attributes that the rule leaves free: those of the operators that it matched.
-struct Free {
-  std::optional<Window> conv, max_pool, average_pool;
-  std::optional<pcg::Attention> attention;
-  std::ptrdiff_t attentions = 0;
-  std::optional<pcg::Dropout> dropout;
-};
 
 // Every step says whether it went well; the first one that did not has left its reason.
 class Instantiation {
@@ -31,14 +23,9 @@ class Instantiation {
 
   base::Attempt<Target> run() {
     if (!ranks_fit()) return refusal_;
-    collect_source(rule_.source_types());
-    const std::vector<Types>& types = rule_.target_types();
-    for (std::size_t n = 0; n < term_.nodes.size(); ++n) {
-      rank_.push_back(types[n][0].rank);
-      kernel_rows_.push_back(types[n][0].size[2]);
-      kernel_columns_.push_back(types[n][0].size[3]);
+    free_ = free_attributes(rule_, match_, graph_);
+    for (std::size_t n = 0; n < term_.nodes.size(); ++n)
       if (!add(n)) return refusal_;
-    }
     for (std::uint8_t o : term_.outputs) target_.outputs.push_back(made_[o].wire);
     return std::move(target_);
   }
@@ -64,31 +51,8 @@ class Instantiation {
     return true;
   }
 
-  // The attributes of the matched operators that the rule leaves free.
-  void collect_source(const std::vector<Types>& types) {
-    std::size_t at = 0;
-    for (const Node& n : rule_.source().nodes) {
-      if (n.kind == Kind::variable) continue;
-      const pcg::PcgNode& node = graph_.node(match_.nodes[at++]);
-      if (is_convolution(n.kind) && is_any_kernel(types[n.inputs[1]][0])) free_.conv = window_of(*node.operation());
-      if (n.kind == Kind::dropout) free_.dropout = std::get<pcg::Dropout>(*node.operation());
-      if (n.kind == Kind::max_pool) free_.max_pool = window_of(*node.operation());
-      if (n.kind == Kind::average_pool) free_.average_pool = window_of(*node.operation());
-      if (n.kind == Kind::attention) {
-        free_.attention = std::get<pcg::Attention>(*node.operation());
-        ++free_.attentions;
-      }
-    }
-  }
-  // A kernel of 3 x 3 stands for any.
-  static bool is_any_kernel(const Type& w) { return w.size[2] == 3 && w.size[3] == 3; }
-
-  // A rule's dim in a tensor that may have more.
-  [[nodiscard]] std::size_t dim_at(std::size_t dim, std::size_t rule_rank, std::size_t rank) const {
-    BASE_CHECK(rank >= rule_rank, "a tensor of rank {} where the rule has {}", rank, rule_rank);
-    const std::size_t excess = rank - rule_rank;
-    return dim > 0 || excess == 0 ? dim + excess : static_cast<std::size_t>(match_.row);
-  }
+  // In the rule; 0: a number.
+  [[nodiscard]] std::uint8_t rank_of(std::size_t n) const { return rule_.target_types()[n][0].rank; }
 
   [[nodiscard]] const ParallelShape& shape(const Wire& w) const {
     const auto o = static_cast<std::size_t>(w.output);
@@ -100,11 +64,11 @@ class Instantiation {
     const Node& node = term_.nodes[n];
     if (node.kind == Kind::variable) return add_variable(node);
     if (node.inputs.empty()) return refuse(fmt::format("{} is no operator of a graph", name_of(node.kind)));
-    if (rank_[n] == 0) return add_scalar(node);
+    if (rank_of(n) == 0) return add_scalar(node);
     if (is_movement(node.kind)) return add_movement(node);
     if (is_split(node.kind)) return add_split(n);
-    std::optional<pcg::Operator> op = operation(node);
-    return op && compute(node.kind, std::move(*op), node);
+    base::Attempt<pcg::Operator> op = target_operator(node, inputs_of(node), free_, match_.row);
+    return op ? compute(node.kind, std::move(*op), node) : refuse(op.refusal().why);
   }
 
   bool add_variable(const Node& node) {
@@ -124,7 +88,7 @@ class Instantiation {
     const Wire in = made_[node.inputs[0]].wire;
     const std::optional<int> degree = degree_at(node.degree, degrees_);
     if (!degree || *degree < 2) return refuse(fmt::format("{}: its degree is not given", name_of(node.kind)));
-    const pcg::ParallelOperator op = movement(node, *degree, rank_[node.inputs[0]], shape(in).dims.size());
+    const pcg::ParallelOperator op = movement(node, *degree, rank_of(node.inputs[0]), shape(in).dims.size());
     base::Attempt<ParallelShape> out = pcg::try_apply(op, shape(in));
     if (!out) return refuse(out.refusal().why);
     append(node.kind, op, {in}, {}, {std::move(*out)});
@@ -141,7 +105,7 @@ class Instantiation {
     std::vector<ParallelShape> shapes;
     std::vector<TensorShape> wholes;
     for (std::uint8_t i : node.inputs) {
-      if (rank_[i] == 0) continue;
+      if (rank_of(i) == 0) continue;
       inputs.push_back(made_[i].wire);
       shapes.push_back(shape(i));
       wholes.push_back(shapes.back().whole());
@@ -177,7 +141,7 @@ class Instantiation {
       return true;
     }
     const ParallelShape& in = shape(node.inputs[0]);
-    const auto dim = static_cast<int>(dim_at(node.axis, rank_[node.inputs[0]], in.dims.size()));
+    const auto dim = static_cast<int>(dim_in_graph(node.axis, rank_of(node.inputs[0]), in.dims.size(), match_.row));
     const std::optional<std::int64_t> at = size_of(match_.sizes, size_text(node.at));
     if (!at) return refuse("a size is not known from the source");
     const std::int64_t whole = in.dims[static_cast<std::size_t>(dim)].size;
@@ -189,7 +153,7 @@ class Instantiation {
   }
 
   [[nodiscard]] pcg::ParallelOperator movement(const Node& node, int degree, std::size_t rule_rank, std::size_t rank) const {
-    const int dim = has_axis(node.kind) ? static_cast<int>(dim_at(node.axis, rule_rank, rank)) : 0;
+    const int dim = has_axis(node.kind) ? static_cast<int>(dim_in_graph(node.axis, rule_rank, rank, match_.row)) : 0;
     switch (node.kind) {
       case Kind::partition: return pcg::Partition{dim, degree};
       case Kind::combine: return pcg::Combine{dim, degree};
@@ -198,77 +162,11 @@ class Instantiation {
     }
   }
 
-  std::nullopt_t no(std::string reason) {
-    refuse(std::move(reason));
-    return std::nullopt;
-  }
-  [[nodiscard]] std::optional<pcg::Operator> operation(const Node& node) {
-    const auto activation = static_cast<pcg::Activation>(node.function);
-    const ParallelShape& x = shape(node.inputs[0]);
-    const std::size_t rank = x.dims.size();
-    const auto sizes_of_weight = [&] { return shape(node.inputs[1]).whole().sizes; };
-    switch (node.kind) {
-      case Kind::linear:
-      case Kind::linear_bias:
-        return pcg::Linear{.out = sizes_of_weight().back(), .has_bias = node.kind == Kind::linear_bias, .activation = activation};
-      case Kind::batch_matmul: return pcg::BatchMatmul{};
-      case Kind::conv:
-      case Kind::conv_bias: return convolution(node, x.whole().sizes, sizes_of_weight(), activation);
-      case Kind::max_pool: return pool(pcg::Pool2d::Kind::max, free_.max_pool.value_or(same_window(3, 3)));
-      case Kind::average_pool: return pool(pcg::Pool2d::Kind::average, free_.average_pool.value_or(same_window(3, 3)));
-      case Kind::add:
-      case Kind::multiply:
-        if (x.whole() != shape(node.inputs[1]).whole()) return no("operands of different shapes");
-        return pcg::Binary{node.kind == Kind::add ? pcg::Binary::Kind::add : pcg::Binary::Kind::multiply};
-      case Kind::unary: return pcg::Unary{static_cast<pcg::Unary::Kind>(static_cast<int>(node.function) - 1)};
-      case Kind::dropout: return free_.dropout.value_or(pcg::Dropout{});
-      case Kind::scale: return pcg::Unary{pcg::Unary::Kind::scale, made_[node.inputs[1]].scalar};
-      case Kind::concat: return pcg::Concat{static_cast<int>(dim_at(node.axis, rank_[node.inputs[0]], rank))};
-      case Kind::transpose: return transpose(rank_[node.inputs[0]], rank);
-      case Kind::sum: return pcg::Reduction{.axis = node.axis};  // no dims ride along (Pattern::exact_rank)
-      case Kind::softmax: return pcg::Softmax{};
-      case Kind::layer_norm: return pcg::LayerNorm{};
-      case Kind::rms_norm: return pcg::LayerNorm{.rms = true};
-      case Kind::batch_norm: return pcg::BatchNorm{};
-      case Kind::embedding: return pcg::Embedding{sizes_of_weight()[0], sizes_of_weight()[1]};
-      case Kind::embedding_bag: return pcg::EmbeddingBag{sizes_of_weight()[0], sizes_of_weight()[1]};
-      case Kind::attention: return attention();
-      case Kind::summands: return pcg::Summands{{x.sum, shape(node.inputs[1]).sum}};
-      default: return no(fmt::format("{} is no operator of a graph", name_of(node.kind)));
-    }
-  }
-
-  [[nodiscard]] std::optional<pcg::Operator> transpose(std::size_t rule_rank, std::size_t rank) {
-    if (rule_rank == 2 && rank > 2 && match_.row + 2 != static_cast<int>(rank))
-      return no("the rows that are transposed are not the last but one dim");
-    if (rank < 2) return no("transpose of a tensor of one dim");
-    pcg::Transpose t;
-    for (std::size_t d = 0; d < rank; ++d) t.permutation.push_back(static_cast<int>(d));
-    std::swap(t.permutation[rank - 1], t.permutation[rank - 2]);
-    return t;
-  }
-
-  [[nodiscard]] std::optional<pcg::Operator> convolution(const Node& node, const std::vector<std::int64_t>& x,
-                                                         const std::vector<std::int64_t>& w, pcg::Activation activation) {
-    const bool any = kernel_rows_[node.inputs[1]] == 3 && kernel_columns_[node.inputs[1]] == 3 && free_.conv;
-    const Window k = any ? *free_.conv : same_window(static_cast<int>(w[2]), static_cast<int>(w[3]));
-    if (x[1] % w[1] != 0) return no("conv: channels do not divide into groups");
-    return pcg::Conv2d{.out = w[0],
-                       .rows = k.rows,
-                       .columns = k.columns,
-                       .groups = static_cast<int>(x[1] / w[1]),
-                       .has_bias = node.kind == Kind::conv_bias,
-                       .activation = activation};
-  }
-  [[nodiscard]] static pcg::Pool2d pool(pcg::Pool2d::Kind kind, const Window& k) {
-    return {.kind = kind, .rows = k.rows, .columns = k.columns};
-  }
-  // A dropout's mask belongs to its node: none may be made or go.
-  [[nodiscard]] std::optional<pcg::Operator> attention() {
-    if (!free_.attention) return no("heads are not known from the source");
-    if (free_.attention->dropout > 0 && std::ranges::count(term_.nodes, Kind::attention, &Node::kind) != free_.attentions)
-      return no("dropout in an attention that is not kept one for one");
-    return *free_.attention;
+  [[nodiscard]] std::vector<TargetInput> inputs_of(const Node& node) const {
+    std::vector<TargetInput> inputs;
+    for (const std::uint8_t i : node.inputs)
+      inputs.push_back({&rule_.target_types()[i][0], rank_of(i) == 0 ? nullptr : &shape(i), made_[i].scalar});
+    return inputs;
   }
 
   const Rule& rule_;
@@ -276,9 +174,7 @@ class Instantiation {
   const Match& match_;
   const pcg::Pcg& graph_;
   std::array<int, 2> degrees_;
-  Free free_;
-  std::vector<std::uint8_t> rank_;  // by node of the target
-  std::vector<std::int64_t> kernel_rows_, kernel_columns_;
+  FreeAttributes free_;
   std::vector<Made> made_;
   Target target_;
   base::Refusal refusal_;
