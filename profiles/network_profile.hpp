@@ -36,7 +36,7 @@ struct NetworkCall {
 
 struct NetworkProfile {
   std::string name;
-  bool relays = false;  // GPUs pass messages on between others of their node where that is wider than the way through the host
+  bool relays = false;  // GPUs pass messages on between others of their node where that is wider than the route through the host
   // By link type ("nvlink"), algorithm, protocol. A link type that is absent is unknown: its wires count, nothing else. An algorithm that
   // a known type lacks is one that the library does not use there.
   std::map<std::string, std::map<Algorithm, std::map<Protocol, NetworkHop>>, std::less<>> links;

@@ -131,7 +131,7 @@ ordered_json to_json(const substitutions::RuleFile& file, const std::vector<subs
           {"generator", file.generator},
           {"axioms", file.axioms},
           {"as_written", reason.empty()},
-          {"distrust", reason},
+          {"reverified_because", reason},
           {"proof_s", seconds}};
 }
 std::string to_text(const substitutions::RuleFile& file, const std::vector<substitutions::Proof>& proofs, const std::string& reason) {

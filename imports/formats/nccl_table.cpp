@@ -73,7 +73,7 @@ struct Identified {
 };
 
 // From the columns alone.
-Identified told_by_columns(const Row& row, int ranks) {
+Identified identified_by_columns(const Row& row, int ranks) {
   const bool reduces = !row.redop.empty() && row.redop != "none";
   const bool rooted = !row.root.empty() && row.root != "-1";
   if (rooted) return {true, reduces ? std::nullopt : std::optional(profiles::CollectiveKind::broadcast)};
@@ -87,7 +87,7 @@ Identified told_by_columns(const Row& row, int ranks) {
 Identified kind_of(const Row& row, int ranks) {
   const auto* named = std::ranges::find(kTests, std::string_view(row.test), [](const auto& t) { return t.first; });
   if (named != kTests.end()) return {true, named->second};
-  return told_by_columns(row, ranks);
+  return identified_by_columns(row, ranks);
 }
 
 void check(const Row& row, const Timing& t, std::optional<profiles::CollectiveKind> kind, int ranks, const std::string& file) {

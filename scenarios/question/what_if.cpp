@@ -44,10 +44,10 @@ bool prepare_framework(Yaml& document, std::string_view path, const Yaml& value,
   if (written == nullptr) return true;
   if (path == kPath && (value.find("name") != nullptr || value.find("file") != nullptr)) training->erase("framework");
   if (!path.starts_with(std::string(kPath) + ".")) return true;
-  Diagnostics told_elsewhere;
-  Framework f = read_framework(*written, std::string(kPath), directory, told_elsewhere);
-  if (told_elsewhere.empty()) *written = std::move(f.section);
-  return told_elsewhere.empty();
+  Diagnostics reported_elsewhere;
+  Framework f = read_framework(*written, std::string(kPath), directory, reported_elsewhere);
+  if (reported_elsewhere.empty()) *written = std::move(f.section);
+  return reported_elsewhere.empty();
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ Pipeline::Pipeline(const sim::Program& program, const topology::Cluster& cluster
     : program_(program),
       plan_(plan),
       costs_(program, cluster, movement_s, pace),
-      lanes_(program, static_cast<std::size_t>(plan.stages / plan.chunks)) {
+      rank_map_(program, static_cast<std::size_t>(plan.stages / plan.chunks)) {
   const int ranks = plan.stages / plan.chunks;
   // The order of passes is the same for all variants.
   for (int r = 0; r < ranks; ++r) slots_.push_back(sim::schedule(plan.schedule, ranks, r, plan.chunks, plan.micro_batches));
@@ -24,7 +24,7 @@ Pipeline::Pipeline(const sim::Program& program, const topology::Cluster& cluster
 
 double Pipeline::iteration_s() {
   costs_.extend();
-  lanes_.extend();
+  rank_map_.extend();
   blocks_.resize(program_.blocks.size());
   ranks_.assign(slots_.size(), {});
   times_.assign(program_.events.size() * static_cast<std::size_t>(plan_.micro_batches), kUnknown);
@@ -86,12 +86,12 @@ void Pipeline::run_passes() {
 }
 
 double Pipeline::run_update() {
-  std::vector<Lane> lanes;
-  for (const Rank& r : ranks_) lanes.emplace_back(r.computed, r.drained, r.host);
+  std::vector<RankStreams> streams;
+  for (const Rank& r : ranks_) streams.emplace_back(r.computed, r.drained, r.host);
   const auto arrival = [&](sim::EventId e) { return time_of(e, plan_.micro_batches - 1); };
-  replay(program_.block(program_.update), program_, costs_, lanes_, Hosts::in_step, arrival, lanes);
+  replay(program_.block(program_.update), program_, costs_, rank_map_, Hosts::in_step, arrival, streams);
   double end = 0;
-  for (const Lane& l : lanes) end = std::max(end, l.drained());
+  for (const RankStreams& l : streams) end = std::max(end, l.drained());
   return end;
 }
 

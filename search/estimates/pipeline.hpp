@@ -41,7 +41,7 @@ class Pipeline {
   const sim::Program& program_;
   const pcg::Plan& plan_;
   ItemCosts costs_;
-  LaneMap lanes_;
+  RankMap rank_map_;
   std::vector<std::vector<sim::Slot>> slots_;      // per rank, in order
   std::vector<std::optional<StageBlock>> blocks_;  // by BlockId: those met so far
   std::vector<Rank> ranks_;

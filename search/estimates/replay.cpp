@@ -8,8 +8,8 @@ namespace {
 
 class Replay {
  public:
-  Replay(const sim::Program& program, const ItemCosts& costs, const LaneMap& map, Hosts hosts, std::span<Lane> lanes)
-      : program_(program), costs_(costs), map_(map), hosts_(hosts), lanes_(lanes) {}
+  Replay(const sim::Program& program, const ItemCosts& costs, const RankMap& map, Hosts hosts, std::span<RankStreams> streams)
+      : program_(program), costs_(costs), map_(map), hosts_(hosts), streams_(streams) {}
 
   // Returns: the item's end.
   double run(const sim::Item& item, double ready) {
@@ -18,28 +18,28 @@ class Replay {
 
  private:
   double run(const sim::Compute& kernels, double ready) {
-    Lane& lane = lanes_[map_.of(kernels.devices)];
+    RankStreams& streams = streams_[map_.of(kernels.devices)];
     if (hosts_ == Hosts::in_step) {
-      const double waited = std::max(kernels.host_waits ? ready : 0, kernels.host_drains ? lane.computed() : 0);
-      ready = std::max(ready, lane.launch(waited, costs_.launch_s(kernels)));
+      const double waited = std::max(kernels.host_waits ? ready : 0, kernels.host_drains ? streams.computed() : 0);
+      ready = std::max(ready, streams.launch(waited, costs_.launch_s(kernels)));
     }
-    return lane.compute(ready, costs_.kernels_s(kernels), costs_.overlap_slowdown());
+    return streams.compute(ready, costs_.kernels_s(kernels), costs_.overlap_slowdown());
   }
 
-  double run(const sim::Mark& mark, double ready) { return std::max(ready, lanes_[map_.of(mark.devices)].computed()); }
+  double run(const sim::Mark& mark, double ready) { return std::max(ready, streams_[map_.of(mark.devices)].computed()); }
 
   double run(const sim::Move& move, double ready) {
     const std::span<const std::size_t> concerned = map_.of(move.movement);
     if (hosts_ == Hosts::in_step)
-      for (const std::size_t l : concerned) ready = std::max(ready, lanes_[l].launch(0, costs_.launch_s(move)));
+      for (const std::size_t l : concerned) ready = std::max(ready, streams_[l].launch(0, costs_.launch_s(move)));
     const std::vector<double>& rounds = costs_.rounds_s(move);
     const double seconds = std::accumulate(rounds.begin(), rounds.end(), 0.0);
     if (move.stream == sim::StreamKind::pipeline) return send(concerned, ready, rounds.empty() ? 0 : rounds.front(), seconds);
     if (!costs_.is_collective(move)) return ready + seconds;
-    const auto network = move.stream == sim::StreamKind::gradients ? Lane::Network::gradients : Lane::Network::communication;
+    const auto network = move.stream == sim::StreamKind::gradients ? RankStreams::Network::gradients : RankStreams::Network::communication;
     // All devices start together.
-    for (const std::size_t l : concerned) ready = std::max(ready, lanes_[l].collective(network, ready, 0));
-    for (const std::size_t l : concerned) lanes_[l].collective(network, ready, seconds);
+    for (const std::size_t l : concerned) ready = std::max(ready, streams_[l].collective(network, ready, 0));
+    for (const std::size_t l : concerned) streams_[l].collective(network, ready, seconds);
     return ready + seconds;
   }
 
@@ -47,22 +47,22 @@ class Replay {
   double send(std::span<const std::size_t> concerned, double ready, double first, double all) {
     if (program_.overlap_stage_boundary) return ready + all;
     double left = ready;
-    for (const std::size_t l : concerned) left = std::max(left, lanes_[l].blocking_message(ready, first));
+    for (const std::size_t l : concerned) left = std::max(left, streams_[l].blocking_message(ready, first));
     return left + all - first;
   }
 
   const sim::Program& program_;
   const ItemCosts& costs_;
-  const LaneMap& map_;
+  const RankMap& map_;
   Hosts hosts_;
-  std::span<Lane> lanes_;
+  std::span<RankStreams> streams_;
 };
 
 }  // namespace
 
-std::vector<Signal> replay(const sim::Block& block, const sim::Program& program, const ItemCosts& costs, const LaneMap& map, Hosts hosts,
-                           const std::function<double(sim::EventId)>& arrival, std::span<Lane> lanes) {
-  Replay items(program, costs, map, hosts, lanes);
+std::vector<Signal> replay(const sim::Block& block, const sim::Program& program, const ItemCosts& costs, const RankMap& map, Hosts hosts,
+                           const std::function<double(sim::EventId)>& arrival, std::span<RankStreams> streams) {
+  Replay items(program, costs, map, hosts, streams);
   std::vector<double> ends;
   std::vector<Signal> signals;
   // Items are listed in an order in which every device can run them: what an item waits for has been run.

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "search/estimates/item_costs.hpp"
-#include "search/estimates/lane.hpp"
-#include "search/estimates/lane_map.hpp"
+#include "search/estimates/rank_map.hpp"
+#include "search/estimates/rank_streams.hpp"
 
 namespace search {
 
@@ -21,10 +21,10 @@ struct Signal {
   double time = 0;
 };
 
-// `arrival` gives the time of an event of another block. Changes the lanes.
+// `arrival` gives the time of an event of another block. Changes the streams.
 // Returns: the events that the block signals.
-// Cost: O(items, their dependencies and the lanes that they concern).
-std::vector<Signal> replay(const sim::Block& block, const sim::Program& program, const ItemCosts& costs, const LaneMap& map, Hosts hosts,
-                           const std::function<double(sim::EventId)>& arrival, std::span<Lane> lanes);
+// Cost: O(items, their dependencies and the ranks that they concern).
+std::vector<Signal> replay(const sim::Block& block, const sim::Program& program, const ItemCosts& costs, const RankMap& map, Hosts hosts,
+                           const std::function<double(sim::EventId)>& arrival, std::span<RankStreams> streams);
 
 }  // namespace search

@@ -6,10 +6,10 @@ namespace search {
 namespace {
 
 Run run_alone(const sim::Block& block, const sim::Program& program, const ItemCosts& costs, Hosts hosts) {
-  Lane lane;
+  RankStreams streams;
   std::vector<Signal> signals = replay(
-      block, program, costs, LaneMap{}, hosts, [](sim::EventId) { return 0.0; }, std::span(&lane, 1));
-  return {lane.computed(), lane.drained(), lane.host(), std::move(signals)};
+      block, program, costs, RankMap{}, hosts, [](sim::EventId) { return 0.0; }, std::span(&streams, 1));
+  return {streams.computed(), streams.drained(), streams.host(), std::move(signals)};
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ class BackwardEmitter {
 // What brings the gradients of a node's outputs to it: items of this block, and events of later stages.
 BackwardEmitter::Waits BackwardEmitter::waits_of(std::uint32_t node) const {
   Waits w;
-  for (const GradientId sum : l_.gradients.awaited_by(node)) {
+  for (const GradientId sum : l_.gradients.sums_for(node)) {
     if (l_.gradients.stage(sum) == stage_) {
       const std::vector<std::uint32_t>& items = arrived_[l_.gradients.place(sum)];
       w.after.insert(w.after.end(), items.begin(), items.end());

@@ -5,7 +5,7 @@
 namespace sim {
 
 GradientSums::GradientSums(const pcg::Plan& plan, const FlowGraph& flow, Interning& interned)
-    : interned_(interned), of_input_(flow.origins.size()), awaited_by_(flow.uses.size()), made_by_(flow.stage_nodes.size(), 0) {
+    : interned_(interned), of_input_(flow.origins.size()), sums_for_(flow.uses.size()), made_by_(flow.stage_nodes.size(), 0) {
   for (std::size_t n = 0; n < flow.origins.size(); ++n) of_input_[n].resize(flow.origins[n].size());
   for (std::size_t n = 0; n < flow.uses.size(); ++n) {
     if (!plan.pcg.nodes()[n].computes()) continue;
@@ -19,7 +19,7 @@ GradientSums::GradientSums(const pcg::Plan& plan, const FlowGraph& flow, Interni
         const GradientId id = at->second;
         if (is_new) {
           all_.push_back({stage, from, to, plan.pcg.nodes()[n].outputs[j].element, made_by_[static_cast<std::size_t>(stage)]++, use, {}});
-          awaited_by_[n].push_back(id);
+          sums_for_[n].push_back(id);
         }
         // Uses ascend: the first reader is the last that a backward pass comes to, its inputs in turn.
         if (all_[id.value].last.consumer == use.consumer) all_[id.value].last = use;

@@ -21,7 +21,7 @@ class GradientSums {
   // What input `input` of a computing node contributes to. None: the input comes from a weight or from the data.
   [[nodiscard]] std::optional<GradientId> of(std::uint32_t node, std::size_t input) const { return of_input_[node][input]; }
   // What the node's own backward pass waits for.
-  [[nodiscard]] std::span<const GradientId> awaited_by(std::uint32_t node) const { return awaited_by_[node]; }
+  [[nodiscard]] std::span<const GradientId> sums_for(std::uint32_t node) const { return sums_for_[node]; }
   // The stage of the readers.
   [[nodiscard]] int stage(GradientId g) const { return all_[g.value].stage; }
   // Its place among the sums of its readers' stage, from 0, and how many of them there are.
@@ -47,7 +47,7 @@ class GradientSums {
   Interning& interned_;
   std::vector<Sum> all_;
   std::vector<std::vector<std::optional<GradientId>>> of_input_;  // [node][input]
-  std::vector<std::vector<GradientId>> awaited_by_;               // per node
+  std::vector<std::vector<GradientId>> sums_for_;                 // per node
   std::vector<std::size_t> made_by_;                              // per stage
 };
 

@@ -7,12 +7,12 @@
 
 namespace search {
 
-class Lane {
+class RankStreams {
  public:
   enum class Network { communication, gradients };
 
   // The streams are free at these times, in seconds; until then they are at work.
-  explicit Lane(double compute = 0, double networks = 0, double host = 0);
+  explicit RankStreams(double compute = 0, double networks = 0, double host = 0);
 
   // Kernels of `work` seconds that may start at `ready`, after the kernels before them. While a collective runs, they take `slowdown`
   // times as long.

@@ -1,4 +1,4 @@
-#include "search/estimates/lane_map.hpp"
+#include "search/estimates/rank_map.hpp"
 
 #include <algorithm>
 
@@ -27,17 +27,17 @@ std::vector<std::size_t> ranks_of_devices(const sim::Program& program, std::size
 
 }  // namespace
 
-LaneMap::LaneMap(const sim::Program& program, std::size_t ranks) : program_(&program), of_device_(ranks_of_devices(program, ranks)) {
+RankMap::RankMap(const sim::Program& program, std::size_t ranks) : program_(&program), of_device_(ranks_of_devices(program, ranks)) {
   extend();
 }
 
-void LaneMap::extend() {
+void RankMap::extend() {
   for (std::size_t s = of_set_.size(); s < program_->device_sets.size(); ++s)
     of_set_.push_back(of_device_[program_->device_sets[s].front().value]);
   for (std::size_t m = of_movement_.size(); m < program_->movements.size(); ++m) of_movement_.push_back(ranks_of(program_->movements[m]));
 }
 
-std::vector<std::size_t> LaneMap::ranks_of(const sim::Movement& movement) const {
+std::vector<std::size_t> RankMap::ranks_of(const sim::Movement& movement) const {
   std::vector<std::size_t> ranks;
   for (const sim::Round& round : movement.rounds)
     for (const sim::Transfer& t : round)

@@ -1,17 +1,17 @@
-#include "search/estimates/lane.hpp"
+#include "search/estimates/rank_streams.hpp"
 
 #include <algorithm>
 #include <limits>
 
 namespace search {
 
-Lane::Lane(double compute, double networks, double host) : compute_(compute), host_(host) {
-  // Collectives that are still running when the lane begins slow its first kernels, whichever network they are on.
+RankStreams::RankStreams(double compute, double networks, double host) : compute_(compute), host_(host) {
+  // Collectives that are still running when the block begins slow its first kernels, whichever network they are on.
   free_.fill(networks);
   if (networks > compute) busy_.front().push_back({compute, networks});
 }
 
-const Lane::Interval* Lane::at(std::size_t network, double t) {
+const RankStreams::Interval* RankStreams::at(std::size_t network, double t) {
   const std::vector<Interval>& busy = busy_[network];
   std::size_t& passed = passed_[network];
   // Kernels only go forward in time, so an interval that has ended is never asked for again.
@@ -19,7 +19,7 @@ const Lane::Interval* Lane::at(std::size_t network, double t) {
   return passed < busy.size() ? &busy[passed] : nullptr;
 }
 
-double Lane::compute(double ready, double work, double slowdown) {
+double RankStreams::compute(double ready, double work, double slowdown) {
   double t = std::max(ready, compute_);
   while (work > 0) {
     // Until the next collective begins or ends, kernels go on at one rate.
@@ -42,17 +42,17 @@ double Lane::compute(double ready, double work, double slowdown) {
   return compute_ = t;
 }
 
-double Lane::collective(Network network, double ready, double seconds) {
+double RankStreams::collective(Network network, double ready, double seconds) {
   const auto n = static_cast<std::size_t>(network);
   const double start = std::max(ready, free_[n]);
   if (seconds > 0) busy_[n].push_back({start, start + seconds});
   return free_[n] = start + seconds;
 }
 
-double Lane::blocking_message(double ready, double seconds) { return compute_ = std::max(ready, compute_) + seconds; }
+double RankStreams::blocking_message(double ready, double seconds) { return compute_ = std::max(ready, compute_) + seconds; }
 
-double Lane::launch(double ready, double seconds) { return host_ = std::max(ready, host_) + seconds; }
+double RankStreams::launch(double ready, double seconds) { return host_ = std::max(ready, host_) + seconds; }
 
-double Lane::drained() const { return std::max({compute_, free_[0], free_[1]}); }
+double RankStreams::drained() const { return std::max({compute_, free_[0], free_[1]}); }
 
 }  // namespace search

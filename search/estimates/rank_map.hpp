@@ -1,5 +1,5 @@
 #pragma once
-// The lanes that the items of a program concern: one for each pipeline rank. Private to this folder.
+// The pipeline ranks that the items of a program concern. Private to this folder.
 
 #include <cstddef>
 #include <span>
@@ -9,20 +9,19 @@
 
 namespace search {
 
-class LaneMap {
+class RankMap {
  public:
-  // One lane, number 0, for everything.
-  LaneMap() = default;
-  // One lane for each of `ranks` pipeline ranks. A device belongs to the rank of the first stage that runs kernels on it. The program
-  // outlives the object.
+  // One rank, number 0, for everything.
+  RankMap() = default;
+  // For `ranks` pipeline ranks. A device belongs to the rank of the first stage that runs kernels on it. The program outlives the object.
   // Cost: O(devices in the sets of forward items).
-  LaneMap(const sim::Program& program, std::size_t ranks);
+  RankMap(const sim::Program& program, std::size_t ranks);
 
   // Call when the program has become another variant's.
   // Cost: O(members of new movements).
   void extend();
 
-  // The lane of the first device.
+  // The rank of the first device.
   [[nodiscard]] std::size_t of(sim::DeviceSetId set) const { return program_ == nullptr ? 0 : of_set_[set.value]; }
   // Ascending.
   [[nodiscard]] std::span<const std::size_t> of(sim::MovementId movement) const {
@@ -33,7 +32,7 @@ class LaneMap {
   static constexpr std::size_t kOnly = 0;
   [[nodiscard]] std::vector<std::size_t> ranks_of(const sim::Movement& movement) const;
 
-  const sim::Program* program_ = nullptr;  // none: one lane
+  const sim::Program* program_ = nullptr;  // none: one rank
   std::vector<std::size_t> of_device_, of_set_;
   std::vector<std::vector<std::size_t>> of_movement_;
 };
