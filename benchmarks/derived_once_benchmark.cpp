@@ -6,6 +6,7 @@
 #include "base/yaml/parse.hpp"
 #include "pcg/models/builtins.hpp"
 #include "pcg/models/load.hpp"
+#include "pcg/sharding/iteration_space.hpp"
 #include "search/data_parallel/data_parallel.hpp"
 #include "sim/dataflow/dataflow.hpp"
 #include "substitutions/axioms/axioms.hpp"

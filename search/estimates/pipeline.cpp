@@ -91,7 +91,7 @@ double Pipeline::run_update() {
   const auto arrival = [&](sim::EventId e) { return time_of(e, plan_.micro_batches - 1); };
   replay(program_.block(program_.update), program_, costs_, rank_map_, Hosts::in_step, arrival, streams);
   double end = 0;
-  for (const RankStreams& l : streams) end = std::max(end, l.drained());
+  for (const RankStreams& s : streams) end = std::max(end, s.drained());
   return end;
 }
 

@@ -31,15 +31,15 @@ class Replay {
   double run(const sim::Move& move, double ready) {
     const std::span<const std::size_t> concerned = map_.of(move.movement);
     if (hosts_ == Hosts::in_step)
-      for (const std::size_t l : concerned) ready = std::max(ready, streams_[l].launch(0, costs_.launch_s(move)));
+      for (const std::size_t rank : concerned) ready = std::max(ready, streams_[rank].launch(0, costs_.launch_s(move)));
     const std::vector<double>& rounds = costs_.rounds_s(move);
     const double seconds = std::accumulate(rounds.begin(), rounds.end(), 0.0);
     if (move.stream == sim::StreamKind::pipeline) return send(concerned, ready, rounds.empty() ? 0 : rounds.front(), seconds);
     if (!costs_.is_collective(move)) return ready + seconds;
     const auto network = move.stream == sim::StreamKind::gradients ? RankStreams::Network::gradients : RankStreams::Network::communication;
     // All devices start together.
-    for (const std::size_t l : concerned) ready = std::max(ready, streams_[l].collective(network, ready, 0));
-    for (const std::size_t l : concerned) streams_[l].collective(network, ready, seconds);
+    for (const std::size_t rank : concerned) ready = std::max(ready, streams_[rank].collective(network, ready, 0));
+    for (const std::size_t rank : concerned) streams_[rank].collective(network, ready, seconds);
     return ready + seconds;
   }
 
@@ -47,7 +47,7 @@ class Replay {
   double send(std::span<const std::size_t> concerned, double ready, double first, double all) {
     if (program_.overlap_stage_boundary) return ready + all;
     double left = ready;
-    for (const std::size_t l : concerned) left = std::max(left, streams_[l].blocking_message(ready, first));
+    for (const std::size_t rank : concerned) left = std::max(left, streams_[rank].blocking_message(ready, first));
     return left + all - first;
   }
 

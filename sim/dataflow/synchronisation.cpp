@@ -39,15 +39,15 @@ SyncPattern across(const SyncPattern& whole, const SyncPattern& main) {
 using Patterns = std::set<SyncPattern>;
 
 // A weight as a node of a stage reads it.
-struct Held {
+struct WeightRead {
   std::uint32_t node, input;
   int stage;
   const SyncPattern* pattern;
 };
 
 // Adds their patterns.
-std::vector<Held> held_weights(const pcg::Plan& plan, const FlowGraph& flow, Patterns& patterns) {
-  std::vector<Held> held;
+std::vector<WeightRead> weight_reads(const pcg::Plan& plan, const FlowGraph& flow, Patterns& patterns) {
+  std::vector<WeightRead> held;
   std::map<std::pair<std::uint32_t, std::uint32_t>, const SyncPattern*> known;  // by the number of the node's layouts, and input
   for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n) {
     for (std::uint32_t i = 0; i < flow.origins[n].size(); ++i) {
@@ -61,10 +61,10 @@ std::vector<Held> held_weights(const pcg::Plan& plan, const FlowGraph& flow, Pat
 }
 
 // Of each stage: the pattern of most elements. ZeRO shards over it; the few other weights are made to fit it.
-std::map<int, const SyncPattern*> dominant_patterns(const FlowGraph& flow, const std::vector<Held>& held) {
+std::map<int, const SyncPattern*> dominant_patterns(const FlowGraph& flow, const std::vector<WeightRead>& held) {
   const auto by_value = [](const auto& a, const auto& b) { return std::tie(a.first, *a.second) < std::tie(b.first, *b.second); };
   std::map<std::pair<int, const SyncPattern*>, double, decltype(by_value)> elements;
-  for (const Held& h : held)
+  for (const WeightRead& h : held)
     elements[{h.stage, h.pattern}] += static_cast<double>(flow.layouts[h.node].input_gradients[h.input].shape.shard().elements());
   std::map<int, const SyncPattern*> dominant;
   std::map<int, double> most;
@@ -77,9 +77,9 @@ std::map<int, const SyncPattern*> dominant_patterns(const FlowGraph& flow, const
 }
 
 // A weight's pattern as its stage's main one and what goes across it.
-using Pair = std::pair<const SyncPattern*, const SyncPattern*>;
+using PatternPair = std::pair<const SyncPattern*, const SyncPattern*>;
 
-Pair fitted(const SyncPattern* pattern, const SyncPattern* main, Patterns& patterns) {
+PatternPair fitted(const SyncPattern* pattern, const SyncPattern* main, Patterns& patterns) {
   const SyncPattern* none = &*patterns.insert(SyncPattern{}).first;
   if (main == nullptr || pattern->group_size() <= main->group_size()) return {pattern, none};
   SyncPattern rest = across(*pattern, *main);
@@ -91,11 +91,11 @@ Pair fitted(const SyncPattern* pattern, const SyncPattern* main, Patterns& patte
 
 Synchronisation::Synchronisation(const pcg::Plan& plan, const FlowGraph& flow) : parts_(plan.pcg.nodes().size()) {
   Patterns patterns;
-  const std::vector<Held> held = held_weights(plan, flow, patterns);
+  const std::vector<WeightRead> held = weight_reads(plan, flow, patterns);
   const std::map<int, const SyncPattern*> dominant = dominant_patterns(flow, held);
-  std::map<Pair, Pair> known;  // by a weight's pattern and its stage's main one
-  std::vector<Pair> pairs;     // of each weight
-  for (const Held& h : held) {
+  std::map<PatternPair, PatternPair> known;  // by a weight's pattern and its stage's main one
+  std::vector<PatternPair> pairs;            // of each weight
+  for (const WeightRead& h : held) {
     const auto main = dominant.find(h.stage);
     const auto [at, is_new] = known.try_emplace({h.pattern, main == dominant.end() ? nullptr : main->second});
     if (is_new) at->second = fitted(at->first.first, at->first.second, patterns);

@@ -29,7 +29,7 @@ class Synchronisation {
  public:
   // Cost: O(weights), and O(shards) for each that is laid out otherwise than all before it.
   Synchronisation(const pcg::Plan& plan, const FlowGraph& flow);
-  // Of the weight that input `input` of `node` reads.
+  // Of the weight that input `input` of `node` reads. Requires: it reads one.
   [[nodiscard]] const SyncParts& of(std::uint32_t node, std::uint32_t input) const { return parts_[node][input]; }
   // Over how many devices ZeRO shards the state of that weight.
   [[nodiscard]] std::size_t shared_by(std::uint32_t node, std::uint32_t input) const { return pattern(of(node, input).main).group_size(); }

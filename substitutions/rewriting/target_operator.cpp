@@ -52,7 +52,7 @@ Outcome attention(const FreeAttributes& free) {
   return Operator(*free.attention);
 }
 
-Outcome elementwise(const Node& node, std::span<const TargetInput> inputs) {
+Outcome binary(const Node& node, std::span<const TargetInput> inputs) {
   if (inputs[0].shape->whole() != inputs[1].shape->whole()) return refused("operands of different shapes");
   return Operator(pcg::Binary{node.kind == Kind::add ? pcg::Binary::Kind::add : pcg::Binary::Kind::multiply});
 }
@@ -94,7 +94,7 @@ Outcome target_operator(const Node& node, std::span<const TargetInput> inputs, c
     case Kind::max_pool: return pool(pcg::Pool2d::Kind::max, free.max_pool);
     case Kind::average_pool: return pool(pcg::Pool2d::Kind::average, free.average_pool);
     case Kind::add:
-    case Kind::multiply: return elementwise(node, inputs);
+    case Kind::multiply: return binary(node, inputs);
     case Kind::unary: return Operator(pcg::Unary{static_cast<pcg::Unary::Kind>(static_cast<int>(node.function) - 1)});
     case Kind::dropout: return Operator(free.dropout.value_or(pcg::Dropout{}));
     case Kind::scale: return Operator(pcg::Unary{pcg::Unary::Kind::scale, inputs[1].scalar});
