@@ -50,6 +50,8 @@ struct NetworkProfile {
 [[nodiscard]] std::vector<std::string> network_names();  // of profiles/networks, sorted
 // Returns one that ships. Throws: base::InputError when the name is unknown (with the nearest one). Cost: O(log n); read once.
 [[nodiscard]] const NetworkProfile& network_profile(std::string_view name);
+// Returns the text of its file. Throws: as network_profile.
+[[nodiscard]] std::string_view network_text(std::string_view name);
 // Reads the text form (docs/formats.md, "Network profile"). Throws: base::InputError with every problem found.
 [[nodiscard]] NetworkProfile load_network_profile(const base::Yaml& document);
 // Returns the text form, numbers rounded to three digits; load_network_profile reads it back.

@@ -1,7 +1,6 @@
 #include "sim/oracle.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 #include <utility>
@@ -9,6 +8,7 @@
 #include "base/check.hpp"
 #include "sim/collectives/collective_graph.hpp"
 #include "sim/collectives/link_loads.hpp"
+#include "sim/collectives/plan_collective.hpp"
 #include "sim/engine/simgrid_engine.hpp"
 #include "sim/memory/memory.hpp"
 
@@ -85,6 +85,7 @@ struct Oracle::State {
   std::map<std::vector<double>, std::vector<CostLine>> lines;                  // per pattern: one per algorithm that may be the quickest
   std::map<std::pair<CollectiveKind, std::vector<std::vector<DeviceId>>>, const std::vector<CostLine>*> known;  // per question asked before
   LinkLoads loads{cluster};
+  CollectivePlanner planner{cluster, config.collectives};
 
   State(const topology::Cluster& c, SimulationConfig s) : cluster(c), config(std::move(s)) {
     for (const topology::Device& d : cluster.devices()) {
@@ -97,20 +98,20 @@ struct Oracle::State {
     }
   }
 
-  // The plans of one algorithm and protocol (nullopt: there are none) for all groups, or nullopt where it does not apply.
-  [[nodiscard]] std::optional<std::vector<Collective>> plan_all(CollectiveKind kind, Groups groups, Algorithm a,
-                                                                std::optional<profiles::Protocol> protocol) const {
-    CollectiveConfig with = config.collectives;
-    with.algorithm = a;
-    with.protocol = protocol;
-    std::vector<Collective> together;
+  // For each choice the plans of all groups; none where it does not apply to all of them.
+  [[nodiscard]] std::vector<std::vector<Collective>> plan_all(CollectiveKind kind, Groups groups,
+                                                              std::span<const CollectiveChoice> choices) {
+    std::vector<std::vector<Collective>> together(choices.size());
+    std::vector<bool> applies(choices.size(), true);
     for (const std::vector<DeviceId>& g : groups) {
-      together.push_back(plan_collective(kind, Bytes(kProbeBytes), g, cluster, with));
-      const Collective& c = together.back();
-      if (g.size() < 2) continue;
-      if (a != config.collectives.algorithm && c.algorithm != a) return std::nullopt;
-      if (protocol != config.collectives.protocol && c.protocol != protocol) return std::nullopt;
+      std::vector<std::optional<Collective>> plans = planner.plan_each(kind, Bytes(kProbeBytes), g, choices);
+      for (std::size_t c = 0; c < choices.size(); ++c) {
+        if (!plans[c]) applies[c] = false;
+        if (applies[c]) together[c].push_back(std::move(*plans[c]));
+      }
     }
+    for (std::size_t c = 0; c < choices.size(); ++c)
+      if (!applies[c]) together[c].clear();
     return together;
   }
 
@@ -123,35 +124,33 @@ struct Oracle::State {
   }
 
   // What may be the quickest at some size: algorithms, and protocols where a network profile has them.
-  [[nodiscard]] std::vector<std::pair<Algorithm, std::optional<profiles::Protocol>>> choices() const {
-    constexpr std::array kEach = {Algorithm::ring, Algorithm::tree, Algorithm::hierarchical, Algorithm::in_switch, Algorithm::pairwise};
+  [[nodiscard]] std::vector<CollectiveChoice> choices() const {
     const CollectiveConfig& c = config.collectives;
-    std::vector<std::pair<Algorithm, std::optional<profiles::Protocol>>> all;
+    std::vector<CollectiveChoice> all;
     const auto add = [&](Algorithm a) {
       const bool profiled = c.network != nullptr || !cluster.network_profile().empty();
       if (profiled && !c.protocol)
-        for (const profiles::Protocol p : profiles::kProtocols) all.emplace_back(a, p);
-      all.emplace_back(a, c.protocol);  // with none, the quickest for long messages, or by the wires alone
+        for (const profiles::Protocol p : profiles::kProtocols) all.push_back({a, p});
+      all.push_back({a, c.protocol});  // with none, the quickest for long messages, or by the wires alone
     };
     if (c.algorithm != Algorithm::automatic) add(c.algorithm);
     else
-      for (const Algorithm a : kEach) add(a);
+      for (const Algorithm a : kAlgorithms) add(a);
     return all;
   }
 
   // What is behind another in latency and in bandwidth by estimate is not run.
   [[nodiscard]] std::vector<CostLine> find_lines(CollectiveKind kind, Groups groups) {
     std::vector<std::pair<std::vector<Collective>, CostLine>> candidates;
-    for (const auto& [algorithm, protocol] : choices()) {
-      std::optional<std::vector<Collective>> plans = plan_all(kind, groups, algorithm, protocol);
-      if (!plans) continue;
-      const CostLine line = estimate(*plans);
+    for (std::vector<Collective>& plans : plan_all(kind, groups, choices())) {
+      if (plans.empty()) continue;
+      const CostLine line = estimate(plans);
       const auto is_behind = [](const CostLine& x, const CostLine& y) {
         return x.latency >= y.latency && x.seconds_per_byte >= y.seconds_per_byte;
       };
       if (std::ranges::any_of(candidates, [&](const auto& c) { return is_behind(line, c.second); })) continue;
       std::erase_if(candidates, [&](const auto& c) { return is_behind(c.second, line); });
-      candidates.emplace_back(std::move(*plans), line);
+      candidates.emplace_back(std::move(plans), line);
     }
     BASE_CHECK(!candidates.empty(), "no algorithm for {}", to_text(kind));
     std::vector<CostLine> found;

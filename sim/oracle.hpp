@@ -15,7 +15,8 @@
 
 namespace sim {
 
-// simulated: the engine ran the flows. bound: a lower bound, from the busiest links alone; exact where all flows of a phase end together.
+// simulated: the engine ran the flows. bound: from the busiest links alone; of one collective a lower bound, exact where all flows of a
+// phase end together; of several at once an estimate, as each phase counts the longest latency and the busiest link of all of them.
 enum class TimeBasis { simulated, bound };
 
 struct CollectiveTime {

@@ -3,7 +3,6 @@
 // folder. Latencies of a phase are those of the longest chain of messages in it; bytes are what each route carries in all, as the chunks
 // of a collective flow through all routes at once (pipelined).
 
-#include <array>
 #include <map>
 #include <optional>
 #include <span>
@@ -26,13 +25,10 @@ struct CollectiveRequest {
       false;  // by a network profile: hops of different route classes each count, not all as the slowest; trees only between nodes
   Relays relays = Relays::none;
   RouteClasses& route_classes;
-  mutable std::map<int, std::vector<Channel>> known_channels;  // by their most; what several algorithms ask for is found once
+  mutable std::map<int, std::vector<Channel>> known_channels;  // by the most that was asked for; found once for all algorithms
 
   [[nodiscard]] const std::vector<Channel>& channels(int most) const;
 };
-
-inline constexpr std::array kAlgorithms = {Algorithm::ring, Algorithm::tree, Algorithm::hierarchical, Algorithm::in_switch,
-                                           Algorithm::pairwise};
 
 // By any of the algorithms below. Requires: not Algorithm::automatic.
 [[nodiscard]] std::optional<Collective> plan_with(Algorithm a, const CollectiveRequest& r, int channels);

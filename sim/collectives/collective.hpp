@@ -16,6 +16,7 @@ namespace sim {
 
 using profiles::Algorithm;
 using profiles::CollectiveKind;
+using profiles::kAlgorithms;
 
 // `bytes` are those that are wanted. The library does not fill its links: they are busy as with bytes * wire_factor, and that is what
 // shares them with other traffic.
@@ -45,8 +46,8 @@ struct Collective {
   Algorithm algorithm = Algorithm::ring;  // the one used
   int rings = 1;                          // channels used
   std::vector<CollectivePhase> phases;
-  base::Seconds estimate;                      // sum over phases of latency + the busiest link's bytes / bandwidth: what it takes alone
-  std::optional<profiles::Protocol> protocol;  // nullopt: alpha-beta
+  base::Seconds estimate;                             // sum over phases of latency + the busiest link's bytes / bandwidth: it takes no less
+  std::optional<profiles::Protocol> protocol;         // nullopt: alpha-beta
   profiles::Basis basis = profiles::Basis::defaults;  // fitted: by a network profile
 };
 

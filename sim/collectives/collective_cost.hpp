@@ -21,10 +21,9 @@ struct CollectiveCost {
 
 // Returns: with hops, rounds and shares as the profile has them (docs/architecture.md, "Collectives"),
 //   latency = base + sum over hops (wires + max over link types of the hop's latency)
-//   wire factor of a route class = (1 + local / rounds) * its narrowest bandwidth / min over link types of (bandwidth * efficiency),
-//   so that a message alone runs at the least of the shares; rounds: 2 (n-1) for all-reduce, n-1 for the other kinds that keep a part at
-//   home;
-//   cost_of_wires for a shape none of whose link types the profile knows, for Protocol::simple only;
+//   wire factor of a route class = (1 + local / rounds for ring and pairwise, else 1) * its narrowest bandwidth / min over link types of
+//   (bandwidth * efficiency), so that a message alone runs at the least of the shares; rounds: 2 (n-1) for all-reduce, n-1 for the other
+//   kinds that keep a part at home; cost_of_wires for a shape none of whose link types the profile knows, for Protocol::simple only;
 //   nullopt where the library does not use this algorithm or protocol on these links.
 [[nodiscard]] std::optional<CollectiveCost> cost_of(const CollectiveShape& s, const profiles::NetworkProfile& profile,
                                                     profiles::Protocol protocol);

@@ -1,6 +1,6 @@
 #pragma once
 // How long collectives take by their busiest links: exact where the flows of a phase on its busiest link end together, else a bound
-// from below. Private to sim.
+// from below; of several collectives whose latencies or phases differ, an estimate. Private to sim.
 
 #include <span>
 #include <vector>

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
+#include <map>
 
 #include "base/check.hpp"
 #include "sim/collectives/algorithms.hpp"
@@ -14,81 +14,119 @@ namespace {
 using profiles::NetworkProfile;
 using profiles::Protocol;
 
-// Finds the costs of plans one after another and keeps the quickest.
-class Planner {
- public:
-  Planner(CollectiveKind kind, const CollectiveRequest& request, const NetworkProfile* profile, std::optional<Protocol> protocol)
-      : kind_(kind), request_(request), profile_(profile), protocol_(protocol), finder_(request.cluster) {}
+// A plan by one algorithm, without costs, and its shape.
+struct Candidate {
+  Collective plan;
+  CollectiveShape shape;
+};
 
-  // Many channels and one: several NICs help unless the wires to them are what is short. Cycles inside a node only take what is left of
-  // the wires, so there more is never worse.
-  void try_all(std::span<const Algorithm> algorithms) {
-    for (const Algorithm a : algorithms)
-      for (const int channels : {kMostChannels, 1}) {
-        std::optional<Collective> c = plan_with(a, request_, channels);
-        if (!c) break;
-        const bool single = c->rings == 1 || request_.nodes.size() == 1 || a == Algorithm::hierarchical;
-        offer(std::move(*c));
-        if (single) break;
-      }
+// The candidate that is the quickest of some, and with which protocol.
+struct Pick {
+  Candidate* candidate = nullptr;
+  CollectiveCost cost;
+  std::optional<Protocol> protocol;
+};
+
+// The plans of one group. Candidates are found once, however many protocols they are asked about with.
+class GroupPlans {
+ public:
+  GroupPlans(CollectiveKind kind, base::Bytes bytes, std::span<const topology::DeviceId> group, const topology::Cluster& cluster,
+             const CollectiveConfig& config, const NetworkProfile* profile, ShapeFinder& finder)
+      : profile_(profile),
+        finder_(finder),
+        nodes_(by_node(group, cluster)),
+        route_classes_(cluster),
+        request_{.kind = kind,
+                 .bytes = bytes,
+                 .group = group,
+                 .nodes = nodes_,
+                 .cluster = cluster,
+                 .step_by_step = config.step_by_step,
+                 .profiled = profile != nullptr,
+                 .relays = profile != nullptr && profile->relays ? Relays::by_gpus : Relays::none,
+                 .route_classes = route_classes_,
+                 .known_channels = {}} {
+    for (const NodeMembers& n : nodes_)
+      BASE_CHECK(std::ranges::adjacent_find(n.members) == n.members.end(), "a device takes part twice in one {}", to_text(kind));
   }
-  [[nodiscard]] std::optional<Collective> best() && {
-    if (best_) apply();
-    return std::move(best_);
+  GroupPlans(const GroupPlans&) = delete;
+  GroupPlans& operator=(const GroupPlans&) = delete;
+
+  // What is asked for; where the library does not do that here, what it does; where it does nothing here, by the wires alone.
+  [[nodiscard]] Pick pick(const CollectiveChoice& asked) {
+    Pick best;
+    const auto attempt = [&](std::span<const Algorithm> algorithms, const NetworkProfile* with, std::optional<Protocol> protocol) {
+      if (best.candidate == nullptr) best = quickest(algorithms, with, protocol);
+    };
+    if (asked.algorithm != Algorithm::automatic) attempt(std::array{asked.algorithm}, profile_, asked.protocol);
+    attempt(kAlgorithms, profile_, asked.protocol);
+    if (asked.protocol) attempt(kAlgorithms, profile_, std::nullopt);
+    if (profile_ != nullptr) attempt(kAlgorithms, nullptr, std::nullopt);
+    BASE_CHECK(best.candidate != nullptr && !best.candidate->plan.phases.empty(), "no algorithm for {} among {} devices",
+               to_text(request_.kind), request_.group.size());
+    return best;
   }
 
  private:
-  void offer(Collective&& c) {
-    const CollectiveShape shape = finder_.find(kind_, static_cast<int>(request_.group.size()), c, request_.route_classes.all());
-    std::optional<CollectiveCost> least;
-    if (profile_ == nullptr) least = cost_of_wires(shape);
-    std::optional<Protocol> with;
-    for (const Protocol p : profiles::kProtocols) {
-      if (profile_ == nullptr || (protocol_ && *protocol_ != p)) continue;
-      std::optional<CollectiveCost> cost = cost_of(shape, *profile_, p);
-      if (!cost || (least && cost->total() >= least->total())) continue;
-      least = std::move(cost);
-      with = p;
-    }
-    if (!least || (best_ && least->total() >= best_cost_.total())) return;
-    best_ = std::move(c);
-    if (least->basis != profiles::Basis::defaults) best_->protocol = with;
-    best_cost_ = std::move(*least);
-  }
-  void apply() {
-    for (std::size_t i = 0; i < best_->phases.size(); ++i) {
-      best_->phases[i].latency = best_cost_.latency[i];
-      for (CollectiveFlow& f : best_->phases[i].flows) f.wire_factor = best_cost_.wire_factor[f.route_class.value];
-    }
-    best_->estimate = best_cost_.total();
-    best_->basis = best_cost_.basis;
+  Pick quickest(std::span<const Algorithm> algorithms, const NetworkProfile* profile, std::optional<Protocol> protocol) {
+    Pick best;
+    for (const Algorithm a : algorithms)
+      for (Candidate& c : candidates(a)) {
+        Pick pick = priced(c, profile, protocol);
+        if (pick.candidate != nullptr && (best.candidate == nullptr || pick.cost.total() < best.cost.total())) best = std::move(pick);
+      }
+    return best;
   }
 
-  CollectiveKind kind_;
-  const CollectiveRequest& request_;
+  // Many channels and one: several NICs help unless the wires to them are what is short. Cycles inside a node only take what is left of
+  // the wires, so there more is never worse.
+  std::vector<Candidate>& candidates(Algorithm a) {
+    const auto [at, is_new] = candidates_.try_emplace(a);
+    if (!is_new) return at->second;
+    for (const int channels : {kMostChannels, 1}) {
+      std::optional<Collective> c = plan_with(a, request_, channels);
+      if (!c) break;
+      const bool single = c->rings == 1 || nodes_.size() == 1 || a == Algorithm::hierarchical;
+      CollectiveShape shape = finder_.find(request_.kind, static_cast<int>(request_.group.size()), *c, route_classes_.all());
+      at->second.push_back({std::move(*c), std::move(shape)});
+      if (single) break;
+    }
+    return at->second;
+  }
+
+  // By the quickest protocol, or the one asked for; by the wires alone without a profile.
+  static Pick priced(Candidate& c, const NetworkProfile* profile, std::optional<Protocol> protocol) {
+    if (profile == nullptr) return {&c, cost_of_wires(c.shape), std::nullopt};
+    Pick least;
+    for (const Protocol p : profiles::kProtocols) {
+      if (protocol && *protocol != p) continue;
+      std::optional<CollectiveCost> cost = cost_of(c.shape, *profile, p);
+      if (!cost || (least.candidate != nullptr && cost->total() >= least.cost.total())) continue;
+      const bool known = cost->basis != profiles::Basis::defaults;
+      least = {&c, std::move(*cost), known ? std::optional(p) : std::nullopt};
+    }
+    return least;
+  }
+
   const NetworkProfile* profile_;
-  std::optional<Protocol> protocol_;
-  ShapeFinder finder_;
-  std::optional<Collective> best_;
-  CollectiveCost best_cost_;
+  ShapeFinder& finder_;
+  std::vector<NodeMembers> nodes_;
+  RouteClasses route_classes_;
+  CollectiveRequest request_;
+  std::map<Algorithm, std::vector<Candidate>> candidates_;
 };
 
-// What is asked for; where the library does not do that here, what it does; where it does nothing here, by the wires alone.
-std::optional<Collective> plan_quickest(CollectiveKind kind, const CollectiveRequest& request, const CollectiveConfig& config,
-                                        const NetworkProfile* profile) {
-  const std::array asked = {config.algorithm};
-  std::optional<Collective> planned;
-  const auto attempt = [&](std::span<const Algorithm> algorithms, const NetworkProfile* with, std::optional<Protocol> protocol) {
-    if (planned) return;
-    Planner planner(kind, request, with, protocol);
-    planner.try_all(algorithms);
-    planned = std::move(planner).best();
-  };
-  if (config.algorithm != Algorithm::automatic) attempt(asked, profile, config.protocol);
-  attempt(kAlgorithms, profile, config.protocol);
-  if (config.protocol) attempt(kAlgorithms, profile, std::nullopt);
-  if (profile != nullptr) attempt(kAlgorithms, nullptr, std::nullopt);
-  return planned;
+// The plan with the costs that were found for it.
+Collective with_costs(Collective plan, const Pick& pick, base::Seconds base_latency) {
+  for (std::size_t i = 0; i < plan.phases.size(); ++i) {
+    plan.phases[i].latency = pick.cost.latency[i];
+    for (CollectiveFlow& f : plan.phases[i].flows) f.wire_factor = pick.cost.wire_factor[f.route_class.value];
+  }
+  plan.phases.front().latency += base_latency;
+  plan.estimate = pick.cost.total() + base_latency;
+  plan.basis = pick.cost.basis;
+  plan.protocol = pick.protocol;
+  return plan;
 }
 
 const NetworkProfile* profile_of(const topology::Cluster& cluster, const CollectiveConfig& config) {
@@ -96,32 +134,47 @@ const NetworkProfile* profile_of(const topology::Cluster& cluster, const Collect
   return cluster.network_profile().empty() ? nullptr : &profiles::network_profile(cluster.network_profile());
 }
 
+void check(CollectiveKind kind, base::Bytes bytes, std::span<const topology::DeviceId> group) {
+  BASE_CHECK(!group.empty() && bytes.value() >= 0, "{} of {} B among {} devices", to_text(kind), bytes.value(), group.size());
+}
+
 }  // namespace
+
+CollectivePlanner::CollectivePlanner(const topology::Cluster& cluster, const CollectiveConfig& config)
+    : cluster_(cluster), config_(config), profile_(profile_of(cluster, config)), finder_(cluster) {}
+
+Collective CollectivePlanner::plan(CollectiveKind kind, base::Bytes bytes, std::span<const topology::DeviceId> group) {
+  check(kind, bytes, group);
+  if (group.size() == 1) return {};
+  GroupPlans plans(kind, bytes, group, cluster_, config_, profile_, finder_);
+  const Pick pick = plans.pick({config_.algorithm, config_.protocol});
+  return with_costs(std::move(pick.candidate->plan), pick, config_.base_latency);
+}
+
+// What the config itself asks for may fall back.
+bool CollectivePlanner::applies(const CollectiveChoice& choice, const CollectiveChoice& made) const {
+  return (choice.algorithm == config_.algorithm || made.algorithm == choice.algorithm) &&
+         (choice.protocol == config_.protocol || made.protocol == choice.protocol);
+}
+
+std::vector<std::optional<Collective>> CollectivePlanner::plan_each(CollectiveKind kind, base::Bytes bytes,
+                                                                    std::span<const topology::DeviceId> group,
+                                                                    std::span<const CollectiveChoice> choices) {
+  check(kind, bytes, group);
+  if (group.size() == 1) return std::vector(choices.size(), std::optional(Collective{}));
+  std::vector<std::optional<Collective>> result(choices.size());
+  GroupPlans plans(kind, bytes, group, cluster_, config_, profile_, finder_);
+  for (std::size_t c = 0; c < choices.size(); ++c) {
+    const Pick pick = plans.pick(choices[c]);
+    if (applies(choices[c], {pick.candidate->plan.algorithm, pick.protocol}))
+      result[c] = with_costs(pick.candidate->plan, pick, config_.base_latency);
+  }
+  return result;
+}
 
 Collective plan_collective(CollectiveKind kind, base::Bytes bytes, std::span<const topology::DeviceId> group,
                            const topology::Cluster& cluster, const CollectiveConfig& config) {
-  BASE_CHECK(!group.empty() && bytes.value() >= 0, "{} of {} B among {} devices", to_text(kind), bytes.value(), group.size());
-  const std::vector<NodeMembers> nodes = by_node(group, cluster);
-  for (const NodeMembers& n : nodes)
-    BASE_CHECK(std::ranges::adjacent_find(n.members) == n.members.end(), "a device takes part twice in one {}", to_text(kind));
-  if (group.size() == 1) return {};
-  const NetworkProfile* profile = profile_of(cluster, config);
-  RouteClasses route_classes(cluster);
-  const CollectiveRequest request{.kind = kind,
-                                  .bytes = bytes,
-                                  .group = group,
-                                  .nodes = nodes,
-                                  .cluster = cluster,
-                                  .step_by_step = config.step_by_step,
-                                  .profiled = profile != nullptr,
-                                  .relays = profile != nullptr && profile->relays ? Relays::by_gpus : Relays::none,
-                                  .route_classes = route_classes,
-                                  .known_channels = {}};
-  std::optional<Collective> planned = plan_quickest(kind, request, config, profile);
-  BASE_CHECK(planned && !planned->phases.empty(), "no algorithm for {} among {} devices", to_text(kind), group.size());
-  planned->phases.front().latency += config.base_latency;
-  planned->estimate += config.base_latency;
-  return std::move(*planned);
+  return CollectivePlanner(cluster, config).plan(kind, bytes, group);
 }
 
 }  // namespace sim

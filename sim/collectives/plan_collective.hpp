@@ -3,8 +3,10 @@
 
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "sim/collectives/collective.hpp"
+#include "sim/collectives/collective_shape.hpp"
 
 namespace sim {
 
@@ -21,18 +23,50 @@ struct CollectiveConfig {
 // send buffer).
 // Closed forms on one switch with n ranks, alpha per hop route, bandwidth b each way:
 //   ring all-reduce 2(n-1) alpha + 2(n-1)/n S/b; all-gather, reduce-scatter (n-1) alpha + (n-1)/n S/b;
-//   tree all-reduce 2 ceil(log2 n) alpha + 2 S/b (pipelined, double binary); all-to-all alpha + (n-1)/n S/b; send alpha + S/b.
+//   tree all-reduce, one rank per node, n >= 4, 2 ceil(log2 n) alpha + 2 S/b (pipelined, double binary; a chain within a node); all-to-all
+//   alpha + (n-1)/n S/b; send alpha + S/b.
 // With a network profile (docs/architecture.md, "Collectives") each hop has the library's latency on top and each call its own; links are
 // filled to a share; only algorithms that the profile has for the link types at hand are used, each with the protocols that it has there.
 // Of all of them the quickest is taken, as a tuned library would. On link types that the profile does not know: as without one.
 // Rings: one per NIC that the group's nodes can use (each enters and leaves a node by its NIC and carries an equal share), and within
-// a node as many edge-disjoint ones as the wires give; at most kMostChannels.
+// a node as many as the wires have room for; at most kMostChannels.
 //
 // Returns: no phases for a group of one.
 // Requires: `group` has distinct devices in rank order (send: {from, to}; broadcast: root first); bytes >= 0.
 // Throws: base::InternalError when a requirement is broken; base::InputError when the cluster names a network profile that there is not.
-// Cost: O(group) routes, O(group^2) for all-to-all; for each of the algorithms and numbers of channels that are compared.
+// Cost: O(group) routes, O(group^2) for all-to-all, for each of the algorithms and numbers of channels that are compared; channels as
+// find_channels says, once; and O(links of the cluster x route classes), which a CollectivePlanner pays once.
 [[nodiscard]] Collective plan_collective(CollectiveKind kind, base::Bytes bytes, std::span<const topology::DeviceId> group,
                                          const topology::Cluster& cluster, const CollectiveConfig& config = {});
+
+// An algorithm and a protocol to plan with, as in CollectiveConfig.
+struct CollectiveChoice {
+  Algorithm algorithm = Algorithm::automatic;
+  std::optional<profiles::Protocol> protocol;
+};
+
+// Plans many collectives over one cluster. Not for several threads at once.
+class CollectivePlanner {
+ public:
+  // The cluster and the config's profile outlive the object. Throws: base::InputError as plan_collective does.
+  CollectivePlanner(const topology::Cluster& cluster, const CollectiveConfig& config);
+
+  // As plan_collective.
+  [[nodiscard]] Collective plan(CollectiveKind kind, base::Bytes bytes, std::span<const topology::DeviceId> group);
+  // Returns one per choice: the plan of a config that makes this choice; nullopt where the library does not do it so here, unless the
+  // choice is the planner's own config's. Of a group of one: no phases, whatever the choice.
+  // Cost: that of one plan with every algorithm, and a copy of each result.
+  [[nodiscard]] std::vector<std::optional<Collective>> plan_each(CollectiveKind kind, base::Bytes bytes,
+                                                                 std::span<const topology::DeviceId> group,
+                                                                 std::span<const CollectiveChoice> choices);
+
+ private:
+  [[nodiscard]] bool applies(const CollectiveChoice& choice, const CollectiveChoice& made) const;
+
+  const topology::Cluster& cluster_;
+  CollectiveConfig config_;
+  const profiles::NetworkProfile* profile_;
+  ShapeFinder finder_;
+};
 
 }  // namespace sim

@@ -3,6 +3,7 @@
 namespace sim {
 
 Traffic traffic_of(const Program& program, const topology::Cluster& cluster, const CollectiveConfig& config) {
+  CollectivePlanner planner(cluster, config);
   Traffic t;
   std::map<topology::LinkId, std::uint32_t> numbers;
   t.of_movement.resize(program.movements.size());
@@ -11,7 +12,7 @@ Traffic traffic_of(const Program& program, const topology::Cluster& cluster, con
       auto& indices = t.of_movement[m].emplace_back();
       for (const Transfer& transfer : program.movements[m].rounds[r]) {
         TrafficTransfer out{MovementId(m), static_cast<std::uint32_t>(r), transfer.kind, transfer.group, {}, {}};
-        const Collective c = plan_collective(transfer.kind, transfer.bytes, transfer.group, cluster, config);
+        const Collective c = planner.plan(transfer.kind, transfer.bytes, transfer.group);
         for (std::size_t p = 0; p < c.phases.size(); ++p) {
           out.delays.push_back(c.phases[p].latency);
           for (const CollectiveFlow& f : c.phases[p].flows) {

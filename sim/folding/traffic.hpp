@@ -34,7 +34,7 @@ struct Traffic {
   std::vector<std::vector<std::vector<std::uint32_t>>> of_movement;  // [movement][round]: indices into transfers
 };
 
-// Plans every distinct transfer once. Cost: plan_collective for each.
+// Plans every transfer of every movement. Cost: plan_collective for each.
 [[nodiscard]] Traffic traffic_of(const Program& program, const topology::Cluster& cluster, const CollectiveConfig& config);
 
 }  // namespace sim

@@ -144,6 +144,34 @@ TEST_CASE("presets with their profiles: more bytes are never quicker, more bandw
   }));
 }
 
+TEST_CASE("planning a group with several choices at once is planning it with each") {
+  CHECK(rc::check("each choice", [] {
+    const char* const name = *rc::gen::element("dgx-1v", "dgx-a100-80gb", "dgx-h100", "summit");
+    const Cluster cluster = *rc::gen::arbitrary<bool>() ? test::profiled(name, 2) : test::preset(name, 2);
+    const int n = *rc::gen::inRange(1, cluster.device_count() + 1);
+    const auto kind = *rc::gen::element(CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::all_to_all);
+    std::vector<sim::CollectiveChoice> choices;
+    for (const Algorithm a : profiles::kAlgorithms)
+      for (const auto p : {std::optional<Protocol>(), std::optional(Protocol::ll), std::optional(Protocol::simple)})
+        choices.push_back({a, p});
+    const auto plans = sim::CollectivePlanner(cluster, {}).plan_each(kind, Bytes(1e6), devices(n), choices);
+    for (std::size_t c = 0; c < choices.size(); ++c) {
+      CollectiveConfig config;
+      config.algorithm = choices[c].algorithm;
+      config.protocol = choices[c].protocol;
+      const Collective alone = plan_collective(kind, Bytes(1e6), devices(n), cluster, config);
+      const bool applies =
+          n == 1 || (alone.algorithm == choices[c].algorithm && (!choices[c].protocol || alone.protocol == choices[c].protocol));
+      RC_ASSERT(plans[c].has_value() == applies);
+      if (!applies) continue;
+      RC_ASSERT(std::abs((plans[c]->estimate - alone.estimate).value()) <= 1e-12 * alone.estimate.value());
+      RC_ASSERT(plans[c]->protocol == alone.protocol);
+      RC_ASSERT(plans[c]->phases.size() == alone.phases.size());
+      RC_ASSERT(payload(*plans[c]) == payload(alone));
+    }
+  }));
+}
+
 TEST_CASE("the oracle answers what a plan of that size takes, at sizes on both sides of every change of protocol") {
   const std::array clusters = {test::profiled("dgx-a100-80gb", 2), test::profiled("dgx-h100", 2), test::profiled("dgx-1v", 1)};
   for (const Cluster& cluster : clusters) {
