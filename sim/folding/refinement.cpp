@@ -91,10 +91,16 @@ void Refiner::start_devices() {
   recolour(colours_.device, signatures);
 }
 
+// By bandwidth, latency and type: flows over links of another kind wait for another time.
 void Refiner::start() {
   start_devices();
+  std::map<std::string, std::uint64_t> types;
+  for (topology::LinkId l : traffic_.links) types.emplace(cluster_.link(l).type, types.size());
   std::vector<Signature> links;
-  for (topology::LinkId l : traffic_.links) links.push_back({bits(cluster_.link(l).bandwidth.value())});
+  for (topology::LinkId l : traffic_.links) {
+    const topology::Link& link = cluster_.link(l);
+    links.push_back({bits(link.bandwidth.value()), bits(link.latency.value()), types.at(link.type)});
+  }
   colours_.link.assign(links.size(), 0);
   recolour(colours_.link, links);
   colours_.transfer.assign(traffic_.transfers.size(), 0);

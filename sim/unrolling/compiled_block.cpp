@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "sim/unrolling/host_work.hpp"
+#include "sim/unrolling/set_classes.hpp"
 
 namespace sim {
 namespace {
@@ -33,7 +34,7 @@ class Compiler {
         concerning_(block.items.size()),
         hosts_(host_work(block, program, folded, times)),
         host_started_(folded.sizes.size(), false),
-        set_classes_(program.device_sets.size()) {}
+        set_classes_(program, folded) {}
 
   CompiledBlock run() {
     for (std::size_t i = 0; i < block_.items.size(); ++i) {
@@ -73,11 +74,6 @@ class Compiler {
     out_.entries.push_back(std::move(e));
     return static_cast<std::uint32_t>(out_.entries.size() - 1);
   }
-  [[nodiscard]] const std::vector<std::uint32_t>& classes_of_set(DeviceSetId id) {
-    auto& known = set_classes_[id.value];
-    if (known.empty()) known = classes_of(program_.device_sets[id.value], folded_);
-    return known;
-  }
 
   const Block& block_;
   const Program& program_;
@@ -88,7 +84,7 @@ class Compiler {
   std::vector<std::vector<ClassEntry>> concerning_;  // per item
   std::vector<HostWork> hosts_;                      // per class
   std::vector<bool> host_started_;                   // per class: its first launch is there
-  std::vector<std::vector<std::uint32_t>> set_classes_;
+  SetClasses set_classes_;
 };
 
 std::optional<std::uint32_t> Compiler::launch_of(const Compute& kernels, std::uint32_t device_class, const Waits& waits) {
@@ -125,7 +121,7 @@ void Compiler::end_runs(std::span<const std::uint32_t> entries, std::uint32_t de
 }
 
 void Compiler::add(std::size_t index, const Compute& kernels) {
-  for (std::uint32_t c : classes_of_set(kernels.devices)) add_run(index, kernels, c);
+  for (std::uint32_t c : set_classes_.of(kernels.devices)) add_run(index, kernels, c);
 }
 
 void Compiler::add_run(std::size_t index, const Compute& kernels, std::uint32_t device_class) {

@@ -49,7 +49,7 @@ struct TransferRun {
 
 struct Entry {
   std::variant<KernelRun, HostLaunch, TransferRun> work;
-  std::vector<StreamId> streams;     // those that it heads while it runs
+  std::vector<StreamId> streams;     // those that it occupies while it runs
   std::vector<std::uint32_t> after;  // entries of this block; sorted, unique
   std::vector<Crossing> waits_on;    // sorted
 };
@@ -62,7 +62,7 @@ struct CompiledBlock {
   std::vector<std::pair<Crossing, std::uint32_t>> signals;  // sorted: the entries to wait for
 };
 
-// Cost: O(items x classes they concern).
+// Cost: O(items x classes they concern x classes of the items they wait for).
 [[nodiscard]] CompiledBlock compile(const Block& block, const Program& program, const Folded& folded, const ClassTimes& times);
 
 }  // namespace sim

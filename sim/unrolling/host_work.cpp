@@ -2,13 +2,15 @@
 
 #include <algorithm>
 
+#include "sim/unrolling/set_classes.hpp"
+
 namespace sim {
 namespace {
 
 class Counter {
  public:
   Counter(const Program& program, const Folded& folded, const ClassTimes& times)
-      : program_(program), folded_(folded), times_(times), work_(folded.sizes.size()) {}
+      : program_(program), folded_(folded), times_(times), work_(folded.sizes.size()), set_classes_(program, folded) {}
 
   void operator()(const Compute& kernels) { add(kernels.devices, kernels.parts); }
   // A mark waits for the launches before it, as kernels that take no time would.
@@ -25,7 +27,7 @@ class Counter {
 
  private:
   void add(DeviceSetId devices, std::span<const Part> parts) {
-    for (std::uint32_t c : classes_of(program_.device_sets[devices.value], folded_)) {
+    for (std::uint32_t c : set_classes_.of(devices)) {
       HostWork& h = work_[c];
       h.launches_s += times_.launch_s(parts, c);
       // The device begins with the first kernels, and is at these ones when all kernels before them have run: a launch that ends later
@@ -40,6 +42,7 @@ class Counter {
   const Folded& folded_;
   const ClassTimes& times_;
   std::vector<HostWork> work_;
+  SetClasses set_classes_;
 };
 
 }  // namespace
@@ -48,14 +51,6 @@ std::vector<HostWork> host_work(const Block& block, const Program& program, cons
   Counter counter(program, folded, times);
   for (const Item& item : block.items) std::visit(counter, item.work);
   return std::move(counter).result();
-}
-
-std::vector<std::uint32_t> classes_of(std::span<const base::DeviceId> devices, const Folded& folded) {
-  std::vector<std::uint32_t> classes;
-  for (base::DeviceId d : devices) classes.push_back(folded.class_of[d.value]);
-  std::ranges::sort(classes);
-  classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
-  return classes;
 }
 
 }  // namespace sim

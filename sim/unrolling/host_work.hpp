@@ -16,10 +16,6 @@ struct HostWork {
   double most_waited_s = 0;       // how long the device would wait for the launch of any later kernels at most
 };
 
-// One per device class. Cost: O(items x classes they concern).
+// One per device class. Cost: O(items x classes they concern), and of the device sets as SetClasses says.
 [[nodiscard]] std::vector<HostWork> host_work(const Block& block, const Program& program, const Folded& folded, const ClassTimes& times);
-
-// Device classes of some devices, ascending.
-[[nodiscard]] std::vector<std::uint32_t> classes_of(std::span<const base::DeviceId> devices, const Folded& folded);
-
 }  // namespace sim

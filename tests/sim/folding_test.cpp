@@ -6,6 +6,7 @@
 #include <rapidcheck.h>
 
 #include "plan_builder.hpp"
+#include "sim/folding/refinement.hpp"
 #include "sim/simulation.hpp"
 #include "topology/load.hpp"
 
@@ -81,6 +82,27 @@ TEST_CASE("two data-parallel pipelines share wires exactly as when simulated apa
   plan.micro_batches = 4;
   plan.training.global_batch = 4 * g.batch();
   same(plan, preset("{preset: summit, nodes: 2}"), 12);
+}
+
+TEST_CASE("flows over links that differ in latency alone are kept apart") {
+  // Two near wires and two far ones, and a message over each at the same time. By place the GPUs are two pairs.
+  const topology::Cluster cluster = preset(
+      "{name: ring, nodes: 1, links: {near: {bandwidth: 10 GB/s, latency: 1 us}, far: {bandwidth: 10 GB/s, latency: 90 us}}, node: {gpus: "
+      "{type: v100-sxm2-16gb, count: 4}, wires: [{between: [gpu0, gpu1], link: near}, {between: [gpu2, gpu3], link: near}, {between: "
+      "[gpu0, "
+      "gpu3], link: far}, {between: [gpu2, gpu1], link: far}]}}");
+  const auto send = [](std::size_t from, std::size_t to) {
+    return sim::Transfer{sim::CollectiveKind::send, base::Bytes(1e6), {base::DeviceId(from), base::DeviceId(to)}};
+  };
+  sim::Program program;
+  program.movements = {sim::Movement{{{send(0, 1), send(2, 3), send(0, 3), send(2, 1)}}}};
+  const sim::Traffic traffic = sim::traffic_of(program, cluster, {});
+  const sim::Colours colours = sim::refine(program, traffic, cluster);
+  CHECK(colours.device[0] == colours.device[2]);
+  CHECK(colours.device[1] == colours.device[3]);
+  CHECK(colours.flow[0] == colours.flow[1]);
+  CHECK(colours.flow[2] == colours.flow[3]);
+  CHECK(colours.flow[0] != colours.flow[2]);
 }
 
 TEST_CASE("folding is exact for any data-parallel plan") {
