@@ -27,10 +27,10 @@ base::Seconds Estimator::time(const sim::Variant& variant) {
   return base::Seconds(longest);
 }
 
-base::Bytes Estimator::model_states(int zero) const {
-  base::Bytes most;
-  for (const sim::StateBytes& device : sim::model_states(plan_, data_, zero)) most = std::max(most, device.total());
-  return most;
+std::vector<base::Bytes> Estimator::model_states(int zero) const {
+  std::vector<base::Bytes> totals;
+  for (const sim::StateBytes& device : sim::model_states(plan_, data_, zero)) totals.push_back(device.total());
+  return totals;
 }
 
 base::Seconds estimate(const pcg::Plan& plan, const sim::Oracle& oracle) { return Estimator(plan, oracle).time(sim::variant_of(plan)); }

@@ -23,14 +23,14 @@ class Estimator {
   Estimator& operator=(const Estimator&) = delete;
 
   // Returns: the iteration time, as the plan's framework runs it.
-  // Cost: O(stages x micro-batches), and O(nodes) for what no variant before had; the oracle and this object remember what movements,
-  // kernels and blocks take.
+  // Cost: O(stages x micro-batches + items of the updates), and O(nodes) for what no variant before had; the oracle and this object
+  // remember what movements, kernels and blocks take.
   [[nodiscard]] base::Seconds time(const sim::Variant& variant);
 
-  // Returns: weights, gradients and optimizer state of the device that holds most under ZeRO stage `zero`, a lower bound of what such a
-  // variant needs.
+  // Returns: per device, numbered as the cluster's up to the last that holds any, its weights, gradients and optimizer state under ZeRO
+  // stage `zero`: a lower bound of what such a variant needs there.
   // Cost: O(weights x shards).
-  [[nodiscard]] base::Bytes model_states(int zero) const;
+  [[nodiscard]] std::vector<base::Bytes> model_states(int zero) const;
 
  private:
   const pcg::Plan& plan_;

@@ -14,12 +14,12 @@ class Pipeline {
  public:
   // As devices of type `pace` see it (item_costs.hpp). The program is of a variant of the plan; it, the cluster, the times of movements and
   // the plan outlive the object.
-  // Cost: O(devices + stages x micro-batches).
+  // Cost: O(devices + stages x micro-batches + members of movements).
   Pipeline(const sim::Program& program, const topology::Cluster& cluster, const std::vector<std::vector<double>>& movement_s,
            const pcg::Plan& plan, std::uint32_t pace);
 
   // Returns: the iteration time of the variant that the program is now.
-  // Cost: O(stages x micro-batches x events between stages), and O(items) for blocks that no variant before had.
+  // Cost: O(stages x micro-batches x events between stages + items of the updates), and O(items) for blocks that no variant before had.
   [[nodiscard]] double iteration_s();
 
  private:

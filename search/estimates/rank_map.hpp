@@ -14,7 +14,7 @@ class RankMap {
   // One rank, number 0, for everything.
   RankMap() = default;
   // For `ranks` pipeline ranks. A device belongs to the rank of the first stage that runs kernels on it. The program outlives the object.
-  // Cost: O(devices in the sets of forward items).
+  // Cost: O(devices in the sets of forward items + members of movements).
   RankMap(const sim::Program& program, std::size_t ranks);
 
   // Call when the program has become another variant's.

@@ -27,7 +27,7 @@ class RankStreams {
 
   [[nodiscard]] double computed() const { return compute_; }
   [[nodiscard]] double host() const { return host_; }
-  // All streams of the device are free.
+  // The moment from which all streams of the device are free.
   [[nodiscard]] double drained() const;
 
  private:

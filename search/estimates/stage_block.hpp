@@ -1,5 +1,6 @@
 #pragma once
-// A block of a program as one step of its pipeline rank: when it gives what, if it starts at 0 with everything that it waits for at hand.
+// A block of a program as one step of its pipeline rank: when its events are signalled and its streams become free, if it
+// starts at 0 and waits for nothing.
 // Private to this folder.
 
 #include <vector>

@@ -9,6 +9,8 @@
 namespace search {
 namespace {
 
+constexpr std::int64_t kMostMicroBatches = 1 << 20;  // of a replica: a schedule lists them all, and nothing trains with nearly as many
+
 // Each step fills in its part of the grid, or says why it cannot.
 using Refused = std::optional<Refusal>;
 
@@ -51,6 +53,9 @@ Refused resolve_batches(Grid& g, const GridConfig& c, std::int64_t global_batch)
     return refuse(Constraint::batch,
                   "a global batch of {} gives each of {} replicas {} samples, which do not divide into micro-batches of {}", global_batch,
                   g.data, replica, g.micro_batch);
+  if (replica / g.micro_batch > kMostMicroBatches)
+    return refuse(Constraint::batch, "{} samples of a replica in micro-batches of {} are {} micro-batches, more than {}", replica,
+                  g.micro_batch, replica / g.micro_batch, kMostMicroBatches);
   g.micro_batches = static_cast<int>(replica / g.micro_batch);
   return std::nullopt;
 }

@@ -41,10 +41,11 @@ struct Grid {
   [[nodiscard]] int degree(std::span<const MeshAxis> axes) const;              // product of sizes
 };
 
-// The grid with everything filled in. Refuses when devices, batch or degrees do not come out even.
+// The grid with everything filled in. Refuses when devices, batch or degrees do not come out even,
+// and more than a million micro-batches.
 [[nodiscard]] Attempt<Grid> make_grid(const GridConfig& config, int devices, std::int64_t global_batch);
 
-// "data 12 x tensor 2, micro-batch 1, recompute full, zero 1".
+// "data 12 x tensor 2, 8 micro-batches of 1, recompute full, zero 1".
 [[nodiscard]] std::string summary(const Grid& grid, const GridConfig& config);
 
 }  // namespace search

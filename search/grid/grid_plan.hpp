@@ -13,8 +13,8 @@
 
 namespace search {
 
-// Plans of one problem on many grids. What grids have in common is derived once: the graph of so many samples, and its PCG where the grid
-// before cut it alike (grids that differ in chunks alone do).
+// Plans of one problem on many grids. What grids have in common is derived once: the graph for a number of samples, and its PCG where the
+// grid before had the same shardings (as most grids have that differ in chunks alone).
 class GridPlanner {
  public:
   // What the problem refers to outlives the object.
@@ -23,7 +23,7 @@ class GridPlanner {
   // The plan of a grid. Replicas, stages and ranks are placed as Megatron-LM does: tensor innermost, then context, then data, pipeline
   // outermost. `framework` is the plan's where the problem names none (generic).
   // Refuses when the numbers do not fit the model, the batch or the cluster.
-  // Cost: O(nodes x (1 + loops)), and O(points) for what is derived anew.
+  // Cost: O(nodes x (points + loops)).
   [[nodiscard]] Attempt<pcg::Plan> plan(const GridConfig& config, std::string name, pcg::Framework framework);
 
  private:

@@ -1,6 +1,8 @@
 #include "search/megatron/grid_points.hpp"
 
 #include <algorithm>
+#include <map>
+#include <span>
 
 namespace search {
 namespace {
@@ -8,18 +10,24 @@ namespace {
 // Megatron-LM's interleaved schedule is reported with few virtual stages per device (arXiv 2104.04473, sections 2.2 and 5.4.2).
 constexpr int kChunks[] = {1, 2, 4};
 
-std::vector<int> divisors(std::int64_t n, std::int64_t at_most) {
-  std::vector<int> result;
-  for (std::int64_t d = 1; d <= std::min(n, at_most); ++d)
-    if (n % d == 0) result.push_back(static_cast<int>(d));
-  return result;
+// Ascending. Cost: O(sqrt n).
+std::vector<std::int64_t> divisors(std::int64_t n) {
+  std::vector<std::int64_t> small, large;
+  for (std::int64_t d = 1; d * d <= n; ++d) {
+    if (n % d != 0) continue;
+    small.push_back(d);
+    if (d * d != n) large.push_back(n / d);
+  }
+  small.insert(small.end(), large.rbegin(), large.rend());
+  return small;
 }
 
 int weighty_blocks(const pcg::Graph& g) { return static_cast<int>(std::ranges::count_if(g.blocks(), &pcg::Block::weighty)); }
 
 // The micro-batches and chunks of one choice of degrees.
-void add_schedules(const GridConfig& degrees, std::int64_t samples_of_replica, std::vector<GridConfig>& points) {
-  for (int micro_batch : divisors(samples_of_replica, samples_of_replica))
+void add_schedules(const GridConfig& degrees, std::int64_t samples_of_replica, std::span<const std::int64_t> micro_batches,
+                   std::vector<GridConfig>& points) {
+  for (const std::int64_t micro_batch : micro_batches)
     for (int chunks : kChunks) {
       if (chunks > 1 && (degrees.pipeline == 1 || samples_of_replica / micro_batch % degrees.pipeline != 0)) continue;
       GridConfig c = degrees;
@@ -33,16 +41,21 @@ void add_schedules(const GridConfig& degrees, std::int64_t samples_of_replica, s
 }  // namespace
 
 std::vector<GridConfig> grid_points(const Problem& problem) {
-  const int devices = problem.cluster.device_count();
+  const int devices = problem.cluster.device_count(), stages = std::max(1, weighty_blocks(problem.model));
+  std::map<std::int64_t, std::vector<std::int64_t>> of_replica;  // divisors of its samples
   std::vector<GridConfig> points;
-  for (int tensor : divisors(devices, devices))
-    for (int pipeline : divisors(devices / tensor, std::max(1, weighty_blocks(problem.model)))) {
+  for (const std::int64_t tensor : divisors(devices))
+    for (const std::int64_t pipeline : divisors(devices / tensor)) {
+      if (pipeline > stages) break;
       GridConfig degrees;
-      degrees.tensor = tensor;
-      degrees.pipeline = pipeline;
-      degrees.data = devices / tensor / pipeline;
+      degrees.tensor = static_cast<int>(tensor);
+      degrees.pipeline = static_cast<int>(pipeline);
+      degrees.data = static_cast<int>(devices / tensor / pipeline);
       if (problem.training.global_batch % degrees.data != 0) continue;
-      add_schedules(degrees, problem.training.global_batch / degrees.data, points);
+      const std::int64_t samples = problem.training.global_batch / degrees.data;
+      const auto [micro_batches, is_new] = of_replica.try_emplace(samples);
+      if (is_new) micro_batches->second = divisors(samples);
+      add_schedules(degrees, samples, micro_batches->second, points);
     }
   return points;
 }

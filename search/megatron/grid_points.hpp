@@ -9,7 +9,8 @@
 namespace search {
 
 // Every combination of tensor, pipeline, data, micro-batch and chunks (1, 2, 4) that devices and batch divide into, without recomputation
-// and ZeRO. Whether the model divides too shows when the plan is built. Cost: the number of results.
+// and ZeRO. Whether the model divides too shows when the plan is built. Cost: O(results + sqrt(samples of
+// a replica) for each distinct number of replicas).
 [[nodiscard]] std::vector<GridConfig> grid_points(const Problem& problem);
 
 }  // namespace search

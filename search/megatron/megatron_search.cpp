@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "search/estimates/estimate.hpp"
 #include "search/megatron/grid_points.hpp"
@@ -35,7 +37,7 @@ void note_miss(std::optional<ClosestMiss>& closest, const std::string& candidate
   if (!closest || memory.needed < closest->memory.needed) closest = ClosestMiss{candidate, memory};
 }
 
-// Every point of the grid, by the sum of its kernels and collectives.
+// Every candidate of the grid, by its estimate.
 struct Ranking {
   std::vector<Candidate> candidates;  // the best estimate first
   std::size_t points = 0, seen = 0;   // of the grid
@@ -44,25 +46,33 @@ struct Ranking {
   std::optional<Refusal> refusal;  // of the last point that cannot be built
 };
 
-base::Bytes memory_for_tensors(const Problem& problem) {
-  std::optional<base::Bytes> least;
+// Per device: what it has for tensors.
+std::vector<base::Bytes> memory_for_tensors(const Problem& problem) {
+  std::vector<base::Bytes> room;
   for (std::size_t d = 0; d < problem.cluster.devices().size(); ++d) {
     const profiles::DeviceProfile& profile = problem.oracle.device(base::DeviceId(d));
-    const base::Bytes room = problem.cluster.devices()[d].memory.value_or(profile.memory) - profile.reserved;
-    if (!least || room < *least) least = room;
+    room.push_back(problem.cluster.devices()[d].memory.value_or(profile.memory) - profile.reserved);
   }
-  return *least;
+  return room;
+}
+
+// Of the device that lacks most, if one does.
+std::optional<NeedsMemory> shortage(std::span<const base::Bytes> needed, std::span<const base::Bytes> room) {
+  std::optional<NeedsMemory> most;
+  for (std::size_t d = 0; d < needed.size(); ++d)
+    if (needed[d] > room[d] && (!most || needed[d] - room[d] > most->needed - most->available)) most = NeedsMemory{needed[d], room[d]};
+  return most;
 }
 
 // One plan serves all variants of a point: recomputation and ZeRO 1 do not change its graph.
-void rank_point(std::size_t point, const GridConfig& config, const pcg::Plan& plan, const Problem& problem, base::Bytes room,
-                Ranking& ranking) {
+void rank_point(std::size_t point, const GridConfig& config, const pcg::Plan& plan, const Problem& problem,
+                std::span<const base::Bytes> room, Ranking& ranking) {
   Estimator estimates(plan, problem.oracle);
   for (int zero : {0, 1}) {
     if (zero == 1 && config.data == 1) continue;
-    const base::Bytes states = estimates.model_states(zero);
+    const std::optional<NeedsMemory> lacks = shortage(estimates.model_states(zero), room);
     for (const pcg::Recompute recompute : {pcg::Recompute::none, pcg::Recompute::selective, pcg::Recompute::full}) {
-      if (states <= room) {
+      if (!lacks) {
         GridConfig c = config;
         c.recompute = recompute;
         c.zero = zero;
@@ -73,14 +83,14 @@ void rank_point(std::size_t point, const GridConfig& config, const pcg::Plan& pl
       note_miss(ranking.closest,
                 fmt::format("{}, recompute {}, zero {} (model states alone)", plan.summary,
                             pcg::recompute_names()[static_cast<std::size_t>(recompute)], zero),
-                {states, room});
+                *lacks);
     }
   }
 }
 
 Ranking rank(const Problem& problem, const Deadline& deadline, const SearchContext& context) {
   const std::vector<GridConfig> points = grid_points(problem);
-  const base::Bytes room = memory_for_tensors(problem);
+  const std::vector<base::Bytes> room = memory_for_tensors(problem);
   GridPlanner planner(problem);
   Ranking ranking;
   for (ranking.points = points.size(); ranking.seen < points.size() && !deadline.has_passed(); ++ranking.seen) {
@@ -200,7 +210,7 @@ SearchResult megatron_search(const Problem& problem, const MegatronSearchConfig&
     result.lost = std::move(confirmed.no_fit);
     return result;
   }
-  result.notes.push_back(fmt::format("best of {} points of the grid, {} simulated whole", ranking.candidates.size() + ranking.too_big,
+  result.notes.push_back(fmt::format("best of {} candidates of the grid, {} simulated whole", ranking.candidates.size() + ranking.too_big,
                                      confirmed.simulated.size()));
   auto best = std::ranges::min_element(confirmed.simulated, {}, &Simulated::time);  // the first of equals: the best estimate
   result.lost = lost_to(*best, confirmed.simulated, std::move(confirmed.no_fit));

@@ -1,6 +1,6 @@
 #pragma once
-// The door for planners. A planner is a folder under search/ with a function that returns its Planner; search/planners.cpp lists them all.
-// Nothing above search/ knows a planner by name.
+// The interface of planners. A planner is a folder under search/ with a function that returns its Planner; search/planners.cpp lists them
+// all. Nothing above search/ knows a planner by name.
 
 #include <functional>
 #include <optional>
@@ -18,7 +18,7 @@ struct Planner {
   std::string kind;   // the word that asks for it in a scenario: "fsdp"
   std::string form;   // tells planners of one kind apart: "search" of `megatron: search`; empty: the kind's plain form
   std::string about;  // one sentence: what plans it makes
-  // What its options are, where the bare word asks for nothing ("degrees"); empty: all have defaults that make a plan.
+  // What must be given beside the bare word ("degrees"), where the word alone describes no plan; empty: all options have defaults.
   std::string needs;
   std::string example;    // options as a user writes them, where `needs` is set: "{tensor: 2}"
   bool searches = false;  // it chooses the best of many plans; false: it makes the one plan that its rule gives

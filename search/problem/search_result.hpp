@@ -29,12 +29,13 @@ struct SearchResult {
   std::optional<sim::SimulationResult> simulation;  // of `best` by the problem's oracle, where the planner has simulated it
   std::optional<base::Seconds> objective;           // what the planner minimised, of the best
   std::optional<base::Seconds> bound;               // proved lower bound of the objective, where there is one
-  std::uint64_t candidates = 0;                     // that were built whole
+  std::uint64_t candidates = 0;                     // plans that were built to be confirmed; those of a ranking do not count
   std::vector<LostCandidate> lost;                  // the most telling first, at most 10
   std::vector<std::string> notes;                   // what the planner has to say of its search, one sentence each
 };
 
-// Of a planner that follows a rule: the one plan that the rule gives, which is optimal for want of others, or why it gives none.
+// Of a planner that follows a rule: the one plan that the rule gives, which counts as optimal because the rule has no other candidate, or
+// why it gives none.
 [[nodiscard]] SearchResult result_of_rule(Attempt<pcg::Plan> plan);
 
 }  // namespace search

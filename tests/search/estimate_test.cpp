@@ -48,9 +48,10 @@ TEST_CASE("model states of a replica are 16 bytes per parameter with mixed-preci
   const pcg::Plan p = search::data_parallel_plan(q.problem()).value();
   const search::Estimator estimator(p, q.oracle);
   const auto parameters = static_cast<double>(q.model.parameters());
-  CHECK(estimator.model_states(0).value() == doctest::Approx(16 * parameters));
-  CHECK(estimator.model_states(1).value() == doctest::Approx((4 + 12.0 / 4) * parameters));  // 4 replicas share the optimizer's 12 bytes
-  CHECK(estimator.model_states(3).value() == doctest::Approx(16.0 / 4 * parameters));
+  const auto model_states = [&](int zero) { return std::ranges::max(estimator.model_states(zero)); };
+  CHECK(model_states(0).value() == doctest::Approx(16 * parameters));
+  CHECK(model_states(1).value() == doctest::Approx((4 + 12.0 / 4) * parameters));  // 4 replicas share the optimizer's 12 bytes
+  CHECK(model_states(3).value() == doctest::Approx(16.0 / 4 * parameters));
 }
 
 TEST_CASE("data parallelism costs one device's iteration and the all-reduce of all gradients") {

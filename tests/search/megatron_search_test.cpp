@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include "problem.hpp"
+#include "search/estimates/estimate.hpp"
+#include "search/megatron/grid_points.hpp"
 
 namespace {
 
@@ -78,4 +80,41 @@ TEST_CASE("a search without time says so") {
   CHECK(search::stop_reason(r.termination) == "time_limit");
   REQUIRE_FALSE(r.notes.empty());
   CHECK(r.notes[0].starts_with("time was up after 3 of "));
+}
+
+TEST_CASE("each device is asked for what it has itself: a small one beside a large one does not make the grid infeasible") {
+  // The table of positions holds 2^18 x 512 parameters of 16 B, 2.1 GB: only a pipeline leaves it to the large device alone.
+  const test::Question q(
+      "{transformer: {layers: 2, hidden: 512, heads: 8, ffn: 2048, vocab: 1024, sequence_length: 64, positions: 262144, causal: true}}", 1,
+      2, 2);
+  const auto answer = [&](double second_gib) {
+    const auto node = [](double gib) {
+      return fmt::format(
+          "{{count: 1, gpus: {{type: v100-sxm2-16gb, count: 1, memory: {} GiB}}, components: [nic0], wires: [{{between: [gpu0, nic0], "
+          "link: wire}}]}}",
+          gib);
+    };
+    const topology::Cluster mixed = topology::load_cluster(
+        base::parse_yaml(fmt::format("{{name: mixed, links: {{wire: {{bandwidth: 10 GB/s, latency: 1 us}}}}, node_types: [{}, {}], "
+                                     "network: {{type: switch, link: wire}}}}",
+                                     node(16), node(second_gib)),
+                         "<test>"),
+        "cluster");
+    const sim::Oracle oracle(mixed);
+    return search::megatron_search({q.model, q.section, mixed, q.training, oracle}, {.simulate_best = 1000}, {});
+  };
+  const search::SearchResult r = answer(2);  // of which the context has 1 GiB
+  REQUIRE(r.best);
+  CHECK(r.best->stages == 2);
+  const search::SearchResult none = answer(1);
+  REQUIRE(none.termination.is_infeasible());
+  CHECK(std::get<search::ClosestMiss>(*none.termination.binding()).memory.available == base::Bytes(0));
+}
+
+TEST_CASE("a batch of a trillion samples has few divisors, which are found at once") {
+  const test::Question q(test::kSmallGpt, 1, 4, std::int64_t{1} << 40);
+  const std::vector<search::GridConfig> points = search::grid_points(q.problem());
+  CHECK(points.size() > 100);
+  CHECK(points.size() < 2000);
+  for (const search::GridConfig& c : points) CHECK(q.training.global_batch % (c.data * c.micro_batch) == 0);
 }

@@ -21,6 +21,9 @@ TEST_CASE("batches must divide") {
   CHECK(error_of(q, {}) == "a global batch of 6 does not divide among 4 data-parallel replicas");
   CHECK(error_of(q, {.tensor = 2, .micro_batch = 2}) ==
         "a global batch of 6 gives each of 2 replicas 3 samples, which do not divide into micro-batches of 2");
+  const test::Question huge(test::kSmallGpt, 1, 4, std::int64_t{1} << 40);
+  CHECK(error_of(huge, {.tensor = 2, .micro_batch = 1}) ==
+        "549755813888 samples of a replica in micro-batches of 1 are 549755813888 micro-batches, more than 1048576");
   CHECK(test::plan_error(search::data_parallel_plan(q.problem())) == "a global batch of 6 does not divide among 4 data-parallel replicas");
 }
 
