@@ -51,14 +51,15 @@ class Diagnostics {
   void add_all(const InputError& e);
   [[nodiscard]] bool empty() const { return all_.empty(); }
   [[nodiscard]] std::size_t size() const { return all_.size(); }
-  // Throws: InputError with all that was added, in order of file, line, column, if anything was.
+  // Throws: InputError with all that was added, each once, in order of file, line, column, if anything was.
   void throw_if_any() const;
 
  private:
   std::vector<Diagnostic> all_;
 };
 
-// The candidate nearest to `word` by edit distance, empty if none is near (distance > 2 + length/4). O(sum of lengths^2).
+// The candidate nearest to `word` by edit distance, empty if none is near (distance > 2 + length/4, or all letters
+// would change). O(length of word x sum of the candidates' lengths).
 [[nodiscard]] std::string nearest_name(std::string_view word, std::span<const std::string> candidates);
 
 // 'did you mean "nodes"?' or, when nothing is near, 'one of: a, b, c'.

@@ -77,6 +77,13 @@ std::string print(double value, const Unit& unit, std::string_view suffix = {}) 
   return fmt::format("{:.4g} {}{}", value / unit.factor, unit.name, suffix);
 }
 
+// A number in a unit; nullopt where either is missing, and where the product is beyond all doubles.
+template <class Quantity>
+std::optional<Quantity> quantity(const std::optional<Split>& s, std::optional<double> factor) {
+  const double value = s && factor ? s->number * *factor : std::numeric_limits<double>::infinity();
+  return std::isfinite(value) ? std::optional(Quantity(value)) : std::nullopt;
+}
+
 // The last unit that leaves at least 1 before the point; the first when all are too big.
 const Unit& fitting(double value, std::span<const Unit> ascending) {
   const Unit* best = &ascending.front();
@@ -90,13 +97,13 @@ const Unit& fitting(double value, std::span<const Unit> ascending) {
 std::optional<Seconds> parse_seconds(std::string_view text) {
   const auto s = split(text);
   const auto factor = s ? factor_of(s->unit, kTime) : std::nullopt;
-  return factor ? std::optional(Seconds(s->number * *factor)) : std::nullopt;
+  return quantity<Seconds>(s, factor);
 }
 
 std::optional<Bytes> parse_bytes(std::string_view text) {
   const auto s = split(text);
   const auto factor = s ? factor_of_bytes(s->unit) : std::nullopt;
-  return factor ? std::optional(Bytes(s->number * *factor)) : std::nullopt;
+  return quantity<Bytes>(s, factor);
 }
 
 std::optional<BytesPerSecond> parse_bandwidth(std::string_view text) {
@@ -105,7 +112,7 @@ std::optional<BytesPerSecond> parse_bandwidth(std::string_view text) {
   const std::string_view unit = rated(s->unit);
   auto factor = factor_of_bytes(unit);
   if (!factor) factor = factor_of(unit, kBits);
-  return factor ? std::optional(BytesPerSecond(s->number * *factor)) : std::nullopt;
+  return quantity<BytesPerSecond>(s, factor);
 }
 
 std::optional<FlopsPerSecond> parse_flops_rate(std::string_view text) {
@@ -116,7 +123,7 @@ std::optional<FlopsPerSecond> parse_flops_rate(std::string_view text) {
   else if (unit.ends_with("FLOPS")) unit.remove_suffix(1);
   else return std::nullopt;
   const auto factor = factor_of(unit, kFlops);
-  return factor ? std::optional(FlopsPerSecond(s->number * *factor)) : std::nullopt;
+  return quantity<FlopsPerSecond>(s, factor);
 }
 
 std::string to_text(Seconds s) {

@@ -50,21 +50,21 @@ constexpr Bytes operator*(BytesPerSecond r, Seconds s) { return Bytes(r.value() 
 constexpr Seconds operator/(Flops f, FlopsPerSecond r) { return Seconds(f.value() / r.value()); }
 constexpr FlopsPerSecond operator/(Flops f, Seconds s) { return FlopsPerSecond(f.value() / s.value()); }
 
-// Text forms. parse_* returns the value, or nullopt when the text is no number with a unit of that dimension
-// (a bare number is refused). Decimal and binary prefixes differ: GB is 1e9, GiB is 2^30; bits: "400 Gbit/s".
-[[nodiscard]] std::optional<Seconds> parse_seconds(std::string_view text);            // ns us ms s min h d days weeks
-[[nodiscard]] std::optional<Bytes> parse_bytes(std::string_view text);                // B kB MB GB TB KiB MiB GiB TiB
-[[nodiscard]] std::optional<BytesPerSecond> parse_bandwidth(std::string_view text);   // B/s ... TB/s, GiB/s, Gbit/s, Gb/s
-[[nodiscard]] std::optional<FlopsPerSecond> parse_flops_rate(std::string_view text);  // GFLOP/s TFLOP/s PFLOP/s (also FLOPS)
+// Text forms. parse_* returns the value, or nullopt when the text is no number with a unit of that dimension or the value is beyond a
+// double (a bare number is refused). Decimal and binary prefixes differ: GB is 1e9, GiB is 2^30; bits: "400 Gbit/s".
+[[nodiscard]] std::optional<Seconds> parse_seconds(std::string_view text);            // ns us ms s min h d day days week weeks
+[[nodiscard]] std::optional<Bytes> parse_bytes(std::string_view text);                // B kB KB MB ... PB, KiB ... PiB
+[[nodiscard]] std::optional<BytesPerSecond> parse_bandwidth(std::string_view text);   // B/s ... PB/s, GiB/s, Gbit/s, Gb/s, Gbps
+[[nodiscard]] std::optional<FlopsPerSecond> parse_flops_rate(std::string_view text);  // FLOP/s ... EFLOP/s (also FLOPS)
 
-// Shortest text that reads back as the same value to 4 significant digits: "12.5 GB/s", "1.3 us", "16 GiB".
+// 4 significant digits in the largest unit that leaves at least 1 before the point: "12.5 GB/s", "1.3 us", "16 GiB".
 [[nodiscard]] std::string to_text(Seconds s);
 [[nodiscard]] std::string to_text(Bytes b);
 [[nodiscard]] std::string to_text(BytesPerSecond r);
 [[nodiscard]] std::string to_text(FlopsPerSecond r);
 
-// Returns the end of a hint, after "write e.g.": '"400 Gbit/s" or "50 GB/s"'.
 enum class Dimension { time, bytes, bandwidth, flops_rate };
+// Returns a hint: 'write e.g. "400 Gbit/s" or "50 GB/s"'.
 [[nodiscard]] std::string_view example_of(Dimension d);
 
 }  // namespace base

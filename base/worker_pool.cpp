@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "base/check.hpp"
+#include "base/diagnostics.hpp"
 
 namespace base {
 namespace {
@@ -21,6 +22,7 @@ using Json = nlohmann::json;
 
 // The first byte of what a worker sends says whether the rest is its answer or why there is none.
 constexpr char kDone = 'd';
+constexpr char kRefused = 'r';  // its input is wrong
 constexpr char kFailed = 'f';
 
 // Messages quote what users wrote, which need not be UTF-8: such bytes are replaced, not refused.
@@ -53,7 +55,9 @@ Worker start(std::size_t index, const std::function<Json(std::size_t)>& work) {
     std::string text;
     try {
       text = kDone + text_of(work(index));
-    } catch (const std::exception& e) { text = kFailed + std::string(e.what()); }
+    } catch (const InputError& e) { text = kRefused + std::string(e.what()); } catch (const std::exception& e) {
+      text = kFailed + std::string(e.what());
+    }
     send_all(ends[1], text);
     ::_exit(0);  // without destructors or buffers that belong to the parent
   }
@@ -76,6 +80,7 @@ Json answer_of(Worker& w) {
   while (::waitpid(w.process, &status, 0) < 0 && errno == EINTR) {}
   BASE_CHECK(!w.received.empty(), "a worker process ended without a result ({})",
              WIFSIGNALED(status) ? ::strsignal(WTERMSIG(status)) : fmt::format("exit {}", WEXITSTATUS(status)).c_str());
+  if (w.received.front() == kRefused) throw InputError({{{}, {}, w.received.substr(1), {}}});
   if (w.received.front() == kFailed) throw base::InternalError(w.received.substr(1));
   return Json::parse(std::string_view(w.received).substr(1));
 }

@@ -10,9 +10,10 @@
 namespace base {
 
 // Returns work(0) .. work(count - 1), in order. At most `jobs` run at once, each in a process of its own, which sees this one's memory as
-// it is when that piece of work begins; one job runs here, without a process. `finished(i)` is called here as each is done. Throws:
-// base::InternalError when a worker process fails, with what it said. Cost: a fork and a few pages for each piece, some 2 ms: pieces are
-// best a few hundred milliseconds long.
+// it is when that piece of work begins; with jobs <= 1 all run in this one, one after another. `finished(i)` is called here as each
+// is done. Throws, without waiting for the others: base::InputError with what was wrong when a worker's work throws one,
+// base::InternalError when it fails otherwise; with jobs <= 1 whatever the work throws. Bytes that are not UTF-8 are replaced on their way
+// between processes. Cost: a fork and a few pages for each piece, some 2 ms: pieces are best a few hundred milliseconds long.
 [[nodiscard]] std::vector<nlohmann::json> run_workers(std::size_t count, int jobs, const std::function<nlohmann::json(std::size_t)>& work,
                                                       const std::function<void(std::size_t)>& finished);
 

@@ -12,6 +12,7 @@
 #include "cli/commands/show_command.hpp"
 #include "cli/commands/validate_command.hpp"
 #include "cli/mistyped.hpp"
+#include "cli/terminal/output.hpp"
 
 namespace {
 
@@ -44,7 +45,9 @@ int parse_and_act(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return parse_and_act(argc, argv);
+    const int code = parse_and_act(argc, argv);
+    cli::finish_standard_output();
+    return code;
   } catch (const base::InputError& e) {
     for (const base::Diagnostic& d : e.diagnostics()) fmt::print(stderr, "{}\n", base::render(d));
     return cli::kBadInput;

@@ -12,7 +12,7 @@ namespace measurements {
 // Puts the rows of a table of collectives into `into`. Returns false when the header is none of theirs. Throws: base::InputError when a
 // cell is not what its column holds.
 [[nodiscard]] bool read_collective_table(const CsvTable& t, Measurements& into);
-// Returns our own table; read_collective_table reads it back.
+// Returns our own table. read_collective_table reads it back where every row names its cluster.
 [[nodiscard]] std::string to_csv(const std::vector<CollectiveMeasurement>& collectives);
 
 }  // namespace measurements

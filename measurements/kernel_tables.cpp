@@ -88,7 +88,6 @@ double size_of(const CsvTable& t, const CsvRow& row, std::string_view column) {
 
 void read_own_kernels(const CsvTable& t, Measurements& into) {
   KernelRows c(t, into);
-  const auto names = profiles::device_names();
   for (const CsvRow& row : t.rows()) {
     const auto precision = profiles::find_precision(t.cell(row, "precision"));
     if (!precision) t.complain(row, fmt::format("precision: \"{}\" is none of fp32, tf32, fp16, bf16, fp8", t.cell(row, "precision")));

@@ -35,10 +35,11 @@ struct CollectiveMeasurement {
 struct Measurements {
   std::vector<KernelMeasurement> kernels;
   std::vector<CollectiveMeasurement> collectives;
-  std::vector<std::string> notes;  // rows left out, and why: "12 rows of a device that has no profile (MI210)"
+  std::vector<std::string> notes;  // rows left out, and why: "FILE: 12 rows left out: no device profile for MI210"
 };
 
-// Reads a CSV file's text; `file` names it in messages. Unusable rows (no time, unknown device) are left out with a note.
+// Reads a CSV file's text; `file` names it in messages. Rows that cannot be used are left out with a note: those
+// without a time, and in public tables those of a device that has no profile. Our own table may name a device that has none yet.
 // Throws: base::InputError when the header is neither ours nor a known table's, or a cell is not what its column holds.
 [[nodiscard]] Measurements read_measurements(std::string_view text, const std::string& file);
 

@@ -95,6 +95,7 @@ class Row {
     return integer(column, 1, most);
   }
   int degree(std::string_view column) { return static_cast<int>(integer(column, 1, kMostDegree)); }
+  int required_degree(std::string_view column) { return static_cast<int>(required_integer(column, kMostDegree)); }
   double positive(std::string_view column) {
     const std::string& t = text(column);
     if (const auto value = base::parse_number(t); value && *value > 0) return *value;
@@ -107,9 +108,12 @@ class Row {
     return t == "1";
   }
   std::string choice(std::string_view column, const std::vector<std::string>& names, const std::string& otherwise) {
-    const std::string& t = text(column);
-    if (t.empty()) return otherwise;
-    if (std::ranges::find(names, t) == names.end()) complain(column, fmt::format("unknown word \"{}\"", t), base::suggest(t, names));
+    return has(column) ? required_choice(column, names) : otherwise;
+  }
+  std::string required_choice(std::string_view column, const std::vector<std::string>& names) {
+    const std::string& t = required_text(column);
+    if (!t.empty() && std::ranges::find(names, t) == names.end())
+      complain(column, fmt::format("unknown word \"{}\"", t), base::suggest(t, names));
     return t;
   }
   void complain(std::string_view column, std::string message, std::string hint = {}) {
@@ -130,7 +134,7 @@ Yaml read_transformer(Row& row) {
   for (const char* size : {"layers", "hidden", "heads", "ffn", "vocab"})
     t.set(size, scalar(row, std::to_string(row.required_integer(size))));
   t.set("sequence_length", scalar(row, std::to_string(row.required_integer("seq"))));
-  t.set("attention", scalar(row, row.choice("attention", kAttentions, "flash")));
+  t.set("attention", scalar(row, row.required_choice("attention", kAttentions)));
   for (const char* size : {"kv_heads", "head_dim", "experts", "top_k"})
     if (row.has(size)) t.set(size, scalar(row, std::to_string(row.integer(size, 1))));
   for (const char* flag : {"causal", "gated", "rms_norm", "rope", "biases", "tied_embeddings"})
@@ -147,13 +151,13 @@ Point read_point(Row row) {
   p.cluster = row.required_text("cluster");
   if (row.has("cluster") && topology::preset_section(p.cluster) == nullptr)
     row.complain("cluster", topology::unknown_preset(p.cluster), base::suggest(p.cluster, topology::preset_names()));
-  p.nodes = static_cast<int>(row.required_integer("nodes", kMostDegree));
-  p.gpus = static_cast<int>(row.required_integer("n_gpus", kMostDegree));
+  p.nodes = row.required_degree("nodes");
+  p.gpus = row.required_degree("n_gpus");
   p.model = row.text("model");
   p.transformer = p.model.empty() ? read_transformer(row) : Yaml::make_map(row.mark());
-  p.tensor = row.degree("tp");
-  p.pipeline = row.degree("pp");
-  p.data = row.degree("dp");
+  p.tensor = row.required_degree("tp");
+  p.pipeline = row.required_degree("pp");
+  p.data = row.required_degree("dp");
   p.context = row.degree("cp");
   p.expert = row.degree("ep");
   p.chunks = row.degree("chunks");
@@ -162,7 +166,7 @@ Point read_point(Row row) {
   p.recompute = row.choice("recompute", pcg::recompute_names(), "none");
   p.sequence_parallel = row.flag("sequence_parallel");
   p.zero = static_cast<int>(std::ranges::find(kShardings, row.choice("sharding", kShardings, "none")) - kShardings.begin());
-  p.precision = row.choice("precision", pcg::precision_names(), "fp32");
+  p.precision = row.required_choice("precision", pcg::precision_names());
   p.optimizer = row.choice("optimizer", pcg::optimizer_names(), "adam");
   p.framework = row.choice("framework", pcg::framework_names(), "generic");
   p.measured = base::Seconds(row.positive("measured_s"));

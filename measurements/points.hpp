@@ -31,7 +31,8 @@ struct Point {
 
 // Returns whether a header is that of a points table.
 [[nodiscard]] bool is_points_header(std::string_view text);
-// Throws: base::InputError with every problem found: an unknown or missing column, a cell that is not what its column holds.
+// Throws: base::InputError with every problem found: an unknown or missing column; else cells that are not what their column
+// holds, the first 40.
 [[nodiscard]] std::vector<Point> read_points(std::string text, const std::string& file);
 // Returns the scenario (docs/formats.md) that asks for this point's iteration time: one plan, no what-ifs. Its parts carry the row's mark,
 // so that a message about it names the table's file and line.

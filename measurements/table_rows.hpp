@@ -15,7 +15,7 @@ namespace measurements {
 
 using Names = std::map<std::string, std::string, std::less<>>;  // a public table's names -> ours
 
-// Counts the rows of one table that were left out, by reason; adds one note per reason to the measurements when it goes.
+// Counts the rows of one table that were left out, by reason; adds one note per reason to the measurements when it is destroyed.
 class RowsLeftOut {
  public:
   RowsLeftOut(const CsvTable& table, Measurements& into) : table_(table), into_(into) {}

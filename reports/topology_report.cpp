@@ -7,8 +7,10 @@
 namespace reports {
 
 std::string topology_text(const topology::ImportedTopology& t, const std::string& file) {
-  std::string text = fmt::format("{}: {}\n{} nodes; in each {} GPUs, {} CPUs, {} switches, {} NICs, {} wires\n", file, t.format, t.nodes,
-                                 t.gpus, t.cpus, t.switches, t.nics, t.wires);
+  std::string text = fmt::format("{}: {}\n{} nodes", file, t.format, t.nodes);
+  if (t.gpus > 0)
+    text += fmt::format("; in each {} GPUs, {} CPUs, {} switches, {} NICs, {} wires", t.gpus, t.cpus, t.switches, t.nics, t.wires);
+  text += '\n';
   for (const std::string& note : t.notes) text += fmt::format("note: {}\n", note);
   return text;
 }

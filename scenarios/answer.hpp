@@ -11,7 +11,7 @@ namespace scenarios {
 enum class Spans { drop, keep };
 
 // Returns the answer of an entry: its plan for the variant, simulated. `same_plan` is the base's plan on this variant, if it was simulated:
-// a plan that is made equal to it is not simulated again, and a planner does not answer with a worse one.
+// a plan that is made equal to it is not simulated again, and a planner that searches does not answer with a worse one.
 [[nodiscard]] Run answer(const PlanEntry& entry, const Variant& variant, const std::string& variant_name, const Run* same_plan,
                          const RunOptions& options, Spans spans);
 

@@ -10,6 +10,8 @@
 #include "pcg/plan/plan_read.hpp"
 #include "profiles/device_profile.hpp"
 #include "profiles/framework_profile.hpp"
+#include "profiles/network_profile.hpp"
+#include "scenarios/accuracy/interval_file.hpp"
 #include "scenarios/question/scenario.hpp"
 #include "substitutions/rule_files/load_rules.hpp"
 #include "substitutions/rule_files/rule_file_read.hpp"
@@ -37,11 +39,29 @@ CheckResult check_cluster(const base::Yaml& document) {
   base::Diagnostics sink;
   base::MapReader in(document, "", sink);
   const base::Yaml* section = in.required("cluster");
-  in.require("foreshard");
+  in.format();
   in.finish();
   sink.throw_if_any();
   const topology::Cluster c = topology::load_cluster(topology::expand_cluster(*section, "cluster"), "cluster");
   return {true, fmt::format("cluster {}: {} nodes, {} GPUs", c.name(), c.nodes(), c.device_count())};
+}
+
+CheckResult check_model(const base::Yaml& document, const std::filesystem::path& file) {
+  if (document.find("model") != nullptr) {  // a file of ours; graphs and configs of Hugging Face judge their keys themselves
+    base::Diagnostics sink;
+    base::MapReader in(document, "", sink);
+    (void)in.required("model");
+    in.format();
+    in.finish();
+    sink.throw_if_any();
+  }
+  const pcg::Graph model = pcg::models::load_model_argument(file.string(), 1);
+  return {true, fmt::format("model {}: {} parameters", model.name(), model.parameters())};
+}
+
+CheckResult check_framework(const base::Yaml& document) {
+  const profiles::FrameworkProfile profile = profiles::load_framework_profile(document);
+  return {true, fmt::format("framework profile {}", pcg::framework_names()[static_cast<std::size_t>(profile.framework)])};
 }
 
 CheckResult check_rules(const std::filesystem::path& file) {
@@ -58,16 +78,16 @@ CheckResult check_rules(const std::filesystem::path& file) {
 CheckResult check_file(const std::filesystem::path& file, std::uint64_t seed) {
   const base::Yaml document = base::read_yaml(file);
   const std::filesystem::path directory = file.parent_path();
-  if (document.find("plans") != nullptr || document.find("training") != nullptr) return check_scenario(document, directory);
-  if (document.find("plan") != nullptr) return check_plan(document, directory, seed);
-  if (document.find("device") != nullptr) return {true, fmt::format("device profile {}", profiles::load_device_profile(document).name)};
-  if (document.find("framework") != nullptr)
-    return {true, fmt::format("framework profile {}",
-                              pcg::framework_names()[static_cast<std::size_t>(profiles::load_framework_profile(document).framework)])};
-  if (document.find("rules") != nullptr) return check_rules(file);
-  if (document.find("cluster") != nullptr) return check_cluster(document);
-  const pcg::Graph model = pcg::models::load_model_argument(file.string(), 1);
-  return {true, fmt::format("model {}: {} parameters", model.name(), model.parameters())};
+  const auto has = [&](std::string_view key) { return document.find(key) != nullptr; };
+  if (has("plans") || has("training")) return check_scenario(document, directory);
+  if (has("plan")) return check_plan(document, directory, seed);
+  if (has("device")) return {true, fmt::format("device profile {}", profiles::load_device_profile(document).name)};
+  if (has("framework")) return check_framework(document);
+  if (has("network")) return {true, fmt::format("network profile {}", profiles::load_network_profile(document).name)};
+  if (has("accuracy")) return {true, fmt::format("accuracy file: {} groups", read_intervals(document).groups.size())};
+  if (has("rules")) return check_rules(file);
+  if (has("cluster")) return check_cluster(document);
+  return check_model(document, file);
 }
 
 }  // namespace scenarios

@@ -1,5 +1,5 @@
 #pragma once
-// Reads any input file and says what is wrong with it; a plan is besides shown to compute what its model computes.
+// Reads a file and says what is wrong with it; a plan is besides shown to compute what its model computes.
 
 #include <cstdint>
 #include <filesystem>
@@ -12,8 +12,8 @@ struct CheckResult {
   std::string summary;  // one line or more, for people: "scenario: 3 plans, 2 what-ifs", "equivalent at 3 sizes: ..."
 };
 
-// The file's keys identify its kind: scenario, plan, cluster, device or framework profile, rules, model (ours, a graph, a Hugging Face
-// config). Throws: base::InputError with every problem found.
+// The file's keys identify its kind: scenario, plan, cluster, device, framework or network profile, accuracy file, rules, model (ours, a
+// graph, a Hugging Face config). Throws: base::InputError with every problem found.
 [[nodiscard]] CheckResult check_file(const std::filesystem::path& file, std::uint64_t seed);
 
 }  // namespace scenarios

@@ -1,5 +1,5 @@
 #pragma once
-// The answer: what reports write. Format 1 of the JSON result (docs/formats.md) is this value, field for field.
+// The answer: what reports write. Format 1 of the JSON result (docs/formats.md) is made from this value.
 
 #include <optional>
 #include <string>

@@ -17,7 +17,7 @@ struct RunOptions {
 };
 
 // Returns the runs in order: variants (base first), then plans; for a what-if first the same plan, then re-planned. The order and every
-// value but wall-clock times are the same for any `jobs`.
+// value but wall-clock times are the same for any `jobs`, unless a search meets its time limit.
 [[nodiscard]] ScenarioResult run_scenario(const Scenario& scenario, const RunOptions& options);
 
 }  // namespace scenarios

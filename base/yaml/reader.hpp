@@ -15,7 +15,8 @@
 namespace base {
 
 // Reads one map: every key that the format knows is asked for once by name; finish() reports the keys nobody asked for,
-// with the nearest known name. All methods put what is wrong into `sink` and return nullopt (or the default).
+// with the nearest known name. All methods put what is wrong into `sink` and return nullopt. Quantities below 0 are
+// reported too.
 class MapReader {
  public:
   // If `node` is no map, says so in `sink` (message: `PATH: expected a map ..., found ...`) and acts as an empty one.

@@ -1,6 +1,5 @@
 #pragma once
-// What every command of the program is: it adds itself to the command line and puts what it does into `action`, which returns the exit
-// code.
+// A command of the program: it adds itself to the command line and puts its work into `action`, which returns the exit code.
 
 #include <CLI/CLI.hpp>
 

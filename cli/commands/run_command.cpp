@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include "base/progress.hpp"
 #include "base/yaml/parse.hpp"
@@ -48,6 +49,7 @@ std::string joined_csv(const Results& results) {
 // The base's plans, and those of variants that are other ones.
 void save_plans(const std::filesystem::path& directory, const Results& results) {
   make_folder(directory);
+  std::set<std::string> taken;  // plans whose names differ may have one file name
   for (const auto& result : results)
     for (const scenarios::Run& r : result.runs) {
       if (!r.made || !r.replanned) continue;
@@ -57,6 +59,8 @@ void save_plans(const std::filesystem::path& directory, const Results& results) 
       std::string name = file_name(r.plan);
       if (!base) name += "--" + file_name(r.variant);
       if (results.size() > 1) name = file_name(result.scenario) + "--" + name;
+      const std::string wanted = name;
+      for (int copy = 2; !taken.insert(name).second; ++copy) name = fmt::format("{}-{}", wanted, copy);
       write_text(directory / (name + ".plan.yaml"), pcg::write_plan(*r.made));
     }
 }

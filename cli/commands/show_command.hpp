@@ -1,5 +1,5 @@
 #pragma once
-// `foreshard show`: what was understood of a cluster, a model or a plan, and what there is to name.
+// `foreshard show`: what was understood of a cluster, a model, a plan or rules, and what there is to name.
 
 #include "cli/commands/command.hpp"
 

@@ -74,13 +74,20 @@ std::string read_text(const std::filesystem::path& file) {
 void write_text(const std::filesystem::path& file, const std::string& text) {
   if (file == "-") {
     std::fwrite(text.data(), 1, text.size(), stdout);
-    return;
+    return finish_standard_output();
   }
   std::ofstream out(file, std::ios::binary);
   out << text;
   out.close();  // a full disk may show itself only now
   if (out) return;
   refuse_file(file, fmt::format("cannot be written: {}", std::strerror(errno)));
+}
+
+void finish_standard_output() {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
+  const int error = errno;
+  std::clearerr(stdout);  // said once
+  refuse_file("standard output", fmt::format("cannot be written: {}", std::strerror(error)));
 }
 
 void check_outputs(std::initializer_list<Output> outputs) {

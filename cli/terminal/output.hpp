@@ -13,6 +13,8 @@ namespace cli {
 [[nodiscard]] std::string read_text(const std::filesystem::path& file);
 // Writes a file anew. Throws: base::InputError when the file cannot be written.
 void write_text(const std::filesystem::path& file, const std::string& text);
+// Writes out what standard output still holds. Throws: base::InputError when it, or something before it, could not be written.
+void finish_standard_output();
 // An option and the file that it names: none when empty, standard output when "-".
 struct Output {
   std::string option, file;
@@ -24,7 +26,8 @@ void check_outputs(std::initializer_list<Output> outputs);
 void check_output_folder(const std::filesystem::path& folder, const std::string& option);
 // Makes a folder and those around it. Throws: base::InputError when it cannot be made.
 void make_folder(const std::filesystem::path& folder);
-// Returns a name that is safe as a file's: any run of other characters than letters, digits, dots and dashes becomes a dash.
+// Returns a name that is safe as a file's: any run of other characters than letters, digits, dots and dashes becomes one dash, or nothing
+// at the start. Different names may give the same.
 [[nodiscard]] std::string file_name(const std::string& name);
 // Returns Colour::terminal where standard output is a terminal and NO_COLOR (no-color.org) is not set.
 [[nodiscard]] reports::Colour wanted_colour();

@@ -9,7 +9,7 @@
 
 namespace pcg::models {
 
-// Reads an architecture from a config.json (`document`, of a file called `name`). nullopt: what is wrong is in `sink`.
+// Reads an architecture from a config.json (`document`), which becomes the model `name`. nullopt: what is wrong is in `sink`.
 [[nodiscard]] std::optional<ModelConfig> read_huggingface(const base::Yaml& document, const std::string& name, base::Diagnostics& sink);
 
 }  // namespace pcg::models

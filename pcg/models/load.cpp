@@ -169,9 +169,18 @@ Graph load_model_argument(const std::string& word, std::int64_t batch) {
     return builtin(word, batch);
   }
   const Yaml document = base::read_yaml(file);
-  if (const Yaml* model = document.find("model"); document.find("foreshard") && model)
+  if (const Yaml* model = document.find("model"); document.find("foreshard") && model) {  // of a scenario too: its other keys are its own
+    MapReader(document, "", sink).format();
+    sink.throw_if_any();
     return load_model(*model, "model", file.parent_path(), batch);
-  if (document.find("graph") || document.find("blocks")) return with_batch(read_graph(document, ""), batch);
+  }
+  if (document.find("graph") || document.find("blocks")) {
+    const Graph graph = read_graph(document, "");
+    try {
+      return with_batch(graph, batch);
+    } catch (const ShapeError& e) { sink.add(document.mark, "", e.what()); }
+    sink.throw_if_any();
+  }
   if (document.find("model_type") || document.find("architectures")) {
     section.set("huggingface", Yaml::make_scalar(std::filesystem::absolute(file).string()));
     return load_model(section, "", {}, batch);

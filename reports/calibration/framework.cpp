@@ -31,11 +31,11 @@ std::string framework_fit_json(const std::string& framework, const calibration::
                               {"error", fit.error},
                               {"cross_validated", fit.cross_validated},
                               {"constants", nlohmann::ordered_json::object()},
-                              {"untold", nlohmann::ordered_json::array()},
+                              {"not_identifiable", nlohmann::ordered_json::array()},
                               {"groups", nlohmann::ordered_json::array()}};
   for (const calibration::FittedConstant& c : fit.constants) {
     if (c.identifiable) j["constants"][c.name] = c.value;
-    else j["untold"].push_back(c.name);
+    else j["not_identifiable"].push_back(c.name);
   }
   for (const calibration::GroupError& g : fit.groups) j["groups"].push_back({{"group", g.group}, {"points", g.points}, {"error", g.error}});
   return j.dump(2) + "\n";

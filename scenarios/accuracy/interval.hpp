@@ -25,10 +25,11 @@ struct QuestionKind {
   auto operator<=>(const QuestionKind&) const = default;
 };
 
-// A number that a question is compared by. Counts and sizes are powers of two, shares of the iteration time go from 0 to 1.
+// A number that a question is compared by. Counts and sizes are base-2 logarithms, shares of the iteration time go from 0 to 1.
 struct Feature {
   std::string_view name;
-  // A range that is one point (every row had 8 GPUs) still covers what is within this of it: a doubling, or a tenth of the iteration.
+  // What a question lies beyond a range is divided by the range's width, or by this where the range is narrower (every row had 8 GPUs): a
+  // doubling, or a tenth of the iteration.
   double least_width = 1;
 };
 inline constexpr std::array<Feature, 7> kFeatures = {{
@@ -86,8 +87,9 @@ struct FoundSpread {
   const IntervalGroup* group = nullptr;  // nullptr: none is of this kind
   double distance = 0;
 };
-// Returns, of its kind's group: the spread, blended towards pooled_spread over the first range-width beyond the range, times 1 +
-// extrapolation_rate x distance. Without such a group: pooled_spread, times the same. Requires: the model has groups.
+// Returns, of its kind's group: the spread, blended, end by end, towards the wider of it and pooled_spread over the first range-width
+// beyond the range, times 1 + extrapolation_rate x distance. Without such a group: pooled_spread, times the same. Requires: the model has
+// groups.
 [[nodiscard]] FoundSpread spread_for(const IntervalModel& model, const Question& q);
 // Returns an interval, which always holds the forecast. A model without groups gives +-30 %, and the note says that this is an assumption.
 [[nodiscard]] Interval interval_for(const IntervalModel& model, const Question& q, base::Seconds forecast);

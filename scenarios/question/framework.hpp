@@ -13,8 +13,9 @@ namespace scenarios {
 
 struct Framework {
   profiles::FrameworkProfile profile = profiles::framework_profile(pcg::Framework::generic);
-  base::Yaml section;                // as a map with every key of the profile, `file` in place of `name` where there is one
-  std::string file;                  // as the scenario names it; empty: what ships
+  base::Yaml
+      section;       // as a map with every key of the profile, `file` in place of `name` where there is one; null: the scenario names none
+  std::string file;  // as the scenario names it; empty: what ships
   std::vector<std::string> changed;  // "host.forward_kernel": keys that are not as the profile taken has them, in its order
 
   // Whether runs differ from what ships under this name.
@@ -22,7 +23,7 @@ struct Framework {
   [[nodiscard]] std::string note() const;  // what differs, one line
 };
 
-// `path` is the key's place ("training.framework"), `directory` where files are named from. Problems go to `sink`.
+// `path` is the key's place ("training.framework"), relative file names start from `directory`. Problems go to `sink`.
 [[nodiscard]] Framework read_framework(const base::Yaml& value, const std::string& path, const std::filesystem::path& directory,
                                        base::Diagnostics& sink);
 

@@ -28,7 +28,8 @@ struct Scenario {
   [[nodiscard]] const Variant& base() const { return variants.front().variant; }
 };
 
-// Returns the question that a file asks. Throws: base::InputError with every problem of every section and every what-if.
+// Returns the question that a file asks. Throws: base::InputError with every problem of every section, and of every what-if where the base
+// has none; another version of the format is said alone.
 [[nodiscard]] Scenario load_scenario(const base::Yaml& document, const std::filesystem::path& directory);
 
 }  // namespace scenarios

@@ -25,8 +25,8 @@ struct Variant {
   std::vector<std::string> notes;  // what was filled in
 };
 
-// Loads variants of one scenario. A model or a cluster whose section equals one that was loaded before is not loaded again: a what-if
-// changes one of them, or none.
+// Loads variants of one scenario. A model or a cluster whose section equals one that was loaded before is not loaded again: most
+// what-ifs change one of them, or none.
 class VariantLoader {
  public:
   explicit VariantLoader(std::filesystem::path directory) : directory_(std::move(directory)) {}

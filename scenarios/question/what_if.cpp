@@ -18,8 +18,8 @@ constexpr std::array<std::string_view, 3> kSections = {"model", "cluster", "trai
 
 // Keys that a section may have and that a document need not spell out. What is no key at all is found when the variant is loaded.
 base::UnknownKey when_unknown(std::string_view path) {
-  const bool optional = path.starts_with("model.") || path.starts_with("training.") || path.starts_with("cluster.node.gpus.") ||
-                        path.starts_with("cluster.network.");
+  const bool optional = path == "model" || path == "training" || path.starts_with("model.") || path.starts_with("training.") ||
+                        path.starts_with("cluster.node.gpus.") || path.starts_with("cluster.network.");
   return optional ? base::UnknownKey::add : base::UnknownKey::refuse;
 }
 
@@ -36,14 +36,21 @@ void drop_other_batch(Yaml& document, std::string_view path) {
 }
 
 // A what-if may change any key of the framework's profile, so all of them have to be there; another profile replaces the one before.
-// Returns false where the framework as it is written has problems of its own, which are reported there.
-bool prepare_framework(Yaml& document, std::string_view path, const Yaml& value, const std::filesystem::path& directory) {
+// Returns false where there is nothing to change: no framework is named, which is reported in `sink`, or the one that is written has
+// problems of its own, which are reported there.
+bool prepare_framework(Yaml& document, std::string_view path, const Yaml& value, const std::filesystem::path& directory, Diagnostics& sink,
+                       const std::string& place) {
   constexpr std::string_view kPath = "training.framework";
   Yaml* training = document.find("training");
   Yaml* written = training != nullptr ? training->find("framework") : nullptr;
-  if (written == nullptr) return true;
+  const bool is_key = path.starts_with(std::string(kPath) + ".");
+  if (written == nullptr) {
+    if (is_key)
+      sink.add(value.mark, place, "the scenario names no framework whose key could change", "write e.g. framework: generic in training");
+    return !is_key;
+  }
   if (path == kPath && (value.find("name") != nullptr || value.find("file") != nullptr)) training->erase("framework");
-  if (!path.starts_with(std::string(kPath) + ".")) return true;
+  if (!is_key) return true;
   Diagnostics reported_elsewhere;
   Framework f = read_framework(*written, std::string(kPath), directory, reported_elsewhere);
   if (reported_elsewhere.empty()) *written = std::move(f.section);
@@ -62,7 +69,7 @@ Yaml patched(Yaml document, const WhatIf& what_if, const std::string& path, cons
       sink.add(value.mark, place, "a what-if cannot change the preset itself", "write a second scenario, or set the keys that differ");
     } else {
       drop_other_batch(document, target);
-      if (prepare_framework(document, target, value, directory))
+      if (prepare_framework(document, target, value, directory, sink, place))
         base::patch_yaml(document, target, value, sink, place, when_unknown(target));
     }
   }

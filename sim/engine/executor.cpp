@@ -12,8 +12,6 @@ namespace {
 void counts_to_begins(std::vector<std::uint32_t>& begin) { std::partial_sum(begin.begin(), begin.end(), begin.begin()); }
 
 void check_indices(const TaskGraph& g) {
-  for (const std::vector<WeightedLink>& route : g.routes)
-    for (const WeightedLink& l : route) BASE_CHECK(l.link < g.links.size(), "route over link {} of {}", l.link, g.links.size());
   for (const Step& s : g.steps)
     for (const Phase& p : s.phases) {
       BASE_CHECK(p.delay.value() >= 0, "a delay of {} s", p.delay.value());

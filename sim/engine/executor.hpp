@@ -21,7 +21,8 @@ class FlowNetwork {
 
 class Executor {
  public:
-  // Throws: base::InternalError when the graph's indices are out of range or a task names a stream twice.
+  // Throws: base::InternalError when an index is out of range (the network checks those of links), a delay or bytes are negative, a
+  // slowdown is below 1, or a task names a stream twice.
   Executor(const TaskGraph& graph, FlowNetwork& network);
 
   void start();                                       // at time 0

@@ -19,8 +19,9 @@
 // one that starts at 0, so equal runs would not give equal bytes: each run sets it back. reset_clock() checks that this is the clock.
 extern double simgrid_clock_s __asm__("_ZN7simgrid6kernel10EngineImpl4now_E");
 
-// Every Engine also connects a callback of its own to this signal for good, and each completion calls them all: after a thousand runs
-// a flow would cost ten times as much. The signal is private; an explicit instantiation may name it ([temp.spec]/6).
+// Every Engine also connects a callback of its own to this signal for good, and each completion calls them all: a flow would
+// cost ten times as much after 500 runs (docs/decisions/0005). The signal is private; an explicit instantiation may name it
+// ([temp.spec]/6).
 template <auto* signal>
 struct CompletionSignal {
   friend auto& completion_signal() { return *signal; }
@@ -38,7 +39,7 @@ namespace s4u = simgrid::s4u;
 constexpr std::array kSettings = {"network/model:CM02", "network/crosstraffic:0", "network/TCP-gamma:1e15", "network/weight-S:0",
                                   "surf/precision:1e-12"};
 
-// Payloads are whole numbers: count in 2^-16 B, so that a fraction of a byte is kept. 2^48 B still fit.
+// Payloads are whole numbers: count in 2^-16 B, so that a fraction of a byte is kept. Up to 2^47 B fit.
 constexpr double kUnitsPerByte = 65536;
 // A link is listed this often in a route at most.
 constexpr double kMostShares = 1 << 16;
@@ -125,6 +126,7 @@ class SimGridNetwork final : public FlowNetwork {
     std::vector<std::vector<double>> weights(graph.links.size());
     for (const std::vector<WeightedLink>& route : graph.routes)
       for (const WeightedLink& l : route) {
+        BASE_CHECK(l.link < graph.links.size(), "route over link {} of {}", l.link, graph.links.size());
         BASE_CHECK(l.weight > 0, "weight {} of link {}", l.weight, l.link);
         weights[l.link].push_back(l.weight);
       }

@@ -32,7 +32,8 @@ struct Phase {
   bool operator==(const Phase&) const = default;
 };
 
-// transfer: slows the kernels that run beside it on the same device (TaskGraph::slowdown). host: neither slows nor is slowed.
+// transfer: slows the kernels that run beside it on the devices whose streams it takes (TaskGraph::slowdown). host: neither slows nor is
+// slowed.
 enum class StepKind : std::uint8_t { kernels, transfer, host };
 
 // The work that many tasks have in common: a fused run of kernels, or one collective of one size among one group.

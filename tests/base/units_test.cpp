@@ -35,6 +35,8 @@ TEST_CASE("a bare number, another dimension, an unknown unit and what is no numb
   CHECK_FALSE(parse_seconds("nan s"));
   CHECK_FALSE(parse_flops_rate("1 TFLOP"));
   CHECK_FALSE(parse_bytes(""));
+  CHECK_FALSE(parse_bandwidth("1e300 PB/s"));  // the number is a double, the product is not
+  CHECK_FALSE(parse_bytes("1e305 PB"));
 }
 
 TEST_CASE("a value prints with the unit that a person would choose") {

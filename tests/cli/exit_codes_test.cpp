@@ -94,6 +94,8 @@ TEST_CASE("what is shown can be read again") {
   const std::string model = call(f, "show model mlp-mnist --yaml").out;
   CHECK(call(f, "show model " + f.write("m.yaml", model) + " --json").out == call(f, "show model mlp-mnist --json").out);
   CHECK(call(f, "check " + f.write("c.yaml", cluster)).code == 0);
+  CHECK(call(f, "check " + f.write("c7.yaml", "foreshard: 7\ncluster: {preset: dgx-2, nodes: 1}\n")).err.find("format 7 is not known") !=
+        std::string::npos);
   CHECK(call(f, "check " + f.write("s.yaml", kScenario)).out == "scenario small: 1 plans, 0 what-ifs\n");
 }
 
@@ -183,6 +185,17 @@ TEST_CASE("what the file system refuses is bad input, not a bug") {
   CHECK(o.code == 2);
   CHECK(o.err.find("File name too long") != std::string::npos);
   CHECK(o.err.find("internal error") == std::string::npos);
+}
+
+TEST_CASE("an answer that cannot be written is no answer") {
+  const Folder f;
+  for (const char* form : {"--json", "--yaml", ""}) {
+    const std::string command =
+        std::string(FORESHARD_PROGRAM) + " show cluster dgx-1v " + form + " >/dev/full 2>" + (f.path / "err").string();
+    const int status = std::system(command.c_str());
+    CHECK(WEXITSTATUS(status) == 2);
+    CHECK(f.read("err").find("standard output: cannot be written: No space left on device") != std::string::npos);
+  }
 }
 
 TEST_CASE("calibrate --network tells its residuals as JSON, and nothing else on standard output then") {

@@ -78,6 +78,8 @@ TEST_CASE("bad tables: place, column and cure") {
         "p.csv:2:1: cluster: no preset is called \"dgx-a100-90gb\"");
   CHECK(problem(test::kHeader + test::row_with("fp16", "half")) == "p.csv:2:1: precision: unknown word \"half\"");
   CHECK(problem(test::kHeader + test::row_with("small", "")) == "p.csv:2:1: group: the cell is empty");
+  CHECK(problem(test::kHeader + test::row_with("fp16", "")) == "p.csv:2:1: precision: the cell is empty");
+  CHECK(problem(test::kHeader + test::row_with("flash,1,1", "flash,,1")) == "p.csv:2:1: tp: the cell is empty");
   CHECK(problem("colour," + test::kHeader + "red," + test::kRow) == "p.csv:1:1: colour: a points table has no such column");
   CHECK(problem("id,measured_s,micro_batch\na,1,1\n").find("the column is missing") != std::string::npos);
   CHECK(problem("id," + test::kHeader + "a," + test::kRow) == "p.csv:1:1: two columns are called \"id\"");

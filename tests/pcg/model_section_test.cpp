@@ -177,6 +177,7 @@ TEST_CASE("words that name no model") {
   CHECK(mentions(message("swin-huge"), "is not there yet"));
   const Folder folder;
   CHECK(mentions(message(folder.write("x.yaml", "a: 1\n").string()), "is no model"));
+  CHECK(mentions(message(folder.write("v.yaml", "foreshard: 7\nmodel: {builtin: mlp-mnist}\n").string()), "format 7 is not known"));
 }
 
 }  // namespace

@@ -93,6 +93,8 @@ TEST_CASE("what-ifs reach every key of the profile, whether the scenario spells 
         "s.yaml:15:62: training.framework.host: unknown key \"iteratoin\"\n"
         "   15 | what_if: [{name: a, set: {training.framework.host.iteratoin: 1 ms}}]\n"
         "      |                                                              ^~~ did you mean \"iteration\"?\n");
+  CHECK(test::problems(test::kTwoGpus + "plans: [fsdp]\nwhat_if: [{name: a, set: {training.framework.host.iteration: 1 ms}}]\n")
+            .find("the scenario names no framework whose key could change") != std::string::npos);
 }
 
 TEST_CASE("a profile from a file, named from the scenario's folder, and keys changed beside it") {

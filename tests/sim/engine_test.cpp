@@ -263,6 +263,9 @@ TEST_CASE("tasks that wait for each other are named") {
   Graph bad;
   bad.compute(1, {7});
   CHECK_THROWS_AS(static_cast<void>(bad.run()), base::InternalError);
+  sim::TaskGraph lost;
+  lost.routes = {{{0, 1}}};  // over a link that is not there
+  CHECK_THROWS_AS(static_cast<void>(sim::simulate(lost)), base::InternalError);
 }
 
 TEST_CASE("equal graphs give equal bytes, however often and whatever ran between") {

@@ -14,7 +14,7 @@ struct EncoderDecoderConfig {
   std::int64_t position_buckets = 32;
 };
 
-// Inputs "tokens", "decoder_tokens", "labels" [batch, sequence_length].
+// Inputs "tokens", "decoder_tokens" and, with a head, "labels" [batch, sequence_length].
 [[nodiscard]] Graph encoder_decoder(const EncoderDecoderConfig& config, std::int64_t batch);
 
 }  // namespace pcg::models

@@ -8,7 +8,7 @@
 
 namespace pcg::models {
 
-// Of a config: what its zeros stand for.
+// Return a size of the config, or its default where the config has 0.
 [[nodiscard]] std::int64_t head_dim(const TransformerConfig& c);
 [[nodiscard]] std::int64_t kv_heads(const TransformerConfig& c);
 [[nodiscard]] std::int64_t ffn_size(const TransformerConfig& c);
@@ -41,7 +41,7 @@ class LayerBuilder {
   const TransformerConfig& c_;
 };
 
-// Token embedding in a block of its own: the table is returned too, for a tied head.
+// Embedding of tokens, with positions, token types, norm and dropout as the config has them; its table too, for a tied head.
 struct Embedded {
   GraphTensorRef x;
   GraphTensorRef table;

@@ -9,7 +9,7 @@
 
 namespace pcg::models {
 
-// By name; batch and sequence as the publication has them.
+// By name; sequences as long as in the publication.
 [[nodiscard]] std::map<std::string, ModelConfig, std::less<>> published_transformers();
 
 }  // namespace pcg::models

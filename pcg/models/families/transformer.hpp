@@ -29,10 +29,11 @@ struct TransformerConfig {
   AttentionKind attention = AttentionKind::flash;
   double dropout = 0;           // hidden and attention dropout (0: no dropout operators)
   bool head = true;             // language-model head and cross-entropy
-  bool head_transform = false;  // BERT: dense, gelu, norm before the head, and a bias on it
+  bool head_transform = false;  // BERT: dense, `activation`, norm before the head, and a bias on it
   bool pooler = false;          // BERT: dense + tanh on the first token, with the next-sentence classifier if there is a head
 };
-// Inputs "tokens" and "labels" [batch, sequence_length]. Requires: sizes that fit (see problems()).
+// Inputs "tokens" and, with a head, "labels" [batch, sequence_length]; "token_types" where there are some, "next_sentence_labels" [batch]
+// with a pooler and a head. Requires: sizes that fit (see problems()).
 [[nodiscard]] Graph transformer(const TransformerConfig& config, std::int64_t batch);
 // What does not fit together, one sentence each: heads that do not divide, a position table that is too short. Empty: all fits.
 [[nodiscard]] std::vector<std::string> problems(const TransformerConfig& config);

@@ -14,7 +14,8 @@ struct VisionConfig {
   std::int64_t classes = 1000;  // 0: no classifier
 };
 
-// Inputs "images" [batch, channels, image_size, image_size] and "labels" [batch].
+// Inputs "images" [batch, channels, image_size, image_size] and, with classes, "labels" [batch]. Requires:
+// image_size >= patch_size.
 [[nodiscard]] Graph vision_transformer(const VisionConfig& config, std::int64_t batch);
 
 }  // namespace pcg::models
