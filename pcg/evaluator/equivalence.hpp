@@ -11,7 +11,7 @@ namespace pcg {
 
 struct EquivalenceResult {
   bool equivalent = false;
-  std::string detail;  // "equivalent at 3 sizes: hidden 1024 -> 16, ..." or the first difference, with names, indices and both values
+  std::string detail;  // "equivalent at 3 sizes: 1024 -> 16, ..." or the first difference, with names, indices and both values
 };
 
 // Returns whether the plan computes the same results as the model. The model is padded as the plan says and set to the plan's micro-batch.

@@ -1,8 +1,8 @@
 #pragma once
 // Runs graphs on small tensors over the prime field of order 2^31 - 1, exactly. Non-linear functions are fixed pseudo-random maps
-// of their arguments (and of the position, where the operator depends on it), so two graphs agree on random inputs iff they compute
-// the same thing, but for an accidental coincidence, whose probability is below (number of comparisons) / 2^31. `foreshard check` rests
-// on it.
+// of their arguments (and of the position, where the operator depends on it). Two graphs that agree on random inputs compute the same
+// thing, but for a coincidence whose probability is about the degree of their polynomials / 2^31 per comparison (Schwartz-Zippel). Graphs
+// that are equal only by a property of a non-linear function are held to differ. `foreshard check` rests on it.
 
 #include <cstdint>
 #include <string>
@@ -28,10 +28,11 @@ struct FieldTensor {
 
 // Returns the results of a PCG, run shard by shard and put together again. `micro_batches` slices of the samples run one after another and
 // are concatenated along dim 0; batch statistics and dropout masks are of each slice alone.
-// Throws: ShapeError, naming the node, if copies that must be equal are not; and for pipeline and batch operators.
+// Throws: ShapeError, naming the node, if copies that must be equal are not; for pipeline and batch operators; and for results of several
+// micro-batches that have no dim to be concatenated along.
 [[nodiscard]] std::vector<FieldTensor> evaluate(const Pcg& pcg, int micro_batches, std::uint64_t seed);
 
-// Return the results of one micro-batch: sources hold samples micro_batch * batch and on.
+// Return the results of one micro-batch: inputs hold samples micro_batch * batch and on.
 [[nodiscard]] std::vector<FieldTensor> evaluate_micro_batch(const Graph& graph, int micro_batch, std::uint64_t seed);
 [[nodiscard]] std::vector<FieldTensor> evaluate_micro_batch(const Pcg& pcg, int micro_batch, std::uint64_t seed);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What one operator has to do on one shard, over the field. A shard knows where it lies in the whole tensor, because vocabulary ranges,
+// The work of one operator on one shard, over the field. A shard knows where it lies in the whole tensor, because vocabulary ranges,
 // masks and causal attention depend on the position. Used by the evaluator only.
 
 #include <cstdint>

@@ -56,7 +56,7 @@ class Graph {
   [[nodiscard]] std::vector<std::vector<GraphNodeId>> consumers() const;
   [[nodiscard]] std::int64_t parameters() const;    // elements of all weights
   [[nodiscard]] base::Flops forward_flops() const;  // model FLOPs (pcg/work/model_flops.hpp) of the batch that the inputs hold
-  [[nodiscard]] std::int64_t batch() const;         // size of dim 0 of the first input
+  [[nodiscard]] std::int64_t batch() const;         // size of dim 0 of the first input that has dims; 1: none has
   bool operator==(const Graph&) const = default;
 
  private:
@@ -94,7 +94,9 @@ class GraphBuilder {
   Graph graph_;
 };
 
-// Returns the graph with dim 0 of every input set to `batch` (a micro-batch instead of a mini-batch), shapes inferred anew.
+// Returns the graph with dim 0 of every input set to `batch` (a micro-batch instead of a mini-batch), and broadcasts of dim 0 that
+// repeat as often, shapes inferred anew. Inputs without dims stay. Throws: ShapeError when an operator refuses its new inputs (a reshape to
+// sizes written out).
 [[nodiscard]] Graph with_batch(const Graph& g, std::int64_t batch);
 
 }  // namespace pcg

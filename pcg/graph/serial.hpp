@@ -6,8 +6,9 @@
 
 namespace pcg {
 
-// Returns the same graph without parallelism: no parallel operators, every degree 1, additions in place of summands.
-// serial(parallelize(g, shardings)) == g, but for additions where g has summands.
+// Returns the same graph without parallelism: no parallel operators, every degree 1, additions (of one summand: an
+// identity) in place of summands. serial(parallelize(g, shardings)) == g, but where g has summands. Requires: the operators stand in the
+// order of their blocks (violations() of a plan says where not).
 [[nodiscard]] Graph serial(const Pcg& pcg);
 
 }  // namespace pcg

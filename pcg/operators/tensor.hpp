@@ -41,7 +41,7 @@ struct TensorShape {
 [[nodiscard]] base::Bytes element_bytes(Element e, Precision p);
 [[nodiscard]] base::Bytes bytes_of(const TensorShape& s, Precision p);
 
-// A refusal where the caller takes the inputs for right.
+// Thrown, in place of a refusal that is returned, by functions whose callers expect the shapes to fit.
 struct ShapeError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -31,7 +31,8 @@ struct MachineView {
 // Returns why a view does not fit a sharding on `device_count` devices (wrong number of strides, a device out of range), or nullopt.
 // Several points may share a device.
 [[nodiscard]] std::optional<std::string> violation(const MachineView& v, const Sharding& s, int device_count);
-// Returns the view with explicit devices replaced by a start and strides where these give the same devices.
+// Returns the view with explicit devices replaced by a start and strides where these give the same devices. Requires: no explicit
+// devices, or one per point.
 [[nodiscard]] MachineView compact(const MachineView& v, const Sharding& s);
 
 }  // namespace pcg

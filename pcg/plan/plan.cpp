@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "base/yaml/emit.hpp"
 
 namespace pcg {
@@ -18,6 +20,7 @@ class Checker {
     else views();
     if (plan_.stage.size() != nodes) complain("{} stages are given for {} nodes", plan_.stage.size(), nodes);
     else stages();
+    blocks();
     batch();
     if (problems_.empty()) pipeline();
     return std::move(problems_);
@@ -66,6 +69,15 @@ class Checker {
     }
   }
 
+  void blocks() {
+    int last = 0;
+    for (const PcgNode& node : plan_.pcg.nodes()) {
+      if (node.parallel_operator()) continue;
+      if (node.block < last) complain("{}: block {} comes after block {}", node.name, node.block, last);
+      last = std::max(last, node.block);
+    }
+  }
+
   // Requires: all else is sound.
   void pipeline() {
     const int ranks = plan_.stages / plan_.chunks;
@@ -82,8 +94,9 @@ class Checker {
       for (DeviceId d : devices_of(plan_.mapping[n], node.sharding)) {
         int& known = rank_of[d.value];
         if (known >= 0 && known != rank) {
-          complain("{}: device {} is in stage {} and in stage {}: stages have devices of their own, unless they are chunks of one",
-                   node.name, d.value, known, rank);
+          complain(
+              "{}: device {} is in rank {} of the pipeline and in rank {}: stages have devices of their own, unless they are chunks of one",
+              node.name, d.value, known, rank);
           return;
         }
         known = rank;

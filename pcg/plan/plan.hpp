@@ -1,6 +1,6 @@
 #pragma once
 // A plan: how one training iteration runs. A PCG for one micro-batch, the devices of every operator, pipeline stages with their
-// schedule, and a memory policy. Every planner returns this value; the simulator takes nothing else of a plan's maker.
+// schedule, and a memory policy. Every planner returns this value; the simulator needs nothing else from a planner.
 
 #include <cstdint>
 #include <optional>
@@ -62,8 +62,8 @@ struct Plan {
 [[nodiscard]] const std::vector<std::string>& schedule_names();
 [[nodiscard]] const std::vector<std::string>& recompute_names();
 
-// Returns every fault of the values together, one sentence each: views out of range, stages that go backwards, counts that do not match.
-// Empty: the plan is sound.
+// Returns the faults of the values together, one sentence each: views out of range, stages or blocks that go backwards, counts that do not
+// match; those of the pipeline (devices of two ranks, empty stages) only where there are no others. Empty: the plan is sound.
 [[nodiscard]] std::vector<std::string> violations(const Plan& plan);
 
 }  // namespace pcg

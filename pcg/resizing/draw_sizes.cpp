@@ -23,12 +23,6 @@ constexpr int kMostRepairs = 256;        // of one draw
 constexpr int kMostRepairsOfOne = 8;     // size
 constexpr std::int64_t kMostFactor = 3;  // a drawn size is the smallest lawful one times 1 .. this, and more where that is taken
 
-std::vector<TensorShape> inputs_of(const Graph& graph, const GraphNode& node) {
-  std::vector<TensorShape> result;
-  for (GraphTensorRef t : node.inputs) result.push_back(graph.shape(t));
-  return result;
-}
-
 // Sizes of operators, and of the weights that no operator has a slot for.
 void add_free_sizes(const Graph& graph, std::set<std::int64_t>& sizes) {
   std::vector<bool> follows(graph.nodes().size(), false);
@@ -40,7 +34,7 @@ void add_free_sizes(const Graph& graph, std::set<std::int64_t>& sizes) {
     const std::vector<bool> slots = weight_slots(n.op, n.inputs.size());
     for (std::size_t i = 0; i < slots.size(); ++i)
       if (slots[i]) follows[n.inputs[i].node.value] = true;
-    add(free_sizes(n.op, inputs_of(graph, n)));
+    add(free_sizes(n.op));
   }
   for (std::size_t n = 0; n < graph.nodes().size(); ++n)
     if (std::holds_alternative<Weight>(graph.nodes()[n].op) && !follows[n]) add(graph.nodes()[n].outputs[0].sizes);

@@ -9,7 +9,8 @@
 namespace pcg {
 
 // Returns a random map to small sizes under which the graph is well-formed and, if a PCG is given, the shardings of that stay lawful;
-// nullopt when `attempts` draws found none. Requires: graph and PCG hold the same batch. Keeps: different sizes are different afterwards.
+// nullopt when `attempts` draws found none. Requires: graph and PCG hold the same batch. Keeps: free sizes above 2 that
+// differ are different afterwards.
 [[nodiscard]] std::optional<SizeMap> draw_sizes(const Graph& graph, const Pcg* pcg, std::uint64_t seed, int attempts = 64);
 
 }  // namespace pcg

@@ -54,20 +54,20 @@ void resize_operator(Broadcast& o, const SizeMap& m, Shapes, Shapes) { o.size = 
 void resize_operator(ExpertLinear& o, const SizeMap& m, Shapes, Shapes) { o.out = look_up(m, o.out); }
 
 template <class Other>
-std::vector<std::int64_t> sizes_of(const Other&, Shapes) {
+std::vector<std::int64_t> sizes_of(const Other&) {
   return {};
 }
-std::vector<std::int64_t> sizes_of(const Input& o, Shapes) { return o.shape.sizes; }
-std::vector<std::int64_t> sizes_of(const Linear& o, Shapes) { return {o.out}; }
-std::vector<std::int64_t> sizes_of(const Conv2d& o, Shapes) { return {o.out, o.groups}; }
-std::vector<std::int64_t> sizes_of(const Attention& o, Shapes) { return {o.heads, o.kv_heads}; }
-std::vector<std::int64_t> sizes_of(const Embedding& o, Shapes) { return {o.vocabulary, o.width}; }
-std::vector<std::int64_t> sizes_of(const EmbeddingBag& o, Shapes) { return {o.vocabulary, o.width}; }
-std::vector<std::int64_t> sizes_of(const Split& o, Shapes) { return o.sizes; }
-std::vector<std::int64_t> sizes_of(const Slice& o, Shapes) { return {o.length}; }
-std::vector<std::int64_t> sizes_of(const Reshape& o, Shapes) { return o.sizes; }
-std::vector<std::int64_t> sizes_of(const Broadcast& o, Shapes) { return {o.size}; }
-std::vector<std::int64_t> sizes_of(const ExpertLinear& o, Shapes) { return {o.out}; }
+std::vector<std::int64_t> sizes_of(const Input& o) { return o.shape.sizes; }
+std::vector<std::int64_t> sizes_of(const Linear& o) { return {o.out}; }
+std::vector<std::int64_t> sizes_of(const Conv2d& o) { return {o.out, o.groups}; }
+std::vector<std::int64_t> sizes_of(const Attention& o) { return {o.heads, o.kv_heads}; }
+std::vector<std::int64_t> sizes_of(const Embedding& o) { return {o.vocabulary, o.width}; }
+std::vector<std::int64_t> sizes_of(const EmbeddingBag& o) { return {o.vocabulary, o.width}; }
+std::vector<std::int64_t> sizes_of(const Split& o) { return o.sizes; }
+std::vector<std::int64_t> sizes_of(const Slice& o) { return {o.length}; }
+std::vector<std::int64_t> sizes_of(const Reshape& o) { return o.sizes; }
+std::vector<std::int64_t> sizes_of(const Broadcast& o) { return {o.size}; }
+std::vector<std::int64_t> sizes_of(const ExpertLinear& o) { return {o.out}; }
 
 }  // namespace
 
@@ -77,8 +77,8 @@ Operator with_sizes(const Operator& op, const SizeMap& map, std::span<const Tens
   return result;
 }
 
-std::vector<std::int64_t> free_sizes(const Operator& op, std::span<const TensorShape> inputs) {
-  return std::visit([&](const auto& o) { return sizes_of(o, inputs); }, op);
+std::vector<std::int64_t> free_sizes(const Operator& op) {
+  return std::visit([](const auto& o) { return sizes_of(o); }, op);
 }
 
 }  // namespace pcg

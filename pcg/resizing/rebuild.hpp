@@ -9,8 +9,9 @@
 
 namespace pcg {
 
-// How each operator is made anew. `before` and `after` are the old and the new shapes of its inputs; a weight whose shape follows from the
-// operator is an empty shape. `check`, if given, stops the rebuilding before a node is added by returning false.
+// How each operator is made anew. `before` and `after` are the old and the new shapes of its inputs; in `after`, a weight whose shape
+// follows from the operator is an empty shape. `check`, if given, sees the old operator and stops the rebuilding before its node is added
+// by returning false.
 struct Rebuild {
   std::function<Operator(const Operator&, std::span<const TensorShape> before, std::span<const TensorShape> after)> change;
   std::function<std::int64_t(std::int64_t)> size;  // the new size of a dim of a weight that follows from no operator

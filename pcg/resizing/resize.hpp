@@ -19,6 +19,7 @@ using SizeMap = std::map<std::int64_t, std::int64_t>;  // old free size -> new o
 [[nodiscard]] Graph resize(const Graph& graph, const SizeMap& sizes);
 [[nodiscard]] Pcg resize(const Pcg& pcg, const SizeMap& sizes);
 // Returns the graph with the vocabularies of size `from`, and the outputs of linear operators of that size, rounded up to `to`.
+// Throws: ShapeError when an operator refuses its new inputs.
 [[nodiscard]] Graph padded(const Graph& graph, std::span<const Padding> padding);
 
 }  // namespace pcg

@@ -17,8 +17,9 @@ struct SizeRepair {
   std::int64_t multiple_of = 1;
 };
 
-// Returns the change of `map` that makes an operator accept its inputs; nullopt where none is needed or none can be named. `before` and
-// `after` are the shapes of the inputs in the old and the new graph; weights that follow from the operator are empty shapes.
+// Returns one change of `map` towards an operator that accepts its inputs, of which several may be needed; nullopt where none is needed or
+// none can be named. `before` and `after` are the shapes of the inputs in the old and the new graph; in `after`, weights that follow from
+// the operator are empty shapes.
 [[nodiscard]] std::optional<SizeRepair> repair_sizes(const Operator& op, std::span<const TensorShape> before,
                                                      std::span<const TensorShape> after, const SizeMap& map);
 

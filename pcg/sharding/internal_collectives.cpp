@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/check.hpp"
+
 namespace pcg {
 namespace {
 
@@ -88,6 +90,7 @@ std::vector<InternalCollective> internal_collectives(const Operator& op, const I
     if (std::holds_alternative<CrossEntropy>(op)) more = cross_entropy(space, loop, sharding, inputs);
     else if (std::holds_alternative<BatchNorm>(op)) more = batch_norm(space, loop, sharding, inputs);
     else if (const Attention* a = std::get_if<Attention>(&op)) more = attention(*a, space, loop, sharding, inputs);
+    else BASE_CHECK(false, "no collective is known for loop {} of a {}, which is cut", space.loops[l].name, kind_name(op));
     result.insert(result.end(), more.begin(), more.end());
   }
   return result;

@@ -21,11 +21,12 @@ struct InternalCollective {
 };
 // Whether it runs before the operator's kernels of its pass; otherwise it runs behind them.
 [[nodiscard]] bool runs_before(const InternalCollective& c);
-// Vocabulary-parallel cross-entropy: three all-reduces of [positions] fp32 (max, target logit, sum of exponentials; Megatron-LM,
-// arXiv 1909.08053, section 3). Context-parallel attention: all-gather of keys and values forward and again backward,
-// reduce-scatter of their gradients. Convolution and pooling cut by rows or columns: each point gets the halos that its windows reach
-// over, `padding` before and kernel - stride - padding behind, and gives their gradients back; columns after rows, with the rows' halos.
-// Returns them in the order in which they run. Requires: `inputs` are whole shapes and space is iteration_space(op, inputs).
+// Batch norm cut by samples, rows or columns: all-reduces of its statistics forward and backward. Vocabulary-parallel cross-entropy: three
+// all-reduces of [positions] fp32 (max, target logit, sum of exponentials; Megatron-LM, arXiv 1909.08053, section 3). Context-parallel
+// attention: all-gather of keys and values forward and again backward, reduce-scatter of their gradients. Convolution and pooling cut by
+// rows or columns: each point gets the halos that its windows reach over, `padding` before and kernel - stride - padding behind, and gives
+// their gradients back; columns after rows, with the rows' halos. Returns them in the order in which they run. Requires: `inputs` are whole
+// shapes and space is iteration_space(op, inputs).
 [[nodiscard]] std::vector<InternalCollective> internal_collectives(const Operator& op, const IterationSpace& space,
                                                                    const Sharding& sharding, std::span<const TensorShape> inputs);
 

@@ -1,5 +1,6 @@
 #pragma once
-// The parallel operators: they change how a tensor is cut, never its value.
+// The parallel operators: they change how a tensor is cut, not its elements. Pipeline and Batch change how many samples a tensor
+// holds at a time.
 
 #include <string>
 #include <string_view>

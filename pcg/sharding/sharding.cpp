@@ -22,9 +22,15 @@ struct Layout {
 constexpr Layout kInput{Role::sum, Role::copy, Role::copy};
 constexpr Layout kOutput{Role::sum, Role::sum, Role::copy};
 constexpr Layout kOutputGradient{Role::copy, Role::copy, Role::copy};
-// Among inputs that have a gradient, only a bias lacks a summed loop. It is added once, outside the sum, so its gradient is the
-// output's: equal wherever the loop is cut.
-constexpr Layout kInputGradient{Role::copy, Role::copy, Role::sum};
+constexpr Layout kInputGradient{Role::copy, Role::sum, Role::sum};
+// A bias is added once, outside the sum, so its gradient is the output's: equal wherever a summed loop is cut.
+constexpr Layout kAddendGradient{Role::copy, Role::copy, Role::sum};
+
+// A factor meets every summand (a table of rows that are summed); what else lacks a summed loop is a bias.
+const Layout& input_gradient(const IterationSpace& space, std::size_t i) {
+  const bool factor = i < space.alone.size() && space.alone[i] == Passing::factor;
+  return factor ? kInputGradient : kAddendGradient;
+}
 
 constexpr std::size_t kMostLoops = 16;
 
@@ -183,13 +189,15 @@ ParallelShape output_gradient_shape(const IterationSpace& space, const Sharding&
   return shape_of(space, s, space.outputs[j], kOutputGradient, whole_axis(s, kOutputGradient), whole);
 }
 ParallelShape input_gradient_shape(const IterationSpace& space, const Sharding& s, std::size_t i, const TensorShape& whole) {
-  return shape_of(space, s, space.inputs[i], kInputGradient, input_axis(space, s, i, kInputGradient, true), whole);
+  const Layout& layout = input_gradient(space, i);
+  return shape_of(space, s, space.inputs[i], layout, input_axis(space, s, i, layout, true), whole);
 }
 int output_gradient_shard(const IterationSpace& space, const Sharding& s, std::size_t j, int point) {
   return shard_of(space, s, space.outputs[j], kOutputGradient, whole_axis(s, kOutputGradient), point);
 }
 int input_gradient_shard(const IterationSpace& space, const Sharding& s, std::size_t i, int point) {
-  return shard_of(space, s, space.inputs[i], kInputGradient, input_axis(space, s, i, kInputGradient, true), point);
+  const Layout& layout = input_gradient(space, i);
+  return shard_of(space, s, space.inputs[i], layout, input_axis(space, s, i, layout, true), point);
 }
 
 }  // namespace pcg

@@ -17,8 +17,8 @@ namespace pcg {
 struct Sharding {
   std::vector<int> degrees;  // one per loop
   int copies = 1;            // points that do the same work
-  int sums = 1;              // partial sums that pass through. Requires: IterationSpace::linear, or
-  int through = -1;  // the one input that has them, whose Passing is not `no`; the other inputs are copied. -1: all inputs have them
+  int sums = 1;              // partial sums that pass through; above 1 only where the operator is linear or `through` names an input
+  int through = -1;  // the one input that has the partial sums, whose Passing is not `no`, beside copies of the others; -1: all have
 
   [[nodiscard]] int points() const;  // size of the task space
   bool operator==(const Sharding&) const = default;
@@ -40,10 +40,10 @@ struct Sharding {
 [[nodiscard]] int output_shard(const IterationSpace& space, const Sharding& sharding, std::size_t j, int point);
 
 // The backward pass sees the same task space. At each point the gradient of an output arrives whole (loops summed away and redundant
-// copies: equal copies); the gradient of input i leaves as partial sums over the loops that input lacks, and as equal copies over
-// `copies` and `sums` (partial sums over `sums` for a factor beside the one input that has them). These are those two layouts'
-// shapes; shard numbers: sums by (missing loops in order), copies by (sums, copies, missing loops in order), each with the axes that
-// it has; -1 as input_shard.
+// copies: equal copies); the gradient of input i leaves as partial sums over the loops that input lacks (equal copies over summed
+// loops that a bias lacks: it is added once, outside the sum), and as equal copies over `copies` and `sums` (partial sums over `sums`
+// for a factor beside the one input that has them). These are those two layouts' shapes; shard numbers: sums by (missing loops in order),
+// copies by (sums, copies, missing loops in order), each with the axes that it has; -1 as input_shard.
 [[nodiscard]] ParallelShape output_gradient_shape(const IterationSpace& space, const Sharding& sharding, std::size_t j,
                                                   const TensorShape& whole);
 [[nodiscard]] ParallelShape input_gradient_shape(const IterationSpace& space, const Sharding& sharding, std::size_t i,

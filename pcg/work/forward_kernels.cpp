@@ -35,7 +35,8 @@ Kernels forward(const Conv2d& o, const Shard& p) {
 }
 // One comparison or addition for each element of a window; kernel 0 is the whole plane.
 Kernels forward(const Pool2d& o, const Shard& p) {
-  const double window = o.rows.kernel == 0 ? count(p.in[0]) / count(p.out[0]) : o.rows.kernel * o.columns.kernel;
+  const bool whole = o.rows.kernel == 0 || o.columns.kernel == 0;
+  const double window = whole ? count(p.in[0]) / count(p.out[0]) : o.rows.kernel * o.columns.kernel;
   return {simple(KernelKind::pooling, "pool2d.forward", window * count(p.out[0]), p.bytes_in(0) + p.bytes_out())};
 }
 Kernels forward(const LayerNorm& o, const Shard& p) {

@@ -9,7 +9,8 @@
 
 namespace pcg {
 
-// `inputs` and `outputs` are the shapes of one shard. Sources and reshapes, which move nothing, give no kernel.
+// `inputs` and `outputs` are the shapes of one shard. What moves nothing gives no kernel: sources, reshapes,
+// splits, slices, summands, identity, dropout of 0.
 [[nodiscard]] std::vector<Kernel> forward_kernels(const Operator& op, std::span<const TensorShape> inputs,
                                                   std::span<const TensorShape> outputs, Precision p);
 

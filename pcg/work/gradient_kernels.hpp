@@ -9,9 +9,10 @@
 
 namespace pcg {
 
-// Gradient of the activations. needed[i]: the gradient of input i is wanted (false for data, labels); weight slots are skipped, a weight
-// elsewhere (a position table that is added) counts as an activation. Ask even if nothing is needed: the gradient of a fused activation
-// comes first, and the weight gradient reads it. Adding up the gradients of a tensor with several readers is not counted here.
+// Gradient of the activations. needed[i]: the gradient of input i is wanted (false for data, labels); weight slots are skipped (but for
+// attention, whose kernels give all gradients together), a weight elsewhere (a position table that is added) counts as an activation. Ask
+// even if nothing is needed: the gradient of a fused activation comes first, and the weight gradient reads it. Adding up the gradients of a
+// tensor with several readers is not counted here.
 [[nodiscard]] std::vector<Kernel> input_gradient_kernels(const Operator& op, std::span<const TensorShape> inputs,
                                                          std::span<const TensorShape> outputs, const std::vector<bool>& needed,
                                                          Precision p);

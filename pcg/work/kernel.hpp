@@ -16,7 +16,7 @@ struct Kernel {
   std::string_view name;                        // for traces: "linear.forward". Requires: the text lives as long as the program
   base::Flops flops;                            // 2 per multiply-add
   base::Bytes bytes;                            // read and written in device memory, each tensor once
-  std::int64_t batch = 1, m = 0, n = 0, k = 0;  // of a matmul, or of the matmul that a convolution or attention amounts to; else 0
+  std::int64_t batch = 1, m = 0, n = 0, k = 0;  // of a matmul, or of the matmul that a convolution or attention amounts to; else 1, 0, 0, 0
   bool tensor_cores = false;                    // it multiplies on tensor cores where the precision has them
   bool operator==(const Kernel&) const = default;
 };

@@ -76,6 +76,20 @@ TEST_CASE("gradients: what an input lacks makes partial sums of its gradient; re
   CHECK(output_gradient_shard(space, s, 0, 12) == 12);
 }
 
+// The rows of a bag are added up: each point adds those of its part, so the gradients of the table are parts of a sum. A bias is added
+// once.
+TEST_CASE("gradients over a summed loop: of a table of rows partial sums, of a bias equal copies") {
+  const std::vector<TensorShape> bags{{{8, 4}, Element::index}, real({100, 6})};
+  const IterationSpace rows = iteration_space(EmbeddingBag{.vocabulary = 100, .width = 6}, bags);
+  const Sharding cut_bags = cut(rows, {{"bag", 2}});
+  CHECK(to_text(output_shape(rows, cut_bags, 0, real({8, 6}))) == "[8, 6] sum 2");
+  CHECK(to_text(input_gradient_shape(rows, cut_bags, 1, bags[1])) == "[100, 6] sum 2");
+  for (int point : {0, 1}) CHECK(input_gradient_shard(rows, cut_bags, 1, point) == point);
+  const std::vector<TensorShape> in{real({8, 6}), real({6, 12}), real({12})};
+  const IterationSpace product = iteration_space(Linear{.out = 12, .has_bias = true}, in);
+  CHECK(to_text(input_gradient_shape(product, cut(product, {{"k", 2}}), 2, in[2])) == "[12] copy 2");
+}
+
 // y = (x0 + x1) w: the gradient of each summand of x is that of x, y's times w; that of w is x0 and x1, each times y's, added up.
 TEST_CASE("gradients where partial sums pass one factor: the other's are partial sums, its own are copies; of addends both are copies") {
   const std::vector<TensorShape> in{real({8, 6}), real({6, 12})};

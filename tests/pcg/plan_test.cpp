@@ -234,6 +234,12 @@ TEST_CASE("violations name what does not fit together") {
   p.stages = 2;
   p.stage[3] = 1;
   CHECK(violations(p) == std::vector<std::string>{"down: stage 0 reads up of stage 1, which comes later"});
+  p = tensor_parallel();
+  PcgBuilder backwards("backwards", {{"first", true}, {"second", true}});
+  const TensorRef x{backwards.add("x", Input{real({4, 6})}, {}, {.degrees = {1, 1}}, 0), 0};
+  const TensorRef y{backwards.add("y", Unary{}, {x}, {.degrees = {1, 1}}, 1), 0};
+  (void)backwards.add("z", Unary{}, {y}, {.degrees = {1, 1}}, 0);
+  CHECK(violations(plan_of(std::move(backwards).build(), 1)) == std::vector<std::string>{"z: block 0 comes after block 1"});
   p.mapping.pop_back();
   CHECK(violations(p)[0] == "7 machine views are given for 8 nodes");
 }

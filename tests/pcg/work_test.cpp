@@ -157,6 +157,14 @@ TEST_CASE("a gradient that nobody wants costs nothing, but for a fused activatio
   CHECK(input_gradient_kernels(Binary{}, std::vector{real({2}), real({2})}, std::vector{real({2})}, {true, true}, Precision::fp32).empty());
 }
 
+TEST_CASE("a pool of the whole plane, said of one side or of both, adds each element once") {
+  for (const int rows : {0, 2}) {
+    const Pool2d op{.rows = {.kernel = rows}, .columns = {.kernel = 0}};
+    const Shapes s = shapes_of(op, {real({2, 3, 4, 5})});
+    CHECK(flops(forward_kernels(op, s.in, s.out, Precision::fp32)) == 2 * 3 * 4 * 5);
+  }
+}
+
 TEST_CASE("views cost nothing forward") {
   CHECK(forward_kernels(Reshape{.sizes = {6}}, std::vector{real({2, 3})}, std::vector{real({6})}, Precision::fp32).empty());
   CHECK(forward_kernels(Input{real({2})}, {}, std::vector{real({2})}, Precision::fp32).empty());
