@@ -11,7 +11,7 @@
 
 namespace substitutions {
 
-// Returns the shapes of all nodes; nullopt if one is ill typed.
+// Returns the shapes of all nodes; nullopt if one is ill typed or has too many shards.
 [[nodiscard]] std::optional<std::vector<pcg::ParallelShape>> shapes_of(const SmallTerm& t, std::span<const pcg::ParallelShape> variables);
 
 struct Placed {

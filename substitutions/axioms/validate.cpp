@@ -12,6 +12,7 @@
 #include <chrono>
 #include <thread>
 
+#include "base/check.hpp"
 #include "base/random.hpp"
 #include "substitutions/axioms/shards.hpp"
 #include "substitutions/axioms/shards_typing.hpp"
@@ -276,6 +277,7 @@ Validation validate(const Axiom& a, int most_shapes) {
 }
 
 Validation validate(const Axioms& axioms, const AxiomEntry& e, int most_shapes) {
+  BASE_CHECK(e.count > 0, "an entry of axioms has no instance");
   Validation all{.valid = true, .all = true};
   if (most_shapes == 0) most_shapes = std::clamp(2 * kDrawnSizes * 4 / static_cast<int>(e.count), kDrawnSizes, 4 * kDrawnSizes);
   for (std::size_t i = e.first; i < e.first + e.count; ++i) {

@@ -17,7 +17,7 @@ struct Enumerated {
 
 // Returns the pairs of equal graphs. Graphs grow operator by operator from the representatives of smaller graphs; the representative of
 // equal graphs is the first one found, of the fewest operators. So a graph with a part that a smaller equation would rewrite is never
-// built, as its equations follow from smaller ones. Equal means: equal types, and equal values at three unrelated draws of small sizes
+// built, as its equations follow from smaller ones. Equal means: equal types, and equal values at three draws of small sizes
 // (compared whole; hashes only find what to compare). Inputs of commutative operators are ordered; both parts of a split count as one
 // operator. Graphs of two outputs are the splits of a graph, held against the representatives of its parts. Deterministic. Cost: about 2 us
 // a graph.

@@ -35,7 +35,7 @@ struct GenerateStatistics {
 
 struct Generated {
   std::vector<Rule> rules;
-  std::vector<TypedEquation> unproved;  // equal wherever they were evaluated; axioms that would prove them are missing
+  std::vector<TypedEquation> unproved;  // equal wherever evaluated; no proof was found: an axiom is missing, or a limit was met
   GenerateStatistics statistics;
 };
 // Returns all rules of the families. Deterministic but for the seconds. Cost: docs/substitutions.md.

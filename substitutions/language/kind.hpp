@@ -9,8 +9,9 @@
 
 namespace substitutions {
 
-// The operator of a node. Ranks: linear, transpose and identity work on matrices; batch_matmul on tensors of rank 3; convolutions, pools
-// and enlarge on tensors of rank 4 (n, c, h, w); the others on any rank.
+// The operator of a node. Ranks: linear and identity work on matrices; batch_matmul and attention on tensors of rank 3; convolutions,
+// pools, batch_norm and enlarge on tensors of rank 4 (n, c, h, w); embedding_bag on matrices of indices; transpose from rank 2 on; the
+// others on any rank.
 enum class Kind : std::uint8_t {
   variable,
   // algebra

@@ -8,13 +8,14 @@
 
 namespace substitutions {
 
-enum class RuleKind { algebraic, parallel, hybrid };  // no layout operators; nothing else; both
+enum class RuleKind { algebraic, parallel, hybrid };  // algebraic: without layout operators; parallel: of them alone; hybrid: of both kinds
 [[nodiscard]] RuleKind kind_of(const Equation& e);
 [[nodiscard]] std::string_view name_of(RuleKind k);
 
 // One direction of a proved equation: an occurrence of `source` may be replaced by `target`. Every variable of the target is in the source,
 // so nothing has to be invented. When it is applied, both sides are typed in the context (sizes, layouts) that it is applied in: that is
-// where the conditions on shapes and degrees are checked (matcher.hpp).
+// where the conditions on shapes and degrees are checked: sizes by the matcher (matching/matcher.hpp), types and degrees by what builds the
+// target (rewriting/apply.hpp).
 struct Rule {
   std::string name;  // "a17", "p3", "h120": stable for equal generator versions
   TypedEquation equation;

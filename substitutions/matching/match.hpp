@@ -24,8 +24,9 @@ struct ConcatAsTwo {
 // sequence): a rule's dim 0 is then one of them, its last dims are the last ones, and what lies between rides along. Equal letters of the
 // rule are equal sizes of the graph. Attributes that no rule distinguishes are free: window, stride and padding of convolutions and pools
 // (all those of one kind in a rule have the same; a kernel of 3 x 3 stands for any, a smaller one for itself with stride 1 and the padding
-// that keeps the size), heads of attention, and how many share keys (all those of a rule are alike). Linear operators with a transposed
-// weight, and kinds that the rule language has not, are never matched. A scaling's number is the node's factor.
+// that keeps the size), heads of attention, and how many share keys (all those of a rule are alike). Never matched:
+// kinds that the rule language has not, products with a transposed factor, attention with a bias or unpacked, softmax along another dim
+// than the last, and binary operators that broadcast. A scaling's number is the node's factor.
 struct Match {
   std::size_t rule = 0;                   // index into the rules given
   std::vector<pcg::NodeId> nodes;         // of the graph, one per operator of the source, in its order; halves of a split share one

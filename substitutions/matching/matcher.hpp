@@ -14,7 +14,8 @@
 namespace substitutions {
 
 // Finds matches through an index by operator kind and the kinds of neighbours; after a rewrite it looks again only near the rewrite.
-// Cost: first index O(nodes + edges); a search O(candidates of the rarest operator of each rule).
+// Cost: an index O(nodes + edges + inputs^2 of concats and sums); a search O(candidates of the rarest operator of each rule), times the
+// choices at commutative inputs and tensors of several readers; update() an index and O(matches) beside the search.
 class Matcher {
  public:
   Matcher(std::span<const Rule> rules, const pcg::Pcg& graph);

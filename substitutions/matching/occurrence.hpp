@@ -10,7 +10,7 @@
 
 namespace substitutions {
 
-// Calls `found` for each occurrence of the pattern in which operator `anchor` is node `at`. Match::rule is left alone. Rejects those that
+// Appends to `found` each occurrence of the pattern in which operator `anchor` is node `at`, as a match of `rule`. Rejects those that
 // have a node for which `excluded` is not 0 (by node; may be empty).
 class OccurrenceSearch {
  public:

@@ -9,7 +9,6 @@
 #include "base/random.hpp"
 
 namespace substitutions {
-namespace {}  // namespace
 
 SmallSizes::SmallSizes(std::span<const Variable> variables, std::uint64_t seed) {
   std::string letters;

@@ -18,8 +18,8 @@ struct Value {
   bool operator==(const Value&) const = default;
 };
 
-// Returns the value of a variable: pseudo-random from (seed, name); indices: some within the rows of every table among `variables`, some
-// beyond.
+// Returns the value of a variable: pseudo-random from (seed, name); indices: below the rows of the largest table among `variables`, so
+// some are beyond those of a smaller one.
 [[nodiscard]] Value value_of(const Variable& v, std::span<const Variable> variables, const SmallSizes& sizes, std::uint64_t seed);
 // Returns the value of a node from those of its inputs. Requires: well typed, without a size condition (size_condition.hpp), no variable.
 [[nodiscard]] Value value_of(const Node& n, std::span<const Value* const> inputs, const SmallSizes& sizes);

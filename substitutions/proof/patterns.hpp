@@ -12,7 +12,8 @@
 
 namespace substitutions {
 
-// The size of one dim of a variable: a letter; '\0' and a number for a plain size; '\0' and 0 for a sum, which typing looks after.
+// The size of one dim of a variable: a letter; '\0' and a number for a plain size; '\0' and 0 for a sum of letters, which is
+// not matched here: typing checks it.
 struct DimPattern {
   char letter = 0;
   std::int64_t number = 0;

@@ -8,6 +8,7 @@
 namespace substitutions {
 
 // Returns a counterexample from several small sizes and draws of values; nullopt: none was found. Outputs of different types are one, too.
+// Requires: no size condition (size_condition.hpp).
 [[nodiscard]] std::optional<Counterexample> refute(const TypedEquation& e);
 
 }  // namespace substitutions

@@ -9,7 +9,8 @@
 namespace substitutions {
 
 // Returns the equations that the rule may mean: one for each meaning of the replica dim (copies, partial sums, a stack), the same
-// throughout the rule, under which both sides are well typed and have equal layouts. The variables of each have the plainest such layouts.
+// throughout the rule, under which both sides are well typed and have equal layouts. The variables of each have the plainest such layouts,
+// of which at most three are laid out at once.
 [[nodiscard]] std::vector<TypedEquation> interpretations(const PublishedRule& r);
 
 }  // namespace substitutions

@@ -19,7 +19,7 @@ struct Rewritten {
 
 // Returns the rewritten graph, or why there is none: the result would not be well typed there, would have a cycle, other results or
 // another order of blocks, or would lack a tensor that is read. `degrees` gives d and e where the match leaves them free.
-// Keeps: attributes that the rule leaves free, and names as far as they go; nodes of the occurrence that are still read.
+// Keeps: attributes that the rule leaves free; names, where a new node stands for an old one; nodes of the occurrence that are still read.
 // Changes: the half of a split that the rule does not speak of becomes a slice; a concat that becomes part of a concat is joined with it.
 // Removes: operators that only the occurrence read, where the target does without them; not inputs and weights.
 // Requires: the match is one of this rule and graph, and every letter of the target has a size.

@@ -1,5 +1,5 @@
 #pragma once
-// The conditions under which a rule applies, in words for people; where it is applied, typing checks them (matcher.hpp).
+// The conditions under which a rule applies, in words for people; where it is applied, the matcher and apply() check them.
 
 #include <string>
 #include <vector>
