@@ -53,4 +53,4 @@ accuracy: build
 	build/foreshard validate build/accuracy/*.csv --jobs $(JOBS) --report build/accuracy/report.html --tables docs/accuracy.md
 
 clean:
-	rm -rf build build-test build-asan
+	rm -rf build build-*

@@ -16,7 +16,7 @@ struct FrameworkFitConfig {
   std::filesystem::path file;          // of the start, where it is no profile that ships
   std::vector<std::string> constants;  // names of framework_constants(); empty: all
   int jobs = 1;
-  int evaluations = 150;                                            // of the whole set of points, at most
+  int evaluations = 150;                                            // of the points at most, and of those of each half
   std::function<void(int evaluation, double mean_error)> progress;  // may be empty
 };
 
@@ -43,9 +43,9 @@ struct FrameworkFit {
 };
 
 // Returns the constants that minimise the mean absolute log ratio of predicted and measured (robust: no square; every group counts alike,
-// however many its points) by the subplex method (NLopt's SBPLX), constants in log space. Points are the same for every framework constant;
-// a point that cannot be planned is refused. Throws: base::InputError when there are fewer than ten points per constant, or a point cannot
-// be planned. Cost: a simulation per point and evaluation, three times over (all, and each half), and two per point and constant.
+// however many its points) by the subplex method (NLopt's SBPLX), constants in log space. Every constant is fitted to the same points.
+// Throws: base::InputError when there are fewer than ten points per constant, a constant is unknown, or a point cannot be planned.
+// Cost: a simulation per point and evaluation, twice over (all, and once more for the two halves), and two per point and constant.
 [[nodiscard]] FrameworkFit fit_framework(const profiles::FrameworkProfile& start, const std::vector<measurements::Point>& points,
                                          const FrameworkFitConfig& config);
 

@@ -221,7 +221,9 @@ void refuse_nothing(const Groups& groups, const profiles::DeviceProfile& d, std:
   sink.add(
       {}, "",
       fmt::format("no kernel was measured on {}", config.devices.empty() ? d.name : fmt::format("{}", fmt::join(config.devices, ", "))),
-      names.empty() ? "the files hold no kernels" : fmt::format("the files hold kernels of {}", fmt::join(names, ", ")));
+      names.empty() ? "the files hold no kernels"
+                    : fmt::format("the files hold kernels of {}{}", fmt::join(names, ", "),
+                                  config.kinds.empty() ? "" : "; --kind leaves out those of other kinds"));
   sink.throw_if_any();
 }
 

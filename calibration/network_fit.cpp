@@ -320,7 +320,9 @@ NetworkFit fit_network(const NetworkProfile& start, std::span<const CollectiveMe
   write_sources(fit.profile, start, predictor, rows);
   fit.residuals = residuals_of(fit.profile, predictor, rows);
   if (fit.residuals.size() < rows.size())
-    fit.notes.push_back(fmt::format("{} rows of clusters with another network profile took no part", rows.size() - fit.residuals.size()));
+    fit.notes.push_back(
+        fmt::format("{} rows took no part: their cluster has another network profile, or fewer GPUs in a node than they need",
+                    rows.size() - fit.residuals.size()));
   return fit;
 }
 

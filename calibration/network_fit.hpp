@@ -40,7 +40,7 @@ struct NetworkFit {
 // Throws: base::InputError when no row is of a preset whose `network_profile` this is.
 [[nodiscard]] NetworkFit fit_network(const profiles::NetworkProfile& start, std::span<const measurements::CollectiveMeasurement> rows,
                                      const NetworkFitConfig& config = {});
-// Returns the residuals of a profile, whoever fitted it.
+// Returns the residuals of a profile, whoever fitted it. Throws as fit_network does.
 [[nodiscard]] std::vector<NetworkResidual> compare_network(const profiles::NetworkProfile& profile,
                                                            std::span<const measurements::CollectiveMeasurement> rows);
 

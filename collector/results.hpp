@@ -57,7 +57,7 @@ struct Results {
 
 // The text in quotes, escaped; bytes that are no UTF-8 text become "?".
 [[nodiscard]] std::string json_text(const std::string& text);
-// 9 significant digits; null for what is not finite, which JSON cannot say.
+// 9 significant digits, whole numbers in full; null for what is not finite, which JSON cannot say.
 [[nodiscard]] std::string json_number(double value);
 // The whole file, one result a line. Same results, same bytes.
 [[nodiscard]] std::string to_json(const Results& r);

@@ -40,7 +40,11 @@ trap stop_smi EXIT
 share=$(($(left) / 2 - 8))
 status=0
 timeout $((share + 60)) "$out/parts/foreshard-collect" --out "$out/parts/kernels.json" --budget "$share" --device "$device" || status=$?
-[ -f "$out/parts/kernels.json" ] || { echo "the collector wrote nothing (exit code $status)" >&2; exit 1; }
+if ! [ -f "$out/parts/kernels.json" ]; then
+  echo "the collector wrote nothing (exit code $status)" >&2
+  [ "$status" = 2 ] && exit 2  # no such GPU
+  exit 1
+fi
 if ! command -v python3 >/dev/null; then
   echo "no python3: without iterations and clocks" >&2
   cp "$out/parts/kernels.json" "$out/collect.json"

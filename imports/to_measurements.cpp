@@ -99,7 +99,6 @@ void add_collectives(const ImportedTrace& t, const MeasurementNames& names, meas
   std::size_t unknown = 0;
   for (const ImportedCollective& c : t.collectives) {
     const bool known = c.kind && c.bytes && c.bytes->value() > 0 && c.group_size > 1 && c.duration.value() > 0;
-    // Rows of nccl-tests stay two, in place and not: they are different runs.
     if (known) rows[{*c.kind, c.nodes, c.group_size, c.bytes->value()}].add(c.duration.value(), c.source.empty() ? t.file : c.source);
     else ++unknown;
   }

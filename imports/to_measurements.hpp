@@ -14,8 +14,8 @@ struct MeasurementNames {
 };
 
 // Returns, of kernels, one row per distinct operation whose work is known (see ImportedOperation): the median over its occurrences of the
-// summed times of its kernels; of collectives, one row per kind, group and size: the median. Times of traced collectives include waiting;
-// nccl-tests' do not. The notes count what cannot be used. Cost: O(n log n).
+// summed times of its kernels; of collectives, one row per kind, nodes, group and size: the median. Times of traced collectives include
+// waiting; nccl-tests' do not. The notes count what cannot be used. Cost: O(n log n).
 [[nodiscard]] measurements::Measurements to_measurements(const ImportedTrace& trace, const MeasurementNames& names);
 
 }  // namespace imports

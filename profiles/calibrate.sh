@@ -1,6 +1,6 @@
 #!/bin/sh
 # Fits every device profile that ships to the public tables of kernels: profiles/calibrate.sh DATA [PROGRAM]
-# DATA is a folder with operators/*.csv (their sources: docs/accuracy.md). What is written into profiles/devices/*.yaml is the part
+# DATA is a folder with operators/*.csv; each row names its source. What is written into profiles/devices/*.yaml is the part
 # `fitted:` only. Takes some minutes; the same tables give the same files.
 set -eu
 data=${1:?"usage: profiles/calibrate.sh DATA [PROGRAM]"}/operators

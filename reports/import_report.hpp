@@ -7,10 +7,10 @@
 
 namespace reports {
 
-// Returns time by kind of kernel, collectives with bytes and both bandwidths, iterations (the longest, when there are many), notes.
+// Returns time by kind of kernel, collectives with bytes and both bandwidths, iterations (the first twelve, when there are many), notes.
 [[nodiscard]] std::string import_text(const imports::ImportedTrace& trace);
 // {"format","file","kernels","collectives","devices":[..],"span_s","iterations":[..],"by_kind":{..},"by_stream":[..],
-//  "by_collective":[..],"notes":[..]}; docs/formats.md, "Imports".
+//  "by_collective":[..],"rank","world_size","notes":[..]}; docs/formats.md, "Imports".
 [[nodiscard]] std::string import_json(const imports::ImportedTrace& trace);
 
 }  // namespace reports

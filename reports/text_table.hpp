@@ -9,7 +9,8 @@ namespace reports {
 
 enum class Colour { none, terminal };
 
-// Returns one line per run, aligned, what-ifs below the base; then where the best plan's time goes, its memory, and all notes once.
+// Returns one line per run, aligned, what-ifs below the base (a plan that was made anew and is the base's has one line with it); then where
+// the best plan's time goes, its memory, and the notes, each once, of at most three lost candidates.
 [[nodiscard]] std::string text_table(const scenarios::ScenarioResult& r, Colour colour);
 
 }  // namespace reports

@@ -8,7 +8,8 @@
 namespace sim {
 
 // Requires: pcg::violations(plan) is empty; plan.gpus <= cluster.device_count().
-// Throws: base::InputError when a device cannot train in the plan's precision.
+// Throws: base::InputError when a device has no profile or cannot train in the plan's precision.
+// Not for several threads at once: see engine/simgrid_engine.hpp.
 [[nodiscard]] SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& cluster, const SimulationConfig& config = {});
 
 }  // namespace sim

@@ -4,6 +4,7 @@
 // Links: each wire gives two, one per direction, or one shared by both when half duplex. Network: every NIC has an up and a down link
 // of the network's link type. Latency: the up link carries the link type's whole latency and the down link none, so crossing one
 // switch costs it once; crossing a leaf (rail), the core (spine) and another leaf costs it twice, as the leaf's uplink adds the same.
+// A half-duplex network has one link per NIC for both directions, which carries the latency each way; uplinks of leaves stay full duplex.
 //   switch    one crossbar
 //   fat-tree  a leaf per nodes_per_leaf nodes; with several leaves each has an up and a down link of (sum of its NICs) / oversubscription
 //             to a core that does not block

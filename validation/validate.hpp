@@ -23,7 +23,7 @@ struct ValidationOptions {
 };
 
 struct Validation {
-  std::vector<Item> items;                       // in order of the tables
+  std::vector<Item> items;                       // iterations, then kernels and collectives; each in order of the tables
   std::vector<calibration::Residual> residuals;  // of iterations that have a forecast
   std::vector<std::string> notes;                // what the readers left out
 };

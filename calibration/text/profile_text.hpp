@@ -7,7 +7,8 @@
 
 namespace calibration {
 
-// Returns `profile` with its part `fitted:` (always the last one) replaced by `fitted`.
+// Returns `profile` with its part `fitted:` (always the last one) replaced by `fitted`; keys behind it are lost.
+// Throws: base::InputError when the text is no YAML or `device` is written in braces.
 [[nodiscard]] std::string with_fitted(const std::string& profile, const profiles::Fitted& fitted);
 
 }  // namespace calibration

@@ -8,8 +8,8 @@
 
 namespace imports {
 
-// Returns the trace. Throws: base::InputError with every problem: another version, an unknown kind, precision or collective, a missing or
-// impossible number, FLOPs that are not 2 batch m n k of a matmul.
+// Returns the trace. Throws: base::InputError with the first twenty problems: another version, an unknown kind, precision or collective, a
+// missing or impossible number, FLOPs that are not 2 batch m n k of a matmul.
 [[nodiscard]] ImportedTrace read_collected(const nlohmann::json& document, const std::string& file);
 
 }  // namespace imports

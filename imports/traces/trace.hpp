@@ -30,7 +30,7 @@ struct ImportedOperation {
   std::string name;
   std::optional<pcg::Kernel> work;  // kind, sizes, FLOPs and bytes as pcg/work counts them; absent: not determined. Its name is empty
   std::optional<pcg::Precision> precision;  // of its first input
-  std::string source;                       // "FILE:LINE" where a line stands for it, else the file
+  std::string source;                       // "FILE:LINE" or "FILE: kernels[3]"; empty: the trace as a whole
 };
 
 inline constexpr std::uint32_t kNoOperation = UINT32_MAX;
@@ -63,7 +63,7 @@ struct ImportedCollective {
   std::int64_t stream = 0;
   std::optional<base::Seconds> start;
   base::Seconds duration;
-  std::string source;  // "FILE:LINE", of nccl-tests and the collector
+  std::string source;  // "FILE:LINE" of nccl-tests, "FILE: collectives[3]" of the collector; else empty
 };
 
 // One training iteration: a step that the profiler marked ("ProfilerStep#3"), an NVTX range, or one that the collector timed.
@@ -77,7 +77,7 @@ struct ImportedIteration {
 struct ImportedTrace {
   TraceFormat format = TraceFormat::kineto;
   std::string file;
-  std::vector<std::string> names;  // of kernels and collectives, each once
+  std::vector<std::string> names;  // of kernels, collectives and, in Kineto traces, host operations
   std::vector<ImportedDevice> devices;
   std::vector<ImportedOperation> operations;
   std::vector<ImportedKernel> kernels;  // in order of start where it is known, else of the file

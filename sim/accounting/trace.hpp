@@ -8,8 +8,8 @@
 
 namespace sim {
 
-// Returns: one span for each kernel group of an operator, each transfer and each launch, of the simulated devices; by device, stream,
-// start. Kernels that are slowed share the time of their run in proportion to what they take alone.
+// Returns: one span for each kernel group of an operator, each transfer (on each device class that takes part) and each launch, of the
+// simulated devices; by device, stream, start. Kernels that are slowed share the time of their run in proportion to what they take alone.
 // Cost: O(spans log spans).
 [[nodiscard]] std::vector<Span> spans_of(const Accounts& a);
 

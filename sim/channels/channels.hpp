@@ -34,7 +34,8 @@ struct Channel {
 // Returns: at most `most` channels. Within a node shares are in proportion to what each cycle carries; over NICs they are equal. With
 // relays by GPUs, the cycles within one node use them if all cycles together are quicker for it.
 // Requires: at least two devices in all.
-// Cost: one search per distinct wiring (path_search.hpp), else O(channels * devices).
+// Cost: for each distinct wiring of a node up to `most` searches (path_search.hpp), twice with relays, over NICs some per NIC; else
+// O(channels * devices).
 [[nodiscard]] std::vector<Channel> find_channels(std::span<const NodeMembers> nodes, const topology::Cluster& cluster, int most,
                                                  Relays relays);
 

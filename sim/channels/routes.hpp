@@ -8,7 +8,7 @@ namespace sim {
 // by_gpus: NetworkProfile::relays.
 enum class Relays { none, by_gpus };
 
-// Returns: Cluster::route; with relays by GPUs the route through another GPU of the node where that is wider by half at least (NCCL's
+// Returns: Cluster::route; with relays by GPUs the route through another GPU of the node where one is wider by more than half (NCCL's
 // NVB paths: in a cube mesh most pairs have no wire of their own, and the route through the host is slow).
 // Cost: O(devices of the node) routes with relays, else one.
 [[nodiscard]] topology::Route route_between(topology::DeviceId from, topology::DeviceId to, const topology::Cluster& cluster,

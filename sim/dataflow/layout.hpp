@@ -15,7 +15,7 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 
-// The four layouts that a computing node of a plan has, one per input or output.
+// The layouts of a computing node of a plan: of its inputs, its outputs and the gradients of both.
 struct NodeLayouts {
   std::vector<base::DeviceId> points;  // device of each point of the task space
   std::vector<Layout> inputs, outputs;

@@ -1,8 +1,8 @@
 #pragma once
 // What it takes to bring a tensor from one layout to another: rounds of transfers that run together. A chain of parallel operators is
-// priced as a whole: partial sums wanted by those who hold them become an all-reduce or a reduce-scatter, blocks wanted by their
-// holders an all-gather or an all-to-all; everything else goes point to point by overlap of blocks, and is shared out among equal copies
-// and gathered where the destination is replicated within a node.
+// priced as a whole. Partial sums are added up first among those who hold them, by an all-reduce or a reduce-scatter; blocks wanted by
+// their holders become an all-gather or an all-to-all. Everything else goes point to point by overlap of blocks; where no holder is in a
+// node that wants equal copies, these share the message out and gather it.
 
 #include <compare>
 #include <span>
@@ -15,7 +15,7 @@
 
 namespace sim {
 
-// One collective among `group`, or, of kind send, one message group[0] -> group[1]. bytes: S of collective.hpp.
+// One collective among `group`, or, of kind send, one message group[0] -> group[1]. bytes: S of plan_collective.hpp.
 struct Transfer {
   CollectiveKind kind = CollectiveKind::send;
   base::Bytes bytes;
@@ -31,10 +31,10 @@ struct Movement {
   auto operator<=>(const Movement&) const = default;
 };
 
-// Requires: the same whole shape; to.sum divides from.sum. Devices may differ. O(shards x shards that overlap).
+// Requires: the same whole shape; to.sum is from.sum, and then shard by shard the same blocks, or 1. Devices may differ. O(shards^2).
 [[nodiscard]] Movement reshard(const Layout& from, const Layout& to, base::Bytes element, const topology::Cluster& cluster);
 
-// Groups of devices whose shards differ in the sum index alone, in shard order: who adds up with whom. Groups of one are left out.
+// Groups of devices whose shards differ in the sum index alone: who adds up with whom. Each once, ascending; groups of one are left out.
 [[nodiscard]] std::vector<std::vector<base::DeviceId>> sum_groups(const Layout& l);
 
 }  // namespace sim

@@ -22,7 +22,7 @@ class Deliveries {
   [[nodiscard]] std::size_t place(DeliveryId d) const { return all_[d.value].place; }
   [[nodiscard]] std::size_t made_by(int stage) const { return made_by_[static_cast<std::size_t>(stage)]; }
   [[nodiscard]] std::size_t size() const { return all_.size(); }
-  // What brings the tensor from where it is made to that layout. Cost: O(shards), once.
+  // What brings the tensor from where it is made to that layout. Cost: that of reshard(), once.
   [[nodiscard]] MovementId movement(DeliveryId d);
 
   // An input that its own stage gathers: an all-gather brings it to the node from its producer.

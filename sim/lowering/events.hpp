@@ -1,7 +1,7 @@
 #pragma once
-// Events by what they say: a tensor or a gradient has crossed from one virtual stage to another, a stage's gradients are synchronised, its
+// Events by their meaning: a tensor or a gradient has crossed from one virtual stage to another, a stage's gradients are synchronised, its
 // last backward pass has ended. The emitter that signals an event asks for its number here; the one that waits looks it up. An event that
-// says the same in several variants of a plan has one number. Internal to sim/lowering.
+// means the same in several variants of a plan has one number. Internal to sim/lowering.
 
 #include <map>
 #include <optional>

@@ -12,7 +12,7 @@ namespace sim {
 
 class GradientBuckets {
  public:
-  // Sends into `block` of a stage; buckets of `capacity` bytes per device.
+  // Sends into `block` of a stage; a bucket goes once it holds `capacity` bytes per device or more.
   GradientBuckets(const Lowering& l, Block& block, int stage, base::Bytes capacity)
       : l_(l), block_(block), stage_(stage), capacity_(capacity) {}
 
@@ -24,7 +24,7 @@ class GradientBuckets {
   void wait_for(EventId b) { waits_on_.push_back(b); }
   // Collectives that are sent from now on signal that they have ended.
   void signal() { signals_ = true; }
-  // By these events.
+  // The events that those signal.
   [[nodiscard]] const std::vector<EventId>& signalled() const { return signalled_; }
 
  private:

@@ -31,7 +31,7 @@ class GradientSums {
   // Whether the sum is complete when this reader has added its part: a backward pass goes through nodes downwards, and through the inputs
   // of one node upwards.
   [[nodiscard]] bool is_last(GradientId g, const Use& reader) const { return all_[g.value].last == reader; }
-  // What brings the sum to the node that made the tensor. Cost: O(shards), once.
+  // What brings the sum to the node that made the tensor. Cost: that of reshard(), once.
   [[nodiscard]] MovementId movement(GradientId g);
 
  private:

@@ -18,13 +18,14 @@ class Lowerer {
  public:
   // `data` is dataflow_of(plan). All four outlive the object.
   // Requires: pcg::violations(plan) is empty.
-  // Throws: base::InputError when a device does not support the precision.
+  // Throws: base::InputError when a device has no profile or does not support the precision.
   Lowerer(const pcg::Plan& plan, const Dataflow& data, const topology::Cluster& cluster, const profiles::FrameworkProfile& framework);
   Lowerer(const Lowerer&) = delete;
   Lowerer& operator=(const Lowerer&) = delete;
 
-  // Returns: the variant's program, until the next call.
-  // Cost: O(stages), and for what no variant before had: O(nodes) for a block, O(points) for a node, O(shards) for a movement.
+  // Returns: the variant's program; valid until the next call.
+  // Cost: O(stages), and for what no variant before had: O(nodes) for a block (times the graph's blocks under full recomputation and ZeRO
+  // 3), O(points) for a node, reshard() for a movement.
   [[nodiscard]] const Program& lower(const Variant& variant) &;
   [[nodiscard]] Program lower(const Variant& variant) &&;
 

@@ -16,7 +16,7 @@ class ProgramBuilder {
  public:
   ProgramBuilder(const PriceList& prices, const profiles::FrameworkProfile& framework);
 
-  // Kernels of a node that cost `price`. Equal prices share their seconds.
+  // Kernels of a node that cost `price`. One price, by its number, has its seconds once.
   [[nodiscard]] Part part(std::uint32_t node, std::string_view what, const Price& price);
   // The host works this much longer before it launches the first kernels of `block` from item `first` on.
   void add_host_time(Block& block, std::size_t first, base::Seconds time);

@@ -14,7 +14,7 @@ namespace sim {
 
 class WeightGathers {
  public:
-  // `nodes` in the order in which they are emitted. Does nothing unless the plan shards weights.
+  // `nodes` in the order in which they are emitted. Does nothing unless the variant shards weights.
   WeightGathers(const Lowering& l, Block& block, std::span<const std::uint32_t> nodes);
   // Call before a node's items are emitted: gathers of a block that begins here. Returns the items to wait for.
   std::vector<std::uint32_t> before(std::uint32_t node);

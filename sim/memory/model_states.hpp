@@ -21,9 +21,8 @@ struct StateBytes {
   [[nodiscard]] base::Bytes total() const { return weights + gradients + optimizer; }
 };
 
-// One per device of the plan, numbered as the cluster's: every weight once per stage that reads it, less what ZeRO stage `zero` shares out
-// among those that hold copies. `data` is dataflow_of(plan).
-// Cost: O(weights x shards).
+// One per device up to the last that holds a weight, numbered as the cluster's: every weight once per stage that reads it, less what ZeRO
+// stage `zero` shares out among those that hold copies. `data` is dataflow_of(plan). Cost: O(weights x shards).
 [[nodiscard]] std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data, int zero);
 
 }  // namespace sim

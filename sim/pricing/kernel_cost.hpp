@@ -17,7 +17,8 @@ struct KernelCost {
 };
 
 // Returns: profiles::kernel_time, and
-//   for attention, at least FLOPs / (peak x the share that the framework's attention reaches on the device's generation);
+//   for attention, at least FLOPs / (peak x the share that the framework's attention reaches on the device's generation; without
+//   a share as a product);
 //   for a product that is bound by its FLOPs, that time / the share that it sustains in training on the device's generation.
 // Requires: no profiles::unsupported(device, precision).
 // Cost: O(1).

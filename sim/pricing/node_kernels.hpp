@@ -15,7 +15,7 @@ namespace sim {
 struct NodeShape {
   pcg::Operator op;                             // as one shard sees it: its share of the heads
   std::vector<pcg::TensorShape> read, outputs;  // shards; inputs with the halos that the kernels read
-  std::vector<bool> needed;                     // per input: its gradient is an activation's and is wanted
+  std::vector<bool> needed;                     // per input: whether the backward pass needs its gradient; false for weights
   bool operator==(const NodeShape&) const = default;
 };
 

@@ -30,8 +30,8 @@ struct Price {
   [[nodiscard]] bool empty() const { return kernels == 0; }
 };
 
-// Remembers what it was asked: nodes of equal shape are priced once. The same list serves all variants of a plan that differ in
-// recomputation and ZeRO stage alone. Not for several threads at once.
+// Remembers what it was asked: nodes of equal shape are priced once (adding up and buffering their gradients, node by node). The same list
+// serves all variants of a plan that differ in recomputation and ZeRO stage alone. Not for several threads at once.
 class PriceList {
  public:
   // Plan, flow, cluster and framework outlive the list.

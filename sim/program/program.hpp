@@ -1,6 +1,7 @@
 #pragma once
 // A lowered plan, before it is unrolled over micro-batches: for each virtual stage the items of one forward and one backward pass, and
-// the update at the end. Items are listed in an order in which every device can run them. Nothing here knows of links or time.
+// the update at the end. Items are listed in an order in which every device can run them. Nothing here knows of links, or of when
+// anything runs.
 // Variants of one plan (sim/program/variant.hpp) share the numbers: a block, movement, set of devices or event has the same number in all
 // of their programs.
 
@@ -37,7 +38,7 @@ struct Compute {
   std::vector<Part> parts;
   bool host_waits = false;   // the host waits for what the kernels wait for before it launches them
   bool host_drains = false;  // the host waits until its device has done all that came before
-  bool ends_run = false;     // later items wait for just this much: what follows is not fused into one run with it
+  bool ends_run = false;     // other items wait for these kernels alone, so later kernels are not fused with them
 };
 
 // A tensor or a part of one that moves.

@@ -36,7 +36,7 @@ struct MemoryUse {
   [[nodiscard]] bool fits() const { return peak <= capacity; }
 };
 
-// The link that works longest: bytes over bandwidth, as a share of the iteration. More of another kind of link will not help much.
+// The link that works longest: bytes over bandwidth, as a share of the iteration.
 struct BusiestLink {
   std::string type;  // "pcie"
   std::string name;  // "node0:cpu0->nic0"; of the links that are like it, the first
