@@ -155,10 +155,6 @@ const DeviceProfile& device_profile(const std::string& name) {
   return kShipped.at(name);
 }
 
-std::string_view device_text(std::string_view name) {
-  const auto text = device_files().find(name);
-  if (!text) device_files().refuse(name);
-  return *text;
-}
+std::string_view device_text(std::string_view name) { return device_files().text(name); }
 
 }  // namespace profiles

@@ -123,11 +123,7 @@ const NetworkProfile& network_profile(std::string_view name) {
   return kShipped.at(name);
 }
 
-std::string_view network_text(std::string_view name) {
-  const auto text = network_files().find(name);
-  if (!text) network_files().refuse(name);
-  return *text;
-}
+std::string_view network_text(std::string_view name) { return network_files().text(name); }
 
 NetworkProfile load_network_profile(const base::Yaml& document) {
   base::Diagnostics sink;

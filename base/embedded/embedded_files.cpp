@@ -19,6 +19,12 @@ std::optional<std::string_view> EmbeddedFiles::find(std::string_view name) const
   return at == files_.end() ? std::nullopt : std::optional(at->text);
 }
 
+std::string_view EmbeddedFiles::text(std::string_view name) const {
+  const std::optional<std::string_view> found = find(name);
+  if (!found) refuse(name);
+  return *found;
+}
+
 Yaml EmbeddedFiles::parse(const EmbeddedFile& file) const {
   return parse_yaml(std::string(file.text), fmt::format("<{} {}>", kind_.substr(0, kind_.find(' ')), file.name));
 }

@@ -29,6 +29,8 @@ class EmbeddedFiles {
   [[nodiscard]] std::vector<std::string> names() const;
   // Returns the text of the file of this name, or nullopt.
   [[nodiscard]] std::optional<std::string_view> find(std::string_view name) const;
+  // The same. Throws: as refuse(), where there is no such file.
+  [[nodiscard]] std::string_view text(std::string_view name) const;
   // Returns a file of these as YAML. Throws: InputError as parse_yaml does.
   [[nodiscard]] Yaml parse(const EmbeddedFile& file) const;
   // Returns 'no KIND is called "NAME"'.

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <filesystem>
+#include <utility>
 
 #include "base/yaml/parse.hpp"
 #include "calibration/network_fit.hpp"
@@ -13,13 +14,31 @@
 namespace cli {
 namespace {
 
+// Where a fit starts.
+struct NetworkStart {
+  std::string text;
+  profiles::NetworkProfile profile;
+};
+
+NetworkStart network_start_from(std::string text, const std::string& file) {
+  profiles::NetworkProfile profile = profiles::load_network_profile(base::parse_yaml(text, file));
+  return {std::move(text), std::move(profile)};
+}
+
 // The file that is given, else what is at the output, so that one command goes on where another ended, else what ships.
-std::string network_text(const NetworkFlags& f) {
+NetworkStart network_start_of(const NetworkFlags& f) {
   std::error_code error;
-  if (std::filesystem::exists(f.network, error)) return read_text(f.network);
-  const bool fits = !f.compare_only && !f.output.empty() && f.output != "-";
-  if (fits && std::filesystem::exists(f.output, error)) return read_text(f.output);
-  return std::string(profiles::network_text(f.network));
+  if (std::filesystem::exists(f.network, error)) return network_start_from(read_text(f.network), f.network);
+  NetworkStart shipped = network_start_from(std::string(profiles::network_text(f.network)), f.network);
+  const bool goes_on = !f.compare_only && !f.output.empty() && f.output != "-" && std::filesystem::exists(f.output, error);
+  if (!goes_on) return shipped;
+  NetworkStart there = network_start_from(read_text(f.output), f.output);
+  if (there.profile.name != f.network)
+    throw base::InputError(std::vector<base::Diagnostic>{{{},
+                                                          "--output",
+                                                          fmt::format("{} holds the network profile {}", f.output, there.profile.name),
+                                                          fmt::format("name another file, or start from it: --network {}", f.output)}});
+  return there;
 }
 
 void answer(const NetworkFlags& f, const std::vector<calibration::NetworkResidual>& residuals) {
@@ -30,17 +49,16 @@ void answer(const NetworkFlags& f, const std::vector<calibration::NetworkResidua
 }  // namespace
 
 int calibrate_network(const NetworkFlags& f, const measurements::Measurements& rows) {
-  const std::string before = network_text(f);
-  const profiles::NetworkProfile start = profiles::load_network_profile(base::parse_yaml(before, f.network));
+  const NetworkStart start = network_start_of(f);
   for (const std::string& note : rows.notes) fmt::print(stderr, "note: {}\n", note);
   if (f.compare_only) {
-    answer(f, calibration::compare_network(start, rows.collectives));
+    answer(f, calibration::compare_network(start.profile, rows.collectives));
     return kAnswered;
   }
-  const calibration::NetworkFit fit = calibration::fit_network(start, rows.collectives);
+  const calibration::NetworkFit fit = calibration::fit_network(start.profile, rows.collectives);
   for (const std::string& note : fit.notes) fmt::print(stderr, "note: {}\n", note);
   answer(f, fit.residuals);
-  if (!f.output.empty()) write_text(f.output, calibration::with_fitted(before, fit.profile));
+  if (!f.output.empty()) write_text(f.output, calibration::with_fitted(start.text, fit.profile));
   return kAnswered;
 }
 

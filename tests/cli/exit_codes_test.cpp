@@ -210,3 +210,22 @@ TEST_CASE("calibrate --network tells its residuals as JSON, and nothing else on 
   CHECK(residuals[0]["measured_s"] == 0.004);
   CHECK(residuals[0]["predicted_s"] > 0.001);
 }
+
+TEST_CASE("calibrate --network goes on from what is at the output, comments included, and overwrites no other profile") {
+  const Folder f;
+  const std::string table = f.write("t.csv", "cluster,nodes,gpus,kind,bytes,seconds\ndgx-h100,1,8,all_reduce,1e9,0.004\n");
+  const std::string output = (f.path / "n.yaml").string(), fit = "calibrate " + table + " --output " + output + " --network ";
+  REQUIRE(call(f, fit + "h100-nvswitch").code == 0);
+  const std::string mine = "# Of our rack.\n" + f.read("n.yaml");
+  (void)f.write("n.yaml", mine);
+  REQUIRE(call(f, fit + "h100-nvswitch").code == 0);
+  CHECK(f.read("n.yaml").starts_with("# Of our rack.\n"));
+  const std::string kept = f.read("n.yaml");
+  const Outcome misspelt = call(f, fit + "h100-nvswich");
+  CHECK(misspelt.code == 2);
+  CHECK(misspelt.err.find("did you mean \"h100-nvswitch\"?") != std::string::npos);
+  const Outcome other = call(f, fit + "a100-nvswitch");
+  CHECK(other.code == 2);
+  CHECK(other.err.find("holds the network profile h100-nvswitch") != std::string::npos);
+  CHECK(f.read("n.yaml") == kept);
+}

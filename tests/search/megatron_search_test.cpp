@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include "problem.hpp"
-#include "search/estimates/estimate.hpp"
 #include "search/megatron/grid_points.hpp"
 
 namespace {
