@@ -95,6 +95,8 @@ FrameworkProfile read_framework_section(const base::Yaml& section, const std::st
   f.overlap_input_gradient = map.boolean("overlap_input_gradient").value_or(true);
   f.fused_gradient_accumulation = map.boolean("fused_gradient_accumulation").value_or(false);
   f.fp32_gradients = map.boolean("fp32_gradients").value_or(false);
+  f.fp32_gradient_copy = map.boolean("fp32_gradient_copy").value_or(false);
+  f.fused_gated_activation = map.boolean("fused_gated_activation").value_or(false);
   f.overlap_stage_boundary = map.boolean("overlap_stage_boundary").value_or(true);
   f.host_waits_for_stage = map.boolean("host_waits_for_stage").value_or(false);
   f.host_waits_for_batch = map.boolean("host_waits_for_batch").value_or(false);

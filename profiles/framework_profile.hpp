@@ -48,6 +48,8 @@ struct FrameworkProfile {
   bool overlap_input_gradient = true;        // the collective of an input gradient runs beside the weight-gradient kernels
   bool fused_gradient_accumulation = false;  // the weight-gradient matmul adds into the gradient buffer
   bool fp32_gradients = false;               // in bf16: accumulated and reduced in fp32, unless the scenario says
+  bool fp32_gradient_copy = false;           // half-precision gradients are copied to fp32 for the optimizer, which keeps the copy
+  bool fused_gated_activation = false;       // activation and product of a gated unit are one kernel, which computes the activation again
   bool overlap_stage_boundary = true;        // a stage computes while it sends; else its compute stream waits until the message has left
   bool host_waits_for_stage = false;         // the host waits for a stage boundary's data before it launches what reads them
   bool host_waits_for_batch = false;         // the host waits for its device before each micro-batch that it reads (a blocking copy)

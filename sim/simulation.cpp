@@ -46,6 +46,16 @@ void tell_profiles(const topology::Cluster& cluster, const profiles::FrameworkPr
                                 kBasis[static_cast<std::size_t>(framework.host.basis)]));
 }
 
+// Selective recomputation drops the scores of attention, which fused attention never has in memory.
+void tell_recomputation(const pcg::Plan& plan, SimulationResult& r) {
+  const auto keeps_scores = [](const pcg::PcgNode& n) {
+    const auto* attention = n.computes() ? std::get_if<pcg::Attention>(n.operation()) : nullptr;
+    return attention != nullptr && !attention->flash;
+  };
+  if (plan.recompute == pcg::Recompute::selective && std::ranges::none_of(plan.pcg.nodes(), keeps_scores))
+    r.notes.emplace_back("recompute: selective changes nothing, because no attention of this model keeps its scores");
+}
+
 }  // namespace
 
 SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& cluster, const SimulationConfig& config) {
@@ -71,6 +81,7 @@ SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& c
   r.activities = timeline.activities;
   r.compute_by_basis = compute_by_basis(unrolled);
   r.notes = program.notes;
+  tell_recomputation(plan, r);
   tell_profiles(cluster, framework, r);
   if (r.simulated_devices < r.devices) {
     r.notes.push_back(

@@ -29,7 +29,8 @@ base::Seconds Estimator::time(const sim::Variant& variant) {
 
 std::vector<base::Bytes> Estimator::model_states(int zero) const {
   std::vector<base::Bytes> totals;
-  for (const sim::StateBytes& device : sim::model_states(plan_, data_, zero)) totals.push_back(device.total());
+  for (const sim::StateBytes& device : sim::model_states(plan_, data_, oracle_.framework(plan_.training), zero))
+    totals.push_back(device.total());
   return totals;
 }
 

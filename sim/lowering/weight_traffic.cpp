@@ -12,11 +12,11 @@ double shard_elements(const Lowering& l, std::uint32_t node, std::uint32_t input
 }  // namespace
 
 base::Bytes weight_bytes(const Lowering& l, std::uint32_t node, std::uint32_t input) {
-  return base::Bytes(model_state_bytes(l.plan.training).weight) * shard_elements(l, node, input);
+  return base::Bytes(model_state_bytes(l.plan.training, l.framework).weight) * shard_elements(l, node, input);
 }
 
 base::Bytes gradient_bytes(const Lowering& l, std::uint32_t node, std::uint32_t input) {
-  return base::Bytes(model_state_bytes(l.plan.training).gradient) * shard_elements(l, node, input);
+  return base::Bytes(model_state_bytes(l.plan.training, l.framework).gradient) * shard_elements(l, node, input);
 }
 
 MovementId in_every_group(const Lowering& l, CollectiveKind kind, const SyncPattern& pattern, base::Bytes bytes) {

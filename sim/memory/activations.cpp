@@ -44,13 +44,27 @@ const Layout& Activations::kept_layout(std::uint32_t node, std::size_t input) co
   return gathered ? made : read;
 }
 
+bool Activations::is_computed_again(std::uint32_t node, std::size_t input) const {
+  const pcg::PcgNode& product = plan_.pcg.node(pcg::NodeId(node));
+  const auto* binary = std::get_if<pcg::Binary>(product.operation());
+  if (gated_ == Gated::apart || binary == nullptr || binary->kind != pcg::Binary::Kind::multiply) return false;
+  const pcg::TensorRef from = flow_.origins[node][input];
+  // A tensor that moves in between, or that others read, is there in memory; one kernel computes one activation.
+  const pcg::PcgNode& maker = plan_.pcg.node(from.node);
+  if (product.inputs[input] != from || flow_.uses[from.node.value][0].size() != 1 || (input > 0 && is_computed_again(node, 0)))
+    return false;
+  const auto* activation = maker.computes() ? std::get_if<pcg::Unary>(maker.operation()) : nullptr;
+  // Others have their derivative from the output: they keep one tensor either way.
+  return activation != nullptr && (activation->kind == pcg::Unary::Kind::gelu || activation->kind == pcg::Unary::Kind::silu);
+}
+
 void Activations::keep(std::span<const std::uint32_t> nodes, Scores scores, std::vector<double>& bytes) {
   for (std::uint32_t n : nodes) {
     if (!flow_.needs_gradient[n]) continue;
     const pcg::NodeId id(n);
     const pcg::Saved saved = saved_of(plan_, id);
     for (std::size_t i = 0; i < flow_.origins[n].size(); ++i) {
-      if (saved.inputs[i] && !plan_.pcg.node(flow_.origins[n][i].node).is_weight())
+      if (saved.inputs[i] && !plan_.pcg.node(flow_.origins[n][i].node).is_weight() && !is_computed_again(n, i))
         keep_tensor(flow_.origins[n][i], kept_layout(n, i), bytes);
     }
     for (std::size_t j = 0; j < saved.outputs.size(); ++j) {

@@ -12,7 +12,10 @@ namespace sim {
 
 class Activations {
  public:
-  Activations(const pcg::Plan& plan, const FlowGraph& flow) : plan_(plan), flow_(flow) {}
+  // A gated unit multiplies an activation with another tensor. Apart, two kernels keep the activation's input and both factors; fused, the
+  // one kernel keeps its two inputs and computes the activation again.
+  enum class Gated { apart, fused };
+  Activations(const pcg::Plan& plan, const FlowGraph& flow, Gated gated) : plan_(plan), flow_(flow), gated_(gated) {}
 
   // The scores of unfused attention, which selective recomputation drops.
   enum class Scores { kept, dropped };
@@ -30,8 +33,12 @@ class Activations {
   // The layout in which a reader's input is kept: before an all-gather, which is done again in the backward pass.
   const Layout& kept_layout(std::uint32_t node, std::size_t input) const;
 
+  // Whether the input of a product is an activation that the product's own kernel computes from what the activation keeps.
+  bool is_computed_again(std::uint32_t node, std::size_t input) const;
+
   const pcg::Plan& plan_;
   const FlowGraph& flow_;
+  const Gated gated_;
   std::set<std::pair<pcg::TensorRef, std::vector<std::int64_t>>> kept_;
 };
 

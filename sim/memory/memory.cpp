@@ -15,11 +15,12 @@ namespace {
 
 class MemoryCounter {
  public:
-  MemoryCounter(const pcg::Plan& plan, const Dataflow& dataflow, const topology::Cluster& cluster, int prefetch_units)
+  MemoryCounter(const pcg::Plan& plan, const Dataflow& dataflow, const topology::Cluster& cluster,
+                const profiles::FrameworkProfile& framework)
       : plan_(plan),
         dataflow_(dataflow),
         flow_(dataflow.flow),
-        prefetch_units_(static_cast<std::size_t>(prefetch_units)),
+        framework_(framework),
         devices_(static_cast<std::size_t>(cluster.device_count())) {
     for (DeviceMemory& d : devices_) {
       d.saved.resize(static_cast<std::size_t>(plan.stages));
@@ -54,7 +55,7 @@ class MemoryCounter {
   const pcg::Plan& plan_;
   const Dataflow& dataflow_;
   const FlowGraph& flow_;
-  std::size_t prefetch_units_;
+  const profiles::FrameworkProfile& framework_;
   std::vector<DeviceMemory> devices_;
 };
 
@@ -71,7 +72,7 @@ void MemoryCounter::add_parameters(const std::vector<std::uint32_t>& nodes, std:
 }
 
 void MemoryCounter::count_states() {
-  const std::vector<StateBytes> states = model_states(plan_, dataflow_, plan_.zero);
+  const std::vector<StateBytes> states = model_states(plan_, dataflow_, framework_, plan_.zero);
   for (std::size_t d = 0; d < states.size(); ++d) {
     devices_[d].weights = states[d].weights;
     devices_[d].gradients = states[d].gradients;
@@ -80,7 +81,8 @@ void MemoryCounter::count_states() {
 }
 
 void MemoryCounter::count_activations(const std::vector<std::uint32_t>& nodes, std::size_t stage) {
-  Activations activations(plan_, flow_);
+  const auto gated = framework_.fused_gated_activation ? Activations::Gated::fused : Activations::Gated::apart;
+  Activations activations(plan_, flow_, gated);
   std::vector<double> saved = zeros();
   std::vector<double> transient = zeros();
   const bool selective = plan_.recompute == pcg::Recompute::selective;
@@ -91,7 +93,7 @@ void MemoryCounter::count_activations(const std::vector<std::uint32_t>& nodes, s
       continue;
     }
     activations.keep_inputs(members, saved);
-    Activations again(plan_, flow_);
+    Activations again(plan_, flow_, gated);
     std::vector<double> all = zeros(), kept = zeros();
     again.keep(members, Activations::Scores::kept, all);
     again.clear();
@@ -122,7 +124,7 @@ void MemoryCounter::count_moments(const std::vector<std::uint32_t>& nodes, std::
   }
   std::vector<double> gathered = zeros();
   if (plan_.zero >= 2) {
-    const ModelStateBytes b = model_state_bytes(plan_.training);
+    const ModelStateBytes b = model_state_bytes(plan_.training, framework_);
     std::deque<std::vector<double>> ahead;  // the backward pass comes to these next
     std::vector<double> prefetched = zeros();
     for (const auto& [block, members] : by_block(nodes)) {
@@ -133,7 +135,7 @@ void MemoryCounter::count_moments(const std::vector<std::uint32_t>& nodes, std::
         gathered[d] = std::max(gathered[d], weights + b.gradient * parameters[d]);
       }
       ahead.push_back(std::move(parameters));
-      if (ahead.size() > prefetch_units_) ahead.pop_front();
+      if (ahead.size() > static_cast<std::size_t>(framework_.prefetch_units)) ahead.pop_front();
       prefetched = zeros();
       for (const auto& block_parameters : ahead)
         for (std::size_t d = 0; d < prefetched.size(); ++d) prefetched[d] += block_parameters[d];
@@ -196,7 +198,7 @@ MemoryUse use_of(const DeviceMemory& m, const Peak& p, const Limits& limits, bas
 
 std::vector<DeviceMemory> device_memory(const pcg::Plan& plan, const Dataflow& dataflow, const topology::Cluster& cluster,
                                         const profiles::FrameworkProfile& framework) {
-  return MemoryCounter(plan, dataflow, cluster, framework.prefetch_units).run();
+  return MemoryCounter(plan, dataflow, cluster, framework).run();
 }
 
 MemoryUse peak_memory(const pcg::Plan& plan, std::span<const DeviceMemory> devices, const topology::Cluster& cluster) {

@@ -15,19 +15,20 @@ StateBytes states_of(int zero, const ModelStateBytes& each, double parameters, d
 
 }  // namespace
 
-ModelStateBytes model_state_bytes(const pcg::TrainingConfig& t) {
+ModelStateBytes model_state_bytes(const pcg::TrainingConfig& t, const profiles::FrameworkProfile& framework) {
   const bool half = t.precision == pcg::Precision::fp16 || t.precision == pcg::Precision::bf16 || t.precision == pcg::Precision::fp8;
   ModelStateBytes b;
   b.weight = half ? 2 : 4;
   b.gradient = half && !t.fp32_gradients ? 2 : 4;
   b.optimizer = half ? 4 : 0;  // master copy
+  if (half && b.gradient < 4 && framework.fp32_gradient_copy) b.optimizer += 4;
   if (t.optimizer == pcg::Optimizer::momentum) b.optimizer += 4;
   if (t.optimizer == pcg::Optimizer::adam) b.optimizer += 8;
   return b;
 }
 
-std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data, int zero) {
-  const ModelStateBytes each = model_state_bytes(plan.training);
+std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data, const profiles::FrameworkProfile& framework, int zero) {
+  const ModelStateBytes each = model_state_bytes(plan.training, framework);
   std::vector<StateBytes> devices;
   for (const std::vector<std::uint32_t>& nodes : data.flow.stage_nodes) {
     std::set<pcg::TensorRef> seen;

@@ -1,10 +1,13 @@
 #pragma once
 // Bytes that parameters occupy: weight, gradient, optimizer state. Mixed-precision Adam is 2 + 2 + 12 per parameter (Rajbhandari et al.,
-// ZeRO, SC'20, section 3.1: fp32 master weight, momentum and variance); fp32 Adam 4 + 4 + 8.
+// ZeRO, SC'20, section 3.1: fp32 master weight, momentum and variance); fp32 Adam 4 + 4 + 8. A framework that keeps gradients in fp32 makes
+// it 2 + 4 + 12, one that copies half-precision gradients to fp32 for the optimizer 2 + 2 + 16 (Megatron-LM, docs of the distributed
+// optimizer: 18 bytes with bf16 parameters and fp32 gradients, 20 with fp16 ones).
 
 #include <vector>
 
 #include "pcg/plan/plan.hpp"
+#include "profiles/framework_profile.hpp"
 #include "sim/dataflow/dataflow.hpp"
 
 namespace sim {
@@ -13,7 +16,7 @@ struct ModelStateBytes {
   double weight = 4, gradient = 4, optimizer = 0;  // bytes per parameter, unsharded
 };
 
-[[nodiscard]] ModelStateBytes model_state_bytes(const pcg::TrainingConfig& t);
+[[nodiscard]] ModelStateBytes model_state_bytes(const pcg::TrainingConfig& t, const profiles::FrameworkProfile& framework);
 
 // Of one device.
 struct StateBytes {
@@ -23,6 +26,7 @@ struct StateBytes {
 
 // One per device up to the last that holds a weight, numbered as the cluster's: every weight once per stage that reads it, less what ZeRO
 // stage `zero` shares out among those that hold copies. `data` is dataflow_of(plan). Cost: O(weights x shards).
-[[nodiscard]] std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data, int zero);
+[[nodiscard]] std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data, const profiles::FrameworkProfile& framework,
+                                                   int zero);
 
 }  // namespace sim

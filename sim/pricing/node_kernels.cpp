@@ -74,7 +74,7 @@ std::vector<pcg::Kernel> accumulation_kernels(const pcg::Plan& plan, const FlowG
 std::vector<pcg::Kernel> gradient_buffer_kernels(const pcg::Plan& plan, const FlowGraph& flow, const profiles::FrameworkProfile& framework,
                                                  std::uint32_t node) {
   if (framework.fused_gradient_accumulation) return {};
-  const ModelStateBytes element = model_state_bytes(plan.training);
+  const ModelStateBytes element = model_state_bytes(plan.training, framework);
   std::vector<pcg::Kernel> kernels;
   for (std::size_t i = 0; i < flow.origins[node].size(); ++i) {
     if (!plan.pcg.node(flow.origins[node][i].node).is_weight()) continue;

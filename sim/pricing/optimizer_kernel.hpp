@@ -3,14 +3,16 @@
 
 #include "pcg/plan/plan.hpp"
 #include "pcg/work/kernel.hpp"
+#include "profiles/framework_profile.hpp"
 
 namespace sim {
 
 // Bytes of device memory that the update of one parameter reads and writes: weight, gradient and optimizer states.
 // docs/architecture.md, "What the optimizer moves", derives it.
-[[nodiscard]] double optimizer_bytes_per_parameter(const pcg::TrainingConfig& training);
+[[nodiscard]] double optimizer_bytes_per_parameter(const pcg::TrainingConfig& training, const profiles::FrameworkProfile& framework);
 
 // The update of `parameters` parameters of one device.
-[[nodiscard]] pcg::Kernel optimizer_kernel(const pcg::TrainingConfig& training, double parameters);
+[[nodiscard]] pcg::Kernel optimizer_kernel(const pcg::TrainingConfig& training, const profiles::FrameworkProfile& framework,
+                                           double parameters);
 
 }  // namespace sim

@@ -34,16 +34,25 @@ inline topology::Cluster dgx_a100(int nodes = 1, int gpus = 8) {
   return topology::load_cluster(topology::expand_cluster(base::parse_yaml(text, "test"), "cluster"), "cluster");
 }
 
-// One half-precision Adam iteration of `s.batch` samples under a Megatron plan that covers the cluster.
-inline pcg::Plan megatron(const Shape& s, const search::GridConfig& config, const topology::Cluster& cluster) {
-  const pcg::Graph model = gpt(s);
-  const base::Yaml section;
-  const sim::Oracle oracle(cluster);
+// One fp16 Adam iteration under Megatron-LM.
+inline pcg::TrainingConfig megatron_training(std::int64_t batch) {
   pcg::TrainingConfig training;
-  training.global_batch = s.batch;
+  training.global_batch = batch;
   training.precision = pcg::Precision::fp16;
   training.optimizer = pcg::Optimizer::adam;
+  training.framework = pcg::Framework::megatron;
+  return training;
+}
+
+// A Megatron plan that covers the cluster.
+inline pcg::Plan megatron(const pcg::Graph& model, const pcg::TrainingConfig& training, const search::GridConfig& config,
+                          const topology::Cluster& cluster) {
+  const base::Yaml section;
+  const sim::Oracle oracle(cluster);
   return search::megatron_plan({model, section, cluster, training, oracle}, config).value();
+}
+inline pcg::Plan megatron(const Shape& s, const search::GridConfig& config, const topology::Cluster& cluster) {
+  return megatron(gpt(s), megatron_training(s.batch), config, cluster);
 }
 
 }  // namespace test

@@ -3,7 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "tests/base/input_error_text.hpp"
 
@@ -22,6 +24,8 @@ TEST_CASE("a profile ships for every framework, and says what its documentation 
   CHECK(std::isinf(megatron.gradient_bucket.value()));
   CHECK(!megatron.overlap_stage_boundary);
   CHECK(megatron.transformer_dropout == 0.1);
+  CHECK(megatron.fp32_gradient_copy);
+  CHECK(megatron.fused_gated_activation);
   CHECK(profiles::framework_profile(pcg::Framework::pytorch).gradient_bucket.value() == 25 * 1024 * 1024);
   CHECK(profiles::framework_profile(pcg::Framework::generic).host.forward_kernel.value() == 0);
   CHECK(profiles::framework_profile(pcg::Framework::pytorch).prefetch_units == 1);
@@ -32,7 +36,7 @@ TEST_CASE("a profile ships for every framework, and says what its documentation 
 TEST_CASE("every key of a framework profile is read") {
   const auto f = load_framework(
       "foreshard: 1\nframework:\n  name: pytorch\n  gradient_bucket: all\n  overlap_gradients: false\n  host_waits_for_stage: true\n"
-      "  prefetch_units: 3\n"
+      "  prefetch_units: 3\n  fp32_gradient_copy: true\n  fused_gated_activation: true\n"
       "  attention: {a100: 0.3}\n  sustained: {h100: 0.8}\n"
       "  loss: {forward_kernels: 6, forward_bytes: 38 B, backward_kernels: 2, backward_bytes: 14 B}\n"
       "  host: {basis: fitted, forward_kernel: 10 us, launch_jitter: 2 us}\n");
@@ -40,6 +44,8 @@ TEST_CASE("every key of a framework profile is read") {
   CHECK(!f.overlap_gradients);
   CHECK(f.host_waits_for_stage);
   CHECK(f.prefetch_units == 3);
+  CHECK(f.fp32_gradient_copy);
+  CHECK(f.fused_gated_activation);
   CHECK(f.host.basis == profiles::HostBasis::fitted);
   CHECK(f.attention.at("a100") == 0.3);
   CHECK(f.sustained.at("h100") == 0.8);
@@ -60,4 +66,16 @@ TEST_CASE("what is wrong with a framework profile is told, all at once") {
   CHECK(text.find("has no unit") != std::string::npos);  // 25 of what?
   CHECK(text.find("a1000") != std::string::npos);
   CHECK(text.find("micro_batch") != std::string::npos);
+}
+
+// What a scenario runs under that names no framework: where several frameworks were fitted, the median of their constants.
+TEST_CASE("generic takes the median of the shares that were fitted for frameworks") {
+  const auto& generic = profiles::framework_profile(pcg::Framework::generic);
+  for (const auto& [generation, share] : generic.sustained) {
+    std::vector<double> fitted;
+    for (const pcg::Framework f : {pcg::Framework::megatron, pcg::Framework::deepspeed, pcg::Framework::pytorch})
+      fitted.push_back(profiles::framework_profile(f).sustained.at(generation));
+    std::ranges::sort(fitted);
+    CHECK_MESSAGE(share == fitted[1], generation);
+  }
 }

@@ -1,0 +1,91 @@
+// What a gated layer keeps for its backward pass. Per token, in half precision, without dropouts, biases and scores (flash attention):
+//   norm 1 reads                 2 h
+//   qkv reads                    2 h      attention reads q, k, v     6 h
+//   attention gives, out reads   2 h
+//   norm 2 reads                 2 h
+//   gate and up read             2 h
+//   gate gives 2 f, up gives 2 f, their product, which down reads, 2 f; the activation of the gate 2 f where its kernel stands apart
+// A residual sum keeps nothing. So 16 h + 6 f where one kernel makes activation and product (Megatron-LM, fusions/fused_bias_swiglu.py: its
+// backward pass computes the activation again), 16 h + 8 f where two do (PyTorch's silu keeps its input, its product both factors).
+#include <doctest/doctest.h>
+
+#include "planning.hpp"
+#include "sim/memory/memory.hpp"
+
+namespace {
+
+constexpr std::int64_t kHidden = 512, kFfn = 1536, kSequence = 256, kBatch = 4;
+
+pcg::Graph llama(std::int64_t layers, bool gated, pcg::Unary::Kind activation, std::int64_t experts) {
+  pcg::models::TransformerConfig c;
+  c.layers = layers;
+  c.hidden = kHidden;
+  c.ffn = kFfn;
+  c.heads = 8;
+  c.vocab = 1024;
+  c.sequence_length = kSequence;
+  c.gated = gated;
+  c.activation = activation;
+  c.rms_norm = true;
+  c.biases = false;
+  c.experts = experts;
+  return pcg::models::transformer(c, kBatch);
+}
+
+struct Case {
+  pcg::Framework framework = pcg::Framework::megatron;
+  bool gated = true;
+  pcg::Unary::Kind activation = pcg::Unary::Kind::silu;
+  std::int64_t experts = 0;
+  search::GridConfig grid;
+};
+
+// One layer is what two more layers add, halved, so embedding and head cancel out.
+double layer_bytes(const Case& c) {
+  const auto cluster = test::dgx_a100(1, c.grid.tensor);
+  pcg::TrainingConfig training = test::megatron_training(kBatch);
+  training.framework = c.framework;
+  const auto activations = [&](std::int64_t layers) {
+    const pcg::Graph model = llama(layers, c.gated, c.activation, c.experts);
+    return sim::memory_of(test::megatron(model, training, c.grid, cluster), cluster).activations.value();
+  };
+  return (activations(4) - activations(2)) / 2;
+}
+
+const double kTokens = static_cast<double>(kSequence * kBatch), kH = static_cast<double>(kHidden), kF = static_cast<double>(kFfn);
+
+}  // namespace
+
+TEST_CASE("a fused gated unit keeps three inner tensors, one of two kernels four") {
+  for (const pcg::Unary::Kind kind : {pcg::Unary::Kind::silu, pcg::Unary::Kind::gelu})
+    for (const pcg::Framework fused : {pcg::Framework::megatron, pcg::Framework::generic}) {
+      CHECK(layer_bytes({.framework = fused, .activation = kind}) == doctest::Approx(kTokens * (16 * kH + 6 * kF)));
+      CHECK(layer_bytes({.framework = pcg::Framework::pytorch, .activation = kind}) == doctest::Approx(kTokens * (16 * kH + 8 * kF)));
+    }
+}
+
+TEST_CASE("tensor parallelism divides the inner tensors of a gated unit") {
+  // 2 h of each norm and of each input of a product is whole on every rank: 8 h; attention's inside and the inner tensors are cut.
+  for (const int t : {2, 4}) CHECK(layer_bytes({.grid = {.tensor = t}}) == doctest::Approx(kTokens * (8 * kH + (8 * kH + 6 * kF) / t)));
+}
+
+TEST_CASE("a plain unit keeps two inner tensors under every framework") {
+  // up gives 2 f; its activation, which down reads, 2 f.
+  for (const pcg::Framework f : {pcg::Framework::megatron, pcg::Framework::pytorch})
+    CHECK(layer_bytes({.framework = f, .gated = false, .activation = pcg::Unary::Kind::gelu}) ==
+          doctest::Approx(kTokens * (16 * kH + 4 * kF)));
+}
+
+TEST_CASE("sigmoid has its derivative from what it gives: a fused unit keeps its input instead, no less") {
+  const Case fused{.activation = pcg::Unary::Kind::sigmoid};
+  Case apart = fused;
+  apart.framework = pcg::Framework::pytorch;
+  CHECK(layer_bytes(fused) == layer_bytes(apart));
+}
+
+TEST_CASE("experts' gated units are fused, too: one inner tensor of top-k tokens less") {
+  const Case fused{.experts = 4};
+  Case apart = fused;
+  apart.framework = pcg::Framework::pytorch;
+  CHECK(layer_bytes(apart) - layer_bytes(fused) == doctest::Approx(2 * kTokens * 2 * kF));  // top 2: two tokens for each
+}

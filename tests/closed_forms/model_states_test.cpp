@@ -1,0 +1,73 @@
+// Bytes of a parameter: weight, gradient, optimizer state. Megatron-LM's distributed optimizer documents them for Adam, d replicas:
+//                                 whole   sharded
+//   fp16 parameters and gradients   20      4 + 16/d     2 weight, 2 gradient; fp32: weight, gradient and two moments 16
+//   bf16 parameters, fp32 gradients 18      6 + 12/d     2 weight, 4 gradient; fp32: weight and two moments 12
+// ZeRO (SC'20, section 3.1) counts 16 for mixed precision: the optimizer reads the half-precision gradient.
+#include <doctest/doctest.h>
+
+#include "planning.hpp"
+#include "sim/memory/memory.hpp"
+#include "sim/pricing/optimizer_kernel.hpp"
+
+namespace {
+
+struct PerParameter {
+  double weight, gradient, optimizer;
+};
+
+PerParameter per_parameter(const pcg::TrainingConfig& training, int replicas, int zero) {
+  const auto cluster = test::dgx_a100(1, replicas);
+  const pcg::Graph model = test::gpt(test::kShape);
+  const sim::MemoryUse m = sim::memory_of(test::megatron(model, training, {.zero = zero}, cluster), cluster);
+  const auto parameters = static_cast<double>(model.parameters());
+  return {m.weights.value() / parameters, m.gradients.value() / parameters, m.optimizer.value() / parameters};
+}
+
+pcg::TrainingConfig training(pcg::Framework framework, pcg::Precision precision, bool fp32_gradients) {
+  pcg::TrainingConfig t = test::megatron_training(test::kShape.batch);
+  t.framework = framework;
+  t.precision = precision;
+  t.fp32_gradients = fp32_gradients;
+  return t;
+}
+
+void check(const PerParameter& found, const PerParameter& right) {
+  CHECK(found.weight == doctest::Approx(right.weight));
+  CHECK(found.gradient == doctest::Approx(right.gradient));
+  CHECK(found.optimizer == doctest::Approx(right.optimizer));
+}
+
+const pcg::TrainingConfig kFp16 = training(pcg::Framework::megatron, pcg::Precision::fp16, false);
+const pcg::TrainingConfig kBf16 = training(pcg::Framework::megatron, pcg::Precision::bf16, true);
+const pcg::TrainingConfig kGeneric = training(pcg::Framework::generic, pcg::Precision::fp16, false);
+
+}  // namespace
+
+TEST_CASE("Megatron keeps 20 bytes a parameter in fp16, 4 + 16/d with ZeRO 1") {
+  check(per_parameter(kFp16, 1, 0), {2, 2, 16});
+  check(per_parameter(kFp16, 4, 0), {2, 2, 16});
+  check(per_parameter(kFp16, 4, 1), {2, 2, 16.0 / 4});
+}
+
+TEST_CASE("Megatron keeps 18 bytes a parameter in bf16, 6 + 12/d with ZeRO 1") {
+  check(per_parameter(kBf16, 1, 0), {2, 4, 12});
+  check(per_parameter(kBf16, 4, 1), {2, 4, 12.0 / 4});
+}
+
+TEST_CASE("fp32 gradients in fp16 need no copy, and fp32 training has none") {
+  check(per_parameter(training(pcg::Framework::megatron, pcg::Precision::fp16, true), 1, 0), {2, 4, 12});
+  check(per_parameter(training(pcg::Framework::megatron, pcg::Precision::fp32, false), 1, 0), {4, 4, 8});
+}
+
+TEST_CASE("without a copy mixed precision keeps 16 bytes a parameter") { check(per_parameter(kGeneric, 4, 1), {2, 2, 12.0 / 4}); }
+
+// The gradient is read; fp32 weight and moments are read and written (2 x 12), and so is the copy of the gradient (2 x 4); the
+// half-precision weight is written.
+TEST_CASE("the update moves the gradient's copy, too") {
+  const auto moved = [](const pcg::TrainingConfig& t) {
+    return sim::optimizer_bytes_per_parameter(t, profiles::framework_profile(t.framework));
+  };
+  CHECK(moved(kGeneric) == 2 + 2 * 12 + 2);
+  CHECK(moved(kFp16) == 2 + 2 * 4 + 2 * 12 + 2);
+  CHECK(moved(kBf16) == 4 + 2 * 12 + 2);
+}
