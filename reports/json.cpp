@@ -20,7 +20,8 @@ Json by_name(const std::map<std::string, base::Bytes>& m) {
 // A plan that cannot be made has no figures: null, never a number that could be taken for one.
 void add_figures(Json& j, const scenarios::Run& r) {
   if (!r.simulation) {
-    for (const char* key : {"iteration_time_s", "iteration_time_interval_s", "throughput_samples_per_s", "tokens_per_s", "mfu"})
+    for (const char* key :
+         {"iteration_time_s", "iteration_time_interval_s", "throughput_samples_per_s", "tokens_per_s", "mfu", "mfu_causal"})
       j[key] = nullptr;
     return;
   }
@@ -29,6 +30,7 @@ void add_figures(Json& j, const scenarios::Run& r) {
   j["throughput_samples_per_s"] = r.samples_per_s;
   j["tokens_per_s"] = r.tokens_per_s;
   j["mfu"] = r.mfu;
+  j["mfu_causal"] = r.mfu_causal;
 }
 
 void add_details(Json& j, const sim::SimulationResult& s) {
@@ -58,6 +60,7 @@ Json run_json(const scenarios::Run& r) {
   Json j;
   j["plan"] = r.plan;
   j["variant"] = r.variant;
+  j["framework"] = r.framework;
   j["replanned"] = r.replanned;
   j["status"] = scenarios::to_text(r.status);
   add_figures(j, r);

@@ -1,6 +1,7 @@
 #pragma once
 // Numbers in JSON. Private to this folder.
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/numbers.hpp"
@@ -14,6 +15,7 @@ namespace reports {
     return static_cast<std::int64_t>(value);
   return value;
 }
-[[nodiscard]] inline nlohmann::ordered_json count(base::Bytes b) { return count(b.value()); }
+// A share of bytes among devices may not divide: what is written is the nearest whole byte.
+[[nodiscard]] inline nlohmann::ordered_json count(base::Bytes b) { return count(std::round(b.value())); }
 
 }  // namespace reports

@@ -60,10 +60,15 @@ bool is_repeated(const Run& r, const Run& same) {
   return r.replanned && !same.replanned && r.plan == same.plan && r.variant == same.variant && r.made == same.made;
 }
 
+// A plan that is not timed as the others are says so in its row.
+std::string described(const Run& r) {
+  return r.has_own_framework && r.simulation ? fmt::format("{}, under {}", r.plan_summary, r.framework) : r.plan_summary;
+}
+
 std::string how(const Run& r, bool repeated) {
-  if (r.is_of_base() || !r.simulation) return r.plan_summary;
-  if (repeated) return "unchanged: " + r.plan_summary;
-  return fmt::format("{}: {}", r.replanned ? "re-planned" : "same plan", r.plan_summary);
+  if (r.is_of_base() || !r.simulation) return described(r);
+  if (repeated) return "unchanged: " + described(r);
+  return fmt::format("{}: {}", r.replanned ? "re-planned" : "same plan", described(r));
 }
 
 std::vector<std::string> cells(const scenarios::ScenarioResult& result, const Run& r, bool repeated, Colour colour) {
@@ -90,6 +95,13 @@ const Run* best_of_base(const scenarios::ScenarioResult& result) {
   return best;
 }
 
+// Two conventions are in use, and they differ where attention is causal.
+std::string mfu_text(const Run& r) {
+  if (r.mfu_causal == r.mfu) return percent(r.mfu);
+  return fmt::format("{} with whole attention squares, as in the table; {} without their masked half", percent(r.mfu),
+                     percent(r.mfu_causal));
+}
+
 std::string best_text(const Run& r, Colour colour) {
   const sim::SimulationResult& s = *r.simulation;
   const sim::Breakdown& b = s.breakdown;
@@ -98,10 +110,11 @@ std::string best_text(const Run& r, Colour colour) {
     return fmt::format("{} {} ({})", name, base::to_text(t), percent(share(t, r)));
   };
   std::string out = fmt::format("\n{}: {} on {} GPUs\n", coloured("best", kBold, colour),
-                                r.plan_summary.empty() ? r.plan : r.plan + ", " + r.plan_summary, r.gpus);
+                                r.plan_summary.empty() ? r.plan : r.plan + ", " + described(r), r.gpus);
   out += fmt::format("  time    {}, {}, {}, {}\n", part("compute", b.compute), part("exposed communication", b.exposed_communication),
                      part("bubble", b.bubble), part("idle", b.idle));
   out += fmt::format("          interval {} to {}\n", base::to_text(r.interval_low), base::to_text(r.interval_high));
+  out += fmt::format("  MFU     {}\n", mfu_text(r));
   out += fmt::format("  memory  weights {}, gradients {}, optimizer {}, activations {}, workspace {}\n", search::memory_text(m.weights),
                      search::memory_text(m.gradients), search::memory_text(m.optimizer), search::memory_text(m.activations),
                      search::memory_text(m.workspace));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "base/check.hpp"
 #include "base/yaml/parse.hpp"
@@ -38,9 +39,13 @@ double peak_of(const topology::Cluster& cluster, int gpus, pcg::Precision precis
   return sum;
 }
 
-// Whether the scenario's framework is the one that the plan runs with: a saved plan may name another.
-bool is_of_scenario(const pcg::Plan& plan, const Framework& framework) {
-  return framework.differs() && plan.training.framework == framework.profile.framework;
+Run start_of(const std::string& plan, const Variant& variant, const std::string& variant_name) {
+  Run run;
+  run.plan = plan;
+  run.variant = variant_name;
+  run.framework = variant.framework.name();
+  run.has_own_framework = variant.framework.named_by == Framework::NamedBy::entry;
+  return run;
 }
 
 void add_numbers(Run& run, const Variant& variant) {
@@ -52,29 +57,26 @@ void add_numbers(Run& run, const Variant& variant) {
   run.plan_summary = plan.summary;
   Question question = question_of(plan, *variant.cluster, s);
   // The residuals are of the profiles that ship: of another one nothing was measured.
-  if (is_of_scenario(plan, variant.framework)) question.kind.framework += " of the scenario";
+  if (variant.framework.differs()) question.kind.framework += " of the scenario";
   Interval interval = interval_for(shipped_intervals(), question, s.iteration_time);
   run.interval_low = interval.low;
   run.interval_high = interval.high;
   run.notes.push_back(std::move(interval.note));
-  if (is_of_scenario(plan, variant.framework)) run.notes.push_back(variant.framework.note());
-  else if (variant.framework.differs())
-    run.notes.push_back(fmt::format("the plan is timed with the profile that ships for {}: the scenario's is of another framework",
-                                    pcg::framework_names()[static_cast<std::size_t>(plan.training.framework)]));
+  run.notes.push_back(variant.framework.note());
   run.notes.insert(run.notes.end(), s.notes.begin(), s.notes.end());
   if (time_s > 0) {
     run.samples_per_s = batch / time_s;
     run.tokens_per_s = run.samples_per_s * static_cast<double>(tokens_per_sample(*variant.model));
-    run.mfu = kForwardsPerIteration * variant.model->forward_flops().value() / static_cast<double>(variant.model->batch()) * batch /
-              (time_s * peak_of(*variant.cluster, plan.gpus, plan.training.precision));
+    const double iteration = kForwardsPerIteration * batch / static_cast<double>(variant.model->batch());
+    const double peak = time_s * peak_of(*variant.cluster, plan.gpus, plan.training.precision);
+    run.mfu = iteration * variant.model->forward_flops().value() / peak;
+    run.mfu_causal = run.mfu - iteration * variant.model->masked_flops().value() / peak;
   }
   if (!s.memory.fits()) run.status = Status::out_of_memory;
 }
 
 void simulate(Run& run, const Variant& variant, Spans spans) {
-  sim::SimulationConfig config;
-  config.trace = spans == Spans::keep;
-  if (is_of_scenario(*run.made, variant.framework)) config.framework = variant.framework.profile;
+  const sim::SimulationConfig config{.trace = spans == Spans::keep, .framework = variant.framework.profile};
   const base::Seconds start = now();
   run.simulation = sim::simulate_plan(*run.made, *variant.cluster, config);
   run.simulation_time = now() - start;
@@ -91,18 +93,18 @@ search::Attempt<pcg::Plan> saved_plan(const FileEntry& entry, const Variant& var
   for (const topology::Device& d : variant.cluster->devices().first(static_cast<std::size_t>(plan.gpus)))
     if (const auto why = profiles::unsupported(profiles::device_profile(d.type), plan.training.precision))
       return Refusal{Constraint::precision, fmt::format("the saved plan trains in {}: {}", pcg::to_text(plan.training.precision), *why)};
-  pcg::TrainingConfig asked = variant.training;
-  asked.framework = plan.training.framework;
-  if (asked != plan.training)
+  const pcg::Framework saved_with = std::exchange(plan.training.framework, variant.training.framework);
+  if (saved_with != plan.training.framework)
+    notes.push_back(fmt::format("the plan was saved under the framework {}; it is timed under {}",
+                                pcg::framework_names()[static_cast<std::size_t>(saved_with)], variant.framework.name()));
+  if (variant.training != plan.training)
     notes.push_back(fmt::format("the saved plan is run as it was saved: a global batch of {} in {}", plan.training.global_batch,
                                 pcg::to_text(plan.training.precision)));
   return plan;
 }
 
 search::SearchResult ask_planner(const PlannerEntry& entry, const Variant& variant, const RunOptions& options) {
-  sim::SimulationConfig config;
-  if (variant.framework.differs()) config.framework = variant.framework.profile;
-  const sim::Oracle oracle(*variant.cluster, config);
+  const sim::Oracle oracle(*variant.cluster, {.framework = variant.framework.profile});
   const search::Problem problem{*variant.model, *variant.document.find("model"), *variant.cluster, variant.training, oracle};
   search::SearchResult result =
       entry.planner->plan(problem, entry.options, {.seed = options.seed, .clock = now, .progress = options.progress});
@@ -125,13 +127,6 @@ Status status_of(const search::Termination& t) {
   return t.is_infeasible() ? Status::infeasible : Status::time_limit;
 }
 
-// A plan's kind implies a framework where none is named; changed keys name one. Returns whether the plan had another.
-bool give_framework(pcg::Plan& plan, const Framework& framework) {
-  if (!framework.differs() || plan.training.framework == framework.profile.framework) return false;
-  plan.training.framework = framework.profile.framework;
-  return true;
-}
-
 // An entry's plan, and its simulation where the planner has made it under the same conditions.
 struct Planned {
   Run run;
@@ -140,9 +135,7 @@ struct Planned {
 
 Planned make_plan(const PlanEntry& entry, const Variant& variant, const std::string& variant_name, const RunOptions& options) {
   Planned planned;
-  Run& run = planned.run;
-  run.plan = entry.name;
-  run.variant = variant_name;
+  Run& run = planned.run = start_of(entry.name, variant, variant_name);
   run.gpus = variant.cluster->device_count();
   const auto* asked = std::get_if<PlannerEntry>(&entry.kind);
   const base::Seconds start = now();
@@ -155,14 +148,7 @@ Planned make_plan(const PlanEntry& entry, const Variant& variant, const std::str
   run.status = status_of(run.planning->termination);
   if (!run.made) return planned;
   run.made->name = entry.name;
-  if (asked != nullptr) {
-    run.notes.insert(run.notes.end(), variant.notes.begin(), variant.notes.end());
-    if (give_framework(*run.made, variant.framework)) planned.simulation.reset();
-  }
-  const pcg::Framework framework = run.made->training.framework;
-  if (variant.training.framework == pcg::Framework::generic && framework != pcg::Framework::generic)
-    run.notes.push_back(fmt::format("the plan is timed as {} runs it (buckets, overlap), because the training section names no framework",
-                                    pcg::framework_names()[static_cast<std::size_t>(framework)]));
+  if (asked != nullptr) run.notes.insert(run.notes.end(), variant.notes.begin(), variant.notes.end());
   return planned;
 }
 
@@ -189,9 +175,7 @@ bool is_same_question(const Variant& a, const Variant& b) {
 
 Run answer_with_same_plan(const Run& base, const Variant& variant, const std::string& variant_name) {
   BASE_CHECK(base.made, "{} has no plan", base.plan);
-  Run run;
-  run.plan = base.plan;
-  run.variant = variant_name;
+  Run run = start_of(base.plan, variant, variant_name);
   run.replanned = false;
   run.made = base.made;
   simulate(run, variant, Spans::drop);

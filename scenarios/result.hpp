@@ -26,9 +26,11 @@ struct Planning {
 };
 
 struct Run {
-  std::string plan;       // the entry's name
-  std::string variant;    // kBaseName or a what-if's name
-  bool replanned = true;  // made for this variant; false: the base's plan on the changed cluster
+  std::string plan;                // the entry's name
+  std::string variant;             // kBaseName or a what-if's name
+  std::string framework;           // under which the plan is timed
+  bool has_own_framework = false;  // the entry names it; else it is the scenario's
+  bool replanned = true;           // made for this variant; false: the base's plan on the changed cluster
   Status status = Status::ok;
   std::optional<int> base_gpus;                     // of the base's plan, where that cannot be run on this variant as it is
   std::optional<Planning> planning;                 // unless the plan is the base's
@@ -36,7 +38,9 @@ struct Run {
   std::optional<sim::SimulationResult> simulation;  // where a plan was made
   base::Seconds interval_low, interval_high;        // of the iteration time, 90 %
   double samples_per_s = 0, tokens_per_s = 0;       // tokens: 0 when the model has no sequence
-  double mfu = 0;  // model FLOPs (forward x 3, no recomputation) / (time x dense peak of the precision x GPUs)
+  // Model FLOPs (forward x 3, no recomputation) / (time x dense peak of the precision x GPUs): with whole attention squares, and without
+  // what causal masks throw away of them (pcg/work/model_flops.hpp).
+  double mfu = 0, mfu_causal = 0;
   int gpus = 0;
   // Wall clock. The simulation's is 0 where the search has simulated its plan already.
   base::Seconds search_time, simulation_time;

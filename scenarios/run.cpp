@@ -26,8 +26,8 @@ class Runner {
 
     const std::size_t plans = scenario_.plans.size();
     const std::vector<Answers> base = all(plans, [&](std::size_t p) {
-      return Answers{
-          answer(entry(p), scenario_.base(), std::string(kBaseName), nullptr, worker_options_, options_.trace ? Spans::keep : Spans::drop)};
+      return Answers{answer(entry(p), scenario_.seen_by(p, 0), std::string(kBaseName), nullptr, worker_options_,
+                            options_.trace ? Spans::keep : Spans::drop)};
     });
     const std::vector<Answers> changed = all((scenario_.variants.size() - 1) * plans, [&](std::size_t i) {
       return answer_variant(1 + i / plans, i % plans, base[i % plans].front());
@@ -44,8 +44,9 @@ class Runner {
   const PlanEntry& entry(std::size_t p) const { return scenario_.plans[p]; }
 
   Answers answer_variant(std::size_t v, std::size_t p, const Run& base) const {
-    const auto& [name, variant] = scenario_.variants[v];
-    const bool same = base.made && is_same_question(scenario_.base(), variant);
+    const std::string& name = scenario_.variants[v].name;
+    const Variant variant = scenario_.seen_by(p, v);
+    const bool same = base.made && is_same_question(scenario_.seen_by(p, 0), variant);
     Answers answers;
     if (same) answers.push_back(answer_with_same_plan(base, variant, name));
     Run again = answer(entry(p), variant, name, same ? &answers[0] : nullptr, worker_options_, Spans::drop);

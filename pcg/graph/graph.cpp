@@ -74,6 +74,12 @@ base::Flops Graph::forward_flops() const {
   return total;
 }
 
+base::Flops Graph::masked_flops() const {
+  base::Flops total;
+  for (const GraphNode& n : nodes_) total += pcg::masked_flops(n.op, shapes_of(*this, n.inputs), n.outputs);
+  return total;
+}
+
 std::int64_t Graph::batch() const {
   for (const GraphNode& n : nodes_)
     if (is<Input>(n.op) && !n.outputs[0].sizes.empty()) return n.outputs[0].sizes[0];

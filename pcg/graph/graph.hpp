@@ -56,6 +56,7 @@ class Graph {
   [[nodiscard]] std::vector<std::vector<GraphNodeId>> consumers() const;
   [[nodiscard]] std::int64_t parameters() const;    // elements of all weights
   [[nodiscard]] base::Flops forward_flops() const;  // model FLOPs (pcg/work/model_flops.hpp) of the batch that the inputs hold
+  [[nodiscard]] base::Flops masked_flops() const;   // the part of them that causal masks throw away
   [[nodiscard]] std::int64_t batch() const;         // size of dim 0 of the first input that has dims; 1: none has
   bool operator==(const Graph&) const = default;
 

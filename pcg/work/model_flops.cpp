@@ -27,4 +27,9 @@ base::Flops model_flops(const Operator& op, Shapes inputs, Shapes outputs) {
   return base::Flops(2 * std::visit([&](const auto& o) { return multiply_adds(o, inputs, outputs); }, op));
 }
 
+base::Flops masked_flops(const Operator& op, Shapes inputs, Shapes outputs) {
+  const auto* attention = std::get_if<Attention>(&op);
+  return attention != nullptr && attention->causal ? 0.5 * model_flops(op, inputs, outputs) : base::Flops(0);
+}
+
 }  // namespace pcg

@@ -13,4 +13,8 @@ namespace pcg {
 // (Narayanan et al., arXiv 2104.04473, appendix; Chowdhery et al., arXiv 2204.02311, appendix B).
 [[nodiscard]] base::Flops model_flops(const Operator& op, std::span<const TensorShape> inputs, std::span<const TensorShape> outputs);
 
+// The part of model_flops that a causal mask throws away: half of a causal attention's square, 0 of everything else. Some publish their
+// utilisation without it (Dao, arXiv 2307.08691, section 4.1, divides the FLOPs of causal attention by 2).
+[[nodiscard]] base::Flops masked_flops(const Operator& op, std::span<const TensorShape> inputs, std::span<const TensorShape> outputs);
+
 }  // namespace pcg

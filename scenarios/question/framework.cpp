@@ -75,8 +75,12 @@ std::optional<Yaml> start_of(const Yaml& map, const std::string& path, const std
 
 bool Framework::differs() const { return profile != profiles::framework_profile(profile.framework); }
 
+const std::string& Framework::name() const { return pcg::framework_names()[static_cast<std::size_t>(profile.framework)]; }
+
 std::string Framework::note() const {
-  std::string text = fmt::format("the framework is {}", pcg::framework_names()[static_cast<std::size_t>(profile.framework)]);
+  std::string text = fmt::format("the framework is {}", name());
+  if (named_by == NamedBy::nobody) text += ", the practice that well-tuned frameworks share, because the scenario names none";
+  if (named_by == NamedBy::entry) text += ", which the entry names for itself";
   if (!file.empty()) text += fmt::format(", as {} describes it", file);
   if (!changed.empty()) text += fmt::format(", with the scenario's own {}", fmt::join(changed, ", "));
   return text;
@@ -84,6 +88,7 @@ std::string Framework::note() const {
 
 Framework read_framework(const Yaml& value, const std::string& path, const std::filesystem::path& directory, Diagnostics& sink) {
   Framework f;
+  f.named_by = Framework::NamedBy::scenario;
   if (!value.is_map()) {
     const auto framework = named(value, path, sink);
     if (!framework) return f;

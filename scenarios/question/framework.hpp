@@ -1,6 +1,6 @@
 #pragma once
-// `training.framework`: the name of a framework, or a map that takes a profile (the one that ships under `name`, or the one in `file`) and
-// changes some of its keys. Private to this folder.
+// The framework under which plans are timed: its name, or a map that takes a profile (the one that ships under `name`, or the one in
+// `file`) and changes some of its keys. All plans of a scenario have the same, unless an entry names its own.
 
 #include <filesystem>
 #include <string>
@@ -16,14 +16,18 @@ struct Framework {
   base::Yaml
       section;       // as a map with every key of the profile, `file` in place of `name` where there is one; null: the scenario names none
   std::string file;  // as the scenario names it; empty: what ships
+  enum class NamedBy { nobody, scenario, entry };
+  NamedBy named_by = NamedBy::nobody;
   std::vector<std::string> changed;  // "host.forward_kernel": keys that are not as the profile taken has them, in its order
 
   // Whether runs differ from what ships under this name.
   [[nodiscard]] bool differs() const;
-  [[nodiscard]] std::string note() const;  // what differs, one line
+  [[nodiscard]] const std::string& name() const;
+  [[nodiscard]] std::string note() const;  // one line: which framework, by whom it is named, what differs from what ships
 };
 
-// `path` is the key's place ("training.framework"), relative file names start from `directory`. Problems go to `sink`.
+// Returns the framework that the scenario names. `path` is the key's place ("training.framework"), relative file names start from
+// `directory`. Problems go to `sink`.
 [[nodiscard]] Framework read_framework(const base::Yaml& value, const std::string& path, const std::filesystem::path& directory,
                                        base::Diagnostics& sink);
 

@@ -117,12 +117,20 @@ std::optional<PlanKind> read_kind(const Yaml::Entry& entry, const std::string& p
   return std::nullopt;
 }
 
-// A map has one kind, and a name if wanted.
+Framework own_framework(const Yaml& value, const std::string& path, const std::filesystem::path& directory, Diagnostics& sink) {
+  Framework framework = read_framework(value, path, directory, sink);
+  framework.named_by = Framework::NamedBy::entry;
+  return framework;
+}
+
+// A map has one kind, and a name and a framework if wanted.
 std::optional<PlanEntry> read_map(const Yaml& item, const std::string& path, const std::filesystem::path& directory, Diagnostics& sink) {
   const Yaml::Entry* kind = nullptr;
   std::optional<std::string> name;
+  std::optional<Framework> framework;
   for (const Yaml::Entry& e : item.entries) {
     if (e.key == "name") name = base::as_text(e.value, path + ".name", sink).value_or("");
+    else if (e.key == "framework") framework = own_framework(e.value, path + ".framework", directory, sink);
     else if (kind == nullptr) kind = &e;
     else sink.add(e.key_mark, path, fmt::format("one entry asks for {} and for {}", kind->key, e.key), "write two entries");
   }
@@ -132,7 +140,7 @@ std::optional<PlanEntry> read_map(const Yaml& item, const std::string& path, con
   }
   auto read = read_kind(*kind, path, directory, sink);
   if (!read) return std::nullopt;
-  return PlanEntry{name.value_or(kind->key), std::move(*read)};
+  return PlanEntry{name.value_or(kind->key), std::move(*read), std::move(framework)};
 }
 
 std::optional<PlanEntry> read_entry(const Yaml& item, const std::string& path, const std::filesystem::path& directory, Diagnostics& sink) {
@@ -143,7 +151,7 @@ std::optional<PlanEntry> read_entry(const Yaml& item, const std::string& path, c
   }
   auto kind = read_word(item, path, sink);
   if (!kind) return std::nullopt;
-  return PlanEntry{item.scalar, std::move(*kind)};
+  return PlanEntry{item.scalar, std::move(*kind), {}};
 }
 
 // A repeated kind becomes "megatron#2"; a name that the user wrote twice is a mistake only if it hides a result, so it is numbered too.

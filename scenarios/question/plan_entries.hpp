@@ -1,14 +1,16 @@
 #pragma once
 // The `plans:` list of a scenario: which plans are asked for. Each entry is a word ("data-parallel"), a map of one planner and its
-// options ({megatron: {tensor: 2}, name: ours}), or a saved plan ({file: my.plan.yaml}). Planners, their options and what is wrong with
-// them come from search/planners.hpp.
+// options ({megatron: {tensor: 2}, name: ours, framework: deepspeed}), or a saved plan ({file: my.plan.yaml}). Planners, their options and
+// what is wrong with them come from search/planners.hpp.
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "base/yaml/tree.hpp"
+#include "scenarios/question/framework.hpp"
 #include "search/planners.hpp"
 
 namespace scenarios {
@@ -24,6 +26,7 @@ struct FileEntry {
 struct PlanEntry {
   std::string name;  // unique: the entry's `name:`, else its kind, "#2" for repeats
   std::variant<PlannerEntry, FileEntry> kind;
+  std::optional<Framework> framework;  // its own, in place of the scenario's
 };
 
 // Returns the entries in order, with unique names; saved plans are read once to find what is wrong with them. Problems go to `sink`.

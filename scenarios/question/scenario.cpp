@@ -97,6 +97,11 @@ std::vector<NamedVariant> load_variants(const Yaml& sections, const std::vector<
 
 }  // namespace
 
+Variant Scenario::seen_by(std::size_t plan, std::size_t variant) const {
+  const Variant& v = variants[variant].variant;
+  return plans[plan].framework ? under(v, *plans[plan].framework) : v;
+}
+
 Scenario load_scenario(const Yaml& document, const std::filesystem::path& directory) {
   Diagnostics sink;
   MapReader in(document, "", sink);

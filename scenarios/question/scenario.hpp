@@ -26,6 +26,8 @@ struct Scenario {
   std::vector<NamedVariant> variants;  // the base first, then the what-ifs in order
 
   [[nodiscard]] const Variant& base() const { return variants.front().variant; }
+  // Returns the variant as the plan entry sees it, under its own framework where it names one.
+  [[nodiscard]] Variant seen_by(std::size_t plan, std::size_t variant) const;
 };
 
 // Returns the question that a file asks. Throws: base::InputError with every problem of every section, and of every what-if where the base

@@ -23,11 +23,20 @@ Training read_training(const base::Yaml& section, const std::string& path, const
       static_cast<pcg::Optimizer>(in.choice("optimizer", pcg::optimizer_names()).value_or(static_cast<std::size_t>(pcg::Optimizer::adam)));
   if (const base::Yaml* framework = in.optional("framework"))
     training.framework = read_framework(*framework, in.path_of("framework"), directory, sink);
-  t.framework = training.framework.profile.framework;
-  t.fp32_gradients =
-      in.boolean("fp32_gradients").value_or(t.precision == pcg::Precision::bf16 && training.framework.profile.fp32_gradients);
+  (void)in.boolean("fp32_gradients");
   in.finish();
+  run_under(training.framework, section, t);
   return training;
+}
+
+void run_under(const Framework& framework, const base::Yaml& section, pcg::TrainingConfig& config) {
+  config.framework = framework.profile.framework;
+  // What a framework does in bf16 it does in fp8, whose tensors are bf16 outside of products.
+  const bool brain = config.precision == pcg::Precision::bf16 || config.precision == pcg::Precision::fp8;
+  base::Diagnostics reported_elsewhere;
+  const base::Yaml* written = section.find("fp32_gradients");
+  const auto said = written != nullptr ? base::as_boolean(*written, "fp32_gradients", reported_elsewhere) : std::nullopt;
+  config.fp32_gradients = said.value_or(brain && framework.profile.fp32_gradients);
 }
 
 }  // namespace scenarios

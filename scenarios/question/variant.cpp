@@ -96,6 +96,13 @@ std::shared_ptr<const T> kept(std::vector<std::pair<std::string, std::shared_ptr
 
 }  // namespace
 
+Variant under(const Variant& v, const Framework& own) {
+  Variant result = v;
+  result.framework = own;
+  run_under(own, *v.document.find("training"), result.training);
+  return result;
+}
+
 std::optional<Variant> VariantLoader::load(Yaml document, Diagnostics& sink) {
   const std::size_t before = sink.size();
   std::shared_ptr<const topology::Cluster> cluster;

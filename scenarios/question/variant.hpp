@@ -25,6 +25,10 @@ struct Variant {
   std::vector<std::string> notes;  // what was filled in
 };
 
+// Returns the variant for a plan that names its own framework. The model stays as it is: what the scenario's framework filled in was said
+// of all plans.
+[[nodiscard]] Variant under(const Variant& v, const Framework& own);
+
 // Loads variants of one scenario. A model or a cluster whose section equals one that was loaded before is not loaded again: most
 // what-ifs change one of them, or none.
 class VariantLoader {

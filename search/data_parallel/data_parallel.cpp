@@ -4,7 +4,7 @@
 
 namespace search {
 
-Attempt<pcg::Plan> data_parallel_plan(const Problem& problem) { return grid_plan(problem, {}, "data-parallel", pcg::Framework::pytorch); }
+Attempt<pcg::Plan> data_parallel_plan(const Problem& problem) { return grid_plan(problem, {}, "data-parallel"); }
 
 Planner data_parallel_planner() {
   return {.kind = "data-parallel",

@@ -1,6 +1,5 @@
 #pragma once
-// Data parallelism: one replica per device, gradients all-reduced. Run as PyTorch's DistributedDataParallel does where the problem names
-// no framework (Li et al., VLDB 2020, arXiv 2006.15704).
+// Data parallelism: one replica per device, gradients all-reduced (Li et al., VLDB 2020, arXiv 2006.15704).
 
 #include "search/problem/planner.hpp"
 

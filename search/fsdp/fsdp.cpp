@@ -19,7 +19,7 @@ Attempt<pcg::Plan> fsdp_plan(const Problem& problem, const FsdpConfig& config) {
   grid.zero = config.stage;
   grid.recompute = config.recompute;
   grid.micro_batch = config.micro_batch;
-  return grid_plan(problem, grid, "fsdp", pcg::Framework::pytorch);
+  return grid_plan(problem, grid, "fsdp");
 }
 
 Planner fsdp_planner() {

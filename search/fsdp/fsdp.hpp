@@ -1,6 +1,5 @@
 #pragma once
-// Sharded data parallelism: ZeRO (Rajbhandari et al., SC'20, arXiv 1910.02054) as PyTorch's FSDP runs it where the problem names no
-// framework (arXiv 2304.11277).
+// Sharded data parallelism: ZeRO (Rajbhandari et al., SC'20, arXiv 1910.02054), as PyTorch's FSDP plans it (arXiv 2304.11277).
 
 #include "search/problem/planner.hpp"
 

@@ -26,6 +26,7 @@ struct GridConfig {
   bool sequence_parallel = false;
   pcg::Recompute recompute = pcg::Recompute::none;
   int zero = 0;
+  bool operator==(const GridConfig&) const = default;
 };
 
 struct Grid {

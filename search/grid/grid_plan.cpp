@@ -72,7 +72,7 @@ const pcg::Pcg& GridPlanner::pcg_of(const pcg::Graph& graph, std::vector<pcg::Sh
   return last_->pcg;
 }
 
-Attempt<pcg::Plan> GridPlanner::plan(const GridConfig& config, std::string name, pcg::Framework framework) {
+Attempt<pcg::Plan> GridPlanner::plan(const GridConfig& config, std::string name) {
   const int devices = problem_.cluster.device_count();
   const Attempt<Grid> made = make_grid(config, devices, problem_.training.global_batch);
   if (!made) return made.refusal();
@@ -89,7 +89,6 @@ Attempt<pcg::Plan> GridPlanner::plan(const GridConfig& config, std::string name,
   plan.name = std::move(name);
   plan.model = problem_.model_section;
   plan.training = problem_.training;
-  if (plan.training.framework == pcg::Framework::generic) plan.training.framework = framework;
   plan.gpus = devices;
   plan.pcg = pcg_of(graph, shardings(graph, grid, *node_layouts));
   plan.stage = stages_of_nodes(plan.pcg, *block_stages);
@@ -105,8 +104,8 @@ Attempt<pcg::Plan> GridPlanner::plan(const GridConfig& config, std::string name,
   return plan;
 }
 
-Attempt<pcg::Plan> grid_plan(const Problem& problem, const GridConfig& config, std::string name, pcg::Framework framework) {
-  return GridPlanner(problem).plan(config, std::move(name), framework);
+Attempt<pcg::Plan> grid_plan(const Problem& problem, const GridConfig& config, std::string name) {
+  return GridPlanner(problem).plan(config, std::move(name));
 }
 
 }  // namespace search

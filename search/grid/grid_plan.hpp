@@ -21,10 +21,10 @@ class GridPlanner {
   explicit GridPlanner(const Problem& problem) : problem_(problem) {}
 
   // The plan of a grid. Replicas, stages and ranks are placed as Megatron-LM does: tensor innermost, then context, then data, pipeline
-  // outermost. `framework` is the plan's where the problem names none (generic).
+  // outermost.
   // Refuses when the numbers do not fit the model, the batch or the cluster.
   // Cost: O(nodes x (points + loops)).
-  [[nodiscard]] Attempt<pcg::Plan> plan(const GridConfig& config, std::string name, pcg::Framework framework);
+  [[nodiscard]] Attempt<pcg::Plan> plan(const GridConfig& config, std::string name);
 
  private:
   using Sizes = std::vector<std::pair<std::int64_t, std::int64_t>>;
@@ -42,6 +42,6 @@ class GridPlanner {
 };
 
 // Of one grid alone.
-[[nodiscard]] Attempt<pcg::Plan> grid_plan(const Problem& problem, const GridConfig& config, std::string name, pcg::Framework framework);
+[[nodiscard]] Attempt<pcg::Plan> grid_plan(const Problem& problem, const GridConfig& config, std::string name);
 
 }  // namespace search

@@ -59,9 +59,7 @@ std::optional<OptionProblem> contradiction(const OptionValues& o) {
 
 }  // namespace
 
-Attempt<pcg::Plan> megatron_plan(GridPlanner& planner, const GridConfig& config) {
-  return planner.plan(config, "megatron", pcg::Framework::megatron);
-}
+Attempt<pcg::Plan> megatron_plan(GridPlanner& planner, const GridConfig& config) { return planner.plan(config, "megatron"); }
 
 Attempt<pcg::Plan> megatron_plan(const Problem& problem, const GridConfig& config) {
   GridPlanner planner(problem);

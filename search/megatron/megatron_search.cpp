@@ -123,29 +123,42 @@ class Confirming {
  public:
   Confirming(const Problem& problem, Ranking& ranking) : problem_(problem), ranking_(ranking), points_(ranking.points) {}
 
-  // From the best estimate on, what fits into memory is simulated, until enough was.
+  // From the best estimate on, what fits into memory is simulated, until enough was. Plain data parallelism is simulated in any case, last:
+  // the estimates may err, and the search is to be no worse than what it generalises.
   Confirmation run(int simulate_best, const Deadline& deadline, const SearchContext& context) {
+    const Candidate* data_parallel = nullptr;
     for (const Candidate& c : ranking_.candidates) {
       if (points_[c.point] == Point::infeasible) continue;
       if (static_cast<int>(result_.simulated.size()) == simulate_best) result_.limit = Limit::candidates;
       else if (deadline.has_passed()) result_.limit = Limit::time;
-      if (result_.limit) break;
-      auto plan = megatron_plan(problem_, c.config);
-      if (!plan) continue;
-      ++result_.built;
-      if (!fits(*plan)) {
-        try_minimum_memory(c, *plan);
-        continue;
-      }
-      if (context.progress) context.progress(fmt::format("megatron: simulating {}", plan->summary));
-      sim::SimulationResult simulation = problem_.oracle.plan(*plan);
-      result_.simulated.push_back({std::move(plan).value(), std::move(simulation)});
+      if (!result_.limit) confirm(c, context);
+      else if (is_data_parallel(c)) data_parallel = &c;
     }
+    if (data_parallel != nullptr && deadline.has_passed()) result_.limit = Limit::time;
+    else if (data_parallel != nullptr) confirm(*data_parallel, context);
     return std::move(result_);
   }
 
  private:
   enum class Point { unknown, feasible, infeasible };
+
+  // Whole replicas that take their samples at once, without recomputation and sharding: the plan of data_parallel.hpp.
+  [[nodiscard]] bool is_data_parallel(const Candidate& c) const {
+    GridConfig plain;
+    plain.data = problem_.cluster.device_count();
+    plain.micro_batch = problem_.training.global_batch / plain.data;
+    return c.config == plain;
+  }
+
+  void confirm(const Candidate& c, const SearchContext& context) {
+    auto plan = megatron_plan(problem_, c.config);
+    if (!plan) return;
+    ++result_.built;
+    if (!fits(*plan)) return try_minimum_memory(c, *plan);
+    if (context.progress) context.progress(fmt::format("megatron: simulating {}", plan->summary));
+    sim::SimulationResult simulation = problem_.oracle.plan(*plan);
+    result_.simulated.push_back({std::move(plan).value(), std::move(simulation)});
+  }
 
   bool fits(const pcg::Plan& plan) {
     const auto short_of = shortage(problem_, plan);

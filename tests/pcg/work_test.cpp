@@ -98,6 +98,8 @@ TEST_CASE("attention: 4 b s t (heads d) FLOPs forward; twice that backward unfus
     CHECK(matmul_flops(forward_kernels(flash, s.in, s.out, Precision::fp16)) == done);
     CHECK(matmul_flops(input_gradient(flash, s, Precision::fp16)) == 2.5 * done);
     CHECK(model_flops(flash, s.in, s.out).value() == square);
+    CHECK(masked_flops(flash, s.in, s.out).value() == (causal ? square / 2 : 0));  // of the square above the diagonal
+    CHECK(masked_flops(unfused, s.in, s.out) == masked_flops(flash, s.in, s.out));
   }
 }
 

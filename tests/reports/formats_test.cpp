@@ -20,6 +20,7 @@ TEST_CASE("the JSON result, format 1") {
   {
    "plan": "data-parallel",
    "variant": "base",
+   "framework": "generic",
    "replanned": true,
    "status": "ok",
    "iteration_time_s": 0.5,
@@ -30,6 +31,7 @@ TEST_CASE("the JSON result, format 1") {
    "throughput_samples_per_s": 128.0,
    "tokens_per_s": 65536.0,
    "mfu": 0.25,
+   "mfu_causal": 0.125,
    "gpus": 8,
    "search_time_s": 0.5,
    "simulation_time_s": 0.25,
@@ -79,6 +81,7 @@ TEST_CASE("the JSON result, format 1") {
   {
    "plan": "megatron",
    "variant": "base",
+   "framework": "generic",
    "replanned": true,
    "status": "infeasible",
    "iteration_time_s": null,
@@ -86,6 +89,7 @@ TEST_CASE("the JSON result, format 1") {
    "throughput_samples_per_s": null,
    "tokens_per_s": null,
    "mfu": null,
+   "mfu_causal": null,
    "gpus": 8,
    "search_time_s": 0.0,
    "simulation_time_s": 0.0,
@@ -100,18 +104,30 @@ TEST_CASE("the JSON result, format 1") {
   CHECK(reports::json(r) == want);
 }
 
+TEST_CASE("bytes are whole: a third of 10 GiB is rounded, not printed as a fraction") {
+  auto r = test::made_result();
+  r.runs.resize(1);
+  sim::SimulationResult& s = *r.runs[0].simulation;
+  s.memory.optimizer = base::Bytes(10737418240.0 / 3);  // 3579139413.33...
+  s.bytes.by_collective["all_gather"] = base::Bytes(0.75);
+  const auto j = nlohmann::json::parse(reports::json(r));
+  CHECK(j["runs"][0]["memory_bytes"]["optimizer"].dump() == "3579139413");
+  CHECK(j["runs"][0]["communication_bytes"]["by_collective"]["all_gather"].dump() == "1");
+}
+
 TEST_CASE("CSV: one row per run, quoted where needed, empty where there is nothing") {
   auto r = test::made_result();
   r.runs.erase(r.runs.begin() + 2);
-  CHECK(
-      reports::csv(r) ==
-      "scenario,variant,plan,replanned,status,plan_summary,gpus,iteration_time_s,throughput_samples_per_s,tokens_per_s,mfu,compute_s,"
-      "exposed_communication_s,bubble_s,idle_s,communication_bytes,peak_memory_bytes,memory_capacity_bytes,search_time_s,simulation_time_"
-      "s\n"
-      "made up,base,data-parallel,true,ok,data 8,8,0.5,128,65536,0.25,0.25,0.125,0.0625,0.0625,3000000000,8589934592,17179869184,0.5,0.25\n"
-      "made up,base,megatron,true,infeasible,,8,,,,,,,,,,,,0,0\n"
-      "made up,\"faster, by far\",data-parallel,true,ok,data "
-      "8,8,0.25,256,131072,0.25,0.125,0.0625,0.03125,0.03125,3000000000,8589934592,17179869184,0.5,0.25\n");
+  CHECK(reports::csv(r) ==
+        "scenario,variant,plan,framework,replanned,status,plan_summary,gpus,iteration_time_s,throughput_samples_per_s,tokens_per_s,mfu,mfu_"
+        "causal,compute_s,"
+        "exposed_communication_s,bubble_s,idle_s,communication_bytes,peak_memory_bytes,memory_capacity_bytes,search_time_s,simulation_time_"
+        "s\n"
+        "made up,base,data-parallel,generic,true,ok,data "
+        "8,8,0.5,128,65536,0.25,0.125,0.25,0.125,0.0625,0.0625,3000000000,8589934592,17179869184,0.5,0.25\n"
+        "made up,base,megatron,generic,true,infeasible,,8,,,,,,,,,,,,,0,0\n"
+        "made up,\"faster, by far\",data-parallel,generic,true,ok,data "
+        "8,8,0.25,256,131072,0.25,0.125,0.125,0.0625,0.03125,0.03125,3000000000,8589934592,17179869184,0.5,0.25\n");
 }
 
 TEST_CASE("the trace names devices and streams, and counts memory") {

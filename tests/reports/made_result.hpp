@@ -9,12 +9,14 @@ inline scenarios::Run made_run(const std::string& plan, const std::string& varia
   scenarios::Run r;
   r.plan = plan;
   r.variant = variant;
+  r.framework = "generic";
   r.replanned = replanned;
   r.gpus = 8;
   r.plan_summary = "data 8";
   r.samples_per_s = 64 / seconds;
   r.tokens_per_s = 512 * r.samples_per_s;
   r.mfu = 0.25;
+  r.mfu_causal = 0.125;
   r.interval_low = base::Seconds(0.75 * seconds);
   r.interval_high = base::Seconds(1.25 * seconds);
   r.search_time = base::Seconds(0.5);
@@ -46,6 +48,7 @@ inline scenarios::ScenarioResult made_result() {
   scenarios::Run impossible;
   impossible.plan = "megatron";
   impossible.variant = "base";
+  impossible.framework = "generic";
   impossible.status = scenarios::Status::infeasible;
   impossible.gpus = 8;
   impossible.planning.emplace().termination = search::Termination::infeasible(

@@ -31,6 +31,7 @@ TEST_CASE("the table, whole") {
       "best: data-parallel, data 8 on 8 GPUs\n"
       "  time    compute 250 ms (50.0 %), exposed communication 125 ms (25.0 %), bubble 62.5 ms (12.5 %), idle 62.5 ms (12.5 %)\n"
       "          interval 375 ms to 625 ms\n"
+      "  MFU     25.0 % with whole attention squares, as in the table; 12.5 % without their masked half\n"
       "  memory  weights 1.0 GiB, gradients 1.0 GiB, optimizer 2.0 GiB, activations 3.0 GiB, workspace 1.0 GiB\n"
       "  sent    3 GB, all_gather 1 GB, all_reduce 2 GB\n"
       "          busiest link: nvlink (node0:gpu0->gpu1), at work 50.0 % of the time\n"
@@ -47,4 +48,13 @@ TEST_CASE("a plan that is another one after planning anew has its own line") {
   const std::string text = reports::text_table(r, reports::Colour::none);
   CHECK(text.find("same plan: data 8") != std::string::npos);
   CHECK(text.find("re-planned: data 4 x tensor 2") != std::string::npos);
+}
+
+TEST_CASE("a plan that is timed under a framework of its own says so in its row") {
+  auto r = test::made_result();
+  r.runs[0].has_own_framework = true;
+  r.runs[0].framework = "deepspeed";
+  const std::string text = reports::text_table(r, reports::Colour::none);
+  CHECK(text.find("data-parallel  data 8, under deepspeed ") != std::string::npos);
+  CHECK(text.find("best: data-parallel, data 8, under deepspeed on 8 GPUs") != std::string::npos);
 }

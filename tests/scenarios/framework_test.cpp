@@ -60,12 +60,75 @@ TEST_CASE("changed keys count for this scenario, and the notes name them") {
         doctest::Approx(time_of(run_with("{name: pytorch, host.iteration: 50 ms}"))));
 }
 
-TEST_CASE("a plan's kind implies its framework, unless keys of generic are changed") {
-  CHECK(says(run_with("generic"), "timed as pytorch runs it"));
-  const Run own = run_with("{name: generic, host: {iteration: 1 s}}");
-  CHECK(!says(own, "timed as pytorch"));
-  CHECK(own.made->training.framework == pcg::Framework::generic);
-  CHECK(time_of(own) > 1);
+TEST_CASE("every kind of plan is timed under generic where the scenario names no framework") {
+  const std::string plans = "plans: [data-parallel, fsdp, megatron: {tensor: 2}, megatron: {search: true, simulate_best: 1}]\n";
+  const auto nothing = runs_of(test::kTwoGpus + plans), generic = runs_of(with_framework("generic", plans));
+  REQUIRE(nothing.size() == 4);
+  for (std::size_t i = 0; i < nothing.size(); ++i) {
+    CHECK(nothing[i].framework == "generic");
+    CHECK(nothing[i].made->training.framework == pcg::Framework::generic);
+    CHECK(time_of(nothing[i]) == time_of(generic[i]));
+    CHECK(says(nothing[i], "because the scenario names none"));
+    CHECK(says(generic[i], "the framework is generic\n"));
+  }
+}
+
+// Data parallelism is Megatron's grid with tensor 1 and all samples of a replica in one micro-batch, and ZeRO 1 is the same in both: equal
+// plans under two names take one time and one memory, under every framework.
+TEST_CASE("a plan under two names takes one time") {
+  const std::string plans =
+      "plans: [data-parallel, {megatron: {tensor: 1, micro_batch: 32}}, {fsdp: {stage: zero1}, name: f1}, {megatron: {zero: 1}, name: "
+      "m1}]\n";
+  for (const std::string& name : pcg::framework_names()) {
+    const auto runs = runs_of(with_framework(name, plans));
+    CHECK(time_of(runs[0]) == time_of(runs[1]));
+    CHECK(time_of(runs[2]) == time_of(runs[3]));
+    CHECK(runs[0].simulation->memory.gradients == runs[1].simulation->memory.gradients);
+    CHECK(runs[2].simulation->memory.optimizer == runs[3].simulation->memory.optimizer);
+  }
+}
+
+TEST_CASE("the search is no worse than plain data parallelism, however few candidates it simulates") {
+  for (const std::string& name : pcg::framework_names()) {
+    const auto runs = runs_of(with_framework(name, "plans: [data-parallel, megatron: {search: true, simulate_best: 1}]\n"));
+    CHECK(time_of(runs[1]) <= time_of(runs[0]));
+  }
+}
+
+TEST_CASE("an entry's own framework counts for it alone, and the notes say so") {
+  const auto runs = runs_of(with_framework(
+      "pytorch",
+      "plans: [fsdp, {fsdp: {}, framework: deepspeed, name: other}, {fsdp: {}, framework: {name: pytorch, host.iteration: 1 s}, "
+      "name: slow}]\nwhat_if: [{name: slower, set: {training.framework.host.micro_batch: 1000x}}]\n"));
+  REQUIRE(runs.size() == 9);  // of the what-if each plan twice
+  CHECK(time_of(runs[1]) == time_of(runs_of(with_framework("deepspeed", "plans: [fsdp]\n")).at(0)));
+  CHECK(runs[0].framework == "pytorch");
+  CHECK(!runs[0].has_own_framework);
+  CHECK(runs[1].framework == "deepspeed");
+  CHECK(runs[1].has_own_framework);
+  CHECK(says(runs[0], "the framework is pytorch\n"));
+  CHECK(says(runs[1], "the framework is deepspeed, which the entry names for itself\n"));
+  CHECK(time_of(runs[2]) > time_of(runs[0]) + 0.9);
+  CHECK(says(runs[2], "the framework is pytorch, which the entry names for itself, with the scenario's own host.iteration\n"));
+  // The what-if changes the scenario's framework, not the entry's.
+  CHECK(time_of(runs[3]) > time_of(runs[0]) + 0.5);
+  CHECK(time_of(runs[5]) == time_of(runs[1]));
+  CHECK(test::problems(test::kTwoGpus + "plans: [{fsdp: {}, framework: megatrn}]\n")
+            .find("plans[0].framework: unknown framework \"megatrn\"") != std::string::npos);
+}
+
+TEST_CASE("gradients of an entry are kept as its framework keeps them, unless the training section says") {
+  const auto gradients = [](const std::string& training) {
+    std::string text = test::kTwoGpus;
+    text.replace(text.find("v100-sxm2-16gb"), 14, "a100-sxm-80gb");
+    const std::string end = "optimizer: sgd}";
+    text.replace(text.find(end), end.size(), "precision: bf16, " + training + end);
+    const auto runs = runs_of(text + "plans: [data-parallel, {data-parallel: {}, framework: megatron}]\n");
+    return runs[1].simulation->memory.gradients / runs[0].simulation->memory.gradients;
+  };
+  CHECK(gradients("") == doctest::Approx(2));  // 4 bytes of Megatron's, 2 of generic
+  CHECK(gradients("fp32_gradients: false, ") == doctest::Approx(1));
+  CHECK(gradients("fp32_gradients: true, ") == doctest::Approx(1));
 }
 
 TEST_CASE("a planner searches with the changed profile") {
@@ -114,12 +177,12 @@ TEST_CASE("a profile from a file, named from the scenario's folder, and keys cha
   std::filesystem::remove_all(directory);
 }
 
-TEST_CASE("a saved plan of another framework is timed with what ships, and says so") {
+TEST_CASE("a saved plan is timed under the scenario's framework, and says where it was saved under another") {
   const auto file = std::filesystem::temp_directory_path() / "foreshard-framework-test.plan.yaml";
   std::ofstream(file) << pcg::write_plan(*run_with("pytorch").made);
   const Run r = runs_of(with_framework("{name: deepspeed, host: {iteration: 1 s}}", "plans: [{file: " + file.string() + "}]\n")).at(0);
-  CHECK(time_of(r) < 0.5);
-  CHECK(says(r, "timed with the profile that ships for pytorch: the scenario's is of another framework"));
+  CHECK(time_of(r) > 1);
+  CHECK(says(r, "the plan was saved under the framework pytorch; it is timed under deepspeed\n"));
   std::filesystem::remove(file);
 }
 

@@ -133,7 +133,7 @@ TEST_CASE("the model that ships can be read, and a run's question is told from i
   const Scenario s = test::load(test::kTwoGpus + "plans: [fsdp]\n");
   const Run run = run_scenario(s, {}).runs[0];
   const Question q = question_of(*run.made, *s.base().cluster, *run.simulation);
-  CHECK(q.kind == QuestionKind{"pytorch", "v100", "one node", "single", "sharded"});
+  CHECK(q.kind == QuestionKind{"generic", "v100", "one node", "single", "sharded"});
   // mlp-mnist has 784 x 512 + 512 x 10 weights (406,528); two GPUs; 32 samples each, 2 FLOPs per weight and sample.
   CHECK(q.features[0] == doctest::Approx(std::log2(406528)));
   CHECK(q.features[1] == doctest::Approx(1));

@@ -84,6 +84,37 @@ TEST_CASE("numbers of a run") {
   CHECK(x.interval_high.value() > t);
 }
 
+// Of a layer of width h and sequence s, products take 24 b s h^2 FLOPs forward and whole attention squares 4 b s^2 h (Narayanan et al.,
+// arXiv 2104.04473, appendix); the head takes 2 b s h v. With s = h = v = 64 and b = 1 these are 24, 4 and 2 times 64^3: a causal mask
+// throws away 2 of the 30.
+TEST_CASE("MFU is given with whole attention squares and without what causal masks throw away") {
+  for (const bool causal : {true, false}) {
+    std::string text = test::kTwoGpus;
+    const std::string model = "{builtin: mlp-mnist}";
+    text.replace(text.find(model), model.size(),
+                 std::string("{transformer: {layers: 1, hidden: 64, heads: 2, vocab: 64, sequence_length: 64, causal: ") +
+                     (causal ? "true" : "false") + "}}");
+    const auto r = run(text + "plans: [data-parallel]\n");
+    const Run& x = r.runs[0];
+    CHECK(x.mfu == doctest::Approx(3.0 * 30 * 64 * 64 * 64 * 64 / (x.simulation->iteration_time.value() * 2 * 15.7e12)));
+    CHECK(x.mfu_causal == doctest::Approx(x.mfu * (causal ? 28.0 / 30 : 1)));
+  }
+}
+
+TEST_CASE("selective recomputation that finds no scores says that it changes nothing") {
+  const auto says = [](const std::string& attention, const std::string& recompute) {
+    std::string text = test::kTwoGpus;
+    const std::string model = "{builtin: mlp-mnist}";
+    text.replace(text.find(model), model.size(),
+                 "{transformer: {layers: 1, hidden: 64, heads: 2, vocab: 64, sequence_length: 64, attention: " + attention + "}}");
+    const auto r = run(text + "plans: [fsdp: {recompute: " + recompute + "}]\n");
+    return std::ranges::any_of(r.runs[0].notes, [](const std::string& n) { return n.starts_with("recompute: selective changes nothing"); });
+  };
+  CHECK(says("flash", "selective"));
+  CHECK(!says("unfused", "selective"));
+  CHECK(!says("flash", "full"));
+}
+
 TEST_CASE("another number of GPUs asks for another plan, and the batch grows with it") {
   const auto r = run(test::kTwoGpus + "plans: [data-parallel]\nwhat_if: [{name: two nodes, set: {cluster.nodes: 2x}}]\n");
   REQUIRE(r.runs.size() == 2);

@@ -36,7 +36,6 @@ TEST_CASE("data parallelism cuts the batch and moves no activation") {
   CHECK(movements(p).empty());
   CHECK(shape_of(p, "layer0.attention.qkv") == "[8/4, 16, 192]");
   CHECK(p.summary == "data 4");
-  CHECK(p.training.framework == pcg::Framework::pytorch);
 }
 
 TEST_CASE("tensor parallelism: columns, then rows, then one reduction each for attention and MLP") {
