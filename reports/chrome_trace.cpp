@@ -5,6 +5,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "reports/json_numbers.hpp"
+
 namespace reports {
 namespace {
 
@@ -44,7 +46,7 @@ Json span_event(const sim::Span& span, int thread) {
             {"tid", thread},
             {"ts", microseconds(span.start)},
             {"dur", microseconds(span.duration)}};
-  if (span.bytes.value() > 0) e["args"] = {{"bytes", span.bytes.value()}};
+  if (span.bytes.value() > 0) e["args"] = {{"bytes", count(span.bytes)}};
   return e;
 }
 
@@ -64,7 +66,7 @@ std::string chrome_trace(const scenarios::ScenarioResult& result) {
                         {"pid", m.device},
                         {"tid", 0},
                         {"ts", microseconds(m.time)},
-                        {"args", {{"bytes", m.used.value()}}}});
+                        {"args", {{"bytes", count(m.used)}}}});
     break;  // a viewer has one axis of time: a second run would lie on top of the first
   }
   // One event a line: large traces stay readable for tools that go by lines.

@@ -1,5 +1,5 @@
 #pragma once
-// Numbers in JSON. Private to this folder.
+// Numbers in JSON. Private to this folder and its subfolders.
 
 #include <cmath>
 #include <nlohmann/json.hpp>

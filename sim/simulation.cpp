@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/check.hpp"
+#include "pcg/work/saved.hpp"
 #include "profiles/network_profile.hpp"
 #include "sim/accounting/breakdown.hpp"
 #include "sim/accounting/communication.hpp"
@@ -46,12 +47,8 @@ void tell_profiles(const topology::Cluster& cluster, const profiles::FrameworkPr
                                 kBasis[static_cast<std::size_t>(framework.host.basis)]));
 }
 
-// Selective recomputation drops the scores of attention, which fused attention never has in memory.
 void tell_recomputation(const pcg::Plan& plan, SimulationResult& r) {
-  const auto keeps_scores = [](const pcg::PcgNode& n) {
-    const auto* attention = n.computes() ? std::get_if<pcg::Attention>(n.operation()) : nullptr;
-    return attention != nullptr && !attention->flash;
-  };
+  const auto keeps_scores = [](const pcg::PcgNode& n) { return n.computes() && pcg::keeps_scores(*n.operation()); };
   if (plan.recompute == pcg::Recompute::selective && std::ranges::none_of(plan.pcg.nodes(), keeps_scores))
     r.notes.emplace_back("recompute: selective changes nothing, because no attention of this model keeps its scores");
 }

@@ -84,4 +84,9 @@ Saved saved_for_backward(const Operator& op, std::span<const TensorShape> inputs
   return saved;
 }
 
+bool keeps_scores(const Operator& op) {
+  const auto* attention = std::get_if<Attention>(&op);
+  return attention != nullptr && !attention->flash;
+}
+
 }  // namespace pcg

@@ -22,4 +22,7 @@ struct Saved {
 [[nodiscard]] Saved saved_for_backward(const Operator& op, std::span<const TensorShape> inputs, std::span<const TensorShape> outputs,
                                        Precision p);
 
+// Whether it keeps scores of attention, which selective recomputation drops: fused attention never has them in memory.
+[[nodiscard]] bool keeps_scores(const Operator& op);
+
 }  // namespace pcg

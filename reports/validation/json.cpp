@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "reports/json_numbers.hpp"
+
 namespace reports {
 namespace {
 
@@ -24,7 +26,9 @@ Json item_json(const validation::Item& i) {
   j["predicted_s"] = i.predicted.value();
   j["error"] = i.predicted / i.measured - 1;
   if (i.interval) j["interval_s"] = {i.interval->first.value(), i.interval->second.value()};
-  if (i.peak_bytes) j["peak_bytes"] = {{"measured", i.peak_bytes->measured}, {"predicted", i.peak_bytes->predicted}};
+  if (i.peak_bytes)
+    j["peak_bytes"] = {{"measured", reports::count(base::Bytes(i.peak_bytes->measured))},
+                       {"predicted", reports::count(base::Bytes(i.peak_bytes->predicted))}};
   if (i.out_of_memory) j["out_of_memory"] = true;
   return j;
 }

@@ -82,7 +82,8 @@ std::string Framework::note() const {
   if (named_by == NamedBy::nobody) text += ", the practice that well-tuned frameworks share, because the scenario names none";
   if (named_by == NamedBy::entry) text += ", which the entry names for itself";
   if (!file.empty()) text += fmt::format(", as {} describes it", file);
-  if (!changed.empty()) text += fmt::format(", with the scenario's own {}", fmt::join(changed, ", "));
+  if (!changed.empty())
+    text += fmt::format(", with {} own {}", named_by == NamedBy::entry ? "its" : "the scenario's", fmt::join(changed, ", "));
   return text;
 }
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "pcg/work/saved.hpp"
 #include "search/estimates/estimate.hpp"
 #include "search/megatron/grid_points.hpp"
 #include "search/megatron/megatron.hpp"
@@ -64,14 +65,27 @@ std::optional<NeedsMemory> shortage(std::span<const base::Bytes> needed, std::sp
   return most;
 }
 
+// Selective recomputation of a model that keeps no scores would be a second name for none.
+std::vector<pcg::Recompute> recomputations(const pcg::Graph& model) {
+  if (std::ranges::any_of(model.nodes(), [](const pcg::GraphNode& n) { return pcg::keeps_scores(n.op); }))
+    return {pcg::Recompute::none, pcg::Recompute::selective, pcg::Recompute::full};
+  return {pcg::Recompute::none, pcg::Recompute::full};
+}
+
+// What all points are ranked by.
+struct Ranker {
+  const Problem& problem;
+  std::vector<base::Bytes> room;
+  std::vector<pcg::Recompute> recomputations;
+};
+
 // One plan serves all variants of a point: recomputation and ZeRO 1 do not change its graph.
-void rank_point(std::size_t point, const GridConfig& config, const pcg::Plan& plan, const Problem& problem,
-                std::span<const base::Bytes> room, Ranking& ranking) {
-  Estimator estimates(plan, problem.oracle);
+void rank_point(std::size_t point, const GridConfig& config, const pcg::Plan& plan, const Ranker& ranker, Ranking& ranking) {
+  Estimator estimates(plan, ranker.problem.oracle);
   for (int zero : {0, 1}) {
     if (zero == 1 && config.data == 1) continue;
-    const std::optional<NeedsMemory> lacks = shortage(estimates.model_states(zero), room);
-    for (const pcg::Recompute recompute : {pcg::Recompute::none, pcg::Recompute::selective, pcg::Recompute::full}) {
+    const std::optional<NeedsMemory> lacks = shortage(estimates.model_states(zero), ranker.room);
+    for (const pcg::Recompute recompute : ranker.recomputations) {
       if (!lacks) {
         GridConfig c = config;
         c.recompute = recompute;
@@ -90,13 +104,13 @@ void rank_point(std::size_t point, const GridConfig& config, const pcg::Plan& pl
 
 Ranking rank(const Problem& problem, const Deadline& deadline, const SearchContext& context) {
   const std::vector<GridConfig> points = grid_points(problem);
-  const std::vector<base::Bytes> room = memory_for_tensors(problem);
+  const Ranker ranker{problem, memory_for_tensors(problem), recomputations(problem.model)};
   GridPlanner planner(problem);
   Ranking ranking;
   for (ranking.points = points.size(); ranking.seen < points.size() && !deadline.has_passed(); ++ranking.seen) {
     if (context.progress) context.progress(fmt::format("megatron: {} of {} points of the grid", ranking.seen, points.size()));
     auto plan = megatron_plan(planner, points[ranking.seen]);
-    if (plan) rank_point(ranking.seen, points[ranking.seen], std::move(plan).value(), problem, room, ranking);
+    if (plan) rank_point(ranking.seen, points[ranking.seen], std::move(plan).value(), ranker, ranking);
     else ranking.refusal = plan.refusal();
   }
   // Stable: among equal estimates the order of the grid decides, so that the answer does not depend on the library.

@@ -113,6 +113,11 @@ TEST_CASE("bytes are whole: a third of 10 GiB is rounded, not printed as a fract
   const auto j = nlohmann::json::parse(reports::json(r));
   CHECK(j["runs"][0]["memory_bytes"]["optimizer"].dump() == "3579139413");
   CHECK(j["runs"][0]["communication_bytes"]["by_collective"]["all_gather"].dump() == "1");
+  s.spans = {{0, "gradients", "all-reduce", base::Seconds(0), base::Seconds(1e-3), base::Bytes(100.5)}};
+  s.memory_over_time = {{0, base::Seconds(5e-4), base::Bytes(100.0 / 3)}};
+  const std::string trace = reports::chrome_trace(r);
+  CHECK(trace.find("\"bytes\":101") != std::string::npos);
+  CHECK(trace.find("\"bytes\":33}") != std::string::npos);
 }
 
 TEST_CASE("CSV: one row per run, quoted where needed, empty where there is nothing") {

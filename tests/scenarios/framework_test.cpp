@@ -109,7 +109,7 @@ TEST_CASE("an entry's own framework counts for it alone, and the notes say so") 
   CHECK(says(runs[0], "the framework is pytorch\n"));
   CHECK(says(runs[1], "the framework is deepspeed, which the entry names for itself\n"));
   CHECK(time_of(runs[2]) > time_of(runs[0]) + 0.9);
-  CHECK(says(runs[2], "the framework is pytorch, which the entry names for itself, with the scenario's own host.iteration\n"));
+  CHECK(says(runs[2], "the framework is pytorch, which the entry names for itself, with its own host.iteration\n"));
   // The what-if changes the scenario's framework, not the entry's.
   CHECK(time_of(runs[3]) > time_of(runs[0]) + 0.5);
   CHECK(time_of(runs[5]) == time_of(runs[1]));

@@ -37,6 +37,17 @@ TEST_CASE("a search that simulates only some of what fits claims no optimum, and
   CHECK(*r.objective >= *search_all(q).objective);
 }
 
+TEST_CASE("a model that keeps no scores is not searched with selective recomputation, which would be a twin of none") {
+  std::string flash = test::kSmallGpt;
+  flash.replace(flash.find("unfused"), 7, "flash");
+  const auto candidates = [](const std::string& model) {
+    const search::SearchResult r = search_all(test::Question(model, 1, 4, 8));
+    REQUIRE(r.notes.size() == 1);
+    return std::stoi(r.notes[0].substr(std::string("best of ").size()));
+  };
+  CHECK(candidates(flash) * 3 == candidates(test::kSmallGpt) * 2);
+}
+
 TEST_CASE("the same search gives the same plan") {
   const test::Question q(test::kSmallGpt, 1, 4, 8);
   const auto a = search::megatron_search(q.problem(), {}, {}), b = search::megatron_search(q.problem(), {}, {});
