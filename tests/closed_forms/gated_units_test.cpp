@@ -16,12 +16,13 @@ namespace {
 
 constexpr std::int64_t kHidden = 512, kFfn = 1536, kSequence = 256, kBatch = 4;
 
-pcg::Graph llama(std::int64_t layers, bool gated, pcg::Unary::Kind activation, std::int64_t experts) {
+pcg::Graph llama(std::int64_t layers, bool gated, pcg::Unary::Kind activation, std::int64_t experts, std::int64_t kv_heads) {
   pcg::models::TransformerConfig c;
   c.layers = layers;
   c.hidden = kHidden;
   c.ffn = kFfn;
   c.heads = 8;
+  c.kv_heads = kv_heads;
   c.vocab = 1024;
   c.sequence_length = kSequence;
   c.gated = gated;
@@ -36,7 +37,7 @@ struct Case {
   pcg::Framework framework = pcg::Framework::megatron;
   bool gated = true;
   pcg::Unary::Kind activation = pcg::Unary::Kind::silu;
-  std::int64_t experts = 0;
+  std::int64_t experts = 0, kv_heads = 8;
   search::GridConfig grid;
 };
 
@@ -46,7 +47,7 @@ double layer_bytes(const Case& c) {
   pcg::TrainingConfig training = test::megatron_training(kBatch);
   training.framework = c.framework;
   const auto activations = [&](std::int64_t layers) {
-    const pcg::Graph model = llama(layers, c.gated, c.activation, c.experts);
+    const pcg::Graph model = llama(layers, c.gated, c.activation, c.experts, c.kv_heads);
     return sim::memory_of(test::megatron(model, training, c.grid, cluster), cluster).activations.value();
   };
   return (activations(4) - activations(2)) / 2;
@@ -88,4 +89,14 @@ TEST_CASE("experts' gated units are fused, too: one inner tensor of top-k tokens
   Case apart = fused;
   apart.framework = pcg::Framework::pytorch;
   CHECK(layer_bytes(apart) - layer_bytes(fused) == doctest::Approx(2 * kTokens * 2 * kF));  // top 2: two tokens for each
+}
+
+// With k of the heads for keys and values, attention reads 2 h (1 + 2 k) and a layer keeps (12 + 4 k) h + 6 f, which sequence parallelism
+// divides whole. Llama-3 405B (arXiv 2407.21783, tables 3 and 4): h 16384, f 53248, k 1/16, 8192 tokens, tensor 8 make 533 MB a layer; the
+// first of 16 stages has 16 micro-batches of 8 layers under way, 68 GB, beside 6.9 GB of weights: it fits into 80 GiB where optimizer and
+// gradients are sharded, as Meta ran it without recomputation. One more inner tensor would be 82 GB.
+TEST_CASE("grouped queries and sequence parallelism: a layer of Llama-3") {
+  for (const int t : {1, 2, 4})
+    CHECK(layer_bytes({.kv_heads = 4, .grid = {.tensor = t, .sequence_parallel = t > 1}}) ==
+          doctest::Approx(kTokens * ((12 + 4 * 0.5) * kH + 6 * kF) / t));
 }

@@ -120,15 +120,18 @@ TEST_CASE("an entry's own framework counts for it alone, and the notes say so") 
 TEST_CASE("gradients of an entry are kept as its framework keeps them, unless the training section says") {
   const auto gradients = [](const std::string& training) {
     std::string text = test::kTwoGpus;
-    text.replace(text.find("v100-sxm2-16gb"), 14, "a100-sxm-80gb");
+    text.replace(text.find("v100-sxm2-16gb"), 14, "h100-sxm-80gb");
     const std::string end = "optimizer: sgd}";
-    text.replace(text.find(end), end.size(), "precision: bf16, " + training + end);
+    text.replace(text.find(end), end.size(), training + end);
     const auto runs = runs_of(text + "plans: [data-parallel, {data-parallel: {}, framework: megatron}]\n");
     return runs[1].simulation->memory.gradients / runs[0].simulation->memory.gradients;
   };
-  CHECK(gradients("") == doctest::Approx(2));  // 4 bytes of Megatron's, 2 of generic
-  CHECK(gradients("fp32_gradients: false, ") == doctest::Approx(1));
-  CHECK(gradients("fp32_gradients: true, ") == doctest::Approx(1));
+  for (const std::string precision : {"precision: bf16, ", "precision: fp8, "}) {
+    CHECK(gradients(precision) == doctest::Approx(2));  // 4 bytes of Megatron's, 2 of generic
+    CHECK(gradients(precision + "fp32_gradients: false, ") == doctest::Approx(1));
+    CHECK(gradients(precision + "fp32_gradients: true, ") == doctest::Approx(1));
+  }
+  CHECK(gradients("precision: fp16, ") == doctest::Approx(1));
 }
 
 TEST_CASE("a planner searches with the changed profile") {
