@@ -68,6 +68,21 @@ base::Bytes read_bucket(base::MapReader& map) {
   return bytes;
 }
 
+// A boolean for both kinds of schedule, or {plain: ..., interleaved: ...}.
+BySchedule read_by_schedule(base::MapReader& map, const char* key, bool otherwise) {
+  const base::Yaml* value = map.optional(key);
+  if (value == nullptr || !value->is_map()) {
+    const bool both = value == nullptr ? otherwise : base::as_boolean(*value, map.path_of(key), map.sink()).value_or(otherwise);
+    return {both, both};
+  }
+  base::MapReader kinds(*value, map.path_of(key), map.sink());
+  const BySchedule b{kinds.boolean("plain").value_or(otherwise), kinds.boolean("interleaved").value_or(otherwise)};
+  kinds.require("plain");
+  kinds.require("interleaved");
+  kinds.finish();
+  return b;
+}
+
 // Each framework has the file of its name.
 const std::string& name_of(pcg::Framework f) { return pcg::framework_names().at(static_cast<std::size_t>(f)); }
 
@@ -97,8 +112,8 @@ FrameworkProfile read_framework_section(const base::Yaml& section, const std::st
   f.fp32_gradients = map.boolean("fp32_gradients").value_or(false);
   f.fp32_gradient_copy = map.boolean("fp32_gradient_copy").value_or(false);
   f.fused_gated_activation = map.boolean("fused_gated_activation").value_or(false);
-  f.overlap_stage_boundary = map.boolean("overlap_stage_boundary").value_or(true);
-  f.host_waits_for_stage = map.boolean("host_waits_for_stage").value_or(false);
+  f.overlap_stage_boundary = read_by_schedule(map, "overlap_stage_boundary", true);
+  f.host_waits_for_stage = read_by_schedule(map, "host_waits_for_stage", false);
   f.host_waits_for_batch = map.boolean("host_waits_for_batch").value_or(false);
   f.prefetch_units = static_cast<int>(map.integer("prefetch_units", 0, 1000).value_or(f.prefetch_units));
   f.transformer_dropout = map.number("transformer_dropout", 0, 1).value_or(0);

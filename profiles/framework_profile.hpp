@@ -41,6 +41,13 @@ struct LossCost {
   bool operator==(const LossCost&) const = default;
 };
 
+// A habit at stage boundaries. Interleaved: devices have several virtual stages (chunks); plain: one.
+struct BySchedule {
+  bool plain = false, interleaved = false;
+  [[nodiscard]] bool of(const pcg::Plan& plan) const { return plan.chunks > 1 ? interleaved : plain; }
+  bool operator==(const BySchedule&) const = default;
+};
+
 struct FrameworkProfile {
   pcg::Framework framework = pcg::Framework::generic;
   base::Bytes gradient_bucket;               // gradients are synchronised when this much is ready; infinite: all at the end
@@ -50,11 +57,12 @@ struct FrameworkProfile {
   bool fp32_gradients = false;               // in bf16: accumulated and reduced in fp32, unless the scenario says
   bool fp32_gradient_copy = false;           // half-precision gradients are copied to fp32 for the optimizer, which keeps the copy
   bool fused_gated_activation = false;       // activation and product of a gated unit are one kernel, which computes the activation again
-  bool overlap_stage_boundary = true;        // a stage computes while it sends; else its compute stream waits until the message has left
-  bool host_waits_for_stage = false;         // the host waits for a stage boundary's data before it launches what reads them
   bool host_waits_for_batch = false;         // the host waits for its device before each micro-batch that it reads (a blocking copy)
-  int prefetch_units = 1;                    // ZeRO-3: weights are gathered at most this many blocks ahead of the one being computed
-  double transformer_dropout = 0;            // of a transformer that says nothing of dropout: the default of the framework's options
+  // A stage computes while it sends; else its compute stream waits until the message has left.
+  BySchedule overlap_stage_boundary{true, true};
+  BySchedule host_waits_for_stage;  // the host waits for a stage boundary's data before it launches what reads them
+  int prefetch_units = 1;           // ZeRO-3: weights are gathered at most this many blocks ahead of the one being computed
+  double transformer_dropout = 0;   // of a transformer that says nothing of dropout: the default of the framework's options
   LossCost loss;
   // Share of the tensor cores' peak that fused attention reaches, by GPU generation (a device profile's name up to its first '-');
   // absent: as the device profile has it.

@@ -153,7 +153,7 @@ std::vector<std::uint32_t> BackwardEmitter::emit_input_gradient(std::uint32_t no
   std::vector<std::uint32_t> after = w.after;
   for (MovementId m : l_.interned.internal_backward(node).before) { after.push_back(append(collective(m, "gather", node, w))); }
   Compute kernels{l_.interned.device_set_of(node), {}};
-  kernels.host_waits = l_.framework.host_waits_for_stage && !w.waits_on.empty();
+  kernels.host_waits = l_.framework.host_waits_for_stage.of(l_.plan) && !w.waits_on.empty();
   add_part(kernels, node, "gradient accumulation", l_.prices.accumulation(node));
   const auto* attention = std::get_if<pcg::Attention>(l_.plan.pcg.nodes()[node].operation());
   const bool again = l_.variant.recompute == pcg::Recompute::selective && attention && !attention->flash;

@@ -60,7 +60,7 @@ void ForwardEmitter::emit_node(std::uint32_t node) {
   for (MovementId m : l_.interned.internal_forward(node).before) {
     compute.after.push_back(append(block_, moving(StreamKind::communication, m, "gather", node, compute.after, compute.waits_on)));
   }
-  kernels.host_waits = l_.framework.host_waits_for_stage && !compute.waits_on.empty();
+  kernels.host_waits = l_.framework.host_waits_for_stage.of(l_.plan) && !compute.waits_on.empty();
   compute.work = std::move(kernels);
   pending_.clear();
   pending_waits_on_.clear();

@@ -15,7 +15,7 @@ Lowerer::Lowerer(const pcg::Plan& plan, const Dataflow& data, const topology::Cl
       interned_(plan, data.flow, cluster),
       deliveries_(plan, data.flow, interned_),
       gradients_(plan, data.flow, interned_),
-      program_(prices_, framework),
+      program_(prices_, framework, plan),
       events_(program_, deliveries_, gradients_) {
   for (int s = 0; s < plan.stages; ++s)
     BASE_CHECK(!data.flow.stage_nodes[static_cast<std::size_t>(s)].empty(), "stage {} of plan {} has no operators", s, plan.name);

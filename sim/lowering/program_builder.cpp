@@ -7,10 +7,11 @@
 
 namespace sim {
 
-ProgramBuilder::ProgramBuilder(const PriceList& prices, const profiles::FrameworkProfile& framework) : framework_(framework) {
+ProgramBuilder::ProgramBuilder(const PriceList& prices, const profiles::FrameworkProfile& framework, const pcg::Plan& plan)
+    : framework_(framework) {
   program_.device_types = prices.device_types();
   program_.collective_launch = prices.collective_launch();
-  program_.overlap_stage_boundary = framework.overlap_stage_boundary;
+  program_.overlap_stage_boundary = framework.overlap_stage_boundary.of(plan);
   program_.launch_jitter = framework.host.launch_jitter;
 }
 

@@ -14,7 +14,7 @@ namespace sim {
 
 class ProgramBuilder {
  public:
-  ProgramBuilder(const PriceList& prices, const profiles::FrameworkProfile& framework);
+  ProgramBuilder(const PriceList& prices, const profiles::FrameworkProfile& framework, const pcg::Plan& plan);
 
   // Kernels of a node that cost `price`. One price, by its number, has its seconds once.
   [[nodiscard]] Part part(std::uint32_t node, std::string_view what, const Price& price);

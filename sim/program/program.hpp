@@ -79,7 +79,7 @@ struct Program {
   std::vector<double> host;                              // host seconds to launch the same; indexed as `seconds`
   std::vector<profiles::ByBasis<double>> by_basis;       // the same kernel seconds by what they rest on; indexed as `seconds`
   std::vector<base::Seconds> collective_launch;          // host time to launch a collective or message, per device type
-  bool overlap_stage_boundary = true;                    // profiles::FrameworkProfile
+  bool overlap_stage_boundary = true;                    // profiles::FrameworkProfile, for the schedule of the plan
   base::Seconds launch_jitter;                           // profiles::HostCosts
 
   struct Home {  // the block whose item signals an event (update: stage 0)

@@ -18,7 +18,7 @@ sim::SimulationConfig nothing_overlaps() {
   config.framework = profiles::framework_profile(pcg::Framework::generic);
   config.framework->overlap_gradients = false;
   config.framework->overlap_input_gradient = false;
-  config.framework->overlap_stage_boundary = false;
+  config.framework->overlap_stage_boundary = {false, false};
   return config;
 }
 

@@ -166,7 +166,7 @@ TEST_CASE("a stage that waits for its message loses the message's time, once for
   const auto per_micro_batch = [&](bool overlap) {
     sim::SimulationConfig config;
     config.framework = profiles::framework_profile(pcg::Framework::generic);
-    config.framework->overlap_stage_boundary = overlap;
+    config.framework->overlap_stage_boundary = {overlap, overlap};
     const auto time = [&](int m) {
       return sim::simulate_plan(test::pipeline_of(test::mlp(8, 4096, 1024), 2, 1, m, pcg::ScheduleKind::gpipe), cluster, config)
           .iteration_time.value();
