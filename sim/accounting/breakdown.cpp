@@ -1,6 +1,9 @@
 #include "sim/accounting/breakdown.hpp"
 
 #include <algorithm>
+#include <optional>
+
+#include "sim/accounting/stage_waits.hpp"
 
 namespace sim {
 namespace {
@@ -10,21 +13,13 @@ struct Stretch {
 };
 
 struct Run : Stretch {
-  bool waited_for_launch = false;
+  std::uint32_t task = 0;
 };
 
 struct DeviceActivity {
   std::vector<Run> runs;           // of the compute stream, in order
-  std::vector<Stretch> transfers;  // that it waits for: collectives it is in, messages that it receives or is held by
+  std::vector<Stretch> transfers;  // that it waits for: collectives it is in, messages that it receives or is held by; apart, in order
 };
-
-// Whether a run's launch was the last thing that it waited for.
-bool waited_for_launch(const Accounts& a, const Entry& run, const BlockInstance& instance, double begin) {
-  const auto& entries = a.unrolled.blocks[instance.block].entries;
-  return std::ranges::any_of(run.after, [&](std::uint32_t e) {
-    return std::holds_alternative<HostLaunch>(entries[e].work) && a.timeline.end[instance.first + e].value() >= begin;
-  });
-}
 
 // The device classes that do the work of an entry, or have its data afterwards.
 std::vector<std::uint32_t> busy_classes(const Entry& e, const Folded& folded) {
@@ -48,15 +43,17 @@ std::uint32_t critical_class(const Accounts& a) {
 
 DeviceActivity activity_of(const Accounts& a, std::uint32_t device_class) {
   DeviceActivity out;
-  for_each_task(a, [&](const Entry& e, Interval when, const BlockInstance& instance) {
+  std::uint32_t task = 0;
+  for_each_task(a, [&](const Entry& e, Interval when, const BlockInstance&) {
+    const Stretch stretch{when.begin.value(), when.end.value()};
     if (const auto* run = std::get_if<KernelRun>(&e.work)) {
-      if (run->device_class == device_class)
-        out.runs.push_back({{when.begin.value(), when.end.value()}, waited_for_launch(a, e, instance, when.begin.value())});
+      if (run->device_class == device_class) out.runs.push_back({stretch, task});
     } else if (const auto* moved = std::get_if<TransferRun>(&e.work)) {
       const bool arrives = std::ranges::binary_search(a.folded.transfers[moved->transfer].delivers_to, device_class);
       const bool holds_up = std::ranges::find(e.streams, StreamId{device_class, StreamKind::compute}) != e.streams.end();
-      if (arrives || holds_up) out.transfers.push_back({when.begin.value(), when.end.value()});
+      if (arrives || holds_up) out.transfers.push_back(stretch);
     }
+    ++task;
   });
   const auto by_begin = [](const Stretch& x, const Stretch& y) { return std::pair(x.begin, x.end) < std::pair(y.begin, y.end); };
   std::ranges::sort(out.runs, by_begin);
@@ -71,33 +68,57 @@ DeviceActivity activity_of(const Accounts& a, std::uint32_t device_class) {
   return out;
 }
 
+// The gaps between the runs of one device, met from the first on.
+class Gaps {
+ public:
+  Gaps(const Accounts& a, std::uint32_t device_class) : a_(a), device_class_(device_class), activity_(activity_of(a, device_class)) {
+    if (a.plan.stages > a.plan.chunks) stages_.emplace(a);
+  }
+
+  Breakdown run() {
+    double now = 0;
+    for (const Run& run : activity_.runs) {
+      add(now, run.begin, run.task);
+      sums_.compute += base::Seconds(run.end - run.begin);
+      now = std::max(now, run.end);
+    }
+    const auto last = std::ranges::max_element(a_.timeline.end) - a_.timeline.end.begin();
+    add(now, a_.timeline.makespan.value(), static_cast<std::uint32_t>(last));
+    return sums_;
+  }
+
+ private:
+  // A gap that `task` ends.
+  void add(double begin, double end, std::uint32_t task) {
+    if (end <= begin) return;
+    const double for_stage = stages_ ? std::min(end, stages_->until(task, begin, device_class_)) : begin;
+    sums_.bubble += uncovered(begin, for_stage);
+    sums_.idle += uncovered(for_stage, end);
+  }
+  // The part of an interval in which no transfer is under way; the rest is exposed communication. Intervals ascend.
+  base::Seconds uncovered(double begin, double end) {
+    const std::vector<Stretch>& transfers = activity_.transfers;
+    while (next_ < transfers.size() && transfers[next_].end <= begin) ++next_;
+    double covered = 0;
+    for (std::size_t t = next_; t < transfers.size() && transfers[t].begin < end; ++t)
+      covered += std::min(end, transfers[t].end) - std::max(begin, transfers[t].begin);
+    sums_.exposed_communication += base::Seconds(covered);
+    return base::Seconds(end - begin - covered);
+  }
+
+  const Accounts& a_;
+  std::uint32_t device_class_;
+  DeviceActivity activity_;
+  std::optional<StageWaits> stages_;  // of a pipeline
+  std::size_t next_ = 0;              // the first transfer that may still overlap a gap
+  Breakdown sums_;
+};
+
 }  // namespace
 
 Breakdown break_down(const Accounts& a) {
   if (a.folded.sizes.empty()) return {};
-  const DeviceActivity activity = activity_of(a, critical_class(a));
-  double compute = 0, exposed = 0, bubble = 0, idle = 0;
-  // Without other stages there is nothing to wait for but the host, and partners of a collective that are not ready.
-  const bool pipelined = a.plan.stages > a.plan.chunks;
-  std::size_t next = 0;  // first transfer interval that may still overlap a gap
-  const auto gap = [&](double begin, double end, bool for_launch) {
-    if (end <= begin) return;
-    while (next < activity.transfers.size() && activity.transfers[next].end <= begin) ++next;
-    double covered = 0;
-    for (std::size_t t = next; t < activity.transfers.size() && activity.transfers[t].begin < end; ++t) {
-      covered += std::min(end, activity.transfers[t].end) - std::max(begin, activity.transfers[t].begin);
-    }
-    exposed += covered;
-    (pipelined && !for_launch ? bubble : idle) += end - begin - covered;
-  };
-  double now = 0;
-  for (const Run& run : activity.runs) {
-    gap(now, run.begin, run.waited_for_launch);
-    compute += run.end - run.begin;
-    now = std::max(now, run.end);
-  }
-  gap(now, a.timeline.makespan.value(), false);
-  return {base::Seconds(compute), base::Seconds(exposed), base::Seconds(bubble), base::Seconds(idle)};
+  return Gaps(a, critical_class(a)).run();
 }
 
 }  // namespace sim

@@ -15,8 +15,8 @@ namespace sim {
 
 // Where the critical device's time goes; adds up to the iteration time. The critical device is the one whose last task ends last
 // (lowest number among equals). compute: kernels run; exposed_communication: its compute stream waits for a collective or transfer
-// that this device takes part in and that is running; bubble: it waits for another pipeline stage; idle: the rest, above all waiting for
-// the host to launch.
+// that this device takes part in and that is running; bubble: it waits for what another pipeline stage does, itself or through its host;
+// idle: the rest, above all waiting for the host to launch.
 struct Breakdown {
   base::Seconds compute, exposed_communication, bubble, idle;
 };
