@@ -26,6 +26,9 @@ struct GridConfig {
   bool sequence_parallel = false;
   pcg::Recompute recompute = pcg::Recompute::none;
   int zero = 0;
+  std::vector<int> layers_per_stage;  // by virtual stage; empty: not given
+  // Layers are shared out by what they cost, even where they divide equally; where they do not, they are anyway, unless they are listed.
+  bool balanced_stages = false;
   bool operator==(const GridConfig&) const = default;
 };
 

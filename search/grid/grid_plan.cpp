@@ -3,11 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <numeric>
+#include <set>
 
 #include "base/check.hpp"
 #include "pcg/graph/parallelize.hpp"
 #include "pcg/resizing/resize.hpp"
-#include "search/grid/grid_plan.hpp"
+#include "search/grid/balance.hpp"
+#include "search/grid/layer_costs.hpp"
 #include "search/grid/layout.hpp"
 #include "search/grid/stages.hpp"
 #include "search/grid/tensor_loops.hpp"
@@ -47,8 +50,11 @@ std::vector<pcg::MachineView> mapping_of(const pcg::Plan& plan, const Grid& grid
   return mapping;
 }
 
-std::string summary_of(const Grid& grid, const GridConfig& config, const std::vector<pcg::Padding>& padding) {
+std::string summary_of(const Grid& grid, const GridConfig& config, const std::vector<int>& layers_per_stage,
+                       const std::vector<pcg::Padding>& padding) {
   std::string text = summary(grid, config);
+  const bool equal = std::ranges::all_of(layers_per_stage, [&](int n) { return n == layers_per_stage.front(); });
+  if (!equal) text += fmt::format(", layers per stage {}", layers_text(layers_per_stage));
   for (const pcg::Padding& p : padding) text += fmt::format(", vocabulary padded from {} to {}", p.from, p.to);
   return text;
 }
@@ -72,6 +78,48 @@ const pcg::Pcg& GridPlanner::pcg_of(const pcg::Graph& graph, std::vector<pcg::Sh
   return last_->pcg;
 }
 
+// Layers are priced whole, before anything is split; ranks of equal devices share their prices.
+Attempt<std::vector<int>> GridPlanner::balance(const Grid& grid, const pcg::Graph& graph, pcg::Plan plan) {
+  const std::vector<int> layer_of_block = layers_of_blocks(graph.blocks());
+  const auto node_layouts = layouts(graph, grid, std::vector<int>(graph.blocks().size(), 0));
+  if (!node_layouts) return node_layouts.refusal();
+  plan.pcg = pcg_of(graph, shardings(graph, grid, *node_layouts));
+  std::map<std::set<std::string>, std::vector<double>> known;  // by the types of a rank's devices
+  std::vector<std::vector<double>> seconds;
+  for (int rank = 0; rank < grid.pipeline; ++rank) {
+    std::set<std::string> types;
+    for (int d = 0; d < grid.group_devices(); ++d)
+      types.insert(problem_.cluster.device(base::DeviceId(rank * grid.group_devices() + d)).type);
+    const auto [at, is_new] = known.try_emplace(std::move(types));
+    if (is_new) {
+      plan.stage.assign(plan.pcg.nodes().size(), rank);
+      plan.mapping = mapping_of(plan, grid, *node_layouts);
+      at->second = layer_costs(plan, layer_of_block, problem_.oracle);
+    }
+    seconds.push_back(at->second);
+  }
+  return balanced_layers(seconds, plan.stages);
+}
+
+Attempt<std::vector<int>> GridPlanner::layers_per_stage(const GridConfig& config, const Grid& grid, const pcg::Graph& graph,
+                                                        const pcg::Plan& plan) {
+  const auto layers = static_cast<int>(std::ranges::count_if(graph.blocks(), &pcg::Block::weighty));
+  if (!config.layers_per_stage.empty()) {
+    const std::vector<int>& listed = config.layers_per_stage;
+    if (listed.size() != static_cast<std::size_t>(plan.stages))
+      return Refusal{Constraint::layers, fmt::format("layers_per_stage lists {} stages, there are {}", listed.size(), plan.stages)};
+    if (const auto sum = std::accumulate(listed.begin(), listed.end(), std::int64_t{0}); sum != layers)
+      return Refusal{Constraint::layers, fmt::format("layers_per_stage adds up to {} layers, {} has {}", sum, graph.name(), layers)};
+    return listed;
+  }
+  if (plan.stages == 1) return std::vector<int>{layers};
+  if (layers == 0) return Refusal{Constraint::layers, fmt::format("{} has no layers to split into {} stages", graph.name(), plan.stages)};
+  if (layers < plan.stages) return Refusal{Constraint::layers, fmt::format("{} layers do not fill {} stages", layers, plan.stages)};
+  if (!config.balanced_stages && layers % plan.stages == 0)
+    return std::vector<int>(static_cast<std::size_t>(plan.stages), layers / plan.stages);
+  return balance(grid, graph, plan);
+}
+
 Attempt<pcg::Plan> GridPlanner::plan(const GridConfig& config, std::string name) {
   const int devices = problem_.cluster.device_count();
   const Attempt<Grid> made = make_grid(config, devices, problem_.training.global_batch);
@@ -80,24 +128,25 @@ Attempt<pcg::Plan> GridPlanner::plan(const GridConfig& config, std::string name)
   pcg::Plan plan;
   plan.padding = padding_for(problem_.model, grid.tensor);
   const pcg::Graph& graph = graph_of(plan.padding, grid.micro_batch * grid.data);
-  plan.stages = grid.pipeline * grid.chunks;
-  const auto block_stages = stages_of_blocks(graph.blocks(), plan.stages, graph.name());
-  if (!block_stages) return block_stages.refusal();
-  const auto node_layouts = layouts(graph, grid, *block_stages);
-  if (!node_layouts) return node_layouts.refusal();
-
   plan.name = std::move(name);
   plan.model = problem_.model_section;
   plan.training = problem_.training;
   plan.gpus = devices;
-  plan.pcg = pcg_of(graph, shardings(graph, grid, *node_layouts));
-  plan.stage = stages_of_nodes(plan.pcg, *block_stages);
+  plan.stages = grid.pipeline * grid.chunks;
   plan.chunks = grid.chunks;
   plan.schedule = grid.chunks == 1 && config.schedule == pcg::ScheduleKind::interleaved ? pcg::ScheduleKind::one_f_one_b : config.schedule;
   plan.micro_batches = grid.micro_batches;
   plan.recompute = config.recompute;
   plan.zero = config.zero;
-  plan.summary = summary_of(grid, config, plan.padding);
+
+  const auto split = layers_per_stage(config, grid, graph, plan);
+  if (!split) return split.refusal();
+  const std::vector<int> block_stages = stages_of_blocks(graph.blocks(), *split);
+  const auto node_layouts = layouts(graph, grid, block_stages);
+  if (!node_layouts) return node_layouts.refusal();
+  plan.pcg = pcg_of(graph, shardings(graph, grid, *node_layouts));
+  plan.stage = stages_of_nodes(plan.pcg, block_stages);
+  plan.summary = summary_of(grid, config, *split, plan.padding);
   plan.mapping = mapping_of(plan, grid, *node_layouts);
   const auto wrong = pcg::violations(plan);
   BASE_CHECK(wrong.empty(), "{}: {}", plan.summary, wrong.front());

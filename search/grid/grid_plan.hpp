@@ -35,6 +35,9 @@ class GridPlanner {
   };
   const pcg::Graph& graph_of(const std::vector<pcg::Padding>& padding, std::int64_t samples);
   const pcg::Pcg& pcg_of(const pcg::Graph& graph, std::vector<pcg::Sharding> shardings);
+  // How many layers each virtual stage takes. `plan` says all but where its nodes are.
+  Attempt<std::vector<int>> layers_per_stage(const GridConfig& config, const Grid& grid, const pcg::Graph& graph, const pcg::Plan& plan);
+  Attempt<std::vector<int>> balance(const Grid& grid, const pcg::Graph& graph, pcg::Plan plan);
 
   Problem problem_;
   std::map<std::pair<Sizes, std::int64_t>, pcg::Graph> graphs_;  // by what is padded, and samples

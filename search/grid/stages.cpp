@@ -1,7 +1,5 @@
 #include "search/grid/stages.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <limits>
 
@@ -22,20 +20,24 @@ std::vector<bool> from_sources(const pcg::Pcg& pcg) {
 
 }  // namespace
 
-Attempt<std::vector<int>> stages_of_blocks(std::span<const pcg::Block> blocks, int stages, const std::string& model) {
-  const auto layers = static_cast<int>(std::ranges::count_if(blocks, &pcg::Block::weighty));
-  if (stages > 1 && layers % stages != 0)
-    return Refusal{Constraint::layers, fmt::format("{} layers do not split into {} equal stages", layers, stages)};
-  if (stages > 1 && layers == 0) return Refusal{Constraint::layers, fmt::format("{} has no layers to split into {} stages", model, stages)};
-  const int share = std::max(1, layers / stages);
-  std::vector<int> result;
+std::vector<int> layers_of_blocks(std::span<const pcg::Block> blocks) {
+  std::vector<int> layers;
   int seen = 0;
   for (const pcg::Block& b : blocks) {
     if (b.weighty) ++seen;
-    // Blocks behind the last weighty one (a head, a loss) stay in the last stage.
-    result.push_back(std::min(stages - 1, seen == 0 ? 0 : (seen - 1) / share));
+    layers.push_back(std::max(0, seen - 1));
   }
-  return result;
+  return layers;
+}
+
+std::vector<int> stages_of_blocks(std::span<const pcg::Block> blocks, std::span<const int> layers_per_stage) {
+  std::vector<int> stage_of_layer;
+  for (std::size_t s = 0; s < layers_per_stage.size(); ++s)
+    stage_of_layer.insert(stage_of_layer.end(), static_cast<std::size_t>(layers_per_stage[s]), static_cast<int>(s));
+  if (stage_of_layer.empty()) stage_of_layer.push_back(0);
+  std::vector<int> stages;
+  for (const int layer : layers_of_blocks(blocks)) stages.push_back(stage_of_layer.at(static_cast<std::size_t>(layer)));
+  return stages;
 }
 
 std::vector<int> stages_of_nodes(const pcg::Pcg& pcg, const std::vector<int>& block_stages) {

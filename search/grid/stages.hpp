@@ -1,17 +1,21 @@
 #pragma once
-// Pipeline stages: the weighty blocks of a model shared out equally, in order.
+// Pipeline stages: the layers of a model shared out in order. A layer is a weighty block with the blocks without weight behind it (a head,
+// a loss); those before the first weighty one (an embedding) are part of the first layer.
 
+#include <span>
 #include <vector>
 
 #include "pcg/graph/graph.hpp"
 #include "pcg/graph/pcg.hpp"
-#include "search/problem/refusal.hpp"
 
 namespace search {
 
-// The virtual stage of each block. Blocks without weight before the first weighty one join the first stage, others the stage before them.
-// Refuses when the weighty blocks do not divide by `stages`.
-[[nodiscard]] Attempt<std::vector<int>> stages_of_blocks(std::span<const pcg::Block> blocks, int stages, const std::string& model);
+// Returns: the layer of each block, counted from 0. All are in layer 0 where no block is weighty.
+[[nodiscard]] std::vector<int> layers_of_blocks(std::span<const pcg::Block> blocks);
+
+// Returns: the virtual stage of each block, where each virtual stage takes so many layers. A model of no weighty block is all in stage 0.
+// Requires: layers_per_stage adds up to the weighty blocks, and has no 0, unless none is weighty.
+[[nodiscard]] std::vector<int> stages_of_blocks(std::span<const pcg::Block> blocks, std::span<const int> layers_per_stage);
 
 // The virtual stage of each node: operators run in the stage of their block; sources belong to their first reader; what makes a tensor
 // smaller happens before it is sent to the next stage, what makes it bigger after.

@@ -1,5 +1,7 @@
 #include "search/megatron/megatron.hpp"
 
+#include <fmt/core.h>
+
 #include <array>
 
 #include "search/grid/grid_options.hpp"
@@ -10,7 +12,8 @@ namespace {
 
 using pcg::ScheduleKind;
 
-constexpr std::int64_t kLargestDegree = 1 << 24;  // no cluster has so many devices; products of a few degrees stay within 64 bits
+// No cluster has so many devices, no stage so many layers; products of a few degrees stay within 64 bits.
+constexpr std::int64_t kLargestDegree = 1 << 24;
 constexpr std::array kSchedules = {ScheduleKind::gpipe, ScheduleKind::one_f_one_b, ScheduleKind::interleaved};
 
 Option degree(std::string key, int by_default, std::string help, std::string otherwise = {}) {
@@ -28,6 +31,11 @@ std::vector<Option> options() {
           {"schedule", Choice{.words = {"gpipe", "1f1b", "interleaved"}, .by_default = 1, .later = {"zb-h1", "2bw"}},
            "the order in which a stage runs its micro-batches", "`1f1b`; `interleaved` if `chunks` is above 1"},
           degree("chunks", c.chunks, "virtual stages per device, `interleaved` only"),
+          {"layers_per_stage", WholeNumbers{.least = 1, .most = kLargestDegree, .words = {"balanced"}},
+           "layers of each virtual stage, in the order of the layers; `balanced`: so that the slowest stage is as quick as can be, "
+           "embedding and "
+           "head counted",
+           "equal where they divide, else `balanced`"},
           {"sequence_parallel", Flag{c.sequence_parallel}, "norms and dropouts are cut along the sequence among tensor ranks"},
           recompute_option(),
           {"zero", WholeNumber{.least = 0, .most = 3, .by_default = c.zero},
@@ -49,12 +57,40 @@ GridConfig grid_config_of(const OptionValues& o) {
   c.sequence_parallel = o.flag("sequence_parallel");
   c.recompute = static_cast<pcg::Recompute>(o.choice("recompute"));
   c.zero = degree_of("zero");
+  const NumbersOrWord& layers = o.whole_numbers("layers_per_stage");
+  c.layers_per_stage.assign(layers.numbers.begin(), layers.numbers.end());
+  c.balanced_stages = !layers.word.empty();
   return c;
 }
 
+// A list names every virtual stage.
+std::optional<OptionProblem> wrong_list(const GridConfig& c) {
+  const auto stages = static_cast<std::size_t>(c.pipeline) * static_cast<std::size_t>(c.chunks);
+  if (c.layers_per_stage.empty() || c.layers_per_stage.size() == stages) return std::nullopt;
+  if (c.pipeline == 1)
+    return OptionProblem{"layers_per_stage", "without a pipeline there are no stages to list",
+                         "write e.g. pipeline: 2, or leave the list out"};
+  return OptionProblem{"layers_per_stage",
+                       c.chunks == 1 ? fmt::format("{} stages are listed, there are {}", c.layers_per_stage.size(), stages)
+                                     : fmt::format("{} virtual stages are listed, pipeline {} x chunks {} are {}",
+                                                   c.layers_per_stage.size(), c.pipeline, c.chunks, stages),
+                       "write one number for each virtual stage, in the order of the layers, or balanced"};
+}
+
 std::optional<OptionProblem> contradiction(const OptionValues& o) {
-  if (grid_config_of(o).chunks == 1 || grid_config_of(o).schedule == ScheduleKind::interleaved) return std::nullopt;
-  return OptionProblem{"chunks", "only the interleaved schedule has more than one chunk per device", "write schedule: interleaved"};
+  const GridConfig c = grid_config_of(o);
+  if (c.chunks > 1 && c.schedule != ScheduleKind::interleaved)
+    return OptionProblem{"chunks", "only the interleaved schedule has more than one chunk per device", "write schedule: interleaved"};
+  return wrong_list(c);
+}
+
+// A schedule that interleaves nothing is 1F1B, which its asker may not know.
+SearchResult plan_by_hand(const Problem& problem, const OptionValues& o) {
+  const GridConfig config = grid_config_of(o);
+  SearchResult result = result_of_rule(megatron_plan(problem, config));
+  if (result.best && config.schedule == ScheduleKind::interleaved && config.chunks == 1)
+    result.notes.emplace_back("the interleaved schedule with one chunk per device is 1f1b, and runs as such; chunks: 2 or more interleave");
+  return result;
 }
 
 }  // namespace
@@ -73,9 +109,7 @@ Planner megatron_planner() {
           .example = "{tensor: 2, pipeline: 1}",
           .options = options(),
           .contradiction = contradiction,
-          .plan = [](const Problem& p, const OptionValues& o, const SearchContext&) {
-            return result_of_rule(megatron_plan(p, grid_config_of(o)));
-          }};
+          .plan = [](const Problem& p, const OptionValues& o, const SearchContext&) { return plan_by_hand(p, o); }};
 }
 
 }  // namespace search

@@ -16,10 +16,17 @@ std::string quoted_words(const std::vector<std::string>& words) {
   return text;
 }
 
+// Degrees end somewhere, which no reader needs to know.
+std::string integers_text(const char* kind, std::int64_t least, std::int64_t most) {
+  constexpr std::int64_t kManyDevices = 1 << 24;
+  return range_text(kind, least, most >= kManyDevices ? INT64_MAX : most, INT64_MAX);
+}
+
 struct TypeText {
-  std::string operator()(const WholeNumber& n) const {
-    constexpr std::int64_t kManyDevices = 1 << 24;  // degrees end somewhere, which no reader needs to know
-    return range_text("integer", n.least, n.most >= kManyDevices ? INT64_MAX : n.most, INT64_MAX);
+  std::string operator()(const WholeNumber& n) const { return integers_text("integer", n.least, n.most); }
+  std::string operator()(const WholeNumbers& n) const {
+    const std::string list = integers_text("list of integers", n.least, n.most);
+    return n.words.empty() ? list : fmt::format("{}, or {}", list, quoted_words(n.words));
   }
   std::string operator()(const RealNumber& n) const { return range_text("number", n.least, n.most, RealNumber{}.most); }
   std::string operator()(const Flag&) const { return "boolean"; }
@@ -33,6 +40,7 @@ struct DefaultText {
   std::string operator()(const Flag& f) const { return fmt::format("`{}`", f.by_default); }
   std::string operator()(const Choice& c) const { return fmt::format("`{}`", c.words.at(c.by_default)); }
   std::string operator()(const Duration& d) const { return base::to_text(d.by_default); }
+  std::string operator()(const WholeNumbers&) const { return "none"; }
 };
 
 }  // namespace

@@ -30,7 +30,19 @@ struct Choice {
 struct Duration {
   base::Seconds by_default;
 };
-using OptionType = std::variant<WholeNumber, RealNumber, Flag, Choice, Duration>;
+// A list of whole numbers; both empty: not given.
+struct NumbersOrWord {
+  std::vector<std::int64_t> numbers;
+  std::string word;  // in place of the list
+  bool operator==(const NumbersOrWord&) const = default;
+};
+// By default not given; the option's `otherwise` says what happens then.
+struct WholeNumbers {
+  std::int64_t least = 1, most = INT64_MAX;  // of each
+  std::vector<std::string> words;            // that may stand in place of the list
+  NumbersOrWord by_default = {};
+};
+using OptionType = std::variant<WholeNumber, RealNumber, Flag, Choice, Duration, WholeNumbers>;
 
 struct Option {
   std::string key;
@@ -39,7 +51,7 @@ struct Option {
   std::string otherwise = {};  // replaces the default's text where the default depends on something: "what is left of the devices"
 };
 
-// "integer ≥ 1", "number 0 to 1", "boolean", "`none` `full`", "time".
+// "integer ≥ 1", "number 0 to 1", "boolean", "`none` `full`", "time", "list of integers ≥ 1, or `balanced`".
 [[nodiscard]] std::string type_text(const Option& o);
 // "`false`", "60 s", or the option's `otherwise`.
 [[nodiscard]] std::string default_text(const Option& o);

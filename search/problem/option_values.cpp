@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "base/check.hpp"
 
 namespace search {
@@ -27,9 +29,10 @@ template const double& OptionValues::get(std::string_view) const;
 template const bool& OptionValues::get(std::string_view) const;
 template const std::size_t& OptionValues::get(std::string_view) const;
 template const base::Seconds& OptionValues::get(std::string_view) const;
+template const NumbersOrWord& OptionValues::get(std::string_view) const;
 
 void OptionValues::give(const std::string& key, Value value) {
-  values_.insert_or_assign(key, value);
+  values_.insert_or_assign(key, std::move(value));
   given_.insert(key);
 }
 
@@ -63,6 +66,26 @@ class OptionReader {
       in_.complain(o.key, fmt::format("this version does not have the {} {} yet", o.key, known[*found]),
                    fmt::format("this version has {}", listed(c.words)));
     else take(o, found);
+  }
+  void read_as(const Option& o, const WholeNumbers& n) {
+    const base::Yaml* value = in_.optional(o.key);
+    if (value == nullptr) return;
+    if (value->is_scalar() && std::ranges::find(n.words, value->scalar) != n.words.end())
+      return values_.give(o.key, NumbersOrWord{{}, value->scalar});
+    if (!value->is_sequence() || value->items.empty())
+      return in_.complain(o.key, fmt::format("expected a {}", type_text(o)), "write e.g. [1, 2, 1]");
+    NumbersOrWord list;
+    for (std::size_t i = 0; i < value->items.size(); ++i) {
+      const std::string item = fmt::format("[{}]", i), path = in_.path_of(o.key) + item;
+      const auto number = base::as_integer(value->items[i], path, in_.sink());
+      if (!number) continue;
+      if (*number < n.least)
+        in_.sink().add(value->items[i].mark, path, fmt::format("{}{} must be at least {}, found {}", o.key, item, n.least, *number));
+      if (*number > n.most)
+        in_.sink().add(value->items[i].mark, path, fmt::format("{}{} must be at most {}, found {}", o.key, item, n.most, *number));
+      list.numbers.push_back(*number);
+    }
+    values_.give(o.key, std::move(list));
   }
 
   base::MapReader& in_;

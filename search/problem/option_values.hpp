@@ -28,12 +28,13 @@ class OptionValues {
   [[nodiscard]] bool flag(std::string_view key) const { return get<bool>(key); }
   [[nodiscard]] std::size_t choice(std::string_view key) const { return get<std::size_t>(key); }
   [[nodiscard]] base::Seconds duration(std::string_view key) const { return get<base::Seconds>(key); }
+  [[nodiscard]] const NumbersOrWord& whole_numbers(std::string_view key) const { return get<NumbersOrWord>(key); }
 
   bool operator==(const OptionValues&) const = default;
 
  private:
   friend class OptionReader;
-  using Value = std::variant<std::int64_t, double, bool, std::size_t, base::Seconds>;
+  using Value = std::variant<std::int64_t, double, bool, std::size_t, base::Seconds, NumbersOrWord>;
 
   template <class T>
   [[nodiscard]] const T& get(std::string_view key) const;

@@ -73,6 +73,14 @@ TEST_CASE("what is wrong with an entry") {
   CHECK(error("[{megatron: {tensor: 0}}]") == "plans[0].megatron.tensor: tensor must be at least 1, found 0\n");
   CHECK(error("[{megatron: {schedule: 1f1b, chunks: 2}}]") ==
         "plans[0].megatron.chunks: only the interleaved schedule has more than one chunk per device\n");
+  CHECK(error("[{megatron: {pipeline: 4, layers_per_stage: [1, 1]}}]") ==
+        "plans[0].megatron.layers_per_stage: 2 stages are listed, there are 4\n");
+  CHECK(error("[{megatron: {pipeline: 2, chunks: 2, layers_per_stage: [1, 1]}}]") ==
+        "plans[0].megatron.layers_per_stage: 2 virtual stages are listed, pipeline 2 x chunks 2 are 4\n");
+  CHECK(error("[{megatron: {layers_per_stage: [1, 1]}}]") ==
+        "plans[0].megatron.layers_per_stage: without a pipeline there are no stages to list\n");
+  CHECK(error("[{megatron: {pipeline: 2, layers_per_stage: [0, 2]}}]") ==
+        "plans[0].megatron.layers_per_stage[0]: layers_per_stage[0] must be at least 1, found 0\n");
   CHECK(error("[{megatron: fast}]") == "plans[0].megatron: found \"fast\", expected a map of degrees or the word search\n");
   CHECK(error("[{megatron: {search: false}}]") == "plans[0].megatron.search: the degrees are missing\n");
   CHECK(error("[{fsdp: {stage: zero4}}]") == "plans[0].fsdp.stage: unknown stage \"zero4\"\n");

@@ -29,7 +29,9 @@ TEST_CASE("batches must divide") {
 
 TEST_CASE("layers, heads, sequences and experts must divide, and be there") {
   const test::Question q(test::kSmallGpt, 1, 8, 8);
-  CHECK(error_of(q, {.pipeline = 4}) == "2 layers do not split into 4 equal stages");
+  CHECK(error_of(q, {.pipeline = 4}) == "2 layers do not fill 4 stages");
+  CHECK(error_of(q, {.pipeline = 2, .layers_per_stage = {1, 2}}) == "layers_per_stage adds up to 3 layers, transformer has 2");
+  CHECK(error_of(q, {.pipeline = 2, .layers_per_stage = {2}}) == "layers_per_stage lists 1 stages, there are 2");
   CHECK(error_of(q, {.tensor = 8}) == "layer0.attention.core: 4 attention heads do not divide by tensor 8");
   CHECK(error_of(q, {.expert = 2}) == "transformer has no experts to share among expert 2");
   const test::Question odd("{transformer: {layers: 2, hidden: 64, heads: 4, vocab: 96, sequence_length: 15}}", 1, 8, 8);

@@ -17,7 +17,8 @@ const std::vector<search::Option> kOptions = {{"count", search::WholeNumber{.lea
                                               {"exact", search::Flag{true}, "whether"},
                                               {"kind", search::Choice{{"red", "blue"}, 1, {"green"}}, "which"},
                                               {"budget", search::Duration{base::Seconds(60)}, "how long"},
-                                              {"rest", search::WholeNumber{.by_default = 0}, "what else", "what is left"}};
+                                              {"rest", search::WholeNumber{.by_default = 0}, "what else", "what is left"},
+                                              {"shares", search::WholeNumbers{.most = 5, .words = {"even"}}, "of each", "as they come"}};
 
 search::OptionValues read(const std::string& map, std::string* problem = nullptr) {
   base::Diagnostics sink;
@@ -54,14 +55,17 @@ TEST_CASE("options that are not given have their defaults") {
 }
 
 TEST_CASE("options of every type are read") {
-  const search::OptionValues v = read("{count: 9, slack: 2.5, exact: false, kind: red, budget: 2 min}");
+  const search::OptionValues v = read("{count: 9, slack: 2.5, exact: false, kind: red, budget: 2 min, shares: [1, 5]}");
   CHECK(v.whole_number("count") == 9);
   CHECK(v.real_number("slack") == 2.5);
   CHECK_FALSE(v.flag("exact"));
   CHECK(v.choice("kind") == 0);
   CHECK(v.duration("budget") == base::Seconds(120));
+  CHECK(v.whole_numbers("shares").numbers == std::vector<std::int64_t>{1, 5});
   CHECK(v.given("count"));
   CHECK_FALSE(v.given("rest"));
+  CHECK(read("{shares: even}").whole_numbers("shares") == search::NumbersOrWord{{}, "even"});
+  CHECK(read("{}").whole_numbers("shares") == search::NumbersOrWord{});
 }
 
 TEST_CASE("what is wrong with options") {
@@ -69,6 +73,10 @@ TEST_CASE("what is wrong with options") {
   CHECK(problem("{rest: 0}") == "plan.rest: rest must be at least 1, found 0 / ");  // the default stands for "not given"
   CHECK(problem("{kind: blu}") == "plan.kind: unknown kind \"blu\" / did you mean \"blue\"?");
   CHECK(problem("{kind: green}") == "plan.kind: this version does not have the kind green yet / this version has red and blue");
+  CHECK(problem("{shares: [1, 0]}") == "plan.shares[1]: shares[1] must be at least 1, found 0 / ");
+  CHECK(problem("{shares: [6]}") == "plan.shares[0]: shares[0] must be at most 5, found 6 / ");
+  CHECK(problem("{shares: odd}") == "plan.shares: expected a list of integers 1 to 5, or `even` / write e.g. [1, 2, 1]");
+  CHECK(problem("{shares: []}") == "plan.shares: expected a list of integers 1 to 5, or `even` / write e.g. [1, 2, 1]");
   CHECK(problem("{cont: 1}") == "plan: unknown key \"cont\" / did you mean \"count\"?");
 }
 
@@ -78,6 +86,7 @@ TEST_CASE("a description shows its type and its default") {
   CHECK(search::type_text(kOptions[2]) == "boolean");
   CHECK(search::type_text(kOptions[3]) == "`red` `blue`");
   CHECK(search::type_text(kOptions[4]) == "time");
+  CHECK(search::type_text(kOptions[6]) == "list of integers 1 to 5, or `even`");
   CHECK(search::default_text(kOptions[2]) == "`true`");
   CHECK(search::default_text(kOptions[3]) == "`blue`");
   CHECK(search::default_text(kOptions[4]) == "60 s");
