@@ -5,6 +5,7 @@
 #include <compare>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "base/check.hpp"
 
@@ -62,6 +63,12 @@ Box box_of(const pcg::ParallelShape& s, const pcg::ShardIndex& i) {
   return b;
 }
 
+// Leaves one of each.
+void make_ascending(std::vector<DeviceId>& devices) {
+  std::sort(devices.begin(), devices.end());
+  devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
+}
+
 // Devices that hold each block, copies together; sums already added. Ordered by block, then device.
 using Holders = std::map<Box, std::vector<DeviceId>>;
 
@@ -69,63 +76,120 @@ Holders holders_of(const Layout& l) {
   Holders h;
   for (int p = 0; p < l.shape.shards(); ++p)
     h[box_of(l.shape, pcg::shard_index(l.shape, p))].push_back(l.devices[static_cast<std::size_t>(p)]);
-  for (auto& [box, devices] : h) {
-    std::sort(devices.begin(), devices.end());
-    devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
-  }
+  for (auto& [box, devices] : h) make_ascending(devices);
   return h;
 }
 
 // The blocks that each device wants (several when points share a device).
-std::map<DeviceId, std::vector<Box>> wanted_by_device(const Holders& h) {
-  std::map<DeviceId, std::vector<Box>> w;
+using Wanted = std::map<DeviceId, std::vector<Box>>;
+
+Wanted wanted_by_device(const Holders& h) {
+  Wanted w;
   for (const auto& [box, devices] : h) {
     for (DeviceId d : devices) w[d].push_back(box);
   }
   return w;
 }
 
-// Do the members of a sum group want equal disjoint shares of the block that they add up?
-bool want_shares(const Box& block, const std::vector<DeviceId>& group, const std::map<DeviceId, std::vector<Box>>& wanted) {
-  std::set<Box> parts;
-  double volume = 0;
-  for (DeviceId d : group) {
-    const auto it = wanted.find(d);
-    if (it == wanted.end() || it->second.size() != 1) return false;
-    const Box part = intersect(block, it->second.front());
-    parts.insert(part);
-    volume += part.volume();
-    if (part.volume() * static_cast<double>(group.size()) != block.volume()) return false;
-  }
-  return parts.size() == group.size() && volume == block.volume();
-}
+// Devices that hold partial sums of one block, ascending.
+struct SumGroup {
+  Box block;
+  std::vector<DeviceId> devices;
+};
 
-// Adds up partial sums; gives who holds what afterwards.
-Holders add_sums(const Layout& from, const std::map<DeviceId, std::vector<Box>>& wanted, base::Bytes element, Movement& out) {
-  std::map<std::pair<int, Box>, std::vector<DeviceId>> groups;  // (copy, block) -> devices by sum index
+std::vector<SumGroup> groups_of_sums(const Layout& from) {
+  std::map<int, Holders> groups;  // by copy: each block's devices by sum index
   for (int p = 0; p < from.shape.shards(); ++p) {
     const pcg::ShardIndex i = pcg::shard_index(from.shape, p);
-    groups[{i.copy, box_of(from.shape, i)}].push_back(from.devices[static_cast<std::size_t>(p)]);
+    const Box block = box_of(from.shape, i);
+    groups[i.copy][block].push_back(from.devices[static_cast<std::size_t>(p)]);
   }
-  Holders after;
-  Round round;
-  for (auto& [key, members] : groups) {
-    const Box& block = key.second;
-    std::vector<DeviceId> group = members;
-    std::sort(group.begin(), group.end());
-    group.erase(std::unique(group.begin(), group.end()), group.end());
-    const bool shares = group.size() > 1 && want_shares(block, group, wanted);
-    if (group.size() > 1) {
-      round.push_back({shares ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, element * block.volume(), group});
+  std::vector<SumGroup> out;
+  for (auto& [copy, blocks] : groups)
+    for (auto& [block, members] : blocks) {
+      make_ascending(members);
+      out.push_back({block, std::move(members)});
     }
-    for (DeviceId d : group) after[shares ? intersect(block, wanted.at(d).front()) : block].push_back(d);
+  return out;
+}
+
+// The one block of the tensor that the device wants; null where it wants none or several.
+const Box* wanted_by(DeviceId d, const Wanted& wanted) {
+  const auto it = wanted.find(d);
+  return it == wanted.end() || it->second.size() != 1 ? nullptr : &it->second.front();
+}
+
+// Which parts of its block each member of a group takes when they share the sums out among them.
+using Shares = std::vector<std::set<Box>>;
+
+// What each member wants itself; nothing where these are not equal and disjoint.
+Shares own_shares(const SumGroup& group, const Wanted& wanted) {
+  Shares shares;
+  std::set<Box> parts;
+  for (DeviceId d : group.devices) {
+    const Box* box = wanted_by(d, wanted);
+    if (box == nullptr) return {};
+    const Box part = intersect(group.block, *box);
+    if (part.volume() == 0 || !parts.insert(part).second || part.volume() != parts.begin()->volume()) return {};
+    shares.emplace_back().insert(part);
   }
-  if (!round.empty()) out.rounds.push_back(std::move(round));
-  for (auto& [box, devices] : after) {
-    std::sort(devices.begin(), devices.end());
-    devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
+  return shares;
+}
+
+double volume_of(const Shares& shares) {
+  double v = 0;
+  for (const std::set<Box>& parts : shares)
+    for (const Box& part : parts) v += part.volume();
+  return v;
+}
+
+// Where tensor-parallel ranks of experts hold sums of other ranks' tokens too: member i takes what all the groups' members i want, and an
+// all-to-all among those then brings each its own. Nothing where that does not come out even. Cost: O(groups x members).
+Shares shares_for_others(const SumGroup& group, const std::vector<SumGroup>& all, const Wanted& wanted) {
+  Shares shares(group.devices.size());
+  std::set<Box> parts;
+  for (const SumGroup& other : all) {
+    if (other.devices.size() != shares.size()) return {};
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      const Box* box = wanted_by(other.devices[i], wanted);
+      if (box == nullptr) return {};
+      const Box part = intersect(group.block, *box);
+      if (part.volume() == 0) continue;
+      if (!parts.insert(part).second || part.volume() != parts.begin()->volume()) return {};
+      shares[i].insert(part);
+    }
   }
-  return after;
+  const bool even = std::ranges::all_of(shares, [&](const auto& parts_of) { return parts_of.size() == shares.front().size(); });
+  return even && volume_of(shares) == group.block.volume() ? shares : Shares{};
+}
+
+// Nothing where all want all of it, or parts that are not even.
+Shares shares_of(const SumGroup& group, const std::vector<SumGroup>& all, const Wanted& wanted) {
+  Shares own = own_shares(group, wanted);
+  return own.empty() || volume_of(own) == group.block.volume() ? own : shares_for_others(group, all, wanted);
+}
+
+struct AddedSums {
+  Round round;    // empty: nothing to add
+  Holders after;  // who holds what then
+};
+
+// Adds up partial sums, by a reduce-scatter where all want equal shares, else by an all-reduce. Cost: O(shards); O(shards x groups) where
+// members want parts of what other groups hold too.
+AddedSums add_sums(const Layout& from, const Wanted& wanted, base::Bytes element) {
+  const std::vector<SumGroup> groups = groups_of_sums(from);
+  AddedSums out;
+  for (const SumGroup& group : groups) {
+    const Shares shares = group.devices.size() > 1 ? shares_of(group, groups, wanted) : Shares{};
+    if (group.devices.size() > 1) {
+      const CollectiveKind kind = shares.empty() ? CollectiveKind::all_reduce : CollectiveKind::reduce_scatter;
+      out.round.push_back({kind, element * group.block.volume(), group.devices});
+    }
+    for (std::size_t i = 0; i < group.devices.size(); ++i)
+      for (const Box& part : shares.empty() ? std::set<Box>{group.block} : shares[i]) out.after[part].push_back(group.devices[i]);
+  }
+  for (auto& [box, devices] : out.after) make_ascending(devices);
+  return out;
 }
 
 struct Need {
@@ -133,7 +197,7 @@ struct Need {
   Box box;
 };
 
-bool has(const std::map<DeviceId, std::vector<Box>>& held, DeviceId d, const Box& box) {
+bool has(const Wanted& held, DeviceId d, const Box& box) {
   const auto it = held.find(d);
   return it != held.end() && std::ranges::any_of(it->second, [&](const Box& b) { return b.contains(box); });
 }
@@ -150,48 +214,66 @@ DeviceId pick(const std::vector<DeviceId>& holders, DeviceId d, const topology::
   return from[static_cast<std::size_t>(cluster.device(d).index_in_node) % from.size()];
 }
 
-// All-gathers and all-to-alls: sets of devices that hold disjoint blocks of equal size, each of which wants equal parts of all.
-// Needs that are served are removed from `needs`.
-Round collective_round(std::vector<Need>& needs, const Holders& sources, base::Bytes element, const topology::Cluster& cluster) {
-  std::map<std::vector<DeviceId>, std::vector<std::size_t>> by_group;  // the devices that serve a need, and the needs
-  std::vector<double> own(needs.size(), 0);
+// Needs by the devices that serve them together, each of which has an equal part of what is needed, the needy one too.
+std::map<std::vector<DeviceId>, std::vector<std::size_t>> regular_needs(const std::vector<Need>& needs, const Holders& sources,
+                                                                        const topology::Cluster& cluster) {
+  std::map<std::vector<DeviceId>, std::vector<std::size_t>> by_group;
   for (std::size_t k = 0; k < needs.size(); ++k) {
     std::vector<DeviceId> group;
     std::set<double> volumes;
     for (const auto& [box, holders] : sources) {
       const double v = overlap(box, needs[k].box);
       if (v == 0) continue;
-      const DeviceId h = pick(holders, needs[k].device, cluster);
-      group.push_back(h);
+      group.push_back(pick(holders, needs[k].device, cluster));
       volumes.insert(v);
-      if (h == needs[k].device) own[k] = v;
     }
     std::sort(group.begin(), group.end());
-    const bool regular =
-        volumes.size() == 1 && own[k] > 0 && group.size() > 1 && std::adjacent_find(group.begin(), group.end()) == group.end();
+    const bool regular = volumes.size() == 1 && std::ranges::binary_search(group, needs[k].device) && group.size() > 1 &&
+                         std::adjacent_find(group.begin(), group.end()) == group.end();
     if (regular) by_group[group].push_back(k);
   }
-  Round round;
-  std::set<std::size_t> served;
-  for (const auto& [group, members] : by_group) {
-    if (members.size() != group.size()) continue;
-    std::set<Box> boxes;
-    for (std::size_t k : members) boxes.insert(needs[k].box);
-    if (boxes.size() == 1) {
-      round.push_back({CollectiveKind::all_gather, element * needs[members.front()].box.volume(), group});
-    } else if (boxes.size() == members.size()) {
-      round.push_back({CollectiveKind::all_to_all, element * needs[members.front()].box.volume(), group});
-    } else {
-      continue;
-    }
-    served.insert(members.begin(), members.end());
+  return by_group;
+}
+
+// Adds what serves the needs of a group's members, whose blocks are `wanted`: an all-gather where they want one block, an all-to-all where
+// each wants another. Where each block is wanted by several (experts that are cut by tensor parallelism), all-to-alls side by side bring
+// each a share of its block, and those who want the same gather it. Returns whether it comes out even.
+bool add_collectives(const std::map<Box, std::vector<DeviceId>>& wanted, const std::vector<DeviceId>& group, base::Bytes element,
+                     Round& first, Round& second) {
+  const std::size_t copies = wanted.begin()->second.size();
+  if (copies * wanted.size() != group.size()) return false;
+  if (std::ranges::any_of(wanted, [&](const auto& w) { return w.second.size() != copies; })) return false;
+  const base::Bytes block = element * wanted.begin()->first.volume();
+  for (std::size_t i = 0; wanted.size() > 1 && i < copies; ++i) {
+    std::vector<DeviceId> across;
+    for (const auto& [box, devices] : wanted) across.push_back(devices[i]);
+    std::sort(across.begin(), across.end());
+    first.push_back({CollectiveKind::all_to_all, block / static_cast<double>(copies), std::move(across)});
   }
+  if (copies > 1)
+    for (const auto& [box, devices] : wanted) (wanted.size() > 1 ? second : first).push_back({CollectiveKind::all_gather, block, devices});
+  return true;
+}
+
+// All-gathers and all-to-alls: sets of devices that hold disjoint blocks of equal size, each of which wants equal parts of all.
+// Needs that are served are removed from `needs`.
+void add_collective_rounds(std::vector<Need>& needs, const Holders& sources, base::Bytes element, const topology::Cluster& cluster,
+                           Movement& out) {
+  Round first, second;
+  std::set<std::size_t> served;
+  for (const auto& [group, members] : regular_needs(needs, sources, cluster)) {
+    std::map<Box, std::vector<DeviceId>> wanted;
+    for (std::size_t k : members) wanted[needs[k].box].push_back(needs[k].device);
+    for (auto& [box, devices] : wanted) std::sort(devices.begin(), devices.end());
+    if (add_collectives(wanted, group, element, first, second)) served.insert(members.begin(), members.end());
+  }
+  if (!first.empty()) out.rounds.push_back(std::move(first));
+  if (!second.empty()) out.rounds.push_back(std::move(second));
   std::vector<Need> rest;
   for (std::size_t k = 0; k < needs.size(); ++k) {
     if (!served.contains(k)) rest.push_back(std::move(needs[k]));
   }
   needs = std::move(rest);
-  return round;
 }
 
 // Equal copies wanted in one node: each takes a share of the block from outside, and they gather it among themselves.
@@ -255,7 +337,9 @@ Movement reshard(const Layout& from, const Layout& to, base::Bytes element, cons
   }
   const Holders targets = holders_of(to);
   const auto wanted = wanted_by_device(targets);
-  const Holders sources = from.shape.sum > 1 ? add_sums(from, wanted, element, out) : holders_of(from);
+  AddedSums added = from.shape.sum > 1 ? add_sums(from, wanted, element) : AddedSums{{}, holders_of(from)};
+  if (!added.round.empty()) out.rounds.push_back(std::move(added.round));
+  const Holders& sources = added.after;
   const auto held = wanted_by_device(sources);
   std::vector<Need> needs;
   for (const auto& [box, devices] : targets) {
@@ -264,8 +348,7 @@ Movement reshard(const Layout& from, const Layout& to, base::Bytes element, cons
     }
   }
   if (needs.empty()) return out;
-  Round round = collective_round(needs, sources, element, cluster);
-  if (!round.empty()) out.rounds.push_back(std::move(round));
+  add_collective_rounds(needs, sources, element, cluster, out);
   if (!needs.empty()) point_to_point(needs, sources, element, cluster, out);
   return out;
 }
@@ -278,8 +361,7 @@ std::vector<std::vector<DeviceId>> sum_groups(const Layout& l) {
   }
   std::vector<std::vector<DeviceId>> out;
   for (auto& [key, devices] : groups) {
-    std::sort(devices.begin(), devices.end());
-    devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
+    make_ascending(devices);
     if (devices.size() > 1) out.push_back(std::move(devices));
   }
   std::sort(out.begin(), out.end());

@@ -86,3 +86,44 @@ TEST_CASE("copies wanted in another node share the load and gather among themsel
   CHECK(m.rounds[1][0].kind == CollectiveKind::all_gather);
   CHECK(m.rounds[1][0].bytes == base::Bytes(8 * 4 * 4));
 }
+
+TEST_CASE("blocks wanted in several copies: an all-to-all of shares, then a gather of the copies") {
+  // 8 rows in quarters on 0..3 -> 4 columns in halves, each on two devices: {0, 1} and {2, 3}. The first of each pair exchange, and the
+  // second; each gets half of its block of 8 x 2 elements of 4 bytes, and the pair gathers it.
+  const auto rows = layout({{8, 4}, {4, 1}}, 1, 1, {0, 1, 2, 3});
+  const auto m = move(rows, layout({{8, 1}, {4, 2}}, 1, 2, {0, 2, 1, 3}));  // shards: (copy, block)
+  REQUIRE(m.rounds.size() == 2);
+  REQUIRE(m.rounds[0].size() == 2);
+  REQUIRE(m.rounds[1].size() == 2);
+  for (const auto& t : m.rounds[0]) {
+    CHECK(t.kind == CollectiveKind::all_to_all);
+    CHECK(t.bytes == base::Bytes(8 * 2 * 4 / 2));
+  }
+  CHECK(m.rounds[0][0].group == std::vector<base::DeviceId>{base::DeviceId(0), base::DeviceId(2)});
+  CHECK(m.rounds[0][1].group == std::vector<base::DeviceId>{base::DeviceId(1), base::DeviceId(3)});
+  for (const auto& t : m.rounds[1]) {
+    CHECK(t.kind == CollectiveKind::all_gather);
+    CHECK(t.bytes == base::Bytes(8 * 2 * 4));
+  }
+  CHECK(m.rounds[1][0].group == std::vector<base::DeviceId>{base::DeviceId(0), base::DeviceId(1)});
+}
+
+TEST_CASE("partial sums of blocks that others want too: a reduce-scatter, then an all-to-all") {
+  // The way back: 4 columns in halves, partial sums on {0, 1} and {2, 3} -> 8 rows in quarters on 0..3. Of its half each member of a pair
+  // takes the rows of the first or of the second of each pair, and then they exchange: a row block of 2 x 4 elements of 4 bytes.
+  const auto sums = layout({{8, 1}, {4, 2}}, 2, 1, {0, 2, 1, 3});  // shards: (sum, block)
+  const auto m = move(sums, layout({{8, 4}, {4, 1}}, 1, 1, {0, 1, 2, 3}));
+  REQUIRE(m.rounds.size() == 2);
+  REQUIRE(m.rounds[0].size() == 2);
+  REQUIRE(m.rounds[1].size() == 2);
+  for (const auto& t : m.rounds[0]) {
+    CHECK(t.kind == CollectiveKind::reduce_scatter);
+    CHECK(t.bytes == base::Bytes(8 * 2 * 4));
+  }
+  CHECK(m.rounds[0][0].group == std::vector<base::DeviceId>{base::DeviceId(0), base::DeviceId(1)});
+  for (const auto& t : m.rounds[1]) {
+    CHECK(t.kind == CollectiveKind::all_to_all);
+    CHECK(t.bytes == base::Bytes(2 * 4 * 4));
+  }
+  CHECK(m.rounds[1][0].group == std::vector<base::DeviceId>{base::DeviceId(0), base::DeviceId(2)});
+}
