@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <variant>
 
 #include "sim/dataflow/movement.hpp"
 
@@ -38,10 +39,18 @@ SyncPattern across(const SyncPattern& whole, const SyncPattern& main) {
 // The patterns of a plan, each once; they stay where they are.
 using Patterns = std::set<SyncPattern>;
 
+// Experts' weights and the others are shared out apart: experts of other ranks are no copies (Megatron-Core keeps an optimizer for each
+// of the two kinds, with its own data-parallel group).
+struct WeightKind {
+  int stage = 0;
+  bool expert = false;
+  auto operator<=>(const WeightKind&) const = default;
+};
+
 // A weight as a node of a stage reads it.
 struct WeightRead {
   std::uint32_t node, input;
-  int stage;
+  WeightKind kind;
   const SyncPattern* pattern;
 };
 
@@ -50,24 +59,26 @@ std::vector<WeightRead> weight_reads(const pcg::Plan& plan, const FlowGraph& flo
   std::vector<WeightRead> held;
   std::map<std::pair<std::uint32_t, std::uint32_t>, const SyncPattern*> known;  // by the number of the node's layouts, and input
   for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n) {
+    const pcg::Operator* op = plan.pcg.nodes()[n].operation();
+    const WeightKind kind{plan.stage[n], op != nullptr && std::holds_alternative<pcg::ExpertLinear>(*op)};
     for (std::uint32_t i = 0; i < flow.origins[n].size(); ++i) {
       if (!plan.pcg.node(flow.origins[n][i].node).is_weight()) continue;
       const SyncPattern*& pattern = known[{flow.layouts.number(n), i}];
       if (pattern == nullptr) pattern = &*patterns.insert({sum_groups(flow.layouts[n].input_gradients[i])}).first;
-      held.push_back({n, i, plan.stage[n], pattern});
+      held.push_back({n, i, kind, pattern});
     }
   }
   return held;
 }
 
-// Of each stage: the pattern of most elements. ZeRO shards over it; the few other weights are made to fit it.
-std::map<int, const SyncPattern*> dominant_patterns(const FlowGraph& flow, const std::vector<WeightRead>& held) {
+// Of each kind: the pattern of most elements. ZeRO shards over it; the few other weights are made to fit it.
+std::map<WeightKind, const SyncPattern*> dominant_patterns(const FlowGraph& flow, const std::vector<WeightRead>& held) {
   const auto by_value = [](const auto& a, const auto& b) { return std::tie(a.first, *a.second) < std::tie(b.first, *b.second); };
-  std::map<std::pair<int, const SyncPattern*>, double, decltype(by_value)> elements;
+  std::map<std::pair<WeightKind, const SyncPattern*>, double, decltype(by_value)> elements;
   for (const WeightRead& h : held)
-    elements[{h.stage, h.pattern}] += static_cast<double>(flow.layouts[h.node].input_gradients[h.input].shape.shard().elements());
-  std::map<int, const SyncPattern*> dominant;
-  std::map<int, double> most;
+    elements[{h.kind, h.pattern}] += static_cast<double>(flow.layouts[h.node].input_gradients[h.input].shape.shard().elements());
+  std::map<WeightKind, const SyncPattern*> dominant;
+  std::map<WeightKind, double> most;
   for (const auto& [key, count] : elements) {
     if (key.second->empty() || count <= most[key.first]) continue;
     most[key.first] = count;
@@ -76,7 +87,7 @@ std::map<int, const SyncPattern*> dominant_patterns(const FlowGraph& flow, const
   return dominant;
 }
 
-// A weight's pattern as its stage's main one and what goes across it.
+// A weight's pattern as its kind's main one and what goes across it.
 using PatternPair = std::pair<const SyncPattern*, const SyncPattern*>;
 
 PatternPair fitted(const SyncPattern* pattern, const SyncPattern* main, Patterns& patterns) {
@@ -92,11 +103,11 @@ PatternPair fitted(const SyncPattern* pattern, const SyncPattern* main, Patterns
 Synchronisation::Synchronisation(const pcg::Plan& plan, const FlowGraph& flow) : parts_(plan.pcg.nodes().size()) {
   Patterns patterns;
   const std::vector<WeightRead> held = weight_reads(plan, flow, patterns);
-  const std::map<int, const SyncPattern*> dominant = dominant_patterns(flow, held);
-  std::map<PatternPair, PatternPair> known;  // by a weight's pattern and its stage's main one
+  const std::map<WeightKind, const SyncPattern*> dominant = dominant_patterns(flow, held);
+  std::map<PatternPair, PatternPair> known;  // by a weight's pattern and its kind's main one
   std::vector<PatternPair> pairs;            // of each weight
   for (const WeightRead& h : held) {
-    const auto main = dominant.find(h.stage);
+    const auto main = dominant.find(h.kind);
     const auto [at, is_new] = known.try_emplace({h.pattern, main == dominant.end() ? nullptr : main->second});
     if (is_new) at->second = fitted(at->first.first, at->first.second, patterns);
     pairs.push_back(at->second);

@@ -1,7 +1,7 @@
 #pragma once
-// Who adds up the gradient of a weight with whom. Most weights of a stage share one pattern: their data-parallel groups. A weight whose
-// groups are unions of those (norms under sequence parallelism, which tensor-parallel ranks share as well) is synchronised as
-// frameworks do it: with the others over the data-parallel groups, and once more across them.
+// Who adds up the gradient of a weight with whom. Of each kind, experts' weights and the others, most of a stage's share one pattern: their
+// data-parallel groups. A weight whose groups are unions of those (norms under sequence parallelism, which tensor-parallel ranks share as
+// well) is synchronised as frameworks do it: with its kind over the data-parallel groups, and once more across them.
 
 #include <compare>
 #include <cstdint>
