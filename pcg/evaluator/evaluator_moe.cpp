@@ -1,5 +1,7 @@
 #include "pcg/evaluator/evaluator_moe.hpp"
 
+#include <numeric>
+
 #include "pcg/evaluator/field.hpp"
 
 namespace pcg {
@@ -10,25 +12,30 @@ using Sizes = std::vector<std::int64_t>;
 
 enum ExpertTag : std::uint64_t { kDispatch = 301, kCombine };
 
-// How much of token s goes to (comes back from) place c of expert e depends on all gates of the sample: capacity is shared.
-Hash gates_of_sample(ExpertTag tag, const Operand& gates, std::int64_t b) {
-  const auto count = static_cast<std::size_t>(gates.sizes()[1] * gates.sizes()[2]);
+// How much of a token goes to (comes back from) a place of an expert depends on all gates of the piece of the sequence that both
+// belong to: its tokens compete for its places. Tokens and places are counted from the piece's first, so that a shard need not know which
+// pieces it has.
+Hash gates_of_piece(ExpertTag tag, const Operand& gates, std::int64_t first_token, std::int64_t tokens) {
+  const std::int64_t experts = gates.sizes()[2];
   Hash h(tag);
-  for (std::size_t i = 0; i < count; ++i) h(gates.values->values[static_cast<std::size_t>(b) * count + i]);
+  for (std::int64_t i = first_token * experts; i < (first_token + tokens) * experts; ++i)
+    h(gates.values->values[static_cast<std::size_t>(i)]);
   return h;
 }
 std::uint32_t share(const Hash& gates, std::int64_t s, std::int64_t e, std::int64_t c) {
   return Hash(gates)(static_cast<std::uint64_t>(s))(static_cast<std::uint64_t>(e))(static_cast<std::uint64_t>(c)).element();
 }
-// Visits every (token, place of expert) with its share: routed(index of the token's row, index of the expert's row, share).
+// Visits every (token, place of expert) of a piece with its share: routed(index of the token's row, index of the expert's row, share).
 template <class Visit>
 void route(ExpertTag tag, const Operand& gates, std::int64_t capacity, Visit&& routed) {
   const Sizes& g = gates.sizes();  // b, s, experts
-  for (std::int64_t b = 0; b < g[0]; ++b) {
-    const Hash h = gates_of_sample(tag, gates, b);
-    for (std::int64_t s = 0; s < g[1]; ++s)
+  const std::int64_t pieces = std::gcd(g[1], capacity), tokens = g[1] / pieces, places = capacity / pieces;
+  for (std::int64_t p = 0; p < g[0] * pieces; ++p) {
+    const Hash h = gates_of_piece(tag, gates, p * tokens, tokens);
+    const std::int64_t b = p / pieces, first_place = p % pieces * places;
+    for (std::int64_t s = 0; s < tokens; ++s)
       for (std::int64_t e = 0; e < g[2]; ++e)
-        for (std::int64_t c = 0; c < capacity; ++c) routed(b * g[1] + s, (e * g[0] + b) * capacity + c, share(h, s, e, c));
+        for (std::int64_t c = 0; c < places; ++c) routed(p * tokens + s, (e * g[0] + b) * capacity + first_place + c, share(h, s, e, c));
   }
 }
 void add_row(const FieldTensor& from, std::int64_t row, FieldTensor& to, std::int64_t at, std::uint32_t factor) {

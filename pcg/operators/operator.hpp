@@ -171,9 +171,9 @@ struct Summands {
   std::vector<int> parts = {1, 1};
   bool operator==(const Summands&) const = default;
 };
-// Mixture of experts (GShard, capacity per sample). MoeDispatch: x[b, s, h], gates[b, s, experts] -> [experts, b, c, h] with
-// c = ceil(top_k * s * capacity_factor / experts). ExpertLinear: x[experts, b, c, k], w[experts, k, out] -> [experts, b, c, out].
-// MoeCombine: y[experts, b, c, h], gates[b, s, experts] -> [b, s, h].
+// Mixture of experts (GShard). MoeDispatch: x[b, s, h], gates[b, s, experts] -> [experts, b, c, h], c = ceil(top_k * s * capacity_factor
+// / experts); each of gcd(s, c) equal pieces of s has its own share of c. ExpertLinear: x[experts, b, c, k], w[experts, k, out] ->
+// [experts, b, c, out]. MoeCombine: y[experts, b, c, h], gates[b, s, experts] -> [b, s, h].
 struct MoeDispatch {
   int top_k = 2;
   double capacity_factor = 1;

@@ -131,7 +131,7 @@ bool repair_map(const Graph& graph, Drawing& drawing) {
     std::optional<SizeRepair> repair;
     Rebuild how = by(drawing.map);
     how.check = [&](const Operator& op, auto before, auto after) {
-      repair = repair_sizes(op, before, after, drawing.map);
+      repair = repair_sizes(op, before, after, drawing.map, drawing.multiples);
       return !repair;
     };
     if (rebuild(graph, how)) return true;

@@ -4,6 +4,7 @@
 #include "pcg/resizing/size_repair.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <numeric>
 
@@ -14,12 +15,19 @@ using Shapes = std::span<const TensorShape>;
 using Sizes = std::vector<std::int64_t>;
 using Repair = std::optional<SizeRepair>;
 
+constexpr std::int64_t kMostTokens = 4096;  // more would not be small sizes to try a plan with
+
 std::int64_t product(const Sizes& s) { return std::accumulate(s.begin(), s.end(), std::int64_t{1}, std::multiplies<>()); }
 
 struct Situation {
   Shapes before, after;
   const SizeMap& map;
+  const std::map<std::int64_t, std::int64_t>& multiples;
 
+  [[nodiscard]] std::int64_t multiple(std::int64_t old_size) const {
+    const auto it = multiples.find(old_size);
+    return it == multiples.end() ? 1 : it->second;
+  }
   [[nodiscard]] bool is_free(std::int64_t size) const { return map.contains(size); }
   [[nodiscard]] std::int64_t mapped(std::int64_t size) const {
     const auto it = map.find(size);
@@ -163,17 +171,32 @@ Repair enough_experts(int top_k, std::int64_t old_experts, std::int64_t experts,
   if (experts >= top_k || !s.is_free(old_experts)) return std::nullopt;
   return SizeRepair{old_experts, top_k * experts};
 }
+// The places of a sample at each expert follow from its tokens: where ranks share the places, there must be enough tokens for equal shares.
+Repair divisible_places(const MoeDispatch& o, const Situation& s) {
+  const auto places = [&](std::int64_t tokens, std::int64_t experts) {
+    return o.top_k * static_cast<double>(tokens) * o.capacity_factor / static_cast<double>(experts);
+  };
+  const std::int64_t tokens = s.before[1].sizes[1], experts = s.after[1].sizes[2];
+  const auto old_places = static_cast<std::int64_t>(std::ceil(places(tokens, s.before[1].sizes[2])));
+  const std::int64_t share = s.multiple(old_places);
+  const auto divides = [&](double n) { return std::fmod(n, static_cast<double>(share)) == 0; };
+  if (share == 1 || !s.is_free(tokens) || divides(std::ceil(places(s.after[1].sizes[1], experts)))) return std::nullopt;
+  for (std::int64_t multiple = share; multiple <= kMostTokens; multiple += share)
+    if (divides(places(multiple, experts))) return SizeRepair{tokens, 0, multiple};
+  return std::nullopt;
+}
 Repair repair(const MoeDispatch& o, const Situation& s) {
   if (auto r = s.agree_dims(0, 1, 0, 2)) return r;
-  return enough_experts(o.top_k, s.before[1].sizes[2], s.after[1].sizes[2], s);
+  if (auto r = enough_experts(o.top_k, s.before[1].sizes[2], s.after[1].sizes[2], s)) return r;
+  return divisible_places(o, s);
 }
 Repair repair(const MoeCombine& o, const Situation& s) { return enough_experts(o.top_k, s.before[1].sizes[2], s.after[1].sizes[2], s); }
 
 }  // namespace
 
 std::optional<SizeRepair> repair_sizes(const Operator& op, std::span<const TensorShape> before, std::span<const TensorShape> after,
-                                       const SizeMap& map) {
-  return std::visit([&](const auto& o) { return repair(o, Situation{before, after, map}); }, op);
+                                       const SizeMap& map, const std::map<std::int64_t, std::int64_t>& multiples) {
+  return std::visit([&](const auto& o) { return repair(o, Situation{before, after, map, multiples}); }, op);
 }
 
 }  // namespace pcg

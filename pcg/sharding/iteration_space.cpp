@@ -298,24 +298,25 @@ Space space(const Summands& o, Shapes in, Shapes out) {
   return s;
 }
 
-// Which tokens an expert takes depends on all gates of a sample: neither s nor the experts are cut here.
-Space moe(const TensorShape& gates, std::int64_t width) {
+// A piece of the sequence has its own places at every expert, so s cuts both. Which tokens an expert takes depends on all gates of their
+// piece: the experts are not cut here.
+Space moe(const TensorShape& gates, std::int64_t places, std::int64_t width) {
   Space s;
   s.loop("b", gates.sizes[0]);
-  s.loop("s", gates.sizes[1], Cut::none);
+  s.loop("s", std::gcd(gates.sizes[1], places));
   s.loop("experts", gates.sizes[2], Cut::none);
   s.loop("h", width);
   return s;
 }
-Space space(const MoeDispatch&, Shapes in, Shapes) {
-  Space s = moe(in[1], in[0].sizes[2]);
+Space space(const MoeDispatch&, Shapes in, Shapes out) {
+  Space s = moe(in[1], out[0].sizes[2], in[0].sizes[2]);
   s.inputs = {{0, 1, 3}, {0, 1, 2}};
-  s.outputs = {{2, 0, kWhole, 3}};
+  s.outputs = {{2, 0, 1, 3}};
   return s;
 }
 Space space(const MoeCombine&, Shapes in, Shapes) {
-  Space s = moe(in[1], in[0].sizes[3]);
-  s.inputs = {{2, 0, kWhole, 3}, {0, 1, 2}};
+  Space s = moe(in[1], in[0].sizes[2], in[0].sizes[3]);
+  s.inputs = {{2, 0, 1, 3}, {0, 1, 2}};
   s.outputs = {{0, 1, 3}};
   return s;
 }
@@ -325,7 +326,7 @@ Space space(const ExpertLinear& o, Shapes in, Shapes) {
   const std::vector<std::int64_t>& x = in[0].sizes;
   const int e = s.loop("experts", x[0]);
   const int b = s.loop("b", x[1]);
-  const int c = s.loop("c", x[2], Cut::none);
+  const int c = s.loop("c", x[2]);
   const int k = s.loop("k", x[3], o.activation == Activation::none ? Cut::sum : Cut::none);
   const int n = s.loop("n", o.out);
   s.inputs = {{e, b, c, k}, {e, k, n}};
