@@ -20,7 +20,8 @@ const std::vector<MeshAxis> kData = {MeshAxis::data_outer, MeshAxis::data_inner}
 const std::vector<MeshAxis> kContext = {MeshAxis::context_outer, MeshAxis::context_inner};
 const std::vector<MeshAxis> kExperts = {MeshAxis::data_inner, MeshAxis::context_inner};
 
-// Which dims of every tensor hold samples and positions, followed from the inputs through the operators' loops.
+// Which dims of every tensor hold samples, positions and experts: samples and positions are followed from the inputs through the
+// operators' loops, experts from the first product of each expert.
 class DimRoles {
  public:
   explicit DimRoles(const Graph& graph) : graph_(graph) {
@@ -28,6 +29,7 @@ class DimRoles {
     for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
       samples_.push_back(-1);
       positions_.push_back(-1);
+      experts_.push_back(-1);
       if (const auto* input = std::get_if<pcg::Input>(&graph.nodes()[n].op)) seed(GraphNodeId(n), *input, consumers[n]);
       else if (!std::holds_alternative<pcg::Weight>(graph.nodes()[n].op)) follow(GraphNodeId(n));
     }
@@ -36,6 +38,7 @@ class DimRoles {
   // Loops of a node, -1 if it has none.
   [[nodiscard]] int samples(std::size_t n) const { return samples_[n]; }
   [[nodiscard]] int positions(std::size_t n) const { return positions_[n]; }
+  [[nodiscard]] int experts(std::size_t n) const { return experts_[n]; }
   [[nodiscard]] bool any_positions() const {
     return std::ranges::any_of(positions_, [](int loop) { return loop >= 0; });
   }
@@ -71,13 +74,17 @@ class DimRoles {
     // Images become positions on their way to attention, which says which dim they are.
     if (positions_[id.value] < 0 && std::holds_alternative<pcg::Attention>(graph_.node(id).op))
       positions_[id.value] = pcg::find_loop(*graph_.node(id).space, "s");
+    // What stands between an expert's products stays with the expert.
+    const bool expert = std::holds_alternative<pcg::ExpertLinear>(graph_.node(id).op);
+    experts_[id.value] = expert ? pcg::find_loop(*graph_.node(id).space, "experts") : loop_of(id, expert_dim_);
     pass_on(id, samples_[id.value], sample_dim_);
     pass_on(id, positions_[id.value], position_dim_);
+    pass_on(id, experts_[id.value], expert_dim_);
   }
 
   const Graph& graph_;
-  std::map<GraphTensorRef, int> sample_dim_, position_dim_;
-  std::vector<int> samples_, positions_;
+  std::map<GraphTensorRef, int> sample_dim_, position_dim_, expert_dim_;
+  std::vector<int> samples_, positions_, experts_;
 };
 
 // Hands out the axes of the mesh to the loops of one operator; what is left makes copies.
@@ -139,6 +146,21 @@ std::optional<Refusal> indivisible_experts(const Graph& graph, const Grid& grid)
   return std::nullopt;
 }
 
+// Ranks that share the sequence route their own tokens, to their own places at every expert.
+std::optional<Refusal> indivisible_places(const Graph& graph, const Grid& grid) {
+  const int parts = grid.context * (grid.sequence_parallel ? grid.tensor : 1);
+  for (const GraphNode& n : graph.nodes()) {
+    if (!std::holds_alternative<pcg::MoeDispatch>(n.op)) continue;
+    const std::int64_t places = n.outputs[0].sizes[2];
+    if (places % parts == 0) continue;
+    return Refusal{Constraint::experts,
+                   fmt::format("{}: the {} places of a sample at each expert do not divide by context {}{}; another "
+                               "capacity_factor gives other places",
+                               n.name, places, grid.context, grid.sequence_parallel ? fmt::format(" x tensor {}", grid.tensor) : "")};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 pcg::Sharding Layout::sharding(const Grid& grid) const {
@@ -167,6 +189,7 @@ pcg::MachineView Layout::view(const Grid& grid, int first) const {
 Attempt<std::vector<Layout>> layouts(const Graph& graph, const Grid& grid, const std::vector<int>& block_stages) {
   if (auto refused = indivisible_sequence(graph, grid)) return *refused;
   if (auto refused = indivisible_experts(graph, grid)) return *refused;
+  if (auto refused = indivisible_places(graph, grid)) return *refused;
   const auto tensor = tensor_loops(graph, block_stages, grid.tensor);
   if (!tensor) return tensor.refusal();
   const DimRoles roles(graph);
@@ -180,10 +203,9 @@ Attempt<std::vector<Layout>> layouts(const Graph& graph, const Grid& grid, const
       continue;
     }
     Assignment a(graph, GraphNodeId(n), grid);
-    const bool experts = std::holds_alternative<pcg::ExpertLinear>(node.op);
     // Experts take their axes first: samples and positions of an expert's operators are cut by what is left.
-    if (experts) a.give(pcg::find_loop(*node.space, "experts"), kExperts);
-    a.give(roles.samples(n), experts ? std::vector{MeshAxis::data_outer} : kData);
+    a.give(roles.experts(n), kExperts);
+    a.give(roles.samples(n), kData);
     a.give(roles.positions(n), kContext);
     if ((*tensor)[n] >= 0) a.give((*tensor)[n], {MeshAxis::tensor});
     else if (grid.sequence_parallel) a.give(roles.positions(n), {MeshAxis::tensor});

@@ -33,8 +33,14 @@ TEST_CASE("plans of each kind") {
                                       {.tensor = 2, .pipeline = 2, .sequence_parallel = true, .zero = 1}})
     CHECK(difference(search::megatron_plan(gpt.problem(), c).value(), gpt.model) == "");
   const test::Question moe(test::kSmallMoe, 1, 4, 8);
-  for (const search::GridConfig& c :
-       {search::GridConfig{.expert = 4}, {.tensor = 2, .expert = 2}, {.context = 2, .expert = 2}, {.context = 2, .expert = 4}})
+  for (const search::GridConfig& c : {search::GridConfig{.expert = 4},
+                                      {.tensor = 2, .expert = 2},
+                                      {.tensor = 2, .expert = 2, .sequence_parallel = true},
+                                      {.context = 2, .expert = 2},
+                                      {.context = 2, .expert = 4},
+                                      {.context = 4},
+                                      {.context = 4, .expert = 2},
+                                      {.tensor = 2, .context = 2, .expert = 2, .sequence_parallel = true}})
     CHECK(difference(search::megatron_plan(moe.problem(), c).value(), moe.model) == "");
 }
 
@@ -52,7 +58,7 @@ TEST_CASE("any grid on any small transformer gives a sound plan or a reason") {
     search::GridConfig c;
     c.tensor = *rc::gen::element(1, 2, 4);
     c.pipeline = *rc::gen::element(1, 2, 4);
-    c.context = *rc::gen::element(1, 2);
+    c.context = *rc::gen::element(1, 2, 4);
     c.expert = *rc::gen::element(1, 1, 2, 4);
     c.chunks = *rc::gen::element(1, 1, 2);
     if (c.chunks > 1) c.schedule = pcg::ScheduleKind::interleaved;

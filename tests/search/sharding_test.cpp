@@ -86,6 +86,21 @@ TEST_CASE("experts are shared among replicas: samples change places with experts
   // 4 experts on 4 devices; each holds the tokens of all 8 samples: capacity 2 x 16 x 1 / 4 = 8 for each sample and expert.
   CHECK(pcg::to_text(expert->outputs[0]) == "[4/4, 8, 8, 64]");
   CHECK(p.summary == "data 4 x expert 4");
+  // What stands between an expert's products stays with it: only dispatched tokens and results travel.
+  CHECK(shape_of(p, "layer0.moe.activation") == "[4/4, 8, 8, 64]");
+  CHECK(shape_of(p, "layer0.moe.dispatch") == "[4, 8/4, 8, 32]");
+}
+
+TEST_CASE("ranks of context route their own tokens to their own places") {
+  const test::Question q(test::kSmallMoe, 1, 4, 8);
+  search::GridConfig c;
+  c.context = 4;
+  CHECK(shape_of(plan_of(q, c), "layer0.moe.dispatch") == "[4, 8, 8/4, 32]");
+  CHECK(shape_of(plan_of(q, c), "layer0.moe.up") == "[4, 8, 8/4, 64]");
+  CHECK(shape_of(plan_of(q, c), "layer0.moe.combine") == "[8, 16/4, 32]");
+  c.expert = 2;  // experts take the inner two of the four
+  CHECK(shape_of(plan_of(q, c), "layer0.moe.dispatch") == "[4, 8, 8/4, 32]");
+  CHECK(shape_of(plan_of(q, c), "layer0.moe.activation") == "[4/2, 8, 8/2, 64]");
 }
 
 TEST_CASE("a pipeline shares out layers; the embedding joins the first stage, the head the last") {
