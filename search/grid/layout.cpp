@@ -146,17 +146,24 @@ std::optional<Refusal> indivisible_experts(const Graph& graph, const Grid& grid)
   return std::nullopt;
 }
 
+// A capacity factor that gives so many places of a sample at each expert: from the middle between one place less and as many, so that
+// the digits that a message gives are enough.
+double capacity_factor_for(std::int64_t places, const pcg::MoeDispatch& op, const pcg::TensorShape& gates) {
+  return (static_cast<double>(places) - 0.5) * static_cast<double>(gates.sizes[2]) / (op.top_k * static_cast<double>(gates.sizes[1]));
+}
+
 // Ranks that share the sequence route their own tokens, to their own places at every expert.
 std::optional<Refusal> indivisible_places(const Graph& graph, const Grid& grid) {
   const int parts = grid.context * (grid.sequence_parallel ? grid.tensor : 1);
   for (const GraphNode& n : graph.nodes()) {
-    if (!std::holds_alternative<pcg::MoeDispatch>(n.op)) continue;
-    const std::int64_t places = n.outputs[0].sizes[2];
-    if (places % parts == 0) continue;
-    return Refusal{Constraint::experts,
-                   fmt::format("{}: the {} places of a sample at each expert do not divide by context {}{}; another "
-                               "capacity_factor gives other places",
-                               n.name, places, grid.context, grid.sequence_parallel ? fmt::format(" x tensor {}", grid.tensor) : "")};
+    const auto* dispatch = std::get_if<pcg::MoeDispatch>(&n.op);
+    if (dispatch == nullptr || n.outputs[0].sizes[2] % parts == 0) continue;
+    const std::int64_t places = n.outputs[0].sizes[2], enough = (places + parts - 1) / parts * parts;
+    return Refusal{
+        Constraint::experts,
+        fmt::format("{}: the {} places of a sample at each expert do not divide by context {}{}; capacity_factor {:.4g} gives {}", n.name,
+                    places, grid.context, grid.sequence_parallel ? fmt::format(" x tensor {}", grid.tensor) : "",
+                    capacity_factor_for(enough, *dispatch, graph.shape(n.inputs[1])), enough)};
   }
   return std::nullopt;
 }

@@ -130,6 +130,15 @@ TEST_CASE("tensor ranks of an expert: each sends its part of the sequence, and t
   CHECK(bytes_of(c, "send") == 0);
 }
 
+TEST_CASE("tensor ranks of an expert without sequence parallelism: each sends all tokens of its replica") {
+  // Nobody else's part is wanted: the tensor ranks add up what they hold, a rank's k n h elements twice (2 (t-1)/t S of each).
+  Case c{.grid = grid(2), .samples = 2};
+  c.grid.tensor = 2;
+  CHECK(bytes_of(c, "all_to_all") == doctest::Approx(exchanges(4, 4, kTokens, 2)));
+  CHECK(bytes_of(c, "send") == 0);
+  CHECK(bytes_of(c, "all_gather") == 0);
+}
+
 TEST_CASE("context ranks compute their own tokens of the experts") {
   // Work of the experts' products: 3 passes x 2 products x 2 k s h ffn FLOPs of a sample, whoever does it. All FLOPs of a layer are the
   // same on one device as on all ranks of context together, at any expert degree.
