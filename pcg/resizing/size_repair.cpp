@@ -171,18 +171,20 @@ Repair enough_experts(int top_k, std::int64_t old_experts, std::int64_t experts,
   if (experts >= top_k || !s.is_free(old_experts)) return std::nullopt;
   return SizeRepair{old_experts, top_k * experts};
 }
-// The places of a sample at each expert follow from its tokens: where ranks share the places, there must be enough tokens for equal shares.
+// The places of a sample at each expert follow from its tokens: where ranks share the places, there must be so many tokens that the
+// shares are equal.
 Repair divisible_places(const MoeDispatch& o, const Situation& s) {
   const auto places = [&](std::int64_t tokens, std::int64_t experts) {
-    return o.top_k * static_cast<double>(tokens) * o.capacity_factor / static_cast<double>(experts);
+    return static_cast<std::int64_t>(std::ceil(o.top_k * static_cast<double>(tokens) * o.capacity_factor / static_cast<double>(experts)));
   };
-  const std::int64_t tokens = s.before[1].sizes[1], experts = s.after[1].sizes[2];
-  const auto old_places = static_cast<std::int64_t>(std::ceil(places(tokens, s.before[1].sizes[2])));
-  const std::int64_t share = s.multiple(old_places);
-  const auto divides = [&](double n) { return std::fmod(n, static_cast<double>(share)) == 0; };
-  if (share == 1 || !s.is_free(tokens) || divides(std::ceil(places(s.after[1].sizes[1], experts)))) return std::nullopt;
-  for (std::int64_t multiple = share; multiple <= kMostTokens; multiple += share)
-    if (divides(places(multiple, experts))) return SizeRepair{tokens, 0, multiple};
+  const std::int64_t old_tokens = s.before[1].sizes[1], tokens = s.after[1].sizes[1], experts = s.after[1].sizes[2];
+  const std::int64_t degree = s.multiple(places(old_tokens, s.before[1].sizes[2])), step = s.multiple(old_tokens);
+  if (!s.is_free(old_tokens) || places(tokens, experts) % degree == 0) return std::nullopt;
+  const auto taken = [&](std::int64_t n) {
+    return std::ranges::any_of(s.map, [&](const auto& entry) { return entry.first != old_tokens && entry.second == n; });
+  };
+  for (std::int64_t n = tokens + step; n <= kMostTokens; n += step)
+    if (places(n, experts) % degree == 0 && !taken(n)) return SizeRepair{old_tokens, n};
   return std::nullopt;
 }
 Repair repair(const MoeDispatch& o, const Situation& s) {
