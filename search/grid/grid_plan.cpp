@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <span>
 
 #include "base/check.hpp"
 #include "pcg/graph/parallelize.hpp"
@@ -73,32 +74,44 @@ const pcg::Pcg& GridPlanner::pcg_of(const pcg::Graph& graph, std::vector<pcg::Sh
   // Grids that differ in chunks alone come one after another, so the one before is enough to keep.
   if (!last_ || last_->graph != &graph || last_->shardings != shardings) {
     pcg::Pcg made = pcg::parallelize(graph, shardings);
-    last_ = Cut{&graph, std::move(shardings), std::move(made)};
+    last_ = Cut{&graph, std::move(shardings), std::move(made), {}};
   }
   return last_->pcg;
 }
 
-// Layers are priced whole, before anything is split; ranks of equal devices share their prices.
-Attempt<std::vector<int>> GridPlanner::balance(const Grid& grid, const pcg::Graph& graph, pcg::Plan plan) {
-  const std::vector<int> layer_of_block = layers_of_blocks(graph.blocks());
-  const auto node_layouts = layouts(graph, grid, std::vector<int>(graph.blocks().size(), 0));
-  if (!node_layouts) return node_layouts.refusal();
-  plan.pcg = pcg_of(graph, shardings(graph, grid, *node_layouts));
+namespace {
+
+// Of each rank of the pipeline; ranks of equal devices share their prices.
+std::vector<std::vector<double>> costs_of_ranks(pcg::Plan plan, const Grid& grid, const std::vector<Layout>& node_layouts,
+                                                std::span<const int> layer_of_block, const sim::Oracle& oracle) {
   std::map<std::set<std::string>, std::vector<double>> known;  // by the types of a rank's devices
   std::vector<std::vector<double>> seconds;
   for (int rank = 0; rank < grid.pipeline; ++rank) {
     std::set<std::string> types;
     for (int d = 0; d < grid.group_devices(); ++d)
-      types.insert(problem_.cluster.device(base::DeviceId(rank * grid.group_devices() + d)).type);
+      types.insert(oracle.cluster().device(base::DeviceId(rank * grid.group_devices() + d)).type);
     const auto [at, is_new] = known.try_emplace(std::move(types));
     if (is_new) {
       plan.stage.assign(plan.pcg.nodes().size(), rank);
-      plan.mapping = mapping_of(plan, grid, *node_layouts);
-      at->second = layer_costs(plan, layer_of_block, problem_.oracle);
+      plan.mapping = mapping_of(plan, grid, node_layouts);
+      at->second = layer_costs(plan, layer_of_block, oracle);
     }
     seconds.push_back(at->second);
   }
-  return balanced_layers(seconds, plan.stages);
+  return seconds;
+}
+
+}  // namespace
+
+// Layers are priced whole, before anything is split: all splits of a cut model share the prices.
+Attempt<std::vector<int>> GridPlanner::balance(const Grid& grid, const pcg::Graph& graph, pcg::Plan plan) {
+  const auto node_layouts = layouts(graph, grid, std::vector<int>(graph.blocks().size(), 0));
+  if (!node_layouts) return node_layouts.refusal();
+  plan.pcg = pcg_of(graph, shardings(graph, grid, *node_layouts));
+  const auto [at, is_new] = last_->layer_costs.try_emplace({grid.pipeline, plan.recompute, plan.micro_batches > 1});
+  const int stages = plan.stages;
+  if (is_new) at->second = costs_of_ranks(std::move(plan), grid, *node_layouts, layers_of_blocks(graph.blocks()), problem_.oracle);
+  return balanced_layers(at->second, stages);
 }
 
 Attempt<std::vector<int>> GridPlanner::layers_per_stage(const GridConfig& config, const Grid& grid, const pcg::Graph& graph,

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,8 @@ class GridPlanner {
     const pcg::Graph* graph = nullptr;
     std::vector<pcg::Sharding> shardings;
     pcg::Pcg pcg;
+    // By ranks of the pipeline, recomputation, and whether gradients of several micro-batches are added up: [rank][layer].
+    std::map<std::tuple<int, pcg::Recompute, bool>, std::vector<std::vector<double>>> layer_costs;
   };
   const pcg::Graph& graph_of(const std::vector<pcg::Padding>& padding, std::int64_t samples);
   const pcg::Pcg& pcg_of(const pcg::Graph& graph, std::vector<pcg::Sharding> shardings);
