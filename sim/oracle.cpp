@@ -128,14 +128,13 @@ struct Oracle::State {
     const CollectiveConfig& c = config.collectives;
     std::vector<CollectiveChoice> all;
     const auto add = [&](Algorithm a) {
-      const bool profiled = c.network != nullptr || !cluster.network_profile().empty();
-      if (profiled && !c.protocol)
+      if (planner.profile() != nullptr && !c.protocol)
         for (const profiles::Protocol p : profiles::kProtocols) all.push_back({a, p});
       all.push_back({a, c.protocol});  // with none, the quickest for long messages, or by the wires alone
     };
     if (c.algorithm != Algorithm::automatic) add(c.algorithm);
     else
-      for (const Algorithm a : kAlgorithms) add(a);
+      for (const Algorithm a : automatic_algorithms(planner.profile())) add(a);
     return all;
   }
 

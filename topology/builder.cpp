@@ -11,14 +11,14 @@
 namespace topology {
 namespace {
 
-// Which NIC each GPU uses: widest path, fewest hops, least latency; GPUs for which the same several NICs are equally good are
-// spread over them in order (on a DGX A100 two GPUs and two NICs share a PCIe switch: each GPU gets its own).
-std::vector<int> assign_nics(const NodeTables& t) {
+// Which NICs each GPU uses: nearest kind of path, widest, fewest hops, least latency; GPUs for which the same several NICs are equally
+// good share them out in order (on a DGX A100 two GPUs and two NICs share a PCIe switch: each GPU gets its own).
+std::vector<std::vector<int>> assign_nics(const NodeTables& t) {
   std::map<std::vector<int>, std::vector<int>> gpus_of;  // equally good NICs -> GPUs, ascending
   for (int gpu = 0; gpu < t.gpus; ++gpu) {
     const auto merit = [&](int nic) {
       const auto& p = t.to_nic[static_cast<std::size_t>(gpu * t.nics + nic)];
-      return std::tuple(-p.bandwidth, p.links.size(), p.latency);
+      return std::tuple(!p.found, p.kind, -p.bandwidth, p.links.size(), p.latency);
     };
     std::vector<int> best;
     for (int nic = 0; nic < t.nics; ++nic) {
@@ -27,9 +27,13 @@ std::vector<int> assign_nics(const NodeTables& t) {
     }
     if (!best.empty()) gpus_of[best].push_back(gpu);
   }
-  std::vector<int> result(static_cast<std::size_t>(t.gpus), 0);
+  std::vector<std::vector<int>> result(static_cast<std::size_t>(t.gpus));
   for (const auto& [nics, gpus] : gpus_of) {
-    for (std::size_t i = 0; i < gpus.size(); ++i) result[static_cast<std::size_t>(gpus[i])] = nics[i * nics.size() / gpus.size()];
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+      const std::size_t begin = i * nics.size() / gpus.size(), end = std::max(begin + 1, (i + 1) * nics.size() / gpus.size());
+      result[static_cast<std::size_t>(gpus[i])].assign(nics.begin() + static_cast<std::ptrdiff_t>(begin),
+                                                       nics.begin() + static_cast<std::ptrdiff_t>(end));
+    }
   }
   return result;
 }
@@ -98,7 +102,7 @@ NodeTables ClusterBuilder::make_tables(const NodeType& type, const TypeLayout& l
     const auto paths = best_paths(type.vertices, layout.edges, static_cast<int>(reducer - type.vertices.begin()));
     t.from_switch.assign(paths.begin(), paths.begin() + t.gpus);
   }
-  t.nic_of_gpu = assign_nics(t);
+  t.nics_of_gpu = assign_nics(t);
   return t;
 }
 

@@ -17,6 +17,7 @@ void append(Route& route, const Path& path, std::uint32_t first_link) {
   for (const int link : path.links) route.links.emplace_back(first_link + static_cast<std::uint32_t>(link));
   route.bandwidth = std::min(route.bandwidth, base::BytesPerSecond(path.bandwidth));
   route.latency += base::Seconds(path.latency);
+  route.kind = path.kind;
 }
 
 void append(Route& route, LinkId id, const Link& link) {
@@ -29,6 +30,10 @@ void append(Route& route, LinkId id, const Link& link) {
 
 int Cluster::nics_per_node(int node) const { return routing_->tables_of(node).nics; }
 
+std::span<const int> Cluster::nics_of(DeviceId d) const {
+  return routing_->tables_of(device(d).node).nics_of_gpu[static_cast<std::size_t>(device(d).index_in_node)];
+}
+
 int Cluster::node_type(int node) const { return routing_->type_of_node[static_cast<std::size_t>(node)]; }
 
 Route Cluster::route(DeviceId from, DeviceId to) const {
@@ -37,8 +42,8 @@ Route Cluster::route(DeviceId from, DeviceId to) const {
   if (a.node != b.node) {
     const auto& tables_a = routing_->tables_of(a.node);
     const auto& tables_b = routing_->tables_of(b.node);
-    return route_through_nics(from, to, tables_a.nic_of_gpu[static_cast<std::size_t>(a.index_in_node)],
-                              tables_b.nic_of_gpu[static_cast<std::size_t>(b.index_in_node)]);
+    return route_through_nics(from, to, tables_a.nics_of_gpu[static_cast<std::size_t>(a.index_in_node)].front(),
+                              tables_b.nics_of_gpu[static_cast<std::size_t>(b.index_in_node)].front());
   }
   Route route = empty_route();
   if (from == to) return route;
@@ -48,17 +53,12 @@ Route Cluster::route(DeviceId from, DeviceId to) const {
   return route;
 }
 
-Route Cluster::route_through_nic(DeviceId from, DeviceId to, int nic) const {
-  const int node_a = device(from).node;
-  const int node_b = device(to).node;
-  BASE_CHECK(node_a != node_b, "devices {} and {} are in one node", from.value, to.value);
-  BASE_CHECK(nic >= 0 && nic < nics_per_node(node_a) && nic < nics_per_node(node_b), "NIC {} of nodes {} and {}", nic, node_a, node_b);
-  return route_through_nics(from, to, nic, nic);
-}
-
 Route Cluster::route_through_nics(DeviceId from, DeviceId to, int nic_from, int nic_to) const {
   const auto& a = device(from);
   const auto& b = device(to);
+  BASE_CHECK(a.node != b.node, "devices {} and {} are in one node", from.value, to.value);
+  BASE_CHECK(nic_from >= 0 && nic_from < nics_per_node(a.node) && nic_to >= 0 && nic_to < nics_per_node(b.node),
+             "NICs {} and {} of nodes {} and {}", nic_from, nic_to, a.node, b.node);
   const auto node_a = static_cast<std::size_t>(a.node);
   const auto node_b = static_cast<std::size_t>(b.node);
   const auto& tables_a = routing_->tables_of(a.node);
@@ -75,6 +75,7 @@ Route Cluster::route_through_nics(DeviceId from, DeviceId to, int nic_from, int 
   }
   add(routing_->nics[node_b][static_cast<std::size_t>(nic_to)].down);
   append(route, tables_b.from_nic[static_cast<std::size_t>(b.index_in_node * tables_b.nics + nic_to)], routing_->first_link[node_b]);
+  route.kind = RouteKind::network;
   return route;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/ids.hpp"
 #include "base/units.hpp"
+#include "topology/route_kind.hpp"
 
 namespace topology {
 
@@ -36,6 +37,7 @@ struct Route {
   std::vector<LinkId> links;
   base::BytesPerSecond bandwidth;  // of the narrowest link; infinite without links
   base::Seconds latency;           // sum over the links
+  RouteKind kind = RouteKind::fabric;
 };
 
 class Cluster {
@@ -52,17 +54,19 @@ class Cluster {
   // Returns the devices of one node, ascending.
   [[nodiscard]] std::span<const DeviceId> node_devices(int node) const { return node_devices_[static_cast<std::size_t>(node)]; }
   [[nodiscard]] int nics_per_node(int node) const;
+  // Returns the NICs of a device's node that are its own: of those that are equally near its share, at least one. Empty without NICs.
+  [[nodiscard]] std::span<const int> nics_of(DeviceId d) const;
   // Returns the entry of `node_types:` that a node is of, from 0. Nodes of one type have the same devices, wires and NICs.
   [[nodiscard]] int node_type(int node) const;
 
-  // Returns: within a node the path over its wires that is best by: widest bottleneck, fewest hops, least latency, lowest ids; between
-  // nodes GPU -> NIC -> network -> NIC -> GPU, by the NIC of each device; from a device to itself no links, infinite bandwidth and no
-  // latency.
+  // Returns: within a node the path over its wires that is best by: nearest kind, widest bottleneck, fewest hops, least latency, lowest
+  // ids; between nodes GPU -> NIC -> network -> NIC -> GPU, by the first NIC of each device's own; from a device to itself no links,
+  // infinite bandwidth and no latency.
   // Cost: O(links of the route); paths within a node come from tables per node type.
   [[nodiscard]] Route route(DeviceId from, DeviceId to) const;
-  // Returns the route through NIC `nic` of both nodes (a ring per NIC).
-  // Requires: different nodes; 0 <= nic < nics_per_node of both. Throws: base::InternalError otherwise.
-  [[nodiscard]] Route route_through_nic(DeviceId from, DeviceId to, int nic) const;
+  // Returns the route out through one NIC and in through the other.
+  // Requires: different nodes; 0 <= nic < nics_per_node. Throws: base::InternalError otherwise.
+  [[nodiscard]] Route route_through_nics(DeviceId from, DeviceId to, int nic_from, int nic_to) const;
 
   // A switch inside a node may reduce and multicast in the network (NVLS): `in_network: true` on the component.
   // Returns: the routes from a device to the first such switch of its node and back; nullopt if it reaches none.
@@ -74,9 +78,6 @@ class Cluster {
  private:
   friend class ClusterBuilder;                  // topology/builder.hpp
   friend std::string to_dot(const Cluster& c);  // topology/dot.hpp
-  // Between nodes, out through one NIC and in through the other.
-  [[nodiscard]] Route route_through_nics(DeviceId from, DeviceId to, int nic_from, int nic_to) const;
-
   std::string name_, network_profile_;
   std::vector<Device> devices_;
   std::vector<Link> links_;

@@ -37,14 +37,35 @@ struct Length {
   auto operator<=>(const Length&) const = default;
 };
 
-bool forwards(VertexKind kind, bool through_gpus) {
-  return kind == VertexKind::cpu || kind == VertexKind::switching || (kind == VertexKind::gpu && through_gpus);
+// Switches from which no CPU and no NIC is reached but through a GPU.
+std::vector<bool> fabric_switches(std::span<const Vertex> vertices, std::span<const DirectedEdge> edges) {
+  const auto is_switch = [&](int v) { return vertices[static_cast<std::size_t>(v)].kind == VertexKind::switching; };
+  const auto is_host = [&](int v) {
+    const VertexKind kind = vertices[static_cast<std::size_t>(v)].kind;
+    return kind == VertexKind::cpu || kind == VertexKind::nic;
+  };
+  std::vector<bool> fabric;
+  for (const Vertex& v : vertices) fabric.push_back(v.kind == VertexKind::switching);
+  for (bool changed = true; changed;) {  // a switch beside one that is none is none either
+    changed = false;
+    for (const DirectedEdge& e : edges) {
+      const auto from = static_cast<std::size_t>(e.from), to = static_cast<std::size_t>(e.to);
+      if (!fabric[from] || !(is_host(e.to) || (is_switch(e.to) && !fabric[to]))) continue;
+      fabric[from] = false;
+      changed = true;
+    }
+  }
+  return fabric;
 }
 
 class PathFinder {
  public:
   PathFinder(std::span<const Vertex> vertices, std::span<const DirectedEdge> edges, int source)
-      : vertices_(vertices), edges_(edges), source_(static_cast<std::size_t>(source)), wiring_(vertices.size()) {
+      : vertices_(vertices),
+        edges_(edges),
+        source_(static_cast<std::size_t>(source)),
+        fabric_(fabric_switches(vertices, edges)),
+        wiring_(vertices.size()) {
     for (std::size_t i = 0; i < edges.size(); ++i) {
       boost::add_edge(static_cast<std::size_t>(edges[i].from), static_cast<std::size_t>(edges[i].to), EdgeIndex{static_cast<int>(i)},
                       wiring_);
@@ -53,32 +74,46 @@ class PathFinder {
 
   // Two steps, because the narrowest link of a whole path decides how wide its first part must be: first the widest bottleneck to
   // each vertex, then the shortest path among the links that are that wide.
-  std::vector<Path> find(bool through_gpus) const {
-    const auto widths = widest(through_gpus);
+  std::vector<Path> find(RouteKind kind) const {
+    const auto widths = widest(kind);
     std::set<double> distinct(widths.begin(), widths.end());
     distinct.erase(0.0);
     std::vector<Path> result(vertices_.size());
     for (const double width : distinct) {
-      const auto lengths = shortest(width, through_gpus);
+      const auto lengths = shortest(width, kind);
       for (std::size_t v = 0; v < vertices_.size(); ++v) {
-        if (widths[v] == width) result[v] = {lengths[v].links, width, lengths[v].latency, true};
+        if (widths[v] == width) result[v] = {lengths[v].links, width, lengths[v].latency, true, kind};
       }
     }
     return result;
   }
 
  private:
-  auto usable(double width, bool through_gpus) const {
-    const std::function<bool(Wiring::edge_descriptor)> keep = [this, width, through_gpus](const Wiring::edge_descriptor& e) {
+  // Whether a path of this kind, or of a nearer one, may go on over the edge.
+  bool forwards(const DirectedEdge& edge, RouteKind kind) const {
+    const auto from = static_cast<std::size_t>(edge.from), to = static_cast<std::size_t>(edge.to);
+    const bool joins_sockets = vertices_[from].kind == VertexKind::cpu && vertices_[to].kind == VertexKind::cpu;
+    if (joins_sockets && kind < RouteKind::sockets) return false;
+    if (from == source_) return true;
+    switch (vertices_[from].kind) {
+      case VertexKind::switching: return kind >= RouteKind::switches || fabric_[from];
+      case VertexKind::cpu: return kind >= RouteKind::one_socket;
+      case VertexKind::gpu: return kind >= RouteKind::gpus;
+      case VertexKind::nic: return false;
+    }
+    return false;
+  }
+
+  auto usable(double width, RouteKind kind) const {
+    const std::function<bool(Wiring::edge_descriptor)> keep = [this, width, kind](const Wiring::edge_descriptor& e) {
       const auto& edge = edges_[static_cast<std::size_t>(wiring_[e].index)];
-      const auto from = static_cast<std::size_t>(edge.from);
-      return edge.bandwidth >= width && (from == source_ || forwards(vertices_[from].kind, through_gpus));
+      return edge.bandwidth >= width && forwards(edge, kind);
     };
     return boost::filtered_graph(wiring_, keep);
   }
 
-  std::vector<double> widest(bool through_gpus) const {
-    const auto graph = usable(0, through_gpus);
+  std::vector<double> widest(RouteKind kind) const {
+    const auto graph = usable(0, kind);
     std::vector<double> width(vertices_.size(), 0.0);
     const auto weight = boost::make_function_property_map<Wiring::edge_descriptor, double>(
         [this](const Wiring::edge_descriptor& e) { return edges_[static_cast<std::size_t>(wiring_[e].index)].bandwidth; });
@@ -93,8 +128,8 @@ class PathFinder {
     return width;
   }
 
-  std::vector<Length> shortest(double width, bool through_gpus) const {
-    const auto graph = usable(width, through_gpus);
+  std::vector<Length> shortest(double width, RouteKind kind) const {
+    const auto graph = usable(width, kind);
     std::vector<Length> length(vertices_.size());
     const auto weight = boost::make_function_property_map<Wiring::edge_descriptor, Length>([this](const Wiring::edge_descriptor& e) {
       const auto& edge = edges_[static_cast<std::size_t>(wiring_[e].index)];
@@ -114,6 +149,7 @@ class PathFinder {
   std::span<const Vertex> vertices_;
   std::span<const DirectedEdge> edges_;
   std::size_t source_;
+  std::vector<bool> fabric_;  // per vertex
   Wiring wiring_;
 };
 
@@ -121,11 +157,12 @@ class PathFinder {
 
 std::vector<Path> best_paths(std::span<const Vertex> vertices, std::span<const DirectedEdge> edges, int source) {
   const PathFinder finder(vertices, edges, source);
-  auto paths = finder.find(false);
-  if (std::ranges::all_of(paths, &Path::found)) return paths;
-  const auto forwarded = finder.find(true);
-  for (std::size_t v = 0; v < paths.size(); ++v) {
-    if (!paths[v].found) paths[v] = forwarded[v];
+  std::vector<Path> paths(vertices.size());
+  for (const RouteKind kind : {RouteKind::fabric, RouteKind::switches, RouteKind::one_socket, RouteKind::sockets, RouteKind::gpus}) {
+    if (std::ranges::all_of(paths, &Path::found)) break;
+    const std::vector<Path> further = finder.find(kind);
+    for (std::size_t v = 0; v < paths.size(); ++v)
+      if (!paths[v].found) paths[v] = further[v];
   }
   return paths;
 }

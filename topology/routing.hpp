@@ -18,8 +18,9 @@ struct NodeTables {
   std::vector<Path> between_gpus;  // [from * gpus + to]
   std::vector<Path> to_nic;        // [gpu * nics + nic]
   std::vector<Path> from_nic;      // [gpu * nics + nic]
-  std::vector<int> nic_of_gpu;     // the one that a GPU's traffic leaves and enters by
-  std::vector<Path> to_switch;     // [gpu], the in-network switch; empty without one
+  // Those that a GPU's traffic leaves and enters by.
+  std::vector<std::vector<int>> nics_of_gpu;
+  std::vector<Path> to_switch;  // [gpu], the in-network switch; empty without one
   std::vector<Path> from_switch;
 };
 

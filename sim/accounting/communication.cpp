@@ -24,13 +24,13 @@ CommunicationBytes count_bytes(const Accounts& a) {
     if (executed[t] == 0) continue;
     const TransferClass& c = a.folded.transfers[t];
     const double times = executed[t] * c.count;
-    for (const TrafficFlow& f : a.traffic.transfers[c.representative].flows) {
+    for (const TrafficFlow& f : a.traffic.flows_of(a.traffic.transfers[c.representative])) {
       const base::Bytes bytes = times * f.bytes;
       out.total += bytes;
       out.by_collective[std::string(to_text(c.kind))] += bytes;
       // A flow over two NVLinks has crossed NVLink once: its bytes count once per type.
       std::set<std::string_view> types;
-      for (std::uint32_t l : f.links) types.insert(a.cluster.link(a.traffic.links[l]).type);
+      for (const std::uint32_t l : a.traffic.links_of(f)) types.insert(a.cluster.link(a.traffic.links[l]).type);
       for (std::string_view type : types) out.by_link[std::string(type)] += bytes;
     }
   }

@@ -51,7 +51,7 @@ void add_spans(const Accounts& a, const BlockInstance& instance, const HostLaunc
 void add_spans(const Accounts& a, const BlockInstance& instance, const TransferRun& moved, Interval when, std::vector<Span>& out) {
   const TransferClass& t = a.folded.transfers[moved.transfer];
   base::Bytes bytes;
-  for (const TrafficFlow& f : a.traffic.transfers[t.representative].flows) bytes += f.bytes;
+  for (const TrafficFlow& f : a.traffic.flows_of(a.traffic.transfers[t.representative])) bytes += f.bytes;
   const std::string name =
       fmt::format("{} {} of {}{}", to_text(t.kind), moved.what, a.plan.pcg.nodes()[moved.node].name, micro_batch_suffix(a, instance));
   std::vector<std::uint32_t> classes = t.delivers_to;

@@ -55,101 +55,157 @@ double total_rate(const std::vector<NodeOrder>& cycles) {
   return total;
 }
 
-// The NIC that a device's usual route leaves by: the one whose route has most links in common with it from the start.
-int own_nic(DeviceId device, DeviceId elsewhere, int nics, const Cluster& cluster) {
-  const std::vector<topology::LinkId> usual = cluster.route(device, elsewhere).links;
-  int best = 0;
-  std::ptrdiff_t most = -1;
-  for (int nic = 0; nic < nics; ++nic) {
-    const std::vector<topology::LinkId> links = cluster.route_through_nic(device, elsewhere, nic).links;
-    const std::ptrdiff_t common = std::ranges::mismatch(usual, links).in1 - usual.begin();
-    if (common > most) best = nic;
-    most = std::max(most, common);
-  }
-  return best;
-}
-
-// The members' own NICs first, then the others; no more than the node with fewest members has members.
-std::vector<int> usable_nics(std::span<const NodeMembers> nodes, const Cluster& cluster, int most) {
-  std::size_t members = nodes.front().members.size();
-  int nics = cluster.nics_per_node(nodes.front().node);
-  for (const NodeMembers& n : nodes) {
-    members = std::min(members, n.members.size());
-    nics = std::min(nics, cluster.nics_per_node(n.node));
-  }
-  if (members == 1) return {kOwnNic};
-  std::vector<int> chosen;
-  const auto add = [&](int nic) {
-    if (std::ranges::find(chosen, nic) == chosen.end()) chosen.push_back(nic);
-  };
-  for (const DeviceId d : nodes[0].members) add(own_nic(d, nodes[1].members.front(), nics, cluster));
-  for (int nic = 0; nic < nics; ++nic) add(nic);
-  chosen.resize(std::min({chosen.size(), members, static_cast<std::size_t>(most)}));
-  return chosen;
-}
-
-// A device's routes to another node and back through a NIC.
-struct NicRoutes {
-  topology::Route out, in;
+// A NIC that some members of a node own. Members by number.
+struct Port {
+  std::size_t layer = 0;  // the how-manieth of its owners' own NICs it is
+  int nic = 0;
+  std::vector<int> owners;
+  [[nodiscard]] std::pair<std::size_t, int> key() const { return {layer, nic}; }
 };
 
-topology::Route to_node(DeviceId from, DeviceId to, int nic, const Cluster& cluster) {
-  return nic == kOwnNic ? cluster.route(from, to) : cluster.route_through_nic(from, to, nic);
+// By layer and NIC, so that neighbours have different owners where there are several.
+std::vector<Port> ports_of(const NodeMembers& node, const Cluster& cluster) {
+  std::map<std::pair<std::size_t, int>, Port> ports;
+  for (int m = 0; m < static_cast<int>(node.members.size()); ++m) {
+    const std::span<const int> own = cluster.nics_of(node.members[static_cast<std::size_t>(m)]);
+    for (std::size_t layer = 0; layer < own.size(); ++layer) {
+      Port& p = ports.try_emplace({layer, own[layer]}, Port{layer, own[layer], {}}).first->second;
+      p.owners.push_back(m);
+    }
+  }
+  std::vector<Port> sorted;
+  for (auto& [key, port] : ports) sorted.push_back(std::move(port));
+  return sorted;
 }
 
-// Members by how good a NIC is for them: widest first, then nearest; equals from `first` on, so that each NIC has another.
-std::vector<int> rank_by_nic(const std::vector<NicRoutes>& routes, int first) {
-  const int n = static_cast<int>(routes.size());
-  std::vector<int> ranked;
-  for (int m = 0; m < n; ++m) ranked.push_back((m + first) % n);
-  std::ranges::stable_sort(ranked, {}, [&](int m) {
-    const topology::Route& out = routes[static_cast<std::size_t>(m)].out;
-    return std::tuple(-out.bandwidth.value(), out.links.size());
-  });
-  return ranked;
+// The ports of nodes of each wiring, in an order in which equal numbers talk to each other: first those that every node has, so that these
+// stay on their rails; as many as the node with fewest has.
+using Wirings = std::map<std::vector<int>, std::vector<Port>>;  // by places
+
+void match_ports(Wirings& wirings) {
+  std::map<std::pair<std::size_t, int>, std::size_t> nodes_with;
+  std::size_t fewest = wirings.begin()->second.size();
+  for (const auto& [places, ports] : wirings) {
+    fewest = std::min(fewest, ports.size());
+    for (const Port& p : ports) ++nodes_with[p.key()];
+  }
+  for (auto& [places, ports] : wirings) {
+    std::ranges::stable_partition(ports, [&](const Port& p) { return nodes_with.at(p.key()) == wirings.size(); });
+    ports.resize(fewest);
+  }
 }
 
-// The best path through all members between two of those that the NIC is good for.
-NodeOrder find_path(const NodeWires& wires, const std::vector<double>& free, const std::vector<NicRoutes>& routes,
-                    const std::vector<int>& ranked) {
-  NodeOrder best;
-  int tried = 0;
-  for (std::size_t sum = 1; sum + 2 < 2 * ranked.size(); ++sum)  // ends by rank: (0,1), (0,2), (0,3), (1,2), ...
-    for (std::size_t entry = 0; 2 * entry < sum; ++entry) {
-      const std::size_t exit = sum - entry;
-      if (exit >= ranked.size()) continue;
-      const topology::Route& in = routes[static_cast<std::size_t>(ranked[entry])].in;
-      const topology::Route& out = routes[static_cast<std::size_t>(ranked[exit])].out;
-      std::vector<int> crossings(free.size());  // the route from and to the NIC counts too
-      for (const topology::Route* r : {&in, &out})
-        for (const topology::LinkId l : r->links)
-          if (const int i = wires.local(l); i >= 0) ++crossings[static_cast<std::size_t>(i)];
-      const double cap = std::min(in.bandwidth, out.bandwidth).value();
-      if (cap > best.rate) {
-        NodeOrder order = best_path(wires, free, crossings, ranked[entry], ranked[exit], cap);
+// Owners of ports that have one, in the order in which the widest cycle of a node passes them.
+std::vector<std::size_t> along_cycle(std::vector<std::size_t> ports, const NodeMembers& node, const std::vector<Port>& of_node,
+                                     const Cluster& cluster) {
+  const NodeWires wires(node.members, cluster, Relays::none);
+  const std::vector<int> cycle = best_cycle(wires, wires.capacity()).members;
+  const auto place = [&](std::size_t p) { return std::ranges::find(cycle, of_node[p].owners.front()) - cycle.begin(); };
+  std::ranges::stable_sort(ports, {}, [&](std::size_t p) { return std::pair(of_node[p].layer, place(p)); });
+  return ports;
+}
+
+// By which port a channel that enters by each port leaves: by the same one where every node has two members at it. Else two neighbours of a
+// node's cycle take turns, so that one channel goes round it and the other back: a path through several members has two ends.
+std::vector<std::size_t> exits_of(std::span<const NodeMembers> nodes, const Wirings& wirings, const Cluster& cluster) {
+  const std::size_t ports = wirings.begin()->second.size();
+  std::vector<std::size_t> exits(ports), turning;
+  for (std::size_t p = 0; p < ports; ++p) {
+    exits[p] = p;
+    if (std::ranges::any_of(wirings, [&](const auto& w) { return w.first.size() > 2 && w.second[p].owners.size() == 1; }))
+      turning.push_back(p);
+  }
+  for (std::size_t p = 0; turning.size() == 1 && p < ports; ++p)
+    if (p != turning.front()) turning.push_back(p);  // any other turns with it
+  const auto node = std::ranges::max_element(nodes, {}, [](const NodeMembers& n) { return n.members.size(); });
+  if (node->members.size() > 1) turning = along_cycle(std::move(turning), *node, wirings.at(places_of(*node, cluster)), cluster);
+  for (std::size_t i = 0; i < turning.size();) {
+    const std::size_t together = turning.size() - i == 3 ? 3 : std::min<std::size_t>(2, turning.size() - i);
+    for (std::size_t k = 0; k < together; ++k) exits[turning[i + k]] = turning[i + (k + 1) % together];
+    i += together;
+  }
+  return exits;
+}
+
+// The paths of one node's channels, one after another over what the ones before leave of its wires.
+class NodePaths {
+ public:
+  NodePaths(const NodeMembers& node, DeviceId elsewhere, const Cluster& cluster)
+      : node_(node), elsewhere_(elsewhere), cluster_(cluster), wires_(node.members, cluster, Relays::none), free_(wires_.capacity()) {}
+
+  NodePath between(const Port& in, const Port& out) {
+    if (node_.members.size() == 1) return {node_.members, in.nic, out.nic};
+    NodeOrder best;
+    int tried = 0;
+    for (const int entry : in.owners)
+      for (const int exit : exits_from(entry, out)) {
+        if (tried++ == kMostEnds) break;
+        NodeOrder order = path(entry, nic_of(entry, in), exit, nic_of(exit, out), best.rate);
         if (order.rate > best.rate) best = std::move(order);
       }
-      if (++tried == kMostEnds) return best;
+    take(free_, wires_, best);
+    for (std::size_t l = 0; l < free_.size(); ++l) free_[l] = std::max(free_[l], kLeastLeft * wires_.capacity()[l]);
+    return {pick(node_.members, best.members), nic_of(best.members.front(), in), nic_of(best.members.back(), out)};
+  }
+
+ private:
+  // Another member than the entry: an owner of the port, or where there is none any.
+  [[nodiscard]] std::vector<int> exits_from(int entry, const Port& out) const {
+    std::vector<int> exits = out.owners;
+    std::erase(exits, entry);
+    for (int m = 0; exits.empty() && m < wires_.size(); ++m)
+      if (m != entry) exits.push_back(m);
+    return exits;
+  }
+  [[nodiscard]] DeviceId device(int member) const { return node_.members[static_cast<std::size_t>(member)]; }
+  // The port's NIC, where the member owns it; else its first.
+  [[nodiscard]] int nic_of(int member, const Port& port) const {
+    const bool is_owner = std::ranges::find(port.owners, member) != port.owners.end();
+    return is_owner ? port.nic : cluster_.nics_of(device(member)).front();
+  }
+  // Between two members with the routes from and to their NICs; nothing where it cannot be wider than `least`.
+  [[nodiscard]] NodeOrder path(int entry, int nic_in, int exit, int nic_out, double least) const {
+    const int far = cluster_.nics_of(elsewhere_).front();
+    const topology::Route in = cluster_.route_through_nics(elsewhere_, device(entry), far, nic_in);
+    const topology::Route out = cluster_.route_through_nics(device(exit), elsewhere_, nic_out, far);
+    const double cap = std::min(in.bandwidth, out.bandwidth).value();
+    if (cap <= least) return {};
+    std::vector<int> crossings(free_.size());
+    for (const topology::Route* r : {&in, &out})
+      for (const topology::LinkId l : r->links)
+        if (const int i = wires_.local(l); i >= 0) ++crossings[static_cast<std::size_t>(i)];
+    return best_path(wires_, free_, crossings, entry, exit, cap);
+  }
+
+  const NodeMembers& node_;
+  DeviceId elsewhere_;
+  const Cluster& cluster_;
+  NodeWires wires_;
+  std::vector<double> free_;
+};
+
+std::vector<Channel> find_cycle_channels(const NodeMembers& node, const Cluster& cluster, int most, Relays relays) {
+  std::vector<NodeOrder> cycles = find_cycles(node, cluster, most, Relays::none);
+  Relays used = Relays::none;
+  if (relays != Relays::none) {
+    std::vector<NodeOrder> others = find_cycles(node, cluster, most, relays);
+    if (total_rate(others) > kRelayGain * total_rate(cycles)) {
+      cycles = std::move(others);
+      used = relays;
     }
-  return best;
+  }
+  const double total = total_rate(cycles);
+  std::vector<Channel> channels;
+  for (const NodeOrder& o : cycles) channels.push_back({o.rate / total, used, {{pick(node.members, o.members)}}});
+  return channels;
 }
 
-// Paths through the members of one node, one per NIC.
-std::vector<std::vector<int>> find_paths(const NodeMembers& node, DeviceId elsewhere, const std::vector<int>& nics,
-                                         const Cluster& cluster) {
-  if (node.members.size() == 1) return std::vector<std::vector<int>>(nics.size(), {0});
-  const NodeWires wires(node.members, cluster, Relays::none);
-  std::vector<double> free = wires.capacity();
-  std::vector<std::vector<int>> paths;
-  for (const int nic : nics) {
-    std::vector<NicRoutes> routes;
-    for (const DeviceId d : node.members) routes.push_back({to_node(d, elsewhere, nic, cluster), to_node(elsewhere, d, nic, cluster)});
-    const NodeOrder path = find_path(wires, free, routes, rank_by_nic(routes, static_cast<int>(paths.size())));
-    take(free, wires, path);
-    for (std::size_t l = 0; l < free.size(); ++l) free[l] = std::max(free[l], kLeastLeft * wires.capacity()[l]);
-    paths.push_back(path.members);
-  }
-  return paths;
+// The path of a node like `like` with the members of `node` in the same places.
+NodePath moved(const NodePath& path, const NodeMembers& like, const NodeMembers& node) {
+  NodePath out{{}, path.first_nic, path.last_nic};
+  for (const DeviceId d : path.members)
+    out.members.push_back(node.members[static_cast<std::size_t>(std::ranges::lower_bound(like.members, d) - like.members.begin())]);
+  return out;
 }
 
 }  // namespace
@@ -166,28 +222,28 @@ std::vector<NodeMembers> by_node(std::span<const DeviceId> group, const Cluster&
 }
 
 std::vector<Channel> find_channels(std::span<const NodeMembers> nodes, const Cluster& cluster, int most, Relays relays) {
-  std::vector<Channel> channels;
-  if (nodes.size() == 1) {
-    std::vector<NodeOrder> cycles = find_cycles(nodes[0], cluster, most, Relays::none);
-    Relays used = Relays::none;
-    if (relays != Relays::none) {
-      std::vector<NodeOrder> others = find_cycles(nodes[0], cluster, most, relays);
-      if (total_rate(others) > kRelayGain * total_rate(cycles)) {
-        cycles = std::move(others);
-        used = relays;
-      }
-    }
-    const double total = total_rate(cycles);
-    for (const NodeOrder& o : cycles) channels.push_back({kOwnNic, o.rate / total, used, {pick(nodes[0].members, o.members)}});
-    return channels;
+  if (nodes.size() == 1) return find_cycle_channels(nodes[0], cluster, most, relays);
+  Wirings wirings;
+  std::vector<Wirings::iterator> wiring_of;
+  for (const NodeMembers& n : nodes) {
+    const auto [at, is_new] = wirings.try_emplace(places_of(n, cluster));
+    if (is_new) at->second = ports_of(n, cluster);
+    wiring_of.push_back(at);
   }
-  const std::vector<int> nics = usable_nics(nodes, cluster, most);
-  for (const int nic : nics) channels.push_back({nic, 1.0 / static_cast<double>(nics.size()), Relays::none, {}});
-  std::map<std::vector<int>, std::vector<std::vector<int>>> known;  // by places
+  match_ports(wirings);
+  const std::vector<std::size_t> exits = exits_of(nodes, wirings, cluster);
+  const std::size_t count = std::min(exits.size(), static_cast<std::size_t>(most));
+  std::vector<Channel> channels(count, Channel{1.0 / static_cast<double>(count), Relays::none, {}});
+  std::map<const std::vector<Port>*, std::size_t> first_of;  // by wiring: the first node of it
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    auto [at, is_new] = known.try_emplace(places_of(nodes[i], cluster));
-    if (is_new) at->second = find_paths(nodes[i], nodes[i == 0 ? 1 : 0].members.front(), nics, cluster);
-    for (std::size_t c = 0; c < nics.size(); ++c) channels[c].path.push_back(pick(nodes[i].members, at->second[c]));
+    const std::vector<Port>& ports = wiring_of[i]->second;
+    const auto [first, is_new] = first_of.try_emplace(&ports, i);
+    if (is_new) {
+      NodePaths paths(nodes[i], nodes[i == 0 ? 1 : 0].members.front(), cluster);
+      for (std::size_t c = 0; c < count; ++c) channels[c].path.push_back(paths.between(ports[c], ports[exits[c]]));
+    } else {
+      for (Channel& c : channels) c.path.push_back(moved(c.path[first->second], nodes[first->second], nodes[i]));
+    }
   }
   return channels;
 }

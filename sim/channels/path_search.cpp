@@ -129,9 +129,11 @@ NodeWires::NodeWires(std::span<const topology::DeviceId> members, const topology
   for (int a = 0; a < size_; ++a) {
     std::vector<int> others;
     for (int step = 1; step < size_; ++step) others.push_back((a + step) % size_);
-    // The widest and shortest routes first: a good order is found early, and cuts the rest.
-    std::ranges::stable_sort(others, {},
-                             [&](int b) { return std::tuple(-routes[index(a, b)].bandwidth.value(), routes[index(a, b)].links.size()); });
+    // The nearest, widest and shortest routes first: a good order is found early, and cuts the rest.
+    std::ranges::stable_sort(others, {}, [&](int b) {
+      const topology::Route& r = routes[index(a, b)];
+      return std::tuple(r.kind, -r.bandwidth.value(), r.links.size());
+    });
     candidates_.push_back(std::move(others));
   }
 }

@@ -18,7 +18,7 @@ class NodeWires {
 
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] std::span<const int> links(int from, int to) const { return pairs_[index(from, to)]; }
-  // The other members, best next one first: widest route, then fewest links, then next in number.
+  // The other members, best next one first: nearest kind of route, widest, fewest links, then next in number.
   [[nodiscard]] std::span<const int> candidates(int from) const { return candidates_[static_cast<std::size_t>(from)]; }
   // Bytes per second of every link that some route here crosses, indexed as links() has them.
   [[nodiscard]] const std::vector<double>& capacity() const { return capacity_; }

@@ -21,8 +21,7 @@ struct CollectiveRequest {
   const std::vector<NodeMembers>& nodes;      // by_node(group)
   const topology::Cluster& cluster;
   bool step_by_step = false;  // CollectiveConfig
-  bool profiled =
-      false;  // by a network profile: hops of different route classes each count, not all as the slowest; trees only between nodes
+  bool profiled = false;      // by a network profile: trees only between nodes
   Relays relays = Relays::none;
   RouteClasses& route_classes;
   mutable std::map<int, std::vector<Channel>> known_channels;  // by the most that was asked for; found once for all algorithms

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/collectives/plan_collective.hpp"
+
 namespace sim {
 namespace {
 
@@ -47,11 +49,22 @@ std::optional<MessageCost> cost_of_message(const RouteClass& c, Algorithm a, con
   return MessageCost{c.latency + overhead, c.narrowest.empty() ? 1 : least / reached};
 }
 
+// Messages that wait for each other. In lockstep each takes as long as the slowest of them.
+base::Seconds seconds_of(const std::vector<Hops>& chain, std::span<const base::Seconds> hop, bool lockstep) {
+  base::Seconds sum, slowest;
+  double messages = 0;
+  for (const Hops& h : chain) {
+    sum += hop[h.route_class.value] * h.count;
+    slowest = std::max(slowest, hop[h.route_class.value]);
+    messages += h.count;
+  }
+  return lockstep ? slowest * messages : sum;
+}
+
 // Adds up latencies and the busiest links' seconds. `hop`: seconds of a message, per route class. `call`: seconds of the call itself.
-void sum_up(CollectiveCost& cost, const CollectiveShape& s, std::span<const base::Seconds> hop, base::Seconds call) {
+void sum_up(CollectiveCost& cost, const CollectiveShape& s, std::span<const base::Seconds> hop, base::Seconds call, bool lockstep) {
   for (const PhaseShape& phase : s.phases) {
-    base::Seconds latency = cost.latency.empty() ? call : base::Seconds(0);
-    for (const Hops& h : phase.chain) latency += hop[h.route_class.value] * h.count;
+    const base::Seconds latency = seconds_of(phase.chain, hop, lockstep) + (cost.latency.empty() ? call : base::Seconds(0));
     double busiest = 0;
     for (const std::vector<double>& load : phase.loads) {
       double seconds = 0;
@@ -71,12 +84,17 @@ CollectiveCost cost_of_wires(const CollectiveShape& s) {
   std::vector<base::Seconds> hop;
   for (const RouteClass& c : s.route_classes) hop.push_back(c.latency);
   out.wire_factor.assign(s.route_classes.size(), 1);
-  sum_up(out, s, hop, base::Seconds(0));
+  // A library pipelines a ring's chunks, so that each hop counts as what it is; by the wires alone its steps follow each other.
+  sum_up(out, s, hop, base::Seconds(0), s.algorithm == Algorithm::ring);
   return out;
 }
 
 std::optional<CollectiveCost> cost_of(const CollectiveShape& s, const NetworkProfile& profile, Protocol protocol) {
-  if (!knows_any(s, profile)) return protocol == Protocol::simple ? std::optional(cost_of_wires(s)) : std::nullopt;
+  if (!knows_any(s, profile)) {
+    const std::span<const Algorithm> by_wires = automatic_algorithms(nullptr);
+    const bool is_used = std::ranges::find(by_wires, s.algorithm) != by_wires.end();
+    return is_used && protocol == Protocol::simple ? std::optional(cost_of_wires(s)) : std::nullopt;
+  }
   CollectiveCost out;
   base::Seconds call;
   double copy = 1;
@@ -92,7 +110,7 @@ std::optional<CollectiveCost> cost_of(const CollectiveShape& s, const NetworkPro
     hop.push_back(message->latency);
     out.wire_factor.push_back(message->wire_factor * copy);
   }
-  sum_up(out, s, hop, call);
+  sum_up(out, s, hop, call, false);
   out.basis = profiles::Basis::fitted;
   return out;
 }

@@ -59,9 +59,9 @@ class GroupPlans {
       if (best.candidate == nullptr) best = quickest(algorithms, with, protocol);
     };
     if (asked.algorithm != Algorithm::automatic) attempt(std::array{asked.algorithm}, profile_, asked.protocol);
-    attempt(kAlgorithms, profile_, asked.protocol);
-    if (asked.protocol) attempt(kAlgorithms, profile_, std::nullopt);
-    if (profile_ != nullptr) attempt(kAlgorithms, nullptr, std::nullopt);
+    attempt(automatic_algorithms(profile_), profile_, asked.protocol);
+    if (asked.protocol) attempt(automatic_algorithms(profile_), profile_, std::nullopt);
+    if (profile_ != nullptr) attempt(automatic_algorithms(nullptr), nullptr, std::nullopt);
     BASE_CHECK(best.candidate != nullptr && !best.candidate->plan.phases.empty(), "no algorithm for {} among {} devices",
                to_text(request_.kind), request_.group.size());
     return best;
@@ -139,6 +139,12 @@ void check(CollectiveKind kind, base::Bytes bytes, std::span<const topology::Dev
 }
 
 }  // namespace
+
+std::span<const Algorithm> automatic_algorithms(const NetworkProfile* profile) {
+  static constexpr std::array kOfNccl = {Algorithm::ring, Algorithm::tree, Algorithm::in_switch, Algorithm::pairwise};
+  if (profile != nullptr) return kAlgorithms;
+  return kOfNccl;
+}
 
 CollectivePlanner::CollectivePlanner(const topology::Cluster& cluster, const CollectiveConfig& config)
     : cluster_(cluster), config_(config), profile_(profile_of(cluster, config)), finder_(cluster) {}

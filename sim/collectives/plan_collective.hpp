@@ -19,6 +19,10 @@ struct CollectiveConfig {
   std::optional<profiles::Protocol> protocol;         // nullopt: the quickest; without a profile there are none
 };
 
+// Returns the algorithms among which Algorithm::automatic chooses: with a profile all, as it has entries for those of its library; by the
+// wires alone those of NCCL, which has no hierarchical one.
+[[nodiscard]] std::span<const Algorithm> automatic_algorithms(const profiles::NetworkProfile* profile);
+
 // Bytes S are as in nccl-tests: the full buffer (all-gather: the gathered output; reduce-scatter: the whole input; all-to-all: one rank's
 // send buffer).
 // Closed forms on one switch with n ranks, alpha per hop route, bandwidth b each way:
@@ -28,8 +32,8 @@ struct CollectiveConfig {
 // With a network profile (docs/architecture.md, "Collectives") each hop has the library's latency on top and each call its own; links are
 // filled to a share; only algorithms that the profile has for the link types at hand are used, each with the protocols that it has there.
 // Of all of them the quickest is taken, as a tuned library would. On link types that the profile does not know: as without one.
-// Rings: one per NIC that the group's nodes can use (each enters and leaves a node by its NIC and carries an equal share), and within
-// a node as many as the wires have room for; at most kMostChannels.
+// Rings: one for each NIC that is a member's own (sim/channels/channels.hpp), with equal shares, and within a node as many as the wires
+// have room for; at most kMostChannels.
 //
 // Returns: no phases for a group of one.
 // Requires: `group` has distinct devices in rank order (send: {from, to}; broadcast: root first); bytes >= 0.
@@ -51,6 +55,8 @@ class CollectivePlanner {
   // The cluster and the config's profile outlive the object. Throws: base::InputError as plan_collective does.
   CollectivePlanner(const topology::Cluster& cluster, const CollectiveConfig& config);
 
+  // The one that it plans by; nullptr: by the wires alone.
+  [[nodiscard]] const profiles::NetworkProfile* profile() const { return profile_; }
   // As plan_collective.
   [[nodiscard]] Collective plan(CollectiveKind kind, base::Bytes bytes, std::span<const topology::DeviceId> group);
   // Returns one per choice: the plan of a config that makes this choice; nullopt where the library does not do it so here, unless the

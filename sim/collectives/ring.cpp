@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include "sim/channels/hops.hpp"
 #include "sim/collectives/algorithms.hpp"
@@ -9,17 +10,9 @@ namespace {
 // Each of the n-1 steps of an all-gather or reduce-scatter sends 1/n of the buffer over every edge; an all-reduce is one after the other.
 int steps_of(CollectiveKind kind, int n) { return kind == CollectiveKind::all_reduce ? 2 * (n - 1) : n - 1; }
 
-// `steps` messages in a row, going round over hops in these proportions; or all as slow as the slowest, as in lockstep.
-std::vector<Hops> chain_of(const CollectiveRequest& r, const std::vector<double>& hops, int steps) {
-  const auto latency = [&](std::size_t c) { return r.route_classes.all()[c].latency; };
-  double sum = 0;
-  std::size_t slowest = 0;
-  while (hops[slowest] == 0) ++slowest;
-  for (std::size_t c = 0; c < hops.size(); ++c) {
-    sum += hops[c];
-    if (hops[c] > 0 && latency(c) > latency(slowest)) slowest = c;
-  }
-  if (!r.profiled) return {{RouteClassId(slowest), static_cast<double>(steps)}};
+// `steps` messages in a row, going round over hops in these proportions.
+std::vector<Hops> chain_of(const std::vector<double>& hops, int steps) {
+  const double sum = std::accumulate(hops.begin(), hops.end(), 0.0);
   std::vector<Hops> chain;
   for (std::size_t c = 0; c < hops.size(); ++c)
     if (hops[c] > 0) chain.push_back({RouteClassId(c), steps * hops[c] / sum});
@@ -49,7 +42,7 @@ std::optional<Collective> plan_ring(const CollectiveRequest& r, int channels) {
     phase.flows.push_back(
         {h.from, h.to, std::move(route.links), base::Bytes(step_bytes * h.share * (broadcast || in_steps ? 1 : steps)), route_class});
   }
-  phase.chain = chain_of(r, hops, in_steps ? 1 : steps);
+  phase.chain = chain_of(hops, in_steps ? 1 : steps);
   Collective c{Algorithm::ring, static_cast<int>(found.size()), {}, {}};
   if (in_steps) c.phases.assign(static_cast<std::size_t>(steps), phase);
   else c.phases.push_back(std::move(phase));

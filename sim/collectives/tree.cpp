@@ -10,10 +10,10 @@ namespace {
 
 // Both ways between neighbours of a channel's path inside a node: reduced towards its first member, and back.
 void add_chains(std::vector<Hop>& hops, const Channel& channel) {
-  for (const std::vector<topology::DeviceId>& path : channel.path)
-    for (std::size_t j = 0; j + 1 < path.size(); ++j) {
-      hops.push_back({path[j], path[j + 1], kOwnNic, channel.share});
-      hops.push_back({path[j + 1], path[j], kOwnNic, channel.share});
+  for (const NodePath& path : channel.path)
+    for (std::size_t j = 0; j + 1 < path.members.size(); ++j) {
+      hops.push_back({path.members[j], path.members[j + 1], 0, 0, channel.share});
+      hops.push_back({path.members[j + 1], path.members[j], 0, 0, channel.share});
     }
 }
 
@@ -21,9 +21,9 @@ void add_chains(std::vector<Hop>& hops, const Channel& channel) {
 void add_tree(std::vector<Hop>& hops, const Channel& channel, const std::vector<int>& parent) {
   for (std::size_t node = 0; node < parent.size(); ++node) {
     if (parent[node] < 0) continue;
-    const topology::DeviceId child = channel.path[node].front(), above = channel.path[static_cast<std::size_t>(parent[node])].front();
-    hops.push_back({child, above, channel.nic, channel.share / 2});
-    hops.push_back({above, child, channel.nic, channel.share / 2});
+    const NodePath &child = channel.path[node], &above = channel.path[static_cast<std::size_t>(parent[node])];
+    hops.push_back({child.members.front(), above.members.front(), child.first_nic, above.first_nic, channel.share / 2});
+    hops.push_back({above.members.front(), child.members.front(), above.first_nic, child.first_nic, channel.share / 2});
   }
 }
 

@@ -1,93 +1,25 @@
 #include "sim/dataflow/movement.hpp"
 
 #include <algorithm>
-#include <boost/container/small_vector.hpp>
-#include <compare>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "base/check.hpp"
+#include "sim/dataflow/holders.hpp"
 
 namespace sim {
 namespace {
 
 using base::DeviceId;
 
-// A block of a tensor, dim by dim. Boxes are made by the thousand, so the usual number of dims fits into the object.
-using Coordinates = boost::container::small_vector<std::int64_t, 4>;
-
-struct Box {
-  Coordinates begin, end;
-  std::strong_ordering operator<=>(const Box&) const = default;
-  [[nodiscard]] double volume() const {
-    double v = 1;
-    for (std::size_t d = 0; d < begin.size(); ++d) v *= static_cast<double>(std::max<std::int64_t>(0, end[d] - begin[d]));
-    return v;
-  }
-  [[nodiscard]] bool contains(const Box& o) const {
-    for (std::size_t d = 0; d < begin.size(); ++d) {
-      if (o.begin[d] < begin[d] || o.end[d] > end[d]) return false;
-    }
-    return true;
-  }
-};
-
-Box intersect(const Box& a, const Box& b) {
-  Box r = a;
-  for (std::size_t d = 0; d < a.begin.size(); ++d) {
-    r.begin[d] = std::max(a.begin[d], b.begin[d]);
-    r.end[d] = std::max(r.begin[d], std::min(a.end[d], b.end[d]));
-  }
-  return r;
-}
-
-// The volume of what they have in common.
-double overlap(const Box& a, const Box& b) {
-  double v = 1;
-  for (std::size_t d = 0; d < a.begin.size(); ++d) {
-    const std::int64_t length = std::min(a.end[d], b.end[d]) - std::max(a.begin[d], b.begin[d]);
-    if (length <= 0) return 0;
-    v *= static_cast<double>(length);
-  }
-  return v;
-}
-
-Box box_of(const pcg::ParallelShape& s, const pcg::ShardIndex& i) {
-  Box b;
-  for (std::size_t d = 0; d < s.dims.size(); ++d) {
-    const std::int64_t length = s.dims[d].size / s.dims[d].degree;
-    b.begin.push_back(i.block[d] * length);
-    b.end.push_back((i.block[d] + 1) * length);
-  }
-  return b;
-}
-
-// Leaves one of each.
-void make_ascending(std::vector<DeviceId>& devices) {
-  std::sort(devices.begin(), devices.end());
-  devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
-}
-
-// Devices that hold each block, copies together; sums already added. Ordered by block, then device.
-using Holders = std::map<Box, std::vector<DeviceId>>;
-
-Holders holders_of(const Layout& l) {
-  Holders h;
-  for (int p = 0; p < l.shape.shards(); ++p)
-    h[box_of(l.shape, pcg::shard_index(l.shape, p))].push_back(l.devices[static_cast<std::size_t>(p)]);
-  for (auto& [box, devices] : h) make_ascending(devices);
-  return h;
-}
-
 // The blocks that each device wants (several when points share a device).
 using Wanted = std::map<DeviceId, std::vector<Box>>;
 
 Wanted wanted_by_device(const Holders& h) {
   Wanted w;
-  for (const auto& [box, devices] : h) {
-    for (DeviceId d : devices) w[d].push_back(box);
-  }
+  for (const Holders::Held& held : h.all())
+    for (const DeviceId d : held.devices) w[d].push_back(held.box);
   return w;
 }
 
@@ -98,7 +30,7 @@ struct SumGroup {
 };
 
 std::vector<SumGroup> groups_of_sums(const Layout& from) {
-  std::map<int, Holders> groups;  // by copy: each block's devices by sum index
+  std::map<int, std::map<Box, std::vector<DeviceId>>> groups;  // by copy: each block's devices by sum index
   for (int p = 0; p < from.shape.shards(); ++p) {
     const pcg::ShardIndex i = pcg::shard_index(from.shape, p);
     const Box block = box_of(from.shape, i);
@@ -178,18 +110,18 @@ struct AddedSums {
 // members want parts of what other groups hold too.
 AddedSums add_sums(const Layout& from, const Wanted& wanted, base::Bytes element) {
   const std::vector<SumGroup> groups = groups_of_sums(from);
-  AddedSums out;
+  Round round;
+  std::map<Box, std::vector<DeviceId>> after;
   for (const SumGroup& group : groups) {
     const Shares shares = group.devices.size() > 1 ? shares_of(group, groups, wanted) : Shares{};
     if (group.devices.size() > 1) {
       const CollectiveKind kind = shares.empty() ? CollectiveKind::all_reduce : CollectiveKind::reduce_scatter;
-      out.round.push_back({kind, element * group.block.volume(), group.devices});
+      round.push_back({kind, element * group.block.volume(), group.devices});
     }
     for (std::size_t i = 0; i < group.devices.size(); ++i)
-      for (const Box& part : shares.empty() ? std::set<Box>{group.block} : shares[i]) out.after[part].push_back(group.devices[i]);
+      for (const Box& part : shares.empty() ? std::set<Box>{group.block} : shares[i]) after[part].push_back(group.devices[i]);
   }
-  for (auto& [box, devices] : out.after) make_ascending(devices);
-  return out;
+  return {std::move(round), Holders(std::move(after))};
 }
 
 struct Need {
@@ -202,15 +134,17 @@ bool has(const Wanted& held, DeviceId d, const Box& box) {
   return it != held.end() && std::ranges::any_of(it->second, [&](const Box& b) { return b.contains(box); });
 }
 
+// Those of ascending devices that are in a node.
+std::span<const DeviceId> in_node(std::span<const DeviceId> devices, int node, const topology::Cluster& cluster) {
+  const std::span<const DeviceId> of_node = cluster.node_devices(node);
+  return {std::ranges::lower_bound(devices, of_node.front()), std::ranges::upper_bound(devices, of_node.back())};
+}
+
 // The holder that serves `d`: itself, then one in its node, then spread by the destination's place within its node.
-DeviceId pick(const std::vector<DeviceId>& holders, DeviceId d, const topology::Cluster& cluster) {
-  const int node = cluster.device(d).node;
-  std::vector<DeviceId> near;
-  for (DeviceId h : holders) {
-    if (h == d) return h;
-    if (cluster.device(h).node == node) near.push_back(h);
-  }
-  const auto& from = near.empty() ? holders : near;
+DeviceId pick(std::span<const DeviceId> holders, DeviceId d, const topology::Cluster& cluster) {
+  const std::span<const DeviceId> near = in_node(holders, cluster.device(d).node, cluster);
+  if (std::ranges::binary_search(near, d)) return d;
+  const std::span<const DeviceId> from = near.empty() ? holders : near;
   return from[static_cast<std::size_t>(cluster.device(d).index_in_node) % from.size()];
 }
 
@@ -221,12 +155,10 @@ std::map<std::vector<DeviceId>, std::vector<std::size_t>> regular_needs(const st
   for (std::size_t k = 0; k < needs.size(); ++k) {
     std::vector<DeviceId> group;
     std::set<double> volumes;
-    for (const auto& [box, holders] : sources) {
-      const double v = overlap(box, needs[k].box);
-      if (v == 0) continue;
-      group.push_back(pick(holders, needs[k].device, cluster));
+    sources.each_in(needs[k].box, [&](const Holders::Held& held, double v) {
+      group.push_back(pick(held.devices, needs[k].device, cluster));
       volumes.insert(v);
-    }
+    });
     std::sort(group.begin(), group.end());
     const bool regular = volumes.size() == 1 && std::ranges::binary_search(group, needs[k].device) && group.size() > 1 &&
                          std::adjacent_find(group.begin(), group.end()) == group.end();
@@ -296,19 +228,16 @@ void point_to_point(const std::vector<Need>& needs, const Holders& sources, base
   Round gathers;
   for (const CopySet& set : copy_sets(needs, cluster)) {
     const auto n = static_cast<double>(set.devices.size());
-    const bool outside = std::ranges::none_of(sources, [&](const auto& s) {
-      return overlap(s.first, set.box) > 0 &&
-             std::ranges::any_of(s.second, [&](DeviceId d) { return cluster.device(d).node == cluster.device(set.devices.front()).node; });
+    bool outside = true;
+    sources.each_in(set.box, [&](const Holders::Held& held, double) {
+      outside = outside && in_node(held.devices, cluster.device(set.devices.front()).node, cluster).empty();
     });
     const bool share = outside && set.devices.size() > 1;
-    for (DeviceId d : set.devices) {
-      for (const auto& [box, holders] : sources) {
-        const double v = overlap(box, set.box);
-        if (v == 0) continue;
-        const DeviceId h = pick(holders, d, cluster);
+    for (const DeviceId d : set.devices)
+      sources.each_in(set.box, [&](const Holders::Held& held, double v) {
+        const DeviceId h = pick(held.devices, d, cluster);
         if (h != d) messages[{h, d}] += share ? v / n : v;
-      }
-    }
+      });
     if (share) gathers.push_back({CollectiveKind::all_gather, element * set.box.volume(), set.devices});
   }
   Round sends;
@@ -335,18 +264,16 @@ Movement reshard(const Layout& from, const Layout& to, base::Bytes element, cons
     if (!sends.empty()) out.rounds.push_back(std::move(sends));
     return out;
   }
-  const Holders targets = holders_of(to);
+  const Holders targets(to);
   const auto wanted = wanted_by_device(targets);
-  AddedSums added = from.shape.sum > 1 ? add_sums(from, wanted, element) : AddedSums{{}, holders_of(from)};
+  AddedSums added = from.shape.sum > 1 ? add_sums(from, wanted, element) : AddedSums{{}, Holders(from)};
   if (!added.round.empty()) out.rounds.push_back(std::move(added.round));
   const Holders& sources = added.after;
   const auto held = wanted_by_device(sources);
   std::vector<Need> needs;
-  for (const auto& [box, devices] : targets) {
-    for (DeviceId d : devices) {
-      if (!has(held, d, box)) needs.push_back({d, box});
-    }
-  }
+  for (const Holders::Held& target : targets.all())
+    for (const DeviceId d : target.devices)
+      if (!has(held, d, target.box)) needs.push_back({d, target.box});
   if (needs.empty()) return out;
   add_collective_rounds(needs, sources, element, cluster, out);
   if (!needs.empty()) point_to_point(needs, sources, element, cluster, out);

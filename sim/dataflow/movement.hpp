@@ -31,7 +31,8 @@ struct Movement {
   auto operator<=>(const Movement&) const = default;
 };
 
-// Requires: the same whole shape; to.sum is from.sum, and then shard by shard the same blocks, or 1. Devices may differ. O(shards^2).
+// Requires: the same whole shape; to.sum is from.sum, and then shard by shard the same blocks, or 1. Devices may differ.
+// Cost: O(n log n) for n shards on both sides, and O(blocks in common of the two).
 [[nodiscard]] Movement reshard(const Layout& from, const Layout& to, base::Bytes element, const topology::Cluster& cluster);
 
 // Groups of devices whose shards differ in the sum index alone: who adds up with whom. Each once, ascending; groups of one are left out.

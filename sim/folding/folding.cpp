@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
+#include <utility>
 
 #include "sim/folding/refinement.hpp"
 
@@ -11,15 +13,16 @@ namespace {
 
 // A device in two collectives of one round runs them one after another: which comes first is not symmetric, so such programs are not
 // folded.
-bool rounds_overlap(const Traffic& traffic) {
+bool rounds_overlap(const Traffic& traffic, const topology::Cluster& cluster) {
+  std::vector<std::uint32_t> last(static_cast<std::size_t>(cluster.device_count()), 0);  // per device: the last round that it was in
+  std::uint32_t number = 0;
   for (const auto& rounds : traffic.of_movement) {
     for (const auto& round : rounds) {
-      std::set<base::DeviceId> seen;
-      for (std::uint32_t i : round) {
+      ++number;
+      for (const std::uint32_t i : round) {
         if (traffic.transfers[i].kind == CollectiveKind::send) continue;
-        for (base::DeviceId d : traffic.transfers[i].members) {
-          if (!seen.insert(d).second) return true;
-        }
+        for (const base::DeviceId d : traffic.transfers[i].members)
+          if (std::exchange(last[d.value], number) == number) return true;
       }
     }
   }
@@ -31,6 +34,8 @@ std::vector<std::uint32_t> classes_of(std::span<const base::DeviceId> devices, c
   for (base::DeviceId d : devices) s.insert(c.device[d.value]);
   return {s.begin(), s.end()};
 }
+
+std::uint64_t crossing_key(std::uint32_t flow_colour, std::uint32_t link_class) { return std::uint64_t{flow_colour} << 32U | link_class; }
 
 class Folder {
  public:
@@ -54,7 +59,8 @@ class Folder {
   const topology::Cluster& cluster_;
   const Colours& colours_;
   Folded out_;
-  std::vector<std::map<std::uint32_t, std::uint32_t>> crossings_;  // per link class: flows of each colour that cross its representative
+  // By flow colour and class of links: flows of the colour that cross the representative of the class.
+  std::unordered_map<std::uint64_t, std::uint32_t> crossings_;
   std::map<std::vector<WeightedLink>, std::uint32_t> routes_;
 };
 
@@ -82,22 +88,17 @@ void Folder::fold_links() {
   out_.link_representatives = representative;
   // All links of a class carry the same: one of them stands for the class.
   for (std::uint32_t l : representative) out_.links.push_back(cluster_.link(traffic_.links[l]).bandwidth);
-  crossings_.resize(representative.size());
-  for (std::size_t t = 0; t < traffic_.transfers.size(); ++t) {
-    for (std::size_t f = 0; f < traffic_.transfers[t].flows.size(); ++f) {
-      for (std::uint32_t l : traffic_.transfers[t].flows[f].links) {
-        if (representative[colours_.link[l]] == l) ++crossings_[colours_.link[l]][colours_.flow[t][f]];
-      }
-    }
-  }
+  for (std::size_t f = 0; f < traffic_.flows.size(); ++f)
+    for (const std::uint32_t l : traffic_.links_of(traffic_.flows[f]))
+      if (representative[colours_.link[l]] == l) ++crossings_[crossing_key(colours_.flow[f], colours_.link[l])];
 }
 
 std::uint32_t Folder::route_of(const TrafficFlow& flow, std::uint32_t colour) {
   // A flow of the class crosses a link of the class as often as all flows of its colour cross the representative together.
   std::set<std::uint32_t> classes;
-  for (std::uint32_t l : flow.links) classes.insert(colours_.link[l]);
+  for (const std::uint32_t l : traffic_.links_of(flow)) classes.insert(colours_.link[l]);
   std::vector<WeightedLink> route;
-  for (std::uint32_t c : classes) route.push_back({c, static_cast<double>(crossings_[c].at(colour))});
+  for (const std::uint32_t c : classes) route.push_back({c, static_cast<double>(crossings_.at(crossing_key(colour, c)))});
   const auto [it, fresh] = routes_.try_emplace(std::move(route), static_cast<std::uint32_t>(out_.routes.size()));
   if (fresh) out_.routes.push_back(it->first);
   return it->second;
@@ -114,11 +115,11 @@ TransferClass Folder::make_class(std::uint32_t transfer) {
   c.delivers_to = t.kind == CollectiveKind::send ? classes_of(std::span(t.members).last(1), colours_) : all;
   for (base::Seconds d : t.delays) c.phases.push_back({d, {}});
   std::set<std::uint32_t> seen;
-  for (std::size_t f = 0; f < t.flows.size(); ++f) {
-    const std::uint32_t colour = colours_.flow[transfer][f];
+  for (std::uint32_t f = t.flows_begin; f < t.flows_end; ++f) {
+    const TrafficFlow& flow = traffic_.flows[f];
     // The flows of one colour become one, whose weights on links say how many there were.
-    if (seen.insert(colour).second)
-      c.phases[t.flows[f].phase].flows.push_back({route_of(t.flows[f], colour), t.flows[f].bytes * t.flows[f].wire_factor});
+    if (seen.insert(colours_.flow[f]).second)
+      c.phases[flow.phase].flows.push_back({route_of(flow, colours_.flow[f]), flow.bytes * flow.wire_factor});
   }
   return c;
 }
@@ -145,7 +146,7 @@ void Folder::fold_transfers() {
 }  // namespace
 
 Folded fold(const Program& program, const Traffic& traffic, const topology::Cluster& cluster) {
-  if (rounds_overlap(traffic)) return without_folding(program, traffic, cluster);
+  if (rounds_overlap(traffic, cluster)) return without_folding(program, traffic, cluster);
   return Folder(traffic, cluster, refine(program, traffic, cluster)).run();
 }
 

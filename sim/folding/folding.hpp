@@ -1,13 +1,15 @@
 #pragma once
 // Folding: devices, links, transfers and flows that do the same thing in the same place are simulated once.
 //
-// A partition of all four is refined until it is equitable: members of a class of devices take part in equally many transfers of each
-// class and send and receive equally many flows of each; members of a class of links are crossed by equally many flows of each
-// class; members of a class of flows cross equally many links of each class, and so on (colour refinement, as for graph isomorphism).
-// Then giving every member of a class the same times and rates is a solution of the simulation: max-min shares are unique, and the
-// equations of all members of a class are the same. So the folded simulation is exact, not an approximation. A link that is
-// crossed by n flows of a class carries the representative flow with weight n. One case is not symmetric: a device that is in two
-// collectives of one round runs them one after another, and which comes first is arbitrary. A program with such a round is not folded.
+// A partition of all four is refined until it is equitable: members of a class of transfers have equally many members of each class of
+// devices, in each role, and equally many flows of each class; members of a class of devices take part in equally many transfers of each
+// class in each role; members of a class of flows cross equally many links of each class; members of a class of links are crossed by
+// equally many flows of each class (colour refinement, as for graph isomorphism). Then giving every member of a class the same times and
+// rates is a solution of the simulation: max-min shares are unique, and the equations of all members of a class are the same. So the folded
+// simulation is exact, not an approximation. Which flows of a collective a device sends makes no difference to it: it waits for the whole.
+// A link that is crossed by n flows of a class carries the representative flow with weight n. One case is not symmetric: a device that is
+// in two collectives of one round runs them one after another, and which comes first is arbitrary. A program with such a round is not
+// folded.
 
 #include <cstdint>
 #include <vector>
@@ -39,7 +41,7 @@ struct Folded {
   static constexpr std::uint32_t kUnused = 0xffffffff;
 };
 
-// Cost: O(rounds of refinement x (flows x links per flow) log), flows of distinct movements only; at most ~10 rounds in practice.
+// Cost: that of refine(), of flows of distinct movements only; at most ~10 rounds in practice.
 [[nodiscard]] Folded fold(const Program& program, const Traffic& traffic, const topology::Cluster& cluster);
 // The same with every device, link and transfer a class of its own: what fold() is held against.
 [[nodiscard]] Folded without_folding(const Program& program, const Traffic& traffic, const topology::Cluster& cluster);

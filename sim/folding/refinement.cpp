@@ -3,41 +3,70 @@
 #include <algorithm>
 #include <bit>
 #include <map>
-#include <set>
+#include <string_view>
+#include <unordered_map>
 
+#include "base/hash.hpp"
 #include "sim/folding/folding.hpp"
 
 namespace sim {
 namespace {
 
-using Signature = std::vector<std::uint64_t>;
+// What tells members of a class from others. Two independent hashes: of a million signatures two that differ are taken for one with a
+// probability of 10^-27.
+class Signature {
+ public:
+  // In order.
+  Signature& then(std::uint64_t v) {
+    first_ = base::mix(first_ ^ (v + base::kGoldenGamma));
+    second_ = base::mix(second_ + base::mix(v ^ kOther));
+    return *this;
+  }
+  // In any order: sums of what they are alone.
+  Signature& with(std::uint64_t v) {
+    first_ += base::mix(v + base::kGoldenGamma);
+    second_ += base::mix(base::mix(v ^ kOther));
+    return *this;
+  }
+  Signature& then(const Signature& s) { return then(s.first_).then(s.second_); }
+  bool operator==(const Signature&) const = default;
+  struct Hasher {
+    std::size_t operator()(const Signature& s) const { return s.first_; }
+  };
 
-// Numbers signatures 0, 1, .. in lexicographic order, so that colours do not depend on how they were found.
+ private:
+  static constexpr std::uint64_t kOther = 0xA0761D6478BD642FU;  // any odd number
+  std::uint64_t first_ = 1, second_ = 2;
+};
+
+// Numbers signatures as they come.
 class Palette {
  public:
-  explicit Palette(const std::vector<Signature>& signatures) {
-    for (const Signature& s : signatures) numbers_.emplace(s, 0);
-    std::uint32_t n = 0;
-    for (auto& [s, number] : numbers_) number = n++;
-  }
-  [[nodiscard]] std::uint32_t of(const Signature& s) const { return numbers_.at(s); }
+  std::uint32_t of(const Signature& s) { return numbers_.try_emplace(s, static_cast<std::uint32_t>(numbers_.size())).first->second; }
   [[nodiscard]] std::size_t size() const { return numbers_.size(); }
 
  private:
-  std::map<Signature, std::uint32_t> numbers_;
+  std::unordered_map<Signature, std::uint32_t, Signature::Hasher> numbers_;
 };
 
+// Returns: how many colours there are.
 std::size_t recolour(std::vector<std::uint32_t>& colours, const std::vector<Signature>& signatures) {
-  const Palette palette(signatures);
-  for (std::size_t i = 0; i < colours.size(); ++i) {
+  Palette palette;
+  for (std::size_t i = 0; i < colours.size(); ++i)
     if (colours[i] != Folded::kUnused) colours[i] = palette.of(signatures[i]);
-  }
   return palette.size();
 }
 
 std::uint64_t bits(double v) { return std::bit_cast<std::uint64_t>(v); }
 
-// Each colour_*() takes the colours of the others as they are and splits its own classes by them.
+// What a member does in a transfer: the sender of a message and the root of a broadcast are alone in what they do, in other collectives
+// all members are alike.
+std::uint64_t role_of(const TrafficTransfer& t, std::size_t member) {
+  const bool distinct = t.kind == CollectiveKind::send || t.kind == CollectiveKind::broadcast;
+  return distinct && member == 0 ? 1 : 0;
+}
+
+// Each colour_*() takes the colours of the others as they are and splits its own classes by them. Returns: how many there are then.
 class Refiner {
  public:
   Refiner(const Program& program, const Traffic& traffic, const topology::Cluster& cluster)
@@ -45,12 +74,13 @@ class Refiner {
   Colours run() &&;
 
  private:
-  void start();
   void start_devices();
-  void colour_flows();
-  void colour_transfers();
-  std::size_t colour_devices();  // returns the number of classes
-  std::size_t colour_links();    // the same
+  void start_links();
+  void start_transfers();
+  std::size_t colour_flows();
+  std::size_t colour_links();
+  std::size_t colour_transfers();
+  std::size_t colour_devices();
 
   const Program& program_;
   const Traffic& traffic_;
@@ -60,138 +90,114 @@ class Refiner {
 
 std::vector<bool> used_devices(const Program& program, const topology::Cluster& cluster) {
   std::vector<bool> used(static_cast<std::size_t>(cluster.device_count()), false);
-  for (const auto& set : program.device_sets) {
-    for (base::DeviceId d : set) used[d.value] = true;
-  }
-  for (const Movement& m : program.movements) {
-    for (const Round& r : m.rounds) {
-      for (const Transfer& t : r) {
-        for (base::DeviceId d : t.group) used[d.value] = true;
-      }
-    }
-  }
+  for (const auto& set : program.device_sets)
+    for (const base::DeviceId d : set) used[d.value] = true;
+  for (const Movement& m : program.movements)
+    for (const Round& r : m.rounds)
+      for (const Transfer& t : r)
+        for (const base::DeviceId d : t.group) used[d.value] = true;
   return used;
 }
 
 // By what differs from the start: the type and memory of a device, and the sets that it is in: which operators it runs.
 void Refiner::start_devices() {
-  const auto used = used_devices(program_, cluster_);
-  std::map<std::string, std::uint64_t> types;
-  for (const auto& device : cluster_.devices()) types.emplace(device.type, types.size());
+  const std::vector<bool> used = used_devices(program_, cluster_);
+  std::map<std::string_view, std::uint64_t> types;
   std::vector<Signature> signatures(used.size());
-  colours_.device.assign(used.size(), 0);
   for (std::size_t d = 0; d < used.size(); ++d) {
-    const auto& device = cluster_.devices()[d];
-    if (!used[d]) colours_.device[d] = Folded::kUnused;
-    else signatures[d] = {types.at(device.type), device.memory ? bits(device.memory->value()) : 0};
+    const topology::Device& device = cluster_.devices()[d];
+    const std::uint64_t type = types.try_emplace(device.type, types.size()).first->second;
+    signatures[d].then(type).then(device.memory ? bits(device.memory->value()) : 0);
   }
-  for (std::size_t s = 0; s < program_.device_sets.size(); ++s) {
-    for (base::DeviceId d : program_.device_sets[s]) signatures[d.value].push_back(s);
-  }
+  for (std::size_t s = 0; s < program_.device_sets.size(); ++s)
+    for (const base::DeviceId d : program_.device_sets[s]) signatures[d.value].then(s);
+  for (const bool u : used) colours_.device.push_back(u ? 0 : Folded::kUnused);
   recolour(colours_.device, signatures);
 }
 
 // By bandwidth, latency and type: flows over links of another kind wait for another time.
-void Refiner::start() {
-  start_devices();
-  std::map<std::string, std::uint64_t> types;
-  for (topology::LinkId l : traffic_.links) types.emplace(cluster_.link(l).type, types.size());
-  std::vector<Signature> links;
-  for (topology::LinkId l : traffic_.links) {
+void Refiner::start_links() {
+  std::map<std::string_view, std::uint64_t> types;
+  std::vector<Signature> signatures;
+  for (const topology::LinkId l : traffic_.links) {
     const topology::Link& link = cluster_.link(l);
-    links.push_back({bits(link.bandwidth.value()), bits(link.latency.value()), types.at(link.type)});
+    const std::uint64_t type = types.try_emplace(link.type, types.size()).first->second;
+    signatures.push_back(Signature().then(bits(link.bandwidth.value())).then(bits(link.latency.value())).then(type));
   }
-  colours_.link.assign(links.size(), 0);
-  recolour(colours_.link, links);
-  colours_.transfer.assign(traffic_.transfers.size(), 0);
-  for (const auto& t : traffic_.transfers) colours_.flow.emplace_back(t.flows.size(), 0);
+  colours_.link.assign(signatures.size(), 0);
+  recolour(colours_.link, signatures);
 }
 
-void Refiner::colour_flows() {
+void Refiner::start_transfers() {
   std::vector<Signature> signatures;
   for (const TrafficTransfer& t : traffic_.transfers) {
-    for (const TrafficFlow& f : t.flows) {
-      Signature s{t.movement.value,           t.round, f.phase, bits(f.bytes.value()), bits(f.wire_factor), colours_.device[f.from.value],
-                  colours_.device[f.to.value]};
-      for (std::uint32_t l : f.links) s.push_back(colours_.link[l]);
-      signatures.push_back(std::move(s));
-    }
+    Signature& s = signatures.emplace_back();
+    s.then(t.movement.value).then(t.round).then(static_cast<std::uint64_t>(t.kind)).then(t.members.size());
+    for (const base::Seconds d : t.delays) s.then(bits(d.value()));
   }
-  const Palette palette(signatures);
-  std::size_t k = 0;
-  for (auto& flows : colours_.flow) {
-    for (std::uint32_t& c : flows) c = palette.of(signatures[k++]);
-  }
-}
-
-void Refiner::colour_transfers() {
-  std::vector<Signature> signatures;
-  for (std::size_t i = 0; i < traffic_.transfers.size(); ++i) {
-    const TrafficTransfer& t = traffic_.transfers[i];
-    Signature s{t.movement.value, t.round, static_cast<std::uint64_t>(t.kind), t.delays.size(), t.members.size()};
-    for (base::Seconds d : t.delays) s.push_back(bits(d.value()));
-    Signature members;
-    for (base::DeviceId d : t.members) members.push_back(colours_.device[d.value]);
-    // A send has a sender and a broadcast a root; in other collectives all members are alike.
-    if (t.kind != CollectiveKind::send && t.kind != CollectiveKind::broadcast) std::sort(members.begin(), members.end());
-    s.insert(s.end(), members.begin(), members.end());
-    Signature flows(colours_.flow[i].begin(), colours_.flow[i].end());
-    std::sort(flows.begin(), flows.end());
-    s.insert(s.end(), flows.begin(), flows.end());
-    signatures.push_back(std::move(s));
-  }
+  colours_.transfer.assign(signatures.size(), 0);
   recolour(colours_.transfer, signatures);
 }
 
-std::size_t Refiner::colour_devices() {
-  std::vector<Signature> taking_part(colours_.device.size()), sending(colours_.device.size()), receiving(colours_.device.size());
+std::size_t Refiner::colour_flows() {
+  Palette palette;
   for (std::size_t i = 0; i < traffic_.transfers.size(); ++i) {
     const TrafficTransfer& t = traffic_.transfers[i];
-    for (base::DeviceId d : t.members) taking_part[d.value].push_back(colours_.transfer[i]);
-    for (std::size_t f = 0; f < t.flows.size(); ++f) {
-      sending[t.flows[f].from.value].push_back(colours_.flow[i][f]);
-      receiving[t.flows[f].to.value].push_back(colours_.flow[i][f]);
+    for (std::uint32_t f = t.flows_begin; f < t.flows_end; ++f) {
+      const TrafficFlow& flow = traffic_.flows[f];
+      Signature crossed;
+      for (const std::uint32_t l : traffic_.links_of(flow)) crossed.with(colours_.link[l]);
+      Signature s;
+      s.then(colours_.transfer[i]).then(flow.phase).then(bits(flow.bytes.value())).then(bits(flow.wire_factor)).then(crossed);
+      colours_.flow[f] = palette.of(s);
     }
   }
-  std::vector<Signature> signatures(colours_.device.size());
-  for (std::size_t d = 0; d < signatures.size(); ++d) {
-    signatures[d] = {colours_.device[d]};
-    for (Signature* part : {&taking_part[d], &sending[d], &receiving[d]}) {
-      std::sort(part->begin(), part->end());
-      signatures[d].push_back(part->size());
-      signatures[d].insert(signatures[d].end(), part->begin(), part->end());
-    }
-  }
-  return recolour(colours_.device, signatures);
+  return palette.size();
 }
 
 std::size_t Refiner::colour_links() {
   std::vector<Signature> crossing(colours_.link.size());
-  for (std::size_t i = 0; i < traffic_.transfers.size(); ++i) {
-    for (std::size_t f = 0; f < traffic_.transfers[i].flows.size(); ++f) {
-      for (std::uint32_t l : traffic_.transfers[i].flows[f].links) crossing[l].push_back(colours_.flow[i][f]);
-    }
-  }
-  for (std::size_t l = 0; l < crossing.size(); ++l) {
-    std::sort(crossing[l].begin(), crossing[l].end());
-    crossing[l].insert(crossing[l].begin(), colours_.link[l]);
-  }
+  for (std::size_t f = 0; f < traffic_.flows.size(); ++f)
+    for (const std::uint32_t l : traffic_.links_of(traffic_.flows[f])) crossing[l].with(colours_.flow[f]);
+  for (std::size_t l = 0; l < crossing.size(); ++l) crossing[l].then(colours_.link[l]);
   return recolour(colours_.link, crossing);
 }
 
-Colours Refiner::run() && {
-  start();
-  std::size_t before = 0;
-  while (true) {
-    colour_flows();
-    colour_transfers();
-    const std::size_t now = colour_devices() + colour_links();
-    if (now == before) break;  // each round only splits classes, so an equal count is an equal partition
-    before = now;
+std::size_t Refiner::colour_transfers() {
+  std::vector<Signature> signatures(traffic_.transfers.size());
+  for (std::size_t i = 0; i < signatures.size(); ++i) {
+    const TrafficTransfer& t = traffic_.transfers[i];
+    for (std::uint32_t f = t.flows_begin; f < t.flows_end; ++f) signatures[i].with(colours_.flow[f]);
+    Signature members;
+    for (std::size_t m = 0; m < t.members.size(); ++m) members.with(2ULL * colours_.device[t.members[m].value] + role_of(t, m));
+    signatures[i].then(members).then(colours_.transfer[i]);
   }
-  // Flows and transfers once more, by the last colours of devices and links.
-  colour_flows();
-  colour_transfers();
+  return recolour(colours_.transfer, signatures);
+}
+
+std::size_t Refiner::colour_devices() {
+  std::vector<Signature> signatures(colours_.device.size());
+  for (std::size_t i = 0; i < traffic_.transfers.size(); ++i) {
+    const TrafficTransfer& t = traffic_.transfers[i];
+    for (std::size_t m = 0; m < t.members.size(); ++m) signatures[t.members[m].value].with(2ULL * colours_.transfer[i] + role_of(t, m));
+  }
+  for (std::size_t d = 0; d < signatures.size(); ++d) signatures[d].then(colours_.device[d]);
+  return recolour(colours_.device, signatures);
+}
+
+Colours Refiner::run() && {
+  start_devices();
+  start_links();
+  start_transfers();
+  colours_.flow.assign(traffic_.flows.size(), 0);
+  // Each round only splits classes, so an equal count is an equal partition.
+  for (std::size_t before = 0, now = 1; now != before;) {
+    before = now;
+    now = colour_flows();
+    now += colour_links();
+    now += colour_transfers();
+    now += colour_devices();
+  }
   return std::move(colours_);
 }
 
@@ -203,16 +209,11 @@ Colours refine(const Program& program, const Traffic& traffic, const topology::C
 
 Colours all_apart(const Program& program, const Traffic& traffic, const topology::Cluster& cluster) {
   Colours c;
-  const auto used = used_devices(program, cluster);
   std::uint32_t next = 0;
-  for (bool u : used) c.device.push_back(u ? next++ : Folded::kUnused);
+  for (const bool u : used_devices(program, cluster)) c.device.push_back(u ? next++ : Folded::kUnused);
   for (std::size_t l = 0; l < traffic.links.size(); ++l) c.link.push_back(static_cast<std::uint32_t>(l));
-  std::uint32_t flow = 0;
-  for (std::size_t t = 0; t < traffic.transfers.size(); ++t) {
-    c.transfer.push_back(static_cast<std::uint32_t>(t));
-    auto& flows = c.flow.emplace_back();
-    for (std::size_t f = 0; f < traffic.transfers[t].flows.size(); ++f) flows.push_back(flow++);
-  }
+  for (std::size_t t = 0; t < traffic.transfers.size(); ++t) c.transfer.push_back(static_cast<std::uint32_t>(t));
+  for (std::size_t f = 0; f < traffic.flows.size(); ++f) c.flow.push_back(static_cast<std::uint32_t>(f));
   return c;
 }
 

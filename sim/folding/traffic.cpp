@@ -1,37 +1,64 @@
 #include "sim/folding/traffic.hpp"
 
 namespace sim {
+namespace {
+
+class Planner {
+ public:
+  Planner(const topology::Cluster& cluster, const CollectiveConfig& config)
+      : planner_(cluster, config), numbers_(cluster.links().size(), kUnused) {}
+
+  // Returns: its number.
+  std::uint32_t add(MovementId movement, std::uint32_t round, const Transfer& transfer) {
+    TrafficTransfer out{movement, round, transfer.kind, transfer.group, {}, static_cast<std::uint32_t>(traffic_.flows.size()), 0};
+    const Collective c = planner_.plan(transfer.kind, transfer.bytes, transfer.group);
+    for (std::size_t p = 0; p < c.phases.size(); ++p) {
+      out.delays.push_back(c.phases[p].latency);
+      for (const CollectiveFlow& f : c.phases[p].flows) {
+        TrafficFlow flow{static_cast<std::uint32_t>(p), f.bytes, f.wire_factor, static_cast<std::uint32_t>(traffic_.flow_links.size()), 0};
+        for (const topology::LinkId l : f.links) traffic_.flow_links.push_back(number_of(l));
+        flow.links_end = static_cast<std::uint32_t>(traffic_.flow_links.size());
+        traffic_.flows.push_back(flow);
+      }
+    }
+    out.flows_end = static_cast<std::uint32_t>(traffic_.flows.size());
+    traffic_.transfers.push_back(std::move(out));
+    return static_cast<std::uint32_t>(traffic_.transfers.size() - 1);
+  }
+  [[nodiscard]] Traffic take() && { return std::move(traffic_); }
+  Traffic& traffic() { return traffic_; }
+
+ private:
+  static constexpr std::uint32_t kUnused = 0xffffffff;
+  // A large cluster has far more links than a plan uses: those that it uses are numbered anew.
+  std::uint32_t number_of(topology::LinkId l) {
+    std::uint32_t& number = numbers_[l.value];
+    if (number == kUnused) {
+      number = static_cast<std::uint32_t>(traffic_.links.size());
+      traffic_.links.push_back(l);
+    }
+    return number;
+  }
+
+  CollectivePlanner planner_;
+  std::vector<std::uint32_t> numbers_;  // per link of the cluster
+  Traffic traffic_;
+};
+
+}  // namespace
 
 Traffic traffic_of(const Program& program, const topology::Cluster& cluster, const CollectiveConfig& config) {
-  CollectivePlanner planner(cluster, config);
-  Traffic t;
-  std::map<topology::LinkId, std::uint32_t> numbers;
+  Planner planner(cluster, config);
+  Traffic& t = planner.traffic();
   t.of_movement.resize(program.movements.size());
   for (std::size_t m = 0; m < program.movements.size(); ++m) {
     for (std::size_t r = 0; r < program.movements[m].rounds.size(); ++r) {
-      auto& indices = t.of_movement[m].emplace_back();
-      for (const Transfer& transfer : program.movements[m].rounds[r]) {
-        TrafficTransfer out{MovementId(m), static_cast<std::uint32_t>(r), transfer.kind, transfer.group, {}, {}};
-        const Collective c = planner.plan(transfer.kind, transfer.bytes, transfer.group);
-        for (std::size_t p = 0; p < c.phases.size(); ++p) {
-          out.delays.push_back(c.phases[p].latency);
-          for (const CollectiveFlow& f : c.phases[p].flows) {
-            TrafficFlow flow{static_cast<std::uint32_t>(p), f.from, f.to, f.bytes, f.wire_factor, {}};
-            for (topology::LinkId l : f.links) {
-              // A large cluster has far more links than a plan uses: those that it uses are numbered anew.
-              const auto [it, fresh] = numbers.try_emplace(l, static_cast<std::uint32_t>(t.links.size()));
-              if (fresh) t.links.push_back(l);
-              flow.links.push_back(it->second);
-            }
-            out.flows.push_back(std::move(flow));
-          }
-        }
-        indices.push_back(static_cast<std::uint32_t>(t.transfers.size()));
-        t.transfers.push_back(std::move(out));
-      }
+      std::vector<std::uint32_t>& indices = t.of_movement[m].emplace_back();
+      for (const Transfer& transfer : program.movements[m].rounds[r])
+        indices.push_back(planner.add(MovementId(m), static_cast<std::uint32_t>(r), transfer));
     }
   }
-  return t;
+  return std::move(planner).take();
 }
 
 }  // namespace sim

@@ -2,7 +2,7 @@
 // Every movement of a program as flows over links: what folding looks at and unrolling copies from.
 
 #include <cstdint>
-#include <map>
+#include <span>
 #include <vector>
 
 #include "sim/collectives/plan_collective.hpp"
@@ -13,28 +13,37 @@ namespace sim {
 
 struct TrafficFlow {
   std::uint32_t phase = 0;
-  base::DeviceId from, to;
-  base::Bytes bytes;                 // that are wanted
-  double wire_factor = 1;            // CollectiveFlow
-  std::vector<std::uint32_t> links;  // index into Traffic::links
+  base::Bytes bytes;                             // that are wanted
+  double wire_factor = 1;                        // CollectiveFlow
+  std::uint32_t links_begin = 0, links_end = 0;  // in Traffic::flow_links
 };
 
 struct TrafficTransfer {
   MovementId movement;
   std::uint32_t round = 0;
   CollectiveKind kind = CollectiveKind::send;
-  std::vector<base::DeviceId> members;  // send: {from, to}
-  std::vector<base::Seconds> delays;    // one per phase
-  std::vector<TrafficFlow> flows;
+  std::span<const base::DeviceId> members;       // send: {from, to}; of the program
+  std::vector<base::Seconds> delays;             // one per phase
+  std::uint32_t flows_begin = 0, flows_end = 0;  // in Traffic::flows
 };
 
 struct Traffic {
   std::vector<topology::LinkId> links;                               // those in use
   std::vector<TrafficTransfer> transfers;                            // by movement, round, position in the round
+  std::vector<TrafficFlow> flows;                                    // by transfer
+  std::vector<std::uint32_t> flow_links;                             // by flow: indices into links
   std::vector<std::vector<std::vector<std::uint32_t>>> of_movement;  // [movement][round]: indices into transfers
+
+  [[nodiscard]] std::span<const TrafficFlow> flows_of(const TrafficTransfer& t) const {
+    return std::span(flows).subspan(t.flows_begin, t.flows_end - t.flows_begin);
+  }
+  [[nodiscard]] std::span<const std::uint32_t> links_of(const TrafficFlow& f) const {
+    return std::span(flow_links).subspan(f.links_begin, f.links_end - f.links_begin);
+  }
 };
 
-// Plans every transfer of every movement. Cost: plan_collective for each.
+// Plans every transfer of every movement. The program outlives the answer.
+// Cost: plan_collective for each.
 [[nodiscard]] Traffic traffic_of(const Program& program, const topology::Cluster& cluster, const CollectiveConfig& config);
 
 }  // namespace sim

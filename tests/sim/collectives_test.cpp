@@ -9,6 +9,7 @@
 #include <cmath>
 #include <ctime>
 #include <map>
+#include <set>
 
 #include "base/check.hpp"
 #include "sim/channels/channels.hpp"
@@ -165,7 +166,7 @@ TEST_CASE("Summit inside a node: the ring 0-1-2-3-4-5, and the X-Bus is the bott
   CHECK(c.estimate.value() == about(10 * 3.2e-6 + 2.0 * 5 / 6 * S / 64e9));
   CHECK(run({c}, summit) == about(c.estimate.value()));
   const auto nodes = sim::by_node(devices(6), summit);
-  CHECK(sim::find_channels(nodes, summit, 1, sim::Relays::none).front().path.front() == devices(6));
+  CHECK(sim::find_channels(nodes, summit, 1, sim::Relays::none).front().path.front().members == devices(6));
   // Within a socket every wire is free both ways: two rings of 50 GB/s.
   CHECK(timed(CollectiveKind::all_reduce, devices(3), summit, Algorithm::ring) == about(4 * 1.3e-6 + 2.0 * 2 / 3 * S / 100e9));
 }
@@ -227,6 +228,114 @@ TEST_CASE("eight NICs carry eight shares") {
   CHECK(run({c}, dgx) == about(c.estimate.value()));
 }
 
+namespace {
+
+// The group of every `stride`-th GPU of each of `nodes` nodes, from GPU `first` on.
+std::vector<DeviceId> strided(const Cluster& cluster, int first, int stride) {
+  std::vector<DeviceId> group;
+  for (const topology::Device& d : cluster.devices())
+    if (d.index_in_node >= first && (d.index_in_node - first) % stride == 0)
+      group.push_back(cluster.node_devices(d.node)[static_cast<std::size_t>(d.index_in_node)]);
+  return group;
+}
+
+// Bytes per second: what every rank sends of a collective of S bytes, over the time (nccl-tests' busbw).
+double bus_bandwidth(CollectiveKind kind, std::size_t ranks, double seconds) {
+  const double n = static_cast<double>(ranks), sent = (n - 1) / n * S;
+  return (kind == CollectiveKind::all_reduce ? 2 : 1) * sent / seconds;
+}
+
+}  // namespace
+
+TEST_CASE("a group uses the NICs of its own GPUs: bus bandwidth is NICs of members x NIC, up to what its rings inside the node carry") {
+  // Every preset with several nodes, every number of members in a node that divides it, all such groups of the node at once: the groups'
+  // NICs are different ones where each GPU has its own, so none slows another; where two GPUs share a NIC, two groups may share it.
+  for (const char* const name : {"dgx-1v", "dgx-2", "dgx-a100-80gb", "dgx-h100", "dgx-h200", "dgx-b200", "summit", "aws-p5.48xlarge"})
+    for (const int nodes : {2, 4, 5}) {
+      const Cluster cluster = test::preset(name, nodes);
+      const int gpus = static_cast<int>(cluster.node_devices(0).size());
+      for (int members = 1; members <= gpus; ++members) {
+        if (gpus % members != 0) continue;
+        const int stride = gpus / members;
+        std::vector<std::vector<DeviceId>> groups;
+        for (int first = 0; first < stride; ++first) groups.push_back(strided(cluster, first, stride));
+        // By hand: each NIC of the node carries the traffic of the groups that own it, an equal part each.
+        std::map<int, int> groups_on;  // NIC -> groups
+        std::vector<std::set<int>> nics(groups.size());
+        for (std::size_t g = 0; g < groups.size(); ++g) {
+          for (const DeviceId d : groups[g])
+            if (cluster.device(d).node == 0) nics[g].insert(cluster.nics_of(d).front());
+          for (const int nic : nics[g]) ++groups_on[nic];
+        }
+        const double nic = cluster.route(groups[0].front(), groups[0].back()).bandwidth.value();
+        double by_nics = 0;
+        for (const int n : nics[0]) by_nics += nic / groups_on[n];
+        // Inside: the same rings without a network, which a node of one group has for itself.
+        double inside = 1e30;
+        if (members > 1) {
+          std::vector<Collective> alone;
+          for (const auto& g : groups)
+            alone.push_back(
+                plan(CollectiveKind::all_gather, std::span(g).first(static_cast<std::size_t>(members)), cluster, Algorithm::ring));
+          inside = bus_bandwidth(CollectiveKind::all_gather, static_cast<std::size_t>(members), run(alone, cluster));
+        }
+        for (const CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce}) {
+          std::vector<Collective> together;
+          for (const auto& g : groups) together.push_back(plan(kind, g, cluster, Algorithm::ring));
+          const double reached = bus_bandwidth(kind, groups[0].size(), run(together, cluster));
+          CAPTURE(name);
+          CAPTURE(nodes);
+          CAPTURE(members);
+          CAPTURE(to_text(kind));
+          CHECK(reached / std::min(by_nics, inside) == doctest::Approx(1).epsilon(0.1));
+        }
+      }
+    }
+}
+
+TEST_CASE("rings stay on their rails: no message climbs above one") {
+  for (const int members : {1, 2, 4, 8}) {
+    const Cluster dgx = test::preset("dgx-h100", 4);
+    const Collective ring = plan(CollectiveKind::all_gather, strided(dgx, 0, 8 / members), dgx, Algorithm::ring);
+    for (const sim::CollectiveFlow& f : ring.phases.front().flows)
+      for (const topology::LinkId l : f.links) CHECK(dgx.link(l).name.find("spine") == std::string::npos);
+  }
+  // Of five nodes the fifth ends a ring as the first begins it: the way back leaves the rail, and nothing else does.
+  const Cluster dgx = test::preset("dgx-h100", 5);
+  int climbing = 0;
+  const Collective odd = plan(CollectiveKind::all_gather, devices(40), dgx, Algorithm::ring);
+  for (const sim::CollectiveFlow& f : odd.phases.front().flows)
+    climbing += std::ranges::any_of(f.links, [&](topology::LinkId l) { return dgx.link(l).name.ends_with("spine"); });
+  CHECK(climbing == 8);
+}
+
+TEST_CASE("messages of an all-to-all change rails over the fabric, by members of the group alone") {
+  const Cluster dgx = test::preset("dgx-h100", 2);
+  const auto climbs = [&](const Collective& c) {
+    return std::ranges::any_of(c.phases.front().flows, [&](const sim::CollectiveFlow& f) {
+      return std::ranges::any_of(f.links, [&](topology::LinkId l) { return dgx.link(l).name.ends_with("spine"); });
+    });
+  };
+  CHECK(!climbs(plan(CollectiveKind::all_to_all, devices(16), dgx)));
+  CHECK(climbs(plan(CollectiveKind::send, std::array{DeviceId(0), DeviceId(9)}, dgx)));
+  CHECK(!climbs(plan(CollectiveKind::send, std::array{DeviceId(1), DeviceId(9)}, dgx)));
+  // Each GPU sends S/16 to each of eight others over its NIC: 8 S/16 at 50 GB/s. With N nodes a bus bandwidth of N/(N-1) NICs.
+  const Collective c = plan(CollectiveKind::all_to_all, devices(16), dgx);
+  CHECK(run({c}, dgx) == doctest::Approx(S / 2 / 50e9).epsilon(0.01));
+}
+
+TEST_CASE("a message between GPUs of several NICs takes them all") {
+  const Cluster cluster = test::cluster_of(
+      "{name: two NICs, nodes: 2, links: {pcie: {bandwidth: 64 GB/s, latency: 1 us}, ib: {bandwidth: 10 GB/s, latency: 2 us}}, node: "
+      "{gpus: "
+      "{type: v100-sxm2-16gb, count: 1}, components: [switch0, nic0, nic1], wires: [{between: [gpu0, switch0], link: pcie}, {between: "
+      "[nic0, "
+      "switch0], link: pcie}, {between: [nic1, switch0], link: pcie}]}, network: {type: rail, link: ib}}");
+  // 2 x 10 GB/s; PCIe 1 + 1, network 2, PCIe 1 + 1 us.
+  CHECK(timed(CollectiveKind::send, devices(2), cluster) == about(6e-6 + S / 20e9));
+  CHECK(timed(CollectiveKind::all_gather, devices(2), cluster, Algorithm::ring) == about(6e-6 + S / 2 / 20e9));
+}
+
 TEST_CASE("step by step and as one flow per edge take the same time alone") {
   for (const Cluster& cluster : {plain_cluster(1, 4), plain_cluster(3, 2), test::preset("summit", 2), test::preset("dgx-1v", 1)}) {
     const auto group = devices(cluster.device_count());
@@ -247,7 +356,7 @@ TEST_CASE("automatic takes what is quickest: a tree for short messages among man
   CHECK(plan_collective(CollectiveKind::all_reduce, Bytes(1e4), devices(32), cluster).algorithm == Algorithm::tree);
   CHECK(plan_collective(CollectiveKind::all_reduce, Bytes(1e9), devices(32), cluster).algorithm == Algorithm::ring);
   for (const double bytes : {0.0, 1e3, 1e6, 1e9})
-    for (const Algorithm a : {Algorithm::ring, Algorithm::tree, Algorithm::hierarchical})
+    for (const Algorithm a : {Algorithm::ring, Algorithm::tree})
       CHECK(plan_collective(CollectiveKind::all_reduce, Bytes(bytes), devices(32), cluster).estimate <=
             plan_collective(CollectiveKind::all_reduce, Bytes(bytes), devices(32), cluster, {a, false, base::Seconds(0)}).estimate);
 }

@@ -14,7 +14,7 @@ TEST_CASE("POWER9: NVLink to the CPU, X-Bus between them, and an adapter of two 
   // Bricks 2 + 1 of GPU 0 to the CPU are one bundle of 75 GB/s; the X-Bus has 64: 1.3 + 0.6 + 1.3 us.
   CHECK(route_text(c, 0, 2) == "node0:gpu0->cpu0, node0:cpu0->cpu1, node0:cpu1->gpu2 at 64 GB/s in 3.2 us");
   // The adapter's PCIe 4.0 x8 is 16 GB/s for both ports of 100 Gb/s: NVLink 1.3, PCIe 0.5 + 0.5 us.
-  CHECK(text_of(c, c.route_through_nic(gpu(0), gpu(4), 1)) ==
+  CHECK(text_of(c, c.route_through_nics(gpu(0), gpu(4), 1, 1)) ==
         "node0:gpu0->cpu0, node0:cpu0->switch0, node0:switch0->nic1, node0:nic1->switch, switch->node1:nic1, node1:nic1->switch0, "
         "node1:switch0->cpu0, node1:cpu0->gpu0 at 12.5 GB/s in 6.1 us");
   CHECK(notes_have(t, "4 GPUs with NVLink to their CPU and PCIe of no speed"));

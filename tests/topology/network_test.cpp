@@ -40,7 +40,7 @@ TEST_CASE("Summit: between nodes each socket uses its own NIC") {
 
 TEST_CASE("a route through a chosen NIC crosses to its socket") {
   const auto c = cluster_of("{preset: summit, nodes: 2}");
-  CHECK(text_of(c, c.route_through_nic(gpu(0), gpu(6), 1)) ==
+  CHECK(text_of(c, c.route_through_nics(gpu(0), gpu(6), 1, 1)) ==
         "node0:gpu0->cpu0, node0:cpu0->cpu1, node0:cpu1->nic1, node0:nic1->leaf0, leaf0->node1:nic1, node1:nic1->cpu1, node1:cpu1->cpu0, "
         "node1:cpu0->gpu0 at 12.5 GB/s in 6.3 us");
 }

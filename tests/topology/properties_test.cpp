@@ -33,21 +33,23 @@ std::string random_node(int gpus, const std::vector<RandomWire>& extra) {
       gpus, fmt::join(cpus, ", "), fmt::join(wires, ", "));
 }
 
-// Widest bottleneck by raising the bar: is there a way over links at least this wide that no GPU between the ends forwards?
-bool reachable(const topology::Cluster& c, const std::string& from, const std::string& to, double width) {
+// By raising the bar: is there a way over links at least this wide, of a kind or a nearer one, that no GPU between the ends forwards?
+// All switching is by CPUs here.
+bool reachable(const topology::Cluster& c, const std::string& from, const std::string& to, double width, topology::RouteKind kind) {
   std::vector<std::string> open{from};
   std::vector<std::string> seen{from};
   while (!open.empty()) {
     const auto here = open.back();
     open.pop_back();
     if (here == to) return true;
-    if (here != from && here.starts_with("gpu")) continue;
+    if (here != from && (here.starts_with("gpu") || kind < topology::RouteKind::one_socket)) continue;
     for (const auto& l : c.links()) {
       const auto colon = l.name.find(':') + 1;
       const auto arrow = l.name.find("->");
       const auto end = std::min(l.name.find('#'), l.name.size());
       if (l.bandwidth.value() < width || l.name.substr(colon, arrow - colon) != here) continue;
       const auto next = l.name.substr(arrow + 2, end - arrow - 2);
+      if (here.starts_with("cpu") && next.starts_with("cpu") && kind < topology::RouteKind::sockets) continue;
       if (std::find(seen.begin(), seen.end(), next) == seen.end()) {
         seen.push_back(next);
         open.push_back(next);
@@ -59,7 +61,7 @@ bool reachable(const topology::Cluster& c, const std::string& from, const std::s
 
 }  // namespace
 
-TEST_CASE("routes join their ends link by link, and no wider one exists") {
+TEST_CASE("routes join their ends link by link, and no nearer one exists and no wider one of the kind") {
   CHECK(rc::check([] {
     const int gpus = *rc::gen::inRange(2, 6);
     const auto extra = *rc::gen::container<std::vector<RandomWire>>(rc::gen::apply(
@@ -86,8 +88,11 @@ TEST_CASE("routes join their ends link by link, and no wider one exists") {
         RC_ASSERT(at == fmt::format("gpu{}", b));
         RC_ASSERT(r.bandwidth.value() == width);
         RC_ASSERT(std::abs(r.latency.value() - latency) < 1e-12);
-        RC_ASSERT(reachable(c, fmt::format("gpu{}", a), at, width));
-        RC_ASSERT(!reachable(c, fmt::format("gpu{}", a), at, width * 1.5));
+        RC_ASSERT(reachable(c, fmt::format("gpu{}", a), at, width, r.kind));
+        RC_ASSERT(!reachable(c, fmt::format("gpu{}", a), at, width * 1.5, r.kind));
+        using topology::RouteKind;
+        if (r.kind == RouteKind::sockets) RC_ASSERT(!reachable(c, fmt::format("gpu{}", a), at, 0, RouteKind::one_socket));
+        if (r.kind == RouteKind::one_socket) RC_ASSERT(!reachable(c, fmt::format("gpu{}", a), at, 0, RouteKind::fabric));
       }
     }
   }));

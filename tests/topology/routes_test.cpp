@@ -1,6 +1,9 @@
 // Routes inside a node: Summit's two sockets, the hybrid cube mesh of DGX-1, and small nodes made by hand.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
+
 #include "clusters.hpp"
 
 using namespace topology_test;
@@ -38,14 +41,61 @@ TEST_CASE("DGX-1: every GPU has six bricks") {
   for (const double b : out) CHECK(b == doctest::Approx(150e9));
 }
 
-TEST_CASE("the wider path wins, then the one with fewer hops, then the quicker, then the first written") {
+TEST_CASE("the nearer kind of path wins however wide another is: fabric, PCIe switches, one CPU, several") {
+  // Thin links of 1 GB/s against wide ones of 100 GB/s, a farther kind each time.
+  const std::string head =
+      "{nodes: 1, links: {thin: {bandwidth: 1 GB/s, latency: 9 us}, wide: {bandwidth: 100 GB/s, latency: 1 us}}, "
+      "node: {gpus: {type: t, count: 2}, components: [switch0, switch1, cpu0, cpu1, cpu2], wires: [";
+  const auto c = [&](const std::string& wires) { return cluster_of(head + wires + "]}}"); };
+  const std::string through_one = "{all_pairs: [gpu0, cpu0], link: wide}, {all_pairs: [gpu1, cpu0], link: wide}, ";
+  // switch1 joins a CPU too, so it is PCIe's; switch0 joins GPUs alone, so it is the fabric's.
+  const std::string pcie = "{all_pairs: [gpu0, switch1, cpu0], link: wide}, {all_pairs: [gpu1, switch1], link: wide}, ";
+  CHECK(route_text(c(pcie + "{between: [gpu0, gpu1], link: thin}"), 0, 1) == "node0:gpu0->gpu1 at 1 GB/s in 9 us");
+  CHECK(route_text(c(pcie + "{between: [gpu0, switch0], link: thin}, {between: [gpu1, switch0], link: thin}"), 0, 1) ==
+        "node0:gpu0->switch0, node0:switch0->gpu1 at 1 GB/s in 18 us");
+  CHECK(route_text(
+            c(through_one + "{between: [gpu0, switch1], link: thin}, {between: [gpu1, switch1], link: thin}, {between: [switch1, cpu2], "
+                            "link: wide}"),
+            0, 1) == "node0:gpu0->switch1, node0:switch1->gpu1 at 1 GB/s in 18 us");
+  CHECK(route_text(c("{between: [gpu0, cpu0], link: wide}, {between: [cpu0, cpu1], link: wide}, {between: [cpu1, gpu1], link: wide}, "
+                     "{between: [gpu0, cpu2], link: thin}, {between: [gpu1, cpu2], link: thin}"),
+                   0, 1) == "node0:gpu0->cpu2, node0:cpu2->gpu1 at 1 GB/s in 18 us");
+}
+
+TEST_CASE("presets: no link's bandwidth changes a route inside a node, or the NICs that a GPU uses") {
+  for (const char* const name : {"dgx-1v", "dgx-2", "dgx-a100-80gb", "dgx-h100", "summit", "pcie-a100"})
+    for (const char* const link : {"nvlink", "pcie", "xbus"}) {
+      if (std::string(name) == "pcie-a100" && std::string(link) == "nvlink") continue;
+      const auto base = cluster_of(fmt::format("{{preset: {}, nodes: 2}}", name));
+      const auto faster = cluster_of(fmt::format("{{preset: {}, nodes: 2, links.{}.bandwidth: 16x}}", name, link));
+      for (int a = 0; a < base.device_count() / 2; ++a)
+        for (int b = 0; b < base.device_count(); ++b) CHECK(base.route(gpu(a), gpu(b)).links == faster.route(gpu(a), gpu(b)).links);
+    }
+}
+
+TEST_CASE("NICs that are equally near are shared out among their GPUs") {
+  const std::string links = "links: {pcie: {bandwidth: 16 GB/s, latency: 1 us}, ib: {bandwidth: 10 GB/s, latency: 2 us}}";
+  // Two GPUs and four NICs on one switch: two for each.
+  const auto many = cluster_of(
+      "{nodes: 2, " + links +
+      ", node: {gpus: {type: t, count: 2}, components: [switch0, nic0, nic1, nic2, nic3], wires: [{between: [gpu0, switch0], link: "
+      "pcie}, {between: [gpu1, switch0], link: pcie}, {between: [nic0, switch0], link: pcie}, {between: [nic1, switch0], link: pcie}, "
+      "{between: [nic2, switch0], link: pcie}, {between: [nic3, switch0], link: pcie}]}, network: {type: switch, link: ib}}");
+  CHECK(std::ranges::equal(many.nics_of(gpu(0)), std::array{0, 1}));
+  CHECK(std::ranges::equal(many.nics_of(gpu(1)), std::array{2, 3}));
+  const auto dgx = cluster_of("{preset: dgx-1v, nodes: 2}");  // two GPUs on a switch with one NIC
+  for (int g = 0; g < 8; ++g) CHECK(std::ranges::equal(dgx.nics_of(gpu(g)), std::array{g / 2}));
+}
+
+TEST_CASE("of one kind the wider path wins, then the one with fewer hops, then the quicker, then the first written") {
   const std::string head =
       "{nodes: 1, links: {wide: {bandwidth: 20 GB/s, latency: 5 us}, narrow: {bandwidth: 10 GB/s, latency: 1 us}, quick: {bandwidth: 20 "
       "GB/s, latency: 1 us}}, "
       "node: {gpus: {type: t, count: 2}, components: [cpu0, cpu1, cpu2], wires: [";
   const auto c = [&](const std::string& wires) { return cluster_of(head + wires + "]}}"); };
-  CHECK(route_text(c("{between: [gpu0, gpu1], link: narrow}, {between: [gpu0, cpu0], link: wide}, {between: [cpu0, gpu1], link: wide}"), 0,
-                   1) == "node0:gpu0->cpu0, node0:cpu0->gpu1 at 20 GB/s in 10 us");
+  CHECK(route_text(c("{between: [gpu0, cpu1], link: narrow}, {between: [cpu1, gpu1], link: narrow}, {between: [gpu0, cpu0], link: wide}, "
+                     "{between: [cpu0, gpu1], link: wide}"),
+                   0, 1) == "node0:gpu0->cpu0, node0:cpu0->gpu1 at 20 GB/s in 10 us");
   CHECK(route_text(c("{between: [gpu0, cpu0], link: quick}, {between: [cpu0, gpu1], link: quick}, {between: [gpu0, gpu1], link: wide}"), 0,
                    1) == "node0:gpu0->gpu1 at 20 GB/s in 5 us");
   CHECK(route_text(c("{all_pairs: [gpu0, cpu0], link: wide}, {all_pairs: [cpu0, gpu1], link: wide}, {all_pairs: [gpu0, cpu1], link: "

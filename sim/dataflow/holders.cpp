@@ -1,0 +1,69 @@
+#include "sim/dataflow/holders.hpp"
+
+#include <algorithm>
+
+namespace sim {
+namespace {
+
+std::map<Box, std::vector<base::DeviceId>> blocks_of(const Layout& l) {
+  std::map<Box, std::vector<base::DeviceId>> blocks;
+  for (int p = 0; p < l.shape.shards(); ++p)
+    blocks[box_of(l.shape, pcg::shard_index(l.shape, p))].push_back(l.devices[static_cast<std::size_t>(p)]);
+  return blocks;
+}
+
+}  // namespace
+
+void make_ascending(std::vector<base::DeviceId>& devices) {
+  std::ranges::sort(devices);
+  devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
+}
+
+Holders::Holders(const Layout& l) : Holders(blocks_of(l)) {}
+
+Holders::Holders(std::map<Box, std::vector<base::DeviceId>> blocks) {
+  for (auto& [box, devices] : blocks) {
+    make_ascending(devices);
+    all_.push_back({box, std::move(devices)});
+  }
+  if (!all_.empty()) index();
+}
+
+void Holders::index() {
+  cuts_.resize(all_.front().box.dims.size());
+  std::size_t cells = 1;
+  for (std::size_t d = 0; d < cuts_.size(); ++d) {
+    for (const Held& h : all_) cuts_[d].push_back(h.box.dims[d].begin);
+    std::ranges::sort(cuts_[d]);
+    cuts_[d].erase(std::unique(cuts_[d].begin(), cuts_[d].end()), cuts_[d].end());
+    cells *= cuts_[d].size();
+  }
+  in_cell_.resize(cells);
+  for (std::size_t k = 0; k < all_.size(); ++k)
+    for (const std::size_t cell : cells_of(all_[k].box)) in_cell_[cell].push_back(static_cast<std::uint32_t>(k));
+}
+
+std::vector<std::size_t> Holders::cells_of(const Box& box) const {
+  std::vector<std::size_t> cells{0};
+  for (std::size_t d = 0; d < cuts_.size(); ++d) {
+    const std::vector<std::int64_t>& cuts = cuts_[d];
+    const auto behind = std::ranges::upper_bound(cuts, box.dims[d].begin), end = std::ranges::lower_bound(cuts, box.dims[d].end);
+    const auto begin = behind == cuts.begin() ? behind : std::prev(behind);  // the cut in front of the box, or the first
+    std::vector<std::size_t> finer;
+    for (const std::size_t cell : cells)
+      for (auto cut = begin; cut < end; ++cut) finer.push_back(cell * cuts.size() + static_cast<std::size_t>(cut - cuts.begin()));
+    cells = std::move(finer);
+  }
+  return cells;
+}
+
+std::vector<std::uint32_t> Holders::touching(const Box& box) const {
+  std::vector<std::uint32_t> found;
+  if (all_.empty()) return found;
+  for (const std::size_t cell : cells_of(box)) found.insert(found.end(), in_cell_[cell].begin(), in_cell_[cell].end());
+  std::ranges::sort(found);
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+}  // namespace sim

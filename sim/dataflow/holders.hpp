@@ -1,0 +1,51 @@
+#pragma once
+// Which devices hold which blocks of a tensor. Internal to sim/dataflow.
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "sim/dataflow/box.hpp"
+#include "sim/dataflow/layout.hpp"
+
+namespace sim {
+
+// Blocks of a tensor and the devices that hold each, copies together; sums already added. Ascending by block, devices ascending. The
+// places where blocks begin cut the tensor into cells, so that what lies in a box is found without looking at all blocks.
+class Holders {
+ public:
+  struct Held {
+    Box box;
+    std::vector<base::DeviceId> devices;
+  };
+
+  // Devices in any order and several times. Cost: O(n log n).
+  explicit Holders(std::map<Box, std::vector<base::DeviceId>> blocks);
+  // Requires: no sums.
+  explicit Holders(const Layout& l);
+
+  [[nodiscard]] const std::vector<Held>& all() const { return all_; }
+  // Calls visit(held, volume in common) for every block that has something in common with a box, ascending.
+  template <class Visit>
+  void each_in(const Box& box, Visit visit) const {
+    for (const std::uint32_t k : touching(box))
+      if (const double v = overlap(all_[k].box, box); v > 0) visit(all_[k], v);
+  }
+
+ private:
+  void index();
+  // Blocks in the cells that a box touches, ascending.
+  [[nodiscard]] std::vector<std::uint32_t> touching(const Box& box) const;
+  // The numbers of those cells.
+  [[nodiscard]] std::vector<std::size_t> cells_of(const Box& box) const;
+
+  std::vector<Held> all_;
+  std::vector<std::vector<std::int64_t>> cuts_;      // per dim: where blocks begin, ascending
+  std::vector<std::vector<std::uint32_t>> in_cell_;  // per cell, the last dim innermost
+};
+
+// Leaves one of each.
+void make_ascending(std::vector<base::DeviceId>& devices);
+
+}  // namespace sim
