@@ -123,25 +123,34 @@ struct Oracle::State {
     return line;
   }
 
-  // What may be the quickest at some size: algorithms, and protocols where a network profile has them.
-  [[nodiscard]] std::vector<CollectiveChoice> choices() const {
+  // What may be the quickest at some size: an algorithm or several, and protocols where a network profile has them.
+  [[nodiscard]] std::vector<CollectiveChoice> choices(std::span<const Algorithm> algorithms) const {
     const CollectiveConfig& c = config.collectives;
     std::vector<CollectiveChoice> all;
-    const auto add = [&](Algorithm a) {
+    for (const Algorithm a : algorithms) {
       if (planner.profile() != nullptr && !c.protocol)
         for (const profiles::Protocol p : profiles::kProtocols) all.push_back({a, p});
       all.push_back({a, c.protocol});  // with none, the quickest for long messages, or by the wires alone
-    };
-    if (c.algorithm != Algorithm::automatic) add(c.algorithm);
-    else
-      for (const Algorithm a : automatic_algorithms(planner.profile())) add(a);
+    }
     return all;
+  }
+
+  // The plans of all groups for each choice that applies. An algorithm that the config names and that does not do this here gives way to
+  // all others, as in planning.
+  [[nodiscard]] std::vector<std::vector<Collective>> plan_all(CollectiveKind kind, Groups groups) {
+    const Algorithm asked = config.collectives.algorithm;
+    if (asked != Algorithm::automatic) {
+      std::vector<std::vector<Collective>> plans = plan_all(kind, groups, choices(std::span(&asked, 1)));
+      const auto gives_way = [&](const Collective& c) { return !c.phases.empty() && c.algorithm != asked; };
+      if (std::ranges::none_of(plans, [&](const auto& together) { return std::ranges::any_of(together, gives_way); })) return plans;
+    }
+    return plan_all(kind, groups, choices(automatic_algorithms(planner.profile())));
   }
 
   // What is behind another in latency and in bandwidth by estimate is not run.
   [[nodiscard]] std::vector<CostLine> find_lines(CollectiveKind kind, Groups groups) {
     std::vector<std::pair<std::vector<Collective>, CostLine>> candidates;
-    for (std::vector<Collective>& plans : plan_all(kind, groups, choices())) {
+    for (std::vector<Collective>& plans : plan_all(kind, groups)) {
       if (plans.empty()) continue;
       const CostLine line = estimate(plans);
       const auto is_behind = [](const CostLine& x, const CostLine& y) {

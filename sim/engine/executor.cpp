@@ -1,6 +1,7 @@
 #include "sim/engine/executor.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "base/check.hpp"
@@ -10,6 +11,16 @@ namespace {
 
 // From counts per bucket in begin[1..] to where each bucket starts.
 void counts_to_begins(std::vector<std::uint32_t>& begin) { std::partial_sum(begin.begin(), begin.end(), begin.begin()); }
+
+void check_links(const TaskGraph& g) {
+  for (const std::vector<WeightedLink>& route : g.routes)
+    for (const WeightedLink& l : route) {
+      BASE_CHECK(l.link < g.links.size(), "route over link {} of {}", l.link, g.links.size());
+      BASE_CHECK(l.weight > 0, "weight {} of link {}", l.weight, l.link);
+      const double bandwidth = g.links[l.link].value();
+      BASE_CHECK(bandwidth > 0 && std::isfinite(bandwidth), "link {} of {} B/s", l.link, bandwidth);
+    }
+}
 
 void check_indices(const TaskGraph& g) {
   for (const Step& s : g.steps)
@@ -35,6 +46,7 @@ void check_indices(const TaskGraph& g) {
 }  // namespace
 
 Executor::Executor(const TaskGraph& graph, FlowNetwork& network) : graph_(graph), network_(network) {
+  check_links(graph);
   check_indices(graph);
   const std::size_t tasks = graph.tasks.size();
   // A task is blocked once for every dependency and every stream that it does not head yet; what it waits for counts down.
@@ -42,6 +54,9 @@ Executor::Executor(const TaskGraph& graph, FlowNetwork& network) : graph_(graph)
   progress_.resize(tasks);
   timeline_.start.resize(tasks);
   timeline_.end.resize(tasks);
+  alone_.resize(graph.steps.size());
+  users_.resize(graph.links.size());
+  alone_on_.assign(graph.links.size(), kNobody);
   build_streams();
   build_successors();
   // Rates of kernels are kept only where something can slow them: most simulations have no such device.
@@ -121,14 +136,15 @@ void Executor::begin(std::uint32_t task) {
 void Executor::advance(std::uint32_t task) {
   const std::vector<Phase>& phases = step_of(task).phases;
   Progress& p = progress_[task];
+  if (p.phase > 0 && p.phase % 2 == 0) free_links(task);
   // Each phase is entered twice: for its delay and for its flows.
   while (p.phase / 2 < phases.size()) {
     const Phase& phase = phases[p.phase / 2];
     const bool delay = p.phase % 2 == 0;
     ++p.phase;
     if (delay && phase.delay.value() > 0) return begin_delay(task, phase.delay.value());
-    if (!delay) begin_flows(task, phase);
-    if (p.flows > 0) return;
+    if (!delay) begin_flows(task, (p.phase - 1) / 2);
+    if (p.flows > 0 || p.is_alone) return;
   }
   end(task);
 }
@@ -146,14 +162,64 @@ void Executor::begin_delay(std::uint32_t task, double delay_s) {
   wakes_.push({now_s_ + delay_s / rate, task, p.version});
 }
 
-void Executor::begin_flows(std::uint32_t task, const Phase& phase) {
+const PhaseAlone& Executor::alone(std::uint32_t task, std::size_t phase) {
+  const std::uint32_t step = graph_.tasks[task].step;
+  std::vector<PhaseAlone>& known = alone_[step];
+  while (known.size() <= phase) known.push_back(phase_alone(graph_, graph_.steps[step].phases[known.size()]));
+  return known[phase];
+}
+
+void Executor::begin_flows(std::uint32_t task, std::size_t phase) {
+  const PhaseAlone& a = alone(task, phase);
+  if (a.links.empty()) return;  // nothing moves, or it does not leave its device
+  for (const Flow& f : step_of(task).phases[phase].flows) timeline_.activities += moves(graph_, f) ? 1 : 0;
+  bool is_alone = !a.flow_s.empty();
+  for (const std::uint32_t l : a.links) {
+    is_alone = is_alone && users_[l] == 0;
+    if (alone_on_[l] != kNobody) hand_over(alone_on_[l]);
+  }
+  for (const std::uint32_t l : a.links) ++users_[l];
+  if (!is_alone) return begin_in_network(task, phase);
+  for (const std::uint32_t l : a.links) alone_on_[l] = task;
   Progress& p = progress_[task];
-  for (const Flow& f : phase.flows) {
-    if (f.bytes.value() <= 0 || graph_.routes[f.route].empty()) continue;  // nothing to move, or it does not leave its device
-    ++p.flows;
-    ++timeline_.activities;
+  p.is_alone = true;
+  p.since_s = now_s_;
+  wakes_.push({now_s_ + a.seconds, task, p.version});
+}
+
+void Executor::begin_in_network(std::uint32_t task, std::size_t phase) {
+  for (const Flow& f : step_of(task).phases[phase].flows) {
+    if (!moves(graph_, f)) continue;
+    ++progress_[task].flows;
     network_.start(f.route, f.bytes.value(), task);
   }
+}
+
+void Executor::hand_over(std::uint32_t task) {
+  Progress& p = progress_[task];
+  const std::size_t phase = (p.phase - 1) / 2;
+  const PhaseAlone& a = alone(task, phase);
+  for (const std::uint32_t l : a.links) alone_on_[l] = kNobody;
+  p.is_alone = false;
+  ++p.version;  // its wake is stale
+  const double passed_s = now_s_ - p.since_s;
+  const std::vector<Flow>& flows = step_of(task).phases[phase].flows;
+  for (std::size_t f = 0; f < flows.size(); ++f) {
+    if (passed_s >= a.flow_s[f]) continue;  // moves nothing, or has arrived
+    ++p.flows;
+    network_.start(flows[f].route, flows[f].bytes.value() * (1 - passed_s / a.flow_s[f]), task);
+  }
+  if (p.flows == 0) wakes_.push({now_s_, task, p.version});  // all have arrived just now
+}
+
+void Executor::free_links(std::uint32_t task) {
+  Progress& p = progress_[task];
+  const PhaseAlone& a = alone(task, p.phase / 2 - 1);
+  for (const std::uint32_t l : a.links) {
+    --users_[l];
+    if (p.is_alone) alone_on_[l] = kNobody;
+  }
+  p.is_alone = false;
 }
 
 void Executor::flow_ended(std::uint32_t task, double now_s) {

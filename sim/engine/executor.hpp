@@ -1,12 +1,14 @@
 #pragma once
-// Decides when the tasks of a TaskGraph run: ready counters, streams, phases, slowdown. It keeps its own queue of delays and leaves
-// flows and the clock to a FlowNetwork, so that the network simulator only ever sees what is running now. Knows nothing of SimGrid.
+// Decides when the tasks of a TaskGraph run: ready counters, streams, phases, slowdown. It keeps its own queue of delays, of flows that are
+// alone on their links too, and leaves flows that share links to a FlowNetwork, so that the network simulator only ever sees what contends
+// now. Knows nothing of SimGrid.
 
 #include <cstdint>
 #include <optional>
 #include <queue>
 #include <vector>
 
+#include "sim/engine/phases_alone.hpp"
 #include "sim/engine/task_graph.hpp"
 
 namespace sim {
@@ -21,14 +23,16 @@ class FlowNetwork {
 
 class Executor {
  public:
-  // Throws: base::InternalError when an index is out of range (the network checks those of links), a delay or bytes are negative, a
-  // slowdown is below 1, or a task names a stream twice.
+  // Throws: base::InternalError when an index is out of range, a bandwidth or a weight is not above 0 (a bandwidth: or not finite), a delay
+  // or bytes are negative, a slowdown is below 1, or a task names a stream twice.
   Executor(const TaskGraph& graph, FlowNetwork& network);
 
   void start();                                       // at time 0
   void flow_ended(std::uint32_t task, double now_s);  // one flow of the task has arrived
-  void wake(double now_s);                            // ends the delays that are due
-  // Returns: when wake() is wanted next, if nothing else happens before; nullopt: no delay runs. Cost: O(log tasks) amortised.
+  void wake(double now_s);                            // ends the delays and the flows that run alone that are due
+  [[nodiscard]] double now_s() const { return now_s_; }
+  // Returns: when wake() is wanted next, if nothing else happens before; nullopt: the executor has nothing to wait for itself. Cost: O(log
+  // tasks) amortised.
   [[nodiscard]] std::optional<double> next_wake();
   // Throws: base::InternalError when not every task has ended, naming one that cannot start.
   [[nodiscard]] Timeline finish() &&;
@@ -42,6 +46,8 @@ class Executor {
   struct Progress {  // of a task that runs
     std::uint32_t phase = 0, flows = 0;
     std::uint32_t version = 0;  // of its delay; older entries in wakes_ are stale
+    bool is_alone = false;      // its flows run without the network
+    double since_s = 0;         // then: since when
   };
   struct Work {  // of a compute task's delay, kept only when some device slows down
     double remaining_s = 0, rate = 1, since_s = 0;
@@ -55,7 +61,12 @@ class Executor {
   void unblock(std::uint32_t task);
   void run_ready();
   void begin_delay(std::uint32_t task, double delay_s);
-  void begin_flows(std::uint32_t task, const Phase& phase);
+  void begin_flows(std::uint32_t task, std::size_t phase);
+  void begin_in_network(std::uint32_t task, std::size_t phase);
+  // The network goes on with flows that are no longer alone.
+  void hand_over(std::uint32_t task);
+  void free_links(std::uint32_t task);
+  const PhaseAlone& alone(std::uint32_t task, std::size_t phase);
   void communication_changed(std::uint32_t task, int change);
   void set_rates(std::uint32_t device);
   [[nodiscard]] double rate_of(std::uint32_t task) const;
@@ -76,6 +87,11 @@ class Executor {
   std::priority_queue<Wake, std::vector<Wake>, std::greater<>> wakes_;
   std::size_t ended_ = 0;
   Timeline timeline_;
+
+  static constexpr std::uint32_t kNobody = 0xffffffff;
+  std::vector<std::vector<PhaseAlone>> alone_;  // [step][phase]: those met so far
+  std::vector<std::uint32_t> users_;            // per link: tasks whose flows cross it
+  std::vector<std::uint32_t> alone_on_;         // per link: the task that runs alone there, or kNobody
 
   bool slows_ = false;                                 // some device slows compute down
   std::vector<Work> work_;                             // per task, empty unless slows_

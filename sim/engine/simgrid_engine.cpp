@@ -10,7 +10,9 @@
 #include <cmath>
 #include <csignal>
 #include <deque>
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include "base/check.hpp"
 #include "sim/engine/executor.hpp"
@@ -83,9 +85,11 @@ double share_of(const std::vector<double>& weights, std::size_t link) {
                    fmt::format("weights from {} on link {} are no whole multiples of one share", least, link));
 }
 
-class SimGridNetwork final : public FlowNetwork {
+// The links and routes of a graph in SimGrid, and the flows that run on them.
+class SimGridFlows {
  public:
-  explicit SimGridNetwork(const TaskGraph& graph) : engine_(make_engine()) {
+  // `arrived` is called with the tag of each flow that has arrived.
+  SimGridFlows(const TaskGraph& graph, std::function<void(std::uint32_t)> arrived) : arrived_(std::move(arrived)), engine_(make_engine()) {
     zone_ = s4u::create_full_zone("cluster");
     add_links(graph);
     add_routes(graph);
@@ -93,11 +97,11 @@ class SimGridNetwork final : public FlowNetwork {
     completion_signal().disconnect_slots();  // also SimGrid's own, which is for virtual machines
     s4u::Activity::on_completion_cb([this](const s4u::Activity& a) { completed(a); });
   }
-  ~SimGridNetwork() override { completion_signal().disconnect_slots(); }
-  SimGridNetwork(const SimGridNetwork&) = delete;
-  SimGridNetwork& operator=(const SimGridNetwork&) = delete;
+  ~SimGridFlows() { completion_signal().disconnect_slots(); }
+  SimGridFlows(const SimGridFlows&) = delete;
+  SimGridFlows& operator=(const SimGridFlows&) = delete;
 
-  void start(std::uint32_t route, double bytes, std::uint32_t tag) override {
+  void start(std::uint32_t route, double bytes, std::uint32_t tag) {
     const double units = std::max(1.0, std::round(bytes * kUnitsPerByte));
     BASE_CHECK(units < 0x1p63, "a flow of {} B", bytes);
     Running& r = slot();
@@ -106,15 +110,11 @@ class SimGridNetwork final : public FlowNetwork {
     r.comm->set_data(&r);
     r.comm->set_payload_size(static_cast<std::uint64_t>(units));
     r.comm->vetoable_start();
+    ++running_flows_;
   }
-
-  void run(Executor& executor) {
-    executor_ = &executor;
-    executor.start();
-    arm();
-    engine_->run();
-    executor_ = nullptr;
-  }
+  [[nodiscard]] std::size_t running() const { return running_flows_; }
+  // Until no flow runs and no timer is set.
+  void run() { engine_->run(); }
 
  private:
   struct Running {
@@ -125,19 +125,13 @@ class SimGridNetwork final : public FlowNetwork {
   void add_links(const TaskGraph& graph) {
     std::vector<std::vector<double>> weights(graph.links.size());
     for (const std::vector<WeightedLink>& route : graph.routes)
-      for (const WeightedLink& l : route) {
-        BASE_CHECK(l.link < graph.links.size(), "route over link {} of {}", l.link, graph.links.size());
-        BASE_CHECK(l.weight > 0, "weight {} of link {}", l.weight, l.link);
-        weights[l.link].push_back(l.weight);
-      }
+      for (const WeightedLink& l : route) weights[l.link].push_back(l.weight);
     links_.resize(graph.links.size());
     shares_.resize(graph.links.size());
     for (std::size_t l = 0; l < graph.links.size(); ++l) {
       if (weights[l].empty()) continue;
-      const double bandwidth = graph.links[l].value();
-      BASE_CHECK(bandwidth > 0 && std::isfinite(bandwidth), "link {} of {} B/s", l, bandwidth);
       shares_[l] = share_of(weights[l], l);
-      links_[l] = zone_->create_link(fmt::format("l{}", l), bandwidth * kUnitsPerByte / shares_[l])->seal();
+      links_[l] = zone_->create_link(fmt::format("l{}", l), graph.links[l].value() * kUnitsPerByte / shares_[l])->seal();
     }
   }
 
@@ -171,29 +165,74 @@ class SimGridNetwork final : public FlowNetwork {
   void completed(const s4u::Activity& activity) {
     Running* r = activity.get_data<Running>();
     free_.emplace_back(s4u::Engine::get_clock(), r);
-    executor_->flow_ended(r->tag, s4u::Engine::get_clock());
+    --running_flows_;
+    arrived_(r->tag);
+  }
+
+  std::function<void(std::uint32_t)> arrived_;
+  std::deque<Running> running_;  // outlives the engine that is destroyed first
+  std::deque<std::pair<double, Running*>> free_;
+  std::unique_ptr<s4u::Engine> engine_;
+  s4u::NetZone* zone_ = nullptr;
+  std::size_t running_flows_ = 0;
+  std::vector<s4u::Link*> links_;
+  std::vector<double> shares_;                           // per link: the weight that one listing stands for
+  std::vector<std::pair<s4u::Host*, s4u::Host*>> ends_;  // per route
+};
+
+// While flows contend, SimGrid keeps the clock and one timer, at the executor's next moment; else the executor goes on by itself, and an
+// engine is made only for a graph whose flows do contend.
+class SimGridNetwork final : public FlowNetwork {
+ public:
+  explicit SimGridNetwork(const TaskGraph& graph) : graph_(graph) {}
+
+  void start(std::uint32_t route, double bytes, std::uint32_t tag) override {
+    if (!flows_) flows_ = std::make_unique<SimGridFlows>(graph_, [this](std::uint32_t task) { arrived(task); });
+    if (flows_->running() == 0) simgrid_clock_s = executor_->now_s();  // nothing runs in SimGrid that could miss the time between
+    flows_->start(route, bytes, tag);
+  }
+
+  void run(Executor& executor) {
+    executor_ = &executor;
+    executor.start();
+    while (true) {
+      if (flows_ && flows_->running() > 0) {
+        arm();
+        flows_->run();
+      } else if (const std::optional<double> next = executor.next_wake()) {
+        executor.wake(*next);
+      } else {
+        break;
+      }
+    }
+    executor_ = nullptr;
+  }
+
+ private:
+  void arrived(std::uint32_t task) {
+    executor_->flow_ended(task, s4u::Engine::get_clock());
     arm();
   }
 
-  // One timer, at the executor's next delay.
+  // The timer keeps SimGrid running, so it is set while flows are.
   void arm() {
+    if (flows_->running() == 0) return disarm();
     const std::optional<double> next = executor_->next_wake();
-    if (!next || (timer_ && timer_->get_date() == *next)) return;
-    if (timer_) timer_->remove();
+    if (!next) return disarm();
+    if (timer_ && timer_->get_date() == *next) return;
+    disarm();
     timer_ = simgrid::kernel::timer::Timer::set(std::max(*next, s4u::Engine::get_clock()), [this] {
       timer_ = nullptr;  // SimGrid deletes it
       executor_->wake(s4u::Engine::get_clock());
       arm();
     });
   }
+  void disarm() {
+    if (timer_) std::exchange(timer_, nullptr)->remove();
+  }
 
-  std::deque<Running> running_;  // outlives the engine that is destroyed first
-  std::deque<std::pair<double, Running*>> free_;
-  std::unique_ptr<s4u::Engine> engine_;
-  s4u::NetZone* zone_ = nullptr;
-  std::vector<s4u::Link*> links_;
-  std::vector<double> shares_;                           // per link: the weight that one listing stands for
-  std::vector<std::pair<s4u::Host*, s4u::Host*>> ends_;  // per route
+  const TaskGraph& graph_;
+  std::unique_ptr<SimGridFlows> flows_;
   Executor* executor_ = nullptr;
   simgrid::kernel::timer::Timer* timer_ = nullptr;
 };

@@ -4,11 +4,13 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <ctime>
 #include <string>
 
 #include "base/check.hpp"
+#include "sim/engine/phases_alone.hpp"
 #include "sim/engine/simgrid_engine.hpp"
 
 namespace {
@@ -147,6 +149,45 @@ TEST_CASE("a flow of weight k takes k shares of a link") {
   CHECK(end(t, heavy) == to_twelve_digits(3.25));
 }
 
+TEST_CASE("what a phase takes alone: flows that end together where they share links") {
+  // Links of 1 and 4 GB/s. Two flows of 1 GB over the narrow one: 2 s each. A third over the wide one alone: 0.25 s.
+  Graph g;
+  const std::uint32_t narrow = g.link(1e9), wide = g.link(4e9), other = g.link(2e9);
+  const std::uint32_t over_narrow = g.route({{narrow}}), over_wide = g.route({{wide}}), over_both = g.route({{narrow}, {other}});
+  const auto alone = [&](std::vector<Flow> flows) { return sim::phase_alone(g.g, {base::Seconds(0), std::move(flows)}); };
+  const base::Bytes gb(1e9);
+  CHECK(alone({{over_narrow, gb}, {over_both, gb}, {over_wide, gb}}).flow_s == std::vector<double>{2, 2, 0.25});
+  CHECK(alone({{over_narrow, gb}, {over_both, gb}, {over_wide, gb}}).seconds == 2);
+  CHECK(alone({{over_narrow, gb}, {over_narrow, base::Bytes(0)}}).flow_s == std::vector<double>{1, 0});
+  // The smaller one ends first and leaves the link to the other, so that rates change: a solver's business.
+  CHECK(alone({{over_narrow, gb}, {over_both, 2 * gb}}).flow_s.empty());
+  CHECK(sim::phase_alone(g.g, {base::Seconds(0), {}}).links.empty());
+}
+
+TEST_CASE("a phase takes what its flows take as tasks of their own") {
+  // Tasks that start at one moment come to links that are taken, so that the solver shares these; the phase is alone where it can be.
+  CHECK(rc::check("alone or shared", [] {
+    Graph together = random_graph(), apart = together;
+    for (Graph* g : {&together, &apart}) {
+      g->g.tasks.clear();
+      g->g.task_streams.clear();
+      g->g.task_dependencies.clear();
+    }
+    const bool equal = *rc::gen::arbitrary<bool>();
+    std::vector<Flow> flows;
+    for (int f = *rc::gen::inRange(1, 8); f > 0; --f)
+      flows.push_back(
+          {static_cast<std::uint32_t>(*rc::gen::inRange(0, 12)), base::Bytes(equal ? 1e6 : 1.0 * *rc::gen::inRange(1, 1000000))});
+    const std::uint32_t phase = together.task({{base::Seconds(1e-6), flows}}, sim::StepKind::transfer, {});
+    double longest = 1e-6;
+    std::vector<std::uint32_t> tasks;
+    for (const Flow& f : flows) tasks.push_back(apart.flow(1e-6, f.route, f.bytes.value()));
+    const Timeline t = apart.run();
+    for (const std::uint32_t task : tasks) longest = std::max(longest, end(t, task));
+    RC_ASSERT(std::abs(end(together.run(), phase) - longest) <= 1e-9 * longest);
+  }));
+}
+
 TEST_CASE("a folded group and its members one by one take the same time") {
   // 4 equal flows out of 4 NICs (2 GB/s) over one uplink (4 GB/s) against one flow over one NIC with weight 4 on the uplink.
   Graph all, folded;
@@ -165,8 +206,8 @@ TEST_CASE("weights need not be whole, only commensurate") {
   CHECK(end(t, b) == to_twelve_digits(4));
   Graph odd;
   const std::uint32_t k = odd.link(1e9);
-  odd.route({{k, 1}});
-  odd.route({{k, 1.2345678}});
+  odd.flow(0, odd.route({{k, 1}}), 1e9);
+  odd.flow(0, odd.route({{k, 1.2345678}}), 1e9);
   CHECK_THROWS_AS(static_cast<void>(odd.run()), base::InternalError);
 }
 
