@@ -12,7 +12,7 @@ Estimator::Estimator(const pcg::Plan& plan, const sim::Oracle& oracle)
       data_(sim::dataflow_of(plan)),
       lowerer_(plan, data_, oracle.cluster(), oracle.framework(plan.training)) {}
 
-base::Seconds Estimator::time(const sim::Variant& variant) {
+void Estimator::lower(const sim::Variant& variant) {
   const sim::Program& program = lowerer_.lower(variant);
   for (std::size_t m = movement_s_.size(); m < program.movements.size(); ++m) {
     std::vector<double>& rounds = movement_s_.emplace_back();
@@ -20,10 +20,21 @@ base::Seconds Estimator::time(const sim::Variant& variant) {
   }
   for (auto type = static_cast<std::uint32_t>(pipelines_.size()); type < program.device_types.size(); ++type)
     pipelines_.emplace_back(program, oracle_.cluster(), movement_s_, plan_, type);
+}
+
+base::Seconds Estimator::time(const sim::Variant& variant) {
+  lower(variant);
   // Devices of several types run side by side and meet at collectives: the type that needs longest in all sets the pace. Adding up the
   // slowest of every item instead would make a device slower than any that is there, where each type is the better one for some kernels.
   double longest = 0;
   for (Pipeline& p : pipelines_) longest = std::max(longest, p.iteration_s());
+  return base::Seconds(longest);
+}
+
+base::Seconds Estimator::pass(const sim::Variant& variant) {
+  lower(variant);
+  double longest = 0;
+  for (Pipeline& p : pipelines_) longest = std::max(longest, p.pass_s());
   return base::Seconds(longest);
 }
 

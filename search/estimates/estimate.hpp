@@ -27,12 +27,20 @@ class Estimator {
   // remember what movements, kernels and blocks take.
   [[nodiscard]] base::Seconds time(const sim::Variant& variant);
 
+  // Returns: the seconds of one micro-batch's forward and backward pass through all stages, one after another, behind others like it; its
+  // gradients are kept as they are. Of the slowest type of device.
+  // Cost: that of time() less the schedule.
+  [[nodiscard]] base::Seconds pass(const sim::Variant& variant);
+
   // Returns: per device, numbered as the cluster's up to the last that holds any, its weights, gradients and optimizer state under ZeRO
   // stage `zero`: a lower bound of what such a variant needs there.
   // Cost: O(weights x shards).
   [[nodiscard]] std::vector<base::Bytes> model_states(int zero) const;
 
  private:
+  // Makes pipelines_ those of the variant.
+  void lower(const sim::Variant& variant);
+
   const pcg::Plan& plan_;
   const sim::Oracle& oracle_;
   sim::Dataflow data_;

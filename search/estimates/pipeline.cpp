@@ -22,10 +22,28 @@ Pipeline::Pipeline(const sim::Program& program, const topology::Cluster& cluster
   for (int r = 0; r < ranks; ++r) slots_.push_back(sim::schedule(plan.schedule, ranks, r, plan.chunks, plan.micro_batches));
 }
 
-double Pipeline::iteration_s() {
+void Pipeline::extend() {
   costs_.extend();
   rank_map_.extend();
   blocks_.resize(program_.blocks.size());
+}
+
+double Pipeline::pass_s() {
+  constexpr int kUntilSteady = 3;  // what a micro-batch leaves running meets the next one
+  extend();
+  times_.assign(program_.events.size() * static_cast<std::size_t>(plan_.micro_batches), 0);
+  Rank rank;
+  double before = 0;
+  for (int i = 0; i < kUntilSteady; ++i) {
+    before = rank.computed;
+    for (const sim::BlockId id : program_.forward) run(stage_block_of(id), rank, 0, 0);
+    for (const sim::BlockId id : program_.backward[sim::position_of(0, plan_.micro_batches)]) run(stage_block_of(id), rank, 0, 0);
+  }
+  return rank.computed - before;
+}
+
+double Pipeline::iteration_s() {
+  extend();
   ranks_.assign(slots_.size(), {});
   times_.assign(program_.events.size() * static_cast<std::size_t>(plan_.micro_batches), kUnknown);
   run_passes();

@@ -21,12 +21,16 @@ class Pipeline {
   // Returns: the iteration time of the variant that the program is now.
   // Cost: O(stages x micro-batches x events between stages + items of the updates), and O(items) for blocks that no variant before had.
   [[nodiscard]] double iteration_s();
+  // Returns: the seconds of a micro-batch's passes through all stages, one after another on one rank, behind others like it.
+  // Cost: O(stages), and O(items) for blocks that no variant before had.
+  [[nodiscard]] double pass_s();
 
  private:
   struct Rank {
     double computed = 0, drained = 0, host = 0;
   };
 
+  void extend();
   const StageBlock& stage_block_of(sim::BlockId id);
   double& time_of(sim::EventId event, int micro_batch) {
     return times_[event.value * static_cast<std::size_t>(plan_.micro_batches) + static_cast<std::size_t>(micro_batch)];

@@ -39,13 +39,23 @@ pcg::Graph padded(const pcg::Graph& model, const std::vector<pcg::Padding>& padd
 
 // parallelize() keeps the graph's operators in order and puts parallel operators between them.
 std::vector<pcg::MachineView> mapping_of(const pcg::Plan& plan, const Grid& grid, const std::vector<Layout>& node_layouts) {
+  struct Known {
+    const Layout* layout;
+    int first;
+    pcg::MachineView view;
+  };
+  std::vector<Known> known;  // a few layouts, on each stage's devices
+  const auto view_of = [&](const Layout& layout, int first) -> const pcg::MachineView& {
+    for (const Known& k : known)
+      if (k.first == first && *k.layout == layout) return k.view;
+    return known.emplace_back(Known{&layout, first, layout.view(grid, first)}).view;
+  };
   std::vector<pcg::MachineView> mapping;
   std::size_t node = 0;
   for (std::size_t n = 0; n < plan.pcg.nodes().size(); ++n) {
     mapping.emplace_back();
     if (plan.pcg.nodes()[n].parallel_operator() != nullptr) continue;
-    if (plan.pcg.nodes()[n].computes())
-      mapping.back() = node_layouts[node].view(grid, plan.stage[n] % grid.pipeline * grid.group_devices());
+    if (plan.pcg.nodes()[n].computes()) mapping.back() = view_of(node_layouts[node], plan.stage[n] % grid.pipeline * grid.group_devices());
     ++node;
   }
   return mapping;
@@ -134,8 +144,7 @@ Attempt<std::vector<int>> GridPlanner::layers_per_stage(const GridConfig& config
 }
 
 Attempt<pcg::Plan> GridPlanner::plan(const GridConfig& config, std::string name) {
-  const int devices = problem_.cluster.device_count();
-  const Attempt<Grid> made = make_grid(config, devices, problem_.training.global_batch);
+  const Attempt<Grid> made = make_grid(config, devices_, problem_.training.global_batch);
   if (!made) return made.refusal();
   const Grid& grid = *made;
   pcg::Plan plan;
@@ -144,7 +153,7 @@ Attempt<pcg::Plan> GridPlanner::plan(const GridConfig& config, std::string name)
   plan.name = std::move(name);
   plan.model = problem_.model_section;
   plan.training = problem_.training;
-  plan.gpus = devices;
+  plan.gpus = devices_;
   plan.stages = grid.pipeline * grid.chunks;
   plan.chunks = grid.chunks;
   plan.schedule = grid.chunks == 1 && config.schedule == pcg::ScheduleKind::interleaved ? pcg::ScheduleKind::one_f_one_b : config.schedule;

@@ -19,7 +19,9 @@ namespace search {
 class GridPlanner {
  public:
   // What the problem refers to outlives the object.
-  explicit GridPlanner(const Problem& problem) : problem_(problem) {}
+  explicit GridPlanner(const Problem& problem) : GridPlanner(problem, problem.cluster.device_count()) {}
+  // On the first `devices` of the cluster alone. Requires: 1 <= devices <= those of the cluster.
+  GridPlanner(const Problem& problem, int devices) : problem_(problem), devices_(devices) {}
 
   // The plan of a grid. Replicas, stages and ranks are placed as Megatron-LM does: tensor innermost, then context, then data, pipeline
   // outermost.
@@ -43,6 +45,7 @@ class GridPlanner {
   Attempt<std::vector<int>> balance(const Grid& grid, const pcg::Graph& graph, pcg::Plan plan);
 
   Problem problem_;
+  int devices_;
   std::map<std::pair<Sizes, std::int64_t>, pcg::Graph> graphs_;  // by what is padded, and samples
   std::optional<Cut> last_;
 };

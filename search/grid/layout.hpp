@@ -18,6 +18,7 @@ struct Layout {
   [[nodiscard]] pcg::Sharding sharding(const Grid& grid) const;
   // The devices of the pipeline group that starts at device `first`.
   [[nodiscard]] pcg::MachineView view(const Grid& grid, int first) const;
+  bool operator==(const Layout&) const = default;
 };
 
 // One per node of the graph, which holds one micro-batch of all replicas; weights and inputs get empty ones.

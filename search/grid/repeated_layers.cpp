@@ -1,0 +1,90 @@
+#include "search/grid/repeated_layers.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace search {
+namespace {
+
+using pcg::Graph;
+using pcg::GraphNode;
+using pcg::GraphNodeId;
+using pcg::GraphTensorRef;
+
+// The number of the first node of each block, and one behind the last.
+std::vector<std::size_t> first_nodes(const Graph& graph) {
+  std::vector<std::size_t> first(graph.blocks().size() + 1, graph.nodes().size());
+  for (std::size_t n = graph.nodes().size(); n-- > 0;) first[static_cast<std::size_t>(graph.nodes()[n].block)] = n;
+  // A block without nodes begins where the next one does.
+  for (std::size_t b = graph.blocks().size(); b-- > 0;) first[b] = std::min(first[b], first[b + 1]);
+  return first;
+}
+
+class Runs {
+ public:
+  explicit Runs(const Graph& graph) : graph_(graph), first_(first_nodes(graph)) {}
+
+  [[nodiscard]] bool repeats_the_block_before(std::size_t block) const {
+    const std::size_t here = first_[block], before = first_[block - 1], nodes = first_[block + 1] - here;
+    if (!graph_.blocks()[block].weighty || !graph_.blocks()[block - 1].weighty || here - before != nodes) return false;
+    for (std::size_t i = 0; i < nodes; ++i)
+      if (!is_same(before + i, here + i, here - before)) return false;
+    return true;
+  }
+
+ private:
+  // Inputs from outside the block only have to look alike.
+  [[nodiscard]] bool is_same(std::size_t a, std::size_t b, std::size_t distance) const {
+    const GraphNode &x = graph_.nodes()[a], &y = graph_.nodes()[b];
+    if (x.op != y.op || x.outputs != y.outputs || x.inputs.size() != y.inputs.size()) return false;
+    for (std::size_t i = 0; i < x.inputs.size(); ++i) {
+      if (graph_.shape(x.inputs[i]) != graph_.shape(y.inputs[i])) return false;
+      const bool own = graph_.node(x.inputs[i].node).block == x.block;
+      if (own && y.inputs[i] != GraphTensorRef{GraphNodeId(x.inputs[i].node.value + distance), x.inputs[i].output}) return false;
+    }
+    return true;
+  }
+
+  const Graph& graph_;
+  std::vector<std::size_t> first_;
+};
+
+}  // namespace
+
+RepeatedLayers repeated_layers(const Graph& graph) {
+  const Runs runs(graph);
+  RepeatedLayers longest, run;
+  for (std::size_t b = 0; b < graph.blocks().size(); ++b) {
+    if (b > 0 && run.count > 0 && runs.repeats_the_block_before(b)) ++run.count;
+    else run = {b, graph.blocks()[b].weighty ? std::size_t{1} : 0};
+    if (run.count > longest.count) longest = run;
+  }
+  return longest;
+}
+
+Graph with_layers(const Graph& graph, const RepeatedLayers& run, std::size_t kept) {
+  const std::vector<std::size_t> first = first_nodes(graph);
+  const std::size_t gone = first[run.first + kept], end = first[run.first + run.count], layer = first[run.first + 1] - first[run.first];
+  // A node of a block that is gone stands for its twin in the last block that is kept.
+  const auto new_node = [&](std::size_t old) {
+    if (old < gone) return old;
+    if (old >= end) return old - (end - gone);
+    return gone - layer + (old - gone) % layer;
+  };
+  pcg::GraphBuilder builder(graph.name());
+  int block = -1;
+  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
+    if (n >= gone && n < end) continue;
+    const GraphNode& node = graph.nodes()[n];
+    for (; block < node.block; ++block) {
+      const std::size_t next = static_cast<std::size_t>(block) + 1;
+      if (next < run.first + kept || next >= run.first + run.count) builder.begin_block(graph.blocks()[next]);
+    }
+    std::vector<GraphTensorRef> inputs = node.inputs;
+    for (GraphTensorRef& t : inputs) t.node = GraphNodeId(new_node(t.node.value));
+    builder.add_raw(node.name, node.op, std::move(inputs));
+  }
+  return std::move(builder).build();
+}
+
+}  // namespace search
