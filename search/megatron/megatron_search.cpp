@@ -1,201 +1,250 @@
 #include "search/megatron/megatron_search.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 #include <optional>
-#include <span>
+#include <queue>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
-#include "pcg/work/saved.hpp"
+#include "base/check.hpp"
 #include "search/estimates/estimate.hpp"
-#include "search/megatron/grid_points.hpp"
 #include "search/megatron/megatron.hpp"
+#include "search/megatron/ranking.hpp"
 #include "search/problem/deadline.hpp"
 
 namespace search {
 namespace {
 
-using base::Seconds;
-
 constexpr std::size_t kMostLost = 10;  // more than a person reads
 constexpr int kMostSimulated = 1000;   // some minutes of simulation on a large cluster
+// Estimates are blind to contention, so that simulations are rarely better: by at most a tenth where ZeRO 3 gathers weights on a slow
+// network, elsewhere by less than a fiftieth (Llama-70B on 64 H100, Llama-1B on 64 A100 with one 100 Gb/s NIC a node, whole grids).
+constexpr double kEstimateMargin = 1.05;
+
+// Balanced stages that come out equal are the plan of equal stages once more.
+bool has_equal_stages(const pcg::Plan& plan) {
+  std::set<std::pair<int, int>> layers;  // stage and block
+  for (std::size_t n = 0; n < plan.stage.size(); ++n) {
+    const pcg::PcgNode& node = plan.pcg.nodes()[n];
+    if (node.computes() && plan.pcg.blocks()[static_cast<std::size_t>(node.block)].weighty) layers.emplace(plan.stage[n], node.block);
+  }
+  std::vector<int> of_stage(static_cast<std::size_t>(plan.stages), 0);
+  for (const auto& [stage, block] : layers) ++of_stage[static_cast<std::size_t>(stage)];
+  return std::ranges::all_of(of_stage, [&](int n) { return n == of_stage.front(); });
+}
+
+// A plan whose estimate is so much better than the best is simulated before others are looked at.
+constexpr double kClearlyBetter = 0.98;
+
+// Plans that cannot be better than the best by a thousandth, which is less than what simulations are worth, are not looked at.
+constexpr double kLeastGain = 0.999;
 
 struct Candidate {
-  std::size_t point = 0;  // of the grid
   GridConfig config;
-  Seconds estimate;
+  double estimate = 0;
+  bool twin = false;  // a better variant of its family is a candidate, too
 };
+
+GridConfig with(GridConfig config, const sim::Variant& v) {
+  config.recompute = v.recompute;
+  config.zero = v.zero;
+  return config;
+}
 
 struct Simulated {
   pcg::Plan plan;
   sim::SimulationResult simulation;
-  [[nodiscard]] Seconds time() const { return simulation.iteration_time; }
+  [[nodiscard]] base::Seconds time() const { return simulation.iteration_time; }
 };
 
-// Keeps what needs the least memory of all that does not fit.
-void note_miss(std::optional<ClosestMiss>& closest, const std::string& candidate, const NeedsMemory& memory) {
-  if (!closest || memory.needed < closest->memory.needed) closest = ClosestMiss{candidate, memory};
-}
-
-// Every candidate of the grid, by its estimate.
-struct Ranking {
-  std::vector<Candidate> candidates;  // the best estimate first
-  std::size_t points = 0, seen = 0;   // of the grid
-  std::size_t too_big = 0;            // candidates whose model states alone are too much
-  std::optional<ClosestMiss> closest;
-  std::optional<Refusal> refusal;  // of the last point that cannot be built
-};
-
-// Per device: what it has for tensors.
-std::vector<base::Bytes> memory_for_tensors(const Problem& problem) {
-  std::vector<base::Bytes> room;
-  for (std::size_t d = 0; d < problem.cluster.devices().size(); ++d) {
-    const profiles::DeviceProfile& profile = problem.oracle.device(base::DeviceId(d));
-    room.push_back(problem.cluster.devices()[d].memory.value_or(profile.memory) - profile.reserved);
-  }
-  return room;
-}
-
-// Of the device that lacks most, if one does.
-std::optional<NeedsMemory> shortage(std::span<const base::Bytes> needed, std::span<const base::Bytes> room) {
-  std::optional<NeedsMemory> most;
-  for (std::size_t d = 0; d < needed.size(); ++d)
-    if (needed[d] > room[d] && (!most || needed[d] - room[d] > most->needed - most->available)) most = NeedsMemory{needed[d], room[d]};
-  return most;
-}
-
-// Selective recomputation of a model that keeps no scores would be a second name for none.
-std::vector<pcg::Recompute> recomputations(const pcg::Graph& model) {
-  if (std::ranges::any_of(model.nodes(), [](const pcg::GraphNode& n) { return pcg::keeps_scores(n.op); }))
-    return {pcg::Recompute::none, pcg::Recompute::selective, pcg::Recompute::full};
-  return {pcg::Recompute::none, pcg::Recompute::full};
-}
-
-// What all points are ranked by.
-struct Ranker {
-  const Problem& problem;
-  std::vector<base::Bytes> room;
-  std::vector<pcg::Recompute> recomputations;
-};
-
-// One plan serves all variants of a point: recomputation and ZeRO 1 do not change its graph.
-void rank_point(std::size_t point, const GridConfig& config, const pcg::Plan& plan, const Ranker& ranker, Ranking& ranking) {
-  Estimator estimates(plan, ranker.problem.oracle);
-  for (int zero : {0, 1}) {
-    if (zero == 1 && config.data == 1) continue;
-    const std::optional<NeedsMemory> lacks = shortage(estimates.model_states(zero), ranker.room);
-    for (const pcg::Recompute recompute : ranker.recomputations) {
-      if (!lacks) {
-        GridConfig c = config;
-        c.recompute = recompute;
-        c.zero = zero;
-        ranking.candidates.push_back({point, c, estimates.time({recompute, zero})});
-        continue;
-      }
-      ++ranking.too_big;
-      note_miss(ranking.closest,
-                fmt::format("{}, recompute {}, zero {} (model states alone)", plan.summary,
-                            pcg::recompute_names()[static_cast<std::size_t>(recompute)], zero),
-                *lacks);
-    }
-  }
-}
-
-Ranking rank(const Problem& problem, const Deadline& deadline, const SearchContext& context) {
-  const std::vector<GridConfig> points = grid_points(problem);
-  const Ranker ranker{problem, memory_for_tensors(problem), recomputations(problem.model)};
-  GridPlanner planner(problem);
-  Ranking ranking;
-  for (ranking.points = points.size(); ranking.seen < points.size() && !deadline.has_passed(); ++ranking.seen) {
-    if (context.progress) context.progress(fmt::format("megatron: {} of {} points of the grid", ranking.seen, points.size()));
-    auto plan = megatron_plan(planner, points[ranking.seen]);
-    if (plan) rank_point(ranking.seen, points[ranking.seen], std::move(plan).value(), ranker, ranking);
-    else ranking.refusal = plan.refusal();
-  }
-  // Stable: among equal estimates the order of the grid decides, so that the answer does not depend on the library.
-  std::ranges::stable_sort(ranking.candidates, {}, &Candidate::estimate);
-  return ranking;
-}
-
-// The memory that a plan needs, if it does not fit.
-std::optional<NeedsMemory> shortage(const Problem& problem, const pcg::Plan& plan) {
-  const sim::MemoryUse memory = problem.oracle.memory(plan);
-  if (memory.fits()) return std::nullopt;
-  return NeedsMemory{memory.peak, memory.capacity};
-}
-
-// The best of the ranking, simulated whole.
-struct Confirmation {
-  std::vector<Simulated> simulated;   // in order of their estimates
+// Everything that a search has found.
+struct Findings {
+  std::vector<Simulated> simulated;   // in order
   std::vector<LostCandidate> no_fit;  // the first few
+  std::optional<ClosestMiss> closest;
   std::uint64_t built = 0;
-  std::optional<Limit> limit;  // what ended it, if something was left
+  SetAside aside;
+  bool data_parallel_besides = false;  // it is the last that was simulated, and was set aside before
 };
 
-class Confirming {
+class Searching {
  public:
-  Confirming(const Problem& problem, Ranking& ranking) : problem_(problem), ranking_(ranking), points_(ranking.points) {}
+  Searching(const Problem& problem, PlanBounds& bounds, Ranking ranking, int simulate_best, const Deadline& deadline,
+            const SearchContext& context)
+      : problem_(problem),
+        planner_(problem),
+        bounds_(bounds),
+        ranking_(std::move(ranking)),
+        simulate_best_(static_cast<std::size_t>(simulate_best)),
+        deadline_(deadline),
+        context_(context) {
+    found_.aside = ranking_.aside;
+    // Sketches are of the first devices: where others are of another type, they bound nothing.
+    for (const topology::Device& d : problem.cluster.devices()) bounds_hold_ = bounds_hold_ && d.type == problem.cluster.devices()[0].type;
+  }
 
-  // From the best estimate on, what fits into memory is simulated, until enough was. Plain data parallelism is simulated in any case, last:
-  // the estimates may err, and the search is to be no worse than what it generalises.
-  Confirmation run(int simulate_best, const Deadline& deadline, const SearchContext& context) {
-    const Candidate* data_parallel = nullptr;
-    for (const Candidate& c : ranking_.candidates) {
-      if (points_[c.point] == Point::infeasible) continue;
-      if (static_cast<int>(result_.simulated.size()) == simulate_best) result_.limit = Limit::candidates;
-      else if (deadline.has_passed()) result_.limit = Limit::time;
-      if (!result_.limit) confirm(c, context);
-      else if (is_data_parallel(c)) data_parallel = &c;
+  Findings run() && {
+    // The least bound first; closer bounds put a family back among the others.
+    for (std::size_t f = 0; f < ranking_.families.size(); ++f) queue_.push({ranking_.families[f].variants.front().seconds, false, f});
+    for (; !queue_.empty();) {
+      const Queued next = queue_.top();
+      queue_.pop();
+      Family& family = ranking_.families[next.family];
+      if (deadline_.has_passed()) found_.aside.unreached += family.variants.size();
+      else if (is_behind(family.variants.front())) found_.aside.behind += family.variants.size();
+      else if (!next.is_close) requeue(next.family);
+      else look_at(family);
     }
-    if (data_parallel != nullptr && deadline.has_passed()) result_.limit = Limit::time;
-    else if (data_parallel != nullptr) confirm(*data_parallel, context);
-    return std::move(result_);
+    confirm();
+    confirm_data_parallel();
+    if (found_.simulated.empty() && ranking_.smallest) note_smallest();
+    return std::move(found_);
   }
 
  private:
-  enum class Point { unknown, feasible, infeasible };
+  struct Queued {
+    double seconds = 0;  // at least
+    bool is_close = false;
+    std::size_t family = 0;
+    auto operator<=>(const Queued&) const = default;
+  };
 
-  // Whole replicas that take their samples at once, without recomputation and sharding: the plan of data_parallel.hpp.
-  [[nodiscard]] bool is_data_parallel(const Candidate& c) const {
-    GridConfig plain;
-    plain.data = problem_.cluster.device_count();
-    plain.micro_batch = problem_.training.global_batch / plain.data;
-    return c.config == plain;
+  void requeue(std::size_t number) {
+    Family& family = ranking_.families[number];
+    std::vector<RankedVariant> fitting;
+    for (const RankedVariant& v : family.variants) {
+      const PlanBound bound = bounds_.closer_bound(with(family.config, v.variant));
+      if (bound.bytes <= ranking_.room) fitting.push_back({v.variant, bound.seconds});
+      else ++found_.aside.too_big;
+    }
+    family.variants = std::move(fitting);
+    std::ranges::stable_sort(family.variants, {}, &RankedVariant::seconds);
+    if (!family.variants.empty()) queue_.push({family.variants.front().seconds, true, number});
   }
 
-  void confirm(const Candidate& c, const SearchContext& context) {
-    auto plan = megatron_plan(problem_, c.config);
-    if (!plan) return;
-    ++result_.built;
-    if (!fits(*plan)) return try_minimum_memory(c, *plan);
-    if (context.progress) context.progress(fmt::format("megatron: simulating {}", plan->summary));
-    sim::SimulationResult simulation = problem_.oracle.plan(*plan);
-    result_.simulated.push_back({std::move(plan).value(), std::move(simulation)});
+  [[nodiscard]] bool is_behind(const RankedVariant& v) const { return bounds_hold_ && kLeastGain * best_ <= v.seconds; }
+
+  // Estimates the variants of a family. One that seems to be the best is simulated at once: the better the best, the more is behind it.
+  void look_at(const Family& family) {
+    if (context_.progress)
+      context_.progress(fmt::format("megatron: {} of {} kinds of plans left", queue_.size(), ranking_.families.size()));
+    const Attempt<pcg::Plan> plan = megatron_plan(planner_, family.config);
+    if (!plan) {
+      found_.aside.refused += family.variants.size();
+      return;
+    }
+    if (family.config.balanced_stages && has_equal_stages(*plan)) {
+      found_.aside.twins += family.variants.size();
+      return;
+    }
+    bool twin = false;
+    for (const Candidate& c : estimated(family, *plan)) {
+      if (c.estimate >= kEstimateMargin * best_) ++found_.aside.behind;
+      else if (fits(*plan, c.config)) {
+        waiting_.push_back(c);
+        waiting_.back().twin = std::exchange(twin, true);
+        if (!waiting_.back().twin && c.estimate < kClearlyBetter * best_) simulate(c.config);
+        if (!found_.simulated.empty() && last_simulated_ == c.config) waiting_.pop_back();
+      }
+    }
   }
 
-  bool fits(const pcg::Plan& plan) {
-    const auto short_of = shortage(problem_, plan);
-    if (!short_of) return true;
-    if (result_.no_fit.size() < kMostLost) result_.no_fit.push_back({plan.summary, *short_of});
-    note_miss(ranking_.closest, plan.summary, *short_of);
+  // The best estimate first.
+  std::vector<Candidate> estimated(const Family& family, const pcg::Plan& plan) {
+    Estimator estimator(plan, problem_.oracle);
+    std::vector<Candidate> candidates;
+    for (const RankedVariant& v : family.variants) {
+      if (is_behind(v)) {
+        ++found_.aside.behind;
+        continue;
+      }
+      candidates.push_back({with(family.config, v.variant), estimator.time(v.variant).value()});
+    }
+    std::ranges::stable_sort(candidates, {}, &Candidate::estimate);
+    return candidates;
+  }
+
+  bool fits(pcg::Plan plan, const GridConfig& config) {
+    plan.recompute = config.recompute;
+    plan.zero = config.zero;
+    const sim::MemoryUse memory = problem_.oracle.memory(plan);
+    if (memory.fits()) return true;
+    ++found_.aside.too_big;
+    note_miss(config, memory);
     return false;
   }
 
-  // Where the minimum-memory candidate of a point does not fit either, the others of the point need not be asked about.
-  void try_minimum_memory(const Candidate& c, const pcg::Plan& plan) {
-    if (points_[c.point] != Point::unknown) return;
-    pcg::Plan minimum = plan;
-    minimum.recompute = pcg::Recompute::full;
-    minimum.zero = 1;
-    minimum.summary += " (even with recompute full and zero 1)";
-    points_[c.point] = fits(minimum) ? Point::feasible : Point::infeasible;
+  void note_miss(const GridConfig& config, const sim::MemoryUse& memory) {
+    const bool is_listed = found_.no_fit.size() < kMostLost;
+    const bool is_closest = !found_.closest || memory.peak < found_.closest->memory.needed;
+    if (!is_listed && !is_closest) return;
+    const std::string name = megatron_plan(planner_, config).value().summary;
+    if (is_listed) found_.no_fit.push_back({name, NeedsMemory{memory.peak, memory.capacity}});
+    if (is_closest) found_.closest = ClosestMiss{name, {memory.peak, memory.capacity}};
+  }
+
+  void simulate(const GridConfig& config) {
+    Attempt<pcg::Plan> plan = megatron_plan(planner_, config);
+    BASE_CHECK(plan, "the plan was built before");
+    ++found_.built;
+    if (context_.progress) context_.progress(fmt::format("megatron: simulating {}", plan->summary));
+    sim::SimulationResult simulation = problem_.oracle.plan(*plan);
+    best_ = std::min(best_, simulation.iteration_time.value());
+    found_.simulated.push_back({std::move(plan).value(), std::move(simulation)});
+    last_simulated_ = config;
+  }
+
+  // One of each family first, so that those that hardly differ do not take the places of all others.
+  void confirm() {
+    std::ranges::stable_sort(
+        waiting_, [](const Candidate& a, const Candidate& b) { return std::tie(a.twin, a.estimate) < std::tie(b.twin, b.estimate); });
+    for (const Candidate& c : waiting_) {
+      if (c.estimate >= kEstimateMargin * best_) ++found_.aside.behind;
+      else if (found_.simulated.size() >= simulate_best_) ++found_.aside.unsimulated;
+      else if (deadline_.has_passed()) ++found_.aside.unreached;
+      else simulate(c.config);
+    }
+  }
+
+  // Whole replicas that take their samples at once, without recomputation and sharding: the plan of data_parallel.hpp. The bounds and the
+  // estimates may err, and the search is to be no worse than what it generalises.
+  void confirm_data_parallel() {
+    GridConfig plain;
+    plain.data = problem_.cluster.device_count();
+    const Attempt<pcg::Plan> plan = megatron_plan(planner_, plain);
+    if (!plan || deadline_.has_passed()) return;
+    const auto is_it = [&](const Simulated& s) { return s.plan.summary == plan->summary; };
+    if (std::ranges::none_of(found_.simulated, is_it) && problem_.oracle.memory(*plan).fits()) {
+      simulate(plain);
+      found_.data_parallel_besides = true;
+    }
+  }
+
+  void note_smallest() {
+    if (const Attempt<pcg::Plan> plan = megatron_plan(planner_, *ranking_.smallest))
+      note_miss(*ranking_.smallest, problem_.oracle.memory(*plan));
   }
 
   const Problem& problem_;
-  Ranking& ranking_;
-  std::vector<Point> points_;  // by point of the grid
-  Confirmation result_;
+  GridPlanner planner_;
+  PlanBounds& bounds_;
+  Ranking ranking_;
+  std::size_t simulate_best_;
+  const Deadline& deadline_;
+  const SearchContext& context_;
+  bool bounds_hold_ = true;
+  double best_ = std::numeric_limits<double>::infinity();  // seconds of what was simulated
+  std::priority_queue<Queued, std::vector<Queued>, std::greater<>> queue_;
+  std::vector<Candidate> waiting_;
+  GridConfig last_simulated_;
+  Findings found_;
 };
 
 std::vector<LostCandidate> lost_to(const Simulated& best, const std::vector<Simulated>& simulated, std::vector<LostCandidate> no_fit) {
@@ -210,37 +259,55 @@ std::vector<LostCandidate> lost_to(const Simulated& best, const std::vector<Simu
   return lost;
 }
 
-BindingConstraint binding_of(const Ranking& ranking) {
-  if (ranking.closest) return *ranking.closest;
-  if (ranking.refusal) return Refusal{ranking.refusal->constraint, "no point of the grid can be built: " + ranking.refusal->why};
+BindingConstraint binding_of(const Findings& found, const std::optional<Refusal>& refusal) {
+  if (found.closest) return *found.closest;
+  if (refusal) return Refusal{refusal->constraint, "no point of the grid can be built: " + refusal->why};
   return Refusal{Constraint::batch, "no degrees divide both the GPUs and the batch"};
 }
 
-Termination termination_of(const Ranking& ranking, const Confirmation& confirmed) {
-  const bool cut_off = ranking.seen < ranking.points || confirmed.limit == Limit::time;
-  if (confirmed.simulated.empty()) return cut_off ? Termination::nothing_found(Limit::time) : Termination::infeasible(binding_of(ranking));
+Termination termination_of(const Findings& found, const std::optional<Refusal>& refusal) {
+  const bool cut_off = found.aside.unreached > 0;
+  if (found.simulated.empty())
+    return cut_off ? Termination::nothing_found(Limit::time) : Termination::infeasible(binding_of(found, refusal));
   if (cut_off) return Termination::feasible(Limit::time);
-  return confirmed.limit ? Termination::feasible(*confirmed.limit) : Termination::optimal();
+  return found.aside.behind + found.aside.unsimulated > 0 ? Termination::feasible(Limit::candidates) : Termination::optimal();
+}
+
+// "of 96 plans of the grid 8 cannot be built, 40 do not fit into memory, 44 are behind the best, 4 were simulated".
+std::string statistics(std::size_t plans, const Findings& found) {
+  std::vector<std::string> parts;
+  const auto add = [&](std::size_t count, const char* what) {
+    if (count > 0) parts.push_back(fmt::format("{} {}", count, what));
+  };
+  add(found.aside.refused, "cannot be built");
+  add(found.aside.too_big, "do not fit into memory");
+  add(found.aside.twins, "are others once more");
+  add(found.aside.behind, "are behind the best by their bounds or estimates");
+  add(found.simulated.size() - (found.data_parallel_besides ? 1 : 0), "were simulated");
+  add(found.aside.unsimulated, "were not, because simulate_best were");
+  add(found.aside.unreached, "were not reached in time");
+  if (found.data_parallel_besides) parts.emplace_back("plain data parallelism was simulated besides");
+  return fmt::format("of {} plans of the grid {}", plans, fmt::join(parts, ", "));
 }
 
 }  // namespace
 
 SearchResult megatron_search(const Problem& problem, const MegatronSearchConfig& config, const SearchContext& context) {
   const Deadline deadline(context, config.budget);
-  Ranking ranking = rank(problem, deadline, context);
-  Confirmation confirmed = Confirming(problem, ranking).run(config.simulate_best, deadline, context);
+  PlanBounds bounds(problem, recomputations_of(problem.model));
+  Ranking ranking = rank(problem, bounds, deadline, context);
+  const std::size_t plans = ranking.plans;
+  const std::optional<Refusal> refusal = ranking.refusal;
+  Findings found = Searching(problem, bounds, std::move(ranking), config.simulate_best, deadline, context).run();
 
-  SearchResult result{.termination = termination_of(ranking, confirmed), .candidates = confirmed.built};
-  if (ranking.seen < ranking.points)
-    result.notes.push_back(fmt::format("time was up after {} of {} points of the grid", ranking.seen, ranking.points));
-  if (confirmed.simulated.empty()) {
-    result.lost = std::move(confirmed.no_fit);
+  SearchResult result{.termination = termination_of(found, refusal), .candidates = found.built};
+  result.notes.push_back(statistics(plans, found));
+  if (found.simulated.empty()) {
+    result.lost = std::move(found.no_fit);
     return result;
   }
-  result.notes.push_back(fmt::format("best of {} candidates of the grid, {} simulated whole", ranking.candidates.size() + ranking.too_big,
-                                     confirmed.simulated.size()));
-  auto best = std::ranges::min_element(confirmed.simulated, {}, &Simulated::time);  // the first of equals: the best estimate
-  result.lost = lost_to(*best, confirmed.simulated, std::move(confirmed.no_fit));
+  auto best = std::ranges::min_element(found.simulated, {}, &Simulated::time);  // the first of equals
+  result.lost = lost_to(*best, found.simulated, std::move(found.no_fit));
   result.objective = best->time();
   result.best = std::move(best->plan);
   result.simulation = std::move(best->simulation);
@@ -251,11 +318,13 @@ Planner megatron_search_planner() {
   const MegatronSearchConfig defaults;
   return {.kind = "megatron",
           .form = "search",
-          .about = "The best of Megatron's grid: all degrees, micro-batches, chunks, recomputation and ZeRO 1.",
+          .about =
+              "The best of Megatron's grid: all degrees, sequence parallelism, micro-batches, chunks, stages, recomputation and ZeRO 1 "
+              "to 3.",
           .searches = true,
           .options = {{"budget", Duration{defaults.budget}, "the time that the search may take"},
                       {"simulate_best", WholeNumber{.least = 1, .most = kMostSimulated, .by_default = defaults.simulate_best},
-                       "so many of the ranked grid are simulated whole"}},
+                       "so many of the best plans of the grid are simulated whole, plain data parallelism besides"}},
           .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
             return megatron_search(p, {.budget = o.duration("budget"), .simulate_best = static_cast<int>(o.whole_number("simulate_best"))},
                                    c);

@@ -1,7 +1,8 @@
 #pragma once
-// The exhaustive search over Megatron's grid: tensor, pipeline, data, micro-batch, chunks, recomputation and ZeRO 1, pruned by memory,
-// ranked by sums of the oracle's costs, the best few and plain data parallelism simulated whole. A baseline: it knows Megatron's rules of
-// thumb and no more.
+// The search over Megatron's whole grid: every degree, sequence parallelism, micro-batch, chunks, equal and balanced stages, recomputation
+// and ZeRO stage. Bounds from sketches of the layers order it; what they leave in front of the best is estimated, and of that the best few
+// are simulated whole, one of each kind before others that differ from it in recomputation or ZeRO alone. Plain data parallelism is
+// simulated in any case.
 
 #include "search/problem/planner.hpp"
 
@@ -9,7 +10,7 @@ namespace search {
 
 struct MegatronSearchConfig {
   base::Seconds budget{60};
-  int simulate_best = 8;  // so many of the ranked candidates are simulated whole
+  int simulate_best = 16;  // so many of the ranked candidates are simulated whole
 };
 
 // The objective is the simulated iteration time: never worse than that of plain data parallelism where that fits into memory, unless the

@@ -2,6 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+#include <string>
+
 #include "problem.hpp"
 #include "search/megatron/grid_points.hpp"
 
@@ -9,13 +14,53 @@ namespace {
 
 search::SearchResult search_all(const test::Question& q) { return search::megatron_search(q.problem(), {.simulate_best = 1000}, {}); }
 
+// The least iteration time of all plans of the grid that fit, each simulated.
+double best_of_grid(const search::Problem& problem) {
+  double best = INFINITY;
+  search::GridPlanner planner(problem);
+  for (const search::GridConfig& point : search::grid_points(problem))
+    for (const pcg::Recompute recompute : {pcg::Recompute::none, pcg::Recompute::selective, pcg::Recompute::full})
+      for (int zero = 0; zero <= 3; ++zero) {
+        search::GridConfig c = point;
+        c.recompute = recompute;
+        c.zero = zero;
+        const auto plan = search::megatron_plan(planner, c);
+        if (plan && problem.oracle.memory(*plan).fits()) best = std::min(best, problem.oracle.plan(*plan).iteration_time.value());
+      }
+  return best;
+}
+
+std::size_t plans_of(const search::SearchResult& r) { return std::stoul(r.notes.at(0).substr(std::string("of ").size())); }
+
 }  // namespace
 
-TEST_CASE("the search answers with what it simulated, and it is not worse than plain data parallelism on the same terms") {
+TEST_CASE("the search finds the best of its grid, or what is within a hundredth of it") {
+  // Small models, whose hosts are waited for, and one whose kernels count; nodes with a quick switch, alone and on a slow network; memory
+  // that all plans fit into, and memory for which the model states of a replica are too much.
+  const std::string wide =
+      "{transformer: {layers: 3, hidden: 1024, heads: 4, ffn: 4096, vocab: 4096, sequence_length: 512, causal: true, attention: flash}}";
+  struct Case {
+    std::string model;
+    int nodes, gpus;
+    std::int64_t batch;
+    double memory_gib;
+  };
+  for (const Case& c : {Case{test::kSmallGpt, 1, 4, 8, 16}, Case{test::kSmallMoe, 1, 4, 4, 16}, Case{test::kSmallMoe, 2, 2, 4, 16},
+                        Case{wide, 2, 2, 4, 16}, Case{wide, 4, 1, 4, 2}}) {
+    const test::Question q(c.model, c.nodes, c.gpus, c.batch);
+    topology::Cluster cluster = test::switched(c.nodes, c.gpus, c.memory_gib);
+    const sim::Oracle oracle(cluster);
+    const search::Problem problem{q.model, q.section, cluster, q.training, oracle};
+    const search::SearchResult r = search::megatron_search(problem, {}, {});
+    REQUIRE(r.objective);
+    CHECK_MESSAGE(r.objective->value() <= 1.01 * best_of_grid(problem), c.model << " on " << c.nodes << " x " << c.gpus);
+  }
+}
+
+TEST_CASE("the search answers with what it simulated, and it is not worse than plans by hand") {
   const test::Question q(test::kSmallGpt, 1, 4, 8);
   const search::SearchResult r = search_all(q);
   REQUIRE(r.best);
-  CHECK(r.termination.is_optimal());  // of the whole grid
   CHECK(search::stop_reason(r.termination) == "complete");
   CHECK(pcg::violations(*r.best).empty());
   CHECK(*r.objective == q.oracle.plan(*r.best).iteration_time);
@@ -23,8 +68,26 @@ TEST_CASE("the search answers with what it simulated, and it is not worse than p
   CHECK(r.simulation->iteration_time == *r.objective);
   CHECK(*r.objective <= q.oracle.plan(search::megatron_plan(q.problem(), {}).value()).iteration_time);
   CHECK(*r.objective <= q.oracle.plan(search::megatron_plan(q.problem(), {.tensor = 2}).value()).iteration_time);
-  CHECK(r.lost.size() == 10);
   for (const search::LostCandidate& l : r.lost) CHECK(std::get<search::Slower>(l.why).time >= *r.objective);
+}
+
+TEST_CASE("what a search did not look at is counted by why, and the counts add up to the grid") {
+  const test::Question q(test::kSmallGpt, 1, 4, 8);
+  const search::SearchResult r = search::megatron_search(q.problem(), {.simulate_best = 2}, {});
+  REQUIRE(r.notes.size() == 1);
+  std::istringstream words(r.notes[0]);
+  std::size_t sum = 0;
+  for (std::string word; words >> word;)
+    if (word.find_first_not_of("0123456789") == std::string::npos) sum += std::stoul(word);
+  CHECK(sum == 2 * plans_of(r));  // the grid itself is a number of the note, too
+}
+
+TEST_CASE("a point of the grid has 12 plans, fewer where nothing is recomputed apart or nobody shares") {
+  // One GPU and one sample: one point, and no replicas that share: the three kinds of recomputation.
+  CHECK(plans_of(search_all(test::Question(test::kSmallGpt, 1, 1, 1))) == 3);
+  // Two GPUs and a batch of 1: tensor 2 with and without sequence parallelism, context 2 and pipeline 2, equal or balanced. Only context's
+  // ranks hold the same weights: 3 + 3 + 12 + 3 + 3.
+  CHECK(plans_of(search_all(test::Question(test::kSmallGpt, 1, 2, 1))) == 24);
 }
 
 TEST_CASE("a search that simulates only some of what fits claims no optimum, and is complete all the same") {
@@ -40,12 +103,8 @@ TEST_CASE("a search that simulates only some of what fits claims no optimum, and
 TEST_CASE("a model that keeps no scores is not searched with selective recomputation, which would be a twin of none") {
   std::string flash = test::kSmallGpt;
   flash.replace(flash.find("unfused"), 7, "flash");
-  const auto candidates = [](const std::string& model) {
-    const search::SearchResult r = search_all(test::Question(model, 1, 4, 8));
-    REQUIRE(r.notes.size() == 1);
-    return std::stoi(r.notes[0].substr(std::string("best of ").size()));
-  };
-  CHECK(candidates(flash) * 3 == candidates(test::kSmallGpt) * 2);
+  const auto plans = [](const std::string& model) { return plans_of(search_all(test::Question(model, 1, 4, 8))); };
+  CHECK(plans(flash) * 3 == plans(test::kSmallGpt) * 2);
 }
 
 TEST_CASE("the same search gives the same plan") {
@@ -64,18 +123,18 @@ TEST_CASE("what fits nowhere is infeasible, and the closest miss is named") {
   REQUIRE(r.termination.is_infeasible());
   CHECK(search::stop_reason(r.termination) == "infeasible");
   const auto& miss = std::get<search::ClosestMiss>(*r.termination.binding());
-  CHECK(miss.candidate == "one device, recompute none, zero 0 (model states alone)");
-  CHECK(miss.memory.needed.value() == doctest::Approx(16 * static_cast<double>(q.model.parameters())));
+  CHECK(miss.candidate == "one device, recompute full");
+  CHECK(miss.memory.needed.value() > 16 * static_cast<double>(q.model.parameters()));
   CHECK(miss.memory.available < miss.memory.needed);
 }
 
 TEST_CASE("a grid of which nothing can be built is infeasible, with the last reason") {
-  const test::Question q(test::kSmallGpt, 1, 3, 4);  // 3 devices divide neither a batch of 4 nor 4 heads nor 2 layers
+  const test::Question q(test::kSmallGpt, 1, 3, 4);  // 3 devices divide neither a batch of 4 nor 4 heads nor 2 layers nor 16 positions
   const search::SearchResult r = search::megatron_search(q.problem(), {}, {});
   REQUIRE(r.termination.is_infeasible());
   const auto& refusal = std::get<search::Refusal>(*r.termination.binding());
-  CHECK(refusal.constraint == search::Constraint::heads);
-  CHECK(refusal.why == "no point of the grid can be built: layer0.attention.core: 4 attention heads do not divide by tensor 3");
+  CHECK(refusal.constraint == search::Constraint::sequence);
+  CHECK(refusal.why == "no point of the grid can be built: a sequence of 16 does not divide by context 3");
 }
 
 TEST_CASE("a search without time says so") {
@@ -83,13 +142,13 @@ TEST_CASE("a search without time says so") {
   double ticks = 0;
   search::SearchContext context;
   context.clock = [&] { return base::Seconds(ticks += 1); };
-  // The start takes the first tick: three points of the grid are looked at.
+  // The start takes the first tick: three cuts are sketched, and nothing is simulated.
   const search::SearchResult r = search::megatron_search(q.problem(), {.budget = base::Seconds(3.5)}, context);
   CHECK_FALSE(r.termination.has_plan());
   CHECK(r.termination.limit() == search::Limit::time);
   CHECK(search::stop_reason(r.termination) == "time_limit");
   REQUIRE_FALSE(r.notes.empty());
-  CHECK(r.notes[0].starts_with("time was up after 3 of "));
+  CHECK(r.notes[0].ends_with(" were not reached in time"));
 }
 
 TEST_CASE("each device is asked for what it has itself: a small one beside a large one does not make the grid infeasible") {
@@ -118,13 +177,13 @@ TEST_CASE("each device is asked for what it has itself: a small one beside a lar
   CHECK(r.best->stages == 2);
   const search::SearchResult none = answer(1);
   REQUIRE(none.termination.is_infeasible());
-  CHECK(std::get<search::ClosestMiss>(*none.termination.binding()).memory.available == base::Bytes(0));
+  CHECK(std::get<search::ClosestMiss>(*none.termination.binding()).memory.available == base::Bytes(1 << 30));
 }
 
 TEST_CASE("a batch of a trillion samples has few divisors, which are found at once") {
   const test::Question q(test::kSmallGpt, 1, 4, std::int64_t{1} << 40);
   const std::vector<search::GridConfig> points = search::grid_points(q.problem());
   CHECK(points.size() > 100);
-  CHECK(points.size() < 2000);
+  CHECK(points.size() < 2000);  // 41 divisors, 16 choices of degrees, at most twice with chunks or balanced stages
   for (const search::GridConfig& c : points) CHECK(q.training.global_batch % (c.data * c.micro_batch) == 0);
 }

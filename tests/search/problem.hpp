@@ -16,15 +16,16 @@
 namespace test {
 
 // `nodes` nodes of `gpus` GPUs, each on a switch; one NIC per node. Bandwidths and latencies are round numbers, nothing real.
-inline topology::Cluster switched(int nodes, int gpus) {
+inline topology::Cluster switched(int nodes, int gpus, double memory_gib = 16) {
   std::string wires;
   for (int g = 0; g < gpus; ++g) wires += fmt::format("{{between: [gpu{}, switch0], link: wire}}, ", g);
   const std::string text = fmt::format(
       "{{name: plain, nodes: {}, links: {{wire: {{bandwidth: 100 GB/s, latency: 1 us}}, ethernet: {{bandwidth: 10 GB/s, latency: 3 us}}}}, "
-      "node: {{gpus: {{type: v100-sxm2-16gb, count: {}}}, components: [switch0, nic0], wires: [{}{{between: [switch0, nic0], link: "
+      "node: {{gpus: {{type: v100-sxm2-16gb, count: {}, memory: {} GiB}}, components: [switch0, nic0], wires: [{}{{between: [switch0, "
+      "nic0], link: "
       "wire}}]}}, "
       "network: {{type: switch, link: ethernet}}}}",
-      nodes, gpus, wires);
+      nodes, gpus, memory_gib, wires);
   return topology::load_cluster(base::parse_yaml(text, "<test>"), "cluster");
 }
 

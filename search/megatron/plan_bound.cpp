@@ -1,0 +1,154 @@
+#include "search/megatron/plan_bound.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <span>
+
+#include "search/grid/balance.hpp"
+#include "sim/schedules/schedule.hpp"
+
+namespace search {
+namespace {
+
+// Estimates of pipelines under ZeRO 3 came down to 0.81 of what their layers take on one stage (Mixtral on 64 H100).
+constexpr double kNotInBubbles = 0.8;
+
+std::int64_t micro_batches(const GridConfig& c, std::int64_t global_batch) { return global_batch / c.data / c.micro_batch; }
+
+}  // namespace
+
+const Attempt<LayerSketch>& PlanBounds::sketch(const GridConfig& c) {
+  const Cut cut = cut_of(c);
+  constexpr std::array kUnsharded = {0};
+  auto at = sketches_.find(cut);
+  // Experts take of data what context does not give.
+  if (at == sketches_.end()) at = sketches_.emplace(cut, sketcher_.sketch(c, c.expert / std::gcd(c.expert, c.context), kUnsharded)).first;
+  return at->second;
+}
+
+const Refusal* PlanBounds::refusal(const GridConfig& cut) {
+  const Attempt<LayerSketch>& s = sketch(cut);
+  return s ? nullptr : &s.refusal();
+}
+
+PlanBound PlanBounds::bound(const GridConfig& c) {
+  const LayerSketch& s = *sketch(c);
+  const PassSketch& pass = s.passes.at({c.recompute, 0});
+  // The first stage of 1F1B keeps as many micro-batches as there are stages; interleaved schedules keep more.
+  const double kept = static_cast<double>(std::min<std::int64_t>(micro_batches(c, problem_.training.global_batch), c.pipeline));
+  return {seconds(c, s, pass, 0), bytes(c, s, pass, kept * layers() / c.pipeline)};
+}
+
+PlanBound PlanBounds::closer_bound(const GridConfig& c) {
+  const LayerSketch& s = *sketch(c);
+  const PassSketch& pass = s.passes.at({c.recompute, 0});
+  PlanBound known = bound(c);
+  double slowest = 0;
+  if (layers_are_all() && c.pipeline > 1) {
+    const std::span<const int> split = layers_per_stage(c, pass);
+    slowest = slowest_rank(c, pass, split);
+    known = {seconds(c, s, pass, slowest), std::max(known.bytes, bytes(c, s, pass, kept_layers(c, split)))};
+  }
+  const std::pair<Cut, int> key{cut_of(c), c.data};
+  constexpr std::array kStages = {0, 1, 2, 3};
+  auto at = replicated_.find(key);
+  if (at == replicated_.end()) at = replicated_.emplace(key, sketcher_.sketch(c, c.data, kStages)).first;
+  if (!at->second) return known;
+  // Each rank is as much slower as all passes are.
+  const PassSketch& replicated = at->second->passes.at({c.recompute, c.zero});
+  slowest *= replicated.seconds.of(layers()) / pass.seconds.of(layers());
+  // A stage of a pipeline gathers weights while it waits for others, too, which the layers on one stage cannot show.
+  const double share = c.zero == 3 && c.pipeline > 1 ? kNotInBubbles : 1;
+  known.seconds = std::max(known.seconds, share * (passes(c, replicated, slowest) + replicated.tail.of(layers()) / c.pipeline));
+  return known;
+}
+
+double PlanBounds::slowest_rank(const GridConfig& c, const PassSketch& pass, std::span<const int> split) {
+  std::vector<double> of_rank(static_cast<std::size_t>(c.pipeline), 0);
+  for (std::size_t s = 0; s < split.size(); ++s) of_rank[s % of_rank.size()] += split[s] * pass.seconds.layer;
+  of_rank.front() += pass.seconds.rest - pass.behind;
+  of_rank.back() += pass.behind;
+  return std::ranges::max(of_rank);
+}
+
+double PlanBounds::kept_layers(const GridConfig& c, std::span<const int> split) const {
+  // What is kept grows while the pipeline fills, which a few rounds of micro-batches do.
+  constexpr std::int64_t kRounds = 4;
+  const auto filling = std::min(micro_batches(c, problem_.training.global_batch), kRounds * c.pipeline);
+  int kept = 0, most = 0;
+  for (const sim::Slot& slot : sim::schedule(c.schedule, c.pipeline, 0, c.chunks, static_cast<int>(filling))) {
+    const int layers = split[static_cast<std::size_t>(slot.chunk * c.pipeline)];
+    kept += slot.pass == sim::Pass::forward ? layers : -layers;
+    most = std::max(most, kept);
+  }
+  return most;
+}
+
+std::span<const int> PlanBounds::layers_per_stage(const GridConfig& c, const PassSketch& pass) {
+  const int stages = c.pipeline * c.chunks, all = static_cast<int>(layers());
+  const bool equal = !c.balanced_stages && all % stages == 0;
+  std::vector<double> kernels(static_cast<std::size_t>(all), equal ? 1 : pass.layer_kernels);
+  if (!equal) kernels.front() = pass.first_kernels;
+  if (!equal) kernels.back() = pass.last_kernels;
+  const auto [split, is_new] = splits_.try_emplace({stages, kernels.front(), kernels[kernels.size() / 2], kernels.back()});
+  if (is_new && equal) split->second.assign(static_cast<std::size_t>(stages), all / stages);
+  else if (is_new) split->second = balanced_layers(std::span(&kernels, 1), stages);
+  return split->second;
+}
+
+bool PlanBounds::layers_are_all() const {
+  const auto weighty = std::ranges::count_if(problem_.model.blocks(), &pcg::Block::weighty);
+  return weighty > 1 && sketcher_.layers().count == static_cast<std::size_t>(weighty);
+}
+
+double PlanBounds::passes(const GridConfig& c, const PassSketch& pass, double least_slowest) const {
+  const auto m = static_cast<double>(micro_batches(c, problem_.training.global_batch));
+  const double all = pass.seconds.of(layers()), slowest = std::max(least_slowest, all / c.pipeline);
+  // The slowest stage works all the time but while the first micro-batch comes to it and the last one goes from it.
+  return m * slowest + std::max(0.0, all - slowest) / c.chunks;
+}
+
+double PlanBounds::seconds(const GridConfig& c, const LayerSketch& s, const PassSketch& pass, double least_slowest) {
+  const auto m = static_cast<double>(micro_batches(c, problem_.training.global_batch));
+  const double slowest = std::max(least_slowest, pass.seconds.of(layers()) / c.pipeline), passes = this->passes(c, pass, slowest);
+  if (c.data * c.context == 1) return passes;
+  // Experts' gradients, which fewer share, are left out.
+  const double dense = 1 - expert_part(s);
+  const double reduced = all_reduce(c, dense * s.gradients.of(layers()) / c.pipeline);
+  if (c.zero < 2) return passes + std::max(0.0, reduced - slowest);  // beside the passes of the last micro-batch
+  // An all-reduce is a reduce-scatter and an all-gather. Stage 2 scatters after each micro-batch, stage 3 gathers weights twice besides.
+  const double gathered = c.zero < 3 ? 0 : all_reduce(c, dense * s.weights.of(layers()) / c.pipeline);
+  return std::max(passes, m * (reduced / 2 + gathered));
+}
+
+double PlanBounds::expert_part(const LayerSketch& s) const {
+  const double all = s.weights.of(layers());
+  return all > 0 ? s.expert_weights.of(layers()) / all : 0;
+}
+
+double PlanBounds::bytes(const GridConfig& c, const LayerSketch& s, const PassSketch& pass, double kept_layers) const {
+  // Replicas of the experts are as many fewer as experts are shared out.
+  const double sharded = (1 - expert_part(s) + expert_part(s) * c.expert) / (c.data * c.context);
+  const auto share = [&](int stage) { return c.zero >= stage ? sharded : 1.0; };
+  const double states = s.weights.of(layers()) * share(3) + s.gradients.of(layers()) * share(2) + s.optimizer.of(layers()) * share(1);
+  // Where no layer repeats, all that a micro-batch keeps is known of the whole model alone.
+  const double kept = layers() > 0 ? kept_layers * pass.kept_bytes.layer : pass.kept_bytes.rest / c.pipeline;
+  return states / c.pipeline + kept + pass.working_bytes;
+}
+
+double PlanBounds::all_reduce(const GridConfig& c, double bytes) {
+  const int replicas = c.data * c.context;
+  const auto [seconds, is_new_size] = reduced_.try_emplace({c.tensor, replicas, bytes});
+  if (!is_new_size) return seconds->second;
+  const auto [groups, is_new] = replicas_.try_emplace({c.tensor, replicas});
+  if (is_new)
+    for (int t = 0; t < c.tensor; ++t) {
+      groups->second.emplace_back();
+      for (int r = 0; r < replicas; ++r) groups->second.back().emplace_back(static_cast<std::size_t>(r * c.tensor + t));
+    }
+  seconds->second = problem_.oracle.collectives(sim::CollectiveKind::all_reduce, base::Bytes(bytes), groups->second).time.value();
+  return seconds->second;
+}
+
+}  // namespace search

@@ -1,0 +1,67 @@
+#pragma once
+// What a plan of the grid takes at least, before it is built: from sketches of its layers.
+
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "search/megatron/layer_sketch.hpp"
+
+namespace search {
+
+struct PlanBound {
+  double seconds = 0;  // of an iteration
+  double bytes = 0;    // of the device that needs most
+};
+
+// Bounds for one problem. They are optimistic rather than proved: overlap is taken as perfect, messages between stages as free, memory
+// as the average of the stages.
+class PlanBounds {
+ public:
+  // What the problem refers to outlives the object.
+  PlanBounds(const Problem& problem, std::span<const pcg::Recompute> recomputations)
+      : problem_(problem), sketcher_(problem, recomputations) {}
+
+  // Why no plan of this cut can be built; nullptr: it can be, as far as its sketch shows.
+  [[nodiscard]] const Refusal* refusal(const GridConfig& cut);
+  // Requires: `config` says data and micro_batch, and refusal(config) is nullptr.
+  // Cost: one sketch for each cut.
+  [[nodiscard]] PlanBound bound(const GridConfig& config);
+  // A closer bound: layers are shared out among the stages, the schedule says what is kept, and the layers are sketched on as many
+  // replicas, with their ZeRO stage, the gradients that are still on their way after the last pass, and the update. Cost: one sketch for
+  // each cut and number of replicas.
+  [[nodiscard]] PlanBound closer_bound(const GridConfig& config);
+
+ private:
+  using Cut = std::tuple<int, int, int, bool, std::int64_t>;
+  static Cut cut_of(const GridConfig& c) { return {c.tensor, c.context, c.expert, c.sequence_parallel, c.micro_batch}; }
+  const Attempt<LayerSketch>& sketch(const GridConfig& c);
+  // The seconds of all passes, and until they begin and after they end. `least_slowest`: seconds of a micro-batch's passes on the slowest
+  // rank of the pipeline, as far as they are known.
+  [[nodiscard]] double passes(const GridConfig& c, const PassSketch& pass, double least_slowest) const;
+  // Those, and what replicas tell each other.
+  [[nodiscard]] double seconds(const GridConfig& c, const LayerSketch& s, const PassSketch& pass, double least_slowest);
+  // Requires: layers_are_all().
+  [[nodiscard]] static double slowest_rank(const GridConfig& c, const PassSketch& pass, std::span<const int> split);
+  // The most layers of micro-batches that the first rank of the pipeline keeps at a time.
+  [[nodiscard]] double kept_layers(const GridConfig& c, std::span<const int> split) const;
+  [[nodiscard]] std::span<const int> layers_per_stage(const GridConfig& c, const PassSketch& pass);
+  // Whether the layers that stages share out are those that repeat.
+  [[nodiscard]] bool layers_are_all() const;
+  [[nodiscard]] double bytes(const GridConfig& c, const LayerSketch& s, const PassSketch& pass, double kept_layers) const;
+  // Of the weights, what is of experts that ranks share out.
+  [[nodiscard]] double expert_part(const LayerSketch& s) const;
+  // Of gradients or weights among the replicas of a stage.
+  [[nodiscard]] double all_reduce(const GridConfig& c, double bytes);
+  [[nodiscard]] double layers() const { return static_cast<double>(sketcher_.layers().count > 1 ? sketcher_.layers().count : 0); }
+
+  const Problem& problem_;
+  LayerSketcher sketcher_;
+  std::map<Cut, Attempt<LayerSketch>> sketches_;
+  std::map<std::pair<Cut, int>, Attempt<LayerSketch>> replicated_;                    // on so many replicas, all ZeRO stages
+  std::map<std::pair<int, int>, std::vector<std::vector<base::DeviceId>>> replicas_;  // by tensor, and data x context
+  std::map<std::tuple<int, double, double, double>, std::vector<int>> splits_;  // by stages, and kernels of layers; equal ones: by stages
+  std::map<std::tuple<int, int, double>, double> reduced_;                      // seconds by these and bytes
+};
+
+}  // namespace search
