@@ -68,6 +68,17 @@ base::Bytes read_bucket(base::MapReader& map) {
   return bytes;
 }
 
+OverlappedBucket read_overlapped_bucket(const base::Yaml& node, const std::string& path, base::Diagnostics& sink) {
+  constexpr double kMost = 1e12;  // more parameters than any model has
+  base::MapReader map(node, path, sink);
+  OverlappedBucket b;
+  b.parameters = map.number("parameters", 1, kMost).value_or(0);
+  b.per_replica = map.number("per_replica", 0, kMost).value_or(0);
+  map.require("parameters");
+  map.finish();
+  return b;
+}
+
 // A boolean for both kinds of schedule, or {plain: ..., interleaved: ...}.
 BySchedule read_by_schedule(base::MapReader& map, const char* key, bool otherwise) {
   const base::Yaml* value = map.optional(key);
@@ -107,6 +118,10 @@ FrameworkProfile read_framework_section(const base::Yaml& section, const std::st
   map.require("name");
   f.gradient_bucket = read_bucket(map);
   f.overlap_gradients = map.boolean("overlap_gradients").value_or(true);
+  if (const base::Yaml* bucket = map.optional("overlapped_bucket"))
+    f.overlapped_bucket = read_overlapped_bucket(*bucket, map.path_of("overlapped_bucket"), sink);
+  f.overlap_parameters = map.boolean("overlap_parameters").value_or(false);
+  f.overlap_tensor = map.boolean("overlap_tensor").value_or(false);
   f.overlap_input_gradient = map.boolean("overlap_input_gradient").value_or(true);
   f.fused_gradient_accumulation = map.boolean("fused_gradient_accumulation").value_or(false);
   f.fp32_gradients = map.boolean("fp32_gradients").value_or(false);
@@ -139,6 +154,11 @@ FrameworkProfile load_framework_profile(const base::Yaml& document) {
 const std::vector<std::string>& host_basis_names() {
   static const std::vector<std::string> kNames = {"assumed", "partly", "fitted"};
   return kNames;
+}
+
+Overlaps overlaps_of(const FrameworkProfile& framework, const pcg::Overlap& said) {
+  return {said.gradients.value_or(framework.overlap_gradients), said.parameters.value_or(framework.overlap_parameters),
+          said.tensor.value_or(framework.overlap_tensor)};
 }
 
 const FrameworkProfile& framework_profile(pcg::Framework f) { return shipped(f).profile; }

@@ -48,10 +48,21 @@ struct BySchedule {
   bool operator==(const BySchedule&) const = default;
 };
 
+// A bucket by its parameters: `parameters`, or `per_replica` for each device that adds them up, whichever is more. Of the first stage of a
+// pipeline: other stages have one bucket, because the backward passes of earlier stages hide it.
+struct OverlappedBucket {
+  double parameters = 0, per_replica = 0;  // both 0: the framework says nothing of its own
+  [[nodiscard]] bool empty() const { return parameters == 0 && per_replica == 0; }
+  bool operator==(const OverlappedBucket&) const = default;
+};
+
 struct FrameworkProfile {
   pcg::Framework framework = pcg::Framework::generic;
   base::Bytes gradient_bucket;               // gradients are synchronised when this much is ready; infinite: all at the end
   bool overlap_gradients = true;             // beside the backward pass; else after it
+  OverlappedBucket overlapped_bucket;        // in place of gradient_bucket where gradients are overlapped
+  bool overlap_parameters = false;           // weights updated in shards are gathered beside the next forward pass; else after the update
+  bool overlap_tensor = false;               // gathers before a product and reductions behind it run beside it, piece by piece
   bool overlap_input_gradient = true;        // the collective of an input gradient runs beside the weight-gradient kernels
   bool fused_gradient_accumulation = false;  // the weight-gradient matmul adds into the gradient buffer
   bool fp32_gradients = false;               // in bf16: accumulated and reduced in fp32, unless the scenario says
@@ -73,6 +84,13 @@ struct FrameworkProfile {
   HostCosts host;
   bool operator==(const FrameworkProfile&) const = default;
 };
+
+// What a plan overlaps: as it says, else as the framework does.
+struct Overlaps {
+  bool gradients = false, parameters = false, tensor = false;
+  bool operator==(const Overlaps&) const = default;
+};
+[[nodiscard]] Overlaps overlaps_of(const FrameworkProfile& framework, const pcg::Overlap& said);
 
 // Returns the profile that ships for a framework. Cost: O(1), read once.
 [[nodiscard]] const FrameworkProfile& framework_profile(pcg::Framework f);

@@ -149,7 +149,8 @@ std::vector<std::string> violations(const Plan& plan) { return Checker(plan).run
 bool Plan::operator==(const Plan& o) const {
   return name == o.name && base::emit_yaml(model) == base::emit_yaml(o.model) && padding == o.padding && training == o.training &&
          gpus == o.gpus && pcg == o.pcg && mapping == o.mapping && stage == o.stage && stages == o.stages && chunks == o.chunks &&
-         schedule == o.schedule && micro_batches == o.micro_batches && recompute == o.recompute && zero == o.zero && summary == o.summary;
+         schedule == o.schedule && micro_batches == o.micro_batches && recompute == o.recompute && zero == o.zero && overlap == o.overlap &&
+         summary == o.summary;
 }
 
 }  // namespace pcg

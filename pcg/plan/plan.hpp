@@ -10,6 +10,7 @@
 #include "base/yaml/tree.hpp"
 #include "pcg/graph/pcg.hpp"
 #include "pcg/plan/mapping.hpp"
+#include "pcg/plan/overlap.hpp"
 
 namespace pcg {
 
@@ -49,7 +50,8 @@ struct Plan {
   ScheduleKind schedule = ScheduleKind::one_f_one_b;
   int micro_batches = 1;
   Recompute recompute = Recompute::none;
-  int zero = 0;         // 0: none; 1: optimizer state; 2: and gradients; 3: and weights sharded over the copies of each weight
+  int zero = 0;  // 0: none; 1: optimizer state; 2: and gradients; 3: and weights sharded over the copies of each weight
+  Overlap overlap;
   std::string summary;  // "data 12 x tensor 2", for people
 
   bool operator==(const Plan& o) const;  // the model section is compared as text

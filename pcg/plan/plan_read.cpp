@@ -323,6 +323,9 @@ void read_head(MapReader& r, Plan& plan) {
     plan.recompute = chosen(m, "recompute", recompute_names(), plan.recompute);
     plan.zero = small(m, "zero", 0, 0, 3);
   });
+  section(r, "overlap", [&](MapReader& o) {
+    for (const auto& [word, choice] : kOverlapWords) plan.overlap.*choice = o.boolean(word);
+  });
 }
 
 }  // namespace

@@ -47,6 +47,13 @@ Yaml memory_of(const Plan& plan) {
   return y;
 }
 
+Yaml overlap_of(const Overlap& overlap) {
+  Yaml y = Yaml::make_map();
+  for (const auto& [word, choice] : kOverlapWords)
+    if (overlap.*choice) y.set(word, scalar(*(overlap.*choice)));
+  return y;
+}
+
 Yaml padding_of(const Plan& plan) {
   Yaml y = Yaml::make_sequence();
   for (const Padding& p : plan.padding) {
@@ -152,6 +159,7 @@ std::string write_plan(const Plan& plan) {
   p.set("gpus", scalar(plan.gpus));
   p.set("schedule", schedule_of(plan));
   p.set("memory", memory_of(plan));
+  if (plan.overlap != Overlap{}) p.set("overlap", overlap_of(plan.overlap));
   p.set("graph", scalar(plan.pcg.name()));
   p.set("blocks", blocks_of(plan.pcg));
   Yaml operators = Yaml::make_sequence();

@@ -59,6 +59,7 @@ std::string plan_text(const pcg::Plan& p) {
   out += fmt::format("global batch {}, {}, {}, framework {}\n\n", p.training.global_batch, pcg::to_text(p.training.precision),
                      pcg::optimizer_names()[static_cast<std::size_t>(p.training.optimizer)],
                      pcg::framework_names()[static_cast<std::size_t>(p.training.framework)]);
+  if (p.overlap != pcg::Overlap{}) out.insert(out.size() - 1, pcg::to_text(p.overlap) + "\n");
   Table table({{"operator", Align::left},
                {"kind", Align::left},
                {"cut", Align::left},
@@ -99,6 +100,8 @@ std::string plan_json(const pcg::Plan& p) {
   j["micro_batches"] = p.micro_batches;
   j["recompute"] = pcg::recompute_names()[static_cast<std::size_t>(p.recompute)];
   j["zero"] = p.zero;
+  for (const auto& [word, choice] : pcg::kOverlapWords)
+    if (p.overlap.*choice) j["overlap"][word] = *(p.overlap.*choice);
   j["global_batch"] = p.training.global_batch;
   j["precision"] = pcg::to_text(p.training.precision);
   j["operators"] = Json::array();

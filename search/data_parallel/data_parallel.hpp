@@ -5,7 +5,7 @@
 
 namespace search {
 
-[[nodiscard]] Attempt<pcg::Plan> data_parallel_plan(const Problem& problem);
+[[nodiscard]] Attempt<pcg::Plan> data_parallel_plan(const Problem& problem, const pcg::Overlap& overlap = {});
 [[nodiscard]] Planner data_parallel_planner();
 
 }  // namespace search

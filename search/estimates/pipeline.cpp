@@ -80,6 +80,15 @@ void Pipeline::run(const StageBlock& block, Rank& rank, int micro_batch, double 
   rank.host = host + block.in_step.launched;
 }
 
+void Pipeline::run_first(sim::BlockId id, Rank& rank) {
+  RankStreams streams(rank.computed, rank.gathered, rank.host);
+  const auto arrival = [&](sim::EventId e) { return time_of(e, 0); };
+  const std::vector<Signal> signals =
+      replay(program_.block(id), program_, costs_, RankMap{}, Hosts::in_step, arrival, std::span(&streams, 1));
+  for (const Signal& s : signals) time_of(s.event, 0) = s.time;
+  rank = {streams.computed(), std::max(rank.drained, streams.drained()), streams.host(), streams.synchronised()};
+}
+
 void Pipeline::run_passes() {
   std::vector<std::size_t> next(slots_.size(), 0);
   for (bool all = false; !all;) {
@@ -89,12 +98,14 @@ void Pipeline::run_passes() {
       for (; next[r] < slots_[r].size(); ++next[r], moved = true) {
         const sim::Slot& slot = slots_[r][next[r]];
         const std::size_t stage = static_cast<std::size_t>(slot.chunk) * slots_.size() + r;
+        const bool forward = slot.pass == sim::Pass::forward;
         const auto& blocks =
-            slot.pass == sim::Pass::forward ? program_.forward : program_.backward[sim::position_of(slot.micro_batch, plan_.micro_batches)];
+            forward ? program_.forward_of(slot.micro_batch) : program_.backward[sim::position_of(slot.micro_batch, plan_.micro_batches)];
         const StageBlock& block = stage_block_of(blocks[stage]);
         const std::optional<double> arrived = arrival(block, slot.micro_batch);
         if (!arrived) break;
-        run(block, ranks_[r], slot.micro_batch, *arrived);
+        if (forward && slot.micro_batch == 0 && !program_.first_forward.empty()) run_first(blocks[stage], ranks_[r]);
+        else run(block, ranks_[r], slot.micro_batch, *arrived);
       }
       all = all && next[r] == slots_[r].size();
     }

@@ -28,6 +28,7 @@ class Pipeline {
  private:
   struct Rank {
     double computed = 0, drained = 0, host = 0;
+    double gathered = 0;  // its updated weights so far
   };
 
   void extend();
@@ -38,6 +39,9 @@ class Pipeline {
   // The latest of what the block waits for; nullopt: something is not known yet.
   std::optional<double> arrival(const StageBlock& block, int micro_batch);
   void run(const StageBlock& block, Rank& rank, int micro_batch, double arrived);
+  // A forward pass that gathers updated weights does so from the beginning of the iteration on, however late its kernels start: it is
+  // replayed item by item where it stands.
+  void run_first(sim::BlockId id, Rank& rank);
   // Each rank goes through its slots as far as it can, until all are through.
   void run_passes();
   double run_update();

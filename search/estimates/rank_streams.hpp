@@ -27,6 +27,8 @@ class RankStreams {
 
   [[nodiscard]] double computed() const { return compute_; }
   [[nodiscard]] double host() const { return host_; }
+  // The collectives of gradients and weights have ended.
+  [[nodiscard]] double synchronised() const { return free_[static_cast<std::size_t>(Network::gradients)]; }
   // The moment from which all streams of the device are free.
   [[nodiscard]] double drained() const;
 

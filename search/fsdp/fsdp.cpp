@@ -9,7 +9,8 @@ namespace {
 FsdpConfig fsdp_config_of(const OptionValues& options) {
   return {.stage = static_cast<int>(options.choice("stage")) + 1,
           .recompute = static_cast<pcg::Recompute>(options.choice("recompute")),
-          .micro_batch = options.whole_number("micro_batch")};
+          .micro_batch = options.whole_number("micro_batch"),
+          .overlap = overlap_of(options)};
 }
 
 }  // namespace
@@ -19,6 +20,7 @@ Attempt<pcg::Plan> fsdp_plan(const Problem& problem, const FsdpConfig& config) {
   grid.zero = config.stage;
   grid.recompute = config.recompute;
   grid.micro_batch = config.micro_batch;
+  grid.overlap = config.overlap;
   return grid_plan(problem, grid, "fsdp");
 }
 
@@ -29,10 +31,11 @@ Planner fsdp_planner() {
       .options = {{"stage", Choice{.words = {"zero1", "zero2", "zero3"}, .by_default = static_cast<std::size_t>(FsdpConfig{}.stage) - 1},
                    "what is sharded: optimizer state, and gradients (`zero2`), and weights (`zero3`)"},
                   recompute_option(),
-                  micro_batch_option("samples per GPU and micro-batch", "one micro-batch")},
-      .plan = [](const Problem& p, const OptionValues& o, const SearchContext&) {
-        return result_of_rule(fsdp_plan(p, fsdp_config_of(o)));
-      }};
+                  micro_batch_option("samples per GPU and micro-batch", "one micro-batch"),
+                  overlap_option({"gradients", "parameters"})},
+      .contradiction = [](const OptionValues& o) { return wrong_overlap(o, fsdp_config_of(o).stage); },
+      .plan = [](const Problem& p, const OptionValues& o,
+                 const SearchContext&) { return result_of_rule(fsdp_plan(p, fsdp_config_of(o))); }};
 }
 
 }  // namespace search

@@ -1,5 +1,7 @@
 #include "search/grid/grid_options.hpp"
 
+#include <fmt/core.h>
+
 #include "search/grid/grid.hpp"
 
 namespace search {
@@ -11,6 +13,33 @@ Option recompute_option() {
 
 Option micro_batch_option(std::string help, std::string otherwise) {
   return {"micro_batch", WholeNumber{.by_default = GridConfig{}.micro_batch}, std::move(help), std::move(otherwise)};
+}
+
+Option overlap_option(std::vector<std::string> words, std::vector<std::string> later) {
+  return {"overlap", Flags{.words = std::move(words), .later = std::move(later)}, "what is communicated beside the kernels",
+          "as the framework does"};
+}
+
+pcg::Overlap overlap_of(const OptionValues& options) {
+  pcg::Overlap overlap;
+  for (const auto& [word, choice] : pcg::kOverlapWords)
+    if (const auto at = options.flags("overlap").find(std::string(word)); at != options.flags("overlap").end())
+      overlap.*choice = at->second;
+  return overlap;
+}
+
+std::optional<OptionProblem> wrong_overlap(const OptionValues& options, int zero) {
+  const pcg::Overlap overlap = overlap_of(options);
+  if (zero >= 2 && overlap.gradients == false)
+    return OptionProblem{"overlap", fmt::format("zero {} keeps shards of the gradients, and reduces them as they come", zero),
+                         "leave gradients out, or share out the optimizer's state alone (zero 1)"};
+  if (zero == 3 && overlap.parameters)
+    return OptionProblem{"overlap", "zero 3 gathers weights for every pass, not after the step",
+                         "leave parameters out, or share out less (zero 1 or 2)"};
+  if (zero == 0 && overlap.parameters == true)
+    return OptionProblem{"overlap", "without zero every replica updates all weights: there are none to gather",
+                         "leave parameters out, or write zero: 1"};
+  return std::nullopt;
 }
 
 }  // namespace search

@@ -1,8 +1,12 @@
 #pragma once
 // Options that planners on a grid share.
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "pcg/plan/plan.hpp"
-#include "search/problem/option.hpp"
+#include "search/problem/option_values.hpp"
 
 namespace search {
 
@@ -10,5 +14,10 @@ namespace search {
 [[nodiscard]] Option recompute_option();
 // `micro_batch`: 0 stands for "not given". `otherwise`: what is taken then, `help`: what is counted.
 [[nodiscard]] Option micro_batch_option(std::string help, std::string otherwise);
+// `overlap`: a map with these words of pcg::kOverlapWords. `later`: words that are refused when true.
+[[nodiscard]] Option overlap_option(std::vector<std::string> words, std::vector<std::string> later = {});
+[[nodiscard]] pcg::Overlap overlap_of(const OptionValues& options);
+// What `overlap` asks of a plan of this ZeRO stage, and cannot have.
+[[nodiscard]] std::optional<OptionProblem> wrong_overlap(const OptionValues& options, int zero);
 
 }  // namespace search

@@ -61,9 +61,19 @@ std::vector<pcg::MachineView> mapping_of(const pcg::Plan& plan, const Grid& grid
   return mapping;
 }
 
-std::string summary_of(const Grid& grid, const GridConfig& config, const std::vector<int>& layers_per_stage,
-                       const std::vector<pcg::Padding>& padding) {
+// What is said otherwise than the framework does it.
+pcg::Overlap unlike(const profiles::FrameworkProfile& framework, pcg::Overlap said) {
+  const profiles::Overlaps usual = profiles::overlaps_of(framework, {});
+  if (said.gradients == usual.gradients) said.gradients.reset();
+  if (said.parameters == usual.parameters) said.parameters.reset();
+  if (said.tensor == usual.tensor) said.tensor.reset();
+  return said;
+}
+
+std::string summary_of(const Grid& grid, const GridConfig& config, const profiles::FrameworkProfile& framework,
+                       const std::vector<int>& layers_per_stage, const std::vector<pcg::Padding>& padding) {
   std::string text = summary(grid, config);
+  if (const std::string overlap = pcg::to_text(unlike(framework, config.overlap)); !overlap.empty()) text += ", " + overlap;
   const bool equal = std::ranges::all_of(layers_per_stage, [&](int n) { return n == layers_per_stage.front(); });
   if (!equal) text += fmt::format(", layers per stage {}", layers_text(layers_per_stage));
   for (const pcg::Padding& p : padding) text += fmt::format(", vocabulary padded from {} to {}", p.from, p.to);
@@ -160,6 +170,7 @@ Attempt<pcg::Plan> GridPlanner::plan(const GridConfig& config, std::string name)
   plan.micro_batches = grid.micro_batches;
   plan.recompute = config.recompute;
   plan.zero = config.zero;
+  plan.overlap = config.overlap;
 
   const auto split = layers_per_stage(config, grid, graph, plan);
   if (!split) return split.refusal();
@@ -168,7 +179,7 @@ Attempt<pcg::Plan> GridPlanner::plan(const GridConfig& config, std::string name)
   if (!node_layouts) return node_layouts.refusal();
   plan.pcg = pcg_of(graph, shardings(graph, grid, *node_layouts));
   plan.stage = stages_of_nodes(plan.pcg, block_stages);
-  plan.summary = summary_of(grid, config, *split, plan.padding);
+  plan.summary = summary_of(grid, config, problem_.oracle.framework(plan.training), *split, plan.padding);
   plan.mapping = mapping_of(plan, grid, *node_layouts);
   const auto wrong = pcg::violations(plan);
   BASE_CHECK(wrong.empty(), "{}: {}", plan.summary, wrong.front());

@@ -39,7 +39,8 @@ std::vector<Option> options() {
           {"sequence_parallel", Flag{c.sequence_parallel}, "norms and dropouts are cut along the sequence among tensor ranks"},
           recompute_option(),
           {"zero", WholeNumber{.least = 0, .most = 3, .by_default = c.zero},
-           "what the replicas share out: optimizer state (1), and gradients (2), and weights (3)"}};
+           "what the replicas share out: optimizer state (1), and gradients (2), and weights (3)"},
+          overlap_option({"gradients", "parameters", "tensor"}, {"experts"})};
 }
 
 GridConfig grid_config_of(const OptionValues& o) {
@@ -57,6 +58,7 @@ GridConfig grid_config_of(const OptionValues& o) {
   c.sequence_parallel = o.flag("sequence_parallel");
   c.recompute = static_cast<pcg::Recompute>(o.choice("recompute"));
   c.zero = degree_of("zero");
+  c.overlap = overlap_of(o);
   const NumbersOrWord& layers = o.whole_numbers("layers_per_stage");
   c.layers_per_stage.assign(layers.numbers.begin(), layers.numbers.end());
   c.balanced_stages = !layers.word.empty();
@@ -81,6 +83,10 @@ std::optional<OptionProblem> contradiction(const OptionValues& o) {
   const GridConfig c = grid_config_of(o);
   if (c.chunks > 1 && c.schedule != ScheduleKind::interleaved)
     return OptionProblem{"chunks", "only the interleaved schedule has more than one chunk per device", "write schedule: interleaved"};
+  if (auto wrong = wrong_overlap(o, c.zero)) return wrong;
+  if (c.overlap.tensor == true && !c.sequence_parallel)
+    return OptionProblem{"overlap", "tensor overlaps the gathers and reduce-scatters of sequence parallelism, and there are none",
+                         "write sequence_parallel: true, or leave tensor out"};
   return wrong_list(c);
 }
 

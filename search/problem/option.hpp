@@ -2,6 +2,7 @@
 // The options of a planner, described once: files are read by these descriptions, and `show planners` and docs/formats.md show them.
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <variant>
 #include <vector>
@@ -42,7 +43,15 @@ struct WholeNumbers {
   std::vector<std::string> words;            // that may stand in place of the list
   NumbersOrWord by_default = {};
 };
-using OptionType = std::variant<WholeNumber, RealNumber, Flag, Choice, Duration, WholeNumbers>;
+// Words, each true or false.
+using NamedFlags = std::map<std::string, bool>;
+// By default none is given; the option's `otherwise` says what happens then.
+struct Flags {
+  std::vector<std::string> words;
+  std::vector<std::string> later = {};  // that the format knows and this version cannot make true
+  NamedFlags by_default = {};
+};
+using OptionType = std::variant<WholeNumber, RealNumber, Flag, Choice, Duration, WholeNumbers, Flags>;
 
 struct Option {
   std::string key;

@@ -30,6 +30,7 @@ template const bool& OptionValues::get(std::string_view) const;
 template const std::size_t& OptionValues::get(std::string_view) const;
 template const base::Seconds& OptionValues::get(std::string_view) const;
 template const NumbersOrWord& OptionValues::get(std::string_view) const;
+template const NamedFlags& OptionValues::get(std::string_view) const;
 
 void OptionValues::give(const std::string& key, Value value) {
   values_.insert_or_assign(key, std::move(value));
@@ -86,6 +87,20 @@ class OptionReader {
       list.numbers.push_back(*number);
     }
     values_.give(o.key, std::move(list));
+  }
+  void read_as(const Option& o, const Flags& f) {
+    const base::Yaml* value = in_.optional(o.key);
+    if (value == nullptr) return;
+    base::MapReader map(*value, in_.path_of(o.key), in_.sink());
+    NamedFlags given;
+    for (const std::string& word : f.words)
+      if (const auto flag = map.boolean(word)) given[word] = *flag;
+    for (const std::string& word : f.later)
+      if (map.boolean(word).value_or(false))
+        map.complain(word, fmt::format("this version does not have the {} {} yet", o.key, word),
+                     fmt::format("this version has {}", listed(f.words)));
+    map.finish();
+    values_.give(o.key, std::move(given));
   }
 
   base::MapReader& in_;

@@ -29,12 +29,14 @@ class OptionValues {
   [[nodiscard]] std::size_t choice(std::string_view key) const { return get<std::size_t>(key); }
   [[nodiscard]] base::Seconds duration(std::string_view key) const { return get<base::Seconds>(key); }
   [[nodiscard]] const NumbersOrWord& whole_numbers(std::string_view key) const { return get<NumbersOrWord>(key); }
+  // Those that the file gives.
+  [[nodiscard]] const NamedFlags& flags(std::string_view key) const { return get<NamedFlags>(key); }
 
   bool operator==(const OptionValues&) const = default;
 
  private:
   friend class OptionReader;
-  using Value = std::variant<std::int64_t, double, bool, std::size_t, base::Seconds, NumbersOrWord>;
+  using Value = std::variant<std::int64_t, double, bool, std::size_t, base::Seconds, NumbersOrWord, NamedFlags>;
 
   template <class T>
   [[nodiscard]] const T& get(std::string_view key) const;

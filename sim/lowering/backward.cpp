@@ -3,11 +3,14 @@
 #include "sim/lowering/backward.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "sim/lowering/forward.hpp"
 #include "sim/lowering/gradient_buckets.hpp"
+#include "sim/lowering/product_pieces.hpp"
 #include "sim/lowering/sharded_weights.hpp"
+#include "sim/lowering/weight_traffic.hpp"
 
 namespace sim {
 namespace {
@@ -18,7 +21,7 @@ class BackwardEmitter {
       : l_(l),
         stage_(stage),
         position_(position),
-        buckets_(l, block_, stage, l.variant.zero >= 3 ? base::Bytes(1e300) : l.framework.gradient_bucket),
+        buckets_(l, block_, stage, l.variant.zero >= 3 ? base::Bytes(1e300) : gradient_bucket(l, stage)),
         order_(l.flow.stage_nodes[static_cast<std::size_t>(stage)].rbegin(), l.flow.stage_nodes[static_cast<std::size_t>(stage)].rend()),
         gathers_(l, block_, order_),
         arrived_(l.gradients.made_by(stage)),
@@ -38,7 +41,7 @@ class BackwardEmitter {
   [[nodiscard]] bool synchronises() const {
     // ZeRO-2 and -3 keep only a shard of the gradients, so every micro-batch's are reduced; else once per iteration.
     if (l_.variant.zero >= 2) return true;
-    return is_final(position_) && l_.framework.overlap_gradients;
+    return is_final(position_) && l_.overlap.gradients;
   }
   [[nodiscard]] bool accumulates() const { return position_ == MicroBatchPosition::middle || position_ == MicroBatchPosition::last; }
   Waits waits_of(std::uint32_t node) const;
@@ -46,6 +49,9 @@ class BackwardEmitter {
   void emit_node(std::uint32_t node);
   std::vector<std::uint32_t> gather_inputs_again(std::uint32_t node, const Waits& w);
   std::vector<std::uint32_t> emit_input_gradient(std::uint32_t node, const Waits& w);
+  [[nodiscard]] std::optional<std::uint32_t> gather_before(std::uint32_t node) const;
+  // Returns: the last item of its kernels.
+  std::uint32_t append_input_gradient(Item item);
   static Item collective(MovementId movement, std::string_view what, std::uint32_t node, const Waits& w) {
     return moving(StreamKind::communication, movement, what, node, w.after, w.waits_on);
   }
@@ -130,7 +136,7 @@ void BackwardEmitter::emit_node(std::uint32_t node) {
     Compute kernels{l_.interned.device_set_of(node), {l_.program.part(node, "weight gradient", gradient)}};
     if (accumulates()) add_part(kernels, node, "gradient buffer", l_.prices.gradient_buffer(node));
     Item weights{std::move(kernels), node, regathered, {}, {}};
-    if (!l_.framework.overlap_input_gradient) {
+    if (!l_.framework.overlap_input_gradient && !l_.overlap.tensor) {
       for (std::size_t i = before_delivery; i < block_.items.size(); ++i) {
         const Move* move = std::get_if<Move>(&block_.items[i].work);
         if (move != nullptr && move->stream == StreamKind::communication) weights.after.push_back(static_cast<std::uint32_t>(i));
@@ -159,9 +165,39 @@ std::vector<std::uint32_t> BackwardEmitter::emit_input_gradient(std::uint32_t no
   const bool again = l_.variant.recompute == pcg::Recompute::selective && attention && !attention->flash;
   if (again) kernels.parts.push_back(l_.program.part(node, "recompute", l_.prices.forward(node)));
   kernels.parts.push_back(l_.program.part(node, "input gradient", l_.prices.input_gradient(node)));
-  std::vector<std::uint32_t> done{append({std::move(kernels), node, std::move(after), w.waits_on, {}})};
+  std::vector<std::uint32_t> done{append_input_gradient({std::move(kernels), node, std::move(after), w.waits_on, {}})};
   for (MovementId m : l_.interned.internal_backward(node).after) { done.push_back(append(collective(m, "reduction", node, {done, {}}))); }
   return done;
+}
+
+// A gather of the output's gradient, in this block, whose parts need no adding up: it runs beside the product (product_pieces.hpp).
+std::optional<std::uint32_t> BackwardEmitter::gather_before(std::uint32_t node) const {
+  if (!l_.overlap.tensor || !is_product(l_, node)) return std::nullopt;
+  const std::span<const GradientId> sums = l_.gradients.sums_for(node);
+  if (sums.size() != 1 || l_.gradients.stage(sums.front()) != stage_) return std::nullopt;
+  const std::vector<std::uint32_t>& arrived = arrived_[l_.gradients.place(sums.front())];
+  if (arrived.size() != 1 || !pieces_beside(l_.interned[l_.gradients.movement(sums.front())], CollectiveKind::all_gather))
+    return std::nullopt;
+  return arrived.front();
+}
+
+std::uint32_t BackwardEmitter::append_input_gradient(Item item) {
+  const std::optional<std::uint32_t> gather = gather_before(item.node);
+  if (!gather || std::get<Compute>(item.work).parts.size() != 1) return append(std::move(item));
+  const std::uint32_t node = item.node;
+  const MovementId moved = std::get<Move>(block_.items[*gather].work).movement;
+  const double share = 1 / static_cast<double>(*pieces_beside(l_.interned[moved], CollectiveKind::all_gather));
+  const auto piece = [&](double part) {
+    Item cut = item;
+    std::get<Compute>(cut.work).parts = {l_.program.part(node, "input gradient", l_.prices.input_gradient(node), part)};
+    return cut;
+  };
+  Item first = piece(1 - share);
+  start_with(block_, *gather, first);
+  append(std::move(first));
+  Item last = piece(share);
+  std::get<Compute>(last.work).host_waits = false;
+  return append(std::move(last));
 }
 
 // The last reader of a sum has added its part: the sum goes to the producer.

@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "sim/lowering/deliveries.hpp"
-#include "sim/lowering/gradient_sums.hpp"
 #include "sim/lowering/program_builder.hpp"
+#include "sim/numbering/deliveries.hpp"
+#include "sim/numbering/gradient_sums.hpp"
 
 namespace sim {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/lowering/events.hpp"
+#include "sim/lowering/product_pieces.hpp"
 #include "sim/lowering/sharded_weights.hpp"
 
 namespace sim {
@@ -12,6 +13,14 @@ void ForwardEmitter::emit(std::span<const std::uint32_t> nodes) {
   WeightGathers gathers(l_, block_, nodes);
   for (std::uint32_t n : nodes) {
     wait_for(gathers.before(n));
+    emit_node(n);
+  }
+}
+
+void ForwardEmitter::emit(std::span<const std::uint32_t> nodes, const UpdatedWeights& updated) {
+  nodes_ = nodes;
+  for (std::uint32_t n : nodes) {
+    wait_for(updated.before(n));
     emit_node(n);
   }
 }
@@ -64,15 +73,85 @@ void ForwardEmitter::emit_node(std::uint32_t node) {
   compute.work = std::move(kernels);
   pending_.clear();
   pending_waits_on_.clear();
-  Done& done = done_.emplace_back(append(block_, std::move(compute)), 1);
+  done_.emplace_back();
+  done_.back() = {emit_kernels(node, std::move(compute)), 1};
+  Done& done = done_.back();
   for (MovementId m : l_.interned.internal_forward(node).after) {
     append(block_, moving(StreamKind::communication, m, "reduction", node, items_of(done)));
     ++done.count;
   }
-  emit_moves(node);
+  emit_moves(node, Moves::all);
 }
 
-void ForwardEmitter::emit_moves(std::uint32_t node) {
+std::uint32_t ForwardEmitter::emit_kernels(std::uint32_t node, Item compute) {
+  if (l_.overlap.tensor && is_product(l_, node)) {
+    if (const auto gather = gather_before(node)) return emit_beside(*gather, node, std::move(compute));
+    if (const auto pieces = pieces_before_reduction(node)) return emit_before_reduction(*pieces, node, std::move(compute));
+  }
+  return append(block_, std::move(compute));
+}
+
+Item ForwardEmitter::piece(const Item& compute, std::uint32_t node, double share) {
+  Item item = compute;
+  Compute& kernels = std::get<Compute>(item.work);
+  kernels.parts = {l_.program.part(node, recompute_ ? "recompute" : "forward", l_.prices.forward(node), share)};
+  return item;
+}
+
+std::optional<ForwardEmitter::GatherBefore> ForwardEmitter::gather_before(std::uint32_t node) const {
+  for (std::size_t i = 0; i < l_.flow.origins[node].size(); ++i) {
+    const std::optional<DeliveryId> delivery = l_.deliveries.of(node, i);
+    const pcg::TensorRef from = l_.flow.origins[node][i];
+    if (!delivery || l_.plan.stage[from.node.value] != stage_) continue;
+    const std::optional<std::uint32_t> item = delivered_[l_.deliveries.place(*delivery)];
+    if (!item) continue;
+    const auto pieces = pieces_beside(l_.interned[l_.deliveries.movement(*delivery)], CollectiveKind::all_gather);
+    if (!pieces) continue;
+    GatherBefore gather{*item, *pieces, {}};
+    for (const Use& use : l_.flow.uses[from.node.value][from.output])
+      if (l_.deliveries.of(use.consumer, use.input) == delivery && std::ranges::binary_search(nodes_, use.consumer) &&
+          is_product(l_, use.consumer))
+        gather.readers.push_back(use.consumer);
+    return gather;
+  }
+  return std::nullopt;
+}
+
+std::uint32_t ForwardEmitter::emit_beside(const GatherBefore& gather, std::uint32_t node, Item compute) {
+  const double share = share_after_gather(l_, node, gather.readers, gather.pieces);
+  if (share >= 1) return append(block_, std::move(compute));
+  Item first = piece(compute, node, 1 - share);
+  start_with(block_, gather.item, first);
+  const std::uint32_t at = append(block_, std::move(first));
+  if (share <= 0) return at;
+  Item last = piece(compute, node, share);
+  std::get<Compute>(last.work).host_waits = false;
+  return append(block_, std::move(last));
+}
+
+std::optional<std::size_t> ForwardEmitter::pieces_before_reduction(std::uint32_t node) const {
+  for (const std::vector<Use>& uses : l_.flow.uses[node])
+    for (const Use& use : uses) {
+      if (!std::ranges::binary_search(nodes_, use.consumer)) continue;
+      const MovementId m = l_.deliveries.movement(*l_.deliveries.of(use.consumer, use.input));
+      if (const auto pieces = pieces_beside(l_.interned[m], CollectiveKind::reduce_scatter)) return pieces;
+    }
+  return std::nullopt;
+}
+
+// What comes later on the compute stream waits for the last piece by the order of the stream.
+std::uint32_t ForwardEmitter::emit_before_reduction(std::size_t pieces, std::uint32_t node, Item compute) {
+  const double share = 1 / static_cast<double>(pieces);
+  Item first = piece(compute, node, share);
+  std::get<Compute>(first.work).ends_run = true;
+  done_.back() = {append(block_, std::move(first)), 1};
+  emit_moves(node, Moves::reductions);
+  Item last = piece(compute, node, 1 - share);
+  std::get<Compute>(last.work).host_waits = false;
+  return append(block_, std::move(last));
+}
+
+void ForwardEmitter::emit_moves(std::uint32_t node, Moves which) {
   for (const std::vector<Use>& uses : l_.flow.uses[node]) {
     for (const Use& use : uses) {
       const int stage = l_.plan.stage[use.consumer];
@@ -85,6 +164,7 @@ void ForwardEmitter::emit_moves(std::uint32_t node) {
       if (delivered_[place] || (!inside && left_[place])) continue;
       const MovementId m = l_.deliveries.movement(delivery);
       if (l_.interned[m].empty()) continue;
+      if (which == Moves::reductions && !(inside && pieces_beside(l_.interned[m], CollectiveKind::reduce_scatter))) continue;
       Item move = inside ? moving(StreamKind::communication, m, "tensor", node, items_of(done_.back()))
                          : moving(StreamKind::pipeline, m, "stage boundary", node, items_of(done_.back()));
       if (!inside) move.signals.push_back(l_.events.forward(delivery, stage_));
@@ -99,20 +179,33 @@ namespace {
 bool reads_batch(const Lowering& l, std::uint32_t node) {
   return std::ranges::any_of(l.flow.origins[node], [&](pcg::TensorRef from) { return l.plan.pcg.node(from.node).is_input(); });
 }
+
+// What the host does for a micro-batch besides launching.
+void add_host_work(const Lowering& l, int stage, Block& block) {
+  const auto reads = [&](std::uint32_t n) { return reads_batch(l, n); };
+  if (l.framework.host_waits_for_batch && std::ranges::any_of(l.flow.stage_nodes[static_cast<std::size_t>(stage)], reads)) {
+    const auto first = std::ranges::find_if(block.items, [](const Item& i) { return std::holds_alternative<Compute>(i.work); });
+    if (first != block.items.end()) std::get<Compute>(first->work).host_drains = true;
+  }
+  // It does so before the first kernels.
+  l.program.add_host_time(block, 0, l.framework.host.micro_batch);
+}
 }  // namespace
 
 Block lower_forward(const Lowering& l, int stage) {
   const std::span<const std::uint32_t> nodes = l.flow.stage_nodes[static_cast<std::size_t>(stage)];
   Block block;
   block.items.reserve(2 * nodes.size());  // a node's kernels, and often something that moves
-  ForwardEmitter emitter(l, block, stage);
-  emitter.emit(nodes);
-  if (l.framework.host_waits_for_batch && std::ranges::any_of(nodes, [&](std::uint32_t n) { return reads_batch(l, n); })) {
-    const auto first = std::ranges::find_if(block.items, [](const Item& i) { return std::holds_alternative<Compute>(i.work); });
-    if (first != block.items.end()) std::get<Compute>(first->work).host_drains = true;
-  }
-  // What the host does for a micro-batch besides launching, it does before the first kernels.
-  l.program.add_host_time(block, 0, l.framework.host.micro_batch);
+  ForwardEmitter(l, block, stage).emit(nodes);
+  add_host_work(l, stage, block);
+  return block;
+}
+
+Block lower_first_forward(const Lowering& l, int stage) {
+  Block block;
+  const UpdatedWeights updated(l, block, stage);
+  ForwardEmitter(l, block, stage).emit(l.flow.stage_nodes[static_cast<std::size_t>(stage)], updated);
+  add_host_work(l, stage, block);
   return block;
 }
 

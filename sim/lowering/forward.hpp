@@ -7,6 +7,7 @@
 #include <span>
 
 #include "sim/lowering/lowering.hpp"
+#include "sim/lowering/updated_weights.hpp"
 
 namespace sim {
 
@@ -20,12 +21,30 @@ class ForwardEmitter {
   void emit(std::span<const std::uint32_t> nodes);
   void emit_recomputation(std::span<const std::uint32_t> nodes, std::vector<std::uint32_t> after, std::vector<EventId> waits_on);
 
-  // ZeRO-3: the next compute item waits for these items (weights being gathered).
+  // The first micro-batch: kernels wait for the weights that are gathered.
+  void emit(std::span<const std::uint32_t> nodes, const UpdatedWeights& updated);
+
+  // The next compute item waits for these items (weights being gathered).
   void wait_for(std::vector<std::uint32_t> items) { pending_.insert(pending_.end(), items.begin(), items.end()); }
 
  private:
   void emit_node(std::uint32_t node);
-  void emit_moves(std::uint32_t node);
+  enum class Moves { reductions, all };  // reductions: those that run beside the product that makes what they add up
+  void emit_moves(std::uint32_t node, Moves which);
+
+  // The kernels of a node, in pieces where a collective runs beside them (product_pieces.hpp). Returns: the last item.
+  std::uint32_t emit_kernels(std::uint32_t node, Item compute);
+  // An all-gather of this block that makes what a product reads, and all products that read it, ascending.
+  struct GatherBefore {
+    std::uint32_t item = 0;
+    std::size_t pieces = 1;
+    std::vector<std::uint32_t> readers;
+  };
+  [[nodiscard]] std::optional<GatherBefore> gather_before(std::uint32_t node) const;
+  std::uint32_t emit_beside(const GatherBefore& gather, std::uint32_t node, Item compute);
+  [[nodiscard]] std::optional<std::size_t> pieces_before_reduction(std::uint32_t node) const;
+  std::uint32_t emit_before_reduction(std::size_t pieces, std::uint32_t node, Item compute);
+  [[nodiscard]] Item piece(const Item& compute, std::uint32_t node, double share);
   void gather_dependencies(std::uint32_t node, Item& item);
 
   // The items after which the outputs of a node are there: its kernels, and reductions right behind them.
@@ -53,5 +72,7 @@ class ForwardEmitter {
 
 // One virtual stage's forward pass. Requires: those of lower stages were lowered before.
 [[nodiscard]] Block lower_forward(const Lowering& l, int stage);
+// The first micro-batch's, which gathers updated weights (updated_weights.hpp).
+[[nodiscard]] Block lower_first_forward(const Lowering& l, int stage);
 
 }  // namespace sim

@@ -27,6 +27,12 @@ BlockId Lowerer::forward(int stage, const Variant& v) {
   return at->second;
 }
 
+BlockId Lowerer::first_forward(int stage, const Variant& v) {
+  const auto [at, is_new] = first_forward_.try_emplace(stage);
+  if (is_new) at->second = program_.add(lower_first_forward(with(v), stage));
+  return at->second;
+}
+
 const Lowerer::Backward& Lowerer::backward(int stage, MicroBatchPosition position, const Variant& v) {
   // Where ZeRO shards no more than the optimizer's state, it changes what synchronises the gradients: nothing before they are complete.
   const int zero = v.zero <= 1 && !is_final(position) ? 0 : v.zero;
@@ -45,23 +51,28 @@ BlockId Lowerer::update(const Variant& v, const std::vector<EventId>& synchronis
 }
 
 const Program& Lowerer::lower(const Variant& variant) & {
-  std::vector<BlockId> forward_blocks;
-  ByPosition<std::vector<BlockId>> backward_blocks;
+  ProgramBuilder::Blocks blocks;
   std::vector<EventId> synchronised;
-  for (int s = 0; s < plan_.stages; ++s) forward_blocks.push_back(forward(s, variant));
+  const bool gathers_first = gathers_updated_weights(variant) && with(variant).overlap.parameters;
+  for (int s = 0; s < plan_.stages; ++s) {
+    blocks.forward.push_back(forward(s, variant));
+    if (gathers_first) blocks.first_forward.push_back(first_forward(s, variant));
+  }
   // These micro-batches meet every position that occurs; `only` and `last` are one and the same where there is one micro-batch.
   for (const int m : {0, 1, plan_.micro_batches - 1}) {
     const MicroBatchPosition position = position_of(m, plan_.micro_batches);
-    if (m >= plan_.micro_batches || !backward_blocks[position].empty()) continue;
-    backward_blocks[position].resize(forward_blocks.size());
+    if (m >= plan_.micro_batches || !blocks.backward[position].empty()) continue;
+    blocks.backward[position].resize(blocks.forward.size());
     for (int s = plan_.stages - 1; s >= 0; --s) {
       const Backward& b = backward(s, position, variant);
-      backward_blocks[position][static_cast<std::size_t>(s)] = b.block;
+      blocks.backward[position][static_cast<std::size_t>(s)] = b.block;
       synchronised.insert(synchronised.end(), b.synchronised.begin(), b.synchronised.end());
     }
   }
-  const BlockId last = update(variant, synchronised);
-  return program_.build(std::move(forward_blocks), std::move(backward_blocks), last, interned_, prices_);
+  blocks.update = update(variant, synchronised);
+  if (plan_.overlap.tensor == true && !program_.has_shares())
+    program_.add_note("overlap tensor changes nothing, because no product has a gather before it or a reduce-scatter behind it");
+  return program_.build(std::move(blocks), interned_, prices_);
 }
 
 Program Lowerer::lower(const Variant& variant) && {

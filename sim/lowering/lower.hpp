@@ -35,9 +35,16 @@ class Lowerer {
     std::vector<EventId> synchronised;
   };
   [[nodiscard]] Lowering with(const Variant& v) {
-    return {plan_, v, data_.flow, data_.synchronisation, framework_, prices_, interned_, deliveries_, gradients_, program_, events_};
+    return {plan_,       v,
+            data_.flow,  data_.synchronisation,
+            framework_,  profiles::overlaps_of(framework_, plan_.overlap),
+            prices_,     interned_,
+            deliveries_, gradients_,
+            program_,    events_};
   }
   BlockId forward(int stage, const Variant& v);
+  // The first micro-batch's, where it gathers updated weights.
+  BlockId first_forward(int stage, const Variant& v);
   const Backward& backward(int stage, MicroBatchPosition position, const Variant& v);
   BlockId update(const Variant& v, const std::vector<EventId>& synchronised);
 
@@ -52,6 +59,7 @@ class Lowerer {
   Events events_;
   // Blocks by what they depend on.
   std::map<std::pair<int, bool>, BlockId> forward_;                                        // stage, whether weights are gathered
+  std::map<int, BlockId> first_forward_;                                                   // stage
   std::map<std::tuple<int, MicroBatchPosition, pcg::Recompute, int>, Backward> backward_;  // the last: the ZeRO stage as far as it matters
   std::map<std::pair<int, std::vector<EventId>>, BlockId> update_;                         // ZeRO stage, what it waits for
 };

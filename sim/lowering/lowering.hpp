@@ -15,6 +15,7 @@ struct Lowering {
   const FlowGraph& flow;
   const Synchronisation& synchronisation;
   const profiles::FrameworkProfile& framework;
+  profiles::Overlaps overlap;  // the plan's, else the framework's
   PriceList& prices;
   Interning& interned;
   Deliveries& deliveries;

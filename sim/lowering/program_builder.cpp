@@ -15,18 +15,28 @@ ProgramBuilder::ProgramBuilder(const PriceList& prices, const profiles::Framewor
   program_.launch_jitter = framework.host.launch_jitter;
 }
 
+std::uint32_t ProgramBuilder::add_seconds(const Price& price, double share) {
+  const auto at = static_cast<std::uint32_t>(program_.seconds.size());
+  for (const Price::OnType& on : price.on_type) {
+    program_.seconds.push_back(on.device.value() * share);
+    program_.host.push_back(on.host.value() * share);
+    profiles::ByBasis<double>& by_basis = program_.by_basis.emplace_back();
+    for (const profiles::Basis b : profiles::kBases) by_basis[b] = on.by_basis[b].value() * share;
+  }
+  return at;
+}
+
 Part ProgramBuilder::part(std::uint32_t node, std::string_view what, const Price& price) {
   if (price.number >= seconds_of_price_.size()) seconds_of_price_.resize(price.number + 1);
   std::optional<std::uint32_t>& known = seconds_of_price_[price.number];
-  if (known) return {node, what, *known};
-  known = static_cast<std::uint32_t>(program_.seconds.size());
-  for (const Price::OnType& on : price.on_type) {
-    program_.seconds.push_back(on.device.value());
-    program_.host.push_back(on.host.value());
-    profiles::ByBasis<double>& by_basis = program_.by_basis.emplace_back();
-    for (const profiles::Basis b : profiles::kBases) by_basis[b] = on.by_basis[b].value();
-  }
+  if (!known) known = add_seconds(price, 1);
   return {node, what, *known};
+}
+
+Part ProgramBuilder::part(std::uint32_t node, std::string_view what, const Price& price, double share) {
+  const auto [at, is_new] = seconds_of_share_.try_emplace({price.number, share});
+  if (is_new) at->second = add_seconds(price, share);
+  return {node, what, at->second};
 }
 
 void ProgramBuilder::add_host_time(Block& block, std::size_t first, base::Seconds time) {
@@ -58,11 +68,11 @@ void ProgramBuilder::add_note(std::string note) {
   if (std::ranges::find(program_.notes, note) == program_.notes.end()) program_.notes.push_back(std::move(note));
 }
 
-const Program& ProgramBuilder::build(std::vector<BlockId> forward, ByPosition<std::vector<BlockId>> backward, BlockId update,
-                                     const Interning& interned, const PriceList& prices) {
-  program_.forward = std::move(forward);
-  program_.backward = std::move(backward);
-  program_.update = update;
+const Program& ProgramBuilder::build(Blocks blocks, const Interning& interned, const PriceList& prices) {
+  program_.forward = std::move(blocks.forward);
+  program_.first_forward = std::move(blocks.first_forward);
+  program_.backward = std::move(blocks.backward);
+  program_.update = blocks.update;
   // Numbers are never given anew, so what the program has of the tables is their beginning.
   const auto append_new = [](const auto& from, auto& to) {
     to.insert(to.end(), from.begin() + static_cast<std::ptrdiff_t>(to.size()), from.end());

@@ -2,11 +2,12 @@
 // The programs of a plan's variants under construction: what they share in tables that grow, and which blocks the present one is made of.
 // Internal to sim/lowering.
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "sim/lowering/interning.hpp"
+#include "sim/numbering/interning.hpp"
 #include "sim/pricing/price_list.hpp"
 #include "sim/program/program.hpp"
 
@@ -18,23 +19,34 @@ class ProgramBuilder {
 
   // Kernels of a node that cost `price`. One price, by its number, has its seconds once.
   [[nodiscard]] Part part(std::uint32_t node, std::string_view what, const Price& price);
+  // The kernels that do this share of a node's work, and the same share of the host's.
+  [[nodiscard]] Part part(std::uint32_t node, std::string_view what, const Price& price, double share);
   // The host works this much longer before it launches the first kernels of `block` from item `first` on.
   void add_host_time(Block& block, std::size_t first, base::Seconds time);
   // An event that an item of this pass of the stage signals.
   [[nodiscard]] EventId new_event(Pass pass, int stage);
   [[nodiscard]] BlockId add(Block block);
+  // Whether some part is a share of a node's kernels.
+  [[nodiscard]] bool has_shares() const { return !seconds_of_share_.empty(); }
   // Notes are kept once.
   void add_note(std::string note);
 
   // The program that these blocks make, with what `interned` has numbered, and notes of what the prices assume. It changes with the next.
-  const Program& build(std::vector<BlockId> forward, ByPosition<std::vector<BlockId>> backward, BlockId update, const Interning& interned,
-                       const PriceList& prices);
+  struct Blocks {
+    std::vector<BlockId> forward, first_forward;
+    ByPosition<std::vector<BlockId>> backward;
+    BlockId update;
+  };
+  const Program& build(Blocks blocks, const Interning& interned, const PriceList& prices);
   [[nodiscard]] Program take() && { return std::move(program_); }
 
  private:
   const profiles::FrameworkProfile& framework_;
   Program program_;
-  std::vector<std::optional<std::uint32_t>> seconds_of_price_;  // by Price::number: Part::seconds
+  std::uint32_t add_seconds(const Price& price, double share);
+
+  std::vector<std::optional<std::uint32_t>> seconds_of_price_;                  // by Price::number: Part::seconds
+  std::map<std::pair<std::uint32_t, double>, std::uint32_t> seconds_of_share_;  // the same by number and share
 };
 
 // An item that moves something.

@@ -11,32 +11,21 @@
 namespace sim {
 namespace {
 
-struct HeldWeight {  // a weight as one stage holds it, through its earliest reader there
-  std::uint32_t weight = 0, reader = 0, input = 0;
+struct StageWeight : HeldWeight {
   int stage = 0;
 };
 
 // In backward order within a stage.
-std::vector<HeldWeight> held_weights(const Lowering& l) {
-  std::vector<HeldWeight> held;
-  for (int s = 0; s < l.plan.stages; ++s) {
-    const auto& nodes = l.flow.stage_nodes[static_cast<std::size_t>(s)];
-    for (auto n = nodes.rbegin(); n != nodes.rend(); ++n) {
-      for (std::size_t i = 0; i < l.flow.origins[*n].size(); ++i) {
-        const pcg::TensorRef from = l.flow.origins[*n][i];
-        if (!l.plan.pcg.node(from.node).is_weight()) continue;
-        const auto earlier = [&](const Use& u) { return u.consumer < *n && l.plan.stage[u.consumer] == s; };
-        if (std::ranges::none_of(l.flow.uses[from.node.value][0], earlier))
-          held.push_back({from.node.value, *n, static_cast<std::uint32_t>(i), s});
-      }
-    }
-  }
+std::vector<StageWeight> weights_of_stages(const Lowering& l) {
+  std::vector<StageWeight> held;
+  for (int s = 0; s < l.plan.stages; ++s)
+    for (const HeldWeight& h : held_weights(l, s)) held.push_back({h, s});
   return held;
 }
 
 class UpdateEmitter {
  public:
-  UpdateEmitter(const Lowering& l, const std::vector<EventId>& gradients) : l_(l), gradients_(gradients), held_(held_weights(l)) {}
+  UpdateEmitter(const Lowering& l, const std::vector<EventId>& gradients) : l_(l), gradients_(gradients), held_(weights_of_stages(l)) {}
   Block emit() {
     synchronise();
     tie();
@@ -54,17 +43,17 @@ class UpdateEmitter {
   const Lowering& l_;
   const std::vector<EventId>& gradients_;  // are synchronised beside the backward passes
   Block block_;
-  std::vector<HeldWeight> held_;
+  std::vector<StageWeight> held_;
   std::map<int, std::vector<std::uint32_t>> synchronised_;  // stage -> items of this block
   std::map<int, std::vector<std::uint32_t>> optimized_;
 };
 
 void UpdateEmitter::synchronise() {
-  if (l_.framework.overlap_gradients || l_.variant.zero >= 2) return;
+  if (l_.overlap.gradients || l_.variant.zero >= 2) return;
   for (int s = 0; s < l_.plan.stages; ++s) {
-    GradientBuckets buckets(l_, block_, s, l_.framework.gradient_bucket);
+    GradientBuckets buckets(l_, block_, s, gradient_bucket(l_, s));
     buckets.wait_for(l_.events.stage_end(s));
-    for (const HeldWeight& h : held_) {
+    for (const StageWeight& h : held_) {
       if (h.stage == s) buckets.add(h.reader, h.input, {});
     }
     buckets.flush();
@@ -74,8 +63,8 @@ void UpdateEmitter::synchronise() {
 
 // Two stages that hold one weight (embedding and output layer) add their gradients shard by shard.
 void UpdateEmitter::tie() {
-  std::map<std::uint32_t, std::vector<const HeldWeight*>> by_weight;
-  for (const HeldWeight& h : held_) by_weight[h.weight].push_back(&h);
+  std::map<std::uint32_t, std::vector<const StageWeight*>> by_weight;
+  for (const StageWeight& h : held_) by_weight[h.weight].push_back(&h);
   for (const auto& [weight, holders] : by_weight) {
     for (std::size_t k = 1; k < holders.size(); ++k) {
       const Layout& a = l_.flow.layouts[holders[0]->reader].inputs[holders[0]->input];
@@ -107,7 +96,7 @@ void UpdateEmitter::tie() {
 void UpdateEmitter::optimize() {
   for (int s = 0; s < l_.plan.stages; ++s) {
     std::map<DeviceSetId, std::pair<std::uint32_t, double>> parameters;  // first weight, parameters per device
-    for (const HeldWeight& h : held_) {
+    for (const StageWeight& h : held_) {
       if (h.stage != s) continue;
       auto n = static_cast<double>(l_.flow.layouts[h.reader].inputs[h.input].shape.shard().elements());
       if (l_.variant.zero >= 1) n /= static_cast<double>(l_.synchronisation.shared_by(h.reader, h.input));
@@ -125,10 +114,10 @@ void UpdateEmitter::optimize() {
 }
 
 void UpdateEmitter::gather() {
-  if (l_.variant.zero != 1 && l_.variant.zero != 2) return;
+  if (!gathers_updated_weights(l_.variant) || l_.overlap.parameters) return;
   for (int s = 0; s < l_.plan.stages; ++s) {
     std::map<SyncPatternId, std::pair<std::uint32_t, base::Bytes>> bytes;
-    for (const HeldWeight& h : held_) {
+    for (const StageWeight& h : held_) {
       if (h.stage != s) continue;
       const auto it = bytes.try_emplace(l_.synchronisation.of(h.reader, h.input).main, h.weight, base::Bytes(0)).first;
       it->second.second += weight_bytes(l_, h.reader, h.input);

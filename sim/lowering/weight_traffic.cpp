@@ -1,5 +1,8 @@
 #include "sim/lowering/weight_traffic.hpp"
 
+#include <algorithm>
+#include <limits>
+
 #include "sim/memory/model_states.hpp"
 
 namespace sim {
@@ -9,14 +12,57 @@ double shard_elements(const Lowering& l, std::uint32_t node, std::uint32_t input
   return static_cast<double>(l.flow.layouts[node].inputs[input].shape.shard().elements());
 }
 
+base::Bytes weight_element(const Lowering& l) { return base::Bytes(model_state_bytes(l.plan.training, l.framework).weight); }
+base::Bytes gradient_element(const Lowering& l) { return base::Bytes(model_state_bytes(l.plan.training, l.framework).gradient); }
+
+// How many devices add up gradients with each other, of the stage's weights that most share.
+std::size_t replicas(const Lowering& l, int stage) {
+  std::size_t most = 1;
+  for (const HeldWeight& h : held_weights(l, stage)) most = std::max(most, l.synchronisation.shared_by(h.reader, h.input));
+  return most;
+}
+
+// Requires: the framework has such buckets.
+double overlapped_parameters(const Lowering& l, int stage) {
+  if (stage > 0) return std::numeric_limits<double>::infinity();
+  const profiles::OverlappedBucket& bucket = l.framework.overlapped_bucket;
+  return std::max(bucket.parameters, bucket.per_replica * static_cast<double>(replicas(l, stage)));
+}
+
 }  // namespace
 
+std::vector<HeldWeight> held_weights(const Lowering& l, int stage) {
+  std::vector<HeldWeight> held;
+  const auto& nodes = l.flow.stage_nodes[static_cast<std::size_t>(stage)];
+  for (auto n = nodes.rbegin(); n != nodes.rend(); ++n) {
+    for (std::size_t i = 0; i < l.flow.origins[*n].size(); ++i) {
+      const pcg::TensorRef from = l.flow.origins[*n][i];
+      if (!l.plan.pcg.node(from.node).is_weight()) continue;
+      const auto earlier = [&](const Use& u) { return u.consumer < *n && l.plan.stage[u.consumer] == stage; };
+      if (std::ranges::none_of(l.flow.uses[from.node.value][0], earlier))
+        held.push_back({from.node.value, *n, static_cast<std::uint32_t>(i)});
+    }
+  }
+  return held;
+}
+
+base::Bytes gradient_bucket(const Lowering& l, int stage) {
+  if (!l.overlap.gradients || l.framework.overlapped_bucket.empty()) return l.framework.gradient_bucket;
+  return gradient_element(l) * overlapped_parameters(l, stage);
+}
+
+base::Bytes weight_bucket(const Lowering& l, int stage) {
+  const double parameters =
+      l.framework.overlapped_bucket.empty() ? l.framework.gradient_bucket / gradient_element(l) : overlapped_parameters(l, stage);
+  return weight_element(l) * parameters;
+}
+
 base::Bytes weight_bytes(const Lowering& l, std::uint32_t node, std::uint32_t input) {
-  return base::Bytes(model_state_bytes(l.plan.training, l.framework).weight) * shard_elements(l, node, input);
+  return weight_element(l) * shard_elements(l, node, input);
 }
 
 base::Bytes gradient_bytes(const Lowering& l, std::uint32_t node, std::uint32_t input) {
-  return base::Bytes(model_state_bytes(l.plan.training, l.framework).gradient) * shard_elements(l, node, input);
+  return gradient_element(l) * shard_elements(l, node, input);
 }
 
 MovementId in_every_group(const Lowering& l, CollectiveKind kind, const SyncPattern& pattern, base::Bytes bytes) {

@@ -1,5 +1,8 @@
 #pragma once
-// Bytes of weights and gradients on their way between the devices that share them. Internal to sim/lowering.
+// Weights and gradients on their way between the devices that share them: what a stage holds, in which buckets, of how many bytes. Internal
+// to sim/lowering.
+
+#include <vector>
 
 #include "sim/lowering/lowering.hpp"
 
@@ -8,6 +11,18 @@ namespace sim {
 // Bytes of one shard of the weight that input `input` of `node` reads, and of its gradient.
 [[nodiscard]] base::Bytes weight_bytes(const Lowering& l, std::uint32_t node, std::uint32_t input);
 [[nodiscard]] base::Bytes gradient_bytes(const Lowering& l, std::uint32_t node, std::uint32_t input);
+
+// A weight as one stage holds it, through its earliest reader there.
+struct HeldWeight {
+  std::uint32_t weight = 0, reader = 0, input = 0;
+};
+// Those of a stage, in the order in which a backward pass comes to them.
+[[nodiscard]] std::vector<HeldWeight> held_weights(const Lowering& l, int stage);
+
+// What a bucket of the stage's gradients holds before it goes.
+[[nodiscard]] base::Bytes gradient_bucket(const Lowering& l, int stage);
+// What a bucket of the stage's updated weights holds: the parameters of a bucket of gradients that are overlapped.
+[[nodiscard]] base::Bytes weight_bucket(const Lowering& l, int stage);
 
 // The same collective of `bytes` in every group of the pattern at once.
 [[nodiscard]] MovementId in_every_group(const Lowering& l, CollectiveKind kind, const SyncPattern& pattern, base::Bytes bytes);

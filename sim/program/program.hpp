@@ -67,8 +67,12 @@ struct Block {
 
 struct Program {
   std::vector<BlockId> forward;               // one per virtual stage
+  std::vector<BlockId> first_forward;         // the first micro-batch's instead, where it has its own; else empty
   ByPosition<std::vector<BlockId>> backward;  // one per virtual stage; none for positions that do not occur
   BlockId update;
+  [[nodiscard]] const std::vector<BlockId>& forward_of(int micro_batch) const {
+    return micro_batch == 0 && !first_forward.empty() ? first_forward : forward;
+  }
   [[nodiscard]] const Block& block(BlockId id) const { return blocks[id.value]; }
 
   std::vector<Block> blocks;                             // by BlockId; those of other variants too

@@ -52,6 +52,7 @@ class Unroller {
   ClassTimes times_;
   Unrolled out_;
   std::vector<std::uint32_t> forward_;               // block of each stage
+  std::vector<std::uint32_t> first_forward_;         // the first micro-batch's instead; empty: none
   ByPosition<std::vector<std::uint32_t>> backward_;  // block of each stage; none for positions that do not occur
   std::uint32_t update_ = 0;
   std::vector<std::vector<std::uint32_t>> steps_;  // per block and entry
@@ -79,6 +80,7 @@ void Unroller::compile_blocks() {
   for (int s = 0; s < plan_.stages; ++s) {
     const auto i = static_cast<std::size_t>(s);
     forward_.push_back(add_block(program_.forward[i]));
+    if (!program_.first_forward.empty()) first_forward_.push_back(add_block(program_.first_forward[i]));
     for (const auto position : {MicroBatchPosition::only, MicroBatchPosition::first, MicroBatchPosition::middle, MicroBatchPosition::last})
       if (!program_.backward[position].empty()) backward_[position].push_back(add_block(program_.backward[position][i]));
   }
@@ -91,7 +93,10 @@ void Unroller::place_instances() {
   for (int rank = 0; rank < pipeline; ++rank) {
     for (const Slot& slot : schedule(plan_.schedule, pipeline, rank, plan_.chunks, plan_.micro_batches)) {
       const int stage = slot.chunk * pipeline + rank;
-      const auto& blocks = slot.pass == Pass::forward ? forward_ : backward_[position_of(slot.micro_batch, plan_.micro_batches)];
+      const bool starts = slot.micro_batch == 0 && !first_forward_.empty();
+      const auto& blocks = slot.pass == Pass::backward ? backward_[position_of(slot.micro_batch, plan_.micro_batches)]
+                           : starts                    ? first_forward_
+                                                       : forward_;
       place(blocks[static_cast<std::size_t>(stage)], stage, slot.micro_batch, slot.pass);
     }
   }

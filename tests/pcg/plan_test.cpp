@@ -140,6 +140,8 @@ TEST_CASE("reading what was written gives the plan again") {
     p.training.fp32_gradients = random.below(2) == 0;
     p.recompute = static_cast<Recompute>(random.below(3));
     p.zero = static_cast<int>(random.below(4));
+    for (const pcg::OverlapWord& w : pcg::kOverlapWords)
+      if (random.below(2) == 0) p.overlap.*w.choice = random.below(2) == 0;
     if (random.below(2) == 0) p.padding = {{50257, 50304}, {7, 8}};
     std::size_t seen = 0;
     for (std::size_t n = 0; n < p.pcg.nodes().size(); ++n) {

@@ -81,6 +81,17 @@ TEST_CASE("what is wrong with an entry") {
         "plans[0].megatron.layers_per_stage: without a pipeline there are no stages to list\n");
   CHECK(error("[{megatron: {pipeline: 2, layers_per_stage: [0, 2]}}]") ==
         "plans[0].megatron.layers_per_stage[0]: layers_per_stage[0] must be at least 1, found 0\n");
+  CHECK(error("[{megatron: {overlap: {experts: true}}}]") ==
+        "plans[0].megatron.overlap.experts: this version does not have the overlap experts yet\n");
+  CHECK(error("[{megatron: {tensor: 2, overlap: {tensor: true}}}]") ==
+        "plans[0].megatron.overlap: tensor overlaps the gathers and reduce-scatters of sequence parallelism, and there are none\n");
+  CHECK(error("[{megatron: {zero: 2, overlap: {gradients: false}}}]") ==
+        "plans[0].megatron.overlap: zero 2 keeps shards of the gradients, and reduces them as they come\n");
+  CHECK(error("[{megatron: {tensor: 2, overlap: {parameters: true}}}]") ==
+        "plans[0].megatron.overlap: without zero every replica updates all weights: there are none to gather\n");
+  CHECK(error("[{fsdp: {overlap: {parameters: true}}}]") ==
+        "plans[0].fsdp.overlap: zero 3 gathers weights for every pass, not after the step\n");
+  CHECK(error("[{data-parallel: {overlap: {parameters: true}}}]") == "plans[0].data-parallel.overlap: unknown key \"parameters\"\n");
   CHECK(error("[{megatron: fast}]") == "plans[0].megatron: found \"fast\", expected a map of degrees or the word search\n");
   CHECK(error("[{megatron: {search: false}}]") == "plans[0].megatron.search: the degrees are missing\n");
   CHECK(error("[{fsdp: {stage: zero4}}]") == "plans[0].fsdp.stage: unknown stage \"zero4\"\n");

@@ -1,6 +1,6 @@
 #pragma once
 // Numbers for what repeats from layer to layer of a plan: sets of devices, layouts, movements. Equal things get one number, so that later
-// steps look at each of them once. Internal to sim/lowering.
+// steps look at each of them once. Internal to lowering.
 
 #include <map>
 #include <optional>

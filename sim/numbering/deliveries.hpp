@@ -1,10 +1,10 @@
 #pragma once
-// Numbers for what forward items deliver: a tensor in a layout in which nodes want to read it. Internal to sim/lowering.
+// Numbers for what forward items deliver: a tensor in a layout in which nodes want to read it. Internal to lowering.
 
 #include <optional>
 #include <vector>
 
-#include "sim/lowering/interning.hpp"
+#include "sim/numbering/interning.hpp"
 
 namespace sim {
 

@@ -1,4 +1,4 @@
-#include "sim/lowering/interning.hpp"
+#include "sim/numbering/interning.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "sim/lowering/deliveries.hpp"
+#include "sim/numbering/deliveries.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,12 +1,12 @@
 #pragma once
 // Numbers for the gradients that go back to the node which made a tensor. Readers of one tensor in one stage that hold its gradient alike
-// make one sum: their gradients are added up where they are, and move once. Internal to sim/lowering.
+// make one sum: their gradients are added up where they are, and move once. Internal to lowering.
 
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "sim/lowering/interning.hpp"
+#include "sim/numbering/interning.hpp"
 
 namespace sim {
 

@@ -1,4 +1,4 @@
-#include "sim/lowering/gradient_sums.hpp"
+#include "sim/numbering/gradient_sums.hpp"
 
 #include <map>
 

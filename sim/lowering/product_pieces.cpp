@@ -1,0 +1,42 @@
+#include "sim/lowering/product_pieces.hpp"
+
+#include <algorithm>
+
+namespace sim {
+
+bool is_product(const Lowering& l, std::uint32_t node) {
+  return std::holds_alternative<pcg::Linear>(*l.plan.pcg.nodes()[node].operation());
+}
+
+std::optional<std::size_t> pieces_beside(const Movement& movement, CollectiveKind kind) {
+  if (movement.rounds.size() != 1) return std::nullopt;
+  std::size_t pieces = 0;
+  for (const Transfer& t : movement.rounds.front()) {
+    if (t.kind != kind) return std::nullopt;
+    pieces = std::max(pieces, t.group.size());
+  }
+  return pieces;
+}
+
+double share_after_gather(const Lowering& l, std::uint32_t node, std::span<const std::uint32_t> readers, std::size_t pieces) {
+  const auto seconds = [&](std::uint32_t n) { return l.prices.forward(n).on_type.front().device.value(); };
+  double left = 0;
+  for (const std::uint32_t n : readers) left += seconds(n) / static_cast<double>(pieces);
+  for (std::size_t i = readers.size(); i-- > 0;) {
+    const double own = std::min(left, seconds(readers[i]));
+    if (readers[i] == node) return own > 0 ? own / seconds(node) : 0;
+    left -= own;
+  }
+  return 0;
+}
+
+void start_with(const Block& block, std::uint32_t gather, Item& item) {
+  const Item& from = block.items[gather];
+  std::erase(item.after, gather);
+  item.after.insert(item.after.end(), from.after.begin(), from.after.end());
+  item.waits_on.insert(item.waits_on.end(), from.waits_on.begin(), from.waits_on.end());
+  std::ranges::sort(item.waits_on);
+  item.waits_on.erase(std::unique(item.waits_on.begin(), item.waits_on.end()), item.waits_on.end());
+}
+
+}  // namespace sim
