@@ -73,6 +73,17 @@ std::span<const std::uint32_t> Executor::streams_of(std::uint32_t task) const {
   return std::span(graph_.task_streams).subspan(t.streams_begin, t.streams_end - t.streams_begin);
 }
 
+// Streams of a task on one device are listed one after another, so that each device is visited once.
+template <class Visit>
+void Executor::each_device(std::uint32_t task, Visit visit) const {
+  std::optional<std::uint32_t> last;
+  for (const std::uint32_t s : streams_of(task)) {
+    const std::uint32_t d = graph_.streams[s].device;
+    if (last != d) visit(d);
+    last = d;
+  }
+}
+
 void Executor::build_streams() {
   const std::size_t streams = graph_.streams.size();
   queue_begin_.assign(streams + 1, 0);
@@ -158,7 +169,7 @@ void Executor::begin_delay(std::uint32_t task, double delay_s) {
   }
   const double rate = rate_of(task);
   work_[task] = {delay_s, rate, now_s_};
-  for (const std::uint32_t d : devices_of(task)) computing_[d].push_back(task);
+  each_device(task, [&](std::uint32_t d) { computing_[d].push_back(task); });
   wakes_.push({now_s_ + delay_s / rate, task, p.version});
 }
 
@@ -242,8 +253,7 @@ void Executor::wake(double now_s) {
     const std::uint32_t task = wakes_.top().task;
     wakes_.pop();
     ++progress_[task].version;
-    if (is_slowed(task))
-      for (const std::uint32_t d : devices_of(task)) std::erase(computing_[d], task);
+    if (is_slowed(task)) each_device(task, [&](std::uint32_t d) { std::erase(computing_[d], task); });
     advance(task);
     run_ready();
   }
@@ -258,20 +268,12 @@ void Executor::end(std::uint32_t task) {
     if (++queue_head_[s] < queue_begin_[s + 1]) unblock(queue_[queue_head_[s]]);
 }
 
-std::vector<std::uint32_t> Executor::devices_of(std::uint32_t task) const {
-  std::vector<std::uint32_t> devices;
-  for (const std::uint32_t s : streams_of(task)) devices.push_back(graph_.streams[s].device);
-  std::ranges::sort(devices);
-  devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
-  return devices;
-}
-
 void Executor::communication_changed(std::uint32_t task, int change) {
-  for (const std::uint32_t d : devices_of(task)) {
+  each_device(task, [&](std::uint32_t d) {
     communicating_[d] += change;
     const bool changed = communicating_[d] == (change > 0 ? 1 : 0);
     if (changed && graph_.slowdown[d] > 1) set_rates(d);
-  }
+  });
 }
 
 double Executor::rate_of(std::uint32_t task) const {

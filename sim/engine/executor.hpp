@@ -70,7 +70,8 @@ class Executor {
   void communication_changed(std::uint32_t task, int change);
   void set_rates(std::uint32_t device);
   [[nodiscard]] double rate_of(std::uint32_t task) const;
-  [[nodiscard]] std::vector<std::uint32_t> devices_of(std::uint32_t task) const;
+  template <class Visit>
+  void each_device(std::uint32_t task, Visit visit) const;
   [[nodiscard]] std::span<const std::uint32_t> streams_of(std::uint32_t task) const;
   [[nodiscard]] const Step& step_of(std::uint32_t task) const { return graph_.steps[graph_.tasks[task].step]; }
   [[nodiscard]] bool slows(std::uint32_t task) const { return slows_ && step_of(task).kind == StepKind::transfer; }
