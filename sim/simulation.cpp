@@ -4,29 +4,21 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "base/check.hpp"
 #include "pcg/work/saved.hpp"
 #include "profiles/network_profile.hpp"
-#include "sim/accounting/breakdown.hpp"
+#include "sim/accounting/account.hpp"
 #include "sim/accounting/communication.hpp"
 #include "sim/accounting/memory_samples.hpp"
+#include "sim/accounting/steady_state.hpp"
 #include "sim/accounting/trace.hpp"
 #include "sim/engine/simgrid_engine.hpp"
 #include "sim/lowering/lower.hpp"
 
 namespace sim {
 namespace {
-
-// The kernel seconds of one iteration on all simulated devices by what they rest on.
-profiles::ByBasis<base::Seconds> compute_by_basis(const Unrolled& unrolled) {
-  profiles::ByBasis<base::Seconds> sums;
-  for (const BlockInstance& instance : unrolled.instances)
-    for (const Entry& e : unrolled.blocks[instance.block].entries)
-      if (const auto* run = std::get_if<KernelRun>(&e.work))
-        for (const profiles::Basis b : profiles::kBases) sums[b] += run->by_basis[b];
-  return sums;
-}
 
 std::string network_note(const std::string& name, const CommunicationBytes& bytes) {
   if (name.empty()) return "no network profile: collectives take the wires' latency and bandwidth alone";
@@ -53,6 +45,69 @@ void tell_recomputation(const pcg::Plan& plan, SimulationResult& r) {
     r.notes.emplace_back("recompute: selective changes nothing, because no attention of this model keeps its scores");
 }
 
+// A plan that is ready to be unrolled for any number of micro-batches.
+struct Ready {
+  const pcg::Plan& plan;
+  const topology::Cluster& cluster;
+  const Program& program;
+  const Traffic& traffic;
+  const Folded& folded;
+};
+
+// One number of micro-batches, simulated.
+struct Iteration {
+  Unrolled unrolled;
+  Timeline timeline;
+};
+
+Iteration iteration_of(const Ready& r, int micro_batches) {
+  Iteration i{unroll(r.program, r.folded, r.plan, micro_batches, r.cluster), {}};
+  i.timeline = simulate(i.unrolled.graph);
+  return i;
+}
+
+// Looks at an iteration, which is kept by the caller.
+Accounts accounts_of(const Ready& r, const Iteration& i) {
+  return {r.plan, r.cluster, r.program, r.traffic, r.folded, i.unrolled, i.timeline};
+}
+
+// How many micro-batches to try: an eighth of all, and before that far fewer, so that a failure costs little beside the whole. A pipeline
+// whose stages are nearly equal takes long to settle: the slower one holds the others up only when they have run out of room.
+std::vector<int> tries(const Rhythm& rhythm, int all) {
+  std::vector<int> few;
+  for (int n = rhythm.needed(); 32 * n <= all; n *= 4) few.push_back(n);
+  if (const int most = std::max(rhythm.needed(), all / 8); 4 * most <= all) few.push_back(most);
+  return few;
+}
+
+// The account of all micro-batches by those of so few that repeat themselves; nullopt where they do not, or where few are no gain.
+struct Extrapolated {
+  Account account;
+  int simulated = 0;
+};
+std::optional<Extrapolated> extrapolated(const Ready& r) {
+  const Rhythm rhythm = rhythm_of(r.plan);
+  const int all = r.plan.micro_batches;
+  const auto account = [&](int micro_batches) { return account_of(accounts_of(r, iteration_of(r, micro_batches))); };
+  for (const int n : tries(rhythm, all)) {
+    const int few = n + (all - n) % rhythm.unit;  // as many as the schedule can have
+    const std::optional<int> period = period_of(accounts_of(r, iteration_of(r, few)), few, rhythm);
+    if (!period) continue;
+    const int first = few + (all - few) % *period;  // what is left out is whole periods
+    return Extrapolated{continued(account(first), account(first + *period), static_cast<double>(all - first) / *period), first};
+  }
+  return std::nullopt;
+}
+
+void fill_in(const Account& a, const Ready& ready, SimulationResult& r) {
+  r.iteration_time = a.iteration_time;
+  r.breakdown = a.breakdown;
+  r.bytes = a.bytes;
+  r.busiest_link = busiest_link(a.link_busy, a.iteration_time, ready.folded, ready.traffic, ready.cluster);
+  r.activities = a.activities;
+  r.compute_by_basis = a.compute_by_basis;
+}
+
 }  // namespace
 
 SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& cluster, const SimulationConfig& config) {
@@ -62,32 +117,35 @@ SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& c
   const Program program = lower(plan, dataflow, cluster, framework);
   const Traffic traffic = traffic_of(program, cluster, config.collectives);
   const Folded folded = config.fold ? fold(program, traffic, cluster) : without_folding(program, traffic, cluster);
-  const Unrolled unrolled = unroll(program, folded, plan, cluster);
-  const Timeline timeline = simulate(unrolled.graph);
-  const Accounts accounts{plan, cluster, program, traffic, folded, unrolled, timeline};
+  const Ready ready{plan, cluster, program, traffic, folded};
   const auto memory = device_memory(plan, dataflow, cluster, framework);
 
   SimulationResult r;
-  r.iteration_time = timeline.makespan;
-  r.breakdown = break_down(accounts);
-  r.bytes = count_bytes(accounts);
-  r.busiest_link = busiest_link(accounts);
   r.memory = peak_memory(plan, memory, cluster);
   for (std::uint32_t n : folded.sizes) r.devices += static_cast<int>(n);
   r.simulated_devices = static_cast<int>(folded.sizes.size());
-  r.activities = timeline.activities;
-  r.compute_by_basis = compute_by_basis(unrolled);
   r.notes = program.notes;
   tell_recomputation(plan, r);
+  std::optional<Extrapolated> few;
+  if (config.extrapolate && !config.trace) few = extrapolated(ready);
+  if (few) {
+    fill_in(few->account, ready, r);
+  } else {
+    const Iteration whole = iteration_of(ready, plan.micro_batches);
+    const Accounts accounts = accounts_of(ready, whole);
+    fill_in(account_of(accounts), ready, r);
+    if (config.trace) {
+      r.spans = spans_of(accounts);
+      r.memory_over_time = memory_samples(accounts, memory);
+    }
+  }
   tell_profiles(cluster, framework, r);
   if (r.simulated_devices < r.devices) {
     r.notes.push_back(
         fmt::format("{} devices simulated as {}: the others do the same in the same place (exact)", r.devices, r.simulated_devices));
   }
-  if (config.trace) {
-    r.spans = spans_of(accounts);
-    r.memory_over_time = memory_samples(accounts, memory);
-  }
+  if (few)
+    r.notes.push_back(fmt::format("{} micro-batches simulated as {}: the others repeat them (exact)", plan.micro_batches, few->simulated));
   return r;
 }
 

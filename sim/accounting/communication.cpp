@@ -37,21 +37,24 @@ CommunicationBytes count_bytes(const Accounts& a) {
   return out;
 }
 
-std::optional<BusiestLink> busiest_link(const Accounts& a) {
-  std::vector<double> seconds(a.folded.links.size(), 0);  // per class of links: bytes over bandwidth
-  for_each_task(a, [&](const Entry& e, Interval, const BlockInstance&) {
-    const auto* moved = std::get_if<TransferRun>(&e.work);
-    if (moved == nullptr) return;
-    for (const Phase& phase : a.folded.transfers[moved->transfer].phases)
+std::vector<base::Seconds> link_busy(const Accounts& a) {
+  std::vector<base::Seconds> busy(a.folded.links.size());
+  const std::vector<double> executed = executions(a);
+  for (std::size_t t = 0; t < executed.size(); ++t)
+    for (const Phase& phase : a.folded.transfers[t].phases)
       for (const Flow& flow : phase.flows)
         for (const WeightedLink& l : a.folded.routes[flow.route])
-          seconds[l.link] += flow.bytes.value() * l.weight / a.folded.links[l.link].value();
-  });
-  const auto most = std::ranges::max_element(seconds);
-  if (most == seconds.end() || *most <= 0) return std::nullopt;
-  const auto index = static_cast<std::uint32_t>(most - seconds.begin());
-  const topology::Link& link = a.cluster.link(a.traffic.links[a.folded.link_representatives[index]]);
-  return BusiestLink{link.type, link.name, *most / a.timeline.makespan.value()};
+          busy[l.link] += executed[t] * l.weight * flow.bytes / a.folded.links[l.link];
+  return busy;
+}
+
+std::optional<BusiestLink> busiest_link(std::span<const base::Seconds> busy, base::Seconds iteration, const Folded& folded,
+                                        const Traffic& traffic, const topology::Cluster& cluster) {
+  const auto most = std::ranges::max_element(busy);
+  if (most == busy.end() || most->value() <= 0) return std::nullopt;
+  const auto index = static_cast<std::uint32_t>(most - busy.begin());
+  const topology::Link& link = cluster.link(traffic.links[folded.link_representatives[index]]);
+  return BusiestLink{link.type, link.name, *most / iteration};
 }
 
 }  // namespace sim

@@ -2,6 +2,8 @@
 // What moved over the links of the cluster in an iteration.
 
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "sim/accounting/accounts.hpp"
 #include "sim/results/simulation_result.hpp"
@@ -12,8 +14,12 @@ namespace sim {
 // Cost: O(tasks + transfer classes x their flows).
 [[nodiscard]] CommunicationBytes count_bytes(const Accounts& a);
 
+// Returns: how long each class of links is busy: bytes over bandwidth.
+// Cost: O(tasks + transfer classes x their flows).
+[[nodiscard]] std::vector<base::Seconds> link_busy(const Accounts& a);
+
 // Returns: the link that works longest, the first of its class; nullopt when nothing moves.
-// Cost: O(tasks x their flows).
-[[nodiscard]] std::optional<BusiestLink> busiest_link(const Accounts& a);
+[[nodiscard]] std::optional<BusiestLink> busiest_link(std::span<const base::Seconds> busy, base::Seconds iteration, const Folded& folded,
+                                                      const Traffic& traffic, const topology::Cluster& cluster);
 
 }  // namespace sim

@@ -10,8 +10,9 @@
 namespace sim {
 
 struct SimulationConfig {
-  bool fold = true;    // simulate devices that do the same thing in the same place once (sim/folding/folding.hpp)
-  bool trace = false;  // keep spans
+  bool fold = true;         // simulate devices that do the same thing in the same place once (sim/folding/folding.hpp)
+  bool extrapolate = true;  // simulate micro-batches that repeat others once (sim/accounting/steady_state.hpp); not with a trace
+  bool trace = false;       // keep spans
   CollectiveConfig collectives;
   std::optional<profiles::FrameworkProfile> framework;  // nullopt: the one that ships for the plan's framework
 };

@@ -10,8 +10,13 @@ namespace {
 
 class Unroller {
  public:
-  Unroller(const Program& program, const Folded& folded, const pcg::Plan& plan, const topology::Cluster& cluster)
-      : program_(program), folded_(folded), plan_(plan), cluster_(cluster), times_(program, folded, cluster) {}
+  Unroller(const Program& program, const Folded& folded, const pcg::Plan& plan, int micro_batches, const topology::Cluster& cluster)
+      : program_(program),
+        folded_(folded),
+        plan_(plan),
+        micro_batches_(micro_batches),
+        cluster_(cluster),
+        times_(program, folded, cluster) {}
 
   Unrolled run() {
     compile_blocks();
@@ -41,13 +46,14 @@ class Unroller {
   }
   std::uint32_t& first_at(Pass pass, int stage, int micro_batch) {
     return instance_of_[(static_cast<std::size_t>(pass) * static_cast<std::size_t>(plan_.stages) + static_cast<std::size_t>(stage)) *
-                            static_cast<std::size_t>(plan_.micro_batches) +
+                            static_cast<std::size_t>(micro_batches_) +
                         static_cast<std::size_t>(micro_batch)];
   }
 
   const Program& program_;
   const Folded& folded_;
   const pcg::Plan& plan_;
+  int micro_batches_;
   const topology::Cluster& cluster_;
   ClassTimes times_;
   Unrolled out_;
@@ -88,13 +94,13 @@ void Unroller::compile_blocks() {
 }
 
 void Unroller::place_instances() {
-  instance_of_.assign(3 * static_cast<std::size_t>(plan_.stages) * static_cast<std::size_t>(plan_.micro_batches), 0);
+  instance_of_.assign(3 * static_cast<std::size_t>(plan_.stages) * static_cast<std::size_t>(micro_batches_), 0);
   const int pipeline = plan_.stages / plan_.chunks;
   for (int rank = 0; rank < pipeline; ++rank) {
-    for (const Slot& slot : schedule(plan_.schedule, pipeline, rank, plan_.chunks, plan_.micro_batches)) {
+    for (const Slot& slot : schedule(plan_.schedule, pipeline, rank, plan_.chunks, micro_batches_)) {
       const int stage = slot.chunk * pipeline + rank;
       const bool starts = slot.micro_batch == 0 && !first_forward_.empty();
-      const auto& blocks = slot.pass == Pass::backward ? backward_[position_of(slot.micro_batch, plan_.micro_batches)]
+      const auto& blocks = slot.pass == Pass::backward ? backward_[position_of(slot.micro_batch, micro_batches_)]
                            : starts                    ? first_forward_
                                                        : forward_;
       place(blocks[static_cast<std::size_t>(stage)], stage, slot.micro_batch, slot.pass);
@@ -130,7 +136,7 @@ void Unroller::emit(const BlockInstance& instance) {
     for (const Crossing& crossing : e.waits_on) {
       const Program::Home& home = program_.events[crossing.event.value];
       // The update belongs to no micro-batch: it waits for the last one.
-      const int micro_batch = instance.pass == Pass::update ? plan_.micro_batches - 1 : instance.micro_batch;
+      const int micro_batch = instance.pass == Pass::update ? micro_batches_ - 1 : instance.micro_batch;
       const BlockInstance& other = out_.instances[first_at(home.pass, home.stage, micro_batch)];
       const auto& signals = out_.blocks[other.block].signals;
       for (auto it = std::ranges::lower_bound(signals, std::pair{crossing, std::uint32_t{0}}); it != signals.end() && it->first == crossing;
@@ -143,8 +149,8 @@ void Unroller::emit(const BlockInstance& instance) {
 
 }  // namespace
 
-Unrolled unroll(const Program& program, const Folded& folded, const pcg::Plan& plan, const topology::Cluster& cluster) {
-  return Unroller(program, folded, plan, cluster).run();
+Unrolled unroll(const Program& program, const Folded& folded, const pcg::Plan& plan, int micro_batches, const topology::Cluster& cluster) {
+  return Unroller(program, folded, plan, micro_batches, cluster).run();
 }
 
 }  // namespace sim

@@ -23,7 +23,9 @@ struct Unrolled {
 };
 
 // Returns: a graph whose tasks are listed, for each device, in the order in which it runs them, so that streams keep that order.
+// micro_batches: so many, whatever the plan says; three at least where they are not the plan's own.
 // Cost: O(tasks + dependencies x log of the signals of a block).
-[[nodiscard]] Unrolled unroll(const Program& program, const Folded& folded, const pcg::Plan& plan, const topology::Cluster& cluster);
+[[nodiscard]] Unrolled unroll(const Program& program, const Folded& folded, const pcg::Plan& plan, int micro_batches,
+                              const topology::Cluster& cluster);
 
 }  // namespace sim

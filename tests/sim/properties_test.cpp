@@ -52,7 +52,7 @@ TEST_CASE("the makespan is at least the critical path, each device's work and ea
     const auto program = sim::lower(d.plan, sim::dataflow_of(d.plan), cluster, profiles::framework_profile(d.plan.training.framework));
     const auto traffic = sim::traffic_of(program, cluster, {});
     const auto folded = sim::fold(program, traffic, cluster);
-    const auto u = sim::unroll(program, folded, d.plan, cluster);
+    const auto u = sim::unroll(program, folded, d.plan, d.plan.micro_batches, cluster);
     const auto& g = u.graph;
     const auto t = sim::simulate(g);
     std::vector<double> device(g.slowdown.size(), 0), link(g.links.size(), 0), alone(g.steps.size(), 0);

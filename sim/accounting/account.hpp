@@ -1,0 +1,27 @@
+#pragma once
+// The account of a simulated iteration: what of it grows with the number of micro-batches. Once an iteration repeats itself
+// (sim/accounting/steady_state.hpp) each number grows by the same amount with every further period.
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/accounting/accounts.hpp"
+#include "sim/results/simulation_result.hpp"
+
+namespace sim {
+
+struct Account {
+  base::Seconds iteration_time;
+  Breakdown breakdown;
+  CommunicationBytes bytes;
+  std::vector<base::Seconds> link_busy;               // per class of links: bytes over bandwidth
+  profiles::ByBasis<base::Seconds> compute_by_basis;  // over all simulated devices
+  std::uint64_t activities = 0;                       // that were simulated
+};
+
+[[nodiscard]] Account account_of(const Accounts& a);
+
+// Two accounts that differ by a period, continued by so many periods more.
+[[nodiscard]] Account continued(const Account& at, const Account& next, double periods);
+
+}  // namespace sim

@@ -1,0 +1,34 @@
+#pragma once
+// Whether an iteration repeats itself between its warm-up and its end. Then further micro-batches are more of the same, and need not be
+// simulated one by one.
+//
+// The simulation is a deterministic system: what happens after some moment follows from which tasks run then, how long they have run, and
+// which have ended. A pipeline rank is never more than its depth of micro-batches ahead of another, so that this state is in the times of
+// the last `depth` micro-batches. Where all of these come a fixed time after those of a period before, the state repeats, and so does what
+// follows until the schedule runs out of micro-batches. Hosts may get ever farther ahead of their devices: a launch may come earlier from
+// period to period, as nothing waits for it any more.
+
+#include <optional>
+
+#include "sim/accounting/accounts.hpp"
+
+namespace sim {
+
+// How an iteration's micro-batches may repeat themselves.
+struct Rhythm {
+  int unit = 1;   // a period is a multiple of so many
+  int depth = 1;  // so many are under way in a pipeline at most
+  int most = 1;   // the longest period that is looked for
+  // So many show whether an iteration repeats itself: `depth` to begin, to compare and to end.
+  [[nodiscard]] int needed() const { return 3 * depth + 2 * most; }
+};
+// A pipeline of p ranks has circuits of up to p micro-batches, from a rank forward to another and back: the slowest makes the period.
+[[nodiscard]] Rhythm rhythm_of(const pcg::Plan& plan);
+
+// Returns: the shortest period after which `depth` micro-batches and a period, the last before the end, repeat themselves: in all forward
+// passes by one time and in all backward passes by one (the same, unless the schedule is GPipe's, which runs them apart). nullopt: none.
+// Requires: the iteration was unrolled for `micro_batches`, rhythm.needed() at least.
+// Cost: O(tasks) for each period that is tried.
+[[nodiscard]] std::optional<int> period_of(const Accounts& a, int micro_batches, const Rhythm& rhythm);
+
+}  // namespace sim
