@@ -17,7 +17,7 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 // A line of micro-batches ends where a larger one gains less than a tenth and is so many times behind the best: products grow more
 // efficient with their size ever more slowly, and fewer micro-batches fill a pipeline worse.
-constexpr double kLeastGain = 0.9, kFarBehind = 1.5;
+constexpr double kLeastGainOfMore = 0.9, kFarBehind = 1.5;
 
 // What the device that has most has for tensors.
 double most_room(const Problem& problem) {
@@ -100,7 +100,7 @@ class Ranker {
     best_ = std::min(best_, best);
     // What a micro-batch needs of memory only grows with it.
     if (best == kNever) line_.over = &SetAside::too_big;
-    else if (best > kLeastGain * line_.best && best > kFarBehind * best_) line_.over = &SetAside::behind;
+    else if (best > kLeastGainOfMore * line_.best && best > kFarBehind * best_) line_.over = &SetAside::behind;
     line_.best = best;
     const GridConfig& c = points.front();
     double& of_line = lines_.try_emplace({c.tensor, c.context, c.expert, c.sequence_parallel}, kNever).first->second;

@@ -9,7 +9,7 @@ namespace sim {
 namespace {
 
 // Times of an iteration are sums of thousands of doubles; what is off by less than this share of a period is rounding.
-constexpr double kRounding = 1e-9;
+constexpr double kPeriodRounding = 1e-9;
 
 class Comparison {
  public:
@@ -38,7 +38,7 @@ class Comparison {
         if (!shift && is_launch) continue;  // kernels and transfers come first in saying how long a period is
         if (!shift) shift = by;
         const double late = by - *shift;
-        if (late > kRounding * *shift || (!is_launch && late < -kRounding * *shift)) return false;
+        if (late > kPeriodRounding * *shift || (!is_launch && late < -kPeriodRounding * *shift)) return false;
       }
     return true;
   }
@@ -64,7 +64,7 @@ std::optional<int> period_of(const Accounts& a, int micro_batches, const Rhythm&
     const std::optional<double> forward = comparison.shift_of(Pass::forward, period),
                                 backward = comparison.shift_of(Pass::backward, period);
     if (!forward || !backward) continue;
-    if (a.plan.schedule == pcg::ScheduleKind::gpipe || std::abs(*forward - *backward) <= kRounding * *forward) return period;
+    if (a.plan.schedule == pcg::ScheduleKind::gpipe || std::abs(*forward - *backward) <= kPeriodRounding * *forward) return period;
   }
   return std::nullopt;
 }
