@@ -14,13 +14,13 @@
 
 namespace {
 
-constexpr std::int64_t kHidden = 512, kFfn = 1536, kSequence = 256, kBatch = 4;
+constexpr std::int64_t kGatedHidden = 512, kGatedFfn = 1536, kSequence = 256, kBatch = 4;
 
 pcg::Graph llama(std::int64_t layers, bool gated, pcg::Unary::Kind activation, std::int64_t experts, std::int64_t kv_heads) {
   pcg::models::TransformerConfig c;
   c.layers = layers;
-  c.hidden = kHidden;
-  c.ffn = kFfn;
+  c.hidden = kGatedHidden;
+  c.ffn = kGatedFfn;
   c.heads = 8;
   c.kv_heads = kv_heads;
   c.vocab = 1024;
@@ -33,7 +33,7 @@ pcg::Graph llama(std::int64_t layers, bool gated, pcg::Unary::Kind activation, s
   return pcg::models::transformer(c, kBatch);
 }
 
-struct Case {
+struct GatedCase {
   pcg::Framework framework = pcg::Framework::megatron;
   bool gated = true;
   pcg::Unary::Kind activation = pcg::Unary::Kind::silu;
@@ -42,7 +42,7 @@ struct Case {
 };
 
 // One layer is what two more layers add, halved, so embedding and head cancel out.
-double layer_bytes(const Case& c) {
+double layer_bytes(const GatedCase& c) {
   const auto cluster = test::dgx_a100(1, c.grid.tensor);
   pcg::TrainingConfig training = test::megatron_training(kBatch);
   training.framework = c.framework;
@@ -53,42 +53,44 @@ double layer_bytes(const Case& c) {
   return (activations(4) - activations(2)) / 2;
 }
 
-const double kTokens = static_cast<double>(kSequence * kBatch), kH = static_cast<double>(kHidden), kF = static_cast<double>(kFfn);
+const double kGatedTokens = static_cast<double>(kSequence * kBatch), kH = static_cast<double>(kGatedHidden),
+             kF = static_cast<double>(kGatedFfn);
 
 }  // namespace
 
 TEST_CASE("a fused gated unit keeps three inner tensors, one of two kernels four") {
   for (const pcg::Unary::Kind kind : {pcg::Unary::Kind::silu, pcg::Unary::Kind::gelu})
     for (const pcg::Framework fused : {pcg::Framework::megatron, pcg::Framework::generic}) {
-      CHECK(layer_bytes({.framework = fused, .activation = kind}) == doctest::Approx(kTokens * (16 * kH + 6 * kF)));
-      CHECK(layer_bytes({.framework = pcg::Framework::pytorch, .activation = kind}) == doctest::Approx(kTokens * (16 * kH + 8 * kF)));
+      CHECK(layer_bytes({.framework = fused, .activation = kind}) == doctest::Approx(kGatedTokens * (16 * kH + 6 * kF)));
+      CHECK(layer_bytes({.framework = pcg::Framework::pytorch, .activation = kind}) == doctest::Approx(kGatedTokens * (16 * kH + 8 * kF)));
     }
 }
 
 TEST_CASE("tensor parallelism divides the inner tensors of a gated unit") {
   // 2 h of each norm and of each input of a product is whole on every rank: 8 h; attention's inside and the inner tensors are cut.
-  for (const int t : {2, 4}) CHECK(layer_bytes({.grid = {.tensor = t}}) == doctest::Approx(kTokens * (8 * kH + (8 * kH + 6 * kF) / t)));
+  for (const int t : {2, 4})
+    CHECK(layer_bytes({.grid = {.tensor = t}}) == doctest::Approx(kGatedTokens * (8 * kH + (8 * kH + 6 * kF) / t)));
 }
 
 TEST_CASE("a plain unit keeps two inner tensors under every framework") {
   // up gives 2 f; its activation, which down reads, 2 f.
   for (const pcg::Framework f : {pcg::Framework::megatron, pcg::Framework::pytorch})
     CHECK(layer_bytes({.framework = f, .gated = false, .activation = pcg::Unary::Kind::gelu}) ==
-          doctest::Approx(kTokens * (16 * kH + 4 * kF)));
+          doctest::Approx(kGatedTokens * (16 * kH + 4 * kF)));
 }
 
 TEST_CASE("sigmoid has its derivative from what it gives: a fused unit keeps its input instead, no less") {
-  const Case fused{.activation = pcg::Unary::Kind::sigmoid};
-  Case apart = fused;
+  const GatedCase fused{.activation = pcg::Unary::Kind::sigmoid};
+  GatedCase apart = fused;
   apart.framework = pcg::Framework::pytorch;
   CHECK(layer_bytes(fused) == layer_bytes(apart));
 }
 
 TEST_CASE("experts' gated units are fused, too: one inner tensor of top-k tokens less") {
-  const Case fused{.experts = 4};
-  Case apart = fused;
+  const GatedCase fused{.experts = 4};
+  GatedCase apart = fused;
   apart.framework = pcg::Framework::pytorch;
-  CHECK(layer_bytes(apart) - layer_bytes(fused) == doctest::Approx(2 * kTokens * 2 * kF));  // top 2: two tokens for each
+  CHECK(layer_bytes(apart) - layer_bytes(fused) == doctest::Approx(2 * kGatedTokens * 2 * kF));  // top 2: two tokens for each
 }
 
 // With k of the heads for keys and values, attention reads 2 h (1 + 2 k) and a layer keeps (12 + 4 k) h + 6 f, which sequence parallelism
@@ -98,5 +100,5 @@ TEST_CASE("experts' gated units are fused, too: one inner tensor of top-k tokens
 TEST_CASE("grouped queries and sequence parallelism: a layer of Llama-3") {
   for (const int t : {1, 2, 4})
     CHECK(layer_bytes({.kv_heads = 4, .grid = {.tensor = t, .sequence_parallel = t > 1}}) ==
-          doctest::Approx(kTokens * ((12 + 4 * 0.5) * kH + 6 * kF) / t));
+          doctest::Approx(kGatedTokens * ((12 + 4 * 0.5) * kH + 6 * kF) / t));
 }

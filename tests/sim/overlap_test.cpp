@@ -13,8 +13,8 @@ namespace {
 
 using pcg::Overlap;
 
-constexpr int kLayers = 5;
-constexpr std::int64_t kWidth = 4096;
+constexpr int kOverlapLayers = 5;
+constexpr std::int64_t kOverlapWidth = 4096;
 
 doctest::Approx near(double value) { return doctest::Approx(value).epsilon(0.005); }
 
@@ -27,21 +27,21 @@ sim::SimulationConfig traced(profiles::FrameworkProfile framework) {
   return config;
 }
 
-// Every layer is a bucket: a gradient is kWidth x kWidth x 4 bytes.
+// Every layer is a bucket: a gradient is kOverlapWidth x kOverlapWidth x 4 bytes.
 profiles::FrameworkProfile bucket_per_layer() {
   profiles::FrameworkProfile f = profiles::framework_profile(pcg::Framework::generic);
-  f.gradient_bucket = base::Bytes(kWidth * kWidth * 4.0);
+  f.gradient_bucket = base::Bytes(kOverlapWidth * kOverlapWidth * 4.0);
   return f;
 }
 
-struct Times {
+struct OverlapTimes {
   double start = 0, end = 0;
   [[nodiscard]] double seconds() const { return end - start; }
 };
 
 // From the first span of that name to the last, on one device.
-Times whole(const sim::SimulationResult& r, const std::string& name) {
-  Times t{1e300, 0};
+OverlapTimes whole(const sim::SimulationResult& r, const std::string& name) {
+  OverlapTimes t{1e300, 0};
   for (const sim::Span& s : r.spans)
     if (s.name == name) t = {std::min(t.start, s.start.value()), std::max(t.end, (s.start + s.duration).value())};
   REQUIRE_MESSAGE(t.end > 0, name);
@@ -54,7 +54,7 @@ std::size_t count(const sim::SimulationResult& r, const std::string& name) {
 }
 
 sim::SimulationResult data_parallel(std::int64_t batch, int zero, const Overlap& overlap) {
-  pcg::Plan plan = test::plan_of(test::mlp(kLayers, kWidth, batch), {{"*", {{"b", 2}}}}, 2);
+  pcg::Plan plan = test::plan_of(test::mlp(kOverlapLayers, kOverlapWidth, batch), {{"*", {{"b", 2}}}}, 2);
   plan.zero = zero;
   plan.overlap = overlap;
   return sim::simulate_plan(plan, test::star(1, 2, "10 GB/s", "0 us"), traced(bucket_per_layer()));
@@ -64,15 +64,16 @@ sim::SimulationResult data_parallel(std::int64_t batch, int zero, const Overlap&
 pcg::Plan half_layer(std::int64_t rows, int devices, bool gated) {
   pcg::GraphBuilder b("half layer");
   b.begin_weightless_block("input");
-  pcg::GraphTensorRef x = b.input("x", {{rows, kWidth}, pcg::Element::real});
-  const pcg::GraphTensorRef y = b.input("target", {{rows, kWidth}, pcg::Element::real});
+  pcg::GraphTensorRef x = b.input("x", {{rows, kOverlapWidth}, pcg::Element::real});
+  const pcg::GraphTensorRef y = b.input("target", {{rows, kOverlapWidth}, pcg::Element::real});
   b.begin_block("layer");
   // Without a product in front, nobody would need the gradient of the first norm.
-  x = b.add("before", pcg::Linear{.out = kWidth}, {x});
+  x = b.add("before", pcg::Linear{.out = kOverlapWidth}, {x});
   x = b.add("norm", pcg::LayerNorm{}, {x});
-  pcg::GraphTensorRef h = b.add("up", pcg::Linear{.out = kWidth}, {x});
-  if (gated) h = b.add("product", pcg::Binary{.kind = pcg::Binary::Kind::multiply}, {h, b.add("gate", pcg::Linear{.out = kWidth}, {x})});
-  x = b.add("down", pcg::Linear{.out = kWidth}, {h});
+  pcg::GraphTensorRef h = b.add("up", pcg::Linear{.out = kOverlapWidth}, {x});
+  if (gated)
+    h = b.add("product", pcg::Binary{.kind = pcg::Binary::Kind::multiply}, {h, b.add("gate", pcg::Linear{.out = kOverlapWidth}, {x})});
+  x = b.add("down", pcg::Linear{.out = kOverlapWidth}, {h});
   x = b.add("after", pcg::LayerNorm{}, {x});
   b.begin_weightless_block("loss");
   b.add("loss", pcg::SquaredError{}, {x, y});
@@ -107,7 +108,7 @@ TEST_CASE("gradients that are not overlapped are all synchronised after the back
   const auto after = data_parallel(512, 0, {.gradients = false}), beside = data_parallel(512, 0, {.gradients = true});
   const double backward_end = whole(after, "layer0 weight gradient").end, g = whole(after, "all_reduce gradients of layer0").seconds();
   CHECK(whole(after, "all_reduce gradients of layer4").start == near(backward_end));
-  CHECK(whole(after, "all_reduce gradients of layer0").end == near(backward_end + kLayers * g));
+  CHECK(whole(after, "all_reduce gradients of layer0").end == near(backward_end + kOverlapLayers * g));
   CHECK(whole(beside, "all_reduce gradients of layer4").start == near(whole(beside, "layer4 weight gradient").end));
   CHECK(data_parallel(512, 0, {}).iteration_time == beside.iteration_time);  // as the framework does
 }
@@ -117,22 +118,22 @@ TEST_CASE("updated weights that are gathered beside the forward pass hide as muc
     // n layers whose forward kernels take c and whose gathers take g. After the update: n c + n g. Beside the forward pass, gathers one
     // after another, each layer behind its own: g > s c: n g + c. The hidden part is (n - 1) c.
     const auto narrow = data_parallel(512, zero, {}), narrow_beside = data_parallel(512, zero, {.parameters = true});
-    const double g = whole(narrow, "all_gather updated weights of layer4.weight").seconds() / kLayers,
+    const double g = whole(narrow, "all_gather updated weights of layer4.weight").seconds() / kOverlapLayers,
                  c = whole(narrow, "layer1 forward").seconds();
     REQUIRE(g > 1.5 * c);
-    CHECK(narrow.iteration_time.value() - narrow_beside.iteration_time.value() == near((kLayers - 1) * c));
-    CHECK(whole(narrow_beside, "layer4 forward").start == near(kLayers * g));
+    CHECK(narrow.iteration_time.value() - narrow_beside.iteration_time.value() == near((kOverlapLayers - 1) * c));
+    CHECK(whole(narrow_beside, "layer4 forward").start == near(kOverlapLayers * g));
     // c > s g: the first layer waits for its gather, the others' gathers run beside kernels, which lose 1 - 1/s of those seconds.
     const auto wide = data_parallel(16384, zero, {}), wide_beside = data_parallel(16384, zero, {.parameters = true});
     REQUIRE(whole(wide, "layer1 forward").seconds() > 1.5 * g);
-    CHECK(wide.iteration_time.value() - wide_beside.iteration_time.value() == near((kLayers - 1) * g / slowdown()));
+    CHECK(wide.iteration_time.value() - wide_beside.iteration_time.value() == near((kOverlapLayers - 1) * g / slowdown()));
     CHECK(wide.bytes.total == wide_beside.bytes.total);
   }
 }
 
 TEST_CASE("only the first micro-batch waits for the weights, and a stage's gathers begin with the iteration") {
   // Two stages of two replicas each would do; one stage and two micro-batches show it.
-  pcg::Plan plan = test::plan_of(test::mlp(kLayers, kWidth, 512), {{"*", {{"b", 2}}}}, 2);
+  pcg::Plan plan = test::plan_of(test::mlp(kOverlapLayers, kOverlapWidth, 512), {{"*", {{"b", 2}}}}, 2);
   plan.zero = 1;
   plan.micro_batches = 2;
   plan.training.global_batch = 1024;
@@ -142,7 +143,7 @@ TEST_CASE("only the first micro-batch waits for the weights, and a stage's gathe
   const auto beside = sim::simulate_plan(plan, cluster, traced(bucket_per_layer()));
   CHECK(count(beside, "all_gather updated weights of layer0.weight, micro-batch 0") == 1);  // a micro-batch more would be one more
   const double c = whole(data_parallel(512, 1, {}), "layer1 forward").seconds();
-  CHECK(after.iteration_time.value() - beside.iteration_time.value() == near((kLayers - 1) * c));  // as with one micro-batch
+  CHECK(after.iteration_time.value() - beside.iteration_time.value() == near((kOverlapLayers - 1) * c));  // as with one micro-batch
 }
 
 TEST_CASE("a gather and the product behind it: the product begins with the piece at hand") {
@@ -150,13 +151,13 @@ TEST_CASE("a gather and the product behind it: the product begins with the piece
     for (const std::int64_t rows : {512, 8192}) {
       const std::string bandwidth = rows == 512 ? "10 GB/s" : "100 GB/s";
       const auto apart = in_pieces(rows, n, false, false, bandwidth), pieces = in_pieces(rows, n, true, false, bandwidth);
-      const Times gather = whole(pieces, "all_gather tensor of norm");
+      const OverlapTimes gather = whole(pieces, "all_gather tensor of norm");
       const double c = whole(apart, "all_gather tensor of norm").seconds(), p = whole(apart, "up forward").seconds();
       CHECK(gather.seconds() == near(c));
       CHECK(whole(pieces, "up forward").end - gather.start == near(together(c, p, n)));
       CHECK(count(pieces, "up forward") == 2 * count(apart, "up forward"));
       // Backward: the gradient of `after` is gathered for `down`.
-      const Times back = whole(pieces, "all_gather gradient of down");
+      const OverlapTimes back = whole(pieces, "all_gather gradient of down");
       const double cb = whole(apart, "all_gather gradient of down").seconds(), pb = whole(apart, "down input gradient").seconds();
       CHECK(whole(pieces, "down input gradient").end - back.start == near(together(cb, pb, n)));
     }
@@ -168,7 +169,7 @@ TEST_CASE("a product and the reduce-scatter behind it: the reduction begins afte
       const std::string bandwidth = rows == 512 ? "10 GB/s" : "100 GB/s";
       const auto apart = in_pieces(rows, n, false, false, bandwidth), pieces = in_pieces(rows, n, true, false, bandwidth);
       const double c = whole(apart, "reduce_scatter tensor of down").seconds(), p = whole(apart, "down forward").seconds();
-      const Times product = whole(pieces, "down forward"), reduction = whole(pieces, "reduce_scatter tensor of down");
+      const OverlapTimes product = whole(pieces, "down forward"), reduction = whole(pieces, "reduce_scatter tensor of down");
       CHECK(reduction.start - product.start == near(p / n));
       CHECK(std::max(reduction.end, product.end) - product.start == near(together(c, p, n)));
     }
@@ -176,7 +177,7 @@ TEST_CASE("a product and the reduce-scatter behind it: the reduction begins afte
 
 TEST_CASE("products that read one gather count as one") {
   const auto apart = in_pieces(8192, 2, false, true, "40 GB/s"), pieces = in_pieces(8192, 2, true, true, "40 GB/s");
-  const Times gather = whole(pieces, "all_gather tensor of norm");
+  const OverlapTimes gather = whole(pieces, "all_gather tensor of norm");
   const double c = whole(apart, "all_gather tensor of norm").seconds();
   const double p = whole(apart, "up forward").seconds() + whole(apart, "gate forward").seconds();
   // Two pieces of two equal products: the first runs beside the gather, the second behind it.
@@ -194,7 +195,7 @@ TEST_CASE("an overlap that finds nothing to overlap is told") {
 
 TEST_CASE("Megatron's buckets: 40 million parameters of the first stage, or a million for each replica") {
   // Layers of 4096 x 4096 = 16.8 million parameters, two replicas: three of them fill a bucket of 40 million. Five are two buckets.
-  pcg::Plan plan = test::plan_of(test::mlp(kLayers, kWidth, 512), {{"*", {{"b", 2}}}}, 2);
+  pcg::Plan plan = test::plan_of(test::mlp(kOverlapLayers, kOverlapWidth, 512), {{"*", {{"b", 2}}}}, 2);
   plan.overlap.gradients = true;
   const auto buckets = [&](double per_replica) {
     sim::SimulationConfig config = traced(profiles::framework_profile(pcg::Framework::megatron));
