@@ -57,7 +57,7 @@ double total_rate(const std::vector<NodeOrder>& cycles) {
 
 // A NIC that some members of a node own. Members by number.
 struct Port {
-  std::size_t layer = 0;  // the how-manieth of its owners' own NICs it is
+  std::size_t layer = 0;  // its place among the NICs that its owners own
   int nic = 0;
   std::vector<int> owners;
   [[nodiscard]] std::pair<std::size_t, int> key() const { return {layer, nic}; }

@@ -18,11 +18,12 @@ enum class Relays { none, by_gpus };
 [[nodiscard]] topology::Route route_between(topology::DeviceId from, topology::DeviceId to, const topology::Cluster& cluster,
                                             Relays relays);
 
-// The routes that a message takes, each with an equal part of it: within a node route_between; between nodes one for each NIC of the
-// receiver's own, as far as the sender's side has as many. It leaves by the NIC of the same number, so that it stays on its rail: where
-// that NIC is not the sender's own but that of another member in its node, the sender hands the message to that member over the fabric
-// (NCCL's PXN, which relays through ranks of the communicator alone). members: those of the group in the sender's node. Cost: O(members)
-// routes.
+// Returns: the routes that a message takes, each with an equal part of it. Within a node that is route_between; between nodes one for each
+// NIC of the receiver's own, as far as the sender has as many. It leaves by the NIC of the same number, so that it stays on its rail. Where
+// another member in the sender's node owns that NIC, the sender hands the message to that member over the fabric (NCCL's PXN, which relays
+// through ranks of the communicator alone).
+// Requires: `members` are those of the group in the sender's node.
+// Cost: O(members) routes.
 [[nodiscard]] std::vector<topology::Route> message_routes(topology::DeviceId from, topology::DeviceId to,
                                                           std::span<const topology::DeviceId> members, const topology::Cluster& cluster,
                                                           Relays relays);
