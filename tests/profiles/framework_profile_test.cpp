@@ -66,8 +66,8 @@ TEST_CASE("what is wrong with a framework profile is told, all at once") {
         "foreshard: 1\nframework:\n  name: megatrn\n  gradient_bucket: 25\n  sustained: {a1000: 0.9}\n  host: {micro_bacth: 1 ms, "
         "iteration: -1 s}\n  host_waits_for_stage: {interleaved: true}\n  overlap_stage_boundary: sometimes\n");
   });
-  CHECK(text.find("megatron") != std::string::npos);                              // the nearest name
-  CHECK(text.find("has no unit") != std::string::npos);                           // 25 of what?
+  CHECK(text.find("megatron") != std::string::npos);               // the nearest name
+  CHECK(text.find("has no unit") != std::string::npos);            // 25 of what?
   CHECK(text.find("missing key \"plain\"") != std::string::npos);  // a map says both
   CHECK(text.find("sometimes") != std::string::npos);
   CHECK(text.find("a1000") != std::string::npos);
