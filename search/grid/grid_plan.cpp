@@ -109,7 +109,7 @@ std::vector<std::vector<double>> costs_of_ranks(pcg::Plan plan, const Grid& grid
   for (int rank = 0; rank < grid.pipeline; ++rank) {
     std::set<std::string> types;
     for (int d = 0; d < grid.group_devices(); ++d)
-      types.insert(oracle.cluster().device(base::DeviceId(rank * grid.group_devices() + d)).type);
+      types.insert(oracle.cluster().device(base::DeviceId(static_cast<std::size_t>(rank * grid.group_devices() + d))).type);
     const auto [at, is_new] = known.try_emplace(std::move(types));
     if (is_new) {
       plan.stage.assign(plan.pcg.nodes().size(), rank);

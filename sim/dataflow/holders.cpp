@@ -21,10 +21,10 @@ void make_ascending(std::vector<base::DeviceId>& devices) {
 
 Holders::Holders(const Layout& l) : Holders(blocks_of(l)) {}
 
-Holders::Holders(std::map<Box, std::vector<base::DeviceId>> blocks) {
-  for (auto& [box, devices] : blocks) {
-    make_ascending(devices);
-    all_.push_back({box, std::move(devices)});
+Holders::Holders(const std::map<Box, std::vector<base::DeviceId>>& blocks) {
+  for (const auto& [box, devices] : blocks) {
+    all_.push_back({box, devices});
+    make_ascending(all_.back().devices);
   }
   if (!all_.empty()) index();
 }

@@ -21,7 +21,7 @@ class Holders {
   };
 
   // Devices in any order and several times. Cost: O(n log n).
-  explicit Holders(std::map<Box, std::vector<base::DeviceId>> blocks);
+  explicit Holders(const std::map<Box, std::vector<base::DeviceId>>& blocks);
   // Requires: no sums.
   explicit Holders(const Layout& l);
 

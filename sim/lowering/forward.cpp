@@ -86,7 +86,7 @@ void ForwardEmitter::emit_node(std::uint32_t node) {
 std::uint32_t ForwardEmitter::emit_kernels(std::uint32_t node, Item compute) {
   if (l_.overlap.tensor && is_product(l_, node)) {
     if (const auto gather = gather_before(node)) return emit_beside(*gather, node, std::move(compute));
-    if (const auto pieces = pieces_before_reduction(node)) return emit_before_reduction(*pieces, node, std::move(compute));
+    if (const auto pieces = pieces_before_reduction(node)) return emit_before_reduction(*pieces, node, compute);
   }
   return append(block_, std::move(compute));
 }
@@ -108,7 +108,7 @@ std::optional<ForwardEmitter::GatherBefore> ForwardEmitter::gather_before(std::u
     const auto pieces = pieces_beside(l_.interned[l_.deliveries.movement(*delivery)], CollectiveKind::all_gather);
     if (!pieces) continue;
     GatherBefore gather{*item, *pieces, {}};
-    for (const Use& use : l_.flow.uses[from.node.value][from.output])
+    for (const Use& use : l_.flow.uses[from.node.value][static_cast<std::size_t>(from.output)])
       if (l_.deliveries.of(use.consumer, use.input) == delivery && std::ranges::binary_search(nodes_, use.consumer) &&
           is_product(l_, use.consumer))
         gather.readers.push_back(use.consumer);
@@ -140,7 +140,7 @@ std::optional<std::size_t> ForwardEmitter::pieces_before_reduction(std::uint32_t
 }
 
 // What comes later on the compute stream waits for the last piece by the order of the stream.
-std::uint32_t ForwardEmitter::emit_before_reduction(std::size_t pieces, std::uint32_t node, Item compute) {
+std::uint32_t ForwardEmitter::emit_before_reduction(std::size_t pieces, std::uint32_t node, const Item& compute) {
   const double share = 1 / static_cast<double>(pieces);
   Item first = piece(compute, node, share);
   std::get<Compute>(first.work).ends_run = true;

@@ -43,7 +43,7 @@ class ForwardEmitter {
   [[nodiscard]] std::optional<GatherBefore> gather_before(std::uint32_t node) const;
   std::uint32_t emit_beside(const GatherBefore& gather, std::uint32_t node, Item compute);
   [[nodiscard]] std::optional<std::size_t> pieces_before_reduction(std::uint32_t node) const;
-  std::uint32_t emit_before_reduction(std::size_t pieces, std::uint32_t node, Item compute);
+  std::uint32_t emit_before_reduction(std::size_t pieces, std::uint32_t node, const Item& compute);
   [[nodiscard]] Item piece(const Item& compute, std::uint32_t node, double share);
   void gather_dependencies(std::uint32_t node, Item& item);
 
