@@ -5,6 +5,7 @@
 // The host is a stream of its own: it launches a device's kernels and collectives one after another and runs ahead of the device; a
 // kernel starts when it is launched and the device is free. Small kernels leave the device waiting for the host.
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
@@ -53,6 +54,10 @@ struct BySchedule {
 struct OverlappedBucket {
   double parameters = 0, per_replica = 0;  // both 0: the framework says nothing of its own
   [[nodiscard]] bool empty() const { return parameters == 0 && per_replica == 0; }
+  // Parameters of a bucket that so many replicas share; more are in it where the last tensor goes over. Requires: !empty().
+  [[nodiscard]] double parameters_among(std::size_t replicas) const {
+    return std::max(parameters, per_replica * static_cast<double>(replicas));
+  }
   bool operator==(const OverlappedBucket&) const = default;
 };
 

@@ -73,15 +73,24 @@ void Pipeline::run(const StageBlock& block, Rank& rank, int micro_batch, double 
   start += std::max(0.0, rank.drained - start) * (1 - 1 / costs_.overlap_slowdown());
   const double host = std::max({rank.host, block.host_waits ? arrived : 0, block.host_drains ? rank.computed : 0});
   const auto at = [&](double ahead, double in_step) { return std::max(start + ahead, host + in_step); };
-  for (std::size_t i = 0; i < block.ahead.signals.size(); ++i)
-    time_of(block.ahead.signals[i].event, micro_batch) = at(block.ahead.signals[i].time, block.in_step.signals[i].time);
-  rank.computed = at(block.ahead.computed, block.in_step.computed);
-  rank.drained = std::max(rank.drained, at(block.ahead.drained, block.in_step.drained));
+  // Gradients and weights queue behind those of the blocks before.
+  double late = 0;
+  if (block.ahead.synchronising > 0) {
+    const double alone = at(block.ahead.synchronised, block.in_step.synchronised);
+    late = std::max(0.0, rank.synchronised + block.ahead.synchronising - alone);
+    rank.synchronised = alone + late;
+  }
+  for (std::size_t i = 0; i < block.ahead.signals.size(); ++i) {
+    const Signal& signal = block.ahead.signals[i];
+    time_of(signal.event, micro_batch) = at(signal.time, block.in_step.signals[i].time) + (signal.synchronises ? late : 0);
+  }
+  rank.computed = at(block.ahead.computed, block.in_step.computed) + (block.gathers ? late : 0);
+  rank.drained = std::max({rank.drained, at(block.ahead.drained, block.in_step.drained), rank.synchronised});
   rank.host = host + block.in_step.launched;
 }
 
 void Pipeline::run_first(sim::BlockId id, Rank& rank) {
-  RankStreams streams(rank.computed, rank.gathered, rank.host);
+  RankStreams streams(rank.computed, rank.synchronised, rank.host);
   const auto arrival = [&](sim::EventId e) { return time_of(e, 0); };
   const std::vector<Signal> signals =
       replay(program_.block(id), program_, costs_, RankMap{}, Hosts::in_step, arrival, std::span(&streams, 1));

@@ -28,7 +28,7 @@ class Pipeline {
  private:
   struct Rank {
     double computed = 0, drained = 0, host = 0;
-    double gathered = 0;  // its updated weights so far
+    double synchronised = 0;  // collectives of gradients and weights so far
   };
 
   void extend();

@@ -46,6 +46,7 @@ double RankStreams::collective(Network network, double ready, double seconds) {
   const auto n = static_cast<std::size_t>(network);
   const double start = std::max(ready, free_[n]);
   if (seconds > 0) busy_[n].push_back({start, start + seconds});
+  if (network == Network::gradients) synchronising_ += seconds;
   return free_[n] = start + seconds;
 }
 

@@ -29,6 +29,8 @@ class RankStreams {
   [[nodiscard]] double host() const { return host_; }
   // The collectives of gradients and weights have ended.
   [[nodiscard]] double synchronised() const { return free_[static_cast<std::size_t>(Network::gradients)]; }
+  // Seconds of them.
+  [[nodiscard]] double synchronising() const { return synchronising_; }
   // The moment from which all streams of the device are free.
   [[nodiscard]] double drained() const;
 
@@ -39,7 +41,7 @@ class RankStreams {
   // The collective of a network that runs at time t or next after it; advances with t. nullptr: none.
   const Interval* at(std::size_t network, double t);
 
-  double compute_, host_;
+  double compute_, host_, synchronising_ = 0;
   std::array<double, 2> free_{};               // per network
   std::array<std::vector<Interval>, 2> busy_;  // per network: ascending
   std::array<std::size_t, 2> passed_{};        // per network: intervals that ended before the kernels' time

@@ -60,6 +60,11 @@ class Replay {
 
 }  // namespace
 
+bool synchronises(const sim::Item& item) {
+  const auto* move = std::get_if<sim::Move>(&item.work);
+  return move != nullptr && move->stream == sim::StreamKind::gradients;
+}
+
 std::vector<Signal> replay(const sim::Block& block, const sim::Program& program, const ItemCosts& costs, const RankMap& map, Hosts hosts,
                            const std::function<double(sim::EventId)>& arrival, std::span<RankStreams> streams) {
   Replay items(program, costs, map, hosts, streams);
@@ -72,7 +77,7 @@ std::vector<Signal> replay(const sim::Block& block, const sim::Program& program,
     for (const std::uint32_t i : item.after) ready = std::max(ready, ends[i]);
     for (const sim::EventId e : item.waits_on) ready = std::max(ready, arrival(e));
     ends.push_back(items.run(item, ready));
-    for (const sim::EventId e : item.signals) signals.push_back({e, ends.back()});
+    for (const sim::EventId e : item.signals) signals.push_back({e, ends.back(), synchronises(item)});
   }
   return signals;
 }

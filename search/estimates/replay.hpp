@@ -19,7 +19,11 @@ enum class Hosts {
 struct Signal {
   sim::EventId event;
   double time = 0;
+  bool synchronises = false;  // of a collective of gradients or weights
 };
+
+// The item is on the stream of gradients and weights.
+[[nodiscard]] bool synchronises(const sim::Item& item);
 
 // `arrival` gives the time of an event of another block. Changes the streams.
 // Returns: the events that the block signals.

@@ -9,7 +9,7 @@ Run run_alone(const sim::Block& block, const sim::Program& program, const ItemCo
   RankStreams streams;
   std::vector<Signal> signals = replay(
       block, program, costs, RankMap{}, hosts, [](sim::EventId) { return 0.0; }, std::span(&streams, 1));
-  return {streams.computed(), streams.drained(), streams.host(), std::move(signals)};
+  return {streams.computed(), streams.drained(), streams.synchronised(), streams.synchronising(), streams.host(), std::move(signals)};
 }
 
 }  // namespace
@@ -22,6 +22,8 @@ StageBlock stage_block(const sim::Block& block, const sim::Program& program, con
     const auto* kernels = std::get_if<sim::Compute>(&item.work);
     b.host_waits = b.host_waits || (kernels != nullptr && kernels->host_waits);
     b.host_drains = b.host_drains || (kernels != nullptr && kernels->host_drains);
+    b.gathers =
+        b.gathers || (kernels != nullptr && std::ranges::any_of(item.after, [&](std::uint32_t i) { return synchronises(block.items[i]); }));
   }
   std::ranges::sort(b.waits_on);
   b.waits_on.erase(std::unique(b.waits_on.begin(), b.waits_on.end()), b.waits_on.end());

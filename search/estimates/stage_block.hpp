@@ -11,8 +11,9 @@ namespace search {
 
 // A block by itself.
 struct Run {
-  double computed = 0, drained = 0;  // its kernels have ended; its collectives too
-  double launched = 0;               // host seconds
+  double computed = 0, drained = 0;            // its kernels have ended; its collectives too
+  double synchronised = 0, synchronising = 0;  // collectives of gradients and weights have ended; their seconds
+  double launched = 0;                         // host seconds
   std::vector<Signal> signals;
 };
 
@@ -20,6 +21,7 @@ struct StageBlock {
   Run ahead, in_step;  // by what the hosts do; the same signals in the same order
   std::vector<sim::EventId> waits_on;
   bool host_waits = false, host_drains = false;
+  bool gathers = false;  // kernels wait for collectives of weights
 };
 
 // Cost: O(items of the block).

@@ -13,8 +13,8 @@
 namespace search {
 namespace {
 
-// With three micro-batches the first one's gradients are neither final nor added to others.
-constexpr int kMicroBatches = 3;
+// With three micro-batches the first one's gradients are neither final nor added to others: more are like the second.
+constexpr std::int64_t kAllKinds = 3;
 
 // The model with one number of layers.
 struct Measured {
@@ -47,7 +47,7 @@ Measured measure(const pcg::Plan& plan, int expert, int replicas, const Problem&
     variant.recompute = v.recompute;
     variant.zero = v.zero;
     const sim::DeviceMemory memory = sim::device_memory(variant, data, problem.cluster, framework).at(0);
-    const double pass = estimator.pass(v).value(), tail = estimator.time(v).value() - kMicroBatches * pass;
+    const double pass = estimator.pass(v).value(), tail = estimator.time(v).value() - plan.micro_batches * pass;
     m.passes.push_back(
         {pass, tail, memory.saved.at(0).value(), memory.transient.at(0).value(), layer_costs(variant, layers, problem.oracle)});
   }
@@ -105,7 +105,7 @@ Attempt<LayerSketch> LayerSketcher::sketch(const GridConfig& config, int data, s
     for (const int zero : zero_stages) variants.push_back({r, zero});
   const auto measured = [&](const pcg::Graph& model) -> Attempt<Measured> {
     Problem problem{model, problem_.model_section, problem_.cluster, problem_.training, problem_.oracle};
-    problem.training.global_batch = kMicroBatches * data * c.micro_batch;
+    problem.training.global_batch = std::min(problem.training.global_batch / data / c.micro_batch, kAllKinds) * data * c.micro_batch;
     GridPlanner planner(problem, data * c.context * c.tensor);
     const Attempt<pcg::Plan> plan = megatron_plan(planner, c);
     if (!plan) return plan.refusal();

@@ -14,8 +14,8 @@ struct PlanBound {
   double bytes = 0;    // of the device that needs most
 };
 
-// Bounds for one problem. They are optimistic rather than proved: overlap is taken as perfect, messages between stages as free, memory
-// as the average of the stages.
+// Bounds for one problem. Overlap is taken as perfect, messages between stages as free, memory as the average of the stages. What layers
+// take is taken to grow with their number as from one to two. Tests hold the bounds against estimates and against what plans need.
 class PlanBounds {
  public:
   // What the problem refers to outlives the object.
@@ -28,8 +28,8 @@ class PlanBounds {
   // Cost: one sketch for each cut.
   [[nodiscard]] PlanBound bound(const GridConfig& config);
   // A closer bound: layers are shared out among the stages, the schedule says what is kept, and the layers are sketched on as many
-  // replicas, with their ZeRO stage, the gradients that are still on their way after the last pass, and the update. Cost: one sketch for
-  // each cut and number of replicas.
+  // replicas, with their ZeRO stage, the gradients that are still on their way after the last pass, and the update. That of bound() for
+  // stages under ZeRO 3. Cost: one sketch for each cut and number of replicas.
   [[nodiscard]] PlanBound closer_bound(const GridConfig& config);
 
  private:
@@ -46,6 +46,8 @@ class PlanBounds {
   // The most layers of micro-batches that the first rank of the pipeline keeps at a time.
   [[nodiscard]] double kept_layers(const GridConfig& c, std::span<const int> split) const;
   [[nodiscard]] std::span<const int> layers_per_stage(const GridConfig& c, const PassSketch& pass);
+  // Whether each layer's gradients fill a bucket, so that those of two layers overlap as those of many do.
+  [[nodiscard]] bool layers_fill_buckets(const GridConfig& c, const LayerSketch& s) const;
   // Whether the layers that stages share out are those that repeat.
   [[nodiscard]] bool layers_are_all() const;
   [[nodiscard]] double bytes(const GridConfig& c, const LayerSketch& s, const PassSketch& pass, double kept_layers) const;

@@ -121,7 +121,7 @@ AddedSums add_sums(const Layout& from, const Wanted& wanted, base::Bytes element
     for (std::size_t i = 0; i < group.devices.size(); ++i)
       for (const Box& part : shares.empty() ? std::set<Box>{group.block} : shares[i]) after[part].push_back(group.devices[i]);
   }
-  return {std::move(round), Holders(std::move(after))};
+  return {std::move(round), Holders(after)};
 }
 
 struct Need {

@@ -25,8 +25,7 @@ std::size_t replicas(const Lowering& l, int stage) {
 // Requires: the framework has such buckets.
 double overlapped_parameters(const Lowering& l, int stage) {
   if (stage > 0) return std::numeric_limits<double>::infinity();
-  const profiles::OverlappedBucket& bucket = l.framework.overlapped_bucket;
-  return std::max(bucket.parameters, bucket.per_replica * static_cast<double>(replicas(l, stage)));
+  return l.framework.overlapped_bucket.parameters_among(replicas(l, stage));
 }
 
 }  // namespace

@@ -1,0 +1,153 @@
+// Bounds of plans from sketches of their layers, and the ranking that they make, against what the plans take and need.
+#include "search/megatron/plan_bound.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <set>
+
+#include "problem.hpp"
+#include "search/estimates/estimate.hpp"
+#include "search/megatron/grid_points.hpp"
+#include "search/megatron/ranking.hpp"
+#include "sim/memory/model_states.hpp"
+
+namespace {
+
+// Kernels of wide layers count; a gap of 10 between the links of a node and the network.
+const std::string kWideGpt =
+    "{transformer: {layers: 4, hidden: 1024, heads: 4, ffn: 4096, vocab: 4096, sequence_length: 512, causal: true, attention: flash}}";
+const std::string kWideMoe =
+    "{transformer: {layers: 4, hidden: 1024, heads: 4, ffn: 2048, vocab: 4096, sequence_length: 512, causal: true, attention: flash, "
+    "experts: 4, top_k: 2}}";
+
+struct Grid {
+  std::string model;
+  int nodes, gpus;
+  std::int64_t batch;
+};
+const std::vector<Grid> kGrids = {{test::kSmallGpt, 1, 4, 8}, {test::kSmallMoe, 2, 2, 4}, {kWideGpt, 2, 2, 16}, {kWideMoe, 2, 4, 16}};
+
+struct Asked {
+  test::Question question;
+  topology::Cluster cluster;
+  sim::Oracle oracle;
+  search::Problem problem;
+  search::PlanBounds bounds;
+
+  explicit Asked(const Grid& g)
+      : question(g.model, g.nodes, g.gpus, g.batch),
+        cluster(test::switched(g.nodes, g.gpus, 64)),
+        oracle(cluster),
+        problem{question.model, question.section, cluster, question.training, oracle},
+        bounds(problem, search::recomputations_of(question.model)) {}
+};
+
+using Look = std::function<void(const search::GridConfig&, const pcg::Plan&, double estimate)>;
+
+// Every plan of the grid that can be built, with its recomputation and its ZeRO stage.
+void for_each_plan(Asked& asked, const Look& look) {
+  search::GridPlanner planner(asked.problem);
+  for (search::GridConfig c : search::grid_points(asked.problem)) {
+    const auto built = search::megatron_plan(planner, c);
+    if (!built) continue;
+    search::Estimator estimator(*built, asked.oracle);
+    for (const pcg::Recompute r : search::recomputations_of(asked.problem.model))
+      for (int zero = 0; zero < (c.data * c.context > 1 ? 4 : 1); ++zero) {
+        c.recompute = r;
+        c.zero = zero;
+        pcg::Plan plan = *built;
+        plan.recompute = r;
+        plan.zero = zero;
+        look(c, plan, estimator.time({r, zero}).value());
+      }
+  }
+}
+
+search::Ranking ranking_of(Asked& asked) {
+  const search::SearchContext context;
+  const search::Deadline deadline(context, base::Seconds(1e9));
+  return search::rank(asked.problem, asked.bounds, deadline, context);
+}
+
+}  // namespace
+
+TEST_CASE("no plan is estimated below its bound, and none needs less memory") {
+  for (const Grid& g : kGrids) {
+    Asked asked(g);
+    for_each_plan(asked, [&](const search::GridConfig& c, const pcg::Plan& plan, double estimate) {
+      REQUIRE(asked.bounds.refusal(c) == nullptr);
+      const search::PlanBound first = asked.bounds.bound(c), closer = asked.bounds.closer_bound(c);
+      CHECK_MESSAGE(first.seconds <= 1.001 * estimate, plan.summary);
+      // Hosts that launch layers faster or slower than the device runs them make a small model's layers unlike.
+      CHECK_MESSAGE(closer.seconds <= 1.02 * estimate, plan.summary);
+      CHECK(first.seconds <= 1.000001 * closer.seconds);
+      const base::Bytes room = asked.oracle.memory(plan).peak - asked.oracle.device(base::DeviceId(0)).reserved;
+      CHECK_MESSAGE(closer.bytes <= 1.000001 * room.value(), plan.summary);
+      CHECK(first.bytes <= 1.000001 * closer.bytes);
+    });
+  }
+}
+
+TEST_CASE("a pipeline's bound is the slowest stage's work and the way through the others") {
+  // One device per stage and nothing to share: m micro-batches at the slowest stage, and all / p x (p - 1) to fill and drain, less with
+  // more chunks (arXiv 2104.04473, section 2.2). Layers and the rest of the model share out as evenly as can be in the first bound.
+  Asked asked({kWideGpt, 1, 2, 8});
+  search::GridConfig whole;
+  whole.micro_batch = 1;
+  whole.data = 1;
+  const double one = asked.bounds.bound(whole).seconds / 8;  // of a micro-batch
+  search::GridConfig c = whole;
+  c.pipeline = 2;
+  CHECK(asked.bounds.bound(c).seconds == doctest::Approx(8 * one / 2 + one / 2));
+  c.chunks = 2;
+  c.schedule = pcg::ScheduleKind::interleaved;
+  CHECK(asked.bounds.bound(c).seconds == doctest::Approx(8 * one / 2 + one / 2 / 2));
+}
+
+TEST_CASE("a sketch's layer holds a layer's weights, and its share of them under tensor parallelism") {
+  // Of hidden size h a layer has 12 h^2 + 13 h parameters: four projections with their biases, an MLP of 4 h, two norms. Tensor degree 2
+  // halves matrices and the biases of what is cut by columns, 3 h + 4 h; the others, h + h, and the norms' 4 h are whole on both.
+  const double h = 1024;
+  Asked asked({kWideGpt, 1, 2, 8});
+  const search::LayerSketcher sketcher(asked.problem, search::recomputations_of(asked.problem.model));
+  REQUIRE(sketcher.layers().count == 4);
+  const auto layer = [&](int tensor) {
+    search::GridConfig c;
+    c.tensor = tensor;
+    c.micro_batch = 1;
+    return sketcher.sketch(c, 1, std::vector{0})->weights.layer;
+  };
+  const double bytes = sim::model_state_bytes(asked.problem.training, asked.oracle.framework(asked.problem.training)).weight;
+  CHECK(layer(1) == doctest::Approx(bytes * (12 * h * h + 13 * h)));
+  CHECK(layer(2) == doctest::Approx(bytes * (6 * h * h + (13 - 3.5) * h)));
+}
+
+TEST_CASE("what the ranking sets aside is no better than what it leaves") {
+  for (const Grid& g : kGrids) {
+    Asked asked(g);
+    const search::Ranking ranking = ranking_of(asked);
+    const auto is_left = [&](const search::GridConfig& c) {
+      return std::ranges::any_of(ranking.families, [&](const search::Family& f) {
+        search::GridConfig of_family = f.config;
+        return std::ranges::any_of(f.variants, [&](const search::RankedVariant& v) {
+          of_family.recompute = v.variant.recompute;
+          of_family.zero = v.variant.zero;
+          return of_family == c;
+        });
+      });
+    };
+    double left = std::numeric_limits<double>::infinity(), aside = left;
+    for_each_plan(asked, [&](const search::GridConfig& c, const pcg::Plan&, double estimate) {
+      double& best = is_left(c) ? left : aside;
+      best = std::min(best, estimate);
+    });
+    CHECK(left <= aside);
+    // Each plan of the grid is in a family, or was set aside.
+    std::size_t all = ranking.aside.refused + ranking.aside.too_big + ranking.aside.behind;
+    for (const search::Family& f : ranking.families) all += f.variants.size();
+    CHECK(all == ranking.plans);
+  }
+}
