@@ -54,8 +54,6 @@ PlanBound PlanBounds::closer_bound(const GridConfig& c) {
     slowest = slowest_rank(c, pass, split);
     known = {seconds(c, s, pass, slowest), std::max(known.bytes, bytes(c, s, pass, kept_layers(c, split)))};
   }
-  // Under ZeRO 3 a stage of a pipeline gathers weights while it waits for others, too, which the layers on one stage cannot show.
-  if (c.zero == 3 && c.pipeline > 1) return known;
   const std::pair<Cut, int> key{cut_of(c), c.data};
   constexpr std::array kStages = {0, 1, 2, 3};
   auto at = replicated_.find(key);
@@ -64,6 +62,12 @@ PlanBound PlanBounds::closer_bound(const GridConfig& c) {
   // Each rank is as much slower as all passes are.
   const PassSketch& replicated = at->second->passes.at({c.recompute, c.zero});
   slowest *= replicated.seconds.of(layers()) / pass.seconds.of(layers());
+  // Under ZeRO 3 a stage of a pipeline gathers weights while it waits for others, too: what it waits for either is not more than both.
+  if (c.zero == 3 && c.pipeline > 1) {
+    const auto m = static_cast<double>(micro_batches(c, problem_.training.global_batch));
+    known.seconds = std::max(known.seconds, m * std::max(slowest, replicated.seconds.of(layers()) / c.pipeline));
+    return known;
+  }
   known.seconds = std::max(known.seconds, seconds(c, s, replicated, slowest));
   const double with_tail = passes(c, replicated, slowest) + replicated.tail.of(layers()) / c.pipeline;
   if (c.pipeline > 1) known.seconds = std::max(known.seconds, with_tail);

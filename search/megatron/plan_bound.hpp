@@ -28,8 +28,8 @@ class PlanBounds {
   // Cost: one sketch for each cut.
   [[nodiscard]] PlanBound bound(const GridConfig& config);
   // A closer bound: layers are shared out among the stages, the schedule says what is kept, and the layers are sketched on as many
-  // replicas, with their ZeRO stage, the gradients that are still on their way after the last pass, and the update. That of bound() for
-  // stages under ZeRO 3. Cost: one sketch for each cut and number of replicas.
+  // replicas, with their ZeRO stage, the gradients that are still on their way after the last pass, and the update. Cost: one sketch for
+  // each cut and number of replicas.
   [[nodiscard]] PlanBound closer_bound(const GridConfig& config);
 
  private:
