@@ -94,7 +94,7 @@ const pcg::Pcg& GridPlanner::pcg_of(const pcg::Graph& graph, std::vector<pcg::Sh
   // Grids that differ in chunks alone come one after another, so the one before is enough to keep.
   if (!last_ || last_->graph != &graph || last_->shardings != shardings) {
     pcg::Pcg made = pcg::parallelize(graph, shardings);
-    last_ = Cut{&graph, std::move(shardings), std::move(made), {}};
+    last_ = Cut{&graph, std::move(shardings), std::move(made)};
   }
   return last_->pcg;
 }
@@ -125,12 +125,17 @@ std::vector<std::vector<double>> costs_of_ranks(pcg::Plan plan, const Grid& grid
 
 // Layers are priced whole, before anything is split: all splits of a cut model share the prices.
 Attempt<std::vector<int>> GridPlanner::balance(const Grid& grid, const pcg::Graph& graph, pcg::Plan plan) {
-  const auto node_layouts = layouts(graph, grid, std::vector<int>(graph.blocks().size(), 0));
-  if (!node_layouts) return node_layouts.refusal();
-  plan.pcg = pcg_of(graph, shardings(graph, grid, *node_layouts));
-  const auto [at, is_new] = last_->layer_costs.try_emplace({grid.pipeline, plan.recompute, plan.micro_batches > 1});
+  const LayersCut cut{&graph,         grid.tensor,           grid.pipeline, grid.data, grid.context, grid.expert, grid.sequence_parallel,
+                      plan.recompute, plan.micro_batches > 1};
+  auto at = layer_costs_.find(cut);
   const int stages = plan.stages;
-  if (is_new) at->second = costs_of_ranks(std::move(plan), grid, *node_layouts, layers_of_blocks(graph.blocks()), problem_.oracle);
+  if (at == layer_costs_.end()) {
+    const auto node_layouts = layouts(graph, grid, std::vector<int>(graph.blocks().size(), 0));
+    if (!node_layouts) return node_layouts.refusal();
+    plan.pcg = pcg_of(graph, shardings(graph, grid, *node_layouts));
+    at = layer_costs_.emplace(cut, costs_of_ranks(std::move(plan), grid, *node_layouts, layers_of_blocks(graph.blocks()), problem_.oracle))
+             .first;
+  }
   return balanced_layers(at->second, stages);
 }
 

@@ -15,7 +15,7 @@
 namespace search {
 
 // Plans of one problem on many grids. What grids have in common is derived once: the graph for a number of samples, and its PCG where the
-// grid before had the same shardings (as most grids have that differ in chunks alone).
+// grid before had the same shardings (as most grids have that differ in chunks alone), and what layers cost.
 class GridPlanner {
  public:
   // What the problem refers to outlives the object.
@@ -35,9 +35,10 @@ class GridPlanner {
     const pcg::Graph* graph = nullptr;
     std::vector<pcg::Sharding> shardings;
     pcg::Pcg pcg;
-    // By ranks of the pipeline, recomputation, and whether gradients of several micro-batches are added up: [rank][layer].
-    std::map<std::tuple<int, pcg::Recompute, bool>, std::vector<std::vector<double>>> layer_costs;
   };
+  // What layers cost depends on: the graph with its samples, degrees in the order of Grid, sequence parallelism, recomputation, and whether
+  // gradients of several micro-batches are added up.
+  using LayersCut = std::tuple<const pcg::Graph*, int, int, int, int, int, bool, pcg::Recompute, bool>;
   const pcg::Graph& graph_of(const std::vector<pcg::Padding>& padding, std::int64_t samples);
   const pcg::Pcg& pcg_of(const pcg::Graph& graph, std::vector<pcg::Sharding> shardings);
   // How many layers each virtual stage takes. `plan` says all but where its nodes are.
@@ -48,6 +49,7 @@ class GridPlanner {
   int devices_;
   std::map<std::pair<Sizes, std::int64_t>, pcg::Graph> graphs_;  // by what is padded, and samples
   std::optional<Cut> last_;
+  std::map<LayersCut, std::vector<std::vector<double>>> layer_costs_;  // [rank][layer]
 };
 
 // Of one grid alone.

@@ -16,16 +16,27 @@ namespace {
 // With three micro-batches the first one's gradients are neither final nor added to others: more are like the second.
 constexpr std::int64_t kAllKinds = 3;
 
-// The model with one number of layers.
+// Seconds of a model with one number of layers.
+struct Times {
+  double seconds = 0, tail = 0;
+};
+
+// The same with all that it needs.
 struct Measured {
   struct Pass {
-    double seconds = 0, tail = 0, kept = 0, working = 0;
+    Times times;
+    double kept = 0, working = 0;
     std::vector<double> kernels;  // per layer, the embedding with the first, the head with the last
   };
   sim::StateBytes states;
   base::Bytes expert_weights;
-  std::vector<Pass> passes;  // per variant
+  std::vector<Pass> passes;  // per recomputation
 };
+
+Times times_of(Estimator& estimator, const pcg::Plan& plan, const sim::Variant& v) {
+  const double pass = estimator.pass(v).value();
+  return {pass, estimator.time(v).value() - plan.micro_batches * pass};
+}
 
 // ZeRO 3 leaves a device `sharded` of its `whole` bytes: of experts a share of expert/replicas, of the rest 1/replicas.
 base::Bytes expert_weights(base::Bytes whole, base::Bytes sharded, int expert, int replicas) {
@@ -34,7 +45,7 @@ base::Bytes expert_weights(base::Bytes whole, base::Bytes sharded, int expert, i
 }
 
 // The first device stands for all: in one stage all devices do the same.
-Measured measure(const pcg::Plan& plan, int expert, int replicas, const Problem& problem, std::span<const sim::Variant> variants) {
+Measured measured(const pcg::Plan& plan, int expert, int replicas, const Problem& problem, std::span<const pcg::Recompute> recomputations) {
   const profiles::FrameworkProfile& framework = problem.oracle.framework(plan.training);
   const sim::Dataflow data = sim::dataflow_of(plan);
   Estimator estimator(plan, problem.oracle);
@@ -43,13 +54,11 @@ Measured measure(const pcg::Plan& plan, int expert, int replicas, const Problem&
   m.expert_weights = expert_weights(m.states.weights, sim::model_states(plan, data, framework, 3).at(0).weights, expert, replicas);
   const std::vector<int> layers = layers_of_blocks(plan.pcg.blocks());
   pcg::Plan variant = plan;
-  for (const sim::Variant& v : variants) {
-    variant.recompute = v.recompute;
-    variant.zero = v.zero;
+  for (const pcg::Recompute r : recomputations) {
+    variant.recompute = r;
     const sim::DeviceMemory memory = sim::device_memory(variant, data, problem.cluster, framework).at(0);
-    const double pass = estimator.pass(v).value(), tail = estimator.time(v).value() - plan.micro_batches * pass;
-    m.passes.push_back(
-        {pass, tail, memory.saved.at(0).value(), memory.transient.at(0).value(), layer_costs(variant, layers, problem.oracle)});
+    m.passes.push_back({times_of(estimator, plan, {r, 0}), memory.saved.at(0).value(), memory.transient.at(0).value(),
+                        layer_costs(variant, layers, problem.oracle)});
   }
   return m;
 }
@@ -61,27 +70,22 @@ PerLayer per_layer(double one, double two, double layers_of_one) {
   return {layer, std::max(0.0, one - layers_of_one * layer)};
 }
 
-LayerSketch sketch_of(const Measured& one, const Measured& two, std::span<const sim::Variant> variants, double layers_of_one) {
-  const auto bytes = [&](base::Bytes a, base::Bytes b) { return per_layer(a.value(), b.value(), layers_of_one); };
-  LayerSketch s{bytes(one.states.weights, two.states.weights),
-                bytes(one.states.gradients, two.states.gradients),
-                bytes(one.states.optimizer, two.states.optimizer),
-                bytes(one.expert_weights, two.expert_weights),
-                {}};
-  for (std::size_t i = 0; i < variants.size(); ++i) {
-    const Measured::Pass &a = one.passes[i], &b = two.passes[i];
-    PassSketch& pass = s.passes[{variants[i].recompute, variants[i].zero}];
-    pass.seconds = per_layer(a.seconds, b.seconds, layers_of_one);
-    pass.first_kernels = b.kernels.front();
-    pass.last_kernels = b.kernels.back();
-    pass.layer_kernels = per_layer(sum(a.kernels), sum(b.kernels), layers_of_one).layer;
-    // The last of two layers with the head, less the first with the embedding, is the head less the embedding.
-    pass.behind = std::clamp((pass.seconds.rest + pass.last_kernels - pass.first_kernels) / 2, 0.0, pass.seconds.rest);
-    pass.tail = per_layer(a.tail, b.tail, layers_of_one);
-    pass.kept_bytes = per_layer(a.kept, b.kept, layers_of_one);
-    pass.working_bytes = a.working;
-  }
-  return s;
+PassTimes per_layer(const Times& one, const Times& two, double layers_of_one) {
+  return {per_layer(one.seconds, two.seconds, layers_of_one), per_layer(one.tail, two.tail, layers_of_one)};
+}
+
+PassSketch sketch_of(const Measured::Pass& one, const Measured::Pass& two, double layers_of_one) {
+  PassSketch pass;
+  pass.times = per_layer(one.times, two.times, layers_of_one);
+  pass.first_kernels = two.kernels.front();
+  pass.last_kernels = two.kernels.back();
+  pass.layer_kernels = per_layer(sum(one.kernels), sum(two.kernels), layers_of_one).layer;
+  // The last of two layers with the head, less the first with the embedding, is the head less the embedding.
+  const double rest = pass.times.seconds.rest;
+  pass.behind = std::clamp((rest + pass.last_kernels - pass.first_kernels) / 2, 0.0, rest);
+  pass.kept_bytes = per_layer(one.kept, two.kept, layers_of_one);
+  pass.working_bytes = one.working;
+  return pass;
 }
 
 }  // namespace
@@ -92,7 +96,7 @@ LayerSketcher::LayerSketcher(const Problem& problem, std::span<const pcg::Recomp
   two_ = run_.count > 1 ? with_layers(problem.model, run_, 2) : problem.model;
 }
 
-Attempt<LayerSketch> LayerSketcher::sketch(const GridConfig& config, int data, std::span<const int> zero_stages) const {
+Attempt<LayerSketcher::Cut> LayerSketcher::cut(const pcg::Graph& model, const GridConfig& config, int data) const {
   GridConfig c;
   c.tensor = config.tensor;
   c.context = config.context;
@@ -100,23 +104,55 @@ Attempt<LayerSketch> LayerSketcher::sketch(const GridConfig& config, int data, s
   c.sequence_parallel = config.sequence_parallel;
   c.micro_batch = config.micro_batch;
   c.data = data;
-  std::vector<sim::Variant> variants;
-  for (const pcg::Recompute r : recomputations_)
-    for (const int zero : zero_stages) variants.push_back({r, zero});
-  const auto measured = [&](const pcg::Graph& model) -> Attempt<Measured> {
-    Problem problem{model, problem_.model_section, problem_.cluster, problem_.training, problem_.oracle};
-    problem.training.global_batch = std::min(problem.training.global_batch / data / c.micro_batch, kAllKinds) * data * c.micro_batch;
-    GridPlanner planner(problem, data * c.context * c.tensor);
-    const Attempt<pcg::Plan> plan = megatron_plan(planner, c);
-    if (!plan) return plan.refusal();
-    return measure(*plan, c.expert, data * c.context, problem, variants);
-  };
-  const Attempt<Measured> one = measured(one_);
+  Problem problem{model, problem_.model_section, problem_.cluster, problem_.training, problem_.oracle};
+  problem.training.global_batch = std::min(problem.training.global_batch / data / c.micro_batch, kAllKinds) * data * c.micro_batch;
+  GridPlanner planner(problem, data * c.context * c.tensor);
+  Attempt<pcg::Plan> plan = megatron_plan(planner, c);
+  if (!plan) return plan.refusal();
+  return Cut{problem, std::move(plan).value()};
+}
+
+template <class Measured>
+Attempt<std::pair<Measured, Measured>> LayerSketcher::measure(const GridConfig& config, int data,
+                                                              const std::function<Measured(const Cut&)>& measured) const {
+  const Attempt<Cut> one = cut(one_, config, data);
   if (!one) return one.refusal();
-  if (run_.count < 2) return sketch_of(*one, *one, variants, 0);
-  const Attempt<Measured> two = measured(two_);
+  Measured of_one = measured(*one);
+  if (run_.count < 2) return std::pair(of_one, of_one);
+  const Attempt<Cut> two = cut(two_, config, data);
   if (!two) return two.refusal();
-  return sketch_of(*one, *two, variants, 1);
+  return std::pair(std::move(of_one), measured(*two));
+}
+
+Attempt<LayerSketch> LayerSketcher::sketch(const GridConfig& config, int data) const {
+  const auto both = measure<Measured>(
+      config, data, [&](const Cut& c) { return measured(c.plan, config.expert, data * config.context, c.problem, recomputations_); });
+  if (!both) return both.refusal();
+  const auto& [one, two] = *both;
+  const auto bytes = [&](base::Bytes a, base::Bytes b) { return per_layer(a.value(), b.value(), layers_of_one()); };
+  LayerSketch s{bytes(one.states.weights, two.states.weights),
+                bytes(one.states.gradients, two.states.gradients),
+                bytes(one.states.optimizer, two.states.optimizer),
+                bytes(one.expert_weights, two.expert_weights),
+                {}};
+  for (std::size_t i = 0; i < recomputations_.size(); ++i)
+    s.passes[recomputations_[i]] = sketch_of(one.passes[i], two.passes[i], layers_of_one());
+  return s;
+}
+
+Attempt<VariantTimes> LayerSketcher::times(const GridConfig& config, int data) const {
+  using Of = std::map<std::pair<pcg::Recompute, int>, Times>;
+  const auto both = measure<Of>(config, data, [&](const Cut& c) {
+    Estimator estimator(c.plan, c.problem.oracle);
+    Of times;
+    for (const pcg::Recompute r : recomputations_)
+      for (int zero = 0; zero <= 3; ++zero) times[{r, zero}] = times_of(estimator, c.plan, {r, zero});
+    return times;
+  });
+  if (!both) return both.refusal();
+  VariantTimes times;
+  for (const auto& [variant, one] : both->first) times[variant] = per_layer(one, both->second.at(variant), layers_of_one());
+  return times;
 }
 
 }  // namespace search

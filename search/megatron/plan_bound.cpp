@@ -1,7 +1,6 @@
 #include "search/megatron/plan_bound.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 #include <span>
@@ -24,10 +23,9 @@ std::int64_t micro_batches(const GridConfig& c, std::int64_t global_batch) { ret
 
 const Attempt<LayerSketch>& PlanBounds::sketch(const GridConfig& c) {
   const Cut cut = cut_of(c);
-  constexpr std::array kUnsharded = {0};
   auto at = sketches_.find(cut);
   // Experts take of data what context does not give.
-  if (at == sketches_.end()) at = sketches_.emplace(cut, sketcher_.sketch(c, c.expert / std::gcd(c.expert, c.context), kUnsharded)).first;
+  if (at == sketches_.end()) at = sketches_.emplace(cut, sketcher_.sketch(c, c.expert / std::gcd(c.expert, c.context))).first;
   return at->second;
 }
 
@@ -38,30 +36,29 @@ const Refusal* PlanBounds::refusal(const GridConfig& cut) {
 
 PlanBound PlanBounds::bound(const GridConfig& c) {
   const LayerSketch& s = *sketch(c);
-  const PassSketch& pass = s.passes.at({c.recompute, 0});
+  const PassSketch& pass = s.passes.at(c.recompute);
   // The first stage of 1F1B keeps as many micro-batches as there are stages; interleaved schedules keep more.
   const double kept = static_cast<double>(std::min<std::int64_t>(micro_batches(c, problem_.training.global_batch), c.pipeline));
-  return {seconds(c, s, pass, 0), bytes(c, s, pass, kept * layers() / c.pipeline)};
+  return {seconds(c, s, pass.times, 0), bytes(c, s, pass, kept * layers() / c.pipeline)};
 }
 
 PlanBound PlanBounds::closer_bound(const GridConfig& c) {
   const LayerSketch& s = *sketch(c);
-  const PassSketch& pass = s.passes.at({c.recompute, 0});
+  const PassSketch& pass = s.passes.at(c.recompute);
   PlanBound known = bound(c);
   double slowest = 0;
   if (layers_are_all() && c.pipeline > 1) {
     const std::span<const int> split = layers_per_stage(c, pass);
     slowest = slowest_rank(c, pass, split);
-    known = {seconds(c, s, pass, slowest), std::max(known.bytes, bytes(c, s, pass, kept_layers(c, split)))};
+    known = {seconds(c, s, pass.times, slowest), std::max(known.bytes, bytes(c, s, pass, kept_layers(c, split)))};
   }
   const std::pair<Cut, int> key{cut_of(c), c.data};
-  constexpr std::array kStages = {0, 1, 2, 3};
   auto at = replicated_.find(key);
-  if (at == replicated_.end()) at = replicated_.emplace(key, sketcher_.sketch(c, c.data, kStages)).first;
+  if (at == replicated_.end()) at = replicated_.emplace(key, sketcher_.times(c, c.data)).first;
   if (!at->second) return known;
   // Each rank is as much slower as all passes are.
-  const PassSketch& replicated = at->second->passes.at({c.recompute, c.zero});
-  slowest *= replicated.seconds.of(layers()) / pass.seconds.of(layers());
+  const PassTimes& replicated = at->second->at({c.recompute, c.zero});
+  slowest *= replicated.seconds.of(layers()) / pass.times.seconds.of(layers());
   // Under ZeRO 3 a stage of a pipeline gathers weights while it waits for others, too: what it waits for either is not more than both.
   if (c.zero == 3 && c.pipeline > 1) {
     const auto m = static_cast<double>(micro_batches(c, problem_.training.global_batch));
@@ -90,8 +87,8 @@ bool PlanBounds::layers_fill_buckets(const GridConfig& c, const LayerSketch& s) 
 
 double PlanBounds::slowest_rank(const GridConfig& c, const PassSketch& pass, std::span<const int> split) {
   std::vector<double> of_rank(static_cast<std::size_t>(c.pipeline), 0);
-  for (std::size_t s = 0; s < split.size(); ++s) of_rank[s % of_rank.size()] += split[s] * pass.seconds.layer;
-  of_rank.front() += pass.seconds.rest - pass.behind;
+  for (std::size_t s = 0; s < split.size(); ++s) of_rank[s % of_rank.size()] += split[s] * pass.times.seconds.layer;
+  of_rank.front() += pass.times.seconds.rest - pass.behind;
   of_rank.back() += pass.behind;
   return std::ranges::max(of_rank);
 }
@@ -126,14 +123,14 @@ bool PlanBounds::layers_are_all() const {
   return weighty > 1 && sketcher_.layers().count == static_cast<std::size_t>(weighty);
 }
 
-double PlanBounds::passes(const GridConfig& c, const PassSketch& pass, double least_slowest) const {
+double PlanBounds::passes(const GridConfig& c, const PassTimes& pass, double least_slowest) const {
   const auto m = static_cast<double>(micro_batches(c, problem_.training.global_batch));
   const double all = pass.seconds.of(layers()), slowest = std::max(least_slowest, all / c.pipeline);
   // The slowest stage works all the time but while the first micro-batch comes to it and the last one goes from it.
   return m * slowest + std::max(0.0, all - slowest) / c.chunks;
 }
 
-double PlanBounds::seconds(const GridConfig& c, const LayerSketch& s, const PassSketch& pass, double least_slowest) {
+double PlanBounds::seconds(const GridConfig& c, const LayerSketch& s, const PassTimes& pass, double least_slowest) {
   const auto m = static_cast<double>(micro_batches(c, problem_.training.global_batch));
   const double slowest = std::max(least_slowest, pass.seconds.of(layers()) / c.pipeline), passes = this->passes(c, pass, slowest);
   if (c.data * c.context == 1) return passes;

@@ -38,9 +38,9 @@ class PlanBounds {
   const Attempt<LayerSketch>& sketch(const GridConfig& c);
   // The seconds of all passes, and until they begin and after they end. `least_slowest`: seconds of a micro-batch's passes on the slowest
   // rank of the pipeline, as far as they are known.
-  [[nodiscard]] double passes(const GridConfig& c, const PassSketch& pass, double least_slowest) const;
+  [[nodiscard]] double passes(const GridConfig& c, const PassTimes& pass, double least_slowest) const;
   // Those, and what replicas tell each other.
-  [[nodiscard]] double seconds(const GridConfig& c, const LayerSketch& s, const PassSketch& pass, double least_slowest);
+  [[nodiscard]] double seconds(const GridConfig& c, const LayerSketch& s, const PassTimes& pass, double least_slowest);
   // Requires: layers_are_all().
   [[nodiscard]] static double slowest_rank(const GridConfig& c, const PassSketch& pass, std::span<const int> split);
   // The most layers of micro-batches that the first rank of the pipeline keeps at a time.
@@ -60,7 +60,7 @@ class PlanBounds {
   const Problem& problem_;
   LayerSketcher sketcher_;
   std::map<Cut, Attempt<LayerSketch>> sketches_;
-  std::map<std::pair<Cut, int>, Attempt<LayerSketch>> replicated_;                    // on so many replicas, all ZeRO stages
+  std::map<std::pair<Cut, int>, Attempt<VariantTimes>> replicated_;                   // on so many replicas
   std::map<std::pair<int, int>, std::vector<std::vector<base::DeviceId>>> replicas_;  // by tensor, and data x context
   std::map<std::tuple<int, double, double, double>, std::vector<int>> splits_;  // by stages, and kernels of layers; equal ones: by stages
   std::map<std::tuple<int, int, double>, double> reduced_;                      // seconds by these and bytes

@@ -118,7 +118,7 @@ TEST_CASE("a sketch's layer holds a layer's weights, and its share of them under
     search::GridConfig c;
     c.tensor = tensor;
     c.micro_batch = 1;
-    return sketcher.sketch(c, 1, std::vector{0})->weights.layer;
+    return sketcher.sketch(c, 1)->weights.layer;
   };
   const double bytes = sim::model_state_bytes(asked.problem.training, asked.oracle.framework(asked.problem.training)).weight;
   CHECK(layer(1) == doctest::Approx(bytes * (12 * h * h + 13 * h)));
