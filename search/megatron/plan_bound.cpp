@@ -120,7 +120,7 @@ std::span<const int> PlanBounds::layers_per_stage(const GridConfig& c, const Pas
 
 bool PlanBounds::layers_are_all() const {
   const auto weighty = std::ranges::count_if(problem_.model.blocks(), &pcg::Block::weighty);
-  return weighty > 1 && sketcher_.layers().count == static_cast<std::size_t>(weighty);
+  return weighty > 1 && sketcher_.layers().unit == 1 && sketcher_.layers().count == static_cast<std::size_t>(weighty);
 }
 
 double PlanBounds::passes(const GridConfig& c, const PassTimes& pass, double least_slowest) const {

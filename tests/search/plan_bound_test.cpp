@@ -19,6 +19,10 @@ namespace {
 // Kernels of wide layers count; a gap of 10 between the links of a node and the network.
 const std::string kWideGpt =
     "{transformer: {layers: 4, hidden: 1024, heads: 4, ffn: 4096, vocab: 4096, sequence_length: 512, causal: true, attention: flash}}";
+// Dense layers and layers of experts take turns.
+const std::string kTurns =
+    "{transformer: {layers: 4, hidden: 512, heads: 4, ffn: 2048, vocab: 4096, sequence_length: 256, causal: true, attention: flash, "
+    "experts: 4, expert_every: 2}}";
 const std::string kWideMoe =
     "{transformer: {layers: 4, hidden: 1024, heads: 4, ffn: 2048, vocab: 4096, sequence_length: 512, causal: true, attention: flash, "
     "experts: 4, top_k: 2}}";
@@ -28,7 +32,8 @@ struct Grid {
   int nodes, gpus;
   std::int64_t batch;
 };
-const std::vector<Grid> kGrids = {{test::kSmallGpt, 1, 4, 8}, {test::kSmallMoe, 2, 2, 4}, {kWideGpt, 2, 2, 16}, {kWideMoe, 2, 4, 16}};
+const std::vector<Grid> kGrids = {
+    {test::kSmallGpt, 1, 4, 8}, {test::kSmallMoe, 2, 2, 4}, {kWideGpt, 2, 2, 16}, {kWideMoe, 2, 4, 16}, {kTurns, 2, 2, 8}};
 
 struct Asked {
   test::Question question;
