@@ -21,17 +21,6 @@ constexpr double kForwardsPerIteration = 3;
 
 base::Seconds now() { return base::Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count()); }
 
-// Samples are sequences when an embedding looks their tokens up.
-std::int64_t tokens_per_sample(const pcg::Graph& model) {
-  std::int64_t longest = 0;
-  for (const pcg::GraphNode& n : model.nodes()) {
-    if (!std::holds_alternative<pcg::Embedding>(n.op)) continue;
-    const auto& indices = model.shape(n.inputs[0]).sizes;
-    if (indices.size() == 2) longest = std::max(longest, indices[1]);
-  }
-  return longest;
-}
-
 double peak_of(const topology::Cluster& cluster, int gpus, pcg::Precision precision) {
   double sum = 0;
   for (const topology::Device& d : cluster.devices().first(static_cast<std::size_t>(gpus)))
@@ -66,7 +55,7 @@ void add_numbers(Run& run, const Variant& variant) {
   run.notes.insert(run.notes.end(), s.notes.begin(), s.notes.end());
   if (time_s > 0) {
     run.samples_per_s = batch / time_s;
-    run.tokens_per_s = run.samples_per_s * static_cast<double>(tokens_per_sample(*variant.model));
+    run.tokens_per_s = run.samples_per_s * static_cast<double>(variant.model->tokens_per_sample());
     const double iteration = kForwardsPerIteration * batch / static_cast<double>(variant.model->batch());
     const double peak = time_s * peak_of(*variant.cluster, plan.gpus, plan.training.precision);
     run.mfu = iteration * variant.model->forward_flops().value() / peak;

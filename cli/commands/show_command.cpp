@@ -37,10 +37,11 @@ struct ShowFlags {
 // One sample: what depends on the batch is shown per sample.
 std::string show_model(const ShowFlags& f) {
   const pcg::Graph g = pcg::models::load_model_argument(f.word, 1);
-  if (f.json) return reports::model_json(g);
+  const std::vector<std::string> notes = pcg::models::model_argument_notes(f.word);
+  if (f.json) return reports::model_json(g, notes);
   if (f.yaml) return pcg::models::write_graph(g);
   if (f.dot) return pcg::to_dot(g);
-  return reports::model_text(g);
+  return reports::model_text(g, notes);
 }
 
 // The tree that the loader builds from, with the preset's keys written out: a start for a file of one's own.

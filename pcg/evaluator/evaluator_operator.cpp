@@ -36,8 +36,8 @@ std::vector<FieldTensor> run(const Linear& op, const ShardTask& t) {
   return {y};
 }
 
-// `count` products of a[m, k] and b[k, n], one behind the other.
-FieldTensor batched(const ShardTask& t, std::int64_t count, bool transposed, Activation activation) {
+// `count` products of a[m, k] and b[k, n], one behind the other, each with a bias of its own where there is one.
+FieldTensor batched(const ShardTask& t, std::int64_t count, bool transposed, Activation activation, bool bias = false) {
   FieldTensor y = blank(t.outputs[0]);
   const Sizes& a = t.inputs[0].sizes();
   const std::int64_t k = a.back(), n = y.shape.sizes.back(), m = t.inputs[0].values->shape.elements() / (count * k);
@@ -47,7 +47,11 @@ FieldTensor batched(const ShardTask& t, std::int64_t count, bool transposed, Act
   for (std::int64_t c = 0; c < count; ++c)
     field::add_product({m, k, n, transposed}, x.subspan(part(c, m * k)), w.subspan(part(c, k * n)),
                        field::Sums(acc).subspan(part(c, m * n)));
-  for (std::size_t i = 0; i < acc.size(); ++i) y.values[i] = activate(activation, field::reduce(acc[i]));
+  const auto bias_of = [&](std::size_t i) {
+    const auto of_product = static_cast<std::size_t>(m * n), row = i / of_product, column = i % static_cast<std::size_t>(n);
+    return bias && t.first_summand ? t.inputs[2].values->values[row * static_cast<std::size_t>(n) + column] : 0;
+  };
+  for (std::size_t i = 0; i < acc.size(); ++i) y.values[i] = activate(activation, field::reduce(acc[i] + bias_of(i)));
   return y;
 }
 
@@ -56,7 +60,7 @@ std::vector<FieldTensor> run(const BatchMatmul& op, const ShardTask& t) {
   return {batched(t, t.inputs[0].values->shape.elements() / (a[a.size() - 2] * a.back()), op.transpose_b, Activation::none)};
 }
 std::vector<FieldTensor> run(const ExpertLinear& op, const ShardTask& t) {
-  return {batched(t, t.inputs[0].sizes()[0], false, op.activation)};
+  return {batched(t, t.inputs[0].sizes()[0], false, op.activation, op.has_bias)};
 }
 std::vector<FieldTensor> run(const Conv2d& op, const ShardTask& t) { return {run_conv2d(op, t)}; }
 std::vector<FieldTensor> run(const Pool2d& op, const ShardTask& t) { return {run_pool2d(op, t)}; }
@@ -156,6 +160,7 @@ std::uint32_t apply_unary(const Unary& op, std::uint32_t factor, std::uint32_t x
     case Unary::Kind::tanh: return activate(Activation::tanh, x);
     case Unary::Kind::sigmoid: return activate(Activation::sigmoid, x);
     case Unary::Kind::silu:
+    case Unary::Kind::relu2:
     case Unary::Kind::exp: return Hash(kUnary)(static_cast<std::uint64_t>(op.kind))(x).element();
     case Unary::Kind::scale: return field::multiply(x, factor);
     case Unary::Kind::identity: return x;

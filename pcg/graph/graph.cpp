@@ -68,6 +68,13 @@ std::int64_t Graph::parameters() const {
   return total;
 }
 
+std::int64_t Graph::auxiliary_parameters() const {
+  std::int64_t total = 0;
+  for (const GraphNode& n : nodes_)
+    if (is<Weight>(n.op) && blocks_[static_cast<std::size_t>(n.block)].auxiliary) total += n.outputs[0].elements();
+  return total;
+}
+
 base::Flops Graph::forward_flops() const {
   base::Flops total;
   for (const GraphNode& n : nodes_) total += model_flops(n.op, shapes_of(*this, n.inputs), n.outputs);
@@ -78,6 +85,16 @@ base::Flops Graph::masked_flops() const {
   base::Flops total;
   for (const GraphNode& n : nodes_) total += pcg::masked_flops(n.op, shapes_of(*this, n.inputs), n.outputs);
   return total;
+}
+
+std::int64_t Graph::tokens_per_sample() const {
+  std::int64_t longest = 0;
+  for (const GraphNode& n : nodes_) {
+    if (!is<Embedding>(n.op)) continue;
+    const std::vector<std::int64_t>& indices = shape(n.inputs[0]).sizes;
+    if (indices.size() == 2) longest = std::max(longest, indices[1]);
+  }
+  return longest;
 }
 
 std::int64_t Graph::batch() const {
@@ -103,8 +120,8 @@ GraphTensorRef GraphBuilder::weight(const std::string& name, TensorShape shape) 
 GraphTensorRef GraphBuilder::add(const std::string& name, Operator op, std::vector<GraphTensorRef> activations,
                                  std::vector<GraphTensorRef> weights) {
   const std::vector<TensorShape> wanted = weight_shapes(op, shapes_of(graph_, activations));
-  // The first slot is the matrix, table or gain, the second the bias: no operator has more.
-  constexpr std::string_view kSlotNames[] = {"weight", "bias"};
+  // The first slot is the matrix, table or gain, the second the bias; an attention has more.
+  constexpr std::string_view kSlotNames[] = {"weight", "bias", "weight2", "weight3"};
   std::vector<GraphTensorRef> inputs = std::move(activations);
   for (std::size_t i = 0; i < wanted.size(); ++i)
     inputs.push_back(i < weights.size() ? weights[i] : weight(fmt::format("{}.{}", name, kSlotNames[i]), wanted[i]));

@@ -22,10 +22,12 @@ struct GraphTensorRef {  // output number `output` of a node of a computation gr
 };
 
 // A run of consecutive nodes that a pipeline does not cut: "embedding", "layer 0", ..., "head". A weighty block counts when layers are
-// shared out among stages. Transformer layers are weighty; the embedding and the head ride with the first and the last layer.
+// shared out among stages. Transformer layers are weighty; the embedding and the head ride with the first and the last layer. An auxiliary
+// block serves training alone (multi-token prediction): its weights are trained, and are not part of what a model is said to have.
 struct Block {
   std::string name;
   bool weighty = true;
+  bool auxiliary = false;
   bool operator==(const Block&) const = default;
 };
 
@@ -54,10 +56,13 @@ class Graph {
   [[nodiscard]] std::vector<GraphTensorRef> results() const;
   // Returns one entry per node: the nodes that read any of its outputs, ascending.
   [[nodiscard]] std::vector<std::vector<GraphNodeId>> consumers() const;
-  [[nodiscard]] std::int64_t parameters() const;    // elements of all weights
-  [[nodiscard]] base::Flops forward_flops() const;  // model FLOPs (pcg/work/model_flops.hpp) of the batch that the inputs hold
-  [[nodiscard]] base::Flops masked_flops() const;   // the part of them that causal masks throw away
-  [[nodiscard]] std::int64_t batch() const;         // size of dim 0 of the first input that has dims; 1: none has
+  [[nodiscard]] std::int64_t parameters() const;            // elements of all weights
+  [[nodiscard]] std::int64_t auxiliary_parameters() const;  // elements of the weights of auxiliary blocks
+  [[nodiscard]] base::Flops forward_flops() const;          // model FLOPs (pcg/work/model_flops.hpp) of the batch that the inputs hold
+  [[nodiscard]] base::Flops masked_flops() const;           // the part of them that causal masks throw away
+  // The longest sequence that an embedding looks up; 0: samples are no sequences.
+  [[nodiscard]] std::int64_t tokens_per_sample() const;
+  [[nodiscard]] std::int64_t batch() const;  // size of dim 0 of the first input that has dims; 1: none has
   bool operator==(const Graph&) const = default;
 
  private:

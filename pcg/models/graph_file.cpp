@@ -45,7 +45,9 @@ class GraphReader {
   void block(const Yaml& y, const std::string& path) {
     MapReader r(y, path, sink_);
     r.require("name");
-    builder_.begin_block(Block{r.text("name").value_or(""), r.boolean("weighty").value_or(true)});
+    builder_.begin_block(Block{.name = r.text("name").value_or(""),
+                               .weighty = r.boolean("weighty").value_or(true),
+                               .auxiliary = r.boolean("auxiliary").value_or(false)});
     if (const Yaml* nodes = list(r, "nodes"))
       for (std::size_t i = 0; i < nodes->items.size(); ++i) node(nodes->items[i], fmt::format("{}.nodes[{}]", path, i));
     r.finish();
@@ -129,6 +131,7 @@ std::string write_graph(const Graph& g) {
     Yaml block = Yaml::make_map();
     block.set("name", text(b.name));
     if (!b.weighty) block.set("weighty", text("false"));
+    if (b.auxiliary) block.set("auxiliary", text("true"));
     block.set("nodes", Yaml::make_sequence());
     blocks.items.push_back(std::move(block));
   }

@@ -69,14 +69,18 @@ Found find_builtin(MapReader& r) {
   return {};
 }
 
-Found find_huggingface(MapReader& r, const std::filesystem::path& base_directory) {
+std::optional<HuggingFaceModel> read_huggingface_file(MapReader& r, const std::filesystem::path& base_directory) {
   const std::optional<std::string> word = r.text("huggingface");
-  if (!word) return {};
+  if (!word) return std::nullopt;
   std::filesystem::path path = resolve(*word, base_directory);
   if (std::filesystem::is_directory(path)) path /= "config.json";  // the folder of a downloaded model
   const std::optional<Yaml> document = read_file(r, "huggingface", path.string(), {});
-  if (!document) return {};
-  if (std::optional<ModelConfig> config = read_huggingface(*document, name_of_config(path), r.sink())) return *config;
+  if (!document) return std::nullopt;
+  return read_huggingface(*document, name_of_config(path), r.sink());
+}
+
+Found find_huggingface(MapReader& r, const std::filesystem::path& base_directory) {
+  if (const std::optional<HuggingFaceModel> model = read_huggingface_file(r, base_directory)) return model->config;
   return {};
 }
 
@@ -151,6 +155,26 @@ Graph load_model(const Yaml& section, const std::string& path, const std::filesy
   } catch (const ShapeError& e) { sink.add(section.mark, path, e.what()); }
   sink.throw_if_any();
   return {};
+}
+
+std::vector<std::string> model_notes(const Yaml& section, const std::filesystem::path& base_directory) {
+  Diagnostics sink;
+  MapReader r(section, "", sink);
+  if (!r.has("huggingface")) return {};
+  const std::optional<HuggingFaceModel> model = read_huggingface_file(r, base_directory);
+  return model ? model->notes : std::vector<std::string>{};
+}
+
+std::vector<std::string> model_argument_notes(const std::string& word) {
+  const std::filesystem::path file(word);
+  if (builtins().contains(word) || !std::filesystem::is_regular_file(file)) return {};
+  const Yaml document = base::read_yaml(file);
+  const Yaml* model = document.find("model");
+  if (model != nullptr && document.find("foreshard")) return model_notes(*model, file.parent_path());
+  if (!document.find("model_type")) return {};
+  Yaml section = Yaml::make_map();
+  section.set("huggingface", Yaml::make_scalar(std::filesystem::absolute(file).string()));
+  return model_notes(section, {});
 }
 
 Graph load_model_argument(const std::string& word, std::int64_t batch) {

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "pcg/models/families/layers.hpp"
 #include "pcg/models/families/transformer.hpp"
 
 namespace pcg::models {
@@ -11,7 +12,10 @@ constexpr std::int64_t kMostLayers = 10'000;               // a thousand times d
 constexpr std::int64_t kMostSize = std::int64_t{1} << 31;  // products of two still fit in 64 bits
 
 const std::vector<std::string> kAttentionKinds{"flash", "unfused"};
-const std::vector<std::string> kActivations{"relu", "gelu", "tanh", "sigmoid", "silu"};  // the first of Unary::Kind
+const std::vector<std::string> kActivations{"relu", "gelu", "tanh", "sigmoid", "silu", "relu2"};
+constexpr Unary::Kind kKinds[] = {Unary::Kind::relu,    Unary::Kind::gelu, Unary::Kind::tanh,
+                                  Unary::Kind::sigmoid, Unary::Kind::silu, Unary::Kind::relu2};  // by the words of kActivations
+const std::vector<std::string> kRouters{"softmax", "sigmoid"};
 
 void size(base::MapReader& r, std::string_view key, std::int64_t& into, std::int64_t least = 1, std::int64_t most = kMostSize) {
   if (const auto value = r.integer(key, least, most)) into = *value;
@@ -24,6 +28,20 @@ void flag(base::MapReader& r, std::string_view key, bool& into) {
   if (const auto value = r.boolean(key)) into = *value;
 }
 
+void read_attention(base::MapReader& r, TransformerConfig& c) {
+  size(r, "kv_heads", c.kv_heads);
+  size(r, "head_dim", c.head_dim);
+  size(r, "query_rank", c.query_rank, 0);
+  size(r, "kv_rank", c.kv_rank, 0);
+  size(r, "rope_dim", c.rope_dim, 0);
+  size(r, "value_dim", c.value_dim, 0);
+  flag(r, "qk_norm", c.qk_norm);
+  flag(r, "sinks", c.sinks);
+  size(r, "window", c.window, 0);
+  size(r, "global_every", c.global_every, 0);
+  flag(r, "chunked", c.chunked);
+}
+
 void read_positions(base::MapReader& r, TransformerConfig& c) {
   if (c.rope) c.positions = -1;
   const base::Yaml* y = r.optional("positions");
@@ -32,10 +50,25 @@ void read_positions(base::MapReader& r, TransformerConfig& c) {
   else size(r, "positions", c.positions);
 }
 
+// By width, or by how many of the experts' width there are.
+void read_shared_expert(base::MapReader& r, TransformerConfig& c) {
+  size(r, "shared_ffn", c.shared_ffn, 0);
+  std::int64_t count = 0;
+  size(r, "shared_experts", count, 0, 1 << 20);
+  if (r.has("shared_experts") && r.has("shared_ffn")) r.complain("shared_experts", "shared_ffn is given, too", "write one of them");
+  if (count > 0) c.shared_ffn = count * expert_ffn_size(c);
+  flag(r, "shared_gate", c.shared_gate);
+}
+
 void read_experts(base::MapReader& r, TransformerConfig& c) {
   size(r, "experts", c.experts, 0);
   size(r, "top_k", c.top_k, 1, 1 << 20);
   size(r, "expert_every", c.expert_every);
+  size(r, "expert_ffn", c.expert_ffn);
+  size(r, "dense_layers", c.dense_layers, 0, kMostLayers);
+  flag(r, "expert_biases", c.expert_biases);
+  if (const auto kind = r.choice("router", kRouters)) c.sigmoid_router = *kind == 1;
+  read_shared_expert(r, c);
   if (const auto factor = r.number("capacity_factor", 0.01, 1000)) c.capacity_factor = *factor;
 }
 
@@ -58,27 +91,32 @@ std::optional<TransformerConfig> read_transformer(const base::Yaml& section, con
   required_size(r, "vocab", c.vocab);
   r.require("sequence_length");
   read_overrides(r, c);
-  size(r, "kv_heads", c.kv_heads);
-  size(r, "head_dim", c.head_dim);
+  read_attention(r, c);
   size(r, "ffn", c.ffn);
   size(r, "token_types", c.token_types, 0);
   size(r, "embedding_width", c.embedding_width);
   flag(r, "gated", c.gated);
   if (c.gated) c.activation = Unary::Kind::silu;
-  if (const auto kind = r.choice("activation", kActivations)) c.activation = static_cast<Unary::Kind>(*kind);
+  if (const auto kind = r.choice("activation", kActivations)) c.activation = kKinds[*kind];
   flag(r, "causal", c.causal);
   flag(r, "rms_norm", c.rms_norm);
   flag(r, "rope", c.rope);
   flag(r, "biases", c.biases);
   flag(r, "qkv_biases", c.qkv_biases);
+  flag(r, "out_biases", c.out_biases);
+  flag(r, "mlp_biases", c.mlp_biases);
   flag(r, "tied_embeddings", c.tied_embeddings);
   flag(r, "post_norm", c.post_norm);
   flag(r, "embedding_norm", c.embedding_norm);
   flag(r, "final_norm", c.final_norm);
   flag(r, "parallel_residual", c.parallel_residual);
+  flag(r, "single_norm", c.single_norm);
+  flag(r, "sandwich_norm", c.sandwich_norm);
+  flag(r, "softcap", c.softcap);
   flag(r, "head", c.head);
   flag(r, "head_transform", c.head_transform);
   flag(r, "pooler", c.pooler);
+  size(r, "mtp_layers", c.mtp_layers, 0, kMostLayers);
   read_positions(r, c);
   read_experts(r, c);
   r.finish();

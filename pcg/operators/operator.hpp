@@ -75,10 +75,13 @@ struct Softmax {
   int axis = -1;
   bool operator==(const Softmax&) const = default;
 };
-// Scaled dot-product attention with its two batched matmuls and softmax (and dropout on the scores), projections apart.
+// Scaled dot-product attention with its two batched matmuls and softmax (and dropout on the scores), projections apart. flash: scores are
+// never stored. rope: rotates q and k by position.
 // Inputs: packed: one tensor [.., s, (heads + 2 kv_heads) d], laid out by kv head: its queries, its key, its value;
-// else q[.., s, heads d], k[.., t, kv_heads d], v[.., t, kv_heads d]. bias: one more input, a weight [buckets, heads]
-// (relative positions). Output [.., s, heads d]. flash: scores are never stored. rope: rotates q and k by position.
+// else q[.., s, heads d], k[.., t, kv_heads d], v[.., t, kv_heads e]; latent: q[.., s, heads (n + r)], kv[.., t, kv_heads (n + e)],
+// r[.., t, r]: a key is its own n numbers and r that all heads share (DeepSeek-V2, arXiv 2405.04434, section 2.1). Behind them the weights:
+// gains [d] of queries and of keys if qk_norm, sinks [heads] if sinks, bias [buckets, heads] (relative positions) if has_bias.
+// Output [.., s, heads e]; e is d where inputs do not say otherwise.
 struct Attention {
   std::int64_t heads = 1;
   std::int64_t kv_heads = 1;
@@ -88,6 +91,11 @@ struct Attention {
   bool rope = false;
   bool has_bias = false;
   double dropout = 0;
+  bool latent = false;      // not packed; its rope rotates the r shared dims of keys, and as many of queries
+  bool qk_norm = false;     // RMS norms over the dims of each query and of each key, before rope; not latent
+  bool sinks = false;       // a learned score per head, which takes its part of the softmax and has no value
+  std::int64_t window = 0;  // causal: a query sees so many keys, itself included; 0: all before it
+  bool chunked = false;     // the window is a chunk of the sequence: a query sees the keys of its own chunk
   std::int64_t keys =
       0;  // 0 in every graph. Of one shard (pcg/work/shard_operator.hpp): the keys that its queries meet, gathered where it holds fewer
   bool operator==(const Attention&) const = default;
@@ -105,7 +113,7 @@ struct EmbeddingBag {
   bool operator==(const EmbeddingBag&) const = default;
 };
 struct Unary {
-  enum class Kind { relu, gelu, tanh, sigmoid, silu, exp, scale, identity };
+  enum class Kind { relu, gelu, tanh, sigmoid, silu, exp, scale, identity, relu2 };  // relu2: the square of relu
   Kind kind = Kind::relu;
   double factor = 1;
   bool operator==(const Unary&) const = default;
@@ -172,8 +180,8 @@ struct Summands {
   bool operator==(const Summands&) const = default;
 };
 // Mixture of experts (GShard). MoeDispatch: x[b, s, h], gates[b, s, experts] -> [experts, b, c, h], c = ceil(top_k * s * capacity_factor
-// / experts); each of gcd(s, c) equal pieces of s has its own share of c. ExpertLinear: x[experts, b, c, k], w[experts, k, out] ->
-// [experts, b, c, out]. MoeCombine: y[experts, b, c, h], gates[b, s, experts] -> [b, s, h].
+// / experts); each of gcd(s, c) equal pieces of s has its own share of c. ExpertLinear: x[experts, b, c, k], w[experts, k, out]
+// (+ bias[experts, out]) -> [experts, b, c, out]. MoeCombine: y[experts, b, c, h], gates[b, s, experts] -> [b, s, h].
 struct MoeDispatch {
   int top_k = 2;
   double capacity_factor = 1;
@@ -182,6 +190,7 @@ struct MoeDispatch {
 struct ExpertLinear {
   std::int64_t out = 0;
   Activation activation = Activation::none;
+  bool has_bias = false;
   bool operator==(const ExpertLinear&) const = default;
 };
 struct MoeCombine {

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <optional>
 
+#include "pcg/operators/attention_dims.hpp"
 #include "pcg/operators/weights.hpp"
 
 namespace pcg {
@@ -26,6 +27,7 @@ class Checked {
 
   [[nodiscard]] std::size_t count() const { return in_.size(); }
   [[nodiscard]] const TensorShape& shape(std::size_t i) const { return in_[i]; }
+  [[nodiscard]] Shapes shapes() const { return in_; }
   [[nodiscard]] const Sizes& sizes(std::size_t i) const { return in_[i].sizes; }
   [[nodiscard]] const std::optional<base::Refusal>& refusal() const { return refusal_; }
 
@@ -160,27 +162,49 @@ bool has_heads(Checked& in, std::size_t i, std::int64_t parts) {
   return in.sizes(i).back() % parts == 0 ||
          in.refuse("input {} is {}, its last dim does not divide into {} heads", i, to_text(in.shape(i)), parts);
 }
-std::vector<TensorShape> infer(const Attention& o, Checked& in) {
+// What the operator says of itself.
+bool is_sound(const Attention& o, Checked& in) {
   if (o.heads < 1 || o.kv_heads < 1 || o.heads % o.kv_heads != 0)
-    return in.refused("{} heads do not divide into {} groups of one key and value head", o.heads, o.kv_heads);
-  const std::size_t activations = o.packed ? 1 : 3;
-  if (!in.inputs(activations + (o.has_bias ? 1 : 0))) return {};
+    return in.refuse("{} heads do not divide into {} groups of one key and value head", o.heads, o.kv_heads);
+  if (o.latent && (o.packed || o.qk_norm)) return in.refuse("latent keys are neither packed nor normalised head by head");
+  if (o.window < 0 || (o.window > 0 && !o.causal)) return in.refuse("a window of {} keys, which only causal attention has", o.window);
+  return !o.chunked || o.window > 0 || in.refuse("chunks without a window, which is their length");
+}
+
+// Keys of the length that input 1 has: what comes before it is as the queries have it.
+Sizes keys_of(Checked& in, std::int64_t width) {
+  Sizes keys = in.sizes(0);  // queries and keys may differ in length (cross attention), not in what comes before
+  keys[keys.size() - 2] = in.sizes(1)[keys.size() - 2];
+  keys.back() = width;
+  return keys;
+}
+
+bool fits_apart(const Attention& o, Checked& in) {
+  if (!has_heads(in, 0, o.heads) || !in.rank(1, in.sizes(0).size()) || !in.rank(2, in.sizes(0).size())) return false;
+  if (o.latent) {
+    const std::int64_t query = in.sizes(0).back() / o.heads, shared = in.sizes(2).back();
+    if (!has_heads(in, 1, o.kv_heads)) return false;
+    if (shared >= query || in.sizes(1).back() / o.kv_heads <= query - shared)
+      return in.refuse("queries of {} numbers, {} of them shared by all keys, with {} for the rest of a key and its value", query, shared,
+                       in.sizes(1).back() / o.kv_heads);
+    return in.is(1, keys_of(in, in.sizes(1).back())) && in.is(2, keys_of(in, shared));
+  }
+  return in.is(1, keys_of(in, in.sizes(0).back() / o.heads * o.kv_heads)) && has_heads(in, 2, o.kv_heads) &&
+         in.is(2, keys_of(in, in.sizes(2).back()));
+}
+
+std::vector<TensorShape> infer(const Attention& o, Checked& in) {
+  const std::size_t activations = attention_activations(o);
+  if (!is_sound(o, in) || !in.inputs(activations + attention_weights(o))) return {};
+  if (o.packed ? !has_heads(in, 0, query_parts(o)) : !fits_apart(o, in)) return {};
+  const HeadDims d = head_dims(o, in.shapes());
+  std::size_t at = activations;
+  for (int gains = o.qk_norm ? 2 : 0; gains > 0; --gains)
+    if (!in.is(at++, {d.query})) return {};
+  if (o.sinks && !in.is(at++, {o.heads})) return {};
+  if (o.has_bias && (!in.rank(at, 2) || !in.is(at, {in.sizes(at)[0], o.heads}))) return {};
   Sizes out = in.sizes(0);
-  if (o.packed) {
-    const std::int64_t parts = o.heads + 2 * o.kv_heads;
-    if (!has_heads(in, 0, parts)) return {};
-    out.back() = out.back() / parts * o.heads;
-  } else {
-    if (!has_heads(in, 0, o.heads)) return {};
-    if (!in.rank(1, out.size())) return {};
-    Sizes keys = in.sizes(0);  // queries and keys may differ in length (cross attention), not in what comes before
-    keys[keys.size() - 2] = in.sizes(1)[keys.size() - 2];
-    keys.back() = out.back() / o.heads * o.kv_heads;
-    if (!in.is(1, keys) || !in.is(2, keys)) return {};
-  }
-  if (o.has_bias) {
-    if (!in.rank(activations, 2) || !in.is(activations, {in.sizes(activations)[0], o.heads})) return {};
-  }
+  out.back() = o.heads * d.value;
   return {real(std::move(out))};
 }
 std::vector<TensorShape> infer(const Embedding& o, Checked& in) {

@@ -19,7 +19,7 @@ using base::Yaml;
 
 // --- names of choices, in the order of their enums ---
 const std::vector<std::string> kActivations{"none", "relu", "gelu", "tanh", "sigmoid"};
-const std::vector<std::string> kUnaryKinds{"relu", "gelu", "tanh", "sigmoid", "silu", "exp", "scale", "identity"};
+const std::vector<std::string> kUnaryKinds{"relu", "gelu", "tanh", "sigmoid", "silu", "exp", "scale", "identity", "relu2"};
 const std::vector<std::string> kBinaryKinds{"add", "subtract", "multiply"};
 const std::vector<std::string> kPoolKinds{"max", "average"};
 const std::vector<std::string> kReductionKinds{"sum", "mean"};
@@ -110,6 +110,11 @@ void write(const Attention& o, Writer& w) {
   w.flag("rope", o.rope);
   w.flag("bias", o.has_bias);
   w.unless("dropout", o.dropout, 0.0);
+  w.flag("latent", o.latent);
+  w.flag("qk_norm", o.qk_norm);
+  w.flag("sinks", o.sinks);
+  w.unless("window", o.window, std::int64_t{0});
+  w.flag("chunked", o.chunked);
 }
 void write(const Embedding& o, Writer& w) {
   w.put("vocabulary", o.vocabulary);
@@ -157,6 +162,7 @@ void write(const MoeDispatch& o, Writer& w) {
 void write(const ExpertLinear& o, Writer& w) {
   w.put("out", o.out);
   w.activation(o.activation);
+  w.flag("bias", o.has_bias);
 }
 void write(const MoeCombine& o, Writer& w) {
   w.put("top_k", o.top_k);
@@ -259,6 +265,11 @@ Attention read(std::type_identity<Attention>, MapReader& r) {
   o.rope = r.boolean("rope").value_or(false);
   o.has_bias = r.boolean("bias").value_or(false);
   o.dropout = r.number("dropout", 0, 1).value_or(0);
+  o.latent = r.boolean("latent").value_or(false);
+  o.qk_norm = r.boolean("qk_norm").value_or(false);
+  o.sinks = r.boolean("sinks").value_or(false);
+  o.window = r.integer("window", 0, kMost).value_or(0);
+  o.chunked = r.boolean("chunked").value_or(false);
   return o;
 }
 Embedding read(std::type_identity<Embedding>, MapReader& r) { return {size_of(r, "vocabulary"), size_of(r, "width")}; }
@@ -302,7 +313,9 @@ Summands read(std::type_identity<Summands>, MapReader& r) { return r.has("parts"
 MoeDispatch read(std::type_identity<MoeDispatch>, MapReader& r) {
   return {small(r, "top_k", 1, 2), r.number("capacity_factor", 0).value_or(1)};
 }
-ExpertLinear read(std::type_identity<ExpertLinear>, MapReader& r) { return {size_of(r, "out"), activation(r)}; }
+ExpertLinear read(std::type_identity<ExpertLinear>, MapReader& r) {
+  return {size_of(r, "out"), activation(r), r.boolean("bias").value_or(false)};
+}
 MoeCombine read(std::type_identity<MoeCombine>, MapReader& r) {
   return {small(r, "top_k", 1, 2), r.number("capacity_factor", 0).value_or(1)};
 }

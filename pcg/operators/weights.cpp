@@ -5,6 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "pcg/operators/attention_dims.hpp"
+
 namespace pcg {
 namespace {
 
@@ -64,18 +66,26 @@ Weights weights_of(const BatchNorm&, Shapes a) {
   const std::int64_t channels = a[0].sizes[1];
   return std::vector<TensorShape>(2, real({channels}));
 }
-Weights weights_of(const Attention& o, Shapes) {
+Weights weights_of(const Attention& o, Shapes a) {
   // T5 uses 32 buckets of relative positions (Raffel et al., arXiv 1910.10683, section 2.1); another count is handed over.
   constexpr std::int64_t kRelativePositionBuckets = 32;
-  if (!o.has_bias) return std::vector<TensorShape>{};
-  return std::vector{real({kRelativePositionBuckets, o.heads})};
+  std::vector<TensorShape> result;
+  if (o.qk_norm) {
+    if (auto why = lacks("attention", a, 1)) return *why;
+    result.assign(2, real({a[0].sizes.back() / query_parts(o)}));
+  }
+  if (o.sinks) result.push_back(real({o.heads}));
+  if (o.has_bias) result.push_back(real({kRelativePositionBuckets, o.heads}));
+  return result;
 }
 Weights weights_of(const Embedding& o, Shapes) { return std::vector{real({o.vocabulary, o.width})}; }
 Weights weights_of(const EmbeddingBag& o, Shapes) { return std::vector{real({o.vocabulary, o.width})}; }
 Weights weights_of(const ExpertLinear& o, Shapes a) {
   if (auto why = lacks("expert_linear", a, 4)) return *why;
   const std::vector<std::int64_t>& x = a[0].sizes;
-  return std::vector{real({x.front(), x.back(), o.out})};
+  std::vector<TensorShape> result{real({x.front(), x.back(), o.out})};
+  if (o.has_bias) result.push_back(real({x.front(), o.out}));
+  return result;
 }
 
 }  // namespace

@@ -295,10 +295,11 @@ std::vector<Block> read_blocks(MapReader& r) {
     Block block;
     block.name = b.text("name").value_or("");
     block.weighty = b.boolean("weighty").value_or(true);
+    block.auxiliary = b.boolean("auxiliary").value_or(false);
     b.finish();
     blocks.push_back(std::move(block));
   });
-  if (!r.has("blocks")) blocks.push_back({"model", true});
+  if (!r.has("blocks")) blocks.push_back({.name = "model"});
   return blocks;
 }
 

@@ -71,6 +71,7 @@ Yaml blocks_of(const Pcg& pcg) {
     Yaml item = Yaml::make_map();
     item.set("name", scalar(b.name));
     if (!b.weighty) item.set("weighty", scalar(false));
+    if (b.auxiliary) item.set("auxiliary", scalar(true));
     y.items.push_back(std::move(item));
   }
   return y;

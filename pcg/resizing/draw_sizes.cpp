@@ -111,17 +111,27 @@ bool is_taken(const SizeMap& map, std::int64_t except, std::int64_t value) {
   return value <= kKept || std::ranges::any_of(map, [&](const auto& entry) { return entry.first != except && entry.second == value; });
 }
 
+// The least lawful value that no other size has.
+std::int64_t free_value(const Drawing& drawing, std::int64_t size) {
+  const auto it = drawing.multiples.find(size);
+  const std::int64_t multiple = it == drawing.multiples.end() ? 1 : it->second;
+  std::int64_t value = multiple;
+  while (is_taken(drawing.map, size, value)) value += multiple;
+  return value;
+}
+
 bool apply_repair(Drawing& drawing, const SizeRepair& repair) {
   if (repair.wanted == 0) {
     std::int64_t& multiple = drawing.multiples.try_emplace(repair.size, 1).first->second;
     multiple = std::lcm(multiple, repair.multiple_of);
-    std::int64_t value = multiple;
-    while (is_taken(drawing.map, repair.size, value)) value += multiple;
-    drawing.map[repair.size] = value;
-  } else {
-    drawing.map[repair.size] = repair.wanted;
+    drawing.map[repair.size] = free_value(drawing, repair.size);
+    return true;
   }
-  return drawing.map[repair.size] >= 1;
+  drawing.map[repair.size] = repair.wanted;
+  // A size that has the wanted value already makes room.
+  for (auto& [size, value] : drawing.map)
+    if (size != repair.size && value == repair.wanted) value = free_value(drawing, size);
+  return repair.wanted >= 1;
 }
 
 // Repairs a drawn map until the graph is well-formed; false when it cannot be.

@@ -26,6 +26,7 @@ void resize_operator(Conv2d& o, const SizeMap& m, Shapes, Shapes) {
 void resize_operator(Attention& o, const SizeMap& m, Shapes, Shapes) {
   o.heads = look_up(m, o.heads);
   o.kv_heads = look_up(m, o.kv_heads);
+  o.window = look_up(m, o.window);
 }
 void resize_operator(Embedding& o, const SizeMap& m, Shapes, Shapes) {
   o.vocabulary = look_up(m, o.vocabulary);
@@ -60,7 +61,9 @@ std::vector<std::int64_t> sizes_of(const Other&) {
 std::vector<std::int64_t> sizes_of(const Input& o) { return o.shape.sizes; }
 std::vector<std::int64_t> sizes_of(const Linear& o) { return {o.out}; }
 std::vector<std::int64_t> sizes_of(const Conv2d& o) { return {o.out, o.groups}; }
-std::vector<std::int64_t> sizes_of(const Attention& o) { return {o.heads, o.kv_heads}; }
+std::vector<std::int64_t> sizes_of(const Attention& o) {
+  return o.window > 0 ? std::vector<std::int64_t>{o.heads, o.kv_heads, o.window} : std::vector<std::int64_t>{o.heads, o.kv_heads};
+}
 std::vector<std::int64_t> sizes_of(const Embedding& o) { return {o.vocabulary, o.width}; }
 std::vector<std::int64_t> sizes_of(const EmbeddingBag& o) { return {o.vocabulary, o.width}; }
 std::vector<std::int64_t> sizes_of(const Split& o) { return o.sizes; }

@@ -96,6 +96,25 @@ Repair repair(const Conv2d& o, const Situation& s) {
   return s.divide(o.out, s.mapped(o.out), groups);
 }
 
+// Keys are as wide as queries by head, values of any width that divides by heads; those that were as wide as keys stay so.
+Repair widths_apart(const Situation& s, std::int64_t heads, std::int64_t kv) {
+  const std::int64_t width = s.after[0].sizes.back() / heads * kv;
+  if (s.after[1].sizes.back() != width && s.is_free(s.before[1].sizes.back())) return SizeRepair{s.before[1].sizes.back(), width};
+  if (s.before[2].sizes.back() == s.before[1].sizes.back() && s.after[2].sizes.back() != width && s.is_free(s.before[2].sizes.back()))
+    return SizeRepair{s.before[2].sizes.back(), width};
+  return s.divide(s.before[2].sizes.back(), s.after[2].sizes.back(), kv);
+}
+
+// Of each head a query is wider than what keys share, and the rest of a key leaves room for a value.
+Repair latent_widths(const Attention&, const Situation& s, std::int64_t heads, std::int64_t kv) {
+  const std::int64_t shared = s.after[2].sizes.back(), query = s.after[0].sizes.back() / heads;
+  const std::int64_t old_query = s.before[0].sizes.back(), old_both = s.before[1].sizes.back();
+  if (query <= shared) return s.is_free(old_query) ? Repair(SizeRepair{old_query, heads * (shared + 1)}) : std::nullopt;
+  if (auto r = s.divide(old_both, s.after[1].sizes.back(), kv)) return r;
+  if (s.after[1].sizes.back() / kv > query - shared || !s.is_free(old_both)) return std::nullopt;
+  return SizeRepair{old_both, kv * (query - shared + 1)};
+}
+
 // Key heads divide heads, and heads divide the width; queries, keys and values then have equal widths by head.
 Repair repair(const Attention& o, const Situation& s) {
   const std::int64_t heads = s.mapped(o.heads), kv = s.mapped(o.kv_heads);
@@ -104,12 +123,9 @@ Repair repair(const Attention& o, const Situation& s) {
   const std::int64_t parts = o.packed ? heads + 2 * kv : heads;
   if (auto r = s.divide(s.before[0].sizes.back(), s.after[0].sizes.back(), parts)) return r;
   if (o.packed || s.after[0].sizes.back() % parts != 0) return std::nullopt;
-  const std::int64_t width = s.after[0].sizes.back() / parts * kv;
-  for (std::size_t i = 1; i <= 2; ++i) {
-    if (s.after[i].sizes.back() != width && s.is_free(s.before[i].sizes.back())) return SizeRepair{s.before[i].sizes.back(), width};
+  for (std::size_t i = 1; i <= 2; ++i)
     if (auto r = s.agree_dims(0, i, 0, s.before[0].sizes.size() - 2)) return r;
-  }
-  return std::nullopt;
+  return o.latent ? latent_widths(o, s, heads, kv) : widths_apart(s, heads, kv);
 }
 
 Repair repair(const Split& o, const Situation& s) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "pcg/operators/attention_dims.hpp"
 
 namespace pcg {
 namespace {
@@ -26,8 +27,10 @@ std::vector<InternalCollective> attention(const Attention& o, const IterationSpa
                                           std::span<const TensorShape> inputs) {
   TensorShape both = shard_of_input(space, sharding, o.packed ? 0 : 1, inputs);
   const std::size_t rank = both.sizes.size();
+  const HeadDims d = head_dims(o, inputs);
+  const std::int64_t heads_cut = inputs[0].sizes.back() / shard_of_input(space, sharding, 0, inputs).sizes.back();
   both.sizes[rank - 2] = inputs[o.packed ? 0 : 1].sizes[rank - 2];
-  both.sizes[rank - 1] = o.packed ? both.sizes[rank - 1] * 2 * o.kv_heads / (o.heads + 2 * o.kv_heads) : 2 * both.sizes[rank - 1];
+  both.sizes[rank - 1] = o.kv_heads * (d.query + d.value) / heads_cut;
   return {{.kind = Kind::all_gather, .loop = loop, .shape = both},
           {.kind = Kind::all_gather, .loop = loop, .shape = both, .backward = true},
           {.kind = Kind::reduce_scatter, .loop = loop, .shape = both, .backward = true}};

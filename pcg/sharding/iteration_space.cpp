@@ -8,6 +8,7 @@
 #include <numeric>
 #include <optional>
 
+#include "pcg/operators/attention_dims.hpp"
 #include "pcg/operators/operator_shapes.hpp"
 
 namespace pcg {
@@ -175,7 +176,10 @@ Space space(const Attention& o, Shapes in, Shapes) {
   dims.push_back(s.loop("s", in[0].sizes[rank - 2], Cut::internal));
   const int heads = s.loop("heads", o.kv_heads);
   dims.push_back(heads);
-  s.inputs.assign(o.packed ? 1 : 3, dims);
+  s.inputs.assign(attention_activations(o), dims);
+  if (o.latent) s.inputs[2].back() = kWhole;  // what all heads share
+  if (o.qk_norm) s.inputs.insert(s.inputs.end(), 2, {kWhole});
+  if (o.sinks) s.inputs.push_back({heads});
   if (o.has_bias) s.inputs.push_back({kWhole, heads});
   s.outputs = {dims};
   return s;
@@ -330,6 +334,7 @@ Space space(const ExpertLinear& o, Shapes in, Shapes) {
   const int k = s.loop("k", x[3], o.activation == Activation::none ? Cut::sum : Cut::none);
   const int n = s.loop("n", o.out);
   s.inputs = {{e, b, c, k}, {e, k, n}};
+  if (o.has_bias) s.inputs.push_back({e, n});
   s.outputs = {{e, b, c, n}};
   if (o.activation == Activation::none) s.alone = factors(in);
   return s;

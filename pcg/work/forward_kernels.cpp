@@ -52,32 +52,33 @@ Kernel softmax_over(std::string_view name, double elements, base::Bytes bytes) {
 }
 Kernels forward(const Softmax&, const Shard& p) { return {softmax_over("softmax.forward", count(p.in[0]), p.bytes_in(0) + p.bytes_out())}; }
 
-// FlashAttention computes only the blocks below the diagonal when causal (Dao, arXiv 2307.08691, section 3.1): half of the FLOPs.
+// FlashAttention computes only the blocks below the diagonal when causal, and only those of a window (Dao, arXiv 2307.08691, section 3.1).
 Kernels flash_forward(const Attention& o, const Shard& p, const AttentionSizes& s) {
-  Kernel k = matmul("attention.flash_forward", s.samples * s.heads, s.queries, s.keys, s.head_dim, bytes_met(o, p) + p.bytes_out());
-  k.kind = KernelKind::attention;
-  k.flops = k.flops * (o.causal ? 1.0 : 2.0);  // q.k and scores.v; one of the two when half is skipped
-  return {k};
+  return {flash_kernel("attention.flash_forward", s, s.dims.query + s.dims.value, bytes_met(o, p) + p.bytes_out())};  // q.k and scores.v
 }
 // The whole square is computed, the mask is added by the softmax kernel, which also scales.
 Kernels unfused_forward(const Attention& o, const Shard& p, const AttentionSizes& s) {
-  const base::Bytes q = p.bytes_of_reals(s.query_elements);
-  const base::Bytes k = p.bytes_of_reals(s.key_elements);
+  const base::Bytes q = p.bytes_of_reals(s.query_elements), y = p.bytes_of_reals(s.output_elements);
+  const base::Bytes k = p.bytes_of_reals(s.key_elements), v = p.bytes_of_reals(s.value_elements);
   const base::Bytes scores = p.bytes_of_reals(s.scores);
-  Kernels result{matmul("attention.scores", s.samples * s.heads, s.queries, s.keys, s.head_dim, q + k + scores)};
+  Kernels result{matmul("attention.scores", s.samples * s.heads, s.queries, s.keys, s.dims.query, q + k + scores)};
   if (o.has_bias)
     result.push_back(simple(KernelKind::elementwise, "attention.position_bias", s.scores, 2 * scores + p.bytes_in(p.in.size() - 1)));
   result.push_back(softmax_over("attention.softmax", s.scores, 2 * scores));
   if (o.dropout > 0)
     result.push_back(simple(KernelKind::elementwise, "attention.dropout", 2 * s.scores, 2 * scores + base::Bytes(s.scores)));
-  result.push_back(matmul("attention.context", s.samples * s.heads, s.queries, s.head_dim, s.keys, scores + k + q));
+  result.push_back(matmul("attention.context", s.samples * s.heads, s.queries, s.dims.value, s.keys, scores + v + y));
   return result;
 }
 Kernels forward(const Attention& o, const Shard& p) {
   const AttentionSizes s = sizes_of(o, p);
   Kernels result;
-  const double rotated = s.query_elements + s.key_elements;
+  for (const double elements : normalised_elements(o, s))
+    result.push_back(simple(KernelKind::norm, "attention.norm", 4 * elements, 2 * p.bytes_of_reals(elements)));
+  const double rotated = rotated_elements(o, s);
   if (o.rope) result.push_back(simple(KernelKind::elementwise, "attention.rotate", 3 * rotated, 2 * p.bytes_of_reals(rotated)));
+  // The kernel that rotates the shared dims lays out keys and values head by head.
+  if (o.latent) result.push_back(simple(KernelKind::copy, "attention.join_keys", 0, p.bytes_in(1) + p.bytes_in(2) + bytes_joined(p, s)));
   const Kernels core = o.flash ? flash_forward(o, p, s) : unfused_forward(o, p, s);
   result.insert(result.end(), core.begin(), core.end());
   return result;

@@ -87,33 +87,34 @@ Kernels input_gradient(const Softmax&, const Shard& p, const Needed& needed) {
 // Five matmuls against the forward pass' two, because the scores are computed again (Dao, arXiv 2307.08691, section 2.3.2 and 4.1:
 // 2.5 times the forward FLOPs). Reads q, k, v, the output and its gradient, writes the gradients of q, k, v.
 Kernels flash_gradient(const Attention& o, const Shard& p, const AttentionSizes& s) {
-  const base::Bytes bytes = 2 * bytes_met(o, p) + 2 * p.bytes_out();
-  Kernel k = matmul("attention.flash_gradient", s.samples * s.heads, s.queries, s.keys, s.head_dim, bytes);
-  k.kind = KernelKind::attention;
-  k.flops = k.flops * (o.causal ? 2.5 : 5.0);
-  return {k};
+  // The scores again and the gradients of q and k are as wide as a query, those of the scores and of v as wide as a value.
+  return {flash_kernel("attention.flash_gradient", s, 3 * s.dims.query + 2 * s.dims.value, 2 * bytes_met(o, p) + 2 * p.bytes_out())};
 }
 Kernels unfused_gradient(const Attention& o, const Shard& p, const AttentionSizes& s) {
   const std::int64_t batch = s.samples * s.heads;
-  const base::Bytes q = p.bytes_of_reals(s.query_elements);
-  const base::Bytes k = p.bytes_of_reals(s.key_elements);
+  const base::Bytes q = p.bytes_of_reals(s.query_elements), y = p.bytes_of_reals(s.output_elements);
+  const base::Bytes k = p.bytes_of_reals(s.key_elements), v = p.bytes_of_reals(s.value_elements);
   const base::Bytes scores = p.bytes_of_reals(s.scores);
   Kernels result;
-  result.push_back(matmul("attention.value_gradient", batch, s.keys, s.head_dim, s.queries, scores + q + k));
-  result.push_back(matmul("attention.context_gradient", batch, s.queries, s.keys, s.head_dim, q + k + scores));
+  result.push_back(matmul("attention.value_gradient", batch, s.keys, s.dims.value, s.queries, scores + y + v));
+  result.push_back(matmul("attention.context_gradient", batch, s.queries, s.keys, s.dims.value, y + v + scores));
   if (o.dropout > 0)
     result.push_back(simple(KernelKind::elementwise, "attention.dropout_gradient", 2 * s.scores, 2 * scores + base::Bytes(s.scores)));
   result.push_back(softmax_gradient("attention.softmax_gradient", s.scores, scores));
-  result.push_back(matmul("attention.query_gradient", batch, s.queries, s.head_dim, s.keys, scores + k + q));
-  result.push_back(matmul("attention.key_gradient", batch, s.keys, s.head_dim, s.queries, scores + q + k));
+  result.push_back(matmul("attention.query_gradient", batch, s.queries, s.dims.query, s.keys, scores + k + q));
+  result.push_back(matmul("attention.key_gradient", batch, s.keys, s.dims.query, s.queries, scores + q + k));
   return result;
 }
 Kernels input_gradient(const Attention& o, const Shard& p, const Needed& needed) {
   if (!any(needed)) return {};
   const AttentionSizes s = sizes_of(o, p);
   Kernels result = o.flash ? flash_gradient(o, p, s) : unfused_gradient(o, p, s);
-  const double rotated = s.query_elements + s.key_elements;
+  const double rotated = rotated_elements(o, s);
+  if (o.latent)
+    result.push_back(simple(KernelKind::copy, "attention.join_keys_gradient", 0, p.bytes_in(1) + p.bytes_in(2) + bytes_joined(p, s)));
   if (o.rope) result.push_back(simple(KernelKind::elementwise, "attention.rotate_gradient", 3 * rotated, 2 * p.bytes_of_reals(rotated)));
+  for (const double elements : normalised_elements(o, s))
+    result.push_back(simple(KernelKind::norm, "attention.norm_gradient", 7 * elements, 3 * p.bytes_of_reals(elements)));
   return result;
 }
 
@@ -204,7 +205,9 @@ Kernels weight_gradient(const Linear& o, const Shard& p) {
 }
 Kernels weight_gradient(const ExpertLinear& o, const Shard& p) {
   const MatmulSizes s = sizes_of(o, p);
-  return {matmul("expert_linear.weight_gradient", s.batch, s.k, s.n, s.m, p.bytes_in(0) + p.bytes_out() + p.bytes_in(1))};
+  Kernels result{matmul("expert_linear.weight_gradient", s.batch, s.k, s.n, s.m, p.bytes_in(0) + p.bytes_out() + p.bytes_in(1))};
+  add_bias_gradient("expert_linear.bias_gradient", 2, p, result);
+  return result;
 }
 Kernels weight_gradient(const Conv2d& o, const Shard& p) {
   const MatmulSizes s = sizes_of(o, p);
@@ -221,10 +224,18 @@ Kernels norm_weight_gradient(std::string_view name, const Shard& p) {
 Kernels weight_gradient(const LayerNorm&, const Shard& p) { return norm_weight_gradient("layer_norm.weight_gradient", p); }
 Kernels weight_gradient(const BatchNorm&, const Shard& p) { return norm_weight_gradient("batch_norm.weight_gradient", p); }
 Kernels weight_gradient(const Attention& o, const Shard& p) {
-  if (!o.has_bias) return {};
   const AttentionSizes s = sizes_of(o, p);
-  return {simple(KernelKind::reduction, "attention.position_bias_gradient", s.scores,
-                 p.bytes_of_reals(s.scores) + p.bytes_in(p.in.size() - 1))};
+  Kernels result;
+  for (const double elements : normalised_elements(o, s))
+    result.push_back(simple(KernelKind::norm, "attention.gain_gradient", 4 * elements, 2 * p.bytes_of_reals(elements)));
+  // Of a sink it is a sum over the queries of the output times its gradient, which are read for it.
+  if (o.sinks)
+    result.push_back(
+        simple(KernelKind::reduction, "attention.sink_gradient", 2 * s.output_elements, 2 * p.bytes_of_reals(s.output_elements)));
+  if (o.has_bias)
+    result.push_back(simple(KernelKind::reduction, "attention.position_bias_gradient", s.scores,
+                            p.bytes_of_reals(s.scores) + p.bytes_in(p.in.size() - 1)));
+  return result;
 }
 // Rows of the gradient are read, added to and written; the rest of the table is not touched.
 Kernels rows_gradient(std::string_view name, double rows, const Shard& p) {

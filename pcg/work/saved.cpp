@@ -35,21 +35,27 @@ void save(const LayerNorm&, const Shard&, Saved& s) { s.inputs[0] = true; }
 void save(const BatchNorm&, const Shard&, Saved& s) { s.inputs[0] = true; }
 void save(const Softmax&, const Shard&, Saved& s) { s.outputs[0] = true; }
 void save(const Attention& o, const Shard& p, Saved& s) {
+  const AttentionSizes sizes = sizes_of(o, p);
   for (std::size_t i = 0; i < (o.packed ? 1U : 3U); ++i) s.inputs[i] = true;
+  // Keys and values are kept as they are laid out for the products; laying them out is linear and needs nothing.
+  if (o.latent) s.inputs[1] = s.inputs[2] = false;
+  if (o.latent) s.own += bytes_joined(p, sizes);
+  // What is normalised is kept for the products, what came in for the norms.
+  for (const double elements : normalised_elements(o, sizes)) s.own += p.bytes_of_reals(elements);
   if (o.flash) {
     s.outputs[0] = true;
     return;
   }
-  const double scores = sizes_of(o, p).scores;
-  s.own = p.bytes_of_reals(scores);                                            // of the softmax
-  if (o.dropout > 0) s.own += base::Bytes(scores) + p.bytes_of_reals(scores);  // the mask and what it lets through
-  s.own_attention = s.own;
+  s.own_attention = p.bytes_of_reals(sizes.scores);                                                  // of the softmax
+  if (o.dropout > 0) s.own_attention += base::Bytes(sizes.scores) + p.bytes_of_reals(sizes.scores);  // the mask and what it lets through
+  s.own += s.own_attention;
 }
 void save(const Embedding&, const Shard&, Saved& s) { s.inputs[0] = true; }
 void save(const EmbeddingBag&, const Shard&, Saved& s) { s.inputs[0] = true; }
 void save(const Unary& o, const Shard&, Saved& s) {
   switch (o.kind) {
     case Unary::Kind::gelu:
+    case Unary::Kind::relu2:
     case Unary::Kind::silu: s.inputs[0] = true; return;
     case Unary::Kind::relu:
     case Unary::Kind::tanh:

@@ -57,7 +57,7 @@ MatmulSizes sizes_of(const Conv2d&, const Shard& p) {
 }
 
 AttentionSizes sizes_of(const Attention& o, const Shard& p) {
-  const TensorShape& q = p.out[0];  // the output is as large as the queries
+  const TensorShape& q = p.in[0];
   const TensorShape& k = p.in[o.packed ? 0 : 1];
   AttentionSizes a;
   a.samples = product(without_last(q, 2));
@@ -65,17 +65,50 @@ AttentionSizes sizes_of(const Attention& o, const Shard& p) {
   a.queries = q.sizes[q.sizes.size() - 2];
   const std::int64_t own_keys = k.sizes[k.sizes.size() - 2];
   a.keys = o.keys > 0 ? o.keys : own_keys;
-  a.head_dim = q.sizes.back() / o.heads;
-  a.query_elements = count(q);
-  a.key_elements = (o.packed ? (count(p.in[0]) - count(q)) / 2 : count(k)) * static_cast<double>(a.keys) / static_cast<double>(own_keys);
+  a.own_keys = static_cast<double>(own_keys) / static_cast<double>(a.keys);
+  a.dims = head_dims(o, p.in);
+  const auto elements = [&](std::int64_t positions, std::int64_t heads, std::int64_t dim) {
+    return static_cast<double>(a.samples) * static_cast<double>(positions) * static_cast<double>(heads * dim);
+  };
+  a.query_elements = elements(a.queries, o.heads, a.dims.query);
+  a.output_elements = elements(a.queries, o.heads, a.dims.value);
+  a.key_elements = elements(a.keys, o.kv_heads, a.dims.query);
+  a.value_elements = elements(a.keys, o.kv_heads, a.dims.value);
   a.scores = static_cast<double>(a.samples * a.heads) * static_cast<double>(a.queries) * static_cast<double>(a.keys);
+  a.reach = keys_in_reach(o, a.keys);
+  a.met = share_met(o, a.keys);
   return a;
 }
 
 base::Bytes bytes_met(const Attention& o, const Shard& p) {
   const AttentionSizes s = sizes_of(o, p);
-  const base::Bytes bias = o.has_bias ? p.bytes_in(p.in.size() - 1) : base::Bytes(0);
-  return p.bytes_of_reals(s.query_elements + 2 * s.key_elements) + bias;
+  base::Bytes weights;
+  for (std::size_t i = p.in.size() - (o.sinks ? 1U : 0U) - (o.has_bias ? 1U : 0U); i < p.in.size(); ++i) weights += p.bytes_in(i);
+  return p.bytes_of_reals(s.query_elements + s.key_elements + s.value_elements) + weights;
+}
+
+Kernel flash_kernel(std::string_view name, const AttentionSizes& s, std::int64_t dims, base::Bytes bytes) {
+  const std::int64_t width = (s.dims.query + s.dims.value) / 2;  // what a model of products over one head width sees
+  Kernel k = matmul(name, s.samples * s.heads, s.queries, s.reach, width, bytes);
+  k.kind = KernelKind::attention;
+  k.flops = k.flops * (s.met * static_cast<double>(dims) / static_cast<double>(width));
+  return k;
+}
+
+std::vector<double> normalised_elements(const Attention& o, const AttentionSizes& s) {
+  if (!o.qk_norm) return {};
+  return {s.query_elements, s.key_elements * s.own_keys};
+}
+
+// Of latent attention the shared dims of each query, and of each key once.
+double rotated_elements(const Attention& o, const AttentionSizes& s) {
+  if (!o.latent) return s.query_elements + s.key_elements;
+  const double share = static_cast<double>(s.dims.shared) / static_cast<double>(s.dims.query);
+  return share * (s.query_elements + s.key_elements * s.own_keys / static_cast<double>(o.kv_heads));
+}
+
+base::Bytes bytes_joined(const Shard& p, const AttentionSizes& s) {
+  return p.bytes_of_reals((s.key_elements + s.value_elements) * s.own_keys);
 }
 
 double flops_per_element(Unary::Kind kind) {
@@ -88,6 +121,7 @@ double flops_per_element(Unary::Kind kind) {
     case Unary::Kind::exp: return 1;
     case Unary::Kind::scale: return 1;
     case Unary::Kind::identity: return 0;
+    case Unary::Kind::relu2: return 2;
   }
   BASE_CHECK(false, "function {}", static_cast<int>(kind));
 }

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pcg/operators/attention_dims.hpp"
 #include "pcg/operators/operator.hpp"
 #include "pcg/work/kernel.hpp"
 
@@ -41,14 +42,29 @@ struct MatmulSizes {
 
 struct AttentionSizes {
   std::int64_t samples = 1;  // product of the dims before the sequence
-  std::int64_t heads = 1, queries = 0, keys = 0, head_dim = 0;
-  double query_elements = 0;  // of q, and of the output
-  double key_elements = 0;    // of k, and of v
-  double scores = 0;          // samples * heads * queries * keys
+  std::int64_t heads = 1, queries = 0, keys = 0;
+  HeadDims dims;
+  double query_elements = 0;   // of q
+  double output_elements = 0;  // of the output
+  double key_elements = 0;     // of k, over all keys that the shard meets
+  double value_elements = 0;   // of v, likewise
+  double own_keys = 1;         // share of these keys that the shard holds
+  double scores = 0;           // samples * heads * queries * keys
+  std::int64_t reach = 0;      // keys that a query may reach: all, or those of its window
+  double met = 0;              // share of `reach` that the mean query meets: causal attention skips what it masks
 };
 [[nodiscard]] AttentionSizes sizes_of(const Attention& o, const Shard& p);
-// Of q, k and v as the shard meets them, and of the table of position biases.
+// Of q, k and v as the shard meets them, and of sinks and the table of position biases.
 [[nodiscard]] base::Bytes bytes_met(const Attention& o, const Shard& p);
+
+// The kernel that computes `dims` numbers' worth of products for each score that is met: q.k is dims.query, scores.v is dims.value.
+[[nodiscard]] Kernel flash_kernel(std::string_view name, const AttentionSizes& s, std::int64_t dims, base::Bytes bytes);
+// Elements of queries and of keys, each normalised by a kernel of its own; none without qk_norm.
+[[nodiscard]] std::vector<double> normalised_elements(const Attention& o, const AttentionSizes& s);
+// Elements of queries and keys that positions rotate.
+[[nodiscard]] double rotated_elements(const Attention& o, const AttentionSizes& s);
+// Of the shard's own keys and values, where latent attention lays them out.
+[[nodiscard]] base::Bytes bytes_joined(const Shard& p, const AttentionSizes& s);
 
 // FLOPs per element of a function; exp, tanh and erf count as one.
 [[nodiscard]] double flops_per_element(Unary::Kind kind);

@@ -46,6 +46,13 @@ int operator_count(const pcg::Graph& g) {
   return count;
 }
 
+// Forward and backward, which is twice the forward pass; 0 where samples are no sequences. This is how training rates in FLOP/s are
+// published today (Megatron-LM's and Megatron-Bridge's formulas): 6 per weight that a token meets, and half of each causal square.
+double training_flops_per_token(const pcg::Graph& g) {
+  const auto tokens = static_cast<double>(g.tokens_per_sample() * g.batch());
+  return tokens == 0 ? 0 : 3 * (g.forward_flops() - g.masked_flops()).value() / tokens;
+}
+
 std::string short_number(double x) {
   constexpr std::pair<double, const char*> kPrefixes[] = {{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
   for (const auto& [size, prefix] : kPrefixes)
@@ -85,11 +92,19 @@ std::vector<BlockRow> block_rows(const pcg::Graph& g, const std::vector<Work>& w
 
 }  // namespace
 
-std::string model_text(const pcg::Graph& g) {
+std::string model_text(const pcg::Graph& g, std::span<const std::string> notes) {
   const std::vector<Work> work = work_of_nodes(g);
-  std::string out = fmt::format("{}: {} operators, {} ({}) parameters, {}FLOP forward per sample\n\n", g.name(), operator_count(g),
-                                g.parameters(), short_number(static_cast<double>(g.parameters())),
-                                short_number(g.forward_flops().value() / static_cast<double>(g.batch())));
+  const std::int64_t parameters = g.parameters() - g.auxiliary_parameters();
+  std::string out =
+      fmt::format("{}: {} operators, {} ({}) parameters, {}FLOP forward per sample\n", g.name(), operator_count(g), parameters,
+                  short_number(static_cast<double>(parameters)), short_number(g.forward_flops().value() / static_cast<double>(g.batch())));
+  if (const double flops = training_flops_per_token(g); flops > 0)
+    out += fmt::format("{}FLOP per token in training: 3 x forward, without the masked part of attention\n", short_number(flops));
+  if (g.auxiliary_parameters() > 0)
+    out += fmt::format("{} ({}) parameters more serve training alone\n", g.auxiliary_parameters(),
+                       short_number(static_cast<double>(g.auxiliary_parameters())));
+  for (const std::string& note : notes) out += fmt::format("note: {}\n", note);
+  out += "\n";
   Table table({{"block", Align::left},
                {"times", Align::right},
                {"operators", Align::right},
@@ -101,13 +116,16 @@ std::string model_text(const pcg::Graph& g) {
   return out + table.text();
 }
 
-std::string model_json(const pcg::Graph& g) {
+std::string model_json(const pcg::Graph& g, std::span<const std::string> notes) {
   const std::vector<Work> work = work_of_nodes(g);
   Json j;
   j["name"] = g.name();
   j["operators"] = operator_count(g);
-  j["parameters"] = g.parameters();
+  j["parameters"] = g.parameters() - g.auxiliary_parameters();
+  if (g.auxiliary_parameters() > 0) j["auxiliary_parameters"] = g.auxiliary_parameters();
   j["forward_flops_per_sample"] = g.forward_flops().value() / static_cast<double>(g.batch());
+  if (const double flops = training_flops_per_token(g); flops > 0) j["training_flops_per_token"] = flops;
+  j["notes"] = notes;
   j["layers"] = Json::array();
   for (std::size_t n = 0; n < g.nodes().size(); ++n) {
     const pcg::GraphNode& node = g.nodes()[n];

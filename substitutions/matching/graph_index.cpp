@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "pcg/operators/attention_dims.hpp"
+
 namespace substitutions {
 namespace {
 
@@ -46,7 +48,7 @@ class Describe {
     if (dim_of(o.axis, rank()) + 1 == static_cast<int>(rank())) code(Kind::softmax);
   }
   void operator()(const pcg::Attention& o) {
-    if (o.packed && !o.has_bias) code(Kind::attention);
+    if (o.packed && pcg::attention_weights(o) == 0) code(Kind::attention);
   }
   void operator()(const pcg::Embedding&) { code(Kind::embedding); }
   void operator()(const pcg::EmbeddingBag&) { code(Kind::embedding_bag); }
@@ -59,6 +61,7 @@ class Describe {
       case pcg::Unary::Kind::silu: return code(Kind::unary, Function::silu);
       case pcg::Unary::Kind::scale: f_.factor = o.factor; return code(Kind::scale);
       case pcg::Unary::Kind::exp:
+      case pcg::Unary::Kind::relu2:
       case pcg::Unary::Kind::identity: return;
     }
   }

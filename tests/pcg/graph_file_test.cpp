@@ -51,10 +51,10 @@ std::vector<Operator> one_of_each() {
           LayerNorm{flag()},
           BatchNorm{},
           Softmax{*rc::gen::inRange(-4, 4)},
-          Attention{count(), count(), flag(), flag(), flag(), flag(), flag(), rate()},
+          Attention{count(), count(), flag(), flag(), flag(), flag(), flag(), rate(), flag(), flag(), flag(), count(), flag()},
           Embedding{count(), count()},
           EmbeddingBag{count(), count()},
-          Unary{static_cast<Unary::Kind>(*rc::gen::inRange(0, 8)), rate()},
+          Unary{static_cast<Unary::Kind>(*rc::gen::inRange(0, 9)), rate()},
           Binary{static_cast<Binary::Kind>(*rc::gen::inRange(0, 3))},
           Concat{*rc::gen::inRange(-4, 4)},
           Split{*rc::gen::inRange(-4, 4), {count(), count()}},
@@ -68,7 +68,7 @@ std::vector<Operator> one_of_each() {
           SquaredError{},
           Summands{{count(), 1}},
           MoeDispatch{count(), rate()},
-          ExpertLinear{count(), activation()},
+          ExpertLinear{count(), activation(), flag()},
           MoeCombine{count(), rate()}};
 }
 

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "base/yaml/parse.hpp"
+#include "pcg/models/builtins.hpp"
 #include "pcg/models/families/model_config.hpp"
 #include "pcg/models/families/transformer.hpp"
 #include "pcg/models/huggingface.hpp"
@@ -11,15 +12,19 @@ namespace {
 
 ModelConfig read(const std::string& json) {
   base::Diagnostics sink;
-  const std::optional<ModelConfig> config = read_huggingface(base::parse_yaml(json, "config.json"), "model", sink);
+  const std::optional<HuggingFaceModel> model = read_huggingface(base::parse_yaml(json, "config.json"), "model", sink);
   sink.throw_if_any();
-  REQUIRE(config);
-  return *config;
+  REQUIRE(model);
+  return model->config;
 }
 std::int64_t parameters(const std::string& json) {
   ModelConfig config = read(json);
   layers_of(config).sequence_length = 16;  // parameters do not depend on it
   return build(config, 1).parameters();
+}
+std::vector<std::string> notes(const std::string& json) {
+  base::Diagnostics sink;
+  return read_huggingface(base::parse_yaml(json, "config.json"), "model", sink).value().notes;
 }
 std::string problem(const std::string& json) {
   try {
@@ -58,6 +63,101 @@ TEST_CASE("Llama and those who follow it") {
   CHECK(parameters(
             R"({"model_type": "qwen2", "hidden_size": 896, "intermediate_size": 4864, "num_hidden_layers": 24, "num_attention_heads": 14,
     "num_key_value_heads": 2, "vocab_size": 151936, "tie_word_embeddings": true})") == 494'032'768);  // Qwen/Qwen2.5-0.5B
+}
+
+TEST_CASE("Llama's successors") {
+  // Totals of the safetensors on each model's page on the Hugging Face Hub.
+  CHECK(parameters(
+            R"({"model_type": "qwen3", "hidden_size": 4096, "intermediate_size": 12288, "num_hidden_layers": 36, "num_attention_heads": 32,
+    "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151936})") == 8'190'735'360);  // Qwen/Qwen3-8B
+  CHECK(parameters(
+            R"({"model_type": "phi3", "hidden_size": 3072, "intermediate_size": 8192, "num_hidden_layers": 32, "num_attention_heads": 32,
+    "num_key_value_heads": 32, "vocab_size": 32064, "sliding_window": 2047})") == 3'821'079'552);  // microsoft/Phi-3-mini-4k-instruct
+  CHECK(parameters(
+            R"({"model_type": "gemma", "hidden_size": 2048, "intermediate_size": 16384, "num_hidden_layers": 18, "num_attention_heads": 8,
+    "num_key_value_heads": 1, "head_dim": 256, "vocab_size": 256000, "hidden_act": "gelu"})") == 2'506'172'416);  // google/gemma-2b
+  CHECK(parameters(R"({"model_type": "gemma"})") == 8'537'680'896);                                               // google/gemma-7b
+  CHECK(parameters(
+            R"({"model_type": "gemma2", "hidden_size": 3584, "intermediate_size": 14336, "num_hidden_layers": 42, "num_attention_heads": 16,
+    "num_key_value_heads": 8, "head_dim": 256, "vocab_size": 256000})") == 9'241'705'984);  // google/gemma-2-9b
+  CHECK(
+      parameters(
+          R"({"model_type": "gemma3_text", "hidden_size": 1152, "intermediate_size": 6912, "num_hidden_layers": 26, "num_attention_heads": 4,
+    "num_key_value_heads": 1, "head_dim": 256, "vocab_size": 262144})") == 999'885'952);  // google/gemma-3-1b-pt
+  // tiiuae/falcon-7b; falcon-40b: 2 tables' worth of one, 65024 * 8192; 60 layers of qkv 8192 * 144 * 64, out 8192^2, MLP 8 * 8192^2 and
+  // two norms of 16384; a last norm.
+  CHECK(parameters(R"({"model_type": "falcon"})") == 6'921'720'704);
+  CHECK(parameters(
+            R"({"model_type": "falcon", "hidden_size": 8192, "num_hidden_layers": 60, "num_attention_heads": 128, "num_kv_heads": 8,
+    "new_decoder_architecture": true, "vocab_size": 65024})") ==
+        65024LL * 8192 + 60 * (8192LL * 144 * 64 + 9 * 8192LL * 8192 + 2 * 16384) + 16384);
+  // Nemotron-4 15B: two tables of 256000, 32 layers of queries and out 2 * 6144^2, keys and values 2 * 6144 * 1024, MLP 2 * 6144 * 24576,
+  // norms with biases.
+  CHECK(parameters(R"({"model_type": "nemotron", "num_key_value_heads": 8})") ==
+        2 * 256000LL * 6144 + 32 * (2 * 6144LL * 6144 + 2 * 6144LL * 1024 + 2 * 6144LL * 24576 + 4 * 6144) + 2 * 6144);
+  // A Llama with biases on its linear layers: 4 h of attention, 2 ffn + h of the MLP more.
+  const std::string llama = R"({"model_type": "llama", "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 1,
+    "num_attention_heads": 4, "vocab_size": 100)";
+  CHECK(parameters(llama + R"(, "attention_bias": true, "mlp_bias": true})") == parameters(llama + "}") + 4 * 64 + 2 * 96 + 64);
+}
+
+TEST_CASE("mixtures of experts") {
+  CHECK(
+      parameters(
+          R"({"model_type": "qwen2_moe", "hidden_size": 2048, "intermediate_size": 5632, "num_hidden_layers": 24, "num_attention_heads": 16,
+    "num_key_value_heads": 16, "vocab_size": 151936, "moe_intermediate_size": 1408, "shared_expert_intermediate_size": 5632, "num_experts": 60,
+    "num_experts_per_tok": 4, "mlp_only_layers": []})") == 14'315'784'192);  // Qwen/Qwen1.5-MoE-A2.7B
+  CHECK(
+      parameters(
+          R"({"model_type": "qwen3_moe", "hidden_size": 2048, "intermediate_size": 6144, "num_hidden_layers": 48, "num_attention_heads": 32,
+    "num_key_value_heads": 4, "head_dim": 128, "vocab_size": 151936, "moe_intermediate_size": 768, "num_experts": 128, "num_experts_per_tok": 8})") ==
+      30'532'122'624);  // Qwen/Qwen3-30B-A3B
+  CHECK(
+      parameters(
+          R"({"model_type": "deepseek_v2", "hidden_size": 2048, "intermediate_size": 10944, "num_hidden_layers": 27, "num_attention_heads": 16,
+    "num_key_value_heads": 16, "vocab_size": 102400, "q_lora_rank": null, "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64,
+    "v_head_dim": 128, "n_routed_experts": 64, "n_shared_experts": 2, "num_experts_per_tok": 6, "moe_intermediate_size": 1408,
+    "first_k_dense_replace": 1})") == 15'706'484'224);  // deepseek-ai/DeepSeek-V2-Lite
+  CHECK(parameters(R"({"model_type": "gpt_oss", "num_hidden_layers": 24, "num_local_experts": 32, "layer_types": null})") ==
+        20'914'757'184);  // openai/gpt-oss-20b
+  // Llama 4 Scout: tables 2 * 202048 * 5120; 48 layers of attention (2 * 40 + 2 * 8) * 128 * 5120, a router of 16, 16 experts and a shared
+  // one of 3 * 5120 * 8192, two norms.
+  CHECK(parameters(R"({"model_type": "llama4", "text_config": {"model_type": "llama4_text"}, "vision_config": {"hidden_size": 1408}})") ==
+        2 * 202048LL * 5120 + 48 * (96LL * 128 * 5120 + 16 * 5120 + 17 * 3 * 5120LL * 8192 + 2 * 5120) + 5120);
+  // deepseek-ai/DeepSeek-V3: as the builtin, with the module of multi-token prediction that the config asks for.
+  const ModelConfig v3 = read(R"({"model_type": "deepseek_v3", "num_nextn_predict_layers": 1, "n_group": 8, "topk_group": 4})");
+  CHECK(build(v3, 1).parameters() == builtin("deepseek-v3", 1).parameters());
+}
+
+TEST_CASE("layers with a window as the config lists them") {
+  ModelConfig oss = read(R"({"model_type": "gpt_oss", "num_hidden_layers": 4,
+    "layer_types": ["sliding_attention", "full_attention", "sliding_attention", "full_attention"]})");
+  CHECK(layers_of(oss).window == 128);
+  CHECK(layers_of(oss).global_every == 2);
+  ModelConfig gemma = read(R"({"model_type": "gemma3_text", "sliding_window": 512})");
+  CHECK(layers_of(gemma).global_every == 6);
+  CHECK(layers_of(gemma).qk_norm);
+  ModelConfig mistral = read(R"({"model_type": "mistral", "sliding_window": null})");
+  CHECK(layers_of(mistral).window == 0);
+  ModelConfig llama4 = read(R"({"model_type": "llama4_text"})");
+  CHECK(layers_of(llama4).chunked);
+  CHECK(
+      problem(
+          R"({"model_type": "gpt_oss", "num_hidden_layers": 3, "layer_types": ["full_attention", "sliding_attention", "sliding_attention"]})")
+          .find("layers with and without a window stand in no pattern that can be described yet") != std::string::npos);
+  CHECK(problem(R"({"model_type": "qwen3_moe", "mlp_only_layers": [3]})")
+            .find("layers without experts that are not the first ones cannot be described yet") != std::string::npos);
+}
+
+TEST_CASE("what a config says and the model does not do is noted") {
+  CHECK(
+      notes(R"({"model_type": "llama", "rope_theta": 500000, "bos_token_id": 1, "torch_dtype": "bfloat16", "pretraining_tp": 1})").empty());
+  CHECK(notes(R"({"model_type": "llama", "router_jitter": 0.1, "some_list": [1], "other": false})") ==
+        std::vector<std::string>{"the model does not use what config.json says of router_jitter 0.1, some_list"});
+  CHECK(notes(R"({"model_type": "deepseek_v3", "n_group": 8, "topk_group": 4})") ==
+        std::vector<std::string>{"tokens choose among all experts, not among those of a few groups (n_group, topk_group)"});
+  CHECK(notes(R"({"model_type": "gpt_oss", "swiglu_limit": 7.0})") ==
+        std::vector<std::string>{"gates of experts are plain silu, not clamped (swiglu_limit)"});
 }
 
 TEST_CASE("GPTs") {
@@ -133,7 +233,9 @@ TEST_CASE("problems of a config.json are reported at their place") {
   CHECK(problem(R"({"model_type": "lama"})") ==
         "config.json:1:16: model_type: \"lama\" is not a family that is known here\n"
         "    1 | {\"model_type\": \"lama\"}\n"
-        "      |                ^~~ one of: bert, gpt2, gpt_neox, llama, mistral, mixtral, opt, qwen2, t5, vit\n");
+        "      |                ^~~ one of: bert, deepseek_v2, deepseek_v3, falcon, gemma, gemma2, gemma3, gemma3_text, gpt2, gpt_neox, "
+        "gpt_oss, kimi_k2, llama, llama4, "
+        "llama4_text, mistral, mixtral, nemotron, opt, phi3, qwen2, qwen2_moe, qwen3, qwen3_moe, t5, vit\n");
   CHECK(problem(R"({"hidden_size": 4})").find("missing key \"model_type\"") != std::string::npos);
   CHECK(problem(R"({"model_type": "llama", "hidden_size": 100, "num_attention_heads": 32})")
             .find("hidden 100 does not divide into 32 heads") != std::string::npos);

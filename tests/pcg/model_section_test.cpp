@@ -94,6 +94,49 @@ TEST_CASE("every key of the transformer section") {
   CHECK(g == transformer(c, 1));
 }
 
+TEST_CASE("keys of latent attention, of mixtures and of layers that differ") {
+  const Graph g = load(
+      "transformer: {layers: 4, hidden: 32, heads: 4, head_dim: 8, ffn: 48, vocab: 96, sequence_length: 16, rope: true, biases: false,\n"
+      "  query_rank: 24, kv_rank: 16, rope_dim: 4, value_dim: 6, sinks: true, window: 8, global_every: 2, chunked: true, experts: 4, \n"
+      "  expert_ffn: 20, shared_experts: 2, shared_gate: true, dense_layers: 1, expert_biases: true, router: sigmoid, mtp_layers: 1, \n"
+      "  sandwich_norm: true, softcap: true, out_biases: true, mlp_biases: true, activation: relu2}");
+  TransformerConfig c{.layers = 4, .hidden = 32, .heads = 4, .ffn = 48, .head_dim = 8, .vocab = 96, .sequence_length = 16, .positions = -1};
+  c.rope = c.out_biases = c.mlp_biases = c.sandwich_norm = c.softcap = c.sinks = c.chunked = c.shared_gate = true;
+  c.expert_biases = c.sigmoid_router = true;
+  c.biases = false;
+  c.query_rank = 24;
+  c.kv_rank = 16;
+  c.rope_dim = 4;
+  c.value_dim = 6;
+  c.window = 8;
+  c.global_every = 2;
+  c.experts = 4;
+  c.expert_ffn = 20;
+  c.shared_ffn = 40;
+  c.dense_layers = c.mtp_layers = 1;
+  c.activation = Unary::Kind::relu2;
+  CHECK(g == transformer(c, 1));
+  const std::string sizes = "transformer: {layers: 1, hidden: 8, heads: 2, vocab: 11, sequence_length: 5, ";
+  CHECK(load(sizes + "qk_norm: true, parallel_residual: true, single_norm: true}") ==
+        transformer(
+            {.hidden = 8, .heads = 2, .vocab = 11, .sequence_length = 5, .parallel_residual = true, .single_norm = true, .qk_norm = true},
+            1));
+  for (const auto& [keys, message] : std::vector<std::pair<std::string, std::string>>{
+           {"kv_rank: 4", "latent attention (kv_rank) needs rope_dim and value_dim beside head_dim"},
+           {"query_rank: 4", "query_rank, rope_dim and value_dim are of latent attention, which has a kv_rank"},
+           {"kv_rank: 4, rope_dim: 2, value_dim: 4, qk_norm: true", "no kv_heads, no qk_norm"},
+           {"window: 4, causal: false", "a window is of causal attention"},
+           {"global_every: 2", "global_every and chunked are of layers with a window"},
+           {"shared_ffn: 4", "are of a mixture, which has experts"},
+           {"experts: 4, shared_gate: true", "shared_gate is of a shared expert, which has a width"},
+           {"experts: 4, dense_layers: 2", "2 dense_layers of 1 layers"},
+           {"experts: 4, shared_ffn: 4, shared_experts: 1", "shared_ffn is given, too"},
+           {"single_norm: true", "single_norm is of a parallel_residual"},
+           {"post_norm: true, sandwich_norm: true", "post_norm and sandwich_norm exclude each other"},
+           {"mtp_layers: 1, head: false", "mtp_layers predict tokens: they need a head"}})
+    CHECK_MESSAGE(mentions(problems_of(sizes + keys + "}"), message), keys << "\n" << problems_of(sizes + keys + "}"));
+}
+
 TEST_CASE("gated MLPs are SwiGLU unless another activation is named") {
   const Graph g = load("transformer: {layers: 1, hidden: 8, heads: 2, vocab: 11, sequence_length: 5, gated: true}");
   for (const GraphNode& n : g.nodes())

@@ -23,6 +23,10 @@ const GraphNode& node(const Graph& g, std::string_view name) {
   return *found;
 }
 
+std::size_t index_of(const Graph& g, std::string_view name) {
+  return static_cast<std::size_t>(std::ranges::find(g.nodes(), name, &GraphNode::name) - g.nodes().begin());
+}
+
 TEST_CASE("parameters of builtins") {
   // Exact: Unity's Figure 1; bert-large is the published 335,141,888 with pooler plus the two pre-training heads: a dense layer and norm
   // 1024^2 + 3 * 1024, the vocabulary's bias 30522, two classes 2050. t5-large: keras-hub's preset list. Llama: Hugging Face Hub.
@@ -58,6 +62,46 @@ TEST_CASE("parameters of builtins") {
   }
 }
 
+double training_gflop_per_token(const Graph& g) {
+  return 3 * (g.forward_flops() - g.masked_flops()).value() / static_cast<double>(g.tokens_per_sample()) / 1e9;
+}
+
+TEST_CASE("language models: published parameters") {
+  // Totals of the safetensors on each model's page on the Hugging Face Hub; GPT-3 and the Nemotrons to the digits of their papers.
+  // Qwen3's and Mixtral's are exact. DeepSeek-V3: 671 B without its module of multi-token prediction, whose 11.6 B of its own stand apart
+  // (the Hub's 14 B count the embedding and the head once more).
+  const auto parameters = [](const char* name) {
+    const Graph g = builtin(name, 1);
+    return g.parameters() - g.auxiliary_parameters();
+  };
+  CHECK(parameters("llama3-8b") == 8'030'261'248);
+  CHECK(parameters("llama3-70b") == 70'553'706'496);
+  CHECK(parameters("llama3-405b") == 405'853'388'800);
+  CHECK(parameters("mixtral-8x7b") == 46'702'792'704);
+  CHECK(parameters("qwen3-8b") == 8'190'735'360);
+  CHECK(parameters("qwen3-30b-a3b") == 30'532'122'624);
+  CHECK(parameters("qwen3-235b-a22b") == 235'093'634'560);
+  CHECK(static_cast<double>(parameters("gpt-oss-120b")) == doctest::Approx(116.83e9).epsilon(1e-4));
+  CHECK(static_cast<double>(parameters("deepseek-v3")) == doctest::Approx(671.03e9).epsilon(1e-4));
+  CHECK(static_cast<double>(parameters("gpt3-175b")) == doctest::Approx(174.6e9).epsilon(0.001));
+  CHECK(static_cast<double>(parameters("nemotron4-15b")) == doctest::Approx(15.6e9).epsilon(0.005));
+  CHECK(static_cast<double>(parameters("nemotron4-340b")) == doctest::Approx(341e9).epsilon(0.001));
+  // One layer of experts, 2 h h for the projection of both inputs, 3 norms: attention 187,107,328, a router 1,835,008, 257 experts of
+  // 44,040,192, its 2 norms 14,336.
+  const std::int64_t layer = 187'107'328 + 1'835'008 + 257LL * 44'040'192 + 14'336;
+  CHECK(builtin("deepseek-v3", 1).auxiliary_parameters() == layer + 2LL * 7168 * 7168 + 3 * 7168);
+}
+
+TEST_CASE("language models: FLOPs per token as Megatron-Bridge counts them") {
+  // Its flop_utils.py, in GFLOP: 6 per weight that a token meets, and half of each causal square; DeepSeek-V3 with its module of prediction
+  // and that module's head, GPT-OSS with its windows. It leaves out routers, which are 0.3 % of Qwen3 30B.
+  const std::map<std::string, double> expected{{"llama3-8b", 51.5},    {"llama3-70b", 449.2},    {"llama3-405b", 2524.0},
+                                               {"deepseek-v3", 260.0}, {"qwen3-30b-a3b", 23.01}, {"qwen3-235b-a22b", 148.0},
+                                               {"gpt-oss-120b", 32.6}};
+  for (const auto& [name, gflop] : expected)
+    CHECK_MESSAGE(training_gflop_per_token(builtin(name, 1)) == doctest::Approx(gflop).epsilon(0.005), name);
+}
+
 TEST_CASE("operators of Unity's seven networks") {
   // Sources not counted, the loss counted. Unity's artifact counts inputs too (123 for Inception-v3, 56 for ResNeXt-50, 20 for the MLP);
   // its BERT has attention and its projections as one operator.
@@ -90,9 +134,9 @@ TEST_CASE("multiply-adds of convolutional networks") {
 TEST_CASE("a GPT layer: pre-norm, packed attention, residuals") {
   const Graph g = transformer({.layers = 2, .hidden = 8, .heads = 2, .vocab = 11, .sequence_length = 5, .dropout = 0.1}, 3);
   REQUIRE(g.blocks().size() == 4);
-  CHECK(g.blocks()[0] == Block{"embedding", false});
-  CHECK(g.blocks()[1] == Block{"layer 0", true});
-  CHECK(g.blocks()[3] == Block{"head", false});
+  CHECK(g.blocks()[0] == Block{.name = "embedding", .weighty = false});
+  CHECK(g.blocks()[1] == Block{.name = "layer 0"});
+  CHECK(g.blocks()[3] == Block{.name = "head", .weighty = false});
   CHECK(names_in(g, "embedding") == std::vector<std::string>{"tokens", "embedding.token", "embedding.position.add", "embedding.dropout"});
   CHECK(names_in(g, "layer 1") == std::vector<std::string>{"layer1.norm1", "layer1.attention.qkv", "layer1.attention.core",
                                                            "layer1.attention.out", "layer1.attention.dropout", "layer1.attention.residual",
@@ -122,6 +166,74 @@ TEST_CASE("Llama: gated MLP, grouped heads, no biases, no position table") {
   // queries 8 * 8, keys and values 2 * 8 * 4, out 8 * 8, MLP 3 * 8 * 20, two norms, final norm, both tables.
   CHECK(g.parameters() == 64 + 64 + 64 + 480 + 16 + 8 + 2 * 88);
   CHECK(std::get<Attention>(node(g, "layer0.attention.core").op).rope);
+}
+
+TEST_CASE("latent attention: ranks, their norms, and one shared part of the keys") {
+  TransformerConfig c{.layers = 1, .hidden = 8, .heads = 2, .head_dim = 3, .vocab = 11, .sequence_length = 5, .positions = -1};
+  c.rms_norm = c.rope = true;
+  c.biases = c.tied_embeddings = false;
+  c.query_rank = 6;
+  c.kv_rank = 4;
+  c.rope_dim = 2;
+  c.value_dim = 5;
+  const Graph g = transformer(c, 3);
+  CHECK(names_in(g, "layer 0") ==
+        std::vector<std::string>{"layer0.norm1", "layer0.attention.q_down", "layer0.attention.q_norm", "layer0.attention.q_up",
+                                 "layer0.attention.kv_down", "layer0.attention.kv_parts", "layer0.attention.kv_norm",
+                                 "layer0.attention.kv_up", "layer0.attention.core", "layer0.attention.out", "layer0.attention.residual",
+                                 "layer0.norm2", "layer0.mlp.up", "layer0.mlp.activation", "layer0.mlp.down", "layer0.mlp.residual"});
+  CHECK(node(g, "layer0.attention.core").outputs[0].sizes == std::vector<std::int64_t>{3, 5, 10});
+  // Queries 8 * 6 + 6 + 6 * 2 * 5, keys and values 8 * 6 + 4 + 4 * 2 * 8, out 10 * 8; MLP 2 * 8 * 32; norms 3 * 8; tables.
+  CHECK(g.parameters() == 48 + 6 + 60 + 48 + 4 + 64 + 80 + 512 + 24 + 2 * 88);
+  c.query_rank = 0;  // straight from hidden: 8 * 2 * 5
+  CHECK(transformer(c, 3).parameters() == 80 + 48 + 4 + 64 + 80 + 512 + 24 + 2 * 88);
+}
+
+TEST_CASE("dense first layers, experts of their own width, a shared expert with a gate") {
+  TransformerConfig c{.layers = 3, .hidden = 8, .heads = 2, .ffn = 16, .vocab = 11, .sequence_length = 6, .experts = 4};
+  c.biases = false;
+  c.dense_layers = 2;
+  c.expert_ffn = 5;
+  c.shared_ffn = 7;
+  c.shared_gate = c.expert_biases = true;
+  const Graph g = transformer(c, 3);
+  for (const std::string layer : {"layer0", "layer1"}) CHECK(std::holds_alternative<Linear>(node(g, layer + ".mlp.up").op));
+  CHECK(node(g, "layer2.moe.up").outputs[0].sizes == std::vector<std::int64_t>{4, 3, 3, 5});
+  // Attention 4 * 64 and norms 32 in each layer; MLP 2 * 8 * 16; router 32 + 4, experts 4 * (8 * 5 + 5 + 5 * 8 + 8), shared 2 * 8 * 7 + 8.
+  CHECK(g.parameters() == 3 * (256 + 32) + 2 * 256 + 36 + 4 * 93 + 120 + 88 + 48 + 16);
+}
+
+TEST_CASE("windows on all layers but every n-th; sandwiched norms; one norm for both parts") {
+  TransformerConfig c{.layers = 4, .hidden = 8, .heads = 2, .vocab = 11, .sequence_length = 6};
+  c.window = 3;
+  c.global_every = 2;
+  c.sandwich_norm = true;
+  const Graph g = transformer(c, 1);
+  for (const auto& [layer, window] : std::map<std::string, std::int64_t>{{"layer0", 3}, {"layer1", 0}, {"layer2", 3}, {"layer3", 0}})
+    CHECK(std::get<Attention>(node(g, layer + ".attention.core").op).window == window);
+  CHECK(node(g, "layer0.attention.residual").inputs[1].node == GraphNodeId(index_of(g, "layer0.norm1_behind")));
+  c.global_every = 0;
+  CHECK(std::get<Attention>(node(transformer(c, 1), "layer3.attention.core").op).window == 3);
+  TransformerConfig falcon{.layers = 1, .hidden = 8, .heads = 2, .vocab = 11, .sequence_length = 6, .parallel_residual = true};
+  const std::int64_t both = transformer(falcon, 1).parameters();
+  falcon.single_norm = true;
+  CHECK(transformer(falcon, 1).parameters() == both - 16);
+}
+
+TEST_CASE("multi-token prediction: one more layer on the next token, under the same head") {
+  TransformerConfig c{.layers = 2, .hidden = 8, .heads = 2, .vocab = 11, .sequence_length = 5};
+  c.tied_embeddings = false;
+  const std::int64_t alone = transformer(c, 3).parameters();
+  c.mtp_layers = 2;
+  const Graph g = transformer(c, 3);
+  REQUIRE(g.blocks().size() == 6);
+  CHECK(g.blocks()[3] == Block{.name = "mtp 0", .weighty = true, .auxiliary = true});
+  CHECK(g.results().size() == 3);
+  CHECK(node(g, "mtp1.logits").inputs[1] == node(g, "head.logits").inputs[1]);
+  CHECK(node(g, "mtp1.embedding").inputs[1] == node(g, "embedding.token").inputs[1]);
+  // A layer of 12 h^2 + 13 h, the projection 2 h^2, norms of the embedding, of the hidden states and before the head.
+  CHECK(g.auxiliary_parameters() == 2 * (12 * 64 + 13 * 8 + 2 * 64 + 3 * 16));
+  CHECK(g.parameters() - g.auxiliary_parameters() == alone);
 }
 
 TEST_CASE("a table longer than the sequence is sliced") {

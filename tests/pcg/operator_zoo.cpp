@@ -25,6 +25,17 @@ void add_attentions(std::vector<Exhibit>& all) {
   all.push_back(one("attention dropout", Attention{.heads = 2, .kv_heads = 2, .dropout = 0.1}, {real({4, 6, 12})}));
   all.push_back(
       one("attention cross", Attention{.heads = 4, .kv_heads = 2, .packed = false}, {real({2, 6, 8}), real({2, 12, 4}), real({2, 12, 4})}));
+  all.push_back(one("attention wide values", Attention{.heads = 6, .kv_heads = 6, .packed = false},
+                    {real({2, 6, 12}), real({2, 6, 12}), real({2, 6, 18})}));
+  all.push_back(one("attention latent", Attention{.heads = 6, .kv_heads = 6, .packed = false, .causal = true, .rope = true, .latent = true},
+                    {real({2, 6, 18}), real({2, 6, 24}), real({2, 6, 1})}));  // keys of 2 and 1 shared, values of 2
+  all.push_back(one("attention norms and sinks",
+                    Attention{.heads = 12, .kv_heads = 6, .causal = true, .rope = true, .qk_norm = true, .sinks = true},
+                    {real({2, 6, 48})}));
+  all.push_back(
+      one("attention window", Attention{.heads = 2, .kv_heads = 2, .causal = true, .dropout = 0.1, .window = 4}, {real({2, 12, 12})}));
+  all.push_back(one("attention chunks", Attention{.heads = 2, .kv_heads = 2, .causal = true, .sinks = true, .window = 4, .chunked = true},
+                    {real({2, 12, 12})}));
   all.push_back(one("attention bias", Attention{.heads = 4, .kv_heads = 4, .causal = true, .has_bias = true}, {real({2, 6, 24})}));
 }
 
@@ -75,6 +86,7 @@ std::vector<Exhibit> exhibits() {
   all.push_back(one("embedding", Embedding{.vocabulary = 12, .width = 6}, {index({4, 6})}));
   all.push_back(one("embedding_bag", EmbeddingBag{.vocabulary = 12, .width = 6}, {index({4, 6})}));
   all.push_back(one("unary gelu", Unary{.kind = Unary::Kind::gelu}, {real({4, 6})}));
+  all.push_back(one("unary relu2", Unary{.kind = Unary::Kind::relu2}, {real({4, 6})}));
   all.push_back(one("unary scale", Unary{.kind = Unary::Kind::scale, .factor = 0.125}, {real({4, 6})}));
   all.push_back(one("binary add", Binary{}, {real({4, 6, 2}), real({4, 6, 2})}));
   all.push_back(one("binary broadcast", Binary{.kind = Binary::Kind::multiply}, {real({4, 6, 2}), real({1, 2})}));
@@ -93,6 +105,7 @@ std::vector<Exhibit> exhibits() {
   all.push_back(one("moe_dispatch", MoeDispatch{}, {real({4, 6, 6}), real({4, 6, 3})}));
   all.push_back(one("moe_combine", MoeCombine{}, {real({3, 4, 4, 6}), real({4, 6, 3})}));
   all.push_back(one("expert_linear", ExpertLinear{.out = 6}, {real({6, 4, 2, 6})}));
+  all.push_back(one("expert_linear bias", ExpertLinear{.out = 6, .has_bias = true}, {real({6, 4, 2, 6})}));
   return all;
 }
 

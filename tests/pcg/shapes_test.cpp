@@ -67,6 +67,26 @@ TEST_CASE("attention: packed queries, keys and values; grouped heads; cross atte
         std::vector<bool>{false, false, false, true});
 }
 
+TEST_CASE("attention: values of another width, latent keys, weights of its own") {
+  const Attention apart{.heads = 4, .kv_heads = 2, .packed = false};
+  // Queries and keys of 4, values of 3: 4 heads of 3 come out.
+  CHECK(infer_shapes(apart, std::vector{real({3, 10, 16}), real({3, 7, 8}), real({3, 7, 6})}).at(0) == real({3, 10, 12}));
+  // Queries of 6, of which keys share 2; beside the other 4 each head has a value of 3.
+  const Attention latent{.heads = 4, .kv_heads = 4, .packed = false, .latent = true};
+  CHECK(infer_shapes(latent, std::vector{real({3, 10, 24}), real({3, 7, 28}), real({3, 7, 2})}).at(0) == real({3, 10, 12}));
+  CHECK(refusal(latent, {real({3, 10, 24}), real({3, 7, 16}), real({3, 7, 2})}) ==
+        "attention: queries of 6 numbers, 2 of them shared by all keys, with 4 for the rest of a key and its value");
+  const Attention weighty{.heads = 8, .kv_heads = 2, .has_bias = true, .qk_norm = true, .sinks = true};
+  CHECK(weight_shapes(weighty, std::vector{real({3, 10, 48})}) == std::vector{real({4}), real({4}), real({8}), real({32, 8})});
+  CHECK(weight_slots(weighty, 5) == std::vector<bool>{false, true, true, true, true});
+  CHECK(refusal(Attention{.heads = 2, .kv_heads = 2, .window = 3}, {real({3, 10, 12})}) ==
+        "attention: a window of 3 keys, which only causal attention has");
+  CHECK(refusal(Attention{.heads = 2, .kv_heads = 2, .causal = true, .chunked = true}, {real({3, 10, 12})}) ==
+        "attention: chunks without a window, which is their length");
+  CHECK(refusal(Attention{.heads = 2, .kv_heads = 2, .latent = true}, {real({3, 10, 12})}) ==
+        "attention: latent keys are neither packed nor normalised head by head");
+}
+
 TEST_CASE("embeddings, losses and mixtures of experts") {
   CHECK(inferred(Embedding{.vocabulary = 100, .width = 8}, {index({2, 5})}) == real({2, 5, 8}));
   CHECK(inferred(EmbeddingBag{.vocabulary = 100, .width = 8}, {index({2, 5})}) == real({2, 8}));
@@ -76,6 +96,8 @@ TEST_CASE("embeddings, losses and mixtures of experts") {
   CHECK(infer_shapes(MoeDispatch{.top_k = 2, .capacity_factor = 1.25}, in).at(0) == real({8, 2, 4, 6}));
   CHECK(inferred(ExpertLinear{.out = 12}, {real({8, 2, 4, 6})}) == real({8, 2, 4, 12}));
   CHECK(weight_shapes(ExpertLinear{.out = 12}, std::vector{real({8, 2, 4, 6})}) == std::vector{real({8, 6, 12})});
+  CHECK(weight_shapes(ExpertLinear{.out = 12, .has_bias = true}, std::vector{real({8, 2, 4, 6})}) ==
+        std::vector{real({8, 6, 12}), real({8, 12})});
   CHECK(infer_shapes(MoeCombine{.top_k = 2, .capacity_factor = 1.25}, std::vector{real({8, 2, 4, 6}), real({2, 10, 8})}).at(0) ==
         real({2, 10, 6}));
 }

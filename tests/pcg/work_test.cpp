@@ -103,6 +103,58 @@ TEST_CASE("attention: 4 b s t (heads d) FLOPs forward; twice that backward unfus
   }
 }
 
+TEST_CASE("attention with a window reads only the window") {
+  // s 12, window 4: the first 4 queries meet 4 * 4 / 2 = 8 keys (half of the diagonal is counted), the other 8 meet 4 each: 40 of 144.
+  Attention op{.heads = 2, .kv_heads = 2, .causal = true, .flash = true, .window = 4};
+  const Shapes s = shapes_of(op, {real({3, 12, 30})});
+  const double pair = 4.0 * 3 * 2 * 5;  // multiply and add, q.k and scores.v, 3 samples, 2 heads of 5
+  CHECK(matmul_flops(forward_kernels(op, s.in, s.out, Precision::bf16)) == doctest::Approx(40 * pair));
+  CHECK(matmul_flops(input_gradient(op, s, Precision::bf16)) == doctest::Approx(2.5 * 40 * pair));
+  CHECK(forward_kernels(op, s.in, s.out, Precision::bf16).at(0).n == 4);
+  CHECK(model_flops(op, s.in, s.out).value() == 12 * 4 * pair);  // as wide as the window; the mask takes the corner of 8
+  CHECK(masked_flops(op, s.in, s.out).value() == doctest::Approx(8 * pair));
+  // A window as long as the sequence is none.
+  op.window = 12;
+  Attention without = op;
+  without.window = 0;
+  CHECK(forward_kernels(op, s.in, s.out, Precision::bf16) == forward_kernels(without, s.in, s.out, Precision::bf16));
+  // Chunks of 5 of 12: two triangles of 25 / 2 and one of 4 / 2.
+  op.window = 5;
+  op.chunked = true;
+  CHECK(matmul_flops(forward_kernels(op, s.in, s.out, Precision::bf16)) == doctest::Approx(27 * pair));
+}
+
+TEST_CASE("latent attention: scores as wide as a query, values of their own width, keys laid out once") {
+  // 2 heads, queries of 6 of which 2 are shared, values of 3; 3 samples of 10.
+  const Attention op{.heads = 2, .kv_heads = 2, .packed = false, .flash = true, .rope = true, .latent = true};
+  const Shapes s = shapes_of(op, {real({3, 10, 12}), real({3, 10, 14}), real({3, 10, 2})});
+  const double squares = 3.0 * 2 * 10 * 10;
+  const std::vector<Kernel> forward = forward_kernels(op, s.in, s.out, Precision::bf16);
+  CHECK(matmul_flops(forward) == 2 * squares * (6 + 3));
+  CHECK(model_flops(op, s.in, s.out).value() == 2 * squares * (6 + 3));
+  // Scores again and gradients of q and k, 6 wide; gradients of the scores and of v, 3 wide.
+  CHECK(matmul_flops(input_gradient(op, s, Precision::bf16)) == 2 * squares * (3 * 6 + 2 * 3));
+  REQUIRE(forward.size() == 3);
+  CHECK(forward[0].bytes.value() == 2 * 2 * 30 * (2 * 2 + 2));           // the shared dims of 2 queries, and of the key once
+  CHECK(forward[1].bytes.value() == 2 * 30 * (14 + 2 + 2 * 6 + 2 * 3));  // in as projected, out by head
+  CHECK(forward[2].bytes.value() == 2 * 30 * (2 * 6 + 2 * 6 + 2 * 3 + 2 * 3));
+  const Saved saved = saved_for_backward(op, s.in, s.out, Precision::bf16);
+  CHECK(saved.inputs == std::vector<bool>{true, false, false});
+  CHECK(saved.own.value() == 2 * 30 * (2 * 6 + 2 * 3));
+}
+
+TEST_CASE("norms of queries and keys: kernels of their own, and what they give is kept") {
+  const Attention op{.heads = 4, .kv_heads = 2, .flash = true, .qk_norm = true, .sinks = true};
+  const Shapes s = shapes_of(op, {real({3, 10, 40})});  // heads of 5
+  const std::vector<Kernel> forward = forward_kernels(op, s.in, s.out, Precision::bf16);
+  REQUIRE(forward.size() == 3);
+  CHECK(forward[0].bytes.value() == 2 * 2 * 30 * 20);
+  CHECK(forward[1].bytes.value() == 2 * 2 * 30 * 10);
+  CHECK(forward[2].bytes.value() == 2 * (30 * (20 + 2 * 10 + 20) + 4));  // q, k, v, the output, and the sinks
+  CHECK(saved_for_backward(op, s.in, s.out, Precision::bf16).own.value() == 2 * 30 * (20 + 10));
+  CHECK(weight_gradient_kernels(op, s.in, s.out, Precision::bf16).size() == 3);
+}
+
 TEST_CASE("flash attention never touches the scores in memory") {
   const Attention op{.heads = 8, .kv_heads = 8, .flash = true};
   const Shapes s = shapes_of(op, {real({3, 1000, 96})});
@@ -243,6 +295,19 @@ TEST_CASE("a transformer layer keeps s b h (34 + 5 a s / h) bytes") {
     RC_ASSERT(bytes == (masks ? 34 : 32) * s * b * h + (masks ? 5 : 2) * a * s * s * b);
     RC_ASSERT(scores == (masks ? 5 : 2) * a * s * s * b);  // what selective recomputation frees: 34 sbh are left
   }));
+}
+
+TEST_CASE("a layer of latent attention keeps ranks twice, and queries, keys, values and the output once") {
+  // Per token: x and its norm, twice h each for both parts; what either norm of a rank reads and gives; H queries of n + r; keys of n + r
+  // and values of v laid out; the output of H v, which its projection reads; 4 h before and behind the activation.
+  models::TransformerConfig c{.layers = 2, .hidden = 8, .heads = 2, .head_dim = 3, .vocab = 11, .sequence_length = 5, .positions = -1};
+  c.rope = true;
+  c.query_rank = 6;
+  c.kv_rank = 4;
+  c.rope_dim = 2;
+  c.value_dim = 7;
+  const double per_token = 4 * 8 + 2 * 6 + 2 * 4 + 2 * 5 + 2 * (5 + 7) + 2 * 7 + 2 * 32;
+  CHECK(kept_bytes(models::transformer(c, 3), "layer 1") == 2 * 15 * per_token);
 }
 
 TEST_CASE("the output layer keeps 4 s b v bytes of softmax in 32 bits") {

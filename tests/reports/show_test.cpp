@@ -25,6 +25,25 @@ TEST_CASE("a model: parameters are counted once, FLOPs per sample whatever the b
   CHECK(j["operators"] == j["layers"].size());
 }
 
+TEST_CASE("a model: what serves training alone stands apart, FLOPs are given per token, notes are told") {
+  pcg::GraphBuilder b("two");
+  const auto x =
+      b.add("x", pcg::Embedding{.vocabulary = 7, .width = 4}, {b.input("tokens", {.sizes = {1, 5}, .element = pcg::Element::index})});
+  b.begin_block(pcg::Block{.name = "more", .auxiliary = true});
+  b.add("y", pcg::Linear{.out = 3}, {x});
+  const pcg::Graph g = std::move(b).build();
+  const std::vector<std::string> notes{"one thing is left out"};
+  const auto j = nlohmann::json::parse(reports::model_json(g, notes));
+  CHECK(j["parameters"] == 28);
+  CHECK(j["auxiliary_parameters"] == 12);
+  CHECK(j["training_flops_per_token"] == 3 * 2 * 12);
+  CHECK(j["notes"] == notes);
+  const std::string text = reports::model_text(g, notes);
+  CHECK(text.find("72 FLOP per token in training") != std::string::npos);
+  CHECK(text.find("12 (12) parameters more serve training alone") != std::string::npos);
+  CHECK(text.find("note: one thing is left out") != std::string::npos);
+}
+
 TEST_CASE("a model as text: equal blocks are one row") {
   const std::string text = reports::model_text(pcg::models::builtin("bert-large", 1));
   CHECK(text.find("layer 0 .. layer 23     24") != std::string::npos);

@@ -44,6 +44,33 @@ TEST_CASE("plans of each kind") {
     CHECK(difference(search::megatron_plan(moe.problem(), c).value(), moe.model) == "");
 }
 
+TEST_CASE("models of today are cut as the others are") {
+  // Latent attention, dense first layers, a shared expert and multi-token prediction; windows, sinks, norms of heads and biases of experts.
+  const test::Question deepseek(
+      "{transformer: {layers: 3, hidden: 32, heads: 4, head_dim: 8, ffn: 48, vocab: 96, sequence_length: 16, gated: true, rms_norm: true, "
+      "rope: true, biases: false, tied_embeddings: false, query_rank: 24, kv_rank: 16, rope_dim: 4, value_dim: 6, experts: 4, top_k: 2, "
+      "expert_ffn: 20, shared_experts: 1, dense_layers: 1, router: sigmoid, mtp_layers: 1}}",
+      1, 8, 16);
+  const test::Question oss(
+      "{transformer: {layers: 4, hidden: 32, heads: 8, kv_heads: 4, head_dim: 6, ffn: 20, vocab: 96, sequence_length: 16, gated: true, "
+      "rms_norm: true, rope: true, biases: false, qkv_biases: true, out_biases: true, tied_embeddings: false, qk_norm: true, sinks: true, "
+      "window: 6, global_every: 2, experts: 4, top_k: 2, expert_biases: true, shared_ffn: 12, shared_gate: true}}",
+      1, 8, 16);
+  for (const test::Question* q : {&deepseek, &oss})
+    for (const search::GridConfig& c : {search::GridConfig{.tensor = 2},
+                                        {.tensor = 4, .sequence_parallel = true},
+                                        {.context = 2},
+                                        {.pipeline = 2},
+                                        {.expert = 4},
+                                        {.pipeline = 4, .expert = 2},
+                                        {.tensor = 2, .context = 2, .expert = 2, .sequence_parallel = true},
+                                        {.tensor = 2, .pipeline = 2, .expert = 2, .sequence_parallel = true, .zero = 1}}) {
+      const auto plan = search::megatron_plan(q->problem(), c);
+      REQUIRE_MESSAGE(plan, plan.refusal().why);
+      CHECK(difference(*plan, q->model) == "");
+    }
+}
+
 TEST_CASE("any grid on any small transformer gives a sound plan or a reason") {
   CHECK(rc::check([] {
     const int layers = *rc::gen::inRange(1, 5);

@@ -3,14 +3,21 @@
 #include <fmt/core.h>
 
 #include "pcg/models/families/transformer.hpp"
+#include "pcg/operators/attention_dims.hpp"
 
 namespace pcg::models {
 
 std::int64_t head_dim(const TransformerConfig& c) { return c.head_dim > 0 ? c.head_dim : c.hidden / c.heads; }
 std::int64_t kv_heads(const TransformerConfig& c) { return c.kv_heads > 0 ? c.kv_heads : c.heads; }
 std::int64_t ffn_size(const TransformerConfig& c) { return c.ffn > 0 ? c.ffn : 4 * c.hidden; }
+std::int64_t expert_ffn_size(const TransformerConfig& c) { return c.expert_ffn > 0 ? c.expert_ffn : ffn_size(c); }
 FeedForward feed_forward_of(const TransformerConfig& c, std::int64_t layer) {
-  return c.experts > 0 && (layer + 1) % c.expert_every == 0 ? FeedForward::experts : FeedForward::mlp;
+  const bool experts = c.experts > 0 && layer >= c.dense_layers && (layer + 1) % c.expert_every == 0;
+  return experts ? FeedForward::experts : FeedForward::mlp;
+}
+Reach reach_of(const TransformerConfig& c, std::int64_t layer) {
+  const bool global = c.window == 0 || (c.global_every > 0 && (layer + 1) % c.global_every == 0);
+  return global ? Reach::all : Reach::window;
 }
 
 GraphTensorRef LayerBuilder::norm(const std::string& name, GraphTensorRef x) { return b_.add(name, LayerNorm{.rms = c_.rms_norm}, {x}); }
@@ -24,25 +31,61 @@ GraphTensorRef LayerBuilder::add(const std::string& name, GraphTensorRef x, Grap
 }
 
 GraphTensorRef LayerBuilder::attention_out(const std::string& prefix, GraphTensorRef heads) {
-  const GraphTensorRef y = b_.add(prefix + ".out", Linear{.out = c_.hidden, .has_bias = c_.biases}, {heads});
+  const GraphTensorRef y = b_.add(prefix + ".out", Linear{.out = c_.hidden, .has_bias = c_.biases || c_.out_biases}, {heads});
   return dropout(prefix + ".dropout", y);
 }
 
-// One product makes queries, keys and values, laid out by key head, so that heads can be cut together.
-GraphTensorRef LayerBuilder::self_attention(const std::string& prefix, GraphTensorRef x, std::optional<GraphTensorRef> position_bias) {
-  const std::int64_t width = (c_.heads + 2 * kv_heads(c_)) * head_dim(c_);
-  const GraphTensorRef qkv = b_.add(prefix + ".qkv", Linear{.out = width, .has_bias = c_.biases || c_.qkv_biases}, {x});
+Attention LayerBuilder::core(Reach reach) const {
   Attention core{.heads = c_.heads,
                  .kv_heads = kv_heads(c_),
-                 .packed = true,
                  .causal = c_.causal,
                  .flash = c_.attention == AttentionKind::flash,
                  .rope = c_.rope,
-                 .has_bias = position_bias.has_value(),
-                 .dropout = c_.dropout};
+                 .dropout = c_.dropout,
+                 .qk_norm = c_.qk_norm,
+                 .sinks = c_.sinks};
+  if (reach == Reach::window) core.window = c_.window;
+  core.chunked = c_.chunked && core.window > 0;
+  return core;
+}
+
+GraphTensorRef LayerBuilder::self_attention(const std::string& prefix, GraphTensorRef x, std::optional<GraphTensorRef> position_bias,
+                                            Reach reach) {
   std::vector<GraphTensorRef> weights;
+  const auto weight = [&](const char* name, std::int64_t size) { weights.push_back(b_.weight(prefix + name, {.sizes = {size}})); };
+  if (c_.qk_norm) weight(".query_norm.weight", head_dim(c_));
+  if (c_.qk_norm) weight(".key_norm.weight", head_dim(c_));
+  if (c_.sinks) weight(".sinks", c_.heads);
   if (position_bias) weights.push_back(*position_bias);
-  return attention_out(prefix, b_.add(prefix + ".core", core, {qkv}, weights));
+  return attention_out(prefix, c_.kv_rank > 0 ? latent_heads(prefix, x, weights, reach) : packed_heads(prefix, x, weights, reach));
+}
+
+// One product makes queries, keys and values, laid out by key head, so that heads can be cut together.
+GraphTensorRef LayerBuilder::packed_heads(const std::string& prefix, GraphTensorRef x, const std::vector<GraphTensorRef>& weights,
+                                          Reach reach) {
+  const std::int64_t width = (c_.heads + 2 * kv_heads(c_)) * head_dim(c_);
+  const GraphTensorRef qkv = b_.add(prefix + ".qkv", Linear{.out = width, .has_bias = c_.biases || c_.qkv_biases}, {x});
+  Attention packed = core(reach);
+  packed.has_bias = weights.size() == attention_weights(packed) + 1;
+  return b_.add(prefix + ".core", packed, {qkv}, weights);
+}
+
+// Queries, and keys and values, by way of a few numbers per token that are normalised; the rotary part of the keys is one for all heads.
+GraphTensorRef LayerBuilder::latent_heads(const std::string& prefix, GraphTensorRef x, const std::vector<GraphTensorRef>& weights,
+                                          Reach reach) {
+  const auto linear = [&](const char* name, GraphTensorRef from, std::int64_t out) {
+    return b_.add(prefix + name, Linear{.out = out, .has_bias = c_.biases}, {from});
+  };
+  const std::int64_t own = head_dim(c_);
+  const auto queries = [&](GraphTensorRef from) { return linear(".q_up", from, c_.heads * (own + c_.rope_dim)); };
+  const GraphTensorRef q = c_.query_rank == 0 ? queries(x) : queries(norm(prefix + ".q_norm", linear(".q_down", x, c_.query_rank)));
+  const GraphTensorRef down = linear(".kv_down", x, c_.kv_rank + c_.rope_dim);
+  const std::vector<GraphTensorRef> parts = b_.add_raw(prefix + ".kv_parts", Split{.axis = -1, .sizes = {c_.kv_rank, c_.rope_dim}}, {down});
+  const GraphTensorRef kv = linear(".kv_up", norm(prefix + ".kv_norm", parts[0]), c_.heads * (own + c_.value_dim));
+  Attention latent = core(reach);
+  latent.packed = false;
+  latent.latent = true;
+  return b_.add(prefix + ".core", latent, {q, kv, parts[1]}, weights);
 }
 
 // Queries come from the decoder, keys and values from the encoder: their projections have different inputs and are products of their own.
@@ -58,53 +101,70 @@ GraphTensorRef LayerBuilder::cross_attention(const std::string& prefix, GraphTen
   return attention_out(prefix, b_.add(prefix + ".core", core, {q, k, v}));
 }
 
+// Gated linear units (Shazeer, arXiv 2002.05202): the activated gate multiplies a second projection.
+GraphTensorRef LayerBuilder::activated(const std::string& prefix, const std::function<GraphTensorRef(const char*)>& widen) {
+  const GraphTensorRef up = widen(".up");
+  if (!c_.gated) return b_.add(prefix + ".activation", Unary{.kind = c_.activation}, {up});
+  const GraphTensorRef opened = b_.add(prefix + ".activation", Unary{.kind = c_.activation}, {widen(".gate")});
+  return b_.add(prefix + ".product", Binary{.kind = Binary::Kind::multiply}, {opened, up});
+}
+
+GraphTensorRef LayerBuilder::dense(const std::string& prefix, GraphTensorRef x, std::int64_t width) {
+  const auto linear = [&](const char* name, GraphTensorRef from, std::int64_t out) {
+    return b_.add(prefix + name, Linear{.out = out, .has_bias = c_.biases || c_.mlp_biases}, {from});
+  };
+  return linear(".down", activated(prefix, [&](const char* name) { return linear(name, x, width); }), c_.hidden);
+}
+
 GraphTensorRef LayerBuilder::mlp(const std::string& prefix, GraphTensorRef x) {
-  const Linear widen{.out = ffn_size(c_), .has_bias = c_.biases};
-  GraphTensorRef y = b_.add(prefix + ".up", widen, {x});
-  // Gated linear units (Shazeer, arXiv 2002.05202): the activated gate multiplies a second projection.
-  if (c_.gated) {
-    const GraphTensorRef gate = b_.add(prefix + ".gate", widen, {x});
-    const GraphTensorRef opened = b_.add(prefix + ".activation", Unary{.kind = c_.activation}, {gate});
-    y = b_.add(prefix + ".product", Binary{.kind = Binary::Kind::multiply}, {opened, y});
-  } else {
-    y = b_.add(prefix + ".activation", Unary{.kind = c_.activation}, {y});
-  }
-  y = b_.add(prefix + ".down", Linear{.out = c_.hidden, .has_bias = c_.biases}, {y});
-  return dropout(prefix + ".dropout", y);
+  return dropout(prefix + ".dropout", dense(prefix, x, ffn_size(c_)));
 }
 
 GraphTensorRef LayerBuilder::mixture(const std::string& prefix, GraphTensorRef x) {
   const int top_k = static_cast<int>(c_.top_k);
-  const GraphTensorRef routes = b_.add(prefix + ".router", Linear{.out = c_.experts}, {x});
-  const GraphTensorRef gates = b_.add(prefix + ".routing", Softmax{}, {routes});
+  const GraphTensorRef routes = b_.add(prefix + ".router", Linear{.out = c_.experts, .has_bias = c_.expert_biases}, {x});
+  const Operator scores = c_.sigmoid_router ? Operator(Unary{.kind = Unary::Kind::sigmoid}) : Operator(Softmax{});
+  const GraphTensorRef gates = b_.add(prefix + ".routing", scores, {routes});
   const GraphTensorRef sent = b_.add(prefix + ".dispatch", MoeDispatch{.top_k = top_k, .capacity_factor = c_.capacity_factor}, {x, gates});
-  const ExpertLinear widen{.out = ffn_size(c_)};
-  GraphTensorRef y = b_.add(prefix + ".up", widen, {sent});
-  if (c_.gated) {
-    const GraphTensorRef gate = b_.add(prefix + ".gate", widen, {sent});
-    const GraphTensorRef opened = b_.add(prefix + ".activation", Unary{.kind = c_.activation}, {gate});
-    y = b_.add(prefix + ".product", Binary{.kind = Binary::Kind::multiply}, {opened, y});
-  } else {
-    y = b_.add(prefix + ".activation", Unary{.kind = c_.activation}, {y});
-  }
-  y = b_.add(prefix + ".down", ExpertLinear{.out = c_.hidden}, {y});
+  const auto linear = [&](const char* name, GraphTensorRef from, std::int64_t out) {
+    return b_.add(prefix + name, ExpertLinear{.out = out, .has_bias = c_.expert_biases}, {from});
+  };
+  GraphTensorRef y = activated(prefix, [&](const char* name) { return linear(name, sent, expert_ffn_size(c_)); });
+  y = linear(".down", y, c_.hidden);
   y = b_.add(prefix + ".combine", MoeCombine{.top_k = top_k, .capacity_factor = c_.capacity_factor}, {y, gates});
+  if (c_.shared_ffn > 0) y = add(prefix + ".shared.add", y, shared_expert(prefix + ".shared", x));
   return dropout(prefix + ".dropout", y);
 }
 
+// An expert of every token.
+GraphTensorRef LayerBuilder::shared_expert(const std::string& prefix, GraphTensorRef x) {
+  const GraphTensorRef y = dense(prefix, x, c_.shared_ffn);
+  if (!c_.shared_gate) return y;
+  const GraphTensorRef route = b_.add(prefix + ".router", Linear{.out = 1}, {x});
+  const GraphTensorRef share = b_.add(prefix + ".routing", Unary{.kind = Unary::Kind::sigmoid}, {route});
+  return b_.add(prefix + ".scaled", Binary{.kind = Binary::Kind::multiply}, {y, share});
+}
+
 GraphTensorRef LayerBuilder::layer(const std::string& prefix, GraphTensorRef x, FeedForward part,
-                                   std::optional<GraphTensorRef> position_bias) {
+                                   std::optional<GraphTensorRef> position_bias, Reach reach) {
   const bool moe = part == FeedForward::experts;
-  const auto feed_forward = [&](GraphTensorRef y) { return moe ? mixture(prefix + ".moe", y) : mlp(prefix + ".mlp", y); };
+  const auto behind = [&](const char* name, GraphTensorRef y) { return c_.sandwich_norm ? norm(prefix + name, y) : y; };
+  const auto feed_forward = [&](GraphTensorRef y) {
+    return behind(".norm2_behind", moe ? mixture(prefix + ".moe", y) : mlp(prefix + ".mlp", y));
+  };
+  const auto attend = [&](GraphTensorRef y) {
+    return behind(".norm1_behind", self_attention(prefix + ".attention", y, position_bias, reach));
+  };
   const std::string attention = prefix + ".attention";
   const std::string residual = prefix + (moe ? ".moe" : ".mlp") + ".residual";
   if (c_.post_norm) {
-    x = norm(prefix + ".norm1", add(attention + ".residual", x, self_attention(attention, x, position_bias)));
+    x = norm(prefix + ".norm1", add(attention + ".residual", x, attend(x)));
     return norm(prefix + ".norm2", add(residual, x, feed_forward(x)));
   }
-  const GraphTensorRef attended = self_attention(attention, norm(prefix + ".norm1", x), position_bias);
+  const GraphTensorRef normed = norm(prefix + ".norm1", x);
+  const GraphTensorRef attended = attend(normed);
   if (c_.parallel_residual) {
-    const GraphTensorRef fed = feed_forward(norm(prefix + ".norm2", x));
+    const GraphTensorRef fed = feed_forward(c_.single_norm ? normed : norm(prefix + ".norm2", x));
     return add(residual, add(attention + ".residual", x, attended), fed);
   }
   x = add(attention + ".residual", x, attended);

@@ -1,6 +1,7 @@
 #pragma once
 // The parts that transformer-like models share. Private to pcg/models.
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -12,10 +13,15 @@ namespace pcg::models {
 [[nodiscard]] std::int64_t head_dim(const TransformerConfig& c);
 [[nodiscard]] std::int64_t kv_heads(const TransformerConfig& c);
 [[nodiscard]] std::int64_t ffn_size(const TransformerConfig& c);
+[[nodiscard]] std::int64_t expert_ffn_size(const TransformerConfig& c);
 // The part of a layer behind its attention.
 enum class FeedForward { mlp, experts };
-// Layers count from 0; the last of every `expert_every` has experts, where the config has any.
+// Layers count from 0; behind the dense ones the last of every `expert_every` has experts, where the config has any.
 [[nodiscard]] FeedForward feed_forward_of(const TransformerConfig& c, std::int64_t layer);
+// Which keys a layer's queries may see.
+enum class Reach { all, window };
+// The last of every `global_every` layers sees all.
+[[nodiscard]] Reach reach_of(const TransformerConfig& c, std::int64_t layer);
 
 // All act on x [batch, sequence, hidden] and name their nodes "PREFIX.attention.qkv", "PREFIX.mlp.up", ...
 class LayerBuilder {
@@ -26,15 +32,24 @@ class LayerBuilder {
   GraphTensorRef dropout(const std::string& name, GraphTensorRef x);  // x itself when the rate is 0
   GraphTensorRef add(const std::string& name, GraphTensorRef x, GraphTensorRef y);
   // Self-attention with its projections; position_bias: a table [buckets, heads] added to the scores.
-  GraphTensorRef self_attention(const std::string& prefix, GraphTensorRef x, std::optional<GraphTensorRef> position_bias = {});
+  GraphTensorRef self_attention(const std::string& prefix, GraphTensorRef x, std::optional<GraphTensorRef> position_bias = {},
+                                Reach reach = Reach::all);
   // Queries from x, keys and values from `memory`.
   GraphTensorRef cross_attention(const std::string& prefix, GraphTensorRef x, GraphTensorRef memory);
   GraphTensorRef mlp(const std::string& prefix, GraphTensorRef x);
+  // With the shared expert, where there is one.
   GraphTensorRef mixture(const std::string& prefix, GraphTensorRef x);
   // A whole layer: attention and its feed-forward part with norms, dropout and residual additions, in the config's order.
-  GraphTensorRef layer(const std::string& prefix, GraphTensorRef x, FeedForward part, std::optional<GraphTensorRef> position_bias = {});
+  GraphTensorRef layer(const std::string& prefix, GraphTensorRef x, FeedForward part, std::optional<GraphTensorRef> position_bias = {},
+                       Reach reach = Reach::all);
 
  private:
+  [[nodiscard]] Attention core(Reach reach) const;
+  GraphTensorRef packed_heads(const std::string& prefix, GraphTensorRef x, const std::vector<GraphTensorRef>& weights, Reach reach);
+  GraphTensorRef latent_heads(const std::string& prefix, GraphTensorRef x, const std::vector<GraphTensorRef>& weights, Reach reach);
+  GraphTensorRef activated(const std::string& prefix, const std::function<GraphTensorRef(const char*)>& widen);
+  GraphTensorRef dense(const std::string& prefix, GraphTensorRef x, std::int64_t width);  // an MLP without dropout
+  GraphTensorRef shared_expert(const std::string& prefix, GraphTensorRef x);
   GraphTensorRef attention_out(const std::string& prefix, GraphTensorRef heads);
 
   GraphBuilder& b_;

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "pcg/models/families/encoder_decoder.hpp"
+#include "pcg/models/families/language_models.hpp"
 #include "pcg/models/families/transformer.hpp"
 #include "pcg/models/families/vision.hpp"
 
@@ -125,6 +126,7 @@ std::map<std::string, ModelConfig, std::less<>> published_transformers() {
   put(moe("moe-70b", 32, 2048, 16, 64));
   put(llama("llama-7b", 32, 4096, 32, 11008));
   put(llama("llama-13b", 40, 5120, 40, 13824));
+  for (const TransformerConfig& c : language_models()) put(c);
   all.emplace("t5-large", t5_large());
   all.emplace("vit-huge", vit_huge());
   return all;

@@ -23,28 +23,93 @@ void add_pooler(GraphBuilder& b, const TransformerConfig& c, std::int64_t batch,
   b.add("head.next_sentence.loss", CrossEntropy{}, {x, labels(b, "next_sentence_labels", {batch})});
 }
 
-void add_language_head(GraphBuilder& b, const TransformerConfig& c, std::int64_t batch, GraphTensorRef x, GraphTensorRef table) {
+// Logits of x and their loss, named "NAME.logits", "NAME.loss", against labels of their own.
+void add_prediction(GraphBuilder& b, const TransformerConfig& c, const std::string& name, const std::string& label_name, GraphTensorRef x,
+                    GraphTensorRef weight) {
+  const std::int64_t batch = b.shape(x).sizes[0];
+  x = b.add(name + ".logits", Linear{.out = c.vocab, .has_bias = c.head_transform, .transposed_weight = c.tied_embeddings}, {x}, {weight});
+  if (c.softcap) x = b.add(name + ".softcap", Unary{.kind = Unary::Kind::tanh}, {x});
+  b.add(name + ".loss", CrossEntropy{}, {x, labels(b, label_name, {batch, c.sequence_length})});
+}
+
+// Returns the weight of the logits, which all predictions share.
+GraphTensorRef add_language_head(GraphBuilder& b, const TransformerConfig& c, GraphTensorRef x, GraphTensorRef table) {
   if (c.head_transform) {
     x = b.add("head.transform", Linear{.out = c.hidden, .has_bias = true}, {x});
     x = b.add("head.transform.activation", Unary{.kind = c.activation}, {x});
     x = b.add("head.transform.norm", LayerNorm{.rms = c.rms_norm}, {x});
   }
   if (c.embedding_width > 0 && c.embedding_width != c.hidden) x = b.add("head.project", Linear{.out = c.embedding_width}, {x});
-  const Linear logits{.out = c.vocab, .has_bias = c.head_transform, .transposed_weight = c.tied_embeddings};
-  x = b.add("head.logits", logits, {x}, c.tied_embeddings ? std::vector<GraphTensorRef>{table} : std::vector<GraphTensorRef>{});
-  b.add("head.loss", CrossEntropy{}, {x, labels(b, "labels", {batch, c.sequence_length})});
+  const GraphTensorRef weight = c.tied_embeddings ? table : b.weight("head.logits.weight", {.sizes = {b.shape(x).sizes.back(), c.vocab}});
+  add_prediction(b, c, "head", "labels", x, weight);
+  return weight;
+}
+
+// A module of multi-token prediction: the next token's embedding and the hidden states so far, each normalised, make the input of one
+// more layer. Embedding and head are the model's own.
+GraphTensorRef add_mtp(GraphBuilder& b, const TransformerConfig& c, const std::string& name, GraphTensorRef x, GraphTensorRef table) {
+  LayerBuilder layers(b, c);
+  const GraphTensorRef tokens = labels(b, name + ".tokens", {b.shape(x).sizes[0], c.sequence_length});
+  const GraphTensorRef next = b.add(name + ".embedding", Embedding{.vocabulary = c.vocab, .width = c.hidden}, {tokens}, {table});
+  const GraphTensorRef both =
+      b.add(name + ".concat", Concat{.axis = -1}, {layers.norm(name + ".embedding_norm", next), layers.norm(name + ".hidden_norm", x)});
+  const GraphTensorRef y = b.add(name + ".project", Linear{.out = c.hidden}, {both});
+  return layers.layer(name, y, feed_forward_of(c, c.layers - 1), {}, reach_of(c, c.layers - 1));
+}
+
+// The head on the last layer's result, and on each module's.
+void add_predictions(GraphBuilder& b, const TransformerConfig& c, GraphTensorRef x, const std::vector<GraphTensorRef>& modules,
+                     GraphTensorRef table) {
+  const GraphTensorRef weight = add_language_head(b, c, x, table);
+  for (std::size_t i = 0; i < modules.size(); ++i) {
+    const std::string name = fmt::format("mtp{}", i);
+    add_prediction(b, c, name, name + ".labels", modules[i], weight);
+  }
+}
+
+std::vector<std::string> attention_problems(const TransformerConfig& c) {
+  std::vector<std::string> result;
+  if (c.head_dim == 0 && c.hidden % c.heads != 0)
+    result.push_back(fmt::format("hidden {} does not divide into {} heads", c.hidden, c.heads));
+  if (c.heads % kv_heads(c) != 0) result.push_back(fmt::format("{} heads do not divide into {} kv_heads", c.heads, kv_heads(c)));
+  if (c.kv_rank > 0 && (c.rope_dim == 0 || c.value_dim == 0))
+    result.push_back("latent attention (kv_rank) needs rope_dim and value_dim beside head_dim");
+  if (c.kv_rank == 0 && (c.query_rank > 0 || c.rope_dim > 0 || c.value_dim > 0))
+    result.push_back("query_rank, rope_dim and value_dim are of latent attention, which has a kv_rank");
+  if (c.kv_rank > 0 && (kv_heads(c) != c.heads || c.qk_norm))
+    result.push_back("latent attention has as many heads of keys as of queries, and norms of its own: no kv_heads, no qk_norm");
+  if (c.window > 0 && !c.causal) result.push_back("a window is of causal attention");
+  if (c.window == 0 && (c.global_every > 0 || c.chunked)) result.push_back("global_every and chunked are of layers with a window");
+  return result;
+}
+
+std::vector<std::string> expert_problems(const TransformerConfig& c) {
+  std::vector<std::string> result;
+  if (c.experts > 0 && c.top_k > c.experts) result.push_back(fmt::format("top_k {} of {} experts", c.top_k, c.experts));
+  if (c.experts == 0 && (c.expert_ffn > 0 || c.shared_ffn > 0 || c.dense_layers > 0 || c.expert_biases || c.sigmoid_router))
+    result.push_back("expert_ffn, shared experts, dense_layers, expert_biases and router are of a mixture, which has experts");
+  if (c.shared_gate && c.shared_ffn == 0) result.push_back("shared_gate is of a shared expert, which has a width");
+  if (c.dense_layers > c.layers) result.push_back(fmt::format("{} dense_layers of {} layers", c.dense_layers, c.layers));
+  return result;
+}
+
+std::vector<std::string> stack_problems(const TransformerConfig& c) {
+  std::vector<std::string> result;
+  if (c.positions > 0 && c.positions < c.sequence_length)
+    result.push_back(fmt::format("sequence_length {} is longer than the table of {} positions", c.sequence_length, c.positions));
+  if (c.single_norm && !c.parallel_residual) result.push_back("single_norm is of a parallel_residual, whose parts read the same input");
+  if (c.sandwich_norm && c.post_norm) result.push_back("post_norm and sandwich_norm exclude each other");
+  if (c.mtp_layers > 0 && (!c.head || (c.embedding_width > 0 && c.embedding_width != c.hidden)))
+    result.push_back("mtp_layers predict tokens: they need a head, and embeddings as wide as hidden");
+  return result;
 }
 
 }  // namespace
 
 std::vector<std::string> problems(const TransformerConfig& c) {
   std::vector<std::string> result;
-  if (c.head_dim == 0 && c.hidden % c.heads != 0)
-    result.push_back(fmt::format("hidden {} does not divide into {} heads", c.hidden, c.heads));
-  if (c.heads % kv_heads(c) != 0) result.push_back(fmt::format("{} heads do not divide into {} kv_heads", c.heads, kv_heads(c)));
-  if (c.positions > 0 && c.positions < c.sequence_length)
-    result.push_back(fmt::format("sequence_length {} is longer than the table of {} positions", c.sequence_length, c.positions));
-  if (c.experts > 0 && c.top_k > c.experts) result.push_back(fmt::format("top_k {} of {} experts", c.top_k, c.experts));
+  for (const auto& part : {attention_problems(c), stack_problems(c), expert_problems(c)})
+    result.insert(result.end(), part.begin(), part.end());
   return result;
 }
 
@@ -57,12 +122,19 @@ Graph transformer(const TransformerConfig& c, std::int64_t batch) {
   GraphTensorRef x = embedded.x;
   for (std::int64_t i = 0; i < c.layers; ++i) {
     b.begin_block(fmt::format("layer {}", i));
-    x = layers.layer(fmt::format("layer{}", i), x, feed_forward_of(c, i));
+    x = layers.layer(fmt::format("layer{}", i), x, feed_forward_of(c, i), {}, reach_of(c, i));
+  }
+  std::vector<GraphTensorRef> modules;  // what the head reads of each
+  GraphTensorRef y = x;
+  for (std::int64_t i = 0; i < c.mtp_layers; ++i) {
+    b.begin_block(Block{.name = fmt::format("mtp {}", i), .auxiliary = true});
+    y = add_mtp(b, c, fmt::format("mtp{}", i), y, embedded.table);
+    modules.push_back(layers.norm(fmt::format("mtp{}.norm", i), y));
   }
   b.begin_weightless_block("head");
   if (c.final_norm && !c.post_norm) x = layers.norm("head.norm", x);  // after post-norm layers x is normed already
   if (c.pooler) add_pooler(b, c, batch, x);
-  if (c.head) add_language_head(b, c, batch, x, embedded.table);
+  if (c.head) add_predictions(b, c, x, modules, embedded.table);
   return std::move(b).build();
 }
 

@@ -21,19 +21,34 @@ struct TransformerConfig {
   bool gated = false;                // two up projections, one of them through the activation, multiplied (SwiGLU with silu)
   bool causal = true;
   bool rms_norm = false, rope = false, biases = true, tied_embeddings = true, post_norm = false, embedding_norm = false, final_norm = true;
-  bool qkv_biases = false;         // on queries, keys and values although `biases` is false
-  bool parallel_residual = false;  // x + attention(norm1 x) + mlp(norm2 x)
+  bool qkv_biases = false, out_biases = false, mlp_biases = false;  // on those linear layers although `biases` is false
+  bool parallel_residual = false;                                   // x + attention(norm1 x) + mlp(norm2 x)
+  bool single_norm = false;                                         // norm1 serves both parts of a parallel residual
+  bool sandwich_norm = false;                                       // one more norm behind each part, before its addition (Gemma 2)
+  bool softcap = false;                                             // logits through tanh (Gemma 2)
   Unary::Kind activation = Unary::Kind::gelu;
   std::int64_t experts = 0, top_k = 2, expert_every = 1;  // every n-th layer's MLP is a mixture of experts
   double capacity_factor = 1;
+  std::int64_t expert_ffn = 0 /* 0: ffn */, shared_ffn = 0 /* of an expert that sees every token; 0: none */;
+  std::int64_t dense_layers = 0;  // the first ones, without experts
+  bool shared_gate = false;       // the shared expert's result is scaled by a sigmoid of the token
+  bool expert_biases = false;     // on experts and their router
+  bool sigmoid_router = false;    // scores of experts by sigmoid, not softmax
+  // Latent attention (DeepSeek-V2, arXiv 2405.04434, section 2.1), with kv_rank: keys and values of head_dim and value_dim come from
+  // kv_rank numbers per token, and a key has rope_dim more that all heads share. query_rank 0: queries come straight from hidden.
+  std::int64_t query_rank = 0, kv_rank = 0, rope_dim = 0, value_dim = 0;
+  bool qk_norm = false, sinks = false;        // see pcg::Attention
+  std::int64_t window = 0, global_every = 0;  // layers see `window` keys, but for every n-th, which sees all; 0: none does
+  bool chunked = false;                       // windows are chunks
+  std::int64_t mtp_layers = 0;                // modules of multi-token prediction (DeepSeek-V3, arXiv 2412.19437, section 2.2)
   AttentionKind attention = AttentionKind::flash;
   double dropout = 0;           // hidden and attention dropout (0: no dropout operators)
   bool head = true;             // language-model head and cross-entropy
   bool head_transform = false;  // BERT: dense, `activation`, norm before the head, and a bias on it
   bool pooler = false;          // BERT: dense + tanh on the first token, with the next-sentence classifier if there is a head
 };
-// Inputs "tokens" and, with a head, "labels" [batch, sequence_length]; "token_types" where there are some, "next_sentence_labels" [batch]
-// with a pooler and a head. Requires: sizes that fit (see problems()).
+// Inputs "tokens" and, with a head, "labels" [batch, sequence_length]; "mtp0.tokens" and "mtp0.labels" of each module of prediction;
+// "token_types" where there are some, "next_sentence_labels" [batch] with a pooler and a head. Requires: sizes that fit (see problems()).
 [[nodiscard]] Graph transformer(const TransformerConfig& config, std::int64_t batch);
 // What does not fit together, one sentence each: heads that do not divide, a position table that is too short. Empty: all fits.
 [[nodiscard]] std::vector<std::string> problems(const TransformerConfig& config);

@@ -1,0 +1,148 @@
+// Sizes are those of each model's config.json on the Hugging Face Hub, where it has one, else of its paper. Sequences are as long as in
+// pre-training, or in its first and longest stage; Mixtral's and GPT-OSS's are those that their training is measured with.
+
+#include "pcg/models/families/language_models.hpp"
+
+namespace pcg::models {
+namespace {
+
+// Brown et al., arXiv 2005.14165, table 2.1, with the vocabulary that Megatron-LM pads to, as MLPerf Training has it.
+TransformerConfig gpt3_175b() {
+  return {.name = "gpt3-175b", .layers = 96, .hidden = 12288, .heads = 96, .vocab = 51200, .sequence_length = 2048, .dropout = 0.1};
+}
+
+// Llama's kind of layer: RMS norms, rotary positions, gated silu, no biases.
+TransformerConfig llama_like(TransformerConfig c) {
+  c.positions = -1;
+  c.gated = c.rms_norm = c.rope = true;
+  c.biases = c.tied_embeddings = false;
+  c.activation = Unary::Kind::silu;
+  return c;
+}
+
+// Grattafiori et al., arXiv 2407.21783, table 3.
+TransformerConfig llama3(std::string name, std::int64_t layers, std::int64_t hidden, std::int64_t heads, std::int64_t ffn) {
+  return llama_like({.name = std::move(name),
+                     .layers = layers,
+                     .hidden = hidden,
+                     .heads = heads,
+                     .kv_heads = 8,
+                     .ffn = ffn,
+                     .vocab = 128256,
+                     .sequence_length = 8192});
+}
+
+// Jiang et al., arXiv 2401.04088, table 1.
+TransformerConfig mixtral_8x7b() {
+  return llama_like({.name = "mixtral-8x7b",
+                     .layers = 32,
+                     .hidden = 4096,
+                     .heads = 32,
+                     .kv_heads = 8,
+                     .ffn = 14336,
+                     .vocab = 32000,
+                     .sequence_length = 4096,
+                     .experts = 8,
+                     .top_k = 2});
+}
+
+// arXiv 2412.19437, section 4.2: 61 layers, of which the first 3 are dense, and one module of multi-token prediction.
+TransformerConfig deepseek_v3() {
+  return llama_like({.name = "deepseek-v3",
+                     .layers = 61,
+                     .hidden = 7168,
+                     .heads = 128,
+                     .ffn = 18432,
+                     .head_dim = 128,
+                     .vocab = 129280,
+                     .sequence_length = 4096,
+                     .experts = 256,
+                     .top_k = 8,
+                     .expert_ffn = 2048,
+                     .shared_ffn = 2048,
+                     .dense_layers = 3,
+                     .sigmoid_router = true,
+                     .query_rank = 1536,
+                     .kv_rank = 512,
+                     .rope_dim = 64,
+                     .value_dim = 128,
+                     .mtp_layers = 1});
+}
+
+// Yang et al., arXiv 2505.09388, tables 1 and 2; heads of 128.
+TransformerConfig qwen3(std::string name, std::int64_t layers, std::int64_t hidden, std::int64_t heads, std::int64_t kv_heads,
+                        std::int64_t ffn) {
+  return llama_like({.name = std::move(name),
+                     .layers = layers,
+                     .hidden = hidden,
+                     .heads = heads,
+                     .kv_heads = kv_heads,
+                     .ffn = ffn,
+                     .head_dim = 128,
+                     .vocab = 151936,
+                     .sequence_length = 4096,
+                     .qk_norm = true});
+}
+TransformerConfig qwen3_moe(TransformerConfig c) {
+  c.experts = 128;
+  c.top_k = 8;
+  return c;
+}
+
+// OpenAI, arXiv 2508.10925, section 2: every other layer sees 128 tokens, each head has a learned sink, all linear layers have biases. Its
+// clamp of the gates is left out.
+TransformerConfig gpt_oss_120b() {
+  TransformerConfig c = llama_like({.name = "gpt-oss-120b",
+                                    .layers = 36,
+                                    .hidden = 2880,
+                                    .heads = 64,
+                                    .kv_heads = 8,
+                                    .ffn = 2880,
+                                    .head_dim = 64,
+                                    .vocab = 201088,
+                                    .sequence_length = 4096,
+                                    .experts = 128,
+                                    .top_k = 4,
+                                    .expert_biases = true,
+                                    .sinks = true,
+                                    .window = 128,
+                                    .global_every = 2});
+  c.qkv_biases = c.out_biases = true;
+  return c;
+}
+
+// Nemotron-4 15B (Parmar et al., arXiv 2402.16819, table 1) and 340B (arXiv 2406.11704, table 1): squared ReLU, no biases, layer norms.
+TransformerConfig nemotron4(std::string name, std::int64_t layers, std::int64_t hidden, std::int64_t heads, std::int64_t ffn) {
+  TransformerConfig c{.name = std::move(name),
+                      .layers = layers,
+                      .hidden = hidden,
+                      .heads = heads,
+                      .kv_heads = 8,
+                      .ffn = ffn,
+                      .vocab = 256000,
+                      .sequence_length = 4096,
+                      .positions = -1};
+  c.rope = true;
+  c.biases = c.tied_embeddings = false;
+  c.activation = Unary::Kind::relu2;
+  return c;
+}
+
+}  // namespace
+
+std::vector<TransformerConfig> language_models() {
+  return {gpt3_175b(),
+          llama3("llama3-8b", 32, 4096, 32, 14336),
+          llama3("llama3-70b", 80, 8192, 64, 28672),
+          llama3("llama3-405b", 126, 16384, 128, 53248),
+          mixtral_8x7b(),
+          deepseek_v3(),
+          qwen3("qwen3-8b", 36, 4096, 32, 8, 12288),
+          qwen3_moe(qwen3("qwen3-30b-a3b", 48, 2048, 32, 4, 768)),
+          qwen3_moe(qwen3("qwen3-235b-a22b", 94, 4096, 64, 4, 1536)),
+          gpt_oss_120b(),
+          nemotron4("nemotron4-15b", 32, 6144, 48, 24576),
+          nemotron4("nemotron4-340b", 96, 18432, 96, 73728)};
+}
+
+}  // namespace pcg::models

@@ -1,0 +1,50 @@
+#pragma once
+// The keys of a config.json, as the classes of the `transformers` library read them: a key that is absent has its default there. Private to
+// pcg/models.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/yaml/reader.hpp"
+#include "pcg/operators/operator.hpp"
+
+namespace pcg::models {
+
+// Keys may be null, which means absent unless a function says otherwise. What is wrong goes into the sink of the reader.
+class Config {
+ public:
+  Config(const base::Yaml& document, const std::string& path, base::Diagnostics& sink) : reader_(document, path, sink) {}
+
+  std::int64_t size(std::string_view key, std::int64_t usual, std::int64_t least = 1);
+  // A size that null switches off: returns 0 then.
+  std::int64_t size_or_none(std::string_view key, std::int64_t usual);
+  bool flag(std::string_view key, bool usual);
+  double rate(std::string_view key, double usual);
+  std::string text(std::string_view key, const std::string& usual);
+  // The words, or the numbers as words, of a list; empty: absent.
+  std::vector<std::string> words(std::string_view key);
+  bool given(std::string_view key);
+  base::MapReader& reader() { return reader_; }
+
+  // "LlamaForCausalLM" -> "ForCausalLM"; `usual` when architectures are not given.
+  std::string architecture(std::string_view usual);
+  // A choice among names that transformers allows here.
+  Unary::Kind function(std::string_view key, const std::string& usual);
+
+  // What the model that is built does otherwise than the config says.
+  void note(std::string text) { notes_.push_back(std::move(text)); }
+  // Returns: these, and one sentence that names the keys that nobody asked for, where they say anything of weight. Keys of training,
+  // tokens and numerics (initialisers, ids, epsilons, rotation bases) are not named, nor those that are null, false or 0.
+  [[nodiscard]] std::vector<std::string> notes() const;
+
+ private:
+  base::MapReader reader_;
+  std::set<std::string, std::less<>> asked_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace pcg::models

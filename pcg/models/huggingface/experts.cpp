@@ -1,0 +1,171 @@
+// Mixtures of experts.
+
+#include <fmt/core.h>
+
+#include "pcg/models/huggingface/families.hpp"
+#include "pcg/models/huggingface/llama_like.hpp"
+
+namespace pcg::models {
+namespace {
+
+// Qwen: every n-th layer has experts, but for those that are listed. A list of the first layers can be described.
+void read_sparse_layers(Config& f, TransformerConfig& c) {
+  c.expert_every = f.size("decoder_sparse_step", 1);
+  const std::vector<std::string> dense = f.words("mlp_only_layers");
+  c.dense_layers = static_cast<std::int64_t>(dense.size());
+  for (std::size_t i = 0; i < dense.size(); ++i)
+    if (dense[i] != fmt::format("{}", i)) {
+      f.reader().complain("mlp_only_layers", "layers without experts that are not the first ones cannot be described yet",
+                          "the first layers, as [0, 1], or none");
+      return;
+    }
+}
+
+}  // namespace
+
+ModelConfig read_mixtral(Config& f) {
+  TransformerConfig c =
+      read_llama_like(f, {.kv_heads = 8, .ffn = 14336, .vocab = 32000, .sequence_length = 131072, .tied_embeddings = false});
+  c.experts = f.size("num_local_experts", 8);
+  c.top_k = f.size("num_experts_per_tok", 2);
+  c.window = f.size_or_none("sliding_window", 0);
+  return c;
+}
+
+ModelConfig read_qwen2_moe(Config& f) {
+  TransformerConfig c = read_llama_like(f, {.layers = 24,
+                                            .hidden = 2048,
+                                            .heads = 16,
+                                            .kv_heads = 16,
+                                            .ffn = 5632,
+                                            .vocab = 151936,
+                                            .sequence_length = 32768,
+                                            .tied_embeddings = false});
+  c.qkv_biases = f.flag("qkv_bias", true);
+  c.experts = f.size("num_experts", 60);
+  c.top_k = f.size("num_experts_per_tok", 4);
+  c.expert_ffn = f.size("moe_intermediate_size", 1408);
+  c.shared_ffn = f.size("shared_expert_intermediate_size", 5632, 0);
+  c.shared_gate = c.shared_ffn > 0;
+  read_sparse_layers(f, c);
+  read_late_windows(f, c);
+  return c;
+}
+
+ModelConfig read_qwen3_moe(Config& f) {
+  TransformerConfig c = read_llama_like(
+      f, {.layers = 24, .hidden = 2048, .kv_heads = 4, .ffn = 6144, .vocab = 151936, .sequence_length = 32768, .tied_embeddings = false});
+  c.qkv_biases = c.out_biases = f.flag("attention_bias", false);
+  c.qk_norm = true;
+  c.experts = f.size("num_experts", 128);
+  c.top_k = f.size("num_experts_per_tok", 8);
+  c.expert_ffn = f.size("moe_intermediate_size", 768);
+  read_sparse_layers(f, c);
+  read_late_windows(f, c);
+  return c;
+}
+
+namespace {
+
+TransformerConfig read_deepseek(Config& f, TransformerConfig usual) {
+  TransformerConfig c = read_llama_like(f, usual);
+  c.kv_heads = 0;  // the config lists as many as heads: the up-projection makes them
+  c.query_rank = f.size_or_none("q_lora_rank", 1536);
+  c.kv_rank = f.size("kv_lora_rank", 512);
+  c.head_dim = f.size("qk_nope_head_dim", 128);
+  c.rope_dim = f.size("qk_rope_head_dim", 64);
+  c.value_dim = f.size("v_head_dim", 128);
+  if (f.flag("attention_bias", false)) f.note("the linear layers of attention have no biases (attention_bias)");
+  c.experts = f.size_or_none("n_routed_experts", usual.experts);
+  c.top_k = f.size("num_experts_per_tok", usual.top_k);
+  c.expert_ffn = f.size("moe_intermediate_size", usual.expert_ffn);
+  c.shared_ffn = c.expert_ffn * f.size_or_none("n_shared_experts", usual.shared_ffn / usual.expert_ffn);
+  c.dense_layers = f.size("first_k_dense_replace", usual.dense_layers, 0);
+  c.expert_every = f.size("moe_layer_freq", 1);
+  if (f.size("topk_group", 1, 0) < f.size("n_group", 1, 0))
+    f.note("tokens choose among all experts, not among those of a few groups (n_group, topk_group)");
+  return c;
+}
+
+}  // namespace
+
+ModelConfig read_deepseek_v2(Config& f) {
+  return read_deepseek(f, {.ffn = 11008,
+                           .vocab = 32000,
+                           .sequence_length = 2048,
+                           .tied_embeddings = false,
+                           .experts = 64,
+                           .top_k = 6,
+                           .expert_ffn = 1407,
+                           .shared_ffn = 2 * 1407});
+}
+ModelConfig read_deepseek_v3(Config& f) {
+  TransformerConfig c = read_deepseek(f, {.layers = 61,
+                                          .hidden = 7168,
+                                          .heads = 128,
+                                          .ffn = 18432,
+                                          .vocab = 129280,
+                                          .sequence_length = 4096,
+                                          .tied_embeddings = false,
+                                          .experts = 256,
+                                          .top_k = 8,
+                                          .expert_ffn = 2048,
+                                          .shared_ffn = 2048,
+                                          .dense_layers = 3});
+  c.sigmoid_router = true;
+  c.mtp_layers = f.size("num_nextn_predict_layers", 0, 0);
+  return c;
+}
+
+ModelConfig read_gpt_oss(Config& f) {
+  TransformerConfig c = read_llama_like(f, {.layers = 36,
+                                            .hidden = 2880,
+                                            .heads = 64,
+                                            .kv_heads = 8,
+                                            .ffn = 2880,
+                                            .head_dim = 64,
+                                            .vocab = 201088,
+                                            .sequence_length = 131072,
+                                            .tied_embeddings = false});
+  c.qkv_biases = c.out_biases = f.flag("attention_bias", true);
+  c.sinks = true;
+  c.experts = f.size("num_local_experts", 128);
+  c.top_k = f.size("num_experts_per_tok", f.size("experts_per_token", 4));
+  c.expert_biases = true;
+  c.window = f.size_or_none("sliding_window", 128);
+  c.global_every = c.window > 0 ? 2 : 0;
+  read_layer_types(f, "sliding_attention", c);
+  if (f.given("swiglu_limit")) f.note("gates of experts are plain silu, not clamped (swiglu_limit)");
+  return c;
+}
+
+// Every n-th layer sees all keys, and has no rotary positions there.
+ModelConfig read_llama4(Config& f) {
+  TransformerConfig c = read_llama_like(f, {.layers = 48,
+                                            .hidden = 5120,
+                                            .heads = 40,
+                                            .kv_heads = 8,
+                                            .ffn = 8192,
+                                            .head_dim = 128,
+                                            .vocab = 202048,
+                                            .sequence_length = 131072,
+                                            .tied_embeddings = false});
+  c.qkv_biases = c.out_biases = f.flag("attention_bias", false);
+  c.expert_ffn = c.ffn;
+  c.shared_ffn = c.ffn;
+  c.ffn = f.size("intermediate_size_mlp", 16384);
+  c.experts = f.size("num_local_experts", 16);
+  c.top_k = f.size("num_experts_per_tok", 1);
+  c.expert_every = f.size("interleave_moe_layer_step", 1);
+  c.sigmoid_router = true;
+  c.window = f.size_or_none("attention_chunk_size", 8192);
+  c.chunked = c.window > 0;
+  c.global_every = c.chunked ? f.size("no_rope_layer_interval", 4) : 0;
+  read_layer_types(f, "chunked_attention", c);
+  if (f.given("no_rope_layers")) f.note("rotary positions are in all layers (no_rope_layers)");
+  if (f.given("moe_layers")) f.note("which layers have experts is taken from interleave_moe_layer_step, not from moe_layers");
+  if (f.flag("use_qk_norm", true)) f.note("queries and keys are not normalised: their norm has no weights (use_qk_norm)");
+  return c;
+}
+
+}  // namespace pcg::models
