@@ -67,7 +67,9 @@ class Rebuilder {
     for (std::size_t i = activations.size(); i < slots.size(); ++i) {  // slots come last
       const GraphTensorRef t = node.inputs[i];
       TensorShape shape = i - activations.size() < wanted.size() ? wanted[i - activations.size()] : mapped(graph_.shape(t));
-      if (std::holds_alternative<Attention>(op)) shape.sizes[0] = graph_.shape(t).sizes[0];  // buckets of positions are free
+      const auto* attention = std::get_if<Attention>(&op);
+      const bool buckets = attention != nullptr && attention->has_bias && i + 1 == slots.size();
+      if (buckets) shape.sizes[0] = graph_.shape(t).sizes[0];  // of positions, which are free
       if (is_open(t)) settle_weight(t.node.value, std::move(shape));
       after[i] = shapes_[t.node.value][static_cast<std::size_t>(t.output)];
     }
