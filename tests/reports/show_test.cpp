@@ -39,7 +39,7 @@ TEST_CASE("a model: what serves training alone stands apart, FLOPs are given per
   CHECK(j["training_flops_per_token"] == 3 * 2 * 12);
   CHECK(j["notes"] == notes);
   const std::string text = reports::model_text(g, notes);
-  CHECK(text.find("72 FLOP per token in training") != std::string::npos);
+  CHECK(text.find("72FLOP per token in training") != std::string::npos);
   CHECK(text.find("12 (12) parameters more serve training alone") != std::string::npos);
   CHECK(text.find("note: one thing is left out") != std::string::npos);
 }
