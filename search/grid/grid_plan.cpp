@@ -139,20 +139,49 @@ Attempt<std::vector<int>> GridPlanner::balance(const Grid& grid, const pcg::Grap
   return balanced_layers(at->second, stages);
 }
 
+namespace {
+
+std::optional<Refusal> wrong_list(const std::vector<int>& listed, int stages, int layers, const pcg::Graph& graph) {
+  if (listed.size() != static_cast<std::size_t>(stages))
+    return Refusal{Constraint::layers, fmt::format("layers_per_stage lists {} stages, there are {}", listed.size(), stages)};
+  if (const auto sum = std::accumulate(listed.begin(), listed.end(), std::int64_t{0}); sum != layers)
+    return Refusal{Constraint::layers, fmt::format("layers_per_stage adds up to {} layers, {} has {}", sum, graph.name(), layers)};
+  const BareEnds ends = may_be_bare(graph.blocks());
+  for (std::size_t s = 0; s < listed.size(); ++s)
+    if (listed[s] == 0 && !(s == 0 && ends.first) && !(s + 1 == listed.size() && ends.last))
+      return Refusal{Constraint::layers,
+                     fmt::format("layers_per_stage leaves stage {} without a layer: only the first may hold the embedding "
+                                 "alone, and the last the head",
+                                 s)};
+  return std::nullopt;
+}
+
+// One layer for each stage but the last, which takes the head alone, and, where two are missing, the first, which takes the embedding: as
+// Llama 3 405B has 126 layers on 128 stages (Grattafiori et al., arXiv 2407.21783, section 3.3.2).
+std::optional<std::vector<int>> with_bare_ends(int layers, int stages, const pcg::Graph& graph) {
+  const BareEnds ends = may_be_bare(graph.blocks());
+  if (!ends.last || layers + 2 < stages || (layers + 2 == stages && !ends.first)) return std::nullopt;
+  std::vector<int> split(static_cast<std::size_t>(stages), 1);
+  split.back() = 0;
+  if (layers + 2 == stages) split.front() = 0;
+  return split;
+}
+
+}  // namespace
+
 Attempt<std::vector<int>> GridPlanner::layers_per_stage(const GridConfig& config, const Grid& grid, const pcg::Graph& graph,
                                                         const pcg::Plan& plan) {
   const auto layers = static_cast<int>(std::ranges::count_if(graph.blocks(), &pcg::Block::weighty));
   if (!config.layers_per_stage.empty()) {
-    const std::vector<int>& listed = config.layers_per_stage;
-    if (listed.size() != static_cast<std::size_t>(plan.stages))
-      return Refusal{Constraint::layers, fmt::format("layers_per_stage lists {} stages, there are {}", listed.size(), plan.stages)};
-    if (const auto sum = std::accumulate(listed.begin(), listed.end(), std::int64_t{0}); sum != layers)
-      return Refusal{Constraint::layers, fmt::format("layers_per_stage adds up to {} layers, {} has {}", sum, graph.name(), layers)};
-    return listed;
+    if (const auto wrong = wrong_list(config.layers_per_stage, plan.stages, layers, graph)) return *wrong;
+    return config.layers_per_stage;
   }
   if (plan.stages == 1) return std::vector<int>{layers};
   if (layers == 0) return Refusal{Constraint::layers, fmt::format("{} has no layers to split into {} stages", graph.name(), plan.stages)};
-  if (layers < plan.stages) return Refusal{Constraint::layers, fmt::format("{} layers do not fill {} stages", layers, plan.stages)};
+  if (layers < plan.stages) {
+    if (const auto split = with_bare_ends(layers, plan.stages, graph)) return *split;
+    return Refusal{Constraint::layers, fmt::format("{} layers do not fill {} stages", layers, plan.stages)};
+  }
   if (!config.balanced_stages && layers % plan.stages == 0)
     return std::vector<int>(static_cast<std::size_t>(plan.stages), layers / plan.stages);
   return balance(grid, graph, plan);

@@ -37,7 +37,18 @@ std::vector<int> stages_of_blocks(std::span<const pcg::Block> blocks, std::span<
   if (stage_of_layer.empty()) stage_of_layer.push_back(0);
   std::vector<int> stages;
   for (const int layer : layers_of_blocks(blocks)) stages.push_back(stage_of_layer.at(static_cast<std::size_t>(layer)));
+  const BareEnds ends = may_be_bare(blocks);
+  const auto is_bare = [&](std::size_t stage) { return layers_per_stage.size() > 1 && layers_per_stage[stage] == 0; };
+  if (ends.first && is_bare(0))
+    for (std::size_t b = 0; !blocks[b].weighty; ++b) stages[b] = 0;
+  if (ends.last && is_bare(layers_per_stage.size() - 1))
+    for (std::size_t b = blocks.size(); !blocks[b - 1].weighty; --b) stages[b - 1] = static_cast<int>(layers_per_stage.size()) - 1;
   return stages;
+}
+
+BareEnds may_be_bare(std::span<const pcg::Block> blocks) {
+  const bool layers = std::ranges::any_of(blocks, &pcg::Block::weighty);
+  return {layers && !blocks.front().weighty, layers && !blocks.back().weighty};
 }
 
 std::vector<int> stages_of_nodes(const pcg::Pcg& pcg, const std::vector<int>& block_stages) {

@@ -31,7 +31,7 @@ std::vector<Option> options() {
           {"schedule", Choice{.words = {"gpipe", "1f1b", "interleaved"}, .by_default = 1, .later = {"zb-h1", "2bw"}},
            "the order in which a stage runs its micro-batches", "`1f1b`; `interleaved` if `chunks` is above 1"},
           degree("chunks", c.chunks, "virtual stages per device, `interleaved` only"),
-          {"layers_per_stage", WholeNumbers{.least = 1, .most = kLargestDegree, .words = {"balanced"}},
+          {"layers_per_stage", WholeNumbers{.least = 0, .most = kLargestDegree, .words = {"balanced"}},
            "layers of each virtual stage, in the order of the layers; `balanced`: so that the slowest stage is as quick as can be, "
            "embedding and "
            "head counted",

@@ -79,8 +79,8 @@ TEST_CASE("what is wrong with an entry") {
         "plans[0].megatron.layers_per_stage: 2 virtual stages are listed, pipeline 2 x chunks 2 are 4\n");
   CHECK(error("[{megatron: {layers_per_stage: [1, 1]}}]") ==
         "plans[0].megatron.layers_per_stage: without a pipeline there are no stages to list\n");
-  CHECK(error("[{megatron: {pipeline: 2, layers_per_stage: [0, 2]}}]") ==
-        "plans[0].megatron.layers_per_stage[0]: layers_per_stage[0] must be at least 1, found 0\n");
+  CHECK(error("[{megatron: {pipeline: 2, layers_per_stage: [-1, 3]}}]") ==
+        "plans[0].megatron.layers_per_stage[0]: layers_per_stage[0] must be at least 0, found -1\n");
   CHECK(error("[{megatron: {overlap: {experts: true}}}]") ==
         "plans[0].megatron.overlap.experts: this version does not have the overlap experts yet\n");
   CHECK(error("[{megatron: {tensor: 2, overlap: {tensor: true}}}]") ==

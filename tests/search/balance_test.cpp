@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "problem.hpp"
 #include "search/grid/stages.hpp"
@@ -110,6 +111,27 @@ TEST_CASE("stages take the layers that are listed, chunk by chunk") {
                             {.pipeline = 2, .chunks = 2, .schedule = pcg::ScheduleKind::interleaved, .layers_per_stage = {3, 1, 1, 1}})
           .value();
   CHECK(layers_of_plan(chunks) == Split{3, 1, 1, 1});
+}
+
+TEST_CASE("embedding and head may have a stage to themselves: layers are then one or two fewer than stages") {
+  const test::Question q(kSixLayers, 1, 8, 8);
+  const auto stages_with = [](const pcg::Plan& plan, std::string_view block) {
+    std::set<int> stages;
+    for (std::size_t n = 0; n < plan.pcg.nodes().size(); ++n)
+      if (plan.pcg.nodes()[n].computes() && plan.pcg.blocks()[static_cast<std::size_t>(plan.pcg.nodes()[n].block)].name == block)
+        stages.insert(plan.stage[n]);
+    return stages;
+  };
+  const pcg::Plan eight = search::megatron_plan(q.problem(), {.pipeline = 8}).value();
+  CHECK(eight.summary.find("layers per stage 0 + 6 x 1 + 0") != std::string::npos);
+  CHECK(stages_with(eight, "embedding") == std::set<int>{0});
+  CHECK(stages_with(eight, "layer 0") == std::set<int>{1});
+  CHECK(stages_with(eight, "layer 5") == std::set<int>{6});
+  CHECK(stages_with(eight, "head") == std::set<int>{7});
+  const test::Question four(kSixLayers, 1, 4, 8);
+  const pcg::Plan listed = search::megatron_plan(four.problem(), {.pipeline = 4, .layers_per_stage = {0, 3, 3, 0}}).value();
+  CHECK(stages_with(listed, "layer 0") == std::set<int>{1});
+  CHECK(stages_with(listed, "head") == std::set<int>{3});
 }
 
 TEST_CASE("layers that do not divide are balanced, those that do are shared out equally unless the user says balanced") {

@@ -29,7 +29,9 @@ TEST_CASE("batches must divide") {
 
 TEST_CASE("layers, heads, sequences and experts must divide, and be there") {
   const test::Question q(test::kSmallGpt, 1, 8, 8);
-  CHECK(error_of(q, {.pipeline = 4}) == "2 layers do not fill 4 stages");
+  CHECK(error_of(q, {.pipeline = 8}) == "2 layers do not fill 8 stages");
+  CHECK(error_of(q, {.pipeline = 4, .layers_per_stage = {1, 0, 0, 1}}) ==
+        "layers_per_stage leaves stage 1 without a layer: only the first may hold the embedding alone, and the last the head");
   CHECK(error_of(q, {.pipeline = 2, .layers_per_stage = {1, 2}}) == "layers_per_stage adds up to 3 layers, transformer has 2");
   CHECK(error_of(q, {.pipeline = 2, .layers_per_stage = {2}}) == "layers_per_stage lists 1 stages, there are 2");
   CHECK(error_of(q, {.tensor = 8}) == "layer0.attention.core: 4 attention heads do not divide by tensor 8");
