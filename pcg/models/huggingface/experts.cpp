@@ -67,7 +67,7 @@ ModelConfig read_qwen3_moe(Config& f) {
 
 namespace {
 
-TransformerConfig read_deepseek(Config& f, TransformerConfig usual) {
+TransformerConfig read_deepseek(Config& f, const TransformerConfig& usual) {
   TransformerConfig c = read_llama_like(f, usual);
   c.kv_heads = 0;  // the config lists as many as heads: the up-projection makes them
   c.query_rank = f.size_or_none("q_lora_rank", 1536);
