@@ -134,10 +134,26 @@ ModelConfig read_gpt_oss(Config& f) {
   c.expert_biases = true;
   c.window = f.size_or_none("sliding_window", 128);
   c.global_every = c.window > 0 ? 2 : 0;
-  read_layer_types(f, "sliding_attention", c);
+  read_layer_types(f, "layer_types", "sliding_attention", c);
   if (f.given("swiglu_limit")) f.note("gates of experts are plain silu, not clamped (swiglu_limit)");
   return c;
 }
+
+namespace {
+
+// Where layers with experts are listed, they are the last of every `expert_every`.
+void check_expert_layers(Config& f, const TransformerConfig& c) {
+  const std::vector<std::string> listed = f.words("moe_layers");
+  if (listed.empty()) return;
+  bool regular = static_cast<std::int64_t>(listed.size()) == c.layers / c.expert_every;
+  for (std::size_t i = 0; i < listed.size(); ++i)
+    regular = regular && listed[i] == fmt::format("{}", static_cast<std::int64_t>(i + 1) * c.expert_every - 1);
+  if (!regular)
+    f.reader().complain("moe_layers", "layers with experts that are not every n-th cannot be described yet",
+                        fmt::format("interleave_moe_layer_step is {}", c.expert_every));
+}
+
+}  // namespace
 
 // Every n-th layer sees all keys, and has no rotary positions there.
 ModelConfig read_llama4(Config& f) {
@@ -161,9 +177,10 @@ ModelConfig read_llama4(Config& f) {
   c.window = f.size_or_none("attention_chunk_size", 8192);
   c.chunked = c.window > 0;
   c.global_every = c.chunked ? f.size("no_rope_layer_interval", 4) : 0;
-  read_layer_types(f, "chunked_attention", c);
-  if (f.given("no_rope_layers")) f.note("rotary positions are in all layers (no_rope_layers)");
-  if (f.given("moe_layers")) f.note("which layers have experts is taken from interleave_moe_layer_step, not from moe_layers");
+  read_layer_types(f, "no_rope_layers", "1", c);
+  read_layer_types(f, "layer_types", "chunked_attention", c);
+  if (c.global_every > 0) f.note("rotary positions are in all layers, also in those that see all keys");
+  check_expert_layers(f, c);
   if (f.flag("use_qk_norm", true)) f.note("queries and keys are not normalised: their norm has no weights (use_qk_norm)");
   return c;
 }

@@ -30,11 +30,11 @@ TransformerConfig read_llama_like(Config& f, const TransformerConfig& usual) {
   return c;
 }
 
-void read_layer_types(Config& f, std::string_view windowed, TransformerConfig& c) {
-  const std::vector<std::string> types = f.words("layer_types");
+void read_layer_types(Config& f, std::string_view key, std::string_view windowed, TransformerConfig& c) {
+  const std::vector<std::string> types = f.words(key);
   if (types.empty() || c.window == 0) return;
   if (static_cast<std::int64_t>(types.size()) != c.layers) {
-    f.reader().complain("layer_types", fmt::format("lists {} layers of {}", types.size(), c.layers));
+    f.reader().complain(key, fmt::format("lists {} layers of {}", types.size(), c.layers));
     return;
   }
   const auto is_it = [&](std::int64_t every) {
@@ -49,7 +49,7 @@ void read_layer_types(Config& f, std::string_view windowed, TransformerConfig& c
     c.global_every = every;
     return;
   }
-  f.reader().complain("layer_types", "layers with and without a window stand in no pattern that can be described yet",
+  f.reader().complain(key, "layers with and without a window stand in no pattern that can be described yet",
                       "every n-th layer sees all keys");
 }
 
@@ -120,7 +120,7 @@ TransformerConfig with_windows(Config& f, TransformerConfig c, std::int64_t ever
   c.sandwich_norm = true;
   c.window = f.size_or_none("sliding_window", 4096);
   c.global_every = c.window > 0 ? f.size("sliding_window_pattern", every) : 0;
-  read_layer_types(f, "sliding_attention", c);
+  read_layer_types(f, "layer_types", "sliding_attention", c);
   if (f.given("attn_logit_softcapping")) f.note("scores of attention are not capped (attn_logit_softcapping)");
   return c;
 }

@@ -10,9 +10,9 @@ namespace pcg::models {
 // a size that it does not give is Llama's.
 [[nodiscard]] TransformerConfig read_llama_like(Config& f, const TransformerConfig& usual);
 
-// The kind of each layer, where the config lists them: those that are not `windowed` see all keys. Refuses a list that no `global_every`
+// The kind of each layer, where `key` lists them: those that are not `windowed` see all keys. Refuses a list that no `global_every`
 // gives.
-void read_layer_types(Config& f, std::string_view windowed, TransformerConfig& c);
+void read_layer_types(Config& f, std::string_view key, std::string_view windowed, TransformerConfig& c);
 
 // Qwen: layers from max_window_layers on have the window, where windows are used. Refuses windows on some of the layers.
 void read_late_windows(Config& f, TransformerConfig& c);
