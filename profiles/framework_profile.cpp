@@ -158,7 +158,7 @@ const std::vector<std::string>& host_basis_names() {
 
 Overlaps overlaps_of(const FrameworkProfile& framework, const pcg::Overlap& said) {
   return {said.gradients.value_or(framework.overlap_gradients), said.parameters.value_or(framework.overlap_parameters),
-          said.tensor.value_or(framework.overlap_tensor)};
+          said.tensor.value_or(framework.overlap_tensor), said.experts.value_or(false)};
 }
 
 const FrameworkProfile& framework_profile(pcg::Framework f) { return shipped(f).profile; }

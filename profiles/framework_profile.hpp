@@ -90,9 +90,9 @@ struct FrameworkProfile {
   bool operator==(const FrameworkProfile&) const = default;
 };
 
-// What a plan overlaps: as it says, else as the framework does.
+// What a plan overlaps: as it says, else as the framework does. Experts: as it says; no framework merges passes unless told to.
 struct Overlaps {
-  bool gradients = false, parameters = false, tensor = false;
+  bool gradients = false, parameters = false, tensor = false, experts = false;
   bool operator==(const Overlaps&) const = default;
 };
 [[nodiscard]] Overlaps overlaps_of(const FrameworkProfile& framework, const pcg::Overlap& said);

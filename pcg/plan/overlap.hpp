@@ -13,6 +13,9 @@ struct Overlap {
   std::optional<bool> gradients;   // they are synchronised beside the backward pass
   std::optional<bool> parameters;  // weights updated in shards (ZeRO-1 and -2) are gathered beside the next forward pass
   std::optional<bool> tensor;      // gathers before a product and reductions behind it run beside the product, piece by piece
+  // Tokens travel to and from their experts beside the kernels of another micro-batch: forward passes are merged with backward passes
+  // (sim/schedules/schedule.hpp).
+  std::optional<bool> experts;
   bool operator==(const Overlap&) const = default;
 };
 
@@ -21,8 +24,10 @@ struct OverlapWord {
   std::string_view word;
   std::optional<bool> Overlap::*choice;
 };
-inline constexpr std::array<OverlapWord, 3> kOverlapWords = {
-    {{"gradients", &Overlap::gradients}, {"parameters", &Overlap::parameters}, {"tensor", &Overlap::tensor}}};
+inline constexpr std::array<OverlapWord, 4> kOverlapWords = {{{"gradients", &Overlap::gradients},
+                                                              {"parameters", &Overlap::parameters},
+                                                              {"tensor", &Overlap::tensor},
+                                                              {"experts", &Overlap::experts}}};
 
 // "overlap gradients, parameters, no overlap of tensor": what is said, in the order of the words; empty: nothing.
 [[nodiscard]] std::string to_text(const Overlap& overlap);

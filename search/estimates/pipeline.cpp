@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "sim/program/merged.hpp"
 
 namespace search {
 namespace {
@@ -19,7 +20,7 @@ Pipeline::Pipeline(const sim::Program& program, const topology::Cluster& cluster
       rank_map_(program, static_cast<std::size_t>(plan.stages / plan.chunks)) {
   const int ranks = plan.stages / plan.chunks;
   // The order of passes is the same for all variants.
-  for (int r = 0; r < ranks; ++r) slots_.push_back(sim::schedule(plan.schedule, ranks, r, plan.chunks, plan.micro_batches));
+  for (int r = 0; r < ranks; ++r) slots_.push_back(sim::slots_of(sim::schedule_of(plan, plan.micro_batches), r));
 }
 
 void Pipeline::extend() {
@@ -36,8 +37,8 @@ double Pipeline::pass_s() {
   double before = 0;
   for (int i = 0; i < kUntilSteady; ++i) {
     before = rank.computed;
-    for (const sim::BlockId id : program_.forward) run(stage_block_of(id), rank, 0, 0);
-    for (const sim::BlockId id : program_.backward[sim::position_of(0, plan_.micro_batches)]) run(stage_block_of(id), rank, 0, 0);
+    for (const sim::BlockId id : program_.forward) run(stage_block_of(id), rank, {0, 0}, 0);
+    for (const sim::BlockId id : program_.backward[sim::position_of(0, plan_.micro_batches)]) run(stage_block_of(id), rank, {0, 0}, 0);
   }
   return rank.computed - before;
 }
@@ -56,10 +57,16 @@ const StageBlock& Pipeline::stage_block_of(sim::BlockId id) {
   return *known;
 }
 
-std::optional<double> Pipeline::arrival(const StageBlock& block, int micro_batch) {
+const StageBlock& Pipeline::merged_block_of(sim::BlockId forward, sim::BlockId backward) {
+  const auto [at, is_new] = merged_.try_emplace({forward, backward});
+  if (is_new) at->second = stage_block(sim::merged(program_.block(forward), program_.block(backward)), program_, costs_);
+  return at->second;
+}
+
+std::optional<double> Pipeline::arrival(const StageBlock& block, MicroBatches at) {
   double latest = 0;
   for (const sim::EventId e : block.waits_on) {
-    const double t = time_of(e, micro_batch);
+    const double t = time_of(e, at);
     if (t == kUnknown) return std::nullopt;
     latest = std::max(latest, t);
   }
@@ -67,35 +74,57 @@ std::optional<double> Pipeline::arrival(const StageBlock& block, int micro_batch
 }
 
 // The device is ready for the block at `start`, its host at `host`: what is later of the two decides.
-void Pipeline::run(const StageBlock& block, Rank& rank, int micro_batch, double arrived) {
+void Pipeline::run(const StageBlock& block, Rank& rank, MicroBatches at, double arrived) {
   double start = std::max(rank.computed, arrived);
   // Collectives that the block before left behind run beside the first kernels of this one.
   start += std::max(0.0, rank.drained - start) * (1 - 1 / costs_.overlap_slowdown());
   const double host = std::max({rank.host, block.host_waits ? arrived : 0, block.host_drains ? rank.computed : 0});
-  const auto at = [&](double ahead, double in_step) { return std::max(start + ahead, host + in_step); };
+  const auto later = [&](double ahead, double in_step) { return std::max(start + ahead, host + in_step); };
   // Gradients and weights queue behind those of the blocks before.
   double late = 0;
   if (block.ahead.synchronising > 0) {
-    const double alone = at(block.ahead.synchronised, block.in_step.synchronised);
+    const double alone = later(block.ahead.synchronised, block.in_step.synchronised);
     late = std::max(0.0, rank.synchronised + block.ahead.synchronising - alone);
     rank.synchronised = alone + late;
   }
   for (std::size_t i = 0; i < block.ahead.signals.size(); ++i) {
     const Signal& signal = block.ahead.signals[i];
-    time_of(signal.event, micro_batch) = at(signal.time, block.in_step.signals[i].time) + (signal.synchronises ? late : 0);
+    time_of(signal.event, at) = later(signal.time, block.in_step.signals[i].time) + (signal.synchronises ? late : 0);
   }
-  rank.computed = at(block.ahead.computed, block.in_step.computed) + (block.gathers ? late : 0);
-  rank.drained = std::max({rank.drained, at(block.ahead.drained, block.in_step.drained), rank.synchronised});
+  rank.computed = later(block.ahead.computed, block.in_step.computed) + (block.gathers ? late : 0);
+  rank.drained = std::max({rank.drained, later(block.ahead.drained, block.in_step.drained), rank.synchronised});
   rank.host = host + block.in_step.launched;
 }
 
 void Pipeline::run_first(sim::BlockId id, Rank& rank) {
   RankStreams streams(rank.computed, rank.synchronised, rank.host);
-  const auto arrival = [&](sim::EventId e) { return time_of(e, 0); };
+  const auto arrival = [&](sim::EventId e) { return time_of(e, {0, 0}); };
   const std::vector<Signal> signals =
       replay(program_.block(id), program_, costs_, RankMap{}, Hosts::in_step, arrival, std::span(&streams, 1));
-  for (const Signal& s : signals) time_of(s.event, 0) = s.time;
+  for (const Signal& s : signals) time_of(s.event, {0, 0}) = s.time;
   rank = {streams.computed(), std::max(rank.drained, streams.drained()), streams.host(), streams.synchronised()};
+}
+
+sim::BlockId Pipeline::block_of(const sim::Slot& slot, std::size_t rank) const {
+  const std::size_t stage = static_cast<std::size_t>(slot.chunk) * slots_.size() + rank;
+  const bool forward = slot.pass == sim::Pass::forward;
+  const auto& blocks =
+      forward ? program_.forward_of(slot.micro_batch) : program_.backward[sim::position_of(slot.micro_batch, plan_.micro_batches)];
+  return blocks[stage];
+}
+
+std::size_t Pipeline::run_slot(std::size_t rank, std::size_t next) {
+  const sim::Slot& slot = slots_[rank][next];
+  const sim::BlockId id = block_of(slot, rank);
+  const sim::Slot& last = slots_[rank][next + (slot.merged ? 1 : 0)];
+  const StageBlock& block = slot.merged ? merged_block_of(id, block_of(last, rank)) : stage_block_of(id);
+  const MicroBatches at{slot.micro_batch, last.micro_batch};
+  const std::optional<double> arrived = arrival(block, at);
+  if (!arrived) return 0;
+  const bool gathers = slot.pass == sim::Pass::forward && slot.micro_batch == 0 && !program_.first_forward.empty();
+  if (gathers) run_first(id, ranks_[rank]);
+  else run(block, ranks_[rank], at, *arrived);
+  return slot.merged ? 2 : 1;
 }
 
 void Pipeline::run_passes() {
@@ -104,17 +133,11 @@ void Pipeline::run_passes() {
     all = true;
     bool moved = false;
     for (std::size_t r = 0; r < slots_.size(); ++r) {
-      for (; next[r] < slots_[r].size(); ++next[r], moved = true) {
-        const sim::Slot& slot = slots_[r][next[r]];
-        const std::size_t stage = static_cast<std::size_t>(slot.chunk) * slots_.size() + r;
-        const bool forward = slot.pass == sim::Pass::forward;
-        const auto& blocks =
-            forward ? program_.forward_of(slot.micro_batch) : program_.backward[sim::position_of(slot.micro_batch, plan_.micro_batches)];
-        const StageBlock& block = stage_block_of(blocks[stage]);
-        const std::optional<double> arrived = arrival(block, slot.micro_batch);
-        if (!arrived) break;
-        if (forward && slot.micro_batch == 0 && !program_.first_forward.empty()) run_first(blocks[stage], ranks_[r]);
-        else run(block, ranks_[r], slot.micro_batch, *arrived);
+      while (next[r] < slots_[r].size()) {
+        const std::size_t ran = run_slot(r, next[r]);
+        if (ran == 0) break;
+        next[r] += ran;
+        moved = true;
       }
       all = all && next[r] == slots_[r].size();
     }
@@ -126,7 +149,7 @@ void Pipeline::run_passes() {
 double Pipeline::run_update() {
   std::vector<RankStreams> streams;
   for (const Rank& r : ranks_) streams.emplace_back(r.computed, r.drained, r.host);
-  const auto arrival = [&](sim::EventId e) { return time_of(e, plan_.micro_batches - 1); };
+  const auto arrival = [&](sim::EventId e) { return time_of(e, {plan_.micro_batches - 1, plan_.micro_batches - 1}); };
   replay(program_.block(program_.update), program_, costs_, rank_map_, Hosts::in_step, arrival, streams);
   double end = 0;
   for (const RankStreams& s : streams) end = std::max(end, s.drained());

@@ -2,7 +2,9 @@
 // The iteration time of the program of a plan's variant: each block as a whole, in the order of the plan's schedule. Private to this
 // folder.
 
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "search/estimates/stage_block.hpp"
@@ -32,13 +34,22 @@ class Pipeline {
   };
 
   void extend();
+  // The micro-batches of the passes that a block is of: one, or two that are merged.
+  struct MicroBatches {
+    int forward = 0, backward = 0;
+  };
   const StageBlock& stage_block_of(sim::BlockId id);
-  double& time_of(sim::EventId event, int micro_batch) {
+  const StageBlock& merged_block_of(sim::BlockId forward, sim::BlockId backward);
+  double& time_of(sim::EventId event, MicroBatches at) {
+    const int micro_batch = program_.events[event.value].pass == sim::Pass::forward ? at.forward : at.backward;
     return times_[event.value * static_cast<std::size_t>(plan_.micro_batches) + static_cast<std::size_t>(micro_batch)];
   }
+  [[nodiscard]] sim::BlockId block_of(const sim::Slot& slot, std::size_t rank) const;
   // The latest of what the block waits for; nullopt: something is not known yet.
-  std::optional<double> arrival(const StageBlock& block, int micro_batch);
-  void run(const StageBlock& block, Rank& rank, int micro_batch, double arrived);
+  std::optional<double> arrival(const StageBlock& block, MicroBatches at);
+  void run(const StageBlock& block, Rank& rank, MicroBatches at, double arrived);
+  // The next slot of a rank, and the one that is merged with it. Returns: how many; 0: something is not known yet.
+  std::size_t run_slot(std::size_t rank, std::size_t next);
   // A forward pass that gathers updated weights does so from the beginning of the iteration on, however late its kernels start: it is
   // replayed item by item where it stands.
   void run_first(sim::BlockId id, Rank& rank);
@@ -52,6 +63,7 @@ class Pipeline {
   RankMap rank_map_;
   std::vector<std::vector<sim::Slot>> slots_;      // per rank, in order
   std::vector<std::optional<StageBlock>> blocks_;  // by BlockId: those met so far
+  std::map<std::pair<sim::BlockId, sim::BlockId>, StageBlock> merged_;
   std::vector<Rank> ranks_;
   std::vector<double> times_;  // [event][micro-batch]
 };

@@ -54,6 +54,6 @@ double RankStreams::blocking_message(double ready, double seconds) { return comp
 
 double RankStreams::launch(double ready, double seconds) { return host_ = std::max(ready, host_) + seconds; }
 
-double RankStreams::drained() const { return std::max({compute_, free_[0], free_[1]}); }
+double RankStreams::drained() const { return std::max(compute_, std::ranges::max(free_)); }
 
 }  // namespace search

@@ -6,6 +6,11 @@
 namespace search {
 namespace {
 
+RankStreams::Network network_of(sim::StreamKind stream) {
+  if (stream == sim::StreamKind::gradients) return RankStreams::Network::gradients;
+  return stream == sim::StreamKind::experts ? RankStreams::Network::experts : RankStreams::Network::communication;
+}
+
 class Replay {
  public:
   Replay(const sim::Program& program, const ItemCosts& costs, const RankMap& map, Hosts hosts, std::span<RankStreams> streams)
@@ -36,7 +41,7 @@ class Replay {
     const double seconds = std::accumulate(rounds.begin(), rounds.end(), 0.0);
     if (move.stream == sim::StreamKind::pipeline) return send(concerned, ready, rounds.empty() ? 0 : rounds.front(), seconds);
     if (!costs_.is_collective(move)) return ready + seconds;
-    const auto network = move.stream == sim::StreamKind::gradients ? RankStreams::Network::gradients : RankStreams::Network::communication;
+    const RankStreams::Network network = network_of(move.stream);
     // All devices start together.
     for (const std::size_t rank : concerned) ready = std::max(ready, streams_[rank].collective(network, ready, 0));
     for (const std::size_t rank : concerned) streams_[rank].collective(network, ready, seconds);

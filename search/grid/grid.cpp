@@ -6,6 +6,8 @@
 #include <numeric>
 #include <optional>
 
+#include "sim/schedules/schedule.hpp"
+
 namespace search {
 namespace {
 
@@ -68,6 +70,16 @@ Refused check_chunks(const Grid& g) {
   return std::nullopt;
 }
 
+Refused check_merging(const Grid& g, const GridConfig& c) {
+  if (c.overlap.experts != true) return std::nullopt;
+  const auto kind = g.chunks == 1 && c.schedule == pcg::ScheduleKind::interleaved ? pcg::ScheduleKind::one_f_one_b : c.schedule;
+  if (sim::merges_something({kind, g.pipeline, g.chunks, g.micro_batches, true})) return std::nullopt;
+  return refuse(
+      Constraint::schedule,
+      "overlap experts merges forward passes with backward passes of other micro-batches: there is none to merge among {} micro-batch{}",
+      g.micro_batches, g.micro_batches == 1 ? "" : "es");
+}
+
 }  // namespace
 
 int Grid::stride(MeshAxis a) const {
@@ -94,6 +106,7 @@ Attempt<Grid> make_grid(const GridConfig& c, int devices, std::int64_t global_ba
   if (auto refused = split_for_experts(g)) return *refused;
   if (auto refused = resolve_batches(g, c, global_batch)) return *refused;
   if (auto refused = check_chunks(g)) return *refused;
+  if (auto refused = check_merging(g, c)) return *refused;
   return g;
 }
 

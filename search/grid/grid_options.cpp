@@ -15,9 +15,8 @@ Option micro_batch_option(std::string help, std::string otherwise) {
   return {"micro_batch", WholeNumber{.by_default = GridConfig{}.micro_batch}, std::move(help), std::move(otherwise)};
 }
 
-Option overlap_option(std::vector<std::string> words, std::vector<std::string> later) {
-  return {"overlap", Flags{.words = std::move(words), .later = std::move(later)}, "what is communicated beside the kernels",
-          "as the framework does"};
+Option overlap_option(std::vector<std::string> words) {
+  return {"overlap", Flags{.words = std::move(words)}, "what is communicated beside the kernels", "as the framework does"};
 }
 
 pcg::Overlap overlap_of(const OptionValues& options) {

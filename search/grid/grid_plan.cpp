@@ -67,6 +67,7 @@ pcg::Overlap unlike(const profiles::FrameworkProfile& framework, pcg::Overlap sa
   if (said.gradients == usual.gradients) said.gradients.reset();
   if (said.parameters == usual.parameters) said.parameters.reset();
   if (said.tensor == usual.tensor) said.tensor.reset();
+  if (said.experts == usual.experts) said.experts.reset();
   return said;
 }
 

@@ -40,7 +40,7 @@ std::vector<Option> options() {
           recompute_option(),
           {"zero", WholeNumber{.least = 0, .most = 3, .by_default = c.zero},
            "what the replicas share out: optimizer state (1), and gradients (2), and weights (3)"},
-          overlap_option({"gradients", "parameters", "tensor"}, {"experts"})};
+          overlap_option({"gradients", "parameters", "tensor", "experts"})};
 }
 
 GridConfig grid_config_of(const OptionValues& o) {
@@ -79,6 +79,17 @@ std::optional<OptionProblem> wrong_list(const GridConfig& c) {
                        "write one number for each virtual stage, in the order of the layers, or balanced"};
 }
 
+std::optional<OptionProblem> wrong_merging(const GridConfig& c) {
+  if (c.overlap.experts != true) return std::nullopt;
+  if (c.expert == 1)
+    return OptionProblem{"overlap", "experts overlaps the exchanges of tokens among ranks that share the experts out, and there are none",
+                         "write e.g. expert: 2, or leave experts out"};
+  if (c.schedule == ScheduleKind::gpipe)
+    return OptionProblem{"overlap", "experts merges forward passes with backward passes, and gpipe runs all forward passes first",
+                         "write schedule: 1f1b, or leave experts out"};
+  return std::nullopt;
+}
+
 std::optional<OptionProblem> contradiction(const OptionValues& o) {
   const GridConfig c = grid_config_of(o);
   if (c.chunks > 1 && c.schedule != ScheduleKind::interleaved)
@@ -87,6 +98,7 @@ std::optional<OptionProblem> contradiction(const OptionValues& o) {
   if (c.overlap.tensor == true && !c.sequence_parallel)
     return OptionProblem{"overlap", "tensor overlaps the gathers and reduce-scatters of sequence parallelism, and there are none",
                          "write sequence_parallel: true, or leave tensor out"};
+  if (auto wrong = wrong_merging(c)) return wrong;
   return wrong_list(c);
 }
 

@@ -48,7 +48,6 @@ using NamedFlags = std::map<std::string, bool>;
 // By default none is given; the option's `otherwise` says what happens then.
 struct Flags {
   std::vector<std::string> words;
-  std::vector<std::string> later = {};  // that the format knows and this version cannot make true
   NamedFlags by_default = {};
 };
 using OptionType = std::variant<WholeNumber, RealNumber, Flag, Choice, Duration, WholeNumbers, Flags>;

@@ -95,10 +95,6 @@ class OptionReader {
     NamedFlags given;
     for (const std::string& word : f.words)
       if (const auto flag = map.boolean(word)) given[word] = *flag;
-    for (const std::string& word : f.later)
-      if (map.boolean(word).value_or(false))
-        map.complain(word, fmt::format("this version does not have the {} {} yet", o.key, word),
-                     fmt::format("this version has {}", listed(f.words)));
     map.finish();
     values_.give(o.key, std::move(given));
   }

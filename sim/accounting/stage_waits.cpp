@@ -27,10 +27,12 @@ StageWaits::StageWaits(const Accounts& a) : a_(a), rank_(a.folded.sizes.size(), 
   });
   const TaskGraph& g = a.unrolled.graph;
   std::vector<std::uint32_t> last(g.streams.size(), kNoTask);
-  stream_before_.reserve(g.task_streams.size());
-  for (std::uint32_t t = 0; t < g.tasks.size(); ++t)
+  stream_before_.resize(g.task_streams.size());
+  for (std::uint32_t n = 0; n < g.tasks.size(); ++n) {
+    const std::uint32_t t = g.ordered(n);
     for (std::uint32_t s = g.tasks[t].streams_begin; s < g.tasks[t].streams_end; ++s)
-      stream_before_.push_back(std::exchange(last[g.task_streams[s]], t));
+      stream_before_[s] = std::exchange(last[g.task_streams[s]], t);
+  }
 }
 
 const Entry& StageWaits::entry(std::uint32_t task) const {

@@ -53,6 +53,8 @@ class Comparison {
 
 Rhythm rhythm_of(const pcg::Plan& plan) {
   const int pipeline = plan.stages / plan.chunks;
+  // Where passes are merged, a rank warms up with two passes for each rank behind it, and one more.
+  if (plan.chunks == 1 && schedule_of(plan, plan.micro_batches).merges) return {1, 2 * pipeline, 2 * pipeline};
   // An interleaved schedule goes through `pipeline` micro-batches of a chunk before it comes to the next, and warms up for less than two
   // such rounds (sim/schedules/schedule.hpp).
   return plan.chunks == 1 ? Rhythm{1, pipeline, pipeline} : Rhythm{pipeline, 2 * pipeline, 2 * pipeline};

@@ -93,13 +93,15 @@ void Executor::build_streams() {
   counts_to_begins(queue_begin_);
   queue_.resize(queue_begin_.back());
   queue_head_.assign(queue_begin_.begin(), queue_begin_.end() - 1);
-  for (std::uint32_t t = 0; t < graph_.tasks.size(); ++t)
+  for (std::uint32_t n = 0; n < graph_.tasks.size(); ++n) {
+    const std::uint32_t t = graph_.ordered(n);
     for (const std::uint32_t s : streams_of(t)) {
       const std::uint32_t place = queue_head_[s]++;
       BASE_CHECK(place == queue_begin_[s] || queue_[place - 1] != t, "task {} is listed twice on stream {}", t, s);
       queue_[place] = t;
       ++blockers_[t];
     }
+  }
   queue_head_.assign(queue_begin_.begin(), queue_begin_.end() - 1);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // A task graph: tasks on streams, bytes on links, seconds. Nothing here knows of operators or plans.
 //
-// A stream runs its tasks one at a time in the order in which they are listed. A task starts when it heads all its streams and all its
+// A stream runs its tasks one at a time in the order of TaskGraph::order. A task starts when it heads all its streams and all its
 // dependencies have ended. A task runs its phases one after another; a phase lasts `delay`, and then as long as its flows need. Flows
 // share links max-min fairly; a flow crosses each link of its route `weight` times at once (folded symmetric flows:
 // sim/folding/folding.hpp).
@@ -59,9 +59,12 @@ struct TaskGraph {
   std::vector<Stream> streams;
   std::vector<double> slowdown;  // per device: kernels beside a transfer take this many times as long; at least 1
   std::vector<Task> tasks;
+  std::vector<std::uint32_t> order;  // all tasks as streams take them; empty: as they are numbered
   std::vector<std::uint32_t> task_streams;
   std::vector<std::uint32_t> task_dependencies;
 
+  // The task that streams take as the n-th.
+  [[nodiscard]] std::uint32_t ordered(std::uint32_t n) const { return order.empty() ? n : order[n]; }
   // Adds a task of a step behind those that are there, on these streams, after these tasks.
   // Returns: its number.
   std::uint32_t add(std::uint32_t step, std::span<const std::uint32_t> on_streams, std::span<const std::uint32_t> after);

@@ -10,6 +10,7 @@
 #include "sim/lowering/gradient_buckets.hpp"
 #include "sim/lowering/product_pieces.hpp"
 #include "sim/lowering/sharded_weights.hpp"
+#include "sim/lowering/token_exchanges.hpp"
 #include "sim/lowering/weight_traffic.hpp"
 
 namespace sim {
@@ -214,7 +215,7 @@ void BackwardEmitter::deliver(std::uint32_t node, const std::vector<std::uint32_
     if (l_.interned[m].empty()) {
       arrived = std::move(items);
     } else if (l_.plan.stage[producer] == stage_) {
-      arrived = {append(moving(StreamKind::communication, m, "gradient", producer, std::move(items)))};
+      arrived = {append(moving(stream_between(l_, producer, node, m), m, "gradient", producer, std::move(items)))};
     } else {
       leaving_.push_back(moving(StreamKind::pipeline, m, "stage boundary gradient", producer, std::move(items)));
       leaving_.back().signals.push_back(l_.events.gradient(*sum, stage_));

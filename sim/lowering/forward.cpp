@@ -5,6 +5,7 @@
 #include "sim/lowering/events.hpp"
 #include "sim/lowering/product_pieces.hpp"
 #include "sim/lowering/sharded_weights.hpp"
+#include "sim/lowering/token_exchanges.hpp"
 
 namespace sim {
 
@@ -165,7 +166,7 @@ void ForwardEmitter::emit_moves(std::uint32_t node, Moves which) {
       const MovementId m = l_.deliveries.movement(delivery);
       if (l_.interned[m].empty()) continue;
       if (which == Moves::reductions && !(inside && pieces_beside(l_.interned[m], CollectiveKind::reduce_scatter))) continue;
-      Item move = inside ? moving(StreamKind::communication, m, "tensor", node, items_of(done_.back()))
+      Item move = inside ? moving(stream_between(l_, node, use.consumer, m), m, "tensor", node, items_of(done_.back()))
                          : moving(StreamKind::pipeline, m, "stage boundary", node, items_of(done_.back()));
       if (!inside) move.signals.push_back(l_.events.forward(delivery, stage_));
       const std::uint32_t at = append(block_, std::move(move));

@@ -3,6 +3,7 @@
 #include "base/check.hpp"
 #include "sim/lowering/backward.hpp"
 #include "sim/lowering/forward.hpp"
+#include "sim/lowering/token_exchanges.hpp"
 #include "sim/lowering/update.hpp"
 
 namespace sim {
@@ -72,7 +73,10 @@ const Program& Lowerer::lower(const Variant& variant) & {
   blocks.update = update(variant, synchronised);
   if (plan_.overlap.tensor == true && !program_.has_shares())
     program_.add_note("overlap tensor changes nothing, because no product has a gather before it or a reduce-scatter behind it");
-  return program_.build(std::move(blocks), interned_, prices_);
+  const Program& program = program_.build(std::move(blocks), interned_, prices_);
+  if (plan_.overlap.experts == true && !exchanges_tokens(program))
+    program_.add_note("overlap experts hides nothing, because no tokens travel to their experts");
+  return program;
 }
 
 Program Lowerer::lower(const Variant& variant) && {

@@ -205,7 +205,7 @@ MemoryUse peak_memory(const pcg::Plan& plan, std::span<const DeviceMemory> devic
   std::vector<MemoryUse> uses;
   const int pipeline = plan.stages / plan.chunks;
   std::vector<std::vector<Slot>> schedules;
-  for (int rank = 0; rank < pipeline; ++rank) schedules.push_back(schedule(plan.schedule, pipeline, rank, plan.chunks, plan.micro_batches));
+  for (int rank = 0; rank < pipeline; ++rank) schedules.push_back(slots_of(schedule_of(plan, plan.micro_batches), rank));
   std::set<std::vector<double>> seen;
   for (std::size_t d = 0; d < devices.size(); ++d) {
     const DeviceMemory& m = devices[d];

@@ -4,6 +4,7 @@
 
 #include "base/check.hpp"
 #include "profiles/device_profile.hpp"
+#include "sim/unrolling/task_order.hpp"
 
 namespace sim {
 namespace {
@@ -23,6 +24,7 @@ class Unroller {
     place_instances();
     set_up_streams();
     for (const BlockInstance& instance : out_.instances) emit(instance);
+    out_.graph.order = task_order(out_);
     return std::move(out_);
   }
 
@@ -39,9 +41,9 @@ class Unroller {
     return static_cast<std::uint32_t>(out_.blocks.size() - 1);
   }
   std::uint32_t step_of(const Entry& e);
-  void place(std::uint32_t block, int stage, int micro_batch, Pass pass) {
-    first_at(pass, stage, micro_batch) = static_cast<std::uint32_t>(out_.instances.size());
-    out_.instances.push_back({block, next_, stage, micro_batch, pass});
+  void place(std::uint32_t block, int stage, const Slot& slot) {
+    first_at(slot.pass, stage, slot.micro_batch) = static_cast<std::uint32_t>(out_.instances.size());
+    out_.instances.push_back({block, next_, stage, slot.micro_batch, slot.pass, slot.merged});
     next_ += static_cast<std::uint32_t>(out_.blocks[block].entries.size());
   }
   std::uint32_t& first_at(Pass pass, int stage, int micro_batch) {
@@ -97,16 +99,16 @@ void Unroller::place_instances() {
   instance_of_.assign(3 * static_cast<std::size_t>(plan_.stages) * static_cast<std::size_t>(micro_batches_), 0);
   const int pipeline = plan_.stages / plan_.chunks;
   for (int rank = 0; rank < pipeline; ++rank) {
-    for (const Slot& slot : schedule(plan_.schedule, pipeline, rank, plan_.chunks, micro_batches_)) {
+    for (const Slot& slot : slots_of(schedule_of(plan_, micro_batches_), rank)) {
       const int stage = slot.chunk * pipeline + rank;
       const bool starts = slot.micro_batch == 0 && !first_forward_.empty();
       const auto& blocks = slot.pass == Pass::backward ? backward_[position_of(slot.micro_batch, micro_batches_)]
                            : starts                    ? first_forward_
                                                        : forward_;
-      place(blocks[static_cast<std::size_t>(stage)], stage, slot.micro_batch, slot.pass);
+      place(blocks[static_cast<std::size_t>(stage)], stage, slot);
     }
   }
-  place(update_, 0, 0, Pass::update);
+  place(update_, 0, {.pass = Pass::update});
 }
 
 void Unroller::set_up_streams() {

@@ -14,6 +14,7 @@ struct BlockInstance {
   int stage = 0;
   int micro_batch = 0;
   Pass pass = Pass::forward;
+  bool merged = false;  // a forward pass, with the backward pass of the next instance (Slot::merged)
 };
 
 struct Unrolled {
@@ -22,7 +23,7 @@ struct Unrolled {
   std::vector<BlockInstance> instances;  // by first task
 };
 
-// Returns: a graph whose tasks are listed, for each device, in the order in which it runs them, so that streams keep that order.
+// Returns: a graph whose order of tasks is, for each device, that in which it runs them.
 // micro_batches: so many, whatever the plan says; three at least where they are not the plan's own.
 // Cost: O(tasks + dependencies x log of the signals of a block).
 [[nodiscard]] Unrolled unroll(const Program& program, const Folded& folded, const pcg::Plan& plan, int micro_batches,

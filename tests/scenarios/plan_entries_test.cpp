@@ -82,7 +82,9 @@ TEST_CASE("what is wrong with an entry") {
   CHECK(error("[{megatron: {pipeline: 2, layers_per_stage: [-1, 3]}}]") ==
         "plans[0].megatron.layers_per_stage[0]: layers_per_stage[0] must be at least 0, found -1\n");
   CHECK(error("[{megatron: {overlap: {experts: true}}}]") ==
-        "plans[0].megatron.overlap.experts: this version does not have the overlap experts yet\n");
+        "plans[0].megatron.overlap: experts overlaps the exchanges of tokens among ranks that share the experts out, and there are none\n");
+  CHECK(error("[{megatron: {expert: 2, schedule: gpipe, overlap: {experts: true}}}]") ==
+        "plans[0].megatron.overlap: experts merges forward passes with backward passes, and gpipe runs all forward passes first\n");
   CHECK(error("[{megatron: {tensor: 2, overlap: {tensor: true}}}]") ==
         "plans[0].megatron.overlap: tensor overlaps the gathers and reduce-scatters of sequence parallelism, and there are none\n");
   CHECK(error("[{megatron: {zero: 2, overlap: {gradients: false}}}]") ==

@@ -1,0 +1,37 @@
+#include "sim/lowering/token_exchanges.hpp"
+
+#include <algorithm>
+
+namespace sim {
+namespace {
+
+template <class Operator>
+bool has_operator(const Lowering& l, std::uint32_t node) {
+  const pcg::Operator* op = l.plan.pcg.nodes()[node].operation();
+  return op != nullptr && std::holds_alternative<Operator>(*op);
+}
+
+// Collectives of tensor parallelism among the ranks of one expert leave the tokens where they are.
+bool moves_tokens(const Movement& movement) {
+  return std::ranges::any_of(movement.rounds, [](const Round& round) {
+    return round.front().kind == CollectiveKind::all_to_all || round.front().kind == CollectiveKind::send;
+  });
+}
+
+}  // namespace
+
+StreamKind stream_between(const Lowering& l, std::uint32_t producer, std::uint32_t consumer, MovementId movement) {
+  const bool exchange = has_operator<pcg::MoeDispatch>(l, producer) || has_operator<pcg::MoeCombine>(l, consumer);
+  return l.overlap.experts && exchange && moves_tokens(l.interned[movement]) ? StreamKind::experts : StreamKind::communication;
+}
+
+bool exchanges_tokens(const Program& program) {
+  return std::ranges::any_of(program.blocks, [](const Block& block) {
+    return std::ranges::any_of(block.items, [](const Item& item) {
+      const Move* move = std::get_if<Move>(&item.work);
+      return move != nullptr && move->stream == StreamKind::experts;
+    });
+  });
+}
+
+}  // namespace sim
