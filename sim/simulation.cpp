@@ -86,7 +86,9 @@ struct Extrapolated {
   int simulated = 0;
 };
 std::optional<Extrapolated> extrapolated(const Ready& r) {
-  const Rhythm rhythm = rhythm_of(r.plan);
+  const std::optional<Rhythm> known = rhythm_of(r.plan);
+  if (!known) return std::nullopt;
+  const Rhythm& rhythm = *known;
   const int all = r.plan.micro_batches;
   const auto account = [&](int micro_batches) { return account_of(accounts_of(r, iteration_of(r, micro_batches))); };
   for (const int n : tries(rhythm, all)) {

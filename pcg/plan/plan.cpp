@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/yaml/emit.hpp"
+#include "pcg/plan/ranks.hpp"
 
 namespace pcg {
 namespace {
@@ -40,7 +41,13 @@ class Checker {
     if (plan_.chunks < 1) complain("chunks is {}, it must be at least 1", plan_.chunks);
     else if (plan_.stages % plan_.chunks != 0)
       complain("{} virtual stages do not divide into {} chunks for each device", plan_.stages, plan_.chunks);
-    if (plan_.chunks > 1 && plan_.schedule != ScheduleKind::interleaved) complain("{} chunks need the interleaved schedule", plan_.chunks);
+    const bool chunked = plan_.schedule == ScheduleKind::interleaved || plan_.schedule == ScheduleKind::flexible ||
+                         plan_.schedule == ScheduleKind::breadth_first;
+    if (plan_.schedule == ScheduleKind::dual_pipe && plan_.chunks != 2) complain("dualpipe has 2 chunks, not {}", plan_.chunks);
+    if (plan_.chunks > 1 && !chunked && plan_.schedule != ScheduleKind::dual_pipe)
+      complain("{} chunks need an interleaved schedule", plan_.chunks);
+    if (plan_.micro_batch_group < 0 || (plan_.micro_batch_group > 0) != (plan_.schedule == ScheduleKind::flexible))
+      complain("micro_batch_group is {}: a flexible schedule has a group of at least 1, and others have none", plan_.micro_batch_group);
   }
 
   void views() {
@@ -80,9 +87,12 @@ class Checker {
 
   // Requires: all else is sound.
   void pipeline() {
-    const int ranks = plan_.stages / plan_.chunks;
+    const int ranks = ranks_of(plan_);
     if (plan_.schedule == ScheduleKind::interleaved && plan_.micro_batches % ranks != 0)
       complain("the interleaved schedule takes turns of {} micro-batches: {} are not a multiple", ranks, plan_.micro_batches);
+    // A round that is shorter than the pipeline is deep would let ranks wait for each other.
+    if (plan_.schedule == ScheduleKind::flexible && plan_.micro_batch_group < std::min(ranks, plan_.micro_batches))
+      complain("groups of {} micro-batches do not fill {} stages", plan_.micro_batch_group, ranks);
     std::vector<int> operators(static_cast<std::size_t>(plan_.stages), 0);
     // A device belongs to one rank of the pipeline; its chunks are the virtual stages that are equal modulo the number of ranks.
     std::vector<int> rank_of(static_cast<std::size_t>(plan_.gpus), -1);
@@ -90,7 +100,7 @@ class Checker {
       const PcgNode& node = plan_.pcg.nodes()[n];
       if (!node.computes()) continue;
       ++operators[static_cast<std::size_t>(plan_.stage[n])];
-      const int rank = plan_.stage[n] % ranks;
+      const int rank = pcg::rank_of(plan_, plan_.stage[n]);
       for (DeviceId d : devices_of(plan_.mapping[n], node.sharding)) {
         int& known = rank_of[d.value];
         if (known >= 0 && known != rank) {
@@ -136,7 +146,7 @@ const std::vector<std::string>& framework_names() {
   return names;
 }
 const std::vector<std::string>& schedule_names() {
-  static const std::vector<std::string> names{"gpipe", "1f1b", "interleaved"};
+  static const std::vector<std::string> names{"gpipe", "1f1b", "interleaved", "flexible", "breadth-first", "zb-h1", "dualpipe"};
   return names;
 }
 const std::vector<std::string>& recompute_names() {
@@ -144,13 +154,15 @@ const std::vector<std::string>& recompute_names() {
   return names;
 }
 
+bool merges_passes(const Plan& plan) { return plan.overlap.experts.value_or(plan.schedule == ScheduleKind::dual_pipe); }
+
 std::vector<std::string> violations(const Plan& plan) { return Checker(plan).run(); }
 
 bool Plan::operator==(const Plan& o) const {
   return name == o.name && base::emit_yaml(model) == base::emit_yaml(o.model) && padding == o.padding && training == o.training &&
          gpus == o.gpus && pcg == o.pcg && mapping == o.mapping && stage == o.stage && stages == o.stages && chunks == o.chunks &&
-         schedule == o.schedule && micro_batches == o.micro_batches && recompute == o.recompute && zero == o.zero && overlap == o.overlap &&
-         summary == o.summary;
+         schedule == o.schedule && micro_batches == o.micro_batches && micro_batch_group == o.micro_batch_group &&
+         recompute == o.recompute && zero == o.zero && overlap == o.overlap && summary == o.summary;
 }
 
 }  // namespace pcg

@@ -15,7 +15,8 @@
 namespace pcg {
 
 enum class Optimizer { sgd, momentum, adam };
-enum class ScheduleKind { gpipe, one_f_one_b, interleaved };
+// The order in which pipeline stages run their micro-batches (sim/schedules/schedule.hpp).
+enum class ScheduleKind { gpipe, one_f_one_b, interleaved, flexible, breadth_first, zero_bubble, dual_pipe };
 enum class Recompute { none, selective, full };  // selective: attention scores (Korthikanti); full: every block from its inputs
 // The framework that runs the plan: how it buckets, overlaps and launches (profiles/framework_profile.hpp).
 enum class Framework { generic, megatron, deepspeed, pytorch };
@@ -45,10 +46,11 @@ struct Plan {
   std::vector<MachineView> mapping;  // one per node; unused (empty) for sources and parallel operators: data lie where they are used
   std::vector<int>
       stage;       // one per node: virtual stage 0 .. stages-1 (sources: that of their first consumer), never decreasing along an edge
-  int stages = 1;  // virtual stages; with `chunks` of them per device group, stage s runs on group s % (stages / chunks)
+  int stages = 1;  // virtual stages; `chunks` of them on each rank of the pipeline (pcg/plan/ranks.hpp)
   int chunks = 1;
   ScheduleKind schedule = ScheduleKind::one_f_one_b;
-  int micro_batches = 1;
+  int micro_batches = 1;      // of each direction, for DualPipe
+  int micro_batch_group = 0;  // flexible: so many micro-batches in a row, or a few more, go through a chunk; else 0
   Recompute recompute = Recompute::none;
   int zero = 0;  // 0: none; 1: optimizer state; 2: and gradients; 3: and weights sharded over the copies of each weight
   Overlap overlap;
@@ -56,6 +58,9 @@ struct Plan {
 
   bool operator==(const Plan& o) const;  // the model section is compared as text
 };
+
+// Whether forward passes are merged with backward passes of other micro-batches: as the plan says; DualPipe's are.
+[[nodiscard]] bool merges_passes(const Plan& plan);
 
 // The words for these choices in files and on the command line, in the order of their enums: "1f1b", "adam", ...
 [[nodiscard]] const std::vector<std::string>& precision_names();

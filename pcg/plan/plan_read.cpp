@@ -319,6 +319,7 @@ void read_head(MapReader& r, Plan& plan) {
     plan.stages = small(s, "stages", 1, 1);
     plan.chunks = small(s, "chunks", 1, 1);
     plan.micro_batches = small(s, "micro_batches", 1, 1);
+    plan.micro_batch_group = small(s, "micro_batch_group", 0, 0);
   });
   section(r, "memory", [&](MapReader& m) {
     plan.recompute = chosen(m, "recompute", recompute_names(), plan.recompute);

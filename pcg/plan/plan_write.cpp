@@ -37,6 +37,7 @@ Yaml schedule_of(const Plan& plan) {
   y.set("stages", scalar(plan.stages));
   y.set("chunks", scalar(plan.chunks));
   y.set("micro_batches", scalar(plan.micro_batches));
+  if (plan.micro_batch_group > 0) y.set("micro_batch_group", scalar(plan.micro_batch_group));
   return y;
 }
 

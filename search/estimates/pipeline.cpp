@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "pcg/plan/ranks.hpp"
 #include "sim/program/merged.hpp"
 
 namespace search {
@@ -14,11 +15,8 @@ constexpr double kUnknown = -1;
 
 Pipeline::Pipeline(const sim::Program& program, const topology::Cluster& cluster, const std::vector<std::vector<double>>& movement_s,
                    const pcg::Plan& plan, std::uint32_t pace)
-    : program_(program),
-      plan_(plan),
-      costs_(program, cluster, movement_s, pace),
-      rank_map_(program, static_cast<std::size_t>(plan.stages / plan.chunks)) {
-  const int ranks = plan.stages / plan.chunks;
+    : program_(program), plan_(plan), costs_(program, cluster, movement_s, pace), rank_map_(program, plan) {
+  const int ranks = pcg::ranks_of(plan);
   // The order of passes is the same for all variants.
   for (int r = 0; r < ranks; ++r) slots_.push_back(sim::slots_of(sim::schedule_of(plan, plan.micro_batches), r));
 }
@@ -38,7 +36,10 @@ double Pipeline::pass_s() {
   for (int i = 0; i < kUntilSteady; ++i) {
     before = rank.computed;
     for (const sim::BlockId id : program_.forward) run(stage_block_of(id), rank, {0, 0}, 0);
-    for (const sim::BlockId id : program_.backward[sim::position_of(0, plan_.micro_batches)]) run(stage_block_of(id), rank, {0, 0}, 0);
+    const bool whole = sim::has_whole_backward(plan_.schedule);
+    for (const sim::Pass pass : whole ? std::vector{sim::Pass::backward} : std::vector{sim::Pass::inputs, sim::Pass::weights})
+      for (const sim::BlockId id : program_.blocks_of(pass, sim::position_of(0, plan_.micro_batches)))
+        run(stage_block_of(id), rank, {0, 0}, 0);
   }
   return rank.computed - before;
 }
@@ -106,11 +107,8 @@ void Pipeline::run_first(sim::BlockId id, Rank& rank) {
 }
 
 sim::BlockId Pipeline::block_of(const sim::Slot& slot, std::size_t rank) const {
-  const std::size_t stage = static_cast<std::size_t>(slot.chunk) * slots_.size() + rank;
-  const bool forward = slot.pass == sim::Pass::forward;
-  const auto& blocks =
-      forward ? program_.forward_of(slot.micro_batch) : program_.backward[sim::position_of(slot.micro_batch, plan_.micro_batches)];
-  return blocks[stage];
+  const int stage = pcg::stage_of(plan_.schedule, static_cast<int>(slots_.size()), static_cast<int>(rank), slot.chunk);
+  return program_.blocks_of(slot.pass, sim::position_of(slot.micro_batch, plan_.micro_batches))[static_cast<std::size_t>(stage)];
 }
 
 std::size_t Pipeline::run_slot(std::size_t rank, std::size_t next) {

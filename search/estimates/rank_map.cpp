@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "pcg/plan/ranks.hpp"
+
 namespace search {
 namespace {
 
 constexpr auto kUnused = static_cast<std::size_t>(-1);  // a device without kernels
 
-// Stages s, s + ranks, s + 2 ranks, ... are the chunks of rank s.
-std::vector<std::size_t> ranks_of_devices(const sim::Program& program, std::size_t ranks) {
+std::vector<std::size_t> ranks_of_devices(const sim::Program& program, const pcg::Plan& plan) {
   std::vector<std::size_t> rank;
   std::vector<bool> seen(program.device_sets.size(), false);
   for (std::size_t s = 0; s < program.forward.size(); ++s)
@@ -19,7 +20,7 @@ std::vector<std::size_t> ranks_of_devices(const sim::Program& program, std::size
       seen[kernels->devices.value] = true;
       for (const base::DeviceId d : program.device_sets[kernels->devices.value]) {
         if (d.value >= rank.size()) rank.resize(d.value + 1, kUnused);
-        if (rank[d.value] == kUnused) rank[d.value] = s % ranks;
+        if (rank[d.value] == kUnused) rank[d.value] = static_cast<std::size_t>(pcg::rank_of(plan, static_cast<int>(s)));
       }
     }
   return rank;
@@ -27,7 +28,7 @@ std::vector<std::size_t> ranks_of_devices(const sim::Program& program, std::size
 
 }  // namespace
 
-RankMap::RankMap(const sim::Program& program, std::size_t ranks) : program_(&program), of_device_(ranks_of_devices(program, ranks)) {
+RankMap::RankMap(const sim::Program& program, const pcg::Plan& plan) : program_(&program), of_device_(ranks_of_devices(program, plan)) {
   extend();
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "pcg/plan/plan.hpp"
 #include "sim/program/program.hpp"
 
 namespace search {
@@ -13,9 +14,9 @@ class RankMap {
  public:
   // One rank, number 0, for everything.
   RankMap() = default;
-  // For `ranks` pipeline ranks. A device belongs to the rank of the first stage that runs kernels on it. The program outlives the object.
-  // Cost: O(devices in the sets of forward items + members of movements).
-  RankMap(const sim::Program& program, std::size_t ranks);
+  // For the ranks of the plan's pipeline. A device belongs to the rank of the first stage that runs kernels on it. The program outlives the
+  // object. Cost: O(devices in the sets of forward items + members of movements).
+  RankMap(const sim::Program& program, const pcg::Plan& plan);
 
   // Call when the program has become another variant's.
   // Cost: O(members of new movements).

@@ -31,6 +31,7 @@ Refused resolve_data(Grid& g, const GridConfig& c, int devices) {
     return refuse(Constraint::devices, "tensor {} x pipeline {} x context {} x data {} is {}, and the cluster has {} devices", c.tensor,
                   c.pipeline, c.context, c.data, others * c.data, devices);
   g.data = c.data > 0 ? c.data : static_cast<int>(devices / others);
+  g.data *= g.directions;
   return std::nullopt;
 }
 
@@ -38,8 +39,8 @@ Refused resolve_data(Grid& g, const GridConfig& c, int devices) {
 Refused split_for_experts(Grid& g) {
   const int from_context = std::gcd(g.expert, g.context);
   const int from_data = g.expert / from_context;
-  if (g.data % from_data != 0)
-    return refuse(Constraint::experts, "expert {} does not divide data {} x context {}", g.expert, g.data, g.context);
+  if (g.data / g.directions % from_data != 0)
+    return refuse(Constraint::experts, "expert {} does not divide data {} x context {}", g.expert, g.data / g.directions, g.context);
   const int sizes[kMeshAxes] = {g.data / from_data, from_data, g.context / from_context, from_context, g.tensor};
   std::ranges::copy(sizes, g.sizes);
   return std::nullopt;
@@ -62,9 +63,11 @@ Refused resolve_batches(Grid& g, const GridConfig& c, std::int64_t global_batch)
   return std::nullopt;
 }
 
-Refused check_chunks(const Grid& g) {
+Refused check_chunks(const Grid& g, pcg::ScheduleKind kind) {
   if (g.chunks > 1 && g.pipeline == 1) return refuse(Constraint::schedule, "{} chunks need a pipeline of at least 2 stages", g.chunks);
-  if (g.chunks > 1 && g.micro_batches % g.pipeline != 0)
+  if (kind == pcg::ScheduleKind::flexible && g.micro_batch_group < std::min(g.pipeline, g.micro_batches))
+    return refuse(Constraint::schedule, "groups of {} micro-batches do not fill {} stages", g.micro_batch_group, g.pipeline);
+  if (kind == pcg::ScheduleKind::interleaved && g.chunks > 1 && g.micro_batches % g.pipeline != 0)
     return refuse(Constraint::schedule, "the interleaved schedule needs micro-batches in multiples of pipeline {}, there are {}",
                   g.pipeline, g.micro_batches);
   return std::nullopt;
@@ -73,7 +76,8 @@ Refused check_chunks(const Grid& g) {
 Refused check_merging(const Grid& g, const GridConfig& c) {
   if (c.overlap.experts != true) return std::nullopt;
   const auto kind = g.chunks == 1 && c.schedule == pcg::ScheduleKind::interleaved ? pcg::ScheduleKind::one_f_one_b : c.schedule;
-  if (sim::merges_something({kind, g.pipeline, g.chunks, g.micro_batches, true})) return std::nullopt;
+  const int ranks = g.pipeline / g.directions, chunks = g.chunks * g.directions;
+  if (sim::merges_something({kind, ranks, chunks, g.micro_batches, true, g.micro_batch_group})) return std::nullopt;
   return refuse(
       Constraint::schedule,
       "overlap experts merges forward passes with backward passes of other micro-batches: there is none to merge among {} micro-batch{}",
@@ -102,10 +106,16 @@ Attempt<Grid> make_grid(const GridConfig& c, int devices, std::int64_t global_ba
   g.expert = c.expert;
   g.chunks = c.chunks;
   g.sequence_parallel = c.sequence_parallel;
+  if (c.schedule == pcg::ScheduleKind::dual_pipe) {
+    if (c.pipeline % 2 != 0) return refuse(Constraint::schedule, "dualpipe pairs stages: pipeline {} is not even", c.pipeline);
+    g.directions = 2;
+  }
   if (auto refused = resolve_data(g, c, devices)) return *refused;
   if (auto refused = split_for_experts(g)) return *refused;
   if (auto refused = resolve_batches(g, c, global_batch)) return *refused;
-  if (auto refused = check_chunks(g)) return *refused;
+  // Llama 3 runs as many in a row as there are stages, unless told otherwise.
+  if (c.schedule == pcg::ScheduleKind::flexible) g.micro_batch_group = c.micro_batch_group > 0 ? c.micro_batch_group : g.pipeline;
+  if (auto refused = check_chunks(g, c.schedule)) return *refused;
   if (auto refused = check_merging(g, c)) return *refused;
   return g;
 }
@@ -115,15 +125,17 @@ std::string summary(const Grid& g, const GridConfig& c) {
   const auto part = [&](const char* name, int degree) {
     if (degree > 1) text += fmt::format("{}{} {}", text.empty() ? "" : " x ", name, degree);
   };
-  part("data", g.data);
+  part("data", g.data / g.directions);
   part("context", g.context);
   part("tensor", g.tensor);
   part("pipeline", g.pipeline);
   part("expert", g.expert);
   if (text.empty()) text = "one device";
   if (g.chunks > 1) text += fmt::format(", {} chunks", g.chunks);
-  if (g.micro_batches > 1) text += fmt::format(", {} micro-batches of {}", g.micro_batches, g.micro_batch);
-  if (g.pipeline > 1 && c.schedule == pcg::ScheduleKind::gpipe) text += ", gpipe";
+  if (g.micro_batches * g.directions > 1) text += fmt::format(", {} micro-batches of {}", g.micro_batches * g.directions, g.micro_batch);
+  const bool usual = c.schedule == pcg::ScheduleKind::one_f_one_b || c.schedule == pcg::ScheduleKind::interleaved;
+  if (g.pipeline > 1 && !usual) text += ", " + pcg::schedule_names()[static_cast<std::size_t>(c.schedule)];
+  if (g.micro_batch_group > 0) text += fmt::format(" in groups of {}", g.micro_batch_group);
   if (c.sequence_parallel && g.tensor > 1) text += ", sequence parallel";
   if (c.recompute == pcg::Recompute::selective) text += ", recompute selective";
   if (c.recompute == pcg::Recompute::full) text += ", recompute full";

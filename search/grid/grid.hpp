@@ -23,6 +23,7 @@ struct GridConfig {
   int tensor = 1, pipeline = 1, data = 0, context = 1, expert = 1, chunks = 1;
   std::int64_t micro_batch = 0;  // samples per replica per micro-batch
   pcg::ScheduleKind schedule = pcg::ScheduleKind::one_f_one_b;
+  int micro_batch_group = 0;  // flexible: pcg::Plan::micro_batch_group
   bool sequence_parallel = false;
   pcg::Recompute recompute = pcg::Recompute::none;
   int zero = 0;
@@ -35,15 +36,19 @@ struct GridConfig {
 
 struct Grid {
   int tensor = 1, pipeline = 1, data = 1, context = 1, expert = 1, chunks = 1;
+  // DualPipe: 2. The outer half of data then runs through the pipeline from its end, on copies of the weights.
+  int directions = 1;
   int sizes[kMeshAxes] = {1, 1, 1, 1, 1};  // by MeshAxis
   std::int64_t micro_batch = 1;            // samples of one replica
-  int micro_batches = 1;
+  int micro_batches = 1;                   // of each direction
+  int micro_batch_group = 0;
   bool sequence_parallel = false;
 
   [[nodiscard]] int size(MeshAxis a) const { return sizes[static_cast<std::size_t>(a)]; }
-  [[nodiscard]] int stride(MeshAxis a) const;                                  // in devices
-  [[nodiscard]] int group_devices() const { return data * context * tensor; }  // of one pipeline group
-  [[nodiscard]] int degree(std::span<const MeshAxis> axes) const;              // product of sizes
+  [[nodiscard]] int stride(MeshAxis a) const;                                      // in devices
+  [[nodiscard]] int mesh_devices() const { return data * context * tensor; }       // of one stage, in both directions
+  [[nodiscard]] int group_devices() const { return mesh_devices() / directions; }  // of one place in the pipeline
+  [[nodiscard]] int degree(std::span<const MeshAxis> axes) const;                  // product of sizes
 };
 
 // The grid with everything filled in. Refuses when devices, batch or degrees do not come out even,

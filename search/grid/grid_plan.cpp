@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <set>
 #include <span>
@@ -41,21 +42,23 @@ pcg::Graph padded(const pcg::Graph& model, const std::vector<pcg::Padding>& padd
 std::vector<pcg::MachineView> mapping_of(const pcg::Plan& plan, const Grid& grid, const std::vector<Layout>& node_layouts) {
   struct Known {
     const Layout* layout;
-    int first;
+    int place;
     pcg::MachineView view;
   };
   std::vector<Known> known;  // a few layouts, on each stage's devices
-  const auto view_of = [&](const Layout& layout, int first) -> const pcg::MachineView& {
+  const auto view_of = [&](const Layout& layout, int place) -> const pcg::MachineView& {
     for (const Known& k : known)
-      if (k.first == first && *k.layout == layout) return k.view;
-    return known.emplace_back(Known{&layout, first, layout.view(grid, first)}).view;
+      if (k.place == place && *k.layout == layout) return k.view;
+    // The other direction meets the stage on its way from the other end.
+    const std::array places = {place, grid.pipeline - 1 - place};
+    return known.emplace_back(Known{&layout, place, layout.view(grid, places)}).view;
   };
   std::vector<pcg::MachineView> mapping;
   std::size_t node = 0;
   for (std::size_t n = 0; n < plan.pcg.nodes().size(); ++n) {
     mapping.emplace_back();
     if (plan.pcg.nodes()[n].parallel_operator() != nullptr) continue;
-    if (plan.pcg.nodes()[n].computes()) mapping.back() = view_of(node_layouts[node], plan.stage[n] % grid.pipeline * grid.group_devices());
+    if (plan.pcg.nodes()[n].computes()) mapping.back() = view_of(node_layouts[node], plan.stage[n] % grid.pipeline);
     ++node;
   }
   return mapping;
@@ -109,8 +112,10 @@ std::vector<std::vector<double>> costs_of_ranks(pcg::Plan plan, const Grid& grid
   std::vector<std::vector<double>> seconds;
   for (int rank = 0; rank < grid.pipeline; ++rank) {
     std::set<std::string> types;
+    const int opposite = grid.directions == 2 ? grid.pipeline - 1 - rank : rank;
     for (int d = 0; d < grid.group_devices(); ++d)
-      types.insert(oracle.cluster().device(base::DeviceId(static_cast<std::size_t>(rank * grid.group_devices() + d))).type);
+      for (const int place : {rank, opposite})
+        types.insert(oracle.cluster().device(base::DeviceId(static_cast<std::size_t>(place * grid.group_devices() + d))).type);
     const auto [at, is_new] = known.try_emplace(std::move(types));
     if (is_new) {
       plan.stage.assign(plan.pcg.nodes().size(), rank);
@@ -200,9 +205,10 @@ Attempt<pcg::Plan> GridPlanner::plan(const GridConfig& config, std::string name)
   plan.training = problem_.training;
   plan.gpus = devices_;
   plan.stages = grid.pipeline * grid.chunks;
-  plan.chunks = grid.chunks;
+  plan.chunks = grid.chunks * grid.directions;
   plan.schedule = grid.chunks == 1 && config.schedule == pcg::ScheduleKind::interleaved ? pcg::ScheduleKind::one_f_one_b : config.schedule;
   plan.micro_batches = grid.micro_batches;
+  plan.micro_batch_group = grid.micro_batch_group;
   plan.recompute = config.recompute;
   plan.zero = config.zero;
   plan.overlap = config.overlap;

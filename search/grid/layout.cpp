@@ -177,18 +177,19 @@ pcg::Sharding Layout::sharding(const Grid& grid) const {
   return s;
 }
 
-pcg::MachineView Layout::view(const Grid& grid, int first) const {
+pcg::MachineView Layout::view(const Grid& grid, std::span<const int> places) const {
   std::vector<MeshAxis> order = copies;
   for (const auto& axes : loops) order.insert(order.end(), axes.begin(), axes.end());
   pcg::MachineView v;
   const int points = grid.degree(order);
   for (int p = 0; p < points; ++p) {
-    int rest = p, device = first;
+    int rest = p, device = 0;  // of the mesh, of which each direction has a part
     for (std::size_t i = order.size(); i-- > 0;) {
       device += rest % grid.size(order[i]) * grid.stride(order[i]);
       rest /= grid.size(order[i]);
     }
-    v.devices.emplace_back(static_cast<std::size_t>(device));
+    const int place = places[static_cast<std::size_t>(device / grid.group_devices())];
+    v.devices.emplace_back(static_cast<std::size_t>(place * grid.group_devices() + device % grid.group_devices()));
   }
   return pcg::compact(v, sharding(grid));
 }

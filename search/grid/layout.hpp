@@ -2,6 +2,7 @@
 // From a grid to the sharding of every operator: samples go to data, positions to context (and to tensor, in sequence parallelism, where
 // tensor parallelism cuts nothing else), experts to their share of both. What an operator cannot cut, it does redundantly.
 
+#include <span>
 #include <vector>
 
 #include "pcg/graph/graph.hpp"
@@ -16,8 +17,8 @@ struct Layout {
   std::vector<std::vector<MeshAxis>> loops;  // one per loop
 
   [[nodiscard]] pcg::Sharding sharding(const Grid& grid) const;
-  // The devices of the pipeline group that starts at device `first`.
-  [[nodiscard]] pcg::MachineView view(const Grid& grid, int first) const;
+  // The devices of a stage that is at these places of the pipeline: one for each direction.
+  [[nodiscard]] pcg::MachineView view(const Grid& grid, std::span<const int> places) const;
   bool operator==(const Layout&) const = default;
 };
 

@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <array>
-
 #include "search/grid/grid_options.hpp"
 #include "search/grid/grid_plan.hpp"
 
@@ -14,7 +12,6 @@ using pcg::ScheduleKind;
 
 // No cluster has so many devices, no stage so many layers; products of a few degrees stay within 64 bits.
 constexpr std::int64_t kLargestDegree = 1 << 24;
-constexpr std::array kSchedules = {ScheduleKind::gpipe, ScheduleKind::one_f_one_b, ScheduleKind::interleaved};
 
 Option degree(std::string key, int by_default, std::string help, std::string otherwise = {}) {
   return {std::move(key), WholeNumber{.least = 1, .most = kLargestDegree, .by_default = by_default}, std::move(help), std::move(otherwise)};
@@ -28,9 +25,10 @@ std::vector<Option> options() {
           degree("context", c.context, "devices that share the positions of a sequence"),
           degree("expert", c.expert, "devices that share the experts, out of those of data and context"),
           micro_batch_option("samples per replica and micro-batch", "1 with a pipeline, else all of a replica's samples"),
-          {"schedule", Choice{.words = {"gpipe", "1f1b", "interleaved"}, .by_default = 1, .later = {"zb-h1", "2bw"}},
+          {"schedule", Choice{.words = pcg::schedule_names(), .by_default = static_cast<std::size_t>(c.schedule), .later = {"2bw"}},
            "the order in which a stage runs its micro-batches", "`1f1b`; `interleaved` if `chunks` is above 1"},
-          degree("chunks", c.chunks, "virtual stages per device, `interleaved` only"),
+          degree("chunks", c.chunks, "virtual stages per device, of `interleaved`, `flexible` and `breadth-first`"),
+          degree("micro_batch_group", 1, "micro-batches in a row that go through a chunk, `flexible` only", "as many as stages"),
           {"layers_per_stage", WholeNumbers{.least = 0, .most = kLargestDegree, .words = {"balanced"}},
            "layers of each virtual stage, in the order of the layers; `balanced`: so that the slowest stage is as quick as can be, "
            "embedding and "
@@ -54,7 +52,8 @@ GridConfig grid_config_of(const OptionValues& o) {
   c.micro_batch = o.whole_number("micro_batch");
   c.chunks = degree_of("chunks");
   // More than one chunk means the interleaved schedule, unless the user names another, which is then refused.
-  c.schedule = !o.given("schedule") && c.chunks > 1 ? ScheduleKind::interleaved : kSchedules.at(o.choice("schedule"));
+  c.schedule = !o.given("schedule") && c.chunks > 1 ? ScheduleKind::interleaved : static_cast<ScheduleKind>(o.choice("schedule"));
+  if (o.given("micro_batch_group")) c.micro_batch_group = degree_of("micro_batch_group");
   c.sequence_parallel = o.flag("sequence_parallel");
   c.recompute = static_cast<pcg::Recompute>(o.choice("recompute"));
   c.zero = degree_of("zero");
@@ -84,16 +83,33 @@ std::optional<OptionProblem> wrong_merging(const GridConfig& c) {
   if (c.expert == 1)
     return OptionProblem{"overlap", "experts overlaps the exchanges of tokens among ranks that share the experts out, and there are none",
                          "write e.g. expert: 2, or leave experts out"};
-  if (c.schedule == ScheduleKind::gpipe)
-    return OptionProblem{"overlap", "experts merges forward passes with backward passes, and gpipe runs all forward passes first",
+  const std::string& name = pcg::schedule_names()[static_cast<std::size_t>(c.schedule)];
+  if (c.schedule == ScheduleKind::gpipe || c.schedule == ScheduleKind::breadth_first)
+    return OptionProblem{"overlap",
+                         fmt::format("experts merges forward passes with backward passes, and {} runs all forward passes first", name),
                          "write schedule: 1f1b, or leave experts out"};
+  if (c.schedule == ScheduleKind::zero_bubble)
+    return OptionProblem{"overlap", "experts merges forward passes with whole backward passes, and zb-h1 has none",
+                         "write schedule: dualpipe, or leave experts out"};
+  return std::nullopt;
+}
+
+std::optional<OptionProblem> wrong_schedule(const GridConfig& c) {
+  const bool chunked =
+      c.schedule == ScheduleKind::interleaved || c.schedule == ScheduleKind::flexible || c.schedule == ScheduleKind::breadth_first;
+  if (c.chunks > 1 && !chunked)
+    return OptionProblem{"chunks", fmt::format("{} has one chunk per device", pcg::schedule_names()[static_cast<std::size_t>(c.schedule)]),
+                         "write schedule: interleaved, flexible or breadth-first"};
+  if (c.micro_batch_group > 0 && c.schedule != ScheduleKind::flexible)
+    return OptionProblem{"micro_batch_group", "only the flexible schedule has groups of any size", "write schedule: flexible"};
+  if (c.schedule == ScheduleKind::dual_pipe && c.pipeline % 2 != 0)
+    return OptionProblem{"pipeline", fmt::format("dualpipe pairs stages, and {} are not even", c.pipeline), "write e.g. pipeline: 4"};
   return std::nullopt;
 }
 
 std::optional<OptionProblem> contradiction(const OptionValues& o) {
   const GridConfig c = grid_config_of(o);
-  if (c.chunks > 1 && c.schedule != ScheduleKind::interleaved)
-    return OptionProblem{"chunks", "only the interleaved schedule has more than one chunk per device", "write schedule: interleaved"};
+  if (auto wrong = wrong_schedule(c)) return wrong;
   if (auto wrong = wrong_overlap(o, c.zero)) return wrong;
   if (c.overlap.tensor == true && !c.sequence_parallel)
     return OptionProblem{"overlap", "tensor overlaps the gathers and reduce-scatters of sequence parallelism, and there are none",

@@ -98,7 +98,8 @@ double PlanBounds::kept_layers(const GridConfig& c, std::span<const int> split) 
   constexpr std::int64_t kRounds = 4;
   const auto filling = std::min(micro_batches(c, problem_.training.global_batch), kRounds * c.pipeline);
   int kept = 0, most = 0;
-  const sim::Schedule schedule{c.schedule, c.pipeline, c.chunks, static_cast<int>(filling), c.overlap.experts.value_or(false)};
+  const sim::Schedule schedule{c.schedule, c.pipeline, c.chunks, static_cast<int>(filling),
+                               c.overlap.experts.value_or(false)};  // the grid's are plain
   for (const sim::Slot& slot : sim::slots_of(schedule, 0)) {
     const int layers = split[static_cast<std::size_t>(slot.chunk * c.pipeline)];
     kept += slot.pass == sim::Pass::forward ? layers : -layers;

@@ -35,10 +35,13 @@ std::vector<Change> changes_of(const Accounts& a, const DeviceMemory& m, std::ui
     const auto stage = static_cast<std::size_t>(instance.stage);
     if (instance.pass == Pass::forward) {
       changes.push_back({work->end, m.saved[stage]});
+    } else if (instance.pass == Pass::weights) {
+      changes.push_back({work->end, base::Bytes(0) - m.kept[stage]});
     } else {
       // Kept activations are freed as the backward pass goes; here, all at its end, so that a sample is not too low for them.
       changes.push_back({work->begin, m.transient[stage]});
-      changes.push_back({work->end, base::Bytes(0) - m.transient[stage] - m.saved[stage]});
+      const base::Bytes left = instance.pass == Pass::inputs ? m.kept[stage] : base::Bytes(0);
+      changes.push_back({work->end, left - m.transient[stage] - m.saved[stage]});
     }
   }
   std::ranges::stable_sort(changes, {}, &Change::time);

@@ -4,6 +4,8 @@
 #include <span>
 #include <utility>
 
+#include "pcg/plan/ranks.hpp"
+
 namespace sim {
 namespace {
 
@@ -19,11 +21,10 @@ std::span<const std::uint32_t> needed_classes(const Entry& e, const Folded& fold
 }  // namespace
 
 StageWaits::StageWaits(const Accounts& a) : a_(a), rank_(a.folded.sizes.size(), 0) {
-  const int ranks = a.plan.stages / a.plan.chunks;
   // The update belongs to no stage, so the forward passes say which rank a class is of.
   for_each_task(a, [&](const Entry& e, Interval, const BlockInstance& instance) {
     const auto* run = std::get_if<KernelRun>(&e.work);
-    if (run != nullptr && instance.pass == Pass::forward) rank_[run->device_class] = instance.stage % ranks;
+    if (run != nullptr && instance.pass == Pass::forward) rank_[run->device_class] = pcg::rank_of(a.plan, instance.stage);
   });
   const TaskGraph& g = a.unrolled.graph;
   std::vector<std::uint32_t> last(g.streams.size(), kNoTask);

@@ -1,9 +1,12 @@
 #include "sim/accounting/steady_state.hpp"
 
 #include <cmath>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <tuple>
+
+#include "pcg/plan/ranks.hpp"
 
 namespace sim {
 namespace {
@@ -17,17 +20,25 @@ class Comparison {
     for (const BlockInstance& i : a.unrolled.instances) at_.emplace(std::tuple(i.pass, i.stage, i.micro_batch), &i);
   }
 
-  // The time by which the passes of a kind come after those of a period before; nullopt: not one time.
-  std::optional<double> shift_of(Pass pass, int period) const {
+  // The time by which these passes come after those of a period before; nullopt: not one time.
+  std::optional<double> shift_of(std::initializer_list<Pass> passes, int period) const {
     std::optional<double> shift;
     const int end = micro_batches_ - rhythm_.depth - period, first = end - rhythm_.depth - period;
-    for (int stage = 0; stage < a_.plan.stages; ++stage)
-      for (int m = first; m < end; ++m)
-        if (!agrees(*at_.at({pass, stage, m}), *at_.at({pass, stage, m + period}), shift)) return std::nullopt;
+    for (const Pass pass : passes)
+      for (int stage = 0; stage < a_.plan.stages; ++stage)
+        for (int m = first; m < end; ++m)
+          if (!agrees({pass, stage, m}, {pass, stage, m + period}, shift)) return std::nullopt;
     return shift;
   }
 
  private:
+  using Key = std::tuple<Pass, int, int>;  // of a stage and a micro-batch
+  // A backward pass is whole or in two parts: neither has what the other has.
+  bool agrees(const Key& one, const Key& later, std::optional<double>& shift) const {
+    const auto a = at_.find(one), b = at_.find(later);
+    if (a == at_.end() || b == at_.end()) return a == at_.end() && b == at_.end();
+    return agrees(*a->second, *b->second, shift);
+  }
   bool agrees(const BlockInstance& one, const BlockInstance& later, std::optional<double>& shift) const {
     const std::vector<Entry>& entries = a_.unrolled.blocks[one.block].entries;
     if (one.block != later.block) return false;
@@ -46,25 +57,41 @@ class Comparison {
   const Accounts& a_;
   int micro_batches_;
   const Rhythm& rhythm_;
-  std::map<std::tuple<Pass, int, int>, const BlockInstance*> at_;
+  std::map<Key, const BlockInstance*> at_;
 };
 
 }  // namespace
 
-Rhythm rhythm_of(const pcg::Plan& plan) {
-  const int pipeline = plan.stages / plan.chunks;
-  // Where passes are merged, a rank warms up with two passes for each rank behind it, and one more.
-  if (plan.chunks == 1 && schedule_of(plan, plan.micro_batches).merges) return {1, 2 * pipeline, 2 * pipeline};
-  // An interleaved schedule goes through `pipeline` micro-batches of a chunk before it comes to the next, and warms up for less than two
-  // such rounds (sim/schedules/schedule.hpp).
-  return plan.chunks == 1 ? Rhythm{1, pipeline, pipeline} : Rhythm{pipeline, 2 * pipeline, 2 * pipeline};
+std::optional<Rhythm> rhythm_of(const pcg::Plan& plan) {
+  const int ranks = pcg::ranks_of(plan);
+  switch (plan.schedule) {
+    case pcg::ScheduleKind::gpipe:
+    case pcg::ScheduleKind::zero_bubble: return Rhythm{1, ranks, ranks};
+    // Where passes are merged, a rank warms up with two passes for each rank behind it, and one more.
+    case pcg::ScheduleKind::one_f_one_b: {
+      const int depth = pcg::merges_passes(plan) ? 2 * ranks : ranks;
+      return Rhythm{1, depth, depth};
+    }
+    // They go through a round of micro-batches of a chunk before they come to the next, and warm up for less than two such rounds.
+    case pcg::ScheduleKind::interleaved: return plan.chunks == 1 ? Rhythm{1, ranks, ranks} : Rhythm{ranks, 2 * ranks, 2 * ranks};
+    case pcg::ScheduleKind::flexible: {
+      const int round = plan.micro_batch_group;
+      // Other numbers of micro-batches would change how long rounds are.
+      return plan.micro_batches % round == 0 ? std::optional(Rhythm{round, 2 * round, 2 * round}) : std::nullopt;
+    }
+    // Every chunk waits for all micro-batches.
+    case pcg::ScheduleKind::breadth_first: return std::nullopt;
+    // A micro-batch turns round at the other end of the pipeline.
+    case pcg::ScheduleKind::dual_pipe: return Rhythm{1, 2 * ranks + 1, 2 * ranks};
+  }
+  return std::nullopt;
 }
 
 std::optional<int> period_of(const Accounts& a, int micro_batches, const Rhythm& rhythm) {
   const Comparison comparison(a, micro_batches, rhythm);
   for (int period = rhythm.unit; period <= rhythm.most; period += rhythm.unit) {
-    const std::optional<double> forward = comparison.shift_of(Pass::forward, period),
-                                backward = comparison.shift_of(Pass::backward, period);
+    const std::optional<double> forward = comparison.shift_of({Pass::forward}, period),
+                                backward = comparison.shift_of({Pass::backward, Pass::inputs, Pass::weights}, period);
     if (!forward || !backward) continue;
     if (a.plan.schedule == pcg::ScheduleKind::gpipe || std::abs(*forward - *backward) <= kPeriodRounding * *forward) return period;
   }

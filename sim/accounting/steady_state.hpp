@@ -23,7 +23,8 @@ struct Rhythm {
   [[nodiscard]] int needed() const { return 3 * depth + 2 * most; }
 };
 // A pipeline of p ranks has circuits of up to p micro-batches, from a rank forward to another and back: the slowest makes the period.
-[[nodiscard]] Rhythm rhythm_of(const pcg::Plan& plan);
+// Returns: nullopt: further micro-batches change more than that there are more of them.
+[[nodiscard]] std::optional<Rhythm> rhythm_of(const pcg::Plan& plan);
 
 // Returns: the shortest period after which `depth` micro-batches and a period, the last before the end, repeat themselves: in all forward
 // passes by one time and in all backward passes by one (the same, unless the schedule is GPipe's, which runs them apart). nullopt: none.

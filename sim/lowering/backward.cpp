@@ -18,11 +18,12 @@ namespace {
 
 class BackwardEmitter {
  public:
-  BackwardEmitter(const Lowering& l, int stage, MicroBatchPosition position)
+  BackwardEmitter(const Lowering& l, int stage, MicroBatchPosition position, bool split)
       : l_(l),
         stage_(stage),
         position_(position),
-        buckets_(l, block_, stage, l.variant.zero >= 3 ? base::Bytes(1e300) : gradient_bucket(l, stage)),
+        split_(split),
+        buckets_(l, split ? weights_ : block_, stage, l.variant.zero >= 3 ? base::Bytes(1e300) : gradient_bucket(l, stage)),
         order_(l.flow.stage_nodes[static_cast<std::size_t>(stage)].rbegin(), l.flow.stage_nodes[static_cast<std::size_t>(stage)].rend()),
         gathers_(l, block_, order_),
         arrived_(l.gradients.made_by(stage)),
@@ -65,11 +66,17 @@ class BackwardEmitter {
     if (!price.empty()) kernels.parts.push_back(l_.program.part(node, what, price));
   }
   std::uint32_t append(Item item) { return sim::append(block_, std::move(item)); }
+  [[nodiscard]] Block& weight_block() { return split_ ? weights_ : block_; }
+  [[nodiscard]] bool reads_weight(std::uint32_t node) const {
+    return std::ranges::any_of(l_.flow.origins[node], [&](pcg::TensorRef from) { return l_.plan.pcg.node(from.node).is_weight(); });
+  }
 
   const Lowering& l_;
   int stage_;
   MicroBatchPosition position_;
+  bool split_;  // gradients of weights have a pass of their own
   Block block_;
+  Block weights_;  // that pass
   GradientBuckets buckets_;
   std::vector<std::uint32_t> order_;
   WeightGathers gathers_;
@@ -129,7 +136,7 @@ void BackwardEmitter::emit_node(std::uint32_t node) {
   Waits w = waits_of(node);
   w.after.insert(w.after.end(), pending_.begin(), pending_.end());
   pending_.clear();
-  const std::vector<std::uint32_t> regathered = gather_inputs_again(node, w);
+  const std::vector<std::uint32_t> regathered = gather_inputs_again(node, split_ ? Waits{} : w);
   std::vector<std::uint32_t> done = emit_input_gradient(node, w);
   const std::size_t before_delivery = block_.items.size();
   deliver(node, done);
@@ -137,13 +144,16 @@ void BackwardEmitter::emit_node(std::uint32_t node) {
     Compute kernels{l_.interned.device_set_of(node), {l_.program.part(node, "weight gradient", gradient)}};
     if (accumulates()) add_part(kernels, node, "gradient buffer", l_.prices.gradient_buffer(node));
     Item weights{std::move(kernels), node, regathered, {}, {}};
-    if (!l_.framework.overlap_input_gradient && !l_.overlap.tensor) {
+    if (!split_ && !l_.framework.overlap_input_gradient && !l_.overlap.tensor) {
       for (std::size_t i = before_delivery; i < block_.items.size(); ++i) {
         const Move* move = std::get_if<Move>(&block_.items[i].work);
         if (move != nullptr && move->stream == StreamKind::communication) weights.after.push_back(static_cast<std::uint32_t>(i));
       }
     }
-    done = {append(std::move(weights))};
+    done = {sim::append(weight_block(), std::move(weights))};
+  } else if (split_) {
+    // Made with the input's, in the pass before: what sends it waits for that to have ended.
+    if (synchronises() && reads_weight(node)) done = {sim::append(weights_, {Mark{l_.interned.device_set_of(node)}, node, {}, {}, {}})};
   }
   weights_ready(node, done);
 }
@@ -151,7 +161,7 @@ void BackwardEmitter::emit_node(std::uint32_t node) {
 std::vector<std::uint32_t> BackwardEmitter::gather_inputs_again(std::uint32_t node, const Waits& w) {
   std::vector<std::uint32_t> items;
   for (const Deliveries::Gathered& input : l_.deliveries.gathered_again(node))
-    items.push_back(append(collective(input.movement, "tensor again", input.producer, w)));
+    items.push_back(sim::append(weight_block(), collective(input.movement, "tensor again", input.producer, w)));
   return items;
 }
 
@@ -250,7 +260,7 @@ void BackwardEmitter::send_gradients() {
 void BackwardEmitter::mark_end() {
   std::set<DeviceSetId> sets;  // few, where nodes are many
   for (std::uint32_t n : order_) sets.insert(l_.interned.device_set_of(n));
-  block_.items.push_back({Mark{l_.interned.union_of(sets)}, order_.back(), {}, {}, {l_.events.stage_end(stage_)}});
+  weight_block().items.push_back({Mark{l_.interned.union_of(sets)}, order_.back(), {}, {}, {l_.events.stage_end(stage_)}});
 }
 
 BackwardBlock BackwardEmitter::emit() {
@@ -261,13 +271,13 @@ BackwardBlock BackwardEmitter::emit() {
   send_gradients();
   buckets_.flush();
   if (is_final(position_)) mark_end();
-  return {std::move(block_), buckets_.signalled()};
+  return {std::move(block_), std::move(weights_), buckets_.signalled()};
 }
 
 }  // namespace
 
-BackwardBlock lower_backward(const Lowering& l, int stage, MicroBatchPosition position) {
-  return BackwardEmitter(l, stage, position).emit();
+BackwardBlock lower_backward(const Lowering& l, int stage, MicroBatchPosition position, bool split) {
+  return BackwardEmitter(l, stage, position, split).emit();
 }
 
 }  // namespace sim

@@ -5,6 +5,7 @@
 #include "sim/lowering/forward.hpp"
 #include "sim/lowering/token_exchanges.hpp"
 #include "sim/lowering/update.hpp"
+#include "sim/schedules/schedule.hpp"
 
 namespace sim {
 
@@ -34,13 +35,15 @@ BlockId Lowerer::first_forward(int stage, const Variant& v) {
   return at->second;
 }
 
-const Lowerer::Backward& Lowerer::backward(int stage, MicroBatchPosition position, const Variant& v) {
+const Lowerer::Backward& Lowerer::backward(int stage, MicroBatchPosition position, const Variant& v, bool split) {
   // Where ZeRO shards no more than the optimizer's state, it changes what synchronises the gradients: nothing before they are complete.
   const int zero = v.zero <= 1 && !is_final(position) ? 0 : v.zero;
-  const auto [at, is_new] = backward_.try_emplace({stage, position, v.recompute, zero});
+  const auto [at, is_new] = backward_.try_emplace({stage, position, v.recompute, zero, split});
   if (is_new) {
-    BackwardBlock lowered = lower_backward(with({v.recompute, zero}), stage, position);
-    at->second = {program_.add(std::move(lowered.block)), std::move(lowered.synchronised)};
+    BackwardBlock lowered = lower_backward(with({v.recompute, zero}), stage, position, split);
+    at->second.block = program_.add(std::move(lowered.block));
+    if (split) at->second.weights = program_.add(std::move(lowered.weights));
+    at->second.synchronised = std::move(lowered.synchronised);
   }
   return at->second;
 }
@@ -49,6 +52,18 @@ BlockId Lowerer::update(const Variant& v, const std::vector<EventId>& synchronis
   const auto [at, is_new] = update_.try_emplace({v.zero, synchronised});
   if (is_new) at->second = program_.add(lower_update(with(v), synchronised));
   return at->second;
+}
+
+void Lowerer::add_backward(ProgramBuilder::Blocks& blocks, MicroBatchPosition position, const Variant& v, bool split) {
+  std::vector<BlockId>& of_stages = (split ? blocks.inputs : blocks.backward)[position];
+  std::vector<BlockId>& of_weights = blocks.weights[position];
+  of_stages.resize(blocks.forward.size());
+  if (split) of_weights.resize(blocks.forward.size());
+  for (int s = plan_.stages - 1; s >= 0; --s) {
+    const Backward& b = backward(s, position, v, split);
+    of_stages[static_cast<std::size_t>(s)] = b.block;
+    if (split) of_weights[static_cast<std::size_t>(s)] = b.weights;
+  }
 }
 
 const Program& Lowerer::lower(const Variant& variant) & {
@@ -62,13 +77,15 @@ const Program& Lowerer::lower(const Variant& variant) & {
   // These micro-batches meet every position that occurs; `only` and `last` are one and the same where there is one micro-batch.
   for (const int m : {0, 1, plan_.micro_batches - 1}) {
     const MicroBatchPosition position = position_of(m, plan_.micro_batches);
-    if (m >= plan_.micro_batches || !blocks.backward[position].empty()) continue;
-    blocks.backward[position].resize(blocks.forward.size());
-    for (int s = plan_.stages - 1; s >= 0; --s) {
-      const Backward& b = backward(s, position, variant);
-      blocks.backward[position][static_cast<std::size_t>(s)] = b.block;
-      synchronised.insert(synchronised.end(), b.synchronised.begin(), b.synchronised.end());
-    }
+    if (m >= plan_.micro_batches || !blocks.backward[position].empty() || !blocks.inputs[position].empty()) continue;
+    if (has_whole_backward(plan_.schedule)) add_backward(blocks, position, variant, false);
+    if (splits_backward(plan_.schedule)) add_backward(blocks, position, variant, true);
+  }
+  // Whole passes and split ones signal the same events.
+  for (int s = plan_.stages - 1; s >= 0; --s) {
+    const MicroBatchPosition last = position_of(plan_.micro_batches - 1, plan_.micro_batches);
+    const Backward& b = backward(s, last, variant, splits_backward(plan_.schedule));
+    synchronised.insert(synchronised.end(), b.synchronised.begin(), b.synchronised.end());
   }
   blocks.update = update(variant, synchronised);
   if (plan_.overlap.tensor == true && !program_.has_shares())

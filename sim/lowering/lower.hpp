@@ -31,21 +31,21 @@ class Lowerer {
 
  private:
   struct Backward {
-    BlockId block;
+    BlockId block, weights;  // the latter where the pass is split
     std::vector<EventId> synchronised;
   };
   [[nodiscard]] Lowering with(const Variant& v) {
-    return {plan_,       v,
-            data_.flow,  data_.synchronisation,
-            framework_,  profiles::overlaps_of(framework_, plan_.overlap),
-            prices_,     interned_,
-            deliveries_, gradients_,
-            program_,    events_};
+    profiles::Overlaps overlap = profiles::overlaps_of(framework_, plan_.overlap);
+    overlap.experts = pcg::merges_passes(plan_);
+    return {plan_,      v,        data_.flow, data_.synchronisation, framework_, overlap, prices_, interned_, deliveries_,
+            gradients_, program_, events_};
   }
   BlockId forward(int stage, const Variant& v);
   // The first micro-batch's, where it gathers updated weights.
   BlockId first_forward(int stage, const Variant& v);
-  const Backward& backward(int stage, MicroBatchPosition position, const Variant& v);
+  const Backward& backward(int stage, MicroBatchPosition position, const Variant& v, bool split);
+  // Adds the backward blocks of a position, split or whole, and what they synchronise.
+  void add_backward(ProgramBuilder::Blocks& blocks, MicroBatchPosition position, const Variant& v, bool split);
   BlockId update(const Variant& v, const std::vector<EventId>& synchronised);
 
   const pcg::Plan& plan_;
@@ -58,10 +58,10 @@ class Lowerer {
   ProgramBuilder program_;
   Events events_;
   // Blocks by what they depend on.
-  std::map<std::pair<int, bool>, BlockId> forward_;                                        // stage, whether weights are gathered
-  std::map<int, BlockId> first_forward_;                                                   // stage
-  std::map<std::tuple<int, MicroBatchPosition, pcg::Recompute, int>, Backward> backward_;  // the last: the ZeRO stage as far as it matters
-  std::map<std::pair<int, std::vector<EventId>>, BlockId> update_;                         // ZeRO stage, what it waits for
+  std::map<std::pair<int, bool>, BlockId> forward_;                                              // stage, whether weights are gathered
+  std::map<int, BlockId> first_forward_;                                                         // stage
+  std::map<std::tuple<int, MicroBatchPosition, pcg::Recompute, int, bool>, Backward> backward_;  // ZeRO stage as far as it matters; split
+  std::map<std::pair<int, std::vector<EventId>>, BlockId> update_;                               // ZeRO stage, what it waits for
 };
 
 // Of one plan alone.

@@ -72,6 +72,8 @@ const Program& ProgramBuilder::build(Blocks blocks, const Interning& interned, c
   program_.forward = std::move(blocks.forward);
   program_.first_forward = std::move(blocks.first_forward);
   program_.backward = std::move(blocks.backward);
+  program_.inputs = std::move(blocks.inputs);
+  program_.weights = std::move(blocks.weights);
   program_.update = blocks.update;
   // Numbers are never given anew, so what the program has of the tables is their beginning.
   const auto append_new = [](const auto& from, auto& to) {

@@ -34,7 +34,7 @@ class ProgramBuilder {
   // The program that these blocks make, with what `interned` has numbered, and notes of what the prices assume. It changes with the next.
   struct Blocks {
     std::vector<BlockId> forward, first_forward;
-    ByPosition<std::vector<BlockId>> backward;
+    ByPosition<std::vector<BlockId>> backward, inputs, weights;
     BlockId update;
   };
   const Program& build(Blocks blocks, const Interning& interned, const PriceList& prices);

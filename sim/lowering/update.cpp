@@ -69,7 +69,8 @@ void UpdateEmitter::tie() {
     for (std::size_t k = 1; k < holders.size(); ++k) {
       const Layout& a = l_.flow.layouts[holders[0]->reader].inputs[holders[0]->input];
       const Layout& b = l_.flow.layouts[holders[k]->reader].inputs[holders[k]->input];
-      if (a.devices == b.devices) continue;
+      // Devices that run both stages (DualPipe) have both gradients.
+      if (std::ranges::is_permutation(a.devices, b.devices)) continue;
       if (!(a.shape == b.shape)) {
         l_.program.add_note("tied weight " + l_.plan.pcg.nodes()[weight].name +
                             " is cut differently in two stages: its gradient exchange between them is not simulated");

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pcg/sharding/halo.hpp"
+#include "pcg/work/gradient_kernels.hpp"
 #include "pcg/work/saved.hpp"
 #include "pcg/work/shard_operator.hpp"
 #include "sim/dataflow/movement.hpp"
@@ -82,6 +83,21 @@ void Activations::keep_inputs(std::span<const std::uint32_t> nodes, std::vector<
       if (plan_.pcg.node(from.node).is_weight() || std::ranges::binary_search(nodes, from.node.value)) continue;
       keep_tensor(from, kept_layout(n, i), bytes);
     }
+  }
+}
+
+void Activations::keep_for_weights(std::span<const std::uint32_t> nodes, std::vector<double>& bytes) {
+  for (const std::uint32_t n : nodes) {
+    const pcg::NodeId id(n);
+    const auto wholes = plan_.pcg.whole_inputs(id), shards = plan_.pcg.shard_inputs(id);
+    const pcg::Operator op = pcg::shard_operator(*plan_.pcg.node(id).operation(), wholes, shards);
+    if (!flow_.needs_gradient[n] || pcg::weight_gradient_kernels(op, shards, plan_.pcg.shard_outputs(id), plan_.training.precision).empty())
+      continue;
+    for (std::size_t i = 0; i < flow_.origins[n].size(); ++i)
+      if (!plan_.pcg.node(flow_.origins[n][i].node).is_weight()) keep_tensor(flow_.origins[n][i], kept_layout(n, i), bytes);
+    double gradients = 0;
+    for (const Layout& l : flow_.layouts[n].output_gradients) gradients += pcg::bytes_of(l.shape.shard(), plan_.training.precision).value();
+    for (const base::DeviceId d : flow_.layouts[n].points) bytes[d.value] += gradients;
   }
 }
 

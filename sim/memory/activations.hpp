@@ -23,6 +23,8 @@ class Activations {
   void keep(std::span<const std::uint32_t> nodes, Scores scores, std::vector<double>& bytes);
   // Adds what they read from outside themselves: all that a recomputed block keeps.
   void keep_inputs(std::span<const std::uint32_t> nodes, std::vector<double>& bytes);
+  // Adds what the gradients of their weights are made of: what the nodes read, and the gradients of what they make.
+  void keep_for_weights(std::span<const std::uint32_t> nodes, std::vector<double>& bytes);
   // The scores alone, of the node that has most: alive while it is recomputed.
   void largest_attention(std::span<const std::uint32_t> nodes, std::vector<double>& bytes) const;
   // Forget what was kept: the next tensor counts again.

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "pcg/plan/ranks.hpp"
 #include "profiles/device_profile.hpp"
 #include "sim/memory/activations.hpp"
 #include "sim/memory/model_states.hpp"
@@ -24,6 +25,7 @@ class MemoryCounter {
         devices_(static_cast<std::size_t>(cluster.device_count())) {
     for (DeviceMemory& d : devices_) {
       d.saved.resize(static_cast<std::size_t>(plan.stages));
+      d.kept.resize(static_cast<std::size_t>(plan.stages));
       d.transient.resize(static_cast<std::size_t>(plan.stages));
     }
   }
@@ -101,6 +103,12 @@ void MemoryCounter::count_activations(const std::vector<std::uint32_t>& nodes, s
     for (std::size_t d = 0; d < all.size(); ++d) transient[d] = std::max(transient[d], all[d] - kept[d]);
   }
   if (selective) activations.largest_attention(nodes, transient);
+  if (splits_backward(plan_.schedule)) {
+    std::vector<double> kept = zeros();
+    activations.clear();
+    activations.keep_for_weights(nodes, kept);
+    for (std::size_t d = 0; d < devices_.size(); ++d) devices_[d].kept[stage] += base::Bytes(kept[d]);
+  }
   for (std::size_t d = 0; d < devices_.size(); ++d) {
     devices_[d].saved[stage] += base::Bytes(saved[d]);
     devices_[d].transient[stage] += base::Bytes(std::max(0.0, transient[d]));
@@ -149,16 +157,19 @@ struct Peak {
 };
 
 // Walks through one pipeline rank's schedule with one device's numbers.
-Peak walk(const std::vector<Slot>& slots, int pipeline, int rank, const DeviceMemory& m) {
+Peak walk(const pcg::Plan& plan, const std::vector<Slot>& slots, int rank, const DeviceMemory& m) {
   Peak peak;
   base::Bytes alive;
   for (const Slot& slot : slots) {
-    const auto stage = static_cast<std::size_t>(slot.chunk * pipeline + rank);
-    const bool forward = slot.pass == Pass::forward;
-    if (forward) alive += m.saved[stage];
-    const base::Bytes transient = forward ? base::Bytes(0) : m.transient[stage];
+    const auto stage = static_cast<std::size_t>(pcg::stage_of(plan.schedule, pcg::ranks_of(plan), rank, slot.chunk));
+    const bool works_back = slot.pass == Pass::backward || slot.pass == Pass::inputs;
+    if (slot.pass == Pass::forward) alive += m.saved[stage];
+    const base::Bytes transient = works_back ? m.transient[stage] : base::Bytes(0);
     if (alive + transient > peak.activations + peak.transient) peak = {alive, transient};
-    if (!forward) alive -= m.saved[stage];
+    if (works_back) alive -= m.saved[stage];
+    if (slot.pass == Pass::inputs) alive += m.kept[stage];
+    if (slot.pass == Pass::weights) alive -= m.kept[stage];
+    if (alive > peak.activations + peak.transient) peak = {alive, base::Bytes(0)};
   }
   return peak;
 }
@@ -179,6 +190,7 @@ bool is_used(const DeviceMemory& m) { return m.states() + *std::ranges::max_elem
 std::vector<double> numbers_of(const DeviceMemory& m, const Limits& limits) {
   std::vector<double> key{m.weights.value(), m.gradients.value(), m.optimizer.value(), limits.capacity.value(), limits.reserved.value()};
   for (base::Bytes b : m.saved) key.push_back(b.value());
+  for (base::Bytes b : m.kept) key.push_back(b.value());
   for (base::Bytes b : m.transient) key.push_back(b.value());
   return key;
 }
@@ -203,7 +215,7 @@ std::vector<DeviceMemory> device_memory(const pcg::Plan& plan, const Dataflow& d
 
 MemoryUse peak_memory(const pcg::Plan& plan, std::span<const DeviceMemory> devices, const topology::Cluster& cluster) {
   std::vector<MemoryUse> uses;
-  const int pipeline = plan.stages / plan.chunks;
+  const int pipeline = pcg::ranks_of(plan);
   std::vector<std::vector<Slot>> schedules;
   for (int rank = 0; rank < pipeline; ++rank) schedules.push_back(slots_of(schedule_of(plan, plan.micro_batches), rank));
   std::set<std::vector<double>> seen;
@@ -212,7 +224,7 @@ MemoryUse peak_memory(const pcg::Plan& plan, std::span<const DeviceMemory> devic
     const Limits limits = limits_of(cluster.devices()[d]);
     if (!is_used(m) || !seen.insert(numbers_of(m, limits)).second) continue;
     for (int rank = 0; rank < pipeline; ++rank) {
-      const Peak p = walk(schedules[static_cast<std::size_t>(rank)], pipeline, rank, m);
+      const Peak p = walk(plan, schedules[static_cast<std::size_t>(rank)], rank, m);
       if (p.activations + p.transient == base::Bytes(0) && pipeline > 1) continue;  // a rank of other devices
       uses.push_back(use_of(m, p, limits, base::DeviceId(d)));
     }

@@ -16,6 +16,7 @@ namespace sim {
 struct DeviceMemory {
   base::Bytes weights, gradients, optimizer;
   std::vector<base::Bytes> saved;      // per stage: kept by one micro-batch from its forward to its backward pass
+  std::vector<base::Bytes> kept;       // per stage: of one micro-batch until its gradients of weights are made, where these come later
   std::vector<base::Bytes> transient;  // per stage: on top of it, while its backward pass runs
   [[nodiscard]] base::Bytes states() const { return weights + gradients + optimizer; }
 };

@@ -66,12 +66,22 @@ struct Block {
 };
 
 struct Program {
-  std::vector<BlockId> forward;               // one per virtual stage
-  std::vector<BlockId> first_forward;         // the first micro-batch's instead, where it has its own; else empty
-  ByPosition<std::vector<BlockId>> backward;  // one per virtual stage; none for positions that do not occur
+  std::vector<BlockId> forward;        // one per virtual stage
+  std::vector<BlockId> first_forward;  // the first micro-batch's instead, where it has its own; else empty
+  // One per virtual stage; none for positions that do not occur, and for passes that the schedule does not have.
+  ByPosition<std::vector<BlockId>> backward, inputs, weights;
   BlockId update;
-  [[nodiscard]] const std::vector<BlockId>& forward_of(int micro_batch) const {
-    return micro_batch == 0 && !first_forward.empty() ? first_forward : forward;
+  // Those of a pass, which is not the update.
+  [[nodiscard]] const std::vector<BlockId>& blocks_of(Pass pass, MicroBatchPosition position) const {
+    const bool first = position == MicroBatchPosition::first || position == MicroBatchPosition::only;
+    switch (pass) {
+      case Pass::forward: return first && !first_forward.empty() ? first_forward : forward;
+      case Pass::inputs: return inputs[position];
+      case Pass::weights: return weights[position];
+      case Pass::backward:
+      case Pass::update: break;
+    }
+    return backward[position];
   }
   [[nodiscard]] const Block& block(BlockId id) const { return blocks[id.value]; }
 
@@ -86,7 +96,7 @@ struct Program {
   bool overlap_stage_boundary = true;                    // profiles::FrameworkProfile, for the schedule of the plan
   base::Seconds launch_jitter;                           // profiles::HostCosts
 
-  struct Home {  // the block whose item signals an event (update: stage 0)
+  struct Home {  // the passes whose items signal an event: forward, or backward, be it in one or in two
     Pass pass;
     int stage;
   };

@@ -7,7 +7,8 @@
 
 namespace sim {
 
-enum class Pass : std::uint8_t { forward, backward, update };
+// backward: gradients of inputs and weights. inputs, weights: the same in two passes, where the schedule runs them apart.
+enum class Pass : std::uint8_t { forward, backward, inputs, weights, update };
 
 // Backward passes differ by position: the first micro-batch's gradients are kept as they are, later ones are added to them, and the last
 // one's sums are final. `only`: the iteration has one micro-batch, which is first and last.

@@ -10,9 +10,9 @@
 namespace sim {
 
 struct Slot {
-  int chunk = 0;  // virtual stage = chunk * pipeline + rank
+  int chunk = 0;  // the virtual stage: pcg::stage_of
   int micro_batch = 0;
-  Pass pass = Pass::forward;  // or backward
+  Pass pass = Pass::forward;  // anything but update
   bool merged = false;        // a forward pass whose parts alternate with those of the backward pass in the next slot
   bool operator==(const Slot&) const = default;
 };
@@ -20,21 +20,34 @@ struct Slot {
 // What decides the order.
 struct Schedule {
   pcg::ScheduleKind kind = pcg::ScheduleKind::one_f_one_b;
-  int pipeline = 1, chunks = 1, micro_batches = 1;
-  bool merges = false;  // pcg::Overlap::experts
+  int ranks = 1, chunks = 1, micro_batches = 1;
+  bool merges = false;  // pcg::merges_passes
+  int group = 0;        // pcg::Plan::micro_batch_group
 };
 
 // The plan's, of so many micro-batches.
 [[nodiscard]] Schedule schedule_of(const pcg::Plan& plan, int micro_batches);
 
-// Returns: the passes of rank `rank` in order: each (chunk, micro-batch) once forward and once backward.
-// GPipe: all forward, then all backward (Huang et al., arXiv 1811.06965). 1F1B: pipeline - rank - 1 forward to warm up, then one
-// of each in turn (Narayanan et al., PipeDream, SOSP'19). Interleaved: the same over chunks, in rounds of `pipeline` micro-batches
-// per chunk, warming up with 2 (pipeline - rank - 1) + (chunks - 1) pipeline (Megatron-LM, arXiv 2104.04473, section 2.2).
+// Whether a schedule has backward passes that leave the gradients of weights for later, and whether it has others.
+[[nodiscard]] constexpr bool splits_backward(pcg::ScheduleKind k) {
+  return k == pcg::ScheduleKind::zero_bubble || k == pcg::ScheduleKind::dual_pipe;
+}
+[[nodiscard]] constexpr bool has_whole_backward(pcg::ScheduleKind k) { return k != pcg::ScheduleKind::zero_bubble; }
+
+// Returns: the passes of rank `rank` in order: each (chunk, micro-batch) once forward and once backward, in one pass or in two.
+// GPipe: all forward, then all backward (Huang et al., arXiv 1811.06965). 1F1B: ranks - rank - 1 forward to warm up, then one
+// of each in turn (Narayanan et al., PipeDream, SOSP'19). Interleaved: the same over chunks, in rounds of `ranks` micro-batches
+// per chunk, warming up with 2 (ranks - rank - 1) + (chunks - 1) ranks (Megatron-LM, arXiv 2104.04473, section 2.2).
 // With as many micro-batches as ranks, interleaving runs all forward passes first, as Megatron-LM does.
+// Flexible: interleaved, with as many rounds as groups of `group` micro-batches fit, as nearly equal as can be, longer ones first (Llama 3,
+// arXiv 2407.21783, section 3.3.2). Breadth-first: one round, all of it forward before any of it backward (Lamy-Poirier, arXiv 2211.05953).
+// ZB-H1: 1F1B whose backward passes leave the gradients of weights to passes of their own, `rank` micro-batches later, so that each rank
+// keeps as much as the first one of 1F1B (Qi et al., arXiv 2401.10241, section 2.1). DualPipe: of a pair of ranks (arXiv 2412.19437,
+// section 3.2.1, and its code); the schedule of 2 x ranks x 2 micro-batches or more, without those that the iteration does not have.
 // Merging: the forward and the backward pass of a turn run at once, so that a message needs a turn for each rank in either direction: every
 // rank warms up as an interleaved schedule does, and with one pass more (Megatron-Core's schedules.py).
-// Requires: interleaved: micro_batches % pipeline == 0; else chunks == 1. Throws: base::InternalError otherwise.
+// Requires: interleaved: micro_batches % ranks == 0; DualPipe: two chunks; flexible: group >= min(ranks, micro_batches); one chunk unless
+// interleaved, flexible or breadth-first. Throws: base::InternalError otherwise.
 // Cost: O(chunks x micro_batches).
 [[nodiscard]] std::vector<Slot> slots_of(const Schedule& schedule, int rank);
 

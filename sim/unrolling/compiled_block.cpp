@@ -90,7 +90,7 @@ class Compiler {
 std::optional<std::uint32_t> Compiler::launch_of(const Compute& kernels, std::uint32_t device_class, const Waits& waits) {
   const HostWork& host = hosts_[device_class];
   const bool each = is_held_up(device_class);
-  if (!each && host_started_[device_class]) return std::nullopt;
+  if (!each && (host_started_[device_class] || kernels.parts.empty())) return std::nullopt;
   const double seconds = each ? times_.launch_s(kernels.parts, device_class) : *host.first_s;
   if (seconds <= 0) return std::nullopt;
   const std::uint32_t launch = add_launch(device_class, seconds);

@@ -32,8 +32,9 @@ class Counter {
       h.launches_s += times_.launch_s(parts, c);
       // The device begins with the first kernels, and is at these ones when all kernels before them have run: a launch that ends later
       // holds it up.
-      if (!h.first_s) h.first_s = h.launches_s;
-      else h.most_waited_s = std::max(h.most_waited_s, h.launches_s - *h.first_s - h.kernels_s);
+      if (!h.first_s) {
+        if (!parts.empty()) h.first_s = h.launches_s;
+      } else h.most_waited_s = std::max(h.most_waited_s, h.launches_s - *h.first_s - h.kernels_s);
       h.kernels_s += times_.kernels_s(parts, c);
     }
   }

@@ -1,8 +1,10 @@
 #include "sim/unrolling/unroll.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "base/check.hpp"
+#include "pcg/plan/ranks.hpp"
 #include "profiles/device_profile.hpp"
 #include "sim/unrolling/task_order.hpp"
 
@@ -20,7 +22,6 @@ class Unroller {
         times_(program, folded, cluster) {}
 
   Unrolled run() {
-    compile_blocks();
     place_instances();
     set_up_streams();
     for (const BlockInstance& instance : out_.instances) emit(instance);
@@ -29,29 +30,35 @@ class Unroller {
   }
 
  private:
-  void compile_blocks();
   void place_instances();
   void set_up_streams();
   void emit(const BlockInstance& instance);
-  std::uint32_t add_block(BlockId b) {
-    out_.blocks.push_back(compile(program_.block(b), program_, folded_, times_));
-    const CompiledBlock& compiled = out_.blocks.back();
-    std::vector<std::uint32_t>& steps = steps_.emplace_back();
-    for (const Entry& e : compiled.entries) steps.push_back(step_of(e));
-    return static_cast<std::uint32_t>(out_.blocks.size() - 1);
+  // The number of a block among those that are compiled.
+  std::uint32_t compiled(BlockId b) {
+    const auto [at, is_new] = compiled_.try_emplace(b, static_cast<std::uint32_t>(out_.blocks.size()));
+    if (is_new) {
+      out_.blocks.push_back(compile(program_.block(b), program_, folded_, times_));
+      std::vector<std::uint32_t>& steps = steps_.emplace_back();
+      for (const Entry& e : out_.blocks.back().entries) steps.push_back(step_of(e));
+    }
+    return at->second;
   }
+  // What an entry waits for in another instance.
+  void wait_for(const Crossing& crossing, const BlockInstance& other, std::vector<std::uint32_t>& after) const;
   std::uint32_t step_of(const Entry& e);
-  void place(std::uint32_t block, int stage, const Slot& slot) {
-    first_at(slot.pass, stage, slot.micro_batch) = static_cast<std::uint32_t>(out_.instances.size());
+  void place(BlockId id, int stage, const Slot& slot) {
+    const std::uint32_t block = compiled(id);
+    instance_at(slot.pass, stage, slot.micro_batch) = static_cast<std::uint32_t>(out_.instances.size());
     out_.instances.push_back({block, next_, stage, slot.micro_batch, slot.pass, slot.merged});
     next_ += static_cast<std::uint32_t>(out_.blocks[block].entries.size());
   }
-  std::uint32_t& first_at(Pass pass, int stage, int micro_batch) {
+  std::uint32_t& instance_at(Pass pass, int stage, int micro_batch) {
     return instance_of_[(static_cast<std::size_t>(pass) * static_cast<std::size_t>(plan_.stages) + static_cast<std::size_t>(stage)) *
                             static_cast<std::size_t>(micro_batches_) +
                         static_cast<std::size_t>(micro_batch)];
   }
 
+  static constexpr std::uint32_t kNoInstance = 0xffffffff;
   const Program& program_;
   const Folded& folded_;
   const pcg::Plan& plan_;
@@ -59,13 +66,10 @@ class Unroller {
   const topology::Cluster& cluster_;
   ClassTimes times_;
   Unrolled out_;
-  std::vector<std::uint32_t> forward_;               // block of each stage
-  std::vector<std::uint32_t> first_forward_;         // the first micro-batch's instead; empty: none
-  ByPosition<std::vector<std::uint32_t>> backward_;  // block of each stage; none for positions that do not occur
-  std::uint32_t update_ = 0;
+  std::map<BlockId, std::uint32_t> compiled_;
   std::vector<std::vector<std::uint32_t>> steps_;  // per block and entry
   std::vector<std::uint32_t> transfer_steps_;      // per transfer class, made once
-  std::vector<std::uint32_t> instance_of_;         // [pass][stage][micro-batch]
+  std::vector<std::uint32_t> instance_of_;         // [pass][stage][micro-batch], or kNoInstance
   std::uint32_t next_ = 0;
 };
 
@@ -84,31 +88,19 @@ std::uint32_t Unroller::step_of(const Entry& e) {
   return transfer_steps_[transfer];
 }
 
-void Unroller::compile_blocks() {
-  for (int s = 0; s < plan_.stages; ++s) {
-    const auto i = static_cast<std::size_t>(s);
-    forward_.push_back(add_block(program_.forward[i]));
-    if (!program_.first_forward.empty()) first_forward_.push_back(add_block(program_.first_forward[i]));
-    for (const auto position : {MicroBatchPosition::only, MicroBatchPosition::first, MicroBatchPosition::middle, MicroBatchPosition::last})
-      if (!program_.backward[position].empty()) backward_[position].push_back(add_block(program_.backward[position][i]));
-  }
-  update_ = add_block(program_.update);
-}
-
 void Unroller::place_instances() {
-  instance_of_.assign(3 * static_cast<std::size_t>(plan_.stages) * static_cast<std::size_t>(micro_batches_), 0);
-  const int pipeline = plan_.stages / plan_.chunks;
-  for (int rank = 0; rank < pipeline; ++rank) {
-    for (const Slot& slot : slots_of(schedule_of(plan_, micro_batches_), rank)) {
-      const int stage = slot.chunk * pipeline + rank;
-      const bool starts = slot.micro_batch == 0 && !first_forward_.empty();
-      const auto& blocks = slot.pass == Pass::backward ? backward_[position_of(slot.micro_batch, micro_batches_)]
-                           : starts                    ? first_forward_
-                                                       : forward_;
+  constexpr auto kPasses = static_cast<std::size_t>(Pass::update) + 1;
+  instance_of_.assign(kPasses * static_cast<std::size_t>(plan_.stages) * static_cast<std::size_t>(micro_batches_), kNoInstance);
+  const int ranks = pcg::ranks_of(plan_);
+  const Schedule schedule = schedule_of(plan_, micro_batches_);
+  for (int rank = 0; rank < ranks; ++rank) {
+    for (const Slot& slot : slots_of(schedule, rank)) {
+      const int stage = pcg::stage_of(plan_.schedule, ranks, rank, slot.chunk);
+      const auto& blocks = program_.blocks_of(slot.pass, position_of(slot.micro_batch, micro_batches_));
       place(blocks[static_cast<std::size_t>(stage)], stage, slot);
     }
   }
-  place(update_, 0, {.pass = Pass::update});
+  place(program_.update, 0, {.pass = Pass::update});
 }
 
 void Unroller::set_up_streams() {
@@ -125,6 +117,13 @@ void Unroller::set_up_streams() {
   g.tasks.reserve(next_);
 }
 
+void Unroller::wait_for(const Crossing& crossing, const BlockInstance& other, std::vector<std::uint32_t>& after) const {
+  const auto& signals = out_.blocks[other.block].signals;
+  for (auto it = std::ranges::lower_bound(signals, std::pair{crossing, std::uint32_t{0}}); it != signals.end() && it->first == crossing;
+       ++it)
+    after.push_back(other.first + it->second);
+}
+
 void Unroller::emit(const BlockInstance& instance) {
   TaskGraph& g = out_.graph;
   const CompiledBlock& block = out_.blocks[instance.block];
@@ -139,11 +138,12 @@ void Unroller::emit(const BlockInstance& instance) {
       const Program::Home& home = program_.events[crossing.event.value];
       // The update belongs to no micro-batch: it waits for the last one.
       const int micro_batch = instance.pass == Pass::update ? micro_batches_ - 1 : instance.micro_batch;
-      const BlockInstance& other = out_.instances[first_at(home.pass, home.stage, micro_batch)];
-      const auto& signals = out_.blocks[other.block].signals;
-      for (auto it = std::ranges::lower_bound(signals, std::pair{crossing, std::uint32_t{0}}); it != signals.end() && it->first == crossing;
-           ++it)
-        after.push_back(other.first + it->second);
+      // A backward pass is whole, or in two parts of which either may signal.
+      const bool forward = home.pass == Pass::forward;
+      for (const Pass pass : {Pass::forward, Pass::backward, Pass::inputs, Pass::weights})
+        if (const std::uint32_t other = instance_at(pass, home.stage, micro_batch);
+            (pass == Pass::forward) == forward && other != kNoInstance)
+          wait_for(crossing, out_.instances[other], after);
     }
     g.add(steps_[instance.block][i], streams, after);
   }

@@ -37,7 +37,7 @@ bool check_plan(const std::string& name, const search::Attempt<pcg::Plan>& plan)
   return true;
 }
 
-// How many of the twelve have a plan; what has no heads, blocks or experts has fewer.
+// How many of the thirteen have a plan; what has no heads, blocks or experts has fewer.
 int check_planners(const std::string& builtin, std::int64_t batch = 8) {
   const test::Question q = question(builtin, batch);
   int plans = 0;
@@ -52,11 +52,13 @@ int check_planners(const std::string& builtin, std::int64_t batch = 8) {
                                       {.pipeline = 2},
                                       {.tensor = 2, .pipeline = 2, .zero = 1},
                                       {.pipeline = 2, .chunks = 2, .schedule = pcg::ScheduleKind::interleaved},
+                                      {.pipeline = 2, .schedule = pcg::ScheduleKind::dual_pipe},
                                       {.context = 2},
                                       {.expert = 2},
                                       {.tensor = 2, .recompute = pcg::Recompute::full}};
   for (const search::GridConfig& c : grids)
-    check(fmt::format("megatron tensor {} pipeline {} context {} expert {} chunks {}", c.tensor, c.pipeline, c.context, c.expert, c.chunks),
+    check(fmt::format("megatron tensor {} pipeline {} context {} expert {} chunks {} {}", c.tensor, c.pipeline, c.context, c.expert,
+                      c.chunks, pcg::schedule_names()[static_cast<std::size_t>(c.schedule)]),
           search::megatron_plan(q.problem(), c));
   return plans;
 }

@@ -71,8 +71,7 @@ TEST_CASE("what is wrong with an entry") {
   CHECK(error("[{name: ours}]") == "plans[0]: the entry names no plan\n");
   CHECK(error("[{megatron: {tensor: 2}, fsdp: {}}]") == "plans[0]: one entry asks for megatron and for fsdp\n");
   CHECK(error("[{megatron: {tensor: 0}}]") == "plans[0].megatron.tensor: tensor must be at least 1, found 0\n");
-  CHECK(error("[{megatron: {schedule: 1f1b, chunks: 2}}]") ==
-        "plans[0].megatron.chunks: only the interleaved schedule has more than one chunk per device\n");
+  CHECK(error("[{megatron: {schedule: 1f1b, chunks: 2}}]") == "plans[0].megatron.chunks: 1f1b has one chunk per device\n");
   CHECK(error("[{megatron: {pipeline: 4, layers_per_stage: [1, 1]}}]") ==
         "plans[0].megatron.layers_per_stage: 2 stages are listed, there are 4\n");
   CHECK(error("[{megatron: {pipeline: 2, chunks: 2, layers_per_stage: [1, 1]}}]") ==

@@ -30,8 +30,9 @@ Drawn draw_plan() {
     d.plan.micro_batches = *rc::gen::inRange(1, 4);
     d.plan.training.global_batch = 2 * n * d.plan.micro_batches;
   } else {
-    const auto kind = *rc::gen::element(pcg::ScheduleKind::gpipe, pcg::ScheduleKind::one_f_one_b, pcg::ScheduleKind::interleaved);
-    const int chunks = kind == pcg::ScheduleKind::interleaved ? 2 : 1;
+    const auto kind = *rc::gen::element(pcg::ScheduleKind::gpipe, pcg::ScheduleKind::one_f_one_b, pcg::ScheduleKind::interleaved,
+                                        pcg::ScheduleKind::breadth_first, pcg::ScheduleKind::zero_bubble);
+    const int chunks = kind == pcg::ScheduleKind::interleaved || kind == pcg::ScheduleKind::breadth_first ? 2 : 1;
     d.plan = test::pipeline_of(test::mlp(2 * n, width, 4), n * chunks, chunks, n * *rc::gen::inRange(1, 4), kind);
   }
   return d;

@@ -70,15 +70,17 @@ TEST_CASE("no micro-batch is left out where there are few, or where a trace is w
 
 TEST_CASE("what is extrapolated is what would be simulated") {
   CHECK(rc::check("extrapolated", [] {
-    const auto kind = *rc::gen::element(ScheduleKind::gpipe, ScheduleKind::one_f_one_b, ScheduleKind::interleaved);
-    const int pipeline = *rc::gen::inRange(kind == ScheduleKind::interleaved ? 2 : 1, 4),
-              chunks = kind == ScheduleKind::interleaved ? 2 : 1;
+    const auto kind = *rc::gen::element(ScheduleKind::gpipe, ScheduleKind::one_f_one_b, ScheduleKind::interleaved, ScheduleKind::flexible,
+                                        ScheduleKind::breadth_first, ScheduleKind::zero_bubble);
+    const bool chunked = kind == ScheduleKind::interleaved || kind == ScheduleKind::flexible || kind == ScheduleKind::breadth_first;
+    const int pipeline = *rc::gen::inRange(chunked ? 2 : 1, 4), chunks = chunked ? 2 : 1;
     // Layers that do not divide make stages of unequal length; slow wires make messages that count.
     const int layers = pipeline * chunks + *rc::gen::inRange(0, 3);
     const auto cluster = test::star(1, pipeline, std::to_string(*rc::gen::element(1, 10, 100)) + " GB/s", "5 us");
     auto plan = test::pipeline_of(test::mlp(layers, 256 * *rc::gen::inRange(1, 6), 64), pipeline * chunks, chunks,
                                   pipeline * *rc::gen::inRange(20, 200), kind);
     plan.training.framework = *rc::gen::element(pcg::Framework::generic, pcg::Framework::megatron, pcg::Framework::deepspeed);
+    if (kind == ScheduleKind::flexible) plan.micro_batch_group = pipeline + *rc::gen::inRange(0, 3);
     plan.zero = *rc::gen::inRange(0, 4);
     plan.recompute = *rc::gen::element(pcg::Recompute::none, pcg::Recompute::full);
     const sim::SimulationResult few = simulated(plan, cluster, true), all = simulated(plan, cluster, false);
