@@ -101,6 +101,14 @@ std::optional<Extrapolated> extrapolated(const Ready& r) {
   return std::nullopt;
 }
 
+// One iteration of a schedule that runs on: what one more adds to so many that the pipeline has filled. An iteration has as many
+// micro-batches as stages or more, so that the first one fills it and the second is the first that finds it full.
+Account one_of_many(const Ready& r) {
+  constexpr int kFilled = 3;
+  const auto account = [&](int iterations) { return account_of(accounts_of(r, iteration_of(r, iterations * r.plan.micro_batches))); };
+  return difference(account(kFilled), account(kFilled + 1));
+}
+
 void fill_in(const Account& a, const Ready& ready, SimulationResult& r) {
   r.iteration_time = a.iteration_time;
   r.breakdown = a.breakdown;
@@ -130,12 +138,17 @@ SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& c
   tell_recomputation(plan, r);
   std::optional<Extrapolated> few;
   if (config.extrapolate && !config.trace) few = extrapolated(ready);
+  if (runs_on(plan.schedule)) {
+    fill_in(one_of_many(ready), ready, r);
+    r.notes.emplace_back(
+        "2bw: the pipeline stays full from one iteration to the next, and gradients are applied to weights one update newer");
+  }
   if (few) {
     fill_in(few->account, ready, r);
-  } else {
+  } else if (!runs_on(plan.schedule) || config.trace) {
     const Iteration whole = iteration_of(ready, plan.micro_batches);
     const Accounts accounts = accounts_of(ready, whole);
-    fill_in(account_of(accounts), ready, r);
+    if (!runs_on(plan.schedule)) fill_in(account_of(accounts), ready, r);
     if (config.trace) {
       r.spans = spans_of(accounts);
       r.memory_over_time = memory_samples(accounts, memory);

@@ -90,6 +90,8 @@ class Checker {
     const int ranks = ranks_of(plan_);
     if (plan_.schedule == ScheduleKind::interleaved && plan_.micro_batches % ranks != 0)
       complain("the interleaved schedule takes turns of {} micro-batches: {} are not a multiple", ranks, plan_.micro_batches);
+    if (plan_.schedule == ScheduleKind::two_bw && plan_.micro_batches < ranks)
+      complain("2bw wants at least as many micro-batches as stages: there are {} and {}", plan_.micro_batches, ranks);
     // A round that is shorter than the pipeline is deep would let ranks wait for each other.
     if (plan_.schedule == ScheduleKind::flexible && plan_.micro_batch_group < std::min(ranks, plan_.micro_batches))
       complain("groups of {} micro-batches do not fill {} stages", plan_.micro_batch_group, ranks);
@@ -146,7 +148,7 @@ const std::vector<std::string>& framework_names() {
   return names;
 }
 const std::vector<std::string>& schedule_names() {
-  static const std::vector<std::string> names{"gpipe", "1f1b", "interleaved", "flexible", "breadth-first", "zb-h1", "dualpipe"};
+  static const std::vector<std::string> names{"gpipe", "1f1b", "interleaved", "flexible", "breadth-first", "zb-h1", "dualpipe", "2bw"};
   return names;
 }
 const std::vector<std::string>& recompute_names() {

@@ -16,7 +16,7 @@ namespace pcg {
 
 enum class Optimizer { sgd, momentum, adam };
 // The order in which pipeline stages run their micro-batches (sim/schedules/schedule.hpp).
-enum class ScheduleKind { gpipe, one_f_one_b, interleaved, flexible, breadth_first, zero_bubble, dual_pipe };
+enum class ScheduleKind { gpipe, one_f_one_b, interleaved, flexible, breadth_first, zero_bubble, dual_pipe, two_bw };
 enum class Recompute { none, selective, full };  // selective: attention scores (Korthikanti); full: every block from its inputs
 // The framework that runs the plan: how it buckets, overlaps and launches (profiles/framework_profile.hpp).
 enum class Framework { generic, megatron, deepspeed, pytorch };
@@ -49,7 +49,7 @@ struct Plan {
   int stages = 1;  // virtual stages; `chunks` of them on each rank of the pipeline (pcg/plan/ranks.hpp)
   int chunks = 1;
   ScheduleKind schedule = ScheduleKind::one_f_one_b;
-  int micro_batches = 1;      // of each direction, for DualPipe
+  int micro_batches = 1;      // of an iteration; of each direction, for DualPipe
   int micro_batch_group = 0;  // flexible: so many micro-batches in a row, or a few more, go through a chunk; else 0
   Recompute recompute = Recompute::none;
   int zero = 0;  // 0: none; 1: optimizer state; 2: and gradients; 3: and weights sharded over the copies of each weight

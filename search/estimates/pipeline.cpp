@@ -15,10 +15,14 @@ constexpr double kUnknown = -1;
 
 Pipeline::Pipeline(const sim::Program& program, const topology::Cluster& cluster, const std::vector<std::vector<double>>& movement_s,
                    const pcg::Plan& plan, std::uint32_t pace)
-    : program_(program), plan_(plan), costs_(program, cluster, movement_s, pace), rank_map_(program, plan) {
+    : program_(program),
+      plan_(plan),
+      micro_batches_(plan.micro_batches * (sim::runs_on(plan.schedule) ? 2 : 1)),
+      costs_(program, cluster, movement_s, pace),
+      rank_map_(program, plan) {
   const int ranks = pcg::ranks_of(plan);
   // The order of passes is the same for all variants.
-  for (int r = 0; r < ranks; ++r) slots_.push_back(sim::slots_of(sim::schedule_of(plan, plan.micro_batches), r));
+  for (int r = 0; r < ranks; ++r) slots_.push_back(sim::slots_of(sim::schedule_of(plan, micro_batches_), r));
 }
 
 void Pipeline::extend() {
@@ -30,7 +34,7 @@ void Pipeline::extend() {
 double Pipeline::pass_s() {
   constexpr int kUntilSteady = 3;  // what a micro-batch leaves running meets the next one
   extend();
-  times_.assign(program_.events.size() * static_cast<std::size_t>(plan_.micro_batches), 0);
+  times_.assign(program_.events.size() * static_cast<std::size_t>(micro_batches_), 0);
   Rank rank;
   double before = 0;
   for (int i = 0; i < kUntilSteady; ++i) {
@@ -47,9 +51,13 @@ double Pipeline::pass_s() {
 double Pipeline::iteration_s() {
   extend();
   ranks_.assign(slots_.size(), {});
-  times_.assign(program_.events.size() * static_cast<std::size_t>(plan_.micro_batches), kUnknown);
+  times_.assign(program_.events.size() * static_cast<std::size_t>(micro_batches_), kUnknown);
   run_passes();
-  return run_update();
+  if (!sim::runs_on(plan_.schedule)) return run_update();
+  // From the end of one iteration on a rank to the end of the next, and an update.
+  double computed = 0;
+  for (const Rank& r : ranks_) computed = std::max(computed, r.computed);
+  return ranks_.front().computed - first_iteration_s_ + run_update() - computed;
 }
 
 const StageBlock& Pipeline::stage_block_of(sim::BlockId id) {
@@ -108,7 +116,8 @@ void Pipeline::run_first(sim::BlockId id, Rank& rank) {
 
 sim::BlockId Pipeline::block_of(const sim::Slot& slot, std::size_t rank) const {
   const int stage = pcg::stage_of(plan_.schedule, static_cast<int>(slots_.size()), static_cast<int>(rank), slot.chunk);
-  return program_.blocks_of(slot.pass, sim::position_of(slot.micro_batch, plan_.micro_batches))[static_cast<std::size_t>(stage)];
+  return program_.blocks_of(slot.pass,
+                            sim::position_of(slot.micro_batch % plan_.micro_batches, plan_.micro_batches))[static_cast<std::size_t>(stage)];
 }
 
 std::size_t Pipeline::run_slot(std::size_t rank, std::size_t next) {
@@ -122,6 +131,7 @@ std::size_t Pipeline::run_slot(std::size_t rank, std::size_t next) {
   const bool gathers = slot.pass == sim::Pass::forward && slot.micro_batch == 0 && !program_.first_forward.empty();
   if (gathers) run_first(id, ranks_[rank]);
   else run(block, ranks_[rank], at, *arrived);
+  if (rank == 0 && last.pass != sim::Pass::forward && last.micro_batch == plan_.micro_batches - 1) first_iteration_s_ = ranks_[0].computed;
   return slot.merged ? 2 : 1;
 }
 
@@ -147,7 +157,7 @@ void Pipeline::run_passes() {
 double Pipeline::run_update() {
   std::vector<RankStreams> streams;
   for (const Rank& r : ranks_) streams.emplace_back(r.computed, r.drained, r.host);
-  const auto arrival = [&](sim::EventId e) { return time_of(e, {plan_.micro_batches - 1, plan_.micro_batches - 1}); };
+  const auto arrival = [&](sim::EventId e) { return time_of(e, {micro_batches_ - 1, micro_batches_ - 1}); };
   replay(program_.block(program_.update), program_, costs_, rank_map_, Hosts::in_step, arrival, streams);
   double end = 0;
   for (const RankStreams& s : streams) end = std::max(end, s.drained());

@@ -42,7 +42,7 @@ class Pipeline {
   const StageBlock& merged_block_of(sim::BlockId forward, sim::BlockId backward);
   double& time_of(sim::EventId event, MicroBatches at) {
     const int micro_batch = program_.events[event.value].pass == sim::Pass::forward ? at.forward : at.backward;
-    return times_[event.value * static_cast<std::size_t>(plan_.micro_batches) + static_cast<std::size_t>(micro_batch)];
+    return times_[event.value * static_cast<std::size_t>(micro_batches_) + static_cast<std::size_t>(micro_batch)];
   }
   [[nodiscard]] sim::BlockId block_of(const sim::Slot& slot, std::size_t rank) const;
   // The latest of what the block waits for; nullopt: something is not known yet.
@@ -59,6 +59,8 @@ class Pipeline {
 
   const sim::Program& program_;
   const pcg::Plan& plan_;
+  int micro_batches_;             // those of two iterations where the schedule runs on
+  double first_iteration_s_ = 0;  // then: when the first rank was through with the first one
   ItemCosts costs_;
   RankMap rank_map_;
   std::vector<std::vector<sim::Slot>> slots_;      // per rank, in order

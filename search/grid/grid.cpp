@@ -67,6 +67,9 @@ Refused check_chunks(const Grid& g, pcg::ScheduleKind kind) {
   if (g.chunks > 1 && g.pipeline == 1) return refuse(Constraint::schedule, "{} chunks need a pipeline of at least 2 stages", g.chunks);
   if (kind == pcg::ScheduleKind::flexible && g.micro_batch_group < std::min(g.pipeline, g.micro_batches))
     return refuse(Constraint::schedule, "groups of {} micro-batches do not fill {} stages", g.micro_batch_group, g.pipeline);
+  if (kind == pcg::ScheduleKind::two_bw && g.micro_batches < g.pipeline)
+    return refuse(Constraint::schedule, "2bw wants at least as many micro-batches as stages: there are {} and {}", g.micro_batches,
+                  g.pipeline);
   if (kind == pcg::ScheduleKind::interleaved && g.chunks > 1 && g.micro_batches % g.pipeline != 0)
     return refuse(Constraint::schedule, "the interleaved schedule needs micro-batches in multiples of pipeline {}, there are {}",
                   g.pipeline, g.micro_batches);

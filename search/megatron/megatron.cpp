@@ -25,7 +25,7 @@ std::vector<Option> options() {
           degree("context", c.context, "devices that share the positions of a sequence"),
           degree("expert", c.expert, "devices that share the experts, out of those of data and context"),
           micro_batch_option("samples per replica and micro-batch", "1 with a pipeline, else all of a replica's samples"),
-          {"schedule", Choice{.words = pcg::schedule_names(), .by_default = static_cast<std::size_t>(c.schedule), .later = {"2bw"}},
+          {"schedule", Choice{.words = pcg::schedule_names(), .by_default = static_cast<std::size_t>(c.schedule)},
            "the order in which a stage runs its micro-batches", "`1f1b`; `interleaved` if `chunks` is above 1"},
           degree("chunks", c.chunks, "virtual stages per device, of `interleaved`, `flexible` and `breadth-first`"),
           degree("micro_batch_group", 1, "micro-batches in a row that go through a chunk, `flexible` only", "as many as stages"),

@@ -15,26 +15,34 @@ profiles::ByBasis<base::Seconds> compute_by_basis(const Unrolled& unrolled) {
   return sums;
 }
 
+// An account whose sums are those that `of` makes of two.
+Account each_sum(const Account& at, const Account& next, auto of) {
+  Account out = next;
+  out.iteration_time = of(at.iteration_time, next.iteration_time);
+  out.breakdown = {of(at.breakdown.compute, next.breakdown.compute),
+                   of(at.breakdown.exposed_communication, next.breakdown.exposed_communication),
+                   of(at.breakdown.bubble, next.breakdown.bubble), of(at.breakdown.idle, next.breakdown.idle)};
+  out.bytes.total = of(at.bytes.total, next.bytes.total);
+  for (auto& [kind, bytes] : out.bytes.by_collective) bytes = of(at.bytes.by_collective.at(kind), bytes);
+  for (auto& [type, bytes] : out.bytes.by_link) bytes = of(at.bytes.by_link.at(type), bytes);
+  for (std::size_t l = 0; l < out.link_busy.size(); ++l) out.link_busy[l] = of(at.link_busy[l], next.link_busy[l]);
+  for (const profiles::Basis b : profiles::kBases) out.compute_by_basis[b] = of(at.compute_by_basis[b], next.compute_by_basis[b]);
+  out.activities = at.activities + next.activities;
+  return out;
+}
+
 }  // namespace
 
 Account account_of(const Accounts& a) {
   return {a.timeline.makespan, break_down(a), count_bytes(a), link_busy(a), compute_by_basis(a.unrolled), a.timeline.activities};
 }
 
+Account difference(const Account& at, const Account& next) {
+  return each_sum(at, next, [](auto a, auto b) { return b - a; });
+}
+
 Account continued(const Account& at, const Account& next, double periods) {
-  const auto go_on = [&](auto a, auto b) { return a + (b - a) * periods; };
-  Account out = next;
-  out.iteration_time = go_on(at.iteration_time, next.iteration_time);
-  out.breakdown = {go_on(at.breakdown.compute, next.breakdown.compute),
-                   go_on(at.breakdown.exposed_communication, next.breakdown.exposed_communication),
-                   go_on(at.breakdown.bubble, next.breakdown.bubble), go_on(at.breakdown.idle, next.breakdown.idle)};
-  out.bytes.total = go_on(at.bytes.total, next.bytes.total);
-  for (auto& [kind, bytes] : out.bytes.by_collective) bytes = go_on(at.bytes.by_collective.at(kind), bytes);
-  for (auto& [type, bytes] : out.bytes.by_link) bytes = go_on(at.bytes.by_link.at(type), bytes);
-  for (std::size_t l = 0; l < out.link_busy.size(); ++l) out.link_busy[l] = go_on(at.link_busy[l], next.link_busy[l]);
-  for (const profiles::Basis b : profiles::kBases) out.compute_by_basis[b] = go_on(at.compute_by_basis[b], next.compute_by_basis[b]);
-  out.activities = at.activities + next.activities;
-  return out;
+  return each_sum(at, next, [&](auto a, auto b) { return a + (b - a) * periods; });
 }
 
 }  // namespace sim

@@ -21,6 +21,9 @@ struct Account {
 
 [[nodiscard]] Account account_of(const Accounts& a);
 
+// What one account has more than another.
+[[nodiscard]] Account difference(const Account& at, const Account& next);
+
 // Two accounts that differ by a period, continued by so many periods more.
 [[nodiscard]] Account continued(const Account& at, const Account& next, double periods);
 

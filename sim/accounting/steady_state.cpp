@@ -79,8 +79,9 @@ std::optional<Rhythm> rhythm_of(const pcg::Plan& plan) {
       // Other numbers of micro-batches would change how long rounds are.
       return plan.micro_batches % round == 0 ? std::optional(Rhythm{round, 2 * round, 2 * round}) : std::nullopt;
     }
-    // Every chunk waits for all micro-batches.
-    case pcg::ScheduleKind::breadth_first: return std::nullopt;
+    // Every chunk waits for all micro-batches; or there is a period already.
+    case pcg::ScheduleKind::breadth_first:
+    case pcg::ScheduleKind::two_bw: return std::nullopt;
     // A micro-batch turns round at the other end of the pipeline.
     case pcg::ScheduleKind::dual_pipe: return Rhythm{1, 2 * ranks + 1, 2 * ranks};
   }

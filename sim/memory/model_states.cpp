@@ -29,6 +29,8 @@ ModelStateBytes model_state_bytes(const pcg::TrainingConfig& t, const profiles::
 
 std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data, const profiles::FrameworkProfile& framework, int zero) {
   const ModelStateBytes each = model_state_bytes(plan.training, framework);
+  // 2BW keeps the weights of the update before, which micro-batches under way began with.
+  const double versions = plan.schedule == pcg::ScheduleKind::two_bw ? 2 : 1;
   std::vector<StateBytes> devices;
   for (const std::vector<std::uint32_t>& nodes : data.flow.stage_nodes) {
     std::set<pcg::TensorRef> seen;
@@ -42,7 +44,7 @@ std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data
         const StateBytes states = states_of(zero, each, static_cast<double>(l.shape.shard().elements()), share);
         for (const base::DeviceId d : l.devices) {
           if (d.value >= devices.size()) devices.resize(d.value + 1);
-          devices[d.value].weights += states.weights;
+          devices[d.value].weights += states.weights * versions;
           devices[d.value].gradients += states.gradients;
           devices[d.value].optimizer += states.optimizer;
         }

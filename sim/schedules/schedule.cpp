@@ -38,7 +38,7 @@ int warm_up(const Schedule& s, int round, int rank) {
   const int behind = s.ranks - rank - 1, chunks_before = (s.chunks - 1) * round;
   if (s.kind == ScheduleKind::gpipe || s.kind == ScheduleKind::breadth_first) return s.micro_batches * s.chunks;
   if (s.merges) return 2 * behind + chunks_before + 1;
-  if (s.kind == ScheduleKind::one_f_one_b || s.kind == ScheduleKind::zero_bubble) return behind;
+  if (s.kind == ScheduleKind::one_f_one_b || s.kind == ScheduleKind::zero_bubble || s.kind == ScheduleKind::two_bw) return behind;
   // As Megatron-LM has it: with as many micro-batches as ranks there is no steady state to warm up for.
   if (s.kind == ScheduleKind::interleaved && s.micro_batches == s.ranks) return s.micro_batches * s.chunks;
   return 2 * behind + chunks_before;
@@ -83,7 +83,8 @@ Schedule schedule_of(const pcg::Plan& plan, int micro_batches) {
 }
 
 std::vector<Slot> slots_of(const Schedule& s, int rank) {
-  const bool one_chunk = s.kind == ScheduleKind::gpipe || s.kind == ScheduleKind::one_f_one_b || s.kind == ScheduleKind::zero_bubble;
+  const bool one_chunk = s.kind == ScheduleKind::gpipe || s.kind == ScheduleKind::one_f_one_b || s.kind == ScheduleKind::zero_bubble ||
+                         s.kind == ScheduleKind::two_bw;
   BASE_CHECK(!one_chunk || s.chunks == 1, "{} chunks of a schedule that has one", s.chunks);
   BASE_CHECK(s.kind != ScheduleKind::interleaved || s.micro_batches % s.ranks == 0, "{} micro-batches are not a multiple of {} ranks",
              s.micro_batches, s.ranks);

@@ -33,6 +33,8 @@ struct Schedule {
   return k == pcg::ScheduleKind::zero_bubble || k == pcg::ScheduleKind::dual_pipe;
 }
 [[nodiscard]] constexpr bool has_whole_backward(pcg::ScheduleKind k) { return k != pcg::ScheduleKind::zero_bubble; }
+// Whether iterations follow each other without emptying the pipeline.
+[[nodiscard]] constexpr bool runs_on(pcg::ScheduleKind k) { return k == pcg::ScheduleKind::two_bw; }
 
 // Returns: the passes of rank `rank` in order: each (chunk, micro-batch) once forward and once backward, in one pass or in two.
 // GPipe: all forward, then all backward (Huang et al., arXiv 1811.06965). 1F1B: ranks - rank - 1 forward to warm up, then one
@@ -44,6 +46,7 @@ struct Schedule {
 // ZB-H1: 1F1B whose backward passes leave the gradients of weights to passes of their own, `rank` micro-batches later, so that each rank
 // keeps as much as the first one of 1F1B (Qi et al., arXiv 2401.10241, section 2.1). DualPipe: of a pair of ranks (arXiv 2412.19437,
 // section 3.2.1, and its code); the schedule of 2 x ranks x 2 micro-batches or more, without those that the iteration does not have.
+// PipeDream-2BW: 1F1B through one iteration after another (Narayanan et al., arXiv 2006.09503).
 // Merging: the forward and the backward pass of a turn run at once, so that a message needs a turn for each rank in either direction: every
 // rank warms up as an interleaved schedule does, and with one pass more (Megatron-Core's schedules.py).
 // Requires: interleaved: micro_batches % ranks == 0; DualPipe: two chunks; flexible: group >= min(ranks, micro_batches); one chunk unless

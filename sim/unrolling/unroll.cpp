@@ -18,6 +18,7 @@ class Unroller {
         folded_(folded),
         plan_(plan),
         micro_batches_(micro_batches),
+        of_iteration_(runs_on(plan.schedule) ? plan.micro_batches : micro_batches),
         cluster_(cluster),
         times_(program, folded, cluster) {}
 
@@ -31,6 +32,7 @@ class Unroller {
 
  private:
   void place_instances();
+  void place_slots(const std::vector<Slot>& slots, std::size_t& next, int rank, int iteration);
   void set_up_streams();
   void emit(const BlockInstance& instance);
   // The number of a block among those that are compiled.
@@ -62,7 +64,7 @@ class Unroller {
   const Program& program_;
   const Folded& folded_;
   const pcg::Plan& plan_;
-  int micro_batches_;
+  int micro_batches_, of_iteration_;
   const topology::Cluster& cluster_;
   ClassTimes times_;
   Unrolled out_;
@@ -88,19 +90,30 @@ std::uint32_t Unroller::step_of(const Entry& e) {
   return transfer_steps_[transfer];
 }
 
+// Those of a rank up to its iteration's last backward pass.
+void Unroller::place_slots(const std::vector<Slot>& slots, std::size_t& next, int rank, int iteration) {
+  const bool is_last = (iteration + 1) * of_iteration_ == micro_batches_;
+  while (next < slots.size()) {
+    const Slot& slot = slots[next++];
+    const int stage = pcg::stage_of(plan_.schedule, pcg::ranks_of(plan_), rank, slot.chunk);
+    const auto& blocks = program_.blocks_of(slot.pass, position_of(slot.micro_batch % of_iteration_, of_iteration_));
+    place(blocks[static_cast<std::size_t>(stage)], stage, slot);
+    if (!is_last && slot.pass == Pass::backward && slot.micro_batch == (iteration + 1) * of_iteration_ - 1) return;
+  }
+}
+
 void Unroller::place_instances() {
   constexpr auto kPasses = static_cast<std::size_t>(Pass::update) + 1;
   instance_of_.assign(kPasses * static_cast<std::size_t>(plan_.stages) * static_cast<std::size_t>(micro_batches_), kNoInstance);
   const int ranks = pcg::ranks_of(plan_);
-  const Schedule schedule = schedule_of(plan_, micro_batches_);
-  for (int rank = 0; rank < ranks; ++rank) {
-    for (const Slot& slot : slots_of(schedule, rank)) {
-      const int stage = pcg::stage_of(plan_.schedule, ranks, rank, slot.chunk);
-      const auto& blocks = program_.blocks_of(slot.pass, position_of(slot.micro_batch, micro_batches_));
-      place(blocks[static_cast<std::size_t>(stage)], stage, slot);
-    }
+  std::vector<std::vector<Slot>> slots;
+  for (int rank = 0; rank < ranks; ++rank) slots.push_back(slots_of(schedule_of(plan_, micro_batches_), rank));
+  std::vector<std::size_t> next(slots.size(), 0);
+  for (int iteration = 0; iteration < micro_batches_ / of_iteration_; ++iteration) {
+    for (int rank = 0; rank < ranks; ++rank)
+      place_slots(slots[static_cast<std::size_t>(rank)], next[static_cast<std::size_t>(rank)], rank, iteration);
+    place(program_.update, 0, {.micro_batch = iteration, .pass = Pass::update});
   }
-  place(program_.update, 0, {.pass = Pass::update});
 }
 
 void Unroller::set_up_streams() {
@@ -136,8 +149,8 @@ void Unroller::emit(const BlockInstance& instance) {
     for (std::uint32_t d : e.after) after.push_back(instance.first + d);
     for (const Crossing& crossing : e.waits_on) {
       const Program::Home& home = program_.events[crossing.event.value];
-      // The update belongs to no micro-batch: it waits for the last one.
-      const int micro_batch = instance.pass == Pass::update ? micro_batches_ - 1 : instance.micro_batch;
+      // The update belongs to no micro-batch: it waits for the last one of its iteration.
+      const int micro_batch = instance.pass == Pass::update ? (instance.micro_batch + 1) * of_iteration_ - 1 : instance.micro_batch;
       // A backward pass is whole, or in two parts of which either may signal.
       const bool forward = home.pass == Pass::forward;
       for (const Pass pass : {Pass::forward, Pass::backward, Pass::inputs, Pass::weights})

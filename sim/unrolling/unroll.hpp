@@ -12,7 +12,7 @@ struct BlockInstance {
   std::uint32_t block = 0;  // index into Unrolled::blocks
   std::uint32_t first = 0;
   int stage = 0;
-  int micro_batch = 0;
+  int micro_batch = 0;  // of an update: its iteration
   Pass pass = Pass::forward;
   bool merged = false;  // a forward pass, with the backward pass of the next instance (Slot::merged)
 };
@@ -24,7 +24,8 @@ struct Unrolled {
 };
 
 // Returns: a graph whose order of tasks is, for each device, that in which it runs them.
-// micro_batches: so many, whatever the plan says; three at least where they are not the plan's own.
+// micro_batches: so many, whatever the plan says; three at least where they are not the plan's own. Of a schedule that runs on: those of
+// so many iterations, each of which ends with an update.
 // Cost: O(tasks + dependencies x log of the signals of a block).
 [[nodiscard]] Unrolled unroll(const Program& program, const Folded& folded, const pcg::Plan& plan, int micro_batches,
                               const topology::Cluster& cluster);

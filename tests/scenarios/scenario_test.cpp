@@ -86,8 +86,6 @@ TEST_CASE("what later versions have is known, not unknown") {
   CHECK(text.find("plans[1]: this version does not have the planner alpa yet") != std::string::npos);
   CHECK(text.find("sensitivity: this version does not have sensitivities yet") != std::string::npos);
   CHECK(text.find("unknown") == std::string::npos);
-  CHECK(test::problems(with(kGood, "data-parallel", "megatron: {schedule: 2bw}")).find("does not have the schedule 2bw yet") !=
-        std::string::npos);
 }
 
 TEST_CASE("what-ifs are tried when the scenario is loaded") {

@@ -33,8 +33,9 @@ std::string text(const std::vector<Slot>& slots) {
 std::vector<sim::Schedule> every_schedule(int ranks, int micro_batches) {
   using enum pcg::ScheduleKind;
   std::vector<sim::Schedule> all{
-      {gpipe, ranks, 1, micro_batches},         {one_f_one_b, ranks, 1, micro_batches}, {one_f_one_b, ranks, 1, micro_batches, true},
-      {breadth_first, ranks, 3, micro_batches}, {zero_bubble, ranks, 1, micro_batches}, {dual_pipe, ranks, 2, micro_batches, true}};
+      {gpipe, ranks, 1, micro_batches},          {one_f_one_b, ranks, 1, micro_batches}, {one_f_one_b, ranks, 1, micro_batches, true},
+      {breadth_first, ranks, 3, micro_batches},  {zero_bubble, ranks, 1, micro_batches}, {two_bw, ranks, 1, micro_batches},
+      {dual_pipe, ranks, 2, micro_batches, true}};
   for (const bool merges : {false, true}) {
     if (micro_batches % ranks == 0) all.push_back({interleaved, ranks, 3, micro_batches, merges});
     for (const int group : {ranks, ranks + 1, micro_batches})
