@@ -101,10 +101,10 @@ std::optional<Extrapolated> extrapolated(const Ready& r) {
   return std::nullopt;
 }
 
-// One iteration of a schedule that runs on: what one more adds to so many that the pipeline has filled. An iteration has as many
-// micro-batches as stages or more, so that the first one fills it and the second is the first that finds it full.
+// One iteration of a schedule that runs on: what one more adds to so many that the pipeline is full. An iteration has as many micro-batches
+// as stages or more, so that the first one fills it; the third is the first that waits for an update.
 Account one_of_many(const Ready& r) {
-  constexpr int kFilled = 3;
+  constexpr int kFilled = 4;
   const auto account = [&](int iterations) { return account_of(accounts_of(r, iteration_of(r, iterations * r.plan.micro_batches))); };
   return difference(account(kFilled), account(kFilled + 1));
 }
@@ -141,7 +141,7 @@ SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& c
   if (runs_on(plan.schedule)) {
     fill_in(one_of_many(ready), ready, r);
     r.notes.emplace_back(
-        "2bw: the pipeline stays full from one iteration to the next, and gradients are applied to weights one update newer");
+        "the pipeline stays full from one iteration to the next, and gradients are applied to weights that are one update newer");
   }
   if (few) {
     fill_in(few->account, ready, r);

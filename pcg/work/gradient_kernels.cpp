@@ -249,6 +249,10 @@ Kernels weight_gradient(const EmbeddingBag&, const Shard& p) {
 }  // namespace
 }  // namespace work
 
+bool multiplies_for_weights(const Operator& op) {
+  return std::holds_alternative<Linear>(op) || std::holds_alternative<ExpertLinear>(op) || std::holds_alternative<Conv2d>(op);
+}
+
 std::vector<Kernel> input_gradient_kernels(const Operator& op, std::span<const TensorShape> inputs, std::span<const TensorShape> outputs,
                                            const std::vector<bool>& needed, Precision p) {
   const work::Shard shard{inputs, outputs, p};

@@ -18,5 +18,8 @@ namespace pcg {
                                                          Precision p);
 [[nodiscard]] std::vector<Kernel> weight_gradient_kernels(const Operator& op, std::span<const TensorShape> inputs,
                                                           std::span<const TensorShape> outputs, Precision p);
+// Whether the gradient of the operator's weights is a product of its own: schedules that leave gradients of weights for later leave these,
+// while those of norms and tables are made together with the gradients of inputs.
+[[nodiscard]] bool multiplies_for_weights(const Operator& op);
 
 }  // namespace pcg

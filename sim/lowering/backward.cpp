@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "pcg/work/gradient_kernels.hpp"
 #include "sim/lowering/forward.hpp"
 #include "sim/lowering/gradient_buckets.hpp"
 #include "sim/lowering/product_pieces.hpp"
@@ -66,7 +67,10 @@ class BackwardEmitter {
     if (!price.empty()) kernels.parts.push_back(l_.program.part(node, what, price));
   }
   std::uint32_t append(Item item) { return sim::append(block_, std::move(item)); }
-  [[nodiscard]] Block& weight_block() { return split_ ? weights_ : block_; }
+  // The gradient of the node's weights is left for the later pass.
+  [[nodiscard]] bool is_left(std::uint32_t node) const {
+    return split_ && pcg::multiplies_for_weights(*l_.plan.pcg.nodes()[node].operation());
+  }
   [[nodiscard]] bool reads_weight(std::uint32_t node) const {
     return std::ranges::any_of(l_.flow.origins[node], [&](pcg::TensorRef from) { return l_.plan.pcg.node(from.node).is_weight(); });
   }
@@ -136,7 +140,7 @@ void BackwardEmitter::emit_node(std::uint32_t node) {
   Waits w = waits_of(node);
   w.after.insert(w.after.end(), pending_.begin(), pending_.end());
   pending_.clear();
-  const std::vector<std::uint32_t> regathered = gather_inputs_again(node, split_ ? Waits{} : w);
+  const std::vector<std::uint32_t> regathered = gather_inputs_again(node, is_left(node) ? Waits{} : w);
   std::vector<std::uint32_t> done = emit_input_gradient(node, w);
   const std::size_t before_delivery = block_.items.size();
   deliver(node, done);
@@ -144,24 +148,24 @@ void BackwardEmitter::emit_node(std::uint32_t node) {
     Compute kernels{l_.interned.device_set_of(node), {l_.program.part(node, "weight gradient", gradient)}};
     if (accumulates()) add_part(kernels, node, "gradient buffer", l_.prices.gradient_buffer(node));
     Item weights{std::move(kernels), node, regathered, {}, {}};
-    if (!split_ && !l_.framework.overlap_input_gradient && !l_.overlap.tensor) {
+    if (!is_left(node) && !l_.framework.overlap_input_gradient && !l_.overlap.tensor) {
       for (std::size_t i = before_delivery; i < block_.items.size(); ++i) {
         const Move* move = std::get_if<Move>(&block_.items[i].work);
         if (move != nullptr && move->stream == StreamKind::communication) weights.after.push_back(static_cast<std::uint32_t>(i));
       }
     }
-    done = {sim::append(weight_block(), std::move(weights))};
-  } else if (split_) {
-    // Made with the input's, in the pass before: what sends it waits for that to have ended.
-    if (synchronises() && reads_weight(node)) done = {sim::append(weights_, {Mark{l_.interned.device_set_of(node)}, node, {}, {}, {}})};
+    done = {sim::append(is_left(node) ? weights_ : block_, std::move(weights))};
   }
+  // What sends gradients is in the later pass, and waits for those of the pass before to have ended.
+  if (split_ && !is_left(node) && synchronises() && reads_weight(node))
+    done = {sim::append(weights_, {Mark{l_.interned.device_set_of(node)}, node, {}, {}, {}})};
   weights_ready(node, done);
 }
 
 std::vector<std::uint32_t> BackwardEmitter::gather_inputs_again(std::uint32_t node, const Waits& w) {
   std::vector<std::uint32_t> items;
   for (const Deliveries::Gathered& input : l_.deliveries.gathered_again(node))
-    items.push_back(sim::append(weight_block(), collective(input.movement, "tensor again", input.producer, w)));
+    items.push_back(sim::append(is_left(node) ? weights_ : block_, collective(input.movement, "tensor again", input.producer, w)));
   return items;
 }
 
@@ -260,7 +264,7 @@ void BackwardEmitter::send_gradients() {
 void BackwardEmitter::mark_end() {
   std::set<DeviceSetId> sets;  // few, where nodes are many
   for (std::uint32_t n : order_) sets.insert(l_.interned.device_set_of(n));
-  weight_block().items.push_back({Mark{l_.interned.union_of(sets)}, order_.back(), {}, {}, {l_.events.stage_end(stage_)}});
+  (split_ ? weights_ : block_).items.push_back({Mark{l_.interned.union_of(sets)}, order_.back(), {}, {}, {l_.events.stage_end(stage_)}});
 }
 
 BackwardBlock BackwardEmitter::emit() {

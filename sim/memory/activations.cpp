@@ -88,11 +88,7 @@ void Activations::keep_inputs(std::span<const std::uint32_t> nodes, std::vector<
 
 void Activations::keep_for_weights(std::span<const std::uint32_t> nodes, std::vector<double>& bytes) {
   for (const std::uint32_t n : nodes) {
-    const pcg::NodeId id(n);
-    const auto wholes = plan_.pcg.whole_inputs(id), shards = plan_.pcg.shard_inputs(id);
-    const pcg::Operator op = pcg::shard_operator(*plan_.pcg.node(id).operation(), wholes, shards);
-    if (!flow_.needs_gradient[n] || pcg::weight_gradient_kernels(op, shards, plan_.pcg.shard_outputs(id), plan_.training.precision).empty())
-      continue;
+    if (!flow_.needs_gradient[n] || !pcg::multiplies_for_weights(*plan_.pcg.node(pcg::NodeId(n)).operation())) continue;
     for (std::size_t i = 0; i < flow_.origins[n].size(); ++i)
       if (!plan_.pcg.node(flow_.origins[n][i].node).is_weight()) keep_tensor(flow_.origins[n][i], kept_layout(n, i), bytes);
     double gradients = 0;

@@ -90,15 +90,17 @@ std::uint32_t Unroller::step_of(const Entry& e) {
   return transfer_steps_[transfer];
 }
 
-// Those of a rank up to its iteration's last backward pass.
+// Those of a rank before its iteration's update: all, or, where iterations follow each other, those before the first micro-batch that wants
+// the updated weights. Two versions are enough: the next iteration begins with the weights of the update before (PipeDream-2BW,
+// section 3.1).
 void Unroller::place_slots(const std::vector<Slot>& slots, std::size_t& next, int rank, int iteration) {
-  const bool is_last = (iteration + 1) * of_iteration_ == micro_batches_;
-  while (next < slots.size()) {
-    const Slot& slot = slots[next++];
+  const int wants_update = (iteration + 2) * of_iteration_;
+  for (; next < slots.size(); ++next) {
+    const Slot& slot = slots[next];
+    if (slot.pass == Pass::forward && slot.micro_batch == wants_update) return;
     const int stage = pcg::stage_of(plan_.schedule, pcg::ranks_of(plan_), rank, slot.chunk);
     const auto& blocks = program_.blocks_of(slot.pass, position_of(slot.micro_batch % of_iteration_, of_iteration_));
     place(blocks[static_cast<std::size_t>(stage)], stage, slot);
-    if (!is_last && slot.pass == Pass::backward && slot.micro_batch == (iteration + 1) * of_iteration_ - 1) return;
   }
 }
 

@@ -204,12 +204,12 @@ TEST_CASE("micro-batches that a rank keeps") {
   using enum pcg::ScheduleKind;
   // Until the gradients of their weights are made.
   const auto most = [](const sim::Schedule& s, int rank) {
-    int kept = 0, most = 0;
+    int kept = 0, largest = 0;
     for (const Slot& x : sim::slots_of(s, rank)) {
       kept += x.pass == sim::Pass::forward ? 1 : x.pass == sim::Pass::inputs ? 0 : -1;
-      most = std::max(most, kept);
+      largest = std::max(largest, kept);
     }
-    return most;
+    return largest;
   };
   for (int rank = 0; rank < 4; ++rank) {
     CHECK(most({one_f_one_b, 4, 1, 16}, rank) == 4 - rank);
