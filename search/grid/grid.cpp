@@ -47,6 +47,9 @@ Refused split_for_experts(Grid& g) {
 }
 
 Refused resolve_batches(Grid& g, const GridConfig& c, std::int64_t global_batch) {
+  if (g.directions == 2 && global_batch % g.data != 0)
+    return refuse(Constraint::batch, "a global batch of {} does not divide among {} data-parallel replicas of two directions", global_batch,
+                  g.data / 2);
   if (global_batch % g.data != 0)
     return refuse(Constraint::batch, "a global batch of {} does not divide among {} data-parallel replicas", global_batch, g.data);
   const std::int64_t replica = global_batch / g.data;

@@ -84,6 +84,12 @@ TEST_CASE("what is wrong with an entry") {
         "plans[0].megatron.overlap: experts overlaps the exchanges of tokens among ranks that share the experts out, and there are none\n");
   CHECK(error("[{megatron: {expert: 2, schedule: gpipe, overlap: {experts: true}}}]") ==
         "plans[0].megatron.overlap: experts merges forward passes with backward passes, and gpipe runs all forward passes first\n");
+  CHECK(error("[{megatron: {expert: 2, pipeline: 2, schedule: zb-h1, overlap: {experts: true}}}]") ==
+        "plans[0].megatron.overlap: experts merges forward passes with whole backward passes, and zb-h1 has none\n");
+  CHECK(error("[{megatron: {pipeline: 3, schedule: dualpipe}}]") ==
+        "plans[0].megatron.pipeline: dualpipe pairs stages, and 3 are not even\n");
+  CHECK(error("[{megatron: {pipeline: 2, micro_batch_group: 4}}]") ==
+        "plans[0].megatron.micro_batch_group: only the flexible schedule has groups of any size\n");
   CHECK(error("[{megatron: {tensor: 2, overlap: {tensor: true}}}]") ==
         "plans[0].megatron.overlap: tensor overlaps the gathers and reduce-scatters of sequence parallelism, and there are none\n");
   CHECK(error("[{megatron: {zero: 2, overlap: {gradients: false}}}]") ==

@@ -52,6 +52,17 @@ TEST_CASE("layers, heads, sequences and experts must divide, and be there") {
   CHECK(error_of(mlp, {.pipeline = 3}) == "2 devices do not divide by tensor 1 x pipeline 3 x context 1");
 }
 
+TEST_CASE("other schedules have theirs") {
+  using enum pcg::ScheduleKind;
+  const test::Question q(test::kSmallGpt, 1, 2, 3);
+  CHECK(error_of(q, {.pipeline = 2, .schedule = dual_pipe}) ==
+        "a global batch of 3 does not divide among 1 data-parallel replicas of two directions");
+  CHECK(error_of(q, {.pipeline = 2, .micro_batch = 3, .schedule = two_bw}) ==
+        "2bw wants at least as many micro-batches as stages: there are 1 and 2");
+  CHECK(error_of(q, {.pipeline = 2, .chunks = 2, .schedule = flexible, .micro_batch_group = 1}) ==
+        "groups of 1 micro-batches do not fill 2 stages");
+}
+
 TEST_CASE("the interleaved schedule has its conditions") {
   const test::Question q("{transformer: {layers: 4, hidden: 64, heads: 4, vocab: 96, sequence_length: 16}}", 1, 4, 12);
   search::GridConfig c{.pipeline = 2, .chunks = 2, .schedule = pcg::ScheduleKind::interleaved};
