@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/check.hpp"
+#include "pcg/plan/recomputed_units.hpp"
 #include "pcg/work/saved.hpp"
 #include "profiles/network_profile.hpp"
 #include "sim/accounting/account.hpp"
@@ -43,6 +44,10 @@ void tell_recomputation(const pcg::Plan& plan, SimulationResult& r) {
   const auto keeps_scores = [](const pcg::PcgNode& n) { return n.computes() && pcg::keeps_scores(*n.operation()); };
   if (plan.recompute == pcg::Recompute::selective && std::ranges::none_of(plan.pcg.nodes(), keeps_scores))
     r.notes.emplace_back("recompute: selective changes nothing, because no attention of this model keeps its scores");
+  for (const pcg::Module m : plan.memory.recomputed.modules)
+    if (std::ranges::none_of(plan.pcg.nodes(), [&](const pcg::PcgNode& n) { return pcg::is_of(n, m); }))
+      r.notes.push_back(fmt::format("recompute: {} changes nothing, because no layer of this model has such a part",
+                                    pcg::kModuleWords[static_cast<std::size_t>(m)]));
 }
 
 // A plan that is ready to be unrolled for any number of micro-batches.

@@ -10,6 +10,7 @@
 #include "base/yaml/tree.hpp"
 #include "pcg/graph/pcg.hpp"
 #include "pcg/plan/mapping.hpp"
+#include "pcg/plan/memory_policy.hpp"
 #include "pcg/plan/overlap.hpp"
 
 namespace pcg {
@@ -53,8 +54,10 @@ struct Plan {
   int micro_batch_group = 0;  // flexible: so many micro-batches in a row, or a few more, go through a chunk; else 0
   Recompute recompute = Recompute::none;
   int zero = 0;  // 0: none; 1: optimizer state; 2: and gradients; 3: and weights sharded over the copies of each weight
+  MemoryPolicy memory;
   Overlap overlap;
-  std::string summary;  // "data 12 x tensor 2", for people
+  bool cuda_graphs = false;  // hosts launch whole graphs of kernels and collectives, which takes them no time
+  std::string summary;       // "data 12 x tensor 2", for people
 
   bool operator==(const Plan& o) const;  // the model section is compared as text
 };

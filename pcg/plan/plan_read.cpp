@@ -1,6 +1,7 @@
 #include "pcg/plan/plan_read.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -303,6 +304,15 @@ std::vector<Block> read_blocks(MapReader& r) {
   return blocks;
 }
 
+void read_recomputed(MapReader& r, RecomputedParts& parts) {
+  if (r.has("recomputed_blocks")) parts.blocks = small(r, "recomputed_blocks", 0, 1);
+  each(r, "recomputed_modules", [&](const Yaml& y, const std::string& path) {
+    const auto at = std::ranges::find(kModuleWords, y.is_scalar() ? std::string_view(y.scalar) : std::string_view());
+    if (at == kModuleWords.end()) r.sink().add(y.mark, path, "expected a module", fmt::format("one of: {}", fmt::join(kModuleWords, ", ")));
+    else parts.modules.push_back(static_cast<Module>(at - kModuleWords.begin()));
+  });
+}
+
 // Everything but the operators.
 void read_head(MapReader& r, Plan& plan) {
   r.require("name");
@@ -323,8 +333,11 @@ void read_head(MapReader& r, Plan& plan) {
   });
   section(r, "memory", [&](MapReader& m) {
     plan.recompute = chosen(m, "recompute", recompute_names(), plan.recompute);
+    read_recomputed(m, plan.memory.recomputed);
     plan.zero = small(m, "zero", 0, 0, 3);
+    plan.memory.bf16_moments = m.boolean("bf16_moments").value_or(false);
   });
+  plan.cuda_graphs = r.boolean("cuda_graphs").value_or(false);
   section(r, "overlap", [&](MapReader& o) {
     for (const auto& [word, choice] : kOverlapWords) plan.overlap.*choice = o.boolean(word);
   });

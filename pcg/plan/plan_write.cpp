@@ -44,7 +44,16 @@ Yaml schedule_of(const Plan& plan) {
 Yaml memory_of(const Plan& plan) {
   Yaml y = Yaml::make_map();
   y.set("recompute", chosen_name(recompute_names(), plan.recompute));
+  const MemoryPolicy& policy = plan.memory;
+  if (policy.recomputed.blocks > 0) y.set("recomputed_blocks", scalar(policy.recomputed.blocks));
+  if (!policy.recomputed.modules.empty()) {
+    Yaml modules = Yaml::make_sequence();
+    for (const Module m : policy.recomputed.modules)
+      modules.items.push_back(Yaml::make_scalar(std::string(kModuleWords[static_cast<std::size_t>(m)])));
+    y.set("recomputed_modules", std::move(modules));
+  }
   y.set("zero", scalar(plan.zero));
+  if (policy.bf16_moments) y.set("bf16_moments", scalar(true));
   return y;
 }
 
@@ -161,6 +170,7 @@ std::string write_plan(const Plan& plan) {
   p.set("gpus", scalar(plan.gpus));
   p.set("schedule", schedule_of(plan));
   p.set("memory", memory_of(plan));
+  if (plan.cuda_graphs) p.set("cuda_graphs", scalar(true));
   if (plan.overlap != Overlap{}) p.set("overlap", overlap_of(plan.overlap));
   p.set("graph", scalar(plan.pcg.name()));
   p.set("blocks", blocks_of(plan.pcg));

@@ -6,22 +6,25 @@
 namespace search {
 namespace {
 
-FsdpConfig fsdp_config_of(const OptionValues& options) {
-  return {.stage = static_cast<int>(options.choice("stage")) + 1,
-          .recompute = static_cast<pcg::Recompute>(options.choice("recompute")),
-          .micro_batch = options.whole_number("micro_batch"),
-          .overlap = overlap_of(options)};
+GridConfig grid_config_of(const FsdpConfig& config) {
+  GridConfig grid;
+  grid.zero = config.stage;
+  grid.micro_batch = config.micro_batch;
+  return grid;
+}
+
+GridConfig grid_config_of(const OptionValues& options) {
+  GridConfig grid =
+      grid_config_of({.stage = static_cast<int>(options.choice("stage")) + 1, .micro_batch = options.whole_number("micro_batch")});
+  take_memory_options(options, grid);
+  grid.overlap = overlap_of(options);
+  return grid;
 }
 
 }  // namespace
 
 Attempt<pcg::Plan> fsdp_plan(const Problem& problem, const FsdpConfig& config) {
-  GridConfig grid;
-  grid.zero = config.stage;
-  grid.recompute = config.recompute;
-  grid.micro_batch = config.micro_batch;
-  grid.overlap = config.overlap;
-  return grid_plan(problem, grid, "fsdp");
+  return grid_plan(problem, grid_config_of(config), "fsdp");
 }
 
 Planner fsdp_planner() {
@@ -31,11 +34,13 @@ Planner fsdp_planner() {
       .options = {{"stage", Choice{.words = {"zero1", "zero2", "zero3"}, .by_default = static_cast<std::size_t>(FsdpConfig{}.stage) - 1},
                    "what is sharded: optimizer state, and gradients (`zero2`), and weights (`zero3`)"},
                   recompute_option(),
+                  moments_option(),
+                  cuda_graphs_option(),
                   micro_batch_option("samples per GPU and micro-batch", "one micro-batch"),
                   overlap_option({"gradients", "parameters"})},
-      .contradiction = [](const OptionValues& o) { return wrong_overlap(o, fsdp_config_of(o).stage); },
+      .contradiction = [](const OptionValues& o) { return wrong_overlap(o, grid_config_of(o).zero); },
       .plan = [](const Problem& p, const OptionValues& o,
-                 const SearchContext&) { return result_of_rule(fsdp_plan(p, fsdp_config_of(o))); }};
+                 const SearchContext&) { return result_of_rule(grid_plan(p, grid_config_of(o), "fsdp")); }};
 }
 
 }  // namespace search

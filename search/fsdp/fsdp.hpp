@@ -6,10 +6,8 @@
 namespace search {
 
 struct FsdpConfig {
-  int stage = 3;  // ZeRO stage 1..3
-  pcg::Recompute recompute = pcg::Recompute::none;
+  int stage = 3;                 // ZeRO stage 1..3
   std::int64_t micro_batch = 0;  // samples per device; 0: all of them at once
-  pcg::Overlap overlap;
 };
 
 [[nodiscard]] Attempt<pcg::Plan> fsdp_plan(const Problem& problem, const FsdpConfig& config);

@@ -126,6 +126,20 @@ Attempt<Grid> make_grid(const GridConfig& c, int devices, std::int64_t global_ba
   return g;
 }
 
+namespace {
+
+// ", recompute norm and mlp in 4 layers of a stage"; empty: nothing is recomputed.
+std::string recomputation(pcg::Recompute word, const pcg::RecomputedParts& parts) {
+  if (word == pcg::Recompute::selective) return ", recompute selective";
+  std::string what = word == pcg::Recompute::full ? "full" : "";
+  for (const pcg::Module m : parts.modules)
+    what += fmt::format("{}{}", what.empty() ? "" : " and ", pcg::kModuleWords[static_cast<std::size_t>(m)]);
+  if (what.empty()) return {};
+  return parts.blocks == 0 ? ", recompute " + what : fmt::format(", recompute {} in {} layers of a stage", what, parts.blocks);
+}
+
+}  // namespace
+
 std::string summary(const Grid& g, const GridConfig& c) {
   std::string text;
   const auto part = [&](const char* name, int degree) {
@@ -143,9 +157,10 @@ std::string summary(const Grid& g, const GridConfig& c) {
   if (g.pipeline > 1 && !usual) text += ", " + pcg::schedule_names()[static_cast<std::size_t>(c.schedule)];
   if (g.micro_batch_group > 0) text += fmt::format(" in groups of {}", g.micro_batch_group);
   if (c.sequence_parallel && g.tensor > 1) text += ", sequence parallel";
-  if (c.recompute == pcg::Recompute::selective) text += ", recompute selective";
-  if (c.recompute == pcg::Recompute::full) text += ", recompute full";
+  text += recomputation(c.recompute, c.memory.recomputed);
   if (c.zero > 0) text += fmt::format(", zero {}", c.zero);
+  if (c.memory.bf16_moments) text += ", moments in bf16";
+  if (c.cuda_graphs) text += ", CUDA graphs";
   return text;
 }
 

@@ -27,6 +27,8 @@ struct GridConfig {
   bool sequence_parallel = false;
   pcg::Recompute recompute = pcg::Recompute::none;
   int zero = 0;
+  pcg::MemoryPolicy memory;
+  bool cuda_graphs = false;
   pcg::Overlap overlap;
   std::vector<int> layers_per_stage;  // by virtual stage; empty: not given
   // Layers are shared out by what they cost, even where they divide equally; where they do not, they are anyway, unless they are listed.

@@ -2,13 +2,27 @@
 
 #include <fmt/core.h>
 
-#include "search/grid/grid.hpp"
-
 namespace search {
 
 Option recompute_option() {
-  return {"recompute", Choice{.words = pcg::recompute_names(), .by_default = static_cast<std::size_t>(GridConfig{}.recompute)},
-          "`selective`: attention scores; `full`: every block from its inputs"};
+  return {"recompute", ChoiceOrParts{.words = pcg::recompute_names(), .modules = {pcg::kModuleWords.begin(), pcg::kModuleWords.end()}},
+          "`selective`: attention scores; `full`: every block from its inputs; `modules`: parts of each layer; `blocks`: of so many layers "
+          "of each virtual stage alone"};
+}
+
+Option moments_option() { return {"moments", Choice{.words = {"fp32", "bf16"}}, "what the optimizer keeps its moments in"}; }
+
+Option cuda_graphs_option() {
+  return {"cuda_graphs", Flag{false}, "hosts launch whole graphs of kernels and collectives, which takes them no time"};
+}
+
+void take_memory_options(const OptionValues& options, GridConfig& config) {
+  const PartsChosen& parts = options.parts("recompute");
+  config.recompute = parts.blocks > 0 && parts.modules.empty() ? pcg::Recompute::full : static_cast<pcg::Recompute>(parts.word);
+  config.memory.recomputed.blocks = static_cast<int>(parts.blocks);
+  for (const std::size_t m : parts.modules) config.memory.recomputed.modules.push_back(static_cast<pcg::Module>(m));
+  config.memory.bf16_moments = options.choice("moments") == 1;
+  config.cuda_graphs = options.flag("cuda_graphs");
 }
 
 Option micro_batch_option(std::string help, std::string otherwise) {

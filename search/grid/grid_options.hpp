@@ -6,12 +6,18 @@
 #include <vector>
 
 #include "pcg/plan/plan.hpp"
+#include "search/grid/grid.hpp"
 #include "search/problem/option_values.hpp"
 
 namespace search {
 
-// `recompute`: none, selective or full; the index of the word is the value of pcg::Recompute.
+// `recompute`: none, selective or full, or parts of a model.
 [[nodiscard]] Option recompute_option();
+// `moments`: what Adam's and momentum's moments are kept in.
+[[nodiscard]] Option moments_option();
+[[nodiscard]] Option cuda_graphs_option();
+// What those say. Sets recompute, memory and cuda_graphs of `config`.
+void take_memory_options(const OptionValues& options, GridConfig& config);
 // `micro_batch`: 0 stands for "not given". `otherwise`: what is taken then, `help`: what is counted.
 [[nodiscard]] Option micro_batch_option(std::string help, std::string otherwise);
 // `overlap`: a map with these words of pcg::kOverlapWords.

@@ -131,8 +131,16 @@ std::vector<std::vector<double>> costs_of_ranks(pcg::Plan plan, const Grid& grid
 
 // Layers are priced whole, before anything is split: all splits of a cut model share the prices.
 Attempt<std::vector<int>> GridPlanner::balance(const Grid& grid, const pcg::Graph& graph, pcg::Plan plan) {
-  const LayersCut cut{&graph,         grid.tensor,           grid.pipeline, grid.data, grid.context, grid.expert, grid.sequence_parallel,
-                      plan.recompute, plan.micro_batches > 1};
+  const LayersCut cut{&graph,
+                      grid.tensor,
+                      grid.pipeline,
+                      grid.data,
+                      grid.context,
+                      grid.expert,
+                      grid.sequence_parallel,
+                      plan.recompute,
+                      plan.memory.recomputed.modules,
+                      plan.micro_batches > 1};
   auto at = layer_costs_.find(cut);
   const int stages = plan.stages;
   if (at == layer_costs_.end()) {
@@ -212,6 +220,8 @@ Attempt<pcg::Plan> GridPlanner::plan(const GridConfig& config, std::string name)
   plan.recompute = config.recompute;
   plan.zero = config.zero;
   plan.overlap = config.overlap;
+  plan.memory = config.memory;
+  plan.cuda_graphs = config.cuda_graphs;
 
   const auto split = layers_per_stage(config, grid, graph, plan);
   if (!split) return split.refusal();

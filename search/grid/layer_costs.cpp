@@ -1,7 +1,10 @@
 #include "search/grid/layer_costs.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <set>
 
+#include "pcg/plan/recomputed_units.hpp"
 #include "sim/dataflow/flow_graph.hpp"
 #include "sim/pricing/price_list.hpp"
 
@@ -17,6 +20,7 @@ class LayerCosts {
   std::vector<std::vector<double>> run(std::span<const int> layer_of_block) {
     const auto layers = static_cast<std::size_t>(std::ranges::max(layer_of_block)) + 1;
     std::vector<std::vector<double>> sums(layers, std::vector<double>(prices_.device_types().size(), 0));
+    note_recomputed();
     for (std::uint32_t n = 0; n < plan_.pcg.nodes().size(); ++n) {
       if (!plan_.pcg.nodes()[n].computes()) continue;
       sums_ = &sums[static_cast<std::size_t>(layer_of_block[static_cast<std::size_t>(plan_.pcg.nodes()[n].block)])];
@@ -35,10 +39,17 @@ class LayerCosts {
     add(prices_.weight_gradient(n));
     if (plan_.micro_batches > 1) add(prices_.gradient_buffer(n));
   }
+  // Which layers are the first of a stage is not known yet: where something is recomputed in those alone, none counts.
+  void note_recomputed() {
+    if (plan_.memory.recomputed.blocks > 0) return;
+    std::vector<std::uint32_t> all(plan_.pcg.nodes().size());
+    std::iota(all.begin(), all.end(), 0U);
+    for (const pcg::RecomputedUnit& unit : pcg::recomputed_units(plan_, plan_.recompute, all))
+      recomputed_.insert(unit.nodes.begin(), unit.nodes.end());
+  }
   [[nodiscard]] bool recomputes(std::uint32_t n) const {
-    const pcg::PcgNode& node = plan_.pcg.nodes()[n];
-    if (plan_.recompute == pcg::Recompute::full) return plan_.pcg.blocks()[static_cast<std::size_t>(node.block)].weighty;
-    const auto* attention = std::get_if<pcg::Attention>(node.operation());
+    if (recomputed_.contains(n)) return true;
+    const auto* attention = std::get_if<pcg::Attention>(plan_.pcg.nodes()[n].operation());
     return plan_.recompute == pcg::Recompute::selective && attention != nullptr && !attention->flash;
   }
   void add(const sim::Price& price) {
@@ -48,6 +59,7 @@ class LayerCosts {
   const pcg::Plan& plan_;
   const sim::FlowGraph& flow_;
   sim::PriceList prices_;
+  std::set<std::uint32_t> recomputed_;
   std::vector<double>* sums_ = nullptr;  // of the node's layer
 };
 

@@ -36,6 +36,8 @@ std::vector<Option> options() {
            "equal where they divide, else `balanced`"},
           {"sequence_parallel", Flag{c.sequence_parallel}, "norms and dropouts are cut along the sequence among tensor ranks"},
           recompute_option(),
+          moments_option(),
+          cuda_graphs_option(),
           {"zero", WholeNumber{.least = 0, .most = 3, .by_default = c.zero},
            "what the replicas share out: optimizer state (1), and gradients (2), and weights (3)"},
           overlap_option({"gradients", "parameters", "tensor", "experts"})};
@@ -55,7 +57,7 @@ GridConfig grid_config_of(const OptionValues& o) {
   c.schedule = !o.given("schedule") && c.chunks > 1 ? ScheduleKind::interleaved : static_cast<ScheduleKind>(o.choice("schedule"));
   if (o.given("micro_batch_group")) c.micro_batch_group = degree_of("micro_batch_group");
   c.sequence_parallel = o.flag("sequence_parallel");
-  c.recompute = static_cast<pcg::Recompute>(o.choice("recompute"));
+  take_memory_options(o, c);
   c.zero = degree_of("zero");
   c.overlap = overlap_of(o);
   const NumbersOrWord& layers = o.whole_numbers("layers_per_stage");

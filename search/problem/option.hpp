@@ -50,7 +50,18 @@ struct Flags {
   std::vector<std::string> words;
   NamedFlags by_default = {};
 };
-using OptionType = std::variant<WholeNumber, RealNumber, Flag, Choice, Duration, WholeNumbers, Flags>;
+// A word, or a map that names parts in its place: `{modules: [..], blocks: n}`, of which one may be left out; modules from these words.
+struct PartsChosen {
+  std::size_t word = 0;  // index; of the words' first where parts are named
+  std::int64_t blocks = 0;
+  std::vector<std::size_t> modules;  // indices, ascending
+  bool operator==(const PartsChosen&) const = default;
+};
+struct ChoiceOrParts {
+  std::vector<std::string> words, modules;
+  PartsChosen by_default = {};
+};
+using OptionType = std::variant<WholeNumber, RealNumber, Flag, Choice, Duration, WholeNumbers, Flags, ChoiceOrParts>;
 
 struct Option {
   std::string key;

@@ -31,6 +31,7 @@ template const std::size_t& OptionValues::get(std::string_view) const;
 template const base::Seconds& OptionValues::get(std::string_view) const;
 template const NumbersOrWord& OptionValues::get(std::string_view) const;
 template const NamedFlags& OptionValues::get(std::string_view) const;
+template const PartsChosen& OptionValues::get(std::string_view) const;
 
 void OptionValues::give(const std::string& key, Value value) {
   values_.insert_or_assign(key, std::move(value));
@@ -97,6 +98,36 @@ class OptionReader {
       if (const auto flag = map.boolean(word)) given[word] = *flag;
     map.finish();
     values_.give(o.key, std::move(given));
+  }
+
+  void read_as(const Option& o, const ChoiceOrParts& c) {
+    const base::Yaml* value = in_.optional(o.key);
+    if (value == nullptr) return;
+    PartsChosen chosen;
+    if (!value->is_map()) {
+      if (const auto word = in_.choice(o.key, c.words)) values_.give(o.key, PartsChosen{*word, 0, {}});
+      return;
+    }
+    base::MapReader map(*value, in_.path_of(o.key), in_.sink());
+    chosen.blocks = map.integer("blocks", 1, INT32_MAX).value_or(0);
+    if (const base::Yaml* modules = map.optional("modules")) chosen.modules = read_words(*modules, map.path_of("modules"), c.modules);
+    map.finish();
+    if (!map.has("blocks") && !map.has("modules"))
+      in_.complain(o.key, "expected modules or blocks, or both", fmt::format("write {{modules: [{}]}}, or {{blocks: 1}}", c.modules[0]));
+    values_.give(o.key, std::move(chosen));
+  }
+  // Indices of the words that a list names, ascending, each once.
+  std::vector<std::size_t> read_words(const base::Yaml& list, const std::string& path, const std::vector<std::string>& words) {
+    const std::string hint = fmt::format("one or more of: {}", fmt::join(words, ", "));
+    if (!list.is_sequence() || list.items.empty()) in_.sink().add(list.mark, path, "expected a list of words", hint);
+    std::set<std::size_t> found;
+    for (const base::Yaml& item : list.items) {
+      const auto at = std::ranges::find(words, item.is_scalar() ? item.scalar : std::string());
+      if (at == words.end())
+        in_.sink().add(item.mark, path, item.is_scalar() ? fmt::format("\"{}\" is not known", item.scalar) : "expected a word", hint);
+      else found.insert(static_cast<std::size_t>(at - words.begin()));
+    }
+    return {found.begin(), found.end()};
   }
 
   base::MapReader& in_;

@@ -29,6 +29,7 @@ class OptionValues {
   [[nodiscard]] std::size_t choice(std::string_view key) const { return get<std::size_t>(key); }
   [[nodiscard]] base::Seconds duration(std::string_view key) const { return get<base::Seconds>(key); }
   [[nodiscard]] const NumbersOrWord& whole_numbers(std::string_view key) const { return get<NumbersOrWord>(key); }
+  [[nodiscard]] const PartsChosen& parts(std::string_view key) const { return get<PartsChosen>(key); }
   // Those that the file gives.
   [[nodiscard]] const NamedFlags& flags(std::string_view key) const { return get<NamedFlags>(key); }
 
@@ -36,7 +37,7 @@ class OptionValues {
 
  private:
   friend class OptionReader;
-  using Value = std::variant<std::int64_t, double, bool, std::size_t, base::Seconds, NumbersOrWord, NamedFlags>;
+  using Value = std::variant<std::int64_t, double, bool, std::size_t, base::Seconds, NumbersOrWord, NamedFlags, PartsChosen>;
 
   template <class T>
   [[nodiscard]] const T& get(std::string_view key) const;

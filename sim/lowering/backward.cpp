@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <span>
 
+#include "pcg/plan/recomputed_units.hpp"
 #include "pcg/work/gradient_kernels.hpp"
 #include "sim/lowering/forward.hpp"
 #include "sim/lowering/gradient_buckets.hpp"
@@ -27,8 +29,12 @@ class BackwardEmitter {
         buckets_(l, split ? weights_ : block_, stage, l.variant.zero >= 3 ? base::Bytes(1e300) : gradient_bucket(l, stage)),
         order_(l.flow.stage_nodes[static_cast<std::size_t>(stage)].rbegin(), l.flow.stage_nodes[static_cast<std::size_t>(stage)].rend()),
         gathers_(l, block_, order_),
+        units_(pcg::recomputed_units(l.plan, l.variant.recompute, l.flow.stage_nodes[static_cast<std::size_t>(stage)])),
+        is_recomputed_(units_.size(), false),
         arrived_(l.gradients.made_by(stage)),
         partial_(l.gradients.made_by(stage)) {
+    for (std::size_t u = 0; u < units_.size(); ++u)
+      for (const std::uint32_t n : units_[u].nodes) unit_of_.emplace(n, u);
     block_.items.reserve(4 * order_.size());  // two kinds of gradients, and often something that moves
     if (is_final(position)) buckets_.signal();
   }
@@ -49,6 +55,12 @@ class BackwardEmitter {
   [[nodiscard]] bool accumulates() const { return position_ == MicroBatchPosition::middle || position_ == MicroBatchPosition::last; }
   Waits waits_of(std::uint32_t node) const;
   void begin_block(std::uint32_t node);
+  void recompute_for(std::uint32_t node);
+  // Units that make what a node reads, and that was not kept.
+  [[nodiscard]] std::vector<std::size_t> dropped_inputs(std::uint32_t node) const;
+  std::vector<std::uint32_t> gather_again_for(std::span<const std::uint32_t> nodes, const Waits& w);
+  // Computes a unit again, unless that was done; `node`: whose gradients ask for it.
+  void recompute(std::size_t unit, std::uint32_t node);
   void emit_node(std::uint32_t node);
   std::vector<std::uint32_t> gather_inputs_again(std::uint32_t node, const Waits& w);
   std::vector<std::uint32_t> emit_input_gradient(std::uint32_t node, const Waits& w);
@@ -84,6 +96,9 @@ class BackwardEmitter {
   GradientBuckets buckets_;
   std::vector<std::uint32_t> order_;
   WeightGathers gathers_;
+  std::vector<pcg::RecomputedUnit> units_;
+  std::vector<bool> is_recomputed_;               // by unit
+  std::map<std::uint32_t, std::size_t> unit_of_;  // by node
   int current_block_ = -1;
   std::vector<std::uint32_t> pending_;               // items that the next compute item waits for
   std::vector<std::vector<std::uint32_t>> arrived_;  // by place of the sum: items after which it is at the tensor's producer
@@ -107,7 +122,7 @@ BackwardEmitter::Waits BackwardEmitter::waits_of(std::uint32_t node) const {
   return w;
 }
 
-// Gathers weights (ZeRO-3), sends what the block before left in the buckets, and recomputes.
+// Gathers weights (ZeRO-3), and sends what the block before left in the buckets.
 void BackwardEmitter::begin_block(std::uint32_t node) {
   const int block = l_.plan.pcg.nodes()[node].block;
   if (block == current_block_) return;
@@ -115,28 +130,57 @@ void BackwardEmitter::begin_block(std::uint32_t node) {
   current_block_ = block;
   const auto gathered = gathers_.before(node);
   pending_.insert(pending_.end(), gathered.begin(), gathered.end());
-  const bool recomputed = l_.variant.recompute == pcg::Recompute::full && l_.plan.pcg.blocks()[static_cast<std::size_t>(block)].weighty;
-  if (!recomputed) return;
-  std::vector<std::uint32_t> nodes;
-  for (std::uint32_t n : order_) {
-    if (l_.plan.pcg.nodes()[n].block == block) nodes.push_back(n);
-  }
-  std::reverse(nodes.begin(), nodes.end());
-  // The framework recomputes when the block's gradient has come, not before.
-  Waits w{pending_, {}};
-  for (std::uint32_t n : nodes) {
+}
+
+// What the node's gradients need and the forward pass has not kept.
+void BackwardEmitter::recompute_for(std::uint32_t node) {
+  if (const auto own = unit_of_.find(node); own != unit_of_.end()) recompute(own->second, node);
+  for (const std::size_t unit : dropped_inputs(node)) recompute(unit, node);
+}
+
+std::vector<std::size_t> BackwardEmitter::dropped_inputs(std::uint32_t node) const {
+  std::vector<std::size_t> units;
+  for (const pcg::TensorRef from : l_.flow.origins[node])
+    if (const auto unit = unit_of_.find(from.node.value); unit != unit_of_.end() && !units_[unit->second].keeps_outputs)
+      units.push_back(unit->second);
+  return units;
+}
+
+void BackwardEmitter::recompute(std::size_t unit, std::uint32_t node) {
+  if (is_recomputed_[unit]) return;
+  is_recomputed_[unit] = true;
+  const std::vector<std::uint32_t>& nodes = units_[unit].nodes;
+  for (const std::uint32_t n : nodes)
+    for (const std::size_t before : dropped_inputs(n)) recompute(before, node);
+  // The framework recomputes when the gradient has come, not before.
+  Waits w = waits_of(node);
+  w.after.insert(w.after.end(), pending_.begin(), pending_.end());
+  for (const std::uint32_t n : nodes) {
     const Waits more = waits_of(n);
     w.after.insert(w.after.end(), more.after.begin(), more.after.end());
     w.waits_on.insert(w.waits_on.end(), more.waits_on.begin(), more.waits_on.end());
   }
   pending_.clear();
+  for (const std::uint32_t item : gather_again_for(nodes, w)) w.after.push_back(item);
   const std::size_t first = block_.items.size();
   ForwardEmitter(l_, block_, stage_).emit_recomputation(nodes, std::move(w.after), std::move(w.waits_on));
   l_.program.add_host_time(block_, first, l_.framework.host.recomputed_block);
 }
 
+// What comes into a unit as shards that were kept, once for all its readers.
+std::vector<std::uint32_t> BackwardEmitter::gather_again_for(std::span<const std::uint32_t> nodes, const Waits& w) {
+  std::map<MovementId, std::uint32_t> gathers;
+  for (const std::uint32_t n : nodes)
+    for (const Deliveries::Gathered& input : l_.deliveries.gathered_again(n))
+      if (!std::ranges::binary_search(nodes, input.producer)) gathers.emplace(input.movement, input.producer);
+  std::vector<std::uint32_t> items;
+  for (const auto& [movement, producer] : gathers) items.push_back(append(collective(movement, "tensor again", producer, w)));
+  return items;
+}
+
 void BackwardEmitter::emit_node(std::uint32_t node) {
   begin_block(node);
+  recompute_for(node);
   Waits w = waits_of(node);
   w.after.insert(w.after.end(), pending_.begin(), pending_.end());
   pending_.clear();

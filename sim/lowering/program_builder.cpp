@@ -8,18 +8,19 @@
 namespace sim {
 
 ProgramBuilder::ProgramBuilder(const PriceList& prices, const profiles::FrameworkProfile& framework, const pcg::Plan& plan)
-    : framework_(framework) {
+    : framework_(framework), hosts_launch_(!plan.cuda_graphs) {
   program_.device_types = prices.device_types();
   program_.collective_launch = prices.collective_launch();
+  if (!hosts_launch_) std::ranges::fill(program_.collective_launch, base::Seconds(0));
   program_.overlap_stage_boundary = framework.overlap_stage_boundary.of(plan);
-  program_.launch_jitter = framework.host.launch_jitter;
+  if (hosts_launch_) program_.launch_jitter = framework.host.launch_jitter;
 }
 
 std::uint32_t ProgramBuilder::add_seconds(const Price& price, double share) {
   const auto at = static_cast<std::uint32_t>(program_.seconds.size());
   for (const Price::OnType& on : price.on_type) {
     program_.seconds.push_back(on.device.value() * share);
-    program_.host.push_back(on.host.value() * share);
+    program_.host.push_back(hosts_launch_ ? on.host.value() * share : 0);
     profiles::ByBasis<double>& by_basis = program_.by_basis.emplace_back();
     for (const profiles::Basis b : profiles::kBases) by_basis[b] = on.by_basis[b].value() * share;
   }
@@ -40,6 +41,7 @@ Part ProgramBuilder::part(std::uint32_t node, std::string_view what, const Price
 }
 
 void ProgramBuilder::add_host_time(Block& block, std::size_t first, base::Seconds time) {
+  if (!hosts_launch_) return;
   for (std::size_t i = first; i < block.items.size(); ++i) {
     Compute* kernels = std::get_if<Compute>(&block.items[i].work);
     if (kernels == nullptr) continue;

@@ -42,6 +42,7 @@ class ProgramBuilder {
 
  private:
   const profiles::FrameworkProfile& framework_;
+  bool hosts_launch_;  // kernels one by one
   Program program_;
   std::uint32_t add_seconds(const Price& price, double share);
 

@@ -61,11 +61,12 @@ bool Activations::is_computed_again(std::uint32_t node, std::size_t input) const
 
 void Activations::keep(std::span<const std::uint32_t> nodes, Scores scores, std::vector<double>& bytes) {
   for (std::uint32_t n : nodes) {
-    if (!flow_.needs_gradient[n]) continue;
+    if (!flow_.needs_gradient[n] || dropped_.contains(n)) continue;
     const pcg::NodeId id(n);
     const pcg::Saved saved = saved_of(plan_, id);
     for (std::size_t i = 0; i < flow_.origins[n].size(); ++i) {
-      if (saved.inputs[i] && !plan_.pcg.node(flow_.origins[n][i].node).is_weight() && !is_computed_again(n, i))
+      if (saved.inputs[i] && !plan_.pcg.node(flow_.origins[n][i].node).is_weight() && !is_computed_again(n, i) &&
+          !is_dropped(flow_.origins[n][i].node.value, n))
         keep_tensor(flow_.origins[n][i], kept_layout(n, i), bytes);
     }
     for (std::size_t j = 0; j < saved.outputs.size(); ++j) {
@@ -81,7 +82,7 @@ void Activations::keep_inputs(std::span<const std::uint32_t> nodes, std::vector<
     for (std::size_t i = 0; i < flow_.origins[n].size(); ++i) {
       const pcg::TensorRef from = flow_.origins[n][i];
       if (plan_.pcg.node(from.node).is_weight() || std::ranges::binary_search(nodes, from.node.value)) continue;
-      keep_tensor(from, kept_layout(n, i), bytes);
+      if (!is_dropped(from.node.value, n)) keep_tensor(from, kept_layout(n, i), bytes);
     }
   }
 }
@@ -95,6 +96,17 @@ void Activations::keep_for_weights(std::span<const std::uint32_t> nodes, std::ve
     for (const Layout& l : flow_.layouts[n].output_gradients) gradients += pcg::bytes_of(l.shape.shard(), plan_.training.precision).value();
     for (const base::DeviceId d : flow_.layouts[n].points) bytes[d.value] += gradients;
   }
+}
+
+void Activations::keep_outputs(std::span<const std::uint32_t> nodes, std::vector<double>& bytes) {
+  for (const std::uint32_t n : nodes)
+    for (std::size_t j = 0; j < flow_.uses[n].size(); ++j) {
+      const auto is_outside = [&](const Use& use) {
+        return plan_.stage[use.consumer] == plan_.stage[n] && !std::ranges::binary_search(nodes, use.consumer);
+      };
+      if (std::ranges::any_of(flow_.uses[n][j], is_outside))
+        keep_tensor({pcg::NodeId(n), static_cast<int>(j)}, flow_.layouts[n].outputs[j], bytes);
+    }
 }
 
 void Activations::largest_attention(std::span<const std::uint32_t> nodes, std::vector<double>& bytes) const {

@@ -21,10 +21,14 @@ class Activations {
   enum class Scores { kept, dropped };
   // Adds to bytes[device] what these nodes (ascending) keep for their backward pass.
   void keep(std::span<const std::uint32_t> nodes, Scores scores, std::vector<double>& bytes);
+  // What these nodes make, and all that they keep, is not kept from now on where the reader is of the same stage: it is computed again.
+  void drop(std::span<const std::uint32_t> nodes) { dropped_.insert(nodes.begin(), nodes.end()); }
   // Adds what they read from outside themselves: all that a recomputed block keeps.
   void keep_inputs(std::span<const std::uint32_t> nodes, std::vector<double>& bytes);
   // Adds what the gradients of their weights are made of: what the nodes read, and the gradients of what they make.
   void keep_for_weights(std::span<const std::uint32_t> nodes, std::vector<double>& bytes);
+  // Adds what they make for others of the same stage: alive once it is computed again.
+  void keep_outputs(std::span<const std::uint32_t> nodes, std::vector<double>& bytes);
   // The scores alone, of the node that has most: alive while it is recomputed.
   void largest_attention(std::span<const std::uint32_t> nodes, std::vector<double>& bytes) const;
   // Forget what was kept: the next tensor counts again.
@@ -35,12 +39,16 @@ class Activations {
   // The layout in which a reader's input is kept: before an all-gather, which is done again in the backward pass.
   const Layout& kept_layout(std::uint32_t node, std::size_t input) const;
 
+  [[nodiscard]] bool is_dropped(std::uint32_t maker, std::uint32_t reader) const {
+    return dropped_.contains(maker) && plan_.stage[maker] == plan_.stage[reader];
+  }
   // Whether the input of a product is an activation that the product's own kernel computes from what the activation keeps.
   bool is_computed_again(std::uint32_t node, std::size_t input) const;
 
   const pcg::Plan& plan_;
   const FlowGraph& flow_;
   const Gated gated_;
+  std::set<std::uint32_t> dropped_;
   std::set<std::pair<pcg::TensorRef, std::vector<std::int64_t>>> kept_;
 };
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "pcg/plan/ranks.hpp"
+#include "pcg/plan/recomputed_units.hpp"
 #include "profiles/device_profile.hpp"
 #include "sim/memory/activations.hpp"
 #include "sim/memory/model_states.hpp"
@@ -88,20 +89,22 @@ void MemoryCounter::count_activations(const std::vector<std::uint32_t>& nodes, s
   std::vector<double> saved = zeros();
   std::vector<double> transient = zeros();
   const bool selective = plan_.recompute == pcg::Recompute::selective;
-  for (const auto& [block, members] : by_block(nodes)) {
-    const bool whole = plan_.recompute == pcg::Recompute::full && plan_.pcg.blocks()[static_cast<std::size_t>(block)].weighty;
-    if (!whole) {
-      activations.keep(members, selective ? Activations::Scores::dropped : Activations::Scores::kept, saved);
-      continue;
-    }
-    activations.keep_inputs(members, saved);
+  std::vector<std::uint32_t> others = nodes;
+  const std::vector<pcg::RecomputedUnit> units = pcg::recomputed_units(plan_, plan_.recompute, nodes);
+  for (const pcg::RecomputedUnit& unit : units)
+    if (!unit.keeps_outputs) activations.drop(unit.nodes);
+  for (const pcg::RecomputedUnit& unit : units) {
+    std::erase_if(others, [&](std::uint32_t n) { return std::ranges::binary_search(unit.nodes, n); });
+    activations.keep_inputs(unit.nodes, saved);
     Activations again(plan_, flow_, gated);
     std::vector<double> all = zeros(), kept = zeros();
-    again.keep(members, Activations::Scores::kept, all);
+    again.keep(unit.nodes, Activations::Scores::kept, all);
+    if (!unit.keeps_outputs) again.keep_outputs(unit.nodes, all);
     again.clear();
-    again.keep_inputs(members, kept);
+    again.keep_inputs(unit.nodes, kept);
     for (std::size_t d = 0; d < all.size(); ++d) transient[d] = std::max(transient[d], all[d] - kept[d]);
   }
+  activations.keep(others, selective ? Activations::Scores::dropped : Activations::Scores::kept, saved);
   if (selective) activations.largest_attention(nodes, transient);
   if (splits_backward(plan_.schedule)) {
     std::vector<double> kept = zeros();
@@ -132,7 +135,7 @@ void MemoryCounter::count_moments(const std::vector<std::uint32_t>& nodes, std::
   }
   std::vector<double> gathered = zeros();
   if (plan_.zero >= 2) {
-    const ModelStateBytes b = model_state_bytes(plan_.training, framework_);
+    const ModelStateBytes b = model_state_bytes(plan_, framework_);
     std::deque<std::vector<double>> ahead;  // the backward pass comes to these next
     std::vector<double> prefetched = zeros();
     for (const auto& [block, members] : by_block(nodes)) {

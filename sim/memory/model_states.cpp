@@ -13,6 +13,16 @@ StateBytes states_of(int zero, const ModelStateBytes& each, double parameters, d
           base::Bytes(parameters * each.optimizer * (zero >= 1 ? share : 1))};
 }
 
+// Numbers that an optimizer keeps for each parameter.
+int moments(pcg::Optimizer o) {
+  switch (o) {
+    case pcg::Optimizer::adam: return 2;
+    case pcg::Optimizer::momentum: return 1;
+    case pcg::Optimizer::sgd: return 0;
+  }
+  return 0;
+}
+
 }  // namespace
 
 ModelStateBytes model_state_bytes(const pcg::TrainingConfig& t, const profiles::FrameworkProfile& framework) {
@@ -22,13 +32,18 @@ ModelStateBytes model_state_bytes(const pcg::TrainingConfig& t, const profiles::
   b.gradient = half && !t.fp32_gradients ? 2 : 4;
   b.optimizer = half ? 4 : 0;  // master copy
   if (half && b.gradient < 4 && framework.fp32_gradient_copy) b.optimizer += 4;
-  if (t.optimizer == pcg::Optimizer::momentum) b.optimizer += 4;
-  if (t.optimizer == pcg::Optimizer::adam) b.optimizer += 8;
+  b.optimizer += static_cast<double>(moments(t.optimizer)) * 4;
+  return b;
+}
+
+ModelStateBytes model_state_bytes(const pcg::Plan& plan, const profiles::FrameworkProfile& framework) {
+  ModelStateBytes b = model_state_bytes(plan.training, framework);
+  if (plan.memory.bf16_moments) b.optimizer -= static_cast<double>(moments(plan.training.optimizer)) * 2;
   return b;
 }
 
 std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data, const profiles::FrameworkProfile& framework, int zero) {
-  const ModelStateBytes each = model_state_bytes(plan.training, framework);
+  const ModelStateBytes each = model_state_bytes(plan, framework);
   // 2BW keeps the weights of the update before, which micro-batches under way began with.
   const double versions = plan.schedule == pcg::ScheduleKind::two_bw ? 2 : 1;
   std::vector<StateBytes> devices;

@@ -17,6 +17,8 @@ struct ModelStateBytes {
 };
 
 [[nodiscard]] ModelStateBytes model_state_bytes(const pcg::TrainingConfig& t, const profiles::FrameworkProfile& framework);
+// The same with the plan's own moments.
+[[nodiscard]] ModelStateBytes model_state_bytes(const pcg::Plan& plan, const profiles::FrameworkProfile& framework);
 
 // Of one device.
 struct StateBytes {

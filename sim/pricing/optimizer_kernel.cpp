@@ -18,19 +18,19 @@ double flops_per_parameter(pcg::Optimizer o) {
 
 }  // namespace
 
-double optimizer_bytes_per_parameter(const pcg::TrainingConfig& training, const profiles::FrameworkProfile& framework) {
-  const ModelStateBytes b = model_state_bytes(training, framework);
+double optimizer_bytes_per_parameter(const pcg::Plan& plan, const profiles::FrameworkProfile& framework) {
+  const ModelStateBytes b = model_state_bytes(plan, framework);
   // In half precision the fp32 master copy among the states is read instead of the weight.
   const bool half = b.weight < 4;
   return b.gradient + 2 * b.optimizer + (half ? b.weight : 2 * b.weight);
 }
 
-pcg::Kernel optimizer_kernel(const pcg::TrainingConfig& training, const profiles::FrameworkProfile& framework, double parameters) {
+pcg::Kernel optimizer_kernel(const pcg::Plan& plan, const profiles::FrameworkProfile& framework, double parameters) {
   pcg::Kernel k;
   k.kind = pcg::KernelKind::optimizer;
   k.name = "optimizer";
-  k.bytes = base::Bytes(parameters * optimizer_bytes_per_parameter(training, framework));
-  k.flops = base::Flops(parameters * flops_per_parameter(training.optimizer));
+  k.bytes = base::Bytes(parameters * optimizer_bytes_per_parameter(plan, framework));
+  k.flops = base::Flops(parameters * flops_per_parameter(plan.training.optimizer));
   return k;
 }
 

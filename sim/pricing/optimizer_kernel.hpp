@@ -9,10 +9,9 @@ namespace sim {
 
 // Bytes of device memory that the update of one parameter reads and writes: weight, gradient and optimizer states.
 // docs/architecture.md, "What the optimizer moves", derives it.
-[[nodiscard]] double optimizer_bytes_per_parameter(const pcg::TrainingConfig& training, const profiles::FrameworkProfile& framework);
+[[nodiscard]] double optimizer_bytes_per_parameter(const pcg::Plan& plan, const profiles::FrameworkProfile& framework);
 
 // The update of `parameters` parameters of one device.
-[[nodiscard]] pcg::Kernel optimizer_kernel(const pcg::TrainingConfig& training, const profiles::FrameworkProfile& framework,
-                                           double parameters);
+[[nodiscard]] pcg::Kernel optimizer_kernel(const pcg::Plan& plan, const profiles::FrameworkProfile& framework, double parameters);
 
 }  // namespace sim

@@ -88,7 +88,7 @@ const Price& PriceList::gradient_buffer(std::uint32_t node) {
 
 const Price& PriceList::optimizer(double parameters) {
   const auto [at, is_new] = optimizer_.try_emplace(parameters);
-  if (is_new) at->second = price({optimizer_kernel(plan_.training, framework_, parameters)}, framework_.host.iteration);
+  if (is_new) at->second = price({optimizer_kernel(plan_, framework_, parameters)}, framework_.host.iteration);
   return at->second;
 }
 

@@ -57,6 +57,32 @@ TEST_CASE("full recomputation keeps a layer's input") {
   CHECK(layer_bytes(config(4, false, pcg::Recompute::full), 4) == doctest::Approx(2 * sbh));
 }
 
+TEST_CASE("a module that is recomputed keeps what comes into it, and nothing for those behind it") {
+  // The terms of section 4.1, in s b h: norms read 4 and make the inputs of QKV and of the MLP, 2 + 2; core attention has the scores and
+  // makes the projection's input, 2; GELU reads 8 and makes 8; the mask of the MLP's dropout is 1.
+  const auto kept = [&](std::vector<pcg::Module> modules) {
+    search::GridConfig c = config(1, false, pcg::Recompute::none);
+    c.memory.recomputed.modules = std::move(modules);
+    return layer_bytes(c, 1) / sbh;
+  };
+  using enum pcg::Module;
+  const double scores = 5 * as_h;
+  CHECK(kept({norm}) == doctest::Approx(34 + scores - 4).epsilon(0.002));
+  CHECK(kept({mlp}) == doctest::Approx(34 + scores - 17).epsilon(0.002));
+  CHECK(kept({activation}) == doctest::Approx(34 + scores - 8).epsilon(0.002));
+  CHECK(kept({attention}) == doctest::Approx(34 - 2).epsilon(0.002));
+  CHECK(kept({attention, norm, mlp}) == doctest::Approx(34 - 2 - 4 - 17).epsilon(0.002));
+}
+
+TEST_CASE("so many blocks of a stage keep their inputs, the others everything") {
+  // Of four layers, two keep 2 s b h; layer_bytes() is half of what four layers have more than two.
+  search::GridConfig c = config(1, false, pcg::Recompute::full);
+  c.memory.recomputed.blocks = 2;
+  CHECK(layer_bytes(c, 1) == doctest::Approx(sbh * (34 + 5 * as_h)).epsilon(0.002));
+  c.memory.recomputed.blocks = 4;
+  CHECK(layer_bytes(c, 1) == doctest::Approx(2 * sbh));
+}
+
 TEST_CASE("1F1B keeps as many micro-batches in flight as stages are to come") {
   // The first of p stages holds p micro-batches of L/p layers: as much as all L layers of one micro-batch (section 4.2.3). GPipe holds all
   // m.

@@ -7,6 +7,7 @@
 
 #include "planning.hpp"
 #include "sim/memory/memory.hpp"
+#include "sim/memory/model_states.hpp"
 #include "sim/pricing/optimizer_kernel.hpp"
 
 namespace {
@@ -43,6 +44,17 @@ const pcg::TrainingConfig kGeneric = training(pcg::Framework::generic, pcg::Prec
 
 }  // namespace
 
+TEST_CASE("moments in bf16 are half of those in fp32") {
+  // Adam in half precision: 2 + 2 bytes, 4 of the master copy and 2 x 4 of moments; of those 2 x 2 remain.
+  pcg::Plan p;
+  p.training.precision = pcg::Precision::bf16;
+  p.training.optimizer = pcg::Optimizer::adam;
+  p.memory.bf16_moments = true;
+  CHECK(sim::model_state_bytes(p, profiles::framework_profile(pcg::Framework::generic)).optimizer == 4 + 4);
+  p.training.optimizer = pcg::Optimizer::sgd;  // has none
+  CHECK(sim::model_state_bytes(p, profiles::framework_profile(pcg::Framework::generic)).optimizer == 4);
+}
+
 TEST_CASE("Megatron keeps 20 bytes a parameter in fp16, 4 + 16/d with ZeRO 1") {
   check(per_parameter(kFp16, 1, 0), {2, 2, 16});
   check(per_parameter(kFp16, 4, 0), {2, 2, 16});
@@ -65,7 +77,9 @@ TEST_CASE("without a copy mixed precision keeps 16 bytes a parameter") { check(p
 // half-precision weight is written.
 TEST_CASE("the update moves the gradient's copy, too") {
   const auto moved = [](const pcg::TrainingConfig& t) {
-    return sim::optimizer_bytes_per_parameter(t, profiles::framework_profile(t.framework));
+    pcg::Plan p;
+    p.training = t;
+    return sim::optimizer_bytes_per_parameter(p, profiles::framework_profile(t.framework));
   };
   CHECK(moved(kGeneric) == 2 + 2 * 12 + 2);
   CHECK(moved(kFp16) == 2 + 2 * 4 + 2 * 12 + 2);

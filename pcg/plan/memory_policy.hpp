@@ -1,0 +1,37 @@
+#pragma once
+// What a plan says of saving memory besides its words for recomputation and ZeRO.
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+namespace pcg {
+
+// Parts of a layer that can be computed again by themselves (Megatron-Core's --recompute-modules).
+enum class Module {
+  attention,   // the core of attention: scores, softmax, values
+  norm,        // every normalisation
+  mlp,         // the dense feed-forward part, without its residual
+  moe,         // the experts' part with router, dispatch and combine
+  activation,  // activations of feed-forward parts, with the product of gated ones
+  mla_up,      // the up-projections of latent attention
+  shared       // experts of every token
+};
+// Their words in files and summaries, in the order of the enum.
+inline constexpr std::array<std::string_view, 7> kModuleWords = {"attention", "norm", "mlp", "moe", "activation", "mla_up", "shared"};
+
+// What is recomputed, in place of a word for all layers.
+struct RecomputedParts {
+  int blocks = 0;  // of the first so many layers of each virtual stage; 0: of all
+  std::vector<Module>
+      modules;  // with Recompute::none: what they make is not kept for anyone; ascending. None, with Recompute::full: whole layers
+  bool operator==(const RecomputedParts&) const = default;
+};
+
+struct MemoryPolicy {
+  RecomputedParts recomputed;
+  bool bf16_moments = false;  // of Adam or momentum, instead of fp32
+  bool operator==(const MemoryPolicy&) const = default;
+};
+
+}  // namespace pcg

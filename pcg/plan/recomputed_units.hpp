@@ -1,0 +1,29 @@
+#pragma once
+// What of a stage is computed again in its backward pass, and what is computed again together.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "pcg/plan/plan.hpp"
+
+namespace pcg {
+
+// Nodes that are computed again together, ascending.
+struct RecomputedUnit {
+  std::vector<std::uint32_t> nodes;
+  // What it makes for others is kept: a whole block. Else it is dropped like what is inside, and the unit is computed again before the
+  // first gradient that needs any of it (output-discarding checkpoints of Megatron-Core, which it uses for norms, activations and
+  // up-projections; of other modules it keeps the output).
+  bool keeps_outputs = false;
+};
+
+// Whether a node belongs to a module: by its operator, or by a part of its name as model families give it ("layer 3.mlp.up").
+[[nodiscard]] bool is_of(const PcgNode& node, Module module);
+
+// `nodes`: of one virtual stage, ascending. `recompute`: instead of the plan's own word. Units are whole blocks, or runs of computing
+// nodes of a block that belong to the plan's modules. Selective recomputation has none: it recomputes scores within an operator.
+// Cost: O(nodes x modules).
+[[nodiscard]] std::vector<RecomputedUnit> recomputed_units(const Plan& plan, Recompute recompute, std::span<const std::uint32_t> nodes);
+
+}  // namespace pcg
