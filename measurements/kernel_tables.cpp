@@ -27,6 +27,7 @@ const Names& foreign_devices() {
       {"h100_sxm", "h100-sxm-80gb"},
       {"h200_sxm", "h200-sxm-141gb"},
       {"b200_sxm", "b200-sxm-180gb"},
+      {"l40s", "l40s-48gb"},
       {"a100", "a100-sxm-80gb"},
       {"h100", "h100-sxm-80gb"},
       {"A100", "a100-sxm-80gb"},

@@ -37,6 +37,19 @@ fit h200-sxm-141gb --rows-of h100-sxm-80gb --kind embedding "$data/vidur_transfo
 fit b200-sxm-180gb --fresh "$data/gemm_bf16_b200_sxm.csv"
 fit b200-sxm-180gb --rows-of h100-sxm-80gb "$data/attention_prefill_fwd_bf16.csv"
 
+# No tables of their own: those of the same chip, or of its predecessor.
+for gpu in gb200-186gb b300-sxm-288gb gb300-288gb; do
+  fit $gpu --fresh --rows-of b200-sxm-180gb "$data/gemm_bf16_b200_sxm.csv"
+  fit $gpu --rows-of h100-sxm-80gb "$data/attention_prefill_fwd_bf16.csv"
+done
+for gpu in h800-sxm-80gb h20-sxm-96gb; do
+  fit $gpu --fresh --rows-of h100-sxm-80gb "$data/gemm_bf16_h100_sxm.csv" "$data/attention_prefill_fwd_bf16.csv" \
+    "$data/neusight_test_linear_fp32.csv" "$data/neusight_test_bmm_fp32.csv"
+  fit $gpu --rows-of h100-sxm-80gb --kind embedding "$data/vidur_transformer_fwd_ops.csv"
+done
+
+fit l40s-48gb --fresh "$data/gemm_bf16_l40s.csv"
+
 for gpu in v100-sxm2-16gb v100-sxm2-32gb v100-pcie-16gb; do
   fit $gpu --fresh --rows-of v100-sxm2-16gb "$data/deepbench_train_raw.csv"
   fit $gpu --kind matmul --rows-of v100-sxm2-16gb --rows-of v100-pcie-16gb "$data/deepbench_train_raw.csv" "$data/neusight_test_linear_fp32.csv" \

@@ -49,7 +49,7 @@ class ProfileReader {
     d.launch_overhead = map.seconds("launch_overhead").value_or(base::Seconds(0));
     d.kernel_floor = map.seconds("kernel_floor").value_or(base::Seconds(0));
     d.overlap_slowdown = map.number("overlap_slowdown", 1, 100).value_or(1);
-    if (const auto* peak = map.required("peak")) d.peak = read_peaks(*peak, map.path_of("peak"));
+    if (const auto* peak = map.required("peak")) read_tensor_peaks(*peak, d);
     if (const auto* peak = map.required("vector_peak")) d.vector_peak = read_peaks(*peak, map.path_of("vector_peak"));
     if (const auto* efficiency = map.required("efficiency")) read_efficiencies(*efficiency, d);
     if (const auto* fitted = map.optional("fitted")) d.fitted = read_fitted(*fitted, sink_);
@@ -62,16 +62,29 @@ class ProfileReader {
 
   std::map<Precision, base::FlopsPerSecond> read_peaks(const base::Yaml& node, const std::string& path) {
     base::MapReader map(node, path, sink_);
-    std::map<Precision, base::FlopsPerSecond> peaks;
-    for (const auto p : kPrecisions) {
-      const std::string key(pcg::to_text(p));
-      const auto rate = map.flops_rate(key);
-      if (!rate) continue;
-      if (!(rate->value() > 0)) map.complain(key, "a peak must be above 0");
-      peaks[p] = *rate;
-    }
+    std::map<Precision, base::FlopsPerSecond> peaks = read_rates(map);
     map.finish();
     return peaks;
+  }
+
+  void read_tensor_peaks(const base::Yaml& node, DeviceProfile& d) {
+    base::MapReader map(node, "device.peak", sink_);
+    d.peak = read_rates(map);
+    d.fp4_peak = read_rate(map, "fp4");
+    map.finish();
+  }
+
+  std::map<Precision, base::FlopsPerSecond> read_rates(base::MapReader& map) {
+    std::map<Precision, base::FlopsPerSecond> peaks;
+    for (const auto p : kPrecisions)
+      if (const auto rate = read_rate(map, pcg::to_text(p))) peaks[p] = *rate;
+    return peaks;
+  }
+
+  std::optional<base::FlopsPerSecond> read_rate(base::MapReader& map, std::string_view key) {
+    const auto rate = map.flops_rate(key);
+    if (rate && !(rate->value() > 0)) map.complain(key, "a peak must be above 0");
+    return rate;
   }
 
   // fp32 multiplies on vector units unless `peak` says otherwise, and what is not a matmul computes in fp32 whatever it stores.

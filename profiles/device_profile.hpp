@@ -25,6 +25,7 @@ struct DeviceProfile {
   base::BytesPerSecond memory_bandwidth;
   std::map<pcg::Precision, base::FlopsPerSecond>
       peak;  // of matmuls, dense: tensor cores where they serve the precision; absent: cannot train in it
+  std::optional<base::FlopsPerSecond> fp4_peak;                // of matmuls, dense; no precision of training uses it yet
   std::map<pcg::Precision, base::FlopsPerSecond> vector_peak;  // without tensor cores, for the same precisions
   base::Seconds launch_overhead;                               // host time to launch one kernel; a framework profile adds its own
   base::Seconds kernel_floor;                                  // shortest a kernel can be

@@ -27,8 +27,9 @@ constexpr std::size_t kMostFlows = 20000;
 
 using Groups = std::span<const std::vector<DeviceId>>;
 
-// What a collective's time depends on besides its size: for every group its devices' places in their nodes, nodes renumbered in the
-// order of all that take part; the type of each such node; and what the route from it to the next is like (a leaf between them or not).
+// What a collective's time depends on besides its size: for every group its devices' places in their domains, nodes renumbered in the
+// order of all that take part; the type of each such node; and what the route from it to the next is like (a leaf between them or not), or,
+// where a network is not alike everywhere, which node it is.
 std::vector<double> pattern_of(CollectiveKind kind, Groups groups, const topology::Cluster& cluster) {
   std::map<int, DeviceId> nodes;  // the first device seen of each
   for (const std::vector<DeviceId>& g : groups)
@@ -40,13 +41,14 @@ std::vector<double> pattern_of(CollectiveKind kind, Groups groups, const topolog
   for (const std::vector<DeviceId>& g : groups) {
     key.push_back(-1);
     for (const DeviceId d : g)
-      key.insert(key.end(), {static_cast<double>(ordinal[cluster.device(d).node]), static_cast<double>(cluster.device(d).index_in_node)});
+      key.insert(key.end(), {static_cast<double>(ordinal[cluster.device(d).node]), static_cast<double>(cluster.device(d).index_in_domain)});
   }
   key.push_back(-2);
   for (auto at = nodes.begin(); at != nodes.end(); ++at) {
     const auto next = std::next(at) == nodes.end() ? nodes.begin() : std::next(at);
     const auto here = cluster.node_devices(at->first), there = cluster.node_devices(next->first);
     key.push_back(cluster.node_type(at->first));
+    if (!cluster.is_alike_everywhere()) key.push_back(at->first);
     if (at->first == next->first) continue;
     const topology::Route between = cluster.route(here.front(), there.front());
     key.insert(key.end(), {between.bandwidth.value(), between.latency.value(), static_cast<double>(between.links.size())});
@@ -197,7 +199,9 @@ const profiles::FrameworkProfile& Oracle::framework(const pcg::TrainingConfig& t
 }
 
 KernelCost Oracle::kernel(const pcg::Kernel& k, const pcg::TrainingConfig& training, DeviceId d) const {
-  return kernel_cost(device(d), framework(training), k, training.precision);
+  KernelCost cost = kernel_cost(device(d), framework(training), k, training.precision);
+  cost.time = cost.time * state_->cluster.device(d).slowdown;
+  return cost;
 }
 
 CollectiveTime Oracle::collective(CollectiveKind kind, Bytes bytes, std::span<const DeviceId> group) const {

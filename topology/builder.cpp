@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <set>
 #include <tuple>
 
 #include "base/check.hpp"
@@ -21,10 +23,15 @@ std::vector<std::vector<int>> assign_nics(const NodeTables& t) {
       return std::tuple(!p.found, p.kind, -p.bandwidth, p.links.size(), p.latency);
     };
     std::vector<int> best;
+    bool has_lost = false;  // its own: one of others has to do
     for (int nic = 0; nic < t.nics; ++nic) {
+      if (t.failed_nics[static_cast<std::size_t>(nic)]) continue;
       if (!best.empty() && merit(nic) < merit(best.front())) best.clear();
       if (best.empty() || merit(nic) == merit(best.front())) best.push_back(nic);
     }
+    for (int nic = 0; !best.empty() && nic < t.nics; ++nic)
+      has_lost = has_lost || (t.failed_nics[static_cast<std::size_t>(nic)] && merit(nic) < merit(best.front()));
+    if (has_lost) best = {best[static_cast<std::size_t>(gpu) % best.size()]};
     if (!best.empty()) gpus_of[best].push_back(gpu);
   }
   std::vector<std::vector<int>> result(static_cast<std::size_t>(t.gpus));
@@ -38,7 +45,7 @@ std::vector<std::vector<int>> assign_nics(const NodeTables& t) {
   return result;
 }
 
-// Every GPU must reach every other, and, where there is a network to reach, every NIC of its node.
+// Every GPU must reach every other, the fabric of its domain, and, where there is a network to reach, every NIC of its node.
 void check_connected(const NodeType& type, const NodeTables& t, bool needs_nics, const std::pair<base::Mark, std::string>& where,
                      base::Diagnostics& sink) {
   const auto complain = [&](int gpu, const std::string& other) {
@@ -49,7 +56,13 @@ void check_connected(const NodeType& type, const NodeTables& t, bool needs_nics,
     for (int b = a + 1; b < t.gpus; ++b) {
       if (!t.between_gpus[static_cast<std::size_t>(a * t.gpus + b)].found) return complain(a, fmt::format("gpu{}", b));
     }
+    if (!t.to_fabric.empty() && t.to_fabric[static_cast<std::size_t>(a)].kind != RouteKind::fabric)
+      return sink.add(where.first, where.second, fmt::format("gpu{} has no link left to the fabric of its domain", a),
+                      "write e.g. left: 0.5 if some of its links are there, or leave the node out");
+    if (needs_nics && t.nics_of_gpu[static_cast<std::size_t>(a)].empty())
+      return sink.add(where.first, where.second, fmt::format("no NIC is left to gpu{}", a), "leave the node out: nodes, or node_types");
     for (int nic = 0; needs_nics && nic < t.nics; ++nic) {
+      if (t.failed_nics[static_cast<std::size_t>(nic)]) continue;
       const auto vertex = static_cast<std::size_t>(type.nics()[static_cast<std::size_t>(nic)]);
       if (!t.to_nic[static_cast<std::size_t>(a * t.nics + nic)].found) return complain(a, type.vertices[vertex].name);
     }
@@ -66,8 +79,9 @@ ClusterBuilder::TypeLayout ClusterBuilder::lay_out(const NodeType& type) const {
     return n == 1 ? name : fmt::format("{}#{}", name, n);
   };
   for (const auto& wire : type.wires) {
+    if (wire.left == 0) continue;
     const auto& kind = description_.links[static_cast<std::size_t>(wire.link)];
-    const auto bandwidth = kind.bandwidth * wire.count;
+    const auto bandwidth = kind.bandwidth * (wire.count * wire.left);
     const auto& a = type.vertices[static_cast<std::size_t>(wire.a)].name;
     const auto& b = type.vertices[static_cast<std::size_t>(wire.b)].name;
     const int first = static_cast<int>(layout.links.size());
@@ -86,11 +100,14 @@ NodeTables ClusterBuilder::make_tables(const NodeType& type, const TypeLayout& l
   NodeTables t;
   t.gpus = type.gpus;
   t.nics = static_cast<int>(nics.size());
+  for (const int nic : nics) t.failed_nics.push_back(type.vertices[static_cast<std::size_t>(nic)].left == 0);
+  const int fabric = type.fabric();
   for (int gpu = 0; gpu < t.gpus; ++gpu) {
     const auto paths = best_paths(type.vertices, layout.edges, gpu);
     for (int other = 0; other < t.gpus; ++other) t.between_gpus.push_back(paths[static_cast<std::size_t>(other)]);
     for (const int nic : nics) t.to_nic.push_back(paths[static_cast<std::size_t>(nic)]);
     if (reducer != type.vertices.end()) t.to_switch.push_back(paths[static_cast<std::size_t>(reducer - type.vertices.begin())]);
+    if (fabric >= 0) t.to_fabric.push_back(paths[static_cast<std::size_t>(fabric)]);
   }
   // Paths back are looked up for themselves: ties are broken by link numbers, which differ between directions.
   t.from_nic.resize(t.to_nic.size());
@@ -102,77 +119,143 @@ NodeTables ClusterBuilder::make_tables(const NodeType& type, const TypeLayout& l
     const auto paths = best_paths(type.vertices, layout.edges, static_cast<int>(reducer - type.vertices.begin()));
     t.from_switch.assign(paths.begin(), paths.begin() + t.gpus);
   }
+  if (fabric >= 0) {
+    const auto paths = best_paths(type.vertices, layout.edges, fabric);
+    t.from_fabric.assign(paths.begin(), paths.begin() + t.gpus);
+  }
   t.nics_of_gpu = assign_nics(t);
+  for (int place = 0; place < (type.domain ? type.domain->used() : 1); ++place)
+    for (const std::vector<int>& own : t.nics_of_gpu) {
+      std::vector<int>& numbered = t.nics_in_domain.emplace_back(own);
+      for (int& nic : numbered) nic += place * t.nics;
+    }
   return t;
 }
 
-LinkId ClusterBuilder::add_link(std::string name, base::BytesPerSecond bandwidth, base::Seconds latency) {
+LinkId ClusterBuilder::add_link(int type, std::string name, double multiple, bool has_latency) {
   const LinkId id(cluster_.links_.size());
-  const auto& kind = description_.links[static_cast<std::size_t>(description_.network.link)];
-  cluster_.links_.push_back({kind.name, std::move(name), bandwidth, latency});
+  const auto& kind = description_.links[static_cast<std::size_t>(type)];
+  cluster_.links_.push_back({kind.name, std::move(name), kind.bandwidth * multiple, has_latency ? kind.latency : base::Seconds(0)});
   return id;
 }
 
 void ClusterBuilder::add_nodes(Cluster::Routing& routing, const std::vector<TypeLayout>& layouts) {
-  for (std::size_t type = 0; type < layouts.size(); ++type) {
-    const auto& node_type = description_.node_types[type];
-    for (int i = 0; i < node_type.count; ++i) {
-      const int node = cluster_.nodes_++;
-      routing.type_of_node.push_back(static_cast<int>(type));
-      routing.first_link.push_back(static_cast<std::uint32_t>(cluster_.links_.size()));
-      for (const auto& link : layouts[type].links)
-        cluster_.links_.push_back({link.type, fmt::format("node{}:{}", node, link.name), link.bandwidth, link.latency});
-      auto& devices = cluster_.node_devices_.emplace_back();
-      for (int gpu = 0; gpu < node_type.gpus; ++gpu) {
-        devices.emplace_back(cluster_.devices_.size());
-        cluster_.devices_.push_back({node_type.gpu_type, node_type.memory, node, gpu});
-      }
+  auto faulty = description_.faulty.begin();
+  for (std::size_t type = 0; type < description_.node_types.size(); ++type) {
+    const auto& domain = description_.node_types[type].domain;
+    const int nodes_in_domain = domain ? domain->used() : 1;
+    for (int i = 0; i < description_.node_types[type].count; ++i) {
+      const bool differs = faulty != description_.faulty.end() && faulty->node == cluster_.nodes_;
+      const std::size_t own =
+          differs ? description_.node_types.size() + static_cast<std::size_t>(faulty - description_.faulty.begin()) : type;
+      routing.place_in_domain.push_back(i % nodes_in_domain);
+      if (i % nodes_in_domain == 0) cluster_.domain_devices_.emplace_back();
+      add_node(routing, own, differs ? faulty->type : description_.node_types[type], layouts[own]);
+      if (differs) ++faulty;
     }
+  }
+}
+
+void ClusterBuilder::add_node(Cluster::Routing& routing, std::size_t number, const NodeType& type, const TypeLayout& layout) {
+  const int node = cluster_.nodes_++;
+  routing.type_of_node.push_back(static_cast<int>(number));
+  routing.first_link.push_back(static_cast<std::uint32_t>(cluster_.links_.size()));
+  for (const auto& link : layout.links)
+    cluster_.links_.push_back({link.type, fmt::format("node{}:{}", node, link.name), link.bandwidth, link.latency});
+  auto& devices = cluster_.node_devices_.emplace_back();
+  auto& of_domain = cluster_.domain_devices_.back();
+  for (int gpu = 0; gpu < type.gpus; ++gpu) {
+    const Slowdown slow = type.slowdown.empty() ? Slowdown{} : type.slowdown[static_cast<std::size_t>(gpu)];
+    const DeviceId id(cluster_.devices_.size());
+    cluster_.devices_.push_back(
+        {type.gpu_type, type.memory, node, gpu, cluster_.domains() - 1, static_cast<int>(of_domain.size()), slow.gpu, slow.host});
+    devices.push_back(id);
+    of_domain.push_back(id);
   }
 }
 
 void ClusterBuilder::add_network(Cluster::Routing& routing) {
-  if (cluster_.nodes_ < 2) return;
-  const auto& network = description_.network;
-  const auto& kind = description_.links[static_cast<std::size_t>(network.link)];
-  const int leaves = (cluster_.nodes_ - 1) / network.nodes_per_leaf + 1;
-  int rails = 0;
+  if (cluster_.nodes_ < 2 || description_.network.kind == NetworkKind::none) return;
+  const Network& network = description_.network;
+  NicCounts counts;
+  for (int node = 0; node < cluster_.nodes_; ++node) counts.push_back(routing.tables_of(node).nics);
+  std::unique_ptr<SwitchNetwork> made = make_network(network, counts);
+  std::vector<double> left = shares_left(*made);
+  check_joined(*made, left, routing);
+  if (!description_.network_faults.empty()) made = with_faults(std::move(made), std::move(left));
+  const bool half_duplex = description_.links[static_cast<std::size_t>(network.link)].half_duplex;
   for (int node = 0; node < cluster_.nodes_; ++node) {
     auto& uplinks = routing.nics.emplace_back();
-    const auto& type = description_.node_types[static_cast<std::size_t>(routing.type_of_node[static_cast<std::size_t>(node)])];
+    const NodeType& type = type_of(routing, node);
     const auto nics = type.nics();
-    rails = std::max(rails, static_cast<int>(nics.size()));
     for (int nic = 0; nic < static_cast<int>(nics.size()); ++nic) {
-      const auto end = fmt::format("node{}:{}", node, type.vertices[static_cast<std::size_t>(nics[static_cast<std::size_t>(nic)])].name);
-      const auto group = network.kind == NetworkKind::single_switch
-                             ? std::string("switch")
-                             : fmt::format("{}{}", network.kind == NetworkKind::rail ? "rail" : "leaf", routing.group_of(node, nic));
-      if (kind.half_duplex) {
-        const LinkId both = add_link(fmt::format("{}--{}", end, group), kind.bandwidth, kind.latency);
+      const Vertex& port = type.vertices[static_cast<std::size_t>(nics[static_cast<std::size_t>(nic)])];
+      const double share = port.left > 0 ? port.left : 1;  // no route takes one that has failed
+      const auto end = fmt::format("node{}:{}", node, port.name);
+      const auto above = made->name_of(made->switch_of(node, nic));
+      if (half_duplex) {
+        const LinkId both = add_link(network.link, fmt::format("{}--{}", end, above), share, true);
         uplinks.push_back({both, both});
       } else {
-        const LinkId up = add_link(fmt::format("{}->{}", end, group), kind.bandwidth, kind.latency);
-        uplinks.push_back({up, add_link(fmt::format("{}->{}", group, end), kind.bandwidth, base::Seconds(0))});
+        const LinkId up = add_link(network.link, fmt::format("{}->{}", end, above), share, true);
+        uplinks.push_back({up, add_link(network.link, fmt::format("{}->{}", above, end), share, false)});
       }
     }
   }
-  if (network.kind == NetworkKind::fat_tree && leaves > 1) add_groups(routing, leaves, "leaf", "core");
-  if (network.kind == NetworkKind::rail && rails > 1) add_groups(routing, rails, "rail", "spine");
+  routing.first_network_link = static_cast<std::uint32_t>(cluster_.links_.size());
+  std::map<std::pair<int, int>, int> between;  // several links may join one pair
+  for (const SwitchLink& l : made->links()) {
+    const int n = ++between[{l.from, l.to}];
+    const auto name = fmt::format("{}->{}", made->name_of(l.from), made->name_of(l.to));
+    (void)add_link(l.type, n == 1 ? name : fmt::format("{}#{}", name, n), l.multiple, l.has_latency);
+  }
+  routing.network = std::move(made);
 }
 
-// A leaf or a rail reaches what is above it at the sum of its NICs over the oversubscription, as the header's table says.
-void ClusterBuilder::add_groups(Cluster::Routing& routing, int groups, const std::string& name, const std::string& above) {
-  std::vector<int> nics(static_cast<std::size_t>(groups), 0);
-  for (int node = 0; node < cluster_.nodes_; ++node) {
-    const int count = static_cast<int>(routing.nics[static_cast<std::size_t>(node)].size());
-    for (int nic = 0; nic < count; ++nic) ++nics[static_cast<std::size_t>(routing.group_of(node, nic))];
+const NodeType& ClusterBuilder::type_of(const Cluster::Routing& routing, int node) const {
+  const auto type = static_cast<std::size_t>(routing.type_of_node[static_cast<std::size_t>(node)]);
+  const std::size_t sound = description_.node_types.size();
+  return type < sound ? description_.node_types[type] : description_.faulty[type - sound].type;
+}
+
+// Of each link, after the faults, which take both ways.
+std::vector<double> ClusterBuilder::shares_left(const SwitchNetwork& network) const {
+  base::Diagnostics sink;
+  std::vector<double> left(network.links().size(), 1);
+  for (const NetworkFault& f : description_.network_faults) {
+    bool found = false;
+    for (std::size_t l = 0; l < left.size(); ++l) {
+      const SwitchLink& link = network.links()[l];
+      const std::string from = network.name_of(link.from), to = network.name_of(link.to);
+      if (!(from == f.a && to == f.b) && !(from == f.b && to == f.a)) continue;
+      left[l] *= f.left;
+      found = true;
+    }
+    if (!found)
+      sink.add(f.mark, f.path, fmt::format("no link of the network joins {} and {}", f.a, f.b),
+               "foreshard show cluster --json names links; in a node write node, too");
   }
-  const auto& kind = description_.links[static_cast<std::size_t>(description_.network.link)];
-  for (int g = 0; g < groups; ++g) {
-    const auto bandwidth = kind.bandwidth * nics[static_cast<std::size_t>(g)] / description_.network.oversubscription;
-    const LinkId up = add_link(fmt::format("{}{}->{}", name, g, above), bandwidth, kind.latency);
-    routing.groups.push_back({up, add_link(fmt::format("{}->{}{}", above, name, g), bandwidth, base::Seconds(0))});
+  sink.throw_if_any();
+  return left;
+}
+
+// Every switch with NICs must reach every other. A custom network may be in parts by itself, any other by its faults alone.
+void ClusterBuilder::check_joined(const SwitchNetwork& network, const std::vector<double>& left, const Cluster::Routing& routing) const {
+  if (description_.network.kind != NetworkKind::custom && description_.network_faults.empty()) return;
+  std::set<int> ends;
+  for (int node = 0; node < cluster_.nodes_; ++node)
+    for (int nic = 0; nic < routing.tables_of(node).nics; ++nic) ends.insert(network.switch_of(node, nic));
+  const auto apart = unreached(network, left, ends);
+  if (!apart) return;
+  base::Diagnostics sink;
+  const auto message = fmt::format("no way leads from {} to {}", network.name_of(apart->first), network.name_of(apart->second));
+  if (description_.network_faults.empty()) {
+    sink.add(description_.network.custom.mark, description_.network.custom.path, message, "add links between switches");
+  } else {
+    const NetworkFault& f = description_.network_faults.front();
+    sink.add(f.mark, f.path, message, "write e.g. left: 0.5 if some of the links between the two are there, or leave nodes out");
   }
+  sink.throw_if_any();
 }
 
 Cluster ClusterBuilder::build(const std::vector<std::pair<base::Mark, std::string>>& node_marks) && {
@@ -181,11 +264,17 @@ Cluster ClusterBuilder::build(const std::vector<std::pair<base::Mark, std::strin
   auto routing = std::make_shared<Cluster::Routing>();
   std::vector<TypeLayout> layouts;
   base::Diagnostics sink;
+  const bool needs_nics = description_.domains() > 1;
   for (std::size_t i = 0; i < node_marks.size(); ++i) {
     const auto& type = description_.node_types[i];
     layouts.push_back(lay_out(type));
     routing->tables.push_back(make_tables(type, layouts.back()));
-    check_connected(type, routing->tables.back(), description_.nodes() > 1, node_marks[i], sink);
+    check_connected(type, routing->tables.back(), needs_nics, node_marks[i], sink);
+  }
+  for (const FaultyNode& f : description_.faulty) {
+    layouts.push_back(lay_out(f.type));
+    routing->tables.push_back(make_tables(f.type, layouts.back()));
+    check_connected(f.type, routing->tables.back(), needs_nics, {f.mark, f.path}, sink);
   }
   sink.throw_if_any();
   cluster_.name_ = description_.name;

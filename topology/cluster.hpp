@@ -1,6 +1,8 @@
 #pragma once
 // A cluster: devices, directed links and the routes between devices. A value, immutable after loading. Devices are numbered node by
 // node, GPUs within a node in order; this is the order that machine mappings use. Units: bytes per second one way, seconds.
+//
+// A domain is the GPUs that reach each other without the network: those of a node, or of the nodes that one fabric joins (NVL72).
 
 #include <cstdint>
 #include <memory>
@@ -30,7 +32,19 @@ struct Device {
   std::optional<base::Bytes> memory;  // overrides the profile
   int node = 0;
   int index_in_node = 0;
+  int domain = 0;
+  int index_in_domain = 0;
+  double slowdown = 1;       // each of its kernels takes so many times as long as the profile says
+  double host_slowdown = 1;  // its host takes so many times as long to launch one
 };
+
+// What decides how long kernels take on a device.
+struct DeviceKind {
+  std::string type;  // a device profile's name
+  double slowdown = 1, host_slowdown = 1;
+  auto operator<=>(const DeviceKind&) const = default;
+};
+[[nodiscard]] DeviceKind kind_of(const Device& device);
 
 // The links that one message crosses, in order.
 struct Route {
@@ -53,23 +67,31 @@ class Cluster {
   [[nodiscard]] int device_count() const { return static_cast<int>(devices_.size()); }
   // Returns the devices of one node, ascending.
   [[nodiscard]] std::span<const DeviceId> node_devices(int node) const { return node_devices_[static_cast<std::size_t>(node)]; }
+  [[nodiscard]] int domains() const { return static_cast<int>(domain_devices_.size()); }
+  // Returns the devices of one domain, ascending.
+  [[nodiscard]] std::span<const DeviceId> domain_devices(int domain) const { return domain_devices_[static_cast<std::size_t>(domain)]; }
   [[nodiscard]] int nics_per_node(int node) const;
   // Returns the NICs of a device's node that are its own: of those that are equally near its share, at least one. Empty without NICs.
+  // They are numbered through the device's domain, node by node.
   [[nodiscard]] std::span<const int> nics_of(DeviceId d) const;
-  // Returns the entry of `node_types:` that a node is of, from 0. Nodes of one type have the same devices, wires and NICs.
+  // Returns the entry of `node_types:` that a node is of, from 0, or a number of its own if it has a fault. Nodes of one type have the same
+  // devices, wires and NICs.
   [[nodiscard]] int node_type(int node) const;
 
+  // Whether a route between nodes is told by how many links it has: not on a dragonfly, a torus, a custom network or one with a fault.
+  [[nodiscard]] bool is_alike_everywhere() const;
+
   // Returns: within a node the path over its wires that is best by: nearest kind, widest bottleneck, fewest hops, least latency, lowest
-  // ids; between nodes GPU -> NIC -> network -> NIC -> GPU, by the first NIC of each device's own; from a device to itself no links,
-  // infinite bandwidth and no latency.
+  // ids; between nodes of a domain GPU -> fabric -> GPU; between domains GPU -> NIC -> network -> NIC -> GPU, by the first NIC of each
+  // device's own; from a device to itself no links, infinite bandwidth and no latency.
   // Cost: O(links of the route); paths within a node come from tables per node type.
   [[nodiscard]] Route route(DeviceId from, DeviceId to) const;
-  // Returns the route out through one NIC and in through the other.
-  // Requires: different nodes; 0 <= nic < nics_per_node. Throws: base::InternalError otherwise.
+  // Returns the route out through one NIC and in through the other, as nics_of numbers them.
+  // Requires: different domains; NICs of the devices' nodes that have not failed. Throws: base::InternalError otherwise.
   [[nodiscard]] Route route_through_nics(DeviceId from, DeviceId to, int nic_from, int nic_to) const;
 
-  // A switch inside a node may reduce and multicast in the network (NVLS): `in_network: true` on the component.
-  // Returns: the routes from a device to the first such switch of its node and back; nullopt if it reaches none.
+  // A switch inside a node, or the fabric of a domain, may reduce and multicast in the network (NVLS): `in_network: true`.
+  // Returns: the routes from a device to the first such switch and back; nullopt if it reaches none over the fabric.
   struct SwitchPaths {
     Route up, down;
   };
@@ -82,7 +104,7 @@ class Cluster {
   std::vector<Device> devices_;
   std::vector<Link> links_;
   int nodes_ = 0;
-  std::vector<std::vector<DeviceId>> node_devices_;
+  std::vector<std::vector<DeviceId>> node_devices_, domain_devices_;
   struct Routing;
   std::shared_ptr<const Routing> routing_;
 };

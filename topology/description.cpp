@@ -2,11 +2,12 @@
 
 #include <fmt/core.h>
 
-#include <array>
 #include <cstdint>
 
 #include "base/diagnostics.hpp"
 #include "base/yaml/reader.hpp"
+#include "topology/fault_reader.hpp"
+#include "topology/network_reader.hpp"
 #include "topology/node_reader.hpp"
 
 namespace topology {
@@ -32,10 +33,12 @@ class DescriptionReader {
       if (const auto* node = map.required("node")) add_node_type(*node, map.path_of("node"), static_cast<int>(nodes.value_or(1)));
       map.require("nodes");
     }
-    read_network(map);
     check_size(map);
+    read_network_of(map);
+    const auto* faults = map.optional("faults");
     map.finish();
     if (sink_.empty()) check_nics(section, path);  // only a sound description has NICs to count
+    if (sink_.empty() && faults != nullptr) read_faults(*faults, map.path_of("faults"), cluster_, sink_);
     return std::move(cluster_);
   }
 
@@ -89,33 +92,11 @@ class DescriptionReader {
       add_node_type(list->items[i], fmt::format("{}[{}]", cluster.path_of("node_types"), i), std::nullopt);
   }
 
-  void read_network(base::MapReader& cluster) {
+  void read_network_of(base::MapReader& cluster) {
     const auto* node = cluster.optional("network");
-    if (node == nullptr) {
-      if (cluster_.nodes() > 1)
-        cluster.complain("network", "several nodes need a network", "e.g. network: {type: switch, link: infiniband}");
-      return;
-    }
-    static const std::array<std::string, 6> kTypes = {"switch", "fat-tree", "rail", "dragonfly", "torus", "custom"};
-    base::MapReader map(*node, cluster.path_of("network"), sink_);
-    const auto type = map.choice("type", kTypes);
-    const auto link = read_link_name(map, "link", cluster_.links);
-    auto& network = cluster_.network;
-    network.oversubscription = map.number("oversubscription", 1.0, 1e6).value_or(1.0);
-    network.nodes_per_leaf = static_cast<int>(map.integer("nodes_per_leaf", 1, kMaxNodes).value_or(network.nodes_per_leaf));
-    map.require("type");
-    map.require("link");
-    map.finish();
-    network.link = link.value_or(0);
-    if (!type) return;
-    if (*type > 2) {
-      map.complain("type", fmt::format("\"{}\" is not there yet", kTypes[*type]), "one of: switch, fat-tree, rail");
-      return;
-    }
-    network.kind = *type == 0 ? NetworkKind::single_switch : *type == 1 ? NetworkKind::fat_tree : NetworkKind::rail;
-    if (*type == 0 && network.oversubscription > 1) {
-      map.complain("oversubscription", "a single switch is not oversubscribed", "write type: fat-tree, with nodes_per_leaf");
-    }
+    if (node != nullptr) cluster_.network = read_network(*node, cluster.path_of("network"), cluster_, sink_);
+    else if (cluster_.domains() > 1)
+      cluster.complain("network", "several nodes need a network", "e.g. network: {type: switch, link: infiniband}");
   }
 
   void check_size(base::MapReader& cluster) {
@@ -127,7 +108,7 @@ class DescriptionReader {
   }
 
   void check_nics(const base::Yaml& section, const std::string& path) {
-    if (cluster_.nodes() < 2) return;
+    if (cluster_.domains() < 2) return;
     for (std::size_t i = 0; i < cluster_.node_types.size(); ++i) {
       if (!cluster_.node_types[i].nics().empty()) continue;
       const auto* list = section.find("node_types");
@@ -152,9 +133,23 @@ std::vector<int> NodeType::nics() const {
   return result;
 }
 
+int NodeType::fabric() const { return domain ? static_cast<int>(vertices.size()) - 1 : -1; }
+
+int ClusterDescription::type_of(int node) const {
+  int type = 0;
+  for (; node >= node_types[static_cast<std::size_t>(type)].count; ++type) node -= node_types[static_cast<std::size_t>(type)].count;
+  return type;
+}
+
 int ClusterDescription::nodes() const {
   int total = 0;
   for (const auto& t : node_types) total += t.count;
+  return total;
+}
+
+int ClusterDescription::domains() const {
+  int total = 0;
+  for (const auto& t : node_types) total += t.domain ? (t.count - 1) / t.domain->used() + 1 : t.count;
   return total;
 }
 

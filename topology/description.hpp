@@ -8,6 +8,7 @@
 
 #include "base/units.hpp"
 #include "base/yaml/tree.hpp"
+#include "topology/networks/network.hpp"
 
 namespace topology {
 
@@ -25,12 +26,27 @@ struct Vertex {
   std::string name;
   VertexKind kind = VertexKind::cpu;
   bool in_network = false;  // a switch that reduces and multicasts
+  double left = 1;          // of a NIC: the share of its link to the network that has not failed
 };
 
 struct Wire {
   int a = 0, b = 0;  // indices into NodeType::vertices
   int link = 0;      // index into ClusterDescription::links
   int count = 1;     // bonded links: they multiply the bandwidth
+  double left = 1;   // the share of them that has not failed
+};
+
+// A fabric that joins the GPUs of several nodes: every GPU has a wire to its switches, which are one vertex of the node, "fabric".
+struct Domain {
+  int nodes = 1;    // that one fabric joins
+  int segment = 1;  // nodes that a job takes of a fabric at once: as many whole segments as fit
+  [[nodiscard]] int used() const { return nodes / segment * segment; }
+};
+
+// How many times as long as without a fault.
+struct Slowdown {
+  double gpu = 1;   // each of its kernels takes
+  double host = 1;  // its host takes to launch one
 };
 
 struct NodeType {
@@ -40,17 +56,19 @@ struct NodeType {
   int gpus = 0;
   std::vector<Vertex> vertices;
   std::vector<Wire> wires;
+  std::optional<Domain> domain;
+  std::vector<Slowdown> slowdown;  // per GPU; empty: none
 
   [[nodiscard]] std::vector<int> nics() const;  // their vertices, in order
+  [[nodiscard]] int fabric() const;             // its vertex; -1 without a domain
 };
 
-enum class NetworkKind { none, single_switch, fat_tree, rail };
-
-struct Network {
-  NetworkKind kind = NetworkKind::none;
-  int link = 0;
-  double oversubscription = 1;  // what enters a leaf (rail) over what may leave it
-  int nodes_per_leaf = 16;      // of a fat tree; an assumption where the user does not say
+// A node that faults have made different from its type.
+struct FaultyNode {
+  int node = 0;
+  NodeType type;
+  base::Mark mark;  // of the fault
+  std::string path;
 };
 
 struct ClusterDescription {
@@ -59,8 +77,13 @@ struct ClusterDescription {
   std::vector<LinkType> links;
   std::vector<NodeType> node_types;  // nodes are numbered type by type
   Network network;
+  std::vector<FaultyNode> faulty;            // ascending by node
+  std::vector<NetworkFault> network_faults;  // of links between switches
 
   [[nodiscard]] int nodes() const;
+  [[nodiscard]] int domains() const;
+  // Returns the type of a node as `node_types:` has it, without its faults. Requires: 0 <= node < nodes().
+  [[nodiscard]] int type_of(int node) const;
 };
 
 // Returns the content of an expanded section (no preset is left to look up, although its name is still there). `preset_gpus`: GPUs per node

@@ -26,6 +26,9 @@ std::string_view network_name(NetworkKind kind) {
     case NetworkKind::single_switch: return "switch";
     case NetworkKind::fat_tree: return "fat tree";
     case NetworkKind::rail: return "rails";
+    case NetworkKind::dragonfly: return "dragonfly";
+    case NetworkKind::torus: return "torus";
+    case NetworkKind::custom: return "custom network";
   }
   return "none";
 }

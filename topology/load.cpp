@@ -11,10 +11,18 @@
 #include "base/yaml/reader.hpp"
 #include "topology/builder.hpp"
 #include "topology/description.hpp"
+#include "topology/network_reader.hpp"
 #include "topology/presets.hpp"
 
 namespace topology {
 namespace {
+
+// A network of another type keeps nothing that this type has not.
+void change_type(base::Yaml& cluster, const base::Yaml::Entry& entry) {
+  if (entry.key != "network" && entry.key != "network.type") return;
+  const base::Yaml* type = entry.key == "network" ? entry.value.find("type") : &entry.value;
+  if (type != nullptr && cluster.find("network") != nullptr) adopt_network_type(cluster, type->scalar);
+}
 
 // Puts one key that stands beside `preset:` over what the preset says.
 void override_key(base::Yaml& cluster, const base::Yaml::Entry& entry, const std::string& path, base::Diagnostics& sink) {
@@ -50,6 +58,11 @@ base::Yaml section_of_file(const std::string& file) {
 
 }  // namespace
 
+void adopt_network_type(base::Yaml& cluster, std::string_view type) {
+  base::Yaml* network = cluster.find("network");
+  if (network != nullptr) drop_keys_of_other_types(*network, type);
+}
+
 base::Yaml expand_cluster(const base::Yaml& section, const std::string& path) {
   base::Diagnostics sink;
   base::MapReader map(section, path, sink);
@@ -67,6 +80,7 @@ base::Yaml expand_cluster(const base::Yaml& section, const std::string& path) {
     cluster.erase("node");
     cluster.erase("nodes");
   }
+  for (const auto& entry : section.entries) change_type(cluster, entry);
   for (const auto& entry : section.entries) override_key(cluster, entry, path, sink);
   if (!sink.empty()) {  // what else is wrong is said in the same breath
     try {

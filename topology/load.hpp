@@ -2,6 +2,7 @@
 // From a `cluster:` section, a preset's name or a file to a Cluster.
 
 #include <string>
+#include <string_view>
 
 #include "base/yaml/tree.hpp"
 #include "topology/cluster.hpp"
@@ -11,6 +12,8 @@ namespace topology {
 // Returns: a `cluster:` section with its preset resolved and its overrides applied: the tree that what-ifs patch.
 // `path` is the section's place in messages ("cluster"). Throws: base::InputError.
 [[nodiscard]] base::Yaml expand_cluster(const base::Yaml& section, const std::string& path);
+// Removes the keys of a section's network that a network of this type has not: they belong to the type before. For what changes the type.
+void adopt_network_type(base::Yaml& cluster, std::string_view type);
 // Returns: the cluster of an expanded section. Throws: base::InputError with every problem found.
 [[nodiscard]] Cluster load_cluster(const base::Yaml& expanded, const std::string& path);
 // Returns: the cluster that a word of the command line names: a preset or a file. Throws: base::InputError.

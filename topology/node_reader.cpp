@@ -42,9 +42,12 @@ class NodeReader {
       map.require("count");
     }
     if (const auto* gpus = map.required("gpus")) read_gpus(*gpus, map.path_of("gpus"), type);
-    for (int i = 0; i < type.gpus; ++i) type.vertices.push_back({fmt::format("gpu{}", i), VertexKind::gpu, false});
+    for (int i = 0; i < type.gpus; ++i) type.vertices.push_back({.name = fmt::format("gpu{}", i), .kind = VertexKind::gpu});
     if (const auto* components = map.optional("components")) read_components(*components, map.path_of("components"), type);
+    const auto* domain = map.optional("domain");
+    if (domain != nullptr) type.vertices.push_back({.name = "fabric", .kind = VertexKind::switching});
     if (const auto* wires = map.optional("wires")) read_wires(*wires, map.path_of("wires"), type);
+    if (domain != nullptr) read_domain(*domain, map.path_of("domain"), type);
     map.finish();
     return type;
   }
@@ -59,6 +62,27 @@ class NodeReader {
     map.require("type");
     map.require("count");
     map.finish();
+  }
+
+  // Every GPU has a wire to the fabric, which is the node's last vertex.
+  void read_domain(const base::Yaml& node, const std::string& path, NodeType& type) {
+    base::MapReader map(node, path, sink_);
+    Domain domain;
+    domain.nodes = static_cast<int>(map.integer("nodes", 1, kMaxNodes).value_or(1));
+    domain.segment = static_cast<int>(map.integer("segment", 1, domain.nodes).value_or(domain.nodes));
+    const auto link = read_link_name(map, "link", links_);
+    const int count = static_cast<int>(map.integer("count", 1, 1000).value_or(1));
+    const bool in_network = map.boolean("in_network").value_or(false);
+    map.require("nodes");
+    map.require("link");
+    map.finish();
+    const auto reducer = std::ranges::find_if(type.vertices, &Vertex::in_network);
+    if (in_network && reducer != type.vertices.end())
+      map.complain("in_network", fmt::format("{} reduces already", reducer->name), "one of the two can");
+    type.vertices.back().in_network = in_network;
+    for (int gpu = 0; gpu < type.gpus; ++gpu)
+      type.wires.push_back({.a = gpu, .b = static_cast<int>(type.vertices.size()) - 1, .link = link.value_or(0), .count = count});
+    type.domain = domain;
   }
 
   void read_components(const base::Yaml& list, const std::string& path, NodeType& type) {

@@ -1,10 +1,14 @@
 #include "topology/routing.hpp"
 
+#include "base/check.hpp"
+
 namespace topology {
 
-// Rails join NICs of one number, leaves join neighbouring nodes.
-int Cluster::Routing::group_of(int node, int nic) const {
-  return description.network.kind == NetworkKind::rail ? nic : node / description.network.nodes_per_leaf;
+int Cluster::Routing::nic_of_node(int node, int nic_of_domain) const {
+  const NodeTables& own = tables_of(node);
+  const int nic = nic_of_domain - place_in_domain[static_cast<std::size_t>(node)] * own.nics;
+  BASE_CHECK(nic >= 0 && nic < own.nics && !own.failed_nics[static_cast<std::size_t>(nic)], "NIC {} of node {}", nic, node);
+  return nic;
 }
 
 }  // namespace topology

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -27,6 +28,8 @@ std::map<std::string, int> device_types(const Cluster& c) {
   return types;
 }
 
+bool is_slow(const topology::Device& d) { return d.slowdown > 1 || d.host_slowdown > 1; }
+
 // Types, not names, of the links: routes that differ in their names alone are of one kind.
 std::string route_text(const Cluster& c, DeviceId a, DeviceId b) {
   const topology::Route r = c.route(a, b);
@@ -35,7 +38,7 @@ std::string route_text(const Cluster& c, DeviceId a, DeviceId b) {
   return fmt::format("{} ({})", base::to_text(r.bandwidth), types);
 }
 
-// From device 0 to the first of its node for each kind of route, and to the first of the next node.
+// From device 0 to the first of its node for each kind of route, to the first of the next node, and of the next domain if that is another.
 std::vector<std::pair<std::string, DeviceId>> sample_routes(const Cluster& c) {
   std::vector<std::pair<std::string, DeviceId>> samples;
   const auto node = c.node_devices(0);
@@ -48,6 +51,10 @@ std::vector<std::pair<std::string, DeviceId>> sample_routes(const Cluster& c) {
   if (c.nodes() > 1) {
     const DeviceId other = c.node_devices(1)[0];
     samples.emplace_back(fmt::format("GPU 0 to GPU {}, the next node", other.value), other);
+    if (c.domains() > 1 && c.domain_devices(1)[0] != other) {
+      const DeviceId beyond = c.domain_devices(1)[0];
+      samples.emplace_back(fmt::format("GPU 0 to GPU {}, the next domain", beyond.value), beyond);
+    }
   }
   return samples;
 }
@@ -56,7 +63,9 @@ std::vector<std::pair<std::string, DeviceId>> sample_routes(const Cluster& c) {
 
 std::string cluster_text(const Cluster& c) {
   std::string out = fmt::format("{}: {} nodes, {} GPUs", c.name(), c.nodes(), c.device_count());
+  if (c.domains() != c.nodes()) out += fmt::format(" in {} domain{}", c.domains(), c.domains() == 1 ? "" : "s");
   for (const auto& [type, count] : device_types(c)) out += fmt::format(", {} {}", count, type);
+  if (const auto slow = std::ranges::count_if(c.devices(), is_slow); slow > 0) out += fmt::format(", {} slow", slow);
   out += "\n\n";
   Table links({{"link", Align::left}, {"count", Align::right}, {"bandwidth", Align::right}, {"latency", Align::right}});
   for (const auto& [type, count] : link_types(c))
@@ -71,6 +80,7 @@ std::string cluster_json(const Cluster& c) {
   Json j;
   j["name"] = c.name();
   j["nodes"] = c.nodes();
+  j["domains"] = c.domains();
   j["gpus"] = c.device_count();
   j["devices"] = Json::object();
   for (const auto& [type, count] : device_types(c)) j["devices"][type] = count;

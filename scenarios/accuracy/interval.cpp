@@ -25,7 +25,7 @@ std::string device_generation(const topology::Cluster& cluster, int gpus) {
 
 std::string fabric_of(const topology::Cluster& cluster, int gpus) {
   if (gpus == 1) return "one GPU";
-  return cluster.devices()[static_cast<std::size_t>(gpus) - 1].node == cluster.devices()[0].node ? "one node" : "several nodes";
+  return cluster.devices()[static_cast<std::size_t>(gpus) - 1].domain == cluster.devices()[0].domain ? "one node" : "several nodes";
 }
 
 std::string precision_family(pcg::Precision p) {

@@ -7,6 +7,7 @@
 
 #include "base/yaml/patch.hpp"
 #include "scenarios/question/framework.hpp"
+#include "topology/load.hpp"
 
 namespace scenarios {
 namespace {
@@ -19,7 +20,8 @@ constexpr std::array<std::string_view, 3> kSections = {"model", "cluster", "trai
 // Keys that a section may have and that a document need not spell out. What is no key at all is found when the variant is loaded.
 base::UnknownKey when_unknown(std::string_view path) {
   const bool optional = path == "model" || path == "training" || path.starts_with("model.") || path.starts_with("training.") ||
-                        path.starts_with("cluster.node.gpus.") || path.starts_with("cluster.network.");
+                        path.starts_with("cluster.node.gpus.") || path.starts_with("cluster.node.domain.") || path == "cluster.network" ||
+                        path.starts_with("cluster.network.") || path == "cluster.faults";
   return optional ? base::UnknownKey::add : base::UnknownKey::refuse;
 }
 
@@ -57,6 +59,13 @@ bool prepare_framework(Yaml& document, std::string_view path, const Yaml& value,
   return reported_elsewhere.empty();
 }
 
+// Another type of network leaves the keys behind that it has not.
+void adopt_network(Yaml& document, std::string_view path, const Yaml& value) {
+  const Yaml* type = path == "cluster.network" ? value.find("type") : path == "cluster.network.type" ? &value : nullptr;
+  Yaml* cluster = document.find("cluster");
+  if (type != nullptr && cluster != nullptr) topology::adopt_network_type(*cluster, type->scalar);
+}
+
 }  // namespace
 
 Yaml patched(Yaml document, const WhatIf& what_if, const std::string& path, const std::filesystem::path& directory, Diagnostics& sink) {
@@ -69,6 +78,7 @@ Yaml patched(Yaml document, const WhatIf& what_if, const std::string& path, cons
       sink.add(value.mark, place, "a what-if cannot change the preset itself", "write a second scenario, or set the keys that differ");
     } else {
       drop_other_batch(document, target);
+      adopt_network(document, target, value);
       if (prepare_framework(document, target, value, directory, sink, place))
         base::patch_yaml(document, target, value, sink, place, when_unknown(target));
     }

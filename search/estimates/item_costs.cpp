@@ -12,7 +12,7 @@ ItemCosts::ItemCosts(const sim::Program& program, const topology::Cluster& clust
       cluster_(cluster),
       movement_s_(movement_s),
       pace_(pace),
-      overlap_slowdown_(profiles::device_profile(program.device_types[pace]).overlap_slowdown) {
+      overlap_slowdown_(profiles::device_profile(program.device_types[pace].type).overlap_slowdown) {
   extend();
 }
 
@@ -26,7 +26,7 @@ std::vector<std::uint32_t> ItemCosts::types_of(const std::vector<base::DeviceId>
   if (program_.device_types.size() == 1) return {pace_};
   std::vector<bool> there(program_.device_types.size(), false);
   for (const base::DeviceId d : devices) {
-    const auto type = std::ranges::find(program_.device_types, cluster_.device(d).type);
+    const auto type = std::ranges::find(program_.device_types, topology::kind_of(cluster_.device(d)));
     there[static_cast<std::size_t>(type - program_.device_types.begin())] = true;
   }
   if (there[pace_]) return {pace_};

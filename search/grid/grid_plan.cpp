@@ -108,14 +108,15 @@ namespace {
 // Of each rank of the pipeline; ranks of equal devices share their prices.
 std::vector<std::vector<double>> costs_of_ranks(pcg::Plan plan, const Grid& grid, const std::vector<Layout>& node_layouts,
                                                 std::span<const int> layer_of_block, const sim::Oracle& oracle) {
-  std::map<std::set<std::string>, std::vector<double>> known;  // by the types of a rank's devices
+  std::map<std::set<topology::DeviceKind>, std::vector<double>> known;  // by the types of a rank's devices
   std::vector<std::vector<double>> seconds;
   for (int rank = 0; rank < grid.pipeline; ++rank) {
-    std::set<std::string> types;
+    std::set<topology::DeviceKind> types;
     const int opposite = grid.directions == 2 ? grid.pipeline - 1 - rank : rank;
     for (int d = 0; d < grid.group_devices(); ++d)
       for (const int place : {rank, opposite})
-        types.insert(oracle.cluster().device(base::DeviceId(static_cast<std::size_t>(place * grid.group_devices() + d))).type);
+        types.insert(
+            topology::kind_of(oracle.cluster().device(base::DeviceId(static_cast<std::size_t>(place * grid.group_devices() + d)))));
     const auto [at, is_new] = known.try_emplace(std::move(types));
     if (is_new) {
       plan.stage.assign(plan.pcg.nodes().size(), rank);

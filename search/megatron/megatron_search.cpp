@@ -87,7 +87,8 @@ class Searching {
         context_(context) {
     found_.aside = ranking_.aside;
     // Sketches are of the first devices: where others are of another type, they bound nothing.
-    for (const topology::Device& d : problem.cluster.devices()) bounds_hold_ = bounds_hold_ && d.type == problem.cluster.devices()[0].type;
+    const topology::DeviceKind first = topology::kind_of(problem.cluster.devices()[0]);
+    for (const topology::Device& d : problem.cluster.devices()) bounds_hold_ = bounds_hold_ && topology::kind_of(d) == first;
   }
 
   Findings run() && {

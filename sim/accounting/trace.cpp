@@ -28,7 +28,7 @@ std::string_view stream_name(StreamKind stream) {
 // A fused run as its parts, each with its share of the time.
 void add_spans(const Accounts& a, const BlockInstance& instance, const KernelRun& run, Interval when, std::vector<Span>& out) {
   const std::uint32_t device = a.folded.representatives[run.device_class].value;
-  const auto type = static_cast<std::uint32_t>(std::ranges::find(a.program.device_types, a.cluster.devices()[device].type) -
+  const auto type = static_cast<std::uint32_t>(std::ranges::find(a.program.device_types, topology::kind_of(a.cluster.devices()[device])) -
                                                a.program.device_types.begin());
   const double stretch = run.seconds.value() > 0 ? (when.end - when.begin).value() / run.seconds.value() : 0;
   base::Seconds at = when.begin;

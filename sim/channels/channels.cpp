@@ -1,6 +1,7 @@
 #include "sim/channels/channels.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <tuple>
 
@@ -27,10 +28,15 @@ std::vector<DeviceId> pick(const std::vector<DeviceId>& members, const std::vect
   return picked;
 }
 
-// Members of equal places in nodes of one type take the same orders.
-std::vector<int> places_of(const NodeMembers& node, const Cluster& cluster) {
-  std::vector<int> places{cluster.node_type(node.node)};
-  for (const DeviceId d : node.members) places.push_back(cluster.device(d).index_in_node);
+// Members of equal places in nodes of one type take the same orders: per member the host's type and the places in host and domain.
+using Places = std::vector<std::array<int, 3>>;
+
+Places places_of(const NodeMembers& node, const Cluster& cluster) {
+  Places places;
+  for (const DeviceId d : node.members) {
+    const topology::Device& device = cluster.device(d);
+    places.push_back({cluster.node_type(device.node), device.index_in_node, device.index_in_domain});
+  }
   return places;
 }
 
@@ -80,7 +86,7 @@ std::vector<Port> ports_of(const NodeMembers& node, const Cluster& cluster) {
 
 // The ports of nodes of each wiring, in an order in which equal numbers talk to each other: first those that every node has, so that these
 // stay on their rails; as many as the node with fewest has.
-using Wirings = std::map<std::vector<int>, std::vector<Port>>;  // by places
+using Wirings = std::map<Places, std::vector<Port>>;  // by places
 
 void match_ports(Wirings& wirings) {
   std::map<std::pair<std::size_t, int>, std::size_t> nodes_with;
@@ -112,7 +118,7 @@ std::vector<std::size_t> exits_of(std::span<const NodeMembers> nodes, const Wiri
   std::vector<std::size_t> exits(ports), turning;
   for (std::size_t p = 0; p < ports; ++p) {
     exits[p] = p;
-    if (std::ranges::any_of(wirings, [&](const auto& w) { return w.first.size() > 2 && w.second[p].owners.size() == 1; }))
+    if (std::ranges::any_of(wirings, [&](const auto& w) { return w.first.size() > 1 && w.second[p].owners.size() == 1; }))
       turning.push_back(p);
   }
   for (std::size_t p = 0; turning.size() == 1 && p < ports; ++p)
@@ -215,7 +221,8 @@ std::vector<NodeMembers> by_node(std::span<const DeviceId> group, const Cluster&
   std::ranges::sort(sorted);
   std::vector<NodeMembers> nodes;
   for (const DeviceId d : sorted) {
-    if (nodes.empty() || nodes.back().node != cluster.device(d).node) nodes.push_back({cluster.device(d).node, {}});
+    const int domain = cluster.device(d).domain;
+    if (nodes.empty() || nodes.back().domain != domain) nodes.push_back({domain, {}});
     nodes.back().members.push_back(d);
   }
   return nodes;

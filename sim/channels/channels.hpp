@@ -4,7 +4,8 @@
 // GPUs alone. It enters a node at the owner of one NIC, goes through the group's GPUs of that node and leaves by the NIC of another. In
 // every second node it runs the other way round, so that a message leaves by the NIC of the number by which the next node takes it in: it
 // stays on its rail (NCCL's alternating rings, src/graph/connect.cc). Within one node there are as many cycles as the wires carry.
-// Private to sim/channels and sim/collectives.
+// A node is here what it is to NCCL: the GPUs that reach each other without the network (a domain of topology/cluster.hpp), those of
+// one host or of several that a fabric joins. Private to sim/channels and sim/collectives.
 
 #include <span>
 #include <vector>
@@ -19,7 +20,7 @@ inline constexpr int kMostChannels = 32;
 
 // The members of a group on one node, ascending.
 struct NodeMembers {
-  int node = 0;
+  int domain = 0;  // the node's number
   std::vector<topology::DeviceId> members;
 };
 // Nodes ascending.

@@ -45,7 +45,7 @@ std::vector<Hop> ring_hops(std::span<const Channel> channels) {
 }
 
 topology::Route route_of(const Hop& hop, const topology::Cluster& cluster) {
-  if (cluster.device(hop.from).node == cluster.device(hop.to).node) return route_between(hop.from, hop.to, cluster, hop.relays);
+  if (cluster.device(hop.from).domain == cluster.device(hop.to).domain) return route_between(hop.from, hop.to, cluster, hop.relays);
   return cluster.route_through_nics(hop.from, hop.to, hop.nic_from, hop.nic_to);
 }
 

@@ -50,7 +50,7 @@ Route route_between(DeviceId from, DeviceId to, const Cluster& cluster, Relays r
 }
 
 std::vector<Route> message_routes(DeviceId from, DeviceId to, std::span<const DeviceId> members, const Cluster& cluster, Relays relays) {
-  if (cluster.device(from).node == cluster.device(to).node) return {route_between(from, to, cluster, relays)};
+  if (cluster.device(from).domain == cluster.device(to).domain) return {route_between(from, to, cluster, relays)};
   const std::span<const int> nics = cluster.nics_of(to);
   const std::size_t count = std::min(nics.size(), cluster.nics_of(from).size());
   std::vector<Route> routes;

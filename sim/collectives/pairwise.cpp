@@ -13,8 +13,7 @@ class Neighbours {
  public:
   explicit Neighbours(const CollectiveRequest& r) : r_(r) {}
   [[nodiscard]] std::span<const topology::DeviceId> of(topology::DeviceId d) const {
-    const int node = r_.cluster.device(d).node;
-    return std::ranges::lower_bound(r_.nodes, node, {}, &NodeMembers::node)->members;
+    return std::ranges::lower_bound(r_.nodes, r_.cluster.device(d).domain, {}, &NodeMembers::domain)->members;
   }
 
  private:

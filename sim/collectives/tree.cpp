@@ -49,7 +49,7 @@ std::optional<Collective> plan_tree(const CollectiveRequest& r, int channels) {
   for (const Hop& h : hops) {
     topology::Route route = route_of(h, r.cluster);
     const RouteClassId route_class = r.route_classes.of(route);
-    const bool same_node = r.cluster.device(h.from).node == r.cluster.device(h.to).node;
+    const bool same_node = r.cluster.device(h.from).domain == r.cluster.device(h.to).domain;
     (same_node ? inside : between).see(route_class);
     phase.flows.push_back({h.from, h.to, std::move(route.links), r.bytes * h.share, route_class});
   }

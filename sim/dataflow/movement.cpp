@@ -134,18 +134,18 @@ bool has(const Wanted& held, DeviceId d, const Box& box) {
   return it != held.end() && std::ranges::any_of(it->second, [&](const Box& b) { return b.contains(box); });
 }
 
-// Those of ascending devices that are in a node.
-std::span<const DeviceId> in_node(std::span<const DeviceId> devices, int node, const topology::Cluster& cluster) {
-  const std::span<const DeviceId> of_node = cluster.node_devices(node);
-  return {std::ranges::lower_bound(devices, of_node.front()), std::ranges::upper_bound(devices, of_node.back())};
+// Those of ascending devices that are in a domain.
+std::span<const DeviceId> in_domain(std::span<const DeviceId> devices, int domain, const topology::Cluster& cluster) {
+  const std::span<const DeviceId> of_domain = cluster.domain_devices(domain);
+  return {std::ranges::lower_bound(devices, of_domain.front()), std::ranges::upper_bound(devices, of_domain.back())};
 }
 
-// The holder that serves `d`: itself, then one in its node, then spread by the destination's place within its node.
+// The holder that serves `d`: itself, then one in its domain, then spread by the destination's place within its domain.
 DeviceId pick(std::span<const DeviceId> holders, DeviceId d, const topology::Cluster& cluster) {
-  const std::span<const DeviceId> near = in_node(holders, cluster.device(d).node, cluster);
+  const std::span<const DeviceId> near = in_domain(holders, cluster.device(d).domain, cluster);
   if (std::ranges::binary_search(near, d)) return d;
   const std::span<const DeviceId> from = near.empty() ? holders : near;
-  return from[static_cast<std::size_t>(cluster.device(d).index_in_node) % from.size()];
+  return from[static_cast<std::size_t>(cluster.device(d).index_in_domain) % from.size()];
 }
 
 // Needs by the devices that serve them together, each of which has an equal part of what is needed, the needy one too.
@@ -208,7 +208,7 @@ void add_collective_rounds(std::vector<Need>& needs, const Holders& sources, bas
   needs = std::move(rest);
 }
 
-// Equal copies wanted in one node: each takes a share of the block from outside, and they gather it among themselves.
+// Equal copies wanted in one domain: each takes a share of the block from outside, and they gather it among themselves.
 struct CopySet {
   Box box;
   std::vector<DeviceId> devices;
@@ -216,7 +216,7 @@ struct CopySet {
 
 std::vector<CopySet> copy_sets(const std::vector<Need>& needs, const topology::Cluster& cluster) {
   std::map<std::pair<Box, int>, std::vector<DeviceId>> sets;
-  for (const Need& n : needs) sets[{n.box, cluster.device(n.device).node}].push_back(n.device);
+  for (const Need& n : needs) sets[{n.box, cluster.device(n.device).domain}].push_back(n.device);
   std::vector<CopySet> out;
   for (auto& [key, devices] : sets) out.push_back({key.first, devices});
   return out;
@@ -230,7 +230,7 @@ void point_to_point(const std::vector<Need>& needs, const Holders& sources, base
     const auto n = static_cast<double>(set.devices.size());
     bool outside = true;
     sources.each_in(set.box, [&](const Holders::Held& held, double) {
-      outside = outside && in_node(held.devices, cluster.device(set.devices.front()).node, cluster).empty();
+      outside = outside && in_domain(held.devices, cluster.device(set.devices.front()).domain, cluster).empty();
     });
     const bool share = outside && set.devices.size() > 1;
     for (const DeviceId d : set.devices)

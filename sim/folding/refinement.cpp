@@ -99,7 +99,7 @@ std::vector<bool> used_devices(const Program& program, const topology::Cluster& 
   return used;
 }
 
-// By what differs from the start: the type and memory of a device, and the sets that it is in: which operators it runs.
+// By what differs from the start: the type, memory and slowdown of a device, and the sets that it is in: which operators it runs.
 void Refiner::start_devices() {
   const std::vector<bool> used = used_devices(program_, cluster_);
   std::map<std::string_view, std::uint64_t> types;
@@ -108,6 +108,7 @@ void Refiner::start_devices() {
     const topology::Device& device = cluster_.devices()[d];
     const std::uint64_t type = types.try_emplace(device.type, types.size()).first->second;
     signatures[d].then(type).then(device.memory ? bits(device.memory->value()) : 0);
+    signatures[d].then(bits(device.slowdown)).then(bits(device.host_slowdown));
   }
   for (std::size_t s = 0; s < program_.device_sets.size(); ++s)
     for (const base::DeviceId d : program_.device_sets[s]) signatures[d.value].then(s);

@@ -49,7 +49,7 @@ void ProgramBuilder::add_host_time(Block& block, std::size_t first, base::Second
     const std::uint32_t shared = std::exchange(kernels->parts.front().seconds, static_cast<std::uint32_t>(program_.seconds.size()));
     for (std::size_t t = shared; t < shared + program_.device_types.size(); ++t) {
       program_.seconds.push_back(double{program_.seconds[t]});
-      program_.host.push_back(program_.host[t] + time.value());
+      program_.host.push_back(program_.host[t] + time.value() * program_.device_types[t - shared].host_slowdown);
       program_.by_basis.push_back(profiles::ByBasis<double>{program_.by_basis[t]});
     }
     return;

@@ -10,12 +10,12 @@ PriceList::PriceList(const pcg::Plan& plan, const FlowGraph& flow, const topolog
                      const profiles::FrameworkProfile& framework)
     : plan_(plan), flow_(flow), framework_(framework), nodes_(plan.pcg.nodes().size()) {
   // In ascending order, so that numbers of types do not depend on which node comes first.
-  std::set<std::string> types;
+  std::set<topology::DeviceKind> types;
   for (const NodeLayouts& layouts : flow.layouts.distinct())
-    for (const base::DeviceId d : layouts.points) types.insert(cluster.device(d).type);
+    for (const base::DeviceId d : layouts.points) types.insert(topology::kind_of(cluster.device(d)));
   base::Diagnostics problems;
-  for (const std::string& type : types) {
-    const profiles::DeviceProfile& profile = profiles::device_profile(type);
+  for (const topology::DeviceKind& type : types) {
+    const profiles::DeviceProfile& profile = profiles::device_profile(type.type);
     if (const auto why = profiles::unsupported(profile, plan.training.precision)) problems.add({}, "training.precision", *why);
     device_types_.push_back(type);
     profiles_.push_back(&profile);
@@ -25,22 +25,25 @@ PriceList::PriceList(const pcg::Plan& plan, const FlowGraph& flow, const topolog
 
 std::vector<base::Seconds> PriceList::collective_launch() const {
   std::vector<base::Seconds> launch;
-  for (const profiles::DeviceProfile* p : profiles_) launch.push_back(std::max(framework_.host.collective, p->launch_overhead));
+  for (std::size_t t = 0; t < profiles_.size(); ++t)
+    launch.push_back(std::max(framework_.host.collective, profiles_[t]->launch_overhead) * device_types_[t].host_slowdown);
   return launch;
 }
 
 Price PriceList::price(const std::vector<pcg::Kernel>& kernels, base::Seconds launch) {
   Price sum{prices_++, kernels.size(), {}};
-  for (const profiles::DeviceProfile* device : profiles_) {
+  for (std::size_t t = 0; t < profiles_.size(); ++t) {
+    const profiles::DeviceProfile* device = profiles_[t];
     Price::OnType& on = sum.on_type.emplace_back();
     for (const pcg::Kernel& k : kernels) {
       const KernelCost cost = kernel_cost(*device, framework_, k, plan_.training.precision);
-      on.device += cost.time;
-      on.by_basis[cost.basis] += cost.time;
+      const base::Seconds time = cost.time * device_types_[t].slowdown;
+      on.device += time;
+      on.by_basis[cost.basis] += time;
       if (cost.unsustained) unsustained_.insert(generation_of(*device));
       extrapolated_ = extrapolated_ || cost.extrapolated;
     }
-    on.host = (device->launch_overhead + launch) * static_cast<double>(kernels.size());
+    on.host = (device->launch_overhead + launch) * (device_types_[t].host_slowdown * static_cast<double>(kernels.size()));
   }
   return sum;
 }

@@ -38,8 +38,8 @@ class PriceList {
   // Throws: base::InputError when a device in use cannot train in the plan's precision.
   PriceList(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster, const profiles::FrameworkProfile& framework);
 
-  // Types of the devices in use, ascending: prices are in this order.
-  [[nodiscard]] const std::vector<std::string>& device_types() const { return device_types_; }
+  // Kinds of the devices in use, ascending: prices are in this order. Devices of one profile differ where one is slow.
+  [[nodiscard]] const std::vector<topology::DeviceKind>& device_types() const { return device_types_; }
   // Host time to launch a collective or a message, per device type in use.
   [[nodiscard]] std::vector<base::Seconds> collective_launch() const;
 
@@ -73,7 +73,7 @@ class PriceList {
   const pcg::Plan& plan_;
   const FlowGraph& flow_;
   const profiles::FrameworkProfile& framework_;
-  std::vector<std::string> device_types_;
+  std::vector<topology::DeviceKind> device_types_;
   std::vector<const profiles::DeviceProfile*> profiles_;  // per device type
   std::deque<Shape> shapes_;                              // distinct; stay where they are
   std::vector<Node> nodes_;                               // per node of the PCG

@@ -88,7 +88,7 @@ struct Program {
   std::vector<Block> blocks;                             // by BlockId; those of other variants too
   std::vector<std::vector<base::DeviceId>> device_sets;  // by DeviceSetId, ascending
   std::vector<Movement> movements;                       // by MovementId
-  std::vector<std::string> device_types;                 // profiles in use
+  std::vector<topology::DeviceKind> device_types;        // in use
   std::vector<double> seconds;                           // see Part
   std::vector<double> host;                              // host seconds to launch the same; indexed as `seconds`
   std::vector<profiles::ByBasis<double>> by_basis;       // the same kernel seconds by what they rest on; indexed as `seconds`

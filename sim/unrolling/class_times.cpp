@@ -18,7 +18,7 @@ double sum(const std::vector<double>& seconds, std::span<const Part> parts, std:
 ClassTimes::ClassTimes(const Program& program, const Folded& folded, const topology::Cluster& cluster) : program_(program) {
   // Folding keeps device types apart, so the representative speaks for its class.
   for (const base::DeviceId d : folded.representatives) {
-    const auto type = std::ranges::find(program.device_types, cluster.device(d).type);
+    const auto type = std::ranges::find(program.device_types, topology::kind_of(cluster.device(d)));
     device_type_.push_back(static_cast<std::uint32_t>(type - program.device_types.begin()));
   }
 }

@@ -27,8 +27,39 @@ std::string errors_of(const std::string& text) {
 
 TEST_CASE("the devices that ship") {
   CHECK(fmt::format("{}", fmt::join(profiles::device_names(), " ")) ==
-        "a100-pcie-40gb a100-pcie-80gb a100-sxm-40gb a100-sxm-80gb b200-sxm-180gb h100-sxm-80gb h200-sxm-141gb titan-xp-12gb "
-        "v100-pcie-16gb v100-sxm2-16gb v100-sxm2-32gb");
+        "a100-pcie-40gb a100-pcie-80gb a100-sxm-40gb a100-sxm-80gb b200-sxm-180gb b300-sxm-288gb gb200-186gb gb300-288gb h100-sxm-80gb "
+        "h20-sxm-96gb h200-sxm-141gb h800-sxm-80gb l40s-48gb mi250x-64gb mi300x-192gb mi325x-256gb titan-xp-12gb v100-pcie-16gb "
+        "v100-sxm2-16gb v100-sxm2-32gb");
+}
+
+TEST_CASE("devices have the figures that are published of them") {
+  struct Published {
+    const char* name;
+    double bf16, fp8, fp4;  // TFLOP/s, dense; 0: none
+    double gigabytes;       // of memory, as sold
+    double bandwidth;       // TB/s
+  };
+  const Published all[] = {
+      {"gb200-186gb", 2500, 5000, 10000, 186, 8.0},    {"gb300-288gb", 2500, 5000, 15000, 288, 8.0},
+      {"b300-sxm-288gb", 2250, 4500, 14000, 288, 8.0}, {"b200-sxm-180gb", 2250, 4500, 9000, 180, 7.7},
+      {"h100-sxm-80gb", 989.4, 1978.9, 0, 80, 3.35},   {"h800-sxm-80gb", 989.4, 1978.9, 0, 80, 3.35},
+      {"h20-sxm-96gb", 148, 296, 0, 96, 4.0},          {"mi300x-192gb", 1307.4, 2614.9, 0, 192, 5.3},
+      {"mi325x-256gb", 1307.4, 2614.9, 0, 256, 6.0},   {"mi250x-64gb", 191.5, 0, 0, 64, 1.6},
+      {"l40s-48gb", 362, 733, 0, 48, 0.864},
+  };
+  for (const Published& p : all) {
+    CAPTURE(p.name);
+    const auto& d = profiles::device_profile(p.name);
+    CHECK(d.peak.at(Precision::bf16).value() == doctest::Approx(1e12 * p.bf16));
+    CHECK(d.peak.contains(Precision::fp8) == (p.fp8 > 0));
+    if (p.fp8 > 0) CHECK(d.peak.at(Precision::fp8).value() == doctest::Approx(1e12 * p.fp8));
+    CHECK(d.fp4_peak.has_value() == (p.fp4 > 0));
+    if (p.fp4 > 0) CHECK(d.fp4_peak->value() == doctest::Approx(1e12 * p.fp4));
+    // What a driver shows is between the gigabytes on the box and as many binary ones, or a little less.
+    CHECK(d.memory.value() > 0.96e9 * p.gigabytes);
+    CHECK(d.memory.value() <= 1.0738e9 * p.gigabytes);
+    CHECK(d.memory_bandwidth.value() == doctest::Approx(1e12 * p.bandwidth));
+  }
 }
 
 TEST_CASE("every one holds together") {

@@ -1,6 +1,7 @@
 // Every preset that ships loads and holds together.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -15,8 +16,9 @@ using namespace topology_test;
 
 TEST_CASE("the presets that ship") {
   CHECK(fmt::format("{}", fmt::join(topology::preset_names(), " ")) ==
-        "aws-p3.16xlarge aws-p4de.24xlarge aws-p5.48xlarge dgx-1v dgx-2 dgx-a100-40gb dgx-a100-80gb dgx-b200 dgx-h100 dgx-h200 pcie-a100 "
-        "pcie-v100 summit titan-xp-4");
+        "aws-p3.16xlarge aws-p4de.24xlarge aws-p5.48xlarge dgx-1v dgx-2 dgx-a100-40gb dgx-a100-80gb dgx-b200 dgx-b300 dgx-h100 dgx-h200 "
+        "gb200-nvl72 gb300-nvl72 h20-node h800-node mi250x-frontier mi300x-node mi325x-node pcie-a100 pcie-l40s-4 pcie-v100 summit "
+        "titan-xp-4");
 }
 
 TEST_CASE("every preset loads, as one node and as three, under its own name") {
@@ -30,6 +32,44 @@ TEST_CASE("every preset loads, as one node and as three, under its own name") {
     CHECK(c.route(gpu(0), gpu(c.device_count() - 1)).bandwidth.value() > 0);
     CHECK(cluster_of(fmt::format("{{preset: {}, nodes: 1}}", name)).device_count() * 3 == c.device_count());
   }
+}
+
+TEST_CASE("presets have the figures that are published of their machines") {
+  struct Machine {
+    const char* preset;
+    const char* gpu;
+    int gpus_per_node, gpus_per_domain;
+    double fabric_gb_s, network_gb_s;  // one way: from a GPU to its neighbour, and to another domain
+  };
+  // Data sheets and secondary pages as the presets name them: bandwidths of one direction, half of what is often printed.
+  const Machine machines[] = {
+      {"gb200-nvl72", "gb200-186gb", 4, 72, 900, 50},    {"gb300-nvl72", "gb300-288gb", 4, 72, 900, 100},
+      {"dgx-b300", "b300-sxm-288gb", 8, 8, 900, 100},    {"dgx-b200", "b200-sxm-180gb", 8, 8, 900, 50},
+      {"h800-node", "h800-sxm-80gb", 8, 8, 200, 50},     {"h20-node", "h20-sxm-96gb", 8, 8, 450, 50},
+      {"mi300x-node", "mi300x-192gb", 8, 8, 64, 50},     {"mi325x-node", "mi325x-256gb", 8, 8, 64, 50},
+      {"mi250x-frontier", "mi250x-64gb", 8, 8, 200, 25}, {"pcie-l40s-4", "l40s-48gb", 4, 4, 32, 12.5},
+      {"dgx-h100", "h100-sxm-80gb", 8, 8, 450, 50},
+  };
+  for (const Machine& m : machines) {
+    CAPTURE(m.preset);
+    const int nodes = 2 * m.gpus_per_domain / m.gpus_per_node;
+    const auto c = cluster_of(fmt::format("{{preset: {}, nodes: {}}}", m.preset, nodes));
+    CHECK(c.device(gpu(0)).type == m.gpu);
+    CHECK(c.node_devices(0).size() == static_cast<std::size_t>(m.gpus_per_node));
+    CHECK(c.domain_devices(0).size() == static_cast<std::size_t>(m.gpus_per_domain));
+    CHECK(c.domains() == 2);
+    CHECK(c.route(gpu(0), gpu(1)).bandwidth.value() == doctest::Approx(1e9 * m.fabric_gb_s));
+    CHECK(c.route(gpu(0), gpu(m.gpus_per_domain)).bandwidth.value() == doctest::Approx(1e9 * m.network_gb_s));
+  }
+  // MI300X: seven links of 64 GB/s leave a GPU, one to each other. MI250X: two packages' chips share an adapter.
+  const auto mesh = cluster_of("{preset: mi300x-node}");
+  for (int g = 1; g < 8; ++g) CHECK(mesh.route(gpu(0), gpu(g)).links.size() == 1);
+  const auto frontier = cluster_of("{preset: mi250x-frontier, nodes: 256}");
+  CHECK(std::ranges::equal(frontier.nics_of(gpu(0)), frontier.nics_of(gpu(1))));
+  // What leaves a group of 128 nodes: 1 other group x 4 links here, 73 x 4 x 25 GB/s = 7.3 TB/s in the whole machine.
+  int global = 0;
+  for (const auto& l : frontier.links()) global += l.name.starts_with("group0.") && l.name.find("->group1.") != std::string::npos;
+  CHECK(global == 4);
 }
 
 TEST_CASE("all of Summit loads in well under a second") {

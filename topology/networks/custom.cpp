@@ -1,0 +1,59 @@
+#include "base/check.hpp"
+#include "topology/networks/ways.hpp"
+
+namespace topology {
+namespace {
+
+class CustomSwitches final : public SwitchNetwork {
+ public:
+  explicit CustomSwitches(const CustomNetwork& network)
+      : network_(network), links_(links_of(network)), graph_(static_cast<int>(network.switches.size()), links_, {}) {
+    for (int to = 0; to < graph_.switches(); ++to) distances_.push_back(graph_.distances_to(to));
+  }
+
+  [[nodiscard]] int switch_of(int node, int nic) const override {
+    return network_.switch_of_nic[static_cast<std::size_t>(node)][static_cast<std::size_t>(nic)];
+  }
+  [[nodiscard]] std::string name_of(int network_switch) const override {
+    return network_.switches[static_cast<std::size_t>(network_switch)];
+  }
+  [[nodiscard]] std::span<const SwitchLink> links() const override { return links_; }
+  [[nodiscard]] std::vector<int> way(int from, int to, int spread) const override {
+    std::vector<int> way;
+    if (from == to) return way;
+    const std::vector<int>& distance = distances_[static_cast<std::size_t>(to)];
+    while (from != to) {
+      std::vector<int> next;
+      for (const int l : graph_.leaving(from))
+        if (distance[static_cast<std::size_t>(links_[static_cast<std::size_t>(l)].to)] == distance[static_cast<std::size_t>(from)] - 1)
+          next.push_back(l);
+      BASE_CHECK(!next.empty(), "no way from {} to {}", name_of(from), name_of(to));
+      const int choices = static_cast<int>(next.size());
+      way.push_back(next[static_cast<std::size_t>(spread % choices)]);
+      spread /= choices;
+      from = links_[static_cast<std::size_t>(way.back())].to;
+    }
+    return way;
+  }
+
+ private:
+  static std::vector<SwitchLink> links_of(const CustomNetwork& network) {
+    std::vector<SwitchLink> links;
+    for (const CustomNetwork::Cable& c : network.cables) {
+      links.push_back({c.a, c.b, c.link, static_cast<double>(c.count), true});
+      links.push_back({c.b, c.a, c.link, static_cast<double>(c.count), true});
+    }
+    return links;
+  }
+
+  CustomNetwork network_;
+  std::vector<SwitchLink> links_;
+  SwitchGraph graph_;
+  std::vector<std::vector<int>> distances_;  // [to][from]
+};
+
+}  // namespace
+
+std::unique_ptr<SwitchNetwork> make_custom(const Network& network) { return std::make_unique<CustomSwitches>(network.custom); }
+
+}  // namespace topology

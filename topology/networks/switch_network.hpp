@@ -1,0 +1,71 @@
+#pragma once
+// The switches between nodes, the links between them and the ways through them. It knows nodes and NICs by number and links by place;
+// what a link carries is in multiples of its type's bandwidth.
+//
+// Links by kind (multiples of the bandwidth of `network.link` unless a type is named); each goes one way, and its twin back:
+//   switch     none
+//   fat-tree   leaf -> core: NICs of the leaf / oversubscription; with pods leaf -> pod, and pod -> core: what its leaves send up /
+//              pod_oversubscription. None from a single leaf or pod
+//   rail       rail -> spine: NICs of the rail / oversubscription; none from a single rail
+//   dragonfly  router -> router: local_links within a group; global_links single ones between two groups
+//   torus      place -> next place in each dimension, both ways; a dimension of two places has one such pair
+//   custom     as written
+// Latency: a link of a tree has its type's on the way up and none on the way down, all others have theirs each way.
+//
+// Ways: shortest ones. A tree is climbed no higher than needed. A dragonfly's message goes to the router that has the link to the other
+// group, over it and on to its router; of several such links it takes number (from + to) modulo their count. A torus is crossed dimension
+// by dimension, the shorter way round, forwards where both are as long. In a custom network a switch with several next ones on shortest
+// ways takes number (destination's node + NIC) modulo their count, and every further one divides first by the counts before (the digits by
+// which InfiniBand's fat-tree routing spreads destinations).
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "topology/networks/network.hpp"
+
+namespace topology {
+
+struct SwitchLink {
+  int from = 0, to = 0;     // switches
+  int type = 0;             // index into the cluster's link types
+  double multiple = 1;      // of the type's bandwidth
+  bool has_latency = true;  // its type's
+};
+
+class SwitchNetwork {
+ public:
+  virtual ~SwitchNetwork() = default;
+  // Returns the switch that a NIC hangs on.
+  [[nodiscard]] virtual int switch_of(int node, int nic) const = 0;
+  [[nodiscard]] virtual std::string name_of(int network_switch) const = 0;
+  [[nodiscard]] virtual std::span<const SwitchLink> links() const = 0;
+  // Returns the links of the way, in order: none from a switch to itself. `spread`: node + NIC of the destination.
+  [[nodiscard]] virtual std::vector<int> way(int from, int to, int spread) const = 0;
+};
+
+// NICs of every node by number.
+using NicCounts = std::vector<int>;
+
+// Requires: a kind that is not `none`; what the reader of clusters checks.
+[[nodiscard]] std::unique_ptr<SwitchNetwork> make_network(const Network& network, const NicCounts& nics);
+
+// One for each kind, each in the source of its name.
+[[nodiscard]] std::unique_ptr<SwitchNetwork> make_tree(const Network& network, const NicCounts& nics);  // switch, fat-tree and rail
+[[nodiscard]] std::unique_ptr<SwitchNetwork> make_dragonfly(const Network& network, const NicCounts& nics);
+[[nodiscard]] std::unique_ptr<SwitchNetwork> make_torus(const Network& network);
+[[nodiscard]] std::unique_ptr<SwitchNetwork> make_custom(const Network& network);
+
+// Returns the same network without the links that carry nothing any more and with the others narrowed. Ways that crossed one that is gone
+// are shortest ways among what is left, the lowest numbers first. `left`: the share of each link that is left, per link.
+[[nodiscard]] std::unique_ptr<SwitchNetwork> with_faults(std::unique_ptr<SwitchNetwork> network, const std::vector<double>& left);
+
+// Returns two of `ends` between which no way is left, or nullopt. Cost: O(links).
+[[nodiscard]] std::optional<std::pair<int, int>> unreached(const SwitchNetwork& network, const std::vector<double>& left,
+                                                           const std::set<int>& ends);
+
+}  // namespace topology
