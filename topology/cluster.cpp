@@ -41,6 +41,8 @@ std::span<const int> Cluster::nics_of(DeviceId d) const {
 
 int Cluster::node_type(int node) const { return routing_->type_of_node[static_cast<std::size_t>(node)]; }
 
+bool Cluster::is_between_switches(LinkId l) const { return routing_->network != nullptr && l.value >= routing_->first_network_link; }
+
 bool Cluster::is_alike_everywhere() const {
   const ClusterDescription& d = routing_->description;
   return d.network_faults.empty() && d.network.kind <= NetworkKind::rail;

@@ -78,6 +78,8 @@ class Cluster {
   // devices, wires and NICs.
   [[nodiscard]] int node_type(int node) const;
 
+  // Whether a link joins two switches of the network, not a node's parts or a NIC and its switch.
+  [[nodiscard]] bool is_between_switches(LinkId l) const;
   // Whether a route between nodes is told by how many links it has: not on a dragonfly, a torus, a custom network or one with a fault.
   [[nodiscard]] bool is_alike_everywhere() const;
 

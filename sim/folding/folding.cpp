@@ -90,13 +90,14 @@ void Folder::fold_links() {
   for (std::uint32_t l : representative) out_.links.push_back(cluster_.link(traffic_.links[l]).bandwidth);
   for (std::size_t f = 0; f < traffic_.flows.size(); ++f)
     for (const std::uint32_t l : traffic_.links_of(traffic_.flows[f]))
-      if (representative[colours_.link[l]] == l) ++crossings_[crossing_key(colours_.flow[f], colours_.link[l])];
+      if (!traffic_.slack[l] && representative[colours_.link[l]] == l) ++crossings_[crossing_key(colours_.flow[f], colours_.link[l])];
 }
 
 std::uint32_t Folder::route_of(const TrafficFlow& flow, std::uint32_t colour) {
   // A flow of the class crosses a link of the class as often as all flows of its colour cross the representative together.
   std::set<std::uint32_t> classes;
-  for (const std::uint32_t l : traffic_.links_of(flow)) classes.insert(colours_.link[l]);
+  for (const std::uint32_t l : traffic_.links_of(flow))
+    if (!traffic_.slack[l]) classes.insert(colours_.link[l]);
   std::vector<WeightedLink> route;
   for (const std::uint32_t c : classes) route.push_back({c, static_cast<double>(crossings_.at(crossing_key(colour, c)))});
   const auto [it, fresh] = routes_.try_emplace(std::move(route), static_cast<std::uint32_t>(out_.routes.size()));

@@ -123,7 +123,8 @@ void Refiner::start_links() {
   for (const topology::LinkId l : traffic_.links) {
     const topology::Link& link = cluster_.link(l);
     const std::uint64_t type = types.try_emplace(link.type, types.size()).first->second;
-    signatures.push_back(Signature().then(bits(link.bandwidth.value())).then(bits(link.latency.value())).then(type));
+    const bool slack = traffic_.slack[signatures.size()];
+    signatures.push_back(Signature().then(bits(link.bandwidth.value())).then(bits(link.latency.value())).then(type).then(slack ? 1 : 0));
   }
   colours_.link.assign(signatures.size(), 0);
   recolour(colours_.link, signatures);
@@ -147,7 +148,8 @@ std::size_t Refiner::colour_flows() {
     for (std::uint32_t f = t.flows_begin; f < t.flows_end; ++f) {
       const TrafficFlow& flow = traffic_.flows[f];
       Signature crossed;
-      for (const std::uint32_t l : traffic_.links_of(flow)) crossed.with(colours_.link[l]);
+      for (const std::uint32_t l : traffic_.links_of(flow))
+        if (!traffic_.slack[l]) crossed.with(colours_.link[l]);
       Signature s;
       s.then(colours_.transfer[i]).then(flow.phase).then(bits(flow.bytes.value())).then(bits(flow.wire_factor)).then(crossed);
       colours_.flow[f] = palette.of(s);
@@ -159,7 +161,8 @@ std::size_t Refiner::colour_flows() {
 std::size_t Refiner::colour_links() {
   std::vector<Signature> crossing(colours_.link.size());
   for (std::size_t f = 0; f < traffic_.flows.size(); ++f)
-    for (const std::uint32_t l : traffic_.links_of(traffic_.flows[f])) crossing[l].with(colours_.flow[f]);
+    for (const std::uint32_t l : traffic_.links_of(traffic_.flows[f]))
+      if (!traffic_.slack[l]) crossing[l].with(colours_.flow[f]);
   for (std::size_t l = 0; l < crossing.size(); ++l) crossing[l].then(colours_.link[l]);
   return recolour(colours_.link, crossing);
 }

@@ -1,5 +1,7 @@
 #include "sim/folding/traffic.hpp"
 
+#include "sim/folding/slack.hpp"
+
 namespace sim {
 namespace {
 
@@ -58,6 +60,7 @@ Traffic traffic_of(const Program& program, const topology::Cluster& cluster, con
         indices.push_back(planner.add(MovementId(m), static_cast<std::uint32_t>(r), transfer));
     }
   }
+  t.slack = slack_links(t, cluster);
   return std::move(planner).take();
 }
 

@@ -31,6 +31,7 @@ struct Traffic {
   std::vector<topology::LinkId> links;                               // those in use
   std::vector<TrafficTransfer> transfers;                            // by movement, round, position in the round
   std::vector<TrafficFlow> flows;                                    // by transfer
+  std::vector<bool> slack;                                           // per link: it is never the narrowest (sim/folding/slack.hpp)
   std::vector<std::uint32_t> flow_links;                             // by flow: indices into links
   std::vector<std::vector<std::vector<std::uint32_t>>> of_movement;  // [movement][round]: indices into transfers
 
