@@ -175,7 +175,13 @@ void ClusterBuilder::add_node(Cluster::Routing& routing, std::size_t number, con
 }
 
 void ClusterBuilder::add_network(Cluster::Routing& routing) {
-  if (cluster_.nodes_ < 2 || description_.network.kind == NetworkKind::none) return;
+  if (cluster_.nodes_ < 2 || description_.network.kind == NetworkKind::none) {
+    base::Diagnostics sink;
+    for (const NetworkFault& f : description_.network_faults)
+      sink.add(f.mark, f.path, "there is no network whose link could fail", "write node, too, for the wires of a node");
+    sink.throw_if_any();
+    return;
+  }
   const Network& network = description_.network;
   NicCounts counts;
   for (int node = 0; node < cluster_.nodes_; ++node) counts.push_back(routing.tables_of(node).nics);

@@ -7,10 +7,9 @@
 // equally many flows of each class (colour refinement, as for graph isomorphism). Then giving every member of a class the same times and
 // rates is a solution of the simulation: max-min shares are unique, and the equations of all members of a class are the same. So the folded
 // simulation is exact, not an approximation. Which flows of a collective a device sends makes no difference to it: it waits for the whole.
-// A link that is crossed by n flows of a class carries the representative flow with weight n. Links that are never the narrowest are left out
-// (sim/folding/slack.hpp). One case is not symmetric: a device that is
-// in two collectives of one round runs them one after another, and which comes first is arbitrary. A program with such a round is not
-// folded.
+// A link that is crossed by n flows of a class carries the representative flow with weight n. Links that are never the narrowest are left
+// out (sim/folding/slack.hpp). One case is not symmetric: a device that is in two collectives of one round runs them one after another, and
+// which comes first is arbitrary. A program with such a round is not folded.
 
 #include <cstdint>
 #include <vector>

@@ -106,5 +106,6 @@ TEST_CASE("faults that say nothing, too much or of something that is not there")
   CHECK(error("{node: 0, slowdown: 0.5}").find("cluster.faults[0].slowdown") != std::string::npos);
   CHECK(error("{node: 0, nic: gpu0}").find("\"gpu0\" is no NIC") != std::string::npos);
   CHECK(error("{node: 0, between: [gpu0, gpu1]}").find("no wire joins gpu0 and gpu1") != std::string::npos);
+  CHECK(errors_of(dgx(1, "{between: [rail0, spine]}")).find("there is no network whose link could fail") != std::string::npos);
   CHECK(error("{between: [rail0, rail1]}").find("no link of the network joins rail0 and rail1") != std::string::npos);
 }
