@@ -161,9 +161,9 @@ TEST_CASE("an NVLink switch of a rack reduces for all of its GPUs") {
 }
 
 TEST_CASE("links between switches that are never the narrowest do not keep devices apart") {
-  // Two stages of four nodes, data-parallel; routers of two nodes. Hops 1->2 and 3->0 of the first stage's rings cross links between
-  // routers, hops 0->1 and 2->3 none, and messages to the other stage do. With two local links, 20 GB/s, none is narrower than the two NICs
-  // of 10 GB/s that feed it at most: all nodes of a stage do the same. With one it may be.
+  // Two stages of four nodes, data-parallel; leaves or routers of two nodes. Hops 1->2 and 3->0 of a stage's ring leave theirs, hops 0->1
+  // and 2->3 do not. A leaf's uplink has what its two NICs have, 20 GB/s, and one NIC of 10 GB/s feeds the ring's link between two routers:
+  // neither is ever the narrowest, and all nodes of a stage do the same. An uplink of 20 / 4 = 5 GB/s is.
   auto plan = test::plan_of(test::mlp(4, 1024, 64), {{"*", {{"b", 4}}}}, 8);
   for (std::size_t n = 0; n < plan.pcg.nodes().size(); ++n) {
     const auto& node = plan.pcg.nodes()[n];
@@ -175,16 +175,16 @@ TEST_CASE("links between switches that are never the narrowest do not keep devic
       if (!plan.pcg.node(t.node).computes()) plan.stage[t.node.value] = plan.stage[n];
   plan.stages = 2;
   REQUIRE(pcg::violations(plan).empty());
-  const auto devices_of = [&](int links) {
-    const Cluster c =
-        nodes_on(8, fmt::format("{{type: dragonfly, link: ib, nodes_per_router: 2, routers_per_group: 4, local_links: {}}}", links));
+  const auto devices_of = [&](const std::string& network) {
+    const Cluster c = nodes_on(8, network);
     const auto folded = sim::simulate_plan(plan, c, {.fold = true}), whole = sim::simulate_plan(plan, c, {.fold = false});
     CHECK(folded.iteration_time.value() == about(whole.iteration_time.value()));
     CHECK(folded.bytes.by_link.at("ib").value() == about(whole.bytes.by_link.at("ib").value()));
     return folded.simulated_devices;
   };
-  CHECK(devices_of(2) == 2);
-  CHECK(devices_of(1) > 2);
+  CHECK(devices_of("{type: dragonfly, link: ib, nodes_per_router: 2, routers_per_group: 4}") == 2);
+  CHECK(devices_of("{type: fat-tree, link: ib, nodes_per_leaf: 2}") == 2);
+  CHECK(devices_of("{type: fat-tree, link: ib, nodes_per_leaf: 2, oversubscription: 4}") > 2);
 }
 
 TEST_CASE("a slow GPU sets the pace of all that wait for it") {
