@@ -1,31 +1,58 @@
 #include "sim/folding/slack.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <span>
+#include <utility>
 
 namespace sim {
 
-std::vector<bool> slack_links(const Traffic& traffic, const topology::Cluster& cluster) {
-  const auto width = [&](std::uint32_t l) { return cluster.link(traffic.links[l]).bandwidth.value(); };
-  std::vector<bool> between_switches;
-  for (const topology::LinkId l : traffic.links) between_switches.push_back(cluster.is_between_switches(l));
-  // Which links of nodes the flows over a link between switches come or go through: of each flow the narrowest.
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> fed;
-  for (const TrafficFlow& f : traffic.flows) {
-    const auto links = traffic.links_of(f);
-    if (std::ranges::none_of(links, [&](std::uint32_t l) { return between_switches[l]; })) continue;
-    std::optional<std::uint32_t> narrowest;
-    for (const std::uint32_t l : links)
-      if (!between_switches[l] && (!narrowest || width(l) < width(*narrowest))) narrowest = l;
-    for (const std::uint32_t l : links)
-      if (between_switches[l]) fed.emplace_back(l, *narrowest);
+namespace {
+
+using Link = std::uint32_t;
+
+// How much may come over each link between switches, by what feeds it; 0 where nothing does.
+class Feeders {
+ public:
+  void add(Link fed, Link feeder) { pairs_.emplace_back(fed, feeder); }
+  [[nodiscard]] std::vector<double> most(std::span<const double> width) && {
+    std::ranges::sort(pairs_);
+    pairs_.erase(std::unique(pairs_.begin(), pairs_.end()), pairs_.end());
+    std::vector<double> sum(width.size(), 0);
+    for (const auto& [fed, feeder] : pairs_) sum[fed] += width[feeder];
+    return sum;
   }
-  std::ranges::sort(fed);
-  fed.erase(std::unique(fed.begin(), fed.end()), fed.end());
-  std::vector<double> most(traffic.links.size(), 0);
-  for (const auto& [link, feeder] : fed) most[link] += width(feeder);
-  std::vector<bool> slack(traffic.links.size(), false);
-  for (std::uint32_t l = 0; l < slack.size(); ++l) slack[l] = between_switches[l] && most[l] <= width(l);
+
+ private:
+  std::vector<std::pair<Link, Link>> pairs_;
+};
+
+}  // namespace
+
+// The flows over a link come through the links of nodes before it, and go through those after it: each side bounds them.
+std::vector<bool> slack_links(const Traffic& traffic, const topology::Cluster& cluster) {
+  std::vector<bool> inner;
+  std::vector<double> width;
+  for (const topology::LinkId l : traffic.links) {
+    inner.push_back(cluster.is_between_switches(l));
+    width.push_back(cluster.link(l).bandwidth.value());
+  }
+  const auto is_inner = [&](Link l) { return inner[l]; };
+  Feeders before, after;
+  for (const TrafficFlow& f : traffic.flows) {
+    const std::span<const Link> links = traffic.links_of(f);
+    const auto first = std::ranges::find_if(links, is_inner);
+    if (first == links.end()) continue;
+    const auto end = std::find_if_not(first, links.end(), is_inner);
+    const auto narrower = [&](Link a, Link b) { return width[a] < width[b]; };
+    const Link in = *std::min_element(links.begin(), first, narrower), out = *std::min_element(end, links.end(), narrower);
+    for (auto l = first; l != end; ++l) {
+      before.add(*l, in);
+      after.add(*l, out);
+    }
+  }
+  const std::vector<double> in = std::move(before).most(width), out = std::move(after).most(width);
+  std::vector<bool> slack(inner.size(), false);
+  for (Link l = 0; l < slack.size(); ++l) slack[l] = inner[l] && std::min(in[l], out[l]) <= width[l];
   return slack;
 }
 
