@@ -6,16 +6,16 @@
 namespace search {
 namespace {
 
-GridConfig grid_config_of(const FsdpConfig& config) {
+GridConfig sharded_grid_of(const FsdpConfig& config) {
   GridConfig grid;
   grid.zero = config.stage;
   grid.micro_batch = config.micro_batch;
   return grid;
 }
 
-GridConfig grid_config_of(const OptionValues& options) {
+GridConfig sharded_grid_of(const OptionValues& options) {
   GridConfig grid =
-      grid_config_of({.stage = static_cast<int>(options.choice("stage")) + 1, .micro_batch = options.whole_number("micro_batch")});
+      sharded_grid_of({.stage = static_cast<int>(options.choice("stage")) + 1, .micro_batch = options.whole_number("micro_batch")});
   take_memory_options(options, grid);
   grid.overlap = overlap_of(options);
   return grid;
@@ -24,7 +24,7 @@ GridConfig grid_config_of(const OptionValues& options) {
 }  // namespace
 
 Attempt<pcg::Plan> fsdp_plan(const Problem& problem, const FsdpConfig& config) {
-  return grid_plan(problem, grid_config_of(config), "fsdp");
+  return grid_plan(problem, sharded_grid_of(config), "fsdp");
 }
 
 Planner fsdp_planner() {
@@ -38,9 +38,9 @@ Planner fsdp_planner() {
                   cuda_graphs_option(),
                   micro_batch_option("samples per GPU and micro-batch", "one micro-batch"),
                   overlap_option({"gradients", "parameters"})},
-      .contradiction = [](const OptionValues& o) { return wrong_overlap(o, grid_config_of(o).zero); },
+      .contradiction = [](const OptionValues& o) { return wrong_overlap(o, sharded_grid_of(o).zero); },
       .plan = [](const Problem& p, const OptionValues& o,
-                 const SearchContext&) { return result_of_rule(grid_plan(p, grid_config_of(o), "fsdp")); }};
+                 const SearchContext&) { return result_of_rule(grid_plan(p, sharded_grid_of(o), "fsdp")); }};
 }
 
 }  // namespace search
