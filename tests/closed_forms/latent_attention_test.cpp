@@ -48,7 +48,7 @@ LayerBytes layer_of(const search::GridConfig& grid) {
   return {(four.weights - two.weights).value() / 2, (four.activations - two.activations).value() / 2};
 }
 
-constexpr double kTokens = kLatentSequence * kLatentBatch;
+constexpr double kPositions = kLatentSequence * kLatentBatch;
 constexpr double kRanks = kQueryRank + kKeyRank;
 constexpr double kInner = kLatentHeads * ((kOwn + kShared) + (kOwn + kShared + kValue) + kValue) + 8 * kLatentHidden;
 
@@ -65,13 +65,13 @@ TEST_CASE("tensor parallelism divides the heads of latent attention, not its dow
   for (const int t : {1, 2, 4}) {
     const LayerBytes layer = layer_of({.tensor = t});
     CHECK(layer.weights == doctest::Approx(weights(t)));
-    CHECK(layer.activations == doctest::Approx(2 * kTokens * (4 * kLatentHidden + 2 * kRanks + kInner / t)));
+    CHECK(layer.activations == doctest::Approx(2 * kPositions * (4 * kLatentHidden + 2 * kRanks + kInner / t)));
   }
 }
 
 TEST_CASE("sequence parallelism divides the ranks of latent attention, too, and context parallelism all that is kept") {
   for (const int t : {2, 4}) {
-    const double divided = 2 * kTokens * (4 * kLatentHidden + 2 * kRanks + kInner) / t;
+    const double divided = 2 * kPositions * (4 * kLatentHidden + 2 * kRanks + kInner) / t;
     const LayerBytes sequence = layer_of({.tensor = t, .sequence_parallel = true});
     CHECK(sequence.weights == doctest::Approx(weights(t)));
     CHECK(sequence.activations == doctest::Approx(divided));

@@ -1,5 +1,5 @@
 // Collectives and iterations on every kind of network, on domains of several nodes and with faults, against closed forms. S bytes, n ranks;
-// a network link has b = 10 GB/s and 3 us, the wires to it cost nothing.
+// a network link has 10 GB/s and 3 us, the wires to it cost nothing.
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
@@ -19,7 +19,7 @@ using sim::CollectiveKind;
 using test::about, test::devices, test::S;
 using topology::Cluster;
 
-constexpr double b = 10e9, alpha = 3e-6;
+constexpr double kBandwidth = 10e9, alpha = 3e-6;
 
 Cluster nodes_on(int nodes, const std::string& network, double gigabytes = 10, const std::string& faults = "") {
   return test::cluster_of(fmt::format(
@@ -54,15 +54,15 @@ sim::SimulationResult trained(const Cluster& cluster, int gpus, bool fold = true
 TEST_CASE("torus: a ring in the order of its places has a link for each hop") {
   // A hop is the NIC's link and one between two places: 2 alpha.
   const Cluster c = nodes_on(8, "{type: torus, link: ib, dimensions: [8]}");
-  CHECK(timed(CollectiveKind::all_reduce, 8, c, Algorithm::ring) == about(14 * 2 * alpha + 14.0 / 8 * S / b));
-  CHECK(timed(CollectiveKind::all_gather, 8, c) == about(7 * 2 * alpha + 7.0 / 8 * S / b));
+  CHECK(timed(CollectiveKind::all_reduce, 8, c, Algorithm::ring) == about(14 * 2 * alpha + 14.0 / 8 * S / kBandwidth));
+  CHECK(timed(CollectiveKind::all_gather, 8, c) == about(7 * 2 * alpha + 7.0 / 8 * S / kBandwidth));
 }
 
 TEST_CASE("torus of 8 in a ring: an all-to-all takes 10/8 S/b") {
   // Messages of S/8. Forwards go those to the places 1 to 4 ahead: a link carries d of those to distance d, 1 + 2 + 3 + 4 = 10. Backwards
   // 1 + 2 + 3 = 6, and a NIC sends 7. The farthest message crosses its NIC's link and four more.
   CHECK(timed(CollectiveKind::all_to_all, 8, nodes_on(8, "{type: torus, link: ib, dimensions: [8]}")) ==
-        about(5 * alpha + 10.0 / 8 * S / b));
+        about(5 * alpha + 10.0 / 8 * S / kBandwidth));
 }
 
 TEST_CASE("dragonfly: an all-to-all is bound by the links between groups") {
@@ -71,24 +71,24 @@ TEST_CASE("dragonfly: an all-to-all is bound by the links between groups") {
   const auto fly = [](int links) {
     return nodes_on(8, fmt::format("{{type: dragonfly, link: ib, nodes_per_router: 1, routers_per_group: 4, global_links: {}}}", links));
   };
-  CHECK(timed(CollectiveKind::all_to_all, 8, fly(1)) == about(4 * alpha + 2 * S / b));
-  CHECK(timed(CollectiveKind::all_to_all, 8, fly(2)) == about(4 * alpha + S / b));
+  CHECK(timed(CollectiveKind::all_to_all, 8, fly(1)) == about(4 * alpha + 2 * S / kBandwidth));
+  CHECK(timed(CollectiveKind::all_to_all, 8, fly(2)) == about(4 * alpha + S / kBandwidth));
 }
 
 TEST_CASE("three tiers: an all-to-all is bound by what leaves a pod") {
   // Pods of two leaves with two nodes: 4 x 10 / 4 = 10 GB/s leave a pod, and 4 x 4 messages of S/8 do. 3 links cost latency on the way up.
   const Cluster c = nodes_on(8, "{type: fat-tree, link: ib, nodes_per_leaf: 2, leaves_per_pod: 2, pod_oversubscription: 4}");
-  CHECK(timed(CollectiveKind::all_to_all, 8, c) == about(3 * alpha + 2 * S / b));
+  CHECK(timed(CollectiveKind::all_to_all, 8, c) == about(3 * alpha + 2 * S / kBandwidth));
   // Not oversubscribed, the NICs bind.
   const Cluster wide = nodes_on(8, "{type: fat-tree, link: ib, nodes_per_leaf: 2, leaves_per_pod: 2}");
-  CHECK(timed(CollectiveKind::all_to_all, 8, wide) == about(3 * alpha + 7.0 / 8 * S / b));
+  CHECK(timed(CollectiveKind::all_to_all, 8, wide) == about(3 * alpha + 7.0 / 8 * S / kBandwidth));
 }
 
 TEST_CASE("custom: an all-to-all over one cable between two switches") {
   // 2 x 2 messages of S/4 cross it each way, 3/4 S leave a NIC.
   const std::string two =
       "{type: custom, link: ib, switches: [a, b], attach: [{nodes: 0-1, to: a}, {nodes: 2-3, to: b}], links: [{between: [a, b]}]}";
-  CHECK(timed(CollectiveKind::all_to_all, 4, nodes_on(4, two)) == about(2 * alpha + S / b));
+  CHECK(timed(CollectiveKind::all_to_all, 4, nodes_on(4, two)) == about(2 * alpha + S / kBandwidth));
 }
 
 TEST_CASE("custom: a tree of two tiers by hand carries what the fat tree does") {
@@ -104,7 +104,7 @@ TEST_CASE("a link that has failed is gone round, and what is left is shared") {
   // Ring of 4 without its link between places 0 and 1. Ring all-gather: hops 1->2, 2->3, 3->0 over one link, 0->1 over three, 0->3->2->1,
   // each against the direction of the others: no link carries two. A hop's latency is that of the longest, 4 alpha.
   const Cluster c = nodes_on(4, "{type: torus, link: ib, dimensions: [4]}", 10, "{between: [place0, place1]}");
-  CHECK(timed(CollectiveKind::all_gather, 4, c) == about(3 * 4 * alpha + 3.0 / 4 * S / b));
+  CHECK(timed(CollectiveKind::all_gather, 4, c) == about(3 * 4 * alpha + 3.0 / 4 * S / kBandwidth));
 }
 
 TEST_CASE("in a domain collectives go over the fabric, whatever the node") {

@@ -34,7 +34,7 @@ std::string way(const topology::Cluster& c, int from, int to) {
 
 double latency_us(const topology::Cluster& c, int from, int to) { return c.route(gpu(from), gpu(to)).latency.value() * 1e6; }
 
-double bandwidth_of(const topology::Cluster& c, const std::string& name) {
+double width_of(const topology::Cluster& c, const std::string& name) {
   for (const auto& l : c.links())
     if (l.name == name) return l.bandwidth.value();
   return 0;
@@ -52,11 +52,11 @@ TEST_CASE("three tiers: leaves of two nodes, pods of two leaves") {
   CHECK(latency_us(c, 0, 1) == doctest::Approx(2));
   CHECK(latency_us(c, 0, 2) == doctest::Approx(4));
   CHECK(latency_us(c, 1, 7) == doctest::Approx(6));
-  CHECK(bandwidth_of(c, "leaf0->pod0") == doctest::Approx(10e9));
-  CHECK(bandwidth_of(c, "pod1->core") == doctest::Approx(5e9));
-  CHECK(bandwidth_of(c, "core->pod1") == doctest::Approx(5e9));
+  CHECK(width_of(c, "leaf0->pod0") == doctest::Approx(10e9));
+  CHECK(width_of(c, "pod1->core") == doctest::Approx(5e9));
+  CHECK(width_of(c, "core->pod1") == doctest::Approx(5e9));
   // One pod has no core above it.
-  CHECK(bandwidth_of(cluster_of(nodes_of(4, "{type: fat-tree, link: ib, nodes_per_leaf: 2, leaves_per_pod: 2}")), "pod0->core") == 0);
+  CHECK(width_of(cluster_of(nodes_of(4, "{type: fat-tree, link: ib, nodes_per_leaf: 2, leaves_per_pod: 2}")), "pod0->core") == 0);
 }
 
 TEST_CASE("dragonfly: at most a local, a global and a local link") {
@@ -71,17 +71,17 @@ TEST_CASE("dragonfly: at most a local, a global and a local link") {
   CHECK(way(c, 0, 3) == "group0.router0->group0.router1, group0.router1->group1.router1");
   CHECK(way(c, 1, 2) == "group0.router1->group1.router1, group1.router1->group1.router0");
   CHECK(latency_us(c, 0, 3) == doctest::Approx(2 + 2 * 2));  // the NIC's link and two more
-  CHECK(bandwidth_of(c, "group2.router1->group2.router0") == doctest::Approx(30e9));
-  CHECK(bandwidth_of(c, "group2.router0->group0.router0") == doctest::Approx(10e9));
+  CHECK(width_of(c, "group2.router1->group2.router0") == doctest::Approx(30e9));
+  CHECK(width_of(c, "group2.router0->group0.router0") == doctest::Approx(10e9));
   // Links: 6 x 2 wires; 6 NICs up and down; 3 groups x 2 ordered pairs of routers; 6 ordered pairs of groups x 2.
   CHECK(c.links().size() == 12 + 12 + 6 + 12);
 }
 
 TEST_CASE("dragonfly with NICs spread: two NICs of a node hang on two routers") {
   const auto c = cluster_of(nodes_of(4, "{type: dragonfly, link: ib, nodes_per_router: 2, routers_per_group: 2, spread_nics: true}", 2));
-  CHECK(bandwidth_of(c, "node0:nic0->group0.router0") == doctest::Approx(10e9));
-  CHECK(bandwidth_of(c, "node1:nic1->group0.router1") == doctest::Approx(10e9));
-  CHECK(bandwidth_of(c, "node2:nic0->group1.router0") == doctest::Approx(10e9));
+  CHECK(width_of(c, "node0:nic0->group0.router0") == doctest::Approx(10e9));
+  CHECK(width_of(c, "node1:nic1->group0.router1") == doctest::Approx(10e9));
+  CHECK(width_of(c, "node2:nic0->group1.router0") == doctest::Approx(10e9));
 }
 
 TEST_CASE("torus: dimension by dimension, the shorter way round") {
@@ -107,7 +107,7 @@ TEST_CASE("custom: shortest ways, spread over equal ones by destination") {
   CHECK(way(c, 0, 2) == "a->s, s->b");
   CHECK(way(c, 0, 3) == "a->t, t->b");
   CHECK(way(c, 2, 0) == "b->s, s->a");
-  CHECK(bandwidth_of(c, "a->t") == doctest::Approx(20e9));
+  CHECK(width_of(c, "a->t") == doctest::Approx(20e9));
   CHECK(c.route(gpu(0), gpu(3)).bandwidth.value() == doctest::Approx(1e9));
   CHECK(latency_us(c, 0, 3) == doctest::Approx(2 + 2 + 9));  // each link its own
 }
