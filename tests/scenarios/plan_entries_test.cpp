@@ -52,7 +52,7 @@ TEST_CASE("every key of a grid") {
   CHECK(o.whole_number("chunks") == 2);
   CHECK_FALSE(o.given("schedule"));
   CHECK(o.flag("sequence_parallel"));
-  CHECK(o.choice("recompute") == static_cast<std::size_t>(pcg::Recompute::full));
+  CHECK(o.parts("recompute").word == static_cast<std::size_t>(pcg::Recompute::full));
   CHECK(o.whole_number("zero") == 1);
 }
 
@@ -62,8 +62,18 @@ TEST_CASE("options of the search and of sharded data parallelism") {
   CHECK(planner(e[0]).options.duration("budget") == base::Seconds(5));
   CHECK(planner(e[0]).options.whole_number("simulate_best") == 3);
   CHECK(planner(e[1]).options.choice("stage") == 1);
-  CHECK(planner(e[1]).options.choice("recompute") == static_cast<std::size_t>(pcg::Recompute::selective));
+  CHECK(planner(e[1]).options.parts("recompute").word == static_cast<std::size_t>(pcg::Recompute::selective));
   CHECK(planner(e[1]).options.whole_number("micro_batch") == 2);
+}
+
+TEST_CASE("recomputation names modules, or so many blocks, in place of a word") {
+  const auto e = entries("[{megatron: {recompute: {modules: [mlp, norm], blocks: 2}}}, {fsdp: {recompute: {blocks: 3}}}]");
+  CHECK(planner(e[0]).options.parts("recompute") ==
+        search::PartsChosen{.blocks = 2, .modules = {1, 2}});  // norm, mlp: as the words are listed
+  CHECK(planner(e[1]).options.parts("recompute") == search::PartsChosen{.blocks = 3});
+  CHECK(error("[{megatron: {recompute: {}}}]") == "plans[0].megatron.recompute: expected modules or blocks, or both\n");
+  CHECK(error("[{megatron: {recompute: {modules: [mpl]}}}]") == "plans[0].megatron.recompute.modules: \"mpl\" is not known\n");
+  CHECK(error("[{megatron: {recompute: {blocks: 0}}}]") == "plans[0].megatron.recompute.blocks: blocks must be at least 1, found 0\n");
 }
 
 TEST_CASE("what is wrong with an entry") {
