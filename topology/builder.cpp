@@ -188,7 +188,7 @@ void ClusterBuilder::add_network(Cluster::Routing& routing) {
   std::unique_ptr<SwitchNetwork> made = make_network(network, counts);
   std::vector<double> left = shares_left(*made);
   check_joined(*made, left, routing);
-  if (!description_.network_faults.empty()) made = with_faults(std::move(made), std::move(left));
+  if (!description_.network_faults.empty()) made = with_faults(std::move(made), left);
   const bool half_duplex = description_.links[static_cast<std::size_t>(network.link)].half_duplex;
   for (int node = 0; node < cluster_.nodes_; ++node) {
     auto& uplinks = routing.nics.emplace_back();
