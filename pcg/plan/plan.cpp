@@ -155,6 +155,10 @@ const std::vector<std::string>& recompute_names() {
   static const std::vector<std::string> names{"none", "selective", "full"};
   return names;
 }
+const std::vector<std::string>& key_exchange_names() {
+  static const std::vector<std::string> names{"gather", "ring"};
+  return names;
+}
 
 bool merges_passes(const Plan& plan) { return plan.overlap.experts.value_or(plan.schedule == ScheduleKind::dual_pipe); }
 
@@ -164,8 +168,8 @@ bool Plan::operator==(const Plan& o) const {
   return name == o.name && base::emit_yaml(model) == base::emit_yaml(o.model) && padding == o.padding && training == o.training &&
          gpus == o.gpus && pcg == o.pcg && mapping == o.mapping && stage == o.stage && stages == o.stages && chunks == o.chunks &&
          schedule == o.schedule && micro_batches == o.micro_batches && micro_batch_group == o.micro_batch_group &&
-         recompute == o.recompute && zero == o.zero && overlap == o.overlap && memory == o.memory && cuda_graphs == o.cuda_graphs &&
-         summary == o.summary;
+         key_exchange == o.key_exchange && recompute == o.recompute && zero == o.zero && overlap == o.overlap && memory == o.memory &&
+         cuda_graphs == o.cuda_graphs && summary == o.summary;
 }
 
 }  // namespace pcg

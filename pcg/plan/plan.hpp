@@ -18,6 +18,10 @@ namespace pcg {
 enum class Optimizer { sgd, momentum, adam };
 // The order in which pipeline stages run their micro-batches (sim/schedules/schedule.hpp).
 enum class ScheduleKind { gpipe, one_f_one_b, interleaved, flexible, breadth_first, zero_bubble, dual_pipe, two_bw };
+// How the ranks that share the positions of a sequence come by the keys and values of the others, where attention is cut by positions.
+// gather: an all-gather before its kernels. ring: the block of each rank goes round, and is met while the next one comes in (Ring
+// Attention, Liu et al., arXiv 2310.01889); where attention has a window, keys are gathered all the same.
+enum class KeyExchange { gather, ring };
 enum class Recompute { none, selective, full };  // selective: attention scores (Korthikanti); full: every block from its inputs
 // The framework that runs the plan: how it buckets, overlaps and launches (profiles/framework_profile.hpp).
 enum class Framework { generic, megatron, deepspeed, pytorch };
@@ -52,6 +56,7 @@ struct Plan {
   ScheduleKind schedule = ScheduleKind::one_f_one_b;
   int micro_batches = 1;      // of an iteration; of each direction, for DualPipe
   int micro_batch_group = 0;  // flexible: so many micro-batches in a row, or a few more, go through a chunk; else 0
+  KeyExchange key_exchange = KeyExchange::gather;
   Recompute recompute = Recompute::none;
   int zero = 0;  // 0: none; 1: optimizer state; 2: and gradients; 3: and weights sharded over the copies of each weight
   MemoryPolicy memory;
@@ -71,6 +76,7 @@ struct Plan {
 [[nodiscard]] const std::vector<std::string>& framework_names();
 [[nodiscard]] const std::vector<std::string>& schedule_names();
 [[nodiscard]] const std::vector<std::string>& recompute_names();
+[[nodiscard]] const std::vector<std::string>& key_exchange_names();
 
 // Returns the faults of the values together, one sentence each: views out of range, stages or blocks that go backwards, counts that do not
 // match; those of the pipeline (devices of two ranks, empty stages) only where there are no others. Empty: the plan is sound.

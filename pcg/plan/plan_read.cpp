@@ -337,6 +337,7 @@ void read_head(MapReader& r, Plan& plan) {
     plan.zero = small(m, "zero", 0, 0, 3);
     plan.memory.bf16_moments = m.boolean("bf16_moments").value_or(false);
   });
+  plan.key_exchange = chosen(r, "key_exchange", key_exchange_names(), plan.key_exchange);
   plan.cuda_graphs = r.boolean("cuda_graphs").value_or(false);
   section(r, "overlap", [&](MapReader& o) {
     for (const auto& [word, choice] : kOverlapWords) plan.overlap.*choice = o.boolean(word);

@@ -170,6 +170,8 @@ std::string write_plan(const Plan& plan) {
   p.set("gpus", scalar(plan.gpus));
   p.set("schedule", schedule_of(plan));
   p.set("memory", memory_of(plan));
+  if (plan.key_exchange != KeyExchange::gather)
+    p.set("key_exchange", scalar(key_exchange_names()[static_cast<std::size_t>(plan.key_exchange)]));
   if (plan.cuda_graphs) p.set("cuda_graphs", scalar(true));
   if (plan.overlap != Overlap{}) p.set("overlap", overlap_of(plan.overlap));
   p.set("graph", scalar(plan.pcg.name()));

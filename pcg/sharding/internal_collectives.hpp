@@ -10,6 +10,7 @@ namespace pcg {
 
 // A collective among the points that differ in one loop alone, a loop of kind Cut::internal that is cut.
 struct InternalCollective {
+  // all_gather: every point needs all of `shape`, of which each holds a part; a ring may bring the parts one by one.
   // halo_before: every point but the first gets `shape` from the neighbour before it; halo_behind: every point but the last gets it from
   // the neighbour behind it.
   enum class Kind { all_reduce, all_gather, reduce_scatter, halo_before, halo_behind };

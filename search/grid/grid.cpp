@@ -36,12 +36,18 @@ Refused resolve_data(Grid& g, const GridConfig& c, int devices) {
 }
 
 // Experts take all of context that they can, then the inner part of data: expert groups stay as near as possible.
-Refused split_for_experts(Grid& g) {
+Refused split_into_axes(Grid& g) {
   const int from_context = std::gcd(g.expert, g.context);
   const int from_data = g.expert / from_context;
+  if (g.context % g.context_all_to_all != 0)
+    return refuse(Constraint::sequence, "context_all_to_all {} does not divide context {}", g.context_all_to_all, g.context);
+  const auto [inner, middle] = std::minmax(from_context, g.context_all_to_all);
+  if (middle % inner != 0)
+    return refuse(Constraint::experts, "experts take {} neighbours of context and all-to-alls {}: one of them has to divide the other",
+                  from_context, g.context_all_to_all);
   if (g.data / g.directions % from_data != 0)
     return refuse(Constraint::experts, "expert {} does not divide data {} x context {}", g.expert, g.data / g.directions, g.context);
-  const int sizes[kMeshAxes] = {g.data / from_data, from_data, g.context / from_context, from_context, g.tensor};
+  const int sizes[kMeshAxes] = {g.data / from_data, from_data, g.context / middle, middle / inner, inner, g.tensor};
   std::ranges::copy(sizes, g.sizes);
   return std::nullopt;
 }
@@ -112,12 +118,13 @@ Attempt<Grid> make_grid(const GridConfig& c, int devices, std::int64_t global_ba
   g.expert = c.expert;
   g.chunks = c.chunks;
   g.sequence_parallel = c.sequence_parallel;
+  g.context_all_to_all = c.context_kind == ContextKind::ulysses ? c.context : c.context_all_to_all;
   if (c.schedule == pcg::ScheduleKind::dual_pipe) {
     if (c.pipeline % 2 != 0) return refuse(Constraint::schedule, "dualpipe pairs stages: pipeline {} is not even", c.pipeline);
     g.directions = 2;
   }
   if (auto refused = resolve_data(g, c, devices)) return *refused;
-  if (auto refused = split_for_experts(g)) return *refused;
+  if (auto refused = split_into_axes(g)) return *refused;
   if (auto refused = resolve_batches(g, c, global_batch)) return *refused;
   // Llama 3 runs as many in a row as there are stages, unless told otherwise.
   if (c.schedule == pcg::ScheduleKind::flexible) g.micro_batch_group = c.micro_batch_group > 0 ? c.micro_batch_group : g.pipeline;
@@ -138,6 +145,14 @@ std::string recomputation(pcg::Recompute word, const pcg::RecomputedParts& parts
   return parts.blocks == 0 ? ", recompute " + what : fmt::format(", recompute {} in {} layers of a stage", what, parts.blocks);
 }
 
+// What is not the usual ring: "gather", "ulysses", "ring, all-to-all 4".
+std::string exchange(const Grid& g, const GridConfig& c) {
+  if (g.context == g.context_all_to_all) return g.context > 1 ? "ulysses" : "";
+  const std::string kind = c.context_kind == ContextKind::gather ? "gather" : "ring";
+  if (g.context_all_to_all > 1) return fmt::format("{}, all-to-all {}", kind, g.context_all_to_all);
+  return kind == "ring" ? "" : kind;
+}
+
 }  // namespace
 
 std::string summary(const Grid& g, const GridConfig& c) {
@@ -147,6 +162,7 @@ std::string summary(const Grid& g, const GridConfig& c) {
   };
   part("data", g.data / g.directions);
   part("context", g.context);
+  if (const std::string kind = exchange(g, c); !kind.empty()) text += " (" + kind + ")";
   part("tensor", g.tensor);
   part("pipeline", g.pipeline);
   part("expert", g.expert);

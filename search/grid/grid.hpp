@@ -13,9 +13,14 @@
 
 namespace search {
 
-// Axes of one pipeline group, outermost first. Data and context are in two parts, of which experts take the inner ones.
-enum class MeshAxis { data_outer, data_inner, context_outer, context_inner, tensor };
-constexpr std::size_t kMeshAxes = 5;
+// Axes of one pipeline group, outermost first. Of data, experts take the inner part. Of context, experts take some of the inner ranks, and
+// so do all-to-alls of heads: the one takes context_inner, the other context_middle as well.
+enum class MeshAxis { data_outer, data_inner, context_outer, context_middle, context_inner, tensor };
+constexpr std::size_t kMeshAxes = 6;
+
+// How ranks of context parallelism come by the keys and values of the others: as pcg::KeyExchange says, or by all-to-alls, which give
+// each rank all positions of some heads (DeepSpeed-Ulysses, Jacobs et al., arXiv 2309.14509).
+enum class ContextKind { ring, gather, ulysses };
 
 // What a user says of a grid. Zero means: not given. `data` then is what is left of the devices; micro_batch then is the largest that
 // leaves one micro-batch when pipeline is 1, else 1.
@@ -25,6 +30,8 @@ struct GridConfig {
   pcg::ScheduleKind schedule = pcg::ScheduleKind::one_f_one_b;
   int micro_batch_group = 0;  // flexible: pcg::Plan::micro_batch_group
   bool sequence_parallel = false;
+  ContextKind context_kind = ContextKind::ring;  // Megatron-Core's cp_comm_type is p2p unless it is told otherwise
+  int context_all_to_all = 1;                    // neighbours of context that exchange heads; of `ulysses`: all
   pcg::Recompute recompute = pcg::Recompute::none;
   int zero = 0;
   pcg::MemoryPolicy memory;
@@ -40,11 +47,12 @@ struct Grid {
   int tensor = 1, pipeline = 1, data = 1, context = 1, expert = 1, chunks = 1;
   // DualPipe: 2. The outer half of data then runs through the pipeline from its end, on copies of the weights.
   int directions = 1;
-  int sizes[kMeshAxes] = {1, 1, 1, 1, 1};  // by MeshAxis
-  std::int64_t micro_batch = 1;            // samples of one replica
-  int micro_batches = 1;                   // of each direction
+  int sizes[kMeshAxes] = {1, 1, 1, 1, 1, 1};  // by MeshAxis
+  std::int64_t micro_batch = 1;               // samples of one replica
+  int micro_batches = 1;                      // of each direction
   int micro_batch_group = 0;
   bool sequence_parallel = false;
+  int context_all_to_all = 1;  // inner ranks of context among which heads are exchanged for positions
 
   [[nodiscard]] int size(MeshAxis a) const { return sizes[static_cast<std::size_t>(a)]; }
   [[nodiscard]] int stride(MeshAxis a) const;                                      // in devices

@@ -137,6 +137,7 @@ Attempt<std::vector<int>> GridPlanner::balance(const Grid& grid, const pcg::Grap
                       grid.pipeline,
                       grid.data,
                       grid.context,
+                      grid.context_all_to_all,
                       grid.expert,
                       grid.sequence_parallel,
                       plan.recompute,
@@ -218,6 +219,7 @@ Attempt<pcg::Plan> GridPlanner::plan(const GridConfig& config, std::string name)
   plan.schedule = grid.chunks == 1 && config.schedule == pcg::ScheduleKind::interleaved ? pcg::ScheduleKind::one_f_one_b : config.schedule;
   plan.micro_batches = grid.micro_batches;
   plan.micro_batch_group = grid.micro_batch_group;
+  if (config.context_kind == ContextKind::ring && grid.context > grid.context_all_to_all) plan.key_exchange = pcg::KeyExchange::ring;
   plan.recompute = config.recompute;
   plan.zero = config.zero;
   plan.overlap = config.overlap;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 
 #include "search/grid/tensor_loops.hpp"
@@ -17,8 +18,20 @@ using pcg::GraphNodeId;
 using pcg::GraphTensorRef;
 
 const std::vector<MeshAxis> kData = {MeshAxis::data_outer, MeshAxis::data_inner};
-const std::vector<MeshAxis> kContext = {MeshAxis::context_outer, MeshAxis::context_inner};
-const std::vector<MeshAxis> kExperts = {MeshAxis::data_inner, MeshAxis::context_inner};
+const std::vector<MeshAxis> kContext = {MeshAxis::context_outer, MeshAxis::context_middle, MeshAxis::context_inner};
+
+// The innermost axes of context that have this degree together. Requires: there are such (search/grid/grid.cpp).
+std::vector<MeshAxis> inner_context(const Grid& grid, int degree) {
+  std::vector<MeshAxis> axes;
+  for (std::size_t i = kContext.size(); i-- > 0 && grid.degree(axes) < degree;) axes.insert(axes.begin(), kContext[i]);
+  return axes;
+}
+
+std::vector<MeshAxis> expert_axes(const Grid& grid) {
+  std::vector<MeshAxis> axes = inner_context(grid, std::gcd(grid.expert, grid.context));
+  axes.insert(axes.begin(), MeshAxis::data_inner);
+  return axes;
+}
 
 // Which dims of every tensor hold samples, positions and experts: samples and positions are followed from the inputs through the
 // operators' loops, experts from the first product of each expert.
@@ -168,6 +181,12 @@ std::optional<Refusal> indivisible_places(const Graph& graph, const Grid& grid) 
   return std::nullopt;
 }
 
+Refusal indivisible_heads(const std::string& name, const pcg::Attention& attention, int degree, const Grid& grid) {
+  return {Constraint::heads, fmt::format("{}: {} {} do not divide by {}, tensor {} x {} ranks of context that exchange heads", name,
+                                         attention.kv_heads, attention.kv_heads != attention.heads ? "key-value heads" : "attention heads",
+                                         degree, degree / grid.context_all_to_all, grid.context_all_to_all)};
+}
+
 }  // namespace
 
 pcg::Sharding Layout::sharding(const Grid& grid) const {
@@ -203,6 +222,7 @@ Attempt<std::vector<Layout>> layouts(const Graph& graph, const Grid& grid, const
   const DimRoles roles(graph);
   if (grid.context > 1 && !roles.any_positions())
     return Refusal{Constraint::sequence, fmt::format("{} has no sequence to share among context {}", graph.name(), grid.context)};
+  const std::vector<MeshAxis> experts = expert_axes(grid), exchanged = inner_context(grid, grid.context_all_to_all);
   std::vector<Layout> result;
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
     const GraphNode& node = graph.nodes()[n];
@@ -212,8 +232,13 @@ Attempt<std::vector<Layout>> layouts(const Graph& graph, const Grid& grid, const
     }
     Assignment a(graph, GraphNodeId(n), grid);
     // Experts take their axes first: samples and positions of an expert's operators are cut by what is left.
-    a.give(roles.experts(n), kExperts);
+    a.give(roles.experts(n), experts);
     a.give(roles.samples(n), kData);
+    if (const auto* attention = std::get_if<pcg::Attention>(&node.op); attention != nullptr && !exchanged.empty()) {
+      std::vector<MeshAxis> axes = exchanged;
+      if ((*tensor)[n] >= 0) axes.insert(axes.begin(), MeshAxis::tensor);
+      if (!a.give(pcg::find_loop(*node.space, "heads"), axes)) return indivisible_heads(node.name, *attention, grid.degree(axes), grid);
+    }
     a.give(roles.positions(n), kContext);
     if ((*tensor)[n] >= 0) a.give((*tensor)[n], {MeshAxis::tensor});
     else if (grid.sequence_parallel) a.give(roles.positions(n), {MeshAxis::tensor});

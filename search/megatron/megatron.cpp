@@ -23,6 +23,12 @@ std::vector<Option> options() {
           degree("pipeline", c.pipeline, "stages"),
           degree("data", c.data, "replicas", "what is left of the GPUs"),
           degree("context", c.context, "devices that share the positions of a sequence"),
+          {"context_kind", Choice{.words = {"ring", "gather", "ulysses"}, .by_default = static_cast<std::size_t>(c.context_kind)},
+           "how they come by the keys and values of the others: block by block beside the kernels; gathered before them; all-to-alls "
+           "give each rank all positions of some heads"},
+          degree("context_all_to_all", c.context_all_to_all,
+                 "of the ranks of `context`, so many neighbours exchange heads as `ulysses` does; the others ring or gather",
+                 "1; with `ulysses`, all of them"),
           degree("expert", c.expert, "devices that share the experts, out of those of data and context"),
           micro_batch_option("samples per replica and micro-batch", "1 with a pipeline, else all of a replica's samples"),
           {"schedule", Choice{.words = pcg::schedule_names(), .by_default = static_cast<std::size_t>(c.schedule)},
@@ -50,6 +56,8 @@ GridConfig grid_config_of(const OptionValues& o) {
   c.pipeline = degree_of("pipeline");
   c.data = degree_of("data");
   c.context = degree_of("context");
+  c.context_kind = static_cast<ContextKind>(o.choice("context_kind"));
+  c.context_all_to_all = degree_of("context_all_to_all");
   c.expert = degree_of("expert");
   c.micro_batch = o.whole_number("micro_batch");
   c.chunks = degree_of("chunks");
@@ -109,9 +117,20 @@ std::optional<OptionProblem> wrong_schedule(const GridConfig& c) {
   return std::nullopt;
 }
 
+std::optional<OptionProblem> wrong_context(const OptionValues& o, const GridConfig& c) {
+  if (c.context == 1 && (o.given("context_kind") || c.context_all_to_all > 1))
+    return OptionProblem{o.given("context_kind") ? "context_kind" : "context_all_to_all", "no ranks share the positions of a sequence",
+                         "write e.g. context: 2, or leave it out"};
+  if (c.context_kind == ContextKind::ulysses && o.given("context_all_to_all") && c.context_all_to_all != c.context)
+    return OptionProblem{"context_all_to_all", fmt::format("ulysses exchanges heads among all {} ranks of context", c.context),
+                         "write context_kind: ring, or leave it out"};
+  return std::nullopt;
+}
+
 std::optional<OptionProblem> contradiction(const OptionValues& o) {
   const GridConfig c = grid_config_of(o);
   if (auto wrong = wrong_schedule(c)) return wrong;
+  if (auto wrong = wrong_context(o, c)) return wrong;
   if (auto wrong = wrong_overlap(o, c.zero)) return wrong;
   if (c.overlap.tensor == true && !c.sequence_parallel)
     return OptionProblem{"overlap", "tensor overlaps the gathers and reduce-scatters of sequence parallelism, and there are none",

@@ -31,6 +31,14 @@ void add_halos(bool from_front, base::Bytes bytes, const Line& line, Round& roun
   }
 }
 
+// Each point of the line sends its block to the next one, the last to the first.
+void add_hop(base::Bytes bytes, const Line& line, Round& round) {
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const base::DeviceId to = line[(i + 1) % line.size()];
+    if (to != line[i]) round.push_back({CollectiveKind::send, bytes, {line[i], to}});
+  }
+}
+
 void add_transfers(Kind kind, base::Bytes bytes, Line line, Round& round) {
   switch (kind) {
     case Kind::all_reduce: round.push_back({CollectiveKind::all_reduce, bytes, std::move(line)}); return;
@@ -43,6 +51,8 @@ void add_transfers(Kind kind, base::Bytes bytes, Line line, Round& round) {
 
 }  // namespace
 
+bool has_ring(const pcg::Plan& plan, const pcg::Attention& op) { return plan.key_exchange == pcg::KeyExchange::ring && op.window == 0; }
+
 InternalMovements internal_movements(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node) {
   const pcg::NodeId id(node);
   const pcg::PcgNode& n = plan.pcg.node(id);
@@ -52,11 +62,20 @@ InternalMovements internal_movements(const pcg::Plan& plan, const FlowGraph& flo
     if (is_halo(c) && c.backward && !flow.needs_gradient[flow.origins[node][0].node.value]) continue;
     const base::Bytes element = c.fp32 ? base::Bytes(4) : pcg::element_bytes(c.shape.element, plan.training.precision);
     const base::Bytes bytes = element * static_cast<double>(c.shape.elements());
+    const auto loop = static_cast<std::size_t>(c.loop);
+    InternalMovements::Side& side = c.backward ? out.backward : out.forward;
     Round round;
-    for (Line& line : lines_along(static_cast<std::size_t>(c.loop), n.sharding.degrees, flow.layouts[node].points))
+    if (const auto* attention = std::get_if<pcg::Attention>(n.operation()); attention != nullptr && has_ring(plan, *attention)) {
+      if (c.kind != Kind::all_gather) continue;  // gradients go round in blocks of the same size
+      const int points = n.sharding.degrees[loop];
+      for (const Line& line : lines_along(loop, n.sharding.degrees, flow.layouts[node].points)) add_hop(bytes / points, line, round);
+      if (!round.empty()) side.hop.rounds.push_back(std::move(round));
+      side.hops = static_cast<std::size_t>(points) - 1;
+      continue;
+    }
+    for (Line& line : lines_along(loop, n.sharding.degrees, flow.layouts[node].points))
       add_transfers(c.kind, bytes, std::move(line), round);
     if (round.empty()) continue;
-    InternalMovements::Side& side = c.backward ? out.backward : out.forward;
     (pcg::runs_before(c) ? side.before : side.after).push_back(Movement{{std::move(round)}});
   }
   return out;

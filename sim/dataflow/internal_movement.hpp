@@ -1,5 +1,6 @@
 #pragma once
-// What moves inside an operator that is cut along a loop of Cut::internal: gathers before its kernels, reductions and halos.
+// What moves inside an operator that is cut along a loop of Cut::internal: gathers before its kernels, reductions, halos, and the hops of
+// rings beside its kernels.
 
 #include <cstdint>
 #include <vector>
@@ -14,9 +15,16 @@ namespace sim {
 struct InternalMovements {
   struct Side {
     std::vector<Movement> before, after;  // the kernels of the pass
+    // A ring in place of a gather (pcg::KeyExchange): each point of a line sends a block to the next, so many times. Forward: of keys and
+    // values. Backward: the same again, and as often blocks of their gradients.
+    Movement hop;
+    std::size_t hops = 0;
   };
   Side forward, backward;
 };
+
+// Whether the keys and values of others come to an attention whose positions are cut block by block.
+[[nodiscard]] bool has_ring(const pcg::Plan& plan, const pcg::Attention& op);
 
 // Requires: the node computes.
 // Cost: O(internal collectives x points).

@@ -11,7 +11,7 @@
 #include "pcg/work/gradient_kernels.hpp"
 #include "sim/lowering/forward.hpp"
 #include "sim/lowering/gradient_buckets.hpp"
-#include "sim/lowering/product_pieces.hpp"
+#include "sim/lowering/kernel_pieces.hpp"
 #include "sim/lowering/sharded_weights.hpp"
 #include "sim/lowering/token_exchanges.hpp"
 #include "sim/lowering/weight_traffic.hpp"
@@ -223,13 +223,23 @@ std::vector<std::uint32_t> BackwardEmitter::emit_input_gradient(std::uint32_t no
   const auto* attention = std::get_if<pcg::Attention>(l_.plan.pcg.nodes()[node].operation());
   const bool again = l_.variant.recompute == pcg::Recompute::selective && attention && !attention->flash;
   if (again) kernels.parts.push_back(l_.program.part(node, "recompute", l_.prices.forward(node)));
+  if (const InternalMovementIds& inside = l_.interned.internal_backward(node); inside.hop) {
+    const double share = 1 / static_cast<double>(inside.hops + 1);
+    const auto of_piece = [&](std::size_t i) {
+      Compute piece = i == 0 ? kernels : Compute{kernels.devices, {}};
+      piece.parts.push_back(l_.program.part(node, "input gradient", l_.prices.input_gradient(node), share));
+      return piece;
+    };
+    const auto pieces = append_ring(block_, *inside.hop, inside.hops, {kernels, node, std::move(after), w.waits_on, {}}, of_piece);
+    return {pieces.back(), append_gradient_ring(block_, *inside.hop, pieces, node)};
+  }
   kernels.parts.push_back(l_.program.part(node, "input gradient", l_.prices.input_gradient(node)));
   std::vector<std::uint32_t> done{append_input_gradient({std::move(kernels), node, std::move(after), w.waits_on, {}})};
   for (MovementId m : l_.interned.internal_backward(node).after) { done.push_back(append(collective(m, "reduction", node, {done, {}}))); }
   return done;
 }
 
-// A gather of the output's gradient, in this block, whose parts need no adding up: it runs beside the product (product_pieces.hpp).
+// A gather of the output's gradient, in this block, whose parts need no adding up: it runs beside the product (kernel_pieces.hpp).
 std::optional<std::uint32_t> BackwardEmitter::gather_before(std::uint32_t node) const {
   if (!l_.overlap.tensor || !is_product(l_, node)) return std::nullopt;
   const std::span<const GradientId> sums = l_.gradients.sums_for(node);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "sim/lowering/events.hpp"
-#include "sim/lowering/product_pieces.hpp"
+#include "sim/lowering/kernel_pieces.hpp"
 #include "sim/lowering/sharded_weights.hpp"
 #include "sim/lowering/token_exchanges.hpp"
 
@@ -88,6 +88,15 @@ std::uint32_t ForwardEmitter::emit_kernels(std::uint32_t node, Item compute) {
   if (l_.overlap.tensor && is_product(l_, node)) {
     if (const auto gather = gather_before(node)) return emit_beside(*gather, node, std::move(compute));
     if (const auto pieces = pieces_before_reduction(node)) return emit_before_reduction(*pieces, node, compute);
+  }
+  if (const InternalMovementIds& inside = l_.interned.internal_forward(node); inside.hop) {
+    const double share = 1 / static_cast<double>(inside.hops + 1);
+    const auto of_piece = [&](std::size_t i) {
+      auto kernels = std::get<Compute>(piece(compute, node, share).work);
+      kernels.host_waits = kernels.host_waits && i == 0;
+      return kernels;
+    };
+    return append_ring(block_, *inside.hop, inside.hops, compute, of_piece).back();
   }
   return append(block_, std::move(compute));
 }

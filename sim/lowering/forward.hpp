@@ -32,7 +32,7 @@ class ForwardEmitter {
   enum class Moves { reductions, all };  // reductions: those that run beside the product that makes what they add up
   void emit_moves(std::uint32_t node, Moves which);
 
-  // The kernels of a node, in pieces where a collective runs beside them (product_pieces.hpp). Returns: the last item.
+  // The kernels of a node, in pieces where a collective runs beside them (kernel_pieces.hpp). Returns: the last item.
   std::uint32_t emit_kernels(std::uint32_t node, Item compute);
   // An all-gather of this block that makes what a product reads, and all products that read it, ascending.
   struct GatherBefore {

@@ -3,10 +3,11 @@
 #include <algorithm>
 
 #include "pcg/sharding/halo.hpp"
+#include "pcg/sharding/internal_collectives.hpp"
 #include "pcg/work/gradient_kernels.hpp"
 #include "pcg/work/saved.hpp"
 #include "pcg/work/shard_operator.hpp"
-#include "sim/dataflow/movement.hpp"
+#include "sim/dataflow/internal_movement.hpp"
 
 namespace sim {
 namespace {
@@ -24,6 +25,21 @@ pcg::Saved saved_of(const pcg::Plan& plan, pcg::NodeId id) {
 }
 
 }  // namespace
+
+base::Bytes keys_of_others(const pcg::Plan& plan, std::uint32_t node) {
+  const pcg::NodeId id(node);
+  const pcg::PcgNode& n = plan.pcg.node(id);
+  const auto* attention = std::get_if<pcg::Attention>(n.operation());
+  if (attention == nullptr) return {};
+  base::Bytes bytes;
+  for (const pcg::InternalCollective& c : pcg::internal_collectives(*attention, *n.space, n.sharding, plan.pcg.whole_inputs(id))) {
+    if (!c.backward) continue;
+    const base::Bytes whole = pcg::bytes_of(c.shape, plan.training.precision);
+    const int points = n.sharding.degrees[static_cast<std::size_t>(c.loop)];
+    bytes += has_ring(plan, *attention) ? whole * (2.0 / points) : whole;
+  }
+  return bytes;
+}
 
 void Activations::keep_tensor(pcg::TensorRef tensor, const Layout& layout, std::vector<double>& bytes) {
   // Copies differ in who holds them, not in what is held: the key is what a device holds of the tensor, and who.

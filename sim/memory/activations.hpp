@@ -10,6 +10,10 @@
 
 namespace sim {
 
+// What attention whose positions are cut holds of other ranks in its backward pass. Gathered: all keys and values, and their gradients. In
+// a ring: the block that is met and the one that comes in, of both. Zero for other operators.
+[[nodiscard]] base::Bytes keys_of_others(const pcg::Plan& plan, std::uint32_t node);
+
 class Activations {
  public:
   // A gated unit multiplies an activation with another tensor. Apart, two kernels keep the activation's input and both factors; fused, the

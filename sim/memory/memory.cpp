@@ -131,6 +131,7 @@ void MemoryCounter::count_moments(const std::vector<std::uint32_t>& nodes, std::
         bytes += pcg::bytes_of(flow_.layouts[n].input_gradients[i].shape.shard(), plan_.training.precision).value();
       }
     }
+    bytes += keys_of_others(plan_, n).value();
     for (base::DeviceId d : flow_.layouts[n].points) around[d.value] = std::max(around[d.value], bytes);
   }
   std::vector<double> gathered = zeros();

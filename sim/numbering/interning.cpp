@@ -76,6 +76,10 @@ InternalMovementIds Interning::numbered(InternalMovements::Side movements) {
   InternalMovementIds ids;
   for (Movement& m : movements.before) ids.before.push_back(intern(std::move(m)));
   for (Movement& m : movements.after) ids.after.push_back(intern(std::move(m)));
+  if (!movements.hop.empty()) {
+    ids.hop = intern(std::move(movements.hop));
+    ids.hops = movements.hops;
+  }
   return ids;
 }
 

@@ -17,9 +17,11 @@ namespace sim {
 
 using LayoutId = base::Id<struct LayoutTag>;
 
-// Movements of the collectives inside a node in one pass.
+// Movements inside a node in one pass.
 struct InternalMovementIds {
   std::vector<MovementId> before, after;  // the kernels
+  std::optional<MovementId> hop;          // of a ring
+  std::size_t hops = 0;
 };
 
 class Interning {

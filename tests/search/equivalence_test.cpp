@@ -27,6 +27,9 @@ TEST_CASE("plans of each kind") {
   for (const search::GridConfig& c : {search::GridConfig{.tensor = 2},
                                       {.tensor = 2, .sequence_parallel = true},
                                       {.context = 2},
+                                      {.context = 4, .context_kind = search::ContextKind::gather},
+                                      {.context = 2, .context_kind = search::ContextKind::ulysses},
+                                      {.context = 4, .context_all_to_all = 2},
                                       {.pipeline = 2},
                                       {.tensor = 2, .pipeline = 2},
                                       {.tensor = 2, .context = 2, .sequence_parallel = true},
@@ -40,6 +43,7 @@ TEST_CASE("plans of each kind") {
                                       {.context = 2, .expert = 4},
                                       {.context = 4},
                                       {.context = 4, .expert = 2},
+                                      {.context = 4, .expert = 4, .context_all_to_all = 2},
                                       {.tensor = 2, .context = 2, .expert = 2, .sequence_parallel = true}})
     CHECK(difference(search::megatron_plan(moe.problem(), c).value(), moe.model) == "");
 }
@@ -60,6 +64,8 @@ TEST_CASE("models of today are cut as the others are") {
     for (const search::GridConfig& c : {search::GridConfig{.tensor = 2},
                                         {.tensor = 4, .sequence_parallel = true},
                                         {.context = 2},
+                                        {.context = 4, .context_kind = search::ContextKind::ulysses},
+                                        {.tensor = 2, .context = 2, .context_kind = search::ContextKind::ulysses},
                                         {.pipeline = 2},
                                         {.expert = 4},
                                         {.pipeline = 4, .expert = 2},

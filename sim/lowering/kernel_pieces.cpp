@@ -1,4 +1,4 @@
-#include "sim/lowering/product_pieces.hpp"
+#include "sim/lowering/kernel_pieces.hpp"
 
 #include <algorithm>
 
@@ -28,6 +28,32 @@ double share_after_gather(const Lowering& l, std::uint32_t node, std::span<const
     left -= own;
   }
   return 0;
+}
+
+std::vector<std::uint32_t> append_ring(Block& block, MovementId hop, std::size_t hops, const Item& first,
+                                       const std::function<Compute(std::size_t)>& piece) {
+  std::vector<std::uint32_t> pieces;
+  std::uint32_t came = 0;  // the hop before
+  for (std::size_t i = 0; i <= hops; ++i) {
+    Item kernels{piece(i), first.node, i == 0 ? first.after : std::vector{came}, {}, {}};
+    if (i == 0) kernels.waits_on = first.waits_on;
+    // The hop that runs beside this piece is listed first: it does not wait for it.
+    if (i < hops) {
+      Item next = moving(StreamKind::communication, hop, "ring", first.node, first.after, first.waits_on);
+      if (i > 0) next.after = {came, pieces[i - 1]};
+      if (i > 0) next.waits_on.clear();
+      came = append(block, std::move(next));
+    }
+    pieces.push_back(append(block, std::move(kernels)));
+  }
+  return pieces;
+}
+
+std::uint32_t append_gradient_ring(Block& block, MovementId hop, std::span<const std::uint32_t> pieces, std::uint32_t node) {
+  std::uint32_t last = pieces.front();
+  for (const std::uint32_t piece : pieces.subspan(1))
+    last = append(block, moving(StreamKind::communication, hop, "ring gradient", node, {last, piece}));
+  return last;
 }
 
 void start_with(const Block& block, std::uint32_t gather, Item& item) {
