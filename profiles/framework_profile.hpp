@@ -97,6 +97,11 @@ struct Overlaps {
 };
 [[nodiscard]] Overlaps overlaps_of(const FrameworkProfile& framework, const pcg::Overlap& said);
 
+// How many blocks ahead ZeRO-3 gathers weights: as the plan says, else as the framework does.
+[[nodiscard]] inline int prefetch_units(const FrameworkProfile& framework, const pcg::Plan& plan) {
+  return plan.memory.zero.prefetch.value_or(framework.prefetch_units);
+}
+
 // Returns the profile that ships for a framework. Cost: O(1), read once.
 [[nodiscard]] const FrameworkProfile& framework_profile(pcg::Framework f);
 [[nodiscard]] std::string_view framework_text(pcg::Framework f);  // its file

@@ -2,6 +2,7 @@
 // What a plan says of saving memory besides its words for recomputation and ZeRO.
 
 #include <array>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -28,8 +29,20 @@ struct RecomputedParts {
   bool operator==(const RecomputedParts&) const = default;
 };
 
+// How ZeRO shares out what its stage names.
+struct ZeroPolicy {
+  int groups = 1;               // the devices that hold a weight are so many groups of neighbours; each group shares out a copy of its own
+  std::optional<int> prefetch;  // stage 3: weights are gathered at most so many blocks ahead; else as the framework does
+  bool accumulates = false;     // stages 2 and 3: whole gradients are added up over the micro-batches, and shared out once
+  bool keeps_weights = false;   // stage 3: what is gathered for a forward pass is kept for the backward pass
+  bool operator==(const ZeroPolicy&) const = default;
+};
+// Whether the gradients of every micro-batch are reduced to shards, which alone are kept.
+[[nodiscard]] inline bool shards_gradients(int zero, const ZeroPolicy& policy) { return zero >= 2 && !policy.accumulates; }
+
 struct MemoryPolicy {
   RecomputedParts recomputed;
+  ZeroPolicy zero;
   bool bf16_moments = false;  // of Adam or momentum, instead of fp32
   bool operator==(const MemoryPolicy&) const = default;
 };

@@ -16,6 +16,7 @@ class Checker {
 
   std::vector<std::string> run() {
     counts();
+    memory();
     const std::size_t nodes = plan_.pcg.nodes().size();
     if (plan_.mapping.size() != nodes) complain("{} machine views are given for {} nodes", plan_.mapping.size(), nodes);
     else views();
@@ -48,6 +49,18 @@ class Checker {
       complain("{} chunks need an interleaved schedule", plan_.chunks);
     if (plan_.micro_batch_group < 0 || (plan_.micro_batch_group > 0) != (plan_.schedule == ScheduleKind::flexible))
       complain("micro_batch_group is {}: a flexible schedule has a group of at least 1, and others have none", plan_.micro_batch_group);
+  }
+
+  void memory() {
+    const ZeroPolicy& zero = plan_.memory.zero;
+    if (plan_.recompute != Recompute::none && !plan_.memory.recomputed.modules.empty())
+      complain("recompute is {}: modules are recomputed where it is none", recompute_names()[static_cast<std::size_t>(plan_.recompute)]);
+    if (zero.groups < 1) complain("shard_groups is {}, it must be at least 1", zero.groups);
+    else if (zero.groups > 1 && plan_.zero == 0) complain("without zero nothing is shared out in {} groups", zero.groups);
+    else if (plan_.gpus % zero.groups != 0) complain("{} GPUs do not divide into {} groups that share out", plan_.gpus, zero.groups);
+    if (zero.prefetch && (plan_.zero < 3 || *zero.prefetch < 0)) complain("prefetch is at least 0, and for zero 3 alone");
+    if (zero.accumulates && plan_.zero < 2) complain("without zero 2 or 3 gradients are synchronised once per iteration in any case");
+    if (zero.keeps_weights && plan_.zero < 3) complain("without zero 3 weights are kept after the forward pass in any case");
   }
 
   void views() {

@@ -309,8 +309,20 @@ void read_recomputed(MapReader& r, RecomputedParts& parts) {
   each(r, "recomputed_modules", [&](const Yaml& y, const std::string& path) {
     const auto at = std::ranges::find(kModuleWords, y.is_scalar() ? std::string_view(y.scalar) : std::string_view());
     if (at == kModuleWords.end()) r.sink().add(y.mark, path, "expected a module", fmt::format("one of: {}", fmt::join(kModuleWords, ", ")));
-    else parts.modules.push_back(static_cast<Module>(at - kModuleWords.begin()));
+    else if (const auto m = static_cast<Module>(at - kModuleWords.begin()); std::ranges::find(parts.modules, m) == parts.modules.end())
+      parts.modules.push_back(m);
+    else r.sink().add(y.mark, path, fmt::format("{} is listed twice", *at));
   });
+  std::ranges::sort(parts.modules);
+}
+
+const std::vector<std::string> kSynchronisations = {"micro_batch", "iteration"};
+
+void read_zero(MapReader& r, ZeroPolicy& policy) {
+  policy.groups = small(r, "shard_groups", 1, 1);
+  if (r.has("prefetch")) policy.prefetch = small(r, "prefetch", 0, 0);
+  policy.accumulates = r.choice("synchronise", kSynchronisations).value_or(0) == 1;
+  policy.keeps_weights = !r.boolean("reshard_after_forward").value_or(true);
 }
 
 // Everything but the operators.
@@ -335,6 +347,7 @@ void read_head(MapReader& r, Plan& plan) {
     plan.recompute = chosen(m, "recompute", recompute_names(), plan.recompute);
     read_recomputed(m, plan.memory.recomputed);
     plan.zero = small(m, "zero", 0, 0, 3);
+    read_zero(m, plan.memory.zero);
     plan.memory.bf16_moments = m.boolean("bf16_moments").value_or(false);
   });
   plan.key_exchange = chosen(r, "key_exchange", key_exchange_names(), plan.key_exchange);

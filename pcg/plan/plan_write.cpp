@@ -41,6 +41,13 @@ Yaml schedule_of(const Plan& plan) {
   return y;
 }
 
+void add_zero(const ZeroPolicy& policy, Yaml& y) {
+  if (policy.groups > 1) y.set("shard_groups", scalar(policy.groups));
+  if (policy.prefetch) y.set("prefetch", scalar(*policy.prefetch));
+  if (policy.accumulates) y.set("synchronise", scalar("iteration"));
+  if (policy.keeps_weights) y.set("reshard_after_forward", scalar(false));
+}
+
 Yaml memory_of(const Plan& plan) {
   Yaml y = Yaml::make_map();
   y.set("recompute", chosen_name(recompute_names(), plan.recompute));
@@ -53,6 +60,7 @@ Yaml memory_of(const Plan& plan) {
     y.set("recomputed_modules", std::move(modules));
   }
   y.set("zero", scalar(plan.zero));
+  add_zero(policy.zero, y);
   if (policy.bf16_moments) y.set("bf16_moments", scalar(true));
   return y;
 }

@@ -9,7 +9,7 @@ namespace search {
 
 class RankStreams {
  public:
-  enum class Network { communication, gradients, experts };
+  enum class Network { communication, gradients, replicas, experts };
 
   // The streams are free at these times, in seconds; until then they are at work.
   explicit RankStreams(double compute = 0, double networks = 0, double host = 0);
@@ -42,7 +42,7 @@ class RankStreams {
   const Interval* at(std::size_t network, double t);
 
   double compute_, host_, synchronising_ = 0;
-  static constexpr std::size_t kNetworks = 3;
+  static constexpr std::size_t kNetworks = 4;
   std::array<double, kNetworks> free_{};               // per network
   std::array<std::vector<Interval>, kNetworks> busy_;  // per network: ascending
   std::array<std::size_t, kNetworks> passed_{};        // per network: intervals that ended before the kernels' time

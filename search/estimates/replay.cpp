@@ -7,8 +7,16 @@ namespace search {
 namespace {
 
 RankStreams::Network network_of(sim::StreamKind stream) {
-  if (stream == sim::StreamKind::gradients) return RankStreams::Network::gradients;
-  return stream == sim::StreamKind::experts ? RankStreams::Network::experts : RankStreams::Network::communication;
+  switch (stream) {
+    case sim::StreamKind::gradients: return RankStreams::Network::gradients;
+    case sim::StreamKind::replicas: return RankStreams::Network::replicas;
+    case sim::StreamKind::experts: return RankStreams::Network::experts;
+    case sim::StreamKind::compute:
+    case sim::StreamKind::communication:
+    case sim::StreamKind::pipeline:
+    case sim::StreamKind::host: break;
+  }
+  return RankStreams::Network::communication;
 }
 
 class Replay {

@@ -5,12 +5,6 @@
 
 namespace search {
 
-struct FsdpConfig {
-  int stage = 3;                 // ZeRO stage 1..3
-  std::int64_t micro_batch = 0;  // samples per device; 0: all of them at once
-};
-
-[[nodiscard]] Attempt<pcg::Plan> fsdp_plan(const Problem& problem, const FsdpConfig& config);
 [[nodiscard]] Planner fsdp_planner();
 
 }  // namespace search

@@ -85,6 +85,19 @@ Refused check_chunks(const Grid& g, pcg::ScheduleKind kind) {
   return std::nullopt;
 }
 
+// Each kind of weight has so many groups: experts' are smaller, because fewer devices hold an expert.
+Refused split_for_sharding(Grid& g, int shard) {
+  const int holders = g.data * g.context;
+  if (shard == 0) return std::nullopt;
+  if (holders % shard != 0)
+    return refuse(Constraint::devices, "the {} devices of data and context do not divide into groups of {} that shard", holders, shard);
+  g.shard_groups = holders / shard;
+  if (holders / g.expert % g.shard_groups != 0)
+    return refuse(Constraint::experts, "the {} devices that hold an expert do not divide into {} groups that shard", holders / g.expert,
+                  g.shard_groups);
+  return std::nullopt;
+}
+
 Refused check_merging(const Grid& g, const GridConfig& c) {
   if (c.overlap.experts != true) return std::nullopt;
   const auto kind = g.chunks == 1 && c.schedule == pcg::ScheduleKind::interleaved ? pcg::ScheduleKind::one_f_one_b : c.schedule;
@@ -125,6 +138,7 @@ Attempt<Grid> make_grid(const GridConfig& c, int devices, std::int64_t global_ba
   }
   if (auto refused = resolve_data(g, c, devices)) return *refused;
   if (auto refused = split_into_axes(g)) return *refused;
+  if (auto refused = split_for_sharding(g, c.shard)) return *refused;
   if (auto refused = resolve_batches(g, c, global_batch)) return *refused;
   // Llama 3 runs as many in a row as there are stages, unless told otherwise.
   if (c.schedule == pcg::ScheduleKind::flexible) g.micro_batch_group = c.micro_batch_group > 0 ? c.micro_batch_group : g.pipeline;
@@ -153,6 +167,17 @@ std::string exchange(const Grid& g, const GridConfig& c) {
   return kind == "ring" ? "" : kind;
 }
 
+// ", zero 3 in groups of 8, 2 blocks ahead".
+std::string sharing_text(const Grid& g, const GridConfig& c) {
+  if (c.zero == 0) return {};
+  std::string text = fmt::format(", zero {}", c.zero);
+  if (g.shard_groups > 1) text += fmt::format(" in groups of {}", c.shard);
+  if (c.memory.zero.prefetch) text += fmt::format(", gathered {} blocks ahead", *c.memory.zero.prefetch);
+  if (c.memory.zero.accumulates) text += ", gradients accumulated whole";
+  if (c.memory.zero.keeps_weights) text += ", weights kept after the forward pass";
+  return text;
+}
+
 }  // namespace
 
 std::string summary(const Grid& g, const GridConfig& c) {
@@ -174,7 +199,7 @@ std::string summary(const Grid& g, const GridConfig& c) {
   if (g.micro_batch_group > 0) text += fmt::format(" in groups of {}", g.micro_batch_group);
   if (c.sequence_parallel && g.tensor > 1) text += ", sequence parallel";
   text += recomputation(c.recompute, c.memory.recomputed);
-  if (c.zero > 0) text += fmt::format(", zero {}", c.zero);
+  text += sharing_text(g, c);
   if (c.memory.bf16_moments) text += ", moments in bf16";
   if (c.cuda_graphs) text += ", CUDA graphs";
   return text;

@@ -34,7 +34,8 @@ struct GridConfig {
   int context_all_to_all = 1;                    // neighbours of context that exchange heads; of `ulysses`: all
   pcg::Recompute recompute = pcg::Recompute::none;
   int zero = 0;
-  pcg::MemoryPolicy memory;
+  int shard = 0;             // devices of a group that shares out what `zero` says; 0: all that hold a weight
+  pcg::MemoryPolicy memory;  // its groups of ZeRO are those that `shard` makes
   bool cuda_graphs = false;
   pcg::Overlap overlap;
   std::vector<int> layers_per_stage;  // by virtual stage; empty: not given
@@ -53,6 +54,7 @@ struct Grid {
   int micro_batch_group = 0;
   bool sequence_parallel = false;
   int context_all_to_all = 1;  // inner ranks of context among which heads are exchanged for positions
+  int shard_groups = 1;  // pcg::ZeroPolicy::groups
 
   [[nodiscard]] int size(MeshAxis a) const { return sizes[static_cast<std::size_t>(a)]; }
   [[nodiscard]] int stride(MeshAxis a) const;                                      // in devices

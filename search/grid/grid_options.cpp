@@ -25,6 +25,19 @@ void take_memory_options(const OptionValues& options, GridConfig& config) {
   config.cuda_graphs = options.flag("cuda_graphs");
 }
 
+Option degree_option(std::string key, int by_default, std::string help, std::string otherwise) {
+  return {std::move(key), WholeNumber{.least = 1, .most = kLargestDegree, .by_default = by_default}, std::move(help), std::move(otherwise)};
+}
+
+Option shard_option() {
+  return degree_option("shard", 0, "neighbours that share out what is sharded; groups of so many devices keep a copy each",
+                       "all devices of data and context");
+}
+
+void take_shard_option(const OptionValues& options, GridConfig& config) {
+  if (options.given("shard")) config.shard = static_cast<int>(options.whole_number("shard"));
+}
+
 Option micro_batch_option(std::string help, std::string otherwise) {
   return {"micro_batch", WholeNumber{.by_default = GridConfig{}.micro_batch}, std::move(help), std::move(otherwise)};
 }

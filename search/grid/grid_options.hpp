@@ -18,6 +18,12 @@ namespace search {
 [[nodiscard]] Option cuda_graphs_option();
 // What those say. Sets recompute, memory and cuda_graphs of `config`.
 void take_memory_options(const OptionValues& options, GridConfig& config);
+// No cluster has so many devices, no stage so many layers; products of a few degrees stay within 64 bits.
+inline constexpr std::int64_t kLargestDegree = 1 << 24;
+[[nodiscard]] Option degree_option(std::string key, int by_default, std::string help, std::string otherwise = {});
+// `shard`: hybrid sharding. Sets `shard` of a configuration.
+[[nodiscard]] Option shard_option();
+void take_shard_option(const OptionValues& options, GridConfig& config);
 // `micro_batch`: 0 stands for "not given". `otherwise`: what is taken then, `help`: what is counted.
 [[nodiscard]] Option micro_batch_option(std::string help, std::string otherwise);
 // `overlap`: a map with these words of pcg::kOverlapWords.

@@ -224,6 +224,7 @@ Attempt<pcg::Plan> GridPlanner::plan(const GridConfig& config, std::string name)
   plan.zero = config.zero;
   plan.overlap = config.overlap;
   plan.memory = config.memory;
+  plan.memory.zero.groups = grid.shard_groups;
   plan.cuda_graphs = config.cuda_graphs;
 
   const auto split = layers_per_stage(config, grid, graph, plan);

@@ -10,31 +10,24 @@ namespace {
 
 using pcg::ScheduleKind;
 
-// No cluster has so many devices, no stage so many layers; products of a few degrees stay within 64 bits.
-constexpr std::int64_t kLargestDegree = 1 << 24;
-
-Option degree(std::string key, int by_default, std::string help, std::string otherwise = {}) {
-  return {std::move(key), WholeNumber{.least = 1, .most = kLargestDegree, .by_default = by_default}, std::move(help), std::move(otherwise)};
-}
-
 std::vector<Option> options() {
   const GridConfig c;
-  return {degree("tensor", c.tensor, "devices that share each layer"),
-          degree("pipeline", c.pipeline, "stages"),
-          degree("data", c.data, "replicas", "what is left of the GPUs"),
-          degree("context", c.context, "devices that share the positions of a sequence"),
+  return {degree_option("tensor", c.tensor, "devices that share each layer"),
+          degree_option("pipeline", c.pipeline, "stages"),
+          degree_option("data", c.data, "replicas", "what is left of the GPUs"),
+          degree_option("context", c.context, "devices that share the positions of a sequence"),
           {"context_kind", Choice{.words = {"ring", "gather", "ulysses"}, .by_default = static_cast<std::size_t>(c.context_kind)},
            "how they come by the keys and values of the others: block by block beside the kernels; gathered before them; all-to-alls "
            "give each rank all positions of some heads"},
-          degree("context_all_to_all", c.context_all_to_all,
-                 "of the ranks of `context`, so many neighbours exchange heads as `ulysses` does; the others ring or gather",
-                 "1; with `ulysses`, all of them"),
-          degree("expert", c.expert, "devices that share the experts, out of those of data and context"),
+          degree_option("context_all_to_all", c.context_all_to_all,
+                        "of the ranks of `context`, so many neighbours exchange heads as `ulysses` does; the others ring or gather",
+                        "1; with `ulysses`, all of them"),
+          degree_option("expert", c.expert, "devices that share the experts, out of those of data and context"),
           micro_batch_option("samples per replica and micro-batch", "1 with a pipeline, else all of a replica's samples"),
           {"schedule", Choice{.words = pcg::schedule_names(), .by_default = static_cast<std::size_t>(c.schedule)},
            "the order in which a stage runs its micro-batches", "`1f1b`; `interleaved` if `chunks` is above 1"},
-          degree("chunks", c.chunks, "virtual stages per device, of `interleaved`, `flexible` and `breadth-first`"),
-          degree("micro_batch_group", 1, "micro-batches in a row that go through a chunk, `flexible` only", "as many as stages"),
+          degree_option("chunks", c.chunks, "virtual stages per device, of `interleaved`, `flexible` and `breadth-first`"),
+          degree_option("micro_batch_group", 1, "micro-batches in a row that go through a chunk, `flexible` only", "as many as stages"),
           {"layers_per_stage", WholeNumbers{.least = 0, .most = kLargestDegree, .words = {"balanced"}},
            "layers of each virtual stage, in the order of the layers; `balanced`: so that the slowest stage is as quick as can be, "
            "embedding and "
@@ -46,6 +39,7 @@ std::vector<Option> options() {
           cuda_graphs_option(),
           {"zero", WholeNumber{.least = 0, .most = 3, .by_default = c.zero},
            "what the replicas share out: optimizer state (1), and gradients (2), and weights (3)"},
+          shard_option(),
           overlap_option({"gradients", "parameters", "tensor", "experts"})};
 }
 
@@ -67,6 +61,7 @@ GridConfig grid_config_of(const OptionValues& o) {
   c.sequence_parallel = o.flag("sequence_parallel");
   take_memory_options(o, c);
   c.zero = degree_of("zero");
+  take_shard_option(o, c);
   c.overlap = overlap_of(o);
   const NumbersOrWord& layers = o.whole_numbers("layers_per_stage");
   c.layers_per_stage.assign(layers.numbers.begin(), layers.numbers.end());
@@ -132,6 +127,8 @@ std::optional<OptionProblem> contradiction(const OptionValues& o) {
   if (auto wrong = wrong_schedule(c)) return wrong;
   if (auto wrong = wrong_context(o, c)) return wrong;
   if (auto wrong = wrong_overlap(o, c.zero)) return wrong;
+  if (c.zero == 0 && c.shard > 0)
+    return OptionProblem{"shard", "without zero nothing is shared out", "write zero: 1, 2 or 3, or leave shard out"};
   if (c.overlap.tensor == true && !c.sequence_parallel)
     return OptionProblem{"overlap", "tensor overlaps the gathers and reduce-scatters of sequence parallelism, and there are none",
                          "write sequence_parallel: true, or leave tensor out"};

@@ -25,8 +25,7 @@ struct Flag {
 };
 struct Choice {
   std::vector<std::string> words;
-  std::size_t by_default = 0;      // index of a word
-  std::vector<std::string> later;  // words that the format knows and this version does not have
+  std::size_t by_default = 0;  // index of a word
 };
 struct Duration {
   base::Seconds by_default;

@@ -8,15 +8,6 @@
 #include "base/check.hpp"
 
 namespace search {
-namespace {
-
-// "gpipe, 1f1b and interleaved".
-std::string listed(const std::vector<std::string>& words) {
-  if (words.size() == 1) return words.front();
-  return fmt::format("{} and {}", fmt::join(words.begin(), words.end() - 1, ", "), words.back());
-}
-
-}  // namespace
 
 template <class T>
 const T& OptionValues::get(std::string_view key) const {
@@ -60,15 +51,7 @@ class OptionReader {
   void read_as(const Option& o, const RealNumber& n) { take(o, in_.number(o.key, n.least, n.most)); }
   void read_as(const Option& o, const Flag&) { take(o, in_.boolean(o.key)); }
   void read_as(const Option& o, const Duration&) { take(o, in_.seconds(o.key)); }
-  void read_as(const Option& o, const Choice& c) {
-    std::vector<std::string> known = c.words;
-    known.insert(known.end(), c.later.begin(), c.later.end());
-    const auto found = in_.choice(o.key, known);
-    if (found && *found >= c.words.size())
-      in_.complain(o.key, fmt::format("this version does not have the {} {} yet", o.key, known[*found]),
-                   fmt::format("this version has {}", listed(c.words)));
-    else take(o, found);
-  }
+  void read_as(const Option& o, const Choice& c) { take(o, in_.choice(o.key, c.words)); }
   void read_as(const Option& o, const WholeNumbers& n) {
     const base::Yaml* value = in_.optional(o.key);
     if (value == nullptr) return;

@@ -18,6 +18,7 @@ std::string_view stream_name(StreamKind stream) {
     case StreamKind::compute: return "compute";
     case StreamKind::communication: return "communication";
     case StreamKind::gradients: return "gradients";
+    case StreamKind::replicas: return "replicas";
     case StreamKind::experts: return "experts";
     case StreamKind::pipeline: return "pipeline";
     case StreamKind::host: return "host";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <variant>
@@ -98,27 +99,68 @@ PatternPair fitted(const SyncPattern* pattern, const SyncPattern* main, Patterns
   return {main, &*patterns.insert(std::move(rest)).first};
 }
 
+// Groups cut into `count` groups of neighbours each, and across these the devices at the same place.
+struct CutPattern {
+  SyncPattern near, far;
+};
+
+// nullopt: a group does not divide.
+std::optional<CutPattern> cut_groups(const SyncPattern& whole, std::size_t count) {
+  CutPattern parts;
+  for (const auto& group : whole.groups) {
+    if (group.size() % count != 0) return std::nullopt;
+    const std::size_t size = group.size() / count;
+    const auto begin = [&](std::size_t g) { return group.begin() + static_cast<std::ptrdiff_t>(g * size); };
+    for (std::size_t g = 0; size > 1 && g < count; ++g) parts.near.groups.emplace_back(begin(g), begin(g + 1));
+    for (std::size_t i = 0; i < size; ++i) {
+      std::vector<base::DeviceId>& copies = parts.far.groups.emplace_back();
+      for (std::size_t g = 0; g < count; ++g) copies.push_back(group[g * size + i]);
+    }
+  }
+  std::ranges::sort(parts.near.groups);
+  std::ranges::sort(parts.far.groups);
+  return parts;
+}
+
+// Where a weight's gradients are added up.
+struct PatternParts {
+  const SyncPattern *main, *across, *replicas;
+};
+
 }  // namespace
 
 Synchronisation::Synchronisation(const pcg::Plan& plan, const FlowGraph& flow) : parts_(plan.pcg.nodes().size()) {
   Patterns patterns;
+  const SyncPattern* none = &*patterns.insert(SyncPattern{}).first;
   const std::vector<WeightRead> held = weight_reads(plan, flow, patterns);
   const std::map<WeightKind, const SyncPattern*> dominant = dominant_patterns(flow, held);
-  std::map<PatternPair, PatternPair> known;  // by a weight's pattern and its kind's main one
-  std::vector<PatternPair> pairs;            // of each weight
+  const auto parts_of = [&](const PatternPair& weight) {
+    const auto [main, across] = fitted(weight.first, weight.second, patterns);
+    PatternParts parts{main, across, none};
+    if (plan.memory.zero.groups == 1) return parts;
+    auto groups = cut_groups(*main, static_cast<std::size_t>(plan.memory.zero.groups));
+    divides_ = divides_ && groups;
+    if (groups) parts = {&*patterns.insert(std::move(groups->near)).first, across, &*patterns.insert(std::move(groups->far)).first};
+    return parts;
+  };
+  std::map<PatternPair, PatternParts> known;  // by a weight's pattern and its kind's main one
+  std::vector<PatternParts> all;              // of each weight
   for (const WeightRead& h : held) {
     const auto main = dominant.find(h.kind);
-    const auto [at, is_new] = known.try_emplace({h.pattern, main == dominant.end() ? nullptr : main->second});
-    if (is_new) at->second = fitted(at->first.first, at->first.second, patterns);
-    pairs.push_back(at->second);
+    const PatternPair weight{h.pattern, main == dominant.end() ? nullptr : main->second};
+    auto at = known.find(weight);
+    if (at == known.end()) at = known.emplace(weight, parts_of(weight)).first;
+    all.push_back(at->second);
   }
   std::map<const SyncPattern*, SyncPatternId> ids;
   for (const SyncPattern& p : patterns) {
     ids.emplace(&p, SyncPatternId(patterns_.size()));
     patterns_.push_back(p);
   }
+  none_ = ids.at(none);
   for (std::size_t n = 0; n < parts_.size(); ++n) parts_[n].resize(flow.origins[n].size());
-  for (std::size_t k = 0; k < held.size(); ++k) parts_[held[k].node][held[k].input] = {ids.at(pairs[k].first), ids.at(pairs[k].second)};
+  for (std::size_t k = 0; k < held.size(); ++k)
+    parts_[held[k].node][held[k].input] = {ids.at(all[k].main), ids.at(all[k].across), ids.at(all[k].replicas)};
 }
 
 }  // namespace sim

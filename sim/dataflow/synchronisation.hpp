@@ -1,7 +1,9 @@
 #pragma once
 // Who adds up the gradient of a weight with whom. Of each kind, experts' weights and the others, most of a stage's share one pattern: their
 // data-parallel groups. A weight whose groups are unions of those (norms under sequence parallelism, which tensor-parallel ranks share as
-// well) is synchronised as frameworks do it: with its kind over the data-parallel groups, and once more across them.
+// well) is synchronised as frameworks do it: with its kind over the data-parallel groups, and once more across them. Hybrid sharding cuts
+// the data-parallel groups into groups of neighbours that shard (FSDP's hybrid strategy, arXiv 2304.11277, section 3.2.2; Megatron-Core's
+// num_distributed_optimizer_instances), and adds up their shards across these.
 
 #include <compare>
 #include <cstdint>
@@ -21,8 +23,9 @@ struct SyncPattern {
 using SyncPatternId = base::Id<struct SyncPatternTag>;
 
 struct SyncParts {
-  SyncPatternId main;    // where ZeRO shards
-  SyncPatternId across;  // small all-reduce besides; usually empty
+  SyncPatternId main;      // where ZeRO shards
+  SyncPatternId across;    // small all-reduce besides; usually empty
+  SyncPatternId replicas;  // where the shards of copies are added up; empty, where ZeRO has one group
 };
 
 class Synchronisation {
@@ -33,10 +36,20 @@ class Synchronisation {
   [[nodiscard]] const SyncParts& of(std::uint32_t node, std::uint32_t input) const { return parts_[node][input]; }
   // Over how many devices ZeRO shards the state of that weight.
   [[nodiscard]] std::size_t shared_by(std::uint32_t node, std::uint32_t input) const { return pattern(of(node, input).main).group_size(); }
+  // How many devices of all groups that ZeRO shards over.
+  [[nodiscard]] std::size_t held_by(std::uint32_t node, std::uint32_t input) const {
+    return shared_by(node, input) * pattern(of(node, input).replicas).group_size();
+  }
+  // The pattern of what nobody adds up with anyone.
+  [[nodiscard]] SyncPatternId none() const { return none_; }
+  // Whether the holders of all weights are as many groups as the plan says; where they do not divide into so many, they are one.
+  [[nodiscard]] bool divides() const { return divides_; }
   [[nodiscard]] const SyncPattern& pattern(SyncPatternId id) const { return patterns_[id.value]; }
 
  private:
-  std::vector<SyncPattern> patterns_;          // by SyncPatternId, ascending: numbers are in the order of the patterns
+  std::vector<SyncPattern> patterns_;  // by SyncPatternId, ascending: numbers are in the order of the patterns
+  SyncPatternId none_;
+  bool divides_ = true;
   std::vector<std::vector<SyncParts>> parts_;  // [node][input]; of inputs that are weights
 };
 

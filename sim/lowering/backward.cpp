@@ -37,6 +37,7 @@ class BackwardEmitter {
       for (const std::uint32_t n : units_[u].nodes) unit_of_.emplace(n, u);
     block_.items.reserve(4 * order_.size());  // two kinds of gradients, and often something that moves
     if (is_final(position)) buckets_.signal();
+    else buckets_.leave_replicas();
   }
 
   BackwardBlock emit();
@@ -48,9 +49,9 @@ class BackwardEmitter {
   };
 
   [[nodiscard]] bool synchronises() const {
-    // ZeRO-2 and -3 keep only a shard of the gradients, so every micro-batch's are reduced; else once per iteration.
-    if (l_.variant.zero >= 2) return true;
-    return is_final(position_) && l_.overlap.gradients;
+    // What keeps only a shard of the gradients reduces every micro-batch's; else once per iteration.
+    if (pcg::shards_gradients(l_.variant.zero, l_.plan.memory.zero)) return true;
+    return is_final(position_) && (l_.variant.zero >= 2 || l_.overlap.gradients);
   }
   [[nodiscard]] bool accumulates() const { return position_ == MicroBatchPosition::middle || position_ == MicroBatchPosition::last; }
   Waits waits_of(std::uint32_t node) const;
@@ -128,6 +129,7 @@ void BackwardEmitter::begin_block(std::uint32_t node) {
   if (block == current_block_) return;
   if (l_.variant.zero >= 3) buckets_.flush();
   current_block_ = block;
+  if (l_.plan.memory.zero.keeps_weights) return;
   const auto gathered = gathers_.before(node);
   pending_.insert(pending_.end(), gathered.begin(), gathered.end());
 }

@@ -7,14 +7,17 @@ namespace sim {
 void GradientBuckets::add(std::uint32_t node, std::uint32_t input, const std::vector<std::uint32_t>& ready) {
   const SyncParts& parts = l_.synchronisation.of(node, input);
   const base::Bytes bytes = gradient_bytes(l_, node, input);
-  if (!l_.synchronisation.pattern(parts.across).empty()) put(CollectiveKind::all_reduce, parts.across, node, bytes, ready);
-  if (!l_.synchronisation.pattern(parts.main).empty())
-    put(l_.variant.zero >= 1 ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, parts.main, node, bytes, ready);
+  const SyncPatternId none = l_.synchronisation.none();
+  if (!is_empty(parts.across)) put({CollectiveKind::all_reduce, parts.across, none}, node, bytes, ready);
+  if (!is_empty(parts.main))
+    put({l_.variant.zero >= 1 ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, parts.main, parts.replicas}, node, bytes,
+        ready);
+  else if (!is_empty(parts.replicas) && joins_replicas_)
+    put({CollectiveKind::all_reduce, parts.replicas, none}, node, bytes, ready);  // groups of one device
 }
 
-void GradientBuckets::put(CollectiveKind kind, SyncPatternId pattern, std::uint32_t node, base::Bytes bytes,
-                          const std::vector<std::uint32_t>& ready) {
-  const auto [it, fresh] = open_.try_emplace({kind, pattern});
+void GradientBuckets::put(const Key& key, std::uint32_t node, base::Bytes bytes, const std::vector<std::uint32_t>& ready) {
+  const auto [it, fresh] = open_.try_emplace(key);
   Bucket& bucket = it->second;
   if (fresh) bucket.node = node;
   bucket.bytes += bytes;
@@ -22,19 +25,27 @@ void GradientBuckets::put(CollectiveKind kind, SyncPatternId pattern, std::uint3
   // A full bucket goes at once, so that its collective runs beside the rest of the backward pass (PyTorch Distributed, arXiv 2006.15704,
   // section 3.2.3).
   if (bucket.bytes >= capacity_) {
-    send(kind, pattern, bucket);
+    send(key, bucket);
     open_.erase(it);
   }
 }
 
 void GradientBuckets::flush() {
-  for (const auto& [key, bucket] : open_) send(key.first, key.second, bucket);
+  for (const auto& [key, bucket] : open_) send(key, bucket);
   open_.clear();
 }
 
-void GradientBuckets::send(CollectiveKind kind, SyncPatternId pattern, const Bucket& bucket) {
-  Item item = moving(StreamKind::gradients, in_every_group(l_, kind, l_.synchronisation.pattern(pattern), bucket.bytes), "gradients",
-                     bucket.node, bucket.ready, waits_on_);
+// A group of the pattern then holds a copy of the sums of its own devices, shared out; copies are added up shard by shard.
+void GradientBuckets::send(const Key& key, const Bucket& bucket) {
+  const SyncPattern& pattern = l_.synchronisation.pattern(key.pattern);
+  Item item =
+      moving(StreamKind::gradients, in_every_group(l_, key.kind, pattern, bucket.bytes), "gradients", bucket.node, bucket.ready, waits_on_);
+  if (!is_empty(key.replicas) && joins_replicas_) {
+    const std::uint32_t scattered = append(block_, std::move(item));
+    const base::Bytes shard = bucket.bytes / static_cast<double>(pattern.group_size());
+    item = moving(StreamKind::replicas, in_every_group(l_, CollectiveKind::all_reduce, l_.synchronisation.pattern(key.replicas), shard),
+                  "gradients", bucket.node, {scattered});
+  }
   // The update waits for the last backward passes; before that nothing of the iteration waits for a bucket.
   if (signals_) {
     signalled_.push_back(l_.events.synchronised(stage_, signalled_.size()));

@@ -19,7 +19,9 @@ class GradientBuckets {
   // The gradient of weight input `input` of `node` is there when these items have ended.
   void add(std::uint32_t node, std::uint32_t input, const std::vector<std::uint32_t>& ready);
   void flush();  // what is left, in the order of kinds and patterns
-  // Items of the collectives sent so far.
+  // Other gradients of the iteration come later: groups that share out copies of their own do not add theirs up yet.
+  void leave_replicas() { joins_replicas_ = false; }
+  // The last item of each bucket that was sent so far.
   [[nodiscard]] const std::vector<std::uint32_t>& sent() const { return sent_; }
   void wait_for(EventId b) { waits_on_.push_back(b); }
   // Collectives that are sent from now on signal that they have ended.
@@ -33,17 +35,24 @@ class GradientBuckets {
     std::uint32_t node = 0;  // first one, for the trace
     std::vector<std::uint32_t> ready;
   };
-  void put(CollectiveKind kind, SyncPatternId pattern, std::uint32_t node, base::Bytes bytes, const std::vector<std::uint32_t>& ready);
-  void send(CollectiveKind kind, SyncPatternId pattern, const Bucket& bucket);
+  struct Key {
+    CollectiveKind kind;
+    SyncPatternId pattern;
+    SyncPatternId replicas;  // shards are all-reduced there, afterwards
+    auto operator<=>(const Key&) const = default;
+  };
+  void put(const Key& key, std::uint32_t node, base::Bytes bytes, const std::vector<std::uint32_t>& ready);
+  void send(const Key& key, const Bucket& bucket);
+  [[nodiscard]] bool is_empty(SyncPatternId pattern) const { return l_.synchronisation.pattern(pattern).empty(); }
 
   const Lowering& l_;
   Block& block_;
   int stage_;
   base::Bytes capacity_;
-  bool signals_ = false;
+  bool signals_ = false, joins_replicas_ = true;
   std::vector<EventId> signalled_;
   std::vector<EventId> waits_on_;
-  std::map<std::pair<CollectiveKind, SyncPatternId>, Bucket> open_;
+  std::map<Key, Bucket> open_;
   std::vector<std::uint32_t> sent_;
 };
 

@@ -34,7 +34,7 @@ std::vector<std::uint32_t> WeightGathers::before(std::uint32_t node) {
       bytes[l_.synchronisation.of(n, input).main] += weight_bytes(l_, n, input);
     }
   }
-  const std::size_t ahead = static_cast<std::size_t>(l_.framework.prefetch_units) + 1;
+  const std::size_t ahead = static_cast<std::size_t>(profiles::prefetch_units(l_.framework, l_.plan)) + 1;
   std::vector<std::uint32_t> gathers;
   for (const auto& [id, size] : bytes) {
     const SyncPattern& pattern = l_.synchronisation.pattern(id);

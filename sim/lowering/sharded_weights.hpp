@@ -1,7 +1,7 @@
 #pragma once
-// ZeRO-3: weights are gathered block by block before they are used, at most `prefetch_units` blocks ahead of the computation, and freed
-// after. With n units ahead the gather of block k of a pass may start when block k - n - 1 of the pass has been computed: n + 1 blocks
-// are whole at most. A pass does not wait for the one before it. Internal to sim/lowering.
+// ZeRO-3: weights are gathered block by block before they are used, at most as many blocks ahead as profiles::prefetch_units says of the
+// computation, and freed after. With n units ahead the gather of block k of a pass may start when block k - n - 1 of the pass has been
+// computed: n + 1 blocks are whole at most. A pass does not wait for the one before it. Internal to sim/lowering.
 
 #include <cstdint>
 #include <optional>

@@ -18,7 +18,7 @@ base::Bytes gradient_element(const Lowering& l) { return base::Bytes(model_state
 // How many devices add up gradients with each other, of the stage's weights that most share.
 std::size_t replicas(const Lowering& l, int stage) {
   std::size_t most = 1;
-  for (const HeldWeight& h : held_weights(l, stage)) most = std::max(most, l.synchronisation.shared_by(h.reader, h.input));
+  for (const HeldWeight& h : held_weights(l, stage)) most = std::max(most, l.synchronisation.held_by(h.reader, h.input));
   return most;
 }
 

@@ -118,8 +118,8 @@ void MemoryCounter::count_activations(const std::vector<std::uint32_t>& nodes, s
   }
 }
 
-// Gradients of activations around one operator; weights gathered for its block and those that come next (ZeRO-3); a block's unsharded
-// gradients.
+// Gradients of activations around one operator; weights gathered for its block and those that come next, or all where they are kept
+// (ZeRO-3); a block's unsharded gradients.
 void MemoryCounter::count_moments(const std::vector<std::uint32_t>& nodes, std::size_t stage) {
   std::vector<double> around = zeros();
   for (std::uint32_t n : nodes) {
@@ -137,17 +137,20 @@ void MemoryCounter::count_moments(const std::vector<std::uint32_t>& nodes, std::
   std::vector<double> gathered = zeros();
   if (plan_.zero >= 2) {
     const ModelStateBytes b = model_state_bytes(plan_, framework_);
+    const double gradient = pcg::shards_gradients(plan_.zero, plan_.memory.zero) ? b.gradient : 0;  // else it is there for all blocks
+    std::vector<double> kept = zeros();
+    if (plan_.memory.zero.keeps_weights) add_parameters(nodes, kept);
     std::deque<std::vector<double>> ahead;  // the backward pass comes to these next
     std::vector<double> prefetched = zeros();
     for (const auto& [block, members] : by_block(nodes)) {
       std::vector<double> parameters = zeros();
       add_parameters(members, parameters);
       for (std::size_t d = 0; d < gathered.size(); ++d) {
-        const double weights = plan_.zero >= 3 ? b.weight * (parameters[d] + prefetched[d]) : 0;
-        gathered[d] = std::max(gathered[d], weights + b.gradient * parameters[d]);
+        const double whole = plan_.memory.zero.keeps_weights ? kept[d] : parameters[d] + prefetched[d];
+        gathered[d] = std::max(gathered[d], (plan_.zero >= 3 ? b.weight * whole : 0) + gradient * parameters[d]);
       }
       ahead.push_back(std::move(parameters));
-      if (ahead.size() > static_cast<std::size_t>(framework_.prefetch_units)) ahead.pop_front();
+      if (ahead.size() > static_cast<std::size_t>(profiles::prefetch_units(framework_, plan_))) ahead.pop_front();
       prefetched = zeros();
       for (const auto& block_parameters : ahead)
         for (std::size_t d = 0; d < prefetched.size(); ++d) prefetched[d] += block_parameters[d];

@@ -7,9 +7,9 @@ namespace sim {
 namespace {
 
 // What a device keeps of a weight of which it holds `parameters`, if `share` is what ZeRO leaves to each.
-StateBytes states_of(int zero, const ModelStateBytes& each, double parameters, double share) {
+StateBytes states_of(int zero, const pcg::ZeroPolicy& policy, const ModelStateBytes& each, double parameters, double share) {
   return {base::Bytes(parameters * each.weight * (zero >= 3 ? share : 1)),
-          base::Bytes(parameters * each.gradient * (zero >= 2 ? share : 1)),
+          base::Bytes(parameters * each.gradient * (pcg::shards_gradients(zero, policy) ? share : 1)),
           base::Bytes(parameters * each.optimizer * (zero >= 1 ? share : 1))};
 }
 
@@ -56,7 +56,7 @@ std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data
         if (!plan.pcg.node(from.node).is_weight() || !seen.insert(from).second) continue;
         const Layout& l = data.flow.layouts[n].inputs[i];
         const double share = 1.0 / static_cast<double>(data.synchronisation.shared_by(n, static_cast<std::uint32_t>(i)));
-        const StateBytes states = states_of(zero, each, static_cast<double>(l.shape.shard().elements()), share);
+        const StateBytes states = states_of(zero, plan.memory.zero, each, static_cast<double>(l.shape.shard().elements()), share);
         for (const base::DeviceId d : l.devices) {
           if (d.value >= devices.size()) devices.resize(d.value + 1);
           devices[d.value].weights += states.weights * versions;

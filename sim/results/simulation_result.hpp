@@ -45,7 +45,7 @@ struct BusiestLink {
 
 struct Span {
   std::uint32_t device = 0;
-  std::string stream;  // "compute", "communication", "gradients", "pipeline", "host"
+  std::string stream;  // "compute", "communication", "gradients", "replicas", "pipeline", "host"
   std::string name;    // "layer0.mlp.up forward, micro-batch 3"
   base::Seconds start, duration;
   base::Bytes bytes;  // of a transfer: all of its flows; else 0

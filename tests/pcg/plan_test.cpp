@@ -140,6 +140,13 @@ TEST_CASE("reading what was written gives the plan again") {
     p.training.fp32_gradients = random.below(2) == 0;
     p.recompute = static_cast<Recompute>(random.below(3));
     p.zero = static_cast<int>(random.below(4));
+    if (p.zero > 0) p.memory.zero.groups = 1 << random.below(4);
+    if (p.zero > 1) p.memory.zero.accumulates = random.below(2) == 0;
+    if (p.zero > 2) p.memory.zero.keeps_weights = random.below(2) == 0;
+    if (p.zero > 2 && random.below(2) == 0) p.memory.zero.prefetch = static_cast<int>(random.below(3));
+    p.memory.bf16_moments = random.below(2) == 0;
+    p.memory.recomputed.blocks = static_cast<int>(random.below(3));
+    if (p.recompute == Recompute::none && random.below(2) == 0) p.memory.recomputed.modules = {Module::norm, Module::mlp};
     for (const pcg::OverlapWord& w : pcg::kOverlapWords)
       if (random.below(2) == 0) p.overlap.*w.choice = random.below(2) == 0;
     if (random.below(2) == 0) p.padding = {{50257, 50304}, {7, 8}};
@@ -215,6 +222,23 @@ TEST_CASE("a plan without its reduce cannot be read") {
   text = replaced(text, "    - {name: loss", "    - {name: down.discard, op: discard, degree: 3, in: [down], block: 1}\n    - {name: loss");
   text = replaced(text, "function: relu, in: [down]", "function: relu, in: [down.discard]");
   CHECK(error_of(text) == "34:7: plan.operators[8]: down.discard: discard: copy 1 of [4, 6] sum 3 does not divide by 3\n");
+}
+
+TEST_CASE("what a plan file says of memory is in order, and does not contradict itself") {
+  const auto memory = [](const std::string& map) { return replaced(kText, "memory: {recompute: none, zero: 0}", "memory: " + map); };
+  const auto modules = read_plan(base::parse_yaml(memory("{recomputed_modules: [mlp, norm]}"), "p.yaml")).memory.recomputed.modules;
+  CHECK(modules == std::vector{Module::norm, Module::mlp});
+  CHECK(error_of(memory("{recomputed_modules: [mlp, mlp]}")) == "9:38: plan.memory.recomputed_modules[1]: mlp is listed twice\n");
+  const auto refused = [&](const std::string& map) { return error_of(memory(map)); };
+  CHECK(refused("{recompute: full, recomputed_modules: [mlp]}") ==
+        "3:3: plan: recompute is full: modules are recomputed where it is none\n");
+  CHECK(refused("{shard_groups: 3}") == "3:3: plan: without zero nothing is shared out in 3 groups\n");
+  CHECK(refused("{zero: 3, shard_groups: 2}") == "3:3: plan: 3 GPUs do not divide into 2 groups that share out\n");
+  CHECK(refused("{zero: 2, prefetch: 1}") == "3:3: plan: prefetch is at least 0, and for zero 3 alone\n");
+  CHECK(refused("{zero: 1, synchronise: iteration}") ==
+        "3:3: plan: without zero 2 or 3 gradients are synchronised once per iteration in any case\n");
+  CHECK(refused("{zero: 2, reshard_after_forward: false}") ==
+        "3:3: plan: without zero 3 weights are kept after the forward pass in any case\n");
 }
 
 TEST_CASE("violations name what does not fit together") {

@@ -46,7 +46,7 @@ int check_planners(const std::string& builtin, std::int64_t batch = 8) {
   };
   check("data-parallel", search::data_parallel_plan(q.problem()));
   for (const int stage : {1, 2, 3})
-    check(fmt::format("fsdp {}", stage), search::fsdp_plan(q.problem(), {.stage = stage, .micro_batch = stage == 2 ? 1 : 0}));
+    check(fmt::format("fsdp {}", stage), search::grid_plan(q.problem(), {.micro_batch = stage == 2 ? 1 : 0, .zero = stage}, "fsdp"));
   const search::GridConfig grids[] = {{.tensor = 2},
                                       {.tensor = 4, .sequence_parallel = true},
                                       {.pipeline = 2},

@@ -66,6 +66,29 @@ TEST_CASE("options of the search and of sharded data parallelism") {
   CHECK(planner(e[1]).options.whole_number("micro_batch") == 2);
 }
 
+TEST_CASE("every key of sharding") {
+  const auto e = entries(
+      "[{fsdp: {shard: 8, tensor: 2, context: 4, prefetch: 0, synchronise: iteration, reshard_after_forward: false}}, {megatron: {zero: 1, "
+      "shard: 4}}, {fsdp: {}}]");
+  const search::OptionValues& o = planner(e[0]).options;
+  CHECK(o.whole_number("shard") == 8);
+  CHECK(o.whole_number("tensor") == 2);
+  CHECK(o.whole_number("context") == 4);
+  CHECK(o.whole_number("prefetch") == 0);
+  CHECK(o.choice("synchronise") == 0);
+  CHECK_FALSE(o.flag("reshard_after_forward"));
+  CHECK(planner(e[1]).options.whole_number("shard") == 4);
+  for (const char* key : {"shard", "prefetch", "synchronise"}) CHECK_FALSE(planner(e[2]).options.given(key));
+  CHECK(planner(e[2]).options.flag("reshard_after_forward"));
+  CHECK(error("[{fsdp: {stage: zero2, prefetch: 1}}]") ==
+        "plans[0].fsdp.prefetch: zero2 keeps whole weights: there are none to gather ahead\n");
+  CHECK(error("[{fsdp: {stage: zero2, reshard_after_forward: false}}]") ==
+        "plans[0].fsdp.reshard_after_forward: zero2 keeps whole weights in any case\n");
+  CHECK(error("[{fsdp: {stage: zero1, synchronise: micro_batch}}]") ==
+        "plans[0].fsdp.synchronise: zero1 keeps whole gradients, and synchronises them once per iteration\n");
+  CHECK(error("[{megatron: {shard: 4}}]") == "plans[0].megatron.shard: without zero nothing is shared out\n");
+}
+
 TEST_CASE("recomputation names modules, or so many blocks, in place of a word") {
   const auto e = entries("[{megatron: {recompute: {modules: [mlp, norm], blocks: 2}}}, {fsdp: {recompute: {blocks: 3}}}]");
   CHECK(planner(e[0]).options.parts("recompute") ==

@@ -23,7 +23,8 @@ std::string difference(const pcg::Plan& plan, const pcg::Graph& model) {
 TEST_CASE("plans of each kind") {
   const test::Question gpt(test::kSmallGpt, 1, 4, 8);
   CHECK(difference(search::data_parallel_plan(gpt.problem()).value(), gpt.model) == "");
-  CHECK(difference(search::fsdp_plan(gpt.problem(), {}).value(), gpt.model) == "");
+  CHECK(difference(search::grid_plan(gpt.problem(), {.zero = 3}, "fsdp").value(), gpt.model) == "");
+  CHECK(difference(search::grid_plan(gpt.problem(), {.tensor = 2, .zero = 3, .shard = 1}, "fsdp").value(), gpt.model) == "");
   for (const search::GridConfig& c : {search::GridConfig{.tensor = 2},
                                       {.tensor = 2, .sequence_parallel = true},
                                       {.context = 2},

@@ -8,7 +8,6 @@
 #include "base/yaml/parse.hpp"
 #include "pcg/models/load.hpp"
 #include "search/data_parallel/data_parallel.hpp"
-#include "search/fsdp/fsdp.hpp"
 #include "search/grid/grid_plan.hpp"
 #include "search/megatron/megatron.hpp"
 #include "topology/load.hpp"

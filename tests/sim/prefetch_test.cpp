@@ -89,6 +89,55 @@ TEST_CASE("gathered weights are whole for as many layers as are ahead, and the o
   CHECK(peak(kLayers) == peak(kLayers - 1));  // no more layers than there are
 }
 
+TEST_CASE("a plan's own prefetch goes before the framework's") {
+  const auto cluster = test::star(1, 2);
+  auto plan = sharded(test::mlp(kLayers, 512, 8));
+  const auto of_framework = sim::memory_of(plan, cluster, ahead(3)).peak;
+  plan.memory.zero.prefetch = 3;
+  CHECK(sim::memory_of(plan, cluster, ahead(0)).peak == of_framework);
+  plan.memory.zero.prefetch = 0;
+  const auto r = sim::simulate_plan(plan, cluster, ahead(3));
+  for (int k = 1; k < kLayers; ++k) CHECK(gather_of(r, k, 0).start >= forward_of(r, k - 1).end);
+}
+
+TEST_CASE("weights that are kept are all whole when the backward pass begins; accumulated gradients are whole, too") {
+  const auto cluster = test::star(1, 2);
+  auto plan = sharded(test::mlp(kLayers, 512, 8));
+  const double layer = 512 * 512 * 4.0;
+  const auto use = [&] { return sim::memory_of(plan, cluster, ahead(1)); };
+  const sim::MemoryUse freed = use();
+  plan.memory.zero.keeps_weights = true;
+  // Six layers in place of two: the one that is computed and one ahead.
+  CHECK((use().peak - freed.peak).value() == doctest::Approx(4 * layer));
+  plan.memory.zero = {.accumulates = true};
+  // Six layers of gradients in place of half of them, and without one layer's besides.
+  CHECK(use().gradients.value() == doctest::Approx(6 * layer));
+  CHECK((use().peak - freed.peak).value() == doctest::Approx((6 - 3 - 1) * layer));
+}
+
+TEST_CASE("weights that are kept are gathered before the forward pass alone") {
+  const auto cluster = test::star(1, 2);
+  auto plan = sharded(test::mlp(kLayers, 512, 8));
+  plan.memory.zero.keeps_weights = true;
+  CHECK(times_of(sim::simulate_plan(plan, cluster, ahead(1)), "all_gather weights of layer1").size() == 1);
+}
+
+TEST_CASE("copies add up their shards of gradients when they are scattered, beside further gathers and scatters") {
+  const auto cluster = test::star(2, 2, "1 GB/s");
+  pcg::Plan plan = test::plan_of(test::mlp(kLayers, 512, 8), {{"*", {{"b", 4}}}}, 4);
+  plan.zero = 3;
+  plan.memory.zero.groups = 2;
+  const auto r = sim::simulate_plan(plan, cluster, ahead(1));
+  for (int k = 0; k < kLayers; ++k) {
+    const std::string layer = std::to_string(k);
+    const Times scattered = times_of(r, "reduce_scatter gradients of layer" + layer).at(0);
+    CHECK(times_of(r, "all_reduce gradients of layer" + layer).at(0).start >= scattered.end);
+  }
+  // On wires so slow everything waits for them: the gather of layer 3 follows the scatter of layer 4, and does not wait until all nodes
+  // have added that up.
+  CHECK(gather_of(r, 3, 1).start < times_of(r, "all_reduce gradients of layer4").at(0).end);
+}
+
 TEST_CASE("layers of any size: no gather starts before the layer that lies too far behind is computed, and more ahead is never slower") {
   CHECK(rc::check([] {
     const int units = *rc::gen::inRange(0, 4);
