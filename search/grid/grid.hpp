@@ -54,7 +54,7 @@ struct Grid {
   int micro_batch_group = 0;
   bool sequence_parallel = false;
   int context_all_to_all = 1;  // inner ranks of context among which heads are exchanged for positions
-  int shard_groups = 1;  // pcg::ZeroPolicy::groups
+  int shard_groups = 1;        // pcg::ZeroPolicy::groups
 
   [[nodiscard]] int size(MeshAxis a) const { return sizes[static_cast<std::size_t>(a)]; }
   [[nodiscard]] int stride(MeshAxis a) const;                                      // in devices
