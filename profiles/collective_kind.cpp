@@ -7,10 +7,11 @@ namespace profiles {
 namespace {
 
 constexpr std::array<std::string_view, 6> kKindNames = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send"};
-constexpr std::array<std::string_view, 6> kAlgorithmNames = {"automatic", "ring", "tree", "hierarchical", "in_switch", "pairwise"};
+constexpr std::array<std::string_view, 7> kAlgorithmNames = {"automatic", "ring",     "tree",     "hierarchical",
+                                                             "in_switch", "pairwise", "forwarded"};
 
-template <class Enum>
-std::optional<Enum> find(const std::array<std::string_view, 6>& names, std::string_view name) {
+template <class Enum, std::size_t n>
+std::optional<Enum> find(const std::array<std::string_view, n>& names, std::string_view name) {
   const auto* const at = std::ranges::find(names, name);
   if (at == names.end()) return std::nullopt;
   return static_cast<Enum>(at - names.begin());

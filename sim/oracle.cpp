@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "base/check.hpp"
@@ -30,14 +31,14 @@ using Groups = std::span<const std::vector<DeviceId>>;
 // What a collective's time depends on besides its size: for every group its devices' places in their domains, nodes renumbered in the
 // order of all that take part; the type of each such node; and what the route from it to the next is like (a leaf between them or not), or,
 // where a network is not alike everywhere, which node it is.
-std::vector<double> pattern_of(CollectiveKind kind, Groups groups, const topology::Cluster& cluster) {
+std::vector<double> pattern_of(CollectiveKind kind, double copies, Groups groups, const topology::Cluster& cluster) {
   std::map<int, DeviceId> nodes;  // the first device seen of each
   for (const std::vector<DeviceId>& g : groups)
     for (const DeviceId d : g) nodes.try_emplace(cluster.device(d).node, d);
   std::map<int, int> ordinal;
   for (const auto& [node, device] : nodes) ordinal.emplace(node, static_cast<int>(ordinal.size()));
 
-  std::vector<double> key{static_cast<double>(kind)};
+  std::vector<double> key{static_cast<double>(kind), copies};
   for (const std::vector<DeviceId>& g : groups) {
     key.push_back(-1);
     for (const DeviceId d : g)
@@ -85,7 +86,8 @@ struct Oracle::State {
   std::map<std::pair<std::string, double>, profiles::DeviceProfile> profiles;  // by type and memory (-1: as the profile has it)
   std::vector<const profiles::DeviceProfile*> device;                          // per device
   std::map<std::vector<double>, std::vector<CostLine>> lines;                  // per pattern: one per algorithm that may be the quickest
-  std::map<std::pair<CollectiveKind, std::vector<std::vector<DeviceId>>>, const std::vector<CostLine>*> known;  // per question asked before
+  // Per question asked before: kind, copies (Transfer) and groups.
+  std::map<std::tuple<CollectiveKind, double, std::vector<std::vector<DeviceId>>>, const std::vector<CostLine>*> known;
   LinkLoads loads{cluster};
   CollectivePlanner planner{cluster, config.collectives};
 
@@ -101,12 +103,12 @@ struct Oracle::State {
   }
 
   // For each choice the plans of all groups; none where it does not apply to all of them.
-  [[nodiscard]] std::vector<std::vector<Collective>> plan_all(CollectiveKind kind, Groups groups,
+  [[nodiscard]] std::vector<std::vector<Collective>> plan_all(CollectiveKind kind, double copies, Groups groups,
                                                               std::span<const CollectiveChoice> choices) {
     std::vector<std::vector<Collective>> together(choices.size());
     std::vector<bool> applies(choices.size(), true);
     for (const std::vector<DeviceId>& g : groups) {
-      std::vector<std::optional<Collective>> plans = planner.plan_each(kind, Bytes(kProbeBytes), g, choices);
+      std::vector<std::optional<Collective>> plans = planner.plan_each(kind, Bytes(kProbeBytes), g, choices, copies);
       for (std::size_t c = 0; c < choices.size(); ++c) {
         if (!plans[c]) applies[c] = false;
         if (applies[c]) together[c].push_back(std::move(*plans[c]));
@@ -139,20 +141,20 @@ struct Oracle::State {
 
   // The plans of all groups for each choice that applies. An algorithm that the config names and that does not do this here gives way to
   // all others, as in planning.
-  [[nodiscard]] std::vector<std::vector<Collective>> plan_all(CollectiveKind kind, Groups groups) {
+  [[nodiscard]] std::vector<std::vector<Collective>> plan_all(CollectiveKind kind, double copies, Groups groups) {
     const Algorithm asked = config.collectives.algorithm;
     if (asked != Algorithm::automatic) {
-      std::vector<std::vector<Collective>> plans = plan_all(kind, groups, choices(std::span(&asked, 1)));
+      std::vector<std::vector<Collective>> plans = plan_all(kind, copies, groups, choices(std::span(&asked, 1)));
       const auto gives_way = [&](const Collective& c) { return !c.phases.empty() && c.algorithm != asked; };
       if (std::ranges::none_of(plans, [&](const auto& together) { return std::ranges::any_of(together, gives_way); })) return plans;
     }
-    return plan_all(kind, groups, choices(automatic_algorithms(planner.profile())));
+    return plan_all(kind, copies, groups, choices(automatic_algorithms(planner.profile())));
   }
 
   // What is behind another in latency and in bandwidth by estimate is not run.
-  [[nodiscard]] std::vector<CostLine> find_lines(CollectiveKind kind, Groups groups) {
+  [[nodiscard]] std::vector<CostLine> find_lines(CollectiveKind kind, double copies, Groups groups) {
     std::vector<std::pair<std::vector<Collective>, CostLine>> candidates;
-    for (std::vector<Collective>& plans : plan_all(kind, groups)) {
+    for (std::vector<Collective>& plans : plan_all(kind, copies, groups)) {
       if (plans.empty()) continue;
       const CostLine line = estimate(plans);
       const auto is_behind = [](const CostLine& x, const CostLine& y) {
@@ -174,12 +176,12 @@ struct Oracle::State {
     return found;
   }
 
-  CollectiveTime ask(CollectiveKind kind, Bytes bytes, std::vector<std::vector<DeviceId>> groups) {
-    const auto [at, is_new] = known.try_emplace({kind, std::move(groups)});
+  CollectiveTime ask(CollectiveKind kind, Bytes bytes, double copies, std::vector<std::vector<DeviceId>> groups) {
+    const auto [at, is_new] = known.try_emplace({kind, copies, std::move(groups)});
     if (is_new) {
-      const Groups asked = at->first.second;
-      const auto [pattern, is_new_pattern] = lines.try_emplace(pattern_of(kind, asked, cluster));
-      if (is_new_pattern) pattern->second = find_lines(kind, asked);
+      const Groups asked = std::get<2>(at->first);
+      const auto [pattern, is_new_pattern] = lines.try_emplace(pattern_of(kind, copies, asked, cluster));
+      if (is_new_pattern) pattern->second = find_lines(kind, copies, asked);
       at->second = &pattern->second;
     }
     const CostLine& best = *std::ranges::min_element(*at->second, {}, [&](const CostLine& l) { return l.at(bytes); });
@@ -206,20 +208,21 @@ KernelCost Oracle::kernel(const pcg::Kernel& k, const pcg::TrainingConfig& train
 
 CollectiveTime Oracle::collective(CollectiveKind kind, Bytes bytes, std::span<const DeviceId> group) const {
   if (group.size() < 2) return {};
-  return state_->ask(kind, bytes, {std::vector<DeviceId>(group.begin(), group.end())});
+  return state_->ask(kind, bytes, 0, {std::vector<DeviceId>(group.begin(), group.end())});
 }
 
 CollectiveTime Oracle::collectives(CollectiveKind kind, Bytes bytes, Groups groups) const {
   if (std::ranges::all_of(groups, [](const auto& g) { return g.size() < 2; })) return {};
-  return state_->ask(kind, bytes, {groups.begin(), groups.end()});
+  return state_->ask(kind, bytes, 0, {groups.begin(), groups.end()});
 }
 
 CollectiveTime Oracle::round(const Round& round) const {
-  std::map<std::pair<CollectiveKind, Bytes>, std::vector<std::vector<DeviceId>>> alike;
-  for (const Transfer& t : round) alike[{t.kind, t.bytes}].push_back(t.group);
+  std::map<std::tuple<CollectiveKind, Bytes, double>, std::vector<std::vector<DeviceId>>> alike;
+  for (const Transfer& t : round)
+    if (t.group.size() > 1) alike[{t.kind, t.bytes, t.copies}].push_back(t.group);
   CollectiveTime slowest{{}, alike.size() > 1 ? TimeBasis::bound : TimeBasis::simulated};
   for (const auto& [what, groups] : alike) {
-    const CollectiveTime t = collectives(what.first, what.second, groups);
+    const CollectiveTime t = state_->ask(std::get<0>(what), std::get<1>(what), std::get<2>(what), groups);
     slowest = {std::max(slowest.time, t.time), std::max(slowest.basis, t.basis)};
   }
   return slowest;

@@ -172,6 +172,10 @@ const std::vector<std::string>& key_exchange_names() {
   static const std::vector<std::string> names{"gather", "ring"};
   return names;
 }
+const std::vector<std::string>& dispatch_names() {
+  static const std::vector<std::string> names{"nccl", "deepep", "hybridep"};
+  return names;
+}
 
 bool merges_passes(const Plan& plan) { return plan.overlap.experts.value_or(plan.schedule == ScheduleKind::dual_pipe); }
 
@@ -182,7 +186,7 @@ bool Plan::operator==(const Plan& o) const {
          gpus == o.gpus && pcg == o.pcg && mapping == o.mapping && stage == o.stage && stages == o.stages && chunks == o.chunks &&
          schedule == o.schedule && micro_batches == o.micro_batches && micro_batch_group == o.micro_batch_group &&
          key_exchange == o.key_exchange && recompute == o.recompute && zero == o.zero && overlap == o.overlap && memory == o.memory &&
-         cuda_graphs == o.cuda_graphs && summary == o.summary;
+         dispatch == o.dispatch && cuda_graphs == o.cuda_graphs && summary == o.summary;
 }
 
 }  // namespace pcg

@@ -22,6 +22,10 @@ enum class ScheduleKind { gpipe, one_f_one_b, interleaved, flexible, breadth_fir
 // gather: an all-gather before its kernels. ring: the block of each rank goes round, and is met while the next one comes in (Ring
 // Attention, Liu et al., arXiv 2310.01889); where attention has a window, keys are gathered all the same.
 enum class KeyExchange { gather, ring };
+// The library that brings tokens to their experts and back. nccl: an all-to-all of a copy for each expert. deepep, hybridep: a token
+// crosses the network once for each NVLink domain that it reaches, and goes on there once to each rank (DeepSeek's DeepEP, NVIDIA's
+// HybridEP).
+enum class Dispatch { nccl, deepep, hybridep };
 enum class Recompute { none, selective, full };  // selective: attention scores (Korthikanti); full: every block from its inputs
 // The framework that runs the plan: how it buckets, overlaps and launches (profiles/framework_profile.hpp).
 enum class Framework { generic, megatron, deepspeed, pytorch };
@@ -61,6 +65,7 @@ struct Plan {
   int zero = 0;  // 0: none; 1: optimizer state; 2: and gradients; 3: and weights sharded over the copies of each weight
   MemoryPolicy memory;
   Overlap overlap;
+  Dispatch dispatch = Dispatch::nccl;
   bool cuda_graphs = false;  // hosts launch whole graphs of kernels and collectives, which takes them no time
   std::string summary;       // "data 12 x tensor 2", for people
 
@@ -77,6 +82,7 @@ struct Plan {
 [[nodiscard]] const std::vector<std::string>& schedule_names();
 [[nodiscard]] const std::vector<std::string>& recompute_names();
 [[nodiscard]] const std::vector<std::string>& key_exchange_names();
+[[nodiscard]] const std::vector<std::string>& dispatch_names();
 
 // Returns the faults of the values together, one sentence each: views out of range, stages or blocks that go backwards, counts that do not
 // match; those of the pipeline (devices of two ranks, empty stages) only where there are no others. Empty: the plan is sound.

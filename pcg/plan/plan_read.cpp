@@ -352,6 +352,7 @@ void read_head(MapReader& r, Plan& plan) {
   });
   plan.key_exchange = chosen(r, "key_exchange", key_exchange_names(), plan.key_exchange);
   plan.cuda_graphs = r.boolean("cuda_graphs").value_or(false);
+  plan.dispatch = chosen(r, "dispatch", dispatch_names(), plan.dispatch);
   section(r, "overlap", [&](MapReader& o) {
     for (const auto& [word, choice] : kOverlapWords) plan.overlap.*choice = o.boolean(word);
   });

@@ -182,6 +182,7 @@ std::string write_plan(const Plan& plan) {
     p.set("key_exchange", scalar(key_exchange_names()[static_cast<std::size_t>(plan.key_exchange)]));
   if (plan.cuda_graphs) p.set("cuda_graphs", scalar(true));
   if (plan.overlap != Overlap{}) p.set("overlap", overlap_of(plan.overlap));
+  if (plan.dispatch != Dispatch::nccl) p.set("dispatch", chosen_name(dispatch_names(), plan.dispatch));
   p.set("graph", scalar(plan.pcg.name()));
   p.set("blocks", blocks_of(plan.pcg));
   Yaml operators = Yaml::make_sequence();

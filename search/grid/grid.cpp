@@ -192,6 +192,7 @@ std::string summary(const Grid& g, const GridConfig& c) {
   part("pipeline", g.pipeline);
   part("expert", g.expert);
   if (text.empty()) text = "one device";
+  if (c.dispatch != pcg::Dispatch::nccl) text += " by " + pcg::dispatch_names()[static_cast<std::size_t>(c.dispatch)];
   if (g.chunks > 1) text += fmt::format(", {} chunks", g.chunks);
   if (g.micro_batches * g.directions > 1) text += fmt::format(", {} micro-batches of {}", g.micro_batches * g.directions, g.micro_batch);
   const bool usual = c.schedule == pcg::ScheduleKind::one_f_one_b || c.schedule == pcg::ScheduleKind::interleaved;

@@ -38,6 +38,7 @@ struct GridConfig {
   pcg::MemoryPolicy memory;  // its groups of ZeRO are those that `shard` makes
   bool cuda_graphs = false;
   pcg::Overlap overlap;
+  pcg::Dispatch dispatch = pcg::Dispatch::nccl;
   std::vector<int> layers_per_stage;  // by virtual stage; empty: not given
   // Layers are shared out by what they cost, even where they divide equally; where they do not, they are anyway, unless they are listed.
   bool balanced_stages = false;

@@ -223,6 +223,7 @@ Attempt<pcg::Plan> GridPlanner::plan(const GridConfig& config, std::string name)
   plan.recompute = config.recompute;
   plan.zero = config.zero;
   plan.overlap = config.overlap;
+  plan.dispatch = config.dispatch;
   plan.memory = config.memory;
   plan.memory.zero.groups = grid.shard_groups;
   plan.cuda_graphs = config.cuda_graphs;

@@ -10,6 +10,12 @@ namespace {
 
 using pcg::ScheduleKind;
 
+Option dispatch_option() {
+  return {"dispatch", Choice{.words = pcg::dispatch_names(), .by_default = static_cast<std::size_t>(pcg::Dispatch::nccl)},
+          "what brings tokens to their experts: `nccl` a copy for each expert, `deepep` and `hybridep` one for each NVLink domain over the "
+          "network and from there one for each rank"};
+}
+
 std::vector<Option> options() {
   const GridConfig c;
   return {degree_option("tensor", c.tensor, "devices that share each layer"),
@@ -23,6 +29,7 @@ std::vector<Option> options() {
                         "of the ranks of `context`, so many neighbours exchange heads as `ulysses` does; the others ring or gather",
                         "1; with `ulysses`, all of them"),
           degree_option("expert", c.expert, "devices that share the experts, out of those of data and context"),
+          dispatch_option(),
           micro_batch_option("samples per replica and micro-batch", "1 with a pipeline, else all of a replica's samples"),
           {"schedule", Choice{.words = pcg::schedule_names(), .by_default = static_cast<std::size_t>(c.schedule)},
            "the order in which a stage runs its micro-batches", "`1f1b`; `interleaved` if `chunks` is above 1"},
@@ -53,6 +60,7 @@ GridConfig grid_config_of(const OptionValues& o) {
   c.context_kind = static_cast<ContextKind>(o.choice("context_kind"));
   c.context_all_to_all = degree_of("context_all_to_all");
   c.expert = degree_of("expert");
+  c.dispatch = static_cast<pcg::Dispatch>(o.choice("dispatch"));
   c.micro_batch = o.whole_number("micro_batch");
   c.chunks = degree_of("chunks");
   // More than one chunk means the interleaved schedule, unless the user names another, which is then refused.
@@ -99,6 +107,14 @@ std::optional<OptionProblem> wrong_merging(const GridConfig& c) {
   return std::nullopt;
 }
 
+std::optional<OptionProblem> wrong_dispatch(const GridConfig& c) {
+  if (c.dispatch == pcg::Dispatch::nccl || c.expert > 1) return std::nullopt;
+  return OptionProblem{"dispatch",
+                       fmt::format("{} brings tokens to experts that ranks share out, and there are none",
+                                   pcg::dispatch_names()[static_cast<std::size_t>(c.dispatch)]),
+                       "write e.g. expert: 8, or leave dispatch out"};
+}
+
 std::optional<OptionProblem> wrong_schedule(const GridConfig& c) {
   const bool chunked =
       c.schedule == ScheduleKind::interleaved || c.schedule == ScheduleKind::flexible || c.schedule == ScheduleKind::breadth_first;
@@ -133,6 +149,7 @@ std::optional<OptionProblem> contradiction(const OptionValues& o) {
     return OptionProblem{"overlap", "tensor overlaps the gathers and reduce-scatters of sequence parallelism, and there are none",
                          "write sequence_parallel: true, or leave tensor out"};
   if (auto wrong = wrong_merging(c)) return wrong;
+  if (auto wrong = wrong_dispatch(c)) return wrong;
   return wrong_list(c);
 }
 

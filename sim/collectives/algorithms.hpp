@@ -17,6 +17,7 @@ namespace sim {
 struct CollectiveRequest {
   CollectiveKind kind = CollectiveKind::all_reduce;
   base::Bytes bytes;
+  double copies = 0;                          // Transfer::copies
   std::span<const topology::DeviceId> group;  // two devices at least
   const std::vector<NodeMembers>& nodes;      // by_node(group)
   const topology::Cluster& cluster;
@@ -43,7 +44,9 @@ struct CollectiveRequest {
 [[nodiscard]] std::optional<Collective> plan_hierarchical(const CollectiveRequest& r, int channels);
 // All-reduce in nodes whose switch reduces, with equally many members in each.
 [[nodiscard]] std::optional<Collective> plan_in_switch(const CollectiveRequest& r);
-// All-to-all and send.
+// All-to-all and send, what is not forwarded.
 [[nodiscard]] std::optional<Collective> plan_pairwise(const CollectiveRequest& r);
+// All-to-all whose members pass on what comes to their domain.
+[[nodiscard]] std::optional<Collective> plan_forwarded(const CollectiveRequest& r);
 
 }  // namespace sim

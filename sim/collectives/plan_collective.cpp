@@ -30,14 +30,15 @@ struct Pick {
 // The plans of one group. Candidates are found once, however many protocols they are asked about with.
 class GroupPlans {
  public:
-  GroupPlans(CollectiveKind kind, base::Bytes bytes, std::span<const topology::DeviceId> group, const topology::Cluster& cluster,
-             const CollectiveConfig& config, const NetworkProfile* profile, ShapeFinder& finder)
+  GroupPlans(CollectiveKind kind, base::Bytes bytes, double copies, std::span<const topology::DeviceId> group,
+             const topology::Cluster& cluster, const CollectiveConfig& config, const NetworkProfile* profile, ShapeFinder& finder)
       : profile_(profile),
         finder_(finder),
         nodes_(by_node(group, cluster)),
         route_classes_(cluster),
         request_{.kind = kind,
                  .bytes = bytes,
+                 .copies = copies,
                  .group = group,
                  .nodes = nodes_,
                  .cluster = cluster,
@@ -141,7 +142,7 @@ void check(CollectiveKind kind, base::Bytes bytes, std::span<const topology::Dev
 }  // namespace
 
 std::span<const Algorithm> automatic_algorithms(const NetworkProfile* profile) {
-  static constexpr std::array kOfNccl = {Algorithm::ring, Algorithm::tree, Algorithm::in_switch, Algorithm::pairwise};
+  static constexpr std::array kOfNccl = {Algorithm::ring, Algorithm::tree, Algorithm::in_switch, Algorithm::pairwise, Algorithm::forwarded};
   if (profile != nullptr) return kAlgorithms;
   return kOfNccl;
 }
@@ -149,10 +150,10 @@ std::span<const Algorithm> automatic_algorithms(const NetworkProfile* profile) {
 CollectivePlanner::CollectivePlanner(const topology::Cluster& cluster, const CollectiveConfig& config)
     : cluster_(cluster), config_(config), profile_(profile_of(cluster, config)), finder_(cluster) {}
 
-Collective CollectivePlanner::plan(CollectiveKind kind, base::Bytes bytes, std::span<const topology::DeviceId> group) {
+Collective CollectivePlanner::plan(CollectiveKind kind, base::Bytes bytes, std::span<const topology::DeviceId> group, double copies) {
   check(kind, bytes, group);
   if (group.size() == 1) return {};
-  GroupPlans plans(kind, bytes, group, cluster_, config_, profile_, finder_);
+  GroupPlans plans(kind, bytes, copies, group, cluster_, config_, profile_, finder_);
   const Pick pick = plans.pick({config_.algorithm, config_.protocol});
   return with_costs(std::move(pick.candidate->plan), pick, config_.base_latency);
 }
@@ -165,11 +166,11 @@ bool CollectivePlanner::applies(const CollectiveChoice& choice, const Collective
 
 std::vector<std::optional<Collective>> CollectivePlanner::plan_each(CollectiveKind kind, base::Bytes bytes,
                                                                     std::span<const topology::DeviceId> group,
-                                                                    std::span<const CollectiveChoice> choices) {
+                                                                    std::span<const CollectiveChoice> choices, double copies) {
   check(kind, bytes, group);
   if (group.size() == 1) return std::vector(choices.size(), std::optional(Collective{}));
   std::vector<std::optional<Collective>> result(choices.size());
-  GroupPlans plans(kind, bytes, group, cluster_, config_, profile_, finder_);
+  GroupPlans plans(kind, bytes, copies, group, cluster_, config_, profile_, finder_);
   for (std::size_t c = 0; c < choices.size(); ++c) {
     const Pick pick = plans.pick(choices[c]);
     if (applies(choices[c], {pick.candidate->plan.algorithm, pick.protocol}))

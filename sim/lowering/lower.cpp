@@ -14,6 +14,7 @@ namespace sim {
 Lowerer::Lowerer(const pcg::Plan& plan, const Dataflow& data, const topology::Cluster& cluster, const profiles::FrameworkProfile& framework)
     : plan_(plan),
       data_(data),
+      cluster_(cluster),
       framework_(framework),
       prices_(plan, data.flow, cluster, framework),
       interned_(plan, data.flow, cluster),
@@ -98,6 +99,7 @@ const Program& Lowerer::lower(const Variant& variant) & {
   const Program& program = program_.build(std::move(blocks), interned_, prices_);
   if (plan_.overlap.experts == true && !exchanges_tokens(program))
     program_.add_note("overlap experts hides nothing, because no tokens travel to their experts");
+  if (std::optional<std::string> unused = unused_dispatch(plan_, program, cluster_)) program_.add_note(std::move(*unused));
   return program;
 }
 

@@ -50,6 +50,7 @@ class Lowerer {
 
   const pcg::Plan& plan_;
   const Dataflow& data_;
+  const topology::Cluster& cluster_;
   const profiles::FrameworkProfile& framework_;
   PriceList prices_;
   Interning interned_;

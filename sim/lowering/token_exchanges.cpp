@@ -1,5 +1,7 @@
 #include "sim/lowering/token_exchanges.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 namespace sim {
@@ -32,6 +34,24 @@ bool exchanges_tokens(const Program& program) {
       return move != nullptr && move->stream == StreamKind::experts;
     });
   });
+}
+
+std::optional<std::string> unused_dispatch(const pcg::Plan& plan, const Program& program, const topology::Cluster& cluster) {
+  if (plan.dispatch == pcg::Dispatch::nccl) return std::nullopt;
+  bool passed_on = false, crosses = false;
+  for (const Movement& m : program.movements)
+    for (const Round& round : m.rounds)
+      for (const Transfer& t : round) {
+        passed_on = passed_on || t.copies > 0;
+        crosses = crosses || (t.copies > 0 && cluster.device(t.group.front()).domain != cluster.device(t.group.back()).domain);
+      }
+  const std::string& name = pcg::dispatch_names()[static_cast<std::size_t>(plan.dispatch)];
+  if (!passed_on) return fmt::format("dispatch {} changes nothing, because no tokens travel to experts by all-to-all", name);
+  if (crosses) return std::nullopt;
+  return fmt::format(
+      "dispatch {} saves nothing on the network: ranks that share experts are in one NVLink domain, where a token goes once "
+      "to each rank",
+      name);
 }
 
 }  // namespace sim

@@ -3,6 +3,9 @@
 // Where passes are merged they have a stream of their own, so that the kernels of the other pass do not wait for what is queued behind
 // them. Internal to sim/lowering.
 
+#include <optional>
+#include <string>
+
 #include "sim/lowering/lowering.hpp"
 
 namespace sim {
@@ -12,5 +15,8 @@ namespace sim {
 
 // Whether some block of the program exchanges tokens on that stream. Cost: O(items).
 [[nodiscard]] bool exchanges_tokens(const Program& program);
+
+// What the library that the plan names for dispatch does not change, if there is such a thing.
+[[nodiscard]] std::optional<std::string> unused_dispatch(const pcg::Plan& plan, const Program& program, const topology::Cluster& cluster);
 
 }  // namespace sim

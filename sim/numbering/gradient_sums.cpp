@@ -18,7 +18,14 @@ GradientSums::GradientSums(const pcg::Plan& plan, const FlowGraph& flow, Interni
         const auto [at, is_new] = known.try_emplace({stage, from}, GradientId(all_.size()));
         const GradientId id = at->second;
         if (is_new) {
-          all_.push_back({stage, from, to, plan.pcg.nodes()[n].outputs[j].element, made_by_[static_cast<std::size_t>(stage)]++, use, {}});
+          all_.push_back({stage,
+                          from,
+                          to,
+                          plan.pcg.nodes()[n].outputs[j].element,
+                          token_routing(plan, static_cast<std::uint32_t>(n), use),
+                          made_by_[static_cast<std::size_t>(stage)]++,
+                          use,
+                          {}});
           sums_for_[n].push_back(id);
         }
         // Uses ascend: the first reader is the last that a backward pass comes to, its inputs in turn.
@@ -31,7 +38,7 @@ GradientSums::GradientSums(const pcg::Plan& plan, const FlowGraph& flow, Interni
 
 MovementId GradientSums::movement(GradientId g) {
   Sum& sum = all_[g.value];
-  if (!sum.movement) sum.movement = interned_.movement(sum.from, sum.to, sum.element);
+  if (!sum.movement) sum.movement = interned_.movement(sum.from, sum.to, sum.element, sum.tokens);
   return *sum.movement;
 }
 

@@ -63,11 +63,13 @@ MovementId Interning::intern(Movement m) {
   return it->second;
 }
 
-MovementId Interning::movement(LayoutId from, LayoutId to, pcg::Element element) {
+MovementId Interning::movement(LayoutId from, LayoutId to, pcg::Element element, const std::optional<TokenRouting>& tokens) {
   const base::Bytes bytes = pcg::element_bytes(element, plan_.training.precision);
-  const std::tuple key{from, to, bytes.value()};
+  const bool passed_on = tokens && plan_.dispatch != pcg::Dispatch::nccl;
+  const std::tuple key{from, to, bytes.value(), passed_on ? tokens : std::nullopt};
   if (const auto it = reshards_.find(key); it != reshards_.end()) return it->second;
-  const MovementId id = intern(reshard(*layout_by_id_[from.value], *layout_by_id_[to.value], bytes, cluster_));
+  Movement made = reshard(*layout_by_id_[from.value], *layout_by_id_[to.value], bytes, cluster_);
+  const MovementId id = intern(passed_on ? forwarded(std::move(made), *tokens, cluster_) : std::move(made));
   reshards_.emplace(key, id);
   return id;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/dataflow/internal_movement.hpp"
+#include "sim/dataflow/token_routing.hpp"
 #include "sim/program/program.hpp"
 #include "topology/cluster.hpp"
 
@@ -41,8 +42,8 @@ class Interning {
   [[nodiscard]] DeviceSetId union_of(const std::set<DeviceSetId>& sets);
   [[nodiscard]] const LayoutIds& layouts_of(std::uint32_t node) const { return layouts_[flow_.layouts.number(node)]; }
   [[nodiscard]] MovementId intern(Movement m);
-  // What brings a tensor from one layout to another.
-  [[nodiscard]] MovementId movement(LayoutId from, LayoutId to, pcg::Element element);
+  // What brings a tensor from one layout to another. `tokens`: it is what tokens send to experts or get from them.
+  [[nodiscard]] MovementId movement(LayoutId from, LayoutId to, pcg::Element element, const std::optional<TokenRouting>& tokens);
   [[nodiscard]] const InternalMovementIds& internal_forward(std::uint32_t node);
   [[nodiscard]] const InternalMovementIds& internal_backward(std::uint32_t node);
   [[nodiscard]] const Movement& operator[](MovementId m) const { return movements_[m.value]; }
@@ -67,7 +68,8 @@ class Interning {
   std::vector<std::optional<DeviceSetId>> set_of_node_;  // by PlanLayouts::number
   std::map<Movement, MovementId> movement_numbers_;
   std::vector<Movement> movements_;
-  std::map<std::tuple<LayoutId, LayoutId, double>, MovementId> reshards_;                 // from, to, bytes of an element
+  // By from, to, bytes of an element, and how tokens are routed where a library passes them on.
+  std::map<std::tuple<LayoutId, LayoutId, double, std::optional<TokenRouting>>, MovementId> reshards_;
   std::vector<std::optional<InternalMovementIds>> internal_forward_, internal_backward_;  // per node
 };
 

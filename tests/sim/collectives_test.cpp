@@ -129,6 +129,28 @@ TEST_CASE("across nodes of four GPUs with one NIC: the NIC is what counts") {
         about(2 * (3 * kInsideLatency + 2 * kBetweenLatency) + 1.5 * S / kBetweenBandwidth));
 }
 
+TEST_CASE("an all-to-all that members pass on: to the like in each node, and on inside it, both at once") {
+  // 3 nodes of 4 with one NIC. Each rank sends 2/3 S to its likes, four of them by one NIC; inside, of `copies` S each keeps a quarter.
+  const Cluster cluster = plain_cluster(3, 4);
+  const auto group = devices(12);
+  sim::CollectivePlanner planner(cluster, {});
+  for (const double copies : {1.0, 2.0, 100.0}) {
+    const Collective c = planner.plan(CollectiveKind::all_to_all, Bytes(S), group, copies);
+    CHECK(c.algorithm == Algorithm::forwarded);
+    CHECK(total_bytes(c) == about(12 * S * (2.0 / 3 + copies * 3 / 4)));
+    const double across = 4 * 2.0 / 3 * S / kBetweenBandwidth, inside = copies * 3 / 4 * S / kInsideBandwidth;
+    CHECK(run({c}, cluster) >= doctest::Approx(kInsideLatency + kBetweenLatency + std::max(across, inside)));
+    CHECK(run({c}, cluster) <= doctest::Approx(kInsideLatency + kBetweenLatency + across + inside));
+    if (copies < 2) CHECK(run({c}, cluster) == about(kInsideLatency + kBetweenLatency + across));
+  }
+  // In one node nothing crosses; among nodes of one GPU nothing goes on.
+  const Collective near = planner.plan(CollectiveKind::all_to_all, Bytes(S), devices(4), 2);
+  CHECK(run({near}, cluster) == about(kInsideLatency + 2 * 3.0 / 4 * S / kInsideBandwidth));
+  const Cluster wide = plain_cluster(3, 1);
+  const Collective far = sim::CollectivePlanner(wide, {}).plan(CollectiveKind::all_to_all, Bytes(S), devices(3), 2);
+  CHECK(run({far}, wide) == about(kBetweenLatency + 2.0 / 3 * S / kBetweenBandwidth));
+}
+
 TEST_CASE("an oversubscribed uplink is shared by what crosses it") {
   // Two leaves of two one-GPU nodes. Oversubscription 4: an uplink has 2 * 10 / 4 = 5 GB/s. A route between leaves takes the network's
   // latency twice: 10 us. A ring crosses each uplink once: half the speed of a ring under one leaf.

@@ -1,0 +1,39 @@
+#pragma once
+// How the tokens of a mixture of experts spread over the ranks that share its experts out, and what the libraries that send a token once to
+// each domain (a host, or the hosts that NVLink joins) make of the exchange: dispatch and combine in two steps.
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "sim/dataflow/flow_graph.hpp"
+#include "sim/dataflow/movement.hpp"
+
+namespace sim {
+
+// A token has its experts drawn evenly, without repeating one: from all of them, or from those of `groups_per_token` of `groups` equal
+// parts, which are drawn evenly before.
+struct TokenRouting {
+  std::int64_t experts = 1;
+  double per_token = 1;  // experts of a token; fewer on average than it asks for where places are short
+  double tokens = 1;     // of each place that a rank sends: what is sent has per_token copies of a token, and places that stay empty
+  std::int64_t groups = 1, groups_per_token = 1;
+  auto operator<=>(const TokenRouting&) const = default;
+};
+
+// Returns: of the exchange that brings what `producer` makes, or its gradient, to or from the input `use`; nullopt: no tokens travel to
+// or from experts there.
+[[nodiscard]] std::optional<TokenRouting> token_routing(const pcg::Plan& plan, std::uint32_t producer, const Use& use);
+
+// Returns: the mean number of parts that the experts of a token are in. `parts`: how many experts, in order, each part has.
+// For n of E experts in each of D = E/n parts and k of a token: D (1 - C(E-n, k) / C(E, k)).
+// Requires: the parts have all experts.
+// Cost: O(parts x groups x experts of a part).
+[[nodiscard]] double parts_reached(const TokenRouting& routing, std::span<const std::int64_t> parts);
+
+// Returns: the exchange with each all-to-all in two steps, of one copy of a token for each domain that it reaches and there one for each
+// rank; whatever else is in it stays. The exchange back has the same, as sums are made in the domain before they cross.
+[[nodiscard]] Movement forwarded(Movement exchange, const TokenRouting& routing, const topology::Cluster& cluster);
+
+}  // namespace sim

@@ -1,0 +1,145 @@
+// Dispatch and combine in two steps: bytes over each kind of link, from how many domains and ranks a token reaches.
+//   E experts in equal numbers on R ranks in D domains, k of a token, drawn evenly without repeating one: a token misses n given experts
+//   with C(E-n, k) / C(E, k), so it reaches N_D = D (1 - C(E-E/D, k) / C(E, k)) domains and N_R = R (1 - C(E-E/R, k) / C(E, k)) ranks.
+//   A rank with n tokens of h elements sends N_D n h (D-1)/D elements to its likes in other domains, and what comes to a domain goes on
+//   to its m = R/D ranks in N_R / N_D copies: N_R n h (m-1)/m elements of each. Four exchanges of a layer: dispatch, combine, mirrors.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+#include "base/yaml/parse.hpp"
+#include "planning.hpp"
+#include "search/estimates/estimate.hpp"
+#include "sim/dataflow/token_routing.hpp"
+
+namespace {
+
+constexpr double kWidth = 512, kRowTokens = 256, kBytes = 2;  // of an element
+
+struct DispatchCase {
+  search::GridConfig grid;
+  int nodes = 2, gpus = 4, samples = 8;
+};
+
+search::GridConfig dispatched(int expert, pcg::Dispatch by) {
+  search::GridConfig g;
+  g.expert = expert;
+  g.dispatch = by;
+  return g;
+}
+
+template <class Quantity>
+auto of_plan(const DispatchCase& c, int layers, Quantity quantity) {
+  pcg::models::TransformerConfig t;
+  t.layers = layers;
+  t.hidden = 512;
+  t.heads = 8;
+  t.ffn = 1024;
+  t.vocab = 1024;
+  t.sequence_length = 256;
+  t.experts = 8;
+  t.top_k = 2;
+  t.dropout = 0;
+  t.biases = false;
+  const topology::Cluster cluster = test::dgx_a100(c.nodes, c.gpus);
+  const pcg::Graph model = pcg::models::transformer(t, c.samples);
+  const base::Yaml section;
+  const sim::Oracle oracle(cluster);
+  pcg::TrainingConfig training;
+  training.global_batch = c.samples;
+  training.precision = pcg::Precision::bf16;
+  return quantity(search::megatron_plan({model, section, cluster, training, oracle}, c.grid).value(), cluster);
+}
+
+sim::SimulationResult simulated(const DispatchCase& c, int layers = 2) {
+  return of_plan(c, layers, [](const pcg::Plan& plan, const topology::Cluster& cluster) { return sim::simulate_plan(plan, cluster); });
+}
+
+double all_to_all(const DispatchCase& c) {
+  const auto of = [&](int layers) { return simulated(c, layers).bytes.by_collective["all_to_all"].value(); };
+  return (of(4) - of(2)) / 2;
+}
+
+double over_infiniband(const DispatchCase& c) {
+  const auto of = [&](int layers) { return simulated(c, layers).bytes.by_link["infiniband"].value(); };
+  return (of(4) - of(2)) / 2;
+}
+
+// The mean number of parts that k experts are in, over all choices of groups and of experts in them.
+double counted(const sim::TokenRouting& r, const std::vector<std::int64_t>& parts) {
+  std::vector<int> part_of;
+  for (std::size_t p = 0; p < parts.size(); ++p) part_of.insert(part_of.end(), static_cast<std::size_t>(parts[p]), static_cast<int>(p));
+  const auto bits = [](unsigned set) { return static_cast<std::int64_t>(std::popcount(set)); };
+  double sum = 0, choices = 0;
+  for (unsigned groups = 0; groups < 1U << r.groups; ++groups) {
+    if (bits(groups) != r.groups_per_token) continue;
+    for (unsigned experts = 0; experts < 1U << r.experts; ++experts) {
+      if (bits(experts) != static_cast<std::int64_t>(r.per_token)) continue;
+      std::vector<bool> met(parts.size(), false);
+      bool allowed = true;
+      for (unsigned e = 0; e < r.experts; ++e) {
+        if ((experts >> e & 1U) == 0) continue;
+        allowed = allowed && (groups >> (e / (r.experts / r.groups)) & 1U) != 0;
+        met[static_cast<std::size_t>(part_of[e])] = true;
+      }
+      if (!allowed) continue;
+      choices += 1;
+      sum += static_cast<double>(std::ranges::count(met, true));
+    }
+  }
+  return sum / choices;
+}
+
+}  // namespace
+
+TEST_CASE("the parts that a token's experts are in, against all choices counted one by one") {
+  const std::vector<std::vector<std::int64_t>> all_parts = {{8}, {4, 4}, {3, 5}, {2, 2, 2, 2}, std::vector<std::int64_t>(8, 1)};
+  for (const sim::TokenRouting& r : {sim::TokenRouting{8, 1}, sim::TokenRouting{8, 3}, sim::TokenRouting{8, 2, 1, 4, 2},
+                                     sim::TokenRouting{8, 3, 1, 4, 2}, sim::TokenRouting{8, 2, 1, 2, 1}})
+    for (const std::vector<std::int64_t>& parts : all_parts) CHECK(parts_reached(r, parts) == doctest::Approx(counted(r, parts)));
+}
+
+TEST_CASE("a token crosses once to each host and goes on once to each rank") {
+  // E 8, R 8, k 2. N_D = 2 (1 - C(4,2) / C(8,2)) = 2 (1 - 6/28) = 11/7; N_R: each rank has one expert, so 2.
+  const double tokens = 8 * kRowTokens * kWidth * kBytes, domains = 11.0 / 7, ranks = 2;
+  for (const pcg::Dispatch by : {pcg::Dispatch::deepep, pcg::Dispatch::hybridep}) {
+    const DispatchCase c{.grid = dispatched(8, by)};
+    CHECK(all_to_all(c) == doctest::Approx(4 * tokens * (domains * 1 / 2 + ranks * 3 / 4)));
+    // A copy for each expert: 2 n h, half of which crosses. All else that crosses, sums of gradients, is the same.
+    const DispatchCase copies{.grid = dispatched(8, pcg::Dispatch::nccl)};
+    CHECK(over_infiniband(copies) - over_infiniband(c) == doctest::Approx(4 * tokens * (2.0 / 2 - domains / 2)));
+    CHECK(simulated(c).notes.size() == simulated(copies).notes.size());
+  }
+}
+
+TEST_CASE("within one host a rank that has several of a token's experts gets one copy") {
+  // E 8, R 4 of one host, two experts each: N_R = 4 (1 - C(6,2) / C(8,2)) = 4 (1 - 15/28) = 13/7, where copies for experts are 2.
+  const double tokens = 4 * kRowTokens * kWidth * kBytes;
+  const DispatchCase c{.grid = dispatched(4, pcg::Dispatch::deepep), .nodes = 1, .samples = 4};
+  CHECK(all_to_all(c) == doctest::Approx(4 * tokens * 13 / 7 * 3 / 4));
+  CHECK(std::ranges::count(simulated(c).notes,
+                           "dispatch deepep saves nothing on the network: ranks that share experts are in one NVLink domain, where a token "
+                           "goes once to each rank") == 1);
+}
+
+TEST_CASE("tensor ranks that cut the sequence send their own parts") {
+  // data 4 x tensor 2 on two hosts, expert 4: groups of 4 ranks, two in each host; a rank has half a sample's tokens, two experts.
+  // N_D = 11/7 as above; N_R = 13/7.
+  DispatchCase c{.grid = dispatched(4, pcg::Dispatch::deepep), .samples = 4};
+  c.grid.tensor = 2;
+  c.grid.sequence_parallel = true;
+  const double tokens = 4 * kRowTokens * kWidth * kBytes;
+  CHECK(all_to_all(c) == doctest::Approx(4 * tokens * (11.0 / 7 * 1 / 2 + 13.0 / 7 * 1 / 2)));
+}
+
+TEST_CASE("an estimate prices both steps as the simulation does") {
+  const DispatchCase c{.grid = dispatched(8, pcg::Dispatch::deepep)};
+  of_plan(c, 2, [](const pcg::Plan& plan, const topology::Cluster& cluster) {
+    const sim::Oracle oracle(cluster);
+    const double seconds = sim::simulate_plan(plan, cluster).iteration_time.value();
+    CHECK(search::Estimator(plan, oracle).time(sim::variant_of(plan)).value() == doctest::Approx(seconds).epsilon(0.02));
+    return 0;
+  });
+}
