@@ -47,6 +47,8 @@ class Checker {
     if (plan_.schedule == ScheduleKind::dual_pipe && plan_.chunks != 2) complain("dualpipe has 2 chunks, not {}", plan_.chunks);
     if (plan_.chunks > 1 && !chunked && plan_.schedule != ScheduleKind::dual_pipe)
       complain("{} chunks need an interleaved schedule", plan_.chunks);
+    if (plan_.lean_warm_up && plan_.schedule != ScheduleKind::interleaved && plan_.schedule != ScheduleKind::flexible)
+      complain("the warm-up is lean: only interleaved and flexible schedules have another one");
     if (plan_.micro_batch_group < 0 || (plan_.micro_batch_group > 0) != (plan_.schedule == ScheduleKind::flexible))
       complain("micro_batch_group is {}: a flexible schedule has a group of at least 1, and others have none", plan_.micro_batch_group);
   }
@@ -185,6 +187,7 @@ bool Plan::operator==(const Plan& o) const {
   return name == o.name && base::emit_yaml(model) == base::emit_yaml(o.model) && padding == o.padding && training == o.training &&
          gpus == o.gpus && pcg == o.pcg && mapping == o.mapping && stage == o.stage && stages == o.stages && chunks == o.chunks &&
          schedule == o.schedule && micro_batches == o.micro_batches && micro_batch_group == o.micro_batch_group &&
+         lean_warm_up == o.lean_warm_up &&
          key_exchange == o.key_exchange && recompute == o.recompute && zero == o.zero && overlap == o.overlap && memory == o.memory &&
          dispatch == o.dispatch && cuda_graphs == o.cuda_graphs && summary == o.summary;
 }

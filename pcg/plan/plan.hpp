@@ -60,6 +60,7 @@ struct Plan {
   ScheduleKind schedule = ScheduleKind::one_f_one_b;
   int micro_batches = 1;      // of an iteration; of each direction, for DualPipe
   int micro_batch_group = 0;  // flexible: so many micro-batches in a row, or a few more, go through a chunk; else 0
+  bool lean_warm_up = false;  // interleaved, flexible: each rank warms up with ranks - rank - 1 passes less, and keeps as many less
   KeyExchange key_exchange = KeyExchange::gather;
   Recompute recompute = Recompute::none;
   int zero = 0;  // 0: none; 1: optimizer state; 2: and gradients; 3: and weights sharded over the copies of each weight

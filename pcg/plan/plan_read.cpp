@@ -342,6 +342,7 @@ void read_head(MapReader& r, Plan& plan) {
     plan.chunks = small(s, "chunks", 1, 1);
     plan.micro_batches = small(s, "micro_batches", 1, 1);
     plan.micro_batch_group = small(s, "micro_batch_group", 0, 0);
+    plan.lean_warm_up = s.boolean("lean_warm_up").value_or(false);
   });
   section(r, "memory", [&](MapReader& m) {
     plan.recompute = chosen(m, "recompute", recompute_names(), plan.recompute);

@@ -38,6 +38,7 @@ Yaml schedule_of(const Plan& plan) {
   y.set("chunks", scalar(plan.chunks));
   y.set("micro_batches", scalar(plan.micro_batches));
   if (plan.micro_batch_group > 0) y.set("micro_batch_group", scalar(plan.micro_batch_group));
+  if (plan.lean_warm_up) y.set("lean_warm_up", scalar(true));
   return y;
 }
 

@@ -198,6 +198,7 @@ std::string summary(const Grid& g, const GridConfig& c) {
   const bool usual = c.schedule == pcg::ScheduleKind::one_f_one_b || c.schedule == pcg::ScheduleKind::interleaved;
   if (g.pipeline > 1 && !usual) text += ", " + pcg::schedule_names()[static_cast<std::size_t>(c.schedule)];
   if (g.micro_batch_group > 0) text += fmt::format(" in groups of {}", g.micro_batch_group);
+  if (c.lean_warm_up) text += ", lean warm-up";
   if (c.sequence_parallel && g.tensor > 1) text += ", sequence parallel";
   text += recomputation(c.recompute, c.memory.recomputed);
   text += sharing_text(g, c);

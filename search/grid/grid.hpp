@@ -29,6 +29,7 @@ struct GridConfig {
   std::int64_t micro_batch = 0;  // samples per replica per micro-batch
   pcg::ScheduleKind schedule = pcg::ScheduleKind::one_f_one_b;
   int micro_batch_group = 0;  // flexible: pcg::Plan::micro_batch_group
+  bool lean_warm_up = false;  // interleaved, flexible
   bool sequence_parallel = false;
   ContextKind context_kind = ContextKind::ring;  // Megatron-Core's cp_comm_type is p2p unless it is told otherwise
   int context_all_to_all = 1;                    // neighbours of context that exchange heads; of `ulysses`: all

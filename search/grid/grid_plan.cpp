@@ -219,6 +219,7 @@ Attempt<pcg::Plan> GridPlanner::plan(const GridConfig& config, std::string name)
   plan.schedule = grid.chunks == 1 && config.schedule == pcg::ScheduleKind::interleaved ? pcg::ScheduleKind::one_f_one_b : config.schedule;
   plan.micro_batches = grid.micro_batches;
   plan.micro_batch_group = grid.micro_batch_group;
+  plan.lean_warm_up = config.lean_warm_up;
   if (config.context_kind == ContextKind::ring && grid.context > grid.context_all_to_all) plan.key_exchange = pcg::KeyExchange::ring;
   plan.recompute = config.recompute;
   plan.zero = config.zero;

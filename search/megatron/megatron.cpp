@@ -35,6 +35,10 @@ std::vector<Option> options() {
            "the order in which a stage runs its micro-batches", "`1f1b`; `interleaved` if `chunks` is above 1"},
           degree_option("chunks", c.chunks, "virtual stages per device, of `interleaved`, `flexible` and `breadth-first`"),
           degree_option("micro_batch_group", 1, "micro-batches in a row that go through a chunk, `flexible` only", "as many as stages"),
+          {"warm_up", Choice{.words = {"full", "lean"}},
+           "of `interleaved` and `flexible`: `lean` runs fewer forward passes before the first backward pass, so each rank keeps fewer "
+           "activations, and waits for messages",
+           "`lean` where `full` does not fit into memory and the framework is `generic`"},
           {"layers_per_stage", WholeNumbers{.least = 0, .most = kLargestDegree, .words = {"balanced"}},
            "layers of each virtual stage, in the order of the layers; `balanced`: so that the slowest stage is as quick as can be, "
            "embedding and "
@@ -66,6 +70,7 @@ GridConfig grid_config_of(const OptionValues& o) {
   // More than one chunk means the interleaved schedule, unless the user names another, which is then refused.
   c.schedule = !o.given("schedule") && c.chunks > 1 ? ScheduleKind::interleaved : static_cast<ScheduleKind>(o.choice("schedule"));
   if (o.given("micro_batch_group")) c.micro_batch_group = degree_of("micro_batch_group");
+  c.lean_warm_up = o.choice("warm_up") == 1;
   c.sequence_parallel = o.flag("sequence_parallel");
   take_memory_options(o, c);
   c.zero = degree_of("zero");
@@ -123,6 +128,8 @@ std::optional<OptionProblem> wrong_schedule(const GridConfig& c) {
                          "write schedule: interleaved, flexible or breadth-first"};
   if (c.micro_batch_group > 0 && c.schedule != ScheduleKind::flexible)
     return OptionProblem{"micro_batch_group", "only the flexible schedule has groups of any size", "write schedule: flexible"};
+  if (c.lean_warm_up && (c.chunks == 1 || c.schedule == ScheduleKind::breadth_first))
+    return OptionProblem{"warm_up", "only schedules that interleave chunks have a warm-up to shorten", "write e.g. chunks: 2"};
   if (c.schedule == ScheduleKind::dual_pipe && c.pipeline % 2 != 0)
     return OptionProblem{"pipeline", fmt::format("dualpipe pairs stages, and {} are not even", c.pipeline), "write e.g. pipeline: 4"};
   return std::nullopt;
@@ -153,10 +160,29 @@ std::optional<OptionProblem> contradiction(const OptionValues& o) {
   return wrong_list(c);
 }
 
+bool fits(const Problem& problem, const pcg::Plan& plan) {
+  const sim::MemoryUse use = problem.oracle.memory(plan);
+  return use.peak <= use.capacity;
+}
+
+// Megatron-LM and PyTorch warm up in full; a schedule of nobody's in particular is spared what does not fit.
+void shorten_warm_up(const Problem& problem, GridConfig config, SearchResult& result) {
+  const bool interleaves = config.chunks > 1 && (config.schedule == ScheduleKind::interleaved || config.schedule == ScheduleKind::flexible);
+  if (!interleaves || config.lean_warm_up || problem.training.framework != pcg::Framework::generic || fits(problem, *result.best)) return;
+  config.lean_warm_up = true;
+  Attempt<pcg::Plan> lean = megatron_plan(problem, config);
+  if (!lean || !fits(problem, *lean)) return;
+  result.best = std::move(lean).value();
+  result.notes.emplace_back(
+      "the warm-up is lean, because the activations of a full one, as Megatron-LM and PyTorch have it, do not fit into memory; warm_up: full "
+      "says what it takes");
+}
+
 // A schedule that interleaves nothing is 1F1B, which its asker may not know.
 SearchResult plan_by_hand(const Problem& problem, const OptionValues& o) {
   const GridConfig config = grid_config_of(o);
   SearchResult result = result_of_rule(megatron_plan(problem, config));
+  if (result.best && !o.given("warm_up")) shorten_warm_up(problem, config, result);
   if (result.best && config.schedule == ScheduleKind::interleaved && config.chunks == 1)
     result.notes.emplace_back("the interleaved schedule with one chunk per device is 1f1b, and runs as such; chunks: 2 or more interleave");
   return result;

@@ -39,6 +39,7 @@ int warm_up(const Schedule& s, int round, int rank) {
   if (s.kind == ScheduleKind::gpipe || s.kind == ScheduleKind::breadth_first) return s.micro_batches * s.chunks;
   if (s.merges) return 2 * behind + chunks_before + 1;
   if (s.kind == ScheduleKind::one_f_one_b || s.kind == ScheduleKind::zero_bubble || s.kind == ScheduleKind::two_bw) return behind;
+  if (s.lean) return behind + chunks_before;
   // As Megatron-LM has it: with as many micro-batches as ranks there is no steady state to warm up for.
   if (s.kind == ScheduleKind::interleaved && s.micro_batches == s.ranks) return s.micro_batches * s.chunks;
   return 2 * behind + chunks_before;
@@ -79,7 +80,8 @@ std::vector<Slot> alternate(const Schedule& s, int rank) {
 }  // namespace
 
 Schedule schedule_of(const pcg::Plan& plan, int micro_batches) {
-  return {plan.schedule, pcg::ranks_of(plan), plan.chunks, micro_batches, pcg::merges_passes(plan), plan.micro_batch_group};
+  return {plan.schedule, pcg::ranks_of(plan), plan.chunks, micro_batches, pcg::merges_passes(plan), plan.micro_batch_group,
+          plan.lean_warm_up};
 }
 
 std::vector<Slot> slots_of(const Schedule& s, int rank) {

@@ -23,6 +23,7 @@ struct Schedule {
   int ranks = 1, chunks = 1, micro_batches = 1;
   bool merges = false;  // pcg::merges_passes
   int group = 0;        // pcg::Plan::micro_batch_group
+  bool lean = false;    // pcg::Plan::lean_warm_up
 };
 
 // The plan's, of so many micro-batches.
@@ -41,6 +42,8 @@ struct Schedule {
 // of each in turn (Narayanan et al., PipeDream, SOSP'19). Interleaved: the same over chunks, in rounds of `ranks` micro-batches
 // per chunk, warming up with 2 (ranks - rank - 1) + (chunks - 1) ranks (Megatron-LM, arXiv 2104.04473, section 2.2).
 // With as many micro-batches as ranks, interleaving runs all forward passes first, as Megatron-LM does.
+// Lean: interleaved or flexible, warming up with ranks - rank - 1 passes less, as 1F1B does. Each turn of a rank still comes after those of
+// its neighbours that it needs; but a message has no turn's time on its way any more.
 // Flexible: interleaved, with as many rounds as groups of `group` micro-batches fit, as nearly equal as can be, longer ones first (Llama 3,
 // arXiv 2407.21783, section 3.3.2). Breadth-first: one round, all of it forward before any of it backward (Lamy-Poirier, arXiv 2211.05953).
 // ZB-H1: 1F1B whose backward passes leave the gradients of weights to passes of their own, `rank` micro-batches later, so that each rank

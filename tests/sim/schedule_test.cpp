@@ -41,6 +41,8 @@ std::vector<sim::Schedule> every_schedule(int ranks, int micro_batches) {
     for (const int group : {ranks, ranks + 1, micro_batches})
       if (group >= std::min(ranks, micro_batches)) all.push_back({flexible, ranks, 3, micro_batches, merges, group});
   }
+  if (micro_batches % ranks == 0) all.push_back({interleaved, ranks, 3, micro_batches, false, 0, true});
+  if (micro_batches >= ranks) all.push_back({flexible, ranks, 3, micro_batches, false, ranks, true});
   return all;
 }
 
@@ -180,6 +182,9 @@ TEST_CASE("bubbles of the schedules") {
       // 2.2; 2211.05953, section 4).
       CHECK(bubble({flexible, p, 3, m, false, p}) == doctest::Approx((p - 1) * (f + b)));
       CHECK(bubble({flexible, p, 3, m, false, m}) == doctest::Approx((p - 1) * (f + b)));
+      // A lean warm-up costs nothing as long as messages take no time.
+      CHECK(bubble({flexible, p, 3, m, false, p, true}) == doctest::Approx((p - 1) * (f + b)));
+      if (m % p == 0) CHECK(bubble({interleaved, p, 3, m, false, 0, true}) == doctest::Approx((p - 1) * (f + b)));
       CHECK(bubble({breadth_first, p, 3, m}) == doctest::Approx((p - 1) * (f + b)));
       // A rank passes a gradient on before it makes those of its weights, so that the way back takes p - 1 passes less by W each; and the
       // gradients of weights that it has left fill as much of what remains (arXiv 2401.10241, table 2).
@@ -214,6 +219,9 @@ TEST_CASE("micro-batches that a rank keeps") {
   for (int rank = 0; rank < 4; ++rank) {
     CHECK(most({one_f_one_b, 4, 1, 16}, rank) == 4 - rank);
     CHECK(most({zero_bubble, 4, 1, 16}, rank) == 4);
+    // Three chunks: two rounds of four, and two or one for each rank behind.
+    CHECK(most({interleaved, 4, 3, 16}, rank) == 2 * 4 + 2 * (3 - rank) + 1);
+    CHECK(most({interleaved, 4, 3, 16, false, 0, true}, rank) == 2 * 4 + (3 - rank) + 1);
     // DualPipe: p + 1, of p = 8 places (its table 2), until gradients of inputs are made; what is left for the weights comes at the end.
     CHECK(most({dual_pipe, 4, 2, 16, true}, rank) == 9);
     CHECK(most({breadth_first, 4, 3, 16}, rank) == 48);

@@ -80,6 +80,7 @@ TEST_CASE("what is extrapolated is what would be simulated") {
     auto plan = test::pipeline_of(test::mlp(layers, 256 * *rc::gen::inRange(1, 6), 64), pipeline * chunks, chunks,
                                   pipeline * *rc::gen::inRange(20, 200), kind);
     plan.training.framework = *rc::gen::element(pcg::Framework::generic, pcg::Framework::megatron, pcg::Framework::deepspeed);
+    if (kind == ScheduleKind::flexible || kind == ScheduleKind::interleaved) plan.lean_warm_up = *rc::gen::arbitrary<bool>();
     if (kind == ScheduleKind::flexible) plan.micro_batch_group = pipeline + *rc::gen::inRange(0, 3);
     plan.zero = *rc::gen::inRange(0, 4);
     plan.recompute = *rc::gen::element(pcg::Recompute::none, pcg::Recompute::full);
