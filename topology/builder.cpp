@@ -3,9 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
+#include <span>
 #include <tuple>
 
 #include "base/check.hpp"
@@ -94,6 +97,54 @@ ClusterBuilder::TypeLayout ClusterBuilder::lay_out(const NodeType& type) const {
   return layout;
 }
 
+namespace {
+
+// The best of the ways to the CPUs, as best_paths ranks ways to one; nullopt: there is none.
+std::optional<std::pair<int, Path>> nearest_cpu(const NodeType& type, const std::vector<Path>& paths) {
+  std::optional<std::pair<int, Path>> best;
+  for (std::size_t v = 0; v < type.vertices.size(); ++v) {
+    const Path& p = paths[v];
+    if (type.vertices[v].kind != VertexKind::cpu || !p.found) continue;
+    const auto rank = [](const Path& x) { return std::tuple(x.kind, -x.bandwidth, x.links.size()); };
+    if (!best || rank(p) < rank(best->second)) best = {static_cast<int>(v), p};
+  }
+  return best;
+}
+
+// The narrowest link of a way, each shared equally among the GPUs whose ways take it.
+double shared_bandwidth(const Path& path, const std::map<int, int>& users, std::span<const DirectedEdge> edges) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const int link : path.links) {
+    const auto edge = std::ranges::find(edges, link, &DirectedEdge::link);
+    least = std::min(least, edge->bandwidth / users.at(link));
+  }
+  return least;
+}
+
+std::vector<std::optional<HostLink>> host_links(const NodeType& type, std::span<const DirectedEdge> edges) {
+  std::vector<std::optional<std::pair<int, Path>>> there;
+  std::vector<Path> back;
+  std::map<int, int> up, down, on_cpu;  // GPUs by link, and by CPU
+  for (int gpu = 0; gpu < type.gpus; ++gpu) {
+    there.push_back(nearest_cpu(type, best_paths(type.vertices, edges, gpu)));
+    back.emplace_back();
+    if (!there.back()) continue;
+    const auto& [cpu, path] = *there.back();
+    back.back() = best_paths(type.vertices, edges, cpu)[static_cast<std::size_t>(gpu)];
+    ++on_cpu[cpu];
+    for (const int link : path.links) ++up[link];
+    for (const int link : back.back().links) ++down[link];
+  }
+  std::vector<std::optional<HostLink>> links(there.size());
+  for (std::size_t gpu = 0; gpu < there.size(); ++gpu)
+    if (there[gpu])
+      links[gpu] = HostLink{base::BytesPerSecond(shared_bandwidth(there[gpu]->second, up, edges)),
+                            base::BytesPerSecond(shared_bandwidth(back[gpu], down, edges)), on_cpu[there[gpu]->first]};
+  return links;
+}
+
+}  // namespace
+
 NodeTables ClusterBuilder::make_tables(const NodeType& type, const TypeLayout& layout) {
   const auto nics = type.nics();
   const auto reducer = std::ranges::find_if(type.vertices, &Vertex::in_network);
@@ -123,6 +174,7 @@ NodeTables ClusterBuilder::make_tables(const NodeType& type, const TypeLayout& l
     const auto paths = best_paths(type.vertices, layout.edges, fabric);
     t.from_fabric.assign(paths.begin(), paths.begin() + t.gpus);
   }
+  t.to_host = host_links(type, layout.edges);
   t.nics_of_gpu = assign_nics(t);
   for (int place = 0; place < (type.domain ? type.domain->used() : 1); ++place)
     for (const std::vector<int>& own : t.nics_of_gpu) {

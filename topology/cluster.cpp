@@ -90,6 +90,11 @@ Route Cluster::route_through_nics(DeviceId from, DeviceId to, int nic_from, int 
   return route;
 }
 
+std::optional<HostLink> Cluster::host_link(DeviceId d) const {
+  const Device& at = device(d);
+  return routing_->tables_of(at.node).to_host[static_cast<std::size_t>(at.index_in_node)];
+}
+
 std::optional<Cluster::SwitchPaths> Cluster::in_network_switch(DeviceId d) const {
   const auto& at = device(d);
   const auto& tables = routing_->tables_of(at.node);

@@ -54,6 +54,12 @@ struct Route {
   RouteKind kind = RouteKind::fabric;
 };
 
+// What a device has of the links to its nearest CPU when all devices of the node copy at once.
+struct HostLink {
+  base::BytesPerSecond to_host, from_host;
+  int sharers = 1;  // devices that are nearest to the same CPU
+};
+
 class Cluster {
  public:
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -77,6 +83,9 @@ class Cluster {
   // Returns the entry of `node_types:` that a node is of, from 0, or a number of its own if it has a fault. Nodes of one type have the same
   // devices, wires and NICs.
   [[nodiscard]] int node_type(int node) const;
+
+  // Returns nullopt if no CPU of the node can be reached.
+  [[nodiscard]] std::optional<HostLink> host_link(DeviceId d) const;
 
   // Whether a link joins two switches of the network, not a node's parts or a NIC and its switch.
   [[nodiscard]] bool is_between_switches(LinkId l) const;

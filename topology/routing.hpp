@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "topology/cluster.hpp"
@@ -24,7 +25,8 @@ struct NodeTables {
   std::vector<std::vector<int>> nics_of_gpu, nics_in_domain;
   std::vector<Path> to_fabric;  // [gpu]; empty where the node is a domain of its own
   std::vector<Path> from_fabric;
-  std::vector<Path> to_switch;  // [gpu], the in-network switch; empty without one
+  std::vector<std::optional<HostLink>> to_host;  // [gpu], its share of the way to the nearest CPU
+  std::vector<Path> to_switch;                   // [gpu], the in-network switch; empty without one
   std::vector<Path> from_switch;
 };
 

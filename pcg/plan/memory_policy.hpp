@@ -40,9 +40,19 @@ struct ZeroPolicy {
 // Whether the gradients of every micro-batch are reduced to shards, which alone are kept.
 [[nodiscard]] inline bool shards_gradients(int zero, const ZeroPolicy& policy) { return zero >= 2 && !policy.accumulates; }
 
+// What lies in the memory of the hosts.
+struct Offload {
+  // What layers keep for their backward pass, copied there and back beside the passes. Those of the last layer of all stay: its backward
+  // pass follows at once.
+  bool activations = false;
+  bool optimizer = false;  // moments and master weights; the hosts update them
+  bool operator==(const Offload&) const = default;
+};
+
 struct MemoryPolicy {
   RecomputedParts recomputed;
   ZeroPolicy zero;
+  Offload offload;
   bool bf16_moments = false;  // of Adam or momentum, instead of fp32
   bool operator==(const MemoryPolicy&) const = default;
 };

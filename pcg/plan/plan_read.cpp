@@ -350,6 +350,10 @@ void read_head(MapReader& r, Plan& plan) {
     plan.zero = small(m, "zero", 0, 0, 3);
     read_zero(m, plan.memory.zero);
     plan.memory.bf16_moments = m.boolean("bf16_moments").value_or(false);
+    section(m, "offload", [&](MapReader& o) {
+      plan.memory.offload.activations = o.boolean("activations").value_or(false);
+      plan.memory.offload.optimizer = o.boolean("optimizer").value_or(false);
+    });
   });
   plan.key_exchange = chosen(r, "key_exchange", key_exchange_names(), plan.key_exchange);
   plan.cuda_graphs = r.boolean("cuda_graphs").value_or(false);

@@ -63,6 +63,12 @@ Yaml memory_of(const Plan& plan) {
   y.set("zero", scalar(plan.zero));
   add_zero(policy.zero, y);
   if (policy.bf16_moments) y.set("bf16_moments", scalar(true));
+  if (policy.offload != Offload{}) {
+    Yaml offload = Yaml::make_map();
+    offload.set("activations", scalar(policy.offload.activations));
+    offload.set("optimizer", scalar(policy.offload.optimizer));
+    y.set("offload", std::move(offload));
+  }
   return y;
 }
 

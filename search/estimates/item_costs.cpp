@@ -45,6 +45,12 @@ ItemCosts::Moved ItemCosts::moved(const sim::Movement& movement) const {
   return m;
 }
 
+double ItemCosts::seconds(const sim::Copy& copy) const {
+  double most = 0;
+  for (const std::uint32_t type : types_[copy.devices.value]) most = std::max(most, program_.seconds[copy.seconds + type]);
+  return most;
+}
+
 double ItemCosts::at_pace(const std::vector<double>& seconds, const sim::Compute& kernels) const {
   double most = 0;
   for (const std::uint32_t type : types_[kernels.devices.value]) {

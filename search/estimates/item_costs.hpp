@@ -20,6 +20,7 @@ class ItemCosts {
   void extend();
 
   [[nodiscard]] double kernels_s(const sim::Compute& kernels) const { return at_pace(program_.seconds, kernels); }
+  [[nodiscard]] double seconds(const sim::Copy& copy) const;
   // Host time to launch the kernels, and to launch all rounds of a movement.
   [[nodiscard]] double launch_s(const sim::Compute& kernels) const { return at_pace(program_.host, kernels); }
   [[nodiscard]] double launch_s(const sim::Move& move) const { return moved_[move.movement.value].launch_s; }

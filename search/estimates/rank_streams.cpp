@@ -8,6 +8,7 @@ namespace search {
 RankStreams::RankStreams(double compute, double networks, double host) : compute_(compute), host_(host) {
   // Collectives that are still running when the block begins slow its first kernels, whichever network they are on.
   free_.fill(networks);
+  copied_.fill(networks);
   if (networks > compute) busy_.front().push_back({compute, networks});
 }
 
@@ -52,8 +53,13 @@ double RankStreams::collective(Network network, double ready, double seconds) {
 
 double RankStreams::blocking_message(double ready, double seconds) { return compute_ = std::max(ready, compute_) + seconds; }
 
+double RankStreams::copy(Engine engine, double ready, double seconds) {
+  double& copied = copied_[static_cast<std::size_t>(engine)];
+  return copied = std::max(ready, copied) + seconds;
+}
+
 double RankStreams::launch(double ready, double seconds) { return host_ = std::max(ready, host_) + seconds; }
 
-double RankStreams::drained() const { return std::max(compute_, std::ranges::max(free_)); }
+double RankStreams::drained() const { return std::max({compute_, std::ranges::max(free_), std::ranges::max(copied_)}); }
 
 }  // namespace search

@@ -22,6 +22,9 @@ class RankStreams {
   double collective(Network network, double ready, double seconds);
   // A message that the compute stream waits for. Returns: its end.
   double blocking_message(double ready, double seconds);
+  // A copy to the host or back, or the host's work on what lies there, after those of its kind. Returns: its end.
+  enum class Engine { to_host, from_host, host_update };
+  double copy(Engine engine, double ready, double seconds);
   // The host works for `seconds` from `ready` on, after what it did before. Returns: its end.
   double launch(double ready, double seconds);
 
@@ -42,6 +45,7 @@ class RankStreams {
   const Interval* at(std::size_t network, double t);
 
   double compute_, host_, synchronising_ = 0;
+  std::array<double, 3> copied_{};  // per Engine
   static constexpr std::size_t kNetworks = 4;
   std::array<double, kNetworks> free_{};               // per network
   std::array<std::vector<Interval>, kNetworks> busy_;  // per network: ascending

@@ -14,7 +14,10 @@ RankStreams::Network network_of(sim::StreamKind stream) {
     case sim::StreamKind::compute:
     case sim::StreamKind::communication:
     case sim::StreamKind::pipeline:
-    case sim::StreamKind::host: break;
+    case sim::StreamKind::host:
+    case sim::StreamKind::to_host:
+    case sim::StreamKind::from_host:
+    case sim::StreamKind::host_update: break;
   }
   return RankStreams::Network::communication;
 }
@@ -37,6 +40,14 @@ class Replay {
       ready = std::max(ready, streams.launch(waited, costs_.launch_s(kernels)));
     }
     return streams.compute(ready, costs_.kernels_s(kernels), costs_.overlap_slowdown());
+  }
+
+  // Copies of one kind come one after another, as the items list them.
+  double run(const sim::Copy& copy, double ready) {
+    const auto engine = copy.stream == sim::StreamKind::to_host     ? RankStreams::Engine::to_host
+                        : copy.stream == sim::StreamKind::from_host ? RankStreams::Engine::from_host
+                                                                    : RankStreams::Engine::host_update;
+    return streams_[map_.of(copy.devices)].copy(engine, ready, costs_.seconds(copy));
   }
 
   double run(const sim::Mark& mark, double ready) { return std::max(ready, streams_[map_.of(mark.devices)].computed()); }

@@ -63,6 +63,7 @@ Planner fsdp_planner() {
                   recompute_option(),
                   moments_option(),
                   cuda_graphs_option(),
+                  offload_option(),
                   micro_batch_option("samples per replica and micro-batch", "one micro-batch"),
                   overlap_option({"gradients", "parameters"})},
       .contradiction = contradiction,

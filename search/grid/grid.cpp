@@ -203,6 +203,9 @@ std::string summary(const Grid& g, const GridConfig& c) {
   text += recomputation(c.recompute, c.memory.recomputed);
   text += sharing_text(g, c);
   if (c.memory.bf16_moments) text += ", moments in bf16";
+  if (const pcg::Offload& o = c.memory.offload; o.activations || o.optimizer)
+    text += fmt::format(", {}{}{} offloaded", o.activations ? "activations" : "", o.activations && o.optimizer ? " and " : "",
+                        o.optimizer ? "optimizer" : "");
   if (c.cuda_graphs) text += ", CUDA graphs";
   return text;
 }

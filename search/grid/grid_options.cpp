@@ -16,6 +16,13 @@ Option cuda_graphs_option() {
   return {"cuda_graphs", Flag{false}, "hosts launch whole graphs of kernels and collectives, which takes them no time"};
 }
 
+Option offload_option() {
+  return {"offload", Flags{.words = {"activations", "optimizer"}},
+          "what lies in the hosts' memory: what layers keep for their backward pass, copied there and back beside the passes; moments and "
+          "master weights, which the hosts update",
+          "neither"};
+}
+
 void take_memory_options(const OptionValues& options, GridConfig& config) {
   const PartsChosen& parts = options.parts("recompute");
   config.recompute = parts.blocks > 0 && parts.modules.empty() ? pcg::Recompute::full : static_cast<pcg::Recompute>(parts.word);
@@ -23,6 +30,9 @@ void take_memory_options(const OptionValues& options, GridConfig& config) {
   for (const std::size_t m : parts.modules) config.memory.recomputed.modules.push_back(static_cast<pcg::Module>(m));
   config.memory.bf16_moments = options.choice("moments") == 1;
   config.cuda_graphs = options.flag("cuda_graphs");
+  const NamedFlags& offload = options.flags("offload");
+  const auto is_set = [&](const char* word) { return offload.contains(word) && offload.at(word); };
+  config.memory.offload = {.activations = is_set("activations"), .optimizer = is_set("optimizer")};
 }
 
 Option degree_option(std::string key, int by_default, std::string help, std::string otherwise) {

@@ -16,6 +16,8 @@ namespace search {
 // `moments`: what Adam's and momentum's moments are kept in.
 [[nodiscard]] Option moments_option();
 [[nodiscard]] Option cuda_graphs_option();
+// `offload`: what lies in the hosts' memory.
+[[nodiscard]] Option offload_option();
 // What those say. Sets recompute, memory and cuda_graphs of `config`.
 void take_memory_options(const OptionValues& options, GridConfig& config);
 // No cluster has so many devices, no stage so many layers; products of a few degrees stay within 64 bits.

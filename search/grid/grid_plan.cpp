@@ -203,7 +203,22 @@ Attempt<std::vector<int>> GridPlanner::layers_per_stage(const GridConfig& config
   return balance(grid, graph, plan);
 }
 
+namespace {
+
+std::optional<Refusal> without_hosts(const pcg::Offload& offload, const topology::Cluster& cluster) {
+  if (offload == pcg::Offload{}) return std::nullopt;
+  for (std::size_t d = 0; d < cluster.devices().size(); ++d)
+    if (!cluster.host_link(base::DeviceId(d)))
+      return Refusal{Constraint::devices,
+                     fmt::format("nothing can be offloaded: GPU {} of node {} has no way to a CPU in the description of the cluster",
+                                 cluster.devices()[d].index_in_node, cluster.devices()[d].node)};
+  return std::nullopt;
+}
+
+}  // namespace
+
 Attempt<pcg::Plan> GridPlanner::plan(const GridConfig& config, std::string name) {
+  if (auto refused = without_hosts(config.memory.offload, problem_.cluster)) return *refused;
   const Attempt<Grid> made = make_grid(config, devices_, problem_.training.global_batch);
   if (!made) return made.refusal();
   const Grid& grid = *made;

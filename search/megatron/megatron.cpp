@@ -4,6 +4,7 @@
 
 #include "search/grid/grid_options.hpp"
 #include "search/grid/grid_plan.hpp"
+#include "sim/schedules/schedule.hpp"
 
 namespace search {
 namespace {
@@ -48,6 +49,7 @@ std::vector<Option> options() {
           recompute_option(),
           moments_option(),
           cuda_graphs_option(),
+          offload_option(),
           {"zero", WholeNumber{.least = 0, .most = 3, .by_default = c.zero},
            "what the replicas share out: optimizer state (1), and gradients (2), and weights (3)"},
           shard_option(),
@@ -152,6 +154,9 @@ std::optional<OptionProblem> contradiction(const OptionValues& o) {
   if (auto wrong = wrong_overlap(o, c.zero)) return wrong;
   if (c.zero == 0 && c.shard > 0)
     return OptionProblem{"shard", "without zero nothing is shared out", "write zero: 1, 2 or 3, or leave shard out"};
+  if (c.memory.offload.activations && sim::splits_backward(c.schedule))
+    return OptionProblem{"offload", "a schedule that leaves gradients of weights for later needs the activations until then",
+                         "write schedule: 1f1b, or leave activations out"};
   if (c.overlap.tensor == true && !c.sequence_parallel)
     return OptionProblem{"overlap", "tensor overlaps the gathers and reduce-scatters of sequence parallelism, and there are none",
                          "write sequence_parallel: true, or leave tensor out"};
@@ -174,7 +179,8 @@ void shorten_warm_up(const Problem& problem, GridConfig config, SearchResult& re
   if (!lean || !fits(problem, *lean)) return;
   result.best = std::move(lean).value();
   result.notes.emplace_back(
-      "the warm-up is lean, because the activations of a full one, as Megatron-LM and PyTorch have it, do not fit into memory; warm_up: full "
+      "the warm-up is lean, because the activations of a full one, as Megatron-LM and PyTorch have it, do not fit into memory; warm_up: "
+      "full "
       "says what it takes");
 }
 

@@ -17,6 +17,7 @@
 #include "search/estimates/estimate.hpp"
 #include "search/megatron/megatron.hpp"
 #include "search/megatron/ranking.hpp"
+#include "search/megatron/refinements.hpp"
 #include "search/problem/deadline.hpp"
 
 namespace search {
@@ -59,6 +60,7 @@ GridConfig with(GridConfig config, const sim::Variant& v) {
 }
 
 struct Simulated {
+  GridConfig config;
   pcg::Plan plan;
   sim::SimulationResult simulation;
   [[nodiscard]] base::Seconds time() const { return simulation.iteration_time; }
@@ -71,6 +73,8 @@ struct Findings {
   std::optional<ClosestMiss> closest;
   std::uint64_t built = 0;
   SetAside aside;
+  std::size_t refined = 0;             // simulated to refine the grid's best
+  std::vector<std::string> changed;    // by that
   bool data_parallel_besides = false;  // it is the last that was simulated, and was set aside before
 };
 
@@ -104,6 +108,7 @@ class Searching {
       else look_at(family);
     }
     confirm();
+    refine_best();
     confirm_data_parallel();
     if (found_.simulated.empty() && ranking_.smallest) note_smallest();
     return std::move(found_);
@@ -191,15 +196,18 @@ class Searching {
     if (is_closest) found_.closest = ClosestMiss{name, {memory.peak, memory.capacity}};
   }
 
-  void simulate(const GridConfig& config) {
+  // Returns: the seconds of an iteration.
+  double simulate(const GridConfig& config) {
     Attempt<pcg::Plan> plan = megatron_plan(planner_, config);
     BASE_CHECK(plan, "the plan was built before");
     ++found_.built;
     if (context_.progress) context_.progress(fmt::format("megatron: simulating {}", plan->summary));
     sim::SimulationResult simulation = problem_.oracle.plan(*plan);
-    best_ = std::min(best_, simulation.iteration_time.value());
-    found_.simulated.push_back({std::move(plan).value(), std::move(simulation)});
+    const double seconds = simulation.iteration_time.value();
+    best_ = std::min(best_, seconds);
+    found_.simulated.push_back({config, std::move(plan).value(), std::move(simulation)});
     last_simulated_ = config;
+    return seconds;
   }
 
   // One of each family first, so that those that hardly differ do not take the places of all others.
@@ -212,6 +220,20 @@ class Searching {
       else if (deadline_.has_passed()) ++found_.aside.unreached;
       else simulate(c.config);
     }
+  }
+
+  // What the grid leaves out is chosen for its best plan alone.
+  void refine_best() {
+    if (found_.simulated.empty()) return;
+    GridConfig config = std::ranges::min_element(found_.simulated, {}, &Simulated::time)->config;
+    double best = best_;
+    found_.changed = refine(config, best, problem_.training.framework, [&](const GridConfig& c) -> std::optional<double> {
+      if (deadline_.has_passed()) return std::nullopt;
+      const Attempt<pcg::Plan> plan = megatron_plan(planner_, c);
+      if (!plan || !problem_.oracle.memory(*plan).fits()) return std::nullopt;
+      ++found_.refined;
+      return simulate(c);
+    });
   }
 
   // Whole replicas that take their samples at once, without recomputation and sharding: the plan of data_parallel.hpp. The bounds and the
@@ -284,11 +306,21 @@ std::string statistics(std::size_t plans, const Findings& found) {
   add(found.aside.too_big, "do not fit into memory");
   add(found.aside.twins, "are others once more");
   add(found.aside.behind, "are behind the best by their bounds or estimates");
-  add(found.simulated.size() - (found.data_parallel_besides ? 1 : 0), "were simulated");
+  add(found.simulated.size() - found.refined - (found.data_parallel_besides ? 1 : 0), "were simulated");
   add(found.aside.unsimulated, "were not, because simulate_best were");
   add(found.aside.unreached, "were not reached in time");
   if (found.data_parallel_besides) parts.emplace_back("plain data parallelism was simulated besides");
   return fmt::format("of {} plans of the grid {}", plans, fmt::join(parts, ", "));
+}
+
+// What was chosen for the best plan of the grid alone, and what nothing chose.
+std::string refinement(const Findings& found) {
+  constexpr std::string_view kLeftOut =
+      "not tried: offloading, parts to recompute, moments in bf16, lean warm-ups, and flexible, breadth-first and 2bw schedules";
+  if (found.refined == 0) return std::string(kLeftOut);
+  return fmt::format(
+      "the best of the grid was tried with {} other choice{} of its framework, {}; {}", found.refined, found.refined == 1 ? "" : "s",
+      found.changed.empty() ? "none of them better" : fmt::format("of which {} came out better", fmt::join(found.changed, ", ")), kLeftOut);
 }
 
 }  // namespace
@@ -303,6 +335,7 @@ SearchResult megatron_search(const Problem& problem, const MegatronSearchConfig&
 
   SearchResult result{.termination = termination_of(found, refusal), .candidates = found.built};
   result.notes.push_back(statistics(plans, found));
+  if (!found.simulated.empty()) result.notes.push_back(refinement(found));
   if (found.simulated.empty()) {
     result.lost = std::move(found.no_fit);
     return result;

@@ -17,14 +17,16 @@ struct Run : Stretch {
 };
 
 struct DeviceActivity {
-  std::vector<Run> runs;           // of the compute stream, in order
-  std::vector<Stretch> transfers;  // that it waits for: collectives it is in, messages that it receives or is held by; apart, in order
+  std::vector<Run> runs;  // of the compute stream, in order
+  // That it waits for: collectives it is in, messages that it receives or is held by, copies to and from its host; apart, in order.
+  std::vector<Stretch> transfers;
 };
 
 // The device classes that do the work of an entry, or have its data afterwards.
 std::vector<std::uint32_t> busy_classes(const Entry& e, const Folded& folded) {
   if (const auto* moved = std::get_if<TransferRun>(&e.work)) return folded.transfers[moved->transfer].delivers_to;
   if (const auto* run = std::get_if<KernelRun>(&e.work)) return {run->device_class};
+  if (const auto* copy = std::get_if<CopyRun>(&e.work)) return {copy->device_class};
   return {std::get<HostLaunch>(e.work).device_class};
 }
 
@@ -52,6 +54,8 @@ DeviceActivity activity_of(const Accounts& a, std::uint32_t device_class) {
       const bool arrives = std::ranges::binary_search(a.folded.transfers[moved->transfer].delivers_to, device_class);
       const bool holds_up = std::ranges::find(e.streams, StreamId{device_class, StreamKind::compute}) != e.streams.end();
       if (arrives || holds_up) out.transfers.push_back(stretch);
+    } else if (const auto* copy = std::get_if<CopyRun>(&e.work)) {
+      if (copy->device_class == device_class) out.transfers.push_back(stretch);
     }
     ++task;
   });

@@ -15,6 +15,7 @@ constexpr std::uint32_t kNoTask = 0xffffffff;
 std::span<const std::uint32_t> needed_classes(const Entry& e, const Folded& folded) {
   if (const auto* moved = std::get_if<TransferRun>(&e.work)) return folded.transfers[moved->transfer].waits_for;
   if (const auto* run = std::get_if<KernelRun>(&e.work)) return {&run->device_class, 1};
+  if (const auto* copy = std::get_if<CopyRun>(&e.work)) return {&copy->device_class, 1};
   return {&std::get<HostLaunch>(e.work).device_class, 1};
 }
 

@@ -22,6 +22,9 @@ std::string_view stream_name(StreamKind stream) {
     case StreamKind::experts: return "experts";
     case StreamKind::pipeline: return "pipeline";
     case StreamKind::host: return "host";
+    case StreamKind::to_host: return "to host";
+    case StreamKind::from_host: return "from host";
+    case StreamKind::host_update: return "host update";
   }
   return "";
 }
@@ -47,6 +50,12 @@ void add_spans(const Accounts& a, const BlockInstance& instance, const HostLaunc
   if (launch.seconds.value() <= 0) return;
   out.push_back({a.folded.representatives[launch.device_class].value, "host", fmt::format("launch{}", micro_batch_suffix(a, instance)),
                  when.begin, when.end - when.begin, base::Bytes(0)});
+}
+
+void add_spans(const Accounts& a, const BlockInstance& instance, const CopyRun& copy, Interval when, std::vector<Span>& out) {
+  out.push_back({a.folded.representatives[copy.device_class].value, std::string(stream_name(copy.stream)),
+                 fmt::format("{} of {}{}", copy.what, a.plan.pcg.nodes()[copy.node].name, micro_batch_suffix(a, instance)), when.begin,
+                 when.end - when.begin, base::Bytes(0)});
 }
 
 // One span for every device class that takes part.

@@ -33,7 +33,7 @@ struct Phase {
 };
 
 // transfer: slows the kernels that run beside it on the devices whose streams it takes (TaskGraph::slowdown). host: neither slows nor is
-// slowed.
+// slowed, and so are copies to and from hosts, which take no kernels of the device.
 enum class StepKind : std::uint8_t { kernels, transfer, host };
 
 // The work that many tasks have in common: a fused run of kernels, or one collective of one size among one group.

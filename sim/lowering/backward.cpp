@@ -56,6 +56,9 @@ class BackwardEmitter {
   [[nodiscard]] bool accumulates() const { return position_ == MicroBatchPosition::middle || position_ == MicroBatchPosition::last; }
   Waits waits_of(std::uint32_t node) const;
   void begin_block(std::uint32_t node);
+  // Brings back what blocks keep that lies in the hosts' memory: of the block that begins here, and the one after it.
+  void bring_back(std::uint32_t node);
+  void fetch_next(std::uint32_t node, std::vector<std::uint32_t> after, std::vector<EventId> waits_on);
   void recompute_for(std::uint32_t node);
   // Units that make what a node reads, and that was not kept.
   [[nodiscard]] std::vector<std::size_t> dropped_inputs(std::uint32_t node) const;
@@ -101,6 +104,7 @@ class BackwardEmitter {
   std::vector<bool> is_recomputed_;               // by unit
   std::map<std::uint32_t, std::size_t> unit_of_;  // by node
   int current_block_ = -1;
+  std::map<int, std::uint32_t> fetched_;             // by block: the copy back
   std::vector<std::uint32_t> pending_;               // items that the next compute item waits for
   std::vector<std::vector<std::uint32_t>> arrived_;  // by place of the sum: items after which it is at the tensor's producer
   std::vector<std::vector<std::uint32_t>> partial_;  // by place of the sum: compute items of the readers so far
@@ -129,9 +133,31 @@ void BackwardEmitter::begin_block(std::uint32_t node) {
   if (block == current_block_) return;
   if (l_.variant.zero >= 3) buckets_.flush();
   current_block_ = block;
+  bring_back(node);
   if (l_.plan.memory.zero.keeps_weights) return;
   const auto gathered = gathers_.before(node);
   pending_.insert(pending_.end(), gathered.begin(), gathered.end());
+}
+
+void BackwardEmitter::bring_back(std::uint32_t node) {
+  if (l_.offloaded.empty() || l_.offloaded[static_cast<std::size_t>(stage_)].empty()) return;
+  // A place is free when all kernels so far have run: those of the block before this one.
+  const std::uint32_t reached = append({Mark{l_.interned.device_set_of(node)}, node, {}, {}, {}});
+  const std::optional<EventId> copied = l_.events.find_offloaded(stage_);
+  const bool is_first = fetched_.empty();
+  fetch_next(node, {reached}, copied && is_first ? std::vector{*copied} : std::vector<EventId>{});
+  if (is_first) fetch_next(node, {reached}, {});
+  if (const auto own = fetched_.find(current_block_); own != fetched_.end()) pending_.push_back(own->second);
+}
+
+// The next block on the way back that is not fetched yet, if there is one.
+void BackwardEmitter::fetch_next(std::uint32_t node, std::vector<std::uint32_t> after, std::vector<EventId> waits_on) {
+  const std::map<int, double>& of_stage = l_.offloaded[static_cast<std::size_t>(stage_)];
+  if (fetched_.size() == of_stage.size()) return;
+  const auto next = std::next(of_stage.rbegin(), static_cast<std::ptrdiff_t>(fetched_.size()));
+  const Copy copy{l_.interned.device_set_of(node), StreamKind::from_host,
+                  l_.program.times(l_.prices.hosts().from_host(base::Bytes(next->second))), "activations"};
+  fetched_.emplace(next->first, append({copy, node, std::move(after), std::move(waits_on), {}}));
 }
 
 // What the node's gradients need and the forward pass has not kept.

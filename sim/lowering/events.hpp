@@ -30,6 +30,13 @@ class Events {
   // The `nth` collective that synchronises gradients of a stage in its last backward pass.
   [[nodiscard]] EventId synchronised(int stage, std::size_t nth) { return number(synchronised_[{stage, nth}], Pass::backward, stage); }
 
+  // What the last offloaded block of a stage's forward pass keeps is in the host's memory.
+  [[nodiscard]] EventId offloaded(int stage) { return number(offloaded_[stage], Pass::forward, stage); }
+  [[nodiscard]] std::optional<EventId> find_offloaded(int stage) const {
+    const auto at = offloaded_.find(stage);
+    return at == offloaded_.end() ? std::nullopt : at->second;
+  }
+
   // The end of a stage's last backward pass.
   [[nodiscard]] EventId stage_end(int stage) { return number(stage_ends_[stage], Pass::backward, stage); }
 
@@ -43,7 +50,7 @@ class Events {
   std::vector<std::optional<EventId>> forward_;   // by DeliveryId
   std::vector<std::optional<EventId>> gradient_;  // by GradientId
   std::map<std::pair<int, std::size_t>, std::optional<EventId>> synchronised_;
-  std::map<int, std::optional<EventId>> stage_ends_;
+  std::map<int, std::optional<EventId>> offloaded_, stage_ends_;
 };
 
 }  // namespace sim

@@ -13,17 +13,43 @@ void ForwardEmitter::emit(std::span<const std::uint32_t> nodes) {
   nodes_ = nodes;
   WeightGathers gathers(l_, block_, nodes);
   for (std::uint32_t n : nodes) {
+    offload_before(n);
     wait_for(gathers.before(n));
     emit_node(n);
   }
+  offload_last();
 }
 
 void ForwardEmitter::emit(std::span<const std::uint32_t> nodes, const UpdatedWeights& updated) {
   nodes_ = nodes;
   for (std::uint32_t n : nodes) {
+    offload_before(n);
     wait_for(updated.before(n));
     emit_node(n);
   }
+  offload_last();
+}
+
+void ForwardEmitter::offload_before(std::uint32_t node) {
+  const int block = l_.plan.pcg.nodes()[node].block;
+  if (l_.offloaded.empty() || block == current_block_) return;
+  if (current_block_ >= 0) offload_last();
+  current_block_ = block;
+  // Two blocks are there at once: the next one takes the place of the last but one.
+  if (offloaded_.size() >= 2) wait_for({offloaded_[offloaded_.size() - 2]});
+}
+
+void ForwardEmitter::offload_last() {
+  if (l_.offloaded.empty() || current_block_ < 0) return;
+  const std::map<int, double>& of_stage = l_.offloaded[static_cast<std::size_t>(stage_)];
+  const auto bytes = of_stage.find(current_block_);
+  if (bytes == of_stage.end()) return;
+  const std::uint32_t node = nodes_[done_.size() - 1];
+  const Copy copy{l_.interned.device_set_of(node), StreamKind::to_host,
+                  l_.program.times(l_.prices.hosts().to_host(base::Bytes(bytes->second))), "activations"};
+  Item item{copy, node, items_of(done_.back()), {}, {}};
+  if (bytes == std::prev(of_stage.end())) item.signals.push_back(l_.events.offloaded(stage_));
+  offloaded_.push_back(append(block_, std::move(item)));
 }
 
 void ForwardEmitter::emit_recomputation(std::span<const std::uint32_t> nodes, std::vector<std::uint32_t> after,

@@ -29,6 +29,9 @@ class ForwardEmitter {
 
  private:
   void emit_node(std::uint32_t node);
+  // Copies what the block before keeps to the hosts when its kernels have run, into the place of what the block before that has left.
+  void offload_before(std::uint32_t node);
+  void offload_last();
   enum class Moves { reductions, all };  // reductions: those that run beside the product that makes what they add up
   void emit_moves(std::uint32_t node, Moves which);
 
@@ -66,6 +69,8 @@ class ForwardEmitter {
   std::vector<std::optional<std::uint32_t>> delivered_;  // by place of the delivery: the item of this block that makes it
   std::vector<bool> left_;                               // by place of the delivery: it was made for other stages
   std::vector<Done> done_;                               // for the first nodes of `nodes_`
+  int current_block_ = -1;
+  std::vector<std::uint32_t> offloaded_;  // the copies so far
   std::vector<std::uint32_t> pending_;
   std::vector<EventId> pending_waits_on_;
 };

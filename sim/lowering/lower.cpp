@@ -7,6 +7,7 @@
 #include "sim/lowering/forward.hpp"
 #include "sim/lowering/token_exchanges.hpp"
 #include "sim/lowering/update.hpp"
+#include "sim/memory/kept_by_block.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace sim {
@@ -24,6 +25,8 @@ Lowerer::Lowerer(const pcg::Plan& plan, const Dataflow& data, const topology::Cl
       events_(program_, deliveries_, gradients_) {
   for (int s = 0; s < plan.stages; ++s)
     BASE_CHECK(!data.flow.stage_nodes[static_cast<std::size_t>(s)].empty(), "stage {} of plan {} has no operators", s, plan.name);
+  if (plan.memory.offload.activations)
+    for (int s = 0; s < plan.stages; ++s) offloaded_.push_back(offloaded_bytes(plan, data.flow, framework, s));
 }
 
 BlockId Lowerer::forward(int stage, const Variant& v) {

@@ -37,8 +37,8 @@ class Lowerer {
   [[nodiscard]] Lowering with(const Variant& v) {
     profiles::Overlaps overlap = profiles::overlaps_of(framework_, plan_.overlap);
     overlap.experts = pcg::merges_passes(plan_);
-    return {plan_,      v,        data_.flow, data_.synchronisation, framework_, overlap, prices_, interned_, deliveries_,
-            gradients_, program_, events_};
+    return {plan_,    v,       data_.flow, data_.synchronisation, framework_, overlap, prices_, interned_, deliveries_, gradients_,
+            program_, events_, offloaded_};
   }
   BlockId forward(int stage, const Variant& v);
   // The first micro-batch's, where it gathers updated weights.
@@ -58,6 +58,7 @@ class Lowerer {
   GradientSums gradients_;
   ProgramBuilder program_;
   Events events_;
+  std::vector<std::map<int, double>> offloaded_;  // Lowering::offloaded
   // Blocks by what they depend on.
   std::map<std::pair<int, bool>, BlockId> forward_;                                              // stage, whether weights are gathered
   std::map<int, BlockId> first_forward_;                                                         // stage

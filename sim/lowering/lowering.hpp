@@ -2,6 +2,9 @@
 // What the emitters of a lowering work with: what they read, and what they number, price and build with. Each member keeps its own
 // invariants; nothing of it is filled from here. Internal to sim/lowering.
 
+#include <map>
+#include <vector>
+
 #include "sim/dataflow/dataflow.hpp"
 #include "sim/lowering/events.hpp"
 #include "sim/lowering/program_builder.hpp"
@@ -22,6 +25,7 @@ struct Lowering {
   GradientSums& gradients;
   ProgramBuilder& program;
   Events& events;
+  const std::vector<std::map<int, double>>& offloaded;  // by stage: sim::offloaded_bytes; empty where nothing is
 };
 
 }  // namespace sim

@@ -40,6 +40,16 @@ Part ProgramBuilder::part(std::uint32_t node, std::string_view what, const Price
   return {node, what, at->second};
 }
 
+std::uint32_t ProgramBuilder::times(const std::vector<base::Seconds>& on_type) {
+  const auto at = static_cast<std::uint32_t>(program_.seconds.size());
+  for (const base::Seconds s : on_type) {
+    program_.seconds.push_back(s.value());
+    program_.host.push_back(0);
+    program_.by_basis.emplace_back();
+  }
+  return at;
+}
+
 void ProgramBuilder::add_host_time(Block& block, std::size_t first, base::Seconds time) {
   if (!hosts_launch_) return;
   for (std::size_t i = first; i < block.items.size(); ++i) {

@@ -21,6 +21,8 @@ class ProgramBuilder {
   [[nodiscard]] Part part(std::uint32_t node, std::string_view what, const Price& price);
   // The kernels that do this share of a node's work, and the same share of the host's.
   [[nodiscard]] Part part(std::uint32_t node, std::string_view what, const Price& price, double share);
+  // Times that nothing launches and no kernel rests on, one per device type. Returns: their index in Program::seconds.
+  [[nodiscard]] std::uint32_t times(const std::vector<base::Seconds>& on_type);
   // The host works this much longer before it launches the first kernels of `block` from item `first` on.
   void add_host_time(Block& block, std::size_t first, base::Seconds time);
   // An event that an item of this pass of the stage signals.

@@ -2,6 +2,8 @@
 // optimizer, and gathering weights that ZeRO-1 and -2 updated in shards.
 #include "sim/lowering/update.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 
@@ -38,6 +40,8 @@ class UpdateEmitter {
   void synchronise();
   void tie();
   void optimize();
+  // The hosts update what they hold: block by block gradients go there, and weights come back.
+  void optimize_on_hosts(int stage);
   void gather();
 
   const Lowering& l_;
@@ -96,6 +100,10 @@ void UpdateEmitter::tie() {
 
 void UpdateEmitter::optimize() {
   for (int s = 0; s < l_.plan.stages; ++s) {
+    if (l_.plan.memory.offload.optimizer) {
+      optimize_on_hosts(s);
+      continue;
+    }
     std::map<DeviceSetId, std::pair<std::uint32_t, double>> parameters;  // first weight, parameters per device
     for (const StageWeight& h : held_) {
       if (h.stage != s) continue;
@@ -112,6 +120,40 @@ void UpdateEmitter::optimize() {
       optimized_[s].push_back(append(block_, {std::move(kernels), what.first, synchronised_[s], gradients_, {}}));
     }
   }
+}
+
+void UpdateEmitter::optimize_on_hosts(int stage) {
+  struct Share {
+    std::uint32_t weight = 0;
+    double parameters = 0;
+    base::Bytes gradients, weights;
+  };
+  std::map<std::pair<int, DeviceSetId>, Share> shares;  // by block
+  for (const StageWeight& h : held_) {
+    if (h.stage != stage) continue;
+    const double part = l_.variant.zero >= 1 ? 1 / static_cast<double>(l_.synchronisation.shared_by(h.reader, h.input)) : 1;
+    Share& s = shares.try_emplace({l_.plan.pcg.nodes()[h.reader].block, l_.interned.device_set_of(h.reader)}, Share{h.weight, 0, {}, {}})
+                   .first->second;
+    s.parameters += part * static_cast<double>(l_.flow.layouts[h.reader].inputs[h.input].shape.shard().elements());
+    s.gradients += part * gradient_bytes(l_, h.reader, h.input);
+    s.weights += part * weight_bytes(l_, h.reader, h.input);
+  }
+  const HostLinks& hosts = l_.prices.hosts();
+  std::vector<EventId> complete = gradients_;  // kernels of the update come behind the backward pass on their stream; copies have to wait
+  complete.push_back(l_.events.stage_end(stage));
+  for (const auto& [where, s] : shares) {
+    const auto add = [&](StreamKind stream, const std::vector<base::Seconds>& times, std::string_view what,
+                         std::vector<std::uint32_t> after, std::vector<EventId> waits_on) {
+      return append(block_,
+                    {Copy{where.second, stream, l_.program.times(times), what}, s.weight, std::move(after), std::move(waits_on), {}});
+    };
+    const std::uint32_t there = add(StreamKind::to_host, hosts.to_host(s.gradients), "gradients", synchronised_[stage], complete);
+    const std::uint32_t updated = add(StreamKind::host_update, hosts.update(s.parameters), "update", {there}, {});
+    optimized_[stage].push_back(add(StreamKind::from_host, hosts.from_host(s.weights), "weights", {updated}, {}));
+  }
+  l_.program.add_note(
+      fmt::format("hosts take {:.3g} ns to update an offloaded parameter on one CPU: recalled from ZeRO-Offload, not measured",
+                  kHostUpdate.value() * 1e9));
 }
 
 void UpdateEmitter::gather() {

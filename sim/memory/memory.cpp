@@ -6,9 +6,9 @@
 #include <set>
 
 #include "pcg/plan/ranks.hpp"
-#include "pcg/plan/recomputed_units.hpp"
 #include "profiles/device_profile.hpp"
 #include "sim/memory/activations.hpp"
+#include "sim/memory/kept_by_block.hpp"
 #include "sim/memory/model_states.hpp"
 #include "sim/schedules/schedule.hpp"
 
@@ -84,37 +84,27 @@ void MemoryCounter::count_states() {
 }
 
 void MemoryCounter::count_activations(const std::vector<std::uint32_t>& nodes, std::size_t stage) {
-  const auto gated = framework_.fused_gated_activation ? Activations::Gated::fused : Activations::Gated::apart;
-  Activations activations(plan_, flow_, gated);
-  std::vector<double> saved = zeros();
-  std::vector<double> transient = zeros();
-  const bool selective = plan_.recompute == pcg::Recompute::selective;
-  std::vector<std::uint32_t> others = nodes;
-  const std::vector<pcg::RecomputedUnit> units = pcg::recomputed_units(plan_, plan_.recompute, nodes);
-  for (const pcg::RecomputedUnit& unit : units)
-    if (!unit.keeps_outputs) activations.drop(unit.nodes);
-  for (const pcg::RecomputedUnit& unit : units) {
-    std::erase_if(others, [&](std::uint32_t n) { return std::ranges::binary_search(unit.nodes, n); });
-    activations.keep_inputs(unit.nodes, saved);
-    Activations again(plan_, flow_, gated);
-    std::vector<double> all = zeros(), kept = zeros();
-    again.keep(unit.nodes, Activations::Scores::kept, all);
-    if (!unit.keeps_outputs) again.keep_outputs(unit.nodes, all);
-    again.clear();
-    again.keep_inputs(unit.nodes, kept);
-    for (std::size_t d = 0; d < all.size(); ++d) transient[d] = std::max(transient[d], all[d] - kept[d]);
+  const KeptByBlock counted = kept_by_block(plan_, flow_, framework_, nodes, devices_.size());
+  // What is offloaded is there for two blocks: one that is computed, and one that is copied.
+  std::vector<double> saved = zeros(), on_its_way = zeros();
+  double buffers = 0;
+  for (const auto& [block, bytes] : counted.saved) {
+    const bool leaves = is_offloaded(plan_, static_cast<int>(stage), block);
+    if (leaves) buffers = std::min(2.0, buffers + 1);
+    for (std::size_t d = 0; d < bytes.size(); ++d) {
+      if (leaves) on_its_way[d] = std::max(on_its_way[d], bytes[d]);
+      else saved[d] += bytes[d];
+    }
   }
-  activations.keep(others, selective ? Activations::Scores::dropped : Activations::Scores::kept, saved);
-  if (selective) activations.largest_attention(nodes, transient);
   if (splits_backward(plan_.schedule)) {
+    const auto gated = framework_.fused_gated_activation ? Activations::Gated::fused : Activations::Gated::apart;
     std::vector<double> kept = zeros();
-    activations.clear();
-    activations.keep_for_weights(nodes, kept);
+    Activations(plan_, flow_, gated).keep_for_weights(nodes, kept);
     for (std::size_t d = 0; d < devices_.size(); ++d) devices_[d].kept[stage] += base::Bytes(kept[d]);
   }
   for (std::size_t d = 0; d < devices_.size(); ++d) {
     devices_[d].saved[stage] += base::Bytes(saved[d]);
-    devices_[d].transient[stage] += base::Bytes(std::max(0.0, transient[d]));
+    devices_[d].transient[stage] += base::Bytes(std::max(0.0, counted.again[d]) + buffers * on_its_way[d]);
   }
 }
 

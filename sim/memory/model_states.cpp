@@ -38,7 +38,8 @@ ModelStateBytes model_state_bytes(const pcg::TrainingConfig& t, const profiles::
 
 ModelStateBytes model_state_bytes(const pcg::Plan& plan, const profiles::FrameworkProfile& framework) {
   ModelStateBytes b = model_state_bytes(plan.training, framework);
-  if (plan.memory.bf16_moments) b.optimizer -= static_cast<double>(moments(plan.training.optimizer)) * 2;
+  if (plan.memory.offload.optimizer) b.optimizer = 0;
+  else if (plan.memory.bf16_moments) b.optimizer -= static_cast<double>(moments(plan.training.optimizer)) * 2;
   return b;
 }
 

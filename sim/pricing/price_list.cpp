@@ -21,6 +21,7 @@ PriceList::PriceList(const pcg::Plan& plan, const FlowGraph& flow, const topolog
     profiles_.push_back(&profile);
   }
   problems.throw_if_any();
+  if (plan.memory.offload != pcg::Offload{}) hosts_.emplace(cluster, device_types_);
 }
 
 std::vector<base::Seconds> PriceList::collective_launch() const {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/dataflow/flow_graph.hpp"
+#include "sim/pricing/host_links.hpp"
 #include "sim/pricing/kernel_cost.hpp"
 #include "sim/pricing/node_kernels.hpp"
 #include "topology/cluster.hpp"
@@ -52,6 +53,9 @@ class PriceList {
   // The update of `parameters` parameters of one device.
   [[nodiscard]] const Price& optimizer(double parameters);
 
+  // What lies in the hosts' memory. Requires: the plan offloads something.
+  [[nodiscard]] const HostLinks& hosts() const { return *hosts_; }
+
   // Whether a kernel priced so far lies outside the range of its time model.
   [[nodiscard]] bool extrapolated() const { return extrapolated_; }
   // GPU generations on which products priced so far keep their benchmark rate for want of a share, ascending.
@@ -75,10 +79,11 @@ class PriceList {
   const profiles::FrameworkProfile& framework_;
   std::vector<topology::DeviceKind> device_types_;
   std::vector<const profiles::DeviceProfile*> profiles_;  // per device type
-  std::deque<Shape> shapes_;                              // distinct; stay where they are
-  std::vector<Node> nodes_;                               // per node of the PCG
-  std::map<double, Price> optimizer_;                     // by parameters
-  std::uint32_t prices_ = 0;                              // so far
+  std::optional<HostLinks> hosts_;
+  std::deque<Shape> shapes_;           // distinct; stay where they are
+  std::vector<Node> nodes_;            // per node of the PCG
+  std::map<double, Price> optimizer_;  // by parameters
+  std::uint32_t prices_ = 0;           // so far
   bool extrapolated_ = false;
   std::set<std::string> unsustained_;
 };

@@ -48,13 +48,22 @@ struct Move {
   std::string_view what;  // "tensor", "gradient", "gather", "stage boundary", ...: for traces
 };
 
+// Devices copy to the memory of their hosts or back, or hosts work on what lies there, on the stream of that kind: times of its own, which
+// nothing else changes.
+struct Copy {
+  DeviceSetId devices;
+  StreamKind stream = StreamKind::to_host;
+  std::uint32_t seconds = 0;  // index into Program::seconds: one value per device type from here
+  std::string_view what;
+};
+
 // A place in the compute streams of a set of devices, reached when all kernels before it have ended.
 struct Mark {
   DeviceSetId devices;
 };
 
 struct Item {
-  std::variant<Compute, Move, Mark> work;
+  std::variant<Compute, Move, Mark, Copy> work;
   std::uint32_t node = 0;            // whose kernels, or whose tensor
   std::vector<std::uint32_t> after;  // items of this block that must have ended on the devices concerned
   std::vector<EventId> waits_on;     // items of other blocks, of the same micro-batch

@@ -18,6 +18,10 @@ class ClassTimes {
   [[nodiscard]] double kernels_s(std::span<const Part> parts, std::uint32_t device_class) const;
   // The same seconds by what they rest on.
   [[nodiscard]] profiles::ByBasis<double> kernels_by_basis(std::span<const Part> parts, std::uint32_t device_class) const;
+  // An entry of Program::seconds.
+  [[nodiscard]] double seconds(std::uint32_t at, std::uint32_t device_class) const {
+    return program_.seconds[at + device_type_[device_class]];
+  }
   // Host time to launch the kernels.
   [[nodiscard]] double launch_s(std::span<const Part> parts, std::uint32_t device_class) const;
   // Host time to launch a collective or message (sim/pricing/transfer_launch.hpp). Cost: O(n).

@@ -51,6 +51,7 @@ class Compiler {
   void add(std::size_t index, const Compute& kernels);
   void add(std::size_t index, const Mark& mark) { add(index, Compute{mark.devices, {}}); }  // a run of no kernels
   void add(std::size_t index, const Move& move);
+  void add(std::size_t index, const Copy& copy);
   void add_run(std::size_t index, const Compute& kernels, std::uint32_t device_class);
   Entry transfer_entry(std::size_t index, const Move& move, std::size_t round, std::uint32_t transfer);
   void hold_streams(Entry& e, const Move& move, CollectiveKind kind, std::uint32_t device_class);
@@ -108,7 +109,8 @@ std::optional<std::uint32_t> Compiler::launch_of(const Compute& kernels, std::ui
 std::vector<std::uint32_t> Compiler::dependencies(const Item& item, std::uint32_t device_class, Which which) const {
   std::vector<std::uint32_t> found;
   for (std::uint32_t i : item.after) {
-    if (which == Which::transfers && !std::holds_alternative<Move>(block_.items[i].work)) continue;
+    const auto& work = block_.items[i].work;
+    if (which == Which::transfers && !std::holds_alternative<Move>(work) && !std::holds_alternative<Copy>(work)) continue;
     for (const auto& [c, e] : concerning_[i])
       if (c == device_class) found.push_back(e);
   }
@@ -186,6 +188,21 @@ void Compiler::add(std::size_t index, const Move& move) {
       for (std::uint32_t c : folded_.transfers[t].delivers_to) delivered.push_back({c, entry});
     }
     concerning_[index].insert(concerning_[index].end(), delivered.begin(), delivered.end());
+  }
+}
+
+void Compiler::add(std::size_t index, const Copy& copy) {
+  const Item& item = block_.items[index];
+  for (const std::uint32_t c : set_classes_.of(copy.devices)) {
+    std::vector<std::uint32_t> named = dependencies(item, c, Which::all);
+    end_runs(named, c);
+    Entry e{CopyRun{c, base::Seconds(times_.seconds(copy.seconds, c)), copy.stream, item.node, copy.what},
+            {{c, copy.stream}},
+            std::move(named),
+            {}};
+    for (const EventId event : item.waits_on) e.waits_on.push_back({event, c});
+    std::ranges::sort(e.waits_on);
+    concerning_[index].push_back({c, add_entry(std::move(e))});
   }
 }
 

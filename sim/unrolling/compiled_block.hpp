@@ -47,8 +47,17 @@ struct TransferRun {
   std::string_view what;   // Move::what
 };
 
+// A copy between the devices of a class and their hosts, or what these do with what they hold.
+struct CopyRun {
+  std::uint32_t device_class = 0;
+  base::Seconds seconds;
+  StreamKind stream = StreamKind::to_host;
+  std::uint32_t node = 0;  // the first of whose tensors
+  std::string_view what;   // Copy::what
+};
+
 struct Entry {
-  std::variant<KernelRun, HostLaunch, TransferRun> work;
+  std::variant<KernelRun, HostLaunch, TransferRun, CopyRun> work;
   std::vector<StreamId> streams;     // those that it occupies while it runs
   std::vector<std::uint32_t> after;  // entries of this block; sorted, unique
   std::vector<Crossing> waits_on;    // sorted

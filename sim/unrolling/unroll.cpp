@@ -83,6 +83,7 @@ std::uint32_t Unroller::step_of(const Entry& e) {
   };
   if (const auto* run = std::get_if<KernelRun>(&e.work)) return add({{{run->seconds, {}}}, StepKind::kernels});
   if (const auto* launch = std::get_if<HostLaunch>(&e.work)) return add({{{launch->seconds, {}}}, StepKind::host});
+  if (const auto* copy = std::get_if<CopyRun>(&e.work)) return add({{{copy->seconds, {}}}, StepKind::host});
   const std::uint32_t transfer = std::get<TransferRun>(e.work).transfer;
   transfer_steps_.resize(folded_.transfers.size(), kNone);
   // A step is shared by all tasks of its transfer class, however many micro-batches there are.

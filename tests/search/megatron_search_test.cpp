@@ -74,7 +74,7 @@ TEST_CASE("the search answers with what it simulated, and it is not worse than p
 TEST_CASE("what a search did not look at is counted by why, and the counts add up to the grid") {
   const test::Question q(test::kSmallGpt, 1, 4, 8);
   const search::SearchResult r = search::megatron_search(q.problem(), {.simulate_best = 2}, {});
-  REQUIRE(r.notes.size() == 1);
+  REQUIRE_FALSE(r.notes.empty());
   std::istringstream words(r.notes[0]);
   std::size_t sum = 0;
   for (std::string word; words >> word;)

@@ -1,0 +1,66 @@
+// Choices that are made for the grid's best plan alone.
+#include "search/megatron/refinements.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+using search::ContextKind;
+using search::GridConfig;
+
+namespace {
+
+std::vector<std::string> open_choices(const GridConfig& c, pcg::Framework framework) {
+  std::vector<std::string> names;
+  for (const search::Refinement& r : search::refinements_of(c, framework))
+    if (!r.values.empty()) names.push_back(r.what);
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("choices that a plan leaves open and its framework has") {
+  CHECK(open_choices({}, pcg::Framework::generic) == Names{"cuda_graphs"});
+  CHECK(open_choices({}, pcg::Framework::deepspeed).empty());
+  CHECK(open_choices({.cuda_graphs = true}, pcg::Framework::generic).empty());
+  CHECK(open_choices({.pipeline = 4}, pcg::Framework::generic) == Names{"schedule", "cuda_graphs"});
+  CHECK(open_choices({.pipeline = 4}, pcg::Framework::megatron) == Names{"cuda_graphs"});
+  CHECK(open_choices({.pipeline = 4, .chunks = 2}, pcg::Framework::generic) == Names{"cuda_graphs"});
+  CHECK(open_choices({.tensor = 2, .expert = 2, .sequence_parallel = true, .zero = 1}, pcg::Framework::megatron) ==
+        Names{"overlap tensor", "overlap parameters", "overlap experts", "cuda_graphs"});
+  CHECK(open_choices({.zero = 3}, pcg::Framework::megatron) == Names{"cuda_graphs"});
+}
+
+TEST_CASE("ranks of context ring, gather, exchange heads, or ring over exchanges of heads") {
+  const auto all = search::refinements_of({.context = 8}, pcg::Framework::pytorch);
+  const auto exchanges = std::ranges::find(all, "context_kind", &search::Refinement::what);
+  REQUIRE(exchanges != all.end());
+  std::vector<std::pair<ContextKind, int>> kinds;
+  for (const GridConfig& c : exchanges->values) kinds.emplace_back(c.context_kind, c.context_all_to_all);
+  CHECK(kinds == std::vector<std::pair<ContextKind, int>>{
+                     {ContextKind::ulysses, 1}, {ContextKind::ring, 2}, {ContextKind::ring, 4}, {ContextKind::gather, 1}});
+}
+
+TEST_CASE("a choice is changed for what is better by more than a thousandth, and the next one stands on it") {
+  GridConfig config{.context = 2};
+  double best = 10;
+  const auto seconds = [](const GridConfig& c) -> std::optional<double> {
+    if (c.context_kind == ContextKind::gather) return 9.999;  // not enough
+    double s = c.context_kind == ContextKind::ulysses ? 9 : 10;
+    if (c.cuda_graphs) s -= c.context_kind == ContextKind::ulysses ? 1 : -1;  // worth it beside the other alone
+    return s;
+  };
+  CHECK(search::refine(config, best, pcg::Framework::generic, seconds) == Names{"context_kind", "cuda_graphs"});
+  CHECK(best == 8);
+  CHECK(config == GridConfig{.context = 2, .context_kind = ContextKind::ulysses, .cuda_graphs = true});
+}
+
+TEST_CASE("what cannot be built or does not fit is not chosen") {
+  GridConfig config{.pipeline = 2, .context = 4};
+  double best = 10;
+  CHECK(search::refine(config, best, pcg::Framework::generic, [](const GridConfig&) { return std::optional<double>(); }).empty());
+  CHECK(best == 10);
+  CHECK(config == GridConfig{.pipeline = 2, .context = 4});
+}
