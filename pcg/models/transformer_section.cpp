@@ -68,6 +68,9 @@ void read_experts(base::MapReader& r, TransformerConfig& c) {
   size(r, "dense_layers", c.dense_layers, 0, kMostLayers);
   flag(r, "expert_biases", c.expert_biases);
   if (const auto kind = r.choice("router", kRouters)) c.sigmoid_router = *kind == 1;
+  size(r, "expert_groups", c.expert_groups, 1, 1 << 20);
+  if (r.has("expert_groups")) r.require("groups_per_token");
+  size(r, "groups_per_token", c.groups_per_token, 1, 1 << 20);
   read_shared_expert(r, c);
   if (const auto factor = r.number("capacity_factor", 0.01, 1000)) c.capacity_factor = *factor;
 }
@@ -78,6 +81,7 @@ void read_overrides(base::MapReader& r, TransformerConfig& c) {
   size(r, "sequence_length", c.sequence_length);
   if (const auto kind = r.choice("attention", kAttentionKinds)) c.attention = static_cast<AttentionKind>(*kind);
   if (const auto rate = r.number("dropout", 0, 1)) c.dropout = *rate;
+  if (const auto most = r.number("expert_imbalance", 1, 1000)) c.expert_imbalance = *most;
 }
 
 std::optional<TransformerConfig> read_transformer(const base::Yaml& section, const std::string& path, base::Diagnostics& sink) {

@@ -180,11 +180,16 @@ struct Summands {
   bool operator==(const Summands&) const = default;
 };
 // Mixture of experts (GShard). MoeDispatch: x[b, s, h], gates[b, s, experts] -> [experts, b, c, h], c = ceil(top_k * s * capacity_factor
-// / experts); each of gcd(s, c) equal pieces of s has its own share of c. ExpertLinear: x[experts, b, c, k], w[experts, k, out]
+// * imbalance / experts); each of gcd(s, c) equal pieces of s has its own share of c. ExpertLinear: x[experts, b, c, k], w[experts, k, out]
 // (+ bias[experts, out]) -> [experts, b, c, out]. MoeCombine: y[experts, b, c, h], gates[b, s, experts] -> [b, s, h].
+// Routing limited to groups (DeepSeek-V2, arXiv 2405.04434, section 2.2.2): a token has its experts in `groups_per_token` of `groups` equal
+// parts of them, which bounds how many hosts it travels to; values do not depend on it.
+// imbalance: no token is dropped, and the expert that gets most has so many times its even share; as all wait for it, all have as much.
 struct MoeDispatch {
   int top_k = 2;
   double capacity_factor = 1;
+  int groups = 1, groups_per_token = 1;
+  double imbalance = 1;
   bool operator==(const MoeDispatch&) const = default;
 };
 struct ExpertLinear {
@@ -196,6 +201,8 @@ struct ExpertLinear {
 struct MoeCombine {
   int top_k = 2;
   double capacity_factor = 1;
+  int groups = 1, groups_per_token = 1;
+  double imbalance = 1;
   bool operator==(const MoeCombine&) const = default;
 };
 

@@ -82,8 +82,12 @@ class Checked {
     if (w.kernel < 1 || w.stride < 1 || w.padding < 0) return refuse("kernel {}, stride {}, padding {}", w.kernel, w.stride, w.padding);
     return size + 2 * w.padding >= w.kernel || refuse("kernel {} does not fit in {} with padding {}", w.kernel, size, w.padding);
   }
-  [[nodiscard]] bool experts(int top_k, std::int64_t experts) {
-    return (experts >= 1 && top_k >= 1 && top_k <= experts) || refuse("top {} of {} experts", top_k, experts);
+  template <class Routed>
+  [[nodiscard]] bool experts(const Routed& o, std::int64_t experts) {
+    if (experts < 1 || o.top_k < 1 || o.top_k > experts) return refuse("top {} of {} experts", o.top_k, experts);
+    const bool even = o.groups >= 1 && experts % o.groups == 0 && o.groups_per_token >= 1 && o.groups_per_token <= o.groups;
+    return (even && o.top_k <= experts / o.groups * o.groups_per_token) ||
+           refuse("top {} of {} experts in {} of {} groups", o.top_k, experts, o.groups_per_token, o.groups);
   }
 
  private:
@@ -342,8 +346,8 @@ std::vector<TensorShape> infer(const MoeDispatch& o, Checked& in) {
   if (!in.inputs(2) || !in.rank(0, 3) || !in.rank(1, 3)) return {};
   const Sizes& x = in.sizes(0);
   const std::int64_t experts = in.sizes(1)[2];
-  if (!in.is(1, {x[0], x[1], experts}) || !in.experts(o.top_k, experts)) return {};
-  return {real({experts, x[0], expert_capacity(o.top_k, o.capacity_factor, x[1], experts), x[2]})};
+  if (!in.is(1, {x[0], x[1], experts}) || !in.experts(o, experts)) return {};
+  return {real({experts, x[0], expert_capacity(o.top_k, o.capacity_factor * o.imbalance, x[1], experts), x[2]})};
 }
 std::vector<TensorShape> infer(const ExpertLinear& o, Checked& in) {
   if (in.count() > 0 && !in.rank(0, 4)) return {};
@@ -356,8 +360,8 @@ std::vector<TensorShape> infer(const MoeCombine& o, Checked& in) {
   if (!in.inputs(2) || !in.rank(0, 4) || !in.rank(1, 3)) return {};
   const Sizes& gates = in.sizes(1);
   const std::int64_t width = in.sizes(0).back();
-  if (!in.experts(o.top_k, gates[2]) ||
-      !in.is(0, {gates[2], gates[0], expert_capacity(o.top_k, o.capacity_factor, gates[1], gates[2]), width}))
+  if (!in.experts(o, gates[2]) ||
+      !in.is(0, {gates[2], gates[0], expert_capacity(o.top_k, o.capacity_factor * o.imbalance, gates[1], gates[2]), width}))
     return {};
   return {real({gates[0], gates[1], width})};
 }

@@ -155,19 +155,21 @@ void write(const SquaredError&, Writer&) {}
 void write(const Summands& o, Writer& w) {
   if (o.parts != Summands{}.parts) w.list("parts", o.parts);
 }
-void write(const MoeDispatch& o, Writer& w) {
+template <class Routed>
+void write_routing(const Routed& o, Writer& w) {
   w.put("top_k", o.top_k);
   w.unless("capacity_factor", o.capacity_factor, 1.0);
+  w.unless("groups", o.groups, 1);
+  w.unless("groups_per_token", o.groups_per_token, 1);
+  w.unless("imbalance", o.imbalance, 1.0);
 }
+void write(const MoeDispatch& o, Writer& w) { write_routing(o, w); }
 void write(const ExpertLinear& o, Writer& w) {
   w.put("out", o.out);
   w.activation(o.activation);
   w.flag("bias", o.has_bias);
 }
-void write(const MoeCombine& o, Writer& w) {
-  w.put("top_k", o.top_k);
-  w.unless("capacity_factor", o.capacity_factor, 1.0);
-}
+void write(const MoeCombine& o, Writer& w) { write_routing(o, w); }
 
 // --- reading ---
 constexpr std::int64_t kMost = std::int64_t{1} << 40;  // of one dim: far above any model, far below overflow
@@ -310,15 +312,16 @@ Reduction read(std::type_identity<Reduction>, MapReader& r) {
 CrossEntropy read(std::type_identity<CrossEntropy>, MapReader&) { return {}; }
 SquaredError read(std::type_identity<SquaredError>, MapReader&) { return {}; }
 Summands read(std::type_identity<Summands>, MapReader& r) { return r.has("parts") ? Summands{list<int>(r, "parts", 1)} : Summands{}; }
-MoeDispatch read(std::type_identity<MoeDispatch>, MapReader& r) {
-  return {small(r, "top_k", 1, 2), r.number("capacity_factor", 0).value_or(1)};
+template <class Routed>
+Routed read_routing(MapReader& r) {
+  return {small(r, "top_k", 1, 2), r.number("capacity_factor", 0).value_or(1), small(r, "groups", 1, 1), small(r, "groups_per_token", 1, 1),
+          r.number("imbalance", 1).value_or(1)};
 }
+MoeDispatch read(std::type_identity<MoeDispatch>, MapReader& r) { return read_routing<MoeDispatch>(r); }
 ExpertLinear read(std::type_identity<ExpertLinear>, MapReader& r) {
   return {size_of(r, "out"), activation(r), r.boolean("bias").value_or(false)};
 }
-MoeCombine read(std::type_identity<MoeCombine>, MapReader& r) {
-  return {small(r, "top_k", 1, 2), r.number("capacity_factor", 0).value_or(1)};
-}
+MoeCombine read(std::type_identity<MoeCombine>, MapReader& r) { return read_routing<MoeCombine>(r); }
 
 // The alternatives of Operator in order: how each is read.
 template <std::size_t... I>

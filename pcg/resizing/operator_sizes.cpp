@@ -53,6 +53,13 @@ void resize_operator(Reshape& o, const SizeMap& m, Shapes, Shapes) {
 }
 void resize_operator(Broadcast& o, const SizeMap& m, Shapes, Shapes) { o.size = look_up(m, o.size); }
 void resize_operator(ExpertLinear& o, const SizeMap& m, Shapes, Shapes) { o.out = look_up(m, o.out); }
+// Groups say where tokens travel, not what comes of them: fewer experts may not divide into them.
+template <class Routed>
+void resize_routing(Routed& o, Shapes before, Shapes after) {
+  if (before[1].sizes[2] != after[1].sizes[2]) o.groups = o.groups_per_token = 1;
+}
+void resize_operator(MoeDispatch& o, const SizeMap&, Shapes before, Shapes after) { resize_routing(o, before, after); }
+void resize_operator(MoeCombine& o, const SizeMap&, Shapes before, Shapes after) { resize_routing(o, before, after); }
 
 template <class Other>
 std::vector<std::int64_t> sizes_of(const Other&) {

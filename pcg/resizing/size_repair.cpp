@@ -191,7 +191,8 @@ Repair enough_experts(int top_k, std::int64_t old_experts, std::int64_t experts,
 // shares are equal.
 Repair divisible_places(const MoeDispatch& o, const Situation& s) {
   const auto places = [&](std::int64_t tokens, std::int64_t experts) {
-    return static_cast<std::int64_t>(std::ceil(o.top_k * static_cast<double>(tokens) * o.capacity_factor / static_cast<double>(experts)));
+    return static_cast<std::int64_t>(
+        std::ceil(o.top_k * static_cast<double>(tokens) * o.capacity_factor * o.imbalance / static_cast<double>(experts)));
   };
   const std::int64_t old_tokens = s.before[1].sizes[1], tokens = s.after[1].sizes[1], experts = s.after[1].sizes[2];
   const std::int64_t degree = s.multiple(places(old_tokens, s.before[1].sizes[2])), step = s.multiple(old_tokens);

@@ -79,7 +79,8 @@ std::optional<TokenRouting> token_routing(const pcg::Plan& plan, std::uint32_t p
     const double asked = op.top_k,
                  of_a_token = static_cast<double>(places.sizes[0] * places.sizes[2]) / static_cast<double>(tokens.sizes[1]);
     BASE_CHECK(of_a_token > 0, "operator {} has no places", node);
-    return TokenRouting{places.sizes[0], std::min(asked, of_a_token), 1 / of_a_token};
+    return TokenRouting{places.sizes[0], std::min(asked, of_a_token / op.imbalance), op.imbalance / of_a_token, op.groups,
+                        op.groups_per_token};
   };
   if (const auto* op = operation_of<pcg::MoeDispatch>(plan, producer)) {
     const pcg::NodeId id(producer);

@@ -21,6 +21,8 @@ constexpr double kWidth = 512, kRowTokens = 256, kBytes = 2;  // of an element
 struct DispatchCase {
   search::GridConfig grid;
   int nodes = 2, gpus = 4, samples = 8;
+  int groups = 1, groups_per_token = 1;
+  double imbalance = 1;
 };
 
 search::GridConfig dispatched(int expert, pcg::Dispatch by) {
@@ -43,6 +45,9 @@ auto of_plan(const DispatchCase& c, int layers, Quantity quantity) {
   t.top_k = 2;
   t.dropout = 0;
   t.biases = false;
+  t.expert_groups = c.groups;
+  t.groups_per_token = c.groups_per_token;
+  t.expert_imbalance = c.imbalance;
   const topology::Cluster cluster = test::dgx_a100(c.nodes, c.gpus);
   const pcg::Graph model = pcg::models::transformer(t, c.samples);
   const base::Yaml section;
@@ -142,4 +147,27 @@ TEST_CASE("an estimate prices both steps as the simulation does") {
     CHECK(search::Estimator(plan, oracle).time(sim::variant_of(plan)).value() == doctest::Approx(seconds).epsilon(0.02));
     return 0;
   });
+}
+
+TEST_CASE("routing limited to groups bounds the hosts that a token reaches") {
+  // Two groups, one on each host, one of a token: it reaches one host, and two of the four ranks there.
+  const double tokens = 8 * kRowTokens * kWidth * kBytes;
+  const DispatchCase c{.grid = dispatched(8, pcg::Dispatch::deepep), .groups = 2};
+  CHECK(all_to_all(c) == doctest::Approx(4 * tokens * (1.0 / 2 + 2.0 * 3 / 4)));
+  // Copies for experts are as many as before.
+  const DispatchCase copies{.grid = dispatched(8, pcg::Dispatch::nccl), .groups = 2};
+  CHECK(all_to_all(copies) == doctest::Approx(4 * tokens * 2 * 7 / 8));
+}
+
+TEST_CASE("where experts are filled unequally, all wait for the one that has most") {
+  // Half more than the even share, with no token dropped: half more is sent, whoever brings it.
+  const double tokens = 8 * kRowTokens * kWidth * kBytes;
+  for (const pcg::Dispatch by : {pcg::Dispatch::nccl, pcg::Dispatch::deepep}) {
+    DispatchCase c{.grid = dispatched(8, by)};
+    const double even = all_to_all(c);
+    c.imbalance = 1.5;
+    CHECK(all_to_all(c) == doctest::Approx(1.5 * even));
+  }
+  const DispatchCase c{.grid = dispatched(8, pcg::Dispatch::nccl), .imbalance = 1.5};
+  CHECK(all_to_all(c) == doctest::Approx(4 * tokens * 1.5 * 2 * 7 / 8));
 }

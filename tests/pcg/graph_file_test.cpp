@@ -67,9 +67,9 @@ std::vector<Operator> one_of_each() {
           CrossEntropy{},
           SquaredError{},
           Summands{{count(), 1}},
-          MoeDispatch{count(), rate()},
+          MoeDispatch{count(), rate(), 4, 2, 1.25},
           ExpertLinear{count(), activation(), flag()},
-          MoeCombine{count(), rate()}};
+          MoeCombine{count(), rate(), 4, 2, 1.25}};
 }
 
 TEST_CASE("every operator reads back as it was written") {

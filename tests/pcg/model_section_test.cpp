@@ -99,6 +99,7 @@ TEST_CASE("keys of latent attention, of mixtures and of layers that differ") {
       "transformer: {layers: 4, hidden: 32, heads: 4, head_dim: 8, ffn: 48, vocab: 96, sequence_length: 16, rope: true, biases: false,\n"
       "  query_rank: 24, kv_rank: 16, rope_dim: 4, value_dim: 6, sinks: true, window: 8, global_every: 2, chunked: true, experts: 4, \n"
       "  expert_ffn: 20, shared_experts: 2, shared_gate: true, dense_layers: 1, expert_biases: true, router: sigmoid, mtp_layers: 1, \n"
+      "  expert_groups: 2, groups_per_token: 1, expert_imbalance: 1.25, \n"
       "  sandwich_norm: true, softcap: true, out_biases: true, mlp_biases: true, activation: relu2}");
   TransformerConfig c{.layers = 4, .hidden = 32, .heads = 4, .ffn = 48, .head_dim = 8, .vocab = 96, .sequence_length = 16, .positions = -1};
   c.rope = c.out_biases = c.mlp_biases = c.sandwich_norm = c.softcap = c.sinks = c.chunked = c.shared_gate = true;
@@ -111,6 +112,8 @@ TEST_CASE("keys of latent attention, of mixtures and of layers that differ") {
   c.window = 8;
   c.global_every = 2;
   c.experts = 4;
+  c.expert_groups = 2;
+  c.expert_imbalance = 1.25;
   c.expert_ffn = 20;
   c.shared_ffn = 40;
   c.dense_layers = c.mtp_layers = 1;
@@ -129,6 +132,12 @@ TEST_CASE("keys of latent attention, of mixtures and of layers that differ") {
            {"global_every: 2", "global_every and chunked are of layers with a window"},
            {"shared_ffn: 4", "are of a mixture, which has experts"},
            {"experts: 4, shared_gate: true", "shared_gate is of a shared expert, which has a width"},
+           {"expert_groups: 2, groups_per_token: 1", "expert_groups and groups_per_token are of a mixture, which has experts"},
+           {"experts: 4, expert_groups: 3, groups_per_token: 1", "4 experts do not divide into 3 expert_groups"},
+           {"experts: 4, expert_groups: 2, groups_per_token: 3", "groups_per_token 3 of 2 expert_groups"},
+           {"experts: 4, expert_groups: 4, groups_per_token: 1", "top_k 2 of the 1 experts in 1 of 4 expert_groups"},
+           {"expert_imbalance: 1.1", "expert_imbalance is of a mixture, which has experts"},
+           {"experts: 4, expert_imbalance: 1.1, capacity_factor: 2", "expert_imbalance is of routing that drops no token"},
            {"experts: 4, dense_layers: 2", "2 dense_layers of 1 layers"},
            {"experts: 4, shared_ffn: 4, shared_experts: 1", "shared_ffn is given, too"},
            {"single_norm: true", "single_norm is of a parallel_residual"},

@@ -129,6 +129,8 @@ TEST_CASE("inputs that do not fit are refused in one sentence") {
   CHECK(refusal(Embedding{.vocabulary = 5, .width = 2}, {real({3}), real({5, 2})}) == "embedding: input 0 holds numbers, expected indices");
   CHECK(refusal(Softmax{.axis = 2}, {real({2, 3})}) == "softmax: axis 2 of a tensor of 2 dims");
   CHECK(refusal(MoeDispatch{.top_k = 3}, {real({1, 4, 2}), real({1, 4, 2})}) == "moe_dispatch: top 3 of 2 experts");
+  CHECK(refusal(MoeDispatch{.top_k = 2, .groups = 4, .groups_per_token = 1}, {real({1, 4, 2}), real({1, 4, 4})}) ==
+        "moe_dispatch: top 2 of 4 experts in 1 of 4 groups");
 }
 
 }  // namespace

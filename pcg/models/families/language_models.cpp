@@ -62,6 +62,8 @@ TransformerConfig deepseek_v3() {
                      .shared_ffn = 2048,
                      .dense_layers = 3,
                      .sigmoid_router = true,
+                     .expert_groups = 8,
+                     .groups_per_token = 4,
                      .query_rank = 1536,
                      .kv_rank = 512,
                      .rope_dim = 64,

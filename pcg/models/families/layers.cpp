@@ -121,17 +121,19 @@ GraphTensorRef LayerBuilder::mlp(const std::string& prefix, GraphTensorRef x) {
 }
 
 GraphTensorRef LayerBuilder::mixture(const std::string& prefix, GraphTensorRef x) {
-  const int top_k = static_cast<int>(c_.top_k);
+  const int top_k = static_cast<int>(c_.top_k), groups = static_cast<int>(c_.expert_groups),
+            of_a_token = static_cast<int>(c_.groups_per_token);
   const GraphTensorRef routes = b_.add(prefix + ".router", Linear{.out = c_.experts, .has_bias = c_.expert_biases}, {x});
   const Operator scores = c_.sigmoid_router ? Operator(Unary{.kind = Unary::Kind::sigmoid}) : Operator(Softmax{});
   const GraphTensorRef gates = b_.add(prefix + ".routing", scores, {routes});
-  const GraphTensorRef sent = b_.add(prefix + ".dispatch", MoeDispatch{.top_k = top_k, .capacity_factor = c_.capacity_factor}, {x, gates});
+  const GraphTensorRef sent =
+      b_.add(prefix + ".dispatch", MoeDispatch{top_k, c_.capacity_factor, groups, of_a_token, c_.expert_imbalance}, {x, gates});
   const auto linear = [&](const char* name, GraphTensorRef from, std::int64_t out) {
     return b_.add(prefix + name, ExpertLinear{.out = out, .has_bias = c_.expert_biases}, {from});
   };
   GraphTensorRef y = activated(prefix, [&](const char* name) { return linear(name, sent, expert_ffn_size(c_)); });
   y = linear(".down", y, c_.hidden);
-  y = b_.add(prefix + ".combine", MoeCombine{.top_k = top_k, .capacity_factor = c_.capacity_factor}, {y, gates});
+  y = b_.add(prefix + ".combine", MoeCombine{top_k, c_.capacity_factor, groups, of_a_token, c_.expert_imbalance}, {y, gates});
   if (c_.shared_ffn > 0) y = add(prefix + ".shared.add", y, shared_expert(prefix + ".shared", x));
   return dropout(prefix + ".dropout", y);
 }

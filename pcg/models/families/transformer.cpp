@@ -88,6 +88,18 @@ std::vector<std::string> expert_problems(const TransformerConfig& c) {
   if (c.experts > 0 && c.top_k > c.experts) result.push_back(fmt::format("top_k {} of {} experts", c.top_k, c.experts));
   if (c.experts == 0 && (c.expert_ffn > 0 || c.shared_ffn > 0 || c.dense_layers > 0 || c.expert_biases || c.sigmoid_router))
     result.push_back("expert_ffn, shared experts, dense_layers, expert_biases and router are of a mixture, which has experts");
+  if (c.experts == 0 && (c.expert_groups > 1 || c.groups_per_token > 1))
+    result.push_back("expert_groups and groups_per_token are of a mixture, which has experts");
+  else if (c.experts % c.expert_groups != 0)
+    result.push_back(fmt::format("{} experts do not divide into {} expert_groups", c.experts, c.expert_groups));
+  else if (c.groups_per_token > c.expert_groups)
+    result.push_back(fmt::format("groups_per_token {} of {} expert_groups", c.groups_per_token, c.expert_groups));
+  else if (c.experts > 0 && c.top_k <= c.experts && c.top_k > c.experts / c.expert_groups * c.groups_per_token)
+    result.push_back(fmt::format("top_k {} of the {} experts in {} of {} expert_groups", c.top_k,
+                                 c.experts / c.expert_groups * c.groups_per_token, c.groups_per_token, c.expert_groups));
+  if (c.expert_imbalance != 1 && c.experts == 0) result.push_back("expert_imbalance is of a mixture, which has experts");
+  if (c.expert_imbalance != 1 && c.capacity_factor != 1)
+    result.push_back("expert_imbalance is of routing that drops no token, and capacity_factor of routing that does: one of them is 1");
   if (c.shared_gate && c.shared_ffn == 0) result.push_back("shared_gate is of a shared expert, which has a width");
   if (c.dense_layers > c.layers) result.push_back(fmt::format("{} dense_layers of {} layers", c.dense_layers, c.layers));
   return result;

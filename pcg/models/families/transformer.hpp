@@ -29,11 +29,13 @@ struct TransformerConfig {
   Unary::Kind activation = Unary::Kind::gelu;
   std::int64_t experts = 0, top_k = 2, expert_every = 1;  // every n-th layer's MLP is a mixture of experts
   double capacity_factor = 1;
+  double expert_imbalance = 1;  // dropless: what the expert that gets most has over the even share
   std::int64_t expert_ffn = 0 /* 0: ffn */, shared_ffn = 0 /* of an expert that sees every token; 0: none */;
-  std::int64_t dense_layers = 0;  // the first ones, without experts
-  bool shared_gate = false;       // the shared expert's result is scaled by a sigmoid of the token
-  bool expert_biases = false;     // on experts and their router
-  bool sigmoid_router = false;    // scores of experts by sigmoid, not softmax
+  std::int64_t dense_layers = 0;                         // the first ones, without experts
+  bool shared_gate = false;                              // the shared expert's result is scaled by a sigmoid of the token
+  bool expert_biases = false;                            // on experts and their router
+  bool sigmoid_router = false;                           // scores of experts by sigmoid, not softmax
+  std::int64_t expert_groups = 1, groups_per_token = 1;  // a token has its experts in so many of so many equal groups
   // Latent attention (DeepSeek-V2, arXiv 2405.04434, section 2.1), with kv_rank: keys and values of head_dim and value_dim come from
   // kv_rank numbers per token, and a key has rope_dim more that all heads share. query_rank 0: queries come straight from hidden.
   std::int64_t query_rank = 0, kv_rank = 0, rope_dim = 0, value_dim = 0;

@@ -82,8 +82,13 @@ TransformerConfig read_deepseek(Config& f, const TransformerConfig& usual) {
   c.shared_ffn = c.expert_ffn * f.size_or_none("n_shared_experts", usual.shared_ffn / usual.expert_ffn);
   c.dense_layers = f.size("first_k_dense_replace", usual.dense_layers, 0);
   c.expert_every = f.size("moe_layer_freq", 1);
-  if (f.size("topk_group", 1, 0) < f.size("n_group", 1, 0))
-    f.note("tokens choose among all experts, not among those of a few groups (n_group, topk_group)");
+  // Routing by "greedy", DeepSeek-V2's default, has no groups, whatever the config lists.
+  const std::int64_t groups = f.size_or_none("n_group", usual.expert_groups),
+                     of_a_token = f.size_or_none("topk_group", usual.groups_per_token);
+  if (f.text("topk_method", usual.expert_groups > 1 ? "noaux_tc" : "greedy") != "greedy" && groups > 1) {
+    c.expert_groups = groups;
+    c.groups_per_token = of_a_token;
+  }
   return c;
 }
 
@@ -111,7 +116,9 @@ ModelConfig read_deepseek_v3(Config& f) {
                                           .top_k = 8,
                                           .expert_ffn = 2048,
                                           .shared_ffn = 2048,
-                                          .dense_layers = 3});
+                                          .dense_layers = 3,
+                                          .expert_groups = 8,
+                                          .groups_per_token = 4});
   c.sigmoid_router = true;
   c.mtp_layers = f.size("num_nextn_predict_layers", 0, 0);
   return c;
