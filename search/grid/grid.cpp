@@ -35,10 +35,23 @@ Refused resolve_data(Grid& g, const GridConfig& c, int devices) {
   return std::nullopt;
 }
 
-// Experts take all of context that they can, then the inner part of data: expert groups stay as near as possible.
+Refused resolve_expert_tensor(Grid& g, const GridConfig& c) {
+  g.expert_tensor = c.expert_tensor > 0 ? c.expert_tensor : c.tensor;
+  if (g.tensor % g.expert_tensor != 0)
+    return refuse(Constraint::experts, "expert_tensor {} does not divide tensor {}", g.expert_tensor, g.tensor);
+  if (g.expert_tensor < g.tensor && !g.sequence_parallel)
+    return refuse(Constraint::experts,
+                  "expert_tensor {} below tensor {} needs sequence_parallel, so that each tensor rank has tokens of its own",
+                  g.expert_tensor, g.tensor);
+  return std::nullopt;
+}
+
+// Experts take what they can of the tensor ranks that do not cut them, then of context, then the inner part of data: expert groups stay as
+// near as possible.
 Refused split_into_axes(Grid& g) {
-  const int from_context = std::gcd(g.expert, g.context);
-  const int from_data = g.expert / from_context;
+  const int from_tensor = std::gcd(g.expert, g.tensor / g.expert_tensor), others = g.expert / from_tensor;
+  const int from_context = std::gcd(others, g.context);
+  const int from_data = others / from_context;
   if (g.context % g.context_all_to_all != 0)
     return refuse(Constraint::sequence, "context_all_to_all {} does not divide context {}", g.context_all_to_all, g.context);
   const auto [inner, middle] = std::minmax(from_context, g.context_all_to_all);
@@ -46,8 +59,11 @@ Refused split_into_axes(Grid& g) {
     return refuse(Constraint::experts, "experts take {} neighbours of context and all-to-alls {}: one of them has to divide the other",
                   from_context, g.context_all_to_all);
   if (g.data / g.directions % from_data != 0)
-    return refuse(Constraint::experts, "expert {} does not divide data {} x context {}", g.expert, g.data / g.directions, g.context);
-  const int sizes[kMeshAxes] = {g.data / from_data, from_data, g.context / middle, middle / inner, inner, g.tensor};
+    return refuse(Constraint::experts, "expert {} does not divide data {} x context {}{}", g.expert, g.data / g.directions, g.context,
+                  g.expert_tensor < g.tensor ? fmt::format(" x tensor {} / expert_tensor {}", g.tensor, g.expert_tensor) : "");
+  const int sizes[kMeshAxes] = {g.data / from_data, from_data,      g.context / middle,
+                                middle / inner,     inner,          g.tensor / g.expert_tensor / from_tensor,
+                                from_tensor,        g.expert_tensor};
   std::ranges::copy(sizes, g.sizes);
   return std::nullopt;
 }
@@ -137,6 +153,7 @@ Attempt<Grid> make_grid(const GridConfig& c, int devices, std::int64_t global_ba
     g.directions = 2;
   }
   if (auto refused = resolve_data(g, c, devices)) return *refused;
+  if (auto refused = resolve_expert_tensor(g, c)) return *refused;
   if (auto refused = split_into_axes(g)) return *refused;
   if (auto refused = split_for_sharding(g, c.shard)) return *refused;
   if (auto refused = resolve_batches(g, c, global_batch)) return *refused;
@@ -191,6 +208,7 @@ std::string summary(const Grid& g, const GridConfig& c) {
   part("tensor", g.tensor);
   part("pipeline", g.pipeline);
   part("expert", g.expert);
+  if (g.expert_tensor < g.tensor) text += fmt::format(" (tensor {})", g.expert_tensor);
   if (text.empty()) text = "one device";
   if (c.dispatch != pcg::Dispatch::nccl) text += " by " + pcg::dispatch_names()[static_cast<std::size_t>(c.dispatch)];
   if (g.chunks > 1) text += fmt::format(", {} chunks", g.chunks);

@@ -1,6 +1,7 @@
 #pragma once
 // A grid of devices as Megatron-LM lays it out: pipeline outermost, then data, then context, tensor innermost (arXiv 2104.04473,
-// section 3). Expert parallelism takes the inner part of data and context.
+// section 3). Expert parallelism takes the inner part of data and context, and of tensor what does not cut the experts themselves (MoE
+// parallel folding, Liu et al., arXiv 2504.14960).
 
 #include <cstdint>
 #include <span>
@@ -14,9 +15,10 @@
 namespace search {
 
 // Axes of one pipeline group, outermost first. Of data, experts take the inner part. Of context, experts take some of the inner ranks, and
-// so do all-to-alls of heads: the one takes context_inner, the other context_middle as well.
-enum class MeshAxis { data_outer, data_inner, context_outer, context_middle, context_inner, tensor };
-constexpr std::size_t kMeshAxes = 6;
+// so do all-to-alls of heads: the one takes context_inner, the other context_middle as well. Of tensor, tensor_inner cuts each expert,
+// tensor_middle shares them out, and ranks of tensor_outer have the same ones.
+enum class MeshAxis { data_outer, data_inner, context_outer, context_middle, context_inner, tensor_outer, tensor_middle, tensor_inner };
+constexpr std::size_t kMeshAxes = 8;
 
 // How ranks of context parallelism come by the keys and values of the others: as pcg::KeyExchange says, or by all-to-alls, which give
 // each rank all positions of some heads (DeepSpeed-Ulysses, Jacobs et al., arXiv 2309.14509).
@@ -26,6 +28,7 @@ enum class ContextKind { ring, gather, ulysses };
 // leaves one micro-batch when pipeline is 1, else 1.
 struct GridConfig {
   int tensor = 1, pipeline = 1, data = 0, context = 1, expert = 1, chunks = 1;
+  int expert_tensor = 0;         // tensor ranks that share each expert; not given: all of them, as Megatron-Core's
   std::int64_t micro_batch = 0;  // samples per replica per micro-batch
   pcg::ScheduleKind schedule = pcg::ScheduleKind::one_f_one_b;
   int micro_batch_group = 0;  // flexible: pcg::Plan::micro_batch_group
@@ -50,9 +53,10 @@ struct Grid {
   int tensor = 1, pipeline = 1, data = 1, context = 1, expert = 1, chunks = 1;
   // DualPipe: 2. The outer half of data then runs through the pipeline from its end, on copies of the weights.
   int directions = 1;
-  int sizes[kMeshAxes] = {1, 1, 1, 1, 1, 1};  // by MeshAxis
-  std::int64_t micro_batch = 1;               // samples of one replica
-  int micro_batches = 1;                      // of each direction
+  int expert_tensor = 1;
+  int sizes[kMeshAxes] = {1, 1, 1, 1, 1, 1, 1, 1};  // by MeshAxis
+  std::int64_t micro_batch = 1;                     // samples of one replica
+  int micro_batches = 1;                            // of each direction
   int micro_batch_group = 0;
   bool sequence_parallel = false;
   int context_all_to_all = 1;  // inner ranks of context among which heads are exchanged for positions

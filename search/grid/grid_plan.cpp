@@ -139,6 +139,7 @@ Attempt<std::vector<int>> GridPlanner::balance(const Grid& grid, const pcg::Grap
                       grid.context,
                       grid.context_all_to_all,
                       grid.expert,
+                      grid.expert_tensor,
                       grid.sequence_parallel,
                       plan.recompute,
                       plan.memory.recomputed.modules,

@@ -38,7 +38,7 @@ class GridPlanner {
   };
   // What layers cost depends on: the graph with its samples, degrees in the order of Grid, sequence parallelism, recomputation with its
   // modules, and whether gradients of several micro-batches are added up.
-  using LayersCut = std::tuple<const pcg::Graph*, int, int, int, int, int, int, bool, pcg::Recompute, std::vector<pcg::Module>, bool>;
+  using LayersCut = std::tuple<const pcg::Graph*, int, int, int, int, int, int, int, bool, pcg::Recompute, std::vector<pcg::Module>, bool>;
   const pcg::Graph& graph_of(const std::vector<pcg::Padding>& padding, std::int64_t samples);
   const pcg::Pcg& pcg_of(const pcg::Graph& graph, std::vector<pcg::Sharding> shardings);
   // How many layers each virtual stage takes. `plan` says all but where its nodes are.

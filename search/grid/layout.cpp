@@ -19,6 +19,7 @@ using pcg::GraphTensorRef;
 
 const std::vector<MeshAxis> kData = {MeshAxis::data_outer, MeshAxis::data_inner};
 const std::vector<MeshAxis> kContext = {MeshAxis::context_outer, MeshAxis::context_middle, MeshAxis::context_inner};
+const std::vector<MeshAxis> kTensor = {MeshAxis::tensor_outer, MeshAxis::tensor_middle, MeshAxis::tensor_inner};
 
 // The innermost axes of context that have this degree together. Requires: there are such (search/grid/grid.cpp).
 std::vector<MeshAxis> inner_context(const Grid& grid, int degree) {
@@ -28,8 +29,9 @@ std::vector<MeshAxis> inner_context(const Grid& grid, int degree) {
 }
 
 std::vector<MeshAxis> expert_axes(const Grid& grid) {
-  std::vector<MeshAxis> axes = inner_context(grid, std::gcd(grid.expert, grid.context));
+  std::vector<MeshAxis> axes = inner_context(grid, std::gcd(grid.expert / grid.size(MeshAxis::tensor_middle), grid.context));
   axes.insert(axes.begin(), MeshAxis::data_inner);
+  axes.push_back(MeshAxis::tensor_middle);
   return axes;
 }
 
@@ -154,6 +156,8 @@ std::optional<Refusal> indivisible_experts(const Graph& graph, const Grid& grid)
     if (experts % grid.expert != 0)
       return Refusal{Constraint::experts, fmt::format("{}: {} experts do not divide by expert {}", n.name, experts, grid.expert)};
   }
+  if (!found && grid.expert_tensor < grid.tensor)
+    return Refusal{Constraint::experts, fmt::format("{} has no experts to cut among expert_tensor {}", graph.name(), grid.expert_tensor)};
   if (!found && grid.expert > 1)
     return Refusal{Constraint::experts, fmt::format("{} has no experts to share among expert {}", graph.name(), grid.expert)};
   return std::nullopt;
@@ -236,12 +240,14 @@ Attempt<std::vector<Layout>> layouts(const Graph& graph, const Grid& grid, const
     a.give(roles.samples(n), kData);
     if (const auto* attention = std::get_if<pcg::Attention>(&node.op); attention != nullptr && !exchanged.empty()) {
       std::vector<MeshAxis> axes = exchanged;
-      if ((*tensor)[n] >= 0) axes.insert(axes.begin(), MeshAxis::tensor);
+      if ((*tensor)[n] >= 0) axes.insert(axes.begin(), kTensor.begin(), kTensor.end());
       if (!a.give(pcg::find_loop(*node.space, "heads"), axes)) return indivisible_heads(node.name, *attention, grid.degree(axes), grid);
     }
     a.give(roles.positions(n), kContext);
-    if ((*tensor)[n] >= 0) a.give((*tensor)[n], {MeshAxis::tensor});
-    else if (grid.sequence_parallel) a.give(roles.positions(n), {MeshAxis::tensor});
+    // Tensor ranks that do not cut an expert have their own tokens of it.
+    if (roles.experts(n) >= 0) a.give(roles.positions(n), {MeshAxis::tensor_outer});
+    if ((*tensor)[n] >= 0) a.give((*tensor)[n], roles.experts(n) >= 0 ? std::vector{MeshAxis::tensor_inner} : kTensor);
+    else if (grid.sequence_parallel) a.give(roles.positions(n), kTensor);
     result.push_back(std::move(a).finish());
   }
   return result;

@@ -101,6 +101,7 @@ Attempt<LayerSketcher::Cut> LayerSketcher::cut(const pcg::Graph& model, const Gr
   c.tensor = config.tensor;
   c.context = config.context;
   c.expert = config.expert;
+  c.expert_tensor = config.expert_tensor;
   c.dispatch = config.dispatch;
   c.sequence_parallel = config.sequence_parallel;
   c.micro_batch = config.micro_batch;

@@ -30,6 +30,8 @@ std::vector<Option> options() {
                         "of the ranks of `context`, so many neighbours exchange heads as `ulysses` does; the others ring or gather",
                         "1; with `ulysses`, all of them"),
           degree_option("expert", c.expert, "devices that share the experts, out of those of data and context"),
+          degree_option("expert_tensor", c.tensor,
+                        "tensor ranks that share each expert; others share the experts out or have tokens of their own", "as `tensor`"),
           dispatch_option(),
           micro_batch_option("samples per replica and micro-batch", "1 with a pipeline, else all of a replica's samples"),
           {"schedule", Choice{.words = pcg::schedule_names(), .by_default = static_cast<std::size_t>(c.schedule)},
@@ -66,6 +68,7 @@ GridConfig grid_config_of(const OptionValues& o) {
   c.context_kind = static_cast<ContextKind>(o.choice("context_kind"));
   c.context_all_to_all = degree_of("context_all_to_all");
   c.expert = degree_of("expert");
+  if (o.given("expert_tensor")) c.expert_tensor = degree_of("expert_tensor");
   c.dispatch = static_cast<pcg::Dispatch>(o.choice("dispatch"));
   c.micro_batch = o.whole_number("micro_batch");
   c.chunks = degree_of("chunks");

@@ -191,3 +191,51 @@ TEST_CASE("gradients are reduced and weights gathered over each kind's own group
   CHECK(bytes_of(c, "all_gather") == doctest::Approx(each));
   CHECK(bytes_of(c, "all_reduce") == 0);
 }
+
+TEST_CASE("experts among tensor ranks: whole experts, and each rank's own part of the sequence") {
+  // tensor 2, data 2, expert_tensor 1. Expert 4 takes all ranks, expert 2 the two of tensor. A rank has half of a sample's tokens, and
+  // sends k n h (e-1)/e of them: nothing is gathered at the experts, so gathers and reduce-scatters are those of attention alone (three and
+  // two of a sample's activations, as above), moved by (t-1)/t = 1/2 of each rank.
+  const double activations = kTokens * kHidden * kElement * 4 / 2;
+  for (const int e : {2, 4}) {
+    Case c{.grid = grid(e), .samples = 2};
+    c.grid.tensor = 2;
+    c.grid.expert_tensor = 1;
+    c.grid.sequence_parallel = true;
+    CHECK(bytes_of(c, "all_to_all") == doctest::Approx(exchanges(4, 4, kTokens / 2, e)));
+    CHECK(bytes_of(c, "all_gather") == doctest::Approx(3 * activations));
+    CHECK(bytes_of(c, "reduce_scatter") == doctest::Approx(2 * activations));
+    CHECK(bytes_of(c, "send") == 0);
+  }
+}
+
+TEST_CASE("folded experts shard their states over the ranks that have the same ones: EP x ETP x EDP = DP x CP x TP") {
+  // data 4 x tensor 2, ETP 1. Expert 4: two of tensor, two of data; an expert's weights lie on 8 / 4 = 2 ranks.
+  const double dense = 4 * kHidden * kHidden + 4 * kHidden + kExperts * kHidden, experts = 2 * kExperts * kHidden * kFfn;
+  const double shared = 4 * kHidden + kExperts * kHidden;
+  for (const int e : {2, 4, 8}) {
+    Case c{.grid = grid(e), .gpus = 8};
+    c.grid.tensor = 2;
+    c.grid.expert_tensor = 1;
+    c.grid.sequence_parallel = true;
+    c.grid.zero = 1;
+    CHECK(optimizer_bytes(c) == doctest::Approx(12 * ((dense - shared) / 2 / 4 + shared / 4 + experts / e / (8.0 / e))));
+  }
+}
+
+TEST_CASE("what folding cannot do is refused") {
+  const auto why = [](search::GridConfig g) {
+    const auto made = search::make_grid(g, 16, 16);
+    return made ? std::string() : made.refusal().why;
+  };
+  search::GridConfig g = grid(2);
+  g.tensor = 4;
+  g.expert_tensor = 3;
+  CHECK(why(g) == "expert_tensor 3 does not divide tensor 4");
+  g.expert_tensor = 2;
+  CHECK(why(g) == "expert_tensor 2 below tensor 4 needs sequence_parallel, so that each tensor rank has tokens of its own");
+  g.sequence_parallel = true;
+  CHECK(why(g).empty());
+  g.expert = 3;
+  CHECK(why(g) == "expert 3 does not divide data 4 x context 1 x tensor 4 / expert_tensor 2");
+}
