@@ -39,7 +39,7 @@ void save(const Attention& o, const Shard& p, Saved& s) {
   for (std::size_t i = 0; i < (o.packed ? 1U : 3U); ++i) s.inputs[i] = true;
   // Keys and values are kept as they are laid out for the products; laying them out is linear and needs nothing.
   if (o.latent) s.inputs[1] = s.inputs[2] = false;
-  if (o.latent) s.own += bytes_joined(p, sizes);
+  if (o.latent) s.own += s.own_joined = bytes_joined(p, sizes);
   // What is normalised is kept for the products, what came in for the norms.
   for (const double elements : normalised_elements(o, sizes)) s.own += p.bytes_of_reals(elements);
   if (o.flash) {
@@ -78,13 +78,19 @@ void save(const CrossEntropy&, const Shard& p, Saved& s) {
 }
 void save(const SquaredError&, const Shard&, Saved& s) { s.inputs = {true, true}; }
 void save(const MoeDispatch&, const Shard&, Saved& s) { s.inputs[1] = true; }  // who went where follows from the gates
-void save(const MoeCombine&, const Shard&, Saved& s) { s.inputs = {true, true}; }
+// Gates weigh what goes into the last product of an expert, which is kept for that product, so that what comes out is kept for nobody
+// (Megatron-Core's activation with probabilities; DeepSeek-V3 does the same).
+void save(const MoeCombine&, const Shard&, Saved& s) { s.inputs[1] = true; }
 
 }  // namespace
 }  // namespace work
 
 Saved saved_for_backward(const Operator& op, std::span<const TensorShape> inputs, std::span<const TensorShape> outputs, Precision p) {
-  Saved saved{.inputs = std::vector<bool>(inputs.size()), .outputs = std::vector<bool>(outputs.size()), .own = {}, .own_attention = {}};
+  Saved saved{.inputs = std::vector<bool>(inputs.size()),
+              .outputs = std::vector<bool>(outputs.size()),
+              .own = {},
+              .own_joined = {},
+              .own_attention = {}};
   const work::Shard shard{inputs, outputs, p};
   std::visit([&](const auto& o) { work::save(o, shard, saved); }, op);
   return saved;

@@ -18,6 +18,7 @@ struct Saved {
   std::vector<bool> inputs;
   std::vector<bool> outputs;
   base::Bytes own;
+  base::Bytes own_joined;     // the part of `own` that is inputs 1 and 2 laid out anew: nothing where those are computed again
   base::Bytes own_attention;  // the part of `own` that selective recomputation frees (scores, their mask and dropped copy)
 };
 [[nodiscard]] Saved saved_for_backward(const Operator& op, std::span<const TensorShape> inputs, std::span<const TensorShape> outputs,

@@ -41,13 +41,21 @@ base::Bytes keys_of_others(const pcg::Plan& plan, std::uint32_t node) {
   return bytes;
 }
 
-void Activations::keep_tensor(pcg::TensorRef tensor, const Layout& layout, std::vector<double>& bytes) {
+// A product in fp8 keeps what it read as it read it, cast, for the gradient of its weights.
+Activations::Copy Activations::copy_of(std::uint32_t node, std::size_t input) const {
+  const pcg::Operator& op = *plan_.pcg.node(pcg::NodeId(node)).operation();
+  const bool product = std::holds_alternative<pcg::Linear>(op) || std::holds_alternative<pcg::ExpertLinear>(op);
+  return plan_.training.precision == pcg::Precision::fp8 && product && input == 0 ? Copy::fp8 : Copy::as_it_is;
+}
+
+void Activations::keep_tensor(pcg::TensorRef tensor, const Layout& layout, std::vector<double>& bytes, Copy copy) {
   // Copies differ in who holds them, not in what is held: the key is what a device holds of the tensor, and who.
-  std::vector<std::int64_t> key;
+  std::vector<std::int64_t> key{static_cast<std::int64_t>(copy)};
   for (const pcg::ParallelDim& d : layout.shape.dims) key.push_back(d.degree);
   for (base::DeviceId d : layout.devices) key.push_back(d.value);
   if (!kept_.insert({tensor, std::move(key)}).second) return;
-  const double shard = pcg::bytes_of(layout.shape.shard(), plan_.training.precision).value();
+  const pcg::TensorShape part = layout.shape.shard();
+  const double shard = copy == Copy::fp8 ? static_cast<double>(part.elements()) : pcg::bytes_of(part, plan_.training.precision).value();
   for (base::DeviceId d : layout.devices) bytes[d.value] += shard;
 }
 
@@ -83,12 +91,13 @@ void Activations::keep(std::span<const std::uint32_t> nodes, Scores scores, std:
     for (std::size_t i = 0; i < flow_.origins[n].size(); ++i) {
       if (saved.inputs[i] && !plan_.pcg.node(flow_.origins[n][i].node).is_weight() && !is_computed_again(n, i) &&
           !is_dropped(flow_.origins[n][i].node.value, n))
-        keep_tensor(flow_.origins[n][i], kept_layout(n, i), bytes);
+        keep_tensor(flow_.origins[n][i], kept_layout(n, i), bytes, copy_of(n, i));
     }
     for (std::size_t j = 0; j < saved.outputs.size(); ++j) {
       if (saved.outputs[j]) keep_tensor({id, static_cast<int>(j)}, flow_.layouts[n].outputs[j], bytes);
     }
-    const double own = saved.own.value() - (scores == Scores::kept ? 0 : saved.own_attention.value());
+    double own = saved.own.value() - (scores == Scores::kept ? 0 : saved.own_attention.value());
+    if (saved.own_joined.value() > 0 && is_dropped(flow_.origins[n][1].node.value, n)) own -= saved.own_joined.value();
     for (base::DeviceId d : flow_.layouts[n].points) bytes[d.value] += own;
   }
 }
@@ -107,7 +116,7 @@ void Activations::keep_for_weights(std::span<const std::uint32_t> nodes, std::ve
   for (const std::uint32_t n : nodes) {
     if (!flow_.needs_gradient[n] || !pcg::multiplies_for_weights(*plan_.pcg.node(pcg::NodeId(n)).operation())) continue;
     for (std::size_t i = 0; i < flow_.origins[n].size(); ++i)
-      if (!plan_.pcg.node(flow_.origins[n][i].node).is_weight()) keep_tensor(flow_.origins[n][i], kept_layout(n, i), bytes);
+      if (!plan_.pcg.node(flow_.origins[n][i].node).is_weight()) keep_tensor(flow_.origins[n][i], kept_layout(n, i), bytes, copy_of(n, i));
     double gradients = 0;
     for (const Layout& l : flow_.layouts[n].output_gradients) gradients += pcg::bytes_of(l.shape.shard(), plan_.training.precision).value();
     for (const base::DeviceId d : flow_.layouts[n].points) bytes[d.value] += gradients;

@@ -39,7 +39,11 @@ class Activations {
   void clear() { kept_.clear(); }
 
  private:
-  void keep_tensor(pcg::TensorRef tensor, const Layout& layout, std::vector<double>& bytes);
+  // As it is, or the copy in fp8 that a product keeps.
+  enum class Copy { as_it_is, fp8 };
+  void keep_tensor(pcg::TensorRef tensor, const Layout& layout, std::vector<double>& bytes, Copy copy = Copy::as_it_is);
+  // What a node keeps of an input.
+  [[nodiscard]] Copy copy_of(std::uint32_t node, std::size_t input) const;
   // The layout in which a reader's input is kept: before an all-gather, which is done again in the backward pass.
   const Layout& kept_layout(std::uint32_t node, std::size_t input) const;
 

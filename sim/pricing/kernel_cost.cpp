@@ -7,8 +7,19 @@ namespace sim {
 
 std::string generation_of(const profiles::DeviceProfile& device) { return device.name.substr(0, device.name.find('-')); }
 
+namespace {
+
+// In fp8 training linear layers alone run in fp8: attention stays in bf16 (NVIDIA Transformer Engine unless fp8_dpa is set; DeepSeek-V3,
+// arXiv 2412.19437, section 3.3.1).
+pcg::Precision precision_of(const pcg::Kernel& kernel, pcg::Precision training) {
+  return training == pcg::Precision::fp8 && kernel.kind == pcg::KernelKind::attention ? pcg::Precision::bf16 : training;
+}
+
+}  // namespace
+
 KernelCost kernel_cost(const profiles::DeviceProfile& device, const profiles::FrameworkProfile& framework, const pcg::Kernel& kernel,
-                       pcg::Precision precision) {
+                       pcg::Precision training) {
+  const pcg::Precision precision = precision_of(kernel, training);
   const profiles::KernelTime alone = profiles::kernel_time(device, kernel, precision);
   KernelCost cost{alone.time, alone.basis, alone.extrapolated, false};
   const double peak = device.peak.at(precision).value();

@@ -16,6 +16,10 @@ struct NodeShape {
   pcg::Operator op;                             // as one shard sees it: its share of the heads
   std::vector<pcg::TensorShape> read, outputs;  // shards; inputs with the halos that the kernels read
   std::vector<bool> needed;                     // per input: whether the backward pass needs its gradient; false for weights
+  // In fp8: a product that casts its input, or its output's gradient, because the kernel that makes it does not.
+  bool casts_input = false, casts_gradient = false;
+  bool is_head =
+      false;  // in fp8: a product that makes logits, which stays in bf16 (Transformer Engine's recipes; DeepSeek-V3, section 3.3.1)
   bool operator==(const NodeShape&) const = default;
 };
 

@@ -31,13 +31,13 @@ std::vector<base::Seconds> PriceList::collective_launch() const {
   return launch;
 }
 
-Price PriceList::price(const std::vector<pcg::Kernel>& kernels, base::Seconds launch) {
+Price PriceList::price(const std::vector<pcg::Kernel>& kernels, base::Seconds launch, pcg::Precision precision) {
   Price sum{prices_++, kernels.size(), {}};
   for (std::size_t t = 0; t < profiles_.size(); ++t) {
     const profiles::DeviceProfile* device = profiles_[t];
     Price::OnType& on = sum.on_type.emplace_back();
     for (const pcg::Kernel& k : kernels) {
-      const KernelCost cost = kernel_cost(*device, framework_, k, plan_.training.precision);
+      const KernelCost cost = kernel_cost(*device, framework_, k, precision);
       const base::Seconds time = cost.time * device_types_[t].slowdown;
       on.device += time;
       on.by_basis[cost.basis] += time;
@@ -61,20 +61,23 @@ PriceList::Shape& PriceList::shape_of(std::uint32_t node) {
 
 const Price& PriceList::forward(std::uint32_t node) {
   Shape& s = shape_of(node);
-  if (!s.forward) s.forward = price(forward_kernels(s.shape, plan_.training, framework_), framework_.host.forward_kernel);
+  if (!s.forward)
+    s.forward = price(forward_kernels(s.shape, plan_.training, framework_), framework_.host.forward_kernel, precision_of(s.shape));
   return *s.forward;
 }
 
 const Price& PriceList::input_gradient(std::uint32_t node) {
   Shape& s = shape_of(node);
   if (!s.input_gradient)
-    s.input_gradient = price(input_gradient_kernels(s.shape, plan_.training, framework_), framework_.host.backward_kernel);
+    s.input_gradient =
+        price(input_gradient_kernels(s.shape, plan_.training, framework_), framework_.host.backward_kernel, precision_of(s.shape));
   return *s.input_gradient;
 }
 
 const Price& PriceList::weight_gradient(std::uint32_t node) {
   Shape& s = shape_of(node);
-  if (!s.weight_gradient) s.weight_gradient = price(weight_gradient_kernels(s.shape, plan_.training), framework_.host.backward_kernel);
+  if (!s.weight_gradient)
+    s.weight_gradient = price(weight_gradient_kernels(s.shape, plan_.training), framework_.host.backward_kernel, precision_of(s.shape));
   return *s.weight_gradient;
 }
 

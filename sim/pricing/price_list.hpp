@@ -71,7 +71,12 @@ class PriceList {
     std::optional<Price> accumulation, gradient_buffer;
   };
   // Each kernel costs the host `launch` besides the device's own launch overhead.
-  Price price(const std::vector<pcg::Kernel>& kernels, base::Seconds launch);
+  Price price(const std::vector<pcg::Kernel>& kernels, base::Seconds launch) { return price(kernels, launch, plan_.training.precision); }
+  Price price(const std::vector<pcg::Kernel>& kernels, base::Seconds launch, pcg::Precision precision);
+  // That of a node's products.
+  [[nodiscard]] pcg::Precision precision_of(const NodeShape& shape) const {
+    return shape.is_head ? pcg::Precision::bf16 : plan_.training.precision;
+  }
   Shape& shape_of(std::uint32_t node);
 
   const pcg::Plan& plan_;
