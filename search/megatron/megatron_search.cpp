@@ -323,6 +323,10 @@ std::string refinement(const Findings& found) {
       found.changed.empty() ? "none of them better" : fmt::format("of which {} came out better", fmt::join(found.changed, ", ")), kLeftOut);
 }
 
+bool has_experts(const pcg::Graph& model) {
+  return std::ranges::any_of(model.nodes(), [](const pcg::GraphNode& n) { return std::holds_alternative<pcg::ExpertLinear>(n.op); });
+}
+
 }  // namespace
 
 SearchResult megatron_search(const Problem& problem, const MegatronSearchConfig& config, const SearchContext& context) {
@@ -336,6 +340,9 @@ SearchResult megatron_search(const Problem& problem, const MegatronSearchConfig&
   SearchResult result{.termination = termination_of(found, refusal), .candidates = found.built};
   result.notes.push_back(statistics(plans, found));
   if (!found.simulated.empty()) result.notes.push_back(refinement(found));
+  if (has_experts(problem.model))
+    result.notes.emplace_back(
+        "the grid shares experts out over data and context, by nccl: what expert_tensor and dispatch change is not searched");
   if (found.simulated.empty()) {
     result.lost = std::move(found.no_fit);
     return result;
