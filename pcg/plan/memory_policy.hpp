@@ -49,11 +49,18 @@ struct Offload {
   bool operator==(const Offload&) const = default;
 };
 
+// What weights are kept in that are operands of products inside layers, where products are in fp8 (Precision::fp8). The recipes are those
+// of Transformer Engine; per-tensor fp8 keeps its transposed copy, too, on devices that cannot read operands either way (Hopper).
+enum class WeightStorage { bf16, fp8, fp8_transposed, mxfp8, nvfp4 };
+// Their words, in the order of the enum.
+inline constexpr std::array<std::string_view, 5> kWeightStorageWords = {"bf16", "fp8", "fp8_transposed", "mxfp8", "nvfp4"};
+
 struct MemoryPolicy {
   RecomputedParts recomputed;
   ZeroPolicy zero;
   Offload offload;
-  bool bf16_moments = false;  // of Adam or momentum, instead of fp32
+  WeightStorage weights = WeightStorage::bf16;  // in other precisions: as the precision stores reals
+  bool bf16_moments = false;                    // of Adam or momentum, instead of fp32
   bool operator==(const MemoryPolicy&) const = default;
 };
 

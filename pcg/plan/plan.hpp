@@ -36,6 +36,7 @@ struct TrainingConfig {
   Optimizer optimizer = Optimizer::sgd;
   Framework framework = Framework::generic;
   bool fp32_gradients = false;  // accumulate gradients in fp32 although training in half precision (4 instead of 2 B/parameter)
+  bool clip_gradients = false;  // by the norm of all of them, before the update
   bool operator==(const TrainingConfig&) const = default;
 };
 

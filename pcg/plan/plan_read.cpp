@@ -275,6 +275,7 @@ void read_training(MapReader& r, TrainingConfig& t) {
   t.optimizer = chosen(r, "optimizer", optimizer_names(), t.optimizer);
   t.framework = chosen(r, "framework", framework_names(), t.framework);
   t.fp32_gradients = r.boolean("fp32_gradients").value_or(false);
+  t.clip_gradients = r.boolean("clip_gradients").value_or(false);
 }
 
 void read_padding(MapReader& r, Plan& plan) {
@@ -349,6 +350,7 @@ void read_head(MapReader& r, Plan& plan) {
     read_recomputed(m, plan.memory.recomputed);
     plan.zero = small(m, "zero", 0, 0, 3);
     read_zero(m, plan.memory.zero);
+    plan.memory.weights = chosen(m, "weights", {kWeightStorageWords.begin(), kWeightStorageWords.end()}, plan.memory.weights);
     plan.memory.bf16_moments = m.boolean("bf16_moments").value_or(false);
     section(m, "offload", [&](MapReader& o) {
       plan.memory.offload.activations = o.boolean("activations").value_or(false);

@@ -28,6 +28,7 @@ Yaml training_of(const TrainingConfig& t) {
   y.set("optimizer", chosen_name(optimizer_names(), t.optimizer));
   y.set("framework", chosen_name(framework_names(), t.framework));
   if (t.fp32_gradients) y.set("fp32_gradients", scalar(true));
+  if (t.clip_gradients) y.set("clip_gradients", scalar(true));
   return y;
 }
 
@@ -62,6 +63,7 @@ Yaml memory_of(const Plan& plan) {
   }
   y.set("zero", scalar(plan.zero));
   add_zero(policy.zero, y);
+  if (policy.weights != WeightStorage::bf16) y.set("weights", scalar(kWeightStorageWords[static_cast<std::size_t>(policy.weights)]));
   if (policy.bf16_moments) y.set("bf16_moments", scalar(true));
   if (policy.offload != Offload{}) {
     Yaml offload = Yaml::make_map();

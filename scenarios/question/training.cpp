@@ -5,6 +5,16 @@
 #include "base/yaml/reader.hpp"
 
 namespace scenarios {
+namespace {
+
+// `true`, or the largest norm, 0 standing for none: it changes no time.
+bool clips_gradients(base::MapReader& in) {
+  const base::Yaml* value = in.optional("clip_gradients");
+  const bool is_number = value != nullptr && value->is_scalar() && value->scalar.find_first_of("0123456789") != std::string::npos;
+  return is_number ? in.number("clip_gradients", 0, 1e308).value_or(0) > 0 : in.boolean("clip_gradients").value_or(false);
+}
+
+}  // namespace
 
 Training read_training(const base::Yaml& section, const std::string& path, const std::filesystem::path& directory, int gpus,
                        base::Diagnostics& sink) {
@@ -24,6 +34,7 @@ Training read_training(const base::Yaml& section, const std::string& path, const
   if (const base::Yaml* framework = in.optional("framework"))
     training.framework = read_framework(*framework, in.path_of("framework"), directory, sink);
   (void)in.boolean("fp32_gradients");
+  t.clip_gradients = clips_gradients(in);
   in.finish();
   run_under(training.framework, section, t);
   return training;

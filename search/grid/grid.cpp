@@ -220,6 +220,8 @@ std::string summary(const Grid& g, const GridConfig& c) {
   if (c.sequence_parallel && g.tensor > 1) text += ", sequence parallel";
   text += recomputation(c.recompute, c.memory.recomputed);
   text += sharing_text(g, c);
+  if (c.memory.weights != pcg::WeightStorage::bf16)
+    text += fmt::format(", weights in {}", pcg::kWeightStorageWords[static_cast<std::size_t>(c.memory.weights)]);
   if (c.memory.bf16_moments) text += ", moments in bf16";
   if (const pcg::Offload& o = c.memory.offload; o.activations || o.optimizer)
     text += fmt::format(", {}{}{} offloaded", o.activations ? "activations" : "", o.activations && o.optimizer ? " and " : "",

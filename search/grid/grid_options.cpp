@@ -12,6 +12,11 @@ Option recompute_option() {
 
 Option moments_option() { return {"moments", Choice{.words = {"fp32", "bf16"}}, "what the optimizer keeps its moments in"}; }
 
+Option weights_option() {
+  return {"weights", Choice{.words = {pcg::kWeightStorageWords.begin(), pcg::kWeightStorageWords.end()}},
+          "what weights of products inside layers are kept in, with `precision: fp8`", "as `precision` stores them"};
+}
+
 Option cuda_graphs_option() {
   return {"cuda_graphs", Flag{false}, "hosts launch whole graphs of kernels and collectives, which takes them no time"};
 }
@@ -28,6 +33,7 @@ void take_memory_options(const OptionValues& options, GridConfig& config) {
   config.recompute = parts.blocks > 0 && parts.modules.empty() ? pcg::Recompute::full : static_cast<pcg::Recompute>(parts.word);
   config.memory.recomputed.blocks = static_cast<int>(parts.blocks);
   for (const std::size_t m : parts.modules) config.memory.recomputed.modules.push_back(static_cast<pcg::Module>(m));
+  config.memory.weights = static_cast<pcg::WeightStorage>(options.choice("weights"));
   config.memory.bf16_moments = options.choice("moments") == 1;
   config.cuda_graphs = options.flag("cuda_graphs");
   const NamedFlags& offload = options.flags("offload");

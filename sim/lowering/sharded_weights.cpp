@@ -31,7 +31,7 @@ std::vector<std::uint32_t> WeightGathers::before(std::uint32_t node) {
       const pcg::TensorRef from = l_.flow.origins[n][i];
       if (!l_.plan.pcg.node(from.node).is_weight() || !seen.insert(from).second) continue;
       const auto input = static_cast<std::uint32_t>(i);
-      bytes[l_.synchronisation.of(n, input).main] += weight_bytes(l_, n, input);
+      bytes[l_.synchronisation.of(n, input).main] += gathered_bytes(l_, n, input);
     }
   }
   const std::size_t ahead = static_cast<std::size_t>(profiles::prefetch_units(l_.framework, l_.plan)) + 1;

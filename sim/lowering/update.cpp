@@ -1,5 +1,5 @@
-// The end of an iteration: gradients that were not synchronised beside the backward pass, tied weights of different stages, the
-// optimizer, and gathering weights that ZeRO-1 and -2 updated in shards.
+// The end of an iteration: gradients that were not synchronised beside the backward pass, tied weights of different stages,
+// the norm that clips them, the optimizer, and gathering weights that ZeRO-1 and -2 updated in shards.
 #include "sim/lowering/update.hpp"
 
 #include <fmt/core.h>
@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/dataflow/model_copies.hpp"
 #include "sim/lowering/gradient_buckets.hpp"
 #include "sim/lowering/weight_traffic.hpp"
 
@@ -31,6 +32,7 @@ class UpdateEmitter {
   Block emit() {
     synchronise();
     tie();
+    clip();
     optimize();
     gather();
     return std::move(block_);
@@ -39,16 +41,24 @@ class UpdateEmitter {
  private:
   void synchronise();
   void tie();
+  void clip();
   void optimize();
   // The hosts update what they hold: block by block gradients go there, and weights come back.
   void optimize_on_hosts(int stage);
   void gather();
+  struct Updated {
+    std::uint32_t weight = 0;  // the first
+    double parameters = 0;     // of each device
+  };
+  // What the devices of a stage update.
+  [[nodiscard]] std::map<DeviceSetId, Updated> updated(int stage) const;
 
   const Lowering& l_;
   const std::vector<EventId>& gradients_;  // are synchronised beside the backward passes
   Block block_;
   std::vector<StageWeight> held_;
   std::map<int, std::vector<std::uint32_t>> synchronised_;  // stage -> items of this block
+  std::vector<std::uint32_t> clipped_;                      // the items by which all know the norm of the gradients
   std::map<int, std::vector<std::uint32_t>> optimized_;
 };
 
@@ -98,26 +108,50 @@ void UpdateEmitter::tie() {
   }
 }
 
+std::map<DeviceSetId, UpdateEmitter::Updated> UpdateEmitter::updated(int stage) const {
+  std::map<DeviceSetId, Updated> found;
+  for (const StageWeight& h : held_) {
+    if (h.stage != stage) continue;
+    auto n = static_cast<double>(l_.flow.layouts[h.reader].inputs[h.input].shape.shard().elements());
+    if (l_.variant.zero >= 1) n /= static_cast<double>(l_.synchronisation.shared_by(h.reader, h.input));
+    found.try_emplace(l_.interned.device_set_of(h.reader), Updated{h.weight, 0}).first->second.parameters += n;
+  }
+  return found;
+}
+
+// The norm of all gradients: that of each device's own, and their sum.
+void UpdateEmitter::clip() {
+  if (!l_.plan.training.clip_gradients) return;
+  for (int s = 0; s < l_.plan.stages; ++s)
+    for (const auto& [devices, what] : updated(s)) {
+      Compute kernels{devices, {l_.program.part(what.weight, "gradient norm", l_.prices.gradient_norm(what.parameters))}};
+      kernels.ends_run = true;
+      clipped_.push_back(append(block_, {std::move(kernels), what.weight, synchronised_[s], gradients_, {}}));
+    }
+  Movement sum;
+  for (const SyncPattern& step : steps_of_sum(model_copies(l_.plan, l_.flow, l_.synchronisation, l_.variant.zero))) {
+    Round& round = sum.rounds.emplace_back();
+    for (const auto& group : step.groups) round.push_back({CollectiveKind::all_reduce, base::Bytes(4), group});  // a number in fp32
+  }
+  if (sum.empty() || clipped_.empty()) return;
+  clipped_ = {append(
+      block_, moving(StreamKind::communication, l_.interned.intern(std::move(sum)), "gradient norm", held_.front().weight, clipped_))};
+}
+
 void UpdateEmitter::optimize() {
   for (int s = 0; s < l_.plan.stages; ++s) {
     if (l_.plan.memory.offload.optimizer) {
       optimize_on_hosts(s);
       continue;
     }
-    std::map<DeviceSetId, std::pair<std::uint32_t, double>> parameters;  // first weight, parameters per device
-    for (const StageWeight& h : held_) {
-      if (h.stage != s) continue;
-      auto n = static_cast<double>(l_.flow.layouts[h.reader].inputs[h.input].shape.shard().elements());
-      if (l_.variant.zero >= 1) n /= static_cast<double>(l_.synchronisation.shared_by(h.reader, h.input));
-      const auto it = parameters.try_emplace(l_.interned.device_set_of(h.reader), h.weight, 0.0).first;
-      it->second.second += n;
-    }
-    for (const auto& [devices, what] : parameters) {
-      Compute kernels{devices, {l_.program.part(what.first, "update", l_.prices.optimizer(what.second))}};
+    for (const auto& [devices, what] : updated(s)) {
+      Compute kernels{devices, {l_.program.part(what.weight, "update", l_.prices.optimizer(what.parameters))}};
       kernels.ends_run = true;
       // Loss scaling: the host reads whether a gradient overflowed before it launches the step.
       kernels.host_waits = l_.plan.training.precision == pcg::Precision::fp16;
-      optimized_[s].push_back(append(block_, {std::move(kernels), what.first, synchronised_[s], gradients_, {}}));
+      std::vector<std::uint32_t> after = synchronised_[s];
+      after.insert(after.end(), clipped_.begin(), clipped_.end());
+      optimized_[s].push_back(append(block_, {std::move(kernels), what.weight, std::move(after), gradients_, {}}));
     }
   }
 }
@@ -136,7 +170,7 @@ void UpdateEmitter::optimize_on_hosts(int stage) {
                    .first->second;
     s.parameters += part * static_cast<double>(l_.flow.layouts[h.reader].inputs[h.input].shape.shard().elements());
     s.gradients += part * gradient_bytes(l_, h.reader, h.input);
-    s.weights += part * weight_bytes(l_, h.reader, h.input);
+    s.weights += part * gathered_bytes(l_, h.reader, h.input);
   }
   const HostLinks& hosts = l_.prices.hosts();
   std::vector<EventId> complete = gradients_;  // kernels of the update come behind the backward pass on their stream; copies have to wait
@@ -148,8 +182,10 @@ void UpdateEmitter::optimize_on_hosts(int stage) {
                     {Copy{where.second, stream, l_.program.times(times), what}, s.weight, std::move(after), std::move(waits_on), {}});
     };
     const std::uint32_t there = add(StreamKind::to_host, hosts.to_host(s.gradients), "gradients", synchronised_[stage], complete);
-    const std::uint32_t updated = add(StreamKind::host_update, hosts.update(s.parameters), "update", {there}, {});
-    optimized_[stage].push_back(add(StreamKind::from_host, hosts.from_host(s.weights), "weights", {updated}, {}));
+    std::vector<std::uint32_t> ready = clipped_;
+    ready.push_back(there);
+    const std::uint32_t done = add(StreamKind::host_update, hosts.update(s.parameters), "update", std::move(ready), {});
+    optimized_[stage].push_back(add(StreamKind::from_host, hosts.from_host(s.weights), "weights", {done}, {}));
   }
   l_.program.add_note(
       fmt::format("hosts take {:.3g} ns to update an offloaded parameter on one CPU: recalled from ZeRO-Offload, not measured",
@@ -163,7 +199,7 @@ void UpdateEmitter::gather() {
     for (const StageWeight& h : held_) {
       if (h.stage != s) continue;
       const auto it = bytes.try_emplace(l_.synchronisation.of(h.reader, h.input).main, h.weight, base::Bytes(0)).first;
-      it->second.second += weight_bytes(l_, h.reader, h.input);
+      it->second.second += gathered_bytes(l_, h.reader, h.input);
     }
     for (const auto& [id, what] : bytes) {
       const SyncPattern& pattern = l_.synchronisation.pattern(id);

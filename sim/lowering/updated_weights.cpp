@@ -9,6 +9,7 @@ namespace {
 
 struct WeightBucket {
   SyncPatternId pattern;
+  double parameters = 0;
   base::Bytes bytes;
   std::vector<HeldWeight> weights;  // in backward order
   [[nodiscard]] std::uint32_t first_reader() const { return weights.back().reader; }
@@ -16,16 +17,17 @@ struct WeightBucket {
 
 // Filled as the gradients' are, in backward order.
 std::vector<WeightBucket> buckets_of(const Lowering& l, int stage) {
-  const base::Bytes capacity = weight_bucket(l, stage);
+  const double capacity = weight_bucket(l, stage);
   std::vector<WeightBucket> full;
   std::map<SyncPatternId, WeightBucket> open;
   for (const HeldWeight& h : held_weights(l, stage)) {
     const SyncPatternId pattern = l.synchronisation.of(h.reader, h.input).main;
     if (l.synchronisation.pattern(pattern).empty()) continue;
-    WeightBucket& bucket = open.try_emplace(pattern, WeightBucket{pattern, {}, {}}).first->second;
-    bucket.bytes += weight_bytes(l, h.reader, h.input);
+    WeightBucket& bucket = open.try_emplace(pattern, WeightBucket{pattern, 0, {}, {}}).first->second;
+    bucket.parameters += shard_elements(l, h.reader, h.input);
+    bucket.bytes += gathered_bytes(l, h.reader, h.input);
     bucket.weights.push_back(h);
-    if (bucket.bytes < capacity) continue;
+    if (bucket.parameters < capacity) continue;
     full.push_back(std::move(bucket));
     open.erase(pattern);
   }

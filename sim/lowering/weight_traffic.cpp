@@ -4,15 +4,11 @@
 #include <limits>
 
 #include "sim/memory/model_states.hpp"
+#include "sim/memory/weight_storage.hpp"
 
 namespace sim {
 namespace {
 
-double shard_elements(const Lowering& l, std::uint32_t node, std::uint32_t input) {
-  return static_cast<double>(l.flow.layouts[node].inputs[input].shape.shard().elements());
-}
-
-base::Bytes weight_element(const Lowering& l) { return base::Bytes(model_state_bytes(l.plan.training, l.framework).weight); }
 base::Bytes gradient_element(const Lowering& l) { return base::Bytes(model_state_bytes(l.plan.training, l.framework).gradient); }
 
 // How many devices add up gradients with each other, of the stage's weights that most share.
@@ -29,6 +25,10 @@ double overlapped_parameters(const Lowering& l, int stage) {
 }
 
 }  // namespace
+
+double shard_elements(const Lowering& l, std::uint32_t node, std::uint32_t input) {
+  return static_cast<double>(l.flow.layouts[node].inputs[input].shape.shard().elements());
+}
 
 std::vector<HeldWeight> held_weights(const Lowering& l, int stage) {
   std::vector<HeldWeight> held;
@@ -50,14 +50,12 @@ base::Bytes gradient_bucket(const Lowering& l, int stage) {
   return gradient_element(l) * overlapped_parameters(l, stage);
 }
 
-base::Bytes weight_bucket(const Lowering& l, int stage) {
-  const double parameters =
-      l.framework.overlapped_bucket.empty() ? l.framework.gradient_bucket / gradient_element(l) : overlapped_parameters(l, stage);
-  return weight_element(l) * parameters;
+double weight_bucket(const Lowering& l, int stage) {
+  return l.framework.overlapped_bucket.empty() ? l.framework.gradient_bucket / gradient_element(l) : overlapped_parameters(l, stage);
 }
 
-base::Bytes weight_bytes(const Lowering& l, std::uint32_t node, std::uint32_t input) {
-  return weight_element(l) * shard_elements(l, node, input);
+base::Bytes gathered_bytes(const Lowering& l, std::uint32_t node, std::uint32_t input) {
+  return base::Bytes(weight_bytes_of(l.plan, l.framework, node, input).gathered * shard_elements(l, node, input));
 }
 
 base::Bytes gradient_bytes(const Lowering& l, std::uint32_t node, std::uint32_t input) {

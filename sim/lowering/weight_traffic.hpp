@@ -8,8 +8,10 @@
 
 namespace sim {
 
-// Bytes of one shard of the weight that input `input` of `node` reads, and of its gradient.
-[[nodiscard]] base::Bytes weight_bytes(const Lowering& l, std::uint32_t node, std::uint32_t input);
+// Of one shard of the weight that input `input` of `node` reads: its parameters, their bytes where they are gathered, and those of the
+// gradient.
+[[nodiscard]] double shard_elements(const Lowering& l, std::uint32_t node, std::uint32_t input);
+[[nodiscard]] base::Bytes gathered_bytes(const Lowering& l, std::uint32_t node, std::uint32_t input);
 [[nodiscard]] base::Bytes gradient_bytes(const Lowering& l, std::uint32_t node, std::uint32_t input);
 
 // A weight as one stage holds it, through its earliest reader there.
@@ -21,8 +23,8 @@ struct HeldWeight {
 
 // What a bucket of the stage's gradients holds before it goes.
 [[nodiscard]] base::Bytes gradient_bucket(const Lowering& l, int stage);
-// What a bucket of the stage's updated weights holds: the parameters of a bucket of gradients that are overlapped.
-[[nodiscard]] base::Bytes weight_bucket(const Lowering& l, int stage);
+// Parameters of a bucket of the stage's updated weights: those of a bucket of gradients that are overlapped.
+[[nodiscard]] double weight_bucket(const Lowering& l, int stage);
 
 // The same collective of `bytes` in every group of the pattern at once.
 [[nodiscard]] MovementId in_every_group(const Lowering& l, CollectiveKind kind, const SyncPattern& pattern, base::Bytes bytes);

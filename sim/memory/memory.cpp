@@ -10,6 +10,7 @@
 #include "sim/memory/activations.hpp"
 #include "sim/memory/kept_by_block.hpp"
 #include "sim/memory/model_states.hpp"
+#include "sim/memory/weight_storage.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace sim {
@@ -52,8 +53,11 @@ class MemoryCounter {
     for (std::uint32_t n : nodes) blocks[plan_.pcg.nodes()[n].block].push_back(n);
     return blocks;
   }
-  // Parameters that nodes read, each weight once per device: full shards.
-  void add_parameters(const std::vector<std::uint32_t>& nodes, std::vector<double>& per_device) const;
+  // Weights that nodes read and their gradients, each once per device: full shards.
+  struct WholeBytes {
+    double weights = 0, gradients = 0;
+  };
+  [[nodiscard]] std::vector<WholeBytes> whole_bytes(const std::vector<std::uint32_t>& nodes) const;
 
   const pcg::Plan& plan_;
   const Dataflow& dataflow_;
@@ -62,16 +66,24 @@ class MemoryCounter {
   std::vector<DeviceMemory> devices_;
 };
 
-void MemoryCounter::add_parameters(const std::vector<std::uint32_t>& nodes, std::vector<double>& per_device) const {
+std::vector<MemoryCounter::WholeBytes> MemoryCounter::whole_bytes(const std::vector<std::uint32_t>& nodes) const {
+  std::vector<WholeBytes> per_device(devices_.size());
+  const double gradient = model_state_bytes(plan_, framework_).gradient;
   std::set<pcg::TensorRef> seen;
   for (std::uint32_t n : nodes) {
     for (std::size_t i = 0; i < flow_.origins[n].size(); ++i) {
       const pcg::TensorRef from = flow_.origins[n][i];
       if (!plan_.pcg.node(from.node).is_weight() || !seen.insert(from).second) continue;
       const Layout& l = flow_.layouts[n].inputs[i];
-      for (base::DeviceId d : l.devices) per_device[d.value] += static_cast<double>(l.shape.shard().elements());
+      const auto elements = static_cast<double>(l.shape.shard().elements());
+      const double kept = weight_bytes_of(plan_, framework_, n, static_cast<std::uint32_t>(i)).kept;
+      for (base::DeviceId d : l.devices) {
+        per_device[d.value].weights += elements * kept;
+        per_device[d.value].gradients += elements * gradient;
+      }
     }
   }
+  return per_device;
 }
 
 void MemoryCounter::count_states() {
@@ -126,24 +138,22 @@ void MemoryCounter::count_moments(const std::vector<std::uint32_t>& nodes, std::
   }
   std::vector<double> gathered = zeros();
   if (plan_.zero >= 2) {
-    const ModelStateBytes b = model_state_bytes(plan_, framework_);
-    const double gradient = pcg::shards_gradients(plan_.zero, plan_.memory.zero) ? b.gradient : 0;  // else it is there for all blocks
-    std::vector<double> kept = zeros();
-    if (plan_.memory.zero.keeps_weights) add_parameters(nodes, kept);
-    std::deque<std::vector<double>> ahead;  // the backward pass comes to these next
+    const bool shards = pcg::shards_gradients(plan_.zero, plan_.memory.zero);  // else gradients are there for all blocks
+    const bool keeps = plan_.memory.zero.keeps_weights;
+    const std::vector<WholeBytes> all = whole_bytes(nodes);
+    std::deque<std::vector<WholeBytes>> ahead;  // the backward pass comes to these next
     std::vector<double> prefetched = zeros();
     for (const auto& [block, members] : by_block(nodes)) {
-      std::vector<double> parameters = zeros();
-      add_parameters(members, parameters);
+      std::vector<WholeBytes> bytes = whole_bytes(members);
       for (std::size_t d = 0; d < gathered.size(); ++d) {
-        const double whole = plan_.memory.zero.keeps_weights ? kept[d] : parameters[d] + prefetched[d];
-        gathered[d] = std::max(gathered[d], (plan_.zero >= 3 ? b.weight * whole : 0) + gradient * parameters[d]);
+        const double weights = keeps ? all[d].weights : bytes[d].weights + prefetched[d];
+        gathered[d] = std::max(gathered[d], (plan_.zero >= 3 ? weights : 0) + (shards ? bytes[d].gradients : 0));
       }
-      ahead.push_back(std::move(parameters));
+      ahead.push_back(std::move(bytes));
       if (ahead.size() > static_cast<std::size_t>(profiles::prefetch_units(framework_, plan_))) ahead.pop_front();
       prefetched = zeros();
-      for (const auto& block_parameters : ahead)
-        for (std::size_t d = 0; d < prefetched.size(); ++d) prefetched[d] += block_parameters[d];
+      for (const auto& block_bytes : ahead)
+        for (std::size_t d = 0; d < prefetched.size(); ++d) prefetched[d] += block_bytes[d].weights;
     }
   }
   for (std::size_t d = 0; d < devices_.size(); ++d) devices_[d].transient[stage] += base::Bytes(around[d] + gathered[d]);

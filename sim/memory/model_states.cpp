@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "sim/memory/weight_storage.hpp"
+
 namespace sim {
 namespace {
 
@@ -44,7 +46,7 @@ ModelStateBytes model_state_bytes(const pcg::Plan& plan, const profiles::Framewo
 }
 
 std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data, const profiles::FrameworkProfile& framework, int zero) {
-  const ModelStateBytes each = model_state_bytes(plan, framework);
+  ModelStateBytes each = model_state_bytes(plan, framework);
   // 2BW keeps the weights of the update before, which micro-batches under way began with.
   const double versions = plan.schedule == pcg::ScheduleKind::two_bw ? 2 : 1;
   std::vector<StateBytes> devices;
@@ -57,6 +59,7 @@ std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data
         if (!plan.pcg.node(from.node).is_weight() || !seen.insert(from).second) continue;
         const Layout& l = data.flow.layouts[n].inputs[i];
         const double share = 1.0 / static_cast<double>(data.synchronisation.shared_by(n, static_cast<std::uint32_t>(i)));
+        each.weight = weight_bytes_of(plan, framework, n, static_cast<std::uint32_t>(i)).kept;
         const StateBytes states = states_of(zero, plan.memory.zero, each, static_cast<double>(l.shape.shard().elements()), share);
         for (const base::DeviceId d : l.devices) {
           if (d.value >= devices.size()) devices.resize(d.value + 1);

@@ -34,4 +34,15 @@ pcg::Kernel optimizer_kernel(const pcg::Plan& plan, const profiles::FrameworkPro
   return k;
 }
 
+// A product and a sum of each gradient, which is read once. The factor that clips is applied by the update, which reads the gradients
+// anyway.
+pcg::Kernel gradient_norm_kernel(const pcg::Plan& plan, const profiles::FrameworkProfile& framework, double parameters) {
+  pcg::Kernel k;
+  k.kind = pcg::KernelKind::reduction;
+  k.name = "gradient norm";
+  k.bytes = base::Bytes(parameters * model_state_bytes(plan, framework).gradient);
+  k.flops = base::Flops(parameters * 2);
+  return k;
+}
+
 }  // namespace sim

@@ -1,5 +1,5 @@
 #pragma once
-// The kernel that updates parameters, as its traffic and its FLOPs.
+// The kernels that update parameters, as their traffic and their FLOPs.
 
 #include "pcg/plan/plan.hpp"
 #include "pcg/work/kernel.hpp"
@@ -13,5 +13,8 @@ namespace sim {
 
 // The update of `parameters` parameters of one device.
 [[nodiscard]] pcg::Kernel optimizer_kernel(const pcg::Plan& plan, const profiles::FrameworkProfile& framework, double parameters);
+
+// The sum of squares of the gradients of so many parameters: what clipping needs of one device.
+[[nodiscard]] pcg::Kernel gradient_norm_kernel(const pcg::Plan& plan, const profiles::FrameworkProfile& framework, double parameters);
 
 }  // namespace sim

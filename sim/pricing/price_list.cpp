@@ -99,4 +99,11 @@ const Price& PriceList::optimizer(double parameters) {
   return at->second;
 }
 
+// The host's time of an iteration has what it does for the norm.
+const Price& PriceList::gradient_norm(double parameters) {
+  const auto [at, is_new] = gradient_norm_.try_emplace(parameters);
+  if (is_new) at->second = price({gradient_norm_kernel(plan_, framework_, parameters)}, base::Seconds(0));
+  return at->second;
+}
+
 }  // namespace sim

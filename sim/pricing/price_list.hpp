@@ -52,6 +52,8 @@ class PriceList {
   [[nodiscard]] const Price& gradient_buffer(std::uint32_t node);
   // The update of `parameters` parameters of one device.
   [[nodiscard]] const Price& optimizer(double parameters);
+  // The norm of the gradients of so many parameters of one device.
+  [[nodiscard]] const Price& gradient_norm(double parameters);
 
   // What lies in the hosts' memory. Requires: the plan offloads something.
   [[nodiscard]] const HostLinks& hosts() const { return *hosts_; }
@@ -85,10 +87,11 @@ class PriceList {
   std::vector<topology::DeviceKind> device_types_;
   std::vector<const profiles::DeviceProfile*> profiles_;  // per device type
   std::optional<HostLinks> hosts_;
-  std::deque<Shape> shapes_;           // distinct; stay where they are
-  std::vector<Node> nodes_;            // per node of the PCG
-  std::map<double, Price> optimizer_;  // by parameters
-  std::uint32_t prices_ = 0;           // so far
+  std::deque<Shape> shapes_;               // distinct; stay where they are
+  std::vector<Node> nodes_;                // per node of the PCG
+  std::map<double, Price> optimizer_;      // by parameters
+  std::map<double, Price> gradient_norm_;  // by parameters
+  std::uint32_t prices_ = 0;               // so far
   bool extrapolated_ = false;
   std::set<std::string> unsustained_;
 };

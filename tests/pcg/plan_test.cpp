@@ -138,12 +138,14 @@ TEST_CASE("reading what was written gives the plan again") {
     p.training.optimizer = static_cast<Optimizer>(random.below(3));
     p.training.framework = static_cast<Framework>(random.below(4));
     p.training.fp32_gradients = random.below(2) == 0;
+    p.training.clip_gradients = random.below(2) == 0;
     p.recompute = static_cast<Recompute>(random.below(3));
     p.zero = static_cast<int>(random.below(4));
     if (p.zero > 0) p.memory.zero.groups = 1 << random.below(4);
     if (p.zero > 1) p.memory.zero.accumulates = random.below(2) == 0;
     if (p.zero > 2) p.memory.zero.keeps_weights = random.below(2) == 0;
     if (p.zero > 2 && random.below(2) == 0) p.memory.zero.prefetch = static_cast<int>(random.below(3));
+    if (p.training.precision == Precision::fp8) p.memory.weights = static_cast<WeightStorage>(random.below(5));
     p.memory.bf16_moments = random.below(2) == 0;
     p.memory.recomputed.blocks = static_cast<int>(random.below(3));
     if (p.recompute == Recompute::none && random.below(2) == 0) p.memory.recomputed.modules = {Module::norm, Module::mlp};
@@ -232,6 +234,7 @@ TEST_CASE("what a plan file says of memory is in order, and does not contradict 
   const auto refused = [&](const std::string& map) { return error_of(memory(map)); };
   CHECK(refused("{recompute: full, recomputed_modules: [mlp]}") ==
         "3:3: plan: recompute is full: modules are recomputed where it is none\n");
+  CHECK(refused("{weights: fp8}") == "3:3: plan: weights are kept in fp8 where products are in fp8, and the precision is fp32\n");
   CHECK(refused("{shard_groups: 3}") == "3:3: plan: without zero nothing is shared out in 3 groups\n");
   CHECK(refused("{zero: 3, shard_groups: 2}") == "3:3: plan: 3 GPUs do not divide into 2 groups that share out\n");
   CHECK(refused("{zero: 2, prefetch: 1}") == "3:3: plan: prefetch is at least 0, and for zero 3 alone\n");

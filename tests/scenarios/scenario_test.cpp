@@ -118,3 +118,18 @@ TEST_CASE("a GPU that nobody has described is pointed at") {
         "    9 |     gpus: {type: v100-smx2-16gb, count: 2}\n"
         "      |                  ^~~ did you mean \"v100-sxm2-16gb\"?\n");
 }
+
+TEST_CASE("gradients are clipped by a word, or by the largest norm") {
+  const auto text = [](const std::string& value) {
+    return "foreshard: 1\nname: x\nmodel: {builtin: bert-large}\ncluster: {preset: summit, nodes: 1}\ntraining: {global_batch: 6, "
+           "clip_gradients: " +
+           value + "}\nplans: [data-parallel]\n";
+  };
+  const auto clips = [&](const std::string& value) { return test::load(text(value)).base().training.clip_gradients; };
+  CHECK(clips("true"));
+  CHECK(clips("1.0"));
+  CHECK_FALSE(clips("false"));
+  CHECK_FALSE(clips("0"));
+  CHECK(test::problems(text("-1")).find("training.clip_gradients") != std::string::npos);
+  CHECK(test::problems(text("norm")).find("training.clip_gradients") != std::string::npos);
+}

@@ -98,6 +98,7 @@ TEST_CASE("any grid on any small transformer gives a sound plan or a reason") {
     if (c.chunks > 1) c.schedule = pcg::ScheduleKind::interleaved;
     c.sequence_parallel = *rc::gen::arbitrary<bool>();
     c.zero = *rc::gen::inRange(0, 4);
+    if (c.zero > 0) c.shard = *rc::gen::element(0, 0, 1, 2);
     const auto p = search::megatron_plan(q.problem(), c);
     if (!p) {
       RC_ASSERT(p.refusal().why != "");

@@ -79,6 +79,17 @@ TEST_CASE("where nothing overlaps and nothing contends, the estimate is the simu
         check_equal(p, q.cluster);
       }
   }
+  // The norm of the gradients stands before the update, beside nothing.
+  q.training.clip_gradients = true;
+  check_equal(search::megatron_plan(q.problem(), {.data = 4, .zero = 1}).value(), q.cluster);
+}
+
+TEST_CASE("hybrid sharding: shards are added up beside further scatters") {
+  // On one switch the two share wires, which the estimate does not see.
+  const test::Question q(kWide, 1, 4, 16);
+  const Compared c = compare(search::megatron_plan(q.problem(), {.data = 4, .zero = 1, .shard = 2}).value(), q.cluster, nothing_overlaps());
+  CHECK(c.estimated <= c.simulated);
+  CHECK(c.estimated == doctest::Approx(c.simulated).epsilon(0.02));
 }
 
 TEST_CASE("what a plan overlaps is estimated as it is simulated") {
