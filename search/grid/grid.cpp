@@ -108,8 +108,10 @@ Refused split_for_sharding(Grid& g, int shard) {
   if (holders % shard != 0)
     return refuse(Constraint::devices, "the {} devices of data and context do not divide into groups of {} that shard", holders, shard);
   g.shard_groups = holders / shard;
-  if (holders / g.expert % g.shard_groups != 0)
-    return refuse(Constraint::experts, "the {} devices that hold an expert do not divide into {} groups that shard", holders / g.expert,
+  // Experts take of tensor ranks, too.
+  const int of_expert = holders * (g.tensor / g.expert_tensor) / g.expert;
+  if (of_expert % g.shard_groups != 0)
+    return refuse(Constraint::experts, "the {} devices that hold an expert do not divide into {} groups that shard", of_expert,
                   g.shard_groups);
   return std::nullopt;
 }
