@@ -190,9 +190,8 @@ bool Plan::operator==(const Plan& o) const {
   return name == o.name && base::emit_yaml(model) == base::emit_yaml(o.model) && padding == o.padding && training == o.training &&
          gpus == o.gpus && pcg == o.pcg && mapping == o.mapping && stage == o.stage && stages == o.stages && chunks == o.chunks &&
          schedule == o.schedule && micro_batches == o.micro_batches && micro_batch_group == o.micro_batch_group &&
-         lean_warm_up == o.lean_warm_up &&
-         key_exchange == o.key_exchange && recompute == o.recompute && zero == o.zero && overlap == o.overlap && memory == o.memory &&
-         dispatch == o.dispatch && cuda_graphs == o.cuda_graphs && summary == o.summary;
+         lean_warm_up == o.lean_warm_up && key_exchange == o.key_exchange && recompute == o.recompute && zero == o.zero &&
+         overlap == o.overlap && memory == o.memory && dispatch == o.dispatch && cuda_graphs == o.cuda_graphs && summary == o.summary;
 }
 
 }  // namespace pcg

@@ -80,8 +80,8 @@ std::vector<Slot> alternate(const Schedule& s, int rank) {
 }  // namespace
 
 Schedule schedule_of(const pcg::Plan& plan, int micro_batches) {
-  return {plan.schedule, pcg::ranks_of(plan), plan.chunks, micro_batches, pcg::merges_passes(plan), plan.micro_batch_group,
-          plan.lean_warm_up};
+  return {plan.schedule,          pcg::ranks_of(plan), plan.chunks, micro_batches, pcg::merges_passes(plan),
+          plan.micro_batch_group, plan.lean_warm_up};
 }
 
 std::vector<Slot> slots_of(const Schedule& s, int rank) {
