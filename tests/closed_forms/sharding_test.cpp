@@ -12,9 +12,9 @@
 
 namespace {
 
-constexpr double kHidden = 512, kParameters = 12 * kHidden * kHidden + 13 * kHidden;  // of a layer
-constexpr double kWeights = 2 * kParameters, kGradients = 2 * kParameters;            // bytes in half precision
-constexpr int kHolders = 8;                                                           // two nodes of four GPUs
+constexpr double kShardedHidden = 512, kParameters = 12 * kShardedHidden * kShardedHidden + 13 * kShardedHidden;  // of a layer
+constexpr double kWeights = 2 * kParameters, kGradients = 2 * kParameters;                                        // bytes in half precision
+constexpr int kHolders = 8;                                                                                       // two nodes of four GPUs
 
 sim::SimulationResult simulated(const search::GridConfig& config, std::int64_t layers, std::int64_t samples) {
   test::Shape shape;
@@ -100,7 +100,7 @@ TEST_CASE("sharding beside tensor parallelism: what a tensor rank holds is share
   // Tensor ranks cut 12 h^2 + 7 h parameters; norms and the biases of sums, 6 h, are whole on each.
   search::GridConfig c = hybrid(3, 0);
   c.tensor = 2;
-  const double held = 2 * (kParameters + 6 * kHidden);  // bytes, by both tensor ranks
+  const double held = 2 * (kParameters + 6 * kShardedHidden);  // bytes, by both tensor ranks
   CHECK(traffic(c).scatters == doctest::Approx(3 * held));
   c.shard = 2;
   CHECK(traffic(c).scatters == doctest::Approx(2 * held));

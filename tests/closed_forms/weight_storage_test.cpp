@@ -14,7 +14,7 @@
 
 namespace {
 
-constexpr double kWidth = 512, kMatrices = 12 * kWidth * kWidth, kOthers = 13 * kWidth;
+constexpr double kStoredWidth = 512, kMatrices = 12 * kStoredWidth * kStoredWidth, kOthers = 13 * kStoredWidth;
 
 topology::Cluster hopper_node() {
   return topology::load_cluster(topology::expand_cluster(base::parse_yaml("{preset: dgx-h100, node.gpus.count: 4}", "test"), "cluster"),
