@@ -48,15 +48,6 @@ Refinement overlap(const GridConfig& config, std::string what, std::optional<boo
   return r;
 }
 
-Refinement graphs(const GridConfig& config) {
-  Refinement r{"cuda_graphs", {}};
-  if (config.cuda_graphs) return r;
-  GridConfig c = config;
-  c.cuda_graphs = true;
-  r.values.push_back(std::move(c));
-  return r;
-}
-
 }  // namespace
 
 std::vector<Refinement> refinements_of(const GridConfig& config, Framework framework) {
@@ -66,7 +57,6 @@ std::vector<Refinement> refinements_of(const GridConfig& config, Framework frame
     all.push_back(overlap(config, "parameters", &pcg::Overlap::parameters, config.zero == 1 || config.zero == 2));
     all.push_back(overlap(config, "experts", &pcg::Overlap::experts, config.expert > 1));
   }
-  if (framework != Framework::deepspeed) all.push_back(graphs(config));
   return all;
 }
 

@@ -17,9 +17,9 @@ struct Refinement {
 };
 
 // The choices that a configuration leaves open and the framework has: how ranks of context exchange keys, the schedule of a pipeline
-// without chunks, and what runs beside the kernels; CUDA graphs. Each value differs from `config` in that choice alone.
+// without chunks, and what runs beside the kernels. Each value differs from `config` in that choice alone.
 // PipeDream-2BW is none of them, as it trains otherwise. Neither are offloading, parts of layers to recompute, a lean warm-up and moments
-// in bf16, which save memory and cost time or digits.
+// in bf16, which save memory and cost time or digits; and CUDA graphs, whose buffers nobody counts.
 [[nodiscard]] std::vector<Refinement> refinements_of(const GridConfig& config, pcg::Framework framework);
 
 // Makes one choice after another, each for what the ones before have left: `seconds` says what a configuration takes, nullopt: it cannot be

@@ -22,15 +22,14 @@ using Names = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("choices that a plan leaves open and its framework has") {
-  CHECK(open_choices({}, pcg::Framework::generic) == Names{"cuda_graphs"});
+  CHECK(open_choices({}, pcg::Framework::generic).empty());
   CHECK(open_choices({}, pcg::Framework::deepspeed).empty());
-  CHECK(open_choices({.cuda_graphs = true}, pcg::Framework::generic).empty());
-  CHECK(open_choices({.pipeline = 4}, pcg::Framework::generic) == Names{"schedule", "cuda_graphs"});
-  CHECK(open_choices({.pipeline = 4}, pcg::Framework::megatron) == Names{"cuda_graphs"});
-  CHECK(open_choices({.pipeline = 4, .chunks = 2}, pcg::Framework::generic) == Names{"cuda_graphs"});
+  CHECK(open_choices({.pipeline = 4}, pcg::Framework::generic) == Names{"schedule"});
+  CHECK(open_choices({.pipeline = 4}, pcg::Framework::megatron).empty());
+  CHECK(open_choices({.pipeline = 4, .chunks = 2}, pcg::Framework::generic).empty());
   CHECK(open_choices({.tensor = 2, .expert = 2, .sequence_parallel = true, .zero = 1}, pcg::Framework::megatron) ==
-        Names{"overlap tensor", "overlap parameters", "overlap experts", "cuda_graphs"});
-  CHECK(open_choices({.zero = 3}, pcg::Framework::megatron) == Names{"cuda_graphs"});
+        Names{"overlap tensor", "overlap parameters", "overlap experts"});
+  CHECK(open_choices({.zero = 3}, pcg::Framework::megatron).empty());
 }
 
 TEST_CASE("ranks of context ring, gather, exchange heads, or ring over exchanges of heads") {
@@ -44,17 +43,19 @@ TEST_CASE("ranks of context ring, gather, exchange heads, or ring over exchanges
 }
 
 TEST_CASE("a choice is changed for what is better by more than a thousandth, and the next one stands on it") {
-  GridConfig config{.context = 2};
+  GridConfig config{.context = 2, .zero = 1};
   double best = 10;
   const auto seconds = [](const GridConfig& c) -> std::optional<double> {
     if (c.context_kind == ContextKind::gather) return 9.999;  // not enough
     double s = c.context_kind == ContextKind::ulysses ? 9 : 10;
-    if (c.cuda_graphs) s -= c.context_kind == ContextKind::ulysses ? 1 : -1;  // worth it beside the other alone
+    if (c.overlap.parameters) s -= c.context_kind == ContextKind::ulysses ? 1 : -1;  // worth it beside the other alone
     return s;
   };
-  CHECK(search::refine(config, best, pcg::Framework::generic, seconds) == Names{"context_kind", "cuda_graphs"});
+  CHECK(search::refine(config, best, pcg::Framework::generic, seconds) == Names{"context_kind", "overlap parameters"});
   CHECK(best == 8);
-  CHECK(config == GridConfig{.context = 2, .context_kind = ContextKind::ulysses, .cuda_graphs = true});
+  GridConfig both{.context = 2, .context_kind = ContextKind::ulysses, .zero = 1};
+  both.overlap.parameters = true;
+  CHECK(config == both);
 }
 
 TEST_CASE("what cannot be built or does not fit is not chosen") {
