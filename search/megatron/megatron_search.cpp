@@ -316,7 +316,8 @@ std::string statistics(std::size_t plans, const Findings& found) {
 // What was chosen for the best plan of the grid alone, and what nothing chose.
 std::string refinement(const Findings& found) {
   constexpr std::string_view kLeftOut =
-      "not tried: offloading, parts to recompute, moments in bf16, CUDA graphs, lean warm-ups, and flexible, breadth-first and 2bw "
+      "not tried: groups that shard, weights in fp8 or fp4, offloading, parts to recompute, moments in bf16, CUDA graphs, lean warm-ups, "
+      "and flexible, breadth-first and 2bw "
       "schedules";
   if (found.refined == 0) return std::string(kLeftOut);
   return fmt::format(
