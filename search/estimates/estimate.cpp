@@ -31,11 +31,15 @@ base::Seconds Estimator::time(const sim::Variant& variant) {
   return base::Seconds(longest);
 }
 
-base::Seconds Estimator::pass(const sim::Variant& variant) {
+PassSeconds Estimator::pass(const sim::Variant& variant) {
   lower(variant);
-  double longest = 0;
-  for (Pipeline& p : pipelines_) longest = std::max(longest, p.pass_s());
-  return base::Seconds(longest);
+  const auto longest = [&](sim::MicroBatchPosition position) {
+    double s = 0;
+    for (Pipeline& p : pipelines_) s = std::max(s, p.pass_s(position));
+    return base::Seconds(s);
+  };
+  const base::Seconds first = longest(sim::position_of(0, plan_.micro_batches));
+  return {first, plan_.micro_batches < 3 ? first : longest(sim::MicroBatchPosition::middle)};
 }
 
 std::vector<base::Bytes> Estimator::model_states(int zero) const {

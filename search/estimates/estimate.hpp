@@ -11,6 +11,11 @@
 
 namespace search {
 
+// Of one micro-batch's forward and backward pass. Later ones add their gradients to those before.
+struct PassSeconds {
+  base::Seconds first, later;  // `later`: neither the first nor the last, as the first where there is none
+};
+
 // Estimates the variants of a plan. Not for several threads at once.
 class Estimator {
  public:
@@ -27,10 +32,9 @@ class Estimator {
   // remember what movements, kernels and blocks take.
   [[nodiscard]] base::Seconds time(const sim::Variant& variant);
 
-  // Returns: the seconds of one micro-batch's forward and backward pass through all stages, one after another, behind others like it; its
-  // gradients are kept as they are. Of the slowest type of device.
-  // Cost: that of time() less the schedule.
-  [[nodiscard]] base::Seconds pass(const sim::Variant& variant);
+  // Returns: the seconds of one micro-batch's forward and backward pass through all stages, one after another, behind others like it. Of
+  // the slowest type of device. Cost: that of time() less the schedule.
+  [[nodiscard]] PassSeconds pass(const sim::Variant& variant);
 
   // Returns: per device, numbered as the cluster's up to the last that holds any, its weights, gradients and optimizer state under ZeRO
   // stage `zero`: a lower bound of what such a variant needs there.

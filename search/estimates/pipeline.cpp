@@ -31,7 +31,7 @@ void Pipeline::extend() {
   blocks_.resize(program_.blocks.size());
 }
 
-double Pipeline::pass_s() {
+double Pipeline::pass_s(sim::MicroBatchPosition position) {
   constexpr int kUntilSteady = 3;  // what a micro-batch leaves running meets the next one
   extend();
   times_.assign(program_.events.size() * static_cast<std::size_t>(micro_batches_), 0);
@@ -42,8 +42,7 @@ double Pipeline::pass_s() {
     for (const sim::BlockId id : program_.forward) run(stage_block_of(id), rank, {0, 0}, 0);
     const bool whole = sim::has_whole_backward(plan_.schedule);
     for (const sim::Pass pass : whole ? std::vector{sim::Pass::backward} : std::vector{sim::Pass::inputs, sim::Pass::weights})
-      for (const sim::BlockId id : program_.blocks_of(pass, sim::position_of(0, plan_.micro_batches)))
-        run(stage_block_of(id), rank, {0, 0}, 0);
+      for (const sim::BlockId id : program_.blocks_of(pass, position)) run(stage_block_of(id), rank, {0, 0}, 0);
   }
   return rank.computed - before;
 }

@@ -23,9 +23,10 @@ class Pipeline {
   // Returns: the iteration time of the variant that the program is now.
   // Cost: O(stages x micro-batches x events between stages + items of the updates), and O(items) for blocks that no variant before had.
   [[nodiscard]] double iteration_s();
-  // Returns: the seconds of a micro-batch's passes through all stages, one after another on one rank, behind others like it.
+  // Returns: the seconds of a micro-batch's passes through all stages, one after another on one rank, behind others like it. Requires: a
+  // micro-batch of the plan has this position.
   // Cost: O(stages), and O(items) for blocks that no variant before had.
-  [[nodiscard]] double pass_s();
+  [[nodiscard]] double pass_s(sim::MicroBatchPosition position);
 
  private:
   struct Rank {

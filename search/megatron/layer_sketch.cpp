@@ -13,12 +13,12 @@
 namespace search {
 namespace {
 
-// With three micro-batches the first one's gradients are neither final nor added to others: more are like the second.
+// With three micro-batches there is a first, a last and one between: more are like that one.
 constexpr std::int64_t kAllKinds = 3;
 
 // Seconds of a model with one number of layers.
 struct Times {
-  double seconds = 0, tail = 0;
+  double first = 0, seconds = 0, tail = 0;
 };
 
 // The same with all that it needs.
@@ -34,8 +34,9 @@ struct Measured {
 };
 
 Times times_of(Estimator& estimator, const pcg::Plan& plan, const sim::Variant& v) {
-  const double pass = estimator.pass(v).value();
-  return {pass, estimator.time(v).value() - plan.micro_batches * pass};
+  const PassSeconds pass = estimator.pass(v);
+  const double first = pass.first.value(), later = pass.later.value();
+  return {first, later, estimator.time(v).value() - first - (plan.micro_batches - 1) * later};
 }
 
 // ZeRO 3 leaves a device `sharded` of its `whole` bytes: of experts a share of expert/replicas, of the rest 1/replicas.
@@ -71,7 +72,8 @@ PerLayer per_layer(double one, double two, double layers_of_one) {
 }
 
 PassTimes per_layer(const Times& one, const Times& two, double layers_of_one) {
-  return {per_layer(one.seconds, two.seconds, layers_of_one), per_layer(one.tail, two.tail, layers_of_one)};
+  return {per_layer(one.first, two.first, layers_of_one), per_layer(one.seconds, two.seconds, layers_of_one),
+          per_layer(one.tail, two.tail, layers_of_one)};
 }
 
 PassSketch sketch_of(const Measured::Pass& one, const Measured::Pass& two, double layers_of_one) {

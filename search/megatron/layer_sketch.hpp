@@ -22,7 +22,8 @@ struct PerLayer {
 
 // Of one device of those that share a layer, under one kind of recomputation and ZeRO.
 struct PassTimes {
-  PerLayer seconds;  // of a micro-batch's forward and backward pass alone
+  PerLayer first;    // seconds of the first micro-batch's forward and backward pass alone
+  PerLayer seconds;  // of a later one's, which adds its gradients to those before
   PerLayer tail;     // seconds of an iteration besides its passes: gradients that are still on their way, update, weights
 };
 

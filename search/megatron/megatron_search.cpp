@@ -42,7 +42,7 @@ bool has_equal_stages(const pcg::Plan& plan) {
 }
 
 // A plan whose estimate is so much better than the best is simulated before others are looked at.
-constexpr double kClearlyBetter = 0.98;
+constexpr double kClearlyBetter = 0.995;
 
 // Plans that cannot be better than the best by a thousandth, which is less than what simulations are worth, are not looked at.
 constexpr double kLeastGain = 0.999;

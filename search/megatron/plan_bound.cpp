@@ -39,34 +39,34 @@ PlanBound PlanBounds::bound(const GridConfig& c) {
   const PassSketch& pass = s.passes.at(c.recompute);
   // The first stage of 1F1B keeps as many micro-batches as there are stages; interleaved schedules keep more.
   const double kept = static_cast<double>(std::min<std::int64_t>(micro_batches(c, problem_.training.global_batch), c.pipeline));
-  return {seconds(c, s, pass.times, 0), bytes(c, s, pass, kept * layers() / c.pipeline)};
+  return {seconds(c, s, pass.times, even_ranks(c, pass)), bytes(c, s, pass, kept * layers() / c.pipeline)};
 }
 
 PlanBound PlanBounds::closer_bound(const GridConfig& c) {
   const LayerSketch& s = *sketch(c);
   const PassSketch& pass = s.passes.at(c.recompute);
   PlanBound known = bound(c);
-  double slowest = 0;
+  std::vector<Rank> ranks = even_ranks(c, pass);
   if (layers_are_all() && c.pipeline > 1) {
     const std::span<const int> split = layers_per_stage(c, pass);
-    slowest = slowest_rank(c, pass, split);
-    known = {seconds(c, s, pass.times, slowest), std::max(known.bytes, bytes(c, s, pass, kept_layers(c, split)))};
+    ranks = ranks_of(c, pass, split);
+    known = {seconds(c, s, pass.times, ranks), std::max(known.bytes, bytes(c, s, pass, kept_layers(c, split)))};
   }
   const std::pair<Cut, int> key{cut_of(c), c.data};
   auto at = replicated_.find(key);
   if (at == replicated_.end()) at = replicated_.emplace(key, sketcher_.times(c, c.data)).first;
   if (!at->second) return known;
-  // Each rank is as much slower as all passes are.
   const PassTimes& replicated = at->second->at({c.recompute, c.zero});
-  slowest *= replicated.seconds.of(layers()) / pass.times.seconds.of(layers());
-  // Under ZeRO 3 a stage of a pipeline gathers weights while it waits for others, too: what it waits for either is not more than both.
-  if (c.zero == 3 && c.pipeline > 1) {
-    const auto m = static_cast<double>(micro_batches(c, problem_.training.global_batch));
-    known.seconds = std::max(known.seconds, m * std::max(slowest, replicated.seconds.of(layers()) / c.pipeline));
+  const double tail = replicated.tail.of(layers()) / c.pipeline;
+  // From ZeRO 2 on a stage of a pipeline scatters gradients and gathers weights while it waits for others, too: what it waits for either is
+  // not more than both.
+  if (c.zero >= 2 && c.pipeline > 1) {
+    for (const Rank& r : ranks) known.seconds = std::max(known.seconds, work(c, replicated, r));
+    if (c.zero == 2) known.seconds = std::max(known.seconds, passes(c, pass.times, ranks) + tail);
     return known;
   }
-  known.seconds = std::max(known.seconds, seconds(c, s, replicated, slowest));
-  const double with_tail = passes(c, replicated, slowest) + replicated.tail.of(layers()) / c.pipeline;
+  known.seconds = std::max(known.seconds, seconds(c, s, replicated, ranks));
+  const double with_tail = passes(c, replicated, ranks) + tail;
   if (c.pipeline > 1) known.seconds = std::max(known.seconds, with_tail);
   else if (layers_fill_buckets(c, s)) known.seconds = std::max(known.seconds, with_tail / kUnevenTails);
   return known;
@@ -85,12 +85,22 @@ bool PlanBounds::layers_fill_buckets(const GridConfig& c, const LayerSketch& s) 
   return std::isinf(bucket) || (dense >= bucket && (experts == 0 || experts >= bucket));
 }
 
-double PlanBounds::slowest_rank(const GridConfig& c, const PassSketch& pass, std::span<const int> split) {
-  std::vector<double> of_rank(static_cast<std::size_t>(c.pipeline), 0);
-  for (std::size_t s = 0; s < split.size(); ++s) of_rank[s % of_rank.size()] += split[s] * pass.times.seconds.layer;
-  of_rank.front() += pass.times.seconds.rest - pass.behind;
-  of_rank.back() += pass.behind;
-  return std::ranges::max(of_rank);
+std::vector<PlanBounds::Rank> PlanBounds::even_ranks(const GridConfig& c, const PassSketch& pass) const {
+  if (pass.times.seconds.of(layers()) == 0) return {{0, 0}};
+  return {{1.0 / c.pipeline, (1 - 1.0 / c.pipeline) / c.chunks}};
+}
+
+std::vector<PlanBounds::Rank> PlanBounds::ranks_of(const GridConfig& c, const PassSketch& pass, std::span<const int> split) const {
+  const double all = pass.times.seconds.of(layers());
+  if (all == 0) return even_ranks(c, pass);
+  std::vector<Rank> ranks(static_cast<std::size_t>(c.pipeline));
+  for (std::size_t s = 0; s < split.size(); ++s) ranks[s % ranks.size()].share += split[s] * pass.times.seconds.layer / all;
+  const double embedding = (pass.times.seconds.rest - pass.behind) / all;
+  ranks.front().share += embedding;
+  ranks.back().share += pass.behind / all;
+  for (std::size_t r = 1; r < ranks.size(); ++r)
+    ranks[r].before = ranks[r - 1].before + split[r - 1] * pass.times.seconds.layer / all + (r == 1 ? embedding : 0);
+  return ranks;
 }
 
 double PlanBounds::kept_layers(const GridConfig& c, std::span<const int> split) const {
@@ -125,16 +135,20 @@ bool PlanBounds::layers_are_all() const {
   return weighty > 1 && sketcher_.layers().unit == 1 && sketcher_.layers().count == static_cast<std::size_t>(weighty);
 }
 
-double PlanBounds::passes(const GridConfig& c, const PassTimes& pass, double least_slowest) const {
+double PlanBounds::work(const GridConfig& c, const PassTimes& pass, const Rank& rank) const {
   const auto m = static_cast<double>(micro_batches(c, problem_.training.global_batch));
-  const double all = pass.seconds.of(layers()), slowest = std::max(least_slowest, all / c.pipeline);
-  // The slowest stage works all the time but while the first micro-batch comes to it and the last one goes from it.
-  return m * slowest + std::max(0.0, all - slowest) / c.chunks;
+  return rank.share * (pass.first.of(layers()) + (m - 1) * pass.seconds.of(layers()));
 }
 
-double PlanBounds::seconds(const GridConfig& c, const LayerSketch& s, const PassTimes& pass, double least_slowest) {
+double PlanBounds::passes(const GridConfig& c, const PassTimes& pass, std::span<const Rank> ranks) const {
+  double longest = 0;
+  for (const Rank& r : ranks) longest = std::max(longest, work(c, pass, r) + r.before * pass.first.of(layers()));
+  return longest;
+}
+
+double PlanBounds::seconds(const GridConfig& c, const LayerSketch& s, const PassTimes& pass, std::span<const Rank> ranks) {
   const auto m = static_cast<double>(micro_batches(c, problem_.training.global_batch));
-  const double slowest = std::max(least_slowest, pass.seconds.of(layers()) / c.pipeline), passes = this->passes(c, pass, slowest);
+  const double passes = this->passes(c, pass, ranks), slowest = std::ranges::max(ranks, {}, &Rank::share).share * pass.seconds.of(layers());
   if (c.data * c.context == 1) return passes;
   // Experts' gradients, which fewer share, are left out.
   const double dense = 1 - expert_part(s);

@@ -36,13 +36,21 @@ class PlanBounds {
   using Cut = std::tuple<int, int, int, bool, std::int64_t>;
   static Cut cut_of(const GridConfig& c) { return {c.tensor, c.context, c.expert, c.sequence_parallel, c.micro_batch}; }
   const Attempt<LayerSketch>& sketch(const GridConfig& c);
-  // The seconds of all passes, and until they begin and after they end. `least_slowest`: seconds of a micro-batch's passes on the slowest
-  // rank of the pipeline, as far as they are known.
-  [[nodiscard]] double passes(const GridConfig& c, const PassTimes& pass, double least_slowest) const;
-  // Those, and what replicas tell each other.
-  [[nodiscard]] double seconds(const GridConfig& c, const LayerSketch& s, const PassTimes& pass, double least_slowest);
+  // A rank of the pipeline: its share of all that a micro-batch's passes take, and what of them lies before its first and behind its last
+  // kernels of an iteration: the first chunks of the ranks before it.
+  struct Rank {
+    double share = 0, before = 0;
+  };
+  // The last one of ranks of equal shares.
+  [[nodiscard]] std::vector<Rank> even_ranks(const GridConfig& c, const PassSketch& pass) const;
   // Requires: layers_are_all().
-  [[nodiscard]] static double slowest_rank(const GridConfig& c, const PassSketch& pass, std::span<const int> split);
+  [[nodiscard]] std::vector<Rank> ranks_of(const GridConfig& c, const PassSketch& pass, std::span<const int> split) const;
+  // The seconds of all passes on a rank.
+  [[nodiscard]] double work(const GridConfig& c, const PassTimes& pass, const Rank& rank) const;
+  // Those, and until they begin and after they end, of the rank that needs longest.
+  [[nodiscard]] double passes(const GridConfig& c, const PassTimes& pass, std::span<const Rank> ranks) const;
+  // Those, and what replicas tell each other.
+  [[nodiscard]] double seconds(const GridConfig& c, const LayerSketch& s, const PassTimes& pass, std::span<const Rank> ranks);
   // The most layers of micro-batches that the first rank of the pipeline keeps at a time.
   [[nodiscard]] double kept_layers(const GridConfig& c, std::span<const int> split) const;
   [[nodiscard]] std::span<const int> layers_per_stage(const GridConfig& c, const PassSketch& pass);

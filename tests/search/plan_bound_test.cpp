@@ -85,8 +85,8 @@ TEST_CASE("no plan is estimated below its bound, and none needs less memory") {
     for_each_plan(asked, [&](const search::GridConfig& c, const pcg::Plan& plan, double estimate) {
       REQUIRE(asked.bounds.refusal(c) == nullptr);
       const search::PlanBound first = asked.bounds.bound(c), closer = asked.bounds.closer_bound(c);
-      CHECK_MESSAGE(first.seconds <= 1.001 * estimate, plan.summary);
       // Hosts that launch layers faster or slower than the device runs them make a small model's layers unlike.
+      CHECK_MESSAGE(first.seconds <= 1.02 * estimate, plan.summary);
       CHECK_MESSAGE(closer.seconds <= 1.02 * estimate, plan.summary);
       CHECK(first.seconds <= 1.000001 * closer.seconds);
       const base::Bytes room = asked.oracle.memory(plan).peak - asked.oracle.device(base::DeviceId(0)).reserved;
@@ -98,18 +98,20 @@ TEST_CASE("no plan is estimated below its bound, and none needs less memory") {
 
 TEST_CASE("a pipeline's bound is the slowest stage's work and the way through the others") {
   // One device per stage and nothing to share: m micro-batches at the slowest stage, and all / p x (p - 1) to fill and drain, less with
-  // more chunks (arXiv 2104.04473, section 2.2). Layers and the rest of the model share out as evenly as can be in the first bound.
-  Asked asked({kWideGpt, 1, 2, 8});
+  // more chunks (arXiv 2104.04473, section 2.2). Layers and the rest of the model share out as evenly as can be in the first bound. It is
+  // the first micro-batch that fills the pipeline, which adds its gradients to no others.
+  Asked asked({kWideGpt, 1, 2, 8}), asked_one({kWideGpt, 1, 2, 1});
   search::GridConfig whole;
   whole.micro_batch = 1;
   whole.data = 1;
-  const double one = asked.bounds.bound(whole).seconds / 8;  // of a micro-batch
+  const double all = asked.bounds.bound(whole).seconds, first = asked_one.bounds.bound(whole).seconds;
+  CHECK(all > 8 * first);
   search::GridConfig c = whole;
   c.pipeline = 2;
-  CHECK(asked.bounds.bound(c).seconds == doctest::Approx(8 * one / 2 + one / 2));
+  CHECK(asked.bounds.bound(c).seconds == doctest::Approx(all / 2 + first / 2));
   c.chunks = 2;
   c.schedule = pcg::ScheduleKind::interleaved;
-  CHECK(asked.bounds.bound(c).seconds == doctest::Approx(8 * one / 2 + one / 2 / 2));
+  CHECK(asked.bounds.bound(c).seconds == doctest::Approx(all / 2 + first / 2 / 2));
 }
 
 TEST_CASE("a sketch's layer holds a layer's weights, and its share of them under tensor parallelism") {
