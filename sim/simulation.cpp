@@ -76,12 +76,14 @@ Accounts accounts_of(const Ready& r, const Iteration& i) {
   return {r.plan, r.cluster, r.program, r.traffic, r.folded, i.unrolled, i.timeline};
 }
 
-// How many micro-batches to try: an eighth of all, and before that far fewer, so that a failure costs little beside the whole. A pipeline
-// whose stages are nearly equal takes long to settle: the slower one holds the others up only when they have run out of room.
+// How many micro-batches to try: those that show the shortest period, with as many again as are under way to settle; more where even those
+// are few beside all. Two iterations of as many answer then, and a failure costs a third of the whole. A pipeline whose stages are nearly
+// equal takes long to settle: the slower one holds the others up only when they have run out of room.
 std::vector<int> tries(const Rhythm& rhythm, int all) {
   std::vector<int> few;
-  for (int n = rhythm.needed(); 32 * n <= all; n *= 4) few.push_back(n);
-  if (const int most = std::max(rhythm.needed(), all / 8); 4 * most <= all) few.push_back(most);
+  if (const int least = rhythm.needed(rhythm.unit) + rhythm.depth; 3 * least <= all) few.push_back(least);
+  for (int n = rhythm.needed(rhythm.most); 32 * n <= all; n *= 4) few.push_back(n);
+  if (const int most = std::max(rhythm.needed(rhythm.most), all / 8); 4 * most <= all) few.push_back(most);
   return few;
 }
 
@@ -98,10 +100,13 @@ std::optional<Extrapolated> extrapolated(const Ready& r) {
   const auto account = [&](int micro_batches) { return account_of(accounts_of(r, iteration_of(r, micro_batches))); };
   for (const int n : tries(rhythm, all)) {
     const int few = n + (all - n) % rhythm.unit;  // as many as the schedule can have
-    const std::optional<int> period = period_of(accounts_of(r, iteration_of(r, few)), few, rhythm);
+    const Iteration tried = iteration_of(r, few);
+    const std::optional<int> period = period_of(accounts_of(r, tried), few, rhythm);
     if (!period) continue;
-    const int first = few + (all - few) % *period;  // what is left out is whole periods
-    return Extrapolated{continued(account(first), account(first + *period), static_cast<double>(all - first) / *period), first};
+    // What is left out is whole periods. An iteration that is up to two periods shorter repeats itself, too (period_of).
+    const int last = few - (*period - (all - few) % *period) % *period, first = last - *period;
+    const Account at_last = last == few ? account_of(accounts_of(r, tried)) : account(last);
+    return Extrapolated{continued(account(first), at_last, static_cast<double>(all - first) / *period), last};
   }
   return std::nullopt;
 }

@@ -90,7 +90,7 @@ std::optional<Rhythm> rhythm_of(const pcg::Plan& plan) {
 
 std::optional<int> period_of(const Accounts& a, int micro_batches, const Rhythm& rhythm) {
   const Comparison comparison(a, micro_batches, rhythm);
-  for (int period = rhythm.unit; period <= rhythm.most; period += rhythm.unit) {
+  for (int period = rhythm.unit; period <= rhythm.most && rhythm.needed(period) <= micro_batches; period += rhythm.unit) {
     const std::optional<double> forward = comparison.shift_of({Pass::forward}, period),
                                 backward = comparison.shift_of({Pass::backward, Pass::inputs, Pass::weights}, period);
     if (!forward || !backward) continue;

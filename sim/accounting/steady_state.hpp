@@ -19,17 +19,17 @@ struct Rhythm {
   int unit = 1;   // a period is a multiple of so many
   int depth = 1;  // so many are under way in a pipeline at most
   int most = 1;   // the longest period that is looked for
-  // So many show whether an iteration repeats itself: `depth` to begin, to compare and to end.
-  [[nodiscard]] int needed() const { return 3 * depth + 2 * most; }
+  // So many show whether an iteration repeats itself after a period: `depth` to begin, to compare and to end.
+  [[nodiscard]] int needed(int period) const { return 3 * depth + 2 * period; }
 };
 // A pipeline of p ranks has circuits of up to p micro-batches, from a rank forward to another and back: the slowest makes the period.
 // Returns: nullopt: further micro-batches change more than that there are more of them.
 [[nodiscard]] std::optional<Rhythm> rhythm_of(const pcg::Plan& plan);
 
 // Returns: the shortest period after which `depth` micro-batches and a period, the last before the end, repeat themselves: in all forward
-// passes by one time and in all backward passes by one (the same, unless the schedule is GPipe's, which runs them apart). nullopt: none.
-// Requires: the iteration was unrolled for `micro_batches`, rhythm.needed() at least.
-// Cost: O(tasks) for each period that is tried.
+// passes by one time and in all backward passes by one (the same, unless the schedule is GPipe's, which runs them apart). nullopt: none
+// that so many micro-batches show. Then iterations of up to two periods fewer do the same and end in the same way: what they compare is as
+// long. Requires: the iteration was unrolled for `micro_batches`. Cost: O(tasks) for each period that is tried.
 [[nodiscard]] std::optional<int> period_of(const Accounts& a, int micro_batches, const Rhythm& rhythm);
 
 }  // namespace sim

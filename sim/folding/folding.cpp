@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "sim/folding/dominated.hpp"
 #include "sim/folding/refinement.hpp"
 
 namespace sim {
@@ -45,6 +46,7 @@ class Folder {
     fold_devices();
     fold_links();
     fold_transfers();
+    drop_dominated_links(out_.routes, out_.links);
     return std::move(out_);
   }
 
@@ -53,7 +55,7 @@ class Folder {
   void fold_links();
   void fold_transfers();
   TransferClass make_class(std::uint32_t transfer);
-  std::uint32_t route_of(const TrafficFlow& flow, std::uint32_t colour);
+  std::uint32_t route_of(const TrafficTransfer& transfer, std::uint32_t colour);
 
   const Traffic& traffic_;
   const topology::Cluster& cluster_;
@@ -93,11 +95,14 @@ void Folder::fold_links() {
       if (!traffic_.slack[l] && representative[colours_.link[l]] == l) ++crossings_[crossing_key(colours_.flow[f], colours_.link[l])];
 }
 
-std::uint32_t Folder::route_of(const TrafficFlow& flow, std::uint32_t colour) {
-  // A flow of the class crosses a link of the class as often as all flows of its colour cross the representative together.
+std::uint32_t Folder::route_of(const TrafficTransfer& transfer, std::uint32_t colour) {
+  // The strands of a colour cross a link of a class as often as all of them cross the representative together.
   std::set<std::uint32_t> classes;
-  for (const std::uint32_t l : traffic_.links_of(flow))
-    if (!traffic_.slack[l]) classes.insert(colours_.link[l]);
+  for (std::uint32_t f = transfer.flows_begin; f < transfer.flows_end; ++f) {
+    if (colours_.flow[f] != colour) continue;
+    for (const std::uint32_t l : traffic_.links_of(traffic_.flows[f]))
+      if (!traffic_.slack[l]) classes.insert(colours_.link[l]);
+  }
   std::vector<WeightedLink> route;
   for (const std::uint32_t c : classes) route.push_back({c, static_cast<double>(crossings_.at(crossing_key(colour, c)))});
   const auto [it, fresh] = routes_.try_emplace(std::move(route), static_cast<std::uint32_t>(out_.routes.size()));
@@ -120,7 +125,7 @@ TransferClass Folder::make_class(std::uint32_t transfer) {
     const TrafficFlow& flow = traffic_.flows[f];
     // The flows of one colour become one, whose weights on links say how many there were.
     if (seen.insert(colours_.flow[f]).second)
-      c.phases[flow.phase].flows.push_back({route_of(flow, colours_.flow[f]), flow.bytes * flow.wire_factor});
+      c.phases[flow.phase].flows.push_back({route_of(t, colours_.flow[f]), flow.bytes * flow.wire_factor});
   }
   return c;
 }

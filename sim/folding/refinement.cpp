@@ -143,15 +143,16 @@ void Refiner::start_transfers() {
 
 std::size_t Refiner::colour_flows() {
   Palette palette;
+  std::vector<Signature> crossed(traffic_.strands);
+  for (const TrafficFlow& flow : traffic_.flows)
+    for (const std::uint32_t l : traffic_.links_of(flow))
+      if (!traffic_.slack[l]) crossed[flow.strand].with(colours_.link[l]);
   for (std::size_t i = 0; i < traffic_.transfers.size(); ++i) {
     const TrafficTransfer& t = traffic_.transfers[i];
     for (std::uint32_t f = t.flows_begin; f < t.flows_end; ++f) {
       const TrafficFlow& flow = traffic_.flows[f];
-      Signature crossed;
-      for (const std::uint32_t l : traffic_.links_of(flow))
-        if (!traffic_.slack[l]) crossed.with(colours_.link[l]);
       Signature s;
-      s.then(colours_.transfer[i]).then(flow.phase).then(bits(flow.bytes.value())).then(bits(flow.wire_factor)).then(crossed);
+      s.then(colours_.transfer[i]).then(flow.phase).then(bits(flow.bytes.value())).then(bits(flow.wire_factor)).then(crossed[flow.strand]);
       colours_.flow[f] = palette.of(s);
     }
   }
@@ -217,7 +218,7 @@ Colours all_apart(const Program& program, const Traffic& traffic, const topology
   for (const bool u : used_devices(program, cluster)) c.device.push_back(u ? next++ : Folded::kUnused);
   for (std::size_t l = 0; l < traffic.links.size(); ++l) c.link.push_back(static_cast<std::uint32_t>(l));
   for (std::size_t t = 0; t < traffic.transfers.size(); ++t) c.transfer.push_back(static_cast<std::uint32_t>(t));
-  for (std::size_t f = 0; f < traffic.flows.size(); ++f) c.flow.push_back(static_cast<std::uint32_t>(f));
+  for (const TrafficFlow& f : traffic.flows) c.flow.push_back(f.strand);
   return c;
 }
 

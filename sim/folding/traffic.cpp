@@ -1,5 +1,8 @@
 #include "sim/folding/traffic.hpp"
 
+#include <map>
+#include <tuple>
+
 #include "sim/folding/slack.hpp"
 
 namespace sim {
@@ -14,10 +17,15 @@ class Planner {
   std::uint32_t add(MovementId movement, std::uint32_t round, const Transfer& transfer) {
     TrafficTransfer out{movement, round, transfer.kind, transfer.group, {}, static_cast<std::uint32_t>(traffic_.flows.size()), 0};
     const Collective c = planner_.plan(transfer.kind, transfer.bytes, transfer.group, transfer.copies);
+    strands_.clear();
     for (std::size_t p = 0; p < c.phases.size(); ++p) {
       out.delays.push_back(c.phases[p].latency);
       for (const CollectiveFlow& f : c.phases[p].flows) {
-        TrafficFlow flow{static_cast<std::uint32_t>(p), f.bytes, f.wire_factor, static_cast<std::uint32_t>(traffic_.flow_links.size()), 0};
+        TrafficFlow flow{
+            static_cast<std::uint32_t>(p), 0, f.bytes, f.wire_factor, static_cast<std::uint32_t>(traffic_.flow_links.size()), 0};
+        const auto strand = strands_.try_emplace({flow.phase, f.bytes.value(), f.wire_factor}, traffic_.strands).first;
+        if (strand->second == traffic_.strands) ++traffic_.strands;
+        flow.strand = strand->second;
         for (const topology::LinkId l : f.links) traffic_.flow_links.push_back(number_of(l));
         flow.links_end = static_cast<std::uint32_t>(traffic_.flow_links.size());
         traffic_.flows.push_back(flow);
@@ -43,7 +51,8 @@ class Planner {
   }
 
   CollectivePlanner planner_;
-  std::vector<std::uint32_t> numbers_;  // per link of the cluster
+  std::vector<std::uint32_t> numbers_;                                          // per link of the cluster
+  std::map<std::tuple<std::uint32_t, double, double>, std::uint32_t> strands_;  // of a transfer: by phase, bytes and wire factor
   Traffic traffic_;
 };
 

@@ -11,8 +11,12 @@
 
 namespace sim {
 
+// Flows of one transfer, phase and size move in step, at the rate of the slowest of them: libraries cut a collective into chunks that a
+// device passes on as it gets them, so that a ring or a tree goes as fast as its narrowest link. They are a strand. Since the next phase
+// waits for all of them, a collective alone takes the time that it would take otherwise.
 struct TrafficFlow {
   std::uint32_t phase = 0;
+  std::uint32_t strand = 0;
   base::Bytes bytes;                             // that are wanted
   double wire_factor = 1;                        // CollectiveFlow
   std::uint32_t links_begin = 0, links_end = 0;  // in Traffic::flow_links
@@ -31,6 +35,7 @@ struct Traffic {
   std::vector<topology::LinkId> links;                               // those in use
   std::vector<TrafficTransfer> transfers;                            // by movement, round, position in the round
   std::vector<TrafficFlow> flows;                                    // by transfer
+  std::uint32_t strands = 0;                                         // numbered from 0
   std::vector<bool> slack;                                           // per link: it is never the narrowest (sim/folding/slack.hpp)
   std::vector<std::uint32_t> flow_links;                             // by flow: indices into links
   std::vector<std::vector<std::vector<std::uint32_t>>> of_movement;  // [movement][round]: indices into transfers

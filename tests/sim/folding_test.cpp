@@ -6,6 +6,7 @@
 #include <rapidcheck.h>
 
 #include "plan_builder.hpp"
+#include "sim/folding/dominated.hpp"
 #include "sim/folding/refinement.hpp"
 #include "sim/simulation.hpp"
 #include "topology/load.hpp"
@@ -104,6 +105,38 @@ TEST_CASE("flows over links that differ in latency alone are kept apart") {
   CHECK(colours.flow[0] == colours.flow[1]);
   CHECK(colours.flow[2] == colours.flow[3]);
   CHECK(colours.flow[0] != colours.flow[2]);
+}
+
+TEST_CASE("a ring does not spread what one of its members has of its own") {
+  // Two stages of eight replicas, one node each; the gradients of a stage go round a ring. Where one GPU is slower, its replica differs
+  // from the others in both stages, wherever these are in the ring: four kinds of devices.
+  const auto g = test::mlp(4, 256, 64);
+  auto plan = test::plan_of(g, data(8), 16);
+  for (std::size_t n = 0; n < plan.pcg.nodes().size(); ++n) {
+    const auto& node = plan.pcg.nodes()[n];
+    plan.stage[n] = node.block >= 3 ? 1 : 0;
+    if (node.computes()) plan.mapping[n].start = base::DeviceId(static_cast<std::size_t>(8 * plan.stage[n]));
+  }
+  for (std::size_t n = plan.pcg.nodes().size(); n-- > 0;)
+    for (pcg::TensorRef t : plan.pcg.nodes()[n].inputs)
+      if (!plan.pcg.node(t.node).computes()) plan.stage[t.node.value] = plan.stage[n];
+  plan.stages = 2;
+  plan.micro_batches = 3;
+  plan.training.global_batch = 3 * g.batch();
+  same(plan,
+       preset("{name: line, nodes: 16, links: {wire: {bandwidth: 20 GB/s, latency: 1 us}, net: {bandwidth: 2 GB/s, latency: 3 us}}, node: "
+              "{gpus: {type: v100-sxm2-16gb, count: 1}, components: [nic0], wires: [{between: [gpu0, nic0], link: wire}]}, network: {type: "
+              "switch, link: net}, faults: [{node: 5, gpu: gpu0, slowdown: 1.5}]}"),
+       4);
+}
+
+TEST_CASE("a link that is never fuller than another does not count") {
+  // Links 0 and 1 carry the same; 2 carries one route of theirs, with less weight; 3 as much of one route as 4, and is half as wide.
+  std::vector<std::vector<sim::WeightedLink>> routes{{{0, 2}, {1, 2}, {2, 1}}, {{0, 1}, {1, 1}, {3, 1}, {4, 1}}};
+  const base::BytesPerSecond one(1e9), half(0.5e9);
+  sim::drop_dominated_links(routes, std::vector{one, one, one, half, one});
+  // Link 3 is fuller than 0 for the second route alone: both stay.
+  CHECK(routes == std::vector<std::vector<sim::WeightedLink>>{{{0, 2}}, {{0, 1}, {3, 1}}});
 }
 
 TEST_CASE("folding is exact for any data-parallel plan") {
