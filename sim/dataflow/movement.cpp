@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -52,7 +53,7 @@ const Box* wanted_by(DeviceId d, const Wanted& wanted) {
 }
 
 // Which parts of its block each member of a group takes when they share the sums out among them.
-using Shares = std::vector<std::set<Box>>;
+using Shares = std::vector<std::vector<Box>>;
 
 // What each member wants itself; nothing where these are not equal and disjoint.
 Shares own_shares(const SumGroup& group, const Wanted& wanted) {
@@ -63,63 +64,108 @@ Shares own_shares(const SumGroup& group, const Wanted& wanted) {
     if (box == nullptr) return {};
     const Box part = intersect(group.block, *box);
     if (part.volume() == 0 || !parts.insert(part).second || part.volume() != parts.begin()->volume()) return {};
-    shares.emplace_back().insert(part);
+    shares.push_back({part});
   }
   return shares;
 }
 
 double volume_of(const Shares& shares) {
   double v = 0;
-  for (const std::set<Box>& parts : shares)
+  for (const std::vector<Box>& parts : shares)
     for (const Box& part : parts) v += part.volume();
   return v;
 }
 
 // Where tensor-parallel ranks of experts hold sums of other ranks' tokens too: member i takes what all the groups' members i want, and an
-// all-to-all among those then brings each its own. Nothing where that does not come out even. Cost: O(groups x members).
-Shares shares_for_others(const SumGroup& group, const std::vector<SumGroup>& all, const Wanted& wanted) {
-  Shares shares(group.devices.size());
-  std::set<Box> parts;
-  for (const SumGroup& other : all) {
-    if (other.devices.size() != shares.size()) return {};
-    for (std::size_t i = 0; i < shares.size(); ++i) {
-      const Box* box = wanted_by(other.devices[i], wanted);
-      if (box == nullptr) return {};
-      const Box part = intersect(group.block, *box);
-      if (part.volume() == 0) continue;
-      if (!parts.insert(part).second || part.volume() != parts.begin()->volume()) return {};
-      shares[i].insert(part);
+// all-to-all among those then brings each its own.
+class SharesForOthers {
+ public:
+  // What it refers to outlives the object. Cost: O(members of all groups).
+  SharesForOthers(const std::vector<SumGroup>& all, const Wanted& wanted, const Holders& targets) : targets_(targets) {
+    for (const SumGroup& group : all) {
+      is_even_ = is_even_ && group.devices.size() == all.front().devices.size();
+      for (std::size_t i = 0; i < group.devices.size(); ++i) {
+        is_even_ = is_even_ && wanted_by(group.devices[i], wanted) != nullptr;
+        places_[group.devices[i]].push_back(i);
+      }
     }
   }
-  const bool even = std::ranges::all_of(shares, [&](const auto& parts_of) { return parts_of.size() == shares.front().size(); });
-  return even && volume_of(shares) == group.block.volume() ? shares : Shares{};
-}
 
-// Nothing where all want all of it, or parts that are not even.
-Shares shares_of(const SumGroup& group, const std::vector<SumGroup>& all, const Wanted& wanted) {
-  Shares own = own_shares(group, wanted);
-  return own.empty() || volume_of(own) == group.block.volume() ? own : shares_for_others(group, all, wanted);
-}
+  // Nothing where that does not come out even. Cost: O(what is wanted of the group's block).
+  [[nodiscard]] Shares of(const SumGroup& group) const {
+    if (!is_even_) return {};
+    Shares shares(group.devices.size());
+    std::vector<Box> parts;
+    double volume_of_part = 0;
+    bool is_even = true;
+    targets_.each_in(group.block, [&](const Holders::Held& held, double volume) {
+      for (const DeviceId d : held.devices)
+        for (const std::size_t i : places_of(d)) {
+          if (parts.empty()) volume_of_part = volume;
+          is_even = is_even && volume == volume_of_part;
+          shares[i].push_back(parts.emplace_back(intersect(group.block, held.box)));
+        }
+    });
+    std::ranges::sort(parts);
+    is_even = is_even && std::ranges::adjacent_find(parts) == parts.end() &&
+              static_cast<double>(parts.size()) * volume_of_part == group.block.volume() &&
+              std::ranges::all_of(shares, [&](const auto& parts_of) { return parts_of.size() == shares.front().size(); });
+    return is_even ? shares : Shares{};
+  }
+
+ private:
+  [[nodiscard]] std::span<const std::size_t> places_of(DeviceId d) const {
+    const auto at = places_.find(d);
+    return at == places_.end() ? std::span<const std::size_t>() : std::span<const std::size_t>(at->second);
+  }
+
+  const Holders& targets_;
+  bool is_even_ = true;                                  // all groups are of one size, and each member wants one block
+  std::map<DeviceId, std::vector<std::size_t>> places_;  // among the members of its groups
+};
+
+// Adds up the partial sums of one tensor.
+class Sums {
+ public:
+  // What it refers to outlives the object.
+  Sums(const Layout& from, const Wanted& wanted, const Holders& targets)
+      : groups_(groups_of_sums(from)), wanted_(wanted), targets_(targets) {}
+
+  [[nodiscard]] const std::vector<SumGroup>& groups() const { return groups_; }
+  // Nothing where all want all of it, or parts that are not even.
+  [[nodiscard]] Shares shares_of(const SumGroup& group) {
+    if (group.devices.size() < 2) return {};
+    Shares own = own_shares(group, wanted_);
+    if (own.empty() || volume_of(own) == group.block.volume()) return own;
+    if (!for_others_) for_others_.emplace(groups_, wanted_, targets_);
+    return for_others_->of(group);
+  }
+
+ private:
+  std::vector<SumGroup> groups_;
+  const Wanted& wanted_;
+  const Holders& targets_;
+  std::optional<SharesForOthers> for_others_;
+};
 
 struct AddedSums {
   Round round;    // empty: nothing to add
   Holders after;  // who holds what then
 };
 
-// Adds up partial sums, by a reduce-scatter where all want equal shares, else by an all-reduce. Cost: O(shards); O(shards x groups) where
-// members want parts of what other groups hold too.
-AddedSums add_sums(const Layout& from, const Wanted& wanted, base::Bytes element) {
-  const std::vector<SumGroup> groups = groups_of_sums(from);
+// Adds up partial sums, by a reduce-scatter where all want equal shares, else by an all-reduce. Cost: O(n log n), n shards of both layouts.
+AddedSums add_sums(const Layout& from, const Wanted& wanted, const Holders& targets, base::Bytes element) {
+  Sums sums(from, wanted, targets);
   Round round;
   std::map<Box, std::vector<DeviceId>> after;
-  for (const SumGroup& group : groups) {
-    const Shares shares = group.devices.size() > 1 ? shares_of(group, groups, wanted) : Shares{};
+  for (const SumGroup& group : sums.groups()) {
+    const Shares shares = sums.shares_of(group);
     if (group.devices.size() > 1) {
       const CollectiveKind kind = shares.empty() ? CollectiveKind::all_reduce : CollectiveKind::reduce_scatter;
       round.push_back({kind, element * group.block.volume(), group.devices});
     }
     for (std::size_t i = 0; i < group.devices.size(); ++i)
-      for (const Box& part : shares.empty() ? std::set<Box>{group.block} : shares[i]) after[part].push_back(group.devices[i]);
+      for (const Box& part : shares.empty() ? std::vector<Box>{group.block} : shares[i]) after[part].push_back(group.devices[i]);
   }
   return {std::move(round), Holders(after)};
 }
@@ -266,7 +312,7 @@ Movement reshard(const Layout& from, const Layout& to, base::Bytes element, cons
   }
   const Holders targets(to);
   const auto wanted = wanted_by_device(targets);
-  AddedSums added = from.shape.sum > 1 ? add_sums(from, wanted, element) : AddedSums{{}, Holders(from)};
+  AddedSums added = from.shape.sum > 1 ? add_sums(from, wanted, targets, element) : AddedSums{{}, Holders(from)};
   if (!added.round.empty()) out.rounds.push_back(std::move(added.round));
   const Holders& sources = added.after;
   const auto held = wanted_by_device(sources);

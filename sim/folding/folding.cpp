@@ -36,7 +36,9 @@ std::vector<std::uint32_t> classes_of(std::span<const base::DeviceId> devices, c
   return {s.begin(), s.end()};
 }
 
-std::uint64_t crossing_key(std::uint32_t flow_colour, std::uint32_t link_class) { return std::uint64_t{flow_colour} << 32U | link_class; }
+std::uint64_t crossing_key(std::uint32_t strand_colour, std::uint32_t link_class) {
+  return std::uint64_t{strand_colour} << 32U | link_class;
+}
 
 class Folder {
  public:
@@ -55,13 +57,13 @@ class Folder {
   void fold_links();
   void fold_transfers();
   TransferClass make_class(std::uint32_t transfer);
-  std::uint32_t route_of(const TrafficTransfer& transfer, std::uint32_t colour);
+  std::uint32_t route_of(std::uint32_t strand);
 
   const Traffic& traffic_;
   const topology::Cluster& cluster_;
   const Colours& colours_;
   Folded out_;
-  // By flow colour and class of links: flows of the colour that cross the representative of the class.
+  // By strand colour and class of links: flows of the colour that cross the representative of the class.
   std::unordered_map<std::uint64_t, std::uint32_t> crossings_;
   std::map<std::vector<WeightedLink>, std::uint32_t> routes_;
 };
@@ -90,19 +92,16 @@ void Folder::fold_links() {
   out_.link_representatives = representative;
   // All links of a class carry the same: one of them stands for the class.
   for (std::uint32_t l : representative) out_.links.push_back(cluster_.link(traffic_.links[l]).bandwidth);
-  for (std::size_t f = 0; f < traffic_.flows.size(); ++f)
-    for (const std::uint32_t l : traffic_.links_of(traffic_.flows[f]))
-      if (!traffic_.slack[l] && representative[colours_.link[l]] == l) ++crossings_[crossing_key(colours_.flow[f], colours_.link[l])];
+  for (std::size_t s = 0; s < traffic_.strands.size(); ++s)
+    for (const StrandLink& l : traffic_.links_of(traffic_.strands[s]))
+      if (representative[colours_.link[l.link]] == l.link) crossings_[crossing_key(colours_.strand[s], colours_.link[l.link])] += l.flows;
 }
 
-std::uint32_t Folder::route_of(const TrafficTransfer& transfer, std::uint32_t colour) {
+std::uint32_t Folder::route_of(std::uint32_t strand) {
   // The strands of a colour cross a link of a class as often as all of them cross the representative together.
+  const std::uint32_t colour = colours_.strand[strand];
   std::set<std::uint32_t> classes;
-  for (std::uint32_t f = transfer.flows_begin; f < transfer.flows_end; ++f) {
-    if (colours_.flow[f] != colour) continue;
-    for (const std::uint32_t l : traffic_.links_of(traffic_.flows[f]))
-      if (!traffic_.slack[l]) classes.insert(colours_.link[l]);
-  }
+  for (const StrandLink& l : traffic_.links_of(traffic_.strands[strand])) classes.insert(colours_.link[l.link]);
   std::vector<WeightedLink> route;
   for (const std::uint32_t c : classes) route.push_back({c, static_cast<double>(crossings_.at(crossing_key(colour, c)))});
   const auto [it, fresh] = routes_.try_emplace(std::move(route), static_cast<std::uint32_t>(out_.routes.size()));
@@ -121,11 +120,10 @@ TransferClass Folder::make_class(std::uint32_t transfer) {
   c.delivers_to = t.kind == CollectiveKind::send ? classes_of(std::span(t.members).last(1), colours_) : all;
   for (base::Seconds d : t.delays) c.phases.push_back({d, {}});
   std::set<std::uint32_t> seen;
-  for (std::uint32_t f = t.flows_begin; f < t.flows_end; ++f) {
-    const TrafficFlow& flow = traffic_.flows[f];
-    // The flows of one colour become one, whose weights on links say how many there were.
-    if (seen.insert(colours_.flow[f]).second)
-      c.phases[flow.phase].flows.push_back({route_of(t, colours_.flow[f]), flow.bytes * flow.wire_factor});
+  for (std::uint32_t n = t.strands_begin; n < t.strands_end; ++n) {
+    const Strand& strand = traffic_.strands[n];
+    // The strands of one colour become one, whose weights on links say how many flows there were.
+    if (seen.insert(colours_.strand[n]).second) c.phases[strand.phase].flows.push_back({route_of(n), strand.bytes * strand.wire_factor});
   }
   return c;
 }

@@ -59,6 +59,9 @@ std::size_t recolour(std::vector<std::uint32_t>& colours, const std::vector<Sign
 
 std::uint64_t bits(double v) { return std::bit_cast<std::uint64_t>(v); }
 
+// So many flows of a strand over a link: of a colour, the other's.
+std::uint64_t crossing(std::uint32_t colour, std::uint32_t flows) { return std::uint64_t{flows} << 32U | colour; }
+
 // What a member does in a transfer: the sender of a message and the root of a broadcast are alone in what they do, in other collectives
 // all members are alike.
 std::uint64_t role_of(const TrafficTransfer& t, std::size_t member) {
@@ -77,7 +80,7 @@ class Refiner {
   void start_devices();
   void start_links();
   void start_transfers();
-  std::size_t colour_flows();
+  std::size_t colour_strands();
   std::size_t colour_links();
   std::size_t colour_transfers();
   std::size_t colour_devices();
@@ -141,38 +144,35 @@ void Refiner::start_transfers() {
   recolour(colours_.transfer, signatures);
 }
 
-std::size_t Refiner::colour_flows() {
+std::size_t Refiner::colour_strands() {
   Palette palette;
-  std::vector<Signature> crossed(traffic_.strands);
-  for (const TrafficFlow& flow : traffic_.flows)
-    for (const std::uint32_t l : traffic_.links_of(flow))
-      if (!traffic_.slack[l]) crossed[flow.strand].with(colours_.link[l]);
   for (std::size_t i = 0; i < traffic_.transfers.size(); ++i) {
     const TrafficTransfer& t = traffic_.transfers[i];
-    for (std::uint32_t f = t.flows_begin; f < t.flows_end; ++f) {
-      const TrafficFlow& flow = traffic_.flows[f];
+    for (std::uint32_t n = t.strands_begin; n < t.strands_end; ++n) {
+      const Strand& strand = traffic_.strands[n];
+      Signature crossed;
+      for (const StrandLink& l : traffic_.links_of(strand)) crossed.with(crossing(colours_.link[l.link], l.flows));
       Signature s;
-      s.then(colours_.transfer[i]).then(flow.phase).then(bits(flow.bytes.value())).then(bits(flow.wire_factor)).then(crossed[flow.strand]);
-      colours_.flow[f] = palette.of(s);
+      s.then(colours_.transfer[i]).then(strand.phase).then(bits(strand.bytes.value())).then(bits(strand.wire_factor)).then(crossed);
+      colours_.strand[n] = palette.of(s);
     }
   }
   return palette.size();
 }
 
 std::size_t Refiner::colour_links() {
-  std::vector<Signature> crossing(colours_.link.size());
-  for (std::size_t f = 0; f < traffic_.flows.size(); ++f)
-    for (const std::uint32_t l : traffic_.links_of(traffic_.flows[f]))
-      if (!traffic_.slack[l]) crossing[l].with(colours_.flow[f]);
-  for (std::size_t l = 0; l < crossing.size(); ++l) crossing[l].then(colours_.link[l]);
-  return recolour(colours_.link, crossing);
+  std::vector<Signature> signatures(colours_.link.size());
+  for (std::size_t n = 0; n < traffic_.strands.size(); ++n)
+    for (const StrandLink& l : traffic_.links_of(traffic_.strands[n])) signatures[l.link].with(crossing(colours_.strand[n], l.flows));
+  for (std::size_t l = 0; l < signatures.size(); ++l) signatures[l].then(colours_.link[l]);
+  return recolour(colours_.link, signatures);
 }
 
 std::size_t Refiner::colour_transfers() {
   std::vector<Signature> signatures(traffic_.transfers.size());
   for (std::size_t i = 0; i < signatures.size(); ++i) {
     const TrafficTransfer& t = traffic_.transfers[i];
-    for (std::uint32_t f = t.flows_begin; f < t.flows_end; ++f) signatures[i].with(colours_.flow[f]);
+    for (std::uint32_t n = t.strands_begin; n < t.strands_end; ++n) signatures[i].with(colours_.strand[n]);
     Signature members;
     for (std::size_t m = 0; m < t.members.size(); ++m) members.with(2ULL * colours_.device[t.members[m].value] + role_of(t, m));
     signatures[i].then(members).then(colours_.transfer[i]);
@@ -194,11 +194,11 @@ Colours Refiner::run() && {
   start_devices();
   start_links();
   start_transfers();
-  colours_.flow.assign(traffic_.flows.size(), 0);
+  colours_.strand.assign(traffic_.strands.size(), 0);
   // Each round only splits classes, so an equal count is an equal partition.
   for (std::size_t before = 0, now = 1; now != before;) {
     before = now;
-    now = colour_flows();
+    now = colour_strands();
     now += colour_links();
     now += colour_transfers();
     now += colour_devices();
@@ -218,7 +218,7 @@ Colours all_apart(const Program& program, const Traffic& traffic, const topology
   for (const bool u : used_devices(program, cluster)) c.device.push_back(u ? next++ : Folded::kUnused);
   for (std::size_t l = 0; l < traffic.links.size(); ++l) c.link.push_back(static_cast<std::uint32_t>(l));
   for (std::size_t t = 0; t < traffic.transfers.size(); ++t) c.transfer.push_back(static_cast<std::uint32_t>(t));
-  for (const TrafficFlow& f : traffic.flows) c.flow.push_back(f.strand);
+  for (std::size_t s = 0; s < traffic.strands.size(); ++s) c.strand.push_back(static_cast<std::uint32_t>(s));
   return c;
 }
 

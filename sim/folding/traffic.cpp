@@ -2,6 +2,7 @@
 
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "sim/folding/slack.hpp"
 
@@ -15,17 +16,12 @@ class Planner {
 
   // Returns: its number.
   std::uint32_t add(MovementId movement, std::uint32_t round, const Transfer& transfer) {
-    TrafficTransfer out{movement, round, transfer.kind, transfer.group, {}, static_cast<std::uint32_t>(traffic_.flows.size()), 0};
+    TrafficTransfer out{movement, round, transfer.kind, transfer.group, {}, static_cast<std::uint32_t>(traffic_.flows.size()), 0, 0, 0};
     const Collective c = planner_.plan(transfer.kind, transfer.bytes, transfer.group, transfer.copies);
-    strands_.clear();
     for (std::size_t p = 0; p < c.phases.size(); ++p) {
       out.delays.push_back(c.phases[p].latency);
       for (const CollectiveFlow& f : c.phases[p].flows) {
-        TrafficFlow flow{
-            static_cast<std::uint32_t>(p), 0, f.bytes, f.wire_factor, static_cast<std::uint32_t>(traffic_.flow_links.size()), 0};
-        const auto strand = strands_.try_emplace({flow.phase, f.bytes.value(), f.wire_factor}, traffic_.strands).first;
-        if (strand->second == traffic_.strands) ++traffic_.strands;
-        flow.strand = strand->second;
+        TrafficFlow flow{static_cast<std::uint32_t>(p), f.bytes, f.wire_factor, static_cast<std::uint32_t>(traffic_.flow_links.size()), 0};
         for (const topology::LinkId l : f.links) traffic_.flow_links.push_back(number_of(l));
         flow.links_end = static_cast<std::uint32_t>(traffic_.flow_links.size());
         traffic_.flows.push_back(flow);
@@ -51,9 +47,42 @@ class Planner {
   }
 
   CollectivePlanner planner_;
-  std::vector<std::uint32_t> numbers_;                                          // per link of the cluster
-  std::map<std::tuple<std::uint32_t, double, double>, std::uint32_t> strands_;  // of a transfer: by phase, bytes and wire factor
+  std::vector<std::uint32_t> numbers_;  // per link of the cluster
   Traffic traffic_;
+};
+
+// Twists the flows of each transfer into strands.
+class Twister {
+ public:
+  explicit Twister(Traffic& traffic) : traffic_(traffic), crossed_(traffic.links.size(), 0) {}
+
+  void twist(TrafficTransfer& t) {
+    t.strands_begin = static_cast<std::uint32_t>(traffic_.strands.size());
+    std::map<Alike, std::vector<const TrafficFlow*>> alike;
+    for (const TrafficFlow& f : traffic_.flows_of(t)) alike[{f.phase, f.bytes.value(), f.wire_factor}].push_back(&f);
+    for (const auto& [what, flows] : alike) add(flows);
+    t.strands_end = static_cast<std::uint32_t>(traffic_.strands.size());
+  }
+
+ private:
+  using Alike = std::tuple<std::uint32_t, double, double>;  // phase, bytes and wire factor
+
+  void add(std::span<const TrafficFlow* const> flows) {
+    const TrafficFlow& first = *flows.front();
+    Strand s{first.phase, first.bytes, first.wire_factor, static_cast<std::uint32_t>(traffic_.strand_links.size()), 0};
+    for (const TrafficFlow* f : flows)
+      for (const std::uint32_t l : traffic_.links_of(*f))
+        if (!traffic_.slack[l] && crossed_[l]++ == 0) traffic_.strand_links.push_back({l, 0});
+    s.links_end = static_cast<std::uint32_t>(traffic_.strand_links.size());
+    for (std::uint32_t i = s.links_begin; i < s.links_end; ++i) {
+      StrandLink& l = traffic_.strand_links[i];
+      l.flows = std::exchange(crossed_[l.link], 0);
+    }
+    traffic_.strands.push_back(s);
+  }
+
+  Traffic& traffic_;
+  std::vector<std::uint32_t> crossed_;  // per link: flows so far
 };
 
 }  // namespace
@@ -70,6 +99,8 @@ Traffic traffic_of(const Program& program, const topology::Cluster& cluster, con
     }
   }
   t.slack = slack_links(t, cluster);
+  Twister twister(t);
+  for (TrafficTransfer& transfer : t.transfers) twister.twist(transfer);
   return std::move(planner).take();
 }
 

@@ -11,33 +11,46 @@
 
 namespace sim {
 
-// Flows of one transfer, phase and size move in step, at the rate of the slowest of them: libraries cut a collective into chunks that a
-// device passes on as it gets them, so that a ring or a tree goes as fast as its narrowest link. They are a strand. Since the next phase
-// waits for all of them, a collective alone takes the time that it would take otherwise.
 struct TrafficFlow {
   std::uint32_t phase = 0;
-  std::uint32_t strand = 0;
   base::Bytes bytes;                             // that are wanted
   double wire_factor = 1;                        // CollectiveFlow
   std::uint32_t links_begin = 0, links_end = 0;  // in Traffic::flow_links
+};
+
+// Flows of one transfer, phase and size move in step, at the rate of the slowest of them: libraries cut a collective into chunks that a
+// device passes on as it gets them, so that a ring or a tree goes as fast as its narrowest link. Since the next phase waits for all of
+// them, a collective alone takes the time that it would take otherwise.
+struct Strand {
+  std::uint32_t phase = 0;
+  base::Bytes bytes;  // of each flow
+  double wire_factor = 1;
+  std::uint32_t links_begin = 0, links_end = 0;  // in Traffic::strand_links
+};
+// Without links that are slack.
+struct StrandLink {
+  std::uint32_t link = 0;   // index into Traffic::links
+  std::uint32_t flows = 0;  // of the strand that cross it
 };
 
 struct TrafficTransfer {
   MovementId movement;
   std::uint32_t round = 0;
   CollectiveKind kind = CollectiveKind::send;
-  std::span<const base::DeviceId> members;       // send: {from, to}; of the program
-  std::vector<base::Seconds> delays;             // one per phase
-  std::uint32_t flows_begin = 0, flows_end = 0;  // in Traffic::flows
+  std::span<const base::DeviceId> members;           // send: {from, to}; of the program
+  std::vector<base::Seconds> delays;                 // one per phase
+  std::uint32_t flows_begin = 0, flows_end = 0;      // in Traffic::flows
+  std::uint32_t strands_begin = 0, strands_end = 0;  // in Traffic::strands
 };
 
 struct Traffic {
   std::vector<topology::LinkId> links;                               // those in use
   std::vector<TrafficTransfer> transfers;                            // by movement, round, position in the round
   std::vector<TrafficFlow> flows;                                    // by transfer
-  std::uint32_t strands = 0;                                         // numbered from 0
-  std::vector<bool> slack;                                           // per link: it is never the narrowest (sim/folding/slack.hpp)
   std::vector<std::uint32_t> flow_links;                             // by flow: indices into links
+  std::vector<bool> slack;                                           // per link: it is never the narrowest (sim/folding/slack.hpp)
+  std::vector<Strand> strands;                                       // by transfer
+  std::vector<StrandLink> strand_links;                              // by strand
   std::vector<std::vector<std::vector<std::uint32_t>>> of_movement;  // [movement][round]: indices into transfers
 
   [[nodiscard]] std::span<const TrafficFlow> flows_of(const TrafficTransfer& t) const {
@@ -45,6 +58,9 @@ struct Traffic {
   }
   [[nodiscard]] std::span<const std::uint32_t> links_of(const TrafficFlow& f) const {
     return std::span(flow_links).subspan(f.links_begin, f.links_end - f.links_begin);
+  }
+  [[nodiscard]] std::span<const StrandLink> links_of(const Strand& s) const {
+    return std::span(strand_links).subspan(s.links_begin, s.links_end - s.links_begin);
   }
 };
 

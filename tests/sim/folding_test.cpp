@@ -101,10 +101,10 @@ TEST_CASE("flows over links that differ in latency alone are kept apart") {
   const sim::Colours colours = sim::refine(program, traffic, cluster);
   CHECK(colours.device[0] == colours.device[2]);
   CHECK(colours.device[1] == colours.device[3]);
-  REQUIRE(colours.flow.size() == 4);  // one of each message
-  CHECK(colours.flow[0] == colours.flow[1]);
-  CHECK(colours.flow[2] == colours.flow[3]);
-  CHECK(colours.flow[0] != colours.flow[2]);
+  REQUIRE(colours.strand.size() == 4);  // one of each message
+  CHECK(colours.strand[0] == colours.strand[1]);
+  CHECK(colours.strand[2] == colours.strand[3]);
+  CHECK(colours.strand[0] != colours.strand[2]);
 }
 
 TEST_CASE("a ring does not spread what one of its members has of its own") {
