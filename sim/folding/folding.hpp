@@ -1,15 +1,16 @@
 #pragma once
-// Folding: devices, links, transfers and flows that do the same thing in the same place are simulated once.
+// Folding: devices, links, transfers and strands of flows that do the same thing in the same place are simulated once.
 //
 // A partition of all four is refined until it is equitable: members of a class of transfers have equally many members of each class of
-// devices, in each role, and equally many flows of each class; members of a class of devices take part in equally many transfers of each
-// class in each role; members of a class of flows cross equally many links of each class; members of a class of links are crossed by
-// equally many flows of each class (colour refinement, as for graph isomorphism). Then giving every member of a class the same times and
-// rates is a solution of the simulation: max-min shares are unique, and the equations of all members of a class are the same. So the folded
-// simulation is exact, not an approximation. Which flows of a collective a device sends makes no difference to it: it waits for the whole.
-// A link that is crossed by n flows of a class carries the representative flow with weight n. Links that are never the narrowest are left
-// out (sim/folding/slack.hpp). One case is not symmetric: a device that is in two collectives of one round runs them one after another, and
-// which comes first is arbitrary. A program with such a round is not folded.
+// devices, in each role, and equally many strands of each class; members of a class of devices take part in equally many transfers of each
+// class in each role; members of a class of strands cross equally many links of each class equally often; members of a class of links are
+// crossed by equally many strands of each class (colour refinement, as for graph isomorphism). Then giving every member of a class the same
+// times and rates is a solution of the simulation: max-min shares are unique, and the equations of all members of a class are the same. So
+// the folded simulation is exact, not an approximation. Which flows of a collective a device sends makes no difference to it: it waits for
+// the whole. A link that is crossed by n flows of a class carries the representative with weight n. Links that are never the narrowest are
+// left out (sim/folding/slack.hpp), and in the end those that are never fuller than another (sim/folding/dominated.hpp). One case is not
+// symmetric: a device that is in two collectives of one round runs them one after another, and which comes first is arbitrary. A program
+// with such a round is not folded.
 
 #include <cstdint>
 #include <vector>
