@@ -23,8 +23,9 @@
 namespace search {
 namespace {
 
-constexpr std::size_t kMostLost = 10;  // more than a person reads
-constexpr int kMostSimulated = 1000;   // some minutes of simulation on a large cluster
+constexpr double kMostForRanking = 0.5;  // of the budget
+constexpr std::size_t kMostLost = 10;    // more than a person reads
+constexpr int kMostSimulated = 1000;     // some minutes of simulation on a large cluster
 // Estimates are blind to contention, so that simulations are rarely better: by at most a tenth where ZeRO 3 gathers weights on a slow
 // network, elsewhere by less than a fiftieth (Llama-70B on 64 H100, Llama-1B on 64 A100 with one 100 Gb/s NIC a node, whole grids).
 constexpr double kEstimateMargin = 1.05;
@@ -227,7 +228,9 @@ class Searching {
     if (found_.simulated.empty()) return;
     GridConfig config = std::ranges::min_element(found_.simulated, {}, &Simulated::time)->config;
     double best = best_;
-    found_.changed = refine(config, best, problem_.training.framework, [&](const GridConfig& c) -> std::optional<double> {
+    const RefinementScope scope{problem_.training.framework, problem_.training.precision,
+                                static_cast<int>(problem_.cluster.domain_devices(0).size())};
+    found_.changed = refine(config, best, scope, [&](const GridConfig& c) -> std::optional<double> {
       if (deadline_.has_passed()) return std::nullopt;
       const Attempt<pcg::Plan> plan = megatron_plan(planner_, c);
       if (!plan || !problem_.oracle.memory(*plan).fits()) return std::nullopt;
@@ -316,8 +319,7 @@ std::string statistics(std::size_t plans, const Findings& found) {
 // What was chosen for the best plan of the grid alone, and what nothing chose.
 std::string refinement(const Findings& found) {
   constexpr std::string_view kLeftOut =
-      "not tried: groups that shard, weights in fp8 or fp4, offloading, parts to recompute, moments in bf16, CUDA graphs, lean warm-ups, "
-      "and flexible, breadth-first and 2bw "
+      "not tried: offloading, moments in bf16, CUDA graphs, lean warm-ups, chosen parts of layers to recompute, and flexible and 2bw "
       "schedules";
   if (found.refined == 0) return std::string(kLeftOut);
   return fmt::format(
@@ -334,7 +336,8 @@ bool has_experts(const pcg::Graph& model) {
 SearchResult megatron_search(const Problem& problem, const MegatronSearchConfig& config, const SearchContext& context) {
   const Deadline deadline(context, config.budget);
   PlanBounds bounds(problem, recomputations_of(problem.model));
-  Ranking ranking = rank(problem, bounds, deadline, context);
+  // Sketches of a large grid could take all the time: plans that fit are worth more than bounds of all.
+  Ranking ranking = rank(problem, bounds, Deadline(context, config.budget * kMostForRanking), context);
   const std::size_t plans = ranking.plans;
   const std::optional<Refusal> refusal = ranking.refusal;
   Findings found = Searching(problem, bounds, std::move(ranking), config.simulate_best, deadline, context).run();
@@ -344,7 +347,7 @@ SearchResult megatron_search(const Problem& problem, const MegatronSearchConfig&
   if (!found.simulated.empty()) result.notes.push_back(refinement(found));
   if (has_experts(problem.model))
     result.notes.emplace_back(
-        "the grid shares experts out over data and context, by nccl: what expert_tensor and dispatch change is not searched");
+        "the grid shares experts out over data and context, by nccl: what expert_tensor and dispatch change is tried for its best alone");
   if (found.simulated.empty()) {
     result.lost = std::move(found.no_fit);
     return result;
@@ -359,19 +362,19 @@ SearchResult megatron_search(const Problem& problem, const MegatronSearchConfig&
 
 Planner megatron_search_planner() {
   const MegatronSearchConfig defaults;
-  return {.kind = "megatron",
-          .form = "search",
-          .about =
-              "The best of Megatron's grid: all degrees, sequence parallelism, micro-batches, chunks, stages, recomputation and ZeRO 1 "
-              "to 3.",
-          .searches = true,
-          .options = {{"budget", Duration{defaults.budget}, "the time that the search may take"},
-                      {"simulate_best", WholeNumber{.least = 1, .most = kMostSimulated, .by_default = defaults.simulate_best},
-                       "so many of the best plans of the grid are simulated whole, plain data parallelism besides"}},
-          .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
-            return megatron_search(p, {.budget = o.duration("budget"), .simulate_best = static_cast<int>(o.whole_number("simulate_best"))},
-                                   c);
-          }};
+  return {
+      .kind = "megatron",
+      .form = "search",
+      .about =
+          "The best of Megatron's grid: all degrees, sequence parallelism, micro-batches, chunks, stages, recomputation and ZeRO 1 "
+          "to 3.",
+      .searches = true,
+      .options = {{"budget", Duration{defaults.budget}, "the time that the search may take; bounds of all plans take half of it at most"},
+                  {"simulate_best", WholeNumber{.least = 1, .most = kMostSimulated, .by_default = defaults.simulate_best},
+                   "so many of the best plans of the grid are simulated whole, plain data parallelism besides"}},
+      .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
+        return megatron_search(p, {.budget = o.duration("budget"), .simulate_best = static_cast<int>(o.whole_number("simulate_best"))}, c);
+      }};
 }
 
 }  // namespace search

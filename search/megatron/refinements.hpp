@@ -16,16 +16,24 @@ struct Refinement {
   std::vector<GridConfig> values;
 };
 
-// The choices that a configuration leaves open and the framework has: how ranks of context exchange keys, the schedule of a pipeline
-// without chunks, and what runs beside the kernels. Each value differs from `config` in that choice alone.
-// PipeDream-2BW is none of them, as it trains otherwise. Neither are offloading, parts of layers to recompute, a lean warm-up and moments
-// in bf16, which save memory and cost time or digits; and CUDA graphs, whose buffers nobody counts.
-[[nodiscard]] std::vector<Refinement> refinements_of(const GridConfig& config, pcg::Framework framework);
+// What choices depend on besides the configuration.
+struct RefinementScope {
+  pcg::Framework framework = pcg::Framework::generic;
+  pcg::Precision precision = pcg::Precision::bf16;
+  int domain_devices = 8;  // GPUs that reach each other without the network
+};
+
+// The choices that a configuration leaves open and the framework has: how ranks of context exchange keys, by which library tokens go to
+// their experts and how many tensor ranks share one, the schedule of a pipeline, which layers are recomputed where all are, groups that
+// shard for themselves, weights kept in fp8, and what runs beside the kernels. Each value differs from `config` in that choice alone.
+// PipeDream-2BW and moments in bf16 are none of them, as they train otherwise. Neither are offloading and a lean warm-up, which save memory
+// and cost time; nor CUDA graphs, whose buffers nobody counts.
+[[nodiscard]] std::vector<Refinement> refinements_of(const GridConfig& config, const RefinementScope& scope);
 
 // Makes one choice after another, each for what the ones before have left: `seconds` says what a configuration takes, nullopt: it cannot be
 // built or does not fit. A value is taken that is better by more than a thousandth.
 // Returns: the names of the choices that were changed. Changes `config` and `best`.
-std::vector<std::string> refine(GridConfig& config, double& best, pcg::Framework framework,
+std::vector<std::string> refine(GridConfig& config, double& best, const RefinementScope& scope,
                                 const std::function<std::optional<double>(const GridConfig&)>& seconds);
 
 }  // namespace search

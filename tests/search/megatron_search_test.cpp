@@ -142,13 +142,25 @@ TEST_CASE("a search without time says so") {
   double ticks = 0;
   search::SearchContext context;
   context.clock = [&] { return base::Seconds(ticks += 1); };
-  // The start takes the first tick: three cuts are sketched, and nothing is simulated.
+  // The start takes the first tick: of 3.5 half go into bounds, one cut, and the rest into looking at its first plans, one of them.
   const search::SearchResult r = search::megatron_search(q.problem(), {.budget = base::Seconds(3.5)}, context);
   CHECK_FALSE(r.termination.has_plan());
   CHECK(r.termination.limit() == search::Limit::time);
   CHECK(search::stop_reason(r.termination) == "time_limit");
   REQUIRE_FALSE(r.notes.empty());
   CHECK(r.notes[0].ends_with(" were not reached in time"));
+}
+
+TEST_CASE("a grid that is too large for its time still gives a plan") {
+  const test::Question q(test::kSmallGpt, 1, 4, 8);
+  double ticks = 0;
+  search::SearchContext context;
+  context.clock = [&] { return base::Seconds(ticks += 1); };
+  // Half of 50 looks at the clock bounds a part of the grid, and the rest finds the best of that part.
+  const search::SearchResult r = search::megatron_search(q.problem(), {.budget = base::Seconds(50)}, context);
+  CHECK(r.termination.has_plan());
+  CHECK(r.termination.limit() == search::Limit::time);
+  CHECK(search::stop_reason(r.termination) == "time_limit");
 }
 
 TEST_CASE("each device is asked for what it has itself: a small one beside a large one does not make the grid infeasible") {

@@ -10,9 +10,9 @@ using search::GridConfig;
 
 namespace {
 
-std::vector<std::string> open_choices(const GridConfig& c, pcg::Framework framework) {
+std::vector<std::string> open_choices(const GridConfig& c, pcg::Framework framework, pcg::Precision precision = pcg::Precision::bf16) {
   std::vector<std::string> names;
-  for (const search::Refinement& r : search::refinements_of(c, framework))
+  for (const search::Refinement& r : search::refinements_of(c, {.framework = framework, .precision = precision}))
     if (!r.values.empty()) names.push_back(r.what);
   return names;
 }
@@ -26,14 +26,29 @@ TEST_CASE("choices that a plan leaves open and its framework has") {
   CHECK(open_choices({}, pcg::Framework::deepspeed).empty());
   CHECK(open_choices({.pipeline = 4}, pcg::Framework::generic) == Names{"schedule"});
   CHECK(open_choices({.pipeline = 4}, pcg::Framework::megatron).empty());
-  CHECK(open_choices({.pipeline = 4, .chunks = 2}, pcg::Framework::generic).empty());
+  CHECK(open_choices({.pipeline = 4, .chunks = 2}, pcg::Framework::generic) == Names{"schedule"});
+  CHECK(open_choices({.pipeline = 4, .chunks = 2}, pcg::Framework::megatron).empty());
   CHECK(open_choices({.tensor = 2, .expert = 2, .sequence_parallel = true, .zero = 1}, pcg::Framework::megatron) ==
-        Names{"overlap tensor", "overlap parameters", "overlap experts"});
+        Names{"dispatch", "expert_tensor", "overlap tensor", "overlap parameters", "overlap experts"});
   CHECK(open_choices({.zero = 3}, pcg::Framework::megatron).empty());
+  CHECK(open_choices({.recompute = pcg::Recompute::full}, pcg::Framework::megatron) == Names{"recompute"});
+  CHECK(open_choices({}, pcg::Framework::megatron, pcg::Precision::fp8) == Names{"weights"});
+  CHECK(open_choices({}, pcg::Framework::deepspeed, pcg::Precision::fp8).empty());
+}
+
+TEST_CASE("groups that shard for themselves lie within a domain, or are half of all") {
+  // Of 64 that hold a weight beside tensor 2: groups of 4 within the 8 GPUs of a domain, and of 32.
+  const auto all =
+      search::refinements_of({.tensor = 2, .data = 64, .zero = 3}, {.framework = pcg::Framework::megatron, .domain_devices = 8});
+  const auto shards = std::ranges::find(all, "shard", &search::Refinement::what);
+  REQUIRE(shards != all.end());
+  REQUIRE(shards->values.size() == 2);
+  CHECK(shards->values[0].shard == 4);
+  CHECK(shards->values[1].shard == 32);
 }
 
 TEST_CASE("ranks of context ring, gather, exchange heads, or ring over exchanges of heads") {
-  const auto all = search::refinements_of({.context = 8}, pcg::Framework::pytorch);
+  const auto all = search::refinements_of({.context = 8}, {.framework = pcg::Framework::pytorch});
   const auto exchanges = std::ranges::find(all, "context_kind", &search::Refinement::what);
   REQUIRE(exchanges != all.end());
   std::vector<std::pair<ContextKind, int>> kinds;
@@ -51,7 +66,7 @@ TEST_CASE("a choice is changed for what is better by more than a thousandth, and
     if (c.overlap.parameters) s -= c.context_kind == ContextKind::ulysses ? 1 : -1;  // worth it beside the other alone
     return s;
   };
-  CHECK(search::refine(config, best, pcg::Framework::generic, seconds) == Names{"context_kind", "overlap parameters"});
+  CHECK(search::refine(config, best, {.framework = pcg::Framework::generic}, seconds) == Names{"context_kind", "overlap parameters"});
   CHECK(best == 8);
   GridConfig both{.context = 2, .context_kind = ContextKind::ulysses, .zero = 1};
   both.overlap.parameters = true;
@@ -61,7 +76,9 @@ TEST_CASE("a choice is changed for what is better by more than a thousandth, and
 TEST_CASE("what cannot be built or does not fit is not chosen") {
   GridConfig config{.pipeline = 2, .context = 4};
   double best = 10;
-  CHECK(search::refine(config, best, pcg::Framework::generic, [](const GridConfig&) { return std::optional<double>(); }).empty());
+  CHECK(search::refine(config, best, {.framework = pcg::Framework::generic}, [](const GridConfig&) {
+          return std::optional<double>();
+        }).empty());
   CHECK(best == 10);
   CHECK(config == GridConfig{.pipeline = 2, .context = 4});
 }
