@@ -61,6 +61,8 @@ struct MemoryPolicy {
   Offload offload;
   WeightStorage weights = WeightStorage::bf16;  // in other precisions: as the precision stores reals
   bool bf16_moments = false;                    // of Adam or momentum, instead of fp32
+  // What activation functions and the products of gated units read is kept for the backward pass in fp8, cast there and back.
+  bool fp8_activation_inputs = false;
   bool operator==(const MemoryPolicy&) const = default;
 };
 

@@ -352,6 +352,7 @@ void read_head(MapReader& r, Plan& plan) {
     read_zero(m, plan.memory.zero);
     plan.memory.weights = chosen(m, "weights", {kWeightStorageWords.begin(), kWeightStorageWords.end()}, plan.memory.weights);
     plan.memory.bf16_moments = m.boolean("bf16_moments").value_or(false);
+    plan.memory.fp8_activation_inputs = m.boolean("fp8_activation_inputs").value_or(false);
     section(m, "offload", [&](MapReader& o) {
       plan.memory.offload.activations = o.boolean("activations").value_or(false);
       plan.memory.offload.optimizer = o.boolean("optimizer").value_or(false);

@@ -65,6 +65,7 @@ Yaml memory_of(const Plan& plan) {
   add_zero(policy.zero, y);
   if (policy.weights != WeightStorage::bf16) y.set("weights", scalar(kWeightStorageWords[static_cast<std::size_t>(policy.weights)]));
   if (policy.bf16_moments) y.set("bf16_moments", scalar(true));
+  if (policy.fp8_activation_inputs) y.set("fp8_activation_inputs", scalar(true));
   if (policy.offload != Offload{}) {
     Yaml offload = Yaml::make_map();
     offload.set("activations", scalar(policy.offload.activations));

@@ -62,6 +62,7 @@ Planner fsdp_planner() {
                    "weights are freed after the forward pass and gathered again; else kept for the backward pass; `zero3` only"},
                   recompute_option(),
                   moments_option(),
+                  activation_inputs_option(),
                   weights_option(),
                   cuda_graphs_option(),
                   offload_option(),

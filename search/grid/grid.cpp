@@ -225,6 +225,7 @@ std::string summary(const Grid& g, const GridConfig& c) {
   if (c.memory.weights != pcg::WeightStorage::bf16)
     text += fmt::format(", weights in {}", pcg::kWeightStorageWords[static_cast<std::size_t>(c.memory.weights)]);
   if (c.memory.bf16_moments) text += ", moments in bf16";
+  if (c.memory.fp8_activation_inputs) text += ", activation inputs in fp8";
   if (const pcg::Offload& o = c.memory.offload; o.activations || o.optimizer)
     text += fmt::format(", {}{}{} offloaded", o.activations ? "activations" : "", o.activations && o.optimizer ? " and " : "",
                         o.optimizer ? "optimizer" : "");

@@ -12,6 +12,11 @@ Option recompute_option() {
 
 Option moments_option() { return {"moments", Choice{.words = {"fp32", "bf16"}}, "what the optimizer keeps its moments in"}; }
 
+Option activation_inputs_option() {
+  return {"activation_inputs", Choice{.words = {"bf16", "fp8"}},
+          "what the inputs of activation functions and gated units are kept in for the backward pass", "as `precision` stores them"};
+}
+
 Option weights_option() {
   return {"weights", Choice{.words = {pcg::kWeightStorageWords.begin(), pcg::kWeightStorageWords.end()}},
           "what weights of products inside layers are kept in, with `precision: fp8`", "as `precision` stores them"};
@@ -35,6 +40,7 @@ void take_memory_options(const OptionValues& options, GridConfig& config) {
   for (const std::size_t m : parts.modules) config.memory.recomputed.modules.push_back(static_cast<pcg::Module>(m));
   config.memory.weights = static_cast<pcg::WeightStorage>(options.choice("weights"));
   config.memory.bf16_moments = options.choice("moments") == 1;
+  config.memory.fp8_activation_inputs = options.choice("activation_inputs") == 1;
   config.cuda_graphs = options.flag("cuda_graphs");
   const NamedFlags& offload = options.flags("offload");
   const auto is_set = [&](const char* word) { return offload.contains(word) && offload.at(word); };

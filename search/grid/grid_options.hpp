@@ -15,6 +15,8 @@ namespace search {
 [[nodiscard]] Option recompute_option();
 // `moments`: what Adam's and momentum's moments are kept in.
 [[nodiscard]] Option moments_option();
+// `activation_inputs`: what activation functions read is kept in.
+[[nodiscard]] Option activation_inputs_option();
 // `weights`: what fp8 training keeps weights in.
 [[nodiscard]] Option weights_option();
 [[nodiscard]] Option cuda_graphs_option();

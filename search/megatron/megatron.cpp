@@ -50,6 +50,7 @@ std::vector<Option> options() {
           {"sequence_parallel", Flag{c.sequence_parallel}, "norms and dropouts are cut along the sequence among tensor ranks"},
           recompute_option(),
           moments_option(),
+          activation_inputs_option(),
           weights_option(),
           cuda_graphs_option(),
           offload_option(),

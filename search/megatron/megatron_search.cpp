@@ -319,7 +319,8 @@ std::string statistics(std::size_t plans, const Findings& found) {
 // What was chosen for the best plan of the grid alone, and what nothing chose.
 std::string refinement(const Findings& found) {
   constexpr std::string_view kLeftOut =
-      "not tried: offloading, moments in bf16, CUDA graphs, lean warm-ups, chosen parts of layers to recompute, and flexible and 2bw "
+      "not tried: offloading, moments in bf16, activation inputs in fp8, CUDA graphs, lean warm-ups, chosen parts of layers to recompute, "
+      "and flexible and 2bw "
       "schedules";
   if (found.refined == 0) return std::string(kLeftOut);
   return fmt::format(

@@ -1,6 +1,25 @@
 #include "sim/dataflow/flow_graph.hpp"
 
+#include <algorithm>
+
 namespace sim {
+namespace {
+
+bool is_activation_of_input(const pcg::PcgNode& node) {
+  const auto* unary = node.computes() ? std::get_if<pcg::Unary>(node.operation()) : nullptr;
+  using enum pcg::Unary::Kind;
+  return unary != nullptr && (unary->kind == gelu || unary->kind == relu2 || unary->kind == silu);
+}
+
+}  // namespace
+
+bool keeps_activation_input(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node) {
+  const pcg::PcgNode& n = plan.pcg.nodes()[node];
+  if (is_activation_of_input(n)) return true;
+  const auto* binary = std::get_if<pcg::Binary>(n.operation());
+  return binary != nullptr && binary->kind == pcg::Binary::Kind::multiply &&
+         std::ranges::any_of(flow.origins[node], [&](pcg::TensorRef from) { return is_activation_of_input(plan.pcg.node(from.node)); });
+}
 
 FlowGraph flow_graph(const pcg::Plan& plan) {
   const auto nodes = plan.pcg.nodes();

@@ -25,4 +25,7 @@ struct FlowGraph {
 
 [[nodiscard]] FlowGraph flow_graph(const pcg::Plan& plan);
 
+// The node is an activation function that needs what it read for its backward pass, or the product of a gated unit with one.
+[[nodiscard]] bool keeps_activation_input(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node);
+
 }  // namespace sim

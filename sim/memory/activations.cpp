@@ -44,6 +44,7 @@ base::Bytes keys_of_others(const pcg::Plan& plan, std::uint32_t node) {
 // A product in fp8 keeps what it read as it read it, cast, for the gradient of its weights.
 Activations::Copy Activations::copy_of(std::uint32_t node, std::size_t input) const {
   const pcg::Operator& op = *plan_.pcg.node(pcg::NodeId(node)).operation();
+  if (plan_.memory.fp8_activation_inputs && keeps_activation_input(plan_, flow_, node)) return Copy::fp8;
   const bool product = std::holds_alternative<pcg::Linear>(op) || std::holds_alternative<pcg::ExpertLinear>(op);
   return plan_.training.precision == pcg::Precision::fp8 && product && input == 0 ? Copy::fp8 : Copy::as_it_is;
 }
@@ -107,7 +108,8 @@ void Activations::keep_inputs(std::span<const std::uint32_t> nodes, std::vector<
     for (std::size_t i = 0; i < flow_.origins[n].size(); ++i) {
       const pcg::TensorRef from = flow_.origins[n][i];
       if (plan_.pcg.node(from.node).is_weight() || std::ranges::binary_search(nodes, from.node.value)) continue;
-      if (!is_dropped(from.node.value, n)) keep_tensor(from, kept_layout(n, i), bytes);
+      const bool is_cast = plan_.memory.fp8_activation_inputs && keeps_activation_input(plan_, flow_, n);
+      if (!is_dropped(from.node.value, n)) keep_tensor(from, kept_layout(n, i), bytes, is_cast ? Copy::fp8 : Copy::as_it_is);
     }
   }
 }

@@ -39,7 +39,7 @@ class Activations {
   void clear() { kept_.clear(); }
 
  private:
-  // As it is, or the copy in fp8 that a product keeps.
+  // As it is, or the copy in fp8 that a product keeps, or an activation function where the plan says so.
   enum class Copy { as_it_is, fp8 };
   void keep_tensor(pcg::TensorRef tensor, const Layout& layout, std::vector<double>& bytes, Copy copy = Copy::as_it_is);
   // What a node keeps of an input.

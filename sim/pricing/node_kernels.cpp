@@ -61,6 +61,17 @@ bool makes_logits(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t no
   });
 }
 
+// Reads what is stored in 2 bytes and writes it in 1, or the other way round.
+pcg::Kernel cast_kept(const pcg::TensorShape& shape) {
+  pcg::Kernel k;
+  const auto elements = static_cast<double>(shape.elements());
+  k.kind = pcg::KernelKind::elementwise;
+  k.name = "fp8 cast of an activation input";
+  k.flops = base::Flops(elements);
+  k.bytes = base::Bytes(3 * elements);
+  return k;
+}
+
 // Reads what is stored in 2 bytes and writes it in 1 twice: by rows for the product at hand and by columns for the gradient of the weights,
 // which on Hopper is a transposed copy (Transformer Engine, docs/examples/fp8_primer).
 pcg::Kernel cast(std::string_view name, const pcg::TensorShape& shape) {
@@ -85,6 +96,7 @@ NodeShape node_shape(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t
               {},
               false,
               false,
+              plan.memory.fp8_activation_inputs && keeps_activation_input(plan, flow, node),
               false};
   const auto slots = pcg::weight_slots(s.op, flow.origins[node].size());
   for (std::size_t i = 0; i < slots.size(); ++i) s.needed.push_back(!slots[i] && flow.needs_gradient[flow.origins[node][i].node.value]);
@@ -102,6 +114,7 @@ std::vector<pcg::Kernel> forward_kernels(const NodeShape& shape, const pcg::Trai
       passes_of_loss(shape, training, pcg::forward_kernels(shape.op, shape.read, shape.outputs, training.precision),
                      framework.loss.forward_kernels, framework.loss.forward);
   if (shape.casts_input) kernels.insert(kernels.begin(), cast("fp8 cast", shape.read[0]));
+  if (shape.casts_kept) kernels.push_back(cast_kept(shape.read[0]));
   return kernels;
 }
 
@@ -111,6 +124,7 @@ std::vector<pcg::Kernel> input_gradient_kernels(const NodeShape& shape, const pc
       passes_of_loss(shape, training, pcg::input_gradient_kernels(shape.op, shape.read, shape.outputs, shape.needed, training.precision),
                      framework.loss.backward_kernels, framework.loss.backward);
   if (shape.casts_gradient) kernels.insert(kernels.begin(), cast("fp8 cast of a gradient", shape.outputs[0]));
+  if (shape.casts_kept) kernels.insert(kernels.begin(), cast_kept(shape.read[0]));
   return kernels;
 }
 

@@ -18,6 +18,7 @@ struct NodeShape {
   std::vector<bool> needed;                     // per input: whether the backward pass needs its gradient; false for weights
   // In fp8: a product that casts its input, or its output's gradient, because the kernel that makes it does not.
   bool casts_input = false, casts_gradient = false;
+  bool casts_kept = false;  // keeps what it reads in fp8: casts it there, and back for the backward pass
   bool is_head =
       false;  // in fp8: a product that makes logits, which stays in bf16 (Transformer Engine's recipes; DeepSeek-V3, section 3.3.1)
   bool operator==(const NodeShape&) const = default;

@@ -74,6 +74,15 @@ TEST_CASE("a module that is recomputed keeps what comes into it, and nothing for
   CHECK(kept({attention, norm, mlp}) == doctest::Approx(34 - 2 - 4 - 17).epsilon(0.002));
 }
 
+TEST_CASE("what activation functions read is kept in a byte per number where the plan says so") {
+  // GELU reads 4 s b h numbers, which take 8 s b h bytes as they are. Its casts read 2 bytes and write 1, and the other way round.
+  search::GridConfig c = config(1, false, pcg::Recompute::none);
+  c.memory.fp8_activation_inputs = true;
+  CHECK(layer_bytes(c, 1) / sbh == doctest::Approx(34 + 5 * as_h - 4).epsilon(0.002));
+  c.memory.recomputed.modules = {pcg::Module::activation};
+  CHECK(layer_bytes(c, 1) / sbh == doctest::Approx(34 + 5 * as_h - 8 - 4).epsilon(0.002));
+}
+
 TEST_CASE("so many blocks of a stage keep their inputs, the others everything") {
   // Of four layers, two keep 2 s b h; layer_bytes() is half of what four layers have more than two.
   search::GridConfig c = config(1, false, pcg::Recompute::full);

@@ -147,6 +147,7 @@ TEST_CASE("reading what was written gives the plan again") {
     if (p.zero > 2 && random.below(2) == 0) p.memory.zero.prefetch = static_cast<int>(random.below(3));
     if (p.training.precision == Precision::fp8) p.memory.weights = static_cast<WeightStorage>(random.below(5));
     p.memory.bf16_moments = random.below(2) == 0;
+    p.memory.fp8_activation_inputs = random.below(2) == 0;
     p.memory.recomputed.blocks = static_cast<int>(random.below(3));
     if (p.recompute == Recompute::none && random.below(2) == 0) p.memory.recomputed.modules = {Module::norm, Module::mlp};
     for (const pcg::OverlapWord& w : pcg::kOverlapWords)
