@@ -132,6 +132,10 @@ TEST_CASE("what is wrong with an entry") {
   CHECK(error("[{fsdp: {overlap: {parameters: true}}}]") ==
         "plans[0].fsdp.overlap: zero 3 gathers weights for every pass, not after the step\n");
   CHECK(error("[{data-parallel: {overlap: {parameters: true}}}]") == "plans[0].data-parallel.overlap: unknown key \"parameters\"\n");
+  CHECK(error("[{megatron: {pipeline: 2, warm_up: lean}}]") ==
+        "plans[0].megatron.warm_up: only schedules that interleave chunks have a warm-up to shorten\n");
+  CHECK(error("[{megatron: {pipeline: 2, schedule: zb-h1, offload: {activations: true}}}]") ==
+        "plans[0].megatron.offload: a schedule that leaves gradients of weights for later needs the activations until then\n");
   CHECK(error("[{megatron: fast}]") == "plans[0].megatron: found \"fast\", expected a map of degrees or the word search\n");
   CHECK(error("[{megatron: {search: false}}]") == "plans[0].megatron.search: the degrees are missing\n");
   CHECK(error("[{fsdp: {stage: zero4}}]") == "plans[0].fsdp.stage: unknown stage \"zero4\"\n");

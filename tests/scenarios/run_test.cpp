@@ -57,6 +57,29 @@ TEST_CASE("a transformer that says nothing of dropout has its framework's, and t
   CHECK(answer("dropout: 0, ").simulation->iteration_time < answer("").simulation->iteration_time);
 }
 
+TEST_CASE("a warm-up is lean where a full one does not fit, unless the framework has no other or the plan says so") {
+  // The first of four ranks with two chunks keeps 2 x 3 + 4 + 1 chunks of micro-batches in full, 3 fewer lean (decision 15).
+  const auto answer = [](double gib, const std::string& framework, const std::string& warm_up) {
+    return run("foreshard: 1\nname: w\nmodel: {transformer: {layers: 8, hidden: 1024, heads: 16, ffn: 4096, vocab: 1024, sequence_length: "
+               "1024, dropout: 0}}\ncluster: {preset: dgx-a100-80gb, nodes: 1, node.gpus.count: 4, node.gpus.memory: " +
+               std::to_string(gib) + " GiB}\ntraining: {global_batch: 64, precision: bf16, optimizer: adam, framework: " + framework +
+               "}\nplans: [{megatron: {pipeline: 4, chunks: 2, micro_batch: 4" + warm_up + "}}]\n")
+        .runs.at(0);
+  };
+  const auto peak = [&](const std::string& warm_up) {
+    return answer(80, "generic", ", warm_up: " + warm_up).simulation->memory.peak.value() / (1024.0 * 1024 * 1024);
+  };
+  const double full = peak("full"), lean = peak("lean"), between = (full + lean) / 2;
+  REQUIRE(lean < full);
+  const auto is_lean = [](const Run& r) { return r.plan_summary.find("lean warm-up") != std::string::npos; };
+  CHECK(is_lean(answer(between, "generic", "")));
+  CHECK(answer(between, "generic", "").status == Status::ok);
+  CHECK_FALSE(is_lean(answer(80, "generic", "")));
+  CHECK_FALSE(is_lean(answer(between, "generic", ", warm_up: full")));
+  CHECK_FALSE(is_lean(answer(between, "megatron", "")));
+  CHECK_FALSE(is_lean(answer(lean / 2, "generic", "")));  // fits neither way
+}
+
 TEST_CASE("what-ifs come after the base: the same plan first, then planned anew") {
   const auto r =
       run(test::kTwoGpus + "plans: [data-parallel, fsdp]\nwhat_if: [{name: slower, set: {cluster.links.wire.bandwidth: 0.01x}}]\n");
