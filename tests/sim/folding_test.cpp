@@ -67,22 +67,7 @@ TEST_CASE("pipelines keep one device per stage") {
 
 TEST_CASE("two data-parallel pipelines share wires exactly as when simulated apart") {
   // Stage s on devices 6 s .. 6 s + 5 of two Summit nodes; messages of all six replicas meet on X-Bus and NICs.
-  const auto g = test::mlp(4, 256, 48);
-  auto plan = test::plan_of(g, data(6), 12);
-  for (std::size_t n = 0; n < plan.pcg.nodes().size(); ++n) {
-    const auto& node = plan.pcg.nodes()[n];
-    plan.stage[n] = node.block >= 3 ? 1 : 0;
-    if (node.computes()) plan.mapping[n].start = base::DeviceId(static_cast<std::size_t>(6 * plan.stage[n]));
-  }
-  for (std::size_t n = plan.pcg.nodes().size(); n-- > 0;) {
-    for (pcg::TensorRef t : plan.pcg.nodes()[n].inputs) {
-      if (!plan.pcg.node(t.node).computes()) plan.stage[t.node.value] = plan.stage[n];
-    }
-  }
-  plan.stages = 2;
-  plan.micro_batches = 4;
-  plan.training.global_batch = 4 * g.batch();
-  same(plan, preset("{preset: summit, nodes: 2}"), 12);
+  same(test::two_stages_of(test::mlp(4, 256, 48), 6, 3, 4), preset("{preset: summit, nodes: 2}"), 12);
 }
 
 TEST_CASE("flows over links that differ in latency alone are kept apart") {
@@ -110,20 +95,7 @@ TEST_CASE("flows over links that differ in latency alone are kept apart") {
 TEST_CASE("a ring does not spread what one of its members has of its own") {
   // Two stages of eight replicas, one node each; the gradients of a stage go round a ring. Where one GPU is slower, its replica differs
   // from the others in both stages, wherever these are in the ring: four kinds of devices.
-  const auto g = test::mlp(4, 256, 64);
-  auto plan = test::plan_of(g, data(8), 16);
-  for (std::size_t n = 0; n < plan.pcg.nodes().size(); ++n) {
-    const auto& node = plan.pcg.nodes()[n];
-    plan.stage[n] = node.block >= 3 ? 1 : 0;
-    if (node.computes()) plan.mapping[n].start = base::DeviceId(static_cast<std::size_t>(8 * plan.stage[n]));
-  }
-  for (std::size_t n = plan.pcg.nodes().size(); n-- > 0;)
-    for (pcg::TensorRef t : plan.pcg.nodes()[n].inputs)
-      if (!plan.pcg.node(t.node).computes()) plan.stage[t.node.value] = plan.stage[n];
-  plan.stages = 2;
-  plan.micro_batches = 3;
-  plan.training.global_batch = 3 * g.batch();
-  same(plan,
+  same(test::two_stages_of(test::mlp(4, 256, 64), 8, 3, 3),
        preset("{name: line, nodes: 16, links: {wire: {bandwidth: 20 GB/s, latency: 1 us}, net: {bandwidth: 2 GB/s, latency: 3 us}}, node: "
               "{gpus: {type: v100-sxm2-16gb, count: 1}, components: [nic0], wires: [{between: [gpu0, nic0], link: wire}]}, network: {type: "
               "switch, link: net}, faults: [{node: 5, gpu: gpu0, slowdown: 1.5}]}"),

@@ -165,16 +165,7 @@ TEST_CASE("links between switches do not keep the members of a ring apart") {
   // and 2->3 do not. A leaf's uplink has what its two NICs have, 20 GB/s, and one NIC of 10 GB/s feeds the ring's link between two routers:
   // neither is ever the narrowest, and all nodes of a stage do the same. An uplink of 20 / 4 = 5 GB/s is: it sets the pace of the whole
   // ring.
-  auto plan = test::plan_of(test::mlp(4, 1024, 64), {{"*", {{"b", 4}}}}, 8);
-  for (std::size_t n = 0; n < plan.pcg.nodes().size(); ++n) {
-    const auto& node = plan.pcg.nodes()[n];
-    plan.stage[n] = node.block >= 3 ? 1 : 0;
-    if (node.computes()) plan.mapping[n].start = base::DeviceId(static_cast<std::size_t>(4 * plan.stage[n]));
-  }
-  for (std::size_t n = plan.pcg.nodes().size(); n-- > 0;)
-    for (pcg::TensorRef t : plan.pcg.nodes()[n].inputs)
-      if (!plan.pcg.node(t.node).computes()) plan.stage[t.node.value] = plan.stage[n];
-  plan.stages = 2;
+  const pcg::Plan plan = test::two_stages_of(test::mlp(4, 1024, 64), 4, 3, 1);
   REQUIRE(pcg::violations(plan).empty());
   const auto folded_time = [&](const std::string& network) {
     const Cluster c = nodes_on(8, network);

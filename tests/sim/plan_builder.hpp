@@ -107,4 +107,22 @@ inline pcg::Plan pipeline_of(const pcg::Graph& g, int stages, int chunks, int mi
   return p;
 }
 
+// Two stages of data-parallel replicas: blocks below `second` on the first devices, the others on as many behind them.
+inline pcg::Plan two_stages_of(const pcg::Graph& g, int replicas, int second, int micro_batches) {
+  pcg::Plan plan = plan_of(g, {{"*", {{"b", replicas}}}}, 2 * replicas);
+  for (std::size_t n = 0; n < plan.pcg.nodes().size(); ++n) {
+    const pcg::PcgNode& node = plan.pcg.nodes()[n];
+    plan.stage[n] = node.block >= second ? 1 : 0;
+    if (node.computes()) plan.mapping[n].start = base::DeviceId(static_cast<std::size_t>(replicas * plan.stage[n]));
+  }
+  // Sources are where their readers are.
+  for (std::size_t n = plan.pcg.nodes().size(); n-- > 0;)
+    for (const pcg::TensorRef t : plan.pcg.nodes()[n].inputs)
+      if (!plan.pcg.node(t.node).computes()) plan.stage[t.node.value] = plan.stage[n];
+  plan.stages = 2;
+  plan.micro_batches = micro_batches;
+  plan.training.global_batch = micro_batches * g.batch();
+  return plan;
+}
+
 }  // namespace test
