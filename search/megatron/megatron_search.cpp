@@ -91,9 +91,12 @@ class Searching {
         deadline_(deadline),
         context_(context) {
     found_.aside = ranking_.aside;
-    // Sketches are of the first devices: where others are of another type, they bound nothing.
+    // Sketches are of the first devices: where others are of another type, or quicker, they bound nothing.
     const topology::DeviceKind first = topology::kind_of(problem.cluster.devices()[0]);
-    for (const topology::Device& d : problem.cluster.devices()) bounds_hold_ = bounds_hold_ && topology::kind_of(d) == first;
+    bounds_hold_ = std::ranges::all_of(problem.cluster.devices(), [&](const topology::Device& d) {
+      const topology::DeviceKind kind = topology::kind_of(d);
+      return kind.type == first.type && kind.slowdown >= first.slowdown && kind.host_slowdown >= first.host_slowdown;
+    });
   }
 
   Findings run() && {

@@ -21,6 +21,12 @@ std::int64_t micro_batches(const GridConfig& c, std::int64_t global_batch) { ret
 
 }  // namespace
 
+PlanBounds::PlanBounds(const Problem& problem, std::span<const pcg::Recompute> recomputations)
+    : problem_(problem),
+      sketcher_(problem, recomputations),
+      devices_are_alike_(std::ranges::all_of(problem.cluster.devices(), [first = topology::kind_of(problem.cluster.devices()[0])](
+                                                                            const topology::Device& d) { return kind_of(d) == first; })) {}
+
 const Attempt<LayerSketch>& PlanBounds::sketch(const GridConfig& c) {
   const Cut cut = cut_of(c);
   auto at = sketches_.find(cut);
@@ -47,7 +53,7 @@ PlanBound PlanBounds::closer_bound(const GridConfig& c) {
   const PassSketch& pass = s.passes.at(c.recompute);
   PlanBound known = bound(c);
   std::vector<Rank> ranks = even_ranks(c, pass);
-  if (layers_are_all() && c.pipeline > 1) {
+  if (devices_are_alike_ && layers_are_all() && c.pipeline > 1) {
     const std::span<const int> split = layers_per_stage(c, pass);
     ranks = ranks_of(c, pass, split);
     known = {seconds(c, s, pass.times, ranks), std::max(known.bytes, bytes(c, s, pass, kept_layers(c, split)))};

@@ -14,13 +14,13 @@ struct PlanBound {
   double bytes = 0;    // of the device that needs most
 };
 
-// Bounds for one problem. Overlap is taken as perfect, messages between stages as free, memory as the average of the stages. What layers
-// take is taken to grow with their number as from one to two. Tests hold the bounds against estimates and against what plans need.
+// Bounds for one problem, as if all devices were as the first ones are. Overlap is taken as perfect, messages between stages as free,
+// memory as the average of the stages. What layers take is taken to grow with their number as from one to two. Tests hold the bounds
+// against estimates and against what plans need.
 class PlanBounds {
  public:
   // What the problem refers to outlives the object.
-  PlanBounds(const Problem& problem, std::span<const pcg::Recompute> recomputations)
-      : problem_(problem), sketcher_(problem, recomputations) {}
+  PlanBounds(const Problem& problem, std::span<const pcg::Recompute> recomputations);
 
   // Why no plan of this cut can be built; nullptr: it can be, as far as its sketch shows.
   [[nodiscard]] const Refusal* refusal(const GridConfig& cut);
@@ -67,6 +67,7 @@ class PlanBounds {
 
   const Problem& problem_;
   LayerSketcher sketcher_;
+  bool devices_are_alike_;  // else the slower ones get fewer layers, and it is not known here how many
   std::map<Cut, Attempt<LayerSketch>> sketches_;
   std::map<std::pair<Cut, int>, Attempt<VariantTimes>> replicated_;                   // on so many replicas
   std::map<std::pair<int, int>, std::vector<std::vector<base::DeviceId>>> replicas_;  // by tensor, and data x context

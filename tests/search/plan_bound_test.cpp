@@ -31,9 +31,11 @@ struct Grid {
   std::string model;
   int nodes, gpus;
   std::int64_t batch;
+  std::string faults;
 };
-const std::vector<Grid> kGrids = {
-    {test::kSmallGpt, 1, 4, 8}, {test::kSmallMoe, 2, 2, 4}, {kWideGpt, 2, 2, 16}, {kWideMoe, 2, 4, 16}, {kTurns, 2, 2, 8}};
+const std::vector<Grid> kGrids = {{test::kSmallGpt, 1, 4, 8}, {test::kSmallMoe, 2, 2, 4},
+                                  {kWideGpt, 2, 2, 16},       {kWideMoe, 2, 4, 16},
+                                  {kTurns, 2, 2, 8},          {kWideGpt, 2, 2, 16, "{node: 1, gpu: gpu0, slowdown: 1.5}"}};
 
 struct Asked {
   test::Question question;
@@ -44,7 +46,7 @@ struct Asked {
 
   explicit Asked(const Grid& g)
       : question(g.model, g.nodes, g.gpus, g.batch),
-        cluster(test::switched(g.nodes, g.gpus, 64)),
+        cluster(test::switched(g.nodes, g.gpus, 64, g.faults)),
         oracle(cluster),
         problem{question.model, question.section, cluster, question.training, oracle},
         bounds(problem, search::recomputations_of(question.model)) {}

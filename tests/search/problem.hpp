@@ -15,7 +15,7 @@
 namespace test {
 
 // `nodes` nodes of `gpus` GPUs, each on a switch; one NIC per node. Bandwidths and latencies are round numbers, nothing real.
-inline topology::Cluster switched(int nodes, int gpus, double memory_gib = 16) {
+inline topology::Cluster switched(int nodes, int gpus, double memory_gib = 16, const std::string& faults = "") {
   std::string wires;
   for (int g = 0; g < gpus; ++g) wires += fmt::format("{{between: [gpu{}, switch0], link: wire}}, ", g);
   const std::string text = fmt::format(
@@ -23,8 +23,8 @@ inline topology::Cluster switched(int nodes, int gpus, double memory_gib = 16) {
       "node: {{gpus: {{type: v100-sxm2-16gb, count: {}, memory: {} GiB}}, components: [switch0, nic0], wires: [{}{{between: [switch0, "
       "nic0], link: "
       "wire}}]}}, "
-      "network: {{type: switch, link: ethernet}}}}",
-      nodes, gpus, memory_gib, wires);
+      "network: {{type: switch, link: ethernet}}, faults: [{}]}}",
+      nodes, gpus, memory_gib, wires, faults);
   return topology::load_cluster(base::parse_yaml(text, "<test>"), "cluster");
 }
 
