@@ -61,14 +61,14 @@ bool makes_logits(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t no
   });
 }
 
-// Reads what is stored in 2 bytes and writes it in 1, or the other way round.
-pcg::Kernel cast_kept(const pcg::TensorShape& shape) {
+// Reads what is stored as the precision stores reals and writes it in 1 byte, or the other way round.
+pcg::Kernel cast_kept(const pcg::TensorShape& shape, pcg::Precision precision) {
   pcg::Kernel k;
   const auto elements = static_cast<double>(shape.elements());
   k.kind = pcg::KernelKind::elementwise;
   k.name = "fp8 cast of an activation input";
   k.flops = base::Flops(elements);
-  k.bytes = base::Bytes(3 * elements);
+  k.bytes = pcg::bytes_of(shape, precision) + base::Bytes(elements);
   return k;
 }
 
@@ -114,7 +114,7 @@ std::vector<pcg::Kernel> forward_kernels(const NodeShape& shape, const pcg::Trai
       passes_of_loss(shape, training, pcg::forward_kernels(shape.op, shape.read, shape.outputs, training.precision),
                      framework.loss.forward_kernels, framework.loss.forward);
   if (shape.casts_input) kernels.insert(kernels.begin(), cast("fp8 cast", shape.read[0]));
-  if (shape.casts_kept) kernels.push_back(cast_kept(shape.read[0]));
+  if (shape.casts_kept) kernels.push_back(cast_kept(shape.read[0], training.precision));
   return kernels;
 }
 
@@ -124,7 +124,7 @@ std::vector<pcg::Kernel> input_gradient_kernels(const NodeShape& shape, const pc
       passes_of_loss(shape, training, pcg::input_gradient_kernels(shape.op, shape.read, shape.outputs, shape.needed, training.precision),
                      framework.loss.backward_kernels, framework.loss.backward);
   if (shape.casts_gradient) kernels.insert(kernels.begin(), cast("fp8 cast of a gradient", shape.outputs[0]));
-  if (shape.casts_kept) kernels.insert(kernels.begin(), cast_kept(shape.read[0]));
+  if (shape.casts_kept) kernels.insert(kernels.begin(), cast_kept(shape.read[0], training.precision));
   return kernels;
 }
 

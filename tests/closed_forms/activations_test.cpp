@@ -75,7 +75,7 @@ TEST_CASE("a module that is recomputed keeps what comes into it, and nothing for
 }
 
 TEST_CASE("what activation functions read is kept in a byte per number where the plan says so") {
-  // GELU reads 4 s b h numbers, which take 8 s b h bytes as they are. Its casts read 2 bytes and write 1, and the other way round.
+  // GELU reads 4 s b h numbers, which take 8 s b h bytes as they are.
   search::GridConfig c = config(1, false, pcg::Recompute::none);
   c.memory.fp8_activation_inputs = true;
   CHECK(layer_bytes(c, 1) / sbh == doctest::Approx(34 + 5 * as_h - 4).epsilon(0.002));
