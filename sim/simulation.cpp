@@ -50,6 +50,13 @@ void tell_recomputation(const pcg::Plan& plan, SimulationResult& r) {
                                     pcg::kModuleWords[static_cast<std::size_t>(m)]));
 }
 
+void tell_activation_inputs(const pcg::Plan& plan, const FlowGraph& flow, SimulationResult& r) {
+  if (!plan.memory.fp8_activation_inputs) return;
+  const auto kept = [&](std::uint32_t n) { return keeps_activation_input(plan, flow, n); };
+  if (std::ranges::none_of(flow.stage_nodes, [&](const std::vector<std::uint32_t>& nodes) { return std::ranges::any_of(nodes, kept); }))
+    r.notes.emplace_back("activation_inputs: fp8 changes nothing, because no activation function of this model keeps what it reads");
+}
+
 // A plan that is ready to be unrolled for any number of micro-batches.
 struct Ready {
   const pcg::Plan& plan;
@@ -146,6 +153,7 @@ SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& c
   r.simulated_devices = static_cast<int>(folded.sizes.size());
   r.notes = program.notes;
   tell_recomputation(plan, r);
+  tell_activation_inputs(plan, dataflow.flow, r);
   std::optional<Extrapolated> few;
   if (config.extrapolate && !config.trace) few = extrapolated(ready);
   if (runs_on(plan.schedule)) {
