@@ -13,7 +13,8 @@ namespace search {
 
 // Of one micro-batch's forward and backward pass. Later ones add their gradients to those before.
 struct PassSeconds {
-  base::Seconds first, later;  // `later`: neither the first nor the last, as the first where there is none
+  base::Seconds first;  // so much longer than `later` as an iteration gets by it
+  base::Seconds later;  // neither the first nor the last, behind others like it; where there is none, behind others like the first
 };
 
 // Estimates the variants of a plan. Not for several threads at once.
@@ -32,8 +33,8 @@ class Estimator {
   // remember what movements, kernels and blocks take.
   [[nodiscard]] base::Seconds time(const sim::Variant& variant);
 
-  // Returns: the seconds of one micro-batch's forward and backward pass through all stages, one after another, behind others like it. Of
-  // the slowest type of device. Cost: that of time() less the schedule.
+  // Returns: the seconds of one micro-batch's forward and backward pass through all stages, one after another, of the slowest type of
+  // device. Cost: that of time() less the schedule.
   [[nodiscard]] PassSeconds pass(const sim::Variant& variant);
 
   // Returns: per device, numbered as the cluster's up to the last that holds any, its weights, gradients and optimizer state under ZeRO

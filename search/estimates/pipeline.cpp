@@ -31,20 +31,17 @@ void Pipeline::extend() {
   blocks_.resize(program_.blocks.size());
 }
 
-double Pipeline::pass_s(sim::MicroBatchPosition position) {
-  constexpr int kUntilSteady = 3;  // what a micro-batch leaves running meets the next one
+double Pipeline::passes_s(std::span<const sim::MicroBatchPosition> positions) {
   extend();
   times_.assign(program_.events.size() * static_cast<std::size_t>(micro_batches_), 0);
   Rank rank;
-  double before = 0;
-  for (int i = 0; i < kUntilSteady; ++i) {
-    before = rank.computed;
+  for (const sim::MicroBatchPosition position : positions) {
     for (const sim::BlockId id : program_.forward) run(stage_block_of(id), rank, {0, 0}, 0);
     const bool whole = sim::has_whole_backward(plan_.schedule);
     for (const sim::Pass pass : whole ? std::vector{sim::Pass::backward} : std::vector{sim::Pass::inputs, sim::Pass::weights})
       for (const sim::BlockId id : program_.blocks_of(pass, position)) run(stage_block_of(id), rank, {0, 0}, 0);
   }
-  return rank.computed - before;
+  return rank.computed;
 }
 
 double Pipeline::iteration_s() {

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -23,10 +24,10 @@ class Pipeline {
   // Returns: the iteration time of the variant that the program is now.
   // Cost: O(stages x micro-batches x events between stages + items of the updates), and O(items) for blocks that no variant before had.
   [[nodiscard]] double iteration_s();
-  // Returns: the seconds of a micro-batch's passes through all stages, one after another on one rank, behind others like it. Requires: a
-  // micro-batch of the plan has this position.
-  // Cost: O(stages), and O(items) for blocks that no variant before had.
-  [[nodiscard]] double pass_s(sim::MicroBatchPosition position);
+  // Returns: the seconds of the passes of micro-batches of these positions through all stages, one after another on one rank that was idle
+  // before. Requires: the plan has micro-batches of these positions.
+  // Cost: O(stages x positions), and O(items) for blocks that no variant before had.
+  [[nodiscard]] double passes_s(std::span<const sim::MicroBatchPosition> positions);
 
  private:
   struct Rank {

@@ -63,18 +63,19 @@ PlanBound PlanBounds::closer_bound(const GridConfig& c) {
   if (at == replicated_.end()) at = replicated_.emplace(key, sketcher_.times(c, c.data)).first;
   if (!at->second) return known;
   const PassTimes& replicated = at->second->at({c.recompute, c.zero});
-  const double tail = replicated.tail.of(layers()) / c.pipeline;
+  const PerLayer& tail = replicated.tail;
   // From ZeRO 2 on a stage of a pipeline scatters gradients and gathers weights while it waits for others, too: what it waits for either is
   // not more than both.
   if (c.zero >= 2 && c.pipeline > 1) {
     for (const Rank& r : ranks) known.seconds = std::max(known.seconds, work(c, replicated, r));
-    if (c.zero == 2) known.seconds = std::max(known.seconds, passes(c, pass.times, ranks) + tail);
+    if (c.zero == 2) known.seconds = std::max(known.seconds, passes(c, pass.times, ranks, tail.layer));
     return known;
   }
   known.seconds = std::max(known.seconds, seconds(c, s, replicated, ranks));
-  const double with_tail = passes(c, replicated, ranks) + tail;
-  if (c.pipeline > 1) known.seconds = std::max(known.seconds, with_tail);
-  else if (layers_fill_buckets(c, s)) known.seconds = std::max(known.seconds, with_tail / kUnevenTails);
+  // Which stages have the tail of the rest is not known.
+  if (c.pipeline > 1) known.seconds = std::max(known.seconds, passes(c, replicated, ranks, tail.layer));
+  else if (layers_fill_buckets(c, s))
+    known.seconds = std::max(known.seconds, (passes(c, replicated, ranks) + tail.of(layers())) / kUnevenTails);
   return known;
 }
 
@@ -92,15 +93,17 @@ bool PlanBounds::layers_fill_buckets(const GridConfig& c, const LayerSketch& s) 
 }
 
 std::vector<PlanBounds::Rank> PlanBounds::even_ranks(const GridConfig& c, const PassSketch& pass) const {
-  if (pass.times.seconds.of(layers()) == 0) return {{0, 0}};
-  return {{1.0 / c.pipeline, (1 - 1.0 / c.pipeline) / c.chunks}};
+  const double each = layers() / c.pipeline;
+  if (pass.times.seconds.of(layers()) == 0) return {{0, 0, each}};
+  return {{1.0 / c.pipeline, (1 - 1.0 / c.pipeline) / c.chunks, each}};
 }
 
 std::vector<PlanBounds::Rank> PlanBounds::ranks_of(const GridConfig& c, const PassSketch& pass, std::span<const int> split) const {
   const double all = pass.times.seconds.of(layers());
   if (all == 0) return even_ranks(c, pass);
   std::vector<Rank> ranks(static_cast<std::size_t>(c.pipeline));
-  for (std::size_t s = 0; s < split.size(); ++s) ranks[s % ranks.size()].share += split[s] * pass.times.seconds.layer / all;
+  for (std::size_t s = 0; s < split.size(); ++s) ranks[s % ranks.size()].layers += split[s];
+  for (Rank& r : ranks) r.share = r.layers * pass.times.seconds.layer / all;
   const double embedding = (pass.times.seconds.rest - pass.behind) / all;
   ranks.front().share += embedding;
   ranks.back().share += pass.behind / all;
@@ -146,9 +149,9 @@ double PlanBounds::work(const GridConfig& c, const PassTimes& pass, const Rank& 
   return rank.share * (pass.first.of(layers()) + (m - 1) * pass.seconds.of(layers()));
 }
 
-double PlanBounds::passes(const GridConfig& c, const PassTimes& pass, std::span<const Rank> ranks) const {
+double PlanBounds::passes(const GridConfig& c, const PassTimes& pass, std::span<const Rank> ranks, double tail) const {
   double longest = 0;
-  for (const Rank& r : ranks) longest = std::max(longest, work(c, pass, r) + r.before * pass.first.of(layers()));
+  for (const Rank& r : ranks) longest = std::max(longest, work(c, pass, r) + r.before * pass.first.of(layers()) + r.layers * tail);
   return longest;
 }
 

@@ -37,9 +37,9 @@ class PlanBounds {
   static Cut cut_of(const GridConfig& c) { return {c.tensor, c.context, c.expert, c.sequence_parallel, c.micro_batch}; }
   const Attempt<LayerSketch>& sketch(const GridConfig& c);
   // A rank of the pipeline: its share of all that a micro-batch's passes take, and what of them lies before its first and behind its last
-  // kernels of an iteration: the first chunks of the ranks before it.
+  // kernels of an iteration: the first chunks of the ranks before it. Of the layers it has so many.
   struct Rank {
-    double share = 0, before = 0;
+    double share = 0, before = 0, layers = 0;
   };
   // The last one of ranks of equal shares.
   [[nodiscard]] std::vector<Rank> even_ranks(const GridConfig& c, const PassSketch& pass) const;
@@ -47,8 +47,8 @@ class PlanBounds {
   [[nodiscard]] std::vector<Rank> ranks_of(const GridConfig& c, const PassSketch& pass, std::span<const int> split) const;
   // The seconds of all passes on a rank.
   [[nodiscard]] double work(const GridConfig& c, const PassTimes& pass, const Rank& rank) const;
-  // Those, and until they begin and after they end, of the rank that needs longest.
-  [[nodiscard]] double passes(const GridConfig& c, const PassTimes& pass, std::span<const Rank> ranks) const;
+  // Those, until they begin and after they end, and `tail` of each of its layers behind them, of the rank that needs longest.
+  [[nodiscard]] double passes(const GridConfig& c, const PassTimes& pass, std::span<const Rank> ranks, double tail = 0) const;
   // Those, and what replicas tell each other.
   [[nodiscard]] double seconds(const GridConfig& c, const LayerSketch& s, const PassTimes& pass, std::span<const Rank> ranks);
   // The most layers of micro-batches that the first rank of the pipeline keeps at a time.
