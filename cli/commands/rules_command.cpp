@@ -91,7 +91,7 @@ int verify(const RulesFlags& f) {
     proofs = substitutions::verify(file, substitutions::axioms(), f.processes,
                                    [&](std::size_t done) { line.show(fmt::format("{} of {} proofs", done, file.rules.size())); });
   }
-  const std::string reason = substitutions::reverification_reason(file, substitutions::axioms());
+  const std::string reason = substitutions::why_not_as_written(file, substitutions::axioms());
   write_json(f, reports::to_json(file, proofs, reason));
   print(f, [&] { return reports::to_text(file, proofs, reason); });
   return std::ranges::all_of(proofs, [](const auto& p) { return p.verdict == Verdict::proved; }) ? kAnswered : kNo;
@@ -131,12 +131,10 @@ int compare(const RulesFlags& f) {
 
 std::vector<substitutions::Rule> loaded(const RulesFlags& f) {
   substitutions::RuleFile file = substitutions::read_rules(f.file);
-  const std::string reason = substitutions::reverification_reason(file, substitutions::axioms());
   const std::size_t count = file.rules.size();
   base::ProgressLine line(f.verbosity);
-  return substitutions::load_rules(std::move(file), f.processes, [&](std::size_t done) {
-    line.show(fmt::format("{} of {} rules {}", done, count, reason.empty() ? "evaluated" : "proved again: " + reason));
-  });
+  return substitutions::load_rules(std::move(file), f.processes,
+                                   [&](std::size_t done) { line.show(fmt::format("{} of {} rules proved", done, count)); });
 }
 
 int show(const RulesFlags& f) {
