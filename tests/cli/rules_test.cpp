@@ -133,7 +133,7 @@ TEST_CASE("mistakes are named with their cure, before any work") {
     CHECK(o.out == "");
     return o.err;
   };
-  CHECK(error("rules") == "foreshard rules: a command is missing\n       one of: generate, verify, axioms, compare, show\n");
+  CHECK(error("rules") == "foreshard rules: a command is missing\n       one of: generate, verify, axioms, compare, show, match\n");
   CHECK(error("rules generat") == "foreshard rules: there is no command \"generat\"\n       did you mean \"generate\"?\n");
   CHECK(error("rules generate --familie matrix") ==
         "foreshard rules generate: there is no option \"--familie\"\n       did you mean \"--families\"?\n");
