@@ -41,6 +41,7 @@ std::set<std::uint8_t> variables_of(const Term& t) {
 constexpr std::size_t kMostText = 2000;      // characters of a term
 constexpr std::int64_t kMostFileNumber = 4;  // a size that is no letter; kernels have 3
 constexpr int kMostDegrees = 16;             // factors of all degrees of a side
+constexpr std::size_t kMostProblems = 100;   // nobody reads on after so many; each quotes its line
 
 int degrees_in(const Term& t) {
   int factors = 0;
@@ -229,7 +230,7 @@ RuleFile rules_from(const Yaml& root) {
   std::set<std::string> names;
   if (const Yaml* list = r.optional("rules")) {
     if (!list->is_sequence()) r.complain("rules", "expected a list of rules");
-    for (std::size_t i = 0; i < list->items.size(); ++i) {
+    for (std::size_t i = 0; i < list->items.size() && sink.size() < kMostProblems; ++i) {
       const std::string path = fmt::format("rules[{}]", i);
       file.rules.push_back(RuleReader(list->items[i], path, sink).read());
       file.marks.push_back(list->items[i].mark);
