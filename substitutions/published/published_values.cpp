@@ -245,10 +245,13 @@ std::optional<Counterexample> values_differ(const PublishedRule& r, const Scale&
 
 // The variables that a tensor of a side is computed from.
 std::set<int> variables_behind(const PublishedSide& side, const PublishedRef& tensor) {
-  if (tensor.op < 0) return {tensor.op};
-  std::set<int> all;
-  for (const PublishedRef& input : side[static_cast<std::size_t>(tensor.op)].inputs) all.merge(variables_behind(side, input));
-  return all;
+  std::vector<std::set<int>> behind;  // by operator; each reads variables and earlier ones
+  const auto of = [&](const PublishedRef& r) { return r.op < 0 ? std::set<int>{r.op} : behind[static_cast<std::size_t>(r.op)]; };
+  for (const PublishedOp& op : side) {
+    behind.emplace_back();
+    for (const PublishedRef& input : op.inputs) behind.back().merge(of(input));
+  }
+  return of(tensor);
 }
 
 // Changes a variable: the place of a tensor that is another one then, and both values.
