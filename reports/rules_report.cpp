@@ -52,10 +52,10 @@ std::string to_text(const substitutions::Rule& r) {
   }
   return text;
 }
-// A rule file may name axioms that this program does not have; then the name alone stands there.
+// Requires: it is one of these axioms.
 std::string statement(const substitutions::Axioms& axioms, const std::string& name) {
   const auto entry = std::ranges::find(axioms.entries, name, &substitutions::AxiomEntry::name);
-  return entry == axioms.entries.end() ? "" : fmt::format("    {:<30} {}  ({})\n", name, entry->statement, entry->source);
+  return fmt::format("    {:<30} {}  ({})\n", name, entry->statement, entry->source);
 }
 
 }  // namespace
@@ -131,7 +131,7 @@ ordered_json to_json(const substitutions::RuleFile& file, const std::vector<subs
           {"generator", file.generator},
           {"axioms", file.axioms},
           {"as_written", reason.empty()},
-          {"reverified_because", reason},
+          {"not_as_written_because", reason},
           {"proof_s", seconds}};
 }
 std::string to_text(const substitutions::RuleFile& file, const std::vector<substitutions::Proof>& proofs, const std::string& reason) {
@@ -145,7 +145,7 @@ std::string to_text(const substitutions::RuleFile& file, const std::vector<subst
     text += proofs[i].counterexample ? fmt::format("  false: {}\n", proofs[i].counterexample->text)
                                      : std::string("  neither proved nor refuted\n");
   }
-  if (!reason.empty()) text += fmt::format("the file's own proofs do not count: {}\n", reason);
+  if (!reason.empty()) text += fmt::format("of the file: {}\n", reason);
   return text + fmt::format("{} rules proved ({:.1f} s), {} refuted, {} not proved\n", count(proofs, Verdict::proved), seconds,
                             count(proofs, Verdict::refuted), count(proofs, Verdict::open));
 }

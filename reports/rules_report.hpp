@@ -15,7 +15,7 @@ namespace reports {
 [[nodiscard]] nlohmann::ordered_json to_json(const substitutions::Generated& g);
 [[nodiscard]] std::string to_text(const substitutions::Generated& g);
 
-// `reason`: substitutions::reverification_reason() of the file.
+// `reason`: substitutions::why_not_as_written() of the file.
 [[nodiscard]] nlohmann::ordered_json to_json(const substitutions::RuleFile& file, const std::vector<substitutions::Proof>& proofs,
                                              const std::string& reason);
 [[nodiscard]] std::string to_text(const substitutions::RuleFile& file, const std::vector<substitutions::Proof>& proofs,

@@ -64,18 +64,17 @@ CheckResult check_framework(const base::Yaml& document) {
   return {true, fmt::format("framework profile {}", pcg::framework_names()[static_cast<std::size_t>(profile.framework)])};
 }
 
-CheckResult check_rules(const std::filesystem::path& file) {
+CheckResult check_rules(const std::filesystem::path& file, int processes) {
   substitutions::RuleFile rules = substitutions::read_rules(file);
-  const std::string reason = substitutions::reverification_reason(rules, substitutions::axioms());
-  const std::size_t count = substitutions::load_rules(std::move(rules), 1).size();
-  return {true,
-          reason.empty() ? fmt::format("{} rules, as they were proved", count) : fmt::format("{} rules, proved again: {}", count, reason)};
+  const std::string reason = substitutions::why_not_as_written(rules, substitutions::axioms());
+  const std::size_t count = substitutions::load_rules(std::move(rules), processes).size();
+  return {true, fmt::format("{} rules, all proved{}", count, reason.empty() ? "" : "; of the file: " + reason)};
 }
 
 }  // namespace
 
 // Keys that only one kind of file has come first; a graph or a config of Hugging Face has no key of its own that is sure.
-CheckResult check_file(const std::filesystem::path& file, std::uint64_t seed) {
+CheckResult check_file(const std::filesystem::path& file, std::uint64_t seed, int processes) {
   const base::Yaml document = base::read_yaml(file);
   const std::filesystem::path directory = file.parent_path();
   const auto has = [&](std::string_view key) { return document.find(key) != nullptr; };
@@ -85,7 +84,7 @@ CheckResult check_file(const std::filesystem::path& file, std::uint64_t seed) {
   if (has("framework")) return check_framework(document);
   if (has("network")) return {true, fmt::format("network profile {}", profiles::load_network_profile(document).name)};
   if (has("accuracy")) return {true, fmt::format("accuracy file: {} groups", read_intervals(document).groups.size())};
-  if (has("rules")) return check_rules(file);
+  if (has("rules")) return check_rules(file, processes);
   if (has("cluster")) return check_cluster(document);
   return check_model(document, file);
 }

@@ -14,6 +14,7 @@ struct CheckResult {
 
 // The file's keys identify its kind: scenario, plan, cluster, device, framework or network profile, accuracy file, rules, model (ours, a
 // graph, a Hugging Face config). Throws: base::InputError with every problem found.
-[[nodiscard]] CheckResult check_file(const std::filesystem::path& file, std::uint64_t seed);
+// `processes`: that prove rules.
+[[nodiscard]] CheckResult check_file(const std::filesystem::path& file, std::uint64_t seed, int processes = 1);
 
 }  // namespace scenarios

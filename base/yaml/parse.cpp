@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "base/utf8.hpp"
+#include "base/yaml/nesting.hpp"
 #include "base/yaml/parse.hpp"
 
 namespace base {
@@ -21,7 +22,12 @@ namespace {
 
 constexpr std::size_t kMostAliasedValues = 1'000'000;  // aliases of aliases grow exponentially; a real file stays far below
 
-[[noreturn]] void fail(Mark mark, std::string message) { throw InputError({{std::move(mark), {}, std::move(message), {}}}); }
+[[noreturn]] void fail(Mark mark, std::string message, std::string hint = {}) {
+  throw InputError({{std::move(mark), {}, std::move(message), std::move(hint)}});
+}
+[[noreturn]] void fail_too_deep(Mark mark) {
+  fail(std::move(mark), fmt::format("lists and maps inside each other, more than {} deep", kDeepestNesting), "close those that are done");
+}
 
 std::size_t count_values(const Yaml& y) {
   std::size_t count = 1;
@@ -85,13 +91,13 @@ class TreeBuilder : public YAML::EventHandler {
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
     refuse_tag(mark, tag);
-    open_.push_back({Yaml::make_sequence(mark_of(mark)), anchor, {}});
+    open({Yaml::make_sequence(mark_of(mark)), anchor, {}});
   }
   void OnSequenceEnd() override { close(); }
 
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
     refuse_tag(mark, tag);
-    open_.push_back({Yaml::make_map(mark_of(mark)), anchor, {}});
+    open({Yaml::make_map(mark_of(mark)), anchor, {}});
   }
   void OnMapEnd() override { close(); }
 
@@ -108,6 +114,10 @@ class TreeBuilder : public YAML::EventHandler {
       sink_.add(mark_of(mark), path(), fmt::format("the tag \"{}\" is not supported", tag), "remove it");
   }
 
+  void open(Open level) {
+    if (open_.size() == kDeepestNesting) fail_too_deep(level.value.mark);
+    open_.push_back(std::move(level));
+  }
   void close() {
     Open done = std::move(open_.back());
     open_.pop_back();
@@ -163,12 +173,23 @@ void check_is_text(const std::shared_ptr<const Source>& source) {
   fail({source, 0, 0}, fmt::format("not text in UTF-8: byte 0x{:02x} in line {}", static_cast<unsigned char>(text[bad]), line));
 }
 
+// Before the parser sees it, which would keep all tokens of a line that may still be a key.
+void check_nesting(const std::shared_ptr<const Source>& source) {
+  const std::string& text = source->text;
+  const std::optional<std::size_t> at = too_deep(text);
+  if (!at) return;
+  const auto end = text.begin() + static_cast<std::ptrdiff_t>(*at);
+  const auto line_start = *at == 0 ? 0 : text.rfind('\n', *at - 1) + 1;  // npos + 1 is 0
+  fail_too_deep({source, 1 + static_cast<int>(std::count(text.begin(), end, '\n')), 1 + static_cast<int>(*at - line_start)});
+}
+
 }  // namespace
 
 Yaml parse_yaml(std::string text, std::string name) {
   if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);  // columns count from after it
   const auto source = std::make_shared<const Source>(Source{std::move(name), std::move(text)});
   check_is_text(source);
+  check_nesting(source);
   Diagnostics sink;
   TreeBuilder tree(source, sink);
   try {

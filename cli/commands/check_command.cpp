@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <memory>
+#include <thread>
 
 #include "scenarios/check.hpp"
 
@@ -19,7 +21,8 @@ void add_check(CLI::App& app, Action& action) {
   c->add_option("--seed", f->seed, "Seed of the sizes and values that a plan is tried with");
   c->callback([f, &action] {
     action = [f] {
-      const scenarios::CheckResult result = scenarios::check_file(f->file, f->seed);
+      const scenarios::CheckResult result =
+          scenarios::check_file(f->file, f->seed, static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
       fmt::print("{}\n", result.summary);
       // A problem of the file has been thrown by now; what is left is whether a plan computes what its model computes.
       return static_cast<int>(result.sound ? kAnswered : kNo);

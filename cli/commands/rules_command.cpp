@@ -4,15 +4,23 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
 
 #include "base/diagnostics.hpp"
 #include "base/progress.hpp"
+#include "base/yaml/parse.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/verbosity.hpp"
+#include "pcg/graph/parallelize.hpp"
+#include "pcg/models/load.hpp"
+#include "pcg/plan/plan_read.hpp"
+#include "reports/census_report.hpp"
 #include "reports/rules_report.hpp"
+#include "substitutions/matching/census.hpp"
 #include "substitutions/proof/redundant_axioms.hpp"
 #include "substitutions/published/published_read.hpp"
 #include "substitutions/rule_files/load_rules.hpp"
@@ -25,7 +33,7 @@ namespace {
 using substitutions::Verdict;
 
 struct RulesFlags {
-  std::string file, name, json, save;
+  std::string file, name, model, plan, json, save;
   int operators = 3;
   int processes = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   std::vector<std::string> families;
@@ -65,21 +73,24 @@ bool axioms_hold(const RulesFlags& f) {
   return hold;
 }
 
-int generate(const RulesFlags& f) {
+// Nullopt: an axiom is false, and has been named.
+std::optional<substitutions::Generated> generated(const RulesFlags& f) {
   check_families(f.families);
-  substitutions::Generated g;
-  {
-    base::ProgressLine line(f.verbosity);
-    line.show("axioms at a few shapes");
-    if (!axioms_hold(f)) return kNo;
-    g = substitutions::generate(
-        {.operators = f.operators, .processes = f.processes, .families = f.families, .progress = [&](const std::string& text) {
-           line.show(text);
-         }});
-  }
-  if (!f.save.empty()) write_text(f.save, substitutions::to_text(g.rules, substitutions::axioms()));
-  write_json(f, reports::to_json(g));
-  print(f, [&] { return reports::to_text(g); });
+  base::ProgressLine line(f.verbosity);
+  line.show("axioms at a few shapes");
+  if (!axioms_hold(f)) return std::nullopt;
+  return substitutions::generate(
+      {.operators = f.operators, .processes = f.processes, .families = f.families, .progress = [&](const std::string& text) {
+         line.show(text);
+       }});
+}
+
+int generate(const RulesFlags& f) {
+  const std::optional<substitutions::Generated> g = generated(f);
+  if (!g) return kNo;
+  if (!f.save.empty()) write_text(f.save, substitutions::to_text(g->rules, substitutions::axioms()));
+  write_json(f, reports::to_json(*g));
+  print(f, [&] { return reports::to_text(*g); });
   return kAnswered;
 }
 
@@ -91,7 +102,7 @@ int verify(const RulesFlags& f) {
     proofs = substitutions::verify(file, substitutions::axioms(), f.processes,
                                    [&](std::size_t done) { line.show(fmt::format("{} of {} proofs", done, file.rules.size())); });
   }
-  const std::string reason = substitutions::reverification_reason(file, substitutions::axioms());
+  const std::string reason = substitutions::why_not_as_written(file, substitutions::axioms());
   write_json(f, reports::to_json(file, proofs, reason));
   print(f, [&] { return reports::to_text(file, proofs, reason); });
   return std::ranges::all_of(proofs, [](const auto& p) { return p.verdict == Verdict::proved; }) ? kAnswered : kNo;
@@ -131,12 +142,10 @@ int compare(const RulesFlags& f) {
 
 std::vector<substitutions::Rule> loaded(const RulesFlags& f) {
   substitutions::RuleFile file = substitutions::read_rules(f.file);
-  const std::string reason = substitutions::reverification_reason(file, substitutions::axioms());
   const std::size_t count = file.rules.size();
   base::ProgressLine line(f.verbosity);
-  return substitutions::load_rules(std::move(file), f.processes, [&](std::size_t done) {
-    line.show(fmt::format("{} of {} rules {}", done, count, reason.empty() ? "evaluated" : "proved again: " + reason));
-  });
+  return substitutions::load_rules(std::move(file), f.processes,
+                                   [&](std::size_t done) { line.show(fmt::format("{} of {} rules proved", done, count)); });
 }
 
 int show(const RulesFlags& f) {
@@ -157,6 +166,27 @@ int show(const RulesFlags& f) {
   return kAnswered;
 }
 
+// One sample of a model, whole on one device, or what a plan made of its model.
+pcg::Pcg graph_of(const RulesFlags& f) {
+  if (!f.plan.empty()) return pcg::read_plan(base::read_yaml(f.plan)).pcg;
+  if (f.model.empty())
+    throw base::InputError({{{}, "rules match", "a model is missing", "a builtin's name, a model file, or --plan FILE"}});
+  const pcg::Graph model = pcg::models::load_model_argument(f.model, 1);
+  return pcg::parallelize(model, pcg::unsharded(model));
+}
+
+int match(const RulesFlags& f) {
+  const pcg::Pcg graph = graph_of(f);
+  std::vector<substitutions::Rule> rules;
+  if (!f.file.empty()) rules = loaded(f);
+  else if (std::optional<substitutions::Generated> g = generated(f)) rules = std::move(g->rules);
+  else return kNo;
+  const substitutions::Census census = substitutions::census(rules, graph);
+  if (!f.json.empty()) write_json(f, reports::to_json(census, rules, graph));
+  print(f, [&] { return reports::to_text(census, rules, graph); });
+  return kAnswered;
+}
+
 CLI::App* add(CLI::App& rules, Action& action, const Flags& f, const char* name, const char* what, int (*act)(const RulesFlags&)) {
   CLI::App* c = rules.add_subcommand(name, what);
   c->add_option("--json", f->json, "Write the answer as JSON to this file; - is standard output");
@@ -172,17 +202,22 @@ CLI::App* add(CLI::App& rules, Action& action, const Flags& f, const char* name,
   return c;
 }
 
+// Returns the options that say which rules are generated.
+std::array<CLI::Option*, 2> add_generation(CLI::App& c, const Flags& f) {
+  return {c.add_option("--operators", f->operators, "Of each side, at most; default 3, 4 is slow")->check(CLI::Range(1, 4)),
+          c.add_option("--families", f->families,
+                       fmt::format("Only these families of operators: {}", fmt::join(substitutions::family_names(), ", ")))
+              ->delimiter(',')};
+}
+
 }  // namespace
 
 void add_rules(CLI::App& app, Action& action) {
-  CLI::App* rules = app.add_subcommand("rules", "Substitutions of parallel computation graphs: generate, prove, check, compare");
+  CLI::App* rules = app.add_subcommand("rules", "Substitutions of parallel computation graphs: generate, prove, check, compare, find");
   rules->require_subcommand(1);
   const auto f = std::make_shared<RulesFlags>();
   CLI::App* g = add(*rules, action, f, "generate", "All rules of small graphs, each proved from the axioms", generate);
-  g->add_option("--operators", f->operators, "Of each side, at most; default 3, 4 is slow")->check(CLI::Range(1, 4));
-  g->add_option("--families", f->families,
-                fmt::format("Only these families of operators: {}", fmt::join(substitutions::family_names(), ", ")))
-      ->delimiter(',');
+  add_generation(*g, f);
   g->add_option("--save", f->save, "Write the rules to this file; - is standard output");
   add(*rules, action, f, "verify", "Prove the rules of a file again", verify)->add_option("file", f->file, "A rule file")->required();
   add(*rules, action, f, "axioms", "What proofs rest on, each tried shard by shard at small shapes", show_axioms)
@@ -193,6 +228,11 @@ void add_rules(CLI::App& app, Action& action) {
   CLI::App* s = add(*rules, action, f, "show", "The rules of a file", show);
   s->add_option("file", f->file, "A rule file")->required();
   s->add_option("name", f->name, "Of one rule");
+  CLI::App* m = add(*rules, action, f, "match", "Which rules occur where in a model or a plan", match);
+  CLI::Option* model = m->add_option("model", f->model, "A builtin's name or a file; whole, on one device");
+  m->add_option("--plan", f->plan, "A saved plan, in the place of a model")->excludes(model);
+  CLI::Option* file = m->add_option("--rules", f->file, "A rule file; without it the rules are generated");
+  for (CLI::Option* o : add_generation(*m, f)) file->excludes(o);
 }
 
 }  // namespace cli

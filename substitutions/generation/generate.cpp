@@ -7,6 +7,7 @@
 #include <map>
 
 #include "substitutions/generation/enumerate.hpp"
+#include "substitutions/generation/instance.hpp"
 #include "substitutions/generation/prune.hpp"
 #include "substitutions/generation/sharded.hpp"
 #include "substitutions/proof/prove_all.hpp"
@@ -66,6 +67,7 @@ std::vector<Rule> rules_from(const std::vector<TypedEquation>& equations, const 
     const TypedEquation& e = equations[i];
     if (proofs[i].verdict != Verdict::proved) continue;
     for (const bool forward : {true, false}) {
+      if (!forward && is_symmetric(join(e))) continue;
       if (!(forward ? is_rule(e.left(), e.right(), e.variables().size()) : is_rule(e.right(), e.left(), e.variables().size()))) continue;
       const char letter = name_of(kind_of(e))[0];
       rules.push_back({.name = fmt::format("{}{}", letter, ++count[letter]),

@@ -12,7 +12,7 @@
 
 namespace substitutions {
 
-inline constexpr std::string_view kGeneratorVersion = "2";
+inline constexpr std::string_view kGeneratorVersion = "3";
 
 struct GenerateConfig {
   int operators = 3;                                 // of each side, at most; 4 is possible and slow

@@ -13,10 +13,27 @@ namespace {
 constexpr std::uint8_t kUnbound = 255;
 using Goal = std::pair<std::uint8_t, std::uint8_t>;  // a node of the general equation, one of the special one
 
+Degree exchanged(Degree d) {
+  std::swap(d.powers[0], d.powers[1]);
+  return d;
+}
+
 class Matching {
  public:
   Matching(const Joint& general, const Joint& special) : g_(general), s_(special), bound_(general.variables.size(), kUnbound) {}
 
+  // Tries the names of the degrees as they are, then exchanged, which may make a difference where an operator has one.
+  bool match_up_to_degrees(bool swapped) {
+    exchange_ = false;
+    if (match(swapped)) return true;
+    exchange_ = true;
+    const bool named = std::ranges::any_of(s_.term.nodes, [](const Node& n) { return n.degree != exchanged(n.degree); });
+    return named && match(swapped);
+  }
+  void keep_order_of_summands() { ordered_summands_ = true; }
+  const std::vector<std::uint8_t>& bound() const { return bound_; }
+
+ private:
   // `swapped`: the left side of the general equation is held against the right side of the special one.
   bool match(bool swapped) {
     std::ranges::fill(bound_, kUnbound);
@@ -27,9 +44,7 @@ class Matching {
     }
     return solve(std::move(goals), {});
   }
-  const std::vector<std::uint8_t>& bound() const { return bound_; }
 
- private:
   bool solve(std::vector<Goal> goals, std::vector<Goal> sized) {
     while (!goals.empty()) {
       const auto [p, t] = goals.back();
@@ -41,9 +56,10 @@ class Matching {
         to = t;
         continue;
       }
-      if (a.kind != b.kind || a.function != b.function || a.axis != b.axis || a.degree != b.degree) return false;
+      if (a.kind != b.kind || a.function != b.function || a.axis != b.axis || a.degree != (exchange_ ? exchanged(b.degree) : b.degree))
+        return false;
       if (a.at != Numbers{}) sized.emplace_back(p, t);
-      const bool commutes = a.kind == Kind::add || a.kind == Kind::multiply || a.kind == Kind::summands;
+      const bool commutes = is_commutative(a.kind) && !(ordered_summands_ && a.kind == Kind::summands);
       // The inputs of a commutative operator are tried swapped first, then as they are. Equal inputs have one order.
       if (commutes && a.inputs[0] != a.inputs[1] && b.inputs[0] != b.inputs[1]) {
         const std::vector<std::uint8_t> before = bound_;
@@ -89,6 +105,8 @@ class Matching {
   const Joint& g_;
   const Joint& s_;
   std::vector<std::uint8_t> bound_;
+  bool ordered_summands_ = false;
+  bool exchange_ = false;  // d of the special equation is e of the general one
 };
 
 std::vector<std::uint8_t> append(std::vector<Node>& to, const Term& t) {
@@ -142,8 +160,15 @@ Equation separate(const Joint& j) {
 std::optional<std::vector<std::uint8_t>> instance(const Joint& general, const Joint& special) {
   if (general.term.outputs.size() != special.term.outputs.size()) return std::nullopt;
   Matching m(general, special);
-  if (m.match(false) || m.match(true)) return m.bound();
+  if (m.match_up_to_degrees(false) || m.match_up_to_degrees(true)) return m.bound();
   return std::nullopt;
+}
+
+// Names that turn the left side into the right one and the right into the left have an inverse: they only rename.
+bool is_symmetric(const Joint& j) {
+  Matching m(j, j);
+  m.keep_order_of_summands();
+  return m.match_up_to_degrees(true);
 }
 
 }  // namespace substitutions

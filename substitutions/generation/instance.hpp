@@ -22,7 +22,11 @@ struct Joint {
 
 // Returns what each variable of `general` stands for, as nodes of `special`, so that its sides become those of `special`, in this order or
 // swapped; nullopt: it is no special case. Layouts are not compared, because equations that are well typed in the same layouts say the
-// same. Commutative operators match with their inputs in either order.
+// same. Commutative operators match with their inputs in either order, and d and e may have exchanged their names.
 [[nodiscard]] std::optional<std::vector<std::uint8_t>> instance(const Joint& general, const Joint& special);
+
+// Returns whether the equation from right to left is itself, up to names: add(x, add(y, z)) = add(y, add(x, z)). Both directions are one
+// rule then. The order of summands counts, as it does where rules are matched: it is part of a layout.
+[[nodiscard]] bool is_symmetric(const Joint& j);
 
 }  // namespace substitutions

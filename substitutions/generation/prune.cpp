@@ -29,10 +29,12 @@ std::string shape_text(const Joint& j) {
   return to_text(j.term, named);
 }
 
-// Everything of an operator that an instance keeps. Codes that coincide cost time only: instance() decides.
+// Everything of an operator that an instance keeps, which is not the names of d and e. Codes that coincide cost time only: instance()
+// decides.
 std::uint64_t operator_code(const Node& n) {
+  const auto [fewer, more] = std::minmax(n.degree.powers[0], n.degree.powers[1]);
   return static_cast<std::uint64_t>(n.kind) | static_cast<std::uint64_t>(n.function) << 8U | std::uint64_t{n.axis} << 16U |
-         std::uint64_t{n.degree.powers[0]} << 24U | std::uint64_t{n.degree.powers[1]} << 28U | std::uint64_t{n.degree.powers[2]} << 32U;
+         std::uint64_t{fewer} << 24U | std::uint64_t{more} << 28U | std::uint64_t{n.degree.powers[2]} << 32U;
 }
 
 // The outermost operators of one side: what it must have in common with any equation that it is a special case of.

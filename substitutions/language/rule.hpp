@@ -21,7 +21,7 @@ struct Rule {
   TypedEquation equation;
   bool forward = true;              // the source is the equation's left side
   std::vector<std::string> axioms;  // names of those that the proof used
-  double proof_s = 0;
+  double proof_s = 0;               // seconds that the proof took
   [[nodiscard]] const Term& source() const { return forward ? equation.left() : equation.right(); }
   [[nodiscard]] const Term& target() const { return forward ? equation.right() : equation.left(); }
   [[nodiscard]] const std::vector<Types>& source_types() const { return forward ? equation.left_types() : equation.right_types(); }

@@ -9,6 +9,11 @@
 #include "base/random.hpp"
 
 namespace substitutions {
+namespace {
+
+constexpr std::array<std::int64_t, 5> kSizesAlone{4, 7, 3, 5, 2};  // large ones first: few equations that are false hold there
+
+}  // namespace
 
 SmallSizes::SmallSizes(std::span<const Variable> variables, std::uint64_t seed) {
   std::string letters;
@@ -28,6 +33,7 @@ SmallSizes::SmallSizes(std::span<const Variable> variables, std::uint64_t seed) 
     const bool last = i > 0 && i + 1 == letters.size();  // larger than the sum of the two smallest
     small_[static_cast<std::size_t>(letters[i] - 'a')] = static_cast<std::int64_t>(i) + (last ? 4 : 2);
   }
+  if (letters.size() == 1) small_[static_cast<std::size_t>(letters[0] - 'a')] = kSizesAlone[seed % kSizesAlone.size()];
   for (const Numbers& n : all)
     if (letters_of(n)) known_.emplace_back(n, of(n));
   std::ranges::sort(known_);

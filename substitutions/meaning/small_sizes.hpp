@@ -12,7 +12,8 @@
 namespace substitutions {
 
 // Small sizes for the size symbols (letters) of some variables, drawn from a seed: different symbols get different sizes from 2 on.
-// Seeds 2 i and 2 i + 1 order them in opposite directions, so that nothing holds at both because one of two sizes is the smaller.
+// Seeds 2 i and 2 i + 1 order them in opposite directions, so that nothing holds at both because one of two sizes is the smaller. A symbol
+// alone gets five sizes at any five seeds in a row, 2 to 5 and 7, so that nothing holds because a tensor has two rows.
 class SmallSizes {
  public:
   SmallSizes(std::span<const Variable> variables, std::uint64_t seed);

@@ -19,6 +19,9 @@ constexpr std::pair<std::string_view, PublishedKind> kTypes[] = {
     {"OP_EW_ADD", PublishedKind::add},          {"OP_EW_MUL", PublishedKind::multiply}, {"OP_CONCAT", PublishedKind::concat},
     {"OP_SPLIT", PublishedKind::split}};
 
+// A file of another kind may have a problem in each of millions of items; nobody reads on after so many.
+constexpr std::size_t kMostPublishedProblems = 100;
+
 struct PublishedReader {
   base::Diagnostics& sink;
 
@@ -125,7 +128,8 @@ std::vector<PublishedRule> read_published(const std::filesystem::path& file) {
   PublishedReader reader{sink};
   std::vector<PublishedRule> rules;
   const std::vector<Yaml>& items = reader.list(r, "rule");
-  for (std::size_t i = 0; i < items.size(); ++i) rules.push_back(reader.rule(items[i], fmt::format("rule[{}]", i)));
+  for (std::size_t i = 0; i < items.size() && sink.size() < kMostPublishedProblems; ++i)
+    rules.push_back(reader.rule(items[i], fmt::format("rule[{}]", i)));
   r.finish();
   sink.throw_if_any();
   return rules;

@@ -243,30 +243,46 @@ std::optional<Counterexample> values_differ(const PublishedRule& r, const Scale&
   return std::nullopt;
 }
 
-// A variable that one side lacks may have any value: a side that depends on it is no function of what both know.
+// The variables that a tensor of a side is computed from.
+std::set<int> variables_behind(const PublishedSide& side, const PublishedRef& tensor) {
+  std::vector<std::set<int>> behind;  // by operator; each reads variables and earlier ones
+  const auto of = [&](const PublishedRef& r) { return r.op < 0 ? std::set<int>{r.op} : behind[static_cast<std::size_t>(r.op)]; };
+  for (const PublishedOp& op : side) {
+    behind.emplace_back();
+    for (const PublishedRef& input : op.inputs) behind.back().merge(of(input));
+  }
+  return of(tensor);
+}
+
+// Changes a variable: the place of a tensor that is another one then, and both values.
+std::optional<std::string> change(const PublishedSide& side, const PublishedRef& tensor, Run run, int variable) {
+  const auto before = run(side);
+  run.variables[variable] = drawn(variable, run.variables[variable].sizes, 2);
+  const auto after = run(side);
+  if (!before || !after) return std::nullopt;
+  const Tensor *a = run.get(*before, tensor), *b = run.get(*after, tensor);
+  if (a == nullptr || b == nullptr || a->elements == b->elements) return std::nullopt;
+  const auto at = static_cast<std::int64_t>(std::ranges::mismatch(a->elements, b->elements).in1 - a->elements.begin());
+  const std::int64_t plane = a->sizes[1] * a->sizes[2];
+  return fmt::format("at replica {}, row {}, column {} from {} to {}", at / plane, at % plane / a->sizes[2], at % a->sizes[2],
+                     a->elements[static_cast<std::size_t>(at)], b->elements[static_cast<std::size_t>(at)]);
+}
+
+// An output of one side that depends on a variable, which the other side computes without that variable, is another one at another value
+// of it: the two are unequal at one value at least.
 std::optional<Counterexample> depends_on_stranger(const PublishedRule& r, const Scale& s) {
-  const std::set<int> left = variables_of(r.source), right = variables_of(r.target);
-  for (const bool source : {true, false})
-    for (const int v : source ? left : right) {
-      if ((source ? right : left).contains(v)) continue;
-      Run run = run_at(r, s, true);
-      const PublishedSide& side = source ? r.source : r.target;
-      const auto before = run(side);
-      run.variables[v] = drawn(v, run.variables[v].sizes, 2);
-      const auto after = run(side);
-      if (!before || !after) continue;
-      for (std::size_t o = 0; o < r.outputs.size(); ++o) {
-        const PublishedRef& ref = source ? r.outputs[o].first : r.outputs[o].second;
-        const Tensor *a = run.get(*before, ref), *b = run.get(*after, ref);
-        if (a == nullptr || b == nullptr || a->elements == b->elements) continue;
-        const auto at = static_cast<std::int64_t>(std::ranges::mismatch(a->elements, b->elements).in1 - a->elements.begin());
-        const std::int64_t plane = a->sizes[1] * a->sizes[2];
-        return Counterexample{fmt::format(
-            "{} is on the {} alone, and another value of it changes output {} there at replica {}, row {}, column {} from {} to {}",
-            name_of(v), source ? "left" : "right", o, at / plane, at % plane / a->sizes[2], at % a->sizes[2],
-            a->elements[static_cast<std::size_t>(at)], b->elements[static_cast<std::size_t>(at)])};
+  const Run run = run_at(r, s, true);
+  for (std::size_t o = 0; o < r.outputs.size(); ++o) {
+    const std::set<int> left = variables_behind(r.source, r.outputs[o].first), right = variables_behind(r.target, r.outputs[o].second);
+    for (const bool source : {true, false})
+      for (const int v : source ? left : right) {
+        if ((source ? right : left).contains(v)) continue;
+        const PublishedRef& tensor = source ? r.outputs[o].first : r.outputs[o].second;
+        if (const auto changed = change(source ? r.source : r.target, tensor, run, v))
+          return Counterexample{fmt::format("output {} does not depend on {} on the {}, and another value of it changes it on the {} {}", o,
+                                            name_of(v), source ? "right" : "left", source ? "left" : "right", *changed)};
       }
-    }
+  }
   return std::nullopt;
 }
 

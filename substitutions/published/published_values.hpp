@@ -9,8 +9,8 @@
 
 namespace substitutions {
 
-// Returns sizes at which tensors have several rows and the sides differ; or a variable of one side alone on which that side depends, once
-// Linear reads all replicas. Nullopt: neither was found.
+// Returns sizes at which tensors have several rows and the sides differ; or a variable on which a mapped output depends on one side, once
+// Linear reads all replicas, while nothing behind that output on the other side is that variable. Nullopt: neither was found.
 [[nodiscard]] std::optional<Counterexample> refute(const PublishedRule& r);
 
 }  // namespace substitutions

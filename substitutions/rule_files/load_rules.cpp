@@ -4,7 +4,6 @@
 
 #include "substitutions/generation/generate.hpp"
 #include "substitutions/proof/prove_all.hpp"
-#include "substitutions/proof/refute.hpp"
 #include "substitutions/rule_files/rule_file_read.hpp"
 #include "substitutions/rule_files/rule_file_write.hpp"
 
@@ -19,7 +18,7 @@ std::vector<TypedEquation> equations_of(const RuleFile& file) {
 
 }  // namespace
 
-std::string reverification_reason(const RuleFile& file, const Axioms& axioms) {
+std::string why_not_as_written(const RuleFile& file, const Axioms& axioms) {
   if (file.digest == "none") return "it was written by hand";
   if (file.generator != kGeneratorVersion)
     return fmt::format("generator \"{}\" wrote it, this is generator \"{}\"", file.generator, kGeneratorVersion);
@@ -38,20 +37,12 @@ std::vector<Rule> load_rules(RuleFile file, int processes, const RulesDone& prog
     sink.add(file.marks[i], fmt::format("rules[{}]", i), fmt::format("rule {} {}", file.rules[i].name, what), std::move(hint));
   };
   const std::string remove = "remove it, or generate the rules anew: foreshard rules generate --save FILE";
-  // A digest that agrees says that the file is as it was written, not who wrote it: every rule is evaluated even then.
-  if (reverification_reason(file, axioms()).empty()) {
-    for (std::size_t i = 0; i < file.rules.size(); ++i) {
-      if (const auto c = refute(file.rules[i].equation)) complain(i, "is false: " + c->text, remove);
-      if (progress) progress(i + 1);
-    }
-  } else {
-    const std::vector<Proof> proofs = verify(file, axioms(), processes, progress);
-    for (std::size_t i = 0; i < proofs.size(); ++i) {
-      if (proofs[i].verdict == Verdict::refuted) complain(i, "is false: " + proofs[i].counterexample->text, remove);
-      if (proofs[i].verdict == Verdict::open) complain(i, "is not proved by the axioms of this version", remove);
-      file.rules[i].axioms = proofs[i].axioms;
-      file.rules[i].proof_s = proofs[i].seconds;
-    }
+  const std::vector<Proof> proofs = verify(file, axioms(), processes, progress);
+  for (std::size_t i = 0; i < proofs.size(); ++i) {
+    if (proofs[i].verdict == Verdict::refuted) complain(i, "is false: " + proofs[i].counterexample->text, remove);
+    if (proofs[i].verdict == Verdict::open) complain(i, "is not proved by the axioms of this version", remove);
+    file.rules[i].axioms = proofs[i].axioms;
+    file.rules[i].proof_s = proofs[i].seconds;
   }
   sink.throw_if_any();
   return std::move(file.rules);

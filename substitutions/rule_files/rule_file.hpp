@@ -1,5 +1,5 @@
 #pragma once
-// Rules as files: YAML that says with which generator and axioms the rules were proved, and that ends with a digest of all that it says.
+// Rules as files: YAML that says with which generator and axioms the rules were made, and that ends with a digest of all that it says.
 
 #include <string>
 #include <vector>

@@ -7,6 +7,7 @@
 
 #include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
+#include "substitutions/axioms/axioms.hpp"
 #include "substitutions/language/parse.hpp"
 #include "substitutions/language/size_condition.hpp"
 #include "substitutions/language/text.hpp"
@@ -17,6 +18,16 @@ namespace {
 
 using base::MapReader;
 using base::Yaml;
+
+const std::vector<std::string>& axiom_names() {
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> names;
+    for (const AxiomEntry& entry : axioms().entries) names.push_back(entry.name);
+    std::ranges::sort(names);
+    return names;
+  }();
+  return all;
+}
 
 // A rule invents nothing: the target's variables are among these of the source.
 std::set<std::uint8_t> variables_of(const Term& t) {
@@ -30,6 +41,7 @@ std::set<std::uint8_t> variables_of(const Term& t) {
 constexpr std::size_t kMostText = 2000;      // characters of a term
 constexpr std::int64_t kMostFileNumber = 4;  // a size that is no letter; kernels have 3
 constexpr int kMostDegrees = 16;             // factors of all degrees of a side
+constexpr std::size_t kMostProblems = 100;   // nobody reads on after so many; each quotes its line
 
 int degrees_in(const Term& t) {
   int factors = 0;
@@ -65,7 +77,7 @@ class RuleReader {
   Rule read() {
     Rule rule;
     const std::size_t before = sink_.size();
-    for (const char* key : {"name", "kind", "source", "target", "proof_s"}) reader_.require(key);
+    for (const char* key : {"name", "kind", "source", "target"}) reader_.require(key);
     rule.name = reader_.text("name").value_or("");
     if (rule.name.empty() && reader_.has("name")) reader_.complain("name", "a rule without a name", "e.g. mine1");
     static const std::vector<std::string> kKinds{"algebraic", "parallel", "hybrid"};
@@ -76,8 +88,8 @@ class RuleReader {
       e.left = term("source", e.variables);
       e.right = term("target", e.variables);
     }
-    for (const Yaml* a : texts("axioms", "names of axioms, as [linear.activation]")) rule.axioms.push_back(a->scalar);
-    rule.proof_s = reader_.number("proof_s", 0).value_or(0);
+    for (const Yaml* a : texts("axioms", "names of axioms, as [linear.activation]")) rule.axioms.push_back(axiom(*a));
+    (void)reader_.number("proof_s", 0);  // earlier generators wrote the seconds of a proof
     reader_.finish();
     if (sink_.size() > before) return rule;
     if (std::optional<TypedEquation> typed = TypedEquation::make(e)) {
@@ -98,6 +110,15 @@ class RuleReader {
       else sink_.add(item.mark, reader_.path_of(key), fmt::format("expected a list of {}", what));
     }
     return all;
+  }
+
+  std::string axiom(const Yaml& y) {
+    if (std::ranges::binary_search(axiom_names(), y.scalar)) return y.scalar;
+    const std::string nearest = base::nearest_name(y.scalar, axiom_names());
+    sink_.add(y.mark, reader_.path_of("axioms"), fmt::format("there is no axiom \"{}\"", y.scalar),
+              nearest.empty() ? "foreshard rules axioms lists them; the list may be empty: each rule is proved when it is loaded"
+                              : fmt::format("did you mean \"{}\"?", nearest));
+    return y.scalar;
   }
 
   std::vector<Variable> variables() {
@@ -209,7 +230,7 @@ RuleFile rules_from(const Yaml& root) {
   std::set<std::string> names;
   if (const Yaml* list = r.optional("rules")) {
     if (!list->is_sequence()) r.complain("rules", "expected a list of rules");
-    for (std::size_t i = 0; i < list->items.size(); ++i) {
+    for (std::size_t i = 0; i < list->items.size() && sink.size() < kMostProblems; ++i) {
       const std::string path = fmt::format("rules[{}]", i);
       file.rules.push_back(RuleReader(list->items[i], path, sink).read());
       file.marks.push_back(list->items[i].mark);

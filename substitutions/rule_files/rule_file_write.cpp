@@ -28,7 +28,6 @@ Yaml written(const Rule& r) {
   y.set("source", Yaml::make_scalar(to_text(r.source(), r.equation.variables())));
   y.set("target", Yaml::make_scalar(to_text(r.target(), r.equation.variables())));
   y.set("axioms", list_of(r.axioms));
-  y.set("proof_s", Yaml::make_scalar(fmt::format("{:.6f}", r.proof_s)));
   return y;
 }
 

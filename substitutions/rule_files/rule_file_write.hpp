@@ -9,7 +9,7 @@
 
 namespace substitutions {
 
-// Returns the text of a rule file that this generator wrote with these axioms.
+// Returns the text of a rule file that this generator wrote with these axioms. Equal rules give equal bytes: the file has no times.
 [[nodiscard]] std::string to_text(const std::vector<Rule>& rules, const Axioms& axioms);
 // Returns the digest of what the file says. White space, comments and the style of the YAML do not matter.
 [[nodiscard]] std::string digest_of(const RuleFile& file);

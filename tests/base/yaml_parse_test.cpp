@@ -57,7 +57,6 @@ TEST_CASE("text that is not YAML is reported where it stops to be") {
   CHECK(error_of("a:\n\tb: 1\n") == "f.yaml:2:3: not YAML: illegal map value\n    2 | \tb: 1\n      | \t ^");
   CHECK(error_of("a: *b\n") == "f.yaml:1:4: not YAML: the referenced anchor is not defined\n    1 | a: *b\n      |    ^");
   CHECK(error_of("a: \"x\n") == "f.yaml:1:4: a: the quote that starts here does not end\n    1 | a: \"x\n      |    ^");
-  CHECK(error_of(std::string(5000, '[')).starts_with("f.yaml:"));  // too deep: refused, not a crash
 }
 
 TEST_CASE("what YAML allows and we do not is said") {
@@ -93,4 +92,35 @@ TEST_CASE("any text is a tree or bad input, never a crash") {
       (void)parse_yaml(text, "f.yaml");
     } catch (const InputError& e) { RC_ASSERT(!e.diagnostics().empty()); }
   }));
+}
+
+TEST_CASE("lists and maps that are nested too deeply are refused before they are parsed, with the place") {
+  const auto times = [](int n, const std::string& what) {
+    std::string text;
+    for (int i = 0; i < n; ++i) text += what;
+    return text;
+  };
+  const std::string why = ": lists and maps inside each other, more than 100 deep\n";
+  CHECK(error_of(times(10'000'000, "[")).starts_with("f.yaml:1:101" + why));
+  CHECK(error_of("a:\n" + times(3000, "{b: ")).starts_with("f.yaml:2:401" + why));
+  CHECK(error_of(times(3000, "{\"rule\":[")).starts_with("f.yaml:1:451" + why));
+  CHECK(error_of(times(300, "[\n")).starts_with("f.yaml:101:1" + why));
+  CHECK(error_of(times(300, "[&x ")).starts_with("f.yaml:1:401" + why));
+  CHECK(error_of(times(300, "- ")).starts_with("f.yaml:1:201" + why));  // without brackets, the tree's depth decides
+  CHECK(error_of(times(100, "[") + times(100, "]")) == "");
+  CHECK(error_of(times(100, "- ")) == "");
+}
+
+TEST_CASE("brackets that are text do not count as nesting") {
+  const std::string many(300, '[');
+  for (const std::string& text :
+       {"a: \"" + many + "\"", "a: '" + many + "''" + many + "'", "a: \"\\\"" + many + "\"", "a: x" + many,
+        "# " + many + "\na: 1 # " + many, "[\"" + many + "\", '" + many + "']", "a: |\n  " + many + "\n\n  " + many,
+        "- b: >-\n    " + many + "\n  c: 1", "a: it's " + many, "- \"" + many + "\": 1"}) {
+    CAPTURE(text);
+    CHECK(error_of(text) == "");
+  }
+  // After a text, brackets count again.
+  for (const char* text : {"a: |\n  x\nb: ", "a: 'it''s'\nb: ", "# x\n", "- b: >-\n    x\n  c: ", "{\"a\":\"[\",b: "})
+    CHECK(error_of(text + many).find("more than 100 deep") != std::string::npos);
 }

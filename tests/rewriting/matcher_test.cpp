@@ -6,6 +6,7 @@
 #include "pcg/evaluator/evaluator.hpp"
 #include "planted.hpp"
 #include "rules.hpp"
+#include "substitutions/matching/census.hpp"
 
 namespace substitutions::rewriting {
 namespace {
@@ -28,6 +29,23 @@ const std::string kImage = "x: [n, c, h, v]; y: [o, c, 3, 3]; z: [p, c, 3, 3]";
 const Rule& joined_convolutions() {
   static const Rule r = rule("r", kImage, "concat[1](conv(x, y), conv(x, z))", "conv(x, concat[0](y, z))");
   return r;
+}
+
+TEST_CASE("a census gathers occurrences by rule, most first, and knows the operators that are in none") {
+  pcg::GraphBuilder b("g");
+  const GraphTensorRef x = b.input("x", real({2, 4})), y = b.input("y", real({2, 4}));
+  const GraphTensorRef sum = b.add("sum", pcg::Binary{.kind = pcg::Binary::Kind::add}, {x, y});
+  b.add("last", pcg::Unary{.kind = pcg::Unary::Kind::tanh}, {b.add("first", pcg::Unary{.kind = pcg::Unary::Kind::relu}, {sum})});
+  const pcg::Pcg g = serial_pcg(std::move(b).build());
+  const std::vector<Rule> rules{rule("r1", "x: [m, k]", "gelu(x)", "relu(x)"), rule("r2", "x: [m, k]", "relu(x)", "gelu(x)"),
+                                rule("r3", "x: [m, k]; y: [m, k]", "add(x, y)", "add(y, x)")};
+  const Census c = census(rules, g);
+  REQUIRE(c.rules.size() == 2);
+  CHECK(c.rules[0] == RuleOccurrences{.rule = 2, .first = 1, .count = 2, .places = 1});  // x + y and y + x
+  CHECK(c.rules[1] == RuleOccurrences{.rule = 1, .first = 0, .count = 1, .places = 1});
+  CHECK(c.operators.size() == 3);
+  REQUIRE(c.untouched.size() == 1);
+  CHECK(g.node(c.untouched[0]).name == "last");
 }
 
 TEST_CASE("convolutions of any window and stride, all alike, which the target keeps") {

@@ -15,6 +15,7 @@
 #include "substitutions/language/typing.hpp"
 #include "substitutions/meaning/values.hpp"
 #include "tests/substitutions/equations.hpp"
+#include "tests/substitutions/nameless.hpp"
 
 using namespace substitutions;
 
@@ -89,6 +90,45 @@ TEST_CASE("equations are kept in their most general form: sizes and operands tha
   CHECK(operand.equations[0].left.operators() == 2);
   // One linear on both sides of the concatenation says less than two: what is between two is another equation's to say.
   CHECK(prune({equation_of("concat[0](linear(x, w), linear(x, w))", "linear(concat[0](x, x), w)", v)}).equations.empty());
+}
+
+TEST_CASE("names make no rule another one") {
+  const auto nameless = [](std::string_view line, bool forward = true) {
+    return nameless_text({.name = "r", .equation = typed(line), .forward = forward, .axioms = {}});
+  };
+  const std::string sum = nameless("x: [m, k] | y: [m, k] | z: [m, k] | add(x, add(y, z)) = add(y, add(x, z))");
+  CHECK(nameless("u: [a, b] | x: [a, b] | y: [a, b] | add(add(x, u), y) = add(x, add(u, y))") == sum);
+  CHECK(nameless("x: [m, k] | y: [m, k] | z: [m, k] | add(x, add(y, z)) = add(y, add(x, z))", false) == sum);
+  CHECK(nameless("x: [m, k] | y: [m, k] | z: [m, k] | add(x, add(y, y)) = add(y, add(x, y))") != sum);
+  CHECK(nameless("x: [m, k] | combine[0, d](partition[0, d](x)) = x") == nameless("x: [m, k] | combine[0, e](partition[0, e](x)) = x"));
+  CHECK(nameless("x: [m, k] | combine[0, d](partition[0, d](x)) = x") != nameless("x: [m, m] | combine[0, d](partition[0, d](x)) = x"));
+  CHECK(nameless("x: [m, k] | y: [l, k] | split0[0 at x.0](concat[0](x, y)) = x") ==
+        nameless("y: [a, b] | x: [c, b] | split0[0 at y.0](concat[0](y, x)) = y"));
+}
+
+TEST_CASE("of equations that renaming makes one, one is kept, and one direction of those that it turns round") {
+  const auto v = variables({"x: [m, k]"});
+  const Pruned degrees =
+      prune({equation_of("combine[0, d](partition[0, d](x))", "x", v), equation_of("combine[0, e](partition[0, e](x))", "x", v)});
+  REQUIRE(degrees.equations.size() == 1);
+  CHECK(degrees.renamed == 1);
+  CHECK(to_text(degrees.equations[0].left, degrees.equations[0].variables) == "combine[0, d](partition[0, d](x))");
+  CHECK(is_symmetric(join(equation("x: [m, k] | y: [m, k] | z: [m, k] | add(x, add(y, z)) = add(y, add(x, z))"))));
+  CHECK(is_symmetric(join(equation("x: [m] sum d*e | reduce[d](reduce[e](x)) = reduce[e](reduce[d](x))"))));
+  CHECK_FALSE(is_symmetric(join(equation("x: [m, k] | y: [m, k] | relu(add(x, y)) = add(relu(x), relu(y))"))));
+  CHECK(is_symmetric(join(equation("x: [m, k] | y: [m, k] | add(x, relu(y)) = add(y, relu(x))"))));  // though it is false
+  CHECK_FALSE(is_symmetric(join(equation("x: [m, k] | y: [m, l] | concat[1](relu(x), y) = concat[1](x, relu(y))"))));
+}
+
+TEST_CASE("no two rules are one up to names") {
+  std::map<std::string, std::string> names;
+  std::size_t duplicates = 0;
+  for (const Rule& r : all_rules().rules) {
+    const auto [it, fresh] = names.try_emplace(nameless_text(r), r.name);
+    if (!fresh) MESSAGE(it->second << " and " << r.name << " are one rule");
+    duplicates += fresh ? 0 : 1;
+  }
+  CHECK(duplicates == 0);
 }
 
 TEST_CASE("what is known is found: TASO's merges, Unity's movements") {

@@ -97,11 +97,30 @@ TEST_CASE("Of two rules that contradict each other one is false, and neither is 
 TEST_CASE("A variable of one side alone, on which the other cannot depend, refutes") {
   const Compared c = compared(rule({linear(x1, w1, 0)}, {concat(x1, x2, 0), linear(tensor(0), w1, 0)}));
   CHECK(c.verdict == Verdict::refuted);
-  CHECK(c.why.find("x2 is on the right alone") == 0);
+  CHECK(c.why.find("output 0 does not depend on x2 on the left, and another value of it changes it on the right at replica 1") == 0);
+}
+
+TEST_CASE("A variable of one output alone refutes, though another output of the other side depends on it") {
+  // Both outputs of the source are x1 w1 and x2 w1; the target's first one reads x2 as a second replica of x1.
+  json r = rule({linear(x1, w1, 0), linear(x2, w1, 0)}, {concat(x1, x2, 0), linear(tensor(0), w1, 0), linear(x2, w1, 0)});
+  const auto mapped = [](int from, int to) { return json{{"srcOpId", from}, {"srcTsId", 0}, {"dstOpId", to}, {"dstTsId", 0}}; };
+  r["mappedOutput"] = {mapped(1, 2), mapped(0, 1)};
+  const Compared c = compared(r);
+  CHECK(c.verdict == Verdict::refuted);
+  CHECK(c.why.find("output 1 does not depend on x2 on the left") == 0);
 }
 
 TEST_CASE("A false rule without replicas is refuted by value") {
   CHECK(compared(rule({op("OP_EW_ADD", {x1, x2})}, {op("OP_EW_MUL", {x1, x2})})).verdict == Verdict::refuted);
+}
+
+TEST_CASE("a file that is wrong in every line is told by a hundred of them") {
+  std::size_t problems = 0;
+  try {
+    (void)read(std::vector<json>(100'000, json(1)));
+  } catch (const base::InputError& e) { problems = e.diagnostics().size(); }
+  CHECK(problems >= 100);
+  CHECK(problems < 110);
 }
 
 TEST_CASE("Files that are none are refused with the place") {

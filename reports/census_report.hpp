@@ -1,0 +1,19 @@
+#pragma once
+// Where rules occur in a graph, as text for people and as JSON: the output of `foreshard rules match`.
+
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+
+#include "substitutions/matching/census.hpp"
+
+namespace reports {
+
+// Returns each rule that occurs with the operators of its first places, most occurrences first; then the totals.
+// Requires: the census is of these rules and this graph.
+[[nodiscard]] std::string to_text(const substitutions::Census& c, std::span<const substitutions::Rule> rules, const pcg::Pcg& graph);
+// Returns {"graph","rules":[{..,"count","places","occurrences":[..]}],"totals":{..},"untouched":[{"name","kind"}]}, all occurrences.
+[[nodiscard]] nlohmann::ordered_json to_json(const substitutions::Census& c, std::span<const substitutions::Rule> rules,
+                                             const pcg::Pcg& graph);
+
+}  // namespace reports
