@@ -1,0 +1,213 @@
+// The sharded forms of all operators: every loop that may be cut is found, cut and joined again, and nothing else changes.
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+
+#include "../pcg/operator_zoo.hpp"
+#include "pcg/evaluator/equivalence.hpp"
+#include "pcg/evaluator/evaluator.hpp"
+#include "pcg/graph/parallelize.hpp"
+#include "pcg/models/builtins.hpp"
+#include "planted.hpp"
+#include "rules.hpp"
+#include "substitutions/rewriting/operator_cut.hpp"
+
+namespace substitutions::rewriting {
+namespace {
+
+using pcg::GraphTensorRef;
+using pcg::NodeId;
+using pcg::real;
+
+std::vector<OperatorCut> free_cuts(const pcg::Pcg& g) {
+  std::vector<OperatorCut> all = operator_cuts(g);
+  std::erase_if(all, [](const OperatorCut& c) { return c.joins || c.loop == kCopies; });
+  return all;
+}
+const std::string& loop_name(const pcg::Pcg& g, const OperatorCut& c) {
+  return g.node(c.node).space->loops[static_cast<std::size_t>(c.loop)].name;
+}
+// Of the node of that name.
+std::set<std::string> loops_cut(const pcg::Pcg& g, const std::string& name) {
+  std::set<std::string> loops;
+  for (const OperatorCut& c : free_cuts(g))
+    if (g.node(c.node).name == name) loops.insert(loop_name(g, c));
+  return loops;
+}
+
+// The graph keeps its meaning and shapes; `back` is the occurrence that undoes the cut.
+void hold_against_evaluator(const OperatorCut& c, const pcg::Pcg& g, const Rewritten& r, int degree) {
+  CHECK(pcg::evaluate(r.graph, 1, 3) == pcg::evaluate(g, 1, 3));
+  CHECK(result_shapes(r.graph) == result_shapes(g));
+  int undone = 0;
+  for (const OperatorCut& back : operator_cuts(r.graph)) {
+    if (!back.joins || back.degree != degree || r.graph.node(back.node).name != g.node(c.node).name || back.loop != c.loop) continue;
+    const auto before = apply(back, r.graph, 0);
+    REQUIRE_MESSAGE(before, before.refusal().why);
+    CHECK(before->graph == g);
+    ++undone;
+  }
+  CHECK(undone == 1);
+}
+
+TEST_CASE("every loop of every operator that may be cut is cut, and joined again to the graph that was") {
+  for (const pcg::zoo::Exhibit& e : pcg::zoo::exhibits()) {
+    const pcg::Pcg g = serial_pcg(e.graph);
+    const std::vector<OperatorCut> found = free_cuts(g);
+    const auto last = static_cast<std::uint32_t>(g.nodes().size() - 1);
+    const pcg::IterationSpace& space = *g.nodes()[last].space;
+    for (int l = 0; l < static_cast<int>(space.loops.size()); ++l) {
+      const OperatorCut c{.node = NodeId(last), .loop = l};
+      bool lawful = false;
+      for (const int degree : {2, 3, 5}) {
+        INFO(e.name, " ", loop_name(g, c), " ", degree);
+        pcg::Sharding more = g.nodes()[last].sharding;
+        more.degrees[static_cast<std::size_t>(l)] = degree;
+        const bool may_be = !violation(space, more, g.whole_inputs(c.node), g.whole_outputs(c.node));
+        lawful = lawful || may_be;
+        const auto r = apply(c, g, degree);
+        CHECK(static_cast<bool>(r) == may_be);
+        if (r) hold_against_evaluator(c, g, *r, degree);
+      }
+      INFO(e.name, " ", loop_name(g, c));
+      CHECK((std::ranges::count(found, c) == 1) == lawful);
+    }
+  }
+}
+
+// A Replicate behind every output, which somebody reads.
+pcg::Pcg replicated(const pcg::Graph& g) {
+  pcg::PcgBuilder b(g.name(), {{"all", true}});
+  const pcg::Pcg whole = serial_pcg(g);
+  for (const pcg::PcgNode& n : whole.nodes()) b.add(n.name, *n.operation(), n.inputs, n.sharding, 0);
+  const NodeId last(static_cast<std::uint32_t>(g.nodes().size() - 1));
+  for (int o = 0; o < static_cast<int>(b.node(last).outputs.size()); ++o)
+    b.add(fmt::format("copies{}", o), pcg::Replicate{3}, {last, o}, 0);
+  return std::move(b).build();
+}
+
+TEST_CASE("copies of a result are results of copies") {
+  for (const pcg::zoo::Exhibit& e : pcg::zoo::exhibits()) {
+    INFO(e.name);
+    const pcg::Pcg g = replicated(e.graph);
+    std::vector<OperatorCut> found = operator_cuts(g);
+    std::erase_if(found, [](const OperatorCut& c) { return c.loop != kCopies; });
+    REQUIRE(found.size() == 1);
+    CHECK(!found[0].joins);
+    const auto r = apply(found[0], g, 0);
+    REQUIRE_MESSAGE(r, r.refusal().why);
+    CHECK(pcg::evaluate(r->graph, 1, 3) == pcg::evaluate(g, 1, 3));
+    CHECK(result_shapes(r->graph) == result_shapes(g));
+    std::vector<OperatorCut> back = operator_cuts(r->graph);
+    std::erase_if(back, [](const OperatorCut& c) { return c.loop != kCopies; });
+    REQUIRE(back.size() == 1);
+    CHECK(back[0].joins);
+    const auto before = apply(back[0], r->graph, 0);
+    REQUIRE_MESSAGE(before, before.refusal().why);
+    CHECK(before->graph.nodes().size() == g.nodes().size());
+    CHECK(pcg::evaluate(before->graph, 1, 3) == pcg::evaluate(g, 1, 3));
+  }
+}
+
+TEST_CASE("operators that are cut already are cut once more, and joined in part") {
+  const std::vector<pcg::zoo::Exhibit> all = pcg::zoo::exhibits();
+  int taken = 0, joined = 0;
+  CHECK(rc::check([&] {
+    const pcg::Graph& model = all[*rc::gen::inRange<std::size_t>(0, all.size())].graph;
+    base::Random random(*rc::gen::arbitrary<std::uint64_t>());
+    pcg::Pcg g = random.below(2) == 0 ? serial_pcg(model) : pcg::parallelize(model, pcg::zoo::random_shardings(model, random));
+    const auto meaning = pcg::evaluate(model, 5);
+    const auto shapes = result_shapes(g);
+    for (int step = 0; step < 8; ++step) {
+      const std::vector<OperatorCut> cuts = operator_cuts(g);
+      if (cuts.empty()) return;
+      const OperatorCut c = cuts[random.below(cuts.size())];
+      base::Attempt<Rewritten> next = apply(c, g, static_cast<int>(2 + random.below(2)));
+      if (!next) continue;
+      taken += 1;
+      joined += c.joins ? 1 : 0;
+      g = std::move(next->graph);
+      RC_ASSERT(pcg::evaluate(g, 1, 5) == meaning);
+      RC_ASSERT(result_shapes(g) == shapes);
+    }
+  }));
+  MESSAGE(fmt::format("{} cuts, of which {} join", taken, joined));
+  CHECK(taken > 200);
+  CHECK(joined > 50);
+}
+
+TEST_CASE("a convolution of several channels to a group is cut by samples, by groups, and not by channels of a group") {
+  pcg::GraphBuilder b("g");
+  const GraphTensorRef x = b.input("x", real({4, 12, 4, 4}));
+  b.add("conv", pcg::Conv2d{.out = 24, .rows = {.kernel = 3, .padding = 1}, .columns = {.kernel = 3, .padding = 1}, .groups = 6}, {x});
+  const pcg::Pcg g = serial_pcg(std::move(b).build());
+  CHECK(loops_cut(g, "conv") == std::set<std::string>{"b", "h", "n", "w"});
+  for (const OperatorCut& c : free_cuts(g)) {
+    if (loop_name(g, c) != "n") continue;
+    const auto r = apply(c, g, 3);
+    REQUIRE(r);
+    // Its input is cut by groups, as are its kernels and its results: nothing is copied or added.
+    for (const pcg::PcgNode& n : r->graph.nodes())
+      if (const auto* op = n.parallel_operator())
+        CHECK((std::holds_alternative<pcg::Partition>(*op) || std::holds_alternative<pcg::Combine>(*op)));
+    CHECK(pcg::evaluate(r->graph, 1, 1) == pcg::evaluate(g, 1, 1));
+    const auto four = apply(c, g, 4);
+    REQUIRE(!four);
+    CHECK(four.refusal().why == "conv: loop n of size 6 does not divide into 4");
+  }
+}
+
+TEST_CASE("a Combine moves past an operator that no rule of terms speaks of") {
+  pcg::GraphBuilder b("g");
+  const GraphTensorRef x = b.input("x", real({4, 6, 4, 4}));
+  const pcg::Unary relu{};
+  b.add("pool", pcg::Pool2d{.rows = {.kernel = 0}, .columns = {.kernel = 0}}, {b.add("relu", relu, {x})});
+  pcg::Pcg g = serial_pcg(std::move(b).build());
+  const auto meaning = pcg::evaluate(g, 1, 1);
+  for (const std::string name : {"relu", "pool"})
+    for (const OperatorCut& c : free_cuts(g))
+      if (g.node(c.node).name == name && loop_name(g, c) == "b") {
+        g = apply(c, g, 2).value().graph;
+        break;
+      }
+  const Rule joined = rule("r", "x: [n/d, c, h, w]", "partition[0, d](combine[0, d](x))", "x");
+  const Matcher matcher(std::span(&joined, 1), g);
+  REQUIRE(matcher.matches().size() == 1);
+  const auto r = apply(joined, matcher.matches()[0], g, {});
+  REQUIRE(r);
+  std::vector<std::string> names;
+  for (const pcg::PcgNode& n : r->graph.nodes()) names.push_back(n.name);
+  CHECK(names == std::vector<std::string>{"x", "x.partition", "relu", "pool", "pool.combine"});
+  CHECK(pcg::evaluate(r->graph, 1, 1) == meaning);
+}
+
+TEST_CASE("models that are cut operator by operator compute what they computed") {
+  for (const std::string name : {"resnext-50", "t5-large", "moe-380m"}) {
+    const pcg::Graph model = pcg::models::builtin(name, 8);
+    pcg::Plan plan;
+    const pcg::Pcg whole = plan.pcg = serial_pcg(model);
+    base::Random random(7);
+    int cut = 0;
+    for (const pcg::PcgNode& n : whole.nodes()) {
+      if (!n.computes() || random.below(4) > 0) continue;
+      std::vector<OperatorCut> here = free_cuts(plan.pcg);
+      std::erase_if(here, [&](const OperatorCut& c) { return plan.pcg.node(c.node).name != n.name; });
+      REQUIRE_MESSAGE(!here.empty(), name, " ", n.name);
+      auto r = apply(here[random.below(here.size())], plan.pcg, 2);
+      if (!r) continue;
+      plan.pcg = std::move(r->graph);
+      ++cut;
+    }
+    const pcg::EquivalenceResult same = check_equivalence(plan, model, 1, 1);
+    CHECK_MESSAGE(same.equivalent, name, ": ", same.detail);
+    MESSAGE(fmt::format("{}: {} operators cut", name, cut));
+    CHECK(cut > 20);
+  }
+}
+
+}  // namespace
+}  // namespace substitutions::rewriting
