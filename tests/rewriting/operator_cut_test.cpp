@@ -185,6 +185,52 @@ TEST_CASE("a Combine moves past an operator that no rule of terms speaks of") {
   CHECK(pcg::evaluate(r->graph, 1, 1) == meaning);
 }
 
+// The loop of samples: that of the dim along which an input is combined, where one is; else the first.
+int samples_loop(const pcg::Pcg& g, const pcg::PcgNode& n) {
+  for (std::size_t i = 0; i < n.inputs.size(); ++i)
+    if (const auto* op = g.node(n.inputs[i].node).parallel_operator())
+      if (const auto* c = std::get_if<pcg::Combine>(op)) return n.space->inputs[i][static_cast<std::size_t>(c->dim)];
+  return pcg::find_loop(*n.space, "b");
+}
+
+// Every operator is cut by samples, then every pair of a Combine and a Partition behind it goes.
+pcg::Pcg cut_by_samples(pcg::Pcg g) {
+  for (std::uint32_t n = 0; n < g.nodes().size(); ++n) {
+    const pcg::PcgNode& node = g.nodes()[n];
+    if (!node.computes() || node.sharding.points() > 1) continue;
+    auto r = apply(OperatorCut{.node = NodeId(n), .loop = samples_loop(g, node)}, g, 4);
+    if (r) g = std::move(r->graph);
+  }
+  const Rule cancel = rule("pair", "x: [n/d]", "partition[0, d](combine[0, d](x))", "x");
+  Matcher matcher(std::span(&cancel, 1), g);
+  while (!matcher.matches().empty()) {
+    const Match m = matcher.matches().front();
+    Rewritten r = apply(cancel, m, g, {}).value();
+    g = std::move(r.graph);
+    matcher.update(g, r.fresh, r.renumbered);
+  }
+  return g;
+}
+
+int combines(const pcg::Pcg& g) {
+  return static_cast<int>(std::ranges::count_if(g.nodes(), [](const pcg::PcgNode& n) {
+    return n.parallel_operator() && std::holds_alternative<pcg::Combine>(*n.parallel_operator());
+  }));
+}
+
+TEST_CASE("data parallelism is reached by rewriting: no Combine is left but those of results") {
+  for (const std::string name : {"resnext-50", "t5-large", "moe-380m", "vit-huge", "inception-v3-proxy", "dlrm"}) {
+    const pcg::Graph model = pcg::models::builtin(name, 8);
+    pcg::Plan plan;
+    plan.pcg = cut_by_samples(serial_pcg(model));
+    CHECK_MESSAGE(combines(plan.pcg) == static_cast<int>(plan.pcg.results().size()), name);
+    for (const pcg::PcgNode& n : plan.pcg.nodes())
+      if (n.computes()) CHECK_MESSAGE(n.sharding.points() == 4, name, " ", n.name);
+    const pcg::EquivalenceResult same = check_equivalence(plan, model, 1, 1);
+    CHECK_MESSAGE(same.equivalent, name, ": ", same.detail);
+  }
+}
+
 TEST_CASE("models that are cut operator by operator compute what they computed") {
   for (const std::string name : {"resnext-50", "t5-large", "moe-380m"}) {
     const pcg::Graph model = pcg::models::builtin(name, 8);
