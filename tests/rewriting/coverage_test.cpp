@@ -83,5 +83,37 @@ TEST_CASE("every operator of the builtin models has a sharded form, and terms sp
   CHECK(unspoken == known);
 }
 
+// Convolutions of one input that differ in their kernels alone, and would be one if the smaller kernels were enlarged with zeros.
+struct Enlargeable {
+  int pairs = 0;
+  double growth = 0;  // of the multiply-adds of a pair, at most
+};
+Enlargeable enlargeable(const pcg::Pcg& g) {
+  const auto same_size = [](const pcg::Window& w) { return w.stride == 1 && w.kernel == 2 * w.padding + 1; };
+  Enlargeable all;
+  for (const pcg::PcgNode& n : g.nodes())
+    for (const pcg::PcgNode* m = &n + 1; m != g.nodes().data() + g.nodes().size(); ++m) {
+      if (n.is_source() || m->is_source() || n.inputs[0] != m->inputs[0]) continue;
+      const auto *a = std::get_if<pcg::Conv2d>(n.operation()), *b = std::get_if<pcg::Conv2d>(m->operation());
+      if (!a || !b || a->groups > 1 || b->groups > 1 || a->activation != b->activation || a->has_bias != b->has_bias) continue;
+      if (a->rows == b->rows && a->columns == b->columns) continue;
+      if (!same_size(a->rows) || !same_size(a->columns) || !same_size(b->rows) || !same_size(b->columns)) continue;
+      const auto work = [](const pcg::Conv2d& c) { return static_cast<double>(c.out) * c.rows.kernel * c.columns.kernel; };
+      const int rows = std::max(a->rows.kernel, b->rows.kernel), columns = std::max(a->columns.kernel, b->columns.kernel);
+      ++all.pairs;
+      all.growth = std::max(all.growth, static_cast<double>(a->out + b->out) * rows * columns / (work(*a) + work(*b)));
+    }
+  return all;
+}
+
+TEST_CASE("enlarged kernels would join four pairs of convolutions of Inception-v3, at three times their work, and none elsewhere") {
+  for (const std::string& name : pcg::models::builtin_names()) {
+    const Enlargeable e = enlargeable(serial_pcg(pcg::models::builtin(name, 8)));
+    INFO(name);
+    CHECK(e.pairs == (name.starts_with("inception-v3") ? 4 : 0));
+    if (e.pairs > 0) CHECK(e.growth == doctest::Approx(3));
+  }
+}
+
 }  // namespace
 }  // namespace substitutions::rewriting
