@@ -25,18 +25,29 @@ std::optional<int> dim_of_loop(const std::vector<int>& dims, int loop) {
   return it == dims.end() ? std::nullopt : std::optional(static_cast<int>(it - dims.begin()));
 }
 
-ParallelOperator cut_of_input(const IterationSpace& space, std::size_t i, int loop, int degree) {
-  if (const auto dim = loop == kCopies ? std::nullopt : dim_of_loop(space.inputs[i], loop)) return pcg::Partition{*dim, degree};
-  return pcg::Replicate{degree};
+// A movement of an equation, and the side on which it stands.
+struct Movement {
+  ParallelOperator op;
+  bool on_left = false;
+};
+Movement movement_of_input(const IterationSpace& space, std::size_t i, const OperatorCut& cut, int degree) {
+  if (cut.loop == kSums && (cut.through < 0 || cut.through == static_cast<int>(i))) return {pcg::Reduce{degree}, true};
+  if (const auto dim = cut.loop < 0 ? std::nullopt : dim_of_loop(space.inputs[i], cut.loop)) return {pcg::Partition{*dim, degree}};
+  return {pcg::Replicate{degree}};
 }
-// What stands behind output j: of the operator that is cut, or, of copies, of the one that is not.
-ParallelOperator movement_of_output(const IterationSpace& space, std::size_t j, int loop, int degree) {
-  if (loop == kCopies) return pcg::Replicate{degree};
-  if (const auto dim = dim_of_loop(space.outputs[j], loop)) return pcg::Combine{*dim, degree};
-  if (space.loops[static_cast<std::size_t>(loop)].cut == pcg::Cut::sum) return pcg::Reduce{degree};
-  return pcg::Discard{degree};
+Movement movement_of_output(const IterationSpace& space, std::size_t j, const OperatorCut& cut, int degree) {
+  if (cut.loop == kCopies) return {pcg::Replicate{degree}, true};
+  if (cut.loop == kSums) return {pcg::Reduce{degree}};
+  if (const auto dim = dim_of_loop(space.outputs[j], cut.loop)) return {pcg::Combine{*dim, degree}};
+  if (space.loops[static_cast<std::size_t>(cut.loop)].cut == pcg::Cut::sum) return {pcg::Reduce{degree}};
+  return {pcg::Discard{degree}};
 }
-int& degree_of(pcg::Sharding& s, int loop) { return loop == kCopies ? s.copies : s.degrees[static_cast<std::size_t>(loop)]; }
+// Whether a movement is there, and goes; the others are made.
+bool stands(const Movement& m, const OperatorCut& cut) { return m.on_left != cut.joins; }
+
+int& degree_of(pcg::Sharding& s, int loop) {
+  return loop == kCopies ? s.copies : loop == kSums ? s.sums : s.degrees[static_cast<std::size_t>(loop)];
+}
 
 // --- occurrences ------------------------------------------------------------------------------------------------------------
 
@@ -78,45 +89,65 @@ int degree_of_movement(const PcgNode& node) {
             : 0;
 }
 
-// The one degree by which all inputs are cut for a loop; 0: they are not.
-int degree_of_inputs(const pcg::Pcg& graph, const PcgNode& node, int loop) {
-  const int degree = node.inputs.empty() ? 0 : degree_of_movement(graph.node(node.inputs[0].node));
+// The one degree of all movements of the side that stands in the graph; nobody but them reads the outputs. 0: the side does not stand.
+int degree_of_side(const pcg::Pcg& graph, const std::vector<NodeId>& readers, const OperatorCut& cut) {
+  const PcgNode& node = graph.node(cut.node);
+  int degree = 0;
+  const auto is = [&](const PcgNode& there, const auto& movement) {
+    if (degree == 0) degree = degree_of_movement(there);
+    return degree > 1 && there.parallel_operator() && *there.parallel_operator() == movement(degree).op;
+  };
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    const ParallelOperator* op = graph.node(node.inputs[i].node).parallel_operator();
-    if (!op || *op != cut_of_input(*node.space, i, loop, degree)) return 0;
+    const auto movement = [&](int d) { return movement_of_input(*node.space, i, cut, d); };
+    if (stands(movement(2), cut) && !is(graph.node(node.inputs[i].node), movement)) return 0;
   }
-  return degree;
-}
-// The one degree by which every output is moved for a loop, by its only reader; 0: they are not.
-int degree_of_outputs(const pcg::Pcg& graph, const std::vector<NodeId>& readers, const PcgNode& node, int loop) {
+  if (!stands(movement_of_output(*node.space, 0, cut, 2), cut)) return degree;
   if (readers.size() != node.outputs.size()) return 0;
-  const int degree = degree_of_movement(graph.node(readers[0]));
   std::vector<bool> moved(node.outputs.size());
   for (const NodeId r : readers) {
-    const PcgNode& reader = graph.node(r);
-    const auto j = static_cast<std::size_t>(reader.inputs[0].output);
-    if (!reader.parallel_operator() || moved[j] || *reader.parallel_operator() != movement_of_output(*node.space, j, loop, degree))
-      return 0;
+    const auto j = static_cast<std::size_t>(graph.node(r).inputs[0].output);
+    if (moved[j] || !is(graph.node(r), [&](int d) { return movement_of_output(*node.space, j, cut, d); })) return 0;
     moved[j] = true;
   }
   return degree;
 }
 
-void add_cuts(const pcg::Pcg& graph, const std::vector<std::vector<NodeId>>& readers, NodeId id, std::vector<OperatorCut>& to) {
-  const PcgNode& node = graph.node(id);
-  if (!node.computes()) return;
-  pcg::Sharding sharding = node.sharding;
-  for (int loop = 0; loop < static_cast<int>(node.space->loops.size()); ++loop) {
-    if (can_be_cut(graph, id, loop)) to.push_back({.node = id, .loop = loop});
-    const int degree = degree_of_inputs(graph, node, loop);
-    if (degree > 1 && degree_of(sharding, loop) % degree == 0 && degree_of_outputs(graph, readers[id.value], node, loop) == degree)
-      to.push_back({.node = id, .loop = loop, .joins = true, .degree = degree});
+class Occurrences {
+ public:
+  explicit Occurrences(const pcg::Pcg& graph) : graph_(graph), readers_(graph.consumers()) {
+    for (std::uint32_t n = 0; n < graph.nodes().size(); ++n)
+      if (graph.nodes()[n].computes()) add(NodeId(n));
   }
-  if (const int degree = degree_of_outputs(graph, readers[id.value], node, kCopies); degree > 1)
-    to.push_back({.node = id, .loop = kCopies, .degree = degree});
-  if (const int degree = degree_of_inputs(graph, node, kCopies); degree > 1 && sharding.copies % degree == 0)
-    to.push_back({.node = id, .loop = kCopies, .joins = true, .degree = degree});
-}
+  std::vector<OperatorCut> all;
+
+ private:
+  void add(NodeId id) {
+    const IterationSpace& space = *graph_.node(id).space;
+    for (int loop = 0; loop < static_cast<int>(space.loops.size()); ++loop) {
+      if (can_be_cut(graph_, id, loop)) all.push_back({.node = id, .loop = loop});
+      add_side({.node = id, .loop = loop, .joins = true});
+    }
+    add_sides({.node = id, .loop = kCopies});
+    if (!space.parts.empty()) return;  // each summand is an input's: none passes
+    if (space.linear) add_sides({.node = id, .loop = kSums});
+    for (std::size_t i = 0; i < space.alone.size(); ++i)
+      if (space.alone[i] != pcg::Passing::no) add_sides({.node = id, .loop = kSums, .through = static_cast<int>(i)});
+  }
+  void add_sides(OperatorCut cut) {
+    add_side(cut);
+    cut.joins = true;
+    add_side(cut);
+  }
+  void add_side(OperatorCut cut) {
+    pcg::Sharding sharding = graph_.node(cut.node).sharding;
+    if (cut.loop == kSums && sharding.sums > 1 && sharding.through != cut.through) return;
+    cut.degree = degree_of_side(graph_, readers_[cut.node.value], cut);
+    if (cut.degree > 1 && (!cut.joins || degree_of(sharding, cut.loop) % cut.degree == 0)) all.push_back(cut);
+  }
+
+  const pcg::Pcg& graph_;
+  std::vector<std::vector<NodeId>> readers_;
+};
 
 // --- rewriting --------------------------------------------------------------------------------------------------------------
 
@@ -131,11 +162,13 @@ class CutRewrite {
   base::Attempt<Rewritten> run() {
     int& degree = degree_of(sharding_, cut_.loop);
     degree = cut_.joins ? degree / degree_ : degree * degree_;
+    if (cut_.loop == kSums) sharding_.through = sharding_.sums > 1 ? cut_.through : -1;
     wholes_ = graph_.whole_inputs(cut_.node);
     if (auto why = violation(*node_.space, sharding_, wholes_, graph_.whole_outputs(cut_.node)))
       return base::Refusal{fmt::format("{}: {}", node_.name, *why)};
     if (auto r = compute()) return *r;
-    if (auto r = cut_.joins == (cut_.loop == kCopies) ? move_outputs() : take_moved_outputs()) return *r;
+    const bool moved = stands(movement_of_output(*node_.space, 0, cut_, degree_), cut_);
+    if (auto r = moved ? take_moved_outputs() : move_outputs()) return *r;
     return replace(match_, graph_, {}, target_, redirections_);
   }
 
@@ -148,14 +181,15 @@ class CutRewrite {
     return w.fresh ? target_.nodes[w.node].outputs[o] : graph_.nodes()[w.node].outputs[o];
   }
 
-  // The operator on its inputs cut, or on what they were before.
+  // The operator on its inputs moved, or on what they were before.
   Refused compute() {
     const IterationSpace& space = *node_.space;
     FreshNode made{.op = *node_.operation(), .inputs = {}, .sharding = sharding_, .outputs = {}};
     for (std::size_t i = 0; i < node_.inputs.size(); ++i) {
       const TensorRef t = node_.inputs[i];
-      if (cut_.joins) moved_ = wire_of(graph_.node(t.node).inputs[0]);
-      else if (auto r = move(cut_of_input(space, i, cut_.loop, degree_), wire_of(t))) return r;
+      const Movement m = movement_of_input(space, i, cut_, degree_);
+      if (stands(m, cut_)) moved_ = wire_of(graph_.node(t.node).inputs[0]);
+      else if (auto r = move(m.op, wire_of(t))) return r;
       if (const ParallelShape wanted = input_shape(space, sharding_, i, wholes_[i]); shape(moved_) != wanted)
         return base::Refusal{fmt::format("{} cannot read {} as {}", node_.name, to_text(shape(moved_)), to_text(wanted))};
       made.inputs.push_back(moved_);
@@ -169,7 +203,7 @@ class CutRewrite {
   Refused move_outputs() {
     for (std::size_t j = 0; j < node_.outputs.size(); ++j) {
       const auto output = static_cast<int>(j);
-      if (auto r = move(movement_of_output(*node_.space, j, cut_.loop, degree_), {true, made_, output})) return r;
+      if (auto r = move(movement_of_output(*node_.space, j, cut_, degree_).op, {true, made_, output})) return r;
       if (auto r = redirect_to({cut_.node, output}, moved_)) return r;
     }
     return std::nullopt;
@@ -222,12 +256,7 @@ class CutRewrite {
 
 }  // namespace
 
-std::vector<OperatorCut> operator_cuts(const pcg::Pcg& graph) {
-  std::vector<OperatorCut> all;
-  const auto readers = graph.consumers();
-  for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) add_cuts(graph, readers, NodeId(n), all);
-  return all;
-}
+std::vector<OperatorCut> operator_cuts(const pcg::Pcg& graph) { return std::move(Occurrences(graph).all); }
 
 base::Attempt<Rewritten> apply(const OperatorCut& cut, const pcg::Pcg& graph, int degree) {
   const int chosen = cut.degree == 0 ? degree : cut.degree;

@@ -1,10 +1,11 @@
 #pragma once
 // The sharded forms of any operator of a graph, also of those that the rule language has no kind for: losses, experts, views, convolutions
 // in groups. They follow from the loops of the operator at hand (pcg/sharding/iteration_space.hpp): an equation for each loop that may be
-// cut, and one for copies of the work, used in both directions,
+// cut, one for copies of the work, and one for each input whose partial sums may pass (or all inputs at once), used in both directions,
 //
 //   f(x, w, ...)                =  join[d](f(cut[d](x), cut[d](w), ...))
 //   replicate[d](f(x, w, ...))  =  f(replicate[d](x), replicate[d](w), ...)
+//   f(reduce[d](x), w, ...)     =  reduce[d](f(x, replicate[d](w), ...))
 //
 // where cut is a Partition along the dim that the loop indexes, or a Replicate of an input that the loop does not index, and join is a
 // Combine along the dim that the loop indexes, a Reduce of an output that the loop is summed away from, or a Discard of the copies of an
@@ -20,20 +21,21 @@
 
 namespace substitutions {
 
-inline constexpr int kCopies = -1;  // in the place of a loop: the equation of copies
+inline constexpr int kCopies = -1, kSums = -2;  // in the place of a loop: the equation of copies, and of partial sums
 
 // An occurrence of one side of such an equation.
 struct OperatorCut {
   pcg::NodeId node;    // f
-  int loop = 0;        // of its iteration space, or kCopies
+  int loop = 0;        // of its iteration space, or kCopies, or kSums
+  int through = -1;    // kSums: the input whose partial sums pass beside copies of the others; -1: those of all
   bool joins = false;  // the right side stands in the graph, and the left one takes its place
   int degree = 0;      // d of the side that stands in the graph; 0: it has none, the caller chooses
   auto operator<=>(const OperatorCut&) const = default;
 };
 
-// Returns all occurrences in a graph, ordered by node, loop (copies behind), direction. Where the caller chooses, some degree is lawful:
-// the least divisor of the loop's block and of the blocks of the dims that it indexes. Nobody but the occurrence reads what it leaves out.
-// Cost: O(loops and tensors of all operators).
+// Returns all occurrences in a graph, ordered by node, loop (copies, then sums behind), direction. Where the caller chooses, some degree is
+// lawful: the least divisor of the loop's block and of the blocks of the dims that it indexes. Nobody but the occurrence reads what it
+// leaves out. Cost: O(loops and tensors of all operators).
 [[nodiscard]] std::vector<OperatorCut> operator_cuts(const pcg::Pcg& graph);
 
 // Returns the rewritten graph, or why there is none: the degree does not divide, or the result is refused as that of a rule is. `degree`
