@@ -161,6 +161,7 @@ class CutRewrite {
 
   base::Attempt<Rewritten> run() {
     int& degree = degree_of(sharding_, cut_.loop);
+    if (!cut_.joins && degree_ > pcg::kMostShards / degree) return base::Refusal{fmt::format("more than {} shards", pcg::kMostShards)};
     degree = cut_.joins ? degree / degree_ : degree * degree_;
     if (cut_.loop == kSums) sharding_.through = sharding_.sums > 1 ? cut_.through : -1;
     wholes_ = graph_.whole_inputs(cut_.node);
