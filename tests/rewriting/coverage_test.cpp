@@ -83,6 +83,31 @@ TEST_CASE("every operator of the builtin models has a sharded form, and terms sp
   CHECK(unspoken == known);
 }
 
+TEST_CASE("operators that no term has are cut in each way that their loops allow") {
+  std::map<std::string, std::set<std::string>> loops;  // by kind
+  for (const std::string name : {"resnext-50", "t5-large", "moe-380m", "deepseek-v3", "vit-huge", "bert-large", "bert-proxy"}) {
+    const pcg::Pcg g = serial_pcg(pcg::models::builtin(name, 8));
+    for (const OperatorCut& c : operator_cuts(g)) {
+      const pcg::PcgNode& n = g.node(c.node);
+      if (c.loop >= 0) loops[std::string(pcg::kind_name(*n.operation()))].insert(n.space->loops[static_cast<std::size_t>(c.loop)].name);
+    }
+  }
+  using Names = std::set<std::string>;
+  CHECK(loops["attention"] == Names{"b", "heads", "s"});
+  CHECK(loops["broadcast"] == Names{"b", "h"});
+  CHECK(loops["conv2d"] == Names{"b", "c", "h", "n", "w"});
+  CHECK(loops["cross_entropy"] == Names{"b", "class", "s"});
+  CHECK(loops["expert_linear"] == Names{"b", "c", "experts", "k", "n"});
+  CHECK(loops["linear"] == Names{"b", "k", "n", "s"});
+  CHECK(loops["moe_combine"] == Names{"b", "h", "s"});
+  CHECK(loops["moe_dispatch"] == Names{"b", "h", "s"});
+  CHECK(loops["pool2d"] == Names{"b", "c", "h", "w"});
+  CHECK(loops["reshape"] == Names{"b", "d2", "s"});
+  CHECK(loops["slice"] == Names{"b", "h"});
+  CHECK(loops["split"] == Names{"b", "s"});
+  CHECK(loops["squared_error"] == Names{"b", "s"});
+}
+
 // Convolutions of one input that differ in their kernels alone, and would be one if the smaller kernels were enlarged with zeros.
 struct Enlargeable {
   int pairs = 0;
