@@ -249,6 +249,42 @@ TEST_CASE("a Combine moves past an operator that no rule of terms speaks of") {
   CHECK(pcg::evaluate(r->graph, 1, 1) == meaning);
 }
 
+// Cuts the loop of an operator in 2; a Combine that it then reads through a Partition goes.
+pcg::Pcg cut_in_two(const pcg::Pcg& g, const std::string& name, const std::string& loop) {
+  const std::vector<OperatorCut> cuts = free_cuts(g);
+  const auto here =
+      std::ranges::find_if(cuts, [&](const OperatorCut& c) { return g.node(c.node).name == name && loop_name(g, c) == loop; });
+  REQUIRE_MESSAGE(here != cuts.end(), name, " ", loop);
+  pcg::Pcg cut = apply(*here, g, 2).value().graph;
+  const std::vector<Rule> pairs{rule("rows", "x: [m/d, n]", "partition[0, d](combine[0, d](x))", "x"),
+                                rule("columns", "x: [m, n/d]", "partition[1, d](combine[1, d](x))", "x")};
+  Matcher matcher(pairs, cut);
+  while (!matcher.matches().empty()) {
+    const Match m = matcher.matches().front();
+    cut = apply(pairs[m.rule], m, cut, {}).value().graph;
+    matcher.restart(cut);
+  }
+  return cut;
+}
+
+TEST_CASE("attention of two sequences with a bias is cut by heads, from its projections to the one behind") {
+  pcg::GraphBuilder b("cross");
+  const GraphTensorRef x = b.input("x", real({2, 4, 8})), y = b.input("y", real({2, 6, 8}));
+  const GraphTensorRef q = b.add("q", pcg::Linear{.out = 8}, {x});
+  const GraphTensorRef k = b.add("k", pcg::Linear{.out = 8}, {y}), v = b.add("v", pcg::Linear{.out = 8}, {y});
+  const pcg::Attention op{.heads = 4, .kv_heads = 4, .packed = false, .has_bias = true};
+  b.add("out", pcg::Linear{.out = 8}, {b.add("core", op, {q, k, v})});
+  const pcg::Graph model = std::move(b).build();
+  pcg::Pcg g = serial_pcg(model);
+  for (const std::string name : {"q", "k", "v"}) g = cut_in_two(g, name, "n");
+  g = cut_in_two(cut_in_two(g, "core", "heads"), "out", "k");
+  CHECK(pcg::evaluate(g, 1, 1) == pcg::evaluate(model, 1));
+  std::string moved;  // all movements but those of weights
+  for (const pcg::PcgNode& n : g.nodes())
+    if (n.parallel_operator() && !g.node(n.inputs[0].node).is_weight()) moved += n.name + " ";
+  CHECK(moved == "x.replicate y.replicate y.replicate2 out.reduce ");
+}
+
 // The loop of samples: that of the dim along which an input is combined, where one is; else the first.
 int samples_loop(const pcg::Pcg& g, const pcg::PcgNode& n) {
   for (std::size_t i = 0; i < n.inputs.size(); ++i)
