@@ -18,7 +18,8 @@ pcg::Activation activation(Function f) {
     case Function::gelu: return pcg::Activation::gelu;
     case Function::tanh: return pcg::Activation::tanh;
     case Function::sigmoid: return pcg::Activation::sigmoid;
-    case Function::silu: break;  // linear[silu] is ill typed
+    case Function::silu:
+    case Function::relu2: break;  // linear[silu] is ill typed
   }
   return pcg::Activation::none;
 }

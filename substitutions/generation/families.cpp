@@ -165,6 +165,7 @@ class Families {
     MapReader r(y, path, sink_);
     const Yaml* variables = r.required("variables");
     const Yaml* operators = r.required("operators");
+    s.more = static_cast<int>(r.integer("more", 1, 1).value_or(0));
     r.finish();
     if (variables == nullptr || operators == nullptr) return std::nullopt;
     for (const Yaml::Entry& v : variables->entries) {

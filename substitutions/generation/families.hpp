@@ -22,6 +22,7 @@ struct Setting {
   SettingUse use = SettingUse::enumerate;
   std::vector<Variable> variables;
   std::vector<Node> operators;
+  int more = 0;  // operators of a graph beyond those that are asked for
 };
 
 // Returns the settings that ship, in the order in which they are enumerated.

@@ -32,7 +32,7 @@ std::vector<TypedEquation> for_all_functions(const std::vector<Equation>& equati
   std::vector<TypedEquation> all;
   for (const Equation& e : equations) {
     all.push_back(TypedEquation::make(e).value());
-    for (const Function f : {Function::gelu, Function::tanh, Function::sigmoid, Function::silu}) {
+    for (const Function f : {Function::gelu, Function::tanh, Function::sigmoid, Function::silu, Function::relu2}) {
       if (!is_built_in(f) && (applies_one(e.left) || applies_one(e.right))) continue;
       Equation other = e;
       with_function(other.left, f);
@@ -103,7 +103,7 @@ Generated generate(const GenerateConfig& config) {
       std::ranges::move(sharded_forms(setting), std::back_inserter(found));
       continue;
     }
-    Enumerated e = enumerate(setting, config.operators);
+    Enumerated e = enumerate(setting, config.operators + setting.more);
     s.graphs += e.graphs;
     s.classes += e.classes;
     std::ranges::move(e.equations, std::back_inserter(found));

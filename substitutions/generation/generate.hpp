@@ -15,7 +15,7 @@ namespace substitutions {
 inline constexpr std::string_view kGeneratorVersion = "3";
 
 struct GenerateConfig {
-  int operators = 3;                                 // of each side, at most; 4 is possible and slow
+  int operators = 3;                                 // of each side, at most, and Setting::more; 4 is possible and slow
   int processes = 1;                                 // that prove
   std::vector<std::string> families;                 // of family_names(); empty: all
   std::function<void(const std::string&)> progress;  // may be empty

@@ -5,7 +5,7 @@
 namespace substitutions {
 namespace {
 
-constexpr std::array<std::string_view, kFunctions> kFunctionNames{"none", "relu", "gelu", "tanh", "sigmoid", "silu"};
+constexpr std::array<std::string_view, kFunctions> kFunctionNames{"none", "relu", "gelu", "tanh", "sigmoid", "silu", "relu2"};
 
 }  // namespace
 

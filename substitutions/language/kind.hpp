@@ -54,10 +54,10 @@ enum class Kind : std::uint8_t {
 inline constexpr int kKinds = static_cast<int>(Kind::summands) + 1;
 
 // Opaque: rules know nothing of them but that they are functions.
-enum class Function : std::uint8_t { none, relu, gelu, tanh, sigmoid, silu };
-inline constexpr int kFunctions = static_cast<int>(Function::silu) + 1;
-// Whether operators (linear, conv) apply it to their results: all but silu, as in pcg::Activation.
-[[nodiscard]] constexpr bool is_built_in(Function f) { return f != Function::silu; }
+enum class Function : std::uint8_t { none, relu, gelu, tanh, sigmoid, silu, relu2 };  // relu2: the square of relu
+inline constexpr int kFunctions = static_cast<int>(Function::relu2) + 1;
+// Whether operators (linear, conv) apply it to their results: all but silu and relu2, as in pcg::Activation.
+[[nodiscard]] constexpr bool is_built_in(Function f) { return f < Function::silu; }
 [[nodiscard]] std::string_view name_of(Function f);  // "relu"
 [[nodiscard]] std::optional<Function> function_named(std::string_view name);
 

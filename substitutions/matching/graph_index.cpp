@@ -60,8 +60,8 @@ class Describe {
       case pcg::Unary::Kind::sigmoid: return code(Kind::unary, Function::sigmoid);
       case pcg::Unary::Kind::silu: return code(Kind::unary, Function::silu);
       case pcg::Unary::Kind::scale: f_.factor = o.factor; return code(Kind::scale);
+      case pcg::Unary::Kind::relu2: return code(Kind::unary, Function::relu2);
       case pcg::Unary::Kind::exp:
-      case pcg::Unary::Kind::relu2:
       case pcg::Unary::Kind::identity: return;
     }
   }

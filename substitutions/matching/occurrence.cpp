@@ -169,10 +169,11 @@ int OccurrenceSearch::rows(const State& s) const {
   return 1;
 }
 
-// Nobody but the occurrence reads what is not an output. A half of a split that the rule does not speak of stays what it is.
+// Nobody but the occurrence reads what is computed for it and is not an output. A half of a split that the rule does not speak of stays
+// what it is, and so does a movement for its other readers: nothing is computed twice.
 bool OccurrenceSearch::is_closed(const State& s) const {
   for (std::size_t o = 0; o < p_->operators.size(); ++o)
-    if (!p_->operators[o].is_output) {
+    if (!p_->operators[o].is_output && !is_movement(p_->operators[o].kind)) {
       const TensorId t = output_of(p_->operators[o], s.nodes[o]);
       if (graph_.readers(t).size() != reads_inside(s, t)) return false;
     }

@@ -11,7 +11,7 @@
 namespace substitutions {
 
 struct Redirections {
-  std::map<pcg::TensorRef, Wire> now;                       // outputs of the occurrence, and what takes their place
+  std::map<pcg::TensorRef, Wire> now{};                     // outputs of the occurrence, and what takes their place
   bool of_variable = false;                                 // the source is a variable alone: only nodes outside the target are redirected
   std::size_t first_output = static_cast<std::size_t>(-1);  // the lowest number of a node whose output is replaced
 

@@ -52,6 +52,11 @@ Outcome attention(const FreeAttributes& free) {
   return Operator(*free.attention);
 }
 
+Operator unary(Function f) {
+  if (f == Function::relu2) return pcg::Unary{pcg::Unary::Kind::relu2};
+  return pcg::Unary{static_cast<pcg::Unary::Kind>(static_cast<int>(f) - 1)};  // their order is that of rules (graph_index.cpp)
+}
+
 Outcome binary(const Node& node, std::span<const TargetInput> inputs) {
   if (inputs[0].shape->whole() != inputs[1].shape->whole()) return refused("operands of different shapes");
   return Operator(pcg::Binary{node.kind == Kind::add ? pcg::Binary::Kind::add : pcg::Binary::Kind::multiply});
@@ -95,7 +100,7 @@ Outcome target_operator(const Node& node, std::span<const TargetInput> inputs, c
     case Kind::average_pool: return pool(pcg::Pool2d::Kind::average, free.average_pool);
     case Kind::add:
     case Kind::multiply: return binary(node, inputs);
-    case Kind::unary: return Operator(pcg::Unary{static_cast<pcg::Unary::Kind>(static_cast<int>(node.function) - 1)});
+    case Kind::unary: return unary(node.function);
     case Kind::dropout: return Operator(free.dropout.value_or(pcg::Dropout{}));
     case Kind::scale: return Operator(pcg::Unary{pcg::Unary::Kind::scale, inputs[1].scalar});
     case Kind::concat: return Operator(pcg::Concat{static_cast<int>(dim_in_graph(node.axis, rule_rank, rank, row))});

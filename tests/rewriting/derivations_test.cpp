@@ -248,6 +248,19 @@ TEST_CASE("an Inception module: its 1x1 convolutions of one input become one, wh
         "pool = pool2d(x); pooled = conv2d(pool, pooled.weight); module = concat(five1, five2, three2, pooled)");
 }
 
+TEST_CASE("biased projections of one input become one layer, whose kernels and biases are concats of three") {
+  pcg::GraphBuilder b("projections");
+  const GraphTensorRef x = b.input("x", real({2, 4, 8}));
+  std::vector<GraphTensorRef> all;
+  for (const char* name : {"q", "k", "v"}) all.push_back(b.add(name, pcg::Linear{.out = 8, .has_bias = true}, {x}));
+  b.add("core", pcg::Attention{.heads = 4, .kv_heads = 4, .packed = false}, all);
+  Walk walk(std::move(b).build());
+  walk.step("T28 biased split", "k").step("T28 biased split", "v");
+  CHECK(walk.text() ==
+        "q.weight.concat.concat = concat(q.weight, k.weight, v.weight); q.bias.concat.concat = concat(q.bias, k.bias, v.bias); "
+        "q = linear(x, q.weight.concat.concat, q.bias.concat.concat); v = split(q); k = split(v); core = attention(k, k, v)");
+}
+
 TEST_CASE("convolutions of one input, put together by one concat: two neighbours become one, then all do") {
   pcg::GraphBuilder b("branches");
   const GraphTensorRef x = b.input("x", real({2, 4, 6, 6}));

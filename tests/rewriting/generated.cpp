@@ -32,7 +32,7 @@ const std::vector<Rule>& generated() {
   static const std::vector<Rule> all = [] {
     std::vector<Equation> found;
     for (const Setting& s : settings())
-      std::ranges::move(s.use == SettingUse::shard ? sharded_forms(s) : enumerate(s, 3).equations, std::back_inserter(found));
+      std::ranges::move(s.use == SettingUse::shard ? sharded_forms(s) : enumerate(s, 3 + s.more).equations, std::back_inserter(found));
     return directed(prune(found).equations);
   }();
   return all;

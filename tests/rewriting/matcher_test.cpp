@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "pcg/evaluator/evaluator.hpp"
+#include "pcg/models/builtins.hpp"
 #include "planted.hpp"
 #include "rules.hpp"
 #include "substitutions/matching/census.hpp"
@@ -218,6 +219,27 @@ TEST_CASE("two products of one input become one, whose parts are split: operator
   REQUIRE(r);
   CHECK(pcg::evaluate(r->graph, 1, 1) == pcg::evaluate(g, 1, 1));
   CHECK(names(r->graph) == std::vector<std::string>{"x", "q.weight", "k.weight", "q.weight.concat", "q", "k", "p", "s"});
+}
+
+TEST_CASE("biased convolutions of one input in Inception-v3 become one, again and again") {
+  // 1x1 convolutions of one input, beside that of a pool: three in each of three modules at 36 rows, of four at 18 and of two at 8, and two
+  // in the module that goes from 18 rows to 8.
+  const Rule& merge = named("T24 biased split");
+  pcg::Pcg g = serial_pcg(pcg::models::builtin("inception-v3-proxy", 8));
+  const auto shapes = result_shapes(g);
+  const auto convolutions = [&] {
+    return std::ranges::count_if(
+        g.nodes(), [](const pcg::PcgNode& n) { return n.operation() && std::holds_alternative<pcg::Conv2d>(*n.operation()); });
+  };
+  REQUIRE(convolutions() == 94);
+  Matcher matcher(std::span(&merge, 1), g);
+  while (!matcher.matches().empty()) {
+    Rewritten r = apply(merge, matcher.matches().front(), g, {}).value();
+    g = std::move(r.graph);
+    matcher.update(g, r.fresh, r.renumbered);
+  }
+  CHECK(convolutions() == 94 - (3 + 4 + 2) * 2 - 1);
+  CHECK(result_shapes(g) == shapes);
 }
 
 TEST_CASE("one product that feeds the other is no pair: the graph would have a cycle") {

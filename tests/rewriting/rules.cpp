@@ -90,6 +90,13 @@ const std::map<std::string, Rule>& catalogue() {
         rule("T28", "x: [m, k]; y: [k, n]; z: [k, l]", "concat[1](linear(x, y), linear(x, z))", "linear(x, concat[1](y, z))"),
         rule("T28 split", "x: [m, k]; y: [k, n]; z: [k, l]", "linear(x, y) ; linear(x, z)",
              "split0[1 at y.1](linear(x, concat[1](y, z))) ; split1[1 at y.1](linear(x, concat[1](y, z)))"),
+        rule("T28 biased split", "x: [m, k]; w: [k, n]; b: [n]; u: [k, l]; c: [l]", "linear_bias(x, w, b) ; linear_bias(x, u, c)",
+             "split0[1 at w.1](linear_bias(x, concat[1](w, u), concat[0](b, c))) ; split1[1 at w.1](linear_bias(x, concat[1](w, u), "
+             "concat[0](b, c)))"),
+        rule("T24 biased split", "x: [n, c, h, v]; y: [o, c, 3, 3]; b: [o]; z: [p, c, 3, 3]; d: [p]",
+             "conv_bias[relu](x, y, b) ; conv_bias[relu](x, z, d)",
+             "split0[1 at y.0](conv_bias[relu](x, concat[0](y, z), concat[0](b, d))) ; split1[1 at y.0](conv_bias[relu](x, "
+             "concat[0](y, z), concat[0](b, d)))"),
         rule("T29", "x: [m, k]; y: [k, n]; z: [k, n]", "linear(x, add(y, z))", "add(linear(x, y), linear(x, z))"),
         rule("T30", "x: [m, n]", "transpose(transpose(x))", "x"),
         rule("T31", xw, "transpose(linear(x, w))", "linear(transpose(w), transpose(x))"),
