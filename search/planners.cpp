@@ -2,14 +2,16 @@
 
 #include "search/data_parallel/data_parallel.hpp"
 #include "search/fsdp/fsdp.hpp"
+#include "search/intra_op/intra_op.hpp"
 #include "search/megatron/megatron.hpp"
 #include "search/megatron/megatron_search.hpp"
 
 namespace search {
 
 std::span<const Planner> planners() {
-  static const std::vector<Planner> kPlanners = {// constant data, made once
-                                                 data_parallel_planner(), megatron_planner(), megatron_search_planner(), fsdp_planner()};
+  static const std::vector<Planner> kPlanners = {
+      // constant data, made once
+      data_parallel_planner(), megatron_planner(), megatron_search_planner(), fsdp_planner(), intra_op_planner()};
   return kPlanners;
 }
 
@@ -27,8 +29,8 @@ std::vector<std::string> planner_kinds() {
 }
 
 const std::vector<std::string>& later_planner_kinds() {
-  static const std::vector<std::string> kLater = {"expert-dlrm",   "unity",     "alpa",  "uniap",    "flexflow",
-                                                  "taso+flexflow", "galvatron", "pp-dp", "inter-op", "intra-op"};
+  static const std::vector<std::string> kLater = {"expert-dlrm",   "unity",     "alpa",  "uniap",   "flexflow",
+                                                  "taso+flexflow", "galvatron", "pp-dp", "inter-op"};
   return kLater;
 }
 

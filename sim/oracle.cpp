@@ -22,10 +22,6 @@ using base::Seconds;
 
 // Large against every latency, so that the slope loses no digits.
 constexpr double kProbeBytes = 1e9;
-// Above so many flows the bound by the busiest links stands in for the engine, so that a question stays quick (an all-to-all of n
-// ranks has n (n - 1): 141 ranks are simulated, 142 are not).
-constexpr std::size_t kMostFlows = 20000;
-
 using Groups = std::span<const std::vector<DeviceId>>;
 
 // What a collective's time depends on besides its size: for every group its devices' places in their domains, nodes renumbered in the
@@ -83,6 +79,9 @@ struct Oracle::State {
 
   const topology::Cluster& cluster;
   SimulationConfig config;
+  // Above so many flows the bound by the busiest links stands in for the engine, so that a question stays quick (an all-to-all of n
+  // ranks has n (n - 1)).
+  std::size_t most_flows;
   std::map<std::pair<std::string, double>, profiles::DeviceProfile> profiles;  // by type and memory (-1: as the profile has it)
   std::vector<const profiles::DeviceProfile*> device;                          // per device
   std::map<std::vector<double>, std::vector<CostLine>> lines;                  // per pattern: one per algorithm that may be the quickest
@@ -91,7 +90,7 @@ struct Oracle::State {
   LinkLoads loads{cluster};
   CollectivePlanner planner{cluster, config.collectives};
 
-  State(const topology::Cluster& c, SimulationConfig s) : cluster(c), config(std::move(s)) {
+  State(const topology::Cluster& c, SimulationConfig s, std::size_t flows) : cluster(c), config(std::move(s)), most_flows(flows) {
     for (const topology::Device& d : cluster.devices()) {
       const auto [at, is_new] = profiles.try_emplace({d.type, d.memory ? d.memory->value() : -1});
       if (is_new) {
@@ -167,7 +166,7 @@ struct Oracle::State {
     BASE_CHECK(!candidates.empty(), "no algorithm for {}", to_text(kind));
     std::vector<CostLine> found;
     for (auto& [plans, line] : candidates) {
-      if (flows_of(plans) <= kMostFlows) {
+      if (flows_of(plans) <= most_flows) {
         line.seconds_per_byte = (simulate(collective_graph(plans, cluster)).makespan - line.latency).value() / kProbeBytes;
         line.basis = TimeBasis::simulated;
       }
@@ -189,10 +188,12 @@ struct Oracle::State {
   }
 };
 
-Oracle::Oracle(const topology::Cluster& cluster, SimulationConfig config) : state_(std::make_unique<State>(cluster, std::move(config))) {}
+Oracle::Oracle(const topology::Cluster& cluster, SimulationConfig config, std::size_t most_flows)
+    : state_(std::make_unique<State>(cluster, std::move(config), most_flows)) {}
 Oracle::~Oracle() = default;
 
 const topology::Cluster& Oracle::cluster() const { return state_->cluster; }
+const SimulationConfig& Oracle::config() const { return state_->config; }
 
 const profiles::DeviceProfile& Oracle::device(DeviceId d) const { return *state_->device[d.value]; }
 

@@ -26,13 +26,16 @@ struct CollectiveTime {
 
 class Oracle {
  public:
+  // Collectives of more flows are not run, but bounded: with 0 all of them, which is some ten times quicker where patterns are many.
+  static constexpr std::size_t kMostFlows = 20000;
   // The cluster must outlive the oracle. Throws: base::InputError when a device of it has no profile.
-  explicit Oracle(const topology::Cluster& cluster, SimulationConfig config = {});
+  explicit Oracle(const topology::Cluster& cluster, SimulationConfig config = {}, std::size_t most_flows = kMostFlows);
   ~Oracle();
   Oracle(const Oracle&) = delete;
   Oracle& operator=(const Oracle&) = delete;
 
   [[nodiscard]] const topology::Cluster& cluster() const;
+  [[nodiscard]] const SimulationConfig& config() const;
   // The profile of the device's type, with the cluster's own memory size where it gives one.
   [[nodiscard]] const profiles::DeviceProfile& device(base::DeviceId d) const;
   // The framework profile that plans of this training are simulated with.
@@ -42,7 +45,7 @@ class Oracle {
 
   // A collective alone on the cluster, by the algorithm that is the quickest for its bytes: latency + bytes / bandwidth, as flows take
   // time in proportion to their size. The two come from one run of the engine per (kind, algorithm, group pattern), or from the busiest
-  // links where a collective has more than 20,000 flows: the basis says which. A pattern is where the group's devices are in their nodes
+  // links where a collective has more than `most_flows`: the basis says which. A pattern is where the group's devices are in their nodes
   // and how the nodes hang together, so that all data-parallel groups of a stage share one.
   [[nodiscard]] CollectiveTime collective(CollectiveKind kind, base::Bytes bytes, std::span<const base::DeviceId> group) const;
   // Several groups doing the same at once (all data-parallel groups of a stage): what they cost each other is included.

@@ -28,7 +28,7 @@ GridConfig sharded_grid_of(const OptionValues& o) {
   return grid;
 }
 
-std::optional<OptionProblem> contradiction(const OptionValues& o) {
+std::optional<OptionProblem> fsdp_contradiction(const OptionValues& o) {
   const int stage = stage_of(o);
   if (stage < 3 && o.given("prefetch"))
     return OptionProblem{"prefetch", fmt::format("zero{} keeps whole weights: there are none to gather ahead", stage),
@@ -68,7 +68,7 @@ Planner fsdp_planner() {
                   offload_option(),
                   micro_batch_option("samples per replica and micro-batch", "one micro-batch"),
                   overlap_option({"gradients", "parameters"})},
-      .contradiction = contradiction,
+      .contradiction = fsdp_contradiction,
       .plan = [](const Problem& p, const OptionValues& o, const SearchContext&) {
         return result_of_rule(grid_plan(p, sharded_grid_of(o), "fsdp"));
       }};

@@ -9,6 +9,7 @@
 #include "pcg/models/builtins.hpp"
 #include "pcg/plan/plan_write.hpp"
 #include "scenarios/check.hpp"
+#include "search/intra_op/intra_op.hpp"
 #include "search/megatron/megatron_search.hpp"
 #include "tests/search/problem.hpp"
 
@@ -96,6 +97,15 @@ TEST_CASE("the best of Megatron's grid") {
   for (const char* name : {"bert-large", "moe-380m"}) {
     const test::Question q = question(name);
     const search::SearchResult result = search::megatron_search(q.problem(), {.simulate_best = 1}, {});
+    REQUIRE(result.best);
+    CHECK(check_plan(name, *result.best));
+  }
+}
+
+TEST_CASE("operators that are cut each in its own way") {
+  for (const char* name : {"mlp-mnist", "dlrm", "moe-380m"}) {
+    const test::Question q = question(name);
+    const search::SearchResult result = search::intra_op_search(q.problem(), {}, {});
     REQUIRE(result.best);
     CHECK(check_plan(name, *result.best));
   }

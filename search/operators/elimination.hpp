@@ -1,0 +1,43 @@
+#pragma once
+// The cheapest choice for every operator, where costs are of single operators and of pairs: exact, by eliminating one operator after
+// another (Jia et al., "Exploring Hidden Dimensions in Accelerating Convolutional Neural Networks", ICML'18, section 5.2, does so where an
+// operator has two neighbours; the general step is bucket elimination, Dechter, Artificial Intelligence 113, 1999). Residual networks,
+// transformers and towers that meet have operators of at most two neighbours until none is left.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace search {
+
+// Seconds by the choices of two operators, row by row.
+struct PairCosts {
+  std::size_t rows = 0, columns = 0;
+  std::vector<double> seconds;
+  [[nodiscard]] double at(std::size_t row, std::size_t column) const { return seconds[row * columns + column]; }
+};
+
+struct ChoiceProblem {
+  struct Pair {
+    std::uint32_t first, second;             // operators; `first` has the rows
+    std::shared_ptr<const PairCosts> costs;  // equal pairs of a model share theirs
+  };
+  std::vector<std::vector<double>> costs;  // [operator][choice]; every operator has a choice
+  std::vector<Pair> pairs;                 // any number of them of the same two operators
+};
+
+struct Chosen {
+  std::vector<std::uint32_t> choice;  // per operator
+  double seconds = 0;
+  // Whether no other choices are cheaper. They may be where a step would need a table of more than `most_entries`: then the operators
+  // next to it keep but their cheapest choices.
+  bool is_optimal = true;
+};
+
+// Cost: O(operators x c^(w + 1)) for c choices, where the eliminated operators have w neighbours.
+[[nodiscard]] Chosen cheapest(const ChoiceProblem& problem, double most_entries = 2e7);
+
+// What given choices cost.
+[[nodiscard]] double cost_of(const ChoiceProblem& problem, const std::vector<std::uint32_t>& choice);
+
+}  // namespace search

@@ -1,0 +1,68 @@
+#pragma once
+// Seconds that it takes to bring a tensor from one layout to another, alone on the cluster.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "search/problem/problem.hpp"
+#include "sim/dataflow/layout.hpp"
+#include "sim/dataflow/movement.hpp"
+
+namespace search {
+
+using LayoutNumber = std::uint32_t;
+
+// Remembers what it was asked: degrees and devices of both layouts say who sends to whom, and the tensor's size how much, so that tensors
+// of many sizes share what is found out. Sizes between powers of four are interpolated: time grows with bytes along straight lines, which
+// bend where another algorithm or protocol is quicker. Collectives take what their busiest links need (sim/oracle.hpp). Not for several
+// threads at once.
+class MovementCosts {
+ public:
+  // The problem outlives the object.
+  explicit MovementCosts(const Problem& problem);
+
+  // Equal layouts have one number.
+  [[nodiscard]] LayoutNumber number(const sim::Layout& layout);
+  // Requires: what sim::reshard() does. Cost: reshard() and the oracle's rounds for each pair of patterns and power of four, once.
+  [[nodiscard]] double seconds(LayoutNumber from, LayoutNumber to);
+  // A bound of it from the bytes that a device or a domain does not have and needs, and what its links let in. Cost: O(devices x devices of
+  // a domain) for each pair of patterns, once.
+  [[nodiscard]] double at_least(LayoutNumber from, LayoutNumber to);
+  // Of rounds one after another.
+  [[nodiscard]] double seconds(const sim::Movement& movement) const;
+
+ private:
+  struct Numbered {
+    std::uint32_t pattern;
+    double bytes;  // of the whole tensor
+  };
+  // Seconds by the power of four of the tensor's bytes.
+  struct Curve {
+    sim::Movement movement;  // of a tensor of kUnit bytes
+    std::vector<std::optional<double>> at;
+  };
+  // Two layouts of a tensor whose sizes both cuts divide: who sends what share to whom does not depend on them.
+  struct Ends {
+    sim::Layout from, to;
+    double elements;
+  };
+  [[nodiscard]] Ends ends(std::uint32_t from, std::uint32_t to) const;
+  [[nodiscard]] double seconds_per_byte_at_least(const Ends& ends) const;
+  [[nodiscard]] Curve& curve(std::uint32_t from, std::uint32_t to);
+  [[nodiscard]] double at_power(Curve& curve, int power) const;
+
+  const Problem& problem_;
+  sim::Oracle oracle_;                                           // which bounds collectives by their busiest links: they are many
+  std::map<std::vector<std::int64_t>, std::uint32_t> patterns_;  // by degrees and devices
+  std::vector<sim::Layout> example_;                             // per pattern
+  std::map<std::pair<std::uint32_t, double>, LayoutNumber> numbers_;
+  std::vector<Numbered> layouts_;
+  std::unordered_map<std::uint64_t, Curve> curves_;   // by both patterns
+  std::unordered_map<std::uint64_t, double> bounds_;  // seconds per byte, by both patterns
+  std::vector<double> into_device_, into_domain_;     // bytes per second
+};
+
+}  // namespace search

@@ -1,0 +1,72 @@
+#include "search/operators/strategies.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace search {
+namespace {
+
+// Every order of the axes that are above 1, as the strides of a view that covers the devices.
+std::vector<pcg::MachineView> views_of(const pcg::Sharding& sharding) {
+  const std::vector<int> degrees = pcg::axes(sharding);
+  std::vector<std::size_t> inner_first(degrees.size());
+  std::iota(inner_first.begin(), inner_first.end(), 0);
+  std::vector<pcg::MachineView> views;
+  do {
+    pcg::MachineView& view = views.emplace_back();
+    view.strides.resize(degrees.size());
+    int stride = 1;
+    for (const std::size_t axis : inner_first) {
+      view.strides[axis] = stride;
+      stride *= degrees[axis];
+    }
+  } while (std::ranges::next_permutation(inner_first).found);
+  return views;
+}
+
+class Enumeration {
+ public:
+  Enumeration(const pcg::IterationSpace& space, std::span<const pcg::TensorShape> inputs, std::span<const pcg::TensorShape> outputs,
+              int most_cut)
+      : space_(space), inputs_(inputs), outputs_(outputs), most_cut_(most_cut), sharding_(pcg::unsharded(space)) {}
+
+  std::vector<Strategy> run(int devices) {
+    cut_from(0, 0, devices);
+    return std::move(found_);
+  }
+
+ private:
+  // Loops before `loop` are decided; `left` devices are not used yet.
+  void cut_from(std::size_t loop, int cut, int left) {
+    if (loop == space_.loops.size()) {
+      sharding_.copies = left;
+      if (pcg::violation(space_, sharding_, inputs_, outputs_)) return;
+      for (pcg::MachineView& view : views_of(sharding_)) found_.push_back({sharding_, std::move(view)});
+      return;
+    }
+    cut_from(loop + 1, cut, left);
+    const pcg::Loop& l = space_.loops[loop];
+    if (l.cut == pcg::Cut::none || cut == most_cut_) return;
+    for (int degree = 2; degree <= left; ++degree) {
+      if (left % degree != 0 || l.size % degree != 0 || l.size / degree < l.least) continue;
+      sharding_.degrees[loop] = degree;
+      cut_from(loop + 1, cut + 1, left / degree);
+    }
+    sharding_.degrees[loop] = 1;
+  }
+
+  const pcg::IterationSpace& space_;
+  std::span<const pcg::TensorShape> inputs_, outputs_;
+  int most_cut_;
+  pcg::Sharding sharding_;
+  std::vector<Strategy> found_;
+};
+
+}  // namespace
+
+std::vector<Strategy> strategies_of(const pcg::IterationSpace& space, std::span<const pcg::TensorShape> inputs,
+                                    std::span<const pcg::TensorShape> outputs, int devices, int most_cut) {
+  return Enumeration(space, inputs, outputs, most_cut).run(devices);
+}
+
+}  // namespace search

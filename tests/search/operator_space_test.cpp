@@ -1,0 +1,134 @@
+// Ways to run single operators, what they cost, and the cheapest of them together.
+#include "search/operators/operator_space.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "problem.hpp"
+#include "search/intra_op/intra_op.hpp"
+
+namespace {
+
+pcg::Graph mlp() {
+  pcg::GraphBuilder g("mlp");
+  const pcg::GraphTensorRef x = g.input("x", {{64, 784}, pcg::Element::real});
+  const auto hidden = g.add("hidden", pcg::Linear{.out = 512}, {x});
+  const auto relu = g.add("relu", pcg::Unary{pcg::Unary::Kind::relu}, {hidden});
+  g.add("out", pcg::Linear{.out = 10}, {relu});
+  return std::move(g).build();
+}
+
+std::vector<search::Strategy> linear_strategies(int devices, int most_cut) {
+  const pcg::Graph g = mlp();
+  const pcg::GraphNode& hidden = *std::ranges::find(g.nodes(), std::string("hidden"), &pcg::GraphNode::name);
+  const pcg::GraphNodeId id(static_cast<std::size_t>(&hidden - g.nodes().data()));
+  return search::strategies_of(*hidden.space, g.input_shapes(id), hidden.outputs, devices, most_cut);
+}
+
+const search::Deadline& no_deadline() {
+  static const search::SearchContext kContext;  // has no clock
+  static const search::Deadline kNever(kContext, base::Seconds(1));
+  return kNever;
+}
+
+}  // namespace
+
+TEST_CASE("the strategies of a layer are the factors of its devices among its loops") {
+  // 784 columns, 512 rows and 64 samples all divide by two. Two devices: two copies, or one loop cut in two.
+  CHECK(linear_strategies(2, 2).size() == 4);
+  // Four: 4 copies; 4 of each of three loops; 2 of a loop and 2 copies, in two orders, 3 x 2; 2 x 2 of two loops, in two orders, 3 x 2.
+  CHECK(linear_strategies(4, 2).size() == 1 + 3 + 6 + 6);
+  CHECK(linear_strategies(4, 1).size() == 1 + 3 + 6);
+  for (const search::Strategy& s : linear_strategies(4, 3)) {
+    const auto devices = pcg::devices_of(s.view, s.sharding);
+    CHECK(std::set(devices.begin(), devices.end()).size() == 4);  // each once
+  }
+}
+
+TEST_CASE("what moves costs at least its bound, and what the oracle says at powers of four") {
+  const test::Question q("{transformer: {layers: 2, hidden: 64, heads: 4, ffn: 256, vocab: 96, sequence_length: 16}}", 2, 2, 8);
+  const search::Problem problem = q.problem();
+  search::MovementCosts costs(problem);
+  const auto layout = [&](std::int64_t rows, std::vector<int> degrees, int copy, std::vector<int> devices) {
+    sim::Layout l{{{{rows, degrees[0]}, {64, degrees[1]}}, 1, copy}, {}};
+    for (const int d : devices) l.devices.emplace_back(static_cast<std::size_t>(d));
+    return costs.number(l);
+  };
+  const search::LayoutNumber rows = layout(64, {4, 1}, 1, {0, 1, 2, 3}), columns = layout(64, {1, 4}, 1, {0, 1, 2, 3}),
+                             whole = layout(64, {1, 1}, 4, {0, 1, 2, 3});
+  CHECK(costs.number(
+            sim::Layout{{{{64, 4}, {64, 1}}, 1, 1}, {base::DeviceId(0), base::DeviceId(1), base::DeviceId(2), base::DeviceId(3)}}) == rows);
+  CHECK(costs.seconds(rows, rows) == 0);
+  CHECK(costs.at_least(whole, columns) == 0);
+  for (const auto& [from, to] : {std::pair(rows, columns), std::pair(rows, whole), std::pair(columns, rows)}) {
+    CHECK(costs.seconds(from, to) > 0);
+    CHECK(costs.at_least(from, to) > 0);
+    CHECK(costs.at_least(from, to) <= costs.seconds(from, to));
+  }
+  // 64 x 64 numbers of 4 bytes are 4^7: the cost is what a round of the all-gather takes, by its busiest links.
+  const sim::Oracle bounds(problem.cluster, {}, 0);
+  const std::vector<base::DeviceId> all{base::DeviceId(0), base::DeviceId(1), base::DeviceId(2), base::DeviceId(3)};
+  CHECK(costs.seconds(rows, whole) ==
+        doctest::Approx(bounds.collective(sim::CollectiveKind::all_gather, base::Bytes(64 * 64 * 4), all).time.value()));
+  // Four times the rows are the next power; twice lies between.
+  const double four = costs.seconds(layout(256, {4, 1}, 1, {0, 1, 2, 3}), layout(256, {1, 1}, 4, {0, 1, 2, 3}));
+  const double two = costs.seconds(layout(128, {4, 1}, 1, {0, 1, 2, 3}), layout(128, {1, 1}, 4, {0, 1, 2, 3}));
+  CHECK(two > costs.seconds(rows, whole));
+  CHECK(four > two);
+}
+
+TEST_CASE("the cheapest strategies together are the cheapest of all combinations") {
+  // Three operators on two devices: 4 x 3 x 4 combinations, each priced by what moves between its layouts.
+  test::Question q(test::kSmallGpt, 1, 2, 64);
+  q.model = mlp();
+  const search::Problem problem = q.problem();
+  search::OperatorSpace space(problem, problem.model, 2, 2);
+  REQUIRE(space.operators().size() == 3);
+  for (const double share : {1.0, 0.3, 0.0}) {
+    const search::Weighing weighing{share, 0};
+    const auto found = space.cheapest(weighing, 100, no_deadline());
+    REQUIRE(found);
+    CHECK(found->is_optimal);
+    CHECK(found->seconds == doctest::Approx(space.seconds(found->strategy, weighing)));
+    double best = std::numeric_limits<double>::infinity();
+    std::vector<std::uint32_t> choice(3);
+    const auto count = [&](std::size_t o) {
+      return static_cast<std::uint32_t>(space.strategies(space.kinds().of_node[space.operators()[o]]).size());
+    };
+    for (choice[0] = 0; choice[0] < count(0); ++choice[0])
+      for (choice[1] = 0; choice[1] < count(1); ++choice[1])
+        for (choice[2] = 0; choice[2] < count(2); ++choice[2]) best = std::min(best, space.seconds(choice, weighing));
+    CHECK(found->seconds == doctest::Approx(best));
+  }
+}
+
+TEST_CASE("a wide layer on a slow link is cut by what it adds up, not by samples") {
+  // Unity's Figure 2 (OSDI'22): two layers, 784 -> 512 -> 10, 64 samples, two GPUs. Data parallelism adds up all 512 x (784 + 10)
+  // gradients, 2 x 406,528 numbers in all; cut inside, four times 64 x 512 / 2 numbers and less.
+  test::Question q("{builtin: mlp-mnist}", 2, 1, 64);
+  q.training.optimizer = pcg::Optimizer::sgd;
+  const search::SearchResult r = search::intra_op_search(q.problem(), {}, {});
+  REQUIRE(r.best);
+  REQUIRE(r.simulation);
+  CHECK(r.simulation->bytes.total.value() <= 131072 * 4);
+  const auto data = search::data_parallel_plan(q.problem(), {});
+  CHECK(r.simulation->iteration_time < q.oracle.plan(*data).iteration_time);
+}
+
+TEST_CASE("where replicas do not fit, weights are cut until they do") {
+  // 307 M numbers of a table, 16 B each with Adam's state in fp32, are 4.9 GB: too much for a GPU of 4 GiB, not for four.
+  const std::string table =
+      "{transformer: {layers: 1, hidden: 512, heads: 4, ffn: 512, vocab: 600000, sequence_length: 4, dropout: 0, tied_embeddings: false, "
+      "head: false}}";
+  test::Question q(table, 1, 4, 8);
+  q.cluster = test::switched(1, 4, 4);
+  const sim::Oracle oracle(q.cluster);
+  const search::Problem problem{q.model, q.section, q.cluster, q.training, oracle};
+  CHECK_FALSE(oracle.memory(search::data_parallel_plan(problem, {}).value()).fits());
+  const search::SearchResult r = search::intra_op_search(problem, {}, {});
+  REQUIRE(r.best);
+  CHECK(oracle.memory(*r.best).fits());
+}
