@@ -179,6 +179,16 @@ bool OperatorSpace::find_out(Edge& edge, const Scope& scope, std::uint32_t row, 
   return true;
 }
 
+bool OperatorSpace::find_out_around(Edge& edge, const Scope& scope, std::uint32_t row, std::uint32_t column) {
+  if (!find_out(edge, scope, row, column)) return false;
+  const double seconds = edge.costs->at(row, column);
+  for (std::uint32_t r = 0; r < edge.costs->rows; ++r)
+    if (edge.costs->at(r, column) < seconds) find_out(edge, scope, r, column);
+  for (std::uint32_t c = 0; c < edge.costs->columns; ++c)
+    if (edge.costs->at(row, c) < seconds) find_out(edge, scope, row, c);
+  return true;
+}
+
 std::optional<OperatorSpace::Answer> OperatorSpace::cheapest(const Weighing& weighing, std::size_t most, const Deadline& deadline) {
   Scope scope;
   for (const Table& t : tables_) {
@@ -208,7 +218,8 @@ std::optional<OperatorSpace::Answer> OperatorSpace::cheapest(const Weighing& wei
     const Chosen chosen = search::cheapest(problem);
     bool is_new = false;
     for (std::size_t p = 0; p < problem.pairs.size(); ++p)
-      is_new = find_out(*edge_of_pair[p], scope, chosen.choice[problem.pairs[p].first], chosen.choice[problem.pairs[p].second]) || is_new;
+      is_new =
+          find_out_around(*edge_of_pair[p], scope, chosen.choice[problem.pairs[p].first], chosen.choice[problem.pairs[p].second]) || is_new;
     if (is_new) continue;
     Answer answer{{}, chosen.seconds, chosen.is_optimal};
     for (std::size_t o = 0; o < operators_.size(); ++o)

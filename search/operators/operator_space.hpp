@@ -41,7 +41,7 @@ class OperatorSpace {
  public:
   // `graph` is a micro-batch, which is the whole batch; devices 0 to `devices` - 1 run it. Graph and problem outlive the object.
   // Throws: base::InputError when a device does not support the precision.
-  // Cost: O(kinds x choices) prices and layouts.
+  // Cost: O(kinds x strategies) prices and layouts.
   OperatorSpace(const Problem& problem, const pcg::Graph& graph, int devices, int most_cut);
 
   [[nodiscard]] const OperatorKinds& kinds() const { return kinds_; }
@@ -64,7 +64,7 @@ class OperatorSpace {
   [[nodiscard]] pcg::Plan plan(const std::vector<std::uint32_t>& strategy) const;
 
  private:
-  // The layouts of a choice, by number.
+  // The layouts of a strategy, by number.
   struct Layouts {
     std::vector<LayoutNumber> inputs, outputs, input_gradients, output_gradients;
     bool operator==(const Layouts&) const = default;
@@ -100,6 +100,8 @@ class OperatorSpace {
   [[nodiscard]] Edge bounded_edge(const EdgeKind& kind, const Scope& scope);
   // Returns: whether the movement was not known before.
   bool find_out(Edge& edge, const Scope& scope, std::uint32_t row, std::uint32_t column);
+  // Those besides that would seem quicker in its place: the next answer would want them.
+  bool find_out_around(Edge& edge, const Scope& scope, std::uint32_t row, std::uint32_t column);
 
   const Problem& problem_;
   const pcg::Graph& graph_;
