@@ -48,14 +48,12 @@ def cases(gpus):
             yield kind + name, model, dict(h100, **({"network": network} if network else {})), {"megatron": plan}, {"global_batch": batch}
         for name, fault in faults.items():
             yield kind + name, model, dict(h100, faults=fault), {"megatron": plan}, {"global_batch": batch}
-    for preset, per_node in (("gb200-nvl72", 4), ("gb300-nvl72", 4), ("dgx-b300", 8), ("h20-node", 8), ("mi300x-node", 8), ("mi325x-node", 8), ("mi250x-frontier", 8), ("dgx-a100-80gb", 8), ("summit", 6)):
-        fits = gpus // per_node
-        if preset == "summit":
-            plan = dict(GRID, tensor=2, pipeline=12)
-            fits = gpus // 48 * 8  # whole replicas of 24
-            yield preset, DENSE, {"preset": preset, "nodes": fits}, {"megatron": plan}, {"global_batch": fits * 6 // 24 * 16, "precision": "fp16"}
-            continue
-        yield preset, DENSE, {"preset": preset, "nodes": fits}, {"megatron": GRID}, {"global_batch": batch}
+    for preset, per_node in (("gb200-nvl72", 4), ("gb300-nvl72", 4), ("dgx-b300", 8), ("h20-node", 8), ("mi300x-node", 8), ("mi325x-node", 8), ("mi250x-frontier", 8), ("dgx-a100-80gb", 8)):
+        yield preset, DENSE, {"preset": preset, "nodes": gpus // per_node}, {"megatron": GRID}, {"global_batch": batch}
+    # Six GPUs a node, 24 a replica. Stages of whole nodes want a multiple of 12 nodes; four more cut every other stage's last node.
+    whole = gpus // 72 * 12
+    for name, summit in (("summit", whole), ("summit, stages that cut nodes", whole + 4)):
+        yield name, DENSE, {"preset": "summit", "nodes": summit}, {"megatron": dict(GRID, tensor=2, pipeline=12)}, {"global_batch": summit // 4 * 16, "precision": "fp16"}
     yield "gb200 in segments of 16", DENSE, {"preset": "gb200-nvl72", "nodes": gpus // 4, "node.domain.segment": 16}, {"megatron": GRID}, {"global_batch": batch}
     for name, more in (("interleaved", {"schedule": "interleaved", "chunks": 5}), ("flexible", {"schedule": "flexible", "chunks": 5, "micro_batch_group": 24}), ("breadth-first", {"schedule": "breadth-first", "chunks": 5}),
                        ("gpipe", {"schedule": "gpipe"}), ("zb-h1", {"schedule": "zb-h1"}), ("dualpipe", {"schedule": "dualpipe"}), ("2bw", {"schedule": "2bw"}), ("stages balanced", {"layers_per_stage": "balanced"}),
