@@ -5,13 +5,14 @@
 #include "search/intra_op/intra_op.hpp"
 #include "search/megatron/megatron.hpp"
 #include "search/megatron/megatron_search.hpp"
+#include "search/unity/unity.hpp"
 
 namespace search {
 
 std::span<const Planner> planners() {
   static const std::vector<Planner> kPlanners = {
       // constant data, made once
-      data_parallel_planner(), megatron_planner(), megatron_search_planner(), fsdp_planner(), intra_op_planner()};
+      data_parallel_planner(), megatron_planner(), megatron_search_planner(), fsdp_planner(), intra_op_planner(), unity_planner()};
   return kPlanners;
 }
 
@@ -29,7 +30,7 @@ std::vector<std::string> planner_kinds() {
 }
 
 const std::vector<std::string>& later_planner_kinds() {
-  static const std::vector<std::string> kLater = {"expert-dlrm",   "unity",     "alpa",  "uniap",   "flexflow",
+  static const std::vector<std::string> kLater = {"expert-dlrm",   "alpa",      "uniap", "flexflow",
                                                   "taso+flexflow", "galvatron", "pp-dp", "inter-op"};
   return kLater;
 }

@@ -29,7 +29,7 @@ struct Eliminated {
 class Elimination {
  public:
   Elimination(const ChoiceProblem& problem, double most_entries)
-      : most_entries_(most_entries), left_(problem.costs.size()), neighbours_(problem.costs.size()) {
+      : most_entries_(most_entries), left_(problem.costs.size()), stays_(left_, false), neighbours_(left_) {
     for (std::size_t o = 0; o < problem.costs.size(); ++o) {
       std::vector<std::uint32_t>& all = kept_.emplace_back(problem.costs[o].size());
       std::iota(all.begin(), all.end(), 0);
@@ -48,6 +48,28 @@ class Elimination {
       steps.push_back(eliminate(who));
     }
     return read_back(steps);
+  }
+
+  // All but two operators, which may be one.
+  PairCosts run_between(std::uint32_t first, std::uint32_t second) {
+    stays_[first] = stays_[second] = true;
+    std::vector<bool> gone = stays_;
+    for (left_ -= first == second ? 1 : 2; left_ > 0; --left_) {
+      const std::uint32_t who = cheapest_to_eliminate(gone);
+      thin_out_around(who);
+      gone[who] = true;
+      eliminate(who);
+    }
+    PairCosts costs{first == second ? 1 : alone_[first].size(), alone_[second].size(), {}};
+    const auto pair = pairs_.find(std::minmax(first, second));
+    for (std::size_t r = 0; r < costs.rows; ++r)
+      for (std::size_t c = 0; c < costs.columns; ++c) {
+        double seconds = seconds_ + alone_[second][c];
+        if (first != second) seconds += alone_[first][r];
+        if (pair != pairs_.end()) seconds += first < second ? pair->second[r * costs.columns + c] : pair->second[c * costs.rows + r];
+        costs.seconds.push_back(seconds);
+      }
+    return costs;
   }
 
  private:
@@ -95,8 +117,8 @@ class Elimination {
   // Leaves the neighbours of an operator so few choices that its table is small enough.
   void thin_out_around(std::uint32_t who) {
     while (table_size(who) > most_entries_) {
-      const auto largest = std::ranges::max_element(neighbours_[who], {}, [&](std::uint32_t n) { return kept_[n].size(); });
-      if (kept_[*largest].size() <= kFewest) return;
+      const auto largest = std::ranges::max_element(neighbours_[who], {}, [&](std::uint32_t n) { return stays_[n] ? 0 : kept_[n].size(); });
+      if (stays_[*largest] || kept_[*largest].size() <= kFewest) return;
       halve(*largest);
       is_optimal_ = false;
     }
@@ -207,6 +229,7 @@ class Elimination {
 
   double most_entries_;
   std::size_t left_;
+  std::vector<bool> stays_;                          // operators that are never eliminated
   std::vector<std::vector<double>> alone_;           // [operator][choice]
   std::vector<std::vector<std::uint32_t>> kept_;     // [operator]: choices, ascending
   std::vector<std::set<std::uint32_t>> neighbours_;  // [operator]
@@ -224,6 +247,14 @@ Chosen cheapest(const ChoiceProblem& problem, double most_entries) {
   Chosen chosen = Elimination(restricted(problem, left), most_entries).run();
   for (std::size_t o = 0; o < left.size(); ++o) chosen.choice[o] = left[o][chosen.choice[o]];
   return chosen;
+}
+
+PairCosts cheapest_between(const ChoiceProblem& problem, std::uint32_t first, std::uint32_t second, double most_entries) {
+  return Elimination(problem, most_entries).run_between(first, second);
+}
+
+PairCosts cheapest_by(const ChoiceProblem& problem, std::uint32_t who, double most_entries) {
+  return Elimination(problem, most_entries).run_between(who, who);
 }
 
 double cost_of(const ChoiceProblem& problem, const std::vector<std::uint32_t>& choice) {

@@ -37,6 +37,11 @@ struct Chosen {
 // Cost: O(operators x c^(w + 1)) for c choices, where the eliminated operators have w neighbours.
 [[nodiscard]] Chosen cheapest(const ChoiceProblem& problem, double most_entries = 2e7);
 
+// What the cheapest choices of all others cost, by the choices of two operators, or of one (in one row).
+[[nodiscard]] PairCosts cheapest_between(const ChoiceProblem& problem, std::uint32_t first, std::uint32_t second,
+                                         double most_entries = 2e7);
+[[nodiscard]] PairCosts cheapest_by(const ChoiceProblem& problem, std::uint32_t who, double most_entries = 2e7);
+
 // What given choices cost.
 [[nodiscard]] double cost_of(const ChoiceProblem& problem, const std::vector<std::uint32_t>& choice);
 

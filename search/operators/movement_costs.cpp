@@ -118,6 +118,10 @@ double MovementCosts::seconds(const sim::Movement& movement) const {
   return sum.value();
 }
 
+double MovementCosts::all_reduce_seconds(base::Bytes bytes, std::span<const std::vector<base::DeviceId>> groups) const {
+  return groups.empty() ? 0 : oracle_.collectives(sim::CollectiveKind::all_reduce, bytes, groups).time.value();
+}
+
 double MovementCosts::at_power(Curve& curve, int power) const {
   std::optional<double>& known = curve.at[static_cast<std::size_t>(power)];
   if (!known) known = seconds(scaled(curve.movement, std::pow(4.0, power) / kUnit));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -33,6 +34,8 @@ class MovementCosts {
   [[nodiscard]] double at_least(LayoutNumber from, LayoutNumber to);
   // Of rounds one after another.
   [[nodiscard]] double seconds(const sim::Movement& movement) const;
+  // Of each group adding up so many bytes, all at once. No groups: nothing.
+  [[nodiscard]] double all_reduce_seconds(base::Bytes bytes, std::span<const std::vector<base::DeviceId>> groups) const;
 
  private:
   struct Numbered {

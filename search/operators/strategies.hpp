@@ -17,12 +17,22 @@ struct Strategy {
   bool operator==(const Strategy&) const = default;
 };
 
+// Devices with consecutive numbers.
+struct DeviceBlock {
+  int start = 0, size = 1;
+  auto operator<=>(const DeviceBlock&) const = default;
+};
+
 // Returns: every lawful sharding that cuts at most `most_cut` loops and whose points, with copies for what its degrees leave, are
-// `devices`; each with every order of its axes, the innermost one over neighbours; beyond `near` devices the first loop, the samples, is
-// outermost. Devices are numbered from 0. Partial sums do not pass. The one that copies all the work is always among them. `inputs` and
-// `outputs` are whole shapes. Cost: O(strategies); for d devices there are as many shardings of two loops as ordered factorisations of d
-// into three.
+// the block; each with every order of its axes, the innermost one over neighbours. Partial sums do not pass. The one that copies all the
+// work is always among them. `inputs` and `outputs` are whole shapes. Cost: O(strategies); for d devices there are as many shardings of two
+// loops as ordered factorisations of d into three.
 [[nodiscard]] std::vector<Strategy> strategies_of(const pcg::IterationSpace& space, std::span<const pcg::TensorShape> inputs,
-                                                  std::span<const pcg::TensorShape> outputs, int devices, int most_cut);
+                                                  std::span<const pcg::TensorShape> outputs, DeviceBlock block, int most_cut);
+// The same of the first so many devices of the block, `at_most` and a divisor of its size, each with work of its own: the others idle, and
+// have no copies of weights to keep up.
+[[nodiscard]] std::vector<Strategy> strategies_of_few(const pcg::IterationSpace& space, std::span<const pcg::TensorShape> inputs,
+                                                      std::span<const pcg::TensorShape> outputs, DeviceBlock block, int most_cut,
+                                                      int at_most);
 
 }  // namespace search

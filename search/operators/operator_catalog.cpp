@@ -1,0 +1,227 @@
+#include "search/operators/operator_catalog.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <variant>
+
+#include "pcg/graph/parallelize.hpp"
+#include "sim/dataflow/dataflow.hpp"
+#include "sim/dataflow/internal_movement.hpp"
+#include "sim/memory/model_states.hpp"
+#include "sim/pricing/price_list.hpp"
+
+namespace search {
+namespace {
+
+// Whether a tensor that is trained, or has a gradient for another reason, lies behind each node.
+std::vector<bool> nodes_with_gradients(const pcg::Graph& graph, const std::vector<pcg::GraphNodeId>& with_gradient) {
+  std::vector<bool> is(graph.nodes().size(), false);
+  for (const pcg::GraphNodeId n : with_gradient) is[n.value] = true;
+  for (std::size_t n = 0; n < is.size(); ++n) {
+    const pcg::GraphNode& node = graph.nodes()[n];
+    is[n] = is[n] || std::holds_alternative<pcg::Weight>(node.op) ||
+            std::ranges::any_of(node.inputs, [&](pcg::GraphTensorRef t) { return is[t.node.value]; });
+  }
+  return is;
+}
+
+bool alike(const OperatorKind& a, const OperatorKind& b) {
+  return a.node.op == b.node.op && a.node.outputs == b.node.outputs && a.inputs == b.inputs && a.is_weight == b.is_weight &&
+         a.has_gradient == b.has_gradient;
+}
+
+// So many operators of a kind, each between sources of its own: where a gradient is wanted, the source is a weight.
+struct Specimens {
+  pcg::Graph graph;
+  std::vector<std::uint32_t> nodes;
+};
+Specimens specimens_of(const OperatorKind& kind, std::size_t count) {
+  pcg::GraphBuilder builder("specimens");
+  Specimens s;
+  std::uint32_t next = 0;
+  for (std::size_t c = 0; c < count; ++c) {
+    std::vector<pcg::GraphTensorRef> inputs;
+    for (std::size_t i = 0; i < kind.inputs.size(); ++i) {
+      const std::string name = fmt::format("input {} of {}", i, c);
+      inputs.push_back(kind.has_gradient[i] ? builder.weight(name, kind.inputs[i]) : builder.input(name, kind.inputs[i]));
+    }
+    next += static_cast<std::uint32_t>(inputs.size());
+    builder.add_raw(fmt::format("{}", c), kind.node.op, std::move(inputs));
+    s.nodes.push_back(next++);
+  }
+  s.graph = std::move(builder).build();
+  return s;
+}
+
+// The nodes of a PCG that are operators, in the order of the graph that it was made of.
+std::vector<std::uint32_t> operators_of(const pcg::Pcg& pcg) {
+  std::vector<std::uint32_t> nodes;
+  for (std::uint32_t n = 0; n < pcg.nodes().size(); ++n)
+    if (pcg.nodes()[n].parallel_operator() == nullptr) nodes.push_back(n);
+  return nodes;
+}
+
+// On the slowest type of device: its kernels, or its host, if that takes longer.
+double slowest(std::initializer_list<const sim::Price*> prices) {
+  double device = 0, host = 0;
+  std::size_t types = 0;
+  for (const sim::Price* p : prices) types = std::max(types, p->on_type.size());
+  for (std::size_t t = 0; t < types; ++t) {
+    double on_device = 0, on_host = 0;
+    for (const sim::Price* p : prices) {
+      if (p->empty()) continue;
+      on_device += p->on_type[t].device.value();
+      on_host += p->on_type[t].host.value();
+    }
+    device = std::max(device, on_device);
+    host = std::max(host, on_host);
+  }
+  return std::max(device, host);
+}
+
+}  // namespace
+
+bool is_source(const pcg::GraphNode& node) {
+  return std::holds_alternative<pcg::Weight>(node.op) || std::holds_alternative<pcg::Input>(node.op);
+}
+
+double seconds_of(const StrategyCost& cost, const Weighing& w) {
+  return cost.kernels + cost.inside + cost.update + w.synchronisation * cost.synchronisation +
+         w.seconds_per_byte * (cost.state_bytes + cost.kept_bytes);
+}
+
+OperatorCatalog::OperatorCatalog(const Problem& problem, int most_cut) : problem_(problem), most_cut_(most_cut), movements_(problem) {}
+
+std::vector<KindNumber> OperatorCatalog::kinds_of(const pcg::Graph& graph, const std::vector<pcg::GraphNodeId>& with_gradient) {
+  std::vector<KindNumber> of_node(graph.nodes().size(), kSource);
+  const std::vector<bool> has_gradient = nodes_with_gradients(graph, with_gradient);
+  for (std::uint32_t n = 0; n < of_node.size(); ++n) {
+    const pcg::GraphNode& node = graph.nodes()[n];
+    if (is_source(node)) continue;
+    OperatorKind kind{node, graph.input_shapes(pcg::GraphNodeId(n)), {}, {}};
+    for (const pcg::GraphTensorRef t : node.inputs) {
+      kind.is_weight.push_back(std::holds_alternative<pcg::Weight>(graph.node(t.node).op));
+      kind.has_gradient.push_back(has_gradient[t.node.value]);
+    }
+    std::vector<KindNumber>& candidates = by_operator_[node.op.index()];
+    const auto known = std::ranges::find_if(candidates, [&](KindNumber k) { return alike(kinds_[k], kind); });
+    if (known != candidates.end()) {
+      of_node[n] = *known;
+      continue;
+    }
+    of_node[n] = static_cast<KindNumber>(kinds_.size());
+    candidates.push_back(of_node[n]);
+    kinds_.push_back(std::move(kind));
+  }
+  return of_node;
+}
+
+std::optional<EdgeKind> OperatorCatalog::edge_at(const pcg::Graph& graph, const std::vector<KindNumber>& kinds, std::uint32_t node,
+                                                 std::uint32_t input) const {
+  const pcg::GraphTensorRef t = graph.nodes()[node].inputs[input];
+  const KindNumber from = kinds[t.node.value], to = kinds[node];
+  if (from == kSource) return std::nullopt;
+  return EdgeKind{from, static_cast<std::uint32_t>(t.output), to, input, kinds_[to].has_gradient[input]};
+}
+
+const Ways& OperatorCatalog::ways(KindNumber k, DeviceBlock block) {
+  const auto at = ways_.find({k, block});
+  if (at != ways_.end()) return at->second;
+  return ways_.emplace(std::pair(k, block), priced(kinds_[k], block)).first->second;
+}
+
+bool OperatorCatalog::can_use(KindNumber k, int devices) {
+  const auto [at, is_new] = can_use_.try_emplace({k, devices}, false);
+  if (is_new) {
+    const OperatorKind& kind = kinds_[k];
+    at->second = std::ranges::any_of(strategies_of(*kind.node.space, kind.inputs, kind.node.outputs, {0, devices}, most_cut_),
+                                     [](const Strategy& s) { return s.sharding.copies == 1; });
+  }
+  return at->second;
+}
+
+std::vector<LayoutNumber> OperatorCatalog::numbers(const std::vector<sim::Layout>& layouts) {
+  std::vector<LayoutNumber> n;
+  for (const sim::Layout& l : layouts) n.push_back(movements_.number(l));
+  return n;
+}
+
+// One plan, in which every strategy has a specimen.
+Ways OperatorCatalog::priced(const OperatorKind& kind, DeviceBlock block) {
+  Ways ways;
+  const bool has_weights = std::ranges::find(kind.is_weight, true) != kind.is_weight.end();
+  ways.strategies = strategies_of(*kind.node.space, kind.inputs, kind.node.outputs, block, most_cut_);
+  if (has_weights) {
+    const int neighbours = static_cast<int>(problem_.cluster.domain_devices(0).size());
+    for (Strategy& s : strategies_of_few(*kind.node.space, kind.inputs, kind.node.outputs, block, most_cut_, neighbours))
+      ways.strategies.push_back(std::move(s));
+  }
+  const Specimens specimens = specimens_of(kind, ways.strategies.size());
+  std::vector<const Strategy*> choice(specimens.graph.nodes().size(), nullptr);
+  for (std::size_t s = 0; s < ways.strategies.size(); ++s) choice[specimens.nodes[s]] = &ways.strategies[s];
+  const pcg::Plan plan = this->plan(specimens.graph, choice);
+  const std::vector<std::uint32_t> nodes = operators_of(plan.pcg);
+  const sim::FlowGraph flow = sim::flow_graph(plan);
+  const profiles::FrameworkProfile& framework = problem_.oracle.framework(plan.training);
+  sim::PriceList prices(plan, flow, problem_.cluster, framework);
+  const sim::ModelStateBytes state = sim::model_state_bytes(plan.training, framework);
+  for (const std::uint32_t specimen : specimens.nodes) {
+    const std::uint32_t n = nodes[specimen];
+    const sim::NodeLayouts& layouts = flow.layouts[n];
+    StrategyCost& cost = ways.costs.emplace_back();
+    cost.kernels = slowest({&prices.forward(n), &prices.input_gradient(n), &prices.weight_gradient(n)});
+    const sim::InternalMovements inside = sim::internal_movements(plan, flow, n);
+    for (const sim::InternalMovements::Side* side : {&inside.forward, &inside.backward}) {
+      for (const sim::Movement& m : side->before) cost.inside += movements_.seconds(m);
+      for (const sim::Movement& m : side->after) cost.inside += movements_.seconds(m);
+    }
+    for (const pcg::TensorShape& output : plan.pcg.shard_outputs(pcg::NodeId(n)))
+      cost.kept_bytes += static_cast<double>(output.elements()) * pcg::element_bytes(output.element, plan.training.precision).value();
+    double parameters = 0;
+    for (std::size_t i = 0; i < kind.inputs.size(); ++i) {
+      if (!kind.is_weight[i]) continue;
+      const auto elements = static_cast<double>(layouts.input_gradients[i].shape.shard().elements());
+      parameters += elements;
+      cost.synchronisation +=
+          movements_.all_reduce_seconds(base::Bytes(elements * state.gradient), sim::sum_groups(layouts.input_gradients[i]));
+    }
+    cost.state_bytes = parameters * (state.weight + state.gradient + state.optimizer);
+    if (parameters > 0) cost.update = slowest({&prices.optimizer(parameters)});
+    ways.layouts.push_back(
+        {numbers(layouts.inputs), numbers(layouts.outputs), numbers(layouts.input_gradients), numbers(layouts.output_gradients)});
+  }
+  return ways;
+}
+
+double OperatorCatalog::movement_at_least(const EdgeKind& edge, const Ways::Layouts& from, const Ways::Layouts& to) {
+  const double forward = movements_.at_least(from.outputs[edge.output], to.inputs[edge.input]);
+  return edge.has_gradient ? forward + movements_.at_least(to.input_gradients[edge.input], from.output_gradients[edge.output]) : forward;
+}
+
+double OperatorCatalog::movement(const EdgeKind& edge, const Ways::Layouts& from, const Ways::Layouts& to) {
+  const double forward = movements_.seconds(from.outputs[edge.output], to.inputs[edge.input]);
+  return edge.has_gradient ? forward + movements_.seconds(to.input_gradients[edge.input], from.output_gradients[edge.output]) : forward;
+}
+
+pcg::Plan OperatorCatalog::plan(const pcg::Graph& graph, const std::vector<const Strategy*>& choice) const {
+  std::vector<pcg::Sharding> shardings = pcg::unsharded(graph);
+  for (std::size_t n = 0; n < choice.size(); ++n)
+    if (choice[n] != nullptr) shardings[n] = choice[n]->sharding;
+  pcg::Plan plan;
+  plan.model = problem_.model_section;
+  plan.training = problem_.training;
+  plan.gpus = problem_.cluster.device_count();
+  plan.pcg = pcg::parallelize(graph, shardings);
+  plan.stage.assign(plan.pcg.nodes().size(), 0);
+  std::size_t node = 0;  // parallelize() keeps the graph's operators in order
+  for (const pcg::PcgNode& n : plan.pcg.nodes()) {
+    plan.mapping.emplace_back();
+    if (n.parallel_operator() != nullptr) continue;
+    if (n.computes()) plan.mapping.back() = choice[node]->view;
+    ++node;
+  }
+  return plan;
+}
+
+}  // namespace search

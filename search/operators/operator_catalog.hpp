@@ -1,0 +1,112 @@
+#pragma once
+// What the operators of graphs cost in each of the ways in which they can run on a block of devices, and what it costs to bring tensors
+// from one to the next: the one table that planners of single operators search (FlexFlow's MCMC, Unity's machine mapping, Alpa's and
+// UniAP's choices inside a stage). Layers repeat, and rewritten graphs differ in a few places, so that operators are priced by kind, once.
+// All times are the simulator's own: kernels from its price list, movements as it reshards. Collectives take what their busiest links need
+// (sim/oracle.hpp, with no flows simulated), so that they are comparable and many can be asked about; whole plans are simulated later.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "pcg/graph/graph.hpp"
+#include "search/operators/movement_costs.hpp"
+#include "search/operators/strategies.hpp"
+#include "search/problem/problem.hpp"
+
+namespace search {
+
+// Of an operator in an iteration of one micro-batch.
+struct StrategyCost {
+  double kernels = 0;          // seconds of its forward and backward kernels, or of the host that launches them, if that is longer
+  double inside = 0;           // seconds of the collectives inside it
+  double synchronisation = 0;  // seconds of adding up its weights' gradients
+  double update = 0;           // seconds of the optimizer
+  double state_bytes = 0;      // of its weights, gradients and optimizer state on a device
+  double kept_bytes = 0;       // of its outputs on a device
+};
+
+// How the parts of a cost are weighed against each other. Gradients are added up beside the backward pass: a plan that has much to compute
+// hides them, so that they count in part.
+struct Weighing {
+  double synchronisation = 1;
+  double seconds_per_byte = 0;  // of memory
+};
+
+[[nodiscard]] double seconds_of(const StrategyCost& cost, const Weighing& weighing);
+
+// Whether a node is a weight or an input.
+[[nodiscard]] bool is_source(const pcg::GraphNode& node);
+
+// Equal for operators that cost the same however they are cut.
+struct OperatorKind {
+  pcg::GraphNode node;                   // one of them
+  std::vector<pcg::TensorShape> inputs;  // whole
+  std::vector<bool> is_weight;           // per input: a trained weight
+  std::vector<bool> has_gradient;        // per input: the backward pass makes its gradient
+};
+using KindNumber = std::uint32_t;
+inline constexpr KindNumber kSource = UINT32_MAX;  // of weights and inputs, which are no operators
+
+// An edge between operators of these kinds.
+struct EdgeKind {
+  KindNumber from = 0;
+  std::uint32_t output = 0;
+  KindNumber to = 0;
+  std::uint32_t input = 0;
+  bool has_gradient = false;
+  auto operator<=>(const EdgeKind&) const = default;
+};
+
+// Every way in which operators of a kind can run on a block: parallel arrays.
+struct Ways {
+  struct Layouts {
+    std::vector<LayoutNumber> inputs, outputs, input_gradients, output_gradients;
+    bool operator==(const Layouts&) const = default;
+  };
+  std::vector<Strategy> strategies;
+  std::vector<StrategyCost> costs;
+  std::vector<Layouts> layouts;
+};
+
+class OperatorCatalog {
+ public:
+  // The problem outlives the object.
+  OperatorCatalog(const Problem& problem, int most_cut);
+
+  // Returns the kind of every node of a graph, whose batch is the micro-batch. `with_gradient`: inputs of the graph that stand for tensors
+  // which have a gradient. Cost: O(nodes x kinds of the same operator).
+  [[nodiscard]] std::vector<KindNumber> kinds_of(const pcg::Graph& graph, const std::vector<pcg::GraphNodeId>& with_gradient = {});
+  [[nodiscard]] const OperatorKind& kind(KindNumber k) const { return kinds_[k]; }
+  [[nodiscard]] std::size_t size() const { return kinds_.size(); }
+  // The edge that ends at an input; nullopt: it begins at a source. `kinds`: kinds_of(graph).
+  [[nodiscard]] std::optional<EdgeKind> edge_at(const pcg::Graph& graph, const std::vector<KindNumber>& kinds, std::uint32_t node,
+                                                std::uint32_t input) const;
+
+  // Throws: base::InputError when a device does not support the precision. Cost: O(strategies) prices and layouts, once.
+  [[nodiscard]] const Ways& ways(KindNumber k, DeviceBlock block);
+  // Whether some strategy gives each device of a block of this size work of its own.
+  [[nodiscard]] bool can_use(KindNumber k, int devices);
+
+  // Forward, and the gradient's way back, between a way of the first kind and one of the second.
+  [[nodiscard]] double movement_at_least(const EdgeKind& edge, const Ways::Layouts& from, const Ways::Layouts& to);
+  [[nodiscard]] double movement(const EdgeKind& edge, const Ways::Layouts& from, const Ways::Layouts& to);
+
+  // A plan of one stage in which every operator of `graph` runs as `choice` says, by node; null for sources.
+  [[nodiscard]] pcg::Plan plan(const pcg::Graph& graph, const std::vector<const Strategy*>& choice) const;
+
+ private:
+  [[nodiscard]] Ways priced(const OperatorKind& kind, DeviceBlock block);
+  [[nodiscard]] std::vector<LayoutNumber> numbers(const std::vector<sim::Layout>& layouts);
+
+  const Problem& problem_;
+  int most_cut_;
+  MovementCosts movements_;
+  std::vector<OperatorKind> kinds_;
+  std::map<std::size_t, std::vector<KindNumber>> by_operator_;  // kinds by which operator they are
+  std::map<std::pair<KindNumber, DeviceBlock>, Ways> ways_;
+  std::map<std::pair<KindNumber, int>, bool> can_use_;
+};
+
+}  // namespace search

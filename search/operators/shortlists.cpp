@@ -1,0 +1,57 @@
+#include "search/operators/shortlists.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace search {
+
+const Shortlist& Shortlists::of(KindNumber kind, DeviceBlock block) {
+  const auto [at, is_new] = lists_.try_emplace({kind, block});
+  Shortlist& list = at->second;
+  if (!is_new) return list;
+  const Ways& ways = catalog_.ways(kind, block);
+  list.ways.resize(ways.costs.size());
+  std::iota(list.ways.begin(), list.ways.end(), 0);
+  std::ranges::stable_sort(list.ways, {}, [&](std::uint32_t w) { return seconds_of(ways.costs[w], weighing_); });
+  list.ways.resize(std::min(list.ways.size(), most_));
+  for (const std::uint32_t w : list.ways) list.seconds.push_back(seconds_of(ways.costs[w], weighing_));
+  return list;
+}
+
+EdgeCosts& Shortlists::edge(const EdgeKind& kind, DeviceBlock from, DeviceBlock to) {
+  const auto [at, is_new] = edges_.try_emplace({kind, from, to});
+  EdgeCosts& edge = at->second;
+  if (!is_new) return edge;
+  const Shortlist &rows = of(kind.from, from), &columns = of(kind.to, to);
+  const Ways &a = catalog_.ways(kind.from, from), &b = catalog_.ways(kind.to, to);
+  edge = {kind, from, to, static_cast<std::uint32_t>(edges_.size() - 1), nullptr, {}};
+  edge.costs = std::make_shared<PairCosts>(PairCosts{rows.ways.size(), columns.ways.size(), {}});
+  for (const std::uint32_t row : rows.ways)
+    for (const std::uint32_t column : columns.ways)
+      edge.costs->seconds.push_back(catalog_.movement_at_least(kind, a.layouts[row], b.layouts[column]));
+  edge.is_known.assign(edge.costs->seconds.size(), false);
+  return edge;
+}
+
+bool Shortlists::find_out(EdgeCosts& edge, std::uint32_t row, std::uint32_t column) {
+  const std::size_t at = row * edge.costs->columns + column;
+  if (edge.is_known[at]) return false;
+  const Ways &a = catalog_.ways(edge.kind.from, edge.from), &b = catalog_.ways(edge.kind.to, edge.to);
+  const double seconds =
+      catalog_.movement(edge.kind, a.layouts[of(edge.kind.from, edge.from).ways[row]], b.layouts[of(edge.kind.to, edge.to).ways[column]]);
+  edge.costs->seconds[at] = std::max(edge.costs->seconds[at], seconds);
+  edge.is_known[at] = true;
+  return true;
+}
+
+bool Shortlists::find_out_around(EdgeCosts& edge, std::uint32_t row, std::uint32_t column) {
+  if (!find_out(edge, row, column)) return false;
+  const double seconds = edge.costs->at(row, column);
+  for (std::uint32_t r = 0; r < edge.costs->rows; ++r)
+    if (edge.costs->at(r, column) < seconds) find_out(edge, r, column);
+  for (std::uint32_t c = 0; c < edge.costs->columns; ++c)
+    if (edge.costs->at(row, c) < seconds) find_out(edge, row, c);
+  return true;
+}
+
+}  // namespace search

@@ -1,0 +1,58 @@
+#pragma once
+// The ways of running operators that a search looks at under one weighing, and what moves between them.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "search/operators/elimination.hpp"
+#include "search/operators/operator_catalog.hpp"
+
+namespace search {
+
+// Of the ways of a kind on a block those that cost least by themselves.
+struct Shortlist {
+  std::vector<std::uint32_t> ways;
+  std::vector<double> seconds;  // of each
+};
+
+// Movements between the ways on two shortlists: those that were asked about, and bounds of the others.
+struct EdgeCosts {
+  EdgeKind kind;
+  DeviceBlock from, to;
+  std::uint32_t number = 0;  // of all edges that were asked for
+  std::shared_ptr<PairCosts> costs;
+  std::vector<bool> is_known;
+};
+
+// Movements count with a bound of their time until they are part of a cheapest answer, so that few have to be asked about.
+class Shortlists {
+ public:
+  // The catalog outlives the object.
+  Shortlists(OperatorCatalog& catalog, const Weighing& weighing, std::size_t most) : catalog_(catalog), weighing_(weighing), most_(most) {}
+
+  [[nodiscard]] const Shortlist& of(KindNumber kind, DeviceBlock block);
+  // Cost: O(entries) bounds, once.
+  [[nodiscard]] EdgeCosts& edge(const EdgeKind& kind, DeviceBlock from, DeviceBlock to);
+  // Finds out what the movement costs, and those besides that would seem quicker in its place: the next answer would want them.
+  // Returns: whether it was not known before.
+  bool find_out_around(EdgeCosts& edge, std::uint32_t row, std::uint32_t column);
+  [[nodiscard]] OperatorCatalog& catalog() { return catalog_; }
+
+ private:
+  bool find_out(EdgeCosts& edge, std::uint32_t row, std::uint32_t column);
+
+  OperatorCatalog& catalog_;
+  Weighing weighing_;
+  std::size_t most_;
+  std::map<std::pair<KindNumber, DeviceBlock>, Shortlist> lists_;
+  struct EdgeKey {
+    EdgeKind kind;
+    DeviceBlock from, to;
+    auto operator<=>(const EdgeKey&) const = default;
+  };
+  std::map<EdgeKey, EdgeCosts> edges_;
+};
+
+}  // namespace search

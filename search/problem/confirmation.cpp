@@ -1,0 +1,68 @@
+#include "search/problem/confirmation.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace search {
+namespace {
+
+constexpr std::size_t kMostLost = 10;  // search_result.hpp
+
+bool runs_alike(const pcg::Plan& a, pcg::Plan b) {
+  b.name = a.name;
+  b.summary = a.summary;
+  return a == b;
+}
+
+}  // namespace
+
+Confirmation::Confirmation(const Problem& problem, const SearchContext& context, std::string name)
+    : problem_(problem), context_(context), name_(std::move(name)) {}
+
+std::optional<base::Seconds> Confirmation::confirm(pcg::Plan plan) {
+  const auto is_it = [&](const pcg::Plan& p) { return runs_alike(p, plan); };
+  if (const auto known = std::ranges::find_if(simulated_, is_it, &Simulated::plan); known != simulated_.end())
+    return known->simulation.iteration_time;
+  if (std::ranges::any_of(too_large_, is_it)) return std::nullopt;
+  const sim::MemoryUse memory = problem_.oracle.memory(plan);
+  if (!memory.fits()) {
+    ++candidates_;
+    if (!closest_ || memory.peak < closest_->memory.needed) closest_ = ClosestMiss{plan.summary, {memory.peak, memory.capacity}};
+    too_large_.push_back(std::move(plan));
+    return std::nullopt;
+  }
+  sim::SimulationResult simulation = problem_.oracle.plan(plan);
+  const base::Seconds time = simulation.iteration_time;
+  take(std::move(plan), std::move(simulation));
+  return time;
+}
+
+void Confirmation::take(pcg::Plan plan, sim::SimulationResult simulation) {
+  ++candidates_;
+  plan.name = name_;
+  if (context_.progress) context_.progress(fmt::format("{}: {:.4g} s", plan.summary, simulation.iteration_time.value()));
+  simulated_.push_back({std::move(plan), std::move(simulation)});
+}
+
+SearchResult Confirmation::result(bool cut_off) && {
+  SearchResult r{.termination = termination(cut_off), .candidates = candidates_};
+  if (simulated_.empty()) return r;
+  const auto best = std::ranges::min_element(simulated_, {}, [](const Simulated& p) { return p.simulation.iteration_time; });
+  for (const Simulated& p : simulated_)
+    if (&p != &*best) r.lost.push_back({p.plan.summary, Slower{p.simulation.iteration_time, best->simulation.iteration_time}});
+  std::ranges::stable_sort(r.lost, {}, [](const LostCandidate& l) { return std::get<Slower>(l.why).time; });
+  r.lost.resize(std::min(r.lost.size(), kMostLost));
+  r.objective = best->simulation.iteration_time;
+  r.best = std::move(best->plan);
+  r.simulation = std::move(best->simulation);
+  return r;
+}
+
+Termination Confirmation::termination(bool cut_off) const {
+  if (simulated_.empty())
+    return cut_off || !closest_ ? Termination::nothing_found(Limit::time) : Termination::infeasible(BindingConstraint(*closest_));
+  return Termination::feasible(cut_off ? Limit::time : Limit::candidates);
+}
+
+}  // namespace search

@@ -1,0 +1,45 @@
+#pragma once
+// The last step of a search: the few plans that look best are simulated whole, and the best of those is the answer.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "search/problem/deadline.hpp"
+#include "search/problem/problem.hpp"
+#include "search/problem/search_result.hpp"
+
+namespace search {
+
+class Confirmation {
+ public:
+  // All outlive the object. `name`: of every plan.
+  Confirmation(const Problem& problem, const SearchContext& context, std::string name);
+
+  // Simulates a plan, unless it does not fit or was confirmed before. Its summary says what it is. Returns: its time; nullopt: not
+  // simulated.
+  std::optional<base::Seconds> confirm(pcg::Plan plan);
+  // A plan that has been simulated already.
+  void take(pcg::Plan plan, sim::SimulationResult simulation);
+  [[nodiscard]] bool has_plan() const { return !simulated_.empty(); }
+  // The best plan and what lost. `cut_off`: the time was up before all were looked at.
+  [[nodiscard]] SearchResult result(bool cut_off) &&;
+
+ private:
+  struct Simulated {
+    pcg::Plan plan;
+    sim::SimulationResult simulation;
+  };
+  [[nodiscard]] Termination termination(bool cut_off) const;
+
+  const Problem& problem_;
+  const SearchContext& context_;
+  std::string name_;
+  std::vector<Simulated> simulated_;
+  std::vector<pcg::Plan> too_large_;
+  std::optional<ClosestMiss> closest_;
+  std::uint64_t candidates_ = 0;
+};
+
+}  // namespace search

@@ -1,0 +1,20 @@
+#pragma once
+// Unity (Unger et al., OSDI'22): algebraic rewrites and parallelisation are searched together.
+
+#include "search/problem/planner.hpp"
+
+namespace search {
+
+struct UnityConfig {
+  base::Seconds budget{60};
+  std::size_t most_strategies = 24;  // of an operator, those that cost least by themselves
+  int most_cut = 2;                  // loops of an operator that are cut at once
+  std::size_t segment = 10;          // a segment has at least so many operators; 0: the graph is not split
+  bool side_by_side = true;          // independent branches may run beside each other
+  bool remember = true;              // costs of equal sub-problems
+};
+
+[[nodiscard]] SearchResult unity_search(const Problem& problem, const UnityConfig& config, const SearchContext& context);
+[[nodiscard]] Planner unity_planner();
+
+}  // namespace search
