@@ -11,6 +11,10 @@ namespace search {
 namespace {
 
 constexpr double kUnit = 1 << 30;  // bytes of the tensor whose movement is kept
+// A device that sends more messages than this in a round talks to each other one apart: no program moves tensors so, and nor do we. An
+// all-to-all is one transfer.
+constexpr int kMostLaunches = 16;
+constexpr double kHopeless = 1e6;  // seconds
 constexpr int kMostPowers = 24;    // of four: 256 TiB
 
 // A part of a tensor: where each dim begins and ends, and which summand it is of.
@@ -63,10 +67,24 @@ sim::Movement scaled(sim::Movement movement, double factor) {
   return movement;
 }
 
+// Transfers that the busiest host launches: the messages that its device sends and the collectives that it is part of.
+int most_launches(const sim::Round& round) {
+  std::map<std::uint32_t, int> count;
+  int most = 0;
+  for (const sim::Transfer& t : round) {
+    const bool is_message = t.kind == sim::CollectiveKind::send;
+    for (const base::DeviceId d : std::span(t.group).first(is_message ? 1 : t.group.size())) most = std::max(most, ++count[d.value]);
+  }
+  return most;
+}
+
 }  // namespace
 
 // What may enter a device: over the last links of the routes to it. What may enter a domain: through each NIC that its devices use.
-MovementCosts::MovementCosts(const Problem& problem) : problem_(problem), oracle_(problem.cluster, problem.oracle.config(), 0) {
+MovementCosts::MovementCosts(const Problem& problem)
+    : problem_(problem),
+      oracle_(problem.cluster, problem.oracle.config(), 0),
+      launch_(problem.oracle.framework(problem.training).host.collective.value()) {
   const topology::Cluster& cluster = problem.cluster;
   const auto count = static_cast<std::size_t>(cluster.device_count());
   for (std::size_t d = 0; d < count; ++d) {
@@ -113,9 +131,13 @@ double MovementCosts::seconds(LayoutNumber from, LayoutNumber to) {
 }
 
 double MovementCosts::seconds(const sim::Movement& movement) const {
-  base::Seconds sum;
-  for (const sim::Round& r : movement.rounds) sum += oracle_.round(r).time;
-  return sum.value();
+  double sum = 0;
+  for (const sim::Round& r : movement.rounds) {
+    const int launches = most_launches(r);
+    if (launches > kMostLaunches) return kHopeless;
+    sum += std::max(oracle_.round(r).time.value(), launch_ * launches);
+  }
+  return sum;
 }
 
 double MovementCosts::all_reduce_seconds(base::Bytes bytes, std::span<const std::vector<base::DeviceId>> groups) const {

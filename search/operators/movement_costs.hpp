@@ -32,7 +32,7 @@ class MovementCosts {
   // A bound of it from the bytes that a device or a domain does not have and needs, and what its links let in. Cost: O(devices x devices of
   // a domain) for each pair of patterns, once.
   [[nodiscard]] double at_least(LayoutNumber from, LayoutNumber to);
-  // Of rounds one after another.
+  // Of rounds one after another, each as long as its transfers need or the busiest host to launch them, whichever is longer.
   [[nodiscard]] double seconds(const sim::Movement& movement) const;
   // Of each group adding up so many bytes, all at once. No groups: nothing.
   [[nodiscard]] double all_reduce_seconds(base::Bytes bytes, std::span<const std::vector<base::DeviceId>> groups) const;
@@ -59,6 +59,7 @@ class MovementCosts {
 
   const Problem& problem_;
   sim::Oracle oracle_;                                           // which bounds collectives by their busiest links: they are many
+  double launch_;                                                // seconds of host time, of a collective or a message
   std::map<std::vector<std::int64_t>, std::uint32_t> patterns_;  // by degrees and devices
   std::vector<sim::Layout> example_;                             // per pattern
   std::map<std::pair<std::uint32_t, double>, LayoutNumber> numbers_;
