@@ -28,6 +28,7 @@
 #include "substitutions/rule_files/rule_file_read.hpp"
 #include "substitutions/rule_files/rule_file_write.hpp"
 #include "substitutions/rule_files/rules_at_hand.hpp"
+#include "substitutions/selection/selection.hpp"
 
 namespace cli {
 namespace {
@@ -39,7 +40,7 @@ struct RulesFlags {
   std::optional<int> operators;
   int processes = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   std::vector<std::string> families;
-  bool every_size = false;
+  bool every_size = false, search = false;
   base::Verbosity verbosity = base::Verbosity::usual;
 };
 using Flags = std::shared_ptr<RulesFlags>;
@@ -190,9 +191,20 @@ int match(const RulesFlags& f) {
   }
   const bool at_hand = f.file.empty() && !f.operators && f.families.empty();
   const std::vector<substitutions::Rule>& rules = at_hand ? substitutions::rules_at_hand() : made;
-  const substitutions::Census census = substitutions::census(rules, graph);
-  if (!f.json.empty()) write_json(f, reports::to_json(census, rules, graph));
-  print(f, [&] { return reports::to_text(census, rules, graph); });
+  const substitutions::Selection wanted = !f.search ? substitutions::Selection()
+                                          : at_hand ? substitutions::algebraic_rules_at_hand()
+                                                    : select(rules, substitutions::Wanted::algebra);
+  const std::vector<substitutions::Rule>& asked = f.search ? wanted.rules : rules;
+  const substitutions::Census census = substitutions::census(asked, graph);
+  if (!f.json.empty()) {
+    nlohmann::ordered_json j = reports::to_json(census, asked, graph);
+    if (f.search) j["left_out"] = reports::left_out_json(wanted);
+    write_json(f, j);
+  }
+  print(f, [&] {
+    const std::string chosen = f.search ? fmt::format("{} of {} rules asked; {}\n", asked.size(), rules.size(), left_out_text(wanted)) : "";
+    return reports::to_text(census, asked, graph) + chosen;
+  });
   return kAnswered;
 }
 
@@ -243,6 +255,7 @@ void add_rules(CLI::App& app, Action& action) {
   CLI::Option* model = m->add_option("model", f->model, "A builtin's name or a file; whole, on one device");
   m->add_option("--plan", f->plan, "A saved plan, in the place of a model")->excludes(model);
   CLI::Option* file = m->add_option("--rules", f->file, "A rule file; without it, the rules that ship with the program");
+  m->add_flag("--for-search", f->search, "Only rules of algebra that a search wants; says why the others are left out");
   for (CLI::Option* o : add_generation(*m, f)) file->excludes(o);
 }
 
