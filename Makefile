@@ -3,6 +3,7 @@
 # make check  holds sources against .clang-format and .clang-tidy
 # make sanitize   runs the quick suites under AddressSanitizer and UndefinedBehaviorSanitizer
 # make build  builds the program, build/foreshard
+# make rules   generates and proves the substitutions that ship (substitutions/rule_files/at_hand.txt) anew
 # make accuracy   holds forecasts against public tables (DATA), renews intervals and docs/accuracy.md
 #
 # Each works as the first command on a fresh Debian 12: missing packages are installed, or the command to do it is printed.
@@ -16,7 +17,7 @@ JOBS ?= $(shell nproc)
 DATA ?= ../shared/data/measured
 
 .DEFAULT_GOAL := build
-.PHONY: accuracy build check clean demo sanitize test
+.PHONY: accuracy build check clean demo rules sanitize test
 
 build:
 	@cmake/require_packages.sh $(PACKAGES)
@@ -51,6 +52,11 @@ accuracy: build
 	build/foreshard validate build/accuracy/*.csv --jobs $(JOBS) --quiet --write-intervals scenarios/accuracy/iterations.yaml
 	cmake --build build -j $(JOBS)
 	build/foreshard validate build/accuracy/*.csv --jobs $(JOBS) --report build/accuracy/report.html --tables docs/accuracy.md
+
+# After a change of axioms, families or the generator; a test compares.
+rules: build
+	build/foreshard rules generate --write-at-hand substitutions/rule_files/at_hand.txt
+	cmake --build build -j $(JOBS)
 
 clean:
 	rm -rf build build-*

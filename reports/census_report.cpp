@@ -117,4 +117,10 @@ ordered_json to_json(const Census& c, std::span<const Rule> rules, const pcg::Pc
           {"untouched", std::move(untouched)}};
 }
 
+ordered_json left_out_json(const substitutions::Selection& s) {
+  ordered_json j = ordered_json::object();
+  for (std::size_t i = 1; i < s.count.size(); ++i) j[std::string(name_of(static_cast<substitutions::LeftOut>(i)))] = s.count[i];
+  return j;
+}
+
 }  // namespace reports

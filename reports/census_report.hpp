@@ -6,6 +6,7 @@
 #include <string>
 
 #include "substitutions/matching/census.hpp"
+#include "substitutions/selection/selection.hpp"
 
 namespace reports {
 
@@ -15,5 +16,8 @@ namespace reports {
 // Returns {"graph","rules":[{..,"count","places","occurrences":[..]}],"totals":{..},"untouched":[{"name","kind"}]}, all occurrences.
 [[nodiscard]] nlohmann::ordered_json to_json(const substitutions::Census& c, std::span<const substitutions::Rule> rules,
                                              const pcg::Pcg& graph);
+
+// Returns {"layout": 5638, "never": 319, ..}: how many rules a selection left out, by reason.
+[[nodiscard]] nlohmann::ordered_json left_out_json(const substitutions::Selection& s);
 
 }  // namespace reports

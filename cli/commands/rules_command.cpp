@@ -23,9 +23,12 @@
 #include "substitutions/matching/census.hpp"
 #include "substitutions/proof/redundant_axioms.hpp"
 #include "substitutions/published/published_read.hpp"
+#include "substitutions/rule_files/at_hand_text.hpp"
 #include "substitutions/rule_files/load_rules.hpp"
 #include "substitutions/rule_files/rule_file_read.hpp"
 #include "substitutions/rule_files/rule_file_write.hpp"
+#include "substitutions/rule_files/rules_at_hand.hpp"
+#include "substitutions/selection/selection.hpp"
 
 namespace cli {
 namespace {
@@ -33,11 +36,11 @@ namespace {
 using substitutions::Verdict;
 
 struct RulesFlags {
-  std::string file, name, model, plan, json, save;
-  int operators = 3;
+  std::string file, name, model, plan, json, save, at_hand;
+  std::optional<int> operators;
   int processes = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   std::vector<std::string> families;
-  bool every_size = false;
+  bool every_size = false, search = false;
   base::Verbosity verbosity = base::Verbosity::usual;
 };
 using Flags = std::shared_ptr<RulesFlags>;
@@ -45,7 +48,7 @@ using Flags = std::shared_ptr<RulesFlags>;
 // Text for people, unless standard output is for a program.
 template <class Text>
 void print(const RulesFlags& f, Text&& text) {
-  if (f.json != "-" && f.save != "-" && f.verbosity == base::Verbosity::usual) fmt::print("{}", text());
+  if (f.json != "-" && f.save != "-" && f.at_hand != "-" && f.verbosity == base::Verbosity::usual) fmt::print("{}", text());
 }
 void write_json(const RulesFlags& f, const nlohmann::ordered_json& j) {
   if (!f.json.empty()) write_text(f.json, j.dump(1) + "\n");
@@ -79,16 +82,17 @@ std::optional<substitutions::Generated> generated(const RulesFlags& f) {
   base::ProgressLine line(f.verbosity);
   line.show("axioms at a few shapes");
   if (!axioms_hold(f)) return std::nullopt;
-  return substitutions::generate(
-      {.operators = f.operators, .processes = f.processes, .families = f.families, .progress = [&](const std::string& text) {
-         line.show(text);
-       }});
+  return substitutions::generate({.operators = f.operators.value_or(substitutions::GenerateConfig{}.operators),
+                                  .processes = f.processes,
+                                  .families = f.families,
+                                  .progress = [&](const std::string& text) { line.show(text); }});
 }
 
 int generate(const RulesFlags& f) {
   const std::optional<substitutions::Generated> g = generated(f);
   if (!g) return kNo;
   if (!f.save.empty()) write_text(f.save, substitutions::to_text(g->rules, substitutions::axioms()));
+  if (!f.at_hand.empty()) write_text(f.at_hand, substitutions::at_hand_text(g->rules, substitutions::axioms()));
   write_json(f, reports::to_json(*g));
   print(f, [&] { return reports::to_text(*g); });
   return kAnswered;
@@ -177,13 +181,30 @@ pcg::Pcg graph_of(const RulesFlags& f) {
 
 int match(const RulesFlags& f) {
   const pcg::Pcg graph = graph_of(f);
-  std::vector<substitutions::Rule> rules;
-  if (!f.file.empty()) rules = loaded(f);
-  else if (std::optional<substitutions::Generated> g = generated(f)) rules = std::move(g->rules);
-  else return kNo;
-  const substitutions::Census census = substitutions::census(rules, graph);
-  if (!f.json.empty()) write_json(f, reports::to_json(census, rules, graph));
-  print(f, [&] { return reports::to_text(census, rules, graph); });
+  std::vector<substitutions::Rule> made;  // where those at hand are not meant
+  if (!f.file.empty()) {
+    made = loaded(f);
+  } else if (f.operators || !f.families.empty()) {
+    std::optional<substitutions::Generated> g = generated(f);
+    if (!g) return kNo;
+    made = std::move(g->rules);
+  }
+  const bool at_hand = f.file.empty() && !f.operators && f.families.empty();
+  const std::vector<substitutions::Rule>& rules = at_hand ? substitutions::rules_at_hand() : made;
+  const substitutions::Selection wanted = !f.search ? substitutions::Selection()
+                                          : at_hand ? substitutions::algebraic_rules_at_hand()
+                                                    : select(rules, substitutions::Wanted::algebra);
+  const std::vector<substitutions::Rule>& asked = f.search ? wanted.rules : rules;
+  const substitutions::Census census = substitutions::census(asked, graph);
+  if (!f.json.empty()) {
+    nlohmann::ordered_json j = reports::to_json(census, asked, graph);
+    if (f.search) j["left_out"] = reports::left_out_json(wanted);
+    write_json(f, j);
+  }
+  print(f, [&] {
+    const std::string chosen = f.search ? fmt::format("{} of {} rules asked; {}\n", asked.size(), rules.size(), left_out_text(wanted)) : "";
+    return reports::to_text(census, asked, graph) + chosen;
+  });
   return kAnswered;
 }
 
@@ -195,7 +216,7 @@ CLI::App* add(CLI::App& rules, Action& action, const Flags& f, const char* name,
   add_quiet(*c, f->verbosity, "Neither text nor progress");
   c->callback([f, act, &action] {
     action = [f, act] {
-      check_outputs({{"--json", f->json}, {"--save", f->save}});  // before any work
+      check_outputs({{"--json", f->json}, {"--save", f->save}, {"--write-at-hand", f->at_hand}});  // before any work
       return act(*f);
     };
   });
@@ -217,8 +238,10 @@ void add_rules(CLI::App& app, Action& action) {
   rules->require_subcommand(1);
   const auto f = std::make_shared<RulesFlags>();
   CLI::App* g = add(*rules, action, f, "generate", "All rules of small graphs, each proved from the axioms", generate);
-  add_generation(*g, f);
+  const std::array<CLI::Option*, 2> choice = add_generation(*g, f);
   g->add_option("--save", f->save, "Write the rules to this file; - is standard output");
+  CLI::Option* at_hand = g->add_option("--write-at-hand", f->at_hand, "Write the rules to this file as those that ship with the program");
+  for (CLI::Option* o : choice) at_hand->excludes(o);
   add(*rules, action, f, "verify", "Prove the rules of a file again", verify)->add_option("file", f->file, "A rule file")->required();
   add(*rules, action, f, "axioms", "What proofs rest on, each tried shard by shard at small shapes", show_axioms)
       ->add_flag("--every-size", f->every_size, "Every size of 1 to 4 and tensors of at most 24 elements, not drawn ones: takes hours");
@@ -231,7 +254,8 @@ void add_rules(CLI::App& app, Action& action) {
   CLI::App* m = add(*rules, action, f, "match", "Which rules occur where in a model or a plan", match);
   CLI::Option* model = m->add_option("model", f->model, "A builtin's name or a file; whole, on one device");
   m->add_option("--plan", f->plan, "A saved plan, in the place of a model")->excludes(model);
-  CLI::Option* file = m->add_option("--rules", f->file, "A rule file; without it the rules are generated");
+  CLI::Option* file = m->add_option("--rules", f->file, "A rule file; without it, the rules that ship with the program");
+  m->add_flag("--for-search", f->search, "Only rules of algebra that a search wants; says why the others are left out");
   for (CLI::Option* o : add_generation(*m, f)) file->excludes(o);
 }
 

@@ -57,6 +57,21 @@ Operators joined(const Operators& a, const Operators& b) {
   return all;
 }
 
+// Both halves of a split are one.
+std::size_t operators_of(const Term& t) {
+  std::size_t count = 0;
+  for (std::size_t n = 0; n < t.nodes.size(); ++n) {
+    const auto is_other_half = [&](const Node& m) {
+      return is_split(m.kind) && m.kind != t.nodes[n].kind && m.inputs == t.nodes[n].inputs && m.axis == t.nodes[n].axis &&
+             m.at == t.nodes[n].at;
+    };
+    const bool counted =
+        is_split(t.nodes[n].kind) && std::any_of(t.nodes.begin(), t.nodes.begin() + static_cast<std::ptrdiff_t>(n), is_other_half);
+    if (t.nodes[n].kind != Kind::variable && !counted) ++count;
+  }
+  return count;
+}
+
 class Enumeration {
  public:
   Enumeration(const Setting& setting, int operators) : s_(setting), most_(static_cast<std::size_t>(operators)) {
@@ -174,6 +189,7 @@ class Enumeration {
     for (const Id c : same)
       if (equal(c, values)) {
         shared_[static_cast<std::size_t>(c)] = true;
+        if (is_split(op_kind(class_graph(c))) && !is_split(op(g.op).kind)) unsplit_.try_emplace(c, g);
         result_.equations.push_back(equation({class_graph(c)}, {g}));
         return;
       }
@@ -238,13 +254,18 @@ class Enumeration {
       if (ta == kIllTyped || tb == kIllTyped) continue;
       const auto ca = find(a, ta), cb = find(b, tb);
       if (!ca || !cb) continue;
-      const Graph ra = class_graph(*ca), rb = class_graph(*cb);
+      Graph ra = class_graph(*ca), rb = class_graph(*cb);
+      if (is_part(ra, e) && is_part(rb, e) && unsplit_.contains(*ca) && unsplit_.contains(*cb)) {
+        ra = unsplit_.at(*ca);
+        rb = unsplit_.at(*cb);
+      }
       if (is_part(ra, e) || is_part(rb, e)) continue;
       Equation candidate = equation({ra, rb}, {a, b});
-      if (candidate.left.operators() <= static_cast<int>(most_)) result_.equations.push_back(std::move(candidate));
+      if (operators_of(candidate.left) <= most_) result_.equations.push_back(std::move(candidate));
     }
   }
-  bool is_part(const Graph& g, Id of) const { return g.op >= 0 && is_split(op(g.op).kind) && g.inputs[0] == of; }
+  bool is_part(const Graph& g, Id of) const { return is_split(op_kind(g)) && g.inputs[0] == of; }
+  Kind op_kind(const Graph& g) const { return g.op >= 0 ? op(g.op).kind : Kind::variable; }
 
   // --- terms --------------------------------------------------------------------------------------------------------------
 
@@ -280,6 +301,9 @@ class Enumeration {
   std::vector<Graph> last_level_;
   std::vector<Id> representatives_;  // by class
   std::vector<bool> shared_;         // by class: two members or more
+  // By class whose representative is a part of something: the first other member, which is no such part. add(split0(x), split0(y)) is found
+  // after split0(add(x, y)), which stands for it; as one half of two it says something of its own.
+  std::unordered_map<Id, Graph> unsplit_;
   std::unordered_map<Key, std::vector<Id>, KeyHash> classes_;
   std::map<std::tuple<Id, std::uint8_t, Numbers>, Id> splits_;
   Id next_operator_ = 0;

@@ -214,7 +214,10 @@ bool expressible(const Joint& j) {
   return std::ranges::all_of(j.term.nodes, [&](const Node& n) {
     std::array<const Types*, 3> in{};
     for (std::size_t i = 0; i < n.inputs.size(); ++i) in[i] = &j.types[n.inputs[i]];
-    return !size_condition(n, std::span(in).first(n.inputs.size())) && (n.at == Numbers{} || dims_adding_to(n.at, j.variables)) &&
+    const auto is_named = [&](const Numbers& at) {
+      return is_split(n.kind) ? names_position(at, j.variables) : dims_adding_to(at, j.variables).has_value();
+    };
+    return !size_condition(n, std::span(in).first(n.inputs.size())) && (n.at == Numbers{} || is_named(n.at)) &&
            (n.by == Numbers{} || dims_adding_to(n.by, j.variables));
   });
 }

@@ -19,8 +19,8 @@ namespace substitutions {
 // Not tried where there would be too many ways: true beyond 10 uses of a shared operator, false beyond 60 nodes.
 [[nodiscard]] bool shares_by_coincidence(const Joint& j);
 
-// Returns whether the equation can be written: positions of cuts and sizes of constants are sums of the variables' dims, and those are sums
-// of letters; no node is well typed by coincidence of sizes (size_condition.hpp).
+// Returns whether the equation can be written: positions of cuts are sums of the variables' dims or of their letters, sizes of constants
+// sums of dims, and those are sums of letters; no node is well typed by coincidence of sizes (size_condition.hpp).
 [[nodiscard]] bool expressible(const Joint& j);
 
 }  // namespace substitutions

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 
 #include "substitutions/generation/enumerate.hpp"
 #include "substitutions/generation/instance.hpp"
@@ -62,19 +61,14 @@ bool is_rule(const Term& source, const Term& target, std::size_t variables) {
 
 std::vector<Rule> rules_from(const std::vector<TypedEquation>& equations, const std::vector<Proof>& proofs) {
   std::vector<Rule> rules;
-  std::map<char, int> count;
+  RuleNames names;
   for (std::size_t i = 0; i < equations.size(); ++i) {
     const TypedEquation& e = equations[i];
     if (proofs[i].verdict != Verdict::proved) continue;
     for (const bool forward : {true, false}) {
       if (!forward && is_symmetric(join(e))) continue;
       if (!(forward ? is_rule(e.left(), e.right(), e.variables().size()) : is_rule(e.right(), e.left(), e.variables().size()))) continue;
-      const char letter = name_of(kind_of(e))[0];
-      rules.push_back({.name = fmt::format("{}{}", letter, ++count[letter]),
-                       .equation = e,
-                       .forward = forward,
-                       .axioms = proofs[i].axioms,
-                       .proof_s = proofs[i].seconds});
+      rules.push_back({.name = names.next(e), .equation = e, .forward = forward, .axioms = proofs[i].axioms, .proof_s = proofs[i].seconds});
     }
   }
   return rules;

@@ -87,8 +87,23 @@ class Matching {
     }
     for (const auto& [p, t] : sized) {
       const Node &a = g_.term.nodes[p], &b = s_.term.nodes[t];
+      if (is_split(a.kind) && !dims_adding_to(a.at, g_.variables)) {
+        if (!parts_agree(a, b, sizes)) return false;
+        continue;
+      }
       if (sum_of(a.at) != b.at || (a.by != Numbers{} && sum_of(a.by) != b.by)) return false;
     }
+    return true;
+  }
+  // A split where no dims say: each of its parts stands for one size.
+  bool parts_agree(const Node& a, const Node& b, std::map<Numbers, Numbers>& sizes) const {
+    Numbers rest_a = dim_size(g_.types[a.inputs[0]], a.axis), rest_b = dim_size(s_.types[b.inputs[0]], b.axis);
+    for (std::size_t i = 0; i < rest_a.size(); ++i) {
+      rest_a[i] -= a.at[i];
+      rest_b[i] -= b.at[i];
+    }
+    for (const auto& [part, stands_for] : {std::pair(a.at, b.at), std::pair(rest_a, rest_b)})
+      if (const auto [it, fresh] = sizes.try_emplace(part, stands_for); !fresh && it->second != stands_for) return false;
     return true;
   }
   std::optional<Numbers> sum_of(const Numbers& n) const {

@@ -4,6 +4,7 @@
 
 #include "base/check.hpp"
 #include "base/diagnostics.hpp"
+#include "substitutions/language/text.hpp"
 #include "substitutions/language/text_reader.hpp"
 
 namespace substitutions {
@@ -37,15 +38,21 @@ class TermReader {
     return std::nullopt;
   }
 
-  // "w.1+u.1"
-  Numbers dims() {
+  // "w.1+u.1"; of a split also "k+l", letters of sizes.
+  Numbers dims(bool or_letters = false) {
     Numbers n{};
     do {
       const std::size_t from = r_.position();
       const std::string_view name = r_.name();
+      const bool dim_follows = r_.take(".");
+      if (or_letters && !dim_follows && name.size() == 1 && is_letter_of(name[0], variables_)) {
+        const Numbers letter = symbol(name[0]);
+        for (std::size_t a = 0; a < n.size(); ++a) n[a] += letter[a];
+        continue;
+      }
       const auto v = variable(name);
       if (!v) r_.fail_at(from, fmt::format("\"{}\" is no variable", name));
-      r_.expect(".");
+      if (!dim_follows) r_.expect(".");
       const int dim = r_.number();
       const Types& t = variables_[*v].types;
       const auto d = static_cast<std::size_t>(dim);
@@ -78,7 +85,7 @@ class TermReader {
       case Parameters::name:
       case Parameters::axis: return;
       case Parameters::function: n.function = function(); return;
-      case Parameters::axis_position: r_.expect("at"), n.at = dims(); return;
+      case Parameters::axis_position: r_.expect("at"), n.at = dims(true); return;
       case Parameters::size: n.at = dims(); return;
       case Parameters::two_sizes: n.at = dims(), r_.expect(","), n.by = dims(); return;
       case Parameters::axis_and_degree: r_.expect(","), n.degree = r_.degree(); return;

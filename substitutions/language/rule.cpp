@@ -1,5 +1,7 @@
 #include "substitutions/language/rule.hpp"
 
+#include <fmt/core.h>
+
 namespace substitutions {
 
 RuleKind kind_of(const Equation& e) {
@@ -17,6 +19,11 @@ std::string_view name_of(RuleKind k) {
     case RuleKind::hybrid: return "hybrid";
   }
   return "";
+}
+
+std::string RuleNames::next(const Equation& e) {
+  const RuleKind kind = kind_of(e);
+  return fmt::format("{}{}", name_of(kind)[0], ++count_[static_cast<std::size_t>(kind)]);
 }
 
 }  // namespace substitutions

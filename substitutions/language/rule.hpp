@@ -1,6 +1,7 @@
 #pragma once
 // Substitutions: directed rules, which proved equations give.
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,15 @@ struct Rule {
   [[nodiscard]] const Term& target() const { return forward ? equation.right() : equation.left(); }
   [[nodiscard]] const std::vector<Types>& source_types() const { return forward ? equation.left_types() : equation.right_types(); }
   [[nodiscard]] const std::vector<Types>& target_types() const { return forward ? equation.right_types() : equation.left_types(); }
+};
+
+// Names rules in their order, those of each kind apart: "a1", "a2", "h1".
+class RuleNames {
+ public:
+  [[nodiscard]] std::string next(const Equation& e);
+
+ private:
+  std::array<int, 3> count_{};  // by kind
 };
 
 }  // namespace substitutions

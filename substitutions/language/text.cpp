@@ -1,6 +1,7 @@
 #include "substitutions/language/text.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <stdexcept>
@@ -46,6 +47,7 @@ bool adds_up(const Numbers& left, Variables variables, std::size_t from, int ter
 // "w.1+u.1"
 std::string dims_text(const Numbers& n, Variables variables) {
   const auto dims = dims_adding_to(n, variables);
+  if (!dims && names_position(n, variables)) return fmt::format("{}", fmt::join(letters_of(n).value(), "+"));
   if (!dims) throw std::logic_error(fmt::format("size {} is no sum of variables' dims", n[0]));
   std::string text;
   for (const VariableDim& d : *dims) text += fmt::format("{}{}.{}", text.empty() ? "" : "+", variables[d.variable].name, d.dim);
@@ -100,6 +102,19 @@ std::optional<std::vector<VariableDim>> dims_adding_to(const Numbers& sizes, Var
     if (adds_up(sizes, variables, 0, terms, chosen)) return chosen;
   }
   return std::nullopt;
+}
+
+bool names_position(const Numbers& at, Variables variables) {
+  if (dims_adding_to(at, variables)) return true;
+  const auto letters = letters_of(at);
+  return letters && !letters->empty() && std::ranges::all_of(*letters, [&](char c) { return is_letter_of(c, variables); });
+}
+
+bool is_letter_of(char letter, Variables variables) {
+  for (const Variable& v : variables)
+    for (std::size_t d = 0; d < v.types[0].rank; ++d)
+      if (letters_of(dim_size(v.types, d)).value_or("").find(letter) != std::string::npos) return true;
+  return false;
 }
 
 std::string to_text(const Term& t, Variables variables) {

@@ -64,7 +64,8 @@ std::string problem_of(const Variable& v) {
 std::string problem_of(const Term& t, std::span<const Variable> variables) {
   for (const Node& n : t.nodes)
     for (const Numbers& size : {n.at, n.by})
-      if (size[0] != 0 && (!dims_adding_to(size, variables) || !letters_of(size)))
+      if (size[0] != 0 &&
+          (!(is_split(n.kind) ? names_position(size, variables) : dims_adding_to(size, variables).has_value()) || !letters_of(size)))
         return fmt::format("a size of {} is no sum of at most four dims and five letters", name_of(n.kind));
   return degrees_in(t) > kMostDegrees ? fmt::format("the degrees have more than {} factors", kMostDegrees) : "";
 }

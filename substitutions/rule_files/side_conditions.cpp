@@ -44,6 +44,7 @@ class Conditions {
     ranks();
     sizes();
     layouts();
+    cuts();
     divisors();
     degrees();
     windows();
@@ -96,7 +97,7 @@ class Conditions {
         if (letters && letters->empty()) {
           if (!is_kernel(v) || d < 2) say("{} is {}", dim_text(variable, d), n[0]);
         } else if (!fresh) say("{} = {}", dim_text(variable, d), it->second);
-        else if (letters && letters->size() > 1) sums.push_back(dim_text(variable, d) + " " + sum_text(*letters));
+        else if (letters && letters->size() > 1 && !is_any_sum(*letters)) sums.push_back(dim_text(variable, d) + " " + sum_text(*letters));
       }
     }
     std::ranges::move(sums, std::back_inserter(texts_));
@@ -106,6 +107,11 @@ class Conditions {
     for (std::size_t d = 0; d < a.types[0].rank; ++d)
       if (dim_size(a.types, d) != dim_size(b.types, d)) return false;
     return true;
+  }
+  // Any size from 2 is a sum of sizes that nothing else has.
+  bool is_any_sum(const std::string& letters) const {
+    return letters.size() == 2 && letters[0] != letters[1] &&
+           std::ranges::none_of(letters, [&](char c) { return dims_adding_to(symbol(c), variables_).has_value(); });
   }
   // "= dim 1 of x + 2 times dim 0 of y", "is a multiple of 3". A letter stands for the first dim that is nothing else.
   std::string sum_text(const std::string& letters) const {
@@ -131,6 +137,25 @@ class Conditions {
       if (v.types[0].summands > 1) say("{} is {} partial sums", v.name, degree_text(summands_of(v.types)));
       if (v.types[0].copies > 1) say("{} has {} copies", v.name, degree_text(copies_of(v.types)));
     }
+  }
+
+  // Where no dims say where a split cuts: anywhere, but all such splits of the source alike.
+  void cuts() {
+    const auto tensors = [&](const Term& t) {
+      std::map<Numbers, std::set<std::uint8_t>> by_place;  // the nodes that are cut there
+      for (const Node& n : t.nodes)
+        if (is_split(n.kind) && !dims_adding_to(n.at, variables_)) by_place[n.at].insert(n.inputs[0]);
+      return by_place;
+    };
+    const auto places = tensors(rule_.source());
+    for (const auto& [at, inputs] : places) {
+      std::vector<std::string> texts;
+      for (const std::uint8_t i : inputs) texts.push_back(text_of(rule_.source(), i));
+      if (texts.size() > 1) say("{} are cut at the same place", fmt::join(texts, ", "));
+    }
+    for (const auto& [at, inputs] : tensors(rule_.target()))
+      for (const std::uint8_t i : inputs)
+        if (!places.contains(at)) say("{} may be cut anywhere", text_of(rule_.target(), i));
   }
 
   void divisors() {

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "base/check.hpp"
 #include "substitutions/generation/enumerate.hpp"
 #include "substitutions/generation/instance.hpp"
 #include "substitutions/generation/prune.hpp"
@@ -14,6 +15,8 @@
 #include "substitutions/language/parse.hpp"
 #include "substitutions/language/typing.hpp"
 #include "substitutions/meaning/values.hpp"
+#include "substitutions/rule_files/at_hand_text.hpp"
+#include "substitutions/rule_files/rules_at_hand.hpp"
 #include "tests/substitutions/equations.hpp"
 #include "tests/substitutions/nameless.hpp"
 
@@ -129,6 +132,30 @@ TEST_CASE("no two rules are one up to names") {
     duplicates += fresh ? 0 : 1;
   }
   CHECK(duplicates == 0);
+}
+
+// What makes it safe to use them without a proof: these bytes come out of generating and proving here and now.
+TEST_CASE("the rules at hand are those that are generated and proved") {
+  const bool same = at_hand_text(all_rules().rules, axioms()) == text_of_rules_at_hand();
+  CHECK_MESSAGE(same, "renew them: foreshard rules generate --write-at-hand substitutions/rule_files/at_hand.txt");
+  REQUIRE(rules_at_hand().size() == all_rules().rules.size());
+  for (std::size_t i = 0; i < rules_at_hand().size(); ++i) {
+    const Rule &read = rules_at_hand()[i], &made = all_rules().rules[i];
+    CHECK(read.name == made.name);
+    CHECK(read.forward == made.forward);
+    CHECK(read.axioms == made.axioms);
+    CHECK((read.equation.statement() == made.equation.statement()));
+    CHECK(read.source_types() == made.source_types());
+    CHECK(read.target_types() == made.target_types());
+  }
+}
+
+TEST_CASE("a text of rules at hand that is cut off or changed is no text of them") {
+  const std::string text(text_of_rules_at_hand());
+  CHECK_THROWS_AS((void)read_at_hand_text(text.substr(0, text.size() / 2)), base::InternalError);
+  std::string changed = text;
+  changed[changed.find("<=>") + 2] = ' ';
+  CHECK_THROWS_AS((void)read_at_hand_text(changed), base::InternalError);
 }
 
 TEST_CASE("what is known is found: TASO's merges, Unity's movements") {
