@@ -10,6 +10,7 @@ namespace search {
 namespace {
 
 constexpr double kUnreached = std::numeric_limits<double>::infinity();
+constexpr int kCutAnywhere = 8;
 constexpr std::size_t kMostBeside = 12;  // branches of a group that are looked at side by side; of more, all follow each other
 
 void merge(std::vector<std::uint32_t>& edges, const std::vector<std::uint32_t>& more) {
@@ -28,6 +29,12 @@ BranchCosts turned(const BranchCosts& c) {
 void add(BranchCosts& sum, const BranchCosts& more) {
   for (std::size_t i = 0; i < sum.seconds.size(); ++i) sum.seconds[i] += more.seconds[i];
   merge(sum.edges, more.edges);
+}
+
+// Whether a block of so many units is cut behind the first `units`: of few units anywhere, of many at halves, thirds and quarters, which
+// may be cut again.
+bool is_cut_behind(int units, int all) {
+  return all <= kCutAnywhere || 2 * units == all || 3 * units == all || 3 * units == 2 * all || 4 * units == all || 4 * units == 3 * all;
 }
 
 }  // namespace
@@ -126,14 +133,15 @@ bool Mapping::can_use(const BranchTree& tree, const std::vector<BranchRef>& part
   return parts.size() > 1 || any_can_use(tree, parts.front(), devices);
 }
 
-// Where a block may be cut in two: inside a machine anywhere, beyond one between machines.
+// Where a block may be cut in two: inside a machine between devices, beyond one between machines.
 std::vector<int> Mapping::cuts(const BranchTree& tree, const std::vector<BranchRef>& first, const std::vector<BranchRef>& second,
                                DeviceBlock block) {
   const int step = block.size > machine_ ? machine_ : 1;
   std::vector<int> sizes;
   if (block.size > machine_ && (block.size % machine_ != 0 || block.start % machine_ != 0)) return sizes;
   for (int size = step; size < block.size; size += step)
-    if (can_use(tree, first, size) && can_use(tree, second, block.size - size)) sizes.push_back(size);
+    if (is_cut_behind(size / step, block.size / step) && can_use(tree, first, size) && can_use(tree, second, block.size - size))
+      sizes.push_back(size);
   return sizes;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 #include <set>
+#include <span>
 
 #include "base/check.hpp"
 
@@ -14,47 +15,31 @@ constexpr double kUnit = 1 << 30;  // bytes of the tensor whose movement is kept
 // A device that sends more messages than this in a round talks to each other one apart: no program moves tensors so, and nor do we. An
 // all-to-all is one transfer.
 constexpr int kMostLaunches = 16;
-constexpr double kHopeless = 1e6;  // seconds
-constexpr int kMostPowers = 24;    // of four: 256 TiB
+constexpr double kHopeless = 1e6;    // seconds
+constexpr double kRounding = 1e-12;  // of a share of a tensor
+constexpr int kMostPowers = 24;      // of four: 256 TiB
 
-// A part of a tensor: where each dim begins and ends, and which summand it is of.
-struct Part {
-  int sum = 0;
-  std::vector<std::pair<std::int64_t, std::int64_t>> dims;
-  auto operator<=>(const Part&) const = default;
-};
-using Parts = std::set<Part>;
-
-// What each device has of a tensor.
-std::map<std::uint32_t, Parts> blocks_of(const sim::Layout& l) {
-  std::map<std::uint32_t, Parts> blocks;
-  for (std::size_t s = 0; s < l.devices.size(); ++s) {
-    const pcg::ShardIndex index = pcg::shard_index(l.shape, static_cast<int>(s));
-    Part part{index.sum, {}};
-    for (std::size_t d = 0; d < index.block.size(); ++d) {
-      const std::int64_t size = l.shape.dims[d].size / l.shape.dims[d].degree;
-      part.dims.emplace_back(index.block[d] * size, (index.block[d] + 1) * size);
-    }
-    blocks[l.devices[s].value].insert(std::move(part));
-  }
-  return blocks;
+double in_common(const MovementCosts::Box& a, const MovementCosts::Box& b) {
+  if (a.sum != b.sum) return 0;
+  double share = 1;
+  for (std::size_t d = 0; d < a.dims && share > 0; ++d)
+    share *= std::max(0.0, std::min(a.end[d], b.end[d]) - std::max(a.begin[d], b.begin[d]));
+  return share;
 }
 
-double elements_in_common(const Part& a, const Part& b) {
-  double elements = 1;
-  for (std::size_t d = 0; d < a.dims.size(); ++d)
-    elements *= static_cast<double>(
-        std::max<std::int64_t>(0, std::min(a.dims[d].second, b.dims[d].second) - std::max(a.dims[d].first, b.dims[d].first)));
-  return elements;
-}
+double whole(const MovementCosts::Box& box) { return in_common(box, box); }
 
-// Of whole parts, which do not overlap. Partial sums are worth their share: whoever lacks others has to get at least one of them.
-double elements_lacking(const Parts& wanted, const Parts& held, int sums) {
+// Of whole boxes, which do not overlap. Partial sums are worth their share: whoever lacks others has to get at least one of them.
+double share_lacking(std::span<const MovementCosts::Box> wanted, std::span<const MovementCosts::Box> held, int sums) {
   double lacking = 0;
-  for (const Part& w : wanted) {
-    double all = elements_in_common(w, w), has = 0;
-    for (const Part& h : held) has += elements_in_common(w, h);
-    lacking += sums == 1 ? all - has : has >= all * sums ? 0 : all;
+  for (MovementCosts::Box w : wanted) {
+    double has = 0;
+    for (const MovementCosts::Box& h : held) {
+      w.sum = h.sum;  // who has all summands of a box has the box
+      has += in_common(w, h);
+    }
+    const double all = whole(w);
+    lacking += sums == 1 ? std::max(0.0, all - has) : has >= all * sums * (1 - 1e-9) ? 0 : all;
   }
   return lacking;
 }
@@ -112,7 +97,10 @@ LayoutNumber MovementCosts::number(const sim::Layout& layout) {
   for (const pcg::ParallelDim& d : layout.shape.dims) key.push_back(d.degree);
   for (const base::DeviceId d : layout.devices) key.push_back(d.value);
   const auto [pattern, is_new_pattern] = patterns_.try_emplace(std::move(key), static_cast<std::uint32_t>(example_.size()));
-  if (is_new_pattern) example_.push_back(layout);
+  if (is_new_pattern) {
+    example_.push_back(layout);
+    spreads_.push_back(spread_of(layout));
+  }
   const double bytes =
       static_cast<double>(layout.shape.whole().elements()) * pcg::element_bytes(layout.shape.element, problem_.training.precision).value();
   const auto [at, is_new] = numbers_.try_emplace({pattern->second, bytes}, static_cast<LayoutNumber>(layouts_.size()));
@@ -169,28 +157,55 @@ MovementCosts::Curve& MovementCosts::curve(std::uint32_t from, std::uint32_t to)
   return at->second;
 }
 
+MovementCosts::Spread MovementCosts::spread_of(const sim::Layout& layout) const {
+  const topology::Cluster& cluster = problem_.cluster;
+  std::map<std::uint32_t, std::vector<Box>> on_device;
+  std::map<int, std::vector<Box>> in_domain;
+  const auto add = [](std::vector<Box>& boxes, const Box& box) {
+    if (std::ranges::find(boxes, box) == boxes.end()) boxes.push_back(box);
+  };
+  for (std::size_t s = 0; s < layout.devices.size(); ++s) {
+    const pcg::ShardIndex index = pcg::shard_index(layout.shape, static_cast<int>(s));
+    Box box{index.sum, std::min(index.block.size(), kMostDims), {}, {}};
+    for (std::size_t d = 0; d < box.dims; ++d) {
+      const double degree = layout.shape.dims[d].degree;
+      box.begin[d] = static_cast<double>(index.block[d]) / degree;
+      box.end[d] = static_cast<double>(index.block[d] + 1) / degree;
+    }
+    add(on_device[layout.devices[s].value], box);
+    add(in_domain[cluster.devices()[layout.devices[s].value].domain], box);
+  }
+  Spread spread;
+  for (auto& [device, boxes] : on_device) spread.on_device.emplace_back(device, std::move(boxes));
+  for (auto& [domain, boxes] : in_domain) spread.in_domain.emplace_back(domain, std::move(boxes));
+  return spread;
+}
+
 double MovementCosts::at_least(LayoutNumber from, LayoutNumber to) {
   const Numbered &a = layouts_[from], &b = layouts_[to];
+  if (a.pattern == b.pattern) return 0;
   const auto [at, is_new] = bounds_.try_emplace(pair_of(a.pattern, b.pattern));
-  if (is_new) at->second = seconds_per_byte_at_least(ends(a.pattern, b.pattern));
+  if (is_new) at->second = seconds_per_byte_at_least(a.pattern, b.pattern);
   return at->second * a.bytes;
 }
 
-double MovementCosts::seconds_per_byte_at_least(const Ends& e) const {
-  const auto held = blocks_of(e.from), wanted = blocks_of(e.to);
+double MovementCosts::seconds_per_byte_at_least(std::uint32_t from, std::uint32_t to) const {
+  const Spread &held = spreads_[from], &wanted = spreads_[to];
+  const int sums = example_[from].shape.sum;
   double longest = 0;
-  std::map<int, Parts> domains_hold, domains_want;
-  for (const auto& [device, blocks] : wanted) {
-    const auto at = held.find(device);
-    const double lacking = elements_lacking(blocks, at == held.end() ? Parts{} : at->second, e.from.shape.sum);
-    longest = std::max(longest, lacking / into_device_[device]);
-    domains_want[problem_.cluster.devices()[device].domain].insert(blocks.begin(), blocks.end());
-  }
-  for (const auto& [device, blocks] : held) domains_hold[problem_.cluster.devices()[device].domain].insert(blocks.begin(), blocks.end());
-  for (const auto& [domain, blocks] : domains_want)
-    longest = std::max(longest,
-                       elements_lacking(blocks, domains_hold[domain], e.from.shape.sum) / into_domain_[static_cast<std::size_t>(domain)]);
-  return longest / e.elements;
+  // Both are ascending.
+  const auto look = [&](const auto& have, const auto& want, const std::vector<double>& into) {
+    auto h = have.begin();
+    for (const auto& [where, boxes] : want) {
+      while (h != have.end() && h->first < where) ++h;
+      const std::span<const Box> there = h != have.end() && h->first == where ? std::span<const Box>(h->second) : std::span<const Box>();
+      const double lacking = share_lacking(boxes, there, sums);
+      if (lacking > kRounding) longest = std::max(longest, lacking / into[static_cast<std::size_t>(where)]);
+    }
+  };
+  look(held.on_device, wanted.on_device, into_device_);
+  look(held.in_domain, wanted.in_domain, into_domain_);
+  return longest;
 }
 
 }  // namespace search

@@ -1,6 +1,7 @@
 #pragma once
 // Seconds that it takes to bring a tensor from one layout to another, alone on the cluster.
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -37,7 +38,21 @@ class MovementCosts {
   // Of each group adding up so many bytes, all at once. No groups: nothing.
   [[nodiscard]] double all_reduce_seconds(base::Bytes bytes, std::span<const std::vector<base::DeviceId>> groups) const;
 
+  static constexpr std::size_t kMostDims = 5;  // of more, the last ones count as whole: bounds are the lower
+  // A part of a tensor, as shares of its dims: where it begins and ends in each, and which summand it is of.
+  struct Box {
+    int sum = 0;
+    std::size_t dims = 0;
+    std::array<double, kMostDims> begin{}, end{};
+    bool operator==(const Box&) const = default;
+  };
+
  private:
+  // What each device and each domain has of a tensor, ascending.
+  struct Spread {
+    std::vector<std::pair<std::uint32_t, std::vector<Box>>> on_device;
+    std::vector<std::pair<int, std::vector<Box>>> in_domain;
+  };
   struct Numbered {
     std::uint32_t pattern;
     double bytes;  // of the whole tensor
@@ -53,7 +68,8 @@ class MovementCosts {
     double elements;
   };
   [[nodiscard]] Ends ends(std::uint32_t from, std::uint32_t to) const;
-  [[nodiscard]] double seconds_per_byte_at_least(const Ends& ends) const;
+  [[nodiscard]] double seconds_per_byte_at_least(std::uint32_t from, std::uint32_t to) const;
+  [[nodiscard]] Spread spread_of(const sim::Layout& layout) const;
   [[nodiscard]] Curve& curve(std::uint32_t from, std::uint32_t to);
   [[nodiscard]] double at_power(Curve& curve, int power) const;
 
@@ -62,6 +78,7 @@ class MovementCosts {
   double launch_;                                                // seconds of host time, of a collective or a message
   std::map<std::vector<std::int64_t>, std::uint32_t> patterns_;  // by degrees and devices
   std::vector<sim::Layout> example_;                             // per pattern
+  std::vector<Spread> spreads_;                                  // per pattern
   std::map<std::pair<std::uint32_t, double>, LayoutNumber> numbers_;
   std::vector<Numbered> layouts_;
   std::unordered_map<std::uint64_t, Curve> curves_;   // by both patterns
