@@ -12,27 +12,6 @@
 namespace search {
 namespace {
 
-// A whole plan of one stage, in which every node of `graph` runs as its choice says (sources have none).
-pcg::Plan plan_of_strategies(const Problem& problem, const pcg::Graph& graph, int devices, const std::vector<const Strategy*>& choice) {
-  std::vector<pcg::Sharding> shardings = pcg::unsharded(graph);
-  for (std::size_t n = 0; n < choice.size(); ++n)
-    if (choice[n] != nullptr) shardings[n] = choice[n]->sharding;
-  pcg::Plan plan;
-  plan.model = problem.model_section;
-  plan.training = problem.training;
-  plan.gpus = devices;
-  plan.pcg = pcg::parallelize(graph, shardings);
-  plan.stage.assign(plan.pcg.nodes().size(), 0);
-  std::size_t node = 0;  // parallelize() keeps the graph's operators in order
-  for (const pcg::PcgNode& n : plan.pcg.nodes()) {
-    plan.mapping.emplace_back();
-    if (n.parallel_operator() != nullptr) continue;
-    if (n.computes()) plan.mapping.back() = choice[node]->view;
-    ++node;
-  }
-  return plan;
-}
-
 // The nodes of a PCG that are operators, in the order of the graph that it was made of.
 std::vector<std::uint32_t> operators_of(const pcg::Pcg& pcg) {
   std::vector<std::uint32_t> nodes;
@@ -60,6 +39,26 @@ double slowest(std::initializer_list<const sim::Price*> prices) {
 }
 
 }  // namespace
+
+pcg::Plan plan_of_strategies(const Problem& problem, const pcg::Graph& graph, int devices, const std::vector<const Strategy*>& choice) {
+  std::vector<pcg::Sharding> shardings = pcg::unsharded(graph);
+  for (std::size_t n = 0; n < choice.size(); ++n)
+    if (choice[n] != nullptr) shardings[n] = choice[n]->sharding;
+  pcg::Plan plan;
+  plan.model = problem.model_section;
+  plan.training = problem.training;
+  plan.gpus = devices;
+  plan.pcg = pcg::parallelize(graph, shardings);
+  plan.stage.assign(plan.pcg.nodes().size(), 0);
+  std::size_t node = 0;  // parallelize() keeps the graph's operators in order
+  for (const pcg::PcgNode& n : plan.pcg.nodes()) {
+    plan.mapping.emplace_back();
+    if (n.parallel_operator() != nullptr) continue;
+    if (n.computes()) plan.mapping.back() = choice[node]->view;
+    ++node;
+  }
+  return plan;
+}
 
 double seconds_of(const StrategyCost& cost, const Weighing& w) {
   return cost.kernels + cost.inside + cost.update + w.synchronisation * cost.synchronisation +

@@ -37,6 +37,11 @@ struct Weighing {
 
 [[nodiscard]] double seconds_of(const StrategyCost& cost, const Weighing& weighing);
 
+// The plan of one stage in which node n of `graph`, which holds the whole batch, runs as choice[n] says, without name and summary. Sources
+// have none: nullptr.
+[[nodiscard]] pcg::Plan plan_of_strategies(const Problem& problem, const pcg::Graph& graph, int devices,
+                                           const std::vector<const Strategy*>& choice);
+
 class OperatorSpace {
  public:
   // `graph` is a micro-batch, which is the whole batch; devices 0 to `devices` - 1 run it. Graph and problem outlive the object.
