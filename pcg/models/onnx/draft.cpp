@@ -3,21 +3,23 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "pcg/operators/operator_shapes.hpp"
 
 namespace pcg::models::onnx {
 namespace {
 
-// The scope up to its first component that ends in a number: "encoder.layer.3" of "encoder.layer.3.attention"; empty: none does.
+// "3" and "encoder_layer_3" count what repeats; "conv1" and "layer4" are names.
+bool is_counted(const std::string& component) {
+  const std::size_t digits = component.find_last_not_of("0123456789") + 1;  // npos + 1 is 0
+  return digits < component.size() && (digits == 0 || component[digits - 1] == '_');
+}
+
+// The scope up to its first component that counts: "encoder.layer.3" of "encoder.layer.3.attention"; empty: none does.
 std::string block_of(const std::string& scope) {
-  std::size_t from = 0;
-  while (from < scope.size()) {
+  for (std::size_t from = 0; from < scope.size();) {
     const std::size_t to = std::min(scope.find('.', from), scope.size());
-    if (to > from && std::all_of(scope.begin() + static_cast<std::ptrdiff_t>(from), scope.begin() + static_cast<std::ptrdiff_t>(to),
-                                 [](unsigned char c) { return std::isdigit(c) != 0; }))
-      return scope.substr(0, to);
+    if (is_counted(scope.substr(from, to - from))) return scope.substr(0, to);
     from = to + 1;
   }
   return "";
@@ -46,6 +48,17 @@ std::vector<std::string> blocks_of(const Draft& draft, const std::vector<std::si
   for (std::size_t i = 0; i < order.size(); ++i) {
     if (blocks[i].empty() && i < last) blocks[i] = before;
     before = blocks[i];
+  }
+  // A run without weights (an activation between two layers) goes with the one before it.
+  const auto reads_weight = [&](std::size_t i) {
+    return std::ranges::any_of(draft.nodes()[order[i]].inputs,
+                               [&](GraphTensorRef t) { return std::holds_alternative<Weight>(draft.nodes()[t.node.value].op); });
+  };
+  for (std::size_t from = 0, to = 0; from < order.size(); from = to) {
+    bool has_weights = false;
+    for (to = from; to < order.size() && blocks[to] == blocks[from]; ++to) has_weights = has_weights || reads_weight(to);
+    if (!has_weights && from > 0)
+      std::fill(blocks.begin() + static_cast<std::ptrdiff_t>(from), blocks.begin() + static_cast<std::ptrdiff_t>(to), blocks[from - 1]);
   }
   return blocks;
 }

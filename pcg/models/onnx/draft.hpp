@@ -43,7 +43,8 @@ void join_linears(Draft& draft, const std::vector<GraphTensorRef>& outputs);
 // operator of attention. Returns: how many were found.
 std::size_t join_attention(Draft& draft);
 
-// The graph of the nodes that a loss needs. Its blocks are runs of nodes of one scope up to the first number in it: "encoder.layer.3".
+// The graph of the nodes that a loss needs. Its blocks are runs of nodes of one scope up to the first part of it that counts:
+// "encoder.layer.3".
 [[nodiscard]] Graph graph_of(const Draft& draft, const std::string& name, const std::vector<GraphTensorRef>& losses);
 
 }  // namespace pcg::models::onnx

@@ -22,8 +22,8 @@ std::string with_points(std::string name) {
 
 // The values that indices of an embedding come from, through nodes that move or cast them.
 std::set<std::string> looked_up(const Model& model) {
-  static const std::set<std::string> kPass = {"Reshape",   "Unsqueeze", "Squeeze", "Cast",   "Slice",
-                                              "Transpose", "Identity",  "Flatten", "Expand", "Split"};
+  static const std::set<std::string> kPass = {"Reshape",  "Unsqueeze", "Squeeze", "Cast",  "Slice",  "Transpose",
+                                              "Identity", "Flatten",   "Expand",  "Split", "Gather", "Concat"};
   std::set<std::string> values;
   for (auto n = model.nodes.rbegin(); n != model.nodes.rend(); ++n) {
     if (n->type == "Gather" && n->has_input(1)) values.insert(n->inputs[1]);
@@ -171,7 +171,7 @@ GraphTensorRef Importer::tensor(const Held& h) {
   const std::string name = h.weight.empty() ? "constant" : with_points(h.weight);
   const auto made = draft_.add(name, Weight{{.sizes = h.constant.sizes}}, {}, scope_);
   if (!made) throw Refused{made.refusal().why, ""};
-  note(fmt::format("the constant \"{}\" [{}] counts as a trained weight", name, fmt::join(h.constant.sizes, ", ")));
+  if (h.weight.empty()) note(fmt::format("the constant \"{}\" [{}] counts as a trained weight", name, fmt::join(h.constant.sizes, ", ")));
   return made->front();
 }
 
@@ -318,6 +318,8 @@ bool Importer::convert(const Node& node) {
       {"Cast", &Importer::cast},
       {"Identity", &Importer::cast},
       {"Dropout", &Importer::dropout},
+      {"Pad", &Importer::pad},
+      {"Clip", &Importer::clip},
       {"Shape", &Importer::shape},
       {"Reshape", [](Importer& i, const Node& n) { i.reshape(n); }},
       {"Flatten", [](Importer& i, const Node& n) { i.reshape(n); }},

@@ -45,8 +45,9 @@ struct Held {
   bool transposed = false;  // of a weight of two dims: its transpose
   bool from_data = false;   // made of inputs and constants alone
   enum class Mask { none, of_data, causal };
-  Mask mask = Mask::none;  // scores that a mask, which was left out, shuts
-  Refused refused;         // of an unmodelled value
+  Mask mask = Mask::none;                      // scores that a mask, which was left out, shuts
+  std::int64_t pad_rows = 0, pad_columns = 0;  // zeros on either side of an image, for the window that reads it
+  Refused refused;                             // of an unmodelled value
 };
 
 class Importer {
@@ -110,6 +111,7 @@ class Importer {
   void softmax(const Node& node);
   void cast(const Node& node);
   void dropout(const Node& node);
+  void clip(const Node& node);
   // layout.cpp
   void shape(const Node& node);
   void reshape(const Node& node);
@@ -119,6 +121,7 @@ class Importer {
   void slice(const Node& node);
   void gather(const Node& node);
   void expand(const Node& node);
+  void pad(const Node& node);
   // windows.cpp
   struct Windows {
     Window rows, columns;

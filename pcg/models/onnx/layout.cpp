@@ -31,22 +31,27 @@ Samples samples_in(const Sizes& sizes, std::int64_t before, std::int64_t samples
 // Reshapes to sizes, but for the samples, whose dim takes what is left, so that the graph can be made for any number of them.
 GraphTensorRef Importer::reshape(const std::string& name, GraphTensorRef t, const Sizes& to) {
   if (sizes(t) == to) return t;
-  Sizes relative = to;
+  const Sizes& now = sizes(t);
   const Samples from = samples_of(t);
   Samples place;
   if (from.dim >= 0) {
-    const Sizes& now = sizes(t);
     const std::int64_t before = std::accumulate(now.begin(), now.begin() + from.dim, std::int64_t{1}, std::multiplies<>()) * from.outer;
     place = samples_in(to, before, batch_, static_cast<std::size_t>(from.dim));
     if (place.dim < 0)
       throw Refused{fmt::format("{} becomes [{}], which takes samples apart", to_text(draft_.shape(t)), fmt::join(to, ", ")),
                     "keep the samples of a batch together"};
-    const auto at = static_cast<std::size_t>(place.dim);
-    const bool stays = place.dim == from.dim && to[at] == now[at];
-    relative[at] = stays ? 0 : -1;
-    // The usual way to write that the rest is flattened.
-    if (stays && at == 0 && to.size() == 2) relative[1] = -1;
   }
+  // As few numbers as can be: what stays in its place is 0, and the samples, or else the last size that is left, follow from the rest.
+  Sizes relative = to;
+  std::optional<std::size_t> rest;
+  for (std::size_t d = 0; d < to.size(); ++d) {
+    const bool holds_samples = place.dim == static_cast<int>(d),
+               may_stay = place.dim < 0 || holds_samples == (from.dim == static_cast<int>(d));
+    const bool merges = d + 1 == to.size() && to.size() < now.size();  // with dims of size 1, perhaps
+    if (may_stay && !merges && d < now.size() && to[d] == now[d]) relative[d] = 0;
+    else if (holds_samples || !rest || place.dim != static_cast<int>(*rest)) rest = d;
+  }
+  if (rest) relative[*rest] = -1;
   const GraphTensorRef y = add(name, Reshape{.sizes = relative}, {t});
   if (place.dim >= 0) samples_of_[y] = place;
   return y;
@@ -195,6 +200,25 @@ void Importer::expand(const Node& node) {
   if (samples_of(y).dim < 0 && !wide->empty() && (*wide)[0] == batch_ && (sizes(x).size() < wide->size() || sizes(x)[0] == 1))
     samples_of_[y] = {.dim = 0};
   put(node, y);
+}
+
+// Zeros around an image are those of the convolution or the mean behind it.
+void Importer::pad(const Node& node) {
+  auto pads = node.integers("pads");
+  if (const Tensor* t = constant(node, 1); t != nullptr && t->integers) pads = *t->integers;
+  Held h = input(node, 0);
+  if (pads && std::ranges::all_of(*pads, [](std::int64_t p) { return p == 0; })) return put(node, std::move(h));
+  const Node* reader = node.outputs.empty() ? nullptr : wiring_.only_reader(node.outputs[0]);
+  const bool window = reader != nullptr && (reader->type == "Conv" || reader->type == "AveragePool");
+  const bool zeros =
+      node.text("mode", "constant") == "constant" && number(node, 2).value_or(node.real("value", 0)) == 0 && !node.has_input(3);
+  const bool even = pads && pads->size() == 8 && (*pads)[2] == (*pads)[6] && (*pads)[3] == (*pads)[7] && (*pads)[2] >= 0 &&
+                    (*pads)[3] >= 0 && (*pads)[0] == 0 && (*pads)[1] == 0 && (*pads)[4] == 0 && (*pads)[5] == 0;
+  if (h.kind != Held::Kind::tensor || !window || !zeros || !even)
+    throw Refused{"it pads", "pad images by zeros, right before a convolution or a mean, by as much on both sides"};
+  h.pad_rows = (*pads)[2];
+  h.pad_columns = (*pads)[3];
+  put(node, std::move(h));
 }
 
 }  // namespace pcg::models::onnx

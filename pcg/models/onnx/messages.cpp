@@ -109,10 +109,16 @@ int field_count(const ::onnx::TensorProto& t) {
   return std::max({t.float_data_size(), t.double_data_size(), t.int32_data_size(), t.int64_data_size(), t.uint64_data_size()});
 }
 
-// A mask of scores: square, and what is to the right of the first place is shut.
+// A mask of scores: square, and what is to the right of the first place is shut; or a triangle of ones, which such masks are made of.
 bool looks_like_mask(const std::vector<std::int64_t>& sizes, const std::function<double(std::size_t)>& at) {
   if (sizes.size() < 2 || sizes.back() != sizes[sizes.size() - 2] || sizes.back() < 2) return false;
-  return at(0) == 0 && at(1) <= -1e4;
+  const auto size = static_cast<std::size_t>(sizes.back());
+  for (std::size_t d = 0; d + 2 < sizes.size(); ++d)
+    if (sizes[d] != 1) return false;
+  if (at(0) == 0 && at(1) <= -1e4) return true;
+  for (std::size_t i = 0; i < size * size; ++i)
+    if (at(i) != (i % size <= i / size ? 1 : 0)) return false;
+  return true;
 }
 
 Tensor tensor_of(const ::onnx::TensorProto& t, const std::string& name) {

@@ -143,4 +143,11 @@ void Importer::dropout(const Node& node) {
   put(node, add(name_of(node), Dropout{.rate = rate}, {tensor(node, 0)}));
 }
 
+void Importer::clip(const Node& node) {
+  if (number(node, 1).value_or(node.real("min", -1)) != 0)
+    throw Refused{"it clips at another place than 0", "write it with known operators"};
+  note("activations that are clipped at 0 and above count as relu: they read and write as much");
+  unary(node, Unary::Kind::relu);
+}
+
 }  // namespace pcg::models::onnx

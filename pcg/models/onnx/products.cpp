@@ -38,7 +38,7 @@ void Importer::gemm(const Node& node) {
   const std::int64_t out = w[transposed != input(node, 1).transposed ? 0 : 1];
   if (!node.has_input(2)) return put(node, linear(node, x, 1, transposed, std::nullopt));
   const GraphTensorRef c = tensor(node, 2);
-  if (sizes(c) == Sizes{out} && is_weight(node, 2)) return put(node, linear(node, x, 1, transposed, c));
+  if (sizes(c) == Sizes{out} && std::holds_alternative<Weight>(draft_.node(c).op)) return put(node, linear(node, x, 1, transposed, c));
   const GraphTensorRef y = linear(node, x, 1, transposed, std::nullopt);
   put(node, add(name_of(node) + ".add", Binary{}, {y, c}));
 }

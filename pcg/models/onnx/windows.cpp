@@ -20,12 +20,19 @@ Importer::Windows Importer::windows(const Node& node, const Sizes& x, const Size
   };
   const Sizes strides = given("strides", {1, 1}), dilations = given("dilations", {1, 1});
   Sizes pads = given("pads", {0, 0, 0, 0});
+  for (const std::int64_t p : pads)
+    if (p < 0 || p > INT_MAX / 4) throw Refused{fmt::format("pads of {}", p), ""};
   if (dilations != Sizes{1, 1})
     throw Refused{fmt::format("dilations of {} x {}", dilations[0], dilations[1]), "there are no dilated windows here"};
   for (const Sizes* list : {&strides, &kernel})
     for (const std::int64_t v : *list)
       if (v < 1 || v > INT_MAX)
         throw Refused{fmt::format("a window of {} with steps of {}", fmt::join(kernel, " x "), fmt::join(strides, " x ")), ""};
+  const Held& image = input(node, 0);
+  for (const std::size_t side : {std::size_t{0}, std::size_t{2}}) {
+    pads[side] += std::min<std::int64_t>(image.pad_rows, INT_MAX);
+    pads[side + 1] += std::min<std::int64_t>(image.pad_columns, INT_MAX);
+  }
   const std::string automatic = node.text("auto_pad", "NOTSET");
   if (automatic == "VALID") pads = {0, 0, 0, 0};
   if (automatic.starts_with("SAME"))
@@ -39,6 +46,7 @@ Importer::Windows Importer::windows(const Node& node, const Sizes& x, const Size
     for (std::size_t d = 0; d < 2; ++d)
       if ((x[2 + d] + pads[d] + pads[2 + d] - kernel[d]) % strides[d] != 0)
         throw Refused{"ceil_mode, where the last window does not fit", "pad the input, or leave ceil_mode out"};
+  if (automatic != "NOTSET" && (image.pad_rows != 0 || image.pad_columns != 0)) throw Refused{"auto_pad behind a Pad", "write its pads"};
   for (std::size_t d = 0; d < 2; ++d)
     if (pads[d] != pads[2 + d] || pads[d] < 0 || pads[d] > INT_MAX / 4)
       throw Refused{fmt::format("pads of {} before and {} behind", pads[d], pads[2 + d]), "pads are the same on both sides here"};
