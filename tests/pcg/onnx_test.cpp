@@ -9,6 +9,8 @@
 
 #include "base/random.hpp"
 #include "base/yaml/parse.hpp"
+#include "pcg/evaluator/equivalence.hpp"
+#include "pcg/graph/parallelize.hpp"
 #include "pcg/models/builtins.hpp"
 #include "pcg/models/families/transformer.hpp"
 #include "pcg/models/load.hpp"
@@ -58,7 +60,7 @@ std::vector<const pcg::GraphNode*> of_kind(const pcg::Graph& g) {
   return found;
 }
 template <class Op>
-const Op& only(const pcg::Graph& g) {
+Op only(const pcg::Graph& g) {
   const auto all = of_kind<Op>(g);
   REQUIRE(all.size() == 1);
   return std::get<Op>(all[0]->op);
@@ -273,7 +275,7 @@ TEST_CASE("a transformer layer, however its norms and sizes are written") {
             "input linear linear linear attention linear binary layer_norm linear unary linear binary layer_norm input squared_error");
       // Four products of 16 x 16 and one of 16 x 32 and back, with biases; two norms.
       CHECK(g.parameters() == 4 * (256 + 16) + (512 + 32) + (512 + 16) + 4 * 16);
-      const auto& attention = only<pcg::Attention>(g);
+      const auto attention = only<pcg::Attention>(g);
       CHECK(attention.heads == 4);
       CHECK_FALSE(attention.packed);
       CHECK_FALSE(attention.causal);
@@ -450,6 +452,24 @@ TEST_CASE("a file whose bytes are changed anywhere is read or refused") {
     for (int k = 0; k < 3; ++k) bytes[static_cast<std::size_t>(random.below(bytes.size()))] = static_cast<char>(random.below(256));
     (void)problems_of_bytes(bytes);  // does not crash, and throws nothing else
   }
+}
+
+TEST_CASE("plans of an imported model are held against it") {
+  // Small sizes exist for reshapes that name few numbers; the plan of one device is the model.
+  const pcg::Graph g = load(Encoder({.fixed_batch = true}).make(), 4);
+  const pcg::Plan plan{.pcg = pcg::parallelize(g, pcg::unsharded(g))};
+  CHECK(pcg::check_equivalence(plan, g, 2, 7).equivalent);
+}
+
+TEST_CASE("zeros around an image are those of the window that reads it") {
+  OnnxModel m;
+  m.input("x", {"n", 4, 9, 9});
+  const std::string padded = m.node("/Pad", "Pad", {"x", m.integers("pads", {0, 0, 1, 2, 0, 0, 1, 2})});
+  m.node("/Conv", "Conv", {padded, m.weight("w", {4, 4, 3, 3})});
+  m.with("kernel_shape", Sizes{3, 3}).ends();
+  const auto conv = only<pcg::Conv2d>(load(m, 2));
+  CHECK(conv.rows == pcg::Window{.kernel = 3, .padding = 1});
+  CHECK(conv.columns == pcg::Window{.kernel = 3, .padding = 2});
 }
 
 TEST_CASE("a file of a later version is read where its messages parse") {
