@@ -16,6 +16,7 @@
 #include "pcg/models/families/vision.hpp"
 #include "pcg/models/graph_file.hpp"
 #include "pcg/models/huggingface.hpp"
+#include "pcg/models/onnx/read_onnx.hpp"
 #include "pcg/models/transformer_section.hpp"
 
 namespace pcg::models {
@@ -84,6 +85,44 @@ Found find_huggingface(MapReader& r, const std::filesystem::path& base_directory
   return {};
 }
 
+// The keys beside the file of an ONNX model.
+onnx::ReadConfig read_onnx_keys(MapReader& r) {
+  onnx::ReadConfig config;
+  if (const Yaml* sizes = r.optional("sizes")) {
+    MapReader keys(*sizes, r.path_of("sizes"), r.sink());
+    for (const Yaml::Entry& e : sizes->entries) {
+      constexpr std::int64_t kMost = std::int64_t{1} << 40;
+      if (const auto size = keys.integer(e.key, 1, kMost)) config.sizes[e.key] = *size;
+    }
+  }
+  if (const Yaml* outputs = r.optional("outputs")) {
+    if (!outputs->is_sequence()) r.complain("outputs", "expected a list of names", "write e.g. [logits]");
+    for (const Yaml& name : outputs->items)
+      if (const auto text = base::as_text(name, r.path_of("outputs"), r.sink())) config.outputs.push_back(*text);
+  }
+  static const std::vector<std::string> kLosses{"cross_entropy", "squared_error"};
+  if (const auto loss = r.choice("loss", kLosses)) config.loss = static_cast<onnx::Loss>(*loss);
+  return config;
+}
+
+std::optional<onnx::ReadResult> read_onnx_file(MapReader& r, const std::filesystem::path& base_directory) {
+  const std::optional<std::string> word = r.text("onnx");
+  const onnx::ReadConfig config = read_onnx_keys(r);
+  if (!word) return std::nullopt;
+  const std::filesystem::path path = resolve(*word, base_directory);
+  if (!std::filesystem::is_regular_file(path)) {
+    r.complain("onnx", fmt::format("no file is called \"{}\"", path.lexically_normal().string()));
+    return std::nullopt;
+  }
+  return onnx::read_onnx(path, config, r.sink());
+}
+
+Found find_onnx(MapReader& r, const std::filesystem::path& base_directory) {
+  std::optional<onnx::ReadResult> model = read_onnx_file(r, base_directory);
+  if (!model) return {};
+  return GraphOf([graph = std::move(model->graph)](std::int64_t batch) { return with_batch(graph, batch); });
+}
+
 Found find_graph(MapReader& r, const std::filesystem::path& base_directory) {
   const Yaml* section = r.optional("graph");
   std::optional<Yaml> document;
@@ -111,10 +150,7 @@ Found find_model(MapReader& r, const std::filesystem::path& base_directory) {
   if (given[0] == "builtin") return find_builtin(r);
   if (given[0] == "huggingface") return find_huggingface(r, base_directory);
   if (given[0] == "graph") return find_graph(r, base_directory);
-  if (given[0] == "onnx") {
-    r.complain("onnx", "ONNX models cannot be read yet", "describe it by builtin, transformer, huggingface or graph");
-    return {};
-  }
+  if (given[0] == "onnx") return find_onnx(r, base_directory);
   if (std::optional<TransformerConfig> config = read_transformer(*r.optional("transformer"), r.path_of("transformer"), r.sink()))
     return ModelConfig(*config);
   return {};
@@ -134,6 +170,14 @@ void apply_overrides(MapReader& r, Found& found) {
     r.complain("sequence_length", "of a vision transformer it follows from the image");
   read_overrides(r, layers);
   for (const std::string& problem : problems(layers)) r.complain("sequence_length", problem);
+}
+
+bool is_onnx(const std::filesystem::path& file) { return file.extension() == ".onnx"; }
+
+Yaml onnx_section(const std::filesystem::path& file) {
+  Yaml section = Yaml::make_map();
+  section.set("onnx", Yaml::make_scalar(std::filesystem::absolute(file).string()));
+  return section;
 }
 
 Graph build_found(const Found& found, std::int64_t batch) {
@@ -160,6 +204,10 @@ Graph load_model(const Yaml& section, const std::string& path, const std::filesy
 std::vector<std::string> model_notes(const Yaml& section, const std::filesystem::path& base_directory) {
   Diagnostics sink;
   MapReader r(section, "", sink);
+  if (r.has("onnx")) {
+    const std::optional<onnx::ReadResult> model = read_onnx_file(r, base_directory);
+    return model ? model->notes : std::vector<std::string>{};
+  }
   if (!r.has("huggingface")) return {};
   const std::optional<HuggingFaceModel> model = read_huggingface_file(r, base_directory);
   return model ? model->notes : std::vector<std::string>{};
@@ -168,6 +216,7 @@ std::vector<std::string> model_notes(const Yaml& section, const std::filesystem:
 std::vector<std::string> model_argument_notes(const std::string& word) {
   const std::filesystem::path file(word);
   if (builtins().contains(word) || !std::filesystem::is_regular_file(file)) return {};
+  if (is_onnx(file)) return model_notes(onnx_section(file), {});
   const Yaml document = base::read_yaml(file);
   const Yaml* model = document.find("model");
   if (model != nullptr && document.find("foreshard")) return model_notes(*model, file.parent_path());
@@ -192,6 +241,7 @@ Graph load_model_argument(const std::string& word, std::int64_t batch) {
     sink.throw_if_any();
     return builtin(word, batch);
   }
+  if (is_onnx(file)) return load_model(onnx_section(file), "", {}, batch);
   const Yaml document = base::read_yaml(file);
   if (const Yaml* model = document.find("model"); document.find("foreshard") && model) {  // of a scenario too: its other keys are its own
     MapReader(document, "", sink).format();

@@ -52,7 +52,7 @@ class IntraOpSearch {
         }
         if (cheapest_plan == 0) cheapest_plan = chosen->seconds;
         exact_ = exact_ && chosen->is_optimal;
-        pcg::Plan plan = space.plan(chosen->way);
+        pcg::Plan plan = space.plan(problem_, chosen->way);
         ++weighings_;
         if (deadline_.has_passed() && confirmation_.has_plan()) {
           cut_off_ = true;

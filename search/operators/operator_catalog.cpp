@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <variant>
 
-#include "pcg/graph/parallelize.hpp"
+#include "search/operators/strategy_plan.hpp"
 #include "sim/dataflow/dataflow.hpp"
 #include "sim/dataflow/internal_movement.hpp"
 #include "sim/memory/model_states.hpp"
@@ -160,7 +160,7 @@ Ways OperatorCatalog::priced(const OperatorKind& kind, DeviceBlock block) {
   const Specimens specimens = specimens_of(kind, ways.strategies.size());
   std::vector<const Strategy*> choice(specimens.graph.nodes().size(), nullptr);
   for (std::size_t s = 0; s < ways.strategies.size(); ++s) choice[specimens.nodes[s]] = &ways.strategies[s];
-  const pcg::Plan plan = this->plan(specimens.graph, choice);
+  const pcg::Plan plan = plan_of_strategies(problem_, specimens.graph, choice);
   const std::vector<std::uint32_t> nodes = operators_of(plan.pcg);
   const sim::FlowGraph flow = sim::flow_graph(plan);
   const profiles::FrameworkProfile& framework = problem_.oracle.framework(plan.training);
@@ -202,26 +202,6 @@ double OperatorCatalog::movement_at_least(const EdgeKind& edge, const Ways::Layo
 double OperatorCatalog::movement(const EdgeKind& edge, const Ways::Layouts& from, const Ways::Layouts& to) {
   const double forward = movements_.seconds(from.outputs[edge.output], to.inputs[edge.input]);
   return edge.has_gradient ? forward + movements_.seconds(to.input_gradients[edge.input], from.output_gradients[edge.output]) : forward;
-}
-
-pcg::Plan OperatorCatalog::plan(const pcg::Graph& graph, const std::vector<const Strategy*>& choice) const {
-  std::vector<pcg::Sharding> shardings = pcg::unsharded(graph);
-  for (std::size_t n = 0; n < choice.size(); ++n)
-    if (choice[n] != nullptr) shardings[n] = choice[n]->sharding;
-  pcg::Plan plan;
-  plan.model = problem_.model_section;
-  plan.training = problem_.training;
-  plan.gpus = problem_.cluster.device_count();
-  plan.pcg = pcg::parallelize(graph, shardings);
-  plan.stage.assign(plan.pcg.nodes().size(), 0);
-  std::size_t node = 0;  // parallelize() keeps the graph's operators in order
-  for (const pcg::PcgNode& n : plan.pcg.nodes()) {
-    plan.mapping.emplace_back();
-    if (n.parallel_operator() != nullptr) continue;
-    if (n.computes()) plan.mapping.back() = choice[node]->view;
-    ++node;
-  }
-  return plan;
 }
 
 }  // namespace search

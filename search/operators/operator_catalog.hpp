@@ -93,9 +93,6 @@ class OperatorCatalog {
   [[nodiscard]] double movement_at_least(const EdgeKind& edge, const Ways::Layouts& from, const Ways::Layouts& to);
   [[nodiscard]] double movement(const EdgeKind& edge, const Ways::Layouts& from, const Ways::Layouts& to);
 
-  // A plan of one stage in which every operator of `graph` runs as `choice` says, by node; null for sources.
-  [[nodiscard]] pcg::Plan plan(const pcg::Graph& graph, const std::vector<const Strategy*>& choice) const;
-
  private:
   [[nodiscard]] Ways priced(const OperatorKind& kind, DeviceBlock block);
   [[nodiscard]] std::vector<LayoutNumber> numbers(const std::vector<sim::Layout>& layouts);

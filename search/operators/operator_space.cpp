@@ -4,6 +4,7 @@
 
 #include "search/operators/elimination.hpp"
 #include "search/operators/shortlists.hpp"
+#include "search/operators/strategy_plan.hpp"
 
 namespace search {
 
@@ -76,10 +77,10 @@ std::optional<OperatorSpace::Answer> OperatorSpace::cheapest(const Weighing& wei
   return std::nullopt;
 }
 
-pcg::Plan OperatorSpace::plan(const std::vector<std::uint32_t>& way) const {
+pcg::Plan OperatorSpace::plan(const Problem& problem, const std::vector<std::uint32_t>& way) const {
   std::vector<const Strategy*> of_node(graph_.nodes().size(), nullptr);
   for (std::size_t o = 0; o < operators_.size(); ++o) of_node[operators_[o]] = &ways(o).strategies[way[o]];
-  return catalog_.plan(graph_, of_node);
+  return plan_of_strategies(problem, graph_, of_node);
 }
 
 }  // namespace search

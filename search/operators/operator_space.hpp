@@ -33,7 +33,7 @@ class OperatorSpace {
   // What ways cost together. Numbered as operators().
   [[nodiscard]] double seconds(const std::vector<std::uint32_t>& way, const Weighing& weighing);
   // The plan that they make, numbered as operators(), without name and summary.
-  [[nodiscard]] pcg::Plan plan(const std::vector<std::uint32_t>& way) const;
+  [[nodiscard]] pcg::Plan plan(const Problem& problem, const std::vector<std::uint32_t>& way) const;
 
  private:
   OperatorCatalog& catalog_;

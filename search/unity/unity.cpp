@@ -7,6 +7,7 @@
 
 #include "search/data_parallel/data_parallel.hpp"
 #include "search/mapping/chain.hpp"
+#include "search/operators/strategy_plan.hpp"
 #include "search/operators/summary.hpp"
 #include "search/problem/confirmation.hpp"
 #include "search/problem/deadline.hpp"
@@ -80,7 +81,7 @@ class UnitySearch {
         strategies[node] = mapping.strategy(kinds_[node], chain.links[s].placed[o]);
         choice[node] = &strategies[node];
       }
-    pcg::Plan plan = catalog_.plan(graph_, choice);
+    pcg::Plan plan = plan_of_strategies(problem_, graph_, choice);
     plan.summary = summary_of_cuts(plan);
     return plan;
   }

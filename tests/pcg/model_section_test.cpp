@@ -181,7 +181,7 @@ TEST_CASE("messages, whole") {
 
 TEST_CASE("messages, in part") {
   CHECK(mentions(problems_of("builtin: swin-huge"), "the model \"swin-huge\" is not there yet"));
-  CHECK(mentions(problems_of("onnx: m.onnx"), "ONNX models cannot be read yet"));
+  CHECK(mentions(problems_of("onnx: m.onnx"), "no file is called \"m.onnx\""));
   CHECK(mentions(problems_of("{}"), "says no model"));
   CHECK(mentions(problems_of("builtin: mlp\nonnx: x"), "has builtin already"));
   CHECK(mentions(problems_of("builtin: mlp\nbatch: 3"), "unknown key \"batch\""));

@@ -9,6 +9,7 @@
 #include "pcg/models/builtins.hpp"
 #include "pcg/plan/plan_write.hpp"
 #include "scenarios/check.hpp"
+#include "search/expert_dlrm/expert_dlrm.hpp"
 #include "search/intra_op/intra_op.hpp"
 #include "search/megatron/megatron_search.hpp"
 #include "tests/search/problem.hpp"
@@ -109,4 +110,13 @@ TEST_CASE("operators that are cut each in its own way") {
     REQUIRE(result.best);
     CHECK(check_plan(name, *result.best));
   }
+}
+
+TEST_CASE("tables in model parallelism, products by samples or by features") {
+  using ModelParallel = search::ExpertDlrmConfig::ModelParallel;
+  for (const char* name : {"dlrm", "xdl", "candle-uno", "mlp", "t5-large", "moe-380m"})
+    for (const ModelParallel m : {ModelParallel::where_fit, ModelParallel::by_cost}) {
+      const test::Question q = question(name);
+      CHECK(check_plan(name, search::expert_dlrm_plan(q.problem(), {.model_parallel = m})));
+    }
 }

@@ -1,0 +1,69 @@
+#pragma once
+// An ONNX model as far as it is read here: what messages.cpp takes out of a file, and all that the rest of this folder knows of one. Values
+// have names; nodes read and make values. Private to pcg/models.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace pcg::models::onnx {
+
+enum class Element { real, integer, boolean, other };
+
+// A tensor in the file, or one that was folded. The numbers of large weights are not kept: nothing here depends on them.
+struct Tensor {
+  Element element = Element::real;
+  std::vector<std::int64_t> sizes;
+  std::optional<std::vector<std::int64_t>> integers;  // of integers and booleans
+  std::optional<std::vector<double>> reals;
+  bool trained = false;  // an initializer of several reals that is no mask: ONNX does not say what is trained
+
+  [[nodiscard]] std::int64_t count() const;  // elements; INT64_MAX: more than fit
+  [[nodiscard]] bool is_known() const { return integers.has_value() || reals.has_value(); }
+  // The one number of a tensor of one element that is known; nullopt otherwise.
+  [[nodiscard]] std::optional<double> scalar() const;
+};
+
+// The numbers of a tensor are kept up to so many: masks of 4096 x 4096 positions, and all that shapes are made of.
+inline constexpr std::int64_t kMostNumbers = std::int64_t{1} << 24;
+
+struct OtherAttribute {};  // a graph, a type, ...
+using Attribute = std::variant<OtherAttribute, std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>, Tensor>;
+
+struct Node {
+  std::string name;                          // may be empty
+  std::string type;                          // "MatMul"; of another domain than ONNX's: "com.microsoft.FusedMatMul"
+  std::vector<std::string> inputs, outputs;  // names of values; empty: an optional one that is not there
+  std::map<std::string, Attribute> attributes;
+
+  [[nodiscard]] std::int64_t integer(const std::string& key, std::int64_t otherwise) const;
+  [[nodiscard]] double real(const std::string& key, double otherwise) const;
+  [[nodiscard]] std::string text(const std::string& key, const std::string& otherwise) const;
+  [[nodiscard]] std::optional<std::vector<std::int64_t>> integers(const std::string& key) const;
+  [[nodiscard]] bool has_input(std::size_t i) const { return i < inputs.size() && !inputs[i].empty(); }
+};
+
+// A size is a number, or the name of one that is free.
+using Size = std::variant<std::int64_t, std::string>;
+
+struct Value {
+  std::string name;
+  Element element = Element::real;
+  std::optional<std::vector<Size>> sizes;  // nullopt: the file does not say
+};
+
+struct Model {
+  std::string name;
+  std::int64_t ir_version = 0, opset = 0;
+  std::vector<Value> inputs, outputs;  // inputs without those that initializers give a value
+  std::map<std::string, Tensor> initializers;
+  std::vector<Node> nodes;  // each behind those whose values it reads
+};
+
+// "/encoder/layer.0/MatMul (MatMul)": how messages call a node.
+[[nodiscard]] std::string called(const Node& node);
+
+}  // namespace pcg::models::onnx

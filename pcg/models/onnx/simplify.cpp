@@ -1,0 +1,157 @@
+#include "pcg/models/onnx/simplify.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "pcg/models/onnx/folding.hpp"
+
+namespace pcg::models::onnx {
+namespace {
+
+// What kind of numbers every value has, as far as it matters for casts.
+class Elements {
+ public:
+  explicit Elements(const Model& model) {
+    for (const Value& v : model.inputs) of_[v.name] = v.element;
+    for (const auto& [name, tensor] : model.initializers) of_[name] = tensor.element;
+    for (const Node& n : model.nodes)
+      for (const std::string& output : n.outputs) of_[output] = made_by(n);
+  }
+  [[nodiscard]] Element of(const std::string& value) const {
+    const auto at = of_.find(value);
+    return at == of_.end() ? Element::real : at->second;
+  }
+  [[nodiscard]] static Element cast_to(const Node& n) {
+    const std::int64_t to = n.integer("to", 1);
+    if (to == 9) return Element::boolean;
+    return to == 1 || to == 10 || to == 11 || to == 16 ? Element::real : Element::integer;
+  }
+
+ private:
+  [[nodiscard]] Element made_by(const Node& n) const {
+    static const std::set<std::string> kTruths = {"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual",
+                                                  "And",   "Or",   "Xor",         "Not",     "IsNaN"};
+    if (n.type == "Cast") return cast_to(n);
+    if (n.type == "Shape" || n.type == "ArgMax" || n.type == "NonZero" || n.type == "Size") return Element::integer;
+    if (kTruths.contains(n.type)) return Element::boolean;
+    return n.inputs.empty() ? Element::real : of(n.inputs[n.type == "Where" && n.inputs.size() > 1 ? 1 : 0]);
+  }
+  std::map<std::string, Element> of_;
+};
+
+void evaluate(Model& model) {
+  std::vector<Node> left;
+  for (Node& n : model.nodes) {
+    std::vector<const Tensor*> inputs;
+    bool known = n.outputs.size() == 1;
+    for (const std::string& input : n.inputs) {
+      const auto at = model.initializers.find(input);
+      inputs.push_back(input.empty() || at == model.initializers.end() ? nullptr : &at->second);
+      known = known && (input.empty() || (inputs.back() != nullptr && inputs.back()->is_known() && !inputs.back()->trained));
+    }
+    // Refused here, the node is met again as a part of the graph, which says what is wrong with it.
+    const auto result = known ? folded(n, inputs) : base::Attempt<std::optional<Tensor>>(std::optional<Tensor>());
+    if (result && *result) model.initializers.insert_or_assign(n.outputs[0], **result);
+    else left.push_back(std::move(n));
+  }
+  model.nodes = std::move(left);
+}
+
+bool trains(const Node& n, const Model& model) {
+  if (!n.has_input(2)) return false;
+  const auto at = model.initializers.find(n.inputs[2]);
+  return at != model.initializers.end() && at->second.scalar().value_or(0) != 0;
+}
+
+// Readers of a node that changes nothing read its input. One that makes an output stays.
+void bypass(Model& model) {
+  const Elements elements(model);
+  std::set<std::string> outputs;
+  for (const Value& v : model.outputs) outputs.insert(v.name);
+  std::map<std::string, std::string> instead;
+  std::vector<Node> left;
+  for (Node& n : model.nodes) {
+    for (std::string& input : n.inputs)
+      if (const auto at = instead.find(input); at != instead.end()) input = at->second;
+    const bool same = n.type == "Identity" || (n.type == "Dropout" && !trains(n, model)) ||
+                      (n.type == "Cast" && n.has_input(0) && elements.of(n.inputs[0]) == Elements::cast_to(n));
+    const bool gone = same && n.has_input(0) && !n.outputs.empty() && !outputs.contains(n.outputs[0]);
+    if (gone) instead[n.outputs[0]] = n.inputs[0];
+    else left.push_back(std::move(n));
+  }
+  model.nodes = std::move(left);
+}
+
+void drop_unread(Model& model) {
+  std::set<std::string> read;
+  for (const Value& v : model.outputs) read.insert(v.name);
+  std::vector<Node> left;
+  for (auto n = model.nodes.rbegin(); n != model.nodes.rend(); ++n) {
+    if (std::ranges::none_of(n->outputs, [&](const std::string& o) { return read.contains(o); })) continue;
+    read.insert(n->inputs.begin(), n->inputs.end());
+    left.push_back(std::move(*n));
+  }
+  std::ranges::reverse(left);
+  model.nodes = std::move(left);
+  std::erase_if(model.initializers, [&](const auto& i) { return !read.contains(i.first); });
+  std::erase_if(model.inputs, [&](const Value& v) { return !read.contains(v.name); });
+}
+
+}  // namespace
+
+Wiring::Wiring(const Model& model) : model_(model) {
+  for (const Node& n : model.nodes) {
+    for (const std::string& output : n.outputs) makers_[output] = &n;
+    for (const std::string& input : n.inputs) readers_[input].push_back(&n);
+  }
+}
+
+const Node* Wiring::maker(const std::string& value) const {
+  const auto at = makers_.find(value);
+  return at == makers_.end() ? nullptr : at->second;
+}
+
+const std::vector<const Node*>& Wiring::readers(const std::string& value) const {
+  static const std::vector<const Node*> kNone;
+  const auto at = readers_.find(value);
+  return at == readers_.end() ? kNone : at->second;
+}
+
+bool Wiring::is_output(const std::string& value) const {
+  return std::ranges::any_of(model_.outputs, [&](const Value& v) { return v.name == value; });
+}
+
+const Node* Wiring::only_reader(const std::string& value) const {
+  const auto& all = readers(value);
+  return all.size() == 1 && !is_output(value) ? all.front() : nullptr;
+}
+
+std::optional<double> Wiring::number(const std::string& value) const {
+  const auto at = model_.initializers.find(value);
+  return at == model_.initializers.end() ? std::nullopt : at->second.scalar();
+}
+
+void simplify(Model& model) {
+  evaluate(model);
+  bypass(model);
+  evaluate(model);
+  drop_unread(model);
+}
+
+void replace(Model& model, const std::vector<Joined>& joined) {
+  std::map<std::vector<std::string>, const Node*> by_outputs;
+  std::set<const Node*> old;
+  for (const Joined& j : joined) {
+    by_outputs[j.node.outputs] = &j.node;
+    old.insert(j.old.begin(), j.old.end());
+  }
+  std::vector<Node> left;
+  for (Node& n : model.nodes) {
+    const auto at = by_outputs.find(n.outputs);
+    if (at != by_outputs.end()) left.push_back(*at->second);
+    else if (!old.contains(&n)) left.push_back(std::move(n));
+  }
+  model.nodes = std::move(left);
+}
+
+}  // namespace pcg::models::onnx
