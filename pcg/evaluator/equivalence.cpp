@@ -91,14 +91,12 @@ EquivalenceResult check_equivalence(const Plan& plan, const Graph& model, int si
     std::string used;
     for (int s = 0; s < sizes; ++s) {
       const std::uint64_t draw = field::Hash(seed)(static_cast<std::uint64_t>(s)).value();
-      const auto map = draw_sizes(wanted, &plan.pcg, draw);
-      if (!map) return {false, "no small sizes were found at which the plan can be evaluated"};
-      const Graph small_model = resize(wanted, *map);
-      const Pcg small_plan = resize(plan.pcg, *map);
+      const std::optional<SmallForms> small = draw_sizes(wanted, &plan.pcg, draw);
+      if (!small) return {false, "no small sizes were found at which the plan can be evaluated"};
       for (int m = 0; m < micro_batches; ++m)
-        if (auto d = difference(small_model, evaluate_micro_batch(small_model, m, draw), evaluate_micro_batch(small_plan, m, draw)))
-          return {false, fmt::format("{} (micro-batch {}, sizes {})", *d, m, sizes_text(*map))};
-      used += fmt::format("{}{}", used.empty() ? "" : "; ", sizes_text(*map));
+        if (auto d = difference(small->graph, evaluate_micro_batch(small->graph, m, draw), evaluate_micro_batch(*small->pcg, m, draw)))
+          return {false, fmt::format("{} (micro-batch {}, sizes {})", *d, m, sizes_text(small->sizes))};
+      used += fmt::format("{}{}", used.empty() ? "" : "; ", sizes_text(small->sizes));
     }
     return {true, fmt::format("equivalent at {} sizes: {}", sizes, used)};
   } catch (const ShapeError& e) { return {false, e.what()}; }

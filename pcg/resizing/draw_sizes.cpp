@@ -5,14 +5,15 @@
 #include <map>
 #include <numeric>
 #include <set>
-#include <span>
+#include <string>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "base/random.hpp"
 #include "pcg/graph/serial.hpp"
-#include "pcg/operators/weights.hpp"
 #include "pcg/resizing/mapped_rebuild.hpp"
-#include "pcg/resizing/operator_sizes.hpp"
+#include "pcg/resizing/pieces.hpp"
 #include "pcg/resizing/size_repair.hpp"
 
 namespace pcg {
@@ -23,23 +24,6 @@ constexpr int kMostRepairs = 256;        // of one draw
 constexpr int kMostRepairsOfOne = 8;     // size
 constexpr std::int64_t kMostFactor = 3;  // a drawn size is the smallest lawful one times 1 .. this, and more where that is taken
 
-// Sizes of operators, and of the weights that no operator has a slot for.
-void add_free_sizes(const Graph& graph, std::set<std::int64_t>& sizes) {
-  std::vector<bool> follows(graph.nodes().size(), false);
-  auto add = [&](const std::vector<std::int64_t>& more) {
-    for (std::int64_t size : more)
-      if (size > kKept) sizes.insert(size);
-  };
-  for (const GraphNode& n : graph.nodes()) {
-    const std::vector<bool> slots = weight_slots(n.op, n.inputs.size());
-    for (std::size_t i = 0; i < slots.size(); ++i)
-      if (slots[i]) follows[n.inputs[i].node.value] = true;
-    add(free_sizes(n.op));
-  }
-  for (std::size_t n = 0; n < graph.nodes().size(); ++n)
-    if (std::holds_alternative<Weight>(graph.nodes()[n].op) && !follows[n]) add(graph.nodes()[n].outputs[0].sizes);
-}
-
 // Rows and columns of images shrink little: kernels and strides must still fit.
 std::set<std::int64_t> image_sizes(const Graph& graph) {
   std::set<std::int64_t> result;
@@ -49,35 +33,59 @@ std::set<std::int64_t> image_sizes(const Graph& graph) {
   return result;
 }
 
-// What each free size must stay a multiple of: the degrees that dims and loops of that size are cut in.
-std::map<std::int64_t, std::int64_t> multiples(const Pcg& pcg) {
-  std::map<std::int64_t, std::int64_t> result;
-  auto need = [&](std::int64_t size, std::int64_t degree) {
-    if (degree == 1) return;
-    std::int64_t& m = result.try_emplace(size, 1).first->second;
+// What each size of a piece, and each count, must stay a multiple of: the degrees that dims and loops are cut in. A dim of several pieces
+// is a multiple where all of them are; `one`: the PCG's serial form.
+class Multiples {
+ public:
+  Multiples(const Pcg& pcg, const Together& one) : pcg_(pcg), one_(one) {}
+
+  std::map<std::int64_t, std::int64_t> run() {
+    std::vector<std::vector<GraphTensorRef>> serial;  // by node of the PCG: its outputs there
+    std::uint32_t next = 0;
+    for (const PcgNode& node : pcg_.nodes()) {
+      if (node.parallel_operator()) {
+        serial.push_back({serial[node.inputs[0].node.value][static_cast<std::size_t>(node.inputs[0].output)]});
+      } else {
+        if (std::holds_alternative<Summands>(*node.operation()) && node.inputs.size() > 2)
+          next += static_cast<std::uint32_t>(node.inputs.size()) - 2;
+        std::vector<GraphTensorRef>& outputs = serial.emplace_back();
+        for (std::size_t o = 0; o < node.outputs.size(); ++o) outputs.push_back({GraphNodeId(next), static_cast<int>(o)});
+        ++next;
+        if (node.computes()) of_counts(node);
+      }
+      for (std::size_t o = 0; o < node.outputs.size(); ++o)
+        for (std::size_t d = 0; d < node.outputs[o].dims.size(); ++d)
+          if (const int degree = node.outputs[o].dims[d].degree; degree > 1)
+            for (std::int64_t piece : one_.pieces.of(one_.number, serial.back()[o], d)) need(piece, degree);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void need(std::int64_t size, std::int64_t degree) {
+    if (size <= kKept) return;
+    std::int64_t& m = result_.try_emplace(size, 1).first->second;
     m = std::lcm(m, degree);
-  };
-  for (std::size_t n = 0; n < pcg.nodes().size(); ++n) {
-    const PcgNode& node = pcg.nodes()[n];
-    for (const ParallelShape& s : node.outputs)
-      for (const ParallelDim& d : s.dims) need(d.size, d.degree);
-    if (!node.computes()) continue;
+  }
+  // Loops over heads and groups.
+  void of_counts(const PcgNode& node) {
     const IterationSpace& space = *node.space;
-    for (std::size_t l = 0; l < space.loops.size(); ++l) need(space.loops[l].size, node.sharding.degrees[l]);
+    std::vector<bool> is_size(space.loops.size(), false);
+    const auto look = [&](const std::vector<int>& loops, const ParallelShape& shape) {
+      for (std::size_t d = 0; d < loops.size(); ++d)
+        if (loops[d] >= 0 && shape.dims[d].size == space.loops[static_cast<std::size_t>(loops[d])].size)
+          is_size[static_cast<std::size_t>(loops[d])] = true;
+    };
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) look(space.inputs[i], pcg_.shape(node.inputs[i]));
+    for (std::size_t o = 0; o < node.outputs.size(); ++o) look(space.outputs[o], node.outputs[o]);
+    for (std::size_t l = 0; l < space.loops.size(); ++l)
+      if (!is_size[l] && node.sharding.degrees[l] > 1) need(space.loops[l].size, node.sharding.degrees[l]);
   }
-  // A sum of sizes is a multiple if its parts are. Last node first: concatenations of concatenations.
-  for (std::size_t n = pcg.nodes().size(); n-- > 0;) {
-    const Operator* op = pcg.nodes()[n].operation();
-    const Concat* concat = op ? std::get_if<Concat>(op) : nullptr;
-    if (!concat) continue;
-    const auto at = [&](const TensorShape& s) { return s.sizes[resolve_axis(concat->axis, s.sizes.size())]; };
-    const auto whole = result.find(at(pcg.whole_outputs(NodeId(n))[0]));
-    if (whole == result.end()) continue;
-    const std::int64_t multiple = whole->second;
-    for (const TensorShape& part : pcg.whole_inputs(NodeId(n))) need(at(part), multiple);
-  }
-  return result;
-}
+
+  const Pcg& pcg_;
+  const Together& one_;
+  std::map<std::int64_t, std::int64_t> result_;
+};
 
 std::int64_t round_up(std::int64_t size, std::int64_t multiple) { return (size + multiple - 1) / multiple * multiple; }
 
@@ -134,61 +142,103 @@ bool apply_repair(Drawing& drawing, const SizeRepair& repair) {
   return repair.wanted >= 1;
 }
 
-// Repairs a drawn map until the graph is well-formed; false when it cannot be.
-bool repair_map(const Graph& graph, Drawing& drawing) {
-  std::map<std::int64_t, int> changed;
-  for (int repairs = 0; repairs < kMostRepairs; ++repairs) {
-    std::optional<SizeRepair> repair;
-    Rebuild how = by(drawing.map);
-    how.check = [&](const Operator& op, auto before, auto after) {
-      repair = repair_sizes(op, before, after, drawing.map, drawing.multiples);
-      return !repair;
-    };
-    if (rebuild(graph, how)) return true;
-    if (!repair) return false;
-    if (++changed[repair->size] > kMostRepairsOfOne || !apply_repair(drawing, *repair)) return false;  // it goes in circles
+// A graph, and the serial form of a PCG that computes the same, while sizes are sought at which both fit together.
+class Search {
+ public:
+  Search(const Graph& graph, const Pcg* pcg, std::uint64_t seed)
+      : pcg_(pcg), graphs_(graphs_of(graph, pcg)), pieces_(graphs_), random_(seed), images_(image_sizes(graph)) {
+    for (std::size_t g = 0; g < graphs_.size(); ++g) add_free_sizes(form(g), sizes_);
+    sizes_.erase(sizes_.begin(), sizes_.upper_bound(kKept));
+    if (pcg) needed_ = Multiples(*pcg, form(graphs_.size() - 1)).run();
   }
-  return false;
-}
 
-// One map for all graphs: a repair for one may need another in the next.
-bool repair_map(std::span<const Graph> graphs, Drawing& drawing) {
-  for (std::size_t round = 0; round <= graphs.size(); ++round) {
-    const SizeMap before = drawing.map;
-    for (const Graph& g : graphs)
-      if (!repair_map(g, drawing)) return false;
-    if (drawing.map == before) return true;
+  std::optional<SmallForms> run(int attempts) {
+    for (int attempt = 0; attempt < attempts; ++attempt) {
+      Drawing drawing = draw(attempt >= attempts / 2);
+      std::optional<std::vector<Graph>> small = repaired(drawing);
+      if (!small || !is_injective(drawing.map)) continue;
+      SmallForms result{.sizes = std::move(drawing.map), .graph = small->front(), .pcg = std::nullopt};
+      if (!pcg_) return result;
+      if (base::Attempt<Pcg> parallel = with_operators(*pcg_, small->back())) {  // else a degree does not divide a derived size
+        result.pcg = *std::move(parallel);
+        return result;
+      }
+    }
+    return std::nullopt;
   }
-  return false;
-}
+
+ private:
+  static std::vector<Graph> graphs_of(const Graph& graph, const Pcg* pcg) {
+    std::vector<Graph> graphs{graph};  // a PCG that was rewritten has operators of its own
+    if (pcg)
+      if (Graph plain = serial(*pcg); plain != graph) graphs.push_back(std::move(plain));
+    return graphs;
+  }
+  // Weights of the second graph are those of the first.
+  [[nodiscard]] Together form(std::size_t g) const {
+    return {.graph = graphs_[g], .pieces = pieces_, .number = g, .weights = g == 0 ? nullptr : &weights_};
+  }
+
+  Drawing draw(bool last_resort) {
+    Drawing drawing{.map = {}, .multiples = needed_};
+    std::set<std::int64_t> taken;
+    for (std::int64_t size : sizes_) {
+      const auto it = needed_.find(size);
+      const std::int64_t multiple = it == needed_.end() ? 1 : it->second;
+      drawing.map[size] =
+          images_.contains(size) ? draw_image(size, multiple, last_resort, random_) : draw_size(size, multiple, taken, random_);
+      taken.insert(drawing.map[size]);
+    }
+    return drawing;
+  }
+
+  // Repairs a drawn map until all graphs are well-formed, and returns them; nullopt when it cannot be.
+  std::optional<std::vector<Graph>> repaired(Drawing& drawing) {
+    std::map<std::int64_t, int> changed;
+    for (int repairs = 0; repairs < kMostRepairs; ++repairs) {
+      std::optional<SizeRepair> repair;
+      std::optional<std::vector<Graph>> small = rebuilt(drawing, repair);
+      if (small || !repair) return small;
+      if (++changed[repair->size] > kMostRepairsOfOne || !apply_repair(drawing, *repair)) return std::nullopt;  // it goes in circles
+    }
+    return std::nullopt;
+  }
+  std::optional<std::vector<Graph>> rebuilt(const Drawing& drawing, std::optional<SizeRepair>& repair) {
+    std::vector<Graph> result;
+    for (std::size_t g = 0; g < graphs_.size(); ++g) {
+      Rebuild how = by(drawing.map, form(g));
+      how.check = [&](GraphNodeId n, const Operator& op, auto before, auto after) {
+        const GraphNode& node = graphs_[g].node(n);
+        const auto pieces = [&](std::size_t i, std::size_t d) { return pieces_.of(g, node.inputs[i], d); };
+        repair = repair_sizes(node.op, op, before, after, drawing.map, drawing.multiples, pieces);
+        return !repair;
+      };
+      base::Attempt<Graph> small = rebuild(graphs_[g], how);
+      if (!small) return std::nullopt;
+      if (g == 0) note_weights(*small);
+      result.push_back(*std::move(small));
+    }
+    return result;
+  }
+  void note_weights(const Graph& small) {
+    weights_.clear();
+    for (const GraphNode& n : small.nodes())
+      if (std::holds_alternative<Weight>(n.op)) weights_.emplace(n.name, n.outputs[0]);
+  }
+
+  const Pcg* pcg_;
+  std::vector<Graph> graphs_;
+  Pieces pieces_;
+  base::Random random_;
+  std::set<std::int64_t> images_, sizes_;
+  std::map<std::int64_t, std::int64_t> needed_;
+  std::map<std::string, TensorShape> weights_;  // of the small graph
+};
 
 }  // namespace
 
-std::optional<SizeMap> draw_sizes(const Graph& graph, const Pcg* pcg, std::uint64_t seed, int attempts) {
-  base::Random random(seed);
-  std::vector<Graph> graphs{graph};  // a PCG that was rewritten has operators of its own
-  if (pcg)
-    if (Graph plain = serial(*pcg); plain != graph) graphs.push_back(std::move(plain));
-  std::set<std::int64_t> sizes;
-  for (const Graph& g : graphs) add_free_sizes(g, sizes);
-  const std::set<std::int64_t> images = image_sizes(graph);
-  const std::map<std::int64_t, std::int64_t> needed = pcg ? multiples(*pcg) : std::map<std::int64_t, std::int64_t>{};
-  // A draw that no repair makes fit is given up for another.
-  for (int attempt = 0; attempt < attempts; ++attempt) {
-    Drawing drawing{.map = {}, .multiples = needed};
-    SizeMap& map = drawing.map;
-    std::set<std::int64_t> taken;
-    for (std::int64_t size : sizes) {
-      const auto it = needed.find(size);
-      const std::int64_t multiple = it == needed.end() ? 1 : it->second;
-      map[size] =
-          images.contains(size) ? draw_image(size, multiple, attempt >= attempts / 2, random) : draw_size(size, multiple, taken, random);
-      taken.insert(map[size]);
-    }
-    if (!repair_map(graphs, drawing) || !is_injective(map)) continue;
-    if (!pcg || try_resize(*pcg, map)) return map;  // else a degree does not divide a derived size
-  }
-  return std::nullopt;
+std::optional<SmallForms> draw_sizes(const Graph& graph, const Pcg* pcg, std::uint64_t seed, int attempts) {
+  return Search(graph, pcg, seed).run(attempts);
 }
 
 }  // namespace pcg
