@@ -91,8 +91,8 @@ EquivalenceResult check_equivalence(const Plan& plan, const Graph& model, int si
     std::string used;
     for (int s = 0; s < sizes; ++s) {
       const std::uint64_t draw = field::Hash(seed)(static_cast<std::uint64_t>(s)).value();
-      const std::optional<SmallForms> small = draw_sizes(wanted, &plan.pcg, draw);
-      if (!small) return {false, "no small sizes were found at which the plan can be evaluated"};
+      const base::Attempt<SmallForms> small = draw_sizes(wanted, &plan.pcg, draw);
+      if (!small) return {false, fmt::format("no small sizes were found at which the plan can be evaluated: {}", small.refusal().why)};
       for (int m = 0; m < micro_batches; ++m)
         if (auto d = difference(small->graph, evaluate_micro_batch(small->graph, m, draw), evaluate_micro_batch(*small->pcg, m, draw)))
           return {false, fmt::format("{} (micro-batch {}, sizes {})", *d, m, sizes_text(small->sizes))};

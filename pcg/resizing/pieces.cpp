@@ -77,12 +77,11 @@ void Pieces::join_sources(std::span<const Graph> graphs) {
 
 void Pieces::join_loops(std::size_t graph, const GraphNode& node, std::size_t n) {
   const IterationSpace& space = *node.space;
-  std::vector<std::optional<std::size_t>> same(space.loops.size());  // a dim of the loop's size
+  std::map<std::pair<int, std::int64_t>, std::size_t> same;  // by loop and size
   const auto meet = [&](std::size_t dim, int loop) {
-    if (loop < 0 || space.loops[static_cast<std::size_t>(loop)].size != sizes_[dim]) return;
-    std::optional<std::size_t>& other = same[static_cast<std::size_t>(loop)];
-    if (other) parent_[root(dim)] = root(*other);
-    else other = dim;
+    if (loop < 0) return;
+    const auto [other, is_new] = same.try_emplace({loop, sizes_[dim]}, dim);
+    if (!is_new) parent_[root(dim)] = root(other->second);
   };
   for (std::size_t o = 0; o < node.outputs.size(); ++o) {
     const std::optional<std::size_t> axis = joined_dim(node.op, space.outputs[o].size());

@@ -1,7 +1,5 @@
 #include "pcg/resizing/resize.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 
 #include "pcg/graph/serial.hpp"
@@ -19,7 +17,7 @@ base::Attempt<Pcg> with_operators(const Pcg& pcg, const Graph& graph) {
     const base::Attempt<NodeId> added =
         parallel ? builder.try_add(n.name, *parallel, n.inputs[0], n.block)
                  : builder.try_add(n.name, adds ? *n.operation() : graph.nodes()[next].op, n.inputs, n.sharding, n.block);
-    if (!added) return base::Refusal{fmt::format("{}: {}", n.name, added.refusal().why)};
+    if (!added) return added.refusal();
     if (!parallel) next += adds ? std::max<std::size_t>(n.inputs.size() - 1, 1) : 1;
   }
   return std::move(builder).build();

@@ -23,12 +23,12 @@ struct Situation {
   const Operator& changed;
   Shapes before, after;
   const SizeMap& map;
-  const std::map<std::int64_t, std::int64_t>& multiples;
+  const SizeLaws& laws;
   const InputPieces& pieces;
 
-  [[nodiscard]] std::int64_t multiple(std::int64_t old_size) const {
-    const auto it = multiples.find(old_size);
-    return it == multiples.end() ? 1 : it->second;
+  [[nodiscard]] std::int64_t degree(std::int64_t old_size) const {
+    const auto it = laws.find(old_size);
+    return it == laws.end() ? 1 : it->second.modulus;
   }
   [[nodiscard]] Sizes last(std::size_t i) const { return pieces(i, before[i].sizes.size() - 1); }
   [[nodiscard]] bool is_free(std::int64_t size) const { return map.contains(size); }
@@ -100,9 +100,12 @@ Repair repair(const Summands&, const Situation& s) {
   return std::nullopt;
 }
 
-Repair repair(const Concat&, const Situation& s) {
-  for (std::size_t i = 1; i < s.before.size(); ++i)
-    if (auto r = s.agree_dims(0, i, 0, s.before[0].sizes.size())) return r;
+Repair repair(const Concat& o, const Situation& s) {
+  const std::size_t rank = s.before[0].sizes.size(), axis = resolve_axis(o.axis, rank);
+  for (std::size_t i = 1; i < s.before.size(); ++i) {
+    if (auto r = s.agree_dims(0, i, 0, axis)) return r;
+    if (auto r = s.agree_dims(0, i, axis + 1, rank)) return r;
+  }
   return std::nullopt;
 }
 
@@ -225,7 +228,7 @@ Repair divisible_places(const MoeDispatch& o, const Situation& s) {
         std::ceil(o.top_k * static_cast<double>(tokens) * o.capacity_factor * o.imbalance / static_cast<double>(experts)));
   };
   const std::int64_t old_tokens = s.before[1].sizes[1], tokens = s.after[1].sizes[1], experts = s.after[1].sizes[2];
-  const std::int64_t degree = s.multiple(places(old_tokens, s.before[1].sizes[2])), step = s.multiple(old_tokens);
+  const std::int64_t degree = s.degree(places(old_tokens, s.before[1].sizes[2])), step = s.degree(old_tokens);
   if (!s.is_free(old_tokens) || places(tokens, experts) % degree == 0) return std::nullopt;
   const auto taken = [&](std::int64_t n) {
     return std::ranges::any_of(s.map, [&](const auto& entry) { return entry.first != old_tokens && entry.second == n; });
@@ -244,9 +247,9 @@ Repair repair(const MoeCombine& o, const Situation& s) { return enough_experts(o
 }  // namespace
 
 std::optional<SizeRepair> repair_sizes(const Operator& op, const Operator& changed, std::span<const TensorShape> before,
-                                       std::span<const TensorShape> after, const SizeMap& map,
-                                       const std::map<std::int64_t, std::int64_t>& multiples, const InputPieces& pieces) {
-  return std::visit([&](const auto& o) { return repair(o, Situation{changed, before, after, map, multiples, pieces}); }, op);
+                                       std::span<const TensorShape> after, const SizeMap& map, const SizeLaws& laws,
+                                       const InputPieces& pieces) {
+  return std::visit([&](const auto& o) { return repair(o, Situation{changed, before, after, map, laws, pieces}); }, op);
 }
 
 }  // namespace pcg
