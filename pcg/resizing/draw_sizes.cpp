@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
@@ -14,6 +13,7 @@
 
 #include "base/random.hpp"
 #include "pcg/graph/serial.hpp"
+#include "pcg/resizing/image_sizes.hpp"
 #include "pcg/resizing/mapped_rebuild.hpp"
 #include "pcg/resizing/pieces.hpp"
 #include "pcg/resizing/size_laws.hpp"
@@ -26,23 +26,6 @@ constexpr std::int64_t kKept = 2;         // sizes up to this one stay: they are
 constexpr int kMostRepairs = 256;         // of one draw
 constexpr int kMostRepairsOfOne = 8;      // size
 constexpr std::uint64_t kMostFactor = 3;  // a drawn size is among so many of the smallest lawful ones, and larger where those are taken
-
-// Rows and columns of images shrink little: kernels and strides must still fit.
-std::set<std::int64_t> image_sizes(const Graph& graph) {
-  std::set<std::int64_t> result;
-  for (const GraphNode& n : graph.nodes())
-    if (std::holds_alternative<Input>(n.op) && n.outputs[0].sizes.size() == 4)
-      result.insert({n.outputs[0].sizes[2], n.outputs[0].sizes[3]});
-  return result;
-}
-
-// Rows or columns of an image; as large as they are only when nothing smaller will do.
-std::int64_t draw_image(std::int64_t size, const SizeLaws& laws, bool last_resort, base::Random& random) {
-  static constexpr std::int64_t kImages[] = {16, 32, 64, 96};
-  std::int64_t drawn = kImages[random.below(std::size(kImages))];
-  while (drawn < size && !allows(laws, size, drawn)) ++drawn;
-  return last_resort || drawn > size ? size : drawn;
-}
 
 // One of the first lawful values that no other size has.
 std::int64_t draw_size(std::int64_t size, const SizeLaws& laws, const std::set<std::int64_t>& taken, base::Random& random) {
@@ -102,7 +85,7 @@ bool apply_repair(Drawing& drawing, const SizeRepair& repair) {
 class Search {
  public:
   Search(const Graph& graph, const Pcg* pcg, std::uint64_t seed)
-      : pcg_(pcg), graphs_(graphs_of(graph, pcg)), pieces_(graphs_), random_(seed), images_(image_sizes(graph)) {
+      : pcg_(pcg), graphs_(graphs_of(graph, pcg)), pieces_(graphs_), random_(seed), images_(graph, pcg) {
     for (std::size_t g = 0; g < graphs_.size(); ++g) add_free_sizes(form(g), sizes_);
     sizes_.erase(sizes_.begin(), sizes_.upper_bound(kKept));
     if (pcg) needed_ = laws_of_degrees(*pcg, form(graphs_.size() - 1));
@@ -145,8 +128,7 @@ class Search {
     Drawing drawing{.map = {}, .laws = needed_};
     std::set<std::int64_t> taken;
     for (std::int64_t size : sizes_) {
-      drawing.map[size] =
-          images_.contains(size) ? draw_image(size, needed_, last_resort, random_) : draw_size(size, needed_, taken, random_);
+      drawing.map[size] = images_.contains(size) ? images_.draw(size, last_resort, random_) : draw_size(size, needed_, taken, random_);
       taken.insert(drawing.map[size]);
     }
     return drawing;
@@ -194,7 +176,8 @@ class Search {
   std::vector<Graph> graphs_;
   Pieces pieces_;
   base::Random random_;
-  std::set<std::int64_t> images_, sizes_;
+  ImageSizes images_;
+  std::set<std::int64_t> sizes_;
   SizeLaws needed_;
   std::map<std::string, TensorShape> weights_;  // of the small graph
   base::Refusal why_;                           // of the last draw that did not fit
