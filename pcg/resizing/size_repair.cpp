@@ -124,7 +124,7 @@ Repair repair(const Conv2d& o, const Situation& s) {
   if (o.groups == 1)
     if (auto r = s.agree_product(1, 1)) return r;
   if (auto r = s.divide(s.pieces(0, 1), s.after[0].sizes[1], now.groups)) return r;
-  return s.divide({o.out}, now.out, now.groups);
+  return s.divide(s.pieces(1, 0), now.out, now.groups);
 }
 
 // Keys are as wide as queries by head, values of any width that divides by heads; those that were as wide as keys stay so.
