@@ -26,7 +26,7 @@ struct CollectiveTime {
 
 class Oracle {
  public:
-  // Collectives of more flows are not run, but bounded: with 0 all of them, which is some ten times quicker where patterns are many.
+  // Collectives of more flows are not run, but bounded: with 0 all of them, which is quicker where patterns are many.
   static constexpr std::size_t kMostFlows = 20000;
   // The cluster must outlive the oracle. Throws: base::InputError when a device of it has no profile.
   explicit Oracle(const topology::Cluster& cluster, SimulationConfig config = {}, std::size_t most_flows = kMostFlows);

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/check.hpp"
 #include "pcg/evaluator/evaluator.hpp"
 #include "pcg/evaluator/field.hpp"
+#include "pcg/graph/parallelize.hpp"
 #include "pcg/graph/serial.hpp"
 #include "pcg/resizing/draw_sizes.hpp"
 #include "pcg/resizing/resize.hpp"
@@ -72,6 +74,57 @@ std::optional<std::string> difference(const Graph& model, const std::vector<Fiel
   return std::nullopt;
 }
 
+// Which operators of a plan make what the operators of their names make in the model.
+class Comparison {
+ public:
+  Comparison(const Graph& model, const Pcg& plan, int micro_batch, std::uint64_t seed) : plan_(plan), states_(plan.nodes().size()) {
+    const Pcg whole = parallelize(model, unsharded(model));
+    const auto wanted = evaluate_all(whole, micro_batch, seed), found = evaluate_all(plan, micro_batch, seed);
+    std::map<std::string_view, std::size_t> by_name;
+    for (std::size_t n = 0; n < whole.nodes().size(); ++n) by_name.emplace(whole.nodes()[n].name, n);
+    for (std::size_t n = 0; n < states_.size(); ++n) {
+      const PcgNode& node = plan.nodes()[n];
+      const auto it = by_name.find(node.name);
+      if (node.parallel_operator()) states_[n] = states_[node.inputs[0].node.value];  // moves values, makes none
+      else if (it != by_name.end() && of_one_shape(wanted[it->second], found[n]))
+        states_[n] = wanted[it->second] == found[n] ? State::same : State::differs;
+    }
+  }
+
+  // Returns the first operator that differs, and does so on a way to a result on which nothing agrees again: an operator that a rewrite has
+  // named after another one need not make the same. What the model has no operator for is named where that reads it. "": none differs.
+  [[nodiscard]] std::string first() const {
+    const auto readers = plan_.consumers();
+    std::vector<bool> open(states_.size(), false);
+    for (std::size_t n = states_.size(); n-- > 0;) {
+      const bool leads = readers[n].empty() || std::ranges::any_of(readers[n], [&](NodeId r) { return open[r.value]; });
+      open[n] = states_[n] != State::same && leads;
+    }
+    for (std::size_t n = 0; n < states_.size(); ++n)
+      if (states_[n] == State::differs && open[n] && plan_.nodes()[n].computes())
+        return fmt::format("; \"{}\" is the first to differ on the way{}", plan_.nodes()[n].name, behind(plan_.nodes()[n]));
+    return "";
+  }
+
+ private:
+  enum class State { unknown, same, differs };
+
+  static bool of_one_shape(const std::vector<FieldTensor>& a, const std::vector<FieldTensor>& b) {
+    return std::ranges::equal(a, b, {}, &FieldTensor::shape, &FieldTensor::shape);
+  }
+  // Operators that the model does not have.
+  [[nodiscard]] std::string behind(const PcgNode& node) const {
+    for (TensorRef t : node.inputs) {
+      while (plan_.node(t.node).parallel_operator()) t = plan_.node(t.node).inputs[0];
+      if (states_[t.node.value] == State::unknown) return fmt::format(", behind \"{}\"", plan_.node(t.node).name);
+    }
+    return "";
+  }
+
+  const Pcg& plan_;
+  std::vector<State> states_;
+};
+
 // Samples in one micro-batch of the plan; nullopt where it has no input.
 std::optional<std::int64_t> batch_of(const Pcg& pcg) {
   for (const PcgNode& n : pcg.nodes())
@@ -91,14 +144,13 @@ EquivalenceResult check_equivalence(const Plan& plan, const Graph& model, int si
     std::string used;
     for (int s = 0; s < sizes; ++s) {
       const std::uint64_t draw = field::Hash(seed)(static_cast<std::uint64_t>(s)).value();
-      const auto map = draw_sizes(wanted, &plan.pcg, draw);
-      if (!map) return {false, "no small sizes were found at which the plan can be evaluated"};
-      const Graph small_model = resize(wanted, *map);
-      const Pcg small_plan = resize(plan.pcg, *map);
+      const base::Attempt<SmallForms> small = draw_sizes(wanted, &plan.pcg, draw);
+      if (!small) return {false, fmt::format("no small sizes were found at which the plan can be evaluated: {}", small.refusal().why)};
       for (int m = 0; m < micro_batches; ++m)
-        if (auto d = difference(small_model, evaluate_micro_batch(small_model, m, draw), evaluate_micro_batch(small_plan, m, draw)))
-          return {false, fmt::format("{} (micro-batch {}, sizes {})", *d, m, sizes_text(*map))};
-      used += fmt::format("{}{}", used.empty() ? "" : "; ", sizes_text(*map));
+        if (auto d = difference(small->graph, evaluate_micro_batch(small->graph, m, draw), evaluate_micro_batch(*small->pcg, m, draw)))
+          return {false, fmt::format("{} (micro-batch {}, sizes {}){}", *d, m, sizes_text(small->sizes),
+                                     Comparison(small->graph, *small->pcg, m, draw).first())};
+      used += fmt::format("{}{}", used.empty() ? "" : "; ", sizes_text(small->sizes));
     }
     return {true, fmt::format("equivalent at {} sizes: {}", sizes, used)};
   } catch (const ShapeError& e) { return {false, e.what()}; }

@@ -56,6 +56,12 @@ class Evaluation {
       for (TensorRef t : pcg.nodes()[n].inputs) last_reader_[t.node.value] = n;
   }
 
+  // By node, by output: the shards of everything.
+  std::vector<std::vector<Shards>> run_all() {
+    for (std::size_t n = 0; n < pcg_.nodes().size(); ++n) made_[n] = evaluate_node(pcg_.nodes()[n], n);
+    return std::move(made_);
+  }
+
   // Of each result: its shards.
   std::vector<Shards> run() {
     std::vector<Shards> results;
@@ -200,6 +206,16 @@ std::vector<FieldTensor> evaluate_micro_batch(const Pcg& pcg, int micro_batch, s
   std::vector<Shards> shards = Evaluation(pcg, micro_batch, seed).run();
   for (TensorRef t : pcg.results()) results.push_back(whole(std::move(shards[results.size()]), pcg.shape(t)));
   return results;
+}
+
+std::vector<std::vector<FieldTensor>> evaluate_all(const Pcg& pcg, int micro_batch, std::uint64_t seed) {
+  std::vector<std::vector<FieldTensor>> all;
+  for (std::vector<Shards>& outputs : Evaluation(pcg, micro_batch, seed).run_all()) {
+    const PcgNode& node = pcg.nodes()[all.size()];
+    std::vector<FieldTensor>& values = all.emplace_back();
+    for (Shards& shards : outputs) values.push_back(whole(std::move(shards), node.outputs[values.size()]));
+  }
+  return all;
 }
 
 std::vector<std::vector<FieldTensor>> evaluate_shards(const Pcg& pcg, std::uint64_t seed) {

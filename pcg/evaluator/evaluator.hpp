@@ -36,6 +36,9 @@ struct FieldTensor {
 [[nodiscard]] std::vector<FieldTensor> evaluate_micro_batch(const Graph& graph, int micro_batch, std::uint64_t seed);
 [[nodiscard]] std::vector<FieldTensor> evaluate_micro_batch(const Pcg& pcg, int micro_batch, std::uint64_t seed);
 
+// Returns the outputs of every node of micro-batch `micro_batch`, put together. Memory: all of them.
+[[nodiscard]] std::vector<std::vector<FieldTensor>> evaluate_all(const Pcg& pcg, int micro_batch, std::uint64_t seed);
+
 // Returns the results of micro-batch 0, each by shard number: two sides of a law of parallel operators must agree in them.
 [[nodiscard]] std::vector<std::vector<FieldTensor>> evaluate_shards(const Pcg& pcg, std::uint64_t seed);
 

@@ -5,90 +5,66 @@ namespace {
 
 using Shapes = std::span<const TensorShape>;
 
-std::int64_t look_up(const SizeMap& map, std::int64_t size) {
-  const auto it = map.find(size);
-  return it == map.end() ? size : it->second;
-}
-
-void map_shape(TensorShape& s, const SizeMap& map) {
-  for (std::int64_t& size : s.sizes) size = look_up(map, size);
+void replace_shape(TensorShape& s, NewSizes& n) {
+  for (std::size_t d = 0; d < s.sizes.size(); ++d) s.sizes[d] = n.output(0, d, s.sizes[d]);
 }
 
 // --- one overload per operator that carries sizes ---
 template <class Other>
-void resize_operator(Other&, const SizeMap&, Shapes, Shapes) {}
-void resize_operator(Input& o, const SizeMap& m, Shapes, Shapes) { map_shape(o.shape, m); }
-void resize_operator(Linear& o, const SizeMap& m, Shapes, Shapes) { o.out = look_up(m, o.out); }
-void resize_operator(Conv2d& o, const SizeMap& m, Shapes, Shapes) {
-  o.out = look_up(m, o.out);
-  o.groups = static_cast<int>(look_up(m, o.groups));
+void resize_operator(Other&, NewSizes&, Shapes, Shapes) {}
+void resize_operator(Input& o, NewSizes& n, Shapes, Shapes) { replace_shape(o.shape, n); }
+void resize_operator(Weight& o, NewSizes& n, Shapes, Shapes) { replace_shape(o.shape, n); }
+void resize_operator(Linear& o, NewSizes& n, Shapes before, Shapes) { o.out = n.output(0, before[0].sizes.size() - 1, o.out); }
+void resize_operator(Conv2d& o, NewSizes& n, Shapes, Shapes) {
+  o.out = n.output(0, 1, o.out);
+  o.groups = static_cast<int>(n.count(o.groups));
 }
-void resize_operator(Attention& o, const SizeMap& m, Shapes, Shapes) {
-  o.heads = look_up(m, o.heads);
-  o.kv_heads = look_up(m, o.kv_heads);
-  o.window = look_up(m, o.window);
+void resize_operator(Attention& o, NewSizes& n, Shapes, Shapes) {
+  o.heads = n.count(o.heads);
+  o.kv_heads = n.count(o.kv_heads);
+  if (o.window > 0) o.window = n.count(o.window);
 }
-void resize_operator(Embedding& o, const SizeMap& m, Shapes, Shapes) {
-  o.vocabulary = look_up(m, o.vocabulary);
-  o.width = look_up(m, o.width);
+void resize_operator(Embedding& o, NewSizes& n, Shapes before, Shapes) {
+  o.vocabulary = n.input(1, 0, o.vocabulary);
+  o.width = n.output(0, before[0].sizes.size(), o.width);
 }
-void resize_operator(EmbeddingBag& o, const SizeMap& m, Shapes, Shapes) {
-  o.vocabulary = look_up(m, o.vocabulary);
-  o.width = look_up(m, o.width);
+void resize_operator(EmbeddingBag& o, NewSizes& n, Shapes, Shapes) {
+  o.vocabulary = n.input(1, 0, o.vocabulary);
+  o.width = n.output(0, 1, o.width);
 }
-void resize_operator(Split& o, const SizeMap& m, Shapes, Shapes) {
-  for (std::int64_t& size : o.sizes) size = look_up(m, size);
+void resize_operator(Split& o, NewSizes& n, Shapes before, Shapes) {
+  const std::size_t axis = resolve_axis(o.axis, before[0].sizes.size());
+  for (std::size_t i = 0; i < o.sizes.size(); ++i) o.sizes[i] = n.output(i, axis, o.sizes[i]);
 }
-// A slice of all stays one; of another the first element keeps its place in proportion.
-void resize_operator(Slice& o, const SizeMap& m, Shapes before, Shapes after) {
+// A slice of all stays one.
+void resize_operator(Slice& o, NewSizes& n, Shapes before, Shapes after) {
   const auto axis = resolve_axis(o.axis, before[0].sizes.size());
   const std::int64_t old_size = before[0].sizes[axis], new_size = after[0].sizes[axis];
-  o.length = o.length == old_size ? new_size : look_up(m, o.length);
-  const auto it = m.find(o.begin);
-  o.begin = it != m.end() ? it->second : o.begin * new_size / old_size;
+  o.begin = n.offset(axis, o.begin, old_size, new_size);
+  o.length = o.length == old_size ? new_size : n.output(0, axis, o.length);
 }
-void resize_operator(Reshape& o, const SizeMap& m, Shapes, Shapes) {
-  for (std::int64_t& size : o.sizes)
-    if (size > 0) size = look_up(m, size);
+void resize_operator(Reshape& o, NewSizes& n, Shapes, Shapes) {
+  for (std::size_t d = 0; d < o.sizes.size(); ++d)
+    if (o.sizes[d] > 0) o.sizes[d] = n.output(0, d, o.sizes[d]);
 }
-void resize_operator(Broadcast& o, const SizeMap& m, Shapes, Shapes) { o.size = look_up(m, o.size); }
-void resize_operator(ExpertLinear& o, const SizeMap& m, Shapes, Shapes) { o.out = look_up(m, o.out); }
+void resize_operator(Broadcast& o, NewSizes& n, Shapes before, Shapes) {
+  o.size = n.output(0, resolve_axis(o.axis, before[0].sizes.size()), o.size);
+}
+void resize_operator(ExpertLinear& o, NewSizes& n, Shapes, Shapes) { o.out = n.output(0, 3, o.out); }
 // Groups say where tokens travel, not what comes of them: fewer experts may not divide into them.
 template <class Routed>
 void resize_routing(Routed& o, Shapes before, Shapes after) {
   if (before[1].sizes[2] != after[1].sizes[2]) o.groups = o.groups_per_token = 1;
 }
-void resize_operator(MoeDispatch& o, const SizeMap&, Shapes before, Shapes after) { resize_routing(o, before, after); }
-void resize_operator(MoeCombine& o, const SizeMap&, Shapes before, Shapes after) { resize_routing(o, before, after); }
-
-template <class Other>
-std::vector<std::int64_t> sizes_of(const Other&) {
-  return {};
-}
-std::vector<std::int64_t> sizes_of(const Input& o) { return o.shape.sizes; }
-std::vector<std::int64_t> sizes_of(const Linear& o) { return {o.out}; }
-std::vector<std::int64_t> sizes_of(const Conv2d& o) { return {o.out, o.groups}; }
-std::vector<std::int64_t> sizes_of(const Attention& o) {
-  return o.window > 0 ? std::vector<std::int64_t>{o.heads, o.kv_heads, o.window} : std::vector<std::int64_t>{o.heads, o.kv_heads};
-}
-std::vector<std::int64_t> sizes_of(const Embedding& o) { return {o.vocabulary, o.width}; }
-std::vector<std::int64_t> sizes_of(const EmbeddingBag& o) { return {o.vocabulary, o.width}; }
-std::vector<std::int64_t> sizes_of(const Split& o) { return o.sizes; }
-std::vector<std::int64_t> sizes_of(const Slice& o) { return {o.length}; }
-std::vector<std::int64_t> sizes_of(const Reshape& o) { return o.sizes; }
-std::vector<std::int64_t> sizes_of(const Broadcast& o) { return {o.size}; }
-std::vector<std::int64_t> sizes_of(const ExpertLinear& o) { return {o.out}; }
+void resize_operator(MoeDispatch& o, NewSizes&, Shapes before, Shapes after) { resize_routing(o, before, after); }
+void resize_operator(MoeCombine& o, NewSizes&, Shapes before, Shapes after) { resize_routing(o, before, after); }
 
 }  // namespace
 
-Operator with_sizes(const Operator& op, const SizeMap& map, std::span<const TensorShape> before, std::span<const TensorShape> after) {
+Operator with_sizes(const Operator& op, NewSizes& sizes, std::span<const TensorShape> before, std::span<const TensorShape> after) {
   Operator result = op;
-  std::visit([&](auto& o) { resize_operator(o, map, before, after); }, result);
+  std::visit([&](auto& o) { resize_operator(o, sizes, before, after); }, result);
   return result;
-}
-
-std::vector<std::int64_t> free_sizes(const Operator& op) {
-  return std::visit([](const auto& o) { return sizes_of(o); }, op);
 }
 
 }  // namespace pcg

@@ -18,19 +18,18 @@ class Rebuilder {
 
   base::Attempt<Graph> run() {
     for (std::size_t n = 0; n < graph_.nodes().size(); ++n) {
-      if (std::holds_alternative<Weight>(graph_.nodes()[n].op)) continue;
+      if (std::holds_alternative<Weight>(graph_.nodes()[n].op)) {
+        if (how_.weights_are_known) settle_weight(n, how_.weight(GraphNodeId(n)));
+        continue;
+      }
       if (const auto why = shape(n)) return base::Refusal{fmt::format("{}: {}", graph_.nodes()[n].name, why->why)};
     }
     for (std::size_t n = 0; n < graph_.nodes().size(); ++n)
-      if (shapes_[n].empty()) settle_weight(n, mapped(graph_.nodes()[n].outputs[0]));
+      if (shapes_[n].empty()) settle_weight(n, how_.weight(GraphNodeId(n)));
     return build();
   }
 
  private:
-  [[nodiscard]] TensorShape mapped(TensorShape s) const {
-    for (std::int64_t& size : s.sizes) size = how_.size(size);
-    return s;
-  }
   void settle_weight(std::size_t n, TensorShape shape) {
     shapes_[n] = {shape};
     operators_[n] = Weight{std::move(shape)};
@@ -43,12 +42,12 @@ class Rebuilder {
     std::vector<TensorShape> before, after;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const GraphTensorRef t = node.inputs[i];
-      if (!slots[i] && is_open(t)) settle_weight(t.node.value, mapped(graph_.shape(t)));
+      if (!slots[i] && is_open(t)) settle_weight(t.node.value, how_.weight(t.node));
       before.push_back(graph_.shape(t));
-      after.push_back(slots[i] ? TensorShape{} : shapes_[t.node.value][static_cast<std::size_t>(t.output)]);
+      after.push_back(is_open(t) ? TensorShape{} : shapes_[t.node.value][static_cast<std::size_t>(t.output)]);
     }
-    operators_[n] = how_.change(node.op, before, after);
-    if (how_.check && !how_.check(node.op, before, after)) return base::Refusal{"the check stopped it"};
+    operators_[n] = how_.change(GraphNodeId(n), before, after);
+    if (how_.check && !how_.check(GraphNodeId(n), operators_[n], before, after)) return base::Refusal{"the check stopped it"};
     if (auto why = settle_slots(node, slots, operators_[n], after)) return why;
     base::Attempt<std::vector<TensorShape>> made = try_infer_shapes(operators_[n], after);
     if (!made) return made.refusal();
@@ -66,11 +65,13 @@ class Rebuilder {
     const std::vector<TensorShape>& wanted = *weights;
     for (std::size_t i = activations.size(); i < slots.size(); ++i) {  // slots come last
       const GraphTensorRef t = node.inputs[i];
-      TensorShape shape = i - activations.size() < wanted.size() ? wanted[i - activations.size()] : mapped(graph_.shape(t));
-      const auto* attention = std::get_if<Attention>(&op);
-      const bool buckets = attention != nullptr && attention->has_bias && i + 1 == slots.size();
-      if (buckets) shape.sizes[0] = graph_.shape(t).sizes[0];  // of positions, which are free
-      if (is_open(t)) settle_weight(t.node.value, std::move(shape));
+      if (is_open(t)) {
+        TensorShape shape = i - activations.size() < wanted.size() ? wanted[i - activations.size()] : how_.weight(t.node);
+        const auto* attention = std::get_if<Attention>(&op);
+        const bool buckets = attention != nullptr && attention->has_bias && i + 1 == slots.size();
+        if (buckets) shape.sizes[0] = graph_.shape(t).sizes[0];  // of positions, which are free
+        settle_weight(t.node.value, std::move(shape));
+      }
       after[i] = shapes_[t.node.value][static_cast<std::size_t>(t.output)];
     }
     return std::nullopt;

@@ -20,35 +20,59 @@ constexpr std::int64_t kMostTokens = 4096;  // more would not be small sizes to 
 std::int64_t product(const Sizes& s) { return std::accumulate(s.begin(), s.end(), std::int64_t{1}, std::multiplies<>()); }
 
 struct Situation {
+  const Operator& changed;
   Shapes before, after;
   const SizeMap& map;
-  const std::map<std::int64_t, std::int64_t>& multiples;
+  const SizeLaws& laws;
+  const InputPieces& pieces;
 
-  [[nodiscard]] std::int64_t multiple(std::int64_t old_size) const {
-    const auto it = multiples.find(old_size);
-    return it == multiples.end() ? 1 : it->second;
+  [[nodiscard]] std::int64_t degree(std::int64_t old_size) const {
+    const auto it = laws.find(old_size);
+    return it == laws.end() ? 1 : it->second.modulus;
   }
+  [[nodiscard]] Sizes last(std::size_t i) const { return pieces(i, before[i].sizes.size() - 1); }
   [[nodiscard]] bool is_free(std::int64_t size) const { return map.contains(size); }
   [[nodiscard]] std::int64_t mapped(std::int64_t size) const {
     const auto it = map.find(size);
     return it == map.end() ? size : it->second;
   }
-  // Two dims of one old size must agree: the free size follows the derived one.
-  [[nodiscard]] Repair agree(std::int64_t old_size, std::int64_t a, std::int64_t b) const {
-    if (a == b || !is_free(old_size)) return std::nullopt;
-    return SizeRepair{old_size, a == mapped(old_size) ? b : a};
+  // A size that follows the map becomes another: its last piece that can make up the difference changes.
+  [[nodiscard]] Repair become(const Sizes& run, std::int64_t wanted) const {
+    std::int64_t now = 0;
+    for (std::int64_t piece : run) now += mapped(piece);
+    for (std::size_t p = run.size(); p-- > 0;) {
+      const auto count = static_cast<std::int64_t>(std::ranges::count(run, run[p]));
+      const std::int64_t size = mapped(run[p]) + (wanted - now) / count;
+      if (wanted != now && is_free(run[p]) && (wanted - now) % count == 0 && size >= 1) return SizeRepair{run[p], size};
+    }
+    return std::nullopt;
+  }
+  // Two sizes of a dim of input i must agree: the one that follows the map follows the other.
+  [[nodiscard]] Repair agree(std::size_t i, std::size_t d, std::int64_t a, std::int64_t b) const {
+    if (a == b) return std::nullopt;
+    const Sizes run = pieces(i, d);
+    std::int64_t now = 0;
+    for (std::int64_t piece : run) now += mapped(piece);
+    return become(run, a == now ? b : a);
   }
   // Holds dims `from` .. `to` - 1 of inputs i and j against each other, where they had equal sizes.
   [[nodiscard]] Repair agree_dims(std::size_t i, std::size_t j, std::size_t from, std::size_t to) const {
     for (std::size_t d = from; d < to; ++d)
       if (before[i].sizes[d] == before[j].sizes[d])
-        if (auto r = agree(before[i].sizes[d], after[i].sizes[d], after[j].sizes[d])) return r;
+        if (auto r = agree(i, d, after[i].sizes[d], after[j].sizes[d])) return r;
     return std::nullopt;
   }
-  // A size that must be a multiple.
-  [[nodiscard]] Repair divide(std::int64_t old_size, std::int64_t size, std::int64_t divisor) const {
-    if (divisor < 1 || size % divisor == 0 || !is_free(old_size)) return std::nullopt;
-    return SizeRepair{old_size, 0, divisor};
+  // A dim of input 0 that is summed over, and of the weight where that does not follow from the operator.
+  [[nodiscard]] Repair agree_product(std::size_t of_input, std::size_t of_weight) const {
+    if (after[1].sizes.empty()) return std::nullopt;
+    return agree(0, of_input, after[0].sizes[of_input], after[1].sizes[of_weight]);
+  }
+  // A size that must be a multiple: all of its pieces are.
+  [[nodiscard]] Repair divide(const Sizes& run, std::int64_t size, std::int64_t divisor) const {
+    if (divisor < 1 || size % divisor == 0) return std::nullopt;
+    for (std::int64_t piece : run)
+      if (is_free(piece) && mapped(piece) % divisor != 0) return SizeRepair{piece, 0, divisor};
+    return std::nullopt;
   }
 };
 
@@ -63,7 +87,7 @@ Repair aligned(const Situation& s) {
   for (std::size_t d = 0; d < b.size(); ++d) {
     const std::size_t at = a.size() - b.size() + d;
     if (a[at] == b[d])
-      if (auto r = s.agree(b[d], s.after[0].sizes[at], s.after[1].sizes[d])) return r;
+      if (auto r = s.agree(1, d, s.after[0].sizes[at], s.after[1].sizes[d])) return r;
   }
   return std::nullopt;
 }
@@ -76,33 +100,41 @@ Repair repair(const Summands&, const Situation& s) {
   return std::nullopt;
 }
 
-Repair repair(const Concat&, const Situation& s) {
-  for (std::size_t i = 1; i < s.before.size(); ++i)
-    if (auto r = s.agree_dims(0, i, 0, s.before[0].sizes.size())) return r;
+Repair repair(const Concat& o, const Situation& s) {
+  const std::size_t rank = s.before[0].sizes.size(), axis = resolve_axis(o.axis, rank);
+  for (std::size_t i = 1; i < s.before.size(); ++i) {
+    if (auto r = s.agree_dims(0, i, 0, axis)) return r;
+    if (auto r = s.agree_dims(0, i, axis + 1, rank)) return r;
+  }
   return std::nullopt;
 }
+
+Repair repair(const Linear& o, const Situation& s) { return s.agree_product(s.before[0].sizes.size() - 1, o.transposed_weight ? 1 : 0); }
 
 Repair repair(const CrossEntropy&, const Situation& s) { return s.agree_dims(0, 1, 0, s.before[1].sizes.size()); }
 
 Repair repair(const BatchMatmul& o, const Situation& s) {
   const std::size_t rank = s.before[0].sizes.size();
   if (auto r = s.agree_dims(0, 1, 0, rank - 2)) return r;
-  return s.agree(s.before[0].sizes[rank - 1], s.after[0].sizes[rank - 1], s.after[1].sizes[o.transpose_b ? rank - 1 : rank - 2]);
+  return s.agree(0, rank - 1, s.after[0].sizes[rank - 1], s.after[1].sizes[o.transpose_b ? rank - 1 : rank - 2]);
 }
 
 Repair repair(const Conv2d& o, const Situation& s) {
-  const std::int64_t groups = s.mapped(o.groups);
-  if (auto r = s.divide(s.before[0].sizes[1], s.after[0].sizes[1], groups)) return r;
-  return s.divide(o.out, s.mapped(o.out), groups);
+  const Conv2d& now = std::get<Conv2d>(s.changed);
+  if (o.groups == 1)
+    if (auto r = s.agree_product(1, 1)) return r;
+  if (auto r = s.divide(s.pieces(0, 1), s.after[0].sizes[1], now.groups)) return r;
+  return s.divide(s.pieces(1, 0), now.out, now.groups);
 }
 
 // Keys are as wide as queries by head, values of any width that divides by heads; those that were as wide as keys stay so.
 Repair widths_apart(const Situation& s, std::int64_t heads, std::int64_t kv) {
   const std::int64_t width = s.after[0].sizes.back() / heads * kv;
-  if (s.after[1].sizes.back() != width && s.is_free(s.before[1].sizes.back())) return SizeRepair{s.before[1].sizes.back(), width};
-  if (s.before[2].sizes.back() == s.before[1].sizes.back() && s.after[2].sizes.back() != width && s.is_free(s.before[2].sizes.back()))
-    return SizeRepair{s.before[2].sizes.back(), width};
-  return s.divide(s.before[2].sizes.back(), s.after[2].sizes.back(), kv);
+  if (s.after[1].sizes.back() != width)
+    if (auto r = s.become(s.last(1), width)) return r;
+  if (s.before[2].sizes.back() == s.before[1].sizes.back() && s.after[2].sizes.back() != width)
+    if (auto r = s.become(s.last(2), width)) return r;
+  return s.divide(s.last(2), s.after[2].sizes.back(), kv);
 }
 
 // Of each head a query is wider than what keys share, and the rest of a key leaves room for a value.
@@ -110,7 +142,7 @@ Repair latent_widths(const Attention&, const Situation& s, std::int64_t heads, s
   const std::int64_t shared = s.after[2].sizes.back(), query = s.after[0].sizes.back() / heads;
   const std::int64_t old_query = s.before[0].sizes.back(), old_both = s.before[1].sizes.back();
   if (query <= shared) return s.is_free(old_query) ? Repair(SizeRepair{old_query, heads * (shared + 1)}) : std::nullopt;
-  if (auto r = s.divide(old_both, s.after[1].sizes.back(), kv)) return r;
+  if (auto r = s.divide(s.last(1), s.after[1].sizes.back(), kv)) return r;
   if (s.after[1].sizes.back() / kv > query - shared || !s.is_free(old_both)) return std::nullopt;
   return SizeRepair{old_both, kv * (query - shared + 1)};
 }
@@ -118,10 +150,10 @@ Repair latent_widths(const Attention&, const Situation& s, std::int64_t heads, s
 // Key heads divide heads, and heads divide the width; queries, keys and values then have equal widths by head.
 Repair repair(const Attention& o, const Situation& s) {
   const std::int64_t heads = s.mapped(o.heads), kv = s.mapped(o.kv_heads);
-  if (auto r = s.divide(o.heads, heads, kv)) return r;
+  if (auto r = s.divide({o.heads}, heads, kv)) return r;
   if (heads % kv != 0) return std::nullopt;
   const std::int64_t parts = o.packed ? heads + 2 * kv : heads;
-  if (auto r = s.divide(s.before[0].sizes.back(), s.after[0].sizes.back(), parts)) return r;
+  if (auto r = s.divide(s.last(0), s.after[0].sizes.back(), parts)) return r;
   if (o.packed || s.after[0].sizes.back() % parts != 0) return std::nullopt;
   for (std::size_t i = 1; i <= 2; ++i)
     if (auto r = s.agree_dims(0, i, 0, s.before[0].sizes.size() - 2)) return r;
@@ -130,37 +162,38 @@ Repair repair(const Attention& o, const Situation& s) {
 
 Repair repair(const Split& o, const Situation& s) {
   const std::size_t axis = resolve_axis(o.axis, s.before[0].sizes.size());
-  std::int64_t sum = 0;
-  for (std::int64_t size : o.sizes) sum += s.mapped(size);
+  const Sizes& now = std::get<Split>(s.changed).sizes;
+  const std::int64_t sum = std::accumulate(now.begin(), now.end(), std::int64_t{0});
   const std::int64_t have = s.after[0].sizes[axis];
   if (sum == have) return std::nullopt;
-  if (s.is_free(s.before[0].sizes[axis])) return SizeRepair{s.before[0].sizes[axis], sum};
-  const auto count = static_cast<std::int64_t>(o.sizes.size());
-  const bool equal = std::ranges::all_of(o.sizes, [&](std::int64_t size) { return size == o.sizes[0]; });
-  return equal && have % count == 0 && s.is_free(o.sizes[0]) ? Repair(SizeRepair{o.sizes[0], have / count}) : std::nullopt;
+  // Without cuts the whole follows the map; else it follows from something else, and a part makes up for it.
+  const Sizes whole = s.pieces(0, axis);
+  if (whole.size() == 1 && s.is_free(whole[0]) && have == s.mapped(whole[0])) return SizeRepair{whole[0], sum};
+  return s.become(whole.size() == 1 ? o.sizes : whole, have);
 }
 
 // Dims are matched in runs of equal product; where the product of a run no longer agrees, its last free size is set, else a free
 // size of the input.
 Repair repair(const Reshape& o, const Situation& s) {
+  const Sizes& now = std::get<Reshape>(s.changed).sizes;
   if (std::ranges::find(o.sizes, -1) != o.sizes.end()) {
     std::int64_t known = 1, open = 0;
     for (std::size_t d = 0; d < o.sizes.size(); ++d)
-      if (o.sizes[d] >= 0) known *= o.sizes[d] == 0 ? s.after[0].sizes[d] : s.mapped(o.sizes[d]);
+      if (o.sizes[d] >= 0) known *= o.sizes[d] == 0 ? s.after[0].sizes[d] : now[d];
     for (std::int64_t size : o.sizes)
       if (size > 1 && s.is_free(size)) open = size;
     // What is left must be whole: the last free size of the input grows until it is.
     if (known > 0 && product(s.after[0].sizes) % known == 0) return std::nullopt;
     for (std::size_t d = s.before[0].sizes.size(); d-- > 0;)
       if (s.is_free(s.before[0].sizes[d]) && open > 0 && s.before[0].sizes[d] % open == 0 && s.after[0].sizes[d] % s.mapped(open) != 0)
-        return s.divide(s.before[0].sizes[d], s.after[0].sizes[d], s.mapped(open));
+        return s.divide(s.pieces(0, d), s.after[0].sizes[d], s.mapped(open));
     return std::nullopt;
   }
   const Sizes& x = s.before[0].sizes;
   std::size_t i = 0, j = 0;
   while (i < x.size() && j < o.sizes.size()) {
     auto old_out = [&](std::size_t d) { return o.sizes[d] == 0 ? x[d] : o.sizes[d]; };
-    auto new_out = [&](std::size_t d) { return o.sizes[d] == 0 ? s.after[0].sizes[d] : s.mapped(o.sizes[d]); };
+    auto new_out = [&](std::size_t d) { return o.sizes[d] == 0 ? s.after[0].sizes[d] : now[d]; };
     std::int64_t left = x[i], right = old_out(j), new_left = s.after[0].sizes[i], new_right = new_out(j);
     std::size_t i_end = i + 1, j_end = j + 1;
     while (left != right) {
@@ -195,7 +228,7 @@ Repair divisible_places(const MoeDispatch& o, const Situation& s) {
         std::ceil(o.top_k * static_cast<double>(tokens) * o.capacity_factor * o.imbalance / static_cast<double>(experts)));
   };
   const std::int64_t old_tokens = s.before[1].sizes[1], tokens = s.after[1].sizes[1], experts = s.after[1].sizes[2];
-  const std::int64_t degree = s.multiple(places(old_tokens, s.before[1].sizes[2])), step = s.multiple(old_tokens);
+  const std::int64_t degree = s.degree(places(old_tokens, s.before[1].sizes[2])), step = s.degree(old_tokens);
   if (!s.is_free(old_tokens) || places(tokens, experts) % degree == 0) return std::nullopt;
   const auto taken = [&](std::int64_t n) {
     return std::ranges::any_of(s.map, [&](const auto& entry) { return entry.first != old_tokens && entry.second == n; });
@@ -213,9 +246,10 @@ Repair repair(const MoeCombine& o, const Situation& s) { return enough_experts(o
 
 }  // namespace
 
-std::optional<SizeRepair> repair_sizes(const Operator& op, std::span<const TensorShape> before, std::span<const TensorShape> after,
-                                       const SizeMap& map, const std::map<std::int64_t, std::int64_t>& multiples) {
-  return std::visit([&](const auto& o) { return repair(o, Situation{before, after, map, multiples}); }, op);
+std::optional<SizeRepair> repair_sizes(const Operator& op, const Operator& changed, std::span<const TensorShape> before,
+                                       std::span<const TensorShape> after, const SizeMap& map, const SizeLaws& laws,
+                                       const InputPieces& pieces) {
+  return std::visit([&](const auto& o) { return repair(o, Situation{changed, before, after, map, laws, pieces}); }, op);
 }
 
 }  // namespace pcg

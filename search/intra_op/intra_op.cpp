@@ -93,7 +93,8 @@ Planner intra_op_planner() {
   const IntraOpConfig defaults;
   return {
       .kind = "intra-op",
-      .about = "Every operator cut in its own way over all GPUs, without a pipeline; the cheapest choices together, found exactly.",
+      .about =
+          "Every operator cut in its own way over all GPUs, without a pipeline; the cheapest choices together of those that are looked at.",
       .searches = true,
       .options = {{"budget", Duration{defaults.budget}, "the time that the search may take"},
                   {"strategies", WholeNumber{.least = 1, .most = 10000, .by_default = static_cast<std::int64_t>(defaults.most_strategies)},

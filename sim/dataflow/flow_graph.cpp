@@ -11,6 +11,10 @@ bool is_activation_of_input(const pcg::PcgNode& node) {
   return unary != nullptr && (unary->kind == gelu || unary->kind == relu2 || unary->kind == silu);
 }
 
+bool joins_or_cuts(const pcg::Operator& op) {
+  return std::holds_alternative<pcg::Concat>(op) || std::holds_alternative<pcg::Split>(op) || std::holds_alternative<pcg::Slice>(op);
+}
+
 }  // namespace
 
 bool keeps_activation_input(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node) {
@@ -23,15 +27,16 @@ bool keeps_activation_input(const pcg::Plan& plan, const FlowGraph& flow, std::u
 
 FlowGraph flow_graph(const pcg::Plan& plan) {
   const auto nodes = plan.pcg.nodes();
-  FlowGraph g{PlanLayouts(plan), {}, {}, {}, {}};
+  FlowGraph g{PlanLayouts(plan), {}, {}, {}, {}, {}};
   g.origins.resize(nodes.size());
   g.uses.resize(nodes.size());
   g.needs_gradient.assign(nodes.size(), false);
+  g.stored.assign(nodes.size(), false);
   g.stage_nodes.resize(static_cast<std::size_t>(plan.stages));
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     g.uses[n].resize(nodes[n].outputs.size());
     // Nodes are in topological order: what lies behind a node is known when it is reached.
-    if (nodes[n].is_weight()) g.needs_gradient[n] = true;
+    if (nodes[n].is_weight()) g.needs_gradient[n] = g.stored[n] = true;
     if (!nodes[n].computes()) continue;
     g.stage_nodes[static_cast<std::size_t>(plan.stage[n])].push_back(static_cast<std::uint32_t>(n));
     for (std::size_t i = 0; i < nodes[n].inputs.size(); ++i) {
@@ -41,6 +46,8 @@ FlowGraph flow_graph(const pcg::Plan& plan) {
           {static_cast<std::uint32_t>(n), static_cast<std::uint32_t>(i)});
       if (g.needs_gradient[from.node.value]) g.needs_gradient[n] = true;
     }
+    g.stored[n] = joins_or_cuts(*nodes[n].operation()) &&
+                  std::ranges::all_of(g.origins[n], [&](pcg::TensorRef from) { return g.stored[from.node.value]; });
   }
   return g;
 }

@@ -90,7 +90,7 @@ void Activations::keep(std::span<const std::uint32_t> nodes, Scores scores, std:
     const pcg::NodeId id(n);
     const pcg::Saved saved = saved_of(plan_, id);
     for (std::size_t i = 0; i < flow_.origins[n].size(); ++i) {
-      if (saved.inputs[i] && !plan_.pcg.node(flow_.origins[n][i].node).is_weight() && !is_computed_again(n, i) &&
+      if (saved.inputs[i] && !flow_.stored[flow_.origins[n][i].node.value] && !is_computed_again(n, i) &&
           !is_dropped(flow_.origins[n][i].node.value, n))
         keep_tensor(flow_.origins[n][i], kept_layout(n, i), bytes, copy_of(n, i));
     }
@@ -107,7 +107,7 @@ void Activations::keep_inputs(std::span<const std::uint32_t> nodes, std::vector<
   for (std::uint32_t n : nodes) {
     for (std::size_t i = 0; i < flow_.origins[n].size(); ++i) {
       const pcg::TensorRef from = flow_.origins[n][i];
-      if (plan_.pcg.node(from.node).is_weight() || std::ranges::binary_search(nodes, from.node.value)) continue;
+      if (flow_.stored[from.node.value] || std::ranges::binary_search(nodes, from.node.value)) continue;
       const bool is_cast = plan_.memory.fp8_activation_inputs && keeps_activation_input(plan_, flow_, n);
       if (!is_dropped(from.node.value, n)) keep_tensor(from, kept_layout(n, i), bytes, is_cast ? Copy::fp8 : Copy::as_it_is);
     }
@@ -118,7 +118,7 @@ void Activations::keep_for_weights(std::span<const std::uint32_t> nodes, std::ve
   for (const std::uint32_t n : nodes) {
     if (!flow_.needs_gradient[n] || !pcg::multiplies_for_weights(*plan_.pcg.node(pcg::NodeId(n)).operation())) continue;
     for (std::size_t i = 0; i < flow_.origins[n].size(); ++i)
-      if (!plan_.pcg.node(flow_.origins[n][i].node).is_weight()) keep_tensor(flow_.origins[n][i], kept_layout(n, i), bytes, copy_of(n, i));
+      if (!flow_.stored[flow_.origins[n][i].node.value]) keep_tensor(flow_.origins[n][i], kept_layout(n, i), bytes, copy_of(n, i));
     double gradients = 0;
     for (const Layout& l : flow_.layouts[n].output_gradients) gradients += pcg::bytes_of(l.shape.shard(), plan_.training.precision).value();
     for (const base::DeviceId d : flow_.layouts[n].points) bytes[d.value] += gradients;

@@ -125,11 +125,12 @@ void MemoryCounter::count_activations(const std::vector<std::uint32_t>& nodes, s
 void MemoryCounter::count_moments(const std::vector<std::uint32_t>& nodes, std::size_t stage) {
   std::vector<double> around = zeros();
   for (std::uint32_t n : nodes) {
-    if (!flow_.needs_gradient[n]) continue;
+    if (!flow_.needs_gradient[n] || flow_.stored[n]) continue;  // gradients of weights are among the states
     double bytes = 0;
     for (const Layout& l : flow_.layouts[n].output_gradients) bytes += pcg::bytes_of(l.shape.shard(), plan_.training.precision).value();
     for (std::size_t i = 0; i < flow_.origins[n].size(); ++i) {
-      if (flow_.needs_gradient[flow_.origins[n][i].node.value] && plan_.pcg.node(flow_.origins[n][i].node).computes()) {
+      const std::uint32_t from = flow_.origins[n][i].node.value;
+      if (flow_.needs_gradient[from] && !flow_.stored[from]) {
         bytes += pcg::bytes_of(flow_.layouts[n].input_gradients[i].shape.shard(), plan_.training.precision).value();
       }
     }

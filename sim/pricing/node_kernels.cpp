@@ -98,6 +98,7 @@ NodeShape node_shape(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t
               false,
               plan.memory.fp8_activation_inputs && keeps_activation_input(plan, flow, node),
               false};
+  s.stored = flow.stored[node];
   const auto slots = pcg::weight_slots(s.op, flow.origins[node].size());
   for (std::size_t i = 0; i < slots.size(); ++i) s.needed.push_back(!slots[i] && flow.needs_gradient[flow.origins[node][i].node.value]);
   if (plan.training.precision == pcg::Precision::fp8 && is_product(s.op)) {
@@ -110,6 +111,7 @@ NodeShape node_shape(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t
 
 std::vector<pcg::Kernel> forward_kernels(const NodeShape& shape, const pcg::TrainingConfig& training,
                                          const profiles::FrameworkProfile& framework) {
+  if (shape.stored) return {};
   std::vector<pcg::Kernel> kernels =
       passes_of_loss(shape, training, pcg::forward_kernels(shape.op, shape.read, shape.outputs, training.precision),
                      framework.loss.forward_kernels, framework.loss.forward);
@@ -120,6 +122,7 @@ std::vector<pcg::Kernel> forward_kernels(const NodeShape& shape, const pcg::Trai
 
 std::vector<pcg::Kernel> input_gradient_kernels(const NodeShape& shape, const pcg::TrainingConfig& training,
                                                 const profiles::FrameworkProfile& framework) {
+  if (shape.stored) return {};
   std::vector<pcg::Kernel> kernels =
       passes_of_loss(shape, training, pcg::input_gradient_kernels(shape.op, shape.read, shape.outputs, shape.needed, training.precision),
                      framework.loss.backward_kernels, framework.loss.backward);

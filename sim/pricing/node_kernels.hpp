@@ -21,6 +21,7 @@ struct NodeShape {
   bool casts_kept = false;  // keeps what it reads in fp8: casts it there, and back for the backward pass
   bool is_head =
       false;  // in fp8: a product that makes logits, which stays in bf16 (Transformer Engine's recipes; DeepSeek-V3, section 3.3.1)
+  bool stored = false;  // joins or cuts weights alone (FlowGraph::stored): runs no kernels
   bool operator==(const NodeShape&) const = default;
 };
 
