@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <set>
+#include <bit>
 
 namespace substitutions {
 
@@ -25,25 +25,25 @@ std::string_view name_of(RuleKind k) {
 }
 
 bool knows_its_sizes(const Term& source, std::span<const Variable> variables) {
-  std::vector<std::string> sums;  // letters that an occurrence has the sum of
+  std::vector<std::uint32_t> sums;  // letters, a bit each, that an occurrence has the sum of
+  const auto add = [&](const Numbers& n) {
+    std::uint32_t letters = 0;
+    for (const char c : letters_of(n).value_or("")) letters |= 1U << static_cast<unsigned>(c - 'a');
+    sums.push_back(letters);
+  };
   for (const Node& n : source.nodes) {
-    if (is_split(n.kind)) sums.push_back(letters_of(n.at).value_or(""));
+    if (is_split(n.kind)) add(n.at);
     if (n.kind != Kind::variable) continue;
     const Types& t = variables[n.variable].types;
-    for (std::size_t d = 0; d < t[0].rank; ++d) sums.push_back(letters_of(dim_size(t, d)).value_or(""));
+    for (std::size_t d = 0; d < t[0].rank; ++d) add(dim_size(t, d));
   }
-  std::set<char> known;
-  const auto unknown_of = [&](const std::string& sum) {
-    std::set<char> letters(sum.begin(), sum.end());
-    std::erase_if(letters, [&](char c) { return known.contains(c); });
-    return letters;
-  };
-  for (bool learnt = true; learnt;) {  // each sum identifies the one letter of it that is not known yet
-    learnt = false;
-    for (const std::string& sum : sums)
-      if (const std::set<char> letters = unknown_of(sum); letters.size() == 1) learnt = known.insert(*letters.begin()).second || learnt;
-  }
-  return std::ranges::all_of(sums, [&](const std::string& sum) { return unknown_of(sum).empty(); });
+  std::uint32_t known = 0, before = 0;
+  do {  // each sum identifies the one letter of it that is not known yet
+    before = known;
+    for (const std::uint32_t sum : sums)
+      if (std::has_single_bit(sum & ~known)) known |= sum;
+  } while (known != before);
+  return std::ranges::all_of(sums, [&](std::uint32_t sum) { return (sum & ~known) == 0; });
 }
 
 std::string RuleNames::next(const Equation& e) {
