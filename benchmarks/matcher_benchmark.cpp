@@ -13,12 +13,15 @@
 #include "substitutions/rewriting/apply.hpp"
 #include "substitutions/rule_files/at_hand_text.hpp"
 #include "substitutions/rule_files/rules_at_hand.hpp"
+#include "substitutions/selection/selection.hpp"
 
 namespace {
 
 using namespace substitutions;
 
-const std::vector<Rule>& all_rules() { return rules_at_hand(); }
+// All rules, or those that a search over algebra wants.
+enum Which { all, algebra };
+const std::vector<Rule>& rules(int which) { return which == all ? rules_at_hand() : algebraic_rules_at_hand().rules; }
 
 // On two devices, the samples cut: so there are parallel operators to match, too.
 pcg::Pcg inception() {
@@ -33,9 +36,10 @@ pcg::Pcg inception() {
 }
 
 void count(benchmark::State& state, const pcg::Pcg& g, std::size_t matches) {
+  const int which = static_cast<int>(state.range(0));
   std::size_t operators = 0;
   for (const pcg::PcgNode& n : g.nodes()) operators += n.is_source() ? 0 : 1;
-  state.counters["rules"] = static_cast<double>(all_rules().size());
+  state.counters["rules"] = static_cast<double>(rules(which).size());
   state.counters["operators"] = static_cast<double>(operators);
   state.counters["matches"] = static_cast<double>(matches);
 }
@@ -43,22 +47,22 @@ void count(benchmark::State& state, const pcg::Pcg& g, std::size_t matches) {
 // What the first use of the rules costs a program.
 void read_rules(benchmark::State& state) {
   for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(read_at_hand_text(text_of_rules_at_hand()));
-  state.counters["rules"] = static_cast<double>(all_rules().size());
+  state.counters["rules"] = static_cast<double>(rules_at_hand().size());
 }
 
 // Rules made ready, the graph indexed, all occurrences found.
 void first_index(benchmark::State& state) {
   const pcg::Pcg g = inception();
   std::size_t matches = 0;
-  (void)all_rules();
-  for ([[maybe_unused]] auto _ : state) matches = Matcher(all_rules(), g).matches().size();
+  const std::vector<Rule>& asked = rules(static_cast<int>(state.range(0)));
+  for ([[maybe_unused]] auto _ : state) matches = Matcher(asked, g).matches().size();
   count(state, g, matches);
 }
 
 // The same with rules made ready before.
 void match_all(benchmark::State& state) {
   const pcg::Pcg g = inception();
-  Matcher matcher(all_rules(), g);
+  Matcher matcher(rules(static_cast<int>(state.range(0))), g);
   for ([[maybe_unused]] auto _ : state) matcher.restart(g);
   count(state, g, matcher.matches().size());
 }
@@ -69,12 +73,12 @@ struct There {
   std::vector<pcg::NodeId> again;
   std::vector<std::optional<pcg::NodeId>> back;
 };
-std::vector<There> rewrites(const Matcher& matcher, const pcg::Pcg& g) {
+std::vector<There> rewrites(const std::vector<Rule>& asked, const Matcher& matcher, const pcg::Pcg& g) {
   const std::vector<int> degrees{2, 2};
   std::vector<There> result;
-  for (std::size_t i = 0; i < matcher.matches().size(); i += 61) {
+  for (std::size_t i = 0; i < matcher.matches().size(); i += std::max<std::size_t>(1, matcher.matches().size() / 100)) {
     const Match& m = matcher.matches()[i];
-    base::Attempt<Rewritten> there = apply(all_rules()[m.rule], m, g, degrees);
+    base::Attempt<Rewritten> there = apply(asked[m.rule], m, g, degrees);
     if (!there) continue;
     There t{.rewritten = std::move(*there), .again = {}, .back = {}};
     t.back.resize(t.rewritten.graph.nodes().size());
@@ -106,8 +110,8 @@ double slowest_ms(Matcher& matcher, const pcg::Pcg& g, const std::vector<There>&
 // Rewrites by rules of all kinds all over the graph, each there and back again, which are two updates.
 void update_after_one_rewrite(benchmark::State& state) {
   const pcg::Pcg g = inception();
-  Matcher matcher(all_rules(), g);
-  const std::vector<There> all = rewrites(matcher, g);
+  Matcher matcher(rules(static_cast<int>(state.range(0))), g);
+  const std::vector<There> all = rewrites(rules(static_cast<int>(state.range(0))), matcher, g);
   if (all.empty()) throw std::runtime_error("no rule applies");
   std::size_t i = 0;
   for ([[maybe_unused]] auto _ : state) {
@@ -123,12 +127,13 @@ void update_after_one_rewrite(benchmark::State& state) {
 
 void apply_one(benchmark::State& state) {
   const pcg::Pcg g = inception();
-  const Matcher matcher(all_rules(), g);
+  const Matcher matcher(rules(static_cast<int>(state.range(0))), g);
+  const std::vector<Rule>& asked = rules(static_cast<int>(state.range(0)));
   const std::vector<int> degrees{2, 2};
   std::size_t i = 0, applied = 0;
   for ([[maybe_unused]] auto _ : state) {
     const Match& m = matcher.matches()[i];
-    applied += apply(all_rules()[m.rule], m, g, degrees) ? 1 : 0;
+    applied += apply(asked[m.rule], m, g, degrees) ? 1 : 0;
     i = (i + 7919) % matcher.matches().size();
   }
   count(state, g, matcher.matches().size());
@@ -138,7 +143,7 @@ void apply_one(benchmark::State& state) {
 }  // namespace
 
 BENCHMARK(read_rules)->Unit(benchmark::kMillisecond);
-BENCHMARK(first_index)->Unit(benchmark::kMillisecond);
-BENCHMARK(match_all)->Unit(benchmark::kMillisecond);
-BENCHMARK(update_after_one_rewrite)->Unit(benchmark::kMillisecond);
-BENCHMARK(apply_one)->Unit(benchmark::kMillisecond);
+BENCHMARK(first_index)->Arg(all)->Arg(algebra)->Unit(benchmark::kMillisecond);
+BENCHMARK(match_all)->Arg(all)->Arg(algebra)->Unit(benchmark::kMillisecond);
+BENCHMARK(update_after_one_rewrite)->Arg(all)->Arg(algebra)->Unit(benchmark::kMillisecond);
+BENCHMARK(apply_one)->Arg(all)->Arg(algebra)->Unit(benchmark::kMillisecond);

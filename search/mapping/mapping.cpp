@@ -31,11 +31,9 @@ void add(BranchCosts& sum, const BranchCosts& more) {
   merge(sum.edges, more.edges);
 }
 
-// Whether a block of so many units is cut behind the first `units`: of few units anywhere, of many at halves, thirds and quarters, which
+// Whether a block of so many units is cut behind the first `units`: of few units anywhere, of many at halves and quarters, which
 // may be cut again.
-bool is_cut_behind(int units, int all) {
-  return all <= kCutAnywhere || 2 * units == all || 3 * units == all || 3 * units == 2 * all || 4 * units == all || 4 * units == 3 * all;
-}
+bool is_cut_behind(int units, int all) { return all <= kCutAnywhere || 2 * units == all || 4 * units == all || 4 * units == 3 * all; }
 
 }  // namespace
 
@@ -44,6 +42,7 @@ Mapping::Mapping(const topology::Cluster& cluster, Shortlists& lists, BranchShap
       shapes_(shapes),
       config_(config),
       machine_(static_cast<int>(cluster.domain_devices(0).size())),
+      whole_(cluster.device_count()),
       machines_are_alike_(cluster.is_alike_everywhere()) {
   for (const topology::Device& d : cluster.devices())
     machines_are_alike_ =
@@ -116,21 +115,35 @@ BranchCosts Mapping::series(const BranchTree& tree, const Branch& b, DeviceBlock
   return costs;
 }
 
-bool Mapping::any_can_use(const BranchTree& tree, BranchRef r, int devices) {
+// Every operator with weights, or, where there is none, any operator has work for so many devices.
+Mapping::Use Mapping::use_of(const BranchTree& tree, BranchRef r, int devices) {
   const Branch& b = tree.branches[r.branch];
-  if (!b.has_operators) return false;
-  const auto at = can_use_.find({b.shape, devices});
-  if (at != can_use_.end()) return at->second;
-  bool can = b.form == Branch::Form::series && (lists_.catalog().can_use(tree.kinds[b.centre], devices) ||
-                                                any_can_use(tree, b.after, devices) || (b.before && any_can_use(tree, *b.before, devices)));
-  for (const BranchRef h : b.hanging) can = can || any_can_use(tree, h, devices);
-  for (const BranchRef p : b.parts) can = can || any_can_use(tree, p, devices);
-  return can_use_[{b.shape, devices}] = can;
+  if (!b.has_operators) return {};
+  if (const auto at = uses_.find({b.shape, devices}); at != uses_.end()) return at->second;
+  Use use;
+  const auto join = [&](Use more) {
+    use.weighty += more.weighty;
+    use.weighty_that_can += more.weighty_that_can;
+    use.others_that_can += more.others_that_can;
+  };
+  if (b.form == Branch::Form::series) {
+    const OperatorKind& kind = lists_.catalog().kind(tree.kinds[b.centre]);
+    const bool is_weighty = std::ranges::find(kind.is_weight, true) != kind.is_weight.end();
+    const bool can = lists_.catalog().can_use(tree.kinds[b.centre], devices);
+    join({is_weighty ? 1 : 0, is_weighty && can ? 1 : 0, !is_weighty && can ? 1 : 0});
+    join(use_of(tree, b.after, devices));
+    if (b.before) join(use_of(tree, *b.before, devices));
+  }
+  for (const BranchRef h : b.hanging) join(use_of(tree, h, devices));
+  for (const BranchRef p : b.parts) join(use_of(tree, p, devices));
+  return uses_[{b.shape, devices}] = use;
 }
 
 // A single branch has to have work for all of its devices; several share them out further.
 bool Mapping::can_use(const BranchTree& tree, const std::vector<BranchRef>& parts, int devices) {
-  return parts.size() > 1 || any_can_use(tree, parts.front(), devices);
+  if (parts.size() > 1) return true;
+  const Use use = use_of(tree, parts.front(), devices);
+  return use.weighty > 0 ? use.weighty_that_can == use.weighty : use.others_that_can > 0;
 }
 
 // Where a block may be cut in two: inside a machine between devices, beyond one between machines.
@@ -151,7 +164,9 @@ void Mapping::for_each_option(const BranchTree& tree, const std::vector<BranchRe
     return std::vector(parts.begin() + static_cast<std::ptrdiff_t>(begin), parts.begin() + static_cast<std::ptrdiff_t>(end));
   };
   const std::size_t count = parts.size();
-  look({beside(tree, some(0, 1), block, first, second), beside(tree, some(1, count), block, first, second), false, block, block, 1});
+  const bool is_whole = block.size == whole_ || std::ranges::all_of(parts, [&](BranchRef r) { return can_use(tree, {r}, block.size); });
+  if (is_whole)
+    look({beside(tree, some(0, 1), block, first, second), beside(tree, some(1, count), block, first, second), false, block, block, 1});
   if (!config_.side_by_side || count > kMostBeside || block.size == 1) return;
   for (std::size_t cut = 1; cut < count; ++cut) {
     const std::vector<BranchRef> left = some(0, cut), right = some(cut, count);

@@ -92,7 +92,11 @@ class Mapping {
   [[nodiscard]] std::vector<int> cuts(const BranchTree& tree, const std::vector<BranchRef>& first, const std::vector<BranchRef>& second,
                                       DeviceBlock block);
   [[nodiscard]] bool can_use(const BranchTree& tree, const std::vector<BranchRef>& parts, int devices);
-  [[nodiscard]] bool any_can_use(const BranchTree& tree, BranchRef r, int devices);
+  // Operators of a branch that have work for so many devices.
+  struct Use {
+    int weighty = 0, weighty_that_can = 0, others_that_can = 0;
+  };
+  [[nodiscard]] Use use_of(const BranchTree& tree, BranchRef r, int devices);
   [[nodiscard]] std::vector<double> own(const BranchTree& tree, std::uint32_t centre, const std::vector<BranchRef>& hanging,
                                         DeviceBlock block, std::vector<std::uint32_t>& edges);
 
@@ -110,9 +114,10 @@ class Mapping {
   BranchShapes& shapes_;
   MappingConfig config_;
   int machine_;  // devices of a machine
+  int whole_;    // of the cluster
   bool machines_are_alike_;
   std::map<Key, Costs> known_;
-  std::map<std::pair<std::uint32_t, int>, bool> can_use_;  // by shape
+  std::map<std::pair<std::uint32_t, int>, Use> uses_;  // by shape
 };
 
 }  // namespace search

@@ -90,6 +90,13 @@ MovementCosts::MovementCosts(const Problem& problem)
         if (cluster.domains() > 1 && nics.insert(nic).second)
           sum += cluster.route_through_nics(outside, d, cluster.nics_of(outside).front(), nic).bandwidth.value();
   }
+  // Of the shortest message inside a domain, and between two.
+  const auto latency = [&](base::DeviceId from, base::DeviceId to) {
+    return oracle_.round({{.kind = sim::CollectiveKind::send, .bytes = base::Bytes(1), .group = {from, to}}}).time.value();
+  };
+  const auto first = cluster.domain_devices(0);
+  if (first.size() > 1) latency_inside_ = latency(first[0], first[1]);
+  if (cluster.domains() > 1) latency_between_ = latency(first[0], cluster.domain_devices(1).front());
 }
 
 LayoutNumber MovementCosts::number(const sim::Layout& layout) {
@@ -112,24 +119,34 @@ double MovementCosts::seconds(LayoutNumber from, LayoutNumber to) {
   const Numbered &a = layouts_[from], &b = layouts_[to];
   BASE_CHECK(a.bytes == b.bytes, "a tensor of {} bytes does not become one of {}", a.bytes, b.bytes);
   Curve& c = curve(a.pattern, b.pattern);
-  if (c.movement.empty() || a.bytes == 0) return 0;
-  const int power = std::clamp(static_cast<int>(std::log2(a.bytes) / 2), 0, kMostPowers - 1);
+  return c.movement.empty() || a.bytes == 0 ? 0 : on_curve(c, a.bytes);
+}
+
+double MovementCosts::on_curve(Curve& c, double bytes) const {
+  const int power = std::clamp(static_cast<int>(std::log2(bytes) / 2), 0, kMostPowers - 1);
   const double below = std::pow(4.0, power), low = at_power(c, power), high = at_power(c, power + 1);
-  return low + (high - low) * (a.bytes - below) / (3 * below);
+  return low + (high - low) * (bytes - below) / (3 * below);
 }
 
 double MovementCosts::seconds(const sim::Movement& movement) const {
+  if (std::ranges::any_of(movement.rounds, [](const sim::Round& r) { return most_launches(r) > kMostLaunches; })) return kHopeless;
   double sum = 0;
-  for (const sim::Round& r : movement.rounds) {
-    const int launches = most_launches(r);
-    if (launches > kMostLaunches) return kHopeless;
-    sum += std::max(oracle_.round(r).time.value(), launch_ * launches);
-  }
+  for (const sim::Round& r : movement.rounds) sum += std::max(oracle_.round(r).time.value(), launch_ * most_launches(r));
   return sum;
 }
 
-double MovementCosts::all_reduce_seconds(base::Bytes bytes, std::span<const std::vector<base::DeviceId>> groups) const {
-  return groups.empty() ? 0 : oracle_.collectives(sim::CollectiveKind::all_reduce, bytes, groups).time.value();
+double MovementCosts::all_reduce_seconds(LayoutNumber sums, base::Bytes bytes) {
+  const std::uint32_t pattern = layouts_[sums].pattern;
+  const auto [at, is_new] = sums_.try_emplace(pattern);
+  Curve& c = at->second;
+  if (is_new) {
+    c.at.resize(kMostPowers + 1);
+    sim::Round round;
+    for (std::vector<base::DeviceId>& group : sim::sum_groups(example_[pattern]))
+      round.push_back({.kind = sim::CollectiveKind::all_reduce, .bytes = base::Bytes(kUnit), .group = std::move(group)});
+    if (!round.empty()) c.movement.rounds.push_back(std::move(round));
+  }
+  return c.movement.empty() ? 0 : on_curve(c, bytes.value());
 }
 
 double MovementCosts::at_power(Curve& curve, int power) const {
@@ -185,27 +202,29 @@ double MovementCosts::at_least(LayoutNumber from, LayoutNumber to) {
   const Numbered &a = layouts_[from], &b = layouts_[to];
   if (a.pattern == b.pattern) return 0;
   const auto [at, is_new] = bounds_.try_emplace(pair_of(a.pattern, b.pattern));
-  if (is_new) at->second = seconds_per_byte_at_least(a.pattern, b.pattern);
-  return at->second * a.bytes;
+  if (is_new) at->second = bound(a.pattern, b.pattern);
+  return a.bytes == 0 ? 0 : at->second.latency + at->second.seconds_per_byte * a.bytes;
 }
 
-double MovementCosts::seconds_per_byte_at_least(std::uint32_t from, std::uint32_t to) const {
+MovementCosts::Bound MovementCosts::bound(std::uint32_t from, std::uint32_t to) const {
   const Spread &held = spreads_[from], &wanted = spreads_[to];
   const int sums = example_[from].shape.sum;
-  double longest = 0;
+  Bound bound;
   // Both are ascending.
-  const auto look = [&](const auto& have, const auto& want, const std::vector<double>& into) {
+  const auto look = [&](const auto& have, const auto& want, const std::vector<double>& into, double latency) {
     auto h = have.begin();
     for (const auto& [where, boxes] : want) {
       while (h != have.end() && h->first < where) ++h;
       const std::span<const Box> there = h != have.end() && h->first == where ? std::span<const Box>(h->second) : std::span<const Box>();
       const double lacking = share_lacking(boxes, there, sums);
-      if (lacking > kRounding) longest = std::max(longest, lacking / into[static_cast<std::size_t>(where)]);
+      if (lacking <= kRounding) continue;
+      bound.latency = latency;
+      bound.seconds_per_byte = std::max(bound.seconds_per_byte, lacking / into[static_cast<std::size_t>(where)]);
     }
   };
-  look(held.on_device, wanted.on_device, into_device_);
-  look(held.in_domain, wanted.in_domain, into_domain_);
-  return longest;
+  look(held.on_device, wanted.on_device, into_device_, latency_inside_);
+  look(held.in_domain, wanted.in_domain, into_domain_, latency_between_);
+  return bound;
 }
 
 }  // namespace search

@@ -35,8 +35,8 @@ class MovementCosts {
   [[nodiscard]] double at_least(LayoutNumber from, LayoutNumber to);
   // Of rounds one after another, each as long as its transfers need or the busiest host to launch them, whichever is longer.
   [[nodiscard]] double seconds(const sim::Movement& movement) const;
-  // Of each group adding up so many bytes, all at once. No groups: nothing.
-  [[nodiscard]] double all_reduce_seconds(base::Bytes bytes, std::span<const std::vector<base::DeviceId>> groups) const;
+  // Of adding up partial sums where they lie, so many bytes of each. Interpolated as movements are.
+  [[nodiscard]] double all_reduce_seconds(LayoutNumber sums, base::Bytes bytes);
 
   static constexpr std::size_t kMostDims = 5;  // of more, the last ones count as whole: bounds are the lower
   // A part of a tensor, as shares of its dims: where it begins and ends in each, and which summand it is of.
@@ -57,7 +57,7 @@ class MovementCosts {
     std::uint32_t pattern;
     double bytes;  // of the whole tensor
   };
-  // Seconds by the power of four of the tensor's bytes.
+  // Seconds by the power of four of the tensor's bytes, or of a summand's.
   struct Curve {
     sim::Movement movement;  // of a tensor of kUnit bytes
     std::vector<std::optional<double>> at;
@@ -68,10 +68,14 @@ class MovementCosts {
     double elements;
   };
   [[nodiscard]] Ends ends(std::uint32_t from, std::uint32_t to) const;
-  [[nodiscard]] double seconds_per_byte_at_least(std::uint32_t from, std::uint32_t to) const;
+  struct Bound {
+    double latency = 0, seconds_per_byte = 0;
+  };
+  [[nodiscard]] Bound bound(std::uint32_t from, std::uint32_t to) const;
   [[nodiscard]] Spread spread_of(const sim::Layout& layout) const;
   [[nodiscard]] Curve& curve(std::uint32_t from, std::uint32_t to);
   [[nodiscard]] double at_power(Curve& curve, int power) const;
+  [[nodiscard]] double on_curve(Curve& curve, double bytes) const;
 
   const Problem& problem_;
   sim::Oracle oracle_;                                           // which bounds collectives by their busiest links: they are many
@@ -81,9 +85,11 @@ class MovementCosts {
   std::vector<Spread> spreads_;                                  // per pattern
   std::map<std::pair<std::uint32_t, double>, LayoutNumber> numbers_;
   std::vector<Numbered> layouts_;
-  std::unordered_map<std::uint64_t, Curve> curves_;   // by both patterns
-  std::unordered_map<std::uint64_t, double> bounds_;  // seconds per byte, by both patterns
-  std::vector<double> into_device_, into_domain_;     // bytes per second
+  std::unordered_map<std::uint64_t, Curve> curves_;  // by both patterns
+  std::unordered_map<std::uint32_t, Curve> sums_;    // all-reduces, by pattern
+  std::unordered_map<std::uint64_t, Bound> bounds_;  // by both patterns
+  double latency_inside_ = 0, latency_between_ = 0;  // of a message inside a domain, and between two
+  std::vector<double> into_device_, into_domain_;    // bytes per second
 };
 
 }  // namespace search

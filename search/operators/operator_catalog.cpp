@@ -184,7 +184,7 @@ Ways OperatorCatalog::priced(const OperatorKind& kind, DeviceBlock block) {
       const auto elements = static_cast<double>(layouts.input_gradients[i].shape.shard().elements());
       parameters += elements;
       cost.synchronisation +=
-          movements_.all_reduce_seconds(base::Bytes(elements * state.gradient), sim::sum_groups(layouts.input_gradients[i]));
+          movements_.all_reduce_seconds(movements_.number(layouts.input_gradients[i]), base::Bytes(elements * state.gradient));
     }
     cost.state_bytes = parameters * (state.weight + state.gradient + state.optimizer);
     if (parameters > 0) cost.update = slowest({&prices.optimizer(parameters)});

@@ -50,13 +50,13 @@ std::vector<bool> used(const Term& t, std::size_t variables) {
 }
 
 // Something to be found by, and all that the target needs.
-bool is_rule(const Term& source, const Term& target, std::size_t variables) {
+bool is_rule(const Term& source, const Term& target, const std::vector<Variable>& variables) {
   for (const std::uint8_t o : source.outputs)
     if (source.nodes[o].kind == Kind::variable) return false;
-  const std::vector<bool> known = used(source, variables), needed = used(target, variables);
-  for (std::size_t v = 0; v < variables; ++v)
+  const std::vector<bool> known = used(source, variables.size()), needed = used(target, variables.size());
+  for (std::size_t v = 0; v < variables.size(); ++v)
     if (needed[v] && !known[v]) return false;
-  return true;
+  return knows_its_sizes(source, variables);
 }
 
 std::vector<Rule> rules_from(const std::vector<TypedEquation>& equations, const std::vector<Proof>& proofs) {
@@ -67,7 +67,7 @@ std::vector<Rule> rules_from(const std::vector<TypedEquation>& equations, const 
     if (proofs[i].verdict != Verdict::proved) continue;
     for (const bool forward : {true, false}) {
       if (!forward && is_symmetric(join(e))) continue;
-      if (!(forward ? is_rule(e.left(), e.right(), e.variables().size()) : is_rule(e.right(), e.left(), e.variables().size()))) continue;
+      if (!(forward ? is_rule(e.left(), e.right(), e.variables()) : is_rule(e.right(), e.left(), e.variables()))) continue;
       rules.push_back({.name = names.next(e), .equation = e, .forward = forward, .axioms = proofs[i].axioms, .proof_s = proofs[i].seconds});
     }
   }

@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <bit>
+
 namespace substitutions {
 
 RuleKind kind_of(const Equation& e) {
@@ -19,6 +22,28 @@ std::string_view name_of(RuleKind k) {
     case RuleKind::hybrid: return "hybrid";
   }
   return "";
+}
+
+bool knows_its_sizes(const Term& source, std::span<const Variable> variables) {
+  std::vector<std::uint32_t> sums;  // letters, a bit each, that an occurrence has the sum of
+  const auto add = [&](const Numbers& n) {
+    std::uint32_t letters = 0;
+    for (const char c : letters_of(n).value_or("")) letters |= 1U << static_cast<unsigned>(c - 'a');
+    sums.push_back(letters);
+  };
+  for (const Node& n : source.nodes) {
+    if (is_split(n.kind)) add(n.at);
+    if (n.kind != Kind::variable) continue;
+    const Types& t = variables[n.variable].types;
+    for (std::size_t d = 0; d < t[0].rank; ++d) add(dim_size(t, d));
+  }
+  std::uint32_t known = 0, before = 0;
+  do {  // each sum identifies the one letter of it that is not known yet
+    before = known;
+    for (const std::uint32_t sum : sums)
+      if (std::has_single_bit(sum & ~known)) known |= sum;
+  } while (known != before);
+  return std::ranges::all_of(sums, [&](std::uint32_t sum) { return (sum & ~known) == 0; });
 }
 
 std::string RuleNames::next(const Equation& e) {

@@ -159,8 +159,16 @@ int GraphIndex::outputs(std::uint32_t n) const {
   return static_cast<int>(end - nodes_[n].first_output);
 }
 
-GraphIndex::GraphIndex(const pcg::Pcg& graph) : size_(static_cast<std::uint32_t>(graph.nodes().size())), nodes_(size_) {
-  first_edge_.reserve(size_ + 1);
+void GraphIndex::index(const pcg::Pcg& graph) {
+  size_ = static_cast<std::uint32_t>(graph.nodes().size());
+  nodes_.assign(size_, {});
+  tensors_.clear();
+  sizes_.clear();
+  edges_.clear();
+  first_edge_.clear();
+  views_.clear();
+  attentions_.clear();
+  for (std::vector<std::uint32_t>& nodes : by_code_) nodes.clear();
   std::vector<std::uint32_t> long_concats;
   for (std::uint32_t n = 0; n < size_; ++n) {
     const pcg::PcgNode& node = graph.nodes()[n];
@@ -212,7 +220,11 @@ GraphIndex::GraphIndex(const pcg::Pcg& graph) : size_(static_cast<std::uint32_t>
   }
   readers_.resize(at);
   for (std::uint32_t n = 0; n < size_; ++n)
-    for (TensorId id : inputs(n)) readers_[tensors_[id].first_reader + tensors_[id].readers++] = n;
+    for (TensorId id : inputs(n)) {
+      TensorFacts& t = tensors_[id];
+      readers_[t.first_reader + t.readers++] = n;
+      if (nodes_[n].code != kNoCode) t.reader_codes |= bit_of(nodes_[n].code);
+    }
   for (std::uint32_t n : long_concats) add_views(n);
 }
 
@@ -246,6 +258,7 @@ TensorId GraphIndex::add_part(std::uint32_t concat, std::uint32_t begin, std::ui
   t.node = concat;
   t.output = -1;
   t.first_reader = t.readers = 0;
+  t.reader_codes = 0;
   const auto dim = static_cast<std::size_t>(nodes_[concat].dim);
   std::vector<std::int64_t> whole(sizes(parts[0]).begin(), sizes(parts[0]).end());
   for (TensorId other : parts.subspan(1)) whole[dim] += sizes(other)[dim];

@@ -28,11 +28,24 @@ struct Matcher::State {
     std::uint8_t at = 0;
     bool commutative = false;
     std::uint64_t word = 0, mask = 0;
+    int output = 0;             // of its node
+    std::uint64_t readers = 0;  // codes of those that read it in the source; 0: also where they are not known
 
-    [[nodiscard]] bool may_be(const NodeFacts& f) const {
+    [[nodiscard]] bool may_be(const NodeFacts& f, const GraphIndex& graph) const {
+      if (readers != 0 && (readers & ~graph.tensor(f.first_output + static_cast<TensorId>(output)).reader_codes) != 0) return false;
       return (word_of(f, false) & mask) == word || (commutative && (word_of(f, true) & mask) == word);
     }
   };
+
+  // Half of a split may be a slice, whose code and output are others.
+  static std::uint64_t readers_of(const Pattern& p, std::uint8_t at) {
+    std::uint64_t codes = 0;
+    if (p.operators[at].other_code != kNoCode) return codes;
+    for (const PatternOperator& reader : p.operators)
+      for (std::size_t i = 0; i < reader.slot_count; ++i)
+        if (!reader.slots[i].variable && reader.slots[i].index == at && reader.other_code == kNoCode) codes |= bit_of(reader.code);
+    return codes;
+  }
 
   static Anchor anchor_of(const Pattern& p, std::size_t rule, std::uint8_t at) {
     const PatternOperator& op = p.operators[at];
@@ -44,16 +57,35 @@ struct Matcher::State {
       code[i] = producer.code;
       mask[i] = 0xffff;
     }
-    return {static_cast<std::uint32_t>(rule), at, op.commutative, word_of(code[0], code[1], code[2]), word_of(mask[0], mask[1], mask[2])};
+    return {static_cast<std::uint32_t>(rule),   at,        op.commutative,   word_of(code[0], code[1], code[2]),
+            word_of(mask[0], mask[1], mask[2]), op.output, readers_of(p, at)};
   }
 
   std::vector<std::optional<Pattern>> patterns;             // by rule
   std::vector<std::vector<Anchor>> anchors;                 // by rule
   std::array<std::vector<Anchor>, kCodes> anchors_of_code;  // those of all rules
-  GraphIndex graph;
-  std::vector<Match> matches;
+  GraphIndex graph, before;
+  std::vector<Match> matches, spare;  // the memory of the matches before
 
-  State(std::span<const Rule> rules, const pcg::Pcg& g) : graph(g) {
+  // The matches that stay, with their new numbers, and found ones, in order: each is moved once.
+  template <class Stays>
+  void replace_matches(std::vector<Match> found, const Stays& stays) {
+    spare.clear();
+    spare.reserve(matches.size() + found.size());
+    bool ordered = true;  // old numbers may have changed places
+    auto next = found.begin();
+    for (Match& m : matches) {
+      if (!stays(m)) continue;
+      for (; next != found.end() && comes_before(*next, m); ++next) spare.push_back(std::move(*next));
+      ordered = ordered && (spare.empty() || !comes_before(m, spare.back()));
+      spare.push_back(std::move(m));
+    }
+    spare.insert(spare.end(), std::make_move_iterator(next), std::make_move_iterator(found.end()));
+    if (!ordered) std::sort(spare.begin(), spare.end(), comes_before);
+    matches.swap(spare);
+  }
+
+  State(std::span<const Rule> rules, const pcg::Pcg& g) : graph(g), before(pcg::Pcg()) {
     for (std::size_t r = 0; r < rules.size(); ++r) {
       patterns.push_back(compile(rules[r]));
       anchors.emplace_back();
@@ -82,7 +114,7 @@ struct Matcher::State {
           anchors[r], {}, [&](const Anchor& a) { return candidates(a, false).size() + candidates(a, true).size(); });
       for (bool other : {false, true})
         for (std::uint32_t n : candidates(rarest, other))
-          if (rarest.may_be(graph.node(n))) search.run(*patterns[r], r, rarest.at, n, {});
+          if (rarest.may_be(graph.node(n), graph)) search.run(*patterns[r], r, rarest.at, n, {});
       std::sort(matches.begin() + static_cast<std::ptrdiff_t>(begin), matches.end(), comes_before);
     }
   }
@@ -92,7 +124,7 @@ Matcher::Matcher(std::span<const Rule> rules, const pcg::Pcg& graph) : state_(st
 Matcher::~Matcher() = default;
 Matcher::Matcher(Matcher&&) noexcept = default;
 void Matcher::restart(const pcg::Pcg& graph) {
-  state_->graph = GraphIndex(graph);
+  state_->graph.index(graph);
   state_->find_all();
 }
 const std::vector<Match>& Matcher::matches() const { return state_->matches; }
@@ -147,10 +179,9 @@ bool survives(Match& m, std::span<const std::optional<pcg::NodeId>> renumbered, 
 
 void Matcher::update(const pcg::Pcg& after, std::span<const pcg::NodeId> fresh, std::span<const std::optional<pcg::NodeId>> renumbered) {
   State& s = *state_;
-  GraphIndex graph(after);
-  std::vector<std::uint8_t> changed = find_changed(s.graph, graph, fresh, renumbered);
-  s.graph = std::move(graph);
-  std::erase_if(s.matches, [&](Match& m) { return !survives(m, renumbered, changed, *s.patterns[m.rule]); });
+  std::swap(s.graph, s.before);
+  s.graph.index(after);
+  const std::vector<std::uint8_t> changed = find_changed(s.before, s.graph, fresh, renumbered);
 
   // Occurrences with a changed node, each once: with the first of them that is looked at.
   std::vector<Match> found;
@@ -160,7 +191,7 @@ void Matcher::update(const pcg::Pcg& after, std::span<const pcg::NodeId> fresh, 
     const NodeFacts& f = s.graph.node(n);
     if (f.code == kNoCode) return;
     for (const State::Anchor& a : s.anchors_of_code[f.code])
-      if (a.may_be(f)) search.run(*s.patterns[a.rule], a.rule, a.at, n, done);
+      if (a.may_be(f, s.graph)) search.run(*s.patterns[a.rule], a.rule, a.at, n, done);
     done[n] = 1;
   };
   for (std::uint32_t n = 0; n < changed.size(); ++n) {
@@ -172,11 +203,7 @@ void Matcher::update(const pcg::Pcg& after, std::span<const pcg::NodeId> fresh, 
   // Both halves of a split are anchors of the same node.
   std::sort(found.begin(), found.end(), comes_before);
   found.erase(std::unique(found.begin(), found.end()), found.end());
-  // Old numbers may have changed places.
-  if (!std::is_sorted(s.matches.begin(), s.matches.end(), comes_before)) std::sort(s.matches.begin(), s.matches.end(), comes_before);
-  const auto middle = static_cast<std::ptrdiff_t>(s.matches.size());
-  s.matches.insert(s.matches.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
-  std::inplace_merge(s.matches.begin(), s.matches.begin() + middle, s.matches.end(), comes_before);
+  s.replace_matches(std::move(found), [&](Match& m) { return survives(m, renumbered, changed, *s.patterns[m.rule]); });
 }
 
 }  // namespace substitutions

@@ -29,6 +29,7 @@ class Compiler {
     p_.exact_rank = has_sum(source_) || has_sum(target_);
     if (variables_.size() > kMostVariables || source_.operators() > static_cast<int>(kMostOperators)) return refuse("too large");
     if (masks(source_) != masks(target_) || masks(source_) > 1) return refuse("a dropout that is made or goes");
+    if (!knows_its_sizes(source_, variables_)) return refuse("nothing says where the target cuts");
     add_variables();
     for (std::size_t n = 0; n < source_.nodes.size(); ++n)
       if (!add_operator(n, source_types_)) return refuse("arithmetic of numbers alone");

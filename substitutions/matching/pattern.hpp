@@ -74,8 +74,8 @@ struct Pattern {
 };
 
 // Returns the pattern; nullopt, with the reason: the rule never applies to a PCG: constants, arithmetic of numbers or enlarged kernels in
-// it, a sum to a single number, a dropout that only one side has, an output that is a variable, a source that does not hang together, or
-// one that is too large.
+// it, a sum to a single number, a dropout that only one side has, sizes that the source leaves open, an output that is a variable, a source
+// that does not hang together, or one that is too large.
 [[nodiscard]] std::optional<Pattern> compile(const Rule& rule, std::string* why = nullptr);
 
 // Returns the variable that the first inputs lead to: the tensor that has the dims beyond the rule's rank, if one has.

@@ -21,7 +21,8 @@ std::vector<Rule> directed(const std::vector<Equation>& equations) {
   for (const Equation& e : equations)
     for (const bool forward : {true, false}) {
       Rule r{.name = fmt::format("g{}", rules.size()), .equation = TypedEquation::make(e).value(), .forward = forward, .axioms = {}};
-      if (has_something_to_be_found_by(r.source()) && invents_nothing(r)) rules.push_back(std::move(r));
+      if (has_something_to_be_found_by(r.source()) && invents_nothing(r) && knows_its_sizes(r.source(), e.variables))
+        rules.push_back(std::move(r));
     }
   return rules;
 }

@@ -232,7 +232,7 @@ TEST_CASE("what would cost its reader too much is refused") {
   CHECK(of_variable("x: [6m]").find("neither a sum of one to five letters") != std::string::npos);
   CHECK(of_variable("x: [m/2*2*2*2*2]").find("the degree is too large") != std::string::npos);
   CHECK(of_variable("x: [m/2*2*2*2, k] copy d*2*2*2").empty());
-  CHECK(parse_problem(file_with(rule_text("split0[0 at x.0+x.0+x.0+x.0+x.0](x)", "x")))
+  CHECK(parse_problem(file_with(rule_text("split0[0 at x.0+x.0+x.0+x.0+x.0+x.0](x)", "x")))
             .find("a size of split0 is no sum of at most four dims") != std::string::npos);
   const auto variables = [](int count) {
     std::string all;

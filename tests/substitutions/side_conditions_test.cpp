@@ -41,6 +41,12 @@ TEST_CASE("equal shapes, sums of dims, numbers and layouts") {
   CHECK(conditions("x: [m, 2k] | c: [] | scale(x, c) = scale(x, c)") == Texts{"c is a number", "dim 1 of x is a multiple of 2"});
 }
 
+TEST_CASE("a split that no dims place cuts anywhere, others of the source where it does") {
+  CHECK(conditions("x: [m, k+n] | y: [m, k+n] | add(split0[1 at k](x), split0[1 at k](y)) = split0[1 at k](add(x, y))") ==
+        Texts{"y has the sizes of x", "x, y are cut at the same place", "nothing else reads split0[1 at k](x), split0[1 at k](y)"});
+  CHECK(conditions("x: [m, k+n] | concat[1](split0[1 at k](x), split1[1 at k](x)) = x", false) == Texts{"x may be cut anywhere"});
+}
+
 TEST_CASE("kernels stand for any window where they are whole") {
   CHECK(conditions("x: [n, c, h, w] | k: [o, c, 3, 3] | relu(conv(x, k)) = conv[relu](x, k)") ==
         Texts{"dim 1 of k = dim 1 of x", "k has any number of rows and columns, with any stride and padding",

@@ -5,6 +5,7 @@
 
 #include "base/diagnostics.hpp"
 #include "substitutions/language/parse.hpp"
+#include "substitutions/language/rule.hpp"
 #include "substitutions/language/typing.hpp"
 #include "substitutions/meaning/values.hpp"
 #include "tests/substitutions/equations.hpp"
@@ -49,6 +50,21 @@ TEST_CASE("variables and terms are read and written alike") {
                            "reduce[d](linear(partition[1, d](x), partition[0, d](w)))", "linear(x, identity[x.1])",
                            "reduce[2](summands(y, y))", "ones[x.0, w.1]", "split1[1 at x.1+x.1](concat[1](concat[1](x, x), y))"})
     CHECK(to_text(parse_term(text, v), v) == text);
+  // A place that no dims add up to is named by letters of sizes; a dim goes first.
+  const auto sums = variables({"x: [m, k+n]", "y: [m, 2a+n]", "z: [l, a]"});
+  for (const char* text : {"split0[1 at k](x)", "split1[1 at a+n](y)", "split0[1 at z.1](y)"})
+    CHECK(to_text(parse_term(text, sums), sums) == text);
+  CHECK(to_text(parse_term("split0[1 at a](y)", sums), sums) == "split0[1 at z.1](y)");
+  CHECK(parse_term("split0[1 at k](x)", sums).nodes[1].at == symbol('k'));
+}
+
+TEST_CASE("an occurrence knows the sizes that its tensors and splits identify") {
+  const auto v = variables({"x: [m, k+n]", "y: [m, k]", "z: [m, a+k+n]"});
+  CHECK(knows_its_sizes(parse_term("split0[1 at k](x)", v), v));
+  CHECK(knows_its_sizes(parse_term("concat[1](x, y)", v), v));  // y says k, and then x says n
+  CHECK(knows_its_sizes(parse_term("concat[1](concat[1](x, y), z)", v), v));
+  CHECK_FALSE(knows_its_sizes(parse_term("relu(x)", v), v));
+  CHECK_FALSE(knows_its_sizes(parse_term("concat[1](y, z)", v), v));
 }
 
 TEST_CASE("degrees are known by their values in the assignments") {
@@ -78,6 +94,7 @@ TEST_CASE("what is wrong with a text is said with its column") {
   CHECK(error([&] { (void)parse_term("add(x, y)", v); }) == "8: \"y\" is neither an operator nor a variable");
   CHECK(error([&] { (void)parse_term("add(x)", v); }) == "6: found \")\", expected \",\"");
   CHECK(error([&] { (void)parse_term("split0[1 at x.2](x)", v); }) == "13: x has no dim 2");
+  CHECK(error([&] { (void)parse_term("split0[1 at q](x)", v); }) == "13: \"q\" is no variable");
   CHECK(error([&] { (void)parse_term("partition[0, f](x)", v); }) == "14: \"f\" is no degree");
   CHECK(error([&] { (void)parse_term("x x", v); }) == "3: \"x\" is left over");
   CHECK(error([] { (void)parse_variable("x: [m, k"); }) == "9: found the end, expected \",\"");
