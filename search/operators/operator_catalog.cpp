@@ -62,6 +62,14 @@ std::vector<std::uint32_t> operators_of(const pcg::Pcg& pcg) {
   return nodes;
 }
 
+bool is_plain_cut(const Strategy& s, int devices, int machine) {
+  std::vector<int> cut;
+  for (const int d : s.sharding.degrees)
+    if (d > 1) cut.push_back(d);
+  if (s.sharding.copies > 1 || s.sharding.points() != devices) return false;
+  return cut.size() < 2 || (cut.size() == 2 && cut[1] == machine && s.view.strides[1] == 1);
+}
+
 // On the slowest type of device: its kernels, or its host, if that takes longer.
 double slowest(std::initializer_list<const sim::Price*> prices) {
   double device = 0, host = 0;
@@ -150,13 +158,14 @@ std::vector<LayoutNumber> OperatorCatalog::numbers(const std::vector<sim::Layout
 // One plan, in which every strategy has a specimen.
 Ways OperatorCatalog::priced(const OperatorKind& kind, DeviceBlock block) {
   Ways ways;
+  const int machine = static_cast<int>(problem_.cluster.domain_devices(0).size());
   const bool has_weights = std::ranges::find(kind.is_weight, true) != kind.is_weight.end();
   ways.strategies = strategies_of(*kind.node.space, kind.inputs, kind.node.outputs, block, most_cut_);
   if (has_weights) {
-    const int neighbours = static_cast<int>(problem_.cluster.domain_devices(0).size());
-    for (Strategy& s : strategies_of_few(*kind.node.space, kind.inputs, kind.node.outputs, block, most_cut_, neighbours))
+    for (Strategy& s : strategies_of_few(*kind.node.space, kind.inputs, kind.node.outputs, block, most_cut_, machine))
       ways.strategies.push_back(std::move(s));
   }
+  for (const Strategy& s : ways.strategies) ways.is_plain.push_back(is_plain_cut(s, block.size, machine));
   const Specimens specimens = specimens_of(kind, ways.strategies.size());
   std::vector<const Strategy*> choice(specimens.graph.nodes().size(), nullptr);
   for (std::size_t s = 0; s < ways.strategies.size(); ++s) choice[specimens.nodes[s]] = &ways.strategies[s];

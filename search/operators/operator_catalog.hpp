@@ -68,6 +68,9 @@ struct Ways {
   std::vector<Strategy> strategies;
   std::vector<StrategyCost> costs;
   std::vector<Layouts> layouts;
+  // One loop is cut by all devices, or one by the machines and one by the devices of each: what operators next to each other have in
+  // common, so that nothing moves between them.
+  std::vector<bool> is_plain;
 };
 
 class OperatorCatalog {

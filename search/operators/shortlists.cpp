@@ -13,7 +13,12 @@ const Shortlist& Shortlists::of(KindNumber kind, DeviceBlock block) {
   list.ways.resize(ways.costs.size());
   std::iota(list.ways.begin(), list.ways.end(), 0);
   std::ranges::stable_sort(list.ways, {}, [&](std::uint32_t w) { return seconds_of(ways.costs[w], weighing_); });
-  list.ways.resize(std::min(list.ways.size(), most_));
+  const std::size_t kept = std::min(list.ways.size(), most_);
+  const auto plain_first = [&](std::uint32_t w) { return !ways.is_plain[w]; };
+  std::ranges::stable_sort(list.ways.begin() + static_cast<std::ptrdiff_t>(kept), list.ways.end(), {}, plain_first);
+  std::size_t plain = kept;
+  while (plain < list.ways.size() && ways.is_plain[list.ways[plain]]) ++plain;
+  list.ways.resize(plain);
   for (const std::uint32_t w : list.ways) list.seconds.push_back(seconds_of(ways.costs[w], weighing_));
   return list;
 }

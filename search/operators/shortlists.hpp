@@ -11,7 +11,7 @@
 
 namespace search {
 
-// Of the ways of a kind on a block those that cost least by themselves.
+// Of the ways of a kind on a block those that cost least by themselves, and the plain ones (Ways::is_plain).
 struct Shortlist {
   std::vector<std::uint32_t> ways;
   std::vector<double> seconds;  // of each
