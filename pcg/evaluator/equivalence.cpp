@@ -11,6 +11,7 @@
 #include "base/check.hpp"
 #include "pcg/evaluator/evaluator.hpp"
 #include "pcg/evaluator/field.hpp"
+#include "pcg/graph/joined_weights.hpp"
 #include "pcg/graph/parallelize.hpp"
 #include "pcg/graph/serial.hpp"
 #include "pcg/resizing/draw_sizes.hpp"
@@ -139,12 +140,13 @@ EquivalenceResult check_equivalence(const Plan& plan, const Graph& model, int si
   try {
     const auto batch = batch_of(plan.pcg);
     const Graph wanted = padded(batch ? with_batch(model, *batch) : model, plan.padding);
-    if (auto d = source_difference(wanted, serial(plan.pcg))) return {false, *d};
+    const Pcg pcg = with_model_weights(plan.pcg);
+    if (auto d = source_difference(wanted, serial(pcg))) return {false, *d};
     const int micro_batches = std::min(plan.micro_batches, kMicroBatches);
     std::string used;
     for (int s = 0; s < sizes; ++s) {
       const std::uint64_t draw = field::Hash(seed)(static_cast<std::uint64_t>(s)).value();
-      const base::Attempt<SmallForms> small = draw_sizes(wanted, &plan.pcg, draw);
+      const base::Attempt<SmallForms> small = draw_sizes(wanted, &pcg, draw);
       if (!small) return {false, fmt::format("no small sizes were found at which the plan can be evaluated: {}", small.refusal().why)};
       for (int m = 0; m < micro_batches; ++m)
         if (auto d = difference(small->graph, evaluate_micro_batch(small->graph, m, draw), evaluate_micro_batch(*small->pcg, m, draw)))

@@ -20,8 +20,13 @@ struct Input {
   TensorShape shape;
   bool operator==(const Input&) const = default;
 };
+// A weight of the model, or several of them that a rewritten graph stores and trains as one: `joined` names them, and sizes[i] is what
+// joined[i] has of dim `along`. Empty: the model's weight of the node's own name.
 struct Weight {
   TensorShape shape;
+  std::vector<std::string> joined{};
+  std::vector<std::int64_t> sizes{};
+  int along = 0;
   bool operator==(const Weight&) const = default;
 };
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "pcg/operators/attention_dims.hpp"
@@ -111,6 +112,13 @@ std::vector<TensorShape> infer(const Input& o, Checked& in) {
 }
 std::vector<TensorShape> infer(const Weight& o, Checked& in) {
   if (!in.inputs(0)) return {};
+  if (o.joined.size() != o.sizes.size()) return in.refused("{} weights are joined, of {} sizes", o.joined.size(), o.sizes.size());
+  if (o.joined.empty()) return {o.shape};
+  if (o.along < 0 || static_cast<std::size_t>(o.along) >= o.shape.sizes.size())
+    return in.refused("weights are joined along axis {}", o.along);
+  const std::int64_t sum = std::accumulate(o.sizes.begin(), o.sizes.end(), std::int64_t{0}),
+                     size = o.shape.sizes[static_cast<std::size_t>(o.along)];
+  if (sum != size) return in.refused("the joined weights have {} of axis {}, which is {}", sum, o.along, size);
   return {o.shape};
 }
 std::vector<TensorShape> infer(const Linear& o, Checked& in) {

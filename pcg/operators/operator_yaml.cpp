@@ -35,7 +35,7 @@ Yaml scalar(std::string text) { return Yaml::make_scalar(std::move(text)); }
 template <class T>
 Yaml sequence(const std::vector<T>& values) {
   Yaml y = Yaml::make_sequence();
-  for (const T v : values) y.items.push_back(scalar(fmt::format("{}", v)));
+  for (const T& v : values) y.items.push_back(scalar(fmt::format("{}", v)));
   return y;
 }
 
@@ -79,7 +79,13 @@ class Writer {
 };
 
 void write(const Input& o, Writer& w) { w.shape(o.shape); }
-void write(const Weight& o, Writer& w) { w.shape(o.shape); }
+void write(const Weight& o, Writer& w) {
+  w.shape(o.shape);
+  if (o.joined.empty()) return;
+  w.list("joined", o.joined);
+  w.list("sizes", o.sizes);
+  w.put("along", o.along);
+}
 void write(const Linear& o, Writer& w) {
   w.put("out", o.out);
   w.flag("bias", o.has_bias);
@@ -234,7 +240,17 @@ TensorShape shape(MapReader& r) {
 }
 
 Input read(std::type_identity<Input>, MapReader& r) { return {shape(r)}; }
-Weight read(std::type_identity<Weight>, MapReader& r) { return {shape(r)}; }
+Weight read(std::type_identity<Weight>, MapReader& r) {
+  Weight o{shape(r)};
+  if (const Yaml* names = r.optional("joined")) {
+    for (const Yaml& name : names->items) o.joined.push_back(name.scalar);
+    if (!names->is_sequence() || o.joined.empty())
+      r.complain("joined", "expected a list of names", "name the weights that are stored as one");
+  }
+  o.sizes = list<std::int64_t>(r, "sizes", 1);
+  o.along = small(r, "along", 0, 0);
+  return o;
+}
 Linear read(std::type_identity<Linear>, MapReader& r) {
   return {size_of(r, "out"), r.boolean("bias").value_or(false), r.boolean("transposed").value_or(false), activation(r)};
 }

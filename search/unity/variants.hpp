@@ -1,0 +1,44 @@
+#pragma once
+// Rewrites of a segment: best-first search over algebraic substitutions (Unity, OSDI'22, section 5.1).
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "search/mapping/mapping.hpp"
+#include "search/problem/deadline.hpp"
+#include "search/unity/segment_graph.hpp"
+#include "substitutions/language/rule.hpp"
+
+namespace search {
+
+struct Variant {
+  pcg::Graph graph;                // with joined weights
+  Segment segment;                 // its operators; `first` is the input that stands for it
+  std::vector<KindNumber> kinds;   // per node; of `first` that of the operator it stands for
+  std::vector<std::string> rules;  // applied, in order
+  double estimate = 0;             // seconds: every operator as quick as its plain ways allow, nothing moved
+  Mapping::Part part;
+};
+
+struct VariantsConfig {
+  double threshold = 1.05;       // graphs that cost more than so many times the best are not rewritten further
+  std::size_t candidates = 200;  // rewritten graphs of a segment that are looked at, at most
+  std::size_t kept = 6;          // variants of a segment that are mapped
+};
+
+struct Variants {
+  std::vector<Variant> variants;  // the segment itself first, then rewritten ones, the quickest estimate first
+  std::size_t looked_at = 0;      // rewritten graphs
+};
+
+// Returns the variants of a segment. `first_kind`: of the operator that ends the segment before, where there is one; `has_gradient`: of the
+// tensor that comes from it. Rewrites keep the last operator, so that segments stay apart, and train the model's own weights: rules that would
+// compute with weights alone, other than join them, are not applied. Two graphs count as one where kinds of operators and edges are equal.
+// `devices`: what estimates are for.
+[[nodiscard]] Variants variants_of(const SegmentGraph& segment, std::optional<KindNumber> first_kind, bool has_gradient,
+                                   OperatorCatalog& catalog, BranchShapes& shapes, std::span<const substitutions::Rule> rules,
+                                   const VariantsConfig& config, const Weighing& weighing, int devices, const Deadline& deadline);
+
+}  // namespace search
