@@ -1,6 +1,7 @@
 #include "search/planners.hpp"
 
 #include "search/data_parallel/data_parallel.hpp"
+#include "search/flexflow/flexflow.hpp"
 #include "search/fsdp/fsdp.hpp"
 #include "search/intra_op/intra_op.hpp"
 #include "search/megatron/megatron.hpp"
@@ -10,9 +11,9 @@
 namespace search {
 
 std::span<const Planner> planners() {
-  static const std::vector<Planner> kPlanners = {
-      // constant data, made once
-      data_parallel_planner(), megatron_planner(), megatron_search_planner(), fsdp_planner(), intra_op_planner(), unity_planner()};
+  static const std::vector<Planner> kPlanners = {// constant data, made once
+                                                 data_parallel_planner(), megatron_planner(), megatron_search_planner(), fsdp_planner(),
+                                                 intra_op_planner(),      unity_planner(),    flexflow_planner()};
   return kPlanners;
 }
 
@@ -30,8 +31,7 @@ std::vector<std::string> planner_kinds() {
 }
 
 const std::vector<std::string>& later_planner_kinds() {
-  static const std::vector<std::string> kLater = {"expert-dlrm",   "alpa",      "uniap", "flexflow",
-                                                  "taso+flexflow", "galvatron", "pp-dp", "inter-op"};
+  static const std::vector<std::string> kLater = {"expert-dlrm", "alpa", "uniap", "taso+flexflow", "galvatron", "pp-dp", "inter-op"};
   return kLater;
 }
 

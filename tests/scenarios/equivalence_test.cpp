@@ -9,6 +9,7 @@
 #include "pcg/models/builtins.hpp"
 #include "pcg/plan/plan_write.hpp"
 #include "scenarios/check.hpp"
+#include "search/flexflow/flexflow.hpp"
 #include "search/intra_op/intra_op.hpp"
 #include "search/megatron/megatron_search.hpp"
 #include "tests/search/problem.hpp"
@@ -106,6 +107,16 @@ TEST_CASE("operators that are cut each in its own way") {
   for (const char* name : {"mlp-mnist", "dlrm", "moe-380m"}) {
     const test::Question q = question(name);
     const search::SearchResult result = search::intra_op_search(q.problem(), {}, {});
+    REQUIRE(result.best);
+    CHECK(check_plan(name, *result.best));
+  }
+}
+
+TEST_CASE("operators that a random walk places each on its own devices") {
+  for (const char* name : {"mlp-mnist", "dlrm", "moe-380m"}) {
+    const test::Question q = question(name);
+    const search::SearchResult result =
+        search::flexflow_search(q.problem(), pcg::with_batch(q.model, q.training.global_batch), {.proposals = 2000}, {});
     REQUIRE(result.best);
     CHECK(check_plan(name, *result.best));
   }
