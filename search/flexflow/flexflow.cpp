@@ -73,27 +73,29 @@ class FlexFlowSearch {
   }
 
   // Each operator cut by samples over all devices; one that cannot be, or that a batch does not divide for, as costs least by itself.
-  std::vector<PlacementNumber> data_parallel() {
+  std::vector<Placement> data_parallel() {
     const int devices = problem_.cluster.device_count();
     std::vector<pcg::Sharding> wanted(graph_.nodes().size());
     if (const Attempt<Grid> grid = make_grid({}, devices, problem_.training.global_batch))
       if (const auto of_nodes = layouts(graph_, *grid, std::vector<int>(graph_.blocks().size(), 0)))
         for (const std::uint32_t n : operators_.nodes) wanted[n] = (*of_nodes)[n].sharding(*grid);
-    std::vector<PlacementNumber> at;
+    std::vector<Placement> at;
     for (std::size_t o = 0; o < operators_.nodes.size(); ++o) {
       const DeviceBlock all{0, devices};
       const Ways& ways = catalog_.ways(operators_.kinds[o], all);
       auto way = std::ranges::find(ways.strategies, wanted[operators_.nodes[o]], &Strategy::sharding) - ways.strategies.begin();
       if (way == std::ssize(ways.strategies))
         way = std::ranges::min_element(ways.costs, {}, [](const StrategyCost& c) { return seconds_of(c, {}); }) - ways.costs.begin();
-      at.push_back(placements_.number(operators_.kinds[o], all, static_cast<std::uint32_t>(way)));
+      at.push_back({all, static_cast<std::uint32_t>(way)});
     }
     return at;
   }
 
   pcg::Plan plan_of(const Position& p) {
+    std::vector<Strategy> strategies;
+    for (std::size_t o = 0; o < p.at.size(); ++o) strategies.push_back(placements_.strategy(operators_.kinds[o], p.at[o]));
     std::vector<const Strategy*> choice(graph_.nodes().size(), nullptr);
-    for (std::size_t o = 0; o < p.at.size(); ++o) choice[operators_.nodes[o]] = &placements_.strategy(p.at[o]);
+    for (std::size_t o = 0; o < p.at.size(); ++o) choice[operators_.nodes[o]] = &strategies[o];
     pcg::Plan plan = catalog_.plan(graph_, choice);
     plan.summary = summary_of_cuts(plan);
     return plan;
@@ -128,7 +130,8 @@ Planner flexflow_planner() {
                       {"proposals", WholeNumber{.by_default = static_cast<std::int64_t>(defaults.proposals)},
                        "changes of one operator that are looked at"},
                       {"alpha", RealNumber{.least = 1, .by_default = defaults.alpha},
-                       "a change that takes a share x longer is accepted with the probability exp(-alpha x)"},
+                       "a change that makes the iteration longer, by x times an operator's mean share of it, is accepted with the "
+                       "probability exp(-alpha x)"},
                       {"loops", WholeNumber{.least = 1, .most = 4, .by_default = defaults.most_cut},
                        "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most"}},
           .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {

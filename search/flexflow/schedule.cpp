@@ -12,9 +12,9 @@ double busy_until(const std::vector<double>& stream, Segments s, double at_least
 }
 
 template <class Segments>
-double keep_busy(std::vector<double>& stream, Segments s, double end) {
-  for (std::size_t i = s.begin; i < s.end; ++i) stream[i] = end;
-  return end;
+double keep_busy(std::vector<double>& stream, Segments s, double until) {
+  for (std::size_t i = s.begin; i < s.end; ++i) stream[i] = until;
+  return until;
 }
 
 }  // namespace
@@ -43,11 +43,24 @@ void Schedule::find_segments(std::span<const ScheduledOperator> operators) {
   for (const ScheduledOperator& o : operators) places_.push_back({segment_of_[begin(o)], segment_of_[end(o)]});
 }
 
+// Where gradients are on their way at the same time, each has half of the network until one has ended.
 double Schedule::move(std::uint32_t from, std::uint32_t to, double ready, double seconds) {
   if (seconds == 0) return ready;
-  const double end = busy_until(movements_, places_[to], busy_until(movements_, places_[from], ready)) + seconds;
-  keep_busy(movements_, places_[from], end);
-  return keep_busy(movements_, places_[to], end);
+  const double start = busy_until(movements_, places_[to], busy_until(movements_, places_[from], ready));
+  const double until = busy_until(gradients_, places_[to], busy_until(gradients_, places_[from], start));
+  const double shared = std::min(seconds, until - start);
+  for (const Segments place : {places_[from], places_[to]}) {
+    keep_busy(movements_, place, start + seconds + shared);
+    if (shared > 0) keep_busy(gradients_, place, until + shared);
+  }
+  return start + seconds + shared;
+}
+
+void Schedule::synchronise(std::uint32_t who, double ready, double seconds) {
+  if (seconds == 0) return;
+  const double start = busy_until(gradients_, places_[who], ready);
+  const double shared = std::min(seconds, busy_until(movements_, places_[who], start) - start);
+  keep_busy(gradients_, places_[who], start + seconds + shared);
 }
 
 void Schedule::go_forward(std::span<const ScheduledOperator> operators, std::span<const MovementTimes> movements) {
@@ -65,8 +78,7 @@ void Schedule::go_backward(std::span<const ScheduledOperator> operators, std::sp
     const double end = keep_busy(kernels_, places_[o], busy_until(kernels_, places_[o], ready_[o]) + operators[o].backward);
     for (const std::uint32_t e : reads_[o])
       ready_[edges_[e].from] = std::max(ready_[edges_[e].from], move(o, edges_[e].from, end, movements[e].backward));
-    if (operators[o].synchronisation > 0)
-      keep_busy(gradients_, places_[o], busy_until(gradients_, places_[o], end) + operators[o].synchronisation);
+    synchronise(o, end, operators[o].synchronisation);
   }
 }
 

@@ -24,7 +24,7 @@ struct MovementTimes {
 // Each device has three streams, which take their work in the order of the graph, and in the backward pass in reverse:
 // - kernels: an operator begins when its inputs have come and all of its devices have come to it;
 // - movements, in which the devices of both operators take part; they begin when the tensor is made;
-// - gradients, which are added up beside the backward pass.
+// - gradients, which are added up beside the backward pass; where they and movements meet, they share the network.
 // The backward pass begins when all operators have ended their forward pass, a device's updates when it has ended all else.
 class Schedule {
  public:
@@ -34,7 +34,7 @@ class Schedule {
   // Requires: `from` < `to`: operators are numbered as a graph has them, inputs first.
   Schedule(int devices, std::size_t operators, std::vector<Edge> edges);
 
-  // Returns the seconds from the first kernel to the last update. It is no shorter where a part takes longer. `movements`: per edge.
+  // Returns the seconds from the first kernel to the last update. `movements`: per edge.
   // Requires: blocks end at the last device or before. Cost: O(devices + (operators + edges) x s), where blocks cut the devices into s
   // segments.
   [[nodiscard]] double seconds(std::span<const ScheduledOperator> operators, std::span<const MovementTimes> movements);
@@ -48,6 +48,7 @@ class Schedule {
   };
   void find_segments(std::span<const ScheduledOperator> operators);
   [[nodiscard]] double move(std::uint32_t from, std::uint32_t to, double ready, double seconds);
+  void synchronise(std::uint32_t who, double ready, double seconds);
   void go_forward(std::span<const ScheduledOperator> operators, std::span<const MovementTimes> movements);
   void go_backward(std::span<const ScheduledOperator> operators, std::span<const MovementTimes> movements);
 

@@ -45,11 +45,12 @@ Walk::Walk(const OperatorGraph& graph, Placements& placements, int devices, cons
   }
 }
 
-void Walk::put(std::uint32_t who, PlacementNumber where) {
+void Walk::put(std::uint32_t who, const Placement& where) {
   now_.at[who] = where;
-  const Placement& p = placements_[where];
-  const StrategyCost& cost = placements_.cost(where);
-  operators_[who] = {p.block.start, p.devices, cost.forward, cost.kernels + cost.inside - cost.forward, cost.synchronisation, cost.update};
+  const StrategyCost& cost = placements_.cost(graph_.kinds[who], where);
+  const int devices = placements_.devices(graph_.kinds[who], where);
+  operators_[who] = {where.block.start,    devices,    cost.forward, cost.kernels + cost.inside - cost.forward,
+                     cost.synchronisation, cost.update};
   bytes_[who] = cost.state_bytes + cost.kept_bytes;
   for (const std::uint32_t e : edges_of_[who]) {
     const KnownMovement& known = placements_.between(graph_.edge_kinds[e], now_.at[graph_.edges[e].from], now_.at[graph_.edges[e].to]);
@@ -74,7 +75,7 @@ void Walk::start_at(const Position& p) {
   now_.seconds = seconds();
 }
 
-Position Walk::position(std::vector<PlacementNumber> at) {
+Position Walk::position(std::vector<Placement> at) {
   start_at({std::move(at)});
   return now_;
 }
@@ -100,9 +101,9 @@ Position Walk::run(const Position& start, std::size_t proposals, double alpha, b
   for (std::size_t i = 0; i < proposals && !deadline_.has_passed(); ++i) {
     ++proposals_;
     const auto who = static_cast<std::uint32_t>(random.below(graph_.nodes.size()));
-    const PlacementNumber before = now_.at[who], after = placements_.any(graph_.kinds[who], random);
+    const Placement before = now_.at[who], after = placements_.any(graph_.kinds[who], random);
     // Drawn in any case, so that what is found out does not decide what comes next.
-    const double longer = -std::log(1 - random.uniform()) / alpha;
+    const double longer = -std::log(1 - random.uniform()) / (alpha * static_cast<double>(graph_.nodes.size()));
     if (after == before) continue;
     const double bytes = now_.most_bytes;
     put(who, after);

@@ -1,6 +1,7 @@
 #pragma once
 // A random walk over placements of a graph's operators: the Metropolis algorithm (FlexFlow, MLSys'19, section 6). A proposal gives one
-// operator another placement; one that takes longer is accepted with the probability exp(-alpha x the share by which it does).
+// operator another placement. One that makes the iteration longer is accepted with the probability exp(-alpha x), where x is by how much,
+// in times of an operator's mean share of the iteration: then the same alpha fits graphs of few and of many operators.
 
 #include <cstdint>
 #include <vector>
@@ -24,9 +25,9 @@ struct OperatorGraph {
 
 // Where every operator runs, and what that costs.
 struct Position {
-  std::vector<PlacementNumber> at;  // per operator
-  double seconds = 0;               // of the schedule, and for memory that is not there
-  double most_bytes = 0;            // of weights, their states and outputs on a device
+  std::vector<Placement> at;  // per operator
+  double seconds = 0;         // of the schedule, and for memory that is not there
+  double most_bytes = 0;      // of weights, their states and outputs on a device
 };
 
 class Walk {
@@ -37,7 +38,7 @@ class Walk {
   // Bytes of a device for weights, their states and outputs. Each byte more costs time (kSecondsPerByte), so that plans that fit are found.
   void set_room(double bytes) { room_ = bytes; }
   // What a position costs. Cost: asks about all of its movements.
-  [[nodiscard]] Position position(std::vector<PlacementNumber> at);
+  [[nodiscard]] Position position(std::vector<Placement> at);
   // Walks from a position and returns the cheapest one on the way; ends early when the time is up. Movements of a proposal count with
   // bounds first: only of what would be accepted they are asked about.
   [[nodiscard]] Position run(const Position& start, std::size_t proposals, double alpha, base::Random& random);
@@ -47,7 +48,7 @@ class Walk {
 
  private:
   void start_at(const Position& p);
-  void put(std::uint32_t who, PlacementNumber where);
+  void put(std::uint32_t who, const Placement& where);
   [[nodiscard]] double seconds();
   [[nodiscard]] bool is_accepted(std::uint32_t who, double limit);
 
