@@ -76,9 +76,9 @@ void Schedule::go_backward(std::span<const ScheduledOperator> operators, std::sp
   ready_.assign(operators.size(), std::ranges::max(kernels_));
   for (auto o = static_cast<std::uint32_t>(operators.size()); o-- > 0;) {
     const double end = keep_busy(kernels_, places_[o], busy_until(kernels_, places_[o], ready_[o]) + operators[o].backward);
+    synchronise(o, end, operators[o].synchronisation);
     for (const std::uint32_t e : reads_[o])
       ready_[edges_[e].from] = std::max(ready_[edges_[e].from], move(o, edges_[e].from, end, movements[e].backward));
-    synchronise(o, end, operators[o].synchronisation);
   }
 }
 
