@@ -36,8 +36,8 @@ class FlexFlowSearch {
   SearchResult run() {
     const Attempt<pcg::Plan> replicas = data_parallel_plan(problem_);
     if (replicas) confirmation_.confirm(*replicas);
-    walk();
-    SearchResult r = std::move(confirmation_).result(deadline_.has_passed());
+    const bool cut_off = !walk();
+    SearchResult r = std::move(confirmation_).result(cut_off);
     r.notes.push_back(
         fmt::format("{} of {} proposals to place one of {} operators otherwise were accepted, in {} walks; {} movements were asked about",
                     walk_.accepted(), walk_.proposals(), operators_.nodes.size(), walks_, placements_.found_out()));
@@ -45,20 +45,22 @@ class FlexFlowSearch {
   }
 
  private:
-  // From data parallelism first, then from the best, and from data parallelism once more, as the best may be a dead end.
-  void walk() {
+  // From data parallelism first, then from the best, and from data parallelism once more, as the best may be a dead end. Returns: whether
+  // there was time for all.
+  bool walk() {
+    const std::size_t each = std::max<std::size_t>(1, config_.proposals / kWalks);
     walk_.set_room(room_);
     const Position first = walk_.position(data_parallel());
     Position best = first;
-    for (walks_ = 0; walks_ < kMostWalks && !deadline_.has_passed(); ++walks_) {
-      if (walks_ >= kWalks && confirmation_.has_plan()) break;
-      const Position found =
-          walk_.run(walks_ == kWalks / 2 ? walk_.position(first.at) : best, config_.proposals / kWalks, config_.alpha, random_);
+    for (; walks_ < kWalks || (walks_ < kMostWalks && !confirmation_.has_plan()); ++walks_) {
+      if (deadline_.has_passed()) return false;
+      const Position found = walk_.run(walks_ == kWalks / 2 ? walk_.position(first.at) : best, each, config_.alpha, random_);
       confirm(found);
       if (found.seconds < best.seconds) best = found;
       // With another room.
       best = walk_.position(std::move(best.at));
     }
+    return walk_.proposals() == static_cast<std::size_t>(walks_) * each;
   }
 
   void confirm(const Position& found) {

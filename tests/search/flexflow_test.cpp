@@ -137,6 +137,23 @@ TEST_CASE("operators run on blocks that they can use") {
   CHECK(sizes == std::set<int>{1, 2, 3, 4, 8});
 }
 
+TEST_CASE("pairs of blocks that lie alike are asked about once") {
+  const test::Question q(test::kSmallGpt, 4, 4, 16);
+  const search::Problem problem = q.problem();
+  search::OperatorCatalog catalog(problem, 2);
+  const search::Placements placements(problem.cluster, catalog);
+  using Pair = std::pair<search::DeviceBlock, search::DeviceBlock>;
+  // The same block; one inside another; in one machine.
+  CHECK(placements.standing_for({8, 4}, {8, 4}) == Pair{{0, 4}, {0, 4}});
+  CHECK(placements.standing_for({0, 16}, {12, 4}) == Pair{{0, 16}, {0, 4}});
+  CHECK(placements.standing_for({13, 1}, {8, 8}) == Pair{{1, 1}, {0, 8}});
+  CHECK(placements.standing_for({10, 2}, {8, 2}) == Pair{{2, 2}, {0, 2}});
+  // Without common devices: in the first machines and in the last ones.
+  CHECK(placements.standing_for({8, 8}, {0, 8}) == Pair{{0, 8}, {8, 8}});
+  CHECK(placements.standing_for({4, 4}, {0, 4}) == Pair{{0, 4}, {12, 4}});
+  CHECK(placements.standing_for({6, 1}, {8, 8}) == Pair{{14, 1}, {0, 8}});
+}
+
 TEST_CASE("a walk on two devices finds the cheapest of all positions") {
   // Three operators: every combination of their placements is looked at.
   test::Question q("{builtin: mlp-mnist}", 2, 1, 64);
