@@ -2,6 +2,7 @@
 
 #include "search/data_parallel/data_parallel.hpp"
 #include "search/expert_dlrm/expert_dlrm.hpp"
+#include "search/flexflow/flexflow.hpp"
 #include "search/fsdp/fsdp.hpp"
 #include "search/intra_op/intra_op.hpp"
 #include "search/megatron/megatron.hpp"
@@ -14,7 +15,7 @@ std::span<const Planner> planners() {
   static const std::vector<Planner> kPlanners = {// constant data, made once
                                                  data_parallel_planner(), megatron_planner(), megatron_search_planner(),
                                                  fsdp_planner(),          intra_op_planner(), expert_dlrm_planner(),
-                                                 unity_planner()};
+                                                 flexflow_planner(),      unity_planner()};
   return kPlanners;
 }
 
@@ -32,7 +33,7 @@ std::vector<std::string> planner_kinds() {
 }
 
 const std::vector<std::string>& later_planner_kinds() {
-  static const std::vector<std::string> kLater = {"alpa", "uniap", "flexflow", "taso+flexflow", "galvatron", "pp-dp", "inter-op"};
+  static const std::vector<std::string> kLater = {"alpa", "uniap", "taso+flexflow", "galvatron", "pp-dp", "inter-op"};
   return kLater;
 }
 

@@ -181,9 +181,11 @@ Ways OperatorCatalog::priced(const OperatorKind& kind, DeviceBlock block) {
     StrategyCost& cost = ways.costs.emplace_back();
     cost.kernels = slowest({&prices.forward(n), &prices.input_gradient(n), &prices.weight_gradient(n)});
     const sim::InternalMovements inside = sim::internal_movements(plan, flow, n);
+    cost.forward = slowest({&prices.forward(n)});
     for (const sim::InternalMovements::Side* side : {&inside.forward, &inside.backward}) {
       for (const sim::Movement& m : side->before) cost.inside += movements_.seconds(m);
       for (const sim::Movement& m : side->after) cost.inside += movements_.seconds(m);
+      if (side == &inside.forward) cost.forward += cost.inside;
     }
     for (const pcg::TensorShape& output : plan.pcg.shard_outputs(pcg::NodeId(n)))
       cost.kept_bytes += static_cast<double>(output.elements()) * pcg::element_bytes(output.element, plan.training.precision).value();

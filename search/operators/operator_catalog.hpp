@@ -21,6 +21,7 @@ namespace search {
 struct StrategyCost {
   double kernels = 0;          // seconds of its forward and backward kernels, or of the host that launches them, if that is longer
   double inside = 0;           // seconds of the collectives inside it
+  double forward = 0;          // seconds of these two that are its forward pass
   double synchronisation = 0;  // seconds of adding up its weights' gradients
   double update = 0;           // seconds of the optimizer
   double state_bytes = 0;      // of its weights, gradients and optimizer state on a device

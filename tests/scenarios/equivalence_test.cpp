@@ -10,6 +10,7 @@
 #include "pcg/plan/plan_write.hpp"
 #include "scenarios/check.hpp"
 #include "search/expert_dlrm/expert_dlrm.hpp"
+#include "search/flexflow/flexflow.hpp"
 #include "search/intra_op/intra_op.hpp"
 #include "search/megatron/megatron_search.hpp"
 #include "tests/search/problem.hpp"
@@ -119,4 +120,14 @@ TEST_CASE("tables in model parallelism, products by samples or by features") {
       const test::Question q = question(name);
       CHECK(check_plan(name, search::expert_dlrm_plan(q.problem(), {.model_parallel = m})));
     }
+}
+
+TEST_CASE("operators that a random walk places each on its own devices") {
+  for (const char* name : {"mlp-mnist", "dlrm", "moe-380m"}) {
+    const test::Question q = question(name);
+    const search::SearchResult result =
+        search::flexflow_search(q.problem(), pcg::with_batch(q.model, q.training.global_batch), {.proposals = 2000}, {});
+    REQUIRE(result.best);
+    CHECK(check_plan(name, *result.best));
+  }
 }
