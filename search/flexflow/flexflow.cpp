@@ -8,6 +8,7 @@
 #include "search/flexflow/walk.hpp"
 #include "search/grid/layout.hpp"
 #include "search/operators/summary.hpp"
+#include "search/operators/strategy_plan.hpp"
 #include "search/problem/confirmation.hpp"
 #include "search/problem/deadline.hpp"
 
@@ -98,7 +99,7 @@ class FlexFlowSearch {
     for (std::size_t o = 0; o < p.at.size(); ++o) strategies.push_back(placements_.strategy(operators_.kinds[o], p.at[o]));
     std::vector<const Strategy*> choice(graph_.nodes().size(), nullptr);
     for (std::size_t o = 0; o < p.at.size(); ++o) choice[operators_.nodes[o]] = &strategies[o];
-    pcg::Plan plan = catalog_.plan(graph_, choice);
+    pcg::Plan plan = plan_of_strategies(problem_, graph_, choice);
     plan.summary = summary_of_cuts(plan);
     return plan;
   }

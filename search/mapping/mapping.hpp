@@ -57,6 +57,8 @@ class Mapping {
   [[nodiscard]] std::vector<Placed> place(const Part& part, DeviceBlock block, std::uint32_t first_choice, std::uint32_t last_choice);
   // Asks about the movements between placed operators. Returns: whether any was not known before; costs are then to be asked again.
   bool find_out(const Part& part, const std::vector<Placed>& placed);
+  // The number of a placed operator's way among all of its kind on the block.
+  [[nodiscard]] std::uint32_t way(KindNumber kind, const Placed& placed) { return shortlist(kind, placed.block).ways[placed.choice]; }
   // The strategy that a placed operator of a kind has.
   [[nodiscard]] Strategy strategy(KindNumber kind, const Placed& placed);
   [[nodiscard]] const Shortlist& shortlist(KindNumber kind, DeviceBlock block) { return lists_.of(kind, alike(block)); }

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 #include <variant>
 
 #include "search/operators/strategy_plan.hpp"
@@ -155,17 +156,35 @@ std::vector<LayoutNumber> OperatorCatalog::numbers(const std::vector<sim::Layout
   return n;
 }
 
-// One plan, in which every strategy has a specimen.
 Ways OperatorCatalog::priced(const OperatorKind& kind, DeviceBlock block) {
-  Ways ways;
-  const int machine = static_cast<int>(problem_.cluster.domain_devices(0).size());
+  std::vector<Strategy> strategies = strategies_of(*kind.node.space, kind.inputs, kind.node.outputs, block, most_cut_);
   const bool has_weights = std::ranges::find(kind.is_weight, true) != kind.is_weight.end();
-  ways.strategies = strategies_of(*kind.node.space, kind.inputs, kind.node.outputs, block, most_cut_);
-  if (has_weights) {
-    for (Strategy& s : strategies_of_few(*kind.node.space, kind.inputs, kind.node.outputs, block, most_cut_, machine))
-      ways.strategies.push_back(std::move(s));
+  if (has_weights)
+    for (Strategy& s : strategies_of_few(*kind.node.space, kind.inputs, kind.node.outputs, block, most_cut_, machine_size()))
+      strategies.push_back(std::move(s));
+  return priced(kind, std::move(strategies), block.size);
+}
+
+double OperatorCatalog::plain_seconds(KindNumber k, int devices, const Weighing& weighing) {
+  const auto [at, is_new] = plain_ways_.try_emplace({k, devices});
+  if (is_new) {
+    const OperatorKind& kind = kinds_[k];
+    const std::vector<Strategy> all = strategies_of(*kind.node.space, kind.inputs, kind.node.outputs, {0, devices}, std::min(most_cut_, 2));
+    std::vector<Strategy> plain;
+    std::ranges::copy_if(all, std::back_inserter(plain), [&](const Strategy& s) { return is_plain_cut(s, devices, machine_size()); });
+    at->second = priced(kind, plain.empty() ? all : std::move(plain), devices);
   }
-  for (const Strategy& s : ways.strategies) ways.is_plain.push_back(is_plain_cut(s, block.size, machine));
+  double least = std::numeric_limits<double>::infinity();
+  for (const StrategyCost& c : at->second.costs) least = std::min(least, seconds_of(c, weighing));
+  return least;
+}
+
+int OperatorCatalog::machine_size() const { return static_cast<int>(problem_.cluster.domain_devices(0).size()); }
+
+// One plan, in which every strategy has a specimen.
+Ways OperatorCatalog::priced(const OperatorKind& kind, std::vector<Strategy> strategies, int devices) {
+  Ways ways{.strategies = std::move(strategies)};
+  for (const Strategy& s : ways.strategies) ways.is_plain.push_back(is_plain_cut(s, devices, machine_size()));
   const Specimens specimens = specimens_of(kind, ways.strategies.size());
   std::vector<const Strategy*> choice(specimens.graph.nodes().size(), nullptr);
   for (std::size_t s = 0; s < ways.strategies.size(); ++s) choice[specimens.nodes[s]] = &ways.strategies[s];

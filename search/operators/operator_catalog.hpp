@@ -90,6 +90,8 @@ class OperatorCatalog {
 
   // Throws: base::InputError when a device does not support the precision. Cost: O(strategies) prices and layouts, once.
   [[nodiscard]] const Ways& ways(KindNumber k, DeviceBlock block);
+  // Seconds of the quickest plain way on all of so many devices; of all ways where none is plain. Cost: O(plain ways) prices, once.
+  [[nodiscard]] double plain_seconds(KindNumber k, int devices, const Weighing& weighing);
   // Whether some strategy gives each device of a block of this size work of its own.
   [[nodiscard]] bool can_use(KindNumber k, int devices);
 
@@ -99,6 +101,8 @@ class OperatorCatalog {
 
  private:
   [[nodiscard]] Ways priced(const OperatorKind& kind, DeviceBlock block);
+  [[nodiscard]] Ways priced(const OperatorKind& kind, std::vector<Strategy> strategies, int devices);
+  [[nodiscard]] int machine_size() const;
   [[nodiscard]] std::vector<LayoutNumber> numbers(const std::vector<sim::Layout>& layouts);
 
   const Problem& problem_;
@@ -107,6 +111,7 @@ class OperatorCatalog {
   std::vector<OperatorKind> kinds_;
   std::map<std::size_t, std::vector<KindNumber>> by_operator_;  // kinds by which operator they are
   std::map<std::pair<KindNumber, DeviceBlock>, Ways> ways_;
+  std::map<std::pair<KindNumber, int>, Ways> plain_ways_;
   std::map<std::pair<KindNumber, int>, bool> can_use_;
 };
 

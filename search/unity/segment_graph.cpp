@@ -15,8 +15,7 @@ namespace {
 class Names {
  public:
   Names(const SegmentGraph& example, const SegmentGraph& original, std::set<std::string>& taken) : taken_(taken) {
-    for (std::size_t n = 0; n < example.graph.nodes().size(); ++n)
-      known_[example.graph.nodes()[n].name] = original.graph.nodes()[n].name;
+    for (std::size_t n = 0; n < example.graph.nodes().size(); ++n) known_[example.graph.nodes()[n].name] = original.graph.nodes()[n].name;
     from_ = stem(example.graph.nodes().back().name);
     to_ = stem(original.graph.nodes().back().name);
   }
@@ -108,8 +107,7 @@ Joined joined(const pcg::Graph& whole, const std::vector<Piece>& pieces) {
       }
       taken.insert(name);
       std::vector<pcg::GraphTensorRef> inputs;
-      for (const pcg::GraphTensorRef t : node.inputs)
-        inputs.push_back({pcg::GraphNodeId(numbers[t.node.value]), t.output});
+      for (const pcg::GraphTensorRef t : node.inputs) inputs.push_back({pcg::GraphNodeId(numbers[t.node.value]), t.output});
       pcg::Operator op = node.op;
       if (auto* weight = std::get_if<pcg::Weight>(&op))
         for (std::string& part : weight->joined)

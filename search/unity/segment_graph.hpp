@@ -11,9 +11,9 @@
 namespace search {
 
 struct SegmentGraph {
-  pcg::Graph graph;                        // with sources of its own, of the same names
-  std::optional<pcg::GraphNodeId> first;   // the input that stands for the end of the segment before; of its name
-  std::vector<int> blocks;                 // of the whole graph, by block of this one
+  pcg::Graph graph;                       // with sources of its own, of the same names
+  std::optional<pcg::GraphNodeId> first;  // the input that stands for the end of the segment before; of its name
+  std::vector<int> blocks;                // of the whole graph, by block of this one
 };
 
 [[nodiscard]] SegmentGraph segment_graph(const pcg::Graph& whole, const Segment& segment);
@@ -23,10 +23,10 @@ struct SegmentGraph {
 
 // A segment, rewritten or not, that stands in the place of a segment of the whole graph.
 struct Piece {
-  const pcg::Graph* graph = nullptr;           // what is there now, of the example's names
-  std::optional<std::string> first;            // the example's input that stands for the end of the segment before
-  const SegmentGraph* example = nullptr;       // the segment that was rewritten
-  const SegmentGraph* original = nullptr;      // the segment that was here, alike
+  const pcg::Graph* graph = nullptr;       // what is there now, of the example's names
+  std::optional<std::string> first;        // the example's input that stands for the end of the segment before
+  const SegmentGraph* example = nullptr;   // the segment that was rewritten
+  const SegmentGraph* original = nullptr;  // the segment that was here, alike
 };
 
 // A node of a joined graph by the piece and the node of Piece::graph that it was.

@@ -1,41 +1,53 @@
 #include "search/unity/unity.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <deque>
+#include <map>
 
 #include "search/data_parallel/data_parallel.hpp"
+#include "search/flexflow/walk.hpp"
 #include "search/mapping/chain.hpp"
 #include "search/operators/strategy_plan.hpp"
 #include "search/operators/summary.hpp"
 #include "search/problem/confirmation.hpp"
 #include "search/problem/deadline.hpp"
 #include "search/unity/segments.hpp"
+#include "search/unity/variants.hpp"
+#include "substitutions/selection/selection.hpp"
 
 namespace search {
 namespace {
 
 // How much of the time of adding up gradients counts, from all of it to none.
 constexpr std::array kSyncShares = {1.0, 0.5, 0.25, 0.0};
+constexpr Weighing kForEstimates{.synchronisation = 0.5};
 // What a byte of memory costs, in so many times the seconds of the cheapest plan for the whole memory of a device.
 constexpr std::array kPricesOfMemory = {0.0, 0.01, 0.1, 1.0, 10.0};
+constexpr double kWalkAlpha = 10;  // FlexFlowConfig::alpha
 
 class UnitySearch {
  public:
   UnitySearch(const Problem& problem, const UnityConfig& config, const SearchContext& context)
       : problem_(problem),
         config_(config),
+        context_(context),
         deadline_(context, config.budget),
         confirmation_(problem, context, "unity"),
         catalog_(problem, config.most_cut),
+        devices_(problem.cluster.device_count()),
         graph_(pcg::with_batch(problem.model, problem.training.global_batch)),
         kinds_(catalog_.kinds_of(graph_)) {}
 
   SearchResult run() {
     confirm_data_parallel();
     split();
+    rewrite();
     choose();
+    refine();
     return result();
   }
 
@@ -47,8 +59,48 @@ class UnitySearch {
 
   void split() {
     segments_ = segments_of(graph_, config_.segment, std::vector<std::size_t>(graph_.nodes().size(), 0));
-    for (const Segment& s : segments_) parts_.push_back(part_of(graph_, s, kinds_, catalog_, shapes_));
-    for (const Mapping::Part& p : parts_) links_.push_back({{&p}});
+    for (const Segment& s : segments_) {
+      const SegmentGraph& graph = segment_graphs_.emplace_back(segment_graph(graph_, s));
+      std::size_t like = 0;
+      while (!is_like(like, segments_.size() == 1 ? 0 : segment_graphs_.size() - 1)) ++like;
+      example_.push_back(like);
+      (void)graph;
+    }
+  }
+
+  // Whether what is found for one segment holds for another.
+  [[nodiscard]] bool is_like(std::size_t a, std::size_t b) const {
+    if (a == b) return true;
+    const Segment &s = segments_[a], &t = segments_[b];
+    return example_[a] == a && alike(segment_graphs_[a], segment_graphs_[b]) &&
+           (!s.first || (kinds_[*s.first] == kinds_[*t.first] && with_gradient(*s.first) == with_gradient(*t.first)));
+  }
+
+  [[nodiscard]] bool with_gradient(std::uint32_t node) const {
+    const OperatorKind& kind = catalog_.kind(kinds_[node]);
+    return std::ranges::find(kind.has_gradient, true) != kind.has_gradient.end();
+  }
+
+  void rewrite() {
+    static const std::vector<substitutions::Rule> kNoRules;
+    const std::vector<substitutions::Rule>& rules = config_.algebra ? substitutions::algebraic_rules_at_hand().rules : kNoRules;
+    VariantsConfig config{.threshold = config_.threshold, .candidates = config_.candidates};
+    if (!config_.joint) config.kept = 1;
+    for (std::size_t s = 0; s < segments_.size(); ++s) {
+      if (example_[s] == s) {
+        const std::optional<std::uint32_t> first = segments_[s].first;
+        Variants found =
+            variants_of(segment_graphs_[s], first ? std::optional(kinds_[*first]) : std::nullopt, first && with_gradient(*first), catalog_,
+                        shapes_, rules, config, kForEstimates, config_.joint ? devices_ : 1, deadline_);
+        looked_at_ += found.looked_at;
+        if (!config_.joint && found.variants.size() > 1 && found.variants[1].estimate < found.variants[0].estimate)
+          found.variants.erase(found.variants.begin());
+        variants_[s] = std::move(found.variants);
+      }
+      Link link;
+      for (const Variant& v : variants_.at(example_[s])) link.variants.push_back(&v.part);
+      links_.push_back(std::move(link));
+    }
   }
 
   // The cheapest choices under each weighing of gradients, and, where none fits, under dearer memory.
@@ -59,52 +111,125 @@ class UnitySearch {
       for (const double share : kSyncShares) {
         Shortlists lists(catalog_, {share, price * cheapest_plan / memory}, config_.most_strategies);
         Mapping mapping(problem_.cluster, lists, shapes_, {config_.side_by_side, config_.remember});
-        const auto placed = place_chain(mapping, links_, {0, problem_.cluster.device_count()}, deadline_);
+        const auto placed = place_chain(mapping, links_, {0, devices_}, deadline_);
         if (!placed || (deadline_.has_passed() && confirmation_.has_plan())) {
           cut_off_ = true;
           return;
         }
         if (cheapest_plan == 0) cheapest_plan = placed->seconds;
         ++weighings_;
-        confirmation_.confirm(plan_of(mapping, *placed));
+        look_at(mapping, *placed);
       }
-      if (confirmation_.has_plan()) return;
+      if (best_) return;
     }
   }
 
-  pcg::Plan plan_of(Mapping& mapping, const PlacedChain& chain) const {
-    std::vector<Strategy> strategies(graph_.nodes().size());
-    std::vector<const Strategy*> choice(graph_.nodes().size(), nullptr);
-    for (std::size_t s = 0; s < segments_.size(); ++s)
-      for (std::size_t o = 0; o < segments_[s].operators.size(); ++o) {
-        const std::uint32_t node = segments_[s].operators[o];
-        strategies[node] = mapping.strategy(kinds_[node], chain.links[s].placed[o]);
-        choice[node] = &strategies[node];
+  // A rewritten graph, and where its operators run, by node.
+  struct Found {
+    Joined joined;
+    std::vector<KindNumber> kinds;
+    std::vector<Placement> placement;
+    std::vector<std::string> rules;
+    base::Seconds time;
+  };
+
+  void look_at(Mapping& mapping, const PlacedChain& chain) {
+    Found f;
+    std::vector<Piece> pieces;
+    for (std::size_t s = 0; s < segments_.size(); ++s) {
+      const Variant& v = variant(chain, s);
+      const SegmentGraph& example = segment_graphs_[example_[s]];
+      pieces.push_back(
+          {&v.graph, example.first ? std::optional(example.graph.node(*example.first).name) : std::nullopt, &example, &segment_graphs_[s]});
+      for (const std::string& r : v.rules)
+        if (std::ranges::find(f.rules, r) == f.rules.end()) f.rules.push_back(r);
+    }
+    f.joined = joined(graph_, pieces);
+    f.kinds = catalog_.kinds_of(f.joined.graph);
+    f.placement.resize(f.joined.graph.nodes().size());
+    for (std::size_t s = 0; s < segments_.size(); ++s) {
+      const Variant& v = variant(chain, s);
+      for (std::size_t o = 0; o < v.segment.operators.size(); ++o) {
+        const Placed& p = chain.links[s].placed[o];
+        const std::uint32_t n = v.segment.operators[o];
+        f.placement[f.joined.node[s][n]] = {p.block, mapping.way(v.kinds[n], p)};
       }
-    pcg::Plan plan = plan_of_strategies(problem_, graph_, choice);
+    }
+    keep(std::move(f));
+  }
+
+  [[nodiscard]] const Variant& variant(const PlacedChain& chain, std::size_t segment) const {
+    return variants_.at(example_[segment])[chain.links[segment].variant];
+  }
+
+  void keep(Found f) {
+    const std::optional<base::Seconds> time = confirmation_.confirm(plan_of(f));
+    if (!time || (best_ && *time >= best_->time)) return;
+    f.time = *time;
+    best_ = std::move(f);
+  }
+
+  [[nodiscard]] pcg::Plan plan_of(const Found& f) {
+    Placements placements(problem_.cluster, catalog_);
+    std::vector<Strategy> strategies(f.kinds.size());
+    std::vector<const Strategy*> choice(f.kinds.size(), nullptr);
+    for (std::size_t n = 0; n < f.kinds.size(); ++n) {
+      if (f.kinds[n] == kSource) continue;
+      strategies[n] = placements.strategy(f.kinds[n], f.placement[n]);
+      choice[n] = &strategies[n];
+    }
+    pcg::Plan plan = plan_of_strategies(problem_, f.joined.graph, choice);
     plan.summary = summary_of_cuts(plan);
+    if (!f.rules.empty()) plan.summary += fmt::format("; rewritten by {}", fmt::join(f.rules, ", "));
     return plan;
   }
 
+  // Sums and maxima of single costs do not see what overlaps: a walk from the best plan, judged by a schedule, does.
+  void refine() {
+    if (!best_ || config_.steps == 0 || deadline_.has_passed()) return;
+    const OperatorGraph operators = operator_graph(best_->joined.graph, best_->kinds, catalog_);
+    Placements placements(problem_.cluster, catalog_);
+    Walk walk(operators, placements, devices_, deadline_);
+    walk.set_room(problem_.oracle.device(base::DeviceId(0)).memory.value());
+    base::Random random(context_.seed);
+    std::vector<Placement> start;
+    for (const std::uint32_t n : operators.nodes) start.push_back(best_->placement[n]);
+    Position position = walk.position(std::move(start));
+    for (int round = 0; round < kRounds && !deadline_.has_passed(); ++round) {
+      position = walk.run(position, config_.steps / kRounds, kWalkAlpha, random);
+      Found f = *best_;
+      for (std::size_t o = 0; o < operators.nodes.size(); ++o) f.placement[operators.nodes[o]] = position.at[o];
+      keep(std::move(f));
+    }
+  }
+  static constexpr int kRounds = 3;
+
   SearchResult result() {
     SearchResult r = std::move(confirmation_).result(cut_off_);
-    r.notes.push_back(fmt::format("{} segments of {} operators, mapped under {} weighings of gradients and memory", segments_.size(),
-                                  std::ranges::count_if(kinds_, [](KindNumber k) { return k != kSource; }), weighings_));
+    r.notes.push_back(fmt::format(
+        "{} operators in {} segments, {} of them unlike; {} rewritten graphs looked at; mapped under {} weighings of gradients and memory",
+        std::ranges::count_if(kinds_, [](KindNumber k) { return k != kSource; }), segments_.size(), variants_.size(), looked_at_,
+        weighings_));
     return r;
   }
 
   const Problem& problem_;
   UnityConfig config_;
+  const SearchContext& context_;
   Deadline deadline_;
   Confirmation confirmation_;
   OperatorCatalog catalog_;
+  int devices_;
   BranchShapes shapes_;
   pcg::Graph graph_;
   std::vector<KindNumber> kinds_;
   std::vector<Segment> segments_;
-  std::vector<Mapping::Part> parts_;
+  std::deque<SegmentGraph> segment_graphs_;
+  std::vector<std::size_t> example_;                      // per segment: the first one like it
+  std::map<std::size_t, std::vector<Variant>> variants_;  // by example
   std::vector<Link> links_;
-  std::size_t weighings_ = 0;
+  std::optional<Found> best_;
+  std::size_t weighings_ = 0, looked_at_ = 0;
   bool cut_off_ = false;
 };
 
@@ -116,25 +241,44 @@ SearchResult unity_search(const Problem& problem, const UnityConfig& config, con
 
 Planner unity_planner() {
   const UnityConfig defaults;
-  return {
-      .kind = "unity",
-      .about = "Algebraic rewrites, cuts of every operator and machine mapping chosen together (Unity).",
-      .searches = true,
-      .options = {{"budget", Duration{defaults.budget}, "the time that the search may take"},
-                  {"strategies", WholeNumber{.least = 1, .most = 10000, .by_default = static_cast<std::int64_t>(defaults.most_strategies)},
-                   "ways to run an operator that are chosen among, at most: those that cost least by themselves"},
-                  {"loops", WholeNumber{.least = 1, .most = 4, .by_default = defaults.most_cut},
-                   "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most"},
-                  {"segment", WholeNumber{.least = 0, .most = 1000000, .by_default = static_cast<std::int64_t>(defaults.segment)},
-                   "operators of a segment, at least, where the graph is split; 0: it is not split"}},
-      .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
-        return unity_search(p,
-                            {.budget = o.duration("budget"),
-                             .most_strategies = static_cast<std::size_t>(o.whole_number("strategies")),
-                             .most_cut = static_cast<int>(o.whole_number("loops")),
-                             .segment = static_cast<std::size_t>(o.whole_number("segment"))},
-                            c);
-      }};
+  const auto whole = [](std::size_t n) { return static_cast<std::int64_t>(n); };
+  return {.kind = "unity",
+          .about = "Algebraic rewrites, cuts of every operator and machine mapping chosen together (Unity).",
+          .searches = true,
+          .options = {{"budget", Duration{defaults.budget}, "the time that the search may take"},
+                      {"strategies", WholeNumber{.least = 1, .most = 10000, .by_default = whole(defaults.most_strategies)},
+                       "ways to run an operator that are chosen among, at most: those that cost least by themselves"},
+                      {"loops", WholeNumber{.least = 1, .most = 4, .by_default = defaults.most_cut},
+                       "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most"},
+                      {"segment", WholeNumber{.least = 0, .most = 1000000, .by_default = whole(defaults.segment)},
+                       "operators of a segment, at least, where the graph is split; 0: it is not split"},
+                      {"side_by_side", Flag{defaults.side_by_side}, "independent branches may run beside each other, on GPUs of their own"},
+                      {"cache", Flag{defaults.remember}, "costs of equal sub-problems are worked out once"},
+                      {"algebra", Flag{defaults.algebra}, "graphs are rewritten by proved substitutions"},
+                      {"joint", Flag{defaults.joint},
+                       "rewrites and parallelism are chosen together; else rewrites first, as one GPU would have them"},
+                      {"threshold", RealNumber{.least = 1, .by_default = defaults.threshold},
+                       "a graph that costs more than so many times the best is not rewritten further"},
+                      {"candidates", WholeNumber{.least = 1, .most = 1000000, .by_default = whole(defaults.candidates)},
+                       "rewritten graphs of a segment that are looked at, at most"},
+                      {"steps", WholeNumber{.least = 0, .most = 100000000, .by_default = whole(defaults.steps)},
+                       "changes of one operator, judged by a schedule, that refine the best plan"}},
+          .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
+            const auto size = [&](std::string_view key) { return static_cast<std::size_t>(o.whole_number(key)); };
+            return unity_search(p,
+                                {.budget = o.duration("budget"),
+                                 .most_strategies = size("strategies"),
+                                 .most_cut = static_cast<int>(o.whole_number("loops")),
+                                 .segment = size("segment"),
+                                 .side_by_side = o.flag("side_by_side"),
+                                 .remember = o.flag("cache"),
+                                 .algebra = o.flag("algebra"),
+                                 .joint = o.flag("joint"),
+                                 .threshold = o.real_number("threshold"),
+                                 .candidates = size("candidates"),
+                                 .steps = size("steps")},
+                                c);
+          }};
 }
 
 }  // namespace search

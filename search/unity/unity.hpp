@@ -12,6 +12,11 @@ struct UnityConfig {
   std::size_t segment = 10;          // a segment has at least so many operators; 0: the graph is not split
   bool side_by_side = true;          // independent branches may run beside each other
   bool remember = true;              // costs of equal sub-problems
+  bool algebra = true;               // graphs are rewritten
+  bool joint = true;                 // false: first the algebra, as one device would have it, and then the rest
+  double threshold = 1.05;           // a graph that costs more than so many times the best is not rewritten further
+  std::size_t candidates = 200;      // rewritten graphs of a segment that are looked at
+  std::size_t steps = 20000;         // of the walk that refines the best plan by a schedule
 };
 
 [[nodiscard]] SearchResult unity_search(const Problem& problem, const UnityConfig& config, const SearchContext& context);
