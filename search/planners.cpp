@@ -7,15 +7,16 @@
 #include "search/intra_op/intra_op.hpp"
 #include "search/megatron/megatron.hpp"
 #include "search/megatron/megatron_search.hpp"
+#include "search/taso_flexflow/taso_flexflow.hpp"
 #include "search/unity/unity.hpp"
 
 namespace search {
 
 std::span<const Planner> planners() {
   static const std::vector<Planner> kPlanners = {// constant data, made once
-                                                 data_parallel_planner(), megatron_planner(), megatron_search_planner(),
-                                                 fsdp_planner(),          intra_op_planner(), expert_dlrm_planner(),
-                                                 flexflow_planner(),      unity_planner()};
+                                                 data_parallel_planner(), megatron_planner(),      megatron_search_planner(),
+                                                 fsdp_planner(),          intra_op_planner(),      expert_dlrm_planner(),
+                                                 flexflow_planner(),      taso_flexflow_planner(), unity_planner()};
   return kPlanners;
 }
 
@@ -33,7 +34,7 @@ std::vector<std::string> planner_kinds() {
 }
 
 const std::vector<std::string>& later_planner_kinds() {
-  static const std::vector<std::string> kLater = {"alpa", "uniap", "taso+flexflow", "galvatron", "pp-dp", "inter-op"};
+  static const std::vector<std::string> kLater = {"alpa", "uniap", "galvatron", "pp-dp", "inter-op"};
   return kLater;
 }
 

@@ -7,8 +7,8 @@
 #include "search/data_parallel/data_parallel.hpp"
 #include "search/flexflow/walk.hpp"
 #include "search/grid/layout.hpp"
-#include "search/operators/summary.hpp"
 #include "search/operators/strategy_plan.hpp"
+#include "search/operators/summary.hpp"
 #include "search/problem/confirmation.hpp"
 #include "search/problem/deadline.hpp"
 
@@ -124,6 +124,13 @@ SearchResult flexflow_search(const Problem& problem, const pcg::Graph& graph, co
   return FlexFlowSearch(problem, graph, config, context).run();
 }
 
+FlexFlowConfig flexflow_config(const OptionValues& o) {
+  return {.budget = o.duration("budget"),
+          .proposals = static_cast<std::size_t>(o.whole_number("proposals")),
+          .alpha = o.real_number("alpha"),
+          .most_cut = static_cast<int>(o.whole_number("loops"))};
+}
+
 Planner flexflow_planner() {
   const FlexFlowConfig defaults;
   return {.kind = "flexflow",
@@ -138,12 +145,7 @@ Planner flexflow_planner() {
                       {"loops", WholeNumber{.least = 1, .most = 4, .by_default = defaults.most_cut},
                        "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most"}},
           .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
-            return flexflow_search(p, pcg::with_batch(p.model, p.training.global_batch),
-                                   {.budget = o.duration("budget"),
-                                    .proposals = static_cast<std::size_t>(o.whole_number("proposals")),
-                                    .alpha = o.real_number("alpha"),
-                                    .most_cut = static_cast<int>(o.whole_number("loops"))},
-                                   c);
+            return flexflow_search(p, pcg::with_batch(p.model, p.training.global_batch), flexflow_config(o), c);
           }};
 }
 

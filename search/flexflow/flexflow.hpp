@@ -17,6 +17,8 @@ struct FlexFlowConfig {
 // is the answer where nothing found is quicker.
 [[nodiscard]] SearchResult flexflow_search(const Problem& problem, const pcg::Graph& graph, const FlexFlowConfig& config,
                                            const SearchContext& context);
+// From values of the planner's options.
+[[nodiscard]] FlexFlowConfig flexflow_config(const OptionValues& values);
 [[nodiscard]] Planner flexflow_planner();
 
 }  // namespace search

@@ -165,18 +165,28 @@ Ways OperatorCatalog::priced(const OperatorKind& kind, DeviceBlock block) {
   return priced(kind, std::move(strategies), block.size);
 }
 
-double OperatorCatalog::plain_seconds(KindNumber k, int devices, const Weighing& weighing) {
+const Ways& OperatorCatalog::plain_ways(KindNumber k, int devices) {
   const auto [at, is_new] = plain_ways_.try_emplace({k, devices});
-  if (is_new) {
-    const OperatorKind& kind = kinds_[k];
-    const std::vector<Strategy> all = strategies_of(*kind.node.space, kind.inputs, kind.node.outputs, {0, devices}, std::min(most_cut_, 2));
-    std::vector<Strategy> plain;
-    std::ranges::copy_if(all, std::back_inserter(plain), [&](const Strategy& s) { return is_plain_cut(s, devices, machine_size()); });
-    at->second = priced(kind, plain.empty() ? all : std::move(plain), devices);
-  }
+  if (!is_new) return at->second;
+  const OperatorKind& kind = kinds_[k];
+  const std::vector<Strategy> all = strategies_of(*kind.node.space, kind.inputs, kind.node.outputs, {0, devices}, most_cut_);
+  std::vector<Strategy> plain;
+  std::ranges::copy_if(all, std::back_inserter(plain), [&](const Strategy& s) { return is_plain_cut(s, devices, machine_size()); });
+  return at->second = priced(kind, plain.empty() ? all : std::move(plain), devices);
+}
+
+double OperatorCatalog::plain_seconds(KindNumber k, int devices, const Weighing& weighing) {
   double least = std::numeric_limits<double>::infinity();
-  for (const StrategyCost& c : at->second.costs) least = std::min(least, seconds_of(c, weighing));
+  for (const StrategyCost& c : plain_ways(k, devices).costs) least = std::min(least, seconds_of(c, weighing));
   return least;
+}
+
+double OperatorCatalog::alone_seconds(KindNumber k, int devices) {
+  const Ways& ways = plain_ways(k, devices);
+  const auto by_samples = [&](const Strategy& s) { return !s.sharding.degrees.empty() && s.sharding.degrees[0] == devices; };
+  const auto at = std::ranges::find_if(ways.strategies, by_samples);
+  if (at != ways.strategies.end()) return ways.costs[static_cast<std::size_t>(at - ways.strategies.begin())].kernels;
+  return std::ranges::max(ways.costs, {}, &StrategyCost::kernels).kernels;
 }
 
 int OperatorCatalog::machine_size() const { return static_cast<int>(problem_.cluster.domain_devices(0).size()); }

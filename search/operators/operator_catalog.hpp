@@ -92,6 +92,8 @@ class OperatorCatalog {
   [[nodiscard]] const Ways& ways(KindNumber k, DeviceBlock block);
   // Seconds of the quickest plain way on all of so many devices; of all ways where none is plain. Cost: O(plain ways) prices, once.
   [[nodiscard]] double plain_seconds(KindNumber k, int devices, const Weighing& weighing);
+  // Seconds of the kernels of a device that has its share of the samples, or of all the work where samples cannot be shared.
+  [[nodiscard]] double alone_seconds(KindNumber k, int devices);
   // Whether some strategy gives each device of a block of this size work of its own.
   [[nodiscard]] bool can_use(KindNumber k, int devices);
 
@@ -102,6 +104,7 @@ class OperatorCatalog {
  private:
   [[nodiscard]] Ways priced(const OperatorKind& kind, DeviceBlock block);
   [[nodiscard]] Ways priced(const OperatorKind& kind, std::vector<Strategy> strategies, int devices);
+  [[nodiscard]] const Ways& plain_ways(KindNumber k, int devices);
   [[nodiscard]] int machine_size() const;
   [[nodiscard]] std::vector<LayoutNumber> numbers(const std::vector<sim::Layout>& layouts);
 

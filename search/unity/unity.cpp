@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
-#include <map>
 
 #include "search/data_parallel/data_parallel.hpp"
 #include "search/flexflow/walk.hpp"
@@ -15,8 +13,7 @@
 #include "search/operators/summary.hpp"
 #include "search/problem/confirmation.hpp"
 #include "search/problem/deadline.hpp"
-#include "search/unity/segments.hpp"
-#include "search/unity/variants.hpp"
+#include "search/unity/rewritten_model.hpp"
 #include "substitutions/selection/selection.hpp"
 
 namespace search {
@@ -40,11 +37,10 @@ class UnitySearch {
         catalog_(problem, config.most_cut),
         devices_(problem.cluster.device_count()),
         graph_(pcg::with_batch(problem.model, problem.training.global_batch)),
-        kinds_(catalog_.kinds_of(graph_)) {}
+        model_(graph_, config.segment, catalog_, shapes_) {}
 
   SearchResult run() {
     confirm_data_parallel();
-    split();
     rewrite();
     choose();
     refine();
@@ -57,50 +53,25 @@ class UnitySearch {
     if (plan) confirmation_.confirm(*plan);
   }
 
-  void split() {
-    segments_ = segments_of(graph_, config_.segment, std::vector<std::size_t>(graph_.nodes().size(), 0));
-    for (const Segment& s : segments_) {
-      const SegmentGraph& graph = segment_graphs_.emplace_back(segment_graph(graph_, s));
-      std::size_t like = 0;
-      while (!is_like(like, segments_.size() == 1 ? 0 : segment_graphs_.size() - 1)) ++like;
-      example_.push_back(like);
-      (void)graph;
-    }
-  }
-
-  // Whether what is found for one segment holds for another.
-  [[nodiscard]] bool is_like(std::size_t a, std::size_t b) const {
-    if (a == b) return true;
-    const Segment &s = segments_[a], &t = segments_[b];
-    return example_[a] == a && alike(segment_graphs_[a], segment_graphs_[b]) &&
-           (!s.first || (kinds_[*s.first] == kinds_[*t.first] && with_gradient(*s.first) == with_gradient(*t.first)));
-  }
-
-  [[nodiscard]] bool with_gradient(std::uint32_t node) const {
-    const OperatorKind& kind = catalog_.kind(kinds_[node]);
-    return std::ranges::find(kind.has_gradient, true) != kind.has_gradient.end();
-  }
-
   void rewrite() {
     static const std::vector<substitutions::Rule> kNoRules;
     const std::vector<substitutions::Rule>& rules = config_.algebra ? substitutions::algebraic_rules_at_hand().rules : kNoRules;
-    VariantsConfig config{.threshold = config_.threshold, .candidates = config_.candidates};
-    if (!config_.joint) config.kept = 1;
-    for (std::size_t s = 0; s < segments_.size(); ++s) {
-      if (example_[s] == s) {
-        const std::optional<std::uint32_t> first = segments_[s].first;
-        Variants found =
-            variants_of(segment_graphs_[s], first ? std::optional(kinds_[*first]) : std::nullopt, first && with_gradient(*first), catalog_,
-                        shapes_, rules, config, kForEstimates, config_.joint ? devices_ : 1, deadline_);
-        looked_at_ += found.looked_at;
-        if (!config_.joint && found.variants.size() > 1 && found.variants[1].estimate < found.variants[0].estimate)
-          found.variants.erase(found.variants.begin());
-        variants_[s] = std::move(found.variants);
-      }
-      Link link;
-      for (const Variant& v : variants_.at(example_[s])) link.variants.push_back(&v.part);
-      links_.push_back(std::move(link));
+    const VariantsConfig config{.threshold = config_.threshold, .candidates = config_.candidates};
+    model_.rewrite(rules, config, estimate(), deadline_);
+    for (std::size_t s = 0; s < model_.segments(); ++s) {
+      const std::vector<Variant>& variants = model_.variants(s);
+      plain_.push_back({{&variants[0].part}});
+      Link& link = links_.emplace_back();
+      // In sequence: what is best for one device, whatever that means for many.
+      if (!config_.joint) link.variants = {&variants[quickest(variants)].part};
+      else
+        for (const Variant& v : variants) link.variants.push_back(&v.part);
     }
+  }
+
+  [[nodiscard]] Estimate estimate() {
+    if (config_.joint) return [this](KindNumber k) { return catalog_.plain_seconds(k, devices_, kForEstimates); };
+    return [this](KindNumber k) { return catalog_.alone_seconds(k, devices_); };
   }
 
   // The cheapest choices under each weighing of gradients, and, where none fits, under dearer memory.
@@ -111,14 +82,17 @@ class UnitySearch {
       for (const double share : kSyncShares) {
         Shortlists lists(catalog_, {share, price * cheapest_plan / memory}, config_.most_strategies);
         Mapping mapping(problem_.cluster, lists, shapes_, {config_.side_by_side, config_.remember});
-        const auto placed = place_chain(mapping, links_, {0, devices_}, deadline_);
-        if (!placed || (deadline_.has_passed() && confirmation_.has_plan())) {
-          cut_off_ = true;
-          return;
+        for (const std::vector<Link>* links : {&plain_, &links_}) {
+          if (links == &plain_ && !config_.joint) continue;
+          const auto placed = place_chain(mapping, *links, {0, devices_}, deadline_);
+          if (!placed || (deadline_.has_passed() && confirmation_.has_plan())) {
+            cut_off_ = true;
+            return;
+          }
+          if (cheapest_plan == 0) cheapest_plan = placed->seconds;
+          look_at(mapping, *placed, *links);
         }
-        if (cheapest_plan == 0) cheapest_plan = placed->seconds;
         ++weighings_;
-        look_at(mapping, *placed);
       }
       if (best_) return;
     }
@@ -133,22 +107,21 @@ class UnitySearch {
     base::Seconds time;
   };
 
-  void look_at(Mapping& mapping, const PlacedChain& chain) {
+  void look_at(Mapping& mapping, const PlacedChain& chain, const std::vector<Link>& links) {
     Found f;
-    std::vector<Piece> pieces;
-    for (std::size_t s = 0; s < segments_.size(); ++s) {
-      const Variant& v = variant(chain, s);
-      const SegmentGraph& example = segment_graphs_[example_[s]];
-      pieces.push_back(
-          {&v.graph, example.first ? std::optional(example.graph.node(*example.first).name) : std::nullopt, &example, &segment_graphs_[s]});
-      for (const std::string& r : v.rules)
+    std::vector<std::size_t> variant;
+    for (std::size_t s = 0; s < model_.segments(); ++s) {
+      const Mapping::Part* part = links[s].variants[chain.links[s].variant];
+      const std::vector<Variant>& all = model_.variants(s);
+      variant.push_back(static_cast<std::size_t>(std::ranges::find(all, part, [](const Variant& v) { return &v.part; }) - all.begin()));
+      for (const std::string& r : all[variant.back()].rules)
         if (std::ranges::find(f.rules, r) == f.rules.end()) f.rules.push_back(r);
     }
-    f.joined = joined(graph_, pieces);
+    f.joined = model_.with(variant);
     f.kinds = catalog_.kinds_of(f.joined.graph);
     f.placement.resize(f.joined.graph.nodes().size());
-    for (std::size_t s = 0; s < segments_.size(); ++s) {
-      const Variant& v = variant(chain, s);
+    for (std::size_t s = 0; s < model_.segments(); ++s) {
+      const Variant& v = model_.variants(s)[variant[s]];
       for (std::size_t o = 0; o < v.segment.operators.size(); ++o) {
         const Placed& p = chain.links[s].placed[o];
         const std::uint32_t n = v.segment.operators[o];
@@ -156,10 +129,6 @@ class UnitySearch {
       }
     }
     keep(std::move(f));
-  }
-
-  [[nodiscard]] const Variant& variant(const PlacedChain& chain, std::size_t segment) const {
-    return variants_.at(example_[segment])[chain.links[segment].variant];
   }
 
   void keep(Found f) {
@@ -206,10 +175,9 @@ class UnitySearch {
 
   SearchResult result() {
     SearchResult r = std::move(confirmation_).result(cut_off_);
-    r.notes.push_back(fmt::format(
-        "{} operators in {} segments, {} of them unlike; {} rewritten graphs looked at; mapped under {} weighings of gradients and memory",
-        std::ranges::count_if(kinds_, [](KindNumber k) { return k != kSource; }), segments_.size(), variants_.size(), looked_at_,
-        weighings_));
+    r.notes.push_back(
+        fmt::format("{} segments, {} of them unlike; {} rewritten graphs looked at; mapped under {} weighings of gradients and memory",
+                    model_.segments(), model_.unlike_segments(), model_.looked_at(), weighings_));
     return r;
   }
 
@@ -222,14 +190,10 @@ class UnitySearch {
   int devices_;
   BranchShapes shapes_;
   pcg::Graph graph_;
-  std::vector<KindNumber> kinds_;
-  std::vector<Segment> segments_;
-  std::deque<SegmentGraph> segment_graphs_;
-  std::vector<std::size_t> example_;                      // per segment: the first one like it
-  std::map<std::size_t, std::vector<Variant>> variants_;  // by example
-  std::vector<Link> links_;
+  RewrittenModel model_;
+  std::vector<Link> plain_, links_;  // segments as they are, and with their variants
   std::optional<Found> best_;
-  std::size_t weighings_ = 0, looked_at_ = 0;
+  std::size_t weighings_ = 0;
   bool cut_off_ = false;
 };
 

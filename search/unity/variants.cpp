@@ -18,8 +18,7 @@ namespace {
 class Rewriting {
  public:
   Rewriting(const SegmentGraph& segment, std::optional<KindNumber> first_kind, bool has_gradient, OperatorCatalog& catalog,
-            BranchShapes& shapes, std::span<const substitutions::Rule> rules, const VariantsConfig& config, const Weighing& weighing,
-            int devices)
+            BranchShapes& shapes, std::span<const substitutions::Rule> rules, const VariantsConfig& config, const Estimate& estimate)
       : segment_(segment),
         first_kind_(first_kind),
         has_gradient_(has_gradient),
@@ -27,14 +26,14 @@ class Rewriting {
         shapes_(shapes),
         rules_(rules),
         config_(config),
-        weighing_(weighing),
-        devices_(devices) {}
+        estimate_(estimate) {}
 
   Variants run(const Deadline& deadline) {
     std::optional<Variant> itself = variant(segment_.graph, {});
     last_kind_ = itself->kinds[itself->segment.last];
     seen_.insert(key(*itself));
-    double best = itself->estimate;
+    add_up(*itself);
+    double best = itself->seconds;
     found_.push_back(std::move(*itself));
     push(pcg::parallelize(segment_.graph, pcg::unsharded(segment_.graph)), 0);
     while (!queue_.empty() && looked_at_ < config_.candidates && !deadline.has_passed()) {
@@ -55,7 +54,7 @@ class Rewriting {
   };
 
   void push(pcg::Pcg graph, std::size_t number) {
-    queue_.push({found_[number].estimate, number, std::make_shared<const pcg::Pcg>(std::move(graph))});
+    queue_.push({found_[number].seconds, number, std::make_shared<const pcg::Pcg>(std::move(graph))});
   }
 
   void expand(const Open& open, double& best, const Deadline& deadline) {
@@ -71,9 +70,9 @@ class Rewriting {
       std::optional<Variant> v = variant(pcg::with_joined_weights(pcg::serial(rewritten->graph)), std::move(rules));
       if (!v || !seen_.insert(key(*v)).second) continue;
       ++looked_at_;
-      v->estimate = estimate(*v);
-      if (v->estimate > config_.threshold * best) continue;
-      best = std::min(best, v->estimate);
+      add_up(*v);
+      if (v->seconds > config_.threshold * best) continue;
+      best = std::min(best, v->seconds);
       found_.push_back(std::move(*v));
       push(std::move(rewritten->graph), found_.size() - 1);
     }
@@ -99,14 +98,11 @@ class Rewriting {
     if (last_kind_ && v.kinds[v.segment.last] != *last_kind_) return std::nullopt;
     if (v.segment.first) v.kinds[*v.segment.first] = *first_kind_;
     v.graph = std::move(graph);
-    if (rules_.empty() || found_.empty()) v.estimate = rules_.empty() ? 0 : estimate(v);
     return v;
   }
 
-  [[nodiscard]] double estimate(const Variant& v) {
-    double sum = 0;
-    for (const std::uint32_t n : v.segment.operators) sum += catalog_.plain_seconds(v.kinds[n], devices_, weighing_);
-    return sum;
+  void add_up(Variant& v) const {
+    for (const std::uint32_t n : v.segment.operators) v.seconds += estimate_(v.kinds[n]);
   }
 
   // Kinds and edges, in the order of the graph.
@@ -122,7 +118,7 @@ class Rewriting {
 
   Variants result() {
     Variants r{{}, looked_at_};
-    std::stable_sort(found_.begin() + 1, found_.end(), [](const Variant& a, const Variant& b) { return a.estimate < b.estimate; });
+    std::stable_sort(found_.begin() + 1, found_.end(), [](const Variant& a, const Variant& b) { return a.seconds < b.seconds; });
     found_.resize(std::min(found_.size(), config_.kept + 1));
     for (Variant& v : found_) {
       v.part = part_of(v.graph, v.segment, v.kinds, catalog_, shapes_);
@@ -138,8 +134,7 @@ class Rewriting {
   BranchShapes& shapes_;
   std::span<const substitutions::Rule> rules_;
   VariantsConfig config_;
-  Weighing weighing_;
-  int devices_;
+  const Estimate& estimate_;
   std::vector<Variant> found_;
   std::priority_queue<Open> queue_;
   std::set<std::vector<std::uint64_t>> seen_;
@@ -148,10 +143,14 @@ class Rewriting {
 
 }  // namespace
 
+std::size_t quickest(const std::vector<Variant>& variants) {
+  return static_cast<std::size_t>(std::ranges::min_element(variants, {}, &Variant::seconds) - variants.begin());
+}
+
 Variants variants_of(const SegmentGraph& segment, std::optional<KindNumber> first_kind, bool has_gradient, OperatorCatalog& catalog,
                      BranchShapes& shapes, std::span<const substitutions::Rule> rules, const VariantsConfig& config,
-                     const Weighing& weighing, int devices, const Deadline& deadline) {
-  return Rewriting(segment, first_kind, has_gradient, catalog, shapes, rules, config, weighing, devices).run(deadline);
+                     const Estimate& estimate, const Deadline& deadline) {
+  return Rewriting(segment, first_kind, has_gradient, catalog, shapes, rules, config, estimate).run(deadline);
 }
 
 }  // namespace search

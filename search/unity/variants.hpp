@@ -1,6 +1,7 @@
 #pragma once
 // Rewrites of a segment: best-first search over algebraic substitutions (Unity, OSDI'22, section 5.1).
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,7 +19,7 @@ struct Variant {
   Segment segment;                 // its operators; `first` is the input that stands for it
   std::vector<KindNumber> kinds;   // per node; of `first` that of the operator it stands for
   std::vector<std::string> rules;  // applied, in order
-  double estimate = 0;             // seconds: every operator as quick as its plain ways allow, nothing moved
+  double seconds = 0;              // the sum of the estimates of its operators
   Mapping::Part part;
 };
 
@@ -28,10 +29,16 @@ struct VariantsConfig {
   std::size_t kept = 6;          // variants of a segment that are mapped
 };
 
+// Seconds of an operator of a kind, in whatever way a graph is judged by.
+using Estimate = std::function<double(KindNumber)>;
+
 struct Variants {
-  std::vector<Variant> variants;  // the segment itself first, then rewritten ones, the quickest estimate first
+  std::vector<Variant> variants;  // the segment itself first, then rewritten ones, the quickest first
   std::size_t looked_at = 0;      // rewritten graphs
 };
+
+// The one with the least seconds.
+[[nodiscard]] std::size_t quickest(const std::vector<Variant>& variants);
 
 // Returns the variants of a segment. `first_kind`: of the operator that ends the segment before, where there is one; `has_gradient`: of the
 // tensor that comes from it. Rewrites keep the last operator, so that segments stay apart, and train the model's own weights: rules that
@@ -39,6 +46,6 @@ struct Variants {
 // equal. `devices`: what estimates are for.
 [[nodiscard]] Variants variants_of(const SegmentGraph& segment, std::optional<KindNumber> first_kind, bool has_gradient,
                                    OperatorCatalog& catalog, BranchShapes& shapes, std::span<const substitutions::Rule> rules,
-                                   const VariantsConfig& config, const Weighing& weighing, int devices, const Deadline& deadline);
+                                   const VariantsConfig& config, const Estimate& estimate, const Deadline& deadline);
 
 }  // namespace search

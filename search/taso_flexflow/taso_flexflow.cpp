@@ -1,0 +1,58 @@
+#include "search/taso_flexflow/taso_flexflow.hpp"
+
+#include <fmt/core.h>
+
+#include "search/problem/deadline.hpp"
+#include "search/unity/rewritten_model.hpp"
+#include "substitutions/selection/selection.hpp"
+
+namespace search {
+namespace {
+
+constexpr std::size_t kSmallestSegment = 10;  // UnityConfig::segment
+constexpr double kShareOfAlgebra = 0.5;       // of the budget, at most
+
+}  // namespace
+
+SearchResult taso_flexflow_search(const Problem& problem, const TasoFlexFlowConfig& config, const SearchContext& context) {
+  const Deadline deadline(context, config.flexflow.budget * kShareOfAlgebra);
+  const pcg::Graph graph = pcg::with_batch(problem.model, problem.training.global_batch);
+  OperatorCatalog catalog(problem, 1);
+  BranchShapes shapes;
+  RewrittenModel model(graph, kSmallestSegment, catalog, shapes);
+  const int devices = problem.cluster.device_count();
+  model.rewrite(
+      substitutions::algebraic_rules_at_hand().rules, {.threshold = config.threshold, .candidates = config.candidates},
+      [&](KindNumber k) { return catalog.alone_seconds(k, devices); }, deadline);
+  std::vector<std::size_t> chosen;
+  std::size_t rewrites = 0;
+  for (std::size_t s = 0; s < model.segments(); ++s) {
+    chosen.push_back(quickest(model.variants(s)));
+    rewrites += model.variants(s)[chosen.back()].rules.size();
+  }
+  SearchResult r = flexflow_search(problem, model.with(chosen).graph, config.flexflow, context);
+  if (r.best) r.best->name = "taso+flexflow";
+  r.notes.push_back(fmt::format("{} rewrites of {} rewritten graphs looked at, for a device by itself", rewrites, model.looked_at()));
+  return r;
+}
+
+Planner taso_flexflow_planner() {
+  const TasoFlexFlowConfig defaults;
+  Planner p = flexflow_planner();
+  p.kind = "taso+flexflow";
+  p.about = "Rewrites first, as one GPU would have them (TASO), then FlexFlow's walk over the graph that comes out.";
+  p.options.push_back({"threshold", RealNumber{.least = 1, .by_default = defaults.threshold},
+                       "a graph that costs more than so many times the best is not rewritten further"});
+  p.options.push_back({"candidates", WholeNumber{.least = 1, .most = 1000000, .by_default = static_cast<std::int64_t>(defaults.candidates)},
+                       "rewritten graphs of a segment that are looked at, at most"});
+  p.plan = [](const Problem& problem, const OptionValues& o, const SearchContext& c) {
+    return taso_flexflow_search(problem,
+                                {.flexflow = flexflow_config(o),
+                                 .threshold = o.real_number("threshold"),
+                                 .candidates = static_cast<std::size_t>(o.whole_number("candidates"))},
+                                c);
+  };
+  return p;
+}
+
+}  // namespace search

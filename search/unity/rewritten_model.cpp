@@ -1,0 +1,56 @@
+#include "search/unity/rewritten_model.hpp"
+
+#include <algorithm>
+
+namespace search {
+
+RewrittenModel::RewrittenModel(const pcg::Graph& graph, std::size_t fewest, OperatorCatalog& catalog, BranchShapes& shapes)
+    : graph_(graph),
+      catalog_(catalog),
+      shapes_(shapes),
+      kinds_(catalog.kinds_of(graph)),
+      segments_(segments_of(graph, fewest, std::vector<std::size_t>(graph.nodes().size(), 0))) {
+  for (std::size_t s = 0; s < segments_.size(); ++s) {
+    segment_graphs_.push_back(segment_graph(graph_, segments_[s]));
+    std::size_t like = 0;
+    while (!is_like(like, s)) ++like;
+    example_.push_back(like);
+  }
+}
+
+// Whether what is found for one segment holds for another.
+bool RewrittenModel::is_like(std::size_t a, std::size_t b) const {
+  if (a == b) return true;
+  const Segment &s = segments_[a], &t = segments_[b];
+  return example_[a] == a && alike(segment_graphs_[a], segment_graphs_[b]) &&
+         (!s.first || (kinds_[*s.first] == kinds_[*t.first] && with_gradient(*s.first) == with_gradient(*t.first)));
+}
+
+bool RewrittenModel::with_gradient(std::uint32_t node) const {
+  const OperatorKind& kind = catalog_.kind(kinds_[node]);
+  return std::ranges::find(kind.has_gradient, true) != kind.has_gradient.end();
+}
+
+void RewrittenModel::rewrite(std::span<const substitutions::Rule> rules, const VariantsConfig& config, const Estimate& estimate,
+                             const Deadline& deadline) {
+  for (std::size_t s = 0; s < segments_.size(); ++s) {
+    if (example_[s] != s) continue;
+    const std::optional<std::uint32_t> first = segments_[s].first;
+    Variants found = variants_of(segment_graphs_[s], first ? std::optional(kinds_[*first]) : std::nullopt, first && with_gradient(*first),
+                                 catalog_, shapes_, rules, config, estimate, deadline);
+    looked_at_ += found.looked_at;
+    variants_[s] = std::move(found.variants);
+  }
+}
+
+Joined RewrittenModel::with(const std::vector<std::size_t>& variant) const {
+  std::vector<Piece> pieces;
+  for (std::size_t s = 0; s < segments_.size(); ++s) {
+    const SegmentGraph& example = segment_graphs_[example_[s]];
+    pieces.push_back({&variants(s)[variant[s]].graph, example.first ? std::optional(example.graph.node(*example.first).name) : std::nullopt,
+                      &example, &segment_graphs_[s]});
+  }
+  return joined(graph_, pieces);
+}
+
+}  // namespace search
