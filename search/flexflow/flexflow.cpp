@@ -21,14 +21,16 @@ constexpr double kSafety = 0.99;        // of the memory that plans seem to have
 
 class FlexFlowSearch {
  public:
-  FlexFlowSearch(const Problem& problem, const pcg::Graph& graph, const FlexFlowConfig& config, const SearchContext& context)
+  FlexFlowSearch(const Problem& problem, const pcg::Graph& graph, const FlexFlowConfig& config, const SearchContext& context,
+                 OperatorCatalog& catalog, std::vector<Placement> from)
       : problem_(problem),
         graph_(graph),
         config_(config),
         random_(context.seed),
         deadline_(context, config.budget),
         confirmation_(problem, context, "flexflow"),
-        catalog_(problem, config.most_cut),
+        catalog_(catalog),
+        from_(std::move(from)),
         placements_(problem.cluster, catalog_),
         operators_(operator_graph(graph_, catalog_.kinds_of(graph_), catalog_)),
         walk_(operators_, placements_, problem.cluster.device_count(), deadline_),
@@ -46,12 +48,12 @@ class FlexFlowSearch {
   }
 
  private:
-  // From data parallelism first, then from the best, and from data parallelism once more, as the best may be a dead end. Returns: whether
+  // From the start first, then from the best, and from the start once more, as the best may be a dead end. Returns: whether
   // there was time for all.
   bool walk() {
     const std::size_t each = std::max<std::size_t>(1, config_.proposals / kWalks);
     walk_.set_room(room_);
-    const Position first = walk_.position(data_parallel());
+    const Position first = walk_.position(from_.empty() ? data_parallel() : from_);
     Position best = first;
     for (; walks_ < kWalks || (walks_ < kMostWalks && !confirmation_.has_plan()); ++walks_) {
       if (deadline_.has_passed()) return false;
@@ -110,7 +112,8 @@ class FlexFlowSearch {
   base::Random random_;
   Deadline deadline_;
   Confirmation confirmation_;
-  OperatorCatalog catalog_;
+  OperatorCatalog& catalog_;
+  std::vector<Placement> from_;
   Placements placements_;
   OperatorGraph operators_;
   Walk walk_;
@@ -120,8 +123,14 @@ class FlexFlowSearch {
 
 }  // namespace
 
+SearchResult flexflow_search(const Problem& problem, const pcg::Graph& graph, const FlexFlowConfig& config, const SearchContext& context,
+                             OperatorCatalog& catalog, std::vector<Placement> from) {
+  return FlexFlowSearch(problem, graph, config, context, catalog, std::move(from)).run();
+}
+
 SearchResult flexflow_search(const Problem& problem, const pcg::Graph& graph, const FlexFlowConfig& config, const SearchContext& context) {
-  return FlexFlowSearch(problem, graph, config, context).run();
+  OperatorCatalog catalog(problem, config.most_cut);
+  return flexflow_search(problem, graph, config, context, catalog, {});
 }
 
 FlexFlowConfig flexflow_config(const OptionValues& o) {

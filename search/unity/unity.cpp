@@ -7,8 +7,10 @@
 #include <array>
 
 #include "search/data_parallel/data_parallel.hpp"
-#include "search/flexflow/walk.hpp"
+#include "search/expert_dlrm/expert_dlrm.hpp"
+#include "search/flexflow/flexflow.hpp"
 #include "search/mapping/chain.hpp"
+#include "search/megatron/megatron_search.hpp"
 #include "search/operators/strategy_plan.hpp"
 #include "search/operators/summary.hpp"
 #include "search/problem/confirmation.hpp"
@@ -24,7 +26,9 @@ constexpr std::array kSyncShares = {1.0, 0.5, 0.25, 0.0};
 constexpr Weighing kForEstimates{.synchronisation = 0.5};
 // What a byte of memory costs, in so many times the seconds of the cheapest plan for the whole memory of a device.
 constexpr std::array kPricesOfMemory = {0.0, 0.01, 0.1, 1.0, 10.0};
-constexpr double kWalkAlpha = 10;  // FlexFlowConfig::alpha
+constexpr double kWalkAlpha = 10;      // FlexFlowConfig::alpha
+constexpr double kShareOfWalk = 0.25;  // of the budget, at most
+constexpr double kShareOfGrid = 0.25;  // of the budget, at most
 
 class UnitySearch {
  public:
@@ -40,7 +44,7 @@ class UnitySearch {
         model_(graph_, config.segment, catalog_, shapes_) {}
 
   SearchResult run() {
-    confirm_data_parallel();
+    confirm_known_plans();
     rewrite();
     choose();
     refine();
@@ -48,9 +52,14 @@ class UnitySearch {
   }
 
  private:
-  void confirm_data_parallel() {
-    const Attempt<pcg::Plan> plan = data_parallel_plan(problem_, {});
-    if (plan) confirmation_.confirm(*plan);
+  // What experts would try: replicas, tables on single devices, and the best of Megatron's grid, which has pipelines, micro-batches and
+  // recomputation besides.
+  void confirm_known_plans() {
+    if (const Attempt<pcg::Plan> plan = data_parallel_plan(problem_, {})) confirmation_.confirm(*plan);
+    if (const Attempt<pcg::Plan> plan = expert_dlrm_plan(problem_)) confirmation_.confirm(*plan);
+    if (!config_.grid) return;
+    SearchResult grid = megatron_search(problem_, {.budget = config_.budget * kShareOfGrid}, context_);
+    if (grid.best && grid.simulation) confirmation_.take(std::move(*grid.best), std::move(*grid.simulation));
   }
 
   void rewrite() {
@@ -114,8 +123,7 @@ class UnitySearch {
       const Mapping::Part* part = links[s].variants[chain.links[s].variant];
       const std::vector<Variant>& all = model_.variants(s);
       variant.push_back(static_cast<std::size_t>(std::ranges::find(all, part, [](const Variant& v) { return &v.part; }) - all.begin()));
-      for (const std::string& r : all[variant.back()].rules)
-        if (std::ranges::find(f.rules, r) == f.rules.end()) f.rules.push_back(r);
+      add_rules(f.rules, all[variant.back()]);
     }
     f.joined = model_.with(variant);
     f.kinds = catalog_.kinds_of(f.joined.graph);
@@ -149,29 +157,58 @@ class UnitySearch {
     }
     pcg::Plan plan = plan_of_strategies(problem_, f.joined.graph, choice);
     plan.summary = summary_of_cuts(plan);
-    if (!f.rules.empty()) plan.summary += fmt::format("; rewritten by {}", fmt::join(f.rules, ", "));
+    plan.summary += rewritten_by(f.rules);
     return plan;
   }
 
-  // Sums and maxima of single costs do not see what overlaps: a walk from the best plan, judged by a schedule, does.
+  // Sums and maxima of single costs do not see what overlaps: walks that are judged by a schedule do. From the best plan first; then from
+  // data parallelism, with the graph as it is and as one device would have it, so that what sequential optimisation finds is not missed.
   void refine() {
-    if (!best_ || config_.steps == 0 || deadline_.has_passed()) return;
-    const OperatorGraph operators = operator_graph(best_->joined.graph, best_->kinds, catalog_);
-    Placements placements(problem_.cluster, catalog_);
-    Walk walk(operators, placements, devices_, deadline_);
-    walk.set_room(problem_.oracle.device(base::DeviceId(0)).memory.value());
-    base::Random random(context_.seed);
-    std::vector<Placement> start;
-    for (const std::uint32_t n : operators.nodes) start.push_back(best_->placement[n]);
-    Position position = walk.position(std::move(start));
-    for (int round = 0; round < kRounds && !deadline_.has_passed(); ++round) {
-      position = walk.run(position, config_.steps / kRounds, kWalkAlpha, random);
-      Found f = *best_;
-      for (std::size_t o = 0; o < operators.nodes.size(); ++o) f.placement[operators.nodes[o]] = position.at[o];
-      keep(std::move(f));
+    if (config_.steps == 0) return;
+    if (best_) {
+      std::vector<Placement> from;
+      for (std::size_t n = 0; n < best_->kinds.size(); ++n)
+        if (best_->kinds[n] != kSource) from.push_back(best_->placement[n]);
+      walk(best_->joined.graph, std::move(from), best_->rules);
     }
+    if (!config_.joint) return;
+    walk(graph_, {}, {});
+    std::vector<std::size_t> alone;
+    std::vector<std::string> rules;
+    for (std::size_t s = 0; s < model_.segments(); ++s) {
+      const std::vector<Variant>& all = model_.variants(s);
+      const auto seconds = [&](const Variant& v) {
+        double sum = 0;
+        for (const std::uint32_t n : v.segment.operators) sum += catalog_.alone_seconds(v.kinds[n], devices_);
+        return sum;
+      };
+      const auto at = std::ranges::min_element(all, {}, seconds);
+      alone.push_back(static_cast<std::size_t>(at - all.begin()));
+      add_rules(rules, *at);
+    }
+    if (!rules.empty()) walk(model_.with(alone).graph, {}, rules);
   }
-  static constexpr int kRounds = 3;
+
+  static void add_rules(std::vector<std::string>& rules, const Variant& v) {
+    for (const std::string& r : v.rules)
+      if (std::ranges::find(rules, r) == rules.end()) rules.push_back(r);
+  }
+
+  void walk(const pcg::Graph& graph, std::vector<Placement> from, const std::vector<std::string>& rules) {
+    if (deadline_.has_passed()) {
+      cut_off_ = true;
+      return;
+    }
+    const FlexFlowConfig config{.budget = config_.budget * kShareOfWalk, .proposals = config_.steps, .alpha = kWalkAlpha};
+    SearchResult r = flexflow_search(problem_, graph, config, context_, catalog_, std::move(from));
+    if (!r.best || !r.simulation) return;
+    if (!rules.empty()) r.best->summary += rewritten_by(rules);
+    confirmation_.take(std::move(*r.best), std::move(*r.simulation));
+  }
+
+  static std::string rewritten_by(const std::vector<std::string>& rules) {
+    return rules.empty() ? "" : fmt::format("; rewritten by {}", fmt::join(rules, ", "));
+  }
 
   SearchResult result() {
     SearchResult r = std::move(confirmation_).result(cut_off_);
@@ -221,12 +258,15 @@ Planner unity_planner() {
                       {"algebra", Flag{defaults.algebra}, "graphs are rewritten by proved substitutions"},
                       {"joint", Flag{defaults.joint},
                        "rewrites and parallelism are chosen together; else rewrites first, as one GPU would have them"},
+                      {"grid", Flag{defaults.grid},
+                       "the best plan of Megatron's grid, with pipelines and recomputation, is among the candidates"},
                       {"threshold", RealNumber{.least = 1, .by_default = defaults.threshold},
                        "a graph that costs more than so many times the best is not rewritten further"},
                       {"candidates", WholeNumber{.least = 1, .most = 1000000, .by_default = whole(defaults.candidates)},
                        "rewritten graphs of a segment that are looked at, at most"},
                       {"steps", WholeNumber{.least = 0, .most = 100000000, .by_default = whole(defaults.steps)},
-                       "changes of one operator, judged by a schedule, that refine the best plan"}},
+                       "changes of one operator that each of up to three walks looks at, judged by a schedule, from the best plan and from "
+                       "data parallelism"}},
           .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
             const auto size = [&](std::string_view key) { return static_cast<std::size_t>(o.whole_number(key)); };
             return unity_search(p,
@@ -238,6 +278,7 @@ Planner unity_planner() {
                                  .remember = o.flag("cache"),
                                  .algebra = o.flag("algebra"),
                                  .joint = o.flag("joint"),
+                                 .grid = o.flag("grid"),
                                  .threshold = o.real_number("threshold"),
                                  .candidates = size("candidates"),
                                  .steps = size("steps")},
