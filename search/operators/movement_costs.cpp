@@ -90,9 +90,9 @@ MovementCosts::MovementCosts(const Problem& problem)
         if (cluster.domains() > 1 && nics.insert(nic).second)
           sum += cluster.route_through_nics(outside, d, cluster.nics_of(outside).front(), nic).bandwidth.value();
   }
-  // Of the shortest message inside a domain, and between two.
+  // Of a message without bytes inside a domain, and between two.
   const auto latency = [&](base::DeviceId from, base::DeviceId to) {
-    return oracle_.round({{.kind = sim::CollectiveKind::send, .bytes = base::Bytes(1), .group = {from, to}}}).time.value();
+    return oracle_.round({{.kind = sim::CollectiveKind::send, .bytes = base::Bytes(0), .group = {from, to}}}).time.value();
   };
   const auto first = cluster.domain_devices(0);
   if (first.size() > 1) latency_inside_ = latency(first[0], first[1]);

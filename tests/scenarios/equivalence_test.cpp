@@ -13,6 +13,7 @@
 #include "search/flexflow/flexflow.hpp"
 #include "search/intra_op/intra_op.hpp"
 #include "search/megatron/megatron_search.hpp"
+#include "search/unity/unity.hpp"
 #include "tests/search/problem.hpp"
 
 namespace {
@@ -127,6 +128,15 @@ TEST_CASE("operators that a random walk places each on its own devices") {
     const test::Question q = question(name);
     const search::SearchResult result =
         search::flexflow_search(q.problem(), pcg::with_batch(q.model, q.training.global_batch), {.proposals = 2000}, {});
+    REQUIRE(result.best);
+    CHECK(check_plan(name, *result.best));
+  }
+}
+
+TEST_CASE("graphs that are rewritten and mapped together") {
+  for (const char* name : {"mlp-mnist", "dlrm", "inception-v3", "resnext-50"}) {
+    const test::Question q = question(name);
+    const search::SearchResult result = search::unity_search(q.problem(), {.candidates = 40, .steps = 500}, {});
     REQUIRE(result.best);
     CHECK(check_plan(name, *result.best));
   }

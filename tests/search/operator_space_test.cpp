@@ -25,7 +25,7 @@ std::vector<search::Strategy> linear_strategies(int devices, int most_cut) {
   const pcg::Graph g = mlp();
   const pcg::GraphNode& hidden = *std::ranges::find(g.nodes(), std::string("hidden"), &pcg::GraphNode::name);
   const pcg::GraphNodeId id(static_cast<std::size_t>(&hidden - g.nodes().data()));
-  return search::strategies_of(*hidden.space, g.input_shapes(id), hidden.outputs, devices, most_cut);
+  return search::strategies_of(*hidden.space, g.input_shapes(id), hidden.outputs, {0, devices}, most_cut);
 }
 
 const search::Deadline& no_deadline() {
@@ -81,23 +81,22 @@ TEST_CASE("what moves costs at least its bound, and what the oracle says at powe
 }
 
 TEST_CASE("the cheapest strategies together are the cheapest of all combinations") {
-  // Three operators on two devices: 4 x 3 x 4 combinations, each priced by what moves between its layouts.
+  // Three operators on two devices, each priced by what moves between its layouts.
   test::Question q(test::kSmallGpt, 1, 2, 64);
   q.model = mlp();
   const search::Problem problem = q.problem();
-  search::OperatorSpace space(problem, problem.model, 2, 2);
+  search::OperatorCatalog catalog(problem, 2);
+  search::OperatorSpace space(catalog, problem.model, 2);
   REQUIRE(space.operators().size() == 3);
   for (const double share : {1.0, 0.3, 0.0}) {
     const search::Weighing weighing{share, 0};
     const auto found = space.cheapest(weighing, 100, no_deadline());
     REQUIRE(found);
     CHECK(found->is_optimal);
-    CHECK(found->seconds == doctest::Approx(space.seconds(found->strategy, weighing)));
+    CHECK(found->seconds == doctest::Approx(space.seconds(found->way, weighing)));
     double best = std::numeric_limits<double>::infinity();
     std::vector<std::uint32_t> choice(3);
-    const auto count = [&](std::size_t o) {
-      return static_cast<std::uint32_t>(space.strategies(space.kinds().of_node[space.operators()[o]]).size());
-    };
+    const auto count = [&](std::size_t o) { return static_cast<std::uint32_t>(space.ways(o).strategies.size()); };
     for (choice[0] = 0; choice[0] < count(0); ++choice[0])
       for (choice[1] = 0; choice[1] < count(1); ++choice[1])
         for (choice[2] = 0; choice[2] < count(2); ++choice[2]) best = std::min(best, space.seconds(choice, weighing));

@@ -1,0 +1,121 @@
+// Rewrites and placements chosen together, and in sequence.
+#include "search/unity/unity.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "pcg/evaluator/equivalence.hpp"
+#include "problem.hpp"
+#include "search/taso_flexflow/taso_flexflow.hpp"
+#include "search/unity/rewritten_model.hpp"
+#include "substitutions/selection/selection.hpp"
+
+namespace {
+
+// Two convolutions of one image, normalised and joined: what a module of Inception is made of. Several of them, one after another.
+pcg::Graph modules(int count) {
+  pcg::GraphBuilder g("modules");
+  auto x = g.input("image", {{8, 16, 8, 8}, pcg::Element::real});
+  for (int m = 0; m < count; ++m) {
+    const std::string block = fmt::format("block{}.", m);
+    std::vector<pcg::GraphTensorRef> towers;
+    for (const char* name : {"left", "right"}) {
+      auto y = g.add(block + name, pcg::Conv2d{.out = 8}, {x});
+      y = g.add(block + name + "_norm", pcg::BatchNorm{}, {y});
+      towers.push_back(g.add(block + name + "_relu", pcg::Unary{pcg::Unary::Kind::relu}, {y}));
+    }
+    x = g.add(block + "join", pcg::Concat{.axis = 1}, towers);
+  }
+  return std::move(g).build();
+}
+
+search::SearchResult unity(test::Question& q, search::UnityConfig config = {}) {
+  config.steps = std::min<std::size_t>(config.steps, 300);
+  return search::unity_search(q.problem(), config, {});
+}
+
+}  // namespace
+
+TEST_CASE("reduction parallelism in the place of gradients") {
+  // Unity's Figure 2 (OSDI'22): 4 x 64 x 512 numbers at most, where data parallelism adds up 2 x 406,528.
+  test::Question q("{builtin: mlp-mnist}", 2, 1, 64);
+  q.training.optimizer = pcg::Optimizer::sgd;
+  const search::SearchResult r = unity(q);
+  REQUIRE(r.simulation);
+  CHECK(r.simulation->bytes.total.value() <= 131072 * 4);
+}
+
+TEST_CASE("convolutions of one image are merged, with their norms, in every module alike") {
+  test::Question q(test::kSmallGpt, 1, 2, 8);
+  q.model = modules(3);
+  q.training.optimizer = pcg::Optimizer::sgd;
+  const search::Problem problem = q.problem();
+  search::OperatorCatalog catalog(problem, 2);
+  search::BranchShapes shapes;
+  search::RewrittenModel model(q.model, 5, catalog, shapes);
+  CHECK(model.segments() == 3);
+  static const search::SearchContext kContext;
+  const search::Deadline never(kContext, base::Seconds(1));
+  // Every operator counts alike: what has the fewest is the best.
+  model.rewrite(
+      substitutions::algebraic_rules_at_hand().rules, {.candidates = 400}, [](search::KindNumber) { return 1.0; }, never);
+  CHECK(model.unlike_segments() == 2);  // the first one reads what has no gradient
+  std::vector<std::size_t> chosen;
+  for (std::size_t s = 0; s < model.segments(); ++s) {
+    chosen.push_back(search::quickest(model.variants(s)));
+    CHECK(model.variants(s)[chosen.back()].seconds < model.variants(s)[0].seconds);
+  }
+  const search::Joined joined = model.with(chosen);
+  CHECK(joined.graph.parameters() == q.model.parameters());
+  const auto convolutions = [](const pcg::Graph& g) {
+    return std::ranges::count_if(g.nodes(), [](const pcg::GraphNode& n) { return std::holds_alternative<pcg::Conv2d>(n.op); });
+  };
+  CHECK(convolutions(q.model) == 6);
+  CHECK(convolutions(joined.graph) == 3);
+  // The variants that are the segments themselves make the graph that was there.
+  CHECK(model.with(std::vector<std::size_t>(3, 0)).graph.nodes().size() == q.model.nodes().size());
+}
+
+TEST_CASE("a rewritten plan computes what the model computes") {
+  test::Question q(test::kSmallGpt, 1, 2, 8);
+  q.model = modules(2);
+  q.training.optimizer = pcg::Optimizer::sgd;
+  const search::SearchResult r = unity(q, {.segment = 5});
+  REQUIRE(r.best);
+  const pcg::EquivalenceResult checked = pcg::check_equivalence(*r.best, q.model, 2, 1);
+  CHECK_MESSAGE(checked.equivalent, checked.detail);
+}
+
+TEST_CASE("the same seed gives the same plan; no search is worse than data parallelism; joint is no worse than its parts") {
+  for (const char* section : {"{builtin: mlp-mnist}", test::kSmallGpt.c_str()}) {
+    test::Question q(section, 2, 2, 64);
+    const search::SearchResult joint = unity(q), again = unity(q);
+    REQUIRE(joint.best);
+    CHECK(*joint.best == *again.best);
+    const base::Seconds time = *joint.objective;
+    CHECK(time <= q.oracle.plan(search::data_parallel_plan(q.problem(), {}).value()).iteration_time);
+    CHECK(time <= *unity(q, {.side_by_side = false, .algebra = false}).objective * (1 + 1e-9));
+  }
+}
+
+TEST_CASE("a search that is out of time gives the best so far") {
+  test::Question q(test::kSmallGpt, 2, 2, 64);
+  double now = 0;
+  const search::SearchContext late{.clock = [&] { return base::Seconds(now += 10); }};
+  const search::SearchResult r = search::unity_search(q.problem(), {.budget = base::Seconds(1)}, late);
+  REQUIRE(r.best);
+  CHECK(r.termination.limit() == search::Limit::time);
+}
+
+TEST_CASE("TASO's algebra first, FlexFlow's walk after it") {
+  test::Question q(test::kSmallGpt, 1, 2, 8);
+  q.model = modules(2);
+  q.training.optimizer = pcg::Optimizer::sgd;
+  const search::SearchResult r = search::taso_flexflow_search(q.problem(), {.flexflow = {.proposals = 500}}, {});
+  REQUIRE(r.best);
+  CHECK(r.best->name == "taso+flexflow");
+  const pcg::EquivalenceResult checked = pcg::check_equivalence(*r.best, q.model, 2, 1);
+  CHECK_MESSAGE(checked.equivalent, checked.detail);
+}
