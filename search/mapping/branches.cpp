@@ -28,6 +28,8 @@ class Reduction {
     for (std::uint32_t o = 0; o < is_left_.size(); ++o)
       if (is_left_[o]) tree_.core.push_back(o);
     for (auto& [ends, parts] : between_) tree_.between[ends] = joined(std::move(parts));
+    for (std::vector<BranchRef>& hanging : tree_.hanging)
+      if (!hanging.empty()) hanging = {joined(std::move(hanging))};
     return std::move(tree_);
   }
 

@@ -58,7 +58,7 @@ struct BranchTree {
   std::vector<Branch> branches;
   std::vector<std::uint32_t> core;                                       // operators that are no centres, the ends of the part among them
   std::map<std::pair<std::uint32_t, std::uint32_t>, BranchRef> between;  // of the core; the first end is the lower number
-  std::vector<std::vector<BranchRef>> hanging;                           // per operator of the core
+  std::vector<std::vector<BranchRef>> hanging;                           // per operator of the core; one at most
 };
 
 // `ends`: operators that stay in the core. Cost: O(operators^2 + edges log edges).
