@@ -39,6 +39,7 @@ std::optional<base::Seconds> Confirmation::confirm(pcg::Plan plan) {
 }
 
 void Confirmation::take(pcg::Plan plan, sim::SimulationResult simulation) {
+  if (std::ranges::any_of(simulated_, [&](const Simulated& s) { return runs_alike(s.plan, plan); })) return;
   ++candidates_;
   plan.name = name_;
   if (context_.progress) context_.progress(fmt::format("{}: {:.4g} s", plan.summary, simulation.iteration_time.value()));

@@ -20,7 +20,7 @@ class Confirmation {
   // Simulates a plan, unless it does not fit or was confirmed before. Its summary says what it is. Returns: its time; nullopt: not
   // simulated.
   std::optional<base::Seconds> confirm(pcg::Plan plan);
-  // A plan that has been simulated already.
+  // A plan that has been simulated already; it counts once.
   void take(pcg::Plan plan, sim::SimulationResult simulation);
   [[nodiscard]] bool has_plan() const { return !simulated_.empty(); }
   // The best plan and what lost. `cut_off`: the time was up before all were looked at.

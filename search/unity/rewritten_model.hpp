@@ -25,6 +25,8 @@ class RewrittenModel {
   [[nodiscard]] std::size_t segments() const { return segments_.size(); }
   [[nodiscard]] std::size_t unlike_segments() const { return variants_.size(); }
   [[nodiscard]] std::size_t looked_at() const { return looked_at_; }  // rewritten graphs
+  // The name of the operator that ends a segment.
+  [[nodiscard]] const std::string& last_of(std::size_t segment) const { return graph_.nodes()[segments_[segment].last].name; }
   // The segment itself is the first of its variants.
   [[nodiscard]] const std::vector<Variant>& variants(std::size_t segment) const { return variants_.at(example_[segment]); }
   // The whole graph, with these variants of its segments.

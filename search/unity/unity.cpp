@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "search/data_parallel/data_parallel.hpp"
 #include "search/expert_dlrm/expert_dlrm.hpp"
@@ -112,18 +113,17 @@ class UnitySearch {
     Joined joined;
     std::vector<KindNumber> kinds;
     std::vector<Placement> placement;
-    std::vector<std::string> rules;
+    std::vector<std::size_t> variant;  // per segment
     base::Seconds time;
   };
 
   void look_at(Mapping& mapping, const PlacedChain& chain, const std::vector<Link>& links) {
     Found f;
-    std::vector<std::size_t> variant;
+    std::vector<std::size_t>& variant = f.variant;
     for (std::size_t s = 0; s < model_.segments(); ++s) {
       const Mapping::Part* part = links[s].variants[chain.links[s].variant];
       const std::vector<Variant>& all = model_.variants(s);
       variant.push_back(static_cast<std::size_t>(std::ranges::find(all, part, [](const Variant& v) { return &v.part; }) - all.begin()));
-      add_rules(f.rules, all[variant.back()]);
     }
     f.joined = model_.with(variant);
     f.kinds = catalog_.kinds_of(f.joined.graph);
@@ -156,8 +156,7 @@ class UnitySearch {
       choice[n] = &strategies[n];
     }
     pcg::Plan plan = plan_of_strategies(problem_, f.joined.graph, choice);
-    plan.summary = summary_of_cuts(plan);
-    plan.summary += rewritten_by(f.rules);
+    plan.summary = summary_of_cuts(plan) + rewritten(f.variant);
     return plan;
   }
 
@@ -169,12 +168,12 @@ class UnitySearch {
       std::vector<Placement> from;
       for (std::size_t n = 0; n < best_->kinds.size(); ++n)
         if (best_->kinds[n] != kSource) from.push_back(best_->placement[n]);
-      walk(best_->joined.graph, std::move(from), best_->rules);
+      walk(best_->joined.graph, std::move(from), best_->variant);
     }
     if (!config_.joint) return;
-    walk(graph_, {}, {});
+    const std::vector<std::size_t> as_it_is(model_.segments(), 0);
+    walk(graph_, {}, as_it_is);
     std::vector<std::size_t> alone;
-    std::vector<std::string> rules;
     for (std::size_t s = 0; s < model_.segments(); ++s) {
       const std::vector<Variant>& all = model_.variants(s);
       const auto seconds = [&](const Variant& v) {
@@ -184,17 +183,11 @@ class UnitySearch {
       };
       const auto at = std::ranges::min_element(all, {}, seconds);
       alone.push_back(static_cast<std::size_t>(at - all.begin()));
-      add_rules(rules, *at);
     }
-    if (!rules.empty()) walk(model_.with(alone).graph, {}, rules);
+    if (alone != as_it_is) walk(model_.with(alone).graph, {}, alone);
   }
 
-  static void add_rules(std::vector<std::string>& rules, const Variant& v) {
-    for (const std::string& r : v.rules)
-      if (std::ranges::find(rules, r) == rules.end()) rules.push_back(r);
-  }
-
-  void walk(const pcg::Graph& graph, std::vector<Placement> from, const std::vector<std::string>& rules) {
+  void walk(const pcg::Graph& graph, std::vector<Placement> from, const std::vector<std::size_t>& variant) {
     if (deadline_.has_passed()) {
       cut_off_ = true;
       return;
@@ -202,12 +195,20 @@ class UnitySearch {
     const FlexFlowConfig config{.budget = config_.budget * kShareOfWalk, .proposals = config_.steps, .alpha = kWalkAlpha};
     SearchResult r = flexflow_search(problem_, graph, config, context_, catalog_, std::move(from));
     if (!r.best || !r.simulation) return;
-    if (!rules.empty()) r.best->summary += rewritten_by(rules);
+    const bool is_of_graph = std::ranges::count_if(r.best->pcg.nodes(), &pcg::PcgNode::computes) ==
+                             std::ranges::count_if(graph.nodes(), [](const pcg::GraphNode& n) { return !is_source(n); });
+    if (is_of_graph) r.best->summary += rewritten(variant);
     confirmation_.take(std::move(*r.best), std::move(*r.simulation));
   }
 
-  static std::string rewritten_by(const std::vector<std::string>& rules) {
-    return rules.empty() ? "" : fmt::format("; rewritten by {}", fmt::join(rules, ", "));
+  // "; 12 rewrites": what variants of segments stand for. Remembers them by it.
+  std::string rewritten(const std::vector<std::size_t>& variant) {
+    std::size_t rewrites = 0;
+    for (std::size_t s = 0; s < variant.size(); ++s) rewrites += model_.variants(s)[variant[s]].rules.size();
+    if (rewrites == 0) return "";
+    std::string text = fmt::format("; {} rewrites", rewrites);
+    variant_of_[text] = variant;
+    return text;
   }
 
   SearchResult result() {
@@ -215,7 +216,20 @@ class UnitySearch {
     r.notes.push_back(
         fmt::format("{} segments, {} of them unlike; {} rewritten graphs looked at; mapped under {} weighings of gradients and memory",
                     model_.segments(), model_.unlike_segments(), model_.looked_at(), weighings_));
+    if (!r.best) return r;
+    for (const auto& [text, variant] : variant_of_)
+      if (r.best->summary.ends_with(text)) explain(variant, r.notes);
     return r;
+  }
+
+  // Which rules rewrote which segments, in order, and what that gains where nothing moves and gradients count half.
+  void explain(const std::vector<std::size_t>& variant, std::vector<std::string>& notes) const {
+    for (std::size_t s = 0; s < variant.size(); ++s) {
+      const Variant &before = model_.variants(s)[0], &after = model_.variants(s)[variant[s]];
+      if (after.rules.empty()) continue;
+      notes.push_back(fmt::format("up to \"{}\": rules {}; {:.4g} ms -> {:.4g} ms", model_.last_of(s), fmt::join(after.rules, ", "),
+                                  before.seconds * 1e3, after.seconds * 1e3));
+    }
   }
 
   const Problem& problem_;
@@ -230,6 +244,7 @@ class UnitySearch {
   RewrittenModel model_;
   std::vector<Link> plain_, links_;  // segments as they are, and with their variants
   std::optional<Found> best_;
+  std::map<std::string, std::vector<std::size_t>> variant_of_;  // by what a summary says of it
   std::size_t weighings_ = 0;
   bool cut_off_ = false;
 };
