@@ -19,11 +19,11 @@ SearchResult taso_flexflow_search(const Problem& problem, const TasoFlexFlowConf
   const pcg::Graph graph = pcg::with_batch(problem.model, problem.training.global_batch);
   OperatorCatalog catalog(problem, 1);
   BranchShapes shapes;
-  RewrittenModel model(graph, kSmallestSegment, catalog, shapes);
+  RewrittenModel model(graph, kSmallestSegment, substitutions::algebraic_rules_at_hand().rules, catalog, shapes);
   const int devices = problem.cluster.device_count();
   model.rewrite(
-      substitutions::algebraic_rules_at_hand().rules, {.threshold = config.threshold, .candidates = config.candidates},
-      [&](KindNumber k) { return catalog.alone_seconds(k, devices); }, deadline);
+      {.threshold = config.threshold, .candidates = config.candidates}, [&](KindNumber k) { return catalog.alone_seconds(k, devices); },
+      deadline);
   std::vector<std::size_t> chosen;
   std::size_t rewrites = 0;
   for (std::size_t s = 0; s < model.segments(); ++s) {

@@ -2,14 +2,35 @@
 
 #include <algorithm>
 
-namespace search {
+#include "pcg/graph/parallelize.hpp"
+#include "substitutions/matching/matcher.hpp"
 
-RewrittenModel::RewrittenModel(const pcg::Graph& graph, std::size_t fewest, OperatorCatalog& catalog, BranchShapes& shapes)
+namespace search {
+namespace {
+
+// Per node: the occurrences of rules that a cut behind it would part.
+std::vector<std::size_t> occurrences_parted(const pcg::Graph& graph, std::span<const substitutions::Rule> rules) {
+  std::vector<std::size_t> parted(graph.nodes().size(), 0);
+  if (rules.empty()) return parted;
+  // Nodes of a PCG without parallelism are those of its graph.
+  const substitutions::Matcher matcher(rules, pcg::parallelize(graph, pcg::unsharded(graph)));
+  for (const substitutions::Match& m : matcher.matches()) {
+    const auto [first, last] = std::ranges::minmax(m.nodes, {}, &pcg::NodeId::value);
+    for (std::uint32_t n = first.value; n < last.value; ++n) ++parted[n];
+  }
+  return parted;
+}
+
+}  // namespace
+
+RewrittenModel::RewrittenModel(const pcg::Graph& graph, std::size_t fewest, std::span<const substitutions::Rule> rules,
+                               OperatorCatalog& catalog, BranchShapes& shapes)
     : graph_(graph),
+      rules_(rules),
       catalog_(catalog),
       shapes_(shapes),
       kinds_(catalog.kinds_of(graph)),
-      segments_(segments_of(graph, fewest, std::vector<std::size_t>(graph.nodes().size(), 0))) {
+      segments_(segments_of(graph, fewest, occurrences_parted(graph, rules))) {
   for (std::size_t s = 0; s < segments_.size(); ++s) {
     segment_graphs_.push_back(segment_graph(graph_, segments_[s]));
     std::size_t like = 0;
@@ -31,13 +52,12 @@ bool RewrittenModel::with_gradient(std::uint32_t node) const {
   return std::ranges::find(kind.has_gradient, true) != kind.has_gradient.end();
 }
 
-void RewrittenModel::rewrite(std::span<const substitutions::Rule> rules, const VariantsConfig& config, const Estimate& estimate,
-                             const Deadline& deadline) {
+void RewrittenModel::rewrite(const VariantsConfig& config, const Estimate& estimate, const Deadline& deadline) {
   for (std::size_t s = 0; s < segments_.size(); ++s) {
     if (example_[s] != s) continue;
     const std::optional<std::uint32_t> first = segments_[s].first;
     Variants found = variants_of(segment_graphs_[s], first ? std::optional(kinds_[*first]) : std::nullopt, first && with_gradient(*first),
-                                 catalog_, shapes_, rules, config, estimate, deadline);
+                                 catalog_, shapes_, rules_, config, estimate, deadline);
     looked_at_ += found.looked_at;
     variants_[s] = std::move(found.variants);
   }

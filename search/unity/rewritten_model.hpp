@@ -15,12 +15,13 @@ namespace search {
 
 class RewrittenModel {
  public:
-  // `graph` is a micro-batch, which is the whole batch, in segments of at least so many operators (segments_of). All outlive the object.
-  RewrittenModel(const pcg::Graph& graph, std::size_t fewest, OperatorCatalog& catalog, BranchShapes& shapes);
+  // `graph` is a micro-batch, which is the whole batch, in segments of at least so many operators, cut where the fewest occurrences of
+  // rules are cut too. All outlive the object.
+  RewrittenModel(const pcg::Graph& graph, std::size_t fewest, std::span<const substitutions::Rule> rules, OperatorCatalog& catalog,
+                 BranchShapes& shapes);
 
   // Looks for variants of every segment, of those that are alike once. To be called once, before what follows.
-  void rewrite(std::span<const substitutions::Rule> rules, const VariantsConfig& config, const Estimate& estimate,
-               const Deadline& deadline);
+  void rewrite(const VariantsConfig& config, const Estimate& estimate, const Deadline& deadline);
 
   [[nodiscard]] std::size_t segments() const { return segments_.size(); }
   [[nodiscard]] std::size_t unlike_segments() const { return variants_.size(); }
@@ -37,6 +38,7 @@ class RewrittenModel {
   [[nodiscard]] bool with_gradient(std::uint32_t node) const;
 
   const pcg::Graph& graph_;
+  std::span<const substitutions::Rule> rules_;
   OperatorCatalog& catalog_;
   BranchShapes& shapes_;
   std::vector<KindNumber> kinds_;

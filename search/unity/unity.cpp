@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
 
 #include "search/data_parallel/data_parallel.hpp"
 #include "search/expert_dlrm/expert_dlrm.hpp"
@@ -31,6 +32,11 @@ constexpr double kWalkAlpha = 10;      // FlexFlowConfig::alpha
 constexpr double kShareOfWalk = 0.25;  // of the budget, at most
 constexpr double kShareOfGrid = 0.25;  // of the budget, at most
 
+std::span<const substitutions::Rule> rules_of(const UnityConfig& config) {
+  if (!config.algebra) return {};
+  return substitutions::algebraic_rules_at_hand().rules;
+}
+
 class UnitySearch {
  public:
   UnitySearch(const Problem& problem, const UnityConfig& config, const SearchContext& context)
@@ -42,7 +48,7 @@ class UnitySearch {
         catalog_(problem, config.most_cut),
         devices_(problem.cluster.device_count()),
         graph_(pcg::with_batch(problem.model, problem.training.global_batch)),
-        model_(graph_, config.segment, catalog_, shapes_) {}
+        model_(graph_, config.segment, rules_of(config), catalog_, shapes_) {}
 
   SearchResult run() {
     confirm_known_plans();
@@ -64,10 +70,8 @@ class UnitySearch {
   }
 
   void rewrite() {
-    static const std::vector<substitutions::Rule> kNoRules;
-    const std::vector<substitutions::Rule>& rules = config_.algebra ? substitutions::algebraic_rules_at_hand().rules : kNoRules;
     const VariantsConfig config{.threshold = config_.threshold, .candidates = config_.candidates};
-    model_.rewrite(rules, config, estimate(), deadline_);
+    model_.rewrite(config, estimate(), deadline_);
     for (std::size_t s = 0; s < model_.segments(); ++s) {
       const std::vector<Variant>& variants = model_.variants(s);
       plain_.push_back({{&variants[0].part}});

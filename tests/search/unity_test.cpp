@@ -54,7 +54,7 @@ TEST_CASE("convolutions of one image are merged, with their norms, in every modu
   const search::Problem problem = q.problem();
   search::OperatorCatalog catalog(problem, 2);
   search::BranchShapes shapes;
-  search::RewrittenModel model(q.model, 5, catalog, shapes);
+  search::RewrittenModel model(q.model, 5, substitutions::algebraic_rules_at_hand().rules, catalog, shapes);
   CHECK(model.segments() == 3);
   static const search::SearchContext kContext;
   const search::Deadline never(kContext, base::Seconds(1));
