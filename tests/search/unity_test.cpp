@@ -60,7 +60,7 @@ TEST_CASE("convolutions of one image are merged, with their norms, in every modu
   const search::Deadline never(kContext, base::Seconds(1));
   // Every operator counts alike: what has the fewest is the best.
   model.rewrite(
-      substitutions::algebraic_rules_at_hand().rules, {.candidates = 400}, [](search::KindNumber) { return 1.0; }, never);
+      {.candidates = 400}, [](search::KindNumber) { return 1.0; }, never);
   CHECK(model.unlike_segments() == 2);  // the first one reads what has no gradient
   std::vector<std::size_t> chosen;
   for (std::size_t s = 0; s < model.segments(); ++s) {
