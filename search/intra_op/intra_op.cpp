@@ -1,9 +1,6 @@
 #include "search/intra_op/intra_op.hpp"
 
 #include <fmt/core.h>
-
-#include <array>
-
 #include "search/data_parallel/data_parallel.hpp"
 #include "search/operators/operator_space.hpp"
 #include "search/operators/summary.hpp"
@@ -12,11 +9,6 @@
 
 namespace search {
 namespace {
-
-// How much of the time of adding up gradients counts, from all of it to none.
-constexpr std::array kShares = {1.0, 0.5, 0.25, 0.0};
-// What a byte of memory costs, in so many times the seconds of the cheapest plan for the whole memory of a device.
-constexpr std::array kMemoryPrices = {0.0, 0.01, 0.1, 1.0, 10.0};
 
 class IntraOpSearch {
  public:
@@ -44,7 +36,7 @@ class IntraOpSearch {
     const double memory = problem_.oracle.device(base::DeviceId(0)).memory.value();
     double cheapest_plan = 0;
     for (const double price : kMemoryPrices) {
-      for (const double share : kShares) {
+      for (const double share : kSynchronisationShares) {
         const auto chosen = space.cheapest({share, price * cheapest_plan / memory}, config_.most_strategies, deadline_);
         if (!chosen) {
           cut_off_ = true;

@@ -5,6 +5,7 @@
 // All times are the simulator's own: kernels from its price list, movements as it reshards. Collectives take what their busiest links need
 // (sim/oracle.hpp, with no flows simulated), so that they are comparable and many can be asked about; whole plans are simulated later.
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -34,6 +35,11 @@ struct Weighing {
   double synchronisation = 1;
   double seconds_per_byte = 0;  // of memory
 };
+
+// What searches try: how much of the time of adding up gradients counts, from all of it to none; and what memory costs, in so many times
+// the seconds of the cheapest plan for the whole memory of a device.
+inline constexpr std::array kSynchronisationShares = {1.0, 0.5, 0.25, 0.0};
+inline constexpr std::array kMemoryPrices = {0.0, 0.01, 0.1, 1.0, 10.0};
 
 [[nodiscard]] double seconds_of(const StrategyCost& cost, const Weighing& weighing);
 

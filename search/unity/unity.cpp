@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <span>
 
@@ -23,11 +22,7 @@
 namespace search {
 namespace {
 
-// How much of the time of adding up gradients counts, from all of it to none.
-constexpr std::array kSyncShares = {1.0, 0.5, 0.25, 0.0};
 constexpr Weighing kForEstimates{.synchronisation = 0.5};
-// What a byte of memory costs, in so many times the seconds of the cheapest plan for the whole memory of a device.
-constexpr std::array kPricesOfMemory = {0.0, 0.01, 0.1, 1.0, 10.0};
 constexpr double kWalkAlpha = 10;      // FlexFlowConfig::alpha
 constexpr double kShareOfWalk = 0.25;  // of the budget, at most
 constexpr double kShareOfGrid = 0.25;  // of the budget, at most
@@ -66,6 +61,7 @@ class UnitySearch {
     if (const Attempt<pcg::Plan> plan = expert_dlrm_plan(problem_)) confirmation_.confirm(*plan);
     if (!config_.grid) return;
     SearchResult grid = megatron_search(problem_, {.budget = config_.budget * kShareOfGrid}, context_);
+    cut_off_ = grid.termination.limit() == Limit::time;
     if (grid.best && grid.simulation) confirmation_.take(std::move(*grid.best), std::move(*grid.simulation));
   }
 
@@ -92,8 +88,8 @@ class UnitySearch {
   void choose() {
     const double memory = problem_.oracle.device(base::DeviceId(0)).memory.value();
     double cheapest_plan = 0;
-    for (const double price : kPricesOfMemory) {
-      for (const double share : kSyncShares) {
+    for (const double price : kMemoryPrices) {
+      for (const double share : kSynchronisationShares) {
         Shortlists lists(catalog_, {share, price * cheapest_plan / memory}, config_.most_strategies);
         Mapping mapping(problem_.cluster, lists, shapes_, {config_.side_by_side, config_.remember});
         for (const std::vector<Link>* links : {&plain_, &links_}) {
@@ -198,6 +194,7 @@ class UnitySearch {
     }
     const FlexFlowConfig config{.budget = config_.budget * kShareOfWalk, .proposals = config_.steps, .alpha = kWalkAlpha};
     SearchResult r = flexflow_search(problem_, graph, config, context_, catalog_, std::move(from));
+    cut_off_ = cut_off_ || r.termination.limit() == Limit::time;
     if (!r.best || !r.simulation) return;
     const bool is_of_graph = std::ranges::count_if(r.best->pcg.nodes(), &pcg::PcgNode::computes) ==
                              std::ranges::count_if(graph.nodes(), [](const pcg::GraphNode& n) { return !is_source(n); });
