@@ -3,18 +3,21 @@
 #include <algorithm>
 
 #include "pcg/graph/parallelize.hpp"
-#include "substitutions/matching/matcher.hpp"
 
 namespace search {
 namespace {
 
+// Nodes of a PCG without parallelism are those of its graph.
+std::optional<substitutions::Matcher> matcher_on(const pcg::Graph& graph, std::span<const substitutions::Rule> rules) {
+  if (rules.empty()) return std::nullopt;
+  return substitutions::Matcher(rules, pcg::parallelize(graph, pcg::unsharded(graph)));
+}
+
 // Per node: the occurrences of rules that a cut behind it would part.
-std::vector<std::size_t> occurrences_parted(const pcg::Graph& graph, std::span<const substitutions::Rule> rules) {
+std::vector<std::size_t> occurrences_parted(const pcg::Graph& graph, const std::optional<substitutions::Matcher>& matcher) {
   std::vector<std::size_t> parted(graph.nodes().size(), 0);
-  if (rules.empty()) return parted;
-  // Nodes of a PCG without parallelism are those of its graph.
-  const substitutions::Matcher matcher(rules, pcg::parallelize(graph, pcg::unsharded(graph)));
-  for (const substitutions::Match& m : matcher.matches()) {
+  if (!matcher) return parted;
+  for (const substitutions::Match& m : matcher->matches()) {
     const auto [first, last] = std::ranges::minmax(m.nodes, {}, &pcg::NodeId::value);
     for (std::uint32_t n = first.value; n < last.value; ++n) ++parted[n];
   }
@@ -27,10 +30,11 @@ RewrittenModel::RewrittenModel(const pcg::Graph& graph, std::size_t fewest, std:
                                OperatorCatalog& catalog, BranchShapes& shapes)
     : graph_(graph),
       rules_(rules),
+      matcher_(matcher_on(graph, rules)),
       catalog_(catalog),
       shapes_(shapes),
       kinds_(catalog.kinds_of(graph)),
-      segments_(segments_of(graph, fewest, occurrences_parted(graph, rules))) {
+      segments_(segments_of(graph, fewest, occurrences_parted(graph, matcher_))) {
   for (std::size_t s = 0; s < segments_.size(); ++s) {
     segment_graphs_.push_back(segment_graph(graph_, segments_[s]));
     std::size_t like = 0;
@@ -57,7 +61,7 @@ void RewrittenModel::rewrite(const VariantsConfig& config, const Estimate& estim
     if (example_[s] != s) continue;
     const std::optional<std::uint32_t> first = segments_[s].first;
     Variants found = variants_of(segment_graphs_[s], first ? std::optional(kinds_[*first]) : std::nullopt, first && with_gradient(*first),
-                                 catalog_, shapes_, rules_, config, estimate, deadline);
+                                 catalog_, shapes_, rules_, matcher_ ? &*matcher_ : nullptr, config, estimate, deadline);
     looked_at_ += found.looked_at;
     variants_[s] = std::move(found.variants);
   }

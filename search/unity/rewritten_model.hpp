@@ -39,6 +39,7 @@ class RewrittenModel {
 
   const pcg::Graph& graph_;
   std::span<const substitutions::Rule> rules_;
+  std::optional<substitutions::Matcher> matcher_;  // where there are rules: they are compiled once
   OperatorCatalog& catalog_;
   BranchShapes& shapes_;
   std::vector<KindNumber> kinds_;

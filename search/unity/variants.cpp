@@ -9,7 +9,6 @@
 #include "pcg/graph/joined_weights.hpp"
 #include "pcg/graph/parallelize.hpp"
 #include "pcg/graph/serial.hpp"
-#include "substitutions/matching/matcher.hpp"
 #include "substitutions/rewriting/apply.hpp"
 
 namespace search {
@@ -18,13 +17,15 @@ namespace {
 class Rewriting {
  public:
   Rewriting(const SegmentGraph& segment, std::optional<KindNumber> first_kind, bool has_gradient, OperatorCatalog& catalog,
-            BranchShapes& shapes, std::span<const substitutions::Rule> rules, const VariantsConfig& config, const Estimate& estimate)
+            BranchShapes& shapes, std::span<const substitutions::Rule> rules, substitutions::Matcher* matcher, const VariantsConfig& config,
+            const Estimate& estimate)
       : segment_(segment),
         first_kind_(first_kind),
         has_gradient_(has_gradient),
         catalog_(catalog),
         shapes_(shapes),
         rules_(rules),
+        matcher_(matcher),
         config_(config),
         estimate_(estimate) {}
 
@@ -58,9 +59,9 @@ class Rewriting {
   }
 
   void expand(const Open& open, double& best, const Deadline& deadline) {
-    if (rules_.empty()) return;
-    const substitutions::Matcher matcher(rules_, *open.graph);
-    for (const substitutions::Match& match : matcher.matches()) {
+    if (matcher_ == nullptr) return;
+    matcher_->restart(*open.graph);
+    for (const substitutions::Match& match : matcher_->matches()) {
       if (looked_at_ >= config_.candidates || deadline.has_passed()) return;
       const substitutions::Rule& rule = rules_[match.rule];
       base::Attempt<substitutions::Rewritten> rewritten = substitutions::apply(rule, match, *open.graph, {});
@@ -133,6 +134,7 @@ class Rewriting {
   OperatorCatalog& catalog_;
   BranchShapes& shapes_;
   std::span<const substitutions::Rule> rules_;
+  substitutions::Matcher* matcher_;
   VariantsConfig config_;
   const Estimate& estimate_;
   std::vector<Variant> found_;
@@ -148,9 +150,9 @@ std::size_t quickest(const std::vector<Variant>& variants) {
 }
 
 Variants variants_of(const SegmentGraph& segment, std::optional<KindNumber> first_kind, bool has_gradient, OperatorCatalog& catalog,
-                     BranchShapes& shapes, std::span<const substitutions::Rule> rules, const VariantsConfig& config,
-                     const Estimate& estimate, const Deadline& deadline) {
-  return Rewriting(segment, first_kind, has_gradient, catalog, shapes, rules, config, estimate).run(deadline);
+                     BranchShapes& shapes, std::span<const substitutions::Rule> rules, substitutions::Matcher* matcher,
+                     const VariantsConfig& config, const Estimate& estimate, const Deadline& deadline) {
+  return Rewriting(segment, first_kind, has_gradient, catalog, shapes, rules, matcher, config, estimate).run(deadline);
 }
 
 }  // namespace search

@@ -10,7 +10,7 @@
 #include "search/mapping/mapping.hpp"
 #include "search/problem/deadline.hpp"
 #include "search/unity/segment_graph.hpp"
-#include "substitutions/language/rule.hpp"
+#include "substitutions/matching/matcher.hpp"
 
 namespace search {
 
@@ -46,6 +46,7 @@ struct Variants {
 // equal. `devices`: what estimates are for.
 [[nodiscard]] Variants variants_of(const SegmentGraph& segment, std::optional<KindNumber> first_kind, bool has_gradient,
                                    OperatorCatalog& catalog, BranchShapes& shapes, std::span<const substitutions::Rule> rules,
-                                   const VariantsConfig& config, const Estimate& estimate, const Deadline& deadline);
+                                   substitutions::Matcher* matcher, const VariantsConfig& config, const Estimate& estimate,
+                                   const Deadline& deadline);
 
 }  // namespace search
