@@ -6,7 +6,7 @@
 namespace search {
 
 struct UnityConfig {
-  base::Seconds budget{50};
+  base::Seconds budget{40};
   std::size_t most_strategies = 24;  // of an operator, those that cost least by themselves
   int most_cut = 2;                  // loops of an operator that are cut at once
   std::size_t segment = 10;          // a segment has at least so many operators; 0: the graph is not split
