@@ -67,10 +67,10 @@ Graph with_joined_weights(const Graph& graph) {
   return std::move(builder).build();
 }
 
-bool computes_weights(const Graph& graph) {
-  return std::ranges::any_of(graph.nodes(), [&](const GraphNode& n) {
+std::size_t operators_on_weights(const Graph& graph) {
+  return static_cast<std::size_t>(std::ranges::count_if(graph.nodes(), [&](const GraphNode& n) {
     return !n.inputs.empty() && std::ranges::all_of(n.inputs, [&](GraphTensorRef t) { return weight_at(graph, t) != nullptr; });
-  });
+  }));
 }
 
 Pcg with_model_weights(const Pcg& pcg) {

@@ -9,8 +9,8 @@ namespace pcg {
 // Returns the graph with joined weights where it joins weights that nothing else reads. Training such a weight trains its parts alike: the
 // optimizers treat every element by itself. Keeps: names, of which a joined weight has that of the concat. Cost: O(nodes + edges).
 [[nodiscard]] Graph with_joined_weights(const Graph& graph);
-// Whether some operator computes with weights alone, so that what is trained would not be the model's weights.
-[[nodiscard]] bool computes_weights(const Graph& graph);
+// Returns how many operators compute with weights alone. Where a rewrite adds one, what is trained may not be the model's weights.
+[[nodiscard]] std::size_t operators_on_weights(const Graph& graph);
 
 // Returns the PCG with the model's own weights, and what joins and cuts them: it computes the same.
 [[nodiscard]] Pcg with_model_weights(const Pcg& pcg);

@@ -81,7 +81,7 @@ class Rewriting {
 
   // nullopt: it would not train the model's weights, or would end otherwise.
   std::optional<Variant> variant(pcg::Graph graph, std::vector<std::string> rules) {
-    if (pcg::computes_weights(graph)) return std::nullopt;
+    if (pcg::operators_on_weights(graph) > pcg::operators_on_weights(segment_.graph)) return std::nullopt;
     Variant v{.rules = std::move(rules)};
     std::vector<pcg::GraphNodeId> with_gradient;
     if (segment_.first) {

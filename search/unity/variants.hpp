@@ -43,7 +43,7 @@ struct Variants {
 // Returns the variants of a segment. `first_kind`: of the operator that ends the segment before, where there is one; `has_gradient`: of the
 // tensor that comes from it. Rewrites keep the last operator, so that segments stay apart, and train the model's own weights: rules that
 // would compute with weights alone, other than join them, are not applied. Two graphs count as one where kinds of operators and edges are
-// equal. `devices`: what estimates are for.
+// equal. `matcher`: of the rules, on any graph; null: there are none.
 [[nodiscard]] Variants variants_of(const SegmentGraph& segment, std::optional<KindNumber> first_kind, bool has_gradient,
                                    OperatorCatalog& catalog, BranchShapes& shapes, std::span<const substitutions::Rule> rules,
                                    substitutions::Matcher* matcher, const VariantsConfig& config, const Estimate& estimate,

@@ -54,8 +54,8 @@ TEST_CASE("a concat of weights becomes one weight, which names its parts") {
   CHECK(weight.sizes == std::vector<std::int64_t>{8, 4});
   CHECK(weight.along == 1);
   CHECK(std::ranges::find(graph.nodes(), "w", &pcg::GraphNode::name) == graph.nodes().end());
-  CHECK_FALSE(pcg::computes_weights(graph));
-  CHECK(pcg::computes_weights(products(true)));
+  CHECK(pcg::operators_on_weights(graph) == 0);
+  CHECK(pcg::operators_on_weights(products(true)) == 1);
 }
 
 TEST_CASE("a plan with joined weights computes what the model computes, cut or not; with the parts swapped it does not") {
