@@ -1,7 +1,6 @@
 #include "search/operators/shortlists.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace search {
 
@@ -10,8 +9,8 @@ const Shortlist& Shortlists::of(KindNumber kind, DeviceBlock block) {
   Shortlist& list = at->second;
   if (!is_new) return list;
   const Ways& ways = catalog_.ways(kind, block);
-  list.ways.resize(ways.costs.size());
-  std::iota(list.ways.begin(), list.ways.end(), 0);
+  for (std::uint32_t w = 0; w < ways.costs.size(); ++w)
+    if (std::ranges::count_if(ways.strategies[w].sharding.degrees, [](int d) { return d > 1; }) <= most_cut_) list.ways.push_back(w);
   std::ranges::stable_sort(list.ways, {}, [&](std::uint32_t w) { return seconds_of(ways.costs[w], weighing_); });
   const std::size_t kept = std::min(list.ways.size(), most_);
   const auto plain_first = [&](std::uint32_t w) { return !ways.is_plain[w]; };

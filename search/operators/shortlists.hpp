@@ -29,8 +29,10 @@ struct EdgeCosts {
 // Movements count with a bound of their time until they are part of a cheapest answer, so that few have to be asked about.
 class Shortlists {
  public:
-  // The catalog outlives the object.
-  Shortlists(OperatorCatalog& catalog, const Weighing& weighing, std::size_t most) : catalog_(catalog), weighing_(weighing), most_(most) {}
+  // The catalog outlives the object. `most_cut`: of ways that cut more loops none is listed.
+  Shortlists(OperatorCatalog& catalog, const Weighing& weighing, std::size_t most, int most_cut = kAnyCuts)
+      : catalog_(catalog), weighing_(weighing), most_(most), most_cut_(most_cut) {}
+  static constexpr int kAnyCuts = 1000;
 
   [[nodiscard]] const Shortlist& of(KindNumber kind, DeviceBlock block);
   // Cost: O(entries) bounds, once.
@@ -46,6 +48,7 @@ class Shortlists {
   OperatorCatalog& catalog_;
   Weighing weighing_;
   std::size_t most_;
+  int most_cut_;
   std::map<std::pair<KindNumber, DeviceBlock>, Shortlist> lists_;
   struct EdgeKey {
     EdgeKind kind;

@@ -24,7 +24,7 @@ namespace {
 
 constexpr Weighing kForEstimates{.synchronisation = 0.5};
 constexpr double kWalkAlpha = 10;      // FlexFlowConfig::alpha
-constexpr double kShareOfWalk = 0.25;  // of the budget, at most
+constexpr double kShareOfWalk = 0.2;   // of the budget, at most
 constexpr double kShareOfGrid = 0.25;  // of the budget, at most
 
 std::span<const substitutions::Rule> rules_of(const UnityConfig& config) {
@@ -87,25 +87,32 @@ class UnitySearch {
   // The cheapest choices under each weighing of gradients, and, where none fits, under dearer memory.
   void choose() {
     const double memory = problem_.oracle.device(base::DeviceId(0)).memory.value();
-    double cheapest_plan = 0;
     for (const double price : kMemoryPrices) {
       for (const double share : kSynchronisationShares) {
-        Shortlists lists(catalog_, {share, price * cheapest_plan / memory}, config_.most_strategies);
-        Mapping mapping(problem_.cluster, lists, shapes_, {config_.side_by_side, config_.remember});
-        for (const std::vector<Link>* links : {&plain_, &links_}) {
-          if (links == &plain_ && !config_.joint) continue;
-          const auto placed = place_chain(mapping, *links, {0, devices_}, deadline_);
-          if (!placed || (deadline_.has_passed() && confirmation_.has_plan())) {
+        // Few cuts besides many: what overlaps is not in these costs, and simpler plans leave less to overlap.
+        for (const int most_cut : {1, config_.most_cut})
+          if (!map_and_confirm({share, price * cheapest_plan_ / memory}, most_cut)) {
             cut_off_ = true;
             return;
           }
-          if (cheapest_plan == 0) cheapest_plan = placed->seconds;
-          look_at(mapping, *placed, *links);
-        }
         ++weighings_;
       }
       if (best_) return;
     }
+  }
+
+  // Returns: whether there was time.
+  bool map_and_confirm(const Weighing& weighing, int most_cut) {
+    Shortlists lists(catalog_, weighing, config_.most_strategies, most_cut);
+    Mapping mapping(problem_.cluster, lists, shapes_, {config_.side_by_side, config_.remember});
+    for (const std::vector<Link>* links : {&plain_, &links_}) {
+      if (links == &plain_ && !config_.joint) continue;
+      const auto placed = place_chain(mapping, *links, {0, devices_}, deadline_);
+      if (!placed || (deadline_.has_passed() && confirmation_.has_plan())) return false;
+      if (cheapest_plan_ == 0) cheapest_plan_ = placed->seconds;
+      look_at(mapping, *placed, *links);
+    }
+    return true;
   }
 
   // A rewritten graph, and where its operators run, by node.
@@ -141,9 +148,9 @@ class UnitySearch {
 
   void keep(Found f) {
     const std::optional<base::Seconds> time = confirmation_.confirm(plan_of(f));
-    if (!time || (best_ && *time >= best_->time)) return;
+    if (!time) return;
     f.time = *time;
-    best_ = std::move(f);
+    if (!best_ || *time < best_->time) best_ = std::move(f);
   }
 
   [[nodiscard]] pcg::Plan plan_of(const Found& f) {
@@ -168,11 +175,11 @@ class UnitySearch {
       std::vector<Placement> from;
       for (std::size_t n = 0; n < best_->kinds.size(); ++n)
         if (best_->kinds[n] != kSource) from.push_back(best_->placement[n]);
-      walk(best_->joined.graph, std::move(from), best_->variant);
+      walk(catalog_, best_->joined.graph, std::move(from), best_->variant);
     }
     if (!config_.joint) return;
     const std::vector<std::size_t> as_it_is(model_.segments(), 0);
-    walk(graph_, {}, as_it_is);
+    walk(catalog_, graph_, {}, as_it_is);
     std::vector<std::size_t> alone;
     for (std::size_t s = 0; s < model_.segments(); ++s) {
       const std::vector<Variant>& all = model_.variants(s);
@@ -184,16 +191,20 @@ class UnitySearch {
       const auto at = std::ranges::min_element(all, {}, seconds);
       alone.push_back(static_cast<std::size_t>(at - all.begin()));
     }
-    if (alone != as_it_is) walk(model_.with(alone).graph, {}, alone);
+    const Joined for_one_device = model_.with(alone);
+    if (alone != as_it_is) walk(catalog_, for_one_device.graph, {}, alone);
+    // Where few loops are cut a walk gets farther.
+    OperatorCatalog simple(problem_, 1);
+    walk(simple, for_one_device.graph, {}, alone);
   }
 
-  void walk(const pcg::Graph& graph, std::vector<Placement> from, const std::vector<std::size_t>& variant) {
+  void walk(OperatorCatalog& catalog, const pcg::Graph& graph, std::vector<Placement> from, const std::vector<std::size_t>& variant) {
     if (deadline_.has_passed()) {
       cut_off_ = true;
       return;
     }
     const FlexFlowConfig config{.budget = config_.budget * kShareOfWalk, .proposals = config_.steps, .alpha = kWalkAlpha};
-    SearchResult r = flexflow_search(problem_, graph, config, context_, catalog_, std::move(from));
+    SearchResult r = flexflow_search(problem_, graph, config, context_, catalog, std::move(from));
     cut_off_ = cut_off_ || r.termination.limit() == Limit::time;
     if (!r.best || !r.simulation) return;
     const bool is_of_graph = std::ranges::count_if(r.best->pcg.nodes(), &pcg::PcgNode::computes) ==
@@ -246,6 +257,7 @@ class UnitySearch {
   std::vector<Link> plain_, links_;  // segments as they are, and with their variants
   std::optional<Found> best_;
   std::map<std::string, std::vector<std::size_t>> variant_of_;  // by what a summary says of it
+  double cheapest_plan_ = 0;                                    // seconds of the first mapping
   std::size_t weighings_ = 0;
   bool cut_off_ = false;
 };
@@ -259,47 +271,47 @@ SearchResult unity_search(const Problem& problem, const UnityConfig& config, con
 Planner unity_planner() {
   const UnityConfig defaults;
   const auto whole = [](std::size_t n) { return static_cast<std::int64_t>(n); };
-  return {.kind = "unity",
-          .about = "Algebraic rewrites, cuts of every operator and machine mapping chosen together (Unity).",
-          .searches = true,
-          .options = {{"budget", Duration{defaults.budget}, "the time that the search may take"},
-                      {"strategies", WholeNumber{.least = 1, .most = 10000, .by_default = whole(defaults.most_strategies)},
-                       "ways to run an operator that are chosen among, at most: those that cost least by themselves"},
-                      {"loops", WholeNumber{.least = 1, .most = 4, .by_default = defaults.most_cut},
-                       "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most"},
-                      {"segment", WholeNumber{.least = 0, .most = 1000000, .by_default = whole(defaults.segment)},
-                       "operators of a segment, at least, where the graph is split; 0: it is not split"},
-                      {"side_by_side", Flag{defaults.side_by_side}, "independent branches may run beside each other, on GPUs of their own"},
-                      {"cache", Flag{defaults.remember}, "costs of equal sub-problems are worked out once"},
-                      {"algebra", Flag{defaults.algebra}, "graphs are rewritten by proved substitutions"},
-                      {"joint", Flag{defaults.joint},
-                       "rewrites and parallelism are chosen together; else rewrites first, as one GPU would have them"},
-                      {"grid", Flag{defaults.grid},
-                       "the best plan of Megatron's grid, with pipelines and recomputation, is among the candidates"},
-                      {"threshold", RealNumber{.least = 1, .by_default = defaults.threshold},
-                       "a graph that costs more than so many times the best is not rewritten further"},
-                      {"candidates", WholeNumber{.least = 1, .most = 1000000, .by_default = whole(defaults.candidates)},
-                       "rewritten graphs of a segment that are looked at, at most"},
-                      {"steps", WholeNumber{.least = 0, .most = 100000000, .by_default = whole(defaults.steps)},
-                       "changes of one operator that each of up to three walks looks at, judged by a schedule, from the best plan and from "
-                       "data parallelism"}},
-          .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
-            const auto size = [&](std::string_view key) { return static_cast<std::size_t>(o.whole_number(key)); };
-            return unity_search(p,
-                                {.budget = o.duration("budget"),
-                                 .most_strategies = size("strategies"),
-                                 .most_cut = static_cast<int>(o.whole_number("loops")),
-                                 .segment = size("segment"),
-                                 .side_by_side = o.flag("side_by_side"),
-                                 .remember = o.flag("cache"),
-                                 .algebra = o.flag("algebra"),
-                                 .joint = o.flag("joint"),
-                                 .grid = o.flag("grid"),
-                                 .threshold = o.real_number("threshold"),
-                                 .candidates = size("candidates"),
-                                 .steps = size("steps")},
-                                c);
-          }};
+  return {
+      .kind = "unity",
+      .about = "Algebraic rewrites, cuts of every operator and machine mapping chosen together (Unity).",
+      .searches = true,
+      .options =
+          {{"budget", Duration{defaults.budget}, "the time that the search may take"},
+           {"strategies", WholeNumber{.least = 1, .most = 10000, .by_default = whole(defaults.most_strategies)},
+            "ways to run an operator that are chosen among, at most: those that cost least by themselves"},
+           {"loops", WholeNumber{.least = 1, .most = 4, .by_default = defaults.most_cut},
+            "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most"},
+           {"segment", WholeNumber{.least = 0, .most = 1000000, .by_default = whole(defaults.segment)},
+            "operators of a segment, at least, where the graph is split; 0: it is not split"},
+           {"side_by_side", Flag{defaults.side_by_side}, "independent branches may run beside each other, on GPUs of their own"},
+           {"cache", Flag{defaults.remember}, "costs of equal sub-problems are worked out once"},
+           {"algebra", Flag{defaults.algebra}, "graphs are rewritten by proved substitutions"},
+           {"joint", Flag{defaults.joint}, "rewrites and parallelism are chosen together; else rewrites first, as one GPU would have them"},
+           {"grid", Flag{defaults.grid}, "the best plan of Megatron's grid, with pipelines and recomputation, is among the candidates"},
+           {"threshold", RealNumber{.least = 1, .by_default = defaults.threshold},
+            "a graph that costs more than so many times the best is not rewritten further"},
+           {"candidates", WholeNumber{.least = 1, .most = 1000000, .by_default = whole(defaults.candidates)},
+            "rewritten graphs of a segment that are looked at, at most"},
+           {"steps", WholeNumber{.least = 0, .most = 100000000, .by_default = whole(defaults.steps)},
+            "changes of one operator that each of up to four searches by walks looks at, judged by a schedule, from the best plan and from "
+            "data parallelism"}},
+      .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
+        const auto size = [&](std::string_view key) { return static_cast<std::size_t>(o.whole_number(key)); };
+        return unity_search(p,
+                            {.budget = o.duration("budget"),
+                             .most_strategies = size("strategies"),
+                             .most_cut = static_cast<int>(o.whole_number("loops")),
+                             .segment = size("segment"),
+                             .side_by_side = o.flag("side_by_side"),
+                             .remember = o.flag("cache"),
+                             .algebra = o.flag("algebra"),
+                             .joint = o.flag("joint"),
+                             .grid = o.flag("grid"),
+                             .threshold = o.real_number("threshold"),
+                             .candidates = size("candidates"),
+                             .steps = size("steps")},
+                            c);
+      }};
 }
 
 }  // namespace search
