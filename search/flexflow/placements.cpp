@@ -4,16 +4,9 @@
 
 namespace search {
 Placements::Placements(const topology::Cluster& cluster, OperatorCatalog& catalog)
-    : catalog_(catalog),
-      devices_(cluster.device_count()),
-      machine_(static_cast<int>(cluster.domain_devices(0).size())),
-      machines_are_alike_(cluster.is_alike_everywhere()) {
-  for (const topology::Device& d : cluster.devices())
-    machines_are_alike_ =
-        machines_are_alike_ && kind_of(d) == kind_of(cluster.devices()[0]) && cluster.node_type(d.node) == cluster.node_type(0);
-}
+    : catalog_(catalog), devices_(cluster.device_count()), machine_(static_cast<int>(cluster.domain_devices(0).size())) {}
 
-DeviceBlock Placements::alike(DeviceBlock b) const { return machines_are_alike_ ? DeviceBlock{b.start % machine_, b.size} : b; }
+DeviceBlock Placements::alike(DeviceBlock b) const { return catalog_.alike(b); }
 
 const Placements::Priced& Placements::priced(KindNumber kind, DeviceBlock block) {
   const auto [at, is_new] = priced_.try_emplace({kind, block});
@@ -71,7 +64,7 @@ Placement Placements::any(KindNumber kind, base::Random& random) {
 // The larger block goes into the first machines, and the other one to where it begins or, where they have no device in common, to the
 // last machines. Both stay where they are in their machines.
 std::pair<DeviceBlock, DeviceBlock> Placements::standing_for(DeviceBlock a, DeviceBlock b) const {
-  if (!machines_are_alike_) return {a, b};
+  if (!catalog_.machines_are_alike()) return {a, b};
   if (a.size < b.size) {
     const auto [second, first] = standing_for(b, a);
     return {first, second};

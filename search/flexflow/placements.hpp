@@ -69,7 +69,6 @@ class Placements {
 
   OperatorCatalog& catalog_;
   int devices_, machine_;  // of the cluster, of a machine
-  bool machines_are_alike_;
   std::map<std::pair<KindNumber, DeviceBlock>, Priced> priced_;
   std::uint32_t next_ = 0;
   std::map<KindNumber, std::vector<std::vector<DeviceBlock>>> blocks_;

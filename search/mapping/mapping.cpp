@@ -42,14 +42,9 @@ Mapping::Mapping(const topology::Cluster& cluster, Shortlists& lists, BranchShap
       shapes_(shapes),
       config_(config),
       machine_(static_cast<int>(cluster.domain_devices(0).size())),
-      whole_(cluster.device_count()),
-      machines_are_alike_(cluster.is_alike_everywhere()) {
-  for (const topology::Device& d : cluster.devices())
-    machines_are_alike_ =
-        machines_are_alike_ && kind_of(d) == kind_of(cluster.devices()[0]) && cluster.node_type(d.node) == cluster.node_type(0);
-}
+      whole_(cluster.device_count()) {}
 
-DeviceBlock Mapping::alike(DeviceBlock b) const { return machines_are_alike_ ? DeviceBlock{b.start % machine_, b.size} : b; }
+DeviceBlock Mapping::alike(DeviceBlock b) const { return lists_.catalog().alike(b); }
 
 std::size_t Mapping::choices(const End& end) { return end.kind == kSource ? 1 : shortlist(end.kind, end.block).ways.size(); }
 
@@ -325,13 +320,6 @@ void Mapping::forget(const std::vector<std::uint32_t>& edges) {
     const std::vector<std::uint32_t>& of = entry.second->edges;
     return std::ranges::any_of(edges, [&](std::uint32_t e) { return std::ranges::binary_search(of, e); });
   });
-}
-
-Strategy Mapping::strategy(KindNumber kind, const Placed& placed) {
-  const DeviceBlock block = alike(placed.block);
-  Strategy s = lists_.catalog().ways(kind, block).strategies[shortlist(kind, block).ways[placed.choice]];
-  s.view.start = base::DeviceId(s.view.start.value + static_cast<std::size_t>(placed.block.start - block.start));
-  return s;
 }
 
 }  // namespace search

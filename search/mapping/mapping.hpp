@@ -59,8 +59,6 @@ class Mapping {
   bool find_out(const Part& part, const std::vector<Placed>& placed);
   // The number of a placed operator's way among all of its kind on the block.
   [[nodiscard]] std::uint32_t way(KindNumber kind, const Placed& placed) { return shortlist(kind, placed.block).ways[placed.choice]; }
-  // The strategy that a placed operator of a kind has.
-  [[nodiscard]] Strategy strategy(KindNumber kind, const Placed& placed);
   [[nodiscard]] const Shortlist& shortlist(KindNumber kind, DeviceBlock block) { return lists_.of(kind, alike(block)); }
 
  private:
@@ -117,7 +115,6 @@ class Mapping {
   MappingConfig config_;
   int machine_;  // devices of a machine
   int whole_;    // of the cluster
-  bool machines_are_alike_;
   std::map<Key, Costs> known_;
   std::map<std::pair<std::uint32_t, int>, Use> uses_;  // by shape
 };

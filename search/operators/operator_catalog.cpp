@@ -27,7 +27,7 @@ std::vector<bool> nodes_with_gradients(const pcg::Graph& graph, const std::vecto
   return is;
 }
 
-bool alike(const OperatorKind& a, const OperatorKind& b) {
+bool are_alike(const OperatorKind& a, const OperatorKind& b) {
   return a.node.op == b.node.op && a.node.outputs == b.node.outputs && a.inputs == b.inputs && a.is_weight == b.is_weight &&
          a.has_gradient == b.has_gradient;
 }
@@ -100,7 +100,15 @@ double seconds_of(const StrategyCost& cost, const Weighing& w) {
          w.seconds_per_byte * (cost.state_bytes + cost.kept_bytes);
 }
 
-OperatorCatalog::OperatorCatalog(const Problem& problem, int most_cut) : problem_(problem), most_cut_(most_cut), movements_(problem) {}
+OperatorCatalog::OperatorCatalog(const Problem& problem, int most_cut)
+    : problem_(problem), most_cut_(most_cut), machines_are_alike_(problem.cluster.is_alike_everywhere()), movements_(problem) {
+  const topology::Cluster& cluster = problem.cluster;
+  for (const topology::Device& d : cluster.devices())
+    machines_are_alike_ =
+        machines_are_alike_ && kind_of(d) == kind_of(cluster.devices()[0]) && cluster.node_type(d.node) == cluster.node_type(0);
+}
+
+DeviceBlock OperatorCatalog::alike(DeviceBlock b) const { return machines_are_alike_ ? DeviceBlock{b.start % machine_size(), b.size} : b; }
 
 std::vector<KindNumber> OperatorCatalog::kinds_of(const pcg::Graph& graph, const std::vector<pcg::GraphNodeId>& with_gradient) {
   std::vector<KindNumber> of_node(graph.nodes().size(), kSource);
@@ -114,7 +122,7 @@ std::vector<KindNumber> OperatorCatalog::kinds_of(const pcg::Graph& graph, const
       kind.has_gradient.push_back(has_gradient[t.node.value]);
     }
     std::vector<KindNumber>& candidates = by_operator_[node.op.index()];
-    const auto known = std::ranges::find_if(candidates, [&](KindNumber k) { return alike(kinds_[k], kind); });
+    const auto known = std::ranges::find_if(candidates, [&](KindNumber k) { return are_alike(kinds_[k], kind); });
     if (known != candidates.end()) {
       of_node[n] = *known;
       continue;

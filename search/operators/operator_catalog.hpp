@@ -94,6 +94,9 @@ class OperatorCatalog {
   [[nodiscard]] std::optional<EdgeKind> edge_at(const pcg::Graph& graph, const std::vector<KindNumber>& kinds, std::uint32_t node,
                                                 std::uint32_t input) const;
 
+  [[nodiscard]] bool machines_are_alike() const { return machines_are_alike_; }
+  // The block that costs what this one does: where all machines are alike, the one at the same place in the first machines.
+  [[nodiscard]] DeviceBlock alike(DeviceBlock b) const;
   // Throws: base::InputError when a device does not support the precision. Cost: O(strategies) prices and layouts, once.
   [[nodiscard]] const Ways& ways(KindNumber k, DeviceBlock block);
   // Seconds of the quickest plain way on all of so many devices; of all ways where none is plain. Cost: O(plain ways) prices, once.
@@ -116,6 +119,7 @@ class OperatorCatalog {
 
   const Problem& problem_;
   int most_cut_;
+  bool machines_are_alike_;
   MovementCosts movements_;
   std::vector<OperatorKind> kinds_;
   std::map<std::size_t, std::vector<KindNumber>> by_operator_;  // kinds by which operator they are
