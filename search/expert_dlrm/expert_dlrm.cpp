@@ -160,9 +160,8 @@ class ExpertPlan {
 
   [[nodiscard]] std::string summary(std::size_t tables, const std::map<int, int>& cut) const {
     std::string text = fmt::format("data {}", devices_);
-    if (tables > 0)
-      text += fmt::format(", {} table{} on {} device{}", tables, tables == 1 ? "" : "s", std::min<std::size_t>(tables, devices_),
-                          std::min<std::size_t>(tables, devices_) == 1 ? "" : "s");
+    const std::size_t holders = std::min(tables, static_cast<std::size_t>(devices_));
+    if (tables > 0) text += fmt::format(", {} table{} on {} device{}", tables, tables == 1 ? "" : "s", holders, holders == 1 ? "" : "s");
     for (const auto& [degree, operators] : cut)
       text += fmt::format(", features of {} operator{} by {}", operators, operators == 1 ? "" : "s", degree);
     return text;

@@ -114,8 +114,8 @@ std::vector<PlanBounds::Rank> PlanBounds::ranks_of(const GridConfig& c, const Pa
 
 double PlanBounds::kept_layers(const GridConfig& c, std::span<const int> split) const {
   // What is kept grows while the pipeline fills, which a few rounds of micro-batches do.
-  constexpr std::int64_t kRounds = 4;
-  const auto filling = std::min(micro_batches(c, problem_.training.global_batch), kRounds * c.pipeline);
+  constexpr std::int64_t kFillingRounds = 4;
+  const auto filling = std::min(micro_batches(c, problem_.training.global_batch), kFillingRounds * c.pipeline);
   int kept = 0, most = 0;
   const sim::Schedule schedule{c.schedule, c.pipeline, c.chunks, static_cast<int>(filling),
                                c.overlap.experts.value_or(false)};  // the grid's are plain

@@ -180,7 +180,8 @@ const Ways& OperatorCatalog::plain_ways(KindNumber k, int devices) {
   const std::vector<Strategy> all = strategies_of(*kind.node.space, kind.inputs, kind.node.outputs, {0, devices}, most_cut_);
   std::vector<Strategy> plain;
   std::ranges::copy_if(all, std::back_inserter(plain), [&](const Strategy& s) { return is_plain_cut(s, devices, machine_size()); });
-  return at->second = priced(kind, plain.empty() ? all : std::move(plain), devices);
+  if (plain.empty()) plain = all;
+  return at->second = priced(kind, std::move(plain), devices);
 }
 
 double OperatorCatalog::plain_seconds(KindNumber k, int devices, const Weighing& weighing) {

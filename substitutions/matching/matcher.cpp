@@ -31,8 +31,8 @@ struct Matcher::State {
     int output = 0;             // of its node
     std::uint64_t readers = 0;  // codes of those that read it in the source; 0: also where they are not known
 
-    [[nodiscard]] bool may_be(const NodeFacts& f, const GraphIndex& graph) const {
-      if (readers != 0 && (readers & ~graph.tensor(f.first_output + static_cast<TensorId>(output)).reader_codes) != 0) return false;
+    [[nodiscard]] bool may_be(const NodeFacts& f, const GraphIndex& index) const {
+      if (readers != 0 && (readers & ~index.tensor(f.first_output + static_cast<TensorId>(output)).reader_codes) != 0) return false;
       return (word_of(f, false) & mask) == word || (commutative && (word_of(f, true) & mask) == word);
     }
   };

@@ -27,7 +27,7 @@ using KnownInputs = std::span<const Tensor* const>;
 // Axes of a node: its attribute, or, since opset 13 or so, its input of that number. nullopt: neither is there.
 [[nodiscard]] std::optional<std::vector<std::int64_t>> axes_of(const Node& node, const Tensor* input);
 // The sizes with dims of size 1 at these axes of the result.
-[[nodiscard]] std::optional<std::vector<std::int64_t>> unsqueezed(std::vector<std::int64_t> sizes, std::vector<std::int64_t> axes);
+[[nodiscard]] std::optional<std::vector<std::int64_t>> unsqueezed(std::vector<std::int64_t> sizes, const std::vector<std::int64_t>& axes);
 // The sizes without the dims of these axes, which have size 1; no axes: without all that have.
 [[nodiscard]] std::optional<std::vector<std::int64_t>> squeezed(const std::vector<std::int64_t>& sizes,
                                                                 const std::optional<std::vector<std::int64_t>>& axes);

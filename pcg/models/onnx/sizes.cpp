@@ -63,7 +63,7 @@ std::optional<Sizes> axes_of(const Node& node, const Tensor* input) {
   return std::nullopt;
 }
 
-std::optional<Sizes> unsqueezed(Sizes sizes, Sizes axes) {
+std::optional<Sizes> unsqueezed(Sizes sizes, const Sizes& axes) {
   const std::size_t rank = sizes.size() + axes.size();
   std::set<std::size_t> places;
   for (const std::int64_t a : axes) {
