@@ -98,7 +98,7 @@ class FlexFlowSearch {
 
   pcg::Plan plan_of(const Position& p) {
     std::vector<Strategy> strategies;
-    for (std::size_t o = 0; o < p.at.size(); ++o) strategies.push_back(placements_.strategy(operators_.kinds[o], p.at[o]));
+    for (std::size_t o = 0; o < p.at.size(); ++o) strategies.push_back(catalog_.strategy(operators_.kinds[o], p.at[o].block, p.at[o].way));
     std::vector<const Strategy*> choice(graph_.nodes().size(), nullptr);
     for (std::size_t o = 0; o < p.at.size(); ++o) choice[operators_.nodes[o]] = &strategies[o];
     pcg::Plan plan = plan_of_strategies(problem_, graph_, choice);

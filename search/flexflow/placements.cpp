@@ -23,13 +23,6 @@ int Placements::devices(KindNumber kind, const Placement& p) {
   return priced(kind, alike(p.block)).ways->strategies[p.way].sharding.points();
 }
 
-Strategy Placements::strategy(KindNumber kind, const Placement& p) {
-  const DeviceBlock block = alike(p.block);
-  Strategy s = priced(kind, block).ways->strategies[p.way];
-  s.view.start = base::DeviceId(s.view.start.value + static_cast<std::size_t>(p.block.start - block.start));
-  return s;
-}
-
 std::vector<DeviceBlock> Placements::blocks_of(int size) const {
   std::vector<DeviceBlock> blocks;
   if (size >= machine_) {

@@ -39,7 +39,6 @@ class Placements {
   // Of a placement. Devices: the first ones of the block, which do the work.
   [[nodiscard]] const StrategyCost& cost(KindNumber kind, const Placement& p);
   [[nodiscard]] int devices(KindNumber kind, const Placement& p);
-  [[nodiscard]] Strategy strategy(KindNumber kind, const Placement& p);
 
   // Bounds, until it is found out.
   [[nodiscard]] const KnownMovement& between(const EdgeKind& edge, const Placement& from, const Placement& to);

@@ -52,11 +52,15 @@ BareEnds may_be_bare(std::span<const pcg::Block> blocks) {
 }
 
 std::vector<int> stages_of_nodes(const pcg::Pcg& pcg, const std::vector<int>& block_stages) {
+  std::vector<int> stage;
+  for (const pcg::PcgNode& n : pcg.nodes()) stage.push_back(block_stages[static_cast<std::size_t>(n.block)]);
+  return stages_around_operators(pcg, std::move(stage));
+}
+
+std::vector<int> stages_around_operators(const pcg::Pcg& pcg, std::vector<int> stage) {
   const std::size_t count = pcg.nodes().size();
   const auto consumers = pcg.consumers();
   const std::vector<bool> sources = from_sources(pcg);
-  std::vector<int> stage(count);
-  for (std::size_t n = 0; n < count; ++n) stage[n] = block_stages[static_cast<std::size_t>(pcg.nodes()[n].block)];
   const auto first_reader = [&](std::size_t n) {
     int first = std::numeric_limits<int>::max();
     for (pcg::NodeId c : consumers[n]) first = std::min(first, stage[c.value]);

@@ -28,5 +28,7 @@ struct BareEnds {
 // The virtual stage of each node: operators run in the stage of their block; sources belong to their first reader; what makes a tensor
 // smaller happens before it is sent to the next stage, what makes it bigger after.
 [[nodiscard]] std::vector<int> stages_of_nodes(const pcg::Pcg& pcg, const std::vector<int>& block_stages);
+// The same where each operator has a stage of its own: `stage` is by node, of operators alone.
+[[nodiscard]] std::vector<int> stages_around_operators(const pcg::Pcg& pcg, std::vector<int> stage);
 
 }  // namespace search

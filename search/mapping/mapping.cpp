@@ -38,11 +38,9 @@ bool is_cut_behind(int units, int all) { return all <= kCutAnywhere || 2 * units
 }  // namespace
 
 Mapping::Mapping(const topology::Cluster& cluster, Shortlists& lists, BranchShapes& shapes, MappingConfig config)
-    : lists_(lists),
-      shapes_(shapes),
-      config_(config),
-      machine_(static_cast<int>(cluster.domain_devices(0).size())),
-      whole_(cluster.device_count()) {}
+    : lists_(lists), shapes_(shapes), config_(config), machine_(static_cast<int>(cluster.domain_devices(0).size())) {
+  config_.wholes.push_back(cluster.device_count());
+}
 
 DeviceBlock Mapping::alike(DeviceBlock b) const { return lists_.catalog().alike(b); }
 
@@ -159,8 +157,8 @@ void Mapping::for_each_option(const BranchTree& tree, const std::vector<BranchRe
     return std::vector(parts.begin() + static_cast<std::ptrdiff_t>(begin), parts.begin() + static_cast<std::ptrdiff_t>(end));
   };
   const std::size_t count = parts.size();
-  const bool is_whole = block.size == whole_ || std::ranges::all_of(parts, [&](BranchRef r) { return can_use(tree, {r}, block.size); });
-  if (is_whole)
+  const bool is_whole = std::ranges::find(config_.wholes, block.size) != config_.wholes.end();
+  if (is_whole || std::ranges::all_of(parts, [&](BranchRef r) { return can_use(tree, {r}, block.size); }))
     look({beside(tree, some(0, 1), block, first, second), beside(tree, some(1, count), block, first, second), false, block, block, 1});
   if (!config_.side_by_side || count > kMostBeside || block.size == 1) return;
   for (std::size_t cut = 1; cut < count; ++cut) {

@@ -32,6 +32,9 @@ struct BranchCosts {
 struct MappingConfig {
   bool side_by_side = true;
   bool remember = true;  // costs of branches of one shape
+  // Blocks of these sizes are asked about, beside that of all devices: on them any operators may follow each other, even those that have no
+  // work for all of them. On parts of them only operators that do.
+  std::vector<int> wholes{};
 };
 
 // Remembers costs by the shape of a branch and the blocks of it and its ends, which it compares in full. Where all machines are alike,
@@ -114,7 +117,6 @@ class Mapping {
   BranchShapes& shapes_;
   MappingConfig config_;
   int machine_;  // devices of a machine
-  int whole_;    // of the cluster
   std::map<Key, Costs> known_;
   std::map<std::pair<std::uint32_t, int>, Use> uses_;  // by shape
 };

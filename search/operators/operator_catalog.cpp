@@ -96,8 +96,9 @@ bool is_source(const pcg::GraphNode& node) {
 }
 
 double seconds_of(const StrategyCost& cost, const Weighing& w) {
-  return cost.kernels + cost.inside + cost.update + w.synchronisation * cost.synchronisation +
-         w.seconds_per_byte * (cost.state_bytes + cost.kept_bytes);
+  return cost.kernels + cost.inside + (w.recomputes ? cost.forward : 0) +
+         w.per_micro_batch * (cost.update + w.synchronisation * cost.synchronisation) +
+         w.seconds_per_byte * (cost.state_bytes + w.kept_copies * cost.kept_bytes);
 }
 
 OperatorCatalog::OperatorCatalog(const Problem& problem, int most_cut)
@@ -146,6 +147,13 @@ const Ways& OperatorCatalog::ways(KindNumber k, DeviceBlock block) {
   const auto at = ways_.find({k, block});
   if (at != ways_.end()) return at->second;
   return ways_.emplace(std::pair(k, block), priced(kinds_[k], block)).first->second;
+}
+
+Strategy OperatorCatalog::strategy(KindNumber k, DeviceBlock block, std::uint32_t way) {
+  const DeviceBlock priced = alike(block);
+  Strategy s = ways(k, priced).strategies[way];
+  s.view.start = base::DeviceId(s.view.start.value + static_cast<std::size_t>(block.start - priced.start));
+  return s;
 }
 
 bool OperatorCatalog::can_use(KindNumber k, int devices) {
@@ -246,6 +254,12 @@ Ways OperatorCatalog::priced(const OperatorKind& kind, std::vector<Strategy> str
 double OperatorCatalog::movement_at_least(const EdgeKind& edge, const Ways::Layouts& from, const Ways::Layouts& to) {
   const double forward = movements_.at_least(from.outputs[edge.output], to.inputs[edge.input]);
   return edge.has_gradient ? forward + movements_.at_least(to.input_gradients[edge.input], from.output_gradients[edge.output]) : forward;
+}
+
+double OperatorCatalog::hand_over_at_least(KindNumber k, const Ways::Layouts& from, const Ways::Layouts& to) {
+  const double forward = movements_.at_least(from.outputs[0], to.outputs[0]);
+  const bool has_gradient = std::ranges::find(kinds_[k].has_gradient, true) != kinds_[k].has_gradient.end();
+  return has_gradient ? forward + movements_.at_least(to.output_gradients[0], from.output_gradients[0]) : forward;
 }
 
 double OperatorCatalog::movement(const EdgeKind& edge, const Ways::Layouts& from, const Ways::Layouts& to) {

@@ -34,6 +34,10 @@ struct StrategyCost {
 struct Weighing {
   double synchronisation = 1;
   double seconds_per_byte = 0;  // of memory
+  // Where graphs are micro-batches: the share of an iteration that is one of them, in which gradients are added up and weights updated;
+  double per_micro_batch = 1;
+  double kept_copies = 1;   // how many micro-batches are kept for their backward passes at once;
+  bool recomputes = false;  // and whether forward passes run again before them.
 };
 
 // What searches try: how much of the time of adding up gradients counts, from all of it to none; and what memory costs, in so many times
@@ -99,6 +103,8 @@ class OperatorCatalog {
   [[nodiscard]] DeviceBlock alike(DeviceBlock b) const;
   // Throws: base::InputError when a device does not support the precision. Cost: O(strategies) prices and layouts, once.
   [[nodiscard]] const Ways& ways(KindNumber k, DeviceBlock block);
+  // One of ways(k, alike(block)), on this block.
+  [[nodiscard]] Strategy strategy(KindNumber k, DeviceBlock block, std::uint32_t way);
   // Seconds of the quickest plain way on all of so many devices; of all ways where none is plain. Cost: O(plain ways) prices, once.
   [[nodiscard]] double plain_seconds(KindNumber k, int devices, const Weighing& weighing);
   // Seconds of the kernels of a device that has its share of the samples, or of all the work where samples cannot be shared.
@@ -109,6 +115,8 @@ class OperatorCatalog {
   // Forward, and the gradient's way back, between a way of the first kind and one of the second.
   [[nodiscard]] double movement_at_least(const EdgeKind& edge, const Ways::Layouts& from, const Ways::Layouts& to);
   [[nodiscard]] double movement(const EdgeKind& edge, const Ways::Layouts& from, const Ways::Layouts& to);
+  // A bound of bringing an operator's output from one of its ways to where another one would have it, and the gradient back.
+  [[nodiscard]] double hand_over_at_least(KindNumber k, const Ways::Layouts& from, const Ways::Layouts& to);
 
  private:
   [[nodiscard]] Ways priced(const OperatorKind& kind, DeviceBlock block);

@@ -46,6 +46,13 @@ void Confirmation::take(pcg::Plan plan, sim::SimulationResult simulation) {
   simulated_.push_back({std::move(plan), std::move(simulation)});
 }
 
+std::optional<base::Seconds> Confirmation::best_time() const {
+  std::optional<base::Seconds> best;
+  for (const Simulated& s : simulated_)
+    if (!best || s.simulation.iteration_time < *best) best = s.simulation.iteration_time;
+  return best;
+}
+
 SearchResult Confirmation::result(bool cut_off) && {
   SearchResult r{.termination = termination(cut_off), .candidates = candidates_};
   if (simulated_.empty()) return r;

@@ -23,6 +23,7 @@ class Confirmation {
   // A plan that has been simulated already; it counts once.
   void take(pcg::Plan plan, sim::SimulationResult simulation);
   [[nodiscard]] bool has_plan() const { return !simulated_.empty(); }
+  [[nodiscard]] std::optional<base::Seconds> best_time() const;
   // The best plan and what lost. `cut_off`: the time was up before all were looked at.
   [[nodiscard]] SearchResult result(bool cut_off) &&;
 

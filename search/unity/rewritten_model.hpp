@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "search/mapping/segments.hpp"
 #include "search/unity/segment_graph.hpp"
-#include "search/unity/segments.hpp"
 #include "search/unity/variants.hpp"
 
 namespace search {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "pcg/graph/graph.hpp"
-#include "search/unity/segments.hpp"
+#include "search/mapping/segments.hpp"
 
 namespace search {
 

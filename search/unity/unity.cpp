@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <span>
 
@@ -14,6 +15,7 @@
 #include "search/megatron/megatron_search.hpp"
 #include "search/operators/strategy_plan.hpp"
 #include "search/operators/summary.hpp"
+#include "search/pipelines/pipelines.hpp"
 #include "search/problem/confirmation.hpp"
 #include "search/problem/deadline.hpp"
 #include "search/unity/rewritten_model.hpp"
@@ -26,6 +28,7 @@ constexpr Weighing kForEstimates{.synchronisation = 0.5};
 constexpr double kWalkAlpha = 10;      // FlexFlowConfig::alpha
 constexpr double kShareOfWalk = 0.2;   // of the budget, at most
 constexpr double kShareOfGrid = 0.25;  // of the budget, at most
+constexpr double kShareOfPipelines = 0.3;
 
 std::span<const substitutions::Rule> rules_of(const UnityConfig& config) {
   if (!config.algebra) return {};
@@ -49,6 +52,7 @@ class UnitySearch {
     confirm_known_plans();
     rewrite();
     choose();
+    pipeline();
     refine();
     return result();
   }
@@ -62,6 +66,7 @@ class UnitySearch {
     if (!config_.grid) return;
     SearchResult grid = megatron_search(problem_, {.budget = config_.budget * kShareOfGrid}, context_);
     cut_off_ = grid.termination.limit() == Limit::time;
+    if (grid.best) settings_.push_back(setting_of(*grid.best));
     if (grid.best && grid.simulation) confirmation_.take(std::move(*grid.best), std::move(*grid.simulation));
   }
 
@@ -154,17 +159,68 @@ class UnitySearch {
   }
 
   [[nodiscard]] pcg::Plan plan_of(const Found& f) {
-    Placements placements(problem_.cluster, catalog_);
     std::vector<Strategy> strategies(f.kinds.size());
     std::vector<const Strategy*> choice(f.kinds.size(), nullptr);
     for (std::size_t n = 0; n < f.kinds.size(); ++n) {
       if (f.kinds[n] == kSource) continue;
-      strategies[n] = placements.strategy(f.kinds[n], f.placement[n]);
+      strategies[n] = catalog_.strategy(f.kinds[n], f.placement[n].block, f.placement[n].way);
       choice[n] = &strategies[n];
     }
     pcg::Plan plan = plan_of_strategies(problem_, f.joined.graph, choice);
     plan.summary = summary_of_cuts(plan) + rewritten(f.variant);
     return plan;
+  }
+
+  [[nodiscard]] static PipelineSetting setting_of(const pcg::Plan& p) {
+    return {p.micro_batches, pcg::ScheduleKind::one_f_one_b, p.recompute, p.zero, p.memory, p.overlap};
+  }
+
+  // Stages of micro-batches: of the graph as it is, and as it was rewritten for the best plan so far. With as many micro-batches, and as
+  // much saving of memory, as the best of Megatron's grid; and without saving, with other numbers of them.
+  void pipeline() {
+    if (!config_.pipelines) return;
+    const Deadline deadline(context_, config_.budget * kShareOfPipelines);
+    std::vector<PipelineSetting> settings = settings_;
+    for (const int m : micro_batches_worth_a_look(problem_.training.global_batch)) settings.push_back({.micro_batches = m});
+    std::vector<std::vector<std::size_t>> variants{std::vector<std::size_t>(model_.segments(), 0)};
+    if (best_ && best_->variant != variants.front()) variants.push_back(best_->variant);
+    for (PipelineSetting& setting : settings) {
+      setting.schedule = config_.schedule;
+      if (setting.micro_batches < 2 || is_too_slow(setting)) continue;
+      for (const std::vector<std::size_t>& variant : variants) {
+        const pcg::Graph graph = pcg::with_batch(model_.with(variant).graph, problem_.training.global_batch / setting.micro_batches);
+        const PipelineConfig config{config_.most_strategies, config_.most_cut, config_.segment, config_.side_by_side, config_.remember};
+        std::optional<pcg::Plan> plan = pipeline_plan(problem_, graph, setting, config, catalog_, shapes_, deadline);
+        if (plan) {
+          plan->summary += rewritten(variant);
+          confirmation_.confirm(std::move(*plan));
+        }
+        if (deadline.has_passed()) {
+          cut_off_ = true;
+          return;
+        }
+      }
+      ++pipelines_;
+    }
+  }
+
+  // Two stages or more take longer than the best plan even if they are equally long, nothing moves, and kernels of a micro-batch are as
+  // efficient as those of the batch.
+  bool is_too_slow(const PipelineSetting& setting) {
+    const std::optional<base::Seconds> best = confirmation_.best_time();
+    if (!best) return false;
+    double least = 0;
+    for (std::size_t s = 0; s < model_.segments(); ++s) {
+      double of_segment = std::numeric_limits<double>::infinity();
+      for (const Variant& v : model_.variants(s)) {
+        double sum = 0;
+        for (const std::uint32_t n : v.segment.operators) sum += catalog_.plain_seconds(v.kinds[n], devices_, {.synchronisation = 0});
+        of_segment = std::min(of_segment, sum);
+      }
+      least += of_segment;
+    }
+    const double rounds = setting.micro_batches + (setting.schedule == pcg::ScheduleKind::two_bw ? 0.0 : 1.0);
+    return least * rounds / setting.micro_batches >= best->value();
   }
 
   // Sums and maxima of single costs do not see what overlaps: walks that are judged by a schedule do. From the best plan first; then from
@@ -226,8 +282,9 @@ class UnitySearch {
   SearchResult result() {
     SearchResult r = std::move(confirmation_).result(cut_off_);
     r.notes.push_back(
-        fmt::format("{} segments, {} of them unlike; {} rewritten graphs looked at; mapped under {} weighings of gradients and memory",
-                    model_.segments(), model_.unlike_segments(), model_.looked_at(), weighings_));
+        fmt::format("{} segments, {} of them unlike; {} rewritten graphs looked at; mapped under {} weighings of gradients and memory; "
+                    "stages cut for {} numbers of micro-batches",
+                    model_.segments(), model_.unlike_segments(), model_.looked_at(), weighings_, pipelines_));
     if (!r.best) return r;
     for (const auto& [text, variant] : variant_of_)
       if (r.best->summary.ends_with(text)) explain(variant, r.notes);
@@ -259,6 +316,8 @@ class UnitySearch {
   std::map<std::string, std::vector<std::size_t>> variant_of_;  // by what a summary says of it
   double cheapest_plan_ = 0;                                    // seconds of the first mapping
   std::size_t weighings_ = 0;
+  std::vector<PipelineSetting> settings_;  // of plans from elsewhere
+  std::size_t pipelines_ = 0;              // settings that stages were cut for
   bool cut_off_ = false;
 };
 
@@ -288,6 +347,11 @@ Planner unity_planner() {
            {"algebra", Flag{defaults.algebra}, "graphs are rewritten by proved substitutions"},
            {"joint", Flag{defaults.joint}, "rewrites and parallelism are chosen together; else rewrites first, as one GPU would have them"},
            {"grid", Flag{defaults.grid}, "the best plan of Megatron's grid, with pipelines and recomputation, is among the candidates"},
+           {"pipelines", Flag{defaults.pipelines}, "stages of micro-batches are cut together with the mapping inside them"},
+           {"schedule", Choice{.words = {"1f1b", "2bw"}},
+            "of these pipelines: emptied after each iteration, or kept full with two versions of the weights, which trains on gradients "
+            "that "
+            "are one update old"},
            {"threshold", RealNumber{.least = 1, .by_default = defaults.threshold},
             "a graph that costs more than so many times the best is not rewritten further"},
            {"candidates", WholeNumber{.least = 1, .most = 1000000, .by_default = whole(defaults.candidates)},
@@ -307,6 +371,8 @@ Planner unity_planner() {
                              .algebra = o.flag("algebra"),
                              .joint = o.flag("joint"),
                              .grid = o.flag("grid"),
+                             .pipelines = o.flag("pipelines"),
+                             .schedule = o.choice("schedule") == 0 ? pcg::ScheduleKind::one_f_one_b : pcg::ScheduleKind::two_bw,
                              .threshold = o.real_number("threshold"),
                              .candidates = size("candidates"),
                              .steps = size("steps")},

@@ -7,17 +7,19 @@ namespace search {
 
 struct UnityConfig {
   base::Seconds budget{40};
-  std::size_t most_strategies = 24;  // of an operator, those that cost least by themselves
-  int most_cut = 2;                  // loops of an operator that are cut at once
-  std::size_t segment = 10;          // a segment has at least so many operators; 0: the graph is not split
-  bool side_by_side = true;          // independent branches may run beside each other
-  bool remember = true;              // costs of equal sub-problems
-  bool algebra = true;               // graphs are rewritten
-  bool joint = true;                 // false: first the algebra, as one device would have it, and then the rest
-  bool grid = true;                  // the best of Megatron's grid is among the candidates
-  double threshold = 1.05;           // a graph that costs more than so many times the best is not rewritten further
-  std::size_t candidates = 200;      // rewritten graphs of a segment that are looked at
-  std::size_t steps = 100000;        // of each walk that is judged by a schedule
+  std::size_t most_strategies = 24;                             // of an operator, those that cost least by themselves
+  int most_cut = 2;                                             // loops of an operator that are cut at once
+  std::size_t segment = 10;                                     // a segment has at least so many operators; 0: the graph is not split
+  bool side_by_side = true;                                     // independent branches may run beside each other
+  bool remember = true;                                         // costs of equal sub-problems
+  bool algebra = true;                                          // graphs are rewritten
+  bool joint = true;                                            // false: first the algebra, as one device would have it, and then the rest
+  bool grid = true;                                             // the best of Megatron's grid is among the candidates
+  bool pipelines = true;                                        // stages of micro-batches are looked at
+  pcg::ScheduleKind schedule = pcg::ScheduleKind::one_f_one_b;  // of these: or two_bw
+  double threshold = 1.05;       // a graph that costs more than so many times the best is not rewritten further
+  std::size_t candidates = 200;  // rewritten graphs of a segment that are looked at
+  std::size_t steps = 100000;    // of each walk that is judged by a schedule
 };
 
 [[nodiscard]] SearchResult unity_search(const Problem& problem, const UnityConfig& config, const SearchContext& context);

@@ -11,8 +11,8 @@
 
 #include "problem.hpp"
 #include "search/mapping/chain.hpp"
+#include "search/mapping/segments.hpp"
 #include "search/operators/operator_space.hpp"
-#include "search/unity/segments.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "search/unity/segments.hpp"
+#include "search/mapping/segments.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,0 +1,230 @@
+#include "search/pipelines/pipelines.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <deque>
+#include <limits>
+#include <set>
+
+#include "search/grid/stages.hpp"
+#include "search/mapping/segments.hpp"
+#include "search/operators/strategy_plan.hpp"
+#include "search/operators/summary.hpp"
+#include "search/pipelines/stage_mapping.hpp"
+
+namespace search {
+namespace {
+
+constexpr std::size_t kMostParts = 96;           // that stages are made of
+constexpr int kMostRuledOut = 24;                // stages that turn out not to fit, one after another
+constexpr std::array kDearer = {0.0, 0.1, 1.0};  // as kMemoryPrices, of which single operators see less
+
+bool same(const Mapping::Part& a, const Mapping::Part& b) {
+  const auto same_edge = [](const OperatorEdge& e, const OperatorEdge& f) { return e.from == f.from && e.to == f.to && e.kind == f.kind; };
+  return a.tree.kinds == b.tree.kinds && a.first == b.first && a.last == b.last && std::ranges::equal(a.edges, b.edges, same_edge);
+}
+
+class Pipelines {
+ public:
+  Pipelines(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting, const PipelineConfig& config,
+            OperatorCatalog& catalog, BranchShapes& shapes, const Deadline& deadline)
+      : problem_(problem),
+        graph_(graph),
+        setting_(setting),
+        config_(config),
+        catalog_(catalog),
+        shapes_(shapes),
+        deadline_(deadline),
+        devices_(problem.cluster.device_count()),
+        machine_(static_cast<int>(problem.cluster.domain_devices(0).size())),
+        kinds_(catalog.kinds_of(graph)) {
+    cut();
+    find_sizes();
+  }
+
+  std::optional<pcg::Plan> run() {
+    const double memory = problem_.oracle.device(base::DeviceId(0)).memory.value();
+    for (const double price : kDearer) {
+      ruled_out_.clear();
+      if (map({.seconds_per_byte = price * cheapest_ / memory,
+               .per_micro_batch = 1.0 / setting_.micro_batches,
+               .kept_copies = kept_copies(),
+               .recomputes = setting_.recompute == pcg::Recompute::full}))
+        break;
+      if (deadline_.has_passed()) break;
+    }
+    return std::move(closest_);
+  }
+
+ private:
+  // Where the graph may be cut, in parts of at least so many operators that there are not too many of them.
+  void cut() {
+    const auto operators = static_cast<std::size_t>(std::ranges::count_if(kinds_, [](KindNumber k) { return k != kSource; }));
+    const std::size_t for_every_stage = std::max<std::size_t>(1, operators / (4 * kMostStages));
+    const std::size_t fewest = std::max(operators / kMostParts, std::min(std::max<std::size_t>(1, config_.segment), for_every_stage));
+    segments_ = segments_of(graph_, fewest, std::vector<std::size_t>(graph_.nodes().size(), 0));
+    for (const Segment& s : segments_) {
+      Mapping::Part part = part_of(graph_, s, kinds_, catalog_, shapes_);
+      const auto known = std::ranges::find_if(unlike_, [&](const Mapping::Part& p) { return same(p, part); });
+      if (known == unlike_.end()) unlike_.push_back(std::move(part));
+      parts_.push_back(known == unlike_.end() ? &unlike_.back() : &*known);
+    }
+  }
+
+  void find_sizes() {
+    for (int size = 1; size <= devices_; ++size)
+      if (devices_ % size == 0 && devices_ / size <= static_cast<int>(kMostStages) && (machine_ % size == 0 || size % machine_ == 0))
+        sizes_.push_back(size);
+  }
+
+  // Outputs of micro-batches that are kept at once: of the first of as many stages as there may be; where forward passes run again, one
+  // output of a block.
+  [[nodiscard]] double kept_copies() const {
+    const auto stages = static_cast<double>(std::min({static_cast<std::size_t>(setting_.micro_batches), kMostStages, segments_.size()}));
+    if (setting_.recompute != pcg::Recompute::full) return stages / 2;
+    const auto operators = static_cast<double>(std::ranges::count_if(kinds_, [](KindNumber k) { return k != kSource; }));
+    return stages / 2 * static_cast<double>(graph_.blocks().size()) / operators;
+  }
+
+  // Returns: whether a plan fits.
+  bool map(const Weighing& weighing) {
+    Shortlists lists(catalog_, weighing, config_.most_strategies, config_.most_cut);
+    Mapping mapping(problem_.cluster, lists, shapes_, {config_.side_by_side, config_.remember, sizes_});
+    StageMapping stages(mapping, catalog_, parts_, machine_);
+    const bool stays_full = setting_.schedule == pcg::ScheduleKind::two_bw;
+    StageQuestion question{.parts = parts_.size(),
+                           .devices = devices_,
+                           .machine = machine_,
+                           .sizes = sizes_,
+                           .most_stages = std::min(kMostStages, static_cast<std::size_t>(setting_.micro_batches)),
+                           .micro_batches = setting_.micro_batches,
+                           .stays_full = stays_full,
+                           .seconds = [&](const StageRun& run) { return deadline_.has_passed() ? kNever : stages.seconds(run); },
+                           .most_behind = [&](const StageRun& run) { return most_behind(run); }};
+    for (int ruled_out = 0; ruled_out < kMostRuledOut && !deadline_.has_passed();) {
+      const std::optional<StageCuts> cuts = cheapest_stages(question);
+      if (!cuts) return false;
+      std::vector<std::vector<std::vector<Placed>>> placed;
+      bool is_new = false;
+      for (const StageRun& run : cuts->stages) {
+        placed.push_back(stages.place(run));
+        is_new = stages.find_out(run, placed.back()) || is_new;
+      }
+      if (is_new) continue;
+      if (cheapest_ == 0) cheapest_ = cuts->seconds;
+      pcg::Plan plan = plan_of(*cuts, placed, mapping);
+      const sim::MemoryUse memory = problem_.oracle.memory(plan);
+      if (!closest_ || memory.peak < closest_memory_) {
+        closest_ = std::move(plan);
+        closest_memory_ = memory.peak;
+      }
+      if (memory.fits()) return true;
+      rule_out(*cuts, static_cast<int>(memory.device.value));
+      ++ruled_out;
+    }
+    return false;
+  }
+
+  void rule_out(const StageCuts& cuts, int device) {
+    const auto is_there = [&](const StageRun& r) { return device >= r.block.start && device < r.block.start + r.block.size; };
+    const auto stage = std::ranges::find_if(cuts.stages, is_there);
+    ruled_out_.push_back({*stage, static_cast<int>(cuts.stages.end() - stage) - 1});
+  }
+
+  // A stage keeps no less than one that did not fit where it has all of its parts, no more devices and as many stages behind it.
+  [[nodiscard]] int most_behind(const StageRun& run) const {
+    int most = static_cast<int>(kMostStages);
+    for (const auto& [other, behind] : ruled_out_)
+      if (run.begin <= other.begin && run.end >= other.end && run.block.size <= other.block.size) most = std::min(most, behind - 1);
+    return most;
+  }
+
+  pcg::Plan plan_of(const StageCuts& cuts, const std::vector<std::vector<std::vector<Placed>>>& placed, Mapping& mapping) {
+    std::vector<Strategy> strategies(kinds_.size());
+    std::vector<const Strategy*> choice(kinds_.size(), nullptr);
+    std::vector<int> stage_of(kinds_.size(), 0);
+    for (std::size_t s = 0; s < cuts.stages.size(); ++s)
+      for (std::size_t p = cuts.stages[s].begin; p < cuts.stages[s].end; ++p)
+        for (std::size_t o = 0; o < segments_[p].operators.size(); ++o) {
+          const std::uint32_t n = segments_[p].operators[o];
+          const Placed& at = placed[s][p - cuts.stages[s].begin][o];
+          strategies[n] = catalog_.strategy(kinds_[n], at.block, mapping.way(kinds_[n], at));
+          choice[n] = &strategies[n];
+          stage_of[n] = static_cast<int>(s);
+        }
+    pcg::Plan plan = plan_of_strategies(problem_, graph_, choice);
+    std::vector<int> stage;
+    std::size_t node = 0;
+    for (const pcg::PcgNode& n : plan.pcg.nodes()) stage.push_back(n.parallel_operator() != nullptr ? 0 : stage_of[node++]);
+    plan.stage = stages_around_operators(plan.pcg, std::move(stage));
+    plan.stages = static_cast<int>(cuts.stages.size());
+    plan.micro_batches = setting_.micro_batches;
+    plan.schedule = plan.stages > 1 ? setting_.schedule : pcg::ScheduleKind::one_f_one_b;
+    plan.recompute = setting_.recompute;
+    plan.zero = setting_.zero;
+    plan.memory = setting_.memory;
+    plan.overlap = setting_.overlap;
+    plan.summary = summary_of(plan, cuts);
+    return plan;
+  }
+
+  [[nodiscard]] std::string summary_of(const pcg::Plan& plan, const StageCuts& cuts) const {
+    std::vector<int> sizes;
+    for (const StageRun& r : cuts.stages) sizes.push_back(r.block.size);
+    std::string text = fmt::format("{} micro-batches", plan.micro_batches);
+    if (plan.stages > 1) {
+      const bool is_even = std::ranges::count(sizes, sizes[0]) == plan.stages;
+      text = fmt::format("{} stages on {} GPUs, {}, {}", plan.stages,
+                         is_even ? fmt::format("{} each", sizes[0]) : fmt::format("{}", fmt::join(sizes, " + ")), text,
+                         pcg::schedule_names()[static_cast<std::size_t>(plan.schedule)]);
+    }
+    return fmt::format("{}; {}", text, summary_of_cuts(plan));
+  }
+
+  static constexpr double kNever = std::numeric_limits<double>::infinity();
+
+  const Problem& problem_;
+  const pcg::Graph& graph_;
+  PipelineSetting setting_;
+  PipelineConfig config_;
+  OperatorCatalog& catalog_;
+  BranchShapes& shapes_;
+  const Deadline& deadline_;
+  int devices_, machine_;
+  std::vector<KindNumber> kinds_;
+  std::vector<Segment> segments_;
+  std::deque<Mapping::Part> unlike_;
+  std::vector<const Mapping::Part*> parts_;          // per segment
+  std::vector<int> sizes_;                           // of blocks
+  std::vector<std::pair<StageRun, int>> ruled_out_;  // with the stages behind them
+  std::optional<pcg::Plan> closest_;
+  base::Bytes closest_memory_;
+  double cheapest_ = 0;  // seconds of the first plan
+};
+
+}  // namespace
+
+std::vector<int> micro_batches_worth_a_look(std::int64_t global_batch) {
+  constexpr int kMost = 128;
+  std::set<int> found;
+  for (int wanted = 2; wanted <= kMost; wanted *= 2) {
+    int nearest = 1;
+    for (int m = 2; m <= 2 * kMost && m <= global_batch; ++m)
+      if (global_batch % m == 0 && std::abs(std::log2(m) - std::log2(wanted)) < std::abs(std::log2(nearest) - std::log2(wanted)))
+        nearest = m;
+    if (nearest > 1) found.insert(nearest);
+  }
+  return {found.begin(), found.end()};
+}
+
+std::optional<pcg::Plan> pipeline_plan(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting,
+                                       const PipelineConfig& config, OperatorCatalog& catalog, BranchShapes& shapes,
+                                       const Deadline& deadline) {
+  return Pipelines(problem, graph, setting, config, catalog, shapes, deadline).run();
+}
+
+}  // namespace search

@@ -1,0 +1,45 @@
+#pragma once
+// Pipelines over a whole graph: stages are cut where every path goes through one operator, each has a block of devices of its own, and
+// inside it every operator runs wherever and however it runs best. Stages and what is inside them are chosen together, as Unity's Pipeline
+// and Batch operators would (Unger et al., OSDI'22, section 4.1: they are applied to the whole PCG).
+
+#include <optional>
+#include <vector>
+
+#include "search/mapping/mapping.hpp"
+#include "search/problem/deadline.hpp"
+
+namespace search {
+
+// How an iteration is run, beside where operators run.
+struct PipelineSetting {
+  int micro_batches = 1;
+  pcg::ScheduleKind schedule = pcg::ScheduleKind::one_f_one_b;  // or two_bw
+  pcg::Recompute recompute = pcg::Recompute::none;
+  int zero = 0;
+  pcg::MemoryPolicy memory;
+  pcg::Overlap overlap;
+};
+
+struct PipelineConfig {
+  std::size_t most_strategies = 24;  // as unity's (search/unity/unity.hpp)
+  int most_cut = 2;
+  std::size_t segment = 10;
+  bool side_by_side = true;
+  bool remember = true;
+};
+
+inline constexpr std::size_t kMostStages = 16;
+
+// Numbers of micro-batches worth a look: the divisors of the batch that are nearest to the powers of two from 2 to 128; ascending.
+[[nodiscard]] std::vector<int> micro_batches_worth_a_look(std::int64_t global_batch);
+
+// Returns the cheapest plan that fits, without name: of so many micro-batches of `graph`, which is one of them. One stage is among them:
+// then gradients are accumulated. Memory is the simulator's: stages that do not fit are ruled out, with all that keep no less, and, where
+// that leaves nothing, bytes cost more. Where nothing fits, the plan that came closest; nullopt: the time was up before there was one.
+// Cost: that of StageMapping and of cheapest_stages(), up to some tens of times.
+[[nodiscard]] std::optional<pcg::Plan> pipeline_plan(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting,
+                                                     const PipelineConfig& config, OperatorCatalog& catalog, BranchShapes& shapes,
+                                                     const Deadline& deadline);
+
+}  // namespace search

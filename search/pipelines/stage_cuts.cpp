@@ -1,0 +1,132 @@
+#include "search/pipelines/stage_cuts.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+namespace search {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kNextSlowest = 1.01;  // times the slowest stage that was tried before
+
+class StageProgramme {
+ public:
+  explicit StageProgramme(const StageQuestion& q) : q_(q), blocks_(stage_blocks(q)), ends_(q.parts + 1) {
+    most_stages_ = std::min({q.most_stages, q.parts, static_cast<std::size_t>(q.devices)});
+    seconds_.assign(q.parts * blocks_.size() * ends_, kNever);
+    behind_.assign(seconds_.size(), -1);
+    for (std::size_t begin = 0; begin < q.parts; ++begin)
+      for (std::size_t b = 0; b < blocks_.size(); ++b)
+        for (std::size_t end = begin + 1; end <= q.parts; ++end) {
+          const StageRun run{begin, end, blocks_[b]};
+          if ((begin == 0) != (run.block.start == 0) || (end == q.parts) != (run.block.start + run.block.size == q.devices)) continue;
+          const std::size_t at = index(begin, b, end);
+          behind_[at] = q.most_behind(run);
+          if (behind_[at] >= 0) seconds_[at] = q.seconds(run);
+        }
+  }
+
+  std::optional<StageCuts> cheapest() {
+    std::vector<double> slowest;
+    std::ranges::copy_if(seconds_, std::back_inserter(slowest), [](double s) { return s < kNever; });
+    std::ranges::sort(slowest);
+    const auto quickest = std::partition_point(slowest.begin(), slowest.end(), [&](double s) { return !with_slowest(s); });
+    std::optional<StageCuts> best;
+    double tried = 0;
+    for (auto s = quickest; s != slowest.end(); ++s) {
+      if (s != quickest && *s < kNextSlowest * tried) continue;
+      if (best && (q_.stays_full || *s * q_.micro_batches >= best->seconds)) break;
+      tried = *s;
+      std::optional<StageCuts> found = with_slowest(*s);
+      if (!best || found->seconds < best->seconds) best = std::move(found);
+    }
+    return best;
+  }
+
+ private:
+  [[nodiscard]] std::size_t index(std::size_t begin, std::size_t block, std::size_t end) const {
+    return (begin * blocks_.size() + block) * ends_ + end;
+  }
+  [[nodiscard]] std::size_t state(std::size_t begin, int device) const {
+    return begin * static_cast<std::size_t>(q_.devices + 1) + static_cast<std::size_t>(device);
+  }
+
+  // The stages with the least sum of which none is slower. By the number of stages from a part to the end, on the devices from one to the
+  // last.
+  std::optional<StageCuts> with_slowest(double slowest) {
+    const std::size_t states = ends_ * static_cast<std::size_t>(q_.devices + 1);
+    std::vector<std::vector<double>> sum{std::vector<double>(states, kNever)};
+    sum[0][state(q_.parts, q_.devices)] = 0;
+    choice_.assign(1, {});
+    std::size_t best = 0;
+    for (std::size_t stages = 1; stages <= most_stages_; ++stages) {
+      const std::vector<double>& rest = sum.back();
+      std::vector<double> here(states, kNever);
+      std::vector<Choice>& choice = choice_.emplace_back(states);
+      for (std::size_t begin = 0; begin < q_.parts; ++begin)
+        for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
+          const int next = blocks_[b].start + blocks_[b].size;
+          const std::size_t at = state(begin, blocks_[b].start);
+          for (std::size_t end = begin + 1; end <= q_.parts; ++end) {
+            const double s = seconds_[index(begin, b, end)];
+            if (s > slowest || behind_[index(begin, b, end)] + 1 < static_cast<int>(stages)) continue;
+            const double all = s + rest[state(end, next)];
+            if (all >= here[at]) continue;
+            here[at] = all;
+            choice[at] = {b, static_cast<std::uint32_t>(end)};
+          }
+        }
+      sum.push_back(std::move(here));
+      if (sum[stages][state(0, 0)] < sum[best][state(0, 0)]) best = stages;
+    }
+    if (best == 0) return std::nullopt;
+    return cuts(best);
+  }
+
+  [[nodiscard]] StageCuts cuts(std::size_t stages) const {
+    StageCuts cuts;
+    std::size_t begin = 0;
+    int device = 0;
+    double sum = 0, slowest = 0;
+    for (std::size_t left = stages; left > 0; --left) {
+      const Choice& c = choice_[left][state(begin, device)];
+      cuts.stages.push_back({begin, c.end, blocks_[c.block]});
+      const double s = seconds_[index(begin, c.block, c.end)];
+      sum += s;
+      slowest = std::max(slowest, s);
+      begin = c.end;
+      device += blocks_[c.block].size;
+    }
+    cuts.seconds = q_.stays_full ? slowest * q_.micro_batches : sum + slowest * (q_.micro_batches - 1);
+    return cuts;
+  }
+
+  struct Choice {
+    std::uint32_t block = 0, end = 0;
+  };
+
+  const StageQuestion& q_;
+  std::vector<DeviceBlock> blocks_;
+  std::size_t ends_, most_stages_ = 1;
+  std::vector<double> seconds_;              // by begin, block and end
+  std::vector<int> behind_;                  // likewise
+  std::vector<std::vector<Choice>> choice_;  // by stages and state
+};
+
+}  // namespace
+
+std::vector<DeviceBlock> stage_blocks(const StageQuestion& q) {
+  std::vector<DeviceBlock> blocks;
+  for (const int size : q.sizes)
+    for (int start = 0; start + size <= q.devices; ++start) {
+      const bool is_inside = start / q.machine == (start + size - 1) / q.machine;
+      const bool is_whole = start % q.machine == 0 && size % q.machine == 0;
+      if (is_inside || is_whole) blocks.push_back({start, size});
+    }
+  return blocks;
+}
+
+std::optional<StageCuts> cheapest_stages(const StageQuestion& q) { return StageProgramme(q).cheapest(); }
+
+}  // namespace search

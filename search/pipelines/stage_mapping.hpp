@@ -1,0 +1,47 @@
+#pragma once
+// What runs of a chain's parts cost as stages of a pipeline, wherever each operator runs best on the stage's block.
+
+#include <map>
+#include <vector>
+
+#include "search/mapping/mapping.hpp"
+#include "search/pipelines/stage_cuts.hpp"
+
+namespace search {
+
+// A stage begins with what the operator that ends the stage before has made. It may want that in any of the ways in which the operator
+// could have run on the stage's own block; to bring it there costs what it costs from the best way on the devices before, and back.
+class StageMapping {
+ public:
+  // Parts that begin where the one before ends; equal parts may be one object. All outlive the object. `machine`: its devices.
+  StageMapping(Mapping& mapping, OperatorCatalog& catalog, std::vector<const Mapping::Part*> parts, int machine);
+
+  // Of a micro-batch, forward and backward. Requires: the first parts run on the first devices, and others not. Cost: that of the mapping
+  // for each part that is unlike, on each block that is unlike; then O(parts x c^2) for each begin and block.
+  [[nodiscard]] double seconds(const StageRun& run);
+  // By part of the run, and operator.
+  [[nodiscard]] std::vector<std::vector<Placed>> place(const StageRun& run);
+  // Asks about the movements between placed operators of the run. Returns: whether any was not known before; costs are others then.
+  bool find_out(const StageRun& run, const std::vector<std::vector<Placed>>& placed);
+
+ private:
+  [[nodiscard]] const BranchCosts& costs(const Mapping::Part& part, DeviceBlock block);
+  [[nodiscard]] const std::vector<double>& arrival(KindNumber kind, DeviceBlock block);
+  // Seconds up to each choice of the last operator of a run, and the choices of the operator before it.
+  struct Step {
+    std::vector<double> seconds;
+    std::vector<std::uint32_t> came_from;
+  };
+  [[nodiscard]] Step step(const std::vector<double>& before, const BranchCosts& costs) const;
+  [[nodiscard]] std::vector<double> before_first(std::size_t begin, DeviceBlock block);
+
+  Mapping& mapping_;
+  OperatorCatalog& catalog_;
+  std::vector<const Mapping::Part*> parts_;
+  int machine_;
+  std::map<std::pair<const Mapping::Part*, DeviceBlock>, BranchCosts> costs_;   // by alike block
+  std::map<std::pair<std::size_t, DeviceBlock>, std::vector<double>> seconds_;  // by begin and alike block: up to each end
+  std::map<std::pair<KindNumber, DeviceBlock>, std::vector<double>> arrivals_;  // by block
+};
+
+}  // namespace search
