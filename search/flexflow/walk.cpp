@@ -51,7 +51,7 @@ void Walk::put(std::uint32_t who, const Placement& where) {
   const int devices = placements_.devices(graph_.kinds[who], where);
   operators_[who] = {where.block.start,    devices,    cost.forward, cost.kernels + cost.inside - cost.forward,
                      cost.synchronisation, cost.update};
-  bytes_[who] = cost.state_bytes + cost.kept_bytes;
+  bytes_[who] = cost.state_bytes[0] + cost.kept_bytes;
   for (const std::uint32_t e : edges_of_[who]) {
     const KnownMovement& known = placements_.between(graph_.edge_kinds[e], now_.at[graph_.edges[e].from], now_.at[graph_.edges[e].to]);
     movements_[e] = known.times;

@@ -98,7 +98,7 @@ bool is_source(const pcg::GraphNode& node) {
 double seconds_of(const StrategyCost& cost, const Weighing& w) {
   return cost.kernels + cost.inside + (w.recomputes ? cost.forward : 0) +
          w.per_micro_batch * (cost.update + w.synchronisation * cost.synchronisation) +
-         w.seconds_per_byte * (cost.state_bytes + w.kept_copies * cost.kept_bytes);
+         w.seconds_per_byte * (cost.state_bytes[static_cast<std::size_t>(w.zero)] + w.kept_copies * cost.kept_bytes);
 }
 
 OperatorCatalog::OperatorCatalog(const Problem& problem, int most_cut)
@@ -240,10 +240,14 @@ Ways OperatorCatalog::priced(const OperatorKind& kind, std::vector<Strategy> str
       if (!kind.is_weight[i]) continue;
       const auto elements = static_cast<double>(layouts.input_gradients[i].shape.shard().elements());
       parameters += elements;
+      const double shared = elements / layouts.inputs[i].shape.copy;
+      cost.state_bytes[0] += elements * (state.weight + state.gradient + state.optimizer);
+      cost.state_bytes[1] += elements * (state.weight + state.gradient) + shared * state.optimizer;
+      cost.state_bytes[2] += elements * state.weight + shared * (state.gradient + state.optimizer);
+      cost.state_bytes[3] += shared * (state.weight + state.gradient + state.optimizer);
       cost.synchronisation +=
           movements_.all_reduce_seconds(movements_.number(layouts.input_gradients[i]), base::Bytes(elements * state.gradient));
     }
-    cost.state_bytes = parameters * (state.weight + state.gradient + state.optimizer);
     if (parameters > 0) cost.update = slowest({&prices.optimizer(parameters)});
     ways.layouts.push_back(
         {numbers(layouts.inputs), numbers(layouts.outputs), numbers(layouts.input_gradients), numbers(layouts.output_gradients)});

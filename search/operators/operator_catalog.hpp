@@ -25,7 +25,8 @@ struct StrategyCost {
   double forward = 0;          // seconds of these two that are its forward pass
   double synchronisation = 0;  // seconds of adding up its weights' gradients
   double update = 0;           // seconds of the optimizer
-  double state_bytes = 0;      // of its weights, gradients and optimizer state on a device
+  // Of its weights, gradients and optimizer state on a device, by the stage of ZeRO that shares them out among those with copies.
+  std::array<double, 4> state_bytes{};
   double kept_bytes = 0;       // of its outputs on a device
 };
 
@@ -38,6 +39,7 @@ struct Weighing {
   double per_micro_batch = 1;
   double kept_copies = 1;   // how many micro-batches are kept for their backward passes at once;
   bool recomputes = false;  // and whether forward passes run again before them.
+  int zero = 0;             // stage
 };
 
 // What searches try: how much of the time of adding up gradients counts, from all of it to none; and what memory costs, in so many times

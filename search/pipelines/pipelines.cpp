@@ -19,9 +19,11 @@
 namespace search {
 namespace {
 
-constexpr std::size_t kMostParts = 96;           // that stages are made of
-constexpr int kMostRuledOut = 24;                // stages that turn out not to fit, one after another
-constexpr std::array kDearer = {0.0, 0.1, 1.0};  // as kMemoryPrices, of which single operators see less
+constexpr std::size_t kMostParts = 96;  // that stages are made of
+constexpr int kMostRuledOut = 12;       // stages that turn out not to fit, one after another
+// What memory costs: so many times the seconds of a micro-batch, in the cheapest plan, for the whole memory of a device.
+constexpr std::array kDearer = {0.0, 0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0, 4.0};
+constexpr double kFarTooLarge = 1.3;  // times the memory: other stages would not help, dearer memory may
 
 bool same(const Mapping::Part& a, const Mapping::Part& b) {
   const auto same_edge = [](const OperatorEdge& e, const OperatorEdge& f) { return e.from == f.from && e.to == f.to && e.kind == f.kind; };
@@ -47,13 +49,15 @@ class Pipelines {
   }
 
   std::optional<pcg::Plan> run() {
+    if (sizes_.empty()) return std::nullopt;
     const double memory = problem_.oracle.device(base::DeviceId(0)).memory.value();
     for (const double price : kDearer) {
       ruled_out_.clear();
-      if (map({.seconds_per_byte = price * cheapest_ / memory,
+      if (map({.seconds_per_byte = price * cheapest_ / setting_.micro_batches / memory,
                .per_micro_batch = 1.0 / setting_.micro_batches,
                .kept_copies = kept_copies(),
-               .recomputes = setting_.recompute == pcg::Recompute::full}))
+               .recomputes = setting_.recompute == pcg::Recompute::full,
+               .zero = setting_.zero}))
         break;
       if (deadline_.has_passed()) break;
     }
@@ -77,8 +81,23 @@ class Pipelines {
 
   void find_sizes() {
     for (int size = 1; size <= devices_; ++size)
-      if (devices_ % size == 0 && devices_ / size <= static_cast<int>(kMostStages) && (machine_ % size == 0 || size % machine_ == 0))
+      if (devices_ % size == 0 && devices_ / size <= static_cast<int>(kMostStages) && (machine_ % size == 0 || size % machine_ == 0) &&
+          evenly_cut(size) < setting_.to_beat)
         sizes_.push_back(size);
+  }
+
+  // Seconds of an iteration of stages that are equally long, if every operator runs in its quickest plain way and nothing moves.
+  [[nodiscard]] double evenly_cut(int size) {
+    double seconds = 0;
+    for (const KindNumber k : kinds_)
+      if (k != kSource)
+        seconds += catalog_.plain_seconds(k, size,
+                                          {.synchronisation = 0,
+                                           .per_micro_batch = 1.0 / setting_.micro_batches,
+                                           .recomputes = setting_.recompute == pcg::Recompute::full});
+    const int stages = devices_ / size;
+    const int rounds = setting_.micro_batches + (setting_.schedule == pcg::ScheduleKind::two_bw ? 0 : stages - 1);
+    return seconds / stages * rounds;
   }
 
   // Outputs of micro-batches that are kept at once: of the first of as many stages as there may be; where forward passes run again, one
@@ -123,6 +142,7 @@ class Pipelines {
         closest_memory_ = memory.peak;
       }
       if (memory.fits()) return true;
+      if (memory.peak > kFarTooLarge * memory.capacity) return false;
       rule_out(*cuts, static_cast<int>(memory.device.value));
       ++ruled_out;
     }

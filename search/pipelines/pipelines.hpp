@@ -3,6 +3,7 @@
 // inside it every operator runs wherever and however it runs best. Stages and what is inside them are chosen together, as Unity's Pipeline
 // and Batch operators would (Unger et al., OSDI'22, section 4.1: they are applied to the whole PCG).
 
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct PipelineSetting {
   int zero = 0;
   pcg::MemoryPolicy memory;
   pcg::Overlap overlap;
+  double to_beat = std::numeric_limits<double>::infinity();  // seconds of an iteration: what could not be quicker is not looked at
 };
 
 struct PipelineConfig {

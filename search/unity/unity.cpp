@@ -175,17 +175,21 @@ class UnitySearch {
     return {p.micro_batches, pcg::ScheduleKind::one_f_one_b, p.recompute, p.zero, p.memory, p.overlap};
   }
 
-  // Stages of micro-batches: of the graph as it is, and as it was rewritten for the best plan so far. With as many micro-batches, and as
-  // much saving of memory, as the best of Megatron's grid; and without saving, with other numbers of them.
+  // Stages of micro-batches: of the graph as it is, and as it was rewritten for the best plan so far, or for one device. With as many
+  // micro-batches, and as much saving of memory, as the best of Megatron's grid; and without saving, with other numbers of them.
   void pipeline() {
     if (!config_.pipelines) return;
     const Deadline deadline(context_, config_.budget * kShareOfPipelines);
     std::vector<PipelineSetting> settings = settings_;
     for (const int m : micro_batches_worth_a_look(problem_.training.global_batch)) settings.push_back({.micro_batches = m});
     std::vector<std::vector<std::size_t>> variants{std::vector<std::size_t>(model_.segments(), 0)};
-    if (best_ && best_->variant != variants.front()) variants.push_back(best_->variant);
+    std::vector<std::size_t> rewritten_graph;
+    for (std::size_t seg = 0; seg < model_.segments(); ++seg)
+      rewritten_graph.push_back(best_ ? best_->variant[seg] : quickest(model_.variants(seg)));
+    if (rewritten_graph != variants.front()) variants.push_back(std::move(rewritten_graph));
     for (PipelineSetting& setting : settings) {
       setting.schedule = config_.schedule;
+      if (const auto best = confirmation_.best_time()) setting.to_beat = best->value();
       if (setting.micro_batches < 2 || is_too_slow(setting)) continue;
       for (const std::vector<std::size_t>& variant : variants) {
         const pcg::Graph graph = pcg::with_batch(model_.with(variant).graph, problem_.training.global_batch / setting.micro_batches);

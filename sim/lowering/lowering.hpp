@@ -18,6 +18,7 @@ struct Lowering {
   const FlowGraph& flow;
   const Synchronisation& synchronisation;
   const profiles::FrameworkProfile& framework;
+  const topology::Cluster& cluster;
   profiles::Overlaps overlap;  // the plan's, else the framework's
   PriceList& prices;
   Interning& interned;

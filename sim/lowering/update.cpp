@@ -26,6 +26,23 @@ std::vector<StageWeight> weights_of_stages(const Lowering& l) {
   return held;
 }
 
+Movement sum_of_shards(const Layout& a, const Layout& b, base::Bytes shard) {
+  Round round;
+  for (std::size_t p = 0; p < a.devices.size(); ++p)
+    if (a.devices[p] != b.devices[p])
+      round.push_back({CollectiveKind::all_reduce, shard, {std::min(a.devices[p], b.devices[p]), std::max(a.devices[p], b.devices[p])}});
+  return {{std::move(round)}};
+}
+
+Movement both_ways(const Layout& a, const Layout& b, base::Bytes element, const topology::Cluster& cluster) {
+  Movement there = reshard(a, b, element, cluster);
+  const Movement back = reshard(b, a, element, cluster);
+  there.rounds.resize(std::max(there.rounds.size(), back.rounds.size()));
+  for (std::size_t r = 0; r < back.rounds.size(); ++r)
+    there.rounds[r].insert(there.rounds[r].end(), back.rounds[r].begin(), back.rounds[r].end());
+  return there;
+}
+
 class UpdateEmitter {
  public:
   UpdateEmitter(const Lowering& l, const std::vector<EventId>& gradients) : l_(l), gradients_(gradients), held_(weights_of_stages(l)) {}
@@ -75,7 +92,8 @@ void UpdateEmitter::synchronise() {
   }
 }
 
-// Two stages that hold one weight (embedding and output layer) add their gradients shard by shard.
+// Two stages that hold one weight (embedding and output layer) add their gradients: shard by shard where it is cut the same way in both,
+// else each brings its own to the other, cut as it is there.
 void UpdateEmitter::tie() {
   std::map<std::uint32_t, std::vector<const StageWeight*>> by_weight;
   for (const StageWeight& h : held_) by_weight[h.weight].push_back(&h);
@@ -85,19 +103,10 @@ void UpdateEmitter::tie() {
       const Layout& b = l_.flow.layouts[holders[k]->reader].inputs[holders[k]->input];
       // Devices that run both stages (DualPipe) have both gradients.
       if (std::ranges::is_permutation(a.devices, b.devices)) continue;
-      if (!(a.shape == b.shape)) {
-        l_.program.add_note("tied weight " + l_.plan.pcg.nodes()[weight].name +
-                            " is cut differently in two stages: its gradient exchange between them is not simulated");
-        continue;
-      }
-      Round round;
       const base::Bytes bytes = gradient_bytes(l_, holders[0]->reader, holders[0]->input);
-      for (std::size_t p = 0; p < a.devices.size(); ++p) {
-        if (a.devices[p] != b.devices[p])
-          round.push_back(
-              {CollectiveKind::all_reduce, bytes, {std::min(a.devices[p], b.devices[p]), std::max(a.devices[p], b.devices[p])}});
-      }
-      Item item = moving(StreamKind::gradients, l_.interned.intern(Movement{{std::move(round)}}), "tied weight", weight, {}, gradients_);
+      Movement sum = a.shape == b.shape ? sum_of_shards(a, b, bytes)
+                                        : both_ways(a, b, bytes / static_cast<double>(a.shape.shard().elements()), l_.cluster);
+      Item item = moving(StreamKind::gradients, l_.interned.intern(std::move(sum)), "tied weight", weight, {}, gradients_);
       for (int s : {holders[0]->stage, holders[k]->stage}) {
         item.after.insert(item.after.end(), synchronised_[s].begin(), synchronised_[s].end());
         item.waits_on.push_back(l_.events.stage_end(s));
