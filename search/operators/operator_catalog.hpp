@@ -27,7 +27,7 @@ struct StrategyCost {
   double update = 0;           // seconds of the optimizer
   // Of its weights, gradients and optimizer state on a device, by the stage of ZeRO that shares them out among those with copies.
   std::array<double, 4> state_bytes{};
-  double kept_bytes = 0;       // of its outputs on a device
+  double kept_bytes = 0;  // of its outputs on a device
 };
 
 // How the parts of a cost are weighed against each other. Gradients are added up beside the backward pass: a plan that has much to compute
