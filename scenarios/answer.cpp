@@ -95,8 +95,8 @@ search::Attempt<pcg::Plan> saved_plan(const FileEntry& entry, const Variant& var
 search::SearchResult ask_planner(const PlannerEntry& entry, const Variant& variant, const RunOptions& options) {
   const sim::Oracle oracle(*variant.cluster, {.framework = variant.framework.profile});
   const search::Problem problem{*variant.model, *variant.document.find("model"), *variant.cluster, variant.training, oracle};
-  search::SearchResult result =
-      entry.planner->plan(problem, entry.options, {.seed = options.seed, .clock = now, .progress = options.progress});
+  search::SearchResult result = entry.planner->plan(
+      problem, entry.options, {.seed = options.seed, .clock = now, .progress = options.progress, .interrupted = options.interrupted});
   BASE_CHECK(result.best.has_value() == result.termination.has_plan(), "{} answers with and without a plan", entry.planner->name());
   return result;
 }
@@ -131,6 +131,9 @@ Planned make_plan(const PlanEntry& entry, const Variant& variant, const std::str
   search::SearchResult result = asked != nullptr ? ask_planner(*asked, variant, options)
                                                  : search::result_of_rule(saved_plan(std::get<FileEntry>(entry.kind), variant, run.notes));
   run.search_time = now() - start;
+  if (asked != nullptr && asked->planner->searches && options.interrupted && options.interrupted())
+    result.notes.emplace_back(result.best ? "the search was interrupted: this is the best plan so far"
+                                          : "the search was interrupted before any plan was found");
   run.made = std::move(result.best);
   planned.simulation = std::move(result.simulation);
   run.planning = planning_of(entry, result);

@@ -14,6 +14,7 @@ struct RunOptions {
   std::uint64_t seed = 1;
   bool trace = false;                              // keep the spans of every base run
   std::function<void(std::string_view)> progress;  // may be empty
+  std::function<bool()> interrupted;               // searches end at once, with their best plans so far; empty: never
 };
 
 // Returns the runs in order: variants (base first), then plans; for a what-if first the same plan, then re-planned. The order and every

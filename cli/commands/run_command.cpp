@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 
+#include "base/interruption.hpp"
 #include "base/progress.hpp"
 #include "base/yaml/parse.hpp"
 #include "cli/terminal/output.hpp"
@@ -91,6 +92,8 @@ int run(const RunFlags& f) {
     options.jobs = f.jobs;
     options.seed = f.seed;
     options.trace = !f.trace.empty();
+    base::note_interruptions();
+    options.interrupted = base::interrupted;
     options.progress = [&](std::string_view text) { line.show(text); };
     for (const auto& s : loaded) results.push_back(scenarios::run_scenario(s, options));
   }

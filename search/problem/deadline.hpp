@@ -11,8 +11,10 @@ class Deadline {
   Deadline(const SearchContext& context, base::Seconds budget) : context_(context), budget_(budget) {
     if (context_.clock) start_ = context_.clock();
   }
-  // Never, where there is no clock.
-  [[nodiscard]] bool has_passed() const { return context_.clock && context_.clock() - start_ > budget_; }
+  // Where there is no clock only by an interruption.
+  [[nodiscard]] bool has_passed() const {
+    return (context_.interrupted && context_.interrupted()) || (context_.clock && context_.clock() - start_ > budget_);
+  }
 
  private:
   const SearchContext& context_;

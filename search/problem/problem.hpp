@@ -28,6 +28,7 @@ struct SearchContext {
   std::uint64_t seed = 1;
   std::function<base::Seconds()> clock;            // seconds since any start; empty: no time passes
   std::function<void(std::string_view)> progress;  // may be empty
+  std::function<bool()> interrupted;               // a search ends at once, with the best plan so far; empty: never
 };
 
 }  // namespace search

@@ -109,6 +109,15 @@ TEST_CASE("a search that is out of time gives the best so far") {
   CHECK(r.termination.limit() == search::Limit::time);
 }
 
+TEST_CASE("an interrupted search gives the best so far") {
+  test::Question q(test::kSmallGpt, 2, 2, 64);
+  int asked = 0;
+  const search::SearchContext impatient{.interrupted = [&] { return ++asked > 3; }};
+  const search::SearchResult r = search::unity_search(q.problem(), {}, impatient);
+  REQUIRE(r.best);
+  CHECK(r.termination.limit() == search::Limit::time);
+}
+
 TEST_CASE("TASO's algebra first, FlexFlow's walk after it") {
   test::Question q(test::kSmallGpt, 1, 2, 8);
   q.model = modules(2);
