@@ -25,14 +25,14 @@ SearchResult taso_flexflow_search(const Problem& problem, const TasoFlexFlowConf
       {.threshold = config.threshold, .candidates = config.candidates}, [&](KindNumber k) { return catalog.alone_seconds(k, devices); },
       deadline);
   std::vector<std::size_t> chosen;
-  std::size_t rewrites = 0;
-  for (std::size_t s = 0; s < model.segments(); ++s) {
-    chosen.push_back(quickest(model.variants(s)));
-    rewrites += model.variants(s)[chosen.back()].rules.size();
+  for (std::size_t s = 0; s < model.segments(); ++s) chosen.push_back(quickest(model.variants(s)));
+  const pcg::Graph rewritten = model.with(chosen).graph;
+  SearchResult r = flexflow_search(problem, rewritten, config.flexflow, context);
+  r.notes.push_back(fmt::format("{} rewritten graphs looked at, for a device by itself", model.looked_at()));
+  if (r.best) {
+    r.best->name = "taso+flexflow";
+    model.add_rewrites(chosen, rewritten, *r.best);
   }
-  SearchResult r = flexflow_search(problem, model.with(chosen).graph, config.flexflow, context);
-  if (r.best) r.best->name = "taso+flexflow";
-  r.notes.push_back(fmt::format("{} rewrites of {} rewritten graphs looked at, for a device by itself", rewrites, model.looked_at()));
   return r;
 }
 

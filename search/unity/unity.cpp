@@ -1,10 +1,8 @@
 #include "search/unity/unity.hpp"
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
 #include <span>
 
 #include "search/data_parallel/data_parallel.hpp"
@@ -163,7 +161,8 @@ class UnitySearch {
       choice[n] = &strategies[n];
     }
     pcg::Plan plan = plan_of_strategies(problem_, f.joined.graph, choice);
-    plan.summary = summary_of_cuts(plan) + rewritten(f.variant);
+    plan.summary = summary_of_cuts(plan);
+    model_.add_rewrites(f.variant, f.joined.graph, plan);
     return plan;
   }
 
@@ -207,20 +206,8 @@ class UnitySearch {
     SearchResult r = flexflow_search(problem_, graph, config, context_, catalog, std::move(from));
     cut_off_ = cut_off_ || r.termination.limit() == Limit::time;
     if (!r.best || !r.simulation) return;
-    const bool is_of_graph = std::ranges::count_if(r.best->pcg.nodes(), &pcg::PcgNode::computes) ==
-                             std::ranges::count_if(graph.nodes(), [](const pcg::GraphNode& n) { return !is_source(n); });
-    if (is_of_graph) r.best->summary += rewritten(variant);
+    model_.add_rewrites(variant, graph, *r.best);
     confirmation_.take(std::move(*r.best), std::move(*r.simulation));
-  }
-
-  // "; 12 rewrites": what variants of segments stand for. Remembers them by it.
-  std::string rewritten(const std::vector<std::size_t>& variant) {
-    std::size_t rewrites = 0;
-    for (std::size_t s = 0; s < variant.size(); ++s) rewrites += model_.variants(s)[variant[s]].rules.size();
-    if (rewrites == 0) return "";
-    std::string text = fmt::format("; {} rewrites", rewrites);
-    variant_of_[text] = variant;
-    return text;
   }
 
   SearchResult result() {
@@ -228,20 +215,7 @@ class UnitySearch {
     r.notes.push_back(
         fmt::format("{} segments, {} of them unlike; {} rewritten graphs looked at; mapped under {} weighings of gradients and memory",
                     model_.segments(), model_.unlike_segments(), model_.looked_at(), weighings_));
-    if (!r.best) return r;
-    for (const auto& [text, variant] : variant_of_)
-      if (r.best->summary.ends_with(text)) explain(variant, r.notes);
     return r;
-  }
-
-  // Which rules rewrote which segments, in order, and what that gains where nothing moves and gradients count half.
-  void explain(const std::vector<std::size_t>& variant, std::vector<std::string>& notes) const {
-    for (std::size_t s = 0; s < variant.size(); ++s) {
-      const Variant &before = model_.variants(s)[0], &after = model_.variants(s)[variant[s]];
-      if (after.rules.empty()) continue;
-      notes.push_back(fmt::format("up to \"{}\": rules {}; {:.4g} ms -> {:.4g} ms", model_.last_of(s), fmt::join(after.rules, ", "),
-                                  before.seconds * 1e3, after.seconds * 1e3));
-    }
   }
 
   const Problem& problem_;
@@ -256,8 +230,7 @@ class UnitySearch {
   RewrittenModel model_;
   std::vector<Link> plain_, links_;  // segments as they are, and with their variants
   std::optional<Found> best_;
-  std::map<std::string, std::vector<std::size_t>> variant_of_;  // by what a summary says of it
-  double cheapest_plan_ = 0;                                    // seconds of the first mapping
+  double cheapest_plan_ = 0;  // seconds of the first mapping
   std::size_t weighings_ = 0;
   bool cut_off_ = false;
 };
