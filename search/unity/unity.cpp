@@ -15,7 +15,6 @@
 #include "search/problem/confirmation.hpp"
 #include "search/problem/deadline.hpp"
 #include "search/unity/rewritten_model.hpp"
-#include "substitutions/selection/selection.hpp"
 
 namespace search {
 namespace {
@@ -27,7 +26,7 @@ constexpr double kShareOfGrid = 0.25;  // of the budget, at most
 
 std::span<const substitutions::Rule> rules_of(const UnityConfig& config) {
   if (!config.algebra) return {};
-  return substitutions::algebraic_rules_at_hand().rules;
+  return rules_to_ask(config.rules);
 }
 
 class UnitySearch {
@@ -215,6 +214,7 @@ class UnitySearch {
     r.notes.push_back(
         fmt::format("{} segments, {} of them unlike; {} rewritten graphs looked at; mapped under {} weighings of gradients and memory",
                     model_.segments(), model_.unlike_segments(), model_.looked_at(), weighings_));
+    if (config_.rules.of_file) r.notes.push_back(asked_text(config_.rules));
     return r;
   }
 
@@ -234,6 +234,11 @@ class UnitySearch {
   std::size_t weighings_ = 0;
   bool cut_off_ = false;
 };
+
+std::optional<OptionProblem> unity_contradiction(const OptionValues& o) {
+  if (o.flag("algebra") || !o.given("rules")) return std::nullopt;
+  return OptionProblem{"rules", "rules are given to a search that applies none", "remove rules, or algebra: false"};
+}
 
 }  // namespace
 
@@ -259,6 +264,7 @@ Planner unity_planner() {
            {"side_by_side", Flag{defaults.side_by_side}, "independent branches may run beside each other, on GPUs of their own"},
            {"cache", Flag{defaults.remember}, "costs of equal sub-problems are worked out once"},
            {"algebra", Flag{defaults.algebra}, "graphs are rewritten by proved substitutions"},
+           {"rules", RulesOfFile{}, "its rules are asked in place of those that ship; each is proved before", "those that ship"},
            {"joint", Flag{defaults.joint}, "rewrites and parallelism are chosen together; else rewrites first, as one GPU would have them"},
            {"grid", Flag{defaults.grid}, "the best plan of Megatron's grid, with pipelines and recomputation, is among the candidates"},
            {"threshold", RealNumber{.least = 1, .by_default = defaults.threshold},
@@ -268,6 +274,7 @@ Planner unity_planner() {
            {"steps", WholeNumber{.least = 0, .most = 100000000, .by_default = whole(defaults.steps)},
             "changes of one operator that each of up to four searches by walks looks at, judged by a schedule, from the best plan and from "
             "data parallelism"}},
+      .contradiction = unity_contradiction,
       .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
         const auto size = [&](std::string_view key) { return static_cast<std::size_t>(o.whole_number(key)); };
         return unity_search(p,
@@ -278,6 +285,7 @@ Planner unity_planner() {
                              .side_by_side = o.flag("side_by_side"),
                              .remember = o.flag("cache"),
                              .algebra = o.flag("algebra"),
+                             .rules = o.rules("rules"),
                              .joint = o.flag("joint"),
                              .grid = o.flag("grid"),
                              .threshold = o.real_number("threshold"),
