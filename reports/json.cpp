@@ -56,7 +56,7 @@ void add_search(Json& j, const scenarios::Planning& p) {
   j["stop_reason"] = search::stop_reason(p.termination);
 }
 
-Json run_json(const scenarios::Run& r) {
+Json run_json(const scenarios::Run& r, Explained explained) {
   Json j;
   j["plan"] = r.plan;
   j["variant"] = r.variant;
@@ -70,19 +70,22 @@ Json run_json(const scenarios::Run& r) {
   if (r.simulation) add_details(j, *r.simulation);
   j["plan_summary"] = r.plan_summary;
   if (r.planning && r.planning->searched) add_search(j, *r.planning);
-  j["notes"] = scenarios::run_notes(r);
+  if (r.planning) add_runners_up(j, *r.planning);
+  if (r.made && explained == Explained::yes) add_plan_explanation(j, *r.made, {});
+  else if (r.made) add_rewrites(j, *r.made);
+  j["notes"] = scenarios::run_notes(r, 0);
   return j;
 }
 
 }  // namespace
 
-std::string json(const scenarios::ScenarioResult& result) {
+std::string json(const scenarios::ScenarioResult& result, Explained explained) {
   Json j;
   j["foreshard"] = 1;
   j["scenario"] = result.scenario;
   j["engine"] = sim::engine_settings();
   j["runs"] = Json::array();
-  for (const scenarios::Run& r : result.runs) j["runs"].push_back(run_json(r));
+  for (const scenarios::Run& r : result.runs) j["runs"].push_back(run_json(r, explained));
   return j.dump(1) + "\n";
 }
 

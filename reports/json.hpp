@@ -3,10 +3,12 @@
 
 #include <string>
 
+#include "reports/explanation.hpp"
 #include "scenarios/result.hpp"
 
 namespace reports {
 
-[[nodiscard]] std::string json(const scenarios::ScenarioResult& r);
+// `explained`: what each plan does otherwise than data parallelism is there, too.
+[[nodiscard]] std::string json(const scenarios::ScenarioResult& r, Explained explained = Explained::no);
 
 }  // namespace reports

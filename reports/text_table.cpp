@@ -135,11 +135,11 @@ std::string name_in_notes(const Run& r) { return r.is_of_base() ? r.plan : fmt::
 constexpr std::size_t kMostLost = 3;
 
 // Each note once, in the order in which it first comes, with the runs that it is about unless it is about all.
-std::string notes_text(const scenarios::ScenarioResult& result) {
+std::string notes_text(const scenarios::ScenarioResult& result, std::size_t most_lost) {
   std::vector<std::string> order;
   std::map<std::string, std::set<std::size_t>> about;  // note -> indices of runs
   for (std::size_t i = 0; i < result.runs.size(); ++i) {
-    for (const std::string& note : scenarios::run_notes(result.runs[i], kMostLost)) {
+    for (const std::string& note : scenarios::run_notes(result.runs[i], most_lost)) {
       if (about[note].empty()) order.push_back(note);
       about[note].insert(i);
     }
@@ -161,7 +161,7 @@ std::string notes_text(const scenarios::ScenarioResult& result) {
 
 }  // namespace
 
-std::string text_table(const scenarios::ScenarioResult& result, Colour colour) {
+std::string text_table(const scenarios::ScenarioResult& result, Colour colour, Explained explained) {
   Table table({{"", Align::left},
                {"plan", Align::left},
                {"iteration", Align::right},
@@ -183,7 +183,8 @@ std::string text_table(const scenarios::ScenarioResult& result, Colour colour) {
   }
   std::string out = coloured(result.scenario, kBold, colour) + "\n\n" + table.text();
   if (const Run* best = best_of_base(result)) out += best_text(*best, colour);
-  return out + notes_text(result);
+  if (explained == Explained::no) return out + notes_text(result, kMostLost);
+  return out + notes_text(result, 0) + explanation_text(result);
 }
 
 }  // namespace reports

@@ -24,6 +24,7 @@ namespace {
 struct RunFlags {
   std::vector<std::string> scenarios;
   std::string json, csv, trace, save_plans, report;
+  bool explain = false;
   int jobs = 1;
   std::uint64_t seed = 1;
   base::Verbosity verbosity = base::Verbosity::usual;
@@ -31,10 +32,10 @@ struct RunFlags {
 
 using Results = std::vector<scenarios::ScenarioResult>;
 
-std::string joined_json(const Results& results) {
-  if (results.size() == 1) return reports::json(results[0]);
+std::string joined_json(const Results& results, reports::Explained explained) {
+  if (results.size() == 1) return reports::json(results[0], explained);
   std::string text = "[";  // several scenarios: a list of results
-  for (std::size_t i = 0; i < results.size(); ++i) text += (i == 0 ? "\n" : ",\n") + reports::json(results[i]);
+  for (std::size_t i = 0; i < results.size(); ++i) text += (i == 0 ? "\n" : ",\n") + reports::json(results[i], explained);
   return text + "]\n";
 }
 
@@ -75,7 +76,7 @@ bool has_answer(const Results& results) {
 
 int run(const RunFlags& f) {
   if (!f.report.empty()) {
-    fmt::print(stderr, "this version does not write HTML reports yet; it has --json, --csv and --trace\n");
+    fmt::print(stderr, "this version does not write HTML reports yet; it has --json, --csv, --trace and --explain\n");
     return kBadInput;
   }
   check_outputs({{"--json", f.json}, {"--csv", f.csv}, {"--trace", f.trace}});
@@ -97,14 +98,15 @@ int run(const RunFlags& f) {
     options.progress = [&](std::string_view text) { line.show(text); };
     for (const auto& s : loaded) results.push_back(scenarios::run_scenario(s, options));
   }
-  if (!f.json.empty()) write_text(f.json, joined_json(results));
+  const reports::Explained explained = f.explain ? reports::Explained::yes : reports::Explained::no;
+  if (!f.json.empty()) write_text(f.json, joined_json(results, explained));
   if (!f.csv.empty()) write_text(f.csv, joined_csv(results));
   if (!f.trace.empty()) write_text(f.trace, reports::chrome_trace(results[0]));
   if (!f.save_plans.empty()) save_plans(f.save_plans, results);
   const bool taken = f.json == "-" || f.csv == "-" || f.trace == "-";  // standard output is for a program
   if (f.verbosity == base::Verbosity::usual && !taken)
     for (std::size_t i = 0; i < results.size(); ++i)
-      fmt::print("{}{}", i == 0 ? "" : "\n", reports::text_table(results[i], wanted_colour()));
+      fmt::print("{}{}", i == 0 ? "" : "\n", reports::text_table(results[i], wanted_colour(), explained));
   return has_answer(results) ? kAnswered : kNo;
 }
 
@@ -118,6 +120,7 @@ void add_run(CLI::App& app, Action& action) {
   c->add_option("--csv", f->csv, "Write one row per run");
   c->add_option("--trace", f->trace, "Write the first base run of the first scenario as a Chrome trace, for Perfetto");
   c->add_option("--save-plans", f->save_plans, "Write every plan into this directory");
+  c->add_flag("--explain", f->explain, "Say what made each plan: substitutions, differences from data parallelism, all runners-up");
   c->add_option("--report", f->report, "Write an HTML report (not in this version)");
   c->add_option("--jobs", f->jobs, "Worker processes")->check(CLI::Range(1, 1024));
   c->add_option("--seed", f->seed, "Seed of searches");

@@ -66,10 +66,11 @@ std::string show_cluster(const ShowFlags& f) {
 
 std::string show_plan(const ShowFlags& f) {
   const pcg::Plan p = pcg::read_plan(base::read_yaml(f.word));
-  if (f.json) return reports::plan_json(p);
+  const std::filesystem::path directory = std::filesystem::path(f.word).parent_path();
+  if (f.json) return reports::plan_json(p, directory);
   if (f.yaml) return pcg::write_plan(p);
   if (f.dot) return pcg::to_dot(p.pcg);
-  return reports::plan_text(p);
+  return reports::plan_text(p, directory);
 }
 
 std::string show_rules(const ShowFlags& f) {

@@ -55,6 +55,15 @@ std::vector<DeviceId> devices_of(const MachineView& v, const Sharding& s) {
   return result;
 }
 
+std::string to_text(std::span<const DeviceId> devices) {
+  const std::uint32_t low = devices.front().value, high = devices.back().value;
+  if (devices.size() == 1) return fmt::format("{}", low);
+  const std::uint32_t step = devices[1].value - low;
+  for (std::size_t i = 1; i < devices.size(); ++i)
+    if (devices[i].value - devices[i - 1].value != step) return fmt::format("{} of {} to {}", devices.size(), low, high);
+  return step == 1 ? fmt::format("{} to {}", low, high) : fmt::format("{} to {} in steps of {}", low, high, step);
+}
+
 std::optional<std::string> violation(const MachineView& v, const Sharding& s, int device_count) {
   auto outside = [&](std::int64_t device) { return device < 0 || device >= device_count; };
   if (!v.devices.empty()) {

@@ -28,6 +28,8 @@ struct MachineView {
 [[nodiscard]] std::vector<int> axes(const Sharding& s);
 // Returns one device per point. Requires: violation(v, s, device count) is nullopt.
 [[nodiscard]] std::vector<DeviceId> devices_of(const MachineView& v, const Sharding& s);
+// "0 to 5", "0 to 6 in steps of 2", "3 of 0 to 9". Requires: ascending, each once, not empty.
+[[nodiscard]] std::string to_text(std::span<const DeviceId> devices);
 // Returns why a view does not fit a sharding on `device_count` devices (wrong number of strides, a device out of range), or nullopt.
 // Several points may share a device.
 [[nodiscard]] std::optional<std::string> violation(const MachineView& v, const Sharding& s, int device_count);

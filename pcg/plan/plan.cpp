@@ -191,7 +191,8 @@ bool Plan::operator==(const Plan& o) const {
          gpus == o.gpus && pcg == o.pcg && mapping == o.mapping && stage == o.stage && stages == o.stages && chunks == o.chunks &&
          schedule == o.schedule && micro_batches == o.micro_batches && micro_batch_group == o.micro_batch_group &&
          lean_warm_up == o.lean_warm_up && key_exchange == o.key_exchange && recompute == o.recompute && zero == o.zero &&
-         overlap == o.overlap && memory == o.memory && dispatch == o.dispatch && cuda_graphs == o.cuda_graphs && summary == o.summary;
+         overlap == o.overlap && memory == o.memory && dispatch == o.dispatch && cuda_graphs == o.cuda_graphs && summary == o.summary &&
+         rewrites == o.rewrites;
 }
 
 }  // namespace pcg

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/units.hpp"
 #include "base/yaml/tree.hpp"
 #include "pcg/graph/pcg.hpp"
 #include "pcg/plan/mapping.hpp"
@@ -46,6 +47,15 @@ struct Padding {
   bool operator==(const Padding&) const = default;
 };
 
+// A substitution that made part of the plan's graph from the model's.
+struct Rewrite {
+  std::string rule;
+  std::string up_to;  // the operator of the model that ends the part which was rewritten
+  // What the whole part takes by the search's estimate of its operators alone, before the substitution and after it.
+  base::Seconds before, after;
+  bool operator==(const Rewrite&) const = default;
+};
+
 struct Plan {
   std::string name;
   base::Yaml model;  // the `model:` section that the plan was made for, so that it can be checked alone
@@ -68,8 +78,9 @@ struct Plan {
   MemoryPolicy memory;
   Overlap overlap;
   Dispatch dispatch = Dispatch::nccl;
-  bool cuda_graphs = false;  // hosts launch whole graphs of kernels and collectives, which takes them no time
-  std::string summary;       // "data 12 x tensor 2", for people
+  bool cuda_graphs = false;       // hosts launch whole graphs of kernels and collectives, which takes them no time
+  std::string summary;            // "data 12 x tensor 2", for people
+  std::vector<Rewrite> rewrites;  // part by part, in the order in which they were applied
 
   bool operator==(const Plan& o) const;  // the model section is compared as text
 };

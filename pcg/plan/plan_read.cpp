@@ -289,6 +289,17 @@ void read_padding(MapReader& r, Plan& plan) {
   });
 }
 
+void read_rewrites(MapReader& r, Plan& plan) {
+  each(r, "rewrites", [&](const Yaml& y, const std::string& path) {
+    MapReader w(y, path, r.sink());
+    for (const char* key : {"rule", "up_to", "before", "after"}) w.require(key);
+    Rewrite rewrite{w.text("rule").value_or(""), w.text("up_to").value_or(""), w.seconds("before").value_or(base::Seconds()),
+                    w.seconds("after").value_or(base::Seconds())};
+    w.finish();
+    plan.rewrites.push_back(std::move(rewrite));
+  });
+}
+
 std::vector<Block> read_blocks(MapReader& r) {
   std::vector<Block> blocks;
   each(r, "blocks", [&](const Yaml& y, const std::string& path) {
@@ -376,6 +387,7 @@ Plan read_plan(const base::Yaml& document) {
   top.require("plan");
   section(top, "plan", [&](MapReader& r) {
     read_head(r, plan);
+    read_rewrites(r, plan);
     const std::string graph = r.text("graph").value_or(plan.name);
     plan.pcg = PcgBuilder(graph, {}).build();
     NodeReader nodes(plan, read_blocks(r), sink);

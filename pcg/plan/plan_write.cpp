@@ -93,6 +93,22 @@ Yaml padding_of(const Plan& plan) {
   return y;
 }
 
+// To the last digit, so that nothing is lost.
+Yaml seconds(base::Seconds s) { return Yaml::make_scalar(fmt::format("{} s", s.value())); }
+
+Yaml rewrites_of(const Plan& plan) {
+  Yaml y = Yaml::make_sequence();
+  for (const Rewrite& r : plan.rewrites) {
+    Yaml item = Yaml::make_map();
+    item.set("rule", scalar(r.rule));
+    item.set("up_to", scalar(r.up_to));
+    item.set("before", seconds(r.before));
+    item.set("after", seconds(r.after));
+    y.items.push_back(std::move(item));
+  }
+  return y;
+}
+
 Yaml blocks_of(const Pcg& pcg) {
   Yaml y = Yaml::make_sequence();
   for (const Block& b : pcg.blocks()) {
@@ -193,6 +209,7 @@ std::string write_plan(const Plan& plan) {
   if (plan.cuda_graphs) p.set("cuda_graphs", scalar(true));
   if (plan.overlap != Overlap{}) p.set("overlap", overlap_of(plan.overlap));
   if (plan.dispatch != Dispatch::nccl) p.set("dispatch", chosen_name(dispatch_names(), plan.dispatch));
+  if (!plan.rewrites.empty()) p.set("rewrites", rewrites_of(plan));
   p.set("graph", scalar(plan.pcg.name()));
   p.set("blocks", blocks_of(plan.pcg));
   Yaml operators = Yaml::make_sequence();

@@ -5,35 +5,23 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "reports/explanation.hpp"
 #include "reports/table.hpp"
+#include "search/operators/summary.hpp"
 
 namespace reports {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// "b 4 x n 2, 2 copies": the degrees above 1 by the names of their loops.
-std::string sharding_text(const pcg::Pcg& pcg, pcg::NodeId id) {
-  const pcg::PcgNode& node = pcg.node(id);
-  const pcg::IterationSpace& space = *node.space;
-  std::string text;
-  for (std::size_t l = 0; l < space.loops.size(); ++l)
-    if (node.sharding.degrees[l] > 1)
-      text += fmt::format("{}{} {}", text.empty() ? "" : " x ", space.loops[l].name, node.sharding.degrees[l]);
-  if (node.sharding.copies > 1) text += fmt::format("{}{} copies", text.empty() ? "" : ", ", node.sharding.copies);
-  if (node.sharding.sums > 1) text += fmt::format("{}{} partial sums", text.empty() ? "" : ", ", node.sharding.sums);
-  if (node.sharding.through >= 0) text += fmt::format(" of input {}", node.sharding.through);
-  return text.empty() ? "whole" : text;
-}
+std::string sharding_text(const pcg::PcgNode& node) { return search::cut_text(*node.space, node.sharding); }
 
 std::string devices_text(const pcg::MachineView& view, const pcg::Sharding& sharding) {
-  const auto devices = pcg::devices_of(view, sharding);
-  std::uint32_t low = devices[0].value, high = low;
-  for (pcg::DeviceId d : devices) {
-    low = std::min(low, d.value);
-    high = std::max(high, d.value);
-  }
-  return low == high ? fmt::format("{}", low) : fmt::format("{} to {}", low, high);
+  std::vector<pcg::DeviceId> devices = pcg::devices_of(view, sharding);
+  std::ranges::sort(devices);
+  const auto repeated = std::ranges::unique(devices);
+  devices.erase(repeated.begin(), repeated.end());
+  return pcg::to_text(devices);
 }
 
 // Layers repeat: a block whose operators are cut like those of a block before it, name apart, is not listed again.
@@ -43,7 +31,7 @@ std::string block_signature(const pcg::Plan& p, int block) {
     const pcg::PcgNode& node = p.pcg.nodes()[n];
     if (node.block != block || node.is_source()) continue;
     text += node.parallel_operator() != nullptr ? std::string(pcg::kind_name(*node.parallel_operator()))
-                                                : std::string(pcg::kind_name(*node.operation())) + sharding_text(p.pcg, pcg::NodeId(n));
+                                                : std::string(pcg::kind_name(*node.operation())) + sharding_text(node);
     text += ";";
   }
   return text;
@@ -51,7 +39,7 @@ std::string block_signature(const pcg::Plan& p, int block) {
 
 }  // namespace
 
-std::string plan_text(const pcg::Plan& p) {
+std::string plan_text(const pcg::Plan& p, const std::filesystem::path& directory) {
   std::string out =
       fmt::format("{}: {}\n{} GPUs, {} micro-batches, {} virtual stages ({} chunks), schedule {}, recompute {}, zero {}\n", p.name,
                   p.summary, p.gpus, p.micro_batches, p.stages, p.chunks, pcg::schedule_names()[static_cast<std::size_t>(p.schedule)],
@@ -60,6 +48,7 @@ std::string plan_text(const pcg::Plan& p) {
                      pcg::optimizer_names()[static_cast<std::size_t>(p.training.optimizer)],
                      pcg::framework_names()[static_cast<std::size_t>(p.training.framework)]);
   if (p.overlap != pcg::Overlap{}) out.insert(out.size() - 1, pcg::to_text(p.overlap) + "\n");
+  out += plan_explanation_text(p, directory) + "\n";
   Table table({{"operator", Align::left},
                {"kind", Align::left},
                {"cut", Align::left},
@@ -82,14 +71,14 @@ std::string plan_text(const pcg::Plan& p) {
       if (node.block != static_cast<int>(b) || node.is_source()) continue;
       const bool moves = node.parallel_operator() != nullptr;
       table.row({"  " + node.name, std::string(moves ? pcg::kind_name(*node.parallel_operator()) : pcg::kind_name(*node.operation())),
-                 moves ? "" : sharding_text(p.pcg, pcg::NodeId(n)), pcg::to_text(node.outputs[0]), fmt::format("{}", p.stage[n]),
+                 moves ? "" : sharding_text(node), pcg::to_text(node.outputs[0]), fmt::format("{}", p.stage[n]),
                  moves ? "" : devices_text(p.mapping[n], node.sharding)});
     }
   }
   return out + table.text();
 }
 
-std::string plan_json(const pcg::Plan& p) {
+std::string plan_json(const pcg::Plan& p, const std::filesystem::path& directory) {
   Json j;
   j["name"] = p.name;
   j["summary"] = p.summary;
@@ -104,6 +93,7 @@ std::string plan_json(const pcg::Plan& p) {
     if (p.overlap.*choice) j["overlap"][word] = *(p.overlap.*choice);
   j["global_batch"] = p.training.global_batch;
   j["precision"] = pcg::to_text(p.training.precision);
+  add_plan_explanation(j, p, directory);
   j["operators"] = Json::array();
   for (std::size_t n = 0; n < p.pcg.nodes().size(); ++n) {
     const pcg::PcgNode& node = p.pcg.nodes()[n];
@@ -115,7 +105,7 @@ std::string plan_json(const pcg::Plan& p) {
     o["outputs"] = Json::array();
     for (const pcg::ParallelShape& s : node.outputs) o["outputs"].push_back(pcg::to_text(s));
     if (node.computes()) {
-      o["cut"] = sharding_text(p.pcg, pcg::NodeId(n));
+      o["cut"] = sharding_text(node);
       o["devices"] = Json::array();
       for (pcg::DeviceId d : pcg::devices_of(p.mapping[n], node.sharding)) o["devices"].push_back(d.value);
     }

@@ -78,11 +78,11 @@ std::optional<PlanKind> read_word(const Yaml& word, const std::string& path, Dia
   return std::nullopt;
 }
 
-PlanKind read_options(const Planner& planner, const Planner& plain, MapReader in) {
+PlanKind read_options(const Planner& planner, const Planner& plain, MapReader in, const std::filesystem::path& directory) {
   if (!planner.form.empty() && in.boolean(planner.form) == false)
     in.complain(planner.form, fmt::format("the {} are missing", plain.needs),
                 fmt::format("write {}: true, or the {} instead", planner.form, plain.needs));
-  search::OptionValues values = search::read_options(in, planner.options);
+  search::OptionValues values = search::read_options(in, planner.options, directory);
   if (planner.contradiction)
     if (const auto problem = planner.contradiction(values)) in.complain(problem->key, problem->message, problem->hint);
   in.finish();
@@ -90,7 +90,8 @@ PlanKind read_options(const Planner& planner, const Planner& plain, MapReader in
 }
 
 // `plain`: the kind's plain form. Another form is named by a word in place of the options, or by a key among them.
-std::optional<PlanKind> read_planner(const Planner& plain, const Yaml& value, const std::string& path, Diagnostics& sink) {
+std::optional<PlanKind> read_planner(const Planner& plain, const Yaml& value, const std::string& path,
+                                     const std::filesystem::path& directory, Diagnostics& sink) {
   const std::vector<std::string> forms = forms_of(plain.kind);
   if (value.is_scalar() && !forms.empty()) {
     if (const Planner* planner = search::find_planner(plain.kind, value.scalar))
@@ -104,7 +105,7 @@ std::optional<PlanKind> read_planner(const Planner& plain, const Yaml& value, co
   const Yaml& options = value.is_null() ? none : value;
   const auto form = std::ranges::find_if(forms, [&](const std::string& f) { return options.is_map() && options.find(f) != nullptr; });
   const Planner& planner = form != forms.end() ? *search::find_planner(plain.kind, *form) : plain;
-  return read_options(planner, plain, MapReader(options, path, sink));
+  return read_options(planner, plain, MapReader(options, path, sink), directory);
 }
 
 // `entry`: the key that names a kind, and what stands behind it. `path` is the list item's.
@@ -112,7 +113,7 @@ std::optional<PlanKind> read_kind(const Yaml::Entry& entry, const std::string& p
                                   Diagnostics& sink) {
   const std::string value_path = path + "." + entry.key;
   if (entry.key == "file") return read_file(entry.value, value_path, directory, sink);
-  if (const Planner* plain = search::find_planner(entry.key)) return read_planner(*plain, entry.value, value_path, sink);
+  if (const Planner* plain = search::find_planner(entry.key)) return read_planner(*plain, entry.value, value_path, directory, sink);
   refuse_kind(entry.key, entry.key_mark, path, sink);
   return std::nullopt;
 }

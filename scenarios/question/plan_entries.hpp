@@ -29,7 +29,8 @@ struct PlanEntry {
   std::optional<Framework> framework;  // its own, in place of the scenario's
 };
 
-// Returns the entries in order, with unique names; saved plans are read once to find what is wrong with them. Problems go to `sink`.
+// Returns the entries in order, with unique names; saved plans are read once to find what is wrong with them. Files are
+// named from `directory`. Problems go to `sink`.
 [[nodiscard]] std::vector<PlanEntry> read_plan_entries(const base::Yaml& list, const std::string& path,
                                                        const std::filesystem::path& directory, base::Diagnostics& sink);
 

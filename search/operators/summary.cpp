@@ -19,6 +19,7 @@ std::string cut_text(const pcg::IterationSpace& space, const pcg::Sharding& s) {
   for (std::size_t l = 0; l < s.degrees.size(); ++l)
     if (s.degrees[l] > 1) parts.push_back(fmt::format("{} {}", space.loops[l].name, s.degrees[l]));
   if (s.copies > 1) parts.push_back(fmt::format("copies {}", s.copies));
+  if (s.sums > 1) parts.push_back(fmt::format("sums {}", s.sums) + (s.through >= 0 ? fmt::format(" of input {}", s.through) : ""));
   return parts.empty() ? "whole" : fmt::format("{}", fmt::join(parts, " x "));
 }
 

@@ -12,6 +12,7 @@ constexpr std::size_t kMostLost = 10;  // search_result.hpp
 bool runs_alike(const pcg::Plan& a, pcg::Plan b) {
   b.name = a.name;
   b.summary = a.summary;
+  b.rewrites = a.rewrites;
   return a == b;
 }
 

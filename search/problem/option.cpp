@@ -35,6 +35,7 @@ struct TypeText {
   std::string operator()(const ChoiceOrParts& c) const {
     return fmt::format("{}, or map of `modules` (list of {}) and `blocks` (integer ≥ 1)", quoted_words(c.words), quoted_words(c.modules));
   }
+  std::string operator()(const RulesOfFile&) const { return "rule file"; }
   std::string operator()(const Flags& f) const { return fmt::format("map of {} to booleans", quoted_words(f.words)); }
 };
 
@@ -46,6 +47,7 @@ struct DefaultText {
   std::string operator()(const Duration& d) const { return base::to_text(d.by_default); }
   std::string operator()(const WholeNumbers&) const { return "none"; }
   std::string operator()(const Flags&) const { return "none"; }
+  std::string operator()(const RulesOfFile&) const { return "none"; }
   std::string operator()(const ChoiceOrParts& c) const { return fmt::format("`{}`", c.words.at(c.by_default.word)); }
 };
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "search/problem/given_rules.hpp"
 
 namespace search {
 
@@ -60,7 +61,12 @@ struct ChoiceOrParts {
   std::vector<std::string> words, modules;
   PartsChosen by_default = {};
 };
-using OptionType = std::variant<WholeNumber, RealNumber, Flag, Choice, Duration, WholeNumbers, Flags, ChoiceOrParts>;
+// The name of a rule file, seen from the folder of the file that names it. By default none is given; the option's `otherwise` says what
+// happens then.
+struct RulesOfFile {
+  GivenRules by_default = {};
+};
+using OptionType = std::variant<WholeNumber, RealNumber, Flag, Choice, Duration, WholeNumbers, Flags, ChoiceOrParts, RulesOfFile>;
 
 struct Option {
   std::string key;

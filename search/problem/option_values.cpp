@@ -23,6 +23,7 @@ template const base::Seconds& OptionValues::get(std::string_view) const;
 template const NumbersOrWord& OptionValues::get(std::string_view) const;
 template const NamedFlags& OptionValues::get(std::string_view) const;
 template const PartsChosen& OptionValues::get(std::string_view) const;
+template const GivenRules& OptionValues::get(std::string_view) const;
 
 void OptionValues::give(const std::string& key, Value value) {
   values_.insert_or_assign(key, std::move(value));
@@ -36,7 +37,8 @@ OptionValues::OptionValues(std::span<const Option> options) {
 // Reads one option after the other, each by its type.
 class OptionReader {
  public:
-  OptionReader(base::MapReader& in, OptionValues& values) : in_(in), values_(values) {}
+  OptionReader(base::MapReader& in, OptionValues& values, const std::filesystem::path& directory)
+      : in_(in), values_(values), directory_(directory) {}
 
   void read(const Option& o) {
     std::visit([&](const auto& type) { read_as(o, type); }, o.type);
@@ -99,6 +101,21 @@ class OptionReader {
       in_.complain(o.key, "expected modules or blocks, or both", fmt::format("write {{modules: [{}]}}, or {{blocks: 1}}", c.modules[0]));
     values_.give(o.key, std::move(chosen));
   }
+
+  // The place of the option and the problems of the file stand one after the other, each with its own line.
+  void read_as(const Option& o, const RulesOfFile&) {
+    const auto name = in_.text(o.key);
+    if (!name) return;
+    const std::filesystem::path file = directory_ / *name;
+    try {
+      values_.give(o.key, load_given_rules(file));
+    } catch (const base::InputError& e) {
+      in_.complain(o.key, fmt::format("the rules of \"{}\" cannot be asked", *name),
+                   fmt::format("see what is wrong with {}", file.string()));
+      in_.sink().add_all(e);
+    }
+  }
+
   // Indices of the words that a list names, ascending, each once.
   std::vector<std::size_t> read_words(const base::Yaml& list, const std::string& path, const std::vector<std::string>& words) {
     const std::string hint = fmt::format("one or more of: {}", fmt::join(words, ", "));
@@ -115,11 +132,12 @@ class OptionReader {
 
   base::MapReader& in_;
   OptionValues& values_;
+  const std::filesystem::path& directory_;
 };
 
-OptionValues read_options(base::MapReader& in, std::span<const Option> options) {
+OptionValues read_options(base::MapReader& in, std::span<const Option> options, const std::filesystem::path& directory) {
   OptionValues values(options);
-  OptionReader reader(in, values);
+  OptionReader reader(in, values, directory);
   for (const Option& o : options) reader.read(o);
   return values;
 }

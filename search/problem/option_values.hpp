@@ -2,6 +2,7 @@
 // The values of a planner's options: what a file gives, and the defaults of the rest.
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -32,12 +33,13 @@ class OptionValues {
   [[nodiscard]] const PartsChosen& parts(std::string_view key) const { return get<PartsChosen>(key); }
   // Those that the file gives.
   [[nodiscard]] const NamedFlags& flags(std::string_view key) const { return get<NamedFlags>(key); }
+  [[nodiscard]] const GivenRules& rules(std::string_view key) const { return get<GivenRules>(key); }
 
   bool operator==(const OptionValues&) const = default;
 
  private:
   friend class OptionReader;
-  using Value = std::variant<std::int64_t, double, bool, std::size_t, base::Seconds, NumbersOrWord, NamedFlags, PartsChosen>;
+  using Value = std::variant<std::int64_t, double, bool, std::size_t, base::Seconds, NumbersOrWord, NamedFlags, PartsChosen, GivenRules>;
 
   template <class T>
   [[nodiscard]] const T& get(std::string_view key) const;
@@ -52,8 +54,8 @@ struct OptionProblem {
   std::string key, message, hint;
 };
 
-// Reads every option of the description from a map; what is wrong goes to the map's sink. Asks for no other key and does not finish the
-// map.
-[[nodiscard]] OptionValues read_options(base::MapReader& in, std::span<const Option> options);
+// Reads every option of the description from a map; what is wrong goes to the map's sink. Files are named from `directory`, and read and
+// checked here. Asks for no other key and does not finish the map.
+[[nodiscard]] OptionValues read_options(base::MapReader& in, std::span<const Option> options, const std::filesystem::path& directory);
 
 }  // namespace search

@@ -4,7 +4,6 @@
 
 #include "search/problem/deadline.hpp"
 #include "search/unity/rewritten_model.hpp"
-#include "substitutions/selection/selection.hpp"
 
 namespace search {
 namespace {
@@ -19,20 +18,21 @@ SearchResult taso_flexflow_search(const Problem& problem, const TasoFlexFlowConf
   const pcg::Graph graph = pcg::with_batch(problem.model, problem.training.global_batch);
   OperatorCatalog catalog(problem, 1);
   BranchShapes shapes;
-  RewrittenModel model(graph, kSmallestSegment, substitutions::algebraic_rules_at_hand().rules, catalog, shapes);
+  RewrittenModel model(graph, kSmallestSegment, rules_to_ask(config.rules), catalog, shapes);
   const int devices = problem.cluster.device_count();
   model.rewrite(
       {.threshold = config.threshold, .candidates = config.candidates}, [&](KindNumber k) { return catalog.alone_seconds(k, devices); },
       deadline);
   std::vector<std::size_t> chosen;
-  std::size_t rewrites = 0;
-  for (std::size_t s = 0; s < model.segments(); ++s) {
-    chosen.push_back(quickest(model.variants(s)));
-    rewrites += model.variants(s)[chosen.back()].rules.size();
+  for (std::size_t s = 0; s < model.segments(); ++s) chosen.push_back(quickest(model.variants(s)));
+  const pcg::Graph rewritten = model.with(chosen).graph;
+  SearchResult r = flexflow_search(problem, rewritten, config.flexflow, context);
+  r.notes.push_back(fmt::format("{} rewritten graphs looked at, for a device by itself", model.looked_at()));
+  if (r.best) {
+    r.best->name = "taso+flexflow";
+    model.add_rewrites(chosen, rewritten, *r.best);
   }
-  SearchResult r = flexflow_search(problem, model.with(chosen).graph, config.flexflow, context);
-  if (r.best) r.best->name = "taso+flexflow";
-  r.notes.push_back(fmt::format("{} rewrites of {} rewritten graphs looked at, for a device by itself", rewrites, model.looked_at()));
+  if (config.rules.of_file) r.notes.push_back(asked_text(config.rules));
   return r;
 }
 
@@ -45,11 +45,14 @@ Planner taso_flexflow_planner() {
                        "a graph that costs more than so many times the best is not rewritten further"});
   p.options.push_back({"candidates", WholeNumber{.least = 1, .most = 1000000, .by_default = static_cast<std::int64_t>(defaults.candidates)},
                        "rewritten graphs of a segment that are looked at, at most"});
+  p.options.push_back(
+      {"rules", RulesOfFile{}, "its rules are asked in place of those that ship; each is proved before", "those that ship"});
   p.plan = [](const Problem& problem, const OptionValues& o, const SearchContext& c) {
     return taso_flexflow_search(problem,
                                 {.flexflow = flexflow_config(o),
                                  .threshold = o.real_number("threshold"),
-                                 .candidates = static_cast<std::size_t>(o.whole_number("candidates"))},
+                                 .candidates = static_cast<std::size_t>(o.whole_number("candidates")),
+                                 .rules = o.rules("rules")},
                                 c);
   };
   return p;

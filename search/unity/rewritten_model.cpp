@@ -1,8 +1,11 @@
 #include "search/unity/rewritten_model.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "pcg/graph/parallelize.hpp"
+#include "pcg/graph/serial.hpp"
 
 namespace search {
 namespace {
@@ -75,6 +78,18 @@ Joined RewrittenModel::with(const std::vector<std::size_t>& variant) const {
                       &example, &segment_graphs_[s]});
   }
   return joined(graph_, pieces);
+}
+
+void RewrittenModel::add_rewrites(const std::vector<std::size_t>& variant, const pcg::Graph& with, pcg::Plan& plan) const {
+  if (!std::ranges::equal(pcg::serial(plan.pcg).nodes(), with.nodes())) return;
+  for (std::size_t s = 0; s < segments_.size(); ++s) {
+    double before = variants(s)[0].seconds;
+    for (const RuleApplied& r : variants(s)[variant[s]].rules) {
+      plan.rewrites.push_back({r.rule, graph_.nodes()[segments_[s].last].name, base::Seconds(before), base::Seconds(r.seconds)});
+      before = r.seconds;
+    }
+  }
+  if (!plan.rewrites.empty()) plan.summary += fmt::format("; {} rewrite{}", plan.rewrites.size(), plan.rewrites.size() == 1 ? "" : "s");
 }
 
 }  // namespace search

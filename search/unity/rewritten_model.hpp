@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "pcg/plan/plan.hpp"
 #include "search/mapping/segments.hpp"
 #include "search/unity/segment_graph.hpp"
 #include "search/unity/variants.hpp"
@@ -26,12 +27,13 @@ class RewrittenModel {
   [[nodiscard]] std::size_t segments() const { return segments_.size(); }
   [[nodiscard]] std::size_t unlike_segments() const { return variants_.size(); }
   [[nodiscard]] std::size_t looked_at() const { return looked_at_; }  // rewritten graphs
-  // The name of the operator that ends a segment.
-  [[nodiscard]] const std::string& last_of(std::size_t segment) const { return graph_.nodes()[segments_[segment].last].name; }
   // The segment itself is the first of its variants.
   [[nodiscard]] const std::vector<Variant>& variants(std::size_t segment) const { return variants_.at(example_[segment]); }
   // The whole graph, with these variants of its segments.
   [[nodiscard]] Joined with(const std::vector<std::size_t>& variant) const;
+  // Says in a plan of that graph what was done to the model, segment by segment, and in its summary how much. A plan of another graph, as
+  // data parallelism of the model that a search compared with, stays as it is.
+  void add_rewrites(const std::vector<std::size_t>& variant, const pcg::Graph& with, pcg::Plan& plan) const;
 
  private:
   [[nodiscard]] bool is_like(std::size_t a, std::size_t b) const;

@@ -1,11 +1,9 @@
 #include "search/unity/unity.hpp"
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <span>
 
 #include "search/data_parallel/data_parallel.hpp"
@@ -19,7 +17,6 @@
 #include "search/problem/confirmation.hpp"
 #include "search/problem/deadline.hpp"
 #include "search/unity/rewritten_model.hpp"
-#include "substitutions/selection/selection.hpp"
 
 namespace search {
 namespace {
@@ -32,7 +29,7 @@ constexpr double kShareOfPipelines = 0.3;
 
 std::span<const substitutions::Rule> rules_of(const UnityConfig& config) {
   if (!config.algebra) return {};
-  return substitutions::algebraic_rules_at_hand().rules;
+  return rules_to_ask(config.rules);
 }
 
 class UnitySearch {
@@ -167,7 +164,8 @@ class UnitySearch {
       choice[n] = &strategies[n];
     }
     pcg::Plan plan = plan_of_strategies(problem_, f.joined.graph, choice);
-    plan.summary = summary_of_cuts(plan) + rewritten(f.variant);
+    plan.summary = summary_of_cuts(plan);
+    model_.add_rewrites(f.variant, f.joined.graph, plan);
     return plan;
   }
 
@@ -196,7 +194,7 @@ class UnitySearch {
         const PipelineConfig config{config_.most_strategies, config_.most_cut, config_.segment, config_.side_by_side, config_.remember};
         std::optional<pcg::Plan> plan = pipeline_plan(problem_, graph, setting, config, catalog_, shapes_, deadline);
         if (plan) {
-          plan->summary += rewritten(variant);
+          model_.add_rewrites(variant, graph, *plan);
           confirmation_.confirm(std::move(*plan));
         }
         if (deadline.has_passed()) {
@@ -267,20 +265,8 @@ class UnitySearch {
     SearchResult r = flexflow_search(problem_, graph, config, context_, catalog, std::move(from));
     cut_off_ = cut_off_ || r.termination.limit() == Limit::time;
     if (!r.best || !r.simulation) return;
-    const bool is_of_graph = std::ranges::count_if(r.best->pcg.nodes(), &pcg::PcgNode::computes) ==
-                             std::ranges::count_if(graph.nodes(), [](const pcg::GraphNode& n) { return !is_source(n); });
-    if (is_of_graph) r.best->summary += rewritten(variant);
+    model_.add_rewrites(variant, graph, *r.best);
     confirmation_.take(std::move(*r.best), std::move(*r.simulation));
-  }
-
-  // "; 12 rewrites": what variants of segments stand for. Remembers them by it.
-  std::string rewritten(const std::vector<std::size_t>& variant) {
-    std::size_t rewrites = 0;
-    for (std::size_t s = 0; s < variant.size(); ++s) rewrites += model_.variants(s)[variant[s]].rules.size();
-    if (rewrites == 0) return "";
-    std::string text = fmt::format("; {} rewrites", rewrites);
-    variant_of_[text] = variant;
-    return text;
   }
 
   SearchResult result() {
@@ -289,20 +275,8 @@ class UnitySearch {
         fmt::format("{} segments, {} of them unlike; {} rewritten graphs looked at; mapped under {} weighings of gradients and memory; "
                     "stages cut for {} numbers of micro-batches",
                     model_.segments(), model_.unlike_segments(), model_.looked_at(), weighings_, pipelines_));
-    if (!r.best) return r;
-    for (const auto& [text, variant] : variant_of_)
-      if (r.best->summary.ends_with(text)) explain(variant, r.notes);
+    if (config_.rules.of_file) r.notes.push_back(asked_text(config_.rules));
     return r;
-  }
-
-  // Which rules rewrote which segments, in order, and what that gains where nothing moves and gradients count half.
-  void explain(const std::vector<std::size_t>& variant, std::vector<std::string>& notes) const {
-    for (std::size_t s = 0; s < variant.size(); ++s) {
-      const Variant &before = model_.variants(s)[0], &after = model_.variants(s)[variant[s]];
-      if (after.rules.empty()) continue;
-      notes.push_back(fmt::format("up to \"{}\": rules {}; {:.4g} ms -> {:.4g} ms", model_.last_of(s), fmt::join(after.rules, ", "),
-                                  before.seconds * 1e3, after.seconds * 1e3));
-    }
   }
 
   const Problem& problem_;
@@ -317,13 +291,17 @@ class UnitySearch {
   RewrittenModel model_;
   std::vector<Link> plain_, links_;  // segments as they are, and with their variants
   std::optional<Found> best_;
-  std::map<std::string, std::vector<std::size_t>> variant_of_;  // by what a summary says of it
-  double cheapest_plan_ = 0;                                    // seconds of the first mapping
+  double cheapest_plan_ = 0;  // seconds of the first mapping
   std::size_t weighings_ = 0;
   std::vector<PipelineSetting> settings_;  // of plans from elsewhere
   std::size_t pipelines_ = 0;              // settings that stages were cut for
   bool cut_off_ = false;
 };
+
+std::optional<OptionProblem> unity_contradiction(const OptionValues& o) {
+  if (o.flag("algebra") || !o.given("rules")) return std::nullopt;
+  return OptionProblem{"rules", "rules are given to a search that applies none", "remove rules, or algebra: false"};
+}
 
 }  // namespace
 
@@ -349,6 +327,7 @@ Planner unity_planner() {
            {"side_by_side", Flag{defaults.side_by_side}, "independent branches may run beside each other, on GPUs of their own"},
            {"cache", Flag{defaults.remember}, "costs of equal sub-problems are worked out once"},
            {"algebra", Flag{defaults.algebra}, "graphs are rewritten by proved substitutions"},
+           {"rules", RulesOfFile{}, "its rules are asked in place of those that ship; each is proved before", "those that ship"},
            {"joint", Flag{defaults.joint}, "rewrites and parallelism are chosen together; else rewrites first, as one GPU would have them"},
            {"grid", Flag{defaults.grid}, "the best plan of Megatron's grid, with pipelines and recomputation, is among the candidates"},
            {"pipelines", Flag{defaults.pipelines}, "stages of micro-batches are cut together with the mapping inside them"},
@@ -363,6 +342,7 @@ Planner unity_planner() {
            {"steps", WholeNumber{.least = 0, .most = 100000000, .by_default = whole(defaults.steps)},
             "changes of one operator that each of up to four searches by walks looks at, judged by a schedule, from the best plan and from "
             "data parallelism"}},
+      .contradiction = unity_contradiction,
       .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
         const auto size = [&](std::string_view key) { return static_cast<std::size_t>(o.whole_number(key)); };
         return unity_search(p,
@@ -373,6 +353,7 @@ Planner unity_planner() {
                              .side_by_side = o.flag("side_by_side"),
                              .remember = o.flag("cache"),
                              .algebra = o.flag("algebra"),
+                             .rules = o.rules("rules"),
                              .joint = o.flag("joint"),
                              .grid = o.flag("grid"),
                              .pipelines = o.flag("pipelines"),

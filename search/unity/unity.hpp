@@ -13,6 +13,7 @@ struct UnityConfig {
   bool side_by_side = true;                                     // independent branches may run beside each other
   bool remember = true;                                         // costs of equal sub-problems
   bool algebra = true;                                          // graphs are rewritten
+  GivenRules rules = {};                                        // in place of those that ship
   bool joint = true;                                            // false: first the algebra, as one device would have it, and then the rest
   bool grid = true;                                             // the best of Megatron's grid is among the candidates
   bool pipelines = true;                                        // stages of micro-batches are looked at

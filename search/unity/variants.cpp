@@ -30,7 +30,7 @@ class Rewriting {
         estimate_(estimate) {}
 
   Variants run(const Deadline& deadline) {
-    std::optional<Variant> itself = variant(segment_.graph, {});
+    std::optional<Variant> itself = variant(segment_.graph);
     last_kind_ = itself->kinds[itself->segment.last];
     seen_.insert(key(*itself));
     add_up(*itself);
@@ -66,12 +66,12 @@ class Rewriting {
       const substitutions::Rule& rule = rules_[match.rule];
       base::Attempt<substitutions::Rewritten> rewritten = substitutions::apply(rule, match, *open.graph, {});
       if (!rewritten) continue;
-      std::vector<std::string> rules = found_[open.number].rules;
-      rules.push_back(rule.name);
-      std::optional<Variant> v = variant(pcg::with_joined_weights(pcg::serial(rewritten->graph)), std::move(rules));
+      std::optional<Variant> v = variant(pcg::with_joined_weights(pcg::serial(rewritten->graph)));
       if (!v || !seen_.insert(key(*v)).second) continue;
       ++looked_at_;
       add_up(*v);
+      v->rules = found_[open.number].rules;
+      v->rules.push_back({rule.name, v->seconds});
       if (v->seconds > config_.threshold * best) continue;
       best = std::min(best, v->seconds);
       found_.push_back(std::move(*v));
@@ -80,9 +80,9 @@ class Rewriting {
   }
 
   // nullopt: it would not train the model's weights, or would end otherwise.
-  std::optional<Variant> variant(pcg::Graph graph, std::vector<std::string> rules) {
+  std::optional<Variant> variant(pcg::Graph graph) {
     if (pcg::operators_on_weights(graph) > pcg::operators_on_weights(segment_.graph)) return std::nullopt;
-    Variant v{.rules = std::move(rules)};
+    Variant v;
     std::vector<pcg::GraphNodeId> with_gradient;
     if (segment_.first) {
       const std::string& name = segment_.graph.node(*segment_.first).name;

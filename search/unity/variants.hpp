@@ -14,11 +14,17 @@
 
 namespace search {
 
+// A rule that was applied, and the seconds of the segment behind it: sums of estimates.
+struct RuleApplied {
+  std::string rule;
+  double seconds = 0;
+};
+
 struct Variant {
   pcg::Graph graph;                // with joined weights
   Segment segment;                 // its operators; `first` is the input that stands for it
   std::vector<KindNumber> kinds;   // per node; of `first` that of the operator it stands for
-  std::vector<std::string> rules;  // applied, in order
+  std::vector<RuleApplied> rules;  // in order
   double seconds = 0;              // the sum of the estimates of its operators
   Mapping::Part part;
 };

@@ -31,6 +31,18 @@ TEST_CASE("one point needs no strides") {
   CHECK(numbers(devices_of({.start = DeviceId(5)}, {.degrees = {1, 1}})) == std::vector<std::uint32_t>{5});
 }
 
+TEST_CASE("devices in words: runs, steps, and how many of what lies in between") {
+  const auto text = [](std::vector<std::uint32_t> numbers) {
+    std::vector<DeviceId> devices;
+    for (const std::uint32_t n : numbers) devices.emplace_back(n);
+    return to_text(devices);
+  };
+  CHECK(text({7}) == "7");
+  CHECK(text({0, 1, 2, 3}) == "0 to 3");
+  CHECK(text({2, 8, 14}) == "2 to 14 in steps of 6");
+  CHECK(text({0, 1, 3}) == "3 of 0 to 3");
+}
+
 TEST_CASE("compact finds the strides of a regular list and keeps any other") {
   CHECK(rc::check([] {
     Sharding s;

@@ -245,6 +245,19 @@ TEST_CASE("what a plan file says of memory is in order, and does not contradict 
         "3:3: plan: without zero 3 weights are kept after the forward pass in any case\n");
 }
 
+TEST_CASE("rewrites are written and read back to the last digit") {
+  Plan p = tensor_parallel();
+  p.rewrites = {{"a12", "down", base::Seconds(1.0 / 3), base::Seconds(0.1)},
+                {"my rule: 2", "down", base::Seconds(0.1), base::Seconds(1e-7 / 3)}};
+  const std::string text = write_plan(p);
+  CHECK(read_plan(base::parse_yaml(text, "p.yaml")) == p);
+  Plan other = p;
+  other.rewrites[1].after = base::Seconds();
+  CHECK_FALSE(other == p);
+  CHECK(error_of(replaced(text, "before: 0.1 s", "before: 0.1")).find("plan.rewrites[1].before: \"0.1\" has no unit") != std::string::npos);
+  CHECK(error_of(replaced(text, "rule: a12", "rul: a12")).find("missing key \"rule\"") != std::string::npos);
+}
+
 TEST_CASE("violations name what does not fit together") {
   Plan p = tensor_parallel();
   CHECK(violations(p).empty());

@@ -25,7 +25,7 @@ search::OptionValues read(const std::string& map, std::string* problem = nullptr
   base::Diagnostics sink;
   const base::Yaml y = base::parse_yaml(map, "o");
   base::MapReader in(y, "plan", sink);
-  search::OptionValues values = search::read_options(in, kOptions);
+  search::OptionValues values = search::read_options(in, kOptions, {});
   in.finish();
   try {
     sink.throw_if_any();

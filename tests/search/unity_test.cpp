@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
 
 #include "pcg/evaluator/equivalence.hpp"
 #include "problem.hpp"
@@ -86,6 +87,35 @@ TEST_CASE("a rewritten plan computes what the model computes") {
   REQUIRE(r.best);
   const pcg::EquivalenceResult checked = pcg::check_equivalence(*r.best, q.model, 2, 1);
   CHECK_MESSAGE(checked.equivalent, checked.detail);
+  // It says how it came about: each step goes on from the one before, and modules that are alike were rewritten alike.
+  const std::vector<pcg::Rewrite>& steps = r.best->rewrites;
+  REQUIRE(!steps.empty());
+  std::set<std::string> parts;
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    if (!parts.insert(steps[s].up_to).second) CHECK(steps[s].before == steps[s - 1].after);
+    CHECK(steps[s].after.value() > 0);
+  }
+  CHECK(parts == std::set<std::string>{"block0.join", "block1.join"});
+  CHECK(r.best->summary.ends_with(fmt::format("; {} rewrites", steps.size())));
+}
+
+TEST_CASE("a plan of the model as it is claims no rewrites") {
+  test::Question q(test::kSmallGpt, 1, 2, 8);
+  q.model = modules(1);
+  q.training.optimizer = pcg::Optimizer::sgd;
+  const search::Problem problem = q.problem();
+  search::OperatorCatalog catalog(problem, 2);
+  search::BranchShapes shapes;
+  const pcg::Graph graph = pcg::with_batch(q.model, 8);
+  search::RewrittenModel model(graph, 0, substitutions::algebraic_rules_at_hand().rules, catalog, shapes);
+  static const search::SearchContext kContext;
+  model.rewrite(
+      {}, [](search::KindNumber) { return 1.0; }, search::Deadline(kContext, base::Seconds(1)));
+  const std::vector<std::size_t> best{search::quickest(model.variants(0))};
+  pcg::Plan replicas = search::data_parallel_plan(problem, {}).value();
+  model.add_rewrites(best, model.with(best).graph, replicas);
+  CHECK(replicas.rewrites.empty());
+  CHECK(replicas == search::data_parallel_plan(problem, {}).value());
 }
 
 TEST_CASE("the same seed gives the same plan; no search is worse than data parallelism; joint is no worse than its parts") {

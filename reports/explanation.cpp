@@ -1,0 +1,149 @@
+#include "reports/explanation.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <variant>
+
+#include "base/diagnostics.hpp"
+#include "pcg/models/load.hpp"
+#include "reports/json_numbers.hpp"
+#include "reports/table.hpp"
+#include "search/explanation/differences.hpp"
+#include "search/problem/wording.hpp"
+
+namespace reports {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// So many groups of operators fit on a page; JSON has all.
+constexpr std::size_t kMostGroups = 30;
+
+struct Compared {
+  search::Differences differences;
+  std::string why_no_model;  // empty: the model was read
+};
+
+Compared compared(const pcg::Plan& plan, const std::filesystem::path& directory) {
+  std::string why;
+  try {
+    const pcg::Graph model = pcg::models::load_model(plan.model, "plan.model", directory, 1);
+    return {search::differences(plan, &model), ""};
+  } catch (const base::InputError& e) { why = e.diagnostics().front().message; } catch (const pcg::ShapeError& e) {
+    why = e.what();
+  }
+  return {search::differences(plan, nullptr), why};
+}
+
+std::string rewrites_text(const pcg::Plan& plan) {
+  if (plan.rewrites.empty()) return "";
+  Table table(
+      {{"substitution", Align::left}, {"up to", Align::left}, {"before", Align::right}, {"after", Align::right}, {"gain", Align::right}});
+  for (const pcg::Rewrite& r : plan.rewrites)
+    table.row({"  " + r.rule, r.up_to, base::to_text(r.before), base::to_text(r.after),
+               r.before > base::Seconds() ? percent(1 - r.after / r.before) : ""});
+  return "substitutions, in order, with what the part of the graph that they rewrite takes by the search's estimate\n" + table.text();
+}
+
+std::string devices_of(const search::AlikeOperators& o) { return pcg::to_text(o.devices) + (o.is_reordered ? ", in another order" : ""); }
+
+std::string gone_text(const search::Differences& d) {
+  std::string text;
+  for (const auto& [kind, count] : d.gone) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, kind);
+  return text.empty() ? "" : fmt::format("  of the model are gone: {}\n", text);
+}
+
+std::string differences_text(const pcg::Plan& plan, const std::filesystem::path& directory) {
+  const auto [d, why_no_model] = compared(plan, directory);
+  std::string out = fmt::format("against data parallelism over {} GPUs\n", plan.gpus);
+  if (!why_no_model.empty()) out += fmt::format("  the model cannot be read, so that new operators are not told apart: {}\n", why_no_model);
+  if (!d.why_no_replicas.empty()) out += fmt::format("  it cannot be: {}\n", d.why_no_replicas);
+  out += fmt::format("  {} of {} operators run as there\n", d.alike, d.operators);
+  if (d.others.empty()) return out;
+  Table table({{"  operators", Align::right},
+               {"kind", Align::left},
+               {"cut", Align::left},
+               {"GPUs", Align::left},
+               {"", Align::left},
+               {"the first", Align::left}});
+  const std::size_t shown = std::min(d.others.size(), kMostGroups);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const search::AlikeOperators& o = d.others[i];
+    table.row({fmt::format("{}", o.count), o.kind, o.cut, devices_of(o), o.is_new ? "rewritten" : "", o.first});
+  }
+  out += table.text();
+  if (shown < d.others.size()) out += fmt::format("  and {} groups more, which --json lists\n", d.others.size() - shown);
+  return out + gone_text(d);
+}
+
+std::string runners_up_text(const scenarios::Planning& planning) {
+  std::string out = planning.lost.empty() ? "" : "runners-up\n";
+  for (const search::LostCandidate& l : planning.lost) out += fmt::format("  {}: {}\n", l.candidate, search::to_text(l.why));
+  return out;
+}
+
+Json operators_json(const search::AlikeOperators& o) {
+  Json j = {{"count", o.count}, {"kind", o.kind}, {"cut", o.cut}, {"rewritten", o.is_new}, {"reordered", o.is_reordered},
+            {"first", o.first}};
+  j["devices"] = Json::array();
+  for (const base::DeviceId d : o.devices) j["devices"].push_back(d.value);
+  return j;
+}
+
+struct WhyLost {
+  Json& j;
+  void operator()(const search::Slower& s) const { j["iteration_time_s"] = s.time.value(); }
+  void operator()(const search::NeedsMemory& m) const {
+    j["needed_bytes"] = count(m.needed);
+    j["available_bytes"] = count(m.available);
+  }
+};
+
+}  // namespace
+
+std::string plan_explanation_text(const pcg::Plan& plan, const std::filesystem::path& directory) {
+  const std::string rewrites = rewrites_text(plan);
+  return rewrites + (rewrites.empty() ? "" : "\n") + differences_text(plan, directory);
+}
+
+void add_plan_explanation(Json& j, const pcg::Plan& plan, const std::filesystem::path& directory) {
+  add_rewrites(j, plan);
+  const auto [d, why_no_model] = compared(plan, directory);
+  Json& a = j["against_data_parallel"];
+  a["operators"] = d.operators;
+  a["alike"] = d.alike;
+  if (!why_no_model.empty()) a["model_unreadable"] = why_no_model;
+  if (!d.why_no_replicas.empty()) a["impossible"] = d.why_no_replicas;
+  a["others"] = Json::array();
+  for (const search::AlikeOperators& o : d.others) a["others"].push_back(operators_json(o));
+  a["gone"] = Json::object();
+  for (const auto& [kind, count] : d.gone) a["gone"][kind] = count;
+}
+
+std::string explanation_text(const scenarios::ScenarioResult& result) {
+  std::string out;
+  for (const scenarios::Run& r : result.runs) {
+    if (!r.made || !r.replanned) continue;
+    out += fmt::format("\n{}{}: {}\n", r.plan, r.is_of_base() ? "" : fmt::format(" ({})", r.variant), r.plan_summary);
+    out += plan_explanation_text(*r.made, {});  // a scenario names files of models from the root
+    if (r.planning) out += runners_up_text(*r.planning);
+  }
+  return out;
+}
+
+void add_rewrites(Json& j, const pcg::Plan& plan) {
+  for (const pcg::Rewrite& r : plan.rewrites)
+    j["rewrites"].push_back({{"rule", r.rule}, {"up_to", r.up_to}, {"before_s", r.before.value()}, {"after_s", r.after.value()}});
+}
+
+void add_runners_up(Json& j, const scenarios::Planning& planning) {
+  for (const search::LostCandidate& l : planning.lost) {
+    Json candidate = {{"plan", l.candidate}};
+    std::visit(WhyLost{candidate}, l.why);
+    j["runners_up"].push_back(std::move(candidate));
+  }
+}
+
+}  // namespace reports

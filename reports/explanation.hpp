@@ -1,0 +1,28 @@
+#pragma once
+// Why a plan is what it is: the substitutions that made its graph, what it does otherwise than data parallelism, and which plans it was
+// preferred to.
+
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "scenarios/result.hpp"
+
+namespace reports {
+
+enum class Explained { no, yes };
+
+// Of a plan: its substitutions, where it has any, and what is otherwise than in data parallelism. Files of its model are named from
+// `directory`; a model whose files cannot be read any more is not compared, and the answer says so.
+[[nodiscard]] std::string plan_explanation_text(const pcg::Plan& plan, const std::filesystem::path& directory);
+// Adds `rewrites`, where there are any, and `against_data_parallel`.
+void add_plan_explanation(nlohmann::ordered_json& j, const pcg::Plan& plan, const std::filesystem::path& directory);
+
+// Of every plan of a scenario that was made for its variant, with the runners-up of searches.
+[[nodiscard]] std::string explanation_text(const scenarios::ScenarioResult& result);
+
+// Add `rewrites` and `runners_up`, where there are any.
+void add_rewrites(nlohmann::ordered_json& j, const pcg::Plan& plan);
+void add_runners_up(nlohmann::ordered_json& j, const scenarios::Planning& planning);
+
+}  // namespace reports
