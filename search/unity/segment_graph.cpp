@@ -110,8 +110,8 @@ Joined joined(const pcg::Graph& whole, const std::vector<Piece>& pieces) {
       for (const pcg::GraphTensorRef t : node.inputs) inputs.push_back({pcg::GraphNodeId(numbers[t.node.value]), t.output});
       pcg::Operator op = node.op;
       if (auto* weight = std::get_if<pcg::Weight>(&op))
-        for (std::string& part : weight->joined)
-          if (const std::string* of = names.known(part)) part = *of;
+        for (pcg::WeightPart& part : weight->parts)
+          if (const std::string* of = names.known(part.of)) part.of = *of;
       const std::vector<pcg::GraphTensorRef> outputs = builder.add_raw(name, std::move(op), std::move(inputs));
       numbers.push_back(outputs.front().node.value);
       if (is_source(node)) sources[name] = numbers.back();

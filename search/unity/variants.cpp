@@ -6,7 +6,7 @@
 #include <queue>
 #include <set>
 
-#include "pcg/graph/joined_weights.hpp"
+#include "pcg/graph/stored_weights.hpp"
 #include "pcg/graph/parallelize.hpp"
 #include "pcg/graph/serial.hpp"
 #include "substitutions/rewriting/apply.hpp"
@@ -68,7 +68,7 @@ class Rewriting {
       if (!rewritten) continue;
       std::vector<std::string> rules = found_[open.number].rules;
       rules.push_back(rule.name);
-      std::optional<Variant> v = variant(pcg::with_joined_weights(pcg::serial(rewritten->graph)), std::move(rules));
+      std::optional<Variant> v = variant(pcg::with_stored_weights(pcg::serial(rewritten->graph)), std::move(rules));
       if (!v || !seen_.insert(key(*v)).second) continue;
       ++looked_at_;
       add_up(*v);

@@ -1,5 +1,5 @@
 // Weights that are stored as one.
-#include "pcg/graph/joined_weights.hpp"
+#include "pcg/graph/stored_weights.hpp"
 
 #include <doctest/doctest.h>
 
@@ -45,13 +45,12 @@ pcg::Plan plan_of(const pcg::Graph& graph, int columns) {
 }  // namespace
 
 TEST_CASE("a concat of weights becomes one weight, which names its parts") {
-  const pcg::Graph graph = pcg::with_joined_weights(products(true));
+  const pcg::Graph graph = pcg::with_stored_weights(products(true));
   CHECK(graph.parameters() == products(false).parameters());
   const auto both = std::ranges::find(graph.nodes(), "both", &pcg::GraphNode::name);
   REQUIRE(both != graph.nodes().end());
   const pcg::Weight& weight = std::get<pcg::Weight>(both->op);
-  CHECK(weight.joined == std::vector<std::string>{"w", "u"});
-  CHECK(weight.sizes == std::vector<std::int64_t>{8, 4});
+  CHECK(weight.parts == std::vector<pcg::WeightPart>{{"w", {6, 8}, {0, 0}, {6, 8}}, {"u", {6, 4}, {0, 0}, {6, 4}}});
   CHECK(weight.along == 1);
   CHECK(std::ranges::find(graph.nodes(), "w", &pcg::GraphNode::name) == graph.nodes().end());
   CHECK(pcg::operators_on_weights(graph) == 0);
@@ -61,8 +60,8 @@ TEST_CASE("a concat of weights becomes one weight, which names its parts") {
 TEST_CASE("a plan with joined weights computes what the model computes, cut or not; with the parts swapped it does not") {
   const pcg::Graph model = products(false);
   for (const int columns : {1, 2, 4}) {
-    const pcg::EquivalenceResult r = pcg::check_equivalence(plan_of(pcg::with_joined_weights(products(true)), columns), model, 2, 1);
+    const pcg::EquivalenceResult r = pcg::check_equivalence(plan_of(pcg::with_stored_weights(products(true)), columns), model, 2, 1);
     CHECK_MESSAGE(r.equivalent, r.detail);
   }
-  CHECK_FALSE(pcg::check_equivalence(plan_of(pcg::with_joined_weights(products(true, true)), 2), model, 2, 1).equivalent);
+  CHECK_FALSE(pcg::check_equivalence(plan_of(pcg::with_stored_weights(products(true, true)), 2), model, 2, 1).equivalent);
 }
