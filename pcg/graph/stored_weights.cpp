@@ -128,6 +128,14 @@ std::set<std::string> not_once(const Views& views) {
   return found;
 }
 
+// "up.weight.from512": by where it begins.
+std::string name_of(const WeightPart& p) {
+  std::string text = p.of;
+  for (std::size_t d = 0; d < p.sizes.size(); ++d)
+    if (p.sizes[d] != p.whole[d]) text += fmt::format("{}{}", text.size() == p.of.size() ? ".from" : ".", p.begin[d]);
+  return text;
+}
+
 // A weight that stays as it is takes its views with it, and what else these are of.
 std::set<std::string> weights_that_stay(const Graph& graph) {
   std::set<std::string> stay;
@@ -160,9 +168,11 @@ Graph with_stored_weights(const Graph& graph) {
         const GraphTensorRef t{GraphNodeId(n), static_cast<int>(o)};
         if (!read.contains(t)) continue;
         const bool is_source = std::holds_alternative<Weight>(node.op);
-        std::string name = node.outputs.size() == 1 ? node.name : fmt::format("{}.{}", node.name, o);
-        while (node.outputs.size() > 1 && !names.insert(name).second) name += "'";
-        now[t] = builder.add_raw(name, is_source ? node.op : Operator(views.view(t)), {}).front();
+        const Weight& view = views.view(t);
+        const bool is_cut = !is_source && view.parts.size() == 1;
+        std::string name = is_cut ? name_of(view.parts[0]) : node.outputs.size() == 1 ? node.name : fmt::format("{}.{}", node.name, o);
+        while (name != node.name && !names.insert(name).second) name += "'";
+        now[t] = builder.add_raw(name, is_source ? node.op : Operator(view), {}).front();
       }
       continue;
     }

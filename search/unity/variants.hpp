@@ -20,6 +20,7 @@ struct Variant {
   std::vector<KindNumber> kinds;   // per node; of `first` that of the operator it stands for
   std::vector<std::string> rules;  // applied, in order
   double seconds = 0;              // the sum of the estimates of its operators
+  bool is_apart = false;           // what was joined for an operator is computed with in parts: it is kept whatever its seconds
   Mapping::Part part;
 };
 

@@ -44,6 +44,7 @@ Window window(int least_kernel) { return {*rc::gen::inRange(least_kernel, 1000),
 std::vector<Operator> one_of_each() {
   return {Input{shape()},
           Weight{shape()},
+          Weight{shape(), {{"a", {4, 8}, {0, 0}, {4, 8}}, {"b", {9, count()}, {0, 2}, {4, 1}}}, *rc::gen::inRange(0, 2)},
           Linear{count(), flag(), flag(), activation()},
           BatchMatmul{flag()},
           Conv2d{count(), window(1), window(1), count(), flag(), activation()},
