@@ -186,8 +186,8 @@ Graph with_stored_weights(const Graph& graph) {
 
 std::size_t operators_on_weights(const Graph& graph) {
   const auto is_weight = [&](GraphTensorRef t) { return std::holds_alternative<Weight>(graph.node(t.node).op); };
-  return static_cast<std::size_t>(
-      std::ranges::count_if(graph.nodes(), [&](const GraphNode& n) { return !n.inputs.empty() && std::ranges::all_of(n.inputs, is_weight); }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      graph.nodes(), [&](const GraphNode& n) { return !n.inputs.empty() && std::ranges::all_of(n.inputs, is_weight); }));
 }
 
 std::optional<std::string> storage_fault(const Pcg& pcg) {

@@ -17,8 +17,8 @@ namespace pcg {
 // Returns how many operators compute with weights alone. Where a rewrite adds one, what is trained may not be the model's weights.
 [[nodiscard]] std::size_t operators_on_weights(const Graph& graph);
 
-// Returns why the weights cannot be stored and trained as the PCG says and still be the model's: an element that is stored twice, which would
-// be trained apart, or parts that do not say the same of the weight that they are of. nullopt: they can. Cost: as above.
+// Returns why the weights cannot be stored and trained as the PCG says and still be the model's: an element that is stored twice, which
+// would be trained apart, or parts that do not say the same of the weight that they are of. nullopt: they can. Cost: as above.
 [[nodiscard]] std::optional<std::string> storage_fault(const Pcg& pcg);
 // Returns the PCG with the model's own weights, and what joins and cuts them: it computes the same. Requires: it has no storage fault.
 [[nodiscard]] Pcg with_model_weights(const Pcg& pcg);

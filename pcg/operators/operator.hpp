@@ -22,7 +22,7 @@ struct Input {
 };
 // What a rewritten graph stores of a weight of the model: the block of `sizes` at `begin` of the tensor of sizes `whole`.
 struct WeightPart {
-  std::string of;                               // its name in the model
+  std::string of;                                 // its name in the model
   std::vector<std::int64_t> whole, begin, sizes;  // one number per dim
   bool operator==(const WeightPart&) const = default;
 };

@@ -6,9 +6,9 @@
 #include <queue>
 #include <set>
 
-#include "pcg/graph/stored_weights.hpp"
 #include "pcg/graph/parallelize.hpp"
 #include "pcg/graph/serial.hpp"
+#include "pcg/graph/stored_weights.hpp"
 #include "substitutions/rewriting/apply.hpp"
 
 namespace search {
@@ -93,10 +93,6 @@ class Rewriting {
     push(std::move(*apart), found_.size() - 1);
   }
 
-  static bool takes_apart(const substitutions::Rule& rule) {
-    const auto joins = [](const substitutions::Node& n) { return n.kind == substitutions::Kind::concat; };
-    return std::ranges::any_of(rule.source().nodes, joins) && std::ranges::none_of(rule.target().nodes, joins);
-  }
   // Of a concat of many tensors; what is left of it is taken apart next.
   static bool takes_first_part(const substitutions::Match& m) {
     return std::ranges::all_of(m.views, [](const substitutions::ConcatAsTwo& c) { return c.begin == 0 && c.cut == 1; });
@@ -202,6 +198,11 @@ class Rewriting {
 };
 
 }  // namespace
+
+bool takes_apart(const substitutions::Rule& rule) {
+  const auto joins = [](const substitutions::Node& n) { return n.kind == substitutions::Kind::concat; };
+  return std::ranges::any_of(rule.source().nodes, joins) && std::ranges::none_of(rule.target().nodes, joins);
+}
 
 std::size_t quickest(const std::vector<Variant>& variants) {
   return static_cast<std::size_t>(std::ranges::min_element(variants, {}, &Variant::seconds) - variants.begin());
