@@ -37,7 +37,7 @@ class Rewriting {
     double best = itself->seconds;
     found_.push_back(std::move(*itself));
     pcg::Pcg start = pcg::parallelize(segment_.graph, pcg::unsharded(segment_.graph));
-    take_apart(start, best);
+    take_apart(start, best, deadline);
     push(std::move(start), 0);
     while (!queue_.empty() && looked_at_ < config_.candidates && !deadline.has_passed()) {
       const Open open = queue_.top();
@@ -63,11 +63,11 @@ class Rewriting {
   // A tensor that is joined along a dim cannot be cut there, so that what was computed in parts has to move. Rules that compute with the
   // parts instead take one part away at a time, and nothing is gained before the last: they are applied as often as they go, and the graph
   // is kept whatever its operators cost by themselves.
-  void take_apart(const pcg::Pcg& start, double& best) {
+  void take_apart(const pcg::Pcg& start, double& best, const Deadline& deadline) {
     if (matcher_ == nullptr) return;
     std::vector<std::string> rules;
     std::optional<pcg::Pcg> apart;
-    for (;;) {
+    while (!deadline.has_passed()) {
       const pcg::Pcg& from = apart ? *apart : start;
       matcher_->restart(from);
       std::optional<substitutions::Rewritten> next;
@@ -172,10 +172,9 @@ class Rewriting {
   Variants result() {
     Variants r{{}, looked_at_};
     std::stable_sort(found_.begin() + 1, found_.end(), [](const Variant& a, const Variant& b) { return a.seconds < b.seconds; });
-    for (std::size_t i = config_.kept + 1; i < found_.size(); ++i)
-      if (!found_[i].is_apart) found_[i].seconds = -1;
-    std::erase_if(found_, [](const Variant& v) { return v.seconds < 0; });
-    for (Variant& v : found_) {
+    for (std::size_t i = 0; i < found_.size(); ++i) {
+      Variant& v = found_[i];
+      if (i > config_.kept && !v.is_apart) continue;
       v.part = part_of(v.graph, v.segment, v.kinds, catalog_, shapes_);
       r.variants.push_back(std::move(v));
     }
