@@ -11,9 +11,9 @@
 #include "base/check.hpp"
 #include "pcg/evaluator/evaluator.hpp"
 #include "pcg/evaluator/field.hpp"
-#include "pcg/graph/joined_weights.hpp"
 #include "pcg/graph/parallelize.hpp"
 #include "pcg/graph/serial.hpp"
+#include "pcg/graph/stored_weights.hpp"
 #include "pcg/resizing/draw_sizes.hpp"
 #include "pcg/resizing/resize.hpp"
 
@@ -140,6 +140,7 @@ EquivalenceResult check_equivalence(const Plan& plan, const Graph& model, int si
   try {
     const auto batch = batch_of(plan.pcg);
     const Graph wanted = padded(batch ? with_batch(model, *batch) : model, plan.padding);
+    if (auto fault = storage_fault(plan.pcg)) return {false, *fault};
     const Pcg pcg = with_model_weights(plan.pcg);
     if (auto d = source_difference(wanted, serial(pcg))) return {false, *d};
     const int micro_batches = std::min(plan.micro_batches, kMicroBatches);

@@ -20,12 +20,17 @@ struct Input {
   TensorShape shape;
   bool operator==(const Input&) const = default;
 };
-// A weight of the model, or several of them that a rewritten graph stores and trains as one: `joined` names them, and sizes[i] is what
-// joined[i] has of dim `along`. Empty: the model's weight of the node's own name.
+// What a rewritten graph stores of a weight of the model: the block of `sizes` at `begin` of the tensor of sizes `whole`.
+struct WeightPart {
+  std::string of;                                 // its name in the model
+  std::vector<std::int64_t> whole, begin, sizes;  // one number per dim
+  bool operator==(const WeightPart&) const = default;
+};
+// A weight of the model, or what a rewritten graph stores and trains as one: parts of the model's weights, side by side along dim `along`.
+// No parts: the model's weight of the node's own name.
 struct Weight {
   TensorShape shape;
-  std::vector<std::string> joined{};
-  std::vector<std::int64_t> sizes{};
+  std::vector<WeightPart> parts{};
   int along = 0;
   bool operator==(const Weight&) const = default;
 };

@@ -112,13 +112,23 @@ std::vector<TensorShape> infer(const Input& o, Checked& in) {
 }
 std::vector<TensorShape> infer(const Weight& o, Checked& in) {
   if (!in.inputs(0)) return {};
-  if (o.joined.size() != o.sizes.size()) return in.refused("{} weights are joined, of {} sizes", o.joined.size(), o.sizes.size());
-  if (o.joined.empty()) return {o.shape};
+  if (o.parts.empty()) return {o.shape};
   if (o.along < 0 || static_cast<std::size_t>(o.along) >= o.shape.sizes.size())
-    return in.refused("weights are joined along axis {}", o.along);
-  const std::int64_t sum = std::accumulate(o.sizes.begin(), o.sizes.end(), std::int64_t{0}),
-                     size = o.shape.sizes[static_cast<std::size_t>(o.along)];
-  if (sum != size) return in.refused("the joined weights have {} of axis {}, which is {}", sum, o.along, size);
+    return in.refused("parts lie side by side along axis {} of {}", o.along, to_text(o.shape));
+  const auto along = static_cast<std::size_t>(o.along);
+  std::int64_t sum = 0;
+  for (const WeightPart& p : o.parts) {
+    if (p.whole.size() != p.sizes.size() || p.begin.size() != p.sizes.size() || p.sizes.size() != o.shape.sizes.size())
+      return in.refused("the part of \"{}\" has other dims than {}", p.of, to_text(o.shape));
+    for (std::size_t d = 0; d < p.sizes.size(); ++d) {
+      if (p.begin[d] < 0 || p.sizes[d] < 1 || p.begin[d] + p.sizes[d] > p.whole[d])
+        return in.refused("the part of \"{}\" has {} from {} of axis {}, which is {}", p.of, p.sizes[d], p.begin[d], d, p.whole[d]);
+      if (d != along && p.sizes[d] != o.shape.sizes[d])
+        return in.refused("the part of \"{}\" has {} of axis {}, where the weight has {}", p.of, p.sizes[d], d, o.shape.sizes[d]);
+    }
+    sum += p.sizes[along];
+  }
+  if (sum != o.shape.sizes[along]) return in.refused("the parts have {} of axis {}, which is {}", sum, o.along, o.shape.sizes[along]);
   return {o.shape};
 }
 std::vector<TensorShape> infer(const Linear& o, Checked& in) {

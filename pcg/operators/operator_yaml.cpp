@@ -73,6 +73,21 @@ class Writer {
     list("shape", s.sizes);
     if (s.element != Element::real) put("element", name_of(kElements, s.element));
   }
+  void parts(const std::vector<WeightPart>& parts) {
+    Yaml all = Yaml::make_sequence();
+    for (const WeightPart& p : parts) {
+      Yaml one = Yaml::make_map();
+      Writer part(one);
+      part.put("weight", p.of);
+      part.list("whole", p.whole);
+      if (p.sizes != p.whole) {
+        part.list("begin", p.begin);
+        part.list("sizes", p.sizes);
+      }
+      all.items.push_back(std::move(one));
+    }
+    into_.set("parts", std::move(all));
+  }
 
  private:
   Yaml& into_;
@@ -81,10 +96,9 @@ class Writer {
 void write(const Input& o, Writer& w) { w.shape(o.shape); }
 void write(const Weight& o, Writer& w) {
   w.shape(o.shape);
-  if (o.joined.empty()) return;
-  w.list("joined", o.joined);
-  w.list("sizes", o.sizes);
-  w.put("along", o.along);
+  if (o.parts.empty()) return;
+  w.parts(o.parts);
+  w.unless("along", o.along, 0);
 }
 void write(const Linear& o, Writer& w) {
   w.put("out", o.out);
@@ -240,17 +254,26 @@ TensorShape shape(MapReader& r) {
 }
 
 Input read(std::type_identity<Input>, MapReader& r) { return {shape(r)}; }
-Weight read(std::type_identity<Weight>, MapReader& r) {
-  Weight o{shape(r)};
-  if (const Yaml* names = r.optional("joined")) {
-    for (const Yaml& name : names->items) o.joined.push_back(name.scalar);
-    if (!names->is_sequence() || o.joined.empty())
-      r.complain("joined", "expected a list of names", "name the weights that are stored as one");
+std::vector<WeightPart> parts(MapReader& r) {
+  std::vector<WeightPart> result;
+  const Yaml* y = r.optional("parts");
+  if (y == nullptr) return result;
+  if (!y->is_sequence() || y->items.empty())
+    r.complain("parts", "expected a list of parts of weights", "write e.g. [{weight: w, whole: [512, 64]}]");
+  for (std::size_t i = 0; i < y->items.size(); ++i) {
+    MapReader part(y->items[i], fmt::format("{}[{}]", r.path_of("parts"), i), r.sink());
+    part.require("weight");
+    part.require("whole");
+    WeightPart p{part.text("weight").value_or(""), list<std::int64_t>(part, "whole", 1), list<std::int64_t>(part, "begin", 0),
+                 list<std::int64_t>(part, "sizes", 1)};
+    if (!part.has("begin")) p.begin.assign(p.whole.size(), 0);
+    if (!part.has("sizes")) p.sizes = p.whole;
+    part.finish();
+    result.push_back(std::move(p));
   }
-  o.sizes = list<std::int64_t>(r, "sizes", 1);
-  o.along = small(r, "along", 0, 0);
-  return o;
+  return result;
 }
+Weight read(std::type_identity<Weight>, MapReader& r) { return {shape(r), parts(r), small(r, "along", 0, 0)}; }
 Linear read(std::type_identity<Linear>, MapReader& r) {
   return {size_of(r, "out"), r.boolean("bias").value_or(false), r.boolean("transposed").value_or(false), activation(r)};
 }

@@ -16,13 +16,16 @@ std::optional<substitutions::Matcher> matcher_on(const pcg::Graph& graph, std::s
   return substitutions::Matcher(rules, pcg::parallelize(graph, pcg::unsharded(graph)));
 }
 
-// Per node: the occurrences of rules that a cut behind it would part.
-std::vector<std::size_t> occurrences_parted(const pcg::Graph& graph, const std::optional<substitutions::Matcher>& matcher) {
+// Per node: the occurrences of rules that a cut behind it would part. The last operator of a segment stays, so that a cut behind an
+// operator that is taken apart is in the way, too.
+std::vector<std::size_t> occurrences_parted(const pcg::Graph& graph, std::span<const substitutions::Rule> rules,
+                                            const std::optional<substitutions::Matcher>& matcher) {
   std::vector<std::size_t> parted(graph.nodes().size(), 0);
   if (!matcher) return parted;
   for (const substitutions::Match& m : matcher->matches()) {
     const auto [first, last] = std::ranges::minmax(m.nodes, {}, &pcg::NodeId::value);
-    for (std::uint32_t n = first.value; n < last.value; ++n) ++parted[n];
+    const std::uint32_t end = takes_apart(rules[m.rule]) ? last.value + 1 : last.value;
+    for (std::uint32_t n = first.value; n < end; ++n) ++parted[n];
   }
   return parted;
 }
@@ -37,7 +40,7 @@ RewrittenModel::RewrittenModel(const pcg::Graph& graph, std::size_t fewest, std:
       catalog_(catalog),
       shapes_(shapes),
       kinds_(catalog.kinds_of(graph)),
-      segments_(segments_of(graph, fewest, occurrences_parted(graph, matcher_))) {
+      segments_(segments_of(graph, fewest, occurrences_parted(graph, rules, matcher_))) {
   for (std::size_t s = 0; s < segments_.size(); ++s) {
     segment_graphs_.push_back(segment_graph(graph_, segments_[s]));
     std::size_t like = 0;

@@ -46,6 +46,10 @@ SegmentGraph segment_graph(const pcg::Graph& whole, const Segment& segment) {
   SegmentGraph s;
   std::map<pcg::GraphTensorRef, pcg::GraphTensorRef> now;
   std::uint32_t count = 0;
+  std::vector<bool> read_outside(whole.nodes().size(), false);
+  for (std::uint32_t n = 0; n < read_outside.size(); ++n)
+    if (!std::ranges::binary_search(segment.operators, n))
+      for (const pcg::GraphTensorRef t : whole.nodes()[n].inputs) read_outside[t.node.value] = true;
   for (const std::uint32_t n : segment.operators) {
     const pcg::GraphNode& node = whole.nodes()[n];
     if (s.blocks.empty() || s.blocks.back() != node.block) {
@@ -61,11 +65,13 @@ SegmentGraph segment_graph(const pcg::Graph& whole, const Segment& segment) {
         BASE_CHECK(is_first || is_source(source), "\"{}\" is outside the segment that reads it", source.name);
         if (is_first) s.first = pcg::GraphNodeId(count);
         at->second = is_first ? builder.input(source.name, whole.shape(t)) : builder.add_raw(source.name, source.op, {}).front();
+        s.is_shared.push_back(read_outside[t.node.value]);
         ++count;
       }
       inputs.push_back(at->second);
     }
     const std::vector<pcg::GraphTensorRef> outputs = builder.add_raw(node.name, node.op, std::move(inputs));
+    s.is_shared.push_back(false);
     ++count;
     for (std::size_t o = 0; o < outputs.size(); ++o) now[{pcg::GraphNodeId(n), static_cast<int>(o)}] = outputs[o];
   }
@@ -77,7 +83,7 @@ bool alike(const SegmentGraph& a, const SegmentGraph& b) {
   const auto same = [](const pcg::GraphNode& m, const pcg::GraphNode& n) {
     return m.op == n.op && m.inputs == n.inputs && m.outputs == n.outputs && m.block == n.block;
   };
-  return a.first == b.first && std::ranges::equal(a.graph.nodes(), b.graph.nodes(), same);
+  return a.first == b.first && a.is_shared == b.is_shared && std::ranges::equal(a.graph.nodes(), b.graph.nodes(), same);
 }
 
 Joined joined(const pcg::Graph& whole, const std::vector<Piece>& pieces) {
@@ -110,8 +116,8 @@ Joined joined(const pcg::Graph& whole, const std::vector<Piece>& pieces) {
       for (const pcg::GraphTensorRef t : node.inputs) inputs.push_back({pcg::GraphNodeId(numbers[t.node.value]), t.output});
       pcg::Operator op = node.op;
       if (auto* weight = std::get_if<pcg::Weight>(&op))
-        for (std::string& part : weight->joined)
-          if (const std::string* of = names.known(part)) part = *of;
+        for (pcg::WeightPart& part : weight->parts)
+          if (const std::string* of = names.known(part.of)) part.of = *of;
       const std::vector<pcg::GraphTensorRef> outputs = builder.add_raw(name, std::move(op), std::move(inputs));
       numbers.push_back(outputs.front().node.value);
       if (is_source(node)) sources[name] = numbers.back();

@@ -14,6 +14,7 @@ struct SegmentGraph {
   pcg::Graph graph;                       // with sources of its own, of the same names
   std::optional<pcg::GraphNodeId> first;  // the input that stands for the end of the segment before; of its name
   std::vector<int> blocks;                // of the whole graph, by block of this one
+  std::vector<bool> is_shared;            // per node: a source that operators outside the segment read, too
 };
 
 [[nodiscard]] SegmentGraph segment_graph(const pcg::Graph& whole, const Segment& segment);

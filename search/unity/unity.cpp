@@ -73,6 +73,9 @@ class UnitySearch {
     for (std::size_t s = 0; s < model_.segments(); ++s) {
       const std::vector<Variant>& variants = model_.variants(s);
       plain_.push_back({{&variants[0].part}});
+      const auto apart = std::ranges::find(variants, true, &Variant::is_apart);
+      has_apart_ = has_apart_ || apart != variants.end();
+      apart_.push_back({{apart != variants.end() ? &apart->part : &variants[0].part}});
       Link& link = links_.emplace_back();
       // In sequence: what is best for one device, whatever that means for many.
       if (!config_.joint) link.variants = {&variants[quickest(variants)].part};
@@ -107,8 +110,8 @@ class UnitySearch {
   bool map_and_confirm(const Weighing& weighing, int most_cut) {
     Shortlists lists(catalog_, weighing, config_.most_strategies, most_cut);
     Mapping mapping(problem_.cluster, lists, shapes_, {config_.side_by_side, config_.remember});
-    for (const std::vector<Link>* links : {&plain_, &links_}) {
-      if (links == &plain_ && !config_.joint) continue;
+    for (const std::vector<Link>* links : {&plain_, &links_, &apart_}) {
+      if ((links == &plain_ && !config_.joint) || (links == &apart_ && !(config_.joint && has_apart_))) continue;
       const auto placed = place_chain(mapping, *links, {0, devices_}, deadline_);
       if (!placed || (deadline_.has_passed() && confirmation_.has_plan())) return false;
       if (cheapest_plan_ == 0) cheapest_plan_ = placed->seconds;
@@ -289,7 +292,8 @@ class UnitySearch {
   BranchShapes shapes_;
   pcg::Graph graph_;
   RewrittenModel model_;
-  std::vector<Link> plain_, links_;  // segments as they are, and with their variants
+  std::vector<Link> plain_, links_, apart_;  // segments as they are, with their variants, and without joined tensors where they can be
+  bool has_apart_ = false;
   std::optional<Found> best_;
   double cheapest_plan_ = 0;  // seconds of the first mapping
   std::size_t weighings_ = 0;

@@ -6,9 +6,9 @@
 #include <queue>
 #include <set>
 
-#include "pcg/graph/joined_weights.hpp"
 #include "pcg/graph/parallelize.hpp"
 #include "pcg/graph/serial.hpp"
+#include "pcg/graph/stored_weights.hpp"
 #include "substitutions/rewriting/apply.hpp"
 
 namespace search {
@@ -36,7 +36,9 @@ class Rewriting {
     add_up(*itself);
     double best = itself->seconds;
     found_.push_back(std::move(*itself));
-    push(pcg::parallelize(segment_.graph, pcg::unsharded(segment_.graph)), 0);
+    pcg::Pcg start = pcg::parallelize(segment_.graph, pcg::unsharded(segment_.graph));
+    take_apart(start, best, deadline);
+    push(std::move(start), 0);
     while (!queue_.empty() && looked_at_ < config_.candidates && !deadline.has_passed()) {
       const Open open = queue_.top();
       queue_.pop();
@@ -58,6 +60,47 @@ class Rewriting {
     queue_.push({found_[number].seconds, number, std::make_shared<const pcg::Pcg>(std::move(graph))});
   }
 
+  // A tensor that is joined along a dim cannot be cut there, so that what was computed in parts has to move. Rules that compute with the
+  // parts instead take one part away at a time, and nothing is gained before the last: they are applied as often as they go, and the graph
+  // is kept whatever its operators cost by themselves.
+  void take_apart(const pcg::Pcg& start, double& best, const Deadline& deadline) {
+    if (matcher_ == nullptr) return;
+    std::vector<RuleApplied> rules;
+    std::optional<pcg::Pcg> apart;
+    std::optional<Variant> v;
+    while (!deadline.has_passed()) {
+      const pcg::Pcg& from = apart ? *apart : start;
+      matcher_->restart(from);
+      std::optional<substitutions::Rewritten> next;
+      for (const substitutions::Match& match : matcher_->matches()) {
+        if (!takes_apart(rules_[match.rule]) || !takes_first_part(match)) continue;
+        base::Attempt<substitutions::Rewritten> rewritten = substitutions::apply(rules_[match.rule], match, from, {});
+        if (!rewritten) continue;
+        rules.push_back({rules_[match.rule].name, rules.empty() ? found_.front().seconds : rules.back().seconds});
+        next = std::move(*rewritten);
+        break;
+      }
+      if (!next) break;
+      apart = std::move(next->graph);
+      v = variant(pcg::with_stored_weights(pcg::serial(*apart)));
+      if (!v) continue;
+      add_up(*v);
+      rules.back().seconds = v->seconds;
+    }
+    if (!v || !seen_.insert(key(*v)).second) return;
+    ++looked_at_;
+    v->rules = std::move(rules);
+    best = std::min(best, v->seconds);
+    v->is_apart = true;
+    found_.push_back(std::move(*v));
+    push(std::move(*apart), found_.size() - 1);
+  }
+
+  // Of a concat of many tensors; what is left of it is taken apart next.
+  static bool takes_first_part(const substitutions::Match& m) {
+    return std::ranges::all_of(m.views, [](const substitutions::ConcatAsTwo& c) { return c.begin == 0 && c.cut == 1; });
+  }
+
   void expand(const Open& open, double& best, const Deadline& deadline) {
     if (matcher_ == nullptr) return;
     matcher_->restart(*open.graph);
@@ -66,7 +109,7 @@ class Rewriting {
       const substitutions::Rule& rule = rules_[match.rule];
       base::Attempt<substitutions::Rewritten> rewritten = substitutions::apply(rule, match, *open.graph, {});
       if (!rewritten) continue;
-      std::optional<Variant> v = variant(pcg::with_joined_weights(pcg::serial(rewritten->graph)));
+      std::optional<Variant> v = variant(pcg::with_stored_weights(pcg::serial(rewritten->graph)));
       if (!v || !seen_.insert(key(*v)).second) continue;
       ++looked_at_;
       add_up(*v);
@@ -81,7 +124,7 @@ class Rewriting {
 
   // nullopt: it would not train the model's weights, or would end otherwise.
   std::optional<Variant> variant(pcg::Graph graph) {
-    if (pcg::operators_on_weights(graph) > pcg::operators_on_weights(segment_.graph)) return std::nullopt;
+    if (pcg::operators_on_weights(graph) > pcg::operators_on_weights(segment_.graph) || stores_apart(graph)) return std::nullopt;
     Variant v;
     std::vector<pcg::GraphNodeId> with_gradient;
     if (segment_.first) {
@@ -102,6 +145,18 @@ class Rewriting {
     return v;
   }
 
+  // Whether it would store in another way what other segments read, too.
+  [[nodiscard]] bool stores_apart(const pcg::Graph& graph) const {
+    const std::span<const pcg::GraphNode> before = segment_.graph.nodes();
+    for (const pcg::GraphNode& n : graph.nodes())
+      if (const auto* weight = std::get_if<pcg::Weight>(&n.op))
+        for (const pcg::WeightPart& p : weight->parts) {
+          const auto of = std::ranges::find(before, p.of, &pcg::GraphNode::name);
+          if (of != before.end() && segment_.is_shared[static_cast<std::size_t>(of - before.begin())]) return true;
+        }
+    return false;
+  }
+
   void add_up(Variant& v) const {
     for (const std::uint32_t n : v.segment.operators) v.seconds += estimate_(v.kinds[n]);
   }
@@ -120,8 +175,9 @@ class Rewriting {
   Variants result() {
     Variants r{{}, looked_at_};
     std::stable_sort(found_.begin() + 1, found_.end(), [](const Variant& a, const Variant& b) { return a.seconds < b.seconds; });
-    found_.resize(std::min(found_.size(), config_.kept + 1));
-    for (Variant& v : found_) {
+    for (std::size_t i = 0; i < found_.size(); ++i) {
+      Variant& v = found_[i];
+      if (i > config_.kept && !v.is_apart) continue;
       v.part = part_of(v.graph, v.segment, v.kinds, catalog_, shapes_);
       r.variants.push_back(std::move(v));
     }
@@ -144,6 +200,11 @@ class Rewriting {
 };
 
 }  // namespace
+
+bool takes_apart(const substitutions::Rule& rule) {
+  const auto joins = [](const substitutions::Node& n) { return n.kind == substitutions::Kind::concat; };
+  return std::ranges::any_of(rule.source().nodes, joins) && std::ranges::none_of(rule.target().nodes, joins);
+}
 
 std::size_t quickest(const std::vector<Variant>& variants) {
   return static_cast<std::size_t>(std::ranges::min_element(variants, {}, &Variant::seconds) - variants.begin());

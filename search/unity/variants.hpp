@@ -21,11 +21,12 @@ struct RuleApplied {
 };
 
 struct Variant {
-  pcg::Graph graph;                // with joined weights
+  pcg::Graph graph;                // with weights as they are stored
   Segment segment;                 // its operators; `first` is the input that stands for it
   std::vector<KindNumber> kinds;   // per node; of `first` that of the operator it stands for
   std::vector<RuleApplied> rules;  // in order
   double seconds = 0;              // the sum of the estimates of its operators
+  bool is_apart = false;           // what was joined for an operator is computed with in parts: it is kept whatever its seconds
   Mapping::Part part;
 };
 
@@ -43,13 +44,17 @@ struct Variants {
   std::size_t looked_at = 0;      // rewritten graphs
 };
 
+// Whether a rule computes with the parts of what is joined in its source.
+[[nodiscard]] bool takes_apart(const substitutions::Rule& rule);
+
 // The one with the least seconds.
 [[nodiscard]] std::size_t quickest(const std::vector<Variant>& variants);
 
 // Returns the variants of a segment. `first_kind`: of the operator that ends the segment before, where there is one; `has_gradient`: of the
 // tensor that comes from it. Rewrites keep the last operator, so that segments stay apart, and train the model's own weights: rules that
-// would compute with weights alone, other than join them, are not applied. Two graphs count as one where kinds of operators and edges are
-// equal. `matcher`: of the rules, on any graph; null: there are none.
+// would compute with weights alone, other than join and cut what no other segment reads, are not applied. One variant has all joined
+// tensors taken apart that rules take apart: a concat bars cuts, which costs nothing until the graph is mapped. Two graphs count as one
+// where kinds of operators and edges are equal. `matcher`: of the rules, on any graph; null: there are none.
 [[nodiscard]] Variants variants_of(const SegmentGraph& segment, std::optional<KindNumber> first_kind, bool has_gradient,
                                    OperatorCatalog& catalog, BranchShapes& shapes, std::span<const substitutions::Rule> rules,
                                    substitutions::Matcher* matcher, const VariantsConfig& config, const Estimate& estimate,

@@ -9,6 +9,7 @@
 #include "base/yaml/reader.hpp"
 #include "substitutions/language/parse.hpp"
 #include "substitutions/language/text_reader.hpp"
+#include "substitutions/language/typing.hpp"
 
 namespace substitutions {
 
@@ -164,16 +165,30 @@ class Families {
   std::optional<Setting> setting(const Yaml& y, const std::string& path, Setting s) {
     MapReader r(y, path, sink_);
     const Yaml* variables = r.required("variables");
-    const Yaml* operators = r.required("operators");
+    const Yaml* graphs = r.optional("graphs");
+    const Yaml* operators = graphs != nullptr ? nullptr : r.required("operators");
     s.more = static_cast<int>(r.integer("more", 1, 1).value_or(0));
     r.finish();
-    if (variables == nullptr || operators == nullptr) return std::nullopt;
+    if (variables == nullptr || (operators == nullptr && graphs == nullptr)) return std::nullopt;
     for (const Yaml::Entry& v : variables->entries) {
       const auto add = [&] {
         add_variables(s.variables, v.key, v.value.scalar);
         return true;
       };
       if (!report(v.value.mark, path + ".variables." + v.key, add)) return std::nullopt;
+    }
+    if (graphs != nullptr) {
+      s.use = SettingUse::compare;
+      for (const Yaml& graph : graphs->items) {
+        auto term = report(graph.mark, path + ".graphs", [&] { return parse_term(graph.scalar, s.variables); });
+        if (!term) return std::nullopt;
+        if (!types_of(*term, s.variables)) {
+          sink_.add(graph.mark, path + ".graphs", fmt::format("\"{}\" is ill typed", graph.scalar), "sizes of its operators have to fit");
+          return std::nullopt;
+        }
+        s.graphs.push_back(std::move(*term));
+      }
+      return s;
     }
     auto read = read_operators(*operators, path + ".operators");
     if (!read) return std::nullopt;
@@ -215,6 +230,13 @@ std::vector<Setting> parse_settings(std::string_view yaml, const std::string& fi
     for (std::size_t i = 0; i < list->items.size(); ++i) families.add_family(list->items[i], fmt::format("families[{}]", i), all);
   r.finish();
   sink.throw_if_any();
+  return all;
+}
+
+std::vector<Equation> pairs_of_graphs(const Setting& setting) {
+  std::vector<Equation> all;
+  for (std::size_t i = 0; i < setting.graphs.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) all.push_back({setting.variables, setting.graphs[j], setting.graphs[i]});
   return all;
 }
 

@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "substitutions/language/term.hpp"
+#include "substitutions/language/typed_equation.hpp"
 
 namespace substitutions {
 
 // The use that the generator makes of a setting's operators.
 enum class SettingUse {
   enumerate,  // all graphs of a few of them are compared
+  compare,    // none: the setting's graphs are compared
   shard,      // each one that computes is held against its sharded forms (sharded.hpp)
 };
 
@@ -22,12 +24,16 @@ struct Setting {
   SettingUse use = SettingUse::enumerate;
   std::vector<Variable> variables;
   std::vector<Node> operators;
-  int more = 0;  // operators of a graph beyond those that are asked for
+  int more = 0;              // operators of a graph beyond those that are asked for
+  std::vector<Term> graphs;  // to be compared with each other: larger ones than can be enumerated
 };
 
 // Returns the settings that ship, in the order in which they are enumerated.
 [[nodiscard]] const std::vector<Setting>& settings();
 // Throws: base::InputError with every problem found.
 [[nodiscard]] std::vector<Setting> parse_settings(std::string_view yaml, const std::string& file);
+
+// Returns the equations of every two graphs of a setting, which may be false.
+[[nodiscard]] std::vector<Equation> pairs_of_graphs(const Setting& setting);
 
 }  // namespace substitutions

@@ -97,6 +97,10 @@ Generated generate(const GenerateConfig& config) {
       std::ranges::move(sharded_forms(setting), std::back_inserter(found));
       continue;
     }
+    if (setting.use == SettingUse::compare) {
+      std::ranges::move(pairs_of_graphs(setting), std::back_inserter(found));
+      continue;
+    }
     Enumerated e = enumerate(setting, config.operators + setting.more);
     s.graphs += e.graphs;
     s.classes += e.classes;

@@ -12,7 +12,7 @@
 
 namespace substitutions {
 
-inline constexpr std::string_view kGeneratorVersion = "3";
+inline constexpr std::string_view kGeneratorVersion = "4";
 
 struct GenerateConfig {
   int operators = 3;                                 // of each side, at most, and Setting::more; 4 is possible and slow

@@ -40,10 +40,16 @@ Activation activation() { return static_cast<Activation>(*rc::gen::inRange(0, 5)
 
 Window window(int least_kernel) { return {*rc::gen::inRange(least_kernel, 1000), count(), *rc::gen::inRange(0, 1000)}; }
 
+// Of the model, or in parts.
+Weight weight() {
+  if (flag()) return {shape()};
+  return {shape(), {{"a", {4, 8}, {0, 0}, {4, 8}}, {"b", {9, count()}, {0, 2}, {4, 1}}}, *rc::gen::inRange(0, 2)};
+}
+
 // One of each kind, with every field drawn.
 std::vector<Operator> one_of_each() {
   return {Input{shape()},
-          Weight{shape()},
+          weight(),
           Linear{count(), flag(), flag(), activation()},
           BatchMatmul{flag()},
           Conv2d{count(), window(1), window(1), count(), flag(), activation()},

@@ -32,8 +32,11 @@ std::vector<Rule> directed(const std::vector<Equation>& equations) {
 const std::vector<Rule>& generated() {
   static const std::vector<Rule> all = [] {
     std::vector<Equation> found;
-    for (const Setting& s : settings())
-      std::ranges::move(s.use == SettingUse::shard ? sharded_forms(s) : enumerate(s, 3 + s.more).equations, std::back_inserter(found));
+    const auto pairs = [](const Setting& s) {
+      if (s.use == SettingUse::enumerate) return enumerate(s, 3 + s.more).equations;
+      return s.use == SettingUse::shard ? sharded_forms(s) : pairs_of_graphs(s);
+    };
+    for (const Setting& s : settings()) std::ranges::move(pairs(s), std::back_inserter(found));
     return directed(prune(found).equations);
   }();
   return all;

@@ -134,7 +134,7 @@ TEST_CASE("operators that a random walk places each on its own devices") {
 }
 
 TEST_CASE("graphs that are rewritten and mapped together") {
-  for (const char* name : {"mlp-mnist", "dlrm", "inception-v3", "resnext-50"}) {
+  for (const char* name : {"mlp-mnist", "dlrm", "xdl", "inception-v3", "resnext-50"}) {
     const test::Question q = question(name);
     const search::SearchResult result = search::unity_search(q.problem(), {.candidates = 40, .steps = 500}, {});
     REQUIRE(result.best);

@@ -32,6 +32,26 @@ pcg::Graph modules(int count) {
   return std::move(g).build();
 }
 
+// Tables of rows of 1024 numbers, joined for a layer of 8, with a bias.
+pcg::Graph wide_tables(int tables) {
+  pcg::GraphBuilder g("wide tables");
+  std::vector<pcg::GraphTensorRef> rows;
+  for (int i = 0; i < tables; ++i) {
+    const auto index = g.input(fmt::format("index{}", i), {{4096, 4}, pcg::Element::index});
+    rows.push_back(g.add(fmt::format("table{}", i), pcg::EmbeddingBag{.vocabulary = 100'000, .width = 1024}, {index}));
+  }
+  const auto joined = g.add("join", pcg::Concat{.axis = 1}, rows);
+  auto x = g.add("narrow", pcg::Linear{.out = 8, .has_bias = true, .activation = pcg::Activation::relu}, {joined});
+  x = g.add("last", pcg::Linear{.out = 8}, {x});
+  g.add("loss", pcg::SquaredError{}, {x, g.input("targets", {{4096, 8}, pcg::Element::real})});
+  return std::move(g).build();
+}
+
+bool has_concat(const pcg::Pcg& pcg) {
+  return std::ranges::any_of(pcg.nodes(),
+                             [](const pcg::PcgNode& n) { return n.operation() && std::holds_alternative<pcg::Concat>(*n.operation()); });
+}
+
 search::SearchResult unity(test::Question& q, search::UnityConfig config = {}) {
   config.steps = std::min<std::size_t>(config.steps, 300);
   return search::unity_search(q.problem(), config, {});
@@ -116,6 +136,55 @@ TEST_CASE("a plan of the model as it is claims no rewrites") {
   model.add_rewrites(best, model.with(best).graph, replicas);
   CHECK(replicas.rewrites.empty());
   CHECK(replicas == search::data_parallel_plan(problem, {}).value());
+}
+
+TEST_CASE("the concat in front of a narrow layer goes, where wide rows of tables would move for it") {
+  // Unity's Figure 16b (OSDI'22). Each of 4 tables is on one of 4 machines: for a concat they send rows of 1024 numbers, as products 8.
+  test::Question q(test::kSmallGpt, 4, 1, 4096);
+  q.model = wide_tables(4);
+  q.training.optimizer = pcg::Optimizer::sgd;
+  const search::SearchResult r = unity(q), as_it_is = unity(q, {.algebra = false});
+  REQUIRE(r.best);
+  REQUIRE(as_it_is.best);
+  CHECK_FALSE(has_concat(r.best->pcg));
+  CHECK(has_concat(as_it_is.best->pcg));
+  CHECK(*r.objective < 0.8 * *as_it_is.objective);
+  // The layer's weight is stored in four parts, which are the model's; nothing cuts it.
+  std::int64_t parts = 0;
+  for (const pcg::PcgNode& n : r.best->pcg.nodes())
+    if (n.is_weight())
+      for (const pcg::WeightPart& p : std::get<pcg::Weight>(*n.operation()).parts) parts += p.of == "narrow.weight" && p.sizes[0] == 1024;
+  CHECK(parts == 4);
+  const pcg::EquivalenceResult checked = pcg::check_equivalence(*r.best, q.model, 2, 1);
+  CHECK_MESSAGE(checked.equivalent, checked.detail);
+}
+
+TEST_CASE("a weight that another segment reads is stored as it is") {
+  // `w` multiplies a joined tensor in the first segment, where it would be cut, and again in the second.
+  const auto graph = [](bool is_shared) {
+    pcg::GraphBuilder g("tied");
+    const auto x = g.input("x", {{8, 32}, pcg::Element::real}), y = g.input("y", {{8, 32}, pcg::Element::real});
+    const auto w = g.weight("w", {{64, 64}, pcg::Element::real}), u = g.weight("u", {{64, 64}, pcg::Element::real});
+    auto z = g.add("join", pcg::Concat{.axis = 1}, {x, y});
+    z = g.add("first", pcg::Linear{.out = 64}, {z}, {w});
+    z = g.add("middle", pcg::Linear{.out = 64}, {z});
+    z = g.add("again", pcg::Linear{.out = 64}, {z}, {is_shared ? w : u});
+    g.add("end", pcg::Linear{.out = 64}, {z});
+    return std::move(g).build();
+  };
+  for (const bool is_shared : {false, true}) {
+    test::Question q(test::kSmallGpt, 1, 2, 8);
+    q.model = graph(is_shared);
+    const search::Problem problem = q.problem();
+    search::OperatorCatalog catalog(problem, 2);
+    search::BranchShapes shapes;
+    search::RewrittenModel model(q.model, 2, substitutions::algebraic_rules_at_hand().rules, catalog, shapes);
+    REQUIRE(model.segments() == 2);
+    static const search::SearchContext kContext;
+    model.rewrite(
+        {.candidates = 50}, [](search::KindNumber) { return 1.0; }, search::Deadline(kContext, base::Seconds(1)));
+    CHECK(std::ranges::any_of(model.variants(0), &search::Variant::is_apart) == !is_shared);
+  }
 }
 
 TEST_CASE("the same seed gives the same plan; no search is worse than data parallelism; joint is no worse than its parts") {

@@ -26,16 +26,23 @@ pcg::Graph product(Stored how) {
   return std::move(b).build();
 }
 
-// x . a + y . b and a loss, where a and b are weights or slices of one.
-pcg::Graph sum_of_products(bool sliced) {
+// x . a + y . b and a loss, where a and b are weights, slices of one, or stored as parts of one.
+enum class Second { weights, slices, parts };
+pcg::Graph sum_of_products(Second how) {
   pcg::GraphBuilder b("sum");
   const pcg::GraphTensorRef x = b.input("x", pcg::real({kBatch, kFirst})), y = b.input("y", pcg::real({kBatch, kSecond}));
   const pcg::GraphTensorRef z = b.input("z", pcg::real({kBatch, kIn}));
   pcg::GraphTensorRef first, second;
-  if (sliced) {
+  if (how == Second::slices) {
     const pcg::GraphTensorRef w = b.weight("w", pcg::real({kFirst + kSecond, kIn}));
     first = b.add("first", pcg::Slice{.axis = 0, .begin = 0, .length = kFirst}, {w});
     second = b.add("second", pcg::Slice{.axis = 0, .begin = kFirst, .length = kSecond}, {w});
+  } else if (how == Second::parts) {
+    const auto part = [&](const char* name, std::int64_t begin, std::int64_t rows) {
+      return b.add_raw(name, pcg::Weight{{{rows, kIn}}, {{"w", {kFirst + kSecond, kIn}, {begin, 0}, {rows, kIn}}}}, {}).front();
+    };
+    first = part("first", 0, kFirst);
+    second = part("second", kFirst, kSecond);
   } else {
     first = b.weight("first", pcg::real({kFirst, kIn}));
     second = b.weight("second", pcg::real({kSecond, kIn}));
@@ -65,4 +72,24 @@ TEST_CASE("a weight that is joined of others costs what a whole one does") {
   check_equal(product(Stored::nested), product(Stored::whole));
 }
 
-TEST_CASE("slices of a weight cost what weights of their own do") { check_equal(sum_of_products(true), sum_of_products(false)); }
+TEST_CASE("slices of a weight, and weights that are parts of one, cost what weights of their own do") {
+  check_equal(sum_of_products(Second::slices), sum_of_products(Second::weights));
+  check_equal(sum_of_products(Second::parts), sum_of_products(Second::weights));
+}
+
+TEST_CASE("parts of a weight are together what the weight is: in memory, in gradients that are added up, in the optimizer's state") {
+  // 768 x 1024 parameters in fp32 are 3 MiB; Adam keeps two numbers besides. Of two replicas each sends 2 (p - 1) / p = 1 times the
+  // gradients in a ring.
+  constexpr double kWeights = 3 << 20;
+  for (const Second how : {Second::weights, Second::parts}) {
+    pcg::Plan plan = test::plan_of(sum_of_products(how), {{"*", {{"b", 2}}}}, 2);
+    plan.training.optimizer = pcg::Optimizer::adam;
+    plan.training.precision = pcg::Precision::fp32;
+    REQUIRE(pcg::violations(plan).empty());
+    const sim::SimulationResult r = sim::simulate_plan(plan, test::star(2, 1));
+    CHECK(r.memory.weights.value() == kWeights);
+    CHECK(r.memory.gradients.value() == kWeights);
+    CHECK(r.memory.optimizer.value() == 2 * kWeights);
+    CHECK(r.bytes.total.value() == 2 * kWeights);
+  }
+}

@@ -116,7 +116,7 @@ TEST_CASE("what is loaded is proved, and its rules name the new proofs, whatever
   const std::string changed_since = "it was changed after it was written";
   proved_anew(changed("name: h1", "name: mine"), changed_since);
   proved_anew(changed("linear.partition_rows", "add.commutative"), changed_since);
-  proved_anew(changed("generator: \"3\"", "generator: \"1\""), "generator \"1\" wrote it, this is generator \"3\"");
+  proved_anew(changed("generator: \"4\"", "generator: \"1\""), "generator \"1\" wrote it, this is generator \"4\"");
   proved_anew(changed("axioms: \"" + axioms().hash, "axioms: \"0123456789abcdef"),
               "it rests on the axioms 0123456789abcdef, which now are " + axioms().hash);
   std::string shorter = written();
