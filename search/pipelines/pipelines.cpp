@@ -198,8 +198,8 @@ class Pipelines {
     std::string text = fmt::format("{} micro-batches", plan.micro_batches);
     if (plan.stages > 1) {
       const bool is_even = std::ranges::count(sizes, sizes[0]) == plan.stages;
-      text = fmt::format("{} stages on {} GPUs, {}, {}", plan.stages,
-                         is_even ? fmt::format("{} each", sizes[0]) : fmt::format("{}", fmt::join(sizes, " + ")), text,
+      text = fmt::format("{} stages of {} GPUs, {}, {}", plan.stages,
+                         is_even ? fmt::format("{}", sizes[0]) : fmt::format("{}", fmt::join(sizes, " + ")), text,
                          pcg::schedule_names()[static_cast<std::size_t>(plan.schedule)]);
     }
     return fmt::format("{}; {}", text, summary_of_cuts(plan));
