@@ -1,5 +1,6 @@
 #include "search/planners.hpp"
 
+#include "search/alpa/alpa.hpp"
 #include "search/data_parallel/data_parallel.hpp"
 #include "search/expert_dlrm/expert_dlrm.hpp"
 #include "search/flexflow/flexflow.hpp"
@@ -16,7 +17,8 @@ std::span<const Planner> planners() {
   static const std::vector<Planner> kPlanners = {// constant data, made once
                                                  data_parallel_planner(), megatron_planner(),      megatron_search_planner(),
                                                  fsdp_planner(),          intra_op_planner(),      expert_dlrm_planner(),
-                                                 flexflow_planner(),      taso_flexflow_planner(), unity_planner()};
+                                                 flexflow_planner(),      taso_flexflow_planner(), unity_planner(),
+                                                 alpa_planner(),          inter_op_planner(),      pp_dp_planner()};
   return kPlanners;
 }
 
@@ -34,7 +36,7 @@ std::vector<std::string> planner_kinds() {
 }
 
 const std::vector<std::string>& later_planner_kinds() {
-  static const std::vector<std::string> kLater = {"alpa", "uniap", "galvatron", "pp-dp", "inter-op"};
+  static const std::vector<std::string> kLater = {"uniap", "galvatron"};
   return kLater;
 }
 

@@ -1,27 +1,30 @@
 #include "search/intra_op/intra_op.hpp"
 
 #include <fmt/core.h>
+
+#include <array>
+
 #include "search/data_parallel/data_parallel.hpp"
 #include "search/operators/operator_space.hpp"
 #include "search/operators/summary.hpp"
-#include "search/problem/confirmation.hpp"
-#include "search/problem/deadline.hpp"
+#include "search/pipelines/pipelines.hpp"
 
 namespace search {
 namespace {
 
 class IntraOpSearch {
  public:
-  IntraOpSearch(const Problem& problem, const IntraOpConfig& config, const SearchContext& context)
-      : problem_(problem), deadline_(context, config.budget), confirmation_(problem, context, "intra-op"), config_(config) {}
+  IntraOpSearch(const Problem& problem, const IntraOpConfig& config, OperatorCatalog& catalog, const Deadline& deadline,
+                Confirmation& confirmation)
+      : problem_(problem), config_(config), catalog_(catalog), deadline_(deadline), confirmation_(confirmation) {}
 
-  SearchResult run() {
+  std::string run() {
     confirm_data_parallel();
     const pcg::Graph graph = pcg::with_batch(problem_.model, problem_.training.global_batch);
-    OperatorCatalog catalog(problem_, config_.most_cut);
-    OperatorSpace space(catalog, graph, problem_.cluster.device_count());
+    OperatorSpace space(catalog_, graph, problem_.cluster.device_count());
     choose(space);
-    return result(space);
+    accumulate();
+    return note(space);
   }
 
  private:
@@ -38,18 +41,12 @@ class IntraOpSearch {
     for (const double price : kMemoryPrices) {
       for (const double share : kSynchronisationShares) {
         const auto chosen = space.cheapest({share, price * cheapest_plan / memory}, config_.most_strategies, deadline_);
-        if (!chosen) {
-          cut_off_ = true;
-          return;
-        }
+        if (!chosen) return;
         if (cheapest_plan == 0) cheapest_plan = chosen->seconds;
         exact_ = exact_ && chosen->is_optimal;
         pcg::Plan plan = space.plan(problem_, chosen->way);
         ++weighings_;
-        if (deadline_.has_passed() && confirmation_.has_plan()) {
-          cut_off_ = true;
-          return;
-        }
+        if (deadline_.has_passed() && confirmation_.has_plan()) return;
         plan.summary = summary_of_cuts(plan);
         confirmation_.confirm(std::move(plan));
       }
@@ -57,28 +54,53 @@ class IntraOpSearch {
     }
   }
 
-  SearchResult result(const OperatorSpace& space) {
-    SearchResult r = std::move(confirmation_).result(cut_off_);
-    r.notes.push_back(fmt::format(
+  // Of several micro-batches, whose activations are kept one after another.
+  void accumulate() {
+    BranchShapes branch_shapes;
+    const PipelineConfig pipelines{.most_strategies = config_.most_strategies, .most_cut = config_.most_cut, .side_by_side = false};
+    for (PipelineSetting setting : settings_worth_a_look(problem_.training.global_batch, {})) {
+      if (setting.micro_batches == 1) continue;
+      if (deadline_.has_passed()) return;
+      if (const auto best = confirmation_.best_time()) setting.to_beat = best->value();
+      const pcg::Graph graph = pcg::with_batch(problem_.model, problem_.training.global_batch / setting.micro_batches);
+      for (pcg::Plan& plan : pipeline_plans(problem_, graph, setting, std::array{StageShape{.most_stages = 1}}, pipelines, catalog_,
+                                            branch_shapes, deadline_))
+        confirmation_.confirm(std::move(plan));
+    }
+  }
+
+  [[nodiscard]] std::string note(const OperatorSpace& space) const {
+    return fmt::format(
         "{} operators of {} kinds can run in {} ways; of those of each kind that cost least by themselves, {} at most, the cheapest "
         "together were chosen {}, for {} weighings of gradients and memory",
         space.operators().size(), space.kinds(), space.ways_of_kinds(), config_.most_strategies,
-        exact_ ? "exactly" : "but for tables that were too large", weighings_));
-    return r;
+        exact_ ? "exactly" : "but for tables that were too large", weighings_);
   }
 
   const Problem& problem_;
-  Deadline deadline_;
-  Confirmation confirmation_;
-  IntraOpConfig config_;
+  const IntraOpConfig& config_;
+  OperatorCatalog& catalog_;
+  const Deadline& deadline_;
+  Confirmation& confirmation_;
   std::size_t weighings_ = 0;
-  bool cut_off_ = false, exact_ = true;
+  bool exact_ = true;
 };
 
 }  // namespace
 
+std::string confirm_intra_op(const Problem& problem, const IntraOpConfig& config, OperatorCatalog& catalog, const Deadline& deadline,
+                             Confirmation& confirmation) {
+  return IntraOpSearch(problem, config, catalog, deadline, confirmation).run();
+}
+
 SearchResult intra_op_search(const Problem& problem, const IntraOpConfig& config, const SearchContext& context) {
-  return IntraOpSearch(problem, config, context).run();
+  const Deadline deadline(context, config.budget);
+  Confirmation confirmation(problem, context, "intra-op");
+  OperatorCatalog catalog(problem, config.most_cut);
+  const std::string note = confirm_intra_op(problem, config, catalog, deadline, confirmation);
+  SearchResult r = std::move(confirmation).result(deadline.has_passed());
+  r.notes.push_back(note);
+  return r;
 }
 
 Planner intra_op_planner() {

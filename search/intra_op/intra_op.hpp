@@ -2,6 +2,9 @@
 // Every operator cut in its own way over all devices, without a pipeline: the choice of Alpa's baseline "intra-op only" (OSDI'22, section
 // 8.1), for which operators are chosen together, exactly.
 
+#include "search/operators/operator_catalog.hpp"
+#include "search/problem/confirmation.hpp"
+#include "search/problem/deadline.hpp"
 #include "search/problem/planner.hpp"
 
 namespace search {
@@ -14,6 +17,10 @@ struct IntraOpConfig {
 
 // The best plan by simulation of those that are the cheapest under several weighings of gradients and memory, and of plain data
 // parallelism.
+// The same as a part of another search: confirms what it finds. The deadline is that search's. Returns: a note on it; whether time was
+// left is the deadline's to say.
+std::string confirm_intra_op(const Problem& problem, const IntraOpConfig& config, OperatorCatalog& catalog, const Deadline& deadline,
+                             Confirmation& confirmation);
 [[nodiscard]] SearchResult intra_op_search(const Problem& problem, const IntraOpConfig& config, const SearchContext& context);
 [[nodiscard]] Planner intra_op_planner();
 

@@ -1,6 +1,7 @@
 #include "search/operators/shortlists.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace search {
 
@@ -10,7 +11,11 @@ const Shortlist& Shortlists::of(KindNumber kind, DeviceBlock block) {
   if (!is_new) return list;
   const Ways& ways = catalog_.ways(kind, block);
   for (std::uint32_t w = 0; w < ways.costs.size(); ++w)
-    if (std::ranges::count_if(ways.strategies[w].sharding.degrees, [](int d) { return d > 1; }) <= most_cut_) list.ways.push_back(w);
+    if (is_allowed(kind, ways.strategies[w])) list.ways.push_back(w);
+  if (list.ways.empty()) {
+    list.ways.resize(ways.costs.size());
+    std::iota(list.ways.begin(), list.ways.end(), 0);
+  }
   std::ranges::stable_sort(list.ways, {}, [&](std::uint32_t w) { return seconds_of(ways.costs[w], weighing_); });
   const std::size_t kept = std::min(list.ways.size(), most_);
   const auto plain_first = [&](std::uint32_t w) { return !ways.is_plain[w]; };
@@ -20,6 +25,16 @@ const Shortlist& Shortlists::of(KindNumber kind, DeviceBlock block) {
   list.ways.resize(plain);
   for (const std::uint32_t w : list.ways) list.seconds.push_back(seconds_of(ways.costs[w], weighing_));
   return list;
+}
+
+bool Shortlists::is_allowed(KindNumber kind, const Strategy& s) const {
+  const std::vector<int>& degrees = s.sharding.degrees;
+  if (std::ranges::count_if(degrees, [](int d) { return d > 1; }) > most_cut_) return false;
+  if (cuts_ == Cuts::any) return true;
+  const std::vector<pcg::Loop>& loops = catalog_.kind(kind).node.space->loops;
+  for (std::size_t l = 0; l < degrees.size(); ++l)
+    if (degrees[l] > 1 && loops[l].name != "b") return false;
+  return true;
 }
 
 EdgeCosts& Shortlists::edge(const EdgeKind& kind, DeviceBlock from, DeviceBlock to) {

@@ -11,6 +11,9 @@
 
 namespace search {
 
+// What operators may be cut along.
+enum class Cuts { any, samples };
+
 // Of the ways of a kind on a block those that cost least by themselves, and the plain ones (Ways::is_plain).
 struct Shortlist {
   std::vector<std::uint32_t> ways;
@@ -29,9 +32,10 @@ struct EdgeCosts {
 // Movements count with a bound of their time until they are part of a cheapest answer, so that few have to be asked about.
 class Shortlists {
  public:
-  // The catalog outlives the object. `most_cut`: of ways that cut more loops none is listed.
-  Shortlists(OperatorCatalog& catalog, const Weighing& weighing, std::size_t most, int most_cut = kAnyCuts)
-      : catalog_(catalog), weighing_(weighing), most_(most), most_cut_(most_cut) {}
+  // The catalog outlives the object. `most_cut`: of ways that cut more loops none is listed. Where none of an operator's ways is as `cuts`
+  // says, all are.
+  Shortlists(OperatorCatalog& catalog, const Weighing& weighing, std::size_t most, int most_cut = kAnyCuts, Cuts cuts = Cuts::any)
+      : catalog_(catalog), weighing_(weighing), most_(most), most_cut_(most_cut), cuts_(cuts) {}
   static constexpr int kAnyCuts = 1000;
 
   [[nodiscard]] const Shortlist& of(KindNumber kind, DeviceBlock block);
@@ -43,12 +47,14 @@ class Shortlists {
   [[nodiscard]] OperatorCatalog& catalog() { return catalog_; }
 
  private:
+  [[nodiscard]] bool is_allowed(KindNumber kind, const Strategy& s) const;
   bool find_out(EdgeCosts& edge, std::uint32_t row, std::uint32_t column);
 
   OperatorCatalog& catalog_;
   Weighing weighing_;
   std::size_t most_;
   int most_cut_;
+  Cuts cuts_;
   std::map<std::pair<KindNumber, DeviceBlock>, Shortlist> lists_;
   struct EdgeKey {
     EdgeKind kind;

@@ -19,10 +19,11 @@
 namespace search {
 namespace {
 
-constexpr std::size_t kMostParts = 96;  // that stages are made of
-constexpr int kMostRuledOut = 12;       // stages that turn out not to fit, one after another
+constexpr std::size_t kMostParts = 64;     // that stages are made of
+constexpr std::size_t kMostRuledOut = 12;  // stages that turn out not to fit, one after another
 // What memory costs: so many times the seconds of a micro-batch, in the cheapest plan, for the whole memory of a device.
 constexpr std::array kDearer = {0.0, 0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0, 4.0};
+constexpr double kLikelyGood = 4;     // logarithm of the number of micro-batches that is looked at first
 constexpr double kFarTooLarge = 1.3;  // times the memory: other stages would not help, dearer memory may
 
 bool same(const Mapping::Part& a, const Mapping::Part& b) {
@@ -33,13 +34,13 @@ bool same(const Mapping::Part& a, const Mapping::Part& b) {
 class Pipelines {
  public:
   Pipelines(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting, const PipelineConfig& config,
-            OperatorCatalog& catalog, BranchShapes& shapes, const Deadline& deadline)
+            OperatorCatalog& catalog, BranchShapes& branch_shapes, const Deadline& deadline)
       : problem_(problem),
         graph_(graph),
         setting_(setting),
         config_(config),
         catalog_(catalog),
-        shapes_(shapes),
+        branch_shapes_(branch_shapes),
         deadline_(deadline),
         devices_(problem.cluster.device_count()),
         machine_(static_cast<int>(problem.cluster.domain_devices(0).size())),
@@ -48,23 +49,45 @@ class Pipelines {
     find_sizes();
   }
 
-  std::optional<pcg::Plan> run() {
-    if (sizes_.empty()) return std::nullopt;
+  std::vector<pcg::Plan> run(std::span<const StageShape> shapes) {
+    if (sizes_.empty()) return {};
+    std::vector<Answer> answers;
+    for (const StageShape& shape : shapes) answers.push_back({shape});
     const double memory = problem_.oracle.device(base::DeviceId(0)).memory.value();
     for (const double price : kDearer) {
-      ruled_out_.clear();
-      if (map({.seconds_per_byte = price * cheapest_ / setting_.micro_batches / memory,
-               .per_micro_batch = 1.0 / setting_.micro_batches,
-               .kept_copies = kept_copies(),
-               .recomputes = setting_.recompute == pcg::Recompute::full,
-               .zero = setting_.zero}))
-        break;
-      if (deadline_.has_passed()) break;
+      if (deadline_.has_passed() || std::ranges::all_of(answers, &Answer::fits)) break;
+      Shortlists lists(catalog_,
+                       {.seconds_per_byte = price * cheapest_ / setting_.micro_batches / memory,
+                        .per_micro_batch = 1.0 / setting_.micro_batches,
+                        .kept_copies = kept_copies(),
+                        .recomputes = setting_.recompute == pcg::Recompute::full,
+                        .zero = setting_.zero},
+                       config_.most_strategies, config_.most_cut, config_.cuts);
+      Mapping mapping(problem_.cluster, lists, branch_shapes_, {config_.side_by_side, config_.remember, sizes_});
+      StageMapping stages(mapping, catalog_, parts_, machine_, config_.hand_overs_count);
+      for (Answer& a : answers)
+        if (!a.fits) look_for(a, mapping, stages);
     }
-    return std::move(closest_);
+    std::vector<pcg::Plan> plans;
+    for (Answer& a : answers)
+      if (a.closest) plans.push_back(std::move(*a.closest));
+    return plans;
   }
 
  private:
+  // The cheapest plan of a shape that fits, or else came closest.
+  struct Answer {
+    StageShape shape;
+    std::optional<pcg::Plan> closest{};
+    base::Bytes memory{};
+    bool fits = false;
+  };
+  // A stage that does not fit, with so many stages behind it.
+  struct RuledOut {
+    StageRun run;
+    int behind = 0;
+  };
+
   // Where the graph may be cut, in parts of at least so many operators that there are not too many of them.
   void cut() {
     const auto operators = static_cast<std::size_t>(std::ranges::count_if(kinds_, [](KindNumber k) { return k != kSource; }));
@@ -72,7 +95,7 @@ class Pipelines {
     const std::size_t fewest = std::max(operators / kMostParts, std::min(std::max<std::size_t>(1, config_.segment), for_every_stage));
     segments_ = segments_of(graph_, fewest, std::vector<std::size_t>(graph_.nodes().size(), 0));
     for (const Segment& s : segments_) {
-      Mapping::Part part = part_of(graph_, s, kinds_, catalog_, shapes_);
+      Mapping::Part part = part_of(graph_, s, kinds_, catalog_, branch_shapes_);
       const auto known = std::ranges::find_if(unlike_, [&](const Mapping::Part& p) { return same(p, part); });
       if (known == unlike_.end()) unlike_.push_back(std::move(part));
       parts_.push_back(known == unlike_.end() ? &unlike_.back() : &*known);
@@ -109,24 +132,22 @@ class Pipelines {
     return stages / 2 * static_cast<double>(graph_.blocks().size()) / operators;
   }
 
-  // Returns: whether a plan fits.
-  bool map(const Weighing& weighing) {
-    Shortlists lists(catalog_, weighing, config_.most_strategies, config_.most_cut);
-    Mapping mapping(problem_.cluster, lists, shapes_, {config_.side_by_side, config_.remember, sizes_});
-    StageMapping stages(mapping, catalog_, parts_, machine_);
-    const bool stays_full = setting_.schedule == pcg::ScheduleKind::two_bw;
+  void look_for(Answer& answer, Mapping& mapping, StageMapping& stages) {
+    std::vector<RuledOut> ruled_out;
     StageQuestion question{.parts = parts_.size(),
                            .devices = devices_,
                            .machine = machine_,
                            .sizes = sizes_,
-                           .most_stages = std::min(kMostStages, static_cast<std::size_t>(setting_.micro_batches)),
+                           .fewest_stages = answer.shape.fewest_stages,
+                           .most_stages = std::min(answer.shape.most_stages, static_cast<std::size_t>(setting_.micro_batches)),
                            .micro_batches = setting_.micro_batches,
-                           .stays_full = stays_full,
-                           .seconds = [&](const StageRun& run) { return deadline_.has_passed() ? kNever : stages.seconds(run); },
-                           .most_behind = [&](const StageRun& run) { return most_behind(run); }};
-    for (int ruled_out = 0; ruled_out < kMostRuledOut && !deadline_.has_passed();) {
+                           .stays_full = setting_.schedule == pcg::ScheduleKind::two_bw,
+                           .seconds = [&](const StageRun& run) { return stages.seconds(run); },
+                           .most_behind = [&](const StageRun& run) { return most_behind(run, ruled_out); }};
+    std::erase_if(question.sizes, [&](int size) { return size > answer.shape.largest_block; });
+    while (ruled_out.size() < kMostRuledOut && !deadline_.has_passed()) {
       const std::optional<StageCuts> cuts = cheapest_stages(question);
-      if (!cuts) return false;
+      if (!cuts) return;
       std::vector<std::vector<std::vector<Placed>>> placed;
       bool is_new = false;
       for (const StageRun& run : cuts->stages) {
@@ -137,29 +158,27 @@ class Pipelines {
       if (cheapest_ == 0) cheapest_ = cuts->seconds;
       pcg::Plan plan = plan_of(*cuts, placed, mapping);
       const sim::MemoryUse memory = problem_.oracle.memory(plan);
-      if (!closest_ || memory.peak < closest_memory_) {
-        closest_ = std::move(plan);
-        closest_memory_ = memory.peak;
+      answer.fits = memory.fits();
+      if (!answer.closest || memory.peak < answer.memory) {
+        answer.closest = std::move(plan);
+        answer.memory = memory.peak;
       }
-      if (memory.fits()) return true;
-      if (memory.peak > kFarTooLarge * memory.capacity) return false;
-      rule_out(*cuts, static_cast<int>(memory.device.value));
-      ++ruled_out;
+      if (answer.fits || memory.peak > kFarTooLarge * memory.capacity) return;
+      ruled_out.push_back(on_device(*cuts, static_cast<int>(memory.device.value)));
     }
-    return false;
   }
 
-  void rule_out(const StageCuts& cuts, int device) {
+  static RuledOut on_device(const StageCuts& cuts, int device) {
     const auto is_there = [&](const StageRun& r) { return device >= r.block.start && device < r.block.start + r.block.size; };
     const auto stage = std::ranges::find_if(cuts.stages, is_there);
-    ruled_out_.push_back({*stage, static_cast<int>(cuts.stages.end() - stage) - 1});
+    return {*stage, static_cast<int>(cuts.stages.end() - stage) - 1};
   }
 
   // A stage keeps no less than one that did not fit where it has all of its parts, no more devices and as many stages behind it.
-  [[nodiscard]] int most_behind(const StageRun& run) const {
+  [[nodiscard]] static int most_behind(const StageRun& run, const std::vector<RuledOut>& ruled_out) {
     int most = static_cast<int>(kMostStages);
-    for (const auto& [other, behind] : ruled_out_)
-      if (run.begin <= other.begin && run.end >= other.end && run.block.size <= other.block.size) most = std::min(most, behind - 1);
+    for (const RuledOut& r : ruled_out)
+      if (run.begin <= r.run.begin && run.end >= r.run.end && run.block.size <= r.run.block.size) most = std::min(most, r.behind - 1);
     return most;
   }
 
@@ -205,31 +224,26 @@ class Pipelines {
     return fmt::format("{}; {}", text, summary_of_cuts(plan));
   }
 
-  static constexpr double kNever = std::numeric_limits<double>::infinity();
-
   const Problem& problem_;
   const pcg::Graph& graph_;
   PipelineSetting setting_;
   PipelineConfig config_;
   OperatorCatalog& catalog_;
-  BranchShapes& shapes_;
+  BranchShapes& branch_shapes_;
   const Deadline& deadline_;
   int devices_, machine_;
   std::vector<KindNumber> kinds_;
   std::vector<Segment> segments_;
   std::deque<Mapping::Part> unlike_;
-  std::vector<const Mapping::Part*> parts_;          // per segment
-  std::vector<int> sizes_;                           // of blocks
-  std::vector<std::pair<StageRun, int>> ruled_out_;  // with the stages behind them
-  std::optional<pcg::Plan> closest_;
-  base::Bytes closest_memory_;
-  double cheapest_ = 0;  // seconds of the first plan
+  std::vector<const Mapping::Part*> parts_;  // per segment
+  std::vector<int> sizes_;                   // of blocks
+  double cheapest_ = 0;                      // seconds of the first plan
 };
 
 }  // namespace
 
 std::vector<int> micro_batches_worth_a_look(std::int64_t global_batch) {
-  constexpr int kMost = 128;
+  constexpr int kMost = 1024;
   std::set<int> found;
   for (int wanted = 2; wanted <= kMost; wanted *= 2) {
     int nearest = 1;
@@ -241,10 +255,29 @@ std::vector<int> micro_batches_worth_a_look(std::int64_t global_batch) {
   return {found.begin(), found.end()};
 }
 
-std::optional<pcg::Plan> pipeline_plan(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting,
-                                       const PipelineConfig& config, OperatorCatalog& catalog, BranchShapes& shapes,
-                                       const Deadline& deadline) {
-  return Pipelines(problem, graph, setting, config, catalog, shapes, deadline).run();
+std::vector<PipelineSetting> settings_worth_a_look(std::int64_t global_batch, const SettingsConfig& config) {
+  std::vector<int> counts{config.micro_batches};
+  if (config.micro_batches == 0) {
+    counts = micro_batches_worth_a_look(global_batch);
+    counts.push_back(1);
+    std::ranges::stable_sort(counts, {}, [](int m) { return std::abs(std::log2(m) - kLikelyGood); });
+  }
+  std::vector<PipelineSetting> settings;
+  for (const int count : counts)
+    for (const pcg::Recompute again : {pcg::Recompute::none, pcg::Recompute::full})
+      for (const int zero : {0, 2}) {
+        if ((zero > 0 && !config.update_sharding) || (again == pcg::Recompute::full && !config.recompute)) continue;
+        PipelineSetting setting{.micro_batches = count, .recompute = again, .zero = zero};
+        setting.memory.zero.accumulates = zero > 0;
+        settings.push_back(std::move(setting));
+      }
+  return settings;
+}
+
+std::vector<pcg::Plan> pipeline_plans(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting,
+                                      std::span<const StageShape> shapes, const PipelineConfig& config, OperatorCatalog& catalog,
+                                      BranchShapes& branch_shapes, const Deadline& deadline) {
+  return Pipelines(problem, graph, setting, config, catalog, branch_shapes, deadline).run(shapes);
 }
 
 }  // namespace search

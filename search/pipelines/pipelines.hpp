@@ -4,7 +4,7 @@
 // and Batch operators would (Unger et al., OSDI'22, section 4.1: they are applied to the whole PCG).
 
 #include <limits>
-#include <optional>
+#include <span>
 #include <vector>
 
 #include "search/mapping/mapping.hpp"
@@ -23,25 +23,41 @@ struct PipelineSetting {
   double to_beat = std::numeric_limits<double>::infinity();  // seconds of an iteration: what could not be quicker is not looked at
 };
 
+struct SettingsConfig {
+  int micro_batches = 0;        // 0: 1 and those of micro_batches_worth_a_look()
+  bool recompute = true;        // layers may be computed again
+  bool update_sharding = true;  // gradients and optimizer state may be shared out among replicas (ZeRO 2)
+};
+// Those with some tens of micro-batches first: they are likely to be good, and others are then seen to be worse without much work.
+[[nodiscard]] std::vector<PipelineSetting> settings_worth_a_look(std::int64_t global_batch, const SettingsConfig& config);
+
 struct PipelineConfig {
   std::size_t most_strategies = 24;  // as unity's (search/unity/unity.hpp)
   int most_cut = 2;
   std::size_t segment = 10;
   bool side_by_side = true;
   bool remember = true;
+  Cuts cuts = Cuts::any;
+  bool hand_overs_count = true;  // search/pipelines/stage_mapping.hpp
 };
 
 inline constexpr std::size_t kMostStages = 16;
 
-// Numbers of micro-batches worth a look: the divisors of the batch that are nearest to the powers of two from 2 to 128; ascending.
+// Which pipelines are looked at.
+struct StageShape {
+  std::size_t fewest_stages = 1, most_stages = kMostStages;
+  int largest_block = std::numeric_limits<int>::max();  // devices of a stage
+};
+
+// Numbers of micro-batches worth a look: the divisors of the batch that are nearest to the powers of two from 2 to 1024; ascending.
 [[nodiscard]] std::vector<int> micro_batches_worth_a_look(std::int64_t global_batch);
 
-// Returns the cheapest plan that fits, without name: of so many micro-batches of `graph`, which is one of them. One stage is among them:
-// then gradients are accumulated. Memory is the simulator's: stages that do not fit are ruled out, with all that keep no less, and, where
-// that leaves nothing, bytes cost more. Where nothing fits, the plan that came closest; nullopt: the time was up before there was one.
-// Cost: that of StageMapping and of cheapest_stages(), up to some tens of times.
-[[nodiscard]] std::optional<pcg::Plan> pipeline_plan(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting,
-                                                     const PipelineConfig& config, OperatorCatalog& catalog, BranchShapes& shapes,
-                                                     const Deadline& deadline);
+// Returns the cheapest plan of each shape that fits, without name: of so many micro-batches of `graph`, which is one of them. One stage is
+// among them: then gradients are accumulated. Memory is the simulator's: stages that do not fit are ruled out, with all that keep no less,
+// and, where that leaves nothing, bytes cost more. Where nothing of a shape fits, the plan that came closest; none: there are no such
+// stages, or the time was up before there was one. Cost: that of StageMapping and of cheapest_stages(), up to some tens of times.
+[[nodiscard]] std::vector<pcg::Plan> pipeline_plans(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting,
+                                                    std::span<const StageShape> shapes, const PipelineConfig& config,
+                                                    OperatorCatalog& catalog, BranchShapes& branch_shapes, const Deadline& deadline);
 
 }  // namespace search

@@ -58,27 +58,34 @@ class StageProgramme {
     const std::size_t states = ends_ * static_cast<std::size_t>(q_.devices + 1);
     std::vector<std::vector<double>> sum{std::vector<double>(states, kNever)};
     sum[0][state(q_.parts, q_.devices)] = 0;
+    // By device: the parts from which stages on the devices from it on are possible.
+    std::vector<Ends> possible(static_cast<std::size_t>(q_.devices) + 1);
+    possible.back() = {q_.parts, q_.parts};
     choice_.assign(1, {});
     std::size_t best = 0;
     for (std::size_t stages = 1; stages <= most_stages_; ++stages) {
       const std::vector<double>& rest = sum.back();
       std::vector<double> here(states, kNever);
       std::vector<Choice>& choice = choice_.emplace_back(states);
+      std::vector<Ends> possible_here(possible.size());
       for (std::size_t begin = 0; begin < q_.parts; ++begin)
         for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
           const int next = blocks_[b].start + blocks_[b].size;
           const std::size_t at = state(begin, blocks_[b].start);
-          for (std::size_t end = begin + 1; end <= q_.parts; ++end) {
+          const Ends& ends = possible[static_cast<std::size_t>(next)];
+          for (std::size_t end = std::max(begin + 1, ends.first); end <= ends.last; ++end) {
             const double s = seconds_[index(begin, b, end)];
             if (s > slowest || behind_[index(begin, b, end)] + 1 < static_cast<int>(stages)) continue;
             const double all = s + rest[state(end, next)];
             if (all >= here[at]) continue;
             here[at] = all;
             choice[at] = {b, static_cast<std::uint32_t>(end)};
+            possible_here[static_cast<std::size_t>(blocks_[b].start)].add(begin);
           }
         }
       sum.push_back(std::move(here));
-      if (sum[stages][state(0, 0)] < sum[best][state(0, 0)]) best = stages;
+      possible = std::move(possible_here);
+      if (stages >= q_.fewest_stages && sum[stages][state(0, 0)] < sum[best][state(0, 0)]) best = stages;
     }
     if (best == 0) return std::nullopt;
     return cuts(best);
@@ -104,6 +111,13 @@ class StageProgramme {
 
   struct Choice {
     std::uint32_t block = 0, end = 0;
+  };
+  struct Ends {
+    std::size_t first = std::numeric_limits<std::size_t>::max(), last = 0;
+    void add(std::size_t part) {
+      first = std::min(first, part);
+      last = std::max(last, part);
+    }
   };
 
   const StageQuestion& q_;

@@ -5,8 +5,9 @@
 
 namespace search {
 
-StageMapping::StageMapping(Mapping& mapping, OperatorCatalog& catalog, std::vector<const Mapping::Part*> parts, int machine)
-    : mapping_(mapping), catalog_(catalog), parts_(std::move(parts)), machine_(machine) {}
+StageMapping::StageMapping(Mapping& mapping, OperatorCatalog& catalog, std::vector<const Mapping::Part*> parts, int machine,
+                           bool hand_overs_count)
+    : mapping_(mapping), catalog_(catalog), parts_(std::move(parts)), machine_(machine), hand_overs_count_(hand_overs_count) {}
 
 const BranchCosts& StageMapping::costs(const Mapping::Part& part, DeviceBlock block) {
   const auto [at, is_new] = costs_.try_emplace({&part, catalog_.alike(block)});
@@ -37,7 +38,9 @@ const std::vector<double>& StageMapping::arrival(KindNumber kind, DeviceBlock bl
 std::vector<double> StageMapping::before_first(std::size_t begin, DeviceBlock block) {
   const Mapping::Part& part = *parts_[begin];
   if (!part.first) return {0.0};
-  return arrival(part.tree.kinds[*part.first], block);
+  const KindNumber kind = part.tree.kinds[*part.first];
+  if (!hand_overs_count_) return std::vector<double>(mapping_.shortlist(kind, block).ways.size(), 0.0);
+  return arrival(kind, block);
 }
 
 StageMapping::Step StageMapping::step(const std::vector<double>& before, const BranchCosts& costs) const {

@@ -14,7 +14,8 @@ namespace search {
 class StageMapping {
  public:
   // Parts that begin where the one before ends; equal parts may be one object. All outlive the object. `machine`: its devices.
-  StageMapping(Mapping& mapping, OperatorCatalog& catalog, std::vector<const Mapping::Part*> parts, int machine);
+  // Where `hand_overs_count` is false, what a stage is handed comes to it in no time, as in Alpa's programme (OSDI'22, section 7).
+  StageMapping(Mapping& mapping, OperatorCatalog& catalog, std::vector<const Mapping::Part*> parts, int machine, bool hand_overs_count);
 
   // Of a micro-batch, forward and backward. Requires: the first parts run on the first devices, and others not. Cost: that of the mapping
   // for each part that is unlike, on each block that is unlike; then O(parts x c^2) for each begin and block.
@@ -39,6 +40,7 @@ class StageMapping {
   OperatorCatalog& catalog_;
   std::vector<const Mapping::Part*> parts_;
   int machine_;
+  bool hand_overs_count_;
   std::map<std::pair<const Mapping::Part*, DeviceBlock>, BranchCosts> costs_;   // by alike block
   std::map<std::pair<std::size_t, DeviceBlock>, std::vector<double>> seconds_;  // by begin and alike block: up to each end
   std::map<std::pair<KindNumber, DeviceBlock>, std::vector<double>> arrivals_;  // by block

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <span>
 
@@ -195,10 +196,9 @@ class UnitySearch {
       for (const std::vector<std::size_t>& variant : variants) {
         const pcg::Graph graph = pcg::with_batch(model_.with(variant).graph, problem_.training.global_batch / setting.micro_batches);
         const PipelineConfig config{config_.most_strategies, config_.most_cut, config_.segment, config_.side_by_side, config_.remember};
-        std::optional<pcg::Plan> plan = pipeline_plan(problem_, graph, setting, config, catalog_, shapes_, deadline);
-        if (plan) {
-          model_.add_rewrites(variant, graph, *plan);
-          confirmation_.confirm(std::move(*plan));
+        for (pcg::Plan& plan : pipeline_plans(problem_, graph, setting, std::array{StageShape{}}, config, catalog_, shapes_, deadline)) {
+          model_.add_rewrites(variant, graph, plan);
+          confirmation_.confirm(std::move(plan));
         }
         if (deadline.has_passed()) {
           cut_off_ = true;

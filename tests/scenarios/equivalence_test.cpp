@@ -9,6 +9,7 @@
 #include "pcg/models/builtins.hpp"
 #include "pcg/plan/plan_write.hpp"
 #include "scenarios/check.hpp"
+#include "search/alpa/alpa.hpp"
 #include "search/expert_dlrm/expert_dlrm.hpp"
 #include "search/flexflow/flexflow.hpp"
 #include "search/intra_op/intra_op.hpp"
@@ -112,6 +113,21 @@ TEST_CASE("operators that are cut each in its own way") {
     REQUIRE(result.best);
     CHECK(check_plan(name, *result.best));
   }
+}
+
+TEST_CASE("stages of operators that are cut each in its own way") {
+  using search::AlpaSpace;
+  for (const char* name : {"mlp-mnist", "bert-large", "moe-380m"})
+    for (const AlpaSpace space : {AlpaSpace::all, AlpaSpace::stages_alone, AlpaSpace::samples}) {
+      const test::Question q = question(name);
+      const search::SearchResult result = search::alpa_search(q.problem(), space, {.settings = {.micro_batches = 4}}, {});
+      if (!result.best) {  // three layers are no stages for more GPUs
+        CHECK(result.termination.is_infeasible());
+        CHECK(space == AlpaSpace::stages_alone);
+        continue;
+      }
+      CHECK(check_plan(name, *result.best));
+    }
 }
 
 TEST_CASE("tables in model parallelism, products by samples or by features") {

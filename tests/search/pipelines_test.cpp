@@ -5,6 +5,7 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "pcg/evaluator/equivalence.hpp"
@@ -13,6 +14,7 @@
 
 namespace {
 
+const std::array kAnyShape{search::StageShape{}};
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // Parts of a second of work each, shared out evenly; each further device of a block costs so much.
@@ -66,8 +68,9 @@ pcg::Plan pipeline(const test::Question& q, const search::PipelineSetting& setti
   search::OperatorCatalog catalog(problem, 2);
   search::BranchShapes shapes;
   const pcg::Graph graph = pcg::with_batch(q.model, q.training.global_batch / setting.micro_batches);
-  return search::pipeline_plan(problem, graph, setting, {.segment = 1}, catalog, shapes, search::Deadline(kContext, base::Seconds(1)))
-      .value();
+  return search::pipeline_plans(problem, graph, setting, kAnyShape, {.segment = 1}, catalog, shapes,
+                                search::Deadline(kContext, base::Seconds(1)))
+      .at(0);
 }
 
 }  // namespace
@@ -167,10 +170,10 @@ TEST_CASE("where no stages fit, those that come closest are given") {
   static const search::SearchContext kContext;
   search::OperatorCatalog catalog(tight, 2);
   search::BranchShapes shapes;
-  const auto plan = search::pipeline_plan(tight, pcg::with_batch(q.model, 8), of_micro_batches(8), {.segment = 1}, catalog, shapes,
-                                          search::Deadline(kContext, base::Seconds(1)));
-  REQUIRE(plan);
-  CHECK(!oracle.memory(*plan).fits());
+  const auto plans = search::pipeline_plans(tight, pcg::with_batch(q.model, 8), of_micro_batches(8), kAnyShape, {.segment = 1}, catalog,
+                                            shapes, search::Deadline(kContext, base::Seconds(1)));
+  REQUIRE(plans.size() == 1);
+  CHECK(!oracle.memory(plans[0]).fits());
 }
 
 TEST_CASE("numbers of micro-batches divide the batch") {

@@ -1,0 +1,29 @@
+#pragma once
+// Alpa (Zheng et al., OSDI'22): stages of a pipeline, and inside each of them every operator cut in its own way over the stage's devices,
+// both chosen by what they cost together; and the planners that it contains.
+
+#include "search/pipelines/pipelines.hpp"
+#include "search/problem/planner.hpp"
+
+namespace search {
+
+struct AlpaConfig {
+  base::Seconds budget{50};
+  std::size_t most_strategies = 24;  // of an operator, those that cost least by themselves
+  int most_cut = 2;                  // loops of an operator that are cut at once: the axes of a logical mesh
+  int stages = 0;                    // 0: as many as are best
+  SettingsConfig settings;           // micro-batches, recomputation, updates
+  bool transfers = true;             // what stages hand on takes time
+};
+
+// What of Alpa's space is searched. stages_alone: each stage is one device; samples: each stage is replicas, as PipeDream's are (Narayanan
+// et al., SOSP'19).
+enum class AlpaSpace { all, stages_alone, samples };
+
+// The best plan by simulation of those that are the cheapest for each setting, and of plain data parallelism.
+[[nodiscard]] SearchResult alpa_search(const Problem& problem, AlpaSpace space, const AlpaConfig& config, const SearchContext& context);
+[[nodiscard]] Planner alpa_planner();
+[[nodiscard]] Planner inter_op_planner();
+[[nodiscard]] Planner pp_dp_planner();
+
+}  // namespace search
