@@ -1,6 +1,7 @@
 #include "search/planners.hpp"
 
 #include "search/alpa/alpa.hpp"
+#include "search/automatic/automatic.hpp"
 #include "search/data_parallel/data_parallel.hpp"
 #include "search/expert_dlrm/expert_dlrm.hpp"
 #include "search/flexflow/flexflow.hpp"
@@ -14,11 +15,13 @@
 namespace search {
 
 std::span<const Planner> planners() {
-  static const std::vector<Planner> kPlanners = {// constant data, made once
-                                                 data_parallel_planner(), megatron_planner(),      megatron_search_planner(),
-                                                 fsdp_planner(),          intra_op_planner(),      expert_dlrm_planner(),
-                                                 flexflow_planner(),      taso_flexflow_planner(), unity_planner(),
-                                                 alpa_planner(),          inter_op_planner(),      pp_dp_planner()};
+  static const std::vector<Planner> kPlanners = [] {  // constant data, made once
+    std::vector<Planner> all{data_parallel_planner(), megatron_planner(),    megatron_search_planner(), fsdp_planner(),
+                             intra_op_planner(),      expert_dlrm_planner(), flexflow_planner(),        taso_flexflow_planner(),
+                             unity_planner(),         alpa_planner(),        inter_op_planner(),        pp_dp_planner()};
+    all.push_back(auto_planner(all));
+    return all;
+  }();
   return kPlanners;
 }
 

@@ -1,0 +1,47 @@
+// Every planner in turn.
+#include "search/automatic/automatic.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "problem.hpp"
+#include "search/fsdp/fsdp.hpp"
+#include "search/planners.hpp"
+
+namespace {
+
+search::SearchResult ask_all(const search::Problem& problem, const search::SearchContext& context, std::vector<search::Planner> others) {
+  const search::Planner planner = search::auto_planner(std::move(others));
+  return planner.plan(problem, search::OptionValues(planner.options), context);
+}
+
+}  // namespace
+
+TEST_CASE("the best of several planners, and who found it") {
+  const test::Question q(test::kSmallGpt, 1, 4, 16);
+  const std::vector<search::Planner> others{search::data_parallel_planner(), search::megatron_planner(), search::fsdp_planner()};
+  const search::SearchResult r = ask_all(q.problem(), {}, others);
+  REQUIRE(r.best);
+  const base::Seconds replicas = q.oracle.plan(search::data_parallel_plan(q.problem(), {}).value()).iteration_time;
+  CHECK(*r.objective <= replicas);
+  CHECK((r.best->summary.starts_with("data-parallel: ") || r.best->summary.starts_with("fsdp: ")));
+  // megatron wants degrees: it is not asked.
+  CHECK(std::ranges::none_of(r.notes, [](const std::string& n) { return n.find("megatron") != std::string::npos; }));
+}
+
+TEST_CASE("planners that the time does not reach are counted") {
+  const test::Question q(test::kSmallGpt, 1, 4, 16);
+  double now = 0;
+  const search::SearchContext late{.clock = [&] { return base::Seconds(now += 100); }};
+  const search::SearchResult r =
+      ask_all(q.problem(), late, {search::data_parallel_planner(), search::fsdp_planner(), search::fsdp_planner()});
+  REQUIRE(r.best);
+  CHECK(r.termination.limit() == search::Limit::time);
+  CHECK(std::ranges::any_of(r.notes, [](const std::string& n) { return n.find("not asked: the time was up") != std::string::npos; }));
+}
+
+TEST_CASE("auto is on the list, last, and does not ask itself") {
+  CHECK(search::planners().back().kind == "auto");
+  CHECK(search::find_planner("auto", "") != nullptr);
+}
