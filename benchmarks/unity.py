@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Unity's evaluation (OSDI'22, section 6) on the simulator: the tables of docs/unity.md, as Markdown.
 
-    benchmarks/unity.py [models|ablations] [NODES...]     FORESHARD: the program (build/foreshard)
+    benchmarks/unity.py [models|ablations|dimensions] [NODES...]     FORESHARD: the program (build/foreshard)
 """
 import json
 import os
@@ -18,6 +18,12 @@ PLANS = ["data-parallel", "expert-dlrm", {"megatron": "search"}, "flexflow", "ta
 ABLATIONS = {
     "all": {}, "no split": {"segment": 0}, "no cache": {"cache": False}, "no algebra": {"algebra": False}, "not joint": {"joint": False},
     "one loop cut": {"loops": 1}, "not side by side": {"side_by_side": False}, "no walks": {"steps": 0}, "no grid": {"grid": False},
+    "no pipelines": {"pipelines": False},
+}
+ALONE = {"grid": False, "steps": 0, "pipelines": False}
+DIMENSIONS = {  # Figure 15a of the paper: one dimension after another
+    "samples, features": {**ALONE, "cut": {"reduction": False, "heads": False}}, "+ reduction": {**ALONE, "cut": {"heads": False}},
+    "+ heads": ALONE, "+ 1F1B": {"grid": False, "steps": 0}, "+ 2BW": {"grid": False, "steps": 0, "schedule": "2bw"},
 }
 
 
@@ -50,19 +56,19 @@ def models(nodes):
             print(f"| {model} | {6 * n} | {' | '.join(cell(r) for r in runs)} | {gain} | {unity['search_time_s']:.1f} s |", flush=True)
 
 
-def ablations(nodes):
-    print("| model | GPUs | " + " | ".join(ABLATIONS) + " |")
-    print("|---|---:|" + "---:|" * len(ABLATIONS))
+def ablations(nodes, table=ABLATIONS):
+    print("| model | GPUs | " + " | ".join(table) + " |")
+    print("|---|---:|" + "---:|" * len(table))
     for model in MODELS:
         for n in nodes:
-            runs = answer(model, n, [{"unity": options, "name": name} if options else {"unity": {}, "name": name} for name, options in ABLATIONS.items()])
+            runs = answer(model, n, [{"unity": options, "name": name} if options else {"unity": {}, "name": name} for name, options in table.items()])
             print(f"| {model} | {6 * n} | " + " | ".join(f"{cell(r)} ms, {r['search_time_s']:.1f} s" for r in runs) + " |", flush=True)
 
 
 def main():
     what = sys.argv[1] if len(sys.argv) > 1 else "models"
     nodes = [int(n) for n in sys.argv[2:]] or [1, 4, 16, 32]
-    {"models": models, "ablations": ablations}[what](nodes)
+    {"models": models, "ablations": ablations, "dimensions": lambda n: ablations(n, DIMENSIONS)}[what](nodes)
 
 
 if __name__ == "__main__":

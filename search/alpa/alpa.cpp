@@ -51,11 +51,12 @@ class AlpaSearch {
     if (space_ == AlpaSpace::samples && may_be_one_stage)
       if (const Attempt<pcg::Plan> plan = data_parallel_plan(problem_, {})) confirmation_.confirm(*plan);
     const std::vector<StageShape> shapes = shapes_of(space_, config_);
-    const PipelineConfig pipelines{.most_strategies = config_.most_strategies,
-                                   .most_cut = config_.most_cut,
-                                   .side_by_side = false,
-                                   .cuts = space_ == AlpaSpace::samples ? Cuts::samples : Cuts::any,
-                                   .hand_overs_count = config_.transfers};
+    const PipelineConfig pipelines{
+        .most_strategies = config_.most_strategies,
+        .most_cut = config_.most_cut,
+        .side_by_side = false,
+        .cuts = space_ == AlpaSpace::samples ? Cuts{.features = false, .reduction = false, .heads = false} : Cuts{},
+        .hand_overs_count = config_.transfers};
     std::size_t settings = 0;
     bool cut_off = false;
     for (PipelineSetting setting : settings_worth_a_look(problem_.training.global_batch, config_.settings)) {

@@ -27,13 +27,19 @@ const Shortlist& Shortlists::of(KindNumber kind, DeviceBlock block) {
   return list;
 }
 
+bool Shortlists::is_allowed(const pcg::Loop& loop) const {
+  if (loop.cut == pcg::Cut::sum) return cuts_.reduction;
+  if (loop.name == "b") return cuts_.samples;
+  return loop.name == "heads" ? cuts_.heads : cuts_.features;
+}
+
 bool Shortlists::is_allowed(KindNumber kind, const Strategy& s) const {
   const std::vector<int>& degrees = s.sharding.degrees;
   if (std::ranges::count_if(degrees, [](int d) { return d > 1; }) > most_cut_) return false;
-  if (cuts_ == Cuts::any) return true;
+  if (cuts_.all()) return true;
   const std::vector<pcg::Loop>& loops = catalog_.kind(kind).node.space->loops;
   for (std::size_t l = 0; l < degrees.size(); ++l)
-    if (degrees[l] > 1 && loops[l].name != "b") return false;
+    if (degrees[l] > 1 && !is_allowed(loops[l])) return false;
   return true;
 }
 

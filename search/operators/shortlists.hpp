@@ -11,8 +11,14 @@
 
 namespace search {
 
-// What operators may be cut along.
-enum class Cuts { any, samples };
+// The dimensions of parallelism: what operators may be cut along.
+struct Cuts {
+  bool samples = true;    // data parallelism
+  bool features = true;   // all that the others are not: output features, positions, experts, ...
+  bool reduction = true;  // what a product sums over: partial sums
+  bool heads = true;      // of attention
+  [[nodiscard]] bool all() const { return samples && features && reduction && heads; }
+};
 
 // Of the ways of a kind on a block those that cost least by themselves, and the plain ones (Ways::is_plain).
 struct Shortlist {
@@ -34,7 +40,7 @@ class Shortlists {
  public:
   // The catalog outlives the object. `most_cut`: of ways that cut more loops none is listed. Where none of an operator's ways is as `cuts`
   // says, all are.
-  Shortlists(OperatorCatalog& catalog, const Weighing& weighing, std::size_t most, int most_cut = kAnyCuts, Cuts cuts = Cuts::any)
+  Shortlists(OperatorCatalog& catalog, const Weighing& weighing, std::size_t most, int most_cut = kAnyCuts, Cuts cuts = {})
       : catalog_(catalog), weighing_(weighing), most_(most), most_cut_(most_cut), cuts_(cuts) {}
   static constexpr int kAnyCuts = 1000;
 
@@ -47,6 +53,7 @@ class Shortlists {
   [[nodiscard]] OperatorCatalog& catalog() { return catalog_; }
 
  private:
+  [[nodiscard]] bool is_allowed(const pcg::Loop& loop) const;
   [[nodiscard]] bool is_allowed(KindNumber kind, const Strategy& s) const;
   bool find_out(EdgeCosts& edge, std::uint32_t row, std::uint32_t column);
 

@@ -37,7 +37,7 @@ struct PipelineConfig {
   std::size_t segment = 10;
   bool side_by_side = true;
   bool remember = true;
-  Cuts cuts = Cuts::any;
+  Cuts cuts;
   bool hand_overs_count = true;  // search/pipelines/stage_mapping.hpp
 };
 

@@ -33,6 +33,14 @@ std::span<const substitutions::Rule> rules_of(const UnityConfig& config) {
   return rules_to_ask(config.rules);
 }
 
+Cuts cuts_of(const NamedFlags& given) {
+  const auto may = [&](std::string_view word) {
+    const auto at = given.find(std::string(word));
+    return at == given.end() || at->second;
+  };
+  return {may("samples"), may("features"), may("reduction"), may("heads")};
+}
+
 class UnitySearch {
  public:
   UnitySearch(const Problem& problem, const UnityConfig& config, const SearchContext& context)
@@ -109,7 +117,7 @@ class UnitySearch {
 
   // Returns: whether there was time.
   bool map_and_confirm(const Weighing& weighing, int most_cut) {
-    Shortlists lists(catalog_, weighing, config_.most_strategies, most_cut);
+    Shortlists lists(catalog_, weighing, config_.most_strategies, most_cut, config_.cuts);
     Mapping mapping(problem_.cluster, lists, shapes_, {config_.side_by_side, config_.remember});
     for (const std::vector<Link>* links : {&plain_, &links_, &apart_}) {
       if ((links == &plain_ && !config_.joint) || (links == &apart_ && !(config_.joint && has_apart_))) continue;
@@ -195,7 +203,8 @@ class UnitySearch {
       if (setting.micro_batches < 2 || is_too_slow(setting)) continue;
       for (const std::vector<std::size_t>& variant : variants) {
         const pcg::Graph graph = pcg::with_batch(model_.with(variant).graph, problem_.training.global_batch / setting.micro_batches);
-        const PipelineConfig config{config_.most_strategies, config_.most_cut, config_.segment, config_.side_by_side, config_.remember};
+        const PipelineConfig config{config_.most_strategies, config_.most_cut, config_.segment,
+                                    config_.side_by_side,    config_.remember, config_.cuts};
         for (pcg::Plan& plan : pipeline_plans(problem_, graph, setting, std::array{StageShape{}}, config, catalog_, shapes_, deadline)) {
           model_.add_rewrites(variant, graph, plan);
           confirmation_.confirm(std::move(plan));
@@ -231,7 +240,7 @@ class UnitySearch {
   // Sums and maxima of single costs do not see what overlaps: walks that are judged by a schedule do. From the best plan first; then from
   // data parallelism, with the graph as it is and as one device would have it, so that what sequential optimisation finds is not missed.
   void refine() {
-    if (config_.steps == 0) return;
+    if (config_.steps == 0 || !config_.cuts.all()) return;  // walks cut along anything
     if (best_) {
       std::vector<Placement> from;
       for (std::size_t n = 0; n < best_->kinds.size(); ++n)
@@ -334,6 +343,8 @@ Planner unity_planner() {
            {"rules", RulesOfFile{}, "its rules are asked in place of those that ship; each is proved before", "those that ship"},
            {"joint", Flag{defaults.joint}, "rewrites and parallelism are chosen together; else rewrites first, as one GPU would have them"},
            {"grid", Flag{defaults.grid}, "the best plan of Megatron's grid, with pipelines and recomputation, is among the candidates"},
+           {"cut", Flags{.words = {"samples", "features", "reduction", "heads"}},
+            "dimensions along which the mapping cuts operators; where one is left out, there are no walks", "all"},
            {"pipelines", Flag{defaults.pipelines}, "stages of micro-batches are cut together with the mapping inside them"},
            {"schedule", Choice{.words = {"1f1b", "2bw"}},
             "of these pipelines: emptied after each iteration, or kept full with two versions of the weights, which trains on gradients "
@@ -360,6 +371,7 @@ Planner unity_planner() {
                              .rules = o.rules("rules"),
                              .joint = o.flag("joint"),
                              .grid = o.flag("grid"),
+                             .cuts = cuts_of(o.flags("cut")),
                              .pipelines = o.flag("pipelines"),
                              .schedule = o.choice("schedule") == 0 ? pcg::ScheduleKind::one_f_one_b : pcg::ScheduleKind::two_bw,
                              .threshold = o.real_number("threshold"),

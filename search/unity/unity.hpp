@@ -16,6 +16,7 @@ struct UnityConfig {
   GivenRules rules = {};                                        // in place of those that ship
   bool joint = true;                                            // false: first the algebra, as one device would have it, and then the rest
   bool grid = true;                                             // the best of Megatron's grid is among the candidates
+  Cuts cuts = {};                                               // the dimensions along which operators are cut
   bool pipelines = true;                                        // stages of micro-batches are looked at
   pcg::ScheduleKind schedule = pcg::ScheduleKind::one_f_one_b;  // of these: or two_bw
   double threshold = 1.05;       // a graph that costs more than so many times the best is not rewritten further

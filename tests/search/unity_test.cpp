@@ -227,3 +227,14 @@ TEST_CASE("TASO's algebra first, FlexFlow's walk after it") {
   const pcg::EquivalenceResult checked = pcg::check_equivalence(*r.best, q.model, 2, 1);
   CHECK_MESSAGE(checked.equivalent, checked.detail);
 }
+
+TEST_CASE("operators are cut along the dimensions that are asked for") {
+  test::Question q(test::kSmallGpt, 1, 4, 2);  // fewer samples than GPUs
+  search::UnityConfig config{.cuts = {.reduction = false, .heads = false}, .grid = false, .pipelines = false, .steps = 0};
+  config.algebra = false;
+  const search::SearchResult r = search::unity_search(q.problem(), config, {});
+  REQUIRE(r.best);
+  for (const pcg::PcgNode& n : r.best->pcg.nodes())
+    for (std::size_t l = 0; n.computes() && l < n.sharding.degrees.size(); ++l)
+      if (n.space->loops[l].cut == pcg::Cut::sum || n.space->loops[l].name == "heads") CHECK(n.sharding.degrees[l] == 1);
+}
