@@ -31,6 +31,27 @@ bool same(const Mapping::Part& a, const Mapping::Part& b) {
   return a.tree.kinds == b.tree.kinds && a.first == b.first && a.last == b.last && std::ranges::equal(a.edges, b.edges, same_edge);
 }
 
+std::vector<int> stage_sizes(const topology::Cluster& cluster) {
+  const int devices = cluster.device_count(), machine = static_cast<int>(cluster.domain_devices(0).size());
+  std::vector<int> sizes;
+  for (int size = 1; size <= devices; ++size)
+    if (devices % size == 0 && devices / size <= static_cast<int>(kMostStages) && (machine % size == 0 || size % machine == 0))
+      sizes.push_back(size);
+  return sizes;
+}
+
+// Seconds of a micro-batch on stages of this size that are equally long, if every operator runs in its quickest plain way and nothing
+// moves.
+double seconds_of_even_round(int size, const pcg::Graph& graph, const PipelineSetting& setting, OperatorCatalog& catalog, int devices) {
+  double seconds = 0;
+  for (const KindNumber k : catalog.kinds_of(graph))
+    if (k != kSource)
+      seconds += catalog.plain_seconds(
+          k, size,
+          {.synchronisation = 0, .per_micro_batch = 1.0 / setting.micro_batches, .recomputes = setting.recompute == pcg::Recompute::full});
+  return seconds * size / devices;
+}
+
 class Pipelines {
  public:
   Pipelines(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting, const PipelineConfig& config,
@@ -103,24 +124,12 @@ class Pipelines {
   }
 
   void find_sizes() {
-    for (int size = 1; size <= devices_; ++size)
-      if (devices_ % size == 0 && devices_ / size <= static_cast<int>(kMostStages) && (machine_ % size == 0 || size % machine_ == 0) &&
-          evenly_cut(size) < setting_.to_beat)
+    for (const int size : stage_sizes(problem_.cluster)) {
+      const int stages = devices_ / size;
+      const int emptied = setting_.schedule == pcg::ScheduleKind::two_bw ? 0 : stages - 1;
+      if (seconds_of_even_round(size, graph_, setting_, catalog_, devices_) * (setting_.micro_batches + emptied) < setting_.to_beat)
         sizes_.push_back(size);
-  }
-
-  // Seconds of an iteration of stages that are equally long, if every operator runs in its quickest plain way and nothing moves.
-  [[nodiscard]] double evenly_cut(int size) {
-    double seconds = 0;
-    for (const KindNumber k : kinds_)
-      if (k != kSource)
-        seconds += catalog_.plain_seconds(k, size,
-                                          {.synchronisation = 0,
-                                           .per_micro_batch = 1.0 / setting_.micro_batches,
-                                           .recomputes = setting_.recompute == pcg::Recompute::full});
-    const int stages = devices_ / size;
-    const int rounds = setting_.micro_batches + (setting_.schedule == pcg::ScheduleKind::two_bw ? 0 : stages - 1);
-    return seconds / stages * rounds;
+    }
   }
 
   // Outputs of micro-batches that are kept at once: of the first of as many stages as there may be; where forward passes run again, one
@@ -272,6 +281,13 @@ std::vector<PipelineSetting> settings_worth_a_look(std::int64_t global_batch, co
         settings.push_back(std::move(setting));
       }
   return settings;
+}
+
+double least_seconds(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting, OperatorCatalog& catalog) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const int size : stage_sizes(problem.cluster))
+    least = std::min(least, seconds_of_even_round(size, graph, setting, catalog, problem.cluster.device_count()));
+  return least * setting.micro_batches;
 }
 
 std::vector<pcg::Plan> pipeline_plans(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting,

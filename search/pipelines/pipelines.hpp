@@ -52,6 +52,11 @@ struct StageShape {
 // Numbers of micro-batches worth a look: the divisors of the batch that are nearest to the powers of two from 2 to 1024; ascending.
 [[nodiscard]] std::vector<int> micro_batches_worth_a_look(std::int64_t global_batch);
 
+// Seconds of an iteration of stages that are equally long and never wait, if every operator runs in its quickest plain way and nothing
+// moves. Of more micro-batches it is no less, as smaller kernels are less efficient.
+[[nodiscard]] double least_seconds(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting,
+                                   OperatorCatalog& catalog);
+
 // Returns the cheapest plan of each shape that fits, without name: of so many micro-batches of `graph`, which is one of them. One stage is
 // among them: then gradients are accumulated. Memory is the simulator's: stages that do not fit are ruled out, with all that keep no less,
 // and, where that leaves nothing, bytes cost more. Where nothing of a shape fits, the plan that came closest; none: there are no such

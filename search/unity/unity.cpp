@@ -201,8 +201,11 @@ class UnitySearch {
       setting.schedule = config_.schedule;
       if (const auto best = confirmation_.best_time()) setting.to_beat = best->value();
       if (setting.micro_batches < 2 || is_too_slow(setting)) continue;
+      bool is_hopeless = true;  // and so are more micro-batches
       for (const std::vector<std::size_t>& variant : variants) {
         const pcg::Graph graph = pcg::with_batch(model_.with(variant).graph, problem_.training.global_batch / setting.micro_batches);
+        if (least_seconds(problem_, graph, setting, catalog_) >= setting.to_beat) continue;
+        is_hopeless = false;
         const PipelineConfig config{config_.most_strategies, config_.most_cut, config_.segment,
                                     config_.side_by_side,    config_.remember, config_.cuts};
         for (pcg::Plan& plan : pipeline_plans(problem_, graph, setting, std::array{StageShape{}}, config, catalog_, shapes_, deadline)) {
@@ -215,6 +218,7 @@ class UnitySearch {
         }
       }
       ++pipelines_;
+      if (is_hopeless && &setting >= settings.data() + settings_.size()) return;
     }
   }
 

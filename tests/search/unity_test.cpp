@@ -230,7 +230,7 @@ TEST_CASE("TASO's algebra first, FlexFlow's walk after it") {
 
 TEST_CASE("operators are cut along the dimensions that are asked for") {
   test::Question q(test::kSmallGpt, 1, 4, 2);  // fewer samples than GPUs
-  search::UnityConfig config{.cuts = {.reduction = false, .heads = false}, .grid = false, .pipelines = false, .steps = 0};
+  search::UnityConfig config{.grid = false, .cuts = {.reduction = false, .heads = false}, .pipelines = false, .steps = 0};
   config.algebra = false;
   const search::SearchResult r = search::unity_search(q.problem(), config, {});
   REQUIRE(r.best);
