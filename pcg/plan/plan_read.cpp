@@ -334,7 +334,7 @@ const std::vector<std::string> kSynchronisations = {"micro_batch", "iteration"};
 void read_zero(MapReader& r, std::size_t blocks, ZeroPolicy& policy) {
   for (const std::int64_t b : integers(r, "zero_blocks", 0, std::max<std::int64_t>(static_cast<std::int64_t>(blocks) - 1, 0)))
     policy.blocks.push_back(static_cast<int>(b));
-  if (r.has("zero_blocks") && policy.blocks.empty())
+  if (const Yaml* list = r.optional("zero_blocks"); list && list->is_sequence() && list->items.empty())
     r.complain("zero_blocks", "no block is listed", "write zero: 0 where none is meant, or leave zero_blocks out where all are");
   policy.groups = small(r, "shard_groups", 1, 1);
   if (r.has("prefetch")) policy.prefetch = small(r, "prefetch", 0, 0);

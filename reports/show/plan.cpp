@@ -37,10 +37,10 @@ std::string block_signature(const pcg::Plan& p, int block) {
   return text;
 }
 
-// " of 2 of 4 blocks", where ZeRO does not shard all.
+// " for 2 of 4 blocks", where ZeRO does not shard all.
 std::string sharded_blocks_text(const pcg::Plan& p) {
   const std::vector<int>& blocks = p.memory.zero.blocks;
-  return blocks.empty() ? std::string() : fmt::format(" of {} of {} blocks", blocks.size(), p.pcg.blocks().size());
+  return blocks.empty() ? std::string() : fmt::format(" for {} of {} blocks", blocks.size(), p.pcg.blocks().size());
 }
 
 // "layer 0 (zero 3)", where ZeRO does not shard all.

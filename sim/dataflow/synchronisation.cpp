@@ -53,7 +53,7 @@ struct WeightRead {
   std::uint32_t node, input;
   WeightKind kind;
   const SyncPattern* pattern;
-  bool shared;  // ZeRO shares it out, where the plan has a stage
+  bool shared;  // its block is one of those that ZeRO applies to
 };
 
 // Adds their patterns.
@@ -145,9 +145,8 @@ Synchronisation::Synchronisation(const pcg::Plan& plan, const FlowGraph& flow) :
     if (groups) parts = {&*patterns.insert(std::move(groups->near)).first, across, &*patterns.insert(std::move(groups->far)).first};
     return parts;
   };
-  std::map<std::pair<PatternPair, bool>, PatternParts>
-      known;                      // by a weight's pattern and its kind's main one, and whether it is shared out
-  std::vector<PatternParts> all;  // of each weight
+  std::map<std::pair<PatternPair, bool>, PatternParts> known;  // by a weight's pattern, its kind's main one, and WeightRead::shared
+  std::vector<PatternParts> all;                               // of each weight
   for (const WeightRead& h : held) {
     const auto main = dominant.find(h.kind);
     const PatternPair weight{h.pattern, main == dominant.end() ? nullptr : main->second};

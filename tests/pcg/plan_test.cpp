@@ -257,6 +257,7 @@ TEST_CASE("a plan file lists the blocks that zero shards, each once, in order") 
   CHECK(refused("{zero: 3, zero_blocks: [0, 2]}") == "9:38: plan.memory.zero_blocks[1]: 2 is not one of 0 .. 1\n");
   CHECK(refused("{zero: 3, zero_blocks: []}") ==
         "9:34: plan.memory.zero_blocks: no block is listed (write zero: 0 where none is meant, or leave zero_blocks out where all are)\n");
+  CHECK(refused("{zero: 3, zero_blocks: 1}") == "9:34: plan.memory.zero_blocks: expected a list\n");
   CHECK(refused("{zero: 3, zero_blocks: [1, 0]}") == "3:3: plan: zero_blocks is not in ascending order, each block once\n");
   CHECK(refused("{zero: 3, zero_blocks: [1, 1]}") == "3:3: plan: zero_blocks is not in ascending order, each block once\n");
   CHECK(refused("{zero_blocks: [1]}") == "3:3: plan: without zero nothing is shared out, of some blocks or of all\n");

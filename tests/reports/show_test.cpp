@@ -86,7 +86,7 @@ TEST_CASE("a plan: where zero shards some blocks alone, these are marked") {
   p.memory.zero.blocks = {second};
   REQUIRE(pcg::violations(p).empty());
   const std::string text = reports::plan_text(p, {});
-  CHECK(text.find(fmt::format(", zero 3 of 1 of {} blocks\n", p.pcg.blocks().size())) != std::string::npos);
+  CHECK(text.find(fmt::format(", zero 3 for 1 of {} blocks\n", p.pcg.blocks().size())) != std::string::npos);
   CHECK(text.find("second (zero 3): as first\n") != std::string::npos);
   CHECK(nlohmann::json::parse(reports::plan_json(p, {}))["zero_blocks"] == std::vector<std::string>{"second"});
 }

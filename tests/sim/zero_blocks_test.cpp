@@ -202,6 +202,20 @@ TEST_CASE("layers that are not sharded do not count among those gathered ahead")
   CHECK(room(3) - room(1) == doctest::Approx(kLayerBytes));  // there are three
 }
 
+TEST_CASE("a layer of two sharded in each stage of a pipeline: half of the bytes of all, and half of those of none") {
+  using enum pcg::ScheduleKind;
+  for (const pcg::ScheduleKind kind : {gpipe, one_f_one_b, zero_bubble}) {
+    const pcg::Graph g = test::mlp(4, 512, 8);
+    const auto third = std::ranges::find(g.blocks(), "layer 2", &pcg::Block::name) - g.blocks().begin();
+    pcg::Plan plan = test::two_stages_of(g, 2, static_cast<int>(third), 3);
+    plan.schedule = kind;
+    const auto bytes = [&](const pcg::Plan& p, const char* word) { return bytes_of_kind(in_rings(p), word); };
+    for (const char* word : {"all_gather", "reduce_scatter", "all_reduce"})
+      CHECK(bytes(with_zero(plan, 3, blocks_of_layers(plan, is_odd)), word) ==
+            doctest::Approx((bytes(with_zero(plan, 3), word) + bytes(with_zero(plan, 0), word)) / 2));
+  }
+}
+
 TEST_CASE("a tied weight is held as its own block is, whoever reads it") {
   pcg::GraphBuilder b("tied");
   b.begin_block("first");
