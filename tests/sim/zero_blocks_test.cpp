@@ -169,6 +169,32 @@ TEST_CASE("sharded layers are gathered and scattered one by one, and others fill
   CHECK(spans_called(r, "all_reduce gradients of layer2").size() == 1);
 }
 
+TEST_CASE("groups that shard are for sharded layers alone: gradients of others are added up among all at once") {
+  pcg::Plan plan = layers_of_widths({512, 512, 512}, 1);
+  plan.memory.zero.groups = 2;
+  const auto added = spans_called(in_rings(with_zero(plan, 3, blocks_of_layers(plan, is_odd))), "all_reduce gradients of layer0");
+  REQUIRE(added.size() == 1);
+  CHECK(added[0].bytes.value() == doctest::Approx(2 * 3 * 512.0 * 512 * 4));
+}
+
+TEST_CASE("a sharded block scatters once, however small the framework's buckets are, and others fill these") {
+  pcg::GraphBuilder b("biased");
+  b.begin_weightless_block("input");
+  const pcg::GraphTensorRef x = b.input("x", pcg::real({64, 512})), y = b.input("y", pcg::real({64, 512}));
+  b.begin_block("first");
+  const pcg::GraphTensorRef first = b.add("first", pcg::Linear{.out = 512, .has_bias = true}, {x});
+  b.begin_block("second");
+  b.add("loss", pcg::SquaredError{}, {b.add("second", pcg::Linear{.out = 512, .has_bias = true}, {first}), y});
+  const pcg::Plan plan = test::plan_of(std::move(b).build(), {{"*", {{"b", kZeroDevices}}}}, kZeroDevices);
+  sim::SimulationConfig config;
+  config.trace = true;
+  config.framework = profiles::framework_profile(pcg::Framework::generic);
+  config.framework->gradient_bucket = base::Bytes(1);
+  const auto r = sim::simulate_plan(with_zero(plan, 3, blocks_of_layers(plan, is_odd)), four_gpus(), config);
+  CHECK(spans_called(r, "reduce_scatter gradients of second").size() == 1);
+  CHECK(spans_called(r, "all_reduce gradients of first").size() == 2);
+}
+
 TEST_CASE("gradients of whole weights that are not overlapped are reduced behind the last backward pass") {
   pcg::Plan plan = layers_of_widths({512, 512, 512, 512, 512}, 2);
   plan.overlap.gradients = false;
