@@ -1,6 +1,7 @@
 #pragma once
 // What a plan says of saving memory besides its words for recomputation and ZeRO.
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>
@@ -35,8 +36,13 @@ struct ZeroPolicy {
   std::optional<int> prefetch;  // stage 3: weights are gathered at most so many blocks ahead; else as the framework does
   bool accumulates = false;     // stages 2 and 3: whole gradients are added up over the micro-batches, and shared out once
   bool keeps_weights = false;   // stage 3: what is gathered for a forward pass is kept for the backward pass
+  std::vector<int> blocks;      // of the graph, whose weights alone are shared out, ascending; empty: all. Others are held as with stage 0
   bool operator==(const ZeroPolicy&) const = default;
 };
+// The stage at which the weights of a block are held, where that of the plan is `zero`.
+[[nodiscard]] inline int zero_of_block(int zero, const ZeroPolicy& policy, int block) {
+  return policy.blocks.empty() || std::ranges::binary_search(policy.blocks, block) ? zero : 0;
+}
 // Whether the gradients of every micro-batch are reduced to shards, which alone are kept.
 [[nodiscard]] inline bool shards_gradients(int zero, const ZeroPolicy& policy) { return zero >= 2 && !policy.accumulates; }
 

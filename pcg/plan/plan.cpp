@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "base/yaml/emit.hpp"
 #include "pcg/plan/ranks.hpp"
@@ -66,6 +67,12 @@ class Checker {
     if (zero.prefetch && (plan_.zero < 3 || *zero.prefetch < 0)) complain("prefetch is at least 0, and for zero 3 alone");
     if (zero.accumulates && plan_.zero < 2) complain("without zero 2 or 3 gradients are synchronised once per iteration in any case");
     if (zero.keeps_weights && plan_.zero < 3) complain("without zero 3 weights are kept after the forward pass in any case");
+    if (!zero.blocks.empty() && plan_.zero == 0) complain("without zero nothing is shared out, of some blocks or of all");
+    if (std::ranges::adjacent_find(zero.blocks, std::greater_equal()) != zero.blocks.end())
+      complain("zero_blocks is not in ascending order, each block once");
+    const auto blocks = static_cast<int>(plan_.pcg.blocks().size());
+    for (const int b : zero.blocks)
+      if (b < 0 || b >= blocks) complain("zero_blocks has block {}, which is not one of 0 .. {}", b, blocks - 1);
   }
 
   void views() {

@@ -330,15 +330,20 @@ void read_recomputed(MapReader& r, RecomputedParts& parts) {
 
 const std::vector<std::string> kSynchronisations = {"micro_batch", "iteration"};
 
-void read_zero(MapReader& r, ZeroPolicy& policy) {
+// `blocks`: how many the plan has.
+void read_zero(MapReader& r, std::size_t blocks, ZeroPolicy& policy) {
+  for (const std::int64_t b : integers(r, "zero_blocks", 0, std::max<std::int64_t>(static_cast<std::int64_t>(blocks) - 1, 0)))
+    policy.blocks.push_back(static_cast<int>(b));
+  if (const Yaml* list = r.optional("zero_blocks"); list && list->is_sequence() && list->items.empty())
+    r.complain("zero_blocks", "no block is listed", "write zero: 0 where none is meant, or leave zero_blocks out where all are");
   policy.groups = small(r, "shard_groups", 1, 1);
   if (r.has("prefetch")) policy.prefetch = small(r, "prefetch", 0, 0);
   policy.accumulates = r.choice("synchronise", kSynchronisations).value_or(0) == 1;
   policy.keeps_weights = !r.boolean("reshard_after_forward").value_or(true);
 }
 
-// Everything but the operators.
-void read_head(MapReader& r, Plan& plan) {
+// Everything but the blocks, of which there are `blocks`, and the operators.
+void read_head(MapReader& r, std::size_t blocks, Plan& plan) {
   r.require("name");
   plan.name = r.text("name").value_or("");
   plan.summary = r.text("summary").value_or("");
@@ -360,7 +365,7 @@ void read_head(MapReader& r, Plan& plan) {
     plan.recompute = chosen(m, "recompute", recompute_names(), plan.recompute);
     read_recomputed(m, plan.memory.recomputed);
     plan.zero = small(m, "zero", 0, 0, 3);
-    read_zero(m, plan.memory.zero);
+    read_zero(m, blocks, plan.memory.zero);
     plan.memory.weights = chosen(m, "weights", {kWeightStorageWords.begin(), kWeightStorageWords.end()}, plan.memory.weights);
     plan.memory.bf16_moments = m.boolean("bf16_moments").value_or(false);
     plan.memory.fp8_activation_inputs = m.boolean("fp8_activation_inputs").value_or(false);
@@ -386,11 +391,12 @@ Plan read_plan(const base::Yaml& document) {
   Plan plan;
   top.require("plan");
   section(top, "plan", [&](MapReader& r) {
-    read_head(r, plan);
+    std::vector<Block> blocks = read_blocks(r);
+    read_head(r, blocks.size(), plan);
     read_rewrites(r, plan);
     const std::string graph = r.text("graph").value_or(plan.name);
     plan.pcg = PcgBuilder(graph, {}).build();
-    NodeReader nodes(plan, read_blocks(r), sink);
+    NodeReader nodes(plan, std::move(blocks), sink);
     r.require("operators");
     each(r, "operators", [&](const Yaml& y, const std::string& path) { nodes.read(y, path); });
     plan.pcg = std::move(nodes).build();

@@ -44,6 +44,11 @@ Yaml schedule_of(const Plan& plan) {
 }
 
 void add_zero(const ZeroPolicy& policy, Yaml& y) {
+  if (!policy.blocks.empty()) {
+    Yaml blocks = Yaml::make_sequence();
+    for (const int b : policy.blocks) blocks.items.push_back(scalar(b));
+    y.set("zero_blocks", std::move(blocks));
+  }
   if (policy.groups > 1) y.set("shard_groups", scalar(policy.groups));
   if (policy.prefetch) y.set("prefetch", scalar(*policy.prefetch));
   if (policy.accumulates) y.set("synchronise", scalar("iteration"));

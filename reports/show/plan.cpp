@@ -37,13 +37,26 @@ std::string block_signature(const pcg::Plan& p, int block) {
   return text;
 }
 
+// " for 2 of 4 blocks", where ZeRO does not shard all.
+std::string sharded_blocks_text(const pcg::Plan& p) {
+  const std::vector<int>& blocks = p.memory.zero.blocks;
+  return blocks.empty() ? std::string() : fmt::format(" for {} of {} blocks", blocks.size(), p.pcg.blocks().size());
+}
+
+// "layer 0 (zero 3)", where ZeRO does not shard all.
+std::string block_heading(const pcg::Plan& p, std::size_t block) {
+  const std::string& name = p.pcg.blocks()[block].name;
+  const int zero = pcg::zero_of_block(p.zero, p.memory.zero, static_cast<int>(block));
+  return p.memory.zero.blocks.empty() || zero == 0 ? name : fmt::format("{} (zero {})", name, zero);
+}
+
 }  // namespace
 
 std::string plan_text(const pcg::Plan& p, const std::filesystem::path& directory) {
   std::string out =
-      fmt::format("{}: {}\n{} GPUs, {} micro-batches, {} virtual stages ({} chunks), schedule {}, recompute {}, zero {}\n", p.name,
+      fmt::format("{}: {}\n{} GPUs, {} micro-batches, {} virtual stages ({} chunks), schedule {}, recompute {}, zero {}{}\n", p.name,
                   p.summary, p.gpus, p.micro_batches, p.stages, p.chunks, pcg::schedule_names()[static_cast<std::size_t>(p.schedule)],
-                  pcg::recompute_names()[static_cast<std::size_t>(p.recompute)], p.zero);
+                  pcg::recompute_names()[static_cast<std::size_t>(p.recompute)], p.zero, sharded_blocks_text(p));
   out += fmt::format("global batch {}, {}, {}, framework {}\n\n", p.training.global_batch, pcg::to_text(p.training.precision),
                      pcg::optimizer_names()[static_cast<std::size_t>(p.training.optimizer)],
                      pcg::framework_names()[static_cast<std::size_t>(p.training.framework)]);
@@ -61,11 +74,11 @@ std::string plan_text(const pcg::Plan& p, const std::filesystem::path& directory
     const std::string signature = block_signature(p, static_cast<int>(b));
     const auto same = std::ranges::find(listed, signature, &std::pair<std::string, std::string>::first);
     if (same != listed.end()) {
-      table.heading(fmt::format("{}: as {}", name, same->second));
+      table.heading(fmt::format("{}: as {}", block_heading(p, b), same->second));
       continue;
     }
     listed.emplace_back(signature, name);
-    table.heading(name);
+    table.heading(block_heading(p, b));
     for (std::size_t n = 0; n < p.pcg.nodes().size(); ++n) {
       const pcg::PcgNode& node = p.pcg.nodes()[n];
       if (node.block != static_cast<int>(b) || node.is_source()) continue;
@@ -89,6 +102,7 @@ std::string plan_json(const pcg::Plan& p, const std::filesystem::path& directory
   j["micro_batches"] = p.micro_batches;
   j["recompute"] = pcg::recompute_names()[static_cast<std::size_t>(p.recompute)];
   j["zero"] = p.zero;
+  for (const int b : p.memory.zero.blocks) j["zero_blocks"].push_back(p.pcg.blocks()[static_cast<std::size_t>(b)].name);
   for (const auto& [word, choice] : pcg::kOverlapWords)
     if (p.overlap.*choice) j["overlap"][word] = *(p.overlap.*choice);
   j["global_batch"] = p.training.global_batch;

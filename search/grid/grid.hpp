@@ -39,7 +39,7 @@ struct GridConfig {
   pcg::Recompute recompute = pcg::Recompute::none;
   int zero = 0;
   int shard = 0;             // devices of a group that shares out what `zero` says; 0: all that hold a weight
-  pcg::MemoryPolicy memory;  // its groups of ZeRO are those that `shard` makes
+  pcg::MemoryPolicy memory;  // its groups of ZeRO are those that `shard` makes; ZeRO is for all blocks
   bool cuda_graphs = false;
   pcg::Overlap overlap;
   pcg::Dispatch dispatch = pcg::Dispatch::nccl;

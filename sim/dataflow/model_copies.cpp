@@ -18,9 +18,10 @@ std::vector<CopiedWeight> copied_weights(const pcg::Plan& plan, const FlowGraph&
   std::set<std::pair<int, SyncPatternId>> known;
   for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n)
     for (std::uint32_t i = 0; i < flow.origins[n].size(); ++i) {
-      if (!plan.pcg.node(flow.origins[n][i].node).is_weight()) continue;
+      const pcg::PcgNode& weight = plan.pcg.node(flow.origins[n][i].node);
+      if (!weight.is_weight()) continue;
       const SyncParts& parts = synchronisation.of(n, i);
-      const SyncPatternId copies = zero >= 1 ? parts.replicas : parts.main;
+      const SyncPatternId copies = pcg::zero_of_block(zero, plan.memory.zero, weight.block) >= 1 ? parts.replicas : parts.main;
       if (known.emplace(plan.stage[n], copies).second) found.push_back({n, i, copies});
     }
   return found;

@@ -53,6 +53,7 @@ struct WeightRead {
   std::uint32_t node, input;
   WeightKind kind;
   const SyncPattern* pattern;
+  bool shared;  // its block is one of those that ZeRO applies to
 };
 
 // Adds their patterns.
@@ -63,10 +64,11 @@ std::vector<WeightRead> weight_reads(const pcg::Plan& plan, const FlowGraph& flo
     const pcg::Operator* op = plan.pcg.nodes()[n].operation();
     const WeightKind kind{plan.stage[n], op != nullptr && std::holds_alternative<pcg::ExpertLinear>(*op)};
     for (std::uint32_t i = 0; i < flow.origins[n].size(); ++i) {
-      if (!plan.pcg.node(flow.origins[n][i].node).is_weight()) continue;
+      const pcg::PcgNode& weight = plan.pcg.node(flow.origins[n][i].node);
+      if (!weight.is_weight()) continue;
       const SyncPattern*& pattern = known[{flow.layouts.number(n), i}];
       if (pattern == nullptr) pattern = &*patterns.insert({sum_groups(flow.layouts[n].input_gradients[i])}).first;
-      held.push_back({n, i, kind, pattern});
+      held.push_back({n, i, kind, pattern, pcg::zero_of_block(1, plan.memory.zero, weight.block) > 0});
     }
   }
   return held;
@@ -134,22 +136,22 @@ Synchronisation::Synchronisation(const pcg::Plan& plan, const FlowGraph& flow) :
   const SyncPattern* none = &*patterns.insert(SyncPattern{}).first;
   const std::vector<WeightRead> held = weight_reads(plan, flow, patterns);
   const std::map<WeightKind, const SyncPattern*> dominant = dominant_patterns(flow, held);
-  const auto parts_of = [&](const PatternPair& weight) {
+  const auto parts_of = [&](const PatternPair& weight, bool shared) {
     const auto [main, across] = fitted(weight.first, weight.second, patterns);
     PatternParts parts{main, across, none};
-    if (plan.memory.zero.groups == 1) return parts;
+    if (plan.memory.zero.groups == 1 || !shared) return parts;
     auto groups = cut_groups(*main, static_cast<std::size_t>(plan.memory.zero.groups));
     divides_ = divides_ && groups;
     if (groups) parts = {&*patterns.insert(std::move(groups->near)).first, across, &*patterns.insert(std::move(groups->far)).first};
     return parts;
   };
-  std::map<PatternPair, PatternParts> known;  // by a weight's pattern and its kind's main one
-  std::vector<PatternParts> all;              // of each weight
+  std::map<std::pair<PatternPair, bool>, PatternParts> known;  // by a weight's pattern, its kind's main one, and WeightRead::shared
+  std::vector<PatternParts> all;                               // of each weight
   for (const WeightRead& h : held) {
     const auto main = dominant.find(h.kind);
     const PatternPair weight{h.pattern, main == dominant.end() ? nullptr : main->second};
-    auto at = known.find(weight);
-    if (at == known.end()) at = known.emplace(weight, parts_of(weight)).first;
+    auto at = known.find({weight, h.shared});
+    if (at == known.end()) at = known.emplace(std::pair(weight, h.shared), parts_of(weight, h.shared)).first;
     all.push_back(at->second);
   }
   std::map<const SyncPattern*, SyncPatternId> ids;

@@ -26,7 +26,7 @@ class BackwardEmitter {
         stage_(stage),
         position_(position),
         split_(split),
-        buckets_(l, split ? weights_ : block_, stage, l.variant.zero >= 3 ? base::Bytes(1e300) : gradient_bucket(l, stage)),
+        buckets_(l, split ? weights_ : block_, stage, gradient_bucket(l, stage)),
         order_(l.flow.stage_nodes[static_cast<std::size_t>(stage)].rbegin(), l.flow.stage_nodes[static_cast<std::size_t>(stage)].rend()),
         gathers_(l, block_, order_),
         units_(pcg::recomputed_units(l.plan, l.variant.recompute, l.flow.stage_nodes[static_cast<std::size_t>(stage)])),
@@ -48,10 +48,13 @@ class BackwardEmitter {
     std::vector<EventId> waits_on;
   };
 
-  [[nodiscard]] bool synchronises() const {
+  // The pass synchronises the gradient of what a node reads: of a weight.
+  [[nodiscard]] bool synchronises(pcg::TensorRef from) const {
+    if (!l_.plan.pcg.node(from.node).is_weight()) return false;
+    const int zero = zero_of(l_, from.node.value);
     // What keeps only a shard of the gradients reduces every micro-batch's; else once per iteration.
-    if (pcg::shards_gradients(l_.variant.zero, l_.plan.memory.zero)) return true;
-    return is_final(position_) && (l_.variant.zero >= 2 || l_.overlap.gradients);
+    if (pcg::shards_gradients(zero, l_.plan.memory.zero)) return true;
+    return is_final(position_) && (zero >= 2 || l_.overlap.gradients);
   }
   [[nodiscard]] bool accumulates() const { return position_ == MicroBatchPosition::middle || position_ == MicroBatchPosition::last; }
   Waits waits_of(std::uint32_t node) const;
@@ -87,8 +90,8 @@ class BackwardEmitter {
   [[nodiscard]] bool is_left(std::uint32_t node) const {
     return split_ && pcg::multiplies_for_weights(*l_.plan.pcg.nodes()[node].operation());
   }
-  [[nodiscard]] bool reads_weight(std::uint32_t node) const {
-    return std::ranges::any_of(l_.flow.origins[node], [&](pcg::TensorRef from) { return l_.plan.pcg.node(from.node).is_weight(); });
+  [[nodiscard]] bool synchronises_weight_of(std::uint32_t node) const {
+    return std::ranges::any_of(l_.flow.origins[node], [&](pcg::TensorRef from) { return synchronises(from); });
   }
 
   const Lowering& l_;
@@ -131,7 +134,7 @@ BackwardEmitter::Waits BackwardEmitter::waits_of(std::uint32_t node) const {
 void BackwardEmitter::begin_block(std::uint32_t node) {
   const int block = l_.plan.pcg.nodes()[node].block;
   if (block == current_block_) return;
-  if (l_.variant.zero >= 3) buckets_.flush();
+  buckets_.flush_block();
   current_block_ = block;
   bring_back(node);
   if (l_.plan.memory.zero.keeps_weights) return;
@@ -229,7 +232,7 @@ void BackwardEmitter::emit_node(std::uint32_t node) {
     done = {sim::append(is_left(node) ? weights_ : block_, std::move(weights))};
   }
   // What sends gradients is in the later pass, and waits for those of the pass before to have ended.
-  if (split_ && !is_left(node) && synchronises() && reads_weight(node))
+  if (split_ && !is_left(node) && synchronises_weight_of(node))
     done = {sim::append(weights_, {Mark{l_.interned.device_set_of(node)}, node, {}, {}, {}})};
   weights_ready(node, done);
 }
@@ -320,10 +323,9 @@ void BackwardEmitter::deliver(std::uint32_t node, const std::vector<std::uint32_
 }
 
 void BackwardEmitter::weights_ready(std::uint32_t node, const std::vector<std::uint32_t>& done) {
-  if (!synchronises()) return;
   for (std::size_t i = 0; i < l_.flow.origins[node].size(); ++i) {
     const pcg::TensorRef from = l_.flow.origins[node][i];
-    if (!l_.plan.pcg.node(from.node).is_weight()) continue;
+    if (!synchronises(from)) continue;
     bool more = false;  // a tied weight waits for its earliest reader in this stage
     for (const Use& use : l_.flow.uses[from.node.value][0]) more = more || (use.consumer < node && l_.plan.stage[use.consumer] == stage_);
     if (!more) buckets_.add(node, static_cast<std::uint32_t>(i), done);

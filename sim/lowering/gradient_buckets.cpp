@@ -6,14 +6,16 @@ namespace sim {
 
 void GradientBuckets::add(std::uint32_t node, std::uint32_t input, const std::vector<std::uint32_t>& ready) {
   const SyncParts& parts = l_.synchronisation.of(node, input);
+  const int zero = zero_of(l_, l_.flow.origins[node][input].node.value);
   const base::Bytes bytes = gradient_bytes(l_, node, input);
   const SyncPatternId none = l_.synchronisation.none();
-  if (!is_empty(parts.across)) put({CollectiveKind::all_reduce, parts.across, none}, node, bytes, ready);
+  const bool of_block = zero >= 3;
+  if (!is_empty(parts.across)) put({CollectiveKind::all_reduce, parts.across, none, of_block}, node, bytes, ready);
   if (!is_empty(parts.main))
-    put({l_.variant.zero >= 1 ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, parts.main, parts.replicas}, node, bytes,
+    put({zero >= 1 ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, parts.main, parts.replicas, of_block}, node, bytes,
         ready);
   else if (!is_empty(parts.replicas) && joins_replicas_)
-    put({CollectiveKind::all_reduce, parts.replicas, none}, node, bytes, ready);  // groups of one device
+    put({CollectiveKind::all_reduce, parts.replicas, none, of_block}, node, bytes, ready);  // groups of one device
 }
 
 void GradientBuckets::put(const Key& key, std::uint32_t node, base::Bytes bytes, const std::vector<std::uint32_t>& ready) {
@@ -24,10 +26,16 @@ void GradientBuckets::put(const Key& key, std::uint32_t node, base::Bytes bytes,
   bucket.ready.insert(bucket.ready.end(), ready.begin(), ready.end());
   // A full bucket goes at once, so that its collective runs beside the rest of the backward pass (PyTorch Distributed, arXiv 2006.15704,
   // section 3.2.3).
-  if (bucket.bytes >= capacity_) {
+  if (!key.of_block && bucket.bytes >= capacity_) {
     send(key, bucket);
     open_.erase(it);
   }
+}
+
+void GradientBuckets::flush_block() {
+  for (const auto& [key, bucket] : open_)
+    if (key.of_block) send(key, bucket);
+  std::erase_if(open_, [](const auto& open) { return open.first.of_block; });
 }
 
 void GradientBuckets::flush() {

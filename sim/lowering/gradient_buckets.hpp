@@ -1,6 +1,7 @@
 #pragma once
 // Gradient synchronisation of one virtual stage: weights become ready in backward order, are put into buckets by who adds up with whom,
-// and a full bucket is sent. Internal to sim/lowering.
+// and a full bucket is sent. Weights that ZeRO-3 shards have buckets of their own: one for each block of the graph. Internal to
+// sim/lowering.
 
 #include <cstdint>
 #include <map>
@@ -18,7 +19,8 @@ class GradientBuckets {
 
   // The gradient of weight input `input` of `node` is there when these items have ended.
   void add(std::uint32_t node, std::uint32_t input, const std::vector<std::uint32_t>& ready);
-  void flush();  // what is left, in the order of kinds and patterns
+  void flush_block();  // the buckets of sharded weights: their block has no more
+  void flush();        // what is left, in the order of kinds and patterns
   // Other gradients of the iteration come later: groups that share out copies of their own do not add theirs up yet.
   void leave_replicas() { joins_replicas_ = false; }
   // The last item of each bucket that was sent so far.
@@ -39,6 +41,7 @@ class GradientBuckets {
     CollectiveKind kind;
     SyncPatternId pattern;
     SyncPatternId replicas;  // shards are all-reduced there, afterwards
+    bool of_block;           // goes when its block ends, however full it is
     auto operator<=>(const Key&) const = default;
   };
   void put(const Key& key, std::uint32_t node, base::Bytes bytes, const std::vector<std::uint32_t>& ready);

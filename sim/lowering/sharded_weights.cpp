@@ -11,7 +11,7 @@ WeightGathers::WeightGathers(const Lowering& l, Block& block, std::span<const st
 
 std::vector<std::uint32_t> WeightGathers::before(std::uint32_t node) {
   if (l_.variant.zero < 3 || block_of(node) == current_) return {};
-  if (current_ >= 0 && !block_.items.empty()) {
+  if (is_unit_) {
     for (std::size_t i = block_.items.size(); i-- > 0;) {
       Compute* kernels = std::get_if<Compute>(&block_.items[i].work);
       if (kernels == nullptr) continue;
@@ -29,11 +29,12 @@ std::vector<std::uint32_t> WeightGathers::before(std::uint32_t node) {
     if (block_of(n) != current_) continue;
     for (std::size_t i = 0; i < l_.flow.origins[n].size(); ++i) {
       const pcg::TensorRef from = l_.flow.origins[n][i];
-      if (!l_.plan.pcg.node(from.node).is_weight() || !seen.insert(from).second) continue;
+      if (!l_.plan.pcg.node(from.node).is_weight() || zero_of(l_, from.node.value) < 3 || !seen.insert(from).second) continue;
       const auto input = static_cast<std::uint32_t>(i);
       bytes[l_.synchronisation.of(n, input).main] += gathered_bytes(l_, n, input);
     }
   }
+  is_unit_ = !bytes.empty() || pcg::zero_of_block(l_.variant.zero, l_.plan.memory.zero, current_) >= 3;
   const std::size_t ahead = static_cast<std::size_t>(profiles::prefetch_units(l_.framework, l_.plan)) + 1;
   std::vector<std::uint32_t> gathers;
   for (const auto& [id, size] : bytes) {

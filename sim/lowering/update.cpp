@@ -80,12 +80,12 @@ class UpdateEmitter {
 };
 
 void UpdateEmitter::synchronise() {
-  if (l_.overlap.gradients || l_.variant.zero >= 2) return;
+  if (l_.overlap.gradients) return;
   for (int s = 0; s < l_.plan.stages; ++s) {
     GradientBuckets buckets(l_, block_, s, gradient_bucket(l_, s));
     buckets.wait_for(l_.events.stage_end(s));
     for (const StageWeight& h : held_) {
-      if (h.stage == s) buckets.add(h.reader, h.input, {});
+      if (h.stage == s && zero_of(l_, h.weight) < 2) buckets.add(h.reader, h.input, {});
     }
     buckets.flush();
     synchronised_[s] = buckets.sent();
@@ -122,7 +122,7 @@ std::map<DeviceSetId, UpdateEmitter::Updated> UpdateEmitter::updated(int stage) 
   for (const StageWeight& h : held_) {
     if (h.stage != stage) continue;
     auto n = static_cast<double>(l_.flow.layouts[h.reader].inputs[h.input].shape.shard().elements());
-    if (l_.variant.zero >= 1) n /= static_cast<double>(l_.synchronisation.shared_by(h.reader, h.input));
+    if (zero_of(l_, h.weight) >= 1) n /= static_cast<double>(l_.synchronisation.shared_by(h.reader, h.input));
     found.try_emplace(l_.interned.device_set_of(h.reader), Updated{h.weight, 0}).first->second.parameters += n;
   }
   return found;
@@ -174,7 +174,7 @@ void UpdateEmitter::optimize_on_hosts(int stage) {
   std::map<std::pair<int, DeviceSetId>, Share> shares;  // by block
   for (const StageWeight& h : held_) {
     if (h.stage != stage) continue;
-    const double part = l_.variant.zero >= 1 ? 1 / static_cast<double>(l_.synchronisation.shared_by(h.reader, h.input)) : 1;
+    const double part = zero_of(l_, h.weight) >= 1 ? 1 / static_cast<double>(l_.synchronisation.shared_by(h.reader, h.input)) : 1;
     Share& s = shares.try_emplace({l_.plan.pcg.nodes()[h.reader].block, l_.interned.device_set_of(h.reader)}, Share{h.weight, 0, {}, {}})
                    .first->second;
     s.parameters += part * static_cast<double>(l_.flow.layouts[h.reader].inputs[h.input].shape.shard().elements());
@@ -206,7 +206,7 @@ void UpdateEmitter::gather() {
   for (int s = 0; s < l_.plan.stages; ++s) {
     std::map<SyncPatternId, std::pair<std::uint32_t, base::Bytes>> bytes;
     for (const StageWeight& h : held_) {
-      if (h.stage != s) continue;
+      if (h.stage != s || zero_of(l_, h.weight) == 0) continue;
       const auto it = bytes.try_emplace(l_.synchronisation.of(h.reader, h.input).main, h.weight, base::Bytes(0)).first;
       it->second.second += gathered_bytes(l_, h.reader, h.input);
     }

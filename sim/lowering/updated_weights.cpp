@@ -22,7 +22,7 @@ std::vector<WeightBucket> buckets_of(const Lowering& l, int stage) {
   std::map<SyncPatternId, WeightBucket> open;
   for (const HeldWeight& h : held_weights(l, stage)) {
     const SyncPatternId pattern = l.synchronisation.of(h.reader, h.input).main;
-    if (l.synchronisation.pattern(pattern).empty()) continue;
+    if (zero_of(l, h.weight) == 0 || l.synchronisation.pattern(pattern).empty()) continue;
     WeightBucket& bucket = open.try_emplace(pattern, WeightBucket{pattern, 0, {}, {}}).first->second;
     bucket.parameters += shard_elements(l, h.reader, h.input);
     bucket.bytes += gathered_bytes(l, h.reader, h.input);

@@ -26,6 +26,10 @@ double overlapped_parameters(const Lowering& l, int stage) {
 
 }  // namespace
 
+int zero_of(const Lowering& l, std::uint32_t weight) {
+  return pcg::zero_of_block(l.variant.zero, l.plan.memory.zero, l.plan.pcg.nodes()[weight].block);
+}
+
 double shard_elements(const Lowering& l, std::uint32_t node, std::uint32_t input) {
   return static_cast<double>(l.flow.layouts[node].inputs[input].shape.shard().elements());
 }

@@ -8,6 +8,9 @@
 
 namespace sim {
 
+// The ZeRO stage at which the variant holds a weight.
+[[nodiscard]] int zero_of(const Lowering& l, std::uint32_t weight);
+
 // Of one shard of the weight that input `input` of `node` reads: its parameters, their bytes where they are gathered, and those of the
 // gradient.
 [[nodiscard]] double shard_elements(const Lowering& l, std::uint32_t node, std::uint32_t input);

@@ -53,7 +53,7 @@ class MemoryCounter {
     for (std::uint32_t n : nodes) blocks[plan_.pcg.nodes()[n].block].push_back(n);
     return blocks;
   }
-  // Weights that nodes read and their gradients, each once per device: full shards.
+  // Weights that nodes read and ZeRO shares out, and their gradients, each once per device: full shards.
   struct WholeBytes {
     double weights = 0, gradients = 0;
   };
@@ -73,7 +73,9 @@ std::vector<MemoryCounter::WholeBytes> MemoryCounter::whole_bytes(const std::vec
   for (std::uint32_t n : nodes) {
     for (std::size_t i = 0; i < flow_.origins[n].size(); ++i) {
       const pcg::TensorRef from = flow_.origins[n][i];
-      if (!plan_.pcg.node(from.node).is_weight() || !seen.insert(from).second) continue;
+      const pcg::PcgNode& weight = plan_.pcg.node(from.node);
+      if (!weight.is_weight() || pcg::zero_of_block(plan_.zero, plan_.memory.zero, weight.block) == 0 || !seen.insert(from).second)
+        continue;
       const Layout& l = flow_.layouts[n].inputs[i];
       const auto elements = static_cast<double>(l.shape.shard().elements());
       const double kept = weight_bytes_of(plan_, framework_, n, static_cast<std::uint32_t>(i)).kept;
@@ -150,6 +152,10 @@ void MemoryCounter::count_moments(const std::vector<std::uint32_t>& nodes, std::
         const double weights = keeps ? all[d].weights : bytes[d].weights + prefetched[d];
         gathered[d] = std::max(gathered[d], (plan_.zero >= 3 ? weights : 0) + (shards ? bytes[d].gradients : 0));
       }
+      // As for the gathers (sim/lowering/sharded_weights.hpp): what is not sharded and reads nothing sharded does not count.
+      if (pcg::zero_of_block(plan_.zero, plan_.memory.zero, block) == 0 &&
+          std::ranges::none_of(bytes, [](const WholeBytes& b) { return b.weights > 0; }))
+        continue;
       ahead.push_back(std::move(bytes));
       if (ahead.size() > static_cast<std::size_t>(profiles::prefetch_units(framework_, plan_))) ahead.pop_front();
       prefetched = zeros();

@@ -60,7 +60,8 @@ std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data
         const Layout& l = data.flow.layouts[n].inputs[i];
         const double share = 1.0 / static_cast<double>(data.synchronisation.shared_by(n, static_cast<std::uint32_t>(i)));
         each.weight = weight_bytes_of(plan, framework, n, static_cast<std::uint32_t>(i)).kept;
-        const StateBytes states = states_of(zero, plan.memory.zero, each, static_cast<double>(l.shape.shard().elements()), share);
+        const int stage = pcg::zero_of_block(zero, plan.memory.zero, plan.pcg.node(from.node).block);
+        const StateBytes states = states_of(stage, plan.memory.zero, each, static_cast<double>(l.shape.shard().elements()), share);
         for (const base::DeviceId d : l.devices) {
           if (d.value >= devices.size()) devices.resize(d.value + 1);
           devices[d.value].weights += states.weights * versions;

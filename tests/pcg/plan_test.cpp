@@ -144,6 +144,9 @@ TEST_CASE("reading what was written gives the plan again") {
     if (p.zero > 0) p.memory.zero.groups = 1 << random.below(4);
     if (p.zero > 1) p.memory.zero.accumulates = random.below(2) == 0;
     if (p.zero > 2) p.memory.zero.keeps_weights = random.below(2) == 0;
+    if (p.zero > 0)
+      for (std::size_t b = 0; b < p.pcg.blocks().size(); ++b)
+        if (random.below(2) == 0) p.memory.zero.blocks.push_back(static_cast<int>(b));
     if (p.zero > 2 && random.below(2) == 0) p.memory.zero.prefetch = static_cast<int>(random.below(3));
     if (p.training.precision == Precision::fp8) p.memory.weights = static_cast<WeightStorage>(random.below(5));
     p.memory.bf16_moments = random.below(2) == 0;
@@ -243,6 +246,26 @@ TEST_CASE("what a plan file says of memory is in order, and does not contradict 
         "3:3: plan: without zero 2 or 3 gradients are synchronised once per iteration in any case\n");
   CHECK(refused("{zero: 2, reshard_after_forward: false}") ==
         "3:3: plan: without zero 3 weights are kept after the forward pass in any case\n");
+}
+
+TEST_CASE("a plan file lists the blocks that zero shards, each once, in order") {
+  const auto memory = [](const std::string& map) { return replaced(kText, "memory: {recompute: none, zero: 0}", "memory: " + map); };
+  const Plan p = read_plan(base::parse_yaml(memory("{zero: 3, zero_blocks: [1]}"), "p.yaml"));
+  CHECK(p.memory.zero.blocks == std::vector{1});
+  CHECK(write_plan(p).find("zero_blocks: [1]") != std::string::npos);
+  const auto refused = [&](const std::string& map) { return error_of(memory(map)); };
+  CHECK(refused("{zero: 3, zero_blocks: [0, 2]}") == "9:38: plan.memory.zero_blocks[1]: 2 is not one of 0 .. 1\n");
+  CHECK(refused("{zero: 3, zero_blocks: []}") ==
+        "9:34: plan.memory.zero_blocks: no block is listed (write zero: 0 where none is meant, or leave zero_blocks out where all are)\n");
+  CHECK(refused("{zero: 3, zero_blocks: 1}") == "9:34: plan.memory.zero_blocks: expected a list\n");
+  CHECK(refused("{zero: 3, zero_blocks: [1, 0]}") == "3:3: plan: zero_blocks is not in ascending order, each block once\n");
+  CHECK(refused("{zero: 3, zero_blocks: [1, 1]}") == "3:3: plan: zero_blocks is not in ascending order, each block once\n");
+  CHECK(refused("{zero_blocks: [1]}") == "3:3: plan: without zero nothing is shared out, of some blocks or of all\n");
+  Plan other = p;
+  other.memory.zero.blocks = {0};
+  CHECK_FALSE(other == p);
+  other.memory.zero.blocks = {7};
+  CHECK(violations(other) == std::vector<std::string>{"zero_blocks has block 7, which is not one of 0 .. 1"});
 }
 
 TEST_CASE("rewrites are written and read back to the last digit") {

@@ -1,7 +1,11 @@
 #include <doctest/doctest.h>
 
+#include <fmt/core.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "pcg/graph/parallelize.hpp"
 #include "pcg/models/builtins.hpp"
 #include "reports/show/cluster.hpp"
 #include "reports/show/model.hpp"
@@ -57,4 +61,32 @@ TEST_CASE("a cluster: what there is, and the kinds of ways between GPUs") {
   const std::string text = reports::cluster_text(c);
   CHECK(text.find("nvlink") != std::string::npos);
   CHECK(text.find("GPU 0 to GPU 1") != std::string::npos);
+}
+
+TEST_CASE("a plan: where zero shards some blocks alone, these are marked") {
+  pcg::GraphBuilder b("two");
+  const auto x = b.input("x", pcg::real({4, 8})), y = b.input("y", pcg::real({4, 8}));
+  b.begin_block("first");
+  const auto h = b.add("up", pcg::Linear{.out = 8}, {x});
+  b.begin_block("second");
+  const auto z = b.add("down", pcg::Linear{.out = 8}, {h});
+  b.begin_weightless_block("end");
+  b.add("loss", pcg::SquaredError{}, {z, y});
+  const pcg::Graph g = std::move(b).build();
+  pcg::Plan p;
+  p.name = "halves";
+  p.pcg = pcg::parallelize(g, pcg::unsharded(g));
+  p.mapping.resize(p.pcg.nodes().size());
+  p.stage.assign(p.pcg.nodes().size(), 0);
+  p.training.global_batch = 4;
+  p.zero = 3;
+  CHECK(reports::plan_text(p, {}).find(", zero 3\n") != std::string::npos);
+  CHECK(!nlohmann::json::parse(reports::plan_json(p, {})).contains("zero_blocks"));
+  const auto second = static_cast<int>(std::ranges::find(p.pcg.blocks(), "second", &pcg::Block::name) - p.pcg.blocks().begin());
+  p.memory.zero.blocks = {second};
+  REQUIRE(pcg::violations(p).empty());
+  const std::string text = reports::plan_text(p, {});
+  CHECK(text.find(fmt::format(", zero 3 for 1 of {} blocks\n", p.pcg.blocks().size())) != std::string::npos);
+  CHECK(text.find("second (zero 3): as first\n") != std::string::npos);
+  CHECK(nlohmann::json::parse(reports::plan_json(p, {}))["zero_blocks"] == std::vector<std::string>{"second"});
 }

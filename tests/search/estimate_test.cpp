@@ -84,6 +84,20 @@ TEST_CASE("where nothing overlaps and nothing contends, the estimate is the simu
   check_equal(search::megatron_plan(q.problem(), {.data = 4, .zero = 1}).value(), q.cluster);
 }
 
+TEST_CASE("weights of some blocks sharded are estimated as they are simulated") {
+  const test::Question q(kWide, 1, 4, 16);
+  pcg::Plan p = search::megatron_plan(q.problem(), {.data = 4, .zero = 1}).value();
+  p.memory.zero.blocks = {1};
+  check_equal(p, q.cluster);
+  // Gathers run beside kernels, which they slow.
+  p.zero = 3;
+  const Compared c = compare(p, q.cluster, nothing_overlaps());
+  CHECK(c.estimated == doctest::Approx(c.simulated).epsilon(0.02));
+  const search::Estimator estimator(p, q.oracle);
+  const sim::MemoryUse used = q.oracle.memory(p);
+  CHECK(estimator.model_states(3).at(0).value() == doctest::Approx((used.weights + used.gradients + used.optimizer).value()));
+}
+
 TEST_CASE("hybrid sharding: shards are added up beside further scatters") {
   // On one switch the two share wires, which the estimate does not see.
   const test::Question q(kWide, 1, 4, 16);

@@ -27,6 +27,8 @@ Drawn draw_plan() {
   if (*rc::gen::arbitrary<bool>() || n == 1) {
     d.plan = test::plan_of(test::mlp(4, width, 2 * n), {{"*", {{"b", n}}}}, n);
     d.plan.zero = *rc::gen::inRange(0, 4);
+    for (int b = 0; d.plan.zero > 0 && b < static_cast<int>(d.plan.pcg.blocks().size()); ++b)
+      if (*rc::gen::arbitrary<bool>()) d.plan.memory.zero.blocks.push_back(b);
     d.plan.micro_batches = *rc::gen::inRange(1, 4);
     d.plan.training.global_batch = 2 * n * d.plan.micro_batches;
   } else {

@@ -46,13 +46,14 @@ TEST_CASE("a split backward pass keeps what the gradients of weights are made of
 TEST_CASE("gradients of split passes are synchronised when the last of them are made") {
   // Two replicas of a stage each: the same bytes travel, whole or split, with each ZeRO stage.
   using enum pcg::ScheduleKind;
-  for (const int zero : {0, 1, 2, 3}) {
+  for (const auto& [zero, blocks] : std::vector<std::pair<int, std::vector<int>>>{{0, {}}, {1, {}}, {2, {}}, {3, {}}, {3, {2}}}) {
     const auto bytes = [&](pcg::ScheduleKind kind) {
       pcg::Plan plan = test::plan_of(test::mlp(4, 512, 8), {{"*", {{"b", 2}}}}, 2);
       plan.micro_batches = 3;
       plan.training.global_batch = 24;
       plan.schedule = kind;
       plan.zero = zero;
+      plan.memory.zero.blocks = blocks;
       return sim::simulate_plan(plan, test::star(1, 2)).bytes.total.value();
     };
     CAPTURE(zero);
