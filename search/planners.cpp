@@ -4,10 +4,12 @@
 #include "search/expert_dlrm/expert_dlrm.hpp"
 #include "search/flexflow/flexflow.hpp"
 #include "search/fsdp/fsdp.hpp"
+#include "search/galvatron/galvatron.hpp"
 #include "search/intra_op/intra_op.hpp"
 #include "search/megatron/megatron.hpp"
 #include "search/megatron/megatron_search.hpp"
 #include "search/taso_flexflow/taso_flexflow.hpp"
+#include "search/uniap/uniap.hpp"
 #include "search/unity/unity.hpp"
 
 namespace search {
@@ -16,7 +18,8 @@ std::span<const Planner> planners() {
   static const std::vector<Planner> kPlanners = {// constant data, made once
                                                  data_parallel_planner(), megatron_planner(),      megatron_search_planner(),
                                                  fsdp_planner(),          intra_op_planner(),      expert_dlrm_planner(),
-                                                 flexflow_planner(),      taso_flexflow_planner(), unity_planner()};
+                                                 flexflow_planner(),      taso_flexflow_planner(), unity_planner(),
+                                                 uniap_planner(),         galvatron_planner()};
   return kPlanners;
 }
 
@@ -34,7 +37,7 @@ std::vector<std::string> planner_kinds() {
 }
 
 const std::vector<std::string>& later_planner_kinds() {
-  static const std::vector<std::string> kLater = {"alpa", "uniap", "galvatron", "pp-dp", "inter-op"};
+  static const std::vector<std::string> kLater = {"alpa", "pp-dp", "inter-op"};
   return kLater;
 }
 

@@ -105,6 +105,10 @@ class OperatorCatalog {
   [[nodiscard]] DeviceBlock alike(DeviceBlock b) const;
   // Throws: base::InputError when a device does not support the precision. Cost: O(strategies) prices and layouts, once.
   [[nodiscard]] const Ways& ways(KindNumber k, DeviceBlock block);
+  // These ways alone, of a planner that has rules for them; not remembered. Throws: as ways() does. Cost: O(strategies) prices and layouts.
+  [[nodiscard]] Ways priced(KindNumber k, std::vector<Strategy> strategies, int devices) {
+    return priced(kinds_[k], std::move(strategies), devices);
+  }
   // One of ways(k, alike(block)), on this block.
   [[nodiscard]] Strategy strategy(KindNumber k, DeviceBlock block, std::uint32_t way);
   // Seconds of the quickest plain way on all of so many devices; of all ways where none is plain. Cost: O(plain ways) prices, once.
