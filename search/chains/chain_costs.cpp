@@ -45,6 +45,7 @@ ChainCosts::ChainCosts(const Problem& problem, const ShortModel& model, Operator
       const auto before = read_last.find(t.node);
       known = known && before != read_last.end();
       known_in_layer = known_in_layer && before != read_last.end() && before->second == layer_of(n);
+      if (before != read_last.end() && before->second != layer_of(n)) tied_elements_ += static_cast<double>(graph_.shape(t).elements());
       read_last[t.node] = layer_of(n);
     }
     weights_are_known_.push_back(has_weights && known);
@@ -121,7 +122,7 @@ ChainCosts::Parts ChainCosts::parts(const BlockPrices& prices, std::size_t strat
     if (kinds_[n] == kSource || layer_of(n) != layer) continue;
     const StrategyCost& cost = prices.costs[strategy][n];
     p.forward += cost.forward;
-    p.backward += cost.kernels + cost.inside - cost.forward;
+    p.backward += cost.kernels + cost.inside - cost.forward + (micro_batches_ > 1 ? cost.buffering : 0);
     p.synchronisation += cost.synchronisation;
     p.update += cost.update;
   }
@@ -191,10 +192,25 @@ StrategyPairs ChainCosts::moved(int to_layer, const BlockPrices& from, const Blo
   return pairs;
 }
 
+double ChainCosts::tied_seconds(int stages) const {
+  if (stages == 1 || tied_elements_ == 0) return 0;
+  const int devices = problem_.cluster.device_count(), size = devices / stages;
+  std::vector<base::DeviceId> holders;
+  for (int d = 0; d < devices; ++d)
+    if (d < size || d >= devices - size) holders.emplace_back(static_cast<std::size_t>(d));
+  const double bytes = sim::model_state_bytes(problem_.training, problem_.oracle.framework(problem_.training)).gradient * tied_elements_;
+  return problem_.oracle.collective(sim::CollectiveKind::all_reduce, base::Bytes(bytes), holders).time.value();
+}
+
 std::optional<LayerChain> ChainCosts::chain(const ChainSetting& setting) {
   const int devices = problem_.cluster.device_count(), size = devices / setting.stages;
-  LayerChain chain{
-      .kinds = model_.layer_like, .tables = {}, .table_of_stage = {}, .hand_overs = {}, .micro_batches = micro_batches_, .memory = memory_};
+  LayerChain chain{.kinds = model_.layer_like,
+                   .tables = {},
+                   .table_of_stage = {},
+                   .hand_overs = {},
+                   .micro_batches = micro_batches_,
+                   .once = tied_seconds(setting.stages),
+                   .memory = memory_};
   std::map<std::pair<DeviceBlock, double>, std::size_t> tables;
   for (int stage = 0; stage < setting.stages; ++stage) {
     const DeviceBlock block = catalog_.alike({stage * size, size});

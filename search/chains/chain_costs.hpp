@@ -53,6 +53,9 @@ class ChainCosts {
   [[nodiscard]] double moved(int from_layer, const std::vector<Ways::Layouts>& from, int to_layer, const std::vector<Ways::Layouts>& to);
   [[nodiscard]] StrategyPairs moved(int to_layer, const BlockPrices& from, const BlockPrices& to);
   [[nodiscard]] int layer_of(std::uint32_t node) const;
+  // Seconds of adding up the gradients of weights that layers of different stages read, as of a word embedding that is the head, too:
+  // the first stage and the last one hold them.
+  [[nodiscard]] double tied_seconds(int stages) const;
 
   const Problem& problem_;
   const ShortModel& model_;
@@ -62,6 +65,7 @@ class ChainCosts {
   std::vector<KindNumber> kinds_;  // per node
   // Per node: another operator, of the same layer or of one before, has read all of its weights; and one of the same layer.
   std::vector<bool> weights_are_known_, weights_are_known_in_layer_;
+  double tied_elements_ = 0;  // of weights that several layers read
   bool overlaps_gradients_;
   double weight_share_;  // bytes of a weight for each byte of its gradient
   double memory_;

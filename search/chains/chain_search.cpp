@@ -35,6 +35,7 @@ LayerChain by_bytes(LayerChain chain) {
     for (StrategyPairs& pairs : over)
       for (std::vector<double>& row : pairs) std::ranges::fill(row, 0.0);
   chain.micro_batches = kMany;
+  chain.once = 0;
   chain.memory = std::numeric_limits<double>::infinity();
   return chain;
 }

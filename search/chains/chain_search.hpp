@@ -19,7 +19,7 @@ namespace search {
 struct ChainSearchConfig {
   base::Seconds budget = base::Seconds(60);
   pcg::ScheduleKind schedule = pcg::ScheduleKind::gpipe;
-  std::size_t simulated = 4;  // plans, at most
+  std::size_t simulated = 12;  // plans, at most
 };
 
 struct ChainCandidate {

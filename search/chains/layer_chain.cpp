@@ -92,7 +92,7 @@ class StageShares {
         deadline_(deadline),
         to_beat_(to_beat),
         layers_(chain.kinds.size()),
-        runs_(chain, to_beat / chain.micro_batches),
+        runs_(chain, (to_beat - chain.once) / chain.micro_batches),
         states_((layers_ + 1) * runs_.strategies()) {}
 
   // The answer of least sum whose stages and boundaries are all quicker than a limit is the best for its own slowest one. So limits are
@@ -103,12 +103,12 @@ class StageShares {
     for (double limit = kNoTime; !deadline_.has_passed();) {
       const std::optional<Shares> shares = below(limit);
       if (!shares) break;
-      const double seconds = shares->sum + (chain_.micro_batches - 1) * shares->slowest;
+      const double seconds = seconds_of(shares->sum, shares->slowest);
       if (seconds < to_beat_) {
         to_beat_ = seconds;
         best = answer_of(*shares);
       }
-      if (shares->sum + (chain_.micro_batches - 1) * least_slowest >= to_beat_) return best;
+      if (seconds_of(shares->sum, least_slowest) >= to_beat_) return best;
       limit = shares->slowest;
     }
     return deadline_.has_passed() ? std::nullopt : best;
@@ -131,6 +131,7 @@ class StageShares {
     std::uint32_t first = 0, before = 0;
   };
 
+  [[nodiscard]] double seconds_of(double sum, double slowest) const { return chain_.once + sum + (chain_.micro_batches - 1) * slowest; }
   [[nodiscard]] std::size_t state(std::size_t end, std::uint32_t last) const { return end * runs_.strategies() + last; }
 
   [[nodiscard]] double quickest_slowest() {
@@ -226,7 +227,7 @@ class StageShares {
   }
 
   [[nodiscard]] ChainAnswer answer_of(const Shares& shares) {
-    ChainAnswer a{{0}, {}, shares.sum + (chain_.micro_batches - 1) * shares.slowest};
+    ChainAnswer a{{0}, {}, seconds_of(shares.sum, shares.slowest)};
     if (shares.cuts.empty()) {
       runs_.tell_first(layers_, shares.last, a.strategies);
       return a;
@@ -276,7 +277,7 @@ double chain_seconds(const LayerChain& chain, const ChainAnswer& answer) {
     if (bytes > chain.memory) return kNoTime;
     add(seconds);
   }
-  return sum + (chain.micro_batches - 1) * slowest;
+  return chain.once + sum + (chain.micro_batches - 1) * slowest;
 }
 
 double chain_at_least(const LayerChain& chain) {
@@ -287,7 +288,7 @@ double chain_at_least(const LayerChain& chain) {
     sum += least;
     longest = std::max(longest, least);
   }
-  return sum + (chain.micro_batches - 1) * std::max(longest, sum / static_cast<double>(chain.stages()));
+  return chain.once + sum + (chain.micro_batches - 1) * std::max(longest, sum / static_cast<double>(chain.stages()));
 }
 
 std::optional<ChainAnswer> cheapest_chain(const LayerChain& chain, double to_beat, const Deadline& deadline) {

@@ -30,6 +30,7 @@ struct LayerChain {
   // By boundary between stages and kind of the layer behind it: seconds of bringing tensors over, and gradients back.
   std::vector<std::vector<StrategyPairs>> hand_overs;
   int micro_batches = 1;
+  double once = 0;                                          // seconds that an iteration takes besides, whatever the answer
   double memory = std::numeric_limits<double>::infinity();  // bytes of a device
 
   [[nodiscard]] std::size_t stages() const { return table_of_stage.size(); }
@@ -42,7 +43,8 @@ struct ChainAnswer {
   bool operator==(const ChainAnswer&) const = default;
 };
 
-// Seconds of an iteration: every stage and every boundary once, and the slowest of them all micro_batches - 1 times more (section 3.3).
+// Seconds of an iteration: every stage and every boundary once, and the slowest of them all micro_batches - 1 times more (section 3.3);
+// and LayerChain::once.
 // Infinite: a stage needs more memory than there is, or a layer cannot run so.
 [[nodiscard]] double chain_seconds(const LayerChain& chain, const ChainAnswer& answer);
 

@@ -64,7 +64,8 @@ pcg::Plan layered_plan(const Problem& problem, const ChainSetting& setting, int 
   plan.stages = setting.stages;
   plan.micro_batches = micro_batches;
   plan.schedule = setting.stages > 1 ? setting.schedule : pcg::ScheduleKind::one_f_one_b;
-  plan.zero = setting.sharing == WeightSharing::everybody ? 3 : 0;
+  const bool is_shared = std::ranges::any_of(answer.strategies, [&](std::uint32_t s) { return strategies[s].shards > 1; });
+  plan.zero = is_shared ? 3 : 0;
   plan.summary = layered_summary(plan, answer, strategies, devices);
   const auto wrong = pcg::violations(plan);
   BASE_CHECK(wrong.empty(), "{}: {}", plan.summary, wrong.front());

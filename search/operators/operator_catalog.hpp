@@ -25,6 +25,7 @@ struct StrategyCost {
   double forward = 0;          // seconds of these two that are its forward pass
   double synchronisation = 0;  // seconds of adding up its weights' gradients
   double update = 0;           // seconds of the optimizer
+  double buffering = 0;        // seconds of adding the weights' gradients to those of micro-batches before, where there are several
   // Of its weights, gradients and optimizer state on a device, by the stage of ZeRO that shares them out among those with copies.
   std::array<double, 4> state_bytes{};
   double kept_bytes = 0;  // of its outputs on a device
