@@ -131,12 +131,13 @@ ChainCosts::Parts ChainCosts::parts(const BlockPrices& prices, std::size_t strat
 }
 
 // Gradients are added up once, beside the backward pass of the last micro-batch, where the framework does so. Shared weights are gathered
-// for each pass of a micro-batch, beside the kernels of the layer before, and gradients are scattered as their sums: an all-reduce of
-// gradients is half a scattering and half a gathering (Rajbhandari et al., ZeRO, SC'20, section 7).
+// for each pass of a micro-batch, in the forward pass beside the kernels of the layer before; in the backward pass behind the scattering of
+// that layer's gradients, which waits for its kernels, as both take the same stream (sim/lowering). An all-reduce of gradients is half a
+// scattering and half a gathering (Rajbhandari et al., ZeRO, SC'20, section 7).
 double ChainCosts::seconds(const Parts& p, int shards) const {
   if (shards > 1) {
     const double gathering = p.synchronisation / 2 * weight_share_, scattering = p.synchronisation / 2;
-    return std::max(p.forward, gathering) + std::max(p.backward, gathering + scattering) + p.moved + p.update / shards / micro_batches_;
+    return std::max(p.forward, gathering) + p.backward + gathering + scattering + p.moved + p.update / shards / micro_batches_;
   }
   const double behind = overlaps_gradients_ ? std::max(0.0, p.synchronisation - p.backward) : p.synchronisation;
   return p.forward + p.backward + p.moved + (behind + p.update) / micro_batches_;

@@ -136,11 +136,11 @@ TEST_CASE("operators that a random walk places each on its own devices") {
 }
 
 TEST_CASE("layers that are each cut in their own way, in stages") {
-  for (const char* name : {"bert-large", "t5-large", "vit-huge", "moe-380m", "wide-resnet-250m", "mlp-mnist", "dlrm"}) {
+  for (const char* name : {"bert-large", "t5-large", "vit-huge", "moe-380m", "wide-resnet-250m", "mlp-mnist"}) {
     const test::Question q = question(name);
     for (const search::SearchResult& result :
          {search::uniap_search(q.problem(), {.simulated = 2}, {}), search::galvatron_search(q.problem(), {}, {})}) {
-      REQUIRE_MESSAGE(result.best, name);
+      REQUIRE_MESSAGE(result.best.has_value(), std::string(name));
       CHECK(check_plan(name, *result.best));
     }
   }
