@@ -15,7 +15,7 @@ namespace search {
 // How a model is shared out: devices make so many stages of equally many, one after another.
 struct ChainSetting {
   int stages = 1;
-  pcg::ScheduleKind schedule = pcg::ScheduleKind::gpipe;  // or one_f_one_b
+  pcg::ScheduleKind schedule = pcg::ScheduleKind::one_f_one_b;  // or gpipe
   WeightSharing sharing = WeightSharing::nobody;
 };
 

@@ -111,7 +111,7 @@ SearchResult ChainSearch::result(bool cut_off, std::optional<double> bound) && {
 std::vector<Option> chain_search_options() {
   const ChainSearchConfig defaults;
   return {{"budget", Duration{defaults.budget}, "the time that the search may take"},
-          {"schedule", Choice{{"gpipe", "1f1b"}},
+          {"schedule", Choice{{"1f1b", "gpipe"}},
            "how micro-batches go through the stages: `gpipe` keeps all of them for their backward passes"},
           {"simulated", WholeNumber{.least = 1, .most = 1000, .by_default = static_cast<std::int64_t>(defaults.simulated)},
            "plans of different stages and micro-batches that are simulated whole, at most: the best by the cost model"}};
@@ -119,7 +119,7 @@ std::vector<Option> chain_search_options() {
 
 ChainSearchConfig chain_search_config(const OptionValues& o) {
   return {.budget = o.duration("budget"),
-          .schedule = o.choice("schedule") == 0 ? pcg::ScheduleKind::gpipe : pcg::ScheduleKind::one_f_one_b,
+          .schedule = o.choice("schedule") == 0 ? pcg::ScheduleKind::one_f_one_b : pcg::ScheduleKind::gpipe,
           .simulated = static_cast<std::size_t>(o.whole_number("simulated"))};
 }
 

@@ -18,7 +18,7 @@ namespace search {
 
 struct ChainSearchConfig {
   base::Seconds budget = base::Seconds(60);
-  pcg::ScheduleKind schedule = pcg::ScheduleKind::gpipe;
+  pcg::ScheduleKind schedule = pcg::ScheduleKind::one_f_one_b;
   std::size_t simulated = 12;  // plans, at most
 };
 

@@ -74,7 +74,7 @@ class UniapSearch {
       if (simulated >= config_.simulated || (simulated > 0 && is_time_up())) break;
       if (search_.confirm(*c, solve)) ++simulated;
     }
-    const bool has_even = confirm_best_even(search_, even_candidates(search_, problem_, config_));
+    const bool has_even = confirm_best_even(search_, even_candidates(search_, problem_, config_), config_.simulated);
     if (simulated == 0 && !has_even) search_.confirm_leanest(candidates_);
   }
 

@@ -8,7 +8,7 @@
 namespace search {
 
 // Every number of stages that divides the devices, with every number of micro-batches that divides the batch, solved exactly
-// (cheapest_chain()); the best few are simulated, and so is Galvatron's answer, which is in the same space.
+// (cheapest_chain()); the best few are simulated, and so are Galvatron's, which are in the same space.
 [[nodiscard]] SearchResult uniap_search(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context);
 [[nodiscard]] Planner uniap_planner();
 
