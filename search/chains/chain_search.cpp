@@ -62,6 +62,7 @@ std::optional<ChainCandidate> ChainSearch::candidate(const ChainSetting& setting
   if (!costs) costs = std::make_unique<ChainCosts>(problem_, model_, catalog_, micro_batches);
   std::optional<LayerChain> chain = costs->chain(setting);
   if (!chain) return std::nullopt;
+  has_candidate_ = true;
   const double at_least = chain_at_least(*chain);
   return ChainCandidate{setting, std::move(*chain), at_least};
 }
@@ -94,6 +95,12 @@ void ChainSearch::confirm_leanest(const std::vector<ChainCandidate>& candidates)
 SearchResult ChainSearch::result(bool cut_off, std::optional<double> bound) && {
   SearchResult r = std::move(confirmation_).result(cut_off);
   r.objective.reset();
+  if (!has_candidate_ && !cut_off)
+    r.termination = Termination::infeasible(Refusal{
+        Constraint::devices,
+        fmt::format("whatever the number of stages, some layer of {} cannot be cut for all GPUs of its stage: neither the samples of a "
+                    "micro-batch nor what tensor parallelism cuts divides",
+                    problem_.model.name())});
   if (r.best) {
     const auto objective = std::ranges::find(objectives_, r.simulation->iteration_time, &std::pair<base::Seconds, double>::first);
     r.objective = base::Seconds(objective->second);

@@ -73,7 +73,8 @@ class ChainSearch {
   std::vector<int> micro_batches_;
   std::map<int, std::unique_ptr<ChainCosts>> costs_;          // by micro-batches
   std::vector<std::pair<base::Seconds, double>> objectives_;  // of simulated plans, by their simulated time
-  std::size_t layers_skipped_ = 0;                            // tensors that are read behind the next layer
+  bool has_candidate_ = false;
+  std::size_t layers_skipped_ = 0;  // tensors that are read behind the next layer
 };
 
 // The options of both planners that search chains of layers.

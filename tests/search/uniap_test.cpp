@@ -103,6 +103,13 @@ TEST_CASE("memory that is too small is said, by how much") {
   }
 }
 
+TEST_CASE("a batch that no stage can share is refused") {
+  const test::Question q("{builtin: mlp-mnist}", 1, 5, 3);
+  const search::SearchResult r = search::galvatron_search(q.problem(), {}, {});
+  REQUIRE(r.termination.is_infeasible());
+  CHECK(std::get<search::Refusal>(*r.termination.binding()).why.find("cannot be cut for all GPUs of its stage") != std::string::npos);
+}
+
 TEST_CASE("plans of layers in different strategies compute what the model does") {
   const test::Question q(kFourLayers, 1, 4, 8);
   const search::Problem problem = q.problem();
