@@ -38,7 +38,8 @@ SearchResult galvatron_search(const Problem& problem, const ChainSearchConfig& c
   ChainSearch search(problem, config, context, "galvatron");
   const std::vector<ChainCandidate> candidates = even_candidates(search, problem, config);
   if (!confirm_best_even(search, candidates, config.simulated)) search.confirm_leanest(candidates);
-  return std::move(search).result(search.deadline().has_passed(), std::nullopt);
+  const bool cut_off = search.deadline().has_passed();
+  return std::move(search).result(cut_off, std::nullopt);
 }
 
 Planner galvatron_planner() {
