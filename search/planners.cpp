@@ -6,19 +6,21 @@
 #include "search/expert_dlrm/expert_dlrm.hpp"
 #include "search/flexflow/flexflow.hpp"
 #include "search/fsdp/fsdp.hpp"
+#include "search/galvatron/galvatron.hpp"
 #include "search/intra_op/intra_op.hpp"
 #include "search/megatron/megatron.hpp"
 #include "search/megatron/megatron_search.hpp"
 #include "search/taso_flexflow/taso_flexflow.hpp"
+#include "search/uniap/uniap.hpp"
 #include "search/unity/unity.hpp"
 
 namespace search {
 
 std::span<const Planner> planners() {
   static const std::vector<Planner> kPlanners = [] {  // constant data, made once
-    std::vector<Planner> all{data_parallel_planner(), megatron_planner(),    megatron_search_planner(), fsdp_planner(),
-                             intra_op_planner(),      expert_dlrm_planner(), flexflow_planner(),        taso_flexflow_planner(),
-                             unity_planner(),         alpa_planner(),        inter_op_planner(),        pp_dp_planner()};
+    std::vector<Planner> all{data_parallel_planner(), megatron_planner(), megatron_search_planner(), fsdp_planner(),     intra_op_planner(),
+                             expert_dlrm_planner(),   flexflow_planner(), taso_flexflow_planner(),   unity_planner(),    alpa_planner(),
+                             inter_op_planner(),      pp_dp_planner(),    uniap_planner(),           galvatron_planner()};
     all.push_back(auto_planner(all));
     return all;
   }();
@@ -36,11 +38,6 @@ std::vector<std::string> planner_kinds() {
   for (const Planner& p : planners())
     if (kinds.empty() || kinds.back() != p.kind) kinds.push_back(p.kind);
   return kinds;
-}
-
-const std::vector<std::string>& later_planner_kinds() {
-  static const std::vector<std::string> kLater = {"uniap", "galvatron"};
-  return kLater;
 }
 
 }  // namespace search

@@ -16,7 +16,5 @@ namespace search {
 [[nodiscard]] const Planner* find_planner(std::string_view kind, std::string_view form = "");
 // Every kind once, in order.
 [[nodiscard]] std::vector<std::string> planner_kinds();
-// The words of planners that the scenario format knows and this version does not have.
-[[nodiscard]] const std::vector<std::string>& later_planner_kinds();
 
 }  // namespace search

@@ -23,17 +23,8 @@ using search::Planner;
 using PlanKind = std::variant<PlannerEntry, FileEntry>;
 
 void refuse_kind(const std::string& word, const base::Mark& mark, const std::string& path, Diagnostics& sink) {
-  const std::vector<std::string> kinds = search::planner_kinds();
-  const std::vector<std::string>& later = search::later_planner_kinds();
-  if (std::ranges::find(later, word) != later.end()) {
-    sink.add(mark, path, fmt::format("this version does not have the planner {} yet", word),
-             fmt::format("this version has {} and file", fmt::join(kinds, ", ")));
-    return;
-  }
-  // A reader may have meant anything that the format knows.
-  std::vector<std::string> known = kinds;
+  std::vector<std::string> known = search::planner_kinds();
   known.emplace_back("file");
-  known.insert(known.end(), later.begin(), later.end());
   sink.add(mark, path, fmt::format("unknown plan \"{}\"", word), base::suggest(word, known));
 }
 

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 #include <span>
+#include <utility>
 
 namespace search {
 namespace {
@@ -38,7 +39,7 @@ bool is_cut_behind(int units, int all) { return all <= kCutAnywhere || 2 * units
 }  // namespace
 
 Mapping::Mapping(const topology::Cluster& cluster, Shortlists& lists, BranchShapes& shapes, MappingConfig config)
-    : lists_(lists), shapes_(shapes), config_(config), machine_(static_cast<int>(cluster.domain_devices(0).size())) {
+    : lists_(lists), shapes_(shapes), config_(std::move(config)), machine_(static_cast<int>(cluster.domain_devices(0).size())) {
   config_.wholes.push_back(cluster.device_count());
 }
 

@@ -228,6 +228,7 @@ Ways OperatorCatalog::priced(const OperatorKind& kind, std::vector<Strategy> str
     cost.kernels = slowest({&prices.forward(n), &prices.input_gradient(n), &prices.weight_gradient(n)});
     const sim::InternalMovements inside = sim::internal_movements(plan, flow, n);
     cost.forward = slowest({&prices.forward(n)});
+    cost.buffering = slowest({&prices.gradient_buffer(n)});
     for (const sim::InternalMovements::Side* side : {&inside.forward, &inside.backward}) {
       for (const sim::Movement& m : side->before) cost.inside += movements_.seconds(m);
       for (const sim::Movement& m : side->after) cost.inside += movements_.seconds(m);

@@ -25,6 +25,7 @@ struct StrategyCost {
   double forward = 0;          // seconds of these two that are its forward pass
   double synchronisation = 0;  // seconds of adding up its weights' gradients
   double update = 0;           // seconds of the optimizer
+  double buffering = 0;        // seconds of adding the weights' gradients to those of micro-batches before, where there are several
   // Of its weights, gradients and optimizer state on a device, by the stage of ZeRO that shares them out among those with copies.
   std::array<double, 4> state_bytes{};
   double kept_bytes = 0;  // of its outputs on a device
@@ -105,6 +106,10 @@ class OperatorCatalog {
   [[nodiscard]] DeviceBlock alike(DeviceBlock b) const;
   // Throws: base::InputError when a device does not support the precision. Cost: O(strategies) prices and layouts, once.
   [[nodiscard]] const Ways& ways(KindNumber k, DeviceBlock block);
+  // These ways alone, of a planner that has rules for them; not remembered. Throws: as ways() does. Cost: O(strategies) prices and layouts.
+  [[nodiscard]] Ways priced(KindNumber k, std::vector<Strategy> strategies, int devices) {
+    return priced(kinds_[k], std::move(strategies), devices);
+  }
   // One of ways(k, alike(block)), on this block.
   [[nodiscard]] Strategy strategy(KindNumber k, DeviceBlock block, std::uint32_t way);
   // Seconds of the quickest plain way on all of so many devices; of all ways where none is plain. Cost: O(plain ways) prices, once.

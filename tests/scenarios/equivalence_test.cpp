@@ -12,8 +12,10 @@
 #include "search/alpa/alpa.hpp"
 #include "search/expert_dlrm/expert_dlrm.hpp"
 #include "search/flexflow/flexflow.hpp"
+#include "search/galvatron/galvatron.hpp"
 #include "search/intra_op/intra_op.hpp"
 #include "search/megatron/megatron_search.hpp"
+#include "search/uniap/uniap.hpp"
 #include "search/unity/unity.hpp"
 #include "tests/search/problem.hpp"
 
@@ -146,6 +148,17 @@ TEST_CASE("operators that a random walk places each on its own devices") {
         search::flexflow_search(q.problem(), pcg::with_batch(q.model, q.training.global_batch), {.proposals = 2000}, {});
     REQUIRE(result.best);
     CHECK(check_plan(name, *result.best));
+  }
+}
+
+TEST_CASE("layers that are each cut in their own way, in stages") {
+  for (const char* name : {"bert-large", "t5-large", "vit-huge", "moe-380m", "wide-resnet-250m", "mlp-mnist"}) {
+    const test::Question q = question(name);
+    for (const search::SearchResult& result :
+         {search::uniap_search(q.problem(), {.simulated = 2}, {}), search::galvatron_search(q.problem(), {}, {})}) {
+      REQUIRE_MESSAGE(result.best.has_value(), std::string(name));
+      CHECK(check_plan(name, *result.best));
+    }
   }
 }
 

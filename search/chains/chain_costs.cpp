@@ -1,0 +1,238 @@
+#include "search/chains/chain_costs.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "search/operators/strategy_plan.hpp"
+#include "sim/dataflow/flow_graph.hpp"
+#include "sim/memory/kept_by_block.hpp"
+#include "sim/memory/model_states.hpp"
+
+namespace search {
+namespace {
+
+constexpr double kCannot = std::numeric_limits<double>::infinity();
+
+double least_memory(const Problem& problem) {
+  double least = kCannot;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(problem.cluster.device_count()); ++d) {
+    const profiles::DeviceProfile& device = problem.oracle.device(base::DeviceId(d));
+    least = std::min(least, (device.memory - device.reserved).value());
+  }
+  return least;
+}
+
+}  // namespace
+
+ChainCosts::ChainCosts(const Problem& problem, const ShortModel& model, OperatorCatalog& catalog, int micro_batches)
+    : problem_(problem),
+      model_(model),
+      catalog_(catalog),
+      micro_batches_(micro_batches),
+      graph_(pcg::with_batch(model.graph, problem.training.global_batch / micro_batches)),
+      kinds_(catalog.kinds_of(graph_)),
+      memory_(least_memory(problem)) {
+  const profiles::FrameworkProfile& framework = problem.oracle.framework(problem.training);
+  const sim::ModelStateBytes state = sim::model_state_bytes(problem.training, framework);
+  overlaps_gradients_ = profiles::overlaps_of(framework, {}).gradients;
+  weight_share_ = state.weight / state.gradient;
+  std::map<pcg::GraphNodeId, int> read_last;  // weights, by the layer
+  for (std::uint32_t n = 0; n < kinds_.size(); ++n) {
+    bool known = true, known_in_layer = true, has_weights = false;
+    for (const pcg::GraphTensorRef t : graph_.nodes()[n].inputs) {
+      if (!std::holds_alternative<pcg::Weight>(graph_.node(t.node).op)) continue;
+      has_weights = true;
+      const auto before = read_last.find(t.node);
+      known = known && before != read_last.end();
+      known_in_layer = known_in_layer && before != read_last.end() && before->second == layer_of(n);
+      if (before != read_last.end() && before->second != layer_of(n)) tied_elements_ += static_cast<double>(graph_.shape(t).elements());
+      read_last[t.node] = layer_of(n);
+    }
+    weights_are_known_.push_back(has_weights && known);
+    weights_are_known_in_layer_.push_back(has_weights && known_in_layer);
+  }
+}
+
+int ChainCosts::layer_of(std::uint32_t node) const { return model_.split.of_block[static_cast<std::size_t>(graph_.nodes()[node].block)]; }
+
+// Operators of a kind that are cut alike are priced once.
+const ChainCosts::BlockPrices& ChainCosts::prices(DeviceBlock block) {
+  const auto [at, is_new] = prices_.try_emplace(block);
+  if (!is_new) return at->second;
+  BlockPrices& prices = at->second;
+  std::vector<std::optional<std::vector<Strategy>>> cuts;
+  for (const LayerStrategy& s : layer_strategies(block.size, WeightSharing::nobody)) {
+    cuts.push_back(operators_of_cut(graph_, model_.split, s.cut));
+    prices.can.push_back(cuts.back().has_value());
+    prices.costs.emplace_back(kinds_.size());
+    prices.layouts.emplace_back(kinds_.size());
+  }
+  struct Known {
+    std::vector<Strategy> strategies;
+    Ways ways;
+  };
+  std::map<KindNumber, std::vector<Known>> known;
+  for (std::uint32_t n = 0; n < kinds_.size(); ++n) {
+    if (kinds_[n] == kSource) continue;
+    std::vector<Strategy> strategies;
+    for (const auto& cut : cuts)
+      if (cut) strategies.push_back(on_block((*cut)[n], block));
+    std::vector<Known>& alike = known[kinds_[n]];
+    auto same = std::ranges::find(alike, strategies, &Known::strategies);
+    if (same == alike.end()) same = alike.insert(same, {strategies, catalog_.priced(kinds_[n], strategies, block.size)});
+    std::size_t way = 0;
+    for (std::size_t s = 0; s < cuts.size(); ++s) {
+      if (!cuts[s]) continue;
+      prices.costs[s][n] = same->ways.costs[way];
+      prices.layouts[s][n] = same->ways.layouts[way++];
+    }
+  }
+  return prices;
+}
+
+// The order of the devices changes nothing.
+const std::vector<std::vector<double>>& ChainCosts::kept_bytes(int devices) {
+  const auto [at, is_new] = kept_bytes_.try_emplace(devices);
+  if (!is_new) return at->second;
+  for (const LayerStrategy& strategy : layer_strategies(devices, WeightSharing::nobody)) {
+    if (!strategy.cut.tensor_is_inside) {
+      at->second.push_back(at->second.back());
+      continue;
+    }
+    std::vector<double>& kept = at->second.emplace_back(static_cast<std::size_t>(model_.split.layers), 0.0);
+    const auto cut = operators_of_cut(graph_, model_.split, strategy.cut);
+    if (!cut) continue;
+    std::vector<const Strategy*> choice(cut->size(), nullptr);
+    for (std::size_t n = 0; n < choice.size(); ++n)
+      if (kinds_[n] != kSource) choice[n] = &(*cut)[n];
+    pcg::Plan plan = plan_of_strategies(problem_, graph_, choice);
+    plan.micro_batches = micro_batches_;
+    const sim::FlowGraph flow = sim::flow_graph(plan);
+    const sim::KeptByBlock by_block = sim::kept_by_block(plan, flow, problem_.oracle.framework(plan.training), flow.stage_nodes[0],
+                                                         static_cast<std::size_t>(problem_.cluster.device_count()));
+    for (const auto& [block, bytes] : by_block.saved)
+      kept[static_cast<std::size_t>(model_.split.of_block[static_cast<std::size_t>(block)])] += std::ranges::max(bytes);
+  }
+  return at->second;
+}
+
+ChainCosts::Parts ChainCosts::parts(const BlockPrices& prices, std::size_t strategy, int layer) {
+  Parts p;
+  for (std::uint32_t n = 0; n < kinds_.size(); ++n) {
+    if (kinds_[n] == kSource || layer_of(n) != layer) continue;
+    const StrategyCost& cost = prices.costs[strategy][n];
+    p.forward += cost.forward;
+    p.backward += cost.kernels + cost.inside - cost.forward + (micro_batches_ > 1 ? cost.buffering : 0);
+    p.synchronisation += cost.synchronisation;
+    p.update += cost.update;
+  }
+  p.moved = moved(layer, prices.layouts[strategy], layer, prices.layouts[strategy]);
+  return p;
+}
+
+// Gradients are added up once, beside the backward pass of the last micro-batch, where the framework does so. Shared weights are gathered
+// for each pass of a micro-batch, in the forward pass beside the kernels of the layer before; in the backward pass behind the scattering of
+// that layer's gradients, which waits for its kernels, as both take the same stream (sim/lowering). An all-reduce of gradients is half a
+// scattering and half a gathering (Rajbhandari et al., ZeRO, SC'20, section 7).
+double ChainCosts::seconds(const Parts& p, int shards) const {
+  if (shards > 1) {
+    const double gathering = p.synchronisation / 2 * weight_share_, scattering = p.synchronisation / 2;
+    return std::max(p.forward, gathering) + p.backward + gathering + scattering + p.moved + p.update / shards / micro_batches_;
+  }
+  const double behind = overlaps_gradients_ ? std::max(0.0, p.synchronisation - p.backward) : p.synchronisation;
+  return p.forward + p.backward + p.moved + (behind + p.update) / micro_batches_;
+}
+
+// A stage holds a weight once, however many operators read it.
+double ChainCosts::state_bytes(const BlockPrices& prices, std::size_t strategy, int layer, bool is_shared, bool is_one_stage) const {
+  double bytes = 0;
+  for (std::uint32_t n = 0; n < kinds_.size(); ++n)
+    if (kinds_[n] != kSource && layer_of(n) == layer && !(is_one_stage ? weights_are_known_[n] : weights_are_known_in_layer_[n]))
+      bytes += prices.costs[strategy][n].state_bytes[is_shared ? 3 : 0];
+  return bytes;
+}
+
+std::vector<LayerCost> ChainCosts::table(DeviceBlock block, const ChainSetting& setting, double kept_copies) {
+  const std::vector<LayerStrategy> strategies = layer_strategies(block.size, setting.sharing);
+  const BlockPrices& own = prices(block);
+  const std::vector<std::vector<double>>& kept = kept_bytes(block.size);
+  std::vector<LayerCost> table;
+  for (int layer = 0; layer < model_.split.layers; ++layer) {
+    LayerCost& cost = table.emplace_back();
+    for (std::size_t s = 0; s < strategies.size(); ++s) {
+      cost.seconds.push_back(own.can[s] ? seconds(parts(own, s, layer), strategies[s].shards) : kCannot);
+      cost.bytes.push_back(state_bytes(own, s, layer, strategies[s].shards > 1, setting.stages == 1) +
+                           kept_copies * kept[s][static_cast<std::size_t>(layer)]);
+    }
+    cost.from_before = moved(layer, own, own);
+  }
+  return table;
+}
+
+double ChainCosts::moved(int from_layer, const std::vector<Ways::Layouts>& from, int to_layer, const std::vector<Ways::Layouts>& to) {
+  double sum = 0;
+  std::set<std::tuple<pcg::GraphTensorRef, LayoutNumber, LayoutNumber>> counted;
+  for (std::uint32_t n = 0; n < kinds_.size(); ++n) {
+    if (kinds_[n] == kSource || layer_of(n) != to_layer) continue;
+    for (std::uint32_t i = 0; i < graph_.nodes()[n].inputs.size(); ++i) {
+      const std::optional<EdgeKind> edge = catalog_.edge_at(graph_, kinds_, n, i);
+      const pcg::GraphTensorRef t = graph_.nodes()[n].inputs[i];
+      if (!edge || layer_of(t.node.value) != from_layer) continue;
+      const LayoutNumber gradient = edge->has_gradient ? to[n].input_gradients[i] : 0;
+      if (counted.insert({t, to[n].inputs[i], gradient}).second) sum += catalog_.movement(*edge, from[t.node.value], to[n]);
+    }
+  }
+  return sum;
+}
+
+StrategyPairs ChainCosts::moved(int to_layer, const BlockPrices& from, const BlockPrices& to) {
+  StrategyPairs pairs(from.can.size(), std::vector<double>(to.can.size(), 0.0));
+  for (std::size_t a = 0; a < pairs.size(); ++a)
+    for (std::size_t b = 0; b < pairs[a].size(); ++b)
+      if (to_layer > 0 && from.can[a] && to.can[b]) pairs[a][b] = moved(to_layer - 1, from.layouts[a], to_layer, to.layouts[b]);
+  return pairs;
+}
+
+double ChainCosts::tied_seconds(int stages) const {
+  if (stages == 1 || tied_elements_ == 0) return 0;
+  const int devices = problem_.cluster.device_count(), size = devices / stages;
+  std::vector<base::DeviceId> holders;
+  for (int d = 0; d < devices; ++d)
+    if (d < size || d >= devices - size) holders.emplace_back(static_cast<std::size_t>(d));
+  const double bytes = sim::model_state_bytes(problem_.training, problem_.oracle.framework(problem_.training)).gradient * tied_elements_;
+  return problem_.oracle.collective(sim::CollectiveKind::all_reduce, base::Bytes(bytes), holders).time.value();
+}
+
+std::optional<LayerChain> ChainCosts::chain(const ChainSetting& setting) {
+  const int devices = problem_.cluster.device_count(), size = devices / setting.stages;
+  LayerChain chain{.kinds = model_.layer_like,
+                   .tables = {},
+                   .table_of_stage = {},
+                   .hand_overs = {},
+                   .micro_batches = micro_batches_,
+                   .once = tied_seconds(setting.stages),
+                   .memory = memory_};
+  std::map<std::pair<DeviceBlock, double>, std::size_t> tables;
+  for (int stage = 0; stage < setting.stages; ++stage) {
+    const DeviceBlock block = catalog_.alike({stage * size, size});
+    const int kept = setting.stages == 1                            ? 1
+                     : setting.schedule == pcg::ScheduleKind::gpipe ? micro_batches_
+                                                                    : std::min(micro_batches_, setting.stages - stage);
+    const auto [at, is_new] = tables.try_emplace({block, kept}, chain.tables.size());
+    if (is_new) {
+      chain.tables.push_back(table(block, setting, kept));
+      const auto cannot = [](const LayerCost& c) { return std::ranges::min(c.seconds) == kCannot; };
+      if (std::ranges::any_of(chain.tables.back(), cannot)) return std::nullopt;
+    }
+    chain.table_of_stage.push_back(at->second);
+    if (stage == 0) continue;
+    const DeviceBlock before = catalog_.alike({(stage - 1) * size, size}), own{before.start + size, size};
+    const auto [over, is_new_pair] = moved_.try_emplace({before, own});
+    if (is_new_pair)
+      for (int layer = 0; layer < model_.split.layers; ++layer) over->second.push_back(moved(layer, prices(before), prices(own)));
+    chain.hand_overs.push_back(over->second);
+  }
+  return chain;
+}
+
+}  // namespace search

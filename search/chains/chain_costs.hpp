@@ -1,0 +1,77 @@
+#pragma once
+// What the layers of a model cost in each of their strategies, from the catalog of single operators: the chains that UniAP and Galvatron
+// choose in.
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "search/chains/layer_chain.hpp"
+#include "search/chains/layer_strategies.hpp"
+#include "search/operators/operator_catalog.hpp"
+
+namespace search {
+
+// How a model is shared out: devices make so many stages of equally many, one after another.
+struct ChainSetting {
+  int stages = 1;
+  pcg::ScheduleKind schedule = pcg::ScheduleKind::one_f_one_b;  // or gpipe
+  WeightSharing sharing = WeightSharing::nobody;
+};
+
+// Of one number of micro-batches. Remembers what it was asked.
+class ChainCosts {
+ public:
+  // All outlive the object. `model`: of the problem's model. Requires: micro_batches divides the global batch.
+  ChainCosts(const Problem& problem, const ShortModel& model, OperatorCatalog& catalog, int micro_batches);
+
+  [[nodiscard]] int micro_batches() const { return micro_batches_; }
+  // Requires: stages divide the devices. nullopt: some layer has no strategy on a stage.
+  // Throws: base::InputError when a device does not support the precision.
+  // Cost: O(kinds of operators x strategies) prices for each stage that is unlike, once, and O(strategies^2) movements for each edge.
+  [[nodiscard]] std::optional<LayerChain> chain(const ChainSetting& setting);
+
+ private:
+  // The operators of the short model on a block: by strategy, what each node costs, and how it has its tensors.
+  struct BlockPrices {
+    std::vector<std::vector<StrategyCost>> costs;     // [strategy][node]
+    std::vector<std::vector<Ways::Layouts>> layouts;  // likewise
+    std::vector<bool> can;                            // [strategy]
+  };
+  // Seconds of a layer.
+  struct Parts {
+    double forward = 0, backward = 0, moved = 0, synchronisation = 0, update = 0;
+  };
+  [[nodiscard]] const BlockPrices& prices(DeviceBlock block);
+  // [strategy][layer]: bytes on each device that a micro-batch keeps for its backward pass.
+  [[nodiscard]] const std::vector<std::vector<double>>& kept_bytes(int devices);
+  [[nodiscard]] std::vector<LayerCost> table(DeviceBlock block, const ChainSetting& setting, double kept_copies);
+  [[nodiscard]] double seconds(const Parts& parts, int shards) const;
+  [[nodiscard]] Parts parts(const BlockPrices& prices, std::size_t strategy, int layer);
+  [[nodiscard]] double state_bytes(const BlockPrices& prices, std::size_t strategy, int layer, bool is_shared, bool is_one_stage) const;
+  // Of all tensors that a layer reads from the layer before; every layout that one is wanted in counts once.
+  [[nodiscard]] double moved(int from_layer, const std::vector<Ways::Layouts>& from, int to_layer, const std::vector<Ways::Layouts>& to);
+  [[nodiscard]] StrategyPairs moved(int to_layer, const BlockPrices& from, const BlockPrices& to);
+  [[nodiscard]] int layer_of(std::uint32_t node) const;
+  // Seconds of adding up the gradients of weights that layers of different stages read, as of a word embedding that is the head, too:
+  // the first stage and the last one hold them.
+  [[nodiscard]] double tied_seconds(int stages) const;
+
+  const Problem& problem_;
+  const ShortModel& model_;
+  OperatorCatalog& catalog_;
+  int micro_batches_;
+  pcg::Graph graph_;               // of a micro-batch
+  std::vector<KindNumber> kinds_;  // per node
+  // Per node: another operator, of the same layer or of one before, has read all of its weights; and one of the same layer.
+  std::vector<bool> weights_are_known_, weights_are_known_in_layer_;
+  double tied_elements_ = 0;  // of weights that several layers read
+  bool overlaps_gradients_;
+  double weight_share_;  // bytes of a weight for each byte of its gradient
+  double memory_;
+  std::map<DeviceBlock, BlockPrices> prices_;
+  std::map<int, std::vector<std::vector<double>>> kept_bytes_;                       // by devices
+  std::map<std::pair<DeviceBlock, DeviceBlock>, std::vector<StrategyPairs>> moved_;  // by blocks, and kind of layer behind
+};
+
+}  // namespace search

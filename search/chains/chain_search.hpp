@@ -1,0 +1,84 @@
+#pragma once
+// The search that UniAP and Galvatron share: every number of stages and of micro-batches is a chain of layers, the answers of which are
+// turned into plans, and the best of them simulated whole.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "search/chains/chain_costs.hpp"
+#include "search/problem/confirmation.hpp"
+#include "search/problem/deadline.hpp"
+#include "search/problem/option.hpp"
+#include "search/problem/option_values.hpp"
+
+namespace search {
+
+struct ChainSearchConfig {
+  base::Seconds budget = base::Seconds(60);
+  pcg::ScheduleKind schedule = pcg::ScheduleKind::one_f_one_b;
+  std::size_t simulated = 12;  // plans, at most
+};
+
+struct ChainCandidate {
+  ChainSetting setting;
+  LayerChain chain;
+  double at_least = 0;  // seconds of an iteration
+  std::optional<ChainAnswer> answer = std::nullopt;
+};
+
+class ChainSearch {
+ public:
+  // All outlive the object.
+  ChainSearch(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context, std::string name);
+
+  [[nodiscard]] const Deadline& deadline() const { return deadline_; }
+  [[nodiscard]] std::size_t layers() const { return model_.layer_like.size(); }
+  // Every number of micro-batches that divides the batch, ascending.
+  [[nodiscard]] const std::vector<int>& micro_batches() const { return micro_batches_; }
+  // Pipelines have more than one micro-batch, and a layer for each stage. nullopt: no such chain.
+  [[nodiscard]] std::optional<ChainCandidate> candidate(const ChainSetting& setting, int micro_batches);
+  // Simulates the plan of a candidate's answer. Memory is the simulator's: where the plan needs more, `solve` is asked again with less.
+  // Returns: whether a plan was simulated.
+  template <class Solve>
+  bool confirm(ChainCandidate candidate, const Solve& solve) {
+    for (int attempt = 0; candidate.answer && attempt < kMostAttempts; ++attempt) {
+      const double lacking = confirm_answer(candidate);
+      if (lacking <= 0) return true;
+      candidate.chain.memory -= kMoreThanLacking * lacking;
+      candidate.answer = solve(candidate.chain);
+    }
+    return false;
+  }
+  // Where nothing fits: of these, the plan that needs least memory, which says by how much.
+  void confirm_leanest(const std::vector<ChainCandidate>& candidates);
+  // `bound`: of the objective; nullopt: not known.
+  [[nodiscard]] SearchResult result(bool cut_off, std::optional<double> bound) &&;
+
+ private:
+  static constexpr int kMostAttempts = 4;
+  static constexpr double kMoreThanLacking = 1.05;
+  // Returns: bytes that a device lacks.
+  double confirm_answer(const ChainCandidate& candidate);
+
+  const Problem& problem_;
+  ChainSearchConfig config_;
+  Deadline deadline_;
+  Confirmation confirmation_;
+  std::string name_;
+  ShortModel model_;
+  OperatorCatalog catalog_;
+  std::vector<int> micro_batches_;
+  std::map<int, std::unique_ptr<ChainCosts>> costs_;          // by micro-batches
+  std::vector<std::pair<base::Seconds, double>> objectives_;  // of simulated plans, by their simulated time
+  bool has_candidate_ = false;
+  std::size_t layers_skipped_ = 0;  // tensors that are read behind the next layer
+};
+
+// The options of both planners that search chains of layers.
+[[nodiscard]] std::vector<Option> chain_search_options();
+[[nodiscard]] ChainSearchConfig chain_search_config(const OptionValues& values);
+
+}  // namespace search

@@ -1,0 +1,63 @@
+#pragma once
+// Layers in a row, shared out in order among the stages of a pipeline, each in one of several strategies: UniAP's problem (Lin et al.,
+// CVPR'25, section 3) with costs and memory as numbers, solved exactly. The paper's mixed-integer quadratic programme falls apart on a
+// chain: stages meet only at their ends, and for given strategies there a cheaper stage is never worse, in the sum or in the maximum.
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "search/problem/deadline.hpp"
+
+namespace search {
+
+// By strategy of a layer, and of the layer behind it.
+using StrategyPairs = std::vector<std::vector<double>>;
+
+// What layers of one kind cost on a stage, by strategy.
+struct LayerCost {
+  std::vector<double> seconds;  // of a micro-batch, forward and backward; infinite: the layer cannot run so
+  std::vector<double> bytes;    // on each device of the stage, of all that is there at once
+  StrategyPairs from_before;    // seconds of bringing tensors from the layer before, on the same stage, and gradients back
+};
+
+struct LayerChain {
+  std::vector<std::size_t> kinds;              // of each layer; the layer before one of a kind is always of one kind
+  std::vector<std::vector<LayerCost>> tables;  // each by kind
+  std::vector<std::size_t> table_of_stage;
+  // By boundary between stages and kind of the layer behind it: seconds of bringing tensors over, and gradients back.
+  std::vector<std::vector<StrategyPairs>> hand_overs;
+  int micro_batches = 1;
+  double once = 0;                                          // seconds that an iteration takes besides, whatever the answer
+  double memory = std::numeric_limits<double>::infinity();  // bytes of a device
+
+  [[nodiscard]] std::size_t stages() const { return table_of_stage.size(); }
+};
+
+struct ChainAnswer {
+  std::vector<std::size_t> begins;        // the first layer of each stage
+  std::vector<std::uint32_t> strategies;  // of each layer
+  double seconds = 0;                     // of an iteration
+  bool operator==(const ChainAnswer&) const = default;
+};
+
+// Seconds of an iteration: every stage and every boundary once, and the slowest of them all micro_batches - 1 times more (section 3.3);
+// and LayerChain::once.
+// Infinite: a stage needs more memory than there is, or a layer cannot run so.
+[[nodiscard]] double chain_seconds(const LayerChain& chain, const ChainAnswer& answer);
+
+// A bound of it for any answer: every layer in its quickest strategy, stages as long as each other, nothing moved.
+[[nodiscard]] double chain_at_least(const LayerChain& chain);
+
+// Returns: the answer that takes least; nullopt: none fits, none takes less than `to_beat`, or the time is up.
+// Cost: O(layers x strategies^2) fronts of memory and time for each kind of first layer of a stage, then O(stages x layers^2 x
+// strategies^2) for each trade between the sum and the slowest.
+[[nodiscard]] std::optional<ChainAnswer> cheapest_chain(const LayerChain& chain, double to_beat, const Deadline& deadline);
+
+// Galvatron's answer (Miao et al., VLDB'23): every stage takes as many layers, the last one what is left, and its strategies are the
+// cheapest for this stage alone, one stage after another. nullopt: a stage does not fit.
+[[nodiscard]] std::optional<ChainAnswer> even_chain(const LayerChain& chain);
+
+}  // namespace search

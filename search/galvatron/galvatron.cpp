@@ -1,0 +1,55 @@
+#include "search/galvatron/galvatron.hpp"
+
+#include <algorithm>
+
+namespace search {
+
+std::vector<ChainCandidate> even_candidates(ChainSearch& search, const Problem& problem, const ChainSearchConfig& config) {
+  std::vector<ChainCandidate> found;
+  const int devices = problem.cluster.device_count();
+  for (int stages = 1; stages <= devices && devices % stages == 0; stages *= 2)
+    for (const WeightSharing sharing : {WeightSharing::nobody, WeightSharing::everybody})
+      for (const int micro_batches : search.micro_batches()) {
+        // A device by itself has nobody to share with.
+        if (micro_batches < stages || (stages == devices && sharing == WeightSharing::everybody)) continue;
+        if (!found.empty() && search.deadline().has_passed()) return found;
+        std::optional<ChainCandidate> c = search.candidate({stages, config.schedule, sharing}, micro_batches);
+        if (!c) continue;
+        c->answer = even_chain(c->chain);
+        found.push_back(std::move(*c));
+      }
+  return found;
+}
+
+bool confirm_best_even(ChainSearch& search, const std::vector<ChainCandidate>& candidates, std::size_t most) {
+  std::vector<const ChainCandidate*> order;
+  for (const ChainCandidate& c : candidates)
+    if (c.answer) order.push_back(&c);
+  std::ranges::stable_sort(order, {}, [](const ChainCandidate* c) { return c->answer->seconds; });
+  std::size_t simulated = 0;
+  for (const ChainCandidate* c : order) {
+    if (simulated >= most || (simulated > 0 && search.deadline().has_passed())) break;
+    if (search.confirm(*c, &even_chain)) ++simulated;
+  }
+  return simulated > 0;
+}
+
+SearchResult galvatron_search(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context) {
+  ChainSearch search(problem, config, context, "galvatron");
+  const std::vector<ChainCandidate> candidates = even_candidates(search, problem, config);
+  if (!confirm_best_even(search, candidates, config.simulated)) search.confirm_leanest(candidates);
+  const bool cut_off = search.deadline().has_passed();
+  return std::move(search).result(cut_off, std::nullopt);
+}
+
+Planner galvatron_planner() {
+  return {.kind = "galvatron",
+          .about = "Layers shared out evenly among stages, with data, tensor or sharded data parallelism chosen for each layer.",
+          .searches = true,
+          .options = chain_search_options(),
+          .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
+            return galvatron_search(p, chain_search_config(o), c);
+          }};
+}
+
+}  // namespace search

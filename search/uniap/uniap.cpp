@@ -1,0 +1,115 @@
+#include "search/uniap/uniap.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "search/galvatron/galvatron.hpp"
+
+namespace search {
+namespace {
+
+constexpr double kWorthSimulating = 1.25;  // times the best objective: the cost model is not off by more among plans of one model
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
+class UniapSearch {
+ public:
+  UniapSearch(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context)
+      : problem_(problem), config_(config), search_(problem, config, context, "uniap") {}
+
+  SearchResult run() {
+    find_candidates();
+    solve();
+    confirm();
+    SearchResult r = std::move(search_).result(cut_off_, all_found_ ? std::optional(least_possible()) : std::nullopt);
+    r.notes.push_back(fmt::format("{} layers; {} pairs of stages and micro-batches were looked at, {} of them solved, each exactly",
+                                  layers_, candidates_.size(), solved_));
+    return r;
+  }
+
+ private:
+  [[nodiscard]] bool is_time_up() {
+    cut_off_ = cut_off_ || search_.deadline().has_passed();
+    return cut_off_;
+  }
+
+  void find_candidates() {
+    layers_ = search_.layers();
+    const int devices = problem_.cluster.device_count();
+    for (const int micro_batches : search_.micro_batches())
+      for (int stages = 1; stages <= devices; ++stages)
+        for (const WeightSharing sharing : {WeightSharing::nobody, WeightSharing::everybody}) {
+          // A device by itself has nobody to share with.
+          if (devices % stages != 0 || (stages == devices && sharing == WeightSharing::everybody)) continue;
+          if (is_time_up()) {
+            all_found_ = false;
+            return;
+          }
+          if (auto c = search_.candidate({stages, config_.schedule, sharing}, micro_batches)) candidates_.push_back(std::move(*c));
+        }
+    std::ranges::stable_sort(candidates_, {}, &ChainCandidate::at_least);
+  }
+
+  // The quickest by their bounds first: what could not come near the best is left out.
+  void solve() {
+    for (ChainCandidate& c : candidates_) {
+      if (c.at_least >= kWorthSimulating * best_ || is_time_up()) break;
+      c.answer = cheapest_chain(c.chain, kWorthSimulating * best_, search_.deadline());
+      if (is_time_up()) break;
+      ++solved_;
+      c.at_least = c.answer ? c.answer->seconds : kNoLimit;
+      if (c.answer) best_ = std::min(best_, c.answer->seconds);
+    }
+  }
+
+  void confirm() {
+    std::vector<const ChainCandidate*> best;
+    for (const ChainCandidate& c : candidates_)
+      if (c.answer) best.push_back(&c);
+    std::ranges::stable_sort(best, {}, [](const ChainCandidate* c) { return c->answer->seconds; });
+    std::size_t simulated = 0;
+    const auto solve = [&](const LayerChain& chain) { return cheapest_chain(chain, kNoLimit, search_.deadline()); };
+    for (const ChainCandidate* c : best) {
+      if (simulated >= config_.simulated || (simulated > 0 && is_time_up())) break;
+      if (search_.confirm(*c, solve)) ++simulated;
+    }
+    const bool has_even = confirm_best_even(search_, even_candidates(search_, problem_, config_), config_.simulated);
+    if (simulated == 0 && !has_even) search_.confirm_leanest(candidates_);
+  }
+
+  // Of all pairs, that no answer takes less than.
+  [[nodiscard]] double least_possible() const {
+    double least = best_;
+    for (const ChainCandidate& c : candidates_) least = std::min(least, c.at_least);
+    return least;
+  }
+
+  const Problem& problem_;
+  ChainSearchConfig config_;
+  ChainSearch search_;
+  std::vector<ChainCandidate> candidates_;
+  double best_ = kNoLimit;
+  std::size_t layers_ = 0, solved_ = 0;
+  bool cut_off_ = false, all_found_ = true;
+};
+
+}  // namespace
+
+SearchResult uniap_search(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context) {
+  return UniapSearch(problem, config, context).run();
+}
+
+Planner uniap_planner() {
+  Planner p{.kind = "uniap",
+            .about = "Stages of a pipeline and the data, tensor and sharded data parallelism of every layer, chosen together, exactly.",
+            .searches = true,
+            .options = chain_search_options(),
+            .plan = [](const Problem& problem, const OptionValues& o, const SearchContext& c) {
+              return uniap_search(problem, chain_search_config(o), c);
+            }};
+  p.options.push_back({"solver", Choice{{"exact"}}, "dynamic programming over fronts of memory and time, then over stages"});
+  return p;
+}
+
+}  // namespace search

@@ -1,0 +1,167 @@
+// Layers with strategies, shared out among stages: numbers by hand, and every answer looked at.
+#include "search/chains/layer_chain.hpp"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "search/chains/layer_split.hpp"
+
+namespace {
+
+constexpr double kNowhere = std::numeric_limits<double>::infinity();
+const search::SearchContext kNoClock;
+const search::Deadline kNoDeadline(kNoClock, base::Seconds(1));
+
+std::optional<search::ChainAnswer> solved(const search::LayerChain& chain, double to_beat = kNowhere) {
+  return search::cheapest_chain(chain, to_beat, kNoDeadline);
+}
+
+// Two layers, on two stages of a device or on one of both; layers of 3 and 5 seconds, 1 second between the stages.
+search::LayerChain two_layers(int micro_batches) {
+  const std::vector<search::LayerCost> table = {{{3}, {10}, {{0}}}, {{5}, {20}, {{0}}}};
+  return {.kinds = {0, 1}, .tables = {table}, .table_of_stage = {0, 0}, .hand_overs = {{{{0}}, {{1}}}}, .micro_batches = micro_batches};
+}
+
+// The least that any answer takes.
+double least_of_all(const search::LayerChain& chain, search::ChainAnswer& answer) {
+  const std::size_t layers = chain.kinds.size(), stages = chain.stages();
+  if (answer.begins.size() < stages) {
+    double least = kNowhere;
+    const std::size_t from = answer.begins.empty() ? 0 : answer.begins.back() + 1;
+    for (std::size_t begin = from; begin < (answer.begins.empty() ? 1 : layers); ++begin) {
+      answer.begins.push_back(begin);
+      least = std::min(least, least_of_all(chain, answer));
+      answer.begins.pop_back();
+    }
+    return least;
+  }
+  if (answer.strategies.size() == layers) return search::chain_seconds(chain, answer);
+  double least = kNowhere;
+  for (std::uint32_t s = 0; s < chain.tables[0][0].seconds.size(); ++s) {
+    answer.strategies.push_back(s);
+    least = std::min(least, least_of_all(chain, answer));
+    answer.strategies.pop_back();
+  }
+  return least;
+}
+
+// Whole numbers, so that ties are many. `tight`: memory for a little more than the leanest layers on average.
+search::LayerChain random_chain(bool tight) {
+  const auto number = [](int least, int most) { return static_cast<double>(*rc::gen::inRange(least, most + 1)); };
+  const auto layers = static_cast<std::size_t>(number(2, 6)), strategies = static_cast<std::size_t>(number(1, 3));
+  const auto stages = static_cast<std::size_t>(number(1, std::min(4, static_cast<int>(layers))));
+  const auto pairs = [&](int most) {
+    search::StrategyPairs p(strategies, std::vector<double>(strategies));
+    for (auto& row : p)
+      for (double& cell : row) cell = number(0, most);
+    return p;
+  };
+  search::LayerChain chain;
+  for (std::size_t l = 0; l < layers; ++l) chain.kinds.push_back(l == 0 ? 0 : l + 1 == layers ? 2 : 1);
+  for (std::size_t t = 0; t < stages; ++t) {
+    std::vector<search::LayerCost>& table = chain.tables.emplace_back();
+    for (int kind = 0; kind < 3; ++kind) {
+      search::LayerCost& cost = table.emplace_back();
+      for (std::size_t s = 0; s < strategies; ++s) {
+        cost.seconds.push_back(number(0, 9) == 0 ? kNowhere : number(1, 20));
+        cost.bytes.push_back(number(1, 20));
+      }
+      cost.from_before = pairs(5);
+    }
+    chain.table_of_stage.push_back(static_cast<std::size_t>(number(0, static_cast<int>(t))));
+    if (t > 0) chain.hand_overs.push_back({pairs(9), pairs(9), pairs(9)});
+  }
+  chain.micro_batches = static_cast<int>(number(1, 8));
+  if (tight) chain.memory = number(5, 15) * static_cast<double>(layers) / static_cast<double>(stages);
+  return chain;
+}
+
+}  // namespace
+
+TEST_CASE("two layers on two devices") {
+  // A micro-batch: 3 + 1 + 5 = 9; of four, the slower stage three times more: 9 + 3 x 5 = 24.
+  CHECK(solved(two_layers(1))->seconds == 9);
+  const auto four = solved(two_layers(4));
+  REQUIRE(four);
+  CHECK(four->seconds == 24);
+  CHECK(four->begins == std::vector<std::size_t>{0, 1});
+  // Where it takes longer to go over than to compute, that is the slowest: 3 + 9 + 5 + 3 x 9 = 44.
+  search::LayerChain far = two_layers(4);
+  far.hand_overs[0][1] = {{9}};
+  CHECK(solved(far)->seconds == 44);
+  // One stage of both devices, a second each way: 4 micro-batches of 8, and 2 once.
+  search::LayerChain one = two_layers(4);
+  one.table_of_stage = {0};
+  one.hand_overs.clear();
+  one.once = 2;
+  CHECK(solved(one)->seconds == 34);
+  // 20 bytes for the larger layer, and 30 for both.
+  one.memory = 29;
+  CHECK_FALSE(solved(one));
+  one.memory = 30;
+  CHECK(solved(one)->seconds == 34);
+  search::LayerChain small = two_layers(4);
+  small.memory = 19;
+  CHECK_FALSE(solved(small));
+}
+
+TEST_CASE("memory makes layers take slower strategies, as few as are enough") {
+  // Three layers alike: 1 s with 10 bytes, or 2 s with 4; to change between layers takes 0.25 s. In 20 bytes one layer can be quick:
+  // at an end of the row, 1 + 0.25 + 2 + 2.
+  const std::vector<search::LayerCost> table = {{{1, 2}, {10, 4}, {{0, 0.25}, {0.25, 0}}}};
+  search::LayerChain chain{.kinds = {0, 0, 0}, .tables = {table}, .table_of_stage = {0}, .hand_overs = {}, .memory = 20};
+  CHECK(solved(chain)->seconds == 5.25);
+  chain.memory = 30;
+  CHECK(solved(chain)->strategies == std::vector<std::uint32_t>{0, 0, 0});
+  chain.memory = 12;
+  CHECK(solved(chain)->seconds == 6);
+  chain.memory = 11;
+  CHECK_FALSE(solved(chain));
+}
+
+TEST_CASE("a sum is given up for a quicker slowest stage where there are many micro-batches") {
+  // Four layers of 2, 2, 2 and 5 seconds; to cut behind the third takes 4 s, behind the second none: 7 + 4 and 6 | 4 | 5, or 4 | 7.
+  const std::vector<search::LayerCost> table = {{{2}, {0}, {{0}}}, {{2}, {0}, {{0}}}, {{2}, {0}, {{0}}}, {{5}, {0}, {{0}}}};
+  search::LayerChain chain{
+      .kinds = {0, 1, 2, 3}, .tables = {table}, .table_of_stage = {0, 0}, .hand_overs = {{{{9}}, {{9}}, {{0}}, {{4}}}}, .micro_batches = 2};
+  CHECK(solved(chain)->begins == std::vector<std::size_t>{0, 2});  // 11 + 7, not 15 + 6
+  chain.micro_batches = 6;
+  CHECK(solved(chain)->begins == std::vector<std::size_t>{0, 3});  // 15 + 5 x 6, not 11 + 5 x 7
+  CHECK(solved(chain)->seconds == 45);
+}
+
+TEST_CASE("the answer takes as little as any") {
+  for (const bool tight : {false, true})
+    CHECK(rc::check([&] {
+      const search::LayerChain chain = random_chain(tight);
+      search::ChainAnswer none;
+      const double least = least_of_all(chain, none);
+      const auto found = solved(chain);
+      RC_ASSERT(found.has_value() == (least < kNowhere));
+      if (!found) return;
+      RC_ASSERT(std::abs(found->seconds - least) <= 1e-9 * least);
+      RC_ASSERT(std::abs(search::chain_seconds(chain, *found) - least) <= 1e-9 * least);
+      RC_ASSERT(search::chain_at_least(chain) <= least * (1 + 1e-9));
+      RC_ASSERT(!solved(chain, least));
+      RC_ASSERT(solved(chain, least * 1.01 + 0.01)->seconds <= least * (1 + 1e-9));
+      // Galvatron's answer is one of them.
+      if (const auto even = search::even_chain(chain)) {
+        RC_ASSERT(even->seconds == search::chain_seconds(chain, *even));
+        RC_ASSERT(even->seconds >= found->seconds * (1 - 1e-9));
+      }
+    }));
+}
+
+TEST_CASE("layers of a model, and a model of fewer") {
+  const auto block = [](const char* name, bool weighty) { return pcg::Block{.name = name, .weighty = weighty}; };
+  const std::vector<pcg::Block> blocks = {block("embedding", false), block("a", true),     block("pool", false),
+                                          block("b", true),          block("head", false), block("loss", false)};
+  const search::LayerSplit split = search::split_into_layers(blocks);
+  CHECK(split.of_block == std::vector<int>{0, 1, 1, 2, 3, 3});
+  CHECK(split.layers == 4);
+  CHECK(search::split_into_layers(std::vector{block("a", true), block("b", true)}).of_block == std::vector<int>{0, 1});
+  CHECK(search::split_into_layers(std::vector{block("a", false), block("b", false)}).layers == 1);
+}

@@ -1,0 +1,124 @@
+// UniAP and Galvatron on small models: costs of layers by hand, plans that compute what the model does, and answers that hold what they
+// say.
+#include "search/uniap/uniap.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "pcg/evaluator/equivalence.hpp"
+#include "problem.hpp"
+#include "search/chains/layered_plan.hpp"
+#include "search/galvatron/galvatron.hpp"
+#include "search/problem/wording.hpp"
+
+namespace {
+
+const std::string kFourLayers =
+    "{transformer: {layers: 4, hidden: 64, heads: 4, ffn: 256, vocab: 96, sequence_length: 16, causal: true, attention: unfused}}";
+
+search::LayerChain chain_of(const search::Problem& problem, const search::ChainSetting& setting, int micro_batches) {
+  const search::ShortModel model = search::short_model(problem.model);
+  search::OperatorCatalog catalog(problem, 2);
+  return search::ChainCosts(problem, model, catalog, micro_batches).chain(setting).value();
+}
+
+}  // namespace
+
+TEST_CASE("strategies of four devices") {
+  const auto texts = [](search::WeightSharing sharing) {
+    std::vector<std::string> t;
+    for (const search::LayerStrategy& s : search::layer_strategies(4, sharing)) t.push_back(search::to_text(s));
+    return t;
+  };
+  CHECK(texts(search::WeightSharing::nobody) ==
+        std::vector<std::string>{"data 4", "data 2 x tensor 2", "data 2 x tensor 2 (data inside)", "tensor 4"});
+  CHECK(texts(search::WeightSharing::everybody) ==
+        std::vector<std::string>{"shards 4", "shards 2 x tensor 2", "shards 2 x tensor 2 (data inside)", "tensor 4"});
+}
+
+TEST_CASE("layers that repeat have one table") {
+  const test::Question q(kFourLayers, 1, 4, 8);
+  const search::ShortModel model = search::short_model(q.model);
+  CHECK(model.split.layers == 4);  // embedding, two layers, head
+  CHECK(model.layer_like == std::vector<std::size_t>{0, 1, 2, 2, 2, 3});
+}
+
+TEST_CASE("one device: the costs of the layers are the kernels of the iteration") {
+  const test::Question q(kFourLayers, 1, 1, 8);
+  const search::Problem problem = q.problem();
+  const search::LayerChain chain = chain_of(problem, {}, 1);
+  search::ChainAnswer all{{0}, std::vector<std::uint32_t>(6, 0), 0};
+  all.seconds = search::chain_seconds(chain, all);
+  const pcg::Plan plan = search::layered_plan(problem, {}, 1, all);
+  const double simulated = q.oracle.plan(plan).iteration_time.value();
+  CHECK(all.seconds == doctest::Approx(simulated).epsilon(0.1));
+  // Weights, gradients and optimizer state of a tied embedding count once; what is kept is what the simulator keeps.
+  const sim::MemoryUse memory = q.oracle.memory(plan);
+  double bytes = 0;
+  for (const std::size_t kind : chain.kinds) bytes += chain.tables[0][kind].bytes[0];
+  CHECK(bytes == doctest::Approx((memory.weights + memory.gradients + memory.optimizer + memory.activations).value()).epsilon(0.01));
+}
+
+TEST_CASE("stages of GPipe keep all micro-batches, those of 1F1B as many as are behind") {
+  const test::Question q(kFourLayers, 1, 4, 8);
+  const search::Problem problem = q.problem();
+  const search::LayerChain gpipe = chain_of(problem, {.stages = 4, .schedule = pcg::ScheduleKind::gpipe}, 8);
+  const search::LayerChain one = chain_of(problem, {.stages = 4, .schedule = pcg::ScheduleKind::one_f_one_b}, 8);
+  const auto bytes = [](const search::LayerChain& c, std::size_t stage) { return c.tables[c.table_of_stage[stage]][2].bytes[0]; };
+  // Kept bytes of a micro-batch are the difference between two stages of 1F1B: 4, 3, 2 and 1 are kept.
+  const double kept = bytes(one, 0) - bytes(one, 1);
+  CHECK(kept > 0);
+  CHECK(bytes(one, 1) - bytes(one, 2) == doctest::Approx(kept));
+  CHECK(bytes(gpipe, 0) - bytes(one, 0) == doctest::Approx(4 * kept));
+  CHECK(bytes(gpipe, 3) == doctest::Approx(bytes(gpipe, 0)));
+}
+
+TEST_CASE("UniAP's plan, its objective and its bound") {
+  const test::Question q(kFourLayers, 2, 2, 8);
+  const search::Problem problem = q.problem();
+  const search::SearchResult uniap = search::uniap_search(problem, {}, {});
+  const search::SearchResult galvatron = search::galvatron_search(problem, {}, {});
+  REQUIRE(uniap.best);
+  REQUIRE(galvatron.best);
+  CHECK(pcg::violations(*uniap.best).empty());
+  CHECK(uniap.bound <= uniap.objective);
+  CHECK(uniap.bound <= galvatron.objective);
+  CHECK(uniap.simulation->iteration_time <= galvatron.simulation->iteration_time);
+  CHECK(uniap.best->name == "uniap");
+  CHECK(galvatron.best->name == "galvatron");
+  CHECK(uniap.notes.at(0).find("the cost model makes the plan") == 0);
+}
+
+TEST_CASE("memory that is too small is said, by how much") {
+  const test::Question q(kFourLayers, 1, 2, 8);
+  const topology::Cluster tiny = test::switched(1, 2, 0.5);
+  const sim::Oracle oracle(tiny);
+  const search::Problem problem{q.model, q.section, tiny, q.training, oracle};
+  for (const search::SearchResult& r : {search::uniap_search(problem, {}, {}), search::galvatron_search(problem, {}, {})}) {
+    REQUIRE(r.termination.is_infeasible());
+    REQUIRE(std::holds_alternative<search::ClosestMiss>(*r.termination.binding()));
+    const auto& miss = std::get<search::ClosestMiss>(*r.termination.binding());
+    CHECK(miss.memory.needed > miss.memory.available);
+  }
+}
+
+TEST_CASE("a batch that no stage can share is refused") {
+  const test::Question q("{builtin: mlp-mnist}", 1, 5, 3);
+  const search::SearchResult r = search::galvatron_search(q.problem(), {}, {});
+  REQUIRE(r.termination.is_infeasible());
+  CHECK(std::get<search::Refusal>(*r.termination.binding()).why.find("cannot be cut for all GPUs of its stage") != std::string::npos);
+}
+
+TEST_CASE("plans of layers in different strategies compute what the model does") {
+  const test::Question q(kFourLayers, 1, 4, 8);
+  const search::Problem problem = q.problem();
+  for (const search::WeightSharing sharing : {search::WeightSharing::nobody, search::WeightSharing::everybody}) {
+    const pcg::Plan one = search::layered_plan(problem, {.stages = 1, .sharing = sharing}, 2, {{0}, {0, 1, 2, 3, 1, 0}, 0});
+    CHECK(pcg::check_equivalence(one, q.model, 3, 1).equivalent);
+    const pcg::Plan two = search::layered_plan(problem, {.stages = 2, .sharing = sharing}, 4, {{0, 2}, {0, 1, 1, 0, 1, 0}, 0});
+    CHECK(pcg::check_equivalence(two, q.model, 3, 1).equivalent);
+    CHECK(two.zero == (sharing == search::WeightSharing::everybody ? 3 : 0));
+    CHECK(q.oracle.plan(two).iteration_time > base::Seconds(0));
+  }
+}
