@@ -66,8 +66,8 @@ class AlpaSearch {
       }
       if (const auto best = confirmation_.best_time()) setting.to_beat = best->value();
       const pcg::Graph graph = pcg::with_batch(problem_.model, problem_.training.global_batch / setting.micro_batches);
-      for (pcg::Plan& plan : pipeline_plans(problem_, graph, setting, shapes, pipelines, catalog_, branch_shapes_, deadline_))
-        confirmation_.confirm(std::move(plan));
+      for (PipelinePlan& p : pipeline_plans(problem_, graph, setting, shapes, pipelines, catalog_, branch_shapes_, deadline_))
+        confirmation_.confirm(std::move(p.plan), p.expected);
       ++settings;
     }
     SearchResult r = std::move(confirmation_).result(cut_off);

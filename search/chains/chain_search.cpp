@@ -70,7 +70,8 @@ std::optional<ChainCandidate> ChainSearch::candidate(const ChainSetting& setting
 double ChainSearch::confirm_answer(const ChainCandidate& c) {
   pcg::Plan plan = layered_plan(problem_, c.setting, c.chain.micro_batches, *c.answer);
   const sim::MemoryUse memory = problem_.oracle.memory(plan);
-  if (const auto simulated = confirmation_.confirm(std::move(plan))) objectives_.emplace_back(*simulated, c.answer->seconds);
+  if (const auto simulated = confirmation_.confirm(std::move(plan), base::Seconds(c.answer->seconds)))
+    objectives_.emplace_back(*simulated, c.answer->seconds);
   return (memory.peak - memory.capacity).value();
 }
 
@@ -104,9 +105,6 @@ SearchResult ChainSearch::result(bool cut_off, std::optional<double> bound) && {
   if (r.best) {
     const auto objective = std::ranges::find(objectives_, r.simulation->iteration_time, &std::pair<base::Seconds, double>::first);
     r.objective = base::Seconds(objective->second);
-    const double simulated = r.simulation->iteration_time.value();
-    r.notes.push_back(fmt::format("the cost model makes the plan {:.4g} s, the simulation {:.4g} s ({:+.1f}%)", objective->second,
-                                  simulated, 100 * (objective->second / simulated - 1)));
     if (bound) r.bound = base::Seconds(*bound);
   }
   if (layers_skipped_ > 0)

@@ -48,7 +48,7 @@ class IntraOpSearch {
         ++weighings_;
         if (deadline_.has_passed() && confirmation_.has_plan()) return;
         plan.summary = summary_of_cuts(plan);
-        confirmation_.confirm(std::move(plan));
+        confirmation_.confirm(std::move(plan), price == 0 ? std::optional(base::Seconds(chosen->seconds)) : std::nullopt);
       }
       if (confirmation_.has_plan()) return;
     }
@@ -63,9 +63,9 @@ class IntraOpSearch {
       if (deadline_.has_passed()) return;
       if (const auto best = confirmation_.best_time()) setting.to_beat = best->value();
       const pcg::Graph graph = pcg::with_batch(problem_.model, problem_.training.global_batch / setting.micro_batches);
-      for (pcg::Plan& plan : pipeline_plans(problem_, graph, setting, std::array{StageShape{.most_stages = 1}}, pipelines, catalog_,
+      for (PipelinePlan& p : pipeline_plans(problem_, graph, setting, std::array{StageShape{.most_stages = 1}}, pipelines, catalog_,
                                             branch_shapes, deadline_))
-        confirmation_.confirm(std::move(plan));
+        confirmation_.confirm(std::move(p.plan), p.expected);
     }
   }
 

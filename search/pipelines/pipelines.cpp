@@ -70,7 +70,7 @@ class Pipelines {
     find_sizes();
   }
 
-  std::vector<pcg::Plan> run(std::span<const StageShape> shapes) {
+  std::vector<PipelinePlan> run(std::span<const StageShape> shapes) {
     if (sizes_.empty()) return {};
     std::vector<Answer> answers;
     for (const StageShape& shape : shapes) answers.push_back({shape});
@@ -87,9 +87,9 @@ class Pipelines {
       Mapping mapping(problem_.cluster, lists, branch_shapes_, {config_.side_by_side, config_.remember, sizes_});
       StageMapping stages(mapping, catalog_, parts_, machine_, config_.hand_overs_count);
       for (Answer& a : answers)
-        if (!a.fits) look_for(a, mapping, stages);
+        if (!a.fits) look_for(a, mapping, stages, price == 0);
     }
-    std::vector<pcg::Plan> plans;
+    std::vector<PipelinePlan> plans;
     for (Answer& a : answers)
       if (a.closest) plans.push_back(std::move(*a.closest));
     return plans;
@@ -99,7 +99,7 @@ class Pipelines {
   // The cheapest plan of a shape that fits, or else came closest.
   struct Answer {
     StageShape shape;
-    std::optional<pcg::Plan> closest{};
+    std::optional<PipelinePlan> closest{};
     base::Bytes memory{};
     bool fits = false;
   };
@@ -141,7 +141,7 @@ class Pipelines {
     return stages / 2 * static_cast<double>(graph_.blocks().size()) / operators;
   }
 
-  void look_for(Answer& answer, Mapping& mapping, StageMapping& stages) {
+  void look_for(Answer& answer, Mapping& mapping, StageMapping& stages, bool memory_is_free) {
     std::vector<RuledOut> ruled_out;
     StageQuestion question{.parts = parts_.size(),
                            .devices = devices_,
@@ -169,7 +169,7 @@ class Pipelines {
       const sim::MemoryUse memory = problem_.oracle.memory(plan);
       answer.fits = memory.fits();
       if (!answer.closest || memory.peak < answer.memory) {
-        answer.closest = std::move(plan);
+        answer.closest = {std::move(plan), memory_is_free ? std::optional(base::Seconds(cuts->seconds)) : std::nullopt};
         answer.memory = memory.peak;
       }
       if (answer.fits || memory.peak > kFarTooLarge * memory.capacity) return;
@@ -223,7 +223,7 @@ class Pipelines {
   [[nodiscard]] std::string summary_of(const pcg::Plan& plan, const StageCuts& cuts) const {
     std::vector<int> sizes;
     for (const StageRun& r : cuts.stages) sizes.push_back(r.block.size);
-    std::string text = fmt::format("{} micro-batches", plan.micro_batches);
+    std::string text = fmt::format("{} micro-batch{}", plan.micro_batches, plan.micro_batches == 1 ? "" : "es");
     if (plan.stages > 1) {
       const bool is_even = std::ranges::count(sizes, sizes[0]) == plan.stages;
       text = fmt::format("{} stages of {} GPUs, {}, {}", plan.stages,
@@ -290,9 +290,9 @@ double least_seconds(const Problem& problem, const pcg::Graph& graph, const Pipe
   return least * setting.micro_batches;
 }
 
-std::vector<pcg::Plan> pipeline_plans(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting,
-                                      std::span<const StageShape> shapes, const PipelineConfig& config, OperatorCatalog& catalog,
-                                      BranchShapes& branch_shapes, const Deadline& deadline) {
+std::vector<PipelinePlan> pipeline_plans(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting,
+                                         std::span<const StageShape> shapes, const PipelineConfig& config, OperatorCatalog& catalog,
+                                         BranchShapes& branch_shapes, const Deadline& deadline) {
   return Pipelines(problem, graph, setting, config, catalog, branch_shapes, deadline).run(shapes);
 }
 

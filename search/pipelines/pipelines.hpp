@@ -4,6 +4,7 @@
 // and Batch operators would (Unger et al., OSDI'22, section 4.1: they are applied to the whole PCG).
 
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -57,12 +58,17 @@ struct StageShape {
 [[nodiscard]] double least_seconds(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting,
                                    OperatorCatalog& catalog);
 
-// Returns the cheapest plan of each shape that fits, without name: of so many micro-batches of `graph`, which is one of them. One stage is
+struct PipelinePlan {
+  pcg::Plan plan;                         // without name
+  std::optional<base::Seconds> expected;  // of an iteration, by the costs that were added up; unless memory counted in them
+};
+
+// Returns the cheapest plan of each shape that fits: of so many micro-batches of `graph`, which is one of them. One stage is
 // among them: then gradients are accumulated. Memory is the simulator's: stages that do not fit are ruled out, with all that keep no less,
 // and, where that leaves nothing, bytes cost more. Where nothing of a shape fits, the plan that came closest; none: there are no such
 // stages, or the time was up before there was one. Cost: that of StageMapping and of cheapest_stages(), up to some tens of times.
-[[nodiscard]] std::vector<pcg::Plan> pipeline_plans(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting,
-                                                    std::span<const StageShape> shapes, const PipelineConfig& config,
-                                                    OperatorCatalog& catalog, BranchShapes& branch_shapes, const Deadline& deadline);
+[[nodiscard]] std::vector<PipelinePlan> pipeline_plans(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting,
+                                                       std::span<const StageShape> shapes, const PipelineConfig& config,
+                                                       OperatorCatalog& catalog, BranchShapes& branch_shapes, const Deadline& deadline);
 
 }  // namespace search

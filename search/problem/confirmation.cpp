@@ -21,7 +21,7 @@ bool runs_alike(const pcg::Plan& a, pcg::Plan b) {
 Confirmation::Confirmation(const Problem& problem, const SearchContext& context, std::string name)
     : problem_(problem), context_(context), name_(std::move(name)) {}
 
-std::optional<base::Seconds> Confirmation::confirm(pcg::Plan plan) {
+std::optional<base::Seconds> Confirmation::confirm(pcg::Plan plan, std::optional<base::Seconds> expected) {
   const auto is_it = [&](const pcg::Plan& p) { return runs_alike(p, plan); };
   if (const auto known = std::ranges::find_if(simulated_, is_it, &Simulated::plan); known != simulated_.end())
     return known->simulation.iteration_time;
@@ -35,16 +35,16 @@ std::optional<base::Seconds> Confirmation::confirm(pcg::Plan plan) {
   }
   sim::SimulationResult simulation = problem_.oracle.plan(plan);
   const base::Seconds time = simulation.iteration_time;
-  take(std::move(plan), std::move(simulation));
+  take(std::move(plan), std::move(simulation), expected);
   return time;
 }
 
-void Confirmation::take(pcg::Plan plan, sim::SimulationResult simulation) {
+void Confirmation::take(pcg::Plan plan, sim::SimulationResult simulation, std::optional<base::Seconds> expected) {
   if (std::ranges::any_of(simulated_, [&](const Simulated& s) { return runs_alike(s.plan, plan); })) return;
   ++candidates_;
   plan.name = name_;
   if (context_.progress) context_.progress(fmt::format("{}: {:.4g} s", plan.summary, simulation.iteration_time.value()));
-  simulated_.push_back({std::move(plan), std::move(simulation)});
+  simulated_.push_back({std::move(plan), std::move(simulation), expected});
 }
 
 std::optional<base::Seconds> Confirmation::best_time() const {
@@ -63,6 +63,9 @@ SearchResult Confirmation::result(bool cut_off) && {
   std::ranges::stable_sort(r.lost, {}, [](const LostCandidate& l) { return std::get<Slower>(l.why).time; });
   r.lost.resize(std::min(r.lost.size(), kMostLost));
   r.objective = best->simulation.iteration_time;
+  if (best->expected)
+    r.notes.push_back(fmt::format("the costs that the search adds up make the plan {:.4g} s, the simulation {:.4g} s ({:+.1f} %)",
+                                  best->expected->value(), r.objective->value(), (*best->expected / *r.objective - 1) * 100));
   r.best = std::move(best->plan);
   r.simulation = std::move(best->simulation);
   return r;

@@ -17,11 +17,11 @@ class Confirmation {
   // All outlive the object. `name`: of every plan.
   Confirmation(const Problem& problem, const SearchContext& context, std::string name);
 
-  // Simulates a plan, unless it does not fit or was confirmed before. Its summary says what it is. Returns: its time; nullopt: not
-  // simulated.
-  std::optional<base::Seconds> confirm(pcg::Plan plan);
+  // Simulates a plan, unless it does not fit or was confirmed before. Its summary says what it is. `expected`: what the search's own costs
+  // make of an iteration; a note on the best plan gives both. Returns: its time; nullopt: not simulated.
+  std::optional<base::Seconds> confirm(pcg::Plan plan, std::optional<base::Seconds> expected = {});
   // A plan that has been simulated already; it counts once.
-  void take(pcg::Plan plan, sim::SimulationResult simulation);
+  void take(pcg::Plan plan, sim::SimulationResult simulation, std::optional<base::Seconds> expected = {});
   [[nodiscard]] bool has_plan() const { return !simulated_.empty(); }
   [[nodiscard]] std::optional<base::Seconds> best_time() const;
   // The best plan and what lost. `cut_off`: the time was up before all were looked at.
@@ -31,6 +31,7 @@ class Confirmation {
   struct Simulated {
     pcg::Plan plan;
     sim::SimulationResult simulation;
+    std::optional<base::Seconds> expected;
   };
   [[nodiscard]] Termination termination(bool cut_off) const;
 

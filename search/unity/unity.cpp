@@ -124,7 +124,7 @@ class UnitySearch {
       const auto placed = place_chain(mapping, *links, {0, devices_}, deadline_);
       if (!placed || (deadline_.has_passed() && confirmation_.has_plan())) return false;
       if (cheapest_plan_ == 0) cheapest_plan_ = placed->seconds;
-      look_at(mapping, *placed, *links);
+      look_at(mapping, *placed, *links, weighing.seconds_per_byte == 0);
     }
     return true;
   }
@@ -138,7 +138,7 @@ class UnitySearch {
     base::Seconds time;
   };
 
-  void look_at(Mapping& mapping, const PlacedChain& chain, const std::vector<Link>& links) {
+  void look_at(Mapping& mapping, const PlacedChain& chain, const std::vector<Link>& links, bool memory_is_free) {
     Found f;
     std::vector<std::size_t>& variant = f.variant;
     for (std::size_t s = 0; s < model_.segments(); ++s) {
@@ -157,11 +157,11 @@ class UnitySearch {
         f.placement[f.joined.node[s][n]] = {p.block, mapping.way(v.kinds[n], p)};
       }
     }
-    keep(std::move(f));
+    keep(std::move(f), memory_is_free ? std::optional(base::Seconds(chain.seconds)) : std::nullopt);
   }
 
-  void keep(Found f) {
-    const std::optional<base::Seconds> time = confirmation_.confirm(plan_of(f));
+  void keep(Found f, std::optional<base::Seconds> expected) {
+    const std::optional<base::Seconds> time = confirmation_.confirm(plan_of(f), expected);
     if (!time) return;
     f.time = *time;
     if (!best_ || *time < best_->time) best_ = std::move(f);
@@ -208,9 +208,9 @@ class UnitySearch {
         is_hopeless = false;
         const PipelineConfig config{config_.most_strategies, config_.most_cut, config_.segment,
                                     config_.side_by_side,    config_.remember, config_.cuts};
-        for (pcg::Plan& plan : pipeline_plans(problem_, graph, setting, std::array{StageShape{}}, config, catalog_, shapes_, deadline)) {
-          model_.add_rewrites(variant, graph, plan);
-          confirmation_.confirm(std::move(plan));
+        for (PipelinePlan& p : pipeline_plans(problem_, graph, setting, std::array{StageShape{}}, config, catalog_, shapes_, deadline)) {
+          model_.add_rewrites(variant, graph, p.plan);
+          confirmation_.confirm(std::move(p.plan), p.expected);
         }
         if (deadline.has_passed()) {
           cut_off_ = true;

@@ -70,7 +70,8 @@ pcg::Plan pipeline(const test::Question& q, const search::PipelineSetting& setti
   const pcg::Graph graph = pcg::with_batch(q.model, q.training.global_batch / setting.micro_batches);
   return search::pipeline_plans(problem, graph, setting, kAnyShape, {.segment = 1}, catalog, shapes,
                                 search::Deadline(kContext, base::Seconds(1)))
-      .at(0);
+      .at(0)
+      .plan;
 }
 
 }  // namespace
@@ -173,7 +174,7 @@ TEST_CASE("where no stages fit, those that come closest are given") {
   const auto plans = search::pipeline_plans(tight, pcg::with_batch(q.model, 8), of_micro_batches(8), kAnyShape, {.segment = 1}, catalog,
                                             shapes, search::Deadline(kContext, base::Seconds(1)));
   REQUIRE(plans.size() == 1);
-  CHECK(!oracle.memory(plans[0]).fits());
+  CHECK(!oracle.memory(plans[0].plan).fits());
 }
 
 TEST_CASE("numbers of micro-batches divide the batch") {

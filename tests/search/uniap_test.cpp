@@ -87,7 +87,7 @@ TEST_CASE("UniAP's plan, its objective and its bound") {
   CHECK(uniap.simulation->iteration_time <= galvatron.simulation->iteration_time);
   CHECK(uniap.best->name == "uniap");
   CHECK(galvatron.best->name == "galvatron");
-  CHECK(uniap.notes.at(0).find("the cost model makes the plan") == 0);
+  CHECK(uniap.notes.at(0).starts_with("the costs that the search adds up make the plan"));
 }
 
 TEST_CASE("memory that is too small is said, by how much") {
