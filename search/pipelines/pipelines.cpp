@@ -168,7 +168,7 @@ class Pipelines {
       pcg::Plan plan = plan_of(*cuts, placed, mapping);
       const sim::MemoryUse memory = problem_.oracle.memory(plan);
       answer.fits = memory.fits();
-      if (!answer.closest || memory.peak < answer.memory) {
+      if (answer.fits || !answer.closest || memory.peak < answer.memory) {  // where devices differ, what fits may need more
         answer.closest = {std::move(plan), memory_is_free ? std::optional(base::Seconds(cuts->seconds)) : std::nullopt};
         answer.memory = memory.peak;
       }
