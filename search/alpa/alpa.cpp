@@ -43,6 +43,9 @@ class AlpaSearch {
         catalog_(problem, config.most_cut) {}
 
   SearchResult run() {
+    if (const int m = config_.settings.micro_batches; m > 0 && problem_.training.global_batch % m != 0)
+      return result_of_rule(Refusal{Constraint::batch,
+                                    fmt::format("{} micro-batches do not divide a global batch of {}", m, problem_.training.global_batch)});
     const bool may_be_one_stage = config_.stages <= 1 && config_.settings.micro_batches == 0;
     std::vector<std::string> notes;
     if (space_ == AlpaSpace::all && may_be_one_stage)
@@ -75,7 +78,7 @@ class AlpaSearch {
       r.termination = Termination::infeasible(
           Refusal{Constraint::layers, fmt::format("every GPU has work, and {} cannot be cut into such stages for {} GPUs",
                                                   problem_.model.name(), problem_.cluster.device_count())});
-    r.notes = std::move(notes);
+    r.notes.insert(r.notes.end(), notes.begin(), notes.end());
     r.notes.push_back(
         fmt::format("stages cut and mapped for {} choices of micro-batches, recomputation and shared updates; {} kinds of operators",
                     settings, catalog_.size()));

@@ -39,7 +39,7 @@ Found ask(const Planner& planner, const Problem& problem, base::Seconds budget, 
   return f;
 }
 
-// "unity 1.2 s, alpa 1.3 s; nothing: inter-op".
+// "unity 1.2 s, alpa 1.3 s; no plan that fits: inter-op".
 std::string what_was_found(const std::vector<Found>& all) {
   std::vector<const Found*> sorted;
   for (const Found& f : all) sorted.push_back(&f);
@@ -50,7 +50,7 @@ std::string what_was_found(const std::vector<Found>& all) {
     if (!text.empty()) text += ", ";
     text += f->time ? fmt::format("{} {:.4g} s", f->planner, f->time->value()) : f->planner;
   }
-  return fmt::format("{}{}", found, nothing.empty() ? "" : fmt::format("; no plan that fits: {}", nothing));
+  return fmt::format("{}{}", found, nothing.empty() ? "" : fmt::format("{}no plan that fits: {}", found.empty() ? "" : "; ", nothing));
 }
 
 SearchResult best_of(const std::vector<Planner>& planners, const Problem& problem, base::Seconds budget, const SearchContext& context) {
