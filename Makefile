@@ -49,6 +49,7 @@ sanitize:
 # Tables of iterations only: their residuals make the intervals, which the second run then carries.
 accuracy: build
 	rm -rf build/accuracy && python3 validation/points_from_tables.py $(DATA) build/accuracy
+	cp validation/points/*.csv build/accuracy
 	build/foreshard validate build/accuracy/*.csv --jobs $(JOBS) --quiet --write-intervals scenarios/accuracy/iterations.yaml
 	cmake --build build -j $(JOBS)
 	build/foreshard validate build/accuracy/*.csv --jobs $(JOBS) --report build/accuracy/report.html --tables docs/accuracy.md

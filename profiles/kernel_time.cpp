@@ -23,9 +23,7 @@ double peak_of(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p) {
 }
 
 double compute_s(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p) {
-  const double peak = peak_of(d, k, p);
-  const bool tensor = peak > d.vector_peak.at(p).value();
-  return term_s(k.flops.value(), peak, tensor ? d.compute : d.vector_compute, k.kind);
+  return term_s(k.flops.value(), peak_of(d, k, p), runs_on_tensor_cores(d, k, p) ? d.compute : d.vector_compute, k.kind);
 }
 
 KernelTime roofline(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p) {
@@ -67,6 +65,10 @@ KernelTime modelled_time(const DeviceProfile& d, const pcg::Kernel& k, pcg::Prec
 }
 
 }  // namespace
+
+bool runs_on_tensor_cores(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p) {
+  return peak_of(d, k, p) > d.vector_peak.at(p).value();
+}
 
 KernelTime kernel_time(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p) {
   const KernelTime modelled = modelled_time(d, k, p);

@@ -30,4 +30,7 @@ struct KernelTime {
 // Cost: about half a microsecond for a product; with measured kernels, MeasuredTable::correction besides.
 [[nodiscard]] KernelTime kernel_time(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p);
 
+// The kernel can use tensor cores, and they serve the precision. Requires: no unsupported(d, p).
+[[nodiscard]] bool runs_on_tensor_cores(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p);
+
 }  // namespace profiles

@@ -29,9 +29,10 @@ KernelCost kernel_cost(const profiles::DeviceProfile& device, const profiles::Fr
     cost.time = std::max(cost.time, base::Seconds(kernel.flops.value() / (peak * attention->second)));
     return cost;
   }
-  // Kernels that wait for memory keep their time: a lower clock and cold operands slow the multipliers.
+  // Kernels that wait for memory keep their time: a lower clock and cold operands slow the multipliers. So do those on vector units, which
+  // draw less: by fp32 iterations of the NeuSight tables (V100, A100, H100; docs/accuracy.md).
   const bool bound_by_flops = kernel.flops.value() / peak > kernel.bytes.value() / device.memory_bandwidth.value();
-  if (!kernel.tensor_cores || !bound_by_flops) return cost;
+  if (!profiles::runs_on_tensor_cores(device, kernel, precision) || !bound_by_flops) return cost;
   if (sustained == framework.sustained.end()) cost.unsustained = true;
   else cost.time = cost.time / sustained->second;
   return cost;

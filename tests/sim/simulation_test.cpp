@@ -190,6 +190,11 @@ TEST_CASE("products in sustained training and fused attention take what the fram
   // Eleven products of 137 GFLOP take twice as long: a little less in all, since loss and update move bytes.
   CHECK(slow / bench > 1.8);
   CHECK(slow / bench < 2.0);
+  // In fp32 they run on vector units, which keep their rate.
+  plan.training.precision = pcg::Precision::fp32;
+  const double vector_units = sim::simulate_plan(plan, cluster, config).breakdown.compute.value();
+  config.framework->sustained.clear();
+  CHECK(sim::simulate_plan(plan, cluster, config).breakdown.compute.value() == vector_units);
 }
 
 TEST_CASE("stage boundaries carry the activation forward and its gradient backward, once per micro-batch") {
@@ -266,10 +271,10 @@ TEST_CASE("notes tell what is assumed, where it matters") {
     plan.training.framework = framework;
     return all_notes(sim::simulate_plan(plan, test::star(1, gpus, "100 GB/s", "1 us", gpu)));
   };
-  const std::string v100 = on("v100-sxm2-16gb", 1, pcg::Framework::megatron);
-  CHECK(v100.find("an assumption, megatron's profile has no sustained.v100\n") != std::string::npos);
-  CHECK(v100.find("host times of megatron: an assumption\n") != std::string::npos);
-  CHECK(v100.find("network profile") == std::string::npos);  // nothing moves
+  const std::string l40s = on("l40s-48gb", 1, pcg::Framework::megatron);
+  CHECK(l40s.find("an assumption, megatron's profile has no sustained.l40s\n") != std::string::npos);
+  CHECK(l40s.find("host times of megatron: an assumption\n") != std::string::npos);
+  CHECK(l40s.find("network profile") == std::string::npos);  // nothing moves
   const std::string a100 = on("a100-sxm-80gb", 2, pcg::Framework::deepspeed);
   CHECK(a100.find("sustained") == std::string::npos);
   CHECK(a100.find("host times of deepspeed: fitted to measured iterations\n") != std::string::npos);
