@@ -27,6 +27,7 @@ struct RecomputedParts {
   int blocks = 0;  // of the first so many layers of each virtual stage; 0: of all
   std::vector<Module>
       modules;  // with Recompute::none: what they make is not kept for anyone; ascending. None, with Recompute::full: whole layers
+  std::vector<int> only;  // in these blocks of the graph, ascending; empty: in all
   bool operator==(const RecomputedParts&) const = default;
 };
 

@@ -68,11 +68,20 @@ class Checker {
     if (zero.accumulates && plan_.zero < 2) complain("without zero 2 or 3 gradients are synchronised once per iteration in any case");
     if (zero.keeps_weights && plan_.zero < 3) complain("without zero 3 weights are kept after the forward pass in any case");
     if (!zero.blocks.empty() && plan_.zero == 0) complain("without zero nothing is shared out, of some blocks or of all");
-    if (std::ranges::adjacent_find(zero.blocks, std::greater_equal()) != zero.blocks.end())
-      complain("zero_blocks is not in ascending order, each block once");
+    listed("zero_blocks", zero.blocks);
+    const RecomputedParts& parts = plan_.memory.recomputed;
+    if (!parts.only.empty() && parts.modules.empty() && plan_.recompute != Recompute::full)
+      complain("recomputed_only lists blocks, and neither are they recomputed whole nor any modules of theirs");
+    if (!parts.only.empty() && parts.blocks > 0) complain("recomputed_only lists blocks, and recomputed_blocks counts others");
+    listed("recomputed_only", parts.only);
+  }
+
+  void listed(const char* key, const std::vector<int>& numbers) {
+    if (std::ranges::adjacent_find(numbers, std::greater_equal()) != numbers.end())
+      complain("{} is not in ascending order, each block once", key);
     const auto blocks = static_cast<int>(plan_.pcg.blocks().size());
-    for (const int b : zero.blocks)
-      if (b < 0 || b >= blocks) complain("zero_blocks has block {}, which is not one of 0 .. {}", b, blocks - 1);
+    for (const int b : numbers)
+      if (b < 0 || b >= blocks) complain("{} has block {}, which is not one of 0 .. {}", key, b, blocks - 1);
   }
 
   void views() {

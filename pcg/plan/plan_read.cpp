@@ -316,7 +316,18 @@ std::vector<Block> read_blocks(MapReader& r) {
   return blocks;
 }
 
-void read_recomputed(MapReader& r, RecomputedParts& parts) {
+// Of the plan's blocks, of which there are `blocks`. `where_none`: what to write instead of an empty list.
+std::vector<int> read_blocks(MapReader& r, const char* key, std::size_t blocks, const char* where_none) {
+  std::vector<int> numbers;
+  for (const std::int64_t b : integers(r, key, 0, std::max<std::int64_t>(static_cast<std::int64_t>(blocks) - 1, 0)))
+    numbers.push_back(static_cast<int>(b));
+  if (const Yaml* list = r.optional(key); list && list->is_sequence() && list->items.empty())
+    r.complain(key, "no block is listed", fmt::format("write {} where none is meant, or leave {} out where all are", where_none, key));
+  return numbers;
+}
+
+void read_recomputed(MapReader& r, std::size_t blocks, RecomputedParts& parts) {
+  parts.only = read_blocks(r, "recomputed_only", blocks, "recompute: none");
   if (r.has("recomputed_blocks")) parts.blocks = small(r, "recomputed_blocks", 0, 1);
   each(r, "recomputed_modules", [&](const Yaml& y, const std::string& path) {
     const auto at = std::ranges::find(kModuleWords, y.is_scalar() ? std::string_view(y.scalar) : std::string_view());
@@ -332,10 +343,7 @@ const std::vector<std::string> kSynchronisations = {"micro_batch", "iteration"};
 
 // `blocks`: how many the plan has.
 void read_zero(MapReader& r, std::size_t blocks, ZeroPolicy& policy) {
-  for (const std::int64_t b : integers(r, "zero_blocks", 0, std::max<std::int64_t>(static_cast<std::int64_t>(blocks) - 1, 0)))
-    policy.blocks.push_back(static_cast<int>(b));
-  if (const Yaml* list = r.optional("zero_blocks"); list && list->is_sequence() && list->items.empty())
-    r.complain("zero_blocks", "no block is listed", "write zero: 0 where none is meant, or leave zero_blocks out where all are");
+  policy.blocks = read_blocks(r, "zero_blocks", blocks, "zero: 0");
   policy.groups = small(r, "shard_groups", 1, 1);
   if (r.has("prefetch")) policy.prefetch = small(r, "prefetch", 0, 0);
   policy.accumulates = r.choice("synchronise", kSynchronisations).value_or(0) == 1;
@@ -363,7 +371,7 @@ void read_head(MapReader& r, std::size_t blocks, Plan& plan) {
   });
   section(r, "memory", [&](MapReader& m) {
     plan.recompute = chosen(m, "recompute", recompute_names(), plan.recompute);
-    read_recomputed(m, plan.memory.recomputed);
+    read_recomputed(m, blocks, plan.memory.recomputed);
     plan.zero = small(m, "zero", 0, 0, 3);
     read_zero(m, blocks, plan.memory.zero);
     plan.memory.weights = chosen(m, "weights", {kWeightStorageWords.begin(), kWeightStorageWords.end()}, plan.memory.weights);

@@ -43,12 +43,15 @@ Yaml schedule_of(const Plan& plan) {
   return y;
 }
 
+void add_blocks(const char* key, const std::vector<int>& blocks, Yaml& y) {
+  if (blocks.empty()) return;
+  Yaml numbers = Yaml::make_sequence();
+  for (const int b : blocks) numbers.items.push_back(scalar(b));
+  y.set(key, std::move(numbers));
+}
+
 void add_zero(const ZeroPolicy& policy, Yaml& y) {
-  if (!policy.blocks.empty()) {
-    Yaml blocks = Yaml::make_sequence();
-    for (const int b : policy.blocks) blocks.items.push_back(scalar(b));
-    y.set("zero_blocks", std::move(blocks));
-  }
+  add_blocks("zero_blocks", policy.blocks, y);
   if (policy.groups > 1) y.set("shard_groups", scalar(policy.groups));
   if (policy.prefetch) y.set("prefetch", scalar(*policy.prefetch));
   if (policy.accumulates) y.set("synchronise", scalar("iteration"));
@@ -60,6 +63,7 @@ Yaml memory_of(const Plan& plan) {
   y.set("recompute", chosen_name(recompute_names(), plan.recompute));
   const MemoryPolicy& policy = plan.memory;
   if (policy.recomputed.blocks > 0) y.set("recomputed_blocks", scalar(policy.recomputed.blocks));
+  add_blocks("recomputed_only", policy.recomputed.only, y);
   if (!policy.recomputed.modules.empty()) {
     Yaml modules = Yaml::make_sequence();
     for (const Module m : policy.recomputed.modules)

@@ -23,9 +23,11 @@ bool is_feed_forward(const PcgNode& node) { return has_part(node.name, "mlp") ||
 std::vector<std::uint32_t> of_recomputed_layers(const Plan& plan, std::span<const std::uint32_t> nodes) {
   std::vector<std::uint32_t> chosen;
   std::set<int> layers;
+  const std::vector<int>& only = plan.memory.recomputed.only;
   for (const std::uint32_t n : nodes) {
     const int block = plan.pcg.nodes()[n].block;
     if (!plan.pcg.blocks()[static_cast<std::size_t>(block)].weighty) continue;
+    if (!only.empty() && !std::ranges::binary_search(only, block)) continue;
     layers.insert(block);
     const int most = plan.memory.recomputed.blocks;
     if (most > 0 && layers.size() > static_cast<std::size_t>(most)) break;

@@ -61,8 +61,8 @@ const ChainCosts::BlockPrices& ChainCosts::prices(DeviceBlock block) {
   if (!is_new) return at->second;
   BlockPrices& prices = at->second;
   std::vector<std::optional<std::vector<Strategy>>> cuts;
-  for (const LayerStrategy& s : layer_strategies(block.size, WeightSharing::nobody)) {
-    cuts.push_back(operators_of_cut(graph_, model_.split, s.cut));
+  for (const LayerCut& cut : layer_cuts(block.size)) {
+    cuts.push_back(operators_of_cut(graph_, model_.split, cut));
     prices.can.push_back(cuts.back().has_value());
     prices.costs.emplace_back(kinds_.size());
     prices.layouts.emplace_back(kinds_.size());
@@ -91,16 +91,16 @@ const ChainCosts::BlockPrices& ChainCosts::prices(DeviceBlock block) {
 }
 
 // The order of the devices changes nothing.
-const std::vector<std::vector<double>>& ChainCosts::kept_bytes(int devices) {
+const std::array<ChainCosts::BytesOfCuts, 2>& ChainCosts::kept_bytes(int devices) {
   const auto [at, is_new] = kept_bytes_.try_emplace(devices);
   if (!is_new) return at->second;
-  for (const LayerStrategy& strategy : layer_strategies(devices, WeightSharing::nobody)) {
-    if (!strategy.cut.tensor_is_inside) {
-      at->second.push_back(at->second.back());
+  for (const LayerCut& c : layer_cuts(devices)) {
+    if (!c.tensor_is_inside) {
+      for (BytesOfCuts& kept : at->second) kept.push_back(kept.back());
       continue;
     }
-    std::vector<double>& kept = at->second.emplace_back(static_cast<std::size_t>(model_.split.layers), 0.0);
-    const auto cut = operators_of_cut(graph_, model_.split, strategy.cut);
+    for (BytesOfCuts& kept : at->second) kept.emplace_back(static_cast<std::size_t>(model_.split.layers), 0.0);
+    const auto cut = operators_of_cut(graph_, model_.split, c);
     if (!cut) continue;
     std::vector<const Strategy*> choice(cut->size(), nullptr);
     for (std::size_t n = 0; n < choice.size(); ++n)
@@ -108,63 +108,73 @@ const std::vector<std::vector<double>>& ChainCosts::kept_bytes(int devices) {
     pcg::Plan plan = plan_of_strategies(problem_, graph_, choice);
     plan.micro_batches = micro_batches_;
     const sim::FlowGraph flow = sim::flow_graph(plan);
-    const sim::KeptByBlock by_block = sim::kept_by_block(plan, flow, problem_.oracle.framework(plan.training), flow.stage_nodes[0],
-                                                         static_cast<std::size_t>(problem_.cluster.device_count()));
-    for (const auto& [block, bytes] : by_block.saved)
-      kept[static_cast<std::size_t>(model_.split.of_block[static_cast<std::size_t>(block)])] += std::ranges::max(bytes);
+    for (const bool is_recomputed : {false, true}) {
+      plan.recompute = is_recomputed ? pcg::Recompute::full : pcg::Recompute::none;
+      const sim::KeptByBlock by_block = sim::kept_by_block(plan, flow, problem_.oracle.framework(plan.training), flow.stage_nodes[0],
+                                                           static_cast<std::size_t>(problem_.cluster.device_count()));
+      std::vector<double>& kept = at->second[is_recomputed ? 1 : 0].back();
+      for (const auto& [block, bytes] : by_block.saved)
+        kept[static_cast<std::size_t>(model_.split.of_block[static_cast<std::size_t>(block)])] += std::ranges::max(bytes);
+    }
   }
   return at->second;
 }
 
-ChainCosts::Parts ChainCosts::parts(const BlockPrices& prices, std::size_t strategy, int layer) {
+ChainCosts::Parts ChainCosts::parts(const BlockPrices& prices, std::size_t cut, int layer) {
   Parts p;
   for (std::uint32_t n = 0; n < kinds_.size(); ++n) {
     if (kinds_[n] == kSource || layer_of(n) != layer) continue;
-    const StrategyCost& cost = prices.costs[strategy][n];
+    const StrategyCost& cost = prices.costs[cut][n];
     p.forward += cost.forward;
+    if (graph_.blocks()[static_cast<std::size_t>(graph_.nodes()[n].block)].weighty) p.again += cost.forward;
     p.backward += cost.kernels + cost.inside - cost.forward + (micro_batches_ > 1 ? cost.buffering : 0);
     p.synchronisation += cost.synchronisation;
     p.update += cost.update;
   }
-  p.moved = moved(layer, prices.layouts[strategy], layer, prices.layouts[strategy]);
+  p.moved = moved(layer, prices.layouts[cut], layer, prices.layouts[cut]);
   return p;
 }
 
-// Gradients are added up once, beside the backward pass of the last micro-batch, where the framework does so. Shared weights are gathered
-// for each pass of a micro-batch, in the forward pass beside the kernels of the layer before; in the backward pass behind the scattering of
-// that layer's gradients, which waits for its kernels, as both take the same stream (sim/lowering). An all-reduce of gradients is half a
-// scattering and half a gathering (Rajbhandari et al., ZeRO, SC'20, section 7).
-double ChainCosts::seconds(const Parts& p, int shards) const {
-  if (shards > 1) {
-    const double gathering = p.synchronisation / 2 * weight_share_, scattering = p.synchronisation / 2;
-    return std::max(p.forward, gathering) + p.backward + gathering + scattering + p.moved + p.update / shards / micro_batches_;
-  }
-  const double behind = overlaps_gradients_ ? std::max(0.0, p.synchronisation - p.backward) : p.synchronisation;
-  return p.forward + p.backward + p.moved + (behind + p.update) / micro_batches_;
+// Gradients are added up once, beside the backward pass of the last micro-batch, where the framework does so. An all-reduce of gradients is
+// half a scattering and half a gathering (Rajbhandari et al., ZeRO, SC'20, section 7). With ZeRO 2, updated weights are gathered once,
+// behind the update. With ZeRO 3, weights are gathered for each pass of a micro-batch, in the forward pass beside the kernels of the layer
+// before; in the backward pass behind the scattering of that layer's gradients, which waits for its kernels, as both take the same stream
+// (sim/lowering).
+double ChainCosts::seconds(const Parts& p, const LayerStrategy& strategy, int zero) const {
+  const double backward = p.backward + (strategy.is_recomputed ? p.again : 0);
+  const double scattering = p.synchronisation / 2, gathering = p.synchronisation / 2 * weight_share_, update = p.update / strategy.shards;
+  if (strategy.shards > 1 && zero == 3)
+    return std::max(p.forward, gathering) + backward + gathering + scattering + p.moved + update / micro_batches_;
+  const double added_up = strategy.shards > 1 ? scattering : p.synchronisation;
+  const double behind = overlaps_gradients_ ? std::max(0.0, added_up - backward) : added_up;
+  return p.forward + backward + p.moved + (behind + update + (strategy.shards > 1 ? gathering : 0)) / micro_batches_;
 }
 
 // A stage holds a weight once, however many operators read it.
-double ChainCosts::state_bytes(const BlockPrices& prices, std::size_t strategy, int layer, bool is_shared, bool is_one_stage) const {
+double ChainCosts::state_bytes(const BlockPrices& prices, std::size_t cut, int layer, int zero, bool is_one_stage) const {
   double bytes = 0;
+  // Micro-batches add up whole gradients.
+  const std::size_t held = zero == 2 && micro_batches_ > 1 ? 1 : static_cast<std::size_t>(zero);
   for (std::uint32_t n = 0; n < kinds_.size(); ++n)
     if (kinds_[n] != kSource && layer_of(n) == layer && !(is_one_stage ? weights_are_known_[n] : weights_are_known_in_layer_[n]))
-      bytes += prices.costs[strategy][n].state_bytes[is_shared ? 3 : 0];
+      bytes += prices.costs[cut][n].state_bytes[held];
   return bytes;
 }
 
 std::vector<LayerCost> ChainCosts::table(DeviceBlock block, const ChainSetting& setting, double kept_copies) {
-  const std::vector<LayerStrategy> strategies = layer_strategies(block.size, setting.sharing);
+  const std::vector<LayerStrategy> strategies = layer_strategies(block.size);
   const BlockPrices& own = prices(block);
-  const std::vector<std::vector<double>>& kept = kept_bytes(block.size);
+  const std::array<BytesOfCuts, 2>& kept = kept_bytes(block.size);
   std::vector<LayerCost> table;
   for (int layer = 0; layer < model_.split.layers; ++layer) {
     LayerCost& cost = table.emplace_back();
-    for (std::size_t s = 0; s < strategies.size(); ++s) {
-      cost.seconds.push_back(own.can[s] ? seconds(parts(own, s, layer), strategies[s].shards) : kCannot);
-      cost.bytes.push_back(state_bytes(own, s, layer, strategies[s].shards > 1, setting.stages == 1) +
-                           kept_copies * kept[s][static_cast<std::size_t>(layer)]);
+    for (const LayerStrategy& s : strategies) {
+      const std::size_t c = s.cut_number;
+      cost.seconds.push_back(own.can[c] ? seconds(parts(own, c, layer), s, setting.zero) : kCannot);
+      cost.bytes.push_back(state_bytes(own, c, layer, s.shards > 1 ? setting.zero : 0, setting.stages == 1) +
+                           kept_copies * kept[s.is_recomputed ? 1 : 0][c][static_cast<std::size_t>(layer)]);
     }
-    cost.from_before = moved(layer, own, own);
+    cost.from_before = moved(layer, own, own, block.size);
   }
   return table;
 }
@@ -185,11 +195,17 @@ double ChainCosts::moved(int from_layer, const std::vector<Ways::Layouts>& from,
   return sum;
 }
 
-StrategyPairs ChainCosts::moved(int to_layer, const BlockPrices& from, const BlockPrices& to) {
-  StrategyPairs pairs(from.can.size(), std::vector<double>(to.can.size(), 0.0));
-  for (std::size_t a = 0; a < pairs.size(); ++a)
-    for (std::size_t b = 0; b < pairs[a].size(); ++b)
-      if (to_layer > 0 && from.can[a] && to.can[b]) pairs[a][b] = moved(to_layer - 1, from.layouts[a], to_layer, to.layouts[b]);
+StrategyPairs ChainCosts::moved(int to_layer, const BlockPrices& from, const BlockPrices& to, int devices) {
+  StrategyPairs of_cuts(from.can.size(), std::vector<double>(to.can.size(), 0.0));
+  for (std::size_t a = 0; a < of_cuts.size(); ++a)
+    for (std::size_t b = 0; b < of_cuts[a].size(); ++b)
+      if (to_layer > 0 && from.can[a] && to.can[b]) of_cuts[a][b] = moved(to_layer - 1, from.layouts[a], to_layer, to.layouts[b]);
+  const std::vector<LayerStrategy> strategies = layer_strategies(devices);
+  StrategyPairs pairs;
+  for (const LayerStrategy& a : strategies) {
+    std::vector<double>& row = pairs.emplace_back();
+    for (const LayerStrategy& b : strategies) row.push_back(of_cuts[a.cut_number][b.cut_number]);
+  }
   return pairs;
 }
 
@@ -229,7 +245,7 @@ std::optional<LayerChain> ChainCosts::chain(const ChainSetting& setting) {
     const DeviceBlock before = catalog_.alike({(stage - 1) * size, size}), own{before.start + size, size};
     const auto [over, is_new_pair] = moved_.try_emplace({before, own});
     if (is_new_pair)
-      for (int layer = 0; layer < model_.split.layers; ++layer) over->second.push_back(moved(layer, prices(before), prices(own)));
+      for (int layer = 0; layer < model_.split.layers; ++layer) over->second.push_back(moved(layer, prices(before), prices(own), size));
     chain.hand_overs.push_back(over->second);
   }
   return chain;

@@ -2,6 +2,7 @@
 // What the layers of a model cost in each of their strategies, from the catalog of single operators: the chains that UniAP and Galvatron
 // choose in.
 
+#include <array>
 #include <map>
 #include <optional>
 #include <vector>
@@ -16,7 +17,8 @@ namespace search {
 struct ChainSetting {
   int stages = 1;
   pcg::ScheduleKind schedule = pcg::ScheduleKind::one_f_one_b;  // or gpipe
-  WeightSharing sharing = WeightSharing::nobody;
+  // The stage of ZeRO of layers that share out: 3, or 2, once an iteration.
+  int zero = 3;
 };
 
 // Of one number of micro-batches. Remembers what it was asked.
@@ -32,26 +34,29 @@ class ChainCosts {
   [[nodiscard]] std::optional<LayerChain> chain(const ChainSetting& setting);
 
  private:
-  // The operators of the short model on a block: by strategy, what each node costs, and how it has its tensors.
+  // The operators of the short model on a block: by cut, what each node costs, and how it has its tensors.
   struct BlockPrices {
-    std::vector<std::vector<StrategyCost>> costs;     // [strategy][node]
+    std::vector<std::vector<StrategyCost>> costs;     // [cut][node]
     std::vector<std::vector<Ways::Layouts>> layouts;  // likewise
-    std::vector<bool> can;                            // [strategy]
+    std::vector<bool> can;                            // [cut]
   };
+  using BytesOfCuts = std::vector<std::vector<double>>;  // [cut][layer]
   // Seconds of a layer.
   struct Parts {
-    double forward = 0, backward = 0, moved = 0, synchronisation = 0, update = 0;
+    double forward = 0, backward = 0, again = 0, moved = 0, synchronisation = 0, update = 0;  // again: of what can be recomputed
   };
   [[nodiscard]] const BlockPrices& prices(DeviceBlock block);
-  // [strategy][layer]: bytes on each device that a micro-batch keeps for its backward pass.
-  [[nodiscard]] const std::vector<std::vector<double>>& kept_bytes(int devices);
+  // Bytes on each device that a micro-batch keeps for its backward pass: where layers are not recomputed, and where they are.
+  [[nodiscard]] const std::array<BytesOfCuts, 2>& kept_bytes(int devices);
   [[nodiscard]] std::vector<LayerCost> table(DeviceBlock block, const ChainSetting& setting, double kept_copies);
-  [[nodiscard]] double seconds(const Parts& parts, int shards) const;
-  [[nodiscard]] Parts parts(const BlockPrices& prices, std::size_t strategy, int layer);
-  [[nodiscard]] double state_bytes(const BlockPrices& prices, std::size_t strategy, int layer, bool is_shared, bool is_one_stage) const;
+  [[nodiscard]] double seconds(const Parts& parts, const LayerStrategy& strategy, int zero) const;
+  [[nodiscard]] Parts parts(const BlockPrices& prices, std::size_t cut, int layer);
+  // `zero`: 0, or the stage that shares out.
+  [[nodiscard]] double state_bytes(const BlockPrices& prices, std::size_t cut, int layer, int zero, bool is_one_stage) const;
   // Of all tensors that a layer reads from the layer before; every layout that one is wanted in counts once.
   [[nodiscard]] double moved(int from_layer, const std::vector<Ways::Layouts>& from, int to_layer, const std::vector<Ways::Layouts>& to);
-  [[nodiscard]] StrategyPairs moved(int to_layer, const BlockPrices& from, const BlockPrices& to);
+  // By strategy.
+  [[nodiscard]] StrategyPairs moved(int to_layer, const BlockPrices& from, const BlockPrices& to, int devices);
   [[nodiscard]] int layer_of(std::uint32_t node) const;
   // Seconds of adding up the gradients of weights that layers of different stages read, as of a word embedding that is the head, too:
   // the first stage and the last one hold them.
@@ -70,7 +75,7 @@ class ChainCosts {
   double weight_share_;  // bytes of a weight for each byte of its gradient
   double memory_;
   std::map<DeviceBlock, BlockPrices> prices_;
-  std::map<int, std::vector<std::vector<double>>> kept_bytes_;                       // by devices
+  std::map<int, std::array<BytesOfCuts, 2>> kept_bytes_;                             // by devices
   std::map<std::pair<DeviceBlock, DeviceBlock>, std::vector<StrategyPairs>> moved_;  // by blocks, and kind of layer behind
 };
 

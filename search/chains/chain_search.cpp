@@ -56,6 +56,13 @@ ChainSearch::ChainSearch(const Problem& problem, const ChainSearchConfig& config
     if (problem.training.global_batch % m == 0) micro_batches_.push_back(static_cast<int>(m));
 }
 
+// A device by itself has nobody to share with.
+std::vector<ChainSetting> ChainSearch::settings(int stages) const {
+  std::vector<ChainSetting> all{{.stages = stages, .schedule = config_.schedule, .zero = 3}};
+  if (stages < problem_.cluster.device_count()) all.push_back({.stages = stages, .schedule = config_.schedule, .zero = 2});
+  return all;
+}
+
 std::optional<ChainCandidate> ChainSearch::candidate(const ChainSetting& setting, int micro_batches) {
   if (setting.stages > 1 && (micro_batches == 1 || static_cast<std::size_t>(setting.stages) > layers())) return std::nullopt;
   std::unique_ptr<ChainCosts>& costs = costs_[micro_batches];

@@ -38,6 +38,8 @@ class ChainSearch {
   [[nodiscard]] std::size_t layers() const { return model_.layer_like.size(); }
   // Every number of micro-batches that divides the batch, ascending.
   [[nodiscard]] const std::vector<int>& micro_batches() const { return micro_batches_; }
+  // Of so many stages.
+  [[nodiscard]] std::vector<ChainSetting> settings(int stages) const;
   // Pipelines have more than one micro-batch, and a layer for each stage. nullopt: no such chain.
   [[nodiscard]] std::optional<ChainCandidate> candidate(const ChainSetting& setting, int micro_batches);
   // Simulates the plan of a candidate's answer. Memory is the simulator's: where the plan needs more, `solve` is asked again with less.

@@ -8,14 +8,25 @@
 
 namespace search {
 
-std::vector<LayerStrategy> layer_strategies(int devices, WeightSharing sharing) {
-  std::vector<LayerStrategy> all;
+std::vector<LayerCut> layer_cuts(int devices) {
+  std::vector<LayerCut> all;
   for (int tensor = 1; tensor <= devices; ++tensor) {
     if (devices % tensor != 0) continue;
-    const int samples = devices / tensor, shards = sharing == WeightSharing::everybody ? samples : 1;
-    all.push_back({{samples, tensor, true}, shards});
-    if (samples > 1 && tensor > 1) all.push_back({{samples, tensor, false}, shards});
+    const int samples = devices / tensor;
+    all.push_back({samples, tensor, true});
+    if (samples > 1 && tensor > 1) all.push_back({samples, tensor, false});
   }
+  return all;
+}
+
+std::vector<LayerStrategy> layer_strategies(int devices) {
+  std::vector<LayerStrategy> all;
+  const std::vector<LayerCut> cuts = layer_cuts(devices);
+  for (const bool is_recomputed : {false, true})
+    for (std::size_t c = 0; c < cuts.size(); ++c) {
+      all.push_back({cuts[c], c, 1, is_recomputed});
+      if (cuts[c].samples > 1) all.push_back({cuts[c], c, cuts[c].samples, is_recomputed});
+    }
   return all;
 }
 
@@ -61,8 +72,9 @@ std::string to_text(const LayerStrategy& s) {
   part("data", s.cut.samples / s.shards);
   part("shards", s.shards);
   part("tensor", s.cut.tensor);
-  if (text.empty()) return "one device";
-  return s.cut.tensor_is_inside ? text : text + " (data inside)";
+  if (text.empty()) text = "one device";
+  if (!s.cut.tensor_is_inside) text += " (data inside)";
+  return s.is_recomputed ? text + ", recomputed" : text;
 }
 
 }  // namespace search

@@ -21,14 +21,15 @@ struct LayerCut {
 
 struct LayerStrategy {
   LayerCut cut;
-  int shards = 1;  // of the devices that share samples, those that share out weights, gradients and optimizer state (ZeRO 3)
+  std::size_t cut_number = 0;  // in layer_cuts()
+  int shards = 1;              // of the devices that share samples, those that share out weights, gradients and optimizer state (ZeRO 3)
+  bool is_recomputed = false;  // in the backward pass, from its inputs
 };
 
-// Who shares out weights. A plan has one stage of ZeRO for all its weights, so that layers do not choose.
-enum class WeightSharing { nobody, everybody };
-
-// Returns: every cut, under that sharing. Each order of the devices comes once.
-[[nodiscard]] std::vector<LayerStrategy> layer_strategies(int devices, WeightSharing sharing);
+// Returns: every cut. Each order of the devices comes once.
+[[nodiscard]] std::vector<LayerCut> layer_cuts(int devices);
+// Returns: each cut with whole weights, and, where devices share samples, with shares of them; each kept, and recomputed.
+[[nodiscard]] std::vector<LayerStrategy> layer_strategies(int devices);
 
 // The ways of all operators of a graph that is a micro-batch, on devices 0 to samples x tensor - 1; those of sources are empty. Operators
 // are cut as on a grid (search/grid/layout.hpp), each layer by itself. nullopt: samples or heads do not divide.
@@ -37,7 +38,7 @@ enum class WeightSharing { nobody, everybody };
 // The same way, with the block's first device in the place of device 0.
 [[nodiscard]] Strategy on_block(Strategy strategy, DeviceBlock block);
 
-// "data 2 x tensor 4", "shards 8", "one device", with the order where tensor groups are not neighbours.
+// "data 2 x tensor 4", "shards 8", "one device", with the order where tensor groups are not neighbours, and "recomputed".
 [[nodiscard]] std::string to_text(const LayerStrategy& strategy);
 
 }  // namespace search

@@ -14,24 +14,62 @@ namespace {
 
 constexpr std::size_t kMostNamed = 4;  // strategies in a summary
 
-std::string layered_summary(const pcg::Plan& plan, const ChainAnswer& answer, const std::vector<LayerStrategy>& strategies, int devices) {
+// Of layers without weight nothing is recomputed.
+std::vector<LayerStrategy> strategies_of_layers(const pcg::Plan& plan, const LayerSplit& split, const ChainAnswer& answer,
+                                                const std::vector<LayerStrategy>& strategies) {
+  std::vector<LayerStrategy> of_layers;
+  for (const std::uint32_t s : answer.strategies) of_layers.push_back(strategies[s]);
+  std::vector<bool> weighty(of_layers.size(), false);
+  for (std::size_t b = 0; b < split.of_block.size(); ++b)
+    if (plan.pcg.blocks()[b].weighty) weighty[static_cast<std::size_t>(split.of_block[b])] = true;
+  for (std::size_t layer = 0; layer < of_layers.size(); ++layer)
+    of_layers[layer].is_recomputed = of_layers[layer].is_recomputed && weighty[layer];
+  return of_layers;
+}
+
+std::string layered_summary(const pcg::Plan& plan, const std::vector<std::size_t>& begins, const std::vector<LayerStrategy>& of_layers,
+                            int devices) {
   std::string text = fmt::format("{} micro-batch{}", plan.micro_batches, plan.micro_batches == 1 ? "" : "es");
   if (plan.stages > 1) {
     std::vector<std::size_t> layers;
-    for (std::size_t s = 0; s < answer.begins.size(); ++s)
-      layers.push_back((s + 1 < answer.begins.size() ? answer.begins[s + 1] : answer.strategies.size()) - answer.begins[s]);
+    for (std::size_t s = 0; s < begins.size(); ++s)
+      layers.push_back((s + 1 < begins.size() ? begins[s + 1] : of_layers.size()) - begins[s]);
     text = fmt::format("{} stages of {} GPU{} with {} layers, {}, {}", plan.stages, devices, devices == 1 ? "" : "s",
                        fmt::join(layers, " + "), text, pcg::schedule_names()[static_cast<std::size_t>(plan.schedule)]);
   }
-  std::vector<std::pair<std::ptrdiff_t, std::uint32_t>> count;
-  for (std::uint32_t s = 0; s < strategies.size(); ++s)
-    if (const auto layers = std::ranges::count(answer.strategies, s); layers > 0) count.emplace_back(layers, s);
-  std::ranges::stable_sort(count, std::greater<>(), &std::pair<std::ptrdiff_t, std::uint32_t>::first);
-  for (std::size_t i = 0; i < std::min(count.size(), kMostNamed) && devices > 1; ++i)
-    text += fmt::format("{} {} layer{} {}", i == 0 ? ";" : ",", count[i].first, count[i].first == 1 ? "" : "s",
-                        to_text(strategies[count[i].second]));
-  if (count.size() > kMostNamed) text += fmt::format(", {} other strategies", count.size() - kMostNamed);
+  if (plan.zero > 0) text += fmt::format(", zero {}", plan.zero);
+  std::vector<std::pair<std::string, std::size_t>> count;  // layers, by what they do
+  for (const LayerStrategy& s : of_layers) {
+    const std::string how = to_text(s);
+    const auto at = std::ranges::find(count, how, &std::pair<std::string, std::size_t>::first);
+    if (at == count.end()) count.emplace_back(how, 1);
+    else ++at->second;
+  }
+  std::ranges::stable_sort(count, std::greater<>(), &std::pair<std::string, std::size_t>::second);
+  const bool says_something = devices > 1 || plan.recompute != pcg::Recompute::none;
+  for (std::size_t i = 0; i < std::min(count.size(), kMostNamed) && says_something; ++i)
+    text += fmt::format("{} {} layer{} {}", i == 0 ? ";" : ",", count[i].second, count[i].second == 1 ? "" : "s", count[i].first);
+  if (count.size() > kMostNamed && says_something) text += fmt::format(", {} other strategies", count.size() - kMostNamed);
   return text;
+}
+
+// Lists are left out where they would name all.
+void share_and_recompute(const LayerSplit& split, const std::vector<LayerStrategy>& of_layers, int zero, pcg::Plan& plan) {
+  std::vector<int> shared, recomputed;
+  bool all_share = true, all_recompute = true;
+  for (std::size_t b = 0; b < split.of_block.size(); ++b) {
+    const LayerStrategy& s = of_layers[static_cast<std::size_t>(split.of_block[b])];
+    if (s.shards > 1) shared.push_back(static_cast<int>(b));
+    else all_share = all_share && s.cut.samples == 1;
+    if (!plan.pcg.blocks()[b].weighty) continue;
+    if (s.is_recomputed) recomputed.push_back(static_cast<int>(b));
+    else all_recompute = false;
+  }
+  plan.zero = shared.empty() ? 0 : zero;
+  plan.memory.zero.accumulates = plan.zero == 2;
+  plan.recompute = recomputed.empty() ? pcg::Recompute::none : pcg::Recompute::full;
+  if (!all_share) plan.memory.zero.blocks = std::move(shared);
+  if (!all_recompute) plan.memory.recomputed.only = std::move(recomputed);
 }
 
 }  // namespace
@@ -40,7 +78,7 @@ pcg::Plan layered_plan(const Problem& problem, const ChainSetting& setting, int 
   const pcg::Graph graph = pcg::with_batch(problem.model, problem.training.global_batch / micro_batches);
   const LayerSplit split = split_into_layers(graph.blocks());
   const int devices = problem.cluster.device_count() / setting.stages;
-  const std::vector<LayerStrategy> strategies = layer_strategies(devices, setting.sharing);
+  const std::vector<LayerStrategy> strategies = layer_strategies(devices);
   std::map<std::uint32_t, std::vector<Strategy>> cuts;  // by strategy
   for (const std::uint32_t s : answer.strategies)
     if (!cuts.contains(s)) cuts.emplace(s, operators_of_cut(graph, split, strategies[s].cut).value());
@@ -64,9 +102,9 @@ pcg::Plan layered_plan(const Problem& problem, const ChainSetting& setting, int 
   plan.stages = setting.stages;
   plan.micro_batches = micro_batches;
   plan.schedule = setting.stages > 1 ? setting.schedule : pcg::ScheduleKind::one_f_one_b;
-  const bool is_shared = std::ranges::any_of(answer.strategies, [&](std::uint32_t s) { return strategies[s].shards > 1; });
-  plan.zero = is_shared ? 3 : 0;
-  plan.summary = layered_summary(plan, answer, strategies, devices);
+  const std::vector<LayerStrategy> of_layers = strategies_of_layers(plan, split, answer, strategies);
+  share_and_recompute(split, of_layers, setting.zero, plan);
+  plan.summary = layered_summary(plan, answer.begins, of_layers, devices);
   const auto wrong = pcg::violations(plan);
   BASE_CHECK(wrong.empty(), "{}: {}", plan.summary, wrong.front());
   return plan;

@@ -4,20 +4,20 @@
 
 namespace search {
 
-std::vector<ChainCandidate> even_candidates(ChainSearch& search, const Problem& problem, const ChainSearchConfig& config) {
+std::vector<ChainCandidate> even_candidates(ChainSearch& search, const Problem& problem) {
   std::vector<ChainCandidate> found;
   const int devices = problem.cluster.device_count();
   for (int stages = 1; stages <= devices && devices % stages == 0; stages *= 2)
-    for (const WeightSharing sharing : {WeightSharing::nobody, WeightSharing::everybody})
-      for (const int micro_batches : search.micro_batches()) {
-        // A device by itself has nobody to share with.
-        if (micro_batches < stages || (stages == devices && sharing == WeightSharing::everybody)) continue;
-        if (!found.empty() && search.deadline().has_passed()) return found;
-        std::optional<ChainCandidate> c = search.candidate({stages, config.schedule, sharing}, micro_batches);
+    for (const int micro_batches : search.micro_batches()) {
+      if (micro_batches < stages) continue;
+      if (!found.empty() && search.deadline().has_passed()) return found;
+      for (const ChainSetting& setting : search.settings(stages)) {
+        std::optional<ChainCandidate> c = search.candidate(setting, micro_batches);
         if (!c) continue;
         c->answer = even_chain(c->chain);
         found.push_back(std::move(*c));
       }
+    }
   return found;
 }
 
@@ -36,7 +36,7 @@ bool confirm_best_even(ChainSearch& search, const std::vector<ChainCandidate>& c
 
 SearchResult galvatron_search(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context) {
   ChainSearch search(problem, config, context, "galvatron");
-  const std::vector<ChainCandidate> candidates = even_candidates(search, problem, config);
+  const std::vector<ChainCandidate> candidates = even_candidates(search, problem);
   if (!confirm_best_even(search, candidates, config.simulated)) search.confirm_leanest(candidates);
   const bool cut_off = search.deadline().has_passed();
   return std::move(search).result(cut_off, std::nullopt);

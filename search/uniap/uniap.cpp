@@ -38,16 +38,15 @@ class UniapSearch {
     layers_ = search_.layers();
     const int devices = problem_.cluster.device_count();
     for (const int micro_batches : search_.micro_batches())
-      for (int stages = 1; stages <= devices; ++stages)
-        for (const WeightSharing sharing : {WeightSharing::nobody, WeightSharing::everybody}) {
-          // A device by itself has nobody to share with.
-          if (devices % stages != 0 || (stages == devices && sharing == WeightSharing::everybody)) continue;
-          if (is_time_up()) {
-            all_found_ = false;
-            return;
-          }
-          if (auto c = search_.candidate({stages, config_.schedule, sharing}, micro_batches)) candidates_.push_back(std::move(*c));
+      for (int stages = 1; stages <= devices; ++stages) {
+        if (devices % stages != 0) continue;
+        if (is_time_up()) {
+          all_found_ = false;
+          return;
         }
+        for (const ChainSetting& setting : search_.settings(stages))
+          if (auto c = search_.candidate(setting, micro_batches)) candidates_.push_back(std::move(*c));
+      }
     std::ranges::stable_sort(candidates_, {}, &ChainCandidate::at_least);
   }
 
@@ -74,7 +73,7 @@ class UniapSearch {
       if (simulated >= config_.simulated || (simulated > 0 && is_time_up())) break;
       if (search_.confirm(*c, solve)) ++simulated;
     }
-    const bool has_even = confirm_best_even(search_, even_candidates(search_, problem_, config_), config_.simulated);
+    const bool has_even = confirm_best_even(search_, even_candidates(search_, problem_), config_.simulated);
     if (simulated == 0 && !has_even) search_.confirm_leanest(candidates_);
   }
 

@@ -92,6 +92,13 @@ TEST_CASE("so many blocks of a stage keep their inputs, the others everything") 
   CHECK(layer_bytes(c, 1) == doctest::Approx(2 * sbh));
 }
 
+TEST_CASE("the blocks that are listed keep their inputs, the others everything") {
+  // Blocks are embedding, layers and head: the third layer of four is listed, which the model of two does not have.
+  search::GridConfig c = config(1, false, pcg::Recompute::full);
+  c.memory.recomputed.only = {3};
+  CHECK(layer_bytes(c, 1) == doctest::Approx(sbh * (34 + 5 * as_h + 2) / 2).epsilon(0.002));
+}
+
 TEST_CASE("1F1B keeps as many micro-batches in flight as stages are to come") {
   // The first of p stages holds p micro-batches of L/p layers: as much as all L layers of one micro-batch (section 4.2.3). GPipe holds all
   // m.

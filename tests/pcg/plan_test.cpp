@@ -152,6 +152,8 @@ TEST_CASE("reading what was written gives the plan again") {
     p.memory.bf16_moments = random.below(2) == 0;
     p.memory.fp8_activation_inputs = random.below(2) == 0;
     p.memory.recomputed.blocks = static_cast<int>(random.below(3));
+    if (p.recompute == Recompute::full && p.memory.recomputed.blocks == 0 && random.below(2) == 0)
+      for (std::size_t b = 0; b < p.pcg.blocks().size(); b += 2) p.memory.recomputed.only.push_back(static_cast<int>(b));
     if (p.recompute == Recompute::none && random.below(2) == 0) p.memory.recomputed.modules = {Module::norm, Module::mlp};
     for (const pcg::OverlapWord& w : pcg::kOverlapWords)
       if (random.below(2) == 0) p.overlap.*w.choice = random.below(2) == 0;
@@ -246,6 +248,23 @@ TEST_CASE("what a plan file says of memory is in order, and does not contradict 
         "3:3: plan: without zero 2 or 3 gradients are synchronised once per iteration in any case\n");
   CHECK(refused("{zero: 2, reshard_after_forward: false}") ==
         "3:3: plan: without zero 3 weights are kept after the forward pass in any case\n");
+}
+
+TEST_CASE("a plan file lists the blocks that are recomputed, each once, in order") {
+  const auto memory = [](const std::string& map) { return replaced(kText, "memory: {recompute: none, zero: 0}", "memory: " + map); };
+  const Plan p = read_plan(base::parse_yaml(memory("{recompute: full, recomputed_only: [1]}"), "p.yaml"));
+  CHECK(p.memory.recomputed.only == std::vector{1});
+  CHECK(write_plan(p).find("recomputed_only: [1]") != std::string::npos);
+  const auto refused = [&](const std::string& map) { return error_of(memory(map)); };
+  CHECK(refused("{recompute: full, recomputed_only: []}") ==
+        "9:46: plan.memory.recomputed_only: no block is listed (write recompute: none where none is meant, or leave recomputed_only out "
+        "where "
+        "all are)\n");
+  CHECK(refused("{recomputed_only: [1]}") ==
+        "3:3: plan: recomputed_only lists blocks, and neither are they recomputed whole nor any modules of theirs\n");
+  CHECK(refused("{recompute: full, recomputed_only: [1], recomputed_blocks: 1}") ==
+        "3:3: plan: recomputed_only lists blocks, and recomputed_blocks counts others\n");
+  CHECK(refused("{recompute: full, recomputed_only: [1, 0]}") == "3:3: plan: recomputed_only is not in ascending order, each block once\n");
 }
 
 TEST_CASE("a plan file lists the blocks that zero shards, each once, in order") {

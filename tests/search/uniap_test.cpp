@@ -26,15 +26,20 @@ search::LayerChain chain_of(const search::Problem& problem, const search::ChainS
 }  // namespace
 
 TEST_CASE("strategies of four devices") {
-  const auto texts = [](search::WeightSharing sharing) {
-    std::vector<std::string> t;
-    for (const search::LayerStrategy& s : search::layer_strategies(4, sharing)) t.push_back(search::to_text(s));
-    return t;
-  };
-  CHECK(texts(search::WeightSharing::nobody) ==
-        std::vector<std::string>{"data 4", "data 2 x tensor 2", "data 2 x tensor 2 (data inside)", "tensor 4"});
-  CHECK(texts(search::WeightSharing::everybody) ==
-        std::vector<std::string>{"shards 4", "shards 2 x tensor 2", "shards 2 x tensor 2 (data inside)", "tensor 4"});
+  std::vector<std::string> texts;
+  for (const search::LayerStrategy& s : search::layer_strategies(4)) texts.push_back(search::to_text(s));
+  const std::vector<std::string> kept{"data 4",
+                                      "shards 4",
+                                      "data 2 x tensor 2",
+                                      "shards 2 x tensor 2",
+                                      "data 2 x tensor 2 (data inside)",
+                                      "shards 2 x tensor 2 (data inside)",
+                                      "tensor 4"};
+  REQUIRE(texts.size() == 2 * kept.size());
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    CHECK(texts[i] == kept[i]);
+    CHECK(texts[kept.size() + i] == kept[i] + ", recomputed");
+  }
 }
 
 TEST_CASE("layers that repeat have one table") {
@@ -110,15 +115,46 @@ TEST_CASE("a batch that no stage can share is refused") {
   CHECK(std::get<search::Refusal>(*r.termination.binding()).why.find("cannot be cut for all GPUs of its stage") != std::string::npos);
 }
 
-TEST_CASE("plans of layers in different strategies compute what the model does") {
+TEST_CASE("layers in different strategies: the plan computes what the model does, and shares and recomputes what it says") {
   const test::Question q(kFourLayers, 1, 4, 8);
   const search::Problem problem = q.problem();
-  for (const search::WeightSharing sharing : {search::WeightSharing::nobody, search::WeightSharing::everybody}) {
-    const pcg::Plan one = search::layered_plan(problem, {.stages = 1, .sharing = sharing}, 2, {{0}, {0, 1, 2, 3, 1, 0}, 0});
-    CHECK(pcg::check_equivalence(one, q.model, 3, 1).equivalent);
-    const pcg::Plan two = search::layered_plan(problem, {.stages = 2, .sharing = sharing}, 4, {{0, 2}, {0, 1, 1, 0, 1, 0}, 0});
-    CHECK(pcg::check_equivalence(two, q.model, 3, 1).equivalent);
-    CHECK(two.zero == (sharing == search::WeightSharing::everybody ? 3 : 0));
-    CHECK(q.oracle.plan(two).iteration_time > base::Seconds(0));
-  }
+  const pcg::Plan whole = search::layered_plan(problem, {.stages = 1}, 2, {{0}, {0, 2, 4, 6, 2, 0}, 0});
+  CHECK(pcg::check_equivalence(whole, q.model, 3, 1).equivalent);
+  CHECK(whole.zero == 0);
+  CHECK(whole.recompute == pcg::Recompute::none);
+  // Of layers in one strategy or another, some share out their weights, and some are recomputed.
+  const pcg::Plan mixed = search::layered_plan(problem, {.stages = 1}, 2, {{0}, {0, 1, 3, 6 + 7, 2 + 7, 0}, 0});
+  CHECK(pcg::check_equivalence(mixed, q.model, 3, 1).equivalent);
+  CHECK(mixed.zero == 3);
+  CHECK(mixed.memory.zero.blocks == std::vector{1, 2});
+  CHECK(mixed.recompute == pcg::Recompute::full);
+  CHECK(mixed.memory.recomputed.only == std::vector{3, 4});
+  CHECK(mixed.summary ==
+        "2 micro-batches, zero 3; 2 layers data 4, 1 layer shards 4, 1 layer shards 2 x tensor 2, 1 layer tensor 4, recomputed, 1 other "
+        "strategies");
+  // Nothing is listed where all do: a layer in `tensor 4` has nobody to share with, an embedding nothing to recompute.
+  const pcg::Plan all = search::layered_plan(problem, {.stages = 2}, 4, {{0, 2}, {1, 1 + 3, 1 + 3, 2 + 3, 1 + 3, 1}, 0});
+  CHECK(pcg::check_equivalence(all, q.model, 3, 1).equivalent);
+  CHECK(all.recompute == pcg::Recompute::full);
+  CHECK(all.memory.recomputed.only.empty());
+  CHECK(q.oracle.plan(all).iteration_time > base::Seconds(0));
+}
+
+TEST_CASE("a layer that is recomputed keeps its input, and takes its forward pass once more") {
+  const test::Question q(kFourLayers, 1, 1, 8);
+  const search::Problem problem = q.problem();
+  const search::LayerChain chain = chain_of(problem, {}, 1);
+  const auto costs = [&](std::uint32_t strategy) {
+    search::ChainAnswer all{{0}, std::vector<std::uint32_t>(6, strategy), 0};
+    const double seconds = search::chain_seconds(chain, all);
+    const pcg::Plan plan = search::layered_plan(problem, {}, 1, all);
+    double bytes = 0;
+    for (const std::size_t kind : chain.kinds) bytes += chain.tables[0][kind].bytes[strategy];
+    CHECK(seconds == doctest::Approx(q.oracle.plan(plan).iteration_time.value()).epsilon(0.1));
+    return std::pair(seconds, bytes);
+  };
+  const auto kept = costs(0), recomputed = costs(1);
+  CHECK(recomputed.first > 1.1 * kept.first);
+  // Four layers keep their inputs of 8 x 16 x 64 numbers; one embedding and one head keep what they kept.
+  CHECK(recomputed.second < kept.second);
 }
