@@ -1,18 +1,13 @@
 #include "base/worker_pool.hpp"
 
-#include <fmt/core.h>
 #include <poll.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
 #include "base/check.hpp"
+#include "base/child_process.hpp"
 #include "base/diagnostics.hpp"
 
 namespace base {
@@ -30,59 +25,27 @@ std::string text_of(const Json& answer) { return answer.dump(-1, ' ', false, Jso
 
 struct Worker {
   std::size_t index = 0;
-  pid_t process = 0;
-  int pipe = -1;
-  std::string received;
+  ChildProcess process;
 };
 
-void send_all(int pipe, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t n = ::write(pipe, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return;  // nobody listens any more
-    text.remove_prefix(static_cast<std::size_t>(n));
-  }
-}
-
-// A pipe per worker: answers come whole, and the end of the file says that the worker has ended.
 Worker start(std::size_t index, const std::function<Json(std::size_t)>& work) {
-  int ends[2];
-  BASE_CHECK(::pipe(ends) == 0, "no pipe: {}", std::strerror(errno));
-  const pid_t process = ::fork();
-  BASE_CHECK(process >= 0, "no worker process: {}", std::strerror(errno));
-  if (process == 0) {
-    ::close(ends[0]);
-    std::string text;
-    try {
-      text = kDone + text_of(work(index));
-    } catch (const InputError& e) { text = kRefused + std::string(e.what()); } catch (const std::exception& e) {
-      text = kFailed + std::string(e.what());
-    }
-    send_all(ends[1], text);
-    ::_exit(0);  // without destructors or buffers that belong to the parent
-  }
-  ::close(ends[1]);
-  return {index, process, ends[0], {}};
+  return {index, ChildProcess([&](const ChildProcess::Send& send) {
+            std::string text;
+            try {
+              text = kDone + text_of(work(index));
+            } catch (const InputError& e) { text = kRefused + std::string(e.what()); } catch (const std::exception& e) {
+              text = kFailed + std::string(e.what());
+            }
+            send(text);
+          })};
 }
 
-// Returns false when the worker has sent everything.
-bool receive(Worker& w) {
-  char buffer[1 << 16];
-  const ssize_t n = ::read(w.pipe, buffer, sizeof buffer);
-  if (n < 0 && errno == EINTR) return true;
-  if (n > 0) w.received.append(buffer, static_cast<std::size_t>(n));
-  return n > 0;
-}
-
-Json answer_of(Worker& w) {
-  ::close(w.pipe);
-  int status = 0;
-  while (::waitpid(w.process, &status, 0) < 0 && errno == EINTR) {}
-  BASE_CHECK(!w.received.empty(), "a worker process ended without a result ({})",
-             WIFSIGNALED(status) ? ::strsignal(WTERMSIG(status)) : fmt::format("exit {}", WEXITSTATUS(status)).c_str());
-  if (w.received.front() == kRefused) throw InputError({{{}, {}, w.received.substr(1), {}}});
-  if (w.received.front() == kFailed) throw base::InternalError(w.received.substr(1));
-  return Json::parse(std::string_view(w.received).substr(1));
+Json answer_of(ChildProcess& process) {
+  const std::string end = process.wait(), &received = process.received();
+  BASE_CHECK(!received.empty(), "a worker process ended without a result ({})", end);
+  if (received.front() == kRefused) throw InputError({{{}, {}, received.substr(1), {}}});
+  if (received.front() == kFailed) throw base::InternalError(received.substr(1));
+  return Json::parse(std::string_view(received).substr(1));
 }
 
 }  // namespace
@@ -99,13 +62,13 @@ std::vector<Json> run_workers(std::size_t count, int jobs, const std::function<J
   while (next < count || !running.empty()) {
     while (next < count && running.size() < static_cast<std::size_t>(jobs)) running.push_back(start(next++, work));
     std::vector<pollfd> pipes;
-    for (const Worker& w : running) pipes.push_back({w.pipe, POLLIN, 0});
+    for (const Worker& w : running) pipes.push_back({w.process.pipe(), POLLIN, 0});
     if (::poll(pipes.data(), pipes.size(), -1) < 0) continue;  // a signal came first
     for (std::size_t i = running.size(); i-- > 0;) {
-      if (pipes[i].revents == 0 || receive(running[i])) continue;
+      if (pipes[i].revents == 0 || running[i].process.receive()) continue;
       Worker done = std::move(running[i]);
       running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
-      answers[done.index] = answer_of(done);
+      answers[done.index] = answer_of(done.process);
       finished(done.index);
     }
   }

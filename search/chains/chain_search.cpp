@@ -75,12 +75,11 @@ double ChainSearch::confirm_answer(const ChainCandidate& c) {
   return (memory.peak - memory.capacity).value();
 }
 
-void ChainSearch::confirm_leanest(const std::vector<ChainCandidate>& candidates) {
+void ChainSearch::confirm_leanest(const std::vector<ChainCandidate>& candidates, const Solve& solve) {
   const ChainCandidate* leanest = nullptr;
   std::optional<ChainAnswer> answer;
   for (const ChainCandidate& c : candidates) {
-    const std::optional<ChainAnswer> found =
-        cheapest_chain(by_bytes(c.chain), answer ? answer->seconds : std::numeric_limits<double>::infinity(), deadline_);
+    const std::optional<ChainAnswer> found = solve(by_bytes(c.chain), answer ? answer->seconds : std::numeric_limits<double>::infinity());
     if (!found) continue;
     leanest = &c;
     answer = found;

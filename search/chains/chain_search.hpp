@@ -2,6 +2,7 @@
 // The search that UniAP and Galvatron share: every number of stages and of micro-batches is a chain of layers, the answers of which are
 // turned into plans, and the best of them simulated whole.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -52,8 +53,10 @@ class ChainSearch {
     }
     return false;
   }
+  // Finds the answer to a chain that takes least, and less than some seconds; nullopt: there is none, or the time is up.
+  using Solve = std::function<std::optional<ChainAnswer>(const LayerChain& chain, double to_beat)>;
   // Where nothing fits: of these, the plan that needs least memory, which says by how much.
-  void confirm_leanest(const std::vector<ChainCandidate>& candidates);
+  void confirm_leanest(const std::vector<ChainCandidate>& candidates, const Solve& solve);
   // `bound`: of the objective; nullopt: not known.
   [[nodiscard]] SearchResult result(bool cut_off, std::optional<double> bound) &&;
 
