@@ -17,7 +17,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/child_process.hpp"
+#include "base/processes/child_process.hpp"
 
 namespace search {
 namespace {

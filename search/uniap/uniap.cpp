@@ -74,8 +74,9 @@ class UniapSearch {
       if (c->answer) gap = std::max(gap, c->answer->seconds / c->at_least - 1);
       else ++unanswered;
     }
-    return fmt::format("time was up for {} pair{}: {} without an answer, those of the others are up to {:.1f} % above their bounds",
-                       open_.size(), open_.size() == 1 ? "" : "s", unanswered, 100 * gap);
+    return fmt::format(
+        "nothing was proved of {} pair{} before time was up: {} without an answer, the others up to {:.1f} % above their bounds",
+        open_.size(), open_.size() == 1 ? "" : "s", unanswered, 100 * gap);
   }
 
   void confirm() {
@@ -106,7 +107,7 @@ class UniapSearch {
   ChainSearch search_;
   ChainSolver solver_;
   std::vector<ChainCandidate> candidates_;
-  std::vector<const ChainCandidate*> open_;  // the solver's time was up
+  std::vector<const ChainCandidate*> open_;  // of which nothing is proved
   double best_ = kNoLimit;
   std::size_t layers_ = 0, solved_ = 0;
   bool cut_off_ = false, all_found_ = true;

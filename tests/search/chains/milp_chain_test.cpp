@@ -44,3 +44,50 @@ TEST_CASE("the programme, dynamic programming and every answer looked at agree")
       RC_ASSERT(model.answer(values) == *exact);
     }));
 }
+
+TEST_CASE("only what takes less than others counts, and a start that is the best is the answer") {
+  CHECK(rc::check([] {
+    const search::LayerChain chain = test::random_chain(true);
+    const auto exact = search::cheapest_chain(chain, test::kNever, kNeverOver);
+    if (!exact) return;
+    const search::MilpChain none = by_milp(chain, exact->seconds * (1 - 1e-5));
+    RC_ASSERT(none.is_proved);
+    RC_ASSERT(!none.answer);
+    const search::MilpChain same = by_milp(chain, exact->seconds * 1.1, exact);
+    RC_ASSERT(same.is_proved);
+    RC_ASSERT(std::abs(same.answer->seconds - exact->seconds) <= 1e-9 * exact->seconds);
+  }));
+}
+
+TEST_CASE("a chain that takes long is answered at its limit, no worse than it began, with a bound that holds") {
+  // 30 layers on four stages, in strategies each of which is best in something.
+  constexpr std::size_t kLayers = 30, kStrategies = 6;
+  std::vector<double> seconds, bytes;
+  search::StrategyPairs moves(kStrategies, std::vector<double>(kStrategies, 0.0));
+  for (std::size_t s = 0; s < kStrategies; ++s) {
+    seconds.push_back(1 + 0.13 * static_cast<double>(s));
+    bytes.push_back(1 / (1 + 0.3 * static_cast<double>(s)));
+    for (std::size_t o = 0; o < kStrategies; ++o) moves[s][o] = s == o ? 0 : 0.02 * static_cast<double>(1 + (s * 5 + o * 3) % 7);
+  }
+  const std::vector<search::LayerCost> table = {{seconds, bytes, moves}};
+  const search::LayerChain chain{.kinds = std::vector<std::size_t>(kLayers, 0),
+                                 .tables = {table},
+                                 .table_of_stage = {0, 0, 0, 0},
+                                 .hand_overs = {{moves}, {moves}, {moves}},
+                                 .micro_batches = 16,
+                                 .memory = 4.9};
+  const auto exact = search::cheapest_chain(chain, test::kNever, kNeverOver);
+  const auto start = search::uniform_chain(chain);
+  REQUIRE(exact);
+  REQUIRE(start);
+  const search::MilpChain milp = search::cheapest_chain_by_milp(chain, test::kNever, start, base::Seconds(0.5), kNeverOver);
+  CHECK_FALSE(milp.is_proved);
+  REQUIRE(milp.answer);
+  CHECK(milp.answer->seconds <= start->seconds);
+  CHECK(milp.answer->seconds >= exact->seconds * (1 - 1e-9));
+  CHECK(milp.bound <= exact->seconds * (1 + 1e-9));
+  // Nothing was known, and there was no time.
+  const search::MilpChain none = search::cheapest_chain_by_milp(chain, test::kNever, std::nullopt, base::Seconds(0), kNeverOver);
+  CHECK_FALSE(none.is_proved);
+  CHECK_FALSE(none.answer);
+}

@@ -1,4 +1,4 @@
-#include "base/worker_pool.hpp"
+#include "base/processes/worker_pool.hpp"
 
 #include <poll.h>
 
@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/check.hpp"
-#include "base/child_process.hpp"
+#include "base/processes/child_process.hpp"
 #include "base/diagnostics.hpp"
 
 namespace base {

@@ -1,4 +1,4 @@
-#include "base/child_process.hpp"
+#include "base/processes/child_process.hpp"
 
 #include <fmt/core.h>
 #include <sys/prctl.h>
