@@ -185,6 +185,45 @@ double ChainCosts::moved(int from_layer, const std::vector<Ways::Layouts>& from,
   return sum;
 }
 
+StrategyPairs ChainCosts::moved(int from_layer, DeviceBlock from, int to_layer, DeviceBlock to) {
+  const auto [at, is_new] = moved_far_.try_emplace({from_layer, from, to_layer, to});
+  if (!is_new) return at->second;
+  const BlockPrices &makes = prices(from), &reads = prices(to);
+  for (std::size_t a = 0; a < makes.can.size(); ++a) {
+    at->second.emplace_back(reads.can.size(), 0.0);
+    for (std::size_t b = 0; b < reads.can.size(); ++b)
+      if (makes.can[a] && reads.can[b]) at->second[a][b] = moved(from_layer, makes.layouts[a], to_layer, reads.layouts[b]);
+  }
+  return at->second;
+}
+
+std::vector<LongEdge> ChainCosts::long_edges() const {
+  const pcg::Graph& whole = problem_.model;
+  const LayerSplit split = split_into_layers(whole.blocks());
+  const auto layer = [&](const pcg::GraphNode& n) { return static_cast<std::size_t>(split.of_block[static_cast<std::size_t>(n.block)]); };
+  std::map<pcg::GraphTensorRef, std::set<std::size_t>> readers;  // by tensor, the layers
+  for (const pcg::GraphNode& n : whole.nodes())
+    for (const pcg::GraphTensorRef t : n.inputs)
+      if (!is_source(whole.node(t.node)) && layer(whole.node(t.node)) < layer(n)) readers[t].insert(layer(n));
+  std::map<std::size_t, LongEdge> by_maker;
+  for (const auto& [tensor, layers] : readers) {
+    const std::size_t maker = layer(whole.node(tensor.node));
+    std::vector<std::size_t> far;
+    std::ranges::copy_if(layers, std::back_inserter(far), [&](std::size_t reader) {
+      return maker + 1 < reader && model_.layer_like[maker] + 1 < model_.layer_like[reader];
+    });
+    if (far.empty()) continue;
+    LongEdge& edge = by_maker.try_emplace(maker, LongEdge{.from = maker, .readers = {}}).first->second;
+    edge.next_reads = edge.next_reads || layers.contains(maker + 1);
+    std::vector<std::size_t> all;
+    std::ranges::set_union(edge.readers, far, std::back_inserter(all));
+    edge.readers = std::move(all);
+  }
+  std::vector<LongEdge> edges;
+  for (auto& [maker, edge] : by_maker) edges.push_back(std::move(edge));
+  return edges;
+}
+
 StrategyPairs ChainCosts::moved(int to_layer, const BlockPrices& from, const BlockPrices& to) {
   StrategyPairs pairs(from.can.size(), std::vector<double>(to.can.size(), 0.0));
   for (std::size_t a = 0; a < pairs.size(); ++a)
@@ -231,6 +270,17 @@ std::optional<LayerChain> ChainCosts::chain(const ChainSetting& setting) {
     if (is_new_pair)
       for (int layer = 0; layer < model_.split.layers; ++layer) over->second.push_back(moved(layer, prices(before), prices(own)));
     chain.hand_overs.push_back(over->second);
+  }
+  chain.long_edges = long_edges();
+  for (LongEdge& edge : chain.long_edges) {
+    const auto layer_like = [&](std::size_t layer) { return static_cast<int>(model_.layer_like[layer]); };
+    edge.seconds.assign(chain.stages(), std::vector<StrategyPairs>(chain.stages()));
+    for (int from = 0; from < setting.stages; ++from)
+      for (int to = from; to < setting.stages; ++to) {
+        const DeviceBlock makes = catalog_.alike({from * size, size}), reads{makes.start + (to - from) * size, size};
+        edge.seconds[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)] =
+            moved(layer_like(edge.from), makes, layer_like(edge.readers.front()), reads);
+      }
   }
   return chain;
 }

@@ -26,6 +26,7 @@ class ChainCosts {
   ChainCosts(const Problem& problem, const ShortModel& model, OperatorCatalog& catalog, int micro_batches);
 
   [[nodiscard]] int micro_batches() const { return micro_batches_; }
+  // Layers that read the same layer behind the next one are taken to read the same of it.
   // Requires: stages divide the devices. nullopt: some layer has no strategy on a stage.
   // Throws: base::InputError when a device does not support the precision.
   // Cost: O(kinds of operators x strategies) prices for each stage that is unlike, once, and O(strategies^2) movements for each edge.
@@ -52,6 +53,11 @@ class ChainCosts {
   // Of all tensors that a layer reads from the layer before; every layout that one is wanted in counts once.
   [[nodiscard]] double moved(int from_layer, const std::vector<Ways::Layouts>& from, int to_layer, const std::vector<Ways::Layouts>& to);
   [[nodiscard]] StrategyPairs moved(int to_layer, const BlockPrices& from, const BlockPrices& to);
+  // The long edges of a chain, without their seconds: one for each layer that layers behind the next one read. Layers whose twins in the
+  // short model are next to each other, or one, have none.
+  [[nodiscard]] std::vector<LongEdge> long_edges() const;
+  // Seconds by strategies of what a layer reads of another, each on a block.
+  [[nodiscard]] StrategyPairs moved(int from_layer, DeviceBlock from, int to_layer, DeviceBlock to);
   [[nodiscard]] int layer_of(std::uint32_t node) const;
   // Seconds of adding up the gradients of weights that layers of different stages read, as of a word embedding that is the head, too:
   // the first stage and the last one hold them.
@@ -72,6 +78,7 @@ class ChainCosts {
   std::map<DeviceBlock, BlockPrices> prices_;
   std::map<int, std::vector<std::vector<double>>> kept_bytes_;                       // by devices
   std::map<std::pair<DeviceBlock, DeviceBlock>, std::vector<StrategyPairs>> moved_;  // by blocks, and kind of layer behind
+  std::map<std::tuple<int, DeviceBlock, int, DeviceBlock>, StrategyPairs> moved_far_;
 };
 
 }  // namespace search

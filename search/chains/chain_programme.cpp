@@ -17,6 +17,7 @@ ChainProgramme::ChainProgramme(const LayerChain& chain, double about)
       places_(chain.kinds.size(), std::vector<Place>(chain.stages())) {
   add_choices();
   add_flows();
+  for (std::size_t e = 0; e < chain.long_edges.size(); ++e) add_long_edge(e);
   add_slowest();
   add_memory();
 }
@@ -94,6 +95,36 @@ void ChainProgramme::keep_flow(std::size_t layer, std::size_t stage) {
   }
 }
 
+// A tensor is read on a stage in a strategy where some reader is there, unless the layer next to its maker has brought it; what is read
+// came from the maker's place.
+void ChainProgramme::add_long_edge(std::size_t edge) {
+  const LongEdge& e = chain_.long_edges[edge];
+  for (std::size_t to = 0; to < chain_.stages(); ++to)
+    for (std::uint32_t read = 0; read < strategies_; ++read) {
+      const std::size_t reading = programme_.add({.most = 1});
+      readings_.emplace(LongArrival{.edge = edge, .to = to, .read = read}, reading);
+      const std::size_t next = e.next_reads ? places_[e.from + 1][to].chosen[read] : kNone;
+      for (const std::size_t reader : e.readers) {
+        const std::size_t own = places_[reader][to].chosen[read];
+        if (own == kNone) continue;
+        programme_.rows.push_back({.terms = {{reading}, {own, -1}}, .least = 0});
+        if (next != kNone) programme_.rows.back().terms.push_back({next});
+      }
+      ProgrammeRow arrives{.terms = {{reading, -1}}, .least = 0, .most = 0};
+      for (std::size_t from = 0; from <= to; ++from)
+        for (std::uint32_t made = 0; made < strategies_; ++made) {
+          const LongArrival a{edge, from, made, to, read};
+          const std::size_t maker = places_[e.from][from].chosen[made];
+          if (maker == kNone || seconds_of(chain_, a) == kImpossible) continue;
+          const std::size_t column = programme_.add({.cost = seconds_of(chain_, a) * scale_, .most = 1});
+          arrivals_.emplace(a, column);
+          arrives.terms.push_back({column});
+          programme_.rows.push_back({.terms = {{maker}, {column, -1}}, .least = 0});
+        }
+      programme_.rows.push_back(std::move(arrives));
+    }
+}
+
 // The slowest is no quicker than any stage or boundary; nor than any layer, which follows, but not where a solver shares out a layer
 // among stages.
 void ChainProgramme::add_slowest() {
@@ -113,6 +144,10 @@ void ChainProgramme::add_slowest() {
       for (const std::size_t column : layer[stage].chosen) count(own, column);
       count_pairs(own, layer[stage].same);
       count_pairs(over, layer[stage].over);
+    }
+    for (const auto& [arrival, column] : arrivals_) {
+      if (arrival.from == stage && arrival.to == stage) count(own, column);
+      if (arrival.from + 1 == stage && arrival.to > arrival.from) count(over, column);
     }
     programme_.rows.push_back(std::move(own));
     if (stage > 0) programme_.rows.push_back(std::move(over));
@@ -154,6 +189,13 @@ std::vector<double> ChainProgramme::values(const ChainAnswer& answer) const {
     take(place.chosen[own], stages[stage]);
     if (is_over) take(place.over[answer.strategies[layer - 1]][own], boundaries[stage]);
     else if (layer > 0) take(place.same[answer.strategies[layer - 1]][own], stages[stage]);
+  }
+  for (const LongArrival& a : long_arrivals(chain_, answer)) {
+    values[readings_.at({.edge = a.edge, .to = a.to, .read = a.read})] = 1;
+    const std::size_t column = arrivals_.at(a);
+    values[column] = 1;
+    if (a.from == a.to) stages[a.from] += programme_.columns[column].cost;
+    else boundaries[a.from + 1] += programme_.columns[column].cost;
   }
   if (slowest_ != kNone) values[slowest_] = std::max(std::ranges::max(stages), std::ranges::max(boundaries));
   return values;

@@ -1,12 +1,13 @@
 #pragma once
 // The choice of an answer to a chain of layers as a mixed-integer linear programme, UniAP's quadratic one (Lin et al., CVPR'25, section 3)
 // made linear: a column that is 0 or 1 for each layer, stage and strategy, and a flow from layer to layer through them, whose costs are
-// those of the quadratic terms. On a chain the flow keeps stages in order and without gaps.
+// those of the quadratic terms. On a chain the flow keeps stages in order and without gaps. Long edges are flows of their own.
 
-#include <optional>
+#include <map>
 #include <vector>
 
 #include "search/chains/layer_chain.hpp"
+#include "search/chains/long_edges.hpp"
 #include "search/milp/mixed_programme.hpp"
 
 namespace search {
@@ -44,6 +45,7 @@ class ChainProgramme {
   void add_flows();
   [[nodiscard]] Pairs flows(const std::vector<std::size_t>& from, const std::vector<std::size_t>& to, const StrategyPairs& seconds);
   void keep_flow(std::size_t layer, std::size_t stage);
+  void add_long_edge(std::size_t edge);
   void add_slowest();
   void add_memory();
 
@@ -52,7 +54,10 @@ class ChainProgramme {
   std::uint32_t strategies_;
   MixedProgramme programme_;
   std::vector<std::vector<Place>> places_;  // [layer][stage]
-  std::size_t slowest_ = kNone;             // the column of the slowest stage or boundary
+  std::map<LongArrival, std::size_t> arrivals_;
+  // Whether an edge's tensor is read so: an arrival whose maker's place is not told, which stands at stage and strategy 0.
+  std::map<LongArrival, std::size_t> readings_;
+  std::size_t slowest_ = kNone;  // the column of the slowest stage or boundary
 };
 
 }  // namespace search

@@ -36,6 +36,7 @@ LayerChain by_bytes(LayerChain chain) {
       for (std::vector<double>& row : pairs) std::ranges::fill(row, 0.0);
   chain.micro_batches = kMany;
   chain.once = 0;
+  chain.long_edges.clear();
   chain.memory = std::numeric_limits<double>::infinity();
   return chain;
 }
@@ -63,6 +64,7 @@ std::optional<ChainCandidate> ChainSearch::candidate(const ChainSetting& setting
   std::optional<LayerChain> chain = costs->chain(setting);
   if (!chain) return std::nullopt;
   has_candidate_ = true;
+  has_long_edges_ = has_long_edges_ || !chain->long_edges.empty();
   const double at_least = chain_at_least(*chain);
   return ChainCandidate{setting, std::move(*chain), at_least};
 }
@@ -92,7 +94,7 @@ void ChainSearch::confirm_leanest(const std::vector<ChainCandidate>& candidates,
   confirm_answer(lean);
 }
 
-SearchResult ChainSearch::result(bool cut_off, std::optional<double> bound) && {
+SearchResult ChainSearch::result(bool cut_off, std::optional<double> bound, bool weighs_long_edges) && {
   SearchResult r = std::move(confirmation_).result(cut_off);
   r.objective.reset();
   if (!has_candidate_ && !cut_off)
@@ -107,8 +109,11 @@ SearchResult ChainSearch::result(bool cut_off, std::optional<double> bound) && {
     if (bound) r.bound = base::Seconds(*bound);
   }
   if (layers_skipped_ > 0)
-    r.notes.push_back(fmt::format("{} tensor{} read behind the next layer: bringing {} there is simulated, and not in the cost model",
-                                  layers_skipped_, layers_skipped_ == 1 ? " is" : "s are", layers_skipped_ == 1 ? "it" : "them"));
+    r.notes.push_back(fmt::format("{} tensor{} read behind the next layer: bringing {} there {}", layers_skipped_,
+                                  layers_skipped_ == 1 ? " is" : "s are", layers_skipped_ == 1 ? "it" : "them",
+                                  !has_long_edges_    ? "is simulated, and not in the cost model"
+                                  : weighs_long_edges ? "is in the cost model"
+                                                      : "counts in the objective, but not in the choice of stages and strategies"));
   return r;
 }
 

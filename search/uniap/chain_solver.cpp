@@ -16,6 +16,7 @@ SolvedChain ChainSolver::solve(const LayerChain& chain, double to_beat) {
     SolvedChain s{.answer = cheapest_chain(chain, to_beat, deadline_), .at_least = chain_at_least(chain)};
     s.is_complete = !deadline_.has_passed();
     if (s.is_complete) s.at_least = s.answer ? s.answer->seconds : std::numeric_limits<double>::infinity();
+    if (s.answer && !chain.long_edges.empty()) s.answer->seconds = chain_seconds(chain, *s.answer);
     return s;
   }
   const MilpChain found = cheapest_chain_by_milp(chain, to_beat, best_known(chain), kShareOfTime * deadline_.left(), deadline_);

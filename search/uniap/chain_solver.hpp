@@ -24,8 +24,9 @@ class ChainSolver {
   ChainSolver(SolverKind kind, const Deadline& deadline) : kind_(kind), deadline_(deadline) {}
 
   [[nodiscard]] SolverKind kind() const { return kind_; }
-  // The answer that takes least, and less than `to_beat`. A programme begins with the best of a uniform answer and those to chains before
-  // that fit this one, too; it takes a quarter of the time that is left, at most.
+  // The answer that takes least, and less than `to_beat`; `exact` chooses and compares without long edges, which it adds to the seconds of
+  // its answer. A programme begins with the best of a uniform answer and those to chains before that fit this one, too; it takes a quarter
+  // of the time that is left, at most.
   [[nodiscard]] SolvedChain solve(const LayerChain& chain, double to_beat);
 
  private:

@@ -22,7 +22,8 @@ class UniapSearch {
     find_candidates();
     solve();
     confirm();
-    SearchResult r = std::move(search_).result(cut_off_ || !open_.empty(), all_found_ ? std::optional(least_possible()) : std::nullopt);
+    SearchResult r = std::move(search_).result(cut_off_ || !open_.empty(), all_found_ ? std::optional(least_possible()) : std::nullopt,
+                                               solver_.kind() == SolverKind::milp);
     r.notes.push_back(fmt::format("{} layers; {} pairs of stages and micro-batches were looked at, {} of them solved, each {}", layers_,
                                   candidates_.size(), solved_,
                                   solver_.kind() == SolverKind::exact ? "exactly" : "to an optimum that CBC has proved"));

@@ -45,6 +45,47 @@ TEST_CASE("the programme, dynamic programming and every answer looked at agree")
     }));
 }
 
+TEST_CASE("edges that leave layers out count in the programme as in an answer") {
+  for (const bool tight : {false, true})
+    CHECK(rc::check([&] {
+      const search::LayerChain chain = test::random_chain(tight, true);
+      search::ChainAnswer none;
+      const double least = test::least_of_all(chain, none);
+      const search::MilpChain milp = by_milp(chain, test::kNever, search::uniform_chain(chain));
+      RC_ASSERT(milp.is_proved);
+      RC_ASSERT(milp.answer.has_value() == (least < test::kNever));
+      if (!milp.answer) return;
+      RC_ASSERT(std::abs(milp.answer->seconds - least) <= 1e-9 * least);
+      const search::ChainProgramme model(chain, least);
+      const std::vector<double> values = model.values(*milp.answer);
+      RC_ASSERT(search::is_solution(model.programme(), values));
+      RC_ASSERT(std::abs(model.seconds(search::objective_of(model.programme(), values)) - least) <= 1e-9 * least);
+    }));
+}
+
+TEST_CASE("a tensor that two layers behind the next one read") {
+  // Four layers of a second on two stages; the first one's tensor goes to the last two. On the first stage that takes 0.25 s, over the
+  // boundary 2 s, and to the next layer nothing.
+  const std::vector<search::LayerCost> table = {{{1, 1}, {1, 1}, {{0, 0}, {0, 0}}}};
+  const search::StrategyPairs near = {{0.25, 0.25}, {0.25, 0.25}}, far = {{2, 2}, {2, 2}};
+  const search::LayerChain chain{.kinds = {0, 0, 0, 0},
+                                 .tables = {table},
+                                 .table_of_stage = {0, 0},
+                                 .hand_overs = {{{{0, 0}, {0, 0}}}},
+                                 .long_edges = {{.from = 0, .readers = {2, 3}, .next_reads = true, .seconds = {{near, far}, {near, near}}}},
+                                 .micro_batches = 3};
+  // Both on the second stage in one strategy: once. 2 + 2 + 2, and twice the slowest, 2.
+  CHECK(search::chain_seconds(chain, {{0, 2}, {0, 0, 0, 0}, 0}) == 10);
+  // In two strategies: twice over one boundary, which is the slowest then: 2 + 4 + 2, and 2 x 4.
+  CHECK(search::chain_seconds(chain, {{0, 2}, {0, 0, 0, 1}, 0}) == 16);
+  // One on the first stage, where the next layer in the same strategy has brought it: 3 + 2 + 1, and 2 x 3; in another strategy 0.25 s.
+  CHECK(search::chain_seconds(chain, {{0, 3}, {0, 0, 0, 0}, 0}) == 12);
+  CHECK(search::chain_seconds(chain, {{0, 3}, {0, 0, 1, 0}, 0}) == 12.75);
+  // The next layer on the second stage has brought it there: 1 + 0 + 3, and 2 x 3; better still is one in the middle, as above.
+  CHECK(search::chain_seconds(chain, {{0, 1}, {0, 0, 0, 0}, 0}) == 10);
+  CHECK(by_milp(chain).answer->seconds == 10);
+}
+
 TEST_CASE("only what takes less than others counts, and a start that is the best is the answer") {
   CHECK(rc::check([] {
     const search::LayerChain chain = test::random_chain(true);

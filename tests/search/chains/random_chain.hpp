@@ -36,7 +36,7 @@ inline double least_of_all(const search::LayerChain& chain, search::ChainAnswer&
 }
 
 // Whole numbers, so that ties are many. `tight`: memory for a little more than the leanest layers on average.
-inline search::LayerChain random_chain(bool tight) {
+inline search::LayerChain random_chain(bool tight, bool has_long_edges = false) {
   const auto number = [](int least, int most) { return static_cast<double>(*rc::gen::inRange(least, most + 1)); };
   const auto layers = static_cast<std::size_t>(number(2, 6)), strategies = static_cast<std::size_t>(number(1, 3));
   const auto stages = static_cast<std::size_t>(number(1, std::min(4, static_cast<int>(layers))));
@@ -62,6 +62,17 @@ inline search::LayerChain random_chain(bool tight) {
     if (t > 0) chain.hand_overs.push_back({pairs(9), pairs(9), pairs(9)});
   }
   chain.micro_batches = static_cast<int>(number(1, 8));
+  const auto long_edge = [&](std::size_t from) {
+    search::LongEdge edge{.from = from, .readers = {}, .next_reads = number(0, 1) == 1, .seconds = {}};
+    for (std::size_t reader = from + 2; reader < layers; ++reader)
+      if (number(0, 2) > 0) edge.readers.push_back(reader);
+    edge.seconds.assign(stages, {});
+    for (auto& by_reader : edge.seconds)
+      for (std::size_t to = 0; to < stages; ++to) by_reader.push_back(pairs(9));
+    return edge;
+  };
+  for (std::size_t from = 0; has_long_edges && from + 2 < layers; ++from)
+    if (number(0, 1) == 1) chain.long_edges.push_back(long_edge(from));
   if (tight) chain.memory = number(5, 15) * static_cast<double>(layers) / static_cast<double>(stages);
   return chain;
 }
