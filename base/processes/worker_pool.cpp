@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "base/check.hpp"
-#include "base/processes/child_process.hpp"
 #include "base/diagnostics.hpp"
+#include "base/processes/child_process.hpp"
 
 namespace base {
 namespace {
