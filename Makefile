@@ -8,7 +8,7 @@
 #
 # Each works as the first command on a fresh Debian 12: missing packages are installed, or the command to do it is printed.
 
-PACKAGES := g++ cmake ninja-build pkg-config libsimgrid-dev libboost-dev libz3-dev libyaml-cpp-dev libcli11-dev libfmt-dev nlohmann-json3-dev libeigen3-dev libnlopt-cxx-dev libpugixml-dev libboost-iostreams-dev libutfcpp-dev libkainjow-mustache-dev libmimalloc-dev libsqlite3-dev libprotobuf-dev protobuf-compiler libonnx-dev
+PACKAGES := g++ cmake ninja-build pkg-config libsimgrid-dev libboost-dev libz3-dev libyaml-cpp-dev libcli11-dev libfmt-dev nlohmann-json3-dev libeigen3-dev libnlopt-cxx-dev libpugixml-dev libboost-iostreams-dev libutfcpp-dev libkainjow-mustache-dev libmimalloc-dev libsqlite3-dev libprotobuf-dev protobuf-compiler libonnx-dev coinor-libcbc-dev
 TEST_PACKAGES := doctest-dev librapidcheck-dev
 CHECK_PACKAGES := git clang-format-16 clang-tidy-16
 

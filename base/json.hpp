@@ -1,6 +1,6 @@
 #pragma once
 // JSON of types that nlohmann's library does not know: quantities, ids, one value per enumerator, std::optional and std::variant. It serves
-// the answers that worker processes hand back (base/worker_pool.hpp); what users read is written by reports/.
+// the answers that worker processes hand back (base/processes/worker_pool.hpp); what users read is written by reports/.
 // Keeps: every finite double to the last bit (the library writes the shortest text that reads back the same). JSON has no infinity and no
 // NaN: both are written as null, and reading a number from null throws nlohmann::json::type_error.
 

@@ -9,7 +9,7 @@
 #include <nlopt.hpp>
 
 #include "base/diagnostics.hpp"
-#include "base/worker_pool.hpp"
+#include "base/processes/worker_pool.hpp"
 #include "calibration/framework_constants.hpp"
 #include "scenarios/run.hpp"
 #include "scenarios/run_notes.hpp"

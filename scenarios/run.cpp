@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/worker_pool.hpp"
+#include "base/processes/worker_pool.hpp"
 #include "scenarios/answer.hpp"
 #include "scenarios/run_codec.hpp"
 

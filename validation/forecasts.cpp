@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.hpp"
-#include "base/worker_pool.hpp"
+#include "base/processes/worker_pool.hpp"
 #include "scenarios/run.hpp"
 #include "scenarios/run_notes.hpp"
 #include "topology/cluster.hpp"

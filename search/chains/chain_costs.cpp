@@ -174,7 +174,7 @@ std::vector<LayerCost> ChainCosts::table(DeviceBlock block, const ChainSetting& 
       cost.bytes.push_back(state_bytes(own, c, layer, s.shards > 1 ? setting.zero : 0, setting.stages == 1) +
                            kept_copies * kept[s.is_recomputed ? 1 : 0][c][static_cast<std::size_t>(layer)]);
     }
-    cost.from_before = moved(layer, own, own, block.size);
+    cost.from_before = from_before(layer, block, block);
   }
   return table;
 }
@@ -195,18 +195,53 @@ double ChainCosts::moved(int from_layer, const std::vector<Ways::Layouts>& from,
   return sum;
 }
 
-StrategyPairs ChainCosts::moved(int to_layer, const BlockPrices& from, const BlockPrices& to, int devices) {
-  StrategyPairs of_cuts(from.can.size(), std::vector<double>(to.can.size(), 0.0));
+const StrategyPairs& ChainCosts::moved(int from_layer, DeviceBlock from, int to_layer, DeviceBlock to) {
+  const auto [at, is_new] = moved_.try_emplace({from_layer, from, to_layer, to});
+  if (!is_new) return at->second;
+  const BlockPrices &makes = prices(from), &reads = prices(to);
+  StrategyPairs of_cuts(makes.can.size(), std::vector<double>(reads.can.size(), 0.0));
   for (std::size_t a = 0; a < of_cuts.size(); ++a)
     for (std::size_t b = 0; b < of_cuts[a].size(); ++b)
-      if (to_layer > 0 && from.can[a] && to.can[b]) of_cuts[a][b] = moved(to_layer - 1, from.layouts[a], to_layer, to.layouts[b]);
-  const std::vector<LayerStrategy> strategies = layer_strategies(devices);
-  StrategyPairs pairs;
+      if (makes.can[a] && reads.can[b]) of_cuts[a][b] = moved(from_layer, makes.layouts[a], to_layer, reads.layouts[b]);
+  const std::vector<LayerStrategy> strategies = layer_strategies(from.size);
   for (const LayerStrategy& a : strategies) {
-    std::vector<double>& row = pairs.emplace_back();
+    std::vector<double>& row = at->second.emplace_back();
     for (const LayerStrategy& b : strategies) row.push_back(of_cuts[a.cut_number][b.cut_number]);
   }
-  return pairs;
+  return at->second;
+}
+
+StrategyPairs ChainCosts::from_before(int layer, DeviceBlock from, DeviceBlock to) {
+  if (layer > 0) return moved(layer - 1, from, layer, to);
+  const std::size_t strategies = layer_strategies(from.size).size();
+  return StrategyPairs(strategies, std::vector<double>(strategies, 0.0));
+}
+
+std::vector<LongEdge> ChainCosts::long_edges() const {
+  const pcg::Graph& whole = problem_.model;
+  const LayerSplit split = split_into_layers(whole.blocks());
+  const auto layer = [&](const pcg::GraphNode& n) { return static_cast<std::size_t>(split.of_block[static_cast<std::size_t>(n.block)]); };
+  std::map<pcg::GraphTensorRef, std::set<std::size_t>> readers;  // by tensor, the layers
+  for (const pcg::GraphNode& n : whole.nodes())
+    for (const pcg::GraphTensorRef t : n.inputs)
+      if (!is_source(whole.node(t.node)) && layer(whole.node(t.node)) < layer(n)) readers[t].insert(layer(n));
+  std::map<std::size_t, LongEdge> by_maker;
+  for (const auto& [tensor, layers] : readers) {
+    const std::size_t maker = layer(whole.node(tensor.node));
+    std::vector<std::size_t> far;
+    std::ranges::copy_if(layers, std::back_inserter(far), [&](std::size_t reader) {
+      return maker + 1 < reader && model_.layer_like[maker] + 1 < model_.layer_like[reader];
+    });
+    if (far.empty()) continue;
+    LongEdge& edge = by_maker.try_emplace(maker, LongEdge{.from = maker, .readers = {}}).first->second;
+    edge.next_reads = edge.next_reads || layers.contains(maker + 1);
+    std::vector<std::size_t> all;
+    std::ranges::set_union(edge.readers, far, std::back_inserter(all));
+    edge.readers = std::move(all);
+  }
+  std::vector<LongEdge> edges;
+  for (auto& [maker, edge] : by_maker) edges.push_back(std::move(edge));
+  return edges;
 }
 
 double ChainCosts::tied_seconds(int stages) const {
@@ -243,10 +278,19 @@ std::optional<LayerChain> ChainCosts::chain(const ChainSetting& setting) {
     chain.table_of_stage.push_back(at->second);
     if (stage == 0) continue;
     const DeviceBlock before = catalog_.alike({(stage - 1) * size, size}), own{before.start + size, size};
-    const auto [over, is_new_pair] = moved_.try_emplace({before, own});
-    if (is_new_pair)
-      for (int layer = 0; layer < model_.split.layers; ++layer) over->second.push_back(moved(layer, prices(before), prices(own), size));
-    chain.hand_overs.push_back(over->second);
+    std::vector<StrategyPairs>& over = chain.hand_overs.emplace_back();
+    for (int layer = 0; layer < model_.split.layers; ++layer) over.push_back(from_before(layer, before, own));
+  }
+  chain.long_edges = long_edges();
+  for (LongEdge& edge : chain.long_edges) {
+    const auto layer_like = [&](std::size_t layer) { return static_cast<int>(model_.layer_like[layer]); };
+    edge.seconds.assign(chain.stages(), std::vector<StrategyPairs>(chain.stages()));
+    for (int from = 0; from < setting.stages; ++from)
+      for (int to = from; to < setting.stages; ++to) {
+        const DeviceBlock makes = catalog_.alike({from * size, size}), reads{makes.start + (to - from) * size, size};
+        edge.seconds[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)] =
+            moved(layer_like(edge.from), makes, layer_like(edge.readers.front()), reads);
+      }
   }
   return chain;
 }

@@ -28,6 +28,7 @@ class ChainCosts {
   ChainCosts(const Problem& problem, const ShortModel& model, OperatorCatalog& catalog, int micro_batches);
 
   [[nodiscard]] int micro_batches() const { return micro_batches_; }
+  // Layers that read the same layer behind the next one are taken to read the same of it.
   // Requires: stages divide the devices. nullopt: some layer has no strategy on a stage.
   // Throws: base::InputError when a device does not support the precision.
   // Cost: O(kinds of operators x strategies) prices for each stage that is unlike, once, and O(strategies^2) movements for each edge.
@@ -55,8 +56,13 @@ class ChainCosts {
   [[nodiscard]] double state_bytes(const BlockPrices& prices, std::size_t cut, int layer, int zero, bool is_one_stage) const;
   // Of all tensors that a layer reads from the layer before; every layout that one is wanted in counts once.
   [[nodiscard]] double moved(int from_layer, const std::vector<Ways::Layouts>& from, int to_layer, const std::vector<Ways::Layouts>& to);
-  // By strategy.
-  [[nodiscard]] StrategyPairs moved(int to_layer, const BlockPrices& from, const BlockPrices& to, int devices);
+  // The same of a layer and the one before it; nothing for the first.
+  [[nodiscard]] StrategyPairs from_before(int layer, DeviceBlock from, DeviceBlock to);
+  // The long edges of a chain, without their seconds: one for each layer that layers behind the next one read. Layers whose twins in the
+  // short model are next to each other, or one, have none.
+  [[nodiscard]] std::vector<LongEdge> long_edges() const;
+  // Seconds by strategies of what a layer reads of another, each on a block. The blocks are equally large.
+  [[nodiscard]] const StrategyPairs& moved(int from_layer, DeviceBlock from, int to_layer, DeviceBlock to);
   [[nodiscard]] int layer_of(std::uint32_t node) const;
   // Seconds of adding up the gradients of weights that layers of different stages read, as of a word embedding that is the head, too:
   // the first stage and the last one hold them.
@@ -75,8 +81,8 @@ class ChainCosts {
   double weight_share_;  // bytes of a weight for each byte of its gradient
   double memory_;
   std::map<DeviceBlock, BlockPrices> prices_;
-  std::map<int, std::array<BytesOfCuts, 2>> kept_bytes_;                             // by devices
-  std::map<std::pair<DeviceBlock, DeviceBlock>, std::vector<StrategyPairs>> moved_;  // by blocks, and kind of layer behind
+  std::map<int, std::array<BytesOfCuts, 2>> kept_bytes_;                           // by devices
+  std::map<std::tuple<int, DeviceBlock, int, DeviceBlock>, StrategyPairs> moved_;  // by layers and blocks
 };
 
 }  // namespace search

@@ -36,6 +36,7 @@ LayerChain by_bytes(LayerChain chain) {
       for (std::vector<double>& row : pairs) std::ranges::fill(row, 0.0);
   chain.micro_batches = kMany;
   chain.once = 0;
+  chain.long_edges.clear();
   chain.memory = std::numeric_limits<double>::infinity();
   return chain;
 }
@@ -70,6 +71,7 @@ std::optional<ChainCandidate> ChainSearch::candidate(const ChainSetting& setting
   std::optional<LayerChain> chain = costs->chain(setting);
   if (!chain) return std::nullopt;
   has_candidate_ = true;
+  has_long_edges_ = has_long_edges_ || !chain->long_edges.empty();
   const double at_least = chain_at_least(*chain);
   return ChainCandidate{setting, std::move(*chain), at_least};
 }
@@ -82,12 +84,11 @@ double ChainSearch::confirm_answer(const ChainCandidate& c) {
   return (memory.peak - memory.capacity).value();
 }
 
-void ChainSearch::confirm_leanest(const std::vector<ChainCandidate>& candidates) {
+void ChainSearch::confirm_leanest(const std::vector<ChainCandidate>& candidates, const Solve& solve) {
   const ChainCandidate* leanest = nullptr;
   std::optional<ChainAnswer> answer;
   for (const ChainCandidate& c : candidates) {
-    const std::optional<ChainAnswer> found =
-        cheapest_chain(by_bytes(c.chain), answer ? answer->seconds : std::numeric_limits<double>::infinity(), deadline_);
+    const std::optional<ChainAnswer> found = solve(by_bytes(c.chain), answer ? answer->seconds : std::numeric_limits<double>::infinity());
     if (!found) continue;
     leanest = &c;
     answer = found;
@@ -100,7 +101,7 @@ void ChainSearch::confirm_leanest(const std::vector<ChainCandidate>& candidates)
   confirm_answer(lean);
 }
 
-SearchResult ChainSearch::result(bool cut_off, std::optional<double> bound) && {
+SearchResult ChainSearch::result(bool cut_off, std::optional<double> bound, bool weighs_long_edges) && {
   SearchResult r = std::move(confirmation_).result(cut_off);
   r.objective.reset();
   if (!has_candidate_ && !cut_off)
@@ -115,8 +116,11 @@ SearchResult ChainSearch::result(bool cut_off, std::optional<double> bound) && {
     if (bound) r.bound = base::Seconds(*bound);
   }
   if (layers_skipped_ > 0)
-    r.notes.push_back(fmt::format("{} tensor{} read behind the next layer: bringing {} there is simulated, and not in the cost model",
-                                  layers_skipped_, layers_skipped_ == 1 ? " is" : "s are", layers_skipped_ == 1 ? "it" : "them"));
+    r.notes.push_back(fmt::format("{} tensor{} read behind the next layer: bringing {} there {}", layers_skipped_,
+                                  layers_skipped_ == 1 ? " is" : "s are", layers_skipped_ == 1 ? "it" : "them",
+                                  !has_long_edges_    ? "is simulated, and not in the cost model"
+                                  : weighs_long_edges ? "is in the cost model"
+                                                      : "counts in the objective, but not in the choice of stages and strategies"));
   return r;
 }
 

@@ -2,6 +2,7 @@
 // The search that UniAP and Galvatron share: every number of stages and of micro-batches is a chain of layers, the answers of which are
 // turned into plans, and the best of them simulated whole.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -54,10 +55,12 @@ class ChainSearch {
     }
     return false;
   }
+  // Finds the answer to a chain that takes least, and less than some seconds; nullopt: there is none, or the time is up.
+  using Solve = std::function<std::optional<ChainAnswer>(const LayerChain& chain, double to_beat)>;
   // Where nothing fits: of these, the plan that needs least memory, which says by how much.
-  void confirm_leanest(const std::vector<ChainCandidate>& candidates);
-  // `bound`: of the objective; nullopt: not known.
-  [[nodiscard]] SearchResult result(bool cut_off, std::optional<double> bound) &&;
+  void confirm_leanest(const std::vector<ChainCandidate>& candidates, const Solve& solve);
+  // `bound`: of the objective; nullopt: not known. `weighs_long_edges`: answers were chosen with them.
+  [[nodiscard]] SearchResult result(bool cut_off, std::optional<double> bound, bool weighs_long_edges = false) &&;
 
  private:
   static constexpr int kMostAttempts = 4;
@@ -75,7 +78,7 @@ class ChainSearch {
   std::vector<int> micro_batches_;
   std::map<int, std::unique_ptr<ChainCosts>> costs_;          // by micro-batches
   std::vector<std::pair<base::Seconds, double>> objectives_;  // of simulated plans, by their simulated time
-  bool has_candidate_ = false;
+  bool has_candidate_ = false, has_long_edges_ = false;
   std::size_t layers_skipped_ = 0;  // tensors that are read behind the next layer
 };
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "search/chains/long_edges.hpp"
 #include "search/chains/memory_fronts.hpp"
 
 namespace search {
@@ -258,6 +259,8 @@ class StageShares {
 }  // namespace
 
 double chain_seconds(const LayerChain& chain, const ChainAnswer& answer) {
+  std::vector<double> own(chain.stages(), 0.0), over(chain.stages(), 0.0);  // by long edges; over the boundary behind the stage
+  for (const LongArrival& a : long_arrivals(chain, answer)) (a.from == a.to ? own : over)[a.from] += seconds_of(chain, a);
   double sum = 0, slowest = 0;
   const auto add = [&](double seconds) {
     sum += seconds;
@@ -266,14 +269,15 @@ double chain_seconds(const LayerChain& chain, const ChainAnswer& answer) {
   for (std::size_t stage = 0; stage < chain.stages(); ++stage) {
     const std::vector<LayerCost>& table = chain.tables[chain.table_of_stage[stage]];
     const std::size_t begin = answer.begins[stage], end = stage + 1 < chain.stages() ? answer.begins[stage + 1] : chain.kinds.size();
-    double seconds = 0, bytes = 0;
+    double seconds = own[stage], bytes = 0;
     for (std::size_t l = begin; l < end; ++l) {
       const LayerCost& cost = table[chain.kinds[l]];
       const std::uint32_t s = answer.strategies[l];
       seconds += cost.seconds[s] + (l > begin ? cost.from_before[answer.strategies[l - 1]][s] : 0);
       bytes += cost.bytes[s];
     }
-    if (stage > 0) add(chain.hand_overs[stage - 1][chain.kinds[begin]][answer.strategies[begin - 1]][answer.strategies[begin]]);
+    if (stage > 0)
+      add(over[stage - 1] + chain.hand_overs[stage - 1][chain.kinds[begin]][answer.strategies[begin - 1]][answer.strategies[begin]]);
     if (bytes > chain.memory) return kNoTime;
     add(seconds);
   }

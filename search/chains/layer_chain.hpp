@@ -23,12 +23,24 @@ struct LayerCost {
   StrategyPairs from_before;    // seconds of bringing tensors from the layer before, on the same stage, and gradients back
 };
 
+// A tensor that layers behind the next one read, as every layer of a decoder reads what the encoder made. It goes straight to each stage
+// that reads it, once for every strategy of readers there, and counts as the stage's own, or as the boundary's that is behind its maker.
+// Where the layer next to its maker reads it too, on that stage in that strategy, that layer's own move has brought it already.
+struct LongEdge {
+  std::size_t from = 0;              // the layer that makes it
+  std::vector<std::size_t> readers;  // layers behind the next one, ascending
+  bool next_reads = false;           // the next one reads it, too
+  // By stage of the maker and stage of the reader, not before it: seconds of bringing the tensor there, and gradients back.
+  std::vector<std::vector<StrategyPairs>> seconds;
+};
+
 struct LayerChain {
   std::vector<std::size_t> kinds;              // of each layer; the layer before one of a kind is always of one kind
   std::vector<std::vector<LayerCost>> tables;  // each by kind
   std::vector<std::size_t> table_of_stage;
   // By boundary between stages and kind of the layer behind it: seconds of bringing tensors over, and gradients back.
   std::vector<std::vector<StrategyPairs>> hand_overs;
+  std::vector<LongEdge> long_edges = {};
   int micro_batches = 1;
   double once = 0;                                          // seconds that an iteration takes besides, whatever the answer
   double memory = std::numeric_limits<double>::infinity();  // bytes of a device
@@ -43,14 +55,14 @@ struct ChainAnswer {
   bool operator==(const ChainAnswer&) const = default;
 };
 
-// Seconds of an iteration: every stage and every boundary once, and the slowest of them all micro_batches - 1 times more (section 3.3);
-// and LayerChain::once.
-// Infinite: a stage needs more memory than there is, or a layer cannot run so.
+// Seconds of an iteration, long edges included: every stage and every boundary once, and the slowest of them all micro_batches - 1 times
+// more (section 3.3); and LayerChain::once. Infinite: a stage needs more memory than there is, or a layer cannot run so.
 [[nodiscard]] double chain_seconds(const LayerChain& chain, const ChainAnswer& answer);
 
 // A bound of it for any answer: every layer in its quickest strategy, stages as long as each other, nothing moved.
 [[nodiscard]] double chain_at_least(const LayerChain& chain);
 
+// Long edges are left out: they tie stages to each other. Seconds are those without them.
 // Returns: the answer that takes least; nullopt: none fits, none takes less than `to_beat`, or the time is up.
 // Cost: O(layers x strategies^2) fronts of memory and time for each kind of first layer of a stage, then O(stages x layers^2 x
 // strategies^2) for each trade between the sum and the slowest.

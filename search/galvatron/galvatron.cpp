@@ -37,7 +37,9 @@ bool confirm_best_even(ChainSearch& search, const std::vector<ChainCandidate>& c
 SearchResult galvatron_search(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context) {
   ChainSearch search(problem, config, context, "galvatron");
   const std::vector<ChainCandidate> candidates = even_candidates(search, problem);
-  if (!confirm_best_even(search, candidates, config.simulated)) search.confirm_leanest(candidates);
+  if (!confirm_best_even(search, candidates, config.simulated))
+    search.confirm_leanest(candidates,
+                           [&](const LayerChain& chain, double to_beat) { return cheapest_chain(chain, to_beat, search.deadline()); });
   const bool cut_off = search.deadline().has_passed();
   return std::move(search).result(cut_off, std::nullopt);
 }

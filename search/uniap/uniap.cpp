@@ -15,16 +15,19 @@ constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 class UniapSearch {
  public:
-  UniapSearch(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context)
-      : problem_(problem), config_(config), search_(problem, config, context, "uniap") {}
+  UniapSearch(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context, SolverKind solver)
+      : problem_(problem), config_(config), search_(problem, config, context, "uniap"), solver_(solver, search_.deadline()) {}
 
   SearchResult run() {
     find_candidates();
     solve();
     confirm();
-    SearchResult r = std::move(search_).result(cut_off_, all_found_ ? std::optional(least_possible()) : std::nullopt);
-    r.notes.push_back(fmt::format("{} layers; {} pairs of stages and micro-batches were looked at, {} of them solved, each exactly",
-                                  layers_, candidates_.size(), solved_));
+    SearchResult r = std::move(search_).result(cut_off_ || !open_.empty(), all_found_ ? std::optional(least_possible()) : std::nullopt,
+                                               solver_.kind() == SolverKind::milp);
+    r.notes.push_back(fmt::format("{} layers; {} pairs of stages and micro-batches were looked at, {} of them solved, each {}", layers_,
+                                  candidates_.size(), solved_,
+                                  solver_.kind() == SolverKind::exact ? "exactly" : "to an optimum that CBC has proved"));
+    if (!open_.empty()) r.notes.push_back(text_of_open());
     return r;
   }
 
@@ -54,12 +57,26 @@ class UniapSearch {
   void solve() {
     for (ChainCandidate& c : candidates_) {
       if (c.at_least >= kWorthSimulating * best_ || is_time_up()) break;
-      c.answer = cheapest_chain(c.chain, kWorthSimulating * best_, search_.deadline());
-      if (is_time_up()) break;
-      ++solved_;
-      c.at_least = c.answer ? c.answer->seconds : kNoLimit;
+      SolvedChain s = solver_.solve(c.chain, kWorthSimulating * best_);
+      c.answer = std::move(s.answer);
+      c.at_least = std::max(c.at_least, s.at_least);
       if (c.answer) best_ = std::min(best_, c.answer->seconds);
+      if (s.is_complete) ++solved_;
+      else open_.push_back(&c);
     }
+  }
+
+  // Pairs of which nothing is proved, and what their answers may lack.
+  [[nodiscard]] std::string text_of_open() const {
+    double gap = 0;
+    std::size_t unanswered = 0;
+    for (const ChainCandidate* c : open_) {
+      if (c->answer) gap = std::max(gap, c->answer->seconds / c->at_least - 1);
+      else ++unanswered;
+    }
+    return fmt::format(
+        "nothing was proved of {} pair{} before time was up: {} without an answer, the others up to {:.1f} % above their bounds",
+        open_.size(), open_.size() == 1 ? "" : "s", unanswered, 100 * gap);
   }
 
   void confirm() {
@@ -68,13 +85,14 @@ class UniapSearch {
       if (c.answer) best.push_back(&c);
     std::ranges::stable_sort(best, {}, [](const ChainCandidate* c) { return c->answer->seconds; });
     std::size_t simulated = 0;
-    const auto solve = [&](const LayerChain& chain) { return cheapest_chain(chain, kNoLimit, search_.deadline()); };
+    const auto solve = [&](const LayerChain& chain) { return solver_.solve(chain, kNoLimit).answer; };
     for (const ChainCandidate* c : best) {
       if (simulated >= config_.simulated || (simulated > 0 && is_time_up())) break;
       if (search_.confirm(*c, solve)) ++simulated;
     }
     const bool has_even = confirm_best_even(search_, even_candidates(search_, problem_), config_.simulated);
-    if (simulated == 0 && !has_even) search_.confirm_leanest(candidates_);
+    if (simulated == 0 && !has_even)
+      search_.confirm_leanest(candidates_, [&](const LayerChain& chain, double to_beat) { return solver_.solve(chain, to_beat).answer; });
   }
 
   // Of all pairs, that no answer takes less than.
@@ -87,7 +105,9 @@ class UniapSearch {
   const Problem& problem_;
   ChainSearchConfig config_;
   ChainSearch search_;
+  ChainSolver solver_;
   std::vector<ChainCandidate> candidates_;
+  std::vector<const ChainCandidate*> open_;  // of which nothing is proved
   double best_ = kNoLimit;
   std::size_t layers_ = 0, solved_ = 0;
   bool cut_off_ = false, all_found_ = true;
@@ -95,8 +115,8 @@ class UniapSearch {
 
 }  // namespace
 
-SearchResult uniap_search(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context) {
-  return UniapSearch(problem, config, context).run();
+SearchResult uniap_search(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context, SolverKind solver) {
+  return UniapSearch(problem, config, context, solver).run();
 }
 
 Planner uniap_planner() {
@@ -105,9 +125,11 @@ Planner uniap_planner() {
             .searches = true,
             .options = chain_search_options(),
             .plan = [](const Problem& problem, const OptionValues& o, const SearchContext& c) {
-              return uniap_search(problem, chain_search_config(o), c);
+              return uniap_search(problem, chain_search_config(o), c, o.choice("solver") == 0 ? SolverKind::exact : SolverKind::milp);
             }};
-  p.options.push_back({"solver", Choice{{"exact"}}, "dynamic programming over fronts of memory and time, then over stages"});
+  p.options.push_back(
+      {"solver", Choice{{"exact", "milp"}},
+       "`exact`: dynamic programming over fronts of memory and time, then over stages; `milp`: a mixed-integer linear programme, by CBC"});
   return p;
 }
 

@@ -4,12 +4,14 @@
 
 #include "search/chains/chain_search.hpp"
 #include "search/problem/planner.hpp"
+#include "search/uniap/chain_solver.hpp"
 
 namespace search {
 
-// Every number of stages that divides the devices, with every number of micro-batches that divides the batch, solved exactly
-// (cheapest_chain()); the best few are simulated, and so are Galvatron's, which are in the same space.
-[[nodiscard]] SearchResult uniap_search(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context);
+// Every number of stages that divides the devices, with every number of micro-batches that divides the batch, solved (chain_solver.hpp);
+// the best few are simulated, and so are Galvatron's, which are in the same space.
+[[nodiscard]] SearchResult uniap_search(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context,
+                                        SolverKind solver = SolverKind::exact);
 [[nodiscard]] Planner uniap_planner();
 
 }  // namespace search

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.hpp"
-#include "base/worker_pool.hpp"
+#include "base/processes/worker_pool.hpp"
 
 namespace substitutions {
 

@@ -1,4 +1,4 @@
-#include "base/worker_pool.hpp"
+#include "base/processes/worker_pool.hpp"
 
 #include <doctest/doctest.h>
 

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "pcg/evaluator/equivalence.hpp"
 #include "problem.hpp"
@@ -93,6 +94,29 @@ TEST_CASE("UniAP's plan, its objective and its bound") {
   CHECK(uniap.best->name == "uniap");
   CHECK(galvatron.best->name == "galvatron");
   CHECK(uniap.notes.at(0).starts_with("the costs that the search adds up make the plan"));
+}
+
+TEST_CASE("dynamic programming and a mixed-integer programme find the same objective, where memory is plenty and where it is not") {
+  std::set<double> objectives;
+  bool some_do_not_fit = false;
+  for (const double gibibytes : {16.0, 1.004, 1.002, 1.001, 1.0007, 1.0003}) {  // 1 is reserved
+    const test::Question q(kFourLayers, 1, 4, 8);
+    const topology::Cluster cluster = test::switched(1, 4, gibibytes);
+    const sim::Oracle oracle(cluster);
+    const search::Problem problem{q.model, q.section, cluster, q.training, oracle};
+    const search::SearchResult exact = search::uniap_search(problem, {}, {}, search::SolverKind::exact);
+    const search::SearchResult milp = search::uniap_search(problem, {}, {}, search::SolverKind::milp);
+    REQUIRE(exact.best.has_value() == milp.best.has_value());
+    some_do_not_fit = some_do_not_fit || !exact.best;
+    if (!exact.best) continue;
+    objectives.insert(exact.objective->value());
+    CHECK(milp.objective->value() == doctest::Approx(exact.objective->value()).epsilon(1e-6));
+    CHECK(milp.bound->value() == doctest::Approx(exact.bound->value()).epsilon(1e-6));
+    CHECK(milp.notes.back().ends_with("to an optimum that CBC has proved"));
+    CHECK(milp.termination.limit() == exact.termination.limit());
+  }
+  CHECK(objectives.size() > 1);
+  CHECK(some_do_not_fit);
 }
 
 TEST_CASE("memory that is too small is said, by how much") {

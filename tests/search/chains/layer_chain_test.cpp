@@ -4,18 +4,15 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
-#include <algorithm>
-#include <limits>
-
+#include "random_chain.hpp"
 #include "search/chains/layer_split.hpp"
 
 namespace {
 
-constexpr double kNowhere = std::numeric_limits<double>::infinity();
 const search::SearchContext kNoClock;
 const search::Deadline kNoDeadline(kNoClock, base::Seconds(1));
 
-std::optional<search::ChainAnswer> solved(const search::LayerChain& chain, double to_beat = kNowhere) {
+std::optional<search::ChainAnswer> solved(const search::LayerChain& chain, double to_beat = test::kNever) {
   return search::cheapest_chain(chain, to_beat, kNoDeadline);
 }
 
@@ -23,60 +20,6 @@ std::optional<search::ChainAnswer> solved(const search::LayerChain& chain, doubl
 search::LayerChain two_layers(int micro_batches) {
   const std::vector<search::LayerCost> table = {{{3}, {10}, {{0}}}, {{5}, {20}, {{0}}}};
   return {.kinds = {0, 1}, .tables = {table}, .table_of_stage = {0, 0}, .hand_overs = {{{{0}}, {{1}}}}, .micro_batches = micro_batches};
-}
-
-// The least that any answer takes.
-double least_of_all(const search::LayerChain& chain, search::ChainAnswer& answer) {
-  const std::size_t layers = chain.kinds.size(), stages = chain.stages();
-  if (answer.begins.size() < stages) {
-    double least = kNowhere;
-    const std::size_t from = answer.begins.empty() ? 0 : answer.begins.back() + 1;
-    for (std::size_t begin = from; begin < (answer.begins.empty() ? 1 : layers); ++begin) {
-      answer.begins.push_back(begin);
-      least = std::min(least, least_of_all(chain, answer));
-      answer.begins.pop_back();
-    }
-    return least;
-  }
-  if (answer.strategies.size() == layers) return search::chain_seconds(chain, answer);
-  double least = kNowhere;
-  for (std::uint32_t s = 0; s < chain.tables[0][0].seconds.size(); ++s) {
-    answer.strategies.push_back(s);
-    least = std::min(least, least_of_all(chain, answer));
-    answer.strategies.pop_back();
-  }
-  return least;
-}
-
-// Whole numbers, so that ties are many. `tight`: memory for a little more than the leanest layers on average.
-search::LayerChain random_chain(bool tight) {
-  const auto number = [](int least, int most) { return static_cast<double>(*rc::gen::inRange(least, most + 1)); };
-  const auto layers = static_cast<std::size_t>(number(2, 6)), strategies = static_cast<std::size_t>(number(1, 3));
-  const auto stages = static_cast<std::size_t>(number(1, std::min(4, static_cast<int>(layers))));
-  const auto pairs = [&](int most) {
-    search::StrategyPairs p(strategies, std::vector<double>(strategies));
-    for (auto& row : p)
-      for (double& cell : row) cell = number(0, most);
-    return p;
-  };
-  search::LayerChain chain;
-  for (std::size_t l = 0; l < layers; ++l) chain.kinds.push_back(l == 0 ? 0 : l + 1 == layers ? 2 : 1);
-  for (std::size_t t = 0; t < stages; ++t) {
-    std::vector<search::LayerCost>& table = chain.tables.emplace_back();
-    for (int kind = 0; kind < 3; ++kind) {
-      search::LayerCost& cost = table.emplace_back();
-      for (std::size_t s = 0; s < strategies; ++s) {
-        cost.seconds.push_back(number(0, 9) == 0 ? kNowhere : number(1, 20));
-        cost.bytes.push_back(number(1, 20));
-      }
-      cost.from_before = pairs(5);
-    }
-    chain.table_of_stage.push_back(static_cast<std::size_t>(number(0, static_cast<int>(t))));
-    if (t > 0) chain.hand_overs.push_back({pairs(9), pairs(9), pairs(9)});
-  }
-  chain.micro_batches = static_cast<int>(number(1, 8));
-  if (tight) chain.memory = number(5, 15) * static_cast<double>(layers) / static_cast<double>(stages);
-  return chain;
 }
 
 }  // namespace
@@ -136,11 +79,11 @@ TEST_CASE("a sum is given up for a quicker slowest stage where there are many mi
 TEST_CASE("the answer takes as little as any") {
   for (const bool tight : {false, true})
     CHECK(rc::check([&] {
-      const search::LayerChain chain = random_chain(tight);
+      const search::LayerChain chain = test::random_chain(tight);
       search::ChainAnswer none;
-      const double least = least_of_all(chain, none);
+      const double least = test::least_of_all(chain, none);
       const auto found = solved(chain);
-      RC_ASSERT(found.has_value() == (least < kNowhere));
+      RC_ASSERT(found.has_value() == (least < test::kNever));
       if (!found) return;
       RC_ASSERT(std::abs(found->seconds - least) <= 1e-9 * least);
       RC_ASSERT(std::abs(search::chain_seconds(chain, *found) - least) <= 1e-9 * least);

@@ -1,0 +1,38 @@
+#include "search/uniap/chain_solver.hpp"
+
+#include "search/chains/milp_chain.hpp"
+
+namespace search {
+namespace {
+
+constexpr double kShareOfTime = 0.25;  // of what is left, for one chain: a hard one leaves most of it to the others
+
+std::size_t strategies_of(const LayerChain& chain) { return chain.tables[0][0].seconds.size(); }
+
+}  // namespace
+
+SolvedChain ChainSolver::solve(const LayerChain& chain, double to_beat) {
+  if (kind_ == SolverKind::exact) {
+    SolvedChain s{.answer = cheapest_chain(chain, to_beat, deadline_), .at_least = chain_at_least(chain)};
+    s.is_complete = !deadline_.has_passed();
+    if (s.is_complete) s.at_least = s.answer ? s.answer->seconds : std::numeric_limits<double>::infinity();
+    if (s.answer && !chain.long_edges.empty()) s.answer->seconds = chain_seconds(chain, *s.answer);
+    return s;
+  }
+  const MilpChain found = cheapest_chain_by_milp(chain, to_beat, best_known(chain), kShareOfTime * deadline_.left(), deadline_);
+  if (found.answer) known_.push_back({chain.stages(), strategies_of(chain), *found.answer});
+  return {found.answer, found.bound, found.is_proved};
+}
+
+std::optional<ChainAnswer> ChainSolver::best_known(const LayerChain& chain) const {
+  std::optional<ChainAnswer> best = uniform_chain(chain);
+  for (const Known& k : known_) {
+    if (k.stages != chain.stages() || k.strategies != strategies_of(chain)) continue;
+    ChainAnswer a = k.answer;
+    a.seconds = chain_seconds(chain, a);
+    if (a.seconds < (best ? best->seconds : std::numeric_limits<double>::infinity())) best = std::move(a);
+  }
+  return best;
+}
+
+}  // namespace search
