@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "reports/comparison.hpp"
 #include "reports/json_numbers.hpp"
 #include "scenarios/run_notes.hpp"
 #include "sim/engine/simgrid_engine.hpp"
@@ -56,7 +57,7 @@ void add_search(Json& j, const scenarios::Planning& p) {
   j["stop_reason"] = search::stop_reason(p.termination);
 }
 
-Json run_json(const scenarios::Run& r, Explained explained) {
+Json run_json(const scenarios::ScenarioResult& result, const scenarios::Run& r, Explained explained) {
   Json j;
   j["plan"] = r.plan;
   j["variant"] = r.variant;
@@ -68,6 +69,7 @@ Json run_json(const scenarios::Run& r, Explained explained) {
   j["search_time_s"] = r.search_time.value();
   j["simulation_time_s"] = r.simulation_time.value();
   if (r.simulation) add_details(j, *r.simulation);
+  add_behind(j, result, r);
   j["plan_summary"] = r.plan_summary;
   if (r.planning && r.planning->searched) add_search(j, *r.planning);
   if (r.planning) add_runners_up(j, *r.planning);
@@ -85,7 +87,7 @@ std::string json(const scenarios::ScenarioResult& result, Explained explained) {
   j["scenario"] = result.scenario;
   j["engine"] = sim::engine_settings();
   j["runs"] = Json::array();
-  for (const scenarios::Run& r : result.runs) j["runs"].push_back(run_json(r, explained));
+  for (const scenarios::Run& r : result.runs) j["runs"].push_back(run_json(result, r, explained));
   return j.dump(1) + "\n";
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "reports/comparison.hpp"
 #include "reports/table.hpp"
 #include "scenarios/run_notes.hpp"
 #include "search/problem/wording.hpp"
@@ -53,11 +54,6 @@ std::string against_base(const scenarios::ScenarioResult& result, const Run& r) 
   const Run* b = base_of(result, r);
   if (r.is_of_base() || b == nullptr || !r.simulation) return "";
   return fmt::format("{:.2f}x", r.samples_per_s / b->samples_per_s);
-}
-
-// Planning anew gave the plan of the base again: one line says both.
-bool is_repeated(const Run& r, const Run& same) {
-  return r.replanned && !same.replanned && r.plan == same.plan && r.variant == same.variant && r.made == same.made;
 }
 
 // A plan that is not timed as the others are says so in its row.
@@ -184,7 +180,7 @@ std::string text_table(const scenarios::ScenarioResult& result, Colour colour, E
   std::string out = coloured(result.scenario, kBold, colour) + "\n\n" + table.text();
   if (const Run* best = best_of_base(result)) out += best_text(*best, colour);
   if (explained == Explained::no) return out + notes_text(result, kMostLost);
-  return out + notes_text(result, 0) + explanation_text(result);
+  return out + comparison_text(result) + notes_text(result, 0) + explanation_text(result);
 }
 
 }  // namespace reports

@@ -98,6 +98,7 @@ search::SearchResult ask_planner(const PlannerEntry& entry, const Variant& varia
   search::SearchResult result = entry.planner->plan(
       problem, entry.options, {.seed = options.seed, .clock = now, .progress = options.progress, .interrupted = options.interrupted});
   BASE_CHECK(result.best.has_value() == result.termination.has_plan(), "{} answers with and without a plan", entry.planner->name());
+  BASE_CHECK(!result.best || !result.closest, "{} answers with two plans", entry.planner->name());
   return result;
 }
 
@@ -134,7 +135,7 @@ Planned make_plan(const PlanEntry& entry, const Variant& variant, const std::str
   if (asked != nullptr && asked->planner->searches && options.interrupted && options.interrupted())
     result.notes.emplace_back(result.best ? "the search was interrupted: this is the best plan so far"
                                           : "the search was interrupted before any plan was found");
-  run.made = std::move(result.best);
+  run.made = result.best ? std::move(result.best) : std::move(result.closest);
   planned.simulation = std::move(result.simulation);
   run.planning = planning_of(entry, result);
   run.status = status_of(run.planning->termination);

@@ -12,8 +12,8 @@
 #include "imports/to_measurements.hpp"
 #include "measurements/collective_tables.hpp"
 #include "measurements/kernel_tables.hpp"
-#include "reports/import_report.hpp"
-#include "reports/topology_report.hpp"
+#include "reports/imports/import_report.hpp"
+#include "reports/imports/topology_report.hpp"
 #include "topology/imports/imports.hpp"
 
 namespace cli {

@@ -19,7 +19,9 @@
 #include "reports/show/cluster.hpp"
 #include "reports/show/model.hpp"
 #include "reports/show/plan.hpp"
+#include "reports/show/plan_comparison.hpp"
 #include "reports/show/planners.hpp"
+#include "search/explanation/plan_comparison.hpp"
 #include "substitutions/rule_files/load_rules.hpp"
 #include "substitutions/rule_files/rule_file_write.hpp"
 #include "topology/dot.hpp"
@@ -30,7 +32,7 @@ namespace cli {
 namespace {
 
 struct ShowFlags {
-  std::string word;
+  std::string word, other;  // what to show; another plan to compare with, or empty
   bool json = false, yaml = false, dot = false;
 };
 
@@ -64,8 +66,23 @@ std::string show_cluster(const ShowFlags& f) {
   return reports::cluster_text(c);
 }
 
+[[noreturn]] void refuse(std::string what, std::string hint) {
+  throw base::InputError(std::vector<base::Diagnostic>{{{}, "", std::move(what), std::move(hint)}});
+}
+
+std::string compare_plans(const ShowFlags& f, const pcg::Plan& first) {
+  if (f.yaml || f.dot) refuse("two plans are compared as text or as JSON", "leave --yaml or --dot out");
+  const pcg::Plan second = pcg::read_plan(base::read_yaml(f.other));
+  if (!search::are_of_one_model(first, second))
+    refuse(fmt::format("{} and {} are plans of different models, {} and {}: only plans of one `model:` are compared", f.word, f.other,
+                       first.pcg.name(), second.pcg.name()),
+           "save both from one scenario");
+  return f.json ? reports::plan_comparison_json(first, second) : reports::plan_comparison_text(first, second);
+}
+
 std::string show_plan(const ShowFlags& f) {
   const pcg::Plan p = pcg::read_plan(base::read_yaml(f.word));
+  if (!f.other.empty()) return compare_plans(f, p);
   const std::filesystem::path directory = std::filesystem::path(f.word).parent_path();
   if (f.json) return reports::plan_json(p, directory);
   if (f.yaml) return pcg::write_plan(p);
@@ -82,12 +99,14 @@ std::string show_rules(const ShowFlags& f) {
   return reports::to_text(rules, substitutions::axioms(), reports::AxiomDetail::names);
 }
 
-// One subcommand with its own flags, of which at most one chooses the form. `text` makes the answer.
+// One subcommand with its own flags, of which at most one chooses the form. `text` makes the answer. `other`: help of a second argument,
+// which may be left out; null: there is none.
 void add_kind(CLI::App& show, Action& action, const char* name, const char* help, const char* argument,
-              std::string (*text)(const ShowFlags&)) {
+              std::string (*text)(const ShowFlags&), const char* other = nullptr) {
   const auto f = std::make_shared<ShowFlags>();
   CLI::App* c = show.add_subcommand(name, help);
   c->add_option(argument, f->word)->required();
+  if (other != nullptr) c->add_option("other", f->other, other);
   CLI::Option* json = c->add_flag("--json", f->json, "As JSON");
   CLI::Option* yaml = c->add_flag("--yaml", f->yaml, "As our own file format");
   CLI::Option* dot = c->add_flag("--dot", f->dot, "As a DOT graph");
@@ -123,7 +142,8 @@ void add_show(CLI::App& app, Action& action) {
   show->require_subcommand(1);
   add_kind(*show, action, "model", "A builtin's name or a file", "model", show_model);
   add_kind(*show, action, "cluster", "A preset's name or a file", "cluster", show_cluster);
-  add_kind(*show, action, "plan", "A saved plan", "plan", show_plan);
+  add_kind(*show, action, "plan", "A saved plan, or what two of them do otherwise", "plan", show_plan,
+           "Another plan of the same model, to compare with");
   add_kind(*show, action, "rules", "A rule file; foreshard rules show tells one rule with its proof", "rules", show_rules);
   add_planners(*show, action);
 }

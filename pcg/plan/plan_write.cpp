@@ -203,11 +203,8 @@ Yaml node_of(const Plan& plan, NodeId id) {
 
 }  // namespace
 
-std::string write_plan(const Plan& plan) {
+base::Yaml plan_settings(const Plan& plan) {
   Yaml p = Yaml::make_map();
-  p.set("name", scalar(plan.name));
-  if (!plan.summary.empty()) p.set("summary", scalar(plan.summary));
-  p.set("model", plan.model);
   if (!plan.padding.empty()) p.set("padding", padding_of(plan));
   p.set("training", training_of(plan.training));
   p.set("gpus", scalar(plan.gpus));
@@ -218,6 +215,15 @@ std::string write_plan(const Plan& plan) {
   if (plan.cuda_graphs) p.set("cuda_graphs", scalar(true));
   if (plan.overlap != Overlap{}) p.set("overlap", overlap_of(plan.overlap));
   if (plan.dispatch != Dispatch::nccl) p.set("dispatch", chosen_name(dispatch_names(), plan.dispatch));
+  return p;
+}
+
+std::string write_plan(const Plan& plan) {
+  Yaml p = Yaml::make_map();
+  p.set("name", scalar(plan.name));
+  if (!plan.summary.empty()) p.set("summary", scalar(plan.summary));
+  p.set("model", plan.model);
+  for (Yaml settings = plan_settings(plan); Yaml::Entry & e : settings.entries) p.set(e.key, std::move(e.value));
   if (!plan.rewrites.empty()) p.set("rewrites", rewrites_of(plan));
   p.set("graph", scalar(plan.pcg.name()));
   p.set("blocks", blocks_of(plan.pcg));

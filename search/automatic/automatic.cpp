@@ -66,17 +66,17 @@ SearchResult best_of(const std::vector<Planner>& planners, const Problem& proble
     if (context.progress && all.back().time) context.progress(fmt::format("{}: {:.4g} s", all.back().planner, all.back().time->value()));
   }
   Confirmation confirmation(problem, context, "auto");
-  for (Found& f : all)
-    if (f.time) {
-      pcg::Plan plan = std::move(*f.result.best);
-      plan.summary = fmt::format("{}: {}", f.planner, plan.summary);
-      confirmation.take(std::move(plan), std::move(*f.result.simulation));
-    }
+  for (Found& f : all) {
+    std::optional<pcg::Plan>& plan = f.result.best ? f.result.best : f.result.closest;
+    if (!plan) continue;
+    plan->summary = fmt::format("{}: {}", f.planner, plan->summary);
+    if (f.time) confirmation.take(std::move(*plan), std::move(*f.result.simulation));
+    else confirmation.confirm(std::move(*plan));
+  }
   const bool cut_off = not_asked > 0;
-  const bool found = confirmation.has_plan();
   SearchResult r = std::move(confirmation).result(cut_off);
-  // The reason of whoever came closest stands for all.
-  if (!found)
+  // Without any plan the reason of the last that was asked stands for all.
+  if (!r.best && !r.closest && !cut_off)
     for (Found& f : all)
       if (f.result.termination.is_infeasible()) r.termination = std::move(f.result.termination);
   r.notes.push_back(what_was_found(all));

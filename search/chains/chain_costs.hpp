@@ -56,13 +56,13 @@ class ChainCosts {
   [[nodiscard]] double state_bytes(const BlockPrices& prices, std::size_t cut, int layer, int zero, bool is_one_stage) const;
   // Of all tensors that a layer reads from the layer before; every layout that one is wanted in counts once.
   [[nodiscard]] double moved(int from_layer, const std::vector<Ways::Layouts>& from, int to_layer, const std::vector<Ways::Layouts>& to);
-  // The same of a layer and the one before it; nothing for the first.
-  [[nodiscard]] StrategyPairs from_before(int layer, DeviceBlock from, DeviceBlock to);
   // The long edges of a chain, without their seconds: one for each layer that layers behind the next one read. Layers whose twins in the
   // short model are next to each other, or one, have none.
   [[nodiscard]] std::vector<LongEdge> long_edges() const;
   // Seconds by strategies of what a layer reads of another, each on a block. The blocks are equally large.
   [[nodiscard]] const StrategyPairs& moved(int from_layer, DeviceBlock from, int to_layer, DeviceBlock to);
+  // The same of a layer and the one before it; nothing for the first.
+  [[nodiscard]] StrategyPairs from_before(int layer, DeviceBlock from, DeviceBlock to);
   [[nodiscard]] int layer_of(std::uint32_t node) const;
   // Seconds of adding up the gradients of weights that layers of different stages read, as of a word embedding that is the head, too:
   // the first stage and the last one hold them.

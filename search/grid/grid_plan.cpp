@@ -11,6 +11,7 @@
 #include "base/check.hpp"
 #include "pcg/graph/parallelize.hpp"
 #include "pcg/resizing/resize.hpp"
+#include "pcg/work/saved.hpp"
 #include "search/grid/balance.hpp"
 #include "search/grid/layer_costs.hpp"
 #include "search/grid/layout.hpp"
@@ -261,6 +262,12 @@ Attempt<pcg::Plan> GridPlanner::plan(const GridConfig& config, std::string name)
   const auto wrong = pcg::violations(plan);
   BASE_CHECK(wrong.empty(), "{}: {}", plan.summary, wrong.front());
   return plan;
+}
+
+std::vector<pcg::Recompute> recomputations_of(const pcg::Graph& model) {
+  if (std::ranges::any_of(model.nodes(), [](const pcg::GraphNode& n) { return pcg::keeps_scores(n.op); }))
+    return {pcg::Recompute::none, pcg::Recompute::selective, pcg::Recompute::full};
+  return {pcg::Recompute::none, pcg::Recompute::full};
 }
 
 Attempt<pcg::Plan> grid_plan(const Problem& problem, const GridConfig& config, std::string name) {

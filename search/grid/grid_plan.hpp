@@ -52,6 +52,9 @@ class GridPlanner {
   std::map<LayersCut, std::vector<std::vector<double>>> layer_costs_;  // [rank][layer]
 };
 
+// All kinds but selective for a model that keeps no scores, where it would be a second name for none.
+[[nodiscard]] std::vector<pcg::Recompute> recomputations_of(const pcg::Graph& model);
+
 // Of one grid alone.
 [[nodiscard]] Attempt<pcg::Plan> grid_plan(const Problem& problem, const GridConfig& config, std::string name);
 

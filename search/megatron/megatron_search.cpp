@@ -69,9 +69,10 @@ struct Simulated {
 
 // Everything that a search has found.
 struct Findings {
-  std::vector<Simulated> simulated;   // in order
-  std::vector<LostCandidate> no_fit;  // the first few
-  std::optional<ClosestMiss> closest;
+  std::vector<Simulated> simulated;     // in order
+  std::vector<LostCandidate> no_fit;    // the first few
+  std::optional<NeedsMemory> shortage;  // of the closest
+  std::optional<pcg::Plan> closest;     // of those that do not fit
   std::uint64_t built = 0;
   SetAside aside;
   std::size_t refined = 0;             // simulated to refine the grid's best
@@ -192,12 +193,15 @@ class Searching {
   }
 
   void note_miss(const GridConfig& config, const sim::MemoryUse& memory) {
+    const NeedsMemory shortage{memory.peak, memory.capacity};
     const bool is_listed = found_.no_fit.size() < kMostLost;
-    const bool is_closest = !found_.closest || memory.peak < found_.closest->memory.needed;
+    const bool is_closest = !found_.shortage || lacks_less(shortage, *found_.shortage);
     if (!is_listed && !is_closest) return;
-    const std::string name = megatron_plan(planner_, config).value().summary;
-    if (is_listed) found_.no_fit.push_back({name, NeedsMemory{memory.peak, memory.capacity}});
-    if (is_closest) found_.closest = ClosestMiss{name, {memory.peak, memory.capacity}};
+    pcg::Plan plan = megatron_plan(planner_, config).value();
+    if (is_listed) found_.no_fit.push_back({plan.summary, shortage});
+    if (!is_closest) return;
+    found_.shortage = shortage;
+    found_.closest = std::move(plan);
   }
 
   // Returns: the seconds of an iteration.
@@ -289,7 +293,7 @@ std::vector<LostCandidate> lost_to(const Simulated& best, const std::vector<Simu
 }
 
 BindingConstraint binding_of(const Findings& found, const std::optional<Refusal>& refusal) {
-  if (found.closest) return *found.closest;
+  if (found.closest) return ClosestMiss{found.closest->summary, *found.shortage};
   if (refusal) return Refusal{refusal->constraint, "no point of the grid can be built: " + refusal->why};
   return Refusal{Constraint::batch, "no degrees divide both the GPUs and the batch"};
 }
@@ -354,6 +358,7 @@ SearchResult megatron_search(const Problem& problem, const MegatronSearchConfig&
         "the grid shares experts out over data and context, by nccl: what expert_tensor and dispatch change is tried for its best alone");
   if (found.simulated.empty()) {
     result.lost = std::move(found.no_fit);
+    result.closest = std::move(found.closest);
     return result;
   }
   auto best = std::ranges::min_element(found.simulated, {}, &Simulated::time);  // the first of equals

@@ -8,7 +8,6 @@
 #include <span>
 #include <tuple>
 
-#include "pcg/work/saved.hpp"
 #include "search/megatron/grid_points.hpp"
 
 namespace search {
@@ -157,12 +156,6 @@ class Ranker {
 };
 
 }  // namespace
-
-std::vector<pcg::Recompute> recomputations_of(const pcg::Graph& model) {
-  if (std::ranges::any_of(model.nodes(), [](const pcg::GraphNode& n) { return pcg::keeps_scores(n.op); }))
-    return {pcg::Recompute::none, pcg::Recompute::selective, pcg::Recompute::full};
-  return {pcg::Recompute::none, pcg::Recompute::full};
-}
 
 Ranking rank(const Problem& problem, PlanBounds& bounds, const Deadline& deadline, const SearchContext& context) {
   return Ranker(problem, bounds).run(grid_points(problem), deadline, context);

@@ -44,9 +44,6 @@ struct Ranking {
 };
 
 // Cost: one LayerSketcher::sketch() for each cut of the model, and O(grid x log).
-// All kinds but selective for a model that keeps no scores, where it would be a second name for none.
-[[nodiscard]] std::vector<pcg::Recompute> recomputations_of(const pcg::Graph& model);
-
 [[nodiscard]] Ranking rank(const Problem& problem, PlanBounds& bounds, const Deadline& deadline, const SearchContext& context);
 
 }  // namespace search

@@ -29,7 +29,12 @@ std::optional<base::Seconds> Confirmation::confirm(pcg::Plan plan, std::optional
   const sim::MemoryUse memory = problem_.oracle.memory(plan);
   if (!memory.fits()) {
     ++candidates_;
-    if (!closest_ || memory.peak < closest_->memory.needed) closest_ = ClosestMiss{plan.summary, {memory.peak, memory.capacity}};
+    const NeedsMemory shortage{memory.peak, memory.capacity};
+    if (!shortage_ || lacks_less(shortage, *shortage_)) {
+      shortage_ = shortage;
+      closest_ = too_large_.size();
+    }
+    plan.name = name_;
     too_large_.push_back(std::move(plan));
     return std::nullopt;
   }
@@ -56,7 +61,10 @@ std::optional<base::Seconds> Confirmation::best_time() const {
 
 SearchResult Confirmation::result(bool cut_off) && {
   SearchResult r{.termination = termination(cut_off), .candidates = candidates_};
-  if (simulated_.empty()) return r;
+  if (simulated_.empty()) {
+    if (shortage_) r.closest = std::move(too_large_[closest_]);
+    return r;
+  }
   const auto best = std::ranges::min_element(simulated_, {}, [](const Simulated& p) { return p.simulation.iteration_time; });
   for (const Simulated& p : simulated_)
     if (&p != &*best) r.lost.push_back({p.plan.summary, Slower{p.simulation.iteration_time, best->simulation.iteration_time}});
@@ -73,7 +81,8 @@ SearchResult Confirmation::result(bool cut_off) && {
 
 Termination Confirmation::termination(bool cut_off) const {
   if (simulated_.empty())
-    return cut_off || !closest_ ? Termination::nothing_found(Limit::time) : Termination::infeasible(BindingConstraint(*closest_));
+    return cut_off || !shortage_ ? Termination::nothing_found(Limit::time)
+                                 : Termination::infeasible(ClosestMiss{too_large_[closest_].summary, *shortage_});
   return Termination::feasible(cut_off ? Limit::time : Limit::candidates);
 }
 

@@ -24,7 +24,7 @@ class Confirmation {
   void take(pcg::Plan plan, sim::SimulationResult simulation, std::optional<base::Seconds> expected = {});
   [[nodiscard]] bool has_plan() const { return !simulated_.empty(); }
   [[nodiscard]] std::optional<base::Seconds> best_time() const;
-  // The best plan and what lost. `cut_off`: the time was up before all were looked at.
+  // The best plan and what lost; without one, what lacks least memory. `cut_off`: the time was up before all were looked at.
   [[nodiscard]] SearchResult result(bool cut_off) &&;
 
  private:
@@ -40,7 +40,8 @@ class Confirmation {
   std::string name_;
   std::vector<Simulated> simulated_;
   std::vector<pcg::Plan> too_large_;
-  std::optional<ClosestMiss> closest_;
+  std::optional<NeedsMemory> shortage_;  // of the closest
+  std::size_t closest_ = 0;              // of too_large_
   std::uint64_t candidates_ = 0;
 };
 

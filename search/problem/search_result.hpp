@@ -26,6 +26,7 @@ struct LostCandidate {
 struct SearchResult {
   Termination termination;
   std::optional<pcg::Plan> best;                    // set if and only if termination.has_plan()
+  std::optional<pcg::Plan> closest;                 // without `best`: the candidate that lacks least memory, where one could be made
   std::optional<sim::SimulationResult> simulation;  // of `best` by the problem's oracle, where the planner has simulated it
   std::optional<base::Seconds> objective;           // what the planner minimised, of the best
   std::optional<base::Seconds> bound;               // proved lower bound of the objective, where there is one

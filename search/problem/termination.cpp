@@ -2,6 +2,8 @@
 
 namespace search {
 
+bool lacks_less(const NeedsMemory& a, const NeedsMemory& b) { return a.needed - a.available < b.needed - b.available; }
+
 Termination Termination::optimal() { return Termination(Reason::optimal); }
 Termination Termination::feasible(Limit limit) { return {Reason::feasible, limit}; }
 Termination Termination::nothing_found(Limit limit) { return {Reason::nothing_found, limit}; }

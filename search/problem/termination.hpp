@@ -17,6 +17,7 @@ enum class Limit { time, candidates };
 struct NeedsMemory {
   base::Bytes needed, available;  // of the device that lacks most
 };
+[[nodiscard]] bool lacks_less(const NeedsMemory& a, const NeedsMemory& b);
 
 // The candidate that came nearest to fitting into memory.
 struct ClosestMiss {

@@ -28,9 +28,10 @@ SearchResult taso_flexflow_search(const Problem& problem, const TasoFlexFlowConf
   const pcg::Graph rewritten = model.with(chosen).graph;
   SearchResult r = flexflow_search(problem, rewritten, config.flexflow, context);
   r.notes.push_back(fmt::format("{} rewritten graphs looked at, for a device by itself", model.looked_at()));
-  if (r.best) {
-    r.best->name = "taso+flexflow";
-    model.add_rewrites(chosen, rewritten, *r.best);
+  for (std::optional<pcg::Plan>* plan : {&r.best, &r.closest}) {
+    if (!*plan) continue;
+    (*plan)->name = "taso+flexflow";
+    model.add_rewrites(chosen, rewritten, **plan);
   }
   if (config.rules.of_file) r.notes.push_back(asked_text(config.rules));
   return r;

@@ -280,9 +280,13 @@ class UnitySearch {
     const FlexFlowConfig config{.budget = config_.budget * kShareOfWalk, .proposals = config_.steps, .alpha = kWalkAlpha};
     SearchResult r = flexflow_search(problem_, graph, config, context_, catalog, std::move(from));
     cut_off_ = cut_off_ || r.termination.limit() == Limit::time;
-    if (!r.best || !r.simulation) return;
-    model_.add_rewrites(variant, graph, *r.best);
-    confirmation_.take(std::move(*r.best), std::move(*r.simulation));
+    if (r.best && r.simulation) {
+      model_.add_rewrites(variant, graph, *r.best);
+      confirmation_.take(std::move(*r.best), std::move(*r.simulation));
+    } else if (r.closest) {
+      model_.add_rewrites(variant, graph, *r.closest);
+      confirmation_.confirm(std::move(*r.closest));
+    }
   }
 
   SearchResult result() {

@@ -46,6 +46,10 @@ TEST_CASE("plans are saved, shown and checked") {
   CHECK(call(f, "show plan " + plan).out.starts_with("data-parallel: data 8\n"));
   CHECK(call(f, "show plan " + plan + " --yaml").out == f.read("plans/data-parallel.plan.yaml"));
   CHECK(call(f, "show plan " + plan + " --dot").out.starts_with("digraph"));
+  const Outcome same = call(f, "show plan " + plan + " " + plan);
+  CHECK(same.out.starts_with("first   data-parallel: data 8\nsecond  data-parallel: data 8\n"));
+  CHECK(call(f, "show plan " + plan + " " + plan + " --json").out.find("\"settings\": []") != std::string::npos);
+  CHECK(call(f, "show plan " + plan + " " + plan + " --yaml").code == 2);
   CHECK(call(f, "show planners fsdp").out.starts_with("fsdp\n"));
   CHECK(call(f, "show planners megatron --json").out.find("\"planner\": \"megatron: search\"") != std::string::npos);
 }

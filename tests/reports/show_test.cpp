@@ -10,6 +10,7 @@
 #include "reports/show/cluster.hpp"
 #include "reports/show/model.hpp"
 #include "reports/show/plan.hpp"
+#include "reports/show/plan_comparison.hpp"
 #include "topology/load.hpp"
 
 TEST_CASE("a model: parameters are counted once, FLOPs per sample whatever the batch") {
@@ -89,4 +90,39 @@ TEST_CASE("a plan: where zero shards some blocks alone, these are marked") {
   CHECK(text.find(fmt::format(", zero 3 for 1 of {} blocks\n", p.pcg.blocks().size())) != std::string::npos);
   CHECK(text.find("second (zero 3): as first\n") != std::string::npos);
   CHECK(nlohmann::json::parse(reports::plan_json(p, {}))["zero_blocks"] == std::vector<std::string>{"second"});
+}
+
+TEST_CASE("two plans: settings that differ, and operators that run alike") {
+  pcg::GraphBuilder b("one");
+  const auto x = b.input("x", pcg::real({4, 8})), y = b.input("y", pcg::real({4, 8}));
+  b.add("loss", pcg::SquaredError{}, {b.add("up", pcg::Linear{.out = 8}, {x}), y});
+  const pcg::Graph g = std::move(b).build();
+  pcg::Plan first;
+  first.name = "first";
+  first.summary = "whole";
+  first.gpus = 2;
+  first.pcg = pcg::parallelize(g, pcg::unsharded(g));
+  first.mapping.resize(first.pcg.nodes().size());
+  first.stage.assign(first.pcg.nodes().size(), 0);
+  pcg::Plan second = first;
+  second.name = "second";
+  second.zero = 1;
+  for (std::size_t n = 0; n < second.mapping.size(); ++n)
+    if (second.pcg.nodes()[n].name == "up") second.mapping[n].start = base::DeviceId(1);
+  CHECK(reports::plan_comparison_text(first, second) ==
+        "first   first: whole\n"
+        "second  second: whole\n"
+        "\n"
+        "setting      first  second\n"
+        "memory.zero  0      1\n"
+        "\n"
+        "1 of 2 operators run alike\n"
+        "  operators  kind    first       second      named\n"
+        "          1  linear  whole on 0  whole on 1  up\n");
+  const auto j = nlohmann::json::parse(reports::plan_comparison_json(first, second));
+  CHECK(j["settings"].dump() == R"([{"first":"0","key":"memory.zero","second":"1"}])");
+  CHECK(j["alike"] == 1);
+  CHECK(
+      j["others"].dump() ==
+      R"([{"count":1,"first":{"cut":"whole","devices":[0]},"kind":"linear","named":"up","reordered":false,"second":{"cut":"whole","devices":[1]}}])");
 }

@@ -161,6 +161,19 @@ TEST_CASE("too little memory is an answer with times, and what makes it") {
   CHECK(scenarios::run_notes(x)[0].find("too much; most of it is workspace") != std::string::npos);
 }
 
+TEST_CASE("a search of which nothing fits is an answer with times, and says that it found nothing better") {
+  const auto r = run(test::kTwoGpus + "plans: [{megatron: search}]\nwhat_if: [{name: small, set: {cluster.node.gpus.memory: 1000 MiB}}]\n");
+  const Run& x = find(r, "small", true);
+  CHECK(x.status == Status::out_of_memory);
+  REQUIRE(x.simulation);
+  CHECK(x.simulation->iteration_time.value() > 0);
+  CHECK(search::stop_reason(x.planning->termination) == "infeasible");
+  const std::vector<std::string> notes = scenarios::run_notes(x);
+  CHECK(std::ranges::any_of(notes,
+                            [](const std::string& n) { return n.find("nothing fits into memory: the least is") != std::string::npos; }));
+  CHECK(scenarios::encode(scenarios::decode(scenarios::encode(r.runs))) == scenarios::encode(r.runs));
+}
+
 TEST_CASE("a planner never answers with worse than the plan it had") {
   const auto r =
       run(test::kTwoGpus +

@@ -128,6 +128,26 @@ TEST_CASE("every planner answers with its defaults, and says how it ended") {
   }
 }
 
+TEST_CASE("where nothing fits a search gives what lacks least memory") {
+  const test::Question q(test::kSmallGpt, 1, 4, 8);
+  const topology::Cluster tiny = test::switched(1, 4, 0.5);  // the libraries alone need more
+  const sim::Oracle oracle(tiny);
+  const search::Problem problem{q.model, q.section, tiny, q.training, oracle};
+  for (const search::Planner& p : search::planners()) {
+    CAPTURE(p.name());
+    const search::SearchResult r = p.plan(problem, search::OptionValues(p.options), {});
+    CHECK(r.best.has_value() == !p.searches);  // a rule has no other plan
+    if (r.best) continue;
+    REQUIRE(r.closest);
+    CHECK(pcg::violations(*r.closest).empty());
+    REQUIRE(r.termination.is_infeasible());
+    const auto& miss = std::get<search::ClosestMiss>(*r.termination.binding());
+    CHECK(r.closest->summary.starts_with(miss.candidate));  // rewrites may be told behind it
+    CHECK(miss.memory.needed == oracle.memory(*r.closest).peak);
+    CHECK(miss.memory.needed > miss.memory.available);
+  }
+}
+
 TEST_CASE("a rule that gives no plan is infeasible, with its reason") {
   const test::Question q(test::kSmallGpt, 1, 4, 6);
   const search::Planner& p = *search::find_planner("data-parallel");
@@ -146,7 +166,7 @@ TEST_CASE("a termination keeps its invariants") {
   CHECK(Termination::feasible(Limit::time).has_plan());
   CHECK(search::stop_reason(Termination::feasible(Limit::time)) == "time_limit");
   CHECK_FALSE(Termination::nothing_found(Limit::time).has_plan());
-  CHECK(search::to_text(Termination::nothing_found(Limit::time)) == "time was up before any plan was found");
+  CHECK(search::to_text(Termination::nothing_found(Limit::time)) == "time was up before any plan that fits was found");
   const Termination miss = Termination::infeasible(search::ClosestMiss{"data 8", {base::Bytes(3.0 * (1 << 30)), base::Bytes(1 << 30)}});
   CHECK_FALSE(miss.has_plan());
   CHECK(search::to_text(miss) == "nothing fits into memory: the least is data 8, which needs 3.0 GiB of 1.0 GiB");

@@ -1,4 +1,4 @@
-#include "reports/topology_report.hpp"
+#include "reports/imports/topology_report.hpp"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "reports/import_report.hpp"
+#include "reports/imports/import_report.hpp"
 
 #include <fmt/format.h>
 

@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "pcg/graph/parallelize.hpp"
-#include "problem.hpp"
 #include "search/unity/unity.hpp"
+#include "tests/search/problem.hpp"
 
 namespace {
 

@@ -1,0 +1,180 @@
+#include "reports/comparison.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "reports/json_numbers.hpp"
+#include "reports/table.hpp"
+#include "search/problem/wording.hpp"
+
+namespace reports {
+namespace {
+
+using scenarios::Run;
+using scenarios::ScenarioResult;
+
+constexpr double kLeastShare = 0.01;  // of the largest term: smaller ones explain nothing
+
+const Run* quickest_on(const ScenarioResult& result, const std::string& variant) {
+  const Run* best = nullptr;
+  for (const Run& r : result.runs)
+    if (r.variant == variant && r.status == scenarios::Status::ok &&
+        (best == nullptr || r.simulation->iteration_time < best->simulation->iteration_time))
+      best = &r;
+  return best;
+}
+
+std::vector<std::pair<const char*, base::Seconds>> terms_of(const sim::Breakdown& b) {
+  return {{"compute", b.compute}, {"exposed communication", b.exposed_communication}, {"bubble", b.bubble}, {"idle", b.idle}};
+}
+
+base::Seconds size_of(base::Seconds s) { return base::Seconds(std::abs(s.value())); }
+
+std::string terms_text(const sim::Breakdown& b) {
+  auto terms = terms_of(b);
+  std::ranges::stable_sort(terms, std::ranges::greater(), [](const auto& t) { return size_of(t.second); });
+  const base::Seconds largest = size_of(terms.front().second);
+  std::vector<std::string> words;
+  for (const auto& [name, seconds] : terms)
+    if (seconds != base::Seconds() && size_of(seconds) >= largest * kLeastShare)
+      words.push_back(fmt::format("{} {} {}", base::to_text(size_of(seconds)), seconds > base::Seconds() ? "more" : "less", name));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+// Those that were simulated, each once.
+std::vector<const Run*> runs_compared(const ScenarioResult& result) {
+  std::vector<const Run*> runs;
+  for (std::size_t i = 0; i < result.runs.size(); ++i)
+    if (result.runs[i].simulation && (i == 0 || !is_repeated(result.runs[i], result.runs[i - 1]))) runs.push_back(&result.runs[i]);
+  return runs;
+}
+
+std::string named(const Run& r) { return r.is_of_base() || r.replanned ? r.plan : r.plan + ", same plan"; }
+
+// A row for each run, under its variant.
+template <class Cells>
+std::string table_of(std::vector<Table::Column> columns, const std::vector<const Run*>& runs, const Cells& cells) {
+  Table table(std::move(columns));
+  std::string variant;
+  for (const Run* r : runs) {
+    if (r->variant != variant) table.heading(r->variant);
+    variant = r->variant;
+    std::vector<std::string> row = cells(*r);
+    row.insert(row.begin(), "  " + named(*r));
+    table.row(std::move(row));
+  }
+  return table.text();
+}
+
+std::string times_table(const std::vector<const Run*>& runs) {
+  std::vector<Table::Column> columns{{"time", Align::left}};
+  for (const char* title : {"iteration", "compute", "exposed comm.", "bubble", "idle", "search"}) columns.push_back({title, Align::right});
+  const auto is_known = [&](auto member) {
+    return std::ranges::any_of(runs, [&](const Run* r) { return r->planning && (*r->planning.*member).has_value(); });
+  };
+  std::vector<std::optional<base::Seconds> scenarios::Planning::*> known;
+  for (const auto& [title, member] :
+       {std::pair("objective", &scenarios::Planning::objective), std::pair("bound", &scenarios::Planning::bound)}) {
+    if (!is_known(member)) continue;
+    columns.push_back({title, Align::right});
+    known.push_back(member);
+  }
+  return table_of(std::move(columns), runs, [&](const Run& r) {
+    std::vector<std::string> cells{base::to_text(r.simulation->iteration_time)};
+    for (const auto& term : terms_of(r.simulation->breakdown)) cells.push_back(base::to_text(term.second));
+    cells.push_back(r.planning ? base::to_text(r.search_time) : "");
+    for (const auto member : known) {
+      const auto value = r.planning ? *r.planning.*member : std::nullopt;
+      cells.push_back(value ? base::to_text(*value) : "-");
+    }
+    return cells;
+  });
+}
+
+std::string bytes_table(const std::vector<const Run*>& runs) {
+  using Map = std::map<std::string, base::Bytes> sim::CommunicationBytes::*;
+  std::vector<Table::Column> columns{{"sent", Align::left}, {"all", Align::right}};
+  std::vector<std::pair<Map, std::string>> shown;
+  for (const Map map : {&sim::CommunicationBytes::by_collective, &sim::CommunicationBytes::by_link}) {
+    std::set<std::string> names;
+    for (const Run* r : runs)
+      for (const auto& [name, bytes] : r->simulation->bytes.*map)
+        if (bytes > base::Bytes()) names.insert(name);
+    for (const std::string& name : names) {
+      columns.push_back({map == &sim::CommunicationBytes::by_link ? "over " + name : name, Align::right});
+      shown.emplace_back(map, name);
+    }
+  }
+  if (shown.empty()) return "";
+  return table_of(std::move(columns), runs, [&](const Run& r) {
+    std::vector<std::string> cells{base::to_text(r.simulation->bytes.total)};
+    for (const auto& [map, name] : shown) {
+      const auto at = (r.simulation->bytes.*map).find(name);
+      cells.push_back(at == (r.simulation->bytes.*map).end() ? "-" : base::to_text(at->second));
+    }
+    return cells;
+  });
+}
+
+}  // namespace
+
+std::optional<Behind> behind(const ScenarioResult& result, const Run& run) {
+  const Run* quickest = quickest_on(result, run.variant);
+  if (quickest == nullptr || quickest == &run || !run.simulation) return std::nullopt;
+  const sim::SimulationResult &mine = *run.simulation, &its = *quickest->simulation;
+  if (run.plan == quickest->plan && run.made == quickest->made) return std::nullopt;
+  const sim::Breakdown &a = mine.breakdown, &b = its.breakdown;
+  return Behind{.quickest = quickest,
+                .time = mine.iteration_time - its.iteration_time,
+                .terms = {a.compute - b.compute, a.exposed_communication - b.exposed_communication, a.bubble - b.bubble, a.idle - b.idle},
+                .shortage = mine.memory.fits() ? base::Bytes() : mine.memory.peak - mine.memory.capacity};
+}
+
+std::string behind_text(const Behind& b) {
+  const std::string terms = terms_text(b.terms);
+  std::string out = b.time > base::Seconds()   ? fmt::format("{} behind {}", base::to_text(b.time), b.quickest->plan)
+                    : b.time < base::Seconds() ? fmt::format("{} ahead of {}", base::to_text(size_of(b.time)), b.quickest->plan)
+                                               : fmt::format("as quick as {}", b.quickest->plan);
+  if (b.shortage > base::Bytes()) out += fmt::format(", and needs {} more memory than there is", search::memory_text(b.shortage));
+  return terms.empty() ? out : out + ": " + terms;
+}
+
+void add_behind(nlohmann::ordered_json& j, const ScenarioResult& result, const Run& run) {
+  const std::optional<Behind> b = behind(result, run);
+  if (!b) return;
+  const sim::Breakdown& t = b->terms;
+  j["behind"] = {{"plan", b->quickest->plan},
+                 {"seconds", b->time.value()},
+                 {"terms",
+                  {{"compute", t.compute.value()},
+                   {"exposed_communication", t.exposed_communication.value()},
+                   {"bubble", t.bubble.value()},
+                   {"idle", t.idle.value()}}}};
+  if (b->shortage > base::Bytes()) j["behind"]["memory_shortage_bytes"] = count(b->shortage);
+}
+
+std::string comparison_text(const ScenarioResult& result) {
+  const std::vector<const Run*> runs = runs_compared(result);
+  if (runs.size() < 2) return "";
+  std::string lines;
+  for (const Run* r : runs)
+    if (const auto b = behind(result, *r))
+      lines += fmt::format("  {}{}: {}\n", named(*r), r->is_of_base() ? "" : fmt::format(" ({})", r->variant), behind_text(*b));
+  std::string out = "\n" + times_table(runs);
+  if (const std::string bytes = bytes_table(runs); !bytes.empty()) out += "\n" + bytes;
+  return lines.empty() ? out : out + "\nbehind the quickest plan that fits\n" + lines;
+}
+
+bool is_repeated(const Run& r, const Run& same) {
+  return r.replanned && !same.replanned && r.plan == same.plan && r.variant == same.variant && r.made == same.made;
+}
+
+}  // namespace reports

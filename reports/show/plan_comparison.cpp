@@ -1,0 +1,80 @@
+#include "reports/show/plan_comparison.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "reports/table.hpp"
+#include "search/explanation/plan_comparison.hpp"
+
+namespace reports {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// So many groups of operators fit on a page; JSON has all.
+constexpr std::size_t kMostRows = 30;
+
+std::string placed_text(const std::optional<search::PlacedCut>& p) {
+  return p ? fmt::format("{} on {}", p->cut, pcg::to_text(p->devices)) : "not there";
+}
+
+std::string second_text(const search::OperatorsApart& o) { return placed_text(o.second) + (o.is_reordered ? ", in another order" : ""); }
+
+Json placed_json(const std::optional<search::PlacedCut>& p) {
+  if (!p) return nullptr;
+  Json j = {{"cut", p->cut}};
+  j["devices"] = Json::array();
+  for (const base::DeviceId d : p->devices) j["devices"].push_back(d.value);
+  return j;
+}
+
+Json setting_json(const std::optional<std::string>& value) { return value ? Json(*value) : Json(nullptr); }
+
+}  // namespace
+
+std::string plan_comparison_text(const pcg::Plan& first, const pcg::Plan& second) {
+  const search::PlanComparison c = search::compare_plans(first, second);
+  std::string out = fmt::format("first   {}: {}\nsecond  {}: {}\n", first.name, first.summary, second.name, second.summary);
+  if (!c.settings.empty()) {
+    Table table({{"setting", Align::left}, {"first", Align::left}, {"second", Align::left}});
+    for (const search::SettingApart& s : c.settings) table.row({s.key, s.first.value_or("default"), s.second.value_or("default")});
+    out += "\n" + table.text();
+  }
+  out += fmt::format("\n{} of {} operators run alike\n", c.alike, c.operators);
+  if (c.others.empty()) return out;
+  Table table(
+      {{"  operators", Align::right}, {"kind", Align::left}, {"first", Align::left}, {"second", Align::left}, {"named", Align::left}});
+  const std::size_t shown = std::min(c.others.size(), kMostRows);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const search::OperatorsApart& o = c.others[i];
+    table.row({fmt::format("{}", o.count), o.kind, placed_text(o.first), second_text(o), o.count > 1 ? o.name + ", ..." : o.name});
+  }
+  out += table.text();
+  if (shown < c.others.size()) out += fmt::format("  and {} groups more, which --json lists\n", c.others.size() - shown);
+  return out;
+}
+
+std::string plan_comparison_json(const pcg::Plan& first, const pcg::Plan& second) {
+  const search::PlanComparison c = search::compare_plans(first, second);
+  Json j;
+  j["first"] = {{"name", first.name}, {"summary", first.summary}};
+  j["second"] = {{"name", second.name}, {"summary", second.summary}};
+  j["settings"] = Json::array();
+  for (const search::SettingApart& s : c.settings)
+    j["settings"].push_back({{"key", s.key}, {"first", setting_json(s.first)}, {"second", setting_json(s.second)}});
+  j["operators"] = c.operators;
+  j["alike"] = c.alike;
+  j["others"] = Json::array();
+  for (const search::OperatorsApart& o : c.others)
+    j["others"].push_back({{"count", o.count},
+                           {"kind", o.kind},
+                           {"named", o.name},
+                           {"reordered", o.is_reordered},
+                           {"first", placed_json(o.first)},
+                           {"second", placed_json(o.second)}});
+  return j.dump(1) + "\n";
+}
+
+}  // namespace reports

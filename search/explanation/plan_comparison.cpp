@@ -1,0 +1,125 @@
+#include "search/explanation/plan_comparison.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string_view>
+
+#include "base/yaml/emit.hpp"
+#include "pcg/plan/plan_write.hpp"
+#include "search/operators/summary.hpp"
+
+namespace search {
+namespace {
+
+// "[mlp, norm]", "{from: 50257, to: 50304}".
+std::string in_a_line(const base::Yaml& y) {
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  for (const base::Yaml& item : y.items) add(in_a_line(item));
+  for (const base::Yaml::Entry& e : y.entries) add(e.key + ": " + in_a_line(e.value));
+  if (y.is_sequence()) return "[" + text + "]";
+  return y.is_map() ? "{" + text + "}" : y.scalar;
+}
+
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+void add_settings(const base::Yaml& map, const std::string& before, Settings& out) {
+  for (const base::Yaml::Entry& e : map.entries) {
+    if (e.value.is_map()) add_settings(e.value, before + e.key + ".", out);
+    else out.emplace_back(before + e.key, in_a_line(e.value));
+  }
+}
+
+Settings settings_of(const pcg::Plan& plan) {
+  Settings out;
+  add_settings(pcg::plan_settings(plan), "", out);
+  return out;
+}
+
+std::optional<std::string> value_of(const Settings& settings, const std::string& key) {
+  const auto at = std::ranges::find(settings, key, &Settings::value_type::first);
+  return at == settings.end() ? std::nullopt : std::optional(at->second);
+}
+
+std::vector<SettingApart> settings_apart(const pcg::Plan& first, const pcg::Plan& second) {
+  const Settings a = settings_of(first), b = settings_of(second);
+  std::vector<SettingApart> apart;
+  for (const auto& [key, value] : a)
+    if (auto other = value_of(b, key); other != value) apart.push_back({key, value, std::move(other)});
+  for (const auto& [key, value] : b)
+    if (!value_of(a, key)) apart.push_back({key, std::nullopt, value});
+  return apart;
+}
+
+// An operator of a plan, with its devices in the order of its shards.
+struct Operator {
+  const pcg::PcgNode* node = nullptr;
+  std::vector<base::DeviceId> devices;
+
+  [[nodiscard]] std::string kind() const { return std::string(pcg::kind_name(*node->operation())); }
+  [[nodiscard]] PlacedCut placed() const {
+    PlacedCut p{cut_text(*node->space, node->sharding), devices};
+    std::ranges::sort(p.devices);
+    const auto repeated = std::ranges::unique(p.devices);
+    p.devices.erase(repeated.begin(), repeated.end());
+    return p;
+  }
+};
+
+std::vector<Operator> operators_of(const pcg::Plan& plan) {
+  std::vector<Operator> all;
+  for (std::size_t n = 0; n < plan.pcg.nodes().size(); ++n)
+    if (const pcg::PcgNode& node = plan.pcg.nodes()[n]; node.computes())
+      all.push_back({&node, pcg::devices_of(plan.mapping[n], node.sharding)});
+  return all;
+}
+
+void add_to(std::vector<OperatorsApart>& groups, OperatorsApart o) {
+  const auto same = std::ranges::find_if(groups, [&](const OperatorsApart& g) {
+    return g.kind == o.kind && g.first == o.first && g.second == o.second && g.is_reordered == o.is_reordered;
+  });
+  OperatorsApart& group = same == groups.end() ? groups.emplace_back(std::move(o)) : *same;
+  ++group.count;
+}
+
+}  // namespace
+
+bool are_of_one_model(const pcg::Plan& first, const pcg::Plan& second) {
+  return base::emit_yaml(first.model) == base::emit_yaml(second.model);
+}
+
+PlanComparison compare_plans(const pcg::Plan& first, const pcg::Plan& second) {
+  PlanComparison c{.settings = settings_apart(first, second)};
+  const std::vector<Operator> mine = operators_of(first), others = operators_of(second);
+  std::map<std::pair<std::string_view, std::string>, const Operator*> left;  // of the second plan, by name and kind
+  for (const Operator& o : others) left.emplace(std::pair(std::string_view(o.node->name), o.kind()), &o);
+  for (const Operator& o : mine) {
+    ++c.operators;
+    const auto at = left.find({o.node->name, o.kind()});
+    if (at == left.end()) {
+      add_to(c.others, {.kind = o.kind(), .first = o.placed(), .second = {}, .name = o.node->name});
+      continue;
+    }
+    const Operator& other = *at->second;
+    left.erase(at);
+    if (o.node->sharding == other.node->sharding && o.devices == other.devices) {
+      ++c.alike;
+      continue;
+    }
+    PlacedCut a = o.placed(), b = other.placed();
+    const bool is_reordered = a == b;
+    add_to(c.others, {.kind = o.kind(), .first = std::move(a), .second = std::move(b), .is_reordered = is_reordered, .name = o.node->name});
+  }
+  for (const Operator& o : others) {
+    if (!left.contains({o.node->name, o.kind()})) continue;
+    ++c.operators;
+    add_to(c.others, {.kind = o.kind(), .first = {}, .second = o.placed(), .name = o.node->name});
+  }
+  std::ranges::stable_sort(c.others, std::greater<>(), &OperatorsApart::count);
+  return c;
+}
+
+}  // namespace search

@@ -1,0 +1,19 @@
+#pragma once
+// The quickest of a few grids: all are estimated, and the best by their estimates are simulated.
+
+#include <string>
+#include <vector>
+
+#include "search/grid/grid.hpp"
+#include "search/problem/problem.hpp"
+#include "search/problem/search_result.hpp"
+
+namespace search {
+
+// `grids`: at least one; those that differ in recomputation alone stand together, because they share most of an estimate. Those that cannot
+// be built are left out. `name`: of the plan. Without a plan that fits the result has the one that lacks least memory.
+// Cost: one estimate per grid, one look at the memory of each until some are simulated, and at most four simulations.
+[[nodiscard]] SearchResult quickest_of(const Problem& problem, const std::vector<GridConfig>& grids, const std::string& name,
+                                       base::Seconds budget, const SearchContext& context);
+
+}  // namespace search
