@@ -1,6 +1,7 @@
 #pragma once
 // Unity (Unger et al., OSDI'22): algebraic rewrites and parallelisation are searched together.
 
+#include "search/operators/shortlists.hpp"
 #include "search/problem/planner.hpp"
 
 namespace search {
