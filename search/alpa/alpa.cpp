@@ -56,10 +56,6 @@ class AlpaSearch {
       if (const Attempt<pcg::Plan> plan = data_parallel_plan(problem_, {})) confirmation_.confirm(*plan);
     const std::vector<PipelineSetting> settings =
         most_promising_first(settings_worth_a_look(problem_.training.global_batch, settings_config()));
-    std::vector<std::string> notes;
-    if (may_be_one_stage() && cuts_in_every_way())
-      notes.push_back(confirm_intra_op(problem_, {.most_strategies = config_.most_strategies, .most_cut = config_.most_cut}, catalog_,
-                                       deadline_, confirmation_));
     const PipelineConfig pipelines = pipeline_config();
     const std::vector<StageShape> shapes = shapes_of(space_, config_);
     std::size_t looked_at = 0;
@@ -68,6 +64,10 @@ class AlpaSearch {
       for (PipelinePlan& p : plans(setting, shapes, pipelines)) confirmation_.confirm(std::move(p.plan), p.expected);
       ++looked_at;
     }
+    std::vector<std::string> notes;
+    if (may_be_one_stage() && cuts_in_every_way())
+      notes.push_back(confirm_intra_op(problem_, {.most_strategies = config_.most_strategies, .most_cut = config_.most_cut}, catalog_,
+                                       deadline_, confirmation_));
     const bool cut_off = looked_at < settings.size() || deadline_.has_passed();
     SearchResult r = std::move(confirmation_).result(cut_off);
     if (r.candidates == 0 && !cut_off)
