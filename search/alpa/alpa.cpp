@@ -106,8 +106,9 @@ class AlpaSearch {
     return config;
   }
 
+  // Of those that could be quicker than the best so far.
   std::vector<PipelinePlan> plans(PipelineSetting setting, std::span<const StageShape> shapes, const PipelineConfig& config) {
-    if (const auto best = confirmation_.best_time()) setting.to_beat = best->value();
+    if (const auto best = confirmation_.best_time()) setting.to_beat = std::min(setting.to_beat, best->value());
     const pcg::Graph graph = pcg::with_batch(problem_.model, problem_.training.global_batch / setting.micro_batches);
     return pipeline_plans(problem_, graph, setting, shapes, config, catalog_, branch_shapes_, deadline_);
   }
@@ -126,18 +127,21 @@ class AlpaSearch {
       std::optional<pcg::Plan> plan{};
     };
     std::vector<Looked> looked;
-    for (PipelineSetting& s : settings) {
-      Looked& l = looked.emplace_back(Looked{std::move(s)});
+    double best = std::numeric_limits<double>::infinity();
+    for (const PipelineSetting& s : settings) {
+      Looked& l = looked.emplace_back(Looked{s});
       if (deadline_.left() < config_.budget / 2) continue;
+      l.setting.to_beat = best;
       for (PipelinePlan& p : plans(l.setting, shapes, first_look)) {
         if (!problem_.oracle.memory(p.plan).fits()) continue;
         l.seconds = estimate(p.plan, problem_.oracle).value();
         l.plan = std::move(p.plan);
       }
-      // The best so far is simulated: settings that cannot beat it cost no more time.
-      if (l.plan && std::ranges::min(looked, {}, &Looked::seconds).seconds == l.seconds) confirmation_.confirm(*l.plan);
+      best = std::min(best, l.seconds);
+      l.setting.to_beat = s.to_beat;
     }
     std::ranges::stable_sort(looked, {}, &Looked::seconds);
+    if (looked.front().plan) confirmation_.confirm(*looked.front().plan);
     settings.clear();
     for (Looked& l : looked) settings.push_back(std::move(l.setting));
     return settings;
