@@ -31,7 +31,7 @@ struct SettingsConfig {
   bool update_sharding = true;  // gradients and optimizer state may be shared out among replicas (ZeRO 2)
   std::optional<int> zero{};    // this stage of ZeRO alone, with whole gradients over the micro-batches or without
 };
-// Those with some tens of micro-batches first: they are likely to be good, and others are then seen to be worse without much work.
+// Those with some hundreds of micro-batches first: they are likely to be good, and others are then seen to be worse without much work.
 [[nodiscard]] std::vector<PipelineSetting> settings_worth_a_look(std::int64_t global_batch, const SettingsConfig& config);
 
 // Blocks of devices that a stage may have. all: of every size that cuts machines, or all of them, into equal parts. powers_of_two: of those
