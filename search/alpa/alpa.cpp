@@ -2,12 +2,18 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "search/data_parallel/data_parallel.hpp"
+#include "search/estimates/estimate.hpp"
 #include "search/intra_op/intra_op.hpp"
 #include "search/problem/confirmation.hpp"
 
 namespace search {
 namespace {
+
+constexpr std::size_t kFewStrategies = 6;  // ways of an operator in the first look, besides plain ones
 
 const char* word(AlpaSpace space) {
   switch (space) {
@@ -46,33 +52,23 @@ class AlpaSearch {
     if (const int m = config_.settings.micro_batches; m > 0 && problem_.training.global_batch % m != 0)
       return result_of_rule(Refusal{Constraint::batch,
                                     fmt::format("{} micro-batches do not divide a global batch of {}", m, problem_.training.global_batch)});
-    const bool may_be_one_stage = config_.stages <= 1 && config_.settings.micro_batches == 0;
+    if (may_be_one_stage() && (space_ == AlpaSpace::samples || cuts_in_every_way() || config_.intra_op == IntraOp::data))
+      if (const Attempt<pcg::Plan> plan = data_parallel_plan(problem_, {})) confirmation_.confirm(*plan);
+    const std::vector<PipelineSetting> settings =
+        most_promising_first(settings_worth_a_look(problem_.training.global_batch, settings_config()));
+    const PipelineConfig pipelines = pipeline_config();
+    const std::vector<StageShape> shapes = shapes_of(space_, config_);
+    std::size_t looked_at = 0;
+    for (const PipelineSetting& setting : settings) {
+      if (deadline_.has_passed()) break;
+      for (PipelinePlan& p : plans(setting, shapes, pipelines)) confirmation_.confirm(std::move(p.plan), p.expected);
+      ++looked_at;
+    }
     std::vector<std::string> notes;
-    if (space_ == AlpaSpace::all && may_be_one_stage)
+    if (may_be_one_stage() && cuts_in_every_way())
       notes.push_back(confirm_intra_op(problem_, {.most_strategies = config_.most_strategies, .most_cut = config_.most_cut}, catalog_,
                                        deadline_, confirmation_));
-    if (space_ == AlpaSpace::samples && may_be_one_stage)
-      if (const Attempt<pcg::Plan> plan = data_parallel_plan(problem_, {})) confirmation_.confirm(*plan);
-    const std::vector<StageShape> shapes = shapes_of(space_, config_);
-    const PipelineConfig pipelines{
-        .most_strategies = config_.most_strategies,
-        .most_cut = config_.most_cut,
-        .side_by_side = false,
-        .cuts = space_ == AlpaSpace::samples ? Cuts{.features = false, .reduction = false, .heads = false} : Cuts{},
-        .hand_overs_count = config_.transfers};
-    std::size_t settings = 0;
-    bool cut_off = false;
-    for (PipelineSetting setting : settings_worth_a_look(problem_.training.global_batch, config_.settings)) {
-      if (deadline_.has_passed()) {
-        cut_off = true;
-        break;
-      }
-      if (const auto best = confirmation_.best_time()) setting.to_beat = best->value();
-      const pcg::Graph graph = pcg::with_batch(problem_.model, problem_.training.global_batch / setting.micro_batches);
-      for (PipelinePlan& p : pipeline_plans(problem_, graph, setting, shapes, pipelines, catalog_, branch_shapes_, deadline_))
-        confirmation_.confirm(std::move(p.plan), p.expected);
-      ++settings;
-    }
+    const bool cut_off = looked_at < settings.size() || deadline_.has_passed();
     SearchResult r = std::move(confirmation_).result(cut_off);
     if (r.candidates == 0 && !cut_off)
       r.termination = Termination::infeasible(
@@ -81,11 +77,76 @@ class AlpaSearch {
     r.notes.insert(r.notes.end(), notes.begin(), notes.end());
     r.notes.push_back(
         fmt::format("stages cut and mapped for {} choices of micro-batches, recomputation and shared updates; {} kinds of operators",
-                    settings, catalog_.size()));
+                    looked_at, catalog_.size()));
     return r;
   }
 
  private:
+  [[nodiscard]] bool may_be_one_stage() const { return config_.stages <= 1 && config_.settings.micro_batches == 0; }
+  [[nodiscard]] bool cuts_in_every_way() const { return space_ == AlpaSpace::all && config_.intra_op == IntraOp::ilp; }
+
+  [[nodiscard]] SettingsConfig settings_config() const {
+    SettingsConfig settings = config_.settings;
+    if (config_.intra_op == IntraOp::data) settings.zero = 0;
+    if (config_.intra_op == IntraOp::zero_2) settings.zero = 2;
+    if (config_.intra_op == IntraOp::zero_3) settings.zero = 3;
+    return settings;
+  }
+
+  [[nodiscard]] PipelineConfig pipeline_config() const {
+    PipelineConfig config{.most_strategies = config_.most_strategies,
+                          .most_cut = config_.most_cut,
+                          .parts = config_.parts,
+                          .submeshes = config_.submeshes,
+                          .side_by_side = false,
+                          .hand_overs_count = config_.transfers};
+    if (config_.intra_op == IntraOp::largest_dimension) config.cuts.only_largest = true;
+    else if (space_ == AlpaSpace::samples || (space_ == AlpaSpace::all && config_.intra_op != IntraOp::ilp))
+      config.cuts = {.features = false, .reduction = false, .heads = false};
+    return config;
+  }
+
+  // Of those that could be quicker than the best so far.
+  std::vector<PipelinePlan> plans(PipelineSetting setting, std::span<const StageShape> shapes, const PipelineConfig& config) {
+    if (const auto best = confirmation_.best_time()) setting.to_beat = std::min(setting.to_beat, best->value());
+    const pcg::Graph graph = pcg::with_batch(problem_.model, problem_.training.global_batch / setting.micro_batches);
+    return pipeline_plans(problem_, graph, setting, shapes, config, catalog_, branch_shapes_, deadline_);
+  }
+
+  // A first look, at few ways of each operator and at stages made of few layers, says which settings are likely to be good: these come
+  // first, so that others are soon seen to be worse, and what was found is good whenever the time is up.
+  std::vector<PipelineSetting> most_promising_first(std::vector<PipelineSetting> settings) {
+    if (settings.size() < 2) return settings;
+    PipelineConfig first_look = pipeline_config();
+    first_look.most_strategies = std::min(first_look.most_strategies, kFewStrategies);
+    if (first_look.parts.by == Clustering::segments) first_look.parts.by = Clustering::layers;
+    const std::vector<StageShape> shapes{shapes_of(space_, config_).front()};
+    struct Looked {
+      PipelineSetting setting;
+      double seconds = std::numeric_limits<double>::infinity();
+      std::optional<pcg::Plan> plan{};
+    };
+    std::vector<Looked> looked;
+    double best = std::numeric_limits<double>::infinity();
+    for (const PipelineSetting& s : settings) {
+      Looked& l = looked.emplace_back(Looked{s});
+      if (deadline_.left() < config_.budget / 2) continue;
+      l.setting.to_beat = best;
+      for (PipelinePlan& p : plans(l.setting, shapes, first_look)) {
+        if (!problem_.oracle.memory(p.plan).fits()) continue;
+        l.seconds = estimate(p.plan, problem_.oracle).value();
+        l.plan = std::move(p.plan);
+      }
+      best = std::min(best, l.seconds);
+      l.setting.to_beat = s.to_beat;
+    }
+    std::ranges::stable_sort(looked, {}, &Looked::seconds);
+    if (looked.front().plan) confirmation_.confirm(*looked.front().plan);
+    settings.clear();
+    for (Looked& l : looked) settings.push_back(std::move(l.setting));
+    return settings;
+  }
+
   const Problem& problem_;
   AlpaSpace space_;
   AlpaConfig config_;
@@ -94,6 +155,29 @@ class AlpaSearch {
   OperatorCatalog catalog_;
   BranchShapes branch_shapes_;
 };
+
+std::vector<Option> options_of_alpa_alone() {
+  const AlpaConfig defaults;
+  return {
+      {"strategies", WholeNumber{.least = 1, .most = 10000, .by_default = static_cast<std::int64_t>(defaults.most_strategies)},
+       "ways to run an operator that are chosen among, at most: those that cost least by themselves"},
+      {"loops", WholeNumber{.least = 1, .most = 4, .by_default = defaults.most_cut},
+       "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most: the axes of a logical mesh"},
+      {"clustering", Choice{{"none", "dp", "equal-operator", "equal-layer"}},
+       "what stages are made of: segments as cuts come, layers by Alpa's programme, layers of equally many operators, or layers by the "
+       "programme and equally many in each stage"},
+      {"layers", WholeNumber{.least = 1, .most = 1000, .by_default = static_cast<std::int64_t>(defaults.parts.layers)},
+       "that operators are clustered into"},
+      {"submeshes", Choice{{"all", "power-of-two"}},
+       "blocks of GPUs of a stage: of every size that divides the GPUs, or inside a machine powers of two alone"},
+      {"intra_op", Choice{{"ilp", "data", "zero-2", "zero-3", "largest-dimension"}},
+       "inside a stage every operator is cut in its own way, or all by samples (with a stage of ZeRO), or each along its largest loop"}};
+}
+
+std::optional<OptionProblem> layers_of_nothing(const OptionValues& o) {
+  if (o.choice("clustering") != 0 || !o.given("layers")) return std::nullopt;
+  return OptionProblem{"layers", "operators are not clustered into layers", "add clustering: dp, or remove layers"};
+}
 
 Planner planner_of(AlpaSpace space, std::string about) {
   const AlpaConfig defaults;
@@ -110,14 +194,9 @@ Planner planner_of(AlpaSpace space, std::string about) {
                   {"update_sharding", Flag{defaults.settings.update_sharding},
                    "gradients and optimizer state may be shared out among replicas (ZeRO 2)"}},
       .plan = {}};
-  if (space == AlpaSpace::all) {
-    p.options.push_back({"strategies",
-                         WholeNumber{.least = 1, .most = 10000, .by_default = static_cast<std::int64_t>(defaults.most_strategies)},
-                         "ways to run an operator that are chosen among, at most: those that cost least by themselves"});
-    p.options.push_back(
-        {"loops", WholeNumber{.least = 1, .most = 4, .by_default = defaults.most_cut},
-         "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most: the axes of a logical mesh"});
-  }
+  if (space == AlpaSpace::all)
+    for (Option& o : options_of_alpa_alone()) p.options.push_back(std::move(o));
+  if (space == AlpaSpace::all) p.contradiction = layers_of_nothing;
   p.plan = [space](const Problem& problem, const OptionValues& o, const SearchContext& c) {
     AlpaConfig config{.budget = o.duration("budget"),
                       .stages = static_cast<int>(o.whole_number("stages")),
@@ -128,6 +207,10 @@ Planner planner_of(AlpaSpace space, std::string about) {
     if (space == AlpaSpace::all) {
       config.most_strategies = static_cast<std::size_t>(o.whole_number("strategies"));
       config.most_cut = static_cast<int>(o.whole_number("loops"));
+      config.parts.by = static_cast<Clustering>(o.choice("clustering"));
+      config.parts.layers = static_cast<std::size_t>(o.whole_number("layers"));
+      config.submeshes = static_cast<Submeshes>(o.choice("submeshes"));
+      config.intra_op = static_cast<IntraOp>(o.choice("intra_op"));
     }
     return alpa_search(problem, space, config, c);
   };

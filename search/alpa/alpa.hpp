@@ -7,6 +7,10 @@
 
 namespace search {
 
+// How the operators of a stage are cut. ilp: each in its own way, the cheapest together; the others are those of Alpa's ablation (section
+// 8.2): by samples alone, without ZeRO or with a stage of it, or each along its largest loop alone.
+enum class IntraOp { ilp, data, zero_2, zero_3, largest_dimension };
+
 struct AlpaConfig {
   base::Seconds budget{50};
   std::size_t most_strategies = 24;  // of an operator, those that cost least by themselves
@@ -14,6 +18,9 @@ struct AlpaConfig {
   int stages = 0;                    // 0: as many as are best
   SettingsConfig settings;           // micro-batches, recomputation, updates
   bool transfers = true;             // what stages hand on takes time
+  PartsConfig parts;                 // what stages are made of
+  Submeshes submeshes = Submeshes::all;
+  IntraOp intra_op = IntraOp::ilp;
 };
 
 // What of Alpa's space is searched. stages_alone: each stage is one device; samples: each stage is replicas, as PipeDream's are (Narayanan

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "pcg/work/saved.hpp"
 #include "search/operators/strategy_plan.hpp"
 #include "sim/dataflow/flow_graph.hpp"
 #include "sim/memory/kept_by_block.hpp"
@@ -91,7 +92,7 @@ const ChainCosts::BlockPrices& ChainCosts::prices(DeviceBlock block) {
 }
 
 // The order of the devices changes nothing.
-const std::array<ChainCosts::BytesOfCuts, 2>& ChainCosts::kept_bytes(int devices) {
+const std::array<ChainCosts::BytesOfCuts, 3>& ChainCosts::kept_bytes(int devices) {
   const auto [at, is_new] = kept_bytes_.try_emplace(devices);
   if (!is_new) return at->second;
   for (const LayerCut& c : layer_cuts(devices)) {
@@ -108,11 +109,11 @@ const std::array<ChainCosts::BytesOfCuts, 2>& ChainCosts::kept_bytes(int devices
     pcg::Plan plan = plan_of_strategies(problem_, graph_, choice);
     plan.micro_batches = micro_batches_;
     const sim::FlowGraph flow = sim::flow_graph(plan);
-    for (const bool is_recomputed : {false, true}) {
-      plan.recompute = is_recomputed ? pcg::Recompute::full : pcg::Recompute::none;
+    for (std::size_t word = 0; word < at->second.size(); ++word) {
+      plan.recompute = static_cast<pcg::Recompute>(word);
       const sim::KeptByBlock by_block = sim::kept_by_block(plan, flow, problem_.oracle.framework(plan.training), flow.stage_nodes[0],
                                                            static_cast<std::size_t>(problem_.cluster.device_count()));
-      std::vector<double>& kept = at->second[is_recomputed ? 1 : 0].back();
+      std::vector<double>& kept = at->second[word].back();
       for (const auto& [block, bytes] : by_block.saved)
         kept[static_cast<std::size_t>(model_.split.of_block[static_cast<std::size_t>(block)])] += std::ranges::max(bytes);
     }
@@ -126,7 +127,9 @@ ChainCosts::Parts ChainCosts::parts(const BlockPrices& prices, std::size_t cut, 
     if (kinds_[n] == kSource || layer_of(n) != layer) continue;
     const StrategyCost& cost = prices.costs[cut][n];
     p.forward += cost.forward;
-    if (graph_.blocks()[static_cast<std::size_t>(graph_.nodes()[n].block)].weighty) p.again += cost.forward;
+    const pcg::GraphNode& node = graph_.nodes()[n];
+    if (graph_.blocks()[static_cast<std::size_t>(node.block)].weighty) p.again += cost.forward;
+    if (pcg::keeps_scores(node.op)) p.scores_again += cost.forward;
     p.backward += cost.kernels + cost.inside - cost.forward + (micro_batches_ > 1 ? cost.buffering : 0);
     p.synchronisation += cost.synchronisation;
     p.update += cost.update;
@@ -140,10 +143,11 @@ ChainCosts::Parts ChainCosts::parts(const BlockPrices& prices, std::size_t cut, 
 // behind the update. With ZeRO 3, weights are gathered for each pass of a micro-batch, in the forward pass beside the kernels of the layer
 // before; in the backward pass behind the scattering of that layer's gradients, which waits for its kernels, as both take the same stream
 // (sim/lowering).
-double ChainCosts::seconds(const Parts& p, const LayerStrategy& strategy, int zero) const {
-  const double backward = p.backward + (strategy.is_recomputed ? p.again : 0);
+double ChainCosts::seconds(const Parts& p, const LayerStrategy& strategy, const ChainSetting& setting) const {
+  if (strategy.is_recomputed && setting.selective) return kCannot;
+  const double backward = p.backward + (setting.selective ? p.scores_again : strategy.is_recomputed ? p.again : 0);
   const double scattering = p.synchronisation / 2, gathering = p.synchronisation / 2 * weight_share_, update = p.update / strategy.shards;
-  if (strategy.shards > 1 && zero == 3)
+  if (strategy.shards > 1 && setting.zero == 3)
     return std::max(p.forward, gathering) + backward + gathering + scattering + p.moved + update / micro_batches_;
   const double added_up = strategy.shards > 1 ? scattering : p.synchronisation;
   const double behind = overlaps_gradients_ ? std::max(0.0, added_up - backward) : added_up;
@@ -164,15 +168,18 @@ double ChainCosts::state_bytes(const BlockPrices& prices, std::size_t cut, int l
 std::vector<LayerCost> ChainCosts::table(DeviceBlock block, const ChainSetting& setting, double kept_copies) {
   const std::vector<LayerStrategy> strategies = layer_strategies(block.size);
   const BlockPrices& own = prices(block);
-  const std::array<BytesOfCuts, 2>& kept = kept_bytes(block.size);
+  const std::array<BytesOfCuts, 3>& kept = kept_bytes(block.size);
   std::vector<LayerCost> table;
   for (int layer = 0; layer < model_.split.layers; ++layer) {
     LayerCost& cost = table.emplace_back();
     for (const LayerStrategy& s : strategies) {
       const std::size_t c = s.cut_number;
-      cost.seconds.push_back(own.can[c] ? seconds(parts(own, c, layer), s, setting.zero) : kCannot);
+      const pcg::Recompute word = setting.selective ? pcg::Recompute::selective
+                                  : s.is_recomputed ? pcg::Recompute::full
+                                                    : pcg::Recompute::none;
+      cost.seconds.push_back(own.can[c] ? seconds(parts(own, c, layer), s, setting) : kCannot);
       cost.bytes.push_back(state_bytes(own, c, layer, s.shards > 1 ? setting.zero : 0, setting.stages == 1) +
-                           kept_copies * kept[s.is_recomputed ? 1 : 0][c][static_cast<std::size_t>(layer)]);
+                           kept_copies * kept[static_cast<std::size_t>(word)][c][static_cast<std::size_t>(layer)]);
     }
     cost.from_before = from_before(layer, block, block);
   }

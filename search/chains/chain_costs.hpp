@@ -19,6 +19,8 @@ struct ChainSetting {
   pcg::ScheduleKind schedule = pcg::ScheduleKind::one_f_one_b;  // or gpipe
   // The stage of ZeRO of layers that share out: 3, or 2, once an iteration.
   int zero = 3;
+  // Every layer computes the scores of its attention again, and nothing else; false: layers choose whether they are computed again whole.
+  bool selective = false;
 };
 
 // Of one number of micro-batches. Remembers what it was asked.
@@ -44,13 +46,14 @@ class ChainCosts {
   using BytesOfCuts = std::vector<std::vector<double>>;  // [cut][layer]
   // Seconds of a layer.
   struct Parts {
-    double forward = 0, backward = 0, again = 0, moved = 0, synchronisation = 0, update = 0;  // again: of what can be recomputed
+    double forward = 0, backward = 0, moved = 0, synchronisation = 0, update = 0;
+    double again = 0, scores_again = 0;  // of the forward pass: what full recomputation repeats, and selective
   };
   [[nodiscard]] const BlockPrices& prices(DeviceBlock block);
-  // Bytes on each device that a micro-batch keeps for its backward pass: where layers are not recomputed, and where they are.
-  [[nodiscard]] const std::array<BytesOfCuts, 2>& kept_bytes(int devices);
+  // Bytes on each device that a micro-batch keeps for its backward pass, by pcg::Recompute.
+  [[nodiscard]] const std::array<BytesOfCuts, 3>& kept_bytes(int devices);
   [[nodiscard]] std::vector<LayerCost> table(DeviceBlock block, const ChainSetting& setting, double kept_copies);
-  [[nodiscard]] double seconds(const Parts& parts, const LayerStrategy& strategy, int zero) const;
+  [[nodiscard]] double seconds(const Parts& parts, const LayerStrategy& strategy, const ChainSetting& setting) const;
   [[nodiscard]] Parts parts(const BlockPrices& prices, std::size_t cut, int layer);
   // `zero`: 0, or the stage that shares out.
   [[nodiscard]] double state_bytes(const BlockPrices& prices, std::size_t cut, int layer, int zero, bool is_one_stage) const;
@@ -81,7 +84,7 @@ class ChainCosts {
   double weight_share_;  // bytes of a weight for each byte of its gradient
   double memory_;
   std::map<DeviceBlock, BlockPrices> prices_;
-  std::map<int, std::array<BytesOfCuts, 2>> kept_bytes_;                           // by devices
+  std::map<int, std::array<BytesOfCuts, 3>> kept_bytes_;                           // by devices
   std::map<std::tuple<int, DeviceBlock, int, DeviceBlock>, StrategyPairs> moved_;  // by layers and blocks
 };
 

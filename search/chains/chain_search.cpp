@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "pcg/work/saved.hpp"
 #include "search/chains/layered_plan.hpp"
 
 namespace search {
@@ -20,6 +21,10 @@ std::size_t count_of_skips(const pcg::Graph& graph) {
     for (const pcg::GraphTensorRef t : n.inputs)
       if (!is_source(graph.node(t.node)) && layer_of(graph.node(t.node)) + 1 < layer_of(n)) ++skips;
   return skips;
+}
+
+bool keeps_scores(const pcg::Graph& graph) {
+  return std::ranges::any_of(graph.nodes(), [](const pcg::GraphNode& n) { return pcg::keeps_scores(n.op); });
 }
 
 // The same chain with bytes in the place of seconds, so that the fullest stage is the slowest.
@@ -51,6 +56,7 @@ ChainSearch::ChainSearch(const Problem& problem, const ChainSearchConfig& config
       name_(std::move(name)),
       model_(short_model(problem.model)),
       catalog_(problem, kAllCuts),
+      keeps_scores_(keeps_scores(problem.model)),
       layers_skipped_(count_of_skips(problem.model)) {
   constexpr std::int64_t kMostMicroBatches = 1 << 16;  // nothing trains with nearly as many
   for (std::int64_t m = 1; m <= std::min(problem.training.global_batch, kMostMicroBatches); ++m)
@@ -59,8 +65,11 @@ ChainSearch::ChainSearch(const Problem& problem, const ChainSearchConfig& config
 
 // A device by itself has nobody to share with.
 std::vector<ChainSetting> ChainSearch::settings(int stages) const {
-  std::vector<ChainSetting> all{{.stages = stages, .schedule = config_.schedule, .zero = 3}};
-  if (stages < problem_.cluster.device_count()) all.push_back({.stages = stages, .schedule = config_.schedule, .zero = 2});
+  std::vector<ChainSetting> all;
+  for (const int zero : {3, 2})
+    for (const bool selective : {false, true})
+      if ((zero == 3 || stages < problem_.cluster.device_count()) && (!selective || keeps_scores_))
+        all.push_back({.stages = stages, .schedule = config_.schedule, .zero = zero, .selective = selective});
   return all;
 }
 

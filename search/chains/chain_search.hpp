@@ -78,6 +78,7 @@ class ChainSearch {
   std::vector<int> micro_batches_;
   std::map<int, std::unique_ptr<ChainCosts>> costs_;          // by micro-batches
   std::vector<std::pair<base::Seconds, double>> objectives_;  // of simulated plans, by their simulated time
+  bool keeps_scores_ = false;                                 // some attention of the model: they may be computed again instead
   bool has_candidate_ = false, has_long_edges_ = false;
   std::size_t layers_skipped_ = 0;  // tensors that are read behind the next layer
 };

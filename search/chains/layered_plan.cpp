@@ -37,6 +37,7 @@ std::string layered_summary(const pcg::Plan& plan, const std::vector<std::size_t
     text = fmt::format("{} stages of {} GPU{} with {} layers, {}, {}", plan.stages, devices, devices == 1 ? "" : "s",
                        fmt::join(layers, " + "), text, pcg::schedule_names()[static_cast<std::size_t>(plan.schedule)]);
   }
+  if (plan.recompute == pcg::Recompute::selective) text += ", recompute selective";
   if (plan.zero > 0) text += fmt::format(", zero {}", plan.zero);
   std::vector<std::pair<std::string, std::size_t>> count;  // layers, by what they do
   for (const LayerStrategy& s : of_layers) {
@@ -46,7 +47,7 @@ std::string layered_summary(const pcg::Plan& plan, const std::vector<std::size_t
     else ++at->second;
   }
   std::ranges::stable_sort(count, std::greater<>(), &std::pair<std::string, std::size_t>::second);
-  const bool says_something = devices > 1 || plan.recompute != pcg::Recompute::none;
+  const bool says_something = devices > 1 || plan.recompute == pcg::Recompute::full;
   for (std::size_t i = 0; i < std::min(count.size(), kMostNamed) && says_something; ++i)
     text += fmt::format("{} {} layer{} {}", i == 0 ? ";" : ",", count[i].second, count[i].second == 1 ? "" : "s", count[i].first);
   if (count.size() > kMostNamed && says_something) text += fmt::format(", {} other strategies", count.size() - kMostNamed);
@@ -54,7 +55,8 @@ std::string layered_summary(const pcg::Plan& plan, const std::vector<std::size_t
 }
 
 // Lists are left out where they would name all.
-void share_and_recompute(const LayerSplit& split, const std::vector<LayerStrategy>& of_layers, int zero, pcg::Plan& plan) {
+void share_and_recompute(const LayerSplit& split, const std::vector<LayerStrategy>& of_layers, const ChainSetting& setting,
+                         pcg::Plan& plan) {
   std::vector<int> shared, recomputed;
   bool all_share = true, all_recompute = true;
   for (std::size_t b = 0; b < split.of_block.size(); ++b) {
@@ -65,11 +67,11 @@ void share_and_recompute(const LayerSplit& split, const std::vector<LayerStrateg
     if (s.is_recomputed) recomputed.push_back(static_cast<int>(b));
     else all_recompute = false;
   }
-  plan.zero = shared.empty() ? 0 : zero;
+  plan.zero = shared.empty() ? 0 : setting.zero;
   plan.memory.zero.accumulates = plan.zero == 2;
-  plan.recompute = recomputed.empty() ? pcg::Recompute::none : pcg::Recompute::full;
+  plan.recompute = setting.selective ? pcg::Recompute::selective : recomputed.empty() ? pcg::Recompute::none : pcg::Recompute::full;
   if (!all_share) plan.memory.zero.blocks = std::move(shared);
-  if (!all_recompute) plan.memory.recomputed.only = std::move(recomputed);
+  if (!all_recompute && plan.recompute == pcg::Recompute::full) plan.memory.recomputed.only = std::move(recomputed);
 }
 
 }  // namespace
@@ -103,7 +105,7 @@ pcg::Plan layered_plan(const Problem& problem, const ChainSetting& setting, int 
   plan.micro_batches = micro_batches;
   plan.schedule = setting.stages > 1 ? setting.schedule : pcg::ScheduleKind::one_f_one_b;
   const std::vector<LayerStrategy> of_layers = strategies_of_layers(plan, split, answer, strategies);
-  share_and_recompute(split, of_layers, setting.zero, plan);
+  share_and_recompute(split, of_layers, setting, plan);
   plan.summary = layered_summary(plan, answer.begins, of_layers, devices);
   const auto wrong = pcg::violations(plan);
   BASE_CHECK(wrong.empty(), "{}: {}", plan.summary, wrong.front());

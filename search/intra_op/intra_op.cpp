@@ -30,8 +30,7 @@ class IntraOpSearch {
  private:
   void confirm_data_parallel() {
     const Attempt<pcg::Plan> plan = data_parallel_plan(problem_, {});
-    if (!plan) return;
-    confirmation_.confirm(*plan);
+    if (plan && confirmation_.confirm(*plan)) has_plan_ = true;
   }
 
   // The cheapest choices under each weighing of gradients, and, where none fits, under dearer memory.
@@ -48,9 +47,10 @@ class IntraOpSearch {
         ++weighings_;
         if (deadline_.has_passed() && confirmation_.has_plan()) return;
         plan.summary = summary_of_cuts(plan);
-        confirmation_.confirm(std::move(plan), price == 0 ? std::optional(base::Seconds(chosen->seconds)) : std::nullopt);
+        if (confirmation_.confirm(std::move(plan), price == 0 ? std::optional(base::Seconds(chosen->seconds)) : std::nullopt))
+          has_plan_ = true;
       }
-      if (confirmation_.has_plan()) return;
+      if (has_plan_) return;
     }
   }
 
@@ -84,6 +84,7 @@ class IntraOpSearch {
   Confirmation& confirmation_;
   std::size_t weighings_ = 0;
   bool exact_ = true;
+  bool has_plan_ = false;  // of the whole batch
 };
 
 }  // namespace

@@ -62,6 +62,7 @@ class Mapping {
   bool find_out(const Part& part, const std::vector<Placed>& placed);
   // The number of a placed operator's way among all of its kind on the block.
   [[nodiscard]] std::uint32_t way(KindNumber kind, const Placed& placed) { return shortlist(kind, placed.block).ways[placed.choice]; }
+  [[nodiscard]] bool runs_side_by_side() const { return config_.side_by_side; }
   [[nodiscard]] const Shortlist& shortlist(KindNumber kind, DeviceBlock block) { return lists_.of(kind, alike(block)); }
 
  private:

@@ -8,6 +8,7 @@
 #include <span>
 #include <tuple>
 
+#include "search/grid/grid_plan.hpp"
 #include "search/megatron/grid_points.hpp"
 
 namespace search {

@@ -11,7 +11,9 @@ const Shortlist& Shortlists::of(KindNumber kind, DeviceBlock block) {
   if (!is_new) return list;
   const Ways& ways = catalog_.ways(kind, block);
   for (std::uint32_t w = 0; w < ways.costs.size(); ++w)
-    if (is_allowed(kind, ways.strategies[w])) list.ways.push_back(w);
+    if (is_allowed(kind, ways.strategies[w]) &&
+        (!cuts_.only_largest || cuts_largest(kind, ways.strategies, ways.strategies[w], block.size)))
+      list.ways.push_back(w);
   if (list.ways.empty()) {
     list.ways.resize(ways.costs.size());
     std::iota(list.ways.begin(), list.ways.end(), 0);
@@ -41,6 +43,17 @@ bool Shortlists::is_allowed(KindNumber kind, const Strategy& s) const {
   for (std::size_t l = 0; l < degrees.size(); ++l)
     if (degrees[l] > 1 && !is_allowed(loops[l])) return false;
   return true;
+}
+
+bool Shortlists::cuts_largest(KindNumber kind, const std::vector<Strategy>& all, const Strategy& s, int devices) const {
+  const std::vector<pcg::Loop>& loops = catalog_.kind(kind).node.space->loops;
+  // Of the one loop that all devices share out; 0: there is none.
+  const auto iterations = [&](const Strategy& t) {
+    const auto cut = std::ranges::find(t.sharding.degrees, devices);
+    return cut == t.sharding.degrees.end() ? std::int64_t{0} : loops[static_cast<std::size_t>(cut - t.sharding.degrees.begin())].size;
+  };
+  const std::int64_t mine = iterations(s);
+  return mine > 0 && std::ranges::none_of(all, [&](const Strategy& t) { return iterations(t) > mine; });
 }
 
 EdgeCosts& Shortlists::edge(const EdgeKind& kind, DeviceBlock from, DeviceBlock to) {

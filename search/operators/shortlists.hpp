@@ -13,11 +13,12 @@ namespace search {
 
 // The dimensions of parallelism: what operators may be cut along.
 struct Cuts {
-  bool samples = true;    // data parallelism
-  bool features = true;   // all that the others are not: output features, positions, experts, ...
-  bool reduction = true;  // what a product sums over: partial sums
-  bool heads = true;      // of attention
-  [[nodiscard]] bool all() const { return samples && features && reduction && heads; }
+  bool samples = true;        // data parallelism
+  bool features = true;       // all that the others are not: output features, positions, experts, ...
+  bool reduction = true;      // what a product sums over: partial sums
+  bool heads = true;          // of attention
+  bool only_largest = false;  // the loop with the most iterations of those that can be shared out among all devices, and no other
+  [[nodiscard]] bool all() const { return samples && features && reduction && heads && !only_largest; }
 };
 
 // Of the ways of a kind on a block those that cost least by themselves, and the plain ones (Ways::is_plain).
@@ -55,6 +56,7 @@ class Shortlists {
  private:
   [[nodiscard]] bool is_allowed(const pcg::Loop& loop) const;
   [[nodiscard]] bool is_allowed(KindNumber kind, const Strategy& s) const;
+  [[nodiscard]] bool cuts_largest(KindNumber kind, const std::vector<Strategy>& all, const Strategy& s, int devices) const;
   bool find_out(EdgeCosts& edge, std::uint32_t row, std::uint32_t column);
 
   OperatorCatalog& catalog_;

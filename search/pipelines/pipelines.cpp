@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <deque>
 #include <limits>
 #include <set>
 
 #include "search/grid/stages.hpp"
-#include "search/mapping/segments.hpp"
 #include "search/operators/strategy_plan.hpp"
 #include "search/operators/summary.hpp"
 #include "search/pipelines/stage_mapping.hpp"
@@ -19,11 +19,11 @@
 namespace search {
 namespace {
 
-constexpr std::size_t kMostParts = 64;     // that stages are made of
 constexpr std::size_t kMostRuledOut = 12;  // stages that turn out not to fit, one after another
 // What memory costs: so many times the seconds of a micro-batch, in the cheapest plan, for the whole memory of a device.
 constexpr std::array kDearer = {0.0, 0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0, 4.0};
-constexpr double kLikelyGood = 4;     // logarithm of the number of micro-batches that is looked at first
+// Logarithm of the number of micro-batches that is looked at first: 16 for each of 16 stages, so that a sixteenth of the time is a bubble.
+constexpr double kLikelyGood = 8;
 constexpr double kFarTooLarge = 1.3;  // times the memory: other stages would not help, dearer memory may
 
 bool same(const Mapping::Part& a, const Mapping::Part& b) {
@@ -31,12 +31,15 @@ bool same(const Mapping::Part& a, const Mapping::Part& b) {
   return a.tree.kinds == b.tree.kinds && a.first == b.first && a.last == b.last && std::ranges::equal(a.edges, b.edges, same_edge);
 }
 
-std::vector<int> stage_sizes(const topology::Cluster& cluster) {
+std::vector<int> stage_sizes(const topology::Cluster& cluster, Submeshes submeshes) {
   const int devices = cluster.device_count(), machine = static_cast<int>(cluster.domain_devices(0).size());
   std::vector<int> sizes;
-  for (int size = 1; size <= devices; ++size)
-    if (devices % size == 0 && devices / size <= static_cast<int>(kMostStages) && (machine % size == 0 || size % machine == 0))
+  for (int size = 1; size <= devices; ++size) {
+    const bool is_in_shape = submeshes == Submeshes::all || size % machine == 0 || std::has_single_bit(static_cast<unsigned>(size));
+    if (is_in_shape && devices % size == 0 && devices / size <= static_cast<int>(kMostStages) &&
+        (machine % size == 0 || size % machine == 0))
       sizes.push_back(size);
+  }
   return sizes;
 }
 
@@ -52,10 +55,18 @@ double seconds_of_even_round(int size, const pcg::Graph& graph, const PipelineSe
   return seconds * size / devices;
 }
 
+// Stages of ZeRO, and whether whole gradients are added up over the micro-batches.
+std::vector<std::pair<int, bool>> updates(const SettingsConfig& config) {
+  if (config.zero == 0) return {{0, false}};
+  if (config.zero) return {{*config.zero, true}, {*config.zero, false}};
+  if (!config.update_sharding) return {{0, false}};
+  return {{0, false}, {2, true}};
+}
+
 class Pipelines {
  public:
-  Pipelines(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting, const PipelineConfig& config,
-            OperatorCatalog& catalog, BranchShapes& branch_shapes, const Deadline& deadline)
+  Pipelines(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting, std::span<const StageShape> shapes,
+            const PipelineConfig& config, OperatorCatalog& catalog, BranchShapes& branch_shapes, const Deadline& deadline)
       : problem_(problem),
         graph_(graph),
         setting_(setting),
@@ -67,16 +78,15 @@ class Pipelines {
         machine_(static_cast<int>(problem.cluster.domain_devices(0).size())),
         kinds_(catalog.kinds_of(graph)) {
     cut();
-    find_sizes();
+    find_sizes(shapes);
+    for (const StageShape& shape : shapes) answers_.push_back({shape});
   }
 
-  std::vector<PipelinePlan> run(std::span<const StageShape> shapes) {
+  std::vector<PipelinePlan> run() {
     if (sizes_.empty()) return {};
-    std::vector<Answer> answers;
-    for (const StageShape& shape : shapes) answers.push_back({shape});
     const double memory = problem_.oracle.device(base::DeviceId(0)).memory.value();
     for (const double price : kDearer) {
-      if (deadline_.has_passed() || std::ranges::all_of(answers, &Answer::fits)) break;
+      if (deadline_.has_passed() || std::ranges::all_of(answers_, &Answer::fits)) break;
       Shortlists lists(catalog_,
                        {.seconds_per_byte = price * cheapest_ / setting_.micro_batches / memory,
                         .per_micro_batch = 1.0 / setting_.micro_batches,
@@ -86,11 +96,11 @@ class Pipelines {
                        config_.most_strategies, config_.most_cut, config_.cuts);
       Mapping mapping(problem_.cluster, lists, branch_shapes_, {config_.side_by_side, config_.remember, sizes_});
       StageMapping stages(mapping, catalog_, parts_, machine_, config_.hand_overs_count);
-      for (Answer& a : answers)
+      for (Answer& a : answers_)
         if (!a.fits) look_for(a, mapping, stages, price == 0);
     }
     std::vector<PipelinePlan> plans;
-    for (Answer& a : answers)
+    for (Answer& a : answers_)
       if (a.closest) plans.push_back(std::move(*a.closest));
     return plans;
   }
@@ -109,12 +119,9 @@ class Pipelines {
     int behind = 0;
   };
 
-  // Where the graph may be cut, in parts of at least so many operators that there are not too many of them.
+  // The parts, and those that are unlike.
   void cut() {
-    const auto operators = static_cast<std::size_t>(std::ranges::count_if(kinds_, [](KindNumber k) { return k != kSource; }));
-    const std::size_t for_every_stage = std::max<std::size_t>(1, operators / (4 * kMostStages));
-    const std::size_t fewest = std::max(operators / kMostParts, std::min(std::max<std::size_t>(1, config_.segment), for_every_stage));
-    segments_ = segments_of(graph_, fewest, std::vector<std::size_t>(graph_.nodes().size(), 0));
+    segments_ = stage_parts(graph_, problem_.training.precision, config_.parts);
     for (const Segment& s : segments_) {
       Mapping::Part part = part_of(graph_, s, kinds_, catalog_, branch_shapes_);
       const auto known = std::ranges::find_if(unlike_, [&](const Mapping::Part& p) { return same(p, part); });
@@ -123,8 +130,13 @@ class Pipelines {
     }
   }
 
-  void find_sizes() {
-    for (const int size : stage_sizes(problem_.cluster)) {
+  // Of blocks that a stage may have, and that could be quick enough.
+  void find_sizes(std::span<const StageShape> shapes) {
+    for (const int size : stage_sizes(problem_.cluster, config_.submeshes)) {
+      const bool is_asked_for = std::ranges::any_of(shapes, [&](const StageShape& s) {
+        return size <= s.largest_block && (size < devices_ ? s.most_stages > 1 : s.fewest_stages <= 1);
+      });
+      if (!is_asked_for) continue;
       const int stages = devices_ / size;
       const int emptied = setting_.schedule == pcg::ScheduleKind::two_bw ? 0 : stages - 1;
       if (seconds_of_even_round(size, graph_, setting_, catalog_, devices_) * (setting_.micro_batches + emptied) < setting_.to_beat)
@@ -149,6 +161,7 @@ class Pipelines {
                            .sizes = sizes_,
                            .fewest_stages = answer.shape.fewest_stages,
                            .most_stages = std::min(answer.shape.most_stages, static_cast<std::size_t>(setting_.micro_batches)),
+                           .equally_many = config_.parts.by == Clustering::equal_layers,
                            .micro_batches = setting_.micro_batches,
                            .stays_full = setting_.schedule == pcg::ScheduleKind::two_bw,
                            .seconds = [&](const StageRun& run) { return stages.seconds(run); },
@@ -246,6 +259,7 @@ class Pipelines {
   std::deque<Mapping::Part> unlike_;
   std::vector<const Mapping::Part*> parts_;  // per segment
   std::vector<int> sizes_;                   // of blocks
+  std::vector<Answer> answers_;              // per shape
   double cheapest_ = 0;                      // seconds of the first plan
 };
 
@@ -274,10 +288,10 @@ std::vector<PipelineSetting> settings_worth_a_look(std::int64_t global_batch, co
   std::vector<PipelineSetting> settings;
   for (const int count : counts)
     for (const pcg::Recompute again : {pcg::Recompute::none, pcg::Recompute::full})
-      for (const int zero : {0, 2}) {
-        if ((zero > 0 && !config.update_sharding) || (again == pcg::Recompute::full && !config.recompute)) continue;
+      for (const auto& [zero, accumulates] : updates(config)) {
+        if (again == pcg::Recompute::full && !config.recompute) continue;
         PipelineSetting setting{.micro_batches = count, .recompute = again, .zero = zero};
-        setting.memory.zero.accumulates = zero > 0;
+        setting.memory.zero.accumulates = accumulates;
         settings.push_back(std::move(setting));
       }
   return settings;
@@ -285,7 +299,7 @@ std::vector<PipelineSetting> settings_worth_a_look(std::int64_t global_batch, co
 
 double least_seconds(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting, OperatorCatalog& catalog) {
   double least = std::numeric_limits<double>::infinity();
-  for (const int size : stage_sizes(problem.cluster))
+  for (const int size : stage_sizes(problem.cluster, Submeshes::all))
     least = std::min(least, seconds_of_even_round(size, graph, setting, catalog, problem.cluster.device_count()));
   return least * setting.micro_batches;
 }
@@ -293,7 +307,7 @@ double least_seconds(const Problem& problem, const pcg::Graph& graph, const Pipe
 std::vector<PipelinePlan> pipeline_plans(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting,
                                          std::span<const StageShape> shapes, const PipelineConfig& config, OperatorCatalog& catalog,
                                          BranchShapes& branch_shapes, const Deadline& deadline) {
-  return Pipelines(problem, graph, setting, config, catalog, branch_shapes, deadline).run(shapes);
+  return Pipelines(problem, graph, setting, shapes, config, catalog, branch_shapes, deadline).run();
 }
 
 }  // namespace search

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "search/mapping/mapping.hpp"
+#include "search/pipelines/stage_parts.hpp"
 #include "search/problem/deadline.hpp"
 
 namespace search {
@@ -28,21 +29,25 @@ struct SettingsConfig {
   int micro_batches = 0;        // 0: 1 and those of micro_batches_worth_a_look()
   bool recompute = true;        // layers may be computed again
   bool update_sharding = true;  // gradients and optimizer state may be shared out among replicas (ZeRO 2)
+  std::optional<int> zero{};    // this stage of ZeRO alone, with whole gradients over the micro-batches or without
 };
-// Those with some tens of micro-batches first: they are likely to be good, and others are then seen to be worse without much work.
+// Those with some hundreds of micro-batches first: they are likely to be good, and others are then seen to be worse without much work.
 [[nodiscard]] std::vector<PipelineSetting> settings_worth_a_look(std::int64_t global_batch, const SettingsConfig& config);
+
+// Blocks of devices that a stage may have. all: of every size that cuts machines, or all of them, into equal parts. powers_of_two: of those
+// inside a machine only these and whole machines (Alpa, section 5.2).
+enum class Submeshes { all, powers_of_two };
 
 struct PipelineConfig {
   std::size_t most_strategies = 24;  // as unity's (search/unity/unity.hpp)
   int most_cut = 2;
-  std::size_t segment = 10;
+  PartsConfig parts;
+  Submeshes submeshes = Submeshes::all;
   bool side_by_side = true;
   bool remember = true;
   Cuts cuts;
   bool hand_overs_count = true;  // search/pipelines/stage_mapping.hpp
 };
-
-inline constexpr std::size_t kMostStages = 16;
 
 // Which pipelines are looked at.
 struct StageShape {

@@ -1,14 +1,16 @@
 #include "search/pipelines/stage_cuts.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
+#include <map>
 
 namespace search {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kNextSlowest = 1.01;  // times the slowest stage that was tried before
+constexpr double kNextSlowest = 1.01;  // times the slowest stage that was tried before: what the header promises
 
 class StageProgramme {
  public:
@@ -28,20 +30,18 @@ class StageProgramme {
   }
 
   std::optional<StageCuts> cheapest() {
-    std::vector<double> slowest;
-    std::ranges::copy_if(seconds_, std::back_inserter(slowest), [](double s) { return s < kNever; });
-    std::ranges::sort(slowest);
-    const auto quickest = std::partition_point(slowest.begin(), slowest.end(), [&](double s) { return !with_slowest(s); });
-    std::optional<StageCuts> best;
-    double tried = 0;
-    for (auto s = quickest; s != slowest.end(); ++s) {
-      if (s != quickest && *s < kNextSlowest * tried) continue;
-      if (best && (q_.stays_full || *s * q_.micro_batches >= best->seconds)) break;
-      tried = *s;
-      std::optional<StageCuts> found = with_slowest(*s);
-      if (!best || found->seconds < best->seconds) best = std::move(found);
+    const std::vector<Rung> rungs = ladder();
+    const auto quickest = std::partition_point(rungs.begin(), rungs.end(), [&](const Rung& r) { return !with_slowest(r.slowest); });
+    if (quickest == rungs.end()) return std::nullopt;
+    const double least_sum = with_slowest(rungs.back().slowest)->sum;
+    std::optional<Answer> best;
+    for (auto r = quickest; r != rungs.end(); ++r) {
+      const double at_least = seconds(least_sum, r->quickest);
+      if (best && (q_.stays_full || at_least >= best->cuts.seconds)) break;
+      std::optional<Answer> found = with_slowest(r->slowest);
+      if (!best || found->cuts.seconds < best->cuts.seconds) best = std::move(found);
     }
-    return best;
+    return std::move(best->cuts);
   }
 
  private:
@@ -52,9 +52,34 @@ class StageProgramme {
     return begin * static_cast<std::size_t>(q_.devices + 1) + static_cast<std::size_t>(device);
   }
 
+  // Stages that are within a hundredth of each other.
+  struct Rung {
+    double quickest = kNever, slowest = 0;
+  };
+  [[nodiscard]] std::vector<Rung> ladder() const {
+    std::map<long, Rung> rungs;
+    for (const double s : seconds_) {
+      if (s == kNever) continue;
+      Rung& r = rungs[s > 0 ? std::lround(std::floor(std::log(s) / std::log(kNextSlowest))) : std::numeric_limits<long>::min()];
+      r = {std::min(r.quickest, s), std::max(r.slowest, s)};
+    }
+    std::vector<Rung> ascending;
+    for (const auto& [number, rung] : rungs) ascending.push_back(rung);
+    return ascending;
+  }
+
+  [[nodiscard]] double seconds(double sum, double slowest) const {
+    return q_.stays_full ? slowest * q_.micro_batches : sum + slowest * (q_.micro_batches - 1);
+  }
+
+  struct Answer {
+    StageCuts cuts;
+    double sum = 0;
+  };
+
   // The stages with the least sum of which none is slower. By the number of stages from a part to the end, on the devices from one to the
   // last.
-  std::optional<StageCuts> with_slowest(double slowest) {
+  std::optional<Answer> with_slowest(double slowest) {
     const std::size_t states = ends_ * static_cast<std::size_t>(q_.devices + 1);
     std::vector<std::vector<double>> sum{std::vector<double>(states, kNever)};
     sum[0][state(q_.parts, q_.devices)] = 0;
@@ -91,7 +116,7 @@ class StageProgramme {
     return cuts(best);
   }
 
-  [[nodiscard]] StageCuts cuts(std::size_t stages) const {
+  [[nodiscard]] Answer cuts(std::size_t stages) const {
     StageCuts cuts;
     std::size_t begin = 0;
     int device = 0;
@@ -105,8 +130,8 @@ class StageProgramme {
       begin = c.end;
       device += blocks_[c.block].size;
     }
-    cuts.seconds = q_.stays_full ? slowest * q_.micro_batches : sum + slowest * (q_.micro_batches - 1);
-    return cuts;
+    cuts.seconds = seconds(sum, slowest);
+    return {std::move(cuts), sum};
   }
 
   struct Choice {
@@ -141,6 +166,18 @@ std::vector<DeviceBlock> stage_blocks(const StageQuestion& q) {
   return blocks;
 }
 
-std::optional<StageCuts> cheapest_stages(const StageQuestion& q) { return StageProgramme(q).cheapest(); }
+std::optional<StageCuts> cheapest_stages(const StageQuestion& q) {
+  if (!q.equally_many) return StageProgramme(q).cheapest();
+  std::optional<StageCuts> best;
+  for (std::size_t stages = std::max<std::size_t>(1, q.fewest_stages); stages <= std::min(q.most_stages, q.parts); ++stages) {
+    if (q.parts % stages != 0) continue;
+    StageQuestion even = q;
+    even.fewest_stages = even.most_stages = stages;
+    even.most_behind = [&](const StageRun& r) { return (r.end - r.begin) * stages == q.parts ? q.most_behind(r) : -1; };
+    std::optional<StageCuts> found = StageProgramme(even).cheapest();
+    if (found && (!best || found->seconds < best->seconds)) best = std::move(found);
+  }
+  return best;
+}
 
 }  // namespace search

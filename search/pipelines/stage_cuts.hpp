@@ -28,6 +28,7 @@ struct StageQuestion {
   int devices = 1, machine = 1;  // all, and those of a machine
   std::vector<int> sizes;        // of blocks; those inside a machine do not reach into the next, larger ones are whole machines
   std::size_t fewest_stages = 1, most_stages = 1;
+  bool equally_many = false;  // every stage has as many parts: "equal layer" of Alpa's section 8.3
   int micro_batches = 1;
   // The pipeline stays full from one iteration to the next (PipeDream-2BW): an iteration takes micro_batches times the slowest stage. Else
   // it is emptied (1F1B): all stages once, and the slowest micro_batches - 1 times more.

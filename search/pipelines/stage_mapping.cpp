@@ -43,7 +43,7 @@ std::vector<double> StageMapping::before_first(std::size_t begin, DeviceBlock bl
   return arrival(kind, block);
 }
 
-StageMapping::Step StageMapping::step(const std::vector<double>& before, const BranchCosts& costs) const {
+StageMapping::Step StageMapping::step(const std::vector<double>& before, const BranchCosts& costs) {
   Step s{std::vector<double>(costs.columns, std::numeric_limits<double>::infinity()), std::vector<std::uint32_t>(costs.columns, 0)};
   for (std::uint32_t r = 0; r < costs.rows; ++r)
     for (std::size_t c = 0; c < costs.columns; ++c) {
@@ -56,12 +56,23 @@ StageMapping::Step StageMapping::step(const std::vector<double>& before, const B
 }
 
 double StageMapping::seconds(const StageRun& run) {
-  const auto [at, is_new] = seconds_.try_emplace({run.begin, catalog_.alike(run.block)});
+  const DeviceBlock alike = catalog_.alike(run.block);
+  const auto [at, is_new] = seconds_[alike].try_emplace(run.begin);
   if (is_new) {
-    std::vector<double> before = before_first(run.begin, run.block);
+    const auto longer = [&](const std::vector<double>& before, std::size_t p) {
+      Beginning b{step(before, costs(*parts_[p], run.block)).seconds};
+      b.least = *std::ranges::min_element(b.before);
+      return b;
+    };
+    std::map<const Mapping::Part*, Beginning>* known = &beginnings_[alike];
+    const std::vector<double> nothing = before_first(run.begin, run.block);
+    const std::vector<double>* before = &nothing;
     for (std::size_t p = run.begin; p < parts_.size(); ++p) {
-      before = step(before, costs(*parts_[p], run.block)).seconds;
-      at->second.push_back(*std::ranges::min_element(before));
+      auto next = known->find(parts_[p]);
+      if (next == known->end()) next = known->emplace(parts_[p], longer(*before, p)).first;
+      at->second.push_back(next->second.least);
+      before = &next->second.before;
+      known = &next->second.longer;
     }
   }
   return at->second[run.end - run.begin - 1];
@@ -83,11 +94,22 @@ std::vector<std::vector<Placed>> StageMapping::place(const StageRun& run) {
 bool StageMapping::find_out(const StageRun& run, const std::vector<std::vector<Placed>>& placed) {
   bool is_new = false;
   for (std::size_t p = 0; p < placed.size(); ++p) is_new = mapping_.find_out(*parts_[run.begin + p], placed[p]) || is_new;
-  if (is_new) {
-    costs_.clear();
-    seconds_.clear();
-  }
+  if (is_new) forget(run.block);
   return is_new;
+}
+
+// What runs on this block. Where branches run side by side, other blocks have parts like it.
+void StageMapping::forget(DeviceBlock block) {
+  if (mapping_.runs_side_by_side()) {
+    costs_.clear();
+    beginnings_.clear();
+    seconds_.clear();
+    return;
+  }
+  const DeviceBlock alike = catalog_.alike(block);
+  std::erase_if(costs_, [&](const auto& known) { return known.first.second == alike; });
+  beginnings_.erase(alike);
+  seconds_.erase(alike);
 }
 
 }  // namespace search

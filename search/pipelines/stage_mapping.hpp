@@ -18,7 +18,7 @@ class StageMapping {
   StageMapping(Mapping& mapping, OperatorCatalog& catalog, std::vector<const Mapping::Part*> parts, int machine, bool hand_overs_count);
 
   // Of a micro-batch, forward and backward. Requires: the first parts run on the first devices, and others not. Cost: that of the mapping
-  // for each part that is unlike, on each block that is unlike; then O(parts x c^2) for each begin and block.
+  // for each part that is unlike, on each block that is unlike; then O(c^2) for each run of parts that is unlike, and block.
   [[nodiscard]] double seconds(const StageRun& run);
   // By part of the run, and operator.
   [[nodiscard]] std::vector<std::vector<Placed>> place(const StageRun& run);
@@ -33,17 +33,27 @@ class StageMapping {
     std::vector<double> seconds;
     std::vector<std::uint32_t> came_from;
   };
-  [[nodiscard]] Step step(const std::vector<double>& before, const BranchCosts& costs) const;
+  [[nodiscard]] static Step step(const std::vector<double>& before, const BranchCosts& costs);
+  // A run that begins with parts like these, and those that are longer by one. Layers repeat: runs from many parts have a beginning in
+  // common.
+  struct Beginning {
+    std::vector<double> before;  // seconds up to each choice of its last operator
+    double least = 0;
+    std::map<const Mapping::Part*, Beginning> longer{};
+  };
   [[nodiscard]] std::vector<double> before_first(std::size_t begin, DeviceBlock block);
+
+  void forget(DeviceBlock block);
 
   Mapping& mapping_;
   OperatorCatalog& catalog_;
   std::vector<const Mapping::Part*> parts_;
   int machine_;
   bool hand_overs_count_;
-  std::map<std::pair<const Mapping::Part*, DeviceBlock>, BranchCosts> costs_;   // by alike block
-  std::map<std::pair<std::size_t, DeviceBlock>, std::vector<double>> seconds_;  // by begin and alike block: up to each end
-  std::map<std::pair<KindNumber, DeviceBlock>, std::vector<double>> arrivals_;  // by block
+  std::map<std::pair<const Mapping::Part*, DeviceBlock>, BranchCosts> costs_;    // by alike block
+  std::map<DeviceBlock, std::map<const Mapping::Part*, Beginning>> beginnings_;  // by alike block and first part
+  std::map<DeviceBlock, std::map<std::size_t, std::vector<double>>> seconds_;    // by alike block and begin: up to each end
+  std::map<std::pair<KindNumber, DeviceBlock>, std::vector<double>> arrivals_;   // by block
 };
 
 }  // namespace search

@@ -206,8 +206,12 @@ class UnitySearch {
         const pcg::Graph graph = pcg::with_batch(model_.with(variant).graph, problem_.training.global_batch / setting.micro_batches);
         if (least_seconds(problem_, graph, setting, catalog_) >= setting.to_beat) continue;
         is_hopeless = false;
-        const PipelineConfig config{config_.most_strategies, config_.most_cut, config_.segment,
-                                    config_.side_by_side,    config_.remember, config_.cuts};
+        const PipelineConfig config{.most_strategies = config_.most_strategies,
+                                    .most_cut = config_.most_cut,
+                                    .parts = {.fewest = config_.segment},
+                                    .side_by_side = config_.side_by_side,
+                                    .remember = config_.remember,
+                                    .cuts = config_.cuts};
         for (PipelinePlan& p : pipeline_plans(problem_, graph, setting, std::array{StageShape{}}, config, catalog_, shapes_, deadline)) {
           model_.add_rewrites(variant, graph, p.plan);
           confirmation_.confirm(std::move(p.plan), p.expected);

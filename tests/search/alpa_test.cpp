@@ -2,6 +2,7 @@
 #include "search/alpa/alpa.hpp"
 
 #include <doctest/doctest.h>
+#include <rapidcheck.h>
 
 #include <algorithm>
 #include <set>
@@ -13,6 +14,16 @@ namespace {
 
 search::SearchResult in_space(const test::Question& q, search::AlpaSpace space, const search::AlpaConfig& config = {}) {
   return search::alpa_search(q.problem(), space, config, {});
+}
+
+pcg::Graph chain_of_layers(const std::vector<std::int64_t>& widths) {
+  pcg::GraphBuilder g("chain");
+  auto x = g.input("x", {{32, 256}, pcg::Element::real});
+  for (std::size_t l = 0; l < widths.size(); ++l) {
+    x = g.add(fmt::format("layer{}", l), pcg::Linear{.out = widths[l]}, {x});
+    x = g.add(fmt::format("relu{}", l), pcg::Unary{pcg::Unary::Kind::relu}, {x});
+  }
+  return std::move(g).build();
 }
 
 test::Question of_small_gpt() { return test::Question(test::kSmallGpt, 2, 2, 16); }
@@ -62,4 +73,46 @@ TEST_CASE("what is asked for is given") {
   std::set<int> counts;
   for (const search::PipelineSetting& s : search::settings_worth_a_look(12, {})) counts.insert(s.micro_batches);
   CHECK(counts == std::set<int>{1, 2, 4, 6, 12});
+}
+
+TEST_CASE("Alpa is not worse than its parts alone on any chain of layers") {
+  const bool ok = rc::check([] {
+    const auto sizes =
+        *rc::gen::container<std::vector<std::int64_t>>(*rc::gen::inRange<std::size_t>(1, 6), rc::gen::inRange<std::int64_t>(1, 9));
+    std::vector<std::int64_t> widths;
+    for (const std::int64_t s : sizes) widths.push_back(s * 256);
+    test::Question q("{builtin: mlp-mnist}", *rc::gen::element(1, 2), *rc::gen::element(1, 2), 32);
+    q.model = chain_of_layers(widths);
+    const search::SearchResult alpa = in_space(q, search::AlpaSpace::all);
+    RC_ASSERT(alpa.best.has_value());
+    RC_ASSERT(pcg::violations(*alpa.best).empty());
+    const search::SearchResult stages = in_space(q, search::AlpaSpace::stages_alone);
+    if (stages.best) RC_ASSERT(*alpa.objective <= *stages.objective);
+    RC_ASSERT(*alpa.objective <= *search::intra_op_search(q.problem(), {}, {}).objective);
+  });
+  CHECK(ok);
+}
+
+TEST_CASE("the choices of the ablations are what they say") {
+  const test::Question q = of_small_gpt();
+  for (const auto way : {search::IntraOp::data, search::IntraOp::zero_2, search::IntraOp::zero_3}) {
+    const search::SearchResult r = in_space(q, search::AlpaSpace::all, {.stages = 1, .intra_op = way});
+    REQUIRE(r.best);
+    CHECK(r.best->stages == 1);
+    CHECK(r.best->zero == (way == search::IntraOp::zero_2 ? 2 : way == search::IntraOp::zero_3 ? 3 : 0));
+    for (const pcg::PcgNode& n : r.best->pcg.nodes())
+      for (std::size_t l = 0; n.computes() && l < n.sharding.degrees.size(); ++l)
+        if (n.space->loops[l].name != "b") CHECK(n.sharding.degrees[l] == 1);
+  }
+  const search::SearchResult largest = in_space(q, search::AlpaSpace::all, {.stages = 1, .intra_op = search::IntraOp::largest_dimension});
+  REQUIRE(largest.best);
+  for (const pcg::PcgNode& n : largest.best->pcg.nodes())
+    if (n.computes()) CHECK(std::ranges::count_if(n.sharding.degrees, [](int d) { return d > 1; }) <= 1);
+  for (const auto by : {search::Clustering::layers, search::Clustering::equal_operators, search::Clustering::equal_layers}) {
+    const search::SearchResult r =
+        in_space(q, search::AlpaSpace::all, {.stages = 2, .settings = {.micro_batches = 4}, .parts = {.by = by, .layers = 4}});
+    REQUIRE(r.best);
+    CHECK(r.best->stages == 2);
+    CHECK(pcg::violations(*r.best).empty());
+  }
 }

@@ -33,7 +33,9 @@ search::StageQuestion even(std::size_t parts, int devices, std::vector<int> size
           .most_behind = [](const search::StageRun&) { return 16; }};
 }
 
-double brute_force(const search::StageQuestion& q, std::size_t begin, int device, std::size_t left, double sum, double slowest) {
+// With so many stages done and so many left.
+double brute_force(const search::StageQuestion& q, std::size_t begin, int device, std::size_t left, double sum, double slowest,
+                   std::size_t done = 0) {
   if (begin == q.parts && device == q.devices) return q.stays_full ? slowest * q.micro_batches : sum + slowest * (q.micro_batches - 1);
   double best = kNever;
   if (left == 0) return best;
@@ -42,8 +44,9 @@ double brute_force(const search::StageQuestion& q, std::size_t begin, int device
       const search::StageRun run{begin, end, b};
       if ((end == q.parts) != (b.start + b.size == q.devices)) continue;
       if (q.most_behind(run) < static_cast<int>(left) - 1) continue;
+      if (q.equally_many && (end - begin) * (left + done) != q.parts) continue;
       const double s = q.seconds(run);
-      best = std::min(best, brute_force(q, end, device + b.size, left - 1, sum + s, std::max(slowest, s)));
+      best = std::min(best, brute_force(q, end, device + b.size, left - 1, sum + s, std::max(slowest, s), done + 1));
     }
   return best;
 }
@@ -68,7 +71,7 @@ pcg::Plan pipeline(const test::Question& q, const search::PipelineSetting& setti
   search::OperatorCatalog catalog(problem, 2);
   search::BranchShapes shapes;
   const pcg::Graph graph = pcg::with_batch(q.model, q.training.global_batch / setting.micro_batches);
-  return search::pipeline_plans(problem, graph, setting, kAnyShape, {.segment = 1}, catalog, shapes,
+  return search::pipeline_plans(problem, graph, setting, kAnyShape, {.parts = {.fewest = 1}}, catalog, shapes,
                                 search::Deadline(kContext, base::Seconds(1)))
       .at(0)
       .plan;
@@ -122,6 +125,7 @@ TEST_CASE("stages are within a hundredth of the best of all") {
     q.machine = *rc::gen::element(2, 4);
     q.micro_batches = *rc::gen::inRange(1, 10);
     q.stays_full = *rc::gen::arbitrary<bool>();
+    q.equally_many = *rc::gen::arbitrary<bool>();
     const auto number = [](const search::StageRun& r) {
       return r.begin * 40 + r.end * 8 + static_cast<std::size_t>(r.block.start * 2 + r.block.size);
     };
@@ -171,8 +175,8 @@ TEST_CASE("where no stages fit, those that come closest are given") {
   static const search::SearchContext kContext;
   search::OperatorCatalog catalog(tight, 2);
   search::BranchShapes shapes;
-  const auto plans = search::pipeline_plans(tight, pcg::with_batch(q.model, 8), of_micro_batches(8), kAnyShape, {.segment = 1}, catalog,
-                                            shapes, search::Deadline(kContext, base::Seconds(1)));
+  const auto plans = search::pipeline_plans(tight, pcg::with_batch(q.model, 8), of_micro_batches(8), kAnyShape, {.parts = {.fewest = 1}},
+                                            catalog, shapes, search::Deadline(kContext, base::Seconds(1)));
   REQUIRE(plans.size() == 1);
   CHECK(!oracle.memory(plans[0].plan).fits());
 }

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Evaluations of planners on the simulator: the tables of docs/planners.md, as Markdown.
+
+    benchmarks/planners.py alpa-ladder|alpa-published|alpa-intra|alpa-inter [GPUS...]     FORESHARD: the program (build/foreshard)
+
+Alpa (Zheng et al., OSDI'22): section 8.1 (weak scaling), the plans that its artifact ships, sections 8.2 and 8.3 (ablations).
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+FORESHARD = os.environ.get("FORESHARD", "build/foreshard")
+BUDGET = os.environ.get("BUDGET", "50 s")
+LADDER = {1: "gpt3-350m", 2: "gpt3-760m", 4: "gpt3-1.3b", 8: "gpt3-2.6b", 16: "gpt3-6.7b", 32: "gpt3-15b", 64: "gpt3-39b"}
+# The plans of alpa-projects/alpa at b8078a9 (benchmark/alpa/suite_auto_gpt.py) as nearly as the grid says them: stages, the tensor degree of
+# a stage's logical mesh, micro-batches; recomputation, and ZeRO 2, its "prefer reduce-scatter". Its stages of 2, 2 and 4 GPUs for the 2.6B
+# model are four of 2 here.
+PUBLISHED = {4: (2, 1, 128), 8: (4, 1, 128), 16: (2, 4, 64), 32: (4, 4, 128), 64: (16, 4, 1024)}
+INTRA = ["ilp", "data", "zero-2", "zero-3", "largest-dimension"]
+INTER = {"none": {}, "dp": {"clustering": "dp"}, "equal operator": {"clustering": "equal-operator"},
+         "equal layer": {"clustering": "equal-layer"}}
+
+
+def part_of_node(gpus):
+    """The first GPUs of the preset's node, with the wires between them and the rest of the node."""
+    path = os.path.join(os.path.dirname(__file__), "..", "topology", "presets", "aws-p3.16xlarge.yaml")
+    with open(path) as f:
+        found = re.findall(r"- \{between: \[(\w+), (\w+)\], link: (\w+)(?:, count: (\d+))?\}", f.read())
+    gone = {f"gpu{g}" for g in range(gpus, 8)}
+    wires = [{"between": [a, b], "link": link, "count": int(count or 1)} for a, b, link, count in found if not {a, b} & gone]
+    return {"gpus": {"count": gpus}, "wires": wires}
+
+
+def answer(model, gpus, plans, batch=1024, precision="fp16"):
+    cluster = {"preset": "aws-p3.16xlarge", "nodes": max(1, gpus // 8)}
+    if gpus < 8:
+        cluster["node"] = part_of_node(gpus)
+    scenario = {"foreshard": 1, "model": {"builtin": model}, "cluster": cluster,
+                "training": {"global_batch": batch, "precision": precision, "optimizer": "adam"}, "plans": plans}
+    with tempfile.TemporaryDirectory() as folder:
+        question, result = os.path.join(folder, "q.yaml"), os.path.join(folder, "r.json")
+        with open(question, "w") as f:
+            json.dump(scenario, f)  # JSON is YAML
+        done = subprocess.run([FORESHARD, "run", question, "--json", result], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if not os.path.exists(result):
+            sys.exit(done.stderr)
+        with open(result) as f:
+            return json.load(f)["runs"]
+
+
+def cell(run):
+    return f"{run['iteration_time_s']:.4g}" if run["status"] == "ok" else "does not fit"
+
+
+def searched(run):
+    return f"{run['search_time_s']:.1f} s" if "search_time_s" in run else "-"
+
+
+def alpa(**options):
+    return {"alpa": {"budget": BUDGET, **options}}
+
+
+def ladder(gpus):
+    print("| model | GPUs | iteration, s | plan | search |\n|---|---:|---:|---|---:|")
+    for n in gpus:
+        r = answer(LADDER[n], n, [alpa()])[0]
+        print(f"| {LADDER[n]} | {n} | {cell(r)} | {r.get('plan_summary', '-')} | {searched(r)} |", flush=True)
+
+
+def published(gpus):
+    print("| model | GPUs | published, s | alpa, s | published / alpa |\n|---|---:|---:|---:|---:|")
+    for n in gpus:
+        if n not in PUBLISHED:
+            continue
+        stages, tensor, micro_batches = PUBLISHED[n]
+        samples = 1024 // micro_batches * tensor * stages // n
+        theirs, ours = answer(LADDER[n], n, [{"megatron": {"pipeline": stages, "tensor": tensor, "micro_batch": samples, "recompute": "full", "zero": 2}}, alpa()])
+        ratio = f"{theirs['iteration_time_s'] / ours['iteration_time_s']:.2f}" if theirs["status"] == ours["status"] == "ok" else "-"
+        print(f"| {LADDER[n]} | {n} | {cell(theirs)} | {cell(ours)} | {ratio} |", flush=True)
+
+
+def intra(gpus):
+    print("| model | GPUs | " + " | ".join(INTRA) + " |\n|---|---:|" + "---:|" * len(INTRA))
+    for n in gpus:
+        if n <= 8:
+            runs = answer(LADDER[n], n, [{**alpa(stages=1, intra_op=way), "name": way} for way in INTRA])
+            print(f"| {LADDER[n]} | {n} | " + " | ".join(cell(r) for r in runs) + " |", flush=True)
+
+
+def inter(gpus):
+    print("| model | GPUs | " + " | ".join(INTER) + " |\n|---|---:|" + "---:|" * len(INTER))
+    for n in gpus:
+        runs = answer(LADDER[n], n, [{**alpa(**options), "name": name} for name, options in INTER.items()])
+        print(f"| {LADDER[n]} | {n} | " + " | ".join(f"{cell(r)} ({searched(r)})" for r in runs) + " |", flush=True)
+
+
+def main():
+    what = {"alpa-ladder": ladder, "alpa-published": published, "alpa-intra": intra, "alpa-inter": inter}
+    if len(sys.argv) < 2 or sys.argv[1] not in what:
+        sys.exit(__doc__)
+    what[sys.argv[1]]([int(n) for n in sys.argv[2:]] or list(LADDER))
+
+
+if __name__ == "__main__":
+    main()

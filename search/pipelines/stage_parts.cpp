@@ -1,0 +1,58 @@
+#include "search/pipelines/stage_parts.hpp"
+
+#include <algorithm>
+
+#include "pcg/work/model_flops.hpp"
+#include "search/operators/operator_catalog.hpp"
+#include "search/pipelines/layer_clusters.hpp"
+
+namespace search {
+namespace {
+
+constexpr std::size_t kMostParts = 64;
+
+std::vector<Segment> segments(const pcg::Graph& graph, std::size_t fewest) {
+  return segments_of(graph, fewest, std::vector<std::size_t>(graph.nodes().size(), 0));
+}
+
+ChainOperator chain_operator(const pcg::Graph& graph, pcg::Precision precision, const Segment& s) {
+  ChainOperator o{.operators = s.operators.size()};
+  for (const std::uint32_t n : s.operators) {
+    const pcg::GraphNode& node = graph.nodes()[n];
+    o.flops += pcg::model_flops(node.op, graph.input_shapes(pcg::GraphNodeId(n)), node.outputs).value();
+  }
+  for (const pcg::TensorShape& t : graph.nodes()[s.last].outputs)
+    o.bytes_on += static_cast<double>(t.elements()) * pcg::element_bytes(t.element, precision).value();
+  return o;
+}
+
+// Of the segments up to each end one.
+std::vector<Segment> joined(const std::vector<Segment>& finest, const std::vector<std::size_t>& ends) {
+  std::vector<Segment> parts;
+  std::size_t begin = 0;
+  for (const std::size_t end : ends) {
+    Segment part{{}, finest[begin].first, finest[end - 1].last};
+    for (; begin < end; ++begin)
+      part.operators.insert(part.operators.end(), finest[begin].operators.begin(), finest[begin].operators.end());
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+}  // namespace
+
+std::vector<Segment> stage_parts(const pcg::Graph& graph, pcg::Precision precision, const PartsConfig& config) {
+  if (config.by == Clustering::segments) {
+    const auto operators =
+        static_cast<std::size_t>(std::ranges::count_if(graph.nodes(), [](const pcg::GraphNode& n) { return !is_source(n); }));
+    const std::size_t for_every_stage = std::max<std::size_t>(1, operators / (4 * kMostStages));
+    return segments(graph, std::max(operators / kMostParts, std::min(std::max<std::size_t>(1, config.fewest), for_every_stage)));
+  }
+  const std::vector<Segment> finest = segments(graph, 1);
+  std::vector<ChainOperator> chain;
+  for (const Segment& s : finest) chain.push_back(chain_operator(graph, precision, s));
+  return joined(finest,
+                config.by == Clustering::equal_operators ? equal_layers(chain, config.layers) : clustered_layers(chain, config.layers));
+}
+
+}  // namespace search
