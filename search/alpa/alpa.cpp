@@ -50,8 +50,7 @@ class AlpaSearch {
 
   SearchResult run() {
     if (const int m = config_.settings.micro_batches; m > 0 && problem_.training.global_batch % m != 0)
-      return result_of_rule(Refusal{Constraint::batch,
-                                    fmt::format("{} micro-batches do not divide a global batch of {}", m, problem_.training.global_batch)});
+      return result_of_rule(not_dividing(m, problem_.training.global_batch));
     if (may_be_one_stage() && (space_ == AlpaSpace::samples || cuts_in_every_way() || config_.intra_op == IntraOp::data))
       if (const Attempt<pcg::Plan> plan = data_parallel_plan(problem_, {})) confirmation_.confirm(*plan);
     const std::vector<PipelineSetting> settings =

@@ -60,7 +60,18 @@ ChainSearch::ChainSearch(const Problem& problem, const ChainSearchConfig& config
       layers_skipped_(count_of_skips(problem.model)) {
   constexpr std::int64_t kMostMicroBatches = 1 << 16;  // nothing trains with nearly as many
   for (std::int64_t m = 1; m <= std::min(problem.training.global_batch, kMostMicroBatches); ++m)
-    if (problem.training.global_batch % m == 0) micro_batches_.push_back(static_cast<int>(m));
+    if (problem.training.global_batch % m == 0 && (config.micro_batches == 0 || config.micro_batches == m))
+      micro_batches_.push_back(static_cast<int>(m));
+  for (int s = 1; s <= problem.cluster.device_count(); ++s)
+    if (problem.cluster.device_count() % s == 0 && (config.stages == 0 || config.stages == s)) stages_.push_back(s);
+}
+
+std::optional<Refusal> ChainSearch::refusal() const {
+  if (micro_batches_.empty()) return not_dividing(config_.micro_batches, problem_.training.global_batch);
+  if (stages_.empty())
+    return Refusal{Constraint::devices,
+                   fmt::format("{} GPUs do not divide into {} stages of equally many", problem_.cluster.device_count(), config_.stages)};
+  return std::nullopt;
 }
 
 // A device by itself has nobody to share with.
@@ -139,13 +150,17 @@ std::vector<Option> chain_search_options() {
           {"schedule", Choice{{"1f1b", "gpipe"}},
            "how micro-batches go through the stages: `gpipe` keeps all of them for their backward passes"},
           {"simulated", WholeNumber{.least = 1, .most = 1000, .by_default = static_cast<std::int64_t>(defaults.simulated)},
-           "plans of different stages and micro-batches that are simulated whole, at most: the best by the cost model"}};
+           "plans of different stages and micro-batches that are simulated whole, at most: the best by the cost model"},
+          {"stages", WholeNumber{.by_default = 0}, "of the pipeline, which share the GPUs out evenly", "as many as are best"},
+          {"micro_batches", WholeNumber{.by_default = 0}, "of an iteration", "as many as are best"}};
 }
 
 ChainSearchConfig chain_search_config(const OptionValues& o) {
   return {.budget = o.duration("budget"),
           .schedule = o.choice("schedule") == 0 ? pcg::ScheduleKind::one_f_one_b : pcg::ScheduleKind::gpipe,
-          .simulated = static_cast<std::size_t>(o.whole_number("simulated"))};
+          .simulated = static_cast<std::size_t>(o.whole_number("simulated")),
+          .stages = static_cast<int>(o.whole_number("stages")),
+          .micro_batches = static_cast<int>(o.whole_number("micro_batches"))};
 }
 
 }  // namespace search

@@ -21,6 +21,8 @@ struct ChainSearchConfig {
   base::Seconds budget = base::Seconds(60);
   pcg::ScheduleKind schedule = pcg::ScheduleKind::one_f_one_b;
   std::size_t simulated = 12;  // plans, at most
+  int stages = 0;              // 0: as many as are best
+  int micro_batches = 0;       // likewise
 };
 
 struct ChainCandidate {
@@ -37,7 +39,10 @@ class ChainSearch {
 
   [[nodiscard]] const Deadline& deadline() const { return deadline_; }
   [[nodiscard]] std::size_t layers() const { return model_.layer_like.size(); }
-  // Every number of micro-batches that divides the batch, ascending.
+  // What is asked for cannot be: as an answer.
+  [[nodiscard]] std::optional<Refusal> refusal() const;
+  // Every number of stages that divides the devices, and of micro-batches that divides the batch, ascending; or the ones asked for.
+  [[nodiscard]] const std::vector<int>& stages() const { return stages_; }
   [[nodiscard]] const std::vector<int>& micro_batches() const { return micro_batches_; }
   // Of so many stages.
   [[nodiscard]] std::vector<ChainSetting> settings(int stages) const;
@@ -75,7 +80,7 @@ class ChainSearch {
   std::string name_;
   ShortModel model_;
   OperatorCatalog catalog_;
-  std::vector<int> micro_batches_;
+  std::vector<int> stages_, micro_batches_;
   std::map<int, std::unique_ptr<ChainCosts>> costs_;          // by micro-batches
   std::vector<std::pair<base::Seconds, double>> objectives_;  // of simulated plans, by their simulated time
   bool keeps_scores_ = false;                                 // some attention of the model: they may be computed again instead

@@ -1,13 +1,14 @@
 #include "search/galvatron/galvatron.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace search {
 
-std::vector<ChainCandidate> even_candidates(ChainSearch& search, const Problem& problem) {
+std::vector<ChainCandidate> even_candidates(ChainSearch& search) {
   std::vector<ChainCandidate> found;
-  const int devices = problem.cluster.device_count();
-  for (int stages = 1; stages <= devices && devices % stages == 0; stages *= 2)
+  for (const int stages : search.stages()) {
+    if (!std::has_single_bit(static_cast<unsigned>(stages)) && search.stages().size() > 1) continue;
     for (const int micro_batches : search.micro_batches()) {
       if (micro_batches < stages) continue;
       if (!found.empty() && search.deadline().has_passed()) return found;
@@ -18,6 +19,7 @@ std::vector<ChainCandidate> even_candidates(ChainSearch& search, const Problem& 
         found.push_back(std::move(*c));
       }
     }
+  }
   return found;
 }
 
@@ -36,7 +38,8 @@ bool confirm_best_even(ChainSearch& search, const std::vector<ChainCandidate>& c
 
 SearchResult galvatron_search(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context) {
   ChainSearch search(problem, config, context, "galvatron");
-  const std::vector<ChainCandidate> candidates = even_candidates(search, problem);
+  if (const auto refusal = search.refusal()) return result_of_rule(*refusal);
+  const std::vector<ChainCandidate> candidates = even_candidates(search);
   if (!confirm_best_even(search, candidates, config.simulated))
     search.confirm_leanest(candidates,
                            [&](const LayerChain& chain, double to_beat) { return cheapest_chain(chain, to_beat, search.deadline()); });

@@ -1,6 +1,9 @@
 #pragma once
 // Why a plan cannot be made, as a value: planners try thousands of candidates, and most of them fail.
 
+#include <fmt/core.h>
+
+#include <cstdint>
 #include <string>
 
 #include "base/attempt.hpp"
@@ -14,6 +17,11 @@ struct Refusal {
   Constraint constraint = Constraint::devices;
   std::string why;  // one sentence with the numbers: "24 layers do not split into 5 equal stages"
 };
+
+// Micro-batches that are asked for do not divide the batch.
+[[nodiscard]] inline Refusal not_dividing(int micro_batches, std::int64_t global_batch) {
+  return {Constraint::batch, fmt::format("{} micro-batches do not divide a global batch of {}", micro_batches, global_batch)};
+}
 
 template <class T>
 using Attempt = base::Attempt<T, Refusal>;

@@ -16,9 +16,10 @@ constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 class UniapSearch {
  public:
   UniapSearch(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context, SolverKind solver)
-      : problem_(problem), config_(config), search_(problem, config, context, "uniap"), solver_(solver, search_.deadline()) {}
+      : config_(config), search_(problem, config, context, "uniap"), solver_(solver, search_.deadline()) {}
 
   SearchResult run() {
+    if (const auto refusal = search_.refusal()) return result_of_rule(*refusal);
     find_candidates();
     solve();
     confirm();
@@ -39,10 +40,8 @@ class UniapSearch {
 
   void find_candidates() {
     layers_ = search_.layers();
-    const int devices = problem_.cluster.device_count();
     for (const int micro_batches : search_.micro_batches())
-      for (int stages = 1; stages <= devices; ++stages) {
-        if (devices % stages != 0) continue;
+      for (const int stages : search_.stages()) {
         if (is_time_up()) {
           all_found_ = false;
           return;
@@ -90,7 +89,7 @@ class UniapSearch {
       if (simulated >= config_.simulated || (simulated > 0 && is_time_up())) break;
       if (search_.confirm(*c, solve)) ++simulated;
     }
-    const bool has_even = confirm_best_even(search_, even_candidates(search_, problem_), config_.simulated);
+    const bool has_even = confirm_best_even(search_, even_candidates(search_), config_.simulated);
     if (simulated == 0 && !has_even)
       search_.confirm_leanest(candidates_, [&](const LayerChain& chain, double to_beat) { return solver_.solve(chain, to_beat).answer; });
   }
@@ -102,7 +101,6 @@ class UniapSearch {
     return least;
   }
 
-  const Problem& problem_;
   ChainSearchConfig config_;
   ChainSearch search_;
   ChainSolver solver_;

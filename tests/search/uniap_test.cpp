@@ -132,6 +132,19 @@ TEST_CASE("memory that is too small is said, by how much") {
   }
 }
 
+TEST_CASE("stages and micro-batches that are asked for are given, or refused") {
+  const test::Question q(kFourLayers, 1, 4, 8);
+  const search::Problem problem = q.problem();
+  for (const search::SearchResult& r : {search::uniap_search(problem, {.stages = 2, .micro_batches = 4}, {}),
+                                        search::galvatron_search(problem, {.stages = 2, .micro_batches = 4}, {})}) {
+    REQUIRE(r.best);
+    CHECK(r.best->stages == 2);
+    CHECK(r.best->micro_batches == 4);
+  }
+  CHECK(search::uniap_search(problem, {.stages = 3}, {}).termination.is_infeasible());             // of 4 GPUs
+  CHECK(search::galvatron_search(problem, {.micro_batches = 3}, {}).termination.is_infeasible());  // of 8 samples
+}
+
 TEST_CASE("a batch that no stage can share is refused") {
   const test::Question q("{builtin: mlp-mnist}", 1, 5, 3);
   const search::SearchResult r = search::galvatron_search(q.problem(), {}, {});

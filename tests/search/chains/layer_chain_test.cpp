@@ -76,6 +76,24 @@ TEST_CASE("a sum is given up for a quicker slowest stage where there are many mi
   CHECK(solved(chain)->seconds == 45);
 }
 
+TEST_CASE("the answer takes no longer than PipeDream's or ZeRO's in the same chain") {
+  CHECK(rc::check("parts of the space", [] {
+    const search::LayerChain chain = test::random_chain(*rc::gen::arbitrary<bool>());
+    const auto best = solved(chain);
+    const double least = best ? best->seconds : test::kNever;
+    // One strategy for all layers: replicas, as PipeDream's stages are, cut anywhere; or shards on one stage, ZeRO's.
+    for (std::size_t s = 0; s < chain.tables[0][0].seconds.size(); ++s) {
+      search::LayerChain alike = chain;
+      for (std::vector<search::LayerCost>& table : alike.tables)
+        for (search::LayerCost& cost : table)
+          for (std::size_t other = 0; other < cost.seconds.size(); ++other)
+            if (other != s) cost.seconds[other] = test::kNever;
+      search::ChainAnswer none;
+      RC_ASSERT(least <= test::least_of_all(alike, none));
+    }
+  }));
+}
+
 TEST_CASE("the answer takes as little as any") {
   for (const bool tight : {false, true})
     CHECK(rc::check([&] {
