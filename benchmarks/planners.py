@@ -2,8 +2,10 @@
 """Evaluations of planners on the simulator: the tables of docs/planners.md, as Markdown.
 
     benchmarks/planners.py alpa-ladder|alpa-published|alpa-intra|alpa-inter [GPUS...]     FORESHARD: the program (build/foreshard)
+    benchmarks/planners.py uniap|uniap-ablation|side-by-side
 
 Alpa (Zheng et al., OSDI'22): section 8.1 (weak scaling), the plans that its artifact ships, sections 8.2 and 8.3 (ablations).
+UniAP (Lin et al., CVPR'25): its models on clusters like its own, beside other planners, and without one or the other kind of parallelism.
 """
 import json
 import os
@@ -20,6 +22,12 @@ LADDER = {1: "gpt3-350m", 2: "gpt3-760m", 4: "gpt3-1.3b", 8: "gpt3-2.6b", 16: "g
 # model are four of 2 here.
 PUBLISHED = {4: (2, 1, 128), 8: (4, 1, 128), 16: (2, 4, 64), 32: (4, 4, 128), 64: (16, 4, 1024)}
 INTRA = ["ilp", "data", "zero-2", "zero-3", "largest-dimension"]
+# Models and global batches of UniAP's experiments, on presets like its machines: two nodes of four TITAN Xp, and a node of eight A100 on PCIe.
+# tf32: the throughput that the paper reports for Llama-7B is beyond what these GPUs do in fp32 without tensor cores.
+UNIAP = [("bert-huge", "titan-xp-4", 2, 16, "fp32"), ("t5-large", "titan-xp-4", 2, 8, "fp32"), ("vit-huge", "titan-xp-4", 2, 64, "fp32"),
+         ("swin-huge", "titan-xp-4", 2, 32, "fp32"), ("llama-7b", "pcie-a100", 1, 8, "tf32"), ("llama-13b", "pcie-a100", 1, 4, "tf32")]
+EVERY = ["data-parallel", {"megatron": "search"}, {"fsdp": {"stage": "search"}}, "unity", "alpa", "uniap", "galvatron", "flexflow", "taso+flexflow",
+         "pp-dp", "inter-op", "intra-op", "auto"]
 INTER = {"none": {}, "dp": {"clustering": "dp"}, "equal operator": {"clustering": "equal-operator"},
          "equal layer": {"clustering": "equal-layer"}}
 
@@ -34,10 +42,18 @@ def part_of_node(gpus):
     return {"gpus": {"count": gpus}, "wires": wires}
 
 
-def answer(model, gpus, plans, batch=1024, precision="fp16"):
+def p3(gpus):
     cluster = {"preset": "aws-p3.16xlarge", "nodes": max(1, gpus // 8)}
     if gpus < 8:
         cluster["node"] = part_of_node(gpus)
+    return cluster
+
+
+def answer(model, gpus, plans):
+    return answer_on(p3(gpus), model, plans, 1024, "fp16")
+
+
+def answer_on(cluster, model, plans, batch, precision):
     scenario = {"foreshard": 1, "model": {"builtin": model}, "cluster": cluster,
                 "training": {"global_batch": batch, "precision": precision, "optimizer": "adam"}, "plans": plans}
     with tempfile.TemporaryDirectory() as folder:
@@ -97,11 +113,46 @@ def inter(gpus):
         print(f"| {LADDER[n]} | {n} | " + " | ".join(f"{cell(r)} ({searched(r)})" for r in runs) + " |", flush=True)
 
 
+def throughput(run):
+    return f"{run['throughput_samples_per_s']:.3g}" if run["status"] == "ok" else "does not fit"
+
+
+def uniap():
+    plans = ["uniap", "galvatron", alpa(), {"megatron": "search"}, {"fsdp": {"stage": "search"}}, "data-parallel"]
+    print("| model | preset | uniap | search | above its bound | galvatron | alpa | search | megatron: search | fsdp | data-parallel | plan of uniap |")
+    print("|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|")
+    for model, preset, nodes, batch, precision in UNIAP:
+        runs = answer_on({"preset": preset, "nodes": nodes}, model, plans, batch, precision)
+        u, a = runs[0], runs[2]
+        gap = f"{u['objective_s'] / u['bound_s'] - 1:.1%}" if u.get("bound_s") else "-"
+        print(f"| {model} | {preset} | {throughput(u)} | {searched(u)} | {gap} | {throughput(runs[1])} | {throughput(a)} | {searched(a)} | "
+              + " | ".join(throughput(r) for r in runs[3:]) + f" | {u['plan_summary']} |", flush=True)
+
+
+def uniap_ablation():
+    print("| model | preset | both | intra-layer alone | inter-layer alone |\n|---|---|---:|---:|---:|")
+    for model, preset, nodes, batch, precision in UNIAP:
+        plans = ["uniap", {"uniap": {"stages": 1}, "name": "intra"}, {"uniap": {"stages": 8}, "name": "inter"}]
+        runs = answer_on({"preset": preset, "nodes": nodes}, model, plans, batch, precision)
+        print(f"| {model} | {preset} | " + " | ".join(throughput(r) for r in runs) + " |", flush=True)
+
+
+def side_by_side():
+    print("| planner | iteration, s | samples/s | memory, GiB | search | plan |\n|---|---:|---:|---:|---:|---|")
+    for r in answer_on(p3(8), "gpt3-1.3b", EVERY, 64, "fp16"):
+        print(f"| {r['plan']} | {r['iteration_time_s']:.4g} | {r['throughput_samples_per_s']:.3g} | {r['memory_bytes']['peak'] / 2**30:.1f} | {searched(r)} | "
+              f"{r['plan_summary']}{'' if r['status'] == 'ok' else ' (does not fit)'} |", flush=True)
+
+
 def main():
-    what = {"alpa-ladder": ladder, "alpa-published": published, "alpa-intra": intra, "alpa-inter": inter}
-    if len(sys.argv) < 2 or sys.argv[1] not in what:
+    of_ladder = {"alpa-ladder": ladder, "alpa-published": published, "alpa-intra": intra, "alpa-inter": inter}
+    others = {"uniap": uniap, "uniap-ablation": uniap_ablation, "side-by-side": side_by_side}
+    if len(sys.argv) < 2 or sys.argv[1] not in of_ladder | others:
         sys.exit(__doc__)
-    what[sys.argv[1]]([int(n) for n in sys.argv[2:]] or list(LADDER))
+    if sys.argv[1] in others:
+        others[sys.argv[1]]()
+    else:
+        of_ladder[sys.argv[1]]([int(n) for n in sys.argv[2:]] or list(LADDER))
 
 
 if __name__ == "__main__":

@@ -17,9 +17,4 @@ const std::map<std::string, Builtin, std::less<>>& builtins() {
   return all;
 }
 
-const std::vector<std::string>& planned_builtins() {
-  static const std::vector<std::string> names{"swin-huge"};
-  return names;
-}
-
 }  // namespace pcg::models

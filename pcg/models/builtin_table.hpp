@@ -16,7 +16,5 @@ using GraphOf = std::function<Graph(std::int64_t batch)>;
 using Builtin = std::variant<ModelConfig, GraphOf>;
 
 [[nodiscard]] const std::map<std::string, Builtin, std::less<>>& builtins();
-// Names that are planned but not there yet.
-[[nodiscard]] const std::vector<std::string>& planned_builtins();
 
 }  // namespace pcg::models

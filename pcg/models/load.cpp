@@ -63,10 +63,7 @@ Found find_builtin(MapReader& r) {
   if (!name) return {};
   const auto found = builtins().find(*name);
   if (found != builtins().end()) return std::visit([](const auto& b) { return Found(b); }, found->second);
-  if (std::ranges::find(planned_builtins(), *name) != planned_builtins().end())
-    r.complain("builtin", fmt::format("the model \"{}\" is not there yet", *name),
-               fmt::format("so far: {}", fmt::join(builtin_names(), ", ")));
-  else r.complain("builtin", fmt::format("unknown model \"{}\"", *name), base::suggest(*name, builtin_names()));
+  r.complain("builtin", fmt::format("unknown model \"{}\"", *name), base::suggest(*name, builtin_names()));
   return {};
 }
 
@@ -166,8 +163,8 @@ void apply_overrides(MapReader& r, Found& found) {
     return;
   }
   TransformerConfig& layers = layers_of(*config);
-  if (r.optional("sequence_length") && std::holds_alternative<VisionConfig>(*config))
-    r.complain("sequence_length", "of a vision transformer it follows from the image");
+  const bool sees_images = std::holds_alternative<VisionConfig>(*config) || std::holds_alternative<ShiftedWindowConfig>(*config);
+  if (r.optional("sequence_length") && sees_images) r.complain("sequence_length", "of a vision transformer it follows from the image");
   read_overrides(r, layers);
   for (const std::string& problem : problems(layers)) r.complain("sequence_length", problem);
 }
@@ -232,12 +229,8 @@ Graph load_model_argument(const std::string& word, std::int64_t batch) {
   Diagnostics sink;
   if (builtins().contains(word) || !std::filesystem::is_regular_file(file)) {
     std::vector<std::string> names = builtin_names();
-    if (!builtins().contains(word)) {
-      const bool planned = std::ranges::find(planned_builtins(), word) != planned_builtins().end();
-      if (planned)
-        sink.add({}, "", fmt::format("the model \"{}\" is not there yet", word), fmt::format("so far: {}", fmt::join(names, ", ")));
-      else sink.add({}, "", fmt::format("\"{}\" is neither a builtin model nor a file", word), base::suggest(word, names));
-    }
+    if (!builtins().contains(word))
+      sink.add({}, "", fmt::format("\"{}\" is neither a builtin model nor a file", word), base::suggest(word, names));
     sink.throw_if_any();
     return builtin(word, batch);
   }

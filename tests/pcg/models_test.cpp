@@ -6,6 +6,7 @@
 
 #include "base/check.hpp"
 #include "pcg/models/builtins.hpp"
+#include "pcg/models/families/shifted_windows.hpp"
 #include "pcg/models/families/transformer.hpp"
 
 namespace pcg::models {
@@ -43,8 +44,12 @@ TEST_CASE("parameters of builtins") {
       {"resnext-50-proxy", 22'222'056},
       {"inception-v3-proxy", 21'788'842}};
   for (const auto& [name, parameters] : exact) CHECK_MESSAGE(builtin(name, 1).parameters() == parameters, name);
+  // Torchvision's swin_t.
+  ShiftedWindowConfig tiny{.layers = {.name = "swin-tiny", .hidden = 96, .heads = 3}};
+  tiny.layers.causal = false;
+  CHECK(shifted_window_transformer(tiny, 1).parameters() == 28'288'354);
   // To the digits that are published: Unity's artifact (mlp 956.3 M, dlrm 2062.7 M, xdl 256.1 M, candle-uno 820.9 M, BERT proxy 75.5 M),
-  // Alpa's table of GPT and MoE models, UniAP's (bert-huge 672 M), ViT-H/14 632 M (arXiv 2010.11929, table 1).
+  // Alpa's table of GPT and MoE models, UniAP's (bert-huge 672 M, swin-huge 1.02 B), ViT-H/14 632 M (arXiv 2010.11929, table 1).
   const std::map<std::string, std::pair<double, double>> rounded{
       {"mlp", {956.3e6, 0.1e6}},          {"dlrm", {2062.7e6, 0.1e6}},        {"xdl", {256.1e6, 0.1e6}},
       {"candle-uno", {820.9e6, 0.1e6}},   {"bert-proxy", {75.5e6, 0.1e6}},    {"gpt3-350m", {350e6, 6e6}},
@@ -53,9 +58,10 @@ TEST_CASE("parameters of builtins") {
       {"gpt3-76b", {76e9, 5e8}},          {"moe-380m", {380e6, 5e6}},         {"moe-690m", {690e6, 5e6}},
       {"moe-1.3b", {1.3e9, 5e7}},         {"moe-2.4b", {2.4e9, 5e7}},         {"moe-7.1b", {7.1e9, 5e7}},
       {"moe-10b", {10e9, 5e8}},           {"moe-27b", {27e9, 5e8}},           {"moe-70b", {70e9, 5e8}},
-      {"bert-huge", {672e6, 1e6}},        {"vit-huge", {632e6, 0.5e6}},       {"wide-resnet-250m", {250e6, 5e6}},
-      {"wide-resnet-500m", {500e6, 6e6}}, {"wide-resnet-1b", {1e9, 1e7}},     {"wide-resnet-2b", {2e9, 5e7}},
-      {"wide-resnet-4b", {4e9, 1e7}},     {"wide-resnet-6.8b", {6.8e9, 1e8}}, {"wide-resnet-13b", {13e9, 5e8}}};
+      {"bert-huge", {672e6, 1e6}},        {"vit-huge", {632e6, 0.5e6}},       {"swin-huge", {1.02e9, 5e6}},
+      {"wide-resnet-250m", {250e6, 5e6}}, {"wide-resnet-500m", {500e6, 6e6}}, {"wide-resnet-1b", {1e9, 1e7}},
+      {"wide-resnet-2b", {2e9, 5e7}},     {"wide-resnet-4b", {4e9, 1e7}},     {"wide-resnet-6.8b", {6.8e9, 1e8}},
+      {"wide-resnet-13b", {13e9, 5e8}}};
   for (const auto& [name, size] : rounded) {
     const double parameters = static_cast<double>(builtin(name, 1).parameters());
     CHECK_MESSAGE(std::abs(parameters - size.first) <= size.second, name << " has " << parameters);

@@ -100,6 +100,15 @@ VisionConfig vit_huge() {
   return c;
 }
 
+// Heads of 32 dims and windows of 7 x 7 as in all of Swin's sizes (arXiv 2103.14030, section 3.3). The paper has none called huge: this one
+// is as wide and deep as the model of 1.02 B parameters in UniAP's experiments (arXiv 2307.16375).
+ShiftedWindowConfig swin_huge() {
+  ShiftedWindowConfig c{.layers = {.name = "swin-huge", .hidden = 320, .heads = 10}, .depths = {2, 2, 42, 2}};
+  c.layers.causal = false;
+  c.layers.attention = AttentionKind::unfused;
+  return c;
+}
+
 }  // namespace
 
 std::map<std::string, ModelConfig, std::less<>> published_transformers() {
@@ -129,6 +138,7 @@ std::map<std::string, ModelConfig, std::less<>> published_transformers() {
   for (const TransformerConfig& c : language_models()) put(c);
   all.emplace("t5-large", t5_large());
   all.emplace("vit-huge", vit_huge());
+  all.emplace("swin-huge", swin_huge());
   return all;
 }
 
