@@ -50,7 +50,8 @@ std::string layered_summary(const pcg::Plan& plan, const std::vector<std::size_t
   const bool says_something = devices > 1 || plan.recompute == pcg::Recompute::full;
   for (std::size_t i = 0; i < std::min(count.size(), kMostNamed) && says_something; ++i)
     text += fmt::format("{} {} layer{} {}", i == 0 ? ";" : ",", count[i].second, count[i].second == 1 ? "" : "s", count[i].first);
-  if (count.size() > kMostNamed && says_something) text += fmt::format(", {} other strategies", count.size() - kMostNamed);
+  if (count.size() > kMostNamed && says_something)
+    text += fmt::format(", {} other strateg{}", count.size() - kMostNamed, count.size() == kMostNamed + 1 ? "y" : "ies");
   return text;
 }
 

@@ -32,7 +32,8 @@ std::string summary_of_cuts(const pcg::Plan& plan) {
   std::string text;
   for (std::size_t i = 0; i < std::min(sorted.size(), kMostSummarised); ++i)
     text += fmt::format("{}{} operator{} {}", i == 0 ? "" : ", ", sorted[i].second, sorted[i].second == 1 ? "" : "s", sorted[i].first);
-  if (sorted.size() > kMostSummarised) text += fmt::format(", {} other cuts", sorted.size() - kMostSummarised);
+  if (sorted.size() > kMostSummarised)
+    text += fmt::format(", {} other cut{}", sorted.size() - kMostSummarised, sorted.size() == kMostSummarised + 1 ? "" : "s");
   return text;
 }
 
