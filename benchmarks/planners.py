@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Evaluations of planners on the simulator: the tables of docs/planners.md, as Markdown.
 
-    benchmarks/planners.py alpa-ladder|alpa-published|alpa-intra|alpa-inter [GPUS...]     FORESHARD: the program (build/foreshard)
+    benchmarks/planners.py alpa-ladder|alpa-published|alpa-intra|alpa-inter|alpa-resharding [GPUS...]
 
-Alpa (Zheng et al., OSDI'22): section 8.1 (weak scaling), the plans that its artifact ships, sections 8.2 and 8.3 (ablations).
+FORESHARD: the program (build/foreshard); BUDGET: of each search (50 s).
+Alpa (Zheng et al., OSDI'22): section 8.1 (weak scaling), the plans that its artifact ships, sections 8.2, 8.3 and 8.5 (ablations).
 """
 import json
 import os
@@ -14,7 +15,9 @@ import tempfile
 
 FORESHARD = os.environ.get("FORESHARD", "build/foreshard")
 BUDGET = os.environ.get("BUDGET", "50 s")
+# Table 4 of the paper: by GPUs. Global batches and precisions are those of section 8.1.
 LADDER = {1: "gpt3-350m", 2: "gpt3-760m", 4: "gpt3-1.3b", 8: "gpt3-2.6b", 16: "gpt3-6.7b", 32: "gpt3-15b", 64: "gpt3-39b"}
+WIDE = {1: "wide-resnet-250m", 2: "wide-resnet-500m", 4: "wide-resnet-1b", 8: "wide-resnet-2b", 16: "wide-resnet-4b", 32: "wide-resnet-6.8b"}
 # The plans of alpa-projects/alpa at b8078a9 (benchmark/alpa/suite_auto_gpt.py) as nearly as the grid says them: stages, the tensor degree of
 # a stage's logical mesh, micro-batches; recomputation, and ZeRO 2, its "prefer reduce-scatter". Its stages of 2, 2 and 4 GPUs for the 2.6B
 # model are four of 2 here.
@@ -22,6 +25,9 @@ PUBLISHED = {4: (2, 1, 128), 8: (4, 1, 128), 16: (2, 4, 64), 32: (4, 4, 128), 64
 INTRA = ["ilp", "data", "zero-2", "zero-3", "largest-dimension"]
 INTER = {"none": {}, "dp": {"clustering": "dp"}, "equal operator": {"clustering": "equal-operator"},
          "equal layer": {"clustering": "equal-layer"}}
+BETWEEN = ["signal", "send-recv", "local-all-gather"]
+# What the local all-gather gains over send and receive in the paper, where its text says so (section 8.5).
+PAPER_RESHARDING = {"wide-resnet-6.8b": "2.0"}
 
 
 def part_of_node(gpus):
@@ -34,7 +40,9 @@ def part_of_node(gpus):
     return {"gpus": {"count": gpus}, "wires": wires}
 
 
-def answer(model, gpus, plans, batch=1024, precision="fp16"):
+def answer(model, gpus, plans, save_in=None):
+    """The runs. The plans go into the folder `save_in` as NAME.plan.yaml."""
+    batch, precision = (1536, "fp32") if model.startswith("wide") else (1024, "fp16")
     cluster = {"preset": "aws-p3.16xlarge", "nodes": max(1, gpus // 8)}
     if gpus < 8:
         cluster["node"] = part_of_node(gpus)
@@ -44,7 +52,8 @@ def answer(model, gpus, plans, batch=1024, precision="fp16"):
         question, result = os.path.join(folder, "q.yaml"), os.path.join(folder, "r.json")
         with open(question, "w") as f:
             json.dump(scenario, f)  # JSON is YAML
-        done = subprocess.run([FORESHARD, "run", question, "--json", result], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        save = ["--save-plans", save_in] if save_in else []
+        done = subprocess.run([FORESHARD, "run", question, "--json", result, *save], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         if not os.path.exists(result):
             sys.exit(done.stderr)
         with open(result) as f:
@@ -63,6 +72,12 @@ def alpa(**options):
     return {"alpa": {"budget": BUDGET, **options}}
 
 
+def plan_of_authors(gpus):
+    stages, tensor, micro_batches = PUBLISHED[gpus]
+    samples = 1024 // micro_batches * tensor * stages // gpus
+    return {"megatron": {"pipeline": stages, "tensor": tensor, "micro_batch": samples, "recompute": "full", "zero": 2}}
+
+
 def ladder(gpus):
     print("| model | GPUs | iteration, s | plan | search |\n|---|---:|---:|---|---:|")
     for n in gpus:
@@ -75,9 +90,7 @@ def published(gpus):
     for n in gpus:
         if n not in PUBLISHED:
             continue
-        stages, tensor, micro_batches = PUBLISHED[n]
-        samples = 1024 // micro_batches * tensor * stages // n
-        theirs, ours = answer(LADDER[n], n, [{"megatron": {"pipeline": stages, "tensor": tensor, "micro_batch": samples, "recompute": "full", "zero": 2}}, alpa()])
+        theirs, ours = answer(LADDER[n], n, [plan_of_authors(n), alpa()])
         ratio = f"{theirs['iteration_time_s'] / ours['iteration_time_s']:.2f}" if theirs["status"] == ours["status"] == "ok" else "-"
         print(f"| {LADDER[n]} | {n} | {cell(theirs)} | {cell(ours)} | {ratio} |", flush=True)
 
@@ -92,13 +105,41 @@ def intra(gpus):
 
 def inter(gpus):
     print("| model | GPUs | " + " | ".join(INTER) + " |\n|---|---:|" + "---:|" * len(INTER))
+    for model, n in [(models[n], n) for models in (LADDER, WIDE) for n in gpus if n in models]:
+        runs = answer(model, n, [{**alpa(**options), "name": name} for name, options in INTER.items()])
+        print(f"| {model} | {n} | " + " | ".join(f"{cell(r)} ({searched(r)})" for r in runs) + " |", flush=True)
+
+
+def with_tensors_going(plan_file, kind):
+    """A copy of the saved plan in which tensors go between stages in that way."""
+    with open(plan_file) as f:
+        text, found = re.subn(r"^  gpus: .*$", rf"\g<0>\n  between_stages: {kind}", f.read(), count=1, flags=re.MULTILINE)
+    assert found == 1, plan_file
+    copy = plan_file.replace(".plan.yaml", f".{kind}.plan.yaml")
+    with open(copy, "w") as f:
+        f.write(text)
+    return copy
+
+
+def resharding(gpus):
+    print("| model | GPUs | plan | " + ", s | ".join(BETWEEN) + ", s | send-recv / local-all-gather | paper |\n|---|---:|---|---:|---:|---:|---:|---:|")
+    rows = [(WIDE[n], n, "alpa", alpa()) for n in gpus if n in WIDE]
     for n in gpus:
-        runs = answer(LADDER[n], n, [{**alpa(**options), "name": name} for name, options in INTER.items()])
-        print(f"| {LADDER[n]} | {n} | " + " | ".join(f"{cell(r)} ({searched(r)})" for r in runs) + " |", flush=True)
+        rows += [(LADDER[n], n, "alpa", alpa()), (LADDER[n], n, "published", plan_of_authors(n))] if n in PUBLISHED else []
+    for model, n, name, plan in rows:
+        if n <= 8:
+            continue  # in one machine
+        with tempfile.TemporaryDirectory() as folder:
+            answer(model, n, [{**plan, "name": "best"}], save_in=folder)
+            best = os.path.join(folder, "best.plan.yaml")
+            runs = answer(model, n, [{"file": with_tensors_going(best, kind), "name": kind} for kind in BETWEEN])
+        ratio = f"{runs[1]['iteration_time_s'] / runs[2]['iteration_time_s']:.2f}" if runs[0]["status"] == "ok" else "-"
+        paper = PAPER_RESHARDING.get(model, "")
+        print(f"| {model} | {n} | {name} | " + " | ".join(map(cell, runs)) + f" | {ratio} | {paper} |", flush=True)
 
 
 def main():
-    what = {"alpa-ladder": ladder, "alpa-published": published, "alpa-intra": intra, "alpa-inter": inter}
+    what = {"alpa-ladder": ladder, "alpa-published": published, "alpa-intra": intra, "alpa-inter": inter, "alpa-resharding": resharding}
     if len(sys.argv) < 2 or sys.argv[1] not in what:
         sys.exit(__doc__)
     what[sys.argv[1]]([int(n) for n in sys.argv[2:]] or list(LADDER))
