@@ -26,7 +26,7 @@ struct InternalMovementIds {
 };
 
 // How a tensor goes from one node to another: as the plan says where they are on two ranks of its pipeline, which have no device in common;
-// else like everything that stays inside a stage.
+// else like everything that stays inside a stage. All nodes with devices in common are on one rank, so that two layouts have one answer.
 [[nodiscard]] pcg::BetweenStages how_to_move(const pcg::Plan& plan, std::uint32_t from, std::uint32_t to);
 
 class Interning {
