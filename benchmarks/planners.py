@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Evaluations of planners on the simulator: the tables of docs/planners.md, as Markdown.
 
-    benchmarks/planners.py alpa-ladder|alpa-published|alpa-intra|alpa-inter [GPUS...]     FORESHARD: the program (build/foreshard)
+    benchmarks/planners.py alpa-ladder|alpa-published|alpa-intra|alpa-inter|alpa-resharding [GPUS...]
     benchmarks/planners.py uniap|uniap-ablation|side-by-side
 
-Alpa (Zheng et al., OSDI'22): section 8.1 (weak scaling), the plans that its artifact ships, sections 8.2 and 8.3 (ablations).
+FORESHARD: the program (build/foreshard); BUDGET: of each search (50 s).
+Alpa (Zheng et al., OSDI'22): section 8.1 (weak scaling), the plans that its artifact ships, sections 8.2, 8.3 and 8.5 (ablations).
 UniAP (Lin et al., CVPR'25): its models on clusters like its own, beside other planners, and without one or the other kind of parallelism.
 """
 import json
@@ -16,7 +17,9 @@ import tempfile
 
 FORESHARD = os.environ.get("FORESHARD", "build/foreshard")
 BUDGET = os.environ.get("BUDGET", "50 s")
+# Table 4 of the paper: by GPUs. Global batches and precisions are those of section 8.1.
 LADDER = {1: "gpt3-350m", 2: "gpt3-760m", 4: "gpt3-1.3b", 8: "gpt3-2.6b", 16: "gpt3-6.7b", 32: "gpt3-15b", 64: "gpt3-39b"}
+WIDE = {1: "wide-resnet-250m", 2: "wide-resnet-500m", 4: "wide-resnet-1b", 8: "wide-resnet-2b", 16: "wide-resnet-4b", 32: "wide-resnet-6.8b"}
 # The plans of alpa-projects/alpa at b8078a9 (benchmark/alpa/suite_auto_gpt.py) as nearly as the grid says them: stages, the tensor degree of
 # a stage's logical mesh, micro-batches; recomputation, and ZeRO 2, its "prefer reduce-scatter". Its stages of 2, 2 and 4 GPUs for the 2.6B
 # model are four of 2 here.
@@ -30,6 +33,9 @@ EVERY = ["data-parallel", {"megatron": "search"}, {"fsdp": {"stage": "search"}},
          "pp-dp", "inter-op", "intra-op", "auto"]
 INTER = {"none": {}, "dp": {"clustering": "dp"}, "equal operator": {"clustering": "equal-operator"},
          "equal layer": {"clustering": "equal-layer"}}
+BETWEEN = ["signal", "send-recv", "local-all-gather"]
+# What the local all-gather gains over send and receive in the paper, where its text says so (section 8.5).
+PAPER_RESHARDING = {"wide-resnet-6.8b": "2.0"}
 
 
 def part_of_node(gpus):
@@ -49,18 +55,21 @@ def p3(gpus):
     return cluster
 
 
-def answer(model, gpus, plans):
-    return answer_on(p3(gpus), model, plans, 1024, "fp16")
+def answer(model, gpus, plans, save_in=None):
+    batch, precision = (1536, "fp32") if model.startswith("wide") else (1024, "fp16")
+    return answer_on(p3(gpus), model, plans, batch, precision, save_in)
 
 
-def answer_on(cluster, model, plans, batch, precision):
+def answer_on(cluster, model, plans, batch, precision, save_in=None):
+    """The runs. The plans go into the folder `save_in` as NAME.plan.yaml."""
     scenario = {"foreshard": 1, "model": {"builtin": model}, "cluster": cluster,
                 "training": {"global_batch": batch, "precision": precision, "optimizer": "adam"}, "plans": plans}
     with tempfile.TemporaryDirectory() as folder:
         question, result = os.path.join(folder, "q.yaml"), os.path.join(folder, "r.json")
         with open(question, "w") as f:
             json.dump(scenario, f)  # JSON is YAML
-        done = subprocess.run([FORESHARD, "run", question, "--json", result], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        save = ["--save-plans", save_in] if save_in else []
+        done = subprocess.run([FORESHARD, "run", question, "--json", result, *save], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         if not os.path.exists(result):
             sys.exit(done.stderr)
         with open(result) as f:
@@ -79,6 +88,12 @@ def alpa(**options):
     return {"alpa": {"budget": BUDGET, **options}}
 
 
+def plan_of_authors(gpus):
+    stages, tensor, micro_batches = PUBLISHED[gpus]
+    samples = 1024 // micro_batches * tensor * stages // gpus
+    return {"megatron": {"pipeline": stages, "tensor": tensor, "micro_batch": samples, "recompute": "full", "zero": 2}}
+
+
 def ladder(gpus):
     print("| model | GPUs | iteration, s | plan | search |\n|---|---:|---:|---|---:|")
     for n in gpus:
@@ -91,9 +106,7 @@ def published(gpus):
     for n in gpus:
         if n not in PUBLISHED:
             continue
-        stages, tensor, micro_batches = PUBLISHED[n]
-        samples = 1024 // micro_batches * tensor * stages // n
-        theirs, ours = answer(LADDER[n], n, [{"megatron": {"pipeline": stages, "tensor": tensor, "micro_batch": samples, "recompute": "full", "zero": 2}}, alpa()])
+        theirs, ours = answer(LADDER[n], n, [plan_of_authors(n), alpa()])
         ratio = f"{theirs['iteration_time_s'] / ours['iteration_time_s']:.2f}" if theirs["status"] == ours["status"] == "ok" else "-"
         print(f"| {LADDER[n]} | {n} | {cell(theirs)} | {cell(ours)} | {ratio} |", flush=True)
 
@@ -108,9 +121,37 @@ def intra(gpus):
 
 def inter(gpus):
     print("| model | GPUs | " + " | ".join(INTER) + " |\n|---|---:|" + "---:|" * len(INTER))
+    for model, n in [(models[n], n) for models in (LADDER, WIDE) for n in gpus if n in models]:
+        runs = answer(model, n, [{**alpa(**options), "name": name} for name, options in INTER.items()])
+        print(f"| {model} | {n} | " + " | ".join(f"{cell(r)} ({searched(r)})" for r in runs) + " |", flush=True)
+
+
+def with_tensors_going(plan_file, kind):
+    """A copy of the saved plan in which tensors go between stages in that way."""
+    with open(plan_file) as f:
+        text, found = re.subn(r"^  gpus: .*$", rf"\g<0>\n  between_stages: {kind}", f.read(), count=1, flags=re.MULTILINE)
+    assert found == 1, plan_file
+    copy = plan_file.replace(".plan.yaml", f".{kind}.plan.yaml")
+    with open(copy, "w") as f:
+        f.write(text)
+    return copy
+
+
+def resharding(gpus):
+    print("| model | GPUs | plan | " + ", s | ".join(BETWEEN) + ", s | send-recv / local-all-gather | paper |\n|---|---:|---|---:|---:|---:|---:|---:|")
+    rows = [(WIDE[n], n, "alpa", alpa()) for n in gpus if n in WIDE]
     for n in gpus:
-        runs = answer(LADDER[n], n, [{**alpa(**options), "name": name} for name, options in INTER.items()])
-        print(f"| {LADDER[n]} | {n} | " + " | ".join(f"{cell(r)} ({searched(r)})" for r in runs) + " |", flush=True)
+        rows += [(LADDER[n], n, "alpa", alpa()), (LADDER[n], n, "published", plan_of_authors(n))] if n in PUBLISHED else []
+    for model, n, name, plan in rows:
+        if n <= 8:
+            continue  # in one machine
+        with tempfile.TemporaryDirectory() as folder:
+            answer(model, n, [{**plan, "name": "best"}], save_in=folder)
+            best = os.path.join(folder, "best.plan.yaml")
+            runs = answer(model, n, [{"file": with_tensors_going(best, kind), "name": kind} for kind in BETWEEN])
+        ratio = f"{runs[1]['iteration_time_s'] / runs[2]['iteration_time_s']:.2f}" if runs[0]["status"] == "ok" else "-"
+        paper = PAPER_RESHARDING.get(model, "")
+        print(f"| {model} | {n} | {name} | " + " | ".join(map(cell, runs)) + f" | {ratio} | {paper} |", flush=True)
 
 
 def throughput(run):
@@ -145,7 +186,7 @@ def side_by_side():
 
 
 def main():
-    of_ladder = {"alpa-ladder": ladder, "alpa-published": published, "alpa-intra": intra, "alpa-inter": inter}
+    of_ladder = {"alpa-ladder": ladder, "alpa-published": published, "alpa-intra": intra, "alpa-inter": inter, "alpa-resharding": resharding}
     others = {"uniap": uniap, "uniap-ablation": uniap_ablation, "side-by-side": side_by_side}
     if len(sys.argv) < 2 or sys.argv[1] not in of_ladder | others:
         sys.exit(__doc__)

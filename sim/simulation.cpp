@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/check.hpp"
+#include "pcg/plan/ranks.hpp"
 #include "pcg/plan/recomputed_units.hpp"
 #include "pcg/work/saved.hpp"
 #include "profiles/network_profile.hpp"
@@ -55,6 +56,14 @@ void tell_activation_inputs(const pcg::Plan& plan, const FlowGraph& flow, Simula
   const auto kept = [&](std::uint32_t n) { return keeps_activation_input(plan, flow, n); };
   if (std::ranges::none_of(flow.stage_nodes, [&](const std::vector<std::uint32_t>& nodes) { return std::ranges::any_of(nodes, kept); }))
     r.notes.emplace_back("activation_inputs: fp8 changes nothing, because no activation function of this model keeps what it reads");
+}
+
+void tell_between_stages(const pcg::Plan& plan, SimulationResult& r) {
+  if (plan.between_stages == pcg::BetweenStages::signal && pcg::ranks_of(plan) > 1)
+    r.notes.emplace_back(
+        "between_stages: signal sends one byte in place of each message between stages; the time is a bound, for a network that is "
+        "infinitely "
+        "fast between stages but for its latency, not a forecast");
 }
 
 // A plan that is ready to be unrolled for any number of micro-batches.
@@ -154,6 +163,7 @@ SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& c
   r.notes = program.notes;
   tell_recomputation(plan, r);
   tell_activation_inputs(plan, dataflow.flow, r);
+  tell_between_stages(plan, r);
   std::optional<Extrapolated> few;
   if (config.extrapolate && !config.trace) few = extrapolated(ready);
   if (runs_on(plan.schedule)) {

@@ -197,6 +197,10 @@ const std::vector<std::string>& dispatch_names() {
   static const std::vector<std::string> names{"nccl", "deepep", "hybridep"};
   return names;
 }
+const std::vector<std::string>& between_stages_names() {
+  static const std::vector<std::string> names{"local-all-gather", "send-recv", "signal"};
+  return names;
+}
 
 bool merges_passes(const Plan& plan) { return plan.overlap.experts.value_or(plan.schedule == ScheduleKind::dual_pipe); }
 
@@ -207,8 +211,8 @@ bool Plan::operator==(const Plan& o) const {
          gpus == o.gpus && pcg == o.pcg && mapping == o.mapping && stage == o.stage && stages == o.stages && chunks == o.chunks &&
          schedule == o.schedule && micro_batches == o.micro_batches && micro_batch_group == o.micro_batch_group &&
          lean_warm_up == o.lean_warm_up && key_exchange == o.key_exchange && recompute == o.recompute && zero == o.zero &&
-         overlap == o.overlap && memory == o.memory && dispatch == o.dispatch && cuda_graphs == o.cuda_graphs && summary == o.summary &&
-         rewrites == o.rewrites;
+         overlap == o.overlap && memory == o.memory && dispatch == o.dispatch && between_stages == o.between_stages &&
+         cuda_graphs == o.cuda_graphs && summary == o.summary && rewrites == o.rewrites;
 }
 
 }  // namespace pcg

@@ -27,6 +27,12 @@ enum class KeyExchange { gather, ring };
 // crosses the network once for each NVLink domain that it reaches, and goes on there once to each rank (DeepSeek's DeepEP, NVIDIA's
 // HybridEP).
 enum class Dispatch { nccl, deepep, hybridep };
+// How a tensor goes from one rank of the pipeline to another, forward and backward (cross-mesh resharding: Zheng et al., "Alpa", OSDI'22,
+// sections 6 and 8.5). local_all_gather: copies of one block that are wanted in a node share it out, each share comes over the network
+// once, and they gather it. send_recv: every device is sent all that it wants. signal: one byte for each of those messages, which says
+// what an iteration would take if the network between stages were infinitely fast; not a way to train. Gradients of weights that two
+// stages hold are added up as ever.
+enum class BetweenStages { local_all_gather, send_recv, signal };
 enum class Recompute { none, selective, full };  // selective: attention scores (Korthikanti); full: every block from its inputs
 // The framework that runs the plan: how it buckets, overlaps and launches (profiles/framework_profile.hpp).
 enum class Framework { generic, megatron, deepspeed, pytorch };
@@ -78,6 +84,7 @@ struct Plan {
   MemoryPolicy memory;
   Overlap overlap;
   Dispatch dispatch = Dispatch::nccl;
+  BetweenStages between_stages = BetweenStages::local_all_gather;
   bool cuda_graphs = false;       // hosts launch whole graphs of kernels and collectives, which takes them no time
   std::string summary;            // "data 12 x tensor 2", for people
   std::vector<Rewrite> rewrites;  // part by part, in the order in which they were applied
@@ -96,6 +103,7 @@ struct Plan {
 [[nodiscard]] const std::vector<std::string>& recompute_names();
 [[nodiscard]] const std::vector<std::string>& key_exchange_names();
 [[nodiscard]] const std::vector<std::string>& dispatch_names();
+[[nodiscard]] const std::vector<std::string>& between_stages_names();
 
 // Returns the faults of the values together, one sentence each: views out of range, stages or blocks that go backwards, counts that do not
 // match; those of the pipeline (devices of two ranks, empty stages) only where there are no others. Empty: the plan is sound.

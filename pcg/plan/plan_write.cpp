@@ -215,6 +215,8 @@ base::Yaml plan_settings(const Plan& plan) {
   if (plan.cuda_graphs) p.set("cuda_graphs", scalar(true));
   if (plan.overlap != Overlap{}) p.set("overlap", overlap_of(plan.overlap));
   if (plan.dispatch != Dispatch::nccl) p.set("dispatch", chosen_name(dispatch_names(), plan.dispatch));
+  if (plan.between_stages != BetweenStages::local_all_gather)
+    p.set("between_stages", chosen_name(between_stages_names(), plan.between_stages));
   return p;
 }
 

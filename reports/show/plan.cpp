@@ -61,6 +61,8 @@ std::string plan_text(const pcg::Plan& p, const std::filesystem::path& directory
                      pcg::optimizer_names()[static_cast<std::size_t>(p.training.optimizer)],
                      pcg::framework_names()[static_cast<std::size_t>(p.training.framework)]);
   if (p.overlap != pcg::Overlap{}) out.insert(out.size() - 1, pcg::to_text(p.overlap) + "\n");
+  if (p.between_stages != pcg::BetweenStages::local_all_gather)
+    out.insert(out.size() - 1, fmt::format("between stages {}\n", pcg::between_stages_names()[static_cast<std::size_t>(p.between_stages)]));
   out += plan_explanation_text(p, directory) + "\n";
   Table table({{"operator", Align::left},
                {"kind", Align::left},
@@ -105,6 +107,8 @@ std::string plan_json(const pcg::Plan& p, const std::filesystem::path& directory
   for (const int b : p.memory.zero.blocks) j["zero_blocks"].push_back(p.pcg.blocks()[static_cast<std::size_t>(b)].name);
   for (const auto& [word, choice] : pcg::kOverlapWords)
     if (p.overlap.*choice) j["overlap"][word] = *(p.overlap.*choice);
+  if (p.between_stages != pcg::BetweenStages::local_all_gather)
+    j["between_stages"] = pcg::between_stages_names()[static_cast<std::size_t>(p.between_stages)];
   j["global_batch"] = p.training.global_batch;
   j["precision"] = pcg::to_text(p.training.precision);
   add_plan_explanation(j, p, directory);

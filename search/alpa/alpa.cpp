@@ -98,7 +98,7 @@ class AlpaSearch {
                           .parts = config_.parts,
                           .submeshes = config_.submeshes,
                           .side_by_side = false,
-                          .hand_overs_count = config_.transfers};
+                          .hand_overs_count = config_.transfers && config_.between_stages != pcg::BetweenStages::signal};
     if (config_.intra_op == IntraOp::largest_dimension) config.cuts.only_largest = true;
     else if (space_ == AlpaSpace::samples || (space_ == AlpaSpace::all && config_.intra_op != IntraOp::ilp))
       config.cuts = {.features = false, .reduction = false, .heads = false};
@@ -109,7 +109,10 @@ class AlpaSearch {
   std::vector<PipelinePlan> plans(PipelineSetting setting, std::span<const StageShape> shapes, const PipelineConfig& config) {
     if (const auto best = confirmation_.best_time()) setting.to_beat = std::min(setting.to_beat, best->value());
     const pcg::Graph graph = pcg::with_batch(problem_.model, problem_.training.global_batch / setting.micro_batches);
-    return pipeline_plans(problem_, graph, setting, shapes, config, catalog_, branch_shapes_, deadline_);
+    std::vector<PipelinePlan> found = pipeline_plans(problem_, graph, setting, shapes, config, catalog_, branch_shapes_, deadline_);
+    for (PipelinePlan& p : found)
+      if (p.plan.stages > 1) p.plan.between_stages = config_.between_stages;
+    return found;
   }
 
   // A first look, at few ways of each operator and at stages made of few layers, says which settings are likely to be good: these come
@@ -157,25 +160,31 @@ class AlpaSearch {
 
 std::vector<Option> options_of_alpa_alone() {
   const AlpaConfig defaults;
-  return {
-      {"strategies", WholeNumber{.least = 1, .most = 10000, .by_default = static_cast<std::int64_t>(defaults.most_strategies)},
-       "ways to run an operator that are chosen among, at most: those that cost least by themselves"},
-      {"loops", WholeNumber{.least = 1, .most = 4, .by_default = defaults.most_cut},
-       "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most: the axes of a logical mesh"},
-      {"clustering", Choice{{"none", "dp", "equal-operator", "equal-layer"}},
-       "what stages are made of: segments as cuts come, layers by Alpa's programme, layers of equally many operators, or layers by the "
-       "programme and equally many in each stage"},
-      {"layers", WholeNumber{.least = 1, .most = 1000, .by_default = static_cast<std::int64_t>(defaults.parts.layers)},
-       "that operators are clustered into"},
-      {"submeshes", Choice{{"all", "power-of-two"}},
-       "blocks of GPUs of a stage: of every size that divides the GPUs, or inside a machine powers of two alone"},
-      {"intra_op", Choice{{"ilp", "data", "zero-2", "zero-3", "largest-dimension"}},
-       "inside a stage every operator is cut in its own way, or all by samples (with a stage of ZeRO), or each along its largest loop"}};
+  return {{"strategies", WholeNumber{.least = 1, .most = 10000, .by_default = static_cast<std::int64_t>(defaults.most_strategies)},
+           "ways to run an operator that are chosen among, at most: those that cost least by themselves"},
+          {"loops", WholeNumber{.least = 1, .most = 4, .by_default = defaults.most_cut},
+           "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most: the axes of a logical mesh"},
+          {"clustering", Choice{{"none", "dp", "equal-operator", "equal-layer"}},
+           "what stages are made of: segments as cuts come, layers by Alpa's programme, layers of equally many operators, or layers by the "
+           "programme and equally many in each stage"},
+          {"layers", WholeNumber{.least = 1, .most = 1000, .by_default = static_cast<std::int64_t>(defaults.parts.layers)},
+           "that operators are clustered into"},
+          {"submeshes", Choice{{"all", "power-of-two"}},
+           "blocks of GPUs of a stage: of every size that divides the GPUs, or inside a machine powers of two alone"},
+          {"intra_op", Choice{{"ilp", "data", "zero-2", "zero-3", "largest-dimension"}},
+           "inside a stage every operator is cut in its own way, or all by samples (with a stage of ZeRO), or each along its largest loop"},
+          {"between_stages", Choice{pcg::between_stages_names()},
+           "how tensors go from stage to stage in the plan (`plan.between_stages`); the search itself counts hand-overs with the local "
+           "all-gather, and with signal none"}};
 }
 
-std::optional<OptionProblem> layers_of_nothing(const OptionValues& o) {
-  if (o.choice("clustering") != 0 || !o.given("layers")) return std::nullopt;
-  return OptionProblem{"layers", "operators are not clustered into layers", "add clustering: dp, or remove layers"};
+std::optional<OptionProblem> contradiction_of(const OptionValues& o) {
+  if (o.choice("clustering") == 0 && o.given("layers"))
+    return OptionProblem{"layers", "operators are not clustered into layers", "add clustering: dp, or remove layers"};
+  if (static_cast<pcg::BetweenStages>(o.choice("between_stages")) == pcg::BetweenStages::signal && o.given("transfers") &&
+      o.flag("transfers"))
+    return OptionProblem{"transfers", "stages hand on signals, which take no time", "remove transfers, or choose another between_stages"};
+  return std::nullopt;
 }
 
 Planner planner_of(AlpaSpace space, std::string about) {
@@ -195,7 +204,7 @@ Planner planner_of(AlpaSpace space, std::string about) {
       .plan = {}};
   if (space == AlpaSpace::all)
     for (Option& o : options_of_alpa_alone()) p.options.push_back(std::move(o));
-  if (space == AlpaSpace::all) p.contradiction = layers_of_nothing;
+  if (space == AlpaSpace::all) p.contradiction = contradiction_of;
   p.plan = [space](const Problem& problem, const OptionValues& o, const SearchContext& c) {
     AlpaConfig config{.budget = o.duration("budget"),
                       .stages = static_cast<int>(o.whole_number("stages")),
@@ -210,6 +219,7 @@ Planner planner_of(AlpaSpace space, std::string about) {
       config.parts.layers = static_cast<std::size_t>(o.whole_number("layers"));
       config.submeshes = static_cast<Submeshes>(o.choice("submeshes"));
       config.intra_op = static_cast<IntraOp>(o.choice("intra_op"));
+      config.between_stages = static_cast<pcg::BetweenStages>(o.choice("between_stages"));
     }
     return alpa_search(problem, space, config, c);
   };

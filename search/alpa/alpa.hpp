@@ -17,10 +17,12 @@ struct AlpaConfig {
   int most_cut = 2;                  // loops of an operator that are cut at once: the axes of a logical mesh
   int stages = 0;                    // 0: as many as are best
   SettingsConfig settings;           // micro-batches, recomputation, updates
-  bool transfers = true;             // what stages hand on takes time
+  bool transfers = true;             // what stages hand on takes time, unless it is signals
   PartsConfig parts;                 // what stages are made of
   Submeshes submeshes = Submeshes::all;
   IntraOp intra_op = IntraOp::ilp;
+  // Of the plans. The search itself counts what stages hand on with the local all-gather.
+  pcg::BetweenStages between_stages = pcg::BetweenStages::local_all_gather;
 };
 
 // What of Alpa's space is searched. stages_alone: each stage is one device; samples: each stage is replicas, as PipeDream's are (Narayanan

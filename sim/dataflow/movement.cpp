@@ -268,17 +268,17 @@ std::vector<CopySet> copy_sets(const std::vector<Need>& needs, const topology::C
   return out;
 }
 
+// `gathers_copies`: copies are shared out where no holder is in their domain.
 void point_to_point(const std::vector<Need>& needs, const Holders& sources, base::Bytes element, const topology::Cluster& cluster,
-                    Movement& out) {
+                    bool gathers_copies, Movement& out) {
   std::map<std::pair<DeviceId, DeviceId>, double> messages;
   Round gathers;
   for (const CopySet& set : copy_sets(needs, cluster)) {
     const auto n = static_cast<double>(set.devices.size());
-    bool outside = true;
+    bool share = gathers_copies && set.devices.size() > 1;
     sources.each_in(set.box, [&](const Holders::Held& held, double) {
-      outside = outside && in_domain(held.devices, cluster.device(set.devices.front()).domain, cluster).empty();
+      share = share && in_domain(held.devices, cluster.device(set.devices.front()).domain, cluster).empty();
     });
-    const bool share = outside && set.devices.size() > 1;
     for (const DeviceId d : set.devices)
       sources.each_in(set.box, [&](const Holders::Held& held, double v) {
         const DeviceId h = pick(held.devices, d, cluster);
@@ -292,9 +292,8 @@ void point_to_point(const std::vector<Need>& needs, const Holders& sources, base
   if (!gathers.empty()) out.rounds.push_back(std::move(gathers));
 }
 
-}  // namespace
-
-Movement reshard(const Layout& from, const Layout& to, base::Bytes element, const topology::Cluster& cluster) {
+// `gathers_copies`: as of point_to_point().
+Movement whole_messages(const Layout& from, const Layout& to, base::Bytes element, const topology::Cluster& cluster, bool gathers_copies) {
   Movement out;
   if (from == to) return out;
   BASE_CHECK(from.shape.sum == to.shape.sum || to.shape.sum == 1, "cannot go from {} to {}", pcg::to_text(from.shape),
@@ -322,7 +321,18 @@ Movement reshard(const Layout& from, const Layout& to, base::Bytes element, cons
       if (!has(held, d, target.box)) needs.push_back({d, target.box});
   if (needs.empty()) return out;
   add_collective_rounds(needs, sources, element, cluster, out);
-  if (!needs.empty()) point_to_point(needs, sources, element, cluster, out);
+  if (!needs.empty()) point_to_point(needs, sources, element, cluster, gathers_copies, out);
+  return out;
+}
+
+}  // namespace
+
+Movement reshard(const Layout& from, const Layout& to, base::Bytes element, const topology::Cluster& cluster, pcg::BetweenStages how) {
+  Movement out = whole_messages(from, to, element, cluster, how == pcg::BetweenStages::local_all_gather);
+  if (how == pcg::BetweenStages::signal)
+    for (Round& round : out.rounds)
+      for (Transfer& t : round)
+        if (t.kind == CollectiveKind::send) t.bytes = base::Bytes(1);
   return out;
 }
 

@@ -2,7 +2,7 @@
 // What it takes to bring a tensor from one layout to another: rounds of transfers that run together. A chain of parallel operators is
 // priced as a whole. Partial sums are added up first among those who hold them, by an all-reduce or a reduce-scatter; blocks wanted by
 // their holders become an all-gather or an all-to-all. Everything else goes point to point by overlap of blocks; where no holder is in a
-// node that wants equal copies, these share the message out and gather it.
+// node that wants equal copies, these share the message out and gather it (the local all-gather of Alpa, OSDI'22, section 6).
 
 #include <compare>
 #include <span>
@@ -35,9 +35,12 @@ struct Movement {
   auto operator<=>(const Movement&) const = default;
 };
 
+// `how`: with send_recv nothing is shared out, and with signal, besides, every message has one byte; what collectives move inside either
+// layout stays.
 // Requires: the same whole shape; to.sum is from.sum, and then shard by shard the same blocks, or 1. Devices may differ.
 // Cost: O(n log n) for n shards on both sides, and O(blocks in common of the two).
-[[nodiscard]] Movement reshard(const Layout& from, const Layout& to, base::Bytes element, const topology::Cluster& cluster);
+[[nodiscard]] Movement reshard(const Layout& from, const Layout& to, base::Bytes element, const topology::Cluster& cluster,
+                               pcg::BetweenStages how = pcg::BetweenStages::local_all_gather);
 
 // Groups of devices whose shards differ in the sum index alone: who adds up with whom. Each once, ascending; groups of one are left out.
 [[nodiscard]] std::vector<std::vector<base::DeviceId>> sum_groups(const Layout& l);

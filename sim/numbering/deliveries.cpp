@@ -26,8 +26,8 @@ Deliveries::Deliveries(const pcg::Plan& plan, const FlowGraph& flow, Interning& 
         const LayoutId to = interned.layouts_of(use.consumer).inputs[use.input];
         const auto [at, is_new] = known.try_emplace(to, DeliveryId(all_.size()));
         if (is_new)
-          all_.push_back({from, to, plan.pcg.nodes()[n].outputs[j].element, token_routing(plan, static_cast<std::uint32_t>(n), use), made++,
-                          std::nullopt});
+          all_.push_back({from, to, plan.pcg.nodes()[n].outputs[j].element, how_to_move(plan, static_cast<std::uint32_t>(n), use.consumer),
+                          token_routing(plan, static_cast<std::uint32_t>(n), use), made++, std::nullopt});
         of_input_[use.consumer][use.input] = at->second;
       }
     }
@@ -36,7 +36,8 @@ Deliveries::Deliveries(const pcg::Plan& plan, const FlowGraph& flow, Interning& 
 
 MovementId Deliveries::movement(DeliveryId d) {
   Delivery& delivery = all_[d.value];
-  if (!delivery.movement) delivery.movement = interned_.movement(delivery.from, delivery.to, delivery.element, delivery.tokens);
+  if (!delivery.movement)
+    delivery.movement = interned_.movement(delivery.from, delivery.to, delivery.element, delivery.how, delivery.tokens);
   return *delivery.movement;
 }
 

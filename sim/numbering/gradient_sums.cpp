@@ -22,6 +22,7 @@ GradientSums::GradientSums(const pcg::Plan& plan, const FlowGraph& flow, Interni
                           from,
                           to,
                           plan.pcg.nodes()[n].outputs[j].element,
+                          how_to_move(plan, use.consumer, static_cast<std::uint32_t>(n)),
                           token_routing(plan, static_cast<std::uint32_t>(n), use),
                           made_by_[static_cast<std::size_t>(stage)]++,
                           use,
@@ -38,7 +39,7 @@ GradientSums::GradientSums(const pcg::Plan& plan, const FlowGraph& flow, Interni
 
 MovementId GradientSums::movement(GradientId g) {
   Sum& sum = all_[g.value];
-  if (!sum.movement) sum.movement = interned_.movement(sum.from, sum.to, sum.element, sum.tokens);
+  if (!sum.movement) sum.movement = interned_.movement(sum.from, sum.to, sum.element, sum.how, sum.tokens);
   return *sum.movement;
 }
 

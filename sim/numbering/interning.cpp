@@ -2,7 +2,14 @@
 
 #include <algorithm>
 
+#include "pcg/plan/ranks.hpp"
+
 namespace sim {
+
+pcg::BetweenStages how_to_move(const pcg::Plan& plan, std::uint32_t from, std::uint32_t to) {
+  const bool crosses = pcg::rank_of(plan, plan.stage[from]) != pcg::rank_of(plan, plan.stage[to]);
+  return crosses ? plan.between_stages : pcg::BetweenStages::local_all_gather;
+}
 
 Interning::Interning(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster)
     : plan_(plan),
@@ -63,12 +70,13 @@ MovementId Interning::intern(Movement m) {
   return it->second;
 }
 
-MovementId Interning::movement(LayoutId from, LayoutId to, pcg::Element element, const std::optional<TokenRouting>& tokens) {
+MovementId Interning::movement(LayoutId from, LayoutId to, pcg::Element element, pcg::BetweenStages how,
+                               const std::optional<TokenRouting>& tokens) {
   const base::Bytes bytes = pcg::element_bytes(element, plan_.training.precision);
   const bool passed_on = tokens && plan_.dispatch != pcg::Dispatch::nccl;
-  const std::tuple key{from, to, bytes.value(), passed_on ? tokens : std::nullopt};
+  const std::tuple key{from, to, bytes.value(), how, passed_on ? tokens : std::nullopt};
   if (const auto it = reshards_.find(key); it != reshards_.end()) return it->second;
-  Movement made = reshard(*layout_by_id_[from.value], *layout_by_id_[to.value], bytes, cluster_);
+  Movement made = reshard(*layout_by_id_[from.value], *layout_by_id_[to.value], bytes, cluster_, how);
   const MovementId id = intern(passed_on ? forwarded(std::move(made), *tokens, cluster_) : std::move(made));
   reshards_.emplace(key, id);
   return id;

@@ -25,6 +25,10 @@ struct InternalMovementIds {
   std::size_t hops = 0;
 };
 
+// How a tensor goes from one node to another: as the plan says where they are on two ranks of its pipeline, which have no device in common;
+// else like everything that stays inside a stage. All nodes with devices in common are on one rank, so that two layouts have one answer.
+[[nodiscard]] pcg::BetweenStages how_to_move(const pcg::Plan& plan, std::uint32_t from, std::uint32_t to);
+
 class Interning {
  public:
   // Layouts of a computing node, numbered as sim::NodeLayouts has them.
@@ -42,8 +46,9 @@ class Interning {
   [[nodiscard]] DeviceSetId union_of(const std::set<DeviceSetId>& sets);
   [[nodiscard]] const LayoutIds& layouts_of(std::uint32_t node) const { return layouts_[flow_.layouts.number(node)]; }
   [[nodiscard]] MovementId intern(Movement m);
-  // What brings a tensor from one layout to another. `tokens`: it is what tokens send to experts or get from them.
-  [[nodiscard]] MovementId movement(LayoutId from, LayoutId to, pcg::Element element, const std::optional<TokenRouting>& tokens);
+  // What brings a tensor from one layout to another. `how`: how_to_move(). `tokens`: it is what tokens send to experts or get from them.
+  [[nodiscard]] MovementId movement(LayoutId from, LayoutId to, pcg::Element element, pcg::BetweenStages how,
+                                    const std::optional<TokenRouting>& tokens);
   [[nodiscard]] const InternalMovementIds& internal_forward(std::uint32_t node);
   [[nodiscard]] const InternalMovementIds& internal_backward(std::uint32_t node);
   [[nodiscard]] const Movement& operator[](MovementId m) const { return movements_[m.value]; }
@@ -68,8 +73,8 @@ class Interning {
   std::vector<std::optional<DeviceSetId>> set_of_node_;  // by PlanLayouts::number
   std::map<Movement, MovementId> movement_numbers_;
   std::vector<Movement> movements_;
-  // By from, to, bytes of an element, and how tokens are routed where a library passes them on.
-  std::map<std::tuple<LayoutId, LayoutId, double, std::optional<TokenRouting>>, MovementId> reshards_;
+  // By from, to, bytes of an element, how they move, and how tokens are routed where a library passes them on.
+  std::map<std::tuple<LayoutId, LayoutId, double, pcg::BetweenStages, std::optional<TokenRouting>>, MovementId> reshards_;
   std::vector<std::optional<InternalMovementIds>> internal_forward_, internal_backward_;  // per node
 };
 

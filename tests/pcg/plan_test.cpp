@@ -157,6 +157,7 @@ TEST_CASE("reading what was written gives the plan again") {
     if (p.recompute == Recompute::none && random.below(2) == 0) p.memory.recomputed.modules = {Module::norm, Module::mlp};
     for (const pcg::OverlapWord& w : pcg::kOverlapWords)
       if (random.below(2) == 0) p.overlap.*w.choice = random.below(2) == 0;
+    p.between_stages = static_cast<BetweenStages>(random.below(3));
     if (random.below(2) == 0) p.padding = {{50257, 50304}, {7, 8}};
     std::size_t seen = 0;
     for (std::size_t n = 0; n < p.pcg.nodes().size(); ++n) {
@@ -298,6 +299,19 @@ TEST_CASE("rewrites are written and read back to the last digit") {
   CHECK_FALSE(other == p);
   CHECK(error_of(replaced(text, "before: 0.1 s", "before: 0.1")).find("plan.rewrites[1].before: \"0.1\" has no unit") != std::string::npos);
   CHECK(error_of(replaced(text, "rule: a12", "rul: a12")).find("missing key \"rule\"") != std::string::npos);
+}
+
+TEST_CASE("how tensors go between stages is written unless it is the local all-gather, and tells plans apart") {
+  const Plan p = tensor_parallel();
+  CHECK(write_plan(p).find("between_stages") == std::string::npos);
+  for (const auto& [how, word] : {std::pair(BetweenStages::send_recv, "send-recv"), std::pair(BetweenStages::signal, "signal")}) {
+    Plan other = p;
+    other.between_stages = how;
+    const std::string text = write_plan(other);
+    CHECK(text.find(std::string("  between_stages: ") + word + "\n") != std::string::npos);
+    CHECK(read_plan(base::parse_yaml(text, "p.yaml")) == other);
+    CHECK_FALSE(other == p);
+  }
 }
 
 TEST_CASE("violations name what does not fit together") {

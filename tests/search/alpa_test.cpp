@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <set>
 
+#include "base/yaml/parse.hpp"
+#include "base/yaml/reader.hpp"
 #include "problem.hpp"
 #include "search/intra_op/intra_op.hpp"
 
@@ -58,6 +60,37 @@ TEST_CASE("stages of replicas share out samples and nothing else") {
   for (const pcg::PcgNode& n : r.best->pcg.nodes())
     for (std::size_t l = 0; n.computes() && l < n.sharding.degrees.size(); ++l)
       if (n.space->loops[l].name != "b") CHECK(n.sharding.degrees[l] == 1);
+}
+
+TEST_CASE("tensors go between stages as asked; what is one stage has no such tensors") {
+  using How = pcg::BetweenStages;
+  const test::Question q = of_small_gpt();
+  for (const How how : {How::local_all_gather, How::send_recv, How::signal}) {
+    const search::SearchResult r =
+        in_space(q, search::AlpaSpace::all, {.stages = 2, .settings = {.micro_batches = 4}, .between_stages = how});
+    REQUIRE(r.best);
+    CHECK(r.best->between_stages == how);
+    const search::SearchResult one = in_space(q, search::AlpaSpace::all, {.stages = 1, .between_stages = how});
+    REQUIRE(one.best);
+    CHECK(one.best->between_stages == How::local_all_gather);
+  }
+}
+
+TEST_CASE("signals do not go together with hand-overs that take time") {
+  const search::Planner alpa = search::alpa_planner();
+  const auto key_of_problem = [&](const char* map) {
+    base::Diagnostics sink;
+    const base::Yaml y = base::parse_yaml(map, "o");
+    base::MapReader in(y, "plan", sink);
+    const auto problem = alpa.contradiction(search::read_options(in, alpa.options, {}));
+    sink.throw_if_any();
+    return problem ? problem->key : "";
+  };
+  CHECK(key_of_problem("{between_stages: signal}").empty());
+  CHECK(key_of_problem("{between_stages: signal, transfers: false}").empty());
+  CHECK(key_of_problem("{between_stages: send-recv, transfers: true}").empty());
+  CHECK(key_of_problem("{between_stages: signal, transfers: true}") == "transfers");
+  CHECK(key_of_problem("{layers: 8}") == "layers");
 }
 
 TEST_CASE("what is asked for is given") {
