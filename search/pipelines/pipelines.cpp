@@ -24,6 +24,8 @@ constexpr std::size_t kMostRuledOut = 12;  // stages that turn out not to fit, o
 constexpr std::array kDearer = {0.0, 0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0, 4.0};
 // Logarithm of the number of micro-batches that is looked at first: 16 for each of 16 stages, so that a sixteenth of the time is a bubble.
 constexpr double kLikelyGood = 8;
+// The bound of stages counts for every operator the longer of its device's and its host's time; hosts that are ahead may make it less.
+constexpr double kBoundTooLarge = 1.1;
 constexpr double kFarTooLarge = 1.3;  // times the memory: other stages would not help, dearer memory may
 
 bool same(const Mapping::Part& a, const Mapping::Part& b) {
@@ -43,16 +45,26 @@ std::vector<int> stage_sizes(const topology::Cluster& cluster, Submeshes submesh
   return sizes;
 }
 
-// Seconds of a micro-batch on stages of this size that are equally long, if every operator runs in its quickest plain way and nothing
-// moves.
-double seconds_of_even_round(int size, const pcg::Graph& graph, const PipelineSetting& setting, OperatorCatalog& catalog, int devices) {
+// Seconds of so many micro-batches one after another on stages of this size that are equally long, if every operator runs in its quickest
+// plain way and nothing moves; with the update once, or without it.
+double seconds_of_even_rounds(int rounds, bool with_update, int size, const pcg::Graph& graph, const PipelineSetting& setting,
+                              OperatorCatalog& catalog, int devices) {
   double seconds = 0;
   for (const KindNumber k : catalog.kinds_of(graph))
     if (k != kSource)
-      seconds += catalog.plain_seconds(
-          k, size,
-          {.synchronisation = 0, .per_micro_batch = 1.0 / setting.micro_batches, .recomputes = setting.recompute == pcg::Recompute::full});
-  return seconds * size / devices;
+      seconds += catalog.plain_seconds(k, size,
+                                       {.synchronisation = 0,
+                                        .per_micro_batch = with_update ? 1.0 / rounds : 0.0,
+                                        .recomputes = setting.recompute == pcg::Recompute::full});
+  return seconds * rounds * size / devices;
+}
+
+// A bound of an iteration: the micro-batches pass through all stages, which the pipeline fills first, and the busiest stage has to run all
+// of them and its update; stages that are done early are updated beside the others.
+double least_of_stages(int size, const pcg::Graph& graph, const PipelineSetting& setting, OperatorCatalog& catalog, int devices) {
+  const int filling = setting.schedule == pcg::ScheduleKind::two_bw ? 0 : devices / size - 1;
+  return std::max(seconds_of_even_rounds(setting.micro_batches + filling, false, size, graph, setting, catalog, devices),
+                  seconds_of_even_rounds(setting.micro_batches, true, size, graph, setting, catalog, devices));
 }
 
 // Stages of ZeRO, and whether whole gradients are added up over the micro-batches.
@@ -65,8 +77,9 @@ std::vector<std::pair<int, bool>> updates(const SettingsConfig& config) {
 
 class Pipelines {
  public:
-  Pipelines(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting, std::span<const StageShape> shapes,
-            const PipelineConfig& config, OperatorCatalog& catalog, BranchShapes& branch_shapes, const Deadline& deadline)
+  Pipelines(const Problem& problem, const pcg::Graph& graph, std::vector<Segment> segments, const PipelineSetting& setting,
+            std::span<const StageShape> shapes, const PipelineConfig& config, OperatorCatalog& catalog, BranchShapes& branch_shapes,
+            const Deadline& deadline)
       : problem_(problem),
         graph_(graph),
         setting_(setting),
@@ -76,8 +89,9 @@ class Pipelines {
         deadline_(deadline),
         devices_(problem.cluster.device_count()),
         machine_(static_cast<int>(problem.cluster.domain_devices(0).size())),
-        kinds_(catalog.kinds_of(graph)) {
-    cut();
+        kinds_(catalog.kinds_of(graph)),
+        segments_(std::move(segments)) {
+    find_parts();
     find_sizes(shapes);
     for (const StageShape& shape : shapes) answers_.push_back({shape});
   }
@@ -119,9 +133,8 @@ class Pipelines {
     int behind = 0;
   };
 
-  // The parts, and those that are unlike.
-  void cut() {
-    segments_ = stage_parts(graph_, problem_.training.precision, config_.parts);
+  // Those that are unlike.
+  void find_parts() {
     for (const Segment& s : segments_) {
       Mapping::Part part = part_of(graph_, s, kinds_, catalog_, branch_shapes_);
       const auto known = std::ranges::find_if(unlike_, [&](const Mapping::Part& p) { return same(p, part); });
@@ -137,10 +150,7 @@ class Pipelines {
         return size <= s.largest_block && (size < devices_ ? s.most_stages > 1 : s.fewest_stages <= 1);
       });
       if (!is_asked_for) continue;
-      const int stages = devices_ / size;
-      const int emptied = setting_.schedule == pcg::ScheduleKind::two_bw ? 0 : stages - 1;
-      if (seconds_of_even_round(size, graph_, setting_, catalog_, devices_) * (setting_.micro_batches + emptied) < setting_.to_beat)
-        sizes_.push_back(size);
+      if (least_of_stages(size, graph_, setting_, catalog_, devices_) < kBoundTooLarge * setting_.to_beat) sizes_.push_back(size);
     }
   }
 
@@ -160,7 +170,7 @@ class Pipelines {
                            .machine = machine_,
                            .sizes = sizes_,
                            .fewest_stages = answer.shape.fewest_stages,
-                           .most_stages = std::min(answer.shape.most_stages, static_cast<std::size_t>(setting_.micro_batches)),
+                           .most_stages = answer.shape.most_stages,
                            .equally_many = config_.parts.by == Clustering::equal_layers,
                            .micro_batches = setting_.micro_batches,
                            .stays_full = setting_.schedule == pcg::ScheduleKind::two_bw,
@@ -303,14 +313,28 @@ std::vector<PipelineSetting> settings_worth_a_look(std::int64_t global_batch, co
 double least_seconds(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting, OperatorCatalog& catalog) {
   double least = std::numeric_limits<double>::infinity();
   for (const int size : stage_sizes(problem.cluster, Submeshes::all))
-    least = std::min(least, seconds_of_even_round(size, graph, setting, catalog, problem.cluster.device_count()));
-  return least * setting.micro_batches;
+    least =
+        std::min(least, seconds_of_even_rounds(setting.micro_batches, true, size, graph, setting, catalog, problem.cluster.device_count()));
+  return least;
 }
 
 std::vector<PipelinePlan> pipeline_plans(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting,
                                          std::span<const StageShape> shapes, const PipelineConfig& config, OperatorCatalog& catalog,
                                          BranchShapes& branch_shapes, const Deadline& deadline) {
-  return Pipelines(problem, graph, setting, shapes, config, catalog, branch_shapes, deadline).run();
+  const auto plans_of = [&](std::vector<Segment> segments, std::span<const StageShape> of) {
+    return Pipelines(problem, graph, std::move(segments), setting, of, config, catalog, branch_shapes, deadline).run();
+  };
+  std::vector<Segment> narrow = stage_parts(graph, problem.training.precision, config.parts),
+                       wide = stage_parts(graph, problem.training.precision, config.parts, PartEnds::blocks);
+  if (narrow == wide) return plans_of(std::move(narrow), shapes);
+  std::vector<StageShape> one, several;
+  for (const StageShape& s : shapes) {
+    if (s.fewest_stages <= 1) one.push_back({1, 1, s.largest_block});
+    if (s.most_stages > 1) several.push_back({std::max<std::size_t>(2, s.fewest_stages), s.most_stages, s.largest_block});
+  }
+  std::vector<PipelinePlan> plans = plans_of(std::move(narrow), one);
+  std::ranges::move(plans_of(std::move(wide), several), std::back_inserter(plans));
+  return plans;
 }
 
 }  // namespace search

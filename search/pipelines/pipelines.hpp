@@ -1,7 +1,7 @@
 #pragma once
-// Pipelines over a whole graph: stages are cut where every path goes through one operator, each has a block of devices of its own, and
-// inside it every operator runs wherever and however it runs best. Stages and what is inside them are chosen together, as Unity's Pipeline
-// and Batch operators would (Unger et al., OSDI'22, section 4.1: they are applied to the whole PCG).
+// Pipelines over a whole graph: stages are cut where every path goes through one operator, or at the ends of blocks, each has a block of
+// devices of its own, and inside it every operator runs wherever and however it runs best. Stages and what is inside them are chosen
+// together, as Unity's Pipeline and Batch operators would (Unger et al., OSDI'22, section 4.1: they are applied to the whole PCG).
 
 #include <limits>
 #include <optional>
@@ -69,9 +69,11 @@ struct PipelinePlan {
 };
 
 // Returns the cheapest plan of each shape that fits: of so many micro-batches of `graph`, which is one of them. One stage is
-// among them: then gradients are accumulated. Memory is the simulator's: stages that do not fit are ruled out, with all that keep no less,
-// and, where that leaves nothing, bytes cost more. Where nothing of a shape fits, the plan that came closest; none: there are no such
-// stages, or the time was up before there was one. Cost: that of StageMapping and of cheapest_stages(), up to some tens of times.
+// among them: then gradients are accumulated. Where ends of blocks give other parts than bottlenecks, several stages are made of those, and
+// one stage is an answer of its own; bringing a part what is not from the part before it is then not in the costs. Memory is the
+// simulator's: stages that do not fit are ruled out, with all that keep no less, and, where that leaves nothing, bytes cost more. Where
+// nothing of a shape fits, the plan that came closest; none: there are no such stages, or the time was up before there was one. Cost: that
+// of StageMapping and of cheapest_stages(), up to some tens of times.
 [[nodiscard]] std::vector<PipelinePlan> pipeline_plans(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting,
                                                        std::span<const StageShape> shapes, const PipelineConfig& config,
                                                        OperatorCatalog& catalog, BranchShapes& branch_shapes, const Deadline& deadline);

@@ -1,5 +1,5 @@
 #pragma once
-// The parts of a graph that the stages of a pipeline are made of: runs of operators between cuts that every path goes through.
+// The parts of a graph that the stages of a pipeline are made of: runs of operators between cuts.
 
 #include <cstddef>
 #include <vector>
@@ -22,7 +22,12 @@ struct PartsConfig {
   std::size_t fewest = 10;           // operators of a segment, where that leaves enough parts for every stage
 };
 
+// Where parts end: at bottlenecks, so that what comes from the part before is all of a part's inputs; or behind every block as well, where
+// other tensors may cross: the output of T5's encoder, which all layers of its decoder read, or a tower beside another.
+enum class PartEnds { bottlenecks, blocks };
+
 // Returns: the parts in order, of at least one operator each. Cost: that of segments_of(), and O(layers x cuts^2) where they are clustered.
-[[nodiscard]] std::vector<Segment> stage_parts(const pcg::Graph& graph, pcg::Precision precision, const PartsConfig& config);
+[[nodiscard]] std::vector<Segment> stage_parts(const pcg::Graph& graph, pcg::Precision precision, const PartsConfig& config,
+                                               PartEnds ends = PartEnds::bottlenecks);
 
 }  // namespace search
