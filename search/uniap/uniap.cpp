@@ -19,6 +19,8 @@ class UniapSearch {
       : problem_(problem), config_(config), search_(problem, config, context, "uniap"), solver_(solver, search_.deadline()) {}
 
   SearchResult run() {
+    // Galvatron's plans first: they are in the space, and would be found in the same time without the others.
+    has_even_ = confirm_best_even(search_, even_candidates(search_, problem_), config_.simulated);
     find_candidates();
     solve();
     confirm();
@@ -74,9 +76,10 @@ class UniapSearch {
       if (c->answer) gap = std::max(gap, c->answer->seconds / c->at_least - 1);
       else ++unanswered;
     }
-    return fmt::format(
-        "nothing was proved of {} pair{} before time was up: {} without an answer, the others up to {:.1f} % above their bounds",
-        open_.size(), open_.size() == 1 ? "" : "s", unanswered, 100 * gap);
+    std::string text = fmt::format("nothing was proved of {} pair{} before time was up: ", open_.size(), open_.size() == 1 ? "" : "s");
+    if (unanswered == open_.size()) return text + (unanswered == 1 ? "it has no answer" : "they have no answers");
+    if (unanswered > 0) text += fmt::format("{} without an answer, the others ", unanswered);
+    return text + fmt::format("up to {:.1f} % above {}", 100 * gap, open_.size() == 1 ? "its bound" : "their bounds");
   }
 
   void confirm() {
@@ -90,8 +93,7 @@ class UniapSearch {
       if (simulated >= config_.simulated || (simulated > 0 && is_time_up())) break;
       if (search_.confirm(*c, solve)) ++simulated;
     }
-    const bool has_even = confirm_best_even(search_, even_candidates(search_, problem_), config_.simulated);
-    if (simulated == 0 && !has_even)
+    if (simulated == 0 && !has_even_)
       search_.confirm_leanest(candidates_, [&](const LayerChain& chain, double to_beat) { return solver_.solve(chain, to_beat).answer; });
   }
 
@@ -111,6 +113,7 @@ class UniapSearch {
   double best_ = kNoLimit;
   std::size_t layers_ = 0, solved_ = 0;
   bool cut_off_ = false, all_found_ = true;
+  bool has_even_ = false;  // a plan with even stages was simulated and fits
 };
 
 }  // namespace
