@@ -154,6 +154,16 @@ Graph GraphBuilder::build() && {
   return std::move(graph_);
 }
 
+namespace {
+
+// Parts of a dim that has changed keep their shares of it: rewrites put the samples of several tensors behind each other.
+void keep_shares(Split& split, std::int64_t before, std::int64_t now) {
+  if (before == now || std::ranges::any_of(split.sizes, [&](std::int64_t size) { return size * now % before != 0; })) return;
+  for (std::int64_t& size : split.sizes) size = size * now / before;
+}
+
+}  // namespace
+
 Graph with_batch(const Graph& g, std::int64_t batch) {
   GraphBuilder builder(g.name());
   int blocks = 0;
@@ -166,6 +176,11 @@ Graph with_batch(const Graph& g, std::int64_t batch) {
     if (Input* in = std::get_if<Input>(&op); in && !in->shape.sizes.empty()) in->shape.sizes[0] = batch;
     // What is repeated for each sample (a class token) is repeated as often as there are samples.
     if (Broadcast* b = std::get_if<Broadcast>(&op); b && b->axis == 0 && b->size == g.batch()) b->size = batch;
+    if (Split* split = std::get_if<Split>(&op)) {
+      const std::vector<std::int64_t>&before = g.shape(n.inputs[0]).sizes, &now = builder.shape(n.inputs[0]).sizes;
+      const std::size_t axis = resolve_axis(split->axis, before.size());
+      keep_shares(*split, before[axis], now[axis]);
+    }
     builder.add_raw(n.name, std::move(op), n.inputs);
   }
   begin_blocks_up_to(static_cast<int>(g.blocks().size()));

@@ -101,8 +101,8 @@ class GraphBuilder {
 };
 
 // Returns the graph with dim 0 of every input set to `batch` (a micro-batch instead of a mini-batch), and broadcasts of dim 0 that
-// repeat as often, shapes inferred anew. Inputs without dims stay. Throws: ShapeError when an operator refuses its new inputs (a reshape to
-// sizes written out).
+// repeat as often, shapes inferred anew. Parts into which a dim is split that changes with it keep their shares. Inputs without dims stay.
+// Throws: ShapeError when an operator refuses its new inputs (a reshape to sizes written out).
 [[nodiscard]] Graph with_batch(const Graph& g, std::int64_t batch);
 
 }  // namespace pcg

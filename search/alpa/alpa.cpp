@@ -71,8 +71,8 @@ class AlpaSearch {
     SearchResult r = std::move(confirmation_).result(cut_off);
     if (r.candidates == 0 && !cut_off)
       r.termination = Termination::infeasible(
-          Refusal{Constraint::layers, fmt::format("every GPU has work, and {} cannot be cut into such stages for {} GPUs",
-                                                  problem_.model.name(), problem_.cluster.device_count())});
+          Refusal{Constraint::layers, fmt::format("every GPU has work, and {} cannot be cut into such stages, at most {}, for {} GPUs",
+                                                  problem_.model.name(), kMostStages, problem_.cluster.device_count())});
     r.notes.insert(r.notes.end(), notes.begin(), notes.end());
     r.notes.push_back(
         fmt::format("stages cut and mapped for {} choices of micro-batches, recomputation and shared updates; {} kinds of operators",

@@ -1,6 +1,7 @@
 #include "search/automatic/automatic.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -73,13 +74,17 @@ SearchResult best_of(const std::vector<Planner>& planners, const Problem& proble
     if (f.time) confirmation.take(std::move(*plan), std::move(*f.result.simulation));
     else confirmation.confirm(std::move(*plan));
   }
-  const bool cut_off = not_asked > 0;
+  std::vector<std::string> ended;
+  for (const Found& f : all)
+    if (f.result.termination.limit()) ended.push_back(f.planner);
+  const bool cut_off = not_asked > 0 || !ended.empty();
   SearchResult r = std::move(confirmation).result(cut_off);
   // Without any plan the reason of the last that was asked stands for all.
   if (!r.best && !r.closest && !cut_off)
     for (Found& f : all)
       if (f.result.termination.is_infeasible()) r.termination = std::move(f.result.termination);
   r.notes.push_back(what_was_found(all));
+  if (!ended.empty()) r.notes.push_back(fmt::format("searches that their share of the time ended: {}", fmt::join(ended, ", ")));
   if (not_asked > 0) r.notes.push_back(fmt::format("{} planners were not asked: the time was up", not_asked));
   return r;
 }

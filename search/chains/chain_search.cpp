@@ -85,7 +85,7 @@ std::vector<ChainSetting> ChainSearch::settings(int stages) const {
 }
 
 std::optional<ChainCandidate> ChainSearch::candidate(const ChainSetting& setting, int micro_batches) {
-  if (setting.stages > 1 && (micro_batches == 1 || static_cast<std::size_t>(setting.stages) > layers())) return std::nullopt;
+  if (static_cast<std::size_t>(setting.stages) > layers()) return std::nullopt;
   std::unique_ptr<ChainCosts>& costs = costs_[micro_batches];
   if (!costs) costs = std::make_unique<ChainCosts>(problem_, model_, catalog_, micro_batches);
   std::optional<LayerChain> chain = costs->chain(setting);

@@ -46,7 +46,7 @@ class ChainSearch {
   [[nodiscard]] const std::vector<int>& micro_batches() const { return micro_batches_; }
   // Of so many stages.
   [[nodiscard]] std::vector<ChainSetting> settings(int stages) const;
-  // Pipelines have more than one micro-batch, and a layer for each stage. nullopt: no such chain.
+  // Each stage has a layer. nullopt: no such chain.
   [[nodiscard]] std::optional<ChainCandidate> candidate(const ChainSetting& setting, int micro_batches);
   // Simulates the plan of a candidate's answer. Memory is the simulator's: where the plan needs more, `solve` is asked again with less.
   // Returns: whether a plan was simulated.

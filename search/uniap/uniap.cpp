@@ -20,6 +20,8 @@ class UniapSearch {
 
   SearchResult run() {
     if (const auto refusal = search_.refusal()) return result_of_rule(*refusal);
+    // Galvatron's plans first: they are in the space, and would be found in the same time without the others.
+    has_even_ = confirm_best_even(search_, even_candidates(search_), config_.simulated);
     find_candidates();
     solve();
     confirm();
@@ -73,9 +75,10 @@ class UniapSearch {
       if (c->answer) gap = std::max(gap, c->answer->seconds / c->at_least - 1);
       else ++unanswered;
     }
-    return fmt::format(
-        "nothing was proved of {} pair{} before time was up: {} without an answer, the others up to {:.1f} % above their bounds",
-        open_.size(), open_.size() == 1 ? "" : "s", unanswered, 100 * gap);
+    std::string text = fmt::format("nothing was proved of {} pair{} before time was up: ", open_.size(), open_.size() == 1 ? "" : "s");
+    if (unanswered == open_.size()) return text + (unanswered == 1 ? "it has no answer" : "they have no answers");
+    if (unanswered > 0) text += fmt::format("{} without an answer, the others ", unanswered);
+    return text + fmt::format("up to {:.1f} % above {}", 100 * gap, open_.size() == 1 ? "its bound" : "their bounds");
   }
 
   void confirm() {
@@ -89,8 +92,7 @@ class UniapSearch {
       if (simulated >= config_.simulated || (simulated > 0 && is_time_up())) break;
       if (search_.confirm(*c, solve)) ++simulated;
     }
-    const bool has_even = confirm_best_even(search_, even_candidates(search_), config_.simulated);
-    if (simulated == 0 && !has_even)
+    if (simulated == 0 && !has_even_)
       search_.confirm_leanest(candidates_, [&](const LayerChain& chain, double to_beat) { return solver_.solve(chain, to_beat).answer; });
   }
 
@@ -109,6 +111,7 @@ class UniapSearch {
   double best_ = kNoLimit;
   std::size_t layers_ = 0, solved_ = 0;
   bool cut_off_ = false, all_found_ = true;
+  bool has_even_ = false;  // a plan with even stages was simulated and fits
 };
 
 }  // namespace

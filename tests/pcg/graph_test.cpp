@@ -69,6 +69,19 @@ TEST_CASE("a graph at another batch and back is the same graph; FLOPs are propor
   }
 }
 
+TEST_CASE("at another batch, parts of samples keep their shares, and parts of anything else their sizes") {
+  const auto at = [](std::int64_t batch) {
+    GraphBuilder b("joined");
+    const GraphTensorRef x = b.input("x", {.sizes = {batch, 8}});
+    const GraphTensorRef both = b.add("both", Concat{.axis = 0}, {x, x});
+    const std::vector<GraphTensorRef> parts = b.add_raw("samples", Split{.axis = -2, .sizes = {batch / 2, 3 * batch / 2}}, {both});
+    b.add_raw("features", Split{.axis = 1, .sizes = {2, 6}}, {parts[1]});
+    return std::move(b).build();
+  };
+  CHECK(with_batch(at(4), 6) == at(6));
+  CHECK(with_batch(at(6), 4) == at(4));
+}
+
 TEST_CASE("nodes are in topological order and in the order of their blocks") {
   for (const std::string& name : models::builtin_names()) {
     const Graph g = models::builtin(name, 1);

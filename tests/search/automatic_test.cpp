@@ -41,6 +41,21 @@ TEST_CASE("planners that the time does not reach are counted") {
   CHECK(std::ranges::any_of(r.notes, [](const std::string& n) { return n.find("not asked: the time was up") != std::string::npos; }));
 }
 
+TEST_CASE("a search that its share of the time ends makes the answer one of a time limit") {
+  const test::Question q(test::kSmallGpt, 1, 4, 16);
+  search::Planner ended = search::data_parallel_planner();
+  ended.kind = "ended";
+  ended.plan = [](const search::Problem& p, const search::OptionValues&, const search::SearchContext&) {
+    search::SearchResult r = search::result_of_rule(search::data_parallel_plan(p, {}));
+    r.termination = search::Termination::feasible(search::Limit::time);
+    return r;
+  };
+  const search::SearchResult r = ask_all(q.problem(), {}, {search::data_parallel_planner(), ended});
+  REQUIRE(r.best);
+  CHECK(r.termination.limit() == search::Limit::time);
+  CHECK(std::ranges::find(r.notes, "searches that their share of the time ended: ended") != r.notes.end());
+}
+
 TEST_CASE("auto is on the list, last, and does not ask itself") {
   CHECK(search::planners().back().kind == "auto");
   CHECK(search::find_planner("auto", "") != nullptr);
