@@ -13,6 +13,8 @@
 namespace search {
 namespace {
 
+constexpr int kStagesAround = 2;           // fewer and more than the best plan has
+constexpr double kNearlyAsCheap = 1.05;    // times the cheapest
 constexpr std::size_t kFewStrategies = 6;  // ways of an operator in the first look, besides plain ones
 
 const char* word(AlpaSpace space) {
@@ -60,9 +62,10 @@ class AlpaSearch {
     std::size_t looked_at = 0;
     for (const PipelineSetting& setting : settings) {
       if (deadline_.has_passed()) break;
-      for (PipelinePlan& p : plans(setting, shapes, pipelines)) confirmation_.confirm(std::move(p.plan), p.expected);
+      for (PipelinePlan& p : plans(setting, shapes, pipelines)) confirm(std::move(p), setting);
       ++looked_at;
     }
+    look_around(pipelines);
     std::vector<std::string> notes;
     if (may_be_one_stage() && cuts_in_every_way())
       notes.push_back(confirm_intra_op(problem_, {.most_strategies = config_.most_strategies, .most_cut = config_.most_cut}, catalog_,
@@ -103,6 +106,34 @@ class AlpaSearch {
     else if (space_ == AlpaSpace::samples || (space_ == AlpaSpace::all && config_.intra_op != IntraOp::ilp))
       config.cuts = {.features = false, .reduction = false, .heads = false};
     return config;
+  }
+
+  void confirm(PipelinePlan p, const PipelineSetting& setting) {
+    const std::optional<base::Seconds> before = confirmation_.best_time();
+    const int stages = p.plan.stages;
+    const std::optional<base::Seconds> expected = p.expected;
+    confirmation_.confirm(std::move(p.plan), expected);
+    if (const auto now = confirmation_.best_time(); now && (!before || *now < *before)) best_ = {setting, stages, expected};
+  }
+
+  // Sums of costs and simulated times differ by a few per cent. So the cheapest plans of about as many stages as the best has, in its
+  // setting, are simulated, too, where they are nearly as cheap; and the cheapest whose operators are all cut by samples.
+  void look_around(const PipelineConfig& config) {
+    if (!best_ || config_.stages > 0) return;
+    const Best around = *best_;
+    for (int stages = std::max(1, around.stages - kStagesAround); stages <= around.stages + kStagesAround; ++stages) {
+      if (stages == around.stages || stages > static_cast<int>(kMostStages) || deadline_.has_passed()) continue;
+      std::vector<StageShape> shapes{shapes_of(space_, config_).front()};
+      shapes[0].fewest_stages = shapes[0].most_stages = static_cast<std::size_t>(stages);
+      PipelineSetting setting = around.setting;
+      for (PipelinePlan& p : plans(setting, shapes, config))
+        if (!p.expected || !around.expected || *p.expected < kNearlyAsCheap * *around.expected) confirm(std::move(p), setting);
+    }
+    if (!cuts_in_every_way() || deadline_.has_passed()) return;
+    PipelineConfig by_samples = config;
+    by_samples.cuts = {.features = false, .reduction = false, .heads = false};
+    const std::vector<StageShape> any{shapes_of(space_, config_).front()};
+    for (PipelinePlan& p : plans(around.setting, any, by_samples)) confirm(std::move(p), around.setting);
   }
 
   // Of those that could be quicker than the best so far.
@@ -149,10 +180,17 @@ class AlpaSearch {
     return settings;
   }
 
+  struct Best {
+    PipelineSetting setting;
+    int stages = 1;
+    std::optional<base::Seconds> expected;
+  };
+
   const Problem& problem_;
   AlpaSpace space_;
   AlpaConfig config_;
   Deadline deadline_;
+  std::optional<Best> best_;
   Confirmation confirmation_;
   OperatorCatalog catalog_;
   BranchShapes branch_shapes_;
