@@ -3,6 +3,7 @@
 # make check  holds sources against .clang-format and .clang-tidy
 # make sanitize   runs the quick suites under AddressSanitizer and UndefinedBehaviorSanitizer
 # make build  builds the program, build/foreshard
+# make package   makes build/foreshard_VERSION_ARCHITECTURE.deb
 # make rules   generates and proves the substitutions that ship (substitutions/rule_files/at_hand.txt) anew
 # make accuracy   holds forecasts against public tables (DATA), renews intervals and docs/accuracy.md
 #
@@ -17,7 +18,7 @@ JOBS ?= $(shell nproc)
 DATA ?= ../shared/data/measured
 
 .DEFAULT_GOAL := build
-.PHONY: accuracy build check clean demo rules sanitize test
+.PHONY: accuracy build check clean demo package rules sanitize test
 
 build:
 	@cmake/require_packages.sh $(PACKAGES)
@@ -53,6 +54,10 @@ accuracy: build
 	build/foreshard validate build/accuracy/*.csv --jobs $(JOBS) --quiet --write-intervals scenarios/accuracy/iterations.yaml
 	cmake --build build -j $(JOBS)
 	build/foreshard validate build/accuracy/*.csv --jobs $(JOBS) --report build/accuracy/report.html --tables docs/accuracy.md
+
+package: build
+	@cmake/require_packages.sh dpkg-dev file
+	cd build && cpack
 
 # After a change of axioms, families or the generator; a test compares.
 rules: build

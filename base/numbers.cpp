@@ -1,5 +1,8 @@
 #include "base/numbers.hpp"
 
+#include <fmt/core.h>
+
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -22,5 +25,16 @@ std::optional<double> parse_number(std::string_view text) {
 }
 
 std::optional<std::int64_t> parse_integer(std::string_view text) { return parse<std::int64_t>(text); }
+
+std::string plain_number(double value, int significant) {
+  if (value == 0) return "0";
+  const int before_point = static_cast<int>(std::floor(std::log10(std::abs(value)))) + 1;
+  std::string text = fmt::format("{:.{}f}", value, std::max(0, significant - before_point));
+  if (text.find('.') != std::string::npos) {
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.back() == '.') text.pop_back();
+  }
+  return text;
+}
 
 }  // namespace base

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <span>
 
+#include "base/numbers.hpp"
+
 namespace base {
 namespace {
 
@@ -74,7 +76,7 @@ std::string_view rated(std::string_view unit) {
 }
 
 std::string print(double value, const Unit& unit, std::string_view suffix = {}) {
-  return fmt::format("{:.4g} {}{}", value / unit.factor, unit.name, suffix);
+  return fmt::format("{} {}{}", plain_number(value / unit.factor, 4), unit.name, suffix);
 }
 
 // A number in a unit; nullopt where either is missing, and where the product is beyond all doubles.

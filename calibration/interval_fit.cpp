@@ -249,6 +249,7 @@ UnseenCoverage unseen_coverage(std::span<const Residual> residuals, std::uint64_
     std::vector<Residual> half;
     for (std::size_t i = 0; i < residuals.size(); ++i)
       if (fits[i]) half.push_back(residuals[i]);
+    if (half.empty()) continue;
     const IntervalModel model = fit_intervals(half, level);
     for (std::size_t i = 0; i < residuals.size(); ++i) {
       if (fits[i]) continue;
@@ -258,9 +259,11 @@ UnseenCoverage unseen_coverage(std::span<const Residual> residuals, std::uint64_
     }
   }
   for (const auto& [source, share] : halves) result.split_half[source] = share.value();
-  result.split_half_mean = all.value();
+  if (all.all > 0) result.split_half_mean = all.value();
   std::set<std::string> sources;
   for (const Residual& r : residuals) sources.insert(r.source);
+  if (sources.size() < 2) return result;
+  double sum = 0;
   for (const std::string& tested : sources) {
     std::vector<Residual> rest;
     for (const Residual& r : residuals)
@@ -270,8 +273,9 @@ UnseenCoverage unseen_coverage(std::span<const Residual> residuals, std::uint64_
     for (const Residual& r : residuals)
       if (r.source == tested) share.count(holds(model, r));
     result.leave_one_group_out[tested] = share.value();
-    result.leave_one_group_out_mean += share.value() / static_cast<double>(sources.size());
+    sum += share.value();
   }
+  result.leave_one_group_out_mean = sum / static_cast<double>(sources.size());
   return result;
 }
 

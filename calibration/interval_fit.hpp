@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,7 +41,8 @@ struct TailQuantile {
 struct UnseenCoverage {
   std::map<std::string, double> split_half;  // by source: a random half of every source fits, the other is tested; mean of 20 splits
   std::map<std::string, double> leave_one_group_out;         // by source: all other sources fit
-  double split_half_mean = 0, leave_one_group_out_mean = 0;  // over points; over sources
+  // Over points; over sources. nullopt: there is no half, or no other source, to make intervals from.
+  std::optional<double> split_half_mean, leave_one_group_out_mean;
 };
 [[nodiscard]] UnseenCoverage unseen_coverage(std::span<const Residual> residuals, std::uint64_t seed, double level = 0.9);
 

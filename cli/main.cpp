@@ -7,10 +7,12 @@
 #include "cli/commands/calibrate_command.hpp"
 #include "cli/commands/check_command.hpp"
 #include "cli/commands/import_command.hpp"
+#include "cli/commands/init_command.hpp"
 #include "cli/commands/rules_command.hpp"
 #include "cli/commands/run_command.hpp"
 #include "cli/commands/show_command.hpp"
 #include "cli/commands/validate_command.hpp"
+#include "cli/help/help_commands.hpp"
 #include "cli/mistyped.hpp"
 #include "cli/terminal/output.hpp"
 
@@ -29,6 +31,8 @@ int parse_and_act(int argc, char** argv) {
   cli::add_import(app, action);
   cli::add_calibrate(app, action);
   cli::add_rules(app, action);
+  cli::add_init(app, action);
+  cli::add_help_commands(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -28,7 +28,7 @@ double compute_s(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p)
 
 KernelTime roofline(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p) {
   const double traffic_s = term_s(k.bytes.value(), d.memory_bandwidth.value(), d.traffic, k.kind);
-  return {base::Seconds(std::max({compute_s(d, k, p), traffic_s, d.kernel_floor.value()})), Basis::defaults, false};
+  return {base::Seconds(std::max({compute_s(d, k, p), traffic_s, d.kernel_floor.value()})), Basis::defaults};
 }
 
 // fp16 and bf16 run on the same units at the same rate, so one stands in for the other where a table has only one.
@@ -39,6 +39,10 @@ const FittedProduct* product_of(const Fitted& f, pcg::KernelKind kind, pcg::Prec
   return at == f.products.end() ? nullptr : &at->second;
 }
 
+Basis basis_of(const Provenance& provenance, bool covered) {
+  return covered && !provenance.borrowed ? Basis::fitted : Basis::extrapolated;
+}
+
 KernelTime fitted_time(const DeviceProfile& d, const FittedProduct& f, const pcg::Kernel& k, pcg::Precision p) {
   const ProductSizes sizes = product_sizes(k, p);
   const double peak = peak_of(d, k, p);
@@ -46,13 +50,13 @@ KernelTime fitted_time(const DeviceProfile& d, const FittedProduct& f, const pcg
   const LogPoint at = correction_point(k.kind, sizes);
   const double seconds = product_seconds(f.model, device, sizes) * std::exp(f.correction.at(at));
   const double least = std::max({k.flops.value() / peak, k.bytes.value() / device.bandwidth, d.kernel_floor.value()});
-  return {base::Seconds(std::max(seconds, least)), Basis::fitted, f.provenance.borrowed || !f.correction.covers(at)};
+  return {base::Seconds(std::max(seconds, least)), basis_of(f.provenance, f.correction.covers(at))};
 }
 
 KernelTime fitted_time(const DeviceProfile& d, const FittedRate& f, const pcg::Kernel& k, pcg::Precision p) {
   const double seconds = (k.bytes.value() + f.traffic.half) / (d.memory_bandwidth.value() * f.traffic.max);
   const double least = std::max(compute_s(d, k, p), d.kernel_floor.value());
-  return {base::Seconds(std::max(seconds, least)), Basis::fitted, f.provenance.borrowed || k.bytes > f.largest};
+  return {base::Seconds(std::max(seconds, least)), basis_of(f.provenance, k.bytes <= f.largest)};
 }
 
 KernelTime modelled_time(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p) {
@@ -74,7 +78,7 @@ KernelTime kernel_time(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precis
   const KernelTime modelled = modelled_time(d, k, p);
   if (d.measured.empty()) return modelled;
   const auto correction = d.measured.correction(k, p);
-  return correction ? KernelTime{modelled.time * std::exp(*correction), Basis::measured, false} : modelled;
+  return correction ? KernelTime{modelled.time * std::exp(*correction), Basis::measured} : modelled;
 }
 
 }  // namespace profiles

@@ -22,6 +22,50 @@ Json name_event(const char* what, std::uint32_t device, int thread, const std::s
 // Threads of a device are numbered in the order in which their streams first come.
 using Streams = std::map<std::pair<std::uint32_t, std::string>, int>;
 
+// "0-3, 8, 10": the numbers of devices, neighbours as a range.
+std::string numbers_text(const std::vector<std::uint32_t>& numbers) {
+  std::string text;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t end = i + 1;
+    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", numbers[i]);
+    if (end - i > 1) text += fmt::format("-{}", numbers[end - 1]);
+    i = end;
+  }
+  return text;
+}
+
+// A simulated device, with those that it stands for.
+std::string device_text(const sim::SimulationResult& s, std::uint32_t device) {
+  for (const auto& same : s.stands_for)
+    if (same.front() == device && same.size() > 1) return fmt::format("GPU {}, as GPUs {} are", device, numbers_text(same));
+  return fmt::format("GPU {}", device);
+}
+
+// What viewers filter and colour by.
+const char* category_of(const sim::Span& span) {
+  if (span.stream == "compute") return "compute";
+  if (span.stream == "host" || span.stream == "host update") return "host";
+  if (span.stream == "to host" || span.stream == "from host") return "copy";
+  return span.message != 0 || span.stream == "pipeline" ? "message" : "collective";
+}
+
+constexpr double kInside = 0.999;  // of a span: its end is no longer part of it for viewers
+
+// An arrow from where a message leaves to where it arrives. Both ends lie inside their spans, which is how viewers find them.
+void add_arrow(const sim::Span& span, int thread, Json& events) {
+  if (span.message == 0) return;
+  Json e = {{"ph", span.receives ? "f" : "s"},
+            {"name", "message"},
+            {"cat", "message"},
+            {"id", span.message},
+            {"pid", span.device},
+            {"tid", thread},
+            {"ts", microseconds(span.start + span.duration * (span.receives ? kInside : 1 - kInside))}};
+  if (span.receives) e["bp"] = "e";
+  events.push_back(std::move(e));
+}
+
 Streams name_threads(const sim::SimulationResult& s, Json& events) {
   Streams streams;
   std::map<std::uint32_t, int> threads;
@@ -29,7 +73,7 @@ Streams name_threads(const sim::SimulationResult& s, Json& events) {
     int& count = threads[span.device];
     if (count == 0) {
       // Without a sort index viewers order processes by name: GPU 10 would come before GPU 2.
-      events.push_back(name_event("process_name", span.device, 0, fmt::format("GPU {}", span.device)));
+      events.push_back(name_event("process_name", span.device, 0, device_text(s, span.device)));
       events.push_back(
           {{"ph", "M"}, {"name", "process_sort_index"}, {"pid", span.device}, {"tid", 0}, {"args", {{"sort_index", span.device}}}});
     }
@@ -42,6 +86,7 @@ Streams name_threads(const sim::SimulationResult& s, Json& events) {
 Json span_event(const sim::Span& span, int thread) {
   Json e = {{"ph", "X"},
             {"name", span.name},
+            {"cat", category_of(span)},
             {"pid", span.device},
             {"tid", thread},
             {"ts", microseconds(span.start)},
@@ -59,7 +104,11 @@ std::string chrome_trace(const scenarios::ScenarioResult& result) {
     if (!r.simulation || r.simulation->spans.empty()) continue;
     about = {{"scenario", result.scenario}, {"plan", r.plan}, {"summary", r.plan_summary}, {"variant", r.variant}};
     const Streams streams = name_threads(*r.simulation, events);
-    for (const sim::Span& span : r.simulation->spans) events.push_back(span_event(span, streams.at({span.device, span.stream})));
+    for (const sim::Span& span : r.simulation->spans) {
+      const int thread = streams.at({span.device, span.stream});
+      events.push_back(span_event(span, thread));
+      add_arrow(span, thread, events);
+    }
     for (const sim::MemorySample& m : r.simulation->memory_over_time)
       events.push_back({{"ph", "C"},
                         {"name", "memory"},

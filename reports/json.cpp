@@ -64,6 +64,7 @@ Json run_json(const scenarios::ScenarioResult& result, const scenarios::Run& r, 
   j["framework"] = r.framework;
   j["replanned"] = r.replanned;
   j["status"] = scenarios::to_text(r.status);
+  if (r.simulation && r.simulation->memory.is_tight()) j["tight"] = true;
   add_figures(j, r);
   j["gpus"] = r.gpus;
   j["search_time_s"] = r.search_time.value();
@@ -75,7 +76,8 @@ Json run_json(const scenarios::ScenarioResult& result, const scenarios::Run& r, 
   if (r.planning) add_runners_up(j, *r.planning);
   if (r.made && explained == Explained::yes) add_plan_explanation(j, *r.made, {});
   else if (r.made) add_rewrites(j, *r.made);
-  j["notes"] = scenarios::run_notes(r, 0);
+  j["notes"] = Json::array();
+  for (const base::Note& n : scenarios::run_notes(r, 0)) j["notes"].push_back(n.text);
   return j;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // Rows of cells as aligned text, and the figures in them. Private to this folder.
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -13,26 +14,35 @@ class Table {
   struct Column {
     std::string title;
     Align align = Align::left;
+    std::string unit = {};  // below the title, where any column has one
   };
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
   void row(std::vector<std::string> cells) { rows_.push_back({std::move(cells), false}); }
   void heading(std::string text) { rows_.push_back({{std::move(text)}, true}); }  // over the whole width
 
-  // Columns as wide as their widest cell, two blanks between them, nothing after the last.
-  [[nodiscard]] std::string text() const;
+  // Columns as wide as their widest cell, `gap` blanks between them, nothing after the last.
+  [[nodiscard]] std::string text(std::size_t gap = 2) const;
+  // Returns the columns of the screen that text(gap) takes at most, headings aside.
+  [[nodiscard]] std::size_t width(std::size_t gap = 2) const;
 
  private:
   struct Row {
     std::vector<std::string> cells;
     bool heading = false;
   };
+  [[nodiscard]] std::vector<std::size_t> widths() const;
+
   std::vector<Column> columns_;
   std::vector<Row> rows_;
 };
 
 // Returns the number of characters of UTF-8 text, without the escape sequences that colour it.
 [[nodiscard]] std::size_t width_of(const std::string& text);
+
+// Returns the text in lines of at most `width` characters, broken at blanks (a longer word has a line of its own). `text` has no line
+// breaks. Never empty.
+[[nodiscard]] std::vector<std::string> wrapped(const std::string& text, std::size_t width);
 
 // Returns "12.3 %" of a share of 1.
 [[nodiscard]] std::string percent(double share);

@@ -1,15 +1,15 @@
 #include "reports/text_table.hpp"
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
-#include <set>
+#include <array>
+#include <limits>
+#include <ranges>
 
+#include "base/numbers.hpp"
 #include "reports/comparison.hpp"
 #include "reports/table.hpp"
-#include "scenarios/run_notes.hpp"
 #include "search/problem/wording.hpp"
 
 namespace reports {
@@ -34,8 +34,10 @@ double share(base::Seconds part, const Run& r) {
 
 std::string status_text(const Run& r, Colour colour) {
   switch (r.status) {
-    case Status::ok: return coloured("ok", kGreen, colour);
-    case Status::out_of_memory: return coloured("out of memory", kRed, colour);
+    case Status::ok:
+      if (r.simulation && r.simulation->memory.is_tight()) return coloured("tight", kRed, colour);
+      return coloured("ok", kGreen, colour);
+    case Status::out_of_memory: return coloured("no memory", kRed, colour);
     case Status::infeasible: return coloured("infeasible", kRed, colour);
     case Status::time_limit: return coloured("time limit", kRed, colour);
   }
@@ -52,7 +54,7 @@ const Run* base_of(const scenarios::ScenarioResult& result, const Run& r) {
 // Throughput, not time: a variant with more GPUs has a larger batch, so its longer iteration may still be the better one.
 std::string against_base(const scenarios::ScenarioResult& result, const Run& r) {
   const Run* b = base_of(result, r);
-  if (r.is_of_base() || b == nullptr || !r.simulation) return "";
+  if (r.is_of_base() || b == nullptr || !r.simulation || b->samples_per_s <= 0) return "";
   return fmt::format("{:.2f}x", r.samples_per_s / b->samples_per_s);
 }
 
@@ -61,25 +63,171 @@ std::string described(const Run& r) {
   return r.has_own_framework && r.simulation ? fmt::format("{}, under {}", r.plan_summary, r.framework) : r.plan_summary;
 }
 
+// What the plan is; of a row without figures, why it has none.
 std::string how(const Run& r, bool repeated) {
+  if (!r.simulation && r.planning && !r.planning->termination.has_plan()) return search::to_text(r.planning->termination);
   if (r.is_of_base() || !r.simulation) return described(r);
   if (repeated) return "unchanged: " + described(r);
   return fmt::format("{}: {}", r.replanned ? "re-planned" : "same plan", described(r));
 }
 
-std::vector<std::string> cells(const scenarios::ScenarioResult& result, const Run& r, bool repeated, Colour colour) {
-  std::vector<std::string> c = {"  " + r.plan, how(r, repeated)};
-  if (r.simulation) {
-    const sim::SimulationResult& s = *r.simulation;
-    c.insert(c.end(), {base::to_text(s.iteration_time), fmt::format("{:.4g}", r.samples_per_s), against_base(result, r), percent(r.mfu),
-                       percent(share(s.breakdown.exposed_communication, r)), percent(share(s.breakdown.bubble, r)),
-                       fmt::format("{} of {}", search::memory_text(s.memory.peak), search::memory_text(s.memory.capacity))});
+// One unit for all times of the table, that of the shortest, so that none is below 1; and as many decimals as give that one four digits.
+struct TimeUnit {
+  const char* name;
+  double seconds;
+  int decimals = 0;
+};
+TimeUnit unit_of(const scenarios::ScenarioResult& result) {
+  constexpr std::array<TimeUnit, 3> kUnits = {TimeUnit{"s", 1}, TimeUnit{"ms", 1e-3}, TimeUnit{"us", 1e-6}};
+  double least = std::numeric_limits<double>::infinity();
+  for (const Run& r : result.runs)
+    if (r.simulation && r.simulation->iteration_time.value() > 0) least = std::min(least, r.simulation->iteration_time.value());
+  TimeUnit unit = kUnits.back();
+  for (const TimeUnit& u : kUnits | std::views::reverse)
+    if (least >= u.seconds) unit = u;
+  for (double room = 1000; room > 1 && least / unit.seconds < room; room /= 10) ++unit.decimals;
+  return unit;
+}
+
+bool rests_on_assumptions(const Run& r) {
+  return std::ranges::any_of(r.notes, [](const base::Note& n) { return n.kind == base::NoteKind::assumption; });
+}
+
+// What the columns of all rows are: which are there, and in what units.
+struct Columns {
+  TimeUnit unit;
+  bool tokens = false;  // per second; else samples
+  bool what_ifs = false;
+  bool marks = false;  // some times are marked as resting on assumptions
+};
+
+Columns columns_of(const scenarios::ScenarioResult& result) {
+  Columns c{.unit = unit_of(result), .tokens = true};
+  for (const Run& r : result.runs) {
+    c.what_ifs = c.what_ifs || !r.is_of_base();
+    if (!r.simulation) continue;
+    c.tokens = c.tokens && r.tokens_per_s > 0;
+    c.marks = c.marks || rests_on_assumptions(r);
+  }
+  return c;
+}
+
+std::vector<Table::Column> headings(const Columns& c) {
+  std::vector<Table::Column> h = {{"GPUs", Align::right},
+                                  {c.marks ? "time " : "time", Align::right, c.marks ? fmt::format("{} ", c.unit.name) : c.unit.name},
+                                  {"90 %", Align::right, "%"},
+                                  {c.tokens ? "tokens/s" : "samples/s", Align::right}};
+  if (c.what_ifs) h.push_back({"vs base", Align::right});
+  h.insert(h.end(), {{"MFU", Align::right, "%"},
+                     {"comm.", Align::right, "%"},
+                     {"bubble", Align::right, "%"},
+                     {"memory", Align::right, "GiB"},
+                     {"status", Align::left}});
+  return h;
+}
+
+std::string percent_number(double share) { return fmt::format("{:.1f}", 100 * share); }
+
+std::string gibibytes(base::Bytes b) { return fmt::format("{:.1f}", b.value() / (1024.0 * 1024 * 1024)); }
+
+// The interval's ends, as differences from the time.
+std::string interval_text(const Run& r) {
+  const base::Seconds t = r.simulation->iteration_time;
+  if (!(t > base::Seconds(0))) return "-";
+  return fmt::format("-{:.0f} +{:.0f}", 100 * ((t - r.interval_low) / t), 100 * ((r.interval_high - t) / t));
+}
+
+std::vector<std::string> figures(const scenarios::ScenarioResult& result, const Run& r, const Columns& columns, Colour colour) {
+  std::vector<std::string> c = {fmt::format("{}", r.gpus)};
+  const std::string mark = !columns.marks ? "" : r.simulation && rests_on_assumptions(r) ? "*" : " ";
+  if (!r.simulation) {
+    c.insert(c.end(), {"-" + mark, "-", "-"});
+    if (columns.what_ifs) c.emplace_back();
+    c.insert(c.end(), {"-", "-", "-", "-"});
   } else {
-    c.resize(9, "-");  // a dash for each figure that the row has not
-    c[4] = "";         // the column of the comparison stays empty, as for the base
+    const sim::SimulationResult& s = *r.simulation;
+    c.insert(c.end(), {fmt::format("{:.{}f}{}", s.iteration_time.value() / columns.unit.seconds, columns.unit.decimals, mark), interval_text(r),
+                       base::plain_number(columns.tokens ? r.tokens_per_s : r.samples_per_s, 4)});
+    if (columns.what_ifs) c.push_back(against_base(result, r));
+    c.insert(c.end(), {percent_number(r.mfu), percent_number(share(s.breakdown.exposed_communication, r)),
+                       percent_number(share(s.breakdown.bubble, r)), gibibytes(s.memory.peak) + "/" + gibibytes(s.memory.capacity)});
   }
   c.push_back(status_text(r, colour));
   return c;
+}
+
+// A row of the table before it is laid out.
+struct Line {
+  const Run* run;
+  std::string what;  // its plan, or why there is none
+  std::vector<std::string> figures;
+};
+
+std::vector<Line> lines_of(const scenarios::ScenarioResult& result, const Columns& columns, Colour colour) {
+  std::vector<Line> lines;
+  for (std::size_t i = 0; i < result.runs.size(); ++i) {
+    const Run& r = result.runs[i];
+    if (i > 0 && is_repeated(r, result.runs[i - 1])) continue;
+    const bool repeated = i + 1 < result.runs.size() && is_repeated(result.runs[i + 1], r);
+    lines.push_back({&r, how(r, repeated), figures(result, r, columns, colour)});
+  }
+  return lines;
+}
+
+constexpr const char* kRowIndent = "  ";
+constexpr std::size_t kDeepIndent = 4;
+
+void add_wrapped(Table& table, const std::string& text, std::size_t width) {
+  for (const std::string& l : wrapped(text, width - kDeepIndent)) table.heading(std::string(kDeepIndent, ' ') + l);
+}
+
+std::string legend(const Columns& c, std::size_t width) {
+  std::string text = "\n";
+  std::string sentence = "90 %: the interval around the time; comm.: communication that the compute stream waits for; MFU, comm. and bubble "
+                         "are shares of the time or of the peak; memory: peak of capacity";
+  if (c.marks) sentence += "; * rests on assumptions, which the notes name";
+  for (const std::string& l : wrapped(sentence, width)) text += l + "\n";
+  return text;
+}
+
+// How a row is laid out, the first that fits the screen: plan and figures in one line; the plan below the figures; the figures below name
+// and plan.
+enum class Layout { one_line, plan_below, figures_below };
+
+Table laid_out(const std::vector<Line>& lines, const Columns& columns, Layout layout, std::size_t width, Colour colour) {
+  std::vector<Table::Column> all = headings(columns);
+  if (layout == Layout::one_line) all.push_back({"plan", Align::left});
+  all.insert(all.begin(), {layout == Layout::figures_below ? "   " : "", Align::left});
+  Table table(std::move(all));
+  const std::string* variant = nullptr;
+  for (const Line& l : lines) {
+    if (variant == nullptr || *variant != l.run->variant) table.heading(coloured(l.run->variant, kBold, colour));
+    variant = &l.run->variant;
+    std::vector<std::string> row = l.figures;
+    if (layout == Layout::one_line) row.push_back(l.what);
+    if (layout == Layout::figures_below)
+      for (const std::string& part : wrapped(l.what.empty() ? l.run->plan : l.run->plan + ": " + l.what, width - kDeepIndent))
+        table.heading(kRowIndent + part);
+    row.insert(row.begin(), layout == Layout::figures_below ? "   " : kRowIndent + l.run->plan);
+    table.row(std::move(row));
+    if (layout == Layout::plan_below && !l.what.empty()) add_wrapped(table, l.what, width);
+  }
+  return table;
+}
+
+std::string table_text(const scenarios::ScenarioResult& result, std::size_t width, Colour colour) {
+  const Columns columns = columns_of(result);
+  const std::vector<Line> lines = lines_of(result, columns, colour);
+  std::string text;
+  for (const Layout layout : {Layout::one_line, Layout::plan_below, Layout::figures_below}) {
+    const Table table = laid_out(lines, columns, layout, width, colour);
+    for (const std::size_t gap : {2, 1}) {
+      if (text.empty() || (layout == Layout::figures_below)) text = table.text(gap);
+      if (table.width(gap) <= width) return table.text(gap) + legend(columns, width);
+      if (layout == Layout::one_line) break;  // crowded lines are harder to read than two
+    }
+  }
+  return text + legend(columns, width);
 }
 
 // Only plans that fit count, and only the base: what-ifs stand beside it in the table.
@@ -98,89 +246,56 @@ std::string mfu_text(const Run& r) {
                      percent(r.mfu_causal));
 }
 
-std::string best_text(const Run& r, Colour colour) {
+// A label and what it is about, wrapped, further lines below the first's text.
+std::string paragraph(const char* label, const std::string& text, std::size_t width) {
+  constexpr std::size_t kLabel = 10;
+  std::string out;
+  for (const std::string& l : wrapped(text, width - kLabel)) out += fmt::format("{:<{}}{}\n", out.empty() ? label : "", kLabel, l);
+  return out;
+}
+
+std::string best_text(const Run& r, std::size_t width, Colour colour) {
   const sim::SimulationResult& s = *r.simulation;
   const sim::Breakdown& b = s.breakdown;
   const sim::MemoryUse& m = s.memory;
   const auto part = [&](const char* name, base::Seconds t) {
     return fmt::format("{} {} ({})", name, base::to_text(t), percent(share(t, r)));
   };
-  std::string out = fmt::format("\n{}: {} on {} GPUs\n", coloured("best", kBold, colour),
-                                r.plan_summary.empty() ? r.plan : r.plan + ", " + described(r), r.gpus);
-  out += fmt::format("  time    {}, {}, {}, {}\n", part("compute", b.compute), part("exposed communication", b.exposed_communication),
-                     part("bubble", b.bubble), part("idle", b.idle));
-  out += fmt::format("          interval {} to {}\n", base::to_text(r.interval_low), base::to_text(r.interval_high));
-  out += fmt::format("  MFU     {}\n", mfu_text(r));
-  out += fmt::format("  memory  weights {}, gradients {}, optimizer {}, activations {}, workspace {}\n", search::memory_text(m.weights),
-                     search::memory_text(m.gradients), search::memory_text(m.optimizer), search::memory_text(m.activations),
-                     search::memory_text(m.workspace));
-  out += fmt::format("  sent    {}", base::to_text(s.bytes.total));
-  for (const auto& [name, bytes] : s.bytes.by_collective) out += fmt::format(", {} {}", name, base::to_text(bytes));
-  out += "\n";
-  if (s.busiest_link) {
-    out += fmt::format("          busiest link: {} ({}), at work {} of the time\n", s.busiest_link->type, s.busiest_link->name,
-                       percent(s.busiest_link->busy));
-  }
-  return out;
+  std::string out = "\n";
+  const std::string best = "best: ";
+  for (const std::string& l :
+       wrapped(best + fmt::format("{} on {} GPUs", r.plan_summary.empty() ? r.plan : r.plan + ", " + described(r), r.gpus), width))
+    out += (l.starts_with(best) && out == "\n" ? coloured("best", kBold, colour) + l.substr(best.size() - 2) : l) + "\n";
+  out += paragraph("  time",
+                   fmt::format("{}, {}, {}, {}; 90 % interval {} to {}", part("compute", b.compute),
+                               part("exposed communication", b.exposed_communication), part("bubble", b.bubble), part("idle", b.idle),
+                               base::to_text(r.interval_low), base::to_text(r.interval_high)),
+                   width);
+  out += paragraph("  MFU", mfu_text(r), width);
+  out += paragraph("  memory",
+                   fmt::format("weights {}, gradients {}, optimizer {}, activations {}, workspace {}", search::memory_text(m.weights),
+                               search::memory_text(m.gradients), search::memory_text(m.optimizer), search::memory_text(m.activations),
+                               search::memory_text(m.workspace)),
+                   width);
+  std::string sent = search::memory_text(s.bytes.total);
+  for (const auto& [name, bytes] : s.bytes.by_collective) sent += fmt::format(", {} {}", name, search::memory_text(bytes));
+  if (s.busiest_link)
+    sent += fmt::format("; busiest link: {} ({}), at work {} of the time", s.busiest_link->type, s.busiest_link->name,
+                        percent(s.busiest_link->busy));
+  return out + paragraph("  sent", sent, width);
 }
-
-// A run's name in the notes: what is the same for the same plan and for planning anew is said once.
-std::string name_in_notes(const Run& r) { return r.is_of_base() ? r.plan : fmt::format("{} ({})", r.plan, r.variant); }
 
 // Of the candidates that lost a search, so many are shown: more would hide the other notes. The JSON result has more.
 constexpr std::size_t kMostLost = 3;
 
-// Each note once, in the order in which it first comes, with the runs that it is about unless it is about all.
-std::string notes_text(const scenarios::ScenarioResult& result, std::size_t most_lost) {
-  std::vector<std::string> order;
-  std::map<std::string, std::set<std::size_t>> about;  // note -> indices of runs
-  for (std::size_t i = 0; i < result.runs.size(); ++i) {
-    for (const std::string& note : scenarios::run_notes(result.runs[i], most_lost)) {
-      if (about[note].empty()) order.push_back(note);
-      about[note].insert(i);
-    }
-  }
-  std::string out = order.empty() ? "" : "\nnotes\n";
-  constexpr std::size_t kNamed = 3;  // so many names leave room for the note in a line; the JSON result names every run
-  for (const std::string& note : order) {
-    std::vector<std::string> names;
-    for (const std::size_t i : about[note])
-      if (const std::string name = name_in_notes(result.runs[i]); std::ranges::find(names, name) == names.end()) names.push_back(name);
-    std::string who =
-        fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kNamed)), ", "));
-    if (names.size() > kNamed) who += fmt::format(" and {} more", names.size() - kNamed);
-    if (about[note].size() == result.runs.size()) who = "all";
-    out += fmt::format("  {}: {}\n", who, note);
-  }
-  return out;
-}
-
 }  // namespace
 
-std::string text_table(const scenarios::ScenarioResult& result, Colour colour, Explained explained) {
-  Table table({{"", Align::left},
-               {"plan", Align::left},
-               {"iteration", Align::right},
-               {"samples/s", Align::right},
-               {"vs base", Align::right},
-               {"MFU", Align::right},
-               {"exposed comm.", Align::right},
-               {"bubble", Align::right},
-               {"peak memory", Align::right},
-               {"status", Align::left}});
-  std::string variant;
-  for (std::size_t i = 0; i < result.runs.size(); ++i) {
-    const Run& r = result.runs[i];
-    if (i > 0 && is_repeated(r, result.runs[i - 1])) continue;
-    const bool repeated = i + 1 < result.runs.size() && is_repeated(result.runs[i + 1], r);
-    if (r.variant != variant) table.heading(coloured(r.variant, kBold, colour));
-    variant = r.variant;
-    table.row(cells(result, r, repeated, colour));
-  }
-  std::string out = coloured(result.scenario, kBold, colour) + "\n\n" + table.text();
-  if (const Run* best = best_of_base(result)) out += best_text(*best, colour);
-  if (explained == Explained::no) return out + notes_text(result, kMostLost);
-  return out + comparison_text(result) + notes_text(result, 0) + explanation_text(result);
+std::string text_table(const scenarios::ScenarioResult& result, const TextStyle& style, Explained explained) {
+  const std::size_t width = std::max(style.width, kNarrowest);
+  std::string out = coloured(result.scenario, kBold, style.colour) + "\n\n" + table_text(result, width, style.colour);
+  if (const Run* best = best_of_base(result)) out += best_text(*best, width, style.colour);
+  if (explained == Explained::no) return out + notes_text(result, kMostLost, width, style.notes);
+  return out + comparison_text(result) + notes_text(result, 0, width, style.notes) + explanation_text(result);
 }
 
 }  // namespace reports

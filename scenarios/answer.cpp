@@ -7,14 +7,15 @@
 #include <utility>
 
 #include "base/check.hpp"
-#include "base/yaml/parse.hpp"
-#include "pcg/plan/plan_read.hpp"
 #include "scenarios/accuracy/interval.hpp"
 #include "scenarios/accuracy/interval_file.hpp"
+#include "scenarios/question/saved_plan.hpp"
 #include "sim/oracle.hpp"
 
 namespace scenarios {
 namespace {
+
+using base::NoteKind;
 
 // Backward costs twice forward: one product for each of the two gradients (Megatron-LM, arXiv 2104.04473, appendix).
 constexpr double kForwardsPerIteration = 3;
@@ -35,6 +36,13 @@ Run start_of(const std::string& plan, const Variant& variant, const std::string&
   run.framework = variant.framework.name();
   run.has_own_framework = variant.framework.named_by == Framework::NamedBy::entry;
   return run;
+}
+
+// More than the peak is a matter of what is counted, or a forecast that is too short.
+std::string high_mfu_text(double causal) {
+  return fmt::format("MFU is above 100 %: {}",
+                     causal <= 1 ? "it counts whole attention squares by convention, and masks leave part of them out"
+                                 : "some kernels do less work than the convention counts, or the device's profile has a peak that is too low");
 }
 
 void add_numbers(Run& run, const Variant& variant) {
@@ -60,6 +68,7 @@ void add_numbers(Run& run, const Variant& variant) {
     const double peak = time_s * peak_of(*variant.cluster, plan.gpus, plan.training.precision);
     run.mfu = iteration * variant.model->forward_flops().value() / peak;
     run.mfu_causal = run.mfu - iteration * variant.model->masked_flops().value() / peak;
+    if (run.mfu > 1) run.notes.push_back({NoteKind::caution, high_mfu_text(run.mfu_causal)});
   }
   if (!s.memory.fits()) run.status = Status::out_of_memory;
 }
@@ -72,10 +81,11 @@ void simulate(Run& run, const Variant& variant, Spans spans) {
   add_numbers(run, variant);
 }
 
-search::Attempt<pcg::Plan> saved_plan(const FileEntry& entry, const Variant& variant, std::vector<std::string>& notes) {
+search::Attempt<pcg::Plan> saved_plan(const FileEntry& entry, const Variant& variant, std::vector<base::Note>& notes) {
   using search::Constraint;
   using search::Refusal;
-  pcg::Plan plan = pcg::read_plan(base::read_yaml(entry.file));
+  pcg::Plan plan = *entry.plan;
+  if (auto other = of_another_model(plan, variant)) return Refusal{Constraint::model, std::move(*other)};
   const int gpus = variant.cluster->device_count();
   if (plan.gpus > gpus)
     return Refusal{Constraint::devices, fmt::format("the saved plan needs {} GPUs, the cluster has {}", plan.gpus, gpus)};
@@ -84,11 +94,11 @@ search::Attempt<pcg::Plan> saved_plan(const FileEntry& entry, const Variant& var
       return Refusal{Constraint::precision, fmt::format("the saved plan trains in {}: {}", pcg::to_text(plan.training.precision), *why)};
   const pcg::Framework saved_with = std::exchange(plan.training.framework, variant.training.framework);
   if (saved_with != plan.training.framework)
-    notes.push_back(fmt::format("the plan was saved under the framework {}; it is timed under {}",
-                                pcg::framework_names()[static_cast<std::size_t>(saved_with)], variant.framework.name()));
+    notes.push_back({NoteKind::problem, fmt::format("the plan was saved under the framework {}; it is timed under {}",
+                                                    pcg::framework_names()[static_cast<std::size_t>(saved_with)], variant.framework.name())});
   if (variant.training != plan.training)
-    notes.push_back(fmt::format("the saved plan is run as it was saved: a global batch of {} in {}", plan.training.global_batch,
-                                pcg::to_text(plan.training.precision)));
+    notes.push_back({NoteKind::problem, fmt::format("the saved plan is run as it was saved: a global batch of {} in {}",
+                                                    plan.training.global_batch, pcg::to_text(plan.training.precision))});
   return plan;
 }
 
@@ -133,15 +143,16 @@ Planned make_plan(const PlanEntry& entry, const Variant& variant, const std::str
                                                  : search::result_of_rule(saved_plan(std::get<FileEntry>(entry.kind), variant, run.notes));
   run.search_time = now() - start;
   if (asked != nullptr && asked->planner->searches && options.interrupted && options.interrupted())
-    result.notes.emplace_back(result.best ? "the search was interrupted: this is the best plan so far"
-                                          : "the search was interrupted before any plan was found");
+    run.notes.push_back({NoteKind::problem, result.best ? "the search was interrupted: this is the best plan so far"
+                                                        : "the search was interrupted before any plan was found"});
   run.made = result.best ? std::move(result.best) : std::move(result.closest);
   planned.simulation = std::move(result.simulation);
   run.planning = planning_of(entry, result);
   run.status = status_of(run.planning->termination);
   if (!run.made) return planned;
   run.made->name = entry.name;
-  if (asked != nullptr) run.notes.insert(run.notes.end(), variant.notes.begin(), variant.notes.end());
+  if (asked != nullptr)
+    for (const std::string& note : variant.notes) run.notes.push_back({NoteKind::assumption, note});
   return planned;
 }
 
@@ -187,7 +198,7 @@ Run answer(const PlanEntry& entry, const Variant& variant, const std::string& va
     simulate(run, variant, spans);
   }
   if (same_plan == nullptr || !planned.planning->searched || !is_better(*same_plan, run)) return run;
-  planned.notes.emplace_back("the plan of the base is still the best that the search knows");
+  planned.notes.push_back({NoteKind::search, "the plan of the base is still the best that the search knows"});
   return taken_over(*same_plan, std::move(planned));
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/note.hpp"
 #include "pcg/plan/plan.hpp"
 #include "scenarios/question/scenario.hpp"
 #include "search/problem/search_result.hpp"
@@ -45,7 +46,7 @@ struct Run {
   // Wall clock. The simulation's is 0 where the search has simulated its plan already.
   base::Seconds search_time, simulation_time;
   std::string plan_summary;
-  std::vector<std::string> notes;  // what the forecast rests on, one sentence each
+  std::vector<base::Note> notes;  // about this answer, and what the forecast rests on
 
   [[nodiscard]] bool is_of_base() const { return variant == kBaseName; }
 };

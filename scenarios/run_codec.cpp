@@ -15,16 +15,22 @@ static void from_json(const nlohmann::json& j, Plan& plan) { plan = read_plan(ba
 
 }  // namespace pcg
 
+namespace base {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Note, kind, text)
+
+}  // namespace base
+
 namespace sim {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Breakdown, compute, exposed_communication, bubble, idle)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CommunicationBytes, total, by_collective, by_link)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemoryUse, peak, capacity, weights, gradients, optimizer, activations, workspace, device)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BusiestLink, type, name, busy)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Span, device, stream, name, start, duration, bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Span, device, stream, name, start, duration, bytes, message, receives)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemorySample, device, time, used)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SimulationResult, iteration_time, breakdown, bytes, busiest_link, memory, devices, simulated_devices,
-                                   activities, compute_by_basis, notes, spans, memory_over_time)
+                                   activities, compute_by_basis, notes, spans, stands_for, memory_over_time)
 
 }  // namespace sim
 

@@ -10,6 +10,8 @@
 namespace scenarios {
 namespace {
 
+using base::NoteKind;
+
 std::string base_plan_text(int base_gpus, int gpus) {
   if (base_gpus == gpus) return "the plan is made anew, because the model or the training is another one";
   return fmt::format("the plan is made anew, because the base's is for {} GPUs and here are {}", base_gpus, gpus);
@@ -30,21 +32,29 @@ std::string shortage_text(const sim::MemoryUse& m) {
                      search::memory_text(m.capacity), search::memory_text(m.peak - m.capacity), largest_part(m));
 }
 
-void add_planning(const Planning& p, std::size_t most_lost, std::vector<std::string>& notes) {
-  notes.insert(notes.end(), p.notes.begin(), p.notes.end());
-  if (!p.termination.has_plan()) notes.push_back(search::to_text(p.termination));
+std::string tight_text(const sim::MemoryUse& m) {
+  return fmt::format("the plan fits tightly: {} of {} are left, and forecasts of memory are wrong by {:.0f} % on average",
+                     search::memory_text(m.capacity - m.peak), search::memory_text(m.capacity), 100 * sim::kMemoryMargin);
+}
+
+void add_planning(const Planning& p, std::size_t most_lost, std::vector<base::Note>& notes) {
+  if (!p.termination.has_plan()) notes.push_back({NoteKind::problem, search::to_text(p.termination)});
+  else if (p.termination.limit() == search::Limit::time) notes.push_back({NoteKind::caution, "the search was cut off: there may be better plans that it has not seen"});
+  for (const std::string& note : p.notes) notes.push_back({NoteKind::search, note});
   for (std::size_t i = 0; i < std::min(most_lost, p.lost.size()); ++i)
-    notes.push_back(fmt::format("{} lost: {}", p.lost[i].candidate, search::to_text(p.lost[i].why)));
+    notes.push_back({NoteKind::search, fmt::format("{} lost: {}", p.lost[i].candidate, search::to_text(p.lost[i].why))});
 }
 
 }  // namespace
 
-std::vector<std::string> run_notes(const Run& run, std::size_t most_lost) {
-  std::vector<std::string> notes;
-  if (run.base_gpus) notes.push_back(base_plan_text(*run.base_gpus, run.gpus));
-  if (run.simulation && !run.simulation->memory.fits()) notes.push_back(shortage_text(run.simulation->memory));
+std::vector<base::Note> run_notes(const Run& run, std::size_t most_lost) {
+  std::vector<base::Note> notes;
+  if (run.base_gpus) notes.push_back({NoteKind::search, base_plan_text(*run.base_gpus, run.gpus)});
+  if (run.simulation && !run.simulation->memory.fits()) notes.push_back({NoteKind::problem, shortage_text(run.simulation->memory)});
+  if (run.simulation && run.simulation->memory.is_tight()) notes.push_back({NoteKind::caution, tight_text(run.simulation->memory)});
   if (run.planning) add_planning(*run.planning, most_lost, notes);
   notes.insert(notes.end(), run.notes.begin(), run.notes.end());
+  std::ranges::stable_sort(notes, {}, &base::Note::kind);
   return notes;
 }
 

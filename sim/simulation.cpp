@@ -1,10 +1,15 @@
 #include "sim/simulation.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/check.hpp"
 #include "pcg/plan/ranks.hpp"
@@ -22,12 +27,42 @@
 namespace sim {
 namespace {
 
-std::string network_note(const std::string& name, const CommunicationBytes& bytes) {
-  if (name.empty()) return "no network profile: collectives take the wires' latency and bandwidth alone";
+using base::NoteKind;
+
+constexpr double kWorthTelling = 0.005;  // of the time: less is 0 % in a sentence
+
+base::Note network_note(const std::string& name, const CommunicationBytes& bytes) {
+  if (name.empty()) return {NoteKind::assumption, "no network profile: collectives take the wires' latency and bandwidth alone"};
   std::string unknown;
   for (const auto& [type, moved] : bytes.by_link)
     if (!profiles::network_profile(name).knows(type)) unknown += (unknown.empty() ? "" : ", ") + type;
-  return fmt::format("network profile {}{}{}", name, unknown.empty() ? "" : "; it says nothing of ", unknown);
+  if (unknown.empty()) return {NoteKind::detail, fmt::format("network profile {}", name)};
+  return {NoteKind::assumption, fmt::format("network profile {} says nothing of {}: the wires' own latency and bandwidth count", name, unknown)};
+}
+
+void add_note(NoteKind kind, std::string text, SimulationResult& r) { r.notes.push_back({kind, std::move(text)}); }
+
+std::string names_of(const std::set<pcg::KernelKind>& kinds) {
+  std::vector<std::string_view> names;
+  for (const pcg::KernelKind k : kinds) names.push_back(pcg::to_text(k));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// Which kernels' times nothing measured stands behind, and what share of all kernels' time that is.
+void tell_kernels(const Program& program, SimulationResult& r) {
+  base::Seconds all;
+  for (const base::Seconds s : r.compute_by_basis) all += s;
+  const auto share_of = [&](profiles::Basis b) { return all > base::Seconds(0) ? r.compute_by_basis[b] / all : 0; };
+  if (const double share = share_of(profiles::Basis::extrapolated); share >= kWorthTelling)
+    add_note(NoteKind::caution,
+             fmt::format("{:.0f} % of the kernels' time lies beyond the measurements that its models were fitted to ({})", 100 * share,
+                         names_of(program.kinds[profiles::Basis::extrapolated])),
+             r);
+  if (const double share = share_of(profiles::Basis::defaults); share >= kWorthTelling)
+    add_note(NoteKind::assumption,
+             fmt::format("{:.0f} % of the kernels' time is by default efficiencies, nothing measured ({})", 100 * share,
+                         names_of(program.kinds[profiles::Basis::defaults])),
+             r);
 }
 
 // What the forecast rests on besides kernels: one line each, where there is something to rest on.
@@ -37,33 +72,38 @@ void tell_profiles(const topology::Cluster& cluster, const profiles::FrameworkPr
   none.basis = framework.host.basis;
   if (framework.host == none) return;
   constexpr std::array kBasis = {"an assumption", "partly an assumption", "fitted to measured iterations"};
-  r.notes.push_back(fmt::format("host times of {}: {}", pcg::framework_names()[static_cast<std::size_t>(framework.framework)],
-                                kBasis[static_cast<std::size_t>(framework.host.basis)]));
+  const bool measured = framework.host.basis == profiles::HostBasis::fitted;
+  add_note(measured ? NoteKind::detail : NoteKind::assumption,
+           fmt::format("host times of {}: {}", pcg::framework_names()[static_cast<std::size_t>(framework.framework)],
+                       kBasis[static_cast<std::size_t>(framework.host.basis)]),
+           r);
 }
 
 void tell_recomputation(const pcg::Plan& plan, SimulationResult& r) {
   const auto keeps_scores = [](const pcg::PcgNode& n) { return n.computes() && pcg::keeps_scores(*n.operation()); };
   if (plan.recompute == pcg::Recompute::selective && std::ranges::none_of(plan.pcg.nodes(), keeps_scores))
-    r.notes.emplace_back("recompute: selective changes nothing, because no attention of this model keeps its scores");
+    add_note(NoteKind::caution, "recompute: selective changes nothing, because no attention of this model keeps its scores", r);
   for (const pcg::Module m : plan.memory.recomputed.modules)
     if (std::ranges::none_of(plan.pcg.nodes(), [&](const pcg::PcgNode& n) { return pcg::is_of(n, m); }))
-      r.notes.push_back(fmt::format("recompute: {} changes nothing, because no layer of this model has such a part",
-                                    pcg::kModuleWords[static_cast<std::size_t>(m)]));
+      add_note(NoteKind::caution,
+               fmt::format("recompute: {} changes nothing, because no layer of this model has such a part",
+                           pcg::kModuleWords[static_cast<std::size_t>(m)]),
+               r);
 }
 
 void tell_activation_inputs(const pcg::Plan& plan, const FlowGraph& flow, SimulationResult& r) {
   if (!plan.memory.fp8_activation_inputs) return;
   const auto kept = [&](std::uint32_t n) { return keeps_activation_input(plan, flow, n); };
   if (std::ranges::none_of(flow.stage_nodes, [&](const std::vector<std::uint32_t>& nodes) { return std::ranges::any_of(nodes, kept); }))
-    r.notes.emplace_back("activation_inputs: fp8 changes nothing, because no activation function of this model keeps what it reads");
+    add_note(NoteKind::caution, "activation_inputs: fp8 changes nothing, because no activation function of this model keeps what it reads", r);
 }
 
 void tell_between_stages(const pcg::Plan& plan, SimulationResult& r) {
   if (plan.between_stages == pcg::BetweenStages::signal && pcg::ranks_of(plan) > 1)
-    r.notes.emplace_back(
-        "between_stages: signal sends one byte in place of each message between stages; the time is a bound, for a network that is "
-        "infinitely "
-        "fast between stages but for its latency, not a forecast");
+    add_note(NoteKind::caution,
+             "between_stages: signal sends one byte in place of each message between stages; the time is a bound, for a network that is "
+             "infinitely fast between stages but for its latency, not a forecast",
+             r);
 }
 
 // A plan that is ready to be unrolled for any number of micro-batches.
@@ -168,8 +208,8 @@ SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& c
   if (config.extrapolate && !config.trace) few = extrapolated(ready);
   if (runs_on(plan.schedule)) {
     fill_in(one_of_many(ready), ready, r);
-    r.notes.emplace_back(
-        "the pipeline stays full from one iteration to the next, and gradients are applied to weights that are one update newer");
+    add_note(NoteKind::caution,
+             "the pipeline stays full from one iteration to the next, and gradients are applied to weights that are one update newer", r);
   }
   if (few) {
     fill_in(few->account, ready, r);
@@ -179,16 +219,19 @@ SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& c
     if (!runs_on(plan.schedule)) fill_in(account_of(accounts), ready, r);
     if (config.trace) {
       r.spans = spans_of(accounts);
+      r.stands_for = classes_of(folded);
       r.memory_over_time = memory_samples(accounts, memory);
     }
   }
+  tell_kernels(program, r);
   tell_profiles(cluster, framework, r);
   if (r.simulated_devices < r.devices) {
-    r.notes.push_back(
-        fmt::format("{} devices simulated as {}: the others do the same in the same place (exact)", r.devices, r.simulated_devices));
+    add_note(NoteKind::detail,
+             fmt::format("{} devices simulated as {}: the others do the same in the same place (exact)", r.devices, r.simulated_devices), r);
   }
   if (few)
-    r.notes.push_back(fmt::format("{} micro-batches simulated as {}: the others repeat them (exact)", plan.micro_batches, few->simulated));
+    add_note(NoteKind::detail,
+             fmt::format("{} micro-batches simulated as {}: the others repeat them (exact)", plan.micro_batches, few->simulated), r);
   return r;
 }
 

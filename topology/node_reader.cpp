@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "topology/name_ranges.hpp"
+
 namespace topology {
 namespace {
 
@@ -105,6 +107,13 @@ class NodeReader {
     } else {
       return;
     }
+    for (const std::string& name : expanded(vertex.name, item, path)) {
+      vertex.name = name;
+      add_component(vertex, item, path, type);
+    }
+  }
+
+  void add_component(Vertex vertex, const base::Yaml& item, const std::string& path, NodeType& type) {
     const auto kind = kind_of_component(vertex.name);
     if (!kind) {
       sink_.add(item.mark, path, fmt::format("\"{}\" is no component: names begin with cpu, switch or nic", vertex.name));
@@ -117,6 +126,13 @@ class NodeReader {
       return;
     }
     type.vertices.push_back(std::move(vertex));
+  }
+
+  // The names that a text with a range stands for; none, and a complaint, where the range is none.
+  std::vector<std::string> expanded(const std::string& text, const base::Yaml& item, const std::string& path) {
+    auto names = names_in_range(text);
+    if (!names) sink_.add(item.mark, path, fmt::format("\"{}\" is no range of names", text), "write e.g. \"gpu[0-3]\" for gpu0 to gpu3");
+    return std::move(names).value_or(std::vector<std::string>{});
   }
 
   void read_wires(const base::Yaml& list, const std::string& path, NodeType& type) {
@@ -148,7 +164,18 @@ class NodeReader {
       sink_.add(ends->mark, ends_path, pair ? "expected two names" : "expected a list of at least two names");
       return;
     }
-    std::vector<int> found = read_ends(*ends, ends_path, type);
+    if (pair) {
+      const Ends a = read_end(ends->items[0], ends_path + "[0]", type), b = read_end(ends->items[1], ends_path + "[1]", type);
+      if (link) add_wires(a, b, {.link = *link, .count = wire.count}, *ends, ends_path, type);
+      return;
+    }
+    std::vector<int> found;
+    for (std::size_t i = 0; i < ends->items.size(); ++i)
+      for (const std::optional<int> vertex : read_end(ends->items[i], fmt::format("{}[{}]", ends_path, i), type)) {
+        if (!vertex) continue;
+        if (std::ranges::find(found, *vertex) == found.end()) found.push_back(*vertex);
+        else complain_twice(ends->items[i], fmt::format("{}[{}]", ends_path, i), *vertex, type);
+      }
     if (!link) return;
     wire.link = *link;
     for (std::size_t i = 0; i < found.size(); ++i) {
@@ -160,26 +187,42 @@ class NodeReader {
     }
   }
 
-  // The vertices named, without GPUs that an override took away from a preset.
-  std::vector<int> read_ends(const base::Yaml& ends, const std::string& path, const NodeType& type) {
-    std::vector<int> found;
-    for (std::size_t i = 0; i < ends.items.size(); ++i) {
-      const std::string item_path = fmt::format("{}[{}]", path, i);
-      const auto name = base::as_text(ends.items[i], item_path, sink_);
-      if (!name) continue;
-      const auto at = std::ranges::find(type.vertices, *name, &Vertex::name);
-      const auto gpu = gpu_number(*name);
-      if (at == type.vertices.end()) {
-        if (type.gpus == 0 || (gpu && *gpu < preset_gpus_)) continue;  // the missing count is reported where it is missing
-        complain_unknown_end(ends.items[i], item_path, *name, type);
-        continue;
-      }
-      const int vertex = static_cast<int>(at - type.vertices.begin());
-      if (std::ranges::find(found, vertex) != found.end()) {
-        sink_.add(ends.items[i].mark, item_path, fmt::format("\"{}\" is there twice", *name));
-        continue;
-      }
-      found.push_back(vertex);
+  // Vertices; nullopt: one that an override took away from a preset, which has no wires.
+  using Ends = std::vector<std::optional<int>>;
+
+  void complain_twice(const base::Yaml& item, const std::string& path, int vertex, const NodeType& type) {
+    sink_.add(item.mark, path, fmt::format("\"{}\" is there twice", type.vertices[static_cast<std::size_t>(vertex)].name));
+  }
+
+  // A wire from each of the one end to the one of the other; two ranges go side by side, so that each has its own.
+  void add_wires(const Ends& a, const Ends& b, Wire wire, const base::Yaml& ends, const std::string& path, NodeType& type) {
+    if (a.empty() || b.empty()) return;
+    if (a.size() != b.size() && a.size() != 1 && b.size() != 1) {
+      sink_.add(ends.mark, path, fmt::format("the ranges have {} and {} names", a.size(), b.size()),
+                "two ranges are joined one by one, so they have equally many names");
+      return;
+    }
+    for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
+      const std::optional<int> from = a[a.size() == 1 ? 0 : i], to = b[b.size() == 1 ? 0 : i];
+      if (!from || !to) continue;
+      wire.a = *from;
+      wire.b = *to;
+      if (wire.a != wire.b) type.wires.push_back(wire);
+      else complain_twice(ends.items[1], path + "[1]", wire.b, type);
+    }
+  }
+
+  // The vertices that a name or a range stands for. Empty where there is a complaint.
+  Ends read_end(const base::Yaml& end, const std::string& path, const NodeType& type) {
+    Ends found;
+    const auto text = base::as_text(end, path, sink_);
+    if (!text) return found;
+    for (const std::string& name : expanded(*text, end, path)) {
+      const auto at = std::ranges::find(type.vertices, name, &Vertex::name);
+      const auto gpu = gpu_number(name);
+      if (at != type.vertices.end()) found.emplace_back(static_cast<int>(at - type.vertices.begin()));
+      else if (type.gpus == 0 || (gpu && *gpu < preset_gpus_)) found.emplace_back();  // the missing count is reported where it is missing
+      else complain_unknown_end(end, path, name, type);
     }
     return found;
   }

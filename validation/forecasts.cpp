@@ -32,9 +32,9 @@ std::string first_problem(const base::InputError& e) {
   return d.path.empty() ? d.message : d.path + ": " + d.message;
 }
 
-std::string joined(const std::vector<std::string>& notes) {
+std::string joined(const std::vector<base::Note>& notes) {
   std::string text;
-  for (const std::string& n : notes) text += (text.empty() ? "" : "; ") + n;
+  for (const base::Note& n : notes) text += (text.empty() ? "" : "; ") + n.text;
   return text;
 }
 

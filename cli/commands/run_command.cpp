@@ -25,6 +25,7 @@ struct RunFlags {
   std::vector<std::string> scenarios;
   std::string json, csv, trace, save_plans, report;
   bool explain = false;
+  std::string notes = "few";
   int jobs = 1;
   std::uint64_t seed = 1;
   base::Verbosity verbosity = base::Verbosity::usual;
@@ -103,10 +104,11 @@ int run(const RunFlags& f) {
   if (!f.csv.empty()) write_text(f.csv, joined_csv(results));
   if (!f.trace.empty()) write_text(f.trace, reports::chrome_trace(results[0]));
   if (!f.save_plans.empty()) save_plans(f.save_plans, results);
+  const reports::TextStyle style{wanted_colour(), wanted_width(), f.notes == "all" ? reports::NotesShown::all : reports::NotesShown::few};
   const bool taken = f.json == "-" || f.csv == "-" || f.trace == "-";  // standard output is for a program
   if (f.verbosity == base::Verbosity::usual && !taken)
     for (std::size_t i = 0; i < results.size(); ++i)
-      fmt::print("{}{}", i == 0 ? "" : "\n", reports::text_table(results[i], wanted_colour(), explained));
+      fmt::print("{}{}", i == 0 ? "" : "\n", reports::text_table(results[i], style, explained));
   return has_answer(results) ? kAnswered : kNo;
 }
 
@@ -121,6 +123,7 @@ void add_run(CLI::App& app, Action& action) {
   c->add_option("--trace", f->trace, "Write the first base run of the first scenario as a Chrome trace, for Perfetto");
   c->add_option("--save-plans", f->save_plans, "Write every plan into this directory");
   c->add_flag("--explain", f->explain, "Say what made each plan: substitutions, differences from data parallelism, all runners-up");
+  c->add_option("--notes", f->notes, "few: the ten lines that matter most; all")->check(CLI::IsMember({"few", "all"}));
   c->add_option("--report", f->report, "Write an HTML report (not in this version)");
   c->add_option("--jobs", f->jobs, "Worker processes")->check(CLI::Range(1, 1024));
   c->add_option("--seed", f->seed, "Seed of searches");

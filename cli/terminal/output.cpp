@@ -1,6 +1,7 @@
 #include "cli/terminal/output.hpp"
 
 #include <fmt/core.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cctype>
@@ -13,6 +14,7 @@
 #include <utility>
 
 #include "base/diagnostics.hpp"
+#include "base/numbers.hpp"
 
 namespace cli {
 
@@ -124,6 +126,13 @@ std::string file_name(const std::string& name) {
     else if (!safe.empty() && safe.back() != '-') safe += '-';
   }
   return safe;
+}
+
+std::size_t wanted_width() {
+  if (const char* given = std::getenv("COLUMNS"))
+    if (const auto columns = base::parse_integer(given); columns && *columns > 0) return static_cast<std::size_t>(*columns);
+  winsize size{};
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : reports::TextStyle{}.width;
 }
 
 reports::Colour wanted_colour() {

@@ -29,6 +29,8 @@ void make_folder(const std::filesystem::path& folder);
 // Returns a name that is safe as a file's: any run of other characters than letters, digits, dots and dashes becomes one dash, or nothing
 // at the start. Different names may give the same.
 [[nodiscard]] std::string file_name(const std::string& name);
+// Returns the columns of standard output: COLUMNS, else the terminal's, else 120.
+[[nodiscard]] std::size_t wanted_width();
 // Returns Colour::terminal where standard output is a terminal and NO_COLOR (no-color.org) is not set.
 [[nodiscard]] reports::Colour wanted_colour();
 

@@ -1,6 +1,7 @@
 #include "pcg/evaluator/equivalence.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -22,6 +23,9 @@ namespace {
 
 // A plan runs every micro-batch alike: two of them show that it does.
 constexpr int kMicroBatches = 2;
+
+// A draw may give sizes that were there already: so many are tried for each that is wanted. Some plans have fewer.
+constexpr int kDrawsPerSize = 8;
 
 // Inputs and weights by name, with what is fed.
 std::map<std::string, TensorShape> sources(const Graph& g) {
@@ -144,18 +148,20 @@ EquivalenceResult check_equivalence(const Plan& plan, const Graph& model, int si
     const Pcg pcg = with_model_weights(plan.pcg);
     if (auto d = source_difference(wanted, serial(pcg))) return {false, *d};
     const int micro_batches = std::min(plan.micro_batches, kMicroBatches);
-    std::string used;
-    for (int s = 0; s < sizes; ++s) {
+    std::vector<std::string> used;
+    for (int s = 0; s < sizes * kDrawsPerSize && static_cast<int>(used.size()) < sizes; ++s) {
       const std::uint64_t draw = field::Hash(seed)(static_cast<std::uint64_t>(s)).value();
       const base::Attempt<SmallForms> small = draw_sizes(wanted, &pcg, draw);
       if (!small) return {false, fmt::format("no small sizes were found at which the plan can be evaluated: {}", small.refusal().why)};
+      std::string text = sizes_text(small->sizes);
+      if (std::ranges::find(used, text) != used.end()) continue;  // another draw of the same shows nothing new
       for (int m = 0; m < micro_batches; ++m)
         if (auto d = difference(small->graph, evaluate_micro_batch(small->graph, m, draw), evaluate_micro_batch(*small->pcg, m, draw)))
-          return {false, fmt::format("{} (micro-batch {}, sizes {}){}", *d, m, sizes_text(small->sizes),
+          return {false, fmt::format("{} (micro-batch {}, sizes {}){}", *d, m, text,
                                      Comparison(small->graph, *small->pcg, m, draw).first())};
-      used += fmt::format("{}{}", used.empty() ? "" : "; ", sizes_text(small->sizes));
+      used.push_back(std::move(text));
     }
-    return {true, fmt::format("equivalent at {} sizes: {}", sizes, used)};
+    return {true, fmt::format("equivalent at {} size{}: {}", used.size(), used.size() == 1 ? "" : "s", fmt::join(used, "; "))};
   } catch (const ShapeError& e) { return {false, e.what()}; }
 }
 

@@ -56,7 +56,8 @@ std::string json_report(const validation::Assessment& a) {
   Json j{{"foreshard", 1}, {"groups", Json::array()}, {"points", Json::array()}, {"notes", a.notes}};
   for (const validation::GroupAssessment& g : a.groups) j["groups"].push_back(group_json(a, g));
   for (const validation::Item& i : a.items) j["points"].push_back(item_json(i));
-  if (a.unseen) j["coverage"] = {{"unseen_halves", a.unseen->split_half_mean}, {"unseen_groups", a.unseen->leave_one_group_out_mean}};
+  if (a.unseen && a.unseen->split_half_mean) j["coverage"]["unseen_halves"] = *a.unseen->split_half_mean;
+  if (a.unseen && a.unseen->leave_one_group_out_mean) j["coverage"]["unseen_groups"] = *a.unseen->leave_one_group_out_mean;
   return j.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

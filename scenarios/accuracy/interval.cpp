@@ -77,17 +77,18 @@ const IntervalGroup* find_group(const IntervalModel& model, const QuestionKind& 
 Spread scaled(Spread s, double k) { return {s.low * k, s.high * k}; }
 Spread widest(Spread a, Spread b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
 
-std::string note_for(const IntervalModel& model, const FoundSpread& found) {
+base::Note note_for(const IntervalModel& model, const FoundSpread& found) {
   if (found.group == nullptr)
-    return fmt::format("the interval rests on leave-one-group-out residuals of {} group{}, because none of them is like this question{}",
-                       model.groups.size(), model.groups.size() == 1 ? "" : "s",
-                       found.distance > 0 ? "; it is widened, because the question lies beyond their range" : "");
+    return {base::NoteKind::caution,
+            fmt::format("the interval rests on leave-one-group-out residuals of {} group{}, because none of them is like this question{}",
+                        model.groups.size(), model.groups.size() == 1 ? "" : "s",
+                        found.distance > 0 ? "; it is widened, because the question lies beyond their range" : "")};
   const IntervalGroup& g = *found.group;
   std::string text = fmt::format("the interval rests on residuals of {} measured iterations ({}, {}, {}, {} precision, {} replicas)",
                                  g.points, g.kind.framework, g.kind.device, g.kind.fabric, g.kind.precision, g.kind.replicas);
   if (found.distance > 0)
     text += fmt::format("; it is widened, because the question lies {:.1f} range widths beyond what they cover", found.distance);
-  return text;
+  return {found.distance > 0 ? base::NoteKind::caution : base::NoteKind::detail, std::move(text)};
 }
 
 }  // namespace
@@ -139,7 +140,7 @@ FoundSpread spread_for(const IntervalModel& model, const Question& q) {
 Interval interval_for(const IntervalModel& model, const Question& q, base::Seconds forecast) {
   if (model.groups.empty())
     return {forecast * (1 - kUncalibrated), forecast * (1 + kUncalibrated),
-            "the interval of +-30 % is an assumption, because no residuals are known"};
+            {base::NoteKind::assumption, "the interval of +-30 % is an assumption, because no residuals are known"}};
   const FoundSpread found = spread_for(model, q);
   return {forecast * std::exp(std::min(0.0, found.spread.low)), forecast * std::exp(std::max(0.0, found.spread.high)),
           note_for(model, found)};

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/note.hpp"
 #include "base/units.hpp"
 #include "pcg/plan/plan.hpp"
 #include "sim/simulation.hpp"
@@ -71,7 +72,7 @@ struct IntervalModel {
 
 struct Interval {
   base::Seconds low, high;
-  std::string note;  // what it rests on, one sentence
+  base::Note note;  // what it rests on
 };
 
 // Returns the kind and the features of a simulated plan. Cost: O(operators).

@@ -77,14 +77,14 @@ bool Framework::differs() const { return profile != profiles::framework_profile(
 
 const std::string& Framework::name() const { return pcg::framework_names()[static_cast<std::size_t>(profile.framework)]; }
 
-std::string Framework::note() const {
+base::Note Framework::note() const {
   std::string text = fmt::format("the framework is {}", name());
   if (named_by == NamedBy::nobody) text += ", the practice that well-tuned frameworks share, because the scenario names none";
   if (named_by == NamedBy::entry) text += ", which the entry names for itself";
   if (!file.empty()) text += fmt::format(", as {} describes it", file);
   if (!changed.empty())
     text += fmt::format(", with {} own {}", named_by == NamedBy::entry ? "its" : "the scenario's", fmt::join(changed, ", "));
-  return text;
+  return {named_by == NamedBy::nobody ? base::NoteKind::assumption : base::NoteKind::detail, std::move(text)};
 }
 
 Framework read_framework(const Yaml& value, const std::string& path, const std::filesystem::path& directory, Diagnostics& sink) {

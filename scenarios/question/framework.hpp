@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/note.hpp"
 #include "base/yaml/tree.hpp"
 #include "profiles/framework_profile.hpp"
 
@@ -23,7 +24,7 @@ struct Framework {
   // Whether runs differ from what ships under this name.
   [[nodiscard]] bool differs() const;
   [[nodiscard]] const std::string& name() const;
-  [[nodiscard]] std::string note() const;  // one line: which framework, by whom it is named, what differs from what ships
+  [[nodiscard]] base::Note note() const;  // one line: which framework, by whom it is named, what differs from what ships
 };
 
 // Returns the framework that the scenario names. `path` is the key's place ("training.framework"), relative file names start from

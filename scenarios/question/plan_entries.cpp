@@ -48,11 +48,11 @@ std::string ways_to_write(const Planner& plain) {
 FileEntry read_file(const Yaml& value, const std::string& path, const std::filesystem::path& directory, Diagnostics& sink) {
   const auto text = base::as_text(value, path, sink);
   if (!text) return {};
-  const std::filesystem::path file = directory / *text;
+  FileEntry entry{.plan = nullptr, .mark = value.mark};
   try {
-    (void)pcg::read_plan(base::read_yaml(file));
+    entry.plan = std::make_shared<const pcg::Plan>(pcg::read_plan(base::read_yaml(directory / *text)));
   } catch (const base::InputError& e) { sink.add_all(e); }
-  return {file};
+  return entry;
 }
 
 std::optional<PlanKind> read_word(const Yaml& word, const std::string& path, Diagnostics& sink) {

@@ -4,12 +4,14 @@
 // what is wrong with them come from search/planners.hpp.
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "base/yaml/tree.hpp"
+#include "pcg/plan/plan.hpp"
 #include "scenarios/question/framework.hpp"
 #include "search/planners.hpp"
 
@@ -20,7 +22,8 @@ struct PlannerEntry {
   search::OptionValues options;
 };
 struct FileEntry {
-  std::filesystem::path file;
+  std::shared_ptr<const pcg::Plan> plan;  // as it was saved; null where it could not be read, which was reported
+  base::Mark mark = {};                   // where the entry names its file
 };
 
 struct PlanEntry {

@@ -8,6 +8,7 @@
 
 #include "base/yaml/reader.hpp"
 #include "scenarios/question/plan_entries.hpp"
+#include "scenarios/question/saved_plan.hpp"
 #include "scenarios/question/what_if.hpp"
 #include "topology/cluster.hpp"
 #include "topology/load.hpp"
@@ -21,14 +22,6 @@ using base::Yaml;
 
 void refuse_later(MapReader& in, std::string_view key, std::string_view what) {
   if (in.has(key) && in.optional(key) != nullptr) in.complain(key, fmt::format("this version does not have {} yet", what));
-}
-
-// Files of the model are named from the scenario's folder; a plan that is made from it may be saved anywhere.
-Yaml with_absolute_files(Yaml model, const std::filesystem::path& directory) {
-  for (const char* key : {"huggingface", "onnx", "graph"})
-    if (Yaml* file = model.find(key); file != nullptr && file->is_scalar())
-      file->scalar = std::filesystem::absolute(directory / file->scalar).lexically_normal().string();
-  return model;
 }
 
 std::optional<WhatIf> read_what_if(const Yaml& item, const std::string& path, std::set<std::string>& names, Diagnostics& sink) {
@@ -63,8 +56,8 @@ std::vector<WhatIf> read_what_ifs(const Yaml& list, Diagnostics& sink) {
   return result;
 }
 
-// The sections that variants patch, cluster expanded; without those that are missing, which is reported.
-Yaml read_sections(MapReader& in, const std::filesystem::path& directory, Diagnostics& sink) {
+// The sections that variants patch; without those that are missing, which is reported.
+Patchable read_sections(MapReader& in, const std::filesystem::path& directory, Diagnostics& sink) {
   const Yaml* model = in.required("model");
   const Yaml* cluster = in.required("cluster");
   const Yaml* training = in.required("training");
@@ -74,25 +67,34 @@ Yaml read_sections(MapReader& in, const std::filesystem::path& directory, Diagno
       sections.set("cluster", topology::expand_cluster(*cluster, "cluster"), cluster->mark);
     } catch (const base::InputError& e) { sink.add_all(e); }
   if (training != nullptr) sections.set("training", *training, training->mark);
-  return sections;
+  return {std::move(sections), cluster != nullptr ? *cluster : Yaml::make_map(in.node().mark), directory};
 }
 
 // The base and every what-if. What-ifs of sections that are missing or have problems of their own are patched and not loaded: the same
 // problems would come again.
-std::vector<NamedVariant> load_variants(const Yaml& sections, const std::vector<WhatIf>& what_ifs, const std::filesystem::path& directory,
-                                        Diagnostics& sink) {
+std::vector<NamedVariant> load_variants(const Patchable& sections, const std::vector<WhatIf>& what_ifs, Diagnostics& sink) {
   std::vector<NamedVariant> variants;
-  VariantLoader loader(directory);
-  const auto base = loader.load(sections, sink);
+  VariantLoader loader(sections.directory);
+  const auto base = loader.load(sections.document, sink);
   if (base) variants.push_back({std::string(kBaseName), *base});
-  const bool complete = sections.entries.size() == 3;
+  const bool complete = sections.document.entries.size() == 3;
   for (std::size_t i = 0; complete && i < what_ifs.size(); ++i) {
     const std::size_t unpatched = sink.size();
-    Yaml changed = patched(sections, what_ifs[i], fmt::format("what_if[{}]", i), directory, sink);
+    Yaml changed = patched(sections, what_ifs[i], fmt::format("what_if[{}]", i), sink);
     if (!base || sink.size() != unpatched) continue;
     if (auto variant = loader.load(std::move(changed), sink)) variants.push_back({what_ifs[i].name, std::move(*variant)});
   }
   return variants;
+}
+
+// A saved plan belongs to its model. Of what-ifs, answers say it: the base has its answer all the same.
+void check_saved_plans(const Scenario& s, Diagnostics& sink) {
+  for (const PlanEntry& entry : s.plans) {
+    const auto* saved = std::get_if<FileEntry>(&entry.kind);
+    if (saved == nullptr || saved->plan == nullptr) continue;
+    if (const auto other = of_another_model(*saved->plan, s.base()))
+      sink.add(saved->mark, "plans", *other, "run it with the model that it was made for, or ask a planner for a plan of this one");
+  }
 }
 
 }  // namespace
@@ -110,7 +112,7 @@ Scenario load_scenario(const Yaml& document, const std::filesystem::path& direct
   in.format();
   sink.throw_if_any();  // another version may mean other keys
   s.name = in.text("name").value_or("scenario");
-  const Yaml sections = read_sections(in, directory, sink);
+  const Patchable sections = read_sections(in, directory, sink);
   if (const Yaml* plans = in.required("plans")) s.plans = read_plan_entries(*plans, "plans", directory, sink);
   std::vector<WhatIf> what_ifs;
   if (const Yaml* list = in.optional("what_if")) what_ifs = read_what_ifs(*list, sink);
@@ -118,7 +120,8 @@ Scenario load_scenario(const Yaml& document, const std::filesystem::path& direct
   refuse_later(in, "sensitivity", "sensitivities");
   refuse_later(in, "capacity", "capacity planning");
   in.finish();
-  s.variants = load_variants(sections, what_ifs, directory, sink);
+  s.variants = load_variants(sections, what_ifs, sink);
+  if (!s.variants.empty()) check_saved_plans(s, sink);
   sink.throw_if_any();
   return s;
 }

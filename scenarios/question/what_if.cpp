@@ -66,23 +66,72 @@ void adopt_network(Yaml& document, std::string_view path, const Yaml& value) {
   if (type != nullptr && cluster != nullptr) topology::adopt_network_type(*cluster, type->scalar);
 }
 
+// Keys of a model's section that say where the model comes from; the others say how it is trained.
+constexpr std::array<std::string_view, 5> kModelSources = {"builtin", "transformer", "huggingface", "onnx", "graph"};
+
+bool is_another_model(std::string_view target, const Yaml& value) {
+  return target == "model" && std::ranges::any_of(kModelSources, [&](std::string_view k) { return value.find(k) != nullptr; });
+}
+
+bool is_another_machine(std::string_view target, const Yaml& value) {
+  return target == "cluster.preset" || (target == "cluster" && value.find("preset") != nullptr);
+}
+
+// Another preset beside the keys of the scenario's, its number of nodes among them; of a cluster without a preset the nodes alone stay.
+Yaml of_another_preset(const Patchable& base, const Yaml& name) {
+  Yaml cluster = base.written_cluster;
+  if (cluster.find("preset") == nullptr) {
+    const Yaml* nodes = base.document.find("cluster")->find("nodes");
+    cluster = Yaml::make_map(name.mark);
+    if (nodes != nullptr) cluster.set("nodes", *nodes, nodes->mark);
+  }
+  cluster.set("preset", name, name.mark);
+  return cluster;
+}
+
+// Whether the what-if's entry replaced a section as a whole.
+bool replaced(const Patchable& base, Yaml& document, std::string_view target, const Yaml& value, const std::string& place,
+              Diagnostics& sink) {
+  if (is_another_model(target, value)) {
+    document.set("model", with_absolute_files(value, base.directory), value.mark);
+    return true;
+  }
+  if (!is_another_machine(target, value)) return false;
+  try {
+    document.set("cluster", topology::expand_cluster(target == "cluster" ? value : of_another_preset(base, value), place), value.mark);
+  } catch (const base::InputError& e) { sink.add_all(e); }
+  return true;
+}
+
+void patch(Yaml& document, const std::string& target, const Yaml& value, const std::filesystem::path& directory, const std::string& place,
+           Diagnostics& sink) {
+  if (!names_section(target)) {
+    sink.add(value.mark, place, fmt::format("\"{}\" is no part of model, cluster or training", target),
+             "write the path from the top, e.g. cluster.nodes");
+    return;
+  }
+  drop_other_batch(document, target);
+  adopt_network(document, target, value);
+  if (prepare_framework(document, target, value, directory, sink, place))
+    base::patch_yaml(document, target, value, sink, place, when_unknown(target));
+}
+
 }  // namespace
 
-Yaml patched(Yaml document, const WhatIf& what_if, const std::string& path, const std::filesystem::path& directory, Diagnostics& sink) {
-  for (const auto& [target, value] : what_if.set) {
-    const std::string place = fmt::format("{}.set[{}]", path, target);
-    if (!names_section(target)) {
-      sink.add(value.mark, place, fmt::format("\"{}\" is no part of model, cluster or training", target),
-               "write the path from the top, e.g. cluster.nodes");
-    } else if (target == "cluster.preset") {
-      sink.add(value.mark, place, "a what-if cannot change the preset itself", "write a second scenario, or set the keys that differ");
-    } else {
-      drop_other_batch(document, target);
-      adopt_network(document, target, value);
-      if (prepare_framework(document, target, value, directory, sink, place))
-        base::patch_yaml(document, target, value, sink, place, when_unknown(target));
-    }
-  }
+Yaml with_absolute_files(Yaml model, const std::filesystem::path& directory) {
+  for (const char* key : {"huggingface", "onnx", "graph"})
+    if (Yaml* file = model.find(key); file != nullptr && file->is_scalar())
+      file->scalar = std::filesystem::absolute(directory / file->scalar).lexically_normal().string();
+  return model;
+}
+
+Yaml patched(const Patchable& base, const WhatIf& what_if, const std::string& path, Diagnostics& sink) {
+  Yaml document = base.document;
+  std::vector<const std::pair<std::string, Yaml>*> keys;
+  const auto place = [&](const std::string& target) { return fmt::format("{}.set[{}]", path, target); };
+  for (const auto& set : what_if.set)
+    if (!replaced(base, document, set.first, set.second, place(set.first), sink)) keys.push_back(&set);
+  for (const auto* key : keys) patch(document, key->first, key->second, base.directory, place(key->first), sink);
   return document;
 }
 

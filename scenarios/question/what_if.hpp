@@ -15,9 +15,20 @@ struct WhatIf {
   std::vector<std::pair<std::string, base::Yaml>> set;  // "cluster.links.infiniband.bandwidth" -> 4x
 };
 
-// Returns the document with every `set` of a what-if applied; problems go to `sink`. `path` is the what-if's place ("what_if[0]"),
-// `directory` the scenario's.
-[[nodiscard]] base::Yaml patched(base::Yaml document, const WhatIf& what_if, const std::string& path,
-                                 const std::filesystem::path& directory, base::Diagnostics& sink);
+// What what-ifs change: the scenario's sections with the cluster's preset resolved, and the cluster as it is written, so that another preset
+// takes the place of the first beside the same keys.
+struct Patchable {
+  base::Yaml document;
+  base::Yaml written_cluster;
+  std::filesystem::path directory;  // the scenario's
+};
+
+// Returns the document with every `set` of a what-if applied, another machine or another model first: a `cluster` with a preset, or
+// `cluster.preset`, and a `model` that says where the model comes from replace what was there. Problems go to `sink`. `path` is the
+// what-if's place ("what_if[0]").
+[[nodiscard]] base::Yaml patched(const Patchable& base, const WhatIf& what_if, const std::string& path, base::Diagnostics& sink);
+
+// Returns the model's section with the files that it names made absolute, so that a plan that is made from it may be saved anywhere.
+[[nodiscard]] base::Yaml with_absolute_files(base::Yaml model, const std::filesystem::path& directory);
 
 }  // namespace scenarios

@@ -11,7 +11,7 @@
 namespace search {
 
 // What part of the question a plan would violate.
-enum class Constraint { devices, batch, schedule, sequence, experts, layers, heads, operators, precision };
+enum class Constraint { devices, batch, schedule, sequence, experts, layers, heads, operators, precision, model };
 
 struct Refusal {
   Constraint constraint = Constraint::devices;

@@ -4,10 +4,17 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
+
 #include "profiles/device_profile.hpp"
 
 namespace sim {
 namespace {
+
+struct Spans {
+  std::vector<Span> all;
+  std::uint32_t messages = 0;  // so far
+};
 
 std::string micro_batch_suffix(const Accounts& a, const BlockInstance& instance) {
   return instance.pass == Pass::update || a.plan.micro_batches == 1 ? "" : fmt::format(", micro-batch {}", instance.micro_batch);
@@ -30,7 +37,7 @@ std::string_view stream_name(StreamKind stream) {
 }
 
 // A fused run as its parts, each with its share of the time.
-void add_spans(const Accounts& a, const BlockInstance& instance, const KernelRun& run, Interval when, std::vector<Span>& out) {
+void add_spans(const Accounts& a, const BlockInstance& instance, const KernelRun& run, Interval when, Spans& out) {
   const std::uint32_t device = a.folded.representatives[run.device_class].value;
   const auto type = static_cast<std::uint32_t>(std::ranges::find(a.program.device_types, topology::kind_of(a.cluster.devices()[device])) -
                                                a.program.device_types.begin());
@@ -39,27 +46,27 @@ void add_spans(const Accounts& a, const BlockInstance& instance, const KernelRun
   for (const Part& p : run.parts) {
     const base::Seconds duration(a.program.seconds[p.seconds + type] * stretch);
     if (duration.value() > 0) {
-      out.push_back({device, "compute", fmt::format("{} {}{}", a.plan.pcg.nodes()[p.node].name, p.what, micro_batch_suffix(a, instance)),
+      out.all.push_back({device, "compute", fmt::format("{} {}{}", a.plan.pcg.nodes()[p.node].name, p.what, micro_batch_suffix(a, instance)),
                      at, duration, base::Bytes(0)});
     }
     at += duration;
   }
 }
 
-void add_spans(const Accounts& a, const BlockInstance& instance, const HostLaunch& launch, Interval when, std::vector<Span>& out) {
+void add_spans(const Accounts& a, const BlockInstance& instance, const HostLaunch& launch, Interval when, Spans& out) {
   if (launch.seconds.value() <= 0) return;
-  out.push_back({a.folded.representatives[launch.device_class].value, "host", fmt::format("launch{}", micro_batch_suffix(a, instance)),
+  out.all.push_back({a.folded.representatives[launch.device_class].value, "host", fmt::format("launch{}", micro_batch_suffix(a, instance)),
                  when.begin, when.end - when.begin, base::Bytes(0)});
 }
 
-void add_spans(const Accounts& a, const BlockInstance& instance, const CopyRun& copy, Interval when, std::vector<Span>& out) {
-  out.push_back({a.folded.representatives[copy.device_class].value, std::string(stream_name(copy.stream)),
+void add_spans(const Accounts& a, const BlockInstance& instance, const CopyRun& copy, Interval when, Spans& out) {
+  out.all.push_back({a.folded.representatives[copy.device_class].value, std::string(stream_name(copy.stream)),
                  fmt::format("{} of {}{}", copy.what, a.plan.pcg.nodes()[copy.node].name, micro_batch_suffix(a, instance)), when.begin,
                  when.end - when.begin, base::Bytes(0)});
 }
 
-// One span for every device class that takes part.
-void add_spans(const Accounts& a, const BlockInstance& instance, const TransferRun& moved, Interval when, std::vector<Span>& out) {
+// One span for every device class that takes part; of a message the ends are told apart, where they are not of one class.
+void add_spans(const Accounts& a, const BlockInstance& instance, const TransferRun& moved, Interval when, Spans& out) {
   const TransferClass& t = a.folded.transfers[moved.transfer];
   base::Bytes bytes;
   for (const TrafficFlow& f : a.traffic.flows_of(a.traffic.transfers[t.representative])) bytes += f.bytes;
@@ -69,21 +76,33 @@ void add_spans(const Accounts& a, const BlockInstance& instance, const TransferR
   if (t.kind == CollectiveKind::send) classes.insert(classes.end(), t.waits_for.begin(), t.waits_for.end());
   std::ranges::sort(classes);
   classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
-  for (std::uint32_t c : classes)
-    out.push_back(
-        {a.folded.representatives[c].value, std::string(stream_name(moved.stream)), name, when.begin, when.end - when.begin, bytes});
+  const auto is_in = [](const std::vector<std::uint32_t>& some, std::uint32_t c) { return std::ranges::find(some, c) != some.end(); };
+  std::uint32_t message = 0;
+  if (t.kind == CollectiveKind::send && t.waits_for != t.delivers_to) message = ++out.messages;
+  for (std::uint32_t c : classes) {
+    const bool both = is_in(t.waits_for, c) && is_in(t.delivers_to, c);
+    out.all.push_back({a.folded.representatives[c].value, std::string(stream_name(moved.stream)), name, when.begin, when.end - when.begin,
+                   bytes, both ? 0 : message, is_in(t.delivers_to, c)});
+  }
 }
 
 }  // namespace
 
 std::vector<Span> spans_of(const Accounts& a) {
-  std::vector<Span> out;
+  Spans out;
   for_each_task(a, [&](const Entry& e, Interval when, const BlockInstance& instance) {
     std::visit([&](const auto& work) { add_spans(a, instance, work, when, out); }, e.work);
   });
   std::ranges::stable_sort(
-      out, [](const Span& x, const Span& y) { return std::tie(x.device, x.stream, x.start) < std::tie(y.device, y.stream, y.start); });
-  return out;
+      out.all, [](const Span& x, const Span& y) { return std::tie(x.device, x.stream, x.start) < std::tie(y.device, y.stream, y.start); });
+  return std::move(out.all);
+}
+
+std::vector<std::vector<std::uint32_t>> classes_of(const Folded& folded) {
+  std::vector<std::vector<std::uint32_t>> members(folded.sizes.size());
+  for (std::uint32_t d = 0; d < folded.class_of.size(); ++d)
+    if (folded.class_of[d] != Folded::kUnused) members[folded.class_of[d]].push_back(d);
+  return members;
 }
 
 }  // namespace sim

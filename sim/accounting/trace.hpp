@@ -13,4 +13,7 @@ namespace sim {
 // Cost: O(spans log spans).
 [[nodiscard]] std::vector<Span> spans_of(const Accounts& a);
 
+// Returns, per simulated device, all devices that do the same, itself first, ascending.
+[[nodiscard]] std::vector<std::vector<std::uint32_t>> classes_of(const Folded& folded);
+
 }  // namespace sim

@@ -76,7 +76,8 @@ BlockId ProgramBuilder::add(Block block) {
   return BlockId(program_.blocks.size() - 1);
 }
 
-void ProgramBuilder::add_note(std::string note) {
+void ProgramBuilder::add_note(base::NoteKind kind, std::string text) {
+  base::Note note{kind, std::move(text)};
   if (std::ranges::find(program_.notes, note) == program_.notes.end()) program_.notes.push_back(std::move(note));
 }
 
@@ -93,11 +94,11 @@ const Program& ProgramBuilder::build(Blocks blocks, const Interning& interned, c
   };
   append_new(interned.device_sets(), program_.device_sets);
   append_new(interned.movements(), program_.movements);
-  program_.extrapolated = prices.extrapolated();
+  program_.kinds = prices.kinds();
   for (const std::string& generation : prices.unsustained())
-    add_note(fmt::format("products keep their benchmark rate in training: an assumption, {}'s profile has no sustained.{}",
+    add_note(base::NoteKind::assumption,
+             fmt::format("products keep their benchmark rate in training: an assumption, {}'s profile has no sustained.{}",
                          pcg::framework_names()[static_cast<std::size_t>(framework_.framework)], generation));
-  if (program_.extrapolated) add_note("some kernels lie outside the range that their time model covers");
   return program_;
 }
 

@@ -197,6 +197,7 @@ void UpdateEmitter::optimize_on_hosts(int stage) {
     optimized_[stage].push_back(add(StreamKind::from_host, hosts.from_host(s.weights), "weights", {done}, {}));
   }
   l_.program.add_note(
+      base::NoteKind::assumption,
       fmt::format("hosts take {:.3g} ns to update an offloaded parameter on one CPU: recalled from ZeRO-Offload, not measured",
                   kHostUpdate.value() * 1e9));
 }

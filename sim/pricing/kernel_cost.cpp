@@ -21,7 +21,7 @@ KernelCost kernel_cost(const profiles::DeviceProfile& device, const profiles::Fr
                        pcg::Precision training) {
   const pcg::Precision precision = precision_of(kernel, training);
   const profiles::KernelTime alone = profiles::kernel_time(device, kernel, precision);
-  KernelCost cost{alone.time, alone.basis, alone.extrapolated, false};
+  KernelCost cost{alone.time, alone.basis, false};
   const double peak = device.peak.at(precision).value();
   const std::string generation = generation_of(device);
   const auto attention = framework.attention.find(generation), sustained = framework.sustained.find(generation);

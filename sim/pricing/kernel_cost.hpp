@@ -12,7 +12,6 @@ namespace sim {
 struct KernelCost {
   base::Seconds time;
   profiles::Basis basis = profiles::Basis::defaults;  // of the device's time
-  bool extrapolated = false;                          // the kernel lies outside the range that its time model covers
   bool unsustained = false;                           // a product keeps its benchmark rate, because the framework's profile gives no share
 };
 

@@ -42,7 +42,7 @@ Price PriceList::price(const std::vector<pcg::Kernel>& kernels, base::Seconds la
       on.device += time;
       on.by_basis[cost.basis] += time;
       if (cost.unsustained) unsustained_.insert(generation_of(*device));
-      extrapolated_ = extrapolated_ || cost.extrapolated;
+      kinds_[cost.basis].insert(k.kind);
     }
     on.host = (device->launch_overhead + launch) * (device_types_[t].host_slowdown * static_cast<double>(kernels.size()));
   }

@@ -58,8 +58,8 @@ class PriceList {
   // What lies in the hosts' memory. Requires: the plan offloads something.
   [[nodiscard]] const HostLinks& hosts() const { return *hosts_; }
 
-  // Whether a kernel priced so far lies outside the range of its time model.
-  [[nodiscard]] bool extrapolated() const { return extrapolated_; }
+  // The kinds of the kernels priced so far, by what their times rest on.
+  [[nodiscard]] const profiles::ByBasis<std::set<pcg::KernelKind>>& kinds() const { return kinds_; }
   // GPU generations on which products priced so far keep their benchmark rate for want of a share, ascending.
   [[nodiscard]] const std::set<std::string>& unsustained() const { return unsustained_; }
 
@@ -92,7 +92,7 @@ class PriceList {
   std::map<double, Price> optimizer_;      // by parameters
   std::map<double, Price> gradient_norm_;  // by parameters
   std::uint32_t prices_ = 0;               // so far
-  bool extrapolated_ = false;
+  profiles::ByBasis<std::set<pcg::KernelKind>> kinds_;
   std::set<std::string> unsustained_;
 };
 

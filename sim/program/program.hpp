@@ -13,6 +13,8 @@
 
 #include "base/ids.hpp"
 #include "base/units.hpp"
+#include "base/note.hpp"
+#include "pcg/work/kernel.hpp"
 #include "profiles/basis.hpp"
 #include "sim/dataflow/movement.hpp"
 #include "sim/program/stream.hpp"
@@ -110,8 +112,8 @@ struct Program {
     int stage;
   };
   std::vector<Home> events;  // by EventId
-  std::vector<std::string> notes;
-  bool extrapolated = false;
+  std::vector<base::Note> notes;
+  profiles::ByBasis<std::set<pcg::KernelKind>> kinds;  // of kernels, by what their times rest on
 };
 
 }  // namespace sim

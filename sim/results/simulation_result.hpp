@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "base/note.hpp"
 #include "base/units.hpp"
 #include "profiles/basis.hpp"
 
@@ -27,6 +28,10 @@ struct CommunicationBytes {
   std::map<std::string, base::Bytes> by_link;        // link type: bytes of the flows that cross a link of the type, each flow once per type
 };
 
+// Of the capacity: the mean error of forecasts of what is allocated on B200 (docs/accuracy.md, "Memory"), rounded up. What allocators lose
+// to fragments comes on top, and is not known.
+inline constexpr double kMemoryMargin = 0.03;
+
 // Of the device that has least room left at its peak: its capacity less its peak, so below 0 where it does not fit. Among equals the
 // lowest number. All zero where a plan uses no memory.
 struct MemoryUse {
@@ -34,6 +39,8 @@ struct MemoryUse {
   base::Bytes weights, gradients, optimizer, activations, workspace;
   base::DeviceId device;
   [[nodiscard]] bool fits() const { return peak <= capacity; }
+  // It fits by less than what such a forecast is usually wrong by.
+  [[nodiscard]] bool is_tight() const { return fits() && peak > capacity * (1 - kMemoryMargin); }
 };
 
 // The link that works longest: bytes over bandwidth, as a share of the iteration.
@@ -49,6 +56,9 @@ struct Span {
   std::string name;    // "layer0.mlp.up forward, micro-batch 3"
   base::Seconds start, duration;
   base::Bytes bytes;  // of a transfer: all of its flows; else 0
+  // Of a message from one device to others: its number, from 1, and which end this span is. 0: no message.
+  std::uint32_t message = 0;
+  bool receives = false;
 };
 
 // Memory of a device over time: the value holds from `time` on.
@@ -68,8 +78,9 @@ struct SimulationResult {
   int simulated_devices = 0;  // fewer when folded
   std::uint64_t activities = 0;
   profiles::ByBasis<base::Seconds> compute_by_basis;  // kernel seconds, over all simulated devices
-  std::vector<std::string> notes;                     // "192 devices simulated as 6: ...", extrapolations, rounded sizes
+  std::vector<base::Note> notes;                      // "192 devices simulated as 6: ...", extrapolations, rounded sizes
   std::vector<Span> spans;                            // if asked for, by device, stream, start
+  std::vector<std::vector<std::uint32_t>> stands_for;  // if asked for: per simulated device those that do the same, itself first, ascending
   std::vector<MemorySample> memory_over_time;         // if asked for
 };
 

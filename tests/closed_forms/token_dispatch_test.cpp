@@ -126,7 +126,8 @@ TEST_CASE("within one host a rank that has several of a token's experts gets one
   CHECK(all_to_all(c) == doctest::Approx(4 * tokens * 13 / 7 * 3 / 4));
   CHECK(std::ranges::count(simulated(c).notes,
                            "dispatch deepep saves nothing on the network: ranks that share experts are in one NVLink domain, where a token "
-                           "goes once to each rank") == 1);
+                           "goes once to each rank",
+                           &base::Note::text) == 1);
 }
 
 TEST_CASE("tensor ranks that cut the sequence send their own parts") {

@@ -39,7 +39,6 @@ TEST_CASE("a measured kernel takes what it took") {
   const auto t = profiles::kernel_time(device(), norm(2e6), Precision::fp32);
   CHECK(t.time.value() == doctest::Approx(8e-6).epsilon(1e-9));
   CHECK(t.basis == profiles::Basis::measured);
-  CHECK_FALSE(t.extrapolated);
 }
 
 TEST_CASE("also where that is faster than the data sheet: 1 MB in half a microsecond is 2 TB/s") {

@@ -75,7 +75,7 @@ TEST_CASE("a plan is not behind itself, whether made anew or not") {
 }
 
 TEST_CASE("plans side by side, where they are explained") {
-  const std::string text = reports::text_table(two_plans(), reports::Colour::none, reports::Explained::yes);
+  const std::string text = reports::text_table(two_plans(), {}, reports::Explained::yes);
   CHECK(text.find("\n"
                   "time     iteration  compute  exposed comm.    bubble      idle  search  objective\n"
                   "base\n"
@@ -89,5 +89,5 @@ TEST_CASE("plans side by side, where they are explained") {
                   "\n"
                   "behind the quickest plan that fits\n"
                   "  slow: 250 ms behind quick: ") != std::string::npos);
-  CHECK(reports::text_table(two_plans(), reports::Colour::none).find("behind") == std::string::npos);
+  CHECK(reports::text_table(two_plans(), {}).find("behind") == std::string::npos);
 }

@@ -71,10 +71,10 @@ TEST_CASE("a plan whose model is gone is compared without it") {
 }
 
 TEST_CASE("a run explained: its plan, and all that lost, which the notes then leave out") {
-  const std::string text = reports::text_table(searched(), reports::Colour::none, reports::Explained::yes);
-  CHECK(text.ends_with("notes\n  all: not calibrated\n\ndata-parallel: data 8\n" + std::string(kExplanation) +
+  const std::string text = reports::text_table(searched(), {}, reports::Explained::yes);
+  CHECK(text.ends_with("notes\n  caution  not calibrated\n\ndata-parallel: data 8\n" + std::string(kExplanation) +
                        "runners-up\n  data 8: 750 ms against 500 ms\n  tensor 8: needs 2.8 GiB of 1.9 GiB\n"));
-  CHECK(reports::text_table(searched(), reports::Colour::none).find("data 8 lost: 750 ms against 500 ms") != std::string::npos);
+  CHECK(reports::text_table(searched(), {}).find("data 8 lost: 750 ms against 500 ms") != std::string::npos);
 }
 
 TEST_CASE("JSON has rewrites and runners-up, and differences where they are asked for") {

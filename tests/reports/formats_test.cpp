@@ -59,6 +59,7 @@ TEST_CASE("the JSON result, format 1") {
    "compute_basis_s": {
     "measured": 0.0,
     "fitted": 0.0,
+    "extrapolated": 0.0,
     "defaults": 0.25
    },
    "memory_bytes": {
@@ -133,6 +134,23 @@ TEST_CASE("CSV: one row per run, quoted where needed, empty where there is nothi
         "made up,base,megatron,generic,true,infeasible,,8,,,,,,,,,,,,,0,0\n"
         "made up,\"faster, by far\",data-parallel,generic,true,ok,data "
         "8,8,0.25,256,131072,0.25,0.125,0.125,0.0625,0.03125,0.03125,3000000000,8589934592,17179869184,0.5,0.25\n");
+}
+
+TEST_CASE("the trace says whom a device stands for, and draws messages") {
+  auto r = test::made_result();
+  sim::SimulationResult& s = *r.runs[0].simulation;
+  s.spans = {{0, "pipeline", "send", base::Seconds(0), base::Seconds(1e-3), base::Bytes(8), 1, false},
+             {4, "pipeline", "send", base::Seconds(0), base::Seconds(1e-3), base::Bytes(8), 1, true}};
+  s.stands_for = {{0, 1, 2, 7}, {4}};
+  const auto trace = nlohmann::json::parse(reports::chrome_trace(r));
+  std::string names, arrows;
+  for (const auto& e : trace["traceEvents"]) {
+    if (e["name"] == "process_name") names += e["args"]["name"].get<std::string>() + "\n";
+    if (e["ph"] == "s" || e["ph"] == "f") arrows += e["ph"].get<std::string>() + std::to_string(e["pid"].get<int>()) + " ";
+    if (e["ph"] == "X") CHECK(e["cat"] == "message");
+  }
+  CHECK(names == "GPU 0, as GPUs 0-2, 7 are\nGPU 4\n");
+  CHECK(arrows == "s0 f4 ");
 }
 
 TEST_CASE("the trace names devices and streams, and counts memory") {

@@ -1,6 +1,10 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <sstream>
+
 #include "made_result.hpp"
+#include "reports/notes_text.hpp"
 #include "reports/table.hpp"
 #include "reports/text_table.hpp"
 
@@ -17,35 +21,55 @@ TEST_CASE("columns are as wide as their widest cell, whatever its letters and co
 }
 
 TEST_CASE("the table, whole") {
-  CHECK(
-      reports::text_table(test::made_result(), reports::Colour::none) ==
-      "made up\n"
-      "\n"
-      "                 plan               iteration  samples/s  vs base     MFU  exposed comm.  bubble          peak memory  status\n"
-      "base\n"
-      "  data-parallel  data 8                500 ms        128           25.0 %         25.0 %  12.5 %  8.0 GiB of 16.0 GiB  ok\n"
-      "  megatron                                  -          -                -              -       -                    -  infeasible\n"
-      "faster, by far\n"
-      "  data-parallel  unchanged: data 8     250 ms        256    2.00x  25.0 %         25.0 %  12.5 %  8.0 GiB of 16.0 GiB  ok\n"
-      "\n"
-      "best: data-parallel, data 8 on 8 GPUs\n"
-      "  time    compute 250 ms (50.0 %), exposed communication 125 ms (25.0 %), bubble 62.5 ms (12.5 %), idle 62.5 ms (12.5 %)\n"
-      "          interval 375 ms to 625 ms\n"
-      "  MFU     25.0 % with whole attention squares, as in the table; 12.5 % without their masked half\n"
-      "  memory  weights 1.0 GiB, gradients 1.0 GiB, optimizer 2.0 GiB, activations 3.0 GiB, workspace 1.0 GiB\n"
-      "  sent    3 GB, all_gather 1 GB, all_reduce 2 GB\n"
-      "          busiest link: nvlink (node0:gpu0->gpu1), at work 50.0 % of the time\n"
-      "\n"
-      "notes\n"
-      "  data-parallel, data-parallel (faster, by far): not calibrated\n"
-      "  megatron: 8 devices do not divide by tensor 3 x pipeline 1 x context 1\n");
+  CHECK(reports::text_table(test::made_result(), {}) ==
+        "TODO");
+}
+
+TEST_CASE("no line is wider than the screen, whatever the layout") {
+  auto r = test::made_result();
+  for (scenarios::Run& run : r.runs) run.plan_summary += ", a plan that takes many words to say what it does with every layer of its model";
+  for (const std::size_t width : {80, 100, 120, 160, 200})
+    for (const reports::NotesShown notes : {reports::NotesShown::few, reports::NotesShown::all}) {
+      std::istringstream text(reports::text_table(r, {.width = width, .notes = notes}));
+      for (std::string line; std::getline(text, line);) CHECK_MESSAGE(reports::width_of(line) <= width, line);
+    }
+}
+
+TEST_CASE("notes: the most important first, ten lines, those that differ in figures alone once") {
+  auto r = test::made_result();
+  r.runs[0].notes = {{base::NoteKind::detail, "8 devices simulated as 1"}, {base::NoteKind::assumption, "no network profile"}};
+  for (int i = 0; i < 20; ++i) r.runs[0].notes.push_back({base::NoteKind::search, "found in step " + std::string(static_cast<std::size_t>(1 + i % 2), static_cast<char>('a' + i))});
+  r.runs[2].notes = {{base::NoteKind::assumption, "no network profile"}, {base::NoteKind::detail, "16 devices simulated as 2"}};
+  const std::string few = reports::notes_text(r, 0, 120, reports::NotesShown::few);
+  CHECK(std::ranges::count(few, '\n') == 2 + reports::kFewLines);
+  CHECK(few.find("more: --notes all") != std::string::npos);
+  CHECK(few.find("problem") < few.find("assumed"));
+  CHECK(few.find("assumed") < few.find("search"));
+  const std::string all = reports::notes_text(r, 0, 120, reports::NotesShown::all);
+  CHECK(all.find("8 devices simulated as 1\n") != std::string::npos);
+  CHECK(all.find("16 devices simulated as 2\n") != std::string::npos);
+  CHECK(all.find("more: --notes all") == std::string::npos);
+}
+
+TEST_CASE("a plan that fits by less than forecasts of memory err is tight") {
+  auto r = test::made_result();
+  r.runs[0].simulation->memory.peak = r.runs[0].simulation->memory.capacity * 0.98;
+  const std::string text = reports::text_table(r, {});
+  CHECK(text.find(" tight") != std::string::npos);
+  CHECK(text.find("the plan fits tightly: 0.3 GiB of 16.0 GiB are left") != std::string::npos);
+}
+
+TEST_CASE("text is broken at blanks") {
+  CHECK(reports::wrapped("", 5) == std::vector<std::string>{""});
+  CHECK(reports::wrapped("one two three", 7) == std::vector<std::string>{"one two", "three"});
+  CHECK(reports::wrapped("incomprehensible it is", 7) == std::vector<std::string>{"incomprehensible", "it is"});
 }
 
 TEST_CASE("a plan that is another one after planning anew has its own line") {
   auto r = test::made_result();
   r.runs[3].made->micro_batches = 2;
   r.runs[3].plan_summary = "data 4 x tensor 2";
-  const std::string text = reports::text_table(r, reports::Colour::none);
+  const std::string text = reports::text_table(r, {});
   CHECK(text.find("same plan: data 8") != std::string::npos);
   CHECK(text.find("re-planned: data 4 x tensor 2") != std::string::npos);
 }
@@ -54,7 +78,7 @@ TEST_CASE("a plan that is timed under a framework of its own says so in its row"
   auto r = test::made_result();
   r.runs[0].has_own_framework = true;
   r.runs[0].framework = "deepspeed";
-  const std::string text = reports::text_table(r, reports::Colour::none);
-  CHECK(text.find("data-parallel  data 8, under deepspeed ") != std::string::npos);
+  const std::string text = reports::text_table(r, {});
+  CHECK(text.find("data 8, under deepspeed\n") != std::string::npos);
   CHECK(text.find("best: data-parallel, data 8, under deepspeed on 8 GPUs") != std::string::npos);
 }

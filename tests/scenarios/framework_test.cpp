@@ -31,7 +31,7 @@ double time_of(const Run& r) { return r.simulation->iteration_time.value(); }
 
 std::string notes_of(const Run& r) {
   std::string all;
-  for (const std::string& n : r.notes) all += n + "\n";
+  for (const base::Note& n : r.notes) all += n.text + "\n";
   return all;
 }
 bool says(const Run& r, const std::string& what) { return notes_of(r).find(what) != std::string::npos; }

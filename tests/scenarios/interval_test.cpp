@@ -51,7 +51,7 @@ TEST_CASE("inside the range that a group covers its own quantiles hold") {
   const Interval i = interval_for(model(), question(4), base::Seconds(2));
   CHECK(i.low.value() == doctest::Approx(2 * std::exp(-0.1)));
   CHECK(i.high.value() == doctest::Approx(2 * std::exp(0.2)));
-  CHECK(i.note ==
+  CHECK(i.note.text ==
         "the interval rests on residuals of 40 measured iterations (megatron, a100, several nodes, half precision, whole replicas)");
 }
 
@@ -79,7 +79,7 @@ TEST_CASE("a kind that nobody measured gets the leave-one-group-out spread, and 
   CHECK(f.group == nullptr);
   CHECK(f.spread.low == doctest::Approx(-0.2));
   CHECK(f.spread.high == doctest::Approx(0.6));
-  CHECK(interval_for(model(), q, base::Seconds(1)).note ==
+  CHECK(interval_for(model(), q, base::Seconds(1)).note.text ==
         "the interval rests on leave-one-group-out residuals of 1 group, because none of them is like this question");
 }
 
@@ -98,7 +98,7 @@ TEST_CASE("without residuals the interval is an assumption of 30 %, and says so"
   const Interval i = interval_for({}, question(4), base::Seconds(1));
   CHECK(i.low.value() == doctest::Approx(0.7));
   CHECK(i.high.value() == doctest::Approx(1.3));
-  CHECK(i.note == "the interval of +-30 % is an assumption, because no residuals are known");
+  CHECK(i.note.text == "the interval of +-30 % is an assumption, because no residuals are known");
 }
 
 TEST_CASE("the accuracy file reads back what was written") {

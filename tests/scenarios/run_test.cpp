@@ -49,7 +49,7 @@ TEST_CASE("a transformer that says nothing of dropout has its framework's, and t
   };
   const auto says = [](const Run& r) {
     return std::ranges::any_of(r.notes,
-                               [](const std::string& n) { return n.find("dropout 0.1, megatron's default") != std::string::npos; });
+                               [](const base::Note& n) { return n.text.find("dropout 0.1, megatron's default") != std::string::npos; });
   };
   CHECK(says(answer("")));
   CHECK(!says(answer("dropout: 0, ")));
@@ -131,7 +131,7 @@ TEST_CASE("selective recomputation that finds no scores says that it changes not
     text.replace(text.find(model), model.size(),
                  "{transformer: {layers: 1, hidden: 64, heads: 2, vocab: 64, sequence_length: 64, attention: " + attention + "}}");
     const auto r = run(text + "plans: [fsdp: {recompute: " + recompute + "}]\n");
-    return std::ranges::any_of(r.runs[0].notes, [](const std::string& n) { return n.starts_with("recompute: selective changes nothing"); });
+    return std::ranges::any_of(r.runs[0].notes, [](const base::Note& n) { return n.text.starts_with("recompute: selective changes nothing"); });
   };
   CHECK(says("flash", "selective"));
   CHECK(!says("unfused", "selective"));
@@ -144,13 +144,15 @@ TEST_CASE("another number of GPUs asks for another plan, and the batch grows wit
   CHECK(r.runs[1].replanned);
   CHECK(r.runs[1].gpus == 4);
   CHECK(r.runs[1].made->training.global_batch == 128);
-  CHECK(scenarios::run_notes(r.runs[1])[0] == "the plan is made anew, because the base's is for 2 GPUs and here are 4");
+  CHECK(std::ranges::count(scenarios::run_notes(r.runs[1]), "the plan is made anew, because the base's is for 2 GPUs and here are 4",
+                           &base::Note::text) == 1);
 }
 
 TEST_CASE("a plan that cannot be made is an answer with its reason") {
   const auto r = run(test::kTwoGpus + "plans: [{megatron: {tensor: 3}}]\n");
   CHECK(r.runs[0].status == Status::infeasible);
-  CHECK(scenarios::run_notes(r.runs[0]) == std::vector<std::string>{"2 devices do not divide by tensor 3 x pipeline 1 x context 1"});
+  CHECK(scenarios::run_notes(r.runs[0]) ==
+        std::vector<base::Note>{{base::NoteKind::problem, "2 devices do not divide by tensor 3 x pipeline 1 x context 1"}});
 }
 
 TEST_CASE("too little memory is an answer with times, and what makes it") {
@@ -158,7 +160,7 @@ TEST_CASE("too little memory is an answer with times, and what makes it") {
   const Run& x = find(r, "small", false);  // the libraries' 1 GiB alone is more
   CHECK(x.status == Status::out_of_memory);
   CHECK(x.simulation->iteration_time.value() > 0);
-  CHECK(scenarios::run_notes(x)[0].find("too much; most of it is workspace") != std::string::npos);
+  CHECK(scenarios::run_notes(x)[0].text.find("too much; most of it is workspace") != std::string::npos);
 }
 
 TEST_CASE("a search of which nothing fits is an answer with times, and says that it found nothing better") {
@@ -168,9 +170,9 @@ TEST_CASE("a search of which nothing fits is an answer with times, and says that
   REQUIRE(x.simulation);
   CHECK(x.simulation->iteration_time.value() > 0);
   CHECK(search::stop_reason(x.planning->termination) == "infeasible");
-  const std::vector<std::string> notes = scenarios::run_notes(x);
+  const std::vector<base::Note> notes = scenarios::run_notes(x);
   CHECK(std::ranges::any_of(notes,
-                            [](const std::string& n) { return n.find("nothing fits into memory: the least is") != std::string::npos; }));
+                            [](const base::Note& n) { return n.text.find("nothing fits into memory: the least is") != std::string::npos; }));
   CHECK(scenarios::encode(scenarios::decode(scenarios::encode(r.runs))) == scenarios::encode(r.runs));
 }
 

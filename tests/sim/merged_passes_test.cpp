@@ -161,7 +161,7 @@ TEST_CASE("merged micro-batches that repeat themselves are extrapolated exactly"
     const auto cluster = wires(2 * stages, "10 GB/s");
     const pcg::Plan plan = with_experts(2, stages, 150, true);
     const auto r = sim::simulate_plan(plan, cluster);
-    CHECK(std::ranges::any_of(r.notes, [](const std::string& n) { return n.find("micro-batches simulated as") != std::string::npos; }));
+    CHECK(std::ranges::any_of(r.notes, [](const base::Note& n) { return n.text.find("micro-batches simulated as") != std::string::npos; }));
     CHECK(r.iteration_time.value() == doctest::Approx(seconds(plan, cluster, false)).epsilon(1e-9));
   }
 }
@@ -170,5 +170,5 @@ TEST_CASE("a plan without experts says that merging its passes hides nothing") {
   pcg::Plan plan = test::pipeline_of(test::mlp(4, 256, 64), 2, 1, 8, pcg::ScheduleKind::one_f_one_b);
   plan.overlap.experts = true;
   const auto notes = sim::simulate_plan(plan, test::star(1, 2)).notes;
-  CHECK(std::ranges::find(notes, "overlap experts hides nothing, because no tokens travel to their experts") != notes.end());
+  CHECK(std::ranges::find(notes, "overlap experts hides nothing, because no tokens travel to their experts", &base::Note::text) != notes.end());
 }

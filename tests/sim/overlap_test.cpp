@@ -189,7 +189,8 @@ TEST_CASE("an overlap that finds nothing to overlap is told") {
   plan.overlap.tensor = true;
   const auto r = sim::simulate_plan(plan, test::star(1, 2), {});
   CHECK(std::ranges::find(r.notes,
-                          "overlap tensor changes nothing, because no product has a gather before it or a reduce-scatter behind it") !=
+                          "overlap tensor changes nothing, because no product has a gather before it or a reduce-scatter behind it",
+                          &base::Note::text) !=
         r.notes.end());
 }
 

@@ -32,7 +32,7 @@ TEST_CASE("a pipeline that stays full takes the time of its slowest stage") {
     CHECK((b.compute + b.exposed_communication + b.bubble + b.idle).value() == doctest::Approx(on.iteration_time.value()));
     // An iteration's messages and kernels are its own.
     CHECK(on.bytes.total.value() == doctest::Approx(flushed.bytes.total.value()));
-    CHECK(std::ranges::any_of(on.notes, [](const std::string& n) { return n.starts_with("the pipeline stays full"); }));
+    CHECK(std::ranges::any_of(on.notes, [](const base::Note& n) { return n.text.starts_with("the pipeline stays full"); }));
   }
 }
 

@@ -261,7 +261,7 @@ TEST_CASE("spans are on streams of simulated devices and last as long as the ite
 TEST_CASE("notes tell what is assumed, where it matters") {
   const auto all_notes = [](const sim::SimulationResult& r) {
     std::string all;
-    for (const std::string& n : r.notes) all += n + "\n";
+    for (const base::Note& n : r.notes) all += n.text + "\n";
     return all;
   };
   const auto graph = test::mlp(4, 4096, 4096);
@@ -278,6 +278,7 @@ TEST_CASE("notes tell what is assumed, where it matters") {
   const std::string a100 = on("a100-sxm-80gb", 2, pcg::Framework::deepspeed);
   CHECK(a100.find("sustained") == std::string::npos);
   CHECK(a100.find("host times of deepspeed: fitted to measured iterations\n") != std::string::npos);
+  CHECK(l40s.find("% of the kernels' time is by default efficiencies, nothing measured (") != std::string::npos);
   CHECK(a100.find("no network profile: collectives take the wires' latency and bandwidth alone\n") != std::string::npos);
   CHECK(on("a100-sxm-80gb", 1, pcg::Framework::generic).find("host times") == std::string::npos);  // it has none
 }

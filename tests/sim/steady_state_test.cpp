@@ -36,8 +36,8 @@ bool same(const sim::SimulationResult& a, const sim::SimulationResult& b) {
 }
 
 bool is_extrapolated(const sim::SimulationResult& r) {
-  for (const std::string& note : r.notes)
-    if (note.find("micro-batches simulated as") != std::string::npos) return true;
+  for (const base::Note& note : r.notes)
+    if (note.text.find("micro-batches simulated as") != std::string::npos) return true;
   return false;
 }
 

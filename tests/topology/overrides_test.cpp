@@ -54,3 +54,29 @@ TEST_CASE("node_types beside a preset stand instead of its node") {
       "pcie}]}]}");
   CHECK(c.device_count() == 2);
 }
+
+TEST_CASE("a range of names is one wire each, side by side with another range") {
+  const std::string head =
+      "{nodes: 2, links: {pcie: {bandwidth: 10 GB/s, latency: 1 us}, ib: {bandwidth: 5 GB/s, latency: 1 us}}, network: {type: star, link: "
+      "ib}, ";
+  const auto said =
+      cluster_of(head +
+                 "node: {gpus: {type: v100-sxm2-16gb, count: 2}, components: [cpu0, nic0, nic1], wires: [{between: [gpu0, cpu0], link: "
+                 "pcie}, {between: [gpu1, cpu0], link: pcie}, {between: [gpu0, nic0], link: pcie}, {between: [gpu1, nic1], link: pcie}]}}");
+  const auto ranged =
+      cluster_of(head +
+                 "node: {gpus: {type: v100-sxm2-16gb, count: 2}, components: [cpu0, \"nic[0-1]\"], wires: [{between: [\"gpu[0-1]\", "
+                 "cpu0], link: pcie}, {between: [\"gpu[0-1]\", \"nic[0-1]\"], link: pcie}]}}");
+  for (int a = 0; a < 4; ++a)
+    for (int b = 0; b < 4; ++b)
+      if (a != b) CHECK(route_text(said, a, b) == route_text(ranged, a, b));
+  const auto problem_of = [&](const std::string& wires) {
+    try {
+      (void)cluster_of(head + "node: {gpus: {type: v100-sxm2-16gb, count: 2}, components: [cpu0, nic0, nic1], wires: " + wires + "}}");
+    } catch (const base::InputError& e) { return e.diagnostics().front().message; }
+    return std::string();
+  };
+  CHECK(problem_of("[{between: [\"gpu[0-1]\", \"nic[0-2]\"], link: pcie}]") == "the node has no \"nic2\"");
+  CHECK(problem_of("[{between: [\"gpu[1-0]\", cpu0], link: pcie}]") == "\"gpu[1-0]\" is no range of names");
+  CHECK(problem_of("[{all_pairs: [\"gpu[0-1]\", gpu1, cpu0], link: pcie}]") == "\"gpu1\" is there twice");
+}

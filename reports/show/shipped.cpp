@@ -1,0 +1,85 @@
+#include "reports/show/shipped.hpp"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "pcg/models/builtins.hpp"
+#include "profiles/device_profile.hpp"
+#include "profiles/framework_profile.hpp"
+#include "reports/table.hpp"
+#include "search/problem/wording.hpp"
+#include "topology/load.hpp"
+#include "topology/presets.hpp"
+
+namespace reports {
+namespace {
+
+std::string about_cluster(const topology::Cluster& c) {
+  return fmt::format("{} x {} a node", c.node_devices(0).size(), c.devices().front().type);
+}
+
+std::string about_model(const pcg::Graph& g) {
+  const double parameters = static_cast<double>(g.parameters() - g.auxiliary_parameters());
+  constexpr std::array kUnits = {std::pair(1e12, "T"), std::pair(1e9, "B"), std::pair(1e6, "M"), std::pair(1e3, "k")};
+  for (const auto& [size, letter] : kUnits)
+    if (parameters >= size) return fmt::format("{:.3g}{} parameters", parameters / size, letter);
+  return fmt::format("{} parameters", parameters);
+}
+
+std::string about_device(const profiles::DeviceProfile& d) {
+  std::string peaks;
+  for (const auto& [precision, peak] : d.peak)
+    peaks += fmt::format("{}{} {}", peaks.empty() ? "" : ", ", pcg::to_text(precision), base::to_text(peak));
+  return fmt::format("{}, {} at {}; {}", d.vendor_name, search::memory_text(d.memory), base::to_text(d.memory_bandwidth), peaks);
+}
+
+std::string about_framework(const profiles::FrameworkProfile& f) {
+  constexpr std::array kHost = {"assumed", "partly assumed", "fitted to measured iterations"};
+  profiles::HostCosts none;
+  none.basis = f.host.basis;
+  std::string text = f.host == none ? "no host times" : fmt::format("host times {}", kHost[static_cast<std::size_t>(f.host.basis)]);
+  return text + fmt::format(", gradients {} with the backward pass", f.overlap_gradients ? "overlap" : "do not overlap");
+}
+
+}  // namespace
+
+std::vector<Shipped> shipped_clusters() {
+  std::vector<Shipped> all;
+  for (const std::string& name : topology::preset_names()) all.push_back({name, about_cluster(topology::load_cluster_argument(name))});
+  return all;
+}
+
+std::vector<Shipped> shipped_models() {
+  std::vector<Shipped> all;
+  for (const std::string& name : pcg::models::builtin_names()) all.push_back({name, about_model(pcg::models::builtin(name, 1))});
+  return all;
+}
+
+std::vector<Shipped> shipped_devices() {
+  std::vector<Shipped> all;
+  for (const std::string& name : profiles::device_names()) all.push_back({name, about_device(profiles::device_profile(name))});
+  return all;
+}
+
+std::vector<Shipped> shipped_frameworks() {
+  std::vector<Shipped> all;
+  for (std::size_t i = 0; i < pcg::framework_names().size(); ++i)
+    all.push_back({pcg::framework_names()[i], about_framework(profiles::framework_profile(static_cast<pcg::Framework>(i)))});
+  return all;
+}
+
+std::string shipped_text(const std::vector<Shipped>& all) {
+  Table table({{"name", Align::left}, {"what it is", Align::left}});
+  for (const Shipped& s : all) table.row({s.name, s.about});
+  return table.text();
+}
+
+std::string shipped_json(const std::vector<Shipped>& all) {
+  nlohmann::ordered_json j = nlohmann::ordered_json::array();
+  for (const Shipped& s : all) j.push_back({{"name", s.name}, {"about", s.about}});
+  return j.dump(1) + "\n";
+}
+
+}  // namespace reports
