@@ -38,6 +38,8 @@ std::string status_text(const Run& r, Colour colour) {
     case Status::out_of_memory: return coloured("out of memory", kRed, colour);
     case Status::infeasible: return coloured("infeasible", kRed, colour);
     case Status::time_limit: return coloured("time limit", kRed, colour);
+    case Status::lost: return coloured("lost", kRed, colour);
+    case Status::crashed: return coloured("crashed", kRed, colour);
   }
   return {};
 }

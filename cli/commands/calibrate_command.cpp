@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include <fstream>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +13,7 @@
 #include "cli/commands/calibrate_framework.hpp"
 #include "cli/commands/calibrate_network.hpp"
 #include "cli/terminal/output.hpp"
+#include "cli/terminal/standard_streams.hpp"
 #include "profiles/kinds.hpp"
 #include "reports/calibration/device.hpp"
 
@@ -60,8 +61,9 @@ std::string command_line(const CalibrateFlags& f) {
 
 // The profile to fit: what is at the output, so that one command goes on where another ended; else what ships.
 std::string profile_text(const CalibrateFlags& f) {
-  const bool there = !f.output.empty() && f.output != "-" && std::ifstream(f.output).good();
-  return there ? read_text(f.output) : std::string(profiles::device_text(f.device));
+  std::error_code error;
+  const bool there = !f.output.empty() && f.output != "-" && std::filesystem::exists(f.output, error);
+  return there ? read_to_renew(f.output) : std::string(profiles::device_text(f.device));
 }
 
 int calibrate_device(const CalibrateFlags& f) {
@@ -69,7 +71,7 @@ int calibrate_device(const CalibrateFlags& f) {
   profiles::DeviceProfile device = profiles::load_device_profile(base::parse_yaml(before, f.device));
   if (f.fresh) device.fitted = {};
   const measurements::Measurements rows = read_all(f.files), check = read_all(f.check_files);
-  for (const std::string& note : rows.notes) fmt::print(stderr, "note: {}\n", note);
+  for (const std::string& note : rows.notes) tell(fmt::format("note: {}\n", note));
   const calibration::CalibrationConfig config{
       .devices = f.rows_of, .kinds = kinds_of(f.kinds), .command = command_line(f), .keep_table = f.keep_table};
   const auto result = calibration::calibrate_kernels(device, rows.kernels, config);
@@ -77,8 +79,8 @@ int calibrate_device(const CalibrateFlags& f) {
   calibrated.fitted = result.fitted;
   const auto checks = calibration::compare_kernels(calibrated, check.kernels, config);
   if (f.json != "-" && f.output != "-") {
-    fmt::print("Fits; errors are means of |predicted / measured - 1|\n{}", reports::fits_text(result.fits));
-    if (!checks.empty()) fmt::print("\nRows that no fit used\n{}", reports::fits_text(checks));
+    print(fmt::format("Fits; errors are means of |predicted / measured - 1|\n{}", reports::fits_text(result.fits)));
+    if (!checks.empty()) print(fmt::format("\nRows that no fit used\n{}", reports::fits_text(checks)));
   }
   if (!f.json.empty()) {
     nlohmann::ordered_json j = {
