@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <new>
+#include <sstream>
 #include <system_error>
 
 #include "base/diagnostics.hpp"
@@ -38,7 +39,11 @@ int parse_and_act(int argc, char** argv) {
     if (e.get_exit_code() != 0)
       if (const auto problem = cli::mistyped(app, std::span(argv, static_cast<std::size_t>(argc)).subspan(1)))
         throw base::InputError(std::vector<base::Diagnostic>{*problem});
-    return app.exit(e) == 0 ? cli::kAnswered : cli::kBadInput;  // --help and --version come this way too
+    std::ostringstream out, err;
+    const int code = app.exit(e, out, err);  // --help and --version come this way too
+    cli::print(out.str());
+    cli::tell(err.str());
+    return code == 0 ? cli::kAnswered : cli::kBadInput;
   }
   return action();
 }

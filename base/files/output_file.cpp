@@ -56,7 +56,9 @@ std::optional<std::filesystem::path> regular_target(const std::filesystem::path&
   const std::filesystem::path target = last_of_links(file);
   struct stat s {};
   const bool is_there = ::stat(target.c_str(), &s) == 0;
-  if (is_in_proc(target) || (is_there && !S_ISREG(s.st_mode))) return std::nullopt;
+  std::error_code error;
+  const bool is_round = std::filesystem::is_symlink(target, error);  // a link that leads to itself is not replaced either
+  if (is_round || is_in_proc(target) || (is_there && !S_ISREG(s.st_mode))) return std::nullopt;
   return target;
 }
 
@@ -89,7 +91,8 @@ void OutputFile::open_beside() {
   } while (descriptor_ < 0 && errno == EEXIST);
   if (descriptor_ < 0) {
     beside_.clear();  // it is not ours
-    refuse(errno, "an answer is written beside the old file first, so its folder has to be writable");
+    const bool is_forbidden = errno == EACCES || errno == EROFS;
+    refuse(errno, is_forbidden ? "an answer is written beside the old file first, so its folder has to be writable" : "");
   }
   if (!is_there) return;
   // Root and members of a group write files of others, which stay theirs where the system allows it.

@@ -32,7 +32,7 @@ std::optional<FileId> id_of(const std::filesystem::path& file) {
 
 [[noreturn]] void refuse_overwriting(const std::string& input, const std::string& option) {
   throw InputError(
-      {{{}, input, fmt::format("{} would overwrite it, and it is read", option), fmt::format("choose another file for {}", option)}});
+      {{{}, input, fmt::format("is read, and {} would overwrite it", option), fmt::format("choose another file for {}", option)}});
 }
 
 }  // namespace

@@ -38,8 +38,6 @@ void tell(std::string_view text) { (void)std::fwrite(text.data(), 1, text.size()
 
 void finish_standard_output() {
   keep_error(std::fflush(stdout) != 0);
-  if (output_error == 0 && std::ferror(stdout) != 0) output_error = EIO;  // of the command line's own help, which tells no reason
-  std::clearerr(stdout);
   const int error = std::exchange(output_error, 0);  // said once
   if (error == 0) return;
   if (error == EPIPE) {
