@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostics.hpp"
+#include "base/files/used_files.hpp"
 #include "base/yaml/parse.hpp"
 #include "calibration/kernel_calibration.hpp"
 #include "calibration/text/profile_text.hpp"
@@ -126,6 +127,8 @@ void add_calibrate(CLI::App& app, Action& action) {
       throw CLI::RequiredError("--device, --network or --framework");
     action = [f] {
       check_outputs({{"--json", f->json}, {"--output", f->output}});
+      for (const auto* files : {&f->files, &f->check_files})  // before the output is taken for the profile where the fit starts
+        for (const std::string& file : *files) base::note_input(file);
       if (!f->framework.framework.empty()) {
         f->framework.files = f->files;
         f->framework.json = f->json;

@@ -93,7 +93,7 @@ void write_text(const std::filesystem::path& file, const std::string& text) {
     print(text);
     return;
   }
-  (void)std::fflush(stdout);  // what leads to the same place as standard output comes behind what is printed already
+  flush_standard_output();  // the file may lead to the same place
   base::write_file(file, text);
 }
 

@@ -36,8 +36,10 @@ void print(std::string_view text) { keep_error(std::fwrite(text.data(), 1, text.
 
 void tell(std::string_view text) { (void)std::fwrite(text.data(), 1, text.size(), stderr); }
 
+void flush_standard_output() { keep_error(std::fflush(stdout) != 0); }
+
 void finish_standard_output() {
-  keep_error(std::fflush(stdout) != 0);
+  flush_standard_output();
   const int error = std::exchange(output_error, 0);  // said once
   if (error == 0) return;
   if (error == EPIPE) {

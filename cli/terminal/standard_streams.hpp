@@ -10,6 +10,8 @@ namespace cli {
 void prepare_standard_streams();
 // Prints to standard output.
 void print(std::string_view text);
+// Writes out what is printed, before something else goes to the same place. That it fails is told at the end.
+void flush_standard_output();
 // Prints to standard error: notes, and why a command failed. Nothing is done about failing.
 void tell(std::string_view text);
 // Writes out what standard output still holds. Throws: base::InputError when it, or something before it, could not be written. Where

@@ -69,7 +69,7 @@ TEST_CASE("no command writes over what it reads, by whatever name, or what that 
     check_refused(f, "validate " + table + " " + option + " " + table, "t.csv");
   for (const std::string option : {"--json", "--output"}) {
     check_refused(f, "calibrate " + table + " --network h100-nvswitch " + option + " " + table, "t.csv");
-    check_refused(f, "calibrate " + table + " --device h100-sxm " + option + " " + table, "t.csv");
+    check_refused(f, "calibrate " + table + " --device h100-sxm-80gb " + option + " " + table, "t.csv");
     check_refused(f, "calibrate " + table + " --framework megatron " + option + " " + table, "t.csv");
   }
   const std::string rules = f.write("rules.yaml", "foreshard: 1\ngenerator: by hand\naxioms: none\nrules: []\ndigest: none\n");
@@ -151,7 +151,7 @@ TEST_CASE("every plan has a file of its own that anyone sees, whatever it is cal
     const std::string file = entry.path().filename().string();
     CHECK_MESSAGE((file.front() != '.' && file.ends_with(".plan.yaml")), file);
     std::string text = f.read(fs::relative(entry.path(), f.path).string());
-    const auto at = text.find("\nname: ");
+    const auto at = text.find("\n  name: ");
     called.insert(text.substr(at, text.find('\n', at + 1) - at));
   }
   CHECK(called.size() == std::size(names));

@@ -18,8 +18,8 @@ using namespace std::chrono_literals;
 // A search of minutes beside a plan of milliseconds.
 const std::string kLongScenario =
     "foreshard: 1\nname: long\nmodel: {builtin: gpt3-2.6b}\ncluster: {preset: dgx-a100-80gb, nodes: 8}\ntraining: {global_batch: 2048, "
-    "precision: bf16, optimizer: adam}\nplans: [{unity: {budget: 600 s, candidates: 1000000000}}, {name: again, unity: {budget: 600 s, "
-    "candidates: 1000000000}}]\n";
+    "precision: bf16, optimizer: adam}\nplans: [{unity: {budget: 600 s, candidates: 1000000}}, {name: again, unity: {budget: 600 s, "
+    "candidates: 1000000}}]\n";
 
 class Started {
  public:
@@ -132,8 +132,8 @@ TEST_CASE("the second signal ends the program and its workers at once, and nothi
 
 TEST_CASE("a worker that is killed is done again; killed again it is said, the others' answers are kept, exit 4") {
   const Folder f;
-  const std::string scenario =
-      f.write("s.yaml", kLongScenario.substr(0, kLongScenario.find("{name: again")) + "{name: short, data-parallel: {}}]\n");
+  const std::string scenario = f.write(
+      "s.yaml", kLongScenario.substr(0, kLongScenario.find("{name: again")) + "{name: short, megatron: {tensor: 8, micro_batch: 1}}]\n");
   for (const bool twice : {false, true}) {
     Started run(f, {"run", scenario, "--jobs", "2", "--json", (f.path / "r.json").string()});
     const pid_t first = run.workers(1).front();
