@@ -154,3 +154,17 @@ TEST_CASE("a worker that is killed is done again; killed again it is said, the o
     CHECK(runs[1]["status"] == "ok");
   }
 }
+
+TEST_CASE("no memory left is said, and is no bug") {
+  const Folder f;
+  std::string table = "cluster,nodes,gpus,kind,bytes,seconds\n";
+  for (int i = 0; i < 600'000; ++i) table += "dgx-h100,1,8,all_reduce,1e9,0.004\n";
+  const std::string command = "(ulimit -v 200000; exec " + std::string(FORESHARD_PROGRAM) + " validate " + f.write("t.csv", table) + ") >" +
+                              (f.path / "out").string() + " 2>" + (f.path / "err").string();
+  const int status = std::system(command.c_str());
+  // Sanitizers cannot even start with so little.
+  if (f.read("err").find("Sanitizer") != std::string::npos) return;
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 2);
+  CHECK(f.read("err").starts_with("foreshard: no memory is left for this\n"));
+}
