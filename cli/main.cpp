@@ -1,9 +1,12 @@
 // Foreshard: how long one training iteration takes on a cluster that you describe. Flags in, exit code out.
 #include <fmt/core.h>
 
+#include <new>
+#include <sstream>
 #include <system_error>
 
 #include "base/diagnostics.hpp"
+#include "base/processes/worker_pool.hpp"
 #include "cli/commands/calibrate_command.hpp"
 #include "cli/commands/check_command.hpp"
 #include "cli/commands/import_command.hpp"
@@ -14,7 +17,7 @@
 #include "cli/commands/validate_command.hpp"
 #include "cli/help/help_commands.hpp"
 #include "cli/mistyped.hpp"
-#include "cli/terminal/output.hpp"
+#include "cli/terminal/standard_streams.hpp"
 
 namespace {
 
@@ -40,7 +43,11 @@ int parse_and_act(int argc, char** argv) {
     if (e.get_exit_code() != 0)
       if (const auto problem = cli::mistyped(app, std::span(argv, static_cast<std::size_t>(argc)).subspan(1)))
         throw base::InputError(std::vector<base::Diagnostic>{*problem});
-    return app.exit(e) == 0 ? cli::kAnswered : cli::kBadInput;  // --help and --version come this way too
+    std::ostringstream out, err;
+    const int code = app.exit(e, out, err);  // --help and --version come this way too
+    cli::print(out.str());
+    cli::tell(err.str());
+    return code == 0 ? cli::kAnswered : cli::kBadInput;
   }
   return action();
 }
@@ -49,17 +56,24 @@ int parse_and_act(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
+    cli::prepare_standard_streams();
     const int code = parse_and_act(argc, argv);
     cli::finish_standard_output();
     return code;
   } catch (const base::InputError& e) {
-    for (const base::Diagnostic& d : e.diagnostics()) fmt::print(stderr, "{}\n", base::render(d));
+    for (const base::Diagnostic& d : e.diagnostics()) cli::tell(base::render(d) + "\n");
     return cli::kBadInput;
+  } catch (const base::LostWorker& e) {
+    cli::tell(fmt::format("foreshard: {}\n", e.what()));
+    return cli::kIncomplete;
   } catch (const std::system_error& e) {  // of files, pipes and processes: the system's refusal
-    fmt::print(stderr, "foreshard: {}\n", e.what());
+    cli::tell(fmt::format("foreshard: {}\n", e.what()));
+    return cli::kBadInput;
+  } catch (const std::bad_alloc&) {
+    cli::tell("foreshard: no memory is left for this\n       ask for less at a time: fewer --jobs, plans or GPUs\n");
     return cli::kBadInput;
   } catch (const std::exception& e) {
-    fmt::print(stderr, "foreshard: internal error: {}\nThis is a bug of ours. Please report it with the input that led here.\n", e.what());
+    cli::tell(fmt::format("foreshard: internal error: {}\n{}", e.what(), cli::kBugText));
     return cli::kBug;
   }
 }

@@ -18,14 +18,10 @@ namespace {
 using scenarios::Run;
 using scenarios::Status;
 
-// Escape sequences of ECMA-48 (select graphic rendition), which every terminal understands.
-constexpr const char* kRed = "\033[31m";
-constexpr const char* kGreen = "\033[32m";
-constexpr const char* kBold = "\033[1m";
-constexpr const char* kPlain = "\033[0m";
+constexpr std::string_view kRed = kEscapes[0], kGreen = kEscapes[1], kBold = kEscapes[2], kPlain = kEscapes[3];
 
-std::string coloured(const std::string& text, const char* code, Colour colour) {
-  return colour == Colour::terminal ? code + text + kPlain : text;
+std::string coloured(const std::string& text, std::string_view code, Colour colour) {
+  return colour == Colour::terminal ? fmt::format("{}{}{}", code, text, kPlain) : text;
 }
 
 double share(base::Seconds part, const Run& r) {
@@ -40,6 +36,8 @@ std::string status_text(const Run& r, Colour colour) {
     case Status::out_of_memory: return coloured("no memory", kRed, colour);
     case Status::infeasible: return coloured("infeasible", kRed, colour);
     case Status::time_limit: return coloured("time limit", kRed, colour);
+    case Status::lost: return coloured("lost", kRed, colour);
+    case Status::crashed: return coloured("crashed", kRed, colour);
   }
   return {};
 }
@@ -66,6 +64,9 @@ std::string described(const Run& r) {
 // What the plan is; of a row without figures, why it has none.
 std::string how(const Run& r, bool repeated) {
   if (!r.simulation && r.planning && !r.planning->termination.has_plan()) return search::to_text(r.planning->termination);
+  if (!r.simulation)
+    for (const base::Note& n : r.notes)
+      if (n.kind == base::NoteKind::problem) return n.text;
   if (r.is_of_base() || !r.simulation) return described(r);
   if (repeated) return "unchanged: " + described(r);
   return fmt::format("{}: {}", r.replanned ? "re-planned" : "same plan", described(r));

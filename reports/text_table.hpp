@@ -1,8 +1,10 @@
 #pragma once
 // A scenario's answer as text for people.
 
+#include <array>
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "reports/explanation.hpp"
 #include "reports/notes_text.hpp"
@@ -11,6 +13,9 @@
 namespace reports {
 
 enum class Colour { none, terminal };
+
+// Escape sequences of ECMA-48 (select graphic rendition), which every terminal understands: all that reports use.
+inline constexpr std::array<std::string_view, 4> kEscapes = {"\033[31m", "\033[32m", "\033[1m", "\033[0m"};
 
 inline constexpr std::size_t kNarrowest = 80;  // columns of a screen: a narrower one has lines that are too long
 

@@ -186,6 +186,20 @@ Run answer_with_same_plan(const Run& base, const Variant& variant, const std::st
   return run;
 }
 
+Run unanswered(const PlanEntry& entry, const Variant& variant, const std::string& variant_name, Status status, const std::string& ended) {
+  Run run = start_of(entry.name, variant, variant_name);
+  run.status = status;
+  run.gpus = variant.cluster->device_count();
+  run.notes.push_back(
+      {NoteKind::problem,
+       status == Status::crashed
+           ? fmt::format("there is no answer: its worker process crashed ({}), and so did a second one", ended)
+           : fmt::format("there is no answer: its worker process was ended from outside ({}), as the system does when memory runs out, and so "
+                         "was a second one that worked alone",
+                         ended)});
+  return run;
+}
+
 Run answer(const PlanEntry& entry, const Variant& variant, const std::string& variant_name, const Run* same_plan, const RunOptions& options,
            Spans spans) {
   auto [planned, simulation] = make_plan(entry, variant, variant_name, options);

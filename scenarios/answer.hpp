@@ -18,6 +18,10 @@ enum class Spans { drop, keep };
 // Returns the answer of the base's plan on a changed cluster. Requires: base.made, and is_same_question(..) of the two variants.
 [[nodiscard]] Run answer_with_same_plan(const Run& base, const Variant& variant, const std::string& variant_name);
 
+// Returns the row of an entry without an answer, and why there is none. `ended`: how its worker processes ended.
+[[nodiscard]] Run unanswered(const PlanEntry& entry, const Variant& variant, const std::string& variant_name, Status status,
+                             const std::string& ended);
+
 // Returns whether a plan for one variant can run on the other as it is: as many GPUs, the same model and training.
 [[nodiscard]] bool is_same_question(const Variant& a, const Variant& b);
 

@@ -8,6 +8,8 @@ std::string_view to_text(Status s) {
     case Status::out_of_memory: return "out_of_memory";
     case Status::infeasible: return "infeasible";
     case Status::time_limit: return "time_limit";
+    case Status::lost: return "lost";
+    case Status::crashed: return "crashed";
   }
   return "";
 }

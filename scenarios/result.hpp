@@ -14,7 +14,8 @@
 
 namespace scenarios {
 
-enum class Status { ok, out_of_memory, infeasible, time_limit };
+// lost, crashed: the worker process that was to answer was ended from outside, or by a fault of the program, twice.
+enum class Status { ok, out_of_memory, infeasible, time_limit, lost, crashed };
 [[nodiscard]] std::string_view to_text(Status s);
 
 // How a planner came to its plan, or to none.

@@ -25,11 +25,11 @@ class Runner {
     total_ = scenario_.variants.size() * scenario_.plans.size();
 
     const std::size_t plans = scenario_.plans.size();
-    const std::vector<Answers> base = all(plans, [&](std::size_t p) {
+    const std::vector<Answers> base = all(0, plans, [&](std::size_t p) {
       return Answers{answer(entry(p), scenario_.seen_by(p, 0), std::string(kBaseName), nullptr, worker_options_,
                             options_.trace ? Spans::keep : Spans::drop)};
     });
-    const std::vector<Answers> changed = all((scenario_.variants.size() - 1) * plans, [&](std::size_t i) {
+    const std::vector<Answers> changed = all(1, (scenario_.variants.size() - 1) * plans, [&](std::size_t i) {
       return answer_variant(1 + i / plans, i % plans, base[i % plans].front());
     });
 
@@ -55,16 +55,31 @@ class Runner {
     return answers;
   }
 
+  // A piece of work that was done in a worker process: of the plan entries in turn, on one variant after another from `first`.
+  Answers taken(std::size_t first, std::size_t i, const base::WorkerAnswer& a) const {
+    using Fate = base::WorkerAnswer::Fate;
+    const std::size_t v = first + i / scenario_.plans.size(), p = i % scenario_.plans.size();
+    if (a.fate != Fate::answered)
+      return {unanswered(entry(p), scenario_.seen_by(p, v), scenario_.variants[v].name,
+                         a.fate == Fate::crashed ? Status::crashed : Status::lost, a.ended)};
+    Answers answers = decode(a.answer);
+    if (!a.ended.empty())
+      for (Run& r : answers)
+        r.notes.push_back(
+            {base::NoteKind::detail, fmt::format("its worker process ended before it had answered ({}); this is a second one's answer", a.ended)});
+    return answers;
+  }
+
   // work(i) for all i, here or in worker processes.
-  std::vector<Answers> all(std::size_t count, const std::function<Answers(std::size_t)>& work) {
+  std::vector<Answers> all(std::size_t first, std::size_t count, const std::function<Answers(std::size_t)>& work) {
     std::vector<Answers> results;
     const auto finished = [&](std::size_t) {
       if (options_.progress) options_.progress(fmt::format("{} of {} answered", ++done_, total_));
     };
     if (options_.jobs > 1) {
-      for (const nlohmann::json& answers : base::run_workers(
-               count, options_.jobs, [&](std::size_t i) { return encode(work(i)); }, finished))
-        results.push_back(decode(answers));
+      const std::vector<base::WorkerAnswer> answers = base::try_workers(
+          count, options_.jobs, [&](std::size_t i) { return encode(work(i)); }, finished);
+      for (std::size_t i = 0; i < count; ++i) results.push_back(taken(first, i, answers[i]));
       return results;
     }
     for (std::size_t i = 0; i < count; ++i) {

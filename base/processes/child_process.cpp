@@ -8,9 +8,11 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <ctime>
+#include <system_error>
 #include <utility>
 
-#include "base/check.hpp"
+#include "base/interruption.hpp"
 
 namespace base {
 namespace {
@@ -19,10 +21,12 @@ void send_all(int pipe, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::write(pipe, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return;  // nobody listens any more
+    if (n <= 0) ::_exit(1);  // nobody listens any more
     bytes.remove_prefix(static_cast<std::size_t>(n));
   }
 }
+
+[[noreturn]] void refuse_process(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
 
 int status_at_end(pid_t process) noexcept {
   int status = 0;
@@ -32,13 +36,39 @@ int status_at_end(pid_t process) noexcept {
 
 }  // namespace
 
+bool ProcessEnd::is_crash() const {
+  switch (signal) {
+    case 0: return status != 0;  // a library has called exit()
+    case SIGSEGV:
+    case SIGABRT:
+    case SIGBUS:
+    case SIGFPE:
+    case SIGILL:
+    case SIGTRAP:
+    case SIGSYS: return true;
+    default: return false;
+  }
+}
+
+std::string ProcessEnd::text() const { return signal != 0 ? ::strsignal(signal) : fmt::format("exit {}", status); }
+
 ChildProcess::ChildProcess(const std::function<void(const Send&)>& work) {
   int ends[2];
-  BASE_CHECK(::pipe(ends) == 0, "no pipe: {}", std::strerror(errno));
+  if (::pipe(ends) != 0) refuse_process("a worker process gets no pipe");
+  const pid_t parent = ::getpid();
   process_ = ::fork();
-  BASE_CHECK(process_ >= 0, "no child process: {}", std::strerror(errno));
+  if (process_ < 0) {
+    process_ = 0;
+    const int why = errno;
+    ::close(ends[0]);
+    ::close(ends[1]);
+    errno = why;
+    refuse_process("a worker process cannot be started");
+  }
   if (process_ == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(1);  // it ended before that call
+    leave_interruptions_to_parent();
     ::close(ends[0]);
     work([&](std::string_view bytes) { send_all(ends[1], bytes); });
     ::_exit(0);
@@ -69,9 +99,17 @@ bool ChildProcess::receive() {
   return n > 0;
 }
 
-std::string ChildProcess::wait() {
+ProcessEnd ChildProcess::wait() {
   const int status = status_at_end(std::exchange(process_, 0));
-  return WIFSIGNALED(status) ? ::strsignal(WTERMSIG(status)) : fmt::format("exit {}", WEXITSTATUS(status));
+  if (WIFSIGNALED(status)) return {.signal = WTERMSIG(status)};
+  return {.status = WEXITSTATUS(status)};
+}
+
+long long ChildProcess::processor_time() const {
+  clockid_t clock{};
+  timespec used{};
+  if (::clock_getcpuclockid(process_, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return 0;
+  return static_cast<long long>(used.tv_sec) * 1'000'000'000 + used.tv_nsec;
 }
 
 void ChildProcess::end() noexcept {

@@ -10,12 +10,25 @@
 
 namespace base {
 
+// How a process ended: by a signal, or else by itself with an exit status.
+struct ProcessEnd {
+  int signal = 0, status = 0;
+
+  [[nodiscard]] bool is_clean() const { return signal == 0 && status == 0; }
+  // Whether the fault is the program's own and not whoever's ended it from outside, as the system does when memory runs out.
+  [[nodiscard]] bool is_crash() const;
+  // "Killed", "Segmentation fault", "exit 3".
+  [[nodiscard]] std::string text() const;
+};
+
 class ChildProcess {
  public:
   using Send = std::function<void(std::string_view)>;
 
   // `work` runs in the child and hands bytes back by the function that it gets. The child ends when it returns, without destructors or
-  // buffers that belong to the parent, and when the parent ends. Requires: `work` does not throw.
+  // buffers that belong to the parent, and when the parent ends, however that does. Signals that ask for an end are left to the parent
+  // where it notes them (base/interruption.hpp). Requires: `work` does not throw. Throws: std::system_error when the system has no process
+  // or pipe to give.
   explicit ChildProcess(const std::function<void(const Send&)>& work);
   ChildProcess(ChildProcess&& other) noexcept;
   ChildProcess& operator=(ChildProcess&& other) noexcept;
@@ -27,8 +40,10 @@ class ChildProcess {
   // Waits for more bytes. Returns: false when the child has sent everything.
   bool receive();
   [[nodiscard]] const std::string& received() const { return received_; }
-  // Waits for the child's end. Returns: how it ended, "exit 0" or a signal's name.
-  std::string wait();
+  // Waits for the child's end.
+  ProcessEnd wait();
+  // Returns the processor time that the child has used, in nanoseconds: 0 where the system does not say.
+  [[nodiscard]] long long processor_time() const;
 
  private:
   void end() noexcept;

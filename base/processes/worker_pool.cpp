@@ -1,10 +1,12 @@
 #include "base/processes/worker_pool.hpp"
 
+#include <fmt/core.h>
 #include <poll.h>
 
-#include <nlohmann/json.hpp>
-#include <string>
+#include <deque>
 #include <string_view>
+#include <system_error>
+#include <utility>
 
 #include "base/check.hpp"
 #include "base/diagnostics.hpp"
@@ -14,41 +16,152 @@ namespace base {
 namespace {
 
 using Json = nlohmann::json;
+using Clock = std::chrono::steady_clock;
+using Fate = WorkerAnswer::Fate;
 
 // The first byte of what a worker sends says whether the rest is its answer or why there is none.
 constexpr char kDone = 'd';
 constexpr char kRefused = 'r';  // its input is wrong
 constexpr char kFailed = 'f';
+constexpr char kNoMemory = 'm';
+
+constexpr int kLooks = 60;  // at whether a worker hangs, within the patience
 
 // Messages quote what users wrote, which need not be UTF-8: such bytes are replaced, not refused.
 std::string text_of(const Json& answer) { return answer.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
+ChildProcess start_worker(std::size_t index, const std::function<Json(std::size_t)>& work) {
+  return ChildProcess([&](const ChildProcess::Send& send) {
+    std::string text;
+    try {
+      text = kDone + text_of(work(index));
+    } catch (const InputError& e) { text = kRefused + std::string(e.what()); } catch (const std::bad_alloc&) {
+      text = kNoMemory;
+    } catch (const std::exception& e) { text = kFailed + std::string(e.what()); }
+    send(text);
+  });
+}
+
+// What a worker that has closed its pipe leaves behind.
+WorkerAnswer answer_of(ChildProcess& process) {
+  const ProcessEnd end = process.wait();
+  const std::string& received = process.received();
+  // What a process sent that did not end by itself may not be whole.
+  if (!end.is_clean() || received.empty())
+    return {.fate = end.is_crash() ? Fate::crashed : Fate::ended_from_outside, .answer = {}, .ended = end.text()};
+  const std::string text = received.substr(1);
+  if (received.front() == kRefused) throw InputError({{{}, {}, text, {}}});
+  if (received.front() == kFailed) throw base::InternalError(text);
+  if (received.front() == kNoMemory) return {.fate = Fate::ended_from_outside, .answer = {}, .ended = "no memory was left"};
+  return {.fate = Fate::answered, .answer = Json::parse(text), .ended = {}};
+}
+
+// A worker process and, for the watch over it, how often in a row it was seen to have used no processor time.
 struct Worker {
   std::size_t index = 0;
   ChildProcess process;
+  long long used = -1;
+  int idle_looks = 0;
 };
 
-Worker start(std::size_t index, const std::function<Json(std::size_t)>& work) {
-  return {index, ChildProcess([&](const ChildProcess::Send& send) {
-            std::string text;
-            try {
-              text = kDone + text_of(work(index));
-            } catch (const InputError& e) { text = kRefused + std::string(e.what()); } catch (const std::exception& e) {
-              text = kFailed + std::string(e.what());
-            }
-            send(text);
-          })};
-}
+class WorkerPool {
+ public:
+  WorkerPool(std::size_t count, int jobs, const std::function<Json(std::size_t)>& work, const std::function<void(std::size_t)>& finished,
+             std::chrono::milliseconds patience)
+      : jobs_(static_cast<std::size_t>(std::max(1, jobs))),
+        work_(work),
+        finished_(finished),
+        look_every_(patience / kLooks),
+        answers_(count) {
+    for (std::size_t i = 0; i < count; ++i) waiting_.push_back(i);
+  }
 
-Json answer_of(ChildProcess& process) {
-  const std::string end = process.wait(), &received = process.received();
-  BASE_CHECK(!received.empty(), "a worker process ended without a result ({})", end);
-  if (received.front() == kRefused) throw InputError({{{}, {}, received.substr(1), {}}});
-  if (received.front() == kFailed) throw base::InternalError(received.substr(1));
-  return Json::parse(std::string_view(received).substr(1));
-}
+  std::vector<WorkerAnswer> run() && {
+    while (true) {
+      start_some();
+      if (running_.empty()) return std::move(answers_);
+      wait();
+      look();
+    }
+  }
+
+ private:
+  void start_some() {
+    while (!waiting_.empty() && running_.size() < jobs_ && start(waiting_)) {}
+    if (running_.empty() && !again_.empty()) start(again_);
+  }
+
+  // Where the system has no process to give, those that run are waited for first. Returns: whether one was started.
+  bool start(std::deque<std::size_t>& from) {
+    try {
+      running_.push_back({from.front(), start_worker(from.front(), work_)});
+    } catch (const std::system_error&) {
+      if (running_.empty()) throw;
+      return false;
+    }
+    from.pop_front();
+    return true;
+  }
+
+  void wait() {
+    std::vector<pollfd> pipes;
+    for (const Worker& w : running_) pipes.push_back({w.process.pipe(), POLLIN, 0});
+    if (::poll(pipes.data(), pipes.size(), static_cast<int>(look_every_.count())) < 0) return;  // a signal came first
+    for (std::size_t i = running_.size(); i-- > 0;) {
+      if (pipes[i].revents == 0 || running_[i].process.receive()) continue;
+      Worker done = take(i);
+      take_answer(done.index, answer_of(done.process));
+    }
+  }
+
+  // Looks, not seconds, are counted: while this process was stopped together with its workers (Ctrl-Z), none of them hung.
+  void look() {
+    const Clock::time_point now = Clock::now();
+    if (now < next_look_) return;
+    next_look_ = now + look_every_;
+    for (std::size_t i = running_.size(); i-- > 0;) {
+      Worker& w = running_[i];
+      const long long used = w.process.processor_time();
+      w.idle_looks = used == std::exchange(w.used, used) ? w.idle_looks + 1 : 0;
+      if (w.idle_looks < kLooks) continue;
+      const Worker hung = take(i);  // and ends it
+      take_answer(hung.index, {.fate = Fate::ended_from_outside,
+                               .answer = {},
+                               .ended = fmt::format("it hung: no processor time in {} s", (look_every_ * kLooks).count() / 1000)});
+    }
+  }
+
+  Worker take(std::size_t i) {
+    Worker w = std::move(running_[i]);
+    running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
+    return w;
+  }
+
+  void take_answer(std::size_t index, WorkerAnswer answer) {
+    const bool is_second = !answers_[index].ended.empty();
+    if (answer.ended.empty()) answer.ended = answers_[index].ended;
+    const bool is_answered = answer.fate == Fate::answered;
+    answers_[index] = std::move(answer);
+    if (is_answered || is_second) finished_(index);
+    else again_.push_back(index);
+  }
+
+  std::size_t jobs_;
+  const std::function<Json(std::size_t)>& work_;
+  const std::function<void(std::size_t)>& finished_;
+  std::chrono::milliseconds look_every_;
+  Clock::time_point next_look_ = Clock::now();
+  std::deque<std::size_t> waiting_, again_;
+  std::vector<Worker> running_;
+  std::vector<WorkerAnswer> answers_;
+};
 
 }  // namespace
+
+std::vector<WorkerAnswer> try_workers(std::size_t count, int jobs, const std::function<Json(std::size_t)>& work,
+                                      const std::function<void(std::size_t)>& finished, std::chrono::milliseconds patience) {
+  return WorkerPool(count, jobs, work, finished, patience).run();
+}
 
 std::vector<Json> run_workers(std::size_t count, int jobs, const std::function<Json(std::size_t)>& work,
                               const std::function<void(std::size_t)>& finished) {
@@ -57,20 +170,13 @@ std::vector<Json> run_workers(std::size_t count, int jobs, const std::function<J
     for (std::size_t i = 0; i < count; finished(i++)) answers[i] = work(i);
     return answers;
   }
-  std::vector<Worker> running;
-  std::size_t next = 0;
-  while (next < count || !running.empty()) {
-    while (next < count && running.size() < static_cast<std::size_t>(jobs)) running.push_back(start(next++, work));
-    std::vector<pollfd> pipes;
-    for (const Worker& w : running) pipes.push_back({w.process.pipe(), POLLIN, 0});
-    if (::poll(pipes.data(), pipes.size(), -1) < 0) continue;  // a signal came first
-    for (std::size_t i = running.size(); i-- > 0;) {
-      if (pipes[i].revents == 0 || running[i].process.receive()) continue;
-      Worker done = std::move(running[i]);
-      running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
-      answers[done.index] = answer_of(done.process);
-      finished(done.index);
-    }
+  std::vector<WorkerAnswer> tried = try_workers(count, jobs, work, finished);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (tried[i].fate == Fate::crashed) throw InternalError(fmt::format("a worker process crashed twice ({})", tried[i].ended));
+    if (tried[i].fate == Fate::ended_from_outside)
+      throw LostWorker(
+          fmt::format("a worker process was ended from outside, and a second one that did its work alone, too ({})", tried[i].ended));
+    answers[i] = std::move(tried[i].answer);
   }
   return answers;
 }

@@ -13,6 +13,7 @@
 #include <optional>
 #include <sstream>
 
+#include "base/files/used_files.hpp"
 #include "base/utf8.hpp"
 #include "base/yaml/nesting.hpp"
 #include "base/yaml/parse.hpp"
@@ -211,6 +212,7 @@ Yaml read_yaml(const std::filesystem::path& file) {
     fail({std::make_shared<const Source>(Source{file.string(), {}}), 0, 0}, fmt::format("cannot be read: {}", std::strerror(reason)));
   };
   if (std::filesystem::is_directory(file)) cannot_be_read(EISDIR);  // it opens, and then reading throws
+  note_input(file);
   errno = 0;
   std::ifstream in(file, std::ios::binary);
   if (!in) cannot_be_read(errno);

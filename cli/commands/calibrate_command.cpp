@@ -2,17 +2,19 @@
 
 #include <fmt/core.h>
 
-#include <fstream>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostics.hpp"
+#include "base/files/used_files.hpp"
 #include "base/yaml/parse.hpp"
 #include "calibration/kernel_calibration.hpp"
 #include "calibration/text/profile_text.hpp"
 #include "cli/commands/calibrate_framework.hpp"
 #include "cli/commands/calibrate_network.hpp"
 #include "cli/terminal/output.hpp"
+#include "cli/terminal/standard_streams.hpp"
 #include "profiles/kinds.hpp"
 #include "reports/calibration/device.hpp"
 
@@ -60,8 +62,9 @@ std::string command_line(const CalibrateFlags& f) {
 
 // The profile to fit: what is at the output, so that one command goes on where another ended; else what ships.
 std::string profile_text(const CalibrateFlags& f) {
-  const bool there = !f.output.empty() && f.output != "-" && std::ifstream(f.output).good();
-  return there ? read_text(f.output) : std::string(profiles::device_text(f.device));
+  std::error_code error;
+  const bool there = !f.output.empty() && f.output != "-" && std::filesystem::exists(f.output, error);
+  return there ? read_to_renew(f.output) : std::string(profiles::device_text(f.device));
 }
 
 int calibrate_device(const CalibrateFlags& f) {
@@ -69,7 +72,7 @@ int calibrate_device(const CalibrateFlags& f) {
   profiles::DeviceProfile device = profiles::load_device_profile(base::parse_yaml(before, f.device));
   if (f.fresh) device.fitted = {};
   const measurements::Measurements rows = read_all(f.files), check = read_all(f.check_files);
-  for (const std::string& note : rows.notes) fmt::print(stderr, "note: {}\n", note);
+  for (const std::string& note : rows.notes) tell(fmt::format("note: {}\n", note));
   const calibration::CalibrationConfig config{
       .devices = f.rows_of, .kinds = kinds_of(f.kinds), .command = command_line(f), .keep_table = f.keep_table};
   const auto result = calibration::calibrate_kernels(device, rows.kernels, config);
@@ -77,8 +80,8 @@ int calibrate_device(const CalibrateFlags& f) {
   calibrated.fitted = result.fitted;
   const auto checks = calibration::compare_kernels(calibrated, check.kernels, config);
   if (f.json != "-" && f.output != "-") {
-    fmt::print("Fits; errors are means of |predicted / measured - 1|\n{}", reports::fits_text(result.fits));
-    if (!checks.empty()) fmt::print("\nRows that no fit used\n{}", reports::fits_text(checks));
+    print(fmt::format("Fits; errors are means of |predicted / measured - 1|\n{}", reports::fits_text(result.fits)));
+    if (!checks.empty()) print(fmt::format("\nRows that no fit used\n{}", reports::fits_text(checks)));
   }
   if (!f.json.empty()) {
     nlohmann::ordered_json j = {
@@ -124,6 +127,8 @@ void add_calibrate(CLI::App& app, Action& action) {
       throw CLI::RequiredError("--device, --network or --framework");
     action = [f] {
       check_outputs({{"--json", f->json}, {"--output", f->output}});
+      for (const auto* files : {&f->files, &f->check_files})  // before the output is taken for the profile where the fit starts
+        for (const std::string& file : *files) base::note_input(file);
       if (!f->framework.framework.empty()) {
         f->framework.files = f->files;
         f->framework.json = f->json;

@@ -12,6 +12,7 @@
 #include "calibration/text/framework_text.hpp"
 #include "cli/commands/command.hpp"
 #include "cli/terminal/output.hpp"
+#include "cli/terminal/standard_streams.hpp"
 #include "reports/calibration/framework.hpp"
 
 namespace cli {
@@ -29,10 +30,10 @@ Start start_of(const FrameworkCalibration& f) {
   const auto at = std::ranges::find(names, f.framework);
   std::error_code error;
   if (at != names.end()) {
-    if (!f.output.empty() && f.output != "-" && std::filesystem::exists(f.output, error)) return {f.output, read_text(f.output)};
+    if (!f.output.empty() && f.output != "-" && std::filesystem::exists(f.output, error)) return {f.output, read_to_renew(f.output)};
     return {"", std::string(profiles::framework_text(static_cast<pcg::Framework>(at - names.begin())))};
   }
-  if (std::filesystem::exists(f.framework, error)) return {f.framework, read_text(f.framework)};
+  if (std::filesystem::exists(f.framework, error)) return {f.framework, read_start(f.framework, f.output)};
   throw base::InputError(std::vector<base::Diagnostic>{
       {{}, "--framework", fmt::format("\"{}\" is neither a framework nor a file", f.framework), base::suggest(f.framework, names)}});
 }
@@ -69,7 +70,7 @@ int calibrate_framework(const FrameworkCalibration& f) {
     line.show(fmt::format("evaluation {}: mean error {:.1f} %", evaluation, 100 * error));
   };
   const calibration::FrameworkFit fit = calibration::fit_framework(profile, points_of(f, name), config);
-  if (f.json != "-" && f.output != "-") fmt::print("{}", reports::framework_fit_text(name, fit));
+  if (f.json != "-" && f.output != "-") print(reports::framework_fit_text(name, fit));
   if (!f.json.empty()) write_text(f.json, reports::framework_fit_json(name, fit));
   if (!f.output.empty()) write_text(f.output, calibration::with_fitted(start.text, fit, command_line(f)));
   return std::ranges::any_of(fit.constants, &calibration::FittedConstant::identifiable) ? kAnswered : kNo;

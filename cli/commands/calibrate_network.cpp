@@ -9,6 +9,7 @@
 #include "cli/commands/calibrate_network.hpp"
 #include "cli/commands/command.hpp"
 #include "cli/terminal/output.hpp"
+#include "cli/terminal/standard_streams.hpp"
 #include "reports/calibration/network.hpp"
 
 namespace cli {
@@ -28,11 +29,11 @@ NetworkStart network_start_from(std::string text, const std::string& file) {
 // The file that is given, else what is at the output, so that one command goes on where another ended, else what ships.
 NetworkStart network_start_of(const NetworkFlags& f) {
   std::error_code error;
-  if (std::filesystem::exists(f.network, error)) return network_start_from(read_text(f.network), f.network);
+  if (std::filesystem::exists(f.network, error)) return network_start_from(read_start(f.network, f.output), f.network);
   NetworkStart shipped = network_start_from(std::string(profiles::network_text(f.network)), f.network);
   const bool goes_on = !f.compare_only && !f.output.empty() && f.output != "-" && std::filesystem::exists(f.output, error);
   if (!goes_on) return shipped;
-  NetworkStart there = network_start_from(read_text(f.output), f.output);
+  NetworkStart there = network_start_from(read_to_renew(f.output), f.output);
   if (there.profile.name != f.network)
     throw base::InputError(std::vector<base::Diagnostic>{{{},
                                                           "--output",
@@ -42,7 +43,7 @@ NetworkStart network_start_of(const NetworkFlags& f) {
 }
 
 void answer(const NetworkFlags& f, const std::vector<calibration::NetworkResidual>& residuals) {
-  if (f.output != "-" && f.json != "-") fmt::print("{}", reports::residuals_text(residuals));
+  if (f.output != "-" && f.json != "-") print(reports::residuals_text(residuals));
   if (!f.json.empty()) write_text(f.json, reports::residuals_json(f.network, residuals));
 }
 
@@ -50,13 +51,13 @@ void answer(const NetworkFlags& f, const std::vector<calibration::NetworkResidua
 
 int calibrate_network(const NetworkFlags& f, const measurements::Measurements& rows) {
   const NetworkStart start = network_start_of(f);
-  for (const std::string& note : rows.notes) fmt::print(stderr, "note: {}\n", note);
+  for (const std::string& note : rows.notes) tell(fmt::format("note: {}\n", note));
   if (f.compare_only) {
     answer(f, calibration::compare_network(start.profile, rows.collectives));
     return kAnswered;
   }
   const calibration::NetworkFit fit = calibration::fit_network(start.profile, rows.collectives);
-  for (const std::string& note : fit.notes) fmt::print(stderr, "note: {}\n", note);
+  for (const std::string& note : fit.notes) tell(fmt::format("note: {}\n", note));
   answer(f, fit.residuals);
   if (!f.output.empty()) write_text(f.output, calibration::with_fitted(start.text, fit.profile));
   return kAnswered;

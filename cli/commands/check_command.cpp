@@ -6,6 +6,7 @@
 #include <memory>
 #include <thread>
 
+#include "cli/terminal/standard_streams.hpp"
 #include "scenarios/check.hpp"
 
 namespace cli {
@@ -23,7 +24,7 @@ void add_check(CLI::App& app, Action& action) {
     action = [f] {
       const scenarios::CheckResult result =
           scenarios::check_file(f->file, f->seed, static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
-      fmt::print("{}\n", result.summary);
+      print(fmt::format("{}\n", result.summary));
       // A problem of the file has been thrown by now; what is left is whether a plan computes what its model computes.
       return static_cast<int>(result.sound ? kAnswered : kNo);
     };

@@ -6,8 +6,9 @@
 #include <memory>
 #include <optional>
 
-#include "base/diagnostics.hpp"
+#include "base/files/used_files.hpp"
 #include "cli/terminal/output.hpp"
+#include "cli/terminal/standard_streams.hpp"
 #include "imports/import.hpp"
 #include "imports/to_measurements.hpp"
 #include "measurements/collective_tables.hpp"
@@ -29,6 +30,7 @@ std::optional<std::string> small_text(const std::string& file) {
   std::error_code unreadable;
   const auto size = std::filesystem::file_size(file, unreadable);
   if (unreadable || size > kMost) return std::nullopt;
+  base::note_input(file);
   std::ifstream in(file, std::ios::binary);
   std::string text(static_cast<std::size_t>(size), '\0');
   in.read(text.data(), static_cast<std::streamsize>(size));
@@ -41,7 +43,7 @@ std::optional<std::string> small_text(const std::string& file) {
 int write_topology(const topology::ImportedTopology& t, const ImportFlags& f) {
   if (!f.json.empty()) write_text(f.json, reports::topology_json(t, f.file));
   if (!f.output.empty()) write_text(f.output, t.yaml);
-  if (f.json != "-" && f.output != "-") fmt::print("{}", reports::topology_text(t, f.file));
+  if (f.json != "-" && f.output != "-") print(reports::topology_text(t, f.file));
   return kAnswered;
 }
 
@@ -58,15 +60,15 @@ void write_measurements(const measurements::Measurements& m, const std::filesyst
 int write_trace(const imports::ImportedTrace& t, const ImportFlags& f) {
   if (!f.output.empty()) {
     const measurements::Measurements m = imports::to_measurements(t, {.device = f.device, .cluster = f.cluster});
-    for (const std::string& note : m.notes) fmt::print(stderr, "note: {}\n", note);
+    for (const std::string& note : m.notes) tell(fmt::format("note: {}\n", note));
     if (m.kernels.empty() && m.collectives.empty()) {
-      fmt::print(stderr, "{}: nothing in it can be a measurement; no {} was written\n", f.file, f.output);
+      tell(fmt::format("{}: nothing in it can be a measurement; no {} was written\n", f.file, f.output));
       return kNo;
     }
     write_measurements(m, f.output);
   }
   if (!f.json.empty()) write_text(f.json, reports::import_json(t));
-  if (f.json != "-" && f.output != "-") fmt::print("{}", reports::import_text(t));
+  if (f.json != "-" && f.output != "-") print(reports::import_text(t));
   return kAnswered;
 }
 

@@ -14,6 +14,7 @@
 #include "base/progress.hpp"
 #include "base/yaml/parse.hpp"
 #include "cli/terminal/output.hpp"
+#include "cli/terminal/standard_streams.hpp"
 #include "cli/terminal/verbosity.hpp"
 #include "pcg/graph/parallelize.hpp"
 #include "pcg/models/load.hpp"
@@ -47,8 +48,8 @@ using Flags = std::shared_ptr<RulesFlags>;
 
 // Text for people, unless standard output is for a program.
 template <class Text>
-void print(const RulesFlags& f, Text&& text) {
-  if (f.json != "-" && f.save != "-" && f.at_hand != "-" && f.verbosity == base::Verbosity::usual) fmt::print("{}", text());
+void print_text(const RulesFlags& f, Text&& text) {
+  if (f.json != "-" && f.save != "-" && f.at_hand != "-" && f.verbosity == base::Verbosity::usual) print(text());
 }
 void write_json(const RulesFlags& f, const nlohmann::ordered_json& j) {
   if (!f.json.empty()) write_text(f.json, j.dump(1) + "\n");
@@ -71,7 +72,7 @@ bool axioms_hold(const RulesFlags& f) {
   for (std::size_t i = 0; i < validations.size(); ++i) {
     if (validations[i].valid) continue;
     hold = false;
-    fmt::print(stderr, "axiom {} is false: {}\n", axioms.entries[i].name, validations[i].failure);
+    tell(fmt::format("axiom {} is false: {}\n", axioms.entries[i].name, validations[i].failure));
   }
   return hold;
 }
@@ -94,7 +95,7 @@ int generate(const RulesFlags& f) {
   if (!f.save.empty()) write_text(f.save, substitutions::to_text(g->rules, substitutions::axioms()));
   if (!f.at_hand.empty()) write_text(f.at_hand, substitutions::at_hand_text(g->rules, substitutions::axioms()));
   write_json(f, reports::to_json(*g));
-  print(f, [&] { return reports::to_text(*g); });
+  print_text(f, [&] { return reports::to_text(*g); });
   return kAnswered;
 }
 
@@ -108,7 +109,7 @@ int verify(const RulesFlags& f) {
   }
   const std::string reason = substitutions::why_not_as_written(file, substitutions::axioms());
   write_json(f, reports::to_json(file, proofs, reason));
-  print(f, [&] { return reports::to_text(file, proofs, reason); });
+  print_text(f, [&] { return reports::to_text(file, proofs, reason); });
   return std::ranges::all_of(proofs, [](const auto& p) { return p.verdict == Verdict::proved; }) ? kAnswered : kNo;
 }
 
@@ -124,7 +125,7 @@ int show_axioms(const RulesFlags& f) {
     redundant = substitutions::redundant(axioms);
   }
   write_json(f, reports::to_json(axioms, validations, redundant));
-  print(f, [&] { return reports::to_text(axioms, validations, redundant); });
+  print_text(f, [&] { return reports::to_text(axioms, validations, redundant); });
   return std::ranges::all_of(validations, [](const auto& v) { return v.valid; }) ? kAnswered : kNo;
 }
 
@@ -140,7 +141,7 @@ int compare(const RulesFlags& f) {
     }
   }
   write_json(f, reports::to_json(rules, results));
-  print(f, [&] { return reports::to_text(rules, results); });
+  print_text(f, [&] { return reports::to_text(rules, results); });
   return kAnswered;
 }
 
@@ -166,7 +167,7 @@ int show(const RulesFlags& f) {
   if (!f.name.empty()) std::erase_if(rules, [&](const auto& r) { return r.name != f.name; });
   write_json(f, reports::to_json(rules));
   const auto detail = f.name.empty() ? reports::AxiomDetail::names : reports::AxiomDetail::statements;
-  print(f, [&] { return reports::to_text(rules, substitutions::axioms(), detail); });
+  print_text(f, [&] { return reports::to_text(rules, substitutions::axioms(), detail); });
   return kAnswered;
 }
 
@@ -201,7 +202,7 @@ int match(const RulesFlags& f) {
     if (f.search) j["left_out"] = reports::left_out_json(wanted);
     write_json(f, j);
   }
-  print(f, [&] {
+  print_text(f, [&] {
     const std::string chosen = f.search ? fmt::format("{} of {} rules asked; {}\n", asked.size(), rules.size(), left_out_text(wanted)) : "";
     return reports::to_text(census, asked, graph) + chosen;
   });

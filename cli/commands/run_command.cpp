@@ -4,14 +4,15 @@
 
 #include <algorithm>
 #include <memory>
-#include <set>
+#include <optional>
 
 #include "base/interruption.hpp"
 #include "base/progress.hpp"
 #include "base/yaml/parse.hpp"
+#include "cli/commands/plan_files.hpp"
 #include "cli/terminal/output.hpp"
+#include "cli/terminal/standard_streams.hpp"
 #include "cli/terminal/verbosity.hpp"
-#include "pcg/plan/plan_write.hpp"
 #include "reports/chrome_trace.hpp"
 #include "reports/csv.hpp"
 #include "reports/json.hpp"
@@ -49,25 +50,6 @@ std::string joined_csv(const Results& results) {
   return text;
 }
 
-// The base's plans, and those of variants that are other ones.
-void save_plans(const std::filesystem::path& directory, const Results& results) {
-  make_folder(directory);
-  std::set<std::string> taken;  // plans whose names differ may have one file name
-  for (const auto& result : results)
-    for (const scenarios::Run& r : result.runs) {
-      if (!r.made || !r.replanned) continue;
-      const auto same = [&](const scenarios::Run& b) { return b.is_of_base() && b.plan == r.plan && b.made == r.made; };
-      const bool base = r.is_of_base();
-      if (!base && std::ranges::any_of(result.runs, same)) continue;
-      std::string name = file_name(r.plan);
-      if (!base) name += "--" + file_name(r.variant);
-      if (results.size() > 1) name = file_name(result.scenario) + "--" + name;
-      const std::string wanted = name;
-      for (int copy = 2; !taken.insert(name).second; ++copy) name = fmt::format("{}-{}", wanted, copy);
-      write_text(directory / (name + ".plan.yaml"), pcg::write_plan(*r.made));
-    }
-}
-
 // A scenario has its answer where any plan runs; a what-if that nothing fits is an answer too.
 bool has_answer(const Results& results) {
   return std::ranges::all_of(results, [](const auto& result) {
@@ -75,18 +57,36 @@ bool has_answer(const Results& results) {
   });
 }
 
+bool has_run(const Results& results, scenarios::Status status) {
+  return std::ranges::any_of(results, [&](const auto& result) {
+    return std::ranges::any_of(result.runs, [&](const scenarios::Run& r) { return r.status == status; });
+  });
+}
+
+int exit_code(const Results& results) {
+  if (has_run(results, scenarios::Status::crashed)) {
+    tell(kBugText);
+    return kBug;
+  }
+  if (base::interrupted()) return kSignalled + base::interruption();
+  if (has_run(results, scenarios::Status::lost)) return kIncomplete;
+  return has_answer(results) ? kAnswered : kNo;
+}
+
 int run(const RunFlags& f) {
   if (!f.report.empty()) {
-    fmt::print(stderr, "this version does not write HTML reports yet; it has --json, --csv, --trace and --explain\n");
+    tell("this version does not write HTML reports yet; it has --json, --csv, --trace and --explain\n");
     return kBadInput;
   }
   check_outputs({{"--json", f.json}, {"--csv", f.csv}, {"--trace", f.trace}});
-  check_output_folder(f.save_plans, "--save-plans");
+  check_output_folder(f.save_plans, "--save-plans");  // before anything is read
   std::vector<scenarios::Scenario> loaded;
   for (const std::string& file : f.scenarios) {
     const std::filesystem::path path(file);
     loaded.push_back(scenarios::load_scenario(base::read_yaml(path), path.parent_path()));
   }
+  std::optional<PlanFiles> plan_files;
+  if (!f.save_plans.empty()) plan_files.emplace(f.save_plans, loaded);
   Results results;
   {  // the progress line is wiped at the end, before anything else is printed
     base::ProgressLine line(f.verbosity);
@@ -103,13 +103,13 @@ int run(const RunFlags& f) {
   if (!f.json.empty()) write_text(f.json, joined_json(results, explained));
   if (!f.csv.empty()) write_text(f.csv, joined_csv(results));
   if (!f.trace.empty()) write_text(f.trace, reports::chrome_trace(results[0]));
-  if (!f.save_plans.empty()) save_plans(f.save_plans, results);
+  if (plan_files) plan_files->save(results);
   const reports::TextStyle style{wanted_colour(), wanted_width(), f.notes == "all" ? reports::NotesShown::all : reports::NotesShown::few};
   const bool taken = f.json == "-" || f.csv == "-" || f.trace == "-";  // standard output is for a program
   if (f.verbosity == base::Verbosity::usual && !taken)
     for (std::size_t i = 0; i < results.size(); ++i)
-      fmt::print("{}{}", i == 0 ? "" : "\n", reports::text_table(results[i], style, explained));
-  return has_answer(results) ? kAnswered : kNo;
+      print(fmt::format("{}{}", i == 0 ? "" : "\n", reports::text_table(results[i], style, explained)));
+  return exit_code(results);
 }
 
 }  // namespace

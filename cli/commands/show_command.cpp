@@ -10,6 +10,7 @@
 #include "base/diagnostics.hpp"
 #include "base/yaml/emit.hpp"
 #include "base/yaml/parse.hpp"
+#include "cli/terminal/standard_streams.hpp"
 #include "pcg/graph/dot.hpp"
 #include "pcg/models/graph_file.hpp"
 #include "pcg/models/load.hpp"
@@ -114,7 +115,7 @@ void add_kind(CLI::App& show, Action& action, const char* name, const char* help
   yaml->excludes(dot);
   c->callback([f, text, &action] {
     action = [f, text] {
-      fmt::print("{}", text(*f));
+      print(text(*f));
       return static_cast<int>(kAnswered);
     };
   });
@@ -128,7 +129,7 @@ void add_planners(CLI::App& show, Action& action) {
   c->add_flag("--json", f->json, "As JSON");
   c->callback([f, &action] {
     action = [f] {
-      fmt::print("{}", f->json ? reports::planners_json(f->word) : reports::planners_text(f->word));
+      print(f->json ? reports::planners_json(f->word) : reports::planners_text(f->word));
       return static_cast<int>(kAnswered);
     };
   });

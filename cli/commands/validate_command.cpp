@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include <fstream>
 #include <memory>
 
 #include "base/progress.hpp"
 #include "cli/terminal/output.hpp"
+#include "cli/terminal/standard_streams.hpp"
 #include "cli/terminal/verbosity.hpp"
 #include "reports/validation/html.hpp"
 #include "reports/validation/json.hpp"
@@ -50,7 +50,7 @@ validation::Assessment assess(const ValidateFlags& f, std::vector<calibration::R
 }
 
 std::string with_tables(const ValidateFlags& f, const std::string& tables) {
-  return reports::with_tables(read_text(f.tables), tables, f.tables);
+  return reports::with_tables(read_to_renew(f.tables), tables, f.tables);
 }
 
 int validate(const ValidateFlags& f) {
@@ -70,8 +70,8 @@ int validate(const ValidateFlags& f) {
                scenarios::write_intervals(calibration::fit_intervals(residuals), "foreshard validate --write-intervals"));
   }
   const bool taken = f.json == "-" || f.report == "-" || f.write_intervals == "-";
-  if (f.verbosity == base::Verbosity::usual && !taken) fmt::print("{}", reports::text_report(a));
-  for (const std::string& m : misses) fmt::print(stderr, "missed: {}\n", m);
+  if (f.verbosity == base::Verbosity::usual && !taken) print(reports::text_report(a));
+  for (const std::string& m : misses) tell(fmt::format("missed: {}\n", m));
   return misses.empty() ? kAnswered : kNo;
 }
 

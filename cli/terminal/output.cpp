@@ -14,7 +14,10 @@
 #include <utility>
 
 #include "base/diagnostics.hpp"
+#include "base/files/output_file.hpp"
+#include "base/files/used_files.hpp"
 #include "base/numbers.hpp"
+#include "cli/terminal/standard_streams.hpp"
 
 namespace cli {
 
@@ -30,7 +33,9 @@ constexpr std::uintmax_t kMostBytes = std::uintmax_t{256} << 20;  // tables of m
   throw base::InputError(std::vector<base::Diagnostic>{{{}, option, std::move(message), std::move(hint)}});
 }
 
-// Asking before hours of work is cheaper than failing after them. The file itself is not opened: that would empty it.
+constexpr std::size_t kLongestName = 100;  // of a plan, and of a variant, in a file's name: together far below the 255 of file systems
+
+// Asking before hours of work is cheaper than failing after them.
 void check_writable(const std::filesystem::path& file, const std::string& option) {
   if (file.empty() || file == "-") return;
   std::error_code error;
@@ -40,7 +45,9 @@ void check_writable(const std::filesystem::path& file, const std::string& option
   if (std::filesystem::is_directory(file, error)) refuse_option(option, fmt::format("{} is a folder", file.string()), "name a file");
   const bool there = std::filesystem::exists(file, error);
   if (error) refuse_option(option, fmt::format("{} cannot be written: {}", file.string(), error.message()), "");
-  if (::access(there ? file.c_str() : folder.c_str(), W_OK) != 0)
+  const auto target = base::regular_target(file);
+  const std::filesystem::path beside = target && target->has_parent_path() ? target->parent_path() : ".";
+  if ((there && ::access(file.c_str(), W_OK) != 0) || (target && ::access(beside.c_str(), W_OK | X_OK) != 0))
     refuse_option(option, fmt::format("{} cannot be written: {}", file.string(), std::strerror(errno)), "");
 }
 
@@ -63,6 +70,11 @@ bool is_same_file(const std::string& a, const std::string& b) {
 }  // namespace
 
 std::string read_text(const std::filesystem::path& file) {
+  base::note_input(file);
+  return read_to_renew(file);
+}
+
+std::string read_to_renew(const std::filesystem::path& file) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(file, error)) refuse_file(file, "no such file");
   if (std::filesystem::file_size(file, error) > kMostBytes) refuse_file(file, "is larger than 256 MiB: no table of measurements");
@@ -73,32 +85,28 @@ std::string read_text(const std::filesystem::path& file) {
   return std::move(text).str();
 }
 
+std::string read_start(const std::filesystem::path& file, const std::filesystem::path& output) {
+  std::error_code error;
+  return std::filesystem::equivalent(file, output, error) && !error ? read_to_renew(file) : read_text(file);
+}
+
 void write_text(const std::filesystem::path& file, const std::string& text) {
   if (file == "-") {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    return finish_standard_output();
+    print(text);
+    return;
   }
-  std::ofstream out(file, std::ios::binary);
-  out << text;
-  out.close();  // a full disk may show itself only now
-  if (out) return;
-  refuse_file(file, fmt::format("cannot be written: {}", std::strerror(errno)));
+  flush_standard_output();  // the file may lead to the same place
+  base::write_file(file, text);
 }
 
-void finish_standard_output() {
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
-  const int error = errno;
-  std::clearerr(stdout);  // said once
-  refuse_file("standard output", fmt::format("cannot be written: {}", std::strerror(error)));
-}
-
-void check_outputs(std::initializer_list<Output> outputs) {
+void check_outputs(const std::vector<Output>& outputs) {
   for (const Output& o : outputs) check_writable(o.file, o.option);
-  for (const Output* o = outputs.begin(); o != outputs.end(); ++o)
-    for (const Output* before = outputs.begin(); before != o; ++before)
+  for (auto o = outputs.begin(); o != outputs.end(); ++o)
+    for (auto before = outputs.begin(); before != o; ++before)
       if (is_same_file(before->file, o->file))
         refuse_option(o->option, fmt::format("{} writes to {} too", before->option, o->file == "-" ? "standard output" : o->file),
                       "choose another file for one of them");
+  for (const Output& o : outputs) base::note_output(o.file, o.option);
 }
 
 void check_output_folder(const std::filesystem::path& folder, const std::string& option) {
@@ -121,11 +129,13 @@ void make_folder(const std::filesystem::path& folder) {
 std::string file_name(const std::string& name) {
   std::string safe;
   for (const char c : name) {
+    if (safe.empty() && c == '.') continue;  // hidden, or a folder
+    if (safe.size() == kLongestName) break;
     const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-';
     if (plain) safe += c;
     else if (!safe.empty() && safe.back() != '-') safe += '-';
   }
-  return safe;
+  return safe.empty() ? "plan" : safe;
 }
 
 std::size_t wanted_width() {

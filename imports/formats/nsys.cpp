@@ -11,6 +11,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/files/used_files.hpp"
 #include "imports/sources/refuse.hpp"
 #include "imports/traces/kernel_names.hpp"
 #include "imports/traces/timeline.hpp"
@@ -46,6 +47,7 @@ class Database {
 };
 
 Database::Database(const std::filesystem::path& file) : file_(file.string()) {
+  base::note_input(file);
   check_length();
   // A path in a URI: what has a meaning there is written as %XX.
   std::string uri = "file:";

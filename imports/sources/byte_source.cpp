@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/files/used_files.hpp"
 #include "base/units.hpp"
 #include "imports/sources/refuse.hpp"
 
@@ -44,6 +45,7 @@ std::string_view damage_of(const io::gzip_error& e) {
 ByteSource::ByteSource(const std::filesystem::path& file, std::uint64_t most) : name_(file.string()), left_(most), out_(kPart) {
   std::error_code ignored;
   if (std::filesystem::is_directory(file, ignored)) refuse(name_, "is a directory, not a file");
+  base::note_input(file);
   if (file_.open(file, std::ios::in | std::ios::binary) == nullptr) refuse(name_, fmt::format("cannot be read: {}", std::strerror(errno)));
   if (file_.sgetc() == traits_type::eof()) refuse(name_, "is empty");
   if (!is_gzip(file_)) return;

@@ -185,7 +185,7 @@ bool crashes(const MixedProgramme& programme, const std::vector<double>& start, 
     has_ended = ::poll(&pipe, 1, kMilliseconds) > 0 && !child.receive();
   }
   findings.take(child.received());
-  return has_ended && child.wait() != "exit 0";
+  return has_ended && !child.wait().is_clean();
 }
 
 }  // namespace

@@ -1,11 +1,24 @@
 #include "base/processes/worker_pool.hpp"
 
 #include <doctest/doctest.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <string>
 
+#include "base/check.hpp"
 #include "base/diagnostics.hpp"
+#include "base/interruption.hpp"
+#include "base/processes/child_process.hpp"
 
 TEST_CASE("answers come in order, whatever the number of processes, and each is told of once") {
   for (const int jobs : {1, 3}) {
@@ -30,4 +43,136 @@ TEST_CASE("bad input stays bad input on its way between processes, and a bug a b
     CHECK(said.find("make it larger") != std::string::npos);
     CHECK_THROWS_WITH(base::run_workers(1, jobs, failed, [](std::size_t) {}), "a bug");
   }
+}
+
+namespace {
+
+using Fate = base::WorkerAnswer::Fate;
+
+// The first process that does this piece leaves a mark, so that the second one knows.
+bool is_first_try(const std::filesystem::path& mark) { return !std::filesystem::exists(mark) && std::ofstream(mark).good(); }
+
+// Without the test's own handlers, which report.
+int end_by(int signal) {
+  (void)std::signal(signal, SIG_DFL);
+  return ::raise(signal);
+}
+
+struct FirstTry {
+  std::filesystem::path file = std::filesystem::temp_directory_path() / ("foreshard-pool-test-" + std::to_string(::getpid()));
+  ~FirstTry() { std::filesystem::remove(file); }
+};
+
+}  // namespace
+
+TEST_CASE("a worker that is killed is done again, and the others' answers are kept") {
+  const FirstTry mark;
+  std::size_t told = 0;
+  const auto killed_once = [&](std::size_t i) -> nlohmann::json {
+    if (i == 1 && is_first_try(mark.file)) ::raise(SIGKILL);
+    return i;
+  };
+  const auto answers = base::try_workers(4, 2, killed_once, [&](std::size_t) { ++told; });
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(answers[i].fate == Fate::answered);
+    CHECK(answers[i].answer == i);
+    CHECK(answers[i].ended == (i == 1 ? "Killed" : ""));
+  }
+  CHECK(told == 4);
+}
+
+TEST_CASE("killed twice is no bug, a crash is one; what was sent before counts for nothing") {
+  const auto fails = [](std::size_t i) -> nlohmann::json {
+    if (i == 0) end_by(SIGKILL);
+    if (i == 1) end_by(SIGTERM);
+    if (i == 2) end_by(SIGABRT);
+    if (i == 3) throw std::bad_alloc();
+    if (i == 4) ::_exit(0);
+    return "here";
+  };
+  const auto answers = base::try_workers(6, 3, fails, [](std::size_t) {});
+  const Fate fates[] = {Fate::ended_from_outside, Fate::ended_from_outside, Fate::crashed,
+                        Fate::ended_from_outside, Fate::ended_from_outside, Fate::answered};
+  const std::string ended[] = {"Killed", "Terminated", "Aborted", "no memory was left", "exit 0", ""};
+  for (std::size_t i = 0; i < 6; ++i) {
+    CHECK(answers[i].fate == fates[i]);
+    CHECK(answers[i].ended == ended[i]);
+  }
+  CHECK(answers[5].answer == "here");
+  const auto killed = [](std::size_t) -> nlohmann::json { return end_by(SIGKILL); };
+  const auto crashed = [](std::size_t) -> nlohmann::json { return end_by(SIGSEGV); };
+  CHECK_THROWS_AS(base::run_workers(2, 2, killed, [](std::size_t) {}), base::LostWorker);
+  CHECK_THROWS_AS(base::run_workers(2, 2, crashed, [](std::size_t) {}), base::InternalError);
+}
+
+TEST_CASE("a worker that hangs is ended; one that computes, or waits for one that does, is not") {
+  const auto work = [](std::size_t i) -> nlohmann::json {
+    if (i == 0)
+      while (true) ::pause();
+    if (i == 1) ::raise(SIGSTOP);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+    while (std::chrono::steady_clock::now() < end) {}
+    return "computed";
+  };
+  const auto answers = base::try_workers(
+      3, 3, work, [](std::size_t) {}, std::chrono::milliseconds(600));
+  CHECK(answers[0].fate == Fate::ended_from_outside);
+  CHECK(answers[0].ended.starts_with("it hung"));
+  CHECK(answers[1].fate == Fate::ended_from_outside);
+  CHECK(answers[2].answer == "computed");
+}
+
+TEST_CASE("workers, and their own children, end with their parent, even if it is killed") {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);  // its writing end stays open as long as any of them lives
+  const pid_t parent = ::fork();
+  if (parent == 0) {
+    ::close(ends[0]);
+    (void)base::try_workers(
+        2, 2,
+        [&](std::size_t) -> nlohmann::json {
+          base::ChildProcess child([&](const base::ChildProcess::Send&) {
+            (void)!::write(ends[1], "x", 1);
+            while (true) ::pause();
+          });
+          while (child.receive()) {}
+          return {};
+        },
+        [](std::size_t) {});
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  char c = 0;
+  for (int started = 0; started < 2; ++started) REQUIRE(::read(ends[0], &c, 1) == 1);
+  ::kill(parent, SIGKILL);
+  ::waitpid(parent, nullptr, 0);
+  pollfd end{ends[0], POLLIN, 0};
+  REQUIRE(::poll(&end, 1, 10'000) == 1);
+  CHECK(::read(ends[0], &c, 1) == 0);
+  ::close(ends[0]);
+}
+
+TEST_CASE("a signal to the parent alone reaches its workers; sent to them, too, it counts once; the next one ends the parent") {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+    for (const bool again : {false, true}) {
+      const pid_t parent = ::fork();
+      if (parent == 0) {
+        base::note_interruptions();
+        const auto answers = base::try_workers(
+            2, 2,
+            [&](std::size_t i) -> nlohmann::json {
+              if (i == 0) ::kill(::getppid(), signal);
+              while (!base::interrupted()) ::usleep(100);
+              ::raise(signal);  // as a terminal sends it to all
+              if (i == 0 && again) ::kill(::getppid(), signal);
+              if (again) ::pause();
+              return base::interruption();
+            },
+            [](std::size_t) {});
+        ::_exit(answers[0].answer == signal && answers[1].answer == signal ? 7 : 8);
+      }
+      int status = 0;
+      ::waitpid(parent, &status, 0);
+      CHECK((again ? WIFSIGNALED(status) && WTERMSIG(status) == signal : WIFEXITED(status) && WEXITSTATUS(status) == 7));
+    }
 }

@@ -135,3 +135,16 @@ TEST_CASE("no two folders include each other, directly or through others") {
   }
   for (const auto& [folder, includes] : below) CHECK_MESSAGE(false, folder, " is in a cycle of folders, or above one");
 }
+
+// No answer may take the place of a question (docs/reliability.md).
+TEST_CASE("what opens files to read says which, and answers are written in one place") {
+  for (const std::string& file : source_files()) {
+    if (first_folder(file) == "collector") continue;
+    std::string text;
+    for (const std::string& line : lines_of(file)) text += line + "\n";
+    const auto has = [&](const char* what) { return text.find(what) != std::string::npos; };
+    const bool reads = has("std::ifstream in(") || has("file_.open(") || has("sqlite3_open");
+    CHECK_MESSAGE((!reads || has("note_input(")), file, " reads a file");
+    CHECK_MESSAGE(!has("std::ofstream"), file, " writes a file");
+  }
+}

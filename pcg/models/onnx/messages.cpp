@@ -12,6 +12,8 @@
 #include <functional>
 #include <set>
 
+#include "base/files/used_files.hpp"
+
 namespace pcg::models::onnx {
 namespace {
 
@@ -224,6 +226,7 @@ base::Attempt<Model> read_messages(const std::filesystem::path& file) {
   if (bytes > INT_MAX)
     return Refusal{fmt::format("has {:.1f} GiB, a protobuf message has 2 GiB at most: save its weights as external data",
                                static_cast<double>(bytes) / (1 << 30))};
+  base::note_input(file);
   std::ifstream in(file, std::ios::binary);
   ::onnx::ModelProto message;
   if (!in || !message.ParseFromIstream(&in)) return Refusal{"is no ONNX model, or a damaged one: its messages do not parse"};

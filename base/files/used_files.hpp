@@ -1,0 +1,16 @@
+#pragma once
+// Which files this process reads and which it will write, so that no answer takes the place of a question. This is a fact of the process
+// and not of a value that is handed on: files name other files, and each is read where it is named.
+
+#include <filesystem>
+#include <string>
+
+namespace base {
+
+// Whoever opens a file for reading says so first. Devices and pipes, and what is not there, are no files. Throws: InputError when an
+// option writes to this file, under any name: files are told apart by device and inode.
+void note_input(const std::filesystem::path& file);
+// The same of a file that `option` writes to. Throws: InputError when it has been read.
+void note_output(const std::filesystem::path& file, const std::string& option);
+
+}  // namespace base
