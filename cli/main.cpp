@@ -1,6 +1,7 @@
 // Foreshard: how long one training iteration takes on a cluster that you describe. Flags in, exit code out.
 #include <fmt/core.h>
 
+#include <new>
 #include <system_error>
 
 #include "base/diagnostics.hpp"
@@ -53,6 +54,9 @@ int main(int argc, char** argv) {
     return cli::kBadInput;
   } catch (const std::system_error& e) {  // of files, pipes and processes: the system's refusal
     fmt::print(stderr, "foreshard: {}\n", e.what());
+    return cli::kBadInput;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "foreshard: out of memory: ask for less at once, or give it more\n");
     return cli::kBadInput;
   } catch (const std::exception& e) {
     fmt::print(stderr, "foreshard: internal error: {}\nThis is a bug of ours. Please report it with the input that led here.\n", e.what());
