@@ -17,8 +17,10 @@
 namespace base {
 namespace {
 
-// A tree takes some fifty times its text. The longest that ship, rules, have 0.7 MB; saved plans stay below 10 MB.
-constexpr std::size_t kMostYamlBytes = std::size_t{64} << 20;
+// The longest texts that ship have 0.7 MB, saved plans of the largest models below 10 MB. A tree takes some fifty times its text, and the
+// parser's tokens as much again.
+constexpr std::size_t kMostYamlBytes = std::size_t{32} << 20;
+constexpr std::size_t kMostValues = 2'000'000;
 constexpr std::size_t kMostAliasedValues = 1'000'000;  // aliases of aliases grow exponentially; a real file stays far below
 
 [[noreturn]] void fail(Mark mark, std::string message, std::string hint = {}) {
@@ -90,13 +92,13 @@ class TreeBuilder : public YAML::EventHandler {
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
     refuse_tag(mark, tag);
-    open({Yaml::make_sequence(mark_of(mark)), anchor, {}});
+    open({Yaml::make_sequence(mark_of(mark)), anchor, {}, {}});
   }
   void OnSequenceEnd() override { close(); }
 
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
     refuse_tag(mark, tag);
-    open({Yaml::make_map(mark_of(mark)), anchor, {}});
+    open({Yaml::make_map(mark_of(mark)), anchor, {}, {}});
   }
   void OnMapEnd() override { close(); }
 
@@ -105,6 +107,7 @@ class TreeBuilder : public YAML::EventHandler {
     Yaml value;
     YAML::anchor_t anchor;
     std::optional<Yaml> key;  // of a map: read, its value is next
+    std::map<std::string, std::size_t, std::less<>> places;  // of a map: which entry has a key
   };
 
   void refuse_tag(const YAML::Mark& mark, const std::string& tag) {
@@ -124,6 +127,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   void add(Yaml y, YAML::anchor_t anchor) {
+    if (++values_ > kMostValues) fail(y.mark, fmt::format("more than {} values", kMostValues));
     if (anchor != YAML::NullAnchor) anchors_[anchor] = y;
     if (open_.empty()) {
       root_ = std::move(y);
@@ -139,11 +143,11 @@ class TreeBuilder : public YAML::EventHandler {
     const Yaml key = std::move(*map.key);
     map.key.reset();
     if (!key.is_scalar()) return sink_.add(key.mark, path(), "a key must be text");
-    const auto first = std::ranges::find(map.value.entries, key.scalar, &Yaml::Entry::key);
-    if (first == map.value.entries.end()) map.value.entries.push_back({key.scalar, key.mark, std::move(value)});
+    const auto [place, is_new] = map.places.emplace(key.scalar, map.value.entries.size());
+    if (is_new) map.value.entries.push_back({key.scalar, key.mark, std::move(value)});
     else
       sink_.add(key.mark, path(), fmt::format("duplicate key \"{}\"", key.scalar),
-                fmt::format("it was given in line {} already", first->key_mark.line));
+                fmt::format("it was given in line {} already", map.value.entries[place->second].key_mark.line));
   }
 
   // The path of the value that is being read, or of its map while the key is read.
@@ -160,7 +164,7 @@ class TreeBuilder : public YAML::EventHandler {
   Diagnostics& sink_;
   std::vector<Open> open_;
   std::map<YAML::anchor_t, Yaml> anchors_;
-  std::size_t aliased_ = 0;
+  std::size_t aliased_ = 0, values_ = 0;
   Yaml root_;
 };
 
