@@ -24,7 +24,7 @@ constexpr std::size_t kReadAtOnce = std::size_t{64} << 10;
 
 std::string read_text_file(const std::filesystem::path& file, std::size_t most) {
   const auto refuse_unreadable = [&](int reason) { refuse_text(file, fmt::format("cannot be read: {}", std::strerror(reason))); };
-  std::error_code ignored;  // what cannot be asked cannot be opened either
+  std::error_code ignored;                                                      // what cannot be asked cannot be opened either
   if (std::filesystem::is_directory(file, ignored)) refuse_unreadable(EISDIR);  // it opens, and then reading fails
   errno = 0;
   std::filebuf in;

@@ -106,7 +106,7 @@ class TreeBuilder : public YAML::EventHandler {
   struct Open {
     Yaml value;
     YAML::anchor_t anchor;
-    std::optional<Yaml> key;  // of a map: read, its value is next
+    std::optional<Yaml> key;                                 // of a map: read, its value is next
     std::map<std::string, std::size_t, std::less<>> places;  // of a map: which entry has a key
   };
 

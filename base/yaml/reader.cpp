@@ -75,7 +75,8 @@ std::optional<Q> as_quantity(const Yaml& y, const std::string& path, Diagnostics
     const SaneRange range = sane_range(dimension);
     const bool low = value->value() < range.least;
     if (value->value() == 0 || (!low && value->value() <= range.most)) return value;
-    sink.add(y.mark, path, fmt::format("\"{}\" is {} {}", y.scalar, low ? "below" : "above", low ? range.least_text : range.most_text), hint);
+    sink.add(y.mark, path, fmt::format("\"{}\" is {} {}", y.scalar, low ? "below" : "above", low ? range.least_text : range.most_text),
+             hint);
     return std::nullopt;
   }
   if (whole<double>(y.scalar)) sink.add(y.mark, path, fmt::format("\"{}\" has no unit", y.scalar), hint);

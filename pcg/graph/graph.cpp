@@ -156,7 +156,8 @@ Graph GraphBuilder::build() && {
   double parameters = 0;
   for (const GraphNode& n : graph_.nodes_)
     if (is<Weight>(n.op)) parameters += static_cast<double>(n.outputs[0].elements());
-  if (parameters > base::kLargestExactInteger) throw ShapeError(fmt::format("{:.2g} parameters are more than a model can have", parameters));
+  if (parameters > base::kLargestExactInteger)
+    throw ShapeError(fmt::format("{:.2g} parameters are more than a model can have", parameters));
   return std::move(graph_);
 }
 

@@ -43,7 +43,8 @@ void read_model(std::string_view bytes) {
     }
     const pcg::Graph g = pcg::models::read_graph(y, "");
     ask(g);
-    BASE_CHECK(pcg::models::read_graph(base::parse_yaml(pcg::models::write_graph(g), "again.yaml"), "") == g, "the graph comes back another");
+    BASE_CHECK(pcg::models::read_graph(base::parse_yaml(pcg::models::write_graph(g), "again.yaml"), "") == g,
+               "the graph comes back another");
   });
 }
 

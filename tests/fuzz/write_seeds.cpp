@@ -1,4 +1,7 @@
 // Writes seeds that are no text, or that come from our own writers, into DIRECTORY/TARGET: traces, ONNX, topologies, plans.
+// The makers of files are the tests', whose requirements hold here, too.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
 #include <fmt/core.h>
 
 #include <filesystem>
@@ -50,6 +53,8 @@ void write_plans() {
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
+  doctest::Context requirements;
+  requirements.setAsDefaultForAssertsOutOfTestCases();
   root = argv[1];
   write_seed("trace", "kineto.json", made::kineto());
   write_seed("trace", "kineto.json.gz", made::gzipped(made::kineto()));
@@ -57,7 +62,9 @@ int main(int argc, char** argv) {
   write_seed("trace", "nccl-tests.txt", made::nccl_tests());
   write_seed("trace", "chakra.et", made::chakra());
   write_seed("onnx", "mlp.onnx", small_onnx());
-  for (const std::string* text : {&topology_test::kDgx1, &topology_test::kPcieBox, &topology_test::kPower9, &topology_test::kHgx, &topology_test::kSlurmTree}) write_seed("topology", std::to_string(text->size()), *text);
+  for (const std::string* text :
+       {&topology_test::kDgx1, &topology_test::kPcieBox, &topology_test::kPower9, &topology_test::kHgx, &topology_test::kSlurmTree})
+    write_seed("topology", std::to_string(text->size()), *text);
   write_seed("model", "mlp.graph.yaml", pcg::models::write_graph(pcg::models::builtin("mlp-mnist", 4)));
   write_plans();
   return 0;

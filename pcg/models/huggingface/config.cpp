@@ -15,32 +15,13 @@ namespace {
 using base::Yaml;
 
 // They change neither the operators nor their sizes.
-constexpr std::array<std::string_view, 26> kWithoutWeight{"_name_or_path",
-                                                          "architectures",
-                                                          "auto_map",
-                                                          "bos_token_id",
-                                                          "decoder_start_token_id",
-                                                          "dtype",
-                                                          "eos_token_id",
-                                                          "id2label",
-                                                          "initializer_factor",
-                                                          "initializer_range",
-                                                          "label2id",
-                                                          "layer_norm_eps",
-                                                          "layer_norm_epsilon",
-                                                          "model_type",
-                                                          "n_ctx",
-                                                          "norm_eps",
-                                                          "pad_token_id",
-                                                          "pretraining_tp",
-                                                          "rms_norm_eps",
-                                                          "rope_local_base_freq",
-                                                          "rope_parameters",
-                                                          "rope_theta",
-                                                          "tokenizer_class",
-                                                          "torch_dtype",
-                                                          "transformers_version",
-                                                          "use_cache"};
+constexpr std::array<std::string_view, 26> kWithoutWeight{
+    "_name_or_path",   "architectures",  "auto_map",           "bos_token_id",       "decoder_start_token_id",
+    "dtype",           "eos_token_id",   "id2label",           "initializer_factor", "initializer_range",
+    "label2id",        "layer_norm_eps", "layer_norm_epsilon", "model_type",         "n_ctx",
+    "norm_eps",        "pad_token_id",   "pretraining_tp",     "rms_norm_eps",       "rope_local_base_freq",
+    "rope_parameters", "rope_theta",     "tokenizer_class",    "torch_dtype",        "transformers_version",
+    "use_cache"};
 
 bool says_nothing(const Yaml& y) {
   if (y.is_null()) return true;
