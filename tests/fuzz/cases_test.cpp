@@ -2,7 +2,7 @@
 // A file cases/TARGET/NAME was found with TARGET; its name says the fault that it showed.
 #include <doctest/doctest.h>
 
-#include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -36,8 +36,8 @@ TEST_CASE("what was once found is read or refused by every reader, within five s
     for (const fuzz::Target& target : fuzz::kTargets) {
       CAPTURE(c.name);
       CAPTURE(target.name);
-      const auto start = std::chrono::steady_clock::now();
+      const std::clock_t start = std::clock();  // of the processor: tests run beside each other
       CHECK_NOTHROW(target.read(c.bytes));
-      CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
+      CHECK(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC < 5);
     }
 }
