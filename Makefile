@@ -2,6 +2,7 @@
 # make test   builds everything with warnings as errors and runs every test
 # make check  holds sources against .clang-format and .clang-tidy
 # make sanitize   runs the quick suites under AddressSanitizer and UndefinedBehaviorSanitizer
+# make fuzz   runs each of libFuzzer's targets for SECONDS (60) and prints how many inputs it read; TARGETS: some of them
 # make build  builds the program, build/foreshard
 # make package   makes build/foreshard_VERSION_ARCHITECTURE.deb
 # make rules   generates and proves the substitutions that ship (substitutions/rule_files/at_hand.txt) anew
@@ -11,14 +12,16 @@
 
 PACKAGES := g++ cmake ninja-build pkg-config libsimgrid-dev libboost-dev libz3-dev libyaml-cpp-dev libcli11-dev libfmt-dev nlohmann-json3-dev libeigen3-dev libnlopt-cxx-dev libpugixml-dev libboost-iostreams-dev libutfcpp-dev libkainjow-mustache-dev libmimalloc-dev libsqlite3-dev libprotobuf-dev protobuf-compiler libonnx-dev coinor-libcbc-dev
 TEST_PACKAGES := doctest-dev librapidcheck-dev
+FUZZ_PACKAGES := clang-16 libclang-rt-16-dev
 CHECK_PACKAGES := git clang-format-16 clang-tidy-16
 
 SCENARIO ?= scenarios/summit-bert-large.yaml
 JOBS ?= $(shell nproc)
+SECONDS ?= 60
 DATA ?= ../shared/data/measured
 
 .DEFAULT_GOAL := build
-.PHONY: accuracy build check clean demo package rules sanitize test
+.PHONY: accuracy build check clean demo fuzz package rules sanitize test
 
 build:
 	@cmake/require_packages.sh $(PACKAGES)
@@ -46,6 +49,12 @@ sanitize:
 	cmake --preset asan
 	cmake --build build-asan -j $(JOBS) --target quick_tests
 	ctest --test-dir build-asan -L quick -j $(JOBS) --output-on-failure
+
+fuzz:
+	@cmake/require_packages.sh $(PACKAGES) $(TEST_PACKAGES) $(FUZZ_PACKAGES)
+	cmake --preset fuzz
+	cmake --build build-fuzz -j $(JOBS) --target fuzz_programs
+	tests/fuzz/fuzz.sh build-fuzz $(SECONDS) $(TARGETS)
 
 # Tables of iterations only: their residuals make the intervals, which the second run then carries.
 accuracy: build

@@ -10,6 +10,9 @@ namespace {
 
 constexpr std::size_t kMostProblems = 20;  // a file of another kind is wrong in every row: the first few tell
 
+// The largest public tables of kernels have a million cells.
+constexpr std::size_t kMostColumns = 1000, kMostCells = 5'000'000;
+
 class Reader {
  public:
   Reader(std::string text, std::string name) : source_(std::make_shared<Source>(Source{std::move(name), std::move(text)})) {}
@@ -55,6 +58,11 @@ class Reader {
       else if (c != '\r') row.cells.back() += c;
     }
     ++at_;
+    cells_ += row.cells.size();
+    if (row.cells.size() > kMostColumns || cells_ > kMostCells) {
+      sink_.add(row.mark, "", fmt::format("more than {} columns, or {} cells in all", kMostColumns, kMostCells));
+      sink_.throw_if_any();
+    }
     if (quoted) sink_.add(row.mark, "", "a quote in this row is never closed");
     return row;
   }
@@ -76,7 +84,7 @@ class Reader {
   }
 
   std::shared_ptr<const Source> source_;
-  std::size_t at_ = 0;
+  std::size_t at_ = 0, cells_ = 0;
   int line_ = 1;
   Diagnostics sink_;
 };

@@ -104,7 +104,13 @@ InputError::InputError(std::vector<Diagnostic> diagnostics)
     : std::runtime_error(render_all(diagnostics)), diagnostics_(std::move(diagnostics)) {}
 
 void Diagnostics::add(Mark mark, std::string path, std::string message, std::string hint) {
-  all_.push_back({std::move(mark), std::move(path), std::move(message), std::move(hint)});
+  add({std::move(mark), std::move(path), std::move(message), std::move(hint)});
+}
+
+void Diagnostics::add(Diagnostic d) {
+  constexpr std::size_t kMost = 1000;
+  all_.push_back(std::move(d));
+  if (all_.size() == kMost) throw_if_any();
 }
 
 void Diagnostics::add_all(const InputError& e) { all_.insert(all_.end(), e.diagnostics().begin(), e.diagnostics().end()); }

@@ -46,7 +46,8 @@ class InputError : public std::runtime_error {
 
 class Diagnostics {
  public:
-  void add(Diagnostic d) { all_.push_back(std::move(d)); }
+  // Throws: InputError with all that was added, at the thousandth: nobody reads more, and a broken file may hold a million.
+  void add(Diagnostic d);
   void add(Mark mark, std::string path, std::string message, std::string hint = {});
   void add_all(const InputError& e);
   [[nodiscard]] bool empty() const { return all_.empty(); }

@@ -40,7 +40,7 @@ struct TailQuantile {
 // Shares of points that the interval held although the fit had not seen them.
 struct UnseenCoverage {
   std::map<std::string, double> split_half;  // by source: a random half of every source fits, the other is tested; mean of 20 splits
-  std::map<std::string, double> leave_one_group_out;         // by source: all other sources fit
+  std::map<std::string, double> leave_one_group_out;  // by source: all other sources fit
   // Over points; over sources. nullopt: there is no half, or no other source, to make intervals from.
   std::optional<double> split_half_mean, leave_one_group_out_mean;
 };

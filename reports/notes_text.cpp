@@ -94,7 +94,8 @@ std::string notes_text(const scenarios::ScenarioResult& result, std::size_t most
   for (; told < notes.size(); ++told) {
     const NoteOfRuns& n = notes[told];
     const std::size_t room = std::max<std::size_t>(width, kIndent + kKindWidth + 20) - kIndent - kKindWidth;
-    std::vector<std::string> of_note = wrapped(about(n, result.runs.size()) + n.note.text + (n.others_alike ? " (figures of the first)" : ""), room);
+    std::vector<std::string> of_note =
+        wrapped(about(n, result.runs.size()) + n.note.text + (n.others_alike ? " (figures of the first)" : ""), room);
     const bool is_last = told + 1 == notes.size();  // behind others, a line says how many are left out
     if (shown == NotesShown::few && lines.size() + of_note.size() + (is_last ? 0 : 1) > kFewLines) break;
     for (std::size_t i = 0; i < of_note.size(); ++i)

@@ -147,8 +147,8 @@ std::vector<std::string> figures(const scenarios::ScenarioResult& result, const 
     c.insert(c.end(), {"-", "-", "-", "-"});
   } else {
     const sim::SimulationResult& s = *r.simulation;
-    c.insert(c.end(), {fmt::format("{:.{}f}{}", s.iteration_time.value() / columns.unit.seconds, columns.unit.decimals, mark), interval_text(r),
-                       base::plain_number(columns.tokens ? r.tokens_per_s : r.samples_per_s, 4)});
+    c.insert(c.end(), {fmt::format("{:.{}f}{}", s.iteration_time.value() / columns.unit.seconds, columns.unit.decimals, mark),
+                       interval_text(r), base::plain_number(columns.tokens ? r.tokens_per_s : r.samples_per_s, 4)});
     if (columns.what_ifs) c.push_back(against_base(result, r));
     c.insert(c.end(), {percent_number(r.mfu), percent_number(share(s.breakdown.exposed_communication, r)),
                        percent_number(share(s.breakdown.bubble, r)), gibibytes(s.memory.peak) + "/" + gibibytes(s.memory.capacity)});
@@ -184,8 +184,9 @@ void add_wrapped(Table& table, const std::string& text, std::size_t width) {
 
 std::string legend(const Columns& c, std::size_t width) {
   std::string text = "\n";
-  std::string sentence = "90 %: the interval around the time; comm.: communication that the compute stream waits for; MFU, comm. and bubble "
-                         "are shares of the time or of the peak; memory: peak of capacity";
+  std::string sentence =
+      "90 %: the interval around the time; comm.: communication that the compute stream waits for; MFU, comm. and bubble "
+      "are shares of the time or of the peak; memory: peak of capacity";
   if (c.marks) sentence += "; * rests on assumptions, which the notes name";
   for (const std::string& l : wrapped(sentence, width)) text += l + "\n";
   return text;

@@ -25,12 +25,12 @@ struct TextStyle {
   NotesShown notes = NotesShown::few;
 };
 
-// Returns one row per run, what-ifs below the base (a plan that was made anew and is the base's has one row with it): GPUs, time in one unit
-// for all rows, its 90 % interval, tokens/s (samples/s where a model has no tokens), MFU, shares of exposed communication and bubble, peak
-// memory of capacity, status, and what the plan is, or why there is none; a mark where a time rests on assumptions. Then where the best
-// plan's time goes, its memory, and the notes (reports/notes_text.hpp). No line is longer than the style's width, but for a name that is.
-// `explained`: the plans are compared behind the best (reports/comparison.hpp) and explained at the end (reports/explanation.hpp), with all
-// lost candidates there.
+// Returns one row per run, what-ifs below the base (a plan that was made anew and is the base's has one row with it): GPUs, time in one
+// unit for all rows, its 90 % interval, tokens/s (samples/s where a model has no tokens), MFU, shares of exposed communication and bubble,
+// peak memory of capacity, status, and what the plan is, or why there is none; a mark where a time rests on assumptions. Then where the
+// best plan's time goes, its memory, and the notes (reports/notes_text.hpp). No line is longer than the style's width, but for a name that
+// is. `explained`: the plans are compared behind the best (reports/comparison.hpp) and explained at the end (reports/explanation.hpp), with
+// all lost candidates there.
 [[nodiscard]] std::string text_table(const scenarios::ScenarioResult& r, const TextStyle& style, Explained explained = Explained::no);
 
 }  // namespace reports

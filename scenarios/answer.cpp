@@ -41,8 +41,9 @@ Run start_of(const std::string& plan, const Variant& variant, const std::string&
 // More than the peak is a matter of what is counted, or a forecast that is too short.
 std::string high_mfu_text(double causal) {
   return fmt::format("MFU is above 100 %: {}",
-                     causal <= 1 ? "it counts whole attention squares by convention, and masks leave part of them out"
-                                 : "some kernels do less work than the convention counts, or the device's profile has a peak that is too low");
+                     causal <= 1
+                         ? "it counts whole attention squares by convention, and masks leave part of them out"
+                         : "some kernels do less work than the convention counts, or the device's profile has a peak that is too low");
 }
 
 void add_numbers(Run& run, const Variant& variant) {
@@ -94,8 +95,9 @@ search::Attempt<pcg::Plan> saved_plan(const FileEntry& entry, const Variant& var
       return Refusal{Constraint::precision, fmt::format("the saved plan trains in {}: {}", pcg::to_text(plan.training.precision), *why)};
   const pcg::Framework saved_with = std::exchange(plan.training.framework, variant.training.framework);
   if (saved_with != plan.training.framework)
-    notes.push_back({NoteKind::problem, fmt::format("the plan was saved under the framework {}; it is timed under {}",
-                                                    pcg::framework_names()[static_cast<std::size_t>(saved_with)], variant.framework.name())});
+    notes.push_back(
+        {NoteKind::problem, fmt::format("the plan was saved under the framework {}; it is timed under {}",
+                                        pcg::framework_names()[static_cast<std::size_t>(saved_with)], variant.framework.name())});
   if (variant.training != plan.training)
     notes.push_back({NoteKind::problem, fmt::format("the saved plan is run as it was saved: a global batch of {} in {}",
                                                     plan.training.global_batch, pcg::to_text(plan.training.precision))});
@@ -194,9 +196,10 @@ Run unanswered(const PlanEntry& entry, const Variant& variant, const std::string
       {NoteKind::problem,
        status == Status::crashed
            ? fmt::format("there is no answer: its worker process crashed ({}), and so did a second one", ended)
-           : fmt::format("there is no answer: its worker process was ended from outside ({}), as the system does when memory runs out, and so "
-                         "was a second one that worked alone",
-                         ended)});
+           : fmt::format(
+                 "there is no answer: its worker process was ended from outside ({}), as the system does when memory runs out, and so "
+                 "was a second one that worked alone",
+                 ended)});
   return run;
 }
 

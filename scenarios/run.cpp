@@ -65,8 +65,8 @@ class Runner {
     Answers answers = decode(a.answer);
     if (!a.ended.empty())
       for (Run& r : answers)
-        r.notes.push_back(
-            {base::NoteKind::detail, fmt::format("its worker process ended before it had answered ({}); this is a second one's answer", a.ended)});
+        r.notes.push_back({base::NoteKind::detail,
+                           fmt::format("its worker process ended before it had answered ({}); this is a second one's answer", a.ended)});
     return answers;
   }
 

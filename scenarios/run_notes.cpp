@@ -39,7 +39,8 @@ std::string tight_text(const sim::MemoryUse& m) {
 
 void add_planning(const Planning& p, std::size_t most_lost, std::vector<base::Note>& notes) {
   if (!p.termination.has_plan()) notes.push_back({NoteKind::problem, search::to_text(p.termination)});
-  else if (p.termination.limit() == search::Limit::time) notes.push_back({NoteKind::caution, "the search was cut off: there may be better plans that it has not seen"});
+  else if (p.termination.limit() == search::Limit::time)
+    notes.push_back({NoteKind::caution, "the search was cut off: there may be better plans that it has not seen"});
   for (const std::string& note : p.notes) notes.push_back({NoteKind::search, note});
   for (std::size_t i = 0; i < std::min(most_lost, p.lost.size()); ++i)
     notes.push_back({NoteKind::search, fmt::format("{} lost: {}", p.lost[i].candidate, search::to_text(p.lost[i].why))});

@@ -37,7 +37,8 @@ base::Note network_note(const std::string& name, const CommunicationBytes& bytes
   for (const auto& [type, moved] : bytes.by_link)
     if (!profiles::network_profile(name).knows(type)) unknown += (unknown.empty() ? "" : ", ") + type;
   if (unknown.empty()) return {NoteKind::detail, fmt::format("network profile {}", name)};
-  return {NoteKind::assumption, fmt::format("network profile {} says nothing of {}: the wires' own latency and bandwidth count", name, unknown)};
+  return {NoteKind::assumption,
+          fmt::format("network profile {} says nothing of {}: the wires' own latency and bandwidth count", name, unknown)};
 }
 
 void add_note(NoteKind kind, std::string text, SimulationResult& r) { r.notes.push_back({kind, std::move(text)}); }
@@ -95,7 +96,8 @@ void tell_activation_inputs(const pcg::Plan& plan, const FlowGraph& flow, Simula
   if (!plan.memory.fp8_activation_inputs) return;
   const auto kept = [&](std::uint32_t n) { return keeps_activation_input(plan, flow, n); };
   if (std::ranges::none_of(flow.stage_nodes, [&](const std::vector<std::uint32_t>& nodes) { return std::ranges::any_of(nodes, kept); }))
-    add_note(NoteKind::caution, "activation_inputs: fp8 changes nothing, because no activation function of this model keeps what it reads", r);
+    add_note(NoteKind::caution, "activation_inputs: fp8 changes nothing, because no activation function of this model keeps what it reads",
+             r);
 }
 
 void tell_between_stages(const pcg::Plan& plan, SimulationResult& r) {
@@ -227,7 +229,8 @@ SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& c
   tell_profiles(cluster, framework, r);
   if (r.simulated_devices < r.devices) {
     add_note(NoteKind::detail,
-             fmt::format("{} devices simulated as {}: the others do the same in the same place (exact)", r.devices, r.simulated_devices), r);
+             fmt::format("{} devices simulated as {}: the others do the same in the same place (exact)", r.devices, r.simulated_devices),
+             r);
   }
   if (few)
     add_note(NoteKind::detail,

@@ -105,7 +105,8 @@ Cluster load_cluster(const base::Yaml& expanded, const std::string& path) {
 
 Cluster load_cluster_argument(const std::string& word) {
   if (const base::Yaml* preset = preset_section(word)) return load_cluster(*preset, "cluster");
-  if (!std::filesystem::exists(word)) {
+  std::error_code refused;
+  if (!std::filesystem::exists(word, refused)) {
     base::Diagnostics sink;
     sink.add({}, "", fmt::format("\"{}\" is neither a preset nor a file", word), base::suggest(word, preset_names()));
     sink.throw_if_any();

@@ -5,15 +5,11 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <sstream>
 
-#include "base/files/used_files.hpp"
+#include "base/files/text_file.hpp"
 #include "base/utf8.hpp"
 #include "base/yaml/nesting.hpp"
 #include "base/yaml/parse.hpp"
@@ -21,7 +17,17 @@
 namespace base {
 namespace {
 
+// The longest texts that ship have 0.7 MB, saved plans of the largest models below 10 MB. A tree takes some fifty times its text, and the
+// parser's tokens as much again.
+constexpr std::size_t kMostYamlBytes = std::size_t{32} << 20;
+constexpr std::size_t kMostValues = 2'000'000;
 constexpr std::size_t kMostAliasedValues = 1'000'000;  // aliases of aliases grow exponentially; a real file stays far below
+
+// Of the characters that are no text, ends of lines and tabs alone may be in one.
+bool is_control(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return (byte < 0x20 && c != '\n' && c != '\t' && c != '\r') || byte == 0x7F;
+}
 
 [[noreturn]] void fail(Mark mark, std::string message, std::string hint = {}) {
   throw InputError({{std::move(mark), {}, std::move(message), std::move(hint)}});
@@ -82,6 +88,9 @@ class TreeBuilder : public YAML::EventHandler {
     // yaml-cpp takes the end of the file for the missing quote.
     if (tag == "!" && !quote_ends(source_->text, static_cast<std::size_t>(mark.pos)))
       sink_.add(mark_of(mark), path(), "the quote that starts here does not end");
+    if (const auto control = std::ranges::find_if(value, is_control); control != value.end())
+      sink_.add(mark_of(mark), path(), fmt::format("the text holds the control character 0x{:02x}", static_cast<unsigned char>(*control)),
+                "texts are shown on terminals, which such characters steer: leave it out");
     Yaml y;
     y.kind = Yaml::Kind::scalar;
     y.mark = mark_of(mark);
@@ -92,13 +101,13 @@ class TreeBuilder : public YAML::EventHandler {
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
     refuse_tag(mark, tag);
-    open({Yaml::make_sequence(mark_of(mark)), anchor, {}});
+    open({Yaml::make_sequence(mark_of(mark)), anchor, {}, {}});
   }
   void OnSequenceEnd() override { close(); }
 
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
     refuse_tag(mark, tag);
-    open({Yaml::make_map(mark_of(mark)), anchor, {}});
+    open({Yaml::make_map(mark_of(mark)), anchor, {}, {}});
   }
   void OnMapEnd() override { close(); }
 
@@ -106,7 +115,8 @@ class TreeBuilder : public YAML::EventHandler {
   struct Open {
     Yaml value;
     YAML::anchor_t anchor;
-    std::optional<Yaml> key;  // of a map: read, its value is next
+    std::optional<Yaml> key;                                 // of a map: read, its value is next
+    std::map<std::string, std::size_t, std::less<>> places;  // of a map: which entry has a key
   };
 
   void refuse_tag(const YAML::Mark& mark, const std::string& tag) {
@@ -126,6 +136,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   void add(Yaml y, YAML::anchor_t anchor) {
+    if (++values_ > kMostValues) fail(y.mark, fmt::format("more than {} values", kMostValues));
     if (anchor != YAML::NullAnchor) anchors_[anchor] = y;
     if (open_.empty()) {
       root_ = std::move(y);
@@ -141,11 +152,11 @@ class TreeBuilder : public YAML::EventHandler {
     const Yaml key = std::move(*map.key);
     map.key.reset();
     if (!key.is_scalar()) return sink_.add(key.mark, path(), "a key must be text");
-    const auto first = std::ranges::find(map.value.entries, key.scalar, &Yaml::Entry::key);
-    if (first == map.value.entries.end()) map.value.entries.push_back({key.scalar, key.mark, std::move(value)});
+    const auto [place, is_new] = map.places.emplace(key.scalar, map.value.entries.size());
+    if (is_new) map.value.entries.push_back({key.scalar, key.mark, std::move(value)});
     else
       sink_.add(key.mark, path(), fmt::format("duplicate key \"{}\"", key.scalar),
-                fmt::format("it was given in line {} already", first->key_mark.line));
+                fmt::format("it was given in line {} already", map.value.entries[place->second].key_mark.line));
   }
 
   // The path of the value that is being read, or of its map while the key is read.
@@ -162,7 +173,7 @@ class TreeBuilder : public YAML::EventHandler {
   Diagnostics& sink_;
   std::vector<Open> open_;
   std::map<YAML::anchor_t, Yaml> anchors_;
-  std::size_t aliased_ = 0;
+  std::size_t aliased_ = 0, values_ = 0;
   Yaml root_;
 };
 
@@ -207,17 +218,6 @@ Yaml parse_yaml(std::string text, std::string name) {
   return tree.take();
 }
 
-Yaml read_yaml(const std::filesystem::path& file) {
-  const auto cannot_be_read = [&](int reason) {
-    fail({std::make_shared<const Source>(Source{file.string(), {}}), 0, 0}, fmt::format("cannot be read: {}", std::strerror(reason)));
-  };
-  if (std::filesystem::is_directory(file)) cannot_be_read(EISDIR);  // it opens, and then reading throws
-  note_input(file);
-  errno = 0;
-  std::ifstream in(file, std::ios::binary);
-  if (!in) cannot_be_read(errno);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  return parse_yaml(std::move(text), file.string());
-}
+Yaml read_yaml(const std::filesystem::path& file) { return parse_yaml(read_text_file(file, kMostYamlBytes), name_of_input(file)); }
 
 }  // namespace base

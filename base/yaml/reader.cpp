@@ -45,6 +45,22 @@ std::string unquote_hint(const Yaml& y) {
   return y.is_scalar() && y.quoted && whole<double>(y.scalar) ? "remove the quotes" : std::string();
 }
 
+// A quantity is 0 or lies between these: times down to a femtosecond and up to 300 years, a thousandth of a byte to a billion TB, and so
+// on. What lies outside is a slip of the pen, and sums and quotients of what lies inside stay finite.
+struct SaneRange {
+  double least, most;
+  const char *least_text, *most_text;
+};
+constexpr SaneRange sane_range(Dimension d) {
+  switch (d) {
+    case Dimension::time: return {1e-15, 1e10, "1e-15 s", "1e10 s"};
+    case Dimension::bytes: return {1e-3, 1e21, "0.001 B", "1e9 TB"};
+    case Dimension::bandwidth: return {1, 1e18, "1 B/s", "1e6 TB/s"};
+    case Dimension::flops_rate: return {1, 1e24, "1 FLOP/s", "1e6 EFLOP/s"};
+  }
+  return {};
+}
+
 template <class Q>
 std::optional<Q> as_quantity(const Yaml& y, const std::string& path, Diagnostics& sink, const char* what, Dimension dimension,
                              std::optional<Q> (*parse)(std::string_view)) {
@@ -55,7 +71,14 @@ std::optional<Q> as_quantity(const Yaml& y, const std::string& path, Diagnostics
     sink.add(y.mark, path, fmt::format("\"{}\" is negative", y.scalar));
     return std::nullopt;
   }
-  if (value) return value;
+  if (value) {
+    const SaneRange range = sane_range(dimension);
+    const bool low = value->value() < range.least;
+    if (value->value() == 0 || (!low && value->value() <= range.most)) return value;
+    sink.add(y.mark, path, fmt::format("\"{}\" is {} {}", y.scalar, low ? "below" : "above", low ? range.least_text : range.most_text),
+             hint);
+    return std::nullopt;
+  }
   if (whole<double>(y.scalar)) sink.add(y.mark, path, fmt::format("\"{}\" has no unit", y.scalar), hint);
   else sink.add(y.mark, path, fmt::format("\"{}\" is not {}", y.scalar, what), hint);
   return std::nullopt;

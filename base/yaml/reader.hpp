@@ -16,7 +16,7 @@ namespace base {
 
 // Reads one map: every key that the format knows is asked for once by name; finish() reports the keys nobody asked for,
 // with the nearest known name. All methods put what is wrong into `sink` and return nullopt. Quantities below 0 are
-// reported too.
+// reported too, and those that no machine has: all that is not 0 lies within bounds that keep sums and quotients finite.
 class MapReader {
  public:
   // If `node` is no map, says so in `sink` (message: `PATH: expected a map ..., found ...`) and acts as an empty one.

@@ -5,30 +5,42 @@
 #include <algorithm>
 #include <memory>
 #include <thread>
+#include <vector>
 
+#include "base/diagnostics.hpp"
 #include "cli/terminal/standard_streams.hpp"
 #include "scenarios/check.hpp"
 
 namespace cli {
+namespace {
+
+// Every file is looked at, whatever is wrong with those before it.
+int check_all(const std::vector<std::string>& files, std::uint64_t seed) {
+  const int processes = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  base::Diagnostics problems;
+  bool sound = true;
+  for (const std::string& file : files) try {
+      const scenarios::CheckResult result = scenarios::check_file(file, seed, processes);
+      print(fmt::format("{}{}\n", files.size() > 1 ? file + ": " : "", result.summary));
+      sound = sound && result.sound;  // a plan that does not compute what its model computes is no problem of the file
+    } catch (const base::InputError& e) { problems.add_all(e); }
+  problems.throw_if_any();
+  return sound ? kAnswered : kNo;
+}
+
+}  // namespace
 
 void add_check(CLI::App& app, Action& action) {
   struct CheckFlags {
-    std::string file;
+    std::vector<std::string> files;
     std::uint64_t seed = 1;
   };
   const auto f = std::make_shared<CheckFlags>();
-  CLI::App* c = app.add_subcommand("check", "Report every problem in an input file; show that a plan computes what its model computes");
-  c->add_option("file", f->file, "A scenario, plan, cluster, model, rule file, device or framework profile")->required();
+  CLI::App* c = app.add_subcommand("check", "Report every problem in input files; show that a plan computes what its model computes");
+  c->add_option("file", f->files, "Scenarios, plans, clusters, models, rule files, device or framework profiles; - is standard input")
+      ->required();
   c->add_option("--seed", f->seed, "Seed of the sizes and values that a plan is tried with");
-  c->callback([f, &action] {
-    action = [f] {
-      const scenarios::CheckResult result =
-          scenarios::check_file(f->file, f->seed, static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
-      print(fmt::format("{}\n", result.summary));
-      // A problem of the file has been thrown by now; what is left is whether a plan computes what its model computes.
-      return static_cast<int>(result.sound ? kAnswered : kNo);
-    };
-  });
+  c->callback([f, &action] { action = [f] { return check_all(f->files, f->seed); }; });
 }
 
 }  // namespace cli

@@ -68,9 +68,9 @@ int init(const InitFlags& f) {
   if (f.file != "-" && !f.force && std::filesystem::exists(f.file))
     throw base::InputError(std::vector<base::Diagnostic>{{{}, f.file, "the file is there already", "name another one, or add --force"}});
   const int gpus = f.nodes * topology::preset_gpus(f.cluster);
-  const std::string text =
-      fmt::format(kScenario, fmt::arg("file", f.file), fmt::arg("model", f.model), fmt::arg("cluster", f.cluster), fmt::arg("nodes", f.nodes),
-                  fmt::arg("batch", 16 * gpus), fmt::arg("precision", trains_in_bf16(f.cluster) ? "bf16" : "fp16"));
+  const std::string text = fmt::format(kScenario, fmt::arg("file", f.file), fmt::arg("model", f.model), fmt::arg("cluster", f.cluster),
+                                       fmt::arg("nodes", f.nodes), fmt::arg("batch", 16 * gpus),
+                                       fmt::arg("precision", trains_in_bf16(f.cluster) ? "bf16" : "fp16"));
   write_text(f.file, text);
   if (f.file != "-") fmt::print("{} is written; run it: foreshard run {}\n", f.file, f.file);
   return kAnswered;

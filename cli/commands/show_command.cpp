@@ -16,12 +16,15 @@
 #include "pcg/models/load.hpp"
 #include "pcg/plan/plan_read.hpp"
 #include "pcg/plan/plan_write.hpp"
+#include "profiles/device_profile.hpp"
+#include "profiles/framework_profile.hpp"
 #include "reports/rules_report.hpp"
 #include "reports/show/cluster.hpp"
 #include "reports/show/model.hpp"
 #include "reports/show/plan.hpp"
 #include "reports/show/plan_comparison.hpp"
 #include "reports/show/planners.hpp"
+#include "reports/show/shipped.hpp"
 #include "search/explanation/plan_comparison.hpp"
 #include "substitutions/rule_files/load_rules.hpp"
 #include "substitutions/rule_files/rule_file_write.hpp"
@@ -100,22 +103,49 @@ std::string show_rules(const ShowFlags& f) {
   return reports::to_text(rules, substitutions::axioms(), reports::AxiomDetail::names);
 }
 
-// One subcommand with its own flags, of which at most one chooses the form. `text` makes the answer. `other`: help of a second argument,
-// which may be left out; null: there is none.
-void add_kind(CLI::App& show, Action& action, const char* name, const char* help, const char* argument,
-              std::string (*text)(const ShowFlags&), const char* other = nullptr) {
+// What ships of a kind, where the argument is left out.
+std::string show_shipped(const ShowFlags& f, std::vector<reports::Shipped> (*shipped)()) {
+  if (f.yaml || f.dot) refuse("a list has no such form", "name one of what ships, or ask for --json");
+  return f.json ? reports::shipped_json(shipped()) : reports::shipped_text(shipped());
+}
+
+std::string show_device(const ShowFlags& f) {
+  if (f.json || f.dot) refuse("a device profile is shown as its file", "leave the option out");
+  return std::string(profiles::device_text(f.word));
+}
+
+std::string show_framework(const ShowFlags& f) {
+  if (f.json || f.dot) refuse("a framework profile is shown as its file", "leave the option out");
+  const auto& names = pcg::framework_names();
+  const auto at = std::ranges::find(names, f.word);
+  if (at == names.end()) refuse(fmt::format("no framework is called \"{}\"", f.word), base::suggest(f.word, names));
+  return std::string(profiles::framework_text(static_cast<pcg::Framework>(at - names.begin())));
+}
+
+struct Kind {
+  const char* name;
+  const char* help;
+  const char* argument_help;
+  std::string (*text)(const ShowFlags&);
+  std::vector<reports::Shipped> (*shipped)() = nullptr;  // what is shown without an argument; null: it is needed
+  const char* other = nullptr;                           // help of a second argument, which may be left out; null: there is none
+};
+
+// One subcommand with its own flags, of which at most one chooses the form.
+void add_kind(CLI::App& show, Action& action, const Kind& kind) {
   const auto f = std::make_shared<ShowFlags>();
-  CLI::App* c = show.add_subcommand(name, help);
-  c->add_option(argument, f->word)->required();
-  if (other != nullptr) c->add_option("other", f->other, other);
+  CLI::App* c = show.add_subcommand(kind.name, kind.help);
+  CLI::Option* word = c->add_option(kind.name, f->word, kind.argument_help);
+  if (kind.shipped == nullptr) word->required();
+  if (kind.other != nullptr) c->add_option("other", f->other, kind.other);
   CLI::Option* json = c->add_flag("--json", f->json, "As JSON");
   CLI::Option* yaml = c->add_flag("--yaml", f->yaml, "As our own file format");
   CLI::Option* dot = c->add_flag("--dot", f->dot, "As a DOT graph");
   json->excludes(yaml)->excludes(dot);
   yaml->excludes(dot);
-  c->callback([f, text, &action] {
-    action = [f, text] {
-      print(text(*f));
+  c->callback([f, kind, &action] {
+    action = [f, kind] {
+      print(f->word.empty() && kind.shipped != nullptr ? show_shipped(*f, kind.shipped) : kind.text(*f));
       return static_cast<int>(kAnswered);
     };
   });
@@ -138,14 +168,23 @@ void add_planners(CLI::App& show, Action& action) {
 }  // namespace
 
 void add_show(CLI::App& app, Action& action) {
-  CLI::App* show =
-      app.add_subcommand("show", "Print what was understood of a model, a cluster, a plan or rules, or what planners there are");
+  CLI::App* show = app.add_subcommand("show", "Print what was understood of a model, a cluster, a plan or rules, or what ships");
   show->require_subcommand(1);
-  add_kind(*show, action, "model", "A builtin's name or a file", "model", show_model);
-  add_kind(*show, action, "cluster", "A preset's name or a file", "cluster", show_cluster);
-  add_kind(*show, action, "plan", "A saved plan, or what two of them do otherwise", "plan", show_plan,
-           "Another plan of the same model, to compare with");
-  add_kind(*show, action, "rules", "A rule file; foreshard rules show tells one rule with its proof", "rules", show_rules);
+  add_kind(
+      *show, action,
+      {"model", "A model, or the builtin ones", "A builtin's name or a file; without it what ships", show_model, reports::shipped_models});
+  add_kind(*show, action,
+           {"cluster", "A cluster, or the presets", "A preset's name or a file; without it what ships", show_cluster,
+            reports::shipped_clusters});
+  add_kind(*show, action,
+           {"device", "A GPU's profile, or those that ship", "Its name; without it what ships", show_device, reports::shipped_devices});
+  add_kind(*show, action,
+           {"framework", "A framework's profile, or those that ship", "Its name; without it what ships", show_framework,
+            reports::shipped_frameworks});
+  add_kind(*show, action,
+           {"plan", "A saved plan, or what two of them do otherwise", "A plan file", show_plan, nullptr,
+            "Another plan of the same model, to compare with"});
+  add_kind(*show, action, {"rules", "A rule file; foreshard rules show tells one rule with its proof", "A rule file", show_rules});
   add_planners(*show, action);
 }
 

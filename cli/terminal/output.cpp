@@ -15,6 +15,7 @@
 
 #include "base/diagnostics.hpp"
 #include "base/files/output_file.hpp"
+#include "base/files/text_file.hpp"
 #include "base/files/used_files.hpp"
 #include "base/numbers.hpp"
 #include "cli/terminal/standard_streams.hpp"
@@ -70,6 +71,7 @@ bool is_same_file(const std::string& a, const std::string& b) {
 }  // namespace
 
 std::string read_text(const std::filesystem::path& file) {
+  if (base::is_standard_input(file)) return base::read_text_file(file);
   base::note_input(file);
   return read_to_renew(file);
 }

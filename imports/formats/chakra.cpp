@@ -275,7 +275,7 @@ bool looks_like_chakra(std::string_view head) {
   const MessageLength length = length_at(head);
   if (length.bytes == 0 || length.value > kLongestMessage) return false;
   const std::string_view message = head.substr(length.bytes, length.value);
-  if (length.value == 0) return head.size() > 1;  // metadata may be empty; read_chakra looks at the rest
+  if (length.value == 0) return head.size() > 1 && head[1] != '\0';                     // metadata may be empty, the node behind it not
   if (message.empty() || (message[0] != '\x0a' && message[0] != '\x12')) return false;  // field 1 or 2, with a length
   if (message.size() < length.value) return head.size() >= 4096;                        // longer than what was looked at
   proto::GlobalMetadata metadata;

@@ -157,8 +157,8 @@ EquivalenceResult check_equivalence(const Plan& plan, const Graph& model, int si
       if (std::ranges::find(used, text) != used.end()) continue;  // another draw of the same shows nothing new
       for (int m = 0; m < micro_batches; ++m)
         if (auto d = difference(small->graph, evaluate_micro_batch(small->graph, m, draw), evaluate_micro_batch(*small->pcg, m, draw)))
-          return {false, fmt::format("{} (micro-batch {}, sizes {}){}", *d, m, text,
-                                     Comparison(small->graph, *small->pcg, m, draw).first())};
+          return {false,
+                  fmt::format("{} (micro-batch {}, sizes {}){}", *d, m, text, Comparison(small->graph, *small->pcg, m, draw).first())};
       used.push_back(std::move(text));
     }
     return {true, fmt::format("equivalent at {} size{}: {}", used.size(), used.size() == 1 ? "" : "s", fmt::join(used, "; "))};

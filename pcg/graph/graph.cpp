@@ -3,9 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "base/check.hpp"
+#include "base/numbers.hpp"
 #include "pcg/operators/operator_shapes.hpp"
 #include "pcg/operators/weights.hpp"
 #include "pcg/work/model_flops.hpp"
@@ -151,6 +153,11 @@ const TensorShape& GraphBuilder::shape(GraphTensorRef t) const { return graph_.s
 Graph GraphBuilder::build() && {
   std::set<std::string_view> names;
   for (const GraphNode& n : graph_.nodes_) BASE_CHECK(names.insert(n.name).second, "two nodes are called {}", n.name);
+  double parameters = 0;
+  for (const GraphNode& n : graph_.nodes_)
+    if (is<Weight>(n.op)) parameters += static_cast<double>(n.outputs[0].elements());
+  if (parameters > base::kLargestExactInteger)
+    throw ShapeError(fmt::format("{:.2g} parameters are more than a model can have", parameters));
   return std::move(graph_);
 }
 
@@ -158,8 +165,10 @@ namespace {
 
 // Parts of a dim that has changed keep their shares of it: rewrites put the samples of several tensors behind each other.
 void keep_shares(Split& split, std::int64_t before, std::int64_t now) {
-  if (before == now || std::ranges::any_of(split.sizes, [&](std::int64_t size) { return size * now % before != 0; })) return;
-  for (std::int64_t& size : split.sizes) size = size * now / before;
+  // By whole units, so that products stay below the dim's size.
+  const std::int64_t common = std::gcd(before, now), unit = before / common;
+  if (before == now || std::ranges::any_of(split.sizes, [&](std::int64_t size) { return size % unit != 0; })) return;
+  for (std::int64_t& size : split.sizes) size = size / unit * (now / common);
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ class GraphBuilder {
   std::vector<GraphTensorRef> add_raw(const std::string& name, Operator op, std::vector<GraphTensorRef> inputs);
   [[nodiscard]] const TensorShape& shape(GraphTensorRef t) const;
 
-  // Throws: base::InternalError when two nodes have one name.
+  // Throws: base::InternalError when two nodes have one name; ShapeError for more parameters than 2^53.
   [[nodiscard]] Graph build() &&;
 
  private:

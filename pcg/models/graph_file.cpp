@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -102,7 +103,7 @@ class GraphReader {
     if (!nodes_.contains(word) && colon != std::string::npos && colon + 1 < word.size() && word.size() - colon < 6 &&
         word.find_first_not_of("0123456789", colon + 1) == std::string::npos) {
       name = word.substr(0, colon);
-      output = std::stoul(word.substr(colon + 1));
+      output = std::stoul(word.substr(colon + 1));  // at most four digits
     }
     const auto found = nodes_.find(name);
     if (found == nodes_.end()) {
@@ -164,7 +165,15 @@ Graph read_graph(const Yaml& document, const std::string& path) {
     for (std::size_t i = 0; i < blocks->items.size(); ++i) reader.block(blocks->items[i], fmt::format("{}[{}]", r.path_of("blocks"), i));
   r.finish();
   sink.throw_if_any();
-  return std::move(reader.builder()).build();
+  try {
+    Graph built = std::move(reader.builder()).build();
+    if (std::ranges::all_of(built.nodes(), [](const GraphNode& n) { return n.inputs.empty(); }))
+      sink.add(graph->mark, graph_path, "computes nothing: no node has an input");
+    sink.throw_if_any();
+    return built;
+  } catch (const ShapeError& e) { sink.add(graph->mark, graph_path, e.what()); }
+  sink.throw_if_any();
+  return {};
 }
 
 }  // namespace pcg::models

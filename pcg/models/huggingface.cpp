@@ -59,8 +59,9 @@ std::optional<HuggingFaceModel> read_huggingface(const Yaml& document, const std
   if (found == kReaders.end()) {
     std::vector<std::string> known;
     for (const auto& [family, reader] : kReaders) known.push_back(family);
-    if (!type.empty())
-      whole.reader().complain("model_type", fmt::format("\"{}\" is not a family that is known here", type),
+    if (sink.size() == before)
+      whole.reader().complain("model_type",
+                              type.empty() ? "names no family" : fmt::format("\"{}\" is not a family that is known here", type),
                               fmt::format("one of: {}", fmt::join(known, ", ")));
     return std::nullopt;
   }

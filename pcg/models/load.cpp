@@ -33,10 +33,16 @@ std::filesystem::path resolve(const std::string& word, const std::filesystem::pa
   return path.is_absolute() ? path : base_directory / path;
 }
 
+// Names that the system refuses (too long, a loop of links) are no files either.
+bool is_file(const std::filesystem::path& path) {
+  std::error_code refused;
+  return std::filesystem::is_regular_file(path, refused);
+}
+
 // A file that a key of the section names, or nullopt with what is wrong in the sink: also what is wrong inside the file.
 std::optional<Yaml> read_file(MapReader& r, std::string_view key, const std::string& word, const std::filesystem::path& base_directory) {
   const std::filesystem::path path = resolve(word, base_directory);
-  if (!std::filesystem::is_regular_file(path)) {
+  if (!is_file(path)) {
     r.complain(key, fmt::format("no file is called \"{}\"", path.lexically_normal().string()));
     return std::nullopt;
   }
@@ -71,7 +77,8 @@ std::optional<HuggingFaceModel> read_huggingface_file(MapReader& r, const std::f
   const std::optional<std::string> word = r.text("huggingface");
   if (!word) return std::nullopt;
   std::filesystem::path path = resolve(*word, base_directory);
-  if (std::filesystem::is_directory(path)) path /= "config.json";  // the folder of a downloaded model
+  std::error_code refused;
+  if (std::filesystem::is_directory(path, refused)) path /= "config.json";  // the folder of a downloaded model
   const std::optional<Yaml> document = read_file(r, "huggingface", path.string(), {});
   if (!document) return std::nullopt;
   return read_huggingface(*document, name_of_config(path), r.sink());
@@ -107,7 +114,7 @@ std::optional<onnx::ReadResult> read_onnx_file(MapReader& r, const std::filesyst
   const onnx::ReadConfig config = read_onnx_keys(r);
   if (!word) return std::nullopt;
   const std::filesystem::path path = resolve(*word, base_directory);
-  if (!std::filesystem::is_regular_file(path)) {
+  if (!is_file(path)) {
     r.complain("onnx", fmt::format("no file is called \"{}\"", path.lexically_normal().string()));
     return std::nullopt;
   }
@@ -177,6 +184,14 @@ Yaml onnx_section(const std::filesystem::path& file) {
   return section;
 }
 
+// What a config says is the longest sequence that a model can take, not the one that it is trained on.
+std::string taken_length(HuggingFaceModel& model) {
+  const bool sees_images = std::holds_alternative<VisionConfig>(model.config) || std::holds_alternative<ShiftedWindowConfig>(model.config);
+  if (sees_images) return "";
+  return fmt::format("sequences of {} tokens, the longest that config.json allows: write sequence_length beside huggingface for another",
+                     layers_of(model.config).sequence_length);
+}
+
 Graph build_found(const Found& found, std::int64_t batch) {
   if (const ModelConfig* config = std::get_if<ModelConfig>(&found)) return build(*config, batch);
   return std::get<GraphOf>(found)(batch);
@@ -206,13 +221,15 @@ std::vector<std::string> model_notes(const Yaml& section, const std::filesystem:
     return model ? model->notes : std::vector<std::string>{};
   }
   if (!r.has("huggingface")) return {};
-  const std::optional<HuggingFaceModel> model = read_huggingface_file(r, base_directory);
-  return model ? model->notes : std::vector<std::string>{};
+  std::optional<HuggingFaceModel> model = read_huggingface_file(r, base_directory);
+  if (!model) return {};
+  if (const std::string length = taken_length(*model); !length.empty() && !r.has("sequence_length")) model->notes.push_back(length);
+  return std::move(model->notes);
 }
 
 std::vector<std::string> model_argument_notes(const std::string& word) {
   const std::filesystem::path file(word);
-  if (builtins().contains(word) || !std::filesystem::is_regular_file(file)) return {};
+  if (builtins().contains(word) || !is_file(file)) return {};
   if (is_onnx(file)) return model_notes(onnx_section(file), {});
   const Yaml document = base::read_yaml(file);
   const Yaml* model = document.find("model");
@@ -227,7 +244,7 @@ Graph load_model_argument(const std::string& word, std::int64_t batch) {
   Yaml section = Yaml::make_map();
   const std::filesystem::path file(word);
   Diagnostics sink;
-  if (builtins().contains(word) || !std::filesystem::is_regular_file(file)) {
+  if (builtins().contains(word) || !is_file(file)) {
     std::vector<std::string> names = builtin_names();
     if (!builtins().contains(word))
       sink.add({}, "", fmt::format("\"{}\" is neither a builtin model nor a file", word), base::suggest(word, names));

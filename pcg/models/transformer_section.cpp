@@ -8,9 +8,6 @@
 namespace pcg::models {
 namespace {
 
-constexpr std::int64_t kMostLayers = 10'000;               // a thousand times deeper than what is trained today
-constexpr std::int64_t kMostSize = std::int64_t{1} << 31;  // products of two still fit in 64 bits
-
 const std::vector<std::string> kAttentionKinds{"flash", "unfused"};
 const std::vector<std::string> kActivations{"relu", "gelu", "tanh", "sigmoid", "silu", "relu2"};
 constexpr Unary::Kind kKinds[] = {Unary::Kind::relu,    Unary::Kind::gelu, Unary::Kind::tanh,

@@ -63,11 +63,11 @@ std::vector<FigureTable> figure_tables(const validation::Assessment& a) {
 std::string coverage_sentence(const calibration::UnseenCoverage& coverage) {
   std::vector<std::string> parts;
   if (coverage.split_half_mean)
-    parts.push_back(fmt::format("made from a random half of every group hold {:.1f} % of the other half (20 splits)",
-                                100 * *coverage.split_half_mean));
-  if (coverage.leave_one_group_out_mean)
     parts.push_back(
-        fmt::format("made without a group{} {:.1f} % of it (mean over groups)", parts.empty() ? " hold" : ",", 100 * *coverage.leave_one_group_out_mean));
+        fmt::format("made from a random half of every group hold {:.1f} % of the other half (20 splits)", 100 * *coverage.split_half_mean));
+  if (coverage.leave_one_group_out_mean)
+    parts.push_back(fmt::format("made without a group{} {:.1f} % of it (mean over groups)", parts.empty() ? " hold" : ",",
+                                100 * *coverage.leave_one_group_out_mean));
   if (parts.empty()) return "There are too few points to test intervals on points that did not make them.";
   return fmt::format("Intervals {}.", fmt::join(parts, "; "));
 }

@@ -139,7 +139,8 @@ FoundSpread spread_for(const IntervalModel& model, const Question& q) {
 
 Interval interval_for(const IntervalModel& model, const Question& q, base::Seconds forecast) {
   if (model.groups.empty())
-    return {forecast * (1 - kUncalibrated), forecast * (1 + kUncalibrated),
+    return {forecast * (1 - kUncalibrated),
+            forecast * (1 + kUncalibrated),
             {base::NoteKind::assumption, "the interval of +-30 % is an assumption, because no residuals are known"}};
   const FoundSpread found = spread_for(model, q);
   return {forecast * std::exp(std::min(0.0, found.spread.low)), forecast * std::exp(std::max(0.0, found.spread.high)),

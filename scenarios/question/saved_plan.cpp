@@ -26,9 +26,7 @@ std::optional<std::string> of_another_model(const pcg::Plan& plan, const Variant
     const pcg::Graph a = graph_of(of_plan), b = graph_of(here);
     if (a == b) return std::nullopt;
     return fmt::format("the saved plan \"{}\" is of another model: {}, here {}", plan.name, a.name(), b.name());
-  } catch (const base::InputError&) {
-    return std::nullopt;
-  }
+  } catch (const base::InputError&) { return std::nullopt; }
 }
 
 }  // namespace scenarios

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/yaml/emit.hpp"
+#include "pcg/graph/graph.hpp"
 #include "pcg/models/load.hpp"
 #include "profiles/device_profile.hpp"
 #include "profiles/network_profile.hpp"
@@ -119,6 +120,13 @@ std::optional<Variant> VariantLoader::load(Yaml document, Diagnostics& sink) {
   if (training && sound) add_framework_defaults(document, training->framework.profile, notes);
   if (const Yaml* y = document.find("model"))
     model = kept(models_, *y, sink, [&] { return pcg::models::load_model(*y, "model", directory_, 1); });
+  if (training && sound && model) {  // planners take any part of the batch, so the whole has to be countable
+    try {
+      (void)pcg::with_batch(*model, training->config.global_batch);
+    } catch (const pcg::ShapeError& e) {
+      sink.add(document.find("training")->mark, "training", fmt::format("with {} samples {}", training->config.global_batch, e.what()));
+    }
+  }
   if (!cluster || !training || !model || sink.size() != before) return std::nullopt;
   const std::vector<std::string> of_model = pcg::models::model_notes(*document.find("model"), directory_);
   notes.insert(notes.end(), of_model.begin(), of_model.end());

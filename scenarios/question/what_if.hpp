@@ -15,8 +15,8 @@ struct WhatIf {
   std::vector<std::pair<std::string, base::Yaml>> set;  // "cluster.links.infiniband.bandwidth" -> 4x
 };
 
-// What what-ifs change: the scenario's sections with the cluster's preset resolved, and the cluster as it is written, so that another preset
-// takes the place of the first beside the same keys.
+// What what-ifs change: the scenario's sections with the cluster's preset resolved, and the cluster as it is written, so that another
+// preset takes the place of the first beside the same keys.
 struct Patchable {
   base::Yaml document;
   base::Yaml written_cluster;

@@ -46,8 +46,9 @@ void add_spans(const Accounts& a, const BlockInstance& instance, const KernelRun
   for (const Part& p : run.parts) {
     const base::Seconds duration(a.program.seconds[p.seconds + type] * stretch);
     if (duration.value() > 0) {
-      out.all.push_back({device, "compute", fmt::format("{} {}{}", a.plan.pcg.nodes()[p.node].name, p.what, micro_batch_suffix(a, instance)),
-                     at, duration, base::Bytes(0)});
+      out.all.push_back({device, "compute",
+                         fmt::format("{} {}{}", a.plan.pcg.nodes()[p.node].name, p.what, micro_batch_suffix(a, instance)), at, duration,
+                         base::Bytes(0)});
     }
     at += duration;
   }
@@ -56,13 +57,13 @@ void add_spans(const Accounts& a, const BlockInstance& instance, const KernelRun
 void add_spans(const Accounts& a, const BlockInstance& instance, const HostLaunch& launch, Interval when, Spans& out) {
   if (launch.seconds.value() <= 0) return;
   out.all.push_back({a.folded.representatives[launch.device_class].value, "host", fmt::format("launch{}", micro_batch_suffix(a, instance)),
-                 when.begin, when.end - when.begin, base::Bytes(0)});
+                     when.begin, when.end - when.begin, base::Bytes(0)});
 }
 
 void add_spans(const Accounts& a, const BlockInstance& instance, const CopyRun& copy, Interval when, Spans& out) {
   out.all.push_back({a.folded.representatives[copy.device_class].value, std::string(stream_name(copy.stream)),
-                 fmt::format("{} of {}{}", copy.what, a.plan.pcg.nodes()[copy.node].name, micro_batch_suffix(a, instance)), when.begin,
-                 when.end - when.begin, base::Bytes(0)});
+                     fmt::format("{} of {}{}", copy.what, a.plan.pcg.nodes()[copy.node].name, micro_batch_suffix(a, instance)), when.begin,
+                     when.end - when.begin, base::Bytes(0)});
 }
 
 // One span for every device class that takes part; of a message the ends are told apart, where they are not of one class.
@@ -82,7 +83,7 @@ void add_spans(const Accounts& a, const BlockInstance& instance, const TransferR
   for (std::uint32_t c : classes) {
     const bool both = is_in(t.waits_for, c) && is_in(t.delivers_to, c);
     out.all.push_back({a.folded.representatives[c].value, std::string(stream_name(moved.stream)), name, when.begin, when.end - when.begin,
-                   bytes, both ? 0 : message, is_in(t.delivers_to, c)});
+                       bytes, both ? 0 : message, is_in(t.delivers_to, c)});
   }
 }
 

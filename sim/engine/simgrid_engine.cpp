@@ -10,6 +10,7 @@
 #include <cmath>
 #include <csignal>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -41,8 +42,9 @@ namespace s4u = simgrid::s4u;
 constexpr std::array kSettings = {"network/model:CM02", "network/crosstraffic:0", "network/TCP-gamma:1e15", "network/weight-S:0",
                                   "surf/precision:1e-12"};
 
-// Payloads are whole numbers: count in 2^-16 B, so that a fraction of a byte is kept. Up to 2^47 B fit.
-constexpr double kUnitsPerByte = 65536;
+// Payloads are whole numbers of 64 bits: count in 2^-16 B, so that a fraction of a byte is kept, or in the least power of two that leaves
+// the largest flow of the graph below 2^62.
+constexpr int kFinestUnit = -16, kMostPayloadBits = 62;
 // A link is listed this often in a route at most.
 constexpr double kMostShares = 1 << 16;
 
@@ -85,11 +87,25 @@ double share_of(const std::vector<double>& weights, std::size_t link) {
                    fmt::format("weights from {} on link {} are no whole multiples of one share", least, link));
 }
 
-// The links and routes of a graph in SimGrid, and the flows that run on them.
+double units_per_byte_of(const TaskGraph& graph) {
+  double largest = 1;
+  for (const Step& s : graph.steps)
+    for (const Phase& p : s.phases)
+      for (const Flow& f : p.flows)
+        if (std::isfinite(f.bytes.value())) largest = std::max(largest, f.bytes.value());
+  return std::ldexp(1.0, std::min(-kFinestUnit, kMostPayloadBits - 1 - std::ilogb(largest)));
+}
+
+// SimGrid allows one engine per process, and one that has thrown while flows ran can be neither used nor destroyed.
+bool engine_is_lost = false;
+
+// The links and routes of a graph in SimGrid, and the flows that run on them. SimGrid is not written for exceptions that pass through it:
+// those of `arrived` and of timers are kept until SimGrid has returned.
 class SimGridFlows {
  public:
   // `arrived` is called with the tag of each flow that has arrived.
-  SimGridFlows(const TaskGraph& graph, std::function<void(std::uint32_t)> arrived) : arrived_(std::move(arrived)), engine_(make_engine()) {
+  SimGridFlows(const TaskGraph& graph, std::function<void(std::uint32_t)> arrived)
+      : arrived_(std::move(arrived)), units_per_byte_(units_per_byte_of(graph)), engine_(make_engine()) {
     zone_ = s4u::create_full_zone("cluster");
     add_links(graph);
     add_routes(graph);
@@ -97,12 +113,18 @@ class SimGridFlows {
     completion_signal().disconnect_slots();  // also SimGrid's own, which is for virtual machines
     s4u::Activity::on_completion_cb([this](const s4u::Activity& a) { completed(a); });
   }
-  ~SimGridFlows() { completion_signal().disconnect_slots(); }
+  // Flows that still run when an exception ends the simulation run out first: SimGrid frees them twice if its engine goes while they run.
+  ~SimGridFlows() {
+    is_ending_ = true;
+    if (running_flows_ > 0 && !engine_is_lost) drain();
+    completion_signal().disconnect_slots();
+    if (engine_is_lost) abandon();
+  }
   SimGridFlows(const SimGridFlows&) = delete;
   SimGridFlows& operator=(const SimGridFlows&) = delete;
 
   void start(std::uint32_t route, double bytes, std::uint32_t tag) {
-    const double units = std::max(1.0, std::round(bytes * kUnitsPerByte));
+    const double units = std::max(1.0, std::round(bytes * units_per_byte_));
     BASE_CHECK(units < 0x1p63, "a flow of {} B", bytes);
     Running& r = slot();
     r.tag = tag;
@@ -113,8 +135,27 @@ class SimGridFlows {
     ++running_flows_;
   }
   [[nodiscard]] std::size_t running() const { return running_flows_; }
-  // Until no flow runs and no timer is set.
-  void run() { engine_->run(); }
+  // Until no flow runs and no timer is set. Throws: what `arrived` or a guarded function threw.
+  void run() {
+    try {
+      engine_->run();
+    } catch (...) {  // SimGrid's own: its state is unknown
+      engine_is_lost = true;
+      throw;
+    }
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  }
+  // Calls a function of ours inside SimGrid. Once one has thrown, no other is called: the flows that run run out.
+  template <class Act>
+  void guarded(Act act) {
+    if (is_ending_) return;
+    try {
+      act();
+    } catch (...) {
+      is_ending_ = true;
+      failure_ = std::current_exception();
+    }
+  }
 
  private:
   struct Running {
@@ -131,7 +172,7 @@ class SimGridFlows {
     for (std::size_t l = 0; l < graph.links.size(); ++l) {
       if (weights[l].empty()) continue;
       shares_[l] = share_of(weights[l], l);
-      links_[l] = zone_->create_link(fmt::format("l{}", l), graph.links[l].value() * kUnitsPerByte / shares_[l])->seal();
+      links_[l] = zone_->create_link(fmt::format("l{}", l), graph.links[l].value() * units_per_byte_ / shares_[l])->seal();
     }
   }
 
@@ -164,12 +205,28 @@ class SimGridFlows {
 
   void completed(const s4u::Activity& activity) {
     Running* r = activity.get_data<Running>();
-    free_.emplace_back(s4u::Engine::get_clock(), r);
     --running_flows_;
-    arrived_(r->tag);
+    guarded([&] {
+      free_.emplace_back(s4u::Engine::get_clock(), r);
+      arrived_(r->tag);
+    });
+  }
+
+  void drain() noexcept {
+    try {
+      engine_->run();
+    } catch (...) { engine_is_lost = true; }
+  }
+  // Leaves the engine and its flows behind.
+  void abandon() {
+    static_cast<void>(engine_.release());
+    static_cast<void>(new std::deque<Running>(std::move(running_)));  // NOLINT(cppcoreguidelines-owning-memory): on purpose
   }
 
   std::function<void(std::uint32_t)> arrived_;
+  double units_per_byte_;
+  bool is_ending_ = false;
+  std::exception_ptr failure_;
   std::deque<Running> running_;  // outlives the engine that is destroyed first
   std::deque<std::pair<double, Running*>> free_;
   std::unique_ptr<s4u::Engine> engine_;
@@ -185,6 +242,9 @@ class SimGridFlows {
 class SimGridNetwork final : public FlowNetwork {
  public:
   explicit SimGridNetwork(const TaskGraph& graph) : graph_(graph) {}
+  ~SimGridNetwork() override { disarm(); }
+  SimGridNetwork(const SimGridNetwork&) = delete;
+  SimGridNetwork& operator=(const SimGridNetwork&) = delete;
 
   void start(std::uint32_t route, double bytes, std::uint32_t tag) override {
     if (!flows_) flows_ = std::make_unique<SimGridFlows>(graph_, [this](std::uint32_t task) { arrived(task); });
@@ -223,8 +283,10 @@ class SimGridNetwork final : public FlowNetwork {
     disarm();
     timer_ = simgrid::kernel::timer::Timer::set(std::max(*next, s4u::Engine::get_clock()), [this] {
       timer_ = nullptr;  // SimGrid deletes it
-      executor_->wake(s4u::Engine::get_clock());
-      arm();
+      flows_->guarded([this] {
+        executor_->wake(s4u::Engine::get_clock());
+        arm();
+      });
     });
   }
   void disarm() {
@@ -240,6 +302,7 @@ class SimGridNetwork final : public FlowNetwork {
 }  // namespace
 
 Timeline simulate(const TaskGraph& graph) {
+  BASE_CHECK(!engine_is_lost, "SimGrid's engine of this process has failed before");
   reset_clock();
   SimGridNetwork network(graph);
   Executor executor(graph, network);

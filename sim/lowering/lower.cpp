@@ -95,14 +95,17 @@ const Program& Lowerer::lower(const Variant& variant) & {
   }
   blocks.update = update(variant, synchronised);
   if (plan_.overlap.tensor == true && !program_.has_shares())
-    program_.add_note(base::NoteKind::caution, "overlap tensor changes nothing, because no product has a gather before it or a reduce-scatter behind it");
+    program_.add_note(base::NoteKind::caution,
+                      "overlap tensor changes nothing, because no product has a gather before it or a reduce-scatter behind it");
   if (!data_.synchronisation.divides())
-    program_.add_note(base::NoteKind::caution, fmt::format("the holders of some weights do not divide into {} groups: all of them share these weights out",
+    program_.add_note(base::NoteKind::caution,
+                      fmt::format("the holders of some weights do not divide into {} groups: all of them share these weights out",
                                   plan_.memory.zero.groups));
   const Program& program = program_.build(std::move(blocks), interned_, prices_);
   if (plan_.overlap.experts == true && !exchanges_tokens(program))
     program_.add_note(base::NoteKind::caution, "overlap experts hides nothing, because no tokens travel to their experts");
-  if (std::optional<std::string> unused = unused_dispatch(plan_, program, cluster_)) program_.add_note(base::NoteKind::caution, std::move(*unused));
+  if (std::optional<std::string> unused = unused_dispatch(plan_, program, cluster_))
+    program_.add_note(base::NoteKind::caution, std::move(*unused));
   return program;
 }
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/ids.hpp"
-#include "base/units.hpp"
 #include "base/note.hpp"
+#include "base/units.hpp"
 #include "pcg/work/kernel.hpp"
 #include "profiles/basis.hpp"
 #include "sim/dataflow/movement.hpp"

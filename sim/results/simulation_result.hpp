@@ -77,11 +77,11 @@ struct SimulationResult {
   int devices = 0;            // of the plan
   int simulated_devices = 0;  // fewer when folded
   std::uint64_t activities = 0;
-  profiles::ByBasis<base::Seconds> compute_by_basis;  // kernel seconds, over all simulated devices
-  std::vector<base::Note> notes;                      // "192 devices simulated as 6: ...", extrapolations, rounded sizes
-  std::vector<Span> spans;                            // if asked for, by device, stream, start
+  profiles::ByBasis<base::Seconds> compute_by_basis;   // kernel seconds, over all simulated devices
+  std::vector<base::Note> notes;                       // "192 devices simulated as 6: ...", extrapolations, rounded sizes
+  std::vector<Span> spans;                             // if asked for, by device, stream, start
   std::vector<std::vector<std::uint32_t>> stands_for;  // if asked for: per simulated device those that do the same, itself first, ascending
-  std::vector<MemorySample> memory_over_time;         // if asked for
+  std::vector<MemorySample> memory_over_time;          // if asked for
 };
 
 }  // namespace sim

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "base/files/text_file.hpp"
 #include "base/yaml/parse.hpp"
 #include "tests/base/input_error_text.hpp"
 
@@ -123,4 +124,25 @@ TEST_CASE("brackets that are text do not count as nesting") {
   // After a text, brackets count again.
   for (const char* text : {"a: |\n  x\nb: ", "a: 'it''s'\nb: ", "# x\n", "- b: >-\n    x\n  c: ", "{\"a\":\"[\",b: "})
     CHECK(error_of(text + many).find("more than 100 deep") != std::string::npos);
+}
+
+TEST_CASE("a text ends at its first zero byte, its limit, or two million values, whatever would follow") {
+  CHECK(input_error_text([] { (void)read_yaml("/dev/zero"); }) == "/dev/zero: not text in UTF-8: byte 0x00 in line 1");
+  CHECK(input_error_text([] { (void)read_text_file("/dev/stdin/absent"); }).find("cannot be read") != std::string::npos);
+  CHECK(input_error_text([] { (void)read_text_file(SOURCE_DIRECTORY "/CMakeLists.txt", 100); }) == SOURCE_DIRECTORY
+        "/CMakeLists.txt: is larger than 100 B");
+  std::string list = "[0";
+  for (int i = 0; i < 2'000'000; ++i) list += ",0";
+  CHECK(error_of(list + "]").find("more than 2000000 values") != std::string::npos);
+}
+
+TEST_CASE("a map of many keys and a file of many problems take no long time") {
+  std::string keys, twice;
+  for (int i = 0; i < 100'000; ++i) keys += "k" + std::to_string(i) + ": 1\n";
+  CHECK(parse_yaml(keys, "f.yaml").entries.size() == 100'000);
+  for (int i = 0; i < 5'000; ++i) twice += "k: 1\n";
+  try {
+    (void)parse_yaml(twice, "f.yaml");
+    FAIL("no exception");
+  } catch (const InputError& e) { CHECK(e.diagnostics().size() == 1000); }
 }

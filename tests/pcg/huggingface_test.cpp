@@ -249,5 +249,17 @@ TEST_CASE("problems of a config.json are reported at their place") {
         std::string::npos);
 }
 
+TEST_CASE("a config without a family and one of absurd sizes are refused with their place") {
+  CHECK(problem(R"({"model_type": null})").find("config.json:1:16: model_type: names no family") == 0);
+  CHECK(problem(R"({"model_type": ""})").find("model_type: names no family") != std::string::npos);
+  CHECK(
+      problem(R"({"model_type": "llama", "num_hidden_layers": 1000000})").find("num_hidden_layers must be at most 10000, found 1000000") !=
+      std::string::npos);
+  CHECK(problem(R"({"model_type": "llama", "vocab_size": 1099511627776})").find("vocab_size must be at most 1073741824") !=
+        std::string::npos);
+  CHECK(notes(R"({"model_type": "llama", "rope_scaling": {"type": "yarn"}, "quantization_config": {"bits": 4}, "sliding_window": 8})") ==
+        std::vector<std::string>{"the model does not use what config.json says of rope_scaling, quantization_config, sliding_window 8"});
+}
+
 }  // namespace
 }  // namespace pcg::models

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <ctime>
+#include <limits>
 #include <string>
 
 #include "base/check.hpp"
@@ -307,6 +308,45 @@ TEST_CASE("tasks that wait for each other are named") {
   sim::TaskGraph lost;
   lost.routes = {{{0, 1}}};  // over a link that is not there
   CHECK_THROWS_AS(static_cast<void>(sim::simulate(lost)), base::InternalError);
+}
+
+TEST_CASE("flows of any size that a link carries keep their times") {
+  // Two flows of equal bytes share 100 GB/s: 2 x bytes / 100 GB/s.
+  for (const double bytes : {1e3, 1e9, 1e14, 1e15, 1e19, 1e21}) {
+    CAPTURE(bytes);
+    Graph g;
+    const std::uint32_t r = g.route({{g.link(100e9)}});
+    const std::uint32_t a = g.flow(0, r, bytes), b = g.flow(0, r, bytes);
+    const Timeline t = g.run();
+    CHECK(end(t, a) == doctest::Approx(2 * bytes / 100e9).epsilon(1e-9));
+    CHECK(end(t, b) == doctest::Approx(2 * bytes / 100e9).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("an exception while flows run leaves the engine fit for the next graph") {
+  // Each time two flows share the link when a flow of infinite bytes is refused: behind a third flow's end (SimGrid's callback), behind a
+  // delay (SimGrid's timer), and beside them at the start.
+  const auto failing = [](bool after_flow, double delay) {
+    Graph g;
+    const std::uint32_t r = g.route({{g.link(100e9)}});
+    g.flow(0, r, 1e9);
+    g.flow(0, r, 2e9);
+    std::vector<std::uint32_t> after;
+    if (after_flow) after.push_back(g.flow(0, r, 1e6));
+    g.flow(delay, r, std::numeric_limits<double>::infinity(), {}, after);
+    return g;
+  };
+  for (int round = 0; round < 3; ++round) {
+    CHECK_THROWS_AS(static_cast<void>(failing(true, 0).run()), base::InternalError);
+    CHECK_THROWS_AS(static_cast<void>(failing(false, 1e-6).run()), base::InternalError);
+    CHECK_THROWS_AS(static_cast<void>(failing(false, 0).run()), base::InternalError);
+    Graph g;
+    const std::uint32_t r = g.route({{g.link(100e9)}});
+    const std::uint32_t a = g.flow(0, r, 1e9), b = g.flow(0, r, 1e9);
+    const Timeline t = g.run();
+    CHECK(end(t, a) == to_twelve_digits(2e9 / 100e9));
+    CHECK(end(t, b) == to_twelve_digits(2e9 / 100e9));
+  }
 }
 
 TEST_CASE("equal graphs give equal bytes, however often and whatever ran between") {

@@ -9,6 +9,9 @@
 
 namespace pcg::models {
 
+inline constexpr std::int64_t kMostLayers = 10'000;               // a hundred times deeper than what is trained today
+inline constexpr std::int64_t kMostSize = std::int64_t{1} << 30;  // of what is counted; six products of two still fit in 64 bits
+
 enum class AttentionKind { flash, unfused };
 
 // Any decoder or encoder stack. Defaults are a GPT.

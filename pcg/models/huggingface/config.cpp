@@ -7,39 +7,21 @@
 #include <array>
 #include <functional>
 
+#include "pcg/models/families/transformer.hpp"
+
 namespace pcg::models {
 namespace {
 
 using base::Yaml;
 
 // They change neither the operators nor their sizes.
-constexpr std::array<std::string_view, 27> kWithoutWeight{"_name_or_path",
-                                                          "architectures",
-                                                          "auto_map",
-                                                          "bos_token_id",
-                                                          "decoder_start_token_id",
-                                                          "dtype",
-                                                          "eos_token_id",
-                                                          "id2label",
-                                                          "initializer_factor",
-                                                          "initializer_range",
-                                                          "label2id",
-                                                          "layer_norm_eps",
-                                                          "layer_norm_epsilon",
-                                                          "model_type",
-                                                          "n_ctx",
-                                                          "norm_eps",
-                                                          "pad_token_id",
-                                                          "pretraining_tp",
-                                                          "rms_norm_eps",
-                                                          "rope_local_base_freq",
-                                                          "rope_parameters",
-                                                          "rope_scaling",
-                                                          "rope_theta",
-                                                          "tokenizer_class",
-                                                          "torch_dtype",
-                                                          "transformers_version",
-                                                          "use_cache"};
+constexpr std::array<std::string_view, 26> kWithoutWeight{
+    "_name_or_path",   "architectures",  "auto_map",           "bos_token_id",       "decoder_start_token_id",
+    "dtype",           "eos_token_id",   "id2label",           "initializer_factor", "initializer_range",
+    "label2id",        "layer_norm_eps", "layer_norm_epsilon", "model_type",         "n_ctx",
+    "norm_eps",        "pad_token_id",   "pretraining_tp",     "rms_norm_eps",       "rope_local_base_freq",
+    "rope_parameters", "rope_theta",     "tokenizer_class",    "torch_dtype",        "transformers_version",
+    "use_cache"};
 
 bool says_nothing(const Yaml& y) {
   if (y.is_null()) return true;
@@ -49,11 +31,14 @@ bool says_nothing(const Yaml& y) {
 }  // namespace
 
 std::int64_t Config::size(std::string_view key, std::int64_t usual, std::int64_t least) {
-  return given(key) ? reader_.integer(key, least).value_or(usual) : usual;
+  return given(key) ? reader_.integer(key, least, kMostSize).value_or(usual) : usual;
+}
+std::int64_t Config::layers(std::string_view key, std::int64_t usual, std::int64_t least) {
+  return given(key) ? reader_.integer(key, least, kMostLayers).value_or(usual) : usual;
 }
 std::int64_t Config::size_or_none(std::string_view key, std::int64_t usual) {
   if (!reader_.has(key)) return usual;
-  return given(key) ? reader_.integer(key, 0).value_or(usual) : 0;
+  return given(key) ? reader_.integer(key, 0, kMostSize).value_or(usual) : 0;
 }
 bool Config::flag(std::string_view key, bool usual) { return given(key) ? reader_.boolean(key).value_or(usual) : usual; }
 double Config::rate(std::string_view key, double usual) { return given(key) ? reader_.number(key, 0, 1).value_or(usual) : usual; }

@@ -19,7 +19,10 @@ class Config {
  public:
   Config(const base::Yaml& document, const std::string& path, base::Diagnostics& sink) : reader_(document, path, sink) {}
 
+  // At most kMostSize.
   std::int64_t size(std::string_view key, std::int64_t usual, std::int64_t least = 1);
+  // A number of layers, at most kMostLayers.
+  std::int64_t layers(std::string_view key, std::int64_t usual, std::int64_t least = 1);
   // A size that null switches off: returns 0 then.
   std::int64_t size_or_none(std::string_view key, std::int64_t usual);
   bool flag(std::string_view key, bool usual);

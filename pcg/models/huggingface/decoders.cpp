@@ -9,7 +9,7 @@ namespace pcg::models {
 ModelConfig read_gpt2(Config& f) {
   TransformerConfig c{.vocab = f.size("vocab_size", 50257), .positions = f.size("n_positions", 1024)};
   c.hidden = f.size("n_embd", 768);
-  c.layers = f.size("n_layer", 12);
+  c.layers = f.layers("n_layer", 12);
   c.heads = f.size("n_head", 12);
   c.ffn = f.size("n_inner", 0);
   c.dropout = f.rate("resid_pdrop", 0.1);
@@ -24,7 +24,7 @@ ModelConfig read_opt(Config& f) {
   TransformerConfig c{.vocab = f.size("vocab_size", 50272), .sequence_length = f.size("max_position_embeddings", 2048)};
   c.positions = c.sequence_length + 2;  // OPTLearnedPositionalEmbedding keeps two rows before the first position
   c.hidden = f.size("hidden_size", 768);
-  c.layers = f.size("num_hidden_layers", 12);
+  c.layers = f.layers("num_hidden_layers", 12);
   c.heads = f.size("num_attention_heads", 12);
   c.ffn = f.size("ffn_dim", 3072);
   c.embedding_width = f.size("word_embed_proj_dim", c.hidden);
@@ -41,7 +41,7 @@ ModelConfig read_opt(Config& f) {
 ModelConfig read_gpt_neox(Config& f) {
   TransformerConfig c{.vocab = f.size("vocab_size", 50432), .sequence_length = f.size("max_position_embeddings", 2048), .positions = -1};
   c.hidden = f.size("hidden_size", 6144);
-  c.layers = f.size("num_hidden_layers", 44);
+  c.layers = f.layers("num_hidden_layers", 44);
   c.heads = f.size("num_attention_heads", 64);
   c.ffn = f.size("intermediate_size", 24576);
   c.dropout = f.rate("hidden_dropout", 0.0);
@@ -57,7 +57,7 @@ ModelConfig read_gpt_neox(Config& f) {
 ModelConfig read_falcon(Config& f) {
   TransformerConfig c{.vocab = f.size("vocab_size", 65024), .sequence_length = f.size("max_position_embeddings", 2048), .positions = -1};
   c.hidden = f.size("hidden_size", 4544);
-  c.layers = f.size("num_hidden_layers", 32);
+  c.layers = f.layers("num_hidden_layers", 32);
   c.heads = f.size("num_attention_heads", 71);
   const bool newer = f.flag("new_decoder_architecture", false);
   const std::int64_t heads = f.size("num_kv_heads", c.heads);
@@ -78,7 +78,7 @@ ModelConfig read_falcon(Config& f) {
 ModelConfig read_nemotron(Config& f) {
   TransformerConfig c{.vocab = f.size("vocab_size", 256000), .sequence_length = f.size("max_position_embeddings", 4096), .positions = -1};
   c.hidden = f.size("hidden_size", 6144);
-  c.layers = f.size("num_hidden_layers", 32);
+  c.layers = f.layers("num_hidden_layers", 32);
   c.heads = f.size("num_attention_heads", 48);
   c.kv_heads = f.size("num_key_value_heads", c.heads);
   c.head_dim = f.size("head_dim", 0);

@@ -11,7 +11,7 @@ namespace pcg::models {
 ModelConfig read_bert(Config& f) {
   TransformerConfig c{.vocab = f.size("vocab_size", 30522), .positions = f.size("max_position_embeddings", 512)};
   c.hidden = f.size("hidden_size", 768);
-  c.layers = f.size("num_hidden_layers", 12);
+  c.layers = f.layers("num_hidden_layers", 12);
   c.heads = f.size("num_attention_heads", 12);
   c.ffn = f.size("intermediate_size", 3072);
   c.token_types = f.size("type_vocab_size", 2, 0);
@@ -33,7 +33,7 @@ ModelConfig read_t5(Config& f) {
   l.hidden = f.size("d_model", 512);
   l.head_dim = f.size("d_kv", 64);
   l.ffn = f.size("d_ff", 2048);
-  l.layers = f.size("num_layers", 6);
+  l.layers = f.layers("num_layers", 6);
   l.heads = f.size("num_heads", 8);
   l.sequence_length = f.size("n_positions", 512);
   l.dropout = f.rate("dropout_rate", 0.1);
@@ -47,7 +47,7 @@ ModelConfig read_t5(Config& f) {
     f.reader().complain("feed_forward_proj", fmt::format("\"{}\" is not known", projection), "one of: relu, gelu, gated-gelu, gated-silu");
   l.activation = projection.ends_with("gelu") ? Unary::Kind::gelu : projection.ends_with("silu") ? Unary::Kind::silu : Unary::Kind::relu;
   l.head = f.architecture("ForConditionalGeneration") != "Model";
-  c.decoder_layers = f.size("num_decoder_layers", l.layers);
+  c.decoder_layers = f.layers("num_decoder_layers", l.layers);
   c.position_buckets = f.size("relative_attention_num_buckets", 32);
   return c;
 }
@@ -67,7 +67,7 @@ ModelConfig read_vit(Config& f) {
   VisionConfig c;
   TransformerConfig& l = c.layers;
   l.hidden = f.size("hidden_size", 768);
-  l.layers = f.size("num_hidden_layers", 12);
+  l.layers = f.layers("num_hidden_layers", 12);
   l.heads = f.size("num_attention_heads", 12);
   l.ffn = f.size("intermediate_size", 3072);
   l.dropout = f.rate("hidden_dropout_prob", 0.0);

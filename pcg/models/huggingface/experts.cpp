@@ -80,7 +80,7 @@ TransformerConfig read_deepseek(Config& f, const TransformerConfig& usual) {
   c.top_k = f.size("num_experts_per_tok", usual.top_k);
   c.expert_ffn = f.size("moe_intermediate_size", usual.expert_ffn);
   c.shared_ffn = c.expert_ffn * f.size_or_none("n_shared_experts", usual.shared_ffn / usual.expert_ffn);
-  c.dense_layers = f.size("first_k_dense_replace", usual.dense_layers, 0);
+  c.dense_layers = f.layers("first_k_dense_replace", usual.dense_layers, 0);
   c.expert_every = f.size("moe_layer_freq", 1);
   // Routing by "greedy", DeepSeek-V2's default, has no groups, whatever the config lists.
   const std::int64_t groups = f.size_or_none("n_group", usual.expert_groups),
@@ -120,7 +120,7 @@ ModelConfig read_deepseek_v3(Config& f) {
                                           .expert_groups = 8,
                                           .groups_per_token = 4});
   c.sigmoid_router = true;
-  c.mtp_layers = f.size("num_nextn_predict_layers", 0, 0);
+  c.mtp_layers = f.layers("num_nextn_predict_layers", 0, 0);
   return c;
 }
 

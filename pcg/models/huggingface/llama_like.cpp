@@ -14,7 +14,7 @@ TransformerConfig read_llama_like(Config& f, const TransformerConfig& usual) {
   TransformerConfig c = usual;
   c.vocab = f.size("vocab_size", usual.vocab);
   c.hidden = f.size("hidden_size", given(usual.hidden, 4096));
-  c.layers = f.size("num_hidden_layers", given(usual.layers, 32));
+  c.layers = f.layers("num_hidden_layers", given(usual.layers, 32));
   c.heads = f.size("num_attention_heads", given(usual.heads, 32));
   c.kv_heads = f.size("num_key_value_heads", usual.kv_heads > 0 ? usual.kv_heads : c.heads);
   c.head_dim = f.size("head_dim", usual.head_dim);

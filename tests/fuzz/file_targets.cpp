@@ -1,0 +1,48 @@
+// Profiles, tables of measurements, traces.
+#include "base/yaml/parse.hpp"
+#include "imports/import.hpp"
+#include "imports/to_measurements.hpp"
+#include "imports/traces/summary.hpp"
+#include "measurements/collective_tables.hpp"
+#include "measurements/kernel_tables.hpp"
+#include "measurements/measurements.hpp"
+#include "measurements/points.hpp"
+#include "profiles/device_profile.hpp"
+#include "profiles/framework_profile.hpp"
+#include "profiles/network_profile.hpp"
+#include "tests/fuzz/refused.hpp"
+#include "tests/fuzz/targets.hpp"
+
+namespace fuzz {
+
+void read_profile(std::string_view bytes) {
+  refused_or_read([&] {
+    const base::Yaml y = base::parse_yaml(std::string(bytes), "input.yaml");
+    if (y.find("framework") != nullptr) (void)profiles::load_framework_profile(y);
+    else if (y.find("network") != nullptr) (void)profiles::load_network_profile(y);
+    else (void)profiles::load_device_profile(y);
+  });
+}
+
+void read_tables(std::string_view bytes) {
+  refused_or_read([&] {
+    if (measurements::is_points_header(bytes)) {
+      for (const measurements::Point& p : measurements::read_points(std::string(bytes), "input.csv")) (void)measurements::scenario_of(p);
+      return;
+    }
+    const measurements::Measurements m = measurements::read_measurements(bytes, "input.csv");
+    (void)measurements::to_csv(m.kernels);
+    (void)measurements::to_csv(m.collectives);
+  });
+}
+
+void read_trace(std::string_view bytes) {
+  const MemoryFile file(bytes);
+  refused_or_read([&] {
+    const imports::ImportedTrace t = imports::import_trace(file.path());
+    (void)imports::summarise(t);
+    (void)imports::to_measurements(t, {.device = "x", .cluster = "y"});
+  });
+}
+
+}  // namespace fuzz
