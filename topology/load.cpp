@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/diagnostics.hpp"
+#include "base/files/text_file.hpp"
 #include "base/yaml/parse.hpp"
 #include "base/yaml/patch.hpp"
 #include "base/yaml/reader.hpp"
@@ -106,7 +107,7 @@ Cluster load_cluster(const base::Yaml& expanded, const std::string& path) {
 Cluster load_cluster_argument(const std::string& word) {
   if (const base::Yaml* preset = preset_section(word)) return load_cluster(*preset, "cluster");
   std::error_code refused;
-  if (!std::filesystem::exists(word, refused)) {
+  if (!base::is_standard_input(word) && !std::filesystem::exists(word, refused)) {
     base::Diagnostics sink;
     sink.add({}, "", fmt::format("\"{}\" is neither a preset nor a file", word), base::suggest(word, preset_names()));
     sink.throw_if_any();

@@ -6,6 +6,8 @@
 #include <memory>
 #include <optional>
 
+#include "base/diagnostics.hpp"
+#include "base/files/text_file.hpp"
 #include "base/files/used_files.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/standard_streams.hpp"
@@ -24,8 +26,19 @@ struct ImportFlags {
   std::string file, json, output, device, cluster;
 };
 
-// Topologies are small texts that are no JSON; nullopt for everything else, and for what cannot be read (the trace importers say why).
+// Topologies are small texts that are no JSON.
+bool may_be_topology(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return text.find('\0') == std::string::npos && first != std::string::npos && text[first] != '{' && !text.starts_with("\x1f\x8b");
+}
+
+// nullopt for everything else, and for what cannot be read (the trace importers say why).
 std::optional<std::string> small_text(const std::string& file) {
+  if (base::is_standard_input(file)) {
+    std::string given = base::read_text_file(file);
+    if (may_be_topology(given)) return given;
+    throw base::InputError({{{}, "standard input", "no topology, and a trace is read from a file", "give the file's name"}});
+  }
   constexpr std::size_t kMost = 16 << 20;  // a topology.conf of 100,000 nodes takes a few MB
   std::error_code unreadable;
   const auto size = std::filesystem::file_size(file, unreadable);
@@ -34,10 +47,7 @@ std::optional<std::string> small_text(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
   std::string text(static_cast<std::size_t>(size), '\0');
   in.read(text.data(), static_cast<std::streamsize>(size));
-  if (!in || text.find('\0') != std::string::npos) return std::nullopt;
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string::npos || text[first] == '{' || text.starts_with("\x1f\x8b")) return std::nullopt;
-  return text;
+  return in && may_be_topology(text) ? std::optional(std::move(text)) : std::nullopt;
 }
 
 int write_topology(const topology::ImportedTopology& t, const ImportFlags& f) {

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/files/text_file.hpp"
 #include "base/files/used_files.hpp"
 #include "base/units.hpp"
 #include "imports/sources/refuse.hpp"
@@ -42,11 +43,11 @@ std::string_view damage_of(const io::gzip_error& e) {
 
 }  // namespace
 
-ByteSource::ByteSource(const std::filesystem::path& file, std::uint64_t most) : name_(file.string()), left_(most), out_(kPart) {
+ByteSource::ByteSource(const std::filesystem::path& file, std::uint64_t most) : name_(base::name_of_input(file)), left_(most), out_(kPart) {
   std::error_code ignored;
   if (std::filesystem::is_directory(file, ignored)) refuse(name_, "is a directory, not a file");
   base::note_input(file);
-  if (file_.open(file, std::ios::in | std::ios::binary) == nullptr) refuse(name_, fmt::format("cannot be read: {}", std::strerror(errno)));
+  if (file_.open(base::is_standard_input(file) ? "/dev/stdin" : file, std::ios::in | std::ios::binary) == nullptr) refuse(name_, fmt::format("cannot be read: {}", std::strerror(errno)));
   if (file_.sgetc() == traits_type::eof()) refuse(name_, "is empty");
   if (!is_gzip(file_)) return;
   // Boost reads several gzip streams one after another, too: gzip's format allows them, pigz and log shippers write them.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/files/text_file.hpp"
 #include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
 #include "pcg/models/builtin_table.hpp"
@@ -36,7 +37,7 @@ std::filesystem::path resolve(const std::string& word, const std::filesystem::pa
 // Names that the system refuses (too long, a loop of links) are no files either.
 bool is_file(const std::filesystem::path& path) {
   std::error_code refused;
-  return std::filesystem::is_regular_file(path, refused);
+  return base::is_standard_input(path) || std::filesystem::is_regular_file(path, refused);
 }
 
 // A file that a key of the section names, or nullopt with what is wrong in the sink: also what is wrong inside the file.
@@ -176,11 +177,15 @@ void apply_overrides(MapReader& r, Found& found) {
   for (const std::string& problem : problems(layers)) r.complain("sequence_length", problem);
 }
 
+std::string absolute_name(const std::filesystem::path& file) {
+  return base::is_standard_input(file) ? file.string() : std::filesystem::absolute(file).string();
+}
+
 bool is_onnx(const std::filesystem::path& file) { return file.extension() == ".onnx"; }
 
 Yaml onnx_section(const std::filesystem::path& file) {
   Yaml section = Yaml::make_map();
-  section.set("onnx", Yaml::make_scalar(std::filesystem::absolute(file).string()));
+  section.set("onnx", Yaml::make_scalar(absolute_name(file)));
   return section;
 }
 
@@ -236,7 +241,7 @@ std::vector<std::string> model_argument_notes(const std::string& word) {
   if (model != nullptr && document.find("foreshard")) return model_notes(*model, file.parent_path());
   if (!document.find("model_type")) return {};
   Yaml section = Yaml::make_map();
-  section.set("huggingface", Yaml::make_scalar(std::filesystem::absolute(file).string()));
+  section.set("huggingface", Yaml::make_scalar(absolute_name(file)));
   return model_notes(section, {});
 }
 
@@ -266,7 +271,7 @@ Graph load_model_argument(const std::string& word, std::int64_t batch) {
     sink.throw_if_any();
   }
   if (document.find("model_type") || document.find("architectures")) {
-    section.set("huggingface", Yaml::make_scalar(std::filesystem::absolute(file).string()));
+    section.set("huggingface", Yaml::make_scalar(absolute_name(file)));
     return load_model(section, "", {}, batch);
   }
   sink.add(document.mark, "", "is no model", "a model file has the key \"model\", is a graph file, or a Hugging Face config.json");

@@ -106,9 +106,11 @@ TEST_CASE("what is shown can be read again") {
 TEST_CASE("misspelt words are told with the nearest that is known") {
   const Folder f;
   CHECK(call(f, "fly").err ==
-        "foreshard: there is no command \"fly\"\n       one of: run, show, check, validate, import, calibrate, rules\n");
+        "foreshard: there is no command \"fly\"\n       one of: run, show, check, validate, import, calibrate, rules, init, completion, "
+        "man\n");
   CHECK(call(f, "shwo model x").err == "foreshard: there is no command \"shwo\"\n       did you mean \"show\"?\n");
-  CHECK(call(f, "show").err == "foreshard show: a command is missing\n       one of: model, cluster, plan, rules, planners\n");
+  CHECK(call(f, "show").err ==
+        "foreshard show: a command is missing\n       one of: model, cluster, device, framework, plan, rules, planners\n");
   CHECK(call(f, "run x.yaml --jsn -").err == "foreshard run: there is no option \"--jsn\"\n       did you mean \"--json\"?\n");
   CHECK(call(f, "-x").err == "foreshard: there is no option \"-x\"\n       one of: --help, --version\n");
   CHECK(call(f, "run x.yaml -json -").err == "foreshard run: there is no option \"-json\"\n       did you mean \"--json\"?\n");

@@ -131,7 +131,8 @@ TEST_CASE("selective recomputation that finds no scores says that it changes not
     text.replace(text.find(model), model.size(),
                  "{transformer: {layers: 1, hidden: 64, heads: 2, vocab: 64, sequence_length: 64, attention: " + attention + "}}");
     const auto r = run(text + "plans: [fsdp: {recompute: " + recompute + "}]\n");
-    return std::ranges::any_of(r.runs[0].notes, [](const base::Note& n) { return n.text.starts_with("recompute: selective changes nothing"); });
+    return std::ranges::any_of(r.runs[0].notes,
+                               [](const base::Note& n) { return n.text.starts_with("recompute: selective changes nothing"); });
   };
   CHECK(says("flash", "selective"));
   CHECK(!says("unfused", "selective"));
@@ -171,8 +172,8 @@ TEST_CASE("a search of which nothing fits is an answer with times, and says that
   CHECK(x.simulation->iteration_time.value() > 0);
   CHECK(search::stop_reason(x.planning->termination) == "infeasible");
   const std::vector<base::Note> notes = scenarios::run_notes(x);
-  CHECK(std::ranges::any_of(notes,
-                            [](const base::Note& n) { return n.text.find("nothing fits into memory: the least is") != std::string::npos; }));
+  CHECK(std::ranges::any_of(
+      notes, [](const base::Note& n) { return n.text.find("nothing fits into memory: the least is") != std::string::npos; }));
   CHECK(scenarios::encode(scenarios::decode(scenarios::encode(r.runs))) == scenarios::encode(r.runs));
 }
 
@@ -222,6 +223,18 @@ TEST_CASE("a saved plan checks, runs again to the same time, and a broken one is
   CHECK(again.runs[0].plan == "ours");
   CHECK(again.runs[0].simulation->iteration_time == first.runs[0].simulation->iteration_time);
 
+  // Of another model it is refused, in the scenario's own and, as a row, in a what-if's.
+  const std::string entry = "plans: [data-parallel, {file: " + file.string() + ", name: ours}]\n";
+  std::string other = test::kTwoGpus;
+  other.replace(other.find("mlp-mnist"), 9, "alexnet");
+  CHECK(test::problems(other + entry).find("the saved plan \"data-parallel\" is of another model: mlp-mnist, here alexnet") !=
+        std::string::npos);
+  const auto rows = run(test::kTwoGpus + entry + "what_if: [{name: other, set: {model: {builtin: alexnet}}}]\n");
+  const auto row = std::ranges::find_if(rows.runs, [](const Run& r) { return r.plan == "ours" && !r.is_of_base(); });
+  REQUIRE(row != rows.runs.end());
+  CHECK(row->status == Status::infeasible);
+  CHECK(scenarios::run_notes(*row)[0].text.find("is of another model") != std::string::npos);
+
   const std::string relu = "activation: relu";  // of the model's hidden layer
   const auto at = text.find(relu);
   REQUIRE(at != std::string::npos);
@@ -229,4 +242,27 @@ TEST_CASE("a saved plan checks, runs again to the same time, and a broken one is
   std::ofstream(file) << text;
   CHECK_FALSE(scenarios::check_file(file, 1).sound);
   std::filesystem::remove_all(directory);
+}
+
+TEST_CASE("a what-if may be another machine, with the keys that stand beside the preset, or another model") {
+  const std::string scenario =
+      "foreshard: 1\nmodel: {builtin: mlp-mnist}\ncluster: {preset: dgx-1v, nodes: 2, links.infiniband.bandwidth: 1 GB/s}\n"
+      "training: {global_batch: 64}\nplans: [data-parallel]\nwhat_if:\n";
+  const auto answer_of = [&](const std::string& set) { return run(scenario + "- {name: other, set: " + set + "}\n").runs.back(); };
+  const auto answer_alone = [&](const std::string& model, const std::string& cluster) {
+    return run("foreshard: 1\nmodel: {builtin: " + model + "}\ncluster: " + cluster +
+               "\ntraining: {global_batch: 64}\nplans: [data-parallel]\n")
+        .runs[0];
+  };
+  const auto time_of = [](const Run& r) { return r.simulation->iteration_time; };
+  CHECK(time_of(answer_of("{cluster.preset: dgx-2}")) ==
+        time_of(answer_alone("mlp-mnist", "{preset: dgx-2, nodes: 2, links.infiniband.bandwidth: 1 GB/s}")));
+  CHECK(time_of(answer_of("{cluster: {preset: dgx-2, nodes: 1}}")) == time_of(answer_alone("mlp-mnist", "{preset: dgx-2, nodes: 1}")));
+  CHECK(time_of(answer_of("{cluster.nodes: 2x, cluster.preset: dgx-2}")) ==
+        time_of(answer_alone("mlp-mnist", "{preset: dgx-2, nodes: 4, links.infiniband.bandwidth: 1 GB/s}")));
+  CHECK(time_of(answer_of("{model: {builtin: alexnet}}")) ==
+        time_of(answer_alone("alexnet", "{preset: dgx-1v, nodes: 2, links.infiniband.bandwidth: 1 GB/s}")));
+  CHECK(test::problems(scenario + "- {name: other, set: {cluster.preset: dgx-3}}\n").find("did you mean") != std::string::npos);
+  CHECK(test::problems(scenario + "- {name: other, set: {cluster.preset: summit, model: {builtin: alexnt}}}\n").find("unknown model") !=
+        std::string::npos);
 }

@@ -1,0 +1,104 @@
+// What a first-time user types: lists of what ships, a scenario to start from, standard input, several files, completion.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "program.hpp"
+
+namespace {
+
+const std::string kModest =
+    "foreshard: 1\nname: modest\nmodel: {builtin: mlp-mnist}\ncluster: {preset: dgx-1v, nodes: 1}\ntraining: {batch_per_gpu: 4}\n"
+    "plans: [data-parallel]\n";
+
+}  // namespace
+
+TEST_CASE("show without a name lists what ships, and every name that it lists is shown") {
+  const Folder f;
+  for (const std::string kind : {"cluster", "model", "device", "framework"}) {
+    const Outcome list = call(f, "show " + kind);
+    CHECK(list.code == 0);
+    CHECK(list.out.starts_with("name"));
+    const auto json = nlohmann::json::parse(call(f, "show " + kind + " --json").out);
+    REQUIRE(!json.empty());
+    CHECK(std::ranges::count(list.out, '\n') == static_cast<std::ptrdiff_t>(json.size()) + 1);
+    for (const auto& item : {json.front(), json.back()}) {
+      CHECK(!item["about"].get<std::string>().empty());
+      CHECK(call(f, "show " + kind + " " + item["name"].get<std::string>()).code == 0);
+    }
+  }
+  CHECK(call(f, "show device a100-sxm-80gb").out.find("name: a100-sxm-80gb") != std::string::npos);
+  CHECK(call(f, "show framework megatrn").err.find("did you mean \"megatron\"?") != std::string::npos);
+}
+
+TEST_CASE("init writes a scenario that runs, and never over a file") {
+  const Folder f;
+  const std::string file = (f.path / "mine.yaml").string();
+  CHECK(call(f, "init " + file + " --model mlp-mnist --cluster dgx-1v --nodes 1").code == 0);
+  const std::string written = f.read("mine.yaml");
+  CHECK(written.find("# ") != std::string::npos);
+  CHECK(call(f, "check " + file).code == 0);
+  CHECK(call(f, "run --quiet " + file).code == 0);
+  const Outcome again = call(f, "init " + file);
+  CHECK(again.code == 2);
+  CHECK(again.err.find("the file is there already") != std::string::npos);
+  CHECK(f.read("mine.yaml") == written);
+  CHECK(call(f, "init - --cluster dgx-1").err.find("did you mean \"dgx-1v\"?") != std::string::npos);
+  CHECK(call(f, "init - --model gpt3-1.3b --cluster dgx-a100-80gb").out.find("model: {builtin: gpt3-1.3b}") != std::string::npos);
+}
+
+TEST_CASE("- is standard input") {
+  const Folder f;
+  const std::string from = " <" + f.write("s.yaml", kModest);
+  CHECK(call(f, "run - --json -" + from).out.find("\"scenario\": \"modest\"") != std::string::npos);
+  CHECK(call(f, "check -" + from).out == "scenario modest: 1 plans, 0 what-ifs\n");
+  CHECK(call(f, "show model -" + from).out.starts_with("mlp-mnist: "));
+  CHECK(call(f, "show cluster -" + from).code == 0);
+  CHECK(call(f, "show cluster - --yaml" + from).out.find("cluster:") != std::string::npos);
+  const Outcome wrong = call(f, "run - <" + f.write("w.yaml", "foreshard: 1\nplan: x\n"));
+  CHECK(wrong.code == 2);
+  CHECK(wrong.err.starts_with("standard input:"));
+}
+
+TEST_CASE("check looks at every file") {
+  const Folder f;
+  const std::string good = f.write("good.yaml", kModest), bad = f.write("bad.yaml", "foreshard: 1\nplans: 3\n");
+  const Outcome both = call(f, "check " + bad + " " + good);
+  CHECK(both.code == 2);
+  CHECK(both.out == good + ": scenario modest: 1 plans, 0 what-ifs\n");
+  CHECK(both.err.find("bad.yaml:") != std::string::npos);
+  CHECK(call(f, "check " + good + " " + good).code == 0);
+}
+
+TEST_CASE("nothing that a file says steers a terminal") {
+  const Folder f;
+  const auto run_as = [&](const std::string& name) {
+    return call(f, "run " + f.write("n.yaml", "foreshard: 1\nname: \"" + name + "\"\n" + kModest.substr(kModest.find("model:"))));
+  };
+  const Outcome escape = run_as("a\\e[2Jb");
+  CHECK(escape.code == 2);
+  CHECK(escape.err.find("the control character 0x1b") != std::string::npos);
+  for (const Outcome& o : {escape, run_as("plain"), call(f, "show model 'x\033[31my'")}) {
+    CHECK(o.out.find('\033') == std::string::npos);
+    CHECK(o.err.find('\033') == std::string::npos);
+  }
+}
+
+TEST_CASE("completion and manual page name every command") {
+  const Folder f;
+  const std::string bash = call(f, "completion bash").out, zsh = call(f, "completion zsh").out, man = call(f, "man").out;
+  for (const std::string command : {"run", "show cluster", "check", "validate", "import", "calibrate", "rules match", "init"}) {
+    CHECK(bash.find("'foreshard " + command + "'") != std::string::npos);
+    CHECK(zsh.find("'foreshard " + command + "'") != std::string::npos);
+    CHECK(man.find(".SS foreshard " + command) != std::string::npos);
+  }
+  CHECK(bash.find("--save-plans") != std::string::npos);
+  const std::string script =
+      f.write("c.bash", bash +
+                            "COMP_WORDS=(foreshard ru); COMP_CWORD=1; _foreshard; echo \"${COMPREPLY[@]}\"\n"
+                            "COMP_WORDS=(foreshard show cl); COMP_CWORD=2; _foreshard; echo \"${COMPREPLY[@]}\"\n"
+                            "COMP_WORDS=(foreshard run --save); COMP_CWORD=2; _foreshard; echo \"${COMPREPLY[@]}\"\n");
+  CHECK(std::system(("bash " + script + " >" + (f.path / "words").string()).c_str()) == 0);
+  CHECK(f.read("words") == "run rules\ncluster\n--save-plans\n");
+}
