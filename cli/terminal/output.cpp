@@ -4,6 +4,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <boost/iostreams/device/back_inserter.hpp>
+#include <boost/iostreams/filter/gzip.hpp>
+#include <boost/iostreams/filtering_stream.hpp>
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
@@ -70,6 +73,20 @@ bool is_same_file(const std::string& a, const std::string& b) {
 
 }  // namespace
 
+namespace {
+
+std::string compressed(const std::string& text) {
+  std::string out;
+  boost::iostreams::filtering_ostream gzip;
+  gzip.push(boost::iostreams::gzip_compressor());
+  gzip.push(boost::iostreams::back_inserter(out));
+  gzip << text;
+  gzip.reset();  // writes what it still holds
+  return out;
+}
+
+}  // namespace
+
 std::string read_text(const std::filesystem::path& file) {
   if (base::is_standard_input(file)) return base::read_text_file(file);
   base::note_input(file);
@@ -98,7 +115,7 @@ void write_text(const std::filesystem::path& file, const std::string& text) {
     return;
   }
   flush_standard_output();  // the file may lead to the same place
-  base::write_file(file, text);
+  base::write_file(file, file.extension() == ".gz" ? compressed(text) : text);
 }
 
 void check_outputs(const std::vector<Output>& outputs) {

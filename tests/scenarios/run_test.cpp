@@ -226,10 +226,10 @@ TEST_CASE("a saved plan checks, runs again to the same time, and a broken one is
   // Of another model it is refused, in the scenario's own and, as a row, in a what-if's.
   const std::string entry = "plans: [data-parallel, {file: " + file.string() + ", name: ours}]\n";
   std::string other = test::kTwoGpus;
-  other.replace(other.find("mlp-mnist"), 9, "alexnet");
-  CHECK(test::problems(other + entry).find("the saved plan \"data-parallel\" is of another model: mlp-mnist, here alexnet") !=
+  other.replace(other.find("mlp-mnist"), 9, "mlp");
+  CHECK(test::problems(other + entry).find("the saved plan \"data-parallel\" is of another model: mlp-mnist, here mlp") !=
         std::string::npos);
-  const auto rows = run(test::kTwoGpus + entry + "what_if: [{name: other, set: {model: {builtin: alexnet}}}]\n");
+  const auto rows = run(test::kTwoGpus + entry + "what_if: [{name: other, set: {model: {builtin: mlp}}}]\n");
   const auto row = std::ranges::find_if(rows.runs, [](const Run& r) { return r.plan == "ours" && !r.is_of_base(); });
   REQUIRE(row != rows.runs.end());
   CHECK(row->status == Status::infeasible);
@@ -260,9 +260,9 @@ TEST_CASE("a what-if may be another machine, with the keys that stand beside the
   CHECK(time_of(answer_of("{cluster: {preset: dgx-2, nodes: 1}}")) == time_of(answer_alone("mlp-mnist", "{preset: dgx-2, nodes: 1}")));
   CHECK(time_of(answer_of("{cluster.nodes: 2x, cluster.preset: dgx-2}")) ==
         time_of(answer_alone("mlp-mnist", "{preset: dgx-2, nodes: 4, links.infiniband.bandwidth: 1 GB/s}")));
-  CHECK(time_of(answer_of("{model: {builtin: alexnet}}")) ==
-        time_of(answer_alone("alexnet", "{preset: dgx-1v, nodes: 2, links.infiniband.bandwidth: 1 GB/s}")));
+  CHECK(time_of(answer_of("{model: {builtin: mlp}}")) ==
+        time_of(answer_alone("mlp", "{preset: dgx-1v, nodes: 2, links.infiniband.bandwidth: 1 GB/s}")));
   CHECK(test::problems(scenario + "- {name: other, set: {cluster.preset: dgx-3}}\n").find("did you mean") != std::string::npos);
-  CHECK(test::problems(scenario + "- {name: other, set: {cluster.preset: summit, model: {builtin: alexnt}}}\n").find("unknown model") !=
+  CHECK(test::problems(scenario + "- {name: other, set: {cluster.preset: summit, model: {builtin: mlpp}}}\n").find("unknown model") !=
         std::string::npos);
 }
