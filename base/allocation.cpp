@@ -1,6 +1,5 @@
-// Memory from malloc, and std::bad_alloc where there is none left. Debian's mimalloc brings operators new of its own, which abort then: it
-// is built as C, and its stand-in for std::get_new_handler hides the library's, so that no handler is asked either. Its operators delete,
-// which free, stay.
+// Memory from malloc, and std::bad_alloc where there is none left. Debian's mimalloc brings operators new of its own; it is built as C, and
+// they abort then, whatever handler is set. Its operators delete, which free, stay.
 #include <cstdlib>
 #include <new>
 

@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
     cli::tell(fmt::format("foreshard: {}\n", e.what()));
     return cli::kBadInput;
   } catch (const std::bad_alloc&) {
-    cli::tell("foreshard: no memory is left for this\n       ask for less at a time: fewer --jobs, plans or GPUs\n");
+    cli::tell("foreshard: no memory is left for this\n       ask for less at a time (--jobs, plans, GPUs, rows of a table)\n");
     return cli::kBadInput;
   } catch (const std::exception& e) {
     cli::tell(fmt::format("foreshard: internal error: {}\n{}", e.what(), cli::kBugText));
