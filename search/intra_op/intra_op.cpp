@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 
 #include "search/data_parallel/data_parallel.hpp"
@@ -104,12 +105,13 @@ class IntraOpSearch {
         space.operators().size(), space.kinds(), space.ways_of_kinds(), config_.most_strategies,
         exact_ ? "exactly" : "but for tables that were too large", weighings_);
     if (within_memory_.empty()) return text;
+    const auto is_proved = [](const WithinMemory& w) { return w.is_proved; };
+    if (std::ranges::all_of(within_memory_, is_proved))
+      return text + fmt::format("; {} of these are proved best under the memory limit", within_memory_.size());
     double gap = 0;
-    for (const WithinMemory& w : within_memory_)
-      if (!w.is_proved) gap = std::max(gap, 1 - w.bound / w.seconds);
-    return text +
-           (gap > 0 ? fmt::format("; {} of these under the memory limit, at most {:.2f} % above the best", within_memory_.size(), gap * 100)
-                    : fmt::format("; {} of these are proved best under the memory limit", within_memory_.size()));
+    for (const WithinMemory& w : within_memory_) gap = std::max(gap, w.bound > 0 ? w.seconds / w.bound - 1 : 1);
+    return text + fmt::format("; {} of these under the memory limit, the costs {} above the least possible", within_memory_.size(),
+                              gap < 1 ? fmt::format("at most {:.2f} %", gap * 100) : "an unknown share");
   }
 
   // What was chosen under a weighing because the cheapest choices did not fit.
