@@ -25,8 +25,8 @@ class MemoryRoom {
   }
 
  private:
-  static constexpr double kSameBytes = 1e-6, kWorthATry = 2e-3;  // shares
-  static constexpr int kMostRounds = 6;
+  static constexpr double kSameBytes = 1e-6, kWorthATry = 5e-3;  // shares
+  static constexpr int kMostRounds = 4;
   double limit_;
   double least_too_many_ = std::numeric_limits<double>::infinity();
   int rounds_ = 0;

@@ -210,7 +210,8 @@ class Pipelines {
       const bool fits = memory.fits();
       PipelinePlan found{std::move(plan), memory_is_free ? std::optional(base::Seconds(cuts->seconds)) : std::nullopt};
       const bool is_first = memory_is_free && ruled_out.empty();
-      if (config_.within_memory && (is_first ? !fits && memory.peak <= kFarTooLarge * memory.capacity : !memory_is_free && fits))
+      const bool is_hopeful = config_.within_memory && answer.unlimited < setting_.to_beat;
+      if (is_hopeful && (is_first ? !fits && memory.peak <= kFarTooLarge * memory.capacity : !memory_is_free && fits))
         if (std::optional<PipelinePlan> within = within_memory(*cuts, ways_of(*cuts, placed, mapping), answer.unlimited)) {
           if (!fits && *within->expected < kHardlyDearer * base::Seconds(cuts->seconds)) {
             answer.closest = std::move(within);

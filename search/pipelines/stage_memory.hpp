@@ -38,7 +38,7 @@ class StageMemory {
   // Bytes that a plan of these ways leaves on the devices of each stage, where they are fewest; negative: it does not fit.
   using Room = std::function<std::vector<double>(const std::vector<StageWays>&)>;
   // From these ways on, which may fit or not. nullopt: none that fit were found in time. Cost: that of cheapest_within() for each stage and
-  // limit that is tried, six at most; and of `room` for each round.
+  // limit that is tried, four at most; and of `room` for each round.
   [[nodiscard]] std::optional<FittingStages> fit(const std::vector<StageRun>& stages, std::vector<StageWays> ways, const Room& room,
                                                  const Deadline& deadline);
 
