@@ -233,4 +233,8 @@ SimulationResult Oracle::plan(const pcg::Plan& p) const { return simulate_plan(p
 
 MemoryUse Oracle::memory(const pcg::Plan& p) const { return memory_of(p, state_->cluster, state_->config); }
 
+std::vector<MemoryUse> Oracle::memory_by_device(const pcg::Plan& p) const {
+  return sim::memory_by_device(p, state_->cluster, state_->config);
+}
+
 }  // namespace sim

@@ -57,6 +57,8 @@ class Oracle {
 
   [[nodiscard]] SimulationResult plan(const pcg::Plan& p) const;
   [[nodiscard]] MemoryUse memory(const pcg::Plan& p) const;  // without simulating
+  // Of every device that the plan uses, ascending.
+  [[nodiscard]] std::vector<MemoryUse> memory_by_device(const pcg::Plan& p) const;
 
  private:
   struct State;

@@ -70,6 +70,7 @@ class AlpaSearch {
     if (may_be_one_stage() && cuts_in_every_way())
       notes.push_back(confirm_intra_op(problem_, {.most_strategies = config_.most_strategies, .most_cut = config_.most_cut}, catalog_,
                                        deadline_, confirmation_));
+    if (best_ && best_->within_memory && confirmation_.best_time() == best_->simulated) notes.push_back(note(*best_->within_memory));
     const bool cut_off = looked_at < settings.size() || deadline_.has_passed();
     SearchResult r = std::move(confirmation_).result(cut_off);
     if (r.candidates == 0 && !cut_off)
@@ -101,7 +102,8 @@ class AlpaSearch {
                           .parts = config_.parts,
                           .submeshes = config_.submeshes,
                           .side_by_side = false,
-                          .hand_overs_count = config_.transfers && config_.between_stages != pcg::BetweenStages::signal};
+                          .hand_overs_count = config_.transfers && config_.between_stages != pcg::BetweenStages::signal,
+                          .within_memory = true};
     if (config_.intra_op == IntraOp::largest_dimension) config.cuts.only_largest = true;
     else if (space_ == AlpaSpace::samples || (space_ == AlpaSpace::all && config_.intra_op != IntraOp::ilp))
       config.cuts = {.features = false, .reduction = false, .heads = false};
@@ -113,7 +115,8 @@ class AlpaSearch {
     const int stages = p.plan.stages;
     const std::optional<base::Seconds> expected = p.expected;
     confirmation_.confirm(std::move(p.plan), expected);
-    if (const auto now = confirmation_.best_time(); now && (!before || *now < *before)) best_ = {setting, stages, expected};
+    if (const auto now = confirmation_.best_time(); now && (!before || *now < *before))
+      best_ = {setting, stages, expected, *now, p.within_memory};
   }
 
   // Sums of costs and simulated times differ by a few per cent. So the cheapest plans of about as many stages as the best has, in its
@@ -151,6 +154,7 @@ class AlpaSearch {
   std::vector<PipelineSetting> most_promising_first(std::vector<PipelineSetting> settings) {
     if (settings.size() < 2) return settings;
     PipelineConfig first_look = pipeline_config();
+    first_look.within_memory = false;
     first_look.most_strategies = std::min(first_look.most_strategies, kFewStrategies);
     if (first_look.parts.by == Clustering::segments) first_look.parts.by = Clustering::layers;
     const std::vector<StageShape> shapes{shapes_of(space_, config_).front()};
@@ -180,10 +184,19 @@ class AlpaSearch {
     return settings;
   }
 
+  static std::string note(const PipelinePlan::WithinMemory& within) {
+    return fmt::format(
+        "the memory limit binds: of these stages the ways {} under it; the costs are {:.1f} % above those of the cheapest stages without a "
+        "limit",
+        within.is_proved ? "are proved best" : "were chosen, but not proved best,", 100 * within.above_unlimited);
+  }
+
   struct Best {
     PipelineSetting setting;
     int stages = 1;
     std::optional<base::Seconds> expected;
+    base::Seconds simulated{};
+    std::optional<PipelinePlan::WithinMemory> within_memory{};
   };
 
   const Problem& problem_;

@@ -2,9 +2,12 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 
 #include "search/data_parallel/data_parallel.hpp"
+#include "search/limited/limited_operators.hpp"
+#include "search/limited/memory_room.hpp"
 #include "search/operators/operator_space.hpp"
 #include "search/operators/summary.hpp"
 #include "search/pipelines/pipelines.hpp"
@@ -22,42 +25,67 @@ class IntraOpSearch {
     confirm_data_parallel();
     const pcg::Graph graph = pcg::with_batch(problem_.model, problem_.training.global_batch);
     OperatorSpace space(catalog_, graph, problem_.cluster.device_count());
-    choose(space);
+    choose(space, graph);
     accumulate();
     return note(space);
   }
 
  private:
   void confirm_data_parallel() {
-    const Attempt<pcg::Plan> plan = data_parallel_plan(problem_, {});
-    if (plan && confirmation_.confirm(*plan)) has_plan_ = true;
+    if (const Attempt<pcg::Plan> plan = data_parallel_plan(problem_, {})) confirmation_.confirm(*plan);
   }
 
-  // The cheapest choices under each weighing of gradients, and, where none fits, under dearer memory.
-  void choose(OperatorSpace& space) {
-    const double memory = problem_.oracle.device(base::DeviceId(0)).memory.value();
-    double cheapest_plan = 0;
-    for (const double price : kMemoryPrices) {
-      for (const double share : kSynchronisationShares) {
-        const auto chosen = space.cheapest({share, price * cheapest_plan / memory}, config_.most_strategies, deadline_);
-        if (!chosen) return;
-        if (cheapest_plan == 0) cheapest_plan = chosen->seconds;
-        exact_ = exact_ && chosen->is_optimal;
-        pcg::Plan plan = space.plan(problem_, chosen->way);
-        ++weighings_;
-        if (deadline_.has_passed() && confirmation_.has_plan()) return;
-        plan.summary = summary_of_cuts(plan);
-        if (confirmation_.confirm(std::move(plan), price == 0 ? std::optional(base::Seconds(chosen->seconds)) : std::nullopt))
-          has_plan_ = true;
-      }
-      if (has_plan_) return;
+  // The cheapest choices under each weighing of gradients, and, where these do not fit, the cheapest within the memory.
+  void choose(OperatorSpace& space, const pcg::Graph& graph) {
+    for (const double share : kSynchronisationShares) {
+      const auto chosen = space.cheapest({share, 0}, config_.most_strategies, deadline_);
+      if (!chosen) return;
+      exact_ = exact_ && chosen->is_optimal;
+      ++weighings_;
+      if (deadline_.has_passed() && confirmation_.has_plan()) return;
+      const double room = confirm(space, chosen->way, chosen->seconds);
+      if (room < 0) choose_within_memory(space, graph, {share, 0}, chosen->way, room);
     }
+  }
+
+  // Returns: bytes that are left on the device that has least of them, negative where the plan does not fit.
+  double confirm(const OperatorSpace& space, const std::vector<std::uint32_t>& way, double seconds) {
+    pcg::Plan plan = space.plan(problem_, way);
+    const sim::MemoryUse memory = problem_.oracle.memory(plan);
+    plan.summary = summary_of_cuts(plan);
+    confirmation_.confirm(std::move(plan), base::Seconds(seconds));
+    return memory.capacity.value() - memory.peak.value();
+  }
+
+  void choose_within_memory(const OperatorSpace& space, const pcg::Graph& graph, const Weighing& weighing,
+                            const std::vector<std::uint32_t>& too_large, double room) {
+    Shortlists lists(catalog_, weighing, config_.most_strategies, Shortlists::kAnyCuts, {}, true);
+    LimitedOperators operators(lists, {0, problem_.cluster.device_count()}, weighing);
+    const std::vector<KindNumber> kinds = catalog_.kinds_of(graph);
+    std::vector<std::uint32_t> number(kinds.size(), 0);
+    for (const std::uint32_t node : space.operators()) {
+      number[node] = operators.add(kinds[node]);
+      for (std::uint32_t i = 0; i < graph.nodes()[node].inputs.size(); ++i)
+        if (const auto edge = catalog_.edge_at(graph, kinds, node, i))
+          operators.join(number[graph.nodes()[node].inputs[i].node.value], number[node], *edge);
+    }
+    MemoryRoom memory(operators.bytes(too_large) + room);
+    std::optional<WithinMemory> found;
+    for (bool again = true; again;) {
+      const LimitedChoice chosen = operators.cheapest(memory.limit(), deadline_);
+      if (chosen.choice.empty() || (deadline_.has_passed() && confirmation_.has_plan())) break;
+      room = confirm(space, chosen.choice, chosen.seconds);
+      if (room >= 0 && (!found || chosen.seconds < found->seconds)) found = {chosen.seconds, chosen.bound, chosen.is_optimal};
+      again = memory.tell(operators.bytes(chosen.choice), room) && (chosen.fits || room >= 0);
+    }
+    if (found) within_memory_.push_back(*found);
   }
 
   // Of several micro-batches, whose activations are kept one after another.
   void accumulate() {
     BranchShapes branch_shapes;
-    const PipelineConfig pipelines{.most_strategies = config_.most_strategies, .most_cut = config_.most_cut, .side_by_side = false};
+    const PipelineConfig pipelines{
+        .most_strategies = config_.most_strategies, .most_cut = config_.most_cut, .side_by_side = false, .within_memory = true};
     for (PipelineSetting setting : settings_worth_a_look(problem_.training.global_batch, {})) {
       if (setting.micro_batches == 1) continue;
       if (deadline_.has_passed()) return;
@@ -70,12 +98,27 @@ class IntraOpSearch {
   }
 
   [[nodiscard]] std::string note(const OperatorSpace& space) const {
-    return fmt::format(
+    if (weighings_ == 0) return "the time was up before operators were cut over all GPUs, without a pipeline";
+    std::string text = fmt::format(
         "{} operators of {} kinds can run in {} ways; of those of each kind that cost least by themselves, {} at most, the cheapest "
-        "together were chosen {}, for {} weighings of gradients and memory",
+        "together were chosen {}, for {} weighings of gradients",
         space.operators().size(), space.kinds(), space.ways_of_kinds(), config_.most_strategies,
         exact_ ? "exactly" : "but for tables that were too large", weighings_);
+    if (within_memory_.empty()) return text;
+    const auto is_proved = [](const WithinMemory& w) { return w.is_proved; };
+    if (std::ranges::all_of(within_memory_, is_proved))
+      return text + fmt::format("; {} of these are proved best under the memory limit", within_memory_.size());
+    double gap = 0;
+    for (const WithinMemory& w : within_memory_) gap = std::max(gap, w.bound > 0 ? w.seconds / w.bound - 1 : 1);
+    return text + fmt::format("; {} of these under the memory limit, the costs {} above the least possible", within_memory_.size(),
+                              gap < 1 ? fmt::format("at most {:.2f} %", gap * 100) : "an unknown share");
   }
+
+  // What was chosen under a weighing because the cheapest choices did not fit.
+  struct WithinMemory {
+    double seconds = 0, bound = 0;
+    bool is_proved = false;
+  };
 
   const Problem& problem_;
   const IntraOpConfig& config_;
@@ -84,7 +127,7 @@ class IntraOpSearch {
   Confirmation& confirmation_;
   std::size_t weighings_ = 0;
   bool exact_ = true;
-  bool has_plan_ = false;  // of the whole batch
+  std::vector<WithinMemory> within_memory_;
 };
 
 }  // namespace

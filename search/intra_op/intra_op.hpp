@@ -15,7 +15,7 @@ struct IntraOpConfig {
   int most_cut = 2;                  // loops of an operator that are cut at once
 };
 
-// The best plan by simulation of those that are the cheapest under several weighings of gradients and memory, and of plain data
+// The best plan by simulation of those that are the cheapest within the memory under several weighings of gradients, and of plain data
 // parallelism.
 // The same as a part of another search: confirms what it finds. The deadline is that search's. Returns: a note on it; whether time was
 // left is the deadline's to say.

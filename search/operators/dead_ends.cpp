@@ -14,7 +14,8 @@ constexpr int kRounds = 8;          // each round leaves fewer, which leaves few
 
 class DeadEnds {
  public:
-  explicit DeadEnds(const ChoiceProblem& problem) : problem_(problem), pairs_of_(problem.costs.size()) {
+  DeadEnds(const ChoiceProblem& problem, const std::vector<std::vector<double>>* bytes)
+      : problem_(problem), bytes_(bytes), pairs_of_(problem.costs.size()) {
     for (const std::vector<double>& costs : problem.costs) {
       left_.emplace_back(costs.size());
       std::iota(left_.back().begin(), left_.back().end(), 0);
@@ -74,8 +75,9 @@ class DeadEnds {
     return seconds;
   }
 
-  // Whether `rival` costs no more than `choice`, whatever the neighbours choose.
+  // Whether `rival` costs and takes no more than `choice`, whatever the neighbours choose.
   [[nodiscard]] bool is_no_dearer(std::uint32_t who, std::uint32_t rival, std::uint32_t choice) const {
+    if (bytes_ != nullptr && (*bytes_)[who][rival] > (*bytes_)[who][choice]) return false;
     double saved = problem_.costs[who][choice] - problem_.costs[who][rival];
     for (const std::uint32_t p : pairs_of_[who]) {
       const ChoiceProblem::Pair& pair = problem_.pairs[p];
@@ -93,13 +95,16 @@ class DeadEnds {
   }
 
   const ChoiceProblem& problem_;
+  const std::vector<std::vector<double>>* bytes_;
   std::vector<std::vector<std::uint32_t>> pairs_of_;  // per operator
   std::vector<std::vector<std::uint32_t>> left_;
 };
 
 }  // namespace
 
-std::vector<std::vector<std::uint32_t>> without_dead_ends(const ChoiceProblem& problem) { return DeadEnds(problem).run(); }
+std::vector<std::vector<std::uint32_t>> without_dead_ends(const ChoiceProblem& problem, const std::vector<std::vector<double>>* bytes) {
+  return DeadEnds(problem, bytes).run();
+}
 
 ChoiceProblem restricted(const ChoiceProblem& problem, const std::vector<std::vector<std::uint32_t>>& left) {
   ChoiceProblem fewer;

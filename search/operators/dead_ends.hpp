@@ -11,8 +11,10 @@
 namespace search {
 
 // Returns: per operator, the choices that are left, ascending; at least one. The cheapest answer among them costs what the cheapest one of
-// all does. Cost: O(rounds x pairs x c^2) for c choices that are left, held against a few cheap ones each.
-[[nodiscard]] std::vector<std::vector<std::uint32_t>> without_dead_ends(const ChoiceProblem& problem);
+// all does. `bytes`, of each choice: a choice is left out only where the other one takes no more of these either, so that the same is true
+// of answers within any limit of bytes. Cost: O(rounds x pairs x c^2) for c choices that are left, held against a few cheap ones each.
+[[nodiscard]] std::vector<std::vector<std::uint32_t>> without_dead_ends(const ChoiceProblem& problem,
+                                                                        const std::vector<std::vector<double>>* bytes = nullptr);
 
 // The problem with only these choices left.
 [[nodiscard]] ChoiceProblem restricted(const ChoiceProblem& problem, const std::vector<std::vector<std::uint32_t>>& left);

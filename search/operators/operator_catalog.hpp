@@ -49,6 +49,8 @@ inline constexpr std::array kSynchronisationShares = {1.0, 0.5, 0.25, 0.0};
 inline constexpr std::array kMemoryPrices = {0.0, 0.01, 0.1, 1.0, 10.0};
 
 [[nodiscard]] double seconds_of(const StrategyCost& cost, const Weighing& weighing);
+// What seconds_per_byte would be paid for.
+[[nodiscard]] double bytes_of(const StrategyCost& cost, const Weighing& weighing);
 
 // Whether a node is a weight or an input.
 [[nodiscard]] bool is_source(const pcg::GraphNode& node);

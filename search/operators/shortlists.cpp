@@ -1,6 +1,7 @@
 #include "search/operators/shortlists.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace search {
@@ -20,13 +21,24 @@ const Shortlist& Shortlists::of(KindNumber kind, DeviceBlock block) {
   }
   std::ranges::stable_sort(list.ways, {}, [&](std::uint32_t w) { return seconds_of(ways.costs[w], weighing_); });
   const std::size_t kept = std::min(list.ways.size(), most_);
-  const auto plain_first = [&](std::uint32_t w) { return !ways.is_plain[w]; };
-  std::ranges::stable_sort(list.ways.begin() + static_cast<std::ptrdiff_t>(kept), list.ways.end(), {}, plain_first);
-  std::size_t plain = kept;
-  while (plain < list.ways.size() && ways.is_plain[list.ways[plain]]) ++plain;
-  list.ways.resize(plain);
+  const std::vector<bool> is_lean = lean(ways, list.ways);
+  std::size_t place = 0;
+  std::erase_if(list.ways, [&](std::uint32_t w) { return place++ >= kept && !ways.is_plain[w] && !is_lean[w]; });
   for (const std::uint32_t w : list.ways) list.seconds.push_back(seconds_of(ways.costs[w], weighing_));
   return list;
+}
+
+// By way; none where they are not asked for.
+std::vector<bool> Shortlists::lean(const Ways& ways, const std::vector<std::uint32_t>& cheapest_first) const {
+  std::vector<bool> is_lean(ways.costs.size(), false);
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::uint32_t w : cheapest_first) {
+    const double bytes = bytes_of(ways.costs[w], weighing_);
+    if (!has_lean_ || bytes >= least) continue;
+    least = bytes;
+    is_lean[w] = true;
+  }
+  return is_lean;
 }
 
 bool Shortlists::is_allowed(const pcg::Loop& loop) const {

@@ -40,9 +40,10 @@ struct EdgeCosts {
 class Shortlists {
  public:
   // The catalog outlives the object. `most_cut`: of ways that cut more loops none is listed. Where none of an operator's ways is as `cuts`
-  // says, all are.
-  Shortlists(OperatorCatalog& catalog, const Weighing& weighing, std::size_t most, int most_cut = kAnyCuts, Cuts cuts = {})
-      : catalog_(catalog), weighing_(weighing), most_(most), most_cut_(most_cut), cuts_(cuts) {}
+  // says, all are. `has_lean`: ways that take less memory than all cheaper ones are listed, too.
+  Shortlists(OperatorCatalog& catalog, const Weighing& weighing, std::size_t most, int most_cut = kAnyCuts, Cuts cuts = {},
+             bool has_lean = false)
+      : catalog_(catalog), weighing_(weighing), most_(most), most_cut_(most_cut), cuts_(cuts), has_lean_(has_lean) {}
   static constexpr int kAnyCuts = 1000;
 
   [[nodiscard]] const Shortlist& of(KindNumber kind, DeviceBlock block);
@@ -57,6 +58,7 @@ class Shortlists {
   [[nodiscard]] bool is_allowed(const pcg::Loop& loop) const;
   [[nodiscard]] bool is_allowed(KindNumber kind, const Strategy& s) const;
   [[nodiscard]] bool cuts_largest(KindNumber kind, const std::vector<Strategy>& all, const Strategy& s, int devices) const;
+  [[nodiscard]] std::vector<bool> lean(const Ways& ways, const std::vector<std::uint32_t>& cheapest_first) const;
   bool find_out(EdgeCosts& edge, std::uint32_t row, std::uint32_t column);
 
   OperatorCatalog& catalog_;
@@ -64,6 +66,7 @@ class Shortlists {
   std::size_t most_;
   int most_cut_;
   Cuts cuts_;
+  bool has_lean_;
   std::map<std::pair<KindNumber, DeviceBlock>, Shortlist> lists_;
   struct EdgeKey {
     EdgeKind kind;

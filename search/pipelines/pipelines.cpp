@@ -9,12 +9,15 @@
 #include <cmath>
 #include <deque>
 #include <limits>
+#include <memory>
+#include <numeric>
 #include <set>
 
 #include "search/grid/stages.hpp"
 #include "search/operators/strategy_plan.hpp"
 #include "search/operators/summary.hpp"
 #include "search/pipelines/stage_mapping.hpp"
+#include "search/pipelines/stage_memory.hpp"
 
 namespace search {
 namespace {
@@ -27,6 +30,9 @@ constexpr double kLikelyGood = 8;
 // The bound of stages counts for every operator the longer of its device's and its host's time; hosts that are ahead may make it less.
 constexpr double kBoundTooLarge = 1.1;
 constexpr double kFarTooLarge = 1.3;  // times the memory: other stages would not help, dearer memory may
+// What stages within the memory may cost more than the cheapest ones without a limit, and no others are looked at: as cheapest_stages() is
+// exact to.
+constexpr double kHardlyDearer = 1.01;
 
 bool same(const Mapping::Part& a, const Mapping::Part& b) {
   const auto same_edge = [](const OperatorEdge& e, const OperatorEdge& f) { return e.from == f.from && e.to == f.to && e.kind == f.kind; };
@@ -101,19 +107,15 @@ class Pipelines {
     const double memory = problem_.oracle.device(base::DeviceId(0)).memory.value();
     for (const double price : kDearer) {
       if (deadline_.has_passed() || std::ranges::all_of(answers_, &Answer::fits)) break;
-      Shortlists lists(catalog_,
-                       {.seconds_per_byte = price * cheapest_ / setting_.micro_batches / memory,
-                        .per_micro_batch = 1.0 / setting_.micro_batches,
-                        .kept_copies = kept_copies(),
-                        .recomputes = setting_.recompute == pcg::Recompute::full,
-                        .zero = setting_.zero},
-                       config_.most_strategies, config_.most_cut, config_.cuts);
+      Shortlists lists(catalog_, weighing(price * cheapest_ / setting_.micro_batches / memory, kept_copies()), config_.most_strategies,
+                       config_.most_cut, config_.cuts);
       Mapping mapping(problem_.cluster, lists, branch_shapes_, {config_.side_by_side, config_.remember, sizes_});
       StageMapping stages(mapping, catalog_, parts_, machine_, config_.hand_overs_count);
       for (Answer& a : answers_)
         if (!a.fits) look_for(a, mapping, stages, price == 0);
     }
     std::vector<PipelinePlan> plans;
+    for (Answer& a : answers_) take_cheaper(a);
     for (Answer& a : answers_)
       if (a.closest) plans.push_back(std::move(*a.closest));
     return plans;
@@ -124,7 +126,9 @@ class Pipelines {
   struct Answer {
     StageShape shape;
     std::optional<PipelinePlan> closest{};
+    std::optional<PipelinePlan> within_memory{};  // of the cheapest stages
     base::Bytes memory{};
+    double unlimited = 0;  // seconds of the cheapest stages, whether or not they fit
     bool fits = false;
   };
   // A stage that does not fit, with so many stages behind it.
@@ -158,9 +162,21 @@ class Pipelines {
   // output of a block.
   [[nodiscard]] double kept_copies() const {
     const auto stages = static_cast<double>(std::min({static_cast<std::size_t>(setting_.micro_batches), kMostStages, segments_.size()}));
-    if (setting_.recompute != pcg::Recompute::full) return stages / 2;
+    return stages / 2 * kept_share();
+  }
+  // Of the outputs of a micro-batch.
+  [[nodiscard]] double kept_share() const {
+    if (setting_.recompute != pcg::Recompute::full) return 1;
     const auto operators = static_cast<double>(std::ranges::count_if(kinds_, [](KindNumber k) { return k != kSource; }));
-    return stages / 2 * static_cast<double>(graph_.blocks().size()) / operators;
+    return static_cast<double>(graph_.blocks().size()) / operators;
+  }
+
+  [[nodiscard]] Weighing weighing(double seconds_per_byte, double copies) const {
+    return {.seconds_per_byte = seconds_per_byte,
+            .per_micro_batch = 1.0 / setting_.micro_batches,
+            .kept_copies = copies,
+            .recomputes = setting_.recompute == pcg::Recompute::full,
+            .zero = setting_.zero};
   }
 
   void look_for(Answer& answer, Mapping& mapping, StageMapping& stages, bool memory_is_free) {
@@ -188,16 +204,77 @@ class Pipelines {
       }
       if (is_new) continue;
       if (cheapest_ == 0) cheapest_ = cuts->seconds;
-      pcg::Plan plan = plan_of(*cuts, placed, mapping);
+      if (answer.unlimited == 0) answer.unlimited = cuts->seconds;
+      pcg::Plan plan = plan_of(*cuts, strategies_of(*cuts, placed, mapping));
       const sim::MemoryUse memory = problem_.oracle.memory(plan);
-      answer.fits = memory.fits();
-      if (answer.fits || !answer.closest || memory.peak < answer.memory) {  // where devices differ, what fits may need more
-        answer.closest = {std::move(plan), memory_is_free ? std::optional(base::Seconds(cuts->seconds)) : std::nullopt};
+      const bool fits = memory.fits();
+      PipelinePlan found{std::move(plan), memory_is_free ? std::optional(base::Seconds(cuts->seconds)) : std::nullopt};
+      const bool is_first = memory_is_free && ruled_out.empty();
+      const bool is_hopeful = config_.within_memory && answer.unlimited < setting_.to_beat;
+      if (is_hopeful && (is_first ? !fits && memory.peak <= kFarTooLarge * memory.capacity : !memory_is_free && fits))
+        if (std::optional<PipelinePlan> within = within_memory(*cuts, ways_of(*cuts, placed, mapping), answer.unlimited)) {
+          if (!fits && *within->expected < kHardlyDearer * base::Seconds(cuts->seconds)) {
+            answer.closest = std::move(within);
+            answer.fits = true;
+            return;
+          }
+          if (fits) found = std::move(*within);
+          else answer.within_memory = std::move(within);
+        }
+      answer.fits = fits;
+      if (fits || !answer.closest || memory.peak < answer.memory) {  // where devices differ, what fits may need more
+        answer.closest = std::move(found);
         answer.memory = memory.peak;
       }
-      if (answer.fits || memory.peak > kFarTooLarge * memory.capacity) return;
+      if (fits) return take_cheaper(answer);
+      if (memory.peak > kFarTooLarge * memory.capacity) return;
       ruled_out.push_back(on_device(*cuts, static_cast<int>(memory.device.value)));
     }
+  }
+
+  // Other stages, or the cheapest ones with ways within the memory. What was found at a price of memory has no sum of costs alone, unless
+  // its ways were chosen again.
+  static void take_cheaper(Answer& answer) {
+    if (!answer.within_memory) return;
+    if (!answer.fits || !answer.closest->expected || *answer.within_memory->expected < *answer.closest->expected)
+      answer.closest = std::move(*answer.within_memory);
+    answer.fits = true;
+    answer.within_memory.reset();
+  }
+
+  // With these stages, the cheapest ways that fit; nullopt: none were found. The iteration is summed up as StageQuestion says.
+  std::optional<PipelinePlan> within_memory(const StageCuts& cuts, const std::vector<StageWays>& ways, double unlimited) {
+    if (!stage_memory_)
+      stage_memory_ = std::make_unique<StageMemory>(problem_.cluster, catalog_, branch_shapes_, parts_,
+                                                    StageMemory::Config{.weighing = weighing(0, kept_share()),
+                                                                        .micro_batches = setting_.micro_batches,
+                                                                        .most_strategies = config_.most_strategies,
+                                                                        .most_cut = config_.most_cut,
+                                                                        .cuts = config_.cuts,
+                                                                        .hand_overs_count = config_.hand_overs_count});
+    const auto room = [&](const std::vector<StageWays>& chosen) { return room_of(cuts, plan_of(cuts, strategies_of(cuts, chosen))); };
+    const std::optional<FittingStages> found = stage_memory_->fit(cuts.stages, ways, room, deadline_);
+    if (!found) return std::nullopt;
+    pcg::Plan plan = plan_of(cuts, strategies_of(cuts, found->ways));
+    if (!problem_.oracle.memory(plan).fits()) return std::nullopt;
+    const double slowest = *std::ranges::max_element(found->seconds);
+    const double seconds =
+        setting_.schedule == pcg::ScheduleKind::two_bw
+            ? slowest * setting_.micro_batches
+            : std::accumulate(found->seconds.begin(), found->seconds.end(), 0.0) + slowest * (setting_.micro_batches - 1);
+    return PipelinePlan{std::move(plan), base::Seconds(seconds), PipelinePlan::WithinMemory{found->are_proved, seconds / unlimited - 1}};
+  }
+
+  // Bytes that are left on the devices of each stage.
+  [[nodiscard]] std::vector<double> room_of(const StageCuts& cuts, const pcg::Plan& plan) const {
+    std::vector<double> room(cuts.stages.size(), std::numeric_limits<double>::infinity());
+    for (const sim::MemoryUse& use : problem_.oracle.memory_by_device(plan)) {
+      const auto device = static_cast<int>(use.device.value);
+      const auto is_there = [&](const StageRun& r) { return device >= r.block.start && device < r.block.start + r.block.size; };
+      const auto stage = static_cast<std::size_t>(std::ranges::find_if(cuts.stages, is_there) - cuts.stages.begin());
+      room[stage] = std::min(room[stage], use.capacity.value() - use.peak.value());
+    }
+    return room;
   }
 
   static RuledOut on_device(const StageCuts& cuts, int device) {
@@ -214,19 +291,51 @@ class Pipelines {
     return most;
   }
 
-  pcg::Plan plan_of(const StageCuts& cuts, const std::vector<std::vector<std::vector<Placed>>>& placed, Mapping& mapping) {
-    std::vector<Strategy> strategies(kinds_.size());
-    std::vector<const Strategy*> choice(kinds_.size(), nullptr);
-    std::vector<int> stage_of(kinds_.size(), 0);
+  // By stage, part and operator of the part.
+  using PlacedStages = std::vector<std::vector<std::vector<Placed>>>;
+  [[nodiscard]] std::vector<StageWays> ways_of(const StageCuts& cuts, const PlacedStages& placed, Mapping& mapping) const {
+    std::vector<StageWays> ways(cuts.stages.size());
+    for (std::size_t s = 0; s < cuts.stages.size(); ++s)
+      for (std::size_t p = 0; p < placed[s].size(); ++p) {
+        const std::vector<KindNumber>& kinds = parts_[cuts.stages[s].begin + p]->tree.kinds;
+        std::vector<std::uint32_t>& of_part = ways[s].emplace_back();
+        for (std::size_t o = 0; o < kinds.size(); ++o) of_part.push_back(mapping.way(kinds[o], placed[s][p][o]));
+      }
+    return ways;
+  }
+
+  // Calls look(node, stage, part of the stage, operator of the part) for each operator.
+  template <class Look>
+  void for_each_operator(const StageCuts& cuts, const Look& look) const {
     for (std::size_t s = 0; s < cuts.stages.size(); ++s)
       for (std::size_t p = cuts.stages[s].begin; p < cuts.stages[s].end; ++p)
-        for (std::size_t o = 0; o < segments_[p].operators.size(); ++o) {
-          const std::uint32_t n = segments_[p].operators[o];
-          const Placed& at = placed[s][p - cuts.stages[s].begin][o];
-          strategies[n] = catalog_.strategy(kinds_[n], at.block, mapping.way(kinds_[n], at));
-          choice[n] = &strategies[n];
-          stage_of[n] = static_cast<int>(s);
-        }
+        for (std::size_t o = 0; o < segments_[p].operators.size(); ++o) look(segments_[p].operators[o], s, p - cuts.stages[s].begin, o);
+  }
+
+  // By node.
+  std::vector<Strategy> strategies_of(const StageCuts& cuts, const PlacedStages& placed, Mapping& mapping) {
+    std::vector<Strategy> strategies(kinds_.size());
+    for_each_operator(cuts, [&](std::uint32_t n, std::size_t s, std::size_t p, std::size_t o) {
+      const Placed& at = placed[s][p][o];
+      strategies[n] = catalog_.strategy(kinds_[n], at.block, mapping.way(kinds_[n], at));
+    });
+    return strategies;
+  }
+  std::vector<Strategy> strategies_of(const StageCuts& cuts, const std::vector<StageWays>& ways) {
+    std::vector<Strategy> strategies(kinds_.size());
+    for_each_operator(cuts, [&](std::uint32_t n, std::size_t s, std::size_t p, std::size_t o) {
+      strategies[n] = catalog_.strategy(kinds_[n], cuts.stages[s].block, ways[s][p][o]);
+    });
+    return strategies;
+  }
+
+  pcg::Plan plan_of(const StageCuts& cuts, const std::vector<Strategy>& strategies) {
+    std::vector<const Strategy*> choice(kinds_.size(), nullptr);
+    std::vector<int> stage_of(kinds_.size(), 0);
+    for_each_operator(cuts, [&](std::uint32_t n, std::size_t s, std::size_t, std::size_t) {
+      choice[n] = &strategies[n];
+      stage_of[n] = static_cast<int>(s);
+    });
     pcg::Plan plan = plan_of_strategies(problem_, graph_, choice);
     std::vector<int> stage;
     std::size_t node = 0;
@@ -274,6 +383,7 @@ class Pipelines {
   std::vector<int> sizes_;                   // of blocks
   std::vector<Answer> answers_;              // per shape
   double cheapest_ = 0;                      // seconds of the first plan
+  std::unique_ptr<StageMemory> stage_memory_;
 };
 
 }  // namespace

@@ -47,6 +47,8 @@ struct PipelineConfig {
   bool remember = true;
   Cuts cuts;
   bool hand_overs_count = true;  // search/pipelines/stage_mapping.hpp
+  // Where memory binds, ways are chosen within it (search/pipelines/stage_memory.hpp); only where nothing runs side by side.
+  bool within_memory = false;
 };
 
 // Which pipelines are looked at.
@@ -66,12 +68,20 @@ struct StageShape {
 struct PipelinePlan {
   pcg::Plan plan;                         // without name
   std::optional<base::Seconds> expected;  // of an iteration, by the costs that were added up; unless memory counted in them
+  // Where memory binds and ways were chosen within it: whether no other ways of these stages are cheaper that fit, by the search's count,
+  // and how much more the iteration costs, as a share, than the cheapest stages of its shape would without a limit.
+  struct WithinMemory {
+    bool is_proved = false;
+    double above_unlimited = 0;
+  };
+  std::optional<WithinMemory> within_memory{};
 };
 
 // Returns the cheapest plan of each shape that fits: of so many micro-batches of `graph`, which is one of them. One stage is
 // among them: then gradients are accumulated. Where ends of blocks give other parts than bottlenecks, several stages are made of those, and
 // one stage is an answer of its own; bringing a part what is not from the part before it is then not in the costs. Memory is the
-// simulator's: stages that do not fit are ruled out, with all that keep no less, and, where that leaves nothing, bytes cost more. Where
+// simulator's: where the cheapest stages do not fit, their ways are chosen within it, if asked for; else, or where that costs much more,
+// stages that do not fit are ruled out, with all that keep no less, and, where that leaves nothing, bytes cost more. Where
 // nothing of a shape fits, the plan that came closest; none: there are no such stages, or the time was up before there was one. Cost: that
 // of StageMapping and of cheapest_stages(), up to some tens of times.
 [[nodiscard]] std::vector<PipelinePlan> pipeline_plans(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting,

@@ -20,6 +20,8 @@ class StageMapping {
   // Of a micro-batch, forward and backward. Requires: the first parts run on the first devices, and others not. Cost: that of the mapping
   // for each part that is unlike, on each block that is unlike; then O(c^2) for each run of parts that is unlike, and block.
   [[nodiscard]] double seconds(const StageRun& run);
+  // Seconds until what a stage that begins with this part is handed is there, by the shortlist of the operator that ends the part before.
+  [[nodiscard]] std::vector<double> before_first(std::size_t begin, DeviceBlock block);
   // By part of the run, and operator.
   [[nodiscard]] std::vector<std::vector<Placed>> place(const StageRun& run);
   // Asks about the movements between placed operators of the run. Returns: whether any was not known before; costs are others then.
@@ -41,8 +43,6 @@ class StageMapping {
     double least = 0;
     std::map<const Mapping::Part*, Beginning> longer{};
   };
-  [[nodiscard]] std::vector<double> before_first(std::size_t begin, DeviceBlock block);
-
   void forget(DeviceBlock block);
 
   Mapping& mapping_;

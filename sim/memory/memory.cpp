@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "pcg/plan/ranks.hpp"
@@ -227,28 +228,51 @@ std::vector<DeviceMemory> device_memory(const pcg::Plan& plan, const Dataflow& d
   return MemoryCounter(plan, dataflow, cluster, framework).run();
 }
 
-MemoryUse peak_memory(const pcg::Plan& plan, std::span<const DeviceMemory> devices, const topology::Cluster& cluster) {
+namespace {
+
+// Of each device that is used, on the rank on which it needs most.
+std::vector<MemoryUse> peaks_of(const pcg::Plan& plan, std::span<const DeviceMemory> devices, const topology::Cluster& cluster) {
   std::vector<MemoryUse> uses;
   const int pipeline = pcg::ranks_of(plan);
   std::vector<std::vector<Slot>> schedules;
   for (int rank = 0; rank < pipeline; ++rank) schedules.push_back(slots_of(schedule_of(plan, plan.micro_batches), rank));
-  std::set<std::vector<double>> seen;
+  std::map<std::vector<double>, std::optional<MemoryUse>> known;
   for (std::size_t d = 0; d < devices.size(); ++d) {
     const DeviceMemory& m = devices[d];
     const Limits limits = limits_of(cluster.devices()[d]);
-    if (!is_used(m) || !seen.insert(numbers_of(m, limits)).second) continue;
-    for (int rank = 0; rank < pipeline; ++rank) {
+    if (!is_used(m)) continue;
+    const auto [at, is_new] = known.try_emplace(numbers_of(m, limits));
+    for (int rank = 0; rank < pipeline && is_new; ++rank) {
       const Peak p = walk(plan, schedules[static_cast<std::size_t>(rank)], rank, m);
       if (p.activations + p.transient == base::Bytes(0) && pipeline > 1) continue;  // a rank of other devices
-      uses.push_back(use_of(m, p, limits, base::DeviceId(d)));
+      const MemoryUse use = use_of(m, p, limits, base::DeviceId(d));
+      if (!at->second || use.peak > at->second->peak) at->second = use;
     }
+    if (!at->second) continue;
+    uses.push_back(*at->second);
+    uses.back().device = base::DeviceId(d);
   }
+  return uses;
+}
+
+std::vector<DeviceMemory> devices_of(const pcg::Plan& plan, const topology::Cluster& cluster, const SimulationConfig& config) {
+  return device_memory(plan, dataflow_of(plan), cluster, framework_of(plan.training, config));
+}
+
+}  // namespace
+
+MemoryUse peak_memory(const pcg::Plan& plan, std::span<const DeviceMemory> devices, const topology::Cluster& cluster) {
+  const std::vector<MemoryUse> uses = peaks_of(plan, devices, cluster);
   const auto tightest = std::ranges::max_element(uses, {}, [](const MemoryUse& u) { return u.peak - u.capacity; });
   return tightest == uses.end() ? MemoryUse{} : *tightest;
 }
 
 MemoryUse memory_of(const pcg::Plan& plan, const topology::Cluster& cluster, const SimulationConfig& config) {
-  return peak_memory(plan, device_memory(plan, dataflow_of(plan), cluster, framework_of(plan.training, config)), cluster);
+  return peak_memory(plan, devices_of(plan, cluster, config), cluster);
+}
+
+std::vector<MemoryUse> memory_by_device(const pcg::Plan& plan, const topology::Cluster& cluster, const SimulationConfig& config) {
+  return peaks_of(plan, devices_of(plan, cluster, config), cluster);
 }
 
 }  // namespace sim

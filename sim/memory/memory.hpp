@@ -35,5 +35,8 @@ struct DeviceMemory {
 
 // The peak of a plan as simulate_plan with `config` would tell it, without simulating. Cost: that of the two above.
 [[nodiscard]] MemoryUse memory_of(const pcg::Plan& plan, const topology::Cluster& cluster, const SimulationConfig& config = {});
+// The same of every device that the plan uses, ascending.
+[[nodiscard]] std::vector<MemoryUse> memory_by_device(const pcg::Plan& plan, const topology::Cluster& cluster,
+                                                      const SimulationConfig& config = {});
 
 }  // namespace sim

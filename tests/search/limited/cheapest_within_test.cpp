@@ -1,0 +1,195 @@
+// The cheapest choices within a limit of bytes, against all choices one by one.
+#include "search/limited/cheapest_within.hpp"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "search/limited/choice_programme.hpp"
+#include "search/milp/cbc.hpp"
+
+namespace {
+
+constexpr double kNoChoice = std::numeric_limits<double>::infinity();
+const search::SearchContext kClockless;
+const search::Deadline kNoHurry(kClockless, base::Seconds(60));
+
+int some(int least, int most) { return *rc::gen::inRange(least, most + 1); }
+
+// A chain with branches: each operator follows the one before, and some read one that is further behind or are in no pair at all. Whole
+// numbers, so that ties are many. Limits lie between the least and the most that choices take, and a little outside.
+search::LimitedProblem random_limited(int most_operators = 7, int most_ways = 4) {
+  search::LimitedProblem p;
+  const int operators = some(1, most_operators);
+  double least = 0, most = 0;
+  for (int o = 0; o < operators; ++o) {
+    const int ways = some(1, most_ways);
+    p.choices.costs.emplace_back();
+    p.bytes.emplace_back();
+    for (int w = 0; w < ways; ++w) {
+      p.choices.costs.back().push_back(some(0, 20));
+      p.bytes.back().push_back(some(0, 15));
+    }
+    least += std::ranges::min(p.bytes.back());
+    most += std::ranges::max(p.bytes.back());
+  }
+  const auto join = [&](int a, int b) {
+    search::PairCosts costs{p.bytes[static_cast<std::size_t>(a)].size(), p.bytes[static_cast<std::size_t>(b)].size(), {}};
+    for (std::size_t i = 0; i < costs.rows * costs.columns; ++i) costs.seconds.push_back(some(0, 9));
+    p.choices.pairs.push_back(
+        {static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b), std::make_shared<search::PairCosts>(std::move(costs))});
+  };
+  for (int o = 1; o < operators; ++o) {
+    if (some(0, 9) > 0) join(o - 1, o);
+    if (some(0, 2) == 0) join(some(0, operators - 1), some(0, operators - 1));
+  }
+  p.limit = std::floor(least + (most - least + 2) * some(0, 100) / 100 - 1);
+  return p;
+}
+
+double least_within(const search::LimitedProblem& p, std::vector<std::uint32_t>& choice) {
+  if (choice.size() == p.bytes.size()) return search::fits(p, choice) ? search::cost_of(p.choices, choice) : kNoChoice;
+  double least = kNoChoice;
+  for (std::uint32_t c = 0; c < p.bytes[choice.size()].size(); ++c) {
+    choice.push_back(c);
+    least = std::min(least, least_within(p, choice));
+    choice.pop_back();
+  }
+  return least;
+}
+
+double least_within(const search::LimitedProblem& p) {
+  std::vector<std::uint32_t> none;
+  return least_within(p, none);
+}
+
+// However it is found: by fronts, or, where no label is allowed, by CBC; with tables, or, where none is, without.
+std::vector<search::LimitedEffort> efforts() { return {{}, {.fronts = {.most_pairs = 0}}, {.most_entries = 0}}; }
+
+}  // namespace
+
+TEST_CASE("choices within a limit of bytes are the cheapest of all that fit") {
+  for (const search::LimitedEffort& effort : efforts())
+    CHECK(rc::check([&] {
+      const search::LimitedProblem p = random_limited();
+      const double least = least_within(p);
+      const search::LimitedChoice found = search::cheapest_within(p, {}, kNoHurry, effort);
+      RC_ASSERT(found.is_optimal);
+      RC_ASSERT(found.fits == (least < kNoChoice));
+      RC_ASSERT(search::fits(p, found.choice) == found.fits);
+      if (!found.fits) {
+        RC_ASSERT(search::bytes_of(p, found.choice) == search::least_bytes(p));
+        return;
+      }
+      RC_ASSERT(found.seconds == search::cost_of(p.choices, found.choice));
+      RC_ASSERT(std::abs(found.seconds - least) <= 1e-6 * least);
+      RC_ASSERT(found.bound <= least * (1 + 1e-6));
+    }));
+}
+
+TEST_CASE("costs that are found out on the way count") {
+  CHECK(rc::check([] {
+    const search::LimitedProblem truth = random_limited();
+    // What pairs cost at least is known at first: half of it, or nothing.
+    search::LimitedProblem p = truth;
+    std::vector<std::shared_ptr<search::PairCosts>> known;
+    for (search::ChoiceProblem::Pair& pair : p.choices.pairs) {
+      known.push_back(std::make_shared<search::PairCosts>(*pair.costs));
+      for (double& s : known.back()->seconds) s *= some(0, 1) / 2.0;
+      pair.costs = known.back();
+    }
+    const auto find_out = [&](const std::vector<std::uint32_t>& choice) {
+      bool is_new = false;
+      for (std::size_t i = 0; i < known.size(); ++i) {
+        const search::ChoiceProblem::Pair& pair = truth.choices.pairs[i];
+        const std::size_t at = choice[pair.first] * pair.costs->columns + choice[pair.second];
+        is_new = is_new || known[i]->seconds[at] < pair.costs->seconds[at];
+        known[i]->seconds[at] = pair.costs->seconds[at];
+      }
+      return is_new;
+    };
+    const double least = least_within(truth);
+    const search::LimitedChoice found = search::cheapest_within(p, find_out, kNoHurry);
+    RC_ASSERT(found.is_optimal);
+    RC_ASSERT(found.fits == (least < kNoChoice));
+    if (!found.fits) return;
+    RC_ASSERT(std::abs(search::cost_of(truth.choices, found.choice) - least) <= 1e-6 * least);
+    RC_ASSERT(found.bound <= least * (1 + 1e-6));
+  }));
+}
+
+TEST_CASE("tables kept forwards and back know the cheapest answer with each choice") {
+  CHECK(rc::check([] {
+    const search::LimitedProblem p = random_limited();
+    const auto tree = search::BucketTree::of(p.choices, 1e6);
+    RC_ASSERT(tree.has_value());
+    RC_ASSERT(std::abs(tree->cheapest() - search::cheapest(p.choices).seconds) <= 1e-9 * tree->cheapest());
+    const auto with = tree->with_choice();
+    for (std::size_t o = 0; o < with.size(); ++o)
+      for (std::size_t c = 0; c < with[o].size(); ++c) {
+        search::LimitedProblem only = p;
+        only.limit = kNoChoice;
+        for (std::size_t x = 0; x < with[o].size(); ++x)
+          if (x != c) only.choices.costs[o][x] += 1e6;
+        RC_ASSERT(std::abs(with[o][c] - least_within(only)) <= 1e-9 * (1 + with[o][c]));
+      }
+  }));
+}
+
+TEST_CASE("any choices are a solution of the programme, at their cost") {
+  CHECK(rc::check([] {
+    search::LimitedProblem p = random_limited();
+    std::vector<std::uint32_t> choice;
+    for (const auto& bytes : p.bytes) choice.push_back(static_cast<std::uint32_t>(some(0, static_cast<int>(bytes.size()) - 1)));
+    p.limit = 1 + search::bytes_of(p, choice);
+    const search::ChoiceProgramme model(p, 10);
+    const std::vector<double> values = model.values(choice);
+    RC_ASSERT(search::is_solution(model.programme(), values));
+    RC_ASSERT(model.choice(values) == choice);
+    RC_ASSERT(std::abs(model.cost(search::objective_of(model.programme(), values)) - search::cost_of(p.choices, choice)) <= 1e-9);
+  }));
+}
+
+TEST_CASE("three operators within a limit, by hand") {
+  // Ways of 1 s and 6 bytes or 4 s and 2 bytes; neighbours in unlike ways take 1 s more. Without a limit 3 s and 18 bytes. In 14 bytes two
+  // of them may be quick: 1 + 1 + 4 + 1 s where the slow one is at an end. A price of bytes has only 3 s or 12 s to choose between.
+  const auto change = std::make_shared<search::PairCosts>(search::PairCosts{2, 2, {0, 1, 1, 0}});
+  search::LimitedProblem p{
+      .choices = {{{1, 4}, {1, 4}, {1, 4}}, {{0, 1, change}, {1, 2, change}}}, .bytes = {{6, 2}, {6, 2}, {6, 2}}, .limit = 14};
+  const search::LimitedChoice found = search::cheapest_within(p, {}, kNoHurry);
+  CHECK(found.is_optimal);
+  CHECK(found.seconds == 7);
+  CHECK(found.choice[1] == 0);
+  p.limit = 18;
+  CHECK(search::cheapest_within(p, {}, kNoHurry).seconds == 3);
+  // The leanest ways take 6 bytes: one is lacking.
+  p.limit = 5;
+  const search::LimitedChoice none = search::cheapest_within(p, {}, kNoHurry);
+  CHECK_FALSE(none.fits);
+  CHECK(search::bytes_of(p, none.choice) - p.limit == 1);
+}
+
+TEST_CASE("when time is up there is the best so far, with a bound that holds") {
+  bool is_over = false;
+  search::SearchContext context;
+  context.interrupted = [&] { return is_over; };
+  const search::Deadline deadline(context, base::Seconds(60));
+  CHECK(rc::check([&] {
+    is_over = false;
+    const search::LimitedProblem p = random_limited();
+    const double least = least_within(p);
+    int left = some(0, 12);
+    const auto find_out = [&](const std::vector<std::uint32_t>&) {
+      is_over = is_over || --left < 0;
+      return false;
+    };
+    const search::LimitedChoice found = search::cheapest_within(p, find_out, deadline);
+    RC_ASSERT(found.bound <= least * (1 + 1e-6));
+    if (found.choice.empty() || !found.fits) return;
+    RC_ASSERT(search::fits(p, found.choice));
+    RC_ASSERT(found.seconds >= least * (1 - 1e-6));
+  }));
+}
