@@ -114,7 +114,7 @@ SearchResult best_of(const std::vector<Planner>& planners, const Problem& proble
   }
   std::vector<std::string> ended;
   for (const Found& f : all)
-    if (f.result.termination.limit()) ended.push_back(f.planner);
+    if (f.result.termination.limit() == Limit::time) ended.push_back(f.planner);
   const bool cut_off = not_asked > 0 || !ended.empty();
   SearchResult r = std::move(confirmation).result(cut_off);
   // Without any plan the reason of the last that was asked stands for all.
