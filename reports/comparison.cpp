@@ -32,21 +32,55 @@ const Run* quickest_on(const ScenarioResult& result, const std::string& variant)
   return best;
 }
 
-std::vector<std::pair<const char*, base::Seconds>> terms_of(const sim::Breakdown& b) {
-  return {{"compute", b.compute}, {"exposed communication", b.exposed_communication}, {"bubble", b.bubble}, {"idle", b.idle}};
+using Terms = std::vector<std::pair<std::string, base::Seconds>>;
+constexpr std::string_view kExposed = "exposed communication";
+
+Terms terms_of(const sim::Breakdown& b) {
+  return {{"compute", b.compute}, {std::string(kExposed), b.exposed_communication}, {"bubble", b.bubble}, {"idle", b.idle}};
 }
 
 base::Seconds size_of(base::Seconds s) { return base::Seconds(std::abs(s.value())); }
 
-std::string terms_text(const sim::Breakdown& b) {
-  auto terms = terms_of(b);
+// "100 ms more bubble, 20 ms less idle", the largest first; without those that are below a share of `largest`.
+std::vector<std::string> terms_text(Terms terms, base::Seconds largest) {
   std::ranges::stable_sort(terms, std::ranges::greater(), [](const auto& t) { return size_of(t.second); });
-  const base::Seconds largest = size_of(terms.front().second);
   std::vector<std::string> words;
   for (const auto& [name, seconds] : terms)
     if (seconds != base::Seconds() && size_of(seconds) >= largest * kLeastShare)
       words.push_back(fmt::format("{} {} {}", base::to_text(size_of(seconds)), seconds > base::Seconds() ? "more" : "less", name));
-  return fmt::format("{}", fmt::join(words, ", "));
+  return words;
+}
+
+// " (90 ms more all_reduce; 90 ms more over pcie)".
+std::string exposed_text(const sim::Breakdown& b, base::Seconds largest) {
+  Terms by_link;
+  for (const auto& [type, seconds] : b.exposed_by_link) by_link.emplace_back("over " + type, seconds);
+  const std::vector<std::string> collectives = terms_text({b.exposed_by_collective.begin(), b.exposed_by_collective.end()}, largest),
+                                 links = terms_text(std::move(by_link), largest);
+  if (collectives.empty() || links.empty()) return "";
+  return fmt::format(" ({}; {})", fmt::join(collectives, ", "), fmt::join(links, ", "));
+}
+
+std::string terms_text(const sim::Breakdown& b) {
+  Terms terms = terms_of(b);
+  base::Seconds largest;
+  for (const auto& [name, seconds] : terms) largest = std::max(largest, size_of(seconds));
+  for (auto& [name, seconds] : terms)
+    if (name == kExposed) name += exposed_text(b, largest);
+  return fmt::format("{}", fmt::join(terms_text(std::move(terms), largest), ", "));
+}
+
+std::map<std::string, base::Seconds> difference(std::map<std::string, base::Seconds> mine,
+                                                const std::map<std::string, base::Seconds>& its) {
+  for (const auto& [name, seconds] : its) mine[name] = mine[name] - seconds;
+  return mine;
+}
+
+nlohmann::ordered_json exposed_json(const sim::Breakdown& b) {
+  nlohmann::ordered_json j;
+  for (const auto& [name, seconds] : b.exposed_by_collective) j["by_collective"][name] = seconds.value();
+  for (const auto& [type, seconds] : b.exposed_by_link) j["by_link"][type] = seconds.value();
+  return j;
 }
 
 // Those that were simulated, each once.
@@ -134,7 +168,8 @@ std::optional<Behind> behind(const ScenarioResult& result, const Run& run) {
   const sim::Breakdown &a = mine.breakdown, &b = its.breakdown;
   return Behind{.quickest = quickest,
                 .time = mine.iteration_time - its.iteration_time,
-                .terms = {a.compute - b.compute, a.exposed_communication - b.exposed_communication, a.bubble - b.bubble, a.idle - b.idle},
+                .terms = {a.compute - b.compute, a.exposed_communication - b.exposed_communication, a.bubble - b.bubble, a.idle - b.idle,
+                          difference(a.exposed_by_collective, b.exposed_by_collective), difference(a.exposed_by_link, b.exposed_by_link)},
                 .shortage = mine.memory.fits() ? base::Bytes() : mine.memory.peak - mine.memory.capacity};
 }
 
@@ -145,6 +180,10 @@ std::string behind_text(const Behind& b) {
                                                : fmt::format("as quick as {}", b.quickest->plan);
   if (b.shortage > base::Bytes()) out += fmt::format(", and needs {} more memory than there is", search::memory_text(b.shortage));
   return terms.empty() ? out : out + ": " + terms;
+}
+
+void add_exposed(nlohmann::ordered_json& j, const sim::Breakdown& b) {
+  if (!b.exposed_by_collective.empty()) j["exposed_communication_s"] = exposed_json(b);
 }
 
 void add_behind(nlohmann::ordered_json& j, const ScenarioResult& result, const Run& run) {
@@ -158,6 +197,7 @@ void add_behind(nlohmann::ordered_json& j, const ScenarioResult& result, const R
                    {"exposed_communication", t.exposed_communication.value()},
                    {"bubble", t.bubble.value()},
                    {"idle", t.idle.value()}}}};
+  add_exposed(j["behind"], t);
   if (b->shortage > base::Bytes()) j["behind"]["memory_shortage_bytes"] = count(b->shortage);
 }
 

@@ -41,6 +41,7 @@ void add_details(Json& j, const sim::SimulationResult& s) {
                       {"exposed_communication", b.exposed_communication.value()},
                       {"bubble", b.bubble.value()},
                       {"idle", b.idle.value()}};
+  add_exposed(j, b);
   j["communication_bytes"] = {
       {"total", count(s.bytes.total)}, {"by_collective", by_name(s.bytes.by_collective)}, {"by_link", by_name(s.bytes.by_link)}};
   if (s.busiest_link) j["busiest_link"] = {{"type", s.busiest_link->type}, {"name", s.busiest_link->name}, {"busy", s.busiest_link->busy}};

@@ -108,7 +108,8 @@ search::SearchResult ask_planner(const PlannerEntry& entry, const Variant& varia
   const sim::Oracle oracle(*variant.cluster, {.framework = variant.framework.profile});
   const search::Problem problem{*variant.model, *variant.document.find("model"), *variant.cluster, variant.training, oracle};
   search::SearchResult result = entry.planner->plan(
-      problem, entry.options, {.seed = options.seed, .clock = now, .progress = options.progress, .interrupted = options.interrupted});
+      problem, entry.options,
+      {.seed = options.seed, .clock = now, .progress = options.progress, .interrupted = options.interrupted, .jobs = options.jobs});
   BASE_CHECK(result.best.has_value() == result.termination.has_plan(), "{} answers with and without a plan", entry.planner->name());
   BASE_CHECK(!result.best || !result.closest, "{} answers with two plans", entry.planner->name());
   return result;

@@ -72,6 +72,8 @@ class Runner {
 
   // work(i) for all i, here or in worker processes.
   std::vector<Answers> all(std::size_t first, std::size_t count, const std::function<Answers(std::size_t)>& work) {
+    // What an entry may use of them for itself.
+    worker_options_.jobs = std::max(1, options_.jobs / static_cast<int>(std::max<std::size_t>(1, count)));
     std::vector<Answers> results;
     const auto finished = [&](std::size_t) {
       if (options_.progress) options_.progress(fmt::format("{} of {} answered", ++done_, total_));

@@ -10,7 +10,7 @@
 namespace scenarios {
 
 struct RunOptions {
-  int jobs = 1;  // worker processes over (plan, variant) pairs
+  int jobs = 1;  // worker processes over (plan, variant) pairs; where these are fewer, over the planners of one
   std::uint64_t seed = 1;
   bool trace = false;                              // keep the spans of every base run
   std::function<void(std::string_view)> progress;  // may be empty

@@ -121,7 +121,7 @@ const std::array<ChainCosts::BytesOfCuts, 3>& ChainCosts::kept_bytes(int devices
   return at->second;
 }
 
-ChainCosts::Parts ChainCosts::parts(const BlockPrices& prices, std::size_t cut, int layer) {
+ChainCosts::Parts ChainCosts::parts_of(const BlockPrices& prices, std::size_t cut, int layer) {
   Parts p;
   for (std::uint32_t n = 0; n < kinds_.size(); ++n) {
     if (kinds_[n] == kSource || layer_of(n) != layer) continue;
@@ -138,20 +138,37 @@ ChainCosts::Parts ChainCosts::parts(const BlockPrices& prices, std::size_t cut, 
   return p;
 }
 
+const std::vector<std::vector<ChainCosts::Parts>>& ChainCosts::parts(DeviceBlock block) {
+  const auto [at, is_new] = parts_.try_emplace(block);
+  if (!is_new) return at->second;
+  const BlockPrices& own = prices(block);
+  for (std::size_t cut = 0; cut < own.can.size(); ++cut) {
+    std::vector<Parts>& of_layers = at->second.emplace_back(static_cast<std::size_t>(model_.split.layers));
+    for (int layer = 0; own.can[cut] && layer < model_.split.layers; ++layer)
+      of_layers[static_cast<std::size_t>(layer)] = parts_of(own, cut, layer);
+  }
+  return at->second;
+}
+
 // Gradients are added up once, beside the backward pass of the last micro-batch, where the framework does so. An all-reduce of gradients is
 // half a scattering and half a gathering (Rajbhandari et al., ZeRO, SC'20, section 7). With ZeRO 2, updated weights are gathered once,
 // behind the update. With ZeRO 3, weights are gathered for each pass of a micro-batch, in the forward pass beside the kernels of the layer
 // before; in the backward pass behind the scattering of that layer's gradients, which waits for its kernels, as both take the same stream
 // (sim/lowering).
+//
+// A stage is updated behind its last backward pass. The first stage ends last, in GPipe and in 1F1B, and the others are updated beside it:
+// p equal stages of t seconds and an update of u take (p + m - 1) t + u. The objective counts a stage's seconds p + m - 1 times in all, so
+// that u is shared out among as many.
 double ChainCosts::seconds(const Parts& p, const LayerStrategy& strategy, const ChainSetting& setting) const {
   if (strategy.is_recomputed && setting.selective) return kCannot;
+  const double rounds = micro_batches_ + setting.stages - 1;
   const double backward = p.backward + (setting.selective ? p.scores_again : strategy.is_recomputed ? p.again : 0);
   const double scattering = p.synchronisation / 2, gathering = p.synchronisation / 2 * weight_share_, update = p.update / strategy.shards;
   if (strategy.shards > 1 && setting.zero == 3)
-    return std::max(p.forward, gathering) + backward + gathering + scattering + p.moved + update / micro_batches_;
+    return std::max(p.forward, gathering) + backward + gathering + scattering + p.moved + update / rounds;
   const double added_up = strategy.shards > 1 ? scattering : p.synchronisation;
   const double behind = overlaps_gradients_ ? std::max(0.0, added_up - backward) : added_up;
-  return p.forward + backward + p.moved + (behind + update + (strategy.shards > 1 ? gathering : 0)) / micro_batches_;
+  return p.forward + backward + p.moved + (behind + update + (strategy.shards > 1 ? gathering : 0)) / rounds;
 }
 
 // A stage holds a weight once, however many operators read it.
@@ -168,6 +185,7 @@ double ChainCosts::state_bytes(const BlockPrices& prices, std::size_t cut, int l
 std::vector<LayerCost> ChainCosts::table(DeviceBlock block, const ChainSetting& setting, double kept_copies) {
   const std::vector<LayerStrategy> strategies = layer_strategies(block.size);
   const BlockPrices& own = prices(block);
+  const std::vector<std::vector<Parts>>& parts_by_cut = parts(block);
   const std::array<BytesOfCuts, 3>& kept = kept_bytes(block.size);
   std::vector<LayerCost> table;
   for (int layer = 0; layer < model_.split.layers; ++layer) {
@@ -177,7 +195,7 @@ std::vector<LayerCost> ChainCosts::table(DeviceBlock block, const ChainSetting& 
       const pcg::Recompute word = setting.selective ? pcg::Recompute::selective
                                   : s.is_recomputed ? pcg::Recompute::full
                                                     : pcg::Recompute::none;
-      cost.seconds.push_back(own.can[c] ? seconds(parts(own, c, layer), s, setting) : kCannot);
+      cost.seconds.push_back(own.can[c] ? seconds(parts_by_cut[c][static_cast<std::size_t>(layer)], s, setting) : kCannot);
       cost.bytes.push_back(state_bytes(own, c, layer, s.shards > 1 ? setting.zero : 0, setting.stages == 1) +
                            kept_copies * kept[static_cast<std::size_t>(word)][c][static_cast<std::size_t>(layer)]);
     }

@@ -53,8 +53,11 @@ class ChainCosts {
   // Bytes on each device that a micro-batch keeps for its backward pass, by pcg::Recompute.
   [[nodiscard]] const std::array<BytesOfCuts, 3>& kept_bytes(int devices);
   [[nodiscard]] std::vector<LayerCost> table(DeviceBlock block, const ChainSetting& setting, double kept_copies);
+  // Of a micro-batch, with the share of the update that counts in each.
   [[nodiscard]] double seconds(const Parts& parts, const LayerStrategy& strategy, const ChainSetting& setting) const;
-  [[nodiscard]] Parts parts(const BlockPrices& prices, std::size_t cut, int layer);
+  // By cut and layer; without meaning where the cut cannot be.
+  [[nodiscard]] const std::vector<std::vector<Parts>>& parts(DeviceBlock block);
+  [[nodiscard]] Parts parts_of(const BlockPrices& prices, std::size_t cut, int layer);
   // `zero`: 0, or the stage that shares out.
   [[nodiscard]] double state_bytes(const BlockPrices& prices, std::size_t cut, int layer, int zero, bool is_one_stage) const;
   // Of all tensors that a layer reads from the layer before; every layout that one is wanted in counts once.
@@ -84,6 +87,7 @@ class ChainCosts {
   double weight_share_;  // bytes of a weight for each byte of its gradient
   double memory_;
   std::map<DeviceBlock, BlockPrices> prices_;
+  std::map<DeviceBlock, std::vector<std::vector<Parts>>> parts_;
   std::map<int, std::array<BytesOfCuts, 3>> kept_bytes_;                           // by devices
   std::map<std::tuple<int, DeviceBlock, int, DeviceBlock>, StrategyPairs> moved_;  // by layers and blocks
 };

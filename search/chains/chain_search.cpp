@@ -58,10 +58,10 @@ ChainSearch::ChainSearch(const Problem& problem, const ChainSearchConfig& config
       catalog_(problem, kAllCuts),
       keeps_scores_(keeps_scores(problem.model)),
       layers_skipped_(count_of_skips(problem.model)) {
-  constexpr std::int64_t kMostMicroBatches = 1 << 16;  // nothing trains with nearly as many
-  for (std::int64_t m = 1; m <= std::min(problem.training.global_batch, kMostMicroBatches); ++m)
-    if (problem.training.global_batch % m == 0 && (config.micro_batches == 0 || config.micro_batches == m))
-      micro_batches_.push_back(static_cast<int>(m));
+  constexpr std::int64_t kMostMicroBatches = 1 << 16;  // that are tried unasked: nothing trains with nearly as many
+  const std::int64_t batch = problem.training.global_batch, asked = config.micro_batches;
+  for (std::int64_t m = asked > 0 ? asked : 1; m <= std::min(batch, asked > 0 ? asked : kMostMicroBatches); ++m)
+    if (batch % m == 0) micro_batches_.push_back(static_cast<int>(m));
   for (int s = 1; s <= problem.cluster.device_count(); ++s)
     if (problem.cluster.device_count() % s == 0 && (config.stages == 0 || config.stages == s)) stages_.push_back(s);
 }
@@ -159,8 +159,8 @@ ChainSearchConfig chain_search_config(const OptionValues& o) {
   return {.budget = o.duration("budget"),
           .schedule = o.choice("schedule") == 0 ? pcg::ScheduleKind::one_f_one_b : pcg::ScheduleKind::gpipe,
           .simulated = static_cast<std::size_t>(o.whole_number("simulated")),
-          .stages = static_cast<int>(o.whole_number("stages")),
-          .micro_batches = static_cast<int>(o.whole_number("micro_batches"))};
+          .stages = o.whole_number("stages"),
+          .micro_batches = o.whole_number("micro_batches")};
 }
 
 }  // namespace search

@@ -20,9 +20,9 @@ namespace search {
 struct ChainSearchConfig {
   base::Seconds budget = base::Seconds(60);
   pcg::ScheduleKind schedule = pcg::ScheduleKind::one_f_one_b;
-  std::size_t simulated = 12;  // plans, at most
-  int stages = 0;              // 0: as many as are best
-  int micro_batches = 0;       // likewise
+  std::size_t simulated = 12;      // plans, at most
+  std::int64_t stages = 0;         // 0: as many as are best
+  std::int64_t micro_batches = 0;  // likewise
 };
 
 struct ChainCandidate {

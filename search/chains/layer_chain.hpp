@@ -18,7 +18,7 @@ using StrategyPairs = std::vector<std::vector<double>>;
 
 // What layers of one kind cost on a stage, by strategy.
 struct LayerCost {
-  std::vector<double> seconds;  // of a micro-batch, forward and backward; infinite: the layer cannot run so
+  std::vector<double> seconds;  // of a micro-batch, forward and backward, and its share of the update; infinite: it cannot run so
   std::vector<double> bytes;    // on each device of the stage, of all that is there at once
   StrategyPairs from_before;    // seconds of bringing tensors from the layer before, on the same stage, and gradients back
 };

@@ -29,6 +29,7 @@ struct SearchContext {
   std::function<base::Seconds()> clock;            // seconds since any start; empty: no time passes
   std::function<void(std::string_view)> progress;  // may be empty
   std::function<bool()> interrupted;               // a search ends at once, with the best plan so far; empty: never
+  int jobs = 1;                                    // worker processes that it may use; the answer is the same
 };
 
 }  // namespace search

@@ -19,7 +19,7 @@ struct Refusal {
 };
 
 // Micro-batches that are asked for do not divide the batch.
-[[nodiscard]] inline Refusal not_dividing(int micro_batches, std::int64_t global_batch) {
+[[nodiscard]] inline Refusal not_dividing(std::int64_t micro_batches, std::int64_t global_batch) {
   return {Constraint::batch, fmt::format("{} micro-batches do not divide a global batch of {}", micro_batches, global_batch)};
 }
 

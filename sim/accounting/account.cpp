@@ -15,13 +15,25 @@ profiles::ByBasis<base::Seconds> compute_by_basis(const Unrolled& unrolled) {
   return sums;
 }
 
+using SecondsByName = std::map<std::string, base::Seconds>;
+
+// A name that one of them has not stands for no time.
+SecondsByName each_of(SecondsByName at, SecondsByName next, auto of) {
+  for (const auto& [name, seconds] : at) next.try_emplace(name);
+  for (auto& [name, seconds] : next) seconds = of(at[name], seconds);
+  return next;
+}
+
 // An account whose sums are those that `of` makes of two.
 Account each_sum(const Account& at, const Account& next, auto of) {
   Account out = next;
   out.iteration_time = of(at.iteration_time, next.iteration_time);
   out.breakdown = {of(at.breakdown.compute, next.breakdown.compute),
                    of(at.breakdown.exposed_communication, next.breakdown.exposed_communication),
-                   of(at.breakdown.bubble, next.breakdown.bubble), of(at.breakdown.idle, next.breakdown.idle)};
+                   of(at.breakdown.bubble, next.breakdown.bubble),
+                   of(at.breakdown.idle, next.breakdown.idle),
+                   each_of(at.breakdown.exposed_by_collective, next.breakdown.exposed_by_collective, of),
+                   each_of(at.breakdown.exposed_by_link, next.breakdown.exposed_by_link, of)};
   out.bytes.total = of(at.bytes.total, next.bytes.total);
   for (auto& [kind, bytes] : out.bytes.by_collective) bytes = of(at.bytes.by_collective.at(kind), bytes);
   for (auto& [type, bytes] : out.bytes.by_link) bytes = of(at.bytes.by_link.at(type), bytes);

@@ -1,8 +1,12 @@
 #include "sim/accounting/breakdown.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <string>
+#include <tuple>
 
+#include "sim/accounting/communication.hpp"
 #include "sim/accounting/stage_waits.hpp"
 
 namespace sim {
@@ -16,10 +20,15 @@ struct Run : Stretch {
   std::uint32_t task = 0;
 };
 
+struct Moving : Stretch {
+  std::uint32_t transfer = 0;  // its class, or kCopy
+};
+constexpr std::uint32_t kCopy = 0xffffffff;  // to the device's host, or from there
+
 struct DeviceActivity {
   std::vector<Run> runs;  // of the compute stream, in order
   // That it waits for: collectives it is in, messages that it receives or is held by, copies to and from its host; apart, in order.
-  std::vector<Stretch> transfers;
+  std::vector<Moving> transfers;
 };
 
 // The device classes that do the work of an entry, or have its data afterwards.
@@ -53,22 +62,22 @@ DeviceActivity activity_of(const Accounts& a, std::uint32_t device_class) {
     } else if (const auto* moved = std::get_if<TransferRun>(&e.work)) {
       const bool arrives = std::ranges::binary_search(a.folded.transfers[moved->transfer].delivers_to, device_class);
       const bool holds_up = std::ranges::find(e.streams, StreamId{device_class, StreamKind::compute}) != e.streams.end();
-      if (arrives || holds_up) out.transfers.push_back(stretch);
+      if (arrives || holds_up) out.transfers.push_back({stretch, moved->transfer});
     } else if (const auto* copy = std::get_if<CopyRun>(&e.work)) {
-      if (copy->device_class == device_class) out.transfers.push_back(stretch);
+      if (copy->device_class == device_class) out.transfers.push_back({stretch, kCopy});
     }
     ++task;
   });
   const auto by_begin = [](const Stretch& x, const Stretch& y) { return std::pair(x.begin, x.end) < std::pair(y.begin, y.end); };
   std::ranges::sort(out.runs, by_begin);
-  std::ranges::sort(out.transfers, by_begin);
-  // Transfers overlap each other; a gap is covered by them once.
-  std::vector<Stretch> merged;
-  for (const Stretch& t : out.transfers) {
-    if (!merged.empty() && t.begin <= merged.back().end) merged.back().end = std::max(merged.back().end, t.end);
-    else merged.push_back(t);
+  std::ranges::sort(out.transfers, {}, [](const Moving& m) { return std::tuple(m.begin, m.end, m.transfer); });
+  // Transfers overlap each other; a gap is covered by them once, by the first of those that are under way.
+  std::vector<Moving> apart;
+  for (Moving t : out.transfers) {
+    if (!apart.empty()) t.begin = std::max(t.begin, apart.back().end);
+    if (t.begin < t.end) apart.push_back(t);
   }
-  out.transfers = std::move(merged);
+  out.transfers = std::move(apart);
   return out;
 }
 
@@ -88,6 +97,11 @@ class Gaps {
     }
     const auto last = std::ranges::max_element(a_.timeline.end) - a_.timeline.end.begin();
     add(now, a_.timeline.makespan.value(), static_cast<std::uint32_t>(last));
+    for (const auto& [transfer, seconds] : exposed_) {
+      const bool is_copy = transfer == kCopy;
+      sums_.exposed_by_collective[is_copy ? "host_copy" : std::string(to_text(a_.folded.transfers[transfer].kind))] += seconds;
+      sums_.exposed_by_link[is_copy ? "host" : std::string(narrowest_link(a_, a_.folded.transfers[transfer]))] += seconds;
+    }
     return sums_;
   }
 
@@ -101,11 +115,14 @@ class Gaps {
   }
   // The part of an interval in which no transfer is under way; the rest is exposed communication. Intervals ascend.
   base::Seconds uncovered(double begin, double end) {
-    const std::vector<Stretch>& transfers = activity_.transfers;
+    const std::vector<Moving>& transfers = activity_.transfers;
     while (next_ < transfers.size() && transfers[next_].end <= begin) ++next_;
     double covered = 0;
-    for (std::size_t t = next_; t < transfers.size() && transfers[t].begin < end; ++t)
-      covered += std::min(end, transfers[t].end) - std::max(begin, transfers[t].begin);
+    for (std::size_t t = next_; t < transfers.size() && transfers[t].begin < end; ++t) {
+      const double own = std::min(end, transfers[t].end) - std::max(begin, transfers[t].begin);
+      exposed_[transfers[t].transfer] += base::Seconds(own);
+      covered += own;
+    }
     sums_.exposed_communication += base::Seconds(covered);
     return base::Seconds(end - begin - covered);
   }
@@ -116,6 +133,7 @@ class Gaps {
   std::optional<StageWaits> stages_;  // of a pipeline
   std::size_t next_ = 0;              // the first transfer that may still overlap a gap
   Breakdown sums_;
+  std::map<std::uint32_t, base::Seconds> exposed_;  // by class of transfers, or kCopy
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "sim/accounting/communication.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace sim {
@@ -35,6 +36,14 @@ CommunicationBytes count_bytes(const Accounts& a) {
     }
   }
   return out;
+}
+
+std::string_view narrowest_link(const Accounts& a, const TransferClass& transfer) {
+  std::map<std::uint32_t, base::Seconds> busy;  // by index into Traffic::links
+  for (const TrafficFlow& f : a.traffic.flows_of(a.traffic.transfers[transfer.representative]))
+    for (const std::uint32_t l : a.traffic.links_of(f)) busy[l] += f.wire_factor * f.bytes / a.cluster.link(a.traffic.links[l]).bandwidth;
+  const auto longest = std::ranges::max_element(busy, {}, [](const auto& of_link) { return of_link.second; });
+  return longest == busy.end() ? "none" : std::string_view(a.cluster.link(a.traffic.links[longest->first]).type);
 }
 
 std::vector<base::Seconds> link_busy(const Accounts& a) {

@@ -13,6 +13,9 @@ namespace sim {
 // Returns: bytes of all devices, those that folding left out included.
 // Cost: O(tasks + transfer classes x their flows).
 [[nodiscard]] CommunicationBytes count_bytes(const Accounts& a);
+// The type of the link that a transfer keeps busy longest, by bytes over bandwidth; "none": it crosses none.
+// Cost: O(links that its flows cross).
+[[nodiscard]] std::string_view narrowest_link(const Accounts& a, const TransferClass& transfer);
 
 // Returns: how long each class of links is busy: bytes over bandwidth.
 // Cost: O(tasks + transfer classes x their flows).

@@ -20,6 +20,9 @@ namespace sim {
 // idle: the rest, above all waiting for the host to launch.
 struct Breakdown {
   base::Seconds compute, exposed_communication, bubble, idle;
+  // What exposed_communication is made of, each adding up to it: "all_reduce", or "host_copy"; and the type of the link that the transfer
+  // keeps busy longest, "host" for a copy and "none" where nothing crosses a link. While several are under way, the first of them counts.
+  std::map<std::string, base::Seconds> exposed_by_collective, exposed_by_link;
 };
 
 struct CommunicationBytes {

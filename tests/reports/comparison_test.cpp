@@ -37,6 +37,20 @@ TEST_CASE("a plan is behind the quickest by the differences of their breakdowns"
         "250 ms behind quick: 125 ms more compute, 62.5 ms more exposed communication, 31.25 ms more bubble, 31.25 ms more idle");
 }
 
+TEST_CASE("exposed communication is told apart by collective and link") {
+  scenarios::ScenarioResult r = two_plans();  // 62.5 ms more of it
+  sim::Breakdown &slow = r.runs[0].simulation->breakdown, &quick = r.runs[1].simulation->breakdown;
+  slow.exposed_by_collective = {{"all_reduce", base::Seconds(0.125)}, {"send", base::Seconds(0.0625)}};
+  slow.exposed_by_link = {{"pcie", base::Seconds(0.1875)}};
+  quick.exposed_by_collective = {{"all_gather", base::Seconds(0.09375)}, {"all_reduce", base::Seconds(0.03125)}};
+  quick.exposed_by_link = {{"nvlink", base::Seconds(0.0625)}, {"pcie", base::Seconds(0.0625)}};
+  CHECK(behind_of(r, 0)["exposed_communication_s"].dump() ==
+        R"({"by_collective":{"all_gather":-0.09375,"all_reduce":0.09375,"send":0.0625},"by_link":{"nvlink":-0.0625,"pcie":0.125}})");
+  CHECK(reports::behind_text(*reports::behind(r, r.runs[0])) ==
+        "250 ms behind quick: 125 ms more compute, 62.5 ms more exposed communication (93.75 ms less all_gather, 93.75 ms more all_reduce, "
+        "62.5 ms more send; 125 ms more over pcie, 62.5 ms less over nvlink), 31.25 ms more bubble, 31.25 ms more idle");
+}
+
 TEST_CASE("the terms add up to the time") {
   CHECK(rc::check([] {
     scenarios::ScenarioResult r = two_plans();

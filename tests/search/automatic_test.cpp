@@ -1,4 +1,4 @@
-// Every planner in turn.
+// Every planner, and the best of them.
 #include "search/automatic/automatic.hpp"
 
 #include <doctest/doctest.h>
@@ -8,6 +8,7 @@
 #include "problem.hpp"
 #include "search/fsdp/fsdp.hpp"
 #include "search/planners.hpp"
+#include "search/uniap/uniap.hpp"
 
 namespace {
 
@@ -28,6 +29,26 @@ TEST_CASE("the best of several planners, and who found it") {
   CHECK((r.best->summary.starts_with("data-parallel: ") || r.best->summary.starts_with("fsdp: ")));
   // megatron wants degrees: it is not asked.
   CHECK(std::ranges::none_of(r.notes, [](const std::string& n) { return n.find("megatron") != std::string::npos; }));
+}
+
+TEST_CASE("planners in worker processes answer what they answer one after another") {
+  const test::Question q(test::kSmallGpt, 1, 4, 16);
+  const topology::Cluster tiny = test::switched(1, 4, 0.5);  // nothing fits
+  const sim::Oracle oracle(tiny);
+  const std::vector<search::Planner> others{search::data_parallel_planner(), search::fsdp_planner(), search::uniap_planner()};
+  for (const search::Problem& problem : {q.problem(), search::Problem{q.model, q.section, tiny, q.training, oracle}}) {
+    const search::SearchResult alone = ask_all(problem, {}, others), together = ask_all(problem, {.jobs = 3}, others);
+    CHECK(alone.best == together.best);
+    CHECK(alone.closest == together.closest);
+    CHECK(alone.objective == together.objective);
+    CHECK(alone.notes == together.notes);
+    CHECK(alone.lost.size() == together.lost.size());
+    CHECK(stop_reason(alone.termination) == stop_reason(together.termination));
+    // Searches that looked at as many candidates as they do were not ended by the time.
+    CHECK(std::ranges::none_of(alone.notes, [](const std::string& n) { return n.find("share of the time") != std::string::npos; }));
+    const auto says_why = [](const std::string& n) { return n.starts_with("no plan of data-parallel: needs "); };
+    CHECK(std::ranges::any_of(alone.notes, says_why) == !alone.best);
+  }
 }
 
 TEST_CASE("planners that the time does not reach are counted") {

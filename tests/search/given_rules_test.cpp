@@ -108,13 +108,7 @@ TEST_CASE("rules are not given to a search that applies none") {
 }
 
 TEST_CASE("a search applies the rules that it is given, and no others") {
-  pcg::GraphBuilder g("pair");
-  const auto image = g.input("image", {{8, 16, 8, 8}, pcg::Element::real});
-  const auto left = g.add("left", pcg::Conv2d{.out = 8}, {image}), right = g.add("right", pcg::Conv2d{.out = 8}, {image});
-  g.add("join", pcg::Concat{.axis = 1}, {left, right});
-  test::Question q(test::kSmallGpt, 1, 2, 8);
-  q.model = std::move(g).build();
-  q.training.optimizer = pcg::Optimizer::sgd;
+  const test::TwoConvolutions q;
   const search::SearchResult all = search::unity_search(q.problem(), {.steps = 300}, {});
   REQUIRE(all.best);
   REQUIRE(!all.best->rewrites.empty());

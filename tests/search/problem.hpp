@@ -51,6 +51,18 @@ inline const std::string kSmallGpt =
 inline const std::string kSmallMoe =
     "{transformer: {layers: 2, hidden: 32, heads: 4, ffn: 64, vocab: 96, sequence_length: 16, experts: 4, top_k: 2}}";
 
+// Two convolutions of one image, side by side, on two GPUs: a search with rewrites merges them.
+struct TwoConvolutions : Question {
+  TwoConvolutions() : Question(kSmallGpt, 1, 2, 8) {
+    pcg::GraphBuilder g("pair");
+    const auto image = g.input("image", {{8, 16, 8, 8}, pcg::Element::real});
+    const auto left = g.add("left", pcg::Conv2d{.out = 8}, {image}), right = g.add("right", pcg::Conv2d{.out = 8}, {image});
+    g.add("join", pcg::Concat{.axis = 1}, {left, right});
+    model = std::move(g).build();
+    training.optimizer = pcg::Optimizer::sgd;
+  }
+};
+
 // Why there is no plan, "" when there is one.
 inline std::string plan_error(const search::Attempt<pcg::Plan>& plan) { return plan ? "" : plan.refusal().why; }
 

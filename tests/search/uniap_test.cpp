@@ -80,6 +80,29 @@ TEST_CASE("stages of GPipe keep all micro-batches, those of 1F1B as many as are 
   CHECK(bytes(gpipe, 3) == doctest::Approx(bytes(gpipe, 0)));
 }
 
+TEST_CASE("updates of stages run side by side: an iteration has one of them, however few its micro-batches") {
+  // Few samples for many weights, so that the update is a large part; layers large enough for kernels, not launches, to take the time. The
+  // embedding and the head are small.
+  const std::string model =
+      "{transformer: {layers: 8, hidden: 2048, heads: 16, ffn: 8192, vocab: 64, sequence_length: 32, causal: true, attention: unfused}}";
+  const test::Question q(model, 1, 4, 16);
+  const search::Problem problem = q.problem();
+  for (const int stages : {2, 4})
+    for (const pcg::ScheduleKind schedule : {pcg::ScheduleKind::one_f_one_b, pcg::ScheduleKind::gpipe})
+      for (const int micro_batches : {1, 2, 4}) {
+        CAPTURE(stages);
+        CAPTURE(micro_batches);
+        const search::ChainSetting setting{.stages = stages, .schedule = schedule};
+        search::ChainAnswer even{{}, std::vector<std::uint32_t>(10, 0), 0};
+        for (int s = 0; s < stages; ++s) even.begins.push_back(s == 0 ? 0 : 1 + static_cast<std::size_t>(s * 8 / stages));
+        even.seconds = search::chain_seconds(chain_of(problem, setting, micro_batches), even);
+        const pcg::Plan plan = search::layered_plan(problem, setting, micro_batches, even);
+        const double of_simulation = even.seconds / q.oracle.plan(plan).iteration_time.value();
+        CHECK(of_simulation > 0.95);
+        CHECK(of_simulation < 1.06);
+      }
+}
+
 TEST_CASE("UniAP's plan, its objective and its bound") {
   const test::Question q(kFourLayers, 2, 2, 8);
   const search::Problem problem = q.problem();
@@ -158,6 +181,16 @@ TEST_CASE("stages and micro-batches that are asked for are given, or refused") {
   }
   CHECK(search::uniap_search(problem, {.stages = 3}, {}).termination.is_infeasible());             // of 4 GPUs
   CHECK(search::galvatron_search(problem, {.micro_batches = 3}, {}).termination.is_infeasible());  // of 8 samples
+  const search::SearchResult many = search::uniap_search(problem, {.micro_batches = (std::int64_t{1} << 32) + 2}, {});
+  REQUIRE(many.termination.is_infeasible());
+  CHECK(std::get<search::Refusal>(*many.termination.binding()).why == "4294967298 micro-batches do not divide a global batch of 8");
+}
+
+TEST_CASE("micro-batches that are asked for may be more than are tried unasked") {
+  const test::Question q("{builtin: mlp-mnist}", 1, 1, 1 << 17);
+  const search::Problem problem = q.problem();
+  CHECK(search::ChainSearch(problem, {.micro_batches = 1 << 17}, {}, "uniap").micro_batches() == std::vector{1 << 17});
+  CHECK(search::ChainSearch(problem, {}, {}, "uniap").micro_batches().back() == 1 << 16);
 }
 
 TEST_CASE("a batch that no stage can share is refused") {

@@ -3,6 +3,7 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "plan_builder.hpp"
 #include "sim/engine/simgrid_engine.hpp"
@@ -97,6 +98,21 @@ TEST_CASE("more bandwidth never slows a plan") {
     const Drawn d = draw_plan();
     const double slow = *rc::gen::inRange(1, 20);
     RC_ASSERT(time_of(d, 4 * slow) <= time_of(d, slow) * 1.01);
+  }));
+}
+
+TEST_CASE("exposed communication is all of some collective, and all over some link") {
+  CHECK(rc::check("parts of exposed communication", [] {
+    const Drawn d = draw_plan();
+    const sim::Breakdown b = sim::simulate_plan(d.plan, cluster_of(d, 1)).breakdown;
+    for (const auto* parts : {&b.exposed_by_collective, &b.exposed_by_link}) {
+      base::Seconds sum;
+      for (const auto& [name, seconds] : *parts) {
+        RC_ASSERT(seconds > base::Seconds());
+        sum += seconds;
+      }
+      RC_ASSERT(std::abs((sum - b.exposed_communication).value()) <= 1e-9 * b.exposed_communication.value());
+    }
   }));
 }
 

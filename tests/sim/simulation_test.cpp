@@ -215,6 +215,18 @@ TEST_CASE("the breakdown adds up to the iteration time") {
   }
 }
 
+TEST_CASE("replicas wait for all-reduces, over the narrowest link; stages for messages") {
+  const auto cluster = test::star(2, 2, "1 GB/s", "5 us");
+  const sim::Breakdown replicas = sim::simulate_plan(test::plan_of(test::mlp(3, 64, 8), {{"*", {{"b", 4}}}}, 4), cluster).breakdown;
+  CHECK(replicas.exposed_communication > base::Seconds());
+  CHECK(replicas.exposed_by_collective == std::map<std::string, base::Seconds>{{"all_reduce", replicas.exposed_communication}});
+  CHECK(replicas.exposed_by_link.size() == 1);
+  const sim::Breakdown stages =
+      sim::simulate_plan(test::pipeline_of(test::mlp(8, 64, 8), 4, 1, 6, pcg::ScheduleKind::gpipe), cluster).breakdown;
+  CHECK(stages.exposed_by_collective.size() == 1);
+  CHECK(stages.exposed_by_collective.at("send").value() == doctest::Approx(stages.exposed_communication.value()).epsilon(1e-9));
+}
+
 TEST_CASE("ZeRO shards what it says and moves what it says") {
   // Mixed-precision Adam: 2 + 2 + 12 bytes a parameter (ZeRO, SC'20). Bytes sent per device and iteration: ZeRO-1 and -2 reduce-scatter
   // gradients and all-gather weights, (n-1)/n Psi each; ZeRO-3 gathers twice and reduces once.

@@ -4,7 +4,9 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "plan_builder.hpp"
 #include "sim/simulation.hpp"
@@ -28,10 +30,15 @@ bool same(const sim::SimulationResult& a, const sim::SimulationResult& b) {
   const bool breakdown = near_time(a.breakdown.compute, b.breakdown.compute) &&
                          near_time(a.breakdown.exposed_communication, b.breakdown.exposed_communication) &&
                          near_time(a.breakdown.bubble, b.breakdown.bubble) && near_time(a.breakdown.idle, b.breakdown.idle);
+  const auto near_times = [&](const std::map<std::string, base::Seconds>& x, const std::map<std::string, base::Seconds>& y) {
+    return std::ranges::all_of(y, [&](const auto& of) { return x.contains(of.first) && near_time(x.at(of.first), of.second); });
+  };
+  const bool exposed = near_times(a.breakdown.exposed_by_collective, b.breakdown.exposed_by_collective) &&
+                       near_times(a.breakdown.exposed_by_link, b.breakdown.exposed_by_link);
   const bool link =
       a.busiest_link.has_value() == b.busiest_link.has_value() &&
       (!a.busiest_link || (a.busiest_link->name == b.busiest_link->name && near(a.busiest_link->busy, b.busiest_link->busy, 1)));
-  return near_time(a.iteration_time, b.iteration_time) && breakdown && link && a.memory.peak == b.memory.peak &&
+  return near_time(a.iteration_time, b.iteration_time) && breakdown && exposed && link && a.memory.peak == b.memory.peak &&
          near(a.bytes.total.value(), b.bytes.total.value(), b.bytes.total.value());
 }
 

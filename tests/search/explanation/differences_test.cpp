@@ -96,14 +96,7 @@ TEST_CASE("plans of a grid have the model's operators, padded or not, and every 
 }
 
 TEST_CASE("what rewrites made is new, and what they took is gone; without the model neither is known") {
-  // Two convolutions of one image, side by side: a search merges them.
-  pcg::GraphBuilder g("pair");
-  const auto image = g.input("image", {{8, 16, 8, 8}, pcg::Element::real});
-  const auto left = g.add("left", pcg::Conv2d{.out = 8}, {image}), right = g.add("right", pcg::Conv2d{.out = 8}, {image});
-  g.add("join", pcg::Concat{.axis = 1}, {left, right});
-  test::Question q(test::kSmallGpt, 1, 2, 8);
-  q.model = std::move(g).build();
-  q.training.optimizer = pcg::Optimizer::sgd;
+  const test::TwoConvolutions q;
   const search::SearchResult r = search::unity_search(q.problem(), {.steps = 300}, {});
   REQUIRE(r.best);
   REQUIRE(!r.best->rewrites.empty());

@@ -1,0 +1,61 @@
+#pragma once
+// Answers of planners as JSON, exact to the last bit: the form in which worker processes hand them back. Not a format for users: that is
+// reports/json. The library's macros write a value as an object of its fields and read it back. They stand in the namespace of each type,
+// where the library looks for to_json and from_json; base/json.hpp knows the types in between.
+
+#include "base/json.hpp"
+#include "base/yaml/parse.hpp"
+#include "pcg/plan/plan_read.hpp"
+#include "pcg/plan/plan_write.hpp"
+#include "search/problem/search_result.hpp"
+
+namespace pcg {
+
+// A plan travels as the text of its file, which loses nothing.
+inline void to_json(nlohmann::json& j, const Plan& plan) { j = write_plan(plan); }
+inline void from_json(const nlohmann::json& j, Plan& plan) { plan = read_plan(base::parse_yaml(j.get<std::string>(), "<worker>")); }
+
+}  // namespace pcg
+
+namespace base {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Note, kind, text)
+
+}  // namespace base
+
+namespace sim {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Breakdown, compute, exposed_communication, bubble, idle, exposed_by_collective, exposed_by_link)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CommunicationBytes, total, by_collective, by_link)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemoryUse, peak, capacity, weights, gradients, optimizer, activations, workspace, device)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BusiestLink, type, name, busy)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Span, device, stream, name, start, duration, bytes, message, receives)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemorySample, device, time, used)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SimulationResult, iteration_time, breakdown, bytes, busiest_link, memory, devices, simulated_devices,
+                                   activities, compute_by_basis, notes, spans, stands_for, memory_over_time)
+
+}  // namespace sim
+
+namespace search {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Refusal, constraint, why)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NeedsMemory, needed, available)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ClosestMiss, candidate, memory)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Slower, time, best)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LostCandidate, candidate, why)
+
+// A termination has makers instead of fields: what they ask for is what travels.
+inline void to_json(nlohmann::json& j, const Termination& t) {
+  j = {{"plan", t.has_plan()}, {"limit", t.limit()}};
+  if (const BindingConstraint* binding = t.binding()) j["binding"] = *binding;
+}
+inline void from_json(const nlohmann::json& j, Termination& t) {
+  const auto limit = j.at("limit").get<std::optional<Limit>>();
+  if (j.contains("binding")) t = Termination::infeasible(j.at("binding").get<BindingConstraint>());
+  else if (!limit) t = Termination::optimal();
+  else t = j.at("plan").get<bool>() ? Termination::feasible(*limit) : Termination::nothing_found(*limit);
+}
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SearchResult, termination, best, closest, simulation, objective, bound, candidates, lost, notes)
+
+}  // namespace search
