@@ -122,7 +122,7 @@ TEST_CASE("a quantity that no machine has is refused where it stands") {
   CHECK(read("b: 0 B/s\nt: 0 s\nm: 0 B\nf: 0 TFLOP/s\n") == "");
   CHECK(read("b: 1e6 TB/s\nt: 1e10 s\nm: 1e9 TB\nf: 1e6 EFLOP/s\n") == "");
   CHECK(read("b: 1e-320 GB/s\n").starts_with("f.yaml:1:4: cluster.b: \"1e-320 GB/s\" is below 1 B/s"));
-  CHECK(read("b: 1e300 GB/s\n").starts_with("f.yaml:1:4: cluster.b: \"1e300 GB/s\" is above 1e6 TB/s"));
+  CHECK(read("b: 1e10 GB/s\n").starts_with("f.yaml:1:4: cluster.b: \"1e10 GB/s\" is above 1e6 TB/s"));
   CHECK(read("t: 1e-30 s\n").find("is below 1e-15 s") != std::string::npos);
   CHECK(read("m: 1e10 TB\n").find("is above 1e9 TB") != std::string::npos);
   CHECK(read("f: 1e-9 GFLOP/s\n") == "");

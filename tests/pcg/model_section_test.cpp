@@ -192,7 +192,7 @@ TEST_CASE("messages, in part") {
   CHECK(mentions(problems_of(kSmall.substr(0, kSmall.size() - 1) + ", experts: 2, top_k: 3}"), "top_k 3 of 2 experts"));
   CHECK(mentions(problems_of(kSmall.substr(0, kSmall.size() - 1) + ", positions: 4}"),
                  "sequence_length 5 is longer than the table of 4 positions"));
-  CHECK(mentions(problems_of("transformer: {layers: 1, hidden: 2000000000, heads: 1, vocab: 2000000000, sequence_length: 2}"),
+  CHECK(mentions(problems_of("transformer: {layers: 1, hidden: 1000000000, heads: 1, vocab: 1000000000, sequence_length: 2}"),
                  "is too large"));
   CHECK(mentions(problems_of("graph: {name: x, blocks: [{name: b, nodes: [{name: r, op: unary, function: relu, inputs: [y]}]}]}"),
                  "no node before this one is called \"y\""));
