@@ -187,7 +187,7 @@ std::string legend(const Columns& c, std::size_t width) {
   std::string sentence =
       "90 %: the interval around the time; comm.: communication that the compute stream waits for; MFU, comm. and bubble "
       "are shares of the time or of the peak; memory: peak of capacity";
-  if (c.marks) sentence += "; * rests on assumptions, which the notes name";
+  if (c.marks) sentence += "; *: rests on assumptions, which are named below";
   for (const std::string& l : wrapped(sentence, width)) text += l + "\n";
   return text;
 }

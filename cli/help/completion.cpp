@@ -40,7 +40,7 @@ std::string words_of(const Command& c) {
 std::string bash_completion(const CLI::App& app) {
   std::string cases;
   for (const Command& c : all_commands(app)) cases += fmt::format("    {}) words={} ;;\n", quoted(c.words), quoted(words_of(c)));
-  return fmt::format(R"(# Completion of {0} for bash
+  return fmt::format(R"script(# Completion of {0} for bash
 _{0}() {{
   local current="${{COMP_WORDS[COMP_CWORD]}}" command="{0}" word words=""
   for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
@@ -50,33 +50,31 @@ _{0}() {{
   done
   words="$(_{0}_words "$command")"
   COMPREPLY=($(compgen -W "$words" -- "$current") $(compgen -f -- "$current"))
-}
-}
-_{0} _words() {
-  {
+}}
+_{0}_words() {{
   local words=""
   case "$1" in
 {1}  esac
   echo "$words"
 }}
 complete -o filenames -F _{0} {0}
-)",
+)script",
                      app.get_name(), cases);
 }
 
 std::string zsh_completion(const CLI::App& app) {
   std::string functions, cases;
   for (const Command& c : all_commands(app)) {
-      std::vector<std::string> specs;
-      for (const CLI::Option* o : options_of(c))
-        specs.push_back(quoted(fmt::format("--{}[{}]{}", o->get_lnames().front(), zsh_text(o->get_description()),
-                                           o->get_type_size() > 0 ? ":value:_files" : "")));
-      std::vector<std::string> names;
-      for (const Command& sub : subcommands_of(c))
-        names.push_back(quoted(fmt::format("{}:{}", sub.app->get_name(), zsh_text(sub.app->get_description()))));
-      cases += fmt::format("    {}) options=({}) commands=({}) ;;\n", quoted(c.words), fmt::join(specs, " "), fmt::join(names, " "));
-    }
-    return fmt::format(R"(#compdef {0}
+    std::vector<std::string> specs;
+    for (const CLI::Option* o : options_of(c))
+      specs.push_back(quoted(fmt::format("--{}[{}]{}", o->get_lnames().front(), zsh_text(o->get_description()),
+                                         o->get_items_expected_max() > 0 ? ":value:_files" : "")));
+    std::vector<std::string> names;
+    for (const Command& sub : subcommands_of(c))
+      names.push_back(quoted(fmt::format("{}:{}", sub.app->get_name(), zsh_text(sub.app->get_description()))));
+    cases += fmt::format("    {}) options=({}) commands=({}) ;;\n", quoted(c.words), fmt::join(specs, " "), fmt::join(names, " "));
+  }
+  return fmt::format(R"script(#compdef {0}
 # Completion of {0} for zsh
 _{0}() {{
   local command="{0}" word
@@ -95,8 +93,8 @@ _{0}_words() {{
 {1}  esac
 }}
 compdef _{0} {0}
-)",
-                       app.get_name(), cases);
-  }
+)script",
+                     app.get_name(), cases);
+}
 
 }  // namespace cli

@@ -20,7 +20,7 @@ std::string roff(const std::string& text) {
 }
 
 std::string option_text(const CLI::Option& o) {
-  const std::string value = o.get_type_size() > 0 ? " \\fI" + roff(o.get_type_name().empty() ? "VALUE" : o.get_type_name()) + "\\fR" : "";
+  const std::string value = o.get_items_expected_max() > 0 ? " \\fI" + roff(o.get_type_name().empty() ? "VALUE" : o.get_type_name()) + "\\fR" : "";
   return fmt::format(".TP\n\\fB\\-\\-{}\\fR{}\n{}\n", roff(o.get_lnames().front()), value, roff(o.get_description()));
 }
 
@@ -28,7 +28,7 @@ std::string command_text(const Command& c) {
   std::string arguments, text;
   for (const CLI::Option* o : c.app->get_options([](const CLI::Option* option) { return option->get_positional(); })) {
     const std::string name = o->get_name(true);
-    arguments += fmt::format(o->get_required() ? " \\fI{}\\fR" : " [\\fI{}\\fR]", roff(name));
+    arguments += o->get_required() ? fmt::format(" \\fI{}\\fR", roff(name)) : fmt::format(" [\\fI{}\\fR]", roff(name));
     text += fmt::format(".TP\n\\fI{}\\fR\n{}\n", roff(name), roff(o->get_description()));
   }
   for (const CLI::Option* o : options_of(c)) text += option_text(*o);

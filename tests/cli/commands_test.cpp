@@ -95,7 +95,7 @@ TEST_CASE("completion and manual page name every command") {
   }
   CHECK(bash.find("--save-plans") != std::string::npos);
   const std::string script =
-      f.write("c.bash", bash +
+      f.write("c.bash", bash + "cd " + f.path.string() + "\n" +
                             "COMP_WORDS=(foreshard ru); COMP_CWORD=1; _foreshard; echo \"${COMPREPLY[@]}\"\n"
                             "COMP_WORDS=(foreshard show cl); COMP_CWORD=2; _foreshard; echo \"${COMPREPLY[@]}\"\n"
                             "COMP_WORDS=(foreshard run --save); COMP_CWORD=2; _foreshard; echo \"${COMPREPLY[@]}\"\n");
