@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "base/utf8.hpp"
 
@@ -59,7 +60,10 @@ std::string Table::text(std::size_t gap) const {
 std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
   std::vector<std::string> lines{""};
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
+    std::size_t end = std::min(text.find(' ', at), text.size());
+    // A number stays with its unit.
+    if (end > at && end < text.size() && std::isdigit(static_cast<unsigned char>(text[end - 1])) != 0)
+      end = std::min(text.find(' ', end + 1), text.size());
     const std::string word = text.substr(at, end - at);
     std::string& line = lines.back();
     if (line.empty()) line = word;

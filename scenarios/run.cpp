@@ -65,7 +65,7 @@ class Runner {
     Answers answers = decode(a.answer);
     if (!a.ended.empty())
       for (Run& r : answers)
-        r.notes.push_back({base::NoteKind::detail,
+        r.notes.push_back({base::NoteKind::problem,
                            fmt::format("its worker process ended before it had answered ({}); this is a second one's answer", a.ended)});
     return answers;
   }

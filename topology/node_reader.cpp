@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "topology/name_ranges.hpp"
+#include "base/numbers.hpp"
 
 namespace topology {
 namespace {
@@ -26,6 +26,21 @@ std::optional<VertexKind> kind_of_component(std::string_view name) {
   if (name.starts_with("switch")) return VertexKind::switching;
   if (name.starts_with("nic")) return VertexKind::nic;
   return std::nullopt;
+}
+
+// The names that a text stands for, in order: "gpu[0-3]" is gpu0, gpu1, gpu2 and gpu3, a text without "[" itself. nullopt: brackets without
+// a range, a range that falls, or one of more names than a node has GPUs.
+std::optional<std::vector<std::string>> names_in_range(const std::string& text) {
+  const std::size_t open = text.find('[');
+  if (open == std::string::npos) return std::vector{text};
+  const std::size_t dash = text.find('-', open), close = text.find(']', open);
+  if (dash == std::string::npos || close == std::string::npos || dash > close) return std::nullopt;
+  const auto first = base::parse_integer(std::string_view(text).substr(open + 1, dash - open - 1));
+  const auto last = base::parse_integer(std::string_view(text).substr(dash + 1, close - dash - 1));
+  if (!first || !last || *first < 0 || *last < *first || *last - *first >= kMaxGpusPerNode) return std::nullopt;
+  std::vector<std::string> names;
+  for (std::int64_t i = *first; i <= *last; ++i) names.push_back(fmt::format("{}{}{}", text.substr(0, open), i, text.substr(close + 1)));
+  return names;
 }
 
 class NodeReader {

@@ -22,7 +22,33 @@ TEST_CASE("columns are as wide as their widest cell, whatever its letters and co
 
 TEST_CASE("the table, whole") {
   CHECK(reports::text_table(test::made_result(), {}) ==
-        "TODO");
+        "made up\n"
+        "\n"
+        "                 GPUs   time     90 %  tokens/s  vs base   MFU  comm.  bubble    memory  status\n"
+        "                          ms        %                        %      %       %       GiB\n"
+        "base\n"
+        "  data-parallel     8  500.0  -25 +25     65536           25.0   25.0    12.5  8.0/16.0  ok\n"
+        "    data 8\n"
+        "  megatron          8      -        -         -              -      -       -         -  infeasible\n"
+        "    8 devices do not divide by tensor 3 x pipeline 1 x context 1\n"
+        "faster, by far\n"
+        "  data-parallel     8  250.0  -25 +25    131072    2.00x  25.0   25.0    12.5  8.0/16.0  ok\n"
+        "    unchanged: data 8\n"
+        "\n"
+        "90 %: the interval around the time; comm.: communication that the compute stream waits for; MFU, comm. and bubble are\n"
+        "shares of the time or of the peak; memory: peak of capacity\n"
+        "\n"
+        "best: data-parallel, data 8 on 8 GPUs\n"
+        "  time    compute 250 ms (50.0 %), exposed communication 125 ms (25.0 %), bubble 62.5 ms (12.5 %), idle 62.5 ms\n"
+        "          (12.5 %); 90 % interval 375 ms to 625 ms\n"
+        "  MFU     25.0 % with whole attention squares, as in the table; 12.5 % without their masked half\n"
+        "  memory  weights 1.0 GiB, gradients 1.0 GiB, optimizer 2.0 GiB, activations 3.0 GiB, workspace 1.0 GiB\n"
+        "  sent    2.8 GiB, all_gather 0.9 GiB, all_reduce 1.9 GiB; busiest link: nvlink (node0:gpu0->gpu1), at work 50.0 % of\n"
+        "          the time\n"
+        "\n"
+        "notes\n"
+        "  problem  megatron: 8 devices do not divide by tensor 3 x pipeline 1 x context 1\n"
+        "  caution  data-parallel, data-parallel (faster, by far): not calibrated\n");
 }
 
 TEST_CASE("no line is wider than the screen, whatever the layout") {
@@ -38,7 +64,9 @@ TEST_CASE("no line is wider than the screen, whatever the layout") {
 TEST_CASE("notes: the most important first, ten lines, those that differ in figures alone once") {
   auto r = test::made_result();
   r.runs[0].notes = {{base::NoteKind::detail, "8 devices simulated as 1"}, {base::NoteKind::assumption, "no network profile"}};
-  for (int i = 0; i < 20; ++i) r.runs[0].notes.push_back({base::NoteKind::search, "found in step " + std::string(static_cast<std::size_t>(1 + i % 2), static_cast<char>('a' + i))});
+  for (int i = 0; i < 20; ++i)
+    r.runs[0].notes.push_back(
+        {base::NoteKind::search, "found in step " + std::string(static_cast<std::size_t>(1 + i % 2), static_cast<char>('a' + i))});
   r.runs[2].notes = {{base::NoteKind::assumption, "no network profile"}, {base::NoteKind::detail, "16 devices simulated as 2"}};
   const std::string few = reports::notes_text(r, 0, 120, reports::NotesShown::few);
   CHECK(std::ranges::count(few, '\n') == 2 + reports::kFewLines);
@@ -63,6 +91,7 @@ TEST_CASE("text is broken at blanks") {
   CHECK(reports::wrapped("", 5) == std::vector<std::string>{""});
   CHECK(reports::wrapped("one two three", 7) == std::vector<std::string>{"one two", "three"});
   CHECK(reports::wrapped("incomprehensible it is", 7) == std::vector<std::string>{"incomprehensible", "it is"});
+  CHECK(reports::wrapped("it is 12.5 % here", 10) == std::vector<std::string>{"it is", "12.5 %", "here"});
 }
 
 TEST_CASE("a plan that is another one after planning anew has its own line") {
