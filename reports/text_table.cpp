@@ -53,7 +53,8 @@ const Run* base_of(const scenarios::ScenarioResult& result, const Run& r) {
 std::string against_base(const scenarios::ScenarioResult& result, const Run& r) {
   const Run* b = base_of(result, r);
   if (r.is_of_base() || b == nullptr || !r.simulation || b->samples_per_s <= 0) return "";
-  return fmt::format("{:.2f}x", r.samples_per_s / b->samples_per_s);
+  const bool tokens = r.tokens_per_s > 0 && b->tokens_per_s > 0;  // another model may have samples of another length
+  return fmt::format("{:.2f}x", tokens ? r.tokens_per_s / b->tokens_per_s : r.samples_per_s / b->samples_per_s);
 }
 
 // A plan that is not timed as the others are says so in its row.
