@@ -75,6 +75,8 @@ std::optional<Samples> bounded(const std::string& type) {
   const bool whole = m[1] == "integer";
   if (whole) s.refused.emplace_back("1.5");
   const std::string least = m[2].matched ? m[2].str() : m[3].str(), most = m[4].str();
+  if (!whole && !least.empty())  // a number need not be whole
+    s.accepted.push_back(fmt::format("{}", std::stod(least) + 0.37 * (most.empty() ? 1 : std::stod(most) - std::stod(least))));
   if (!least.empty()) {
     s.accepted.push_back(least);
     s.refused.push_back(whole ? fmt::format("{}", std::stoll(least) - 1) : fmt::format("{}", std::stod(least) - 1e-4));

@@ -107,8 +107,9 @@ pcg::Graph model_value(const Yaml& document) { return pcg::models::load_model(*d
 
 std::vector<KeyReader> model_readers() {
   std::vector<Yaml> transformers;
-  for (const char* more : {"", ", ffn: 128, experts: 4", ", kv_rank: 16, rope_dim: 8, value_dim: 16, head_dim: 16", ", window: 8",
-                           ", rope: true", ", gated: true", ", expert_groups: 2, groups_per_token: 1, experts: 4, top_k: 1"})
+  for (const char* more :
+       {"", ", ffn: 128, experts: 4", ", kv_rank: 16, rope_dim: 8, value_dim: 16, head_dim: 16", ", window: 8", ", rope: true",
+        ", biases: false", ", gated: true", ", expert_groups: 2, groups_per_token: 1, experts: 4, top_k: 1"})
     transformers.push_back(yaml(std::string(kTransformer) + more + "}"));
   const std::vector<Yaml> builtin = yamls({"model: {builtin: gpt3-125m}"}),
                           onnx = yamls({"model: {onnx: missing.onnx, sizes: {a: 1}, outputs: [a]}"});
@@ -139,24 +140,35 @@ cluster:
     ib: {bandwidth: 12.5 GB/s, latency: 2 us}
   node:
     gpus: {type: a100-sxm-80gb, count: 2}
-    components: [cpu0, nic0]
+    components: [cpu0, NICS]
     wires:
       - {between: ["gpu[0-1]", cpu0], link: pcie}
-      - {all_pairs: [nic0, cpu0], link: pcie}
+      - {all_pairs: [NICS, cpu0], link: pcie}
 )";
 
-std::string cluster_value(const Yaml& document) {
-  return reports::cluster_json(topology::load_cluster(topology::expand_cluster(*document.find("cluster"), "cluster"), "cluster"));
+auto cluster_value(const Yaml& document) {
+  const topology::Cluster c = topology::load_cluster(topology::expand_cluster(*document.find("cluster"), "cluster"), "cluster");
+  return std::make_tuple(reports::cluster_json(c), c.network_profile(), c.in_network_switch(base::DeviceId(0)).has_value());
+}
+
+// The cluster with so many nodes, of so many NICs each.
+std::string cluster_of(int nodes, const std::string& nics) {
+  std::string text = kCluster;
+  text.replace(text.find("nodes: 2"), std::string("nodes: 2").size(), fmt::format("nodes: {}", nodes));
+  while (text.find("NICS") != std::string::npos) text.replace(text.find("NICS"), std::string("NICS").size(), nics);
+  return text;
 }
 
 std::vector<KeyReader> cluster_readers() {
-  const std::string cluster = kCluster;
+  const std::string cluster = cluster_of(2, "nic0");
   std::vector<Yaml> clusters = yamls({
       cluster + "  network: {type: switch, link: ib}",
       cluster + "  network: {type: fat-tree, link: ib}",
       cluster + "  network: {type: fat-tree, link: ib, nodes_per_leaf: 1, leaves_per_pod: 1}",
       cluster + "  network: {type: rail, link: ib}",
+      cluster_of(40, "nic0") + "  network: {type: fat-tree, link: ib}",
       cluster + "  network: {type: dragonfly, link: ib, nodes_per_router: 1, routers_per_group: 1}",
+      cluster_of(8, "nic0, nic1") + "  network: {type: dragonfly, link: ib, nodes_per_router: 2, routers_per_group: 2}",
       cluster + "  network: {type: torus, link: ib, dimensions: [2]}",
       cluster + "  network: {type: custom, link: ib, switches: [a, b], attach: [{nodes: 0, to: a}, {nodes: 1, to: b}], links: [{between: "
                 "[a, b]}]}",
