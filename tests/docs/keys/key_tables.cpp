@@ -128,7 +128,7 @@ Samples samples_of(const std::string& type) {
 }
 
 std::optional<std::string> default_value(const std::string& cell) {
-  static const std::regex code("`[^` ]+`"), number("-?[0-9.]+( [A-Za-z]+)?");
+  static const std::regex code("`[^` ]+`"), number("true|false|-?[0-9.]+( [A-Za-z]+)?");
   if (std::regex_match(cell, code)) return cell.substr(1, cell.size() - 2);
   if (std::regex_match(cell, number)) return cell;
   return cell == "empty" ? std::optional<std::string>("\"\"") : std::nullopt;
