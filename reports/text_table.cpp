@@ -224,7 +224,7 @@ std::string table_text(const scenarios::ScenarioResult& result, std::size_t widt
   std::string text;
   for (const Layout layout : {Layout::one_line, Layout::plan_below, Layout::figures_below}) {
     const Table table = laid_out(lines, columns, layout, width, colour);
-    for (const std::size_t gap : {2, 1}) {
+    for (const std::size_t gap : {std::size_t{2}, std::size_t{1}}) {
       if (text.empty() || (layout == Layout::figures_below)) text = table.text(gap);
       if (table.width(gap) <= width) return table.text(gap) + legend(columns, width);
       if (layout == Layout::one_line) break;  // crowded lines are harder to read than two

@@ -163,7 +163,7 @@ Found find_model(MapReader& r, const std::filesystem::path& base_directory) {
 
 // Keys beside the source that change its numbers.
 void apply_overrides(MapReader& r, Found& found) {
-  constexpr std::string_view kKeys[] = {"sequence_length", "attention", "dropout"};
+  constexpr std::string_view kKeys[] = {"sequence_length", "attention", "dropout", "expert_imbalance"};
   ModelConfig* config = std::get_if<ModelConfig>(&found);
   if (!config) {
     for (const std::string_view key : kKeys)

@@ -328,7 +328,7 @@ std::vector<int> read_blocks(MapReader& r, const char* key, std::size_t blocks, 
 
 void read_recomputed(MapReader& r, std::size_t blocks, RecomputedParts& parts) {
   parts.only = read_blocks(r, "recomputed_only", blocks, "recompute: none");
-  if (r.has("recomputed_blocks")) parts.blocks = small(r, "recomputed_blocks", 0, 1);
+  if (const auto count = r.integer("recomputed_blocks", 0, kMostCount)) parts.blocks = static_cast<int>(*count);
   each(r, "recomputed_modules", [&](const Yaml& y, const std::string& path) {
     const auto at = std::ranges::find(kModuleWords, y.is_scalar() ? std::string_view(y.scalar) : std::string_view());
     if (at == kModuleWords.end()) r.sink().add(y.mark, path, "expected a module", fmt::format("one of: {}", fmt::join(kModuleWords, ", ")));
@@ -345,7 +345,7 @@ const std::vector<std::string> kSynchronisations = {"micro_batch", "iteration"};
 void read_zero(MapReader& r, std::size_t blocks, ZeroPolicy& policy) {
   policy.blocks = read_blocks(r, "zero_blocks", blocks, "zero: 0");
   policy.groups = small(r, "shard_groups", 1, 1);
-  if (r.has("prefetch")) policy.prefetch = small(r, "prefetch", 0, 0);
+  if (const auto blocks_ahead = r.integer("prefetch", 0, kMostCount)) policy.prefetch = static_cast<int>(*blocks_ahead);
   policy.accumulates = r.choice("synchronise", kSynchronisations).value_or(0) == 1;
   policy.keeps_weights = !r.boolean("reshard_after_forward").value_or(true);
 }
@@ -355,7 +355,10 @@ void read_head(MapReader& r, std::size_t blocks, Plan& plan) {
   r.require("name");
   plan.name = r.text("name").value_or("");
   plan.summary = r.text("summary").value_or("");
-  if (const Yaml* model = r.required("model")) plan.model = *model;
+  if (const Yaml* model = r.required("model")) {
+    (void)MapReader(*model, r.path_of("model"), r.sink());  // says so where it is no map; its keys are the model's to judge
+    plan.model = *model;
+  }
   read_padding(r, plan);
   r.require("training");
   section(r, "training", [&](MapReader& t) { read_training(t, plan.training); });
