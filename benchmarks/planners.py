@@ -20,10 +20,19 @@ BUDGET = os.environ.get("BUDGET", "50 s")
 # Table 4 of the paper: by GPUs. Global batches and precisions are those of section 8.1.
 LADDER = {1: "gpt3-350m", 2: "gpt3-760m", 4: "gpt3-1.3b", 8: "gpt3-2.6b", 16: "gpt3-6.7b", 32: "gpt3-15b", 64: "gpt3-39b"}
 WIDE = {1: "wide-resnet-250m", 2: "wide-resnet-500m", 4: "wide-resnet-1b", 8: "wide-resnet-2b", 16: "wide-resnet-4b", 32: "wide-resnet-6.8b"}
-# The plans of alpa-projects/alpa at b8078a9 (benchmark/alpa/suite_auto_gpt.py) as nearly as the grid says them: stages, the tensor degree of
-# a stage's logical mesh, micro-batches; recomputation, and ZeRO 2, its "prefer reduce-scatter". Its stages of 2, 2 and 4 GPUs for the 2.6B
-# model are four of 2 here.
-PUBLISHED = {4: (2, 1, 128), 8: (4, 1, 128), 16: (2, 4, 64), 32: (4, 4, 128), 64: (16, 4, 1024)}
+MOE = {1: "moe-380m", 2: "moe-690m", 4: "moe-1.3b", 8: "moe-2.4b", 16: "moe-10b", 32: "moe-27b", 64: "moe-70b"}
+# The plans of alpa-projects/alpa at b8078a9 (benchmark/alpa/suite_auto_*.py): micro-batches, GPUs of each stage, and of the layers that
+# operators are clustered into those of each stage. How operators are cut is left to Alpa's integer programme there, but for what PUBLISHED says.
+PUBLISHED_STAGES = {
+    "gpt3-760m": (128, [1, 1], [3, 3]), "gpt3-1.3b": (128, [2, 2], [3, 3]), "gpt3-2.6b": (128, [2, 2, 4], [2, 2, 4]),
+    "gpt3-6.7b": (64, [8, 8], [4, 4]), "gpt3-15b": (128, [8] * 4, [4] * 4), "gpt3-39b": (1024, [4] * 16, [1] * 16),
+    "moe-690m": (32, [2], [8]), "moe-1.3b": (32, [2, 2], [4, 4]), "moe-2.4b": (32, [4, 4], [4, 4]), "moe-10b": (16, [8, 8], [4, 4]),
+    "moe-27b": (128, [4] * 8, [1] * 8), "moe-70b": (64, [8] * 8, [1] * 8),
+    "wide-resnet-250m": (24, [1], [16]), "wide-resnet-500m": (24, [2], [16]), "wide-resnet-1b": (24, [4], [16]),
+    "wide-resnet-2b": (24, [4, 4], [8, 8]), "wide-resnet-4b": (32, [4, 4, 8], [5, 4, 7]), "wide-resnet-6.8b": (32, [8] * 4, [5, 4, 4, 3])}
+# Those for GPT as nearly as the grid says them: stages, the tensor degree of a stage's logical mesh, micro-batches; recomputation, and ZeRO 2,
+# its "prefer reduce-scatter". Its stages of 2, 2 and 4 GPUs for the 2.6B model are four of 2 here.
+PUBLISHED = {2: (2, 1, 128), 4: (2, 1, 128), 8: (4, 1, 128), 16: (2, 4, 64), 32: (4, 4, 128), 64: (16, 4, 1024)}
 INTRA = ["ilp", "data", "zero-2", "zero-3", "largest-dimension"]
 # Models and global batches of UniAP's experiments, on presets like its machines: two nodes of four TITAN Xp, and a node of eight A100 on PCIe.
 # tf32: the throughput that the paper reports for Llama-7B is beyond what these GPUs do in fp32 without tensor cores.
@@ -101,14 +110,34 @@ def ladder(gpus):
         print(f"| {LADDER[n]} | {n} | {cell(r)} | {r.get('plan_summary', '-')} | {searched(r)} |", flush=True)
 
 
+def moe_of_authors(model):
+    """Every operator by samples, or the experts shared by the GPUs of a stage: logical meshes are (n, 1), and the rest was the programme's choice."""
+    micro_batches, gpus, _ = PUBLISHED_STAGES[model]
+    grid = {"pipeline": len(gpus), "micro_batch": 1024 // micro_batches // gpus[0], "recompute": "full", "zero": 2}
+    return [{"megatron": {**grid, "expert": expert}, "name": f"expert {expert}"} for expert in (1, gpus[0])]
+
+
+def stages_of_authors(model):
+    """Their stages; inside them, `alpa` chooses how operators are cut, and whether layers are recomputed and updates shared."""
+    micro_batches, gpus, layers = PUBLISHED_STAGES[model]
+    return {**alpa(clustering="dp", layers=sum(layers), micro_batches=micro_batches, gpus_per_stage=gpus, layers_per_stage=layers), "name": "stages"}
+
+
+def quickest(runs):
+    return min(runs, key=lambda r: (r["status"] != "ok", r["iteration_time_s"]))
+
+
 def published(gpus):
-    print("| model | GPUs | published, s | alpa, s | published / alpa |\n|---|---:|---:|---:|---:|")
-    for n in gpus:
-        if n not in PUBLISHED:
+    print("| model | GPUs | published, s | its stages, our ways, s | alpa, s | published / alpa | search | plan |\n|---|---:|---:|---:|---:|---:|---:|---|")
+    for model, n in [(models[n], n) for models in (LADDER, MOE, WIDE) for n in gpus if n in models]:
+        if model not in PUBLISHED_STAGES:
             continue
-        theirs, ours = answer(LADDER[n], n, [plan_of_authors(n), alpa()])
-        ratio = f"{theirs['iteration_time_s'] / ours['iteration_time_s']:.2f}" if theirs["status"] == ours["status"] == "ok" else "-"
-        print(f"| {LADDER[n]} | {n} | {cell(theirs)} | {cell(ours)} | {ratio} |", flush=True)
+        grid = [plan_of_authors(n)] if model.startswith("gpt") else moe_of_authors(model) if model.startswith("moe") else []
+        *theirs, stages, ours = answer(model, n, [*grid, stages_of_authors(model), alpa()])
+        best = quickest([*theirs, stages])
+        ratio = f"{best['iteration_time_s'] / ours['iteration_time_s']:.2f}" if best["status"] == ours["status"] == "ok" else "-"
+        print(f"| {model} | {n} | {cell(quickest(theirs)) if theirs else '-'} | {cell(stages)} | {cell(ours)} | {ratio} | {searched(ours)} | "
+              f"{ours['plan_summary']} |", flush=True)
 
 
 def intra(gpus):

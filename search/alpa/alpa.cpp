@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
+#include <set>
 
 #include "search/data_parallel/data_parallel.hpp"
 #include "search/estimates/estimate.hpp"
@@ -26,14 +28,26 @@ const char* word(AlpaSpace space) {
   return "";
 }
 
+// The next divisors of the batch below and above one of them.
+std::vector<int> divisors_around(std::int64_t batch, int of) {
+  std::vector<int> around;
+  for (int m = of - 1; m >= 1 && around.empty(); --m)
+    if (batch % m == 0) around.push_back(m);
+  const std::size_t below = around.size();
+  for (int m = of + 1; m <= batch && around.size() == below; ++m)
+    if (batch % m == 0) around.push_back(m);
+  return around;
+}
+
 // The pipelines of a space. Alpa's has those of its parts, so that it is not worse where the sum of costs and the simulation disagree.
 std::vector<StageShape> shapes_of(AlpaSpace space, const AlpaConfig& config) {
   StageShape all;
   if (config.stages > 0) all.fewest_stages = all.most_stages = static_cast<std::size_t>(config.stages);
+  all.given = config.given;
   StageShape alone = all;
   alone.largest_block = 1;
   switch (space) {
-    case AlpaSpace::all: return {all, alone};
+    case AlpaSpace::all: return config.given.devices.empty() ? std::vector{all, alone} : std::vector{all};
     case AlpaSpace::stages_alone: return {alone};
     case AlpaSpace::samples: return {all};
   }
@@ -53,6 +67,7 @@ class AlpaSearch {
   SearchResult run() {
     if (const int m = config_.settings.micro_batches; m > 0 && problem_.training.global_batch % m != 0)
       return result_of_rule(not_dividing(m, problem_.training.global_batch));
+    if (const auto refusal = unlike_the_question()) return result_of_rule(*refusal);
     if (may_be_one_stage() && (space_ == AlpaSpace::samples || cuts_in_every_way() || config_.intra_op == IntraOp::data))
       if (const Attempt<pcg::Plan> plan = data_parallel_plan(problem_, {})) confirmation_.confirm(*plan);
     const std::vector<PipelineSetting> settings =
@@ -70,6 +85,7 @@ class AlpaSearch {
     if (may_be_one_stage() && cuts_in_every_way())
       notes.push_back(confirm_intra_op(problem_, {.most_strategies = config_.most_strategies, .most_cut = config_.most_cut}, catalog_,
                                        deadline_, confirmation_));
+    look_between(shapes, pipelines);
     if (best_ && best_->within_memory && confirmation_.best_time() == best_->simulated) notes.push_back(note(*best_->within_memory));
     const bool cut_off = looked_at < settings.size() || deadline_.has_passed();
     SearchResult r = std::move(confirmation_).result(cut_off);
@@ -85,6 +101,19 @@ class AlpaSearch {
   }
 
  private:
+  // Stages that are asked for, and that do not have all GPUs, or all layers, between them.
+  [[nodiscard]] std::optional<Refusal> unlike_the_question() const {
+    const auto sum = [](const std::vector<int>& of) { return std::accumulate(of.begin(), of.end(), std::int64_t{0}); };
+    const GivenStages& given = config_.given;
+    if (const int devices = problem_.cluster.device_count(); !given.devices.empty() && sum(given.devices) != devices)
+      return Refusal{Constraint::devices, fmt::format("gpus_per_stage adds up to {} GPUs, there are {}", sum(given.devices), devices)};
+    if (given.parts.empty()) return std::nullopt;
+    const std::size_t layers = stage_parts(problem_.model, problem_.training.precision, config_.parts, PartEnds::blocks).size();
+    if (sum(given.parts) == static_cast<std::int64_t>(layers)) return std::nullopt;
+    return Refusal{Constraint::layers, fmt::format("layers_per_stage adds up to {} layers, {} is clustered into {}", sum(given.parts),
+                                                   problem_.model.name(), layers)};
+  }
+
   [[nodiscard]] bool may_be_one_stage() const { return config_.stages <= 1 && config_.settings.micro_batches == 0; }
   [[nodiscard]] bool cuts_in_every_way() const { return space_ == AlpaSpace::all && config_.intra_op == IntraOp::ilp; }
 
@@ -117,6 +146,28 @@ class AlpaSearch {
     confirmation_.confirm(std::move(p.plan), expected);
     if (const auto now = confirmation_.best_time(); now && (!before || *now < *before))
       best_ = {setting, stages, expected, *now, p.within_memory};
+  }
+
+  // Other numbers of micro-batches than those near powers of two: the next divisors of the batch to either side of the best, for as long as
+  // these are better.
+  void look_between(std::span<const StageShape> shapes, const PipelineConfig& config) {
+    if (config_.settings.micro_batches > 0) return;
+    const std::vector<int> at_first = micro_batches_worth_a_look(problem_.training.global_batch);
+    std::set<int> looked_at(at_first.begin(), at_first.end());
+    looked_at.insert(1);
+    for (bool is_better = confirmation_.has_plan(); is_better;) {
+      const std::optional<base::Seconds> before = confirmation_.best_time();
+      for (const int m : divisors_around(problem_.training.global_batch, confirmation_.best_plan()->micro_batches)) {
+        if (!looked_at.insert(m).second) continue;
+        SettingsConfig of = settings_config();
+        of.micro_batches = m;
+        for (const PipelineSetting& setting : settings_worth_a_look(problem_.training.global_batch, of)) {
+          if (deadline_.has_passed()) return;
+          for (PipelinePlan& p : plans(setting, shapes, config)) confirm(std::move(p), setting);
+        }
+      }
+      is_better = confirmation_.best_time() < before;
+    }
   }
 
   // Sums of costs and simulated times differ by a few per cent. So the cheapest plans of about as many stages as the best has, in its
@@ -222,6 +273,10 @@ std::vector<Option> options_of_alpa_alone() {
            "that operators are clustered into"},
           {"submeshes", Choice{{"all", "power-of-two"}},
            "blocks of GPUs of a stage: of every size that divides the GPUs, or inside a machine powers of two alone"},
+          {"gpus_per_stage", WholeNumbers{.least = 1, .most = std::numeric_limits<std::int32_t>::max()},
+           "of each stage, in order, as of a plan that is known", "as many as are best"},
+          {"layers_per_stage", WholeNumbers{.least = 1, .most = std::numeric_limits<std::int32_t>::max()},
+           "of each stage, in order, of those that operators are clustered into", "as many as are best"},
           {"intra_op", Choice{{"ilp", "data", "zero-2", "zero-3", "largest-dimension"}},
            "inside a stage every operator is cut in its own way, or all by samples (with a stage of ZeRO), or each along its largest loop"},
           {"between_stages", Choice{pcg::between_stages_names()},
@@ -229,9 +284,26 @@ std::vector<Option> options_of_alpa_alone() {
            "all-gather, and with signal none"}};
 }
 
+std::vector<int> numbers(const OptionValues& o, std::string_view key) {
+  const std::vector<std::int64_t>& given = o.whole_numbers(key).numbers;
+  return {given.begin(), given.end()};
+}
+
 std::optional<OptionProblem> contradiction_of(const OptionValues& o) {
   if (o.choice("clustering") == 0 && o.given("layers"))
     return OptionProblem{"layers", "operators are not clustered into layers", "add clustering: dp, or remove layers"};
+  const std::size_t gpus = o.whole_numbers("gpus_per_stage").numbers.size(), layers = o.whole_numbers("layers_per_stage").numbers.size();
+  const auto stages = static_cast<std::size_t>(o.whole_number("stages"));
+  if (layers > 0 && o.choice("clustering") == 0)
+    return OptionProblem{"layers_per_stage", "operators are not clustered into layers", "add clustering: dp"};
+  if (std::max(gpus, layers) > kMostStages)
+    return OptionProblem{gpus > layers ? "gpus_per_stage" : "layers_per_stage", "too many stages are listed",
+                         fmt::format("list {} at most", kMostStages)};
+  if (gpus > 0 && layers > 0 && gpus != layers)
+    return OptionProblem{"layers_per_stage", fmt::format("{} stages are listed, gpus_per_stage lists {}", layers, gpus),
+                         "list one number for each stage"};
+  if (const std::size_t listed = std::max(gpus, layers); o.given("stages") && listed > 0 && listed != stages)
+    return OptionProblem{"stages", fmt::format("there are {}, but {} are listed", stages, listed), "remove stages"};
   if (static_cast<pcg::BetweenStages>(o.choice("between_stages")) == pcg::BetweenStages::signal && o.given("transfers") &&
       o.flag("transfers"))
     return OptionProblem{"transfers", "stages hand on signals, which take no time", "remove transfers, or choose another between_stages"};
@@ -268,6 +340,8 @@ Planner planner_of(AlpaSpace space, std::string about) {
       config.most_cut = static_cast<int>(o.whole_number("loops"));
       config.parts.by = static_cast<Clustering>(o.choice("clustering"));
       config.parts.layers = static_cast<std::size_t>(o.whole_number("layers"));
+      config.given = {numbers(o, "gpus_per_stage"), numbers(o, "layers_per_stage")};
+      if (config.given.count() > 0) config.stages = static_cast<int>(config.given.count());
       config.submeshes = static_cast<Submeshes>(o.choice("submeshes"));
       config.intra_op = static_cast<IntraOp>(o.choice("intra_op"));
       config.between_stages = static_cast<pcg::BetweenStages>(o.choice("between_stages"));

@@ -16,6 +16,7 @@ struct AlpaConfig {
   std::size_t most_strategies = 24;  // of an operator, those that cost least by themselves
   int most_cut = 2;                  // loops of an operator that are cut at once: the axes of a logical mesh
   int stages = 0;                    // 0: as many as are best
+  GivenStages given;                 // as many as `stages`, where it is not empty; `devices` add up to all, `parts` to the layers
   SettingsConfig settings;           // micro-batches, recomputation, updates
   bool transfers = true;             // what stages hand on takes time, unless it is signals
   PartsConfig parts;                 // what stages are made of

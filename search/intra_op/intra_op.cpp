@@ -15,6 +15,8 @@
 namespace search {
 namespace {
 
+constexpr std::size_t kFewStrategies = 6;  // ways of an operator in a first look, besides plain ones
+
 class IntraOpSearch {
  public:
   IntraOpSearch(const Problem& problem, const IntraOpConfig& config, OperatorCatalog& catalog, const Deadline& deadline,
@@ -23,6 +25,7 @@ class IntraOpSearch {
 
   std::string run() {
     confirm_data_parallel();
+    if (!confirmation_.has_plan()) confirm_thrifty();
     const pcg::Graph graph = pcg::with_batch(problem_.model, problem_.training.global_batch);
     OperatorSpace space(catalog_, graph, problem_.cluster.device_count());
     choose(space, graph);
@@ -33,6 +36,27 @@ class IntraOpSearch {
  private:
   void confirm_data_parallel() {
     if (const Attempt<pcg::Plan> plan = data_parallel_plan(problem_, {})) confirmation_.confirm(*plan);
+  }
+
+  // Where data parallelism does not fit: few ways of each operator, for the settings that keep least, until a plan fits, so that there is
+  // an answer long before all ways are weighed.
+  void confirm_thrifty() {
+    BranchShapes branch_shapes;
+    const PipelineConfig few{
+        .most_strategies = std::min(config_.most_strategies, kFewStrategies), .most_cut = config_.most_cut, .side_by_side = false};
+    for (const PipelineSetting& setting : settings_worth_a_look(problem_.training.global_batch, {})) {
+      if (setting.recompute != pcg::Recompute::full || setting.zero == 0) continue;
+      if (deadline_.has_passed() || confirmation_.has_plan()) return;
+      confirm_one_stage(setting, few, branch_shapes);
+    }
+  }
+
+  // The cheapest plan of micro-batches whose gradients are accumulated.
+  void confirm_one_stage(const PipelineSetting& setting, const PipelineConfig& config, BranchShapes& branch_shapes) {
+    const pcg::Graph graph = pcg::with_batch(problem_.model, problem_.training.global_batch / setting.micro_batches);
+    for (PipelinePlan& p :
+         pipeline_plans(problem_, graph, setting, std::array{StageShape{.most_stages = 1}}, config, catalog_, branch_shapes, deadline_))
+      confirmation_.confirm(std::move(p.plan), p.expected);
   }
 
   // The cheapest choices under each weighing of gradients, and, where these do not fit, the cheapest within the memory.
@@ -90,10 +114,7 @@ class IntraOpSearch {
       if (setting.micro_batches == 1) continue;
       if (deadline_.has_passed()) return;
       if (const auto best = confirmation_.best_time()) setting.to_beat = best->value();
-      const pcg::Graph graph = pcg::with_batch(problem_.model, problem_.training.global_batch / setting.micro_batches);
-      for (PipelinePlan& p : pipeline_plans(problem_, graph, setting, std::array{StageShape{.most_stages = 1}}, pipelines, catalog_,
-                                            branch_shapes, deadline_))
-        confirmation_.confirm(std::move(p.plan), p.expected);
+      confirm_one_stage(setting, pipelines, branch_shapes);
     }
   }
 

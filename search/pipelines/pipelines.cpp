@@ -187,6 +187,7 @@ class Pipelines {
                            .sizes = sizes_,
                            .fewest_stages = answer.shape.fewest_stages,
                            .most_stages = answer.shape.most_stages,
+                           .given = answer.shape.given,
                            .equally_many = config_.parts.by == Clustering::equal_layers,
                            .micro_batches = setting_.micro_batches,
                            .stays_full = setting_.schedule == pcg::ScheduleKind::two_bw,
@@ -270,16 +271,15 @@ class Pipelines {
     std::vector<double> room(cuts.stages.size(), std::numeric_limits<double>::infinity());
     for (const sim::MemoryUse& use : problem_.oracle.memory_by_device(plan)) {
       const auto device = static_cast<int>(use.device.value);
-      const auto is_there = [&](const StageRun& r) { return device >= r.block.start && device < r.block.start + r.block.size; };
-      const auto stage = static_cast<std::size_t>(std::ranges::find_if(cuts.stages, is_there) - cuts.stages.begin());
+      const auto at = std::ranges::find_if(cuts.stages, [&](const StageRun& r) { return r.is_on(device); });
+      const auto stage = static_cast<std::size_t>(at - cuts.stages.begin());
       room[stage] = std::min(room[stage], use.capacity.value() - use.peak.value());
     }
     return room;
   }
 
   static RuledOut on_device(const StageCuts& cuts, int device) {
-    const auto is_there = [&](const StageRun& r) { return device >= r.block.start && device < r.block.start + r.block.size; };
-    const auto stage = std::ranges::find_if(cuts.stages, is_there);
+    const auto stage = std::ranges::find_if(cuts.stages, [&](const StageRun& r) { return r.is_on(device); });
     return {*stage, static_cast<int>(cuts.stages.end() - stage) - 1};
   }
 
@@ -439,8 +439,8 @@ std::vector<PipelinePlan> pipeline_plans(const Problem& problem, const pcg::Grap
   if (narrow == wide) return plans_of(std::move(narrow), shapes);
   std::vector<StageShape> one, several;
   for (const StageShape& s : shapes) {
-    if (s.fewest_stages <= 1) one.push_back({1, 1, s.largest_block});
-    if (s.most_stages > 1) several.push_back({std::max<std::size_t>(2, s.fewest_stages), s.most_stages, s.largest_block});
+    if (s.fewest_stages <= 1) one.push_back({1, 1, s.largest_block, s.given});
+    if (s.most_stages > 1) several.push_back({std::max<std::size_t>(2, s.fewest_stages), s.most_stages, s.largest_block, s.given});
   }
   std::vector<PipelinePlan> plans = plans_of(std::move(narrow), one);
   std::ranges::move(plans_of(std::move(wide), several), std::back_inserter(plans));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "search/mapping/mapping.hpp"
+#include "search/pipelines/stage_cuts.hpp"
 #include "search/pipelines/stage_parts.hpp"
 #include "search/problem/deadline.hpp"
 
@@ -55,6 +56,7 @@ struct PipelineConfig {
 struct StageShape {
   std::size_t fewest_stages = 1, most_stages = kMostStages;
   int largest_block = std::numeric_limits<int>::max();  // devices of a stage
+  GivenStages given{};                                  // as many as fewest_stages and most_stages, where it is not empty
 };
 
 // Numbers of micro-batches worth a look: the divisors of the batch that are nearest to the powers of two from 2 to 1024; ascending.

@@ -12,6 +12,21 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kNextSlowest = 1.01;  // times the slowest stage that was tried before: what the header promises
 
+// Whether a stage that is asked for has these devices and parts.
+bool may_be_stage(const GivenStages& given, const StageRun& run) {
+  if (given.count() == 0) return true;
+  std::size_t begin = 0;
+  int start = 0;
+  for (std::size_t s = 0; s < given.count(); ++s) {
+    const bool has_devices = given.devices.empty() || (run.block.start == start && run.block.size == given.devices[s]);
+    const auto parts = given.parts.empty() ? 0 : static_cast<std::size_t>(given.parts[s]);
+    if (has_devices && (given.parts.empty() || (run.begin == begin && run.end == begin + parts))) return true;
+    if (!given.devices.empty()) start += given.devices[s];
+    begin += parts;
+  }
+  return false;
+}
+
 class StageProgramme {
  public:
   explicit StageProgramme(const StageQuestion& q) : q_(q), blocks_(stage_blocks(q)), ends_(q.parts + 1) {
@@ -23,6 +38,7 @@ class StageProgramme {
         for (std::size_t end = begin + 1; end <= q.parts; ++end) {
           const StageRun run{begin, end, blocks_[b]};
           if ((begin == 0) != (run.block.start == 0) || (end == q.parts) != (run.block.start + run.block.size == q.devices)) continue;
+          if (!may_be_stage(q.given, run)) continue;
           const std::size_t at = index(begin, b, end);
           behind_[at] = q.most_behind(run);
           if (behind_[at] >= 0) seconds_[at] = q.seconds(run);

@@ -2,6 +2,7 @@
 // A chain of parts cut into the stages of a pipeline, each on a block of devices of its own: the dynamic programme of Alpa (Zheng et al.,
 // OSDI'22, section 5.2) over every block that devices are cut into, instead of submeshes of powers of two.
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -16,6 +17,7 @@ struct StageRun {
   std::size_t begin = 0, end = 0;
   DeviceBlock block;
   bool operator==(const StageRun&) const = default;
+  [[nodiscard]] bool is_on(int device) const { return device >= block.start && device < block.start + block.size; }
 };
 
 struct StageCuts {
@@ -23,11 +25,18 @@ struct StageCuts {
   double seconds = 0;  // of an iteration
 };
 
+// What is asked of each stage, in order; an empty list: what is best.
+struct GivenStages {
+  std::vector<int> devices, parts;
+  [[nodiscard]] std::size_t count() const { return std::max(devices.size(), parts.size()); }
+};
+
 struct StageQuestion {
   std::size_t parts = 1;
   int devices = 1, machine = 1;  // all, and those of a machine
   std::vector<int> sizes;        // of blocks; those inside a machine do not reach into the next, larger ones are whole machines
   std::size_t fewest_stages = 1, most_stages = 1;
+  GivenStages given;          // as many as fewest_stages and most_stages, where it is not empty
   bool equally_many = false;  // every stage has as many parts: "equal layer" of Alpa's section 8.3
   int micro_batches = 1;
   // The pipeline stays full from one iteration to the next (PipeDream-2BW): an iteration takes micro_batches times the slowest stage. Else

@@ -52,11 +52,19 @@ void Confirmation::take(pcg::Plan plan, sim::SimulationResult simulation, std::o
   simulated_.push_back({std::move(plan), std::move(simulation), expected});
 }
 
+const Confirmation::Simulated* Confirmation::best() const {
+  const auto best = std::ranges::min_element(simulated_, {}, [](const Simulated& s) { return s.simulation.iteration_time; });
+  return best == simulated_.end() ? nullptr : &*best;
+}
+
 std::optional<base::Seconds> Confirmation::best_time() const {
-  std::optional<base::Seconds> best;
-  for (const Simulated& s : simulated_)
-    if (!best || s.simulation.iteration_time < *best) best = s.simulation.iteration_time;
-  return best;
+  const Simulated* s = best();
+  return s != nullptr ? std::optional(s->simulation.iteration_time) : std::nullopt;
+}
+
+const pcg::Plan* Confirmation::best_plan() const {
+  const Simulated* s = best();
+  return s != nullptr ? &s->plan : nullptr;
 }
 
 SearchResult Confirmation::result(bool cut_off) && {

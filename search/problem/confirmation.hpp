@@ -24,6 +24,8 @@ class Confirmation {
   void take(pcg::Plan plan, sim::SimulationResult simulation, std::optional<base::Seconds> expected = {});
   [[nodiscard]] bool has_plan() const { return !simulated_.empty(); }
   [[nodiscard]] std::optional<base::Seconds> best_time() const;
+  // Of the plans that fit the quickest, until another is confirmed; nullptr: there is none.
+  [[nodiscard]] const pcg::Plan* best_plan() const;
   // The best plan and what lost; without one, what lacks least memory. `cut_off`: the time was up before all were looked at.
   [[nodiscard]] SearchResult result(bool cut_off) &&;
 
@@ -33,6 +35,7 @@ class Confirmation {
     sim::SimulationResult simulation;
     std::optional<base::Seconds> expected;
   };
+  [[nodiscard]] const Simulated* best() const;
   [[nodiscard]] Termination termination(bool cut_off) const;
 
   const Problem& problem_;

@@ -91,6 +91,10 @@ TEST_CASE("signals do not go together with hand-overs that take time") {
   CHECK(key_of_problem("{between_stages: send-recv, transfers: true}").empty());
   CHECK(key_of_problem("{between_stages: signal, transfers: true}") == "transfers");
   CHECK(key_of_problem("{layers: 8}") == "layers");
+  CHECK(key_of_problem("{gpus_per_stage: [2, 2], layers_per_stage: [3, 3], clustering: dp, stages: 2}").empty());
+  CHECK(key_of_problem("{layers_per_stage: [3, 3]}") == "layers_per_stage");
+  CHECK(key_of_problem("{gpus_per_stage: [2, 2], layers_per_stage: [6], clustering: dp}") == "layers_per_stage");
+  CHECK(key_of_problem("{gpus_per_stage: [2, 2], stages: 3}") == "stages");
 }
 
 TEST_CASE("what is asked for is given") {
@@ -106,6 +110,41 @@ TEST_CASE("what is asked for is given") {
   std::set<int> counts;
   for (const search::PipelineSetting& s : search::settings_worth_a_look(12, {})) counts.insert(s.micro_batches);
   CHECK(counts == std::set<int>{1, 2, 4, 6, 12});
+}
+
+TEST_CASE("stages have the GPUs and the layers that are asked for") {
+  const test::Question q = of_small_gpt();
+  const auto given = [&](search::GivenStages stages, search::Clustering by = search::Clustering::segments) {
+    const auto count = static_cast<int>(stages.count());
+    return in_space(q, search::AlpaSpace::all,
+                    {.stages = count, .given = std::move(stages), .settings = {.micro_batches = 4}, .parts = {.by = by, .layers = 3}});
+  };
+  const search::SearchResult r = given({{1, 1, 2}, {}});
+  REQUIRE(r.best);
+  CHECK(r.best->summary.starts_with("3 stages of 1 + 1 + 2 GPUs"));
+  const search::SearchResult both = given({{2, 2}, {2, 1}}, search::Clustering::layers);
+  REQUIRE(both.best);
+  CHECK(both.best->summary.starts_with("2 stages of 2 GPUs"));
+  CHECK(given({{2, 1}, {}}).termination.is_infeasible());  // of four GPUs
+  CHECK(given({{1, 3}, {}}).termination.is_infeasible());  // 3 do not divide 4
+  CHECK(given({{}, {2, 2}}, search::Clustering::layers).termination.is_infeasible());
+}
+
+TEST_CASE("Alpa is not worse than given stages, with any number of micro-batches") {
+  const bool ok = rc::check([] {
+    test::Question q("{builtin: mlp-mnist}", 1, 4, 24);
+    q.model = chain_of_layers({*rc::gen::element(256, 1024, 2048), 1024, *rc::gen::element(512, 4096), 1024});
+    const auto devices =
+        *rc::gen::element(std::vector<int>{4}, std::vector<int>{2, 2}, std::vector<int>{1, 1, 2}, std::vector<int>{2, 1, 1});
+    const search::SearchResult stages = in_space(q, search::AlpaSpace::all,
+                                                 {.stages = static_cast<int>(devices.size()),
+                                                  .given = {.devices = devices, .parts = {}},
+                                                  .settings = {.micro_batches = *rc::gen::element(1, 2, 3, 6, 12, 24)}});
+    const search::SearchResult alpa = in_space(q, search::AlpaSpace::all);
+    RC_ASSERT(alpa.best.has_value());
+    if (stages.best) RC_ASSERT(alpa.objective->value() <= 1.01 * stages.objective->value());  // the slowest stage is as exact
+  });
+  CHECK(ok);
 }
 
 TEST_CASE("Alpa is not worse than its parts alone on any chain of layers") {
