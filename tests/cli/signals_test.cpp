@@ -84,6 +84,24 @@ bool all_end(const std::vector<pid_t>& processes) {
   return false;
 }
 
+// Waits until each has used processor time: it is past its first steps then, of which one has the system end it with its parent.
+void wait_until_at_work(const std::vector<pid_t>& processes) {
+  for (const pid_t p : processes)
+    for (int i = 0; i < 1000; ++i) {
+      std::ifstream in("/proc/" + std::to_string(p) + "/stat");
+      std::string text;
+      std::getline(in, text);
+      if (text.empty()) break;
+      std::istringstream fields(text.substr(text.rfind(')') + 2));
+      std::string skipped;
+      for (int field = 0; field < 11; ++field) fields >> skipped;  // state and the ten fields behind it, up to utime
+      long ticks = 0;
+      fields >> ticks;
+      if (ticks >= 5) break;
+      std::this_thread::sleep_for(10ms);
+    }
+}
+
 }  // namespace
 
 TEST_CASE("workers end with the program that is killed, by whatever signal") {
@@ -121,6 +139,7 @@ TEST_CASE("the second signal ends the program and its workers at once, and nothi
   const std::string scenario = f.write("s.yaml", kLongScenario);
   Started run(f, {"run", scenario, "--jobs", "2", "--json", (f.path / "r.json").string()});
   const std::vector<pid_t> workers = run.workers(2);
+  wait_until_at_work(workers);
   for (const pid_t p : workers) ::kill(p, SIGSTOP);  // they hang: the first signal alone would be waited out
   run.send(SIGINT);
   std::this_thread::sleep_for(100ms);
