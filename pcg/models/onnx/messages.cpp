@@ -107,8 +107,17 @@ std::int64_t field_integer(const ::onnx::TensorProto& t, int i) {
   if (t.data_type() == T::UINT32 || t.data_type() == T::UINT64) return static_cast<std::int64_t>(t.uint64_data(i));
   return t.int32_data(i);
 }
+// Of that field: a damaged tensor may have numbers in others.
 int field_count(const ::onnx::TensorProto& t) {
-  return std::max({t.float_data_size(), t.double_data_size(), t.int32_data_size(), t.int64_data_size(), t.uint64_data_size()});
+  using T = ::onnx::TensorProto;
+  switch (t.data_type()) {
+    case T::FLOAT: return t.float_data_size();
+    case T::DOUBLE: return t.double_data_size();
+    case T::INT64: return t.int64_data_size();
+    case T::UINT32:
+    case T::UINT64: return t.uint64_data_size();
+    default: return t.int32_data_size();
+  }
 }
 
 // A mask of scores: square, and what is to the right of the first place is shut; or a triangle of ones, which such masks are made of.
