@@ -39,9 +39,7 @@ const FittedProduct* product_of(const Fitted& f, pcg::KernelKind kind, pcg::Prec
   return at == f.products.end() ? nullptr : &at->second;
 }
 
-Basis basis_of(const Provenance& provenance, bool covered) {
-  return covered && !provenance.borrowed ? Basis::fitted : Basis::extrapolated;
-}
+Basis basis_of(const Provenance& provenance, bool covered) { return covered && !provenance.borrowed ? Basis::fitted : Basis::extrapolated; }
 
 KernelTime fitted_time(const DeviceProfile& d, const FittedProduct& f, const pcg::Kernel& k, pcg::Precision p) {
   const ProductSizes sizes = product_sizes(k, p);

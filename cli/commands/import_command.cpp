@@ -85,7 +85,7 @@ int write_trace(const imports::ImportedTrace& t, const ImportFlags& f) {
 int import(const ImportFlags& f) {
   check_outputs({{"--json", f.json}, {"--output", f.output}});
   if (const auto text = small_text(f.file))
-    if (const auto found = topology::import_topology(*text, f.file, {.gpu = f.device, .preset = f.cluster}))
+    if (const auto found = topology::import_topology(*text, base::name_of_input(f.file), {.gpu = f.device, .preset = f.cluster}))
       return write_topology(*found, f);
   return write_trace(imports::import_trace(f.file), f);
 }

@@ -20,7 +20,8 @@ std::string roff(const std::string& text) {
 }
 
 std::string option_text(const CLI::Option& o) {
-  const std::string value = o.get_items_expected_max() > 0 ? " \\fI" + roff(o.get_type_name().empty() ? "VALUE" : o.get_type_name()) + "\\fR" : "";
+  const std::string value =
+      o.get_items_expected_max() > 0 ? " \\fI" + roff(o.get_type_name().empty() ? "VALUE" : o.get_type_name()) + "\\fR" : "";
   return fmt::format(".TP\n\\fB\\-\\-{}\\fR{}\n{}\n", roff(o.get_lnames().front()), value, roff(o.get_description()));
 }
 

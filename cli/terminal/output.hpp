@@ -17,8 +17,8 @@ namespace cli {
 [[nodiscard]] std::string read_to_renew(const std::filesystem::path& file);
 // Returns the content of a file that a fit starts from, which may be the one that it writes to.
 [[nodiscard]] std::string read_start(const std::filesystem::path& file, const std::filesystem::path& output);
-// Writes a file anew, whole or not at all (base/files/output_file.hpp), compressed where its name ends in .gz, or prints. Throws: base::InputError when the file cannot be
-// written; standard output's errors come at the end (cli/terminal/standard_streams.hpp).
+// Writes a file anew, whole or not at all (base/files/output_file.hpp), compressed where its name ends in .gz, or prints. Throws:
+// base::InputError when the file cannot be written; standard output's errors come at the end (cli/terminal/standard_streams.hpp).
 void write_text(const std::filesystem::path& file, const std::string& text);
 // An option and the file that it names: none when empty, standard output when "-".
 struct Output {

@@ -47,7 +47,8 @@ ByteSource::ByteSource(const std::filesystem::path& file, std::uint64_t most) : 
   std::error_code ignored;
   if (std::filesystem::is_directory(file, ignored)) refuse(name_, "is a directory, not a file");
   base::note_input(file);
-  if (file_.open(base::is_standard_input(file) ? "/dev/stdin" : file, std::ios::in | std::ios::binary) == nullptr) refuse(name_, fmt::format("cannot be read: {}", std::strerror(errno)));
+  if (file_.open(base::is_standard_input(file) ? "/dev/stdin" : file, std::ios::in | std::ios::binary) == nullptr)
+    refuse(name_, fmt::format("cannot be read: {}", std::strerror(errno)));
   if (file_.sgetc() == traits_type::eof()) refuse(name_, "is empty");
   if (!is_gzip(file_)) return;
   // Boost reads several gzip streams one after another, too: gzip's format allows them, pigz and log shippers write them.

@@ -97,8 +97,7 @@ bool is_source(const pcg::GraphNode& node) {
 
 double seconds_of(const StrategyCost& cost, const Weighing& w) {
   return cost.kernels + cost.inside + (w.recomputes ? cost.forward : 0) +
-         w.per_micro_batch * (cost.update + w.synchronisation * cost.synchronisation) +
-         w.seconds_per_byte * bytes_of(cost, w);
+         w.per_micro_batch * (cost.update + w.synchronisation * cost.synchronisation) + w.seconds_per_byte * bytes_of(cost, w);
 }
 
 double bytes_of(const StrategyCost& cost, const Weighing& w) {

@@ -170,5 +170,6 @@ TEST_CASE("a plan without experts says that merging its passes hides nothing") {
   pcg::Plan plan = test::pipeline_of(test::mlp(4, 256, 64), 2, 1, 8, pcg::ScheduleKind::one_f_one_b);
   plan.overlap.experts = true;
   const auto notes = sim::simulate_plan(plan, test::star(1, 2)).notes;
-  CHECK(std::ranges::find(notes, "overlap experts hides nothing, because no tokens travel to their experts", &base::Note::text) != notes.end());
+  CHECK(std::ranges::find(notes, "overlap experts hides nothing, because no tokens travel to their experts", &base::Note::text) !=
+        notes.end());
 }

@@ -190,8 +190,7 @@ TEST_CASE("an overlap that finds nothing to overlap is told") {
   const auto r = sim::simulate_plan(plan, test::star(1, 2), {});
   CHECK(std::ranges::find(r.notes,
                           "overlap tensor changes nothing, because no product has a gather before it or a reduce-scatter behind it",
-                          &base::Note::text) !=
-        r.notes.end());
+                          &base::Note::text) != r.notes.end());
 }
 
 TEST_CASE("Megatron's buckets: 40 million parameters of the first stage, or a million for each replica") {

@@ -57,7 +57,8 @@ TEST_CASE("node_types beside a preset stand instead of its node") {
 
 TEST_CASE("a range of names is one wire each, side by side with another range") {
   const std::string head =
-      "{nodes: 2, links: {pcie: {bandwidth: 10 GB/s, latency: 1 us}, ib: {bandwidth: 5 GB/s, latency: 1 us}}, network: {type: switch, link: "
+      "{nodes: 2, links: {pcie: {bandwidth: 10 GB/s, latency: 1 us}, ib: {bandwidth: 5 GB/s, latency: 1 us}}, network: {type: switch, "
+      "link: "
       "ib}, ";
   const auto said =
       cluster_of(head +
