@@ -161,6 +161,14 @@ std::optional<std::string> unsupported(const DeviceProfile& d, pcg::Precision p)
   return fmt::format("{} has no {}", d.name, pcg::to_text(p));
 }
 
+DeviceProfile scaled(DeviceProfile d, double compute, double memory) {
+  for (auto* peaks : {&d.peak, &d.vector_peak})
+    for (auto& [precision, peak] : *peaks) peak = peak * compute;
+  if (d.fp4_peak) d.fp4_peak = *d.fp4_peak * compute;
+  d.memory_bandwidth = d.memory_bandwidth * memory;
+  return d;
+}
+
 std::vector<std::string> device_names() { return device_files().names(); }
 
 const DeviceProfile& device_profile(const std::string& name) {

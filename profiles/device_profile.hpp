@@ -42,6 +42,10 @@ struct DeviceProfile {
 // Returns why the device cannot train in this precision ("v100-sxm2-16gb has no bf16"), or nullopt: it can.
 [[nodiscard]] std::optional<std::string> unsupported(const DeviceProfile& d, pcg::Precision p);
 
+// Returns the profile of a device with `compute` times the FLOP/s and `memory` times the memory bandwidth, the same shares of which its
+// kernels reach. Launches, and what a kernel needs however little it does, take as long as before.
+[[nodiscard]] DeviceProfile scaled(DeviceProfile d, double compute, double memory);
+
 [[nodiscard]] std::vector<std::string> device_names();  // of profiles/devices, sorted
 // Returns the profile that ships under a name. Throws: base::InputError when the name is unknown (with the nearest one).
 [[nodiscard]] const DeviceProfile& device_profile(const std::string& name);

@@ -164,7 +164,7 @@ std::optional<Behind> behind(const ScenarioResult& result, const Run& run) {
   const Run* quickest = quickest_on(result, run.variant);
   if (quickest == nullptr || quickest == &run || !run.simulation) return std::nullopt;
   const sim::SimulationResult &mine = *run.simulation, &its = *quickest->simulation;
-  if (run.plan == quickest->plan && run.made == quickest->made) return std::nullopt;
+  if (run.plan == quickest->plan && have_same_plan(run, *quickest)) return std::nullopt;
   const sim::Breakdown &a = mine.breakdown, &b = its.breakdown;
   return Behind{.quickest = quickest,
                 .time = mine.iteration_time - its.iteration_time,
@@ -214,7 +214,7 @@ std::string comparison_text(const ScenarioResult& result) {
 }
 
 bool is_repeated(const Run& r, const Run& same) {
-  return r.replanned && !same.replanned && r.plan == same.plan && r.variant == same.variant && r.made == same.made;
+  return r.replanned && !same.replanned && r.plan == same.plan && r.variant == same.variant && have_same_plan(r, same);
 }
 
 }  // namespace reports

@@ -1,5 +1,7 @@
 #include "reports/json.hpp"
 
+#include <fmt/core.h>
+
 #include <nlohmann/json.hpp>
 
 #include "reports/comparison.hpp"
@@ -58,10 +60,25 @@ void add_search(Json& j, const scenarios::Planning& p) {
   j["stop_reason"] = search::stop_reason(p.termination);
 }
 
+Json sensitivity_json(const scenarios::Sensitivity& s) {
+  Json j;
+  j["plan"] = s.plan;
+  j["parameter"] = s.parameter;
+  j["elasticity"] = s.elasticity;
+  Json& improved = j["improved"];
+  improved["change"] = fmt::format("{:g}x", s.change);
+  improved["replanned"] = s.replanned;
+  improved["iteration_time_s"] = s.improved ? Json(s.improved->value()) : Json(nullptr);
+  improved["speedup"] = s.improved ? Json(s.time / *s.improved) : Json(nullptr);
+  return j;
+}
+
 Json run_json(const scenarios::ScenarioResult& result, const scenarios::Run& r, Explained explained) {
   Json j;
   j["plan"] = r.plan;
   j["variant"] = r.variant;
+  if (!r.sweep.empty()) j["sweep"] = r.sweep;
+  for (const auto& [key, value] : r.settings) j["settings"][key] = value;
   j["framework"] = r.framework;
   j["replanned"] = r.replanned;
   j["status"] = scenarios::to_text(r.status);
@@ -91,6 +108,8 @@ std::string json(const scenarios::ScenarioResult& result, Explained explained) {
   j["engine"] = sim::engine_settings();
   j["runs"] = Json::array();
   for (const scenarios::Run& r : result.runs) j["runs"].push_back(run_json(result, r, explained));
+  for (const scenarios::Sensitivity& s : result.sensitivity) j["sensitivity"].push_back(sensitivity_json(s));
+  if (result.unanswered > 0) j["unanswered"] = result.unanswered;
   return j.dump(1) + "\n";
 }
 

@@ -25,7 +25,7 @@ base::Seconds now() { return base::Seconds(std::chrono::duration<double>(std::ch
 double peak_of(const topology::Cluster& cluster, int gpus, pcg::Precision precision) {
   double sum = 0;
   for (const topology::Device& d : cluster.devices().first(static_cast<std::size_t>(gpus)))
-    sum += profiles::device_profile(d.type).peak.at(precision).value();
+    sum += profiles::device_profile(d.type).peak.at(precision).value() * d.speed.compute;
   return sum;
 }
 
@@ -148,12 +148,13 @@ Planned make_plan(const PlanEntry& entry, const Variant& variant, const std::str
   if (asked != nullptr && asked->planner->searches && options.interrupted && options.interrupted())
     run.notes.push_back({NoteKind::problem, result.best ? "the search was interrupted: this is the best plan so far"
                                                         : "the search was interrupted before any plan was found"});
-  run.made = result.best ? std::move(result.best) : std::move(result.closest);
+  std::optional<pcg::Plan>& made = result.best ? result.best : result.closest;
   planned.simulation = std::move(result.simulation);
   run.planning = planning_of(entry, result);
   run.status = status_of(run.planning->termination);
-  if (!run.made) return planned;
-  run.made->name = entry.name;
+  if (!made) return planned;
+  made->name = entry.name;
+  run.made = std::make_shared<const pcg::Plan>(std::move(*made));
   if (asked != nullptr)
     for (const std::string& note : variant.notes) run.notes.push_back({NoteKind::assumption, note});
   return planned;

@@ -14,4 +14,6 @@ std::string_view to_text(Status s) {
   return "";
 }
 
+bool have_same_plan(const Run& a, const Run& b) { return a.made == b.made || (a.made && b.made && *a.made == *b.made); }
+
 }  // namespace scenarios

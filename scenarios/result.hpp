@@ -1,9 +1,11 @@
 #pragma once
 // The answer: what reports write. Format 1 of the JSON result (docs/formats.md) is made from this value.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/note.hpp"
@@ -28,15 +30,17 @@ struct Planning {
 };
 
 struct Run {
-  std::string plan;                // the entry's name
-  std::string variant;             // kBaseName or a what-if's name
-  std::string framework;           // under which the plan is timed
-  bool has_own_framework = false;  // the entry names it; else it is the scenario's
-  bool replanned = true;           // made for this variant; false: the base's plan on the changed cluster
+  std::string plan;                                           // the entry's name
+  std::string variant;                                        // kBaseName or a what-if's name
+  std::string sweep;                                          // of a point of a sweep: the sweep's name
+  std::vector<std::pair<std::string, std::string>> settings;  // what the variant changes: "cluster.nodes" -> "2x"
+  std::string framework;                                      // under which the plan is timed
+  bool has_own_framework = false;                             // the entry names it; else it is the scenario's
+  bool replanned = true;                                      // made for this variant; false: the base's plan on the changed cluster
   Status status = Status::ok;
   std::optional<int> base_gpus;                     // of the base's plan, where that cannot be run on this variant as it is
   std::optional<Planning> planning;                 // unless the plan is the base's
-  std::optional<pcg::Plan> made;                    // the plan, or what came closest to one; unless nothing could be made
+  std::shared_ptr<const pcg::Plan> made;            // the plan, or what came closest to one; null: nothing could be made
   std::optional<sim::SimulationResult> simulation;  // where a plan was made
   base::Seconds interval_low, interval_high;        // of the iteration time, 90 %
   double samples_per_s = 0, tokens_per_s = 0;       // tokens: 0 when the model has no sequence
@@ -52,9 +56,27 @@ struct Run {
   [[nodiscard]] bool is_of_base() const { return variant == kBaseName; }
 };
 
+// Both have a plan, and it is the same, or neither has one.
+[[nodiscard]] bool have_same_plan(const Run& a, const Run& b);
+
+// What a parameter of the cluster is worth to a plan of the base (scenarios/sensitivity.hpp).
+struct Sensitivity {
+  std::string plan;
+  std::string parameter;  // "cluster.links.infiniband.bandwidth"
+  double elasticity = 0;  // of the iteration time, with the same plan
+  // With a parameter that is twice as good (a latency: half of it): the iteration time with the same plan; of a memory, which changes what
+  // fits, with a new one. nullopt: nothing fits, or nobody has answered.
+  double change = 2;  // the parameter's factor
+  bool replanned = false;
+  std::optional<base::Seconds> improved;
+  base::Seconds time;  // of the base
+};
+
 struct ScenarioResult {
   std::string scenario;
   std::vector<Run> runs;
+  std::vector<Sensitivity> sensitivity;  // plan by plan, the largest first
+  std::size_t unanswered = 0;            // what-ifs and probes of sensitivity that an interruption has kept from being begun
 };
 
 }  // namespace scenarios

@@ -3,11 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <utility>
 
-#include "base/processes/worker_pool.hpp"
+#include "base/yaml/emit.hpp"
+#include "pcg/plan/plan_write.hpp"
 #include "scenarios/answer.hpp"
-#include "scenarios/run_codec.hpp"
+#include "scenarios/answer_store.hpp"
+#include "scenarios/piece.hpp"
+#include "scenarios/sensitivity.hpp"
 
 namespace scenarios {
 namespace {
@@ -17,84 +20,172 @@ using Answers = std::vector<Run>;
 class Runner {
  public:
   Runner(const Scenario& scenario, const RunOptions& options) : scenario_(scenario), options_(options) {
-    // Several progress lines at once would be noise: with workers the line counts what is finished.
-    if (options_.jobs > 1) worker_options_.progress = {};
+    if (!options.resume.empty()) store_.emplace(options.resume);
   }
 
   ScenarioResult run() {
-    total_ = scenario_.variants.size() * scenario_.plans.size();
-
     const std::size_t plans = scenario_.plans.size();
-    const std::vector<Answers> base = all(0, plans, [&](std::size_t p) {
-      return Answers{answer(entry(p), scenario_.seen_by(p, 0), std::string(kBaseName), nullptr, worker_options_,
-                            options_.trace ? Spans::keep : Spans::drop)};
-    });
-    const std::vector<Answers> changed = all(1, (scenario_.variants.size() - 1) * plans, [&](std::size_t i) {
-      return answer_variant(1 + i / plans, i % plans, base[i % plans].front());
-    });
+    std::vector<Piece> first;
+    for (std::size_t p = 0; p < plans; ++p) first.push_back(base_piece(p));
+    Work work(options_, store_ ? &*store_ : nullptr, plans * (scenario_.variants.size() + kPiecesOfProbe * scenario_.probes.size()));
 
-    ScenarioResult result;
-    result.scenario = scenario_.name;
-    for (const auto* answers : {&base, &changed})
-      for (const Answers& a : *answers) result.runs.insert(result.runs.end(), a.begin(), a.end());
-    return result;
+    result_.scenario = scenario_.name;
+    for (auto& answers : work.answers(first, each_)) base_.push_back(std::move(answers->front()));
+    result_.runs = base_;
+    base_texts_.resize(plans);
+    for (std::size_t p = 0; p < plans; ++p)
+      if (base_[p].made) base_texts_[p] = pcg::write_plan(*base_[p].made);
+
+    std::vector<Piece> second;
+    for (std::size_t v = 1; v < scenario_.variants.size(); ++v)
+      for (std::size_t p = 0; p < plans; ++p) second.push_back(what_if_piece(v, p));
+    const std::size_t what_ifs = second.size();
+    for (std::size_t p = 0; p < plans; ++p)
+      for (const Probe& probe : scenario_.probes) add_probe_pieces(probe, p, second);
+    const std::vector<Work::Answer> answers = work.answers(second, each_);
+    for (std::size_t i = 0; i < what_ifs; ++i) add_what_if(1 + i / plans, answers[i]);
+    add_sensitivity({answers.begin() + static_cast<std::ptrdiff_t>(what_ifs), answers.end()});
+    return std::move(result_);
   }
 
  private:
+  static constexpr std::size_t kPiecesOfProbe = 3;  // down, up, twice as good
+
   const PlanEntry& entry(std::size_t p) const { return scenario_.plans[p]; }
 
-  Answers answer_variant(std::size_t v, std::size_t p, const Run& base) const {
-    const std::string& name = scenario_.variants[v].name;
+  // All that an answer depends on: but for its name, two variants may be the same.
+  std::string question(std::string_view kind, std::size_t p, const Variant& v, std::string_view base) const {
+    const PlanEntry& e = entry(p);
+    std::string text =
+        fmt::format("{}\n{}\nseed {}{}\n{}: {}\n", options_.inputs, kind, options_.seed, options_.trace ? ", traced" : "", e.name, e.text);
+    text += base::emit_yaml(v.document);
+    return text + std::string(base);
+  }
+
+  Piece piece(std::size_t p, Variant v, const std::string& name) const {
+    Piece piece;
+    piece.unanswered = [this, p, v = std::move(v), name](Status s, const std::string& ended) {
+      return unanswered(entry(p), v, name, s, ended);
+    };
+    return piece;
+  }
+
+  Piece base_piece(std::size_t p) {
+    const Variant v = scenario_.seen_by(p, 0);
+    Piece piece = this->piece(p, v, std::string(kBaseName));
+    piece.question = question("base", p, v, "");
+    piece.needed = true;
+    piece.answer = [this, p, v] {
+      return Answers{answer(entry(p), v, std::string(kBaseName), nullptr, each_, options_.trace ? Spans::keep : Spans::drop)};
+    };
+    return piece;
+  }
+
+  Piece what_if_piece(std::size_t v, std::size_t p) {
+    const NamedVariant& named = scenario_.variants[v];
     const Variant variant = scenario_.seen_by(p, v);
+    Piece piece = this->piece(p, variant, named.name);
+    piece.question = question(named.replan ? "same plan, then re-planned" : "same plan", p, variant, base_texts_[p]);
+    piece.known = base_[p].made;
+    piece.answer = [this, v, p] { return what_if_answers(v, p); };
+    return piece;
+  }
+
+  // The same plan where it can be run, and a new one where that is asked for or there is no other.
+  Answers what_if_answers(std::size_t v, std::size_t p) const {
+    const NamedVariant& named = scenario_.variants[v];
+    const Variant variant = scenario_.seen_by(p, v);
+    const Run& base = base_[p];
     const bool same = base.made && is_same_question(scenario_.seen_by(p, 0), variant);
     Answers answers;
-    if (same) answers.push_back(answer_with_same_plan(base, variant, name));
-    Run again = answer(entry(p), variant, name, same ? &answers[0] : nullptr, worker_options_, Spans::drop);
+    if (same) answers.push_back(answer_with_same_plan(base, variant, named.name));
+    if (same && !named.replan) return answers;
+    Run again = answer(entry(p), variant, named.name, same ? &answers[0] : nullptr, each_, Spans::drop);
     if (!same && base.made) again.base_gpus = base.gpus;
     answers.push_back(std::move(again));
     return answers;
   }
 
-  // A piece of work that was done in a worker process: of the plan entries in turn, on one variant after another from `first`.
-  Answers taken(std::size_t first, std::size_t i, const base::WorkerAnswer& a) const {
-    using Fate = base::WorkerAnswer::Fate;
-    const std::size_t v = first + i / scenario_.plans.size(), p = i % scenario_.plans.size();
-    if (a.fate != Fate::answered)
-      return {unanswered(entry(p), scenario_.seen_by(p, v), scenario_.variants[v].name,
-                         a.fate == Fate::crashed ? Status::crashed : Status::lost, a.ended)};
-    Answers answers = decode(a.answer);
-    if (!a.ended.empty())
-      for (Run& r : answers)
-        r.notes.push_back({base::NoteKind::problem,
-                           fmt::format("its worker process ended before it had answered ({}); this is a second one's answer", a.ended)});
-    return answers;
+  // A point of a sweep may ask what another one asks, or a run that was kept: the name is this variant's.
+  void add_what_if(std::size_t v, const Work::Answer& answers) {
+    if (!answers) {
+      ++result_.unanswered;
+      return;
+    }
+    const NamedVariant& named = scenario_.variants[v];
+    for (const Run& r : *answers) {
+      Run& run = result_.runs.emplace_back(r);
+      run.variant = named.name;
+      run.sweep = named.sweep;
+      run.settings = named.settings;
+    }
   }
 
-  // work(i) for all i, here or in worker processes.
-  std::vector<Answers> all(std::size_t first, std::size_t count, const std::function<Answers(std::size_t)>& work) {
-    // What an entry may use of them for itself.
-    worker_options_.jobs = std::max(1, options_.jobs / static_cast<int>(std::max<std::size_t>(1, count)));
-    std::vector<Answers> results;
-    const auto finished = [&](std::size_t) {
-      if (options_.progress) options_.progress(fmt::format("{} of {} answered", ++done_, total_));
+  void add_probe_pieces(const Probe& probe, std::size_t p, std::vector<Piece>& pieces) {
+    const auto same_plan = [&](const std::optional<Variant>& v) {
+      const Variant seen = scenario_.seen_by(p, v ? *v : probe.improved);
+      Piece piece = this->piece(p, seen, probe.parameter.path);
+      piece.question = question("probe", p, seen, base_texts_[p]);
+      piece.known = base_[p].made;
+      piece.answer = [this, p, seen, is_asked = v.has_value()] {
+        const bool has_answer = is_asked && base_[p].simulation.has_value();
+        return has_answer ? Answers{answer_with_same_plan(base_[p], seen, std::string(kBaseName))} : Answers{};
+      };
+      return piece;
     };
-    if (options_.jobs > 1) {
-      const std::vector<base::WorkerAnswer> answers = base::try_workers(
-          count, options_.jobs, [&](std::size_t i) { return encode(work(i)); }, finished);
-      for (std::size_t i = 0; i < count; ++i) results.push_back(taken(first, i, answers[i]));
-      return results;
+    pieces.push_back(same_plan(probe.down));
+    pieces.push_back(same_plan(probe.up));
+    if (!probe.parameter.is_capacity) {
+      pieces.push_back(same_plan(probe.improved));
+      return;
     }
-    for (std::size_t i = 0; i < count; ++i) {
-      results.push_back(work(i));
-      finished(i);
+    const Variant seen = scenario_.seen_by(p, probe.improved);
+    Piece piece = this->piece(p, seen, probe.parameter.path);
+    piece.question = question("re-planned", p, seen, base_texts_[p]);
+    piece.known = base_[p].made;
+    piece.answer = [this, p, seen] {
+      if (!base_[p].made) return Answers{answer(entry(p), seen, std::string(kBaseName), nullptr, each_, Spans::drop)};
+      const Run same = answer_with_same_plan(base_[p], seen, std::string(kBaseName));
+      return Answers{answer(entry(p), seen, std::string(kBaseName), &same, each_, Spans::drop)};
+    };
+    pieces.push_back(std::move(piece));
+  }
+
+  // The time of a probe; nullopt: none.
+  static std::optional<base::Seconds> time_of(const Work::Answer& answer) {
+    if (!answer || answer->empty() || !answer->front().simulation) return std::nullopt;
+    return answer->front().simulation->iteration_time;
+  }
+
+  void add_sensitivity(const std::vector<Work::Answer>& answers) {
+    for (std::size_t p = 0; p < scenario_.plans.size(); ++p) {
+      std::vector<Sensitivity> of_plan;
+      for (std::size_t i = 0; i < scenario_.probes.size(); ++i) {
+        const Parameter& parameter = scenario_.probes[i].parameter;
+        const Work::Answer* probed = &answers[(p * scenario_.probes.size() + i) * kPiecesOfProbe];
+        for (std::size_t k = 0; k < kPiecesOfProbe; ++k) result_.unanswered += probed[k] ? 0U : 1U;
+        if (!base_[p].simulation) continue;
+        const auto down = time_of(probed[0]), up = time_of(probed[1]);
+        if (!parameter.is_capacity && (!down || !up)) continue;  // lost, or not begun
+        Sensitivity s{.plan = entry(p).name, .parameter = parameter.path, .change = improvement(parameter)};
+        s.elasticity = parameter.is_capacity ? 0 : elasticity(*down, *up);
+        s.replanned = parameter.is_capacity;
+        s.time = base_[p].simulation->iteration_time;
+        if (const auto improved = time_of(probed[2]); improved && probed[2]->front().status == Status::ok) s.improved = improved;
+        of_plan.push_back(std::move(s));
+      }
+      rank(of_plan);
+      result_.sensitivity.insert(result_.sensitivity.end(), of_plan.begin(), of_plan.end());
     }
-    return results;
   }
 
   const Scenario& scenario_;
   const RunOptions& options_;
-  RunOptions worker_options_ = options_;
-  std::size_t total_ = 0, done_ = 0;
+  RunOptions each_ = options_;  // what one piece may use
+  std::optional<AnswerStore> store_;
+  std::vector<Run> base_;                // per plan
+  std::vector<std::string> base_texts_;  // of their plans
+  ScenarioResult result_;
 };
 
 }  // namespace

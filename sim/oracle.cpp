@@ -82,9 +82,10 @@ struct Oracle::State {
   // Above so many flows the bound by the busiest links stands in for the engine, so that a question stays quick (an all-to-all of n
   // ranks has n (n - 1)).
   std::size_t most_flows;
-  std::map<std::pair<std::string, double>, profiles::DeviceProfile> profiles;  // by type and memory (-1: as the profile has it)
-  std::vector<const profiles::DeviceProfile*> device;                          // per device
-  std::map<std::vector<double>, std::vector<CostLine>> lines;                  // per pattern: one per algorithm that may be the quickest
+  std::map<std::tuple<std::string, double, topology::DeviceSpeed>, profiles::DeviceProfile>
+      profiles;                                                // by type, memory (-1: as the profile has it) and speed
+  std::vector<const profiles::DeviceProfile*> device;          // per device
+  std::map<std::vector<double>, std::vector<CostLine>> lines;  // per pattern: one per algorithm that may be the quickest
   // Per question asked before: kind, copies (Transfer) and groups.
   std::map<std::tuple<CollectiveKind, double, std::vector<std::vector<DeviceId>>>, const std::vector<CostLine>*> known;
   LinkLoads loads{cluster};
@@ -92,9 +93,9 @@ struct Oracle::State {
 
   State(const topology::Cluster& c, SimulationConfig s, std::size_t flows) : cluster(c), config(std::move(s)), most_flows(flows) {
     for (const topology::Device& d : cluster.devices()) {
-      const auto [at, is_new] = profiles.try_emplace({d.type, d.memory ? d.memory->value() : -1});
+      const auto [at, is_new] = profiles.try_emplace({d.type, d.memory ? d.memory->value() : -1, d.speed});
       if (is_new) {
-        at->second = profiles::device_profile(d.type);
+        at->second = profiles::scaled(profiles::device_profile(d.type), d.speed.compute, d.speed.memory);
         if (d.memory) at->second.memory = *d.memory;
       }
       device.push_back(&at->second);

@@ -219,8 +219,8 @@ void ClusterBuilder::add_node(Cluster::Routing& routing, std::size_t number, con
   for (int gpu = 0; gpu < type.gpus; ++gpu) {
     const Slowdown slow = type.slowdown.empty() ? Slowdown{} : type.slowdown[static_cast<std::size_t>(gpu)];
     const DeviceId id(cluster_.devices_.size());
-    cluster_.devices_.push_back(
-        {type.gpu_type, type.memory, node, gpu, cluster_.domains() - 1, static_cast<int>(of_domain.size()), slow.gpu, slow.host});
+    cluster_.devices_.push_back({type.gpu_type, type.memory, node, gpu, cluster_.domains() - 1, static_cast<int>(of_domain.size()),
+                                 type.speed, slow.gpu, slow.host / type.host_speed});
     devices.push_back(id);
     of_domain.push_back(id);
   }

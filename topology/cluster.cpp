@@ -28,7 +28,7 @@ void append(Route& route, LinkId id, const Link& link) {
 
 }  // namespace
 
-DeviceKind kind_of(const Device& device) { return {device.type, device.slowdown, device.host_slowdown}; }
+DeviceKind kind_of(const Device& device) { return {device.type, device.speed, device.slowdown, device.host_slowdown}; }
 
 int Cluster::nics_per_node(int node) const { return routing_->tables_of(node).nics; }
 

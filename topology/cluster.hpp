@@ -27,6 +27,12 @@ struct Link {
   base::Seconds latency;
 };
 
+// A GPU as its profile has it but for these: so many times the FLOP/s of all its units, and so many times the bandwidth of its memory.
+struct DeviceSpeed {
+  double compute = 1, memory = 1;
+  auto operator<=>(const DeviceSpeed&) const = default;
+};
+
 struct Device {
   std::string type;                   // a device profile's name, "v100-sxm2-16gb"
   std::optional<base::Bytes> memory;  // overrides the profile
@@ -34,6 +40,7 @@ struct Device {
   int index_in_node = 0;
   int domain = 0;
   int index_in_domain = 0;
+  DeviceSpeed speed;
   double slowdown = 1;       // each of its kernels takes so many times as long as the profile says
   double host_slowdown = 1;  // its host takes so many times as long to launch one
 };
@@ -41,6 +48,7 @@ struct Device {
 // What decides how long kernels take on a device.
 struct DeviceKind {
   std::string type;  // a device profile's name
+  DeviceSpeed speed;
   double slowdown = 1, host_slowdown = 1;
   auto operator<=>(const DeviceKind&) const = default;
 };

@@ -53,6 +53,8 @@ struct NodeType {
   int count = 1;  // nodes of this type
   std::string gpu_type;
   std::optional<base::Bytes> memory;
+  DeviceSpeed speed;
+  double host_speed = 1;  // its hosts launch so many times as fast
   int gpus = 0;
   std::vector<Vertex> vertices;
   std::vector<Wire> wires;

@@ -11,6 +11,8 @@ namespace topology {
 namespace {
 
 constexpr int kMaxGpusPerNode = 1024;  // tables of routes are quadratic in it
+// Of a GPU or a host beside its profile: what lies beyond is another machine.
+constexpr double kLeastSpeed = 1e-3, kMostSpeed = 1e3;
 
 // The number of a name "gpu12", or nullopt for any other name.
 std::optional<int> gpu_number(std::string_view name) {
@@ -76,6 +78,9 @@ class NodeReader {
     type.gpus = static_cast<int>(map.integer("count", 1, kMaxGpusPerNode).value_or(0));
     type.memory = map.bytes("memory");
     if (type.memory && !(type.memory->value() > 0)) map.complain("memory", "a GPU's memory must be above 0");
+    type.speed.compute = map.number("compute_speed", kLeastSpeed, kMostSpeed).value_or(1);
+    type.speed.memory = map.number("memory_speed", kLeastSpeed, kMostSpeed).value_or(1);
+    type.host_speed = map.number("host_speed", kLeastSpeed, kMostSpeed).value_or(1);
     map.require("type");
     map.require("count");
     map.finish();

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
@@ -51,6 +52,13 @@ void note_output(const std::filesystem::path& file, const std::string& option) {
   const auto input = used_files().inputs.find(*id);
   if (input != used_files().inputs.end()) refuse_overwriting(input->second, option);
   used_files().outputs.emplace(*id, option);
+}
+
+std::vector<std::string> noted_inputs() {
+  std::vector<std::string> names;
+  for (const auto& [id, name] : used_files().inputs) names.push_back(name);
+  std::ranges::sort(names);
+  return names;
 }
 
 }  // namespace base

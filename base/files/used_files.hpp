@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace base {
 
@@ -12,5 +13,8 @@ namespace base {
 void note_input(const std::filesystem::path& file);
 // The same of a file that `option` writes to. Throws: InputError when it has been read.
 void note_output(const std::filesystem::path& file, const std::string& option);
+
+// Returns the names of the inputs so far, in ascending order.
+[[nodiscard]] std::vector<std::string> noted_inputs();
 
 }  // namespace base

@@ -99,4 +99,6 @@ std::string emit_yaml(const Yaml& y) {
   return out;
 }
 
+std::string flow_text(const Yaml& y) { return flow(y); }
+
 }  // namespace base

@@ -10,5 +10,7 @@ namespace base {
 // Returns: the tree in block style, indented by two spaces; a value that is at most two levels deep and fits in 120 columns is one line.
 // Keeps: parse_yaml(emit_yaml(y)) equals y except for its marks and for which scalars are quoted.
 [[nodiscard]] std::string emit_yaml(const Yaml& y);
+// Returns: the tree in one line, "{preset: summit, nodes: 4}", however long it is.
+[[nodiscard]] std::string flow_text(const Yaml& y);
 
 }  // namespace base

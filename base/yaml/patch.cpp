@@ -43,6 +43,12 @@ std::optional<std::vector<Step>> parse_path(std::string_view text) {
   return steps;
 }
 
+// What a step leads to, or nullptr.
+Yaml* next_at(Yaml& here, const Step& step) {
+  if (!step.index) return here.find(step.key);
+  return *step.index < here.items.size() ? &here.items[*step.index] : nullptr;
+}
+
 struct NumberText {
   double number;
   std::string_view digits, rest;  // "12.5", " GB/s"
@@ -168,9 +174,7 @@ void patch_yaml(Yaml& root, std::string_view dotted_path, const Yaml& value, Dia
     const Step& step = (*steps)[i];
     const std::string parent_path = path;
     path += step.index ? fmt::format("[{}]", *step.index) : (path.empty() ? "" : ".") + step.key;
-    Yaml* next = nullptr;
-    if (!step.index) next = here->find(step.key);
-    else if (*step.index < here->items.size()) next = &here->items[*step.index];
+    Yaml* next = next_at(*here, step);
     if (!next) {
       const bool can_add = unknown == UnknownKey::add && !step.index && (here->is_map() || here->is_null());
       if (!can_add) return patch.complain_unknown(*here, step, parent_path, std::string(dotted_path.substr(path.size())), value);
@@ -181,6 +185,14 @@ void patch_yaml(Yaml& root, std::string_view dotted_path, const Yaml& value, Dia
     here = next;
   }
   patch.apply(*here, value, path);
+}
+
+Yaml* find_at(Yaml& root, std::string_view dotted_path) {
+  Yaml* here = &root;
+  const auto steps = parse_path(dotted_path);
+  if (!steps) return nullptr;
+  for (std::size_t i = 0; here != nullptr && i < steps->size(); ++i) here = next_at(*here, (*steps)[i]);
+  return here;
 }
 
 }  // namespace base

@@ -35,7 +35,7 @@ void PlanFiles::save(std::span<const scenarios::ScenarioResult> results) const {
   for (std::size_t s = 0; s < results.size(); ++s)
     for (const scenarios::Run& r : results[s].runs) {
       if (!r.made || !r.replanned) continue;
-      const auto same = [&](const scenarios::Run& b) { return b.is_of_base() && b.plan == r.plan && b.made == r.made; };
+      const auto same = [&](const scenarios::Run& b) { return b.is_of_base() && b.plan == r.plan && scenarios::have_same_plan(b, r); };
       if (!r.is_of_base() && std::ranges::any_of(results[s].runs, same)) continue;
       write_text(files_.at({s, r.plan, r.variant}), pcg::write_plan(*r.made));
     }

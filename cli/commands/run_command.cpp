@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/files/fingerprint.hpp"
 #include "base/interruption.hpp"
 #include "base/progress.hpp"
 #include "base/yaml/parse.hpp"
@@ -24,7 +25,7 @@ namespace {
 
 struct RunFlags {
   std::vector<std::string> scenarios;
-  std::string json, csv, trace, save_plans, report;
+  std::string json, csv, trace, save_plans, report, resume;
   bool explain = false;
   std::string notes = "few";
   int jobs = 1;
@@ -94,6 +95,8 @@ int run(const RunFlags& f) {
     options.jobs = f.jobs;
     options.seed = f.seed;
     options.trace = !f.trace.empty();
+    options.resume = f.resume;
+    if (!f.resume.empty()) options.inputs = base::fingerprint_of_inputs(f.scenarios);
     base::note_interruptions();
     options.interrupted = base::interrupted;
     options.progress = [&](std::string_view text) { line.show(text); };
@@ -126,6 +129,8 @@ void add_run(CLI::App& app, Action& action) {
   c->add_flag("--explain", f->explain, "Say what made each plan: substitutions, differences from data parallelism, all runners-up");
   c->add_option("--notes", f->notes, "few: the ten lines that matter most; all")->check(CLI::IsMember({"few", "all"}));
   c->add_option("--report", f->report, "Write an HTML report (not in this version)");
+  c->add_option("--resume", f->resume,
+                "Keep answers in this directory as they come, and take from it those that are there: what was cut off goes on");
   c->add_option("--jobs", f->jobs, "Worker processes")->check(CLI::Range(1, 1024));
   c->add_option("--seed", f->seed, "Seed of searches");
   add_quiet(*c, f->verbosity, "Neither table nor progress");

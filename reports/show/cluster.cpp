@@ -22,9 +22,15 @@ std::map<std::tuple<std::string, base::BytesPerSecond, base::Seconds>, int> link
   return types;
 }
 
+// A device that is not as its profile says: "a100-sxm-80gb (compute 2x, memory 1x)".
+std::string device_text(const topology::Device& d) {
+  if (d.speed == topology::DeviceSpeed{}) return d.type;
+  return fmt::format("{} (compute {:g}x, memory {:g}x)", d.type, d.speed.compute, d.speed.memory);
+}
+
 std::map<std::string, int> device_types(const Cluster& c) {
   std::map<std::string, int> types;
-  for (const topology::Device& d : c.devices()) ++types[d.type];
+  for (const topology::Device& d : c.devices()) ++types[device_text(d)];
   return types;
 }
 

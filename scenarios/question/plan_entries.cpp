@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "base/yaml/emit.hpp"
 #include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
 #include "pcg/plan/plan.hpp"
@@ -132,7 +133,7 @@ std::optional<PlanEntry> read_map(const Yaml& item, const std::string& path, con
   }
   auto read = read_kind(*kind, path, directory, sink);
   if (!read) return std::nullopt;
-  return PlanEntry{name.value_or(kind->key), std::move(*read), std::move(framework)};
+  return PlanEntry{name.value_or(kind->key), base::flow_text(item), std::move(*read), std::move(framework)};
 }
 
 std::optional<PlanEntry> read_entry(const Yaml& item, const std::string& path, const std::filesystem::path& directory, Diagnostics& sink) {
@@ -143,7 +144,7 @@ std::optional<PlanEntry> read_entry(const Yaml& item, const std::string& path, c
   }
   auto kind = read_word(item, path, sink);
   if (!kind) return std::nullopt;
-  return PlanEntry{item.scalar, std::move(*kind), {}};
+  return PlanEntry{item.scalar, item.scalar, std::move(*kind), {}};
 }
 
 // A repeated kind becomes "megatron#2"; a name that the user wrote twice is a mistake only if it hides a result, so it is numbered too.

@@ -28,6 +28,7 @@ struct FileEntry {
 
 struct PlanEntry {
   std::string name;  // unique: the entry's `name:`, else its kind, "#2" for repeats
+  std::string text;  // the entry in one line: what it asks for
   std::variant<PlannerEntry, FileEntry> kind;
   std::optional<Framework> framework;  // its own, in place of the scenario's
 };

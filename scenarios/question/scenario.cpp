@@ -9,7 +9,7 @@
 #include "base/yaml/reader.hpp"
 #include "scenarios/question/plan_entries.hpp"
 #include "scenarios/question/saved_plan.hpp"
-#include "scenarios/question/what_if.hpp"
+#include "scenarios/question/what_if_entries.hpp"
 #include "topology/cluster.hpp"
 #include "topology/load.hpp"
 
@@ -22,38 +22,6 @@ using base::Yaml;
 
 void refuse_later(MapReader& in, std::string_view key, std::string_view what) {
   if (in.has(key) && in.optional(key) != nullptr) in.complain(key, fmt::format("this version does not have {} yet", what));
-}
-
-std::optional<WhatIf> read_what_if(const Yaml& item, const std::string& path, std::set<std::string>& names, Diagnostics& sink) {
-  MapReader in(item, path, sink);
-  if (!item.is_map()) return std::nullopt;
-  in.require("name");
-  WhatIf w;
-  w.name = in.text("name").value_or("");
-  if (w.name == kBaseName) in.complain("name", "\"base\" is the scenario itself", "choose another name");
-  else if (in.has("name") && !names.insert(w.name).second)
-    in.complain("name", fmt::format("another what-if is called \"{}\" too", w.name), "choose another name");
-  refuse_later(in, "sweep", "sweeps");
-  if (!in.has("sweep")) in.require("set");
-  if (const Yaml* set = in.optional("set")) {
-    MapReader keys(*set, in.path_of("set"), sink);
-    for (const Yaml::Entry& e : set->entries) w.set.emplace_back(e.key, e.value);
-    if (set->is_map() && set->entries.empty()) in.complain("set", "it changes nothing", "write e.g. {cluster.nodes: 2x}");
-  }
-  in.finish();
-  return w;
-}
-
-std::vector<WhatIf> read_what_ifs(const Yaml& list, Diagnostics& sink) {
-  std::vector<WhatIf> result;
-  if (!list.is_sequence()) {
-    sink.add(list.mark, "what_if", "expected a list", "write e.g. - {name: twice the nodes, set: {cluster.nodes: 2x}}");
-    return result;
-  }
-  std::set<std::string> names;
-  for (std::size_t i = 0; i < list.items.size(); ++i)
-    if (auto w = read_what_if(list.items[i], fmt::format("what_if[{}]", i), names, sink)) result.push_back(std::move(*w));
-  return result;
 }
 
 // The sections that variants patch; without those that are missing, which is reported.
@@ -76,15 +44,40 @@ std::vector<NamedVariant> load_variants(const Patchable& sections, const std::ve
   std::vector<NamedVariant> variants;
   VariantLoader loader(sections.directory);
   const auto base = loader.load(sections.document, sink);
-  if (base) variants.push_back({std::string(kBaseName), *base});
+  if (base) variants.push_back({std::string(kBaseName), *base, {}, {}, true});
   const bool complete = sections.document.entries.size() == 3;
   for (std::size_t i = 0; complete && i < what_ifs.size(); ++i) {
+    const WhatIf& w = what_ifs[i];
     const std::size_t unpatched = sink.size();
-    Yaml changed = patched(sections, what_ifs[i], fmt::format("what_if[{}]", i), sink);
+    Yaml changed = patched(sections, w, sink);
     if (!base || sink.size() != unpatched) continue;
-    if (auto variant = loader.load(std::move(changed), sink)) variants.push_back({what_ifs[i].name, std::move(*variant)});
+    if (auto variant = loader.load(std::move(changed), sink))
+      variants.push_back({w.name, std::move(*variant), w.sweep, w.settings, w.replan});
   }
   return variants;
+}
+
+// Without parameters that are at the end of what they may be.
+std::vector<Probe> load_probes(const Patchable& sections) {
+  std::vector<Probe> probes;
+  VariantLoader loader(sections.directory);
+  const auto load = [&](const Parameter& p, double factor) -> std::optional<Variant> {
+    Diagnostics out_of_bounds;
+    Yaml document = patched(sections, changed_by(p, factor), out_of_bounds);
+    return out_of_bounds.empty() ? loader.load(std::move(document), out_of_bounds) : std::nullopt;
+  };
+  for (const Parameter& p : parameters_of(*sections.document.find("cluster"))) {
+    Probe probe{p, {}, {}, {}};
+    if (!p.is_capacity) {
+      probe.down = load(p, 1 / kProbeStep);
+      probe.up = load(p, kProbeStep);
+    }
+    if (auto improved = load(p, improvement(p)); improved && (p.is_capacity || (probe.down && probe.up))) {
+      probe.improved = std::move(*improved);
+      probes.push_back(std::move(probe));
+    }
+  }
+  return probes;
 }
 
 // A saved plan belongs to its model. Of what-ifs, answers say it: the base has its answer all the same.
@@ -99,10 +92,7 @@ void check_saved_plans(const Scenario& s, Diagnostics& sink) {
 
 }  // namespace
 
-Variant Scenario::seen_by(std::size_t plan, std::size_t variant) const {
-  const Variant& v = variants[variant].variant;
-  return plans[plan].framework ? under(v, *plans[plan].framework) : v;
-}
+Variant Scenario::seen_by(std::size_t plan, const Variant& v) const { return plans[plan].framework ? under(v, *plans[plan].framework) : v; }
 
 Scenario load_scenario(const Yaml& document, const std::filesystem::path& directory) {
   Diagnostics sink;
@@ -116,12 +106,13 @@ Scenario load_scenario(const Yaml& document, const std::filesystem::path& direct
   if (const Yaml* plans = in.required("plans")) s.plans = read_plan_entries(*plans, "plans", directory, sink);
   std::vector<WhatIf> what_ifs;
   if (const Yaml* list = in.optional("what_if")) what_ifs = read_what_ifs(*list, sink);
-  refuse_later(in, "sweep", "sweeps");
-  refuse_later(in, "sensitivity", "sensitivities");
+  const bool sensitivity = in.boolean("sensitivity").value_or(false);
   refuse_later(in, "capacity", "capacity planning");
   in.finish();
   s.variants = load_variants(sections, what_ifs, sink);
   if (!s.variants.empty()) check_saved_plans(s, sink);
+  sink.throw_if_any();
+  if (sensitivity) s.probes = load_probes(sections);
   sink.throw_if_any();
   return s;
 }

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/yaml/patch.hpp"
+#include "profiles/device_profile.hpp"
 #include "scenarios/question/framework.hpp"
 #include "topology/load.hpp"
 
@@ -103,6 +104,29 @@ bool replaced(const Patchable& base, Yaml& document, std::string_view target, co
   return true;
 }
 
+// What a GPU has where nothing is said of it, so that "2x" of it can be asked for. `path`: "cluster.node.gpus.memory".
+void spell_out_gpus(Yaml& document, std::string_view path) {
+  constexpr std::string_view kGpus = ".gpus.";
+  const std::size_t at = path.rfind(kGpus);
+  if (at == std::string_view::npos) return;
+  const std::string_view key = path.substr(at + kGpus.size());
+  Yaml* gpus = base::find_at(document, path.substr(0, at + kGpus.size() - 1));
+  if (gpus == nullptr || !gpus->is_map()) return;
+  Yaml* written = gpus->find(key);
+  if (key == "compute_speed" || key == "memory_speed" || key == "host_speed") {
+    if (written == nullptr) gpus->set(key, Yaml::make_scalar("1.0", gpus->mark));
+    // A speed is no count: half of 1 is a half.
+    else if (written->scalar.find_first_not_of("0123456789") == std::string::npos) written->scalar += ".0";
+    return;
+  }
+  if (written != nullptr) return;
+  const Yaml* type = gpus->find("type");
+  if (key != "memory" || type == nullptr || !type->is_scalar()) return;
+  const auto known = profiles::device_names();
+  if (std::ranges::find(known, type->scalar) == known.end()) return;  // reported where the variant is loaded
+  gpus->set(key, Yaml::make_scalar(fmt::format("{:.0f} B", profiles::device_profile(type->scalar).memory.value()), gpus->mark));
+}
+
 void patch(Yaml& document, const std::string& target, const Yaml& value, const std::filesystem::path& directory, const std::string& place,
            Diagnostics& sink) {
   if (!names_section(target)) {
@@ -112,6 +136,7 @@ void patch(Yaml& document, const std::string& target, const Yaml& value, const s
   }
   drop_other_batch(document, target);
   adopt_network(document, target, value);
+  spell_out_gpus(document, target);
   if (prepare_framework(document, target, value, directory, sink, place))
     base::patch_yaml(document, target, value, sink, place, when_unknown(target));
 }
@@ -125,10 +150,12 @@ Yaml with_absolute_files(Yaml model, const std::filesystem::path& directory) {
   return model;
 }
 
-Yaml patched(const Patchable& base, const WhatIf& what_if, const std::string& path, Diagnostics& sink) {
+Yaml patched(const Patchable& base, const WhatIf& what_if, Diagnostics& sink) {
   Yaml document = base.document;
   std::vector<const std::pair<std::string, Yaml>*> keys;
-  const auto place = [&](const std::string& target) { return fmt::format("{}.set[{}]", path, target); };
+  const auto place = [&](const std::string& target) {
+    return fmt::format("{}.{}[{}]", what_if.place, what_if.sweep.empty() ? "set" : "sweep", target);
+  };
   for (const auto& set : what_if.set)
     if (!replaced(base, document, set.first, set.second, place(set.first), sink)) keys.push_back(&set);
   for (const auto* key : keys) patch(document, key->first, key->second, base.directory, place(key->first), sink);

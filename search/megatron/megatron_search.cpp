@@ -96,7 +96,8 @@ class Searching {
     const topology::DeviceKind first = topology::kind_of(problem.cluster.devices()[0]);
     bounds_hold_ = std::ranges::all_of(problem.cluster.devices(), [&](const topology::Device& d) {
       const topology::DeviceKind kind = topology::kind_of(d);
-      return kind.type == first.type && kind.slowdown >= first.slowdown && kind.host_slowdown >= first.host_slowdown;
+      return kind.type == first.type && kind.speed == first.speed && kind.slowdown >= first.slowdown &&
+             kind.host_slowdown >= first.host_slowdown;
     });
   }
 

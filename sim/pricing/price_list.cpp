@@ -18,7 +18,8 @@ PriceList::PriceList(const pcg::Plan& plan, const FlowGraph& flow, const topolog
     const profiles::DeviceProfile& profile = profiles::device_profile(type.type);
     if (const auto why = profiles::unsupported(profile, plan.training.precision)) problems.add({}, "training.precision", *why);
     device_types_.push_back(type);
-    profiles_.push_back(&profile);
+    const bool is_scaled = type.speed != topology::DeviceSpeed{};
+    profiles_.push_back(is_scaled ? &scaled_.emplace_back(profiles::scaled(profile, type.speed.compute, type.speed.memory)) : &profile);
   }
   problems.throw_if_any();
   if (plan.memory.offload != pcg::Offload{}) hosts_.emplace(cluster, device_types_);

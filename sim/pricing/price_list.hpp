@@ -86,6 +86,7 @@ class PriceList {
   const profiles::FrameworkProfile& framework_;
   std::vector<topology::DeviceKind> device_types_;
   std::vector<const profiles::DeviceProfile*> profiles_;  // per device type
+  std::deque<profiles::DeviceProfile> scaled_;            // of types that are faster or slower than their profile
   std::optional<HostLinks> hosts_;
   std::deque<Shape> shapes_;               // distinct; stay where they are
   std::vector<Node> nodes_;                // per node of the PCG

@@ -83,7 +83,7 @@ TEST_CASE("a plan that does not fit may be ahead, and lacks memory") {
 TEST_CASE("a plan is not behind itself, whether made anew or not") {
   scenarios::ScenarioResult r = test::made_result();
   for (std::size_t i = 0; i < r.runs.size(); ++i) CHECK(behind_of(r, i).is_null());
-  r.runs[3].made->micro_batches = 2;
+  r.runs[3].made = std::make_shared<const pcg::Plan>(pcg::Plan{.micro_batches = 2});
   r.runs[3].simulation->iteration_time = base::Seconds(0.125);
   CHECK(behind_of(r, 2)["plan"] == "data-parallel");
 }

@@ -38,7 +38,7 @@ pcg::Plan half_cut() {
 scenarios::ScenarioResult searched() {
   scenarios::ScenarioResult r = test::made_result();
   r.runs.resize(1);
-  r.runs[0].made = half_cut();
+  r.runs[0].made = std::make_shared<const pcg::Plan>(half_cut());
   r.runs[0].planning = scenarios::Planning{.searched = true,
                                            .lost = {{"data 8", search::Slower{base::Seconds(0.75), base::Seconds(0.5)}},
                                                     {"tensor 8", search::NeedsMemory{base::Bytes(3e9), base::Bytes(2e9)}}}};

@@ -22,7 +22,7 @@ inline scenarios::Run made_run(const std::string& plan, const std::string& varia
   r.search_time = base::Seconds(0.5);
   r.simulation_time = base::Seconds(0.25);
   r.notes = {{base::NoteKind::caution, "not calibrated"}};
-  r.made = pcg::Plan{};
+  r.made = std::make_shared<const pcg::Plan>();
   sim::SimulationResult s;
   s.iteration_time = base::Seconds(seconds);
   s.breakdown = {base::Seconds(0.5 * seconds), base::Seconds(0.25 * seconds), base::Seconds(0.125 * seconds),

@@ -96,7 +96,7 @@ TEST_CASE("text is broken at blanks") {
 
 TEST_CASE("a plan that is another one after planning anew has its own line") {
   auto r = test::made_result();
-  r.runs[3].made->micro_batches = 2;
+  r.runs[3].made = std::make_shared<const pcg::Plan>(pcg::Plan{.micro_batches = 2});
   r.runs[3].plan_summary = "data 4 x tensor 2";
   const std::string text = reports::text_table(r, {});
   CHECK(text.find("same plan: data 8") != std::string::npos);

@@ -57,7 +57,7 @@ TEST_CASE("every problem of every section at once, in order") {
         "      |                                   ^~~ did you mean \"tensor\"?\n"
         "s.yaml:6:1: unknown key \"color\"\n"
         "    6 | color: red\n"
-        "      | ^~~ one of: foreshard, name, model, cluster, training, plans, what_if\n");
+        "      | ^~~ one of: foreshard, name, model, cluster, training, plans, what_if, sensitivity\n");
 }
 
 TEST_CASE("what is missing is said, and what is there is checked all the same") {
@@ -81,8 +81,8 @@ TEST_CASE("another version stops everything else") {
 }
 
 TEST_CASE("what later versions have is known, not unknown") {
-  const std::string text = test::problems(kGood + "sensitivity: true\n");
-  CHECK(text.find("sensitivity: this version does not have sensitivities yet") != std::string::npos);
+  const std::string text = test::problems(kGood + "capacity: {}\n");
+  CHECK(text.find("capacity: this version does not have capacity planning yet") != std::string::npos);
   CHECK(text.find("unknown") == std::string::npos);
 }
 

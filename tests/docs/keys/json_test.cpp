@@ -34,13 +34,18 @@ model: {transformer: {layers: 4, hidden: 1024, heads: 16, vocab: 32000, sequence
 cluster: {preset: dgx-a100-80gb, nodes: 1}
 training: {global_batch: 64, precision: bf16}
 plans: [data-parallel, {megatron: {tensor: 3}}, {megatron: {tensor: 2, pipeline: 2}}, {megatron: search}]
-what_if: [{name: small, set: {cluster.node.gpus.memory: 3 GiB}}, {name: tiny, set: {cluster.node.gpus.memory: 100 MB}}]
+sensitivity: true
+what_if: [{name: network, sweep: {cluster.links.nvlink.bandwidth: [2x]}}, {name: small, set: {cluster.node.gpus.memory: 3 GiB}}, {name: tiny, set: {cluster.node.gpus.memory: 100 MB}}]
 )");
   scenarios::ScenarioResult changed = plain;
   for (scenarios::Run& r : changed.runs) {
     if (r.simulation) r.simulation->memory.capacity = r.simulation->memory.peak * 1.001;
-    if (r.made) r.made->rewrites = {{"a1", "head", base::Seconds(2), base::Seconds(1)}};
-    if (r.made) r.made->model = base::parse_yaml("{builtin: none}", "model");
+    if (r.made) {
+      pcg::Plan plan = *r.made;
+      plan.rewrites = {{"a1", "head", base::Seconds(2), base::Seconds(1)}};
+      plan.model = base::parse_yaml("{builtin: none}", "model");
+      r.made = std::make_shared<const pcg::Plan>(std::move(plan));
+    }
     if (r.planning && r.planning->searched) r.planning->bound = base::Seconds(0.001);
   }
   scenarios::ScenarioResult few_samples = answer_to(R"(
@@ -62,7 +67,7 @@ struct Found {
 
 // Maps by the names of collectives, links and kinds of operators have no keys of the format's.
 bool is_by_name(const std::string& path) {
-  return std::ranges::any_of(std::vector<std::string>{"by_collective", "by_link", "gone"},
+  return std::ranges::any_of(std::vector<std::string>{"by_collective", "by_link", "gone", "settings"},
                              [&](const std::string& end) { return path.ends_with(end); });
 }
 
@@ -127,6 +132,15 @@ bool has_json_row(const std::vector<Documented>& rows, const std::string& path) 
   });
 }
 
+void check_rows(const std::vector<Documented>& rows, const Found& found) {
+  for (const std::string& key : found.keys) CHECK_MESSAGE(has_json_row(rows, key), key);
+  for (const Documented& d : rows) {
+    CHECK_MESSAGE(found.keys.contains(d.path), "no answer has ", d.path);
+    for (const auto& [path, value] : found.values)
+      if (path == d.path) CHECK_MESSAGE(is_of_type(value, d.row.type), path, " is ", value.dump(), ", not ", d.row.type);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("every key of the JSON of a run has its row, of its type, and every row is written") {
@@ -141,12 +155,22 @@ TEST_CASE("every key of the JSON of a run has its row, of its type, and every ro
     }
   }
   CHECK(statuses == std::set<std::string>{"ok", "out_of_memory", "infeasible"});
-  for (const std::string& key : found.keys) CHECK_MESSAGE(has_json_row(rows, key), key);
-  for (const Documented& d : rows) {
-    CHECK_MESSAGE(found.keys.contains(d.path), "no answer has ", d.path);
-    for (const auto& [path, value] : found.values)
-      if (path == d.path) CHECK_MESSAGE(is_of_type(value, d.row.type), path, " is ", value.dump(), ", not ", d.row.type);
+  check_rows(rows, found);
+}
+
+TEST_CASE("every key of a sensitivity has its row, of its type, and every row is written") {
+  std::vector<Documented> rows;
+  for (const test::KeyTable& t : test::tables_of(test::text_of(SOURCE_DIRECTORY "/docs/formats.md")))
+    if (t.name.starts_with("Sensitivities"))
+      for (const test::KeyRow& row : t.rows)
+        for (const std::string& key : row.keys) rows.push_back({key, row});
+  REQUIRE_FALSE(rows.empty());
+  Found found;
+  for (const scenarios::ScenarioResult& result : answers()) {
+    const Json document = Json::parse(reports::json(result, reports::Explained::no));
+    for (const Json& s : document.value("sensitivity", Json::array())) collect(s, "", found);
   }
+  check_rows(rows, found);
 }
 
 TEST_CASE("the row of the status has every word for it, and the text on the CSV every column") {

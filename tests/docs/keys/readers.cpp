@@ -58,13 +58,14 @@ model: {builtin: mlp}
 cluster: {preset: dgx-a100-80gb, nodes: 1}
 training: {global_batch: 64}
 plans: [data-parallel]
-what_if: [{name: more, set: {training.precision: bf16}}]
+what_if: [{name: more, set: {training.precision: bf16}, sweep: {training.global_batch: [32, 128]}}]
 )";
 
 auto scenario_value(const Yaml& document) {
   const scenarios::Scenario s = scenarios::load_scenario(document, ".");
   const scenarios::Variant& v = s.base();
-  return std::make_tuple(s.name, reports::cluster_json(*v.cluster), *v.model, v.training, v.framework.profile);
+  return std::make_tuple(s.name, reports::cluster_json(*v.cluster), *v.model, v.training, v.framework.profile, s.probes.size(),
+                         s.variants.back().replan, s.variants.size());
 }
 
 std::vector<KeyReader> scenario_readers() {
@@ -148,7 +149,8 @@ cluster:
 
 auto cluster_value(const Yaml& document) {
   const topology::Cluster c = topology::load_cluster(topology::expand_cluster(*document.find("cluster"), "cluster"), "cluster");
-  return std::make_tuple(reports::cluster_json(c), c.network_profile(), c.in_network_switch(base::DeviceId(0)).has_value());
+  return std::make_tuple(reports::cluster_json(c), topology::kind_of(c.devices()[0]), c.network_profile(),
+                         c.in_network_switch(base::DeviceId(0)).has_value());
 }
 
 // The cluster with so many nodes, of so many NICs each.

@@ -1,0 +1,136 @@
+#include "scenarios/piece.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "scenarios/run_codec.hpp"
+
+namespace scenarios {
+namespace {
+
+double clock_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+bool is_cut_short(const RunOptions& options) { return options.interrupted && options.interrupted(); }
+
+constexpr std::size_t kMostJobs = 1024;  // as `--jobs` takes
+
+// "40 s", "12 min", "3.5 h": nobody waits for the seconds of an hour.
+std::string rough_duration(double seconds) {
+  if (seconds < 100) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 100 * 60) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
+}
+
+std::vector<Run> answer_of(const Piece& piece, const base::WorkerAnswer& a) {
+  using Fate = base::WorkerAnswer::Fate;
+  if (a.fate != Fate::answered) return {piece.unanswered(a.fate == Fate::crashed ? Status::crashed : Status::lost, a.ended)};
+  std::vector<Run> runs = decode(a.answer, piece.known);
+  if (!a.ended.empty())
+    for (Run& r : runs)
+      r.notes.push_back({base::NoteKind::problem,
+                         fmt::format("its worker process ended before it had answered ({}); this is a second one's answer", a.ended)});
+  return runs;
+}
+
+}  // namespace
+
+std::string progress_text(std::size_t done, std::size_t computed, std::size_t total, double seconds) {
+  std::string text = fmt::format("{} of {} answered", done, total);
+  constexpr std::size_t kFewest = 3;  // before, a rate says little
+  if (computed < kFewest || !(seconds > 0) || done >= total) return text;
+  const double rate = static_cast<double>(computed) / seconds, left = static_cast<double>(total - done) / rate;
+  text += rate >= 1 ? fmt::format(", {:.1f} each second", rate) : fmt::format(", {} each", rough_duration(1 / rate));
+  return text + fmt::format(", {} left", rough_duration(left));
+}
+
+Work::Work(const RunOptions& options, const AnswerStore* store, std::size_t total)
+    : options_(options), store_(store), total_(total), start_s_(clock_s()) {}
+
+void Work::say(std::string_view what) const {
+  if (options_.progress) options_.progress(what);
+}
+
+void Work::finish(std::size_t pieces, bool computed) {
+  done_ += pieces;
+  if (computed) ++computed_;
+  say(progress_text(done_, computed_, total_, clock_s() - start_s_));
+}
+
+void Work::keep(const Piece& piece, const nlohmann::json& answer) const {
+  // A search that was cut short may have answered worse than it would.
+  if (store_ != nullptr && !is_cut_short(options_)) store_->keep(piece.question, answer);
+}
+
+std::vector<Work::Answer> Work::done_here(const std::vector<const Piece*>& open, const Finished& finished) const {
+  std::vector<Answer> answers(open.size());
+  for (std::size_t o = 0; o < open.size(); ++o) {
+    const Piece& piece = *open[o];
+    if (!piece.needed && is_cut_short(options_)) continue;
+    answers[o] = piece.answer();
+    if (store_ != nullptr) keep(piece, encode(*answers[o], piece.known));
+    finished(o);
+  }
+  return answers;
+}
+
+std::vector<Work::Answer> Work::done_by_workers(const std::vector<const Piece*>& open, const Finished& finished) const {
+  // Null: not begun.
+  const auto work = [&](std::size_t o) -> nlohmann::json {
+    if (!open[o]->needed && is_cut_short(options_)) return nullptr;
+    nlohmann::json answer = encode(open[o]->answer(), open[o]->known);
+    keep(*open[o], answer);
+    return answer;
+  };
+  const std::vector<base::WorkerAnswer> done =
+      options_.workers ? options_.workers(open.size(), work, finished) : base::try_workers(open.size(), options_.jobs, work, finished);
+  std::vector<Answer> answers(open.size());
+  for (std::size_t o = 0; o < open.size(); ++o)
+    if (done[o].fate != base::WorkerAnswer::Fate::answered || !done[o].answer.is_null()) answers[o] = answer_of(*open[o], done[o]);
+  return answers;
+}
+
+std::vector<Work::Answer> Work::answers(const std::vector<Piece>& pieces, RunOptions& each) {
+  std::vector<Answer> answers(pieces.size());
+  std::map<std::string_view, std::size_t> first;  // piece of each question
+  std::vector<std::size_t> same_as, askers(pieces.size(), 0), open_at;
+  std::vector<const Piece*> open;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    same_as.push_back(first.try_emplace(pieces[i].question, i).first->second);
+    ++askers[same_as[i]];
+  }
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    if (same_as[i] != i) continue;
+    const nlohmann::json kept = store_ != nullptr ? store_->find(pieces[i].question) : nlohmann::json();
+    if (!kept.is_null()) {
+      answers[i] = decode(kept, pieces[i].known);
+      finish(askers[i], false);
+    } else {
+      open.push_back(&pieces[i]);
+      open_at.push_back(i);
+    }
+  }
+
+  const bool by_workers = options_.workers || options_.jobs > 1;
+  const auto at_once = static_cast<int>(std::clamp<std::size_t>(open.size(), 1, kMostJobs));
+  each.jobs = std::max(1, options_.jobs / at_once);
+  // Several progress lines at once would be noise: with workers the line counts what is finished.
+  each.progress = {};
+  if (!by_workers && options_.progress)
+    each.progress = [this](std::string_view text) {
+      say(total_ == 1 ? std::string(text) : fmt::format("{} of {}: {}", done_ + 1, total_, text));
+    };
+
+  const Finished finished = [&](std::size_t o) { finish(askers[open_at[o]], true); };
+  std::vector<Answer> fresh = by_workers ? done_by_workers(open, finished) : done_here(open, finished);
+  for (std::size_t o = 0; o < open.size(); ++o) answers[open_at[o]] = std::move(fresh[o]);
+  for (std::size_t i = 0; i < pieces.size(); ++i)
+    if (same_as[i] != i) answers[i] = answers[same_as[i]];
+  return answers;
+}
+
+}  // namespace scenarios
