@@ -11,6 +11,8 @@
 # Each works as the first command on a fresh Debian 12: missing packages are installed, or the command to do it is printed.
 
 PACKAGES := g++ cmake ninja-build pkg-config libsimgrid-dev libboost-dev libz3-dev libyaml-cpp-dev libcli11-dev libfmt-dev nlohmann-json3-dev libeigen3-dev libnlopt-cxx-dev libpugixml-dev libboost-iostreams-dev libutfcpp-dev libkainjow-mustache-dev libmimalloc-dev libsqlite3-dev libprotobuf-dev protobuf-compiler libonnx-dev coinor-libcbc-dev
+# Sweeps over many machines; a build without them leaves these out (cmake -DFORESHARD_MPI=OFF).
+MPI_PACKAGES := libopenmpi-dev openmpi-bin
 TEST_PACKAGES := doctest-dev librapidcheck-dev
 FUZZ_PACKAGES := clang-16 libclang-rt-16-dev
 CHECK_PACKAGES := git clang-format-16 clang-tidy-16
@@ -24,7 +26,7 @@ DATA ?= ../shared/data/measured
 .PHONY: accuracy build check clean demo fuzz package rules sanitize test
 
 build:
-	@cmake/require_packages.sh $(PACKAGES)
+	@cmake/require_packages.sh $(PACKAGES) $(MPI_PACKAGES)
 	cmake --preset release
 	cmake --build build -j $(JOBS)
 
@@ -32,26 +34,26 @@ demo: build
 	build/foreshard run $(SCENARIO)
 
 test:
-	@cmake/require_packages.sh $(PACKAGES) $(TEST_PACKAGES)
+	@cmake/require_packages.sh $(PACKAGES) $(MPI_PACKAGES) $(TEST_PACKAGES)
 	cmake --preset test
 	cmake --build build-test -j $(JOBS)
 	ctest --test-dir build-test -j $(JOBS) --output-on-failure
 
 check:
-	@cmake/require_packages.sh $(PACKAGES) $(TEST_PACKAGES) $(CHECK_PACKAGES)
+	@cmake/require_packages.sh $(PACKAGES) $(MPI_PACKAGES) $(TEST_PACKAGES) $(CHECK_PACKAGES)
 	cmake/check_format.sh
 	cmake --preset test
 	cmake --build build-test -j $(JOBS) --target chakra_schema
 	cmake/check_tidy.sh build-test $(JOBS)
 
 sanitize:
-	@cmake/require_packages.sh $(PACKAGES) $(TEST_PACKAGES)
+	@cmake/require_packages.sh $(PACKAGES) $(MPI_PACKAGES) $(TEST_PACKAGES)
 	cmake --preset asan
 	cmake --build build-asan -j $(JOBS) --target quick_tests
 	ctest --test-dir build-asan -L quick -j $(JOBS) --output-on-failure
 
 fuzz:
-	@cmake/require_packages.sh $(PACKAGES) $(TEST_PACKAGES) $(FUZZ_PACKAGES)
+	@cmake/require_packages.sh $(PACKAGES) $(MPI_PACKAGES) $(TEST_PACKAGES) $(FUZZ_PACKAGES)
 	cmake --preset fuzz
 	cmake --build build-fuzz -j $(JOBS) --target fuzz_programs
 	tests/fuzz/fuzz.sh build-fuzz $(SECONDS) $(TARGETS)

@@ -61,6 +61,8 @@ void Work::finish(std::size_t pieces, bool computed) {
   say(progress_text(done_, computed_, total_, clock_s() - start_s_));
 }
 
+nlohmann::json Work::find(const Piece& piece) const { return store_ != nullptr ? store_->find(piece.question) : nlohmann::json(); }
+
 void Work::keep(const Piece& piece, const nlohmann::json& answer) const {
   // A search that was cut short may have answered worse than it would.
   if (store_ != nullptr && !is_cut_short(options_)) store_->keep(piece.question, answer);
@@ -81,6 +83,7 @@ std::vector<Work::Answer> Work::done_here(const std::vector<const Piece*>& open,
 std::vector<Work::Answer> Work::done_by_workers(const std::vector<const Piece*>& open, const Finished& finished) const {
   // Null: not begun.
   const auto work = [&](std::size_t o) -> nlohmann::json {
+    if (nlohmann::json kept = options_.workers ? find(*open[o]) : nlohmann::json(); !kept.is_null()) return kept;
     if (!open[o]->needed && is_cut_short(options_)) return nullptr;
     nlohmann::json answer = encode(open[o]->answer(), open[o]->known);
     keep(*open[o], answer);
@@ -105,8 +108,8 @@ std::vector<Work::Answer> Work::answers(const std::vector<Piece>& pieces, RunOpt
   }
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     if (same_as[i] != i) continue;
-    const nlohmann::json kept = store_ != nullptr ? store_->find(pieces[i].question) : nlohmann::json();
-    if (!kept.is_null()) {
+    // Others may see another folder than this process, so they look themselves.
+    if (const nlohmann::json kept = options_.workers ? nlohmann::json() : find(pieces[i]); !kept.is_null()) {
       answers[i] = decode(kept, pieces[i].known);
       finish(askers[i], false);
     } else {

@@ -41,6 +41,7 @@ class Work {
 
  private:
   using Finished = std::function<void(std::size_t)>;
+  [[nodiscard]] nlohmann::json find(const Piece& piece) const;  // null: not kept
   void keep(const Piece& piece, const nlohmann::json& answer) const;
   [[nodiscard]] std::vector<Answer> done_here(const std::vector<const Piece*>& open, const Finished& finished) const;
   [[nodiscard]] std::vector<Answer> done_by_workers(const std::vector<const Piece*>& open, const Finished& finished) const;

@@ -11,6 +11,8 @@
 #include "base/progress.hpp"
 #include "base/yaml/parse.hpp"
 #include "cli/commands/plan_files.hpp"
+#include "cli/ranks/launcher.hpp"
+#include "cli/ranks/ranks.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/standard_streams.hpp"
 #include "cli/terminal/verbosity.hpp"
@@ -74,11 +76,12 @@ int exit_code(const Results& results) {
   return has_answer(results) ? kAnswered : kNo;
 }
 
-int run(const RunFlags& f) {
+int answer(const RunFlags& f, const Launched& launch) {
   if (!f.report.empty()) {
     tell("this version does not write HTML reports yet; it has --json, --csv, --trace and --explain\n");
     return kBadInput;
   }
+  const bool is_first = launch.rank == 0;
   check_outputs({{"--json", f.json}, {"--csv", f.csv}, {"--trace", f.trace}});
   check_output_folder(f.save_plans, "--save-plans");  // before anything is read
   std::vector<scenarios::Scenario> loaded;
@@ -87,32 +90,49 @@ int run(const RunFlags& f) {
     loaded.push_back(scenarios::load_scenario(base::read_yaml(path), path.parent_path()));
   }
   std::optional<PlanFiles> plan_files;
-  if (!f.save_plans.empty()) plan_files.emplace(f.save_plans, loaded);
+  if (!f.save_plans.empty() && is_first) plan_files.emplace(f.save_plans, loaded);
   Results results;
   {  // the progress line is wiped at the end, before anything else is printed
-    base::ProgressLine line(f.verbosity);
+    base::ProgressLine line(is_first ? f.verbosity : base::Verbosity::quiet);
     scenarios::RunOptions options;
     options.jobs = f.jobs;
     options.seed = f.seed;
     options.trace = !f.trace.empty();
     options.resume = f.resume;
     if (!f.resume.empty()) options.inputs = base::fingerprint_of_inputs(f.scenarios);
+    std::optional<Ranks> ranks;
+    if (!launch.is_alone()) options.workers = ranks.emplace().workers();
     base::note_interruptions();
     options.interrupted = base::interrupted;
     options.progress = [&](std::string_view text) { line.show(text); };
     for (const auto& s : loaded) results.push_back(scenarios::run_scenario(s, options));
   }
+  if (!is_first) return kAnswered;  // the first rank has the same answers, and gives them
   const reports::Explained explained = f.explain ? reports::Explained::yes : reports::Explained::no;
   if (!f.json.empty()) write_text(f.json, joined_json(results, explained));
   if (!f.csv.empty()) write_text(f.csv, joined_csv(results));
   if (!f.trace.empty()) write_text(f.trace, reports::chrome_trace(results[0]));
   if (plan_files) plan_files->save(results);
-  const reports::TextStyle style{wanted_colour(), wanted_width(), f.notes == "all" ? reports::NotesShown::all : reports::NotesShown::few};
+  // Launchers give ranks a terminal of their own, whatever stands behind it.
+  const reports::TextStyle style{launch.is_alone() ? wanted_colour() : reports::Colour::none, wanted_width(),
+                                 f.notes == "all" ? reports::NotesShown::all : reports::NotesShown::few};
   const bool taken = f.json == "-" || f.csv == "-" || f.trace == "-";  // standard output is for a program
   if (f.verbosity == base::Verbosity::usual && !taken)
     for (std::size_t i = 0; i < results.size(); ++i)
       print(fmt::format("{}{}", i == 0 ? "" : "\n", reports::text_table(results[i], style, explained)));
   return exit_code(results);
+}
+
+int run(const RunFlags& f) {
+  const Launched launch = launched();
+  if (launch.rank == 0) return answer(f, launch);
+  silence_answers();
+  try {
+    return answer(f, launch);
+  } catch (const base::InputError&) {
+    let_first_speak();
+    throw;
+  }
 }
 
 }  // namespace
