@@ -121,6 +121,7 @@ Planning planning_of(const PlanEntry& entry, search::SearchResult& result) {
           .termination = std::move(result.termination),
           .objective = result.objective,
           .bound = result.bound,
+          .counted = result.counted,
           .lost = std::move(result.lost),
           .notes = std::move(result.notes)};
 }

@@ -197,6 +197,23 @@ TEST_CASE("the same answer whatever the number of worker processes") {
   CHECK(one == timeless(run(text, 7)));
 }
 
+TEST_CASE("a search that time or its candidates ended says so, and how it ends alike everywhere") {
+  const scenarios::ScenarioResult r = run(test::kTwoGpus +
+                                          "plans: [{flexflow: {budget: 0 s}, name: timed}, {flexflow: {candidates: 3}, name: counted}, "
+                                          "{flexflow: {candidates: 3}, name: again}]\n");
+  const auto first_note = [&](const char* plan) {
+    const auto at = std::ranges::find(r.runs, plan, &scenarios::Run::plan);
+    return scenarios::run_notes(*at).at(0).text;
+  };
+  CHECK(
+      first_note("timed") ==
+      "the search was cut off before its end: there may be better plans that it has not seen, and another run may find another plan; with "
+      "candidates: 1 it ends alike everywhere");
+  CHECK(first_note("counted") == "the search ended at its limit of candidates: there may be better plans that it has not seen");
+  CHECK(search::stop_reason(std::ranges::find(r.runs, "counted", &scenarios::Run::plan)->planning->termination) == "candidate_limit");
+  CHECK(r.runs[1].simulation->iteration_time == r.runs[2].simulation->iteration_time);
+}
+
 TEST_CASE("runs survive the way between processes") {
   auto scenario = test::load(test::kTwoGpus + "plans: [data-parallel, {megatron: {tensor: 5}}]\n");
   scenarios::RunOptions options;
