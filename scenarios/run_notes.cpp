@@ -57,6 +57,14 @@ void add_planning(const Planning& p, std::size_t most_lost, std::vector<base::No
 
 }  // namespace
 
+std::optional<base::Note> high_mfu_note(double mfu, double causal) {
+  if (mfu <= 1) return std::nullopt;
+  const char* why = causal <= 1
+                        ? "it counts whole attention squares by convention, and masks leave part of them out"
+                        : "some kernels do less work than the convention counts, or the device's profile has a peak that is too low";
+  return base::Note{NoteKind::caution, fmt::format("MFU is above 100 %: {}", why)};
+}
+
 std::vector<base::Note> run_notes(const Run& run, std::size_t most_lost) {
   std::vector<base::Note> notes;
   if (run.base_gpus) notes.push_back({NoteKind::search, base_plan_text(*run.base_gpus, run.gpus)});

@@ -185,6 +185,14 @@ TEST_CASE("a planner never answers with worse than the plan it had") {
   for (const char* v : {"slow", "fast"}) CHECK(find(r, v, true).simulation->iteration_time <= find(r, v, false).simulation->iteration_time);
 }
 
+TEST_CASE("an MFU above 100 % has its reason") {
+  CHECK_FALSE(scenarios::high_mfu_note(1, 0.6));
+  CHECK(scenarios::high_mfu_note(1.2, 0.7)->text ==
+        "MFU is above 100 %: it counts whole attention squares by convention, and masks leave part of them out");
+  CHECK(scenarios::high_mfu_note(1.2, 1.1)->text ==
+        "MFU is above 100 %: some kernels do less work than the convention counts, or the device's profile has a peak that is too low");
+}
+
 TEST_CASE("the same answer whatever the number of worker processes") {
   const std::string text =
       test::kTwoGpus +
