@@ -1,7 +1,7 @@
 # make demo   builds and answers the main scenario
 # make test   builds everything with warnings as errors and runs every test
 # make check  holds sources against .clang-format and .clang-tidy
-# make sanitize   runs the quick suites under AddressSanitizer and UndefinedBehaviorSanitizer
+# make sanitize   runs the quick suites under AddressSanitizer and UndefinedBehaviorSanitizer; SUITES=all: every suite; SUITES="pcg cli": some
 # make fuzz   runs each of libFuzzer's targets for SECONDS (60) and prints how many inputs it read; TARGETS: some of them
 # make build  builds the program, build/foreshard
 # make package   makes build/foreshard_VERSION_ARCHITECTURE.deb
@@ -20,7 +20,10 @@ CHECK_PACKAGES := git clang-format-16 clang-tidy-16
 SCENARIO ?= scenarios/summit-bert-large.yaml
 JOBS ?= $(shell nproc)
 SECONDS ?= 60
+SUITES ?= quick
 DATA ?= ../shared/data/measured
+
+space := $(subst ,, )
 
 .DEFAULT_GOAL := build
 .PHONY: accuracy build check clean demo fuzz package rules sanitize test
@@ -49,8 +52,8 @@ check:
 sanitize:
 	@cmake/require_packages.sh $(PACKAGES) $(MPI_PACKAGES) $(TEST_PACKAGES)
 	cmake --preset asan
-	cmake --build build-asan -j $(JOBS) --target quick_tests
-	ctest --test-dir build-asan -L quick -j $(JOBS) --output-on-failure
+	cmake --build build-asan -j $(JOBS) --target $(if $(filter all,$(SUITES)),all,$(patsubst quick_test,quick_tests,$(SUITES:%=%_test)))
+	ctest --test-dir build-asan $(if $(filter all,$(SUITES)),,-L '^($(subst $(space),|,$(strip $(SUITES))))$$') -j $(JOBS) --output-on-failure
 
 fuzz:
 	@cmake/require_packages.sh $(PACKAGES) $(MPI_PACKAGES) $(TEST_PACKAGES) $(FUZZ_PACKAGES)

@@ -62,12 +62,13 @@ void row(const Size& size, std::uint64_t seed, double limit) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   const search::LayerChain chain = chain_of(size, seed);
   const search::SearchContext no_clock;
-  const search::Deadline deadline(no_clock, base::Seconds(limit));
+  const search::Budget budget(no_clock, base::Seconds(limit));
   std::optional<search::ChainAnswer> exact;
   search::MilpChain milp;
-  const double exact_s = seconds_of([&] { exact = search::cheapest_chain(chain, kNone, deadline); });
-  const double milp_s = seconds_of(
-      [&] { milp = search::cheapest_chain_by_milp(chain, kNone, search::uniform_chain(chain), base::Seconds(limit), deadline); });
+  const double exact_s = seconds_of([&] { exact = search::cheapest_chain(chain, kNone, budget); });
+  const double milp_s = seconds_of([&] {
+    milp = search::cheapest_chain_by_milp(chain, kNone, search::uniform_chain(chain), {.seconds = base::Seconds(limit)}, budget);
+  });
   const double least = exact ? exact->seconds : kNone, found = milp.answer ? milp.answer->seconds : kNone;
   fmt::print("| {} | {} | {} | {} | {} | {:.1f} | {:.4g} ms | {:.4g} s | {:.0f} | {} | {} | {} |\n", size.layers, size.strategies,
              size.stages, size.micro_batches, seed, least, exact_s * 1e3, milp_s, milp_s / exact_s, quotient(found, least),

@@ -95,7 +95,7 @@ std::string named(const Run& r) { return r.is_of_base() || r.replanned ? r.plan 
 
 // A row for each run, under its variant.
 template <class Cells>
-std::string table_of(std::vector<Table::Column> columns, const std::vector<const Run*>& runs, const Cells& cells) {
+std::string table_of(std::vector<Table::Column> columns, const std::vector<const Run*>& runs, std::size_t width, const Cells& cells) {
   Table table(std::move(columns));
   std::string variant;
   for (const Run* r : runs) {
@@ -105,10 +105,10 @@ std::string table_of(std::vector<Table::Column> columns, const std::vector<const
     row.insert(row.begin(), "  " + named(*r));
     table.row(std::move(row));
   }
-  return table.text();
+  return table.text_in_parts(width);
 }
 
-std::string times_table(const std::vector<const Run*>& runs) {
+std::string times_table(const std::vector<const Run*>& runs, std::size_t width) {
   std::vector<Table::Column> columns{{"time", Align::left}};
   for (const char* title : {"iteration", "compute", "exposed comm.", "bubble", "idle", "search"}) columns.push_back({title, Align::right});
   const auto is_known = [&](auto member) {
@@ -121,7 +121,7 @@ std::string times_table(const std::vector<const Run*>& runs) {
     columns.push_back({title, Align::right});
     known.push_back(member);
   }
-  return table_of(std::move(columns), runs, [&](const Run& r) {
+  return table_of(std::move(columns), runs, width, [&](const Run& r) {
     std::vector<std::string> cells{base::to_text(r.simulation->iteration_time)};
     for (const auto& term : terms_of(r.simulation->breakdown)) cells.push_back(base::to_text(term.second));
     cells.push_back(r.planning ? base::to_text(r.search_time) : "");
@@ -133,7 +133,7 @@ std::string times_table(const std::vector<const Run*>& runs) {
   });
 }
 
-std::string bytes_table(const std::vector<const Run*>& runs) {
+std::string bytes_table(const std::vector<const Run*>& runs, std::size_t width) {
   using Map = std::map<std::string, base::Bytes> sim::CommunicationBytes::*;
   std::vector<Table::Column> columns{{"sent", Align::left}, {"all", Align::right}};
   std::vector<std::pair<Map, std::string>> shown;
@@ -148,7 +148,7 @@ std::string bytes_table(const std::vector<const Run*>& runs) {
     }
   }
   if (shown.empty()) return "";
-  return table_of(std::move(columns), runs, [&](const Run& r) {
+  return table_of(std::move(columns), runs, width, [&](const Run& r) {
     std::vector<std::string> cells{base::to_text(r.simulation->bytes.total)};
     for (const auto& [map, name] : shown) {
       const auto at = (r.simulation->bytes.*map).find(name);
@@ -201,15 +201,16 @@ void add_behind(nlohmann::ordered_json& j, const ScenarioResult& result, const R
   if (b->shortage > base::Bytes()) j["behind"]["memory_shortage_bytes"] = count(b->shortage);
 }
 
-std::string comparison_text(const ScenarioResult& result) {
+std::string comparison_text(const ScenarioResult& result, std::size_t width) {
   const std::vector<const Run*> runs = runs_compared(result);
   if (runs.size() < 2) return "";
   std::string lines;
   for (const Run* r : runs)
     if (const auto b = behind(result, *r))
-      lines += fmt::format("  {}{}: {}\n", named(*r), r->is_of_base() ? "" : fmt::format(" ({})", r->variant), behind_text(*b));
-  std::string out = "\n" + times_table(runs);
-  if (const std::string bytes = bytes_table(runs); !bytes.empty()) out += "\n" + bytes;
+      lines +=
+          hanging(fmt::format("  {}{}: {}", named(*r), r->is_of_base() ? "" : fmt::format(" ({})", r->variant), behind_text(*b)), width);
+  std::string out = "\n" + times_table(runs, width);
+  if (const std::string bytes = bytes_table(runs, width); !bytes.empty()) out += "\n" + bytes;
   return lines.empty() ? out : out + "\nbehind the quickest plan that fits\n" + lines;
 }
 

@@ -37,29 +37,31 @@ Compared compared(const pcg::Plan& plan, const std::filesystem::path& directory)
   return {search::differences(plan, nullptr), why};
 }
 
-std::string rewrites_text(const pcg::Plan& plan) {
+std::string rewrites_text(const pcg::Plan& plan, std::size_t width) {
   if (plan.rewrites.empty()) return "";
   Table table(
       {{"substitution", Align::left}, {"up to", Align::left}, {"before", Align::right}, {"after", Align::right}, {"gain", Align::right}});
   for (const pcg::Rewrite& r : plan.rewrites)
     table.row({"  " + r.rule, r.up_to, base::to_text(r.before), base::to_text(r.after),
                r.before > base::Seconds() ? percent(1 - r.after / r.before) : ""});
-  return "substitutions, in order, with what the part of the graph that they rewrite takes by the search's estimate\n" + table.text();
+  return hanging("substitutions, in order, with what the part of the graph that they rewrite takes by the search's estimate", width) +
+         table.text(2, width);
 }
 
 std::string devices_of(const search::AlikeOperators& o) { return pcg::to_text(o.devices) + (o.is_reordered ? ", in another order" : ""); }
 
-std::string gone_text(const search::Differences& d) {
+std::string gone_text(const search::Differences& d, std::size_t width) {
   std::string text;
   for (const auto& [kind, count] : d.gone) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, kind);
-  return text.empty() ? "" : fmt::format("  of the model are gone: {}\n", text);
+  return text.empty() ? "" : hanging("  of the model are gone: " + text, width);
 }
 
-std::string differences_text(const pcg::Plan& plan, const std::filesystem::path& directory) {
+std::string differences_text(const pcg::Plan& plan, const std::filesystem::path& directory, std::size_t width) {
   const auto [d, why_no_model] = compared(plan, directory);
   std::string out = fmt::format("against data parallelism over {} GPUs\n", plan.gpus);
-  if (!why_no_model.empty()) out += fmt::format("  the model cannot be read, so that new operators are not told apart: {}\n", why_no_model);
-  if (!d.why_no_replicas.empty()) out += fmt::format("  it cannot be: {}\n", d.why_no_replicas);
+  if (!why_no_model.empty())
+    out += hanging(fmt::format("  the model cannot be read, so that new operators are not told apart: {}", why_no_model), width);
+  if (!d.why_no_replicas.empty()) out += hanging(fmt::format("  it cannot be: {}", d.why_no_replicas), width);
   out += fmt::format("  {} of {} operators run as there\n", d.alike, d.operators);
   if (d.others.empty()) return out;
   Table table({{"  operators", Align::right},
@@ -73,14 +75,14 @@ std::string differences_text(const pcg::Plan& plan, const std::filesystem::path&
     const search::AlikeOperators& o = d.others[i];
     table.row({fmt::format("{}", o.count), o.kind, o.cut, devices_of(o), o.is_new ? "rewritten" : "", o.first});
   }
-  out += table.text();
+  out += table.text(2, width);
   if (shown < d.others.size()) out += fmt::format("  and {} groups more, which --json lists\n", d.others.size() - shown);
-  return out + gone_text(d);
+  return out + gone_text(d, width);
 }
 
-std::string runners_up_text(const scenarios::Planning& planning) {
+std::string runners_up_text(const scenarios::Planning& planning, std::size_t width) {
   std::string out = planning.lost.empty() ? "" : "runners-up\n";
-  for (const search::LostCandidate& l : planning.lost) out += fmt::format("  {}: {}\n", l.candidate, search::to_text(l.why));
+  for (const search::LostCandidate& l : planning.lost) out += hanging(fmt::format("  {}: {}", l.candidate, search::to_text(l.why)), width);
   return out;
 }
 
@@ -103,9 +105,9 @@ struct WhyLost {
 
 }  // namespace
 
-std::string plan_explanation_text(const pcg::Plan& plan, const std::filesystem::path& directory) {
-  const std::string rewrites = rewrites_text(plan);
-  return rewrites + (rewrites.empty() ? "" : "\n") + differences_text(plan, directory);
+std::string plan_explanation_text(const pcg::Plan& plan, const std::filesystem::path& directory, std::size_t width) {
+  const std::string rewrites = rewrites_text(plan, width);
+  return rewrites + (rewrites.empty() ? "" : "\n") + differences_text(plan, directory, width);
 }
 
 void add_plan_explanation(Json& j, const pcg::Plan& plan, const std::filesystem::path& directory) {
@@ -122,13 +124,13 @@ void add_plan_explanation(Json& j, const pcg::Plan& plan, const std::filesystem:
   for (const auto& [kind, count] : d.gone) a["gone"][kind] = count;
 }
 
-std::string explanation_text(const scenarios::ScenarioResult& result) {
+std::string explanation_text(const scenarios::ScenarioResult& result, std::size_t width) {
   std::string out;
   for (const scenarios::Run& r : result.runs) {
     if (!r.made || !r.replanned) continue;
-    out += fmt::format("\n{}{}: {}\n", r.plan, r.is_of_base() ? "" : fmt::format(" ({})", r.variant), r.plan_summary);
-    out += plan_explanation_text(*r.made, {});  // a scenario names files of models from the root
-    if (r.planning) out += runners_up_text(*r.planning);
+    out += "\n" + hanging(fmt::format("{}{}: {}", r.plan, r.is_of_base() ? "" : fmt::format(" ({})", r.variant), r.plan_summary), width);
+    out += plan_explanation_text(*r.made, {}, width);  // a scenario names files of models from the root
+    if (r.planning) out += runners_up_text(*r.planning, width);
   }
   return out;
 }

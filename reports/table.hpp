@@ -2,12 +2,15 @@
 // Rows of cells as aligned text, and the figures in them. Private to this folder.
 
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <vector>
 
 namespace reports {
 
 enum class Align { left, right };
+
+inline constexpr std::size_t kAnyWidth = std::numeric_limits<std::size_t>::max();
 
 class Table {
  public:
@@ -21,8 +24,12 @@ class Table {
   void row(std::vector<std::string> cells) { rows_.push_back({std::move(cells), false}); }
   void heading(std::string text) { rows_.push_back({{std::move(text)}, true}); }  // over the whole width
 
-  // Columns as wide as their widest cell, `gap` blanks between them, nothing after the last.
-  [[nodiscard]] std::string text(std::size_t gap = 2) const;
+  // Columns as wide as their widest cell, `gap` blanks between them, nothing after the last. Where that is wider than `width`, titles and
+  // cells on the left take several lines, the widest columns first; figures and long words do not, and may leave the table too wide.
+  [[nodiscard]] std::string text(std::size_t gap = 2, std::size_t width = kAnyWidth) const;
+  // The same in several tables, one below the other, where that is what the width takes: each has the first column, and columns that
+  // follow.
+  [[nodiscard]] std::string text_in_parts(std::size_t width) const;
   // Returns the columns of the screen that text(gap) takes at most, headings aside.
   [[nodiscard]] std::size_t width(std::size_t gap = 2) const;
 
@@ -32,6 +39,11 @@ class Table {
     bool heading = false;
   };
   [[nodiscard]] std::vector<std::size_t> widths() const;
+  // The same, where no more than `room` is there for all of them.
+  [[nodiscard]] std::vector<std::size_t> widths_within(std::size_t room) const;
+  [[nodiscard]] Table only(const std::vector<std::size_t>& columns) const;
+  // The narrowest that a column can be.
+  [[nodiscard]] std::size_t least_width(std::size_t column) const;
 
   std::vector<Column> columns_;
   std::vector<Row> rows_;
@@ -43,6 +55,9 @@ class Table {
 // Returns the text in lines of at most `width` characters, broken at blanks, but not behind a number (a longer word has a line of its own).
 // `text` has no line breaks. Never empty.
 [[nodiscard]] std::vector<std::string> wrapped(const std::string& text, std::size_t width);
+
+// Returns the text in lines of at most `width`, each with its end; the first as far in as the text is, the others two columns farther.
+[[nodiscard]] std::string hanging(const std::string& text, std::size_t width);
 
 // Returns "12.3 %" of a share of 1.
 [[nodiscard]] std::string percent(double share);

@@ -298,7 +298,7 @@ std::string text_table(const scenarios::ScenarioResult& result, const TextStyle&
   std::string out = coloured(result.scenario, kBold, style.colour) + "\n\n" + table_text(result, width, style.colour);
   if (const Run* best = best_of_base(result)) out += best_text(*best, width, style.colour);
   if (explained == Explained::no) return out + notes_text(result, kMostLost, width, style.notes);
-  return out + comparison_text(result) + notes_text(result, 0, width, style.notes) + explanation_text(result);
+  return out + comparison_text(result, width) + notes_text(result, 0, width, style.notes) + explanation_text(result, width);
 }
 
 }  // namespace reports

@@ -10,6 +10,7 @@
 #include "scenarios/accuracy/interval.hpp"
 #include "scenarios/accuracy/interval_file.hpp"
 #include "scenarios/question/saved_plan.hpp"
+#include "scenarios/run_notes.hpp"
 #include "sim/oracle.hpp"
 
 namespace scenarios {
@@ -39,13 +40,6 @@ Run start_of(const std::string& plan, const Variant& variant, const std::string&
 }
 
 // More than the peak is a matter of what is counted, or a forecast that is too short.
-std::string high_mfu_text(double causal) {
-  return fmt::format("MFU is above 100 %: {}",
-                     causal <= 1
-                         ? "it counts whole attention squares by convention, and masks leave part of them out"
-                         : "some kernels do less work than the convention counts, or the device's profile has a peak that is too low");
-}
-
 void add_numbers(Run& run, const Variant& variant) {
   const pcg::Plan& plan = *run.made;
   const sim::SimulationResult& s = *run.simulation;
@@ -69,7 +63,7 @@ void add_numbers(Run& run, const Variant& variant) {
     const double peak = time_s * peak_of(*variant.cluster, plan.gpus, plan.training.precision);
     run.mfu = iteration * variant.model->forward_flops().value() / peak;
     run.mfu_causal = run.mfu - iteration * variant.model->masked_flops().value() / peak;
-    if (run.mfu > 1) run.notes.push_back({NoteKind::caution, high_mfu_text(run.mfu_causal)});
+    if (auto note = high_mfu_note(run.mfu, run.mfu_causal)) run.notes.push_back(std::move(*note));
   }
   if (!s.memory.fits()) run.status = Status::out_of_memory;
 }
@@ -121,6 +115,7 @@ Planning planning_of(const PlanEntry& entry, search::SearchResult& result) {
           .termination = std::move(result.termination),
           .objective = result.objective,
           .bound = result.bound,
+          .counted = result.counted,
           .lost = std::move(result.lost),
           .notes = std::move(result.notes)};
 }

@@ -25,6 +25,7 @@ struct Planning {
   bool searched = false;  // it chose the best of many plans; false: the plan follows from a rule or from a file
   search::Termination termination = search::Termination::optimal();
   std::optional<base::Seconds> objective, bound;
+  std::uint64_t counted = 0;                // what the option `candidates` limits
   std::vector<search::LostCandidate> lost;  // the most telling first
   std::vector<std::string> notes;           // the planner's own sentences about its search
 };

@@ -4,7 +4,7 @@
 
 namespace scenarios {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Planning, searched, termination, objective, bound, lost, notes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Planning, searched, termination, objective, bound, counted, lost, notes)
 // All but the plan.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Run, plan, variant, sweep, settings, framework, has_own_framework, replanned, status, base_gpus,
                                    planning, simulation, interval_low, interval_high, samples_per_s, tokens_per_s, mfu, mfu_causal, gpus,

@@ -10,6 +10,7 @@
 #include "base/diagnostics.hpp"
 #include "base/yaml/emit.hpp"
 #include "base/yaml/parse.hpp"
+#include "cli/terminal/output.hpp"
 #include "cli/terminal/standard_streams.hpp"
 #include "pcg/graph/dot.hpp"
 #include "pcg/models/graph_file.hpp"
@@ -81,7 +82,7 @@ std::string compare_plans(const ShowFlags& f, const pcg::Plan& first) {
     refuse(fmt::format("{} and {} are plans of different models, {} and {}: only plans of one `model:` are compared", f.word, f.other,
                        first.pcg.name(), second.pcg.name()),
            "save both from one scenario");
-  return f.json ? reports::plan_comparison_json(first, second) : reports::plan_comparison_text(first, second);
+  return f.json ? reports::plan_comparison_json(first, second) : reports::plan_comparison_text(first, second, wanted_width());
 }
 
 std::string show_plan(const ShowFlags& f) {
@@ -91,7 +92,7 @@ std::string show_plan(const ShowFlags& f) {
   if (f.json) return reports::plan_json(p, directory);
   if (f.yaml) return pcg::write_plan(p);
   if (f.dot) return pcg::to_dot(p.pcg);
-  return reports::plan_text(p, directory);
+  return reports::plan_text(p, directory, wanted_width());
 }
 
 std::string show_rules(const ShowFlags& f) {
@@ -106,7 +107,7 @@ std::string show_rules(const ShowFlags& f) {
 // What ships of a kind, where the argument is left out.
 std::string show_shipped(const ShowFlags& f, std::vector<reports::Shipped> (*shipped)()) {
   if (f.yaml || f.dot) refuse("a list has no such form", "name one of what ships, or ask for --json");
-  return f.json ? reports::shipped_json(shipped()) : reports::shipped_text(shipped());
+  return f.json ? reports::shipped_json(shipped()) : reports::shipped_text(shipped(), wanted_width());
 }
 
 std::string show_device(const ShowFlags& f) {
@@ -159,7 +160,7 @@ void add_planners(CLI::App& show, Action& action) {
   c->add_flag("--json", f->json, "As JSON");
   c->callback([f, &action] {
     action = [f] {
-      print(f->json ? reports::planners_json(f->word) : reports::planners_text(f->word));
+      print(f->json ? reports::planners_json(f->word) : reports::planners_text(f->word, wanted_width()));
       return static_cast<int>(kAnswered);
     };
   });

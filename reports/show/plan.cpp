@@ -52,18 +52,20 @@ std::string block_heading(const pcg::Plan& p, std::size_t block) {
 
 }  // namespace
 
-std::string plan_text(const pcg::Plan& p, const std::filesystem::path& directory) {
+std::string plan_text(const pcg::Plan& p, const std::filesystem::path& directory, std::size_t width) {
   std::string out =
-      fmt::format("{}: {}\n{} GPUs, {} micro-batches, {} virtual stages ({} chunks), schedule {}, recompute {}, zero {}{}\n", p.name,
-                  p.summary, p.gpus, p.micro_batches, p.stages, p.chunks, pcg::schedule_names()[static_cast<std::size_t>(p.schedule)],
-                  pcg::recompute_names()[static_cast<std::size_t>(p.recompute)], p.zero, sharded_blocks_text(p));
+      hanging(fmt::format("{}: {}", p.name, p.summary), width) +
+      hanging(fmt::format("{} GPUs, {} micro-batches, {} virtual stages ({} chunks), schedule {}, recompute {}, zero {}{}", p.gpus,
+                          p.micro_batches, p.stages, p.chunks, pcg::schedule_names()[static_cast<std::size_t>(p.schedule)],
+                          pcg::recompute_names()[static_cast<std::size_t>(p.recompute)], p.zero, sharded_blocks_text(p)),
+              width);
   out += fmt::format("global batch {}, {}, {}, framework {}\n\n", p.training.global_batch, pcg::to_text(p.training.precision),
                      pcg::optimizer_names()[static_cast<std::size_t>(p.training.optimizer)],
                      pcg::framework_names()[static_cast<std::size_t>(p.training.framework)]);
   if (p.overlap != pcg::Overlap{}) out.insert(out.size() - 1, pcg::to_text(p.overlap) + "\n");
   if (p.between_stages != pcg::BetweenStages::local_all_gather)
     out.insert(out.size() - 1, fmt::format("between stages {}\n", pcg::between_stages_names()[static_cast<std::size_t>(p.between_stages)]));
-  out += plan_explanation_text(p, directory) + "\n";
+  out += plan_explanation_text(p, directory, width) + "\n";
   Table table({{"operator", Align::left},
                {"kind", Align::left},
                {"cut", Align::left},
@@ -90,7 +92,7 @@ std::string plan_text(const pcg::Plan& p, const std::filesystem::path& directory
                  moves ? "" : devices_text(p.mapping[n], node.sharding)});
     }
   }
-  return out + table.text();
+  return out + table.text(2, width);
 }
 
 std::string plan_json(const pcg::Plan& p, const std::filesystem::path& directory) {

@@ -9,7 +9,7 @@
 namespace reports {
 
 // Files of the plan's model are named from `directory`.
-[[nodiscard]] std::string plan_text(const pcg::Plan& p, const std::filesystem::path& directory);
+[[nodiscard]] std::string plan_text(const pcg::Plan& p, const std::filesystem::path& directory, std::size_t width);
 [[nodiscard]] std::string plan_json(const pcg::Plan& p, const std::filesystem::path& directory);
 
 }  // namespace reports

@@ -34,13 +34,14 @@ Json setting_json(const std::optional<std::string>& value) { return value ? Json
 
 }  // namespace
 
-std::string plan_comparison_text(const pcg::Plan& first, const pcg::Plan& second) {
+std::string plan_comparison_text(const pcg::Plan& first, const pcg::Plan& second, std::size_t width) {
   const search::PlanComparison c = search::compare_plans(first, second);
-  std::string out = fmt::format("first   {}: {}\nsecond  {}: {}\n", first.name, first.summary, second.name, second.summary);
+  std::string out = hanging(fmt::format("first   {}: {}", first.name, first.summary), width) +
+                    hanging(fmt::format("second  {}: {}", second.name, second.summary), width);
   if (!c.settings.empty()) {
     Table table({{"setting", Align::left}, {"first", Align::left}, {"second", Align::left}});
     for (const search::SettingApart& s : c.settings) table.row({s.key, s.first.value_or("default"), s.second.value_or("default")});
-    out += "\n" + table.text();
+    out += "\n" + table.text(2, width);
   }
   out += fmt::format("\n{} of {} operators run alike\n", c.alike, c.operators);
   if (c.others.empty()) return out;
@@ -51,7 +52,7 @@ std::string plan_comparison_text(const pcg::Plan& first, const pcg::Plan& second
     const search::OperatorsApart& o = c.others[i];
     table.row({fmt::format("{}", o.count), o.kind, placed_text(o.first), second_text(o), o.count > 1 ? o.name + ", ..." : o.name});
   }
-  out += table.text();
+  out += table.text(2, width);
   if (shown < c.others.size()) out += fmt::format("  and {} groups more, which --json lists\n", c.others.size() - shown);
   return out;
 }

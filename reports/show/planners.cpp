@@ -32,11 +32,11 @@ std::vector<const Planner*> planners_of(const std::string& kind) {
   return found;
 }
 
-std::string options_text(const Planner& p) {
+std::string options_text(const Planner& p, std::size_t width) {
   if (p.options.empty()) return "  no options\n";
   Table table({{"  option", Align::left}, {"type", Align::left}, {"default", Align::left}, {"means", Align::left}});
   for (const Option& o : p.options) table.row({"  " + o.key, plain(search::type_text(o)), plain(search::default_text(o)), plain(o.help)});
-  return table.text();
+  return table.text(2, width);
 }
 
 Json option_json(const Option& o) {
@@ -45,10 +45,10 @@ Json option_json(const Option& o) {
 
 }  // namespace
 
-std::string planners_text(const std::string& kind) {
+std::string planners_text(const std::string& kind, std::size_t width) {
   std::string out;
   for (const Planner* p : planners_of(kind))
-    out += fmt::format("{}{}\n  {}\n{}", out.empty() ? "" : "\n", p->name(), p->about, options_text(*p));
+    out += fmt::format("{}{}\n{}{}", out.empty() ? "" : "\n", p->name(), hanging("  " + p->about, width), options_text(*p, width));
   return out;
 }
 

@@ -43,37 +43,38 @@ std::string about_framework(const profiles::FrameworkProfile& f) {
   return text + fmt::format(", gradients {} with the backward pass", f.overlap_gradients ? "overlap" : "do not overlap");
 }
 
+// Each name with what is said about it.
+template <class Names, class About>
+std::vector<Shipped> all_of(const Names& names, About about) {
+  std::vector<Shipped> all;
+  for (const std::string& name : names) all.push_back({name, about(name)});
+  return all;
+}
+
 }  // namespace
 
 std::vector<Shipped> shipped_clusters() {
-  std::vector<Shipped> all;
-  for (const std::string& name : topology::preset_names()) all.push_back({name, about_cluster(topology::load_cluster_argument(name))});
-  return all;
+  return all_of(topology::preset_names(), [](const std::string& n) { return about_cluster(topology::load_cluster_argument(n)); });
 }
 
 std::vector<Shipped> shipped_models() {
-  std::vector<Shipped> all;
-  for (const std::string& name : pcg::models::builtin_names()) all.push_back({name, about_model(pcg::models::builtin(name, 1))});
-  return all;
+  return all_of(pcg::models::builtin_names(), [](const std::string& n) { return about_model(pcg::models::builtin(n, 1)); });
 }
 
 std::vector<Shipped> shipped_devices() {
-  std::vector<Shipped> all;
-  for (const std::string& name : profiles::device_names()) all.push_back({name, about_device(profiles::device_profile(name))});
-  return all;
+  return all_of(profiles::device_names(), [](const std::string& n) { return about_device(profiles::device_profile(n)); });
 }
 
 std::vector<Shipped> shipped_frameworks() {
-  std::vector<Shipped> all;
-  for (std::size_t i = 0; i < pcg::framework_names().size(); ++i)
-    all.push_back({pcg::framework_names()[i], about_framework(profiles::framework_profile(static_cast<pcg::Framework>(i)))});
-  return all;
+  return all_of(pcg::framework_names(), [i = 0](const std::string&) mutable {
+    return about_framework(profiles::framework_profile(static_cast<pcg::Framework>(i++)));
+  });
 }
 
-std::string shipped_text(const std::vector<Shipped>& all) {
+std::string shipped_text(const std::vector<Shipped>& all, std::size_t width) {
   Table table({{"name", Align::left}, {"what it is", Align::left}});
   for (const Shipped& s : all) table.row({s.name, s.about});
-  return table.text();
+  return table.text(2, width);
 }
 
 std::string shipped_json(const std::vector<Shipped>& all) {

@@ -17,8 +17,8 @@ struct Shipped {
 [[nodiscard]] std::vector<Shipped> shipped_devices();
 [[nodiscard]] std::vector<Shipped> shipped_frameworks();
 
-// Returns one line each: the name, and what it is.
-[[nodiscard]] std::string shipped_text(const std::vector<Shipped>& all);
+// Returns a row each: the name, and what it is, in lines of at most `width`.
+[[nodiscard]] std::string shipped_text(const std::vector<Shipped>& all, std::size_t width);
 // Returns [{"name","about"}, ..].
 [[nodiscard]] std::string shipped_json(const std::vector<Shipped>& all);
 

@@ -11,6 +11,7 @@
 #include "search/estimates/estimate.hpp"
 #include "search/intra_op/intra_op.hpp"
 #include "search/problem/confirmation.hpp"
+#include "search/problem/limit_options.hpp"
 
 namespace search {
 namespace {
@@ -18,6 +19,7 @@ namespace {
 constexpr int kStagesAround = 2;           // fewer and more than the best plan has
 constexpr double kNearlyAsCheap = 1.05;    // times the cheapest
 constexpr std::size_t kFewStrategies = 6;  // ways of an operator in the first look, besides plain ones
+constexpr double kShareOfFirstLook = 0.5;  // of the budget, at most
 
 const char* word(AlpaSpace space) {
   switch (space) {
@@ -60,7 +62,8 @@ class AlpaSearch {
       : problem_(problem),
         space_(space),
         config_(config),
-        deadline_(context, config.budget),
+        context_(context),
+        budget_(context, config.budget),
         confirmation_(problem, context, word(space)),
         catalog_(problem, config.most_cut) {}
 
@@ -76,7 +79,7 @@ class AlpaSearch {
     const std::vector<StageShape> shapes = shapes_of(space_, config_);
     std::size_t looked_at = 0;
     for (const PipelineSetting& setting : settings) {
-      if (deadline_.has_passed()) break;
+      if (!budget_.take()) break;
       for (PipelinePlan& p : plans(setting, shapes, pipelines)) confirm(std::move(p), setting);
       ++looked_at;
     }
@@ -84,12 +87,11 @@ class AlpaSearch {
     std::vector<std::string> notes;
     if (may_be_one_stage() && cuts_in_every_way())
       notes.push_back(confirm_intra_op(problem_, {.most_strategies = config_.most_strategies, .most_cut = config_.most_cut}, catalog_,
-                                       deadline_, confirmation_));
+                                       budget_, confirmation_));
     look_between(shapes, pipelines);
     if (best_ && best_->within_memory && confirmation_.best_time() == best_->simulated) notes.push_back(note(*best_->within_memory));
-    const bool cut_off = looked_at < settings.size() || deadline_.has_passed();
-    SearchResult r = std::move(confirmation_).result(cut_off);
-    if (r.candidates == 0 && !cut_off)
+    SearchResult r = std::move(confirmation_).result(budget_);
+    if (r.candidates == 0 && !budget_.ended_by())
       r.termination = Termination::infeasible(
           Refusal{Constraint::layers, fmt::format("every GPU has work, and {} cannot be cut into such stages, at most {}, for {} GPUs",
                                                   problem_.model.name(), kMostStages, problem_.cluster.device_count())});
@@ -162,7 +164,7 @@ class AlpaSearch {
         SettingsConfig of = settings_config();
         of.micro_batches = m;
         for (const PipelineSetting& setting : settings_worth_a_look(problem_.training.global_batch, of)) {
-          if (deadline_.has_passed()) return;
+          if (!budget_.take()) return;
           for (PipelinePlan& p : plans(setting, shapes, config)) confirm(std::move(p), setting);
         }
       }
@@ -176,14 +178,14 @@ class AlpaSearch {
     if (!best_ || config_.stages > 0) return;
     const Best around = *best_;
     for (int stages = std::max(1, around.stages - kStagesAround); stages <= around.stages + kStagesAround; ++stages) {
-      if (stages == around.stages || stages > static_cast<int>(kMostStages) || deadline_.has_passed()) continue;
+      if (stages == around.stages || stages > static_cast<int>(kMostStages) || !budget_.take()) continue;
       std::vector<StageShape> shapes{shapes_of(space_, config_).front()};
       shapes[0].fewest_stages = shapes[0].most_stages = static_cast<std::size_t>(stages);
       PipelineSetting setting = around.setting;
       for (PipelinePlan& p : plans(setting, shapes, config))
         if (!p.expected || !around.expected || *p.expected < kNearlyAsCheap * *around.expected) confirm(std::move(p), setting);
     }
-    if (!cuts_in_every_way() || deadline_.has_passed()) return;
+    if (!cuts_in_every_way() || !budget_.take()) return;
     PipelineConfig by_samples = config;
     by_samples.cuts = {.features = false, .reduction = false, .heads = false};
     const std::vector<StageShape> any{shapes_of(space_, config_).front()};
@@ -194,7 +196,7 @@ class AlpaSearch {
   std::vector<PipelinePlan> plans(PipelineSetting setting, std::span<const StageShape> shapes, const PipelineConfig& config) {
     if (const auto best = confirmation_.best_time()) setting.to_beat = std::min(setting.to_beat, best->value());
     const pcg::Graph graph = pcg::with_batch(problem_.model, problem_.training.global_batch / setting.micro_batches);
-    std::vector<PipelinePlan> found = pipeline_plans(problem_, graph, setting, shapes, config, catalog_, branch_shapes_, deadline_);
+    std::vector<PipelinePlan> found = pipeline_plans(problem_, graph, setting, shapes, config, catalog_, branch_shapes_, budget_);
     for (PipelinePlan& p : found)
       if (p.plan.stages > 1) p.plan.between_stages = config_.between_stages;
     return found;
@@ -216,9 +218,10 @@ class AlpaSearch {
     };
     std::vector<Looked> looked;
     double best = std::numeric_limits<double>::infinity();
+    Budget first(context_, budget_.part(kShareOfFirstLook));
     for (const PipelineSetting& s : settings) {
       Looked& l = looked.emplace_back(Looked{s});
-      if (deadline_.left() < config_.budget / 2) continue;
+      if (!first.take()) continue;
       l.setting.to_beat = best;
       for (PipelinePlan& p : plans(l.setting, shapes, first_look)) {
         if (!problem_.oracle.memory(p.plan).fits()) continue;
@@ -228,6 +231,7 @@ class AlpaSearch {
       best = std::min(best, l.seconds);
       l.setting.to_beat = s.to_beat;
     }
+    budget_.count(first.counted());
     std::ranges::stable_sort(looked, {}, &Looked::seconds);
     if (looked.front().plan) confirmation_.confirm(*looked.front().plan);
     settings.clear();
@@ -253,7 +257,8 @@ class AlpaSearch {
   const Problem& problem_;
   AlpaSpace space_;
   AlpaConfig config_;
-  Deadline deadline_;
+  const SearchContext& context_;
+  Budget budget_;
   std::optional<Best> best_;
   Confirmation confirmation_;
   OperatorCatalog catalog_;
@@ -312,24 +317,24 @@ std::optional<OptionProblem> contradiction_of(const OptionValues& o) {
 
 Planner planner_of(AlpaSpace space, std::string about) {
   const AlpaConfig defaults;
-  Planner p{
-      .kind = word(space),
-      .about = std::move(about),
-      .searches = true,
-      .options = {{"budget", Duration{defaults.budget}, "the time that the search may take"},
-                  {"stages", WholeNumber{.least = 1, .most = static_cast<std::int64_t>(kMostStages), .by_default = 0}, "of the pipeline",
-                   "as many as are best"},
-                  {"micro_batches", WholeNumber{.by_default = 0}, "of an iteration", "as many as are best"},
-                  {"transfers", Flag{defaults.transfers}, "what stages hand on takes time; not in Alpa's own programme"},
-                  {"recompute", Flag{defaults.settings.recompute}, "layers may be computed again from their inputs in the backward pass"},
-                  {"update_sharding", Flag{defaults.settings.update_sharding},
-                   "gradients and optimizer state may be shared out among replicas (ZeRO 2)"}},
-      .plan = {}};
+  Planner p{.kind = word(space),
+            .about = std::move(about),
+            .searches = true,
+            .options = with_limits(
+                defaults.budget.seconds, "choices of micro-batches, recomputation and shared updates, and weighings of gradients,",
+                {{"stages", WholeNumber{.least = 1, .most = static_cast<std::int64_t>(kMostStages), .by_default = 0}, "of the pipeline",
+                  "as many as are best"},
+                 {"micro_batches", WholeNumber{.by_default = 0}, "of an iteration", "as many as are best"},
+                 {"transfers", Flag{defaults.transfers}, "what stages hand on takes time; not in Alpa's own programme"},
+                 {"recompute", Flag{defaults.settings.recompute}, "layers may be computed again from their inputs in the backward pass"},
+                 {"update_sharding", Flag{defaults.settings.update_sharding},
+                  "gradients and optimizer state may be shared out among replicas (ZeRO 2)"}}),
+            .plan = {}};
   if (space == AlpaSpace::all)
     for (Option& o : options_of_alpa_alone()) p.options.push_back(std::move(o));
   if (space == AlpaSpace::all) p.contradiction = contradiction_of;
   p.plan = [space](const Problem& problem, const OptionValues& o, const SearchContext& c) {
-    AlpaConfig config{.budget = o.duration("budget"),
+    AlpaConfig config{.budget = limits_of(o),
                       .stages = static_cast<int>(o.whole_number("stages")),
                       .settings = {.micro_batches = static_cast<int>(o.whole_number("micro_batches")),
                                    .recompute = o.flag("recompute"),

@@ -3,6 +3,7 @@
 // both chosen by what they cost together; and the planners that it contains.
 
 #include "search/pipelines/pipelines.hpp"
+#include "search/problem/budget.hpp"
 #include "search/problem/planner.hpp"
 
 namespace search {
@@ -12,7 +13,7 @@ namespace search {
 enum class IntraOp { ilp, data, zero_2, zero_3, largest_dimension };
 
 struct AlpaConfig {
-  base::Seconds budget{50};
+  SearchLimits budget = base::Seconds(50);
   std::size_t most_strategies = 24;  // of an operator, those that cost least by themselves
   int most_cut = 2;                  // loops of an operator that are cut at once: the axes of a logical mesh
   int stages = 0;                    // 0: as many as are best

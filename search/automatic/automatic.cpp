@@ -6,8 +6,9 @@
 #include <algorithm>
 
 #include "base/processes/worker_pool.hpp"
+#include "search/problem/budget.hpp"
 #include "search/problem/confirmation.hpp"
-#include "search/problem/deadline.hpp"
+#include "search/problem/limit_options.hpp"
 #include "search/problem/result_codec.hpp"
 #include "search/problem/wording.hpp"
 
@@ -16,11 +17,14 @@ namespace {
 
 constexpr double kBudget = 240;  // seconds
 
-// The planner's defaults, and so much time where it has a budget.
-OptionValues values_within(const Planner& planner, base::Seconds budget) {
+// The planner's defaults, and these limits where it searches.
+OptionValues values_within(const Planner& planner, const SearchLimits& limits) {
   std::vector<Option> options = planner.options;
-  for (Option& o : options)
-    if (auto* time = std::get_if<Duration>(&o.type); time != nullptr && o.key == "budget") time->by_default = budget;
+  for (Option& o : options) {
+    if (o.key == "budget") o.type = Duration{limits.seconds};
+    if (o.key == "candidates" && limits.candidates != SearchLimits::kUncounted)
+      o.type = WholeNumber{.by_default = static_cast<std::int64_t>(limits.candidates)};
+  }
   return OptionValues(options);
 }
 
@@ -31,11 +35,11 @@ struct Found {
   std::optional<base::Seconds> time;  // of its plan, if that fits
 };
 
-Found ask(const Planner& planner, const Problem& problem, base::Seconds budget, const SearchContext& context) {
+Found ask(const Planner& planner, const Problem& problem, const SearchLimits& limits, const SearchContext& context) {
   SearchContext its = context;
   its.progress = nullptr;
   its.jobs = 1;
-  Found f{planner.name(), planner.plan(problem, values_within(planner, budget), its), {}};
+  Found f{planner.name(), planner.plan(problem, values_within(planner, limits), its), {}};
   if (f.result.best && problem.oracle.memory(*f.result.best).fits()) {
     if (!f.result.simulation) f.result.simulation = problem.oracle.plan(*f.result.best);
     f.time = f.result.simulation->iteration_time;
@@ -73,12 +77,14 @@ struct Asked {
 };
 
 // Asks every planner, in worker processes where there are several jobs.
-Asked ask_all(const std::vector<Planner>& planners, const Problem& problem, const Deadline& deadline, const SearchContext& context) {
-  // An equal share of the time that is left to this planner and those behind it, as many at once as there are jobs.
+Asked ask_all(const std::vector<Planner>& planners, const Problem& problem, const Budget& budget, const SearchContext& context) {
+  // An equal share of the time that is left to this planner and those behind it, as many at once as there are jobs; or of all candidates,
+  // so that no planner's answer depends on another's.
   const auto asked = [&](std::size_t p) -> std::optional<Found> {
-    if (deadline.has_passed()) return std::nullopt;
+    if (budget.time_is_up()) return std::nullopt;
     const auto left = static_cast<double>(planners.size() - p), at_once = std::min(left, static_cast<double>(context.jobs));
-    return ask(planners[p], problem, deadline.left() * (at_once / left), context);
+    if (!budget.is_counted()) return ask(planners[p], problem, budget.left() * (at_once / left), context);
+    return ask(planners[p], problem, budget.part(1 / static_cast<double>(planners.size())), context);
   };
   std::size_t done = 0;
   const auto finished = [&](std::size_t p) {
@@ -102,10 +108,11 @@ Asked ask_all(const std::vector<Planner>& planners, const Problem& problem, cons
   return all;
 }
 
-SearchResult best_of(const std::vector<Planner>& planners, const Problem& problem, base::Seconds budget, const SearchContext& context) {
-  const Deadline deadline(context, budget);
+SearchResult best_of(const std::vector<Planner>& planners, const Problem& problem, const SearchLimits& limits,
+                     const SearchContext& context) {
+  Budget budget(context, limits);
   std::vector<Found> all;
-  Asked asked = ask_all(planners, problem, deadline, context);
+  Asked asked = ask_all(planners, problem, budget, context);
   for (std::optional<Found>& f : asked.found)
     if (f) all.push_back(std::move(*f));
   const std::size_t not_asked = planners.size() - all.size() - asked.lost.size();
@@ -121,18 +128,24 @@ SearchResult best_of(const std::vector<Planner>& planners, const Problem& proble
     if (f.time) confirmation.take(std::move(*plan), std::move(*f.result.simulation));
     else confirmation.confirm(std::move(*plan));
   }
-  std::vector<std::string> ended;
-  for (const Found& f : all)
-    if (f.result.termination.limit() == Limit::time) ended.push_back(f.planner);
-  const bool cut_off = not_asked > 0 || !ended.empty() || !asked.lost.empty();
-  SearchResult r = std::move(confirmation).result(cut_off);
+  std::vector<std::string> out_of_time, out_of_candidates;
+  for (const Found& f : all) {
+    const std::optional<Limit> limit = f.result.termination.limit();
+    budget.add_part(f.result.counted, limit);
+    if (limit == Limit::time) out_of_time.push_back(f.planner);
+    if (limit == Limit::candidates) out_of_candidates.push_back(f.planner);
+  }
+  if (not_asked > 0 || !asked.lost.empty()) budget.end(Limit::time);
+  SearchResult r = std::move(confirmation).result(budget);
   // Without any plan the reason of the last that was asked stands for all.
-  if (!r.best && !r.closest && !cut_off)
+  if (!r.best && !r.closest && !budget.ended_by())
     for (Found& f : all)
       if (f.result.termination.is_infeasible()) r.termination = std::move(f.result.termination);
   if (!found.empty()) r.notes.push_back(found);
   r.notes.insert(r.notes.end(), without.begin(), without.end());
-  if (!ended.empty()) r.notes.push_back(fmt::format("searches that their share of the time ended: {}", fmt::join(ended, ", ")));
+  if (!out_of_time.empty()) r.notes.push_back(fmt::format("searches that their share of the time ended: {}", fmt::join(out_of_time, ", ")));
+  if (!out_of_candidates.empty())
+    r.notes.push_back(fmt::format("searches that their share of the candidates ended: {}", fmt::join(out_of_candidates, ", ")));
   if (!asked.lost.empty())
     r.notes.push_back(fmt::format("planners whose worker process was ended, twice: {}", fmt::join(asked.lost, ", ")));
   if (not_asked > 0) r.notes.push_back(fmt::format("{} planners were not asked: the time was up", not_asked));
@@ -146,9 +159,10 @@ Planner auto_planner(std::vector<Planner> others) {
   return {.kind = "auto",
           .about = "Every planner, within one budget; the best plan of all, and who found it.",
           .searches = true,
-          .options = {{"budget", Duration{base::Seconds(kBudget)}, "the time that all searches together may take"}},
+          .options = with_limits(base::Seconds(kBudget), "candidates, shared out evenly among the searches,", {},
+                                 "the time that all searches together may take"),
           .plan = [planners = std::move(others)](const Problem& p, const OptionValues& o, const SearchContext& c) {
-            return best_of(planners, p, o.duration("budget"), c);
+            return best_of(planners, p, limits_of(o), c);
           }};
 }
 

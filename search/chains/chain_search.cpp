@@ -6,6 +6,7 @@
 
 #include "pcg/work/saved.hpp"
 #include "search/chains/layered_plan.hpp"
+#include "search/problem/limit_options.hpp"
 
 namespace search {
 namespace {
@@ -51,7 +52,7 @@ LayerChain by_bytes(LayerChain chain) {
 ChainSearch::ChainSearch(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context, std::string name)
     : problem_(problem),
       config_(config),
-      deadline_(context, config.budget),
+      budget_(context, config.budget),
       confirmation_(problem, context, name),
       name_(std::move(name)),
       model_(short_model(problem.model)),
@@ -121,10 +122,10 @@ void ChainSearch::confirm_leanest(const std::vector<ChainCandidate>& candidates,
   confirm_answer(lean);
 }
 
-SearchResult ChainSearch::result(bool cut_off, std::optional<double> bound, bool weighs_long_edges) && {
-  SearchResult r = std::move(confirmation_).result(cut_off);
+SearchResult ChainSearch::result(std::optional<double> bound, bool weighs_long_edges) && {
+  SearchResult r = std::move(confirmation_).result(budget_);
   r.objective.reset();
-  if (!has_candidate_ && !cut_off)
+  if (!has_candidate_ && !budget_.ended_by())
     r.termination = Termination::infeasible(Refusal{
         Constraint::devices,
         fmt::format("whatever the number of stages, some layer of {} cannot be cut for all GPUs of its stage: neither the samples of a "
@@ -146,17 +147,17 @@ SearchResult ChainSearch::result(bool cut_off, std::optional<double> bound, bool
 
 std::vector<Option> chain_search_options() {
   const ChainSearchConfig defaults;
-  return {{"budget", Duration{defaults.budget}, "the time that the search may take"},
-          {"schedule", Choice{{"1f1b", "gpipe"}},
-           "how micro-batches go through the stages: `gpipe` keeps all of them for their backward passes"},
-          {"simulated", WholeNumber{.least = 1, .most = 1000, .by_default = static_cast<std::int64_t>(defaults.simulated)},
-           "plans of different stages and micro-batches that are simulated whole, at most: the best by the cost model"},
-          {"stages", WholeNumber{.by_default = 0}, "of the pipeline, which share the GPUs out evenly", "as many as are best"},
-          {"micro_batches", WholeNumber{.by_default = 0}, "of an iteration", "as many as are best"}};
+  return with_limits(defaults.budget.seconds, "pairs of stages and micro-batches priced, solved or simulated, and nodes of a programme,",
+                     {{"schedule", Choice{{"1f1b", "gpipe"}},
+                       "how micro-batches go through the stages: `gpipe` keeps all of them for their backward passes"},
+                      {"simulated", WholeNumber{.least = 1, .most = 1000, .by_default = static_cast<std::int64_t>(defaults.simulated)},
+                       "plans of different stages and micro-batches that are simulated whole, at most: the best by the cost model"},
+                      {"stages", WholeNumber{.by_default = 0}, "of the pipeline, which share the GPUs out evenly", "as many as are best"},
+                      {"micro_batches", WholeNumber{.by_default = 0}, "of an iteration", "as many as are best"}});
 }
 
 ChainSearchConfig chain_search_config(const OptionValues& o) {
-  return {.budget = o.duration("budget"),
+  return {.budget = limits_of(o),
           .schedule = o.choice("schedule") == 0 ? pcg::ScheduleKind::one_f_one_b : pcg::ScheduleKind::gpipe,
           .simulated = static_cast<std::size_t>(o.whole_number("simulated")),
           .stages = o.whole_number("stages"),

@@ -10,15 +10,15 @@
 #include <vector>
 
 #include "search/chains/chain_costs.hpp"
+#include "search/problem/budget.hpp"
 #include "search/problem/confirmation.hpp"
-#include "search/problem/deadline.hpp"
 #include "search/problem/option.hpp"
 #include "search/problem/option_values.hpp"
 
 namespace search {
 
 struct ChainSearchConfig {
-  base::Seconds budget = base::Seconds(60);
+  SearchLimits budget = base::Seconds(60);
   pcg::ScheduleKind schedule = pcg::ScheduleKind::one_f_one_b;
   std::size_t simulated = 12;      // plans, at most
   std::int64_t stages = 0;         // 0: as many as are best
@@ -37,7 +37,8 @@ class ChainSearch {
   // All outlive the object.
   ChainSearch(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context, std::string name);
 
-  [[nodiscard]] const Deadline& deadline() const { return deadline_; }
+  // Each pair of stages and micro-batches that is priced, solved or simulated is a candidate of it.
+  [[nodiscard]] Budget& budget() { return budget_; }
   [[nodiscard]] std::size_t layers() const { return model_.layer_like.size(); }
   // What is asked for cannot be: as an answer.
   [[nodiscard]] std::optional<Refusal> refusal() const;
@@ -65,7 +66,7 @@ class ChainSearch {
   // Where nothing fits: of these, the plan that needs least memory, which says by how much.
   void confirm_leanest(const std::vector<ChainCandidate>& candidates, const Solve& solve);
   // `bound`: of the objective; nullopt: not known. `weighs_long_edges`: answers were chosen with them.
-  [[nodiscard]] SearchResult result(bool cut_off, std::optional<double> bound, bool weighs_long_edges = false) &&;
+  [[nodiscard]] SearchResult result(std::optional<double> bound, bool weighs_long_edges = false) &&;
 
  private:
   static constexpr int kMostAttempts = 4;
@@ -75,7 +76,7 @@ class ChainSearch {
 
   const Problem& problem_;
   ChainSearchConfig config_;
-  Deadline deadline_;
+  Budget budget_;
   Confirmation confirmation_;
   std::string name_;
   ShortModel model_;

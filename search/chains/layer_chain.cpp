@@ -88,9 +88,9 @@ class StageRuns {
 // Stages by dynamic programming over where they end.
 class StageShares {
  public:
-  StageShares(const LayerChain& chain, double to_beat, const Deadline& deadline)
+  StageShares(const LayerChain& chain, double to_beat, const Budget& budget)
       : chain_(chain),
-        deadline_(deadline),
+        budget_(budget),
         to_beat_(to_beat),
         layers_(chain.kinds.size()),
         runs_(chain, (to_beat - chain.once) / chain.micro_batches),
@@ -101,7 +101,7 @@ class StageShares {
   std::optional<ChainAnswer> cheapest() {
     std::optional<ChainAnswer> best;
     const double least_slowest = quickest_slowest();
-    for (double limit = kNoTime; !deadline_.has_passed();) {
+    for (double limit = kNoTime; !budget_.time_is_up();) {
       const std::optional<Shares> shares = below(limit);
       if (!shares) break;
       const double seconds = seconds_of(shares->sum, shares->slowest);
@@ -112,7 +112,7 @@ class StageShares {
       if (seconds_of(shares->sum, least_slowest) >= to_beat_) return best;
       limit = shares->slowest;
     }
-    return deadline_.has_passed() ? std::nullopt : best;
+    return budget_.time_is_up() ? std::nullopt : best;
   }
 
  private:
@@ -140,7 +140,7 @@ class StageShares {
     if (const auto any = below(kNoTime)) high = any->slowest;
     // Answers that are found halve the interval from above, and their own slowest stage is exact.
     constexpr int kHalvings = 30;
-    for (int i = 0; i < kHalvings && high < kNoTime && low < high && !deadline_.has_passed(); ++i) {
+    for (int i = 0; i < kHalvings && high < kNoTime && low < high && !budget_.time_is_up(); ++i) {
       const double middle = (low + high) / 2;
       if (const auto found = below(middle)) high = found->slowest;
       else low = middle;
@@ -196,7 +196,7 @@ class StageShares {
     if (stages == 1) return single(all[0]);
     for (std::size_t stage = 1; stage + 1 < stages; ++stage) {
       all.push_back(ended(crossed(all.back(), stage - 1, limit), stage, limit));
-      if (deadline_.has_passed()) return std::nullopt;
+      if (budget_.time_is_up()) return std::nullopt;
     }
     const std::vector<Step> begun = crossed(all.back(), stages - 2, limit);
     Step best;
@@ -249,7 +249,7 @@ class StageShares {
   }
 
   const LayerChain& chain_;
-  const Deadline& deadline_;
+  const Budget& budget_;
   double to_beat_;
   std::size_t layers_;
   StageRuns runs_;
@@ -295,9 +295,9 @@ double chain_at_least(const LayerChain& chain) {
   return chain.once + sum + (chain.micro_batches - 1) * std::max(longest, sum / static_cast<double>(chain.stages()));
 }
 
-std::optional<ChainAnswer> cheapest_chain(const LayerChain& chain, double to_beat, const Deadline& deadline) {
+std::optional<ChainAnswer> cheapest_chain(const LayerChain& chain, double to_beat, const Budget& budget) {
   if (chain.stages() > chain.kinds.size()) return std::nullopt;
-  return StageShares(chain, to_beat, deadline).cheapest();
+  return StageShares(chain, to_beat, budget).cheapest();
 }
 
 std::optional<ChainAnswer> even_chain(const LayerChain& chain) {

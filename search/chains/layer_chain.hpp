@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "search/problem/deadline.hpp"
+#include "search/problem/budget.hpp"
 
 namespace search {
 
@@ -66,7 +66,7 @@ struct ChainAnswer {
 // Returns: the answer that takes least; nullopt: none fits, none takes less than `to_beat`, or the time is up.
 // Cost: O(layers x strategies^2) fronts of memory and time for each kind of first layer of a stage, then O(stages x layers^2 x
 // strategies^2) for each trade between the sum and the slowest.
-[[nodiscard]] std::optional<ChainAnswer> cheapest_chain(const LayerChain& chain, double to_beat, const Deadline& deadline);
+[[nodiscard]] std::optional<ChainAnswer> cheapest_chain(const LayerChain& chain, double to_beat, const Budget& budget);
 
 // Galvatron's answer (Miao et al., VLDB'23): every stage takes as many layers, the last one what is left, and its strategies are the
 // cheapest for this stage alone, one stage after another. nullopt: a stage does not fit.

@@ -14,15 +14,16 @@ constexpr double kRoundedBytes = 1e-6;  // a share of the memory that a solution
 
 }  // namespace
 
-MilpChain cheapest_chain_by_milp(const LayerChain& chain, double to_beat, const std::optional<ChainAnswer>& start, base::Seconds time,
-                                 const Deadline& deadline) {
+MilpChain cheapest_chain_by_milp(const LayerChain& chain, double to_beat, const std::optional<ChainAnswer>& start, MilpLimits limits,
+                                 const Budget& budget) {
   if (chain.stages() > chain.kinds.size()) return {.answer = {}, .bound = kUnlimited, .is_proved = true};
   const bool has_start = start && start->seconds < to_beat;
   const double least = chain_at_least(chain), about = has_start ? start->seconds : to_beat < kUnlimited ? to_beat : 2 * least;
   MilpChain best{.answer = has_start ? start : std::nullopt, .bound = least, .is_proved = false};
   if (least >= to_beat) return {.answer = {}, .bound = kUnlimited, .is_proved = true};
   const ChainProgramme model(chain, about);
-  MilpLimits limits{.seconds = std::min(time, deadline.left()), .is_over = [&] { return deadline.has_passed(); }};
+  limits.seconds = std::min(limits.seconds, budget.left());
+  limits.is_over = [&] { return budget.time_is_up(); };
   if (to_beat < kUnlimited) limits.cutoff = model.objective(to_beat);
   const MilpAnswer found = solve_by_cbc(model.programme(), has_start ? model.values(*start) : std::vector<double>(), limits);
   if (found.status == MilpStatus::infeasible) return {.answer = {}, .bound = kUnlimited, .is_proved = true};
@@ -38,7 +39,7 @@ MilpChain cheapest_chain_by_milp(const LayerChain& chain, double to_beat, const 
     // The solver's solution needs a little more than there is: its like in a little less memory.
     LayerChain smaller = chain;
     smaller.memory *= 1 - kRoundedBytes;
-    const MilpChain fitting = cheapest_chain_by_milp(smaller, to_beat, best.answer, time, deadline);
+    const MilpChain fitting = cheapest_chain_by_milp(smaller, to_beat, best.answer, limits, budget);
     best.answer = fitting.answer;
   }
   best.is_proved = found.status == MilpStatus::optimal && best.answer && best.answer->seconds <= best.bound * (1 + kSameSeconds);

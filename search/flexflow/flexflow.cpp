@@ -9,8 +9,9 @@
 #include "search/grid/layout.hpp"
 #include "search/operators/strategy_plan.hpp"
 #include "search/operators/summary.hpp"
+#include "search/problem/budget.hpp"
 #include "search/problem/confirmation.hpp"
-#include "search/problem/deadline.hpp"
+#include "search/problem/limit_options.hpp"
 
 namespace search {
 namespace {
@@ -27,20 +28,20 @@ class FlexFlowSearch {
         graph_(graph),
         config_(config),
         random_(context.seed),
-        deadline_(context, config.budget),
+        budget_(context, config.budget),
         confirmation_(problem, context, "flexflow"),
         catalog_(catalog),
         from_(std::move(from)),
         placements_(problem.cluster, catalog_),
         operators_(operator_graph(graph_, catalog_.kinds_of(graph_), catalog_)),
-        walk_(operators_, placements_, problem.cluster.device_count(), deadline_),
+        walk_(operators_, placements_, problem.cluster.device_count(), budget_),
         room_(problem.oracle.device(base::DeviceId(0)).memory.value()) {}
 
   SearchResult run() {
     const Attempt<pcg::Plan> replicas = data_parallel_plan(problem_);
     if (replicas) confirmation_.confirm(*replicas);
-    const bool cut_off = !walk();
-    SearchResult r = std::move(confirmation_).result(cut_off);
+    walk();
+    SearchResult r = std::move(confirmation_).result(budget_);
     r.notes.push_back(
         fmt::format("{} of {} proposals to place one of {} operators otherwise were accepted, in {} walks; {} movements were asked about",
                     walk_.accepted(), walk_.proposals(), operators_.nodes.size(), walks_, placements_.found_out()));
@@ -48,22 +49,20 @@ class FlexFlowSearch {
   }
 
  private:
-  // From the start first, then from the best, and from the start once more, as the best may be a dead end. Returns: whether
-  // there was time for all.
-  bool walk() {
+  // From the start first, then from the best, and from the start once more, as the best may be a dead end.
+  void walk() {
     const std::size_t each = std::max<std::size_t>(1, config_.proposals / kWalks);
     walk_.set_room(room_);
     const Position first = walk_.position(from_.empty() ? data_parallel() : from_);
     Position best = first;
     for (; walks_ < kWalks || (walks_ < kMostWalks && !confirmation_.has_plan()); ++walks_) {
-      if (deadline_.has_passed()) return false;
+      if (budget_.is_spent()) return;
       const Position found = walk_.run(walks_ == kWalks / 2 ? walk_.position(first.at) : best, each, config_.alpha, random_);
       confirm(found);
       if (found.seconds < best.seconds) best = found;
       // With another room.
       best = walk_.position(std::move(best.at));
     }
-    return walk_.proposals() == static_cast<std::size_t>(walks_) * each;
   }
 
   void confirm(const Position& found) {
@@ -110,7 +109,7 @@ class FlexFlowSearch {
   const pcg::Graph& graph_;
   FlexFlowConfig config_;
   base::Random random_;
-  Deadline deadline_;
+  Budget budget_;
   Confirmation confirmation_;
   OperatorCatalog& catalog_;
   std::vector<Placement> from_;
@@ -134,7 +133,7 @@ SearchResult flexflow_search(const Problem& problem, const pcg::Graph& graph, co
 }
 
 FlexFlowConfig flexflow_config(const OptionValues& o) {
-  return {.budget = o.duration("budget"),
+  return {.budget = limits_of(o),
           .proposals = static_cast<std::size_t>(o.whole_number("proposals")),
           .alpha = o.real_number("alpha"),
           .most_cut = static_cast<int>(o.whole_number("loops"))};
@@ -142,20 +141,21 @@ FlexFlowConfig flexflow_config(const OptionValues& o) {
 
 Planner flexflow_planner() {
   const FlexFlowConfig defaults;
-  return {.kind = "flexflow",
-          .about = "Every operator cut in its own way on its own devices, found by a random walk over a simulated schedule (FlexFlow).",
-          .searches = true,
-          .options = {{"budget", Duration{defaults.budget}, "the time that the search may take"},
-                      {"proposals", WholeNumber{.by_default = static_cast<std::int64_t>(defaults.proposals)},
-                       "changes of one operator that are looked at"},
-                      {"alpha", RealNumber{.least = 1, .by_default = defaults.alpha},
-                       "a change that makes the iteration longer, by x times an operator's mean share of it, is accepted with the "
-                       "probability exp(-alpha x)"},
-                      {"loops", WholeNumber{.least = 1, .most = 4, .by_default = defaults.most_cut},
-                       "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most"}},
-          .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
-            return flexflow_search(p, pcg::with_batch(p.model, p.training.global_batch), flexflow_config(o), c);
-          }};
+  return {
+      .kind = "flexflow",
+      .about = "Every operator cut in its own way on its own devices, found by a random walk over a simulated schedule (FlexFlow).",
+      .searches = true,
+      .options = with_limits(defaults.budget.seconds, "changes of one operator, and of the graph where it is rewritten,",
+                             {{"proposals", WholeNumber{.by_default = static_cast<std::int64_t>(defaults.proposals)},
+                               "changes of one operator that are looked at"},
+                              {"alpha", RealNumber{.least = 1, .by_default = defaults.alpha},
+                               "a change that makes the iteration longer, by x times an operator's mean share of it, is accepted with the "
+                               "probability exp(-alpha x)"},
+                              {"loops", WholeNumber{.least = 1, .most = 4, .by_default = defaults.most_cut},
+                               "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most"}}),
+      .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
+        return flexflow_search(p, pcg::with_batch(p.model, p.training.global_batch), flexflow_config(o), c);
+      }};
 }
 
 }  // namespace search

@@ -3,12 +3,13 @@
 // operator of a graph is cut and where it runs. The graph stays as it is: the baseline of searches that rewrite it.
 
 #include "search/flexflow/placements.hpp"
+#include "search/problem/budget.hpp"
 #include "search/problem/planner.hpp"
 
 namespace search {
 
 struct FlexFlowConfig {
-  base::Seconds budget{60};
+  SearchLimits budget = base::Seconds(60);
   std::size_t proposals = 100000;
   double alpha = 10;  // the larger, the less is accepted that takes longer
   int most_cut = 2;   // loops of an operator that are cut at once

@@ -29,10 +29,10 @@ OperatorGraph operator_graph(const pcg::Graph& graph, const std::vector<KindNumb
   return g;
 }
 
-Walk::Walk(const OperatorGraph& graph, Placements& placements, int devices, const Deadline& deadline)
+Walk::Walk(const OperatorGraph& graph, Placements& placements, int devices, Budget& budget)
     : graph_(graph),
       placements_(placements),
-      deadline_(deadline),
+      budget_(budget),
       schedule_(devices, graph.nodes.size(), graph.edges),
       edges_of_(graph.nodes.size()),
       operators_(graph.nodes.size()),
@@ -98,7 +98,7 @@ bool Walk::is_accepted(std::uint32_t who, double limit) {
 Position Walk::run(const Position& start, std::size_t proposals, double alpha, base::Random& random) {
   start_at(start);
   Position best = now_;
-  for (std::size_t i = 0; i < proposals && !deadline_.has_passed(); ++i) {
+  for (std::size_t i = 0; i < proposals && budget_.take(); ++i) {
     ++proposals_;
     const auto who = static_cast<std::uint32_t>(random.below(graph_.nodes.size()));
     const Placement before = now_.at[who], after = placements_.any(graph_.kinds[who], random);

@@ -9,7 +9,7 @@
 #include "base/random.hpp"
 #include "search/flexflow/placements.hpp"
 #include "search/flexflow/schedule.hpp"
-#include "search/problem/deadline.hpp"
+#include "search/problem/budget.hpp"
 
 namespace search {
 
@@ -33,14 +33,14 @@ struct Position {
 class Walk {
  public:
   // All but the number of devices outlive the object.
-  Walk(const OperatorGraph& graph, Placements& placements, int devices, const Deadline& deadline);
+  Walk(const OperatorGraph& graph, Placements& placements, int devices, Budget& budget);
 
   // Bytes of a device for weights, their states and outputs. Each byte more costs time (kSecondsPerByte), so that plans that fit are found.
   void set_room(double bytes) { room_ = bytes; }
   // What a position costs. Cost: asks about all of its movements.
   [[nodiscard]] Position position(std::vector<Placement> at);
-  // Walks from a position and returns the cheapest one on the way; ends early when the time is up. Movements of a proposal count with
-  // bounds first: only of what would be accepted they are asked about.
+  // Walks from a position and returns the cheapest one on the way; ends early when the budget is spent, of which each proposal is a
+  // candidate. Movements of a proposal count with bounds first: only of what would be accepted they are asked about.
   [[nodiscard]] Position run(const Position& start, std::size_t proposals, double alpha, base::Random& random);
 
   [[nodiscard]] std::size_t proposals() const { return proposals_; }
@@ -54,7 +54,7 @@ class Walk {
 
   const OperatorGraph& graph_;
   Placements& placements_;
-  const Deadline& deadline_;
+  Budget& budget_;
   Schedule schedule_;
   std::vector<std::vector<std::uint32_t>> edges_of_;  // per operator
   double room_ = 0;

@@ -7,13 +7,14 @@
 #include "search/fsdp/quickest.hpp"
 #include "search/grid/grid_options.hpp"
 #include "search/grid/grid_plan.hpp"
+#include "search/problem/limit_options.hpp"
 
 namespace search {
 namespace {
 
 constexpr int kStages = 3;
 constexpr double kTimeToChoose = 60;          // seconds; all choices of gpt3-175b on 1,024 GPUs take one
-constexpr std::int64_t kMostParts = 1 << 16;  // nothing trains with nearly as many
+constexpr std::int64_t kMostSizes = 1 << 16;  // nothing trains with nearly as many
 
 bool synchronises_once(const OptionValues& o) { return o.choice("synchronise") == 0; }
 
@@ -66,7 +67,7 @@ std::vector<std::int64_t> micro_batches_of(const Problem& problem, const GridCon
   if (!grid || config.micro_batch > 0) return {config.micro_batch};
   const std::int64_t samples = grid->micro_batch * grid->micro_batches;
   std::vector<std::int64_t> sizes;
-  for (std::int64_t count = 1; count <= std::min(samples, kMostParts); ++count)
+  for (std::int64_t count = 1; count <= std::min(samples, kMostSizes); ++count)
     if (samples % count == 0) sizes.push_back(samples / count);
   return sizes;
 }
@@ -96,37 +97,38 @@ Option chosen_unless_given(Option o) {
 }  // namespace
 
 Planner fsdp_planner() {
-  return {
-      .kind = "fsdp",
-      .about = "Sharded data parallelism: replicas share out optimizer state, gradients and weights; what is not given is chosen.",
-      .searches = true,
-      .options = {{"budget", Duration{base::Seconds(kTimeToChoose)}, "the time that the choice of what is not given may take"},
-                  {"stage", Choice{.words = {"zero1", "zero2", "zero3", "search"}, .by_default = kStages - 1},
-                   "what is sharded: optimizer state, and gradients (`zero2`), and weights (`zero3`); `search`: the quickest that fits"},
-                  shard_option(),
-                  degree_option("tensor", 1, "devices that share each layer"),
-                  degree_option("context", 1, "devices that share the positions of a sequence"),
-                  {"prefetch", WholeNumber{.least = 0, .most = kLargestDegree, .by_default = -1},
-                   "blocks whose weights are gathered ahead of the one that is computed, at most; `zero3` only", "as the framework does"},
-                  {"synchronise", Choice{.words = {"iteration", "micro_batch"}},
-                   "when gradients are reduced to shards: once, from whole ones that are added up; or after each micro-batch",
-                   "`iteration` for `zero1`, else `micro_batch`"},
-                  {"reshard_after_forward", Flag{true},
-                   "weights are freed after the forward pass and gathered again; else kept for the backward pass; `zero3` only"},
-                  chosen_unless_given(recompute_option()),
-                  moments_option(),
-                  activation_inputs_option(),
-                  weights_option(),
-                  cuda_graphs_option(),
-                  offload_option(),
-                  chosen_unless_given(micro_batch_option("samples per replica and micro-batch", "")),
-                  overlap_option({"gradients", "parameters"})},
-      .contradiction = fsdp_contradiction,
-      .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
-        const std::vector<GridConfig> grids = grids_of(p, o);
-        if (grids.size() == 1) return result_of_rule(grid_plan(p, grids.front(), "fsdp"));
-        return quickest_of(p, grids, "fsdp", o.duration("budget"), c);
-      }};
+  return {.kind = "fsdp",
+          .about = "Sharded data parallelism: replicas share out optimizer state, gradients and weights; what is not given is chosen.",
+          .searches = true,
+          .options = with_limits(
+              base::Seconds(kTimeToChoose), "choices estimated or simulated",
+              {{"stage", Choice{.words = {"zero1", "zero2", "zero3", "search"}, .by_default = kStages - 1},
+                "what is sharded: optimizer state, and gradients (`zero2`), and weights (`zero3`); `search`: the quickest that fits"},
+               shard_option(),
+               degree_option("tensor", 1, "devices that share each layer"),
+               degree_option("context", 1, "devices that share the positions of a sequence"),
+               {"prefetch", WholeNumber{.least = 0, .most = kLargestDegree, .by_default = -1},
+                "blocks whose weights are gathered ahead of the one that is computed, at most; `zero3` only", "as the framework does"},
+               {"synchronise", Choice{.words = {"iteration", "micro_batch"}},
+                "when gradients are reduced to shards: once, from whole ones that are added up; or after each micro-batch",
+                "`iteration` for `zero1`, else `micro_batch`"},
+               {"reshard_after_forward", Flag{true},
+                "weights are freed after the forward pass and gathered again; else kept for the backward pass; `zero3` only"},
+               chosen_unless_given(recompute_option()),
+               moments_option(),
+               activation_inputs_option(),
+               weights_option(),
+               cuda_graphs_option(),
+               offload_option(),
+               chosen_unless_given(micro_batch_option("samples per replica and micro-batch", "")),
+               overlap_option({"gradients", "parameters"})},
+              "the time that the choice of what is not given may take"),
+          .contradiction = fsdp_contradiction,
+          .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
+            const std::vector<GridConfig> grids = grids_of(p, o);
+            if (grids.size() == 1) return result_of_rule(grid_plan(p, grids.front(), "fsdp"));
+            return quickest_of(p, grids, "fsdp", limits_of(o), c);
+          }};
 }
 
 }  // namespace search

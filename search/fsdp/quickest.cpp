@@ -8,8 +8,8 @@
 
 #include "search/estimates/estimate.hpp"
 #include "search/grid/grid_plan.hpp"
+#include "search/problem/budget.hpp"
 #include "search/problem/confirmation.hpp"
-#include "search/problem/deadline.hpp"
 
 namespace search {
 namespace {
@@ -31,9 +31,9 @@ bool are_variants(const GridConfig& a, GridConfig b) {
 
 class QuickestSearch {
  public:
-  QuickestSearch(const Problem& problem, const std::vector<GridConfig>& grids, const std::string& name, base::Seconds budget,
+  QuickestSearch(const Problem& problem, const std::vector<GridConfig>& grids, const std::string& name, const SearchLimits& limits,
                  const SearchContext& context)
-      : problem_(problem), grids_(grids), name_(name), deadline_(context, budget), confirmation_(problem, context, name) {}
+      : problem_(problem), grids_(grids), name_(name), budget_(context, limits), confirmation_(problem, context, name) {}
 
   SearchResult run() {
     estimate_all();
@@ -41,7 +41,7 @@ class QuickestSearch {
     std::ranges::stable_sort(estimated_, {}, &EstimatedPlan::seconds);
     const std::size_t candidates = estimated_.size();
     const std::size_t simulated = confirm();
-    SearchResult r = std::move(confirmation_).result(cut_off_);
+    SearchResult r = std::move(confirmation_).result(budget_);
     r.notes.push_back(
         fmt::format("of {} choices of stage, micro-batch and recomputation {}", candidates,
                     simulated == 0 ? "none fits" : fmt::format("the best that fit by their estimates were simulated: {}", simulated)));
@@ -55,10 +55,7 @@ class QuickestSearch {
     std::optional<pcg::Plan> like;  // the estimator refers to it
     std::unique_ptr<Estimator> estimator;
     for (const GridConfig& grid : grids_) {
-      if (deadline_.has_passed() && !estimated_.empty()) {
-        cut_off_ = true;
-        return;
-      }
+      if (!budget_.take() && !estimated_.empty()) return;
       Attempt<pcg::Plan> plan = planner.plan(grid, name_);
       if (!plan) {
         refusal_ = plan.refusal();
@@ -81,10 +78,7 @@ class QuickestSearch {
     for (EstimatedPlan& e : estimated_) {
       const std::optional<base::Seconds> best = confirmation_.best_time();
       if (best && (e.seconds >= kEstimatesErr * best->value() || simulated == kMostConfirmed)) break;
-      if (best && deadline_.has_passed()) {
-        cut_off_ = true;
-        break;
-      }
+      if (best && !budget_.take()) break;
       if (confirmation_.confirm(std::move(e.plan), base::Seconds(e.seconds))) ++simulated;
     }
     return simulated;
@@ -93,18 +87,17 @@ class QuickestSearch {
   const Problem& problem_;
   const std::vector<GridConfig>& grids_;
   const std::string& name_;
-  Deadline deadline_;
+  Budget budget_;
   Confirmation confirmation_;
   std::vector<EstimatedPlan> estimated_;  // the best first, once all are there
   std::optional<Refusal> refusal_;        // the last
-  bool cut_off_ = false;
 };
 
 }  // namespace
 
-SearchResult quickest_of(const Problem& problem, const std::vector<GridConfig>& grids, const std::string& name, base::Seconds budget,
+SearchResult quickest_of(const Problem& problem, const std::vector<GridConfig>& grids, const std::string& name, const SearchLimits& limits,
                          const SearchContext& context) {
-  return QuickestSearch(problem, grids, name, budget, context).run();
+  return QuickestSearch(problem, grids, name, limits, context).run();
 }
 
 }  // namespace search

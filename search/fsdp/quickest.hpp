@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "search/grid/grid.hpp"
+#include "search/problem/budget.hpp"
 #include "search/problem/problem.hpp"
 #include "search/problem/search_result.hpp"
 
@@ -14,6 +15,6 @@ namespace search {
 // be built are left out. `name`: of the plan. Without a plan that fits the result has the one that lacks least memory.
 // Cost: one estimate per grid, one look at the memory of each until some are simulated, and at most four simulations.
 [[nodiscard]] SearchResult quickest_of(const Problem& problem, const std::vector<GridConfig>& grids, const std::string& name,
-                                       base::Seconds budget, const SearchContext& context);
+                                       const SearchLimits& limits, const SearchContext& context);
 
 }  // namespace search

@@ -11,7 +11,7 @@ std::vector<ChainCandidate> even_candidates(ChainSearch& search) {
     if (!std::has_single_bit(static_cast<unsigned>(stages)) && search.stages().size() > 1) continue;
     for (const int micro_batches : search.micro_batches()) {
       if (micro_batches < stages) continue;
-      if (!found.empty() && search.deadline().has_passed()) return found;
+      if (!search.budget().take() && !found.empty()) return found;
       for (const ChainSetting& setting : search.settings(stages)) {
         std::optional<ChainCandidate> c = search.candidate(setting, micro_batches);
         if (!c) continue;
@@ -30,7 +30,7 @@ bool confirm_best_even(ChainSearch& search, const std::vector<ChainCandidate>& c
   std::ranges::stable_sort(order, {}, [](const ChainCandidate* c) { return c->answer->seconds; });
   std::size_t simulated = 0;
   for (const ChainCandidate* c : order) {
-    if (simulated >= most || (simulated > 0 && search.deadline().has_passed())) break;
+    if (simulated >= most || (!search.budget().take() && simulated > 0)) break;
     if (search.confirm(*c, &even_chain)) ++simulated;
   }
   return simulated > 0;
@@ -42,9 +42,8 @@ SearchResult galvatron_search(const Problem& problem, const ChainSearchConfig& c
   const std::vector<ChainCandidate> candidates = even_candidates(search);
   if (!confirm_best_even(search, candidates, config.simulated))
     search.confirm_leanest(candidates,
-                           [&](const LayerChain& chain, double to_beat) { return cheapest_chain(chain, to_beat, search.deadline()); });
-  const bool cut_off = search.deadline().has_passed();
-  return std::move(search).result(cut_off, std::nullopt);
+                           [&](const LayerChain& chain, double to_beat) { return cheapest_chain(chain, to_beat, search.budget()); });
+  return std::move(search).result(std::nullopt);
 }
 
 Planner galvatron_planner() {

@@ -17,7 +17,9 @@ using pcg::GraphNodeId;
 using pcg::GraphTensorRef;
 
 bool is_linear(const GraphNode& n) { return std::holds_alternative<pcg::Linear>(n.op) || std::holds_alternative<pcg::ExpertLinear>(n.op); }
-bool is_source(const GraphNode& n) { return std::holds_alternative<pcg::Weight>(n.op) || std::holds_alternative<pcg::Input>(n.op); }
+bool is_weight_or_input(const GraphNode& n) {
+  return std::holds_alternative<pcg::Weight>(n.op) || std::holds_alternative<pcg::Input>(n.op);
+}
 
 // Operators that work on their part of a cut tensor as they would on the whole.
 bool passes_through(const GraphNode& n) {
@@ -113,7 +115,7 @@ class Region {
   bool cut_producer(GraphTensorRef t, int dim) {
     if (const auto known = dims_.find(t); known != dims_.end()) return known->second == dim;
     const GraphNode& producer = graph_.node(t.node);
-    if (is_source(producer)) return true;  // weights and data lie where they are read
+    if (is_weight_or_input(producer)) return true;  // weights and data lie where they are read
     const pcg::IterationSpace& s = space(t.node);
     if (is_linear(producer)) return dim == static_cast<int>(s.outputs[0].size()) - 1 && cut_columns(t.node);
     const int loop = s.outputs[static_cast<std::size_t>(t.output)][static_cast<std::size_t>(dim)];

@@ -11,6 +11,7 @@
 #include "search/operators/operator_space.hpp"
 #include "search/operators/summary.hpp"
 #include "search/pipelines/pipelines.hpp"
+#include "search/problem/limit_options.hpp"
 
 namespace search {
 namespace {
@@ -19,9 +20,8 @@ constexpr std::size_t kFewStrategies = 6;  // ways of an operator in a first loo
 
 class IntraOpSearch {
  public:
-  IntraOpSearch(const Problem& problem, const IntraOpConfig& config, OperatorCatalog& catalog, const Deadline& deadline,
-                Confirmation& confirmation)
-      : problem_(problem), config_(config), catalog_(catalog), deadline_(deadline), confirmation_(confirmation) {}
+  IntraOpSearch(const Problem& problem, const IntraOpConfig& config, OperatorCatalog& catalog, Budget& budget, Confirmation& confirmation)
+      : problem_(problem), config_(config), catalog_(catalog), budget_(budget), confirmation_(confirmation) {}
 
   std::string run() {
     confirm_data_parallel();
@@ -46,7 +46,7 @@ class IntraOpSearch {
         .most_strategies = std::min(config_.most_strategies, kFewStrategies), .most_cut = config_.most_cut, .side_by_side = false};
     for (const PipelineSetting& setting : settings_worth_a_look(problem_.training.global_batch, {})) {
       if (setting.recompute != pcg::Recompute::full || setting.zero == 0) continue;
-      if (deadline_.has_passed() || confirmation_.has_plan()) return;
+      if (confirmation_.has_plan() || !budget_.take()) return;
       confirm_one_stage(setting, few, branch_shapes);
     }
   }
@@ -55,18 +55,19 @@ class IntraOpSearch {
   void confirm_one_stage(const PipelineSetting& setting, const PipelineConfig& config, BranchShapes& branch_shapes) {
     const pcg::Graph graph = pcg::with_batch(problem_.model, problem_.training.global_batch / setting.micro_batches);
     for (PipelinePlan& p :
-         pipeline_plans(problem_, graph, setting, std::array{StageShape{.most_stages = 1}}, config, catalog_, branch_shapes, deadline_))
+         pipeline_plans(problem_, graph, setting, std::array{StageShape{.most_stages = 1}}, config, catalog_, branch_shapes, budget_))
       confirmation_.confirm(std::move(p.plan), p.expected);
   }
 
   // The cheapest choices under each weighing of gradients, and, where these do not fit, the cheapest within the memory.
   void choose(OperatorSpace& space, const pcg::Graph& graph) {
     for (const double share : kSynchronisationShares) {
-      const auto chosen = space.cheapest({share, 0}, config_.most_strategies, deadline_);
+      if (!budget_.take()) return;
+      const auto chosen = space.cheapest({share, 0}, config_.most_strategies, budget_);
       if (!chosen) return;
       exact_ = exact_ && chosen->is_optimal;
       ++weighings_;
-      if (deadline_.has_passed() && confirmation_.has_plan()) return;
+      if (budget_.time_is_up() && confirmation_.has_plan()) return;
       const double room = confirm(space, chosen->way, chosen->seconds);
       if (room < 0) choose_within_memory(space, graph, {share, 0}, chosen->way, room);
     }
@@ -96,8 +97,8 @@ class IntraOpSearch {
     MemoryRoom memory(operators.bytes(too_large) + room);
     std::optional<WithinMemory> found;
     for (bool again = true; again;) {
-      const LimitedChoice chosen = operators.cheapest(memory.limit(), deadline_);
-      if (chosen.choice.empty() || (deadline_.has_passed() && confirmation_.has_plan())) break;
+      const LimitedChoice chosen = operators.cheapest(memory.limit(), budget_);
+      if (chosen.choice.empty() || (budget_.time_is_up() && confirmation_.has_plan())) break;
       room = confirm(space, chosen.choice, chosen.seconds);
       if (room >= 0 && (!found || chosen.seconds < found->seconds)) found = {chosen.seconds, chosen.bound, chosen.is_optimal};
       again = memory.tell(operators.bytes(chosen.choice), room) && (chosen.fits || room >= 0);
@@ -112,14 +113,14 @@ class IntraOpSearch {
         .most_strategies = config_.most_strategies, .most_cut = config_.most_cut, .side_by_side = false, .within_memory = true};
     for (PipelineSetting setting : settings_worth_a_look(problem_.training.global_batch, {})) {
       if (setting.micro_batches == 1) continue;
-      if (deadline_.has_passed()) return;
+      if (!budget_.take()) return;
       if (const auto best = confirmation_.best_time()) setting.to_beat = best->value();
       confirm_one_stage(setting, pipelines, branch_shapes);
     }
   }
 
   [[nodiscard]] std::string note(const OperatorSpace& space) const {
-    if (weighings_ == 0) return "the time was up before operators were cut over all GPUs, without a pipeline";
+    if (weighings_ == 0) return "the search ended before operators were cut over all GPUs, without a pipeline";
     std::string text = fmt::format(
         "{} operators of {} kinds can run in {} ways; of those of each kind that cost least by themselves, {} at most, the cheapest "
         "together were chosen {}, for {} weighings of gradients",
@@ -144,7 +145,7 @@ class IntraOpSearch {
   const Problem& problem_;
   const IntraOpConfig& config_;
   OperatorCatalog& catalog_;
-  const Deadline& deadline_;
+  Budget& budget_;
   Confirmation& confirmation_;
   std::size_t weighings_ = 0;
   bool exact_ = true;
@@ -153,17 +154,17 @@ class IntraOpSearch {
 
 }  // namespace
 
-std::string confirm_intra_op(const Problem& problem, const IntraOpConfig& config, OperatorCatalog& catalog, const Deadline& deadline,
+std::string confirm_intra_op(const Problem& problem, const IntraOpConfig& config, OperatorCatalog& catalog, Budget& budget,
                              Confirmation& confirmation) {
-  return IntraOpSearch(problem, config, catalog, deadline, confirmation).run();
+  return IntraOpSearch(problem, config, catalog, budget, confirmation).run();
 }
 
 SearchResult intra_op_search(const Problem& problem, const IntraOpConfig& config, const SearchContext& context) {
-  const Deadline deadline(context, config.budget);
+  Budget budget(context, config.budget);
   Confirmation confirmation(problem, context, "intra-op");
   OperatorCatalog catalog(problem, config.most_cut);
-  const std::string note = confirm_intra_op(problem, config, catalog, deadline, confirmation);
-  SearchResult r = std::move(confirmation).result(deadline.has_passed());
+  const std::string note = confirm_intra_op(problem, config, catalog, budget, confirmation);
+  SearchResult r = std::move(confirmation).result(budget);
   r.notes.push_back(note);
   return r;
 }
@@ -175,14 +176,15 @@ Planner intra_op_planner() {
       .about =
           "Every operator cut in its own way over all GPUs, without a pipeline; the cheapest choices together of those that are looked at.",
       .searches = true,
-      .options = {{"budget", Duration{defaults.budget}, "the time that the search may take"},
-                  {"strategies", WholeNumber{.least = 1, .most = 10000, .by_default = static_cast<std::int64_t>(defaults.most_strategies)},
-                   "ways to run an operator that are chosen among, at most: those that cost least by themselves"},
-                  {"loops", WholeNumber{.least = 1, .most = 4, .by_default = defaults.most_cut},
-                   "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most"}},
+      .options = with_limits(
+          defaults.budget.seconds, "weighings of gradients, and choices of micro-batches, recomputation and shared updates,",
+          {{"strategies", WholeNumber{.least = 1, .most = 10000, .by_default = static_cast<std::int64_t>(defaults.most_strategies)},
+            "ways to run an operator that are chosen among, at most: those that cost least by themselves"},
+           {"loops", WholeNumber{.least = 1, .most = 4, .by_default = defaults.most_cut},
+            "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most"}}),
       .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
         return intra_op_search(p,
-                               {.budget = o.duration("budget"),
+                               {.budget = limits_of(o),
                                 .most_strategies = static_cast<std::size_t>(o.whole_number("strategies")),
                                 .most_cut = static_cast<int>(o.whole_number("loops"))},
                                c);

@@ -44,8 +44,8 @@ Choice in_left(const std::vector<Choice>& left, Choice choice) {
 
 class Within {
  public:
-  Within(const LimitedProblem& problem, const FindOut& find_out, const Deadline& deadline, const LimitedEffort& effort)
-      : problem_(problem), find_out_(find_out), deadline_(deadline), effort_(effort), pairs_of_(problem.bytes.size()) {
+  Within(const LimitedProblem& problem, const FindOut& find_out, const Budget& budget, const LimitedEffort& effort)
+      : problem_(problem), find_out_(find_out), budget_(budget), effort_(effort), pairs_of_(problem.bytes.size()) {
     for (std::uint32_t p = 0; p < problem.choices.pairs.size(); ++p) {
       pairs_of_[problem.choices.pairs[p].first].push_back(p);
       if (problem.choices.pairs[p].second != problem.choices.pairs[p].first) pairs_of_[problem.choices.pairs[p].second].push_back(p);
@@ -58,9 +58,9 @@ class Within {
     if (!fits(problem_, *leanest)) return {.choice = *leanest, .fits = false, .is_optimal = true, .seconds = seconds(*leanest)};
     take(*leanest);
     // What is found out makes some costs higher: bounds and what was proved before stay true, and the next round is closer.
-    while (!deadline_.has_passed() && !is_proved() && !gave_up_) {
+    while (!budget_.time_is_up() && !is_proved() && !gave_up_) {
       find_price(*leanest);
-      if (!is_proved() && !deadline_.has_passed()) search_what_is_left();
+      if (!is_proved() && !budget_.time_is_up()) search_what_is_left();
     }
     best_.is_optimal = is_proved();
     best_.bound = std::min(best_.bound, best_.seconds);
@@ -93,7 +93,7 @@ class Within {
     bool is_optimal = true;
   };
   [[nodiscard]] std::optional<Corner> corner(const ChoiceProblem& choices, double price) {
-    while (!deadline_.has_passed()) {
+    while (!budget_.time_is_up()) {
       Chosen c = cheapest(choices);
       if (is_new(c.choice)) continue;  // the tables of pairs are shared
       Corner found{.choice = std::move(c.choice), .value = c.seconds, .is_optimal = c.is_optimal};
@@ -114,7 +114,7 @@ class Within {
       for (std::uint32_t c = 0; c < bytes.size(); ++c)
         if (bytes[c] == least) left.push_back(c);
     }
-    while (!deadline_.has_passed()) {
+    while (!budget_.time_is_up()) {
       const Choice found = in_all(leanest, cheapest(restricted(problem_.choices, leanest)).choice);
       if (!is_new(found)) return found;
     }
@@ -236,9 +236,11 @@ class Within {
   }
 
   void by_programme(const std::vector<Choice>& left, const LimitedProblem& rest) {
+    gave_up_ = budget_.is_counted();
+    if (gave_up_) return;
     const ChoiceProgramme model(rest, best_.seconds);
     const Choice start = in_left(left, best_.choice);
-    MilpLimits limits{.seconds = std::min(effort_.programme, deadline_.left()), .is_over = [&] { return deadline_.has_passed(); }};
+    MilpLimits limits{.seconds = std::min(effort_.programme, budget_.left()), .is_over = [&] { return budget_.time_is_up(); }};
     if (start.empty()) limits.cutoff = model.objective(best_.seconds);
     const MilpAnswer found = solve_by_cbc(model.programme(), start.empty() ? std::vector<double>() : model.values(start), limits);
     if (found.status == MilpStatus::infeasible) return raise_bound(best_.seconds);
@@ -253,7 +255,7 @@ class Within {
 
   const LimitedProblem& problem_;
   const FindOut& find_out_;
-  const Deadline& deadline_;
+  const Budget& budget_;
   LimitedEffort effort_;
   std::vector<std::vector<std::uint32_t>> pairs_of_;  // per operator
   LimitedChoice best_;
@@ -263,9 +265,8 @@ class Within {
 
 }  // namespace
 
-LimitedChoice cheapest_within(const LimitedProblem& problem, const FindOut& find_out, const Deadline& deadline,
-                              const LimitedEffort& effort) {
-  return Within(problem, find_out, deadline, effort).run();
+LimitedChoice cheapest_within(const LimitedProblem& problem, const FindOut& find_out, const Budget& budget, const LimitedEffort& effort) {
+  return Within(problem, find_out, budget, effort).run();
 }
 
 }  // namespace search

@@ -2,13 +2,14 @@
 // The cheapest choices that fit within a limit of bytes, exactly where time allows. Where those that are cheapest anyhow do not fit, bytes
 // get a price: the best one makes the bound that Lagrangian relaxation gives (Handler and Zang, Networks 10, 1980: one constraint, found
 // from line to line) and choices that fit. Choices whose min-marginal at that price is above these are left out (reduced-cost fixing); what
-// is left goes to fronts of costs and bytes (byte_fronts.hpp), and where these are too large to CBC (choice_programme.hpp), under a limit.
+// is left goes to fronts of costs and bytes (byte_fronts.hpp), and where these are too large to CBC (choice_programme.hpp), under a limit
+// of seconds, unless candidates are counted.
 
 #include <functional>
 #include <limits>
 
 #include "search/limited/byte_fronts.hpp"
-#include "search/problem/deadline.hpp"
+#include "search/problem/budget.hpp"
 
 namespace search {
 
@@ -31,7 +32,7 @@ struct LimitedChoice {
 using FindOut = std::function<bool(const std::vector<std::uint32_t>&)>;
 
 // Requires: costs are finite. Cost: some ten eliminations, and what is left of the problem.
-[[nodiscard]] LimitedChoice cheapest_within(const LimitedProblem& problem, const FindOut& find_out, const Deadline& deadline,
+[[nodiscard]] LimitedChoice cheapest_within(const LimitedProblem& problem, const FindOut& find_out, const Budget& budget,
                                             const LimitedEffort& effort = {});
 
 }  // namespace search

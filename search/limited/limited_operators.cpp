@@ -27,14 +27,14 @@ void LimitedOperators::join(std::uint32_t from, std::uint32_t to, const EdgeKind
   problem_.choices.pairs.push_back({from, to, costs.costs});
 }
 
-LimitedChoice LimitedOperators::cheapest(double limit, const Deadline& deadline, const LimitedEffort& effort) {
+LimitedChoice LimitedOperators::cheapest(double limit, const Budget& budget, const LimitedEffort& effort) {
   problem_.limit = limit;
   const auto find_out = [&](const std::vector<std::uint32_t>& choice) {
     bool is_new = false;
     for (const Edge& e : edges_) is_new = lists_.find_out_around(*e.costs, choice[e.from], choice[e.to]) || is_new;
     return is_new;
   };
-  LimitedChoice found = cheapest_within(problem_, find_out, deadline, effort);
+  LimitedChoice found = cheapest_within(problem_, find_out, budget, effort);
   for (std::size_t o = 0; o < found.choice.size(); ++o) found.choice[o] = lists_.of(operators_[o].kind, block_).ways[found.choice[o]];
   return found;
 }

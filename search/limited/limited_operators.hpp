@@ -20,7 +20,7 @@ class LimitedOperators {
   void join(std::uint32_t from, std::uint32_t to, const EdgeKind& edge);
 
   // The cheapest ways that sum up to so many bytes, by operator, as LimitedChoice::choice; of those from outside, any.
-  [[nodiscard]] LimitedChoice cheapest(double limit, const Deadline& deadline, const LimitedEffort& effort = {});
+  [[nodiscard]] LimitedChoice cheapest(double limit, const Budget& budget, const LimitedEffort& effort = {});
   // Of ways by operator, whether or not they are listed; those from outside count as is best, whatever stands there. Neither is from the
   // tables that cheapest() searches.
   [[nodiscard]] double seconds(const std::vector<std::uint32_t>& ways) const;

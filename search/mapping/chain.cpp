@@ -67,8 +67,8 @@ PlacedChain placed_now(Mapping& mapping, const std::vector<Link>& links, DeviceB
 
 }  // namespace
 
-std::optional<PlacedChain> place_chain(Mapping& mapping, const std::vector<Link>& links, DeviceBlock block, const Deadline& deadline) {
-  while (!deadline.has_passed()) {
+std::optional<PlacedChain> place_chain(Mapping& mapping, const std::vector<Link>& links, DeviceBlock block, const Budget& budget) {
+  while (!budget.time_is_up()) {
     PlacedChain chain = placed_now(mapping, links, block);
     bool is_new = false;
     for (std::size_t l = 0; l < links.size(); ++l)

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "search/mapping/mapping.hpp"
-#include "search/problem/deadline.hpp"
+#include "search/problem/budget.hpp"
 
 namespace search {
 
@@ -28,6 +28,6 @@ struct PlacedChain {
 // Cost: O(links x variants x c^2) beside the mapping's costs, for each round of movements that are found out.
 // Returns: nullopt where the time was up first.
 [[nodiscard]] std::optional<PlacedChain> place_chain(Mapping& mapping, const std::vector<Link>& links, DeviceBlock block,
-                                                     const Deadline& deadline);
+                                                     const Budget& budget);
 
 }  // namespace search

@@ -18,7 +18,8 @@
 #include "search/megatron/megatron.hpp"
 #include "search/megatron/ranking.hpp"
 #include "search/megatron/refinements.hpp"
-#include "search/problem/deadline.hpp"
+#include "search/problem/budget.hpp"
+#include "search/problem/limit_options.hpp"
 
 namespace search {
 namespace {
@@ -82,14 +83,13 @@ struct Findings {
 
 class Searching {
  public:
-  Searching(const Problem& problem, PlanBounds& bounds, Ranking ranking, int simulate_best, const Deadline& deadline,
-            const SearchContext& context)
+  Searching(const Problem& problem, PlanBounds& bounds, Ranking ranking, int simulate_best, Budget& budget, const SearchContext& context)
       : problem_(problem),
         planner_(problem),
         bounds_(bounds),
         ranking_(std::move(ranking)),
         simulate_best_(static_cast<std::size_t>(simulate_best)),
-        deadline_(deadline),
+        budget_(budget),
         context_(context) {
     found_.aside = ranking_.aside;
     // Sketches are of the first devices: where others are of another type, or quicker, they bound nothing.
@@ -108,8 +108,8 @@ class Searching {
       const Queued next = queue_.top();
       queue_.pop();
       Family& family = ranking_.families[next.family];
-      if (deadline_.has_passed()) found_.aside.unreached += family.variants.size();
-      else if (is_behind(family.variants.front())) found_.aside.behind += family.variants.size();
+      if (is_behind(family.variants.front())) found_.aside.behind += family.variants.size();
+      else if (!budget_.take()) found_.aside.unreached += family.variants.size();
       else if (!next.is_close) requeue(next.family);
       else look_at(family);
     }
@@ -210,6 +210,7 @@ class Searching {
     Attempt<pcg::Plan> plan = megatron_plan(planner_, config);
     BASE_CHECK(plan, "the plan was built before");
     ++found_.built;
+    budget_.count(1);
     if (context_.progress) context_.progress(fmt::format("megatron: simulating {}", plan->summary));
     sim::SimulationResult simulation = problem_.oracle.plan(*plan);
     const double seconds = simulation.iteration_time.value();
@@ -226,7 +227,7 @@ class Searching {
     for (const Candidate& c : waiting_) {
       if (c.estimate >= kEstimateMargin * best_) ++found_.aside.behind;
       else if (found_.simulated.size() >= simulate_best_) ++found_.aside.unsimulated;
-      else if (deadline_.has_passed()) ++found_.aside.unreached;
+      else if (budget_.is_spent()) ++found_.aside.unreached;
       else simulate(c.config);
     }
   }
@@ -239,7 +240,7 @@ class Searching {
     const RefinementScope scope{problem_.training.framework, problem_.training.precision,
                                 static_cast<int>(problem_.cluster.domain_devices(0).size())};
     found_.changed = refine(config, best, scope, [&](const GridConfig& c) -> std::optional<double> {
-      if (deadline_.has_passed()) return std::nullopt;
+      if (budget_.is_spent()) return std::nullopt;
       const Attempt<pcg::Plan> plan = megatron_plan(planner_, c);
       if (!plan || !problem_.oracle.memory(*plan).fits()) return std::nullopt;
       ++found_.refined;
@@ -253,7 +254,7 @@ class Searching {
     GridConfig plain;
     plain.data = problem_.cluster.device_count();
     const Attempt<pcg::Plan> plan = megatron_plan(planner_, plain);
-    if (!plan || deadline_.has_passed()) return;
+    if (!plan || budget_.time_is_up()) return;
     const auto is_it = [&](const Simulated& s) { return s.plan.summary == plan->summary; };
     if (std::ranges::none_of(found_.simulated, is_it) && problem_.oracle.memory(*plan).fits()) {
       simulate(plain);
@@ -271,7 +272,7 @@ class Searching {
   PlanBounds& bounds_;
   Ranking ranking_;
   std::size_t simulate_best_;
-  const Deadline& deadline_;
+  Budget& budget_;
   const SearchContext& context_;
   bool bounds_hold_ = true;
   double best_ = std::numeric_limits<double>::infinity();  // seconds of what was simulated
@@ -299,16 +300,16 @@ BindingConstraint binding_of(const Findings& found, const std::optional<Refusal>
   return Refusal{Constraint::batch, "no degrees divide both the GPUs and the batch"};
 }
 
-Termination termination_of(const Findings& found, const std::optional<Refusal>& refusal) {
-  const bool cut_off = found.aside.unreached > 0;
+// `ended_by`: where something was not reached.
+Termination termination_of(const Findings& found, const std::optional<Refusal>& refusal, std::optional<Limit> ended_by) {
   if (found.simulated.empty())
-    return cut_off ? Termination::nothing_found(Limit::time) : Termination::infeasible(binding_of(found, refusal));
-  if (cut_off) return Termination::feasible(Limit::time);
-  return found.aside.behind + found.aside.unsimulated > 0 ? Termination::feasible(Limit::candidates) : Termination::optimal();
+    return ended_by ? Termination::nothing_found(*ended_by) : Termination::infeasible(binding_of(found, refusal));
+  if (ended_by) return Termination::feasible(*ended_by);
+  return found.aside.behind + found.aside.unsimulated > 0 ? Termination::feasible(Limit::options) : Termination::optimal();
 }
 
 // "of 96 plans of the grid 8 cannot be built, 40 do not fit into memory, 44 are behind the best, 4 were simulated".
-std::string statistics(std::size_t plans, const Findings& found) {
+std::string statistics(std::size_t plans, const Findings& found, std::optional<Limit> ended_by) {
   std::vector<std::string> parts;
   const auto add = [&](std::size_t count, const char* what) {
     if (count > 0) parts.push_back(fmt::format("{} {}", count, what));
@@ -319,7 +320,7 @@ std::string statistics(std::size_t plans, const Findings& found) {
   add(found.aside.behind, "are behind the best by their bounds or estimates");
   add(found.simulated.size() - found.refined - (found.data_parallel_besides ? 1 : 0), "were simulated");
   add(found.aside.unsimulated, "were not, because simulate_best were");
-  add(found.aside.unreached, "were not reached in time");
+  add(found.aside.unreached, ended_by == Limit::candidates ? "were not reached by as many candidates" : "were not reached in time");
   if (found.data_parallel_besides) parts.emplace_back("plain data parallelism was simulated besides");
   return fmt::format("of {} plans of the grid {}", plans, fmt::join(parts, ", "));
 }
@@ -343,16 +344,20 @@ bool has_experts(const pcg::Graph& model) {
 }  // namespace
 
 SearchResult megatron_search(const Problem& problem, const MegatronSearchConfig& config, const SearchContext& context) {
-  const Deadline deadline(context, config.budget);
+  Budget budget(context, config.budget);
   PlanBounds bounds(problem, recomputations_of(problem.model));
   // Sketches of a large grid could take all the time: plans that fit are worth more than bounds of all.
-  Ranking ranking = rank(problem, bounds, Deadline(context, config.budget * kMostForRanking), context);
+  Budget for_ranking(context, budget.part(kMostForRanking));
+  Ranking ranking = rank(problem, bounds, for_ranking, context);
+  budget.add_part(for_ranking.counted(), {});
   const std::size_t plans = ranking.plans;
   const std::optional<Refusal> refusal = ranking.refusal;
-  Findings found = Searching(problem, bounds, std::move(ranking), config.simulate_best, deadline, context).run();
+  Findings found = Searching(problem, bounds, std::move(ranking), config.simulate_best, budget, context).run();
 
-  SearchResult result{.termination = termination_of(found, refusal), .candidates = found.built};
-  result.notes.push_back(statistics(plans, found));
+  std::optional<Limit> ended_by;
+  if (found.aside.unreached > 0) ended_by = budget.ended_by().value_or(for_ranking.ended_by().value_or(Limit::time));
+  SearchResult result{.termination = termination_of(found, refusal, ended_by), .candidates = found.built, .counted = budget.counted()};
+  result.notes.push_back(statistics(plans, found, ended_by));
   if (!found.simulated.empty()) result.notes.push_back(refinement(found));
   if (has_experts(problem.model))
     result.notes.emplace_back(
@@ -372,19 +377,19 @@ SearchResult megatron_search(const Problem& problem, const MegatronSearchConfig&
 
 Planner megatron_search_planner() {
   const MegatronSearchConfig defaults;
-  return {
-      .kind = "megatron",
-      .form = "search",
-      .about =
-          "The best of Megatron's grid: all degrees, sequence parallelism, micro-batches, chunks, stages, recomputation and ZeRO 1 "
-          "to 3.",
-      .searches = true,
-      .options = {{"budget", Duration{defaults.budget}, "the time that the search may take; bounds of all plans take half of it at most"},
-                  {"simulate_best", WholeNumber{.least = 1, .most = kMostSimulated, .by_default = defaults.simulate_best},
-                   "so many of the best plans of the grid are simulated whole, plain data parallelism besides"}},
-      .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
-        return megatron_search(p, {.budget = o.duration("budget"), .simulate_best = static_cast<int>(o.whole_number("simulate_best"))}, c);
-      }};
+  return {.kind = "megatron",
+          .form = "search",
+          .about =
+              "The best of Megatron's grid: all degrees, sequence parallelism, micro-batches, chunks, stages, recomputation and ZeRO 1 "
+              "to 3.",
+          .searches = true,
+          .options = with_limits(defaults.budget.seconds, "points of the grid bounded, kinds of plans estimated, and plans simulated,",
+                                 {{"simulate_best", WholeNumber{.least = 1, .most = kMostSimulated, .by_default = defaults.simulate_best},
+                                   "so many of the best plans of the grid are simulated whole, plain data parallelism besides"}},
+                                 "the time that the search may take; bounds of all plans take half of it at most"),
+          .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
+            return megatron_search(p, {.budget = limits_of(o), .simulate_best = static_cast<int>(o.whole_number("simulate_best"))}, c);
+          }};
 }
 
 }  // namespace search

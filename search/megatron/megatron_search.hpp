@@ -4,12 +4,13 @@
 // are simulated whole, one of each kind before others that differ from it in recomputation or ZeRO alone. Plain data parallelism is
 // simulated in any case.
 
+#include "search/problem/budget.hpp"
 #include "search/problem/planner.hpp"
 
 namespace search {
 
 struct MegatronSearchConfig {
-  base::Seconds budget{60};
+  SearchLimits budget = base::Seconds(60);
   int simulate_best = 16;  // so many of the ranked candidates are simulated whole
 };
 

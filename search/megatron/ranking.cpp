@@ -43,7 +43,7 @@ class Ranker {
     ranking_.room = most_room(problem);
   }
 
-  Ranking run(std::span<const GridConfig> points, const Deadline& deadline, const SearchContext& context) {
+  Ranking run(std::span<const GridConfig> points, Budget& budget, const SearchContext& context) {
     const GridConfig* before = nullptr;
     for (std::size_t first = 0, end = 0; first < points.size(); first = end) {
       while (end < points.size() && is_one_cut(points[first], points[end])) ++end;
@@ -52,7 +52,7 @@ class Ranker {
       if (before == nullptr || !in_one_line(*before, cut.front())) begin_line(cut.front());
       before = &cut.front();
       if (context.progress) context.progress(fmt::format("megatron: {} of {} points of the grid sketched", first, points.size()));
-      if (deadline.has_passed()) set_aside(cut, ranking_.aside.unreached);
+      if (!budget.take()) set_aside(cut, ranking_.aside.unreached);
       else add_cut(cut);
     }
     // Stable: among equals the order of the grid decides, so that the answer does not depend on the library.
@@ -158,8 +158,8 @@ class Ranker {
 
 }  // namespace
 
-Ranking rank(const Problem& problem, PlanBounds& bounds, const Deadline& deadline, const SearchContext& context) {
-  return Ranker(problem, bounds).run(grid_points(problem), deadline, context);
+Ranking rank(const Problem& problem, PlanBounds& bounds, Budget& budget, const SearchContext& context) {
+  return Ranker(problem, bounds).run(grid_points(problem), budget, context);
 }
 
 }  // namespace search

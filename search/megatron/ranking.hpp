@@ -7,7 +7,7 @@
 
 #include "search/grid/grid.hpp"
 #include "search/megatron/plan_bound.hpp"
-#include "search/problem/deadline.hpp"
+#include "search/problem/budget.hpp"
 #include "search/problem/refusal.hpp"
 #include "sim/program/variant.hpp"
 
@@ -44,6 +44,6 @@ struct Ranking {
 };
 
 // Cost: one LayerSketcher::sketch() for each cut of the model, and O(grid x log).
-[[nodiscard]] Ranking rank(const Problem& problem, PlanBounds& bounds, const Deadline& deadline, const SearchContext& context);
+[[nodiscard]] Ranking rank(const Problem& problem, PlanBounds& bounds, Budget& budget, const SearchContext& context);
 
 }  // namespace search

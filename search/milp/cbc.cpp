@@ -22,8 +22,10 @@
 namespace search {
 namespace {
 
+constexpr double kOwnShare = 0.9;  // of the time, after which CBC should end by itself and tell its bound
+
 // What the child sends: a word, how many numbers follow, and these.
-enum class Message : char { solution = 's', bound = 'b', complete = 'c' };
+enum class Message : char { solution = 's', bound = 'b', complete = 'c', nodes = 'n' };
 
 void send_numbers(const base::ChildProcess::Send& send, Message message, std::span<const double> numbers) {
   const std::size_t count = numbers.size();
@@ -109,7 +111,7 @@ void be_quiet() {
   ::dup2(nowhere, STDERR_FILENO);
 }
 
-void run_cbc(const MixedProgramme& programme, const std::vector<double>& start, double seconds, double cutoff,
+void run_cbc(const MixedProgramme& programme, const std::vector<double>& start, const MilpLimits& limits, double cutoff,
              const base::ChildProcess::Send& send) {
   be_quiet();
   OsiClpSolverInterface solver;
@@ -122,8 +124,19 @@ void run_cbc(const MixedProgramme& programme, const std::vector<double>& start, 
   if (!named.empty()) model.setMIPStart(named);
   SolutionSender sender(send);
   model.passInEventHandler(&sender);
-  std::vector<std::string> words = {
-      "cbc", "-log", "0", "-timeMode", "elapsed", "-seconds", fmt::format("{}", seconds), "-ratioGap", "0", "-allowableGap", "1e-10"};
+  std::vector<std::string> words = {"cbc",
+                                    "-log",
+                                    "0",
+                                    "-timeMode",
+                                    "elapsed",
+                                    "-seconds",
+                                    fmt::format("{}", kOwnShare * limits.seconds.value()),
+                                    "-maxNodes",
+                                    fmt::format("{}", limits.nodes),
+                                    "-ratioGap",
+                                    "0",
+                                    "-allowableGap",
+                                    "1e-10"};
   if (cutoff < std::numeric_limits<double>::infinity()) words.insert(words.end(), {"-cutoff", fmt::format("{}", cutoff)});
   words.insert(words.end(), {"-solve", "-quit"});
   std::vector<const char*> arguments;
@@ -134,6 +147,8 @@ void run_cbc(const MixedProgramme& programme, const std::vector<double>& start, 
   const double bound = model.getBestPossibleObjValue();
   const bool is_complete = model.isProvenOptimal() || model.isProvenInfeasible() || model.isInitialSolveProvenPrimalInfeasible();
   if (is_complete) send_numbers(send, Message::complete, {});
+  const double nodes = model.getNodeCount();
+  send_numbers(send, Message::nodes, {&nodes, 1});
   send_numbers(send, Message::bound, {&bound, 1});
 }
 
@@ -154,6 +169,7 @@ class Findings {
     read_messages(messages, [&](Message message, const std::vector<double>& numbers) {
       if (message == Message::solution) take(numbers);
       else if (message == Message::complete) is_complete_ = true;
+      else if (message == Message::nodes) answer_.nodes = static_cast<std::uint64_t>(numbers.front());
       else answer_.bound = numbers.front();
     });
   }
@@ -173,12 +189,10 @@ class Findings {
 // Runs CBC until it ends or is to be ended. Returns: whether it crashed.
 bool crashes(const MixedProgramme& programme, const std::vector<double>& start, const MilpLimits& limits, Findings& findings) {
   using Clock = std::chrono::steady_clock;
-  constexpr double kOwnShare = 0.9;  // of the time, after which CBC should end by itself and tell its bound
   constexpr int kMilliseconds = 20;  // between looks at whether it is over
   const auto end = Clock::now() + std::chrono::duration<double>(limits.seconds.value());
   const double cutoff = findings.best();
-  base::ChildProcess child(
-      [&](const base::ChildProcess::Send& send) { run_cbc(programme, start, kOwnShare * limits.seconds.value(), cutoff, send); });
+  base::ChildProcess child([&](const base::ChildProcess::Send& send) { run_cbc(programme, start, limits, cutoff, send); });
   bool has_ended = false;
   while (!has_ended && Clock::now() < end && !(limits.is_over && limits.is_over())) {
     pollfd pipe{child.pipe(), POLLIN, 0};

@@ -46,7 +46,7 @@ double OperatorSpace::seconds(const std::vector<std::uint32_t>& way, const Weigh
   return sum;
 }
 
-std::optional<OperatorSpace::Answer> OperatorSpace::cheapest(const Weighing& weighing, std::size_t most, const Deadline& deadline) {
+std::optional<OperatorSpace::Answer> OperatorSpace::cheapest(const Weighing& weighing, std::size_t most, const Budget& budget) {
   Shortlists lists(catalog_, weighing, most);
   ChoiceProblem problem;
   std::vector<EdgeCosts*> edge_of_pair;
@@ -62,7 +62,7 @@ std::optional<OperatorSpace::Answer> OperatorSpace::cheapest(const Weighing& wei
       problem.pairs.push_back({number[graph_.nodes()[node].inputs[i].node.value], o, edge_of_pair.back()->costs});
     }
   }
-  while (!deadline.has_passed()) {
+  while (!budget.time_is_up()) {
     const Chosen chosen = search::cheapest(problem);
     bool is_new = false;
     for (std::size_t p = 0; p < problem.pairs.size(); ++p)

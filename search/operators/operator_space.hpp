@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "search/operators/operator_catalog.hpp"
-#include "search/problem/deadline.hpp"
+#include "search/problem/budget.hpp"
 #include "search/problem/problem.hpp"
 
 namespace search {
@@ -29,7 +29,7 @@ class OperatorSpace {
     bool is_optimal = true;  // no others of those that were looked at cost less
   };
   // Of each kind the `most` ways that cost least by themselves are looked at; nullopt: the time was up first.
-  [[nodiscard]] std::optional<Answer> cheapest(const Weighing& weighing, std::size_t most, const Deadline& deadline);
+  [[nodiscard]] std::optional<Answer> cheapest(const Weighing& weighing, std::size_t most, const Budget& budget);
   // What ways cost together. Numbered as operators().
   [[nodiscard]] double seconds(const std::vector<std::uint32_t>& way, const Weighing& weighing);
   // The plan that they make, numbered as operators(), without name and summary.

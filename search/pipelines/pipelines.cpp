@@ -85,14 +85,14 @@ class Pipelines {
  public:
   Pipelines(const Problem& problem, const pcg::Graph& graph, std::vector<Segment> segments, const PipelineSetting& setting,
             std::span<const StageShape> shapes, const PipelineConfig& config, OperatorCatalog& catalog, BranchShapes& branch_shapes,
-            const Deadline& deadline)
+            const Budget& budget)
       : problem_(problem),
         graph_(graph),
         setting_(setting),
         config_(config),
         catalog_(catalog),
         branch_shapes_(branch_shapes),
-        deadline_(deadline),
+        budget_(budget),
         devices_(problem.cluster.device_count()),
         machine_(static_cast<int>(problem.cluster.domain_devices(0).size())),
         kinds_(catalog.kinds_of(graph)),
@@ -106,7 +106,7 @@ class Pipelines {
     if (sizes_.empty()) return {};
     const double memory = problem_.oracle.device(base::DeviceId(0)).memory.value();
     for (const double price : kDearer) {
-      if (deadline_.has_passed() || std::ranges::all_of(answers_, &Answer::fits)) break;
+      if (budget_.time_is_up() || std::ranges::all_of(answers_, &Answer::fits)) break;
       Shortlists lists(catalog_, weighing(price * cheapest_ / setting_.micro_batches / memory, kept_copies()), config_.most_strategies,
                        config_.most_cut, config_.cuts);
       Mapping mapping(problem_.cluster, lists, branch_shapes_, {config_.side_by_side, config_.remember, sizes_});
@@ -194,7 +194,7 @@ class Pipelines {
                            .seconds = [&](const StageRun& run) { return stages.seconds(run); },
                            .most_behind = [&](const StageRun& run) { return most_behind(run, ruled_out); }};
     std::erase_if(question.sizes, [&](int size) { return size > answer.shape.largest_block; });
-    while (ruled_out.size() < kMostRuledOut && !deadline_.has_passed()) {
+    while (ruled_out.size() < kMostRuledOut && !budget_.time_is_up()) {
       const std::optional<StageCuts> cuts = cheapest_stages(question);
       if (!cuts) return;
       std::vector<std::vector<std::vector<Placed>>> placed;
@@ -254,7 +254,7 @@ class Pipelines {
                                                                         .cuts = config_.cuts,
                                                                         .hand_overs_count = config_.hand_overs_count});
     const auto room = [&](const std::vector<StageWays>& chosen) { return room_of(cuts, plan_of(cuts, strategies_of(cuts, chosen))); };
-    const std::optional<FittingStages> found = stage_memory_->fit(cuts.stages, ways, room, deadline_);
+    const std::optional<FittingStages> found = stage_memory_->fit(cuts.stages, ways, room, budget_);
     if (!found) return std::nullopt;
     pcg::Plan plan = plan_of(cuts, strategies_of(cuts, found->ways));
     if (!problem_.oracle.memory(plan).fits()) return std::nullopt;
@@ -374,7 +374,7 @@ class Pipelines {
   PipelineConfig config_;
   OperatorCatalog& catalog_;
   BranchShapes& branch_shapes_;
-  const Deadline& deadline_;
+  const Budget& budget_;
   int devices_, machine_;
   std::vector<KindNumber> kinds_;
   std::vector<Segment> segments_;
@@ -430,9 +430,9 @@ double least_seconds(const Problem& problem, const pcg::Graph& graph, const Pipe
 
 std::vector<PipelinePlan> pipeline_plans(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting,
                                          std::span<const StageShape> shapes, const PipelineConfig& config, OperatorCatalog& catalog,
-                                         BranchShapes& branch_shapes, const Deadline& deadline) {
+                                         BranchShapes& branch_shapes, const Budget& budget) {
   const auto plans_of = [&](std::vector<Segment> segments, std::span<const StageShape> of) {
-    return Pipelines(problem, graph, std::move(segments), setting, of, config, catalog, branch_shapes, deadline).run();
+    return Pipelines(problem, graph, std::move(segments), setting, of, config, catalog, branch_shapes, budget).run();
   };
   std::vector<Segment> narrow = stage_parts(graph, problem.training.precision, config.parts),
                        wide = stage_parts(graph, problem.training.precision, config.parts, PartEnds::blocks);

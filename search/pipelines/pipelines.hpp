@@ -11,7 +11,7 @@
 #include "search/mapping/mapping.hpp"
 #include "search/pipelines/stage_cuts.hpp"
 #include "search/pipelines/stage_parts.hpp"
-#include "search/problem/deadline.hpp"
+#include "search/problem/budget.hpp"
 
 namespace search {
 
@@ -88,6 +88,6 @@ struct PipelinePlan {
 // of StageMapping and of cheapest_stages(), up to some tens of times.
 [[nodiscard]] std::vector<PipelinePlan> pipeline_plans(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting,
                                                        std::span<const StageShape> shapes, const PipelineConfig& config,
-                                                       OperatorCatalog& catalog, BranchShapes& branch_shapes, const Deadline& deadline);
+                                                       OperatorCatalog& catalog, BranchShapes& branch_shapes, const Budget& budget);
 
 }  // namespace search

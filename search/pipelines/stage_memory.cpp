@@ -78,11 +78,11 @@ StageMemory::Stage StageMemory::stage_of(const StageRun& run, std::size_t behind
 }
 
 std::optional<FittingStages> StageMemory::fit(const std::vector<StageRun>& runs, std::vector<StageWays> ways, const Room& room,
-                                              const Deadline& deadline) {
+                                              const Budget& budget) {
   std::vector<Stage> stages;
   for (std::size_t s = 0; s < runs.size(); ++s) stages.push_back(stage_of(runs[s], runs.size() - 1 - s));
   std::vector<bool> are_proved(stages.size(), false);
-  for (bool again = true; again && !deadline.has_passed();) {
+  for (bool again = true; again && !budget.time_is_up();) {
     const std::vector<double> left = room(ways);
     again = false;
     for (std::size_t s = 0; s < stages.size(); ++s) {
@@ -94,7 +94,7 @@ std::optional<FittingStages> StageMemory::fit(const std::vector<StageRun>& runs,
       stage.is_settled = stage.memory && !stage.memory->tell(bytes, left[s]);
       if (stage.is_settled) continue;
       if (!stage.memory) stage.memory.emplace(bytes + left[s]);
-      const LimitedChoice found = stage.operators.cheapest(stage.memory->limit(), deadline, {.programme = kProgramme});
+      const LimitedChoice found = stage.operators.cheapest(stage.memory->limit(), budget, {.programme = kProgramme});
       if (found.choice.empty()) break;
       if (!found.fits && stage.lacks_all_the_same) return std::nullopt;
       stage.lacks_all_the_same = !found.fits;

@@ -40,7 +40,7 @@ class StageMemory {
   // From these ways on, which may fit or not. nullopt: none that fit were found in time. Cost: that of cheapest_within() for each stage and
   // limit that is tried, four at most; and of `room` for each round.
   [[nodiscard]] std::optional<FittingStages> fit(const std::vector<StageRun>& stages, std::vector<StageWays> ways, const Room& room,
-                                                 const Deadline& deadline);
+                                                 const Budget& budget);
 
  private:
   struct Stage;

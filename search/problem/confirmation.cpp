@@ -67,8 +67,8 @@ const pcg::Plan* Confirmation::best_plan() const {
   return s != nullptr ? &s->plan : nullptr;
 }
 
-SearchResult Confirmation::result(bool cut_off) && {
-  SearchResult r{.termination = termination(cut_off), .candidates = candidates_};
+SearchResult Confirmation::result(const Budget& budget) && {
+  SearchResult r{.termination = termination(budget.ended_by()), .candidates = candidates_, .counted = budget.counted()};
   if (simulated_.empty()) {
     if (shortage_) r.closest = std::move(too_large_[closest_]);
     return r;
@@ -87,11 +87,10 @@ SearchResult Confirmation::result(bool cut_off) && {
   return r;
 }
 
-Termination Confirmation::termination(bool cut_off) const {
-  if (simulated_.empty())
-    return cut_off || !shortage_ ? Termination::nothing_found(Limit::time)
-                                 : Termination::infeasible(ClosestMiss{too_large_[closest_].summary, *shortage_});
-  return Termination::feasible(cut_off ? Limit::time : Limit::candidates);
+Termination Confirmation::termination(std::optional<Limit> ended_by) const {
+  if (!simulated_.empty()) return Termination::feasible(ended_by.value_or(Limit::options));
+  if (ended_by || !shortage_) return Termination::nothing_found(ended_by.value_or(Limit::time));
+  return Termination::infeasible(ClosestMiss{too_large_[closest_].summary, *shortage_});
 }
 
 }  // namespace search

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "search/problem/deadline.hpp"
+#include "search/problem/budget.hpp"
 #include "search/problem/problem.hpp"
 #include "search/problem/search_result.hpp"
 
@@ -26,8 +26,8 @@ class Confirmation {
   [[nodiscard]] std::optional<base::Seconds> best_time() const;
   // Of the plans that fit the quickest, until another is confirmed; nullptr: there is none.
   [[nodiscard]] const pcg::Plan* best_plan() const;
-  // The best plan and what lost; without one, what lacks least memory. `cut_off`: the time was up before all were looked at.
-  [[nodiscard]] SearchResult result(bool cut_off) &&;
+  // The best plan and what lost; without one, what lacks least memory.
+  [[nodiscard]] SearchResult result(const Budget& budget) &&;
 
  private:
   struct Simulated {
@@ -36,7 +36,7 @@ class Confirmation {
     std::optional<base::Seconds> expected;
   };
   [[nodiscard]] const Simulated* best() const;
-  [[nodiscard]] Termination termination(bool cut_off) const;
+  [[nodiscard]] Termination termination(std::optional<Limit> ended_by) const;
 
   const Problem& problem_;
   const SearchContext& context_;

@@ -56,6 +56,6 @@ inline void from_json(const nlohmann::json& j, Termination& t) {
   else t = j.at("plan").get<bool>() ? Termination::feasible(*limit) : Termination::nothing_found(*limit);
 }
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SearchResult, termination, best, closest, simulation, objective, bound, candidates, lost, notes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SearchResult, termination, best, closest, simulation, objective, bound, candidates, counted, lost, notes)
 
 }  // namespace search

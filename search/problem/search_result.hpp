@@ -31,6 +31,7 @@ struct SearchResult {
   std::optional<base::Seconds> objective;           // what the planner minimised, of the best
   std::optional<base::Seconds> bound;               // proved lower bound of the objective, where there is one
   std::uint64_t candidates = 0;                     // plans that were built to be confirmed; those of a ranking do not count
+  std::uint64_t counted = 0;                        // steps that the option `candidates` limits
   std::vector<LostCandidate> lost;                  // the most telling first, at most 10
   std::vector<std::string> notes;                   // what the planner has to say of its search, one sentence each
 };

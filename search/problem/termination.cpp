@@ -15,7 +15,8 @@ Termination Termination::infeasible(BindingConstraint binding) {
 
 std::string_view stop_reason(const Termination& t) {
   if (t.is_infeasible()) return "infeasible";
-  return t.limit() == Limit::time ? "time_limit" : "complete";
+  if (t.limit() == Limit::time) return "time_limit";
+  return t.limit() == Limit::candidates ? "candidate_limit" : "complete";
 }
 
 }  // namespace search

@@ -12,7 +12,9 @@
 
 namespace search {
 
-enum class Limit { time, candidates };
+// `candidates`: as many as the option of that name allows. `options`: all that the planner's other options leave in; there may be better
+// plans that no candidate stands for.
+enum class Limit { time, candidates, options };
 
 struct NeedsMemory {
   base::Bytes needed, available;  // of the device that lacks most
@@ -57,7 +59,7 @@ class Termination {
   std::optional<BindingConstraint> binding_;  // of infeasible
 };
 
-// `stop_reason` of the JSON result: time_limit where time ended the search, infeasible, else complete.
+// `stop_reason` of the JSON result: time_limit and candidate_limit where that ended the search, infeasible, else complete.
 [[nodiscard]] std::string_view stop_reason(const Termination& t);
 
 }  // namespace search

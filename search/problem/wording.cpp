@@ -34,7 +34,7 @@ std::string to_text(const Termination& t) {
   BASE_CHECK(!t.has_plan(), "there is a plan");
   if (const BindingConstraint* binding = t.binding()) return std::visit(WhyInfeasible{}, *binding);
   return t.limit() == Limit::time ? "time was up before any plan that fits was found"
-                                  : "the limit of candidates was met before any plan was found";
+                                  : "the limit of candidates was met before any plan that fits was found";
 }
 
 }  // namespace search

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "search/problem/deadline.hpp"
+#include "search/problem/budget.hpp"
 #include "search/unity/rewritten_model.hpp"
 
 namespace search {
@@ -14,19 +14,24 @@ constexpr double kShareOfAlgebra = 0.5;       // of the budget, at most
 }  // namespace
 
 SearchResult taso_flexflow_search(const Problem& problem, const TasoFlexFlowConfig& config, const SearchContext& context) {
-  const Deadline deadline(context, config.flexflow.budget * kShareOfAlgebra);
+  Budget budget(context, config.flexflow.budget);
+  Budget algebra(context, budget.part(kShareOfAlgebra));
   const pcg::Graph graph = pcg::with_batch(problem.model, problem.training.global_batch);
   OperatorCatalog catalog(problem, 1);
   BranchShapes shapes;
   RewrittenModel model(graph, kSmallestSegment, rules_to_ask(config.rules), catalog, shapes);
   const int devices = problem.cluster.device_count();
   model.rewrite(
-      {.threshold = config.threshold, .candidates = config.candidates}, [&](KindNumber k) { return catalog.alone_seconds(k, devices); },
-      deadline);
+      {.threshold = config.threshold, .graphs = config.graphs}, [&](KindNumber k) { return catalog.alone_seconds(k, devices); }, algebra);
+  budget.add_part(algebra.counted(), algebra.ended_by());
   std::vector<std::size_t> chosen;
   for (std::size_t s = 0; s < model.segments(); ++s) chosen.push_back(quickest(model.variants(s)));
   const pcg::Graph rewritten = model.with(chosen).graph;
-  SearchResult r = flexflow_search(problem, rewritten, config.flexflow, context);
+  FlexFlowConfig walks = config.flexflow;
+  walks.budget = budget.part(1);
+  SearchResult r = flexflow_search(problem, rewritten, walks, context);
+  r.counted += budget.counted();
+  if (budget.ended_by() && r.termination.limit() == Limit::options) r.termination = Termination::feasible(*budget.ended_by());
   r.notes.push_back(fmt::format("{} rewritten graphs looked at, for a device by itself", model.looked_at()));
   for (std::optional<pcg::Plan>* plan : {&r.best, &r.closest}) {
     if (!*plan) continue;
@@ -44,15 +49,15 @@ Planner taso_flexflow_planner() {
   p.about = "Rewrites first, as one GPU would have them (TASO), then FlexFlow's walk over the graph that comes out.";
   p.options.push_back({"threshold", RealNumber{.least = 1, .by_default = defaults.threshold},
                        "a graph that costs more than so many times the best is not rewritten further"});
-  p.options.push_back({"candidates", WholeNumber{.least = 1, .most = 1000000, .by_default = static_cast<std::int64_t>(defaults.candidates)},
-                       "rewritten graphs of a segment that are looked at, at most"});
+  p.options.push_back({"graphs", WholeNumber{.least = 1, .most = 1000000, .by_default = static_cast<std::int64_t>(defaults.graphs)},
+                       "rewritten ones of a segment that are looked at, at most"});
   p.options.push_back(
       {"rules", RulesOfFile{}, "its rules are asked in place of those that ship; each is proved before", "those that ship"});
   p.plan = [](const Problem& problem, const OptionValues& o, const SearchContext& c) {
     return taso_flexflow_search(problem,
                                 {.flexflow = flexflow_config(o),
                                  .threshold = o.real_number("threshold"),
-                                 .candidates = static_cast<std::size_t>(o.whole_number("candidates")),
+                                 .graphs = static_cast<std::size_t>(o.whole_number("graphs")),
                                  .rules = o.rules("rules")},
                                 c);
   };

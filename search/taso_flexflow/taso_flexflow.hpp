@@ -8,9 +8,9 @@ namespace search {
 
 struct TasoFlexFlowConfig {
   FlexFlowConfig flexflow;
-  double threshold = 1.05;       // UnityConfig
-  std::size_t candidates = 200;  // UnityConfig
-  GivenRules rules = {};         // in place of those that ship
+  double threshold = 1.05;   // UnityConfig
+  std::size_t graphs = 200;  // UnityConfig
+  GivenRules rules = {};     // in place of those that ship
 };
 
 [[nodiscard]] SearchResult taso_flexflow_search(const Problem& problem, const TasoFlexFlowConfig& config, const SearchContext& context);

@@ -20,13 +20,13 @@ struct SolvedChain {
 
 class ChainSolver {
  public:
-  // Requires: the deadline outlives the object.
-  ChainSolver(SolverKind kind, const Deadline& deadline) : kind_(kind), deadline_(deadline) {}
+  // Requires: the budget outlives the object.
+  ChainSolver(SolverKind kind, Budget& budget) : kind_(kind), budget_(budget) {}
 
   [[nodiscard]] SolverKind kind() const { return kind_; }
   // The answer that takes least, and less than `to_beat`; `exact` chooses and compares without long edges, which it adds to the seconds of
   // its answer. A programme begins with the best of a uniform answer and those to chains before that fit this one, too; it takes a quarter
-  // of the time that is left, at most.
+  // of the time that is left, at most, or of the candidates, as which its nodes count.
   [[nodiscard]] SolvedChain solve(const LayerChain& chain, double to_beat);
 
  private:
@@ -38,7 +38,7 @@ class ChainSolver {
     ChainAnswer answer;
   };
   SolverKind kind_;
-  const Deadline& deadline_;
+  Budget& budget_;
   std::vector<Known> known_;
 };
 

@@ -16,7 +16,7 @@ constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 class UniapSearch {
  public:
   UniapSearch(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context, SolverKind solver)
-      : config_(config), search_(problem, config, context, "uniap"), solver_(solver, search_.deadline()) {}
+      : config_(config), search_(problem, config, context, "uniap"), solver_(solver, search_.budget()) {}
 
   SearchResult run() {
     if (const auto refusal = search_.refusal()) return result_of_rule(*refusal);
@@ -25,8 +25,9 @@ class UniapSearch {
     find_candidates();
     solve();
     confirm();
-    SearchResult r = std::move(search_).result(cut_off_ || !open_.empty(), all_found_ ? std::optional(least_possible()) : std::nullopt,
-                                               solver_.kind() == SolverKind::milp);
+    if (!open_.empty()) search_.budget().end(search_.budget().is_counted() ? Limit::candidates : Limit::time);
+    SearchResult r =
+        std::move(search_).result(all_found_ ? std::optional(least_possible()) : std::nullopt, solver_.kind() == SolverKind::milp);
     r.notes.push_back(fmt::format("{} layers; {} pairs of stages and micro-batches were looked at, {} of them solved, each {}", layers_,
                                   candidates_.size(), solved_,
                                   solver_.kind() == SolverKind::exact ? "exactly" : "to an optimum that CBC has proved"));
@@ -35,16 +36,11 @@ class UniapSearch {
   }
 
  private:
-  [[nodiscard]] bool is_time_up() {
-    cut_off_ = cut_off_ || search_.deadline().has_passed();
-    return cut_off_;
-  }
-
   void find_candidates() {
     layers_ = search_.layers();
     for (const int micro_batches : search_.micro_batches())
       for (const int stages : search_.stages()) {
-        if (is_time_up()) {
+        if (!search_.budget().take()) {
           all_found_ = false;
           return;
         }
@@ -57,7 +53,7 @@ class UniapSearch {
   // The quickest by their bounds first: what could not come near the best is left out.
   void solve() {
     for (ChainCandidate& c : candidates_) {
-      if (c.at_least >= kWorthSimulating * best_ || is_time_up()) break;
+      if (c.at_least >= kWorthSimulating * best_ || !search_.budget().take()) break;
       SolvedChain s = solver_.solve(c.chain, kWorthSimulating * best_);
       c.answer = std::move(s.answer);
       c.at_least = std::max(c.at_least, s.at_least);
@@ -75,7 +71,7 @@ class UniapSearch {
       if (c->answer) gap = std::max(gap, c->answer->seconds / c->at_least - 1);
       else ++unanswered;
     }
-    std::string text = fmt::format("nothing was proved of {} pair{} before time was up: ", open_.size(), open_.size() == 1 ? "" : "s");
+    std::string text = fmt::format("nothing was proved of {} pair{} before the search ended: ", open_.size(), open_.size() == 1 ? "" : "s");
     if (unanswered == open_.size()) return text + (unanswered == 1 ? "it has no answer" : "they have no answers");
     if (unanswered > 0) text += fmt::format("{} without an answer, the others ", unanswered);
     return text + fmt::format("up to {:.1f} % above {}", 100 * gap, open_.size() == 1 ? "its bound" : "their bounds");
@@ -89,7 +85,7 @@ class UniapSearch {
     std::size_t simulated = 0;
     const auto solve = [&](const LayerChain& chain) { return solver_.solve(chain, kNoLimit).answer; };
     for (const ChainCandidate* c : best) {
-      if (simulated >= config_.simulated || (simulated > 0 && is_time_up())) break;
+      if (simulated >= config_.simulated || (!search_.budget().take() && simulated > 0)) break;
       if (search_.confirm(*c, solve)) ++simulated;
     }
     if (simulated == 0 && !has_even_)
@@ -110,7 +106,7 @@ class UniapSearch {
   std::vector<const ChainCandidate*> open_;  // of which nothing is proved
   double best_ = kNoLimit;
   std::size_t layers_ = 0, solved_ = 0;
-  bool cut_off_ = false, all_found_ = true;
+  bool all_found_ = true;
   bool has_even_ = false;  // a plan with even stages was simulated and fits
 };
 

@@ -62,12 +62,12 @@ bool RewrittenModel::with_gradient(std::uint32_t node) const {
   return std::ranges::find(kind.has_gradient, true) != kind.has_gradient.end();
 }
 
-void RewrittenModel::rewrite(const VariantsConfig& config, const Estimate& estimate, const Deadline& deadline) {
+void RewrittenModel::rewrite(const VariantsConfig& config, const Estimate& estimate, Budget& budget) {
   for (std::size_t s = 0; s < segments_.size(); ++s) {
     if (example_[s] != s) continue;
     const std::optional<std::uint32_t> first = segments_[s].first;
     Variants found = variants_of(segment_graphs_[s], first ? std::optional(kinds_[*first]) : std::nullopt, first && with_gradient(*first),
-                                 catalog_, shapes_, rules_, matcher_ ? &*matcher_ : nullptr, config, estimate, deadline);
+                                 catalog_, shapes_, rules_, matcher_ ? &*matcher_ : nullptr, config, estimate, budget);
     looked_at_ += found.looked_at;
     variants_[s] = std::move(found.variants);
   }

@@ -22,7 +22,7 @@ class RewrittenModel {
                  BranchShapes& shapes);
 
   // Looks for variants of every segment, of those that are alike once. To be called once, before what follows.
-  void rewrite(const VariantsConfig& config, const Estimate& estimate, const Deadline& deadline);
+  void rewrite(const VariantsConfig& config, const Estimate& estimate, Budget& budget);
 
   [[nodiscard]] std::size_t segments() const { return segments_.size(); }
   [[nodiscard]] std::size_t unlike_segments() const { return variants_.size(); }

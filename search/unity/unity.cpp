@@ -15,8 +15,9 @@
 #include "search/operators/strategy_plan.hpp"
 #include "search/operators/summary.hpp"
 #include "search/pipelines/pipelines.hpp"
+#include "search/problem/budget.hpp"
 #include "search/problem/confirmation.hpp"
-#include "search/problem/deadline.hpp"
+#include "search/problem/limit_options.hpp"
 #include "search/unity/rewritten_model.hpp"
 
 namespace search {
@@ -27,6 +28,7 @@ constexpr double kWalkAlpha = 10;      // FlexFlowConfig::alpha
 constexpr double kShareOfWalk = 0.2;   // of the budget, at most
 constexpr double kShareOfGrid = 0.25;  // of the budget, at most
 constexpr double kShareOfPipelines = 0.3;
+constexpr double kShareOfRewriting = 0.25;  // of the candidates: `graphs` limits it, too, and leaves time enough
 
 std::span<const substitutions::Rule> rules_of(const UnityConfig& config) {
   if (!config.algebra) return {};
@@ -47,7 +49,7 @@ class UnitySearch {
       : problem_(problem),
         config_(config),
         context_(context),
-        deadline_(context, config.budget),
+        budget_(context, config.budget),
         confirmation_(problem, context, "unity"),
         catalog_(problem, config.most_cut),
         devices_(problem.cluster.device_count()),
@@ -70,15 +72,17 @@ class UnitySearch {
     if (const Attempt<pcg::Plan> plan = data_parallel_plan(problem_, {})) confirmation_.confirm(*plan);
     if (const Attempt<pcg::Plan> plan = expert_dlrm_plan(problem_)) confirmation_.confirm(*plan);
     if (!config_.grid) return;
-    SearchResult grid = megatron_search(problem_, {.budget = config_.budget * kShareOfGrid}, context_);
-    cut_off_ = grid.termination.limit() == Limit::time;
+    SearchResult grid = megatron_search(problem_, {.budget = budget_.part(kShareOfGrid)}, context_);
+    budget_.add_part(grid.counted, grid.termination.limit());
     if (grid.best) settings_.push_back(setting_of(*grid.best));
     if (grid.best && grid.simulation) confirmation_.take(std::move(*grid.best), std::move(*grid.simulation));
   }
 
   void rewrite() {
-    const VariantsConfig config{.threshold = config_.threshold, .candidates = config_.candidates};
-    model_.rewrite(config, estimate(), deadline_);
+    const VariantsConfig config{.threshold = config_.threshold, .graphs = config_.graphs};
+    Budget part(context_, budget_.part(1, kShareOfRewriting));
+    model_.rewrite(config, estimate(), part);
+    budget_.add_part(part.counted(), part.ended_by());
     for (std::size_t s = 0; s < model_.segments(); ++s) {
       const std::vector<Variant>& variants = model_.variants(s);
       plain_.push_back({{&variants[0].part}});
@@ -105,24 +109,22 @@ class UnitySearch {
       for (const double share : kSynchronisationShares) {
         // Few cuts besides many: what overlaps is not in these costs, and simpler plans leave less to overlap.
         for (const int most_cut : {1, config_.most_cut})
-          if (!map_and_confirm({share, price * cheapest_plan_ / memory}, most_cut)) {
-            cut_off_ = true;
-            return;
-          }
+          if (!map_and_confirm({share, price * cheapest_plan_ / memory}, most_cut)) return;
         ++weighings_;
       }
       if (best_) return;
     }
   }
 
-  // Returns: whether there was time.
+  // Returns: whether the budget allowed it.
   bool map_and_confirm(const Weighing& weighing, int most_cut) {
     Shortlists lists(catalog_, weighing, config_.most_strategies, most_cut, config_.cuts);
     Mapping mapping(problem_.cluster, lists, shapes_, {config_.side_by_side, config_.remember});
     for (const std::vector<Link>* links : {&plain_, &links_, &apart_}) {
       if ((links == &plain_ && !config_.joint) || (links == &apart_ && !(config_.joint && has_apart_))) continue;
-      const auto placed = place_chain(mapping, *links, {0, devices_}, deadline_);
-      if (!placed || (deadline_.has_passed() && confirmation_.has_plan())) return false;
+      if (!budget_.take()) return false;
+      const auto placed = place_chain(mapping, *links, {0, devices_}, budget_);
+      if (!placed || (budget_.time_is_up() && confirmation_.has_plan())) return false;
       if (cheapest_plan_ == 0) cheapest_plan_ = placed->seconds;
       look_at(mapping, *placed, *links, weighing.seconds_per_byte == 0);
     }
@@ -189,7 +191,7 @@ class UnitySearch {
   // micro-batches, and as much saving of memory, as the best of Megatron's grid; and without saving, with other numbers of them.
   void pipeline() {
     if (!config_.pipelines) return;
-    const Deadline deadline(context_, config_.budget * kShareOfPipelines);
+    Budget budget(context_, budget_.part(kShareOfPipelines));
     std::vector<PipelineSetting> settings = settings_;
     for (const int m : micro_batches_worth_a_look(problem_.training.global_batch)) settings.push_back({.micro_batches = m});
     std::vector<std::vector<std::size_t>> variants{std::vector<std::size_t>(model_.segments(), 0)};
@@ -212,18 +214,17 @@ class UnitySearch {
                                     .side_by_side = config_.side_by_side,
                                     .remember = config_.remember,
                                     .cuts = config_.cuts};
-        for (PipelinePlan& p : pipeline_plans(problem_, graph, setting, std::array{StageShape{}}, config, catalog_, shapes_, deadline)) {
+        if (!budget.take()) break;
+        for (PipelinePlan& p : pipeline_plans(problem_, graph, setting, std::array{StageShape{}}, config, catalog_, shapes_, budget)) {
           model_.add_rewrites(variant, graph, p.plan);
           confirmation_.confirm(std::move(p.plan), p.expected);
         }
-        if (deadline.has_passed()) {
-          cut_off_ = true;
-          return;
-        }
       }
+      if (budget.ended_by()) break;
       ++pipelines_;
-      if (is_hopeless && &setting >= settings.data() + settings_.size()) return;
+      if (is_hopeless && &setting >= settings.data() + settings_.size()) break;
     }
+    budget_.add_part(budget.counted(), budget.ended_by());
   }
 
   // Two stages or more take longer than the best plan even if they are equally long, nothing moves, and kernels of a micro-batch are as
@@ -277,13 +278,10 @@ class UnitySearch {
   }
 
   void walk(OperatorCatalog& catalog, const pcg::Graph& graph, std::vector<Placement> from, const std::vector<std::size_t>& variant) {
-    if (deadline_.has_passed()) {
-      cut_off_ = true;
-      return;
-    }
-    const FlexFlowConfig config{.budget = config_.budget * kShareOfWalk, .proposals = config_.steps, .alpha = kWalkAlpha};
+    if (budget_.is_spent()) return;
+    const FlexFlowConfig config{.budget = budget_.part(kShareOfWalk), .proposals = config_.steps, .alpha = kWalkAlpha};
     SearchResult r = flexflow_search(problem_, graph, config, context_, catalog, std::move(from));
-    cut_off_ = cut_off_ || r.termination.limit() == Limit::time;
+    budget_.add_part(r.counted, r.termination.limit());
     if (r.best && r.simulation) {
       model_.add_rewrites(variant, graph, *r.best);
       confirmation_.take(std::move(*r.best), std::move(*r.simulation));
@@ -294,7 +292,7 @@ class UnitySearch {
   }
 
   SearchResult result() {
-    SearchResult r = std::move(confirmation_).result(cut_off_);
+    SearchResult r = std::move(confirmation_).result(budget_);
     r.notes.push_back(
         fmt::format("{} segments, {} of them unlike; {} rewritten graphs looked at; mapped under {} weighings of gradients and memory; "
                     "stages cut for {} numbers of micro-batches",
@@ -306,7 +304,7 @@ class UnitySearch {
   const Problem& problem_;
   UnityConfig config_;
   const SearchContext& context_;
-  Deadline deadline_;
+  Budget budget_;
   Confirmation confirmation_;
   OperatorCatalog catalog_;
   int devices_;
@@ -320,7 +318,6 @@ class UnitySearch {
   std::size_t weighings_ = 0;
   std::vector<PipelineSetting> settings_;  // of plans from elsewhere
   std::size_t pipelines_ = 0;              // settings that stages were cut for
-  bool cut_off_ = false;
 };
 
 std::optional<OptionProblem> unity_contradiction(const OptionValues& o) {
@@ -341,9 +338,9 @@ Planner unity_planner() {
       .kind = "unity",
       .about = "Algebraic rewrites, cuts of every operator and machine mapping chosen together (Unity).",
       .searches = true,
-      .options =
-          {{"budget", Duration{defaults.budget}, "the time that the search may take"},
-           {"strategies", WholeNumber{.least = 1, .most = 10000, .by_default = whole(defaults.most_strategies)},
+      .options = with_limits(
+          defaults.budget.seconds, "rules applied, mappings, choices of micro-batches, steps of walks, and what the grid counts,",
+          {{"strategies", WholeNumber{.least = 1, .most = 10000, .by_default = whole(defaults.most_strategies)},
             "ways to run an operator that are chosen among, at most: those that cost least by themselves"},
            {"loops", WholeNumber{.least = 1, .most = 4, .by_default = defaults.most_cut},
             "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most"},
@@ -364,16 +361,16 @@ Planner unity_planner() {
             "are one update old"},
            {"threshold", RealNumber{.least = 1, .by_default = defaults.threshold},
             "a graph that costs more than so many times the best is not rewritten further"},
-           {"candidates", WholeNumber{.least = 1, .most = 1000000, .by_default = whole(defaults.candidates)},
-            "rewritten graphs of a segment that are looked at, at most"},
+           {"graphs", WholeNumber{.least = 1, .most = 1000000, .by_default = whole(defaults.graphs)},
+            "rewritten ones of a segment that are looked at, at most"},
            {"steps", WholeNumber{.least = 0, .most = 100000000, .by_default = whole(defaults.steps)},
             "changes of one operator that each of up to four searches by walks looks at, judged by a schedule, from the best plan and from "
-            "data parallelism"}},
+            "data parallelism"}}),
       .contradiction = unity_contradiction,
       .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
         const auto size = [&](std::string_view key) { return static_cast<std::size_t>(o.whole_number(key)); };
         return unity_search(p,
-                            {.budget = o.duration("budget"),
+                            {.budget = limits_of(o),
                              .most_strategies = size("strategies"),
                              .most_cut = static_cast<int>(o.whole_number("loops")),
                              .segment = size("segment"),
@@ -387,7 +384,7 @@ Planner unity_planner() {
                              .pipelines = o.flag("pipelines"),
                              .schedule = o.choice("schedule") == 0 ? pcg::ScheduleKind::one_f_one_b : pcg::ScheduleKind::two_bw,
                              .threshold = o.real_number("threshold"),
-                             .candidates = size("candidates"),
+                             .graphs = size("graphs"),
                              .steps = size("steps")},
                             c);
       }};

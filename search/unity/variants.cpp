@@ -29,7 +29,7 @@ class Rewriting {
         config_(config),
         estimate_(estimate) {}
 
-  Variants run(const Deadline& deadline) {
+  Variants run(Budget& budget) {
     std::optional<Variant> itself = variant(segment_.graph);
     last_kind_ = itself->kinds[itself->segment.last];
     seen_.insert(key(*itself));
@@ -37,13 +37,13 @@ class Rewriting {
     double best = itself->seconds;
     found_.push_back(std::move(*itself));
     pcg::Pcg start = pcg::parallelize(segment_.graph, pcg::unsharded(segment_.graph));
-    take_apart(start, best, deadline);
+    take_apart(start, best, budget);
     push(std::move(start), 0);
-    while (!queue_.empty() && looked_at_ < config_.candidates && !deadline.has_passed()) {
+    while (!queue_.empty() && looked_at_ < config_.graphs && !budget.is_spent()) {
       const Open open = queue_.top();
       queue_.pop();
       if (open.seconds > config_.threshold * best) break;
-      expand(open, best, deadline);
+      expand(open, best, budget);
     }
     return result();
   }
@@ -63,12 +63,12 @@ class Rewriting {
   // A tensor that is joined along a dim cannot be cut there, so that what was computed in parts has to move. Rules that compute with the
   // parts instead take one part away at a time, and nothing is gained before the last: they are applied as often as they go, and the graph
   // is kept whatever its operators cost by themselves.
-  void take_apart(const pcg::Pcg& start, double& best, const Deadline& deadline) {
+  void take_apart(const pcg::Pcg& start, double& best, const Budget& budget) {
     if (matcher_ == nullptr) return;
     std::vector<RuleApplied> rules;
     std::optional<pcg::Pcg> apart;
     std::optional<Variant> v;
-    while (!deadline.has_passed()) {
+    while (!budget.time_is_up()) {
       const pcg::Pcg& from = apart ? *apart : start;
       matcher_->restart(from);
       std::optional<substitutions::Rewritten> next;
@@ -101,11 +101,11 @@ class Rewriting {
     return std::ranges::all_of(m.views, [](const substitutions::ConcatAsTwo& c) { return c.begin == 0 && c.cut == 1; });
   }
 
-  void expand(const Open& open, double& best, const Deadline& deadline) {
+  void expand(const Open& open, double& best, Budget& budget) {
     if (matcher_ == nullptr) return;
     matcher_->restart(*open.graph);
     for (const substitutions::Match& match : matcher_->matches()) {
-      if (looked_at_ >= config_.candidates || deadline.has_passed()) return;
+      if (looked_at_ >= config_.graphs || !budget.take()) return;
       const substitutions::Rule& rule = rules_[match.rule];
       base::Attempt<substitutions::Rewritten> rewritten = substitutions::apply(rule, match, *open.graph, {});
       if (!rewritten) continue;
@@ -212,8 +212,8 @@ std::size_t quickest(const std::vector<Variant>& variants) {
 
 Variants variants_of(const SegmentGraph& segment, std::optional<KindNumber> first_kind, bool has_gradient, OperatorCatalog& catalog,
                      BranchShapes& shapes, std::span<const substitutions::Rule> rules, substitutions::Matcher* matcher,
-                     const VariantsConfig& config, const Estimate& estimate, const Deadline& deadline) {
-  return Rewriting(segment, first_kind, has_gradient, catalog, shapes, rules, matcher, config, estimate).run(deadline);
+                     const VariantsConfig& config, const Estimate& estimate, Budget& budget) {
+  return Rewriting(segment, first_kind, has_gradient, catalog, shapes, rules, matcher, config, estimate).run(budget);
 }
 
 }  // namespace search

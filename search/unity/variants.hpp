@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "search/mapping/mapping.hpp"
-#include "search/problem/deadline.hpp"
+#include "search/problem/budget.hpp"
 #include "search/unity/segment_graph.hpp"
 #include "substitutions/matching/matcher.hpp"
 
@@ -31,9 +31,9 @@ struct Variant {
 };
 
 struct VariantsConfig {
-  double threshold = 1.05;       // graphs that cost more than so many times the best are not rewritten further
-  std::size_t candidates = 200;  // rewritten graphs of a segment that are looked at, at most
-  std::size_t kept = 6;          // variants of a segment that are mapped
+  double threshold = 1.05;   // graphs that cost more than so many times the best are not rewritten further
+  std::size_t graphs = 200;  // rewritten ones of a segment that are looked at, at most
+  std::size_t kept = 6;      // variants of a segment that are mapped
 };
 
 // Seconds of an operator of a kind, in whatever way a graph is judged by.
@@ -54,10 +54,10 @@ struct Variants {
 // tensor that comes from it. Rewrites keep the last operator, so that segments stay apart, and train the model's own weights: rules that
 // would compute with weights alone, other than join and cut what no other segment reads, are not applied. One variant has all joined
 // tensors taken apart that rules take apart: a concat bars cuts, which costs nothing until the graph is mapped. Two graphs count as one
-// where kinds of operators and edges are equal. `matcher`: of the rules, on any graph; null: there are none.
+// where kinds of operators and edges are equal. `matcher`: of the rules, on any graph; null: there are none. Each rule that is applied is a
+// candidate of the budget.
 [[nodiscard]] Variants variants_of(const SegmentGraph& segment, std::optional<KindNumber> first_kind, bool has_gradient,
                                    OperatorCatalog& catalog, BranchShapes& shapes, std::span<const substitutions::Rule> rules,
-                                   substitutions::Matcher* matcher, const VariantsConfig& config, const Estimate& estimate,
-                                   const Deadline& deadline);
+                                   substitutions::Matcher* matcher, const VariantsConfig& config, const Estimate& estimate, Budget& budget);
 
 }  // namespace search

@@ -6,6 +6,7 @@
 // of their programs.
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>

@@ -18,8 +18,8 @@ using namespace std::chrono_literals;
 // A search of minutes beside a plan of milliseconds.
 const std::string kLongScenario =
     "foreshard: 1\nname: long\nmodel: {builtin: gpt3-2.6b}\ncluster: {preset: dgx-a100-80gb, nodes: 8}\ntraining: {global_batch: 2048, "
-    "precision: bf16, optimizer: adam}\nplans: [{unity: {budget: 600 s, candidates: 1000000}}, {name: again, unity: {budget: 600 s, "
-    "candidates: 1000000}}]\n";
+    "precision: bf16, optimizer: adam}\nplans: [{unity: {budget: 600 s, graphs: 1000000}}, {name: again, unity: {budget: 600 s, "
+    "graphs: 1000000}}]\n";
 
 class Started {
  public:

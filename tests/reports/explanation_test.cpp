@@ -58,14 +58,14 @@ const char* const kExplanation =
 }  // namespace
 
 TEST_CASE("a plan explains itself") {
-  CHECK(reports::plan_explanation_text(half_cut(), {}) == kExplanation);
-  CHECK(reports::plan_text(half_cut(), {}).find(kExplanation) != std::string::npos);
+  CHECK(reports::plan_explanation_text(half_cut(), {}, 120) == kExplanation);
+  CHECK(reports::plan_text(half_cut(), {}, 120).find(kExplanation) != std::string::npos);
 }
 
 TEST_CASE("a plan whose model is gone is compared without it") {
   pcg::Plan p = half_cut();
   p.model = base::parse_yaml("{onnx: /nowhere/model.onnx}", "m");
-  const std::string text = reports::plan_explanation_text(p, {});
+  const std::string text = reports::plan_explanation_text(p, {}, 120);
   CHECK(text.find("  the model cannot be read, so that new operators are not told apart: ") != std::string::npos);
   CHECK(text.find("  2 of 3 operators run as there\n") != std::string::npos);
 }

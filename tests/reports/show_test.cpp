@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "pcg/graph/parallelize.hpp"
 #include "pcg/models/builtins.hpp"
@@ -11,6 +12,8 @@
 #include "reports/show/model.hpp"
 #include "reports/show/plan.hpp"
 #include "reports/show/plan_comparison.hpp"
+#include "reports/show/planners.hpp"
+#include "reports/table.hpp"
 #include "topology/load.hpp"
 
 TEST_CASE("a model: parameters are counted once, FLOPs per sample whatever the batch") {
@@ -81,12 +84,12 @@ TEST_CASE("a plan: where zero shards some blocks alone, these are marked") {
   p.stage.assign(p.pcg.nodes().size(), 0);
   p.training.global_batch = 4;
   p.zero = 3;
-  CHECK(reports::plan_text(p, {}).find(", zero 3\n") != std::string::npos);
+  CHECK(reports::plan_text(p, {}, 120).find(", zero 3\n") != std::string::npos);
   CHECK(!nlohmann::json::parse(reports::plan_json(p, {})).contains("zero_blocks"));
   const auto second = static_cast<int>(std::ranges::find(p.pcg.blocks(), "second", &pcg::Block::name) - p.pcg.blocks().begin());
   p.memory.zero.blocks = {second};
   REQUIRE(pcg::violations(p).empty());
-  const std::string text = reports::plan_text(p, {});
+  const std::string text = reports::plan_text(p, {}, 120);
   CHECK(text.find(fmt::format(", zero 3 for 1 of {} blocks\n", p.pcg.blocks().size())) != std::string::npos);
   CHECK(text.find("second (zero 3): as first\n") != std::string::npos);
   CHECK(nlohmann::json::parse(reports::plan_json(p, {}))["zero_blocks"] == std::vector<std::string>{"second"});
@@ -109,7 +112,7 @@ TEST_CASE("two plans: settings that differ, and operators that run alike") {
   second.zero = 1;
   for (std::size_t n = 0; n < second.mapping.size(); ++n)
     if (second.pcg.nodes()[n].name == "up") second.mapping[n].start = base::DeviceId(1);
-  CHECK(reports::plan_comparison_text(first, second) ==
+  CHECK(reports::plan_comparison_text(first, second, 120) ==
         "first   first: whole\n"
         "second  second: whole\n"
         "\n"
@@ -125,4 +128,14 @@ TEST_CASE("two plans: settings that differ, and operators that run alike") {
   CHECK(
       j["others"].dump() ==
       R"([{"count":1,"first":{"cut":"whole","devices":[0]},"kind":"linear","named":"up","reordered":false,"second":{"cut":"whole","devices":[1]}}])");
+}
+
+TEST_CASE("planners and their options fit the screen") {
+  for (const std::size_t width : {80U, 100U, 120U}) {
+    std::istringstream text(reports::planners_text("", width));
+    for (std::string line; std::getline(text, line);) {
+      CAPTURE(line);
+      CHECK(reports::width_of(line) <= width);
+    }
+  }
 }

@@ -20,6 +20,27 @@ TEST_CASE("columns are as wide as their widest cell, whatever its letters and co
         "\033[31mred\033[0m    100\n");
 }
 
+TEST_CASE("cells on the left and titles take several lines where the screen is narrow, figures do not") {
+  reports::Table table({{"  what", reports::Align::left}, {"of the time", reports::Align::right}, {"why", reports::Align::left}});
+  table.row({"  first", "12.5 %", "because it is so and not otherwise"});
+  CHECK(table.text(2, 80) == "  what   of the time  why\n  first       12.5 %  because it is so and not otherwise\n");
+  CHECK(table.text(2, 29) ==
+        "  what     of the  why\n"
+        "             time\n"
+        "  first    12.5 %  because it\n"
+        "                   is so and\n"
+        "                   not\n"
+        "                   otherwise\n");
+}
+
+TEST_CASE("columns that do not fit go on below, under the same names") {
+  reports::Table table({{"sent", reports::Align::left}, {"all", reports::Align::right}, {"some", reports::Align::right}});
+  table.heading("base");
+  table.row({"  plan", "29.59 GB", "27.21 GB"});
+  CHECK(table.text_in_parts(26) == table.text());
+  CHECK(table.text_in_parts(25) == "sent         all\nbase\n  plan  29.59 GB\n\nsent        some\nbase\n  plan  27.21 GB\n");
+}
+
 TEST_CASE("the table, whole") {
   CHECK(reports::text_table(test::made_result(), {}) ==
         "made up\n"

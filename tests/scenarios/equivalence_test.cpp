@@ -165,7 +165,7 @@ TEST_CASE("layers that are each cut in their own way, in stages") {
 TEST_CASE("graphs that are rewritten and mapped together") {
   for (const char* name : {"mlp-mnist", "dlrm", "xdl", "inception-v3", "resnext-50"}) {
     const test::Question q = question(name);
-    const search::SearchResult result = search::unity_search(q.problem(), {.candidates = 40, .steps = 500}, {});
+    const search::SearchResult result = search::unity_search(q.problem(), {.graphs = 40, .steps = 500}, {});
     REQUIRE(result.best);
     CHECK(check_plan(name, *result.best));
   }

@@ -189,6 +189,14 @@ TEST_CASE("a planner never answers with worse than the plan it had") {
   for (const char* v : {"slow", "fast"}) CHECK(find(r, v, true).simulation->iteration_time <= find(r, v, false).simulation->iteration_time);
 }
 
+TEST_CASE("an MFU above 100 % has its reason") {
+  CHECK_FALSE(scenarios::high_mfu_note(1, 0.6));
+  CHECK(scenarios::high_mfu_note(1.2, 0.7)->text ==
+        "MFU is above 100 %: it counts whole attention squares by convention, and masks leave part of them out");
+  CHECK(scenarios::high_mfu_note(1.2, 1.1)->text ==
+        "MFU is above 100 %: some kernels do less work than the convention counts, or the device's profile has a peak that is too low");
+}
+
 TEST_CASE("the same answer whatever the number of worker processes") {
   const std::string text =
       test::kTwoGpus +
@@ -199,6 +207,23 @@ TEST_CASE("the same answer whatever the number of worker processes") {
   CHECK(one == timeless(run(text)));
   CHECK(one == timeless(run(text, 2)));
   CHECK(one == timeless(run(text, 7)));
+}
+
+TEST_CASE("a search that time or its candidates ended says so, and how it ends alike everywhere") {
+  const scenarios::ScenarioResult r = run(test::kTwoGpus +
+                                          "plans: [{flexflow: {budget: 0 s}, name: timed}, {flexflow: {candidates: 3}, name: counted}, "
+                                          "{flexflow: {candidates: 3}, name: again}]\n");
+  const auto first_note = [&](const char* plan) {
+    const auto at = std::ranges::find(r.runs, plan, &scenarios::Run::plan);
+    return scenarios::run_notes(*at).at(0).text;
+  };
+  CHECK(
+      first_note("timed") ==
+      "the search was cut off before its end: there may be better plans that it has not seen, and another run may find another plan; with "
+      "candidates: 1 it ends alike everywhere");
+  CHECK(first_note("counted") == "the search ended at its limit of candidates: there may be better plans that it has not seen");
+  CHECK(search::stop_reason(std::ranges::find(r.runs, "counted", &scenarios::Run::plan)->planning->termination) == "candidate_limit");
+  CHECK(r.runs[1].simulation->iteration_time == r.runs[2].simulation->iteration_time);
 }
 
 TEST_CASE("runs survive the way between processes") {

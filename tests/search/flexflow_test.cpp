@@ -159,7 +159,7 @@ TEST_CASE("a walk on two devices finds the cheapest of all positions") {
   test::Question q("{builtin: mlp-mnist}", 2, 1, 64);
   const search::Problem problem = q.problem();
   const search::SearchContext context;
-  const search::Deadline never(context, base::Seconds(1));
+  search::Budget never(context, base::Seconds(1));
   const pcg::Graph graph = pcg::with_batch(q.model, 64);
   search::OperatorCatalog catalog(problem, 1);
   const search::OperatorGraph operators = search::operator_graph(graph, catalog.kinds_of(graph), catalog);

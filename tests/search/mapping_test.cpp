@@ -19,9 +19,9 @@ namespace {
 using search::BranchShapes;
 using search::OperatorEdge;
 
-const search::Deadline& whenever() {
+const search::Budget& whenever() {
   static const search::SearchContext kContext;  // has no clock
-  static const search::Deadline kNever(kContext, base::Seconds(1));
+  static const search::Budget kNever(kContext, base::Seconds(1));
   return kNever;
 }
 

@@ -94,7 +94,7 @@ TEST_CASE("a search that simulates only some of what fits claims no optimum, and
   const test::Question q(test::kSmallGpt, 1, 4, 8);
   const search::SearchResult r = search::megatron_search(q.problem(), {.simulate_best = 3}, {});
   CHECK_FALSE(r.termination.is_optimal());
-  CHECK(r.termination.limit() == search::Limit::candidates);
+  CHECK(r.termination.limit() == search::Limit::options);
   CHECK(r.termination.has_plan());
   CHECK(search::stop_reason(r.termination) == "complete");
   CHECK(*r.objective >= *search_all(q).objective);

@@ -28,9 +28,9 @@ std::vector<search::Strategy> linear_strategies(int devices, int most_cut) {
   return search::strategies_of(*hidden.space, g.input_shapes(id), hidden.outputs, {0, devices}, most_cut);
 }
 
-const search::Deadline& no_deadline() {
+const search::Budget& no_deadline() {
   static const search::SearchContext kContext;  // has no clock
-  static const search::Deadline kNever(kContext, base::Seconds(1));
+  static const search::Budget kNever(kContext, base::Seconds(1));
   return kNever;
 }
 

@@ -72,7 +72,7 @@ pcg::Plan pipeline(const test::Question& q, const search::PipelineSetting& setti
   search::BranchShapes shapes;
   const pcg::Graph graph = pcg::with_batch(q.model, q.training.global_batch / setting.micro_batches);
   return search::pipeline_plans(problem, graph, setting, kAnyShape, {.parts = {.fewest = 1}}, catalog, shapes,
-                                search::Deadline(kContext, base::Seconds(1)))
+                                search::Budget(kContext, base::Seconds(1)))
       .at(0)
       .plan;
 }
@@ -176,7 +176,7 @@ TEST_CASE("where no stages fit, those that come closest are given") {
   search::OperatorCatalog catalog(tight, 2);
   search::BranchShapes shapes;
   const auto plans = search::pipeline_plans(tight, pcg::with_batch(q.model, 8), of_micro_batches(8), kAnyShape, {.parts = {.fewest = 1}},
-                                            catalog, shapes, search::Deadline(kContext, base::Seconds(1)));
+                                            catalog, shapes, search::Budget(kContext, base::Seconds(1)));
   REQUIRE(plans.size() == 1);
   CHECK(!oracle.memory(plans[0].plan).fits());
 }

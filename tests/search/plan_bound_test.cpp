@@ -75,8 +75,8 @@ void for_each_plan(Asked& asked, const Look& look) {
 
 search::Ranking ranking_of(Asked& asked) {
   const search::SearchContext context;
-  const search::Deadline deadline(context, base::Seconds(1e9));
-  return search::rank(asked.problem, asked.bounds, deadline, context);
+  search::Budget budget(context, base::Seconds(1e9));
+  return search::rank(asked.problem, asked.bounds, budget, context);
 }
 
 }  // namespace

@@ -78,10 +78,10 @@ TEST_CASE("convolutions of one image are merged, with their norms, in every modu
   search::RewrittenModel model(q.model, 5, substitutions::algebraic_rules_at_hand().rules, catalog, shapes);
   CHECK(model.segments() == 3);
   static const search::SearchContext kContext;
-  const search::Deadline never(kContext, base::Seconds(1));
+  search::Budget never(kContext, base::Seconds(1));
   // Every operator counts alike: what has the fewest is the best.
   model.rewrite(
-      {.candidates = 400}, [](search::KindNumber) { return 1.0; }, never);
+      {.graphs = 400}, [](search::KindNumber) { return 1.0; }, never);
   CHECK(model.unlike_segments() == 2);  // the first one reads what has no gradient
   std::vector<std::size_t> chosen;
   for (std::size_t s = 0; s < model.segments(); ++s) {
@@ -129,8 +129,9 @@ TEST_CASE("a plan of the model as it is claims no rewrites") {
   const pcg::Graph graph = pcg::with_batch(q.model, 8);
   search::RewrittenModel model(graph, 0, substitutions::algebraic_rules_at_hand().rules, catalog, shapes);
   static const search::SearchContext kContext;
+  search::Budget never(kContext, base::Seconds(1));
   model.rewrite(
-      {}, [](search::KindNumber) { return 1.0; }, search::Deadline(kContext, base::Seconds(1)));
+      {}, [](search::KindNumber) { return 1.0; }, never);
   const std::vector<std::size_t> best{search::quickest(model.variants(0))};
   pcg::Plan replicas = search::data_parallel_plan(problem, {}).value();
   model.add_rewrites(best, model.with(best).graph, replicas);
@@ -181,8 +182,9 @@ TEST_CASE("a weight that another segment reads is stored as it is") {
     search::RewrittenModel model(q.model, 2, substitutions::algebraic_rules_at_hand().rules, catalog, shapes);
     REQUIRE(model.segments() == 2);
     static const search::SearchContext kContext;
+    search::Budget never(kContext, base::Seconds(1));
     model.rewrite(
-        {.candidates = 50}, [](search::KindNumber) { return 1.0; }, search::Deadline(kContext, base::Seconds(1)));
+        {.graphs = 50}, [](search::KindNumber) { return 1.0; }, never);
     CHECK(std::ranges::any_of(model.variants(0), &search::Variant::is_apart) == !is_shared);
   }
 }

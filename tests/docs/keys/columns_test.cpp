@@ -198,4 +198,17 @@ what_if:
   - {name: d, set: {cluster.network.dimensions: [1, 2], cluster.nodes: 1x}}
 )";
   CHECK(scenarios::load_scenario(base::parse_yaml(examples, "s"), ".").variants.size() == 5);
+  // A preset's name, whatever stands beside it, and where the cluster has none.
+  for (const char* cluster :
+       {"{preset: dgx-a100-80gb, nodes: 2}", "{preset: dgx-a100-80gb, nodes: 2, links.infiniband.bandwidth: 20 GB/s}"}) {
+    const std::string other_machine = fmt::format(
+        "foreshard: 1\nmodel: {{builtin: mlp}}\ncluster: {}\ntraining: {{global_batch: 8}}\nplans: [data-parallel]\n"
+        "what_if: [{{name: h, set: {{cluster.preset: dgx-h100}}}}]\n",
+        cluster);
+    const scenarios::Scenario s = scenarios::load_scenario(base::parse_yaml(other_machine, "s"), ".");
+    CHECK(s.variants.at(1).variant.cluster->devices().front().type == "h100-sxm-80gb");
+    CHECK(s.variants.at(1).variant.cluster->device_count() == 16);
+  }
+  const std::string of_no_preset = base + "what_if: [{name: h, set: {cluster.preset: dgx-h100}}]\n";
+  CHECK(scenarios::load_scenario(base::parse_yaml(of_no_preset, "s"), ".").variants.at(1).variant.cluster->device_count() == 16);
 }

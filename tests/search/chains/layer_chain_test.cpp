@@ -10,7 +10,7 @@
 namespace {
 
 const search::SearchContext kNoClock;
-const search::Deadline kNoDeadline(kNoClock, base::Seconds(1));
+const search::Budget kNoDeadline(kNoClock, base::Seconds(1));
 
 std::optional<search::ChainAnswer> solved(const search::LayerChain& chain, double to_beat = test::kNever) {
   return search::cheapest_chain(chain, to_beat, kNoDeadline);

@@ -11,11 +11,11 @@ namespace {
 
 constexpr base::Seconds kLong(60);
 const search::SearchContext kNoClockHere;
-const search::Deadline kNeverOver(kNoClockHere, kLong);
+const search::Budget kNeverOver(kNoClockHere, kLong);
 
 search::MilpChain by_milp(const search::LayerChain& chain, double to_beat = test::kNever,
                           const std::optional<search::ChainAnswer>& start = std::nullopt) {
-  return search::cheapest_chain_by_milp(chain, to_beat, start, kLong, kNeverOver);
+  return search::cheapest_chain_by_milp(chain, to_beat, start, {.seconds = kLong}, kNeverOver);
 }
 
 }  // namespace
@@ -121,14 +121,15 @@ TEST_CASE("a chain that takes long is answered at its limit, no worse than it be
   const auto start = search::uniform_chain(chain);
   REQUIRE(exact);
   REQUIRE(start);
-  const search::MilpChain milp = search::cheapest_chain_by_milp(chain, test::kNever, start, base::Seconds(0.5), kNeverOver);
+  const search::MilpChain milp = search::cheapest_chain_by_milp(chain, test::kNever, start, {.seconds = base::Seconds(0.5)}, kNeverOver);
   CHECK_FALSE(milp.is_proved);
   REQUIRE(milp.answer);
   CHECK(milp.answer->seconds <= start->seconds);
   CHECK(milp.answer->seconds >= exact->seconds * (1 - 1e-9));
   CHECK(milp.bound <= exact->seconds * (1 + 1e-9));
   // Nothing was known, and there was no time.
-  const search::MilpChain none = search::cheapest_chain_by_milp(chain, test::kNever, std::nullopt, base::Seconds(0), kNeverOver);
+  const search::MilpChain none =
+      search::cheapest_chain_by_milp(chain, test::kNever, std::nullopt, {.seconds = base::Seconds(0)}, kNeverOver);
   CHECK_FALSE(none.is_proved);
   CHECK_FALSE(none.answer);
 }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kNoChoice = std::numeric_limits<double>::infinity();
 const search::SearchContext kClockless;
-const search::Deadline kNoHurry(kClockless, base::Seconds(60));
+const search::Budget kNoHurry(kClockless, base::Seconds(60));
 
 int some(int least, int most) { return *rc::gen::inRange(least, most + 1); }
 
@@ -176,7 +176,7 @@ TEST_CASE("when time is up there is the best so far, with a bound that holds") {
   bool is_over = false;
   search::SearchContext context;
   context.interrupted = [&] { return is_over; };
-  const search::Deadline deadline(context, base::Seconds(60));
+  const search::Budget budget(context, base::Seconds(60));
   CHECK(rc::check([&] {
     is_over = false;
     const search::LimitedProblem p = random_limited();
@@ -186,7 +186,7 @@ TEST_CASE("when time is up there is the best so far, with a bound that holds") {
       is_over = is_over || --left < 0;
       return false;
     };
-    const search::LimitedChoice found = search::cheapest_within(p, find_out, deadline);
+    const search::LimitedChoice found = search::cheapest_within(p, find_out, budget);
     RC_ASSERT(found.bound <= least * (1 + 1e-6));
     if (found.choice.empty() || !found.fits) return;
     RC_ASSERT(search::fits(p, found.choice));

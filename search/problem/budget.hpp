@@ -1,0 +1,91 @@
+#pragma once
+// What a search may take: seconds, and candidates, which end it at the same place on every machine.
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "search/problem/problem.hpp"
+#include "search/problem/termination.hpp"
+
+namespace search {
+
+struct SearchLimits {
+  static constexpr std::uint64_t kUncounted = std::numeric_limits<std::uint64_t>::max();
+
+  // NOLINTNEXTLINE(google-explicit-constructor): seconds alone are limits
+  SearchLimits(base::Seconds most_seconds, std::uint64_t most_candidates = kUncounted)
+      : seconds(most_seconds), candidates(most_candidates) {}
+
+  base::Seconds seconds;
+  std::uint64_t candidates;  // steps of the planner's own kind, which its option names
+};
+
+// Starts when it is made. A step of a search asks for a candidate with take(); what works on a candidate asks for the time alone, so that
+// candidates that are looked at are looked at whole. Requires: the context outlives it.
+class Budget {
+ public:
+  Budget(const SearchContext& context, const SearchLimits& limits) : context_(context), limits_(limits) {
+    if (context_.clock) start_ = context_.clock();
+  }
+
+  // Where there is no clock only by an interruption.
+  [[nodiscard]] bool time_is_up() const {
+    return (context_.interrupted && context_.interrupted()) || (context_.clock && context_.clock() - start_ > limits_.seconds);
+  }
+  // All of it, where there is no clock.
+  [[nodiscard]] base::Seconds left() const {
+    return context_.clock ? base::Seconds(std::max(0.0, (limits_.seconds - (context_.clock() - start_)).value())) : limits_.seconds;
+  }
+
+  // Candidates are limited. What is then limited by seconds alone, as a solver's effort, is not to be asked: the plan would depend on it.
+  [[nodiscard]] bool is_counted() const { return limits_.candidates != SearchLimits::kUncounted; }
+  [[nodiscard]] std::uint64_t candidates_left() const { return limits_.candidates - std::min(limits_.candidates, counted_); }
+  // Whether another candidate may not be looked at; what ended the search is kept.
+  [[nodiscard]] bool is_spent() {
+    if (time_is_up()) end(Limit::time);
+    else if (candidates_left() == 0) end(Limit::candidates);
+    else return false;
+    return true;
+  }
+  // Whether another candidate may be looked at, which then counts.
+  [[nodiscard]] bool take() {
+    if (is_spent()) return false;
+    count(1);
+    return true;
+  }
+  void count(std::uint64_t candidates) { counted_ += candidates; }
+
+  // The limits of a part of the search: of its seconds, or, where candidates are counted, of these, and then all the seconds that are
+  // left. One candidate at least.
+  [[nodiscard]] SearchLimits part(double of_seconds, double of_candidates) const {
+    if (!is_counted()) return std::min(limits_.seconds * of_seconds, left());
+    const auto share = static_cast<std::uint64_t>(static_cast<double>(limits_.candidates) * of_candidates);
+    return {left(), std::max<std::uint64_t>(1, std::min(share, candidates_left()))};
+  }
+  [[nodiscard]] SearchLimits part(double share) const { return part(share, share); }
+  // What such a part has counted, and what ended it.
+  void add_part(std::uint64_t counted, std::optional<Limit> ended_by) {
+    count(counted);
+    if (ended_by && ended_by != Limit::options) end(*ended_by);
+  }
+  void end(Limit by) { (by == Limit::time ? is_out_of_time_ : is_out_of_candidates_) = true; }
+
+  [[nodiscard]] std::uint64_t counted() const { return counted_; }
+  // The limit that ended the search, or left something out of it, time before candidates, because the plan then depends on it; nullopt:
+  // none.
+  [[nodiscard]] std::optional<Limit> ended_by() const {
+    if (is_out_of_time_ || time_is_up()) return Limit::time;
+    return is_out_of_candidates_ ? std::optional(Limit::candidates) : std::nullopt;
+  }
+
+ private:
+  const SearchContext& context_;
+  SearchLimits limits_;
+  base::Seconds start_;
+  std::uint64_t counted_ = 0;
+  bool is_out_of_time_ = false, is_out_of_candidates_ = false;
+};
+
+}  // namespace search
