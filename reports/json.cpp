@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "reports/capacity/json.hpp"
 #include "reports/comparison.hpp"
 #include "reports/json_numbers.hpp"
 #include "scenarios/run_notes.hpp"
@@ -91,6 +92,7 @@ std::string json(const scenarios::ScenarioResult& result, Explained explained) {
   j["engine"] = sim::engine_settings();
   j["runs"] = Json::array();
   for (const scenarios::Run& r : result.runs) j["runs"].push_back(run_json(result, r, explained));
+  add_capacity(j, result);
   return j.dump(1) + "\n";
 }
 

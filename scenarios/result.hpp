@@ -8,6 +8,7 @@
 
 #include "base/note.hpp"
 #include "pcg/plan/plan.hpp"
+#include "scenarios/capacity/result.hpp"
 #include "scenarios/question/scenario.hpp"
 #include "search/problem/search_result.hpp"
 #include "sim/simulation.hpp"
@@ -55,6 +56,8 @@ struct Run {
 struct ScenarioResult {
   std::string scenario;
   std::vector<Run> runs;
+  std::optional<CapacityResult> capacity;  // where the scenario asks
+  std::vector<Run> capacity_runs;          // that it rests on: CapacityCase::run counts them
 };
 
 }  // namespace scenarios

@@ -7,6 +7,7 @@
 
 #include "base/processes/worker_pool.hpp"
 #include "scenarios/answer.hpp"
+#include "scenarios/capacity_answer.hpp"
 #include "scenarios/run_codec.hpp"
 
 namespace scenarios {
@@ -37,6 +38,7 @@ class Runner {
     result.scenario = scenario_.name;
     for (const auto* answers : {&base, &changed})
       for (const Answers& a : *answers) result.runs.insert(result.runs.end(), a.begin(), a.end());
+    if (scenario_.capacity) answer_capacity(*scenario_.capacity, result);
     return result;
   }
 
@@ -53,6 +55,15 @@ class Runner {
     if (!same && base.made) again.base_gpus = base.gpus;
     answers.push_back(std::move(again));
     return answers;
+  }
+
+  void answer_capacity(const CapacityQuestion& question, ScenarioResult& result) {
+    const std::size_t count = capacity_run_count(question);
+    for (std::size_t i = 0; i < count; ++i) {
+      result.capacity_runs.push_back(capacity_run(question, i, options_));
+      if (options_.progress) options_.progress(fmt::format("capacity: {} of {} answered", i + 1, count));
+    }
+    result.capacity = capacity_answer(question, result.capacity_runs);
   }
 
   // A piece of work that was done in a worker process: of the plan entries in turn, on one variant after another from `first`.
