@@ -56,7 +56,7 @@ void add_limit(Json& j, const char* meets, const char* chance, const std::option
 void add_losses(Json& j, const scenarios::Losses& l) {
   j["failures"] = {{"mtbf_s", l.mtbf.value()},
                    {"expected", l.failures},
-                   {"checkpoint_bytes", std::round(l.checkpoint_size.value())},
+                   {"checkpoint_bytes", std::llround(l.checkpoint_size.value())},
                    {"checkpoint_s", l.checkpoint.value()},
                    {"checkpoint_interval_s", l.interval.value()}};
 }

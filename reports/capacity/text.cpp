@@ -155,6 +155,13 @@ std::string machine_text(const CapacityAsked& a, std::size_t entry) {
                      a.runs[e.asked.run].plan);
 }
 
+// "rent 12, capex 8, operations 2, electricity 1.5": where some of it is owned.
+std::string parts_text(const CapacityAsked& a, const scenarios::Costs& c) {
+  return fmt::format("rent {}, capex {}, operations {}, electricity {}", figure(c.rent.value(), a.units.money),
+                     figure(c.capex.value(), a.units.money), figure(c.operations.value(), a.units.money),
+                     figure(c.electricity.value(), a.units.money));
+}
+
 // "18 to 24 days, 90 %; 52.1 kUSD (45 to 60)".
 std::string outcome_text(const CapacityAsked& a, std::size_t entry) {
   const Outcome& o = *a.capacity.entries[entry].outcome;
@@ -162,12 +169,15 @@ std::string outcome_text(const CapacityAsked& a, std::size_t entry) {
   if (o.costs)
     text += fmt::format("; {} {} ({})", figure(cost_of(o), a.units.money), a.units.money.name,
                         range_text(o.cost_low().value(), o.cost_high().value(), a.units.money));
+  if (o.costs && a.capacity.entries[entry].asked.fleet.owned_nodes > 0) text += ": " + parts_text(a, *o.costs);
   return text;
 }
 
 std::string question_text(const CapacityResult& r) {
   constexpr std::array<const char*, 3> kUnits = {"tokens", "samples", "iterations"};
-  std::string text = fmt::format("{:.4g} {} of training", r.terms.work.amount, kUnits[static_cast<std::size_t>(r.terms.work.unit)]);
+  std::string amount = fmt::format("{:.4g}", r.terms.work.amount);
+  if (const std::size_t plus = amount.find('+'); plus != std::string::npos) amount.erase(plus, 1);  // "3e11"
+  std::string text = fmt::format("{} {} of training", amount, kUnits[static_cast<std::size_t>(r.terms.work.unit)]);
   if (r.terms.deadline) text += fmt::format(", in {}", base::to_text(*r.terms.deadline));
   if (r.terms.budget) text += fmt::format(", for {}", base::to_text(*r.terms.budget));
   return text;
@@ -202,7 +212,10 @@ void add_sentence(std::string& out, const std::string& label, const std::string&
 
 std::string choices_text(const CapacityAsked& a, std::size_t width) {
   const scenarios::Choices& c = a.capacity.choices;
-  const auto said = [&](std::size_t entry) { return fmt::format("{}: {}", machine_text(a, entry), outcome_text(a, entry)); };
+  const auto said = [&](std::size_t entry) {
+    const std::string& plan = a.runs[a.capacity.entries[entry].asked.run].plan_summary;
+    return fmt::format("{}: {}{}", machine_text(a, entry), outcome_text(a, entry), plan.empty() ? "" : "; " + plan);
+  };
   std::string out;
   if (a.shown.deadline) {
     add_sentence(out, "smallest",
@@ -217,6 +230,24 @@ std::string choices_text(const CapacityAsked& a, std::size_t width) {
   return out;
 }
 
+std::string legend_text(const CapacityAsked& a, std::size_t width) {
+  std::string sentence = "goodput: the share of the time that trains, besides failures and checkpoints; 90 %: the interval";
+  if (a.shown.deadline || a.shown.budget)
+    sentence += "; surely: all of the interval keeps the limit, probably: its middle does, unlikely: its lower end alone";
+  if (a.shown.costs) sentence += "; frontier: none is as quick and as cheap, and better in one of the two";
+  std::string out = "\n";
+  for (const std::string& l : wrapped(sentence, width)) out += l + "\n";
+  return out;
+}
+
+// What was assumed stands beside the answer that it is about.
+std::string capacity_notes(const CapacityResult& r, std::size_t width) {
+  constexpr std::array<const char*, 5> kKinds = {"problem", "caution", "assumed", "search", "detail"};
+  std::string out;
+  for (const base::Note& n : r.notes) add_sentence(out, kKinds[static_cast<std::size_t>(n.kind)], n.text, width);
+  return out;
+}
+
 }  // namespace
 
 std::string capacity_text(const scenarios::ScenarioResult& answer, std::size_t width) {
@@ -224,18 +255,12 @@ std::string capacity_text(const scenarios::ScenarioResult& answer, std::size_t w
   const CapacityAsked a = asked_of(answer);
   std::string out = "\n";
   add_sentence(out, "capacity", question_text(a.capacity), width);
-  return out + "\n" + capacity_table(a, width) + "\n" + choices_text(a, width);
+  return out + "\n" + capacity_table(a, width) + legend_text(a, width) + "\n" + choices_text(a, width) + capacity_notes(a.capacity, width);
 }
 
 scenarios::ScenarioResult with_capacity_runs(const scenarios::ScenarioResult& answer) {
   scenarios::ScenarioResult all = answer;
-  if (!answer.capacity) return all;
   all.runs.insert(all.runs.end(), answer.capacity_runs.begin(), answer.capacity_runs.end());
-  Run of_capacity;
-  of_capacity.plan = "capacity";
-  of_capacity.variant = scenarios::kBaseName;
-  of_capacity.notes = answer.capacity->notes;
-  all.runs.push_back(std::move(of_capacity));
   return all;
 }
 

@@ -57,7 +57,7 @@ struct CapacityTerms {
 };
 
 // Llama 3 405B's pre-training had 419 unexpected interruptions in 54 days on 16,384 H100 (Grattafiori et al., arXiv 2407.21783, section
-// 3.3.4 and table 5). Derived: 16384 x 54 x 24 h / 419 = 50,676 h.
+// 3.3.4 and table 5). Derived: 16384 x 54 x 24 h / 419 = 50,677 h.
 inline constexpr base::Seconds kLlama3MtbfPerGpu{16384 * 54 * 86400.0 / 419};
 // An assumption. It is less than the bound that the same section gives: above 90 % of effective training time at one interruption in 3.1 h
 // leave at most 18.6 min for each, with what is lost and with the checkpoints.

@@ -95,7 +95,8 @@ TEST_CASE("what cannot train, or would never end, has no figures") {
 TEST_CASE("what has no price is on no frontier") {
   scenarios::CapacityTerms terms = test::made_terms(1.8e6);
   terms.candidates[1].price = {};
-  const auto e = scenarios::capacity_entries(terms, std::vector{test::made_case(0, 1, 2), test::made_case(1, 1, 1), test::made_case(0, 2, 2)});
+  const auto e =
+      scenarios::capacity_entries(terms, std::vector{test::made_case(0, 1, 2), test::made_case(1, 1, 1), test::made_case(0, 2, 2)});
   CHECK(e[0].outcome->on_frontier == true);
   CHECK_FALSE(e[1].outcome->on_frontier);
   CHECK_FALSE(e[1].outcome->costs);

@@ -39,7 +39,8 @@ double best_goodput(const scenarios::FailureTimes& times) {
   double low = 1, high = 3 * times.mtbf.value();  // by thirds: the goodput rises and then falls
   for (int i = 0; i < 200; ++i) {
     const double a = low + (high - low) / 3, b = high - (high - low) / 3;
-    (goodput(times, Seconds(a)) < goodput(times, Seconds(b)) ? low : high) = goodput(times, Seconds(a)) < goodput(times, Seconds(b)) ? a : b;
+    (goodput(times, Seconds(a)) < goodput(times, Seconds(b)) ? low : high) =
+        goodput(times, Seconds(a)) < goodput(times, Seconds(b)) ? a : b;
   }
   return goodput(times, Seconds(low));
 }

@@ -33,7 +33,8 @@ std::string problem(const std::string& section) {
 
 TEST_CASE("a section has its terms, its plans and the machines to simulate") {
   const auto q = loaded(
-      "  train: {samples: 300e9}\n  deadline: 30 days\n  budget: 2 MUSD\n  plans: [{fsdp: {stage: zero1}, name: sharded}]\n  candidates:\n" +
+      "  train: {samples: 300e9}\n  deadline: 30 days\n  budget: 2 MUSD\n  plans: [{fsdp: {stage: zero1}, name: sharded}]\n  "
+      "candidates:\n" +
       candidate("name: rented, nodes: [1, 2], price: 2.50 USD/gpu/h, power: 10.2 kW/node, pue: 1.2") +
       candidate("name: mixed, nodes: [2, 4], price: 20 USD/node/h, power: 0.7 kW/gpu, owned: {nodes: 3, capex: 0.3 MUSD/node, years: 4, "
                 "utilisation: 0.8, operations: 20 kUSD/year, electricity: 100 USD/MWh}") +
@@ -95,14 +96,14 @@ TEST_CASE("what is left out has its default") {
 }
 
 TEST_CASE("every problem of a section at once") {
-  const std::string text = test::problems(with_capacity(
-      "  train: {tokens: 3e9, samples: 1}\n"
-      "  deadline: 30\n"
-      "  budget: 2\n"
-      "  candidates:\n"
-      "    - {cluster: {preset: dgx-a10}, nodes: [0, 2, 2], price: 2.5, power: 10 kW/nod, pue: 0.9}\n"
-      "    - {nodes: 1, prize: 1 USD/h}\n"
-      "  reliability: {mtbf_per_gpu: 0 s, checkpoint: {size: 3, interval: 0 s}}\n"));
+  const std::string text =
+      test::problems(with_capacity("  train: {tokens: 3e9, samples: 1}\n"
+                                   "  deadline: 30\n"
+                                   "  budget: 2\n"
+                                   "  candidates:\n"
+                                   "    - {cluster: {preset: dgx-a10}, nodes: [0, 2, 2], price: 2.5, power: 10 kW/nod, pue: 0.9}\n"
+                                   "    - {nodes: 1, prize: 1 USD/h}\n"
+                                   "  reliability: {mtbf_per_gpu: 0 s, checkpoint: {size: 3, interval: 0 s}}\n"));
   CHECK(text ==
         "s.yaml:16:24: capacity.train.samples: another amount of work is given as well\n"
         "   16 |   train: {tokens: 3e9, samples: 1}\n"
@@ -142,8 +143,9 @@ TEST_CASE("terms that contradict each other are refused") {
         "capacity.train.tokens: the model has no tokens | write samples: or iterations: in place of tokens");
   CHECK(problem("  train: {}\n  candidates:\n" + candidate("nodes: 1")) ==
         "capacity.train: it does not say how much is trained | write e.g. {tokens: 300e9}, {samples: 1e9} or {iterations: 500000}");
-  CHECK(problem(kWork + "  candidates: []\n") == "capacity.candidates: expected a list of candidates | write e.g. - {cluster: {preset: "
-                                                 "dgx-h100}, nodes: [4, 8], price: 2.50 USD/gpu/h}");
+  CHECK(problem(kWork + "  candidates: []\n") ==
+        "capacity.candidates: expected a list of candidates | write e.g. - {cluster: {preset: "
+        "dgx-h100}, nodes: [4, 8], price: 2.50 USD/gpu/h}");
   CHECK(problem(kWork + "  candidates:\n    - {cluster: {preset: dgx-a100-80gb, nodes: 2}, nodes: 1}\n") ==
         "capacity.candidates[0].nodes: the cluster says how many nodes there are as well | keep one of them");
   CHECK(problem(kWork + "  candidates:\n" + candidate("nodes: 0")) == "capacity.candidates[0].nodes: nodes must be at least 1, found 0");
@@ -160,7 +162,7 @@ TEST_CASE("a machine that cannot train like this is pointed at below its candida
 
 TEST_CASE("a scenario is answered with its capacity, from the runs that it rests on") {
   const scenarios::ScenarioResult result = scenarios::run_scenario(
-      test::load(with_capacity(kWork + "  deadline: 300 years\n" + "  candidates:\n" + candidate("nodes: [1, 2], price: 1 USD/gpu/h") +
+      test::load(with_capacity(kWork + "  deadline: 3000 days\n" + "  candidates:\n" + candidate("nodes: [1, 2], price: 1 USD/gpu/h") +
                                candidate("name: again, nodes: [2], price: 2 USD/gpu/h"))),
       {});
 }
