@@ -162,7 +162,7 @@ std::string parts_text(const CapacityAsked& a, const scenarios::Costs& c) {
                      figure(c.electricity.value(), a.units.money));
 }
 
-// "18 to 24 days, 90 %; 52.1 kUSD (45 to 60)".
+// "18 to 24 days, 90 %; 52.1 kUSD (45 to 60); 12.3 MWh".
 std::string outcome_text(const CapacityAsked& a, std::size_t entry) {
   const Outcome& o = *a.capacity.entries[entry].outcome;
   std::string text = fmt::format("{} {}, 90 %", range_text(o.time_low.value(), o.time_high.value(), a.units.time), a.units.time.name);
@@ -170,6 +170,7 @@ std::string outcome_text(const CapacityAsked& a, std::size_t entry) {
     text += fmt::format("; {} {} ({})", figure(cost_of(o), a.units.money), a.units.money.name,
                         range_text(o.cost_low().value(), o.cost_high().value(), a.units.money));
   if (o.costs && a.capacity.entries[entry].asked.fleet.owned_nodes > 0) text += ": " + parts_text(a, *o.costs);
+  if (o.energy) text += "; " + base::to_text(*o.energy);
   return text;
 }
 

@@ -74,8 +74,7 @@ TEST_CASE("a section has its terms, its plans and the machines to simulate") {
   CHECK((q.points[1].fleet.owned_nodes == 0 && q.points[1].fleet.gpus == 4));
   CHECK((q.points[2].fleet.owned_nodes == 2 && q.points[2].fleet.rented_gpus() == 0));
   CHECK((q.points[3].fleet.owned_nodes == 3 && q.points[3].fleet.rented_gpus() == 2));
-  CHECK(q.machines[0].model == test::load(with_capacity(kWork + "  candidates:\n" + candidate("nodes: 1"))).base().model ==
-        false);  // of another scenario
+  CHECK(q.machines[0].model == q.machines[1].model);  // the scenario's, loaded once
 }
 
 TEST_CASE("what is left out has its default") {
@@ -104,10 +103,52 @@ TEST_CASE("every problem of a section at once") {
                                    "    - {cluster: {preset: dgx-a10}, nodes: [0, 2, 2], price: 2.5, power: 10 kW/nod, pue: 0.9}\n"
                                    "    - {nodes: 1, prize: 1 USD/h}\n"
                                    "  reliability: {mtbf_per_gpu: 0 s, checkpoint: {size: 3, interval: 0 s}}\n"));
-  CHECK(text ==
-        "s.yaml:16:24: capacity.train.samples: another amount of work is given as well\n"
-        "   16 |   train: {tokens: 3e9, samples: 1}\n"
-        "      |                                 ^~~ keep one of them\n");
+  CHECK(text == R"(s.yaml:16:33: capacity.train.samples: another amount of work is given as well
+   16 |   train: {tokens: 3e9, samples: 1}
+      |                                 ^~~ keep one of them
+s.yaml:17:13: capacity.deadline: "30" has no unit
+   17 |   deadline: 30
+      |             ^~~ write e.g. "1.5 us" or "30 days"
+s.yaml:18:11: capacity.budget: "2" has no unit
+   18 |   budget: 2
+      |           ^~~ write e.g. "300 kUSD" or "2 MUSD"
+s.yaml:20:26: capacity.candidates[0].cluster.preset: no preset is called "dgx-a10"
+   20 |     - {cluster: {preset: dgx-a10}, nodes: [0, 2, 2], price: 2.5, power: 10 kW/nod, pue: 0.9}
+      |                          ^~~ did you mean "dgx-1v"?
+s.yaml:20:44: capacity.candidates[0].nodes[0]: nodes must be at least 1, found 0
+   20 |     - {cluster: {preset: dgx-a10}, nodes: [0, 2, 2], price: 2.5, power: 10 kW/nod, pue: 0.9}
+      |                                            ^
+s.yaml:20:50: capacity.candidates[0].nodes[2]: 2 nodes are asked for twice
+   20 |     - {cluster: {preset: dgx-a10}, nodes: [0, 2, 2], price: 2.5, power: 10 kW/nod, pue: 0.9}
+      |                                                  ^~~ keep one of them
+s.yaml:20:61: capacity.candidates[0].price: "2.5" has no unit
+   20 |     - {cluster: {preset: dgx-a10}, nodes: [0, 2, 2], price: 2.5, power: 10 kW/nod, pue: 0.9}
+      |                                                             ^~~ write e.g. "2.50 USD/gpu/h", "20 USD/node/h" or "160 USD/h"
+s.yaml:20:73: capacity.candidates[0].power: "10 kW/nod" is not a power
+   20 |     - {cluster: {preset: dgx-a10}, nodes: [0, 2, 2], price: 2.5, power: 10 kW/nod, pue: 0.9}
+      |                                                                         ^~~ write e.g. "10.2 kW/node" or "700 W/gpu"
+s.yaml:20:89: capacity.candidates[0].pue: pue must be at least 1, found 0.9
+   20 |     - {cluster: {preset: dgx-a10}, nodes: [0, 2, 2], price: 2.5, power: 10 kW/nod, pue: 0.9}
+      |                                                                                         ^
+s.yaml:21:7: capacity.candidates[1]: missing key "cluster"
+   21 |     - {nodes: 1, prize: 1 USD/h}
+      |       ^
+s.yaml:21:18: capacity.candidates[1]: unknown key "prize"
+   21 |     - {nodes: 1, prize: 1 USD/h}
+      |                  ^~~ did you mean "price"?
+s.yaml:22:31: capacity.reliability.mtbf_per_gpu: failures have some time between them
+   22 |   reliability: {mtbf_per_gpu: 0 s, checkpoint: {size: 3, interval: 0 s}}
+      |                               ^~~ write e.g. 50000 h
+s.yaml:22:48: capacity.reliability.checkpoint: missing key "bandwidth"
+   22 |   reliability: {mtbf_per_gpu: 0 s, checkpoint: {size: 3, interval: 0 s}}
+      |                                                ^
+s.yaml:22:55: capacity.reliability.checkpoint.size: "3" has no unit
+   22 |   reliability: {mtbf_per_gpu: 0 s, checkpoint: {size: 3, interval: 0 s}}
+      |                                                       ^~~ write e.g. "16 GiB" or "80 GB"
+s.yaml:22:68: capacity.reliability.checkpoint.interval: between two checkpoints there is some training
+   22 |   reliability: {mtbf_per_gpu: 0 s, checkpoint: {size: 3, interval: 0 s}}
+      |                                                                    ^~~ write e.g. 30 min
+)");
 }
 
 TEST_CASE("amounts need their units, and say which") {
@@ -162,7 +203,28 @@ TEST_CASE("a machine that cannot train like this is pointed at below its candida
 
 TEST_CASE("a scenario is answered with its capacity, from the runs that it rests on") {
   const scenarios::ScenarioResult result = scenarios::run_scenario(
-      test::load(with_capacity(kWork + "  deadline: 3000 days\n" + "  candidates:\n" + candidate("nodes: [1, 2], price: 1 USD/gpu/h") +
-                               candidate("name: again, nodes: [2], price: 2 USD/gpu/h"))),
+      test::load(with_capacity(kWork + "  deadline: 3000 days\n  plans: [data-parallel, {megatron: {tensor: 3}}]\n  candidates:\n" +
+                               candidate("nodes: [1, 2], price: 1 USD/gpu/h") + candidate("name: again, nodes: 2, price: 2 USD/gpu/h") +
+                               "  reliability: {checkpoint: {bandwidth: 1 GB/s}}\n")),
       {});
+  CHECK(result.runs.size() == 1);
+  CHECK(result.capacity_runs.size() == 4);  // two machines, two plans
+  REQUIRE(result.capacity);
+  const auto& entries = result.capacity->entries;
+  REQUIRE(entries.size() == 6);
+  for (const scenarios::CapacityEntry& e : entries) {
+    const scenarios::Run& run = result.capacity_runs[e.asked.run];
+    CAPTURE(run.variant);
+    CHECK(e.outcome.has_value() == (run.plan == "data-parallel"));  // 2 or 4 GPUs are no multiple of 3
+    if (!e.outcome) continue;
+    CHECK(run.gpus == e.asked.fleet.gpus);
+    CHECK(e.outcome->time.value() == doctest::Approx(1e6 / run.samples_per_s / e.outcome->goodput));
+    // SGD has no states: a checkpoint holds the weights, 4 bytes for each parameter.
+    CHECK(e.outcome->losses->checkpoint_size.value() ==
+          4.0 *
+              static_cast<double>(test::load(with_capacity(kWork + "  candidates:\n" + candidate("nodes: 1"))).base().model->parameters()));
+  }
+  CHECK(entries[4].outcome->time == entries[2].outcome->time);  // the same machine at twice the price
+  CHECK(entries[4].outcome->costs->total().value() == doctest::Approx(2 * entries[2].outcome->costs->total().value()));
+  CHECK(result.capacity->choices.smallest == std::optional<std::size_t>(0));
 }
