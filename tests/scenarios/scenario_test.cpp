@@ -57,7 +57,7 @@ TEST_CASE("every problem of every section at once, in order") {
         "      |                                   ^~~ did you mean \"tensor\"?\n"
         "s.yaml:6:1: unknown key \"color\"\n"
         "    6 | color: red\n"
-        "      | ^~~ one of: foreshard, name, model, cluster, training, plans, what_if\n");
+        "      | ^~~ one of: foreshard, name, model, cluster, training, plans, what_if, capacity\n");
 }
 
 TEST_CASE("what is missing is said, and what is there is checked all the same") {
