@@ -32,6 +32,13 @@ std::optional<TrainingForecast> forecast_of(const Run& run, const Variant& varia
                           .states = states_of(*run.made, variant)};
 }
 
+// Machines are paid for as a whole.
+void add_idle_note(const Run& run, const CapacityQuestion::Point& point, const CandidateTerms& terms, std::vector<base::Note>& notes) {
+  if (run.status == Status::ok && run.gpus < point.fleet.gpus)
+    notes.push_back({base::NoteKind::caution, fmt::format("{} uses {} of the {} GPUs of {} x {}; all of them are paid for", run.plan,
+                                                          run.gpus, point.fleet.gpus, terms.name, point.fleet.nodes)});
+}
+
 }  // namespace
 
 std::size_t capacity_run_count(const CapacityQuestion& question) { return question.machines.size() * question.plans.size(); }
@@ -43,6 +50,7 @@ Run capacity_run(const CapacityQuestion& question, std::size_t i, const RunOptio
 
 CapacityResult capacity_answer(const CapacityQuestion& question, const std::vector<Run>& runs) {
   std::vector<CapacityCase> cases;
+  std::vector<base::Note> notes = question.notes;
   for (const CapacityQuestion::Point& p : question.points)
     for (std::size_t plan = 0; plan < question.plans.size(); ++plan) {
       const std::size_t run = p.machine * question.plans.size() + plan;
@@ -51,9 +59,11 @@ CapacityResult capacity_answer(const CapacityQuestion& question, const std::vect
                        .plan = plan,
                        .run = run,
                        .forecast = forecast_of(runs[run], question.seen_by(plan, p.machine))});
+      add_idle_note(runs[run], p, question.terms.candidates[p.candidate], notes);
     }
   CapacityResult result = capacity_result(question.terms, cases);
-  result.notes.insert(result.notes.end(), question.notes.begin(), question.notes.end());
+  result.notes.insert(result.notes.end(), notes.begin(), notes.end());
+  std::ranges::stable_sort(result.notes, {}, &base::Note::kind);
   return result;
 }
 

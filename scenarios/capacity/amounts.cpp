@@ -29,7 +29,8 @@ struct Form {
   const char *what, *example;
   std::optional<Amount> (*parse)(std::string_view);
   std::span<const Ending> endings;
-  double least = 0, most = 1e15;
+  double least = 1e-9, most = 1e15;
+  bool may_be_zero = true;
 };
 
 template <class Amount>
@@ -46,8 +47,8 @@ template <class Amount>
 std::optional<Each<Amount>> read(base::MapReader& in, std::string_view key, const Form<Amount>& form) {
   const Yaml* y = in.optional(key);
   if (y == nullptr) return std::nullopt;
-  const auto refuse = [&](std::string message) {
-    in.complain(key, std::move(message), form.example);
+  const auto refuse = [&](const std::string& message) {
+    in.complain(key, message, form.example);
     return std::nullopt;
   };
   if (!y->is_scalar()) return refuse(fmt::format("expected {}", form.what));
@@ -55,6 +56,7 @@ std::optional<Each<Amount>> read(base::MapReader& in, std::string_view key, cons
   if (!value && base::parse_number(y->scalar)) return refuse(fmt::format("\"{}\" has no unit", y->scalar));
   if (!value) return refuse(fmt::format("\"{}\" is not {}", y->scalar, form.what));
   if (value->amount < Amount(0)) return refuse(fmt::format("\"{}\" is negative", y->scalar));
+  if (value->amount == Amount(0) && form.may_be_zero) return value;
   if (value->amount < Amount(form.least)) return refuse(fmt::format("\"{}\" is too small", y->scalar));
   if (value->amount > Amount(form.most)) return refuse(fmt::format("\"{}\" is too large", y->scalar));
   return value;
@@ -97,7 +99,7 @@ std::optional<Each<base::Watts>> read_power(base::MapReader& in, std::string_vie
 std::optional<Each<base::BytesPerSecond>> read_store_bandwidth(base::MapReader& in, std::string_view key) {
   return read(in, key,
               Form<base::BytesPerSecond>{"a bandwidth", R"(write e.g. "2 GB/s/node", or "100 GB/s" for the whole store)",
-                                         base::parse_bandwidth, kAnyTime, 1, 1e18});
+                                         base::parse_bandwidth, kAnyTime, 1, 1e18, false});
 }
 
 }  // namespace scenarios

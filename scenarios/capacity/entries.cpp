@@ -23,8 +23,9 @@ Losses losses_of(const Reliability& r, const CapacityCase& c, base::Seconds undi
   l.mtbf = r.mtbf_per_gpu / c.forecast->gpus;
   l.checkpoint_size = r.checkpoints.size.value_or(c.forecast->states);
   l.checkpoint = l.checkpoint_size / r.checkpoints.bandwidth.of(c.fleet.nodes, c.fleet.gpus);
-  // A training that is shorter than the interval is saved at its end.
-  l.interval = std::min(r.checkpoints.interval.value_or(checkpoint_interval({l.mtbf, l.checkpoint, r.restart})), undisturbed);
+  const base::Seconds wanted = r.checkpoints.interval.value_or(checkpoint_interval({l.mtbf, l.checkpoint, r.restart}));
+  // A checkpoint is saved between two iterations; a training that is shorter than the interval is saved at its end.
+  l.interval = std::min(std::max(wanted, c.forecast->iteration), undisturbed);
   return l;
 }
 

@@ -1,6 +1,5 @@
 #include "scenarios/capacity/goodput.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 namespace scenarios {
@@ -8,8 +7,7 @@ namespace scenarios {
 base::Seconds checkpoint_interval(const FailureTimes& times) {
   const double m = times.mtbf.value(), d = times.checkpoint.value();
   const double x = d / (2 * m);
-  const double t = x < 1 ? std::sqrt(2 * d * m) * (1 + std::sqrt(x) / 3 + x / 9) - d : m;
-  return base::Seconds(std::max(t, 1.0));
+  return base::Seconds(x < 1 ? std::sqrt(2 * d * m) * (1 + std::sqrt(x) / 3 + x / 9) - d : m);
 }
 
 double goodput(const FailureTimes& times, base::Seconds interval) {

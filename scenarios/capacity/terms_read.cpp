@@ -14,7 +14,7 @@ using base::Yaml;
 
 constexpr std::array<const char*, 3> kWorkUnits = {"tokens", "samples", "iterations"};  // as Work::Unit has them
 constexpr std::int64_t kMostWork = std::int64_t{1} << 53;
-constexpr std::int64_t kMostNodes = 1'000'000;
+constexpr std::int64_t kMostNodes = 100'000;  // as of a cluster
 
 Work read_work(MapReader& section) {
   Work work;

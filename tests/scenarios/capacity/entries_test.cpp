@@ -77,6 +77,10 @@ TEST_CASE("failures of the GPUs in use and checkpoints of the states stretch the
   CHECK(scenarios::capacity_entries(terms, std::vector{c})[0].outcome->goodput ==
         scenarios::goodput({Seconds(5000), Seconds(10), Seconds(100)}, Seconds(400)));
 
+  terms.reliability->checkpoints.interval = Seconds(1);  // less than an iteration
+  CHECK(scenarios::capacity_entries(terms, std::vector{c})[0].outcome->losses->interval.value() == 2);
+  terms.reliability->checkpoints.interval.reset();
+
   terms.work.amount = 500 * 100;  // 100 s: one checkpoint, at the end
   CHECK(scenarios::capacity_entries(terms, std::vector{c})[0].outcome->losses->interval.value() == doctest::Approx(100));
 }

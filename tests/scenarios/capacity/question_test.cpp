@@ -159,6 +159,8 @@ TEST_CASE("amounts need their units, and say which") {
   CHECK(of_candidate("price: 2.5 EUR/gpu/h").starts_with("capacity.candidates[0].price: \"2.5 EUR/gpu/h\" is not a price"));
   CHECK(of_candidate("price: -1 USD/h").starts_with("capacity.candidates[0].price: \"-1 USD/h\" is negative"));
   CHECK(of_candidate("price: 1e16 USD/h").starts_with("capacity.candidates[0].price: \"1e16 USD/h\" is too large"));
+  CHECK(of_candidate("price: 1e-300 USD/h").starts_with("capacity.candidates[0].price: \"1e-300 USD/h\" is too small"));
+  CHECK(loaded(kWork + "  candidates:\n" + candidate("nodes: 1, price: 0 USD/h")).terms.candidates[0].price->amount.value() == 0);
   CHECK(of_candidate("price: [1 USD/h]").starts_with("capacity.candidates[0].price: expected a price"));
   CHECK(of_candidate("power: 10 kWh/node").starts_with("capacity.candidates[0].power: \"10 kWh/node\" is not a power"));
   CHECK(problem("  train: {samples: 1}\n  budget: 5\n  candidates:\n" + candidate("nodes: 1")) ==
