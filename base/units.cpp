@@ -31,6 +31,9 @@ constexpr std::array kBits{Unit{"bit", 0.125}, Unit{"kbit", 125}, Unit{"Mbit", 1
                            Unit{"kb", 125},    Unit{"Mb", 125e3}, Unit{"Gb", 125e6},   Unit{"Tb", 125e9}};
 constexpr std::array kFlops{Unit{"FLOP", 1},     Unit{"kFLOP", 1e3},  Unit{"MFLOP", 1e6}, Unit{"GFLOP", 1e9},
                             Unit{"TFLOP", 1e12}, Unit{"PFLOP", 1e15}, Unit{"EFLOP", 1e18}};
+constexpr std::array kDollars{Unit{"USD", 1}, Unit{"kUSD", 1e3}, Unit{"MUSD", 1e6}};
+constexpr std::array kWatts{Unit{"W", 1}, Unit{"kW", 1e3}, Unit{"MW", 1e6}};
+constexpr std::array kWattHours{Unit{"Wh", 3600}, Unit{"kWh", 3.6e6}, Unit{"MWh", 3.6e9}, Unit{"GWh", 3.6e12}};
 
 // Texts are printed with the units up to days, and up to PB: the later ones are read only.
 constexpr std::size_t kPrintedTimes = 7, kPrintedBytes = 6;
@@ -128,6 +131,18 @@ std::optional<FlopsPerSecond> parse_flops_rate(std::string_view text) {
   return quantity<FlopsPerSecond>(s, factor);
 }
 
+std::optional<Dollars> parse_dollars(std::string_view text) {
+  const auto s = split(text);
+  const auto factor = s ? factor_of(s->unit, kDollars) : std::nullopt;
+  return quantity<Dollars>(s, factor);
+}
+
+std::optional<Watts> parse_watts(std::string_view text) {
+  const auto s = split(text);
+  const auto factor = s ? factor_of(s->unit, kWatts) : std::nullopt;
+  return quantity<Watts>(s, factor);
+}
+
 std::string to_text(Seconds s) {
   if (s.value() == 0) return "0 s";
   // Minutes, hours and days only from two of them on: "75.2 s" reads better than "1.253 min".
@@ -146,12 +161,17 @@ std::string to_text(BytesPerSecond r) { return print(r.value(), fitting(r.value(
 
 std::string to_text(FlopsPerSecond r) { return print(r.value(), fitting(r.value(), kFlops), "/s"); }
 
+std::string to_text(Dollars d) { return print(d.value(), fitting(d.value(), kDollars)); }
+
+std::string to_text(Joules e) { return print(e.value(), fitting(e.value(), kWattHours)); }
+
 std::string_view example_of(Dimension d) {
   switch (d) {
     case Dimension::time: return R"(write e.g. "1.5 us" or "30 days")";
     case Dimension::bytes: return R"(write e.g. "16 GiB" or "80 GB")";
     case Dimension::bandwidth: return R"(write e.g. "400 Gbit/s" or "50 GB/s")";
     case Dimension::flops_rate: return R"(write e.g. "125 TFLOP/s")";
+    case Dimension::money: return R"(write e.g. "300 kUSD" or "2 MUSD")";
   }
   return {};
 }

@@ -41,6 +41,9 @@ using Bytes = Quantity<struct BytesTag>;
 using BytesPerSecond = Quantity<struct BytesPerSecondTag>;
 using Flops = Quantity<struct FlopsTag>;                    // a count of floating-point operations
 using FlopsPerSecond = Quantity<struct FlopsPerSecondTag>;  // a rate of them
+using Dollars = Quantity<struct DollarsTag>;                // of the United States, in which prices of GPUs are quoted
+using Watts = Quantity<struct WattsTag>;
+using Joules = Quantity<struct JoulesTag>;
 
 [[nodiscard]] constexpr BytesPerSecond gb_per_s(double value) { return BytesPerSecond(value * 1e9); }
 
@@ -49,6 +52,7 @@ constexpr BytesPerSecond operator/(Bytes b, Seconds s) { return BytesPerSecond(b
 constexpr Bytes operator*(BytesPerSecond r, Seconds s) { return Bytes(r.value() * s.value()); }
 constexpr Seconds operator/(Flops f, FlopsPerSecond r) { return Seconds(f.value() / r.value()); }
 constexpr FlopsPerSecond operator/(Flops f, Seconds s) { return FlopsPerSecond(f.value() / s.value()); }
+constexpr Joules operator*(Watts w, Seconds s) { return Joules(w.value() * s.value()); }
 
 // Text forms. parse_* returns the value, or nullopt when the text is no number with a unit of that dimension or the value is beyond a
 // double (a bare number is refused). Decimal and binary prefixes differ: GB is 1e9, GiB is 2^30; bits: "400 Gbit/s".
@@ -56,14 +60,18 @@ constexpr FlopsPerSecond operator/(Flops f, Seconds s) { return FlopsPerSecond(f
 [[nodiscard]] std::optional<Bytes> parse_bytes(std::string_view text);                // B kB KB MB ... PB, KiB ... PiB
 [[nodiscard]] std::optional<BytesPerSecond> parse_bandwidth(std::string_view text);   // B/s ... PB/s, GiB/s, Gbit/s, Gb/s, Gbps
 [[nodiscard]] std::optional<FlopsPerSecond> parse_flops_rate(std::string_view text);  // FLOP/s ... EFLOP/s (also FLOPS)
+[[nodiscard]] std::optional<Dollars> parse_dollars(std::string_view text);            // USD kUSD MUSD
+[[nodiscard]] std::optional<Watts> parse_watts(std::string_view text);                // W kW MW
 
 // 4 significant digits in the largest unit that leaves at least 1 before the point: "12.5 GB/s", "1.3 us", "16 GiB".
 [[nodiscard]] std::string to_text(Seconds s);
 [[nodiscard]] std::string to_text(Bytes b);
 [[nodiscard]] std::string to_text(BytesPerSecond r);
 [[nodiscard]] std::string to_text(FlopsPerSecond r);
+[[nodiscard]] std::string to_text(Dollars d);
+[[nodiscard]] std::string to_text(Joules e);  // in Wh, kWh, MWh, GWh, as bills have it
 
-enum class Dimension { time, bytes, bandwidth, flops_rate };
+enum class Dimension { time, bytes, bandwidth, flops_rate, money };
 // Returns a hint: 'write e.g. "400 Gbit/s" or "50 GB/s"'.
 [[nodiscard]] std::string_view example_of(Dimension d);
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "reports/json_numbers.hpp"
-#include "reports/table.hpp"
+#include "reports/layout/table.hpp"
 #include "search/problem/wording.hpp"
 
 namespace reports {

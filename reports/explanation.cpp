@@ -9,7 +9,7 @@
 #include "base/diagnostics.hpp"
 #include "pcg/models/load.hpp"
 #include "reports/json_numbers.hpp"
-#include "reports/table.hpp"
+#include "reports/layout/table.hpp"
 #include "search/explanation/differences.hpp"
 #include "search/problem/wording.hpp"
 

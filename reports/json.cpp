@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "reports/capacity/json.hpp"
 #include "reports/comparison.hpp"
 #include "reports/json_numbers.hpp"
 #include "scenarios/run_notes.hpp"
@@ -110,6 +111,7 @@ std::string json(const scenarios::ScenarioResult& result, Explained explained) {
   for (const scenarios::Run& r : result.runs) j["runs"].push_back(run_json(result, r, explained));
   for (const scenarios::Sensitivity& s : result.sensitivity) j["sensitivity"].push_back(sensitivity_json(s));
   if (result.unanswered > 0) j["unanswered"] = result.unanswered;
+  add_capacity(j, result);
   return j.dump(1) + "\n";
 }
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "reports/table.hpp"
+#include "reports/layout/table.hpp"
 #include "scenarios/run_notes.hpp"
 
 namespace reports {

@@ -8,8 +8,9 @@
 #include <ranges>
 
 #include "base/numbers.hpp"
+#include "reports/capacity/text.hpp"
 #include "reports/comparison.hpp"
-#include "reports/table.hpp"
+#include "reports/layout/table.hpp"
 #include "search/problem/wording.hpp"
 
 namespace reports {
@@ -297,8 +298,10 @@ std::string text_table(const scenarios::ScenarioResult& result, const TextStyle&
   const std::size_t width = std::max(style.width, kNarrowest);
   std::string out = coloured(result.scenario, kBold, style.colour) + "\n\n" + table_text(result, width, style.colour);
   if (const Run* best = best_of_base(result)) out += best_text(*best, width, style.colour);
-  if (explained == Explained::no) return out + notes_text(result, kMostLost, width, style.notes);
-  return out + comparison_text(result, width) + notes_text(result, 0, width, style.notes) + explanation_text(result, width);
+  out += capacity_text(result, width);
+  const scenarios::ScenarioResult all = with_capacity_runs(result);
+  if (explained == Explained::no) return out + notes_text(all, kMostLost, width, style.notes);
+  return out + comparison_text(result, width) + notes_text(all, 0, width, style.notes) + explanation_text(result, width);
 }
 
 }  // namespace reports

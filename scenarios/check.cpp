@@ -32,7 +32,8 @@ CheckResult check_plan(const base::Yaml& document, const std::filesystem::path& 
 
 CheckResult check_scenario(const base::Yaml& document, const std::filesystem::path& directory) {
   const Scenario s = load_scenario(document, directory);
-  return {true, fmt::format("scenario {}: {} plans, {} what-ifs", s.name, s.plans.size(), s.variants.size() - 1)};
+  const std::string capacity = s.capacity ? fmt::format(", {} machines to buy or rent", s.capacity->points.size()) : "";
+  return {true, fmt::format("scenario {}: {} plans, {} what-ifs{}", s.name, s.plans.size(), s.variants.size() - 1, capacity)};
 }
 
 CheckResult check_cluster(const base::Yaml& document) {

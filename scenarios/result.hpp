@@ -10,6 +10,7 @@
 
 #include "base/note.hpp"
 #include "pcg/plan/plan.hpp"
+#include "scenarios/capacity/result.hpp"
 #include "scenarios/question/scenario.hpp"
 #include "search/problem/search_result.hpp"
 #include "sim/simulation.hpp"
@@ -76,8 +77,10 @@ struct Sensitivity {
 struct ScenarioResult {
   std::string scenario;
   std::vector<Run> runs;
-  std::vector<Sensitivity> sensitivity;  // plan by plan, the largest first
-  std::size_t unanswered = 0;            // what-ifs and probes of sensitivity that an interruption has kept from being begun
+  std::vector<Sensitivity> sensitivity;    // plan by plan, the largest first
+  std::optional<CapacityResult> capacity;  // where the scenario asks
+  std::vector<Run> capacity_runs;          // that it rests on: CapacityCase::run counts them
+  std::size_t unanswered = 0;              // what-ifs, probes and machines that an interruption has kept from being begun
 };
 
 }  // namespace scenarios

@@ -3,13 +3,15 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "base/yaml/emit.hpp"
 #include "pcg/plan/plan_write.hpp"
 #include "scenarios/answer.hpp"
 #include "scenarios/answer_store.hpp"
-#include "scenarios/piece.hpp"
+#include "scenarios/capacity_answer.hpp"
+#include "scenarios/work_list.hpp"
 #include "scenarios/sensitivity.hpp"
 
 namespace scenarios {
@@ -27,7 +29,9 @@ class Runner {
     const std::size_t plans = scenario_.plans.size();
     std::vector<Piece> first;
     for (std::size_t p = 0; p < plans; ++p) first.push_back(base_piece(p));
-    Work work(options_, store_ ? &*store_ : nullptr, plans * (scenario_.variants.size() + kPiecesOfProbe * scenario_.probes.size()));
+    const std::size_t machines = scenario_.capacity ? capacity_run_count(*scenario_.capacity) : 0;
+    WorkList work(options_, store_ ? &*store_ : nullptr,
+              plans * (scenario_.variants.size() + kPiecesOfProbe * scenario_.probes.size()) + machines);
 
     result_.scenario = scenario_.name;
     for (auto& answers : work.answers(first, each_)) base_.push_back(std::move(answers->front()));
@@ -42,9 +46,13 @@ class Runner {
     const std::size_t what_ifs = second.size();
     for (std::size_t p = 0; p < plans; ++p)
       for (const Probe& probe : scenario_.probes) add_probe_pieces(probe, p, second);
-    const std::vector<Work::Answer> answers = work.answers(second, each_);
-    for (std::size_t i = 0; i < what_ifs; ++i) add_what_if(1 + i / plans, answers[i]);
-    add_sensitivity({answers.begin() + static_cast<std::ptrdiff_t>(what_ifs), answers.end()});
+    const std::size_t probes = second.size() - what_ifs;
+    for (std::size_t i = 0; i < machines; ++i) second.push_back(capacity_piece(i));
+    const std::vector<WorkList::Answer> answers = work.answers(second, each_);
+    const std::span<const WorkList::Answer> all(answers);
+    for (std::size_t i = 0; i < what_ifs; ++i) add_what_if(1 + i / plans, all[i]);
+    add_sensitivity(all.subspan(what_ifs, probes));
+    if (scenario_.capacity) add_capacity(all.subspan(what_ifs + probes));
     return std::move(result_);
   }
 
@@ -54,26 +62,24 @@ class Runner {
   const PlanEntry& entry(std::size_t p) const { return scenario_.plans[p]; }
 
   // All that an answer depends on: but for its name, two variants may be the same.
-  std::string question(std::string_view kind, std::size_t p, const Variant& v, std::string_view base) const {
-    const PlanEntry& e = entry(p);
+  std::string question(std::string_view kind, const PlanEntry& e, const Variant& v, std::string_view base) const {
     std::string text =
         fmt::format("{}\n{}\nseed {}{}\n{}: {}\n", options_.inputs, kind, options_.seed, options_.trace ? ", traced" : "", e.name, e.text);
     text += base::emit_yaml(v.document);
     return text + std::string(base);
   }
 
-  Piece piece(std::size_t p, Variant v, const std::string& name) const {
+  // `base`: the text of a plan that the answer rests on.
+  Piece piece(std::string_view kind, const PlanEntry& e, Variant v, const std::string& name, std::string_view base = {}) const {
     Piece piece;
-    piece.unanswered = [this, p, v = std::move(v), name](Status s, const std::string& ended) {
-      return unanswered(entry(p), v, name, s, ended);
-    };
+    piece.question = question(kind, e, v, base);
+    piece.unanswered = [&e, v = std::move(v), name](Status s, const std::string& ended) { return unanswered(e, v, name, s, ended); };
     return piece;
   }
 
   Piece base_piece(std::size_t p) {
     const Variant v = scenario_.seen_by(p, 0);
-    Piece piece = this->piece(p, v, std::string(kBaseName));
-    piece.question = question("base", p, v, "");
+    Piece piece = this->piece("base", entry(p), v, std::string(kBaseName));
     piece.needed = true;
     piece.answer = [this, p, v] {
       return Answers{answer(entry(p), v, std::string(kBaseName), nullptr, each_, options_.trace ? Spans::keep : Spans::drop)};
@@ -84,8 +90,7 @@ class Runner {
   Piece what_if_piece(std::size_t v, std::size_t p) {
     const NamedVariant& named = scenario_.variants[v];
     const Variant variant = scenario_.seen_by(p, v);
-    Piece piece = this->piece(p, variant, named.name);
-    piece.question = question(named.replan ? "same plan, then re-planned" : "same plan", p, variant, base_texts_[p]);
+    Piece piece = this->piece(named.replan ? "same plan, then re-planned" : "same plan", entry(p), variant, named.name, base_texts_[p]);
     piece.known = base_[p].made;
     piece.answer = [this, v, p] { return what_if_answers(v, p); };
     return piece;
@@ -107,7 +112,7 @@ class Runner {
   }
 
   // A point of a sweep may ask what another one asks, or a run that was kept: the name is this variant's.
-  void add_what_if(std::size_t v, const Work::Answer& answers) {
+  void add_what_if(std::size_t v, const WorkList::Answer& answers) {
     if (!answers) {
       ++result_.unanswered;
       return;
@@ -124,8 +129,7 @@ class Runner {
   void add_probe_pieces(const Probe& probe, std::size_t p, std::vector<Piece>& pieces) {
     const auto same_plan = [&](const std::optional<Variant>& v) {
       const Variant seen = scenario_.seen_by(p, v ? *v : probe.improved);
-      Piece piece = this->piece(p, seen, probe.parameter.path);
-      piece.question = question("probe", p, seen, base_texts_[p]);
+      Piece piece = this->piece("probe", entry(p), seen, probe.parameter.path, base_texts_[p]);
       piece.known = base_[p].made;
       piece.answer = [this, p, seen, is_asked = v.has_value()] {
         const bool has_answer = is_asked && base_[p].simulation.has_value();
@@ -140,8 +144,7 @@ class Runner {
       return;
     }
     const Variant seen = scenario_.seen_by(p, probe.improved);
-    Piece piece = this->piece(p, seen, probe.parameter.path);
-    piece.question = question("re-planned", p, seen, base_texts_[p]);
+    Piece piece = this->piece("re-planned", entry(p), seen, probe.parameter.path, base_texts_[p]);
     piece.known = base_[p].made;
     piece.answer = [this, p, seen] {
       if (!base_[p].made) return Answers{answer(entry(p), seen, std::string(kBaseName), nullptr, each_, Spans::drop)};
@@ -152,17 +155,17 @@ class Runner {
   }
 
   // The time of a probe; nullopt: none.
-  static std::optional<base::Seconds> time_of(const Work::Answer& answer) {
+  static std::optional<base::Seconds> time_of(const WorkList::Answer& answer) {
     if (!answer || answer->empty() || !answer->front().simulation) return std::nullopt;
     return answer->front().simulation->iteration_time;
   }
 
-  void add_sensitivity(const std::vector<Work::Answer>& answers) {
+  void add_sensitivity(std::span<const WorkList::Answer> answers) {
     for (std::size_t p = 0; p < scenario_.plans.size(); ++p) {
       std::vector<Sensitivity> of_plan;
       for (std::size_t i = 0; i < scenario_.probes.size(); ++i) {
         const Parameter& parameter = scenario_.probes[i].parameter;
-        const Work::Answer* probed = &answers[(p * scenario_.probes.size() + i) * kPiecesOfProbe];
+        const WorkList::Answer* probed = &answers[(p * scenario_.probes.size() + i) * kPiecesOfProbe];
         for (std::size_t k = 0; k < kPiecesOfProbe; ++k) result_.unanswered += probed[k] ? 0U : 1U;
         if (!base_[p].simulation) continue;
         const auto down = time_of(probed[0]), up = time_of(probed[1]);
@@ -177,6 +180,25 @@ class Runner {
       rank(of_plan);
       result_.sensitivity.insert(result_.sensitivity.end(), of_plan.begin(), of_plan.end());
     }
+  }
+
+  Piece capacity_piece(std::size_t i) {
+    const CapacityRun run = capacity_run(*scenario_.capacity, i);
+    Piece piece = this->piece("capacity", run.entry, run.variant, run.name);
+    piece.answer = [this, run] { return Answers{answer(run.entry, run.variant, run.name, nullptr, each_, Spans::drop)}; };
+    return piece;
+  }
+
+  // What to buy follows from all machines together.
+  void add_capacity(std::span<const WorkList::Answer> answers) {
+    const auto not_begun = static_cast<std::size_t>(std::ranges::count(answers, false, &WorkList::Answer::has_value));
+    result_.unanswered += not_begun;
+    if (not_begun > 0) return;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      result_.capacity_runs.push_back(answers[i]->front());
+      result_.capacity_runs.back().variant = capacity_run(*scenario_.capacity, i).name;
+    }
+    result_.capacity = capacity_answer(*scenario_.capacity, result_.capacity_runs);
   }
 
   const Scenario& scenario_;

@@ -53,6 +53,13 @@ plans:                    # each is an answer of its own; the table puts them si
 what_if:                  # the same plans on another machine, and planned anew
   - {{name: twice the nodes, set: {{cluster.nodes: 2x}}}}
   # - {{name: another machine, set: {{cluster.preset: dgx-h100}}}}
+
+# capacity:               # what a whole training takes and costs, on machines to rent or buy; prices are yours
+#   train: {{tokens: 300e9}}
+#   deadline: 30 days
+#   candidates:
+#     - {{cluster: {{preset: dgx-h100}}, nodes: [4, 8, 16], price: 2.50 USD/gpu/h, power: 10.2 kW/node}}
+#   reliability: {{checkpoint: {{bandwidth: 2 GB/s/node}}}}
 )";
 
 bool trains_in_bf16(const std::string& preset) {

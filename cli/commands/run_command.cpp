@@ -139,7 +139,7 @@ int run(const RunFlags& f) {
 
 void add_run(CLI::App& app, Action& action) {
   const auto f = std::make_shared<RunFlags>();
-  CLI::App* c = app.add_subcommand("run", "Answer every question in a scenario: plans side by side, and what-ifs");
+  CLI::App* c = app.add_subcommand("run", "Answer every question in a scenario: plans side by side, what-ifs, and capacity planning");
   c->add_option("scenario", f->scenarios, "Scenario files")->required();
   c->add_option("--json", f->json, "Write the results as JSON, format 1; - is standard output");
   c->add_option("--csv", f->csv, "Write one row per run");

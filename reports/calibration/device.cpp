@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "reports/table.hpp"
+#include "reports/layout/table.hpp"
 
 namespace reports {
 namespace {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "reports/table.hpp"
+#include "reports/layout/table.hpp"
 
 namespace reports {
 namespace {

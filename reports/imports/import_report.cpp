@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/json_numbers.hpp"
-#include "reports/table.hpp"
+#include "reports/layout/table.hpp"
 
 namespace reports {
 namespace {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pcg/work/model_flops.hpp"
-#include "reports/table.hpp"
+#include "reports/layout/table.hpp"
 
 namespace reports {
 namespace {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/explanation.hpp"
-#include "reports/table.hpp"
+#include "reports/layout/table.hpp"
 #include "search/operators/summary.hpp"
 
 namespace reports {

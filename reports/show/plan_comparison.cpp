@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "reports/table.hpp"
+#include "reports/layout/table.hpp"
 #include "search/explanation/plan_comparison.hpp"
 
 namespace reports {

@@ -5,7 +5,7 @@
 
 #include "base/diagnostics.hpp"
 #include "reports/show/planners.hpp"
-#include "reports/table.hpp"
+#include "reports/layout/table.hpp"
 #include "search/planners.hpp"
 
 namespace reports {

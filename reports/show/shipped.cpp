@@ -8,7 +8,7 @@
 #include "pcg/models/builtins.hpp"
 #include "profiles/device_profile.hpp"
 #include "profiles/framework_profile.hpp"
-#include "reports/table.hpp"
+#include "reports/layout/table.hpp"
 #include "search/problem/wording.hpp"
 #include "topology/load.hpp"
 #include "topology/presets.hpp"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "reports/table.hpp"
+#include "reports/layout/table.hpp"
 
 namespace reports {
 namespace {

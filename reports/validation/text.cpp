@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "reports/table.hpp"
+#include "reports/layout/table.hpp"
 #include "reports/validation/tables.hpp"
 
 namespace reports {

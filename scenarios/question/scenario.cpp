@@ -20,10 +20,6 @@ using base::Diagnostics;
 using base::MapReader;
 using base::Yaml;
 
-void refuse_later(MapReader& in, std::string_view key, std::string_view what) {
-  if (in.has(key) && in.optional(key) != nullptr) in.complain(key, fmt::format("this version does not have {} yet", what));
-}
-
 // The sections that variants patch; without those that are missing, which is reported.
 Patchable read_sections(MapReader& in, const std::filesystem::path& directory, Diagnostics& sink) {
   const Yaml* model = in.required("model");
@@ -40,9 +36,9 @@ Patchable read_sections(MapReader& in, const std::filesystem::path& directory, D
 
 // The base and every what-if. What-ifs of sections that are missing or have problems of their own are patched and not loaded: the same
 // problems would come again.
-std::vector<NamedVariant> load_variants(const Patchable& sections, const std::vector<WhatIf>& what_ifs, Diagnostics& sink) {
+std::vector<NamedVariant> load_variants(const Patchable& sections, const std::vector<WhatIf>& what_ifs, VariantLoader& loader,
+                                        Diagnostics& sink) {
   std::vector<NamedVariant> variants;
-  VariantLoader loader(sections.directory);
   const auto base = loader.load(sections.document, sink);
   if (base) variants.push_back({std::string(kBaseName), *base, {}, {}, true});
   const bool complete = sections.document.entries.size() == 3;
@@ -107,9 +103,12 @@ Scenario load_scenario(const Yaml& document, const std::filesystem::path& direct
   std::vector<WhatIf> what_ifs;
   if (const Yaml* list = in.optional("what_if")) what_ifs = read_what_ifs(*list, sink);
   const bool sensitivity = in.boolean("sensitivity").value_or(false);
-  refuse_later(in, "capacity", "capacity planning");
+  const Yaml* capacity = in.optional("capacity");
   in.finish();
-  s.variants = load_variants(sections, what_ifs, sink);
+  VariantLoader loader(directory);
+  s.variants = load_variants(sections, what_ifs, loader, sink);
+  if (capacity != nullptr)
+    s.capacity = read_capacity(*capacity, {sections.document, s.variants.empty() ? nullptr : &s.base(), s.plans, directory}, loader, sink);
   if (!s.variants.empty()) check_saved_plans(s, sink);
   sink.throw_if_any();
   if (sensitivity) s.probes = load_probes(sections);

@@ -2,11 +2,13 @@
 // The scenario file: a question as a value, with everything that it names loaded.
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/yaml/tree.hpp"
+#include "scenarios/question/capacity.hpp"
 #include "scenarios/question/parameters.hpp"
 #include "scenarios/question/plan_entries.hpp"
 #include "scenarios/question/variant.hpp"
@@ -36,6 +38,7 @@ struct Scenario {
   std::vector<PlanEntry> plans;
   std::vector<NamedVariant> variants;  // the base first, then the what-ifs in order
   std::vector<Probe> probes;           // where sensitivities are asked for
+  std::optional<CapacityQuestion> capacity;
 
   [[nodiscard]] const Variant& base() const { return variants.front().variant; }
   // Returns the variant as the plan entry sees it, under its own framework where it names one.

@@ -22,6 +22,10 @@ TEST_CASE("text with a unit becomes an SI value") {
   CHECK(parse_bandwidth("1 GiB/s")->value() == 1073741824.0);
   CHECK(parse_flops_rate("125 TFLOP/s")->value() == 125e12);
   CHECK(parse_flops_rate("19.5 TFLOPS")->value() == 19.5e12);
+  CHECK(parse_dollars("2.10 USD")->value() == 2.1);
+  CHECK(parse_dollars("300 kUSD")->value() == 3e5);
+  CHECK(parse_dollars("2 MUSD")->value() == 2e6);
+  CHECK(parse_watts("10.2 kW")->value() == doctest::Approx(10200));
 }
 
 TEST_CASE("a bare number, another dimension, an unknown unit and what is no number are refused") {
@@ -35,6 +39,9 @@ TEST_CASE("a bare number, another dimension, an unknown unit and what is no numb
   CHECK_FALSE(parse_seconds("nan s"));
   CHECK_FALSE(parse_flops_rate("1 TFLOP"));
   CHECK_FALSE(parse_bytes(""));
+  CHECK_FALSE(parse_dollars("2"));
+  CHECK_FALSE(parse_dollars("2 EUR"));
+  CHECK_FALSE(parse_watts("2 kWh"));
   CHECK_FALSE(parse_bandwidth("1e300 PB/s"));  // the number is a double, the product is not
   CHECK_FALSE(parse_bytes("1e305 PB"));
 }
@@ -52,12 +59,15 @@ TEST_CASE("a value prints with the unit that a person would choose") {
   CHECK(to_text(Bytes(1234567890)) == "1.235 GB");
   CHECK(to_text(BytesPerSecond(12.5e9)) == "12.5 GB/s");
   CHECK(to_text(FlopsPerSecond(125e12)) == "125 TFLOP/s");
+  CHECK(to_text(Dollars(52100)) == "52.1 kUSD");
+  CHECK(to_text(Joules(3.6e9)) == "1 MWh");
 }
 
 TEST_CASE("dimensions divide and multiply as in physics") {
   CHECK((Bytes(100) / BytesPerSecond(50)).value() == 2);
   CHECK((Flops(6) / FlopsPerSecond(3)).value() == 2);
   CHECK((BytesPerSecond(3) * Seconds(4)).value() == 12);
+  CHECK((Watts(3) * Seconds(4)).value() == 12);
   CHECK(Seconds(6) / Seconds(3) == 2);
 }
 

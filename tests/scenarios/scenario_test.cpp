@@ -57,7 +57,7 @@ TEST_CASE("every problem of every section at once, in order") {
         "      |                                   ^~~ did you mean \"tensor\"?\n"
         "s.yaml:6:1: unknown key \"color\"\n"
         "    6 | color: red\n"
-        "      | ^~~ one of: foreshard, name, model, cluster, training, plans, what_if, sensitivity\n");
+        "      | ^~~ one of: foreshard, name, model, cluster, training, plans, what_if, sensitivity, capacity\n");
 }
 
 TEST_CASE("what is missing is said, and what is there is checked all the same") {
@@ -78,12 +78,6 @@ TEST_CASE("another version stops everything else") {
         "s.yaml:1:12: foreshard: format 99 is not known\n"
         "    1 | foreshard: 99\n"
         "      |            ^~~ this program reads format 1\n");
-}
-
-TEST_CASE("what later versions have is known, not unknown") {
-  const std::string text = test::problems(kGood + "capacity: {}\n");
-  CHECK(text.find("capacity: this version does not have capacity planning yet") != std::string::npos);
-  CHECK(text.find("unknown") == std::string::npos);
 }
 
 TEST_CASE("what-ifs are tried when the scenario is loaded") {

@@ -12,7 +12,7 @@
 
 #include "scenario_text.hpp"
 #include "scenarios/answer_store.hpp"
-#include "scenarios/piece.hpp"
+#include "scenarios/work_list.hpp"
 #include "scenarios/run.hpp"
 #include "scenarios/run_codec.hpp"
 #include "scenarios/sensitivity.hpp"

@@ -85,9 +85,10 @@ void collect(const Json& j, const std::string& path, Found& found) {
 bool is_of_type(const Json& value, const std::string& type) {
   if (type == "text") return value.is_string();
   if (type == "boolean") return value.is_boolean();
+  if (const std::size_t nullable = type.find(" or null"); nullable != std::string::npos)
+    return value.is_null() || is_of_type(value, type.substr(0, nullable));
   if (type == "integer") return value.is_number_integer();
   if (type == "number") return value.is_number() || value.is_null();  // as the row of the iteration time says
-  if (type == "number or null") return value.is_number() || value.is_null();
   if (type == "[low, high]") return (value.is_array() && value.size() == 2) || value.is_null();
   if (type.starts_with("list")) return value.is_array();
   if (type == "map" || type.starts_with("`{")) return value.is_object();
@@ -99,6 +100,16 @@ struct Documented {
   std::string path;
   test::KeyRow row;
 };
+
+// The rows of the tables of a section, their keys below `place`.
+std::vector<Documented> rows_of(const std::string& table, const std::string& place) {
+  std::vector<Documented> all;
+  for (const test::KeyTable& t : test::tables_of(test::text_of(SOURCE_DIRECTORY "/docs/formats.md")))
+    if (t.name == table)
+      for (const test::KeyRow& row : t.rows)
+        for (const std::string& key : row.keys) all.push_back({below(place, key), row});
+  return all;
+}
 
 std::vector<Documented> documented() {
   std::vector<Documented> all;
@@ -171,6 +182,38 @@ TEST_CASE("every key of a sensitivity has its row, of its type, and every row is
     for (const Json& s : document.value("sensitivity", Json::array())) collect(s, "", found);
   }
   check_rows(rows, found);
+}
+
+TEST_CASE("every key of the JSON of capacity planning has its row, of its type, and every row is written") {
+  const std::string text = R"(
+foreshard: 1
+model: {builtin: gpt3-125m}
+cluster: {preset: dgx-a100-80gb, nodes: 1}
+training: {global_batch: 64, precision: bf16}
+plans: [data-parallel]
+capacity:
+  train: {tokens: 1e9}
+  deadline: 1 h
+  budget: 1 kUSD
+  candidates: [{cluster: {preset: dgx-h100}, nodes: [1, 2], price: 2 USD/gpu/h, power: 10 kW/node}, {cluster: {preset: dgx-a100-80gb}, nodes: 2}]
+  plans: [data-parallel, {megatron: {tensor: 3}}]
+)";
+  std::vector<Documented> rows = rows_of("Capacity result", "capacity[]");
+  std::ranges::move(rows_of("Capacity result: `capacity_summary`:", "capacity_summary"), std::back_inserter(rows));
+  Found found;
+  for (const char* more : {"", "  reliability: {checkpoint: {bandwidth: 1 GB/s}}\n"}) {
+    const Json document = Json::parse(reports::json(answer_to(text + more)));
+    for (const char* part : {"capacity", "capacity_summary"}) {
+      found.values.emplace_back(part, document.at(part));
+      collect(document.at(part), part, found);
+    }
+  }
+  for (const std::string& key : found.keys) CHECK_MESSAGE(has_json_row(rows, key), key);
+  for (const Documented& d : rows) {
+    CHECK_MESSAGE(found.keys.contains(d.path), "no answer has ", d.path);
+    for (const auto& [path, value] : found.values)
+      if (path == d.path) CHECK_MESSAGE(is_of_type(value, d.row.type), path, " is ", value.dump(), ", not ", d.row.type);
+  }
 }
 
 TEST_CASE("the row of the status has every word for it, and the text on the CSV every column") {

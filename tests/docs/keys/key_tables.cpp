@@ -62,7 +62,13 @@ KeyTable table_of(const std::vector<std::string>& lines, std::string name) {
 std::string quantity_of(const std::string& type) {
   if (type == "time") return "2 ms";
   if (type == "bytes" || type == "size") return "2 GB";
-  if (type == "bandwidth") return "2 GB/s";
+  if (type.starts_with("bandwidth")) return "2 GB/s";
+  if (type == "money") return "2 kUSD";
+  if (type == "price") return "2 USD/gpu/h";
+  if (type.starts_with("power")) return "2 kW/node";
+  if (type.starts_with("money `/node`")) return "2 kUSD/node";
+  if (type.starts_with("money `/node/year`")) return "2 kUSD/node/year";
+  if (type.starts_with("money `/kWh`")) return "2 USD/kWh";
   return type == "FLOP rate" ? "2 TFLOP/s" : "";
 }
 

@@ -68,12 +68,60 @@ auto scenario_value(const Yaml& document) {
                          s.variants.back().replan, s.variants.size());
 }
 
+constexpr const char* kCapacity = R"(
+foreshard: 1
+model: {builtin: gpt3-125m}
+cluster: {preset: dgx-a100-80gb, nodes: 1}
+training: {global_batch: 64}
+plans: [data-parallel]
+capacity:
+  train: {UNIT: 1000}
+  candidates:
+    - {cluster: {preset: dgx-h100}, nodes: 2, power: 10 kW/node, pue: 1.5,
+       owned: {nodes: 1, capex: 300 kUSD/node, years: 4, electricity: 0.1 USD/kWh}}
+  reliability: {checkpoint: {bandwidth: 2 GB/s/node}}
+)";
+
+// What candidates come to if an iteration takes a second everywhere.
+auto capacity_value(const Yaml& document) {
+  const scenarios::CapacityQuestion q = *scenarios::load_scenario(document, ".").capacity;
+  std::vector<scenarios::CapacityCase> cases;
+  for (const auto& p : q.points)
+    cases.push_back({.candidate = p.candidate,
+                     .fleet = p.fleet,
+                     .forecast = scenarios::TrainingForecast{.iteration = base::Seconds(1),
+                                                             .low = base::Seconds(1),
+                                                             .high = base::Seconds(1),
+                                                             .samples_per_s = 1,
+                                                             .tokens_per_s = 1,
+                                                             .gpus = p.fleet.gpus,
+                                                             .states = base::Bytes(1e12)}});
+  std::vector<double> figures;
+  for (const scenarios::CapacityEntry& e : scenarios::capacity_entries(q.terms, cases)) {
+    if (!e.outcome) continue;
+    const scenarios::Outcome& o = *e.outcome;
+    figures.insert(figures.end(), {o.time.value(), o.owned_cost.value(), o.rented_gpu_hours, o.energy ? o.energy->value() : 0,
+                                   o.losses ? o.losses->interval.value() : 0});
+  }
+  return figures;
+}
+
+KeyReader capacity_reader() {
+  std::vector<Yaml> documents;
+  for (const char* unit : {"tokens", "samples", "iterations"}) {
+    std::string text = kCapacity;
+    text.replace(text.find("UNIT"), 4, unit);
+    documents.push_back(yaml(text));
+  }
+  return compared("Capacity", "capacity", documents, capacity_value);
+}
+
 std::vector<KeyReader> scenario_readers() {
   std::string per_gpu = kScenario;
   per_gpu.replace(per_gpu.find("global_batch"), std::string("global_batch").size(), "batch_per_gpu");
   const std::vector<Yaml> documents = yamls({kScenario, per_gpu});
   return {compared("Scenario", "", documents, scenario_value), compared("Training", "training", documents, scenario_value),
-          compared("What-ifs", "what_if[0]", documents, scenario_value)};
+          compared("What-ifs", "what_if[0]", documents, scenario_value), capacity_reader()};
 }
 
 // --- planners: one table for each kind, and for each word that stands behind a kind

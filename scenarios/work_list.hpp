@@ -29,10 +29,10 @@ struct Piece {
 };
 
 // Does pieces, one list after another, and says how far it is.
-class Work {
+class WorkList {
  public:
   // `total`: pieces in all lists together. Options and store outlive it; without a store nothing is kept.
-  Work(const RunOptions& options, const AnswerStore* store, std::size_t total);
+  WorkList(const RunOptions& options, const AnswerStore* store, std::size_t total);
 
   using Answer = std::optional<std::vector<Run>>;  // nullopt: not begun, because of an interruption
 

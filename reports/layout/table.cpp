@@ -1,4 +1,4 @@
-#include "reports/table.hpp"
+#include "reports/layout/table.hpp"
 
 #include <fmt/core.h>
 

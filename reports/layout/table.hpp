@@ -1,5 +1,5 @@
 #pragma once
-// Rows of cells as aligned text, and the figures in them. Private to this folder.
+// Rows of cells as aligned text, and the figures in them. Private to reports.
 
 #include <cstddef>
 #include <limits>

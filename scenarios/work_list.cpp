@@ -1,4 +1,4 @@
-#include "scenarios/piece.hpp"
+#include "scenarios/work_list.hpp"
 
 #include <fmt/core.h>
 
@@ -48,27 +48,27 @@ std::string progress_text(std::size_t done, std::size_t computed, std::size_t to
   return text + fmt::format(", {} left", rough_duration(left));
 }
 
-Work::Work(const RunOptions& options, const AnswerStore* store, std::size_t total)
+WorkList::WorkList(const RunOptions& options, const AnswerStore* store, std::size_t total)
     : options_(options), store_(store), total_(total), start_s_(clock_s()) {}
 
-void Work::say(std::string_view what) const {
+void WorkList::say(std::string_view what) const {
   if (options_.progress) options_.progress(what);
 }
 
-void Work::finish(std::size_t pieces, bool computed) {
+void WorkList::finish(std::size_t pieces, bool computed) {
   done_ += pieces;
   if (computed) ++computed_;
   say(progress_text(done_, computed_, total_, clock_s() - start_s_));
 }
 
-nlohmann::json Work::find(const Piece& piece) const { return store_ != nullptr ? store_->find(piece.question) : nlohmann::json(); }
+nlohmann::json WorkList::find(const Piece& piece) const { return store_ != nullptr ? store_->find(piece.question) : nlohmann::json(); }
 
-void Work::keep(const Piece& piece, const nlohmann::json& answer) const {
+void WorkList::keep(const Piece& piece, const nlohmann::json& answer) const {
   // A search that was cut short may have answered worse than it would.
   if (store_ != nullptr && !is_cut_short(options_)) store_->keep(piece.question, answer);
 }
 
-std::vector<Work::Answer> Work::done_here(const std::vector<const Piece*>& open, const Finished& finished) const {
+std::vector<WorkList::Answer> WorkList::done_here(const std::vector<const Piece*>& open, const Finished& finished) const {
   std::vector<Answer> answers(open.size());
   for (std::size_t o = 0; o < open.size(); ++o) {
     const Piece& piece = *open[o];
@@ -80,7 +80,7 @@ std::vector<Work::Answer> Work::done_here(const std::vector<const Piece*>& open,
   return answers;
 }
 
-std::vector<Work::Answer> Work::done_by_workers(const std::vector<const Piece*>& open, const Finished& finished) const {
+std::vector<WorkList::Answer> WorkList::done_by_workers(const std::vector<const Piece*>& open, const Finished& finished) const {
   // Null: not begun.
   const auto work = [&](std::size_t o) -> nlohmann::json {
     if (nlohmann::json kept = options_.workers ? find(*open[o]) : nlohmann::json(); !kept.is_null()) return kept;
@@ -97,7 +97,7 @@ std::vector<Work::Answer> Work::done_by_workers(const std::vector<const Piece*>&
   return answers;
 }
 
-std::vector<Work::Answer> Work::answers(const std::vector<Piece>& pieces, RunOptions& each) {
+std::vector<WorkList::Answer> WorkList::answers(const std::vector<Piece>& pieces, RunOptions& each) {
   std::vector<Answer> answers(pieces.size());
   std::map<std::string_view, std::size_t> first;  // piece of each question
   std::vector<std::size_t> same_as, askers(pieces.size(), 0), open_at;

@@ -1,0 +1,75 @@
+#include "scenarios/capacity/entries.hpp"
+
+#include <algorithm>
+
+#include "scenarios/capacity/frontier.hpp"
+#include "scenarios/capacity/goodput.hpp"
+
+namespace scenarios {
+namespace {
+
+// Of the whole work, where nothing fails and nothing is saved.
+base::Seconds undisturbed_time(const Work& work, const TrainingForecast& f) {
+  switch (work.unit) {
+    case Work::Unit::tokens: return base::Seconds(work.amount / f.tokens_per_s);
+    case Work::Unit::samples: return base::Seconds(work.amount / f.samples_per_s);
+    case Work::Unit::iterations: return work.amount * f.iteration;
+  }
+  return {};
+}
+
+Losses losses_of(const Reliability& r, const CapacityCase& c, base::Seconds undisturbed) {
+  Losses l;
+  l.mtbf = r.mtbf_per_gpu / c.forecast->gpus;
+  l.checkpoint_size = r.checkpoints.size.value_or(c.forecast->states);
+  l.checkpoint = l.checkpoint_size / r.checkpoints.bandwidth.of(c.fleet.nodes, c.fleet.gpus);
+  const base::Seconds wanted = r.checkpoints.interval.value_or(checkpoint_interval({l.mtbf, l.checkpoint, r.restart}));
+  // A checkpoint is saved between two iterations; a training that is shorter than the interval is saved at its end.
+  l.interval = std::min(std::max(wanted, c.forecast->iteration), undisturbed);
+  return l;
+}
+
+std::optional<Outcome> outcome_of(const CapacityTerms& terms, const CapacityCase& c) {
+  const CandidateTerms& candidate = terms.candidates[c.candidate];
+  const base::Seconds undisturbed = undisturbed_time(terms.work, *c.forecast);
+  Outcome o;
+  if (terms.reliability) {
+    o.losses = losses_of(*terms.reliability, c, undisturbed);
+    o.goodput = goodput({o.losses->mtbf, o.losses->checkpoint, terms.reliability->restart}, o.losses->interval);
+  }
+  o.time = undisturbed / o.goodput;
+  if (!(o.time <= kLongestTraining)) return std::nullopt;  // infinite, too
+  o.time_low = o.time * (c.forecast->low / c.forecast->iteration);
+  o.time_high = o.time * (c.forecast->high / c.forecast->iteration);
+  if (o.losses) o.losses->failures = o.time / o.losses->mtbf;
+  o.rented_gpu_hours = o.time / kHour * c.fleet.rented_gpus();
+  o.owned_cost = over(owned_hourly_costs(candidate, c.fleet), o.time).total();
+  if (const auto hourly = hourly_costs(candidate, c.fleet)) o.costs = over(*hourly, o.time);
+  if (const auto power = site_power(candidate, c.fleet)) o.energy = *power * o.time;
+  if (terms.deadline) o.deadline = chance(o.time_low, o.time, o.time_high, *terms.deadline);
+  if (terms.budget && o.costs) o.budget = chance(o.cost_low(), o.costs->total(), o.cost_high(), *terms.budget);
+  return o;
+}
+
+void mark_frontier(std::vector<CapacityEntry>& entries) {
+  std::vector<Outcome*> priced;
+  std::vector<Figures> figures;
+  for (CapacityEntry& e : entries) {
+    if (!e.outcome || !e.outcome->costs) continue;
+    priced.push_back(&*e.outcome);
+    figures.push_back({e.outcome->costs->total().value(), e.outcome->time.value()});
+  }
+  const std::vector<bool> on = on_frontier(figures);
+  for (std::size_t i = 0; i < priced.size(); ++i) priced[i]->on_frontier = on[i];
+}
+
+}  // namespace
+
+std::vector<CapacityEntry> capacity_entries(const CapacityTerms& terms, std::span<const CapacityCase> cases) {
+  std::vector<CapacityEntry> entries;
+  for (const CapacityCase& c : cases) entries.push_back({c, c.forecast ? outcome_of(terms, c) : std::nullopt});
+  mark_frontier(entries);
+  return entries;
+}
+
+}  // namespace scenarios

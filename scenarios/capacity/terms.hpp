@@ -1,0 +1,66 @@
+#pragma once
+// What a scenario's `capacity:` asks for, apart from machines and plans: how much to train, by when, for how much money, on whose terms.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+#include "scenarios/capacity/amounts.hpp"
+
+namespace scenarios {
+
+// How much is trained.
+struct Work {
+  enum class Unit { tokens, samples, iterations };
+  Unit unit = Unit::tokens;
+  double amount = 0;  // above 0
+};
+
+// Nodes that are owned: what they cost in an hour of this training. Money that was spent already may be left out.
+struct Owned {
+  std::optional<int> nodes;                  // so many at most; nullopt: all of a candidate's
+  std::optional<Each<base::Dollars>> capex;  // spread over `years`
+  double years = 0;                          // above 0 where there is capex
+  double utilisation = 1;                    // share of the hours of a year in which the nodes work for somebody, above 0, at most 1
+  Each<base::Dollars> operations;            // a year: people, space, support
+  base::Dollars electricity;                 // a kWh
+};
+
+struct CandidateTerms {
+  std::string name;                          // unique
+  std::optional<Each<base::Dollars>> price;  // an hour, of what is rented
+  std::optional<Each<base::Watts>> power;    // of what computes, without the cooling
+  double pue = 1;                            // power usage effectiveness: energy of the site over energy of what computes, at least 1
+  std::optional<Owned> owned;                // nullopt: all is rented
+};
+
+struct Checkpoints {
+  std::optional<base::Bytes> size;  // nullopt: weights and optimizer states of the plan's training
+  Each<base::BytesPerSecond> bandwidth;
+  std::optional<base::Seconds> interval;  // of training between two of them; nullopt: Daly's
+};
+
+struct Reliability {
+  base::Seconds mtbf_per_gpu;  // mean time between failures of one GPU and its share of everything else that stops the job
+  base::Seconds restart;       // from a failure until the job trains again
+  Checkpoints checkpoints;
+  bool mtbf_is_default = false, restart_is_default = false;
+};
+
+struct CapacityTerms {
+  Work work;
+  std::optional<base::Seconds> deadline;
+  std::optional<base::Dollars> budget;
+  std::vector<CandidateTerms> candidates;
+  std::optional<Reliability> reliability;  // nullopt: nothing fails, nothing is saved
+};
+
+// Llama 3 405B's pre-training had 419 unexpected interruptions in 54 days on 16,384 H100 (Grattafiori et al., arXiv 2407.21783, section
+// 3.3.4 and table 5). Derived: 16384 x 54 x 24 h / 419 = 50,677 h.
+inline constexpr base::Seconds kLlama3MtbfPerGpu{16384 * 54 * 86400.0 / 419};
+// An assumption. It is less than the bound that the same section gives: above 90 % of effective training time at one interruption in 3.1 h
+// leave at most 18.6 min for each, with what is lost and with the checkpoints.
+inline constexpr base::Seconds kDefaultRestart{600};
+
+}  // namespace scenarios

@@ -1,0 +1,173 @@
+#include "scenarios/question/capacity.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/yaml/emit.hpp"
+#include "base/yaml/reader.hpp"
+#include "scenarios/capacity/terms_read.hpp"
+#include "topology/load.hpp"
+
+namespace scenarios {
+namespace {
+
+using base::Diagnostics;
+using base::MapReader;
+using base::Yaml;
+
+// Puts the problems of a section into `sink` under the candidate's path: "cluster.nodes" is that of a candidate.
+void add_below(const Diagnostics& problems, const std::string& path, Diagnostics& sink) {
+  try {
+    problems.throw_if_any();
+  } catch (const base::InputError& e) {
+    for (const base::Diagnostic& d : e.diagnostics()) sink.add(d.mark, d.path.empty() ? path : path + "." + d.path, d.message, d.hint);
+  }
+}
+
+// Training keys of a candidate take the place of the scenario's.
+void adopt_training(Yaml& training, const Yaml& changes) {
+  for (const Yaml::Entry& e : changes.entries) {
+    if (e.key == "batch_per_gpu") training.erase("global_batch");
+    if (e.key == "global_batch") training.erase("batch_per_gpu");
+    training.set(e.key, e.value, e.key_mark);
+  }
+}
+
+class Reader {
+ public:
+  Reader(const CapacityContext& scenario, VariantLoader& loader, CapacityQuestion& question, Diagnostics& sink)
+      : scenario_(scenario), loader_(loader), question_(question), sink_(sink) {}
+
+  void read(const Yaml& item, const std::string& path) {
+    MapReader in(item, path, sink_);
+    CandidateTerms terms = read_candidate_terms(in);
+    const std::vector<int> nodes = read_nodes(in);
+    const auto name = in.text("name");
+    const Yaml* cluster = in.required("cluster");
+    const Yaml* training = in.optional("training");
+    if (training != nullptr && !training->is_map()) (void)MapReader(*training, in.path_of("training"), sink_);
+    if (cluster != nullptr && !nodes.empty() && cluster->is_map() && cluster->find("nodes") != nullptr)
+      in.complain("nodes", "the cluster says how many nodes there are as well", "keep one of them");
+    in.finish();
+    if (!item.is_map()) return;
+    terms.name = unique(name.value_or(cluster != nullptr ? name_of(*cluster) : ""));
+    question_.terms.candidates.push_back(std::move(terms));
+    if (cluster == nullptr) return;
+    const auto document = document_of(*cluster, training, in.path_of("cluster"));
+    if (!document) return;
+    if (nodes.empty() && !in.has("nodes")) add_point(*document, path);
+    for (const int n : nodes) add_point(with_nodes(*document, n, *in.node().find("nodes")), path);
+  }
+
+ private:
+  // The preset's name, or the cluster's own.
+  static std::string name_of(const Yaml& cluster) {
+    for (const char* key : {"preset", "name"})
+      if (const Yaml* name = cluster.find(key); name != nullptr && name->is_scalar()) return name->scalar;
+    return "candidate";
+  }
+
+  // A repeated name becomes "dgx-h100#2".
+  std::string unique(const std::string& wish) {
+    std::string name = wish;
+    for (int n = 2; !names_.insert(name).second; ++n) name = fmt::format("{}#{}", wish, n);
+    return name;
+  }
+
+  // The scenario's document with the candidate's cluster and training; nullopt where the base or the cluster has problems.
+  std::optional<Yaml> document_of(const Yaml& cluster, const Yaml* training, const std::string& path) {
+    std::optional<Yaml> expanded;
+    try {
+      expanded = topology::expand_cluster(cluster, path);
+    } catch (const base::InputError& e) { sink_.add_all(e); }
+    if (!expanded || scenario_.base == nullptr) return std::nullopt;
+    Yaml document = scenario_.document;
+    document.set("cluster", std::move(*expanded), cluster.mark);
+    if (training != nullptr && training->is_map()) adopt_training(*document.find("training"), *training);
+    return document;
+  }
+
+  static Yaml with_nodes(Yaml document, int nodes, const Yaml& written) {
+    document.find("cluster")->set("nodes", Yaml::make_scalar(fmt::format("{}", nodes), written.mark), written.mark);
+    return document;
+  }
+
+  void add_point(Yaml document, const std::string& path) {
+    const std::string text = base::emit_yaml(document);
+    auto at = std::ranges::find(texts_, text);
+    if (at == texts_.end()) {
+      Diagnostics problems;
+      auto machine = loader_.load(std::move(document), problems);
+      add_below(problems, path, sink_);
+      if (!machine) return;
+      question_.machines.push_back(std::move(*machine));
+      at = texts_.insert(texts_.end(), text);
+    }
+    const auto machine = static_cast<std::size_t>(at - texts_.begin());
+    const std::size_t candidate = question_.terms.candidates.size() - 1;
+    question_.points.push_back({candidate, machine, fleet_of(*question_.machines[machine].cluster, question_.terms.candidates.back())});
+  }
+
+  static Fleet fleet_of(const topology::Cluster& cluster, const CandidateTerms& terms) {
+    Fleet fleet{.nodes = cluster.nodes(), .gpus = cluster.device_count()};
+    if (!terms.owned) return fleet;
+    fleet.owned_nodes = std::min(terms.owned->nodes.value_or(fleet.nodes), fleet.nodes);
+    for (int node = 0; node < fleet.owned_nodes; ++node) fleet.owned_gpus += static_cast<int>(cluster.node_devices(node).size());
+    return fleet;
+  }
+
+  const CapacityContext& scenario_;
+  VariantLoader& loader_;
+  CapacityQuestion& question_;
+  Diagnostics& sink_;
+  std::set<std::string> names_;
+  std::vector<std::string> texts_;  // of the machines' documents
+};
+
+void check_work(const Yaml& section, const CapacityQuestion& question, const Variant& base, Diagnostics& sink) {
+  if (question.terms.work.unit != Work::Unit::tokens || base.model->tokens_per_sample() > 0) return;
+  const Yaml* train = section.find("train");
+  const Yaml* tokens = train != nullptr ? train->find("tokens") : nullptr;
+  if (tokens != nullptr)
+    sink.add(tokens->mark, "capacity.train.tokens", "the model has no tokens", "write samples: or iterations: in place of tokens");
+}
+
+// The same number of tokens in larger batches is another training.
+void add_batch_note(CapacityQuestion& question) {
+  std::set<std::int64_t> batches;
+  for (const Variant& v : question.machines) batches.insert(v.training.global_batch);
+  if (batches.size() > 1)
+    question.notes.push_back({base::NoteKind::caution,
+                              fmt::format("the global batch differs, from {} to {} samples: as much is trained everywhere, but not as much "
+                                          "need be learned",
+                                          *batches.begin(), *batches.rbegin())});
+}
+
+}  // namespace
+
+Variant CapacityQuestion::seen_by(std::size_t plan, std::size_t machine) const {
+  return plans[plan].framework ? under(machines[machine], *plans[plan].framework) : machines[machine];
+}
+
+CapacityQuestion read_capacity(const Yaml& section, const CapacityContext& scenario, VariantLoader& loader, Diagnostics& sink) {
+  MapReader in(section, "capacity", sink);
+  CapacityQuestion question;
+  question.terms = read_terms(in);
+  const Yaml* own = in.optional("plans");
+  question.plans = own != nullptr ? read_plan_entries(*own, in.path_of("plans"), scenario.directory, sink) : scenario.plans;
+  const Yaml* candidates = in.required("candidates");
+  in.finish();
+  if (candidates != nullptr && (!candidates->is_sequence() || candidates->items.empty()))
+    in.complain("candidates", "expected a list of candidates",
+                "write e.g. - {cluster: {preset: dgx-h100}, nodes: [4, 8], price: 2.50 USD/gpu/h}");
+  Reader reader(scenario, loader, question, sink);
+  for (std::size_t i = 0; candidates != nullptr && i < candidates->items.size(); ++i)
+    reader.read(candidates->items[i], fmt::format("{}[{}]", in.path_of("candidates"), i));
+  if (scenario.base != nullptr) check_work(section, question, *scenario.base, sink);
+  add_batch_note(question);
+  return question;
+}
+
+}  // namespace scenarios

@@ -1,0 +1,44 @@
+#pragma once
+// The `capacity:` section of a scenario: its terms, and the machines and plans that have to be simulated for them.
+
+#include <filesystem>
+#include <vector>
+
+#include "base/yaml/tree.hpp"
+#include "scenarios/capacity/entries.hpp"
+#include "scenarios/capacity/terms.hpp"
+#include "scenarios/question/plan_entries.hpp"
+#include "scenarios/question/variant.hpp"
+
+namespace scenarios {
+
+struct CapacityQuestion {
+  // A candidate with one of its numbers of nodes. Candidates with equal machines share one: owned and rented, say.
+  struct Point {
+    std::size_t candidate = 0;  // of terms.candidates
+    std::size_t machine = 0;    // of machines
+    Fleet fleet;
+  };
+  CapacityTerms terms;
+  std::vector<PlanEntry> plans;
+  std::vector<Variant> machines;  // the scenario's model and training on a candidate's cluster
+  std::vector<Point> points;      // in the order of the section
+  std::vector<base::Note> notes;
+
+  // Returns the machine as a plan sees it, under its own framework where it names one.
+  [[nodiscard]] Variant seen_by(std::size_t plan, std::size_t machine) const;
+};
+
+// The scenario around a section.
+struct CapacityContext {
+  const base::Yaml& document;           // model, cluster and training, as they are written
+  const Variant* base;                  // what they are; null where they could not be loaded: then no candidate is loaded either
+  const std::vector<PlanEntry>& plans;  // for a section without its own
+  const std::filesystem::path& directory;
+};
+
+// Returns the question of a section. `loader`: the one that loaded the scenario. Every problem goes to `sink`.
+[[nodiscard]] CapacityQuestion read_capacity(const base::Yaml& section, const CapacityContext& scenario, VariantLoader& loader,
+                                             base::Diagnostics& sink);
+
+}  // namespace scenarios
