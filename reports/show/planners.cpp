@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostics.hpp"
-#include "reports/show/planners.hpp"
 #include "reports/layout/table.hpp"
+#include "reports/show/planners.hpp"
 #include "search/planners.hpp"
 
 namespace reports {
