@@ -24,7 +24,7 @@ std::size_t width_of(const std::string& text) {
 
 namespace {
 
-constexpr std::size_t kReadable = 12;  // columns: text is not made narrower
+constexpr std::size_t kReadable = 8;  // columns: text is not made narrower
 
 // As it is where it fits, with all its blanks; else broken, each line as far in as the first.
 std::vector<std::string> cell_lines(const std::string& text, std::size_t width) {

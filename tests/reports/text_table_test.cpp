@@ -25,12 +25,12 @@ TEST_CASE("cells on the left and titles take several lines where the screen is n
   table.row({"  first", "12.5 %", "because it is so and not otherwise"});
   CHECK(table.text(2, 80) == "  what   of the time  why\n  first       12.5 %  because it is so and not otherwise\n");
   CHECK(table.text(2, 29) ==
-        "  what     of the  why\n"
-        "             time\n"
-        "  first    12.5 %  because it\n"
-        "                   is so and\n"
-        "                   not\n"
-        "                   otherwise\n");
+        "  what      of the  why\n"
+        "              time\n"
+        "  first     12.5 %  because\n"
+        "                    it is so\n"
+        "                    and not\n"
+        "                    otherwise\n");
 }
 
 TEST_CASE("columns that do not fit go on below, under the same names") {
