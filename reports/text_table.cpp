@@ -11,6 +11,9 @@
 #include "reports/capacity/text.hpp"
 #include "reports/comparison.hpp"
 #include "reports/layout/table.hpp"
+#include "reports/layout/time_unit.hpp"
+#include "reports/what_if/sensitivities.hpp"
+#include "reports/what_if/sweeps.hpp"
 #include "search/problem/wording.hpp"
 
 namespace reports {
@@ -74,22 +77,14 @@ std::string how(const Run& r, bool repeated) {
   return fmt::format("{}: {}", r.replanned ? "re-planned" : "same plan", described(r));
 }
 
-// One unit for all times of the table, that of the shortest, so that none is below 1; and as many decimals as give that one four digits.
-struct TimeUnit {
-  const char* name;
-  double seconds;
-  int decimals = 0;
-};
-TimeUnit unit_of(const scenarios::ScenarioResult& result) {
-  constexpr std::array<TimeUnit, 3> kUnits = {TimeUnit{"s", 1}, TimeUnit{"ms", 1e-3}, TimeUnit{"us", 1e-6}};
-  double least = std::numeric_limits<double>::infinity();
+// Points of sweeps have tables of their own.
+bool is_in_table(const Run& r) { return r.sweep.empty(); }
+
+TimeUnit unit_of_table(const scenarios::ScenarioResult& result) {
+  std::vector<base::Seconds> times;
   for (const Run& r : result.runs)
-    if (r.simulation && r.simulation->iteration_time.value() > 0) least = std::min(least, r.simulation->iteration_time.value());
-  TimeUnit unit = kUnits.back();
-  for (const TimeUnit& u : kUnits | std::views::reverse)
-    if (least >= u.seconds) unit = u;
-  for (double room = 1000; room > 1 && least / unit.seconds < room; room /= 10) ++unit.decimals;
-  return unit;
+    if (is_in_table(r) && r.simulation) times.push_back(r.simulation->iteration_time);
+  return unit_of(times);
 }
 
 bool rests_on_assumptions(const Run& r) {
@@ -105,8 +100,9 @@ struct Columns {
 };
 
 Columns columns_of(const scenarios::ScenarioResult& result) {
-  Columns c{.unit = unit_of(result), .tokens = true};
+  Columns c{.unit = unit_of_table(result), .tokens = true};
   for (const Run& r : result.runs) {
+    if (!is_in_table(r)) continue;
     c.what_ifs = c.what_ifs || !r.is_of_base();
     if (!r.simulation) continue;
     c.tokens = c.tokens && r.tokens_per_s > 0;
@@ -149,8 +145,8 @@ std::vector<std::string> figures(const scenarios::ScenarioResult& result, const 
     c.insert(c.end(), {"-", "-", "-", "-"});
   } else {
     const sim::SimulationResult& s = *r.simulation;
-    c.insert(c.end(), {fmt::format("{:.{}f}{}", s.iteration_time.value() / columns.unit.seconds, columns.unit.decimals, mark),
-                       interval_text(r), base::plain_number(columns.tokens ? r.tokens_per_s : r.samples_per_s, 4)});
+    c.insert(c.end(), {columns.unit.text(s.iteration_time) + mark, interval_text(r),
+                       base::plain_number(columns.tokens ? r.tokens_per_s : r.samples_per_s, 4)});
     if (columns.what_ifs) c.push_back(against_base(result, r));
     c.insert(c.end(), {percent_number(r.mfu), percent_number(share(s.breakdown.exposed_communication, r)),
                        percent_number(share(s.breakdown.bubble, r)), gibibytes(s.memory.peak) + "/" + gibibytes(s.memory.capacity)});
@@ -170,6 +166,7 @@ std::vector<Line> lines_of(const scenarios::ScenarioResult& result, const Column
   std::vector<Line> lines;
   for (std::size_t i = 0; i < result.runs.size(); ++i) {
     const Run& r = result.runs[i];
+    if (!is_in_table(r)) continue;
     if (i > 0 && is_repeated(r, result.runs[i - 1])) continue;
     const bool repeated = i + 1 < result.runs.size() && is_repeated(result.runs[i + 1], r);
     lines.push_back({&r, how(r, repeated), figures(result, r, columns, colour)});
@@ -298,7 +295,13 @@ std::string text_table(const scenarios::ScenarioResult& result, const TextStyle&
   const std::size_t width = std::max(style.width, kNarrowest);
   std::string out = coloured(result.scenario, kBold, style.colour) + "\n\n" + table_text(result, width, style.colour);
   if (const Run* best = best_of_base(result)) out += best_text(*best, width, style.colour);
-  out += capacity_text(result, width);
+  out += sweeps_text(result, width) + sensitivities_text(result, width) + capacity_text(result, width);
+  if (result.unanswered > 0)
+    out += "\n" +
+           hanging(fmt::format(
+                       "interrupted: {} more answers were asked for; --resume DIRECTORY keeps answers as they come, and goes on with them",
+                       result.unanswered),
+                   width);
   const scenarios::ScenarioResult all = with_capacity_runs(result);
   if (explained == Explained::no) return out + notes_text(all, kMostLost, width, style.notes);
   return out + comparison_text(result, width) + notes_text(all, 0, width, style.notes) + explanation_text(result, width);

@@ -1,0 +1,26 @@
+#include "reports/layout/time_unit.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <ranges>
+
+namespace reports {
+
+std::string TimeUnit::text(base::Seconds t) const { return fmt::format("{:.{}f}", t.value() / seconds, decimals); }
+
+TimeUnit unit_of(const std::vector<base::Seconds>& times) {
+  constexpr std::array<TimeUnit, 3> kUnits = {TimeUnit{"s", 1}, TimeUnit{"ms", 1e-3}, TimeUnit{"us", 1e-6}};
+  double least = std::numeric_limits<double>::infinity();
+  for (const base::Seconds t : times)
+    if (t.value() > 0) least = std::min(least, t.value());
+  TimeUnit unit = kUnits.back();
+  for (const TimeUnit& u : kUnits | std::views::reverse)
+    if (least >= u.seconds) unit = u;
+  for (double room = 1000; room > 1 && least / unit.seconds < room; room /= 10) ++unit.decimals;
+  return unit;
+}
+
+}  // namespace reports
