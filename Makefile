@@ -10,8 +10,10 @@
 #
 # Each works as the first command on a fresh Debian 12: missing packages are installed, or the command to do it is printed.
 
-PACKAGES := g++ cmake ninja-build pkg-config libsimgrid-dev libboost-dev libz3-dev libyaml-cpp-dev libcli11-dev libfmt-dev nlohmann-json3-dev libeigen3-dev libnlopt-cxx-dev libpugixml-dev libboost-iostreams-dev libutfcpp-dev libkainjow-mustache-dev libmimalloc-dev libsqlite3-dev libprotobuf-dev protobuf-compiler libonnx-dev coinor-libcbc-dev
-TEST_PACKAGES := doctest-dev librapidcheck-dev
+PACKAGES := g++ cmake ninja-build pkg-config libsimgrid-dev libboost-dev libz3-dev libyaml-cpp-dev libcli11-dev libfmt-dev nlohmann-json3-dev libeigen3-dev libnlopt-cxx-dev libpugixml-dev libboost-iostreams-dev libutfcpp-dev libmimalloc-dev libsqlite3-dev libprotobuf-dev protobuf-compiler libonnx-dev coinor-libcbc-dev
+# The page of HTML reports is built with npm. Where npm is there it is not always Debian's, beside which Debian's cannot be installed.
+PACKAGES += $(shell command -v npm >/dev/null 2>&1 || echo nodejs npm)
+TEST_PACKAGES := doctest-dev librapidcheck-dev chromium
 FUZZ_PACKAGES := clang-16 libclang-rt-16-dev
 CHECK_PACKAGES := git clang-format-16 clang-tidy-16
 
@@ -28,8 +30,10 @@ build:
 	cmake --preset release
 	cmake --build build -j $(JOBS)
 
+# A build without npm has no page for reports.
+demo: REPORT = $(if $(wildcard build/reports/page/dist/index.html),--report build/report.html && echo && echo "HTML report: $(CURDIR)/build/report.html")
 demo: build
-	build/foreshard run $(SCENARIO)
+	build/foreshard run $(SCENARIO) $(REPORT)
 
 test:
 	@cmake/require_packages.sh $(PACKAGES) $(TEST_PACKAGES)

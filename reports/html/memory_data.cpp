@@ -22,7 +22,7 @@ constexpr std::size_t kMostSamples = 500;  // of a device: about one for every t
 Json rounded(double value, double digits) {
   if (value <= 0) return 0;
   const double step = std::pow(10, std::floor(std::log10(value)) - digits);
-  return count(std::round(value / step) * step);
+  return reports::count(std::round(value / step) * step);
 }
 
 Json curve(Samples samples, double end_s) {

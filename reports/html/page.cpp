@@ -85,7 +85,7 @@ bool has_report_page() { return !built_page().empty(); }
 
 std::string no_report_page_text() {
   return "this build has no report page, because npm was missing or failed when it was built: install Debian's nodejs and npm, then build "
-         "again (cmake --preset release && cmake --build build)\n";
+         "again";
 }
 
 std::string scenario_page_data(std::span<const ReportedScenario> scenarios) { return for_script(page_data(scenarios)); }

@@ -133,7 +133,7 @@ class Timeline {
         j["names"].push_back(name.text);
         j["kinds"].push_back(static_cast<int>(name.kind));
         j["stages"].push_back(name.stage);
-        j["bytes"].push_back(count(base::Bytes(name.bytes)));
+        j["bytes"].push_back(reports::count(base::Bytes(name.bytes)));
       }
       l["name"].push_back(number[s.name]);
       l["micro_batch"].push_back(s.micro_batch);

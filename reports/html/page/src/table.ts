@@ -38,7 +38,8 @@ export function table<T>(name: string, columns: Column<T>[], rows: T[], options:
   let words: string[] = [];
   let limit = firstRows;
 
-  const text = (row: T): string => columns.map((c) => String(c.value(row) ?? "")).join(" ").toLowerCase();
+  // Words and whole numbers: digits of other figures would match by chance.
+  const text = (row: T): string => columns.map((c) => c.value(row)).filter((v) => typeof v === "string" || Number.isInteger(v)).join(" ").toLowerCase();
   const texts = rows.length > 8 ? new Map(rows.map((r) => [r, text(r)])) : null;
   const isNumber = columns.map((c) => rows.some((r) => typeof c.value(r) === "number"));
 

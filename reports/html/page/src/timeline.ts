@@ -290,7 +290,8 @@ export class Timeline {
     for (let k = firstAfter(row.end, this.from); k < row.name.length && row.start[k] < this.to; ++k) {
       const x = gutter + (row.start[k] - this.from) * perUnit, end = gutter + (row.end[k] - this.from) * perUnit;
       if (end < gutter || end - drawnTo < 0.5) continue;
-      const left = Math.max(gutter, x), width = Math.max(0.7, Math.min(end, wide) - left);
+      // On whole pixels: halves would mix with the ground and make busy stretches pale.
+      const left = Math.floor(Math.max(gutter, x)), width = Math.max(1, Math.round(Math.min(end, wide) - left));
       c.fillStyle = this.colourOf(row, k);
       c.fillRect(left, y, width, high);
       drawnTo = left + width;
@@ -298,9 +299,9 @@ export class Timeline {
         c.fillStyle = "rgba(0,0,0,.35)";
         c.fillRect(left, y + high - 5, width, 5);
       }
-      if (width > 3) {  // so that neighbours of one colour are told apart
+      if (width > 5) {  // so that neighbours of one colour are told apart
         c.fillStyle = "rgba(255,255,255,.45)";
-        c.fillRect(left, y, 0.7, high);
+        c.fillRect(left, y, 1, high);
       }
       if (width > 60) this.drawName(c, this.data.names[row.name[k]], c.fillStyle = this.colourOf(row, k), left, y, width, high);
     }

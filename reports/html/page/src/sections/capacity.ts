@@ -2,6 +2,7 @@
 
 import { axis, chart, legendLook, line, tooltip } from "../chart";
 import type { Answer, Capacity } from "../data";
+import { h } from "../dom";
 import { dollars, number, percent, seconds, words } from "../format";
 import { section } from "../section";
 import { table } from "../table";
@@ -9,6 +10,12 @@ import { series } from "../theme";
 
 const day = 86400;
 const judged = (x: boolean | string | undefined): string => (x === undefined ? "–" : typeof x === "string" ? x : x ? "yes" : "no");
+// "21 to 30 days" on one line.
+function one(ends: string[] | undefined): HTMLElement {
+  const [low, high] = ends ?? ["–", ""];
+  const unit = high.slice(high.indexOf(" "));
+  return h("span", { class: "one-line" }, ends ? `${low.endsWith(unit) && high.includes(" ") ? low.slice(0, -unit.length) : low} to ${high}` : low);
+}
 const nameOf = (c: Capacity): string => `${c.candidate}, ${c.nodes} nodes, ${c.plan}`;
 
 export function capacity({ result }: Answer): HTMLElement | null {
@@ -52,9 +59,9 @@ export function capacity({ result }: Answer): HTMLElement | null {
     drawn?.element ?? null, table("What to buy", [
       { label: "Candidate", value: (c) => c.candidate }, { label: "Nodes", value: (c) => c.nodes }, { label: "GPUs", value: (c) => c.gpus }, { label: "Plan", value: (c) => c.plan }, { label: "Status", value: (c) => words(c.status) },
       { label: "Time", title: "Time to train", value: (c) => c.time_to_train_s, show: (c) => seconds(c.time_to_train_s) },
-      { label: "90 %", value: (c) => c.time_to_train_interval_s?.join(" to "), show: (c) => (c.time_to_train_interval_s ? c.time_to_train_interval_s.map(seconds).join(" to ") : "–") },
+      { label: "90 %", value: (c) => c.time_to_train_interval_s?.join(" to "), show: (c) => one(c.time_to_train_interval_s?.map(seconds)) },
       { label: "Cost", value: (c) => c.cost_usd, show: (c) => dollars(c.cost_usd) },
-      { label: "90 % ", value: (c) => c.cost_interval_usd?.join(" to "), show: (c) => (c.cost_interval_usd ? c.cost_interval_usd.map(dollars).join(" to ") : "–") },
+      { label: "90 % ", value: (c) => c.cost_interval_usd?.join(" to "), show: (c) => one(c.cost_interval_usd?.map(dollars)) },
       { label: "Energy", value: (c) => c.energy_j, show: (c) => (c.energy_j ? `${number(c.energy_j / 3.6e9, 3)} MWh` : "–") },
       { label: "Goodput", title: "Share of the time that is not lost to failures and checkpoints", value: (c) => c.goodput, show: (c) => percent(c.goodput) },
       { label: "MFU", value: (c) => c.mfu, show: (c) => percent(c.mfu) },

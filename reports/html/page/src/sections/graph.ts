@@ -3,7 +3,7 @@
 import { rangesText, type Answer, type GraphBlock, type GraphData, type GraphNode } from "../data";
 import { choice, h, svg } from "../dom";
 import { leftOut, section } from "../section";
-import { table } from "../table";
+import { folded, table } from "../table";
 import { onScale, series } from "../theme";
 
 const boxWide = 210, boxHigh = 40, gapX = 18, gapY = 26;
@@ -12,6 +12,12 @@ const boxWide = 210, boxHigh = 40, gapX = 18, gapY = 26;
 function drawPart(part: GraphNode[]): SVGElement {
   const rank: number[] = [];
   part.forEach((n, i) => rank.push(Math.max(0, ...n.inputs.filter((x) => x >= 0 && x < i).map((x) => rank[x] + 1))));
+  // What starts here, as the copies of a weight do, stands right above what reads it.
+  part.forEach((n, i) => {
+    if (n.inputs.some((x) => x >= 0)) return;
+    const readers = part.flatMap((m, k) => (m.inputs.includes(i) ? [rank[k]] : []));
+    if (readers.length > 0) rank[i] = Math.max(0, Math.min(...readers) - 1);
+  });
   const rows: number[][] = [];
   rank.forEach((r, i) => (rows[r] ??= []).push(i));
   const most = Math.max(...rows.map((r) => r.length));
@@ -55,20 +61,34 @@ function groupsOf(data: GraphData): Group[] {
 
 const stageText = (b: GraphBlock): string => (b.stages[0] === b.stages[1] ? `${b.stages[0]}` : `${b.stages[0]} to ${b.stages[1]}`);
 
-// Which GPUs run which block: a row for each block, a column for each GPU.
+// Neighbours of one stage on the same GPUs.
+function placesOf(data: GraphData): { name: string; block: GraphBlock; count: number }[] {
+  const places: { name: string; first: string; block: GraphBlock; count: number }[] = [];
+  for (const b of data.blocks) {
+    const last = places.at(-1);
+    if (last && stageText(last.block) === stageText(b) && rangesText(last.block.devices) === rangesText(b.devices)) {
+      last.name = `${last.first} to ${b.name}`;
+      last.count += 1;
+    } else places.push({ name: b.name, first: b.name, block: b, count: 1 });
+  }
+  return places;
+}
+
+// Which GPUs run which blocks: a row for each run of blocks, a column for each GPU.
 function mappingOf(data: GraphData): HTMLElement {
-  const wide = 640, row = Math.max(6, Math.min(18, 420 / data.blocks.length)), left = 130;
-  const high = data.blocks.length * row + 24;
+  const places = placesOf(data);
+  const wide = 640, row = Math.max(6, Math.min(22, 420 / places.length)), left = 170;
+  const high = places.length * row + 24;
   const colour = (stage: number): string => (data.stages <= series.length - 1 ? series[stage] : onScale(data.stages > 1 ? stage / (data.stages - 1) : 0));
   const each = Math.max(1, Math.ceil(12 / row));
   const picture = svg("svg", { viewBox: `0 0 ${left + wide + 10} ${high}`, width: left + wide + 10, height: high, role: "img", "aria-label": "Mapping: which GPUs run which block; the table lists it" },
-    ...data.blocks.flatMap((b, i) => [
-      i % each === 0 ? svg("text", { x: left - 8, y: i * row + row / 2 + 4, "text-anchor": "end", class: "soft" }, short(b.name, 18)) : null,
+    ...places.flatMap(({ name, block: b }, i) => [
+      i % each === 0 ? svg("text", { x: left - 8, y: i * row + row / 2 + 4, "text-anchor": "end", class: "soft" }, short(name, 28)) : null,
       ...b.devices.map(([from, to]) => svg("rect", { x: left + (from / data.gpus) * wide, y: i * row + 0.5, width: Math.max(0.8, ((to - from + 1) / data.gpus) * wide), height: row - 1, fill: colour(b.stages[0]) },
-        svg("title", {}, `${b.name}: stage ${stageText(b)}, GPUs ${rangesText(b.devices)}`))),
+        svg("title", {}, `${name}: stage ${stageText(b)}, GPUs ${rangesText(b.devices)}`))),
     ]).filter((x) => x !== null),
     svg("text", { x: left, y: high - 6, class: "soft" }, "GPU 0"), svg("text", { x: left + wide, y: high - 6, "text-anchor": "end", class: "soft" }, `GPU ${data.gpus - 1}`));
-  return h("figure", {}, h("figcaption", {}, "Mapping: a row for each block, a column for each GPU, coloured by pipeline stage"), h("div", { class: "wide" }, picture));
+  return h("figure", {}, h("figcaption", {}, "Mapping: from left to right the GPUs, from top to bottom the blocks; colours are pipeline stages"), h("div", { class: "wide" }, picture));
 }
 
 function groupElement(data: GraphData, g: Group): HTMLDetailsElement {
@@ -81,7 +101,7 @@ function groupElement(data: GraphData, g: Group): HTMLDetailsElement {
   details.addEventListener("toggle", () => {
     if (!details.open || details.children.length > 1) return;
     details.append(part === null ? leftOut("The operators of this block are left out of this file.")!
-      : h("div", {}, h("div", { class: "wide" }, drawPart(part)), table(`Operators of ${name}`, [
+      : h("div", {}, h("div", { class: "wide drawing" }, drawPart(part)), table(`Operators of ${name}`, [
         { label: "operator", value: (n: GraphNode) => n.name }, { label: "kind", value: (n: GraphNode) => n.kind },
         { label: "cut", value: (n: GraphNode) => n.cut ?? "moves data" }, { label: "result", value: (n: GraphNode) => n.shape },
       ], part)));
@@ -102,9 +122,9 @@ export function graph({ result, details }: Answer): HTMLElement | null {
       mappingOf(data),
       h("div", { class: "tools" }, h("button", { type: "button", onclick: () => blocks.forEach((b) => (b.open = true)) }, "Open all"), h("button", { type: "button", onclick: () => blocks.forEach((b) => (b.open = false)) }, "Close all")),
       ...blocks, ...(note ? [note] : []),
-      table("Blocks and their GPUs", [
+      folded("Blocks and their GPUs as a table", () => table("Blocks and their GPUs", [
         { label: "block", value: (b: GraphBlock) => b.name }, { label: "stage", value: stageText }, { label: "GPUs", value: (b: GraphBlock) => rangesText(b.devices) },
-      ], data.blocks));
+      ], data.blocks)));
   };
   show(0);
   return section("graph", "Parallel computation graph",

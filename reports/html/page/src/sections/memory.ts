@@ -23,21 +23,22 @@ export function memory({ result, details }: Answer): HTMLElement | null {
   const base = result.runs.filter((r) => r.memory_bytes && r.variant === "base");
   if (base.length === 0) return null;
   const shown = base.slice(0, mostBars);
-  const bars = chart("Bars: what fills the memory of each plan's fullest GPU", 90 + 34 * shown.length, (t) => {
+  const bars = chart("Bars: what fills the memory of each plan's fullest GPU", 110 + 34 * shown.length, (t) => {
     const runs = shown.slice().reverse();
     const capacity = Math.max(...runs.map((r) => r.memory_bytes!.capacity));
     return {
+      grid: { left: 12, right: 24, top: 54, bottom: 12, outerBoundsMode: "same", outerBoundsContain: "all" },
       legend: legendLook(t),
       tooltip: tooltip(t, { trigger: "axis", axisPointer: { type: "shadow" }, formatter: (items: { dataIndex: number }[]) => {
         const r = runs[items[0].dataIndex], m = r.memory_bytes!;
         return line(r.plan, true) + line(`${bytes(m.peak)} of ${bytes(m.capacity)} (${percent(m.peak / m.capacity, 0)})`) + parts.map((p) => line(`${p.name}: ${bytes(m[p.key])}`)).join("");
       } }),
-      xAxis: axis(t, { type: "value", name: "GiB", max: (v: { max: number }) => Math.ceil(Math.max(v.max, capacity / gib) * 1.02) }),
+      xAxis: axis(t, { type: "value", name: "GiB", max: (v: { max: number }) => Math.ceil(Math.max(v.max, capacity / gib) * 1.02), axisLabel: { showMaxLabel: false } }),
       yAxis: axis(t, { type: "category", data: runs.map((r) => r.plan), splitLine: { show: false }, axisLabel: { hideOverlap: false, width: 220, overflow: "truncate" } }),
       series: parts.map((p, i) => ({
         name: p.name, type: "bar", stack: "memory", barMaxWidth: 26, itemStyle: { color: p.colour, borderColor: t.paper, borderWidth: 1 },
         data: runs.map((r) => r.memory_bytes![p.key] / gib),
-        markLine: i > 0 ? undefined : { symbol: "none", silent: true, lineStyle: { color: t.ink, type: "dashed", width: 1.5 }, label: { formatter: `capacity ${bytes(capacity)}`, color: t.ink, position: "insideEndTop" }, data: [{ xAxis: capacity / gib }] },
+        markLine: i > 0 ? undefined : { symbol: "none", silent: true, lineStyle: { color: t.ink, type: "dashed", width: 1.5 }, label: { formatter: `capacity ${bytes(capacity)}`, color: t.ink, position: "end", align: "right" }, data: [{ xAxis: capacity / gib }] },
       })),
     };
   });
@@ -68,7 +69,7 @@ function overTime(_runs: Run[], kept: { run: Run; data: NonNullable<NonNullable<
       tooltip: tooltip(t, { trigger: "axis", formatter: (items: { seriesName: string; value: [number, number] }[]) =>
         line(`at ${seconds(items[0].value[0])}`, true) + items.map((i) => line(`${i.seriesName}: ${bytes(i.value[1] * gib)}`)).join("") }),
       xAxis: axis(t, { type: "value", min: 0, max: data.end_s, name: "time in the iteration", axisLabel: { formatter: (v: number) => seconds(v), showMaxLabel: false } }),
-      yAxis: axis(t, { type: "value", min: 0, name: "GiB", nameGap: 40, max: (v: { max: number }) => Math.ceil(Math.max(v.max, capacity / gib) * 1.05) }),
+      yAxis: axis(t, { type: "value", min: 0, name: "GiB", nameGap: 40, max: (v: { max: number }) => Math.ceil(Math.max(v.max, capacity / gib) * 1.05), axisLabel: { showMaxLabel: false } }),
       series: devices.map((d, i) => ({
         name: `GPU ${rangesText(d.stands_for)}`, type: "line", step: "end", symbol: "none", lineStyle: { width: 1.8, color: series[i % series.length] }, itemStyle: { color: series[i % series.length] },
         data: [...d.time_s.map((time, k) => [time, d.bytes[k] / gib]), [data.end_s, (d.bytes.at(-1) ?? 0) / gib]],

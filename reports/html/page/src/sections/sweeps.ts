@@ -40,7 +40,7 @@ function sweepElement(s: Sweep): HTMLElement {
   const [x, y] = s.keys;
   const hasSame = s.runs.some((r) => !r.replanned);
 
-  const curves = (): ReturnType<typeof chart> => chart(`Curves of the sweep ${s.name}`, 340, (t) => {
+  const curves = (): ReturnType<typeof chart> => chart(`Curves: the sweep ${s.name}`, 340, (t) => {
     const values = valuesOf(s, x);
     const lines = plansOf(s).flatMap((p, i) => [true, false].filter((r) => r || hasSame).map((replanned) => ({ p, i, replanned })));
     return {
@@ -58,7 +58,7 @@ function sweepElement(s: Sweep): HTMLElement {
     };
   });
 
-  const heat = (): ReturnType<typeof chart> => chart(`Heat map of the sweep ${s.name}`, 150 + 38 * valuesOf(s, y).length, (t) => {
+  const heat = (): ReturnType<typeof chart> => chart(`Heat map: the sweep ${s.name}`, 150 + 38 * valuesOf(s, y).length, (t) => {
     const xs = valuesOf(s, x), ys = valuesOf(s, y), name = plansOf(s)[plan];
     const cells = here().filter((r) => r.plan === name && r.replanned === (again === 1 || !hasSame)).map((r) => ({ r, value: metrics[metric].of(r) })).filter((c) => c.value !== null);
     const numbers = cells.map((c) => c.value!);

@@ -8,7 +8,7 @@ import { table } from "../table";
 import { onScale, series } from "../theme";
 
 type Node = ClusterData["node_types"][number];
-const order = ["nic", "cpu", "switch", "gpu"];  // from the network down
+const order = ["nic", "cpu", "switch", "gpu", "fabric"];  // from the network down
 const partWide = 66, partHigh = 30, partGap = 12, rowGap = 74;
 
 function linksOf(run: Run | undefined): LinkUse[] {
@@ -32,15 +32,24 @@ function busyOf(links: LinkUse[], link: string, a: string, b: string): number | 
   return found.length > 0 ? Math.max(...found.map((l) => l.busy)) : null;
 }
 
+// A switch that joins most GPUs, as NVSwitch does, is drawn below them, apart from the switches on the way to the network.
+function rowOf(node: Node, i: number): string {
+  const { kind } = node.parts[i];
+  if (kind !== "switch") return kind;
+  const gpus = node.wires.filter((w) => (w.a === i && node.parts[w.b].kind === "gpu") || (w.b === i && node.parts[w.a].kind === "gpu")).length;
+  const up = node.wires.some((w) => (w.a === i && node.parts[w.b].kind !== "gpu") || (w.b === i && node.parts[w.a].kind !== "gpu"));
+  return gpus > 0 && !up ? "fabric" : kind;
+}
+
 function drawNode(node: Node, cluster: ClusterData, links: LinkUse[], colourOf: (link: string) => string): SVGElement {
-  const rows = order.map((kind) => node.parts.map((p, i) => ({ ...p, i })).filter((p) => p.kind === kind)).filter((r) => r.length > 0);
+  const rows = order.map((kind) => node.parts.map((p, i) => ({ ...p, i })).filter((p) => rowOf(node, p.i) === kind)).filter((r) => r.length > 0);
   const wide = Math.max(360, ...rows.map((r) => r.length * (partWide + partGap) + 40));
   const top = cluster.network ? 84 : 30;
   const at = new Map<number, { x: number; y: number }>();
   rows.forEach((row, r) => row.forEach((p, k) => at.set(p.i, { x: (wide * (k + 0.5)) / row.length, y: top + 20 + r * rowGap })));
-  const high = top + 20 + rows.length * rowGap;
+  const high = top + 20 + (rows.length - 1) * rowGap + 40;
   const most = Math.log(Math.max(...node.wires.map((w) => w.bandwidth_bytes_per_s), cluster.network?.bandwidth_bytes_per_s ?? 1));
-  const widthOf = (b: number): number => Math.max(1, 5 + 1.6 * (Math.log(Math.max(1, b)) - most));
+  const widthOf = (b: number): number => Math.max(1.6, 5 + 1.6 * (Math.log(Math.max(1, b)) - most));
   const wires = node.wires.map((w) => {
     const a = at.get(w.a)!, b = at.get(w.b)!;
     const flat = Math.abs(a.y - b.y) < 1;
