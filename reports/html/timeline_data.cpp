@@ -71,7 +71,7 @@ class Operators {
     // Names of operators may hold spaces: the longest that is one counts.
     for (std::size_t space = text.rfind(' '); space != std::string_view::npos && space > 0; space = text.rfind(' ', space - 1))
       if (stage_.contains(std::string(text.substr(0, space)))) return text.substr(0, space);
-    return {};
+    return text.substr(0, text.find(' '));
   }
   [[nodiscard]] int stage_of(std::string_view name) const {
     const auto at = stage_.find(std::string(name));

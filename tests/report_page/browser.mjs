@@ -1,9 +1,9 @@
 // A browser with a page in it that remembers what went wrong.
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const { chromium } = createRequire(join(process.env.PAGE_PACKAGES, "package.json"))("playwright-core");
+const { chromium } = createRequire(resolve(process.env.PAGE_PACKAGES, "package.json"))("playwright-core");
 
 export const startBrowser = () => chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox"] });
 

@@ -1,5 +1,5 @@
 // The timeline of a run on a canvas: a row for each stream of each device. Only what is in view is drawn, and spans narrower than a pixel are
-// drawn once for each pixel, so that a hundred thousand of them stay smooth.
+// put together, so that a hundred thousand of them stay smooth.
 
 import { rangesText, type TimelineData } from "./data";
 import { h } from "./dom";
@@ -286,25 +286,45 @@ export class Timeline {
 
   private drawSpans(c: CanvasRenderingContext2D, row: Row, y: number, gutter: number): void {
     const perUnit = this.plotWidth / (this.to - this.from), high = rowHeight - 2, wide = gutter + this.plotWidth;
-    let drawnTo = -1;  // in pixels: what is narrower than one is drawn once for each
+    // Spans narrower than a pixel share it: it has the colour of the longest of them, as strong as they fill it.
+    let pixel = -1, filled = 0, longest = 0, colour = "";
+    const flush = (): void => {
+      if (filled > 0) {
+        c.globalAlpha = Math.min(1, Math.max(0.15, filled));
+        c.fillStyle = colour;
+        c.fillRect(pixel, y, 1, high);
+        c.globalAlpha = 1;
+      }
+      filled = longest = 0;
+    };
     for (let k = firstAfter(row.end, this.from); k < row.name.length && row.start[k] < this.to; ++k) {
       const x = gutter + (row.start[k] - this.from) * perUnit, end = gutter + (row.end[k] - this.from) * perUnit;
-      if (end < gutter || end - drawnTo < 0.5) continue;
-      // On whole pixels: halves would mix with the ground and make busy stretches pale.
-      const left = Math.floor(Math.max(gutter, x)), width = Math.max(1, Math.round(Math.min(end, wide) - left));
+      if (end < gutter) continue;
+      const left = Math.max(gutter, x), width = Math.min(end, wide) - left;
+      if (width < 1) {
+        const at = Math.floor(left);
+        if (at !== pixel) flush();
+        pixel = at;
+        if (width > longest || filled === 0) {
+          longest = width;
+          colour = this.colourOf(row, k);
+        }
+        filled += width;
+        continue;
+      }
       c.fillStyle = this.colourOf(row, k);
       c.fillRect(left, y, width, high);
-      drawnTo = left + width;
       if (this.by !== "pass" && !isForward(this.data.kinds[row.name[k]]) && width > 1) {  // a darker foot tells other passes from forward ones
         c.fillStyle = "rgba(0,0,0,.35)";
         c.fillRect(left, y + high - 5, width, 5);
       }
-      if (width > 5) {  // so that neighbours of one colour are told apart
+      if (width > 8) {  // so that neighbours of one colour are told apart
         c.fillStyle = "rgba(255,255,255,.45)";
         c.fillRect(left, y, 1, high);
       }
-      if (width > 60) this.drawName(c, this.data.names[row.name[k]], c.fillStyle = this.colourOf(row, k), left, y, width, high);
+      if (width > 60) this.drawName(c, this.data.names[row.name[k]], this.colourOf(row, k), left, y, width, high);
     }
+    flush();
   }
 
   private drawName(c: CanvasRenderingContext2D, name: string, colour: string, x: number, y: number, width: number, high: number): void {

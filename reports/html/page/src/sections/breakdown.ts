@@ -23,6 +23,16 @@ function exposedText(run: Run): string {
   return e ? `${by(e.by_collective)}; over ${by(e.by_link)}` : "";
 }
 
+function differences(behind: Run[]): HTMLElement[] {
+  if (behind.length === 0) return [];
+  return [h("h3", {}, "What makes the difference"),
+    h("p", { class: "says" }, "How much longer each plan takes than the quickest one, and which part of the time that comes from; in a part below zero it is quicker."),
+    table("What makes the difference", [
+      { label: "Plan", value: nameOf }, { label: "behind", value: (r) => r.behind!.plan }, { label: "by", value: (r) => r.behind!.seconds, show: (r) => seconds(r.behind!.seconds) },
+      ...parts.map((p) => ({ label: p.name, value: (r: Run) => r.behind!.terms[p.key], show: (r: Run) => seconds(r.behind!.terms[p.key] ?? 0) })),
+    ], behind)];
+}
+
 export function breakdown({ result }: Answer): HTMLElement | null {
   const timed = result.runs.filter((r) => r.breakdown_s && r.iteration_time_s);
   if (timed.length === 0) return null;
@@ -52,12 +62,14 @@ export function breakdown({ result }: Answer): HTMLElement | null {
       })),
     };
   });
+  const difference = h("div");
   const redraw = (): void => {
+    difference.replaceChildren(...differences(timed.filter((r) => r.behind && r.behind.terms && (group === "all" || r.variant === group))));
     bars.element.style.height = `${height()}px`;
     bars.update();
   };
 
-  const behind = timed.filter((r) => r.behind && r.behind.terms);
+  redraw();
   return section("breakdown", "Where the time goes",
     "Each bar is one iteration on the critical GPU: kernels at work, then what it waits for. A long red part asks for a faster network or more overlap, an orange one for more micro-batches, a grey one for a faster host.",
     h("div", { class: "tools" },
@@ -70,12 +82,5 @@ export function breakdown({ result }: Answer): HTMLElement | null {
       { label: "all", value: (r) => r.iteration_time_s, show: (r) => seconds(r.iteration_time_s) },
       { label: "waits for", value: exposedText },
     ], timed)),
-    behind.length === 0 ? null : h("h3", {}, "What makes the difference"),
-    behind.length === 0 ? null : h("p", { class: "says" }, "How much longer each plan takes than the quickest one, and which part of the time that comes from; a part below zero is one in which it is quicker."),
-    behind.length === 0 ? null : table("What makes the difference", [
-      { label: "Plan", value: nameOf },
-      { label: "behind", value: (r) => r.behind!.plan },
-      { label: "by", value: (r) => r.behind!.seconds, show: (r) => seconds(r.behind!.seconds) },
-      ...parts.map((p) => ({ label: p.name, value: (r: Run) => r.behind!.terms[p.key], show: (r: Run) => seconds(r.behind!.terms[p.key] ?? 0) })),
-    ], behind));
+    difference);
 }
