@@ -1,4 +1,4 @@
-# make demo   builds and answers the main scenario
+# make demo   builds, answers the main scenario and writes its HTML report
 # make test   builds everything with warnings as errors and runs every test
 # make check  holds sources against .clang-format and .clang-tidy
 # make sanitize   runs the quick suites under AddressSanitizer and UndefinedBehaviorSanitizer
@@ -20,6 +20,8 @@ CHECK_PACKAGES := git clang-format-16 clang-tidy-16
 SCENARIO ?= scenarios/summit-bert-large.yaml
 JOBS ?= $(shell nproc)
 SECONDS ?= 60
+# A build without npm has no page for reports.
+REPORT = $$([ ! -e build/reports/page/dist/index.html ] || echo --report build/report.html)
 DATA ?= ../shared/data/measured
 
 .DEFAULT_GOAL := build
@@ -30,10 +32,9 @@ build:
 	cmake --preset release
 	cmake --build build -j $(JOBS)
 
-# A build without npm has no page for reports.
-demo: REPORT = $(if $(wildcard build/reports/page/dist/index.html),--report build/report.html && echo && echo "HTML report: $(CURDIR)/build/report.html")
 demo: build
 	build/foreshard run $(SCENARIO) $(REPORT)
+	@[ ! -e build/report.html ] || printf '\nHTML report, for any browser: %s\n' $(CURDIR)/build/report.html
 
 test:
 	@cmake/require_packages.sh $(PACKAGES) $(TEST_PACKAGES)

@@ -20,7 +20,7 @@ const rowHeight = 20;
 const deviceGap = 10;
 const axisHeight = 26;
 const mostHeight = 460;
-const gutterWide = 170;
+const gutterWide = 190;
 
 function rowsOf(data: TimelineData): Row[] {
   const rows: Row[] = [];
@@ -116,7 +116,7 @@ export class Timeline {
   }
 
   private numberColour(i: number, count: number): string {
-    return count <= series.length - 1 ? series[i] : onScale(count > 1 ? i / (count - 1) : 0);
+    return count <= series.length - 1 ? series[i] : onScale(0.12 + 0.88 * (count > 1 ? i / (count - 1) : 0));
   }
 
   private colourOf(row: Row, k: number): string {
