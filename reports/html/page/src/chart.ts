@@ -78,7 +78,7 @@ export const tooltip = (t: Theme, more: Option = {}): Option => ({
 });
 
 export const legendLook = (t: Theme, more: Option = {}): Option => ({
-  top: 4, left: "center", icon: "roundRect", itemWidth: 14, itemHeight: 10, textStyle: { color: t.ink }, inactiveColor: t.line, ...more,
+  top: 4, left: "center", icon: "roundRect", itemWidth: 14, itemHeight: 10, textStyle: { color: t.ink }, inactiveColor: t.line, ...(more.type === "scroll" ? { top: 0, padding: [9, 8], pageTextStyle: { color: t.soft }, pageIconColor: t.soft, pageIconInactiveColor: t.line } : {}), ...more,
 });
 
 const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };

@@ -14,7 +14,7 @@ export const kinds = [
 ];
 export type ColourBy = "pass" | "stage" | "micro-batch";
 
-interface Row { label: string; first: boolean; stream: string; name: Int32Array; microBatch: Int32Array; start: Float64Array; end: Float64Array }
+interface Row { gpus: string; label: string; first: boolean; stream: string; name: Int32Array; microBatch: Int32Array; start: Float64Array; end: Float64Array }
 
 const rowHeight = 20;
 const deviceGap = 10;
@@ -28,7 +28,7 @@ function rowsOf(data: TimelineData): Row[] {
     device.lanes.forEach((lane, i) => {
       const n = lane.name.length;
       const row: Row = {
-        label: i === 0 ? `GPU ${rangesText(device.stands_for)}` : "", first: i === 0, stream: lane.stream,
+        gpus: `GPU ${rangesText(device.stands_for)}`, label: i === 0 ? `GPU ${rangesText(device.stands_for)}` : "", first: i === 0, stream: lane.stream,
         name: Int32Array.from(lane.name), microBatch: Int32Array.from(lane.micro_batch), start: new Float64Array(n), end: new Float64Array(n),
       };
       let at = 0;
@@ -233,7 +233,7 @@ export class Timeline {
     const name = row.name[found], unit = this.data.unit_s;
     const facts = [
       row.microBatch[found] >= 0 ? `micro-batch ${row.microBatch[found]}` : "", this.data.stages[name] >= 0 && this.stages > 1 ? `stage ${this.data.stages[name]}` : "",
-      this.data.bytes[name] > 0 ? bytes(this.data.bytes[name]) : "", `${row.stream} stream`,
+      this.data.bytes[name] > 0 ? bytes(this.data.bytes[name]) : "", `${row.stream} stream of ${row.gpus}`,
     ].filter((f) => f !== "").join(", ");
     this.tip.replaceChildren(h("strong", {}, this.data.names[name]), h("div", {}, `${kinds[this.data.kinds[name]].name}, ${facts}`),
       h("div", {}, `${seconds((row.end[found] - row.start[found]) * unit)} from ${seconds(row.start[found] * unit)}`));
