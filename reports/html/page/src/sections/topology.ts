@@ -53,7 +53,7 @@ function drawNode(node: Node, cluster: ClusterData, links: LinkUse[], colourOf: 
   const wires = node.wires.map((w) => {
     const a = at.get(w.a)!, b = at.get(w.b)!;
     const flat = Math.abs(a.y - b.y) < 1;
-    const bend = flat ? 26 + Math.abs(a.x - b.x) * 0.12 : 0;
+    const bend = flat ? 44 + Math.abs(a.x - b.x) * 0.12 : 0;
     const busy = busyOf(links, w.link, node.parts[w.a].name, node.parts[w.b].name);
     const said = `${node.parts[w.a].name} – ${node.parts[w.b].name}: ${w.link}, ${bandwidth(w.bandwidth_bytes_per_s)} each way${busy === null ? "" : `, busy ${percent(busy)} of the time`}`;
     return svg("path", { d: `M${a.x},${a.y} Q${(a.x + b.x) / 2},${(a.y + b.y) / 2 + bend} ${b.x},${b.y}`, fill: "none", stroke: busy === null ? colourOf(w.link) : onScale(busy),

@@ -2,13 +2,14 @@
 
 import { axis, chart, legendLook, line, tooltip } from "../chart";
 import type { Answer, Run } from "../data";
-import { number, seconds } from "../format";
+import { seconds } from "../format";
 import { section } from "../section";
 import { table } from "../table";
 import { colours } from "../theme";
 
 interface Row { variant: string; plan: string; base: number | null; same?: Run; again?: Run }
 const mostBars = 30;
+const times = (x: number | null): string => (x === null ? "–" : `${x.toFixed(3)} ×`);
 
 export function whatIfs({ result }: Answer): HTMLElement | null {
   const rows = new Map<string, Row>();
@@ -34,15 +35,15 @@ export function whatIfs({ result }: Answer): HTMLElement | null {
       legend: legendLook(t),
       tooltip: tooltip(t, { trigger: "axis", axisPointer: { type: "shadow" }, formatter: (items: { dataIndex: number }[]) => {
         const r = shown[items[0].dataIndex];
-        return line(`${r.plan}, ${r.variant}`, true) + line(`base: ${seconds(r.base)}`) + (r.same ? line(`same plan: ${seconds(r.same.iteration_time_s)}, ${number(speed(r, r.same), 3)} x`) : "") + (r.again ? line(`re-planned: ${seconds(r.again.iteration_time_s)}, ${number(speed(r, r.again), 3)} x`) : "");
+        return line(`${r.plan}, ${r.variant}`, true) + line(`base: ${seconds(r.base)}`) + (r.same ? line(`same plan: ${seconds(r.same.iteration_time_s)}, ${times(speed(r, r.same))}`) : "") + (r.again ? line(`re-planned: ${seconds(r.again.iteration_time_s)}, ${times(speed(r, r.again))}`) : "");
       } }),
       grid: { left: 12, right: 24, top: 40, bottom: 30, outerBoundsMode: "same", outerBoundsContain: "all" },
       xAxis: axis(t, { type: "value", min: 0, name: "samples per second, as a multiple of the base" }),
       yAxis: axis(t, { type: "category", data: shown.map((r) => `${r.variant}: ${r.plan}`), splitLine: { show: false }, axisLabel: { hideOverlap: false, width: 260, overflow: "truncate" } }),
       series: [
-        { name: "re-planned", type: "bar", barMaxWidth: 14, itemStyle: { color: colours.orange }, data: shown.map((r) => speed(r, r.again)) },
         { name: "same plan", type: "bar", barMaxWidth: 14, itemStyle: { color: colours.blue }, data: shown.map((r) => speed(r, r.same)),
           markLine: { symbol: "none", silent: true, label: { show: false }, lineStyle: { color: t.ink, type: "dashed" }, data: [{ xAxis: 1 }] } },
+        { name: "re-planned", type: "bar", barMaxWidth: 14, itemStyle: { color: colours.orange }, data: shown.map((r) => speed(r, r.again)) },
       ],
     };
   });
@@ -51,9 +52,9 @@ export function whatIfs({ result }: Answer): HTMLElement | null {
     bars?.element ?? null, table("What if", [
       { label: "Variant", value: (r) => r.variant }, { label: "Plan", value: (r) => r.plan }, { label: "Base", value: (r) => r.base, show: (r) => seconds(r.base) },
       { label: "Same plan", value: (r) => r.same?.iteration_time_s, show: (r) => seconds(r.same?.iteration_time_s) },
-      { label: "speed", title: "Samples a second against the base", value: (r) => speed(r, r.same), show: (r) => `${number(speed(r, r.same), 3)} ×` },
+      { label: "speed", title: "Samples a second against the base", value: (r) => speed(r, r.same), show: (r) => times(speed(r, r.same)) },
       { label: "Re-planned", value: (r) => r.again?.iteration_time_s, show: (r) => seconds(r.again?.iteration_time_s) },
-      { label: "speed ", title: "Samples a second against the base", value: (r) => speed(r, r.again), show: (r) => `${number(speed(r, r.again), 3)} ×` },
+      { label: "speed ", title: "Samples a second against the base", value: (r) => speed(r, r.again), show: (r) => times(speed(r, r.again)) },
       { label: "New plan", value: (r) => r.again?.plan_summary ?? "" },
     ], all));
 }
