@@ -1,4 +1,4 @@
-# make demo   builds and answers the main scenario
+# make demo   builds, answers the main scenario and writes its HTML report
 # make test   builds everything with warnings as errors and runs every test
 # make check  holds sources against .clang-format and .clang-tidy
 # make sanitize   runs the quick suites under AddressSanitizer and UndefinedBehaviorSanitizer; SUITES=all: every suite; SUITES="pcg cli": some
@@ -10,10 +10,12 @@
 #
 # Each works as the first command on a fresh Debian 12: missing packages are installed, or the command to do it is printed.
 
-PACKAGES := g++ cmake ninja-build pkg-config libsimgrid-dev libboost-dev libz3-dev libyaml-cpp-dev libcli11-dev libfmt-dev nlohmann-json3-dev libeigen3-dev libnlopt-cxx-dev libpugixml-dev libboost-iostreams-dev libutfcpp-dev libkainjow-mustache-dev libmimalloc-dev libsqlite3-dev libprotobuf-dev protobuf-compiler libonnx-dev coinor-libcbc-dev
+PACKAGES := g++ cmake ninja-build pkg-config libsimgrid-dev libboost-dev libz3-dev libyaml-cpp-dev libcli11-dev libfmt-dev nlohmann-json3-dev libeigen3-dev libnlopt-cxx-dev libpugixml-dev libboost-iostreams-dev libutfcpp-dev libmimalloc-dev libsqlite3-dev libprotobuf-dev protobuf-compiler libonnx-dev coinor-libcbc-dev
+# The page of HTML reports is built with npm. Where npm is there it is not always Debian's, beside which Debian's cannot be installed.
+PACKAGES += $(shell command -v npm >/dev/null 2>&1 || echo nodejs npm)
 # Sweeps over many machines; a build without them leaves these out (cmake -DFORESHARD_MPI=OFF).
 MPI_PACKAGES := libopenmpi-dev openmpi-bin
-TEST_PACKAGES := doctest-dev librapidcheck-dev
+TEST_PACKAGES := doctest-dev librapidcheck-dev chromium
 FUZZ_PACKAGES := clang-16 libclang-rt-16-dev
 CHECK_PACKAGES := git clang-format-16 clang-tidy-16
 
@@ -21,6 +23,8 @@ SCENARIO ?= scenarios/summit-bert-large.yaml
 JOBS ?= $(shell nproc)
 SECONDS ?= 60
 SUITES ?= quick
+# A build without npm has no page for reports.
+REPORT = $$([ ! -e build/reports/page/dist/index.html ] || echo --report build/report.html)
 DATA ?= ../shared/data/measured
 
 space := $(subst ,, )
@@ -34,7 +38,8 @@ build:
 	cmake --build build -j $(JOBS)
 
 demo: build
-	build/foreshard run $(SCENARIO)
+	build/foreshard run $(SCENARIO) $(REPORT)
+	@[ ! -e build/report.html ] || printf '\nHTML report, for any browser: %s\n' $(CURDIR)/build/report.html
 
 test:
 	@cmake/require_packages.sh $(PACKAGES) $(MPI_PACKAGES) $(TEST_PACKAGES)

@@ -68,6 +68,8 @@ struct HostLink {
   int sharers = 1;  // devices that are nearest to the same CPU
 };
 
+struct Drawing;
+
 class Cluster {
  public:
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -118,7 +120,7 @@ class Cluster {
 
  private:
   friend class ClusterBuilder;                  // topology/builder.hpp
-  friend std::string to_dot(const Cluster& c);  // topology/dot.hpp
+  friend Drawing drawing(const Cluster& c);  // topology/drawing.hpp
   std::string name_, network_profile_;
   std::vector<Device> devices_;
   std::vector<Link> links_;

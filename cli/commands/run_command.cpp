@@ -18,6 +18,7 @@
 #include "cli/terminal/verbosity.hpp"
 #include "reports/chrome_trace.hpp"
 #include "reports/csv.hpp"
+#include "reports/html/page.hpp"
 #include "reports/json.hpp"
 #include "reports/text_table.hpp"
 #include "scenarios/run.hpp"
@@ -53,6 +54,12 @@ std::string joined_csv(const Results& results) {
   return text;
 }
 
+std::string report(const std::vector<scenarios::Scenario>& asked, const Results& results) {
+  std::vector<reports::ReportedScenario> reported;
+  for (std::size_t i = 0; i < results.size(); ++i) reported.push_back({&results[i], asked[i].base().cluster.get()});
+  return reports::scenario_page(reported);
+}
+
 // A scenario has its answer where any plan runs; a what-if that nothing fits is an answer too.
 bool has_answer(const Results& results) {
   return std::ranges::all_of(results, [](const auto& result) {
@@ -77,13 +84,11 @@ int exit_code(const Results& results) {
 }
 
 int answer(const RunFlags& f, const Launched& launch) {
-  if (!f.report.empty()) {
-    tell("this version does not write HTML reports yet; it has --json, --csv, --trace and --explain\n");
-    return kBadInput;
-  }
   const bool is_first = launch.rank == 0;
-  check_outputs({{"--json", f.json}, {"--csv", f.csv}, {"--trace", f.trace}});
+  check_outputs({{"--json", f.json}, {"--csv", f.csv}, {"--trace", f.trace}, {"--report", f.report}});
   check_output_folder(f.save_plans, "--save-plans");  // before anything is read
+  if (!f.report.empty() && !reports::has_report_page())
+    throw base::InputError(std::vector<base::Diagnostic>{{{}, "--report", reports::no_report_page_text(), {}}});
   std::vector<scenarios::Scenario> loaded;
   for (const std::string& file : f.scenarios) {
     const std::filesystem::path path(file);
@@ -97,7 +102,7 @@ int answer(const RunFlags& f, const Launched& launch) {
     scenarios::RunOptions options;
     options.jobs = f.jobs;
     options.seed = f.seed;
-    options.trace = !f.trace.empty();
+    options.trace = !f.trace.empty() || !f.report.empty();
     options.resume = f.resume;
     if (!f.resume.empty()) options.inputs = base::fingerprint_of_inputs(f.scenarios);
     std::optional<Ranks> ranks;
@@ -112,11 +117,12 @@ int answer(const RunFlags& f, const Launched& launch) {
   if (!f.json.empty()) write_text(f.json, joined_json(results, explained));
   if (!f.csv.empty()) write_text(f.csv, joined_csv(results));
   if (!f.trace.empty()) write_text(f.trace, reports::chrome_trace(results[0]));
+  if (!f.report.empty()) write_text(f.report, report(loaded, results));
   if (plan_files) plan_files->save(results);
   // Launchers give ranks a terminal of their own, whatever stands behind it.
   const reports::TextStyle style{launch.is_alone() ? wanted_colour() : reports::Colour::none, wanted_width(),
                                  f.notes == "all" ? reports::NotesShown::all : reports::NotesShown::few};
-  const bool taken = f.json == "-" || f.csv == "-" || f.trace == "-";  // standard output is for a program
+  const bool taken = f.json == "-" || f.csv == "-" || f.trace == "-" || f.report == "-";  // standard output is for a program
   if (f.verbosity == base::Verbosity::usual && !taken)
     for (std::size_t i = 0; i < results.size(); ++i)
       print(fmt::format("{}{}", i == 0 ? "" : "\n", reports::text_table(results[i], style, explained)));
@@ -148,7 +154,7 @@ void add_run(CLI::App& app, Action& action) {
   c->add_option("--save-plans", f->save_plans, "Write every plan into this directory");
   c->add_flag("--explain", f->explain, "Say what made each plan: substitutions, differences from data parallelism, all runners-up");
   c->add_option("--notes", f->notes, "few: the ten lines that matter most; all")->check(CLI::IsMember({"few", "all"}));
-  c->add_option("--report", f->report, "Write an HTML report (not in this version)");
+  c->add_option("--report", f->report, "Write an HTML report: one file that needs no network");
   c->add_option("--resume", f->resume,
                 "Keep answers in this directory as they come, and take from it those that are there: what was cut off goes on");
   c->add_option("--jobs", f->jobs, "Worker processes")->check(CLI::Range(1, 1024));

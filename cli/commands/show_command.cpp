@@ -29,7 +29,7 @@
 #include "search/explanation/plan_comparison.hpp"
 #include "substitutions/rule_files/load_rules.hpp"
 #include "substitutions/rule_files/rule_file_write.hpp"
-#include "topology/dot.hpp"
+#include "topology/drawing.hpp"
 #include "topology/load.hpp"
 #include "topology/presets.hpp"
 

@@ -9,7 +9,7 @@
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/standard_streams.hpp"
 #include "cli/terminal/verbosity.hpp"
-#include "reports/validation/html.hpp"
+#include "reports/html/page.hpp"
 #include "reports/validation/json.hpp"
 #include "reports/validation/markdown.hpp"
 #include "reports/validation/text.hpp"
@@ -57,12 +57,13 @@ int validate(const ValidateFlags& f) {
   std::vector<validation::Limit> limits;
   for (const std::string& text : f.limits) limits.push_back(validation::read_limit(text));
   check_outputs({{"--json", f.json}, {"--report", f.report}, {"--write-intervals", f.write_intervals}, {"--tables", f.tables}});
+  if (!f.report.empty() && !reports::has_report_page()) refuse_option("--report", reports::no_report_page_text());
   if (!f.tables.empty()) (void)with_tables(f, "");  // has it a place for them?
   std::vector<calibration::Residual> residuals;
   const validation::Assessment a = assess(f, residuals);
   const std::vector<std::string> misses = validation::missed(a, limits);
   if (!f.json.empty()) write_text(f.json, reports::json_report(a));
-  if (!f.report.empty()) write_text(f.report, reports::html_report(a));
+  if (!f.report.empty()) write_text(f.report, reports::validation_page(a));
   if (!f.tables.empty()) write_text(f.tables, with_tables(f, reports::markdown_tables(a)));
   if (!f.write_intervals.empty()) {
     if (residuals.empty()) refuse_option("--write-intervals", "no point has a forecast, so there are no residuals");
@@ -82,7 +83,7 @@ void add_validate(CLI::App& app, Action& action) {
   CLI::App* c = app.add_subcommand("validate", "Hold forecasts against measurements, with error statistics");
   c->add_option("data", f->data, "Points (CSV), or measured kernels or collectives")->required();
   c->add_option("--json", f->json, "Write groups and points as JSON; - is standard output");
-  c->add_option("--report", f->report, "Write an HTML page with scatter plots");
+  c->add_option("--report", f->report, "Write an HTML report with scatter plots: one file that needs no network");
   c->add_option("--limit", f->limits,
                 "GROUP=7%: exit 1 if a group's mean error is above; GROUP:tau=0.85, GROUP:coverage=85%, GROUP:peak=10%; mpt-* is a prefix");
   c->add_option("--jobs", f->jobs, "Worker processes")->check(CLI::Range(1, 1024));

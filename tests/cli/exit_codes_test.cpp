@@ -134,7 +134,7 @@ TEST_CASE("where answers go is tried before the work") {
     return o.err;
   };
   const std::string no_folder = "there is no folder /nonexistent\n       make it first\n";
-  for (const std::string option : {"--json", "--csv", "--trace"})
+  for (const std::string option : {"--json", "--csv", "--trace", "--report"})
     CHECK(error("run " + scenario + " " + option + " /nonexistent/r") == option + ": " + no_folder);
   for (const std::string& folder : {plain, plain + "/plans", plain + "/plans/deep/"})
     CHECK(error("run " + scenario + " --save-plans " + folder) == "--save-plans: " + plain + " is no folder\n       name a folder\n");

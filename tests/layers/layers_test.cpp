@@ -94,7 +94,6 @@ bool allowed(const Include& include) {
   if (to == "sqlite3.h" || to == "google" || to == "chakra.pb.h") return include.file.starts_with("imports/");
   if (to == "z3++.h") return include.file == "substitutions/axioms/symbolic.cpp" || include.file.starts_with("substitutions/proof/");
   if (to == "utf8.h") return include.file == "base/utf8.cpp";
-  if (to == "kainjow") return include.file.starts_with("reports/");
   if (to == "pugixml.hpp") return include.file.starts_with("topology/imports/");
   return true;
 }

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "clusters.hpp"
-#include "topology/dot.hpp"
+#include "topology/drawing.hpp"
 #include "topology/load.hpp"
 #include "topology/presets.hpp"
 

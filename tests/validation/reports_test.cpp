@@ -1,4 +1,4 @@
-#include "reports/validation/html.hpp"
+#include "reports/html/page.hpp"
 #include "reports/validation/json.hpp"
 #include "reports/validation/markdown.hpp"
 #include "reports/validation/text.hpp"
@@ -30,12 +30,6 @@ Assessment made() {
   return assess({named_item("slow", 2, 3), named_item("right", 1, 1), bad}, std::nullopt, {"2 rows were left out"});
 }
 
-std::size_t count(const std::string& text, const std::string& what) {
-  std::size_t n = 0;
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
-  return n;
-}
-
 }  // namespace
 
 TEST_CASE("text: one line per group, worst cases with their places, columns that nobody fills left out") {
@@ -61,15 +55,15 @@ TEST_CASE("JSON holds every point, with its reason where there is no forecast") 
   CHECK_FALSE(j["points"][2].contains("predicted_s"));
 }
 
-TEST_CASE("HTML: one mark per forecast and plot, escaped names, nothing from outside") {
-  const std::string html = html_report(made());
-  CHECK(count(html, "<title>slow (g&lt;1&gt;)") == 2);  // in both plots
-  CHECK(count(html, "class=\"mark\"") == 5);            // two forecasts in two plots, and the key
-  CHECK(html.find("3 &amp; 4 do not divide") != std::string::npos);
+TEST_CASE("HTML: the data hold every point, and no name can end the element that holds them") {
+  const std::string data = validation_page_data(made());
+  CHECK(data.find('<') == std::string::npos);
+  CHECK(nlohmann::json::parse(data)["validation"] == nlohmann::json::parse(json_report(made())));
+  if (!has_report_page()) return;
+  const std::string html = validation_page(made());
+  CHECK(html.find(data) != std::string::npos);
   CHECK(html.find("g<1>") == std::string::npos);
-  CHECK(html.find("http") == std::string::npos);
-  CHECK(html.find("<script") == std::string::npos);
-  CHECK(html.find("nan") == std::string::npos);
+  CHECK(html.find("@FORESHARD_") == std::string::npos);
 }
 
 TEST_CASE("a report in which nothing has a forecast still stands") {
@@ -77,7 +71,7 @@ TEST_CASE("a report in which nothing has a forecast still stands") {
   bad.interval.reset();
   bad.failure = "no";
   const Assessment a = assess({bad}, std::nullopt, {});
-  CHECK(html_report(a).find("nan") == std::string::npos);
+  CHECK(validation_page_data(a).find("nan") == std::string::npos);
   CHECK(text_report(a).find("1 (1 failed)") != std::string::npos);
 }
 

@@ -1,0 +1,108 @@
+#include "reports/html/graph_data.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "pcg/plan/ranks.hpp"
+#include "reports/html/device_ranges.hpp"
+#include "search/operators/summary.hpp"
+
+namespace reports {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// "layer3." of "layer3.mlp.up": operators of alike blocks differ in it alone.
+std::string_view without_block(std::string_view name) {
+  const std::size_t dot = name.find('.');
+  return dot == std::string_view::npos ? name : name.substr(dot + 1);
+}
+
+struct BlockData {
+  Json nodes = Json::array();
+  int low = 0, high = -1;  // virtual stages
+  std::vector<std::uint32_t> devices;
+};
+
+class Graph {
+ public:
+  explicit Graph(const pcg::Plan& plan) : plan_(plan), place_(plan.pcg.nodes().size(), -1), blocks_(plan.pcg.blocks().size()) {
+    for (std::size_t n = 0; n < plan.pcg.nodes().size(); ++n)
+      if (!plan.pcg.nodes()[n].is_source()) add(n);
+  }
+  [[nodiscard]] const std::vector<BlockData>& blocks() const { return blocks_; }
+
+ private:
+  void add(std::size_t n) {
+    const pcg::PcgNode& node = plan_.pcg.nodes()[n];
+    BlockData& block = blocks_[static_cast<std::size_t>(node.block)];
+    place_[n] = static_cast<int>(block.nodes.size());
+    const bool moves = node.parallel_operator() != nullptr;
+    Json j{{"name", without_block(node.name)},
+           {"kind", moves ? pcg::kind_name(*node.parallel_operator()) : pcg::kind_name(*node.operation())}};
+    if (!moves) j["cut"] = search::cut_text(*node.space, node.sharding);
+    j["shape"] = pcg::to_text(node.outputs[0]);
+    j["inputs"] = Json::array();
+    for (const pcg::TensorRef& input : node.inputs)
+      if (const pcg::PcgNode& from = plan_.pcg.node(input.node); !from.is_source())
+        j["inputs"].push_back(from.block == node.block ? place_[input.node.value] : -1);
+    block.nodes.push_back(std::move(j));
+    const int stage = plan_.stage[n];
+    block.low = block.high < 0 ? stage : std::min(block.low, stage);
+    block.high = std::max(block.high, stage);
+    if (moves) return;
+    for (const pcg::DeviceId d : pcg::devices_of(plan_.mapping[n], node.sharding)) block.devices.push_back(d.value);
+    std::ranges::sort(block.devices);
+    const auto repeated = std::ranges::unique(block.devices);
+    block.devices.erase(repeated.begin(), repeated.end());
+  }
+
+  const pcg::Plan& plan_;
+  std::vector<int> place_;  // of a node in its block; -1: a source
+  std::vector<BlockData> blocks_;
+};
+
+}  // namespace
+
+Json graph_data(const pcg::Plan& plan, std::size_t most_bytes) {
+  const Graph graph(plan);
+  Json j{{"gpus", plan.gpus},
+         {"stages", plan.stages},
+         {"ranks", pcg::ranks_of(plan)},
+         {"micro_batches", plan.micro_batches},
+         {"schedule", pcg::schedule_names()[static_cast<std::size_t>(plan.schedule)]},
+         {"recompute", pcg::recompute_names()[static_cast<std::size_t>(plan.recompute)]},
+         {"zero", plan.zero},
+         {"parts", Json::array()},
+         {"blocks", Json::array()}};
+  std::map<std::string, std::size_t> parts;  // by their text
+  std::size_t bytes = 0, lost = 0;
+  for (std::size_t b = 0; b < graph.blocks().size(); ++b) {
+    const BlockData& block = graph.blocks()[b];
+    std::string text = block.nodes.dump();
+    Json about{{"name", plan.pcg.blocks()[b].name},
+               {"part", 0},
+               {"stages", {block.low, std::max(block.low, block.high)}},
+               {"devices", device_ranges(block.devices)}};
+    bytes += about.dump().size();
+    const auto [at, added] = parts.emplace(std::move(text), parts.size());
+    about["part"] = at->second;
+    if (bytes <= most_bytes) j["blocks"].push_back(std::move(about));
+    if (!added) continue;
+    const bool fits = bytes + at->first.size() <= most_bytes;
+    if (fits) bytes += at->first.size();
+    else ++lost;
+    j["parts"].push_back(fits ? block.nodes : Json(nullptr));
+  }
+  if (lost > 0)
+    j["left_out"] = fmt::format(
+        "To keep the file small, the operators of {} of {} different blocks are left out; --save-plans writes all of "
+        "them, and show plan prints them.",
+        lost, parts.size());
+  return j;
+}
+
+}  // namespace reports

@@ -1,0 +1,118 @@
+// What the program puts into the page: results in format 1 (docs/formats.md), and details (reports/html/*.hpp). Keys that a result may lack
+// are optional here, so that a section without data can leave itself out.
+
+export interface Breakdown { compute: number; exposed_communication: number; bubble: number; idle: number }
+
+export interface Memory {
+  peak: number; capacity: number; weights: number; gradients: number; optimizer: number; activations: number; workspace: number;
+}
+
+export interface CriticalPart { kind: string; name: string; link?: string; time_s: number }
+
+export interface LinkUse { type: string; name: string; count?: number; bytes: number; busy: number; over_time?: number[] }
+
+export interface Behind {
+  plan: string; seconds: number; terms: Breakdown; memory_shortage_bytes?: number;
+  exposed_communication_s?: { by_collective?: Record<string, number>; by_link?: Record<string, number> };
+}
+
+export interface Run {
+  plan: string; variant: string; framework?: string; replanned: boolean; status: string; tight?: boolean;
+  iteration_time_s: number | null; iteration_time_interval_s: [number, number] | null;
+  throughput_samples_per_s: number | null; tokens_per_s: number | null; mfu: number | null; mfu_causal: number | null;
+  gpus: number; search_time_s?: number; simulation_time_s?: number;
+  breakdown_s?: Breakdown; exposed_communication_s?: { by_collective?: Record<string, number>; by_link?: Record<string, number> };
+  behind?: Behind; communication_bytes?: { total: number; by_collective: Record<string, number>; by_link: Record<string, number> };
+  busiest_link?: { type: string; name: string; busy: number }; compute_basis_s?: Record<string, number>; memory_bytes?: Memory;
+  plan_summary: string; stop_reason?: string; bound_s?: number; settings?: Record<string, unknown>; sweep?: string;
+  critical_path?: CriticalPart[]; links?: LinkUse[]; notes?: string[];
+}
+
+export interface Sensitivity {
+  plan?: string; parameter: string; elasticity: number; improved?: { change: string; iteration_time_s: number; speedup: number };
+}
+
+export interface Capacity {
+  candidate: string; nodes: number; gpus: number; plan: string; status: string; iteration_time_s: number | null; tokens_per_s: number | null;
+  mfu: number | null; goodput: number | null; time_to_train_s: number | null; time_to_train_interval_s?: [number, number] | null;
+  cost_usd?: number | null; cost_interval_usd?: [number, number] | null; energy_j?: number | null; on_frontier?: boolean;
+  meets_deadline?: boolean | string; meets_budget?: boolean | string;
+}
+
+export interface Result { scenario: string; engine?: unknown; runs: Run[]; sensitivity?: Sensitivity[]; capacity?: Capacity[] }
+
+export type Ranges = [number, number][];
+
+export interface Lane { stream: string; name: number[]; micro_batch: number[]; start: number[]; duration: number[] }
+
+export interface TimelineData {
+  unit_s: number; end: number; names: string[]; kinds: number[]; stages: number[]; bytes: number[];
+  devices: { device: number; stands_for: Ranges; lanes: Lane[] }[]; left_out?: string;
+}
+
+export interface MemoryData {
+  end_s: number; devices: { device: number; stands_for: Ranges; time_s: number[]; bytes: number[] }[]; left_out?: string;
+}
+
+export interface GraphNode { name: string; kind: string; cut?: string; shape: string; inputs: number[] }
+
+export interface GraphBlock { name: string; part: number; stages: [number, number]; devices: Ranges }
+
+export interface GraphData {
+  gpus: number; stages: number; ranks: number; micro_batches: number; schedule: string; recompute: string; zero: number;
+  parts: (GraphNode[] | null)[]; blocks: GraphBlock[]; left_out?: string;
+}
+
+export interface ClusterData {
+  name: string; nodes: number; gpus: number;
+  node_types: {
+    count: number; gpus: number; gpu_type: string; parts: { name: string; kind: string }[];
+    wires: { a: number; b: number; link: string; bandwidth_bytes_per_s: number }[];
+  }[];
+  network?: { kind: string; link: string; bandwidth_bytes_per_s: number };
+}
+
+export interface RunDetails { run: number; timeline: TimelineData | null; memory: MemoryData | null; graph: GraphData | null }
+
+export interface Details {
+  cluster: ClusterData | null; notes: { kind: string; text: string; runs: number[] }[]; runs: RunDetails[]; left_out: string[];
+}
+
+export interface ErrorStatistics { points: number; mean_error: number; median_error: number; bias: number; kendall_tau: number }
+
+export interface ValidationGroup {
+  subject: string; group: string; points: number; failed: number; out_of_memory: number; time?: ErrorStatistics; peak_memory?: ErrorStatistics;
+  coverage?: number; coverage_unseen_half?: number; coverage_unseen_group?: number; interval_width?: number; worst: string[];
+}
+
+export interface ValidationPoint {
+  subject: string; group: string; id: string; where: string; measured_s: number; failure?: string; predicted_s?: number; error?: number;
+  interval_s?: [number, number]; peak_bytes?: { measured: number; predicted: number }; out_of_memory?: boolean;
+}
+
+export interface Validation {
+  groups: ValidationGroup[]; points: ValidationPoint[]; notes: string[]; coverage?: { unseen_halves?: number; unseen_groups?: number };
+}
+
+export interface PageData { results?: Result[]; details?: Details[]; validation?: Validation }
+
+// One scenario, as the sections see it.
+export interface Answer { result: Result; details: Details | null }
+
+// The quickest run of the base that fits, else the quickest of all.
+export function bestOf(runs: Run[]): Run | null {
+  const timed = runs.filter((r) => r.iteration_time_s !== null && r.iteration_time_s !== undefined);
+  const fits = timed.filter((r) => r.status === "ok");
+  return (fits.length > 0 ? fits : timed).reduce<Run | null>((a, b) => (a === null || b.iteration_time_s! < a.iteration_time_s! ? b : a), null);
+}
+
+export const baseRuns = (result: Result): Run[] => result.runs.filter((r) => r.variant === "base");
+
+// "plan (variant, same plan)": unique among the runs of a result.
+export function nameOf(run: Run): string {
+  return run.variant === "base" ? run.plan : `${run.plan} (${run.variant}${run.replanned ? ", re-planned" : ", same plan"})`;
+}
+
+export function rangesText(ranges: Ranges): string {
+  return ranges.map(([a, b]) => (a === b ? `${a}` : `${a}–${b}`)).join(", ");
+}

@@ -1,0 +1,31 @@
+// The page: reads what the program put into it, and shows the sections that have something to say.
+
+import { forgetCharts } from "./chart";
+import type { Answer, PageData } from "./data";
+import { choice, h } from "./dom";
+import { sections, validationSections } from "./sections/all";
+import "./style.css";
+import { forgetListeners, startTheme, switchTheme } from "./theme";
+
+const data = JSON.parse(document.getElementById("data")!.textContent!) as PageData;
+const page = document.getElementById("page")!;
+const answers: Answer[] = (data.results ?? []).map((result, i) => ({ result, details: data.details?.[i] ?? null }));
+
+function show(number: number): void {
+  forgetCharts();
+  forgetListeners();
+  const parts = data.validation ? validationSections(data.validation) : sections(answers[number]);
+  const title = data.validation ? "Predicted against measured" : answers[number].result.scenario;
+  const header = h("header", {},
+    h("div", {}, h("h1", {}, title), h("p", { class: "brand" }, "Foreshard report: forecasts of training iterations, by simulation")),
+    h("div", { class: "tools" },
+      answers.length > 1 ? choice("Scenario", answers.map((a) => a.result.scenario), number, show) : null,
+      h("button", { type: "button", id: "theme", onclick: switchTheme }, "Light / dark"),
+      h("button", { type: "button", onclick: () => print() }, "Print")));
+  const links = h("nav", { "aria-label": "Sections" }, h("ul", {}, ...parts.map((s) => h("li", {}, h("a", { href: `#${s.id}` }, s.querySelector("h2")!.textContent)))));
+  page.replaceChildren(h("a", { class: "skip", href: "#content" }, "Skip to the content"), header, links, h("main", { id: "content", tabindex: -1 }, ...parts));
+}
+
+startTheme();
+show(0);
+document.documentElement.dataset.ready = "yes";

@@ -1,0 +1,70 @@
+// What to buy: cost against time to train.
+
+import { axis, chart, legendLook, line, tooltip } from "../chart";
+import type { Answer, Capacity } from "../data";
+import { h } from "../dom";
+import { dollars, number, percent, seconds, words } from "../format";
+import { section } from "../section";
+import { table } from "../table";
+import { series } from "../theme";
+
+const day = 86400;
+const judged = (x: boolean | string | undefined): string => (x === undefined ? "–" : typeof x === "string" ? x : x ? "yes" : "no");
+// "21 to 30 days" on one line.
+function one(ends: string[] | undefined): HTMLElement {
+  const [low, high] = ends ?? ["–", ""];
+  const unit = high.slice(high.indexOf(" "));
+  return h("span", { class: "one-line" }, ends ? `${low.endsWith(unit) && high.includes(" ") ? low.slice(0, -unit.length) : low} to ${high}` : low);
+}
+const nameOf = (c: Capacity): string => `${c.candidate}, ${c.nodes} nodes, ${c.plan}`;
+
+export function capacity({ result }: Answer): HTMLElement | null {
+  const all = result.capacity ?? [];
+  if (all.length === 0) return null;
+  const priced = all.filter((c) => c.time_to_train_s && c.cost_usd);
+  const candidates = [...new Set(priced.map((c) => c.candidate))];
+  const symbols = ["circle", "rect", "triangle", "diamond", "pin", "arrow", "roundRect"];
+  const drawn = priced.length === 0 ? null : chart("Scatter: cost against time to train of each candidate, with intervals and the frontier", 420, (t) => {
+    const frontier = priced.filter((c) => c.on_frontier).sort((a, b) => a.time_to_train_s! - b.time_to_train_s!);
+    const bars = priced.filter((c) => c.time_to_train_interval_s && c.cost_interval_usd);
+    return {
+      grid: { left: 16, right: 24, top: 40, bottom: 34, outerBoundsMode: "same", outerBoundsContain: "all" },
+      legend: legendLook(t, { icon: undefined, type: "scroll", data: [...candidates, "frontier"] }),
+      tooltip: tooltip(t, { trigger: "item", formatter: (i: { data: { of?: Capacity } }) => {
+        const c = i.data.of;
+        if (!c) return "";
+        const [a, b] = c.time_to_train_interval_s ?? [null, null], [d, e] = c.cost_interval_usd ?? [null, null];
+        return line(nameOf(c), true) + line(`${c.gpus} GPUs`) + line(`${seconds(c.time_to_train_s)} (${seconds(a)} to ${seconds(b)})`) + line(`${dollars(c.cost_usd)} (${dollars(d)} to ${dollars(e)})`) + line(`deadline: ${judged(c.meets_deadline)}, budget: ${judged(c.meets_budget)}`);
+      } }),
+      xAxis: axis(t, { type: "value", min: 0, name: "days to train", axisLabel: { formatter: (v: number) => number(v, 3) } }),
+      yAxis: axis(t, { type: "value", min: 0, axisLabel: { formatter: (v: number) => dollars(v) } }),
+      series: [
+        { type: "custom", silent: true, z: 1, data: bars.map((c) => [c.time_to_train_s! / day, c.cost_usd!, ...c.time_to_train_interval_s!.map((s) => s / day), ...c.cost_interval_usd!]), encode: { x: [0, 2, 3], y: [1, 4, 5] },
+          renderItem: (_: unknown, api: { value: (i: number) => number; coord: (p: number[]) => number[] }) => {
+            const [x, y, x1, x2, y1, y2] = [0, 1, 2, 3, 4, 5].map((i) => api.value(i));
+            const [a, b, c, d] = [api.coord([x1, y]), api.coord([x2, y]), api.coord([x, y1]), api.coord([x, y2])];
+            const stroke = { stroke: t.soft, lineWidth: 1.2, fill: "none" };
+            return { type: "group", children: [{ type: "line", shape: { x1: a[0], y1: a[1], x2: b[0], y2: b[1] }, style: stroke }, { type: "line", shape: { x1: c[0], y1: c[1], x2: d[0], y2: d[1] }, style: stroke }] };
+          } },
+        { name: "frontier", type: "line", symbol: "none", z: 2, silent: true, lineStyle: { color: t.ink, width: 1.5, type: "dashed" }, itemStyle: { color: t.ink }, data: frontier.map((c) => [c.time_to_train_s! / day, c.cost_usd!]) },
+        ...candidates.map((name, i) => ({
+          name, type: "scatter", z: 3, symbol: symbols[i % symbols.length], itemStyle: { color: series[i % series.length] },
+          data: priced.filter((c) => c.candidate === name).map((c) => ({ value: [c.time_to_train_s! / day, c.cost_usd!], of: c, symbolSize: c.on_frontier ? 16 : 10, itemStyle: { borderColor: c.on_frontier ? t.ink : t.paper, borderWidth: c.on_frontier ? 2 : 1 } })),
+        })),
+      ],
+    };
+  });
+  return section("capacity", "What to buy",
+    "Each mark is a cluster with its best plan: further left is sooner, further down is cheaper, and the lines are 90 % intervals. Marks with a border lie on the frontier: nothing else is both sooner and cheaper.",
+    drawn?.element ?? null, table("What to buy", [
+      { label: "Candidate", value: (c) => c.candidate }, { label: "Nodes", value: (c) => c.nodes }, { label: "GPUs", value: (c) => c.gpus }, { label: "Plan", value: (c) => c.plan }, { label: "Status", value: (c) => words(c.status) },
+      { label: "Time", title: "Time to train", value: (c) => c.time_to_train_s, show: (c) => seconds(c.time_to_train_s) },
+      { label: "90 %", value: (c) => c.time_to_train_interval_s?.join(" to "), show: (c) => one(c.time_to_train_interval_s?.map(seconds)) },
+      { label: "Cost", value: (c) => c.cost_usd, show: (c) => dollars(c.cost_usd) },
+      { label: "90 % ", value: (c) => c.cost_interval_usd?.join(" to "), show: (c) => one(c.cost_interval_usd?.map(dollars)) },
+      { label: "Energy", value: (c) => c.energy_j, show: (c) => (c.energy_j ? `${number(c.energy_j / 3.6e9, 3)} MWh` : "–") },
+      { label: "Goodput", title: "Share of the time that is not lost to failures and checkpoints", value: (c) => c.goodput, show: (c) => percent(c.goodput) },
+      { label: "MFU", value: (c) => c.mfu, show: (c) => percent(c.mfu) },
+      { label: "Deadline", value: (c) => judged(c.meets_deadline) }, { label: "Budget", value: (c) => judged(c.meets_budget) }, { label: "Frontier", value: (c) => judged(c.on_frontier) },
+    ], all, { best: (c) => c.on_frontier === true }));
+}

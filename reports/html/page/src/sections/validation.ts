@@ -1,0 +1,79 @@
+// Forecasts held against measurements.
+
+import { axis, chart, escaped, legendLook, line, tooltip } from "../chart";
+import type { Validation, ValidationGroup, ValidationPoint } from "../data";
+import { h } from "../dom";
+import { number, percent, seconds } from "../format";
+import { section } from "../section";
+import { table } from "../table";
+import { series } from "../theme";
+
+const symbols = ["circle", "rect", "triangle", "diamond", "emptyCircle", "emptyRect", "emptyTriangle", "emptyDiamond"];
+const plural = (subject: string): string => `${subject}s`;
+
+function scatter(points: ValidationPoint[], groups: string[], asRatio: boolean): HTMLElement {
+  const known = points.filter((p) => p.predicted_s !== undefined && p.predicted_s > 0 && p.measured_s > 0);
+  const all = known.flatMap((p) => [p.predicted_s!, p.measured_s]);
+  const low = Math.min(...all) / 1.3, high = Math.max(...all) * 1.3;
+  const y = (p: ValidationPoint, s: number): number => (asRatio ? s / p.measured_s : s);
+  const label = asRatio ? "Scatter: predicted over measured time against the measured one" : "Scatter: predicted against measured times";
+  return chart(label, 440, (t) => {
+    const bars = known.filter((p) => p.interval_s);
+    const straight = (f: number): number[][] => (asRatio ? [[low, f], [high, f]] : [[low, low * f], [high, high * f]]);
+    const rule = (name: string, f: number, type: string): object => ({ name, type: "line", symbol: "none", silent: true, z: 1, lineStyle: { color: t.soft, width: 1.2, type }, data: straight(f) });
+    return {
+      grid: { left: 16, right: 24, top: 60, bottom: 34, outerBoundsMode: "same", outerBoundsContain: "all" },
+      legend: legendLook(t, { icon: undefined, type: "scroll", data: groups }),
+      tooltip: tooltip(t, { trigger: "item", formatter: (i: { data: { of?: ValidationPoint } }) => {
+        const p = i.data.of;
+        return p ? line(p.id, true) + line(p.group) + `<small>${escaped(p.where)}</small><br>` + line(`measured ${seconds(p.measured_s)}, predicted ${seconds(p.predicted_s)}`) + line(`error ${percent(p.error)}`) : "";
+      } }),
+      xAxis: axis(t, { type: "log", min: low, max: high, name: "measured", axisLabel: { formatter: (v: number) => seconds(Number(v.toPrecision(2))), showMinLabel: false, showMaxLabel: false } }),
+      yAxis: asRatio ? axis(t, { type: "log", name: "predicted / measured", nameGap: 44, min: 0.25, max: 4, axisLabel: { formatter: (v: number) => number(v, 2) } })
+        : axis(t, { type: "log", min: low, max: high, name: "predicted", nameGap: 60, axisLabel: { formatter: (v: number) => seconds(Number(v.toPrecision(2))), showMinLabel: false, showMaxLabel: false } }),
+      series: [
+        rule("right", 1, "solid"), rule("10 % more", 1.1, "dashed"), rule("10 % less", 1 / 1.1, "dashed"),
+        { type: "custom", silent: true, z: 1, clip: true, data: bars.map((p) => [p.measured_s, y(p, p.interval_s![0]), y(p, p.interval_s![1])]), encode: { x: 0, y: [1, 2] },
+          renderItem: (_: unknown, api: { value: (i: number) => number; coord: (p: number[]) => number[] }) => {
+            const a = api.coord([api.value(0), api.value(1)]), b = api.coord([api.value(0), api.value(2)]);
+            return { type: "line", shape: { x1: a[0], y1: a[1], x2: b[0], y2: b[1] }, style: { stroke: t.soft, lineWidth: 1, opacity: 0.5 } };
+          } },
+        ...groups.map((name, i) => ({ name, type: "scatter", z: 3, symbolSize: 8, symbol: symbols[Math.floor(i / 7) % symbols.length], clip: true, itemStyle: { color: series[i % 7], opacity: 0.85 },
+          data: known.filter((p) => p.group === name).map((p) => ({ value: [p.measured_s, y(p, p.predicted_s!)], of: p })) })),
+      ],
+    };
+  }).element;
+}
+
+function figures(groups: ValidationGroup[], name: string): HTMLElement {
+  return table(name, [
+    { label: "Group", value: (g) => g.group }, { label: "Points", value: (g) => g.points }, { label: "Failed", title: "Points without a forecast", value: (g) => g.failed },
+    { label: "Mean error", value: (g) => g.time?.mean_error, show: (g) => percent(g.time?.mean_error) }, { label: "Median", value: (g) => g.time?.median_error, show: (g) => percent(g.time?.median_error) },
+    { label: "Bias", value: (g) => g.time?.bias, show: (g) => percent(g.time?.bias) }, { label: "Kendall τ", title: "Agreement of the ranks: 1 is all, 0 none", value: (g) => g.time?.kendall_tau, show: (g) => number(g.time?.kendall_tau, 3) },
+    { label: "Coverage", title: "Share of the truth that the intervals hold", value: (g) => g.coverage, show: (g) => percent(g.coverage, 0) },
+    { label: "Memory error", value: (g) => g.peak_memory?.mean_error, show: (g) => percent(g.peak_memory?.mean_error) },
+  ], groups);
+}
+
+export function validationParts(v: Validation): HTMLElement[] {
+  const subjects = [...new Set(v.groups.map((g) => g.subject))];
+  const parts = subjects.map((subject) => {
+    const points = v.points.filter((p) => p.subject === subject), groups = v.groups.filter((g) => g.subject === subject), names = groups.map((g) => g.group);
+    const known = points.some((p) => p.predicted_s);
+    return section(`validation-${subject}`, `Predicted against measured: ${plural(subject)}`,
+      "On the solid line a forecast is right, the dashed lines are 10 % off, and whiskers are the intervals that forecasts carry. A cloud that lies along the line but above it has a bias; one that is wide is noisy.",
+      known ? h("div", { class: "pair" }, scatter(points, names, false), scatter(points, names, true)) : null, figures(groups, plural(subject)));
+  });
+  const worst = v.points.slice().sort((a, b) => (b.failure ? Infinity : Math.abs(b.error ?? 0)) - (a.failure ? Infinity : Math.abs(a.error ?? 0)) || 0);
+  parts.push(section("points", "Every point", "All points, those without a forecast first, then those that are furthest off.", table("Every point", [
+    { label: "Point", value: (p: ValidationPoint) => p.id }, { label: "Group", value: (p: ValidationPoint) => p.group }, { label: "Where", value: (p: ValidationPoint) => p.where },
+    { label: "Measured", value: (p: ValidationPoint) => p.measured_s, show: (p: ValidationPoint) => seconds(p.measured_s) }, { label: "Predicted", value: (p: ValidationPoint) => p.predicted_s, show: (p: ValidationPoint) => p.failure ?? seconds(p.predicted_s) },
+    { label: "Error", value: (p: ValidationPoint) => p.error, show: (p: ValidationPoint) => percent(p.error) },
+  ], worst)));
+  if (v.notes.length > 0 || v.coverage) {
+    parts.push(section("notes", "Notes", "What to know about these figures.",
+      v.coverage?.unseen_halves !== undefined ? h("p", {}, `Intervals fitted to one half of each group hold ${percent(v.coverage.unseen_halves, 0)} of the other half${v.coverage.unseen_groups !== undefined ? `; fitted without a group they hold ${percent(v.coverage.unseen_groups, 0)} of it` : ""}.`) : null,
+      h("ul", {}, ...v.notes.map((n) => h("li", {}, n)))));
+  }
+  return parts;
+}

@@ -1,0 +1,246 @@
+// The page of HTML reports in a browser: it draws what there is, says nothing on the console, and does what its controls promise.
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { coloursOf, open, seeAll, startBrowser } from "./browser.mjs";
+import { big, dataOf, withEverything, withThousandRuns, writeReport, writeWith } from "./reports.mjs";
+
+const program = process.env.FORESHARD;
+const folder = mkdtempSync(join(tmpdir(), "report-page-"));
+let browser, report, data;
+
+before(async () => {
+  report = writeReport(program, folder, "big", big);
+  data = dataOf(readFileSync(report, "utf8"));
+  browser = await startBrowser();
+});
+after(async () => {
+  await browser?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const firstCells = (page, section) => page.$$eval(`#${section} tbody tr > th`, (cells) => cells.map((c) => (c.querySelector("span") ?? c).firstChild.textContent.trim()));
+
+test("the report of an iteration of 192 GPUs is below 5 MB and ready within 2 s", async (t) => {
+  const times = [];
+  for (let i = 0; i < 3; ++i) {
+    const { ms, errors, close } = await open(browser, report);
+    assert.deepEqual(errors, []);
+    times.push(ms);
+    await close();
+  }
+  const size = statSync(report).size, spans = data.details[0].runs.reduce((n, r) => n + r.timeline.devices.reduce((m, d) => m + d.lanes.reduce((k, l) => k + l.name.length, 0), 0), 0);
+  const median = times.sort((a, b) => a - b)[1];
+  console.log(`192 GPUs, ${data.results[0].runs.length} runs, ${spans} spans: ${(size / 1e6).toFixed(2)} MB, ready after ${median.toFixed(0)} ms (median of 3)`);
+  assert.ok(size < 5e6);
+  assert.ok(median < 2000);
+});
+
+test("every section that has data is there, its charts have content, and the console is silent", async () => {
+  const { page, errors, close } = await open(browser, writeWith(report, withEverything(data), join(folder, "everything.html")));
+  const ids = await page.$$eval("section", (all) => all.map((s) => s.id));
+  assert.deepEqual(ids, ["plans", "capacity", "what-ifs", "sweeps", "sensitivity", "breakdown", "why", "timeline", "memory", "topology", "graph", "notes"]);
+  await seeAll(page);
+  const canvases = await page.$$(".chart canvas, .timeline canvas");
+  assert.ok(canvases.length >= 9);
+  for (const canvas of canvases) assert.ok((await coloursOf(canvas)) > 3);
+  for (const chart of await page.$$(".chart")) assert.match(await chart.getAttribute("aria-label"), /\w+: /);
+  assert.ok((await page.$$("#topology svg path")).length > 8);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+test("a report without these data has no sections for them", async () => {
+  const { page, close } = await open(browser, report);
+  const ids = await page.$$eval("section", (all) => all.map((s) => s.id));
+  for (const id of ["capacity", "sweeps", "sensitivity"]) assert.ok(!ids.includes(id), id);
+  await close();
+});
+
+test("a table sorts both ways and filters", async () => {
+  const { page, errors, close } = await open(browser, report);
+  const times = () => page.$$eval("#plans tbody tr", (rows) => rows.map((r) => parseFloat(r.children[5].textContent)));
+  await page.click("#plans thead button:text-is('Time')");
+  const up = await times();
+  assert.deepEqual(up, [...up].sort((a, b) => a - b));
+  await page.click("#plans thead button:text-is('Time')");
+  assert.deepEqual(await times(), [...up].reverse());
+  assert.equal(await page.getAttribute("#plans th[aria-sort=descending] button", "type"), "button");
+  await page.fill("#plans input[type=search]", "deep");
+  assert.deepEqual([...new Set(await firstCells(page, "plans"))], ["deep"]);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+test("a table copies as CSV", async () => {
+  const { page, close } = await open(browser, report, { permissions: ["clipboard-read", "clipboard-write"] });
+  await page.click("#plans .copy");
+  await page.waitForSelector("#plans .said:text-is('Copied.')");
+  const csv = await page.evaluate(() => navigator.clipboard.readText());
+  const lines = csv.trim().split("\n");
+  assert.equal(lines.length, 1 + data.results[0].runs.length);
+  assert.match(lines[0], /^Plan,Variant,Made,Status,GPUs,Time,/);
+  assert.ok(lines[1].includes(String(data.results[0].runs[0].iteration_time_s)));  // exact, not as shown
+  await close();
+});
+
+test("the timeline zooms by wheel, drag and keys, and names the span under the pointer", async () => {
+  const { page, errors, close } = await open(browser, report);
+  const box = page.locator(".timeline");
+  await box.scrollIntoViewIfNeeded();
+  await page.waitForSelector(".timeline[data-drawn]");
+  const range = async () => ((await box.getAttribute("data-range")) ?? "0 0").split(" ").map(Number);
+  const width = async () => { const [a, b] = await range(); return b - a; };
+  const { x, y, width: wide } = await box.boundingBox();
+  await page.mouse.move(x + wide / 2, y + 56);
+  await page.mouse.wheel(0, -300);
+  await page.waitForFunction(() => document.querySelector(".timeline").dataset.range);
+  const wheeled = await width();
+  assert.ok(wheeled > 0 && wheeled < data.results[0].runs[0].iteration_time_s);
+  await page.mouse.move(x + wide / 2, y + 56);
+  await page.mouse.down();
+  await page.mouse.move(x + wide / 2 + 120, y + 56, { steps: 4 });
+  await page.mouse.up();
+  const dragged = await width();
+  assert.ok(dragged < wheeled / 2, `${dragged} of ${wheeled}`);
+  await box.focus();
+  const [from] = await range();
+  await page.keyboard.press("ArrowRight");
+  assert.ok((await range())[0] > from);
+  await page.keyboard.press("+");
+  assert.ok((await width()) < dragged);
+  await page.keyboard.press("Home");
+  assert.equal((await range())[0], 0);
+  let tip = "";
+  for (let i = 20; i < 60 && !/forward|backward|gradient/.test(tip); ++i) {
+    await page.mouse.move(x + (wide * i) / 64, y + 36 + (i % 3) * 20);
+    tip = (await page.locator(".tip").isVisible()) ? await page.locator(".tip").innerText() : "";
+  }
+  assert.match(tip, /(forward|backward|gradient)[^]*from/);
+  for (const by of ["1", "2"]) {  // stages, micro-batches
+    await page.selectOption("#timeline label:text-is('Colour by') + select", by);
+    assert.match(await page.locator("#timeline .legend").innerText(), by === "1" ? /stage 3/ : /micro-batch/);
+  }
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+test("redrawing a timeline of tens of thousands of spans takes less than a frame or two", async () => {
+  const { page, close } = await open(browser, report);
+  await page.locator(".timeline").scrollIntoViewIfNeeded();
+  const most = Math.max(...(await page.$$eval("#timeline label:text-is('Plan') + select option", (o) => o.map((x) => Number(x.value)))));
+  let worst = 0;
+  for (let plan = 0; plan <= most; ++plan) {
+    await page.selectOption("#timeline label:text-is('Plan') + select", String(plan));
+    await page.waitForSelector(".timeline[data-drawn]");
+    worst = Math.max(worst, await page.evaluate(async () => {
+      const box = document.querySelector(".timeline"), frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+      box.focus();
+      const start = performance.now();
+      for (let i = 0; i < 10; ++i) {
+        box.dispatchEvent(new KeyboardEvent("keydown", { key: i < 5 ? "+" : "-" }));
+        await frame();
+      }
+      return (performance.now() - start) / 10;
+    }));
+  }
+  console.log(`one step of zoom, two frames each: at most ${worst.toFixed(0)} ms`);
+  assert.ok(worst < 250);
+  await close();
+});
+
+test("the graph opens and closes block by block", async () => {
+  const { page, errors, close } = await open(browser, report);
+  assert.equal((await page.$$("#graph .block[open]")).length, 0);
+  await page.click("#graph .block:nth-of-type(2) > summary");
+  await page.waitForSelector("#graph .block[open] svg .operator.moves");
+  assert.ok((await page.$$("#graph .block[open] svg .operator")).length > 8);
+  await page.click("#graph button:text-is('Close all')");
+  assert.equal((await page.$$("#graph .block[open]")).length, 0);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+test("light and dark follow the system until the reader switches", async () => {
+  const { page, errors, close } = await open(browser, report, { colorScheme: "dark" });
+  const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const dark = await paper();
+  await page.click("#theme");
+  assert.notEqual(await paper(), dark);
+  assert.equal(await page.getAttribute("html", "data-theme"), "light");
+  await seeAll(page);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+test("the keyboard reaches the content, and every control has a name", async () => {
+  const { page, close } = await open(browser, report);
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Skip to the content");
+  await page.keyboard.press("Enter");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "content");
+  const nameless = await page.$$eval("button, select, input", (all) => all.filter((e) => !e.textContent.trim() && !e.getAttribute("aria-label") && !(e.labels?.length > 0)).length);
+  assert.equal(nameless, 0);
+  await close();
+});
+
+test("paper: every chart is drawn, in light colours, and the controls are gone", async () => {
+  const { page, errors, close } = await open(browser, report, { colorScheme: "dark" });
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  await page.emulateMedia({ media: "print" });
+  assert.equal(await page.getAttribute("html", "data-theme"), "light");
+  assert.ok(await page.$$eval(".chart, .timeline", (all) => all.every((c) => c.dataset.drawn)));
+  assert.equal(await page.locator("#plans .copy").isVisible(), false);
+  assert.ok((await page.pdf({ format: "A4" })).length > 30000);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+test("a thousand runs open at once, fifty rows first", async () => {
+  const file = writeWith(report, withThousandRuns(data), join(folder, "thousand.html"));
+  const { page, errors, ms, close } = await open(browser, file);
+  console.log(`a thousand runs: ${(statSync(file).size / 1e6).toFixed(2)} MB, ready after ${ms.toFixed(0)} ms`);
+  assert.ok(ms < 2000);
+  assert.equal((await firstCells(page, "plans")).length, 50);
+  await page.click("#plans .more");
+  assert.equal((await firstCells(page, "plans")).length, 250);
+  await page.fill("#plans input[type=search]", "point 777");
+  assert.equal((await firstCells(page, "plans")).length, 1);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+test("a narrow window scrolls up and down only", async () => {
+  const { page, close } = await open(browser, report, { viewport: { width: 600, height: 900 } });
+  await seeAll(page);
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  await close();
+});
+
+test("names with markup are text", async () => {
+  const evil = "</script><img src=x onerror=alert(1)>";
+  const file = writeReport(program, folder, "evil", big.replace("name: GPT-3 13B on 24 DGX A100", `name: "${evil}"`).replace("name: deep", `name: "${evil}"`));
+  const { page, errors, close } = await open(browser, file);
+  assert.equal(await page.locator("h1").innerText(), evil);
+  assert.equal((await page.$$("img")).length, 0);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+test("validate --report: scatters, groups and every point", async () => {
+  const points = join(folder, "points.csv"), file = join(folder, "validation.html");
+  writeFileSync(points, ["id,group,cluster,nodes,n_gpus,model,seq,tp,pp,dp,micro_batch,global_batch,precision,measured_s",
+    ...[4, 8, 16].map((n, i) => `p${n},bert,summit,${n},${n * 6},bert-large,512,1,1,${n * 6},4,${n * 24},fp32,${0.4 + i * 0.05}`)].join("\n") + "\n");
+  execFileSync(program, ["validate", points, "--quiet", "--report", file], { stdio: "pipe" });
+  const { page, errors, close } = await open(browser, file);
+  await seeAll(page);
+  const canvases = await page.$$(".chart canvas");
+  assert.equal(canvases.length, 2);
+  for (const canvas of canvases) assert.ok((await coloursOf(canvas)) > 3);
+  assert.equal((await firstCells(page, "points")).length, 3);
+  assert.deepEqual(errors, []);
+  await close();
+});

@@ -1,0 +1,45 @@
+#pragma once
+// What a picture of a cluster shows: one node of each type with its parts and wires, and how the nodes are joined.
+
+#include <string>
+#include <vector>
+
+#include "topology/cluster.hpp"
+
+namespace topology {
+
+enum class PartKind { gpu, cpu, switching, nic };
+[[nodiscard]] std::string_view to_text(PartKind kind);  // "gpu", "cpu", "switch", "nic"
+
+struct Drawing {
+  struct Part {
+    std::string name;  // "gpu0", "nic1"; unique in a node
+    PartKind kind = PartKind::gpu;
+  };
+  struct Wire {
+    int a = 0, b = 0;                // indices into Node::parts
+    std::string link;                // "nvlink"
+    base::BytesPerSecond bandwidth;  // one way, of all bonded links together
+  };
+  struct Node {
+    int count = 1;  // nodes of this type
+    int gpus = 0;
+    std::string gpu_type;
+    std::vector<Part> parts;
+    std::vector<Wire> wires;
+  };
+  std::string name;
+  int nodes = 0;
+  std::vector<Node> node_types;
+  // Of the network that joins the nodes; empty and 0 on a single node.
+  std::string network, network_link;       // "fat tree", "infiniband"
+  base::BytesPerSecond network_bandwidth;  // of a NIC, one way
+};
+
+// Faults are not drawn. Cost: O(parts and wires of one node of each type).
+[[nodiscard]] Drawing drawing(const Cluster& c);
+
+// Returns the drawing as DOT text.
+[[nodiscard]] std::string to_dot(const Cluster& c);
+
+}  // namespace topology
