@@ -1,5 +1,23 @@
 // One file: what Vite bundles is put into the page, so that a report needs nothing beside itself.
+import { readFileSync } from "node:fs";
 import { defineConfig } from "vite";
+
+// The licences of what is bundled ask to be passed on with it.
+const read = (name) => readFileSync(`node_modules/${name}`, "utf8").trim();
+const licences = `<!--
+This page contains Apache ECharts, under the Apache License 2.0 (http://www.apache.org/licenses/LICENSE-2.0), and ZRender.
+
+${read("echarts/NOTICE")}
+
+Parts of ECharts are from d3:
+
+${read("echarts/licenses/LICENSE-d3")}
+
+ZRender:
+
+${read("zrender/LICENSE")}
+-->
+`;
 
 const intoThePage = {
   name: "into-the-page",
@@ -16,6 +34,7 @@ const intoThePage = {
       page.source = page.source.replace(tag, () => (isStyle ? `<style>${text}</style>` : `<script type="module">${text}</script>`));
       delete bundle[name];
     }
+    page.source = page.source.replace("</body>", () => `${licences}</body>`);
   },
 };
 
