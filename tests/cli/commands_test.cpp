@@ -22,7 +22,9 @@ TEST_CASE("show without a name lists what ships, and every name that it lists is
     CHECK(list.out.starts_with("name"));
     const auto json = nlohmann::json::parse(call(f, "show " + kind + " --json").out);
     REQUIRE(!json.empty());
-    CHECK(std::ranges::count(list.out, '\n') == static_cast<std::ptrdiff_t>(json.size()) + 1);
+    std::size_t entries = 0;  // what is about one may take several lines
+    for (std::size_t line = 0; line < list.out.size(); line = list.out.find('\n', line) + 1) entries += list.out[line] != ' ' ? 1U : 0U;
+    CHECK(entries == json.size() + 1);
     for (const auto& item : {json.front(), json.back()}) {
       CHECK(!item["about"].get<std::string>().empty());
       CHECK(call(f, "show " + kind + " " + item["name"].get<std::string>()).code == 0);
