@@ -11,8 +11,8 @@
 #include "scenarios/answer.hpp"
 #include "scenarios/answer_store.hpp"
 #include "scenarios/capacity_answer.hpp"
-#include "scenarios/work_list.hpp"
 #include "scenarios/sensitivity.hpp"
+#include "scenarios/work_list.hpp"
 
 namespace scenarios {
 namespace {
@@ -31,7 +31,7 @@ class Runner {
     for (std::size_t p = 0; p < plans; ++p) first.push_back(base_piece(p));
     const std::size_t machines = scenario_.capacity ? capacity_run_count(*scenario_.capacity) : 0;
     WorkList work(options_, store_ ? &*store_ : nullptr,
-              plans * (scenario_.variants.size() + kPiecesOfProbe * scenario_.probes.size()) + machines);
+                  plans * (scenario_.variants.size() + kPiecesOfProbe * scenario_.probes.size()) + machines);
 
     result_.scenario = scenario_.name;
     for (auto& answers : work.answers(first, each_)) base_.push_back(std::move(answers->front()));

@@ -119,7 +119,7 @@ class Cluster {
   [[nodiscard]] std::optional<SwitchPaths> in_network_switch(DeviceId d) const;
 
  private:
-  friend class ClusterBuilder;                  // topology/builder.hpp
+  friend class ClusterBuilder;               // topology/builder.hpp
   friend Drawing drawing(const Cluster& c);  // topology/drawing.hpp
   std::string name_, network_profile_;
   std::vector<Device> devices_;

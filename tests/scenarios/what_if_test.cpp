@@ -12,10 +12,10 @@
 
 #include "scenario_text.hpp"
 #include "scenarios/answer_store.hpp"
-#include "scenarios/work_list.hpp"
 #include "scenarios/run.hpp"
 #include "scenarios/run_codec.hpp"
 #include "scenarios/sensitivity.hpp"
+#include "scenarios/work_list.hpp"
 
 namespace {
 
