@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     import pandas
@@ -15,18 +15,17 @@ class Record(Mapping[str, Any]):
     """
 
     __slots__ = ("raw",)
-    raw: dict[str, Any]
+    documented: ClassVar[frozenset[str]] = frozenset()  # the annotated keys
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.documented = cls.documented | frozenset(vars(cls).get("__annotations__", {}))
 
     def __init__(self, raw: dict[str, Any]) -> None:
-        self.raw = raw
-
-    @classmethod
-    def keys_documented(cls) -> list[str]:
-        """The annotated keys, in order."""
-        return [key for base in reversed(cls.__mro__) for key in vars(base).get("__annotations__", {}) if key not in ("raw", "exit_code")]
+        self.raw: dict[str, Any] = raw
 
     def __getattr__(self, name: str) -> Any:
-        if name != "raw" and name in type(self).keys_documented():
+        if name in type(self).documented:
             return self.raw.get(name)
         raise AttributeError(f"{type(self).__name__} has no {name!r}")
 
@@ -40,7 +39,7 @@ class Record(Mapping[str, Any]):
         return len(self.raw)
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self.keys_documented()]
+        return [*super().__dir__(), *self.documented]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.raw!r})"

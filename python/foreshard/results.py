@@ -93,11 +93,10 @@ class Answer(Record):
     """What a command answers. `exit_code` 1 is an answer, too: no."""
 
     __slots__ = ("exit_code",)
-    exit_code: int
 
     def __init__(self, raw: dict[str, Any], exit_code: int = 0) -> None:
         super().__init__(raw)
-        self.exit_code = exit_code
+        self.exit_code: int = exit_code
 
 
 class Result(Answer):
@@ -126,8 +125,8 @@ class Result(Answer):
     @property
     def best(self) -> Run | None:
         """The quickest plan that fits on the base; None where none does."""
-        fitting = [r for r in self.runs if r.variant == "base" and r.status == "ok" and r.iteration_time_s is not None]
-        return min(fitting, key=lambda r: r["iteration_time_s"], default=None)
+        fitting = [(r.iteration_time_s, r) for r in self.runs if r.variant == "base" and r.status == "ok" and r.iteration_time_s is not None]
+        return min(fitting, key=lambda timed: timed[0], default=(None, None))[1]
 
     def rows(self) -> list[dict[str, Any]]:
         """A flat map for each run: keys of inner maps behind a dot, intervals as .low and .high."""
@@ -145,8 +144,8 @@ class Result(Answer):
 
     def __repr__(self) -> str:
         parts, best = [f"{len(self.raw['runs'])} runs"], self.best
-        if best is not None:
-            parts.append(f"best: {best.plan}, {tables.duration(best['iteration_time_s'])}")
+        if best is not None and best.iteration_time_s is not None:
+            parts.append(f"best: {best.plan}, {tables.duration(best.iteration_time_s)}")
         if self.capacity:
             parts.append(f"{len(self.capacity)} machines")
         return f"<foreshard.Result {self.scenario!r}: {'; '.join(parts)}>"
