@@ -36,7 +36,10 @@ class FindTest(WithFolder):
     def found(self, **variables: str) -> str:
         code = "import foreshard\ntry: print(foreshard.find_program())\nexcept foreshard.ProgramNotFoundError as e: print('none:', e)"
         environment = {"PYTHONPATH": str(self.folder / "package"), "PATH": "/nowhere", **variables}
-        return subprocess.run([sys.executable, "-B", "-c", code], env=environment, capture_output=True, text=True, check=True).stdout.strip()
+        asked = subprocess.run(
+            [sys.executable, "-B", "-c", code], cwd=self.folder, env=environment, capture_output=True, text=True, check=True
+        )
+        return asked.stdout.strip()
 
     def setUp(self) -> None:
         super().setUp()
