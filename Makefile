@@ -5,6 +5,7 @@
 # make fuzz   runs each of libFuzzer's targets for SECONDS (60) and prints how many inputs it read; TARGETS: some of them
 # make build  builds the program, build/foreshard
 # make package   makes build/foreshard_VERSION_ARCHITECTURE.deb
+# make wheel   makes build/foreshard-VERSION-...whl: the Python package with the program, and installs it somewhere to try it
 # make rules   generates and proves the substitutions that ship (substitutions/rule_files/at_hand.txt) anew
 # make accuracy   holds forecasts against public tables (DATA), renews intervals and docs/accuracy.md
 #
@@ -30,7 +31,7 @@ DATA ?= ../shared/data/measured
 space := $(subst ,, )
 
 .DEFAULT_GOAL := build
-.PHONY: accuracy build check clean demo fuzz package rules sanitize test
+.PHONY: accuracy build check clean demo fuzz package rules sanitize test wheel
 
 build:
 	@cmake/require_packages.sh $(PACKAGES) $(MPI_PACKAGES)
@@ -77,6 +78,10 @@ accuracy: build
 package: build
 	@cmake/require_packages.sh dpkg-dev file
 	cd build && cpack
+
+wheel: build
+	@cmake/require_packages.sh python3 binutils
+	python3 python/make_wheel.py build/foreshard build
 
 # After a change of axioms, families or the generator; a test compares.
 rules: build
