@@ -43,7 +43,7 @@ void write_plans() {
         "cluster: {preset: pcie-v100, nodes: 1}\ntraining: {global_batch: 8}\nplans: [" +
         plan + "]\n";
     const scenarios::ScenarioResult r = scenarios::run_scenario(scenarios::load_scenario(base::parse_yaml(text, "seed"), {}), {});
-    write_seed("plan", "plan" + std::to_string(plan.size()), pcg::write_plan(r.runs.at(0).made.value()));
+    write_seed("plan", "plan" + std::to_string(plan.size()), pcg::write_plan(*r.runs.at(0).made));
     write_seed("scenario", "small" + std::to_string(plan.size()), text);
     write_seed("run", "small" + std::to_string(plan.size()), text);
   }
