@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace base {
 
@@ -40,6 +41,8 @@ class ChildProcess {
   // Waits for more bytes. Returns: false when the child has sent everything.
   bool receive();
   [[nodiscard]] const std::string& received() const { return received_; }
+  // The same, and forgets it.
+  [[nodiscard]] std::string take_received() { return std::exchange(received_, {}); }
   // Waits for the child's end.
   ProcessEnd wait();
   // Returns the processor time that the child has used, in nanoseconds: 0 where the system does not say.

@@ -4,13 +4,13 @@
 #include <poll.h>
 
 #include <deque>
-#include <string_view>
+#include <optional>
 #include <system_error>
 #include <utility>
 
 #include "base/check.hpp"
 #include "base/diagnostics.hpp"
-#include "base/processes/child_process.hpp"
+#include "base/processes/worker.hpp"
 
 namespace base {
 namespace {
@@ -19,47 +19,11 @@ using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 using Fate = WorkerAnswer::Fate;
 
-// The first byte of what a worker sends says whether the rest is its answer or why there is none.
-constexpr char kDone = 'd';
-constexpr char kRefused = 'r';  // its input is wrong
-constexpr char kFailed = 'f';
-constexpr char kNoMemory = 'm';
-
 constexpr int kLooks = 60;  // at whether a worker hangs, within the patience
 
-// Messages quote what users wrote, which need not be UTF-8: such bytes are replaced, not refused.
-std::string text_of(const Json& answer) { return answer.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
-ChildProcess start_worker(std::size_t index, const std::function<Json(std::size_t)>& work) {
-  return ChildProcess([&](const ChildProcess::Send& send) {
-    std::string text;
-    try {
-      text = kDone + text_of(work(index));
-    } catch (const InputError& e) { text = kRefused + std::string(e.what()); } catch (const std::bad_alloc&) {
-      text = kNoMemory;
-    } catch (const std::exception& e) { text = kFailed + std::string(e.what()); }
-    send(text);
-  });
-}
-
-// What a worker that has closed its pipe leaves behind.
-WorkerAnswer answer_of(ChildProcess& process) {
-  const ProcessEnd end = process.wait();
-  const std::string& received = process.received();
-  // What a process sent that did not end by itself may not be whole.
-  if (!end.is_clean() || received.empty())
-    return {.fate = end.is_crash() ? Fate::crashed : Fate::ended_from_outside, .answer = {}, .ended = end.text()};
-  const std::string text = received.substr(1);
-  if (received.front() == kRefused) throw InputError({{{}, {}, text, {}}});
-  if (received.front() == kFailed) throw base::InternalError(text);
-  if (received.front() == kNoMemory) return {.fate = Fate::ended_from_outside, .answer = {}, .ended = "no memory was left"};
-  return {.fate = Fate::answered, .answer = Json::parse(text), .ended = {}};
-}
-
-// A worker process and, for the watch over it, how often in a row it was seen to have used no processor time.
-struct Worker {
-  std::size_t index = 0;
-  ChildProcess process;
+// A worker and, for the watch over it, how often in a row it was seen to have used no processor time.
+struct Watched {
+  Worker worker;
   long long used = -1;
   int idle_looks = 0;
 };
@@ -94,7 +58,7 @@ class WorkerPool {
   // Where the system has no process to give, those that run are waited for first. Returns: whether one was started.
   bool start(std::deque<std::size_t>& from) {
     try {
-      running_.push_back({from.front(), start_worker(from.front(), work_)});
+      running_.push_back({Worker(work_, from.front())});
     } catch (const std::system_error&) {
       if (running_.empty()) throw;
       return false;
@@ -105,13 +69,25 @@ class WorkerPool {
 
   void wait() {
     std::vector<pollfd> pipes;
-    for (const Worker& w : running_) pipes.push_back({w.process.pipe(), POLLIN, 0});
+    for (const Watched& w : running_) pipes.push_back({w.worker.pipe(), POLLIN, 0});
     if (::poll(pipes.data(), pipes.size(), static_cast<int>(look_every_.count())) < 0) return;  // a signal came first
-    for (std::size_t i = running_.size(); i-- > 0;) {
-      if (pipes[i].revents == 0 || running_[i].process.receive()) continue;
-      Worker done = take(i);
-      take_answer(done.index, answer_of(done.process));
+    for (std::size_t i = running_.size(); i-- > 0;)
+      if (pipes[i].revents != 0) receive(i);
+  }
+
+  void receive(std::size_t i) {
+    Worker& worker = running_[i].worker;
+    std::optional<WorkerAnswer> answer = worker.receive();
+    if (!answer) return;
+    const std::size_t piece = worker.piece();
+    // It gets its next piece first, to work while this process reads. One whose memory ran out may have little left.
+    if (answer->fate == Fate::answered && !waiting_.empty()) {
+      worker.start(waiting_.front());
+      waiting_.pop_front();
+    } else {
+      end(i);
     }
+    take_answer(piece, std::move(*answer));
   }
 
   // Looks, not seconds, are counted: while this process was stopped together with its workers (Ctrl-Z), none of them hung.
@@ -120,22 +96,19 @@ class WorkerPool {
     if (now < next_look_) return;
     next_look_ = now + look_every_;
     for (std::size_t i = running_.size(); i-- > 0;) {
-      Worker& w = running_[i];
-      const long long used = w.process.processor_time();
+      Watched& w = running_[i];
+      const long long used = w.worker.processor_time();
       w.idle_looks = used == std::exchange(w.used, used) ? w.idle_looks + 1 : 0;
       if (w.idle_looks < kLooks) continue;
-      const Worker hung = take(i);  // and ends it
-      take_answer(hung.index, {.fate = Fate::ended_from_outside,
-                               .answer = {},
-                               .ended = fmt::format("it hung: no processor time in {} s", (look_every_ * kLooks).count() / 1000)});
+      const std::size_t piece = w.worker.piece();
+      end(i);
+      take_answer(piece, {.fate = Fate::ended_from_outside,
+                          .answer = {},
+                          .ended = fmt::format("it hung: no processor time in {} s", (look_every_ * kLooks).count() / 1000)});
     }
   }
 
-  Worker take(std::size_t i) {
-    Worker w = std::move(running_[i]);
-    running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
-    return w;
-  }
+  void end(std::size_t i) { running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i)); }
 
   void take_answer(std::size_t index, WorkerAnswer answer) {
     const bool is_second = !answers_[index].ended.empty();
@@ -152,7 +125,7 @@ class WorkerPool {
   std::chrono::milliseconds look_every_;
   Clock::time_point next_look_ = Clock::now();
   std::deque<std::size_t> waiting_, again_;
-  std::vector<Worker> running_;
+  std::vector<Watched> running_;
   std::vector<WorkerAnswer> answers_;
 };
 

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 #include <string>
 
@@ -19,31 +20,6 @@
 #include "base/diagnostics.hpp"
 #include "base/interruption.hpp"
 #include "base/processes/child_process.hpp"
-
-TEST_CASE("answers come in order, whatever the number of processes, and each is told of once") {
-  for (const int jobs : {1, 3}) {
-    std::size_t told = 0;
-    const auto square = [](std::size_t i) -> nlohmann::json { return i * i; };
-    const auto answers = base::run_workers(7, jobs, square, [&](std::size_t i) { told += i; });
-    REQUIRE(answers.size() == 7);
-    for (std::size_t i = 0; i < answers.size(); ++i) CHECK(answers[i] == i * i);
-    CHECK(told == 0 + 1 + 2 + 3 + 4 + 5 + 6);
-  }
-}
-
-TEST_CASE("bad input stays bad input on its way between processes, and a bug a bug") {
-  const auto refused = [](std::size_t) -> nlohmann::json { throw base::InputError({{{}, "model", "is too small", "make it larger"}}); };
-  const auto failed = [](std::size_t) -> nlohmann::json { throw std::runtime_error("a bug"); };
-  for (const int jobs : {1, 2}) {
-    std::string said;
-    try {
-      (void)base::run_workers(1, jobs, refused, [](std::size_t) {});
-    } catch (const base::InputError& e) { said = e.what(); }
-    CHECK(said.find("model: is too small") != std::string::npos);
-    CHECK(said.find("make it larger") != std::string::npos);
-    CHECK_THROWS_WITH(base::run_workers(1, jobs, failed, [](std::size_t) {}), "a bug");
-  }
-}
 
 namespace {
 
@@ -64,6 +40,53 @@ struct FirstTry {
 };
 
 }  // namespace
+
+TEST_CASE("answers come in order, whatever the number of processes, and each is told of once") {
+  for (const int jobs : {1, 3}) {
+    std::size_t told = 0;
+    const auto square = [](std::size_t i) -> nlohmann::json { return i * i; };
+    const auto answers = base::run_workers(7, jobs, square, [&](std::size_t i) { told += i; });
+    REQUIRE(answers.size() == 7);
+    for (std::size_t i = 0; i < answers.size(); ++i) CHECK(answers[i] == i * i);
+    CHECK(told == 0 + 1 + 2 + 3 + 4 + 5 + 6);
+  }
+}
+
+TEST_CASE("no more processes are started than there are jobs; one that dies is replaced and the others' pieces go on") {
+  const FirstTry mark;
+  const auto process = [&](std::size_t i) -> nlohmann::json {
+    if (i == 20 && is_first_try(mark.file)) ::raise(SIGKILL);
+    ::usleep(1000);
+    return ::getpid();
+  };
+  const auto answers = base::try_workers(100, 2, process, [](std::size_t) {});
+  std::set<nlohmann::json> processes;
+  for (const auto& a : answers) {
+    REQUIRE(a.fate == Fate::answered);
+    processes.insert(a.answer);
+  }
+  CHECK(processes.size() == 4);  // the first two, the one that took the dead one's place, and one for the piece that is done again
+}
+
+TEST_CASE("answers larger than a pipe come whole") {
+  const auto text = [](std::size_t i) -> nlohmann::json { return std::string(300'000 + i, 'x'); };
+  const auto answers = base::try_workers(5, 2, text, [](std::size_t) {});
+  for (std::size_t i = 0; i < answers.size(); ++i) CHECK(answers[i].answer.get_ref<const std::string&>().size() == 300'000 + i);
+}
+
+TEST_CASE("bad input stays bad input on its way between processes, and a bug a bug") {
+  const auto refused = [](std::size_t) -> nlohmann::json { throw base::InputError({{{}, "model", "is too small", "make it larger"}}); };
+  const auto failed = [](std::size_t) -> nlohmann::json { throw std::runtime_error("a bug"); };
+  for (const int jobs : {1, 2}) {
+    std::string said;
+    try {
+      (void)base::run_workers(1, jobs, refused, [](std::size_t) {});
+    } catch (const base::InputError& e) { said = e.what(); }
+    CHECK(said.find("model: is too small") != std::string::npos);
+    CHECK(said.find("make it larger") != std::string::npos);
+    CHECK_THROWS_WITH(base::run_workers(1, jobs, failed, [](std::size_t) {}), "a bug");
+  }
+}
 
 TEST_CASE("a worker that is killed is done again, and the others' answers are kept") {
   const FirstTry mark;
