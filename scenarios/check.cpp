@@ -36,14 +36,14 @@ CheckResult check_scenario(const base::Yaml& document, const std::filesystem::pa
   return {true, fmt::format("scenario {}: {} plans, {} what-ifs{}", s.name, s.plans.size(), s.variants.size() - 1, capacity)};
 }
 
-CheckResult check_cluster(const base::Yaml& document) {
+CheckResult check_cluster(const base::Yaml& document, const std::filesystem::path& directory) {
   base::Diagnostics sink;
   base::MapReader in(document, "", sink);
   const base::Yaml* section = in.required("cluster");
   in.format();
   in.finish();
   sink.throw_if_any();
-  const topology::Cluster c = topology::load_cluster(topology::expand_cluster(*section, "cluster"), "cluster");
+  const topology::Cluster c = topology::load_cluster(topology::expand_cluster(*section, "cluster", directory), "cluster");
   return {true, fmt::format("cluster {}: {} nodes, {} GPUs", c.name(), c.nodes(), c.device_count())};
 }
 
@@ -86,7 +86,7 @@ CheckResult check_file(const std::filesystem::path& file, std::uint64_t seed, in
   if (has("network")) return {true, fmt::format("network profile {}", profiles::load_network_profile(document).name)};
   if (has("accuracy")) return {true, fmt::format("accuracy file: {} groups", read_intervals(document).groups.size())};
   if (has("rules")) return check_rules(file, processes);
-  if (has("cluster")) return check_cluster(document);
+  if (has("cluster")) return check_cluster(document, directory);
   return check_model(document, file);
 }
 

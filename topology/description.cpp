@@ -21,7 +21,7 @@ class DescriptionReader {
 
   ClusterDescription read(const base::Yaml& section, const std::string& path) {
     base::MapReader map(section, path, sink_);
-    (void)map.optional("preset");  // already taken in by expand_cluster
+    for (const char* key : {"preset", "file"}) (void)map.optional(key);  // already taken in by expand_cluster
     cluster_.name = map.text("name").value_or("cluster");
     cluster_.network_profile = map.text("network_profile").value_or("");
     if (cluster_.network_profile == "none") cluster_.network_profile.clear();

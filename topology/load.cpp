@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
+#include <utility>
 
 #include "base/diagnostics.hpp"
 #include "base/files/text_file.hpp"
@@ -25,8 +27,9 @@ void change_type(base::Yaml& cluster, const base::Yaml::Entry& entry) {
   if (type != nullptr && cluster.find("network") != nullptr) adopt_network_type(cluster, type->scalar);
 }
 
-// Puts one key that stands beside `preset:` over what the preset says.
+// Puts one key that stands beside `preset:` or `file:` over what these say.
 void override_key(base::Yaml& cluster, const base::Yaml::Entry& entry, const std::string& path, base::Diagnostics& sink) {
+  if (entry.key == "file") return;  // it is read
   if (cluster.find(entry.key) == nullptr && entry.key.find_first_of(".[") == std::string::npos) {
     cluster.set(entry.key, entry.value, entry.key_mark);
     return;
@@ -47,7 +50,7 @@ int gpus_of_preset(const base::Yaml& section) {
 base::Mark mark_of_count(const base::Yaml& node) { return node.find("gpus")->find("count")->mark; }
 
 // The cluster section of a file: a cluster file, or a scenario, whose other keys are not ours to judge.
-base::Yaml section_of_file(const std::string& file) {
+base::Yaml section_of_file(const std::filesystem::path& file) {
   auto document = base::read_yaml(file);
   base::Diagnostics sink;
   base::MapReader map(document, "", sink);
@@ -57,6 +60,28 @@ base::Yaml section_of_file(const std::string& file) {
   return *section;
 }
 
+// What the section's other keys override: its preset, or the cluster of the file that it names. nullopt: it has neither.
+std::optional<base::Yaml> what_it_starts_from(const base::Yaml& section, const std::string& path, const std::filesystem::path& directory) {
+  base::Diagnostics sink;
+  base::MapReader map(section, path, sink);
+  const bool has_preset = map.has("preset"), has_file = map.has("file");
+  const auto name = map.text("preset"), file = map.text("file");
+  if (has_preset && has_file) map.complain("file", "the cluster has a preset, too", "leave one of the two out");
+  sink.throw_if_any();
+  if (has_preset) {
+    const base::Yaml* preset = preset_section(*name);
+    if (preset == nullptr) map.complain("preset", unknown_preset(*name), base::suggest(*name, preset_names()));
+    sink.throw_if_any();
+    return *preset;
+  }
+  if (!has_file) return std::nullopt;
+  const base::Yaml named = section_of_file(directory / *file);
+  // Files that name files could name each other in a circle.
+  if (named.find("file") != nullptr) map.complain("file", "its cluster is another file's in turn", "name that file here");
+  sink.throw_if_any();
+  return expand_cluster(named, path);
+}
+
 }  // namespace
 
 void adopt_network_type(base::Yaml& cluster, std::string_view type) {
@@ -64,19 +89,11 @@ void adopt_network_type(base::Yaml& cluster, std::string_view type) {
   if (network != nullptr) drop_keys_of_other_types(*network, type);
 }
 
-base::Yaml expand_cluster(const base::Yaml& section, const std::string& path) {
+base::Yaml expand_cluster(const base::Yaml& section, const std::string& path, const std::filesystem::path& directory) {
+  std::optional<base::Yaml> start = what_it_starts_from(section, path, directory);
+  if (!start) return section;
   base::Diagnostics sink;
-  base::MapReader map(section, path, sink);
-  const bool has_preset = map.has("preset");
-  const auto name = map.text("preset");
-  sink.throw_if_any();
-  if (!has_preset) return section;
-  const base::Yaml* preset = preset_section(*name);
-  if (preset == nullptr) {
-    map.complain("preset", unknown_preset(*name), base::suggest(*name, preset_names()));
-    sink.throw_if_any();
-  }
-  base::Yaml cluster = *preset;
+  base::Yaml cluster = std::move(*start);
   if (section.find("node_types") != nullptr) {  // they stand instead of these
     cluster.erase("node");
     cluster.erase("nodes");
@@ -112,7 +129,8 @@ Cluster load_cluster_argument(const std::string& word) {
     sink.add({}, "", fmt::format("\"{}\" is neither a preset nor a file", word), base::suggest(word, preset_names()));
     sink.throw_if_any();
   }
-  return load_cluster(expand_cluster(section_of_file(word), "cluster"), "cluster");
+  const std::filesystem::path file(word);
+  return load_cluster(expand_cluster(section_of_file(file), "cluster", file.parent_path()), "cluster");
 }
 
 }  // namespace topology

@@ -1,6 +1,7 @@
 #pragma once
 // From a `cluster:` section, a preset's name or a file to a Cluster.
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -9,9 +10,9 @@
 
 namespace topology {
 
-// Returns: a `cluster:` section with its preset resolved and its overrides applied: the tree that what-ifs patch.
-// `path` is the section's place in messages ("cluster"). Throws: base::InputError.
-[[nodiscard]] base::Yaml expand_cluster(const base::Yaml& section, const std::string& path);
+// Returns: a `cluster:` section with its preset, or the file that it names, resolved and its overrides applied: the tree that what-ifs
+// patch. `path` is the section's place in messages ("cluster"); a relative file starts at `directory`. Throws: base::InputError.
+[[nodiscard]] base::Yaml expand_cluster(const base::Yaml& section, const std::string& path, const std::filesystem::path& directory = {});
 // Removes the keys of a section's network that a network of this type has not: they belong to the type before. For what changes the type.
 void adopt_network_type(base::Yaml& cluster, std::string_view type);
 // Returns: the cluster of an expanded section. Throws: base::InputError with every problem found.

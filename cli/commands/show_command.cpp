@@ -58,7 +58,7 @@ std::string cluster_yaml(const std::string& word) {
   if (topology::preset_section(word) == nullptr) section = *base::read_yaml(word).find("cluster");
   base::Yaml document = base::Yaml::make_map();
   document.set("foreshard", base::Yaml::make_scalar("1"));
-  document.set("cluster", topology::expand_cluster(section, "cluster"));
+  document.set("cluster", topology::expand_cluster(section, "cluster", std::filesystem::path(word).parent_path()));
   document.find("cluster")->erase("preset");  // it is spelled out now
   return base::emit_yaml(document);
 }

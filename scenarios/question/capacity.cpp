@@ -62,10 +62,12 @@ class Reader {
   }
 
  private:
-  // The preset's name, or the cluster's own.
+  // The preset's name, the cluster's own, or the file's.
   static std::string name_of(const Yaml& cluster) {
     for (const char* key : {"preset", "name"})
       if (const Yaml* name = cluster.find(key); name != nullptr && name->is_scalar()) return name->scalar;
+    if (const Yaml* file = cluster.find("file"); file != nullptr && file->is_scalar())
+      return std::filesystem::path(file->scalar).filename().stem().stem().string();
     return "candidate";
   }
 
@@ -80,7 +82,7 @@ class Reader {
   std::optional<Yaml> document_of(const Yaml& cluster, const Yaml* training, const std::string& path) {
     std::optional<Yaml> expanded;
     try {
-      expanded = topology::expand_cluster(cluster, path);
+      expanded = topology::expand_cluster(cluster, path, scenario_.directory);
     } catch (const base::InputError& e) { sink_.add_all(e); }
     if (!expanded || scenario_.base == nullptr) return std::nullopt;
     Yaml document = scenario_.document;

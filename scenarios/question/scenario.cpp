@@ -28,7 +28,7 @@ Patchable read_sections(MapReader& in, const std::filesystem::path& directory, D
   Yaml sections = Yaml::make_map(in.node().mark);
   if (model != nullptr) sections.set("model", with_absolute_files(*model, directory), model->mark);
   if (cluster != nullptr) try {
-      sections.set("cluster", topology::expand_cluster(*cluster, "cluster"), cluster->mark);
+      sections.set("cluster", topology::expand_cluster(*cluster, "cluster", directory), cluster->mark);
     } catch (const base::InputError& e) { sink.add_all(e); }
   if (training != nullptr) sections.set("training", *training, training->mark);
   return {std::move(sections), cluster != nullptr ? *cluster : Yaml::make_map(in.node().mark), directory};

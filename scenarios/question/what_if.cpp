@@ -75,18 +75,21 @@ bool is_another_model(std::string_view target, const Yaml& value) {
 }
 
 bool is_another_machine(std::string_view target, const Yaml& value) {
-  return target == "cluster.preset" || (target == "cluster" && value.find("preset") != nullptr);
+  return target == "cluster.preset" || target == "cluster.file" ||
+         (target == "cluster" && (value.find("preset") != nullptr || value.find("file") != nullptr));
 }
 
-// Another preset beside the keys of the scenario's, its number of nodes among them; of a cluster without a preset the nodes alone stay.
-Yaml of_another_preset(const Patchable& base, const Yaml& name) {
+// Another preset or file (`key`) beside the keys of the scenario's, its number of nodes among them; of a cluster that has neither the nodes
+// alone stay.
+Yaml with_another_start(const Patchable& base, std::string_view key, const Yaml& name) {
   Yaml cluster = base.written_cluster;
-  if (cluster.find("preset") == nullptr) {
+  if (cluster.find("preset") == nullptr && cluster.find("file") == nullptr) {
     const Yaml* nodes = base.document.find("cluster")->find("nodes");
     cluster = Yaml::make_map(name.mark);
     if (nodes != nullptr) cluster.set("nodes", *nodes, nodes->mark);
   }
-  cluster.set("preset", name, name.mark);
+  for (const char* other : {"preset", "file"}) cluster.erase(other);
+  cluster.set(std::string(key), name, name.mark);
   return cluster;
 }
 
@@ -99,7 +102,8 @@ bool replaced(const Patchable& base, Yaml& document, std::string_view target, co
   }
   if (!is_another_machine(target, value)) return false;
   try {
-    document.set("cluster", topology::expand_cluster(target == "cluster" ? value : of_another_preset(base, value), place), value.mark);
+    const Yaml cluster = target == "cluster" ? value : with_another_start(base, target.substr(std::string_view("cluster.").size()), value);
+    document.set("cluster", topology::expand_cluster(cluster, place, base.directory), value.mark);
   } catch (const base::InputError& e) { sink.add_all(e); }
   return true;
 }

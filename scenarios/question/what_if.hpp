@@ -27,8 +27,8 @@ struct Patchable {
   std::filesystem::path directory;  // the scenario's
 };
 
-// Returns the document with every `set` of a what-if applied, another machine or another model first: a `cluster` with a preset, or
-// `cluster.preset`, and a `model` that says where the model comes from replace what was there. Problems go to `sink`.
+// Returns the document with every `set` of a what-if applied, another machine or another model first: a `cluster` with a preset or a file,
+// `cluster.preset` or `cluster.file`, and a `model` that says where the model comes from replace what was there. Problems go to `sink`.
 [[nodiscard]] base::Yaml patched(const Patchable& base, const WhatIf& what_if, base::Diagnostics& sink);
 
 // Returns the model's section with the files that it names made absolute, so that a plan that is made from it may be saved anywhere.

@@ -1,5 +1,9 @@
 // Keys beside `preset:`, nested or as paths.
 #include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "base/yaml/emit.hpp"
 #include "base/yaml/parse.hpp"
@@ -8,6 +12,26 @@
 #include "topology/load.hpp"
 
 using namespace topology_test;
+
+TEST_CASE("a cluster may be another file's, with keys beside it that override what is there") {
+  const auto folder = std::filesystem::temp_directory_path() / ("foreshard-overrides-test-" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  const auto written = [&](const std::string& name, const std::string& text) { std::ofstream(folder / name) << text; };
+  written("own.yaml", "foreshard: 1\ncluster: {preset: summit, nodes: 2}\n");
+  written("again.yaml", "foreshard: 1\ncluster: {file: own.yaml}\n");
+  const auto expanded = [&](const std::string& section) {
+    return topology::expand_cluster(base::parse_yaml(section, "c.yaml"), "cluster", folder);
+  };
+  const auto equals = [&](const std::string& section, const std::string& preset) {
+    CHECK(base::emit_yaml(expanded(section)) == base::emit_yaml(expanded(preset)));
+  };
+  equals("{file: own.yaml}", "{preset: summit, nodes: 2}");
+  equals("{file: own.yaml, nodes: 2x, links.infiniband.bandwidth: 0.5x}", "{preset: summit, nodes: 4, links.infiniband.bandwidth: 0.5x}");
+  CHECK_THROWS_WITH_AS((void)expanded("{file: own.yaml, preset: summit}"), doctest::Contains("has a preset, too"), base::InputError);
+  CHECK_THROWS_WITH_AS((void)expanded("{file: again.yaml}"), doctest::Contains("another file's in turn"), base::InputError);
+  CHECK_THROWS_WITH_AS((void)expanded("{file: none.yaml}"), doctest::Contains("none.yaml"), base::InputError);
+  std::filesystem::remove_all(folder);
+}
 
 TEST_CASE("a path beside a preset replaces one figure") {
   const auto c = cluster_of("{preset: summit, nodes: 2, links.infiniband.bandwidth: 50 GB/s, links.pcie.bandwidth: 4x}");
