@@ -89,6 +89,13 @@ std::optional<Quantity> quantity(const std::optional<Split>& s, std::optional<do
   return std::isfinite(value) ? std::optional(Quantity(value)) : std::nullopt;
 }
 
+// A quantity whose unit stands in a list.
+template <class Quantity>
+std::optional<Quantity> parsed(std::string_view text, std::span<const Unit> units) {
+  const auto s = split(text);
+  return quantity<Quantity>(s, s ? factor_of(s->unit, units) : std::nullopt);
+}
+
 // The last unit that leaves at least 1 before the point; the first when all are too big.
 const Unit& fitting(double value, std::span<const Unit> ascending) {
   const Unit* best = &ascending.front();
@@ -99,11 +106,7 @@ const Unit& fitting(double value, std::span<const Unit> ascending) {
 
 }  // namespace
 
-std::optional<Seconds> parse_seconds(std::string_view text) {
-  const auto s = split(text);
-  const auto factor = s ? factor_of(s->unit, kTime) : std::nullopt;
-  return quantity<Seconds>(s, factor);
-}
+std::optional<Seconds> parse_seconds(std::string_view text) { return parsed<Seconds>(text, kTime); }
 
 std::optional<Bytes> parse_bytes(std::string_view text) {
   const auto s = split(text);
@@ -131,17 +134,9 @@ std::optional<FlopsPerSecond> parse_flops_rate(std::string_view text) {
   return quantity<FlopsPerSecond>(s, factor);
 }
 
-std::optional<Dollars> parse_dollars(std::string_view text) {
-  const auto s = split(text);
-  const auto factor = s ? factor_of(s->unit, kDollars) : std::nullopt;
-  return quantity<Dollars>(s, factor);
-}
+std::optional<Dollars> parse_dollars(std::string_view text) { return parsed<Dollars>(text, kDollars); }
 
-std::optional<Watts> parse_watts(std::string_view text) {
-  const auto s = split(text);
-  const auto factor = s ? factor_of(s->unit, kWatts) : std::nullopt;
-  return quantity<Watts>(s, factor);
-}
+std::optional<Watts> parse_watts(std::string_view text) { return parsed<Watts>(text, kWatts); }
 
 std::string to_text(Seconds s) {
   if (s.value() == 0) return "0 s";

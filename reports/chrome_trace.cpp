@@ -1,6 +1,7 @@
 #include "reports/chrome_trace.hpp"
 
 #include <fmt/core.h>
+#include <algorithm>
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -95,28 +96,36 @@ Json span_event(const sim::Span& span, int thread) {
   return e;
 }
 
+const scenarios::Run* run_to_show(const scenarios::ScenarioResult& result) {
+  const auto has_spans = [](const scenarios::Run& r) { return r.simulation && !r.simulation->spans.empty(); };
+  const scenarios::Run* best = result.best_of_base();
+  if (best != nullptr && has_spans(*best)) return best;
+  const auto first = std::ranges::find_if(result.runs, has_spans);
+  return first != result.runs.end() ? &*first : nullptr;
+}
+
 }  // namespace
 
 std::string chrome_trace(const scenarios::ScenarioResult& result) {
   Json events = Json::array();
   Json about = Json::object();
-  for (const scenarios::Run& r : result.runs) {
-    if (!r.simulation || r.simulation->spans.empty()) continue;
-    about = {{"scenario", result.scenario}, {"plan", r.plan}, {"summary", r.plan_summary}, {"variant", r.variant}};
-    const Streams streams = name_threads(*r.simulation, events);
-    for (const sim::Span& span : r.simulation->spans) {
+  if (const scenarios::Run* run = run_to_show(result);
+      run != nullptr) {  // a viewer has one axis of time: a second run would lie on top of the first
+    const sim::SimulationResult& simulation = *run->simulation;
+    about = {{"scenario", result.scenario}, {"plan", run->plan}, {"summary", run->plan_summary}, {"variant", run->variant}};
+    const Streams streams = name_threads(simulation, events);
+    for (const sim::Span& span : simulation.spans) {
       const int thread = streams.at({span.device, span.stream});
       events.push_back(span_event(span, thread));
       add_arrow(span, thread, events);
     }
-    for (const sim::MemorySample& m : r.simulation->memory_over_time)
+    for (const sim::MemorySample& m : simulation.memory_over_time)
       events.push_back({{"ph", "C"},
                         {"name", "memory"},
                         {"pid", m.device},
                         {"tid", 0},
                         {"ts", microseconds(m.time)},
                         {"args", {{"bytes", count(m.used)}}}});
-    break;  // a viewer has one axis of time: a second run would lie on top of the first
   }
   // One event a line: large traces stay readable for tools that go by lines.
   std::string out = "{\"displayTimeUnit\": \"ms\", \"otherData\": " + about.dump() + ", \"traceEvents\": [";

@@ -7,7 +7,8 @@
 
 namespace reports {
 
-// Returns one process per device, one thread per stream and the memory as a counter, of the first run that has spans.
+// Returns one process per device, one thread per stream and the memory as a counter, of the best plan of the
+// base, or where nothing fits, of the first run that has spans.
 [[nodiscard]] std::string chrome_trace(const scenarios::ScenarioResult& r);
 
 }  // namespace reports

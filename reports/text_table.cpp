@@ -231,15 +231,6 @@ std::string table_text(const scenarios::ScenarioResult& result, std::size_t widt
   return text + legend(columns, width);
 }
 
-// Only plans that fit count, and only the base: what-ifs stand beside it in the table.
-const Run* best_of_base(const scenarios::ScenarioResult& result) {
-  const Run* best = nullptr;
-  for (const Run& r : result.runs)
-    if (r.is_of_base() && r.status == Status::ok && (best == nullptr || r.simulation->iteration_time < best->simulation->iteration_time))
-      best = &r;
-  return best;
-}
-
 // Two conventions are in use, and they differ where attention is causal.
 std::string mfu_text(const Run& r) {
   if (r.mfu_causal == r.mfu) return percent(r.mfu);
@@ -294,7 +285,7 @@ constexpr std::size_t kMostLost = 3;
 std::string text_table(const scenarios::ScenarioResult& result, const TextStyle& style, Explained explained) {
   const std::size_t width = std::max(style.width, kNarrowest);
   std::string out = coloured(result.scenario, kBold, style.colour) + "\n\n" + table_text(result, width, style.colour);
-  if (const Run* best = best_of_base(result)) out += best_text(*best, width, style.colour);
+  if (const Run* best = result.best_of_base()) out += best_text(*best, width, style.colour);
   out += sweeps_text(result, width) + sensitivities_text(result, width) + capacity_text(result, width);
   if (result.unanswered > 0)
     out += "\n" +

@@ -14,6 +14,14 @@ std::string_view to_text(Status s) {
   return "";
 }
 
+const Run* ScenarioResult::best_of_base() const {
+  const Run* best = nullptr;
+  for (const Run& r : runs)
+    if (r.is_of_base() && r.status == Status::ok && (best == nullptr || r.simulation->iteration_time < best->simulation->iteration_time))
+      best = &r;
+  return best;
+}
+
 bool have_same_plan(const Run& a, const Run& b) { return a.made == b.made || (a.made && b.made && *a.made == *b.made); }
 
 }  // namespace scenarios

@@ -81,6 +81,9 @@ struct ScenarioResult {
   std::optional<CapacityResult> capacity;  // where the scenario asks
   std::vector<Run> capacity_runs;          // that it rests on: CapacityCase::run counts them
   std::size_t unanswered = 0;              // what-ifs, probes and machines that an interruption has kept from being begun
+
+  // Returns the quickest run of the base that fits; null: none does.
+  [[nodiscard]] const Run* best_of_base() const;
 };
 
 }  // namespace scenarios

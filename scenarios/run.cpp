@@ -63,8 +63,7 @@ class Runner {
 
   // All that an answer depends on: but for its name, two variants may be the same.
   std::string question(std::string_view kind, const PlanEntry& e, const Variant& v, std::string_view base) const {
-    std::string text =
-        fmt::format("{}\n{}\nseed {}{}\n{}: {}\n", options_.inputs, kind, options_.seed, options_.trace ? ", traced" : "", e.name, e.text);
+    std::string text = fmt::format("{}\n{}\nseed {}\n{}: {}\n", options_.inputs, kind, options_.seed, e.name, e.text);
     text += base::emit_yaml(v.document);
     return text + std::string(base);
   }
@@ -79,7 +78,7 @@ class Runner {
 
   Piece base_piece(std::size_t p) {
     const Variant v = scenario_.seen_by(p, 0);
-    Piece piece = this->piece("base", entry(p), v, std::string(kBaseName));
+    Piece piece = this->piece(options_.trace ? "base, traced" : "base", entry(p), v, std::string(kBaseName));
     piece.needed = true;
     piece.answer = [this, p, v] {
       return Answers{answer(entry(p), v, std::string(kBaseName), nullptr, each_, options_.trace ? Spans::keep : Spans::drop)};

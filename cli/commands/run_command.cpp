@@ -149,8 +149,7 @@ void add_run(CLI::App& app, Action& action) {
   c->add_option("scenario", f->scenarios, "Scenario files")->required();
   c->add_option("--json", f->json, "Write the results as JSON, format 1; - is standard output");
   c->add_option("--csv", f->csv, "Write one row per run");
-  c->add_option("--trace", f->trace,
-                "Write the first base run of the first scenario as a Chrome trace, for Perfetto; .json.gz is compressed");
+  c->add_option("--trace", f->trace, "Write the best plan of the first scenario as a Chrome trace, for Perfetto; .json.gz is compressed");
   c->add_option("--save-plans", f->save_plans, "Write every plan into this directory");
   c->add_flag("--explain", f->explain, "Say what made each plan: substitutions, differences from data parallelism, all runners-up");
   c->add_option("--notes", f->notes, "few: the ten lines that matter most; all")->check(CLI::IsMember({"few", "all"}));

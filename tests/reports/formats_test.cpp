@@ -121,6 +121,20 @@ TEST_CASE("bytes are whole: a third of 10 GiB is rounded, not printed as a fract
   CHECK(trace.find("\"bytes\":33}") != std::string::npos);
 }
 
+TEST_CASE("the trace is the best plan's of the base, or the first that was traced where none fits") {
+  auto r = test::made_result();
+  r.runs.erase(r.runs.begin() + 1, r.runs.end());
+  r.runs[0].simulation->spans = {{0, "compute", "first", base::Seconds(0), base::Seconds(1e-3), base::Bytes(0)}};
+  r.runs.push_back(r.runs[0]);
+  r.runs[1].simulation->spans[0].name = "second";
+  r.runs[1].simulation->iteration_time = r.runs[0].simulation->iteration_time * 0.5;
+  CHECK(reports::chrome_trace(r).find("second") != std::string::npos);
+  r.runs[1].status = scenarios::Status::out_of_memory;
+  CHECK(reports::chrome_trace(r).find("first") != std::string::npos);
+  r.runs[0].status = scenarios::Status::out_of_memory;
+  CHECK(reports::chrome_trace(r).find("first") != std::string::npos);
+}
+
 TEST_CASE("CSV: one row per run, quoted where needed, empty where there is nothing") {
   auto r = test::made_result();
   r.runs.erase(r.runs.begin() + 2);

@@ -45,7 +45,7 @@ export function plans({ result }: Answer): HTMLElement {
     { label: "GPUs", value: (r) => r.gpus },
     { label: "Time", title: "Seconds of one training iteration", value: (r) => r.iteration_time_s, show: (r) => seconds(r.iteration_time_s) },
     { label: "90 %, in %", title: "The interval that holds the truth nine times in ten, below and above the forecast", value: (r) => intervalText(r) },
-    { label: "vs. best, in %", title: "Slower than the quickest plan that fits on the same variant", value: slower, show: (r) => (slower(r) === null ? "–" : signed(slower(r), 1)) },
+    ...(best.size < result.runs.length ? [{ label: "vs. best, in %", title: "Slower than the quickest plan that fits on the same variant", value: slower, show: (r: Run) => (slower(r) === null ? "–" : signed(slower(r), 1)) } as Column<Run>] : []),
     { label: "Tokens/s", value: (r) => r.tokens_per_s || r.throughput_samples_per_s, title: "Samples a second for a model without a sequence", show: (r) => number(r.tokens_per_s || r.throughput_samples_per_s) },
     { label: "MFU", title: "Model FLOPs over what the GPUs could do at their dense peak", value: (r) => r.mfu, show: (r) => percent(r.mfu) },
     { label: "Exposed", title: "Share of the time in which the critical GPU waits for communication", value: (r) => share(r, "exposed_communication"), show: (r) => percent(share(r, "exposed_communication")) },
