@@ -1,11 +1,24 @@
 #include "pcg/resizing/resize.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "pcg/graph/serial.hpp"
 #include "pcg/resizing/mapped_rebuild.hpp"
 
 namespace pcg {
+
+namespace {
+
+// Whether only a loss takes the output, or nothing does: other operators may be as wide as the vocabulary by chance.
+bool is_head(const Graph& graph, const std::vector<std::vector<GraphNodeId>>& consumers, GraphNodeId n) {
+  return std::ranges::all_of(consumers[static_cast<std::size_t>(n.value)], [&](GraphNodeId c) {
+    const Operator& op = graph.node(c).op;
+    return std::holds_alternative<CrossEntropy>(op) || (std::holds_alternative<Unary>(op) && is_head(graph, consumers, c));
+  });
+}
+
+}  // namespace
 
 // An addition of several summands is several operators of the serial form.
 base::Attempt<Pcg> with_operators(const Pcg& pcg, const Graph& graph) {
@@ -40,11 +53,12 @@ Graph padded(const Graph& graph, std::span<const Padding> padding) {
   auto pad = [&](std::int64_t& size) {
     if (const auto it = map.find(size); it != map.end()) size = it->second;
   };
+  const auto consumers = graph.consumers();
   const auto change = [&](GraphNodeId n, auto, auto) {
     Operator result = graph.node(n).op;
     if (auto* e = std::get_if<Embedding>(&result)) pad(e->vocabulary);
     if (auto* b = std::get_if<EmbeddingBag>(&result)) pad(b->vocabulary);
-    if (auto* l = std::get_if<Linear>(&result)) pad(l->out);
+    if (auto* l = std::get_if<Linear>(&result); l != nullptr && is_head(graph, consumers, n)) pad(l->out);
     return result;
   };
   return accepted(rebuild(graph, {.change = change, .weight = [&](GraphNodeId n) { return graph.node(n).outputs[0]; }}));

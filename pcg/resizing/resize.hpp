@@ -21,8 +21,8 @@ using SizeMap = std::map<std::int64_t, std::int64_t>;  // old free size -> new o
 // Returns the PCG with the operators of `graph` in the place of its own, or why its degrees do not fit them. Requires: `graph` is
 // serial(pcg) with other sizes.
 [[nodiscard]] base::Attempt<Pcg> with_operators(const Pcg& pcg, const Graph& graph);
-// Returns the graph with the vocabularies of size `from`, and the outputs of linear operators of that size, rounded up to `to`.
-// Throws: ShapeError when an operator refuses its new inputs.
+// Returns the graph with the vocabularies of size `from`, and the outputs of that size of linear operators that only a loss takes, rounded
+// up to `to`. Throws: ShapeError when an operator refuses its new inputs.
 [[nodiscard]] Graph padded(const Graph& graph, std::span<const Padding> padding);
 
 }  // namespace pcg

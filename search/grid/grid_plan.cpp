@@ -32,13 +32,6 @@ std::vector<pcg::Padding> padding_for(const pcg::Graph& model, int tensor) {
   return {{vocabulary, (vocabulary + multiple - 1) / multiple * multiple}};
 }
 
-pcg::Graph padded(const pcg::Graph& model, const std::vector<pcg::Padding>& padding) {
-  if (padding.empty()) return model;
-  pcg::SizeMap sizes;
-  for (const pcg::Padding& p : padding) sizes[p.from] = p.to;
-  return pcg::resize(model, sizes);
-}
-
 // parallelize() keeps the graph's operators in order and puts parallel operators between them.
 std::vector<pcg::MachineView> mapping_of(const pcg::Plan& plan, const Grid& grid, const std::vector<Layout>& node_layouts) {
   struct Known {
@@ -91,7 +84,7 @@ const pcg::Graph& GridPlanner::graph_of(const std::vector<pcg::Padding>& padding
   Sizes padded_sizes;
   for (const pcg::Padding& p : padding) padded_sizes.emplace_back(p.from, p.to);
   const auto [at, is_new] = graphs_.try_emplace({std::move(padded_sizes), samples});
-  if (is_new) at->second = pcg::with_batch(padded(problem_.model, padding), samples);
+  if (is_new) at->second = pcg::with_batch(padding.empty() ? problem_.model : pcg::padded(problem_.model, padding), samples);
   return at->second;
 }
 

@@ -78,6 +78,17 @@ TEST_CASE("the model is padded as the plan says") {
   CHECK(check_equivalence(p, g, 2, 1).detail.find("in the plan and [50257, 1024] in the model") != std::string::npos);
 }
 
+TEST_CASE("padding widens the vocabulary alone, though other sizes may equal it") {
+  models::TransformerConfig c;
+  c.layers = 1;
+  c.hidden = c.vocab = 36;
+  c.heads = 6;
+  c.sequence_length = 4;
+  const Graph g = models::transformer(c, 2);
+  const std::vector<Padding> padding = {{36, 40}};
+  CHECK(padded(g, padding).parameters() == g.parameters() + 4 * 36);  // the embedding, which the head shares
+}
+
 TEST_CASE("the model's batch does not matter: the plan's micro-batch does") {
   const Graph g = gpt();
   CHECK(check_equivalence(plan_of(g, three_d(g)), with_batch(g, 48), 1, 1).equivalent);
