@@ -10,6 +10,7 @@
 #include "pcg/models/load.hpp"
 #include "reports/json_numbers.hpp"
 #include "reports/layout/table.hpp"
+#include "reports/why.hpp"
 #include "search/explanation/differences.hpp"
 #include "search/problem/wording.hpp"
 
@@ -129,6 +130,7 @@ std::string explanation_text(const scenarios::ScenarioResult& result, std::size_
   for (const scenarios::Run& r : result.runs) {
     if (!r.made || !r.replanned) continue;
     out += "\n" + hanging(fmt::format("{}{}: {}", r.plan, r.is_of_base() ? "" : fmt::format(" ({})", r.variant), r.plan_summary), width);
+    if (r.simulation) out += why_text(*r.simulation, width);
     out += plan_explanation_text(*r.made, {}, width);  // a scenario names files of models from the root
     if (r.planning) out += runners_up_text(*r.planning, width);
   }

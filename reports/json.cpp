@@ -7,6 +7,7 @@
 #include "reports/capacity/json.hpp"
 #include "reports/comparison.hpp"
 #include "reports/json_numbers.hpp"
+#include "reports/why.hpp"
 #include "scenarios/run_notes.hpp"
 #include "sim/engine/simgrid_engine.hpp"
 
@@ -48,6 +49,7 @@ void add_details(Json& j, const sim::SimulationResult& s) {
   j["communication_bytes"] = {
       {"total", count(s.bytes.total)}, {"by_collective", by_name(s.bytes.by_collective)}, {"by_link", by_name(s.bytes.by_link)}};
   if (s.busiest_link) j["busiest_link"] = {{"type", s.busiest_link->type}, {"name", s.busiest_link->name}, {"busy", s.busiest_link->busy}};
+  add_why(j, s);
   for (const profiles::Basis basis : profiles::kBases)
     j["compute_basis_s"][std::string(to_text(basis))] = s.compute_by_basis[basis].value();
   j["memory_bytes"] = {{"peak", count(m.peak)},           {"capacity", count(m.capacity)},   {"weights", count(m.weights)},

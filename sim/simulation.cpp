@@ -18,6 +18,7 @@
 #include "profiles/network_profile.hpp"
 #include "sim/accounting/account.hpp"
 #include "sim/accounting/communication.hpp"
+#include "sim/accounting/link_use.hpp"
 #include "sim/accounting/memory_samples.hpp"
 #include "sim/accounting/steady_state.hpp"
 #include "sim/accounting/trace.hpp"
@@ -134,6 +135,12 @@ Accounts accounts_of(const Ready& r, const Iteration& i) {
   return {r.plan, r.cluster, r.program, r.traffic, r.folded, i.unrolled, i.timeline};
 }
 
+// The account of an iteration, and how it uses its links.
+struct Answer {
+  Account account;
+  std::vector<LinkUse> links;
+};
+
 // How many micro-batches to try: those that show the shortest period, with as many again as are under way to settle; more where even those
 // are few beside all. Two iterations of as many answer then, and a failure costs a third of the whole. A pipeline whose stages are nearly
 // equal takes long to settle: the slower one holds the others up only when they have run out of room.
@@ -147,7 +154,7 @@ std::vector<int> tries(const Rhythm& rhythm, int all) {
 
 // The account of all micro-batches by those of so few that repeat themselves; nullopt where they do not, or where few are no gain.
 struct Extrapolated {
-  Account account;
+  Answer answer;
   int simulated = 0;
 };
 std::optional<Extrapolated> extrapolated(const Ready& r) {
@@ -163,25 +170,34 @@ std::optional<Extrapolated> extrapolated(const Ready& r) {
     if (!period) continue;
     // What is left out is whole periods. An iteration that is up to two periods shorter repeats itself, too (period_of).
     const int last = few - (*period - (all - few) % *period) % *period, first = last - *period;
-    const Account at_last = last == few ? account_of(accounts_of(r, tried)) : account(last);
-    return Extrapolated{continued(account(first), at_last, static_cast<double>(all - first) / *period), last};
+    const Iteration shorter = last == few ? Iteration{} : iteration_of(r, last);
+    const Accounts at_last = accounts_of(r, last == few ? tried : shorter);
+    const double periods = static_cast<double>(all - first) / *period;
+    const Account whole = continued(account(first), account_of(at_last), periods);
+    return Extrapolated{{whole, link_use(at_last, whole, {0, repeats_of(at_last, last, *period, rhythm, periods - 1)})}, last};
   }
   return std::nullopt;
 }
 
 // One iteration of a schedule that runs on: what one more adds to so many that the pipeline is full. An iteration has as many micro-batches
 // as stages or more, so that the first one fills it; the third is the first that waits for an update.
-Account one_of_many(const Ready& r) {
+Answer one_of_many(const Ready& r) {
   constexpr int kFilled = 4;
-  const auto account = [&](int iterations) { return account_of(accounts_of(r, iteration_of(r, iterations * r.plan.micro_batches))); };
-  return difference(account(kFilled), account(kFilled + 1));
+  const int each = r.plan.micro_batches;
+  const Iteration next = iteration_of(r, (kFilled + 1) * each);
+  const Accounts at_next = accounts_of(r, next);
+  const Account one = difference(account_of(accounts_of(r, iteration_of(r, kFilled * each))), account_of(at_next));
+  return {one, link_use(at_next, one, {begin_of(at_next, true, (kFilled - 1) * each), {}})};
 }
 
-void fill_in(const Account& a, const Ready& ready, SimulationResult& r) {
+void fill_in(const Answer& answer, const Ready& ready, SimulationResult& r) {
+  const Account& a = answer.account;
   r.iteration_time = a.iteration_time;
   r.breakdown = a.breakdown;
-  r.bytes = a.bytes;
-  r.busiest_link = busiest_link(a.link_busy, a.iteration_time, ready.folded, ready.traffic, ready.cluster);
+  r.critical_path = longest_parts(a.path);
+  r.bytes = count_bytes(a.executed, ready.folded, ready.traffic, ready.cluster);
+  r.links = answer.links;
+  if (!r.links.empty()) r.busiest_link = BusiestLink{r.links.front().type, r.links.front().name, r.links.front().busiest};
   r.activities = a.activities;
   r.compute_by_basis = a.compute_by_basis;
 }
@@ -214,11 +230,15 @@ SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& c
              "the pipeline stays full from one iteration to the next, and gradients are applied to weights that are one update newer", r);
   }
   if (few) {
-    fill_in(few->account, ready, r);
+    fill_in(few->answer, ready, r);
+    r.simulated_micro_batches = few->simulated;
   } else if (!runs_on(plan.schedule) || config.trace) {
     const Iteration whole = iteration_of(ready, plan.micro_batches);
     const Accounts accounts = accounts_of(ready, whole);
-    if (!runs_on(plan.schedule)) fill_in(account_of(accounts), ready, r);
+    if (!runs_on(plan.schedule)) {
+      const Account account = account_of(accounts);
+      fill_in({account, link_use(accounts, account, {})}, ready, r);
+    }
     if (config.trace) {
       r.spans = spans_of(accounts);
       r.stands_for = classes_of(folded);

@@ -15,10 +15,9 @@ profiles::ByBasis<base::Seconds> compute_by_basis(const Unrolled& unrolled) {
   return sums;
 }
 
-using SecondsByName = std::map<std::string, base::Seconds>;
-
 // A name that one of them has not stands for no time.
-SecondsByName each_of(SecondsByName at, SecondsByName next, auto of) {
+template <class Name>
+std::map<Name, base::Seconds> each_of(std::map<Name, base::Seconds> at, std::map<Name, base::Seconds> next, auto of) {
   for (const auto& [name, seconds] : at) next.try_emplace(name);
   for (auto& [name, seconds] : next) seconds = of(at[name], seconds);
   return next;
@@ -34,10 +33,8 @@ Account each_sum(const Account& at, const Account& next, auto of) {
                    of(at.breakdown.idle, next.breakdown.idle),
                    each_of(at.breakdown.exposed_by_collective, next.breakdown.exposed_by_collective, of),
                    each_of(at.breakdown.exposed_by_link, next.breakdown.exposed_by_link, of)};
-  out.bytes.total = of(at.bytes.total, next.bytes.total);
-  for (auto& [kind, bytes] : out.bytes.by_collective) bytes = of(at.bytes.by_collective.at(kind), bytes);
-  for (auto& [type, bytes] : out.bytes.by_link) bytes = of(at.bytes.by_link.at(type), bytes);
-  for (std::size_t l = 0; l < out.link_busy.size(); ++l) out.link_busy[l] = of(at.link_busy[l], next.link_busy[l]);
+  out.path = path_of_sums(each_of(at.path, next.path, of), next.path, out.iteration_time);
+  for (std::size_t t = 0; t < out.executed.size(); ++t) out.executed[t] = of(at.executed[t], next.executed[t]);
   for (const profiles::Basis b : profiles::kBases) out.compute_by_basis[b] = of(at.compute_by_basis[b], next.compute_by_basis[b]);
   out.activities = at.activities + next.activities;
   return out;
@@ -46,7 +43,9 @@ Account each_sum(const Account& at, const Account& next, auto of) {
 }  // namespace
 
 Account account_of(const Accounts& a) {
-  return {a.timeline.makespan, break_down(a), count_bytes(a), link_busy(a), compute_by_basis(a.unrolled), a.timeline.activities};
+  const Predecessors predecessors(a);
+  return {a.timeline.makespan,          break_down(a, predecessors), critical_path(a, predecessors), executions(a.unrolled, a.folded),
+          compute_by_basis(a.unrolled), a.timeline.activities};
 }
 
 Account difference(const Account& at, const Account& next) {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/accounting/accounts.hpp"
+#include "sim/accounting/critical_path.hpp"
 #include "sim/results/simulation_result.hpp"
 
 namespace sim {
@@ -13,8 +13,8 @@ namespace sim {
 struct Account {
   base::Seconds iteration_time;
   Breakdown breakdown;
-  CommunicationBytes bytes;
-  std::vector<base::Seconds> link_busy;               // per class of links: bytes over bandwidth
+  PathTimes path;
+  std::vector<double> executed;                       // per class of transfers: how often it ran
   profiles::ByBasis<base::Seconds> compute_by_basis;  // over all simulated devices
   std::uint64_t activities = 0;                       // that were simulated
 };

@@ -84,8 +84,9 @@ DeviceActivity activity_of(const Accounts& a, std::uint32_t device_class) {
 // The gaps between the runs of one device, met from the first on.
 class Gaps {
  public:
-  Gaps(const Accounts& a, std::uint32_t device_class) : a_(a), device_class_(device_class), activity_(activity_of(a, device_class)) {
-    if (a.plan.stages > a.plan.chunks) stages_.emplace(a);
+  Gaps(const Accounts& a, const Predecessors& predecessors, std::uint32_t device_class)
+      : a_(a), device_class_(device_class), activity_(activity_of(a, device_class)) {
+    if (a.plan.stages > a.plan.chunks) stages_.emplace(a, predecessors);
   }
 
   Breakdown run() {
@@ -138,9 +139,9 @@ class Gaps {
 
 }  // namespace
 
-Breakdown break_down(const Accounts& a) {
+Breakdown break_down(const Accounts& a, const Predecessors& predecessors) {
   if (a.folded.sizes.empty()) return {};
-  return Gaps(a, critical_class(a)).run();
+  return Gaps(a, predecessors, critical_class(a)).run();
 }
 
 }  // namespace sim

@@ -99,4 +99,17 @@ std::optional<int> period_of(const Accounts& a, int micro_batches, const Rhythm&
   return std::nullopt;
 }
 
+std::vector<Repeat> repeats_of(const Accounts& a, int micro_batches, int period, const Rhythm& rhythm, double copies) {
+  // While this micro-batch and those of a period behind it go forward, what goes backward is at most `depth` before them: all of them are
+  // among those that repeat themselves (Comparison::shift_of).
+  const int from = micro_batches - rhythm.depth - 2 * period;
+  std::vector<Repeat> repeats;
+  for (const bool forward : {true, false}) {
+    if (!forward && a.plan.schedule != pcg::ScheduleKind::gpipe) break;
+    const double begin = begin_of(a, forward, from);
+    repeats.push_back({begin, begin_of(a, forward, from + period) - begin, copies});
+  }
+  return repeats;
+}
+
 }  // namespace sim

@@ -9,8 +9,9 @@
 // period to period, as nothing waits for it any more.
 
 #include <optional>
+#include <vector>
 
-#include "sim/accounting/accounts.hpp"
+#include "sim/accounting/playback.hpp"
 
 namespace sim {
 
@@ -31,5 +32,9 @@ struct Rhythm {
 // that so many micro-batches show. Then iterations of up to two periods fewer do the same and end in the same way: what they compare is as
 // long. Requires: the iteration was unrolled for `micro_batches`. Cost: O(tasks) for each period that is tried.
 [[nodiscard]] std::optional<int> period_of(const Accounts& a, int micro_batches, const Rhythm& rhythm);
+
+// Where an iteration of `micro_batches`, for which period_of() has found a period, would have so many further copies of it: one stretch, or
+// one of forward and one of backward passes where the schedule runs these apart. Cost: O(instances).
+[[nodiscard]] std::vector<Repeat> repeats_of(const Accounts& a, int micro_batches, int period, const Rhythm& rhythm, double copies);
 
 }  // namespace sim

@@ -11,6 +11,7 @@
 #include "base/note.hpp"
 #include "base/units.hpp"
 #include "profiles/basis.hpp"
+#include "sim/results/why.hpp"
 
 namespace sim {
 
@@ -76,9 +77,12 @@ struct SimulationResult {
   Breakdown breakdown;
   CommunicationBytes bytes;
   std::optional<BusiestLink> busiest_link;  // nullopt: nothing moves
+  std::vector<PathPart> critical_path;      // the longest parts first; they add up to the iteration time
+  std::vector<LinkUse> links;               // that with the busiest link first
   MemoryUse memory;
-  int devices = 0;            // of the plan
-  int simulated_devices = 0;  // fewer when folded
+  int devices = 0;                             // of the plan
+  int simulated_devices = 0;                   // fewer when folded
+  std::optional<int> simulated_micro_batches;  // fewer than the plan has, where the others repeat them; nullopt: all
   std::uint64_t activities = 0;
   profiles::ByBasis<base::Seconds> compute_by_basis;   // kernel seconds, over all simulated devices
   std::vector<base::Note> notes;                       // "192 devices simulated as 6: ...", extrapolations, rounded sizes
