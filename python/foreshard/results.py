@@ -36,6 +36,8 @@ class Run(Record):
     behind: dict[str, Any] | None
     communication_bytes: dict[str, Any] | None
     busiest_link: dict[str, Any] | None
+    critical_path: list[dict[str, Any]] | None
+    links: list[dict[str, Any]] | None
     compute_basis_s: dict[str, float] | None
     memory_bytes: dict[str, int] | None
     plan_summary: str | None

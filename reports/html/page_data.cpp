@@ -54,6 +54,7 @@ void drop(Json& result, std::string_view key, bool of_base) {
 // Format 1, without what has no room.
 Json fitted(Json result, std::size_t most_bytes, Json& left_out) {
   const std::size_t all = result["runs"].size();
+  for (const char* shown_of_base_alone : {"critical_path", "links"}) drop(result, shown_of_base_alone, false);
   std::string dropped;
   for (const bool of_base : {false, true})
     for (const std::string_view key : kDispensable) {

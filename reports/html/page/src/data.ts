@@ -9,7 +9,10 @@ export interface Memory {
 
 export interface CriticalPart { kind: string; name: string; link?: string; time_s: number }
 
-export interface LinkUse { type: string; name: string; count?: number; bytes: number; busy: number; over_time?: number[] }
+export interface LinkUse {
+  type: string; name: string; count?: number; bytes: number; carried_bytes?: number; bandwidth_bytes_per_s?: number; busy: number; busiest?: number;
+  over_time?: number[];
+}
 
 export interface Behind {
   plan: string; seconds: number; terms: Breakdown; memory_shortage_bytes?: number;

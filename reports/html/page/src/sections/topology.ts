@@ -13,7 +13,7 @@ const partWide = 66, partHigh = 30, partGap = 12, rowGap = 74;
 
 function linksOf(run: Run | undefined): LinkUse[] {
   if (run?.links) return run.links;
-  return run?.busiest_link ? [{ ...run.busiest_link, bytes: NaN }] : [];
+  return run?.busiest_link ? [{ ...run.busiest_link, bytes: NaN, busiest: run.busiest_link.busy }] : [];
 }
 
 // "node3:gpu0->switch0" is a wire between gpu0 and switch0 of any node: a drawing has one of each type.
@@ -29,7 +29,7 @@ function busyOf(links: LinkUse[], link: string, a: string, b: string): number | 
     const ends = endsOf(l.name);
     return l.type === link && ends !== null && [`${sort(ends[0])} ${sort(ends[1])}`, `${sort(ends[1])} ${sort(ends[0])}`].includes(`${sort(a)} ${sort(b)}`);
   });
-  return found.length > 0 ? Math.max(...found.map((l) => l.busy)) : null;
+  return found.length > 0 ? Math.max(...found.map((l) => l.busiest ?? l.busy)) : null;
 }
 
 // A switch that joins most GPUs, as NVSwitch does, is drawn below them, apart from the switches on the way to the network.
@@ -61,7 +61,7 @@ function drawNode(node: Node, cluster: ClusterData, links: LinkUse[], colourOf: 
   });
   const uplinks = cluster.network === undefined ? [] : rows.filter((r) => r[0].kind === "nic").flat().map((p) => {
     const place = at.get(p.i)!, n = cluster.network!;
-    const busy = links.filter((l) => l.type === n.link && /leaf|switch|spine|core|rail|router|->.*nic|nic.*->/.test(l.name)).reduce<number | null>((x, l) => Math.max(x ?? 0, l.busy), null);
+    const busy = links.filter((l) => l.type === n.link && /leaf|switch|spine|core|rail|router|->.*nic|nic.*->/.test(l.name)).reduce<number | null>((x, l) => Math.max(x ?? 0, l.busiest ?? l.busy), null);
     return svg("path", { d: `M${place.x},${place.y} L${place.x},46`, stroke: busy === null ? colourOf(n.link) : onScale(busy), "stroke-width": widthOf(n.bandwidth_bytes_per_s).toFixed(1), fill: "none", class: "wire" },
       svg("title", {}, `${p.name} – network: ${n.link}, ${bandwidth(n.bandwidth_bytes_per_s)} each way${busy === null ? "" : `, busy ${percent(busy)} of the time`}`));
   });
@@ -94,8 +94,10 @@ export function topology({ result, details }: Answer): HTMLElement | null {
         links.length === 0 ? null : h("span", { class: "scale", "aria-hidden": "true" }), links.length === 0 ? null : " 0 to 100 %."),
       ...cluster.node_types.map((n) => h("figure", {}, h("figcaption", {}, `${n.count} node${n.count === 1 ? "" : "s"} with ${n.gpus} × ${n.gpu_type}`), h("div", { class: "wide" }, drawNode(n, cluster, links, colourOf)))),
       ...(links.length === 0 ? [] : [table("Links", [
-        { label: "Link", value: (l: LinkUse) => l.name }, { label: "Type", value: (l: LinkUse) => l.type }, { label: "Alike", title: "How many links do the same", value: (l: LinkUse) => l.count },
-        { label: "Bytes", value: (l: LinkUse) => l.bytes, show: (l: LinkUse) => bytes(l.bytes) }, { label: "Busy", value: (l: LinkUse) => l.busy, show: (l: LinkUse) => percent(l.busy) },
+        { label: "Type", value: (l: LinkUse) => l.type }, { label: "Links", title: "How many links of the type carry something; a wire has one each way", value: (l: LinkUse) => l.count },
+        { label: "Bytes", title: "Of all transfers that cross such a link", value: (l: LinkUse) => l.bytes, show: (l: LinkUse) => bytes(l.bytes) },
+        { label: "Busy", title: "Share of the iteration, as the mean over these links", value: (l: LinkUse) => (l.over_time ? l.busy : null), show: (l: LinkUse) => (l.over_time ? percent(l.busy) : "") },
+        { label: "Busiest", title: "The same of the busiest of them", value: (l: LinkUse) => l.busiest, show: (l: LinkUse) => percent(l.busiest ?? l.busy) }, { label: "Which is", value: (l: LinkUse) => l.name },
       ], links)]));
   };
   show(start);

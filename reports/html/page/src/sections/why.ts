@@ -9,11 +9,12 @@ import { table } from "../table";
 import { colours, series } from "../theme";
 
 const kindColours: Record<string, string> = { operator: colours.blue, collective: colours.red, transfer: colours.orange, host: colours.grey, wait: colours.yellow };
+const kindOrder = Object.keys(kindColours);
 const mostLinks = 8;
 
 function pathChart(runs: Run[]): HTMLElement {
   const shown = runs.slice(0, 20);
-  const kinds = [...new Set(shown.flatMap((r) => r.critical_path!.map((p) => p.kind)))];
+  const kinds = [...new Set(shown.flatMap((r) => r.critical_path!.map((p) => p.kind)))].sort((a, b) => kindOrder.indexOf(a) - kindOrder.indexOf(b));
   return chart("Bars: the critical path of each plan by what is on it", 90 + 34 * shown.length, (t) => {
     const order = shown.slice().reverse();
     const sum = (r: Run, kind: string): number => r.critical_path!.filter((p) => p.kind === kind).reduce((a, p) => a + p.time_s, 0);
@@ -41,7 +42,7 @@ export function why({ result }: Answer): HTMLElement | null {
   };
   if (paths.length > 0) showPath(0);
   let now = 0;
-  const use = links.length === 0 ? null : chart("Lines: how busy each sort of link is over the iteration", 320, (t) => {
+  const use = links.length === 0 ? null : chart("Lines: how busy each type of link is over the iteration", 320, (t) => {
     const run = links[now], shown = run.links!.filter((l) => l.over_time && l.over_time.length > 0).sort((a, b) => b.busy - a.busy).slice(0, mostLinks);
     const all = run.iteration_time_s ?? 1;
     return {
@@ -50,15 +51,15 @@ export function why({ result }: Answer): HTMLElement | null {
       tooltip: tooltip(t, { trigger: "axis", formatter: (items: { seriesName: string; value: [number, number] }[]) => line(`from ${seconds(items[0].value[0])}`, true) + items.map((i) => line(`${i.seriesName}: ${percent(i.value[1])}`)).join("") }),
       xAxis: axis(t, { type: "value", min: 0, max: all, name: "time in the iteration", axisLabel: { formatter: (v: number) => seconds(v), showMaxLabel: false } }),
       yAxis: axis(t, { type: "value", min: 0, max: 1, axisLabel: { formatter: (v: number) => percent(v, 0) } }),
-      series: shown.map((l, i) => ({ name: `${l.type} (${l.name})`, type: "line", step: "end", symbol: "none", lineStyle: { width: 1.8, color: series[i % series.length] }, itemStyle: { color: series[i % series.length] },
+      series: shown.map((l, i) => ({ name: `${l.type} (${l.count ?? 1} links)`, type: "line", step: "end", symbol: "none", lineStyle: { width: 1.8, color: series[i % series.length] }, itemStyle: { color: series[i % series.length] },
         data: [...l.over_time!.map((share, k) => [(k * all) / l.over_time!.length, share]), [all, l.over_time!.at(-1)]] })),
     };
   });
   return section("why", "Why it takes so long",
-    "The critical path is the chain of kernels, transfers and waits that ends last: only what is on it makes the iteration shorter. Its parts add up to the iteration time.",
+    "The critical path is the chain of kernels, transfers and hosts, each waiting for the one before it, that ends last: only what is on it makes the iteration shorter. Its parts add up to the iteration time.",
     paths.length > 0 ? pathChart(paths) : null,
     paths.length > 1 ? h("div", { class: "tools" }, choice("Plan", paths.map((r) => r.plan), 0, showPath)) : null, parts,
     use ? h("h3", {}, "Links over time") : null,
-    use ? h("p", { class: "says" }, "The share of each stretch of the iteration in which a link of its sort is busy, the busiest sorts first. A link at 100 % holds back what waits for it.") : null,
+    use ? h("p", { class: "says" }, "The share of each hundredth of the iteration in which links of a type are busy, as the mean over those that carry something. Links at 100 % hold back what waits for them.") : null,
     use && links.length > 1 ? h("div", { class: "tools" }, choice("Plan", links.map((r) => r.plan), 0, (i) => { now = i; use.update(); })) : null, use?.element ?? null);
 }
