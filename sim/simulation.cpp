@@ -197,6 +197,7 @@ void fill_in(const Answer& answer, const Ready& ready, SimulationResult& r) {
   r.critical_path = longest_parts(a.path);
   r.bytes = count_bytes(a.executed, ready.folded, ready.traffic, ready.cluster);
   r.links = answer.links;
+  for (LinkUse& l : r.links) l.bytes = r.bytes.by_link.at(l.type);
   if (!r.links.empty()) r.busiest_link = BusiestLink{r.links.front().type, r.links.front().name, r.links.front().busiest};
   r.activities = a.activities;
   r.compute_by_basis = a.compute_by_basis;

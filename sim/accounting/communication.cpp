@@ -1,7 +1,6 @@
 #include "sim/accounting/communication.hpp"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 namespace sim {
@@ -35,11 +34,13 @@ CommunicationBytes count_bytes(std::span<const double> executed, const Folded& f
 }
 
 std::string_view narrowest_link(const Accounts& a, const TransferClass& transfer) {
-  std::map<std::uint32_t, base::Seconds> busy;  // by index into Traffic::links
+  std::vector<double> busy_s(a.traffic.links.size(), 0);
   for (const TrafficFlow& f : a.traffic.flows_of(a.traffic.transfers[transfer.representative]))
-    for (const std::uint32_t l : a.traffic.links_of(f)) busy[l] += f.wire_factor * f.bytes / a.cluster.link(a.traffic.links[l]).bandwidth;
-  const auto longest = std::ranges::max_element(busy, {}, [](const auto& of_link) { return of_link.second; });
-  return longest == busy.end() ? "none" : std::string_view(a.cluster.link(a.traffic.links[longest->first]).type);
+    for (const std::uint32_t l : a.traffic.links_of(f))
+      busy_s[l] += (f.wire_factor * f.bytes / a.cluster.link(a.traffic.links[l]).bandwidth).value();
+  const auto longest = std::ranges::max_element(busy_s);
+  if (longest == busy_s.end() || *longest <= 0) return "none";
+  return a.cluster.link(a.traffic.links[static_cast<std::size_t>(longest - busy_s.begin())]).type;
 }
 
 }  // namespace sim

@@ -19,7 +19,7 @@ namespace sim {
                                              const topology::Cluster& cluster);
 
 // The type of the link that a transfer keeps busy longest, by bytes over bandwidth; "none": it crosses none.
-// Cost: O(links that its flows cross).
+// Cost: O(links of the traffic + links that its flows cross).
 [[nodiscard]] std::string_view narrowest_link(const Accounts& a, const TransferClass& transfer);
 
 }  // namespace sim

@@ -45,7 +45,7 @@ class Summary {
   void add_work(const TransferRun& moved, double seconds) {
     const TransferClass& t = a_.folded.transfers[moved.transfer];
     add({t.kind == CollectiveKind::send ? PathKind::transfer : PathKind::collective, fmt::format("{} ({})", to_text(t.kind), moved.what),
-         std::string(narrowest_link(a_, t))},
+         std::string(link_of(moved.transfer))},
         seconds);
   }
   void add_work(const CopyRun& copy, double seconds) {
@@ -53,13 +53,20 @@ class Summary {
     add({PathKind::transfer, fmt::format("{} {} the host", copy.what, copy.stream == StreamKind::to_host ? "to" : "from"), "host"},
         seconds);
   }
+  // Passes of a block that differ run the same transfers.
+  std::string_view link_of(std::uint32_t transfer) {
+    const auto [at, is_new] = links_.try_emplace(transfer);
+    if (is_new) at->second = narrowest_link(a_, a_.folded.transfers[transfer]);
+    return at->second;
+  }
   [[nodiscard]] std::string_view kind_of(std::uint32_t node) const {
     const pcg::PcgNode& n = a_.plan.pcg.nodes()[node];
     return n.operation() != nullptr ? pcg::kind_name(*n.operation()) : std::string_view(n.name);
   }
 
   const Accounts& a_;
-  std::vector<std::uint32_t> device_type_;  // per class of devices: index into Program::device_types
+  std::vector<std::uint32_t> device_type_;           // per class of devices: index into Program::device_types
+  std::map<std::uint32_t, std::string_view> links_;  // by class of transfers
   PathTimes times_;
 };
 

@@ -6,8 +6,6 @@
 #include <string_view>
 #include <utility>
 
-#include "sim/accounting/communication.hpp"
-
 namespace sim {
 namespace {
 
@@ -179,13 +177,11 @@ std::vector<LinkUse> link_use(const Accounts& a, const Account& whole, const Pla
       of_type.name = link.name;
     }
   }
-  const std::map<std::string, base::Bytes> bytes = count_bytes(whole.executed, a.folded, a.traffic, a.cluster).by_link;
   std::vector<std::vector<double>> over = over_time(a, types, iteration_s, playback);
   for (std::uint32_t type = 0; type < use.size(); ++type) {
     LinkUse& of_type = use[type];
     if (of_type.count == 0) continue;
     of_type.type = types.names[type];
-    of_type.bytes = bytes.at(of_type.type);
     of_type.busy = of_type.carried / (of_type.bandwidth * whole.iteration_time);
     // What is played again is a copy but for rounding: the whole is known exactly.
     const double seen = std::accumulate(over[type].begin(), over[type].end(), 0.0);

@@ -53,6 +53,27 @@ test("every section that has data is there, its charts have content, and the con
   await close();
 });
 
+test("why it takes so long: the path of each plan adds up to its time, and both charts have content", async () => {
+  const runs = data.results[0].runs.filter((r) => r.variant === "base");
+  for (const r of runs) {
+    const sum = r.critical_path.reduce((all, p) => all + p.time_s, 0);
+    assert.ok(Math.abs(sum / r.iteration_time_s - 1) < 1e-9, `${sum} of ${r.iteration_time_s}`);
+    assert.deepEqual(r.links.map((l) => l.type).sort(), Object.keys(r.communication_bytes.by_link).sort());
+    for (const l of r.links) assert.ok(Math.abs(l.over_time.reduce((all, u) => all + u, 0) / l.over_time.length - l.busy) < 1e-4, l.type);
+  }
+  const { page, errors, close } = await open(browser, report);
+  await seeAll(page);
+  const canvases = await page.$$("#why .chart canvas");
+  assert.equal(canvases.length, 2);
+  for (const canvas of canvases) assert.ok((await coloursOf(canvas)) > 3);
+  const first = await firstCells(page, "why");
+  await page.selectOption("#why label:text-is('Plan') + select >> nth=0", "1");
+  assert.notDeepEqual(await firstCells(page, "why"), first);
+  assert.ok((await firstCells(page, "topology")).includes("infiniband"));
+  assert.deepEqual(errors, []);
+  await close();
+});
+
 test("a report without these data has no sections for them", async () => {
   const { page, close } = await open(browser, report);
   const ids = await page.$$eval("section", (all) => all.map((s) => s.id));

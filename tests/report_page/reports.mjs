@@ -44,21 +44,10 @@ export function writeWith(report, data, file) {
 
 const clone = (x) => JSON.parse(JSON.stringify(x));
 
-// What docs/formats.md lets a result hold, made up from a real one: sweeps over one key and two, sensitivities, capacity, a critical path, links over time.
+// What docs/formats.md lets a result hold, made up from a real one: sweeps over one key and two, sensitivities, capacity.
 export function withEverything(data) {
   const d = clone(data), result = d.results[0];
   const base = result.runs.filter((r) => r.variant === "base");
-  for (const r of base) {
-    const t = r.iteration_time_s, b = r.breakdown_s;
-    r.critical_path = [
-      { kind: "operator", name: "matmul", time_s: b.compute * 0.8 }, { kind: "operator", name: "attention", time_s: b.compute * 0.2 },
-      { kind: "collective", name: "all_reduce", link: "infiniband", time_s: b.exposed_communication }, { kind: "wait", name: "pipeline", time_s: b.bubble }, { kind: "host", name: "launch", time_s: b.idle },
-    ];
-    r.links = [["nvlink", "node0:gpu0->switch0", 192, 0.3], ["infiniband", "leaf0->node1:nic0", 48, 0.55], ["pcie", "node0:cpu0->nic0", 48, 0.2]].map(([type, name, count, busy], i) => ({
-      type, name, count, busy, bytes: 3e11 * (i + 1), over_time: Array.from({ length: 60 }, (_, k) => Math.min(1, Math.max(0, busy + 0.4 * Math.sin((k + 9 * i) / 4)))),
-    }));
-    if (t <= 0) throw new Error("a run without a time");
-  }
   const factors = ["0.25x", "0.5x", "1x", "2x", "4x"];
   const point = (r, sweep, settings, slower, replanned) => ({ ...clone(r), variant: `${sweep}: ${Object.entries(settings).map(([k, v]) => `${k}=${v}`).join(", ")}`, sweep, settings, replanned,
     iteration_time_s: r.iteration_time_s * slower, tokens_per_s: r.tokens_per_s / slower, mfu: r.mfu / slower, critical_path: undefined, links: undefined });
