@@ -1,6 +1,5 @@
 #include "sim/accounting/communication.hpp"
 
-#include <algorithm>
 #include <set>
 
 namespace sim {
@@ -34,13 +33,22 @@ CommunicationBytes count_bytes(std::span<const double> executed, const Folded& f
 }
 
 std::string_view narrowest_link(const Accounts& a, const TransferClass& transfer) {
-  std::vector<double> busy_s(a.traffic.links.size(), 0);
-  for (const TrafficFlow& f : a.traffic.flows_of(a.traffic.transfers[transfer.representative]))
-    for (const std::uint32_t l : a.traffic.links_of(f))
-      busy_s[l] += (f.wire_factor * f.bytes / a.cluster.link(a.traffic.links[l]).bandwidth).value();
-  const auto longest = std::ranges::max_element(busy_s);
-  if (longest == busy_s.end() || *longest <= 0) return "none";
-  return a.cluster.link(a.traffic.links[static_cast<std::size_t>(longest - busy_s.begin())]).type;
+  std::vector<double> load(a.traffic.links.size(), 0);  // in bytes
+  for (const TrafficFlow& f : a.traffic.flows_of(a.traffic.transfers[transfer.representative])) {
+    const double bytes = f.wire_factor * f.bytes.value();
+    for (const std::uint32_t l : a.traffic.links_of(f)) load[l] += bytes;
+  }
+  const topology::Link* narrowest = nullptr;
+  double longest_s = 0;
+  for (std::size_t l = 0; l < load.size(); ++l) {
+    if (load[l] <= 0) continue;
+    const topology::Link& link = a.cluster.link(a.traffic.links[l]);
+    if (const double busy_s = load[l] / link.bandwidth.value(); busy_s > longest_s) {
+      longest_s = busy_s;
+      narrowest = &link;
+    }
+  }
+  return narrowest == nullptr ? "none" : std::string_view(narrowest->type);
 }
 
 }  // namespace sim
