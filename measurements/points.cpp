@@ -7,6 +7,8 @@
 
 #include "base/csv.hpp"
 #include "base/numbers.hpp"
+#include "base/yaml/parse.hpp"
+#include "base/yaml/patch.hpp"
 #include "pcg/plan/plan.hpp"
 #include "topology/presets.hpp"
 
@@ -42,11 +44,16 @@ const std::vector<std::string> kOptional = {"chunks",
                                             "ep",
                                             "tied_embeddings",
                                             "model",
+                                            "fp8_recipe",
+                                            "settings",
                                             "measured_peak_bytes",
                                             "source"};
 
 const std::vector<std::string> kShardings = {"none", "zero1", "zero2", "zero3"};
 const std::vector<std::string> kAttentions = {"flash", "unfused"};
+const std::vector<std::string> kFp8Recipes = {"delayed", "current", "blockwise"};
+// What a setting's path begins with.
+const std::vector<std::string> kSections = {"model", "cluster", "training", "plan"};
 
 std::vector<std::string> known_columns() {
   std::vector<std::string> all = kRequired;
@@ -127,6 +134,17 @@ class Row {
   base::Diagnostics& sink_;
 };
 
+// The tree with one mark everywhere.
+Yaml marked_as(Yaml tree, const base::Mark& mark) {
+  tree.mark = mark;
+  for (Yaml::Entry& e : tree.entries) {
+    e.key_mark = mark;
+    e.value = marked_as(std::move(e.value), mark);
+  }
+  for (Yaml& item : tree.items) item = marked_as(std::move(item), mark);
+  return tree;
+}
+
 Yaml scalar(const Row& row, std::string text) { return Yaml::make_scalar(std::move(text), row.mark()); }
 
 Yaml read_transformer(Row& row) {
@@ -140,6 +158,24 @@ Yaml read_transformer(Row& row) {
   for (const char* flag : {"causal", "gated", "rms_norm", "rope", "biases", "tied_embeddings"})
     if (row.has(flag)) t.set(flag, scalar(row, row.flag(flag) ? "true" : "false"));
   return t;
+}
+
+// The paths of a setting, and what each of them is to be. The cell stands on one line of the table, whose mark its values get.
+std::vector<Point::Setting> read_settings(Row& row) {
+  std::vector<Point::Setting> settings;
+  if (!row.has("settings")) return settings;
+  try {
+    const Yaml map = base::parse_yaml(row.text("settings"), row.mark().source->name);
+    if (!map.is_map()) row.complain("settings", "is no map", "write e.g. {plan.zero: 1, training.clip_gradients: true}");
+    for (const Yaml::Entry& e : map.entries) {
+      const std::string section = e.key.substr(0, e.key.find('.'));
+      if (section.size() == e.key.size() || std::ranges::find(kSections, section) == kSections.end())
+        row.complain("settings", fmt::format("\"{}\" is no path into model, cluster, training or plan", e.key),
+                     "write e.g. {plan.zero: 1, training.clip_gradients: true}");
+      settings.push_back({e.key, marked_as(e.value, row.mark())});
+    }
+  } catch (const base::InputError& e) { row.complain("settings", e.diagnostics().front().message); }
+  return settings;
 }
 
 Point read_point(Row row) {
@@ -167,8 +203,10 @@ Point read_point(Row row) {
   p.sequence_parallel = row.flag("sequence_parallel");
   p.zero = static_cast<int>(std::ranges::find(kShardings, row.choice("sharding", kShardings, "none")) - kShardings.begin());
   p.precision = row.required_choice("precision", pcg::precision_names());
+  p.fp8_recipe = row.choice("fp8_recipe", kFp8Recipes, "");
   p.optimizer = row.choice("optimizer", pcg::optimizer_names(), "adam");
   p.framework = row.choice("framework", pcg::framework_names(), "generic");
+  p.settings = read_settings(row);
   p.measured = base::Seconds(row.positive("measured_s"));
   if (row.has("measured_peak_bytes")) p.measured_peak = base::Bytes(row.positive("measured_peak_bytes"));
   return p;
@@ -225,6 +263,36 @@ Yaml plan_of(const Point& p) {
   return entry.set("megatron", options.take()).take();
 }
 
+// A word, or a map where a setting changes the profile's keys.
+Yaml framework_of(const Point& p) {
+  const auto changes_it = [](const Point::Setting& s) { return s.path.starts_with("training.framework."); };
+  if (std::ranges::none_of(p.settings, changes_it)) return Yaml::make_scalar(p.framework, p.mark);
+  return Map(p.mark).set("name", p.framework).take();
+}
+
+// A scenario's path of a setting's: `model.` reaches into the transformer, `plan.` into the options of the only entry.
+std::string path_in_scenario(const std::string& setting, const Yaml& scenario, const Point& p) {
+  const std::size_t dot = setting.find('.');
+  if (setting.starts_with("plan."))
+    return fmt::format("plans[0].{}{}", scenario.find("plans")->items[0].entries[0].key, setting.substr(dot));
+  if (setting.starts_with("model.") && p.model.empty()) return "model.transformer" + setting.substr(dot);
+  return setting;
+}
+
+// What a key may hold is checked where the scenario is read. A cluster and a framework take paths as they stand, beside what they start
+// from.
+Yaml with_settings(Yaml scenario, const Point& p) {
+  static constexpr std::string_view kCluster = "cluster.", kFramework = "training.framework.";
+  base::Diagnostics sink;
+  for (const Point::Setting& s : p.settings)
+    if (s.path.starts_with(kCluster)) scenario.find("cluster")->set(s.path.substr(kCluster.size()), s.value, p.mark);
+    else if (s.path.starts_with(kFramework))
+      scenario.find("training")->find("framework")->set(s.path.substr(kFramework.size()), s.value, p.mark);
+    else base::patch_yaml(scenario, path_in_scenario(s.path, scenario, p), s.value, sink, s.path, base::UnknownKey::add);
+  sink.throw_if_any();
+  return scenario;
+}
+
 }  // namespace
 
 bool is_points_header(std::string_view text) {
@@ -246,11 +314,12 @@ std::vector<Point> read_points(std::string text, const std::string& file) {
 Yaml scenario_of(const Point& p) {
   Map training(p.mark), scenario(p.mark);
   training.set("global_batch", p.global_batch).set("precision", p.precision);
-  training.set("optimizer", p.optimizer).set("framework", p.framework);
+  if (!p.fp8_recipe.empty()) training.set("fp8_recipe", p.fp8_recipe);
+  training.set("optimizer", p.optimizer).set("framework", framework_of(p));
   Yaml plans = Yaml::make_sequence(p.mark);
   plans.items.push_back(plan_of(p));
   scenario.set("foreshard", 1).set("name", p.id).set("model", model_of(p)).set("cluster", cluster_of(p));
-  return scenario.set("training", training.take()).set("plans", std::move(plans)).take();
+  return with_settings(scenario.set("training", training.take()).set("plans", std::move(plans)).take(), p);
 }
 
 }  // namespace measurements

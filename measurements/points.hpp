@@ -13,6 +13,12 @@
 namespace measurements {
 
 struct Point {
+  // A scenario's key that this point sets: a path from `model`, `cluster`, `training` or `plan` on, and its value.
+  struct Setting {
+    std::string path;
+    base::Yaml value;
+  };
+
   std::string id, group, source;  // source: where the figure was published, for people; may be empty
   std::string cluster;            // a preset's name
   int nodes = 1, gpus = 1;
@@ -24,6 +30,8 @@ struct Point {
   bool sequence_parallel = false;
   int zero = 0;  // optimizer state (1), gradients (2), weights (3) sharded over replicas
   std::string precision, optimizer = "adam", framework = "generic";
+  std::string fp8_recipe;         // delayed | current | blockwise; empty: not said
+  std::vector<Setting> settings;  // set one after another, when all else of the scenario is there
   base::Seconds measured;
   std::optional<base::Bytes> measured_peak;  // most memory allocated on a GPU
   base::Mark mark;                           // of the row

@@ -178,7 +178,7 @@ const std::vector<std::string>& optimizer_names() {
   return names;
 }
 const std::vector<std::string>& framework_names() {
-  static const std::vector<std::string> names{"generic", "megatron", "deepspeed", "pytorch"};
+  static const std::vector<std::string> names{"generic", "megatron", "megatron-core", "deepspeed", "pytorch"};
   return names;
 }
 const std::vector<std::string>& schedule_names() {

@@ -35,7 +35,7 @@ enum class Dispatch { nccl, deepep, hybridep };
 enum class BetweenStages { local_all_gather, send_recv, signal };
 enum class Recompute { none, selective, full };  // selective: attention scores (Korthikanti); full: every block from its inputs
 // The framework that runs the plan: how it buckets, overlaps and launches (profiles/framework_profile.hpp).
-enum class Framework { generic, megatron, deepspeed, pytorch };
+enum class Framework { generic, megatron, megatron_core, deepspeed, pytorch };
 
 struct TrainingConfig {
   std::int64_t global_batch = 1;  // samples per iteration

@@ -105,7 +105,7 @@ std::vector<Refinement> refinements_of(const GridConfig& config, const Refinemen
   std::vector<Refinement> all{exchanges_of_keys(config)};
   const bool is_generic = scope.framework == Framework::generic;
   if (is_generic) all.push_back(schedules_of(config));
-  if (is_generic || scope.framework == Framework::megatron) {
+  if (is_generic || scope.framework == Framework::megatron || scope.framework == Framework::megatron_core) {
     all.push_back(dispatches_of(config));
     all.push_back(experts_of(config));
     all.push_back(recomputed_of(config));

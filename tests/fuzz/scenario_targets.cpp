@@ -103,7 +103,7 @@ constexpr std::array<std::string_view, 8> kWhatIfs{"cluster.links.infiniband.ban
                                                    "cluster.network.oversubscription",
                                                    "model.transformer.hidden",
                                                    "training.framework"};
-constexpr std::array<std::string_view, 4> kFrameworks{"generic", "megatron", "pytorch", "deepspeed"};
+constexpr std::array<std::string_view, 5> kFrameworks{"generic", "megatron", "megatron-core", "pytorch", "deepspeed"};
 constexpr std::array<std::string_view, 5> kPrecisions{"bf16", "fp16", "fp32", "tf32", "fp8"};
 
 std::string model_of(Choices& c) {

@@ -1,0 +1,114 @@
+"""Megatron-Bridge's performance tables, each row with the recipe that it ran (nemo_megatron_bridge_perf.csv, megatron_bridge_recipes.csv).
+
+What a recipe says and a point does not, because the product has no such key: CUDA graphs of parts of a layer (those of whole passes it has), which of the
+layers are off-loaded and off-loading of parts of a layer, first and last layers in bf16, attention in FP8, the FP8 output projection, deferred weight
+gradients, the SMs of exchanges and fixed buffers of experts. Muon and LoRA cannot be said. SFT rows count attention over whole packed sequences."""
+import re
+
+from .machines import machine
+from .megatron_core import PRECISIONS, grid, merged, recompute_modules
+from .models import model
+from .points import Unsaid, number, point, seconds_of
+
+RECIPES = {"BF16": ("none",), "FP8": ("tensorwise", "delayed", "blockwise"), "MXFP8": ("mxfp8",), "NVFP4": ("nvfp4",)}
+FP8_RECIPES = {"tensorwise": "current", "delayed": "delayed", "blockwise": "blockwise"}
+TASKS = {"pretrain": "pre-training", "sft": "sft", "lora": "lora"}
+# Columns of the recipe that must be those of the row where they are not empty: name in the recipes, name in the table, what empty cells of the table mean.
+SAME = [("n_gpus", "n_gpus", ""), ("gbs", "global_batch", ""), ("mbs", "micro_batch", ""), ("tp", "tp", "1"), ("pp", "pp", "1"), ("cp", "cp", "1"),
+        ("vp", "vp", "1"), ("ep", "ep", "1")]
+
+
+def letters(text):
+    return re.sub(r"[^a-z0-9]", "", text.lower())
+
+
+def is_recipe_of(recipe, r):
+    if letters(recipe["model"]) != letters(r["model"]) or not r["system"].endswith(recipe["system"]) or not r["task"].lower().startswith(TASKS[recipe["task"]]):
+        return False
+    if recipe["fp8_recipe"] not in RECIPES.get(r["precision"], ()):
+        return False
+    return all(not recipe[a] or number(recipe[a], 1) == number(r[b] or empty, 1) for a, b, empty in SAME)
+
+
+# The recipe of the row's own container, else of another one: of the main tables before side recipes (dev, large_scale, ...).
+def recipe_of(recipes, r):
+    container = r["release"].split()[0]
+    fitting = [x for x in recipes if is_recipe_of(x, r)]
+    fitting.sort(key=lambda x: (container not in x["containers"].split(), x["variant"] not in ("", "-", "v1", "v2"), (x["megatron_fsdp"] == "1") != (number(r["fsdp"]) > 0)))
+    if not fitting:
+        raise Unsaid("no recipe has this plan")
+    return fitting[0]
+
+
+def recomputed(recipe):
+    if recipe["recompute_granularity"] == "full":
+        return {"recompute": "full", "plan.recompute": {"blocks": number(recipe["recompute_num_layers"])} if recipe["recompute_num_layers"] else None}
+    if recipe["recompute_granularity"] == "selective":
+        return {"plan.recompute": {"modules": recompute_modules(recipe["recompute_modules"].split() or ["core_attn"])}}
+    return {}
+
+
+def precision(recipe, r, chip):
+    """What is multiplied and kept in low precision. Hopper's products need a transposed copy of the weights, which is cached."""
+    p = {"precision": PRECISIONS[r["precision"]], "fp8_recipe": FP8_RECIPES.get(recipe["fp8_recipe"])}
+    if p["precision"] == "bf16":
+        return p
+    kept = {"fp8": "fp8_transposed" if chip.startswith("h") else "fp8"}.get(p["precision"], p["precision"])
+    p["plan.weights"] = kept if recipe["low_prec_param_gather"] == "1" else "bf16"
+    return p
+
+
+def optimizer(recipe, n_gpus, tp, pp):
+    if recipe["optimizer"] != "adam":
+        raise Unsaid("the optimizer is Muon")
+    p = {"training.framework.fp32_gradient_copy": False if recipe["precision_aware_opt"] == "1" else None,
+         "plan.moments": "bf16" if recipe["exp_avg_dtype"] == "bfloat16" else None}
+    if recipe["megatron_fsdp"] == "1":
+        p["sharding"] = "zero3"
+        instances = number(recipe["num_dist_opt_instances"], 1)
+        if instances > 1:
+            p["plan.shard"] = n_gpus // (tp * pp * instances)
+    elif recipe["distributed_optimizer"] != "1":
+        p["sharding"] = "none"
+    return p
+
+
+def overlaps(recipe, ep):
+    """What departs from the framework's profile. Megatron-FSDP overlaps both in any case."""
+    p = {"training.framework.overlap_tensor": True if recipe["tp_comm_overlap"] == "1" else None}
+    if recipe["megatron_fsdp"] != "1":
+        p["training.framework.overlap_gradients"] = False if recipe["overlap_grad_reduce"] == "0" else None
+        p["training.framework.overlap_parameters"] = False if recipe["overlap_param_gather"] == "0" else None
+    if ep > 1:
+        p["plan.dispatch"] = recipe["moe_dispatcher"] if recipe["moe_dispatcher"] in ("deepep", "hybridep") else None
+        p["plan.overlap"] = {"experts": True} if recipe["ep_a2a_overlap"] == "1" else None
+    return p
+
+
+def host(recipe):
+    whole = recipe["cuda_graph_impl"] == "full_iteration" or (recipe["cuda_graph_impl"] == "local" and recipe["cuda_graph_scope"] == "full_iteration")
+    return {"plan.cuda_graphs": True if whole else None, "plan.offload": {"activations": True} if number(recipe["cpu_offload_layers"]) else None,
+            "training.framework.fused_gradient_accumulation": False if recipe["grad_accum_fusion"] == "0" else None}
+
+
+def bridge(tables):
+    recipes = tables.rows("megatron_bridge_recipes.csv")
+
+    def one(k, r):
+        shape = model(r["model"])
+        recipe = recipe_of(recipes, r)
+        if recipe["task"] == "lora":
+            raise Unsaid("LoRA: weights that are not trained cannot be said")
+        n, tp, pp, cp, ep = (number(r[c], 1) for c in ("n_gpus", "tp", "pp", "cp", "ep"))
+        where, chip = machine(r["system"], n)
+        if "mtp_layers" in shape or recipe["mtp_layers"]:
+            shape["mtp_layers"] = number(recipe["mtp_layers"])
+        batch, seq = number(r["global_batch"]), number(r["seq_len"])
+        kind = "moe" if shape.get("experts") else "dense"
+        p = grid(shape, n_gpus=n, tp=tp, pp=pp, vp=number(r["vp"], 1), cp=cp, ep=ep, etp=number(recipe["etp"], 1) if shape.get("experts") else None,
+                 micro_batch=number(r["micro_batch"], 1), global_batch=batch, seq=seq, layout=recipe["pp_layout"])
+        return point(**merged(p, where, recomputed(recipe), precision(recipe, r, chip), optimizer(recipe, n, tp, pp), overlaps(recipe, ep), host(recipe),
+                              {"id": f"bridge-{k}", "group": f"bridge-{chip}-{kind}-{PRECISIONS[r['precision']]}",
+                               "measured_s": seconds_of(r, batch * seq, n), "source": r["source"]}))
+
+    yield from tables.convert("nemo_megatron_bridge_perf.csv", "bridge", one)

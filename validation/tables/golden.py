@@ -1,0 +1,117 @@
+"""Megatron-LM's functional tests: the seconds and the peak of memory that its continuous integration holds each run against, with the arguments of the run
+(megatron_ci_golden_iteration_time.csv). Small models, bound by the host; most in deterministic mode.
+
+What the table leaves open, and what is taken for it from the tests' own recipes (NVIDIA/Megatron-LM tests/test_utils/recipes): GPUs are those of two trays of a
+GB200 rack or of one node of eight, one tray where the case says 1node; runs of `release` have more, which no row says. A vocabulary that is not given is that of
+the tokenizer, GPT-2's where none is named, padded as Megatron-LM pads. The suite says what the model is: GPT and Mixtral decoders, BERT. Words of a case's name
+that stand for something no column has (latent attention, frozen weights, Muon, ...) leave it out."""
+import re
+
+from .models import columns_of
+from .megatron_core import layers_per_stage
+from .points import Unsaid, number, point
+
+DEGREES = ("tensor-model-parallel-size", "pipeline-model-parallel-size", "context-parallel-size", "expert-model-parallel-size")
+PLATFORMS = {"a100": ("dgx-a100-80gb", 8), "h100": ("dgx-h100", 8), "gb200": ("gb200-nvl72", 4)}
+# Words of a case's name -> what nobody says.
+WORDS = [("release", "the row does not say on how many GPUs it ran"), ("frozen", "weights that are not trained cannot be said"),
+         ("muon", "the optimizer is Muon"), ("mla", "the sizes of latent attention are not given"), ("mtp", "the modules of multi-token prediction are not given"),
+         ("proxy", "the sizes of latent attention are not given"), ("offload", "parts of layers are off-loaded"), ("distill", "distillation cannot be said"),
+         ("grpo", "the run generates text besides"), ("uneven", "the layers of stages are not given"), ("cudagraph", "parts of layers are in CUDA graphs"),
+         ("multi_dist_optimizer_instances", "groups of the sharded optimizer are not given")]
+SUITES = {"t5": "encoder-decoders have no column", "hybrid": "Mamba layers cannot be described", "nemotron": "Mamba layers cannot be described",
+          "mimo": "models of images have no columns", "multimodal-llava": "models of images have no columns"}
+# Entries of tokenizers: GPT-2's BPE; BERT's cased word pieces with Megatron-LM's extra tokens.
+TOKENIZERS = {"": 50257, "GPT2BPETokenizer": 50257, "BertWordPieceCase": 28996 + 104}
+
+
+def is_set(r, column):
+    return r[column] == "True"
+
+
+def vocabulary(r, tp):
+    """Entries after padding to a multiple of make-vocab-size-divisible-by (128) x tensor degree (Megatron-LM's _vocab_size_with_padding)."""
+    size = number(r["vocab-size"]) or TOKENIZERS.get(r["tokenizer-type"])
+    if not size:
+        raise Unsaid("the tokenizer's vocabulary is not given")
+    multiple = number(r["make-vocab-size-divisible-by"], 128) * tp
+    return -(-size // multiple) * multiple
+
+
+def gpus_of(r):
+    """The chip, its preset, nodes and GPUs. Old files name the platform nowhere."""
+    found = re.search(r"dgx_?(a100|h100|gb200)", r["source"])
+    chip = r["platform"] or (found.group(1) if found else "")
+    if chip not in PLATFORMS:
+        raise Unsaid("the row does not say on what machine it ran")
+    preset, per_node = PLATFORMS[chip]
+    n = 4 if per_node == 4 and r["test_case"].endswith("1node") else 8
+    return chip, preset, max(1, n // per_node), n
+
+
+def model_of(r, tp):
+    hidden, layers = number(r["hidden-size"]), number(r["num-layers"])
+    if not hidden or not layers or not number(r["num-attention-heads"]) or not number(r["seq-length"]):
+        raise Unsaid("the sizes of the model are not given")
+    swiglu = is_set(r, "swiglu")
+    shape = {"layers": layers, "hidden": hidden, "heads": number(r["num-attention-heads"]), "head_dim": number(r["kv-channels"]) or None,
+             "kv_heads": number(r["num-query-groups"]) or None if is_set(r, "group-query-attention") else None,
+             "ffn": number(r["ffn-hidden-size"]) or (hidden * 8 // 3 // 64 * 64 if swiglu else 4 * hidden), "gated": int(swiglu),
+             "rms_norm": int(r["normalization"] == "RMSNorm"), "tied_embeddings": int(not is_set(r, "untie-embeddings-and-output-weights")),
+             "vocab": vocabulary(r, tp)}
+    if "rope" in r["test_case"]:
+        shape["rope"] = 1
+    if "disable_bias_linear" in r["test_case"]:
+        shape["biases"] = 0
+    if number(r["num-experts"]):
+        shape.update(experts=number(r["num-experts"]), top_k=number(r["moe-router-topk"], 2))
+    if r["suite"] == "bert":
+        shape.update(causal=0, token_types=2, head_transform="true", pooler="true")
+    return shape
+
+
+def chunks_of(r, layers, pp):
+    if number(r["num-virtual-stages-per-pipeline-rank"]):
+        return number(r["num-virtual-stages-per-pipeline-rank"])
+    each = number(r["num-layers-per-virtual-pipeline-stage"])
+    return max(1, layers // pp // each) if each and pp > 1 else 1
+
+
+def golden(tables):
+    def one(k, r):
+        if r["suite"] in SUITES:
+            raise Unsaid(SUITES[r["suite"]])
+        for word, why in WORDS:
+            if word in r["test_case"]:
+                raise Unsaid(why)
+        chip, preset, nodes, n = gpus_of(r)
+        tp, pp, cp, ep = (number(r[c], 1) for c in DEGREES)
+        shape = model_of(r, tp)
+        batch, micro = number(r["global-batch-size"]), number(r["micro-batch-size"])
+        if n % (tp * pp * cp):
+            raise Unsaid("the degrees do not divide the GPUs")
+        dp = n // (tp * pp * cp)
+        if not batch or not micro or batch % (micro * dp):
+            raise Unsaid("the batch does not divide, or is not given")
+        chunks = chunks_of(r, shape["layers"], pp)
+        local = r["transformer-impl"] == "local" or r["attention-backend"] in ("unfused", "local")
+        zero3 = is_set(r, "use-megatron-fsdp") and r["data-parallel-sharding-strategy"] == "optim_grads_params"
+        etp = number(r["expert-tensor-parallel-size"])
+        batches = batch // (micro * dp)
+        p = columns_of(shape)
+        p.update({
+            "cluster": preset, "nodes": nodes, "n_gpus": n, "seq": number(r["seq-length"]), "tp": tp, "pp": pp, "dp": dp, "cp": cp, "ep": ep, "chunks": chunks,
+            "micro_batch": micro, "global_batch": batch, "attention": "unfused" if local else "flash", "recompute": r["recompute-granularity"] or "none",
+            "sequence_parallel": int(is_set(r, "sequence-parallel") and tp > 1), "framework": "megatron",
+            "sharding": "zero3" if zero3 else "zero1" if is_set(r, "use-distributed-optimizer") else "none",
+            "precision": "fp8" if r["fp8-format"] else "bf16" if is_set(r, "bf16") else "fp16" if is_set(r, "fp16") else "fp32",
+            "training.framework.overlap_gradients": True if is_set(r, "overlap-grad-reduce") else None,
+            "training.framework.overlap_parameters": True if is_set(r, "overlap-param-gather") else None,
+            "training.clip_gradients": True,
+            "plan.expert_tensor": etp if ep > 1 and etp and etp != tp else None, "plan.schedule": "flexible" if chunks > 1 and batches % pp else None,
+            "plan.layers_per_stage": layers_per_stage(shape["layers"], pp * chunks),
+            "id": f"{r['test_case']}-{r['platform']}-{r['image']}-{k}", "group": f"golden-{chip}-{r['suite']}", "measured_s": r["iter_time_s_median"],
+            "measured_peak_bytes": r["max_mem_bytes_rank0"] or None, "source": r["source"]})
+        return point(**p)
+
+    yield from tables.convert("megatron_ci_golden_iteration_time.csv", "golden", one)

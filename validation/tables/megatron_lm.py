@@ -1,0 +1,95 @@
+"""Megatron-LM and its forks on A100 and V100, 2020 to 2023."""
+from .points import number, point
+
+
+def a100(**values):
+    """Defaults of these tables: A100, unfused attention, everything recomputed, half precision."""
+    base = {"cluster": "dgx-a100-80gb", "recompute": "full", "precision": "fp16", "attention": "unfused"}
+    base.update(values)
+    base.setdefault("nodes", max(1, int(base["n_gpus"]) // 8))
+    return point(**base)
+
+
+def gpt(r, **values):
+    """A GPT with an MLP of four times its width."""
+    return a100(layers=r["layers"], hidden=r["hidden"], heads=r["heads"], ffn=4 * int(r["hidden"]), source=r.get("source", ""), **values)
+
+
+def vtrain(tables):
+    """Megatron-DeepSpeed on A100: full recomputation, 1F1B without interleaving, half precision (its profiler's)."""
+    for group, name in (("vtrain-single-node", "vtrain_a100_single_node.csv"), ("vtrain-multi-node", "vtrain_a100_multi_node.csv")):
+        for k, r in enumerate(tables.rows(name)):
+            yield gpt(r, id=f"{group}-{k}", group=group, n_gpus=r["n_gpus"], seq=r["seq_len"], vocab=r["vocab_cfg"], tp=r["tp"], pp=r["pp"], dp=r["dp"],
+                      micro_batch=r["micro_batch"], global_batch=r["global_batch"], framework="deepspeed", measured_s=float(r["iter_time_ms"]) / 1e3)
+
+
+def korthikanti(tables):
+    """arXiv 2205.05198, Table 5."""
+    for r in tables.rows("megatron_seqsel_table5_iteration_time.csv"):
+        selective = r["variant"] == "seqsel"
+        yield gpt(r, id=f"t5-{r['model']}-{r['variant']}", group="korthikanti-t5", n_gpus=r["n_gpus"], seq=r["seq_len"], vocab=51200, tp=r["tp"], pp=r["pp"],
+                  dp=r["dp"], chunks=r["pp_interleave_chunks"], micro_batch=r["micro_batch"], global_batch=r["global_batch"],
+                  recompute="selective" if selective else "full", sequence_parallel=int(selective), framework="megatron", measured_s=r["iter_time_s"])
+
+
+def sc21(tables):
+    """arXiv 2104.04473, Tables 1 and 2. Table 2 gives the product of tensor and pipeline degree; tensor is 8 as everywhere in that paper."""
+    for r in tables.rows("megatron_sc21_table1.csv"):
+        yield gpt(r, id="sc21-t1-" + r["case"], group="megatron-sc21-t1", n_gpus=r["n_gpus"], seq=r["seq_len"], vocab=r["vocab"], tp=r["tp"], pp=r["pp"],
+                  dp=r["dp"], chunks=r["model_chunks_per_stage"], micro_batch=r["micro_batch"], global_batch=r["global_batch"], framework="megatron",
+                  measured_s=r["derived_iter_time_s"])
+    for k, r in enumerate(tables.rows("megatron_sc21_table2_ptd_vs_zero3.csv")):
+        zero = r["scheme"] == "ZeRO-3"
+        yield gpt(r, id=f"sc21-t2-{k}", group="sc21-t2-zero3" if zero else "sc21-t2-ptd", n_gpus=r["n_gpus"], seq=r["seq_len"], vocab=r["vocab"],
+                  tp=r["tp_assumed"], pp=r["pp_assumed"], dp=r["dp"], micro_batch=r["micro_batch"], global_batch=r["global_batch"],
+                  sharding="zero3" if zero else "none", framework="deepspeed" if zero else "megatron", measured_s=r["derived_iter_time_s"])
+
+
+def megatron_2020(tables):
+    """Megatron-LM's tables of 2020 (sequence 1024, vocabulary 51200). Micro-batch and recomputation are not in the table: the whole batch of a replica at
+    once, recomputed in full, as the scripts of that commit have it."""
+    clusters = {"DGX-2 V100": ("dgx-2", 16, "v100"), "DGX-A100": ("dgx-a100-40gb", 8, "a100")}
+    for k, r in enumerate(tables.rows("megatron_2020_dgx2_dgxa100_tp_scaling.csv")):
+        cluster, per_node, device = clusters[r["system"]]
+        n = int(r["n_gpus"])
+        yield gpt(r, id=f"m2020-{device}-{r['case']}-{n}", group=f"megatron-2020-{device}", cluster=cluster, nodes=max(1, n // per_node), n_gpus=n, seq=1024,
+                  vocab=51200, tp=r["tp"], pp=1, dp=r["dp"], micro_batch=int(r["global_batch"]) // int(r["dp"]), global_batch=r["global_batch"],
+                  framework="megatron", measured_s=float(r["iter_time_ms"]) / 1e3)
+
+
+def bloom(tables):
+    """Megatron-DeepSpeed on JeanZay's A100 nodes, four 100 Gb/s adapters each: forecast on a DGX with eight of 200 Gb/s, since the rate is not
+    in the source; an iteration takes minutes, and little of it is network. Sequence 2048. Vocabulary 250880: what the sizes given leave beside
+    12 x layers x hidden^2 (181B, 196B and 177B give 240,000 to 250,000), and BLOOM's."""
+    for k, r in enumerate(tables.rows("bigscience_bloom_a100_topologies.csv")):
+        if not r["sec_per_iter"] or not all(r[key].isdigit() for key in ("hidden", "layers", "heads", "tp", "pp", "dp", "n_gpus", "micro_batch", "global_batch")):
+            tables.leave_out("bloom", "hidden size, layers, heads, a degree, the batch or the time is not given")
+            continue
+        hidden, tp, pp, dp, n, micro = int(r["hidden"]), int(r["tp"]), int(r["pp"]), int(r["dp"]), int(r["n_gpus"]), int(r["micro_batch"])
+        heads = int(r["heads"])
+        if tp * pp * dp != n or int(r["global_batch"]) % (micro * dp) or hidden % heads or heads % tp or int(r["layers"]) % pp:
+            tables.leave_out("bloom", "degrees, batch, heads or layers do not divide")
+            continue
+        yield gpt(r, id=f"bloom-{k}", group="bloom", n_gpus=n, seq=2048, vocab=250880, tp=tp, pp=pp, dp=dp, micro_batch=micro,
+                  global_batch=r["global_batch"], framework="deepspeed", sharding={"1": "zero1"}.get(r["zero_stage"], "none"), precision="bf16",
+                  measured_s=r["sec_per_iter"])
+
+
+def nemo_launcher(tables):
+    """NeMo-Megatron on DGX A100: the plan is that of the shipped recipe at every node count. Selective recomputation of a block of 0 layers is none;
+    distributed optimizer where the notes say so. Rows that do not say what is recomputed, whose recipe batch does not divide, and encoder-decoders are
+    left out."""
+    for r in tables.rows("nemo_launcher_a100_scaling.csv"):
+        group = "nemo-a100-" + r["model"].lower()
+        if not all(number(r[key]) for key in ("n_gpus", "tp", "pp", "dp", "micro_batch", "global_batch", "seq_len", "layers", "hidden", "heads", "ffn")):
+            tables.leave_out(group, "the plan is not complete")
+            continue
+        n, dp, tp, pp = number(r["n_gpus"]), number(r["dp"]), number(r["tp"]), number(r["pp"])
+        if tp * pp * dp != n or number(r["global_batch"]) % (number(r["micro_batch"]) * dp) or not r["model"].startswith("GPT") or "recompute" not in r["notes"]:
+            tables.leave_out(group, "no GPT, nothing said of recomputation, or the recipe's batch does not divide")
+            continue
+        yield a100(id=f"{group}-{n}", group=group, n_gpus=n, layers=r["layers"], hidden=r["hidden"], heads=r["heads"], ffn=r["ffn"], seq=r["seq_len"],
+                    vocab=51200, tp=tp, pp=pp, dp=dp, chunks=number(r["vpp"]) or 1, micro_batch=r["micro_batch"], global_batch=r["global_batch"],
+                    recompute="none" if "(block,0)" in r["notes"] else "selective" if "selective" in r["notes"] else "full",
+                    sequence_parallel=int("sequence" in r["notes"]), sharding="zero1" if "distributed_fused_adam" in r["notes"] else "none",
+                    precision="bf16", framework="megatron", measured_s=r["derived_iter_time_s_if_recipe_gbs"], source=r["source"])

@@ -1,0 +1,99 @@
+"""What tables call models, as keys of `model.transformer` (docs/formats.md). One place for all sizes, each with its source; a name is searched for the model
+that it has. Sizes marked TODAY are read in NVIDIA-NeMo/Megatron-Bridge's recipes (tags v0.2.0 to v0.6.0), the rest where it says."""
+import re
+
+from .points import Unsaid
+
+LLAMA = {"gated": 1, "rms_norm": 1, "rope": 1, "biases": 0, "tied_embeddings": 0}
+NEMOTRON = {"activation": "relu2", "rope": 1, "biases": 0, "tied_embeddings": 0, "vocab": 256000}
+LATENT = {"head_dim": 128, "query_rank": 1536, "kv_rank": 512, "rope_dim": 64, "value_dim": 128}
+
+
+def llama(layers, hidden, heads, kv_heads, ffn, vocab, **more):
+    return dict(LLAMA, layers=layers, hidden=hidden, heads=heads, kv_heads=kv_heads, ffn=ffn, vocab=vocab, **more)
+
+
+def gpt3(layers, hidden, heads, vocab=51200):
+    return {"layers": layers, "hidden": hidden, "heads": heads, "ffn": 4 * hidden, "vocab": vocab}
+
+
+def qwen3(layers, hidden, heads, kv_heads, ffn, **more):
+    return llama(layers, hidden, heads, kv_heads, ffn, 151936, head_dim=128, qk_norm="true", **more)
+
+
+def nemotron(layers, hidden, heads, kv_heads, ffn):
+    return dict(NEMOTRON, layers=layers, hidden=hidden, heads=heads, kv_heads=kv_heads, ffn=ffn)
+
+
+# Linear layers have biases, every other layer sees 128 tokens, a learned sink for each head (arXiv 2508.10925, section 2; TODAY).
+def gpt_oss(layers, experts):
+    return llama(layers, 2880, 64, 8, 2880, 201088, head_dim=64, experts=experts, top_k=4, expert_biases="true", sinks="true", window=128, global_every=2,
+                 qkv_biases="true", out_biases="true")
+
+
+# Chunks of 8192 tokens but in every fourth layer, one shared expert, top 1 (config.json of the Hugging Face Hub).
+def llama4(experts, every):
+    return llama(48, 5120, 40, 8, 16384, 202048, head_dim=128, qk_norm="true", experts=experts, top_k=1, expert_every=every, expert_ffn=8192,
+                 shared_experts=1, router="sigmoid", window=8192, chunked="true", global_every=4)
+
+
+# What a name must hold -> sizes. The first that fits counts.
+MODELS = [
+    (r"llama.?4.*maverick", llama4(128, 2)),
+    (r"llama.?4.*scout", llama4(16, 1)),
+    # arXiv 2407.21783, table 3 (TODAY). The vocabulary is not padded: the recipes set it by hand.
+    (r"llama.?3.*405b", llama(126, 16384, 128, 8, 53248, 128256)),
+    (r"llama.?3.*70b", llama(80, 8192, 64, 8, 28672, 128256)),
+    (r"llama.?3.*8b", llama(32, 4096, 32, 8, 14336, 128256)),
+    # arXiv 2307.09288; 34b: arXiv 2308.12950 (Code Llama, the same shape).
+    (r"llama.?2.*70b", llama(80, 8192, 64, 8, 28672, 32000)),
+    (r"llama.?2.*34b", llama(48, 8192, 64, 8, 22016, 32000)),
+    (r"llama.?2.*13b", llama(40, 5120, 40, 40, 13824, 32000)),
+    (r"llama.?2.*7b", llama(32, 4096, 32, 32, 11008, 32000)),
+    # arXiv 2401.04088, table 1; 8x22b: config.json of the Hugging Face Hub.
+    (r"mixtral.*8x22b", llama(56, 6144, 48, 8, 16384, 32768, experts=8, top_k=2)),
+    (r"mixtral.*8x7b", llama(32, 4096, 32, 8, 14336, 32000, experts=8, top_k=2)),
+    # arXiv 2412.19437, section 4.2 (TODAY). Modules of multi-token prediction are what a row says, one where it says nothing.
+    (r"deepseek.?v3", llama(61, 7168, 128, 128, 18432, 129280, **LATENT, experts=256, top_k=8, expert_ffn=2048, shared_ffn=2048, dense_layers=3,
+                            router="sigmoid", expert_groups=8, groups_per_token=4, mtp_layers=1)),
+    (r"kimi.?k2", llama(61, 7168, 64, 64, 18432, 163840, **LATENT, experts=384, top_k=8, expert_ffn=2048, shared_ffn=2048, dense_layers=1, router="sigmoid")),
+    # arXiv 2505.09388, tables 1 and 2 (TODAY).
+    (r"qwen.?3.*30b", qwen3(48, 2048, 32, 4, 768, experts=128, top_k=8)),
+    (r"qwen.?3.*235b", qwen3(94, 4096, 64, 4, 1536, experts=128, top_k=8)),
+    (r"qwen.?3.*\b8b", qwen3(36, 4096, 32, 8, 12288)),
+    (r"qwen.?3.*32b", qwen3(64, 5120, 64, 8, 25600)),
+    (r"gpt.?oss.*120b", gpt_oss(36, 128)),
+    (r"gpt.?oss.*20b", gpt_oss(24, 32)),
+    # xai-org/grok-1: run.py; an expert's width is 8 x 6144 x 2 / 3.
+    (r"grok.?1", llama(64, 6144, 48, 8, 32768, 131072, head_dim=128, experts=8, top_k=2, activation="gelu")),
+    # arXiv 2402.16819 and 2406.11704, tables 1. 8b and 22b: NeMo's recipes of 2024; tokens/s and TFLOP/s of its tables agree with these within 0.3 %.
+    (r"nemotron.?4.*340b", nemotron(96, 18432, 96, 8, 73728)),
+    (r"nemotron.?4.*15b", nemotron(32, 6144, 48, 8, 24576)),
+    (r"nemotron.*22b", nemotron(40, 6144, 48, 48, 24576)),
+    (r"nemotron.*\b8b", nemotron(32, 4096, 32, 32, 16384)),
+    # arXiv 2005.14165, table 2.1; 5b and 20b: NeMo's recipes. MegaScale's has heads of 96 and its own vocabulary (arXiv 2402.15627, table 1).
+    (r"gpt-175b.*128 heads", gpt3(96, 12288, 128, 64000)),
+    (r"gpt.?3.*175b", gpt3(96, 12288, 96)),
+    (r"gpt.?3.*20b", gpt3(44, 6144, 48)),
+    (r"gpt.?3.*5b", gpt3(24, 4096, 32)),
+]
+MAMBA = r"mamba|nemotron.?h|nemotron.?3.?(5|nano|super|ultra)"
+
+
+def model(name):
+    """The keys of a model that a table names."""
+    if re.search(MAMBA, name, re.IGNORECASE):
+        raise Unsaid("Mamba layers cannot be described")
+    for pattern, shape in MODELS:
+        if re.search(pattern, name, re.IGNORECASE):
+            return dict(shape)
+    raise Unsaid("nobody describes this model")
+
+
+COLUMNS = {"layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "gated", "rms_norm", "rope", "biases", "tied_embeddings", "causal", "experts", "top_k",
+           "vocab"}
+
+
+def columns_of(shape):
+    """A model's keys as a point's values: those without a column become settings."""
+    return {k if k in COLUMNS else "model." + k: v for k, v in shape.items() if v is not None}

@@ -1,0 +1,76 @@
+"""Published runs of 8 to thousands of GPUs (published_multinode.csv): NVIDIA's DGX Cloud benchmarks, FSDP of PyTorch and JAX, reports.
+
+What a row leaves open: NeMo's rows have no word on tensor overlap (its recipes of dense models overlap it) nor on the FP8 recipe (delayed scaling, NeMo's default
+of early 2025). Compiled kernels of PyTorch and JAX cannot be said: their rows run under the profiles `pytorch` and `generic`. Rows whose figures are recalled and
+not read in a source are left out, and so are runs with tokens that went where the router sent them."""
+from .machines import machine
+from .megatron_core import PRECISIONS, grid, merged
+from .models import model
+from .points import Unsaid, number, point, seconds_of
+
+FRAMEWORKS = [("megatron-lm", "megatron"), ("megatron", "megatron-core"), ("torch", "pytorch"), ("meta internal", "pytorch")]
+
+
+def framework_of(r):
+    return next((ours for word, ours in FRAMEWORKS if word in r["framework"].lower()), "generic")
+
+
+def fp8_recipe(r, precision):
+    if precision != "fp8":
+        return None
+    text = r["framework"].lower()
+    return "current" if "tensorwise" in text else "blockwise" if "blockwise" in text else "delayed"
+
+
+# Words of the notes on how experts get their tokens.
+def experts(r, notes):
+    if "natural routing" in notes:
+        raise Unsaid("tokens go where the router sends them, which is not given")
+    dispatch = next((d for d in ("deepep", "hybridep") if d in notes), None)
+    return {"plan.dispatch": dispatch, "plan.overlap": {"experts": True} if "ep overlap on" in notes else None}
+
+
+# FSDP of PyTorch and JAX: weights are freed between the passes, but not where there is a pipeline. Shards of fewer ranks than there are: hybrid sharding.
+def sharded(r, n, tp, pp):
+    shard, holders = number(r["fsdp_shard"]), n // (tp * pp)
+    p = {"sharding": "zero2" if pp > 1 else "zero3", "plan.shard": shard if 0 < shard < holders else None}
+    if "async tp" in r["framework"].lower():
+        p["training.framework.overlap_tensor"] = True
+    return p
+
+
+def recomputed(r):
+    word = r["recompute"].split()[0] if r["recompute"] else "none"
+    if word not in ("none", "selective", "full"):
+        raise Unsaid("what is recomputed has no name here")
+    return {"recompute": word}
+
+
+def multinode(tables):
+    def one(k, r):
+        shape = model(r["model"])
+        if "recalled" in r["tag"] and not r["tag"].startswith("sourced"):
+            raise Unsaid("the figures are recalled, not read in their source")
+        n, tp, pp, cp, ep = (number(r[c], 1) for c in ("n_gpus", "tp", "pp", "cp", "ep"))
+        where, chip = machine(r["system"], n)
+        batch, seq, notes = number(r["global_batch"]), number(r["seq_len"]), r["notes"].lower()
+        if not batch or not seq:
+            raise Unsaid("the batch is not given")
+        measured = seconds_of(r, batch * seq, n)
+        if r["layers"]:
+            shape["layers"] = number(r["layers"])
+        framework, precision = framework_of(r), PRECISIONS[r["precision"]]
+        p = grid(shape, n_gpus=n, tp=tp, pp=pp, vp=number(r["vp"], 1), cp=cp, ep=ep, etp=number(r["etp"]) or None, micro_batch=number(r["micro_batch"], 1),
+                 global_batch=batch, seq=seq, framework=framework)
+        more = experts(r, notes) if ep > 1 else {}
+        if framework in ("pytorch", "generic"):
+            more.update(sharded(r, n, tp, pp))
+        elif framework == "megatron-core":
+            more["training.framework.overlap_tensor"] = True if tp > 1 and not shape.get("experts") else None
+        if "dualpipe" in r["framework"].lower():
+            more.update({"sharding": "zero1", "plan.schedule": "dualpipe"})
+        key = r["source_key"].replace("_", "-")
+        return point(**merged(p, where, recomputed(r), more, {"precision": precision, "fp8_recipe": fp8_recipe(r, precision), "id": f"multinode-{k}",
+                                                               "group": f"multinode-{key}-{chip}-{precision}", "measured_s": measured, "source": r["source"]}))
+
+    yield from tables.convert("published_multinode.csv", "multinode", one)

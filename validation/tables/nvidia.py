@@ -1,0 +1,75 @@
+"""NVIDIA's tables whose plan stands in the row: NeMo of 2024 on DGX H100, the MoE ModelZoo's Qwen3, and MLPerf Training's GPT-3. FP8 is Transformer Engine's with
+delayed scaling, the default of NeMo of 2024 and of MLPerf's submissions."""
+from .machines import machine
+from .megatron_core import PRECISIONS, grid, merged, recompute_modules
+from .models import model
+from .points import Unsaid, number, point, seconds_of
+
+
+def fp8(precision):
+    return {"precision": precision, "fp8_recipe": "delayed" if precision == "fp8" else None}
+
+
+def nemo2024(tables):
+    """NeMo on DGX H100, 2024 (nemo_dgx_h100_2024.csv). Tensor parallelism is overlapped (userbuffers) in its recipes. SFT rows count attention over whole packed
+    sequences; those with a pipeline do not say how it interleaves."""
+
+    def one(k, r):
+        if r["task"] == "LoRA":
+            raise Unsaid("LoRA: weights that are not trained cannot be said")
+        shape = model(r["model"])
+        n, tp, pp, cp, ep = (number(r[c], 1) for c in ("n_gpus", "tp", "pp", "cp", "ep"))
+        if pp > 1 and not r["vp"]:
+            raise Unsaid("the row does not say how the pipeline interleaves")
+        where, chip = machine(r["system"], n)
+        seq, batch = number(r["seq_len"] or r["packed_seq_len"]), number(r["global_batch"])
+        p = grid(shape, n_gpus=n, tp=tp, pp=pp, vp=number(r["vp"], 1), cp=cp, ep=ep, micro_batch=number(r["micro_batch"], 1), global_batch=batch, seq=seq)
+        precision = PRECISIONS[r["precision"]]
+        return point(**merged(p, where, fp8(precision), {
+            "id": f"nemo2024-{k}", "group": f"nemo2024-{chip}-{precision}", "training.framework.overlap_tensor": True if tp > 1 else None,
+            "measured_s": seconds_of(r, batch * seq, n), "source": r["source"]}))
+
+    yield from tables.convert("nemo_dgx_h100_2024.csv", "nemo2024", one)
+
+
+def moezoo(tables):
+    """Megatron-MoE-ModelZoo's table of Qwen3 (megatron_moe_qwen3_h100.csv), experts forced to balance. `FSDP` is Megatron-FSDP, which shares out weights. The
+    optimizer is the precision-aware one of its recipes."""
+
+    def one(k, r):
+        shape = model("Qwen3 " + r["Model"])
+        n, tp, pp, cp, ep = (number(r[c], 1) for c in ("#GPUs", "TP", "PP", "CP", "EP"))
+        where, chip = machine(r["System"], n)
+        precision = PRECISIONS[r["Precision"]]
+        if not r["Step time (sec)"]:
+            raise Unsaid("neither seconds nor tokens/s are given, and FLOPs are counted in several ways")
+        p = grid(shape, n_gpus=n, tp=tp, pp=pp, vp=number(r["VPP"], 1), cp=cp, ep=ep, etp=number(r["ETP"], 1), micro_batch=number(r["MBS"], 1),
+                 global_batch=number(r["GBS"]), seq=number(r["SEQ LEN"]))
+        modules = [m.strip() for m in r["recompute"].split(",") if m.strip()]
+        return point(**merged(p, where, fp8(precision), {
+            "id": f"moezoo-{k}", "group": f"moezoo-{chip}-{precision}", "sharding": "zero3" if r["FSDP"].lower() == "on" else "zero1",
+            "recompute": "full" if modules == ["full"] else "none",
+            "plan.recompute": {"modules": recompute_modules(modules)} if modules and modules != ["full"] else None,
+            "plan.dispatch": r["Dispatcher"].lower() if r["Dispatcher"].lower() in ("deepep", "hybridep") else None,
+            "plan.overlap": {"experts": True} if "overlap" in r["Notes"].lower() else None, "training.framework.fp32_gradient_copy": False,
+            "measured_s": r["Step time (sec)"], "source": r["source"]}))
+
+    yield from tables.convert("megatron_moe_qwen3_h100.csv", "moezoo", one)
+
+
+def mlperf(tables):
+    """MLPerf Training's GPT-3 175B (mlperf_gpt3_175b_iteration_time.csv): the plan is that of the submission's scripts; tensor parallelism is overlapped. The
+    vocabulary is padded to 51200."""
+
+    def one(k, r):
+        n, tp, pp = (number(r[c], 1) for c in ("n_gpus", "tp", "pp"))
+        where, chip = machine(r["gpu"], n)
+        shape = {"layers": number(r["layers"]), "hidden": number(r["hidden"]), "heads": number(r["heads"]), "ffn": 4 * number(r["hidden"]), "vocab": 51200}
+        p = grid(shape, n_gpus=n, tp=tp, pp=pp, vp=number(r["virtual_pp"], 1), micro_batch=number(r["micro_batch"], 1), global_batch=number(r["global_batch"]),
+                 seq=number(r["seq_len"]))
+        precision = "fp8" if "fp8" in r["precision"].lower() else "bf16"
+        return point(**merged(p, where, fp8(precision), {
+            "id": f"mlperf-{r['round']}-{n}-{k}", "group": f"mlperf-{chip}-{precision}", "recompute": r["recompute"] if r["recompute"] in ("full", "selective") else "none",
+            "training.framework.overlap_tensor": True if tp > 1 else None, "measured_s": r["iter_time_s"], "source": r["source"]}))
+
+    yield from tables.convert("mlperf_gpt3_175b_iteration_time.csv", "mlperf", one)

@@ -1,0 +1,99 @@
+"""Reads public tables and writes points (docs/formats.md, "Points"); counts the rows that cannot be said, with the reason."""
+import csv
+import json
+import os
+
+# Columns of a points table in the order in which they are written. What has no column of its own goes into `settings`.
+COLUMNS = ["id", "group", "cluster", "nodes", "n_gpus", "model", "layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "gated", "rms_norm", "rope",
+           "biases", "tied_embeddings", "causal", "experts", "top_k", "seq", "vocab", "attention", "tp", "pp", "dp", "cp", "ep", "micro_batch",
+           "global_batch", "chunks", "recompute", "sequence_parallel", "sharding", "precision", "fp8_recipe", "optimizer", "framework", "settings",
+           "measured_s", "measured_peak_bytes", "source"]
+GIB = 1 << 30
+
+
+class Unsaid(Exception):
+    """A row that the points cannot say. Its text is the reason: the same for all rows that lack the same thing."""
+
+
+class Tables:
+    """Reads from DATA_DIR/e2e and counts what is left out."""
+
+    def __init__(self, directory):
+        self.directory = os.path.join(directory, "e2e")
+        self.left_out = {}
+
+    def rows(self, name):
+        path = os.path.join(self.directory, name)
+        if not os.path.exists(path):
+            return []
+        with open(path, newline="", encoding="utf-8") as f:
+            return list(csv.DictReader(f))
+
+    def json(self, name):
+        path = os.path.join(self.directory, name)
+        if not os.path.exists(path):
+            return {}
+        with open(path, encoding="utf-8") as f:
+            return json.load(f)
+
+    def leave_out(self, group, why):
+        key = (group, why)
+        self.left_out[key] = self.left_out.get(key, 0) + 1
+
+    def convert(self, name, table, one):
+        """Yields one(row) of each row of a table with a number that is the row's place; rows that raise Unsaid are counted."""
+        for k, r in enumerate(self.rows(name)):
+            try:
+                yield one(k, r)
+            except Unsaid as why:
+                self.leave_out(table, str(why))
+
+
+def number(text, otherwise=0):
+    """The integer in a cell; `otherwise` where it is empty or a word such as n/a."""
+    text = (text or "").strip()
+    return int(text) if text.lstrip("-").isdigit() else otherwise
+
+
+def seconds_of(r, tokens, n_gpus):
+    """Seconds of an iteration that trains so many tokens: as published, else from tokens/s, else from tokens/s per GPU (which tables round more)."""
+    if r.get("step_time_s"):
+        return float(r["step_time_s"])
+    if r.get("tokens_per_s"):
+        return tokens / float(r["tokens_per_s"])
+    if r.get("tokens_per_s_per_gpu"):
+        return tokens / (float(r["tokens_per_s_per_gpu"]) * n_gpus)
+    raise Unsaid("neither seconds nor tokens/s are given, and FLOPs are counted in several ways")
+
+
+def flow(value):
+    """A value as YAML in one line."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{k}: {flow(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(flow(v) for v in value) + "]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def point(**values):
+    """A row of a points table. Values whose names are paths (with a dot) are settings."""
+    row = {"chunks": 1, "recompute": "none", "sequence_parallel": 0, "sharding": "none", "attention": "flash", "cp": 1, "ep": 1}
+    row.update((k, v) for k, v in values.items() if "." not in k and v is not None)
+    settings = {k: v for k, v in values.items() if "." in k and v is not None}
+    if settings:
+        row["settings"] = flow(settings)
+    unknown = [k for k in row if k not in COLUMNS]
+    if unknown:
+        raise KeyError(f"a points table has no column {unknown[0]}")
+    return row
+
+
+def write(directory, groups):
+    os.makedirs(directory, exist_ok=True)
+    for group, rows in sorted(groups.items()):
+        with open(os.path.join(directory, group + ".csv"), "w", newline="", encoding="utf-8") as f:
+            writer = csv.DictWriter(f, COLUMNS, restval="", lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
