@@ -7,6 +7,7 @@
 
 #include "base/json.hpp"
 #include "base/processes/worker_pool.hpp"
+#include "profiles/device_profile.hpp"
 #include "scenarios/run.hpp"
 #include "scenarios/run_notes.hpp"
 #include "topology/cluster.hpp"
@@ -44,6 +45,12 @@ Forecast failed(std::string why) {
   return f;
 }
 
+// What frameworks count as allocated leaves out what the context and the libraries take beside it.
+base::Bytes allocated_peak(const scenarios::Scenario& scenario, const sim::SimulationResult& simulation) {
+  const std::string& type = scenario.base().cluster->devices().front().type;
+  return simulation.memory.peak - profiles::device_profile(type).reserved;
+}
+
 Forecast forecast_one(const measurements::Point& p) {
   const int degrees = p.tensor * p.pipeline * p.data * p.context;
   if (degrees != p.gpus) return failed(fmt::format("tp x pp x dp x cp is {}, but n_gpus is {}", degrees, p.gpus));
@@ -55,7 +62,7 @@ Forecast forecast_one(const measurements::Point& p) {
   f.predicted = run.simulation->iteration_time;
   f.low = run.interval_low;
   f.high = run.interval_high;
-  f.peak = run.simulation->memory.peak;
+  f.peak = allocated_peak(scenario, *run.simulation);
   f.out_of_memory = run.status == scenarios::Status::out_of_memory;
   f.question = scenarios::question_of(*run.made, *scenario.base().cluster, *run.simulation);
   return f;

@@ -15,7 +15,7 @@ namespace validation {
 struct Forecast {
   std::string failure;  // why there is no forecast; empty: there is one
   base::Seconds predicted, low, high;
-  base::Bytes peak;              // of the device that has the least room left
+  base::Bytes peak;              // allocated on the device that has the least room left: without what the context and the libraries take
   bool out_of_memory = false;    // it ran, and the forecast says that it does not fit
   scenarios::Question question;  // what the interval went by
 };

@@ -4,7 +4,8 @@
 What the table leaves open, and what is taken for it from the tests' own recipes (NVIDIA/Megatron-LM tests/test_utils/recipes): GPUs are those of two trays of a
 GB200 rack or of one node of eight, one tray where the case says 1node; runs of `release` have more, which no row says. A vocabulary that is not given is that of
 the tokenizer, GPT-2's where none is named, padded as Megatron-LM pads. The suite says what the model is: GPT and Mixtral decoders, BERT. Words of a case's name
-that stand for something no column has (latent attention, frozen weights, Muon, ...) leave it out."""
+that stand for something no column has (latent attention, frozen weights, Muon, ...) leave it out. Memory is that of the first GPU: the most of any where there
+is no pipeline, and left out where there is one."""
 import re
 
 from .models import columns_of
@@ -111,7 +112,7 @@ def golden(tables):
             "plan.expert_tensor": etp if ep > 1 and etp and etp != tp else None, "plan.schedule": "flexible" if chunks > 1 and batches % pp else None,
             "plan.layers_per_stage": layers_per_stage(shape["layers"], pp * chunks),
             "id": f"{r['test_case']}-{r['platform']}-{r['image']}-{k}", "group": f"golden-{chip}-{r['suite']}", "measured_s": r["iter_time_s_median"],
-            "measured_peak_bytes": r["max_mem_bytes_rank0"] or None, "source": r["source"]})
+            "measured_peak_bytes": r["max_mem_bytes_rank0"] if pp == 1 and r["max_mem_bytes_rank0"] else None, "source": r["source"]})
         return point(**p)
 
     yield from tables.convert("megatron_ci_golden_iteration_time.csv", "golden", one)
