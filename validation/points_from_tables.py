@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """Converts public end-to-end tables to points tables for `foreshard validate` (docs/formats.md, "Points").
 
-    validation/points_from_tables.py DATA_DIR OUT_DIR
+validation/points_from_tables.py DATA_DIR OUT_DIR
 
-DATA_DIR is a folder that holds e2e/*.csv with the columns that the converters in validation/tables read; tables that are not there are skipped. One file
-per group is written. What a table leaves open and what is assumed for it is said at each converter; rows that cannot be said are left out and
-counted, with the reason. Standard library only.
-"""
+DATA_DIR is a folder that holds e2e/*.csv with the columns that the converters in validation/tables read; tables that are not there are
+skipped. One file per group is written. What a table leaves open and what is assumed for it is said at each converter; rows that cannot
+be said are left out and counted, with the reason. Standard library only."""
 import sys
 
 from tables import bridge, fsdp, golden, megatron_lm, multinode, nvidia, points, simumax

@@ -1,19 +1,22 @@
-"""Megatron-Bridge's performance tables, each row with the recipe that it ran (nemo_megatron_bridge_perf.csv, megatron_bridge_recipes.csv).
+"""Megatron-Bridge's performance tables, each row with the recipe that it ran (nemo_megatron_bridge_perf.csv,
+megatron_bridge_recipes.csv).
 
-What a recipe says and a point does not, because the product has no such key: CUDA graphs of parts of a layer (those of whole passes it has), which of the
-layers are off-loaded and off-loading of parts of a layer, first and last layers in bf16, attention in FP8, the FP8 output projection, deferred weight
-gradients, the SMs of exchanges and fixed buffers of experts. Muon and LoRA cannot be said. SFT rows count attention over whole packed sequences."""
+What a recipe says and a point does not, because the product has no such key: CUDA graphs of parts of a layer (those of whole passes it
+has), which of the layers are off-loaded and off-loading of parts of a layer, first and last layers in bf16, attention in FP8, the FP8
+output projection, deferred weight gradients, the SMs of exchanges, fixed buffers of experts, and NVLS, which is off (no forecast of
+these rows depends on it). Muon and LoRA cannot be said. SFT rows count attention over whole packed sequences."""
 import re
 
 from .machines import machine
-from .megatron_core import PRECISIONS, grid, merged, recompute_modules
+from .megatron_core import grid, merged, precision_of, recompute_modules
 from .models import model
 from .points import Unsaid, number, point, seconds_of
 
 RECIPES = {"BF16": ("none",), "FP8": ("tensorwise", "delayed", "blockwise"), "MXFP8": ("mxfp8",), "NVFP4": ("nvfp4",)}
 FP8_RECIPES = {"tensorwise": "current", "delayed": "delayed", "blockwise": "blockwise"}
 TASKS = {"pretrain": "pre-training", "sft": "sft", "lora": "lora"}
-# Columns of the recipe that must be those of the row where they are not empty: name in the recipes, name in the table, what empty cells of the table mean.
+# Columns of the recipe that must be those of the row where they are not empty: name in the recipes, name in the table, what empty cells of
+# the table mean.
 SAME = [("n_gpus", "n_gpus", ""), ("gbs", "global_batch", ""), ("mbs", "micro_batch", ""), ("tp", "tp", "1"), ("pp", "pp", "1"), ("cp", "cp", "1"),
         ("vp", "vp", "1"), ("ep", "ep", "1")]
 
@@ -23,21 +26,27 @@ def letters(text):
 
 
 def is_recipe_of(recipe, r):
-    if letters(recipe["model"]) != letters(r["model"]) or not r["system"].endswith(recipe["system"]) or not r["task"].lower().startswith(TASKS[recipe["task"]]):
+    if letters(recipe["model"]) != letters(r["model"]) or not r["system"].endswith(recipe["system"]):
+        return False
+    if not r["task"].lower().startswith(TASKS[recipe["task"]]):
         return False
     if recipe["fp8_recipe"] not in RECIPES.get(r["precision"], ()):
         return False
     return all(not recipe[a] or number(recipe[a], 1) == number(r[b] or empty, 1) for a, b, empty in SAME)
 
 
-# The recipe of the row's own container, else of another one: of the main tables before side recipes (dev, large_scale, ...).
+# What speaks against a recipe, the worst first: it is of another container, a side recipe (dev, large_scale, ...), of another kind of
+# sharding, of another FP8 recipe than the table's "FP8", which is per-tensor.
+def doubts(recipe, r):
+    return (r["release"].partition(" ")[0] not in recipe["containers"].split(), recipe["variant"] not in ("", "-", "v1", "v2"),
+            (recipe["megatron_fsdp"] == "1") != (number(r["fsdp"]) > 0), recipe["fp8_recipe"] == "blockwise")
+
+
 def recipe_of(recipes, r):
-    container = r["release"].split()[0]
     fitting = [x for x in recipes if is_recipe_of(x, r)]
-    fitting.sort(key=lambda x: (container not in x["containers"].split(), x["variant"] not in ("", "-", "v1", "v2"), (x["megatron_fsdp"] == "1") != (number(r["fsdp"]) > 0)))
     if not fitting:
         raise Unsaid("no recipe has this plan")
-    return fitting[0]
+    return min(fitting, key=lambda x: doubts(x, r))
 
 
 def recomputed(recipe):
@@ -50,7 +59,7 @@ def recomputed(recipe):
 
 def precision(recipe, r, chip):
     """What is multiplied and kept in low precision. Hopper's products need a transposed copy of the weights, which is cached."""
-    p = {"precision": PRECISIONS[r["precision"]], "fp8_recipe": FP8_RECIPES.get(recipe["fp8_recipe"])}
+    p = {"precision": precision_of(r["precision"]), "fp8_recipe": FP8_RECIPES.get(recipe["fp8_recipe"])}
     if p["precision"] == "bf16":
         return p
     kept = {"fp8": "fp8_transposed" if chip.startswith("h") else "fp8"}.get(p["precision"], p["precision"])
@@ -108,7 +117,7 @@ def bridge(tables):
         p = grid(shape, n_gpus=n, tp=tp, pp=pp, vp=number(r["vp"], 1), cp=cp, ep=ep, etp=number(recipe["etp"], 1) if shape.get("experts") else None,
                  micro_batch=number(r["micro_batch"], 1), global_batch=batch, seq=seq, layout=recipe["pp_layout"])
         return point(**merged(p, where, recomputed(recipe), precision(recipe, r, chip), optimizer(recipe, n, tp, pp), overlaps(recipe, ep), host(recipe),
-                              {"id": f"bridge-{k}", "group": f"bridge-{chip}-{kind}-{PRECISIONS[r['precision']]}",
+                              {"id": f"bridge-{k}", "group": f"bridge-{chip}-{kind}-{precision_of(r['precision'])}",
                                "measured_s": seconds_of(r, batch * seq, n), "source": r["source"]}))
 
     yield from tables.convert("nemo_megatron_bridge_perf.csv", "bridge", one)

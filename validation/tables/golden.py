@@ -1,11 +1,12 @@
-"""Megatron-LM's functional tests: the seconds and the peak of memory that its continuous integration holds each run against, with the arguments of the run
-(megatron_ci_golden_iteration_time.csv). Small models, bound by the host; most in deterministic mode.
+"""Megatron-LM's functional tests: the seconds and the peak of memory that its continuous integration holds each run against, with the
+arguments of the run (megatron_ci_golden_iteration_time.csv). Small models, bound by the host; most in deterministic mode.
 
-What the table leaves open, and what is taken for it from the tests' own recipes (NVIDIA/Megatron-LM tests/test_utils/recipes): GPUs are those of two trays of a
-GB200 rack or of one node of eight, one tray where the case says 1node; runs of `release` have more, which no row says. A vocabulary that is not given is that of
-the tokenizer, GPT-2's where none is named, padded as Megatron-LM pads. The suite says what the model is: GPT and Mixtral decoders, BERT. Words of a case's name
-that stand for something no column has (latent attention, frozen weights, Muon, ...) leave it out. Memory is that of the first GPU: the most of any where there
-is no pipeline, and left out where there is one."""
+What the table leaves open, and what is taken for it from the tests' own recipes (NVIDIA/Megatron-LM tests/test_utils/recipes): GPUs are
+those of two trays of a GB200 rack or of one node of eight, one tray where the case says 1node; runs of `release` have more, which no row
+says. A vocabulary that is not given is that of the tokenizer, GPT-2's where none is named, padded as Megatron-LM pads. The suite says
+what the model is: GPT and Mixtral decoders, BERT. Words of a case's name that stand for something no column has (latent attention,
+frozen weights, Muon, ...) leave it out. Memory is that of the first GPU: the most of any where there is no pipeline, and left out where
+there is one."""
 import re
 
 from .models import columns_of
@@ -31,7 +32,8 @@ def is_set(r, column):
 
 
 def vocabulary(r, tp):
-    """Entries after padding to a multiple of make-vocab-size-divisible-by (128) x tensor degree (Megatron-LM's _vocab_size_with_padding)."""
+    """Entries after padding to a multiple of make-vocab-size-divisible-by (128) x tensor degree (Megatron-LM's
+    _vocab_size_with_padding)."""
     size = number(r["vocab-size"]) or TOKENIZERS.get(r["tokenizer-type"])
     if not size:
         raise Unsaid("the tokenizer's vocabulary is not given")

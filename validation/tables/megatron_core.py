@@ -1,5 +1,6 @@
-"""Plans of Megatron-Core as points: what all tables of NeMo, Megatron-Bridge, the MoE ModelZoo and MLPerf have in common. Each of them runs with sequence
-parallelism beside tensor parallelism and with the distributed optimizer (ZeRO 1); FP8 of 2024 and early 2025 scales with delay."""
+"""Plans of Megatron-Core as points: what all tables of NeMo, Megatron-Bridge, the MoE ModelZoo and MLPerf have in common. Each of them
+runs with sequence parallelism beside tensor parallelism and with the distributed optimizer (ZeRO 1); FP8 of 2024 and early 2025
+scales with delay."""
 import re
 
 from .models import columns_of
@@ -11,16 +12,23 @@ MODULES = {"layernorm": "norm", "norm": "norm", "moe_act": "activation", "act": 
 PRECISIONS = {"BF16": "bf16", "FP16": "fp16", "FP8": "fp8", "MXFP8": "mxfp8", "NVFP4": "nvfp4"}
 
 
+def precision_of(word):
+    if word.upper() not in PRECISIONS:
+        raise Unsaid("nobody describes this precision")
+    return PRECISIONS[word.upper()]
+
+
 def stage_lengths(layout):
-    """Layers of each virtual stage of a layout: t is a layer, m a module of multi-token prediction, | ends a chunk; `(t|)*3` and `t*3` repeat."""
+    """Layers of each virtual stage of a layout: t is a layer, m a module of multi-token prediction, | ends a chunk; `(t|)*3` and `t*3`
+    repeat."""
     expanded = re.sub(r"\(([^)]*)\)\*(\d+)", lambda m: m.group(1) * int(m.group(2)), layout)
     expanded = re.sub(r"(\w)\*(\d+)", lambda m: m.group(1) * int(m.group(2)), expanded)
     return [len(re.findall(r"[tm]", chunk)) for chunk in expanded.split("|")]
 
 
 def layers_per_stage(layers, stages, layout=""):
-    """Layers of each virtual stage where they are not equal; None: equal, or nobody says. Where layers and two more divide, the embedding and the loss count as
-    one each (account_for_embedding_in_pipeline_split, account_for_loss_in_pipeline_split)."""
+    """Layers of each virtual stage where they are not equal; None: equal, or nobody says. Where layers and two more divide, the
+    embedding and the loss count as one each (account_for_embedding_in_pipeline_split, account_for_loss_in_pipeline_split)."""
     if layout:
         lengths = stage_lengths(layout)
         if len(lengths) != stages or sum(lengths) != layers:

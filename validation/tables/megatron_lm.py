@@ -33,7 +33,8 @@ def korthikanti(tables):
 
 
 def sc21(tables):
-    """arXiv 2104.04473, Tables 1 and 2. Table 2 gives the product of tensor and pipeline degree; tensor is 8 as everywhere in that paper."""
+    """arXiv 2104.04473, Tables 1 and 2. Table 2 gives the product of tensor and pipeline degree; tensor is 8 as everywhere in that
+    paper."""
     for r in tables.rows("megatron_sc21_table1.csv"):
         yield gpt(r, id="sc21-t1-" + r["case"], group="megatron-sc21-t1", n_gpus=r["n_gpus"], seq=r["seq_len"], vocab=r["vocab"], tp=r["tp"], pp=r["pp"],
                   dp=r["dp"], chunks=r["model_chunks_per_stage"], micro_batch=r["micro_batch"], global_batch=r["global_batch"], framework="megatron",
@@ -46,8 +47,8 @@ def sc21(tables):
 
 
 def megatron_2020(tables):
-    """Megatron-LM's tables of 2020 (sequence 1024, vocabulary 51200). Micro-batch and recomputation are not in the table: the whole batch of a replica at
-    once, recomputed in full, as the scripts of that commit have it."""
+    """Megatron-LM's tables of 2020 (sequence 1024, vocabulary 51200). Micro-batch and recomputation are not in the table: the whole
+    batch of a replica at once, recomputed in full, as the scripts of that commit have it."""
     clusters = {"DGX-2 V100": ("dgx-2", 16, "v100"), "DGX-A100": ("dgx-a100-40gb", 8, "a100")}
     for k, r in enumerate(tables.rows("megatron_2020_dgx2_dgxa100_tp_scaling.csv")):
         cluster, per_node, device = clusters[r["system"]]
@@ -58,9 +59,9 @@ def megatron_2020(tables):
 
 
 def bloom(tables):
-    """Megatron-DeepSpeed on JeanZay's A100 nodes, four 100 Gb/s adapters each: forecast on a DGX with eight of 200 Gb/s, since the rate is not
-    in the source; an iteration takes minutes, and little of it is network. Sequence 2048. Vocabulary 250880: what the sizes given leave beside
-    12 x layers x hidden^2 (181B, 196B and 177B give 240,000 to 250,000), and BLOOM's."""
+    """Megatron-DeepSpeed on JeanZay's A100 nodes, four 100 Gb/s adapters each: forecast on a DGX with eight of 200 Gb/s, since the rate
+    is not in the source; an iteration takes minutes, and little of it is network. Sequence 2048. Vocabulary 250880: what the sizes
+    given leave beside 12 x layers x hidden^2 (181B, 196B and 177B give 240,000 to 250,000), and BLOOM's."""
     for k, r in enumerate(tables.rows("bigscience_bloom_a100_topologies.csv")):
         if not r["sec_per_iter"] or not all(r[key].isdigit() for key in ("hidden", "layers", "heads", "tp", "pp", "dp", "n_gpus", "micro_batch", "global_batch")):
             tables.leave_out("bloom", "hidden size, layers, heads, a degree, the batch or the time is not given")
@@ -76,9 +77,9 @@ def bloom(tables):
 
 
 def nemo_launcher(tables):
-    """NeMo-Megatron on DGX A100: the plan is that of the shipped recipe at every node count. Selective recomputation of a block of 0 layers is none;
-    distributed optimizer where the notes say so. Rows that do not say what is recomputed, whose recipe batch does not divide, and encoder-decoders are
-    left out."""
+    """NeMo-Megatron on DGX A100: the plan is that of the shipped recipe at every node count. Selective recomputation of a block of 0
+    layers is none; distributed optimizer where the notes say so. Rows that do not say what is recomputed, whose recipe batch does not
+    divide, and encoder-decoders are left out."""
     for r in tables.rows("nemo_launcher_a100_scaling.csv"):
         group = "nemo-a100-" + r["model"].lower()
         if not all(number(r[key]) for key in ("n_gpus", "tp", "pp", "dp", "micro_batch", "global_batch", "seq_len", "layers", "hidden", "heads", "ffn")):

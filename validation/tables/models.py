@@ -1,5 +1,6 @@
-"""What tables call models, as keys of `model.transformer` (docs/formats.md). One place for all sizes, each with its source; a name is searched for the model
-that it has. Sizes marked TODAY are read in NVIDIA-NeMo/Megatron-Bridge's recipes (tags v0.2.0 to v0.6.0), the rest where it says."""
+"""What tables call models, as keys of `model.transformer` (docs/formats.md). One place for all sizes, each with its source; a name is
+searched for the model that it has. Sizes marked TODAY are read in NVIDIA-NeMo/Megatron-Bridge's recipes (tags v0.2.0 to v0.6.0), the
+rest where it says."""
 import re
 
 from .points import Unsaid
@@ -66,12 +67,14 @@ MODELS = [
     (r"gpt.?oss.*20b", gpt_oss(24, 32)),
     # xai-org/grok-1: run.py; an expert's width is 8 x 6144 x 2 / 3.
     (r"grok.?1", llama(64, 6144, 48, 8, 32768, 131072, head_dim=128, experts=8, top_k=2, activation="gelu")),
-    # arXiv 2402.16819 and 2406.11704, tables 1. 8b and 22b: NeMo's recipes of 2024; tokens/s and TFLOP/s of its tables agree with these within 0.3 %.
+    # arXiv 2402.16819 and 2406.11704, tables 1. 8b and 22b: NeMo's recipes of 2024; tokens/s and TFLOP/s of its tables agree with these
+    # within 0.3 %.
     (r"nemotron.?4.*340b", nemotron(96, 18432, 96, 8, 73728)),
     (r"nemotron.?4.*15b", nemotron(32, 6144, 48, 8, 24576)),
     (r"nemotron.*22b", nemotron(40, 6144, 48, 48, 24576)),
     (r"nemotron.*\b8b", nemotron(32, 4096, 32, 32, 16384)),
-    # arXiv 2005.14165, table 2.1; 5b and 20b: NeMo's recipes. MegaScale's has heads of 96 and its own vocabulary (arXiv 2402.15627, table 1).
+    # arXiv 2005.14165, table 2.1; 5b and 20b: NeMo's recipes. MegaScale's has heads of 96 and its own vocabulary (arXiv 2402.15627, table
+    # 1).
     (r"gpt-175b.*128 heads", gpt3(96, 12288, 128, 64000)),
     (r"gpt.?3.*175b", gpt3(96, 12288, 96)),
     (r"gpt.?3.*20b", gpt3(44, 6144, 48)),

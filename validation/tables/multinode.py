@@ -1,10 +1,11 @@
 """Published runs of 8 to thousands of GPUs (published_multinode.csv): NVIDIA's DGX Cloud benchmarks, FSDP of PyTorch and JAX, reports.
 
-What a row leaves open: NeMo's rows have no word on tensor overlap (its recipes of dense models overlap it) nor on the FP8 recipe (delayed scaling, NeMo's default
-of early 2025). Compiled kernels of PyTorch and JAX cannot be said: their rows run under the profiles `pytorch` and `generic`. Rows whose figures are recalled and
-not read in a source are left out, and so are runs with tokens that went where the router sent them."""
+What a row leaves open: NeMo's rows have no word on tensor overlap (its recipes of dense models overlap it) nor on the FP8 recipe
+(delayed scaling, NeMo's default of early 2025). Compiled kernels of PyTorch and JAX cannot be said: their rows run under the profiles
+`pytorch` and `generic`. Rows whose figures are recalled and not read in a source are left out, and so are runs with tokens that went
+where the router sent them."""
 from .machines import machine
-from .megatron_core import PRECISIONS, grid, merged
+from .megatron_core import grid, merged, precision_of
 from .models import model
 from .points import Unsaid, number, point, seconds_of
 
@@ -30,7 +31,8 @@ def experts(r, notes):
     return {"plan.dispatch": dispatch, "plan.overlap": {"experts": True} if "ep overlap on" in notes else None}
 
 
-# FSDP of PyTorch and JAX: weights are freed between the passes, but not where there is a pipeline. Shards of fewer ranks than there are: hybrid sharding.
+# FSDP of PyTorch and JAX: weights are freed between the passes, but not where there is a pipeline. Shards of fewer ranks than there are:
+# hybrid sharding.
 def sharded(r, n, tp, pp):
     shard, holders = number(r["fsdp_shard"]), n // (tp * pp)
     p = {"sharding": "zero2" if pp > 1 else "zero3", "plan.shard": shard if 0 < shard < holders else None}
@@ -39,11 +41,18 @@ def sharded(r, n, tp, pp):
     return p
 
 
-def recomputed(r):
-    word = r["recompute"].split()[0] if r["recompute"] else "none"
-    if word not in ("none", "selective", "full"):
+# Megatron's "selective" recomputes the scores of attention. torchtitan's "selective op" keeps every second product of a layer: of Llama's
+# seven those that are recomputed have two fifths of the FLOPs, as the MLPs of half of the layers have. Elsewhere "selective" is a share of
+# the layers that is not given.
+def recomputed(r, framework, layers):
+    word, _, kind = r["recompute"].partition(" ")
+    if framework == "pytorch" and word == "selective":
+        if not kind.startswith("op"):
+            raise Unsaid("which layers are recomputed is not given")
+        return {"plan.recompute": {"modules": ["activation", "mlp", "norm"], "blocks": layers // 2}}
+    if word not in ("", "none", "selective", "full"):
         raise Unsaid("what is recomputed has no name here")
-    return {"recompute": word}
+    return {"recompute": word or "none"}
 
 
 def multinode(tables):
@@ -59,7 +68,7 @@ def multinode(tables):
         measured = seconds_of(r, batch * seq, n)
         if r["layers"]:
             shape["layers"] = number(r["layers"])
-        framework, precision = framework_of(r), PRECISIONS[r["precision"]]
+        framework, precision = framework_of(r), precision_of(r["precision"])
         p = grid(shape, n_gpus=n, tp=tp, pp=pp, vp=number(r["vp"], 1), cp=cp, ep=ep, etp=number(r["etp"]) or None, micro_batch=number(r["micro_batch"], 1),
                  global_batch=batch, seq=seq, framework=framework)
         more = experts(r, notes) if ep > 1 else {}
@@ -70,7 +79,8 @@ def multinode(tables):
         if "dualpipe" in r["framework"].lower():
             more.update({"sharding": "zero1", "plan.schedule": "dualpipe"})
         key = r["source_key"].replace("_", "-")
-        return point(**merged(p, where, recomputed(r), more, {"precision": precision, "fp8_recipe": fp8_recipe(r, precision), "id": f"multinode-{k}",
-                                                               "group": f"multinode-{key}-{chip}-{precision}", "measured_s": measured, "source": r["source"]}))
+        return point(**merged(p, where, recomputed(r, framework, shape["layers"]), more, {
+            "precision": precision, "fp8_recipe": fp8_recipe(r, precision), "id": f"multinode-{k}", "group": f"multinode-{key}-{chip}-{precision}",
+            "measured_s": measured, "source": r["source"]}))
 
     yield from tables.convert("published_multinode.csv", "multinode", one)

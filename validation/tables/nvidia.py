@@ -1,7 +1,7 @@
-"""NVIDIA's tables whose plan stands in the row: NeMo of 2024 on DGX H100, the MoE ModelZoo's Qwen3, and MLPerf Training's GPT-3. FP8 is Transformer Engine's with
-delayed scaling, the default of NeMo of 2024 and of MLPerf's submissions."""
+"""NVIDIA's tables whose plan stands in the row: NeMo of 2024 on DGX H100, the MoE ModelZoo's Qwen3, and MLPerf Training's GPT-3. FP8 is
+Transformer Engine's with delayed scaling, the default of NeMo of 2024 and of MLPerf's submissions."""
 from .machines import machine
-from .megatron_core import PRECISIONS, grid, merged, recompute_modules
+from .megatron_core import grid, merged, precision_of, recompute_modules
 from .models import model
 from .points import Unsaid, number, point, seconds_of
 
@@ -11,8 +11,8 @@ def fp8(precision):
 
 
 def nemo2024(tables):
-    """NeMo on DGX H100, 2024 (nemo_dgx_h100_2024.csv). Tensor parallelism is overlapped (userbuffers) in its recipes. SFT rows count attention over whole packed
-    sequences; those with a pipeline do not say how it interleaves."""
+    """NeMo on DGX H100, 2024 (nemo_dgx_h100_2024.csv). Tensor parallelism is overlapped (userbuffers) in its recipes. SFT rows count
+    attention over whole packed sequences; those with a pipeline do not say how it interleaves."""
 
     def one(k, r):
         if r["task"] == "LoRA":
@@ -24,7 +24,7 @@ def nemo2024(tables):
         where, chip = machine(r["system"], n)
         seq, batch = number(r["seq_len"] or r["packed_seq_len"]), number(r["global_batch"])
         p = grid(shape, n_gpus=n, tp=tp, pp=pp, vp=number(r["vp"], 1), cp=cp, ep=ep, micro_batch=number(r["micro_batch"], 1), global_batch=batch, seq=seq)
-        precision = PRECISIONS[r["precision"]]
+        precision = precision_of(r["precision"])
         return point(**merged(p, where, fp8(precision), {
             "id": f"nemo2024-{k}", "group": f"nemo2024-{chip}-{precision}", "training.framework.overlap_tensor": True if tp > 1 else None,
             "measured_s": seconds_of(r, batch * seq, n), "source": r["source"]}))
@@ -33,14 +33,14 @@ def nemo2024(tables):
 
 
 def moezoo(tables):
-    """Megatron-MoE-ModelZoo's table of Qwen3 (megatron_moe_qwen3_h100.csv), experts forced to balance. `FSDP` is Megatron-FSDP, which shares out weights. The
-    optimizer is the precision-aware one of its recipes."""
+    """Megatron-MoE-ModelZoo's table of Qwen3 (megatron_moe_qwen3_h100.csv), experts forced to balance. `FSDP` is Megatron-FSDP, which
+    shares out weights. The optimizer is the precision-aware one of its recipes."""
 
     def one(k, r):
         shape = model("Qwen3 " + r["Model"])
         n, tp, pp, cp, ep = (number(r[c], 1) for c in ("#GPUs", "TP", "PP", "CP", "EP"))
         where, chip = machine(r["System"], n)
-        precision = PRECISIONS[r["Precision"]]
+        precision = precision_of(r["Precision"])
         if not r["Step time (sec)"]:
             raise Unsaid("neither seconds nor tokens/s are given, and FLOPs are counted in several ways")
         p = grid(shape, n_gpus=n, tp=tp, pp=pp, vp=number(r["VPP"], 1), cp=cp, ep=ep, etp=number(r["ETP"], 1), micro_batch=number(r["MBS"], 1),
@@ -58,8 +58,8 @@ def moezoo(tables):
 
 
 def mlperf(tables):
-    """MLPerf Training's GPT-3 175B (mlperf_gpt3_175b_iteration_time.csv): the plan is that of the submission's scripts; tensor parallelism is overlapped. The
-    vocabulary is padded to 51200."""
+    """MLPerf Training's GPT-3 175B (mlperf_gpt3_175b_iteration_time.csv): the plan is that of the submission's scripts; tensor
+    parallelism is overlapped. The vocabulary is padded to 51200."""
 
     def one(k, r):
         n, tp, pp = (number(r[c], 1) for c in ("n_gpus", "tp", "pp"))
@@ -69,7 +69,8 @@ def mlperf(tables):
                  seq=number(r["seq_len"]))
         precision = "fp8" if "fp8" in r["precision"].lower() else "bf16"
         return point(**merged(p, where, fp8(precision), {
-            "id": f"mlperf-{r['round']}-{n}-{k}", "group": f"mlperf-{chip}-{precision}", "recompute": r["recompute"] if r["recompute"] in ("full", "selective") else "none",
+            "id": f"mlperf-{r['round']}-{n}-{k}", "group": f"mlperf-{chip}-{precision}",
+            "recompute": r["recompute"] if r["recompute"] in ("full", "selective") else "none",
             "training.framework.overlap_tensor": True if tp > 1 else None, "measured_s": r["iter_time_s"], "source": r["source"]}))
 
     yield from tables.convert("mlperf_gpt3_175b_iteration_time.csv", "mlperf", one)

@@ -56,7 +56,8 @@ def number(text, otherwise=0):
 
 
 def seconds_of(r, tokens, n_gpus):
-    """Seconds of an iteration that trains so many tokens: as published, else from tokens/s, else from tokens/s per GPU (which tables round more)."""
+    """Seconds of an iteration that trains so many tokens: as published, else from tokens/s, else from tokens/s per GPU (which tables
+    round more)."""
     if r.get("step_time_s"):
         return float(r["step_time_s"])
     if r.get("tokens_per_s"):

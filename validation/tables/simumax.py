@@ -1,6 +1,7 @@
-"""SimuMax's measurements of Megatron on one node of B200 (simumax_b200_real.csv, simumax_model_shapes.json): bf16, micro-batches of 1; "cef" is the fused
-cross-entropy. Proxies of fewer layers than the model begin with one dense layer where the model begins with several: with more, the published peaks of memory
-cannot be reached (a layer of experts of DeepSeek-V3 is twenty times as large as a dense one)."""
+"""SimuMax's measurements of Megatron on one node of B200 (simumax_b200_real.csv, simumax_model_shapes.json): bf16, micro-batches of 1;
+"cef" is the fused cross-entropy. Proxies of fewer layers than the model begin with one dense layer where the model begins with
+several: with more, the published peaks of memory cannot be reached (a layer of experts of DeepSeek-V3 is twenty times as large as a
+dense one)."""
 from .megatron_core import layers_per_stage
 from .models import LLAMA, columns_of
 from .points import GIB, Unsaid, number, point
@@ -28,7 +29,8 @@ def simumax(tables):
             raise Unsaid("nobody describes this model")
         n, tp, cp, pp, ep, layers = (number(r[c], 1) for c in ("n_gpus", "tp", "cp", "pp", "ep", "layers"))
         dp = n // (tp * cp * pp)
-        return point(id=r["case"], group="simumax-b200-moe" if s.get("expert_num") else "simumax-b200", cluster="dgx-b200", nodes=max(1, n // 8), n_gpus=n, **columns_of(shape_of(s, layers)),
+        return point(id=r["case"], group="simumax-b200-moe" if s.get("expert_num") else "simumax-b200", cluster="dgx-b200", nodes=max(1, n // 8),
+                     n_gpus=n, **columns_of(shape_of(s, layers)),
                      seq=r["seq_len_default_4096"], tp=tp, pp=pp, dp=dp, cp=cp, ep=ep, micro_batch=1, global_batch=int(r["micro_batch_count"]) * dp,
                      sequence_parallel=int(tp > 1), sharding="zero1" if tp * cp * pp * ep > 1 else "none", precision="bf16", framework="megatron",
                      measured_s=float(r["measured_iter_ms"]) / 1e3, measured_peak_bytes=round(float(r["measured_peak_alloc_GiB"]) * GIB), source=r["source"],
