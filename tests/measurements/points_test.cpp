@@ -1,5 +1,6 @@
 #include "measurements/points.hpp"
 #include "base/yaml/emit.hpp"
+#include "base/yaml/parse.hpp"
 
 #include <doctest/doctest.h>
 
@@ -63,6 +64,47 @@ TEST_CASE("every made scenario can be loaded, and what is wrong with it points i
     (void)scenarios::load_scenario(scenario_of(p), {});
     FAIL("64 hidden, 3 heads");
   } catch (const base::InputError& e) { CHECK(base::render(e.diagnostics()[0]).starts_with("p.csv:3:")); }
+}
+
+TEST_CASE("settings reach the transformer, the cluster, the training and the plan's options, and may change what columns say") {
+  const std::string header = "settings," + test::kHeader;
+  const std::string text = scenario_text(
+      "\"{model.window: 8, model.layers: 3, cluster.links.infiniband.bandwidth: 2x, training.clip_gradients: true, plan.overlap: "
+      "{gradients: "
+      "true}, plan.moments: bf16, training.framework.host.iteration: 1 ms}\"," +
+          test::kRow,
+      header);
+  CHECK(text.find("attention: flash, window: 8") != std::string::npos);
+  CHECK(text.find("layers: 3") != std::string::npos);
+  CHECK(text.find("links.infiniband.bandwidth: 2x") != std::string::npos);
+  CHECK(text.find("clip_gradients: true") != std::string::npos);
+  CHECK(text.find("framework: {name: megatron, host.iteration: 1 ms}") != std::string::npos);
+  CHECK(text.find("moments: bf16") != std::string::npos);
+  (void)scenarios::load_scenario(base::parse_yaml(text, "s"), {});
+  CHECK(problem(header + "{plan: 1}," + test::kRow) == "p.csv:2:1: settings: \"plan\" is no path into model, cluster, training or plan");
+  CHECK(problem(header + "{what.zero: 1}," + test::kRow) ==
+        "p.csv:2:1: settings: \"what.zero\" is no path into model, cluster, training or plan");
+  CHECK(problem(header + "7," + test::kRow) == "p.csv:2:1: settings: is no map");
+  CHECK(problem(header + "{a: [," + test::kRow).starts_with("p.csv:2:1: settings: "));
+}
+
+// A setting that no section knows is found where the scenario is read, at the table's line.
+TEST_CASE("a setting of an unknown key points into the table") {
+  const Point p = read_points("settings," + test::kHeader + "{plan.zeroo: 1}," + test::kRow, "p.csv").at(0);
+  try {
+    (void)scenarios::load_scenario(scenario_of(p), {});
+    FAIL("zeroo");
+  } catch (const base::InputError& e) {
+    const std::string shown = base::render(e.diagnostics()[0]);
+    CHECK(shown.starts_with("p.csv:2:1: plans[0]."));
+    CHECK(shown.find("zeroo") != std::string::npos);
+  }
+}
+
+TEST_CASE("the recipe of fp8 is the training's") {
+  const std::string header = "fp8_recipe," + test::kHeader;
+  CHECK(scenario_text("current," + test::kRow, header).find("fp8_recipe: current") != std::string::npos);
+  CHECK(scenario_text("," + test::kRow, header).find("fp8_recipe") == std::string::npos);
 }
 
 TEST_CASE("bad tables: place, column and cure") {

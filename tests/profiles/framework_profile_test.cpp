@@ -35,6 +35,22 @@ TEST_CASE("a profile ships for every framework, and says what its documentation 
   CHECK(megatron.host.basis == profiles::HostBasis::assumed);
 }
 
+// The recipes of 2024 to 2026 overlap and reduce in bf16 where the command line's defaults of 2021 to 2023 do not.
+TEST_CASE("Megatron-Core's profile departs from Megatron-LM's where its recipes do") {
+  const auto &core = profiles::framework_profile(pcg::Framework::megatron_core),
+             &lm = profiles::framework_profile(pcg::Framework::megatron);
+  CHECK(core.overlap_gradients);
+  CHECK(core.overlap_parameters);
+  CHECK(core.overlapped_bucket.parameters_among(1) == 128 * 1024 * 1024);
+  CHECK(core.overlapped_bucket.parameters_among(4096) == 128 * 1024 * 1024);
+  CHECK(!core.fp32_gradients);
+  CHECK(core.transformer_dropout == 0);
+  CHECK(core.fused_gradient_accumulation);
+  CHECK(core.loss.forward_kernels == 2);
+  CHECK(core.loss.forward.value() < lm.loss.forward.value());
+  CHECK(core.overlap_stage_boundary == lm.overlap_stage_boundary);
+}
+
 TEST_CASE("every key of a framework profile is read") {
   const auto f = load_framework(
       "foreshard: 1\nframework:\n  name: pytorch\n  gradient_bucket: all\n  overlap_gradients: false\n  host_waits_for_stage: true\n"

@@ -1,35 +1,204 @@
-// validation/points_from_tables.py on a made-up table: what it writes can be read.
+// validation/points_from_tables.py on made-up tables: what it writes can be read, and says what the rows say. On the public tables, where
+// they are there.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <vector>
 
 #include "measurements/points.hpp"
+#include "scenarios/question/scenario.hpp"
 
 namespace fs = std::filesystem;
 
-TEST_CASE("a public table becomes points") {
-  if (std::system("python3 -c '' >/dev/null 2>&1") != 0) {
-    MESSAGE("skipped: no python3");
-    return;
+namespace {
+
+bool has_python() {
+  const bool there = std::system("python3 -c '' >/dev/null 2>&1") == 0;
+  if (!there) MESSAGE("skipped: no python3");
+  return there;
+}
+
+std::string text_of_file(const fs::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// A folder of tables and of the points that they become, removed with the value.
+class Tables {
+ public:
+  Tables() { fs::create_directories(folder_ / "e2e"); }
+  Tables(const Tables&) = delete;
+  Tables& operator=(const Tables&) = delete;
+  ~Tables() { fs::remove_all(folder_); }
+  void add(const std::string& name, const std::string& text) const { std::ofstream(folder_ / "e2e" / name) << text; }
+  // What the script prints, and the points of each group.
+  std::string convert(const fs::path& data) {
+    const fs::path log = folder_ / "log";
+    const std::string command = "python3 -B " SOURCE_DIRECTORY "/validation/points_from_tables.py " + data.string() + " " +
+                                (folder_ / "points").string() + " >" + log.string() + " 2>&1";
+    CHECK(std::system(command.c_str()) == 0);
+    return text_of_file(log);
   }
-  const fs::path folder = fs::temp_directory_path() / ("foreshard-tables-" + std::to_string(::getpid()));
-  fs::create_directories(folder / "e2e");
-  std::ofstream(folder / "e2e" / "vtrain_a100_single_node.csv")
-      << "n_gpus,global_batch,micro_batch,hidden,heads,layers,seq_len,tp,dp,pp,iter_time_ms,vocab_cfg,source\n"
-      << "4,8,2,64,2,4,16,2,1,2,12.5,100,made up\n";
-  const std::string command = "python3 " SOURCE_DIRECTORY "/validation/points_from_tables.py " + folder.string() + " " +
-                              (folder / "points").string() + " >/dev/null";
-  CHECK(std::system(command.c_str()) == 0);
-  std::ifstream in(folder / "points" / "vtrain-single-node.csv");
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  const auto points = measurements::read_points(text, "vtrain-single-node.csv");
+  std::string convert() { return convert(folder_); }
+  std::vector<measurements::Point> points(const std::string& group) const {
+    return measurements::read_points(text_of_file(folder_ / "points" / (group + ".csv")), group + ".csv");
+  }
+  std::vector<std::string> groups() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder_ / "points")) names.push_back(entry.path().stem().string());
+    std::ranges::sort(names);
+    return names;
+  }
+
+ private:
+  fs::path folder_ = fs::temp_directory_path() / ("foreshard-tables-" + std::to_string(::getpid()));
+};
+
+std::string setting(const measurements::Point& p, const std::string& path) {
+  for (const auto& s : p.settings)
+    if (s.path == path) return s.value.scalar;
+  return {};
+}
+std::vector<std::string> list_setting(const measurements::Point& p, const std::string& path) {
+  std::vector<std::string> items;
+  for (const auto& s : p.settings)
+    if (s.path == path)
+      for (const base::Yaml& item : s.value.items) items.push_back(item.scalar);
+  return items;
+}
+
+const std::string kMultinode =
+    "source_key,system,model,framework,precision,n_gpus,gpus_per_node,global_batch,micro_batch,seq_len,tp,sp,pp,vp,cp,ep,etp,dp,fsdp_shard,"
+    "layers,recompute,step_time_s,tokens_per_s,tokens_per_s_per_gpu,published_mfu_pct,model_tflops_per_gpu,tag,notes,source\n";
+
+const std::string kPerf =
+    "release,task,model,system,n_gpus,precision,global_batch,micro_batch,seq_len,fsdp,tp,pp,cp,vp,ep,grad_accum,tokens_per_s_per_gpu,"
+    "model_tflops_per_gpu,source\n";
+const std::string kRecipes =
+    "model,task,system,precision,containers,variant,n_gpus,gbs,mbs,seq_len,tp,pp,vp,cp,cp_comm_type,ep,etp,dp,megatron_fsdp,"
+    "num_dist_opt_instances,recompute_granularity,recompute_num_layers,recompute_modules,cpu_offload_layers,cuda_graph_impl,"
+    "cuda_graph_scope,tp_comm_overlap,distributed_optimizer,overlap_grad_reduce,overlap_param_gather,optimizer,precision_aware_opt,"
+    "exp_avg_dtype,grad_accum_fusion,fp8_recipe,low_prec_param_gather,moe_dispatcher,ep_a2a_overlap,mtp_layers,pp_layout\n";
+
+}  // namespace
+
+TEST_CASE("a public table becomes points") {
+  if (!has_python()) return;
+  Tables tables;
+  tables.add("vtrain_a100_single_node.csv",
+             "n_gpus,global_batch,micro_batch,hidden,heads,layers,seq_len,tp,dp,pp,iter_time_ms,vocab_cfg,source\n"
+             "4,8,2,64,2,4,16,2,1,2,12.5,100,made up\n");
+  tables.convert();
+  const auto points = tables.points("vtrain-single-node");
   REQUIRE(points.size() == 1);
   CHECK(points[0].measured.value() == doctest::Approx(0.0125));
   CHECK(points[0].tensor == 2);
   CHECK(points[0].framework == "deepspeed");
-  fs::remove_all(folder);
+}
+
+// Seconds are as published; else the tokens of an iteration, batch x sequence, over tokens/s, or over tokens/s of a GPU times the GPUs.
+// What gives FLOPs alone is left out, and so is what no model is known for.
+TEST_CASE("rows of published runs become points: seconds from tokens, machines and models by their names, proxies by their layers") {
+  if (!has_python()) return;
+  Tables tables;
+  const std::string h100 = "x,\"DGX-H100-class (8 GPU)\",Llama3.1-405B,NeMo 2 (Megatron-Core),BF16,32,8,126,1,8192,8,,1,,2,,,2,,7,,";
+  tables.add("published_multinode.csv",
+             kMultinode + h100 + "9.0,,,,,sourced,,here\n" + h100 + ",64512,,,,sourced,,here\n" + h100 + ",,2016,,,sourced,,here\n" + h100 +
+                 ",,,,400,sourced,,here\n" +
+                 "x,GB200 NVL72,Nemotron-H-56B,NeMo 2,FP8,32,4,96,1,8192,8,,1,,1,,,4,,118,,1.0,,,,,sourced,,here\n");
+  const std::string log = tables.convert();
+  CHECK(log.find("1 rows left out: neither seconds nor tokens/s are given") != std::string::npos);
+  CHECK(log.find("1 rows left out: Mamba layers cannot be described") != std::string::npos);
+  const auto points = tables.points("multinode-x-h100-bf16");
+  REQUIRE(points.size() == 3);
+  CHECK(points[0].measured.value() == 9.0);
+  CHECK(points[1].measured.value() == doctest::Approx(126 * 8192 / 64512.0));
+  CHECK(points[2].measured.value() == doctest::Approx(126 * 8192 / (2016.0 * 32)));
+  CHECK(points[0].cluster == "dgx-h100");
+  CHECK(points[0].nodes == 4);
+  CHECK(points[0].data == 2);
+  CHECK(points[0].zero == 1);
+  CHECK(points[0].sequence_parallel);
+  CHECK(points[0].framework == "megatron-core");
+  CHECK(points[0].transformer.find("layers")->scalar == "7");
+  CHECK(setting(points[0], "training.framework.overlap_tensor") == "true");
+}
+
+// The recipe of the row's own container counts, not one of another: its flags are settings. Stages of the layout Et*2|t*3|t*3|t*2mL have 2,
+// 3, 3 and 3 layers.
+TEST_CASE("a row of Megatron-Bridge gets the flags of its recipe") {
+  if (!has_python()) return;
+  Tables tables;
+  tables.add("nemo_megatron_bridge_perf.csv",
+             kPerf + "26.04 NeMo Container,Pre-Training Performance,LLAMA3.1_405B,DGX-GB200,256,BF16,64,1,8192,,4,16,1,8,n/a,,100,,here\n" +
+                 "26.04 NeMo Container,Pre-Training Performance,LLAMA3_70B,DGX-H100,64,BF16,64,1,8192,,4,8,1,5,n/a,,100,,here\n" +
+                 "26.04 NeMo Container,Pre-Training Performance,LLAMA3_70B,DGX-H100,64,BF16,64,1,8192,,2,8,1,5,n/a,,100,,here\n");
+  const std::string pp16 = ",256,64,1,8192,4,16,8,1,,1,,4,0,1,none,,,,none,,1,1,1,0,adam,1,bfloat16,0,none,0,,,,\n";
+  tables.add(
+      "megatron_bridge_recipes.csv",
+      kRecipes +
+          "llama31_405b,pretrain,GB200,BF16,26.02,v1,256,64,1,8192,4,16,8,1,,1,,4,0,1,full,1,,,local,full_iteration,0,1,0,0,adam,0,"
+          "float32,,none,0,,,,\n"
+          "llama31_405b,pretrain,GB200,BF16,26.02.01 26.04,v1" +
+          pp16 +
+          "llama3_70b,pretrain,H100,BF16,26.04,v1,64,64,1,8192,4,8,5,1,,1,,2,0,1,selective,,layernorm mlp,,local,full_iteration,0,1,1,1,"
+          "adam,0,float32,,none,0,,,,\n");
+  const std::string log = tables.convert();
+  CHECK(log.find("bridge: 1 rows left out: no recipe has this plan") != std::string::npos);
+  const auto gb200 = tables.points("bridge-gb200-dense-bf16");
+  REQUIRE(gb200.size() == 1);
+  CHECK(gb200[0].measured.value() == doctest::Approx(64 * 8192 / (100.0 * 256)));
+  CHECK(gb200[0].nodes == 64);
+  CHECK(setting(gb200[0], "cluster.node.domain.segment") == "16");
+  CHECK(setting(gb200[0], "training.framework.overlap_tensor") == "true");
+  CHECK(setting(gb200[0], "training.framework.overlap_parameters") == "false");
+  CHECK(setting(gb200[0], "training.framework.overlap_gradients").empty());
+  CHECK(setting(gb200[0], "training.framework.fp32_gradient_copy") == "false");
+  CHECK(setting(gb200[0], "plan.moments") == "bf16");
+  CHECK(setting(gb200[0], "plan.cuda_graphs").empty());  // those are of the other container
+  const auto lengths = list_setting(gb200[0], "plan.layers_per_stage");
+  REQUIRE(lengths.size() == 16 * 8);  // 126 layers, the embedding and the loss: one of each in every one
+  CHECK(lengths.front() == "0");
+  CHECK(lengths[1] == "1");
+  CHECK(lengths.back() == "0");
+  const auto h100 = tables.points("bridge-h100-dense-bf16");
+  REQUIRE(h100.size() == 1);
+  CHECK(setting(h100[0], "plan.cuda_graphs") == "true");
+  CHECK(list_setting(h100[0], "plan.layers_per_stage").empty());
+  (void)scenarios::load_scenario(measurements::scenario_of(gb200[0]), {});
+  (void)scenarios::load_scenario(measurements::scenario_of(h100[0]), {});
+}
+
+// The public tables lie beside the project where it is developed. Every point of half precision is a scenario that can be read.
+TEST_CASE("the public tables become points that can be read") {
+  const fs::path data = SOURCE_DIRECTORY "/../shared/data/measured";
+  if (!fs::exists(data / "e2e" / "nemo_megatron_bridge_perf.csv")) {
+    MESSAGE("skipped: no public tables in ", data.string());
+    return;
+  }
+  if (!has_python()) return;
+  Tables tables;
+  tables.convert(data);
+  std::map<std::string, std::size_t> loaded;
+  for (const std::string& group : tables.groups()) {
+    if (!group.ends_with("-bf16") && !group.starts_with("golden-") && !group.starts_with("simumax-")) continue;
+    for (const measurements::Point& p : tables.points(group)) {
+      if (p.precision == "fp8") continue;
+      try {
+        (void)scenarios::load_scenario(measurements::scenario_of(p), {});
+        ++loaded[group.substr(0, group.find('-'))];
+      } catch (const base::InputError& e) { CHECK_MESSAGE(false, p.group, " ", p.id, ": ", base::render(e.diagnostics().front())); }
+    }
+  }
+  CHECK(loaded["bridge"] >= 10);
+  CHECK(loaded["multinode"] >= 40);
+  CHECK(loaded["moezoo"] >= 3);
+  CHECK(loaded["golden"] >= 300);
+  CHECK(loaded["simumax"] >= 25);
 }

@@ -62,7 +62,8 @@ std::string cell_of(const std::string& column) {
   static const std::map<std::string, std::string> cells = {{"id", "a"},           {"group", "g"},         {"cluster", "dgx-a100-80gb"},
                                                            {"model", ""},         {"attention", "flash"}, {"recompute", "none"},
                                                            {"sharding", "none"},  {"precision", "bf16"},  {"framework", "generic"},
-                                                           {"optimizer", "adam"}, {"source", "here"}};
+                                                           {"optimizer", "adam"}, {"source", "here"},     {"fp8_recipe", ""},
+                                                           {"settings", ""}};
   const auto at = cells.find(column);
   return at == cells.end() ? "1" : at->second;
 }
