@@ -130,16 +130,21 @@ BackwardEmitter::Waits BackwardEmitter::waits_of(std::uint32_t node) const {
   return w;
 }
 
-// Gathers weights (ZeRO-3), and sends what the block before left in the buckets.
+// Gathers weights (ZeRO-3), and sends what the block before left in the buckets. What is gathered ahead runs beside the kernels of the
+// block before, and so goes before its gradients, which are there when these have run: both are on one stream (FSDP's BACKWARD_PRE, arXiv
+// 2304.11277, section 3.3.2).
 void BackwardEmitter::begin_block(std::uint32_t node) {
   const int block = l_.plan.pcg.nodes()[node].block;
   if (block == current_block_) return;
-  buckets_.flush_block();
+  const bool ahead = profiles::prefetch_units(l_.framework, l_.plan) > 0;
+  if (!ahead) buckets_.flush_block();
   current_block_ = block;
   bring_back(node);
-  if (l_.plan.memory.zero.keeps_weights) return;
-  const auto gathered = gathers_.before(node);
-  pending_.insert(pending_.end(), gathered.begin(), gathered.end());
+  if (!l_.plan.memory.zero.keeps_weights) {
+    const auto gathered = gathers_.before(node);
+    pending_.insert(pending_.end(), gathered.begin(), gathered.end());
+  }
+  if (ahead) buckets_.flush_block();
 }
 
 void BackwardEmitter::bring_back(std::uint32_t node) {

@@ -80,6 +80,22 @@ TEST_CASE("one layer gathered ahead: the slower of gather and computation sets t
   CHECK(wide.last_start == doctest::Approx(wide.g + (kLayers - 1) * (wide.c + wide.g * (1 - 1 / s))).epsilon(0.005));
 }
 
+// On the way back a gather ahead goes out while the layer before is computed, hence before that layer's gradients are there to be
+// scattered; with nothing ahead it follows them.
+TEST_CASE("backward, weights gathered ahead go before the gradients of the layer that is computed meanwhile") {
+  const auto cluster = test::star(1, 2, "10 GB/s", "0 us");
+  const auto plan = sharded(test::mlp(kLayers, kWidth, 16384));
+  const auto r = sim::simulate_plan(plan, cluster, ahead(1)), alone = sim::simulate_plan(plan, cluster, ahead(0));
+  const auto scattered = [](const sim::SimulationResult& result, int layer) {
+    return times_of(result, "reduce_scatter gradients of layer" + std::to_string(layer)).front();
+  };
+  for (int k = 0; k + 2 < kLayers; ++k) {
+    CHECK(gather_of(r, k, 1).end <= scattered(r, k + 1).start + 1e-9);
+    CHECK(gather_of(alone, k, 1).start >= scattered(alone, k + 1).end - 1e-9);
+  }
+  CHECK(r.iteration_time < alone.iteration_time);
+}
+
 TEST_CASE("gathered weights are whole for as many layers as are ahead, and the one that is computed") {
   const auto cluster = test::star(1, 2);
   const auto plan = sharded(test::mlp(kLayers, 512, 8));
