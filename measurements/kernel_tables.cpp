@@ -91,7 +91,8 @@ void read_own_kernels(const CsvTable& t, Measurements& into) {
   KernelRows c(t, into);
   for (const CsvRow& row : t.rows()) {
     const auto precision = profiles::find_precision(t.cell(row, "precision"));
-    if (!precision) t.complain(row, fmt::format("precision: \"{}\" is none of fp32, tf32, fp16, bf16, fp8", t.cell(row, "precision")));
+    if (!precision)
+      t.complain(row, fmt::format("precision: \"{}\" is none of fp32, tf32, fp16, bf16, fp8, mxfp8, nvfp4", t.cell(row, "precision")));
     const auto kind = profiles::find_kind(t.cell(row, "kind"));
     if (!kind)
       t.complain(row, fmt::format("kind: \"{}\" is no kind of kernel", t.cell(row, "kind")), "e.g. matmul, attention, norm, elementwise");

@@ -49,7 +49,10 @@ class ProfileReader {
     d.launch_overhead = map.seconds("launch_overhead").value_or(base::Seconds(0));
     d.kernel_floor = map.seconds("kernel_floor").value_or(base::Seconds(0));
     d.overlap_slowdown = map.number("overlap_slowdown", 1, 100).value_or(1);
-    if (const auto* peak = map.required("peak")) read_tensor_peaks(*peak, d);
+    if (const auto* peak = map.required("peak")) d.peak = read_peaks(*peak, map.path_of("peak"));
+    if (const auto* ceiling = map.optional("ceiling")) d.ceiling = read_peaks(*ceiling, map.path_of("ceiling"));
+    if (const auto* sustained = map.optional("sustained")) d.sustained = read_sustained(*sustained, map.path_of("sustained"));
+    d.transposes_fp8 = map.boolean("transposes_fp8").value_or(false);
     if (const auto* peak = map.required("vector_peak")) d.vector_peak = read_peaks(*peak, map.path_of("vector_peak"));
     if (const auto* efficiency = map.required("efficiency")) read_efficiencies(*efficiency, d);
     if (const auto* fitted = map.optional("fitted")) d.fitted = read_fitted(*fitted, sink_);
@@ -62,23 +65,21 @@ class ProfileReader {
 
   std::map<Precision, base::FlopsPerSecond> read_peaks(const base::Yaml& node, const std::string& path) {
     base::MapReader map(node, path, sink_);
-    std::map<Precision, base::FlopsPerSecond> peaks = read_rates(map);
-    map.finish();
-    return peaks;
-  }
-
-  void read_tensor_peaks(const base::Yaml& node, DeviceProfile& d) {
-    base::MapReader map(node, "device.peak", sink_);
-    d.peak = read_rates(map);
-    d.fp4_peak = read_rate(map, "fp4");
-    map.finish();
-  }
-
-  std::map<Precision, base::FlopsPerSecond> read_rates(base::MapReader& map) {
     std::map<Precision, base::FlopsPerSecond> peaks;
     for (const auto p : kPrecisions)
       if (const auto rate = read_rate(map, pcg::to_text(p))) peaks[p] = *rate;
+    map.finish();
     return peaks;
+  }
+
+  std::map<Precision, double> read_sustained(const base::Yaml& node, const std::string& path) {
+    base::MapReader map(node, path, sink_);
+    std::map<Precision, double> shares;
+    for (const auto p : kPrecisions)
+      if (const auto share = map.number(pcg::to_text(p), 0.05, 1)) shares[p] = *share;
+    map.require("bf16");
+    map.finish();
+    return shares;
   }
 
   std::optional<base::FlopsPerSecond> read_rate(base::MapReader& map, std::string_view key) {
@@ -158,13 +159,20 @@ DeviceProfile load_device_profile(const base::Yaml& document) {
 
 std::optional<std::string> unsupported(const DeviceProfile& d, pcg::Precision p) {
   if (d.peak.contains(p)) return std::nullopt;
-  return fmt::format("{} has no {}", d.name, pcg::to_text(p));
+  const char* who = p == Precision::fp8 ? ": tensor cores have it from Ada, Hopper and MI300 on" : "";
+  if (p > Precision::fp8) who = ": tensor cores have scales of blocks from Blackwell (SM100) on";
+  return fmt::format("{} has no {}{}", d.name, pcg::to_text(p), who);
+}
+
+std::optional<double> sustained_share(const DeviceProfile& d, pcg::Precision p) {
+  auto at = d.sustained.find(p);
+  if (at == d.sustained.end()) at = d.sustained.find(Precision::bf16);
+  return at == d.sustained.end() ? std::nullopt : std::optional(at->second);
 }
 
 DeviceProfile scaled(DeviceProfile d, double compute, double memory) {
-  for (auto* peaks : {&d.peak, &d.vector_peak})
+  for (auto* peaks : {&d.peak, &d.vector_peak, &d.ceiling})
     for (auto& [precision, peak] : *peaks) peak = peak * compute;
-  if (d.fp4_peak) d.fp4_peak = *d.fp4_peak * compute;
   d.memory_bandwidth = d.memory_bandwidth * memory;
   return d;
 }

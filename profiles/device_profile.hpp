@@ -25,7 +25,13 @@ struct DeviceProfile {
   base::BytesPerSecond memory_bandwidth;
   std::map<pcg::Precision, base::FlopsPerSecond>
       peak;  // of matmuls, dense: tensor cores where they serve the precision; absent: cannot train in it
-  std::optional<base::FlopsPerSecond> fp4_peak;                // of matmuls, dense; no precision of training uses it yet
+  // The best rate at which any product was measured: how far one precision gets against another, where one of them has no table of
+  // kernels. Absent: in proportion to the peaks.
+  std::map<pcg::Precision, base::FlopsPerSecond> ceiling;
+  // Share of its benchmark rate that a product keeps over a long run, as the clock gives way to what the chip draws. Of bf16, it serves
+  // precisions without one of their own. Empty: nobody knows.
+  std::map<pcg::Precision, double> sustained;
+  bool transposes_fp8 = false;  // tensor cores read fp8 along rows alone: gradients' products need transposed copies
   std::map<pcg::Precision, base::FlopsPerSecond> vector_peak;  // without tensor cores, for the same precisions
   base::Seconds launch_overhead;                               // host time to launch one kernel; a framework profile adds its own
   base::Seconds kernel_floor;                                  // shortest a kernel can be
@@ -39,8 +45,12 @@ struct DeviceProfile {
   MeasuredTable measured;                                // of fitted.table; goes before all
 };
 
-// Returns why the device cannot train in this precision ("v100-sxm2-16gb has no bf16"), or nullopt: it can.
+// Returns why the device cannot train in this precision ("v100-sxm2-16gb has no bf16"), or nullopt: it can. Of low precision the reason
+// names the chips that have it.
 [[nodiscard]] std::optional<std::string> unsupported(const DeviceProfile& d, pcg::Precision p);
+
+// Returns the share of its benchmark rate that a product of this precision keeps in training, or nullopt: the profile has none.
+[[nodiscard]] std::optional<double> sustained_share(const DeviceProfile& d, pcg::Precision p);
 
 // Returns the profile of a device with `compute` times the FLOP/s and `memory` times the memory bandwidth, the same shares of which its
 // kernels reach. Launches, and what a kernel needs however little it does, take as long as before.

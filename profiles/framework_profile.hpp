@@ -83,8 +83,8 @@ struct FrameworkProfile {
   // Share of the tensor cores' peak that fused attention reaches, by GPU generation (a device profile's name up to its first '-');
   // absent: as the device profile has it.
   std::map<std::string, double> attention;
-  // Share of its benchmark rate that a product on tensor cores keeps in training (power limits lower the clock, operands are cold), by
-  // generation; absent: 1.
+  // Share of its benchmark rate that a product on tensor cores keeps in training, by generation, where rows of the framework ask for
+  // another one than the device's profile has (DeviceProfile::sustained).
   std::map<std::string, double> sustained;
   HostCosts host;
   bool operator==(const FrameworkProfile&) const = default;

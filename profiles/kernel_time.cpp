@@ -31,24 +31,45 @@ KernelTime roofline(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision
   return {base::Seconds(std::max({compute_s(d, k, p), traffic_s, d.kernel_floor.value()})), Basis::defaults};
 }
 
-// fp16 and bf16 run on the same units at the same rate, so one stands in for the other where a table has only one.
+// fp16 and bf16 run on the same units at the same rate, so one stands in for the other where a table has only one, and either for low
+// precision.
 const FittedProduct* product_of(const Fitted& f, pcg::KernelKind kind, pcg::Precision p) {
   auto at = f.products.find({kind, p});
-  if (at == f.products.end() && p == pcg::Precision::fp16) at = f.products.find({kind, pcg::Precision::bf16});
-  if (at == f.products.end() && p == pcg::Precision::bf16) at = f.products.find({kind, pcg::Precision::fp16});
+  if (at == f.products.end() && (p == pcg::Precision::fp16 || pcg::casts_products(p))) at = f.products.find({kind, pcg::Precision::bf16});
+  if (at == f.products.end() && (p == pcg::Precision::bf16 || pcg::casts_products(p))) at = f.products.find({kind, pcg::Precision::fp16});
   return at == f.products.end() ? nullptr : &at->second;
 }
+
+// mxfp8 runs on the units of fp8 at their rate, so a ceiling of one is the other's.
+std::optional<double> ceiling_of(const DeviceProfile& d, pcg::Precision p) {
+  auto at = d.ceiling.find(p);
+  if (at == d.ceiling.end() && p == pcg::Precision::mxfp8) at = d.ceiling.find(pcg::Precision::fp8);
+  return at == d.ceiling.end() ? std::nullopt : std::optional(at->second.value());
+}
+
+// The peak at which the fit of bf16 tells times of `p`.
+double peak_for_fit_of_bf16(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p) {
+  const auto own = ceiling_of(d, p), half = ceiling_of(d, pcg::Precision::bf16);
+  return own && half ? peak_of(d, k, pcg::Precision::bf16) * *own / *half : peak_of(d, k, p);
+}
+
+// Tensor cores take as many bytes of an operand in each step, whatever the format.
+double share_of_steps(pcg::Precision p) { return p == pcg::Precision::nvfp4 ? 0.25 : 0.5; }
 
 Basis basis_of(const Provenance& provenance, bool covered) { return covered && !provenance.borrowed ? Basis::fitted : Basis::extrapolated; }
 
 KernelTime fitted_time(const DeviceProfile& d, const FittedProduct& f, const pcg::Kernel& k, pcg::Precision p) {
   const ProductSizes sizes = product_sizes(k, p);
+  const bool is_own = !pcg::casts_products(p) || d.fitted.products.contains({k.kind, p});
+  ProductModel model = f.model;
+  if (!is_own) model.step_s *= share_of_steps(p);
   const double peak = peak_of(d, k, p);
-  const ProductDevice device{peak, d.memory_bandwidth.value(), static_cast<double>(d.multiprocessors)};
+  const ProductDevice device{is_own ? peak : peak_for_fit_of_bf16(d, k, p), d.memory_bandwidth.value(),
+                             static_cast<double>(d.multiprocessors)};
   const LogPoint at = correction_point(k.kind, sizes);
-  const double seconds = product_seconds(f.model, device, sizes) * std::exp(f.correction.at(at));
+  const double seconds = product_seconds(model, device, sizes) * std::exp(f.correction.at(at));
   const double least = std::max({k.flops.value() / peak, k.bytes.value() / device.bandwidth, d.kernel_floor.value()});
-  return {base::Seconds(std::max(seconds, least)), basis_of(f.provenance, f.correction.covers(at))};
+  return {base::Seconds(std::max(seconds, least)), basis_of(f.provenance, is_own && f.correction.covers(at))};
 }
 
 KernelTime fitted_time(const DeviceProfile& d, const FittedRate& f, const pcg::Kernel& k, pcg::Precision p) {

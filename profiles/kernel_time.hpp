@@ -21,6 +21,9 @@ struct KernelTime {
 //   extrapolated: the same, where the kernel lies outside the sizes that a product's fit covers, is larger than any that a rate's fit saw
 //   (a
 //     smaller one does not count: its fixed part is known), or the fit is another chip's;
+//   extrapolated, too: a product in low precision for which nothing is fitted takes the fit of bf16, on tensor cores that are as many times
+//     as fast as the ceilings of the two precisions say, or their peaks, with steps along k that are as much shorter as its operands have
+//     fewer bytes;
 //   defaults: the roofline  max(FLOPs / (peak * efficiency), bytes / (memory bandwidth * efficiency), kernel_floor),  where a term
 //     without work is 0.
 // The peak is that of the tensor cores for a kernel that can use them in a precision that they serve (fp32 is not one: tf32 must be asked

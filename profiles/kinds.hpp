@@ -14,8 +14,8 @@ inline constexpr std::array kKernelKinds = {pcg::KernelKind::matmul,    pcg::Ker
                                             pcg::KernelKind::softmax,   pcg::KernelKind::norm,        pcg::KernelKind::elementwise,
                                             pcg::KernelKind::embedding, pcg::KernelKind::pooling,     pcg::KernelKind::reduction,
                                             pcg::KernelKind::copy,      pcg::KernelKind::loss,        pcg::KernelKind::optimizer};
-inline constexpr std::array kPrecisions = {pcg::Precision::fp32, pcg::Precision::tf32, pcg::Precision::fp16, pcg::Precision::bf16,
-                                           pcg::Precision::fp8};
+inline constexpr std::array kPrecisions = {pcg::Precision::fp32, pcg::Precision::tf32,  pcg::Precision::fp16, pcg::Precision::bf16,
+                                           pcg::Precision::fp8,  pcg::Precision::mxfp8, pcg::Precision::nvfp4};
 
 [[nodiscard]] inline std::optional<pcg::KernelKind> find_kind(std::string_view name) {
   for (const auto k : kKernelKinds)

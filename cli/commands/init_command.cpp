@@ -40,7 +40,7 @@ cluster:
 
 training:
   global_batch: {batch}        # samples of an iteration, over all GPUs
-  precision: {precision}         # fp32, tf32, fp16, bf16, fp8
+  precision: {precision}         # fp32, tf32, fp16, bf16, fp8, mxfp8, nvfp4
   optimizer: adam
   framework: generic      # megatron, deepspeed, pytorch: whose habits the forecast has
 

@@ -23,6 +23,8 @@ std::string_view to_text(Precision p) {
     case Precision::fp16: return "fp16";
     case Precision::bf16: return "bf16";
     case Precision::fp8: return "fp8";
+    case Precision::mxfp8: return "mxfp8";
+    case Precision::nvfp4: return "nvfp4";
   }
   BASE_CHECK(false, "precision {}", static_cast<int>(p));
 }

@@ -17,9 +17,12 @@ namespace pcg {
 
 enum class Element { real, index };  // a number of the training precision; a token or label (8 bytes)
 
-// How reals are stored and multiplied. tf32 stores 4 bytes and multiplies on tensor cores; fp8 stores 2 bytes
-// (activations stay bf16) and multiplies at the FP8 rate.
-enum class Precision { fp32, tf32, fp16, bf16, fp8 };
+// How reals are stored and multiplied. tf32 stores 4 bytes and multiplies on tensor cores. The last three are bf16 outside of linear
+// layers, and multiply what is cast for these: fp8 with scales of a recipe (pcg/plan/low_precision.hpp), mxfp8 with a scale for 32 numbers,
+// nvfp4 in 4 bits with a scale for 16.
+enum class Precision { fp32, tf32, fp16, bf16, fp8, mxfp8, nvfp4 };
+// Linear layers cast what they multiply, and all else is in bf16.
+[[nodiscard]] constexpr bool casts_products(Precision p) { return p >= Precision::fp8; }
 
 struct TensorShape {
   std::vector<std::int64_t> sizes;  // outermost first; a sample dimension, where there is one, comes first

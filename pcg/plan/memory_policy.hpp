@@ -56,8 +56,9 @@ struct Offload {
   bool operator==(const Offload&) const = default;
 };
 
-// What weights are kept in that are operands of products inside layers, where products are in fp8 (Precision::fp8). The recipes are those
-// of Transformer Engine; per-tensor fp8 keeps its transposed copy, too, on devices that cannot read operands either way (Hopper).
+// What weights are kept in that are operands of products inside layers: bf16, beside which low precision keeps copies that it casts again
+// after each update, or the low precision itself, in the formats of Transformer Engine. fp8 with scales of tensors keeps its transposed
+// copy, too, on devices that cannot read operands either way (Hopper).
 enum class WeightStorage { bf16, fp8, fp8_transposed, mxfp8, nvfp4 };
 // Their words, in the order of the enum.
 inline constexpr std::array<std::string_view, 5> kWeightStorageWords = {"bf16", "fp8", "fp8_transposed", "mxfp8", "nvfp4"};

@@ -58,9 +58,10 @@ class Checker {
     const ZeroPolicy& zero = plan_.memory.zero;
     if (plan_.recompute != Recompute::none && !plan_.memory.recomputed.modules.empty())
       complain("recompute is {}: modules are recomputed where it is none", recompute_names()[static_cast<std::size_t>(plan_.recompute)]);
-    if (plan_.memory.weights != WeightStorage::bf16 && plan_.training.precision != Precision::fp8)
-      complain("weights are kept in {} where products are in fp8, and the precision is {}",
-               kWeightStorageWords[static_cast<std::size_t>(plan_.memory.weights)], to_text(plan_.training.precision));
+    if (const auto why = wrong_weights(plan_.memory.weights, plan_.training.precision)) complain("{}", *why);
+    if (plan_.training.fp8_recipe != Fp8Recipe::delayed && plan_.training.precision != Precision::fp8)
+      complain("fp8_recipe is {}, and the precision is {}", fp8_recipe_names()[static_cast<std::size_t>(plan_.training.fp8_recipe)],
+               to_text(plan_.training.precision));
     if (zero.groups < 1) complain("shard_groups is {}, it must be at least 1", zero.groups);
     else if (zero.groups > 1 && plan_.zero == 0) complain("without zero nothing is shared out in {} groups", zero.groups);
     else if (plan_.gpus % zero.groups != 0) complain("{} GPUs do not divide into {} groups that share out", plan_.gpus, zero.groups);
@@ -170,7 +171,11 @@ class Checker {
 }  // namespace
 
 const std::vector<std::string>& precision_names() {
-  static const std::vector<std::string> names{"fp32", "tf32", "fp16", "bf16", "fp8"};
+  static const std::vector<std::string> names{"fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "nvfp4"};
+  return names;
+}
+const std::vector<std::string>& fp8_recipe_names() {
+  static const std::vector<std::string> names{"delayed", "current", "blockwise"};
   return names;
 }
 const std::vector<std::string>& optimizer_names() {

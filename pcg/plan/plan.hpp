@@ -37,9 +37,15 @@ enum class Recompute { none, selective, full };  // selective: attention scores 
 // The framework that runs the plan: how it buckets, overlaps and launches (profiles/framework_profile.hpp).
 enum class Framework { generic, megatron, megatron_core, deepspeed, pytorch };
 
+// How fp8 scales what it casts (Transformer Engine, docs/features/low_precision_training). delayed: one scale for a tensor, from the
+// largest values of the iterations before. current: one from its own largest value, which a pass finds first. blockwise: one for 128
+// numbers, or for 128 x 128 of a weight.
+enum class Fp8Recipe { delayed, current, blockwise };
+
 struct TrainingConfig {
   std::int64_t global_batch = 1;  // samples per iteration
   Precision precision = Precision::fp32;
+  Fp8Recipe fp8_recipe = Fp8Recipe::delayed;  // with fp8
   Optimizer optimizer = Optimizer::sgd;
   Framework framework = Framework::generic;
   bool fp32_gradients = false;  // accumulate gradients in fp32 although training in half precision (4 instead of 2 B/parameter)
@@ -97,6 +103,7 @@ struct Plan {
 
 // The words for these choices in files and on the command line, in the order of their enums: "1f1b", "adam", ...
 [[nodiscard]] const std::vector<std::string>& precision_names();
+[[nodiscard]] const std::vector<std::string>& fp8_recipe_names();
 [[nodiscard]] const std::vector<std::string>& optimizer_names();
 [[nodiscard]] const std::vector<std::string>& framework_names();
 [[nodiscard]] const std::vector<std::string>& schedule_names();

@@ -34,7 +34,9 @@ std::string precision_family(pcg::Precision p) {
     case pcg::Precision::tf32: return "single";
     case pcg::Precision::fp16:
     case pcg::Precision::bf16: return "half";
-    case pcg::Precision::fp8: return "fp8";
+    case pcg::Precision::fp8:
+    case pcg::Precision::mxfp8:
+    case pcg::Precision::nvfp4: return std::string(pcg::to_text(p));
   }
   return "";
 }

@@ -21,7 +21,7 @@ struct QuestionKind {
   std::string framework;  // "megatron"
   std::string device;     // generation: a device type up to its first dash ("a100"), "mixed" for several
   std::string fabric;     // "one GPU" | "one node" | "several nodes"
-  std::string precision;  // "half" (fp16, bf16) | "single" (fp32, tf32) | "fp8"
+  std::string precision;  // "half" (fp16, bf16) | "single" (fp32, tf32) | "fp8" | "mxfp8" | "nvfp4"
   std::string replicas;   // "whole" | "sharded": gradients or weights are shared out among them (ZeRO 2, 3)
   auto operator<=>(const QuestionKind&) const = default;
 };

@@ -1,5 +1,7 @@
 #include "scenarios/question/training.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "base/yaml/reader.hpp"
@@ -29,6 +31,10 @@ Training read_training(const base::Yaml& section, const std::string& path, const
   if (global) t.global_batch = *global;
   if (per_gpu) t.global_batch = *per_gpu * std::max(1, gpus);
   t.precision = static_cast<pcg::Precision>(in.choice("precision", pcg::precision_names()).value_or(0));
+  t.fp8_recipe = static_cast<pcg::Fp8Recipe>(in.choice("fp8_recipe", pcg::fp8_recipe_names()).value_or(0));
+  if (in.has("fp8_recipe") && t.precision != pcg::Precision::fp8)
+    in.complain("fp8_recipe", fmt::format("of precision fp8, and the precision is {}", pcg::to_text(t.precision)),
+                "leave it out, or write precision: fp8");
   t.optimizer =
       static_cast<pcg::Optimizer>(in.choice("optimizer", pcg::optimizer_names()).value_or(static_cast<std::size_t>(pcg::Optimizer::adam)));
   if (const base::Yaml* framework = in.optional("framework"))
@@ -42,8 +48,8 @@ Training read_training(const base::Yaml& section, const std::string& path, const
 
 void run_under(const Framework& framework, const base::Yaml& section, pcg::TrainingConfig& config) {
   config.framework = framework.profile.framework;
-  // What a framework does in bf16 it does in fp8, whose tensors are bf16 outside of products.
-  const bool brain = config.precision == pcg::Precision::bf16 || config.precision == pcg::Precision::fp8;
+  // What a framework does in bf16 it does in low precision, whose tensors are bf16 outside of products.
+  const bool brain = config.precision == pcg::Precision::bf16 || pcg::casts_products(config.precision);
   base::Diagnostics reported_elsewhere;
   const base::Yaml* written = section.find("fp32_gradients");
   const auto said = written != nullptr ? base::as_boolean(*written, "fp32_gradients", reported_elsewhere) : std::nullopt;

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "sim/memory/model_states.hpp"
+#include "sim/memory/weight_storage.hpp"
 
 namespace search {
 
@@ -50,7 +51,8 @@ PassSeconds Estimator::pass(const sim::Variant& variant) {
 
 std::vector<base::Bytes> Estimator::model_states(int zero) const {
   std::vector<base::Bytes> totals;
-  for (const sim::StateBytes& device : sim::model_states(plan_, data_, oracle_.framework(plan_.training), zero))
+  for (const sim::StateBytes& device :
+       sim::model_states(plan_, data_, oracle_.framework(plan_.training), zero, sim::copies_columns(plan_, oracle_.cluster())))
     totals.push_back(device.total());
   return totals;
 }

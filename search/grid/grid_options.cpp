@@ -19,7 +19,8 @@ Option activation_inputs_option() {
 
 Option weights_option() {
   return {"weights", Choice{.words = {pcg::kWeightStorageWords.begin(), pcg::kWeightStorageWords.end()}},
-          "what weights of products inside layers are kept in, with `precision: fp8`", "as `precision` stores them"};
+          "what weights of products inside layers are kept in: bf16, or the format that `precision` multiplies",
+          "as `precision` stores them"};
 }
 
 Option cuda_graphs_option() {

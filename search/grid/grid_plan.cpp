@@ -216,10 +216,7 @@ Attempt<pcg::Plan> GridPlanner::plan(const GridConfig& config, std::string name)
   if (auto refused = without_hosts(config.memory.offload, problem_.cluster)) return *refused;
   const Attempt<Grid> made = make_grid(config, devices_, problem_.training.global_batch);
   if (!made) return made.refusal();
-  if (config.memory.weights != pcg::WeightStorage::bf16 && problem_.training.precision != pcg::Precision::fp8)
-    return Refusal{Constraint::precision, fmt::format("weights are kept in {} where products are in fp8, and the precision is {}",
-                                                      pcg::kWeightStorageWords[static_cast<std::size_t>(config.memory.weights)],
-                                                      pcg::to_text(problem_.training.precision))};
+  if (auto why = pcg::wrong_weights(config.memory.weights, problem_.training.precision)) return Refusal{Constraint::precision, *why};
   const Grid& grid = *made;
   pcg::Plan plan;
   plan.padding = padding_for(problem_.model, grid.tensor);

@@ -84,9 +84,11 @@ Refinement shards_of(const GridConfig& config, int domain_devices) {
 
 Refinement weights_of(const GridConfig& config, pcg::Precision precision) {
   Refinement r{"weights", {}};
-  if (precision != pcg::Precision::fp8 || config.memory.weights != pcg::WeightStorage::bf16) return r;
+  if (!pcg::casts_products(precision) || config.memory.weights != pcg::WeightStorage::bf16) return r;
   r.values.push_back(config);
-  r.values.back().memory.weights = pcg::WeightStorage::fp8;
+  r.values.back().memory.weights = precision == pcg::Precision::mxfp8   ? pcg::WeightStorage::mxfp8
+                                   : precision == pcg::Precision::nvfp4 ? pcg::WeightStorage::nvfp4
+                                                                        : pcg::WeightStorage::fp8;
   return r;
 }
 

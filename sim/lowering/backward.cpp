@@ -220,6 +220,11 @@ void BackwardEmitter::emit_node(std::uint32_t node) {
   Waits w = waits_of(node);
   w.after.insert(w.after.end(), pending_.begin(), pending_.end());
   pending_.clear();
+  // What was computed again has cast the weight that was gathered again for both.
+  if (const Price* casts = casts_of_gathered_weight(l_, node);
+      casts != nullptr && !unit_of_.contains(node) && !l_.plan.memory.zero.keeps_weights)
+    w.after.push_back(
+        append({Compute{l_.interned.device_set_of(node), {l_.program.part(node, "weight cast", *casts)}}, node, w.after, w.waits_on, {}}));
   const std::vector<std::uint32_t> regathered = gather_inputs_again(node, is_left(node) ? Waits{} : w);
   std::vector<std::uint32_t> done = emit_input_gradient(node, w);
   const std::size_t before_delivery = block_.items.size();

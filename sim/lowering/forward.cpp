@@ -6,6 +6,7 @@
 #include "sim/lowering/kernel_pieces.hpp"
 #include "sim/lowering/sharded_weights.hpp"
 #include "sim/lowering/token_exchanges.hpp"
+#include "sim/lowering/weight_traffic.hpp"
 
 namespace sim {
 
@@ -90,6 +91,10 @@ void ForwardEmitter::gather_dependencies(std::uint32_t node, Item& item) {
 
 void ForwardEmitter::emit_node(std::uint32_t node) {
   Compute kernels{l_.interned.device_set_of(node), {l_.program.part(node, recompute_ ? "recompute" : "forward", l_.prices.forward(node))}};
+  if (const Price* casts = casts_of_gathered_weight(l_, node))
+    pending_.push_back(append(
+        block_,
+        {Compute{l_.interned.device_set_of(node), {l_.program.part(node, "weight cast", *casts)}}, node, pending_, pending_waits_on_, {}}));
   Item compute;
   compute.node = node;
   gather_dependencies(node, compute);

@@ -1,5 +1,5 @@
 // The end of an iteration: gradients that were not synchronised beside the backward pass, tied weights of different stages,
-// the norm that clips them, the optimizer, and gathering weights that ZeRO-1 and -2 updated in shards.
+// the norm that clips them, the optimizer, gathering weights that ZeRO-1 and -2 updated in shards, and casting them for low precision.
 #include "sim/lowering/update.hpp"
 
 #include <fmt/core.h>
@@ -52,6 +52,7 @@ class UpdateEmitter {
     clip();
     optimize();
     gather();
+    cast();
     return std::move(block_);
   }
 
@@ -63,6 +64,9 @@ class UpdateEmitter {
   // The hosts update what they hold: block by block gradients go there, and weights come back.
   void optimize_on_hosts(int stage);
   void gather();
+  // Weights that are held whole are cast once for all micro-batches. Those that are gathered beside the first forward pass are cast there,
+  // bucket by bucket, which takes as long: it stands here.
+  void cast();
   struct Updated {
     std::uint32_t weight = 0;  // the first
     double parameters = 0;     // of each device
@@ -76,7 +80,7 @@ class UpdateEmitter {
   std::vector<StageWeight> held_;
   std::map<int, std::vector<std::uint32_t>> synchronised_;  // stage -> items of this block
   std::vector<std::uint32_t> clipped_;                      // the items by which all know the norm of the gradients
-  std::map<int, std::vector<std::uint32_t>> optimized_;
+  std::map<int, std::vector<std::uint32_t>> optimized_, gathered_;
 };
 
 void UpdateEmitter::synchronise() {
@@ -215,7 +219,27 @@ void UpdateEmitter::gather() {
       const SyncPattern& pattern = l_.synchronisation.pattern(id);
       if (pattern.empty()) continue;
       const MovementId m = in_every_group(l_, CollectiveKind::all_gather, pattern, what.second);
-      append(block_, moving(StreamKind::gradients, m, "updated weights", what.first, optimized_[s]));
+      gathered_[s].push_back(append(block_, moving(StreamKind::gradients, m, "updated weights", what.first, optimized_[s])));
+    }
+  }
+}
+
+void UpdateEmitter::cast() {
+  if (!pcg::casts_products(l_.plan.training.precision)) return;
+  for (int s = 0; s < l_.plan.stages; ++s) {
+    std::map<DeviceSetId, Compute> kernels;
+    for (const StageWeight& h : held_) {
+      if (h.stage != s || h.input != 1 || zero_of(l_, h.weight) >= 3) continue;
+      const Price& casts = l_.prices.weight_cast(h.reader);
+      if (casts.empty()) continue;
+      const DeviceSetId devices = l_.interned.device_set_of(h.reader);
+      kernels.try_emplace(devices, Compute{devices, {}}).first->second.parts.push_back(l_.program.part(h.reader, "weight cast", casts));
+    }
+    std::vector<std::uint32_t> after = optimized_[s];
+    after.insert(after.end(), gathered_[s].begin(), gathered_[s].end());
+    for (auto& [devices, work] : kernels) {
+      const std::uint32_t node = work.parts.front().node;
+      append(block_, {std::move(work), node, after, {}, {}});
     }
   }
 }

@@ -66,6 +66,12 @@ base::Bytes gradient_bytes(const Lowering& l, std::uint32_t node, std::uint32_t 
   return gradient_element(l) * shard_elements(l, node, input);
 }
 
+const Price* casts_of_gathered_weight(const Lowering& l, std::uint32_t node) {
+  if (l.variant.zero < 3 || l.flow.origins[node].size() < 2 || zero_of(l, l.flow.origins[node][1].node.value) < 3) return nullptr;
+  const Price& casts = l.prices.weight_cast(node);
+  return casts.empty() ? nullptr : &casts;
+}
+
 MovementId in_every_group(const Lowering& l, CollectiveKind kind, const SyncPattern& pattern, base::Bytes bytes) {
   // All groups synchronise at the same time and share links: they make one round.
   Round round;

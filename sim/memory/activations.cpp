@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "pcg/plan/low_precision.hpp"
 #include "pcg/sharding/halo.hpp"
 #include "pcg/sharding/internal_collectives.hpp"
 #include "pcg/work/gradient_kernels.hpp"
@@ -41,12 +42,10 @@ base::Bytes keys_of_others(const pcg::Plan& plan, std::uint32_t node) {
   return bytes;
 }
 
-// A product in fp8 keeps what it read as it read it, cast, for the gradient of its weights.
+// A product in low precision keeps what it read cast, along columns where these differ from rows, for the gradient of its weights.
 Activations::Copy Activations::copy_of(std::uint32_t node, std::size_t input) const {
-  const pcg::Operator& op = *plan_.pcg.node(pcg::NodeId(node)).operation();
   if (plan_.memory.fp8_activation_inputs && keeps_activation_input(plan_, flow_, node)) return Copy::fp8;
-  const bool product = std::holds_alternative<pcg::Linear>(op) || std::holds_alternative<pcg::ExpertLinear>(op);
-  return plan_.training.precision == pcg::Precision::fp8 && product && input == 0 ? Copy::fp8 : Copy::as_it_is;
+  return input == 0 && pcg::multiplies_low(plan_, plan_.pcg.node(pcg::NodeId(node))) ? Copy::operand : Copy::as_it_is;
 }
 
 void Activations::keep_tensor(pcg::TensorRef tensor, const Layout& layout, std::vector<double>& bytes, Copy copy) {
@@ -56,7 +55,9 @@ void Activations::keep_tensor(pcg::TensorRef tensor, const Layout& layout, std::
   for (base::DeviceId d : layout.devices) key.push_back(d.value);
   if (!kept_.insert({tensor, std::move(key)}).second) return;
   const pcg::TensorShape part = layout.shape.shard();
-  const double shard = copy == Copy::fp8 ? static_cast<double>(part.elements()) : pcg::bytes_of(part, plan_.training.precision).value();
+  double shard = pcg::bytes_of(part, plan_.training.precision).value();
+  if (copy == Copy::fp8) shard = static_cast<double>(part.elements());
+  if (copy == Copy::operand) shard = pcg::operand_format(plan_.training, false).rows * static_cast<double>(part.elements());
   for (base::DeviceId d : layout.devices) bytes[d.value] += shard;
 }
 

@@ -39,8 +39,8 @@ class Activations {
   void clear() { kept_.clear(); }
 
  private:
-  // As it is, or the copy in fp8 that a product keeps, or an activation function where the plan says so.
-  enum class Copy { as_it_is, fp8 };
+  // As it is; what an activation function keeps where the plan says so; what a product in low precision keeps.
+  enum class Copy { as_it_is, fp8, operand };
   void keep_tensor(pcg::TensorRef tensor, const Layout& layout, std::vector<double>& bytes, Copy copy = Copy::as_it_is);
   // What a node keeps of an input.
   [[nodiscard]] Copy copy_of(std::uint32_t node, std::size_t input) const;

@@ -25,6 +25,7 @@ class MemoryCounter {
         dataflow_(dataflow),
         flow_(dataflow.flow),
         framework_(framework),
+        copies_columns_(copies_columns(plan, cluster)),
         devices_(static_cast<std::size_t>(cluster.device_count())) {
     for (DeviceMemory& d : devices_) {
       d.saved.resize(static_cast<std::size_t>(plan.stages));
@@ -64,6 +65,7 @@ class MemoryCounter {
   const Dataflow& dataflow_;
   const FlowGraph& flow_;
   const profiles::FrameworkProfile& framework_;
+  const bool copies_columns_;
   std::vector<DeviceMemory> devices_;
 };
 
@@ -79,9 +81,10 @@ std::vector<MemoryCounter::WholeBytes> MemoryCounter::whole_bytes(const std::vec
         continue;
       const Layout& l = flow_.layouts[n].inputs[i];
       const auto elements = static_cast<double>(l.shape.shard().elements());
-      const double kept = weight_bytes_of(plan_, framework_, n, static_cast<std::uint32_t>(i)).kept;
+      const WeightBytes bytes = weight_bytes_of(plan_, framework_, n, static_cast<std::uint32_t>(i), copies_columns_);
       for (base::DeviceId d : l.devices) {
-        per_device[d.value].weights += elements * kept;
+        per_device[d.value].weights +=
+            elements * (bytes.kept + (pcg::zero_of_block(plan_.zero, plan_.memory.zero, weight.block) >= 3 ? bytes.copied : 0));
         per_device[d.value].gradients += elements * gradient;
       }
     }
@@ -90,9 +93,9 @@ std::vector<MemoryCounter::WholeBytes> MemoryCounter::whole_bytes(const std::vec
 }
 
 void MemoryCounter::count_states() {
-  const std::vector<StateBytes> states = model_states(plan_, dataflow_, framework_, plan_.zero);
+  const std::vector<StateBytes> states = model_states(plan_, dataflow_, framework_, plan_.zero, copies_columns_);
   for (std::size_t d = 0; d < states.size(); ++d) {
-    devices_[d].weights = states[d].weights;
+    devices_[d].weights = states[d].weights + states[d].copies;
     devices_[d].gradients = states[d].gradients;
     devices_[d].optimizer = states[d].optimizer;
   }

@@ -12,7 +12,8 @@ namespace {
 StateBytes states_of(int zero, const pcg::ZeroPolicy& policy, const ModelStateBytes& each, double parameters, double share) {
   return {base::Bytes(parameters * each.weight * (zero >= 3 ? share : 1)),
           base::Bytes(parameters * each.gradient * (pcg::shards_gradients(zero, policy) ? share : 1)),
-          base::Bytes(parameters * each.optimizer * (zero >= 1 ? share : 1))};
+          base::Bytes(parameters * each.optimizer * (zero >= 1 ? share : 1)),
+          {}};
 }
 
 // Numbers that an optimizer keeps for each parameter.
@@ -28,7 +29,7 @@ int moments(pcg::Optimizer o) {
 }  // namespace
 
 ModelStateBytes model_state_bytes(const pcg::TrainingConfig& t, const profiles::FrameworkProfile& framework) {
-  const bool half = t.precision == pcg::Precision::fp16 || t.precision == pcg::Precision::bf16 || t.precision == pcg::Precision::fp8;
+  const bool half = t.precision == pcg::Precision::fp16 || t.precision == pcg::Precision::bf16 || pcg::casts_products(t.precision);
   ModelStateBytes b;
   b.weight = half ? 2 : 4;
   b.gradient = half && !t.fp32_gradients ? 2 : 4;
@@ -45,7 +46,8 @@ ModelStateBytes model_state_bytes(const pcg::Plan& plan, const profiles::Framewo
   return b;
 }
 
-std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data, const profiles::FrameworkProfile& framework, int zero) {
+std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data, const profiles::FrameworkProfile& framework, int zero,
+                                     bool copies_columns) {
   ModelStateBytes each = model_state_bytes(plan, framework);
   // 2BW keeps the weights of the update before, which micro-batches under way began with.
   const double versions = plan.schedule == pcg::ScheduleKind::two_bw ? 2 : 1;
@@ -59,14 +61,18 @@ std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data
         if (!plan.pcg.node(from.node).is_weight() || !seen.insert(from).second) continue;
         const Layout& l = data.flow.layouts[n].inputs[i];
         const double share = 1.0 / static_cast<double>(data.synchronisation.shared_by(n, static_cast<std::uint32_t>(i)));
-        each.weight = weight_bytes_of(plan, framework, n, static_cast<std::uint32_t>(i)).kept;
+        const WeightBytes bytes = weight_bytes_of(plan, framework, n, static_cast<std::uint32_t>(i), copies_columns);
+        each.weight = bytes.kept;
         const int stage = pcg::zero_of_block(zero, plan.memory.zero, plan.pcg.node(from.node).block);
-        const StateBytes states = states_of(stage, plan.memory.zero, each, static_cast<double>(l.shape.shard().elements()), share);
+        const auto elements = static_cast<double>(l.shape.shard().elements());
+        StateBytes states = states_of(stage, plan.memory.zero, each, elements, share);
+        if (stage < 3) states.copies = base::Bytes(elements * bytes.copied);
         for (const base::DeviceId d : l.devices) {
           if (d.value >= devices.size()) devices.resize(d.value + 1);
           devices[d.value].weights += states.weights * versions;
           devices[d.value].gradients += states.gradients;
           devices[d.value].optimizer += states.optimizer;
+          devices[d.value].copies += states.copies;
         }
       }
     }

@@ -23,13 +23,14 @@ struct ModelStateBytes {
 // Of one device.
 struct StateBytes {
   base::Bytes weights, gradients, optimizer;
-  [[nodiscard]] base::Bytes total() const { return weights + gradients + optimizer; }
+  base::Bytes copies;  // of weights, in low precision (WeightBytes::copied), but of those that are gathered for each pass
+  [[nodiscard]] base::Bytes total() const { return weights + gradients + optimizer + copies; }
 };
 
 // One per device up to the last that holds a weight, numbered as the cluster's: every weight once per stage that reads it, less what ZeRO
-// stage `zero` shares out among those that hold copies, of the blocks that the plan names. `data` is dataflow_of(plan). Cost: O(weights x
-// shards).
+// stage `zero` shares out among those that hold copies, of the blocks that the plan names. `data` is dataflow_of(plan); `copies_columns` as
+// of weight_storage.hpp. Cost: O(weights x shards).
 [[nodiscard]] std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data, const profiles::FrameworkProfile& framework,
-                                                   int zero);
+                                                   int zero, bool copies_columns = false);
 
 }  // namespace sim

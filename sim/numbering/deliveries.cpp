@@ -4,6 +4,7 @@
 #include <map>
 
 #include "pcg/operators/weights.hpp"
+#include "sim/dataflow/cast_gathers.hpp"
 
 namespace sim {
 
@@ -26,7 +27,8 @@ Deliveries::Deliveries(const pcg::Plan& plan, const FlowGraph& flow, Interning& 
         const LayoutId to = interned.layouts_of(use.consumer).inputs[use.input];
         const auto [at, is_new] = known.try_emplace(to, DeliveryId(all_.size()));
         if (is_new)
-          all_.push_back({from, to, plan.pcg.nodes()[n].outputs[j].element, how_to_move(plan, static_cast<std::uint32_t>(n), use.consumer),
+          all_.push_back({from, to, plan.pcg.nodes()[n].outputs[j].element, is_gathered_cast(plan, flow, use) ? Wire::cast : Wire::stored,
+                          how_to_move(plan, static_cast<std::uint32_t>(n), use.consumer),
                           token_routing(plan, static_cast<std::uint32_t>(n), use), made++, std::nullopt});
         of_input_[use.consumer][use.input] = at->second;
       }
@@ -37,7 +39,7 @@ Deliveries::Deliveries(const pcg::Plan& plan, const FlowGraph& flow, Interning& 
 MovementId Deliveries::movement(DeliveryId d) {
   Delivery& delivery = all_[d.value];
   if (!delivery.movement)
-    delivery.movement = interned_.movement(delivery.from, delivery.to, delivery.element, delivery.how, delivery.tokens);
+    delivery.movement = interned_.movement(delivery.from, delivery.to, delivery.element, delivery.wire, delivery.how, delivery.tokens);
   return *delivery.movement;
 }
 

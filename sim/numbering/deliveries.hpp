@@ -38,6 +38,7 @@ class Deliveries {
   struct Delivery {
     LayoutId from, to;
     pcg::Element element;
+    Wire wire = Wire::stored;
     pcg::BetweenStages how;
     std::optional<TokenRouting> tokens;
     std::size_t place = 0;

@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "sim/dataflow/cast_gathers.hpp"
+
 namespace sim {
 
 GradientSums::GradientSums(const pcg::Plan& plan, const FlowGraph& flow, Interning& interned)
@@ -22,6 +24,7 @@ GradientSums::GradientSums(const pcg::Plan& plan, const FlowGraph& flow, Interni
                           from,
                           to,
                           plan.pcg.nodes()[n].outputs[j].element,
+                          is_gradient_gathered_cast(plan, flow, static_cast<std::uint32_t>(n)) ? Wire::cast : Wire::stored,
                           how_to_move(plan, use.consumer, static_cast<std::uint32_t>(n)),
                           token_routing(plan, static_cast<std::uint32_t>(n), use),
                           made_by_[static_cast<std::size_t>(stage)]++,
@@ -39,7 +42,7 @@ GradientSums::GradientSums(const pcg::Plan& plan, const FlowGraph& flow, Interni
 
 MovementId GradientSums::movement(GradientId g) {
   Sum& sum = all_[g.value];
-  if (!sum.movement) sum.movement = interned_.movement(sum.from, sum.to, sum.element, sum.how, sum.tokens);
+  if (!sum.movement) sum.movement = interned_.movement(sum.from, sum.to, sum.element, sum.wire, sum.how, sum.tokens);
   return *sum.movement;
 }
 

@@ -39,6 +39,7 @@ class GradientSums {
     int stage = 0;
     LayoutId from, to;
     pcg::Element element;
+    Wire wire = Wire::stored;
     pcg::BetweenStages how;
     std::optional<TokenRouting> tokens;
     std::size_t place = 0;

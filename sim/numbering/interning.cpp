@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "pcg/plan/low_precision.hpp"
 #include "pcg/plan/ranks.hpp"
 
 namespace sim {
@@ -70,9 +71,17 @@ MovementId Interning::intern(Movement m) {
   return it->second;
 }
 
-MovementId Interning::movement(LayoutId from, LayoutId to, pcg::Element element, pcg::BetweenStages how,
+MovementId Interning::movement(LayoutId from, LayoutId to, pcg::Element element, Wire wire, pcg::BetweenStages how,
                                const std::optional<TokenRouting>& tokens) {
-  const base::Bytes bytes = pcg::element_bytes(element, plan_.training.precision);
+  if (wire == Wire::cast) {
+    const MovementId gather = movement(from, to, element, Wire::stored, how, tokens);
+    const auto is_gathered = [](const Round& round) {
+      return std::ranges::all_of(round, [](const Transfer& t) { return t.kind == CollectiveKind::all_gather; });
+    };
+    if (!std::ranges::all_of(movements_[gather.value].rounds, is_gathered)) return gather;  // sums are added up in bf16
+  }
+  const base::Bytes bytes = wire == Wire::cast ? base::Bytes(pcg::operand_format(plan_.training, false).rows)
+                                               : pcg::element_bytes(element, plan_.training.precision);
   const bool passed_on = tokens && plan_.dispatch != pcg::Dispatch::nccl;
   const std::tuple key{from, to, bytes.value(), how, passed_on ? tokens : std::nullopt};
   if (const auto it = reshards_.find(key); it != reshards_.end()) return it->second;

@@ -29,6 +29,9 @@ struct InternalMovementIds {
 // else like everything that stays inside a stage. All nodes with devices in common are on one rank, so that two layouts have one answer.
 [[nodiscard]] pcg::BetweenStages how_to_move(const pcg::Plan& plan, std::uint32_t from, std::uint32_t to);
 
+// How numbers travel: as the precision stores them, or cast for the products that read them.
+enum class Wire { stored, cast };
+
 class Interning {
  public:
   // Layouts of a computing node, numbered as sim::NodeLayouts has them.
@@ -47,7 +50,7 @@ class Interning {
   [[nodiscard]] const LayoutIds& layouts_of(std::uint32_t node) const { return layouts_[flow_.layouts.number(node)]; }
   [[nodiscard]] MovementId intern(Movement m);
   // What brings a tensor from one layout to another. `how`: how_to_move(). `tokens`: it is what tokens send to experts or get from them.
-  [[nodiscard]] MovementId movement(LayoutId from, LayoutId to, pcg::Element element, pcg::BetweenStages how,
+  [[nodiscard]] MovementId movement(LayoutId from, LayoutId to, pcg::Element element, Wire wire, pcg::BetweenStages how,
                                     const std::optional<TokenRouting>& tokens);
   [[nodiscard]] const InternalMovementIds& internal_forward(std::uint32_t node);
   [[nodiscard]] const InternalMovementIds& internal_backward(std::uint32_t node);

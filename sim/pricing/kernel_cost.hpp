@@ -12,13 +12,14 @@ namespace sim {
 struct KernelCost {
   base::Seconds time;
   profiles::Basis basis = profiles::Basis::defaults;  // of the device's time
-  bool unsustained = false;                           // a product keeps its benchmark rate, because the framework's profile gives no share
+  bool unsustained = false;                           // a product keeps its benchmark rate, because no profile gives a share
 };
 
 // Returns: profiles::kernel_time, and
 //   for attention, at least FLOPs / (peak x the share that the framework's attention reaches on the device's generation; without
 //   a share as a product);
-//   for a product that is bound by its FLOPs, that time / the share that it sustains in training on the device's generation.
+//   for a product that is bound by its FLOPs, that time / the share that it sustains in training: what the framework's profile says of the
+//   device's generation, else what the device's profile says of the precision.
 // Requires: no profiles::unsupported(device, precision).
 // Cost: O(1).
 [[nodiscard]] KernelCost kernel_cost(const profiles::DeviceProfile& device, const profiles::FrameworkProfile& framework,

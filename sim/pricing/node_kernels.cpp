@@ -25,42 +25,6 @@ std::vector<pcg::Kernel> passes_of_loss(const NodeShape& shape, const pcg::Train
   return std::vector<pcg::Kernel>(static_cast<std::size_t>(passes), k);
 }
 
-bool is_product(const pcg::Operator& op) {
-  return std::holds_alternative<pcg::Linear>(op) || std::holds_alternative<pcg::ExpertLinear>(op);
-}
-
-// Kernels that go through all elements anyhow, and write fp8 where a product reads them next, as Transformer Engine's do.
-bool is_elementwise(const pcg::Operator& op) { return std::holds_alternative<pcg::Unary>(op) || std::holds_alternative<pcg::Binary>(op); }
-
-// The first product that reads a tensor casts it for all.
-bool casts_input(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node) {
-  const pcg::TensorRef from = flow.origins[node][0];
-  const pcg::PcgNode& maker = plan.pcg.node(from.node);
-  if (!maker.computes() || std::holds_alternative<pcg::LayerNorm>(*maker.operation()) || is_elementwise(*maker.operation())) return false;
-  for (const Use& use : flow.uses[from.node.value][static_cast<std::size_t>(from.output)])
-    if (is_product(*plan.pcg.nodes()[use.consumer].operation())) return use.consumer == node;
-  return false;
-}
-
-bool is_multiplied(const pcg::Operator& op) {
-  const auto* binary = std::get_if<pcg::Binary>(&op);
-  return binary != nullptr && binary->kind == pcg::Binary::Kind::multiply;
-}
-
-// The gradient of an activation or of a factor is cast by the kernel that makes it; one that is handed on as it is, or summed up, is not.
-bool casts_gradient(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node) {
-  const std::vector<Use>& uses = flow.uses[node][0];
-  if (uses.size() != 1) return true;
-  const pcg::Operator& reader = *plan.pcg.nodes()[uses.front().consumer].operation();
-  return !std::holds_alternative<pcg::Unary>(reader) && !is_multiplied(reader);
-}
-
-bool makes_logits(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node) {
-  return std::ranges::any_of(flow.uses[node][0], [&](const Use& use) {
-    return std::holds_alternative<pcg::CrossEntropy>(*plan.pcg.nodes()[use.consumer].operation());
-  });
-}
-
 // Reads what is stored as the precision stores reals and writes it in 1 byte, or the other way round.
 pcg::Kernel cast_kept(const pcg::TensorShape& shape, pcg::Precision precision) {
   pcg::Kernel k;
@@ -72,21 +36,19 @@ pcg::Kernel cast_kept(const pcg::TensorShape& shape, pcg::Precision precision) {
   return k;
 }
 
-// Reads what is stored in 2 bytes and writes it in 1 twice: by rows for the product at hand and by columns for the gradient of the weights,
-// which on Hopper is a transposed copy (Transformer Engine, docs/examples/fp8_primer).
-pcg::Kernel cast(std::string_view name, const pcg::TensorShape& shape) {
-  pcg::Kernel k;
-  const auto elements = static_cast<double>(shape.elements());
-  k.kind = pcg::KernelKind::elementwise;
-  k.name = name;
-  k.flops = base::Flops(elements);
-  k.bytes = base::Bytes(4 * elements);
-  return k;
+// The operands of products in low precision are read in their own bytes.
+void read_low(std::vector<pcg::Kernel>& kernels, std::int64_t operands, const pcg::OperandFormat& format) {
+  for (pcg::Kernel& k : kernels)
+    if (k.kind == pcg::KernelKind::matmul) k.bytes = k.bytes - base::Bytes((2 - format.rows) * static_cast<double>(operands));
+}
+
+void put_before(std::vector<pcg::Kernel>& kernels, const std::vector<pcg::Kernel>& first) {
+  kernels.insert(kernels.begin(), first.begin(), first.end());
 }
 
 }  // namespace
 
-NodeShape node_shape(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node) {
+NodeShape node_shape(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node, bool copies_columns) {
   const pcg::NodeId id(node);
   const pcg::PcgNode& n = plan.pcg.node(id);
   const auto wholes = plan.pcg.whole_inputs(id);
@@ -94,18 +56,12 @@ NodeShape node_shape(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t
               pcg::shards_with_halos(*n.operation(), *n.space, n.sharding, wholes),
               plan.pcg.shard_outputs(id),
               {},
-              false,
-              false,
+              casts_of(plan, flow, node, copies_columns),
               plan.memory.fp8_activation_inputs && keeps_activation_input(plan, flow, node),
               false};
   s.stored = flow.stored[node];
   const auto slots = pcg::weight_slots(s.op, flow.origins[node].size());
   for (std::size_t i = 0; i < slots.size(); ++i) s.needed.push_back(!slots[i] && flow.needs_gradient[flow.origins[node][i].node.value]);
-  if (plan.training.precision == pcg::Precision::fp8 && is_product(s.op)) {
-    s.is_head = makes_logits(plan, flow, node);
-    s.casts_input = !s.is_head && casts_input(plan, flow, node);
-    s.casts_gradient = !s.is_head && casts_gradient(plan, flow, node);
-  }
   return s;
 }
 
@@ -115,7 +71,16 @@ std::vector<pcg::Kernel> forward_kernels(const NodeShape& shape, const pcg::Trai
   std::vector<pcg::Kernel> kernels =
       passes_of_loss(shape, training, pcg::forward_kernels(shape.op, shape.read, shape.outputs, training.precision),
                      framework.loss.forward_kernels, framework.loss.forward);
-  if (shape.casts_input) kernels.insert(kernels.begin(), cast("fp8 cast", shape.read[0]));
+  if (pcg::casts_products(training.precision)) {
+    const pcg::OperandFormat format = pcg::operand_format(training, shape.casts.copies_columns);
+    if (shape.casts.low) {
+      const auto input = static_cast<double>(shape.read[0].elements());
+      read_low(kernels, shape.read[0].elements() + shape.read[1].elements(), format);
+      put_before(kernels, cast_kernels(Operand::input, shape.casts.input, input, format, shape.casts.input_share));
+    } else if (!kernels.empty()) {
+      kernels.back().bytes += bytes_written_more(shape.casts.output, static_cast<double>(shape.outputs[0].elements()), format);
+    }
+  }
   if (shape.casts_kept) kernels.push_back(cast_kept(shape.read[0], training.precision));
   return kernels;
 }
@@ -126,13 +91,31 @@ std::vector<pcg::Kernel> input_gradient_kernels(const NodeShape& shape, const pc
   std::vector<pcg::Kernel> kernels =
       passes_of_loss(shape, training, pcg::input_gradient_kernels(shape.op, shape.read, shape.outputs, shape.needed, training.precision),
                      framework.loss.backward_kernels, framework.loss.backward);
-  if (shape.casts_gradient) kernels.insert(kernels.begin(), cast("fp8 cast of a gradient", shape.outputs[0]));
+  if (pcg::casts_products(training.precision)) {
+    const pcg::OperandFormat format = pcg::operand_format(training, shape.casts.copies_columns);
+    if (shape.casts.low) {
+      const auto gradient = static_cast<double>(shape.outputs[0].elements());
+      read_low(kernels, shape.outputs[0].elements() + shape.read[1].elements(), format);
+      put_before(kernels, cast_kernels(Operand::gradient, shape.casts.gradient, gradient, format, shape.casts.gradient_share));
+    } else if (!kernels.empty()) {
+      kernels.back().bytes += bytes_written_more(shape.casts.made_gradient, static_cast<double>(shape.read[0].elements()), format);
+    }
+  }
   if (shape.casts_kept) kernels.insert(kernels.begin(), cast_kept(shape.read[0], training.precision));
   return kernels;
 }
 
 std::vector<pcg::Kernel> weight_gradient_kernels(const NodeShape& shape, const pcg::TrainingConfig& training) {
-  return pcg::weight_gradient_kernels(shape.op, shape.read, shape.outputs, training.precision);
+  std::vector<pcg::Kernel> kernels = pcg::weight_gradient_kernels(shape.op, shape.read, shape.outputs, training.precision);
+  if (shape.casts.low)
+    read_low(kernels, shape.read[0].elements() + shape.outputs[0].elements(), pcg::operand_format(training, shape.casts.copies_columns));
+  return kernels;
+}
+
+std::vector<pcg::Kernel> weight_casts(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node, bool copies_columns) {
+  if (!pcg::multiplies_low(plan, plan.pcg.nodes()[node])) return {};
+  const auto elements = static_cast<double>(flow.layouts[node].inputs[1].shape.shard().elements());
+  return weight_cast_kernels(plan.memory.weights, elements, pcg::weight_format(plan.training, copies_columns));
 }
 
 std::vector<pcg::Kernel> accumulation_kernels(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node) {

@@ -8,6 +8,7 @@
 #include "pcg/work/kernel.hpp"
 #include "profiles/framework_profile.hpp"
 #include "sim/dataflow/flow_graph.hpp"
+#include "sim/pricing/casts.hpp"
 
 namespace sim {
 
@@ -16,17 +17,14 @@ struct NodeShape {
   pcg::Operator op;                             // as one shard sees it: its share of the heads
   std::vector<pcg::TensorShape> read, outputs;  // shards; inputs with the halos that the kernels read
   std::vector<bool> needed;                     // per input: whether the backward pass needs its gradient; false for weights
-  // In fp8: a product that casts its input, or its output's gradient, because the kernel that makes it does not.
-  bool casts_input = false, casts_gradient = false;
-  bool casts_kept = false;  // keeps what it reads in fp8: casts it there, and back for the backward pass
-  bool is_head =
-      false;  // in fp8: a product that makes logits, which stays in bf16 (Transformer Engine's recipes; DeepSeek-V3, section 3.3.1)
-  bool stored = false;  // joins or cuts weights alone (FlowGraph::stored): runs no kernels
+  CastsOfNode casts;                            // of low precision
+  bool casts_kept = false;                      // keeps what it reads in fp8: casts it there, and back for the backward pass
+  bool stored = false;                          // joins or cuts weights alone (FlowGraph::stored): runs no kernels
   bool operator==(const NodeShape&) const = default;
 };
 
-// Requires: the node computes.
-[[nodiscard]] NodeShape node_shape(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node);
+// `copies_columns`: pcg::operand_format. Requires: the node computes.
+[[nodiscard]] NodeShape node_shape(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node, bool copies_columns = false);
 
 // Each returns the kernels in the order in which they run; none where the pass has no work.
 [[nodiscard]] std::vector<pcg::Kernel> forward_kernels(const NodeShape& shape, const pcg::TrainingConfig& training,
@@ -34,6 +32,8 @@ struct NodeShape {
 [[nodiscard]] std::vector<pcg::Kernel> input_gradient_kernels(const NodeShape& shape, const pcg::TrainingConfig& training,
                                                               const profiles::FrameworkProfile& framework);
 [[nodiscard]] std::vector<pcg::Kernel> weight_gradient_kernels(const NodeShape& shape, const pcg::TrainingConfig& training);
+// Casting a product's weight for all micro-batches, once it is updated and gathered. None where the plan trains in no low precision.
+[[nodiscard]] std::vector<pcg::Kernel> weight_casts(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node, bool copies_columns);
 // Adding up the gradients of outputs that several nodes read.
 [[nodiscard]] std::vector<pcg::Kernel> accumulation_kernels(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node);
 // Adding a micro-batch's gradients of the node's weights to those of the micro-batches before. None where the framework's

@@ -18,6 +18,7 @@ PriceList::PriceList(const pcg::Plan& plan, const FlowGraph& flow, const topolog
     const profiles::DeviceProfile& profile = profiles::device_profile(type.type);
     if (const auto why = profiles::unsupported(profile, plan.training.precision)) problems.add({}, "training.precision", *why);
     device_types_.push_back(type);
+    copies_columns_ = copies_columns_ || profile.transposes_fp8;
     const bool is_scaled = type.speed != topology::DeviceSpeed{};
     profiles_.push_back(is_scaled ? &scaled_.emplace_back(profiles::scaled(profile, type.speed.compute, type.speed.memory)) : &profile);
   }
@@ -53,7 +54,7 @@ Price PriceList::price(const std::vector<pcg::Kernel>& kernels, base::Seconds la
 PriceList::Shape& PriceList::shape_of(std::uint32_t node) {
   Shape*& known = nodes_[node].shape;
   if (known != nullptr) return *known;
-  NodeShape shape = node_shape(plan_, flow_, node);
+  NodeShape shape = node_shape(plan_, flow_, node, copies_columns_);
   // Layers repeat, so few shapes differ: a search through all is quicker than hashing operators.
   const auto at = std::ranges::find(shapes_, shape, &Shape::shape);
   known = at != shapes_.end() ? &*at : &shapes_.emplace_back(Shape{std::move(shape), {}, {}, {}});
@@ -80,6 +81,12 @@ const Price& PriceList::weight_gradient(std::uint32_t node) {
   if (!s.weight_gradient)
     s.weight_gradient = price(weight_gradient_kernels(s.shape, plan_.training), framework_.host.backward_kernel, precision_of(s.shape));
   return *s.weight_gradient;
+}
+
+const Price& PriceList::weight_cast(std::uint32_t node) {
+  std::optional<Price>& known = nodes_[node].weight_cast;
+  if (!known) known = price(weight_casts(plan_, flow_, node, copies_columns_), framework_.host.forward_kernel);
+  return *known;
 }
 
 const Price& PriceList::accumulation(std::uint32_t node) {

@@ -48,6 +48,7 @@ class PriceList {
   [[nodiscard]] const Price& forward(std::uint32_t node);
   [[nodiscard]] const Price& input_gradient(std::uint32_t node);
   [[nodiscard]] const Price& weight_gradient(std::uint32_t node);
+  [[nodiscard]] const Price& weight_cast(std::uint32_t node);
   [[nodiscard]] const Price& accumulation(std::uint32_t node);
   [[nodiscard]] const Price& gradient_buffer(std::uint32_t node);
   // The update of `parameters` parameters of one device.
@@ -70,14 +71,15 @@ class PriceList {
   };
   struct Node {
     Shape* shape = nullptr;
-    std::optional<Price> accumulation, gradient_buffer;
+    std::optional<Price> accumulation, gradient_buffer, weight_cast;
   };
   // Each kernel costs the host `launch` besides the device's own launch overhead.
   Price price(const std::vector<pcg::Kernel>& kernels, base::Seconds launch) { return price(kernels, launch, plan_.training.precision); }
   Price price(const std::vector<pcg::Kernel>& kernels, base::Seconds launch, pcg::Precision precision);
   // That of a node's products.
   [[nodiscard]] pcg::Precision precision_of(const NodeShape& shape) const {
-    return shape.is_head ? pcg::Precision::bf16 : plan_.training.precision;
+    const bool is_high = pcg::casts_products(plan_.training.precision) && !shape.casts.low;
+    return is_high ? pcg::Precision::bf16 : plan_.training.precision;
   }
   Shape& shape_of(std::uint32_t node);
 
@@ -87,6 +89,7 @@ class PriceList {
   std::vector<topology::DeviceKind> device_types_;
   std::vector<const profiles::DeviceProfile*> profiles_;  // per device type
   std::deque<profiles::DeviceProfile> scaled_;            // of types that are faster or slower than their profile
+  bool copies_columns_ = false;                           // some device in use reads fp8 along rows alone
   std::optional<HostLinks> hosts_;
   std::deque<Shape> shapes_;               // distinct; stay where they are
   std::vector<Node> nodes_;                // per node of the PCG

@@ -104,7 +104,7 @@ constexpr std::array<std::string_view, 8> kWhatIfs{"cluster.links.infiniband.ban
                                                    "model.transformer.hidden",
                                                    "training.framework"};
 constexpr std::array<std::string_view, 5> kFrameworks{"generic", "megatron", "megatron-core", "pytorch", "deepspeed"};
-constexpr std::array<std::string_view, 5> kPrecisions{"bf16", "fp16", "fp32", "tf32", "fp8"};
+constexpr std::array<std::string_view, 7> kPrecisions{"bf16", "fp16", "fp32", "tf32", "fp8", "mxfp8", "nvfp4"};
 
 std::string model_of(Choices& c) {
   std::string text = fmt::format("layers: {}, hidden: {}, heads: {}, vocab: {}, sequence_length: {}", 1 + c.below(5),

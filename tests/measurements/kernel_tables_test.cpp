@@ -78,7 +78,8 @@ TEST_CASE("what is no table, cut off, or holds words for numbers is refused with
   CHECK(error_of(kOwn + "d,fp32,matmul,1,2\n") == "5 cells, but the header has 10 columns");
   CHECK(error_of(kOwn + "d,fp32,matmul,1,2,3,x,,,1\n") == "t.csv:2: k: \"x\" is no number");
   CHECK(error_of(kOwn + "d,fp32,matmul,1,2,3,1.5,,,1\n") == "t.csv:2: k: \"1.5\" is no size");
-  CHECK(error_of(kOwn + "d,fp99,matmul,1,2,3,1,,,1\n") == "t.csv:2: precision: \"fp99\" is none of fp32, tf32, fp16, bf16, fp8");
+  CHECK(error_of(kOwn + "d,fp99,matmul,1,2,3,1,,,1\n") ==
+        "t.csv:2: precision: \"fp99\" is none of fp32, tf32, fp16, bf16, fp8, mxfp8, nvfp4");
   CHECK(error_of(kOwn + "d,fp32,matmul,1,2,3,1,,,nan\n") == "t.csv:2: seconds: \"nan\" is no number");
   CHECK(error_of(kOwn + "\"d,fp32\n") == "a quote in this row is never closed");
 }

@@ -9,6 +9,7 @@
 #include "pcg/evaluator/equivalence.hpp"
 #include "pcg/evaluator/evaluator.hpp"
 #include "pcg/graph/parallelize.hpp"
+#include "pcg/plan/low_precision.hpp"
 #include "pcg/plan/plan.hpp"
 #include "pcg/plan/plan_read.hpp"
 #include "pcg/plan/plan_write.hpp"
@@ -134,7 +135,8 @@ TEST_CASE("reading what was written gives the plan again") {
     const int ranks = p.stages / p.chunks;
     p.micro_batches = ranks * static_cast<int>(1 + random.below(3));
     p.training.global_batch *= p.micro_batches;
-    p.training.precision = static_cast<Precision>(random.below(5));
+    p.training.precision = static_cast<Precision>(random.below(7));
+    if (p.training.precision == Precision::fp8) p.training.fp8_recipe = static_cast<pcg::Fp8Recipe>(random.below(3));
     p.training.optimizer = static_cast<Optimizer>(random.below(3));
     p.training.framework = static_cast<Framework>(random.below(4));
     p.training.fp32_gradients = random.below(2) == 0;
@@ -148,7 +150,8 @@ TEST_CASE("reading what was written gives the plan again") {
       for (std::size_t b = 0; b < p.pcg.blocks().size(); ++b)
         if (random.below(2) == 0) p.memory.zero.blocks.push_back(static_cast<int>(b));
     if (p.zero > 2 && random.below(2) == 0) p.memory.zero.prefetch = static_cast<int>(random.below(3));
-    if (p.training.precision == Precision::fp8) p.memory.weights = static_cast<WeightStorage>(random.below(5));
+    p.memory.weights = static_cast<WeightStorage>(random.below(5));
+    if (pcg::wrong_weights(p.memory.weights, p.training.precision)) p.memory.weights = WeightStorage::bf16;
     p.memory.bf16_moments = random.below(2) == 0;
     p.memory.fp8_activation_inputs = random.below(2) == 0;
     p.memory.recomputed.blocks = static_cast<int>(random.below(3));

@@ -53,8 +53,10 @@ TEST_CASE("devices have the figures that are published of them") {
     CHECK(d.peak.at(Precision::bf16).value() == doctest::Approx(1e12 * p.bf16));
     CHECK(d.peak.contains(Precision::fp8) == (p.fp8 > 0));
     if (p.fp8 > 0) CHECK(d.peak.at(Precision::fp8).value() == doctest::Approx(1e12 * p.fp8));
-    CHECK(d.fp4_peak.has_value() == (p.fp4 > 0));
-    if (p.fp4 > 0) CHECK(d.fp4_peak->value() == doctest::Approx(1e12 * p.fp4));
+    CHECK(d.peak.contains(Precision::nvfp4) == (p.fp4 > 0));
+    if (p.fp4 > 0) CHECK(d.peak.at(Precision::nvfp4).value() == doctest::Approx(1e12 * p.fp4));
+    CHECK(d.peak.contains(Precision::mxfp8) == (p.fp4 > 0));
+    if (p.fp4 > 0) CHECK(d.peak.at(Precision::mxfp8) == d.peak.at(Precision::fp8));
     // What a driver shows is between the gigabytes on the box and as many binary ones, or a little less.
     CHECK(d.memory.value() > 0.96e9 * p.gigabytes);
     CHECK(d.memory.value() <= 1.0738e9 * p.gigabytes);
@@ -74,6 +76,8 @@ TEST_CASE("every one holds together") {
     CHECK(d.traffic.size() == 12);
     CHECK(d.overlap_slowdown >= 1);
     for (const auto& [p, rate] : d.peak) CHECK(rate >= d.vector_peak.at(p));
+    for (const auto& [p, rate] : d.ceiling) CHECK(rate <= d.peak.at(p));
+    CHECK(d.ceiling.contains(Precision::bf16) == !d.ceiling.empty());  // the others are against it
     for (const auto& [kind, e] : d.traffic) CHECK((e.max > 0 && e.max <= 1));
     for (const auto& [kind, e] : d.compute) CHECK((e.max > 0 && e.max <= 1));
   }
@@ -94,9 +98,24 @@ TEST_CASE("an unknown device names the nearest") {
   }
 }
 
+TEST_CASE("a product keeps the share of its own precision, else that of bf16") {
+  const auto& gb200 = profiles::device_profile("gb200-186gb");
+  CHECK(profiles::sustained_share(gb200, Precision::fp16) == 0.70);
+  CHECK(profiles::sustained_share(gb200, Precision::mxfp8) == 0.79);
+  CHECK(profiles::sustained_share(gb200, Precision::nvfp4) == 1);
+  CHECK(profiles::sustained_share(profiles::device_profile("h100-sxm-80gb"), Precision::fp8) == 0.87);
+  CHECK_FALSE(profiles::sustained_share(profiles::device_profile("l40s-48gb"), Precision::bf16));
+}
+
 TEST_CASE("what a device cannot train in") {
   CHECK(profiles::unsupported(profiles::device_profile("v100-sxm2-16gb"), Precision::bf16) == "v100-sxm2-16gb has no bf16");
-  CHECK(profiles::unsupported(profiles::device_profile("a100-sxm-80gb"), Precision::fp8) == "a100-sxm-80gb has no fp8");
+  CHECK(profiles::unsupported(profiles::device_profile("a100-sxm-80gb"), Precision::fp8) ==
+        "a100-sxm-80gb has no fp8: tensor cores have it from Ada, Hopper and MI300 on");
+  for (const Precision p : {Precision::mxfp8, Precision::nvfp4}) {
+    CHECK(profiles::unsupported(profiles::device_profile("h100-sxm-80gb"), p) ==
+          "h100-sxm-80gb has no " + std::string(pcg::to_text(p)) + ": tensor cores have scales of blocks from Blackwell (SM100) on");
+    CHECK_FALSE(profiles::unsupported(profiles::device_profile("gb200-186gb"), p));
+  }
   CHECK_FALSE(profiles::unsupported(profiles::device_profile("h100-sxm-80gb"), Precision::fp8));
   CHECK_FALSE(profiles::unsupported(profiles::device_profile("titan-xp-12gb"), Precision::fp16));
 }

@@ -177,19 +177,24 @@ TEST_CASE("a stage that waits for its message loses the message's time, once for
   CHECK(per_micro_batch(false) - per_micro_batch(true) == doctest::Approx(2 * message).epsilon(0.05));
 }
 
-TEST_CASE("products in sustained training and fused attention take what the framework says") {
+TEST_CASE("products take the share that the framework sustains, else that of the device") {
   const auto cluster = test::star(1, 1, "100 GB/s", "1 us", "a100-sxm-80gb");
   auto plan = test::plan_of(test::mlp(4, 4096, 4096), {}, 1);
   plan.training.precision = pcg::Precision::bf16;
   sim::SimulationConfig config;
   config.framework = profiles::framework_profile(pcg::Framework::generic);
-  config.framework->sustained.clear();
+  config.framework->sustained["a100"] = 1;
   const double bench = sim::simulate_plan(plan, cluster, config).breakdown.compute.value();
   config.framework->sustained["a100"] = 0.5;
   const double slow = sim::simulate_plan(plan, cluster, config).breakdown.compute.value();
   // Eleven products of 137 GFLOP take twice as long: a little less in all, since loss and update move bytes.
   CHECK(slow / bench > 1.8);
   CHECK(slow / bench < 2.0);
+  config.framework->sustained["a100"] = 0.84;
+  const double same = sim::simulate_plan(plan, cluster, config).breakdown.compute.value();
+  config.framework->sustained.clear();
+  CHECK(sim::simulate_plan(plan, cluster, config).breakdown.compute.value() == same);
+  config.framework->sustained["a100"] = 0.5;
   // In fp32 they run on vector units, which keep their rate.
   plan.training.precision = pcg::Precision::fp32;
   const double vector_units = sim::simulate_plan(plan, cluster, config).breakdown.compute.value();

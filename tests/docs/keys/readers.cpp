@@ -329,11 +329,13 @@ auto provenance_of(const profiles::DeviceProfile& d) {
 auto device_value(const Yaml& document) {
   const profiles::DeviceProfile d = profiles::load_device_profile(document);
   return std::make_tuple(d.name, d.vendor_name, d.memory, d.reserved, d.memory_bandwidth, d.peak, d.vector_peak, d.launch_overhead,
-                         d.kernel_floor, d.overlap_slowdown, d.compute, d.vector_compute, d.traffic, provenance_of(d));
+                         d.kernel_floor, d.overlap_slowdown, d.ceiling, d.sustained, d.transposes_fp8, d.compute, d.vector_compute,
+                         d.traffic, provenance_of(d));
 }
 
 std::vector<KeyReader> profile_readers() {
-  Yaml device = yaml(std::string(profiles::device_text("titan-xp-12gb"))), whole = device;
+  Yaml device = yaml(std::string(profiles::device_text("titan-xp-12gb"))),
+       whole = yaml(std::string(profiles::device_text("h100-sxm-80gb")));
   whole.find("device")->set("fitted", yaml(kFitted));
   std::vector<Yaml> frameworks;
   for (const char* more : {"", "  overlapped_bucket: {parameters: 100}\n  attention: {a100: 1}\n  sustained: {a100: 1}",

@@ -1,0 +1,204 @@
+// Training in low precision: linear layers inside of blocks alone are in it. What they multiply is cast, by kernels with the bytes of
+// Transformer Engine's recipes or by those that make it; attention, router, norms, embedding and head stay in bf16.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "base/yaml/parse.hpp"
+#include "pcg/plan/low_precision.hpp"
+#include "planning.hpp"
+#include "sim/dataflow/dataflow.hpp"
+#include "sim/memory/memory.hpp"
+#include "sim/pricing/node_kernels.hpp"
+
+namespace {
+
+constexpr double kInHalf = 512, kSampleTokens = 256;  // width h, and tokens of a sample, of the model below
+
+pcg::TrainingConfig in_precision(pcg::Precision precision, pcg::Fp8Recipe recipe = pcg::Fp8Recipe::delayed) {
+  pcg::TrainingConfig training;
+  training.precision = precision;
+  training.fp8_recipe = recipe;
+  return training;
+}
+
+// Layers of: norm, qkv, attention, projection, addition; norm, up, gelu, down, addition.
+pcg::Plan low_precision_plan(int layers, const pcg::TrainingConfig& training, const topology::Cluster& cluster,
+                             const search::GridConfig& config = {}) {
+  pcg::models::TransformerConfig t;
+  t.layers = layers;
+  t.hidden = 512;
+  t.heads = 8;
+  t.vocab = 1024;
+  t.sequence_length = 256;
+  const pcg::Graph model = pcg::models::transformer(t, 1);
+  const base::Yaml section;
+  const sim::Oracle oracle(cluster);
+  return search::megatron_plan({model, section, cluster, training, oracle}, config).value();
+}
+
+topology::Cluster some_gpus(const std::string& preset, int gpus = 1) {
+  return topology::load_cluster(
+      topology::expand_cluster(base::parse_yaml("{preset: " + preset + ", node.gpus.count: " + std::to_string(gpus) + "}", "test"),
+                               "cluster"),
+      "cluster");
+}
+
+// Bytes per token and h of one more layer, by the name of the kernel.
+using PassBytes = std::map<std::string, double>;
+template <class Kernels>
+PassBytes bytes_of_layer(const Kernels& kernels_of, const pcg::TrainingConfig& training, bool copies_columns) {
+  const topology::Cluster cluster = some_gpus("dgx-b200");
+  const auto add = [&](int layers, double sign, PassBytes& bytes) {
+    const pcg::Plan plan = low_precision_plan(layers, training, cluster);
+    const sim::Dataflow data = sim::dataflow_of(plan);
+    for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n) {
+      if (!plan.pcg.nodes()[n].computes()) continue;
+      for (const pcg::Kernel& k : kernels_of(sim::node_shape(plan, data.flow, n, copies_columns), plan.training))
+        bytes[std::string(k.name)] += sign * k.bytes.value() / (kInHalf * kSampleTokens);
+    }
+  };
+  PassBytes bytes;
+  add(3, 1, bytes);
+  add(2, -1, bytes);
+  return bytes;
+}
+PassBytes forward_bytes(const pcg::TrainingConfig& training, bool copies_columns = false) {
+  const auto& framework = profiles::framework_profile(pcg::Framework::generic);
+  return bytes_of_layer([&](const auto& s, const auto& t) { return sim::forward_kernels(s, t, framework); }, training, copies_columns);
+}
+PassBytes backward_bytes(const pcg::TrainingConfig& training, bool copies_columns = false) {
+  const auto& framework = profiles::framework_profile(pcg::Framework::generic);
+  return bytes_of_layer([&](const auto& s, const auto& t) { return sim::input_gradient_kernels(s, t, framework); }, training,
+                        copies_columns);
+}
+
+bool says(const PassBytes& bytes, const char* name) { return bytes.contains(name) && bytes.at(name) > 0; }
+
+double kept_by_layer(const pcg::TrainingConfig& training, const char* preset) {
+  const topology::Cluster cluster = some_gpus(preset);
+  const auto kept = [&](int layers) { return sim::memory_of(low_precision_plan(layers, training, cluster), cluster).activations.value(); };
+  return kept(3) - kept(2);
+}
+
+// Bytes that the collectives of two more layers move, of each kind, under sequence parallelism over four GPUs.
+std::map<std::string, double> moved_by_layers(const pcg::TrainingConfig& training) {
+  const topology::Cluster cluster = some_gpus("dgx-b200", 4);
+  search::GridConfig c;
+  c.tensor = 4;
+  c.sequence_parallel = true;
+  std::map<std::string, double> moved;
+  sim::SimulationConfig ring;
+  ring.collectives.algorithm = sim::Algorithm::ring;
+  for (const int layers : {4, 2})
+    for (const auto& [kind, bytes] :
+         sim::simulate_plan(low_precision_plan(layers, training, cluster, c), cluster, ring).bytes.by_collective)
+      moved[std::string(kind)] += (layers == 4 ? 1 : -1) * bytes.value();
+  return moved;
+}
+
+}  // namespace
+
+TEST_CASE("what products read is kept in the bytes of the recipe") {
+  // Of qkv's (h), up's (h) and down's (4 h) operands: 2 - x bytes less. What the projection reads is kept by attention in bf16 as well: x h
+  // more. Inputs of norms, of attention and of gelu are as before.
+  const auto saved = [](const pcg::TrainingConfig& low, const char* preset) {
+    return (kept_by_layer(in_precision(pcg::Precision::bf16), preset) - kept_by_layer(low, preset)) / (kInHalf * kSampleTokens);
+  };
+  const auto closed_form = [](double x) { return 6 * (2 - x) - x; };
+  CHECK(saved(in_precision(pcg::Precision::fp8), "dgx-h100") == doctest::Approx(closed_form(1)));
+  CHECK(saved(in_precision(pcg::Precision::fp8, pcg::Fp8Recipe::current), "dgx-h100") == doctest::Approx(closed_form(1)));
+  CHECK(saved(in_precision(pcg::Precision::fp8, pcg::Fp8Recipe::blockwise), "dgx-h100") == doctest::Approx(closed_form(1 + 4.0 / 128)));
+  CHECK(saved(in_precision(pcg::Precision::mxfp8), "dgx-b200") == doctest::Approx(closed_form(1 + 1.0 / 32)));
+  CHECK(saved(in_precision(pcg::Precision::nvfp4), "dgx-b200") == doctest::Approx(closed_form(0.5 + 1.0 / 16)));
+}
+
+TEST_CASE("delayed scaling casts what no other kernel does, on Hopper with a transposed copy") {
+  // Forward: what attention made (h); norms and gelu write fp8 themselves. Backward: the gradients of qkv (3 h), of the projection and of
+  // down (h each), which come from attention and from additions; gelu's gradient kernel casts that of up.
+  for (const bool hopper : {false, true}) {
+    const PassBytes forward = forward_bytes(in_precision(pcg::Precision::fp8), hopper),
+                    backward = backward_bytes(in_precision(pcg::Precision::fp8), hopper),
+                    half = forward_bytes(in_precision(pcg::Precision::bf16));
+    const double columns = hopper ? 1 : 0;
+    CHECK(forward.at("cast of an input") == doctest::Approx(2 + 1 + columns));
+    CHECK(backward.at("cast of a gradient") == doctest::Approx(5 * (2 + 1 + columns)));
+    CHECK_FALSE(says(forward, "amax of an input"));
+    CHECK_FALSE(says(backward, "amax of a gradient"));
+    // Two norms of h and a gelu of 4 h write fp8 in place of bf16.
+    CHECK(forward.at("layer_norm.forward") - half.at("layer_norm.forward") == doctest::Approx(2 * (1 + columns - 2)));
+    CHECK(forward.at("unary.forward") - half.at("unary.forward") == doctest::Approx(4 * (1 + columns - 2)));
+  }
+}
+
+TEST_CASE("current scaling casts all, after passes for what no other kernel has found the largest value of") {
+  const auto training = in_precision(pcg::Precision::fp8, pcg::Fp8Recipe::current);
+  const PassBytes forward = forward_bytes(training), backward = backward_bytes(training);
+  CHECK(forward.at("cast of an input") == doctest::Approx((1 + 1 + 1 + 4) * 3));
+  CHECK(forward.at("amax of an input") == doctest::Approx(1 * 2));  // attention's
+  CHECK(backward.at("cast of a gradient") == doctest::Approx((3 + 1 + 4 + 1) * 3));
+  CHECK(backward.at("amax of a gradient") == doctest::Approx((3 + 1 + 1) * 2));
+}
+
+TEST_CASE("scales of blocks make rows and columns of one read") {
+  const PassBytes blocks = forward_bytes(in_precision(pcg::Precision::fp8, pcg::Fp8Recipe::blockwise)),
+                  mx = forward_bytes(in_precision(pcg::Precision::mxfp8)), four = forward_bytes(in_precision(pcg::Precision::nvfp4));
+  CHECK(blocks.at("cast of an input") == doctest::Approx((1 + 1 + 1 + 4) * (2 + 2 * (1 + 4.0 / 128))));
+  CHECK_FALSE(says(blocks, "amax of an input"));
+  CHECK(mx.at("cast of an input") == doctest::Approx((1 + 1 + 1) * (2 + 2 * (1 + 1.0 / 32))));  // gelu casts for down
+  CHECK(mx.at("scales of an input") == doctest::Approx((1 + 1 + 1 + 4) * 2 * 2 / 32.0));
+  CHECK(four.at("cast of an input") == doctest::Approx((1 + 1 + 1 + 4) * (2 + 2 * (0.5 + 1.0 / 16))));
+  CHECK(four.at("amax of an input") == doctest::Approx((1 + 1 + 1 + 4) * 2));
+}
+
+TEST_CASE("products read operands in their own bytes and write bf16") {
+  // Per token and h: qkv h -> 3 h, projection h -> h, up h -> 4 h, down 4 h -> h; weights 12 h^2 over all tokens.
+  const double weights = 12 * kInHalf / kSampleTokens, read = 1 + 1 + 1 + 4, written = 3 + 1 + 4 + 1;
+  const auto products = [](const pcg::TrainingConfig& t) { return forward_bytes(t).at("linear.forward"); };
+  const double half = products(in_precision(pcg::Precision::bf16));
+  CHECK(half - products(in_precision(pcg::Precision::fp8)) == doctest::Approx(weights + read));
+  CHECK(half - products(in_precision(pcg::Precision::nvfp4)) == doctest::Approx((2 - 0.5625) * (weights + read)));
+  CHECK(products(in_precision(pcg::Precision::fp8)) > 2 * written);
+}
+
+TEST_CASE("what is gathered for products is cast before, sums are added up in bf16") {
+  const auto half = moved_by_layers(in_precision(pcg::Precision::bf16));
+  for (const auto& [training, share] : {std::pair{in_precision(pcg::Precision::fp8), 0.5},
+                                        {in_precision(pcg::Precision::mxfp8), (1 + 1.0 / 32) / 2},
+                                        {in_precision(pcg::Precision::nvfp4), 0.5625 / 2}}) {
+    const auto low = moved_by_layers(training);
+    CHECK(low.at("all_gather") == doctest::Approx(share * half.at("all_gather")));
+    CHECK(low.at("reduce_scatter") == doctest::Approx(half.at("reduce_scatter")));
+  }
+}
+
+TEST_CASE("attention takes as long in low precision as in bf16, a product does not") {
+  const topology::Cluster cluster = some_gpus("dgx-b200");
+  const sim::Oracle oracle(cluster);
+  pcg::Kernel attention{.kind = pcg::KernelKind::attention, .name = "test", .flops = base::Flops(1e12), .bytes = base::Bytes(1e8)};
+  attention.tensor_cores = true;
+  pcg::Kernel product = attention;
+  product.kind = pcg::KernelKind::matmul;
+  const auto time = [&](const pcg::Kernel& k, pcg::Precision p) { return oracle.kernel(k, in_precision(p), base::DeviceId(0)).time; };
+  for (const pcg::Precision low : {pcg::Precision::fp8, pcg::Precision::mxfp8, pcg::Precision::nvfp4}) {
+    CHECK(time(attention, low) == time(attention, pcg::Precision::bf16));
+    CHECK(time(product, low) < time(product, pcg::Precision::bf16));
+  }
+}
+
+TEST_CASE("weights are cast once for all micro-batches, or in each pass that gathers them") {
+  const topology::Cluster cluster = some_gpus("dgx-b200", 2);
+  const auto casts = [&](int zero) {
+    search::GridConfig c;
+    c.zero = zero;
+    auto training = in_precision(pcg::Precision::fp8);
+    training.global_batch = 4;
+    const sim::SimulationResult r = sim::simulate_plan(low_precision_plan(2, training, cluster, c), cluster, {.trace = true});
+    return std::ranges::count_if(r.spans, [](const sim::Span& s) { return s.name.find("weight cast") != std::string::npos; });
+  };
+  // The trace has one of the two GPUs, which are alike: four weights of each layer, once; or forward and backward.
+  CHECK(casts(1) == 2 * 4);
+  CHECK(casts(3) == 2 * 4 * 2);
+}
