@@ -27,6 +27,7 @@ HostCosts read_host(const base::Yaml& node, const std::string& path, base::Diagn
   h.collective = read("collective");
   h.launch_jitter = read("launch_jitter");
   h.recomputed_block = read("recomputed_block");
+  h.exchange = read("exchange");
   h.micro_batch = read("micro_batch");
   h.iteration = read("iteration");
   if (const auto basis = map.choice("basis", host_basis_names())) h.basis = static_cast<HostBasis>(*basis);
@@ -130,6 +131,7 @@ FrameworkProfile read_framework_section(const base::Yaml& section, const std::st
   f.overlap_stage_boundary = read_by_schedule(map, "overlap_stage_boundary", true);
   f.host_waits_for_stage = read_by_schedule(map, "host_waits_for_stage", false);
   f.host_waits_for_batch = map.boolean("host_waits_for_batch").value_or(false);
+  f.host_waits_for_tokens = map.boolean("host_waits_for_tokens").value_or(false);
   f.prefetch_units = static_cast<int>(map.integer("prefetch_units", 0, 1000).value_or(f.prefetch_units));
   f.transformer_dropout = map.number("transformer_dropout", 0, 1).value_or(0);
   if (const base::Yaml* attention = map.optional("attention")) f.attention = read_shares(*attention, map.path_of("attention"), sink);

@@ -28,6 +28,7 @@ struct HostCosts {
   base::Seconds collective;        // per collective or message, in place of launch_overhead
   base::Seconds launch_jitter;     // mean lateness of a host at a collective: the slowest of n is (1/2 + ... + 1/n) times this later
   base::Seconds recomputed_block;  // per block that is recomputed: saving and restoring random states, a nested backward pass
+  base::Seconds exchange;          // per dispatch or combine of an expert layer and pass: masks, counts and splits of the exchange
   base::Seconds micro_batch;       // per micro-batch of a stage and pass: loader, schedule, loss
   base::Seconds iteration;         // per iteration: optimizer step, gradient norm, logging
   HostBasis basis = HostBasis::assumed;
@@ -74,6 +75,7 @@ struct FrameworkProfile {
   bool fp32_gradient_copy = false;           // half-precision gradients are copied to fp32 for the optimizer, which keeps the copy
   bool fused_gated_activation = false;       // activation and product of a gated unit are one kernel, which computes the activation again
   bool host_waits_for_batch = false;         // the host waits for its device before each micro-batch that it reads (a blocking copy)
+  bool host_waits_for_tokens = false;        // and before each dispatch of a forward pass, for how many tokens each expert gets
   // A stage computes while it sends; else its compute stream waits until the message has left.
   BySchedule overlap_stage_boundary{true, true};
   BySchedule host_waits_for_stage;  // the host waits for a stage boundary's data before it launches what reads them

@@ -217,7 +217,7 @@ bool Plan::operator==(const Plan& o) const {
          schedule == o.schedule && micro_batches == o.micro_batches && micro_batch_group == o.micro_batch_group &&
          lean_warm_up == o.lean_warm_up && key_exchange == o.key_exchange && recompute == o.recompute && zero == o.zero &&
          overlap == o.overlap && memory == o.memory && dispatch == o.dispatch && between_stages == o.between_stages &&
-         cuda_graphs == o.cuda_graphs && summary == o.summary && rewrites == o.rewrites;
+         cuda_graphs == o.cuda_graphs && graphed == o.graphed && summary == o.summary && rewrites == o.rewrites;
 }
 
 }  // namespace pcg

@@ -10,6 +10,7 @@
 #include "base/units.hpp"
 #include "base/yaml/tree.hpp"
 #include "pcg/graph/pcg.hpp"
+#include "pcg/plan/graphed_parts.hpp"
 #include "pcg/plan/mapping.hpp"
 #include "pcg/plan/memory_policy.hpp"
 #include "pcg/plan/overlap.hpp"
@@ -92,6 +93,7 @@ struct Plan {
   Dispatch dispatch = Dispatch::nccl;
   BetweenStages between_stages = BetweenStages::local_all_gather;
   bool cuda_graphs = false;       // hosts launch whole graphs of kernels and collectives, which takes them no time
+  GraphedParts graphed;           // parts of each layer alone
   std::string summary;            // "data 12 x tensor 2", for people
   std::vector<Rewrite> rewrites;  // part by part, in the order in which they were applied
 

@@ -390,6 +390,9 @@ void read_head(MapReader& r, std::size_t blocks, Plan& plan) {
   });
   plan.key_exchange = chosen(r, "key_exchange", key_exchange_names(), plan.key_exchange);
   plan.cuda_graphs = r.boolean("cuda_graphs").value_or(false);
+  section(r, "graphed", [&](MapReader& g) {
+    for (const auto& [word, part] : kGraphedWords) plan.graphed.*part = g.boolean(std::string(word).c_str()).value_or(false);
+  });
   plan.dispatch = chosen(r, "dispatch", dispatch_names(), plan.dispatch);
   plan.between_stages = chosen(r, "between_stages", between_stages_names(), plan.between_stages);
   section(r, "overlap", [&](MapReader& o) {

@@ -59,6 +59,13 @@ void add_zero(const ZeroPolicy& policy, Yaml& y) {
   if (policy.keeps_weights) y.set("reshard_after_forward", scalar(false));
 }
 
+Yaml graphed_of(const GraphedParts& parts) {
+  Yaml y = Yaml::make_map();
+  for (const auto& [word, part] : kGraphedWords)
+    if (parts.*part) y.set(std::string(word), scalar(true));
+  return y;
+}
+
 Yaml memory_of(const Plan& plan) {
   Yaml y = Yaml::make_map();
   y.set("recompute", chosen_name(recompute_names(), plan.recompute));
@@ -214,6 +221,7 @@ base::Yaml plan_settings(const Plan& plan) {
   if (plan.key_exchange != KeyExchange::gather)
     p.set("key_exchange", scalar(key_exchange_names()[static_cast<std::size_t>(plan.key_exchange)]));
   if (plan.cuda_graphs) p.set("cuda_graphs", scalar(true));
+  if (plan.graphed != GraphedParts{}) p.set("graphed", graphed_of(plan.graphed));
   if (plan.overlap != Overlap{}) p.set("overlap", overlap_of(plan.overlap));
   if (plan.dispatch != Dispatch::nccl) p.set("dispatch", chosen_name(dispatch_names(), plan.dispatch));
   if (plan.between_stages != BetweenStages::local_all_gather)

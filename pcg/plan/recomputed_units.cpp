@@ -7,16 +7,6 @@
 namespace pcg {
 namespace {
 
-// A part of a name between dots.
-bool has_part(std::string_view name, std::string_view part) {
-  for (std::size_t begin = 0; begin <= name.size();) {
-    const std::size_t end = std::min(name.find('.', begin), name.size());
-    if (name.substr(begin, end - begin) == part) return true;
-    begin = end + 1;
-  }
-  return false;
-}
-
 bool is_feed_forward(const PcgNode& node) { return has_part(node.name, "mlp") || has_part(node.name, "moe"); }
 
 // The nodes of the layers in which something is recomputed.
@@ -62,6 +52,15 @@ std::vector<RecomputedUnit> runs_of_modules(const Plan& plan, std::span<const st
 }
 
 }  // namespace
+
+bool has_part(std::string_view name, std::string_view part) {
+  for (std::size_t begin = 0; begin <= name.size();) {
+    const std::size_t end = std::min(name.find('.', begin), name.size());
+    if (name.substr(begin, end - begin) == part) return true;
+    begin = end + 1;
+  }
+  return false;
+}
 
 bool is_of(const PcgNode& node, Module module) {
   if (!node.computes()) return false;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "pcg/plan/plan.hpp"
@@ -18,6 +19,8 @@ struct RecomputedUnit {
   bool keeps_outputs = false;
 };
 
+// Whether a node's name has a part between dots ("mlp" of "layer 3.mlp.up").
+[[nodiscard]] bool has_part(std::string_view name, std::string_view part);
 // Whether a node belongs to a module: by its operator, or by a part of its name as model families give it ("layer 3.mlp.up").
 [[nodiscard]] bool is_of(const PcgNode& node, Module module);
 

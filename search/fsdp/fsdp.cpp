@@ -119,6 +119,7 @@ Planner fsdp_planner() {
                activation_inputs_option(),
                weights_option(),
                cuda_graphs_option(),
+               graphed_option(),
                offload_option(),
                chosen_unless_given(micro_batch_option("samples per replica and micro-batch", "")),
                overlap_option({"gradients", "parameters"})},

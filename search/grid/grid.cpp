@@ -229,7 +229,7 @@ std::string summary(const Grid& g, const GridConfig& c) {
   if (const pcg::Offload& o = c.memory.offload; o.activations || o.optimizer)
     text += fmt::format(", {}{}{} offloaded", o.activations ? "activations" : "", o.activations && o.optimizer ? " and " : "",
                         o.optimizer ? "optimizer" : "");
-  if (c.cuda_graphs) text += ", CUDA graphs";
+  if (c.cuda_graphs || c.graphed != pcg::GraphedParts{}) text += c.cuda_graphs ? ", CUDA graphs" : ", CUDA graphs of parts";
   return text;
 }
 

@@ -41,6 +41,7 @@ struct GridConfig {
   int shard = 0;             // devices of a group that shares out what `zero` says; 0: all that hold a weight
   pcg::MemoryPolicy memory;  // its groups of ZeRO are those that `shard` makes; ZeRO is for all blocks
   bool cuda_graphs = false;
+  pcg::GraphedParts graphed;
   pcg::Overlap overlap;
   pcg::Dispatch dispatch = pcg::Dispatch::nccl;
   std::vector<int> layers_per_stage;  // by virtual stage; empty: not given

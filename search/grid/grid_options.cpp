@@ -27,6 +27,14 @@ Option cuda_graphs_option() {
   return {"cuda_graphs", Flag{false}, "hosts launch whole graphs of kernels and collectives, which takes them no time"};
 }
 
+Option graphed_option() {
+  Flags parts;
+  for (const auto& word : pcg::kGraphedWords) parts.words.emplace_back(word.first);
+  return {"graphed", std::move(parts),
+          "parts of each layer whose kernels hosts launch as graphs, which takes them no time; `router` has shared experts with it",
+          "none"};
+}
+
 Option offload_option() {
   return {"offload", Flags{.words = {"activations", "optimizer"}},
           "what lies in the hosts' memory: what layers keep for their backward pass, copied there and back beside the passes; moments and "
@@ -43,6 +51,10 @@ void take_memory_options(const OptionValues& options, GridConfig& config) {
   config.memory.bf16_moments = options.choice("moments") == 1;
   config.memory.fp8_activation_inputs = options.choice("activation_inputs") == 1;
   config.cuda_graphs = options.flag("cuda_graphs");
+  for (const auto& [word, part] : pcg::kGraphedWords) {
+    const NamedFlags& graphed = options.flags("graphed");
+    if (const auto at = graphed.find(std::string(word)); at != graphed.end()) config.graphed.*part = at->second;
+  }
   const NamedFlags& offload = options.flags("offload");
   const auto is_set = [&](const char* word) { return offload.contains(word) && offload.at(word); };
   config.memory.offload = {.activations = is_set("activations"), .optimizer = is_set("optimizer")};

@@ -20,9 +20,10 @@ namespace search {
 // `weights`: what fp8 training keeps weights in.
 [[nodiscard]] Option weights_option();
 [[nodiscard]] Option cuda_graphs_option();
+[[nodiscard]] Option graphed_option();
 // `offload`: what lies in the hosts' memory.
 [[nodiscard]] Option offload_option();
-// What those say. Sets recompute, memory and cuda_graphs of `config`.
+// What those say. Sets recompute, memory, cuda_graphs and graphed of `config`.
 void take_memory_options(const OptionValues& options, GridConfig& config);
 // No cluster has so many devices, no stage so many layers; products of a few degrees stay within 64 bits.
 inline constexpr std::int64_t kLargestDegree = 1 << 24;

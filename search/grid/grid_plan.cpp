@@ -239,6 +239,7 @@ Attempt<pcg::Plan> GridPlanner::plan(const GridConfig& config, std::string name)
   plan.memory = config.memory;
   plan.memory.zero.groups = grid.shard_groups;
   plan.cuda_graphs = config.cuda_graphs;
+  plan.graphed = config.graphed;
 
   const auto split = layers_per_stage(config, grid, graph, plan);
   if (!split) return split.refusal();

@@ -53,6 +53,7 @@ std::vector<Option> options() {
           activation_inputs_option(),
           weights_option(),
           cuda_graphs_option(),
+          graphed_option(),
           offload_option(),
           {"zero", WholeNumber{.least = 0, .most = 3, .by_default = c.zero},
            "what the replicas share out: optimizer state (1), and gradients (2), and weights (3)"},

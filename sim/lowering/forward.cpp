@@ -89,6 +89,12 @@ void ForwardEmitter::gather_dependencies(std::uint32_t node, Item& item) {
   item.waits_on.erase(std::unique(item.waits_on.begin(), item.waits_on.end()), item.waits_on.end());
 }
 
+namespace {
+bool dispatches_tokens(const Lowering& l, std::uint32_t node) {
+  return std::holds_alternative<pcg::MoeDispatch>(*l.plan.pcg.nodes()[node].operation());
+}
+}  // namespace
+
 void ForwardEmitter::emit_node(std::uint32_t node) {
   Compute kernels{l_.interned.device_set_of(node), {l_.program.part(node, recompute_ ? "recompute" : "forward", l_.prices.forward(node))}};
   if (const Price* casts = casts_of_gathered_weight(l_, node))
@@ -102,6 +108,8 @@ void ForwardEmitter::emit_node(std::uint32_t node) {
     compute.after.push_back(append(block_, moving(StreamKind::communication, m, "gather", node, compute.after, compute.waits_on)));
   }
   kernels.host_waits = l_.framework.host_waits_for_stage.of(l_.plan) && !compute.waits_on.empty();
+  // A pass that is computed again knows how many tokens each expert gets.
+  kernels.host_drains = l_.framework.host_waits_for_tokens && !recompute_ && dispatches_tokens(l_, node);
   compute.work = std::move(kernels);
   pending_.clear();
   pending_waits_on_.clear();

@@ -60,6 +60,7 @@ NodeShape node_shape(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t
               plan.memory.fp8_activation_inputs && keeps_activation_input(plan, flow, node),
               false};
   s.stored = flow.stored[node];
+  s.graphed = pcg::is_graphed(n, plan.graphed);
   const auto slots = pcg::weight_slots(s.op, flow.origins[node].size());
   for (std::size_t i = 0; i < slots.size(); ++i) s.needed.push_back(!slots[i] && flow.needs_gradient[flow.origins[node][i].node.value]);
   return s;

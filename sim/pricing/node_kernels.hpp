@@ -20,6 +20,7 @@ struct NodeShape {
   CastsOfNode casts;                            // of low precision
   bool casts_kept = false;                      // keeps what it reads in fp8: casts it there, and back for the backward pass
   bool stored = false;                          // joins or cuts weights alone (FlowGraph::stored): runs no kernels
+  bool graphed = false;                         // in a CUDA graph (pcg::GraphedParts): the host launches it in no time
   bool operator==(const NodeShape&) const = default;
 };
 

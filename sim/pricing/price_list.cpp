@@ -33,7 +33,7 @@ std::vector<base::Seconds> PriceList::collective_launch() const {
   return launch;
 }
 
-Price PriceList::price(const std::vector<pcg::Kernel>& kernels, base::Seconds launch, pcg::Precision precision) {
+Price PriceList::price(const std::vector<pcg::Kernel>& kernels, const HostTime& host, pcg::Precision precision) {
   Price sum{prices_++, kernels.size(), {}};
   for (std::size_t t = 0; t < profiles_.size(); ++t) {
     const profiles::DeviceProfile* device = profiles_[t];
@@ -46,7 +46,9 @@ Price PriceList::price(const std::vector<pcg::Kernel>& kernels, base::Seconds la
       if (cost.unsustained) unsustained_.insert(generation_of(*device));
       kinds_[cost.basis].insert(k.kind);
     }
-    on.host = (device->launch_overhead + launch) * (device_types_[t].host_slowdown * static_cast<double>(kernels.size()));
+    if (!host.launches) continue;
+    on.host =
+        ((device->launch_overhead + host.per_kernel) * static_cast<double>(kernels.size()) + host.once) * device_types_[t].host_slowdown;
   }
   return sum;
 }
@@ -61,25 +63,34 @@ PriceList::Shape& PriceList::shape_of(std::uint32_t node) {
   return *known;
 }
 
+PriceList::HostTime PriceList::host_of(const NodeShape& shape, base::Seconds per_kernel) const {
+  const bool exchanges = std::holds_alternative<pcg::MoeDispatch>(shape.op) || std::holds_alternative<pcg::MoeCombine>(shape.op);
+  // The counts of tokens are in the router's graph.
+  const bool counts = exchanges && !plan_.graphed.router;
+  return {per_kernel, counts ? framework_.host.exchange : base::Seconds(0), !shape.graphed};
+}
+
 const Price& PriceList::forward(std::uint32_t node) {
   Shape& s = shape_of(node);
   if (!s.forward)
-    s.forward = price(forward_kernels(s.shape, plan_.training, framework_), framework_.host.forward_kernel, precision_of(s.shape));
+    s.forward = price(forward_kernels(s.shape, plan_.training, framework_), host_of(s.shape, framework_.host.forward_kernel),
+                      precision_of(s.shape));
   return *s.forward;
 }
 
 const Price& PriceList::input_gradient(std::uint32_t node) {
   Shape& s = shape_of(node);
   if (!s.input_gradient)
-    s.input_gradient =
-        price(input_gradient_kernels(s.shape, plan_.training, framework_), framework_.host.backward_kernel, precision_of(s.shape));
+    s.input_gradient = price(input_gradient_kernels(s.shape, plan_.training, framework_), host_of(s.shape, framework_.host.backward_kernel),
+                             precision_of(s.shape));
   return *s.input_gradient;
 }
 
 const Price& PriceList::weight_gradient(std::uint32_t node) {
   Shape& s = shape_of(node);
   if (!s.weight_gradient)
-    s.weight_gradient = price(weight_gradient_kernels(s.shape, plan_.training), framework_.host.backward_kernel, precision_of(s.shape));
+    s.weight_gradient =
+        price(weight_gradient_kernels(s.shape, plan_.training), host_of(s.shape, framework_.host.backward_kernel), precision_of(s.shape));
   return *s.weight_gradient;
 }
 

@@ -73,9 +73,16 @@ class PriceList {
     Shape* shape = nullptr;
     std::optional<Price> accumulation, gradient_buffer, weight_cast;
   };
-  // Each kernel costs the host `launch` besides the device's own launch overhead.
-  Price price(const std::vector<pcg::Kernel>& kernels, base::Seconds launch) { return price(kernels, launch, plan_.training.precision); }
-  Price price(const std::vector<pcg::Kernel>& kernels, base::Seconds launch, pcg::Precision precision);
+  // What some kernels cost the host: each of them besides the device's own launch overhead, and all of them together.
+  struct HostTime {
+    base::Seconds per_kernel, once;
+    bool launches = true;  // false: a CUDA graph has them
+  };
+  [[nodiscard]] HostTime host_of(const NodeShape& shape, base::Seconds per_kernel) const;
+  Price price(const std::vector<pcg::Kernel>& kernels, base::Seconds per_kernel) {
+    return price(kernels, {per_kernel, base::Seconds(0)}, plan_.training.precision);
+  }
+  Price price(const std::vector<pcg::Kernel>& kernels, const HostTime& host, pcg::Precision precision);
   // That of a node's products.
   [[nodiscard]] pcg::Precision precision_of(const NodeShape& shape) const {
     const bool is_high = pcg::casts_products(plan_.training.precision) && !shape.casts.low;

@@ -11,6 +11,7 @@ namespace sim {
 // The host of a device class works without a pause from the moment when its device starts the block.
 struct HostWork {
   double launches_s = 0;          // all of the block's
+  double reached_s = 0;           // when it has launched what was added, counting its waits for the device (Compute::host_drains)
   double kernels_s = 0;           // of the device
   std::optional<double> first_s;  // up to the launch of the first kernels; nullopt: the class runs no kernels here
   double most_waited_s = 0;       // how long the device would wait for the launch of any later kernels at most

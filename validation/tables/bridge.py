@@ -1,8 +1,7 @@
 """Megatron-Bridge's performance tables, each row with the recipe that it ran (nemo_megatron_bridge_perf.csv,
 megatron_bridge_recipes.csv).
 
-What a recipe says and a point does not, because the product has no such key: CUDA graphs of parts of a layer (those of whole passes it
-has), which of the layers are off-loaded and off-loading of parts of a layer, first and last layers in bf16, attention in FP8, the FP8
+What a recipe says and a point does not, because the product has no such key: which of the layers are off-loaded and off-loading of parts of a layer, first and last layers in bf16, attention in FP8, the FP8
 output projection, deferred weight gradients, the SMs of exchanges, fixed buffers of experts, and NVLS, which is off (no forecast of
 these rows depends on it). Muon and LoRA cannot be said. SFT rows count attention over whole packed sequences."""
 import re
@@ -94,9 +93,15 @@ def overlaps(recipe, ep):
     return p
 
 
+# Megatron-Core's words for what a graph holds -> a plan's.
+SCOPES = {"attn": "attention", "mlp": "mlp", "moe_router": "router"}
+
+
 def host(recipe):
     whole = recipe["cuda_graph_impl"] == "full_iteration" or (recipe["cuda_graph_impl"] == "local" and recipe["cuda_graph_scope"] == "full_iteration")
-    return {"plan.cuda_graphs": True if whole else None, "plan.offload": {"activations": True} if number(recipe["cpu_offload_layers"]) else None,
+    scopes = recipe["cuda_graph_scope"].split() if recipe["cuda_graph_impl"] in ("transformer_engine", "local") else []
+    parts = {SCOPES[s]: True for s in scopes if s in SCOPES}
+    return {"plan.cuda_graphs": True if whole else None, "plan.graphed": parts or None, "plan.offload": {"activations": True} if number(recipe["cpu_offload_layers"]) else None,
             "training.framework.fused_gradient_accumulation": False if recipe["grad_accum_fusion"] == "0" else None}
 
 

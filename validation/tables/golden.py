@@ -23,6 +23,10 @@ WORDS = [("release", "the row does not say on how many GPUs it ran"), ("frozen",
          ("multi_dist_optimizer_instances", "groups of the sharded optimizer are not given")]
 SUITES = {"t5": "encoder-decoders have no column", "hybrid": "Mamba layers cannot be described", "nemotron": "Mamba layers cannot be described",
           "mimo": "models of images have no columns", "multimodal-llava": "models of images have no columns"}
+# What Megatron-LM's command line does unless told otherwise, and NVIDIA's recipes do otherwise: gradients in fp32, dropout, and the loss without fused kernels
+# (profiles/frameworks/megatron.yaml has the sources).
+DEFAULTS = {"training.framework.fp32_gradients": True, "training.framework.transformer_dropout": 0.1, "training.framework.loss.forward_kernels": 6,
+            "training.framework.loss.forward_bytes": "38 B", "training.framework.loss.backward_kernels": 2, "training.framework.loss.backward_bytes": "14 B"}
 # Entries of tokenizers: GPT-2's BPE; BERT's cased word pieces with Megatron-LM's extra tokens.
 TOKENIZERS = {"": 50257, "GPT2BPETokenizer": 50257, "BertWordPieceCase": 28996 + 104}
 
@@ -105,11 +109,11 @@ def golden(tables):
         p.update({
             "cluster": preset, "nodes": nodes, "n_gpus": n, "seq": number(r["seq-length"]), "tp": tp, "pp": pp, "dp": dp, "cp": cp, "ep": ep, "chunks": chunks,
             "micro_batch": micro, "global_batch": batch, "attention": "unfused" if local else "flash", "recompute": r["recompute-granularity"] or "none",
-            "sequence_parallel": int(is_set(r, "sequence-parallel") and tp > 1), "framework": "megatron",
+            "sequence_parallel": int(is_set(r, "sequence-parallel") and tp > 1), "framework": "megatron-core",
             "sharding": "zero3" if zero3 else "zero1" if is_set(r, "use-distributed-optimizer") else "none",
             "precision": "fp8" if r["fp8-format"] else "bf16" if is_set(r, "bf16") else "fp16" if is_set(r, "fp16") else "fp32",
-            "training.framework.overlap_gradients": True if is_set(r, "overlap-grad-reduce") else None,
-            "training.framework.overlap_parameters": True if is_set(r, "overlap-param-gather") else None,
+            **DEFAULTS, "training.framework.overlap_gradients": is_set(r, "overlap-grad-reduce"),
+            "training.framework.overlap_parameters": is_set(r, "overlap-param-gather"),
             "training.clip_gradients": True,
             "plan.expert_tensor": etp if ep > 1 and etp and etp != tp else None, "plan.schedule": "flexible" if chunks > 1 and batches % pp else None,
             "plan.layers_per_stage": layers_per_stage(shape["layers"], pp * chunks),
