@@ -81,6 +81,7 @@ constexpr std::array<std::string_view, 22> kGridWords{"schedule: gpipe",
                                                       "layers_per_stage: balanced",
                                                       "layers_per_stage: [1, 1]",
                                                       "cuda_graphs: true",
+                                                      "graphed: {attention: true, router: true}",
                                                       "offload: {activations: true, optimizer: true}",
                                                       "overlap: {gradients: false, tensor: true}"};
 constexpr std::array<std::string_view, 12> kOtherPlans{"data-parallel",

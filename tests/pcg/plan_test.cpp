@@ -271,6 +271,15 @@ TEST_CASE("a plan file lists the blocks that are recomputed, each once, in order
   CHECK(refused("{recompute: full, recomputed_only: [1, 0]}") == "3:3: plan: recomputed_only is not in ascending order, each block once\n");
 }
 
+TEST_CASE("a plan file says which parts of layers are CUDA graphs") {
+  Plan p = read_plan(base::parse_yaml(kText, "p.yaml"));
+  CHECK(p.graphed == GraphedParts{});
+  p.graphed.router = true;
+  const std::string text = write_plan(p);
+  CHECK(text.find("graphed: {router: true}") != std::string::npos);
+  CHECK(read_plan(base::parse_yaml(text, "p.yaml")).graphed == p.graphed);
+}
+
 TEST_CASE("a plan file lists the blocks that zero shards, each once, in order") {
   const auto memory = [](const std::string& map) { return replaced(kText, "memory: {recompute: none, zero: 0}", "memory: " + map); };
   const Plan p = read_plan(base::parse_yaml(memory("{zero: 3, zero_blocks: [1]}"), "p.yaml"));

@@ -11,6 +11,7 @@
 
 #include "plan_builder.hpp"
 #include "profiles/device_profile.hpp"
+#include "profiles/framework_profile.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/program/merged.hpp"
 #include "sim/schedules/schedule.hpp"
@@ -164,6 +165,23 @@ TEST_CASE("merged micro-batches that repeat themselves are extrapolated exactly"
     CHECK(std::ranges::any_of(r.notes, [](const base::Note& n) { return n.text.find("micro-batches simulated as") != std::string::npos; }));
     CHECK(r.iteration_time.value() == doctest::Approx(seconds(plan, cluster, false)).epsilon(1e-9));
   }
+}
+
+TEST_CASE("a host that waits for the counts of tokens is not ahead of its device at a dispatch") {
+  const topology::Cluster cluster = wires(2, "10 GB/s");
+  const pcg::Plan plan = with_experts(2, 1, 1, false);
+  sim::SimulationConfig config;
+  config.framework = profiles::framework_profile(pcg::Framework::generic);
+  const auto time = [&] { return sim::simulate_plan(plan, cluster, config).iteration_time.value(); };
+  const double ahead = time();
+  config.framework->host_waits_for_tokens = true;
+  CHECK(time() >= ahead);
+  // Where the host sets the pace, each dispatch and combine of either pass adds what an exchange takes it.
+  config.framework->host_waits_for_tokens = false;
+  config.framework->host.forward_kernel = config.framework->host.backward_kernel = base::Seconds(50e-3);
+  const double paced = time();
+  config.framework->host.exchange = base::Seconds(10e-3);
+  CHECK(time() - paced == doctest::Approx(2 * 2 * 2 * 10e-3).epsilon(0.02));
 }
 
 TEST_CASE("a plan without experts says that merging its passes hides nothing") {

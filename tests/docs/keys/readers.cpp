@@ -252,6 +252,7 @@ plan:
   schedule: {micro_batches: 1}
   memory: {offload: {}}
   overlap: {}
+  graphed: {}
   rewrites: [{rule: r, up_to: y, before: 2 ms, after: 1 ms}]
   blocks: [{name: b}]
   operators:
