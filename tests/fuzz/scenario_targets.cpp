@@ -46,7 +46,7 @@ constexpr std::array<std::string_view, 14> kBandwidths{"100 GB/s",   "1 GB/s",  
                                                        "2x",         "-50%",     "1e300x", "0.5x"};
 constexpr std::array<std::string_view, 8> kTimes{"1 us", "0 s", "1e-15 s", "1 s", "1000 h", "1e-300 s", "3.3 ns", "1e308 s"};
 
-constexpr std::array<std::string_view, 22> kModelKeys{
+constexpr std::array<std::string_view, 23> kModelKeys{
     "kv_heads",     "ffn",           "head_dim",         "positions",       "experts",
     "top_k",        "expert_every",  "shared_experts",   "dense_layers",    "window",
     "global_every", "mtp_layers",    "kv_rank",          "rope_dim",        "value_dim",
@@ -61,7 +61,7 @@ constexpr std::array<std::string_view, 12> kPresets{"dgx-a100-80gb", "summit",  
 constexpr std::array<std::string_view, 14> kGridKeys{
     "tensor", "pipeline",           "data",     "context", "expert", "expert_tensor", "micro_batch", "chunks", "micro_batch_group", "zero",
     "shard",  "context_all_to_all", "pipeline", "tensor"};
-constexpr std::array<std::string_view, 22> kGridWords{"schedule: gpipe",
+constexpr std::array<std::string_view, 23> kGridWords{"schedule: gpipe",
                                                       "schedule: 1f1b",
                                                       "schedule: interleaved",
                                                       "schedule: flexible",
