@@ -47,6 +47,14 @@ LossCost read_loss(const base::Yaml& node, const std::string& path, base::Diagno
   return l;
 }
 
+ExpertBiasCost read_expert_bias(const base::Yaml& node, const std::string& path, base::Diagnostics& sink) {
+  base::MapReader map(node, path, sink);
+  ExpertBiasCost c{map.bytes("forward_bytes").value_or(base::Bytes(0)), map.bytes("backward_bytes").value_or(base::Bytes(0))};
+  for (const char* key : {"forward_bytes", "backward_bytes"}) map.require(key);
+  map.finish();
+  return c;
+}
+
 // Generations are those of the devices that ship: a share for another name would never be asked for, and is reported as unknown.
 std::map<std::string, double> read_shares(const base::Yaml& node, const std::string& path, base::Diagnostics& sink) {
   base::MapReader map(node, path, sink);
@@ -137,6 +145,7 @@ FrameworkProfile read_framework_section(const base::Yaml& section, const std::st
   if (const base::Yaml* attention = map.optional("attention")) f.attention = read_shares(*attention, map.path_of("attention"), sink);
   if (const base::Yaml* sustained = map.optional("sustained")) f.sustained = read_shares(*sustained, map.path_of("sustained"), sink);
   if (const base::Yaml* loss = map.optional("loss")) f.loss = read_loss(*loss, map.path_of("loss"), sink);
+  if (const base::Yaml* biases = map.optional("expert_bias")) f.expert_bias = read_expert_bias(*biases, map.path_of("expert_bias"), sink);
   if (const base::Yaml* host = map.required("host")) f.host = read_host(*host, map.path_of("host"), sink);
   map.finish();
   return f;

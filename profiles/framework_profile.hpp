@@ -50,6 +50,13 @@ struct BySchedule {
   bool operator==(const BySchedule&) const = default;
 };
 
+// Bytes that adding the biases of experts moves per element of their outputs, where it is no part of the last product but kernels of its
+// own: all passes together. 0: the product adds them.
+struct ExpertBiasCost {
+  base::Bytes forward, backward;
+  bool operator==(const ExpertBiasCost&) const = default;
+};
+
 // A bucket by its parameters: `parameters`, or `per_replica` for each device that adds them up, whichever is more. Of the first stage of a
 // pipeline: other stages have one bucket, because the backward passes of earlier stages hide it.
 struct OverlappedBucket {
@@ -82,6 +89,7 @@ struct FrameworkProfile {
   int prefetch_units = 1;           // ZeRO-3: weights are gathered at most this many blocks ahead of the one being computed
   double transformer_dropout = 0;   // of a transformer that says nothing of dropout: the default of the framework's options
   LossCost loss;
+  ExpertBiasCost expert_bias;
   // Share of the tensor cores' peak that fused attention reaches, by GPU generation (a device profile's name up to its first '-');
   // absent: as the device profile has it.
   std::map<std::string, double> attention;

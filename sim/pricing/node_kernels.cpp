@@ -42,6 +42,25 @@ void read_low(std::vector<pcg::Kernel>& kernels, std::int64_t operands, const pc
     if (k.kind == pcg::KernelKind::matmul) k.bytes = k.bytes - base::Bytes((2 - format.rows) * static_cast<double>(operands));
 }
 
+// Passes over the experts' outputs besides their product, as one kernel.
+std::vector<pcg::Kernel> expert_bias_kernels(const NodeShape& shape, base::Bytes bytes_per_element) {
+  if (!shape.biases_apart || bytes_per_element.value() == 0) return {};
+  const auto elements = static_cast<double>(shape.outputs[0].elements());
+  pcg::Kernel k;
+  k.kind = pcg::KernelKind::elementwise;
+  k.name = "biases of experts";
+  k.flops = base::Flops(elements);
+  k.bytes = bytes_per_element * elements;
+  return {k};
+}
+
+bool adds_biases_of_experts(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node) {
+  const auto* product = std::get_if<pcg::ExpertLinear>(plan.pcg.nodes()[node].operation());
+  return product != nullptr && product->has_bias && std::ranges::any_of(flow.uses[node][0], [&](const Use& u) {
+           return std::holds_alternative<pcg::MoeCombine>(*plan.pcg.nodes()[u.consumer].operation());
+         });
+}
+
 void put_before(std::vector<pcg::Kernel>& kernels, const std::vector<pcg::Kernel>& first) {
   kernels.insert(kernels.begin(), first.begin(), first.end());
 }
@@ -58,6 +77,7 @@ NodeShape node_shape(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t
               {},
               casts_of(plan, flow, node, copies_columns),
               plan.memory.fp8_activation_inputs && keeps_activation_input(plan, flow, node),
+              adds_biases_of_experts(plan, flow, node),
               false};
   s.stored = flow.stored[node];
   s.graphed = pcg::is_graphed(n, plan.graphed);
@@ -82,6 +102,7 @@ std::vector<pcg::Kernel> forward_kernels(const NodeShape& shape, const pcg::Trai
       kernels.back().bytes += bytes_written_more(shape.casts.output, static_cast<double>(shape.outputs[0].elements()), format);
     }
   }
+  for (const pcg::Kernel& k : expert_bias_kernels(shape, framework.expert_bias.forward)) kernels.push_back(k);
   if (shape.casts_kept) kernels.push_back(cast_kept(shape.read[0], training.precision));
   return kernels;
 }
@@ -102,6 +123,7 @@ std::vector<pcg::Kernel> input_gradient_kernels(const NodeShape& shape, const pc
       kernels.back().bytes += bytes_written_more(shape.casts.made_gradient, static_cast<double>(shape.read[0].elements()), format);
     }
   }
+  put_before(kernels, expert_bias_kernels(shape, framework.expert_bias.backward));
   if (shape.casts_kept) kernels.insert(kernels.begin(), cast_kept(shape.read[0], training.precision));
   return kernels;
 }

@@ -19,6 +19,7 @@ struct NodeShape {
   std::vector<bool> needed;                     // per input: whether the backward pass needs its gradient; false for weights
   CastsOfNode casts;                            // of low precision
   bool casts_kept = false;                      // keeps what it reads in fp8: casts it there, and back for the backward pass
+  bool biases_apart = false;                    // experts' last product, whose biases a framework may add in kernels of their own
   bool stored = false;                          // joins or cuts weights alone (FlowGraph::stored): runs no kernels
   bool graphed = false;                         // in a CUDA graph (pcg::GraphedParts): the host launches it in no time
   bool operator==(const NodeShape&) const = default;

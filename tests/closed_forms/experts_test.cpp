@@ -8,6 +8,7 @@
 #include "base/yaml/parse.hpp"
 #include "planning.hpp"
 #include "sim/memory/memory.hpp"
+#include "sim/pricing/node_kernels.hpp"
 
 namespace {
 
@@ -19,6 +20,7 @@ struct Case {
   int gpus = 4, samples = 4;
   bool gated = false;
   int layers = 2;
+  bool biased = false;
 };
 
 pcg::Plan plan_of(const Case& c, const topology::Cluster& cluster) {
@@ -32,6 +34,7 @@ pcg::Plan plan_of(const Case& c, const topology::Cluster& cluster) {
   t.experts = 8;
   t.top_k = 2;
   t.gated = c.gated;
+  t.expert_biases = c.biased;
   t.dropout = 0;
   t.biases = false;
   const pcg::Graph model = pcg::models::transformer(t, c.samples);
@@ -238,4 +241,29 @@ TEST_CASE("what folding cannot do is refused") {
   CHECK(why(g).empty());
   g.expert = 3;
   CHECK(why(g) == "expert 3 does not divide data 4 x context 1 x tensor 4 / expert_tensor 2");
+}
+
+TEST_CASE("experts' biases pass over the experts' outputs, k n h elements a layer, in frameworks that add them apart") {
+  const topology::Cluster cluster = test::dgx_a100(1, 1);
+  const auto bytes = [&](bool biased, const profiles::FrameworkProfile& framework) {
+    const pcg::Plan plan = plan_of({.gpus = 1, .samples = 1, .biased = biased}, cluster);
+    const sim::Dataflow data = sim::dataflow_of(plan);
+    std::pair<double, double> moved;
+    for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n) {
+      if (!plan.pcg.nodes()[n].computes()) continue;
+      const sim::NodeShape shape = sim::node_shape(plan, data.flow, n);
+      for (const pcg::Kernel& k : sim::forward_kernels(shape, plan.training, framework))
+        if (k.name == "biases of experts") moved.first += k.bytes.value();
+      for (const pcg::Kernel& k : sim::input_gradient_kernels(shape, plan.training, framework))
+        if (k.name == "biases of experts") moved.second += k.bytes.value();
+    }
+    return moved;
+  };
+  profiles::FrameworkProfile apart;
+  apart.expert_bias = {base::Bytes(12), base::Bytes(10)};
+  const double elements = 2 * kTopK * kTokens * kHidden;  // of two layers
+  CHECK(bytes(true, apart).first == doctest::Approx(12 * elements));
+  CHECK(bytes(true, apart).second == doctest::Approx(10 * elements));
+  CHECK(bytes(false, apart) == std::pair(0.0, 0.0));
+  CHECK(bytes(true, {}) == std::pair(0.0, 0.0));
 }

@@ -105,6 +105,12 @@ def host(recipe):
             "training.framework.fused_gradient_accumulation": False if recipe["grad_accum_fusion"] == "0" else None}
 
 
+def experts(recipe, shape):
+    """Transformer Engine's op fuser adds the experts' biases within their product."""
+    fused = shape.get("expert_biases") and recipe["te_op_fuser_grouped_mlp"] == "1"
+    return {"training.framework.expert_bias": {"forward_bytes": "0 B", "backward_bytes": "0 B"} if fused else None}
+
+
 def bridge(tables):
     recipes = tables.rows("megatron_bridge_recipes.csv")
 
@@ -121,7 +127,7 @@ def bridge(tables):
         kind = "moe" if shape.get("experts") else "dense"
         p = grid(shape, n_gpus=n, tp=tp, pp=pp, vp=number(r["vp"], 1), cp=cp, ep=ep, etp=number(recipe["etp"], 1) if shape.get("experts") else None,
                  micro_batch=number(r["micro_batch"], 1), global_batch=batch, seq=seq, layout=recipe["pp_layout"])
-        return point(**merged(p, where, recomputed(recipe), precision(recipe, r, chip), optimizer(recipe, n, tp, pp), overlaps(recipe, ep), host(recipe),
+        return point(**merged(p, where, recomputed(recipe), precision(recipe, r, chip), optimizer(recipe, n, tp, pp), overlaps(recipe, ep), host(recipe), experts(recipe, shape),
                               {"id": f"bridge-{k}", "group": f"bridge-{chip}-{kind}-{precision_of(r['precision'])}",
                                "measured_s": seconds_of(r, batch * seq, n), "source": r["source"]}))
 
