@@ -7,6 +7,8 @@
 #include <limits>
 
 #include "base/numbers.hpp"
+#include "validation/choices.hpp"
+#include "validation/closed_formula.hpp"
 
 namespace validation {
 namespace {
@@ -51,6 +53,16 @@ GroupAssessment assess_group(const std::vector<Item>& items, std::vector<std::si
   members.resize(std::min(members.size(), kWorst));
   g.worst = std::move(members);
   return g;
+}
+
+std::optional<double> mean_of(const std::vector<std::optional<double>>& values, const std::vector<std::size_t>& members) {
+  double sum = 0, n = 0;
+  for (const std::size_t m : members) {
+    if (!values[m]) continue;
+    sum += *values[m];
+    n += 1;
+  }
+  return n == 0 ? std::nullopt : std::optional(sum / n);
 }
 
 std::optional<double> of_source(const std::map<std::string, double>& shares, const std::string& source) {
@@ -114,8 +126,13 @@ Assessment assess(std::vector<Item> items, std::optional<calibration::UnseenCove
     group.push_back(i);
   }
   std::ranges::stable_sort(order, {}, &std::pair<Subject, std::string>::first);
+  const auto without_group = formula_errors(a.items, LeftOut::group), without_machine = formula_errors(a.items, LeftOut::machine),
+             without_family = formula_errors(a.items, LeftOut::family);
   for (const auto& key : order) {
-    a.groups.push_back(assess_group(a.items, members[key]));
+    const auto& of_group = members[key];
+    a.groups.push_back(assess_group(a.items, of_group));
+    a.groups.back().formula = {mean_of(without_group, of_group), mean_of(without_machine, of_group), mean_of(without_family, of_group)};
+    a.groups.back().choices = choices_of(a.items, of_group);
     if (!a.unseen || key.first != Subject::iteration) continue;
     a.groups.back().split_half = of_source(a.unseen->split_half, key.second);
     a.groups.back().leave_one_group_out = of_source(a.unseen->leave_one_group_out, key.second);

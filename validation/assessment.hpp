@@ -9,6 +9,7 @@
 
 #include "base/units.hpp"
 #include "calibration/interval_fit.hpp"
+#include "validation/iteration_facts.hpp"
 #include "validation/statistics.hpp"
 
 namespace validation {
@@ -25,8 +26,22 @@ struct Item {
   base::Seconds measured, predicted;
   std::optional<std::pair<base::Seconds, base::Seconds>> interval;
   std::optional<Pair> peak_bytes;
-  bool out_of_memory = false;  // the forecast says that what ran does not fit
-  std::string failure;         // why there is no forecast; empty: there is one
+  bool out_of_memory = false;           // the forecast says that what ran does not fit
+  std::optional<IterationFacts> facts;  // of an iteration that has a forecast
+  std::string failure;                  // why there is no forecast; empty: there is one
+};
+
+// Mean errors of a closed formula (validation/closed_formula.hpp) over a group's points, fitted without the group, without its machines and
+// without its families of models.
+struct FormulaErrors {
+  std::optional<double> group, machine, family;
+};
+
+// Of the questions for which a group has several plans (validation/choices.hpp).
+struct Choices {
+  std::size_t questions = 0;
+  double tau = 0;     // Kendall's, over pairs of plans of one question
+  double regret = 0;  // mean of: measured time of the plan with the least forecast / least measured time - 1
 };
 
 struct GroupAssessment {
@@ -38,6 +53,8 @@ struct GroupAssessment {
   std::optional<double> coverage;             // share of measured times inside the forecast's interval; failed ones are outside
   std::optional<double> split_half;           // the same of intervals made without the point: random halves
   std::optional<double> leave_one_group_out;  // the same of intervals made without its group
+  FormulaErrors formula;                      // of the points that have a forecast
+  std::optional<Choices> choices;             // nullopt: no two plans answer the same question
   std::optional<double> interval_width;       // mean of (high - low) / predicted
   std::vector<std::size_t> worst;             // indices of items: failed ones first, then the largest errors; at most kWorst
 };

@@ -20,7 +20,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Question, kind, features)
 
 namespace validation {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Forecast, failure, predicted, low, high, peak, out_of_memory, question)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Forecast, failure, predicted, low, high, peak, out_of_memory, at_peak, question)
 
 namespace {
 
@@ -64,6 +64,7 @@ Forecast forecast_one(const measurements::Point& p) {
   f.high = run.interval_high;
   f.peak = allocated_peak(scenario, *run.simulation);
   f.out_of_memory = run.status == scenarios::Status::out_of_memory;
+  f.at_peak = run.mfu_causal * run.simulation->iteration_time;
   f.question = scenarios::question_of(*run.made, *scenario.base().cluster, *run.simulation);
   return f;
 }

@@ -17,6 +17,7 @@ struct Forecast {
   base::Seconds predicted, low, high;
   base::Bytes peak;              // allocated on the device that has the least room left: without what the context and the libraries take
   bool out_of_memory = false;    // it ran, and the forecast says that it does not fit
+  base::Seconds at_peak;         // the model's FLOPs, without what causal masks throw away, at the dense peak of all GPUs
   scenarios::Question question;  // what the interval went by
 };
 

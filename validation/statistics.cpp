@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 
 namespace validation {
 
@@ -13,18 +12,29 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-// Pairs that agree in either value say nothing about order, so they count on neither side (Goodman and Kruskal's gamma where there are
-// ties; without ties this is Kendall's tau).
-double kendall_tau(std::span<const Pair> pairs) {
-  std::int64_t same = 0, opposite = 0;
+Order& Order::operator+=(const Order& o) {
+  same += o.same;
+  opposite += o.opposite;
+  return *this;
+}
+
+double Order::tau() const {
+  if (same + opposite == 0) return 0;
+  return (static_cast<double>(same) - static_cast<double>(opposite)) / static_cast<double>(same + opposite);
+}
+
+Order order_of(std::span<const Pair> pairs) {
+  Order order;
   for (std::size_t a = 0; a < pairs.size(); ++a)
     for (std::size_t b = 0; b < a; ++b) {
       const double s = (pairs[a].measured - pairs[b].measured) * (pairs[a].predicted - pairs[b].predicted);
-      same += s > 0;
-      opposite += s < 0;
+      order.same += s > 0;
+      order.opposite += s < 0;
     }
-  return same + opposite == 0 ? 0 : static_cast<double>(same - opposite) / static_cast<double>(same + opposite);
+  return order;
 }
+
+double kendall_tau(std::span<const Pair> pairs) { return order_of(pairs).tau(); }
 
 ErrorStatistics error_statistics(std::span<const Pair> pairs) {
   ErrorStatistics e;

@@ -21,6 +21,16 @@ struct ErrorStatistics {
 // Requires: every value is above 0. O(n^2) for tau.
 [[nodiscard]] ErrorStatistics error_statistics(std::span<const Pair> pairs);
 
+// Pairs that forecasts order as the measurements do, and those that they order the other way round. Pairs that agree in either value say
+// nothing about order, so they count on neither side (Goodman and Kruskal's gamma where there are ties; without ties this is Kendall's
+// tau).
+struct Order {
+  std::size_t same = 0, opposite = 0;
+  Order& operator+=(const Order& o);
+  [[nodiscard]] double tau() const;  // 0 where no two values differ
+};
+[[nodiscard]] Order order_of(std::span<const Pair> pairs);  // O(n^2)
+
 // Returns (pairs in the same order - pairs in opposite order) / (pairs that differ in both); 0 if none does. 1: every two are ordered
 // rightly. O(n^2).
 [[nodiscard]] double kendall_tau(std::span<const Pair> pairs);

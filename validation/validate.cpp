@@ -22,6 +22,7 @@ Item item_of(const measurements::Point& p, const Forecast& f) {
   i.predicted = f.predicted;
   i.interval = std::pair(f.low, f.high);
   i.out_of_memory = f.out_of_memory;
+  i.facts = iteration_facts(p, f.question.kind, f.at_peak);
   if (p.measured_peak) i.peak_bytes = Pair{p.measured_peak->value(), f.peak.value()};
   return i;
 }

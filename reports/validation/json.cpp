@@ -41,6 +41,13 @@ Json group_json(const validation::Assessment& a, const validation::GroupAssessme
          {"out_of_memory", g.out_of_memory}};
   if (g.time.n > 0) j["time"] = error_json(g.time);
   if (g.peak) j["peak_memory"] = error_json(*g.peak);
+  const auto add_error = [&](const char* key, const std::optional<double>& error) {
+    if (error) j["formula"][key] = *error;
+  };
+  add_error("group_left_out", g.formula.group);
+  add_error("machine_left_out", g.formula.machine);
+  add_error("family_left_out", g.formula.family);
+  if (g.choices) j["choices"] = {{"questions", g.choices->questions}, {"kendall_tau", g.choices->tau}, {"regret", g.choices->regret}};
   if (g.coverage) j["coverage"] = *g.coverage;
   if (g.split_half) j["coverage_unseen_half"] = *g.split_half;
   if (g.leave_one_group_out) j["coverage_unseen_group"] = *g.leave_one_group_out;

@@ -25,10 +25,15 @@ std::string rule_of(std::size_t columns) {
 
 std::string markdown_tables(const validation::Assessment& a) {
   std::string text;
-  for (const FigureTable& t : figure_tables(a)) {
-    text += fmt::format("{}### {}\n\n", text.empty() ? "" : "\n", heading_of(t.subject)) + line_of(t.columns) + rule_of(t.columns.size());
+  const auto add = [&](const std::string& heading, const FigureTable& t) {
+    text += fmt::format("{}### {}\n\n", text.empty() ? "" : "\n", heading) + line_of(t.columns) + rule_of(t.columns.size());
     for (const auto& row : t.rows) text += line_of(row);
+  };
+  if (const FigureTable t = comparison_table(a); !t.rows.empty()) {
+    add("Iterations, beside a closed formula", t);
+    text += "\n" + comparison_sentence(a) + "\n";
   }
+  for (const FigureTable& t : figure_tables(a)) add(heading_of(t.subject), t);
   if (a.unseen) text += "\n" + coverage_sentence(*a.unseen) + "\n";
   return text;
 }

@@ -60,6 +60,38 @@ std::vector<FigureTable> figure_tables(const validation::Assessment& a) {
   return tables;
 }
 
+FigureTable comparison_table(const validation::Assessment& a) {
+  FigureTable t{validation::Subject::iteration,
+                {"group", "points", "forecast", "formula, group left out", "machine left out", "family left out", "questions",
+                 "tau of plans", "regret"},
+                {}};
+  const auto error = [](const std::optional<double>& share) { return share ? percent(*share) : std::string(kNothing); };
+  for (const validation::GroupAssessment& g : a.groups) {
+    if (!g.formula.group && !g.formula.machine && !g.formula.family) continue;
+    const auto& c = g.choices;
+    t.rows.push_back({g.name, std::to_string(g.points), percent(g.time.mean), error(g.formula.group), error(g.formula.machine),
+                      error(g.formula.family), c ? std::to_string(c->questions) : kNothing, c ? fmt::format("{:.3f}", c->tau) : kNothing,
+                      c ? percent(c->regret) : kNothing});
+  }
+  return t;
+}
+
+std::string comparison_sentence(const validation::Assessment& a) {
+  std::size_t groups = 0, closer = 0;
+  double forecast = 0, formula = 0;
+  for (const validation::GroupAssessment& g : a.groups) {
+    if (!g.formula.group || g.time.n == 0) continue;
+    groups += 1;
+    closer += g.time.mean < *g.formula.group;
+    forecast += g.time.mean;
+    formula += *g.formula.group;
+  }
+  if (groups == 0) return {};
+  const auto n = static_cast<double>(groups);
+  return fmt::format("Forecasts are closer than the formula in {} of {} groups; mean error over groups {}, the formula's {}.", closer,
+                     groups, percent(forecast / n), percent(formula / n));
+}
+
 std::string coverage_sentence(const calibration::UnseenCoverage& coverage) {
   std::vector<std::string> parts;
   if (coverage.split_half_mean)

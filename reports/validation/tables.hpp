@@ -16,6 +16,11 @@ struct FigureTable {
 
 // Returns a table per subject that has groups. Columns that no group of the subject fills are left out.
 [[nodiscard]] std::vector<FigureTable> figure_tables(const validation::Assessment& a);
+// Returns, for iterations, forecasts beside a closed formula whose constant was fitted without the group, the machine or the family of
+// models, and how well forecasts choose among plans of one question; no rows where nothing is known of the points.
+[[nodiscard]] FigureTable comparison_table(const validation::Assessment& a);
+// Returns a sentence on how often forecasts are closer than the formula.
+[[nodiscard]] std::string comparison_sentence(const validation::Assessment& a);
 // Returns a sentence on the coverage of points that the fit of the intervals had not seen.
 [[nodiscard]] std::string coverage_sentence(const calibration::UnseenCoverage& coverage);
 // Returns the error of a forecast with its sign, "+5.3 %".

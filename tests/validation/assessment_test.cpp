@@ -79,3 +79,44 @@ TEST_CASE("missed limits: by error, by a failed point, by prefix") {
   CHECK(missed(a, {read_limit("mpt-a:peak=9%")}) == std::vector<std::string>{"mpt-a: has no peak"});
   CHECK_THROWS_AS((void)missed(a, {read_limit("mpt=9%")}), base::InputError);
 }
+
+namespace {
+
+Item known(const std::string& group, double measured, double predicted, IterationFacts facts) {
+  Item i = item_of(group, measured, predicted);
+  i.facts = std::move(facts);
+  return i;
+}
+
+IterationFacts facts_of(double at_peak, const char* machine, const char* family, const char* question) {
+  return {base::Seconds(at_peak), machine, "half", family, question};
+}
+
+}  // namespace
+
+TEST_CASE("a closed formula knows the share of peak of the rows that remain") {
+  // Shares of peak: a 1/2 and 1/8 (on x), b 1/4 (on y). Without a, b's 1/4 remains: 4 s for each second at peak.
+  const Assessment a = assess({known("a", 2, 2, facts_of(1, "x", "gpt", "p")), known("a", 8, 8, facts_of(1, "x", "moe", "p")),
+                               known("b", 4, 4, facts_of(1, "y", "gpt", "q"))},
+                              std::nullopt, {});
+  CHECK(*a.groups[0].formula.group == doctest::Approx((4.0 / 2 - 1 + 1 - 4.0 / 8) / 2));
+  CHECK(*a.groups[1].formula.group == doctest::Approx(0));  // the geometric mean of 1/2 and 1/8 is 1/4
+  CHECK(*a.groups[1].formula.machine == doctest::Approx(0));
+  // Without gpt, 1/8 of moe on x is left for the first point and for b's; without moe, 1/2 on x for the second.
+  CHECK(*a.groups[0].formula.family == doctest::Approx((8.0 / 2 - 1 + 1 - 2.0 / 8) / 2));
+  CHECK(*a.groups[1].formula.family == doctest::Approx(8.0 / 4 - 1));
+}
+
+TEST_CASE("regret is what the forecast's favourite costs over the best plan of its question") {
+  // Question p: the favourite is the second plan, 5 s against 4 s; q: the favourite is the best; r has one plan.
+  const IterationFacts p = facts_of(1, "x", "gpt", "p"), q = facts_of(1, "x", "gpt", "q"), r = facts_of(1, "x", "gpt", "r");
+  const Assessment a =
+      assess({known("a", 4, 4, p), known("a", 5, 3, p), known("a", 1, 1, q), known("a", 2, 3, q), known("a", 9, 9, r), item_of("b", 1, 1)},
+             std::nullopt, {});
+  REQUIRE(a.groups[0].choices);
+  CHECK(a.groups[0].choices->questions == 2);
+  CHECK(a.groups[0].choices->regret == doctest::Approx(0.125));
+  CHECK(a.groups[0].choices->tau == doctest::Approx(0));
+  CHECK_FALSE(a.groups[1].choices);
+  CHECK_FALSE(a.groups[1].formula.group);
+}

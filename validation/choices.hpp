@@ -1,0 +1,14 @@
+#pragma once
+// Which plan wins: how well forecasts choose among plans that answer the same question (one model, batch and machine).
+
+#include <vector>
+
+#include "validation/assessment.hpp"
+
+namespace validation {
+
+// Returns the figures over the questions for which `members` have two plans or more; nullopt if there is none. Items without a forecast
+// or without facts take no part. Cost: O(n log n + pairs of plans of one question).
+[[nodiscard]] std::optional<Choices> choices_of(const std::vector<Item>& items, const std::vector<std::size_t>& members);
+
+}  // namespace validation

@@ -1,0 +1,65 @@
+#include "validation/closed_formula.hpp"
+
+#include <array>
+#include <cmath>
+#include <map>
+
+namespace validation {
+namespace {
+
+const std::string& part_of(const Item& i, LeftOut left_out) {
+  switch (left_out) {
+    case LeftOut::machine: return i.facts->machine;
+    case LeftOut::family: return i.facts->family;
+    case LeftOut::group: break;
+  }
+  return i.group;
+}
+
+// Sum and number of ln(share of peak).
+struct Shares {
+  double sum = 0, n = 0;
+  void add(double log_share) {
+    sum += log_share;
+    n += 1;
+  }
+};
+
+// The shares of the rows that remain, under each name that a row is looked up by: generation and precision, precision, all.
+using Remaining = std::map<std::pair<std::string, std::string>, Shares>;
+
+std::array<std::pair<std::string, std::string>, 3> names_of(const IterationFacts& f) {
+  return {std::pair{f.machine, f.precision}, std::pair{std::string(), f.precision}, std::pair{std::string(), std::string()}};
+}
+
+Remaining without(const std::vector<Item>& items, const std::string& part, LeftOut left_out) {
+  Remaining remaining;
+  for (const Item& i : items) {
+    if (!i.facts || part_of(i, left_out) == part) continue;
+    for (const auto& name : names_of(*i.facts)) remaining[name].add(std::log(i.facts->at_peak / i.measured));
+  }
+  return remaining;
+}
+
+}  // namespace
+
+std::vector<std::optional<double>> formula_errors(const std::vector<Item>& items, LeftOut left_out) {
+  std::vector<std::optional<double>> errors(items.size());
+  std::map<std::string, Remaining> fits;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (!items[i].facts) continue;
+    const std::string& part = part_of(items[i], left_out);
+    if (!fits.contains(part)) fits[part] = without(items, part, left_out);
+    const Remaining& remaining = fits.at(part);
+    for (const auto& name : names_of(*items[i].facts)) {
+      const auto at = remaining.find(name);
+      if (at == remaining.end()) continue;
+      const double share = std::exp(at->second.sum / at->second.n);
+      errors[i] = std::abs(items[i].facts->at_peak / items[i].measured / share - 1);
+      break;
+    }
+  }
+  return errors;
+}
+
+}  // namespace validation

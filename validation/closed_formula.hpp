@@ -1,0 +1,20 @@
+#pragma once
+// What a closed formula answers, fitted to the same rows: iteration time = model FLOPs / (GPUs x peak x u). Its one constant u, the share
+// of peak that is reached, is fitted to the rows that remain when a part is left out whole: the geometric mean over those of the same GPU
+// generation and precision; where none remains, over those of the same precision; else over all. A simulator that such a formula beats has
+// something to learn.
+
+#include <optional>
+#include <vector>
+
+#include "validation/assessment.hpp"
+
+namespace validation {
+
+enum class LeftOut { group, machine, family };
+
+// Returns |T / measured - 1| of the formula's time T per item, fitted without the item's group, machine or family; nullopt for items
+// without facts and where no row remains. Cost: O(items x parts that are left out).
+[[nodiscard]] std::vector<std::optional<double>> formula_errors(const std::vector<Item>& items, LeftOut left_out);
+
+}  // namespace validation

@@ -1,0 +1,42 @@
+#include "validation/iteration_facts.hpp"
+
+#include <fmt/core.h>
+
+#include "base/numbers.hpp"
+#include "base/yaml/emit.hpp"
+
+namespace validation {
+namespace {
+
+// A size tells members of a family apart; of the word or the switch beside it (activation, gated, ...) all members have the same. Whether
+// there are experts is a switch, how many is a size.
+void add_part(std::string& family, const std::string& key, const base::Yaml& value) {
+  if (!value.is_scalar()) return;
+  const bool size = base::parse_number(value.scalar).has_value();
+  if (!size) family += fmt::format(" {}={}", key, value.scalar);
+  else if (key == "experts") family += " experts";
+}
+
+std::string family_of(const measurements::Point& p) {
+  if (!p.model.empty()) return p.model.substr(0, p.model.find('-'));
+  std::string family = "transformer";
+  for (const auto& e : p.transformer.entries) add_part(family, e.key, e.value);
+  for (const auto& s : p.settings)
+    if (s.path.starts_with("model.")) add_part(family, s.path.substr(s.path.rfind('.') + 1), s.value);
+  return family;
+}
+
+std::string question_of(const measurements::Point& p) {
+  std::string text = p.model.empty() ? base::emit_yaml(p.transformer) : p.model;
+  for (const auto& s : p.settings)
+    if (s.path.starts_with("model.")) text += fmt::format("\n{}: {}", s.path, base::emit_yaml(s.value));
+  return fmt::format("{}\n{} {} {} {} {}", text, p.cluster, p.gpus, p.global_batch, p.precision, p.framework);
+}
+
+}  // namespace
+
+IterationFacts iteration_facts(const measurements::Point& p, const scenarios::QuestionKind& kind, base::Seconds at_peak) {
+  return {at_peak, kind.device, kind.precision, family_of(p), question_of(p)};
+}
+
+}  // namespace validation

@@ -1,0 +1,23 @@
+#pragma once
+// What is known of a measured iteration before any simulation: what a closed formula goes by, and which plans answer the same question.
+
+#include <string>
+
+#include "base/units.hpp"
+#include "measurements/points.hpp"
+#include "scenarios/accuracy/interval.hpp"
+
+namespace validation {
+
+struct IterationFacts {
+  base::Seconds at_peak;  // the model's FLOPs, without what causal masks throw away, at the dense peak of all GPUs
+  std::string machine;    // GPU generation
+  std::string precision;  // family: "half", "fp8", ...
+  std::string family;     // the model's kind without its sizes: which parts its layers have; of a builtin the name up to its first dash
+  std::string question;   // model, cluster, GPUs, batch and precision: plans of equal questions compete
+};
+
+// Cost: O(keys of the point).
+[[nodiscard]] IterationFacts iteration_facts(const measurements::Point& p, const scenarios::QuestionKind& kind, base::Seconds at_peak);
+
+}  // namespace validation
