@@ -25,6 +25,7 @@ constexpr double kProbe = 1.1, kIdentifiable = 1e-4;
 struct Prepared {
   pcg::Plan plan;
   topology::Cluster cluster;
+  profiles::FrameworkProfile framework;  // with what the point says of it
   double measured_s = 0;
   std::string group;
 };
@@ -36,14 +37,17 @@ struct Prepared {
 Prepared prepare(const measurements::Point& p, const std::filesystem::path& file) {
   base::Yaml document = measurements::scenario_of(p);
   if (!file.empty()) {
-    base::Yaml framework = base::Yaml::make_map();
+    base::Yaml& training = *document.find("training");
+    const base::Yaml* said = training.find("framework");
+    base::Yaml framework = said != nullptr && said->is_map() ? *said : base::Yaml::make_map();
+    framework.erase("name");
     framework.set("file", base::Yaml::make_scalar(std::filesystem::absolute(file).string()));
-    document.find("training")->set("framework", std::move(framework));
+    training.set("framework", std::move(framework));
   }
   const scenarios::Scenario scenario = scenarios::load_scenario(document, {});
   scenarios::Run run = scenarios::run_scenario(scenario, {}).runs.at(0);
   if (!run.made) refuse(p.mark, fmt::format("point {} cannot be planned: {}", p.id, scenarios::run_notes(run).front().text));
-  return {*run.made, *scenario.base().cluster, p.measured.value(), p.group};
+  return {*run.made, *scenario.base().cluster, scenario.base().framework.profile, p.measured.value(), p.group};
 }
 
 class FrameworkFitter {
@@ -62,10 +66,12 @@ class FrameworkFitter {
     const auto jobs = static_cast<std::size_t>(std::max(1, config_.jobs));
     const auto work = [&](std::size_t first) {
       nlohmann::json ratios = nlohmann::json::array();
-      sim::SimulationConfig with;
-      with.framework = f;
       for (std::size_t i = first; i < which.size(); i += jobs) {
         const Prepared& p = points_[which[i]];
+        // A point's own words about the framework stay; only what is being fitted is set.
+        profiles::FrameworkProfile framework = p.framework;
+        for (const FrameworkConstant& c : constants_) framework = with_value(std::move(framework), c, value_of(c, f));
+        const sim::SimulationConfig with{.framework = std::move(framework)};
         ratios.push_back({p.group, sim::simulate_plan(p.plan, p.cluster, with).iteration_time.value() / p.measured_s});
       }
       return ratios;
