@@ -16,14 +16,15 @@ const std::string& part_of(const Item& i, LeftOut left_out) {
   return i.group;
 }
 
-// Sum and number of ln(share of peak).
-struct Shares {
-  double sum = 0, n = 0;
-  void add(double log_share) {
-    sum += log_share;
-    n += 1;
-  }
-};
+// Shares of peak of rows, by their group.
+using Shares = std::map<std::string, std::vector<double>>;
+
+// A group counts once, whatever its rows; a median is not led away by groups of small models, which reach a hundredth of the peak.
+double middle(const Shares& shares) {
+  std::vector<double> of_groups;
+  for (const auto& [group, of_rows] : shares) of_groups.push_back(median(of_rows));
+  return median(std::move(of_groups));
+}
 
 // The shares of the rows that remain, under each name that a row is looked up by: generation and precision, precision, all.
 using Remaining = std::map<std::pair<std::string, std::string>, Shares>;
@@ -36,7 +37,7 @@ Remaining without(const std::vector<Item>& items, const std::string& part, LeftO
   Remaining remaining;
   for (const Item& i : items) {
     if (!i.facts || part_of(i, left_out) == part) continue;
-    for (const auto& name : names_of(*i.facts)) remaining[name].add(std::log(i.facts->at_peak / i.measured));
+    for (const auto& name : names_of(*i.facts)) remaining[name][i.group].push_back(i.facts->at_peak / i.measured);
   }
   return remaining;
 }
@@ -54,8 +55,7 @@ std::vector<std::optional<double>> formula_errors(const std::vector<Item>& items
     for (const auto& name : names_of(*items[i].facts)) {
       const auto at = remaining.find(name);
       if (at == remaining.end()) continue;
-      const double share = std::exp(at->second.sum / at->second.n);
-      errors[i] = std::abs(items[i].facts->at_peak / items[i].measured / share - 1);
+      errors[i] = std::abs(items[i].facts->at_peak / items[i].measured / middle(at->second) - 1);
       break;
     }
   }

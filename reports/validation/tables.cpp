@@ -77,19 +77,18 @@ FigureTable comparison_table(const validation::Assessment& a) {
 }
 
 std::string comparison_sentence(const validation::Assessment& a) {
-  std::size_t groups = 0, closer = 0;
-  double forecast = 0, formula = 0;
+  std::size_t closer = 0;
+  std::vector<double> forecasts, formulas;
   for (const validation::GroupAssessment& g : a.groups) {
     if (!g.formula.group || g.time.n == 0) continue;
-    groups += 1;
     closer += g.time.mean < *g.formula.group;
-    forecast += g.time.mean;
-    formula += *g.formula.group;
+    forecasts.push_back(g.time.mean);
+    formulas.push_back(*g.formula.group);
   }
-  if (groups == 0) return {};
-  const auto n = static_cast<double>(groups);
-  return fmt::format("Forecasts are closer than the formula in {} of {} groups; mean error over groups {}, the formula's {}.", closer,
-                     groups, percent(forecast / n), percent(formula / n));
+  if (forecasts.empty()) return {};
+  return fmt::format(
+      "Forecasts are closer than the formula in {} of {} groups; the median over groups of their mean errors is {}, the formula's {}.",
+      closer, forecasts.size(), percent(validation::median(forecasts)), percent(validation::median(formulas)));
 }
 
 std::string coverage_sentence(const calibration::UnseenCoverage& coverage) {

@@ -100,8 +100,9 @@ TEST_CASE("a closed formula knows the share of peak of the rows that remain") {
                                known("b", 4, 4, facts_of(1, "y", "gpt", "q"))},
                               std::nullopt, {});
   CHECK(*a.groups[0].formula.group == doctest::Approx((4.0 / 2 - 1 + 1 - 4.0 / 8) / 2));
-  CHECK(*a.groups[1].formula.group == doctest::Approx(0));  // the geometric mean of 1/2 and 1/8 is 1/4
-  CHECK(*a.groups[1].formula.machine == doctest::Approx(0));
+  // The median of 1/2 and 1/8 is 5/16: 3.2 s in place of 4.
+  CHECK(*a.groups[1].formula.group == doctest::Approx(0.2));
+  CHECK(*a.groups[1].formula.machine == doctest::Approx(0.2));
   // Without gpt, 1/8 of moe on x is left for the first point and for b's; without moe, 1/2 on x for the second.
   CHECK(*a.groups[0].formula.family == doctest::Approx((8.0 / 2 - 1 + 1 - 2.0 / 8) / 2));
   CHECK(*a.groups[1].formula.family == doctest::Approx(8.0 / 4 - 1));

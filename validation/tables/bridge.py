@@ -106,9 +106,17 @@ def host(recipe):
 
 
 def experts(recipe, shape):
-    """Transformer Engine's op fuser adds the experts' biases within their product."""
-    fused = shape.get("expert_biases") and recipe["te_op_fuser_grouped_mlp"] == "1"
-    return {"training.framework.expert_bias": {"forward_bytes": "0 B", "backward_bytes": "0 B"} if fused else None}
+    """Bytes per element of experts' outputs that adding their biases moves. Transformer Engine's op fuser adds them within the product. DeepEP and HybridEP hand
+    out routing weights in fp32 (Megatron-LM, megatron/core/transformer/moe/token_dispatcher.py), so that in TEGroupedMLP._apply_bias bias times weight (4
+    written), the sum (6 read, 4 written), their copy (8) and its cast (6) are in fp32, and backward the cast (6), the sum's gradient (6) and for bias and weight
+    each 4 read, 4 written and 4 summed. Else the profile has them."""
+    if not shape.get("expert_biases"):
+        return {}
+    if recipe["te_op_fuser_grouped_mlp"] == "1":
+        return {"training.framework.expert_bias": {"forward_bytes": "0 B", "backward_bytes": "0 B"}}
+    if recipe["moe_dispatcher"] in ("deepep", "hybridep"):
+        return {"training.framework.expert_bias": {"forward_bytes": "28 B", "backward_bytes": "36 B"}}
+    return {}
 
 
 def bridge(tables):
