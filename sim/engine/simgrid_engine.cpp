@@ -48,6 +48,11 @@ constexpr int kFinestUnit = -16, kMostPayloadBits = 62;
 // A link is listed this often in a route at most.
 constexpr double kMostShares = 1 << 16;
 
+// SimGrid adds the time until its next event to the clock, and looks for what is due to within its precision, which is absolute. From 2^12
+// s on one bit of the clock is more than 1e-12 s: a step that rounds beyond a flow's end would leave the flow behind, with all that end
+// after it. A step to at most twice the clock is exact, so a timer ends each step at the next power of two.
+double next_exact_date(double clock_s) { return std::exp2(std::max(12, std::ilogb(clock_s) + 1)); }
+
 void reset_clock() {
   simgrid_clock_s = -1;
   BASE_CHECK(s4u::Engine::get_clock() == -1, "SimGrid's clock is not where this version of SimGrid is expected to keep it");
@@ -144,6 +149,7 @@ class SimGridFlows {
       throw;
     }
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+    BASE_CHECK(running_flows_ == 0, "SimGrid ended at {} s while {} flows ran", s4u::Engine::get_clock(), running_flows_);
   }
   // Calls a function of ours inside SimGrid. Once one has thrown, no other is called: the flows that run run out.
   template <class Act>
@@ -216,6 +222,7 @@ class SimGridFlows {
     try {
       engine_->run();
     } catch (...) { engine_is_lost = true; }
+    engine_is_lost = engine_is_lost || running_flows_ > 0;
   }
   // Leaves the engine and its flows behind.
   void abandon() {
@@ -237,8 +244,8 @@ class SimGridFlows {
   std::vector<std::pair<s4u::Host*, s4u::Host*>> ends_;  // per route
 };
 
-// While flows contend, SimGrid keeps the clock and one timer, at the executor's next moment; else the executor goes on by itself, and an
-// engine is made only for a graph whose flows do contend.
+// While flows contend, SimGrid keeps the clock and one timer, at the executor's next moment or before it; else the executor goes on by
+// itself, and an engine is made only for a graph whose flows do contend.
 class SimGridNetwork final : public FlowNetwork {
  public:
   explicit SimGridNetwork(const TaskGraph& graph) : graph_(graph) {}
@@ -277,11 +284,11 @@ class SimGridNetwork final : public FlowNetwork {
   // The timer keeps SimGrid running, so it is set while flows are.
   void arm() {
     if (flows_->running() == 0) return disarm();
-    const std::optional<double> next = executor_->next_wake();
-    if (!next) return disarm();
-    if (timer_ && timer_->get_date() == *next) return;
+    const double clock = s4u::Engine::get_clock();
+    const double next = std::min(executor_->next_wake().value_or(HUGE_VAL), next_exact_date(clock));
+    if (timer_ && timer_->get_date() == next) return;
     disarm();
-    timer_ = simgrid::kernel::timer::Timer::set(std::max(*next, s4u::Engine::get_clock()), [this] {
+    timer_ = simgrid::kernel::timer::Timer::set(std::max(next, clock), [this] {
       timer_ = nullptr;  // SimGrid deletes it
       flows_->guarded([this] {
         executor_->wake(s4u::Engine::get_clock());

@@ -323,6 +323,39 @@ TEST_CASE("flows of any size that a link carries keep their times") {
   }
 }
 
+// On a link of 1 B/s the clock's last bit is soon far above SimGrid's precision. Two flows start together; the short one ends after twice
+// its bytes, the long one when all bytes have passed.
+TEST_CASE("flows that take days end when their bytes have passed") {
+  CHECK(rc::check("a long flow behind a short one", [] {
+    Graph g;
+    const std::uint32_t r = g.route({{g.link(1)}});
+    const auto units_below = [](int bits) {
+      return std::ldexp(static_cast<double>(*rc::gen::resize(100, rc::gen::inRange<std::int64_t>(1, std::int64_t{1} << bits))), -16);
+    };
+    const double little = units_below(36), much = little + units_below(*rc::gen::inRange(36, 53));
+    const std::uint32_t a = g.flow(0, r, little), b = g.flow(0, r, much);
+    const Timeline t = g.run();
+    RC_ASSERT(std::abs(end(t, a) - 2 * little) <= 1e-9 * little);
+    RC_ASSERT(std::abs(end(t, b) - (little + much)) <= 1e-9 * much);
+  }));
+}
+
+TEST_CASE("what lasts 2^k times as long ends 2^k times as late") {
+  CHECK(rc::check("scaled times", [] {
+    const Graph quick = random_graph();
+    const double factor = std::exp2(*rc::gen::inRange(10, 60));
+    Graph slow = quick;
+    for (base::BytesPerSecond& l : slow.g.links) l = base::BytesPerSecond(l.value() / factor);
+    for (sim::Step& s : slow.g.steps)
+      for (Phase& p : s.phases) p.delay = base::Seconds(p.delay.value() * factor);
+    const Timeline a = quick.run(), b = slow.run();
+    for (std::size_t i = 0; i < a.end.size(); ++i) {
+      const double expected = a.end[i].value() * factor;
+      RC_ASSERT(std::abs(b.end[i].value() - expected) <= 1e-9 * expected);
+    }
+  }));
+}
+
 TEST_CASE("an exception while flows run leaves the engine fit for the next graph") {
   // Each time two flows share the link when a flow of infinite bytes is refused: behind a third flow's end (SimGrid's callback), behind a
   // delay (SimGrid's timer), and beside them at the start.
