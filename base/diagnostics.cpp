@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "base/utf8.hpp"
 
@@ -59,16 +60,16 @@ std::string position_of(const Mark& mark) {
   return fmt::format("{}:{}:{}: ", mark.source->name, mark.line, mark.column);
 }
 
+// By optimal string alignment: letters that are inserted, deleted, replaced, or swapped with their neighbour.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
+  std::vector<std::size_t> two_before, before, row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
+    two_before = std::exchange(before, row);
     row[0] = i + 1;
     for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, replaced});
+      row[j + 1] = std::min({before[j + 1] + 1, row[j] + 1, before[j] + (a[i] == b[j] ? 0 : 1)});
+      if (i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j]) row[j + 1] = std::min(row[j + 1], two_before[j - 1] + 1);
     }
   }
   return row.back();
@@ -127,12 +128,17 @@ void Diagnostics::throw_if_any() const {
 }
 
 std::string nearest_name(std::string_view word, std::span<const std::string> candidates) {
+  constexpr std::size_t kLeastBeginning = 3;  // fewer letters begin too many names
   const std::string* best = nullptr;
   std::size_t best_distance = 2 + word.size() / 4 + 1;
+  bool best_begins = false;
   for (const std::string& candidate : candidates) {
+    const bool begins = word.size() >= kLeastBeginning && candidate.starts_with(word);
     const std::size_t distance = edit_distance(word, candidate);
     // A name all of whose letters would change is not near, however short.
-    if (distance < best_distance && distance < std::max(word.size(), candidate.size())) best = &candidate, best_distance = distance;
+    const bool is_near = distance < best_distance && distance < std::max(word.size(), candidate.size());
+    const bool is_better = begins ? !best_begins || distance < best_distance : !best_begins && is_near;
+    if (is_better) best = &candidate, best_distance = distance, best_begins = begins;
   }
   return best ? *best : std::string();
 }

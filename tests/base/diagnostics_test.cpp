@@ -56,6 +56,11 @@ TEST_CASE("the nearest name is found by edit distance") {
   CHECK(nearest_name("newtork", kNames) == "network");
   CHECK(nearest_name("bandwidth", kNames).empty());
   CHECK(nearest_name("x", std::vector<std::string>{"y"}).empty());  // nothing of it would stay
+  const std::vector<std::string> shipped = {"dgx-h100", "dgx-a100-80gb", "dgx-a100-40gb-pcie", "unity", "uniap"};
+  CHECK(nearest_name("dgx-a100", shipped) == "dgx-a100-80gb");  // a beginning is nearer than another name of its length
+  CHECK(nearest_name("dgx-h10", shipped) == "dgx-h100");
+  CHECK(nearest_name("unipa", shipped) == "uniap");
+  CHECK(nearest_name("un", shipped).empty());
   CHECK(suggest("nodez", kNames) == "did you mean \"nodes\"?");
   CHECK(suggest("bandwidth", kNames) == "one of: nodes, links, network");
   CHECK(suggest("bandwidth", {}).empty());

@@ -26,10 +26,12 @@ std::string timeless(const std::string& text) {
   return j.dump();
 }
 
-// A test runs as root in a container more often than not, on fewer cores than ranks.
+// A test runs as root in a container more often than not, on fewer cores than ranks. Open MPI frees not all of what it allocates, in
+// plugins that are unloaded before LeakSanitizer could name them: ranks of a build with sanitizers look for everything but leaks.
 Outcome call_on_ranks(const Folder& folder, int ranks, const std::string& arguments) {
-  const std::string command = "mpirun --allow-run-as-root --oversubscribe -n " + std::to_string(ranks) + " " + FORESHARD_PROGRAM + " " +
-                              arguments + " >" + (folder.path / "out").string() + " 2>" + (folder.path / "err").string();
+  const std::string command = "ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 mpirun --allow-run-as-root --oversubscribe -n " +
+                              std::to_string(ranks) + " " + FORESHARD_PROGRAM + " " + arguments + " >" + (folder.path / "out").string() +
+                              " 2>" + (folder.path / "err").string();
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, folder.read("out"), folder.read("err")};
 }

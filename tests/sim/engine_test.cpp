@@ -323,6 +323,21 @@ TEST_CASE("flows of any size that a link carries keep their times") {
   }
 }
 
+// The clock keeps 2^-39 s where the short task ends, at 3 * 2^-39 s behind the second, and 2^-38 s, 3.6 ps, where the flows end. A step
+// from the one to the other rounds twice, both times to even, and is 2^-38 s too long: flows that it passes by more than the precision
+// stay.
+TEST_CASE("flows end though one step to their end would round beyond it") {
+  Graph g;
+  const std::uint32_t r = g.route({{g.link(0x1p23)}});
+  const double shortly = 1 + 3 * 0x1p-39, late = 16390 + 0x1p-38;
+  const std::uint32_t a = g.flow(0, r, late * 0x1p22), b = g.flow(0, r, late * 0x1p22), c = g.compute(shortly, {g.stream()});
+  REQUIRE(shortly + (late - shortly) == late + 0x1p-38);
+  const Timeline t = g.run();
+  CHECK(end(t, a) == to_twelve_digits(late));
+  CHECK(end(t, b) == to_twelve_digits(late));
+  CHECK(end(t, c) == shortly);
+}
+
 // On a link of 1 B/s the clock's last bit is soon far above SimGrid's precision. Two flows start together; the short one ends after twice
 // its bytes, the long one when all bytes have passed.
 TEST_CASE("flows that take days end when their bytes have passed") {
