@@ -176,7 +176,7 @@ std::optional<double> best_smoothness(const LogGrid& shape, std::span<const Poin
 // Sizes of which the grid sees the point x, for a kernel like `like`: its bytes are each operand's once.
 profiles::ProductSizes sizes_at(pcg::KernelKind kind, const profiles::ProductSizes& like, const std::array<double, 3>& x, double batch) {
   profiles::ProductSizes s = like;
-  if (kind == pcg::KernelKind::attention) {
+  if (pcg::is_attention(kind)) {
     s.batch = x[0] * batch, s.m = s.k = x[1], s.n = x[2];
     s.bytes = 4 * s.element_bytes * s.batch * s.k * s.n;
   } else {

@@ -21,7 +21,7 @@ constexpr std::uint64_t step(std::uint64_t hash, std::uint64_t unit) { return (h
 
 bool is_held_out(const pcg::Kernel& k, pcg::Precision p) {
   std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a's published beginning
-  const bool by_sizes = profiles::is_product(k) && k.kind != pcg::KernelKind::attention;
+  const bool by_sizes = profiles::is_product(k) && !pcg::is_attention(k.kind);
   const auto bytes = static_cast<std::int64_t>(by_sizes ? 0 : k.bytes.value());
   for (const std::int64_t x : {static_cast<std::int64_t>(k.kind), static_cast<std::int64_t>(p), k.batch, k.m, k.n, k.k, bytes})
     for (int byte = 0; byte < 8; ++byte) hash = step(hash, static_cast<std::uint64_t>(x) >> (8 * byte) & 0xff);

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/diagnostics.hpp"
+#include "calibration/attention_fit.hpp"
 #include "calibration/correction_fit.hpp"
 #include "calibration/held_out.hpp"
 #include "calibration/rate_fit.hpp"
@@ -22,6 +23,7 @@ using pcg::KernelKind;
 
 constexpr int kFewestProducts = 40;       // some four rows for each of a product's eleven parameters
 constexpr int kFewestRates = 12;          // six rows for each of a rate's two
+constexpr int kFewestAttentions = 12;     // three rows for each of the four of attention's own model
 constexpr std::size_t kWorst = 5;         // rows that a report shows
 constexpr double kShortestS = 2e-7;       // no kernel has ever been this short: the clock ticked wrongly
 constexpr double kFasterThanPeak = 1.02;  // room for the rounding of clocks and timers
@@ -30,8 +32,9 @@ constexpr double kSlowest = 300;          // times a plain roofline, beyond kSlo
 constexpr double kSlowestS = 1e-4;        // a late launch may add so much to a kernel of any size
 
 using Rows = std::vector<const KernelMeasurement*>;
+enum class Model { product, attention, rate };
 struct Group {
-  bool product = false;
+  Model model = Model::rate;
   Rows used, aside;
   int left_out = 0;
 };
@@ -56,14 +59,18 @@ bool wanted(const CalibrationConfig& config, const std::string& own, const Kerne
   return device && (config.kinds.empty() || std::ranges::find(config.kinds, m.kernel.kind) != config.kinds.end());
 }
 
-// All rates of a kind are one group, whatever the precision: they are bound by bytes.
+// All rates of a kind are one group, whatever the precision: they are bound by bytes. Attention has a model of its own where both passes
+// were measured: tables of the forward pass alone are of inference, with many short sequences.
 Groups sorted_rows(const profiles::DeviceProfile& d, std::span<const KernelMeasurement> rows, const CalibrationConfig& config) {
   Groups groups;
+  const auto is_wanted = [&](const KernelMeasurement& m) { return wanted(config, d.name, m); };
+  const bool has_both = std::ranges::any_of(
+      rows, [&](const KernelMeasurement& m) { return is_wanted(m) && m.kernel.kind == KernelKind::attention_gradient; });
   for (const KernelMeasurement& m : rows) {
-    if (!wanted(config, d.name, m)) continue;
+    if (!is_wanted(m)) continue;
     const bool product = profiles::is_product(m.kernel);
     Group& g = groups[{m.kernel.kind, product ? m.precision : pcg::Precision::fp32}];
-    g.product = product;
+    g.model = !product ? Model::rate : has_both && pcg::is_attention(m.kernel.kind) ? Model::attention : Model::product;
     if (is_impossible(device_of(d, m.device), m)) ++g.left_out;
     else (is_held_out(m.kernel, m.precision) ? g.aside : g.used).push_back(&m);
   }
@@ -165,6 +172,16 @@ std::vector<double> fit_products(const profiles::DeviceProfile& d, const Group& 
     for (const ProductRow& r : *rows) predicted.push_back(predict(kind, into.model, into.correction, r));
   return predicted;
 }
+std::vector<double> fit_attentions(const profiles::DeviceProfile& d, const Group& g, profiles::FittedAttention& into) {
+  std::vector<AttentionRow> used, aside;
+  for (const auto* m : g.used) used.push_back({peak_of(device_of(d, m->device), *m), m->kernel, m->time.value()});
+  for (const auto* m : g.aside) aside.push_back({peak_of(device_of(d, m->device), *m), m->kernel, m->time.value()});
+  into.model = fit_attention(used);
+  std::vector<double> predicted;
+  for (const auto* rows : {&used, &aside})
+    for (const AttentionRow& r : *rows) predicted.push_back(predict(into.model, r));
+  return predicted;
+}
 std::vector<double> fit_rates(const profiles::DeviceProfile& d, const Group& g, profiles::FittedRate& into) {
   const std::vector<RateRow> used = rate_rows(d, g.used), aside = rate_rows(d, g.aside);
   const profiles::Efficiency fit = fit_rate(used);
@@ -181,25 +198,31 @@ std::vector<double> fit_rates(const profiles::DeviceProfile& d, const Group& g, 
 
 KernelFit fit_group(const profiles::DeviceProfile& d, KernelKind kind, pcg::Precision precision, const Group& g,
                     const CalibrationConfig& config, profiles::Fitted& into) {
-  KernelFit fit{.kind = kind, .precision = precision, .product = g.product, .left_out = g.left_out};
-  const int fewest = g.product ? kFewestProducts : kFewestRates;
+  KernelFit fit{.kind = kind, .precision = precision, .product = g.model != Model::rate, .left_out = g.left_out};
+  const int fewest = g.model == Model::product ? kFewestProducts : g.model == Model::attention ? kFewestAttentions : kFewestRates;
   if (static_cast<int>(g.used.size()) < fewest) {
     fit.provenance.rows = static_cast<int>(g.used.size());
     fit.refusal = fmt::format("{} usable rows beside those kept aside, a fit needs {}", g.used.size(), fewest);
     return fit;
   }
-  if (g.product) {
+  const auto keep = [&](const std::vector<double>& predicted, auto& model) {
+    judge(fit, g, d, predicted);
+    fit.provenance.command = config.command;
+    model.provenance = fit.provenance;
+  };
+  const std::pair key(kind, precision);
+  if (g.model == Model::product) {
     profiles::FittedProduct product;
-    judge(fit, g, d, fit_products(d, g, kind, product));
-    fit.provenance.command = config.command;
-    product.provenance = fit.provenance;
-    into.products[{kind, precision}] = std::move(product);
+    keep(fit_products(d, g, kind, product), product);
+    into.products[key] = std::move(product);
+    into.attentions.erase(key);
+  } else if (g.model == Model::attention) {
+    profiles::FittedAttention attention;
+    keep(fit_attentions(d, g, attention), attention);
+    into.attentions[key] = std::move(attention);
+    into.products.erase(key);
   } else {
-    profiles::FittedRate rate;
-    judge(fit, g, d, fit_rates(d, g, rate));
-    fit.provenance.command = config.command;
-    rate.provenance = fit.provenance;
-    into.rates[kind] = std::move(rate);
+    keep(fit_rates(d, g, into.rates[kind]), into.rates[kind]);
   }
   return fit;
 }
@@ -261,7 +284,7 @@ std::vector<KernelFit> compare_kernels(const profiles::DeviceProfile& d, std::sp
     group.aside.insert(group.aside.end(), group.used.begin(), group.used.end());  // nothing is fitted: all of them judge
     group.used.clear();
     sort_by_size(group.aside);
-    KernelFit fit{.kind = key.first, .precision = key.second, .product = group.product, .left_out = group.left_out};
+    KernelFit fit{.kind = key.first, .precision = key.second, .product = group.model != Model::rate, .left_out = group.left_out};
     std::vector<double> predicted;
     for (const auto* m : group.aside) predicted.push_back(profiles::kernel_time(d, m->kernel, m->precision).time.value());
     judge(fit, group, d, predicted);

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <nlopt.hpp>
 
+#include "calibration/log_search.hpp"
 #include "calibration/robust.hpp"
 
 namespace calibration {
@@ -15,26 +14,16 @@ using profiles::ProductModel;
 using profiles::ProductParameters;
 
 constexpr std::size_t kMostRows = 1200;  // for the model's few parameters more say nothing new
-constexpr int kMostSteps = 2500;         // of the search: an upper bound, some two hundred per parameter
 
-struct Range {
-  double least, most;
-};
 // The physical range of each parameter, in the order of ProductModel's members: shares of a peak reach at most about 1, steps and launches
 // take nanoseconds and microseconds.
-constexpr std::array<Range, kProductParameters> kRanges = {Range{0.2, 1},     Range{0.05, 200}, Range{0.05, 1}, Range{1e-11, 1e-7},
-                                                           Range{1e-9, 1e-5}, Range{0.1, 10},   Range{0.2, 1},  Range{1e-6, 8e-6},
-                                                           Range{1e-7, 2e-5}, Range{0.05, 20},  Range{1, 8}};
+constexpr std::array<LogRange, kProductParameters> kRanges = {
+    LogRange{0.2, 1}, LogRange{0.05, 200},  LogRange{0.05, 1},    LogRange{1e-11, 1e-7}, LogRange{1e-9, 1e-5}, LogRange{0.1, 10},
+    LogRange{0.2, 1}, LogRange{1e-6, 8e-6}, LogRange{1e-7, 2e-5}, LogRange{0.05, 20},    LogRange{1, 8}};
 
-std::vector<double> logarithms(const ProductModel& p) {
-  const ProductParameters values = profiles::to_array(p);
-  std::vector<double> x(values.size());
-  std::ranges::transform(values, x.begin(), [](double v) { return std::log(v); });
-  return x;
-}
-ProductModel model_at(const std::vector<double>& x) {
+ProductModel model_of(std::span<const double> found) {
   ProductParameters values{};
-  std::ranges::transform(x, values.begin(), [](double v) { return std::exp(v); });
+  std::ranges::copy(found, values.begin());
   return profiles::product_model(values);
 }
 
@@ -52,30 +41,9 @@ double cost_of(const ProductModel& p, std::span<const ProductRow> rows) {
   return sum / static_cast<double>(rows.size());
 }
 
-struct Found {
-  ProductModel model;
-  double cost;
-};
-
-Found search_from(const ProductModel& start, std::span<const ProductRow> rows) {
-  using Cost = std::function<double(const std::vector<double>&)>;
-  Cost cost = [&](const std::vector<double>& x) { return cost_of(model_at(x), rows); };
-  nlopt::opt search(nlopt::LN_SBPLX, kProductParameters);
-  search.set_min_objective([](const std::vector<double>& x, std::vector<double>&, void* f) { return (*static_cast<Cost*>(f))(x); }, &cost);
-  std::vector<double> least, most, x = logarithms(start);
-  for (const Range& r : kRanges) {
-    least.push_back(std::log(r.least));
-    most.push_back(std::log(r.most));
-  }
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::clamp(x[i], least[i], most[i]);
-  search.set_lower_bounds(least);
-  search.set_upper_bounds(most);
-  search.set_initial_step(0.3);
-  search.set_ftol_rel(1e-6);
-  search.set_maxeval(kMostSteps);
-  double best = 0;
-  search.optimize(x, best);
-  return {model_at(x), best};
+LogFound search_from(const ProductModel& start, std::span<const ProductRow> rows) {
+  return least_in_logarithms(profiles::to_array(start), kRanges,
+                             [&](std::span<const double> values) { return cost_of(model_of(values), rows); });
 }
 
 }  // namespace
@@ -83,10 +51,10 @@ Found search_from(const ProductModel& start, std::span<const ProductRow> rows) {
 ProductModel fit_product_model(std::span<const ProductRow> rows) {
   const std::vector<ProductRow> some = thinned(rows);
   // Two ways in which small tiles may lose, since the cost has a valley for each.
-  Found best = search_from(ProductModel{}, some);
-  const Found other = search_from(ProductModel{.half_ratio = 40, .tail = 0.95, .overlap = 2.5}, some);
+  LogFound best = search_from(ProductModel{}, some);
+  const LogFound other = search_from(ProductModel{.half_ratio = 40, .tail = 0.95, .overlap = 2.5}, some);
   if (other.cost < best.cost) best = other;
-  return best.model;
+  return model_of(best.values);
 }
 
 double predict(pcg::KernelKind kind, const ProductModel& model, const profiles::LogGrid& correction, const ProductRow& row) {

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -36,6 +37,9 @@ const Names& foreign_devices() {
       {"NVIDIA A100-PCIE-40GB", "a100-pcie-40gb"},
       {"NVIDIA A100 80GB PCIe", "a100-pcie-80gb"},
       {"NVIDIA H100 80GB HBM3", "h100-sxm-80gb"},
+      {"NVIDIA H200", "h200-sxm-141gb"},
+      {"NVIDIA GB200", "gb200-186gb"},
+      {"NVIDIA GB300", "gb300-288gb"},
   };
   return kNames;
 }
@@ -68,7 +72,7 @@ class KernelRows {
   }
   void leave_out(const std::string& reason) { left_out_.add(reason); }
   void add(const CsvRow& row, const std::string& device, Precision p, const pcg::Kernel& k, std::optional<double> seconds) {
-    const bool product = k.kind == KernelKind::matmul || k.kind == KernelKind::convolution || k.kind == KernelKind::attention;
+    const bool product = k.kind == KernelKind::matmul || k.kind == KernelKind::convolution || pcg::is_attention(k.kind);
     if (product ? !profiles::is_product(k) : !(k.bytes.value() > 0)) return leave_out("a size is 0");
     if (!seconds || !(*seconds > 0)) return leave_out("no time");
     into_.kernels.push_back({device, p, k, base::Seconds(*seconds), t_.source(row)});
@@ -96,7 +100,7 @@ void read_own_kernels(const CsvTable& t, Measurements& into) {
     const auto kind = profiles::find_kind(t.cell(row, "kind"));
     if (!kind)
       t.complain(row, fmt::format("kind: \"{}\" is no kind of kernel", t.cell(row, "kind")), "e.g. matmul, attention, norm, elementwise");
-    const bool sized = *kind == KernelKind::matmul || *kind == KernelKind::convolution || *kind == KernelKind::attention;
+    const bool sized = *kind == KernelKind::matmul || *kind == KernelKind::convolution || pcg::is_attention(*kind);
     pcg::Kernel k = traffic(*kind, 0);
     if (sized)
       k = product(*kind, size_of(t, row, "batch"), size_of(t, row, "m"), size_of(t, row, "n"), size_of(t, row, "k"),
@@ -136,6 +140,50 @@ void read_attention(const CsvTable& t, Measurements& into) {
     c.add(row, device, Precision::bf16, k, scaled(t.number(row, "latency_ms"), 1e-3));
   });
 }
+
+// cuDNN's benchmark of fused attention in training (NVIDIA/cudnn-frontend, benchmark/attention_training): one pass a row. Other libraries'
+// kernels are left out, and those that add gradients in a fixed order, which trainings ask for only when they must.
+class CudnnAttention {
+ public:
+  CudnnAttention(const CsvTable& t, Measurements& into) : t_(t), c_(t, into) {}
+
+  void read() {
+    c_.each("gpu_name", [&](const CsvRow& row, const std::string& device) {
+      if (says(row, "success", "False") || says(row, "skipped", "True")) c_.leave_out("no time");
+      else if (says(row, "deterministic_bwd", "True")) c_.leave_out("gradients are added in a fixed order");
+      else if (t_.has_all({"backend"}) && !says(row, "backend", "cudnn")) c_.leave_out("attention of another library than cuDNN");
+      else kernel(row, device);
+    });
+  }
+
+ private:
+  bool says(const CsvRow& row, std::string_view column, std::string_view text) const {
+    return t_.has_all({std::string(column)}) && t_.cell(row, column) == text;
+  }
+
+  void kernel(const CsvRow& row, const std::string& device) {
+    const std::string& type = t_.cell(row, "data_type");
+    const auto precision = profiles::find_precision(type == "bfloat16" ? "bf16" : type == "float16" ? "fp16" : type);
+    if (!precision) return c_.leave_out("a data type that has no name here");
+    const bool backward = t_.cell(row, "profile_pass") == "bwd";
+    const double batch = size_of(t_, row, "batch_size"), heads = size_of(t_, row, "num_q_heads"), shared = size_of(t_, row, "num_kv_heads");
+    const double queries = size_of(t_, row, "q_seqlen"), keys = size_of(t_, row, "kv_seqlen");
+    const double query = size_of(t_, row, "head_dim_qk"), value = size_of(t_, row, "head_dim_vo");
+    const double window = t_.cell(row, "sliding_window_size").empty() ? 0 : size_of(t_, row, "sliding_window_size");
+    const double reach = window > 0 ? std::min(window, keys) : keys;
+    const bool causal = !says(row, "attn_mask", "no_mask");
+    // As pcg/work counts attention's FLOPs and bytes.
+    pcg::Kernel k = product(backward ? KernelKind::attention_gradient : KernelKind::attention, batch * heads, queries, reach,
+                            std::floor((query + value) / 2), 2);
+    const double dims = backward ? 3 * query + 2 * value : query + value;
+    k.flops = base::Flops(2 * batch * heads * queries * reach * (causal ? 1 - reach / (2 * keys) : 1) * dims);
+    k.bytes = base::Bytes(2 * batch * (heads * queries + shared * keys) * (query + value) * (backward ? 2 : 1));
+    c_.add(row, device, *precision, k, scaled(t_.number(row, "time_ms"), 1e-3));
+  }
+
+  const CsvTable& t_;
+  KernelRows c_;
+};
 
 // NeuSight: B products of M x N x K; N and K are those of torch's matmul.
 void read_neusight_products(const CsvTable& t, Measurements& into) {
@@ -294,6 +342,8 @@ bool read_kernel_table(const CsvTable& t, Measurements& into) {
   if (fmt::format("{}", fmt::join(t.columns(), ",")) == kKernelHeader) read_own_kernels(t, into);
   else if (t.has_all({"m", "n", "k", "latency_ms", "tflops", "source"})) read_matmuls(t, into);
   else if (t.has_all({"system", "seq_len", "num_kv_heads_0=mha", "head_dim", "latency_ms"})) read_attention(t, into);
+  else if (t.has_all({"gpu_name", "data_type", "q_seqlen", "head_dim_qk", "profile_pass", "time_ms", "sliding_window_size"}))
+    CudnnAttention(t, into).read();
   else if (t.has_all({"device", "op", "B", "M", "N", "K", "latency_ms"})) read_neusight_products(t, into);
   else if (t.has_all({"device", "op", "B", "H", "latency_ms"})) read_neusight_traffic(t, into);
   else if (t.has_all({"Latency", "Device", "Kernel_Szie", "Padding"})) read_neusight_convolutions(t, into);

@@ -6,12 +6,13 @@ set -eu
 data=${1:?"usage: profiles/calibrate.sh DATA [PROGRAM]"}/operators
 program=${2:-build/foreshard}
 devices=$(dirname "$0")/devices
+attention=$(dirname "$0")/tables/cudnn_attention.csv   # ships: rows that DATA does not have
 
 # fit DEVICE [options and tables]: adds to what the device's file holds.
 fit() {
   device=$1
   shift
-  echo "== $device $*" | sed "s|$data/||g"
+  echo "== $device $*" | sed "s|$data/||g; s|$(dirname "$attention")/||g"
   "$program" calibrate --device "$device" --output "$devices/$device.yaml" "$@"
 }
 
@@ -25,26 +26,28 @@ for gpu in a100-sxm-80gb a100-sxm-40gb a100-pcie-80gb a100-pcie-40gb; do
     "$data/neusight_test_ln_fp32.csv" "$data/neusight_test_softmax_fp32.csv" "$data/neusight_conv_fp32.csv"
 done
 
-fit h100-sxm-80gb --fresh "$data/gemm_bf16_h100_sxm.csv" "$data/attention_prefill_fwd_bf16.csv" "$data/neusight_test_linear_fp32.csv" \
-  "$data/neusight_test_bmm_fp32.csv"
+fit h100-sxm-80gb --fresh "$data/gemm_bf16_h100_sxm.csv" "$data/neusight_test_linear_fp32.csv" "$data/neusight_test_bmm_fp32.csv"
+fit h100-sxm-80gb --rows-of h200-sxm-141gb "$attention"
 fit h100-sxm-80gb --kind embedding "$data/vidur_transformer_fwd_ops.csv"
 
 fit h200-sxm-141gb --fresh "$data/gemm_bf16_h200_sxm.csv"
-fit h200-sxm-141gb --rows-of h100-sxm-80gb "$data/attention_prefill_fwd_bf16.csv" "$data/neusight_test_linear_fp32.csv" \
-  "$data/neusight_test_bmm_fp32.csv"
+fit h200-sxm-141gb --rows-of h100-sxm-80gb "$data/neusight_test_linear_fp32.csv" "$data/neusight_test_bmm_fp32.csv"
+fit h200-sxm-141gb "$attention"
 fit h200-sxm-141gb --rows-of h100-sxm-80gb --kind embedding "$data/vidur_transformer_fwd_ops.csv"
 
 fit b200-sxm-180gb --fresh "$data/gemm_bf16_b200_sxm.csv"
-fit b200-sxm-180gb --rows-of h100-sxm-80gb "$data/attention_prefill_fwd_bf16.csv"
+fit b200-sxm-180gb --rows-of gb200-186gb "$attention"
 
 # No tables of their own: those of the same chip, or of its predecessor.
 for gpu in gb200-186gb b300-sxm-288gb gb300-288gb; do
   fit $gpu --fresh --rows-of b200-sxm-180gb "$data/gemm_bf16_b200_sxm.csv"
-  fit $gpu --rows-of h100-sxm-80gb "$data/attention_prefill_fwd_bf16.csv"
 done
+fit gb200-186gb "$attention"
+fit gb300-288gb "$attention"
+fit b300-sxm-288gb --rows-of gb300-288gb "$attention"
 for gpu in h800-sxm-80gb h20-sxm-96gb; do
-  fit $gpu --fresh --rows-of h100-sxm-80gb "$data/gemm_bf16_h100_sxm.csv" "$data/attention_prefill_fwd_bf16.csv" \
-    "$data/neusight_test_linear_fp32.csv" "$data/neusight_test_bmm_fp32.csv"
+  fit $gpu --fresh --rows-of h100-sxm-80gb "$data/gemm_bf16_h100_sxm.csv" "$data/neusight_test_linear_fp32.csv" "$data/neusight_test_bmm_fp32.csv"
+  fit $gpu --rows-of h200-sxm-141gb "$attention"
   fit $gpu --rows-of h100-sxm-80gb --kind embedding "$data/vidur_transformer_fwd_ops.csv"
 done
 

@@ -2,6 +2,7 @@
 #include "profiles/device_profile.hpp"
 
 #include <fmt/core.h>
+#include <boost/math/distributions/normal.hpp>
 
 #include <algorithm>
 
@@ -51,7 +52,9 @@ class ProfileReader {
     d.overlap_slowdown = map.number("overlap_slowdown", 1, 100).value_or(1);
     if (const auto* peak = map.required("peak")) d.peak = read_peaks(*peak, map.path_of("peak"));
     if (const auto* ceiling = map.optional("ceiling")) d.ceiling = read_peaks(*ceiling, map.path_of("ceiling"));
-    if (const auto* sustained = map.optional("sustained")) d.sustained = read_sustained(*sustained, map.path_of("sustained"));
+    if (const auto* sustained = map.optional("sustained")) d.sustained = read_shares(*sustained, map.path_of("sustained"), 0.05, 1);
+    if (const auto* spread = map.optional("sustained_spread"))
+      d.sustained_spread = read_shares(*spread, map.path_of("sustained_spread"), 0, 0.1);
     d.transposes_fp8 = map.boolean("transposes_fp8").value_or(false);
     if (const auto* peak = map.required("vector_peak")) d.vector_peak = read_peaks(*peak, map.path_of("vector_peak"));
     if (const auto* efficiency = map.required("efficiency")) read_efficiencies(*efficiency, d);
@@ -72,11 +75,11 @@ class ProfileReader {
     return peaks;
   }
 
-  std::map<Precision, double> read_sustained(const base::Yaml& node, const std::string& path) {
+  std::map<Precision, double> read_shares(const base::Yaml& node, const std::string& path, double least, double most) {
     base::MapReader map(node, path, sink_);
     std::map<Precision, double> shares;
     for (const auto p : kPrecisions)
-      if (const auto share = map.number(pcg::to_text(p), 0.05, 1)) shares[p] = *share;
+      if (const auto share = map.number(pcg::to_text(p), least, most)) shares[p] = *share;
     map.require("bf16");
     map.finish();
     return shares;
@@ -119,6 +122,9 @@ class ProfileReader {
       const auto* e = map.optional(key);
       table[kind] = e != nullptr ? read_efficiency(*e, map.path_of(key), share) : other;
     }
+    // Where the backward pass of attention is not told apart, it is attention.
+    if (map.optional(pcg::to_text(KernelKind::attention_gradient)) == nullptr)
+      table[KernelKind::attention_gradient] = table[KernelKind::attention];
     map.finish();
     return table;
   }
@@ -146,6 +152,13 @@ class ProfileReader {
   base::Diagnostics& sink_;
 };
 
+// That of bf16 serves precisions without one of their own.
+std::optional<double> share_of(const std::map<Precision, double>& shares, Precision p) {
+  auto at = shares.find(p);
+  if (at == shares.end()) at = shares.find(Precision::bf16);
+  return at == shares.end() ? std::nullopt : std::optional(at->second);
+}
+
 }  // namespace
 
 DeviceProfile load_device_profile(const base::Yaml& document) {
@@ -164,11 +177,14 @@ std::optional<std::string> unsupported(const DeviceProfile& d, pcg::Precision p)
   return fmt::format("{} has no {}{}", d.name, pcg::to_text(p), who);
 }
 
-std::optional<double> sustained_share(const DeviceProfile& d, pcg::Precision p) {
-  auto at = d.sustained.find(p);
-  if (at == d.sustained.end()) at = d.sustained.find(Precision::bf16);
-  return at == d.sustained.end() ? std::nullopt : std::optional(at->second);
+double slowest_of(const DeviceProfile& d, pcg::Precision p, int gpus) {
+  const auto spread = share_of(d.sustained_spread, p);
+  if (gpus <= 1 || !spread) return 1;
+  const double below = (gpus - 0.375) / (gpus + 0.25);
+  return 1 - *spread * boost::math::quantile(boost::math::normal(), below);
 }
+
+std::optional<double> sustained_share(const DeviceProfile& d, pcg::Precision p) { return share_of(d.sustained, p); }
 
 DeviceProfile scaled(DeviceProfile d, double compute, double memory) {
   for (auto* peaks : {&d.peak, &d.vector_peak, &d.ceiling})

@@ -31,6 +31,9 @@ struct DeviceProfile {
   // Share of its benchmark rate that a product keeps over a long run, as the clock gives way to what the chip draws. Of bf16, it serves
   // precisions without one of their own. Empty: nobody knows.
   std::map<pcg::Precision, double> sustained;
+  // Standard deviation of that share among GPUs of the type, as part of it: their clocks give way to different degrees, and a training goes
+  // at the pace of the slowest. Of bf16, it serves precisions without one of their own. Empty: 0.
+  std::map<pcg::Precision, double> sustained_spread;
   bool transposes_fp8 = false;  // tensor cores read fp8 along rows alone: gradients' products need transposed copies
   std::map<pcg::Precision, base::FlopsPerSecond> vector_peak;  // without tensor cores, for the same precisions
   base::Seconds launch_overhead;                               // host time to launch one kernel; a framework profile adds its own
@@ -51,6 +54,11 @@ struct DeviceProfile {
 
 // Returns the share of its benchmark rate that a product of this precision keeps in training, or nullopt: the profile has none.
 [[nodiscard]] std::optional<double> sustained_share(const DeviceProfile& d, pcg::Precision p);
+
+// Returns the part of its type's share that the slowest of so many GPUs keeps, as is expected of normal deviations:
+// 1 - spread x q((n - 3/8) / (n + 1/4)), q the quantile of the normal distribution (Blom, Statistical Estimates and Transformed
+// Beta-Variables, 1958). 1 for one GPU. Requires: gpus >= 1.
+[[nodiscard]] double slowest_of(const DeviceProfile& d, pcg::Precision p, int gpus);
 
 // Returns the profile of a device with `compute` times the FLOP/s and `memory` times the memory bandwidth, the same shares of which its
 // kernels reach. Launches, and what a kernel needs however little it does, take as long as before.

@@ -9,6 +9,7 @@
 
 #include "base/units.hpp"
 #include "pcg/work/kernel.hpp"
+#include "profiles/attention_model.hpp"
 #include "profiles/log_grid.hpp"
 #include "profiles/measured_table.hpp"
 #include "profiles/product_model.hpp"
@@ -44,6 +45,12 @@ struct FittedProduct {
   Provenance provenance;
 };
 
+// Seconds = attention_seconds.
+struct FittedAttention {
+  AttentionModel model;
+  Provenance provenance;
+};
+
 // Seconds = (bytes + half) / (memory bandwidth * max).
 struct FittedRate {
   Efficiency traffic;             // `half` is at most what the bandwidth moves in the device's kernel_floor: timers add more
@@ -53,6 +60,7 @@ struct FittedRate {
 
 struct Fitted {
   std::map<std::pair<pcg::KernelKind, pcg::Precision>, FittedProduct> products;
+  std::map<std::pair<pcg::KernelKind, pcg::Precision>, FittedAttention> attentions;  // of one pass each; before products of that kind
   std::map<pcg::KernelKind, FittedRate> rates;
   std::vector<MeasuredKernel> table;  // kept from a calibration with one's own measurements; empty in the profiles that ship
 };

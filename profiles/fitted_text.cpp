@@ -27,6 +27,7 @@ class FittedReader {
     base::MapReader map(node, "device.fitted", sink_);
     Fitted f;
     each(map, "products", [&](base::MapReader& item) { read_product(item, f); });
+    each(map, "attentions", [&](base::MapReader& item) { read_attention(item, f); });
     each(map, "rates", [&](base::MapReader& item) { read_rate(item, f); });
     read_table(map, f);
     map.finish();
@@ -69,7 +70,7 @@ class FittedReader {
     if (!kind || !precision || v.size() != 7 || !(v[6] > 0)) return std::nullopt;
     if (std::ranges::any_of(v, [](double x) { return x < 0 || x > 1e18; })) return std::nullopt;
     const auto whole = [](double x) { return static_cast<std::int64_t>(x); };
-    const bool product = *kind == pcg::KernelKind::matmul || *kind == pcg::KernelKind::convolution || *kind == pcg::KernelKind::attention;
+    const bool product = *kind == pcg::KernelKind::matmul || *kind == pcg::KernelKind::convolution || pcg::is_attention(*kind);
     return MeasuredKernel{*precision,
                           {.kind = *kind,
                            .flops = base::Flops(v[4]),
@@ -84,15 +85,26 @@ class FittedReader {
 
   void read_product(base::MapReader& map, Fitted& f) {
     const auto kind = read_kind(map);
-    const auto precision = map.text("precision");
-    const auto p = precision ? find_precision(*precision) : std::nullopt;
-    if (precision && !p) map.complain("precision", fmt::format("\"{}\" is no precision", *precision));
-    map.require("precision");
+    const auto p = read_precision(map);
     FittedProduct product;
     product.provenance = read_provenance(map);
-    if (const auto* parameters = map.required("parameters")) product.model = read_parameters(*parameters, map.path_of("parameters"));
+    if (const auto* parameters = map.required("parameters"))
+      product.model =
+          product_model(read_parameters(*parameters, map.path_of("parameters"), product_parameter_names(), to_array(product.model)));
     if (const auto* correction = map.required("correction")) product.correction = read_grid(*correction, map.path_of("correction"));
     if (kind && p) f.products[{*kind, *p}] = std::move(product);
+  }
+
+  void read_attention(base::MapReader& map, Fitted& f) {
+    const auto kind = read_kind(map);
+    if (kind && !pcg::is_attention(*kind)) map.complain("kind", fmt::format("\"{}\" is not attention", pcg::to_text(*kind)));
+    const auto p = read_precision(map);
+    FittedAttention attention;
+    attention.provenance = read_provenance(map);
+    if (const auto* parameters = map.required("parameters"))
+      attention.model =
+          attention_model(read_parameters(*parameters, map.path_of("parameters"), attention_parameter_names(), to_array(attention.model)));
+    if (kind && p) f.attentions[{*kind, *p}] = std::move(attention);
   }
 
   void read_rate(base::MapReader& map, Fitted& f) {
@@ -116,6 +128,14 @@ class FittedReader {
     return kind;
   }
 
+  std::optional<pcg::Precision> read_precision(base::MapReader& map) {
+    const auto name = map.text("precision");
+    map.require("precision");
+    const auto precision = name ? find_precision(*name) : std::nullopt;
+    if (name && !precision) map.complain("precision", fmt::format("\"{}\" is no precision", *name));
+    return precision;
+  }
+
   Provenance read_provenance(base::MapReader& map) {
     Provenance p;
     p.source = map.text("source").value_or("");
@@ -131,16 +151,16 @@ class FittedReader {
     return p;
   }
 
-  ProductModel read_parameters(const base::Yaml& node, const std::string& path) {
+  template <class Names, class Values>
+  Values read_parameters(const base::Yaml& node, const std::string& path, const Names& names, Values values) {
     base::MapReader map(node, path, sink_);
-    ProductParameters values = to_array(ProductModel{});
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const std::string key(product_parameter_names()[i]);
+      const std::string key(names[i]);
       values[i] = map.number(key, 1e-18, 1e6).value_or(values[i]);
       map.require(key);
     }
     map.finish();
-    return product_model(values);
+    return values;
   }
 
   LogGrid read_grid(const base::Yaml& node, const std::string& path) {
@@ -219,13 +239,13 @@ std::string grid_text(const LogGrid& g) {
   return text;
 }
 
-std::string product_text(pcg::KernelKind kind, pcg::Precision precision, const FittedProduct& p) {
-  std::string text =
-      fmt::format("      - kind: {}\n        precision: {}\n", pcg::to_text(kind), pcg::to_text(precision)) + provenance_text(p.provenance);
-  text += "        parameters:\n";
-  const ProductParameters values = to_array(p.model);
-  for (std::size_t i = 0; i < values.size(); ++i) text += fmt::format("          {}: {:.4g}\n", product_parameter_names()[i], values[i]);
-  return text + grid_text(p.correction);
+template <class Names, class Values>
+std::string model_text(const std::pair<pcg::KernelKind, pcg::Precision>& key, const Provenance& provenance, const Names& names,
+                       const Values& values) {
+  std::string text = fmt::format("      - kind: {}\n        precision: {}\n", pcg::to_text(key.first), pcg::to_text(key.second));
+  text += provenance_text(provenance) + "        parameters:\n";
+  for (std::size_t i = 0; i < values.size(); ++i) text += fmt::format("          {}: {:.4g}\n", names[i], values[i]);
+  return text;
 }
 
 std::string rate_text(pcg::KernelKind kind, const FittedRate& r) {
@@ -241,7 +261,10 @@ Fitted read_fitted(const base::Yaml& node, base::Diagnostics& sink) { return Fit
 std::string to_text(const Fitted& f) {
   std::string text = "  fitted:\n";
   if (!f.products.empty()) text += "    products:\n";
-  for (const auto& [key, p] : f.products) text += product_text(key.first, key.second, p);
+  for (const auto& [key, p] : f.products)
+    text += model_text(key, p.provenance, product_parameter_names(), to_array(p.model)) + grid_text(p.correction);
+  if (!f.attentions.empty()) text += "    attentions:\n";
+  for (const auto& [key, a] : f.attentions) text += model_text(key, a.provenance, attention_parameter_names(), to_array(a.model));
   if (!f.rates.empty()) text += "    rates:\n";
   for (const auto& [kind, r] : f.rates) text += rate_text(kind, r);
   if (!f.table.empty()) text += "    table:\n";

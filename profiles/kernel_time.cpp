@@ -1,7 +1,10 @@
 #include "profiles/kernel_time.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <optional>
+#include <span>
 
 #include "base/check.hpp"
 
@@ -31,12 +34,29 @@ KernelTime roofline(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision
   return {base::Seconds(std::max({compute_s(d, k, p), traffic_s, d.kernel_floor.value()})), Basis::defaults};
 }
 
-// fp16 and bf16 run on the same units at the same rate, so one stands in for the other where a table has only one, and either for low
-// precision.
+// Precisions whose fits serve `p`, the best first: fp16 and bf16 run on the same units at the same rate, so one stands in for the other
+// where a table has only one, and either for low precision.
+std::span<const pcg::Precision> stand_ins(pcg::Precision p) {
+  using enum pcg::Precision;
+  static constexpr std::array kHalf = {bf16, fp16};
+  static constexpr std::array kOtherHalf = {fp16, bf16};
+  if (p == bf16 || pcg::casts_products(p)) return kHalf;
+  return p == fp16 ? std::span<const pcg::Precision>(kOtherHalf) : std::span<const pcg::Precision>();
+}
+
+// The fit of a kind and precision among `fits`, or what stands in for it; end() where nothing does.
+template <class Fits>
+typename Fits::const_iterator fit_for(const Fits& fits, pcg::KernelKind kind, pcg::Precision p) {
+  auto at = fits.find({kind, p});
+  for (const pcg::Precision other : stand_ins(p))
+    if (at == fits.end()) at = fits.find({kind, other});
+  return at;
+}
+
+// Of the backward pass of attention, by products, the forward pass tells as much.
 const FittedProduct* product_of(const Fitted& f, pcg::KernelKind kind, pcg::Precision p) {
-  auto at = f.products.find({kind, p});
-  if (at == f.products.end() && (p == pcg::Precision::fp16 || pcg::casts_products(p))) at = f.products.find({kind, pcg::Precision::bf16});
-  if (at == f.products.end() && (p == pcg::Precision::bf16 || pcg::casts_products(p))) at = f.products.find({kind, pcg::Precision::fp16});
+  auto at = fit_for(f.products, kind, p);
+  if (at == f.products.end() && kind == pcg::KernelKind::attention_gradient) at = fit_for(f.products, pcg::KernelKind::attention, p);
   return at == f.products.end() ? nullptr : &at->second;
 }
 
@@ -72,6 +92,17 @@ KernelTime fitted_time(const DeviceProfile& d, const FittedProduct& f, const pcg
   return {base::Seconds(std::max(seconds, least)), basis_of(f.provenance, is_own && f.correction.covers(at))};
 }
 
+// Attention in low precision for which nothing was measured takes the time of what stands in for it.
+std::optional<KernelTime> fitted_attention_time(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p) {
+  const auto at = fit_for(d.fitted.attentions, k.kind, p);
+  if (at == d.fitted.attentions.end()) return std::nullopt;
+  const pcg::Precision measured = at->first.second;
+  const double peak = peak_of(d, k, measured);
+  const double least = std::max({k.flops.value() / peak, k.bytes.value() / d.memory_bandwidth.value(), d.kernel_floor.value()});
+  const bool is_own = measured == p || !pcg::casts_products(p);
+  return KernelTime{base::Seconds(std::max(attention_seconds(at->second.model, peak, k), least)), basis_of(at->second.provenance, is_own)};
+}
+
 KernelTime fitted_time(const DeviceProfile& d, const FittedRate& f, const pcg::Kernel& k, pcg::Precision p) {
   const double seconds = (k.bytes.value() + f.traffic.half) / (d.memory_bandwidth.value() * f.traffic.max);
   const double least = std::max(compute_s(d, k, p), d.kernel_floor.value());
@@ -80,6 +111,7 @@ KernelTime fitted_time(const DeviceProfile& d, const FittedRate& f, const pcg::K
 
 KernelTime modelled_time(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p) {
   if (is_product(k)) {
+    if (const auto attention = fitted_attention_time(d, k, p)) return *attention;
     if (const FittedProduct* f = product_of(d.fitted, k.kind, p)) return fitted_time(d, *f, k, p);
   } else if (const auto at = d.fitted.rates.find(k.kind); at != d.fitted.rates.end()) {
     return fitted_time(d, at->second, k, p);

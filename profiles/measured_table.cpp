@@ -31,7 +31,8 @@ MeasuredTable::MeasuredTable(const std::vector<MeasuredKernel>& kernels, const M
 }
 
 std::optional<double> MeasuredTable::correction(const pcg::Kernel& k, pcg::Precision p) const {
-  const auto group = groups_.find({k.kind, p});
+  auto group = groups_.find({k.kind, p});
+  if (group == groups_.end() && k.kind == pcg::KernelKind::attention_gradient) group = groups_.find({pcg::KernelKind::attention, p});
   if (group == groups_.end()) return std::nullopt;
   const LogPoint x = place_of(k, p);
   std::array<Around, 3> around{};

@@ -91,7 +91,7 @@ double fastest_s(const Product& x) {
 
 bool is_product(const pcg::Kernel& k) {
   using enum pcg::KernelKind;
-  return (k.kind == matmul || k.kind == convolution || k.kind == attention) && k.batch > 0 && k.m > 0 && k.n > 0 && k.k > 0 &&
+  return (k.kind == matmul || k.kind == convolution || pcg::is_attention(k.kind)) && k.batch > 0 && k.m > 0 && k.n > 0 && k.k > 0 &&
          k.flops.value() > 0;
 }
 
@@ -99,7 +99,7 @@ ProductSizes product_sizes(const pcg::Kernel& k, pcg::Precision p) {
   const auto real = [](std::int64_t x) { return static_cast<double>(x); };
   ProductSizes s{.batch = real(k.batch), .m = real(k.m), .n = real(k.n), .k = real(k.k), .bytes = k.bytes.value()};
   // An attention's second product sums over the keys: C[queries, head] = scores[queries, keys] V[keys, head].
-  if (k.kind == pcg::KernelKind::attention) std::swap(s.n, s.k);
+  if (pcg::is_attention(k.kind)) std::swap(s.n, s.k);
   s.work = k.flops.value() / (2 * s.batch * s.m * s.n * s.k);
   s.element_bytes = pcg::element_bytes(pcg::Element::real, p).value();
   return s;
@@ -128,7 +128,7 @@ double product_seconds(const ProductModel& p, const ProductDevice& d, const Prod
 }
 
 LogPoint correction_point(pcg::KernelKind kind, const ProductSizes& s) {
-  if (kind == pcg::KernelKind::attention) return {std::log2(s.batch), std::log2(s.k), std::log2(s.n)};
+  if (pcg::is_attention(kind)) return {std::log2(s.batch), std::log2(s.k), std::log2(s.n)};
   return {std::log2(s.batch * s.m), std::log2(s.n), std::log2(s.k)};
 }
 

@@ -203,7 +203,7 @@ const profiles::FrameworkProfile& Oracle::framework(const pcg::TrainingConfig& t
 }
 
 KernelCost Oracle::kernel(const pcg::Kernel& k, const pcg::TrainingConfig& training, DeviceId d) const {
-  KernelCost cost = kernel_cost(device(d), framework(training), k, training.precision);
+  KernelCost cost = kernel_cost(device(d), framework(training), k, training.precision, static_cast<int>(state_->device.size()));
   cost.time = cost.time * state_->cluster.device(d).slowdown;
   return cost;
 }

@@ -47,6 +47,7 @@ struct TrainingConfig {
   std::int64_t global_batch = 1;  // samples per iteration
   Precision precision = Precision::fp32;
   Fp8Recipe fp8_recipe = Fp8Recipe::delayed;  // with fp8
+  bool fp8_attention = false;                 // fused attention multiplies in the precision, too; with fp8 and mxfp8
   Optimizer optimizer = Optimizer::sgd;
   Framework framework = Framework::generic;
   bool fp32_gradients = false;  // accumulate gradients in fp32 although training in half precision (4 instead of 2 B/parameter)
@@ -106,6 +107,8 @@ struct Plan {
 // The words for these choices in files and on the command line, in the order of their enums: "1f1b", "adam", ...
 [[nodiscard]] const std::vector<std::string>& precision_names();
 [[nodiscard]] const std::vector<std::string>& fp8_recipe_names();
+// Whether there are kernels of attention that multiply in the precision.
+[[nodiscard]] constexpr bool has_fp8_attention(Precision p) { return p == Precision::fp8 || p == Precision::mxfp8; }
 [[nodiscard]] const std::vector<std::string>& optimizer_names();
 [[nodiscard]] const std::vector<std::string>& framework_names();
 [[nodiscard]] const std::vector<std::string>& schedule_names();

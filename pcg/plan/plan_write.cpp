@@ -26,6 +26,7 @@ Yaml training_of(const TrainingConfig& t) {
   y.set("global_batch", scalar(t.global_batch));
   y.set("precision", chosen_name(precision_names(), t.precision));
   if (t.precision == Precision::fp8) y.set("fp8_recipe", chosen_name(fp8_recipe_names(), t.fp8_recipe));
+  if (t.fp8_attention) y.set("fp8_attention", scalar(true));
   y.set("optimizer", chosen_name(optimizer_names(), t.optimizer));
   y.set("framework", chosen_name(framework_names(), t.framework));
   if (t.fp32_gradients) y.set("fp32_gradients", scalar(true));

@@ -88,7 +88,9 @@ Kernels input_gradient(const Softmax&, const Shard& p, const Needed& needed) {
 // 2.5 times the forward FLOPs). Reads q, k, v, the output and its gradient, writes the gradients of q, k, v.
 Kernels flash_gradient(const Attention& o, const Shard& p, const AttentionSizes& s) {
   // The scores again and the gradients of q and k are as wide as a query, those of the scores and of v as wide as a value.
-  return {flash_kernel("attention.flash_gradient", s, 3 * s.dims.query + 2 * s.dims.value, 2 * bytes_met(o, p) + 2 * p.bytes_out())};
+  Kernel k = flash_kernel("attention.flash_gradient", s, 3 * s.dims.query + 2 * s.dims.value, 2 * bytes_met(o, p) + 2 * p.bytes_out());
+  k.kind = KernelKind::attention_gradient;
+  return {k};
 }
 Kernels unfused_gradient(const Attention& o, const Shard& p, const AttentionSizes& s) {
   const std::int64_t batch = s.samples * s.heads;

@@ -8,8 +8,24 @@
 
 namespace pcg {
 
-enum class KernelKind { matmul, convolution, attention, softmax, norm, elementwise, embedding, pooling, reduction, copy, loss, optimizer };
+enum class KernelKind {
+  matmul,
+  convolution,
+  attention,
+  softmax,
+  norm,
+  elementwise,
+  embedding,
+  pooling,
+  reduction,
+  copy,
+  loss,
+  optimizer,
+  attention_gradient
+};
 [[nodiscard]] std::string_view to_text(KernelKind k);
+// Fused attention of either pass. What is measured of the forward pass stands for the backward pass where nothing is.
+[[nodiscard]] constexpr bool is_attention(KernelKind k) { return k == KernelKind::attention || k == KernelKind::attention_gradient; }
 
 struct Kernel {
   KernelKind kind = KernelKind::elementwise;
@@ -18,6 +34,7 @@ struct Kernel {
   base::Bytes bytes;                            // read and written in device memory, each tensor once
   std::int64_t batch = 1, m = 0, n = 0, k = 0;  // of a matmul, or of the matmul that a convolution or attention amounts to; else 1, 0, 0, 0
   bool tensor_cores = false;                    // it multiplies on tensor cores where the precision has them
+  bool low_attention = false;                   // of attention: it multiplies in low precision, where linear layers do
   bool operator==(const Kernel&) const = default;
 };
 

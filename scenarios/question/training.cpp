@@ -35,6 +35,10 @@ Training read_training(const base::Yaml& section, const std::string& path, const
   if (in.has("fp8_recipe") && t.precision != pcg::Precision::fp8)
     in.complain("fp8_recipe", fmt::format("of precision fp8, and the precision is {}", pcg::to_text(t.precision)),
                 "leave it out, or write precision: fp8");
+  t.fp8_attention = in.boolean("fp8_attention").value_or(false);
+  if (t.fp8_attention && !pcg::has_fp8_attention(t.precision))
+    in.complain("fp8_attention", fmt::format("of fp8 and mxfp8, and the precision is {}", pcg::to_text(t.precision)),
+                "leave it out, or write precision: mxfp8");
   t.optimizer =
       static_cast<pcg::Optimizer>(in.choice("optimizer", pcg::optimizer_names()).value_or(static_cast<std::size_t>(pcg::Optimizer::adam)));
   if (const base::Yaml* framework = in.optional("framework"))

@@ -9,29 +9,32 @@ std::string generation_of(const profiles::DeviceProfile& device) { return device
 
 namespace {
 
-// Linear layers alone run in low precision: attention stays in bf16 (NVIDIA Transformer Engine unless fp8_dpa is set; DeepSeek-V3, arXiv
-// 2412.19437, section 3.3.1).
+// Linear layers alone run in low precision: attention stays in bf16 (NVIDIA Transformer Engine unless fp8_dpa is set, which is
+// TrainingConfig::fp8_attention; DeepSeek-V3, arXiv 2412.19437, section 3.3.1).
 pcg::Precision precision_of(const pcg::Kernel& kernel, pcg::Precision training) {
-  return pcg::casts_products(training) && kernel.kind != pcg::KernelKind::matmul ? pcg::Precision::bf16 : training;
+  return pcg::casts_products(training) && kernel.kind != pcg::KernelKind::matmul && !kernel.low_attention ? pcg::Precision::bf16 : training;
 }
 
+// A framework's own share is that of its rows, the slowest of their GPUs included.
 std::optional<double> sustained_in(const profiles::FrameworkProfile& framework, const profiles::DeviceProfile& device,
-                                   pcg::Precision precision) {
+                                   pcg::Precision precision, int gpus) {
   const auto own = framework.sustained.find(generation_of(device));
-  return own != framework.sustained.end() ? std::optional(own->second) : profiles::sustained_share(device, precision);
+  if (own != framework.sustained.end()) return own->second;
+  const auto share = profiles::sustained_share(device, precision);
+  return share ? std::optional(*share * profiles::slowest_of(device, precision, gpus)) : std::nullopt;
 }
 
 }  // namespace
 
 KernelCost kernel_cost(const profiles::DeviceProfile& device, const profiles::FrameworkProfile& framework, const pcg::Kernel& kernel,
-                       pcg::Precision training) {
+                       pcg::Precision training, int gpus) {
   const pcg::Precision precision = precision_of(kernel, training);
   const profiles::KernelTime alone = profiles::kernel_time(device, kernel, precision);
   KernelCost cost{alone.time, alone.basis, false};
   const double peak = device.peak.at(precision).value();
   const std::string generation = generation_of(device);
   const auto attention = framework.attention.find(generation);
-  if (kernel.kind == pcg::KernelKind::attention && attention != framework.attention.end()) {
+  if (pcg::is_attention(kernel.kind) && attention != framework.attention.end()) {
     cost.time = std::max(cost.time, base::Seconds(kernel.flops.value() / (peak * attention->second)));
     return cost;
   }
@@ -39,7 +42,7 @@ KernelCost kernel_cost(const profiles::DeviceProfile& device, const profiles::Fr
   // draw less: by fp32 iterations of the NeuSight tables (V100, A100, H100; docs/accuracy.md).
   const bool bound_by_flops = kernel.flops.value() / peak > kernel.bytes.value() / device.memory_bandwidth.value();
   if (!profiles::runs_on_tensor_cores(device, kernel, precision) || !bound_by_flops) return cost;
-  if (const auto share = sustained_in(framework, device, precision)) cost.time = cost.time / *share;
+  if (const auto share = sustained_in(framework, device, precision, gpus)) cost.time = cost.time / *share;
   else cost.unsustained = true;
   return cost;
 }

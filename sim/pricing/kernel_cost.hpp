@@ -19,11 +19,11 @@ struct KernelCost {
 //   for attention, at least FLOPs / (peak x the share that the framework's attention reaches on the device's generation; without
 //   a share as a product);
 //   for a product that is bound by its FLOPs, that time / the share that it sustains in training: what the framework's profile says of the
-//   device's generation, else what the device's profile says of the precision.
+//   device's generation, else what the device's profile says of the precision and of the slowest of so many GPUs, which sets the pace.
 // Requires: no profiles::unsupported(device, precision).
 // Cost: O(1).
 [[nodiscard]] KernelCost kernel_cost(const profiles::DeviceProfile& device, const profiles::FrameworkProfile& framework,
-                                     const pcg::Kernel& kernel, pcg::Precision precision);
+                                     const pcg::Kernel& kernel, pcg::Precision precision, int gpus = 1);
 
 // The GPU generation by which framework profiles give shares: the name of the device's profile up to its first '-' ("a100").
 [[nodiscard]] std::string generation_of(const profiles::DeviceProfile& device);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "pcg/operators/attention_dims.hpp"
 #include "pcg/operators/weights.hpp"
 #include "pcg/sharding/halo.hpp"
 #include "pcg/work/forward_kernels.hpp"
@@ -61,6 +62,20 @@ bool adds_biases_of_experts(const pcg::Plan& plan, const FlowGraph& flow, std::u
          });
 }
 
+// Attention in low precision: of the forward pass its inputs are cast before it, of the backward pass the gradient of its output.
+void lower_attention(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const pcg::TrainingConfig& training, Operand what) {
+  const auto fused = std::ranges::find_if(kernels, [](const pcg::Kernel& k) { return pcg::is_attention(k.kind); });
+  if (!training.fp8_attention || fused == kernels.end()) return;
+  fused->low_attention = true;
+  double elements = 0;
+  if (what == Operand::gradient) elements = static_cast<double>(shape.outputs[0].elements());
+  else
+    for (std::size_t i = 0; i < pcg::attention_activations(std::get<pcg::Attention>(shape.op)); ++i)
+      elements += static_cast<double>(shape.read[i].elements());
+  const auto casts = cast_kernels(what, Cast::complete, elements, pcg::operand_format(training, shape.casts.copies_columns));
+  kernels.insert(fused, casts.begin(), casts.end());
+}
+
 void put_before(std::vector<pcg::Kernel>& kernels, const std::vector<pcg::Kernel>& first) {
   kernels.insert(kernels.begin(), first.begin(), first.end());
 }
@@ -102,6 +117,7 @@ std::vector<pcg::Kernel> forward_kernels(const NodeShape& shape, const pcg::Trai
       kernels.back().bytes += bytes_written_more(shape.casts.output, static_cast<double>(shape.outputs[0].elements()), format);
     }
   }
+  lower_attention(kernels, shape, training, Operand::input);
   for (const pcg::Kernel& k : expert_bias_kernels(shape, framework.expert_bias.forward)) kernels.push_back(k);
   if (shape.casts_kept) kernels.push_back(cast_kept(shape.read[0], training.precision));
   return kernels;
@@ -123,6 +139,7 @@ std::vector<pcg::Kernel> input_gradient_kernels(const NodeShape& shape, const pc
       kernels.back().bytes += bytes_written_more(shape.casts.made_gradient, static_cast<double>(shape.read[0].elements()), format);
     }
   }
+  lower_attention(kernels, shape, training, Operand::gradient);
   put_before(kernels, expert_bias_kernels(shape, framework.expert_bias.backward));
   if (shape.casts_kept) kernels.insert(kernels.begin(), cast_kept(shape.read[0], training.precision));
   return kernels;

@@ -188,6 +188,39 @@ TEST_CASE("attention takes as long in low precision as in bf16, a product does n
   }
 }
 
+// 2 samples of 8 positions, 4 heads of 16: q, k and v of 1,024 numbers each. mxfp8 reads 2 B and writes rows and columns of 33/32 B.
+TEST_CASE("attention in fp8 multiplies in it, after casts of its inputs and of its output's gradient") {
+  const pcg::TensorShape x{{2, 8, 64}, pcg::Element::real};
+  sim::NodeShape shape;
+  shape.op = pcg::Attention{.heads = 4, .kv_heads = 4, .causal = true, .flash = true};
+  shape.read = {x, x, x};
+  shape.outputs = {x};
+  shape.needed = {true, true, true};
+  auto training = in_precision(pcg::Precision::mxfp8);
+  const auto kernels = [&](bool backward) {
+    return backward ? sim::input_gradient_kernels(shape, training, {}) : sim::forward_kernels(shape, training, {});
+  };
+  for (const bool backward : {false, true}) {
+    training.fp8_attention = false;
+    const auto before = kernels(backward);
+    training.fp8_attention = true;
+    const auto after = kernels(backward);
+    double cast = 0;
+    for (std::size_t i = 0; i + before.size() < after.size(); ++i) cast += after[i].bytes.value();
+    CHECK(cast >= (backward ? 1 : 3) * 1024 * (2 + 2 * 33.0 / 32));
+    CHECK(after.back().low_attention);
+    CHECK_FALSE(before.back().low_attention);
+  }
+  const topology::Cluster cluster = some_gpus("dgx-b200");
+  const sim::Oracle oracle(cluster);
+  pcg::Kernel k{
+      .kind = pcg::KernelKind::attention, .name = "test", .flops = base::Flops(4.0 * 128 * 4096 * 2048 * 128), .bytes = base::Bytes(1e8)};
+  k.batch = 128, k.m = k.n = 4096, k.k = 128, k.tensor_cores = true;
+  const auto in_bf16 = oracle.kernel(k, training, base::DeviceId(0)).time;
+  k.low_attention = true;
+  CHECK(oracle.kernel(k, training, base::DeviceId(0)).time < in_bf16);
+}
+
 TEST_CASE("weights are cast once for all micro-batches, or in each pass that gathers them") {
   const topology::Cluster cluster = some_gpus("dgx-b200", 2);
   const auto casts = [&](int zero) {

@@ -68,6 +68,37 @@ TEST_CASE("DeepBench: fields are JSON in a cell; a convolution is three products
   for (const auto& k : m.kernels) CHECK(k.kernel.flops.value() == 2.0 * 2 * 56 * 56 * 128 * 64 * 9);
 }
 
+// Causal, 2 samples of 64 heads of 128 with 8 of keys: 2 x 128 x 4096 x 4096 x 1/2 x 256 FLOP forward, 640 backward; a window of 128 keys
+// is met whole but for its beginning, 1 - 128 / 8192.
+TEST_CASE("cuDNN's attention: a pass a row; other libraries, fixed orders and failures are left out with a note") {
+  const std::string header =
+      "backend,data_type,attn_mask,batch_size,q_seqlen,kv_seqlen,num_q_heads,num_kv_heads,head_dim_qk,head_dim_vo,profile_pass,"
+      "deterministic_bwd,time_ms,sliding_window_size,success,gpu_name\n";
+  const auto m = read_measurements(header +
+                                       "cudnn,bfloat16,top_left,2,4096,4096,64,8,128,128,fwd,False,0.391,,True,NVIDIA GB200\n"
+                                       "cudnn,mxfp8,top_left,2,4096,4096,64,8,128,128,bwd,False,1.305,,True,NVIDIA GB200\n"
+                                       "cudnn,bfloat16,top_left,2,4096,4096,128,128,64,64,fwd,False,0.21,128,True,NVIDIA GB200\n"
+                                       "cudnn,bfloat16,no_mask,2,4096,4096,128,128,192,128,bwd,False,6.085,,True,NVIDIA GB200\n"
+                                       "cudnn,bfloat16,top_left,2,4096,4096,64,8,128,128,bwd,True,1.352,,True,NVIDIA GB200\n"
+                                       "flash_attention_4,bfloat16,top_left,2,4096,4096,64,8,128,128,fwd,False,0.3,,True,NVIDIA GB200\n"
+                                       "cudnn,fp8,top_left,2,4096,4096,64,8,128,128,fwd,False,inf,,False,NVIDIA GB200\n"
+                                       "cudnn,bfloat16,top_left,2,4096,4096,64,8,128,128,fwd,False,0.3,,True,NVIDIA RTX PRO 6000\n",
+                                   "attention.csv");
+  REQUIRE(m.kernels.size() == 4);
+  const auto& forward = m.kernels[0];
+  CHECK(forward.device == "gb200-186gb");
+  CHECK(forward.kernel.kind == KernelKind::attention);
+  CHECK(forward.kernel.flops.value() == doctest::Approx(2.0 * 128 * 4096 * 4096 / 2 * 256));
+  CHECK(forward.kernel.bytes.value() == doctest::Approx(2.0 * 2 * (64 + 8) * 4096 * 256));
+  CHECK(m.kernels[1].precision == Precision::mxfp8);
+  CHECK(m.kernels[1].kernel.kind == KernelKind::attention_gradient);
+  CHECK(m.kernels[1].kernel.flops.value() == doctest::Approx(2.0 * 128 * 4096 * 4096 / 2 * 640));
+  CHECK(m.kernels[2].kernel.n == 128);
+  CHECK(m.kernels[2].kernel.flops.value() == doctest::Approx(2.0 * 256 * 4096 * 128 * (1 - 128.0 / 8192) * 128));
+  CHECK(m.kernels[3].kernel.k == 160);
+  CHECK(m.kernels[3].kernel.flops.value() == doctest::Approx(2.0 * 256 * 4096 * 4096 * (3 * 192 + 2 * 128)));
+}
+
 TEST_CASE("what is no table, cut off, or holds words for numbers is refused with the line") {
   try {
     (void)read_measurements(kOwn + "\nd,fp32,matmul,1,2\n", "t.csv");

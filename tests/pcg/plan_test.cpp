@@ -137,6 +137,7 @@ TEST_CASE("reading what was written gives the plan again") {
     p.training.global_batch *= p.micro_batches;
     p.training.precision = static_cast<Precision>(random.below(7));
     if (p.training.precision == Precision::fp8) p.training.fp8_recipe = static_cast<pcg::Fp8Recipe>(random.below(3));
+    p.training.fp8_attention = pcg::has_fp8_attention(p.training.precision) && random.below(2) == 0;
     p.training.optimizer = static_cast<Optimizer>(random.below(3));
     p.training.framework = static_cast<Framework>(random.below(4));
     p.training.fp32_gradients = random.below(2) == 0;

@@ -177,3 +177,12 @@ TEST_CASE("everything that is wrong with a profile, at once") {
         "   13 |     traffic: {other: {max: 9}, norms: {max: 1}}\n"
         "      |                                ^~~ did you mean \"norm\"?\n");
 }
+
+TEST_CASE("of many GPUs the slowest keeps less: 1 - 3 % x 0.589 of two, whose larger deviation is expected there (Blom: q(1.625 / 2.25))") {
+  profiles::DeviceProfile d = profiles::device_profile("h100-sxm-80gb");
+  d.sustained_spread = {{pcg::Precision::bf16, 0.03}, {pcg::Precision::fp8, 0}};
+  CHECK(profiles::slowest_of(d, pcg::Precision::bf16, 1) == 1);
+  CHECK(profiles::slowest_of(d, pcg::Precision::mxfp8, 2) == doctest::Approx(1 - 0.03 * 0.5895).epsilon(1e-4));
+  CHECK(profiles::slowest_of(d, pcg::Precision::bf16, 1024) == doctest::Approx(1 - 0.03 * 3.23).epsilon(1e-3));
+  CHECK(profiles::slowest_of(d, pcg::Precision::fp8, 1024) == 1);
+}

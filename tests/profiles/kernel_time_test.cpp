@@ -12,9 +12,10 @@ using pcg::Precision;
 
 namespace {
 
-constexpr KernelKind kKinds[] = {KernelKind::matmul,    KernelKind::convolution, KernelKind::attention, KernelKind::softmax,
-                                 KernelKind::norm,      KernelKind::elementwise, KernelKind::embedding, KernelKind::pooling,
-                                 KernelKind::reduction, KernelKind::copy,        KernelKind::loss,      KernelKind::optimizer};
+constexpr KernelKind kKinds[] = {
+    KernelKind::matmul,      KernelKind::convolution, KernelKind::attention,         KernelKind::softmax,   KernelKind::norm,
+    KernelKind::elementwise, KernelKind::embedding,   KernelKind::pooling,           KernelKind::reduction, KernelKind::copy,
+    KernelKind::loss,        KernelKind::optimizer,   KernelKind::attention_gradient};
 
 // 100 TFLOP/s on tensor cores, 10 without, 1 TB/s; matmuls reach half of the first with 1 GFLOP in the fixed part.
 profiles::DeviceProfile simple_device() {

@@ -147,6 +147,9 @@ TEST_CASE("a row of Megatron-Bridge gets the flags of its recipe") {
           "float32,,none,0,,,,\n"
           "llama31_405b,pretrain,GB200,BF16,26.02.01 26.04,v1" +
           pp16 +
+          // Of a machine whose name ends alike, with other flags.
+          "llama31_405b,pretrain,B200,BF16,26.04,v1,256,64,1,8192,4,16,8,1,,1,,4,0,1,full,1,,,local,full_iteration,0,1,1,1,adam,0,"
+          "float32,,none,0,,,,\n"
           "llama3_70b,pretrain,H100,BF16,26.04,v1,64,64,1,8192,4,8,5,1,,1,,2,0,1,selective,,layernorm mlp,,local,full_iteration,0,1,1,1,"
           "adam,0,float32,,none,0,,,,\n");
   const std::string log = tables.convert();

@@ -1,7 +1,7 @@
 """Megatron-Bridge's performance tables, each row with the recipe that it ran (nemo_megatron_bridge_perf.csv,
 megatron_bridge_recipes.csv).
 
-What a recipe says and a point does not, because the product has no such key: which of the layers are off-loaded and off-loading of parts of a layer, first and last layers in bf16, attention in FP8, the FP8
+What a recipe says and a point does not, because the product has no such key: which of the layers are off-loaded and off-loading of parts of a layer, first and last layers in bf16, the FP8
 output projection, deferred weight gradients, the SMs of exchanges, fixed buffers of experts, and NVLS, which is off (no forecast of
 these rows depends on it). Muon and LoRA cannot be said. SFT rows count attention over whole packed sequences."""
 import re
@@ -25,7 +25,7 @@ def letters(text):
 
 
 def is_recipe_of(recipe, r):
-    if letters(recipe["model"]) != letters(r["model"]) or not r["system"].endswith(recipe["system"]):
+    if letters(recipe["model"]) != letters(r["model"]) or r["system"].rpartition("-")[2] != recipe["system"]:
         return False
     if not r["task"].lower().startswith(TASKS[recipe["task"]]):
         return False
@@ -52,7 +52,8 @@ def recomputed(recipe):
     if recipe["recompute_granularity"] == "full":
         return {"recompute": "full", "plan.recompute": {"blocks": number(recipe["recompute_num_layers"])} if recipe["recompute_num_layers"] else None}
     if recipe["recompute_granularity"] == "selective":
-        return {"plan.recompute": {"modules": recompute_modules(recipe["recompute_modules"].split() or ["core_attn"])}}
+        # A recipe that says selective and no modules has cleared their list, so that nothing is recomputed.
+        return {"plan.recompute": {"modules": recompute_modules(recipe["recompute_modules"].split())} if recipe["recompute_modules"] else None}
     return {}
 
 
@@ -62,6 +63,7 @@ def precision(recipe, r, chip):
     if p["precision"] == "bf16":
         return p
     kept = {"fp8": "fp8_transposed" if chip.startswith("h") else "fp8"}.get(p["precision"], p["precision"])
+    p["training.fp8_attention"] = True if recipe["fp8_attention"] == "1" and p["precision"] in ("fp8", "mxfp8") else None
     p["plan.weights"] = kept if recipe["low_prec_param_gather"] == "1" else "bf16"
     return p
 
@@ -106,17 +108,21 @@ def host(recipe):
 
 
 def experts(recipe, shape):
-    """Bytes per element of experts' outputs that adding their biases moves. Transformer Engine's op fuser adds them within the product. DeepEP and HybridEP hand
-    out routing weights in fp32 (Megatron-LM, megatron/core/transformer/moe/token_dispatcher.py), so that in TEGroupedMLP._apply_bias bias times weight (4
-    written), the sum (6 read, 4 written), their copy (8) and its cast (6) are in fp32, and backward the cast (6), the sum's gradient (6) and for bias and weight
-    each 4 read, 4 written and 4 summed. Else the profile has them."""
+    """Bytes per element of experts' outputs that experts with biases move besides their products (megatron-core.yaml, expert_bias): their biases and the clamps
+    of their activations. Transformer Engine's op fuser has both within the products. DeepEP and HybridEP hand out routing weights in fp32 (Megatron-LM,
+    megatron/core/transformer/moe/token_dispatcher.py), so that in TEGroupedMLP._apply_bias bias times weight (4 written), the sum (6 read, 4 written), their
+    copy (8) and its cast (6) are in fp32, and backward the cast (6), the sum's gradient (6), the copy that joins the experts' (4) and for bias and weight each
+    4 read, 4 written and 4 summed. Activations that are recomputed are clamped again."""
     if not shape.get("expert_biases"):
         return {}
-    if recipe["te_op_fuser_grouped_mlp"] == "1":
-        return {"training.framework.expert_bias": {"forward_bytes": "0 B", "backward_bytes": "0 B"}}
+    forward, backward = 12, 16
     if recipe["moe_dispatcher"] in ("deepep", "hybridep"):
-        return {"training.framework.expert_bias": {"forward_bytes": "28 B", "backward_bytes": "36 B"}}
-    return {}
+        forward, backward = 28, 40
+    clamp = 16
+    forward, backward = forward + clamp, backward + 20 + (clamp if "moe_act" in recipe["recompute_modules"].split() else 0)
+    if recipe["te_op_fuser_grouped_mlp"] == "1":
+        forward = backward = 0
+    return {"training.framework.expert_bias": {"forward_bytes": f"{forward} B", "backward_bytes": f"{backward} B"}}
 
 
 def bridge(tables):

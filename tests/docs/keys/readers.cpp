@@ -315,6 +315,8 @@ products:
     parameters: {peak_share: 1, half_ratio: 1, tail: 1, step_s: 1, round_s: 1, store_share: 1, bandwidth_share: 1, launch_s: 1, split_s: 1,
                  split_store_share: 1, overlap: 1}
     correction: {rows: 0 1, columns: 0 1, inner: 0 1, thousandths: [0 0 0 0 0 0 0 0]}
+attentions:
+  - {kind: attention_gradient, precision: bf16, source: table, parameters: {peak_share: 1, fixed_keys: 1, score_dims: 1, launch_s: 1}}
 rates:
   - {kind: softmax, source: table, max: 0.5, half: 0 B, smallest: 1 B, largest: 1 MB}
 table: []
@@ -323,6 +325,7 @@ table: []
 auto provenance_of(const profiles::DeviceProfile& d) {
   std::vector<profiles::Provenance> all;
   for (const auto& [what, product] : d.fitted.products) all.push_back(product.provenance);
+  for (const auto& [what, attention] : d.fitted.attentions) all.push_back(attention.provenance);
   for (const auto& [what, rate] : d.fitted.rates) all.push_back(rate.provenance);
   return all;
 }
@@ -330,8 +333,8 @@ auto provenance_of(const profiles::DeviceProfile& d) {
 auto device_value(const Yaml& document) {
   const profiles::DeviceProfile d = profiles::load_device_profile(document);
   return std::make_tuple(d.name, d.vendor_name, d.memory, d.reserved, d.memory_bandwidth, d.peak, d.vector_peak, d.launch_overhead,
-                         d.kernel_floor, d.overlap_slowdown, d.ceiling, d.sustained, d.transposes_fp8, d.compute, d.vector_compute,
-                         d.traffic, provenance_of(d));
+                         d.kernel_floor, d.overlap_slowdown, d.ceiling, d.sustained, d.sustained_spread, d.transposes_fp8, d.compute,
+                         d.vector_compute, d.traffic, provenance_of(d));
 }
 
 std::vector<KeyReader> profile_readers() {
