@@ -25,17 +25,20 @@ export function seconds(x: Maybe): string {
   return `${digits(x * 1e9, 3)} ns`;
 }
 
-export function bytes(x: Maybe): string {
+function scaled(x: Maybe, step: number, units: string[]): string {
   if (missing(x)) return none;
-  const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
   let unit = 0;
   let value = x;
-  while (Math.abs(value) >= 1024 && unit + 1 < units.length) {
-    value /= 1024;
+  while (Math.abs(value) >= step && unit + 1 < units.length) {
+    value /= step;
     ++unit;
   }
   return `${digits(value, 3)} ${units[unit]}`;
 }
+
+// Memory is in powers of 1024, as drivers show it; what is sent in powers of 1000, as bandwidths are.
+export const memoryText = (x: Maybe): string => scaled(x, 1024, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]);
+export const trafficText = (x: Maybe): string => scaled(x, 1000, ["B", "kB", "MB", "GB", "TB", "PB"]);
 
 export function bandwidth(x: number): string {
   return x >= 1e12 ? `${digits(x / 1e12, 3)} TB/s` : x >= 1e9 ? `${digits(x / 1e9, 3)} GB/s` : `${digits(x / 1e6, 3)} MB/s`;
