@@ -35,8 +35,8 @@ struct Probe {
 
 struct Scenario {
   std::string name;
-  std::vector<PlanEntry> plans;
-  std::vector<NamedVariant> variants;  // the base first, then the what-ifs in order
+  std::vector<PlanEntry> plans;        // none where capacity alone is asked for
+  std::vector<NamedVariant> variants;  // the base first, then the what-ifs in order; without plans the first machine of capacity may be it
   std::vector<Probe> probes;           // where sensitivities are asked for
   std::optional<CapacityQuestion> capacity;
 
