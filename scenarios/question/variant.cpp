@@ -11,6 +11,7 @@
 #include "pcg/models/load.hpp"
 #include "profiles/device_profile.hpp"
 #include "profiles/network_profile.hpp"
+#include "profiles/profile_files.hpp"
 #include "scenarios/question/training.hpp"
 #include "topology/load.hpp"
 
@@ -30,11 +31,11 @@ auto collected(Diagnostics& sink, Load&& load) -> std::optional<decltype(load())
   }
 }
 
-// The place where a GPU type is written, where there is one, so that a message can point at it.
+// The place where a GPU type or its file is written, where there is one, so that a message can point at it.
 const Yaml* find_type(const Yaml& y, const std::string& type) {
   if (y.is_map())
     for (const Yaml::Entry& e : y.entries) {
-      if (e.key == "type" && e.value.is_scalar() && e.value.scalar == type) return &e.value;
+      if ((e.key == "type" || e.key == "file") && e.value.is_scalar() && e.value.scalar == type) return &e.value;
       if (const Yaml* found = find_type(e.value, type)) return found;
     }
   for (const Yaml& item : y.items)
@@ -44,6 +45,10 @@ const Yaml* find_type(const Yaml& y, const std::string& type) {
 
 void check_network(const Yaml& document, const topology::Cluster& cluster, Diagnostics& sink) {
   const std::string& name = cluster.network_profile();
+  if (profiles::is_file(name)) {
+    (void)collected(sink, [&] { return &profiles::network_profile(name); });
+    return;
+  }
   const auto known = profiles::network_names();
   if (name.empty() || std::ranges::find(known, name) != known.end()) return;
   const Yaml& section = *document.find("cluster");
@@ -60,9 +65,12 @@ void check_devices(const Yaml& document, const topology::Cluster& cluster, pcg::
     const Yaml* written = find_type(section, type);
     const base::Mark mark = written != nullptr ? written->mark : section.mark;
     const auto known = profiles::device_names();
-    if (std::ranges::find(known, type) == known.end()) {
+    if (!profiles::is_file(type) && std::ranges::find(known, type) == known.end()) {
       sink.add(mark, "cluster.node.gpus.type", fmt::format("unknown GPU \"{}\"", type), base::suggest(type, known));
-    } else if (const auto why = profiles::unsupported(profiles::device_profile(type), precision)) {
+      continue;
+    }
+    const auto profile = collected(sink, [&] { return &profiles::device_profile(type); });
+    if (const auto why = profile ? profiles::unsupported(**profile, precision) : std::nullopt) {
       const Yaml* said = document.find("training")->find("precision");
       sink.add(said != nullptr ? said->mark : mark, "training.precision", *why);
     }
