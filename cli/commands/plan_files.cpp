@@ -17,7 +17,7 @@ PlanFiles::PlanFiles(std::filesystem::path folder, std::span<const scenarios::Sc
   const bool is_there = std::filesystem::is_directory(folder_, error);
   std::set<std::string> taken;  // plans whose names differ may have one file name
   for (std::size_t s = 0; s < asked.size(); ++s)
-    for (const scenarios::NamedVariant& v : asked[s].variants)
+    for (const scenarios::WhatIf& v : asked[s].variants)
       for (const scenarios::PlanEntry& p : asked[s].plans) {
         std::string name = file_name(p.name);
         if (v.name != scenarios::kBaseName) name += "--" + file_name(v.name);

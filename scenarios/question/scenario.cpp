@@ -37,25 +37,6 @@ Patchable read_sections(MapReader& in, const std::filesystem::path& directory, D
   return {std::move(sections), cluster != nullptr ? *cluster : Yaml::make_map(in.node().mark), directory};
 }
 
-// The base and every what-if. What-ifs of sections that are missing or have problems of their own are patched and not loaded: the same
-// problems would come again.
-std::vector<NamedVariant> load_variants(const Patchable& sections, const std::vector<WhatIf>& what_ifs, VariantLoader& loader,
-                                        Diagnostics& sink) {
-  std::vector<NamedVariant> variants;
-  const auto base = loader.load(sections.document, sink);
-  if (base) variants.push_back({std::string(kBaseName), *base, {}, {}, true});
-  const bool complete = sections.document.entries.size() == 3;
-  for (std::size_t i = 0; complete && i < what_ifs.size(); ++i) {
-    const WhatIf& w = what_ifs[i];
-    const std::size_t unpatched = sink.size();
-    Yaml changed = patched(sections, w, sink);
-    if (!base || sink.size() != unpatched) continue;
-    if (auto variant = loader.load(std::move(changed), sink))
-      variants.push_back({w.name, std::move(*variant), w.sweep, w.settings, w.replan});
-  }
-  return variants;
-}
-
 // Without parameters that are at the end of what they may be.
 std::vector<Probe> load_probes(const Patchable& sections) {
   std::vector<Probe> probes;
@@ -121,14 +102,13 @@ Scenario load_scenario(const Yaml& document, const std::filesystem::path& direct
   const bool sensitivity = in.boolean("sensitivity").value_or(false);
   const Yaml* capacity = in.optional("capacity");
   in.finish();
-  VariantLoader loader(directory);
+  const auto loader = std::make_shared<VariantLoader>(directory);
   const std::size_t before = sink.size();
-  s.variants = load_variants(sections, what_ifs, loader, sink);
+  s.variants = VariantList(sections, what_ifs, loader, sink);
   if (capacity != nullptr) {
     const bool sound = !s.variants.empty() || (!in.has("cluster") && sink.size() == before);
-    s.capacity = read_capacity(*capacity, {sections.document, sound, s.plans, directory}, loader, sink);
-    if (s.variants.empty() && !s.capacity->machines.empty())
-      s.variants.push_back({std::string(kBaseName), s.capacity->machines.front(), {}, {}, true});
+    s.capacity = read_capacity(*capacity, {sections.document, sound, s.plans, directory}, *loader, sink);
+    if (s.variants.empty() && !s.capacity->machines.empty()) s.variants = VariantList(s.capacity->machines.front());
   }
   if (!s.variants.empty()) check_saved_plans(s, sink);
   sink.throw_if_any();

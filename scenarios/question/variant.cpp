@@ -89,6 +89,9 @@ void add_framework_defaults(Yaml& document, const profiles::FrameworkProfile& fr
                               rate, pcg::framework_names()[static_cast<std::size_t>(framework.framework)]));
 }
 
+// Beside the first one, which is the base's: a point of a sweep is asked for once by each plan.
+constexpr std::size_t kRecent = 2;
+
 // Returns the value that an equal section gave before, else the one that load() gives.
 template <class T, class Load>
 std::shared_ptr<const T> kept(std::vector<std::pair<std::string, std::shared_ptr<const T>>>& loaded, const Yaml& section, Diagnostics& sink,
@@ -99,6 +102,7 @@ std::shared_ptr<const T> kept(std::vector<std::pair<std::string, std::shared_ptr
   auto fresh = collected(sink, load);
   if (!fresh) return nullptr;
   auto value = std::make_shared<const T>(std::move(*fresh));
+  if (loaded.size() > kRecent) loaded.erase(loaded.begin() + 1);
   loaded.emplace_back(std::move(text), value);
   return value;
 }

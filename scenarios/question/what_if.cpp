@@ -8,8 +8,8 @@
 #include "base/yaml/patch.hpp"
 #include "profiles/device_profile.hpp"
 #include "scenarios/question/framework.hpp"
-#include "topology/load.hpp"
 #include "topology/keys/profile_keys.hpp"
+#include "topology/load.hpp"
 
 namespace scenarios {
 namespace {
