@@ -8,7 +8,6 @@
 
 #include "base/hash.hpp"
 #include "base/yaml/emit.hpp"
-#include "pcg/plan/plan_write.hpp"
 #include "scenarios/answer.hpp"
 #include "scenarios/answer_store.hpp"
 #include "scenarios/capacity_answer.hpp"
@@ -35,11 +34,14 @@ class Runner {
                   plans * (scenario_.variants.size() + kPiecesOfProbe * scenario_.probes.size()) + machines);
 
     result_.scenario = scenario_.name;
-    for (auto& answers : work.answers(first, each_)) base_.push_back(std::move(answers->front()));
+    for (auto& answers : work.answers(first, each_)) {
+      base_.push_back(std::move(answers->front()));
+      base_.back().made.keep_value();
+    }
     result_.runs = base_;
     base_texts_.resize(plans);
     for (std::size_t p = 0; p < plans; ++p)
-      if (base_[p].made) base_texts_[p] = digest(pcg::write_plan(*base_[p].made));
+      if (base_[p].made) base_texts_[p] = digest(base_[p].made.text());
 
     std::vector<Piece> second;
     for (std::size_t v = 1; v < scenario_.variants.size(); ++v)
@@ -104,7 +106,7 @@ class Runner {
     piece.unanswered = [this, v, p](Status s, const std::string& ended) {
       return unanswered(entry(p), seen_by(p, v), scenario_.variants[v].name, s, ended);
     };
-    piece.known = base_[p].made;
+    piece.known = base_[p].made.value();
     piece.answer = [this, v, p] { return what_if_answers(v, p); };
     return piece;
   }
@@ -143,7 +145,7 @@ class Runner {
     const auto same_plan = [&](const std::optional<Variant>& v) {
       const Variant seen = scenario_.seen_by(p, v ? *v : probe.improved);
       Piece piece = this->piece("probe", entry(p), seen, probe.parameter.path, base_texts_[p]);
-      piece.known = base_[p].made;
+      piece.known = base_[p].made.value();
       piece.answer = [this, p, seen, is_asked = v.has_value()] {
         const bool has_answer = is_asked && base_[p].simulation.has_value();
         return has_answer ? Answers{answer_with_same_plan(base_[p], seen, std::string(kBaseName))} : Answers{};
@@ -158,7 +160,7 @@ class Runner {
     }
     const Variant seen = scenario_.seen_by(p, probe.improved);
     Piece piece = this->piece("re-planned", entry(p), seen, probe.parameter.path, base_texts_[p]);
-    piece.known = base_[p].made;
+    piece.known = base_[p].made.value();
     piece.answer = [this, p, seen] {
       if (!base_[p].made) return Answers{answer(entry(p), seen, std::string(kBaseName), nullptr, each_, Spans::drop)};
       const Run same = answer_with_same_plan(base_[p], seen, std::string(kBaseName));
