@@ -4,7 +4,8 @@ function digits(value: number, significant = 4): string {
   const size = Math.abs(value);
   if (size === 0) return "0";
   const decimals = Math.max(0, Math.min(significant, significant - 1 - Math.floor(Math.log10(size))));
-  return value.toLocaleString("en", { minimumFractionDigits: 0, maximumFractionDigits: decimals });
+  const text = value.toLocaleString("en", { minimumFractionDigits: 0, maximumFractionDigits: decimals });
+  return text === "-0" ? "0" : text;
 }
 
 const none = "–";
