@@ -76,7 +76,16 @@ test("what to buy is answered in words, its times in one unit", async () => {
   const said = await page.$$eval("#capacity dd", (all) => all.map((e) => e.textContent));
   assert.match(said[0], /^dgx-h100 x 4 \(32 GPUs, megatron\): 40.5 days \(36.5 days to 50.6 days, 90 %\); \$77.78 k \(.* to .*\)$/);
   assert.equal(said[3], "none");
-  assert.match(said[4], /^dgx-h100 x 4 would cost what dgx-a100-80gb does at \$1.05 per GPU and hour$/);
+  assert.match(said[4], /^dgx-h100 x 4 would cost what dgx-a100-80gb x 4 does at \$1.05 per GPU and hour$/);
+  const alone = withEverything(data);
+  alone.results[0].runs = [];  // as of a scenario that asks for nothing else
+  delete alone.results[0].sensitivity;
+  alone.details[0] = { cluster: null, notes: [], runs: [], left_out: [] };
+  const other = await open(browser, writeWith(report, alone, join(folder, "buy-alone.html")));
+  assert.deepEqual((await other.page.$$eval("section", (all) => all.map((s) => s.id))).slice(0, 1), ["capacity"]);
+  await seeAll(other.page);
+  assert.deepEqual(other.errors, []);
+  await other.close();
   for (const time of await page.$$eval("#capacity tbody tr", (rows) => rows.map((r) => r.children[5].textContent))) assert.match(time, /^[\d.]+ days$/);
   assert.deepEqual(errors, []);
   await close();

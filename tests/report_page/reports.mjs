@@ -67,7 +67,7 @@ export function withEverything(data) {
   });
   const machine = (i) => { const { candidate, nodes, gpus, plan } = result.capacity[i]; return { candidate, nodes, gpus, plan }; };
   result.capacity_summary = { smallest: machine(2), smallest_surely: machine(3), cheapest: machine(5), quickest: null, notes: ["nothing fails"],
-    break_even: [{ ...machine(2), against: "dgx-a100-80gb", price_usd_per_gpu_hour: 1.05 }, { ...machine(5), against: "dgx-h100", price_usd_per_gpu_hour: 2 }] };
+    break_even: [{ ...machine(2), against: machine(5), price_usd_per_gpu_hour: 1.05 }, { ...machine(5), against: machine(2), price_usd_per_gpu_hour: 2 }] };
   for (const c of result.capacity)
     c.on_frontier = !result.capacity.some((x) => x !== c && x.cost_usd <= c.cost_usd && x.time_to_train_s <= c.time_to_train_s);
   return d;

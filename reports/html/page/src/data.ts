@@ -46,7 +46,7 @@ export interface Capacity {
 export interface Machine { candidate: string; nodes: number; gpus: number; plan: string }
 export interface CapacitySummary {
   smallest: Machine | null; smallest_surely: Machine | null; cheapest: Machine | null; quickest: Machine | null;
-  break_even: (Machine & { against: string; price_usd_per_gpu_hour?: number })[]; notes: string[];
+  break_even: (Machine & { against: Machine; price_usd_per_gpu_hour?: number })[]; notes: string[];
 }
 
 export interface Result { scenario: string; engine?: unknown; runs: Run[]; sensitivity?: Sensitivity[]; capacity?: Capacity[]; capacity_summary?: CapacitySummary }

@@ -43,7 +43,7 @@ function summaryOf(s: CapacitySummary, all: Capacity[], duration: (x: number | n
     ...(limited && s.smallest && !same(s.smallest_surely, s.smallest) ? [["Smallest that surely does", s.smallest_surely ? described(s.smallest_surely) : "none"] as [string, string]] : []),
     ...(s.cheapest ? [[limited ? "Cheapest that does" : "Cheapest", described(s.cheapest)] as [string, string]] : []),
     ...(bounded ? [["Quickest within the budget", s.quickest ? described(s.quickest) : "none"] as [string, string]] : []),
-    ...s.break_even.filter((b) => b.price_usd_per_gpu_hour !== undefined && b.against === s.cheapest?.candidate).map((b): [string, string] => ["Break-even", `${b.candidate} x ${b.nodes} would cost what ${b.against} does at ${dollars(b.price_usd_per_gpu_hour)} per GPU and hour`]),
+    ...s.break_even.filter((b) => b.price_usd_per_gpu_hour !== undefined && same(b.against, s.cheapest)).map((b): [string, string] => ["Break-even", `${b.candidate} x ${b.nodes} would cost what ${b.against.candidate} x ${b.against.nodes} does at ${dollars(b.price_usd_per_gpu_hour)} per GPU and hour`]),
     ...s.notes.map((n): [string, string] => ["Assumed", n]),
   ];
   return h("dl", { class: "answers" }, ...rows.flatMap(([term, text]) => [h("dt", {}, term), h("dd", {}, text)]));
@@ -65,6 +65,12 @@ export function capacity({ result }: Answer): HTMLElement | null {
   const symbols = ["circle", "rect", "triangle", "diamond", "pin", "arrow", "roundRect"];
   const drawn = priced.length === 0 ? null : chart("Scatter: cost against time to train of each candidate, with intervals and the frontier", 420, (t) => {
     const frontier = priced.filter((c) => c.on_frontier).sort((a, b) => a.time_to_train_s! - b.time_to_train_s!);
+    // An interval that goes far beyond all forecasts is cut off: the marks are what is compared.
+    const most = (of: (c: Capacity) => number, end: (c: Capacity) => number | undefined): number => {
+      const forecasts = 2.5 * Math.max(...priced.map(of));
+      return Math.max(...priced.map((c) => end(c) ?? 0)) > forecasts ? Number(forecasts.toPrecision(2)) : NaN;
+    };
+    const longest = most((c) => c.time_to_train_s! / day, (c) => (c.time_to_train_interval_s?.[1] ?? 0) / day), dearest = most((c) => c.cost_usd!, (c) => c.cost_interval_usd?.[1]);
     const bars = priced.filter((c) => c.time_to_train_interval_s && c.cost_interval_usd);
     return {
       grid: { left: 16, right: 24, top: 40, bottom: 34, outerBoundsMode: "same", outerBoundsContain: "all" },
@@ -75,10 +81,10 @@ export function capacity({ result }: Answer): HTMLElement | null {
         const [a, b] = c.time_to_train_interval_s ?? [null, null], [d, e] = c.cost_interval_usd ?? [null, null];
         return line(nameOf(c), true) + line(`${c.gpus} GPUs`) + line(`${duration(c.time_to_train_s)} (${duration(a)} to ${duration(b)})`) + line(`${dollars(c.cost_usd)} (${dollars(d)} to ${dollars(e)})`) + line(`deadline: ${deadline(c)}, budget: ${budget(c)}`) + line(c.plan_summary ?? "");
       } }),
-      xAxis: axis(t, { type: "value", min: 0, name: "days to train", axisLabel: { formatter: (v: number) => number(v, 3) } }),
-      yAxis: axis(t, { type: "value", min: 0, axisLabel: { formatter: (v: number) => dollars(v) } }),
+      xAxis: axis(t, { type: "value", min: 0, max: longest || undefined, name: "days to train", axisLabel: { formatter: (v: number) => number(v, 3) } }),
+      yAxis: axis(t, { type: "value", min: 0, max: dearest || undefined, axisLabel: { formatter: (v: number) => dollars(v) } }),
       series: [
-        { type: "custom", silent: true, z: 1, data: bars.map((c) => [c.time_to_train_s! / day, c.cost_usd!, ...c.time_to_train_interval_s!.map((s) => s / day), ...c.cost_interval_usd!]), encode: { x: [0, 2, 3], y: [1, 4, 5] },
+        { type: "custom", silent: true, z: 1, clip: true, data: bars.map((c) => [c.time_to_train_s! / day, c.cost_usd!, ...c.time_to_train_interval_s!.map((s) => s / day), ...c.cost_interval_usd!]), encode: { x: [0, 2, 3], y: [1, 4, 5] },
           renderItem: (_: unknown, api: { value: (i: number) => number; coord: (p: number[]) => number[] }) => {
             const [x, y, x1, x2, y1, y2] = [0, 1, 2, 3, 4, 5].map((i) => api.value(i));
             const [a, b, c, d] = [api.coord([x1, y]), api.coord([x2, y]), api.coord([x, y1]), api.coord([x, y2])];

@@ -27,7 +27,8 @@ function memory(run: Run): Node | string {
     h("span", { class: `fill${filled > 1 ? " over" : ""}`, style: `width:${Math.min(100, 100 * filled).toFixed(0)}%` }), h("span", {}, `${memoryText(m.peak)} (${percent(filled, 0)})`));
 }
 
-export function plans({ result }: Answer): HTMLElement {
+export function plans({ result }: Answer): HTMLElement | null {
+  if (result.runs.length === 0) return null;
   const hasVariants = result.runs.some((r) => r.variant !== "base");
   const best = new Map<string, Run | null>();
   for (const r of result.runs) if (!best.has(r.variant)) best.set(r.variant, bestOf(result.runs.filter((x) => x.variant === r.variant)));
