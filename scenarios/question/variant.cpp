@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <set>
 
@@ -43,10 +44,24 @@ const Yaml* find_type(const Yaml& y, const std::string& type) {
   return nullptr;
 }
 
+// The profile that `load` gives; nullopt: its problems are reported, at `mark` where the file is not there at all.
+template <class Load>
+auto profile_of(const std::string& name, base::Mark mark, const char* path, Diagnostics& sink, Load&& load)
+    -> std::optional<decltype(load())> {
+  std::error_code refused;
+  if (!profiles::is_file(name) || std::filesystem::exists(name, refused)) return collected(sink, load);
+  sink.add(std::move(mark), path, fmt::format("no file is called \"{}\"", name),
+           "a path starts at the folder of the file that it stands in");
+  return std::nullopt;
+}
+
 void check_network(const Yaml& document, const topology::Cluster& cluster, Diagnostics& sink) {
   const std::string& name = cluster.network_profile();
   if (profiles::is_file(name)) {
-    (void)collected(sink, [&] { return &profiles::network_profile(name); });
+    const Yaml* map = document.find("cluster")->find("network_profile");
+    const Yaml* file = map != nullptr ? map->find("file") : nullptr;
+    (void)profile_of(name, file != nullptr ? file->mark : base::Mark{}, "cluster.network_profile.file", sink,
+                     [&] { return &profiles::network_profile(name); });
     return;
   }
   const auto known = profiles::network_names();
@@ -69,7 +84,7 @@ void check_devices(const Yaml& document, const topology::Cluster& cluster, pcg::
       sink.add(mark, "cluster.node.gpus.type", fmt::format("unknown GPU \"{}\"", type), base::suggest(type, known));
       continue;
     }
-    const auto profile = collected(sink, [&] { return &profiles::device_profile(type); });
+    const auto profile = profile_of(type, mark, "cluster.node.gpus.file", sink, [&] { return &profiles::device_profile(type); });
     if (const auto why = profile ? profiles::unsupported(**profile, precision) : std::nullopt) {
       const Yaml* said = document.find("training")->find("precision");
       sink.add(said != nullptr ? said->mark : mark, "training.precision", *why);

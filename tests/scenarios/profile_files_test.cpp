@@ -116,7 +116,8 @@ TEST_CASE("what is wrong with a profile's file is said where it is wrong") {
   const ProfileFolder f;
   f.write("broken.yaml", "foreshard: 1\ndevice: {name: d}\n");
   CHECK(f.problems(with_gpus("file: broken.yaml")).find("broken.yaml:2:9: device") != std::string::npos);
-  CHECK(f.problems(with_gpus("file: none.yaml")).find("none.yaml") != std::string::npos);
+  const std::string missing = f.problems(with_gpus("file: none.yaml"));
+  CHECK(missing.starts_with("s.yaml:9:18: cluster.node.gpus.file: no file is called \"" + (f.path / "none.yaml").string() + "\"\n"));
   CHECK(f.problems(with_gpus("type: same.yaml")).find("write file: same.yaml in place of type") != std::string::npos);
   CHECK(f.problems(replaced(with_gpus("file: same.yaml"), "batch_per_gpu: 32", "batch_per_gpu: 32, precision: bf16"))
             .find("v100-sxm2-16gb has no bf16") != std::string::npos);
