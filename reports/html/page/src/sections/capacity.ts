@@ -102,7 +102,7 @@ export function capacity({ result }: Answer): HTMLElement | null {
   return section("capacity", "What to buy",
     "Each mark is a cluster with its best plan: further left is sooner, further down is cheaper, and the lines are 90 % intervals. Marks with a border lie on the frontier: nothing else is both sooner and cheaper.",
     summary ? summaryOf(summary, all, duration) : null, drawn?.element ?? null, table("What to buy", [
-      { label: "Candidate", value: (c) => c.candidate }, { label: "Nodes", value: (c) => c.nodes }, { label: "GPUs", value: (c) => c.gpus }, { label: "Plan", value: (c) => c.plan }, { label: "Status", value: (c) => words(c.status) },
+      { label: "Candidate", value: (c) => c.candidate }, { label: "Nodes", value: (c) => c.nodes }, { label: "GPUs", value: (c) => c.gpus }, { label: "Plan", value: (c) => c.plan, show: (c) => h("span", {}, c.plan, h("small", {}, c.plan_summary ?? "")) }, { label: "Status", value: (c) => words(c.status) },
       { label: "Time", title: "Time to train", value: (c) => c.time_to_train_s, show: (c) => duration(c.time_to_train_s) },
       { label: "90 %", value: (c) => c.time_to_train_interval_s?.join(" to "), show: (c) => one(c.time_to_train_interval_s?.map(duration)) },
       { label: "Cost", value: (c) => c.cost_usd, show: (c) => dollars(c.cost_usd) },
@@ -110,7 +110,7 @@ export function capacity({ result }: Answer): HTMLElement | null {
       { label: "Energy", value: (c) => c.energy_j, show: (c) => (c.energy_j ? `${number(c.energy_j / 3.6e9, 3)} MWh` : "–") },
       { label: "Goodput", title: "Share of the time that is not lost to failures and checkpoints", value: (c) => c.goodput, show: (c) => percent(c.goodput) },
       { label: "MFU", value: (c) => c.mfu, show: (c) => percent(c.mfu) },
-      { label: "Deadline", value: deadline }, { label: "Budget", value: budget }, { label: "Frontier", value: (c) => judged(c.on_frontier) }, { label: "Summary", value: (c) => c.plan_summary },
+      { label: "Deadline", value: deadline }, { label: "Budget", value: budget }, { label: "Frontier", value: (c) => judged(c.on_frontier) },
     ], all, { best: (c) => c.on_frontier === true }),
     all.some((c) => c.notes?.length) ? folded("What the figures of these machines rest on", () => notesOf(all)) : null);
 }
