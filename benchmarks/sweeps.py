@@ -2,11 +2,12 @@
 """What a sweep saves: 100 variants of BERT-Large on 24 GPUs with the base's plan, in one run and in 100, on one worker and on two.
 
     python3 benchmarks/sweeps.py
+    python3 benchmarks/sweeps.py memory   # what a thousand variants on 2,048 GPUs need
 
 Prints seconds of the processor (user and system, of all processes) and of the clock, and their ratios; each figure is the least of three runs,
 of the 100 runs the sum of one each. FORESHARD names the program (build/foreshard).
 """
-import json, os, resource, subprocess, tempfile, time
+import json, os, resource, subprocess, sys, tempfile, time
 
 PROGRAM = os.environ.get("FORESHARD", "build/foreshard")
 BASE = {"foreshard": 1, "name": "BERT-Large", "model": {"builtin": "bert-large"}, "cluster": {"preset": "summit", "nodes": 4},
@@ -35,6 +36,29 @@ def swept(model=None):
     return dict(BASE, **({"model": model} if model else {}), what_if=[{"name": "sweep", "replan": False, "sweep": keys}])
 
 
+def largest(folder, keys, *arguments):
+    """Megabytes of the largest process that answers a sweep."""
+    path = os.path.join(folder, "large.yaml")
+    with open(path, "w") as file:
+        json.dump({"foreshard": 1, "name": "large", "model": {"builtin": "gpt3-6.7b"}, "cluster": {"preset": "dgx-h100", "nodes": 256},
+                   "training": {"global_batch": 2048, "precision": "bf16"}, "plans": [{"megatron": {"tensor": 8, "zero": 1}}],
+                   "what_if": [{"name": "sweep", "replan": False, "sweep": keys}]}, file)
+    _, status, usage = os.wait4(subprocess.Popen([PROGRAM, arguments[0], path, *arguments[1:]], stdout=subprocess.DEVNULL).pid, 0)
+    assert status == 0, arguments
+    return usage.ru_maxrss / 1024
+
+
+def memory():
+    answered = ("run", "--quiet", "--jobs", "2")
+    with tempfile.TemporaryDirectory() as folder:
+        bandwidths = {"cluster.links.infiniband.bandwidth": [f"{0.5 + 0.002 * i:.3f}x" for i in range(1000)]}
+        lengths = {"model.sequence_length": [512 + 8 * i for i in range(1000)]}
+        for name, keys in (("the base's plan over a bandwidth", bandwidths), ("plans of their own over the sequence length", lengths)):
+            loaded, json_, report = (largest(folder, keys, *a) for a in (
+                ("check",), (*answered, "--json", os.path.join(folder, "a.json")), (*answered, "--report", os.path.join(folder, "a.html"))))
+            print(f"1,000 variants, {name}: loaded {loaded:.0f} MB, answered {json_:.0f} MB, with a report {report:.0f} MB")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         one = min(timed(folder, swept())[0] for _ in range(3))
@@ -53,4 +77,4 @@ def main():
         print(f"with the same plan: {same[1]:.2f} s on one worker, {same[2]:.2f} s on two: {same[1] / same[2]:.2f} times as fast")
 
 
-main()
+memory() if sys.argv[1:] == ["memory"] else main()

@@ -11,6 +11,7 @@
 #include "profiles/fitted_text.hpp"
 #include "profiles/kernel_time.hpp"
 #include "profiles/kinds.hpp"
+#include "profiles/profile_files.hpp"
 
 namespace profiles {
 
@@ -196,6 +197,8 @@ DeviceProfile scaled(DeviceProfile d, double compute, double memory) {
 std::vector<std::string> device_names() { return device_files().names(); }
 
 const DeviceProfile& device_profile(const std::string& name) {
+  static ProfileFiles<DeviceProfile> files(load_device_profile);
+  if (is_file(name)) return files.at(name);
   static const base::ParsedFiles<DeviceProfile> kShipped(device_files(), load_device_profile);
   return kShipped.at(name);
 }

@@ -65,9 +65,10 @@ struct DeviceProfile {
 [[nodiscard]] DeviceProfile scaled(DeviceProfile d, double compute, double memory);
 
 [[nodiscard]] std::vector<std::string> device_names();  // of profiles/devices, sorted
-// Returns the profile that ships under a name. Throws: base::InputError when the name is unknown (with the nearest one).
+// Returns the profile that ships under a name, or that of a file (profiles/profile_files.hpp). Throws: base::InputError when the name is
+// unknown (with the nearest one), or with every problem of the file.
 [[nodiscard]] const DeviceProfile& device_profile(const std::string& name);
-// Returns the text of its file. Throws: as device_profile.
+// Returns the text of the file of one that ships. Throws: as device_profile.
 [[nodiscard]] std::string_view device_text(std::string_view name);
 // Reads the text form of profiles/devices/*.yaml (docs/formats.md). Throws: base::InputError with every problem found.
 [[nodiscard]] DeviceProfile load_device_profile(const base::Yaml& document);

@@ -7,6 +7,7 @@
 
 #include "base/embedded/embedded_files.hpp"
 #include "base/yaml/reader.hpp"
+#include "profiles/profile_files.hpp"
 
 namespace profiles {
 
@@ -119,6 +120,8 @@ const NetworkHop* NetworkProfile::find(std::string_view link_type, Algorithm a, 
 std::vector<std::string> network_names() { return network_files().names(); }
 
 const NetworkProfile& network_profile(std::string_view name) {
+  static ProfileFiles<NetworkProfile> files(load_network_profile);
+  if (is_file(name)) return files.at(name);
   static const base::ParsedFiles<NetworkProfile> kShipped(network_files(), load_network_profile);
   return kShipped.at(name);
 }

@@ -13,6 +13,7 @@
 
 #include "reports/json_numbers.hpp"
 #include "reports/layout/table.hpp"
+#include "reports/layout/traffic.hpp"
 #include "search/problem/wording.hpp"
 
 namespace reports {
@@ -149,10 +150,10 @@ std::string bytes_table(const std::vector<const Run*>& runs, std::size_t width) 
   }
   if (shown.empty()) return "";
   return table_of(std::move(columns), runs, width, [&](const Run& r) {
-    std::vector<std::string> cells{base::to_text(r.simulation->bytes.total)};
+    std::vector<std::string> cells{traffic_text(r.simulation->bytes.total)};
     for (const auto& [map, name] : shown) {
       const auto at = (r.simulation->bytes.*map).find(name);
-      cells.push_back(at == (r.simulation->bytes.*map).end() ? "-" : base::to_text(at->second));
+      cells.push_back(at == (r.simulation->bytes.*map).end() ? "-" : traffic_text(at->second));
     }
     return cells;
   });

@@ -112,7 +112,6 @@ std::string plan_explanation_text(const pcg::Plan& plan, const std::filesystem::
 }
 
 void add_plan_explanation(Json& j, const pcg::Plan& plan, const std::filesystem::path& directory) {
-  add_rewrites(j, plan);
   const auto [d, why_no_model] = compared(plan, directory);
   Json& a = j["against_data_parallel"];
   a["operators"] = d.operators;
@@ -131,14 +130,14 @@ std::string explanation_text(const scenarios::ScenarioResult& result, std::size_
     if (!r.made || !r.replanned) continue;
     out += "\n" + hanging(fmt::format("{}{}: {}", r.plan, r.is_of_base() ? "" : fmt::format(" ({})", r.variant), r.plan_summary), width);
     if (r.simulation) out += why_text(*r.simulation, width);
-    out += plan_explanation_text(*r.made, {}, width);  // a scenario names files of models from the root
+    out += plan_explanation_text(*r.made.value(), {}, width);  // a scenario names files of models from the root
     if (r.planning) out += runners_up_text(*r.planning, width);
   }
   return out;
 }
 
-void add_rewrites(Json& j, const pcg::Plan& plan) {
-  for (const pcg::Rewrite& r : plan.rewrites)
+void add_rewrites(Json& j, const std::vector<pcg::Rewrite>& rewrites) {
+  for (const pcg::Rewrite& r : rewrites)
     j["rewrites"].push_back({{"rule", r.rule}, {"up_to", r.up_to}, {"before_s", r.before.value()}, {"after_s", r.after.value()}});
 }
 

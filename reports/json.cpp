@@ -95,8 +95,8 @@ Json run_json(const scenarios::ScenarioResult& result, const scenarios::Run& r, 
   j["plan_summary"] = r.plan_summary;
   if (r.planning && r.planning->searched) add_search(j, *r.planning);
   if (r.planning) add_runners_up(j, *r.planning);
-  if (r.made && explained == Explained::yes) add_plan_explanation(j, *r.made, {});
-  else if (r.made) add_rewrites(j, *r.made);
+  add_rewrites(j, r.made.rewrites());
+  if (r.made && r.replanned && explained == Explained::yes) add_plan_explanation(j, *r.made.value(), {});
   j["notes"] = Json::array();
   for (const base::Note& n : scenarios::run_notes(r, 0)) j["notes"].push_back(n.text);
   return j;

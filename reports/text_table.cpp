@@ -12,6 +12,7 @@
 #include "reports/comparison.hpp"
 #include "reports/layout/table.hpp"
 #include "reports/layout/time_unit.hpp"
+#include "reports/layout/traffic.hpp"
 #include "reports/what_if/sensitivities.hpp"
 #include "reports/what_if/sweeps.hpp"
 #include "search/problem/wording.hpp"
@@ -269,8 +270,8 @@ std::string best_text(const Run& r, std::size_t width, Colour colour) {
                                search::memory_text(m.gradients), search::memory_text(m.optimizer), search::memory_text(m.activations),
                                search::memory_text(m.workspace)),
                    width);
-  std::string sent = search::memory_text(s.bytes.total);
-  for (const auto& [name, bytes] : s.bytes.by_collective) sent += fmt::format(", {} {}", name, search::memory_text(bytes));
+  std::string sent = traffic_text(s.bytes.total);
+  for (const auto& [name, bytes] : s.bytes.by_collective) sent += fmt::format(", {} {}", name, traffic_text(bytes));
   if (s.busiest_link)
     sent += fmt::format("; busiest link: {} ({}), at work {} of the time", s.busiest_link->type, s.busiest_link->name,
                         percent(s.busiest_link->busy));
@@ -284,7 +285,8 @@ constexpr std::size_t kMostLost = 3;
 
 std::string text_table(const scenarios::ScenarioResult& result, const TextStyle& style, Explained explained) {
   const std::size_t width = std::max(style.width, kNarrowest);
-  std::string out = coloured(result.scenario, kBold, style.colour) + "\n\n" + table_text(result, width, style.colour);
+  std::string out = coloured(result.scenario, kBold, style.colour) + "\n";
+  if (!result.runs.empty()) out += "\n" + table_text(result, width, style.colour);
   if (const Run* best = result.best_of_base()) out += best_text(*best, width, style.colour);
   out += sweeps_text(result, width) + sensitivities_text(result, width) + capacity_text(result, width);
   if (result.unanswered > 0)

@@ -8,6 +8,7 @@
 
 #include "reports/json_numbers.hpp"
 #include "reports/layout/table.hpp"
+#include "reports/layout/traffic.hpp"
 
 namespace reports {
 namespace {
@@ -50,7 +51,7 @@ std::string links_text(const sim::SimulationResult& s, std::size_t width) {
                {"busiest", Align::right},
                {"which is"}});
   for (const sim::LinkUse& l : s.links)
-    table.row({"  " + l.type, fmt::format("{}", l.count), base::to_text(l.bytes), percent(l.busy),
+    table.row({"  " + l.type, fmt::format("{}", l.count), traffic_text(l.bytes), percent(l.busy),
                l.over_time.empty() ? "" : percent(std::ranges::max(l.over_time)), percent(l.busiest), l.name});
   return table.text(2, width);
 }

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <utility>
 
 #include "base/check.hpp"
+#include "profiles/profile_files.hpp"
 #include "scenarios/accuracy/interval.hpp"
 #include "scenarios/accuracy/interval_file.hpp"
 #include "scenarios/question/saved_plan.hpp"
@@ -39,6 +41,19 @@ Run start_of(const std::string& plan, const Variant& variant, const std::string&
   return run;
 }
 
+// The residuals are of the profiles that ship: of other ones nothing was measured.
+void tell_apart(QuestionKind& kind, const Variant& variant, const std::set<std::string>& devices) {
+  if (variant.framework.differs()) kind.framework += " of the scenario";
+  if (std::ranges::any_of(devices, profiles::is_file)) kind.device = "of a file";
+  if (profiles::is_file(variant.cluster->network_profile())) kind.fabric += ", its profile of a file";
+}
+
+std::set<std::string> device_types(const topology::Cluster& cluster, int gpus) {
+  std::set<std::string> types;
+  for (const topology::Device& d : cluster.devices().first(static_cast<std::size_t>(gpus))) types.insert(d.type);
+  return types;
+}
+
 // More than the peak is a matter of what is counted, or a forecast that is too short.
 void add_numbers(Run& run, const Variant& variant) {
   const pcg::Plan& plan = *run.made;
@@ -48,13 +63,15 @@ void add_numbers(Run& run, const Variant& variant) {
   run.gpus = plan.gpus;
   run.plan_summary = plan.summary;
   Question question = question_of(plan, *variant.cluster, s);
-  // The residuals are of the profiles that ship: of another one nothing was measured.
-  if (variant.framework.differs()) question.kind.framework += " of the scenario";
+  const std::set<std::string> devices = device_types(*variant.cluster, plan.gpus);
+  tell_apart(question.kind, variant, devices);
   Interval interval = interval_for(shipped_intervals(), question, s.iteration_time);
   run.interval_low = interval.low;
   run.interval_high = interval.high;
   run.notes.push_back(std::move(interval.note));
   run.notes.push_back(variant.framework.note());
+  for (const std::string& type : devices)
+    if (profiles::is_file(type)) run.notes.push_back({NoteKind::detail, fmt::format("device profile {}", profiles::device_title(type))});
   run.notes.insert(run.notes.end(), s.notes.begin(), s.notes.end());
   if (time_s > 0) {
     run.samples_per_s = batch / time_s;

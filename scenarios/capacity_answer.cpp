@@ -28,7 +28,7 @@ std::optional<TrainingForecast> forecast_of(const Run& run, const Variant& varia
                           .samples_per_s = run.samples_per_s,
                           .tokens_per_s = run.tokens_per_s,
                           .gpus = run.gpus,
-                          .states = states_of(*run.made, variant)};
+                          .states = states_of(*run.made.value(), variant)};
 }
 
 // Machines are paid for as a whole.

@@ -1,7 +1,6 @@
 #pragma once
 // The answer: what reports write. Format 1 of the JSON result (docs/formats.md) is made from this value.
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,8 +8,8 @@
 #include <vector>
 
 #include "base/note.hpp"
-#include "pcg/plan/plan.hpp"
 #include "scenarios/capacity/result.hpp"
+#include "scenarios/made_plan.hpp"
 #include "scenarios/question/scenario.hpp"
 #include "search/problem/search_result.hpp"
 #include "sim/simulation.hpp"
@@ -42,7 +41,7 @@ struct Run {
   Status status = Status::ok;
   std::optional<int> base_gpus;                     // of the base's plan, where that cannot be run on this variant as it is
   std::optional<Planning> planning;                 // unless the plan is the base's
-  std::shared_ptr<const pcg::Plan> made;            // the plan, or what came closest to one; null: nothing could be made
+  MadePlan made;                                    // the plan, or what came closest to one; none: nothing could be made
   std::optional<sim::SimulationResult> simulation;  // where a plan was made
   base::Seconds interval_low, interval_high;        // of the iteration time, 90 %
   double samples_per_s = 0, tokens_per_s = 0;       // tokens: 0 when the model has no sequence

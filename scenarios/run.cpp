@@ -6,8 +6,8 @@
 #include <span>
 #include <utility>
 
+#include "base/hash.hpp"
 #include "base/yaml/emit.hpp"
-#include "pcg/plan/plan_write.hpp"
 #include "scenarios/answer.hpp"
 #include "scenarios/answer_store.hpp"
 #include "scenarios/capacity_answer.hpp"
@@ -34,11 +34,14 @@ class Runner {
                   plans * (scenario_.variants.size() + kPiecesOfProbe * scenario_.probes.size()) + machines);
 
     result_.scenario = scenario_.name;
-    for (auto& answers : work.answers(first, each_)) base_.push_back(std::move(answers->front()));
+    for (auto& answers : work.answers(first, each_)) {
+      base_.push_back(std::move(answers->front()));
+      base_.back().made.keep_value();
+    }
     result_.runs = base_;
     base_texts_.resize(plans);
     for (std::size_t p = 0; p < plans; ++p)
-      if (base_[p].made) base_texts_[p] = pcg::write_plan(*base_[p].made);
+      if (base_[p].made) base_texts_[p] = digest(base_[p].made.text());
 
     std::vector<Piece> second;
     for (std::size_t v = 1; v < scenario_.variants.size(); ++v)
@@ -61,23 +64,32 @@ class Runner {
 
   const PlanEntry& entry(std::size_t p) const { return scenario_.plans[p]; }
 
+  // Stands for a plan's text, which may be as long as a thousand questions about it.
+  static std::string digest(const std::string& text) {
+    base::Hash other(1);
+    for (const char c : text) other(static_cast<unsigned char>(c));
+    return fmt::format("plan {:016x}{:016x} of {}\n", base::hash_text(text), other.value(), text.size());
+  }
+
   // All that an answer depends on: but for its name, two variants may be the same.
-  std::string question(std::string_view kind, const PlanEntry& e, const Variant& v, std::string_view base) const {
+  std::string question(std::string_view kind, const PlanEntry& e, const base::Yaml& document, std::string_view base) const {
     std::string text = fmt::format("{}\n{}\nseed {}\n{}: {}\n", options_.inputs, kind, options_.seed, e.name, e.text);
-    text += base::emit_yaml(v.document);
+    text += base::emit_yaml(document);
     return text + std::string(base);
   }
 
-  // `base`: the text of a plan that the answer rests on.
+  // `base`: the digest of a plan that the answer rests on.
   Piece piece(std::string_view kind, const PlanEntry& e, Variant v, const std::string& name, std::string_view base = {}) const {
     Piece piece;
-    piece.question = question(kind, e, v, base);
+    piece.question = question(kind, e, v.document, base);
     piece.unanswered = [&e, v = std::move(v), name](Status s, const std::string& ended) { return unanswered(e, v, name, s, ended); };
     return piece;
   }
 
+  Variant seen_by(std::size_t p, std::size_t v) const { return scenario_.seen_by(p, scenario_.variants.load(v)); }
+
   Piece base_piece(std::size_t p) {
-    const Variant v = scenario_.seen_by(p, 0);
+    const Variant v = seen_by(p, 0);
     Piece piece = this->piece(options_.trace ? "base, traced" : "base", entry(p), v, std::string(kBaseName));
     piece.needed = true;
     piece.answer = [this, p, v] {
@@ -87,20 +99,24 @@ class Runner {
   }
 
   Piece what_if_piece(std::size_t v, std::size_t p) {
-    const NamedVariant& named = scenario_.variants[v];
-    const Variant variant = scenario_.seen_by(p, v);
-    Piece piece = this->piece(named.replan ? "same plan, then re-planned" : "same plan", entry(p), variant, named.name, base_texts_[p]);
-    piece.known = base_[p].made;
+    const WhatIf& named = scenario_.variants[v];
+    Piece piece;
+    piece.question =
+        question(named.replan ? "same plan, then re-planned" : "same plan", entry(p), scenario_.variants.document(v), base_texts_[p]);
+    piece.unanswered = [this, v, p](Status s, const std::string& ended) {
+      return unanswered(entry(p), seen_by(p, v), scenario_.variants[v].name, s, ended);
+    };
+    piece.known = base_[p].made.value();
     piece.answer = [this, v, p] { return what_if_answers(v, p); };
     return piece;
   }
 
   // The same plan where it can be run, and a new one where that is asked for or there is no other.
   Answers what_if_answers(std::size_t v, std::size_t p) const {
-    const NamedVariant& named = scenario_.variants[v];
-    const Variant variant = scenario_.seen_by(p, v);
+    const WhatIf& named = scenario_.variants[v];
+    const Variant variant = seen_by(p, v);
     const Run& base = base_[p];
-    const bool same = base.made && is_same_question(scenario_.seen_by(p, 0), variant);
+    const bool same = base.made && is_same_question(seen_by(p, 0), variant);
     Answers answers;
     if (same) answers.push_back(answer_with_same_plan(base, variant, named.name));
     if (same && !named.replan) return answers;
@@ -116,7 +132,7 @@ class Runner {
       ++result_.unanswered;
       return;
     }
-    const NamedVariant& named = scenario_.variants[v];
+    const WhatIf& named = scenario_.variants[v];
     for (const Run& r : *answers) {
       Run& run = result_.runs.emplace_back(r);
       run.variant = named.name;
@@ -129,7 +145,7 @@ class Runner {
     const auto same_plan = [&](const std::optional<Variant>& v) {
       const Variant seen = scenario_.seen_by(p, v ? *v : probe.improved);
       Piece piece = this->piece("probe", entry(p), seen, probe.parameter.path, base_texts_[p]);
-      piece.known = base_[p].made;
+      piece.known = base_[p].made.value();
       piece.answer = [this, p, seen, is_asked = v.has_value()] {
         const bool has_answer = is_asked && base_[p].simulation.has_value();
         return has_answer ? Answers{answer_with_same_plan(base_[p], seen, std::string(kBaseName))} : Answers{};
@@ -144,7 +160,7 @@ class Runner {
     }
     const Variant seen = scenario_.seen_by(p, probe.improved);
     Piece piece = this->piece("re-planned", entry(p), seen, probe.parameter.path, base_texts_[p]);
-    piece.known = base_[p].made;
+    piece.known = base_[p].made.value();
     piece.answer = [this, p, seen] {
       if (!base_[p].made) return Answers{answer(entry(p), seen, std::string(kBaseName), nullptr, each_, Spans::drop)};
       const Run same = answer_with_same_plan(base_[p], seen, std::string(kBaseName));

@@ -14,6 +14,7 @@ namespace {
 
 constexpr const char* kMade = "made";
 constexpr const char* kKnown = "known";
+constexpr const char *kText = "text", *kRewrites = "rewrites";
 
 }  // namespace
 
@@ -21,8 +22,8 @@ nlohmann::json encode(const std::vector<Run>& runs, const std::shared_ptr<const 
   nlohmann::json all = nlohmann::json::array();
   for (const Run& r : runs) {
     nlohmann::json j = r;
-    if (r.made && known && (r.made == known || *r.made == *known)) j[kKnown] = true;
-    else if (r.made) j[kMade] = *r.made;
+    if (known && r.made == MadePlan(known)) j[kKnown] = true;
+    else if (r.made) j[kMade] = {{kText, r.made.text()}, {kRewrites, r.made.rewrites()}};
     all.push_back(std::move(j));
   }
   return all;
@@ -33,7 +34,7 @@ std::vector<Run> decode(const nlohmann::json& encoded, const std::shared_ptr<con
   for (const nlohmann::json& j : encoded) {
     Run& r = runs.emplace_back(j.get<Run>());
     if (j.contains(kKnown)) r.made = known;
-    else if (j.contains(kMade)) r.made = std::make_shared<const pcg::Plan>(j[kMade].get<pcg::Plan>());
+    else if (j.contains(kMade)) r.made = {j[kMade].at(kText).get<std::string>(), j[kMade].at(kRewrites).get<std::vector<pcg::Rewrite>>()};
   }
   return runs;
 }

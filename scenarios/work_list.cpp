@@ -68,19 +68,28 @@ void WorkList::keep(const Piece& piece, const nlohmann::json& answer) const {
   if (store_ != nullptr && !is_cut_short(options_)) store_->keep(piece.question, answer);
 }
 
-std::vector<WorkList::Answer> WorkList::done_here(const std::vector<const Piece*>& open, const Finished& finished) const {
+// Plans that are known are shared, others are kept as texts.
+void WorkList::slim(std::vector<Run>& runs, const Piece& piece) {
+  for (Run& r : runs) {
+    if (piece.known && r.made == MadePlan(piece.known)) r.made = piece.known;
+    else if (!piece.needed) r.made.keep_text(texts_);
+  }
+}
+
+std::vector<WorkList::Answer> WorkList::done_here(const std::vector<const Piece*>& open, const Finished& finished) {
   std::vector<Answer> answers(open.size());
   for (std::size_t o = 0; o < open.size(); ++o) {
     const Piece& piece = *open[o];
     if (!piece.needed && is_cut_short(options_)) continue;
     answers[o] = piece.answer();
     if (store_ != nullptr) keep(piece, encode(*answers[o], piece.known));
+    slim(*answers[o], piece);
     finished(o);
   }
   return answers;
 }
 
-std::vector<WorkList::Answer> WorkList::done_by_workers(const std::vector<const Piece*>& open, const Finished& finished) const {
+std::vector<WorkList::Answer> WorkList::done_by_workers(const std::vector<const Piece*>& open, const Finished& finished) {
   // Null: not begun.
   const auto work = [&](std::size_t o) -> nlohmann::json {
     if (nlohmann::json kept = options_.workers ? find(*open[o]) : nlohmann::json(); !kept.is_null()) return kept;
@@ -89,11 +98,15 @@ std::vector<WorkList::Answer> WorkList::done_by_workers(const std::vector<const 
     keep(*open[o], answer);
     return answer;
   };
-  const std::vector<base::WorkerAnswer> done =
+  std::vector<base::WorkerAnswer> done =
       options_.workers ? options_.workers(open.size(), work, finished) : base::try_workers(open.size(), options_.jobs, work, finished);
   std::vector<Answer> answers(open.size());
   for (std::size_t o = 0; o < open.size(); ++o)
-    if (done[o].fate != base::WorkerAnswer::Fate::answered || !done[o].answer.is_null()) answers[o] = answer_of(*open[o], done[o]);
+    if (done[o].fate != base::WorkerAnswer::Fate::answered || !done[o].answer.is_null()) {
+      answers[o] = answer_of(*open[o], done[o]);
+      done[o].answer = nullptr;
+      slim(*answers[o], *open[o]);
+    }
   return answers;
 }
 
@@ -111,6 +124,7 @@ std::vector<WorkList::Answer> WorkList::answers(const std::vector<Piece>& pieces
     // Others may see another folder than this process, so they look themselves.
     if (const nlohmann::json kept = options_.workers ? nlohmann::json() : find(pieces[i]); !kept.is_null()) {
       answers[i] = decode(kept, pieces[i].known);
+      slim(*answers[i], pieces[i]);
       finish(askers[i], false);
     } else {
       open.push_back(&pieces[i]);

@@ -43,8 +43,9 @@ class WorkList {
   using Finished = std::function<void(std::size_t)>;
   [[nodiscard]] nlohmann::json find(const Piece& piece) const;  // null: not kept
   void keep(const Piece& piece, const nlohmann::json& answer) const;
-  [[nodiscard]] std::vector<Answer> done_here(const std::vector<const Piece*>& open, const Finished& finished) const;
-  [[nodiscard]] std::vector<Answer> done_by_workers(const std::vector<const Piece*>& open, const Finished& finished) const;
+  [[nodiscard]] std::vector<Answer> done_here(const std::vector<const Piece*>& open, const Finished& finished);
+  [[nodiscard]] std::vector<Answer> done_by_workers(const std::vector<const Piece*>& open, const Finished& finished);
+  void slim(std::vector<Run>& runs, const Piece& piece);
   void say(std::string_view what) const;
   void finish(std::size_t pieces, bool computed);
 
@@ -52,6 +53,7 @@ class WorkList {
   const AnswerStore* store_;
   std::size_t total_, done_ = 0, computed_ = 0;
   double start_s_;
+  MadePlan::Texts texts_;  // of all answers so far
 };
 
 // "37 of 120 answered, 2.1 each second, 40 s left". `computed` of those that are done took `seconds`; the others were known.

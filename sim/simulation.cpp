@@ -16,6 +16,7 @@
 #include "pcg/plan/recomputed_units.hpp"
 #include "pcg/work/saved.hpp"
 #include "profiles/network_profile.hpp"
+#include "profiles/profile_files.hpp"
 #include "sim/accounting/account.hpp"
 #include "sim/accounting/communication.hpp"
 #include "sim/accounting/link_use.hpp"
@@ -37,9 +38,10 @@ base::Note network_note(const std::string& name, const CommunicationBytes& bytes
   std::string unknown;
   for (const auto& [type, moved] : bytes.by_link)
     if (!profiles::network_profile(name).knows(type)) unknown += (unknown.empty() ? "" : ", ") + type;
-  if (unknown.empty()) return {NoteKind::detail, fmt::format("network profile {}", name)};
+  const std::string title = profiles::network_title(name);
+  if (unknown.empty()) return {NoteKind::detail, fmt::format("network profile {}", title)};
   return {NoteKind::assumption,
-          fmt::format("network profile {} says nothing of {}: the wires' own latency and bandwidth count", name, unknown)};
+          fmt::format("network profile {} says nothing of {}: the wires' own latency and bandwidth count", title, unknown)};
 }
 
 void add_note(NoteKind kind, std::string text, SimulationResult& r) { r.notes.push_back({kind, std::move(text)}); }

@@ -7,6 +7,7 @@
 #include "base/diagnostics.hpp"
 #include "base/yaml/reader.hpp"
 #include "topology/fault_reader.hpp"
+#include "topology/keys/profile_keys.hpp"
 #include "topology/network_reader.hpp"
 #include "topology/node_reader.hpp"
 
@@ -23,7 +24,7 @@ class DescriptionReader {
     base::MapReader map(section, path, sink_);
     for (const char* key : {"preset", "file"}) (void)map.optional(key);  // already taken in by expand_cluster
     cluster_.name = map.text("name").value_or("cluster");
-    cluster_.network_profile = map.text("network_profile").value_or("");
+    cluster_.network_profile = read_network_profile(map).value_or("");
     if (cluster_.network_profile == "none") cluster_.network_profile.clear();
     read_links(map);
     if (map.has("node_types")) {

@@ -48,7 +48,8 @@ std::string dot_text(std::string_view text) {
 }
 
 Drawing::Node drawn(const NodeType& type, const ClusterDescription& d) {
-  Drawing::Node node{.count = type.count, .gpus = type.gpus, .gpu_type = type.gpu_type, .parts = {}, .wires = {}};
+  Drawing::Node node{
+      .count = type.count, .gpus = type.gpus, .gpu_type = type.gpu_type.substr(type.gpu_type.rfind('/') + 1), .parts = {}, .wires = {}};
   for (const Vertex& v : type.vertices) node.parts.push_back({v.name, part_kind(v.kind)});
   for (const Wire& w : type.wires) {
     const LinkType& link = d.links[static_cast<std::size_t>(w.link)];

@@ -24,7 +24,7 @@ struct Drawing {
   struct Node {
     int count = 1;  // nodes of this type
     int gpus = 0;
-    std::string gpu_type;
+    std::string gpu_type;  // a profile's name, or its file's without folders
     std::vector<Part> parts;
     std::vector<Wire> wires;
   };

@@ -14,6 +14,7 @@
 #include "base/yaml/reader.hpp"
 #include "topology/builder.hpp"
 #include "topology/description.hpp"
+#include "topology/keys/profile_keys.hpp"
 #include "topology/network_reader.hpp"
 #include "topology/presets.hpp"
 
@@ -35,6 +36,7 @@ void override_key(base::Yaml& cluster, const base::Yaml::Entry& entry, const std
     return;
   }
   // A path may give a key that a preset leaves out (network.oversubscription), but not make up a link: that is a slip of the pen.
+  adopt_profiles(cluster, entry.key, entry.value);
   const bool may_add = !entry.key.starts_with("links.") || entry.key.ends_with(".half_duplex");
   const auto unknown = may_add ? base::UnknownKey::add : base::UnknownKey::refuse;
   base::patch_yaml(cluster, entry.key, entry.value, sink, path + "." + entry.key, unknown);
@@ -79,7 +81,7 @@ std::optional<base::Yaml> what_it_starts_from(const base::Yaml& section, const s
   // Files that name files could name each other in a circle.
   if (named.find("file") != nullptr) map.complain("file", "its cluster is another file's in turn", "name that file here");
   sink.throw_if_any();
-  return expand_cluster(named, path);
+  return expand_cluster(named, path, (directory / *file).parent_path());
 }
 
 }  // namespace
@@ -89,7 +91,9 @@ void adopt_network_type(base::Yaml& cluster, std::string_view type) {
   if (network != nullptr) drop_keys_of_other_types(*network, type);
 }
 
-base::Yaml expand_cluster(const base::Yaml& section, const std::string& path, const std::filesystem::path& directory) {
+base::Yaml expand_cluster(const base::Yaml& written, const std::string& path, const std::filesystem::path& directory) {
+  base::Yaml section = written;
+  complete_profile_files(section, "", directory);
   std::optional<base::Yaml> start = what_it_starts_from(section, path, directory);
   if (!start) return section;
   base::Diagnostics sink;

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/numbers.hpp"
+#include "topology/keys/profile_keys.hpp"
 
 namespace topology {
 namespace {
@@ -74,14 +75,13 @@ class NodeReader {
  private:
   void read_gpus(const base::Yaml& gpus, const std::string& path, NodeType& type) {
     base::MapReader map(gpus, path, sink_);
-    type.gpu_type = map.text("type").value_or("");
+    type.gpu_type = read_gpu_profile(map).value_or("");
     type.gpus = static_cast<int>(map.integer("count", 1, kMaxGpusPerNode).value_or(0));
     type.memory = map.bytes("memory");
     if (type.memory && !(type.memory->value() > 0)) map.complain("memory", "a GPU's memory must be above 0");
     type.speed.compute = map.number("compute_speed", kLeastSpeed, kMostSpeed).value_or(1);
     type.speed.memory = map.number("memory_speed", kLeastSpeed, kMostSpeed).value_or(1);
     type.host_speed = map.number("host_speed", kLeastSpeed, kMostSpeed).value_or(1);
-    map.require("type");
     map.require("count");
     map.finish();
   }

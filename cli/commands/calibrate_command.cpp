@@ -15,6 +15,7 @@
 #include "cli/commands/calibrate_network.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/standard_streams.hpp"
+#include "cli/terminal/verbosity.hpp"
 #include "profiles/kinds.hpp"
 #include "reports/calibration/device.hpp"
 
@@ -26,6 +27,7 @@ struct CalibrateFlags {
   std::string device, network, output, json;
   FrameworkCalibration framework;
   bool fresh = false, keep_table = false, compare = false;
+  base::Verbosity verbosity = base::Verbosity::usual;
 };
 
 measurements::Measurements read_all(const std::vector<std::string>& files) {
@@ -50,19 +52,21 @@ std::vector<pcg::KernelKind> kinds_of(const std::vector<std::string>& names) {
   return kinds;
 }
 
+std::string without_folders(const std::string& file) { return file.substr(file.rfind('/') == std::string::npos ? 0 : file.rfind('/') + 1); }
+
 // Stands in the profile beside the numbers. Folders are left out: they differ from machine to machine.
 std::string command_line(const CalibrateFlags& f) {
-  std::string text = fmt::format("foreshard calibrate --device {}", f.device);
+  std::string text = fmt::format("foreshard calibrate --device {}", without_folders(f.device));
   for (const std::string& name : f.rows_of) text += fmt::format(" --rows-of {}", name);
   for (const std::string& name : f.kinds) text += fmt::format(" --kind {}", name);
-  for (const std::string& file : f.files)
-    text += fmt::format(" {}", file.substr(file.rfind('/') == std::string::npos ? 0 : file.rfind('/') + 1));
+  for (const std::string& file : f.files) text += " " + without_folders(file);
   return text;
 }
 
-// The profile to fit: what is at the output, so that one command goes on where another ended; else what ships.
+// The profile to fit: the file that is given, else what is at the output, so that one command goes on where another ended, else what ships.
 std::string profile_text(const CalibrateFlags& f) {
   std::error_code error;
+  if (std::filesystem::exists(f.device, error)) return read_start(f.device, f.output);
   const bool there = !f.output.empty() && f.output != "-" && std::filesystem::exists(f.output, error);
   return there ? read_to_renew(f.output) : std::string(profiles::device_text(f.device));
 }
@@ -79,13 +83,13 @@ int calibrate_device(const CalibrateFlags& f) {
   profiles::DeviceProfile calibrated = device;
   calibrated.fitted = result.fitted;
   const auto checks = calibration::compare_kernels(calibrated, check.kernels, config);
-  if (f.json != "-" && f.output != "-") {
+  if (f.verbosity == base::Verbosity::usual && f.json != "-" && f.output != "-") {
     print(fmt::format("Fits; errors are means of |predicted / measured - 1|\n{}", reports::fits_text(result.fits)));
     if (!checks.empty()) print(fmt::format("\nRows that no fit used\n{}", reports::fits_text(checks)));
   }
   if (!f.json.empty()) {
     nlohmann::ordered_json j = {
-        {"foreshard", 1}, {"device", f.device}, {"fits", reports::fits_json(result.fits)}, {"checks", reports::fits_json(checks)}};
+        {"foreshard", 1}, {"device", device.name}, {"fits", reports::fits_json(result.fits)}, {"checks", reports::fits_json(checks)}};
     write_text(f.json, j.dump(2) + "\n");
   }
   if (!f.output.empty()) write_text(f.output, calibration::with_fitted(before, result.fitted));
@@ -100,7 +104,7 @@ void add_calibrate(CLI::App& app, Action& action) {
   CLI::App* c = app.add_subcommand(
       "calibrate", "Fit a device profile to kernels, a network profile to collectives, or a framework profile to iterations, all measured");
   c->add_option("data", f->files, "Tables of measurements: our CSV, or public tables that are known by their header")->required();
-  CLI::Option* device = c->add_option("--device", f->device, "The device profile to fit");
+  CLI::Option* device = c->add_option("--device", f->device, "The device profile to fit: a name, or a file to start from");
   CLI::Option* network = c->add_option("--network", f->network, "The network profile to fit instead: a name, or a file to start from");
   network->excludes(device);
   CLI::Option* framework = c->add_option("--framework", f->framework.framework,
@@ -122,6 +126,7 @@ void add_calibrate(CLI::App& app, Action& action) {
   c->add_flag("--fresh", f->fresh, "Forget what earlier calibrations found");
   c->add_flag("--keep-table", f->keep_table, "Keep the measured kernels in the profile: times of those and in between come from them");
   c->add_option("--json", f->json, "Write the errors as JSON");
+  add_quiet(*c, f->verbosity, "Neither table nor progress");
   c->callback([f, &action] {
     if (f->device.empty() && f->network.empty() && f->framework.framework.empty())
       throw CLI::RequiredError("--device, --network or --framework");
@@ -133,11 +138,13 @@ void add_calibrate(CLI::App& app, Action& action) {
         f->framework.files = f->files;
         f->framework.json = f->json;
         f->framework.output = f->output;
+        f->framework.verbosity = f->verbosity;
         return calibrate_framework(f->framework);
       }
       if (f->network.empty()) return calibrate_device(*f);
-      return calibrate_network({.network = f->network, .output = f->output, .json = f->json, .compare_only = f->compare},
-                               read_all(f->files));
+      return calibrate_network(
+          {.network = f->network, .output = f->output, .json = f->json, .compare_only = f->compare, .verbosity = f->verbosity},
+          read_all(f->files));
     };
   });
 }

@@ -63,14 +63,14 @@ int calibrate_framework(const FrameworkCalibration& f) {
   const profiles::FrameworkProfile profile =
       profiles::load_framework_profile(base::parse_yaml(start.text, start.file.empty() ? f.framework : start.file));
   const std::string name = pcg::framework_names()[static_cast<std::size_t>(profile.framework)];
-  base::ProgressLine line(base::Verbosity::usual);
+  base::ProgressLine line(f.verbosity);
   calibration::FrameworkFitConfig config{
       .file = start.file, .constants = f.constants, .jobs = f.jobs, .evaluations = f.evaluations, .progress = {}};
   config.progress = [&line](int evaluation, double error) {
     line.show(fmt::format("evaluation {}: mean error {:.1f} %", evaluation, 100 * error));
   };
   const calibration::FrameworkFit fit = calibration::fit_framework(profile, points_of(f, name), config);
-  if (f.json != "-" && f.output != "-") print(reports::framework_fit_text(name, fit));
+  if (f.verbosity == base::Verbosity::usual && f.json != "-" && f.output != "-") print(reports::framework_fit_text(name, fit));
   if (!f.json.empty()) write_text(f.json, reports::framework_fit_json(name, fit));
   if (!f.output.empty()) write_text(f.output, calibration::with_fitted(start.text, fit, command_line(f)));
   return std::ranges::any_of(fit.constants, &calibration::FittedConstant::identifiable) ? kAnswered : kNo;

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/progress.hpp"
+
 namespace cli {
 
 struct FrameworkCalibration {
@@ -11,6 +13,7 @@ struct FrameworkCalibration {
   std::vector<std::string> files, constants;  // constants: empty: all that a profile has
   std::string json, output;                   // files to write, may be empty; "-": standard output
   int evaluations = 100, jobs = 1;
+  base::Verbosity verbosity = base::Verbosity::usual;
 };
 
 // Prints what the constants become and the errors before, after and cross-validated; writes the profile to `output`. Where a name is given

@@ -43,7 +43,7 @@ NetworkStart network_start_of(const NetworkFlags& f) {
 }
 
 void answer(const NetworkFlags& f, const std::vector<calibration::NetworkResidual>& residuals) {
-  if (f.output != "-" && f.json != "-") print(reports::residuals_text(residuals));
+  if (f.verbosity == base::Verbosity::usual && f.output != "-" && f.json != "-") print(reports::residuals_text(residuals));
   if (!f.json.empty()) write_text(f.json, reports::residuals_json(f.network, residuals));
 }
 

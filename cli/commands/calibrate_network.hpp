@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/progress.hpp"
 #include "measurements/measurements.hpp"
 
 namespace cli {
@@ -11,8 +12,9 @@ struct NetworkFlags {
   std::string network;        // a profile's name or file
   std::string output, json;   // the fitted profile, the residuals of all rows; "" nowhere, "-" standard output
   bool compare_only = false;  // fits nothing
+  base::Verbosity verbosity = base::Verbosity::usual;
 };
-// Prints a table of residuals, unless standard output is for one of the others. Throws: base::InputError.
+// Prints a table of residuals, unless it is to be quiet or standard output is for one of the others. Throws: base::InputError.
 int calibrate_network(const NetworkFlags& f, const measurements::Measurements& rows);
 
 }  // namespace cli

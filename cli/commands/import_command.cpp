@@ -11,6 +11,7 @@
 #include "base/files/used_files.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/standard_streams.hpp"
+#include "cli/terminal/verbosity.hpp"
 #include "imports/import.hpp"
 #include "imports/to_measurements.hpp"
 #include "measurements/collective_tables.hpp"
@@ -24,7 +25,11 @@ namespace {
 
 struct ImportFlags {
   std::string file, json, output, device, cluster;
+  base::Verbosity verbosity = base::Verbosity::usual;
 };
+
+// Whether standard output is for the summary.
+bool prints(const ImportFlags& f) { return f.verbosity == base::Verbosity::usual && f.json != "-" && f.output != "-"; }
 
 // Topologies are small texts that are no JSON.
 bool may_be_topology(const std::string& text) {
@@ -53,7 +58,7 @@ std::optional<std::string> small_text(const std::string& file) {
 int write_topology(const topology::ImportedTopology& t, const ImportFlags& f) {
   if (!f.json.empty()) write_text(f.json, reports::topology_json(t, f.file));
   if (!f.output.empty()) write_text(f.output, t.yaml);
-  if (f.json != "-" && f.output != "-") print(reports::topology_text(t, f.file));
+  if (prints(f)) print(reports::topology_text(t, f.file));
   return kAnswered;
 }
 
@@ -78,7 +83,7 @@ int write_trace(const imports::ImportedTrace& t, const ImportFlags& f) {
     write_measurements(m, f.output);
   }
   if (!f.json.empty()) write_text(f.json, reports::import_json(t));
-  if (f.json != "-" && f.output != "-") print(reports::import_text(t));
+  if (prints(f)) print(reports::import_text(t));
   return kAnswered;
 }
 
@@ -104,6 +109,7 @@ void add_import(CLI::App& app, Action& action) {
   c->add_option("--output", f->output, "Write measurements (CSV), of a topology a cluster file (YAML)");
   c->add_option("--device,--gpu", f->device, "Device profile that the measurements are of; GPU type of a topology");
   c->add_option("--cluster,--preset", f->cluster, "Preset that the collectives were measured on; what a node of a topology.conf is");
+  add_quiet(*c, f->verbosity, "No summary");
   c->callback([f, &action] { action = [f] { return import(*f); }; });
 }
 

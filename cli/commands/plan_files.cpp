@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "cli/terminal/output.hpp"
-#include "pcg/plan/plan_write.hpp"
 
 namespace cli {
 
@@ -17,7 +16,7 @@ PlanFiles::PlanFiles(std::filesystem::path folder, std::span<const scenarios::Sc
   const bool is_there = std::filesystem::is_directory(folder_, error);
   std::set<std::string> taken;  // plans whose names differ may have one file name
   for (std::size_t s = 0; s < asked.size(); ++s)
-    for (const scenarios::NamedVariant& v : asked[s].variants)
+    for (const scenarios::WhatIf& v : asked[s].variants)
       for (const scenarios::PlanEntry& p : asked[s].plans) {
         std::string name = file_name(p.name);
         if (v.name != scenarios::kBaseName) name += "--" + file_name(v.name);
@@ -37,7 +36,7 @@ void PlanFiles::save(std::span<const scenarios::ScenarioResult> results) const {
       if (!r.made || !r.replanned) continue;
       const auto same = [&](const scenarios::Run& b) { return b.is_of_base() && b.plan == r.plan && scenarios::have_same_plan(b, r); };
       if (!r.is_of_base() && std::ranges::any_of(results[s].runs, same)) continue;
-      write_text(files_.at({s, r.plan, r.variant}), pcg::write_plan(*r.made));
+      write_text(files_.at({s, r.plan, r.variant}), r.made.text());
     }
 }
 

@@ -56,21 +56,23 @@ std::string joined_csv(const Results& results) {
 
 std::string report(const std::vector<scenarios::Scenario>& asked, const Results& results) {
   std::vector<reports::ReportedScenario> reported;
-  for (std::size_t i = 0; i < results.size(); ++i) reported.push_back({&results[i], asked[i].base().cluster.get()});
+  for (std::size_t i = 0; i < results.size(); ++i)
+    reported.push_back({&results[i], asked[i].plans.empty() ? nullptr : asked[i].base().cluster.get()});
   return reports::scenario_page(reported);
+}
+
+bool has_run(const scenarios::ScenarioResult& result, scenarios::Status status) {
+  const auto is = [&](const scenarios::Run& r) { return r.status == status; };
+  return std::ranges::any_of(result.runs, is) || std::ranges::any_of(result.capacity_runs, is);
 }
 
 // A scenario has its answer where any plan runs; a what-if that nothing fits is an answer too.
 bool has_answer(const Results& results) {
-  return std::ranges::all_of(results, [](const auto& result) {
-    return std::ranges::any_of(result.runs, [](const scenarios::Run& r) { return r.status == scenarios::Status::ok; });
-  });
+  return std::ranges::all_of(results, [](const auto& result) { return has_run(result, scenarios::Status::ok); });
 }
 
 bool has_run(const Results& results, scenarios::Status status) {
-  return std::ranges::any_of(results, [&](const auto& result) {
-    return std::ranges::any_of(result.runs, [&](const scenarios::Run& r) { return r.status == status; });
-  });
+  return std::ranges::any_of(results, [&](const auto& result) { return has_run(result, status); });
 }
 
 int exit_code(const Results& results) {
@@ -81,6 +83,17 @@ int exit_code(const Results& results) {
   if (base::interrupted()) return kSignalled + base::interruption();
   if (has_run(results, scenarios::Status::lost)) return kIncomplete;
   return has_answer(results) ? kAnswered : kNo;
+}
+
+// Of capacity alone there is nothing to write there.
+void refuse_without_plans(const RunFlags& f, const std::vector<scenarios::Scenario>& asked) {
+  if (std::ranges::any_of(asked, [](const auto& s) { return !s.plans.empty(); })) return;
+  base::Diagnostics sink;
+  for (const auto& [option, value] : {std::pair("--csv", &f.csv), std::pair("--trace", &f.trace), std::pair("--save-plans", &f.save_plans)})
+    if (!value->empty())
+      sink.add({}, option, "the scenario asks what to buy, and has no plans of its own",
+               "its answer is in the table, --json and --report; or add plans to the scenario");
+  sink.throw_if_any();
 }
 
 int answer(const RunFlags& f, const Launched& launch) {
@@ -94,6 +107,7 @@ int answer(const RunFlags& f, const Launched& launch) {
     const std::filesystem::path path(file);
     loaded.push_back(scenarios::load_scenario(base::read_yaml(path), path.parent_path()));
   }
+  refuse_without_plans(f, loaded);
   std::optional<PlanFiles> plan_files;
   if (!f.save_plans.empty() && is_first) plan_files.emplace(f.save_plans, loaded);
   Results results;

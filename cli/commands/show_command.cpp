@@ -19,6 +19,7 @@
 #include "pcg/plan/plan_write.hpp"
 #include "profiles/device_profile.hpp"
 #include "profiles/framework_profile.hpp"
+#include "profiles/network_profile.hpp"
 #include "reports/rules_report.hpp"
 #include "reports/show/cluster.hpp"
 #include "reports/show/model.hpp"
@@ -115,6 +116,11 @@ std::string show_device(const ShowFlags& f) {
   return std::string(profiles::device_text(f.word));
 }
 
+std::string show_network(const ShowFlags& f) {
+  if (f.json || f.dot) refuse("a network profile is shown as its file", "leave the option out");
+  return std::string(profiles::network_text(f.word));
+}
+
 std::string show_framework(const ShowFlags& f) {
   if (f.json || f.dot) refuse("a framework profile is shown as its file", "leave the option out");
   const auto& names = pcg::framework_names();
@@ -179,6 +185,9 @@ void add_show(CLI::App& app, Action& action) {
             reports::shipped_clusters});
   add_kind(*show, action,
            {"device", "A GPU's profile, or those that ship", "Its name; without it what ships", show_device, reports::shipped_devices});
+  add_kind(
+      *show, action,
+      {"network", "A network's profile, or those that ship", "Its name; without it what ships", show_network, reports::shipped_networks});
   add_kind(*show, action,
            {"framework", "A framework's profile, or those that ship", "Its name; without it what ships", show_framework,
             reports::shipped_frameworks});

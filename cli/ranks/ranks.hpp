@@ -11,7 +11,8 @@ namespace cli {
 
 class Ranks {
  public:
-  // Joins the others. Throws: base::InputError in a build without MPI, and says what to install.
+  // Joins the others. Throws: base::InputError in a build without MPI, and says what to install; and where Slurm gives Open MPI no way to
+  // do it.
   Ranks();
   // Leaves them. After an exception, which the others have not seen, all are ended.
   ~Ranks();

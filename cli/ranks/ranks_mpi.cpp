@@ -4,6 +4,7 @@
 #include <chrono>
 #include <climits>
 #include <cstdint>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -158,6 +159,18 @@ std::string first_failure_or(const std::vector<std::string>& outcomes) {
   return {};
 }
 
+// Open MPI's ranks find each other through PMIx; Slurm offers it where it is asked to. Without it MPI_Init ends the process.
+void refuse_without_pmix() {
+#ifdef OPEN_MPI
+  if (std::getenv("SLURM_STEP_NUM_TASKS") == nullptr || std::getenv("PMIX_RANK") != nullptr) return;
+  if (std::getenv("OMPI_COMM_WORLD_RANK") != nullptr) return;  // mpirun inside a job
+  throw base::InputError({{{},
+                           {},
+                           "srun started several of this program without PMIx, so they cannot reach each other",
+                           "write srun --mpi=pmix; srun --mpi=list says what this Slurm has"}});
+#endif
+}
+
 }  // namespace
 
 struct Ranks::State {
@@ -167,6 +180,7 @@ struct Ranks::State {
 
 Ranks::Ranks() : state_(std::make_unique<State>()) {
   // The first rank computes while a thread of its own, which alone speaks to MPI then, serves the others.
+  refuse_without_pmix();
   int provided = 0;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
   BASE_CHECK(provided >= MPI_THREAD_SERIALIZED, "this MPI serves one thread alone");

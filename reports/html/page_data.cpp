@@ -112,9 +112,9 @@ Json page_data(std::span<const ReportedScenario> reported) {
   Share memory(kMemoryBytes, detailed), graphs(kGraphBytes, detailed);
   for (const ReportedScenario& s : reported) {
     Json details{{"cluster", nullptr}, {"notes", Json::array()}, {"runs", Json::array()}, {"left_out", Json::array()}};
-    data["results"].push_back(results.spent(fitted(Json::parse(json(*s.result, Explained::yes)), results.of_next(), details["left_out"])));
+    data["results"].push_back(results.spent(fitted(Json::parse(json(*s.result)), results.of_next(), details["left_out"])));
     details["notes"] = notes.spent(notes_of(*s.result, notes.of_next(), details["left_out"]));
-    if (Json cluster = cluster_data(*s.cluster); cluster.dump().size() <= clusters.of_next())
+    if (Json cluster = s.cluster != nullptr ? cluster_data(*s.cluster) : Json(); cluster.dump().size() <= clusters.of_next())
       details["cluster"] = clusters.spent(std::move(cluster));
     else details["left_out"].push_back("The cluster has too many parts to be drawn here; show cluster --dot draws it.");
     for (std::size_t r = 0; r < s.result->runs.size(); ++r) {

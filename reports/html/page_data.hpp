@@ -19,7 +19,7 @@ inline constexpr std::size_t kMostPageBytes = 5'000'000;
 
 struct ReportedScenario {
   const scenarios::ScenarioResult* result;
-  const topology::Cluster* cluster;  // of the base
+  const topology::Cluster* cluster;  // of the base; null: nothing is asked about it
 };
 
 // Base runs have timelines where they were answered with RunOptions::trace. Cost: O(spans log names).

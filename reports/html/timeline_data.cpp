@@ -85,7 +85,7 @@ class Operators {
 // The spans of a run, placed on whole units of time.
 class Timeline {
  public:
-  Timeline(const scenarios::Run& run, const sim::SimulationResult& s) : operators_(run.made.get()) {
+  Timeline(const scenarios::Run& run, const sim::SimulationResult& s) : operators_(run.made ? &*run.made : nullptr) {
     const double end = std::max(s.iteration_time.value(), 1e-9);
     unit_s_ = std::pow(10, std::floor(std::log10(end / kUnitsPerIteration)));
     end_ = units(s.iteration_time.value());

@@ -7,6 +7,7 @@
 
 #include "reports/json_numbers.hpp"
 #include "reports/layout/table.hpp"
+#include "reports/layout/traffic.hpp"
 
 namespace reports {
 namespace {
@@ -101,8 +102,7 @@ std::string collectives_text(const TraceSummary& s) {
                {"busbw", A::right}});
   for (const CollectiveTotal& c : s.collectives)
     table.row({c.kind, c.element.empty() ? "-" : c.element, c.group_size > 0 ? fmt::format("{}", c.group_size) : "-",
-               fmt::format("{}", c.count), base::to_text(c.time), c.sized > 0 ? base::to_text(c.bytes) : "-", rate(c.algbw),
-               rate(c.busbw)});
+               fmt::format("{}", c.count), base::to_text(c.time), c.sized > 0 ? traffic_text(c.bytes) : "-", rate(c.algbw), rate(c.busbw)});
   return table.text();
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "profiles/profile_files.hpp"
 #include "reports/layout/table.hpp"
 
 namespace reports {
@@ -24,8 +25,9 @@ std::map<std::tuple<std::string, base::BytesPerSecond, base::Seconds>, int> link
 
 // A device that is not as its profile says: "a100-sxm-80gb (compute 2x, memory 1x)".
 std::string device_text(const topology::Device& d) {
-  if (d.speed == topology::DeviceSpeed{}) return d.type;
-  return fmt::format("{} (compute {:g}x, memory {:g}x)", d.type, d.speed.compute, d.speed.memory);
+  const std::string title = profiles::device_title(d.type);
+  if (d.speed == topology::DeviceSpeed{}) return title;
+  return fmt::format("{} (compute {:g}x, memory {:g}x)", title, d.speed.compute, d.speed.memory);
 }
 
 std::map<std::string, int> device_types(const Cluster& c) {

@@ -117,6 +117,7 @@ std::string plan_json(const pcg::Plan& p, const std::filesystem::path& directory
     j["between_stages"] = pcg::between_stages_names()[static_cast<std::size_t>(p.between_stages)];
   j["global_batch"] = p.training.global_batch;
   j["precision"] = pcg::to_text(p.training.precision);
+  add_rewrites(j, p.rewrites);
   add_plan_explanation(j, p, directory);
   j["operators"] = Json::array();
   for (std::size_t n = 0; n < p.pcg.nodes().size(); ++n) {

@@ -8,6 +8,7 @@
 #include "pcg/models/builtins.hpp"
 #include "profiles/device_profile.hpp"
 #include "profiles/framework_profile.hpp"
+#include "profiles/network_profile.hpp"
 #include "reports/layout/table.hpp"
 #include "search/problem/wording.hpp"
 #include "topology/load.hpp"
@@ -33,6 +34,14 @@ std::string about_device(const profiles::DeviceProfile& d) {
   for (const auto& [precision, peak] : d.peak)
     peaks += fmt::format("{}{} {}", peaks.empty() ? "" : ", ", pcg::to_text(precision), base::to_text(peak));
   return fmt::format("{}, {} at {}; {}", d.vendor_name, search::memory_text(d.memory), base::to_text(d.memory_bandwidth), peaks);
+}
+
+std::string about_network(const profiles::NetworkProfile& n) {
+  std::string text;
+  for (const auto& [type, costs] : n.links) text += (text.empty() ? "" : ", ") + type;
+  text += n.calls.empty() ? "" : "; ";
+  for (const auto& [kind, call] : n.calls) text += fmt::format("{}{}", kind == n.calls.begin()->first ? "" : ", ", profiles::to_text(kind));
+  return text;
 }
 
 std::string about_framework(const profiles::FrameworkProfile& f) {
@@ -63,6 +72,10 @@ std::vector<Shipped> shipped_models() {
 
 std::vector<Shipped> shipped_devices() {
   return all_of(profiles::device_names(), [](const std::string& n) { return about_device(profiles::device_profile(n)); });
+}
+
+std::vector<Shipped> shipped_networks() {
+  return all_of(profiles::network_names(), [](const std::string& n) { return about_network(profiles::network_profile(n)); });
 }
 
 std::vector<Shipped> shipped_frameworks() {

@@ -15,6 +15,7 @@ struct Shipped {
 [[nodiscard]] std::vector<Shipped> shipped_clusters();
 [[nodiscard]] std::vector<Shipped> shipped_models();
 [[nodiscard]] std::vector<Shipped> shipped_devices();
+[[nodiscard]] std::vector<Shipped> shipped_networks();
 [[nodiscard]] std::vector<Shipped> shipped_frameworks();
 
 // Returns a row each: the name, and what it is, in lines of at most `width`.

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/yaml/emit.hpp"
+#include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
 #include "scenarios/capacity/terms_read.hpp"
 #include "topology/load.hpp"
@@ -16,6 +17,8 @@ namespace {
 using base::Diagnostics;
 using base::MapReader;
 using base::Yaml;
+
+constexpr const char* kDefaultPlans = "[{megatron: search}]";  // quick for every model, and no worse than data parallelism
 
 // Puts the problems of a section into `sink` under the candidate's path: "cluster.nodes" is that of a candidate.
 void add_below(const Diagnostics& problems, const std::string& path, Diagnostics& sink) {
@@ -84,7 +87,7 @@ class Reader {
     try {
       expanded = topology::expand_cluster(cluster, path, scenario_.directory);
     } catch (const base::InputError& e) { sink_.add_all(e); }
-    if (!expanded || scenario_.base == nullptr) return std::nullopt;
+    if (!expanded || !scenario_.sound) return std::nullopt;
     Yaml document = scenario_.document;
     document.set("cluster", std::move(*expanded), cluster.mark);
     if (training != nullptr && training->is_map()) adopt_training(*document.find("training"), *training);
@@ -128,8 +131,8 @@ class Reader {
   std::vector<std::string> texts_;  // of the machines' documents
 };
 
-void check_work(const Yaml& section, const CapacityQuestion& question, const Variant& base, Diagnostics& sink) {
-  if (question.terms.work.unit != Work::Unit::tokens || base.model->tokens_per_sample() > 0) return;
+void check_work(const Yaml& section, const CapacityQuestion& question, const Variant& machine, Diagnostics& sink) {
+  if (question.terms.work.unit != Work::Unit::tokens || machine.model->tokens_per_sample() > 0) return;
   const Yaml* train = section.find("train");
   const Yaml* tokens = train != nullptr ? train->find("tokens") : nullptr;
   if (tokens != nullptr)
@@ -159,6 +162,10 @@ CapacityQuestion read_capacity(const Yaml& section, const CapacityContext& scena
   question.terms = read_terms(in);
   const Yaml* own = in.optional("plans");
   question.plans = own != nullptr ? read_plan_entries(*own, in.path_of("plans"), scenario.directory, sink) : scenario.plans;
+  if (own == nullptr && scenario.plans.empty()) {
+    question.plans = read_plan_entries(base::parse_yaml(kDefaultPlans, "<default plans>"), in.path_of("plans"), {}, sink);
+    question.notes.push_back({base::NoteKind::assumption, "no plans are named: each machine trains by the best plan of megatron: search"});
+  }
   const Yaml* candidates = in.required("candidates");
   in.finish();
   if (candidates != nullptr && (!candidates->is_sequence() || candidates->items.empty()))
@@ -167,7 +174,7 @@ CapacityQuestion read_capacity(const Yaml& section, const CapacityContext& scena
   Reader reader(scenario, loader, question, sink);
   for (std::size_t i = 0; candidates != nullptr && i < candidates->items.size(); ++i)
     reader.read(candidates->items[i], fmt::format("{}[{}]", in.path_of("candidates"), i));
-  if (scenario.base != nullptr) check_work(section, question, *scenario.base, sink);
+  if (!question.machines.empty()) check_work(section, question, question.machines.front(), sink);
   add_batch_note(question);
   return question;
 }

@@ -31,9 +31,10 @@ struct CapacityQuestion {
 
 // The scenario around a section.
 struct CapacityContext {
-  const base::Yaml& document;           // model, cluster and training, as they are written
-  const Variant* base;                  // what they are; null where they could not be loaded: then no candidate is loaded either
-  const std::vector<PlanEntry>& plans;  // for a section without its own
+  const base::Yaml& document;  // model, cluster (if there is one) and training, as they are written
+  bool sound;                  // they have no problems; else no candidate is loaded: it would have the same
+  const std::vector<PlanEntry>&
+      plans;  // for a section without its own; where there are none either, each machine has the best of Megatron's grid
   const std::filesystem::path& directory;
 };
 

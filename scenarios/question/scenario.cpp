@@ -20,10 +20,13 @@ using base::Diagnostics;
 using base::MapReader;
 using base::Yaml;
 
+// Whether a scenario asks what to buy and nothing else: then it needs neither plans nor a cluster of its own.
+bool asks_for_capacity_alone(const MapReader& in) { return in.has("capacity") && !in.has("plans"); }
+
 // The sections that variants patch; without those that are missing, which is reported.
 Patchable read_sections(MapReader& in, const std::filesystem::path& directory, Diagnostics& sink) {
   const Yaml* model = in.required("model");
-  const Yaml* cluster = in.required("cluster");
+  const Yaml* cluster = asks_for_capacity_alone(in) ? in.optional("cluster") : in.required("cluster");
   const Yaml* training = in.required("training");
   Yaml sections = Yaml::make_map(in.node().mark);
   if (model != nullptr) sections.set("model", with_absolute_files(*model, directory), model->mark);
@@ -32,25 +35,6 @@ Patchable read_sections(MapReader& in, const std::filesystem::path& directory, D
     } catch (const base::InputError& e) { sink.add_all(e); }
   if (training != nullptr) sections.set("training", *training, training->mark);
   return {std::move(sections), cluster != nullptr ? *cluster : Yaml::make_map(in.node().mark), directory};
-}
-
-// The base and every what-if. What-ifs of sections that are missing or have problems of their own are patched and not loaded: the same
-// problems would come again.
-std::vector<NamedVariant> load_variants(const Patchable& sections, const std::vector<WhatIf>& what_ifs, VariantLoader& loader,
-                                        Diagnostics& sink) {
-  std::vector<NamedVariant> variants;
-  const auto base = loader.load(sections.document, sink);
-  if (base) variants.push_back({std::string(kBaseName), *base, {}, {}, true});
-  const bool complete = sections.document.entries.size() == 3;
-  for (std::size_t i = 0; complete && i < what_ifs.size(); ++i) {
-    const WhatIf& w = what_ifs[i];
-    const std::size_t unpatched = sink.size();
-    Yaml changed = patched(sections, w, sink);
-    if (!base || sink.size() != unpatched) continue;
-    if (auto variant = loader.load(std::move(changed), sink))
-      variants.push_back({w.name, std::move(*variant), w.sweep, w.settings, w.replan});
-  }
-  return variants;
 }
 
 // Without parameters that are at the end of what they may be.
@@ -86,6 +70,19 @@ void check_saved_plans(const Scenario& s, Diagnostics& sink) {
   }
 }
 
+// Returns the entries; none where capacity alone is asked for, which what-ifs and sensitivities are no part of.
+std::vector<PlanEntry> read_plans(MapReader& in, const std::filesystem::path& directory, Diagnostics& sink) {
+  if (!asks_for_capacity_alone(in)) {
+    const Yaml* plans = in.required("plans");
+    return plans != nullptr ? read_plan_entries(*plans, "plans", directory, sink) : std::vector<PlanEntry>();
+  }
+  for (const char* key : {"what_if", "sensitivity"})
+    if (const Yaml* asked = in.node().find(key); asked != nullptr && asked->scalar != "false")
+      in.complain(key, "there are no plans to ask about", "add plans, e.g. plans: [data-parallel]; those of capacity are its own");
+  (void)in.optional("plans");
+  return {};
+}
+
 }  // namespace
 
 Variant Scenario::seen_by(std::size_t plan, const Variant& v) const { return plans[plan].framework ? under(v, *plans[plan].framework) : v; }
@@ -99,16 +96,20 @@ Scenario load_scenario(const Yaml& document, const std::filesystem::path& direct
   sink.throw_if_any();  // another version may mean other keys
   s.name = in.text("name").value_or("scenario");
   const Patchable sections = read_sections(in, directory, sink);
-  if (const Yaml* plans = in.required("plans")) s.plans = read_plan_entries(*plans, "plans", directory, sink);
+  s.plans = read_plans(in, directory, sink);
   std::vector<WhatIf> what_ifs;
   if (const Yaml* list = in.optional("what_if")) what_ifs = read_what_ifs(*list, sink);
   const bool sensitivity = in.boolean("sensitivity").value_or(false);
   const Yaml* capacity = in.optional("capacity");
   in.finish();
-  VariantLoader loader(directory);
-  s.variants = load_variants(sections, what_ifs, loader, sink);
-  if (capacity != nullptr)
-    s.capacity = read_capacity(*capacity, {sections.document, s.variants.empty() ? nullptr : &s.base(), s.plans, directory}, loader, sink);
+  const auto loader = std::make_shared<VariantLoader>(directory);
+  const std::size_t before = sink.size();
+  s.variants = VariantList(sections, what_ifs, loader, sink);
+  if (capacity != nullptr) {
+    const bool sound = !s.variants.empty() || (!in.has("cluster") && sink.size() == before);
+    s.capacity = read_capacity(*capacity, {sections.document, sound, s.plans, directory}, *loader, sink);
+    if (s.variants.empty() && !s.capacity->machines.empty()) s.variants = VariantList(s.capacity->machines.front());
+  }
   if (!s.variants.empty()) check_saved_plans(s, sink);
   sink.throw_if_any();
   if (sensitivity) s.probes = load_probes(sections);

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/yaml/tree.hpp"
@@ -12,19 +11,9 @@
 #include "scenarios/question/parameters.hpp"
 #include "scenarios/question/plan_entries.hpp"
 #include "scenarios/question/variant.hpp"
+#include "scenarios/question/variant_list.hpp"
 
 namespace scenarios {
-
-// The scenario itself among its variants; no what-if may be called so.
-inline constexpr std::string_view kBaseName = "base";
-
-struct NamedVariant {
-  std::string name;  // kBaseName, or a what-if's name
-  Variant variant;
-  std::string sweep;                                          // whose point it is; empty: of none
-  std::vector<std::pair<std::string, std::string>> settings;  // "cluster.nodes" -> "2x": what differs from the base
-  bool replan = true;                                         // a what-if is answered with a new plan, too
-};
 
 // A parameter of the base's cluster, with what it is probed by (scenarios/sensitivity.hpp).
 struct Probe {
@@ -35,15 +24,14 @@ struct Probe {
 
 struct Scenario {
   std::string name;
-  std::vector<PlanEntry> plans;
-  std::vector<NamedVariant> variants;  // the base first, then the what-ifs in order
-  std::vector<Probe> probes;           // where sensitivities are asked for
+  std::vector<PlanEntry> plans;  // none where capacity alone is asked for
+  VariantList variants;          // without plans the base may be the first machine of capacity
+  std::vector<Probe> probes;     // where sensitivities are asked for
   std::optional<CapacityQuestion> capacity;
 
-  [[nodiscard]] const Variant& base() const { return variants.front().variant; }
+  [[nodiscard]] const Variant& base() const { return variants.base(); }
   // Returns the variant as the plan entry sees it, under its own framework where it names one.
   [[nodiscard]] Variant seen_by(std::size_t plan, const Variant& variant) const;
-  [[nodiscard]] Variant seen_by(std::size_t plan, std::size_t variant) const { return seen_by(plan, variants[variant].variant); }
 };
 
 // Returns the question that a file asks. Throws: base::InputError with every problem of every section, and of every what-if where the base

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <set>
 
@@ -11,6 +12,7 @@
 #include "pcg/models/load.hpp"
 #include "profiles/device_profile.hpp"
 #include "profiles/network_profile.hpp"
+#include "profiles/profile_files.hpp"
 #include "scenarios/question/training.hpp"
 #include "topology/load.hpp"
 
@@ -30,11 +32,11 @@ auto collected(Diagnostics& sink, Load&& load) -> std::optional<decltype(load())
   }
 }
 
-// The place where a GPU type is written, where there is one, so that a message can point at it.
+// The place where a GPU type or its file is written, where there is one, so that a message can point at it.
 const Yaml* find_type(const Yaml& y, const std::string& type) {
   if (y.is_map())
     for (const Yaml::Entry& e : y.entries) {
-      if (e.key == "type" && e.value.is_scalar() && e.value.scalar == type) return &e.value;
+      if ((e.key == "type" || e.key == "file") && e.value.is_scalar() && e.value.scalar == type) return &e.value;
       if (const Yaml* found = find_type(e.value, type)) return found;
     }
   for (const Yaml& item : y.items)
@@ -42,8 +44,26 @@ const Yaml* find_type(const Yaml& y, const std::string& type) {
   return nullptr;
 }
 
+// The profile that `load` gives; nullopt: its problems are reported, at `mark` where the file is not there at all.
+template <class Load>
+auto profile_of(const std::string& name, base::Mark mark, const char* path, Diagnostics& sink, Load&& load)
+    -> std::optional<decltype(load())> {
+  std::error_code refused;
+  if (!profiles::is_file(name) || std::filesystem::exists(name, refused)) return collected(sink, load);
+  sink.add(std::move(mark), path, fmt::format("no file is called \"{}\"", name),
+           "a path starts at the folder of the file that it stands in");
+  return std::nullopt;
+}
+
 void check_network(const Yaml& document, const topology::Cluster& cluster, Diagnostics& sink) {
   const std::string& name = cluster.network_profile();
+  if (profiles::is_file(name)) {
+    const Yaml* map = document.find("cluster")->find("network_profile");
+    const Yaml* file = map != nullptr ? map->find("file") : nullptr;
+    (void)profile_of(name, file != nullptr ? file->mark : base::Mark{}, "cluster.network_profile.file", sink,
+                     [&] { return &profiles::network_profile(name); });
+    return;
+  }
   const auto known = profiles::network_names();
   if (name.empty() || std::ranges::find(known, name) != known.end()) return;
   const Yaml& section = *document.find("cluster");
@@ -60,9 +80,12 @@ void check_devices(const Yaml& document, const topology::Cluster& cluster, pcg::
     const Yaml* written = find_type(section, type);
     const base::Mark mark = written != nullptr ? written->mark : section.mark;
     const auto known = profiles::device_names();
-    if (std::ranges::find(known, type) == known.end()) {
+    if (!profiles::is_file(type) && std::ranges::find(known, type) == known.end()) {
       sink.add(mark, "cluster.node.gpus.type", fmt::format("unknown GPU \"{}\"", type), base::suggest(type, known));
-    } else if (const auto why = profiles::unsupported(profiles::device_profile(type), precision)) {
+      continue;
+    }
+    const auto profile = profile_of(type, mark, "cluster.node.gpus.file", sink, [&] { return &profiles::device_profile(type); });
+    if (const auto why = profile ? profiles::unsupported(**profile, precision) : std::nullopt) {
       const Yaml* said = document.find("training")->find("precision");
       sink.add(said != nullptr ? said->mark : mark, "training.precision", *why);
     }
@@ -81,6 +104,9 @@ void add_framework_defaults(Yaml& document, const profiles::FrameworkProfile& fr
                               rate, pcg::framework_names()[static_cast<std::size_t>(framework.framework)]));
 }
 
+// Beside the first one, which is the base's: a point of a sweep is asked for once by each plan.
+constexpr std::size_t kRecent = 2;
+
 // Returns the value that an equal section gave before, else the one that load() gives.
 template <class T, class Load>
 std::shared_ptr<const T> kept(std::vector<std::pair<std::string, std::shared_ptr<const T>>>& loaded, const Yaml& section, Diagnostics& sink,
@@ -91,6 +117,7 @@ std::shared_ptr<const T> kept(std::vector<std::pair<std::string, std::shared_ptr
   auto fresh = collected(sink, load);
   if (!fresh) return nullptr;
   auto value = std::make_shared<const T>(std::move(*fresh));
+  if (loaded.size() > kRecent) loaded.erase(loaded.begin() + 1);
   loaded.emplace_back(std::move(text), value);
   return value;
 }

@@ -29,8 +29,8 @@ struct Variant {
 // of all plans.
 [[nodiscard]] Variant under(const Variant& v, const Framework& own);
 
-// Loads variants of one scenario. A model or a cluster whose section equals one that was loaded before is not loaded again: most
-// what-ifs change one of them, or none.
+// Loads variants of one scenario. A model or a cluster whose section equals the first one's, or that of one of the last few, is not loaded
+// again: most what-ifs change one of them, or none.
 class VariantLoader {
  public:
   explicit VariantLoader(std::filesystem::path directory) : directory_(std::move(directory)) {}

@@ -8,6 +8,7 @@
 #include "base/yaml/patch.hpp"
 #include "profiles/device_profile.hpp"
 #include "scenarios/question/framework.hpp"
+#include "topology/keys/profile_keys.hpp"
 #include "topology/load.hpp"
 
 namespace scenarios {
@@ -21,8 +22,9 @@ constexpr std::array<std::string_view, 3> kSections = {"model", "cluster", "trai
 // Keys that a section may have and that a document need not spell out. What is no key at all is found when the variant is loaded.
 base::UnknownKey when_unknown(std::string_view path) {
   const bool optional = path == "model" || path == "training" || path.starts_with("model.") || path.starts_with("training.") ||
-                        path.starts_with("cluster.node.gpus.") || path.starts_with("cluster.node.domain.") || path == "cluster.network" ||
-                        path.starts_with("cluster.network.") || path == "cluster.faults";
+                        (path.starts_with("cluster.node") && path.find(".gpus") != std::string_view::npos) ||
+                        path.starts_with("cluster.node.domain.") || path == "cluster.network" || path.starts_with("cluster.network.") ||
+                        path == "cluster.network_profile" || path == "cluster.network_profile.file" || path == "cluster.faults";
   return optional ? base::UnknownKey::add : base::UnknownKey::refuse;
 }
 
@@ -124,11 +126,22 @@ void spell_out_gpus(Yaml& document, std::string_view path) {
     return;
   }
   if (written != nullptr) return;
-  const Yaml* type = gpus->find("type");
+  const Yaml* type = gpus->find(gpus->find("file") != nullptr ? "file" : "type");
   if (key != "memory" || type == nullptr || !type->is_scalar()) return;
-  const auto known = profiles::device_names();
-  if (std::ranges::find(known, type->scalar) == known.end()) return;  // reported where the variant is loaded
-  gpus->set(key, Yaml::make_scalar(fmt::format("{:.0f} B", profiles::device_profile(type->scalar).memory.value()), gpus->mark));
+  try {
+    gpus->set(key, Yaml::make_scalar(fmt::format("{:.0f} B", profiles::device_profile(type->scalar).memory.value()), gpus->mark));
+  } catch (const base::InputError&) {}  // no such profile: reported where the variant is loaded
+}
+
+// A value that may name profiles: their files are whole paths, and take the place of what the cluster names.
+Yaml with_profiles(Yaml& document, const std::string& target, Yaml value, const std::filesystem::path& directory) {
+  constexpr std::string_view kCluster = "cluster";
+  Yaml* cluster = document.find(kCluster);
+  if (cluster == nullptr || (target != kCluster && !target.starts_with("cluster."))) return value;
+  const std::string path = target.substr(std::min(target.size(), kCluster.size() + 1));
+  topology::complete_profile_files(value, path, directory);
+  topology::adopt_profiles(*cluster, path, value);
+  return value;
 }
 
 void patch(Yaml& document, const std::string& target, const Yaml& value, const std::filesystem::path& directory, const std::string& place,
@@ -142,7 +155,7 @@ void patch(Yaml& document, const std::string& target, const Yaml& value, const s
   adopt_network(document, target, value);
   spell_out_gpus(document, target);
   if (prepare_framework(document, target, value, directory, sink, place))
-    base::patch_yaml(document, target, value, sink, place, when_unknown(target));
+    base::patch_yaml(document, target, with_profiles(document, target, value, directory), sink, place, when_unknown(target));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 namespace pcg {
 
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Rewrite, rule, up_to, before, after)
 // A plan travels as the text of its file, which loses nothing.
 inline void to_json(nlohmann::json& j, const Plan& plan) { j = write_plan(plan); }
 inline void from_json(const nlohmann::json& j, Plan& plan) { plan = read_plan(base::parse_yaml(j.get<std::string>(), "<worker>")); }

@@ -16,7 +16,7 @@ const std::string kModest =
 
 TEST_CASE("show without a name lists what ships, and every name that it lists is shown") {
   const Folder f;
-  for (const std::string kind : {"cluster", "model", "device", "framework"}) {
+  for (const std::string kind : {"cluster", "model", "device", "network", "framework"}) {
     const Outcome list = call(f, "show " + kind);
     CHECK(list.code == 0);
     CHECK(list.out.starts_with("name"));
@@ -32,6 +32,69 @@ TEST_CASE("show without a name lists what ships, and every name that it lists is
   }
   CHECK(call(f, "show device a100-sxm-80gb").out.find("name: a100-sxm-80gb") != std::string::npos);
   CHECK(call(f, "show framework megatrn").err.find("did you mean \"megatron\"?") != std::string::npos);
+}
+
+TEST_CASE("what calibrate wrote is used without a build, from any folder, and kept answers are asked again when it changes") {
+  const Folder f;
+  std::string rows = "device,precision,kind,batch,m,n,k,flops,bytes,seconds\n";
+  for (int i = 1; i <= 40; ++i)  // 100 GB/s, a ninth of what the chip has
+    rows += "v100-sxm2-16gb,fp32,elementwise,0,0,0,0,0," + std::to_string(i) + "e7," + std::to_string(i) + "e-4\n";
+  const std::string table = f.write("t.csv", rows), profile = (f.path / "ours.yaml").string();
+  const Outcome fit = call(f, "calibrate " + table + " --device v100-sxm2-16gb --quiet --output " + profile);
+  REQUIRE(fit.code == 0);
+  CHECK(fit.out.empty());
+  // It goes on from a file, too, which keeps its name.
+  REQUIRE(call(f, "calibrate " + table + " --device " + profile + " --output " + profile).code == 0);
+  CHECK(f.read("ours.yaml").find("name: v100-sxm2-16gb\n") != std::string::npos);
+  CHECK(f.read("ours.yaml").find("calibrate --device ours.yaml") != std::string::npos);
+
+  const auto written = [&](const std::string& gpus) {
+    std::string text = kModest;
+    return text.replace(text.find("nodes: 1"), 8, "nodes: 1, node.gpus." + gpus);
+  };
+  const std::string scenario = f.write("s.yaml", written("file: ours.yaml")), json = (f.path / "r.json").string();
+  const auto time_of = [&](const std::string& arguments) {
+    const Outcome o = call(f, "run " + arguments + " --quiet --json " + json);
+    CAPTURE(o.err);
+    REQUIRE(o.code == 0);
+    return nlohmann::json::parse(f.read("r.json"))["runs"][0]["iteration_time_s"].get<double>();
+  };
+  const double shipped = time_of(f.write("shipped.yaml", written("type: v100-sxm2-16gb"))), ours = time_of(scenario);
+  CHECK(ours != shipped);  // a little: the model is small
+  CHECK(time_of(scenario + " --jobs 2") == ours);
+  const std::string kept = " --resume " + (f.path / "kept").string();
+  CHECK(time_of(scenario + kept) == ours);
+  (void)f.write("ours.yaml", call(f, "show device v100-sxm2-16gb").out);
+  CHECK(time_of(scenario + kept) == shipped);
+
+  CHECK(call(f, "show cluster " + scenario).out.find("8 v100-sxm2-16gb (ours.yaml)") != std::string::npos);
+  CHECK(call(f, "run " + scenario + " --json " + profile).err.find("is read, and --json would overwrite it") != std::string::npos);
+  CHECK(f.read("ours.yaml").starts_with("#"));
+}
+
+TEST_CASE("quiet imports write files and say nothing") {
+  const Folder f;
+  const std::string output = (f.path / "c.yaml").string();
+  const Outcome o = call(f, "import " SOURCE_DIRECTORY "/scenarios/files/hgx-h100-topo.txt --gpu h100-sxm-80gb --quiet --output " + output);
+  CHECK(o.code == 0);
+  CHECK(o.out.empty());
+  CHECK(f.read("c.yaml").find("h100-sxm-80gb") != std::string::npos);
+}
+
+TEST_CASE("a scenario that asks what to buy alone is answered, and has nothing for the CSV") {
+  const Folder f;
+  const std::string scenario =
+      f.write("s.yaml",
+              "foreshard: 1\nname: buy\nmodel: {builtin: mlp-mnist}\ntraining: {batch_per_gpu: 4}\n"
+              "capacity: {train: {samples: 1e9}, candidates: [{cluster: {preset: dgx-1v}, nodes: [1, 2], price: 8 USD/node/h}]}\n");
+  const Outcome o = call(f, "run " + scenario);
+  CHECK(o.code == 0);
+  CHECK(o.out.starts_with("buy\n\ncapacity "));
+  CHECK(o.out.find("best: ") == std::string::npos);
+  const Outcome csv = call(f, "run " + scenario + " --csv " + (f.path / "x.csv").string());
+  CHECK(csv.code == 2);
+  CHECK(csv.err.find("--csv: the scenario asks what to buy, and has no plans of its own") != std::string::npos);
+  CHECK(call(f, "check " + scenario).out.find("2 machines to buy or rent") != std::string::npos);
 }
 
 TEST_CASE("init writes a scenario that runs, and never over a file") {

@@ -110,7 +110,7 @@ TEST_CASE("misspelt words are told with the nearest that is known") {
         "man\n");
   CHECK(call(f, "shwo model x").err == "foreshard: there is no command \"shwo\"\n       did you mean \"show\"?\n");
   CHECK(call(f, "show").err ==
-        "foreshard show: a command is missing\n       one of: model, cluster, device, framework, plan, rules, planners\n");
+        "foreshard show: a command is missing\n       one of: model, cluster, device, network, framework, plan, rules, planners\n");
   CHECK(call(f, "run x.yaml --jsn -").err == "foreshard run: there is no option \"--jsn\"\n       did you mean \"--json\"?\n");
   CHECK(call(f, "-x").err == "foreshard: there is no option \"-x\"\n       one of: --help, --version\n");
   CHECK(call(f, "run x.yaml -json -").err == "foreshard run: there is no option \"-json\"\n       did you mean \"--json\"?\n");

@@ -71,6 +71,20 @@ TEST_CASE("what is wrong is said once, by the first rank") {
   CHECK(o.err.find("unknown key", first + 1) == std::string::npos);
 }
 
+TEST_CASE("srun without PMIx is told what to write") {
+  if (!has_mpirun()) return;
+  const Folder f;
+  const std::string scenario = f.write("s.yaml", kSweep);
+  const int status =
+      std::system(("env -u PMIX_RANK -u OMPI_COMM_WORLD_RANK SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=3 " FORESHARD_PROGRAM " run " + scenario +
+                   " 2>" + (f.path / "err").string())
+                      .c_str());
+  CHECK(WEXITSTATUS(status) == 2);
+  CHECK(f.read("err") ==
+        "srun started several of this program without PMIx, so they cannot reach each other\n       write srun --mpi=pmix; srun --mpi=list "
+        "says what this Slurm has\n");
+}
+
 TEST_CASE("ranks go on where others were ended, and with what one process has kept") {
   if (!has_mpirun()) return;
   const Folder f;

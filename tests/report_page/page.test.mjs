@@ -53,6 +53,44 @@ test("every section that has data is there, its charts have content, and the con
   await close();
 });
 
+test("a sweep with the base's plans alone, and one without any answer, are drawn without a word on the console", async () => {
+  const same = withEverything(data);
+  same.results[0].runs = same.results[0].runs.filter((r) => r.sweep === undefined || !r.replanned);
+  const { page, errors, close } = await open(browser, writeWith(report, same, join(folder, "same.html")));
+  await seeAll(page);
+  for (const canvas of await page.$$("#sweeps .chart canvas")) assert.ok((await coloursOf(canvas)) > 3);
+  assert.equal(await page.locator("#sweeps label:text-is('Made')").count(), 0);
+  assert.deepEqual(errors, []);
+  await close();
+  for (const r of same.results[0].runs) if (r.sweep !== undefined) Object.assign(r, { status: "infeasible", iteration_time_s: null, tokens_per_s: null, throughput_samples_per_s: null, mfu: null });
+  const none = await open(browser, writeWith(report, same, join(folder, "none.html")));
+  await seeAll(none.page);
+  assert.deepEqual(none.errors, []);
+  await none.close();
+});
+
+test("what to buy is answered in words, its times in one unit", async () => {
+  const { page, errors, close } = await open(browser, writeWith(report, withEverything(data), join(folder, "buy.html")));
+  assert.deepEqual(await page.$$eval("#capacity dt", (all) => all.map((e) => e.textContent)),
+    ["Smallest that meets the deadline", "Smallest that surely does", "Cheapest that does", "Quickest within the budget", "Break-even", "Assumed"]);
+  const said = await page.$$eval("#capacity dd", (all) => all.map((e) => e.textContent));
+  assert.match(said[0], /^dgx-h100 x 4 \(32 GPUs, megatron\): 40.5 days \(36.5 days to 50.6 days, 90 %\); \$77.78 k \(.* to .*\)$/);
+  assert.equal(said[3], "none");
+  assert.match(said[4], /^dgx-h100 x 4 would cost what dgx-a100-80gb x 4 does at \$1.05 per GPU and hour$/);
+  const alone = withEverything(data);
+  alone.results[0].runs = [];  // as of a scenario that asks for nothing else
+  delete alone.results[0].sensitivity;
+  alone.details[0] = { cluster: null, notes: [], runs: [], left_out: [] };
+  const other = await open(browser, writeWith(report, alone, join(folder, "buy-alone.html")));
+  assert.deepEqual((await other.page.$$eval("section", (all) => all.map((s) => s.id))).slice(0, 1), ["capacity"]);
+  await seeAll(other.page);
+  assert.deepEqual(other.errors, []);
+  await other.close();
+  for (const time of await page.$$eval("#capacity tbody tr", (rows) => rows.map((r) => r.children[5].textContent))) assert.match(time, /^[\d.]+ days$/);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
 test("why it takes so long: the path of each plan adds up to its time, and both charts have content", async () => {
   const runs = data.results[0].runs.filter((r) => r.variant === "base");
   for (const r of runs) {

@@ -65,6 +65,9 @@ export function withEverything(data) {
     return { candidate, nodes, gpus: nodes * 8, plan: "megatron", status: "ok", iteration_time_s: s / 1e6, tokens_per_s: 1e11 / s, mfu: 0.45, goodput: 0.94, time_to_train_s: s, time_to_train_interval_s: [0.9 * s, 1.25 * s],
       cost_usd: cost, cost_interval_usd: [0.9 * cost, 1.25 * cost], energy_j: 2e11 * (s / 1e6), on_frontier: false, meets_deadline: s < 3e6 ? "surely" : s < 6e6 ? "probably" : "not", meets_budget: cost < 2e5 };
   });
+  const machine = (i) => { const { candidate, nodes, gpus, plan } = result.capacity[i]; return { candidate, nodes, gpus, plan }; };
+  result.capacity_summary = { smallest: machine(2), smallest_surely: machine(3), cheapest: machine(5), quickest: null, notes: ["nothing fails"],
+    break_even: [{ ...machine(2), against: machine(5), price_usd_per_gpu_hour: 1.05 }, { ...machine(5), against: machine(2), price_usd_per_gpu_hour: 2 }] };
   for (const c of result.capacity)
     c.on_frontier = !result.capacity.some((x) => x !== c && x.cost_usd <= c.cost_usd && x.time_to_train_s <= c.time_to_train_s);
   return d;

@@ -63,7 +63,7 @@ TEST_CASE("JSON has the critical path and the links") {
 TEST_CASE("workers hand back the critical path and the links") {
   scenarios::ScenarioResult r = with_path();
   r.runs.resize(1);
-  r.runs[0].made = nullptr;  // plans travel as files, and this one is empty
+  r.runs[0].made = {};  // plans travel as files, and this one is empty
   const std::vector<scenarios::Run> back = scenarios::decode(scenarios::encode(r.runs, nullptr), nullptr);
   CHECK(reports::why_text(*back[0].simulation, 120) == kWhy);
 }

@@ -148,7 +148,7 @@ TEST_CASE("another number of GPUs asks for another plan, and the batch grows wit
   REQUIRE(r.runs.size() == 2);
   CHECK(r.runs[1].replanned);
   CHECK(r.runs[1].gpus == 4);
-  CHECK(r.runs[1].made->training.global_batch == 128);
+  CHECK(r.runs[1].made.value()->training.global_batch == 128);
   CHECK(std::ranges::count(scenarios::run_notes(r.runs[1]), "the plan is made anew, because the base's is for 2 GPUs and here are 4",
                            &base::Note::text) == 1);
 }
@@ -234,7 +234,7 @@ TEST_CASE("runs survive the way between processes") {
   CHECK_FALSE(runs[0].simulation->spans.empty());
   const auto back = scenarios::decode(scenarios::encode(runs));
   CHECK(scenarios::encode(back) == scenarios::encode(runs));
-  CHECK(*back[0].made == *runs[0].made);
+  CHECK(*back[0].made.value() == *runs[0].made);
   CHECK(back[0].simulation->iteration_time == runs[0].simulation->iteration_time);
 }
 

@@ -25,9 +25,9 @@ TEST_CASE("a good scenario") {
   CHECK(s.variants[0].name == "base");
   CHECK(s.variants[1].name == "faster");
   CHECK(s.base().document.find("cluster")->find("links") != nullptr);  // the preset is spelled out
-  CHECK(s.variants[1].variant.cluster->name() == s.base().cluster->name());
-  CHECK(s.variants[1].variant.cluster != s.base().cluster);
-  CHECK(s.variants[1].variant.model == s.base().model);  // what a what-if leaves alone is loaded once
+  CHECK(s.variants.load(1).cluster->name() == s.base().cluster->name());
+  CHECK(s.variants.load(1).cluster != s.base().cluster);
+  CHECK(s.variants.load(1).model == s.base().model);  // what a what-if leaves alone is loaded once
 }
 
 TEST_CASE("every problem of every section at once, in order") {

@@ -75,7 +75,7 @@ const std::string kSweep = test::kTwoGpus +
 TEST_CASE("a sweep is the product of its lists, the last key first") {
   const scenarios::Scenario s = test::load(kSweep);
   std::string names;
-  for (const scenarios::NamedVariant& v : s.variants) names += v.name + "\n";
+  for (const scenarios::WhatIf& v : s.variants) names += v.name + "\n";
   CHECK(names ==
         "base\n"
         "s: cluster.links.wire.bandwidth=1x, training.batch_per_gpu=32\n"
@@ -85,7 +85,7 @@ TEST_CASE("a sweep is the product of its lists, the last key first") {
   CHECK(s.variants[4].sweep == "s");
   CHECK(s.variants[4].settings ==
         std::vector<std::pair<std::string, std::string>>{{"cluster.links.wire.bandwidth", "2x"}, {"training.batch_per_gpu", "64"}});
-  CHECK(s.variants[4].variant.training.global_batch == 128);
+  CHECK(s.variants.load(4).training.global_batch == 128);
   CHECK(s.variants[0].sweep.empty());
 }
 

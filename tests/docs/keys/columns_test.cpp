@@ -207,9 +207,9 @@ what_if:
         "what_if: [{{name: h, set: {{cluster.preset: dgx-h100}}}}]\n",
         cluster);
     const scenarios::Scenario s = scenarios::load_scenario(base::parse_yaml(other_machine, "s"), ".");
-    CHECK(s.variants.at(1).variant.cluster->devices().front().type == "h100-sxm-80gb");
-    CHECK(s.variants.at(1).variant.cluster->device_count() == 16);
+    CHECK(s.variants.load(1).cluster->devices().front().type == "h100-sxm-80gb");
+    CHECK(s.variants.load(1).cluster->device_count() == 16);
   }
   const std::string of_no_preset = base + "what_if: [{name: h, set: {cluster.preset: dgx-h100}}]\n";
-  CHECK(scenarios::load_scenario(base::parse_yaml(of_no_preset, "s"), ".").variants.at(1).variant.cluster->device_count() == 16);
+  CHECK(scenarios::load_scenario(base::parse_yaml(of_no_preset, "s"), ".").variants.load(1).cluster->device_count() == 16);
 }

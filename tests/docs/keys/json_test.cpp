@@ -41,7 +41,7 @@ what_if: [{name: network, sweep: {cluster.links.nvlink.bandwidth: [2x]}}, {name:
   for (scenarios::Run& r : changed.runs) {
     if (r.simulation) r.simulation->memory.capacity = r.simulation->memory.peak * 1.001;
     if (r.made) {
-      pcg::Plan plan = *r.made;
+      pcg::Plan plan = *r.made.value();
       plan.rewrites = {{"a1", "head", base::Seconds(2), base::Seconds(1)}};
       plan.model = base::parse_yaml("{builtin: none}", "model");
       r.made = std::make_shared<const pcg::Plan>(std::move(plan));

@@ -65,7 +65,7 @@ auto scenario_value(const Yaml& document) {
   const scenarios::Scenario s = scenarios::load_scenario(document, ".");
   const scenarios::Variant& v = s.base();
   return std::make_tuple(s.name, reports::cluster_json(*v.cluster), *v.model, v.training, v.framework.profile, s.probes.size(),
-                         s.variants.back().replan, s.variants.size());
+                         s.variants[s.variants.size() - 1].replan, s.variants.size());
 }
 
 constexpr const char* kCapacity = R"(

@@ -77,6 +77,47 @@ TEST_CASE("a section has its terms, its plans and the machines to simulate") {
   CHECK(q.machines[0].model == q.machines[1].model);  // the scenario's, loaded once
 }
 
+TEST_CASE("a scenario that asks what to buy needs neither plans nor a cluster of its own") {
+  const std::string cluster = test::kTwoGpus.substr(0, test::kTwoGpus.find("cluster:")), training = "training: {batch_per_gpu: 32}\n";
+  const std::string section = "capacity:\n" + kWork + "  candidates:\n" + candidate("nodes: [2, 4]");
+  const auto s = test::load(cluster + training + section);
+  CHECK(s.plans.empty());
+  CHECK(s.base().cluster->nodes() == 2);  // the first machine, which nothing is asked about
+  REQUIRE(s.capacity->plans.size() == 1);
+  CHECK(s.capacity->plans[0].name == "megatron");
+  CHECK(s.capacity->notes.at(0).text == "no plans are named: each machine trains by the best plan of megatron: search");
+  const scenarios::ScenarioResult r = scenarios::run_scenario(s, {});
+  CHECK(r.runs.empty());
+  REQUIRE(r.capacity_runs.size() == 2);
+  CHECK(r.capacity_runs[0].status == scenarios::Status::ok);
+
+  // Plans of the section are its own; those of a cluster that nobody asks about are not made.
+  const auto own = test::load(test::kTwoGpus + section + "  plans: [data-parallel]\n");
+  CHECK(own.plans.empty());
+  CHECK(own.capacity->plans.at(0).name == "data-parallel");
+  CHECK(own.capacity->machines[0].model == own.base().model);
+  CHECK(scenarios::run_scenario(own, {}).runs.empty());
+}
+
+TEST_CASE("what is missing beside capacity alone is said, and said once") {
+  const std::string model = test::kTwoGpus.substr(0, test::kTwoGpus.find("cluster:")), training = "training: {batch_per_gpu: 32}\n";
+  const std::string section = "capacity:\n" + kWork + "  candidates:\n" + candidate("nodes: [2, 4]");
+  const auto lines = [](const std::string& text) {
+    std::string all;
+    for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
+      if (text.compare(at, 2, "s.") == 0) all += text.substr(at, text.find('\n', at) - at) + "\n";
+    return all;
+  };
+  CHECK(lines(test::problems(model + training + section + "sensitivity: true\nwhat_if: []\n")) ==
+        "s.yaml:9:14: sensitivity: there are no plans to ask about\ns.yaml:10:10: what_if: there are no plans to ask about\n");
+  CHECK(lines(test::problems(model + "training: {batch_per_gpu: 32, optimiser: sgd}\n" + section)) ==
+        "s.yaml:4:31: training: unknown key \"optimiser\"\n");
+  CHECK(lines(test::problems(model + training)) == "s.yaml:1:1: missing key \"cluster\"\ns.yaml:1:1: missing key \"plans\"\n");
+  CHECK(lines(test::problems(model + training + "capacity:\n" + kWork + "  candidates:\n" +
+                             candidate("nodes: [2, 4], training: {precision: bf16}")))
+            .find("capacity.candidates[0].training.precision: v100-sxm2-16gb has no bf16") != std::string::npos);
+}
+
 TEST_CASE("what is left out has its default") {
   const auto q = loaded(kWork + "  candidates:\n" + candidate("nodes: 1") + candidate("training: {batch_per_gpu: 64}, nodes: 1") +
                         "  reliability: {checkpoint: {bandwidth: 1 GB/s}}\n");

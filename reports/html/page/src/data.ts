@@ -39,10 +39,17 @@ export interface Capacity {
   candidate: string; nodes: number; gpus: number; plan: string; status: string; iteration_time_s: number | null; tokens_per_s: number | null;
   mfu: number | null; goodput: number | null; time_to_train_s: number | null; time_to_train_interval_s?: [number, number] | null;
   cost_usd?: number | null; cost_interval_usd?: [number, number] | null; energy_j?: number | null; on_frontier?: boolean;
-  meets_deadline?: boolean | string; meets_budget?: boolean | string;
+  meets_deadline?: boolean | string | null; meets_budget?: boolean | string | null; deadline_chance?: string | null; budget_chance?: string | null;
+  plan_summary?: string; notes?: string[];
 }
 
-export interface Result { scenario: string; engine?: unknown; runs: Run[]; sensitivity?: Sensitivity[]; capacity?: Capacity[] }
+export interface Machine { candidate: string; nodes: number; gpus: number; plan: string }
+export interface CapacitySummary {
+  smallest: Machine | null; smallest_surely: Machine | null; cheapest: Machine | null; quickest: Machine | null;
+  break_even: (Machine & { against: Machine; price_usd_per_gpu_hour?: number })[]; notes: string[];
+}
+
+export interface Result { scenario: string; engine?: unknown; runs: Run[]; sensitivity?: Sensitivity[]; capacity?: Capacity[]; capacity_summary?: CapacitySummary }
 
 export type Ranges = [number, number][];
 

@@ -4,7 +4,8 @@ function digits(value: number, significant = 4): string {
   const size = Math.abs(value);
   if (size === 0) return "0";
   const decimals = Math.max(0, Math.min(significant, significant - 1 - Math.floor(Math.log10(size))));
-  return value.toLocaleString("en", { minimumFractionDigits: 0, maximumFractionDigits: decimals });
+  const text = value.toLocaleString("en", { minimumFractionDigits: 0, maximumFractionDigits: decimals });
+  return text === "-0" ? "0" : text;
 }
 
 const none = "–";
@@ -25,17 +26,20 @@ export function seconds(x: Maybe): string {
   return `${digits(x * 1e9, 3)} ns`;
 }
 
-export function bytes(x: Maybe): string {
+function scaled(x: Maybe, step: number, units: string[]): string {
   if (missing(x)) return none;
-  const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
   let unit = 0;
   let value = x;
-  while (Math.abs(value) >= 1024 && unit + 1 < units.length) {
-    value /= 1024;
+  while (Math.abs(value) >= step && unit + 1 < units.length) {
+    value /= step;
     ++unit;
   }
   return `${digits(value, 3)} ${units[unit]}`;
 }
+
+// Memory is in powers of 1024, as drivers show it; what is sent in powers of 1000, as bandwidths are.
+export const memoryText = (x: Maybe): string => scaled(x, 1024, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]);
+export const trafficText = (x: Maybe): string => scaled(x, 1000, ["B", "kB", "MB", "GB", "TB", "PB"]);
 
 export function bandwidth(x: number): string {
   return x >= 1e12 ? `${digits(x / 1e12, 3)} TB/s` : x >= 1e9 ? `${digits(x / 1e9, 3)} GB/s` : `${digits(x / 1e6, 3)} MB/s`;

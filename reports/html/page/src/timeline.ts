@@ -3,7 +3,7 @@
 
 import { rangesText, type TimelineData } from "./data";
 import { h } from "./dom";
-import { bytes, seconds } from "./format";
+import { seconds, trafficText } from "./format";
 import { colours, onScale, series, theme } from "./theme";
 import { whenSeen } from "./chart";
 
@@ -233,7 +233,7 @@ export class Timeline {
     const name = row.name[found], unit = this.data.unit_s;
     const facts = [
       row.microBatch[found] >= 0 ? `micro-batch ${row.microBatch[found]}` : "", this.data.stages[name] >= 0 && this.stages > 1 ? `stage ${this.data.stages[name]}` : "",
-      this.data.bytes[name] > 0 ? bytes(this.data.bytes[name]) : "", `${row.stream} stream of ${row.gpus}`,
+      this.data.bytes[name] > 0 ? trafficText(this.data.bytes[name]) : "", `${row.stream} stream of ${row.gpus}`,
     ].filter((f) => f !== "").join(", ");
     this.tip.replaceChildren(h("strong", {}, this.data.names[name]), h("div", {}, `${kinds[this.data.kinds[name]].name}, ${facts}`),
       h("div", {}, `${seconds((row.end[found] - row.start[found]) * unit)} from ${seconds(row.start[found] * unit)}`));

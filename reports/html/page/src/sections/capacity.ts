@@ -1,15 +1,24 @@
 // What to buy: cost against time to train.
 
 import { axis, chart, legendLook, line, tooltip } from "../chart";
-import type { Answer, Capacity } from "../data";
+import type { Answer, Capacity, CapacitySummary, Machine } from "../data";
 import { h } from "../dom";
-import { dollars, number, percent, seconds, words } from "../format";
+import { dollars, number, percent, words } from "../format";
 import { section } from "../section";
-import { table } from "../table";
+import { folded, table } from "../table";
 import { series } from "../theme";
 
 const day = 86400;
-const judged = (x: boolean | string | undefined): string => (x === undefined ? "–" : typeof x === "string" ? x : x ? "yes" : "no");
+const judged = (x: boolean | string | null | undefined): string => (x === undefined || x === null ? "–" : typeof x === "string" ? x : x ? "yes" : "no");
+const deadline = (c: Capacity): string => judged(c.deadline_chance ?? c.meets_deadline);
+const budget = (c: Capacity): string => judged(c.budget_chance ?? c.meets_budget);
+
+// All times of the section in one unit, so that they can be compared at a glance.
+function durations(all: Capacity[]): (x: number | null | undefined) => string {
+  const longest = Math.max(0, ...all.map((c) => c.time_to_train_s ?? 0));
+  const [unit, name] = longest >= 2 * day ? [day, "days"] : longest >= 7200 ? [3600, "h"] : [60, "min"];
+  return (x) => (x === null || x === undefined ? "–" : `${number(x / unit, 3)} ${name}`);
+}
 // "21 to 30 days" on one line.
 function one(ends: string[] | undefined): HTMLElement {
   const [low, high] = ends ?? ["–", ""];
@@ -18,14 +27,50 @@ function one(ends: string[] | undefined): HTMLElement {
 }
 const nameOf = (c: Capacity): string => `${c.candidate}, ${c.nodes} nodes, ${c.plan}`;
 
+// The answers in words: which machine, how long, how much.
+function summaryOf(s: CapacitySummary, all: Capacity[], duration: (x: number | null | undefined) => string): HTMLElement {
+  const described = (m: Machine): string => {
+    const c = all.find((x) => x.candidate === m.candidate && x.nodes === m.nodes && x.plan === m.plan);
+    const machine = `${m.candidate} x ${m.nodes} (${m.gpus} GPUs, ${m.plan})`;
+    if (!c || !c.time_to_train_s) return machine;
+    const cost = c.cost_usd ? `; ${dollars(c.cost_usd)}${c.cost_interval_usd ? ` (${c.cost_interval_usd.map(dollars).join(" to ")})` : ""}` : "";
+    return `${machine}: ${duration(c.time_to_train_s)}${c.time_to_train_interval_s ? ` (${c.time_to_train_interval_s.map(duration).join(" to ")}, 90 %)` : ""}${cost}`;
+  };
+  const limited = all.some((c) => c.meets_deadline !== undefined && c.meets_deadline !== null), bounded = all.some((c) => c.meets_budget !== undefined && c.meets_budget !== null);
+  const same = (a: Machine | null, b: Machine | null): boolean => a !== null && b !== null && a.candidate === b.candidate && a.nodes === b.nodes && a.plan === b.plan;
+  const rows: [string, string][] = [
+    [limited ? "Smallest that meets the deadline" : "Smallest", s.smallest ? described(s.smallest) : "none"],
+    ...(limited && s.smallest && !same(s.smallest_surely, s.smallest) ? [["Smallest that surely does", s.smallest_surely ? described(s.smallest_surely) : "none"] as [string, string]] : []),
+    ...(s.cheapest ? [[limited ? "Cheapest that does" : "Cheapest", described(s.cheapest)] as [string, string]] : []),
+    ...(bounded ? [["Quickest within the budget", s.quickest ? described(s.quickest) : "none"] as [string, string]] : []),
+    ...s.break_even.filter((b) => b.price_usd_per_gpu_hour !== undefined && same(b.against, s.cheapest)).map((b): [string, string] => ["Break-even", `${b.candidate} x ${b.nodes} would cost what ${b.against.candidate} x ${b.against.nodes} does at ${dollars(b.price_usd_per_gpu_hour)} per GPU and hour`]),
+    ...s.notes.map((n): [string, string] => ["Assumed", n]),
+  ];
+  return h("dl", { class: "answers" }, ...rows.flatMap(([term, text]) => [h("dt", {}, term), h("dd", {}, text)]));
+}
+
+// Each sentence once, with the machines that it is about where it is not about all.
+function notesOf(all: Capacity[]): HTMLElement {
+  const about = new Map<string, Capacity[]>();
+  for (const c of all) for (const n of new Set(c.notes ?? [])) about.set(n, [...(about.get(n) ?? []), c]);
+  return h("ul", {}, ...[...about].map(([text, of]) => h("li", {}, of.length === all.length ? text : `${of.map((c) => `${c.candidate} x ${c.nodes}`).join(", ")}: ${text}`)));
+}
+
 export function capacity({ result }: Answer): HTMLElement | null {
   const all = result.capacity ?? [];
   if (all.length === 0) return null;
+  const duration = durations(all), summary = result.capacity_summary;
   const priced = all.filter((c) => c.time_to_train_s && c.cost_usd);
   const candidates = [...new Set(priced.map((c) => c.candidate))];
   const symbols = ["circle", "rect", "triangle", "diamond", "pin", "arrow", "roundRect"];
   const drawn = priced.length === 0 ? null : chart("Scatter: cost against time to train of each candidate, with intervals and the frontier", 420, (t) => {
     const frontier = priced.filter((c) => c.on_frontier).sort((a, b) => a.time_to_train_s! - b.time_to_train_s!);
+    // An interval that goes far beyond all forecasts is cut off: the marks are what is compared.
+    const most = (of: (c: Capacity) => number, end: (c: Capacity) => number | undefined): number => {
+      const forecasts = 2.5 * Math.max(...priced.map(of));
+      return Math.max(...priced.map((c) => end(c) ?? 0)) > forecasts ? Number(forecasts.toPrecision(2)) : NaN;
+    };
+    const longest = most((c) => c.time_to_train_s! / day, (c) => (c.time_to_train_interval_s?.[1] ?? 0) / day), dearest = most((c) => c.cost_usd!, (c) => c.cost_interval_usd?.[1]);
     const bars = priced.filter((c) => c.time_to_train_interval_s && c.cost_interval_usd);
     return {
       grid: { left: 16, right: 24, top: 40, bottom: 34, outerBoundsMode: "same", outerBoundsContain: "all" },
@@ -34,12 +79,12 @@ export function capacity({ result }: Answer): HTMLElement | null {
         const c = i.data.of;
         if (!c) return "";
         const [a, b] = c.time_to_train_interval_s ?? [null, null], [d, e] = c.cost_interval_usd ?? [null, null];
-        return line(nameOf(c), true) + line(`${c.gpus} GPUs`) + line(`${seconds(c.time_to_train_s)} (${seconds(a)} to ${seconds(b)})`) + line(`${dollars(c.cost_usd)} (${dollars(d)} to ${dollars(e)})`) + line(`deadline: ${judged(c.meets_deadline)}, budget: ${judged(c.meets_budget)}`);
+        return line(nameOf(c), true) + line(`${c.gpus} GPUs`) + line(`${duration(c.time_to_train_s)} (${duration(a)} to ${duration(b)})`) + line(`${dollars(c.cost_usd)} (${dollars(d)} to ${dollars(e)})`) + line(`deadline: ${deadline(c)}, budget: ${budget(c)}`) + line(c.plan_summary ?? "");
       } }),
-      xAxis: axis(t, { type: "value", min: 0, name: "days to train", axisLabel: { formatter: (v: number) => number(v, 3) } }),
-      yAxis: axis(t, { type: "value", min: 0, axisLabel: { formatter: (v: number) => dollars(v) } }),
+      xAxis: axis(t, { type: "value", min: 0, max: longest || undefined, name: "days to train", axisLabel: { formatter: (v: number) => number(v, 3) } }),
+      yAxis: axis(t, { type: "value", min: 0, max: dearest || undefined, axisLabel: { formatter: (v: number) => dollars(v) } }),
       series: [
-        { type: "custom", silent: true, z: 1, data: bars.map((c) => [c.time_to_train_s! / day, c.cost_usd!, ...c.time_to_train_interval_s!.map((s) => s / day), ...c.cost_interval_usd!]), encode: { x: [0, 2, 3], y: [1, 4, 5] },
+        { type: "custom", silent: true, z: 1, clip: true, data: bars.map((c) => [c.time_to_train_s! / day, c.cost_usd!, ...c.time_to_train_interval_s!.map((s) => s / day), ...c.cost_interval_usd!]), encode: { x: [0, 2, 3], y: [1, 4, 5] },
           renderItem: (_: unknown, api: { value: (i: number) => number; coord: (p: number[]) => number[] }) => {
             const [x, y, x1, x2, y1, y2] = [0, 1, 2, 3, 4, 5].map((i) => api.value(i));
             const [a, b, c, d] = [api.coord([x1, y]), api.coord([x2, y]), api.coord([x, y1]), api.coord([x, y2])];
@@ -56,15 +101,16 @@ export function capacity({ result }: Answer): HTMLElement | null {
   });
   return section("capacity", "What to buy",
     "Each mark is a cluster with its best plan: further left is sooner, further down is cheaper, and the lines are 90 % intervals. Marks with a border lie on the frontier: nothing else is both sooner and cheaper.",
-    drawn?.element ?? null, table("What to buy", [
-      { label: "Candidate", value: (c) => c.candidate }, { label: "Nodes", value: (c) => c.nodes }, { label: "GPUs", value: (c) => c.gpus }, { label: "Plan", value: (c) => c.plan }, { label: "Status", value: (c) => words(c.status) },
-      { label: "Time", title: "Time to train", value: (c) => c.time_to_train_s, show: (c) => seconds(c.time_to_train_s) },
-      { label: "90 %", value: (c) => c.time_to_train_interval_s?.join(" to "), show: (c) => one(c.time_to_train_interval_s?.map(seconds)) },
+    summary ? summaryOf(summary, all, duration) : null, drawn?.element ?? null, table("What to buy", [
+      { label: "Candidate", value: (c) => c.candidate }, { label: "Nodes", value: (c) => c.nodes }, { label: "GPUs", value: (c) => c.gpus }, { label: "Plan", value: (c) => c.plan, show: (c) => h("span", {}, c.plan, h("small", {}, c.plan_summary ?? "")) }, { label: "Status", value: (c) => words(c.status) },
+      { label: "Time", title: "Time to train", value: (c) => c.time_to_train_s, show: (c) => duration(c.time_to_train_s) },
+      { label: "90 %", value: (c) => c.time_to_train_interval_s?.join(" to "), show: (c) => one(c.time_to_train_interval_s?.map(duration)) },
       { label: "Cost", value: (c) => c.cost_usd, show: (c) => dollars(c.cost_usd) },
       { label: "90 % ", value: (c) => c.cost_interval_usd?.join(" to "), show: (c) => one(c.cost_interval_usd?.map(dollars)) },
       { label: "Energy", value: (c) => c.energy_j, show: (c) => (c.energy_j ? `${number(c.energy_j / 3.6e9, 3)} MWh` : "–") },
       { label: "Goodput", title: "Share of the time that is not lost to failures and checkpoints", value: (c) => c.goodput, show: (c) => percent(c.goodput) },
       { label: "MFU", value: (c) => c.mfu, show: (c) => percent(c.mfu) },
-      { label: "Deadline", value: (c) => judged(c.meets_deadline) }, { label: "Budget", value: (c) => judged(c.meets_budget) }, { label: "Frontier", value: (c) => judged(c.on_frontier) },
-    ], all, { best: (c) => c.on_frontier === true }));
+      { label: "Deadline", value: deadline }, { label: "Budget", value: budget }, { label: "Frontier", value: (c) => judged(c.on_frontier) },
+    ], all, { best: (c) => c.on_frontier === true }),
+    all.some((c) => c.notes?.length) ? folded("What the figures of these machines rest on", () => notesOf(all)) : null);
 }

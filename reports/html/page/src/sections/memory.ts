@@ -3,7 +3,7 @@
 import { axis, chart, legendLook, line, tooltip } from "../chart";
 import { nameOf, rangesText, type Answer, type Memory, type Run } from "../data";
 import { choice, h } from "../dom";
-import { bytes, percent, seconds } from "../format";
+import { memoryText, percent, seconds } from "../format";
 import { leftOut, section } from "../section";
 import { folded, table } from "../table";
 import { colours, series } from "../theme";
@@ -31,14 +31,14 @@ export function memory({ result, details }: Answer): HTMLElement | null {
       legend: legendLook(t),
       tooltip: tooltip(t, { trigger: "axis", axisPointer: { type: "shadow" }, formatter: (items: { dataIndex: number }[]) => {
         const r = runs[items[0].dataIndex], m = r.memory_bytes!;
-        return line(r.plan, true) + line(`${bytes(m.peak)} of ${bytes(m.capacity)} (${percent(m.peak / m.capacity, 0)})`) + parts.map((p) => line(`${p.name}: ${bytes(m[p.key])}`)).join("");
+        return line(r.plan, true) + line(`${memoryText(m.peak)} of ${memoryText(m.capacity)} (${percent(m.peak / m.capacity, 0)})`) + parts.map((p) => line(`${p.name}: ${memoryText(m[p.key])}`)).join("");
       } }),
       xAxis: axis(t, { type: "value", name: "GiB", max: (v: { max: number }) => Math.ceil(Math.max(v.max, capacity / gib) * 1.02), axisLabel: { showMaxLabel: false } }),
       yAxis: axis(t, { type: "category", data: runs.map((r) => r.plan), splitLine: { show: false }, axisLabel: { hideOverlap: false, width: 220, overflow: "truncate" } }),
       series: parts.map((p, i) => ({
         name: p.name, type: "bar", stack: "memory", barMaxWidth: 26, itemStyle: { color: p.colour, borderColor: t.paper, borderWidth: 1 },
         data: runs.map((r) => r.memory_bytes![p.key] / gib),
-        markLine: i > 0 ? undefined : { symbol: "none", silent: true, lineStyle: { color: t.ink, type: "dashed", width: 1.5 }, label: { formatter: `capacity ${bytes(capacity)}`, color: t.ink, position: "end", align: "right" }, data: [{ xAxis: capacity / gib }] },
+        markLine: i > 0 ? undefined : { symbol: "none", silent: true, lineStyle: { color: t.ink, type: "dashed", width: 1.5 }, label: { formatter: `capacity ${memoryText(capacity)}`, color: t.ink, position: "end", align: "right" }, data: [{ xAxis: capacity / gib }] },
       })),
     };
   });
@@ -49,9 +49,9 @@ export function memory({ result, details }: Answer): HTMLElement | null {
     bars.element,
     folded("The figures as a table", () => table("Memory", [
       { label: "Plan", value: nameOf },
-      ...parts.map((p) => ({ label: p.name, value: (r: Run) => r.memory_bytes![p.key], show: (r: Run) => bytes(r.memory_bytes![p.key]) })),
-      { label: "peak", value: (r) => r.memory_bytes!.peak, show: (r) => bytes(r.memory_bytes!.peak) },
-      { label: "capacity", value: (r) => r.memory_bytes!.capacity, show: (r) => bytes(r.memory_bytes!.capacity) },
+      ...parts.map((p) => ({ label: p.name, value: (r: Run) => r.memory_bytes![p.key], show: (r: Run) => memoryText(r.memory_bytes![p.key]) })),
+      { label: "peak", value: (r) => r.memory_bytes!.peak, show: (r) => memoryText(r.memory_bytes!.peak) },
+      { label: "capacity", value: (r) => r.memory_bytes!.capacity, show: (r) => memoryText(r.memory_bytes!.capacity) },
     ], result.runs.filter((r) => r.memory_bytes))),
     kept.length > 0 ? overTime(result.runs, kept.map((d) => ({ run: result.runs[d.run], data: d.memory! }))) : null);
 }
@@ -67,13 +67,13 @@ function overTime(_runs: Run[], kept: { run: Run; data: NonNullable<NonNullable<
       grid: { left: 12, right: 24, top: 40, bottom: 30, outerBoundsMode: "same", outerBoundsContain: "all" },
       legend: legendLook(t, { icon: undefined, type: "scroll" }),
       tooltip: tooltip(t, { trigger: "axis", formatter: (items: { seriesName: string; value: [number, number] }[]) =>
-        line(`at ${seconds(items[0].value[0])}`, true) + items.map((i) => line(`${i.seriesName}: ${bytes(i.value[1] * gib)}`)).join("") }),
+        line(`at ${seconds(items[0].value[0])}`, true) + items.map((i) => line(`${i.seriesName}: ${memoryText(i.value[1] * gib)}`)).join("") }),
       xAxis: axis(t, { type: "value", min: 0, max: data.end_s, name: "time in the iteration", axisLabel: { formatter: (v: number) => seconds(v), showMaxLabel: false } }),
       yAxis: axis(t, { type: "value", min: 0, name: "GiB", nameGap: 40, max: (v: { max: number }) => Math.ceil(Math.max(v.max, capacity / gib) * 1.05), axisLabel: { showMaxLabel: false } }),
       series: devices.map((d, i) => ({
         name: `GPU ${rangesText(d.stands_for)}`, type: "line", step: "end", symbol: "none", lineStyle: { width: 1.8, color: series[i % series.length] }, itemStyle: { color: series[i % series.length] },
         data: [...d.time_s.map((time, k) => [time, d.bytes[k] / gib]), [data.end_s, (d.bytes.at(-1) ?? 0) / gib]],
-        markLine: i > 0 || !capacity ? undefined : { symbol: "none", silent: true, lineStyle: { color: t.ink, type: "dashed", width: 1.5 }, label: { formatter: `capacity ${bytes(capacity)}`, color: t.ink, position: "insideEndTop" }, data: [{ yAxis: capacity / gib }] },
+        markLine: i > 0 || !capacity ? undefined : { symbol: "none", silent: true, lineStyle: { color: t.ink, type: "dashed", width: 1.5 }, label: { formatter: `capacity ${memoryText(capacity)}`, color: t.ink, position: "insideEndTop" }, data: [{ yAxis: capacity / gib }] },
       })),
     };
   });

@@ -2,7 +2,7 @@
 
 import { bestOf, type Answer, type Run } from "../data";
 import { h } from "../dom";
-import { bytes, number, percent, seconds, signed, words } from "../format";
+import { memoryText, number, percent, seconds, signed, words } from "../format";
 import { section } from "../section";
 import { table, type Column } from "../table";
 
@@ -23,11 +23,12 @@ function memory(run: Run): Node | string {
   const m = run.memory_bytes;
   if (!m) return "–";
   const filled = m.peak / m.capacity;
-  return h("span", { class: "meter", title: `${bytes(m.peak)} of ${bytes(m.capacity)}` },
-    h("span", { class: `fill${filled > 1 ? " over" : ""}`, style: `width:${Math.min(100, 100 * filled).toFixed(0)}%` }), h("span", {}, `${bytes(m.peak)} (${percent(filled, 0)})`));
+  return h("span", { class: "meter", title: `${memoryText(m.peak)} of ${memoryText(m.capacity)}` },
+    h("span", { class: `fill${filled > 1 ? " over" : ""}`, style: `width:${Math.min(100, 100 * filled).toFixed(0)}%` }), h("span", {}, `${memoryText(m.peak)} (${percent(filled, 0)})`));
 }
 
-export function plans({ result }: Answer): HTMLElement {
+export function plans({ result }: Answer): HTMLElement | null {
+  if (result.runs.length === 0) return null;
   const hasVariants = result.runs.some((r) => r.variant !== "base");
   const best = new Map<string, Run | null>();
   for (const r of result.runs) if (!best.has(r.variant)) best.set(r.variant, bestOf(result.runs.filter((x) => x.variant === r.variant)));

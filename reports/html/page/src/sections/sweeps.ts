@@ -34,15 +34,15 @@ const plansOf = (s: Sweep): string[] => [...new Set(s.runs.map((r) => r.plan))];
 function sweepElement(s: Sweep): HTMLElement {
   let metric = 0;
   let plan = 0;
-  let again = 1;
   const fixed = new Map(s.keys.slice(2).map((k) => [k, valuesOf(s, k)[0]]));  // of further keys one value each
   const here = (): Run[] => s.runs.filter((r) => [...fixed].every(([k, v]) => text(r.settings![k]) === v));
   const [x, y] = s.keys;
-  const hasSame = s.runs.some((r) => !r.replanned);
+  const hasSame = s.runs.some((r) => !r.replanned), hasAgain = s.runs.some((r) => r.replanned);
+  let again = hasAgain;
 
   const curves = (): ReturnType<typeof chart> => chart(`Curves: the sweep ${s.name}`, 340, (t) => {
     const values = valuesOf(s, x);
-    const lines = plansOf(s).flatMap((p, i) => [true, false].filter((r) => r || hasSame).map((replanned) => ({ p, i, replanned })));
+    const lines = plansOf(s).flatMap((p, i) => [true, false].filter((r) => (r ? hasAgain : hasSame)).map((replanned) => ({ p, i, replanned })));
     return {
       grid: { left: 12, right: 24, top: 44, bottom: 34, outerBoundsMode: "same", outerBoundsContain: "all" },
       legend: legendLook(t, { icon: undefined, itemWidth: 26, type: "scroll" }),
@@ -60,15 +60,15 @@ function sweepElement(s: Sweep): HTMLElement {
 
   const heat = (): ReturnType<typeof chart> => chart(`Heat map: the sweep ${s.name}`, 150 + 38 * valuesOf(s, y).length, (t) => {
     const xs = valuesOf(s, x), ys = valuesOf(s, y), name = plansOf(s)[plan];
-    const cells = here().filter((r) => r.plan === name && r.replanned === (again === 1 || !hasSame)).map((r) => ({ r, value: metrics[metric].of(r) })).filter((c) => c.value !== null);
+    const cells = here().filter((r) => r.plan === name && r.replanned === again).map((r) => ({ r, value: metrics[metric].of(r) })).filter((c) => c.value !== null);
     const numbers = cells.map((c) => c.value!);
-    const low = Math.min(...numbers), high = Math.max(...numbers);
+    const low = numbers.length > 0 ? Math.min(...numbers) : 0, high = Math.max(low, ...numbers);
     return {
       grid: { left: 12, right: 24, top: 10, bottom: 80, outerBoundsMode: "same", outerBoundsContain: "all" },
       tooltip: tooltip(t, { formatter: (i: { dataIndex: number }) => { const c = cells[i.dataIndex]; return line(c.r.variant, true) + line(`${metrics[metric].name}: ${metrics[metric].show(c.value!)}`) + line(c.r.plan_summary); } }),
       xAxis: axis(t, { type: "category", data: xs, name: lastPart(x), splitArea: { show: false }, splitLine: { show: false } }),
       yAxis: axis(t, { type: "category", data: ys, name: lastPart(y), nameGap: 50, splitLine: { show: false } }),
-      visualMap: { min: low, max: high > low ? high : low + 1e-9, calculable: false, orient: "horizontal", left: "center", bottom: 0, inRange: { color: scale }, textStyle: { color: t.ink }, text: [metrics[metric].show(high), metrics[metric].show(low)], itemHeight: 160 },
+      visualMap: { show: cells.length > 0, min: low, max: high > low ? high : low + 1e-9, calculable: false, orient: "horizontal", left: "center", bottom: 0, inRange: { color: scale }, textStyle: { color: t.ink }, text: [metrics[metric].show(high), metrics[metric].show(low)], itemHeight: 160 },
       series: [{ type: "heatmap", itemStyle: { borderColor: t.paper, borderWidth: 2 },
         label: { show: true, fontSize: 12, color: "#fff", textBorderColor: "#000", textBorderWidth: 2, formatter: (i: { dataIndex: number }) => metrics[metric].show(cells[i.dataIndex].value!) },
         data: cells.map((c) => [xs.indexOf(text(c.r.settings![x])), ys.indexOf(text(c.r.settings![y])), c.value]) }],
@@ -80,7 +80,7 @@ function sweepElement(s: Sweep): HTMLElement {
     h("div", { class: "tools" },
       choice("Show", metrics.map((m) => m.name), 0, (i) => { metric = i; drawn.update(); }),
       s.keys.length >= 2 && plansOf(s).length > 1 ? choice("Plan", plansOf(s), 0, (i) => { plan = i; drawn.update(); }) : null,
-      s.keys.length >= 2 && hasSame ? choice("Made", ["re-planned", "same plan"], 0, (i) => { again = 1 - i; drawn.update(); }) : null,
+      s.keys.length >= 2 && hasSame && hasAgain ? choice("Made", ["re-planned", "same plan"], 0, (i) => { again = i === 0; drawn.update(); }) : null,
       ...s.keys.slice(2).map((k) => choice(lastPart(k), valuesOf(s, k), 0, (i) => { fixed.set(k, valuesOf(s, k)[i]); drawn.update(); }))),
     drawn.element,
     folded("The points as a table", () => table(`Sweep ${s.name}`, [

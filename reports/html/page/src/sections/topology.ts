@@ -2,7 +2,7 @@
 
 import { bestOf, type Answer, type ClusterData, type LinkUse, type Run } from "../data";
 import { choice, h, legend, svg } from "../dom";
-import { bandwidth, bytes, percent } from "../format";
+import { bandwidth, percent, trafficText } from "../format";
 import { section } from "../section";
 import { table } from "../table";
 import { onScale, series } from "../theme";
@@ -95,7 +95,7 @@ export function topology({ result, details }: Answer): HTMLElement | null {
       ...cluster.node_types.map((n) => h("figure", {}, h("figcaption", {}, `${n.count} node${n.count === 1 ? "" : "s"} with ${n.gpus} × ${n.gpu_type}`), h("div", { class: "wide" }, drawNode(n, cluster, links, colourOf)))),
       ...(links.length === 0 ? [] : [table("Links", [
         { label: "Type", value: (l: LinkUse) => l.type }, { label: "Links", title: "How many links of the type carry something; a wire has one each way", value: (l: LinkUse) => l.count },
-        { label: "Bytes", title: "Of all transfers that cross such a link", value: (l: LinkUse) => l.bytes, show: (l: LinkUse) => bytes(l.bytes) },
+        { label: "Bytes", title: "Of all transfers that cross such a link", value: (l: LinkUse) => l.bytes, show: (l: LinkUse) => trafficText(l.bytes) },
         { label: "Busy", title: "Share of the iteration, as the mean over these links", value: (l: LinkUse) => (l.over_time ? l.busy : null), show: (l: LinkUse) => (l.over_time ? percent(l.busy) : "") },
         { label: "Busiest", title: "The same of the busiest of them", value: (l: LinkUse) => l.busiest, show: (l: LinkUse) => percent(l.busiest ?? l.busy) }, { label: "Which is", value: (l: LinkUse) => l.name },
       ], links)]));

@@ -11,6 +11,15 @@ import { series } from "../theme";
 const symbols = ["circle", "rect", "triangle", "diamond", "emptyCircle", "emptyRect", "emptyTriangle", "emptyDiamond"];
 const plural = (subject: string): string => `${subject}s`;
 
+// Round numbers on a logarithmic axis, whose own marks are powers of ten alone: more of them within a decade than over many.
+function marksBetween(low: number, high: number): number[] {
+  const decades = Math.log10(high / low);
+  const steps = decades > 3 ? [1] : decades > 1.2 ? [1, 2, 5] : decades > 0.5 ? [1, 1.5, 2, 3, 4, 5, 7] : [1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 4.5, 5, 5.5, 6, 7, 8, 9];
+  const marks: number[] = [];
+  for (let e = Math.floor(Math.log10(low)); e <= Math.ceil(Math.log10(high)); ++e) for (const s of steps) marks.push(Number((s * 10 ** e).toPrecision(3)));
+  return marks.filter((m) => m >= low && m <= high);
+}
+
 function scatter(points: ValidationPoint[], groups: string[], asRatio: boolean): HTMLElement {
   const known = points.filter((p) => p.predicted_s !== undefined && p.predicted_s > 0 && p.measured_s > 0);
   const all = known.flatMap((p) => [p.predicted_s!, p.measured_s]);
@@ -20,6 +29,8 @@ function scatter(points: ValidationPoint[], groups: string[], asRatio: boolean):
   return chart(label, 440, (t) => {
     const bars = known.filter((p) => p.interval_s);
     const straight = (f: number): number[][] => (asRatio ? [[low, f], [high, f]] : [[low, low * f], [high, high * f]]);
+    const marks = marksBetween(low, high), ratios = [0.25, 0.5, 1, 2, 4];
+    const times = { axisTick: { customValues: marks }, axisLabel: { customValues: marks, formatter: (v: number) => seconds(Number(v.toPrecision(2))), hideOverlap: true } };
     const rule = (name: string, f: number, type: string): object => ({ name, type: "line", symbol: "none", silent: true, z: 1, lineStyle: { color: t.soft, width: 1.2, type }, data: straight(f) });
     return {
       grid: { left: 16, right: 24, top: 60, bottom: 34, outerBoundsMode: "same", outerBoundsContain: "all" },
@@ -28,9 +39,9 @@ function scatter(points: ValidationPoint[], groups: string[], asRatio: boolean):
         const p = i.data.of;
         return p ? line(p.id, true) + line(p.group) + `<small>${escaped(p.where)}</small><br>` + line(`measured ${seconds(p.measured_s)}, predicted ${seconds(p.predicted_s)}`) + line(`error ${percent(p.error)}`) : "";
       } }),
-      xAxis: axis(t, { type: "log", min: low, max: high, name: "measured", axisLabel: { formatter: (v: number) => seconds(Number(v.toPrecision(2))), showMinLabel: false, showMaxLabel: false } }),
-      yAxis: asRatio ? axis(t, { type: "log", name: "predicted / measured", nameGap: 44, min: 0.25, max: 4, axisLabel: { formatter: (v: number) => number(v, 2) } })
-        : axis(t, { type: "log", min: low, max: high, name: "predicted", nameGap: 60, axisLabel: { formatter: (v: number) => seconds(Number(v.toPrecision(2))), showMinLabel: false, showMaxLabel: false } }),
+      xAxis: axis(t, { type: "log", min: low, max: high, name: "measured", ...times }),
+      yAxis: asRatio ? axis(t, { type: "log", name: "predicted / measured", nameGap: 44, min: 0.25, max: 4, axisTick: { customValues: ratios }, axisLabel: { customValues: ratios, formatter: (v: number) => number(v, 2) } })
+        : axis(t, { type: "log", min: low, max: high, name: "predicted", nameGap: 60, ...times }),
       series: [
         rule("right", 1, "solid"), rule("10 % more", 1.1, "dashed"), rule("10 % less", 1 / 1.1, "dashed"),
         { type: "custom", silent: true, z: 1, clip: true, data: bars.map((p) => [p.measured_s, y(p, p.interval_s![0]), y(p, p.interval_s![1])]), encode: { x: 0, y: [1, 2] },
