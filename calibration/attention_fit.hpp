@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "profiles/attention_model.hpp"
+#include "profiles/models/attention_model.hpp"
 
 namespace calibration {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include "profiles/product_model.hpp"
+#include "profiles/models/product_model.hpp"
 
 namespace calibration {
 namespace {

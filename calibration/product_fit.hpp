@@ -1,5 +1,5 @@
 #pragma once
-// Fits the tile model of products (profiles/product_model.hpp). calibration/correction_fit.hpp takes up what it leaves over.
+// Fits the tile model of products (profiles/models/product_model.hpp). calibration/correction_fit.hpp takes up what it leaves over.
 
 #include <span>
 #include <vector>

@@ -9,10 +9,10 @@
 
 #include "base/units.hpp"
 #include "pcg/work/kernel.hpp"
-#include "profiles/attention_model.hpp"
+#include "profiles/models/attention_model.hpp"
 #include "profiles/log_grid.hpp"
 #include "profiles/measured_table.hpp"
-#include "profiles/product_model.hpp"
+#include "profiles/models/product_model.hpp"
 
 namespace profiles {
 

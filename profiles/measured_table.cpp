@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "profiles/product_model.hpp"
+#include "profiles/models/product_model.hpp"
 
 namespace profiles {
 namespace {

@@ -192,7 +192,7 @@ TEST_CASE("attention takes as long in low precision as in bf16, a product does n
 TEST_CASE("attention in fp8 multiplies in it, after casts of its inputs and of its output's gradient") {
   const pcg::TensorShape x{{2, 8, 64}, pcg::Element::real};
   sim::NodeShape shape;
-  shape.op = pcg::Attention{.heads = 4, .kv_heads = 4, .causal = true, .flash = true};
+  shape.op = pcg::Attention{.heads = 4, .kv_heads = 4, .packed = false, .causal = true, .flash = true};
   shape.read = {x, x, x};
   shape.outputs = {x};
   shape.needed = {true, true, true};

@@ -155,7 +155,7 @@ s.yaml:18:11: capacity.budget: "2" has no unit
       |           ^~~ write e.g. "300 kUSD" or "2 MUSD"
 s.yaml:20:26: capacity.candidates[0].cluster.preset: no preset is called "dgx-a10"
    20 |     - {cluster: {preset: dgx-a10}, nodes: [0, 2, 2], price: 2.5, power: 10 kW/nod, pue: 0.9}
-      |                          ^~~ did you mean "dgx-1v"?
+      |                          ^~~ did you mean "dgx-a100-40gb"?
 s.yaml:20:44: capacity.candidates[0].nodes[0]: nodes must be at least 1, found 0
    20 |     - {cluster: {preset: dgx-a10}, nodes: [0, 2, 2], price: 2.5, power: 10 kW/nod, pue: 0.9}
       |                                            ^

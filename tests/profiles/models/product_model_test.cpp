@@ -1,5 +1,5 @@
 // The tile model against times worked out by hand, and its laws.
-#include "profiles/product_model.hpp"
+#include "profiles/models/product_model.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>

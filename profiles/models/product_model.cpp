@@ -1,4 +1,4 @@
-#include "profiles/product_model.hpp"
+#include "profiles/models/product_model.hpp"
 
 #include <algorithm>
 #include <cmath>

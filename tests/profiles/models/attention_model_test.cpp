@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
-#include "profiles/attention_model.hpp"
+#include "profiles/models/attention_model.hpp"
 #include "profiles/kernel_time.hpp"
 
 using pcg::KernelKind;

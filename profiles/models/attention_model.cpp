@@ -1,4 +1,4 @@
-#include "profiles/attention_model.hpp"
+#include "profiles/models/attention_model.hpp"
 
 #include <algorithm>
 
