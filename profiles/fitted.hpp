@@ -9,9 +9,9 @@
 
 #include "base/units.hpp"
 #include "pcg/work/kernel.hpp"
-#include "profiles/models/attention_model.hpp"
-#include "profiles/log_grid.hpp"
 #include "profiles/measured_table.hpp"
+#include "profiles/models/attention_model.hpp"
+#include "profiles/models/log_grid.hpp"
 #include "profiles/models/product_model.hpp"
 
 namespace profiles {

@@ -11,7 +11,7 @@
 
 #include "pcg/operators/tensor.hpp"
 #include "pcg/work/kernel.hpp"
-#include "profiles/log_grid.hpp"
+#include "profiles/models/log_grid.hpp"
 
 namespace profiles {
 

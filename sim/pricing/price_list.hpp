@@ -83,9 +83,10 @@ class PriceList {
     return price(kernels, {per_kernel, base::Seconds(0)}, plan_.training.precision);
   }
   Price price(const std::vector<pcg::Kernel>& kernels, const HostTime& host, pcg::Precision precision);
-  // That of a node's products.
+  // That of a node's products, and of attention.
   [[nodiscard]] pcg::Precision precision_of(const NodeShape& shape) const {
-    const bool is_high = pcg::casts_products(plan_.training.precision) && !shape.casts.low;
+    const bool is_low = shape.casts.low || (plan_.training.fp8_attention && std::holds_alternative<pcg::Attention>(shape.op));
+    const bool is_high = pcg::casts_products(plan_.training.precision) && !is_low;
     return is_high ? pcg::Precision::bf16 : plan_.training.precision;
   }
   Shape& shape_of(std::uint32_t node);

@@ -221,6 +221,27 @@ TEST_CASE("attention in fp8 multiplies in it, after casts of its inputs and of i
   CHECK(oracle.kernel(k, training, base::DeviceId(0)).time < in_bf16);
 }
 
+TEST_CASE("a plan whose attention multiplies in fp8 is quicker where sequences are long") {
+  pcg::models::TransformerConfig t;
+  t.layers = 2;
+  t.hidden = 2048;
+  t.heads = 16;
+  t.vocab = 1024;
+  t.sequence_length = 16384;
+  t.causal = true;
+  const pcg::Graph model = pcg::models::transformer(t, 1);
+  const topology::Cluster cluster = some_gpus("dgx-b200");
+  const sim::Oracle oracle(cluster);
+  const base::Yaml section;
+  auto training = in_precision(pcg::Precision::mxfp8);
+  const auto seconds = [&](bool fp8_attention) {
+    training.fp8_attention = fp8_attention;
+    const pcg::Plan plan = search::megatron_plan({model, section, cluster, training, oracle}, {}).value();
+    return sim::simulate_plan(plan, cluster).iteration_time.value();
+  };
+  CHECK(seconds(true) < 0.95 * seconds(false));
+}
+
 TEST_CASE("weights are cast once for all micro-batches, or in each pass that gathers them") {
   const topology::Cluster cluster = some_gpus("dgx-b200", 2);
   const auto casts = [&](int zero) {

@@ -2,8 +2,8 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
-#include "profiles/models/attention_model.hpp"
 #include "profiles/kernel_time.hpp"
+#include "profiles/models/attention_model.hpp"
 
 using pcg::KernelKind;
 using profiles::AttentionModel;

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "profiles/device_profile.hpp"
-#include "profiles/log_grid.hpp"
+#include "profiles/models/log_grid.hpp"
 
 using profiles::ProductDevice;
 using profiles::ProductModel;

@@ -1,4 +1,4 @@
-#include "profiles/log_grid.hpp"
+#include "profiles/models/log_grid.hpp"
 
 #include <algorithm>
 
