@@ -1,5 +1,6 @@
 #pragma once
-// Which plan wins: how well forecasts choose among plans that answer the same question (one model, batch and machine).
+// Which plan wins: how well forecasts choose among plans that answer the same question (one model, batch and machine). A plan that was
+// measured several times counts once, with the median.
 
 #include <vector>
 

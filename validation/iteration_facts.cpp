@@ -33,10 +33,16 @@ std::string question_of(const measurements::Point& p) {
   return fmt::format("{}\n{} {} {} {} {}", text, p.cluster, p.gpus, p.global_batch, p.precision, p.framework);
 }
 
+std::string plan_of(const measurements::Point& p) {
+  base::Yaml scenario = measurements::scenario_of(p);
+  std::erase_if(scenario.entries, [](const auto& e) { return e.key == "name"; });
+  return base::emit_yaml(scenario);
+}
+
 }  // namespace
 
 IterationFacts iteration_facts(const measurements::Point& p, const scenarios::QuestionKind& kind, base::Seconds at_peak) {
-  return {at_peak, kind.device, kind.precision, family_of(p), question_of(p)};
+  return {at_peak, kind.device, kind.precision, family_of(p), question_of(p), plan_of(p)};
 }
 
 }  // namespace validation

@@ -15,6 +15,7 @@ struct IterationFacts {
   std::string precision;  // family: "half", "fp8", ...
   std::string family;     // the model's kind without its sizes: which parts its layers have; of a builtin the name up to its first dash
   std::string question;   // model, cluster, GPUs, batch and precision: plans of equal questions compete
+  std::string plan;       // all that the forecast is told: equal ones are one plan, measured several times
 };
 
 // Cost: O(keys of the point).

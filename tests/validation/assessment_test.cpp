@@ -88,8 +88,8 @@ Item known(const std::string& group, double measured, double predicted, Iteratio
   return i;
 }
 
-IterationFacts facts_of(double at_peak, const char* machine, const char* family, const char* question) {
-  return {base::Seconds(at_peak), machine, "half", family, question};
+IterationFacts facts_of(double at_peak, const char* machine, const char* family, const char* question, const char* plan = "") {
+  return {base::Seconds(at_peak), machine, "half", family, question, plan};
 }
 
 }  // namespace
@@ -110,14 +110,32 @@ TEST_CASE("a closed formula knows the share of peak of the rows that remain") {
 
 TEST_CASE("regret is what the forecast's favourite costs over the best plan of its question") {
   // Question p: the favourite is the second plan, 5 s against 4 s; q: the favourite is the best; r has one plan.
-  const IterationFacts p = facts_of(1, "x", "gpt", "p"), q = facts_of(1, "x", "gpt", "q"), r = facts_of(1, "x", "gpt", "r");
-  const Assessment a =
-      assess({known("a", 4, 4, p), known("a", 5, 3, p), known("a", 1, 1, q), known("a", 2, 3, q), known("a", 9, 9, r), item_of("b", 1, 1)},
-             std::nullopt, {});
+  const auto of = [](const char* question, const char* plan) { return facts_of(1, "x", "gpt", question, plan); };
+  const Assessment a = assess({known("a", 4, 4, of("p", "1")), known("a", 5, 3, of("p", "2")), known("a", 1, 1, of("q", "1")),
+                               known("a", 2, 3, of("q", "2")), known("a", 9, 9, of("r", "1")), item_of("b", 1, 1)},
+                              std::nullopt, {});
   REQUIRE(a.groups[0].choices);
   CHECK(a.groups[0].choices->questions == 2);
   CHECK(a.groups[0].choices->regret == doctest::Approx(0.125));
   CHECK(a.groups[0].choices->tau == doctest::Approx(0));
   CHECK_FALSE(a.groups[1].choices);
   CHECK_FALSE(a.groups[1].formula.group);
+}
+
+TEST_CASE("a plan that was measured several times is one plan, with the median") {
+  const auto of = [](const char* question, const char* plan) { return facts_of(1, "x", "gpt", question, plan); };
+  // Plan 1 of question p ran three times, 4 s in the median; plan 2 is the favourite, 5 s: 5/4 - 1. Question q has one plan.
+  const Assessment a = assess({known("a", 2, 6, of("p", "1")), known("a", 4, 6, of("p", "1")), known("a", 9, 6, of("p", "1")),
+                               known("a", 5, 3, of("p", "2")), known("a", 1, 1, of("q", "1")), known("a", 2, 1, of("q", "1"))},
+                              std::nullopt, {});
+  REQUIRE(a.groups[0].choices);
+  CHECK(a.groups[0].choices->questions == 1);
+  CHECK(a.groups[0].choices->regret == doctest::Approx(0.25));
+  CHECK(a.groups[0].choices->tau == doctest::Approx(-1));
+}
+
+TEST_CASE("where forecasts are equal, the favourite is any of them") {
+  const auto of = [](const char* plan) { return facts_of(1, "x", "gpt", "p", plan); };
+  const Assessment a = assess({known("a", 4, 3, of("1")), known("a", 6, 3, of("2")), known("a", 8, 5, of("3"))}, std::nullopt, {});
+  CHECK(a.groups[0].choices->regret == doctest::Approx(0.25));  // 5 s on average against 4 s
 }
