@@ -1,9 +1,13 @@
 """Published runs of 8 to thousands of GPUs (published_multinode.csv): NVIDIA's DGX Cloud benchmarks, FSDP of PyTorch and JAX, reports.
 
-What a row leaves open: NeMo's rows have no word on tensor overlap (its recipes of dense models overlap it) nor on the FP8 recipe
-(delayed scaling, NeMo's default of early 2025). Compiled kernels of PyTorch and JAX cannot be said: their rows run under the profiles
+What a row leaves open: NeMo's rows have no word on tensor overlap (its recipes of dense models overlap it; what launch scripts add: dgxc.py)
+nor on the FP8 recipe (delayed scaling, NeMo's default of early 2025). Compiled kernels of PyTorch and JAX cannot be said: their rows run under the profiles
 `pytorch` and `generic`. Rows whose figures are recalled and not read in a source are left out, and so are runs with tokens that went
 where the router sent them."""
+import re
+
+from .bridge import SCOPES
+from .dgxc import launched
 from .machines import machine
 from .megatron_core import grid, merged, precision_of
 from .models import model
@@ -23,12 +27,14 @@ def fp8_recipe(r, precision):
     return "current" if "tensorwise" in text else "blockwise" if "blockwise" in text else "delayed"
 
 
-# Words of the notes on how experts get their tokens.
+# Words of the notes on how experts get their tokens, and on what graphs launch.
 def experts(r, notes):
     if "natural routing" in notes:
         raise Unsaid("tokens go where the router sends them, which is not given")
     dispatch = next((d for d in ("deepep", "hybridep") if d in notes), None)
-    return {"plan.dispatch": dispatch, "plan.overlap": {"experts": True} if "ep overlap on" in notes else None}
+    graphs = re.search(r"te graphs ([\w+]+)", notes)
+    parts = {SCOPES[s]: True for s in graphs.group(1).split("+") if s in SCOPES} if graphs else None
+    return {"plan.dispatch": dispatch, "plan.overlap": {"experts": True} if "ep overlap on" in notes else None, "plan.graphed": parts}
 
 
 # FSDP of PyTorch and JAX: weights are freed between the passes, but not where there is a pipeline. Shards of fewer ranks than there are:
@@ -78,6 +84,7 @@ def multinode(tables):
             more["training.framework.overlap_tensor"] = True if tp > 1 and not shape.get("experts") else None
         if "dualpipe" in r["framework"].lower():
             more.update({"sharding": "zero1", "plan.schedule": "dualpipe"})
+        more = merged(more, launched(r["source"], r["model"], chip))
         key = r["source_key"].replace("_", "-")
         return point(**merged(p, where, recomputed(r, framework, shape["layers"]), more, {
             "precision": precision, "fp8_recipe": fp8_recipe(r, precision), "id": f"multinode-{k}", "group": f"multinode-{key}-{chip}-{precision}",

@@ -1,0 +1,32 @@
+"""What NVIDIA's DGX Cloud benchmarks ask for beside the plan of their tables, read in their launch scripts (NVIDIA/dgxc-benchmarking at the
+release that a row names, model/launch.sh and configure.sh) and in the recipes these start (NVIDIA/NeMo scripts/performance/llm)."""
+import re
+
+# TransformerEngine has no fused backward kernel of cuDNN for heads that are wider in queries than in values on Blackwell before cuDNN 9.11
+# (transformer_engine/common/fused_attn/fused_attn.cpp, nvte_get_fused_attn_backend, "9.11: d_qk = 192, d_v = 128 + Blackwell + bprop"), which
+# is younger than the containers of April 2025 (FW_VERSION of launch.sh). Its script for GB200 recomputes core_attn, that for H100 mla_up_proj.
+UNFUSED = {"attention": "unfused", "plan.recompute": {"modules": ["attention"]}}
+# MegatronTokenDropCallback: every expert gets and pads to an equal number of tokens, which the host knows.
+PADDED = {"training.framework.host_waits_for_tokens": False}
+OVERLAPPED = {"training.framework.overlap_tensor": True}  # tp_comm_overlap, ub_tp_comm_overlap
+GRAPHS = {"plan.cuda_graphs": True}                       # --cuda_graphs true
+
+# Release, model, chip -> settings. The first that fits counts.
+LAUNCHED = [
+    (r"v25\.0[45]", r"deepseek", r"gb200|b200", {**UNFUSED, **PADDED}),
+    (r"v25\.0[45]", r"deepseek", r"h100", {"plan.recompute": {"modules": ["mla_up"]}, **PADDED}),
+    # grok1 starts from the configuration of Mixtral 8x7B, with its activation.
+    (r"v25\.0[45]", r"grok", r"gb200|b200", {"model.activation": None, **PADDED, **OVERLAPPED, **GRAPHS}),
+    (r"v25\.0[45]", r"grok", r"h100", {"model.activation": None, **PADDED, **OVERLAPPED}),
+    (r"v25\.0[12]", r"grok", r"h100", {**PADDED, **OVERLAPPED}),
+    (r"v25\.0[45]", r"nemotron", r"gb200", GRAPHS),
+]
+
+
+def launched(source, model, chip):
+    """The settings of a row; none where its source is another, or its script asks for nothing that the table does not say."""
+    release = re.search(r"dgxc-benchmarking@(v[\d.]+)", source)
+    if not release:
+        return {}
+    return next((dict(settings) for r, m, c, settings in LAUNCHED
+                 if re.match(r, release.group(1)) and re.search(m, model, re.IGNORECASE) and re.fullmatch(c, chip)), {})
