@@ -18,6 +18,7 @@ std::vector<FrameworkConstant> host_times() {
           {"host.launch_jitter", 10e-6, 1e-7, 500e-6, &HostCosts::launch_jitter, {}},
           {"host.recomputed_block", 100e-6, 1e-6, 5e-3, &HostCosts::recomputed_block, {}},
           {"host.exchange", 500e-6, 1e-6, 20e-3, &HostCosts::exchange, {}},
+          {"host.expert", 10e-6, 1e-7, 500e-6, &HostCosts::expert, {}},
           {"host.micro_batch", 500e-6, 1e-6, 20e-3, &HostCosts::micro_batch, {}},
           {"host.iteration", 5e-3, 1e-5, 100e-3, &HostCosts::iteration, {}}};
 }

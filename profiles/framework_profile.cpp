@@ -28,6 +28,7 @@ HostCosts read_host(const base::Yaml& node, const std::string& path, base::Diagn
   h.launch_jitter = read("launch_jitter");
   h.recomputed_block = read("recomputed_block");
   h.exchange = read("exchange");
+  h.expert = read("expert");
   h.micro_batch = read("micro_batch");
   h.iteration = read("iteration");
   if (const auto basis = map.choice("basis", host_basis_names())) h.basis = static_cast<HostBasis>(*basis);
@@ -47,9 +48,11 @@ LossCost read_loss(const base::Yaml& node, const std::string& path, base::Diagno
   return l;
 }
 
-ExpertBiasCost read_expert_bias(const base::Yaml& node, const std::string& path, base::Diagnostics& sink) {
-  base::MapReader map(node, path, sink);
-  ExpertBiasCost c{map.bytes("forward_bytes").value_or(base::Bytes(0)), map.bytes("backward_bytes").value_or(base::Bytes(0))};
+BytesPerElement read_bytes_per_element(base::MapReader& parent, const char* name, base::Diagnostics& sink) {
+  const base::Yaml* node = parent.optional(name);
+  if (node == nullptr) return {};
+  base::MapReader map(*node, parent.path_of(name), sink);
+  BytesPerElement c{map.bytes("forward_bytes").value_or(base::Bytes(0)), map.bytes("backward_bytes").value_or(base::Bytes(0))};
   for (const char* key : {"forward_bytes", "backward_bytes"}) map.require(key);
   map.finish();
   return c;
@@ -136,16 +139,19 @@ FrameworkProfile read_framework_section(const base::Yaml& section, const std::st
   f.fp32_gradients = map.boolean("fp32_gradients").value_or(false);
   f.fp32_gradient_copy = map.boolean("fp32_gradient_copy").value_or(false);
   f.fused_gated_activation = map.boolean("fused_gated_activation").value_or(false);
+  f.joint_gated_projections = map.boolean("joint_gated_projections").value_or(false);
   f.overlap_stage_boundary = read_by_schedule(map, "overlap_stage_boundary", true);
   f.host_waits_for_stage = read_by_schedule(map, "host_waits_for_stage", false);
   f.host_waits_for_batch = map.boolean("host_waits_for_batch").value_or(false);
   f.host_waits_for_tokens = map.boolean("host_waits_for_tokens").value_or(false);
+  f.sorts_exchanged_tokens = map.boolean("sorts_exchanged_tokens").value_or(false);
   f.prefetch_units = static_cast<int>(map.integer("prefetch_units", 0, 1000).value_or(f.prefetch_units));
   f.transformer_dropout = map.number("transformer_dropout", 0, 1).value_or(0);
   if (const base::Yaml* attention = map.optional("attention")) f.attention = read_shares(*attention, map.path_of("attention"), sink);
   if (const base::Yaml* sustained = map.optional("sustained")) f.sustained = read_shares(*sustained, map.path_of("sustained"), sink);
   if (const base::Yaml* loss = map.optional("loss")) f.loss = read_loss(*loss, map.path_of("loss"), sink);
-  if (const base::Yaml* biases = map.optional("expert_bias")) f.expert_bias = read_expert_bias(*biases, map.path_of("expert_bias"), sink);
+  f.expert_bias = read_bytes_per_element(map, "expert_bias", sink);
+  f.rotation = read_bytes_per_element(map, "rotation", sink);
   if (const base::Yaml* host = map.required("host")) f.host = read_host(*host, map.path_of("host"), sink);
   map.finish();
   return f;

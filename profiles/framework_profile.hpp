@@ -29,6 +29,7 @@ struct HostCosts {
   base::Seconds launch_jitter;     // mean lateness of a host at a collective: the slowest of n is (1/2 + ... + 1/n) times this later
   base::Seconds recomputed_block;  // per block that is recomputed: saving and restoring random states, a nested backward pass
   base::Seconds exchange;          // per dispatch or combine of an expert layer and pass: masks, counts and splits of the exchange
+  base::Seconds expert;            // per expert that a device holds, its product and pass: experts' products are launched one by one
   base::Seconds micro_batch;       // per micro-batch of a stage and pass: loader, schedule, loss
   base::Seconds iteration;         // per iteration: optimizer step, gradient norm, logging
   HostBasis basis = HostBasis::assumed;
@@ -50,11 +51,10 @@ struct BySchedule {
   bool operator==(const BySchedule&) const = default;
 };
 
-// Bytes that adding the biases of experts moves per element of their outputs, where it is no part of the last product but kernels of its
-// own: all passes together. 0: the product adds them.
-struct ExpertBiasCost {
+// Bytes that a step moves per element where frameworks run it as kernels of its own: all of a pass together.
+struct BytesPerElement {
   base::Bytes forward, backward;
-  bool operator==(const ExpertBiasCost&) const = default;
+  bool operator==(const BytesPerElement&) const = default;
 };
 
 // A bucket by its parameters: `parameters`, or `per_replica` for each device that adds them up, whichever is more. Of the first stage of a
@@ -81,15 +81,18 @@ struct FrameworkProfile {
   bool fp32_gradients = false;               // in bf16: accumulated and reduced in fp32, unless the scenario says
   bool fp32_gradient_copy = false;           // half-precision gradients are copied to fp32 for the optimizer, which keeps the copy
   bool fused_gated_activation = false;       // activation and product of a gated unit are one kernel, which computes the activation again
+  bool joint_gated_projections = false;      // both projections of a gated unit are one product
   bool host_waits_for_batch = false;         // the host waits for its device before each micro-batch that it reads (a blocking copy)
   bool host_waits_for_tokens = false;        // and before each dispatch of a forward pass, for how many tokens each expert gets
   // A stage computes while it sends; else its compute stream waits until the message has left.
   BySchedule overlap_stage_boundary{true, true};
-  BySchedule host_waits_for_stage;  // the host waits for a stage boundary's data before it launches what reads them
-  int prefetch_units = 1;           // ZeRO-3: weights are gathered at most this many blocks ahead of the one being computed
-  double transformer_dropout = 0;   // of a transformer that says nothing of dropout: the default of the framework's options
+  BySchedule host_waits_for_stage;      // the host waits for a stage boundary's data before it launches what reads them
+  int prefetch_units = 1;               // ZeRO-3: weights are gathered at most this many blocks ahead of the one being computed
+  double transformer_dropout = 0;       // of a transformer that says nothing of dropout: the default of the framework's options
+  bool sorts_exchanged_tokens = false;  // tokens that came by all-to-all are sorted by expert, and back, in passes of their own
   LossCost loss;
-  ExpertBiasCost expert_bias;
+  BytesPerElement expert_bias;  // adding the biases of experts, per element of their outputs; 0: the last product adds them
+  BytesPerElement rotation;     // rotary embedding, per element of queries and keys that it rotates; 0: one fused kernel
   // Share of the tensor cores' peak that fused attention reaches, by GPU generation (a device profile's name up to its first '-');
   // absent: as the device profile has it.
   std::map<std::string, double> attention;

@@ -8,6 +8,7 @@
 #include "pcg/work/gradient_kernels.hpp"
 #include "pcg/work/saved.hpp"
 #include "pcg/work/shard_operator.hpp"
+#include "sim/dataflow/gated_unit.hpp"
 #include "sim/dataflow/internal_movement.hpp"
 
 namespace sim {
@@ -72,17 +73,7 @@ const Layout& Activations::kept_layout(std::uint32_t node, std::size_t input) co
 }
 
 bool Activations::is_computed_again(std::uint32_t node, std::size_t input) const {
-  const pcg::PcgNode& product = plan_.pcg.node(pcg::NodeId(node));
-  const auto* binary = std::get_if<pcg::Binary>(product.operation());
-  if (gated_ == Gated::apart || binary == nullptr || binary->kind != pcg::Binary::Kind::multiply) return false;
-  const pcg::TensorRef from = flow_.origins[node][input];
-  // A tensor that moves in between, or that others read, is there in memory; one kernel computes one activation.
-  const pcg::PcgNode& maker = plan_.pcg.node(from.node);
-  if (product.inputs[input] != from || flow_.uses[from.node.value][0].size() != 1 || (input > 0 && is_computed_again(node, 0)))
-    return false;
-  const auto* activation = maker.computes() ? std::get_if<pcg::Unary>(maker.operation()) : nullptr;
-  // Others have their derivative from the output: they keep one tensor either way.
-  return activation != nullptr && (activation->kind == pcg::Unary::Kind::gelu || activation->kind == pcg::Unary::Kind::silu);
+  return gated_ == Gated::fused && activated_input(plan_, flow_, node) == input;
 }
 
 void Activations::keep(std::span<const std::uint32_t> nodes, Scores scores, std::vector<double>& bytes) {

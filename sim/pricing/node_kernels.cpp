@@ -8,6 +8,7 @@
 #include "pcg/work/forward_kernels.hpp"
 #include "pcg/work/gradient_kernels.hpp"
 #include "pcg/work/shard_operator.hpp"
+#include "sim/dataflow/gated_unit.hpp"
 #include "sim/memory/model_states.hpp"
 
 namespace sim {
@@ -62,6 +63,51 @@ bool adds_biases_of_experts(const pcg::Plan& plan, const FlowGraph& flow, std::u
          });
 }
 
+// The kernel of a gated unit's product reads the gate and makes its gradient: of the activation's own, what casts write remains.
+void leave_to_product(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const profiles::FrameworkProfile& framework) {
+  if (!shape.activated_gate || !framework.fused_gated_activation) return;
+  kernels.resize(std::min<std::size_t>(kernels.size(), 1));
+  for (pcg::Kernel& k : kernels) {
+    k.bytes = base::Bytes(0);
+    k.flops = base::Flops(0);
+  }
+}
+void drop_empty(std::vector<pcg::Kernel>& kernels) {
+  std::erase_if(kernels, [](const pcg::Kernel& k) { return k.bytes.value() == 0 && k.flops.value() == 0; });
+}
+
+// Whether tokens come to (MoeDispatch) or from (MoeCombine) ranks that hold some of the experts, but not one alone, by all-to-all: in the
+// order of the ranks that sent them.
+bool receives_unsorted(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node) {
+  if (plan.dispatch != pcg::Dispatch::nccl) return false;
+  const pcg::Operator& op = *plan.pcg.nodes()[node].operation();
+  std::optional<std::uint32_t> experts;
+  if (std::holds_alternative<pcg::MoeDispatch>(op) && !flow.uses[node][0].empty()) experts = flow.uses[node][0].front().consumer;
+  if (std::holds_alternative<pcg::MoeCombine>(op)) experts = flow.origins[node][0].node.value;
+  if (!experts || plan.pcg.nodes()[*experts].operation() == nullptr ||
+      !std::holds_alternative<pcg::ExpertLinear>(*plan.pcg.nodes()[*experts].operation()))
+    return false;
+  const pcg::NodeId id(*experts);
+  const std::int64_t held = plan.pcg.shard_inputs(id)[1].sizes[0], all = plan.pcg.whole_inputs(id)[1].sizes[0];
+  return 1 < held && held < all;
+}
+
+// Sorting reads and writes what the experts read or wrote once more. Counts with the copy that the node runs anyway.
+void sort_tokens(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const pcg::TrainingConfig& training,
+                 const profiles::FrameworkProfile& framework) {
+  if (!shape.received_unsorted || !framework.sorts_exchanged_tokens || kernels.empty()) return;
+  const pcg::TensorShape& of_experts = std::holds_alternative<pcg::MoeDispatch>(shape.op) ? shape.outputs[0] : shape.read[0];
+  kernels.front().bytes += 2 * pcg::bytes_of(of_experts, training.precision);
+}
+
+// A rotation that the framework does not fuse moves more bytes; its kernels are counted as one.
+void rotate_apart(std::vector<pcg::Kernel>& kernels, const pcg::TrainingConfig& training, base::Bytes per_element) {
+  if (per_element.value() == 0) return;
+  for (pcg::Kernel& k : kernels)
+    if (k.name.starts_with("attention.rotate"))  // reads and writes each element once
+      k.bytes = k.bytes * (per_element / (2 * pcg::element_bytes(pcg::Element::real, training.precision)));
+}
+
 // Attention in low precision: of the forward pass its inputs are cast before it, of the backward pass the gradient of its output.
 void lower_attention(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const pcg::TrainingConfig& training, Operand what) {
   const auto fused = std::ranges::find_if(kernels, [](const pcg::Kernel& k) { return pcg::is_attention(k.kind); });
@@ -93,7 +139,9 @@ NodeShape node_shape(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t
               casts_of(plan, flow, node, copies_columns),
               plan.memory.fp8_activation_inputs && keeps_activation_input(plan, flow, node),
               adds_biases_of_experts(plan, flow, node),
-              false};
+              is_activated_gate(plan, flow, node),
+              is_second_projection(plan, flow, node),
+              receives_unsorted(plan, flow, node)};
   s.stored = flow.stored[node];
   s.graphed = pcg::is_graphed(n, plan.graphed);
   const auto slots = pcg::weight_slots(s.op, flow.origins[node].size());
@@ -107,6 +155,7 @@ std::vector<pcg::Kernel> forward_kernels(const NodeShape& shape, const pcg::Trai
   std::vector<pcg::Kernel> kernels =
       passes_of_loss(shape, training, pcg::forward_kernels(shape.op, shape.read, shape.outputs, training.precision),
                      framework.loss.forward_kernels, framework.loss.forward);
+  leave_to_product(kernels, shape, framework);
   if (pcg::casts_products(training.precision)) {
     const pcg::OperandFormat format = pcg::operand_format(training, shape.casts.copies_columns);
     if (shape.casts.low) {
@@ -117,7 +166,10 @@ std::vector<pcg::Kernel> forward_kernels(const NodeShape& shape, const pcg::Trai
       kernels.back().bytes += bytes_written_more(shape.casts.output, static_cast<double>(shape.outputs[0].elements()), format);
     }
   }
+  if (shape.activated_gate) drop_empty(kernels);
   lower_attention(kernels, shape, training, Operand::input);
+  rotate_apart(kernels, training, framework.rotation.forward);
+  sort_tokens(kernels, shape, training, framework);
   for (const pcg::Kernel& k : expert_bias_kernels(shape, framework.expert_bias.forward)) kernels.push_back(k);
   if (shape.casts_kept) kernels.push_back(cast_kept(shape.read[0], training.precision));
   return kernels;
@@ -129,6 +181,7 @@ std::vector<pcg::Kernel> input_gradient_kernels(const NodeShape& shape, const pc
   std::vector<pcg::Kernel> kernels =
       passes_of_loss(shape, training, pcg::input_gradient_kernels(shape.op, shape.read, shape.outputs, shape.needed, training.precision),
                      framework.loss.backward_kernels, framework.loss.backward);
+  leave_to_product(kernels, shape, framework);
   if (pcg::casts_products(training.precision)) {
     const pcg::OperandFormat format = pcg::operand_format(training, shape.casts.copies_columns);
     if (shape.casts.low) {
@@ -139,7 +192,10 @@ std::vector<pcg::Kernel> input_gradient_kernels(const NodeShape& shape, const pc
       kernels.back().bytes += bytes_written_more(shape.casts.made_gradient, static_cast<double>(shape.read[0].elements()), format);
     }
   }
+  if (shape.activated_gate) drop_empty(kernels);
   lower_attention(kernels, shape, training, Operand::gradient);
+  rotate_apart(kernels, training, framework.rotation.backward);
+  sort_tokens(kernels, shape, training, framework);
   put_before(kernels, expert_bias_kernels(shape, framework.expert_bias.backward));
   if (shape.casts_kept) kernels.insert(kernels.begin(), cast_kept(shape.read[0], training.precision));
   return kernels;
@@ -158,11 +214,15 @@ std::vector<pcg::Kernel> weight_casts(const pcg::Plan& plan, const FlowGraph& fl
   return weight_cast_kernels(plan.memory.weights, elements, pcg::weight_format(plan.training, copies_columns));
 }
 
-std::vector<pcg::Kernel> accumulation_kernels(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node) {
+std::vector<pcg::Kernel> accumulation_kernels(const pcg::Plan& plan, const FlowGraph& flow, const profiles::FrameworkProfile& framework,
+                                              std::uint32_t node) {
   double bytes = 0;
   const auto outputs = plan.pcg.shard_outputs(pcg::NodeId(node));
   for (std::size_t j = 0; j < outputs.size(); ++j) {
-    const auto readers = static_cast<double>(flow.uses[node][j].size());
+    // Both projections of a gated unit add up inside the one product that they are.
+    const auto readers = static_cast<double>(std::ranges::count_if(flow.uses[node][j], [&](const Use& u) {
+      return !framework.joint_gated_projections || !is_second_projection(plan, flow, u.consumer);
+    }));
     // a += b reads both and writes one, once for every reader beyond the first.
     if (readers > 1) bytes += 3 * (readers - 1) * pcg::bytes_of(outputs[j], plan.training.precision).value();
   }

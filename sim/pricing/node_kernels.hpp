@@ -20,6 +20,9 @@ struct NodeShape {
   CastsOfNode casts;                            // of low precision
   bool casts_kept = false;                      // keeps what it reads in fp8: casts it there, and back for the backward pass
   bool biases_apart = false;                    // experts' last product, whose biases a framework may add in kernels of their own
+  bool activated_gate = false;                  // the activation of a gated unit, which its product may compute
+  bool second_projection = false;               // of a gated unit, which may be one product with the gate's
+  bool received_unsorted = false;               // dispatch or combine of tokens that come by all-to-all to ranks of several experts
   bool stored = false;                          // joins or cuts weights alone (FlowGraph::stored): runs no kernels
   bool graphed = false;                         // in a CUDA graph (pcg::GraphedParts): the host launches it in no time
   bool operator==(const NodeShape&) const = default;
@@ -37,7 +40,8 @@ struct NodeShape {
 // Casting a product's weight for all micro-batches, once it is updated and gathered. None where the plan trains in no low precision.
 [[nodiscard]] std::vector<pcg::Kernel> weight_casts(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node, bool copies_columns);
 // Adding up the gradients of outputs that several nodes read.
-[[nodiscard]] std::vector<pcg::Kernel> accumulation_kernels(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node);
+[[nodiscard]] std::vector<pcg::Kernel> accumulation_kernels(const pcg::Plan& plan, const FlowGraph& flow,
+                                                            const profiles::FrameworkProfile& framework, std::uint32_t node);
 // Adding a micro-batch's gradients of the node's weights to those of the micro-batches before. None where the framework's
 // weight-gradient kernels add them up themselves.
 [[nodiscard]] std::vector<pcg::Kernel> gradient_buffer_kernels(const pcg::Plan& plan, const FlowGraph& flow,

@@ -64,10 +64,13 @@ PriceList::Shape& PriceList::shape_of(std::uint32_t node) {
 }
 
 PriceList::HostTime PriceList::host_of(const NodeShape& shape, base::Seconds per_kernel) const {
+  base::Seconds once(0);
+  if (std::holds_alternative<pcg::ExpertLinear>(shape.op)) once = framework_.host.expert * static_cast<double>(shape.read[1].sizes[0]);
   const bool exchanges = std::holds_alternative<pcg::MoeDispatch>(shape.op) || std::holds_alternative<pcg::MoeCombine>(shape.op);
-  // The counts of tokens are in the router's graph.
-  const bool counts = exchanges && !plan_.graphed.router;
-  return {per_kernel, counts ? framework_.host.exchange : base::Seconds(0), !shape.graphed};
+  // Else the counts of tokens are in the router's graph.
+  if (exchanges && !plan_.graphed.router) once = framework_.host.exchange;
+  const bool launched_with_gate = framework_.joint_gated_projections && shape.second_projection;
+  return {per_kernel, once, !shape.graphed && !launched_with_gate};
 }
 
 const Price& PriceList::forward(std::uint32_t node) {
@@ -102,7 +105,7 @@ const Price& PriceList::weight_cast(std::uint32_t node) {
 
 const Price& PriceList::accumulation(std::uint32_t node) {
   std::optional<Price>& known = nodes_[node].accumulation;
-  if (!known) known = price(accumulation_kernels(plan_, flow_, node), framework_.host.backward_kernel);
+  if (!known) known = price(accumulation_kernels(plan_, flow_, framework_, node), framework_.host.backward_kernel);
   return *known;
 }
 

@@ -58,8 +58,9 @@ TEST_CASE("every key of a framework profile is read") {
       "  prefetch_units: 3\n  fp32_gradient_copy: true\n  fused_gated_activation: true\n"
       "  attention: {a100: 0.3}\n  sustained: {h100: 0.8}\n"
       "  loss: {forward_kernels: 6, forward_bytes: 38 B, backward_kernels: 2, backward_bytes: 14 B}\n"
-      "  expert_bias: {forward_bytes: 12 B, backward_bytes: 10 B}\n"
-      "  host: {basis: fitted, forward_kernel: 10 us, launch_jitter: 2 us}\n");
+      "  expert_bias: {forward_bytes: 12 B, backward_bytes: 10 B}\n  rotation: {forward_bytes: 24 B, backward_bytes: 34 B}\n"
+      "  joint_gated_projections: true\n  sorts_exchanged_tokens: true\n"
+      "  host: {basis: fitted, forward_kernel: 10 us, launch_jitter: 2 us, expert: 7 us}\n");
   CHECK(f.framework == pcg::Framework::pytorch);
   CHECK(!f.overlap_gradients);
   CHECK(f.host_waits_for_stage == profiles::BySchedule{true, true});
@@ -74,6 +75,11 @@ TEST_CASE("every key of a framework profile is read") {
   CHECK(f.loss.backward.value() == 14);
   CHECK(f.expert_bias.forward.value() == 12);
   CHECK(f.expert_bias.backward.value() == 10);
+  CHECK(f.rotation.forward.value() == 24);
+  CHECK(f.rotation.backward.value() == 34);
+  CHECK(f.joint_gated_projections);
+  CHECK(f.sorts_exchanged_tokens);
+  CHECK(f.host.expert.value() == doctest::Approx(7e-6));
   CHECK(f.host.forward_kernel.value() == doctest::Approx(10e-6));
   CHECK(f.host.launch_jitter.value() == doctest::Approx(2e-6));
   CHECK(f.host.iteration.value() == 0);

@@ -112,17 +112,24 @@ def experts(recipe, shape):
     of their activations. Transformer Engine's op fuser has both within the products. DeepEP and HybridEP hand out routing weights in fp32 (Megatron-LM,
     megatron/core/transformer/moe/token_dispatcher.py), so that in TEGroupedMLP._apply_bias bias times weight (4 written), the sum (6 read, 4 written), their
     copy (8) and its cast (6) are in fp32, and backward the cast (6), the sum's gradient (6), the copy that joins the experts' (4) and for bias and weight each
-    4 read, 4 written and 4 summed. Activations that are recomputed are clamped again."""
+    4 read, 4 written and 4 summed. Per element of the gated input, which is twice as wide, the clamps of its halves and their copy side by side move 4 and 4;
+    backward, where a bound is compared, read 2 and written 1, both bounds of one half joined (3), and the mask applied (5): 11 on average, and the copy that joins
+    the halves 4 (PyTorch's clamp_backward). Activations that are recomputed are clamped again.
+
+    YaRN scales what it rotates (mscale 0.1 ln 32 + 1), which is not fused (megatron/core/models/common/embeddings/rope_utils.py, apply_rotary_pos_emb). Per
+    rotated element: times cosine (4), half of it negated (2), halves swapped (4), times sine (4), the sum (6) and a copy (4); backward both products (8), half
+    negated (2), halves joined (4), their sum (6), and for the cut into a rotated and an empty part two fills (4), a copy (4) and a sum (6)."""
     if not shape.get("expert_biases"):
         return {}
     forward, backward = 12, 16
     if recipe["moe_dispatcher"] in ("deepep", "hybridep"):
         forward, backward = 28, 40
     clamp = 16
-    forward, backward = forward + clamp, backward + 20 + (clamp if "moe_act" in recipe["recompute_modules"].split() else 0)
+    forward, backward = forward + clamp, backward + 30 + (clamp if "moe_act" in recipe["recompute_modules"].split() else 0)
     if recipe["te_op_fuser_grouped_mlp"] == "1":
         forward = backward = 0
-    return {"training.framework.expert_bias": {"forward_bytes": f"{forward} B", "backward_bytes": f"{backward} B"}}
+    return {"training.framework.expert_bias": {"forward_bytes": f"{forward} B", "backward_bytes": f"{backward} B"},
+            "training.framework.rotation": {"forward_bytes": "24 B", "backward_bytes": "34 B"}}
 
 
 def bridge(tables):

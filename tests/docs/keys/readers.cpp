@@ -342,9 +342,10 @@ std::vector<KeyReader> profile_readers() {
        whole = yaml(std::string(profiles::device_text("h100-sxm-80gb")));
   whole.find("device")->set("fitted", yaml(kFitted));
   std::vector<Yaml> frameworks;
-  for (const char* more : {"", "  overlapped_bucket: {parameters: 100}\n  attention: {a100: 1}\n  sustained: {a100: 1}",
-                           "  loss: {forward_kernels: 1, backward_kernels: 1, forward_bytes: 1 B, backward_bytes: 1 B}",
-                           "  expert_bias: {forward_bytes: 1 B, backward_bytes: 1 B}"})
+  for (const char* more :
+       {"", "  overlapped_bucket: {parameters: 100}\n  attention: {a100: 1}\n  sustained: {a100: 1}",
+        "  loss: {forward_kernels: 1, backward_kernels: 1, forward_bytes: 1 B, backward_bytes: 1 B}",
+        "  expert_bias: {forward_bytes: 1 B, backward_bytes: 1 B}\n  rotation: {forward_bytes: 1 B, backward_bytes: 1 B}"})
     frameworks.push_back(yaml(std::string("foreshard: 1\nframework:\n  name: generic\n  gradient_bucket: 1 MB\n  host: {}\n") + more));
   std::vector<Yaml> networks = yamls({std::string(profiles::network_text("a100-nvswitch"))});
   KeyReader accuracy{.table = "Accuracy file",

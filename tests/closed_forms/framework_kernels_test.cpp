@@ -1,0 +1,147 @@
+// What a framework's habits add to the kernels of a transformer layer, or take from them. Of n tokens of a device, width h, inner width f,
+// k experts for each token, in half precision:
+//   activation and product of a gated unit: forward 4 n f and 6 n f bytes, backward 6 n f and 10 n f; one kernel for both: 6 n f and 10 n
+//   f; both projections in one product: the gradients of what they read are not added up, 6 n h less; rotation apart: so many bytes for
+//   each element of queries and keys, 2 n h of them, in place of 4; sorting what came by all-to-all, and what leaves: 4 k n h each, forward
+//   and backward.
+#include <doctest/doctest.h>
+
+#include "planning.hpp"
+#include "sim/dataflow/dataflow.hpp"
+#include "sim/pricing/node_kernels.hpp"
+#include "sim/pricing/price_list.hpp"
+
+namespace {
+
+constexpr double kHabitTokens = 512, kHabitWidth = 256, kHabitInner = 768, kHabitExperts = 2;  // tokens of a device: two samples of 256
+
+struct HabitCase {
+  bool gated = false, rope = false;
+  std::int64_t experts = 0;
+  search::GridConfig grid = {.data = 1};
+};
+
+pcg::Plan habit_plan(const HabitCase& c, const topology::Cluster& cluster) {
+  pcg::models::TransformerConfig t;
+  t.layers = 1;
+  t.hidden = 256;
+  t.ffn = 768;
+  t.heads = 4;
+  t.vocab = 512;
+  t.sequence_length = 256;
+  t.gated = c.gated;
+  t.activation = pcg::Unary::Kind::silu;
+  t.rope = c.rope;
+  t.experts = c.experts;
+  t.top_k = 2;
+  t.dropout = 0;
+  t.biases = false;
+  pcg::TrainingConfig training = test::megatron_training(2 * c.grid.data);
+  training.framework = pcg::Framework::generic;
+  return test::megatron(pcg::models::transformer(t, 2 * c.grid.data), training, c.grid, cluster);
+}
+
+struct HabitBytes {
+  double forward = 0, backward = 0, added = 0;  // bytes; added: gradients of tensors that several read
+};
+
+HabitBytes bytes_with(const HabitCase& c, const profiles::FrameworkProfile& framework) {
+  const topology::Cluster cluster = test::dgx_a100(1, c.grid.data);
+  const pcg::Plan plan = habit_plan(c, cluster);
+  const sim::Dataflow data = sim::dataflow_of(plan);
+  const auto sum = [](const std::vector<pcg::Kernel>& kernels) {
+    double bytes = 0;
+    for (const pcg::Kernel& k : kernels) bytes += k.bytes.value();
+    return bytes;
+  };
+  HabitBytes m;
+  for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n) {
+    if (!plan.pcg.nodes()[n].computes()) continue;
+    const sim::NodeShape shape = sim::node_shape(plan, data.flow, n);
+    m.forward += sum(sim::forward_kernels(shape, plan.training, framework));
+    m.backward += sum(sim::input_gradient_kernels(shape, plan.training, framework));
+    m.added += sum(sim::accumulation_kernels(plan, data.flow, framework, n));
+  }
+  return m;
+}
+
+// What a habit takes from the layer's kernels.
+HabitBytes taken(const HabitCase& c, const profiles::FrameworkProfile& without, const profiles::FrameworkProfile& with) {
+  const HabitBytes a = bytes_with(c, without), b = bytes_with(c, with);
+  return {a.forward - b.forward, a.backward - b.backward, a.added - b.added};
+}
+
+}  // namespace
+
+TEST_CASE("one kernel for activation and product of a gated unit reads and writes 4 n f and 6 n f bytes less") {
+  profiles::FrameworkProfile fused;
+  fused.fused_gated_activation = true;
+  for (const std::int64_t experts : {0, 4}) {
+    const double rows = experts == 0 ? kHabitTokens : kHabitExperts * kHabitTokens;
+    const HabitBytes m = taken({.gated = true, .experts = experts}, {}, fused);
+    CHECK(m.forward == doctest::Approx(4 * rows * kHabitInner));
+    CHECK(m.backward == doctest::Approx(6 * rows * kHabitInner));
+    CHECK(m.added == 0);
+  }
+  const HabitBytes plain = taken({}, {}, fused);
+  CHECK(plain.forward == 0);
+  CHECK(plain.backward == 0);
+}
+
+TEST_CASE("both projections in one product add up no gradients of what they read") {
+  profiles::FrameworkProfile joint;
+  joint.joint_gated_projections = true;
+  CHECK(taken({.gated = true}, {}, joint).added == doctest::Approx(6 * kHabitTokens * kHabitWidth));
+  CHECK(taken({.gated = true, .experts = 4}, {}, joint).added == doctest::Approx(6 * kHabitExperts * kHabitTokens * kHabitWidth));
+  CHECK(taken({.gated = false}, {}, joint).added == 0);
+  CHECK(taken({.gated = true}, {}, joint).forward == 0);
+}
+
+TEST_CASE("a rotation apart moves its own bytes for each element of queries and keys") {
+  profiles::FrameworkProfile apart;
+  apart.rotation = {base::Bytes(24), base::Bytes(34)};
+  const HabitBytes m = taken({.rope = true}, apart, {});
+  CHECK(m.forward == doctest::Approx((24 - 4) * 2 * kHabitTokens * kHabitWidth));
+  CHECK(m.backward == doctest::Approx((34 - 4) * 2 * kHabitTokens * kHabitWidth));
+  CHECK(taken({.rope = false}, apart, {}).forward == 0);
+}
+
+TEST_CASE("tokens that came by all-to-all to ranks of several experts are sorted, 4 k n h bytes a time") {
+  profiles::FrameworkProfile sorts;
+  sorts.sorts_exchanged_tokens = true;
+  const auto passes = [&](int expert, pcg::Dispatch by) {
+    const HabitCase c{.experts = 4, .grid = {.data = 4, .expert = expert, .dispatch = by}};
+    const HabitBytes m = taken(c, sorts, {});
+    CHECK(m.forward == doctest::Approx(m.backward));
+    return m.forward / (4 * kHabitExperts * kHabitTokens * kHabitWidth);
+  };
+  CHECK(passes(2, pcg::Dispatch::nccl) == doctest::Approx(2));  // behind dispatch and before combine
+  CHECK(passes(1, pcg::Dispatch::nccl) == 0);                   // nothing travels
+  CHECK(passes(4, pcg::Dispatch::nccl) == 0);                   // one expert each
+  CHECK(passes(2, pcg::Dispatch::deepep) == 0);
+}
+
+TEST_CASE("hosts launch the products of experts one by one, and both projections of a gated unit together") {
+  const topology::Cluster cluster = test::dgx_a100(1, 4);
+  profiles::FrameworkProfile plain, slow;
+  slow.host.expert = base::Seconds(10e-6);
+  profiles::FrameworkProfile joint = slow;
+  joint.joint_gated_projections = true;
+  for (const int expert : {1, 2, 4}) {
+    const pcg::Plan plan = habit_plan({.gated = true, .experts = 4, .grid = {.data = 4, .expert = expert}}, cluster);
+    const sim::Dataflow data = sim::dataflow_of(plan);
+    const auto host = [&](const profiles::FrameworkProfile& framework) {
+      sim::PriceList prices(plan, data.flow, cluster, framework);
+      base::Seconds sum(0);
+      for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n) {
+        const pcg::PcgNode& node = plan.pcg.nodes()[n];
+        if (node.computes() && std::holds_alternative<pcg::ExpertLinear>(*node.operation()))
+          sum += prices.forward(n).on_type[0].host + prices.input_gradient(n).on_type[0].host + prices.weight_gradient(n).on_type[0].host;
+      }
+      return sum.value();
+    };
+    const double held = 4.0 / expert;
+    CHECK(host(slow) - host(plain) == doctest::Approx(3 * 3 * held * 10e-6));  // gate, up and down, three passes
+    CHECK(host(joint) == doctest::Approx(host(slow) * 2 / 3));
+  }
+}
