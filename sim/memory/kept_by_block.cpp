@@ -10,12 +10,9 @@ namespace {
 
 class BlockCounter {
  public:
-  BlockCounter(const pcg::Plan& plan, const FlowGraph& flow, const profiles::FrameworkProfile& framework, std::size_t devices)
-      : plan_(plan),
-        flow_(flow),
-        gated_(framework.fused_gated_activation ? Activations::Gated::fused : Activations::Gated::apart),
-        devices_(devices),
-        activations_(plan, flow, gated_) {}
+  BlockCounter(const pcg::Plan& plan, const FlowGraph& flow, const profiles::FrameworkProfile& framework, std::size_t devices,
+               bool copies_attention_output)
+      : plan_(plan), devices_(devices), activations_(plan, flow, framework, copies_attention_output), empty_(activations_) {}
 
   KeptByBlock run(std::span<const std::uint32_t> nodes) {
     kept_.again.assign(devices_, 0);
@@ -45,7 +42,7 @@ class BlockCounter {
 
   void add(const pcg::RecomputedUnit& unit) {
     activations_.keep_inputs(unit.nodes, saved_of(block_of(unit.nodes.front())));
-    Activations again(plan_, flow_, gated_);
+    Activations again = empty_;
     std::vector<double> all(devices_, 0), inputs(devices_, 0);
     again.keep(unit.nodes, Activations::Scores::kept, all);
     if (!unit.keeps_outputs) again.keep_outputs(unit.nodes, all);
@@ -55,18 +52,17 @@ class BlockCounter {
   }
 
   const pcg::Plan& plan_;
-  const FlowGraph& flow_;
-  Activations::Gated gated_;
   std::size_t devices_;
   Activations activations_;
+  const Activations empty_;  // with nothing kept or dropped yet
   KeptByBlock kept_;
 };
 
 }  // namespace
 
 KeptByBlock kept_by_block(const pcg::Plan& plan, const FlowGraph& flow, const profiles::FrameworkProfile& framework,
-                          std::span<const std::uint32_t> nodes, std::size_t devices) {
-  return BlockCounter(plan, flow, framework, devices).run(nodes);
+                          std::span<const std::uint32_t> nodes, std::size_t devices, bool copies_attention_output) {
+  return BlockCounter(plan, flow, framework, devices, copies_attention_output).run(nodes);
 }
 
 bool is_offloaded(const pcg::Plan& plan, int stage, int block) {

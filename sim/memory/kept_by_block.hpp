@@ -17,9 +17,10 @@ struct KeptByBlock {
 };
 
 // `nodes`: of a virtual stage, ascending. A tensor counts for the first block that keeps it. Devices are numbered below `devices`.
+// `copies_attention_output` as of activations.hpp.
 // Cost: O(nodes x points + blocks x devices).
 [[nodiscard]] KeptByBlock kept_by_block(const pcg::Plan& plan, const FlowGraph& flow, const profiles::FrameworkProfile& framework,
-                                        std::span<const std::uint32_t> nodes, std::size_t devices);
+                                        std::span<const std::uint32_t> nodes, std::size_t devices, bool copies_attention_output = false);
 
 // Whether what a block of a stage keeps is copied to the hosts (pcg::Offload).
 [[nodiscard]] bool is_offloaded(const pcg::Plan& plan, int stage, int block);

@@ -9,6 +9,7 @@
 #include "pcg/plan/ranks.hpp"
 #include "profiles/device_profile.hpp"
 #include "sim/memory/activations.hpp"
+#include "sim/memory/fixed_buffers.hpp"
 #include "sim/memory/kept_by_block.hpp"
 #include "sim/memory/model_states.hpp"
 #include "sim/memory/weight_storage.hpp"
@@ -25,7 +26,9 @@ class MemoryCounter {
         dataflow_(dataflow),
         flow_(dataflow.flow),
         framework_(framework),
+        cluster_(cluster),
         copies_columns_(copies_columns(plan, cluster)),
+        copies_attention_output_(copies_attention_output(plan, cluster, framework)),
         devices_(static_cast<std::size_t>(cluster.device_count())) {
     for (DeviceMemory& d : devices_) {
       d.saved.resize(static_cast<std::size_t>(plan.stages));
@@ -48,6 +51,12 @@ class MemoryCounter {
   void count_states();
   void count_activations(const std::vector<std::uint32_t>& nodes, std::size_t stage);
   void count_moments(const std::vector<std::uint32_t>& nodes, std::size_t stage);
+  [[nodiscard]] bool is_loss(std::uint32_t node) const {
+    return plan_.pcg.nodes()[node].computes() && std::holds_alternative<pcg::CrossEntropy>(*plan_.pcg.nodes()[node].operation());
+  }
+  [[nodiscard]] bool is_loss_of(const std::vector<Use>& uses) const;
+  // Bytes of a gradient, of logits what the framework's loss takes.
+  [[nodiscard]] double passing(const Layout& gradient, bool of_loss) const;
   [[nodiscard]] std::vector<double> zeros() const { return std::vector<double>(devices_.size(), 0.0); }
   // Nodes of each graph block, in order.
   [[nodiscard]] std::map<int, std::vector<std::uint32_t>> by_block(const std::vector<std::uint32_t>& nodes) const {
@@ -65,7 +74,8 @@ class MemoryCounter {
   const Dataflow& dataflow_;
   const FlowGraph& flow_;
   const profiles::FrameworkProfile& framework_;
-  const bool copies_columns_;
+  const topology::Cluster& cluster_;
+  const bool copies_columns_, copies_attention_output_;
   std::vector<DeviceMemory> devices_;
 };
 
@@ -98,11 +108,14 @@ void MemoryCounter::count_states() {
     devices_[d].weights = states[d].weights + states[d].copies;
     devices_[d].gradients = states[d].gradients;
     devices_[d].optimizer = states[d].optimizer;
+    devices_[d].update = states[d].update;
   }
+  const std::vector<base::Bytes> fixed = fixed_buffers(plan_, flow_, cluster_, framework_);
+  for (std::size_t d = 0; d < fixed.size(); ++d) devices_[d].fixed = fixed[d];
 }
 
 void MemoryCounter::count_activations(const std::vector<std::uint32_t>& nodes, std::size_t stage) {
-  const KeptByBlock counted = kept_by_block(plan_, flow_, framework_, nodes, devices_.size());
+  const KeptByBlock counted = kept_by_block(plan_, flow_, framework_, nodes, devices_.size(), copies_attention_output_);
   // What is offloaded is there for two blocks: one that is computed, and one that is copied.
   std::vector<double> saved = zeros(), on_its_way = zeros();
   double buffers = 0;
@@ -115,9 +128,8 @@ void MemoryCounter::count_activations(const std::vector<std::uint32_t>& nodes, s
     }
   }
   if (splits_backward(plan_.schedule)) {
-    const auto gated = framework_.fused_gated_activation ? Activations::Gated::fused : Activations::Gated::apart;
     std::vector<double> kept = zeros();
-    Activations(plan_, flow_, gated).keep_for_weights(nodes, kept);
+    Activations(plan_, flow_, framework_, copies_attention_output_).keep_for_weights(nodes, kept);
     for (std::size_t d = 0; d < devices_.size(); ++d) devices_[d].kept[stage] += base::Bytes(kept[d]);
   }
   for (std::size_t d = 0; d < devices_.size(); ++d) {
@@ -128,17 +140,29 @@ void MemoryCounter::count_activations(const std::vector<std::uint32_t>& nodes, s
 
 // Gradients of activations around one operator; weights gathered for its block and those that come next, or all where they are kept
 // (ZeRO-3); a block's unsharded gradients.
+bool MemoryCounter::is_loss_of(const std::vector<Use>& uses) const {
+  return std::ranges::any_of(uses, [&](const Use& use) { return is_loss(use.consumer); });
+}
+
+double MemoryCounter::passing(const Layout& gradient, bool of_loss) const {
+  const pcg::TensorShape shard = gradient.shape.shard();
+  const double whole = pcg::bytes_of(shard, plan_.training.precision).value();
+  return of_loss && pcg::is_half(plan_.training.precision) ? framework_.memory.loss_passing.value() * static_cast<double>(shard.elements()) : whole;
+}
+
 void MemoryCounter::count_moments(const std::vector<std::uint32_t>& nodes, std::size_t stage) {
   std::vector<double> around = zeros();
   for (std::uint32_t n : nodes) {
     if (!flow_.needs_gradient[n] || flow_.stored[n]) continue;  // gradients of weights are among the states
     double bytes = 0;
-    for (const Layout& l : flow_.layouts[n].output_gradients) bytes += pcg::bytes_of(l.shape.shard(), plan_.training.precision).value();
+    for (std::size_t j = 0; j < flow_.layouts[n].output_gradients.size(); ++j) {
+      const double whole = pcg::bytes_of(flow_.layouts[n].output_gradients[j].shape.shard(), plan_.training.precision).value();
+      // What the loss has written is here.
+      bytes += std::min(whole, passing(flow_.layouts[n].output_gradients[j], is_loss_of(flow_.uses[n][j])));
+    }
     for (std::size_t i = 0; i < flow_.origins[n].size(); ++i) {
       const std::uint32_t from = flow_.origins[n][i].node.value;
-      if (flow_.needs_gradient[from] && !flow_.stored[from]) {
-        bytes += pcg::bytes_of(flow_.layouts[n].input_gradients[i].shape.shard(), plan_.training.precision).value();
-      }
+      if (flow_.needs_gradient[from] && !flow_.stored[from]) bytes += passing(flow_.layouts[n].input_gradients[i], is_loss(n));
     }
     bytes += keys_of_others(plan_, n).value();
     for (base::DeviceId d : flow_.layouts[n].points) around[d.value] = std::max(around[d.value], bytes);
@@ -176,7 +200,7 @@ struct Peak {
 
 // Walks through one pipeline rank's schedule with one device's numbers.
 Peak walk(const pcg::Plan& plan, const std::vector<Slot>& slots, int rank, const DeviceMemory& m) {
-  Peak peak;
+  Peak peak{base::Bytes(0), m.update};
   base::Bytes alive;
   for (const Slot& slot : slots) {
     const auto stage = static_cast<std::size_t>(pcg::stage_of(plan.schedule, pcg::ranks_of(plan), rank, slot.chunk));
@@ -206,7 +230,8 @@ bool is_used(const DeviceMemory& m) { return m.states() + *std::ranges::max_elem
 
 // Devices with equal numbers need one walk.
 std::vector<double> numbers_of(const DeviceMemory& m, const Limits& limits) {
-  std::vector<double> key{m.weights.value(), m.gradients.value(), m.optimizer.value(), limits.capacity.value(), limits.reserved.value()};
+  std::vector<double> key{m.weights.value(), m.gradients.value(), m.optimizer.value(),       m.update.value(),
+                          m.fixed.value(),   limits.capacity.value(), limits.reserved.value()};
   for (base::Bytes b : m.saved) key.push_back(b.value());
   for (base::Bytes b : m.kept) key.push_back(b.value());
   for (base::Bytes b : m.transient) key.push_back(b.value());
@@ -214,13 +239,13 @@ std::vector<double> numbers_of(const DeviceMemory& m, const Limits& limits) {
 }
 
 MemoryUse use_of(const DeviceMemory& m, const Peak& p, const Limits& limits, base::DeviceId device) {
-  return {m.states() + p.activations + p.transient + limits.reserved,
+  return {m.always() + p.activations + p.transient + limits.reserved,
           limits.capacity,
           m.weights,
           m.gradients,
           m.optimizer,
           p.activations,
-          p.transient + limits.reserved,
+          m.fixed + p.transient + limits.reserved,
           device};
 }
 

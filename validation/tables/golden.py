@@ -27,6 +27,16 @@ SUITES = {"t5": "encoder-decoders have no column", "hybrid": "Mamba layers canno
 # (profiles/frameworks/megatron.yaml has the sources).
 DEFAULTS = {"training.framework.fp32_gradients": True, "training.framework.transformer_dropout": 0.1, "training.framework.loss.forward_kernels": 6,
             "training.framework.loss.forward_bytes": "38 B", "training.framework.loss.backward_kernels": 2, "training.framework.loss.backward_bytes": "14 B"}
+# What the tests' environment and arguments change about memory (tests/functional_tests/test_cases/*/*/model_config.yaml): CUBLAS_WORKSPACE_CONFIG=:4096:8; the
+# loss is Megatron-LM's, in fp32; deterministic runs have --no-gradient-accumulation-fusion, and NVTE_ALLOW_NONDETERMINISTIC_ALGO=0, with which
+# Transformer Engine takes FlashAttention 2 on Blackwell, too. Layers of the `local` implementation have no library.
+def memory_of(r):
+    deterministic, local = is_set(r, "deterministic-mode"), r["transformer-impl"] == "local"
+    habits = {"product_workspace": "32 MiB", "loss_kept": "4 B", "loss_passing": "2 B", "gradient_placeholders": False if deterministic or local else None,
+              "library_workspaces": 0 if local else None, "expert_workspaces": 0 if local else None, "copied_attention_output.gb200": True if deterministic else None}
+    return {"training.framework.memory." + k: v for k, v in habits.items()}
+
+
 # Entries of tokenizers: GPT-2's BPE; BERT's cased word pieces with Megatron-LM's extra tokens.
 TOKENIZERS = {"": 50257, "GPT2BPETokenizer": 50257, "BertWordPieceCase": 28996 + 104}
 
@@ -117,7 +127,7 @@ def golden(tables):
             "precision": "fp8" if r["fp8-format"] else "bf16" if is_set(r, "bf16") else "fp16" if is_set(r, "fp16") else "fp32",
             **DEFAULTS, "training.framework.overlap_gradients": is_set(r, "overlap-grad-reduce"),
             "training.framework.overlap_parameters": is_set(r, "overlap-param-gather"),
-            "training.clip_gradients": True,
+            "training.clip_gradients": True, **memory_of(r),
             "plan.expert_tensor": etp if ep > 1 and etp and etp != tp else None, "plan.schedule": "flexible" if chunks > 1 and batches % pp else None,
             "plan.layers_per_stage": layers_per_stage(shape["layers"], pp * chunks),
             "id": f"{r['test_case']}-{r['platform']}-{r['image']}-{k}", "group": f"golden-{chip}-{r['suite']}", "measured_s": r["iter_time_s_median"],

@@ -1,5 +1,5 @@
 """Megatron-LM and its forks on A100 and V100, 2020 to 2023."""
-from .points import number, point
+from .points import GIB, number, point
 
 
 def a100(**values):
@@ -58,10 +58,18 @@ def megatron_2020(tables):
                   framework="megatron", measured_s=float(r["iter_time_ms"]) / 1e3)
 
 
+CONTEXT_GIB = 1  # of CUDA and NCCL, which allocators do not count (device.reserved of the profile)
+
+
 def bloom(tables):
     """Megatron-DeepSpeed on JeanZay's A100 nodes, four 100 Gb/s adapters each: forecast on a DGX with eight of 200 Gb/s, since the rate
     is not in the source; an iteration takes minutes, and little of it is network. Sequence 2048. Vocabulary 250880: what the sizes
-    given leave beside 12 x layers x hidden^2 (181B, 196B and 177B give 240,000 to 250,000), and BLOOM's."""
+    given leave beside 12 x layers x hidden^2 (181B, 196B and 177B give 240,000 to 250,000), and BLOOM's.
+
+    The optimizer is sharded (ZeRO 1) where the tables do not say: the two of one plan that do hold 37 GB with stage 1 and 72 GB without it. Up to
+    the section "Rebalancing layers" (02-28) training was in fp16 and added gradients up in fp16; from then on it was in bf16, with gradients in fp32.
+    Memory is rounded to GB; what it is a reading of is not said. A run that filled the GPU has 80 GB: it is taken for nvidia-smi's, in GiB, with what
+    the allocator holds and the context."""
     for k, r in enumerate(tables.rows("bigscience_bloom_a100_topologies.csv")):
         if not r["sec_per_iter"] or not all(r[key].isdigit() for key in ("hidden", "layers", "heads", "tp", "pp", "dp", "n_gpus", "micro_batch", "global_batch")):
             tables.leave_out("bloom", "hidden size, layers, heads, a degree, the batch or the time is not given")
@@ -72,13 +80,15 @@ def bloom(tables):
             tables.leave_out("bloom", "degrees, batch, heads or layers do not divide")
             continue
         yield gpt(r, id=f"bloom-{k}", group="bloom", n_gpus=n, seq=2048, vocab=250880, tp=tp, pp=pp, dp=dp, micro_batch=micro,
-                  global_batch=r["global_batch"], framework="deepspeed", sharding={"1": "zero1"}.get(r["zero_stage"], "none"), precision="bf16",
-                  measured_s=r["sec_per_iter"])
+                  global_batch=r["global_batch"], framework="deepspeed", sharding="none" if r["zero_stage"] == "0" else "zero1", measured_s=r["sec_per_iter"],
+                  measured_reserved_bytes=round((number(r["mem_GB"]) - CONTEXT_GIB) * GIB) if number(r["mem_GB"]) else None,
+                  **{"precision": "bf16", "training.fp32_gradients": True} if r["note_date"] >= "02-28" else {})
 
 
 def nemo_launcher(tables):
-    """NeMo-Megatron on DGX A100: the plan is that of the shipped recipe at every node count. Selective recomputation of a block of 0
-    layers is none; distributed optimizer where the notes say so. Rows that do not say what is recomputed, whose recipe batch does not
+    """NeMo-Megatron on DGX A100: the plan is that of the shipped recipe at every node count. Selective recomputation, here of a "block" of
+    0 layers, is of all layers: "Using block activation checkpointing with granularity selective forces all layers to use checkpointing" (NeMo of 2022,
+    nemo/collections/nlp/modules/common/megatron/transformer.py), and the scores of unfused attention would not fit; distributed optimizer where the notes say so. Rows that do not say what is recomputed, whose recipe batch does not
     divide, and encoder-decoders are left out."""
     for r in tables.rows("nemo_launcher_a100_scaling.csv"):
         group = "nemo-a100-" + r["model"].lower()
@@ -91,6 +101,6 @@ def nemo_launcher(tables):
             continue
         yield a100(id=f"{group}-{n}", group=group, n_gpus=n, layers=r["layers"], hidden=r["hidden"], heads=r["heads"], ffn=r["ffn"], seq=r["seq_len"],
                     vocab=51200, tp=tp, pp=pp, dp=dp, chunks=number(r["vpp"]) or 1, micro_batch=r["micro_batch"], global_batch=r["global_batch"],
-                    recompute="none" if "(block,0)" in r["notes"] else "selective" if "selective" in r["notes"] else "full",
+                    recompute="selective" if "selective" in r["notes"] else "full",
                     sequence_parallel=int("sequence" in r["notes"]), sharding="zero1" if "distributed_fused_adam" in r["notes"] else "none",
                     precision="bf16", framework="megatron", measured_s=r["derived_iter_time_s_if_recipe_gbs"], source=r["source"])
