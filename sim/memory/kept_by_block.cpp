@@ -15,7 +15,6 @@ class BlockCounter {
       : plan_(plan), devices_(devices), activations_(plan, flow, framework, copies_attention_output), empty_(activations_) {}
 
   KeptByBlock run(std::span<const std::uint32_t> nodes) {
-    kept_.again.assign(devices_, 0);
     std::vector<std::uint32_t> others(nodes.begin(), nodes.end());
     const std::vector<pcg::RecomputedUnit> units = pcg::recomputed_units(plan_, plan_.recompute, nodes);
     for (const pcg::RecomputedUnit& unit : units)
@@ -28,17 +27,19 @@ class BlockCounter {
     std::map<int, std::vector<std::uint32_t>> by_block;
     for (const std::uint32_t n : others) by_block[block_of(n)].push_back(n);
     for (const auto& [block, members] : by_block) activations_.keep(members, scores, saved_of(block));
-    if (scores == Activations::Scores::dropped) activations_.largest_attention(nodes, kept_.again);
+    if (scores == Activations::Scores::dropped)
+      for (const auto& [block, members] : by_block) activations_.largest_attention(members, of_block(kept_.again, block));
     return std::move(kept_);
   }
 
  private:
   [[nodiscard]] int block_of(std::uint32_t node) const { return plan_.pcg.nodes()[node].block; }
-  std::vector<double>& saved_of(int block) {
-    std::vector<double>& saved = kept_.saved[block];
-    saved.resize(devices_, 0);
-    return saved;
+  std::vector<double>& of_block(std::map<int, std::vector<double>>& blocks, int block) const {
+    std::vector<double>& bytes = blocks[block];
+    bytes.resize(devices_, 0);
+    return bytes;
   }
+  std::vector<double>& saved_of(int block) { return of_block(kept_.saved, block); }
 
   void add(const pcg::RecomputedUnit& unit) {
     activations_.keep_inputs(unit.nodes, saved_of(block_of(unit.nodes.front())));
@@ -48,7 +49,8 @@ class BlockCounter {
     if (!unit.keeps_outputs) again.keep_outputs(unit.nodes, all);
     again.clear();
     again.keep_inputs(unit.nodes, inputs);
-    for (std::size_t d = 0; d < devices_; ++d) kept_.again[d] = std::max(kept_.again[d], all[d] - inputs[d]);
+    std::vector<double>& most = of_block(kept_.again, block_of(unit.nodes.front()));
+    for (std::size_t d = 0; d < devices_; ++d) most[d] = std::max(most[d], all[d] - inputs[d]);
   }
 
   const pcg::Plan& plan_;

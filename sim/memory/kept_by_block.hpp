@@ -13,7 +13,7 @@ namespace sim {
 
 struct KeptByBlock {
   std::map<int, std::vector<double>> saved;  // by block of the graph: bytes per device, from its forward to its backward pass
-  std::vector<double> again;                 // per device: what is computed again, on top of what is kept, while its gradients are made
+  std::map<int, std::vector<double>> again;  // the same: computed again, on top of what is kept, while gradients of the block are made
 };
 
 // `nodes`: of a virtual stage, ascending. A tensor counts for the first block that keeps it. Devices are numbered below `devices`.
