@@ -85,12 +85,11 @@ bool applies(const Limit& limit, const GroupAssessment& g) {
   return g.name == limit.group;
 }
 
-constexpr std::pair<std::string_view, Limit::Figure> kFigures[] = {
-    {"error", Limit::Figure::error},
-    {"peak", Limit::Figure::peak},
-    {"reserved", Limit::Figure::reserved},
-    {"tau", Limit::Figure::tau},
-    {"coverage", Limit::Figure::coverage}};
+constexpr std::pair<std::string_view, Limit::Figure> kFigures[] = {{"error", Limit::Figure::error},
+                                                                   {"peak", Limit::Figure::peak},
+                                                                   {"reserved", Limit::Figure::reserved},
+                                                                   {"tau", Limit::Figure::tau},
+                                                                   {"coverage", Limit::Figure::coverage}};
 
 std::optional<double> figure_of(const GroupAssessment& g, Limit::Figure f) {
   switch (f) {

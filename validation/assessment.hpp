@@ -23,14 +23,14 @@ enum class Subject { iteration, memory, kernel, collective };
 struct Item {
   Subject subject = Subject::iteration;
   std::string group, id;
-  std::string where;  // "FILE:LINE"
+  std::string where;                  // "FILE:LINE"
   base::Seconds measured, predicted;  // 0 of memory
   std::optional<std::pair<base::Seconds, base::Seconds>> interval;
   std::optional<Pair> peak_bytes, reserved_bytes;
   std::optional<sim::MemoryUse> memory;  // what a forecast peak is made of
-  bool out_of_memory = false;           // the forecast says that what ran does not fit
-  std::optional<IterationFacts> facts;  // of an iteration that has a forecast
-  std::string failure;                  // why there is no forecast; empty: there is one
+  bool out_of_memory = false;            // the forecast says that what ran does not fit
+  std::optional<IterationFacts> facts;   // of an iteration that has a forecast
+  std::string failure;                   // why there is no forecast; empty: there is one
 };
 
 // Mean errors of a closed formula (validation/closed_formula.hpp) over a group's points, fitted without the group, without its machines and

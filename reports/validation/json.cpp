@@ -18,12 +18,9 @@ Json bytes_json(const validation::Pair& p) {
 }
 
 Json parts_json(const sim::MemoryUse& m) {
-  return {{"peak", reports::count(m.peak)},
-          {"capacity", reports::count(m.capacity)},
-          {"weights", reports::count(m.weights)},
-          {"gradients", reports::count(m.gradients)},
-          {"optimizer", reports::count(m.optimizer)},
-          {"activations", reports::count(m.activations)},
+  return {{"peak", reports::count(m.peak)},           {"capacity", reports::count(m.capacity)},
+          {"weights", reports::count(m.weights)},     {"gradients", reports::count(m.gradients)},
+          {"optimizer", reports::count(m.optimizer)}, {"activations", reports::count(m.activations)},
           {"workspace", reports::count(m.workspace)}};
 }
 

@@ -17,7 +17,7 @@ constexpr validation::Subject kSubjects[] = {validation::Subject::iteration, val
                                              validation::Subject::collective};
 constexpr const char* kNothing = "-";
 
-const Row kColumns = {"group",  "points",      "mean error",   "median", "bias",       "tau",
+const Row kColumns = {"group",  "points",      "mean error",   "median", "bias",        "tau",
                       "inside", "unseen half", "unseen group", "width",  "peak memory", "reserved"};
 
 std::string signed_percent(double share) { return fmt::format("{:+.1f} %", 100 * share); }
@@ -115,9 +115,7 @@ std::string error_of(const validation::Item& i) {
   return signed_percent((memory ? memory->predicted / memory->measured : i.predicted / i.measured) - 1);
 }
 
-std::string plural_of(validation::Subject s) {
-  return std::string(validation::to_text(s)) + (s == validation::Subject::memory ? "" : "s");
-}
+std::string plural_of(validation::Subject s) { return std::string(validation::to_text(s)) + (s == validation::Subject::memory ? "" : "s"); }
 
 std::string heading_of(validation::Subject s) {
   std::string heading = plural_of(s);

@@ -44,9 +44,9 @@ base::Bytes keys_of_others(const pcg::Plan& plan, std::uint32_t node) {
 
 bool copies_attention_output(const pcg::Plan& plan, const topology::Cluster& cluster, const profiles::FrameworkProfile& framework) {
   const std::set<std::string>& copied = framework.memory.copied_attention_output;
-  return !copied.empty() && std::ranges::any_of(cluster.devices().first(static_cast<std::size_t>(plan.gpus)), [&](const topology::Device& d) {
-    return copied.contains(d.type.substr(0, d.type.find('-')));
-  });
+  return !copied.empty() &&
+         std::ranges::any_of(cluster.devices().first(static_cast<std::size_t>(plan.gpus)),
+                             [&](const topology::Device& d) { return copied.contains(d.type.substr(0, d.type.find('-'))); });
 }
 
 // A product in low precision keeps what it read cast, along columns where these differ from rows, for the gradient of its weights.
@@ -98,13 +98,15 @@ double Activations::kept_besides(std::uint32_t node) const {
   if (std::holds_alternative<pcg::CrossEntropy>(op) && pcg::is_half(precision))
     return (framework_.memory.loss_kept.value() - 4) * static_cast<double>(flow_.layouts[node].inputs[0].shape.shard().elements());
   if (const auto* attention = std::get_if<pcg::Attention>(&op))
-    return attention->flash && copies_attention_output_ ? pcg::bytes_of(flow_.layouts[node].outputs[0].shape.shard(), precision).value() : 0;
+    return attention->flash && copies_attention_output_ ? pcg::bytes_of(flow_.layouts[node].outputs[0].shape.shard(), precision).value()
+                                                        : 0;
   // A gated unit in one kernel weighs what it makes in passing.
   if (!std::holds_alternative<pcg::ExpertLinear>(op) || !framework_.memory.weighed_activations) return 0;
   const std::uint32_t from = flow_.origins[node][0].node.value;
   const pcg::PcgNode& maker = plan_.pcg.node(pcg::NodeId(from));
-  const bool weighed = maker.computes() && (std::holds_alternative<pcg::Unary>(*maker.operation()) ||
-                                            (std::holds_alternative<pcg::Binary>(*maker.operation()) && !framework_.fused_gated_activation));
+  const bool weighed =
+      maker.computes() && (std::holds_alternative<pcg::Unary>(*maker.operation()) ||
+                           (std::holds_alternative<pcg::Binary>(*maker.operation()) && !framework_.fused_gated_activation));
   return weighed && !is_dropped(from, node) ? pcg::bytes_of(flow_.layouts[node].inputs[0].shape.shard(), precision).value() : 0;
 }
 

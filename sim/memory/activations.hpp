@@ -17,7 +17,8 @@ namespace sim {
 [[nodiscard]] base::Bytes keys_of_others(const pcg::Plan& plan, std::uint32_t node);
 
 // Whether fused attention keeps its output beside the copy of it that others read, on some device of the plan.
-[[nodiscard]] bool copies_attention_output(const pcg::Plan& plan, const topology::Cluster& cluster, const profiles::FrameworkProfile& framework);
+[[nodiscard]] bool copies_attention_output(const pcg::Plan& plan, const topology::Cluster& cluster,
+                                           const profiles::FrameworkProfile& framework);
 
 class Activations {
  public:

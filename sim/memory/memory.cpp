@@ -284,7 +284,7 @@ bool is_used(const DeviceMemory& m) { return m.states() + *std::ranges::max_elem
 
 // Devices with equal numbers need one walk.
 std::vector<double> numbers_of(const DeviceMemory& m, const Limits& limits) {
-  std::vector<double> key{m.weights.value(), m.gradients.value(), m.optimizer.value(),       m.update.value(),
+  std::vector<double> key{m.weights.value(), m.gradients.value(),     m.optimizer.value(),    m.update.value(),
                           m.fixed.value(),   limits.capacity.value(), limits.reserved.value()};
   for (base::Bytes b : m.saved) key.push_back(b.value());
   for (base::Bytes b : m.layer) key.push_back(b.value());

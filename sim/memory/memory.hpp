@@ -15,8 +15,8 @@ namespace sim {
 // Bytes of one device; per virtual stage where it says so.
 struct DeviceMemory {
   base::Bytes weights, gradients, optimizer;
-  base::Bytes update;  // more of the optimizer while it runs, when no activations are there
-  base::Bytes fixed;   // of libraries, from the first iteration on (sim/memory/fixed_buffers.hpp)
+  base::Bytes update;                  // more of the optimizer while it runs, when no activations are there
+  base::Bytes fixed;                   // of libraries, from the first iteration on (sim/memory/fixed_buffers.hpp)
   std::vector<base::Bytes> saved;      // per stage: kept by one micro-batch from its forward to its backward pass
   std::vector<base::Bytes> layer;      // per stage: the part of it of the block that keeps most
   std::vector<base::Bytes> kept;       // per stage: of one micro-batch until its gradients of weights are made, where these come later

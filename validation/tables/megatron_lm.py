@@ -32,6 +32,23 @@ def korthikanti(tables):
                   recompute="selective" if selective else "full", sequence_parallel=int(selective), framework="megatron", measured_s=r["iter_time_s"])
 
 
+# Table 3 of the same paper: hidden size, layers, heads; tensor 8, pipeline, chunks; replicas of one, samples of a micro-batch and of a batch.
+ACTIVATION_PAPER = {"megatron-22B": (6144, 48, 64, 1, 1, 4, 4), "gpt3-175B": (12288, 96, 96, 8, 3, 1, 64), "turing-530B": (20480, 105, 128, 35, 3, 1, 280),
+                    "megatron-1T": (25600, 128, 160, 64, 1, 1, 512)}
+
+
+def korthikanti_memory(tables):
+    """arXiv 2205.05198, Figure 1: what parameters, optimizer states and activations take, which its authors computed. Memory alone, with and
+    without selective recomputation and sequence parallelism. Without them it is more than a GPU has."""
+    for r in tables.rows("megatron_seqsel_fig1_memory_GiB.csv"):
+        hidden, layers, heads, pp, chunks, micro, batch = ACTIVATION_PAPER[r["model"]]
+        both = r["variant"] == "seqsel"
+        yield a100(id=f"fig1-{r['model']}-{r['variant']}", group="korthikanti-fig1", n_gpus=8 * pp, layers=layers, hidden=hidden, heads=heads, ffn=4 * hidden,
+                   seq=2048, vocab=51200, tp=8, pp=pp, dp=1, chunks=chunks, micro_batch=micro, global_batch=batch, recompute="selective" if both else "none",
+                   sequence_parallel=int(both), framework="megatron", source=r["source"], **{"training.fp32_gradients": True},
+                   measured_peak_bytes=round((float(r["param_and_optimizer_GiB"]) + float(r["activation_GiB"])) * GIB))
+
+
 def sc21(tables):
     """arXiv 2104.04473, Tables 1 and 2. Table 2 gives the product of tensor and pipeline degree; tensor is 8 as everywhere in that
     paper."""
