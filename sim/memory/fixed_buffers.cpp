@@ -18,9 +18,8 @@ std::vector<std::vector<std::uint32_t>> products_of(const pcg::Plan& plan, const
     for (const std::uint32_t n : nodes) {
       const pcg::PcgNode& node = plan.pcg.node(pcg::NodeId(n));
       if (!std::holds_alternative<pcg::Linear>(*node.operation()) && !is_expert(node)) continue;
-      std::set<std::uint32_t> points;
-      for (const base::DeviceId d : flow.layouts[n].points) points.insert(d.value);
-      for (const std::uint32_t d : points) products[d].push_back(n);
+      for (const base::DeviceId d : flow.layouts[n].points)
+        if (products[d.value].empty() || products[d.value].back() != n) products[d.value].push_back(n);
     }
   return products;
 }
