@@ -10,12 +10,10 @@
 #include "profiles/device_profile.hpp"
 #include "scenarios/run.hpp"
 #include "scenarios/run_notes.hpp"
+#include "search/problem/result_codec.hpp"
 #include "topology/cluster.hpp"
 
 // How a worker process hands a forecast back (base/json.hpp).
-namespace sim {
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemoryUse, peak, capacity, weights, gradients, optimizer, activations, workspace)
-}  // namespace sim
 namespace scenarios {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(QuestionKind, framework, device, fabric, precision, replicas)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Question, kind, features)
