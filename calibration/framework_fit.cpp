@@ -47,7 +47,7 @@ Prepared prepare(const measurements::Point& p, const std::filesystem::path& file
   const scenarios::Scenario scenario = scenarios::load_scenario(document, {});
   scenarios::Run run = scenarios::run_scenario(scenario, {}).runs.at(0);
   if (!run.made) refuse(p.mark, fmt::format("point {} cannot be planned: {}", p.id, scenarios::run_notes(run).front().text));
-  return {*run.made, *scenario.base().cluster, scenario.base().framework.profile, p.measured.value(), p.group};
+  return {*run.made, *scenario.base().cluster, scenario.base().framework.profile, p.measured.value().value(), p.group};
 }
 
 class FrameworkFitter {

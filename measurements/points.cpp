@@ -47,6 +47,7 @@ const std::vector<std::string> kOptional = {"chunks",
                                             "fp8_recipe",
                                             "settings",
                                             "measured_peak_bytes",
+                                            "measured_reserved_bytes",
                                             "source"};
 
 const std::vector<std::string> kShardings = {"none", "zero1", "zero2", "zero3"};
@@ -207,8 +208,10 @@ Point read_point(Row row) {
   p.optimizer = row.choice("optimizer", pcg::optimizer_names(), "adam");
   p.framework = row.choice("framework", pcg::framework_names(), "generic");
   p.settings = read_settings(row);
-  p.measured = base::Seconds(row.positive("measured_s"));
   if (row.has("measured_peak_bytes")) p.measured_peak = base::Bytes(row.positive("measured_peak_bytes"));
+  if (row.has("measured_reserved_bytes")) p.measured_reserved = base::Bytes(row.positive("measured_reserved_bytes"));
+  // A row may tell of memory alone.
+  if (row.has("measured_s") || (!p.measured_peak && !p.measured_reserved)) p.measured = base::Seconds(row.positive("measured_s"));
   return p;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Measured iterations: what ran, on what, and how long an iteration took. A point is one row of a points table (docs/formats.md,
-// "Points"); as a scenario it is the question that the forecast is held against.
+// Measured iterations: what ran, on what, how long an iteration took, and how much memory it had. A point is one row of a points table
+// (docs/formats.md, "Points"); as a scenario it is the question that the forecast is held against.
 
 #include <optional>
 #include <string>
@@ -32,9 +32,10 @@ struct Point {
   std::string precision, optimizer = "adam", framework = "generic";
   std::string fp8_recipe;         // delayed | current | blockwise; empty: not said
   std::vector<Setting> settings;  // set one after another, when all else of the scenario is there
-  base::Seconds measured;
-  std::optional<base::Bytes> measured_peak;  // most memory allocated on a GPU
-  base::Mark mark;                           // of the row
+  std::optional<base::Seconds> measured;
+  std::optional<base::Bytes> measured_peak;      // most memory allocated on a GPU
+  std::optional<base::Bytes> measured_reserved;  // most memory that the framework's allocator held on a GPU
+  base::Mark mark;                               // of the row
 };
 
 // Returns whether a header is that of a points table.

@@ -46,6 +46,8 @@ class ProfileReader {
     d.vendor_name = map.text("vendor_name").value_or(d.name);
     d.memory = map.bytes("memory").value_or(base::Bytes(0));
     d.reserved = map.bytes("reserved").value_or(base::Bytes(0));
+    // NVIDIA, cuBLAS documentation, cublasSetWorkspace(): 32 MiB on Hopper and Blackwell, 4 MiB elsewhere.
+    d.product_workspace = map.bytes("product_workspace").value_or(base::Bytes(4.0 * 1024 * 1024));
     d.memory_bandwidth = map.bandwidth("memory_bandwidth").value_or(base::BytesPerSecond(0));
     d.multiprocessors = static_cast<int>(map.integer("multiprocessors", 1, 100'000).value_or(1));
     d.launch_overhead = map.seconds("launch_overhead").value_or(base::Seconds(0));

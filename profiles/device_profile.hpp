@@ -18,10 +18,11 @@
 namespace profiles {
 
 struct DeviceProfile {
-  std::string name;         // "a100-sxm-80gb"
-  std::string vendor_name;  // "NVIDIA A100-SXM4-80GB"
-  base::Bytes memory;       // on the device
-  base::Bytes reserved;     // taken by context and libraries: not for tensors
+  std::string name;               // "a100-sxm-80gb"
+  std::string vendor_name;        // "NVIDIA A100-SXM4-80GB"
+  base::Bytes memory;             // on the device
+  base::Bytes reserved;           // taken by context and libraries: not for tensors
+  base::Bytes product_workspace;  // what cuBLAS asks for one stream of products
   base::BytesPerSecond memory_bandwidth;
   std::map<pcg::Precision, base::FlopsPerSecond>
       peak;  // of matmuls, dense: tensor cores where they serve the precision; absent: cannot train in it

@@ -71,6 +71,40 @@ std::map<std::string, double> read_shares(const base::Yaml& node, const std::str
   return shares;
 }
 
+std::set<std::string> read_generations(const base::Yaml& node, const std::string& path, base::Diagnostics& sink) {
+  base::MapReader map(node, path, sink);
+  std::set<std::string> generations;
+  for (const std::string& device : device_names())
+    if (const std::string generation = device.substr(0, device.find('-')); map.boolean(generation).value_or(false))
+      generations.insert(generation);
+  map.finish();
+  return generations;
+}
+
+MemoryHabits read_memory(const base::Yaml& node, const std::string& path, base::Diagnostics& sink) {
+  base::MapReader map(node, path, sink);
+  MemoryHabits m;
+  const auto bytes = [&map](const char* key) {
+    const std::optional<base::Bytes> b = map.bytes(key);
+    if (b && b->value() < 0) map.complain(key, "cannot be negative");
+    return b;
+  };
+  const auto count = [&map](const char* key) { return static_cast<int>(map.integer(key, 0, 100).value_or(0)); };
+  m.loss_kept = bytes("loss_kept").value_or(m.loss_kept);
+  m.loss_passing = bytes("loss_passing").value_or(m.loss_passing);
+  m.gradient_placeholders = map.boolean("gradient_placeholders").value_or(false);
+  m.weighed_activations = map.boolean("weighed_activations").value_or(false);
+  if (const base::Yaml* copied = map.optional("copied_attention_output"))
+    m.copied_attention_output = read_generations(*copied, map.path_of("copied_attention_output"), sink);
+  m.product_workspaces = count("product_workspaces");
+  m.product_workspace = bytes("product_workspace");
+  m.library_workspaces = count("library_workspaces");
+  m.expert_workspaces = count("expert_workspaces");
+  m.allocator_share = map.number("allocator_share", 0, 1).value_or(0);
+  map.finish();
+  return m;
+}
+
 base::Bytes read_bucket(base::MapReader& map) {
   const base::Yaml* bucket = map.optional("gradient_bucket");
   if (bucket != nullptr && bucket->is_scalar() && bucket->scalar == "all") return base::Bytes(std::numeric_limits<double>::infinity());
@@ -152,6 +186,7 @@ FrameworkProfile read_framework_section(const base::Yaml& section, const std::st
   if (const base::Yaml* loss = map.optional("loss")) f.loss = read_loss(*loss, map.path_of("loss"), sink);
   f.expert_bias = read_bytes_per_element(map, "expert_bias", sink);
   f.rotation = read_bytes_per_element(map, "rotation", sink);
+  if (const base::Yaml* memory = map.optional("memory")) f.memory = read_memory(*memory, map.path_of("memory"), sink);
   if (const base::Yaml* host = map.required("host")) f.host = read_host(*host, map.path_of("host"), sink);
   map.finish();
   return f;

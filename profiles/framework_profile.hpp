@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,6 +71,23 @@ struct OverlappedBucket {
   bool operator==(const OverlappedBucket&) const = default;
 };
 
+// What training holds in memory besides the tensors of its plan.
+struct MemoryHabits {
+  // Of a cross entropy of half-precision logits, per logit: kept from the forward to the backward pass, and there for a moment in the
+  // backward pass, the gradient of the logits among it.
+  base::Bytes loss_kept{4}, loss_passing{2};
+  bool gradient_placeholders = false;  // where the product adds into the gradient buffer, autograd gets an empty tensor of each shape
+  bool weighed_activations = false;    // gates weigh what activations of experts made in a kernel of its own, which keeps its input
+  // Generations whose fused attention has its output in another layout than what reads it, so that both are kept.
+  std::set<std::string> copied_attention_output;
+  int product_workspaces = 0;                    // of the framework's own products
+  std::optional<base::Bytes> product_workspace;  // of one of them, where it is not the device's (DeviceProfile::product_workspace)
+  int library_workspaces = 0;                    // of a library of layers, which has the device's
+  int expert_workspaces = 0;                     // more of the library, where there are experts
+  double allocator_share = 0;                    // what the allocator holds on top of what is allocated at the peak, as a share of that
+  bool operator==(const MemoryHabits&) const = default;
+};
+
 struct FrameworkProfile {
   pcg::Framework framework = pcg::Framework::generic;
   base::Bytes gradient_bucket;               // gradients are synchronised when this much is ready; infinite: all at the end
@@ -79,7 +98,7 @@ struct FrameworkProfile {
   bool overlap_input_gradient = true;        // the collective of an input gradient runs beside the weight-gradient kernels
   bool fused_gradient_accumulation = false;  // the weight-gradient matmul adds into the gradient buffer
   bool fp32_gradients = false;               // in bf16: accumulated and reduced in fp32, unless the scenario says
-  bool fp32_gradient_copy = false;           // half-precision gradients are copied to fp32 for the optimizer, which keeps the copy
+  bool fp32_gradient_copy = false;           // half-precision gradients are copied to fp32 for the optimizer, until it is done
   bool fused_gated_activation = false;       // activation and product of a gated unit are one kernel, which computes the activation again
   bool joint_gated_projections = false;      // both projections of a gated unit are one product
   bool host_waits_for_batch = false;         // the host waits for its device before each micro-batch that it reads (a blocking copy)
@@ -93,6 +112,7 @@ struct FrameworkProfile {
   LossCost loss;
   BytesPerElement expert_bias;  // adding the biases of experts, per element of their outputs; 0: the last product adds them
   BytesPerElement rotation;     // rotary embedding, per element of queries and keys that it rotates; 0: one fused kernel
+  MemoryHabits memory;
   // Share of the tensor cores' peak that fused attention reaches, by GPU generation (a device profile's name up to its first '-');
   // absent: as the device profile has it.
   std::map<std::string, double> attention;

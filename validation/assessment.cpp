@@ -13,9 +13,13 @@
 namespace validation {
 namespace {
 
+double error_of(const Pair& p) { return std::abs(p.predicted / p.measured - 1); }
+
 // A failed point is off by more than any other.
 double error_of(const Item& i) {
-  return i.failure.empty() ? std::abs(i.predicted / i.measured - 1) : std::numeric_limits<double>::infinity();
+  if (!i.failure.empty()) return std::numeric_limits<double>::infinity();
+  if (i.subject == Subject::memory) return error_of(i.peak_bytes ? *i.peak_bytes : i.reserved_bytes.value_or(Pair{1, 1}));
+  return std::abs(i.predicted / i.measured - 1);
 }
 
 // A failed point lies in no interval: the share is over all members, so that refusing hard questions does not raise it.
@@ -38,16 +42,18 @@ GroupAssessment assess_group(const std::vector<Item>& items, std::vector<std::si
   g.subject = items[members[0]].subject;
   g.name = items[members[0]].group;
   g.points = members.size();
-  std::vector<Pair> times, peaks;
+  std::vector<Pair> times, peaks, reserved;
   for (const std::size_t i : members) {
     g.failed += !items[i].failure.empty();
     g.out_of_memory += items[i].out_of_memory;
     if (!items[i].failure.empty()) continue;
-    times.push_back({items[i].measured.value(), items[i].predicted.value()});
+    if (g.subject != Subject::memory) times.push_back({items[i].measured.value(), items[i].predicted.value()});
     if (items[i].peak_bytes) peaks.push_back(*items[i].peak_bytes);
+    if (items[i].reserved_bytes) reserved.push_back(*items[i].reserved_bytes);
   }
   g.time = error_statistics(times);
   if (!peaks.empty()) g.peak = error_statistics(peaks);
+  if (!reserved.empty()) g.reserved = error_statistics(reserved);
   add_coverage(g, items, members);
   std::ranges::stable_sort(members, std::ranges::greater{}, [&](std::size_t i) { return error_of(items[i]); });
   members.resize(std::min(members.size(), kWorst));
@@ -79,14 +85,18 @@ bool applies(const Limit& limit, const GroupAssessment& g) {
   return g.name == limit.group;
 }
 
-constexpr std::pair<std::string_view, Limit::Figure> kFigures[] = {
-    {"error", Limit::Figure::error}, {"peak", Limit::Figure::peak}, {"tau", Limit::Figure::tau}, {"coverage", Limit::Figure::coverage}};
+constexpr std::pair<std::string_view, Limit::Figure> kFigures[] = {{"error", Limit::Figure::error},
+                                                                   {"peak", Limit::Figure::peak},
+                                                                   {"reserved", Limit::Figure::reserved},
+                                                                   {"tau", Limit::Figure::tau},
+                                                                   {"coverage", Limit::Figure::coverage}};
 
 std::optional<double> figure_of(const GroupAssessment& g, Limit::Figure f) {
   switch (f) {
-    case Limit::Figure::error: return g.time.mean;
+    case Limit::Figure::error: return g.time.n > 0 ? std::optional(g.time.mean) : std::nullopt;
     case Limit::Figure::peak: return g.peak ? std::optional(g.peak->mean) : std::nullopt;
-    case Limit::Figure::tau: return g.time.tau;
+    case Limit::Figure::reserved: return g.reserved ? std::optional(g.reserved->mean) : std::nullopt;
+    case Limit::Figure::tau: return g.time.n > 0 ? std::optional(g.time.tau) : std::nullopt;
     case Limit::Figure::coverage: return g.coverage;
   }
   return std::nullopt;
@@ -99,7 +109,7 @@ std::string miss(const GroupAssessment& g, const Limit& limit) {
   const auto found = figure_of(g, figure);
   if (!found) return fmt::format("{}: has no {}", g.name, name);
   // Errors are to stay below a limit, correlation and coverage above.
-  const bool at_most = figure == Limit::Figure::error || figure == Limit::Figure::peak;
+  const bool at_most = figure == Limit::Figure::error || figure == Limit::Figure::peak || figure == Limit::Figure::reserved;
   if (at_most ? *found <= limit.value : *found >= limit.value) return {};
   return fmt::format("{}: {} is {:.4g}, {} {:.4g} was asked for", g.name, name, *found, at_most ? "at most" : "at least", limit.value);
 }
@@ -109,6 +119,7 @@ std::string miss(const GroupAssessment& g, const Limit& limit) {
 std::string_view to_text(Subject s) {
   switch (s) {
     case Subject::iteration: return "iteration";
+    case Subject::memory: return "memory";
     case Subject::kernel: return "kernel";
     case Subject::collective: return "collective";
   }
@@ -141,7 +152,7 @@ Assessment assess(std::vector<Item> items, std::optional<calibration::UnseenCove
 }
 
 Limit read_limit(const std::string& text) {
-  constexpr const char* kExample = "write e.g. --limit mpt-fsdp=8%, or --limit mpt-fsdp:tau=0.85 (also peak, coverage)";
+  constexpr const char* kExample = "write e.g. --limit mpt-fsdp=8%, or --limit mpt-fsdp:tau=0.85 (also peak, reserved, coverage)";
   const std::size_t equals = text.rfind('=');
   if (equals == std::string::npos || equals == 0) refuse("--limit", fmt::format("\"{}\" names no group and value", text), kExample);
   Limit limit;

@@ -9,26 +9,28 @@
 
 #include "base/units.hpp"
 #include "calibration/interval_fit.hpp"
+#include "sim/results/simulation_result.hpp"
 #include "validation/iteration_facts.hpp"
 #include "validation/statistics.hpp"
 
 namespace validation {
 
-// The subject of a measurement: a whole iteration, a single kernel, a single collective.
-enum class Subject { iteration, kernel, collective };
+// The subject of a measurement: a whole iteration, memory of an iteration whose time is not known, a single kernel, a single collective.
+enum class Subject { iteration, memory, kernel, collective };
 [[nodiscard]] std::string_view to_text(Subject s);
 
 // One measurement and its forecast.
 struct Item {
   Subject subject = Subject::iteration;
   std::string group, id;
-  std::string where;  // "FILE:LINE"
-  base::Seconds measured, predicted;
+  std::string where;                  // "FILE:LINE"
+  base::Seconds measured, predicted;  // 0 of memory
   std::optional<std::pair<base::Seconds, base::Seconds>> interval;
-  std::optional<Pair> peak_bytes;
-  bool out_of_memory = false;           // the forecast says that what ran does not fit
-  std::optional<IterationFacts> facts;  // of an iteration that has a forecast
-  std::string failure;                  // why there is no forecast; empty: there is one
+  std::optional<Pair> peak_bytes, reserved_bytes;
+  std::optional<sim::MemoryUse> memory;  // what a forecast peak is made of
+  bool out_of_memory = false;            // the forecast says that what ran does not fit
+  std::optional<IterationFacts> facts;   // of an iteration that has a forecast
+  std::string failure;                   // why there is no forecast; empty: there is one
 };
 
 // Mean errors of a closed formula (validation/closed_formula.hpp) over a group's points, fitted without the group, without its machines and
@@ -49,7 +51,8 @@ struct GroupAssessment {
   std::string name;
   std::size_t points = 0, failed = 0, out_of_memory = 0;
   ErrorStatistics time;                       // of those that did not fail
-  std::optional<ErrorStatistics> peak;        // of memory, where it was measured
+  std::optional<ErrorStatistics> peak;        // of allocated memory, where it was measured
+  std::optional<ErrorStatistics> reserved;    // of what allocators held, where it was measured
   std::optional<double> coverage;             // share of measured times inside the forecast's interval; failed ones are outside
   std::optional<double> split_half;           // the same of intervals made without the point: random halves
   std::optional<double> leave_one_group_out;  // the same of intervals made without its group
@@ -71,10 +74,10 @@ struct Assessment {
 
 // A threshold that a group, or every group that begins with the name before a "*", must keep.
 struct Limit {
-  enum class Figure { error, peak, tau, coverage };
+  enum class Figure { error, peak, reserved, tau, coverage };
   std::string group;
   Figure figure = Figure::error;
-  double value = 0;  // error, peak: at most; tau, coverage: at least
+  double value = 0;  // error, peak, reserved: at most; tau, coverage: at least
 };
 // Returns the limit that a text gives: "vtrain-single-node=7%", "mpt-*:tau=0.85", "mpt-*:coverage=85%", "simumax:peak=5%". Throws:
 // base::InputError.

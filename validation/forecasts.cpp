@@ -10,6 +10,7 @@
 #include "profiles/device_profile.hpp"
 #include "scenarios/run.hpp"
 #include "scenarios/run_notes.hpp"
+#include "search/problem/result_codec.hpp"
 #include "topology/cluster.hpp"
 
 // How a worker process hands a forecast back (base/json.hpp).
@@ -20,7 +21,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Question, kind, features)
 
 namespace validation {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Forecast, failure, predicted, low, high, peak, out_of_memory, at_peak, question)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Forecast, failure, predicted, low, high, peak, reserved, memory, out_of_memory, at_peak, question)
 
 namespace {
 
@@ -51,6 +52,13 @@ base::Bytes allocated_peak(const scenarios::Scenario& scenario, const sim::Simul
   return simulation.memory.peak - profiles::device_profile(type).reserved;
 }
 
+// An allocator that would hold more than there is gives back what nobody uses.
+base::Bytes reserved_peak(const scenarios::Scenario& scenario, const sim::SimulationResult& simulation) {
+  const base::Bytes allocated = allocated_peak(scenario, simulation);
+  const base::Bytes room = simulation.memory.capacity - (simulation.memory.peak - allocated);
+  return std::max(allocated, std::min(room, allocated * (1 + scenario.base().framework.profile.memory.allocator_share)));
+}
+
 Forecast forecast_one(const measurements::Point& p) {
   const int degrees = p.tensor * p.pipeline * p.data * p.context;
   if (degrees != p.gpus) return failed(fmt::format("tp x pp x dp x cp is {}, but n_gpus is {}", degrees, p.gpus));
@@ -63,6 +71,8 @@ Forecast forecast_one(const measurements::Point& p) {
   f.low = run.interval_low;
   f.high = run.interval_high;
   f.peak = allocated_peak(scenario, *run.simulation);
+  f.reserved = reserved_peak(scenario, *run.simulation);
+  f.memory = run.simulation->memory;
   f.out_of_memory = run.status == scenarios::Status::out_of_memory;
   f.at_peak = run.mfu_causal * run.simulation->iteration_time;
   f.question = scenarios::question_of(*run.made, *scenario.base().cluster, *run.simulation);

@@ -9,6 +9,7 @@
 
 #include "measurements/points.hpp"
 #include "scenarios/accuracy/interval.hpp"
+#include "sim/results/simulation_result.hpp"
 
 namespace validation {
 
@@ -16,6 +17,8 @@ struct Forecast {
   std::string failure;  // why there is no forecast; empty: there is one
   base::Seconds predicted, low, high;
   base::Bytes peak;              // allocated on the device that has the least room left: without what the context and the libraries take
+  base::Bytes reserved;          // what the framework's allocator holds for it
+  sim::MemoryUse memory;         // what the peak is made of
   bool out_of_memory = false;    // it ran, and the forecast says that it does not fit
   base::Seconds at_peak;         // the model's FLOPs, without what causal masks throw away, at the dense peak of all GPUs
   scenarios::Question question;  // what the interval went by

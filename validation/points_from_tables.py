@@ -10,7 +10,7 @@ import sys
 
 from tables import bridge, fsdp, golden, megatron_lm, multinode, nvidia, points, simumax
 
-CONVERTERS = (megatron_lm.vtrain, megatron_lm.korthikanti, megatron_lm.sc21, megatron_lm.megatron_2020, megatron_lm.bloom, megatron_lm.nemo_launcher, fsdp.mpt,
+CONVERTERS = (megatron_lm.vtrain, megatron_lm.korthikanti, megatron_lm.korthikanti_memory, megatron_lm.sc21, megatron_lm.megatron_2020, megatron_lm.bloom, megatron_lm.nemo_launcher, fsdp.mpt,
               simumax.simumax, bridge.bridge, multinode.multinode, nvidia.nemo2024, nvidia.moezoo, nvidia.mlperf, golden.golden)
 
 

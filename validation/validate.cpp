@@ -12,18 +12,21 @@ namespace {
 
 Item item_of(const measurements::Point& p, const Forecast& f) {
   Item i;
-  i.subject = Subject::iteration;
+  i.subject = p.measured ? Subject::iteration : Subject::memory;
   i.group = p.group;
   i.id = p.id;
   i.where = fmt::format("{}:{}", p.mark.source->name, p.mark.line);
-  i.measured = p.measured;
+  i.measured = p.measured.value_or(base::Seconds(0));
   i.failure = f.failure;
   if (!f.failure.empty()) return i;
+  i.out_of_memory = f.out_of_memory;
+  i.memory = f.memory;
+  if (p.measured_peak) i.peak_bytes = Pair{p.measured_peak->value(), f.peak.value()};
+  if (p.measured_reserved) i.reserved_bytes = Pair{p.measured_reserved->value(), f.reserved.value()};
+  if (!p.measured) return i;
   i.predicted = f.predicted;
   i.interval = std::pair(f.low, f.high);
-  i.out_of_memory = f.out_of_memory;
   i.facts = iteration_facts(p, f.question.kind, f.at_peak);
-  if (p.measured_peak) i.peak_bytes = Pair{p.measured_peak->value(), f.peak.value()};
   return i;
 }
 
@@ -34,8 +37,8 @@ void add_points(Validation& v, const std::vector<measurements::Point>& points, c
   const std::vector<Forecast> found = forecast(points, forecasts);
   for (std::size_t i = 0; i < points.size(); ++i) {
     v.items.push_back(item_of(points[i], found[i]));
-    if (found[i].failure.empty())
-      v.residuals.push_back({found[i].question, points[i].group, std::log(points[i].measured / found[i].predicted)});
+    if (found[i].failure.empty() && points[i].measured)
+      v.residuals.push_back({found[i].question, points[i].group, std::log(*points[i].measured / found[i].predicted)});
   }
 }
 

@@ -42,7 +42,7 @@ std::vector<measurements::Point> points_of(const FrameworkCalibration& f, const 
   std::vector<measurements::Point> points;
   for (const std::string& file : f.files)
     for (measurements::Point& p : measurements::read_points(read_text(file), file))
-      if (p.framework == framework) points.push_back(std::move(p));
+      if (p.framework == framework && p.measured) points.push_back(std::move(p));
   return points;
 }
 

@@ -85,7 +85,8 @@ void add_validate(CLI::App& app, Action& action) {
   c->add_option("--json", f->json, "Write groups and points as JSON; - is standard output");
   c->add_option("--report", f->report, "Write an HTML report with scatter plots: one file that needs no network");
   c->add_option("--limit", f->limits,
-                "GROUP=7%: exit 1 if a group's mean error is above; GROUP:tau=0.85, GROUP:coverage=85%, GROUP:peak=10%; mpt-* is a prefix");
+                "GROUP=7%: exit 1 if a group's mean error is above; GROUP:tau=0.85, GROUP:coverage=85%, GROUP:peak=10%, "
+                "GROUP:reserved=10%; mpt-* is a prefix");
   c->add_option("--jobs", f->jobs, "Worker processes")->check(CLI::Range(1, 1024));
   c->add_option("--write-intervals", f->write_intervals, "Write the residuals' quantiles, from which forecasts get their intervals");
   c->add_option("--tables", f->tables, "Put the tables between the accuracy markers of this Markdown file");

@@ -23,6 +23,8 @@ enum class Element { real, index };  // a number of the training precision; a to
 enum class Precision { fp32, tf32, fp16, bf16, fp8, mxfp8, nvfp4 };
 // Linear layers cast what they multiply, and all else is in bf16.
 [[nodiscard]] constexpr bool casts_products(Precision p) { return p >= Precision::fp8; }
+// Whether activations have two bytes.
+[[nodiscard]] constexpr bool is_half(Precision p) { return p == Precision::fp16 || p == Precision::bf16 || casts_products(p); }
 
 struct TensorShape {
   std::vector<std::int64_t> sizes;  // outermost first; a sample dimension, where there is one, comes first

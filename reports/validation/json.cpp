@@ -13,22 +13,31 @@ Json error_json(const validation::ErrorStatistics& e) {
   return {{"points", e.n}, {"mean_error", e.mean}, {"median_error", e.median}, {"bias", e.bias}, {"kendall_tau", e.tau}};
 }
 
+Json bytes_json(const validation::Pair& p) {
+  return {{"measured", reports::count(base::Bytes(p.measured))}, {"predicted", reports::count(base::Bytes(p.predicted))}};
+}
+
+Json parts_json(const sim::MemoryUse& m) {
+  return {{"peak", reports::count(m.peak)},           {"capacity", reports::count(m.capacity)},
+          {"weights", reports::count(m.weights)},     {"gradients", reports::count(m.gradients)},
+          {"optimizer", reports::count(m.optimizer)}, {"activations", reports::count(m.activations)},
+          {"workspace", reports::count(m.workspace)}};
+}
+
 Json item_json(const validation::Item& i) {
-  Json j{{"subject", validation::to_text(i.subject)},
-         {"group", i.group},
-         {"id", i.id},
-         {"where", i.where},
-         {"measured_s", i.measured.value()}};
+  const bool is_timed = i.subject != validation::Subject::memory;
+  Json j{{"subject", validation::to_text(i.subject)}, {"group", i.group}, {"id", i.id}, {"where", i.where}};
+  if (is_timed) j["measured_s"] = i.measured.value();
   if (!i.failure.empty()) {
     j["failure"] = i.failure;
     return j;
   }
-  j["predicted_s"] = i.predicted.value();
-  j["error"] = i.predicted / i.measured - 1;
+  if (is_timed) j["predicted_s"] = i.predicted.value();
+  if (is_timed) j["error"] = i.predicted / i.measured - 1;
   if (i.interval) j["interval_s"] = {i.interval->first.value(), i.interval->second.value()};
-  if (i.peak_bytes)
-    j["peak_bytes"] = {{"measured", reports::count(base::Bytes(i.peak_bytes->measured))},
-                       {"predicted", reports::count(base::Bytes(i.peak_bytes->predicted))}};
+  if (i.peak_bytes) j["peak_bytes"] = bytes_json(*i.peak_bytes);
+  if (i.reserved_bytes) j["reserved_bytes"] = bytes_json(*i.reserved_bytes);
+  if (i.memory && (i.peak_bytes || i.reserved_bytes || i.out_of_memory)) j["memory_bytes"] = parts_json(*i.memory);
   if (i.out_of_memory) j["out_of_memory"] = true;
   return j;
 }
@@ -41,6 +50,7 @@ Json group_json(const validation::Assessment& a, const validation::GroupAssessme
          {"out_of_memory", g.out_of_memory}};
   if (g.time.n > 0) j["time"] = error_json(g.time);
   if (g.peak) j["peak_memory"] = error_json(*g.peak);
+  if (g.reserved) j["reserved_memory"] = error_json(*g.reserved);
   const auto add_error = [&](const char* key, const std::optional<double>& error) {
     if (error) j["formula"][key] = *error;
   };

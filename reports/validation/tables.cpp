@@ -13,11 +13,12 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-constexpr validation::Subject kSubjects[] = {validation::Subject::iteration, validation::Subject::kernel, validation::Subject::collective};
+constexpr validation::Subject kSubjects[] = {validation::Subject::iteration, validation::Subject::memory, validation::Subject::kernel,
+                                             validation::Subject::collective};
 constexpr const char* kNothing = "-";
 
-const Row kColumns = {"group",  "points",      "mean error",   "median", "bias",       "tau",
-                      "inside", "unseen half", "unseen group", "width",  "peak memory"};
+const Row kColumns = {"group",  "points",      "mean error",   "median", "bias",        "tau",
+                      "inside", "unseen half", "unseen group", "width",  "peak memory", "reserved"};
 
 std::string signed_percent(double share) { return fmt::format("{:+.1f} %", 100 * share); }
 std::string rounded_percent(const std::optional<double>& share) { return share ? fmt::format("{:.0f} %", 100 * *share) : kNothing; }
@@ -32,6 +33,7 @@ Row cells_of(const validation::GroupAssessment& g) {
   row.push_back(g.time.n > 1 ? fmt::format("{:.3f}", g.time.tau) : kNothing);
   for (const auto& share : {g.coverage, g.split_half, g.leave_one_group_out, g.interval_width}) row.push_back(rounded_percent(share));
   row.push_back(g.peak ? percent(g.peak->mean) : kNothing);
+  row.push_back(g.reserved ? percent(g.reserved->mean) : kNothing);
   return row;
 }
 
@@ -103,12 +105,22 @@ std::string coverage_sentence(const calibration::UnseenCoverage& coverage) {
   return fmt::format("Intervals {}.", fmt::join(parts, "; "));
 }
 
-std::string error_of(const validation::Item& i) { return signed_percent(i.predicted / i.measured - 1); }
+std::optional<validation::Pair> memory_of(const validation::Item& i) {
+  if (i.subject != validation::Subject::memory) return std::nullopt;
+  return i.peak_bytes ? i.peak_bytes : i.reserved_bytes;
+}
+
+std::string error_of(const validation::Item& i) {
+  const auto memory = memory_of(i);
+  return signed_percent((memory ? memory->predicted / memory->measured : i.predicted / i.measured) - 1);
+}
+
+std::string plural_of(validation::Subject s) { return std::string(validation::to_text(s)) + (s == validation::Subject::memory ? "" : "s"); }
 
 std::string heading_of(validation::Subject s) {
-  std::string heading(validation::to_text(s));
+  std::string heading = plural_of(s);
   heading[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(heading[0])));
-  return heading + "s";
+  return heading;
 }
 
 }  // namespace reports

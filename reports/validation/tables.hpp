@@ -1,6 +1,7 @@
 #pragma once
 // The figures of an assessment as cells of text: the tables that each of its written forms shows. Private to this folder.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,12 @@ struct FigureTable {
 [[nodiscard]] std::string comparison_sentence(const validation::Assessment& a);
 // Returns a sentence on the coverage of points that the fit of the intervals had not seen.
 [[nodiscard]] std::string coverage_sentence(const calibration::UnseenCoverage& coverage);
+// Returns, of a point that tells of memory alone, its bytes: allocated ones, else what the allocator held.
+[[nodiscard]] std::optional<validation::Pair> memory_of(const validation::Item& i);
 // Returns the error of a forecast with its sign, "+5.3 %".
 [[nodiscard]] std::string error_of(const validation::Item& i);
+// Returns "iterations"; memory has no plural.
+[[nodiscard]] std::string plural_of(validation::Subject s);
 // Returns "Iterations", a subject as a heading has it.
 [[nodiscard]] std::string heading_of(validation::Subject s);
 

@@ -18,8 +18,10 @@ std::string aligned(const FigureTable& figures) {
 
 std::string one_case(const validation::Item& i) {
   if (!i.failure.empty()) return fmt::format("{} ({}): no forecast: {}", i.id, i.where, i.failure);
-  return fmt::format("{} ({}): measured {}, predicted {} ({})", i.id, i.where, base::to_text(i.measured), base::to_text(i.predicted),
-                     error_of(i));
+  const auto memory = memory_of(i);
+  return fmt::format("{} ({}): measured {}, predicted {} ({})", i.id, i.where,
+                     memory ? base::to_text(base::Bytes(memory->measured)) : base::to_text(i.measured),
+                     memory ? base::to_text(base::Bytes(memory->predicted)) : base::to_text(i.predicted), error_of(i));
 }
 
 // The worst cases of a group are its failed points first: how many are left is said, so that none is lost from sight.
@@ -36,7 +38,7 @@ std::string worst_cases(const validation::Assessment& a, const validation::Group
 std::string text_report(const validation::Assessment& a) {
   std::string text;
   for (const FigureTable& t : figure_tables(a))
-    text += fmt::format("{}{}s, predicted against measured\n{}", text.empty() ? "" : "\n", validation::to_text(t.subject), aligned(t));
+    text += fmt::format("{}{}, predicted against measured\n{}", text.empty() ? "" : "\n", plural_of(t.subject), aligned(t));
   if (a.unseen) text += "\n" + coverage_sentence(*a.unseen) + "\n";
   text += "\nWorst cases\n";
   for (const validation::GroupAssessment& g : a.groups) text += worst_cases(a, g);

@@ -245,10 +245,10 @@ Ways OperatorCatalog::priced(const OperatorKind& kind, std::vector<Strategy> str
       const auto elements = static_cast<double>(layouts.input_gradients[i].shape.shard().elements());
       parameters += elements;
       const double shared = elements / layouts.inputs[i].shape.copy;
-      cost.state_bytes[0] += elements * (state.weight + state.gradient + state.optimizer);
-      cost.state_bytes[1] += elements * (state.weight + state.gradient) + shared * state.optimizer;
-      cost.state_bytes[2] += elements * state.weight + shared * (state.gradient + state.optimizer);
-      cost.state_bytes[3] += shared * (state.weight + state.gradient + state.optimizer);
+      cost.state_bytes[0] += elements * (state.weight + state.gradient + state.between_updates());
+      cost.state_bytes[1] += elements * (state.weight + state.gradient) + shared * state.between_updates();
+      cost.state_bytes[2] += elements * state.weight + shared * (state.gradient + state.between_updates());
+      cost.state_bytes[3] += shared * (state.weight + state.gradient + state.between_updates());
       cost.synchronisation +=
           movements_.all_reduce_seconds(movements_.number(layouts.input_gradients[i]), base::Bytes(elements * state.gradient));
     }

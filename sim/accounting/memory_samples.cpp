@@ -55,7 +55,7 @@ std::vector<MemorySample> memory_samples(const Accounts& a, std::span<const Devi
   for (std::uint32_t c = 0; c < a.folded.sizes.size(); ++c) {
     const base::DeviceId device = a.folded.representatives[c];
     const DeviceMemory& m = devices[device.value];
-    base::Bytes used = m.states() + profiles::device_profile(a.cluster.device(device).type).reserved;
+    base::Bytes used = m.always() + profiles::device_profile(a.cluster.device(device).type).reserved;
     out.push_back({device.value, base::Seconds(0), used});
     for (const Change& change : changes_of(a, m, c)) {
       used += change.bytes;

@@ -43,6 +43,13 @@ base::Bytes keys_of_others(const pcg::Plan& plan, std::uint32_t node) {
   return bytes;
 }
 
+bool copies_attention_output(const pcg::Plan& plan, const topology::Cluster& cluster, const profiles::FrameworkProfile& framework) {
+  const std::set<std::string>& copied = framework.memory.copied_attention_output;
+  return !copied.empty() &&
+         std::ranges::any_of(cluster.devices().first(static_cast<std::size_t>(plan.gpus)),
+                             [&](const topology::Device& d) { return copied.contains(d.type.substr(0, d.type.find('-'))); });
+}
+
 // A product in low precision keeps what it read cast, along columns where these differ from rows, for the gradient of its weights.
 Activations::Copy Activations::copy_of(std::uint32_t node, std::size_t input) const {
   if (plan_.memory.fp8_activation_inputs && keeps_activation_input(plan_, flow_, node)) return Copy::fp8;
@@ -73,7 +80,25 @@ const Layout& Activations::kept_layout(std::uint32_t node, std::size_t input) co
 }
 
 bool Activations::is_computed_again(std::uint32_t node, std::size_t input) const {
-  return gated_ == Gated::fused && activated_input(plan_, flow_, node) == input;
+  return framework_.fused_gated_activation && activated_input(plan_, flow_, node) == input;
+}
+
+double Activations::kept_besides(std::uint32_t node) const {
+  const pcg::Operator& op = *plan_.pcg.node(pcg::NodeId(node)).operation();
+  const pcg::Precision precision = plan_.training.precision;
+  if (std::holds_alternative<pcg::CrossEntropy>(op) && pcg::is_half(precision))
+    return (framework_.memory.loss_kept.value() - 4) * static_cast<double>(flow_.layouts[node].inputs[0].shape.shard().elements());
+  if (const auto* attention = std::get_if<pcg::Attention>(&op))
+    return attention->flash && copies_attention_output_ ? pcg::bytes_of(flow_.layouts[node].outputs[0].shape.shard(), precision).value()
+                                                        : 0;
+  // A gated unit in one kernel weighs what it makes in passing.
+  if (!std::holds_alternative<pcg::ExpertLinear>(op) || !framework_.memory.weighed_activations) return 0;
+  const std::uint32_t from = flow_.origins[node][0].node.value;
+  const pcg::PcgNode& maker = plan_.pcg.node(pcg::NodeId(from));
+  const bool weighed =
+      maker.computes() && (std::holds_alternative<pcg::Unary>(*maker.operation()) ||
+                           (std::holds_alternative<pcg::Binary>(*maker.operation()) && !framework_.fused_gated_activation));
+  return weighed && !is_dropped(from, node) ? pcg::bytes_of(flow_.layouts[node].inputs[0].shape.shard(), precision).value() : 0;
 }
 
 void Activations::keep(std::span<const std::uint32_t> nodes, Scores scores, std::vector<double>& bytes) {
@@ -89,7 +114,7 @@ void Activations::keep(std::span<const std::uint32_t> nodes, Scores scores, std:
     for (std::size_t j = 0; j < saved.outputs.size(); ++j) {
       if (saved.outputs[j]) keep_tensor({id, static_cast<int>(j)}, flow_.layouts[n].outputs[j], bytes);
     }
-    double own = saved.own.value() - (scores == Scores::kept ? 0 : saved.own_attention.value());
+    double own = saved.own.value() + kept_besides(n) - (scores == Scores::kept ? 0 : saved.own_attention.value());
     if (saved.own_joined.value() > 0 && is_dropped(flow_.origins[n][1].node.value, n)) own -= saved.own_joined.value();
     for (base::DeviceId d : flow_.layouts[n].points) bytes[d.value] += own;
   }

@@ -6,7 +6,9 @@
 #include <set>
 #include <vector>
 
+#include "profiles/framework_profile.hpp"
 #include "sim/dataflow/flow_graph.hpp"
+#include "topology/cluster.hpp"
 
 namespace sim {
 
@@ -14,12 +16,16 @@ namespace sim {
 // a ring: the block that is met and the one that comes in, of both. Zero for other operators.
 [[nodiscard]] base::Bytes keys_of_others(const pcg::Plan& plan, std::uint32_t node);
 
+// Whether fused attention keeps its output beside the copy of it that others read, on some device of the plan.
+[[nodiscard]] bool copies_attention_output(const pcg::Plan& plan, const topology::Cluster& cluster,
+                                           const profiles::FrameworkProfile& framework);
+
 class Activations {
  public:
-  // A gated unit multiplies an activation with another tensor. Apart, two kernels keep the activation's input and both factors; fused, the
-  // one kernel keeps its two inputs and computes the activation again.
-  enum class Gated { apart, fused };
-  Activations(const pcg::Plan& plan, const FlowGraph& flow, Gated gated) : plan_(plan), flow_(flow), gated_(gated) {}
+  // A gated unit multiplies an activation with another tensor. Apart, two kernels keep the activation's input and both factors; fused
+  // (FrameworkProfile::fused_gated_activation), the one kernel keeps its two inputs and computes the activation again.
+  Activations(const pcg::Plan& plan, const FlowGraph& flow, const profiles::FrameworkProfile& framework, bool copies_attention_output)
+      : plan_(plan), flow_(flow), framework_(framework), copies_attention_output_(copies_attention_output) {}
 
   // The scores of unfused attention, which selective recomputation drops.
   enum class Scores { kept, dropped };
@@ -52,10 +58,13 @@ class Activations {
   }
   // Whether the input of a product is an activation that the product's own kernel computes from what the activation keeps.
   bool is_computed_again(std::uint32_t node, std::size_t input) const;
+  // What the framework keeps for a node besides what its backward pass reads (profiles::MemoryHabits).
+  [[nodiscard]] double kept_besides(std::uint32_t node) const;
 
   const pcg::Plan& plan_;
   const FlowGraph& flow_;
-  const Gated gated_;
+  const profiles::FrameworkProfile& framework_;
+  bool copies_attention_output_;
   std::set<std::uint32_t> dropped_;
   std::set<std::pair<pcg::TensorRef, std::vector<std::int64_t>>> kept_;
 };

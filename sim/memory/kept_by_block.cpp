@@ -10,15 +10,11 @@ namespace {
 
 class BlockCounter {
  public:
-  BlockCounter(const pcg::Plan& plan, const FlowGraph& flow, const profiles::FrameworkProfile& framework, std::size_t devices)
-      : plan_(plan),
-        flow_(flow),
-        gated_(framework.fused_gated_activation ? Activations::Gated::fused : Activations::Gated::apart),
-        devices_(devices),
-        activations_(plan, flow, gated_) {}
+  BlockCounter(const pcg::Plan& plan, const FlowGraph& flow, const profiles::FrameworkProfile& framework, std::size_t devices,
+               bool copies_attention_output)
+      : plan_(plan), devices_(devices), activations_(plan, flow, framework, copies_attention_output), empty_(activations_) {}
 
   KeptByBlock run(std::span<const std::uint32_t> nodes) {
-    kept_.again.assign(devices_, 0);
     std::vector<std::uint32_t> others(nodes.begin(), nodes.end());
     const std::vector<pcg::RecomputedUnit> units = pcg::recomputed_units(plan_, plan_.recompute, nodes);
     for (const pcg::RecomputedUnit& unit : units)
@@ -31,42 +27,44 @@ class BlockCounter {
     std::map<int, std::vector<std::uint32_t>> by_block;
     for (const std::uint32_t n : others) by_block[block_of(n)].push_back(n);
     for (const auto& [block, members] : by_block) activations_.keep(members, scores, saved_of(block));
-    if (scores == Activations::Scores::dropped) activations_.largest_attention(nodes, kept_.again);
+    if (scores == Activations::Scores::dropped)
+      for (const auto& [block, members] : by_block) activations_.largest_attention(members, of_block(kept_.again, block));
     return std::move(kept_);
   }
 
  private:
   [[nodiscard]] int block_of(std::uint32_t node) const { return plan_.pcg.nodes()[node].block; }
-  std::vector<double>& saved_of(int block) {
-    std::vector<double>& saved = kept_.saved[block];
-    saved.resize(devices_, 0);
-    return saved;
+  std::vector<double>& of_block(std::map<int, std::vector<double>>& blocks, int block) const {
+    std::vector<double>& bytes = blocks[block];
+    bytes.resize(devices_, 0);
+    return bytes;
   }
+  std::vector<double>& saved_of(int block) { return of_block(kept_.saved, block); }
 
   void add(const pcg::RecomputedUnit& unit) {
     activations_.keep_inputs(unit.nodes, saved_of(block_of(unit.nodes.front())));
-    Activations again(plan_, flow_, gated_);
+    Activations again = empty_;
     std::vector<double> all(devices_, 0), inputs(devices_, 0);
     again.keep(unit.nodes, Activations::Scores::kept, all);
     if (!unit.keeps_outputs) again.keep_outputs(unit.nodes, all);
     again.clear();
     again.keep_inputs(unit.nodes, inputs);
-    for (std::size_t d = 0; d < devices_; ++d) kept_.again[d] = std::max(kept_.again[d], all[d] - inputs[d]);
+    std::vector<double>& most = of_block(kept_.again, block_of(unit.nodes.front()));
+    for (std::size_t d = 0; d < devices_; ++d) most[d] = std::max(most[d], all[d] - inputs[d]);
   }
 
   const pcg::Plan& plan_;
-  const FlowGraph& flow_;
-  Activations::Gated gated_;
   std::size_t devices_;
   Activations activations_;
+  const Activations empty_;  // with nothing kept or dropped yet
   KeptByBlock kept_;
 };
 
 }  // namespace
 
 KeptByBlock kept_by_block(const pcg::Plan& plan, const FlowGraph& flow, const profiles::FrameworkProfile& framework,
-                          std::span<const std::uint32_t> nodes, std::size_t devices) {
-  return BlockCounter(plan, flow, framework, devices).run(nodes);
+                          std::span<const std::uint32_t> nodes, std::size_t devices, bool copies_attention_output) {
+  return BlockCounter(plan, flow, framework, devices, copies_attention_output).run(nodes);
 }
 
 bool is_offloaded(const pcg::Plan& plan, int stage, int block) {

@@ -9,6 +9,7 @@
 #include "pcg/plan/ranks.hpp"
 #include "profiles/device_profile.hpp"
 #include "sim/memory/activations.hpp"
+#include "sim/memory/fixed_buffers.hpp"
 #include "sim/memory/kept_by_block.hpp"
 #include "sim/memory/model_states.hpp"
 #include "sim/memory/weight_storage.hpp"
@@ -25,10 +26,13 @@ class MemoryCounter {
         dataflow_(dataflow),
         flow_(dataflow.flow),
         framework_(framework),
+        cluster_(cluster),
         copies_columns_(copies_columns(plan, cluster)),
+        copies_attention_output_(copies_attention_output(plan, cluster, framework)),
         devices_(static_cast<std::size_t>(cluster.device_count())) {
     for (DeviceMemory& d : devices_) {
       d.saved.resize(static_cast<std::size_t>(plan.stages));
+      d.layer.resize(static_cast<std::size_t>(plan.stages));
       d.kept.resize(static_cast<std::size_t>(plan.stages));
       d.transient.resize(static_cast<std::size_t>(plan.stages));
     }
@@ -39,7 +43,6 @@ class MemoryCounter {
     for (int s = 0; s < plan_.stages; ++s) {
       const std::vector<std::uint32_t>& nodes = flow_.stage_nodes[static_cast<std::size_t>(s)];
       count_activations(nodes, static_cast<std::size_t>(s));
-      count_moments(nodes, static_cast<std::size_t>(s));
     }
     return std::move(devices_);
   }
@@ -47,7 +50,16 @@ class MemoryCounter {
  private:
   void count_states();
   void count_activations(const std::vector<std::uint32_t>& nodes, std::size_t stage);
-  void count_moments(const std::vector<std::uint32_t>& nodes, std::size_t stage);
+  // Bytes per device, by block of the graph.
+  using ByBlock = std::map<int, std::vector<double>>;
+  [[nodiscard]] bool is_loss(std::uint32_t node) const;
+  // Bytes of a gradient; of logits while the loss computes it, what the framework's loss takes.
+  [[nodiscard]] double gradient_bytes(const Layout& gradient, bool by_loss) const;
+  [[nodiscard]] double gradients_around(std::uint32_t node) const;
+  [[nodiscard]] ByBlock around(const std::vector<std::uint32_t>& nodes) const;
+  [[nodiscard]] ByBlock gathered(const std::vector<std::uint32_t>& nodes) const;
+  // On top of all that a stage keeps, at most: the sum of the parts of a block, less what later blocks have freed.
+  [[nodiscard]] std::vector<double> largest_moment(const std::vector<ByBlock>& parts, const ByBlock& saved) const;
   [[nodiscard]] std::vector<double> zeros() const { return std::vector<double>(devices_.size(), 0.0); }
   // Nodes of each graph block, in order.
   [[nodiscard]] std::map<int, std::vector<std::uint32_t>> by_block(const std::vector<std::uint32_t>& nodes) const {
@@ -65,7 +77,8 @@ class MemoryCounter {
   const Dataflow& dataflow_;
   const FlowGraph& flow_;
   const profiles::FrameworkProfile& framework_;
-  const bool copies_columns_;
+  const topology::Cluster& cluster_;
+  const bool copies_columns_, copies_attention_output_;
   std::vector<DeviceMemory> devices_;
 };
 
@@ -98,96 +111,161 @@ void MemoryCounter::count_states() {
     devices_[d].weights = states[d].weights + states[d].copies;
     devices_[d].gradients = states[d].gradients;
     devices_[d].optimizer = states[d].optimizer;
+    devices_[d].update = states[d].update;
   }
+  const std::vector<base::Bytes> fixed = fixed_buffers(plan_, flow_, cluster_, framework_);
+  for (std::size_t d = 0; d < fixed.size(); ++d) devices_[d].fixed = fixed[d];
 }
 
 void MemoryCounter::count_activations(const std::vector<std::uint32_t>& nodes, std::size_t stage) {
-  const KeptByBlock counted = kept_by_block(plan_, flow_, framework_, nodes, devices_.size());
+  const KeptByBlock counted = kept_by_block(plan_, flow_, framework_, nodes, devices_.size(), copies_attention_output_);
   // What is offloaded is there for two blocks: one that is computed, and one that is copied.
-  std::vector<double> saved = zeros(), on_its_way = zeros();
+  ByBlock saved;
+  std::vector<double> on_its_way = zeros();
   double buffers = 0;
   for (const auto& [block, bytes] : counted.saved) {
     const bool leaves = is_offloaded(plan_, static_cast<int>(stage), block);
     if (leaves) buffers = std::min(2.0, buffers + 1);
-    for (std::size_t d = 0; d < bytes.size(); ++d) {
-      if (leaves) on_its_way[d] = std::max(on_its_way[d], bytes[d]);
-      else saved[d] += bytes[d];
-    }
+    else saved[block] = bytes;
+    for (std::size_t d = 0; leaves && d < bytes.size(); ++d) on_its_way[d] = std::max(on_its_way[d], bytes[d]);
   }
   if (splits_backward(plan_.schedule)) {
-    const auto gated = framework_.fused_gated_activation ? Activations::Gated::fused : Activations::Gated::apart;
     std::vector<double> kept = zeros();
-    Activations(plan_, flow_, gated).keep_for_weights(nodes, kept);
+    Activations(plan_, flow_, framework_, copies_attention_output_).keep_for_weights(nodes, kept);
     for (std::size_t d = 0; d < devices_.size(); ++d) devices_[d].kept[stage] += base::Bytes(kept[d]);
   }
-  for (std::size_t d = 0; d < devices_.size(); ++d) {
-    devices_[d].saved[stage] += base::Bytes(saved[d]);
-    devices_[d].transient[stage] += base::Bytes(std::max(0.0, counted.again[d]) + buffers * on_its_way[d]);
-  }
+  const std::vector<double> moment = largest_moment({around(nodes), gathered(nodes), counted.again}, saved);
+  for (const auto& [block, bytes] : saved)
+    for (std::size_t d = 0; d < devices_.size(); ++d) {
+      devices_[d].saved[stage] += base::Bytes(bytes[d]);
+      devices_[d].layer[stage] = std::max(devices_[d].layer[stage], base::Bytes(bytes[d]));
+    }
+  for (std::size_t d = 0; d < devices_.size(); ++d) devices_[d].transient[stage] += base::Bytes(moment[d] + buffers * on_its_way[d]);
 }
 
-// Gradients of activations around one operator; weights gathered for its block and those that come next, or all where they are kept
-// (ZeRO-3); a block's unsharded gradients.
-void MemoryCounter::count_moments(const std::vector<std::uint32_t>& nodes, std::size_t stage) {
-  std::vector<double> around = zeros();
-  for (std::uint32_t n : nodes) {
-    if (!flow_.needs_gradient[n] || flow_.stored[n]) continue;  // gradients of weights are among the states
-    double bytes = 0;
-    for (const Layout& l : flow_.layouts[n].output_gradients) bytes += pcg::bytes_of(l.shape.shard(), plan_.training.precision).value();
-    for (std::size_t i = 0; i < flow_.origins[n].size(); ++i) {
-      const std::uint32_t from = flow_.origins[n][i].node.value;
-      if (flow_.needs_gradient[from] && !flow_.stored[from]) {
-        bytes += pcg::bytes_of(flow_.layouts[n].input_gradients[i].shape.shard(), plan_.training.precision).value();
-      }
-    }
-    bytes += keys_of_others(plan_, n).value();
-    for (base::DeviceId d : flow_.layouts[n].points) around[d.value] = std::max(around[d.value], bytes);
+bool MemoryCounter::is_loss(std::uint32_t node) const {
+  const pcg::PcgNode& n = plan_.pcg.nodes()[node];
+  return n.computes() && std::holds_alternative<pcg::CrossEntropy>(*n.operation());
+}
+
+double MemoryCounter::gradient_bytes(const Layout& gradient, bool by_loss) const {
+  const pcg::TensorShape shard = gradient.shape.shard();
+  if (by_loss && pcg::is_half(plan_.training.precision))
+    return framework_.memory.loss_passing.value() * static_cast<double>(shard.elements());
+  return pcg::bytes_of(shard, plan_.training.precision).value();
+}
+
+double MemoryCounter::gradients_around(std::uint32_t node) const {
+  double bytes = keys_of_others(plan_, node).value();
+  const NodeLayouts& layouts = flow_.layouts[node];
+  for (std::size_t j = 0; j < layouts.output_gradients.size(); ++j) {
+    const bool of_logits = std::ranges::any_of(flow_.uses[node][j], [&](const Use& use) { return is_loss(use.consumer); });
+    // Once the loss is done, its gradient is left, or not even that where it lies in the place of what the loss kept.
+    bytes += std::min(gradient_bytes(layouts.output_gradients[j], false), gradient_bytes(layouts.output_gradients[j], of_logits));
   }
-  std::vector<double> gathered = zeros();
-  if (plan_.zero >= 2) {
-    const bool shards = pcg::shards_gradients(plan_.zero, plan_.memory.zero);  // else gradients are there for all blocks
-    const bool keeps = plan_.memory.zero.keeps_weights;
-    const std::vector<WholeBytes> all = whole_bytes(nodes);
-    std::deque<std::vector<WholeBytes>> ahead;  // the backward pass comes to these next
-    std::vector<double> prefetched = zeros();
-    for (const auto& [block, members] : by_block(nodes)) {
-      std::vector<WholeBytes> bytes = whole_bytes(members);
-      for (std::size_t d = 0; d < gathered.size(); ++d) {
-        const double weights = keeps ? all[d].weights : bytes[d].weights + prefetched[d];
-        gathered[d] = std::max(gathered[d], (plan_.zero >= 3 ? weights : 0) + (shards ? bytes[d].gradients : 0));
-      }
-      // As for the gathers (sim/lowering/sharded_weights.hpp): what is not sharded and reads nothing sharded does not count.
-      if (pcg::zero_of_block(plan_.zero, plan_.memory.zero, block) == 0 &&
-          std::ranges::none_of(bytes, [](const WholeBytes& b) { return b.weights > 0; }))
-        continue;
-      ahead.push_back(std::move(bytes));
-      if (ahead.size() > static_cast<std::size_t>(profiles::prefetch_units(framework_, plan_))) ahead.pop_front();
-      prefetched = zeros();
-      for (const auto& block_bytes : ahead)
-        for (std::size_t d = 0; d < prefetched.size(); ++d) prefetched[d] += block_bytes[d].weights;
-    }
+  for (std::size_t i = 0; i < flow_.origins[node].size(); ++i) {
+    const std::uint32_t from = flow_.origins[node][i].node.value;
+    if (flow_.needs_gradient[from] && !flow_.stored[from]) bytes += gradient_bytes(layouts.input_gradients[i], is_loss(node));
   }
-  for (std::size_t d = 0; d < devices_.size(); ++d) devices_[d].transient[stage] += base::Bytes(around[d] + gathered[d]);
+  return bytes;
+}
+
+// Gradients of activations around one operator; those of weights are among the states.
+MemoryCounter::ByBlock MemoryCounter::around(const std::vector<std::uint32_t>& nodes) const {
+  ByBlock most;
+  for (const auto& [block, members] : by_block(nodes)) {
+    std::vector<double> bytes = zeros();
+    for (const std::uint32_t n : members) {
+      if (!flow_.needs_gradient[n] || flow_.stored[n]) continue;
+      const double here = gradients_around(n);
+      for (base::DeviceId d : flow_.layouts[n].points) bytes[d.value] = std::max(bytes[d.value], here);
+    }
+    most[block] = std::move(bytes);
+  }
+  return most;
+}
+
+// Weights gathered for a block and those that come next, or all where they are kept (ZeRO-3); a block's unsharded gradients.
+MemoryCounter::ByBlock MemoryCounter::gathered(const std::vector<std::uint32_t>& nodes) const {
+  ByBlock most;
+  if (plan_.zero < 2) return most;
+  const bool shards = pcg::shards_gradients(plan_.zero, plan_.memory.zero);  // else gradients are there for all blocks
+  const bool keeps = plan_.memory.zero.keeps_weights;
+  const std::vector<WholeBytes> all = whole_bytes(nodes);
+  std::deque<std::vector<WholeBytes>> ahead;  // the backward pass comes to these next
+  std::vector<double> prefetched = zeros();
+  for (const auto& [block, members] : by_block(nodes)) {
+    std::vector<WholeBytes> bytes = whole_bytes(members);
+    std::vector<double>& gathered = most[block] = zeros();
+    for (std::size_t d = 0; d < gathered.size(); ++d) {
+      const double weights = keeps ? all[d].weights : bytes[d].weights + prefetched[d];
+      gathered[d] = (plan_.zero >= 3 ? weights : 0) + (shards ? bytes[d].gradients : 0);
+    }
+    // As for the gathers (sim/lowering/sharded_weights.hpp): what is not sharded and reads nothing sharded does not count.
+    if (pcg::zero_of_block(plan_.zero, plan_.memory.zero, block) == 0 &&
+        std::ranges::none_of(bytes, [](const WholeBytes& b) { return b.weights > 0; }))
+      continue;
+    ahead.push_back(std::move(bytes));
+    if (ahead.size() > static_cast<std::size_t>(profiles::prefetch_units(framework_, plan_))) ahead.pop_front();
+    prefetched = zeros();
+    for (const auto& block_bytes : ahead)
+      for (std::size_t d = 0; d < prefetched.size(); ++d) prefetched[d] += block_bytes[d].weights;
+  }
+  return most;
+}
+
+// The backward pass comes to the last block first, and frees what a block kept when it is done with it. Passes for inputs alone free it
+// later.
+std::vector<double> MemoryCounter::largest_moment(const std::vector<ByBlock>& parts, const ByBlock& saved) const {
+  ByBlock moments;
+  for (const ByBlock& part : parts)
+    for (const auto& [block, bytes] : part) {
+      std::vector<double>& moment = moments.try_emplace(block, zeros()).first->second;
+      for (std::size_t d = 0; d < bytes.size(); ++d) moment[d] += bytes[d];
+    }
+  std::vector<double> largest = zeros(), freed = zeros();
+  for (auto at = moments.rbegin(); at != moments.rend(); ++at) {
+    for (std::size_t d = 0; d < largest.size(); ++d) largest[d] = std::max(largest[d], at->second[d] - freed[d]);
+    const auto kept = saved.find(at->first);
+    if (kept == saved.end() || splits_backward(plan_.schedule)) continue;
+    for (std::size_t d = 0; d < freed.size(); ++d) freed[d] += kept->second[d];
+  }
+  return largest;
 }
 
 struct Peak {
   base::Bytes activations, transient;
 };
 
-// Walks through one pipeline rank's schedule with one device's numbers.
+// Walks through one pipeline rank's schedule with one device's numbers. A forward pass that is merged with a backward pass makes what it
+// keeps layer by layer, as the backward pass frees it layer by layer (Megatron-Core's combined 1F1B, model_chunk_schedule_plan.py).
 Peak walk(const pcg::Plan& plan, const std::vector<Slot>& slots, int rank, const DeviceMemory& m) {
-  Peak peak;
+  Peak peak{base::Bytes(0), m.update};
   base::Bytes alive;
-  for (const Slot& slot : slots) {
-    const auto stage = static_cast<std::size_t>(pcg::stage_of(plan.schedule, pcg::ranks_of(plan), rank, slot.chunk));
-    const bool works_back = slot.pass == Pass::backward || slot.pass == Pass::inputs;
-    if (slot.pass == Pass::forward) alive += m.saved[stage];
-    const base::Bytes transient = works_back ? m.transient[stage] : base::Bytes(0);
-    if (alive + transient > peak.activations + peak.transient) peak = {alive, transient};
-    if (works_back) alive -= m.saved[stage];
-    if (slot.pass == Pass::inputs) alive += m.kept[stage];
-    if (slot.pass == Pass::weights) alive -= m.kept[stage];
-    if (alive > peak.activations + peak.transient) peak = {alive, base::Bytes(0)};
+  const auto stage_of = [&](const Slot& slot) {
+    return static_cast<std::size_t>(pcg::stage_of(plan.schedule, pcg::ranks_of(plan), rank, slot.chunk));
+  };
+  const auto raise = [&](base::Bytes activations, base::Bytes transient) {
+    if (activations + transient > peak.activations + peak.transient) peak = {activations, transient};
+  };
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const Slot& slot = slots[i];
+    const std::size_t stage = stage_of(slot);
+    if (slot.pass == Pass::forward) {
+      alive += m.saved[stage];
+      if (!slot.merged) raise(alive, base::Bytes(0));
+    } else if (slot.pass == Pass::weights) {
+      alive -= m.kept[stage];
+    } else {
+      const base::Bytes freed = m.saved[stage] - (slot.pass == Pass::inputs ? m.kept[stage] : base::Bytes(0));
+      if (i > 0 && slots[i - 1].merged) {
+        const std::size_t made = stage_of(slots[i - 1]);
+        raise(alive - std::min(m.saved[made], freed) + m.layer[made], m.transient[stage]);
+      } else {
+        raise(alive, m.transient[stage]);
+      }
+      alive -= freed;
+    }
   }
   return peak;
 }
@@ -206,21 +284,23 @@ bool is_used(const DeviceMemory& m) { return m.states() + *std::ranges::max_elem
 
 // Devices with equal numbers need one walk.
 std::vector<double> numbers_of(const DeviceMemory& m, const Limits& limits) {
-  std::vector<double> key{m.weights.value(), m.gradients.value(), m.optimizer.value(), limits.capacity.value(), limits.reserved.value()};
+  std::vector<double> key{m.weights.value(), m.gradients.value(),     m.optimizer.value(),    m.update.value(),
+                          m.fixed.value(),   limits.capacity.value(), limits.reserved.value()};
   for (base::Bytes b : m.saved) key.push_back(b.value());
+  for (base::Bytes b : m.layer) key.push_back(b.value());
   for (base::Bytes b : m.kept) key.push_back(b.value());
   for (base::Bytes b : m.transient) key.push_back(b.value());
   return key;
 }
 
 MemoryUse use_of(const DeviceMemory& m, const Peak& p, const Limits& limits, base::DeviceId device) {
-  return {m.states() + p.activations + p.transient + limits.reserved,
+  return {m.always() + p.activations + p.transient + limits.reserved,
           limits.capacity,
           m.weights,
           m.gradients,
           m.optimizer,
           p.activations,
-          p.transient + limits.reserved,
+          m.fixed + p.transient + limits.reserved,
           device};
 }
 

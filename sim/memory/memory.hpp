@@ -15,10 +15,14 @@ namespace sim {
 // Bytes of one device; per virtual stage where it says so.
 struct DeviceMemory {
   base::Bytes weights, gradients, optimizer;
+  base::Bytes update;                  // more of the optimizer while it runs, when no activations are there
+  base::Bytes fixed;                   // of libraries, from the first iteration on (sim/memory/fixed_buffers.hpp)
   std::vector<base::Bytes> saved;      // per stage: kept by one micro-batch from its forward to its backward pass
+  std::vector<base::Bytes> layer;      // per stage: the part of it of the block that keeps most
   std::vector<base::Bytes> kept;       // per stage: of one micro-batch until its gradients of weights are made, where these come later
   std::vector<base::Bytes> transient;  // per stage: on top of it, while its backward pass runs
   [[nodiscard]] base::Bytes states() const { return weights + gradients + optimizer; }
+  [[nodiscard]] base::Bytes always() const { return states() + fixed; }
 };
 
 // Returns: one per device of the cluster, zero where the plan does not use it.
@@ -28,7 +32,7 @@ struct DeviceMemory {
                                                       const profiles::FrameworkProfile& framework);
 
 // Returns: the use of the device that has least room left (MemoryUse), by its own capacity: devices may differ. `workspace` is what its
-// profile reserves for context and libraries, and the transient part.
+// profile reserves for context and libraries, the fixed part and the transient one.
 // Requires: `devices` is what device_memory gives for the plan and cluster.
 // Cost: O(distinct devices x schedule), as devices with the same numbers are walked through once.
 [[nodiscard]] MemoryUse peak_memory(const pcg::Plan& plan, std::span<const DeviceMemory> devices, const topology::Cluster& cluster);

@@ -12,7 +12,8 @@ namespace {
 StateBytes states_of(int zero, const pcg::ZeroPolicy& policy, const ModelStateBytes& each, double parameters, double share) {
   return {base::Bytes(parameters * each.weight * (zero >= 3 ? share : 1)),
           base::Bytes(parameters * each.gradient * (pcg::shards_gradients(zero, policy) ? share : 1)),
-          base::Bytes(parameters * each.optimizer * (zero >= 1 ? share : 1)),
+          base::Bytes(parameters * each.between_updates() * (zero >= 1 ? share : 1)),
+          base::Bytes(parameters * each.update * (zero >= 1 ? share : 1)),
           {}};
 }
 
@@ -29,19 +30,19 @@ int moments(pcg::Optimizer o) {
 }  // namespace
 
 ModelStateBytes model_state_bytes(const pcg::TrainingConfig& t, const profiles::FrameworkProfile& framework) {
-  const bool half = t.precision == pcg::Precision::fp16 || t.precision == pcg::Precision::bf16 || pcg::casts_products(t.precision);
+  const bool half = pcg::is_half(t.precision);
   ModelStateBytes b;
   b.weight = half ? 2 : 4;
   b.gradient = half && !t.fp32_gradients ? 2 : 4;
   b.optimizer = half ? 4 : 0;  // master copy
-  if (half && b.gradient < 4 && framework.fp32_gradient_copy) b.optimizer += 4;
+  if (half && b.gradient < 4 && framework.fp32_gradient_copy) b.optimizer += b.update = 4;
   b.optimizer += static_cast<double>(moments(t.optimizer)) * 4;
   return b;
 }
 
 ModelStateBytes model_state_bytes(const pcg::Plan& plan, const profiles::FrameworkProfile& framework) {
   ModelStateBytes b = model_state_bytes(plan.training, framework);
-  if (plan.memory.offload.optimizer) b.optimizer = 0;
+  if (plan.memory.offload.optimizer) b.optimizer = b.update = 0;
   else if (plan.memory.bf16_moments) b.optimizer -= static_cast<double>(moments(plan.training.optimizer)) * 2;
   return b;
 }
@@ -72,6 +73,7 @@ std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data
           devices[d.value].weights += states.weights * versions;
           devices[d.value].gradients += states.gradients;
           devices[d.value].optimizer += states.optimizer;
+          devices[d.value].update += states.update;
           devices[d.value].copies += states.copies;
         }
       }

@@ -2,7 +2,8 @@
 // Bytes that parameters occupy: weight, gradient, optimizer state. Mixed-precision Adam is 2 + 2 + 12 per parameter (Rajbhandari et al.,
 // ZeRO, SC'20, section 3.1: fp32 master weight, momentum and variance); fp32 Adam 4 + 4 + 8. A framework that keeps gradients in fp32 makes
 // it 2 + 4 + 12, one that copies half-precision gradients to fp32 for the optimizer 2 + 2 + 16 (Megatron-LM, docs of the distributed
-// optimizer: 18 bytes with bf16 parameters and fp32 gradients, 20 with fp16 ones).
+// optimizer: 18 bytes with bf16 parameters and fp32 gradients, 20 with fp16 ones). That copy is there only while the optimizer runs: the
+// next iteration's zero_grad drops it before the first forward pass (Megatron-LM, megatron/core/optimizer/distrib_optimizer.py).
 
 #include <vector>
 
@@ -14,6 +15,8 @@ namespace sim {
 
 struct ModelStateBytes {
   double weight = 4, gradient = 4, optimizer = 0;  // bytes per parameter, unsharded
+  double update = 0;                               // the part of `optimizer` that is there only while it runs
+  [[nodiscard]] double between_updates() const { return optimizer - update; }
 };
 
 [[nodiscard]] ModelStateBytes model_state_bytes(const pcg::TrainingConfig& t, const profiles::FrameworkProfile& framework);
@@ -23,8 +26,9 @@ struct ModelStateBytes {
 // Of one device.
 struct StateBytes {
   base::Bytes weights, gradients, optimizer;
+  base::Bytes update;  // more of the optimizer while it runs
   base::Bytes copies;  // of weights, in low precision (WeightBytes::copied), but of those that are gathered for each pass
-  [[nodiscard]] base::Bytes total() const { return weights + gradients + optimizer + copies; }
+  [[nodiscard]] base::Bytes total() const { return weights + gradients + optimizer + copies; }  // between updates
 };
 
 // One per device up to the last that holds a weight, numbered as the cluster's: every weight once per stage that reads it, less what ZeRO

@@ -32,8 +32,8 @@ struct CommunicationBytes {
   std::map<std::string, base::Bytes> by_link;        // link type: bytes of the flows that cross a link of the type, each flow once per type
 };
 
-// Of the capacity: the mean error of forecasts of what is allocated on B200 (docs/accuracy.md, column "peak memory"), rounded up. What
-// allocators lose to fragments comes on top, and is not known.
+// Of the capacity: the largest mean error of a group's forecasts of what is allocated but for two of small models (docs/accuracy.md, column
+// "peak memory"), rounded up. What allocators hold on top, they give back in part when memory is short (docs/accuracy.md, "Memory").
 inline constexpr double kMemoryMargin = 0.03;
 
 // Of the device that has least room left at its peak: its capacity less its peak, so below 0 where it does not fit. Among equals the

@@ -11,14 +11,12 @@
 
 namespace {
 
-double layer_bytes(const search::GridConfig& config, int gpus) {
+double layer_bytes(const search::GridConfig& config, int gpus, test::Shape two = {}) {
   const auto cluster = test::dgx_a100(1, gpus);
-  test::Shape two, four;
+  test::Shape four = two;
   four.layers = 4;
-  const auto activations = [&](const test::Shape& s) {
-    return sim::memory_of(test::megatron(s, config, cluster), cluster).activations.value();
-  };
-  return (activations(four) - activations(two)) / 2;
+  const auto kept = [&](const test::Shape& s) { return test::kept_bytes(test::megatron(s, config, cluster), cluster); };
+  return (kept(four) - kept(two)) / 2;
 }
 
 const double sbh = static_cast<double>(test::kShape.sequence * test::kShape.batch * test::kShape.hidden);
@@ -55,6 +53,27 @@ TEST_CASE("selective recomputation drops the scores") {
 TEST_CASE("full recomputation keeps a layer's input") {
   CHECK(layer_bytes(config(1, false, pcg::Recompute::full), 1) == doctest::Approx(2 * sbh));
   CHECK(layer_bytes(config(4, false, pcg::Recompute::full), 4) == doctest::Approx(2 * sbh));
+}
+
+TEST_CASE("the paper's models keep the shares of figure 7") {
+  // Of what tensor parallelism of 8 keeps alone: with sequence parallelism, with selective recomputation, with both, recomputed in full.
+  struct Row {
+    std::int64_t hidden, heads;
+    double sequence, selective, both, full;
+  };
+  for (const Row& r : {Row{6144, 64, 66.84, 49.42, 16.18, 7.64}, Row{12288, 96, 62.04, 56.53, 18.49, 8.71},
+                       Row{20480, 128, 58.31, 62.04, 20.27, 9.42}, Row{25600, 160, 58.31, 62.04, 20.27, 9.42}}) {
+    const test::Shape shape{.hidden = r.hidden, .heads = r.heads, .sequence = 2048, .batch = 1};
+    using enum pcg::Recompute;
+    const double whole = layer_bytes(config(8, false, none), 8, shape);
+    const auto share = [&](bool sequence, pcg::Recompute recompute) {
+      return 100 * layer_bytes(config(8, sequence, recompute), 8, shape) / whole;
+    };
+    CHECK(share(true, none) == doctest::Approx(r.sequence).epsilon(0.006));
+    CHECK(share(false, selective) == doctest::Approx(r.selective).epsilon(0.006));
+    CHECK(share(true, selective) == doctest::Approx(r.both).epsilon(0.006));
+    CHECK(share(false, full) == doctest::Approx(r.full).epsilon(0.012));
+  }
 }
 
 TEST_CASE("a module that is recomputed keeps what comes into it, and nothing for those behind it") {

@@ -48,7 +48,7 @@ double layer_bytes(const GatedCase& c) {
   training.framework = c.framework;
   const auto activations = [&](std::int64_t layers) {
     const pcg::Graph model = llama(layers, c.gated, c.activation, c.experts, c.kv_heads);
-    return sim::memory_of(test::megatron(model, training, c.grid, cluster), cluster).activations.value();
+    return test::kept_bytes(test::megatron(model, training, c.grid, cluster), cluster);
   };
   return (activations(4) - activations(2)) / 2;
 }

@@ -41,11 +41,12 @@ struct LayerBytes {
 // One layer is what two more layers add, halved, so embedding and head cancel out.
 LayerBytes layer_of(const search::GridConfig& grid) {
   const auto cluster = test::dgx_a100(1, grid.tensor * grid.context);
-  const auto use = [&](std::int64_t layers) {
-    return sim::memory_of(test::megatron(latent(layers), test::megatron_training(kLatentBatch), grid, cluster), cluster);
+  const auto plan = [&](std::int64_t layers) {
+    return test::megatron(latent(layers), test::megatron_training(kLatentBatch), grid, cluster);
   };
-  const sim::MemoryUse four = use(4), two = use(2);
-  return {(four.weights - two.weights).value() / 2, (four.activations - two.activations).value() / 2};
+  const pcg::Plan four = plan(4), two = plan(2);
+  return {(sim::memory_of(four, cluster).weights - sim::memory_of(two, cluster).weights).value() / 2,
+          (test::kept_bytes(four, cluster) - test::kept_bytes(two, cluster)) / 2};
 }
 
 constexpr double kPositions = kLatentSequence * kLatentBatch;

@@ -5,6 +5,8 @@
 #include "pcg/models/families/transformer.hpp"
 #include "search/grid/grid_plan.hpp"
 #include "search/megatron/megatron.hpp"
+#include "sim/dataflow/dataflow.hpp"
+#include "sim/memory/memory.hpp"
 #include "topology/cluster.hpp"
 #include "topology/load.hpp"
 
@@ -53,6 +55,13 @@ inline pcg::Plan megatron(const pcg::Graph& model, const pcg::TrainingConfig& tr
 }
 inline pcg::Plan megatron(const Shape& s, const search::GridConfig& config, const topology::Cluster& cluster) {
   return megatron(gpt(s), megatron_training(s.batch), config, cluster);
+}
+
+// What one micro-batch of a plan of one stage keeps on its first device. Of models so small the optimizer may need more for its update than
+// all activations take, and the peak is there.
+inline double kept_bytes(const pcg::Plan& plan, const topology::Cluster& cluster) {
+  const auto& framework = profiles::framework_profile(plan.training.framework);
+  return sim::device_memory(plan, sim::dataflow_of(plan), cluster, framework).at(0).saved.at(0).value();
 }
 
 }  // namespace test

@@ -117,9 +117,9 @@ TEST_CASE("a device keeps 1/n of what is sharded, however many groups there are"
   CHECK(whole.weights.value() == doctest::Approx(2 * parameters / 8));
   CHECK(node.weights.value() == doctest::Approx(2 * parameters / 4));
   CHECK(node.gradients.value() == doctest::Approx(2 * parameters / 4));
-  CHECK(node.optimizer.value() == doctest::Approx(16 * parameters / 4));
+  CHECK(node.optimizer.value() == doctest::Approx(12 * parameters / 4));  // the fp32 copy of gradients is not there between updates
   CHECK(state.weights.value() == doctest::Approx(2 * parameters));
-  CHECK(state.optimizer.value() == doctest::Approx(16 * parameters / 2));
+  CHECK(state.optimizer.value() == doctest::Approx(12 * parameters / 2));
 }
 
 TEST_CASE("what does not come out even is refused") {

@@ -28,6 +28,21 @@ std::string scenario_text(const std::string& row, const std::string& header = te
 
 }  // namespace
 
+TEST_CASE("a row may tell of memory alone, but of something") {
+  std::string header = test::kHeader, row = test::row_with("0.01", "");
+  header.insert(header.find('\n'), ",measured_peak_bytes,measured_reserved_bytes");
+  const auto with = [&](const std::string& cells) {
+    std::string text = row;
+    text.insert(text.find('\n'), cells);
+    return header + text;
+  };
+  const Point p = read_points(with(",1000,1100"), "p.csv").at(0);
+  CHECK(!p.measured);
+  CHECK(p.measured_peak == base::Bytes(1000));
+  CHECK(p.measured_reserved == base::Bytes(1100));
+  CHECK(problem(with(",,")) == "p.csv:2:1: measured_s: \"\" is no number above 0");
+}
+
 TEST_CASE("a row becomes the scenario that asks for it") {
   // Two of the node's eight GPUs ran.
   CHECK(scenario_text(test::kRow) ==

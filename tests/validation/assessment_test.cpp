@@ -56,6 +56,24 @@ TEST_CASE("peak memory is assessed where it was measured") {
   CHECK(a.groups[0].peak->mean == doctest::Approx(0.1));
 }
 
+TEST_CASE("points that tell of memory alone are a subject of their own, without times") {
+  Item memory = item_of("g", 1, 1);
+  memory.subject = Subject::memory;
+  memory.measured = memory.predicted = base::Seconds(0);
+  memory.interval.reset();
+  memory.reserved_bytes = Pair{10e9, 9e9};
+  Item worse = memory;
+  worse.reserved_bytes = Pair{10e9, 12e9};
+  const Assessment a = assess({memory, worse, item_of("g", 2, 2)}, std::nullopt, {});
+  REQUIRE(a.groups.size() == 2);
+  CHECK(a.groups[0].subject == Subject::iteration);
+  CHECK(a.groups[1].subject == Subject::memory);
+  CHECK(a.groups[1].time.n == 0);
+  CHECK(!a.groups[1].peak);
+  CHECK(a.groups[1].reserved->mean == doctest::Approx(0.15));
+  CHECK(a.groups[1].worst == std::vector<std::size_t>{1, 0});
+}
+
 TEST_CASE("limits are read with their unit") {
   const Limit plain = read_limit("vtrain=7%");
   CHECK(plain.group == "vtrain");

@@ -97,7 +97,7 @@ TEST_CASE("a public table becomes points") {
   tables.convert();
   const auto points = tables.points("vtrain-single-node");
   REQUIRE(points.size() == 1);
-  CHECK(points[0].measured.value() == doctest::Approx(0.0125));
+  CHECK(points[0].measured.value().value() == doctest::Approx(0.0125));
   CHECK(points[0].tensor == 2);
   CHECK(points[0].framework == "deepspeed");
 }
@@ -117,9 +117,9 @@ TEST_CASE("rows of published runs become points: seconds from tokens, machines a
   CHECK(log.find("1 rows left out: Mamba layers cannot be described") != std::string::npos);
   const auto points = tables.points("multinode-x-h100-bf16");
   REQUIRE(points.size() == 3);
-  CHECK(points[0].measured.value() == 9.0);
-  CHECK(points[1].measured.value() == doctest::Approx(126 * 8192 / 64512.0));
-  CHECK(points[2].measured.value() == doctest::Approx(126 * 8192 / (2016.0 * 32)));
+  CHECK(points[0].measured.value().value() == 9.0);
+  CHECK(points[1].measured.value().value() == doctest::Approx(126 * 8192 / 64512.0));
+  CHECK(points[2].measured.value().value() == doctest::Approx(126 * 8192 / (2016.0 * 32)));
   CHECK(points[0].cluster == "dgx-h100");
   CHECK(points[0].nodes == 4);
   CHECK(points[0].data == 2);
@@ -156,7 +156,7 @@ TEST_CASE("a row of Megatron-Bridge gets the flags of its recipe") {
   CHECK(log.find("bridge: 1 rows left out: no recipe has this plan") != std::string::npos);
   const auto gb200 = tables.points("bridge-gb200-dense-bf16");
   REQUIRE(gb200.size() == 1);
-  CHECK(gb200[0].measured.value() == doctest::Approx(64 * 8192 / (100.0 * 256)));
+  CHECK(gb200[0].measured.value().value() == doctest::Approx(64 * 8192 / (100.0 * 256)));
   CHECK(gb200[0].nodes == 64);
   CHECK(setting(gb200[0], "cluster.node.domain.segment") == "16");
   CHECK(setting(gb200[0], "training.framework.overlap_tensor") == "true");

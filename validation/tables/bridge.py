@@ -104,7 +104,7 @@ def host(recipe):
     scopes = recipe["cuda_graph_scope"].split() if recipe["cuda_graph_impl"] in ("transformer_engine", "local") else []
     parts = {SCOPES[s]: True for s in scopes if s in SCOPES}
     return {"plan.cuda_graphs": True if whole else None, "plan.graphed": parts or None, "plan.offload": {"activations": True} if number(recipe["cpu_offload_layers"]) else None,
-            "training.framework.fused_gradient_accumulation": False if recipe["grad_accum_fusion"] == "0" else None}
+            **{"training.framework." + key: False if recipe["grad_accum_fusion"] == "0" else None for key in ("fused_gradient_accumulation", "memory.gradient_placeholders")}}
 
 
 def experts(recipe, shape):

@@ -3,7 +3,9 @@ from .points import point
 
 
 def mpt(tables):
-    """llm-foundry: FSDP in bf16, flash attention; fp8 and offloading rows are left out."""
+    """llm-foundry: FSDP in bf16, flash attention; fp8 and offloading rows are left out. The loss is flash-attn's, one kernel that keeps the
+    half-precision logits and writes their gradient beside them (loss_fn: fused_crossentropy, MPT's default)."""
+    loss = {"training.framework.memory.loss_kept": "2 B", "training.framework.memory.loss_passing": "2 B"}
     shapes = {r["model"].replace("mpt-", ""): r for r in tables.rows("llm_foundry_mpt_model_shapes.csv")}
     clusters = {"a100_80gb": "dgx-a100-80gb", "a100_40gb": "dgx-a100-40gb", "h100_80gb": "dgx-h100"}
     for k, r in enumerate(tables.rows("llm_foundry_mpt_throughput.csv")):
@@ -17,4 +19,4 @@ def mpt(tables):
                     heads=shape["n_heads"], ffn=4 * int(shape["d_model"]), seq=seq, vocab=shape["vocab"], attention="flash", tp=1, pp=1, dp=n,
                     micro_batch=r["MicroBatchSize"], global_batch=round(tokens / seq), recompute="full" if r["Activation Checkpointing"] == "True" else "none",
                     sharding={"FULL_SHARD": "zero3", "SHARD_GRAD_OP": "zero2"}[r["Sharding Strategy"]], precision="bf16", framework="pytorch",
-                    measured_s=tokens / float(r["Throughput (T/s)"]), source=r["source"])
+                    measured_s=tokens / float(r["Throughput (T/s)"]), source=r["source"], **loss)

@@ -7,7 +7,7 @@ import os
 COLUMNS = ["id", "group", "cluster", "nodes", "n_gpus", "model", "layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "gated", "rms_norm", "rope",
            "biases", "tied_embeddings", "causal", "experts", "top_k", "seq", "vocab", "attention", "tp", "pp", "dp", "cp", "ep", "micro_batch",
            "global_batch", "chunks", "recompute", "sequence_parallel", "sharding", "precision", "fp8_recipe", "optimizer", "framework", "settings",
-           "measured_s", "measured_peak_bytes", "source"]
+           "measured_s", "measured_peak_bytes", "measured_reserved_bytes", "source"]
 GIB = 1 << 30
 
 

@@ -1,10 +1,15 @@
 """SimuMax's measurements of Megatron on one node of B200 (simumax_b200_real.csv, simumax_model_shapes.json): bf16, micro-batches of 1;
 "cef" is the fused cross-entropy. Proxies of fewer layers than the model begin with one dense layer where the model begins with
 several: with more, the published peaks of memory cannot be reached (a layer of experts of DeepSeek-V3 is twenty times as large as a
-dense one)."""
+dense one), and the source says so (docs/b200/b200_release_v1.2_summary.json, notes)."""
 from .megatron_core import layers_per_stage
 from .models import LLAMA, columns_of
 from .points import GIB, Unsaid, number, point
+
+
+# It is Megatron-LM of 2026 with Transformer Engine 2.11 and the fused loss (docs/b200/b200_real_repro_guide.md): memory is as megatron-core.yaml has it.
+MEMORY = {"training.framework.memory." + k: v for k, v in {
+    "gradient_placeholders": True, "loss_kept": "2 B", "loss_passing": "0 B", "library_workspaces": 1, "expert_workspaces": 4}.items()}
 
 
 def shape_of(s, layers):
@@ -34,6 +39,6 @@ def simumax(tables):
                      seq=r["seq_len_default_4096"], tp=tp, pp=pp, dp=dp, cp=cp, ep=ep, micro_batch=1, global_batch=int(r["micro_batch_count"]) * dp,
                      sequence_parallel=int(tp > 1), sharding="zero1" if tp * cp * pp * ep > 1 else "none", precision="bf16", framework="megatron",
                      measured_s=float(r["measured_iter_ms"]) / 1e3, measured_peak_bytes=round(float(r["measured_peak_alloc_GiB"]) * GIB), source=r["source"],
-                     **{"plan.layers_per_stage": layers_per_stage(layers, pp)})
+                     **MEMORY, **{"plan.layers_per_stage": layers_per_stage(layers, pp)})
 
     yield from tables.convert("simumax_b200_real.csv", "simumax", one)

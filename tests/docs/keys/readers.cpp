@@ -332,9 +332,9 @@ auto provenance_of(const profiles::DeviceProfile& d) {
 
 auto device_value(const Yaml& document) {
   const profiles::DeviceProfile d = profiles::load_device_profile(document);
-  return std::make_tuple(d.name, d.vendor_name, d.memory, d.reserved, d.memory_bandwidth, d.peak, d.vector_peak, d.launch_overhead,
-                         d.kernel_floor, d.overlap_slowdown, d.ceiling, d.sustained, d.sustained_spread, d.transposes_fp8, d.compute,
-                         d.vector_compute, d.traffic, provenance_of(d));
+  return std::make_tuple(d.name, d.vendor_name, d.memory, d.reserved, d.product_workspace, d.memory_bandwidth, d.peak, d.vector_peak,
+                         d.launch_overhead, d.kernel_floor, d.overlap_slowdown, d.ceiling, d.sustained, d.sustained_spread,
+                         d.transposes_fp8, d.compute, d.vector_compute, d.traffic, provenance_of(d));
 }
 
 std::vector<KeyReader> profile_readers() {
@@ -345,7 +345,10 @@ std::vector<KeyReader> profile_readers() {
   for (const char* more :
        {"", "  overlapped_bucket: {parameters: 100}\n  attention: {a100: 1}\n  sustained: {a100: 1}",
         "  loss: {forward_kernels: 1, backward_kernels: 1, forward_bytes: 1 B, backward_bytes: 1 B}",
-        "  expert_bias: {forward_bytes: 1 B, backward_bytes: 1 B}\n  rotation: {forward_bytes: 1 B, backward_bytes: 1 B}"})
+        "  expert_bias: {forward_bytes: 1 B, backward_bytes: 1 B}\n  rotation: {forward_bytes: 1 B, backward_bytes: 1 B}",
+        "  memory: {loss_kept: 1 B, loss_passing: 1 B, gradient_placeholders: true, weighed_activations: true, "
+        "copied_attention_output: {a100: true}, product_workspaces: 1, product_workspace: 1 B, library_workspaces: 1, "
+        "expert_workspaces: 1, allocator_share: 0.1}"})
     frameworks.push_back(yaml(std::string("foreshard: 1\nframework:\n  name: generic\n  gradient_bucket: 1 MB\n  host: {}\n") + more));
   std::vector<Yaml> networks = yamls({std::string(profiles::network_text("a100-nvswitch"))});
   KeyReader accuracy{.table = "Accuracy file",

@@ -91,13 +91,15 @@ export interface Details {
 export interface ErrorStatistics { points: number; mean_error: number; median_error: number; bias: number; kendall_tau: number }
 
 export interface ValidationGroup {
-  subject: string; group: string; points: number; failed: number; out_of_memory: number; time?: ErrorStatistics; peak_memory?: ErrorStatistics;
+  subject: string; group: string; points: number; failed: number; out_of_memory: number; time?: ErrorStatistics; peak_memory?: ErrorStatistics; reserved_memory?: ErrorStatistics;
   coverage?: number; coverage_unseen_half?: number; coverage_unseen_group?: number; interval_width?: number; worst: string[];
 }
 
+export interface MeasuredBytes { measured: number; predicted: number }
+
 export interface ValidationPoint {
-  subject: string; group: string; id: string; where: string; measured_s: number; failure?: string; predicted_s?: number; error?: number;
-  interval_s?: [number, number]; peak_bytes?: { measured: number; predicted: number }; out_of_memory?: boolean;
+  subject: string; group: string; id: string; where: string; measured_s?: number; failure?: string; predicted_s?: number; error?: number;
+  interval_s?: [number, number]; peak_bytes?: MeasuredBytes; reserved_bytes?: MeasuredBytes; out_of_memory?: boolean;
 }
 
 export interface Validation {

@@ -1,0 +1,76 @@
+#include "sim/memory/fixed_buffers.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "profiles/device_profile.hpp"
+
+namespace sim {
+namespace {
+
+bool is_expert(const pcg::PcgNode& n) { return std::holds_alternative<pcg::ExpertLinear>(*n.operation()); }
+
+// What every device computes, by device: nodes that multiply a weight, ascending.
+std::vector<std::vector<std::uint32_t>> products_of(const pcg::Plan& plan, const FlowGraph& flow, std::size_t devices) {
+  std::vector<std::vector<std::uint32_t>> products(devices);
+  for (const std::vector<std::uint32_t>& nodes : flow.stage_nodes)
+    for (const std::uint32_t n : nodes) {
+      const pcg::PcgNode& node = plan.pcg.node(pcg::NodeId(n));
+      if (!std::holds_alternative<pcg::Linear>(*node.operation()) && !is_expert(node)) continue;
+      for (const base::DeviceId d : flow.layouts[n].points)
+        if (products[d.value].empty() || products[d.value].back() != n) products[d.value].push_back(n);
+    }
+  return products;
+}
+
+// Parameters of the weights of a device, those that are one tensor in a framework added up: each once for its shape.
+double distinct_parameters(const pcg::Plan& plan, const FlowGraph& flow, const std::vector<std::uint32_t>& products) {
+  std::map<std::pair<pcg::TensorRef, bool>, std::vector<std::vector<std::int64_t>>> joined;
+  for (const std::uint32_t n : products) {
+    const pcg::TensorShape weight = flow.layouts[n].inputs[1].shape.shard();
+    const bool expert = is_expert(plan.pcg.node(pcg::NodeId(n)));
+    std::vector<std::int64_t> sizes = weight.sizes;
+    if (expert) sizes.front() = 1;
+    joined[{flow.origins[n][0], expert}].push_back(std::move(sizes));
+  }
+  std::set<std::vector<std::vector<std::int64_t>>> shapes;
+  for (auto& [read, weights] : joined) {
+    std::ranges::sort(weights);
+    shapes.insert(weights);
+  }
+  double parameters = 0;
+  for (const auto& weights : shapes)
+    for (const std::vector<std::int64_t>& sizes : weights) {
+      double elements = 1;
+      for (const std::int64_t size : sizes) elements *= static_cast<double>(size);
+      parameters += elements;
+    }
+  return parameters;
+}
+
+}  // namespace
+
+std::vector<base::Bytes> fixed_buffers(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster,
+                                       const profiles::FrameworkProfile& framework) {
+  const profiles::MemoryHabits& habits = framework.memory;
+  std::vector<base::Bytes> fixed(static_cast<std::size_t>(cluster.device_count()));
+  if (habits.product_workspaces + habits.library_workspaces + habits.expert_workspaces == 0 && !habits.gradient_placeholders) return fixed;
+  const auto products = products_of(plan, flow, fixed.size());
+  const double element = pcg::element_bytes(pcg::Element::real, plan.training.precision).value();
+  std::map<std::vector<std::uint32_t>, double> known;  // devices of a stage multiply the same
+  for (std::size_t d = 0; d < fixed.size(); ++d) {
+    if (products[d].empty()) continue;
+    const base::Bytes workspace = profiles::device_profile(cluster.devices()[d].type).product_workspace;
+    const bool experts = std::ranges::any_of(products[d], [&](std::uint32_t n) { return is_expert(plan.pcg.node(pcg::NodeId(n))); });
+    fixed[d] = habits.product_workspace.value_or(workspace) * habits.product_workspaces +
+               workspace * (habits.library_workspaces + (experts ? habits.expert_workspaces : 0));
+    if (!habits.gradient_placeholders) continue;
+    const auto [at, is_new] = known.try_emplace(products[d]);
+    if (is_new) at->second = element * distinct_parameters(plan, flow, products[d]);
+    fixed[d] += base::Bytes(at->second);
+  }
+  return fixed;
+}
+
+}  // namespace sim

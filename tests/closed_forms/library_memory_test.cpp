@@ -1,0 +1,134 @@
+// What frameworks and their libraries hold beside a plan's tensors (profiles::MemoryHabits), by hand. A GPT of width h, V entries, n
+// tokens:
+//   placeholders of gradients   2 (3 + 1 + 4 + 4) h^2 + 2 V h   bytes: one for each shape of a weight, however many layers have it
+//   workspaces of products      so many times what the device asks for, or what the framework gives
+//   the loss                    n V times what it keeps for each logit, and what it needs for a moment
+//   attention                   2 n h more of a layer whose output is laid out anew
+//   experts, top k, width f     2 k n f more of a layer whose activations are weighed
+#include <doctest/doctest.h>
+
+#include "planning.hpp"
+#include "sim/dataflow/dataflow.hpp"
+#include "sim/memory/memory.hpp"
+
+namespace {
+
+constexpr double kLibraryMiB = 1024.0 * 1024, kLibraryWidth = 512, kLibraryEntries = 1024, kLibraryTokens = 4 * 256;
+
+sim::DeviceMemory memory_with(const pcg::Plan& plan, const topology::Cluster& cluster, const profiles::FrameworkProfile& framework) {
+  return sim::device_memory(plan, sim::dataflow_of(plan), cluster, framework).at(0);
+}
+
+// A framework that has no habits of its own, or those of `memory`.
+profiles::FrameworkProfile with_habits(profiles::MemoryHabits memory) {
+  profiles::FrameworkProfile f = profiles::framework_profile(pcg::Framework::generic);
+  f.memory = std::move(memory);
+  return f;
+}
+
+const pcg::Plan kLibraryPlan = test::megatron(test::kShape, {}, test::dgx_a100(1, 1));
+
+double fixed_bytes(profiles::MemoryHabits habits, const topology::Cluster& cluster = test::dgx_a100(1, 1)) {
+  return memory_with(kLibraryPlan, cluster, with_habits(std::move(habits))).fixed.value();
+}
+
+topology::Cluster one_h100() {
+  return topology::load_cluster(topology::expand_cluster(base::parse_yaml("{preset: dgx-h100, node.gpus.count: 1}", "test"), "cluster"),
+                                "cluster");
+}
+
+pcg::models::TransformerConfig config_of(bool experts, bool gated) {
+  pcg::models::TransformerConfig c;
+  c.layers = 2;
+  c.hidden = 512;
+  c.heads = 8;
+  c.ffn = 1024;
+  c.vocab = 2048;
+  c.sequence_length = 256;
+  c.dropout = 0;
+  c.gated = gated;
+  c.attention = pcg::models::AttentionKind::flash;
+  if (experts) c.experts = 8;
+  if (experts) c.top_k = 2;
+  return c;
+}
+
+// How much more a micro-batch of the model keeps with these habits than without.
+double kept_more(const pcg::models::TransformerConfig& config, const profiles::MemoryHabits& habits) {
+  const topology::Cluster cluster = test::dgx_a100(1, 1);
+  const pcg::Plan plan = test::megatron(pcg::models::transformer(config, 4), test::megatron_training(4), {}, cluster);
+  return memory_with(plan, cluster, with_habits(habits)).saved.at(0).value() -
+         memory_with(plan, cluster, with_habits({})).saved.at(0).value();
+}
+
+}  // namespace
+
+TEST_CASE("autograd gets one placeholder for all weights of a shape") {
+  CHECK(fixed_bytes({.gradient_placeholders = true}) ==
+        doctest::Approx(2 * (12 * kLibraryWidth * kLibraryWidth + kLibraryEntries * kLibraryWidth)));
+  CHECK(fixed_bytes({}) == 0);
+}
+
+TEST_CASE("both halves of a gated unit are one weight, and each expert has its own") {
+  const topology::Cluster cluster = test::dgx_a100(1, 1);
+  const auto placeholders = [&](bool experts) {
+    const pcg::Plan plan = test::megatron(pcg::models::transformer(config_of(experts, true), 4), test::megatron_training(4), {}, cluster);
+    return memory_with(plan, cluster, with_habits({.gradient_placeholders = true})).fixed.value();
+  };
+  const double dense = 2 * (4 * kLibraryWidth * kLibraryWidth + 3 * kLibraryWidth * 1024 + 2048 * kLibraryWidth);
+  CHECK(placeholders(false) == doctest::Approx(dense));
+  CHECK(placeholders(true) == doctest::Approx(dense + 2 * 8 * kLibraryWidth));  // the router's
+}
+
+TEST_CASE("workspaces are as large as the device asks, or as the framework says") {
+  CHECK(fixed_bytes({.product_workspaces = 2, .library_workspaces = 1}) == doctest::Approx(3 * 4 * kLibraryMiB));
+  CHECK(fixed_bytes({.product_workspaces = 2, .library_workspaces = 1}, one_h100()) == doctest::Approx(3 * 32 * kLibraryMiB));
+  CHECK(fixed_bytes({.product_workspaces = 2, .product_workspace = base::Bytes(32 * kLibraryMiB), .library_workspaces = 1}) ==
+        doctest::Approx((2 * 32 + 4) * kLibraryMiB));
+  CHECK(fixed_bytes({.expert_workspaces = 4}) == 0);  // the model has no experts
+}
+
+TEST_CASE("the loss keeps what the framework says, and needs what it says for a moment") {
+  const topology::Cluster cluster = test::dgx_a100(1, 1);
+  const auto memory = [&](double kept, double passing) {
+    return memory_with(kLibraryPlan, cluster, with_habits({.loss_kept = base::Bytes(kept), .loss_passing = base::Bytes(passing)}));
+  };
+  CHECK(memory(4, 2).saved[0].value() - memory(2, 2).saved[0].value() == doctest::Approx(2 * kLibraryTokens * kLibraryEntries));
+  // So much that nothing else is larger.
+  CHECK(memory(4, 200).transient[0].value() - memory(4, 100).transient[0].value() ==
+        doctest::Approx(100 * kLibraryTokens * kLibraryEntries));
+}
+
+TEST_CASE("an output of attention that is laid out anew is kept twice") {
+  const double more = kept_more(config_of(false, false), {.copied_attention_output = {"a100"}});
+  CHECK(more == doctest::Approx(2 * 2 * kLibraryTokens * kLibraryWidth));  // two layers
+  CHECK(kept_more(config_of(false, false), {.copied_attention_output = {"h100"}}) == 0);
+}
+
+TEST_CASE("activations of experts are kept before and after they are weighed, unless a gated unit weighs them in passing") {
+  CHECK(kept_more(config_of(true, false), {.weighed_activations = true}) == doctest::Approx(2 * 2 * 2 * kLibraryTokens * 1024));
+  CHECK(kept_more(config_of(true, true), {.weighed_activations = true}) == 0);
+}
+
+TEST_CASE("the peak is that of the passes or that of the update, whichever is larger") {
+  const topology::Cluster cluster = test::dgx_a100(1, 1);
+  const std::vector<sim::DeviceMemory> passes = {memory_with(kLibraryPlan, cluster, with_habits({}))};
+  std::vector<sim::DeviceMemory> update = passes;
+  update[0].update = base::Bytes(1e10);
+  const auto peak = [&](const std::vector<sim::DeviceMemory>& m) { return sim::peak_memory(kLibraryPlan, m, cluster).peak.value(); };
+  CHECK(peak(update) - peak(passes) == doctest::Approx(1e10 - passes[0].saved[0].value() - passes[0].transient[0].value()));
+}
+
+TEST_CASE("what the loss needs for a moment is gone when layers are computed again") {
+  // Logits of 16384 entries outweigh a layer's 34 + 5 a s / h bytes for each of 512 numbers.
+  test::Shape shape;
+  shape.vocabulary = 16384;
+  const topology::Cluster cluster = test::dgx_a100(1, 1);
+  search::GridConfig full;
+  full.recompute = pcg::Recompute::full;
+  const auto transient = [&](const search::GridConfig& c) {
+    return memory_with(test::megatron(shape, c, cluster), cluster, with_habits({})).transient.at(0).value();
+  };
+  CHECK(transient(full) == doctest::Approx(transient({})));
+  CHECK(transient({}) >= 2 * kLibraryTokens * 16384);
+}
