@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "measurements/points.hpp"
-#include "scenarios/accuracy/interval.hpp"
+#include "scenarios/accuracy/question.hpp"
 
 namespace validation {
 
