@@ -5,7 +5,6 @@
 #include <cmath>
 #include <map>
 #include <optional>
-#include <set>
 #include <tuple>
 
 namespace calibration {

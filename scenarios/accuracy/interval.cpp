@@ -1,7 +1,6 @@
 #include "scenarios/accuracy/interval.hpp"
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
