@@ -71,9 +71,10 @@ std::optional<double> mean_of(const std::vector<std::optional<double>>& values, 
   return n == 0 ? std::nullopt : std::optional(sum / n);
 }
 
-std::optional<double> of_source(const std::map<std::string, double>& shares, const std::string& source) {
-  const auto at = shares.find(source);
-  return at == shares.end() ? std::nullopt : std::optional(at->second);
+std::optional<double> of_source(const std::optional<calibration::UnseenFigures>& unseen, const std::string& source) {
+  if (!unseen) return std::nullopt;
+  const auto at = unseen->coverage_by_source.find(source);
+  return at == unseen->coverage_by_source.end() ? std::nullopt : std::optional(at->second);
 }
 
 [[noreturn]] void refuse(std::string path, std::string message, std::string hint) {
@@ -145,8 +146,8 @@ Assessment assess(std::vector<Item> items, std::optional<calibration::UnseenCove
     a.groups.back().formula = {mean_of(without_group, of_group), mean_of(without_machine, of_group), mean_of(without_family, of_group)};
     a.groups.back().choices = choices_of(a.items, of_group);
     if (!a.unseen || key.first != Subject::iteration) continue;
-    a.groups.back().split_half = of_source(a.unseen->split_half, key.second);
-    a.groups.back().leave_one_group_out = of_source(a.unseen->leave_one_group_out, key.second);
+    a.groups.back().split_half = of_source(a.unseen->half, key.second);
+    a.groups.back().leave_one_group_out = of_source(a.unseen->source, key.second);
   }
   return a;
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/units.hpp"
-#include "calibration/interval_fit.hpp"
+#include "calibration/intervals/interval_coverage.hpp"
 #include "sim/results/simulation_result.hpp"
 #include "validation/iteration_facts.hpp"
 #include "validation/statistics.hpp"

@@ -15,8 +15,8 @@
 
 // How a worker process hands a forecast back (base/json.hpp).
 namespace scenarios {
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(QuestionKind, framework, device, fabric, precision, replicas)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Question, kind, features)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(QuestionKind, framework, device, fabric, precision, replicas, layers)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Question, kind, log2_parameters, shares)
 }  // namespace scenarios
 
 namespace validation {

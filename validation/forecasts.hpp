@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "measurements/points.hpp"
-#include "scenarios/accuracy/interval.hpp"
+#include "scenarios/accuracy/question.hpp"
 #include "sim/results/simulation_result.hpp"
 
 namespace validation {

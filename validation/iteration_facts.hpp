@@ -5,7 +5,7 @@
 
 #include "base/units.hpp"
 #include "measurements/points.hpp"
-#include "scenarios/accuracy/interval.hpp"
+#include "scenarios/accuracy/question.hpp"
 
 namespace validation {
 

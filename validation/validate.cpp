@@ -38,7 +38,8 @@ void add_points(Validation& v, const std::vector<measurements::Point>& points, c
   for (std::size_t i = 0; i < points.size(); ++i) {
     v.items.push_back(item_of(points[i], found[i]));
     if (found[i].failure.empty() && points[i].measured)
-      v.residuals.push_back({found[i].question, points[i].group, std::log(*points[i].measured / found[i].predicted)});
+      v.residuals.push_back(
+          {found[i].question, points[i].group, v.items.back().facts->family, std::log(*points[i].measured / found[i].predicted)});
   }
 }
 

@@ -67,14 +67,26 @@ Json group_json(const validation::Assessment& a, const validation::GroupAssessme
   return j;
 }
 
+void add_unseen(Json& j, const calibration::UnseenCoverage& unseen) {
+  const auto add = [&](const char* key, const std::optional<calibration::UnseenFigures>& f) {
+    if (!f) return;
+    j["coverage"][key] = f->coverage;
+    j["interval_width"][key] = f->width;
+    j["interval_score"][key] = f->score;
+  };
+  add("unseen_halves", unseen.half);
+  add("unseen_groups", unseen.source);
+  add("unseen_machines", unseen.machine);
+  add("unseen_families", unseen.family);
+}
+
 }  // namespace
 
 std::string json_report(const validation::Assessment& a) {
   Json j{{"foreshard", 1}, {"groups", Json::array()}, {"points", Json::array()}, {"notes", a.notes}};
   for (const validation::GroupAssessment& g : a.groups) j["groups"].push_back(group_json(a, g));
   for (const validation::Item& i : a.items) j["points"].push_back(item_json(i));
-  if (a.unseen && a.unseen->split_half_mean) j["coverage"]["unseen_halves"] = *a.unseen->split_half_mean;
-  if (a.unseen && a.unseen->leave_one_group_out_mean) j["coverage"]["unseen_groups"] = *a.unseen->leave_one_group_out_mean;
+  if (a.unseen) add_unseen(j, *a.unseen);
   return j.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -34,7 +34,8 @@ std::string markdown_tables(const validation::Assessment& a) {
     text += "\n" + comparison_sentence(a) + "\n";
   }
   for (const FigureTable& t : figure_tables(a)) add(heading_of(t.subject), t);
-  if (a.unseen) text += "\n" + coverage_sentence(*a.unseen) + "\n";
+  if (!a.unseen) return text;
+  if (const FigureTable t = unseen_table(*a.unseen); !t.rows.empty()) add("Intervals of points that did not make them", t);
   return text;
 }
 

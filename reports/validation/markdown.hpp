@@ -7,7 +7,7 @@
 
 namespace reports {
 
-// Returns one table per subject, and a sentence on unseen coverage where it is known.
+// Returns one table per subject, and one on intervals of unseen points where these are known.
 [[nodiscard]] std::string markdown_tables(const validation::Assessment& a);
 // Returns `document` with the text between the lines "<!-- accuracy: begin -->" and "<!-- accuracy: end -->" replaced by `tables`. `name`
 // is the document's, for messages. Throws: base::InputError when the lines are not there, once each, in this order.

@@ -1,7 +1,6 @@
 #include "reports/validation/tables.hpp"
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -93,16 +92,16 @@ std::string comparison_sentence(const validation::Assessment& a) {
       closer, forecasts.size(), percent(validation::median(forecasts)), percent(validation::median(formulas)));
 }
 
-std::string coverage_sentence(const calibration::UnseenCoverage& coverage) {
-  std::vector<std::string> parts;
-  if (coverage.split_half_mean)
-    parts.push_back(
-        fmt::format("made from a random half of every group hold {:.1f} % of the other half (20 splits)", 100 * *coverage.split_half_mean));
-  if (coverage.leave_one_group_out_mean)
-    parts.push_back(fmt::format("made without a group{} {:.1f} % of it (mean over groups)", parts.empty() ? " hold" : ",",
-                                100 * *coverage.leave_one_group_out_mean));
-  if (parts.empty()) return "There are too few points to test intervals on points that did not make them.";
-  return fmt::format("Intervals {}.", fmt::join(parts, "; "));
+FigureTable unseen_table(const calibration::UnseenCoverage& unseen) {
+  FigureTable t{validation::Subject::iteration, {"intervals made without", "inside", "width", "score"}, {}};
+  const auto add = [&](const char* name, const std::optional<calibration::UnseenFigures>& f) {
+    if (f) t.rows.push_back({name, percent(f->coverage), rounded_percent(f->width), fmt::format("{:.3f}", f->score)});
+  };
+  add("half of each group", unseen.half);
+  add("the group", unseen.source);
+  add("the machine", unseen.machine);
+  add("the family of models", unseen.family);
+  return t;
 }
 
 std::optional<validation::Pair> memory_of(const validation::Item& i) {

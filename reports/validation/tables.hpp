@@ -11,8 +11,8 @@ namespace reports {
 
 struct FigureTable {
   validation::Subject subject = validation::Subject::iteration;
-  std::vector<std::string> columns;            // the first is the group
-  std::vector<std::vector<std::string>> rows;  // one per group, a cell per column
+  std::vector<std::string> columns;            // the first has the names of rows, as a rule groups
+  std::vector<std::vector<std::string>> rows;  // a cell per column
 };
 
 // Returns a table per subject that has groups. Columns that no group of the subject fills are left out.
@@ -22,10 +22,11 @@ struct FigureTable {
 [[nodiscard]] FigureTable comparison_table(const validation::Assessment& a);
 // Returns a sentence on how often forecasts are closer than the formula.
 [[nodiscard]] std::string comparison_sentence(const validation::Assessment& a);
-// Returns a sentence on the coverage of points that the fit of the intervals had not seen.
-[[nodiscard]] std::string coverage_sentence(const calibration::UnseenCoverage& coverage);
 // Returns, of a point that tells of memory alone, its bytes: allocated ones, else what the allocator held.
 [[nodiscard]] std::optional<validation::Pair> memory_of(const validation::Item& i);
+// Returns the figures of intervals for points that their fit had not seen, a row for each way of leaving points out; no rows where too few
+// points remain.
+[[nodiscard]] FigureTable unseen_table(const calibration::UnseenCoverage& unseen);
 // Returns the error of a forecast with its sign, "+5.3 %".
 [[nodiscard]] std::string error_of(const validation::Item& i);
 // Returns "iterations"; memory has no plural.

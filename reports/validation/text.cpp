@@ -39,7 +39,8 @@ std::string text_report(const validation::Assessment& a) {
   std::string text;
   for (const FigureTable& t : figure_tables(a))
     text += fmt::format("{}{}, predicted against measured\n{}", text.empty() ? "" : "\n", plural_of(t.subject), aligned(t));
-  if (a.unseen) text += "\n" + coverage_sentence(*a.unseen) + "\n";
+  if (const FigureTable t = a.unseen ? unseen_table(*a.unseen) : FigureTable{}; !t.rows.empty())
+    text += "\nintervals of points that did not make them\n" + aligned(t);
   text += "\nWorst cases\n";
   for (const validation::GroupAssessment& g : a.groups) text += worst_cases(a, g);
   for (const std::string& n : a.notes) text += fmt::format("note: {}\n", n);

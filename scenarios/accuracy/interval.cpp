@@ -1,142 +1,102 @@
 #include "scenarios/accuracy/interval.hpp"
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <set>
-
-#include "pcg/work/model_flops.hpp"
+#include <numeric>
+#include <ranges>
 
 namespace scenarios {
 namespace {
 
 // Without any measurement the interval is an assumption: rooflines with default efficiencies are taken to be within 30 %.
 constexpr double kUncalibrated = 0.30;
+constexpr double kLeastSpread = 0.01;  // below a percent nothing repeats itself
 
-std::string device_generation(const topology::Cluster& cluster, int gpus) {
-  std::set<std::string> generations;
-  for (const topology::Device& d : cluster.devices().first(static_cast<std::size_t>(gpus)))
-    generations.insert(d.type.substr(0, d.type.find('-')));
-  return generations.size() == 1 ? *generations.begin() : "mixed";
+std::string text_of(const QuestionKind& k) {
+  return fmt::format("{}, {}, {}, {} precision, {} replicas, {} layers", k.framework, k.device, k.fabric, k.precision, k.replicas,
+                     k.layers);
 }
 
-std::string fabric_of(const topology::Cluster& cluster, int gpus) {
-  if (gpus == 1) return "one GPU";
-  return cluster.devices()[static_cast<std::size_t>(gpus) - 1].domain == cluster.devices()[0].domain ? "one node" : "several nodes";
+std::vector<double> weights_for(const IntervalModel& model, const Question& q) {
+  std::vector<double> weights;
+  for (const IntervalGroup& g : model.groups) weights.push_back(g.weight * likeness_of(model.likeness, difference_of(g, q)));
+  return weights;
 }
 
-std::string precision_family(pcg::Precision p) {
-  switch (p) {
-    case pcg::Precision::fp32:
-    case pcg::Precision::tf32: return "single";
-    case pcg::Precision::fp16:
-    case pcg::Precision::bf16: return "half";
-    case pcg::Precision::fp8:
-    case pcg::Precision::mxfp8:
-    case pcg::Precision::nvfp4: return std::string(pcg::to_text(p));
+// Of its own kind, else of all: a reader wants to know whether anything like the question was measured.
+base::Note note_for(const IntervalModel& model, const Question& q) {
+  const std::vector<double> weights = weights_for(model, q);
+  double own = 0, all = 0;
+  std::size_t points = 0, all_points = 0;
+  for (std::size_t i = 0; i < model.groups.size(); ++i) {
+    const IntervalGroup& g = model.groups[i];
+    const bool same = g.kind == q.kind;
+    own += same ? weights[i] : 0;
+    all += weights[i];
+    points += same ? g.points : 0;
+    all_points += g.points;
   }
-  return "";
-}
-
-// Replicas: how many ways the inputs' samples are cut.
-int data_degree(const pcg::Pcg& pcg) {
-  int degree = 1;
-  for (const pcg::PcgNode& n : pcg.nodes())
-    if (n.is_input() && !n.outputs.empty() && !n.outputs[0].dims.empty()) degree = std::max(degree, n.outputs[0].dims[0].degree);
-  return degree;
-}
-
-double parameters(const pcg::Pcg& pcg) {
-  double sum = 0;
-  for (const pcg::PcgNode& n : pcg.nodes()) {
-    if (!n.is_weight()) continue;
-    double elements = 1;
-    for (const auto& dim : n.outputs[0].dims) elements *= static_cast<double>(dim.size);
-    sum += elements;
-  }
-  return sum;
-}
-
-double forward_flops(const pcg::Pcg& pcg) {
-  double sum = 0;
-  for (std::size_t i = 0; i < pcg.nodes().size(); ++i) {
-    const pcg::NodeId id(i);
-    if (pcg.node(id).computes()) sum += pcg::model_flops(*pcg.node(id).operation(), pcg.whole_inputs(id), pcg.whole_outputs(id)).value();
-  }
-  return sum;
-}
-
-double log2_of(double x) { return std::log2(std::max(1.0, x)); }
-
-const IntervalGroup* find_group(const IntervalModel& model, const QuestionKind& kind) {
-  const auto at = std::ranges::find(model.groups, kind, &IntervalGroup::kind);
-  return at == model.groups.end() ? nullptr : &*at;
-}
-
-Spread scaled(Spread s, double k) { return {s.low * k, s.high * k}; }
-Spread widest(Spread a, Spread b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
-
-base::Note note_for(const IntervalModel& model, const FoundSpread& found) {
-  if (found.group == nullptr)
+  if (points == 0)
     return {base::NoteKind::caution,
-            fmt::format("the interval rests on leave-one-group-out residuals of {} group{}, because none of them is like this question{}",
-                        model.groups.size(), model.groups.size() == 1 ? "" : "s",
-                        found.distance > 0 ? "; it is widened, because the question lies beyond their range" : "")};
-  const IntervalGroup& g = *found.group;
-  std::string text = fmt::format("the interval rests on residuals of {} measured iterations ({}, {}, {}, {} precision, {} replicas)",
-                                 g.points, g.kind.framework, g.kind.device, g.kind.fabric, g.kind.precision, g.kind.replicas);
-  if (found.distance > 0)
-    text += fmt::format("; it is widened, because the question lies {:.1f} range widths beyond what they cover", found.distance);
-  return {found.distance > 0 ? base::NoteKind::caution : base::NoteKind::detail, std::move(text)};
+            fmt::format("the interval rests on {} measured iterations of other kinds, the more alike the more they "
+                        "count, because none is of this kind ({})",
+                        all_points, text_of(q.kind))};
+  return {base::NoteKind::detail,
+          fmt::format("the interval rests on {} measured iterations of this kind ({}), for {:.0f} %, and on {} of other kinds", points,
+                      text_of(q.kind), 100 * own / all, all_points - points)};
 }
 
 }  // namespace
 
-Question question_of(const pcg::Plan& plan, const topology::Cluster& cluster, const sim::SimulationResult& s) {
-  Question q;
-  q.kind = {pcg::framework_names()[static_cast<std::size_t>(plan.training.framework)], device_generation(cluster, plan.gpus),
-            fabric_of(cluster, plan.gpus), precision_family(plan.training.precision), plan.zero >= 2 ? "sharded" : "whole"};
-  const int pipeline = std::max(1, plan.stages / std::max(1, plan.chunks));
-  const double tensor = static_cast<double>(plan.gpus) / (pipeline * data_degree(plan.pcg));
-  const double time_s = s.iteration_time.value();
-  q.features = {log2_of(parameters(plan.pcg)),
-                log2_of(plan.gpus),
-                log2_of(forward_flops(plan.pcg) / plan.gpus),
-                log2_of(plan.micro_batches),
-                log2_of(tensor),
-                log2_of(pipeline),
-                time_s > 0 ? s.breakdown.exposed_communication.value() / time_s : 0};
-  return q;
-}
-
-double distance_beyond(const Features& x, const Features& low, const Features& high) {
+double scale_of(const SpreadGrowth& growth, const Question& q) {
   double sum = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double beyond = std::max({0.0, low[i] - x[i], x[i] - high[i]}) / std::max(high[i] - low[i], kFeatures[i].least_width);
-    sum += beyond * beyond;
-  }
-  return std::sqrt(sum);
+  for (std::size_t i = 0; i < kShares.size(); ++i) sum += growth.rate[i] * q.shares[i];
+  return std::exp(sum);
 }
 
-FoundSpread spread_for(const IntervalModel& model, const Question& q) {
-  FoundSpread found;
-  found.group = find_group(model, q.kind);
-  if (found.group != nullptr) {
-    const IntervalGroup& g = *found.group;
-    found.distance = distance_beyond(q.features, g.low, g.high);
-    const Spread outside = widest(g.spread, model.pooled_spread);
-    const double blend = std::min(1.0, found.distance);
-    found.spread = {g.spread.low + blend * (outside.low - g.spread.low), g.spread.high + blend * (outside.high - g.spread.high)};
-  } else {
-    found.distance = std::numeric_limits<double>::infinity();
-    for (const IntervalGroup& g : model.groups) found.distance = std::min(found.distance, distance_beyond(q.features, g.low, g.high));
-    found.spread = model.pooled_spread;
-  }
-  found.spread = scaled(found.spread, 1 + model.extrapolation_rate * found.distance);
-  return found;
+Difference difference_of(const IntervalGroup& g, const Question& q) {
+  const auto a = g.kind.words(), b = q.kind.words();
+  Difference d;
+  d.framework = g.kind.framework != q.kind.framework;
+  for (std::size_t i = 0; i < a.size(); ++i) d.other_words += a[i] != b[i];
+  d.other_words -= d.framework;
+  d.doublings = std::max({0.0, g.least_log2_parameters - q.log2_parameters, q.log2_parameters - g.most_log2_parameters});
+  return d;
+}
+
+double likeness_of(const Likeness& likeness, const Difference& d) {
+  double product = d.framework ? likeness.other_framework : 1;
+  for (int i = 0; i < d.other_words; ++i) product *= likeness.other_word;
+  return d.doublings > 0 ? product * std::pow(likeness.per_doubling, d.doublings) : product;
+}
+
+SortedQuantiles::SortedQuantiles(std::span<const IntervalGroup> groups) {
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    for (const double value : groups[g].quantiles) entries_.push_back({value, g, 1.0 / static_cast<double>(groups[g].quantiles.size())});
+  std::ranges::sort(entries_);
+}
+
+Spread SortedQuantiles::spread(std::span<const double> weights, double tail) const {
+  // Rounding must not skip a value that is just enough.
+  const double wanted = tail * std::accumulate(weights.begin(), weights.end(), 0.0) * (1 - 1e-12);
+  const auto quantile = [&](const auto& entries) {
+    double sum = 0, last = 0;
+    for (const Entry& e : entries) {
+      if (weights[e.group] == 0) continue;
+      last = e.value;
+      if ((sum += weights[e.group] * e.share) >= wanted) break;
+    }
+    return last;
+  };
+  return {std::min(-kLeastSpread, quantile(entries_)), std::max(kLeastSpread, quantile(entries_ | std::views::reverse))};
+}
+
+Spread spread_for(const IntervalModel& model, const Question& q) {
+  const Spread scaled = SortedQuantiles(model.groups).spread(weights_for(model, q), model.tail);
+  const double scale = scale_of(model.growth, q);
+  return {scaled.low * scale, scaled.high * scale};
 }
 
 Interval interval_for(const IntervalModel& model, const Question& q, base::Seconds forecast) {
@@ -144,9 +104,8 @@ Interval interval_for(const IntervalModel& model, const Question& q, base::Secon
     return {forecast * (1 - kUncalibrated),
             forecast * (1 + kUncalibrated),
             {base::NoteKind::assumption, "the interval of +-30 % is an assumption, because no residuals are known"}};
-  const FoundSpread found = spread_for(model, q);
-  return {forecast * std::exp(std::min(0.0, found.spread.low)), forecast * std::exp(std::max(0.0, found.spread.high)),
-          note_for(model, found)};
+  const Spread found = spread_for(model, q);
+  return {forecast * std::exp(found.low), forecast * std::exp(found.high), note_for(model, q)};
 }
 
 }  // namespace scenarios

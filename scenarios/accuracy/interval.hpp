@@ -1,7 +1,7 @@
 #pragma once
-// The 90 % interval of a forecast, from how far earlier forecasts were from measurements: conformal quantiles of signed log residuals
-// ln(measured / predicted), per group of like questions, wider the farther a question lies outside what its group covers. Not here:
-// how the quantiles are made (calibration/interval_fit), nor any measurement. Background: docs/accuracy.md.
+// The 90 % interval of a forecast, from how far earlier forecasts were from measurements: quantiles of signed log residuals
+// ln(measured / predicted), in which a group of measurements weighs the more, the more it is like the question. Not here: how the model is
+// made (calibration/intervals/interval_fit), nor any measurement. Background: docs/accuracy.md.
 
 #include <array>
 #include <span>
@@ -10,43 +10,20 @@
 
 #include "base/note.hpp"
 #include "base/units.hpp"
-#include "pcg/plan/plan.hpp"
-#include "sim/simulation.hpp"
-#include "topology/cluster.hpp"
+#include "scenarios/accuracy/question.hpp"
 
 namespace scenarios {
 
-// The kind of a question. Questions whose five words are equal are compared by their features.
-struct QuestionKind {
-  std::string framework;  // "megatron"
-  std::string device;     // generation: a device type up to its first dash ("a100"), "mixed" for several
-  std::string fabric;     // "one GPU" | "one node" | "several nodes"
-  std::string precision;  // "half" (fp16, bf16) | "single" (fp32, tf32) | "fp8" | "mxfp8" | "nvfp4"
-  std::string replicas;   // "whole" | "sharded": gradients or weights are shared out among them (ZeRO 2, 3)
-  auto operator<=>(const QuestionKind&) const = default;
+// How much a group of measurements counts for a question: the product of these over what tells them apart, each 0 .. 1.
+struct Likeness {
+  double other_framework = 1;  // where the framework differs
+  double other_word = 1;       // for each other word of their kinds that differs
+  double per_doubling = 1;     // for each doubling of the parameters beyond the group's range
 };
 
-// A number that a question is compared by. Counts and sizes are base-2 logarithms, shares of the iteration time go from 0 to 1.
-struct Feature {
-  std::string_view name;
-  // What a question lies beyond a range is divided by the range's width, or by this where the range is narrower (every row had 8 GPUs): a
-  // doubling, or a tenth of the iteration.
-  double least_width = 1;
-};
-inline constexpr std::array<Feature, 7> kFeatures = {{
-    {"log2_parameters"},     // of the model
-    {"log2_gpus"},           //
-    {"log2_kernel_flops"},   // forward FLOPs of one micro-batch per GPU: what tells large kernels from small ones
-    {"log2_micro_batches"},  // per iteration
-    {"log2_tensor"},         // GPUs per stage that share a sample
-    {"log2_pipeline"},       // stages, not counting chunks
-    {"communication", 0.1},  // share of the iteration that is exposed communication
-}};
-using Features = std::array<double, kFeatures.size()>;  // in this order
-
-struct Question {
-  QuestionKind kind;
-  Features features{};
+// How large residuals are expected to be for a question, relative to one whose shares are 0: e^(sum of rate x share).
+struct SpreadGrowth {
+  std::array<double, kShares.size()> rate{};
 };
 
 // A pair of log ratios measured / predicted, low <= 0 <= high: the interval is predicted x [exp(low), exp(high)].
@@ -54,20 +31,23 @@ struct Spread {
   double low = 0, high = 0;
 };
 
-// Residuals of one kind of question.
+// Residuals of one kind of question in one group of measurements.
 struct IntervalGroup {
+  std::string source;  // name of the group of measurements
   QuestionKind kind;
   std::size_t points = 0;
-  std::vector<std::string> sources;  // names of the groups of measurements, sorted
-  Spread spread;
-  Features low{}, high{};  // the range that the points cover
+  double least_log2_parameters = 0, most_log2_parameters = 0;  // the range that the points cover
+  double weight = 0;                                           // before likeness, > 0
+  std::vector<double> quantiles;  // ascending, of scaled residuals; each stands for the same share of the weight
 };
 
 struct IntervalModel {
   double level = 0.9;
-  double extrapolation_rate = 0;  // a spread grows by this share of itself per range-width beyond the covered range
+  // Of the weight on either side of the interval. Below (1 - level) / 2 where that much would hold too little of a group left out.
+  double tail = 0.05;
+  Likeness likeness;
+  SpreadGrowth growth;
   std::vector<IntervalGroup> groups;
-  Spread pooled_spread;  // for a question whose kind no group has: leave-one-group-out
 };
 
 struct Interval {
@@ -75,23 +55,40 @@ struct Interval {
   base::Note note;  // what it rests on
 };
 
-// Returns the kind and the features of a simulated plan. Cost: O(operators).
-[[nodiscard]] Question question_of(const pcg::Plan& plan, const topology::Cluster& cluster, const sim::SimulationResult& s);
+// Returns e^(sum of rate x share) of a question: a residual divided by it is scaled.
+[[nodiscard]] double scale_of(const SpreadGrowth& growth, const Question& q);
 
-// Returns how far outside a group's range a question lies: 0 inside; per feature the excess over the range's width (at least one doubling,
-// or a tenth of the iteration for shares), as a Euclidean norm.
-[[nodiscard]] double distance_beyond(const Features& x, const Features& low, const Features& high);
-
-// The spread for a question. `distance`: beyond the range of the group that was found, else of the nearest group of any kind.
-struct FoundSpread {
-  Spread spread;
-  const IntervalGroup* group = nullptr;  // nullptr: none is of this kind
-  double distance = 0;
+// What tells a group and a question apart.
+struct Difference {
+  bool framework = false;
+  int other_words = 0;   // of their kinds
+  double doublings = 0;  // of the question's parameters beyond the group's range
 };
-// Returns, of its kind's group: the spread, blended, end by end, towards the wider of it and pooled_spread over the first range-width
-// beyond the range, times 1 + extrapolation_rate x distance. Without such a group: pooled_spread, times the same. Requires: the model has
-// groups.
-[[nodiscard]] FoundSpread spread_for(const IntervalModel& model, const Question& q);
+[[nodiscard]] Difference difference_of(const IntervalGroup& g, const Question& q);
+// Returns how much a group counts, besides its weight: from 0, not at all, to 1, as the question's own kind.
+[[nodiscard]] double likeness_of(const Likeness& likeness, const Difference& d);
+
+// The quantiles of all groups in one ascending order, so that many spreads can be read from one sorting.
+class SortedQuantiles {
+ public:
+  explicit SortedQuantiles(std::span<const IntervalGroup> groups);
+  // Returns the values that `tail` of the weight lies at or below, and at or above; the spread is a percent wide either way at least.
+  // `weights`: one per group, >= 0, of all its quantiles together. Requires: a weight above 0. Cost: O(quantiles).
+  [[nodiscard]] Spread spread(std::span<const double> weights, double tail) const;
+
+ private:
+  struct Entry {
+    double value = 0;
+    std::size_t group = 0;
+    double share = 0;  // of its group's weight
+    auto operator<=>(const Entry&) const = default;
+  };
+  std::vector<Entry> entries_;
+};
+
+// Returns the spread of a question: the weighted quantiles of all groups' scaled residuals, times the question's scale. Requires: the model
+// has groups. Cost: O(n log n) in quantiles of all groups.
+[[nodiscard]] Spread spread_for(const IntervalModel& model, const Question& q);
 // Returns an interval, which always holds the forecast. A model without groups gives +-30 %, and the note says that this is an assumption.
 [[nodiscard]] Interval interval_for(const IntervalModel& model, const Question& q, base::Seconds forecast);
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/embedded/embedded_files.hpp"
@@ -17,39 +18,35 @@ namespace {
 using base::MapReader;
 using base::Yaml;
 
-constexpr double kMostSpread = 10;  // a factor of 22,000: nothing that was measured is so far off
+constexpr double kMostRatio = 10;  // a factor of 22,000: nothing that was measured is so far off
 
-Spread read_spread(MapReader& in, std::string_view key) {
-  Spread s;
+// Of a group so unlike that it does not count, nothing would be left where all are.
+constexpr double kLeastLikeness = 0.001;
+constexpr double kMostGrowth = 5;
+constexpr std::array<std::string_view, 3> kLikenessKeys = {"other_framework", "other_word", "per_doubling"};
+
+// A map with a number for each name.
+template <std::size_t n>
+void read_numbers(MapReader& in, std::string_view key, const std::array<std::string_view, n>& names, double least, double most,
+                  const std::array<double*, n>& into) {
   const Yaml* y = in.required(key);
-  if (y == nullptr) return s;
-  if (!y->is_sequence() || y->items.size() != 2) {
-    in.complain(key, "expected two log ratios", "write e.g. [-0.08, 0.11]");
-    return s;
+  if (y == nullptr) return;
+  MapReader map(*y, in.path_of(key), in.sink());
+  for (std::size_t i = 0; i < n; ++i) {
+    map.require(names[i]);
+    *into[i] = map.number(names[i], least, most).value_or(least);
   }
-  s.low = base::as_number(y->items[0], in.path_of(key), in.sink()).value_or(0);
-  s.high = base::as_number(y->items[1], in.path_of(key), in.sink()).value_or(0);
-  if (s.low > 0 || s.high < 0 || s.low < -kMostSpread || s.high > kMostSpread)
-    in.complain(key, fmt::format("log ratios must hold 0 and lie within {}", kMostSpread));
-  return s;
+  map.finish();
 }
 
-void read_ranges(MapReader& in, IntervalGroup& g) {
-  const Yaml* y = in.required("covers");
-  if (y == nullptr) return;
-  MapReader ranges(*y, in.path_of("covers"), in.sink());
-  for (std::size_t i = 0; i < kFeatures.size(); ++i) {
-    const Yaml* range = ranges.required(kFeatures[i].name);
-    if (range == nullptr) continue;
-    if (!range->is_sequence() || range->items.size() != 2) {
-      ranges.complain(kFeatures[i].name, "expected the least and the greatest value", "write e.g. [3, 6]");
-      continue;
-    }
-    g.low[i] = base::as_number(range->items[0], ranges.path_of(kFeatures[i].name), in.sink()).value_or(0);
-    g.high[i] = base::as_number(range->items[1], ranges.path_of(kFeatures[i].name), in.sink()).value_or(0);
-    if (g.low[i] > g.high[i]) ranges.complain(kFeatures[i].name, "the least value is above the greatest");
-  }
-  ranges.finish();
+std::vector<double> read_ascending(MapReader& in, std::string_view key, const char* example) {
+  std::vector<double> values;
+  const Yaml* y = in.required(key);
+  if (y == nullptr) return values;
+  for (const Yaml& item : y->items) values.push_back(base::as_number(item, in.path_of(key), in.sink()).value_or(0));
+  if (values.empty() || !std::ranges::is_sorted(values))
+    in.complain(key, "expected numbers in ascending order", fmt::format("write e.g. {}", example));
+  return values;
 }
 
 IntervalGroup read_group(const Yaml& y, const std::string& path, base::Diagnostics& sink) {
@@ -59,13 +56,22 @@ IntervalGroup read_group(const Yaml& y, const std::string& path, base::Diagnosti
     in.require(key);
     return in.text(key).value_or("");
   };
-  g.kind = {text("framework"), text("device"), text("fabric"), text("precision"), text("replicas")};
+  g.source = text("source");
+  g.kind = {text("framework"), text("device"), text("fabric"), text("precision"), text("replicas"), text("layers")};
   in.require("points");
   g.points = static_cast<std::size_t>(in.integer("points", 1).value_or(1));
-  if (const Yaml* sources = in.required("sources"))
-    for (const Yaml& s : sources->items) g.sources.push_back(base::as_text(s, in.path_of("sources"), sink).value_or(""));
-  g.spread = read_spread(in, "log_ratio");
-  read_ranges(in, g);
+  in.require("weight");
+  g.weight = in.number("weight", 1e-6, 1e6).value_or(1);
+  const std::vector<double> range = read_ascending(in, "log2_parameters", "[30, 33]");
+  if (range.size() == 2) {
+    g.least_log2_parameters = range.front();
+    g.most_log2_parameters = range.back();
+  } else if (!range.empty()) {
+    in.complain("log2_parameters", "expected the least and the greatest value", "write e.g. [30, 33]");
+  }
+  g.quantiles = read_ascending(in, "quantiles", "[-0.08, 0.01, 0.11]");
+  if (!g.quantiles.empty() && (g.quantiles.front() < -kMostRatio || g.quantiles.back() > kMostRatio))
+    in.complain("quantiles", fmt::format("log ratios must lie within {}", kMostRatio));
   in.finish();
   return g;
 }
@@ -76,14 +82,18 @@ std::string number(double x) {
   return text.substr(0, text.find_last_not_of('0') + (text[text.find_last_not_of('0')] == '.' ? 0 : 1));
 }
 
+std::string list_text(const std::vector<double>& values) {
+  std::vector<std::string> texts;
+  for (const double x : values) texts.push_back(number(x));
+  return fmt::format("[{}]", fmt::join(texts, ", "));
+}
+
 std::string group_text(const IntervalGroup& g) {
-  std::string text = fmt::format("    - framework: {}\n      device: {}\n      fabric: {}\n      precision: {}\n      replicas: {}\n",
-                                 g.kind.framework, g.kind.device, g.kind.fabric, g.kind.precision, g.kind.replicas);
-  text += fmt::format("      points: {}\n      sources: [{}]\n", g.points, fmt::join(g.sources, ", "));
-  text += fmt::format("      log_ratio: [{}, {}]\n      covers:\n", number(g.spread.low), number(g.spread.high));
-  for (std::size_t i = 0; i < kFeatures.size(); ++i)
-    text += fmt::format("        {}: [{}, {}]\n", kFeatures[i].name, number(g.low[i]), number(g.high[i]));
-  return text;
+  std::string text = fmt::format("    - source: {}\n", g.source);
+  const auto words = g.kind.words();
+  for (std::size_t i = 0; i < words.size(); ++i) text += fmt::format("      {}: {}\n", kKindWords[i], words[i]);
+  return text + fmt::format("      points: {}\n      weight: {}\n      log2_parameters: {}\n      quantiles: {}\n", g.points,
+                            number(g.weight), list_text({g.least_log2_parameters, g.most_log2_parameters}), list_text(g.quantiles));
 }
 
 }  // namespace
@@ -102,9 +112,11 @@ IntervalModel read_intervals(const Yaml& document) {
     MapReader in(*section, "accuracy", sink);
     in.require("level");
     model.level = in.number("level", 0.5, 0.999).value_or(model.level);
-    in.require("extrapolation_rate");
-    model.extrapolation_rate = in.number("extrapolation_rate", 0, 100).value_or(0);
-    model.pooled_spread = read_spread(in, "pooled_spread");
+    Likeness& l = model.likeness;
+    in.require("tail");
+    model.tail = in.number("tail", 0.001, 0.25).value_or(model.tail);
+    read_numbers(in, "likeness", kLikenessKeys, kLeastLikeness, 1, {&l.other_framework, &l.other_word, &l.per_doubling});
+    read_numbers(in, "growth", kShares, 0, kMostGrowth, {&model.growth.rate[0], &model.growth.rate[1]});
     if (const Yaml* groups = in.required("groups"))
       for (std::size_t i = 0; i < groups->items.size(); ++i)
         model.groups.push_back(read_group(groups->items[i], fmt::format("accuracy.groups[{}]", i), sink));
@@ -117,15 +129,15 @@ IntervalModel read_intervals(const Yaml& document) {
 
 std::string write_intervals(const IntervalModel& model, const std::string& made_by) {
   std::string text = fmt::format(
-      "# How far forecasts were from measurements: quantiles of ln(measured / predicted) and the ranges that the points cover.\n# Made by: "
-      "{}\n"
-      "foreshard: 1\naccuracy:\n  level: {}\n",
-      made_by, number(model.level));
-  text +=
-      fmt::format("  # A spread grows by this share of itself per range width beyond what its group covers.\n  extrapolation_rate: {}\n",
-                  number(model.extrapolation_rate));
-  text += fmt::format("  # For questions of a kind that no group has: leave-one-group-out.\n  pooled_spread: [{}, {}]\n  groups:{}\n",
-                      number(model.pooled_spread.low), number(model.pooled_spread.high), model.groups.empty() ? " []" : "");
+      "# How far forecasts were from measurements: quantiles of ln(measured / predicted), scaled. Made by: {}\n"
+      "foreshard: 1\naccuracy:\n  level: {}\n  # Share of the weight on either side of an interval.\n  tail: {}\n",
+      made_by, number(model.level), number(model.tail));
+  text += "  # How much a group counts whose framework, whose kind in another word, or whose sizes differ.\n";
+  text += fmt::format("  likeness: {{{}: {}, {}: {}, {}: {}}}\n", kLikenessKeys[0], number(model.likeness.other_framework),
+                      kLikenessKeys[1], number(model.likeness.other_word), kLikenessKeys[2], number(model.likeness.per_doubling));
+  text += fmt::format("  # A spread grows by e^(this x share of the iteration).\n  growth: {{{}: {}, {}: {}}}\n", kShares[0],
+                      number(model.growth.rate[0]), kShares[1], number(model.growth.rate[1]));
+  text += fmt::format("  groups:{}\n", model.groups.empty() ? " []" : "");
   for (const IntervalGroup& g : model.groups) text += group_text(g);
   return text;
 }

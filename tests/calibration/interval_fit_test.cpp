@@ -1,4 +1,4 @@
-#include "calibration/interval_fit.hpp"
+#include "calibration/intervals/interval_fit.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
@@ -6,15 +6,17 @@
 #include <cmath>
 
 #include "base/random.hpp"
+#include "calibration/intervals/interval_coverage.hpp"
 
 using namespace calibration;
 
 namespace {
 
-Residual residual(const std::string& framework, const std::string& source, double log_ratio, double log2_gpus = 3) {
+Residual residual(const std::string& framework, const std::string& source, double log_ratio, double host = 0) {
   Residual r;
-  r.question = {{framework, "a100", "one node", "half", "whole"}, {30, log2_gpus, 40, 0, 0, 0, 0}};
+  r.question = {{framework, "device of " + source, "one node", "half", "whole", "dense"}, 30, {host, 0}};
   r.source = source;
+  r.family = "family of " + source;
   r.log_ratio = log_ratio;
   return r;
 }
@@ -26,102 +28,94 @@ double noise(base::Random& random) {
   return sum;
 }
 
-std::vector<Residual> noisy(const std::string& framework, std::size_t n, double spread, std::uint64_t seed, double centre = 0) {
+// Some sources of a framework, 40 points each; the host's share goes from 0 to 1, and multiplies the noise by e^(growth x share).
+void add(std::vector<Residual>& rs, const std::string& framework, int sources, double spread, std::uint64_t seed, double growth = 0) {
   base::Random random(seed);
-  std::vector<Residual> rs;
-  for (std::size_t i = 0; i < n; ++i)
-    rs.push_back(residual(framework, framework, centre + spread * noise(random), static_cast<double>(i % 4)));
-  return rs;
+  for (int s = 0; s < sources; ++s)
+    for (int i = 0; i < 40; ++i)
+      rs.push_back(residual(framework, framework + std::to_string(s), spread * std::exp(growth * i / 40) * noise(random), i / 40.0));
 }
 
 }  // namespace
 
-TEST_CASE("conformal quantile of equal weights: the k-th smallest, k = ceil((n + 1)(1 - a))") {
-  // n = 19, a = 0.05: k = ceil(20 x 0.95) = 19, the largest. n = 39: k = ceil(40 x 0.95) = 38. n = 18: k = 19 > n, too few.
-  std::vector<double> values(39), weights(39, 1.0);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(39 - i);
-  CHECK(conformal_quantile(values, weights, 0.05).value == 38);
-  const auto first = [&](std::size_t n) { return conformal_quantile({values.data() + 39 - n, n}, {weights.data(), n}, 0.05); };
-  CHECK(first(19).enough);
-  CHECK(first(19).value == 19);
-  CHECK_FALSE(first(18).enough);
+TEST_CASE("the interval score is the width, and 20 times what a nine-in-ten interval misses by") {
+  CHECK(interval_score({-0.1, 0.2}, 0, 0.9) == doctest::Approx(0.3));
+  CHECK(interval_score({-0.1, 0.2}, 0.25, 0.9) == doctest::Approx(0.3 + 20 * 0.05));
+  CHECK(interval_score({-0.1, 0.2}, -0.2, 0.9) == doctest::Approx(0.3 + 20 * 0.1));
 }
 
-TEST_CASE("unequal weights: few heavy values count as few") {
-  // Shares 1/2, 1/4, 1/4: effective number 1 / (1/4 + 1/16 + 1/16) = 2.67; a = 0.5: (3.67 x 0.5) / 2.67 = 0.6875, which 2 reaches.
-  const std::vector<double> values{1, 2, 3}, weights{2, 1, 1};
-  CHECK(conformal_quantile(values, weights, 0.5).value == 2);
-}
-
-TEST_CASE("a one-sided group gets a one-sided interval; it always holds the forecast") {
+TEST_CASE("quantiles stand at the middles of equal shares") {
+  // Of 0.01 .. 0.40 the k-th tenth has its middle at 4 (k + 1/2) + 1/2: 2.5, 6.5, ...; growth does not matter, as nothing waits.
   std::vector<Residual> rs;
   for (int i = 1; i <= 40; ++i) rs.push_back(residual("megatron", "s", 0.01 * i));
   const auto m = fit_intervals(rs);
   REQUIRE(m.groups.size() == 1);
-  // All are above 0, so the upper tail may miss all of the 10 %: k = ceil(41 x 0.9) = 37.
-  CHECK(m.groups[0].spread.high == doctest::Approx(0.37));
-  CHECK(m.groups[0].spread.low == doctest::Approx(-0.01));
-  CHECK(m.groups[0].sources == std::vector<std::string>{"s"});
+  CHECK(m.groups[0].source == "s");
+  CHECK(m.groups[0].points == 40);
+  CHECK(m.groups[0].weight == doctest::Approx(std::sqrt(40)));
+  REQUIRE(m.groups[0].quantiles.size() == 10);
+  CHECK(m.groups[0].quantiles[0] == doctest::Approx(0.025));
+  CHECK(m.groups[0].quantiles[9] == doctest::Approx(0.385));
 }
 
-TEST_CASE("ten points: the two tails cannot be told apart; three: at least as wide as the pooled spread") {
-  std::vector<Residual> rs;
-  for (int i = 1; i <= 10; ++i) rs.push_back(residual("megatron", "s", 0.01 * i));
-  auto m = fit_intervals(rs);
-  // |r|, k = ceil(11 x 0.9) = 10.
-  CHECK(m.groups[0].spread.low == doctest::Approx(-0.1));
-  CHECK(m.groups[0].spread.high == doctest::Approx(0.1));
-  for (const double r : {0.01, 0.02, -0.5}) rs.push_back(residual("pytorch", "t", r));
-  m = fit_intervals(rs);
-  REQUIRE(m.groups[1].kind.framework == "pytorch");
-  CHECK(m.groups[1].spread.low <= -0.5);
-  CHECK(m.groups[1].spread.high >= m.pooled_spread.high);
-}
-
-TEST_CASE("errors that grow beyond the middle of the range make intervals grow") {
-  base::Random random(5);
+TEST_CASE("errors that grow with the host's share make spreads grow") {
   std::vector<Residual> flat, growing;
-  for (int i = 0; i < 400; ++i) {
-    const double x = random.uniform() * 8, e = 0.05 * noise(random);
-    flat.push_back(residual("megatron", "s", e, x));
-    growing.push_back(residual("megatron", "s", e * (x > 5 ? 1 + 2 * (x - 5) : 1), x));
-  }
-  CHECK(fit_intervals(growing).extrapolation_rate > fit_intervals(flat).extrapolation_rate + 1);
+  add(flat, "megatron", 6, 0.05, 5);
+  add(growing, "megatron", 6, 0.05, 5, 1.5);
+  CHECK(fit_intervals(flat).growth.rate[0] <= 0.5);
+  CHECK(fit_intervals(growing).growth.rate[0] >= 1);
 }
 
-TEST_CASE("intervals from half of the points hold nine in ten of the other half") {
-  auto rs = noisy("megatron", 300, 0.05, 1);
-  const auto other = noisy("deepspeed", 200, 0.2, 2, 0.3);
-  rs.insert(rs.end(), other.begin(), other.end());
-  const UnseenCoverage h = unseen_coverage(rs, 7);
-  CHECK(h.split_half_mean > 0.87);
-  CHECK(h.split_half_mean < 0.94);
-  CHECK(h.split_half.at("megatron") > 0.85);
-  CHECK(h.split_half.at("deepspeed") > 0.85);
-  CHECK(unseen_coverage(rs, 7).split_half_mean == h.split_half_mean);  // the same seed, the same splits
+TEST_CASE("frameworks whose errors differ are told apart, such as do not differ are not") {
+  std::vector<Residual> differ, alike;
+  add(differ, "megatron", 6, 0.02, 1);
+  add(differ, "pytorch", 6, 0.4, 2);
+  add(alike, "megatron", 6, 0.1, 1);
+  add(alike, "pytorch", 6, 0.1, 2);
+  const auto m = fit_intervals(differ);
+  CHECK(m.likeness.other_framework == doctest::Approx(0.05));
+  CHECK(fit_intervals(alike).likeness.other_framework >= 0.2);
+  const auto width = [&](const char* framework) {
+    const scenarios::Spread s = scenarios::spread_for(m, {{framework, "new", "one node", "half", "whole", "dense"}, 30, {0, 0}});
+    return s.high - s.low;
+  };
+  CHECK(width("megatron") < 0.3 * width("pytorch"));
 }
 
-TEST_CASE("leave-one-group-out: the others' spread holds a kind where errors are alike") {
+TEST_CASE("intervals hold nine in ten of halves, sources, machines and families that did not make them") {
   std::vector<Residual> rs;
-  for (int f = 0; f < 8; ++f) {
-    const auto more = noisy("framework" + std::to_string(f), 60, 0.1, static_cast<std::uint64_t>(f) + 10);
-    rs.insert(rs.end(), more.begin(), more.end());
+  add(rs, "megatron", 6, 0.05, 11);
+  add(rs, "deepspeed", 6, 0.2, 12);
+  const UnseenCoverage unseen = unseen_coverage(rs, 7);
+  for (const auto& figures : {unseen.half, unseen.source, unseen.machine, unseen.family}) {
+    REQUIRE(figures);
+    CHECK(figures->coverage > 0.86);
+    CHECK(figures->coverage < 0.97);
+    CHECK(figures->width > 0);
+    CHECK(figures->score > 0);
+    CHECK(figures->coverage_by_source.size() == 12);
   }
-  CHECK(unseen_coverage(rs, 1).leave_one_group_out_mean > 0.87);
+  CHECK(unseen_coverage(rs, 7).half->coverage == unseen.half->coverage);  // the same seed, the same splits
 }
 
-TEST_CASE("no residuals, no groups; one point of a kind promises nothing") {
+TEST_CASE("few residuals make no model") {
   CHECK(fit_intervals({}).groups.empty());
-  CHECK(fit_intervals(std::vector<Residual>{residual("megatron", "s", 0.1)}).groups.empty());
+  const std::vector<Residual> few(kLeastResiduals - 1, residual("megatron", "s", 0.1));
+  CHECK(fit_intervals(few).groups.empty());
+  const UnseenCoverage unseen = unseen_coverage(few, 1);
+  CHECK_FALSE(unseen.half);
+  CHECK_FALSE(unseen.source);
 }
 
-TEST_CASE("more residuals of the same sort never leave a spread open, whatever they are") {
+TEST_CASE("whatever the residuals are, spreads are finite and hold the forecast") {
   CHECK(rc::check([] {
     std::vector<Residual> rs;
-    const auto values = *rc::gen::container<std::vector<int>>(rc::gen::inRange(-300, 300));
-    for (const int v : values) rs.push_back(residual(v % 2 == 0 ? "megatron" : "pytorch", v % 3 == 0 ? "s" : "t", v / 100.0, v % 5));
+    const auto values = *rc::gen::container<std::vector<int>>(30, rc::gen::inRange(-300, 300));
+    for (const int v : values) rs.push_back(residual(v % 2 == 0 ? "megatron" : "pytorch", v % 3 == 0 ? "s" : "t", v / 100.0));
     const auto m = fit_intervals(rs);
-    for (const auto& g : m.groups) RC_ASSERT(g.spread.low < 0 && g.spread.high > 0);
-    RC_ASSERT(std::isfinite(m.extrapolation_rate) && m.extrapolation_rate >= 0);
+    const scenarios::Spread s = scenarios::spread_for(m, rs[0].question);
+    RC_ASSERT(std::isfinite(s.low) && std::isfinite(s.high));
+    RC_ASSERT(s.low < 0 && s.high > 0);
+    RC_ASSERT(m.tail > 0 && m.tail <= 0.05 + 1e-12);
   }));
 }

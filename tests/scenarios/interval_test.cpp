@@ -14,25 +14,21 @@ namespace {
 
 using namespace scenarios;
 
-const QuestionKind kKind{"megatron", "a100", "several nodes", "half", "whole"};
+const QuestionKind kKind{"megatron", "a100", "several nodes", "half", "whole", "dense"};
+const QuestionKind kOther{"pytorch", "a100", "several nodes", "half", "sharded", "dense"};
 
-// One group that covers 8 to 64 GPUs (log2: 3 to 6) and one value of everything else.
+// Two groups of the same weight: one of the question's kind, one of another framework with sharded replicas, whose residuals are wider.
 IntervalModel model() {
   IntervalModel m;
-  m.extrapolation_rate = 0.5;
-  m.pooled_spread = {-0.2, 0.6};
-  IntervalGroup g;
-  g.kind = kKind;
-  g.points = 40;
-  g.sources = {"made-up"};
-  g.spread = {-0.1, 0.2};
-  g.low = g.high = {30, 3, 40, 4, 0, 0, 0.1};
-  g.high[1] = 6;
-  m.groups.push_back(g);
+  m.tail = 0.1;
+  m.likeness = {.other_framework = 0.1, .other_word = 0.5, .per_doubling = 0.5};
+  m.growth.rate = {1, 2};
+  m.groups.push_back({"near", kKind, 40, 30, 33, 1, {-0.1, 0, 0.1, 0.2}});
+  m.groups.push_back({"far", kOther, 12, 30, 33, 1, {-0.4, -0.3, 0.5, 0.6}});
   return m;
 }
 
-Question question(double log2_gpus) { return {kKind, {30, log2_gpus, 40, 4, 0, 0, 0.1}}; }
+Question question(double log2_parameters = 31) { return {kKind, log2_parameters, {0, 0}}; }
 
 std::string problems_of(const std::string& text) {
   try {
@@ -47,55 +43,72 @@ std::string problems_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("inside the range that a group covers its own quantiles hold") {
-  const Interval i = interval_for(model(), question(4), base::Seconds(2));
-  CHECK(i.low.value() == doctest::Approx(2 * std::exp(-0.1)));
-  CHECK(i.high.value() == doctest::Approx(2 * std::exp(0.2)));
-  CHECK(i.note.text ==
-        "the interval rests on residuals of 40 measured iterations (megatron, a100, several nodes, half precision, whole replicas)");
+TEST_CASE("a group counts by what tells it from the question") {
+  const IntervalModel m = model();
+  CHECK(likeness_of(m.likeness, difference_of(m.groups[0], question())) == 1);
+  // Another framework, and one other word: replicas.
+  CHECK(likeness_of(m.likeness, difference_of(m.groups[1], question())) == doctest::Approx(0.1 * 0.5));
+  // Two doublings beyond the range, on either side.
+  CHECK(likeness_of(m.likeness, difference_of(m.groups[0], question(35))) == doctest::Approx(0.25));
+  CHECK(likeness_of(m.likeness, difference_of(m.groups[0], question(28))) == doctest::Approx(0.25));
 }
 
-TEST_CASE("half a range width beyond: half way to the pooled spread, and extrapolated") {
-  // 64 GPUs is the end (6); 7.5 is 1.5 of a width of 3 beyond: distance 0.5. low -0.1 -> -0.15, high 0.2 -> 0.4; times 1 + 0.5 x 0.5.
-  const FoundSpread f = spread_for(model(), question(7.5));
-  CHECK(f.distance == doctest::Approx(0.5));
-  CHECK(f.spread.low == doctest::Approx(-0.15 * 1.25));
-  CHECK(f.spread.high == doctest::Approx(0.4 * 1.25));
+TEST_CASE("the spread is the weighted quantiles of all groups") {
+  // Weights 1 and 0.05, a quarter of each per quantile: from below 0.0125, 0.0125, 0.25; a tenth of 1.05 is reached at -0.1. From above
+  // the same: 0.6 and 0.5 have 0.0125 each, 0.2 has a quarter.
+  const Spread s = spread_for(model(), question());
+  CHECK(s.low == doctest::Approx(-0.1));
+  CHECK(s.high == doctest::Approx(0.2));
 }
 
-TEST_CASE("distances add up as in space, a range of one point is a doubling wide, of shares a tenth") {
-  const Features at{30, 3, 40, 4, 0, 0, 0.1};
-  CHECK(distance_beyond(at, at, at) == 0);
-  Features x = at;
-  x[0] += 3;
-  x[6] += 0.4;
-  CHECK(distance_beyond(x, at, at) == doctest::Approx(5));  // 3 and 4
+TEST_CASE("the other group's own question gets its own, wider spread") {
+  const Spread s = spread_for(model(), {kOther, 31, {0, 0}});
+  CHECK(s.low == doctest::Approx(-0.4));
+  CHECK(s.high == doctest::Approx(0.6));
 }
 
-TEST_CASE("a kind that nobody measured gets the leave-one-group-out spread, and the note says so") {
-  Question q = question(4);
-  q.kind.framework = "generic";
-  const FoundSpread f = spread_for(model(), q);
-  CHECK(f.group == nullptr);
-  CHECK(f.spread.low == doctest::Approx(-0.2));
-  CHECK(f.spread.high == doctest::Approx(0.6));
-  CHECK(interval_for(model(), q, base::Seconds(1)).note.text ==
-        "the interval rests on leave-one-group-out residuals of 1 group, because none of them is like this question");
+TEST_CASE("waiting for the host and kernels without a table widen the spread") {
+  Question q = question();
+  q.shares = {0.5, 0.25};  // e^(1 x 0.5 + 2 x 0.25) = e
+  CHECK(spread_for(model(), q).high == doctest::Approx(0.2 * std::exp(1)));
 }
 
-TEST_CASE("the interval holds the forecast, and never narrows with distance") {
+TEST_CASE("the note says how many measured iterations are of the question's kind, or that none is") {
+  const Interval near = interval_for(model(), question(), base::Seconds(2));
+  CHECK(near.low.value() == doctest::Approx(2 * std::exp(-0.1)));
+  CHECK(near.high.value() == doctest::Approx(2 * std::exp(0.2)));
+  CHECK(near.note.kind == base::NoteKind::detail);
+  // 1 of 1.05 is 95 %.
+  CHECK(near.note.text ==
+        "the interval rests on 40 measured iterations of this kind (megatron, a100, several nodes, half precision, whole replicas, dense "
+        "layers), for 95 %, and on 12 of other kinds");
+  Question q = question();
+  q.kind.device = "h100";
+  const Interval first = interval_for(model(), q, base::Seconds(1));
+  CHECK(first.note.kind == base::NoteKind::caution);
+  CHECK(first.note.text ==
+        "the interval rests on 52 measured iterations of other kinds, the more alike the more they count, because none is of this kind "
+        "(megatron, h100, several nodes, half precision, whole replicas, dense layers)");
+}
+
+TEST_CASE("the interval holds the forecast, and is never wider than the widest group's quantiles, however far the question lies") {
   CHECK(rc::check([] {
-    const double a = *rc::gen::inRange(-2000, 2000) / 100.0, b = *rc::gen::inRange(0, 1000) / 100.0;
-    const double near = a < 3 ? 3 - a : a > 6 ? a - 6 : 0;
-    const double farther = a < 3 ? a - b : a > 6 ? a + b : a;
-    const Interval i = interval_for(model(), question(a), base::Seconds(1)), j = interval_for(model(), question(farther), base::Seconds(1));
-    RC_ASSERT(i.low <= base::Seconds(1) && base::Seconds(1) <= i.high);
-    RC_ASSERT(near == 0 || (j.low <= i.low && j.high >= i.high));
+    const double at = *rc::gen::inRange(-2000, 8000) / 100.0;
+    const Interval i = interval_for(model(), question(at), base::Seconds(1));
+    RC_ASSERT(i.low < base::Seconds(1) && base::Seconds(1) < i.high);
+    RC_ASSERT(i.low.value() >= std::exp(-0.4) - 1e-12 && i.high.value() <= std::exp(0.6) + 1e-12);
   }));
 }
 
+TEST_CASE("a spread is a percent wide either way at least") {
+  IntervalModel m = model();
+  for (IntervalGroup& g : m.groups) g.quantiles = {0.3};
+  CHECK(spread_for(m, question()).low == doctest::Approx(-0.01));
+  CHECK(spread_for(m, question()).high == doctest::Approx(0.3));
+}
+
 TEST_CASE("without residuals the interval is an assumption of 30 %, and says so") {
-  const Interval i = interval_for({}, question(4), base::Seconds(1));
+  const Interval i = interval_for({}, question(), base::Seconds(1));
   CHECK(i.low.value() == doctest::Approx(0.7));
   CHECK(i.high.value() == doctest::Approx(1.3));
   CHECK(i.note.text == "the interval of +-30 % is an assumption, because no residuals are known");
@@ -106,9 +119,13 @@ TEST_CASE("the accuracy file reads back what was written") {
   const std::string text = write_intervals(m, "a test");
   const IntervalModel again = read_intervals(base::parse_yaml(text, "accuracy.yaml"));
   CHECK(write_intervals(again, "a test") == text);
-  CHECK(again.groups.size() == 1);
-  CHECK(again.groups[0].kind == kKind);
-  CHECK(again.groups[0].high == m.groups[0].high);
+  REQUIRE(again.groups.size() == 2);
+  CHECK(again.groups[1].kind == kOther);
+  CHECK(again.groups[1].most_log2_parameters == 33);
+  CHECK(again.groups[1].quantiles == m.groups[1].quantiles);
+  CHECK(again.likeness.per_doubling == 0.5);
+  CHECK(again.growth.rate == m.growth.rate);
+  CHECK(read_intervals(base::parse_yaml(write_intervals({}, "a test"), "accuracy.yaml")).groups.empty());
 }
 
 TEST_CASE("what is wrong with an accuracy file") {
@@ -120,11 +137,15 @@ TEST_CASE("what is wrong with an accuracy file") {
     return changed.replace(at, from.size(), to);
   };
   CHECK(problems_of(text) == "");
-  CHECK(problems_of(with("extrapolation_rate: 0.5", "extrapolation_rate: -1")).starts_with("accuracy.extrapolation_rate: "));
-  CHECK(problems_of(with("[-0.1, 0.2]", "[0.1, 0.2]")) == "accuracy.groups[0].log_ratio: log ratios must hold 0 and lie within 10\n");
-  CHECK(problems_of(with("log2_gpus: [3, 6]", "log2_gpus: [6, 3]")) ==
-        "accuracy.groups[0].covers.log2_gpus: the least value is above the greatest\n");
-  CHECK(problems_of(with("log2_gpus", "log2_gpu")) != "");
+  CHECK(problems_of(with("tail: 0.1", "tail: 0.6")).starts_with("accuracy.tail: "));
+  CHECK(problems_of(with("per_doubling: 0.5", "per_doubling: 2")).starts_with("accuracy.likeness.per_doubling: "));
+  CHECK(problems_of(with("host: 1", "host: -1")).starts_with("accuracy.growth.host: "));
+  CHECK(problems_of(with("[-0.1, 0, ", "[0, -0.1, ")) == "accuracy.groups[0].quantiles: expected numbers in ascending order\n");
+  CHECK(problems_of(with("0.1, 0.2]", "0.1, 12]")) == "accuracy.groups[0].quantiles: log ratios must lie within 10\n");
+  CHECK(problems_of(with("[30, 33]", "[33, 30]")) == "accuracy.groups[0].log2_parameters: expected numbers in ascending order\n");
+  CHECK(problems_of(with("[30, 33]", "[30]")) == "accuracy.groups[0].log2_parameters: expected the least and the greatest value\n");
+  CHECK(problems_of(with("weight: 1", "weight: 0")).starts_with("accuracy.groups[0].weight: "));
+  CHECK(problems_of(with("replicas", "replica")) != "");
   CHECK(problems_of("foreshard: 1\n") != "");
 }
 
@@ -133,12 +154,8 @@ TEST_CASE("the model that ships can be read, and a run's question is told from i
   const Scenario s = test::load(test::kTwoGpus + "plans: [fsdp]\n");
   const Run run = run_scenario(s, {}).runs[0];
   const Question q = question_of(*run.made, *s.base().cluster, *run.simulation);
-  CHECK(q.kind == QuestionKind{"generic", "v100", "one node", "single", "sharded"});
-  // mlp-mnist has 784 x 512 + 512 x 10 weights (406,528); two GPUs; 32 samples each, 2 FLOPs per weight and sample.
-  CHECK(q.features[0] == doctest::Approx(std::log2(406528)));
-  CHECK(q.features[1] == doctest::Approx(1));
-  CHECK(q.features[2] == doctest::Approx(std::log2(2.0 * 406528 * 32)));
-  CHECK(q.features[3] == 0);
-  CHECK(q.features[4] == 0);
-  CHECK(q.features[5] == 0);
+  CHECK(q.kind == QuestionKind{"generic", "v100", "one node", "single", "sharded", "dense"});
+  // mlp-mnist has 784 x 512 + 512 x 10 weights (406,528).
+  CHECK(q.log2_parameters == doctest::Approx(std::log2(406528)));
+  for (const double share : q.shares) CHECK((share >= 0 && share <= 1));
 }

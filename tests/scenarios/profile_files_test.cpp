@@ -70,7 +70,7 @@ TEST_CASE("a device profile's file times as what ships with the same figures, an
   CHECK(!has_note(ships, "device profile"));
   // Nothing was measured with it, so that the interval is as wide as for another machine.
   CHECK(same.interval_high >= ships.interval_high);
-  CHECK(has_note(same, "because none of them is like this question"));
+  CHECK(has_note(same, "because none is of this kind"));
 }
 
 TEST_CASE("network and framework profiles are named in the same way") {
