@@ -35,6 +35,7 @@ struct Kernel {
   std::int64_t batch = 1, m = 0, n = 0, k = 0;  // of a matmul, or of the matmul that a convolution or attention amounts to; else 1, 0, 0, 0
   bool tensor_cores = false;                    // it multiplies on tensor cores where the precision has them
   bool low_attention = false;                   // of attention: it multiplies in low precision, where linear layers do
+  base::Bytes added;                            // besides `bytes`: what a product that adds to a buffer reads and writes there
   bool operator==(const Kernel&) const = default;
 };
 

@@ -44,6 +44,7 @@ KernelCost kernel_cost(const profiles::DeviceProfile& device, const profiles::Fr
   if (!profiles::runs_on_tensor_cores(device, kernel, precision) || !bound_by_flops) return cost;
   if (const auto share = sustained_in(framework, device, precision, gpus)) cost.time = cost.time / *share;
   else cost.unsustained = true;
+  cost.time += kernel.added / device.memory_bandwidth;
   return cost;
 }
 

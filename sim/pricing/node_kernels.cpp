@@ -76,6 +76,17 @@ void drop_empty(std::vector<pcg::Kernel>& kernels) {
   std::erase_if(kernels, [](const pcg::Kernel& k) { return k.bytes.value() == 0 && k.flops.value() == 0; });
 }
 
+// A product that adds to the gradient buffer reads what lies there and writes the sum, in the buffer's precision and not in its own.
+void add_to_buffer(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const pcg::TrainingConfig& training,
+                   const profiles::FrameworkProfile& framework) {
+  const bool multiplies = std::holds_alternative<pcg::Linear>(shape.op) || std::holds_alternative<pcg::ExpertLinear>(shape.op);
+  if (!framework.fused_gradient_accumulation || !multiplies) return;
+  const ModelStateBytes element = model_state_bytes(training, framework);
+  for (pcg::Kernel& k : kernels)
+    if (k.kind == pcg::KernelKind::matmul)
+      k.added = base::Bytes((2 * element.gradient - element.weight) * static_cast<double>(shape.read[1].elements()));
+}
+
 // Whether tokens come to (MoeDispatch) or from (MoeCombine) ranks that hold some of the experts, but not one alone, by all-to-all: in the
 // order of the ranks that sent them.
 bool receives_unsorted(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node) {
@@ -201,10 +212,12 @@ std::vector<pcg::Kernel> input_gradient_kernels(const NodeShape& shape, const pc
   return kernels;
 }
 
-std::vector<pcg::Kernel> weight_gradient_kernels(const NodeShape& shape, const pcg::TrainingConfig& training) {
+std::vector<pcg::Kernel> weight_gradient_kernels(const NodeShape& shape, const pcg::TrainingConfig& training,
+                                                 const profiles::FrameworkProfile& framework) {
   std::vector<pcg::Kernel> kernels = pcg::weight_gradient_kernels(shape.op, shape.read, shape.outputs, training.precision);
   if (shape.casts.low)
     read_low(kernels, shape.read[0].elements() + shape.outputs[0].elements(), pcg::operand_format(training, shape.casts.copies_columns));
+  add_to_buffer(kernels, shape, training, framework);
   return kernels;
 }
 

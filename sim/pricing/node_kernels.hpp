@@ -36,7 +36,8 @@ struct NodeShape {
                                                        const profiles::FrameworkProfile& framework);
 [[nodiscard]] std::vector<pcg::Kernel> input_gradient_kernels(const NodeShape& shape, const pcg::TrainingConfig& training,
                                                               const profiles::FrameworkProfile& framework);
-[[nodiscard]] std::vector<pcg::Kernel> weight_gradient_kernels(const NodeShape& shape, const pcg::TrainingConfig& training);
+[[nodiscard]] std::vector<pcg::Kernel> weight_gradient_kernels(const NodeShape& shape, const pcg::TrainingConfig& training,
+                                                               const profiles::FrameworkProfile& framework);
 // Casting a product's weight for all micro-batches, once it is updated and gathered. None where the plan trains in no low precision.
 [[nodiscard]] std::vector<pcg::Kernel> weight_casts(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node, bool copies_columns);
 // Adding up the gradients of outputs that several nodes read.

@@ -92,8 +92,8 @@ const Price& PriceList::input_gradient(std::uint32_t node) {
 const Price& PriceList::weight_gradient(std::uint32_t node) {
   Shape& s = shape_of(node);
   if (!s.weight_gradient)
-    s.weight_gradient =
-        price(weight_gradient_kernels(s.shape, plan_.training), host_of(s.shape, framework_.host.backward_kernel), precision_of(s.shape));
+    s.weight_gradient = price(weight_gradient_kernels(s.shape, plan_.training, framework_),
+                              host_of(s.shape, framework_.host.backward_kernel), precision_of(s.shape));
   return *s.weight_gradient;
 }
 

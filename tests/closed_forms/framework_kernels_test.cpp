@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "planning.hpp"
+#include "profiles/device_profile.hpp"
 #include "sim/dataflow/dataflow.hpp"
 #include "sim/pricing/node_kernels.hpp"
 #include "sim/pricing/price_list.hpp"
@@ -144,4 +145,29 @@ TEST_CASE("hosts launch the products of experts one by one, and both projections
     CHECK(host(slow) - host(plain) == doctest::Approx(3 * 3 * held * 10e-6));  // gate, up and down, three passes
     CHECK(host(joint) == doctest::Approx(host(slow) * 2 / 3));
   }
+}
+
+// Of h x f weights: in bf16 the product's own output is 2 bytes an element; a buffer of gradients in fp32 is read and written instead, 8.
+TEST_CASE("a weight gradient that is added to a buffer takes as long as that is read and written on top") {
+  const topology::Cluster cluster = test::dgx_a100(1, 1);
+  pcg::Plan plan = habit_plan({}, cluster);
+  plan.training.precision = pcg::Precision::bf16;
+  const sim::Dataflow data = sim::dataflow_of(plan);
+  const auto seconds = [&](const profiles::FrameworkProfile& framework) {
+    sim::PriceList prices(plan, data.flow, cluster, framework);
+    base::Seconds sum(0);
+    for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n) {
+      const pcg::PcgNode& node = plan.pcg.nodes()[n];
+      if (node.computes() && node.name.starts_with("layer1.mlp.")) sum += prices.weight_gradient(n).on_type[0].device;
+    }
+    return sum.value();
+  };
+  profiles::FrameworkProfile apart, in_half, in_full;
+  in_half.fused_gradient_accumulation = true;
+  in_full = in_half;
+  in_full.fp32_gradients = true;
+  const double weights = 2 * kHabitWidth * kHabitInner;  // two products
+  const double bandwidth = profiles::device_profile("a100-sxm-80gb").memory_bandwidth.value();
+  CHECK(seconds(in_half) - seconds(apart) == doctest::Approx((4 - 2) * weights / bandwidth));
+  CHECK(seconds(in_full) - seconds(apart) == doctest::Approx((8 - 2) * weights / bandwidth));
 }

@@ -28,9 +28,10 @@ TEST_CASE("points are forecast alike by one process and by several, in order") {
     CHECK(three[i].predicted == one[i].predicted);
     CHECK(three[i].high == one[i].high);
     CHECK(three[i].question.kind == one[i].question.kind);
-    CHECK(three[i].question.features == one[i].question.features);
+    CHECK(three[i].question.log2_parameters == one[i].question.log2_parameters);
+    CHECK(three[i].question.shares == one[i].question.shares);
   }
-  CHECK(one[0].question.kind == scenarios::QuestionKind{"megatron", "a100", "one node", "half", "whole"});
+  CHECK(one[0].question.kind == scenarios::QuestionKind{"megatron", "a100", "one node", "half", "whole", "dense"});
 }
 
 TEST_CASE("a point that cannot be run has a reason and is not dropped") {

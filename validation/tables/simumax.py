@@ -7,9 +7,11 @@ from .models import LLAMA, columns_of
 from .points import GIB, Unsaid, number, point
 
 
-# It is Megatron-LM of 2026 with Transformer Engine 2.11 and the fused loss (docs/b200/b200_real_repro_guide.md): memory is as megatron-core.yaml has it.
-MEMORY = {"training.framework.memory." + k: v for k, v in {
-    "gradient_placeholders": True, "loss_kept": "2 B", "loss_passing": "0 B", "library_workspaces": 1, "expert_workspaces": 4}.items()}
+# It is Megatron-LM of 2026 with Transformer Engine 2.11 and the fused loss (docs/b200/b200_real_repro_guide.md), told by
+# simu_tools/megatron_scripts/scripts/run_pretrain_llama3.sh and run_pretrain_deepseekv2.sh to keep gradients in fp32, to overlap nothing with them, and to pad
+# experts to equal numbers of tokens.
+TOLD = {"training.framework.fp32_gradients": True, "training.framework.overlap_gradients": False, "training.framework.overlap_parameters": False,
+        "training.framework.host_waits_for_tokens": False, "training.clip_gradients": True}
 
 
 def shape_of(s, layers):
@@ -37,8 +39,8 @@ def simumax(tables):
         return point(id=r["case"], group="simumax-b200-moe" if s.get("expert_num") else "simumax-b200", cluster="dgx-b200", nodes=max(1, n // 8),
                      n_gpus=n, **columns_of(shape_of(s, layers)),
                      seq=r["seq_len_default_4096"], tp=tp, pp=pp, dp=dp, cp=cp, ep=ep, micro_batch=1, global_batch=int(r["micro_batch_count"]) * dp,
-                     sequence_parallel=int(tp > 1), sharding="zero1" if tp * cp * pp * ep > 1 else "none", precision="bf16", framework="megatron",
+                     sequence_parallel=int(tp > 1), sharding="zero1" if tp * cp * pp * ep > 1 else "none", precision="bf16", framework="megatron-core",
                      measured_s=float(r["measured_iter_ms"]) / 1e3, measured_peak_bytes=round(float(r["measured_peak_alloc_GiB"]) * GIB), source=r["source"],
-                     **MEMORY, **{"plan.layers_per_stage": layers_per_stage(layers, pp)})
+                     **TOLD, **{"plan.layers_per_stage": layers_per_stage(layers, pp)})
 
     yield from tables.convert("simumax_b200_real.csv", "simumax", one)
