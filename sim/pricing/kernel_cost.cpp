@@ -24,10 +24,9 @@ std::optional<double> sustained_in(const profiles::FrameworkProfile& framework, 
   return share ? std::optional(*share * profiles::slowest_of(device, precision, gpus)) : std::nullopt;
 }
 
-}  // namespace
-
-KernelCost kernel_cost(const profiles::DeviceProfile& device, const profiles::FrameworkProfile& framework, const pcg::Kernel& kernel,
-                       pcg::Precision training, int gpus) {
+// Without what a product adds to a buffer.
+KernelCost cost_alone(const profiles::DeviceProfile& device, const profiles::FrameworkProfile& framework, const pcg::Kernel& kernel,
+                      pcg::Precision training, int gpus) {
   const pcg::Precision precision = precision_of(kernel, training);
   const profiles::KernelTime alone = profiles::kernel_time(device, kernel, precision);
   KernelCost cost{alone.time, alone.basis, false};
@@ -44,6 +43,14 @@ KernelCost kernel_cost(const profiles::DeviceProfile& device, const profiles::Fr
   if (!profiles::runs_on_tensor_cores(device, kernel, precision) || !bound_by_flops) return cost;
   if (const auto share = sustained_in(framework, device, precision, gpus)) cost.time = cost.time / *share;
   else cost.unsustained = true;
+  return cost;
+}
+
+}  // namespace
+
+KernelCost kernel_cost(const profiles::DeviceProfile& device, const profiles::FrameworkProfile& framework, const pcg::Kernel& kernel,
+                       pcg::Precision training, int gpus) {
+  KernelCost cost = cost_alone(device, framework, kernel, training, gpus);
   cost.time += kernel.added / device.memory_bandwidth;
   return cost;
 }
