@@ -2,6 +2,7 @@
 // The search that UniAP and Galvatron share: every number of stages and of micro-batches is a chain of layers, the answers of which are
 // turned into plans, and the best of them simulated whole.
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -56,7 +57,7 @@ class ChainSearch {
     for (int attempt = 0; candidate.answer && attempt < kMostAttempts; ++attempt) {
       const double lacking = confirm_answer(candidate);
       if (lacking <= 0) return true;
-      candidate.chain.memory -= kMoreThanLacking * lacking;
+      candidate.chain.memory -= std::max(kMoreThanLacking * lacking, kLeastStep * candidate.chain.memory);
       candidate.answer = solve(candidate.chain);
     }
     return false;
@@ -69,8 +70,10 @@ class ChainSearch {
   [[nodiscard]] SearchResult result(std::optional<double> bound, bool weighs_long_edges = false) &&;
 
  private:
-  static constexpr int kMostAttempts = 4;
+  static constexpr int kMostAttempts = 6;
   static constexpr double kMoreThanLacking = 1.05;
+  // Of the memory: an answer may leave some of it, so that it is the same with a little less.
+  static constexpr double kLeastStep = 0.01;
   // Returns: bytes that a device lacks.
   double confirm_answer(const ChainCandidate& candidate);
 
