@@ -32,6 +32,7 @@ std::vector<FrameworkConstant> framework_constants() {
     const std::string generation = device.substr(0, device.find('-'));
     if (!seen.insert(generation).second) continue;
     constants.push_back({"attention." + generation, 0.3, 0.05, 0.9, &FrameworkProfile::attention, generation});
+    constants.push_back({"attention_gradient." + generation, 0.3, 0.05, 0.9, &FrameworkProfile::attention_gradient, generation});
     constants.push_back({"sustained." + generation, 0.9, 0.4, 1, &FrameworkProfile::sustained, generation});
   }
   return constants;

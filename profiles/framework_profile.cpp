@@ -81,6 +81,35 @@ std::set<std::string> read_generations(const base::Yaml& node, const std::string
   return generations;
 }
 
+FallbackSoftmax read_fallback_softmax(const base::Yaml& node, const std::string& path, base::Diagnostics& sink) {
+  constexpr std::int64_t kMostKeys = 1 << 30;
+  base::MapReader map(node, path, sink);
+  FallbackSoftmax s;
+  s.heads = static_cast<int>(map.integer("heads", 1, 1000).value_or(0));
+  s.keys = map.integer("keys", 1, kMostKeys).value_or(0);
+  s.forward_kernels = static_cast<int>(map.integer("forward_kernels", 1, 100).value_or(0));
+  s.backward_kernels = static_cast<int>(map.integer("backward_kernels", 1, 100).value_or(0));
+  s.forward = map.bytes("forward_bytes").value_or(base::Bytes(0));
+  s.backward = map.bytes("backward_bytes").value_or(base::Bytes(0));
+  for (const char* key : {"heads", "keys", "forward_kernels", "backward_kernels", "forward_bytes", "backward_bytes"}) map.require(key);
+  for (const auto& [key, bytes] : {std::pair("forward_bytes", s.forward), std::pair("backward_bytes", s.backward)})
+    if (bytes.value() < 0) map.complain(key, "cannot be negative");
+  map.finish();
+  return s;
+}
+
+UnitCopies read_unit_copies(const base::Yaml& node, const std::string& path, base::Diagnostics& sink) {
+  base::MapReader map(node, path, sink);
+  const auto bytes = [&map](const char* key) {
+    const base::Bytes b = map.bytes(key).value_or(base::Bytes(0));
+    if (b.value() < 0) map.complain(key, "cannot be negative");
+    return b;
+  };
+  const UnitCopies c{bytes("gathered_bytes"), bytes("reduced_bytes")};
+  map.finish();
+  return c;
+}
+
 MemoryHabits read_memory(const base::Yaml& node, const std::string& path, base::Diagnostics& sink) {
   base::MapReader map(node, path, sink);
   MemoryHabits m;
@@ -180,10 +209,16 @@ FrameworkProfile read_framework_section(const base::Yaml& section, const std::st
   f.host_waits_for_tokens = map.boolean("host_waits_for_tokens").value_or(false);
   f.sorts_exchanged_tokens = map.boolean("sorts_exchanged_tokens").value_or(false);
   f.prefetch_units = static_cast<int>(map.integer("prefetch_units", 0, 1000).value_or(f.prefetch_units));
+  f.stops_recomputation_early = map.boolean("stops_recomputation_early").value_or(false);
+  if (const base::Yaml* copies = map.optional("unit_copies")) f.unit_copies = read_unit_copies(*copies, map.path_of("unit_copies"), sink);
   f.transformer_dropout = map.number("transformer_dropout", 0, 1).value_or(0);
   if (const base::Yaml* attention = map.optional("attention")) f.attention = read_shares(*attention, map.path_of("attention"), sink);
+  if (const base::Yaml* gradient = map.optional("attention_gradient"))
+    f.attention_gradient = read_shares(*gradient, map.path_of("attention_gradient"), sink);
   if (const base::Yaml* sustained = map.optional("sustained")) f.sustained = read_shares(*sustained, map.path_of("sustained"), sink);
   if (const base::Yaml* loss = map.optional("loss")) f.loss = read_loss(*loss, map.path_of("loss"), sink);
+  if (const base::Yaml* softmax = map.optional("fallback_softmax"))
+    f.fallback_softmax = read_fallback_softmax(*softmax, map.path_of("fallback_softmax"), sink);
   f.expert_bias = read_bytes_per_element(map, "expert_bias", sink);
   f.rotation = read_bytes_per_element(map, "rotation", sink);
   if (const base::Yaml* memory = map.optional("memory")) f.memory = read_memory(*memory, map.path_of("memory"), sink);

@@ -6,6 +6,7 @@
 // kernel starts when it is launched and the device is free. Small kernels leave the device waiting for the host.
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -59,6 +60,23 @@ struct BytesPerElement {
   bool operator==(const BytesPerElement&) const = default;
 };
 
+// Kernels of the softmax of unfused attention where the framework's own kernel does not run: it wants a multiple of `heads` of samples and
+// heads on a device, and `keys` at most. All of a pass together, bytes per score of half precision. heads 0: its kernel always runs.
+struct FallbackSoftmax {
+  int heads = 0;
+  std::int64_t keys = 0;
+  int forward_kernels = 0, backward_kernels = 0;
+  base::Bytes forward, backward;
+  bool operator==(const FallbackSoftmax&) const = default;
+};
+
+// Bytes that copies move per parameter of a ZeRO-3 unit: from what was gathered to the weights' own tensors, and from the gradients' to
+// what is reduced.
+struct UnitCopies {
+  base::Bytes gathered, reduced;
+  bool operator==(const UnitCopies&) const = default;
+};
+
 // A bucket by its parameters: `parameters`, or `per_replica` for each device that adds them up, whichever is more. Of the first stage of a
 // pipeline: other stages have one bucket, because the backward passes of earlier stages hide it.
 struct OverlappedBucket {
@@ -105,17 +123,21 @@ struct FrameworkProfile {
   bool host_waits_for_tokens = false;        // and before each dispatch of a forward pass, for how many tokens each expert gets
   // A stage computes while it sends; else its compute stream waits until the message has left.
   BySchedule overlap_stage_boundary{true, true};
-  BySchedule host_waits_for_stage;      // the host waits for a stage boundary's data before it launches what reads them
-  int prefetch_units = 1;               // ZeRO-3: weights are gathered at most this many blocks ahead of the one being computed
-  double transformer_dropout = 0;       // of a transformer that says nothing of dropout: the default of the framework's options
-  bool sorts_exchanged_tokens = false;  // tokens that came by all-to-all are sorted by expert, and back, in passes of their own
+  BySchedule host_waits_for_stage;         // the host waits for a stage boundary's data before it launches what reads them
+  int prefetch_units = 1;                  // ZeRO-3: weights are gathered at most this many blocks ahead of the one being computed
+  double transformer_dropout = 0;          // of a transformer that says nothing of dropout: the default of the framework's options
+  bool sorts_exchanged_tokens = false;     // tokens that came by all-to-all are sorted by expert, and back, in passes of their own
+  bool stops_recomputation_early = false;  // a block is computed again up to the last tensor that its gradients read (pcg::run_again)
+  UnitCopies unit_copies;
   LossCost loss;
+  FallbackSoftmax fallback_softmax;
   BytesPerElement expert_bias;  // adding the biases of experts, per element of their outputs; 0: the last product adds them
   BytesPerElement rotation;     // rotary embedding, per element of queries and keys that it rotates; 0: one fused kernel
   MemoryHabits memory;
   // Share of the tensor cores' peak that fused attention reaches, by GPU generation (a device profile's name up to its first '-');
   // absent: as the device profile has it.
   std::map<std::string, double> attention;
+  std::map<std::string, double> attention_gradient;  // of its backward pass; absent: as `attention`
   // Share of its benchmark rate that a product on tensor cores keeps in training, by generation, where rows of the framework ask for
   // another one than the device's profile has (DeviceProfile::sustained).
   std::map<std::string, double> sustained;

@@ -4,6 +4,8 @@
 #include <set>
 #include <string_view>
 
+#include "pcg/work/saved.hpp"
+
 namespace pcg {
 namespace {
 
@@ -51,6 +53,18 @@ std::vector<RecomputedUnit> runs_of_modules(const Plan& plan, std::span<const st
   return units;
 }
 
+// What gradients read of a node: nothing, what came into it, or what it made itself (the statistics of norms among it).
+enum class Kept { nothing, inputs, own };
+Kept kept_of(const Plan& plan, std::uint32_t n) {
+  const PcgNode& node = plan.pcg.nodes()[n];
+  if (!node.computes()) return Kept::nothing;
+  const Operator& op = *node.operation();
+  const Saved saved = saved_for_backward(op, plan.pcg.shard_inputs(NodeId(n)), plan.pcg.shard_outputs(NodeId(n)), plan.training.precision);
+  const bool is_norm = std::holds_alternative<LayerNorm>(op) || std::holds_alternative<BatchNorm>(op);
+  if (is_norm || saved.own.value() > 0 || std::ranges::count(saved.outputs, true) > 0) return Kept::own;
+  return std::ranges::count(saved.inputs, true) > 0 ? Kept::inputs : Kept::nothing;
+}
+
 }  // namespace
 
 bool has_part(std::string_view name, std::string_view part) {
@@ -81,6 +95,17 @@ std::vector<RecomputedUnit> recomputed_units(const Plan& plan, Recompute recompu
   if (recompute == Recompute::full) return whole_blocks(plan, of_recomputed_layers(plan, nodes));
   if (plan.memory.recomputed.modules.empty()) return {};
   return runs_of_modules(plan, of_recomputed_layers(plan, nodes));
+}
+
+std::span<const std::uint32_t> run_again(const Plan& plan, const RecomputedUnit& unit, bool stops_early) {
+  std::span<const std::uint32_t> nodes = unit.nodes;
+  if (!stops_early || !unit.keeps_outputs) return nodes;
+  for (; !nodes.empty(); nodes = nodes.first(nodes.size() - 1)) {
+    const Kept kept = kept_of(plan, nodes.back());
+    if (kept == Kept::own) return nodes;
+    if (kept == Kept::inputs) return nodes.first(nodes.size() - 1);
+  }
+  return nodes;
 }
 
 }  // namespace pcg

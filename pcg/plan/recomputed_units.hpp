@@ -29,4 +29,9 @@ struct RecomputedUnit {
 // Cost: O(nodes x modules).
 [[nodiscard]] std::vector<RecomputedUnit> recomputed_units(const Plan& plan, Recompute recompute, std::span<const std::uint32_t> nodes);
 
+// The nodes of a unit that run again. `stops_early`: a block whose outputs were kept runs up to the last tensor that its gradients read,
+// the way PyTorch's non-reentrant checkpoints do: a last product reads what came into it, and is not run. Returns a prefix of the unit's
+// nodes. Cost: O(nodes).
+[[nodiscard]] std::span<const std::uint32_t> run_again(const Plan& plan, const RecomputedUnit& unit, bool stops_early);
+
 }  // namespace pcg

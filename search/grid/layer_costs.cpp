@@ -14,7 +14,10 @@ namespace {
 class LayerCosts {
  public:
   LayerCosts(const pcg::Plan& plan, const sim::FlowGraph& flow, const sim::Oracle& oracle)
-      : plan_(plan), flow_(flow), prices_(plan, flow, oracle.cluster(), oracle.framework(plan.training)) {}
+      : plan_(plan),
+        flow_(flow),
+        prices_(plan, flow, oracle.cluster(), oracle.framework(plan.training)),
+        stops_early_(oracle.framework(plan.training).stops_recomputation_early) {}
 
   // Of each layer on each device type in use.
   std::vector<std::vector<double>> run(std::span<const int> layer_of_block) {
@@ -44,8 +47,10 @@ class LayerCosts {
     if (plan_.memory.recomputed.blocks > 0) return;
     std::vector<std::uint32_t> all(plan_.pcg.nodes().size());
     std::iota(all.begin(), all.end(), 0U);
-    for (const pcg::RecomputedUnit& unit : pcg::recomputed_units(plan_, plan_.recompute, all))
-      recomputed_.insert(unit.nodes.begin(), unit.nodes.end());
+    for (const pcg::RecomputedUnit& unit : pcg::recomputed_units(plan_, plan_.recompute, all)) {
+      const auto again = pcg::run_again(plan_, unit, stops_early_);
+      recomputed_.insert(again.begin(), again.end());
+    }
   }
   [[nodiscard]] bool recomputes(std::uint32_t n) const {
     if (recomputed_.contains(n)) return true;
@@ -59,6 +64,7 @@ class LayerCosts {
   const pcg::Plan& plan_;
   const sim::FlowGraph& flow_;
   sim::PriceList prices_;
+  bool stops_early_;
   std::set<std::uint32_t> recomputed_;
   std::vector<double>* sums_ = nullptr;  // of the node's layer
 };

@@ -106,6 +106,7 @@ class BackwardEmitter {
   std::vector<pcg::RecomputedUnit> units_;
   std::vector<bool> is_recomputed_;               // by unit
   std::map<std::uint32_t, std::size_t> unit_of_;  // by node
+  std::set<std::uint32_t> ran_again_;             // nodes of units, which have done what gathered weights need
   int current_block_ = -1;
   std::map<int, std::uint32_t> fetched_;             // by block: the copy back
   std::vector<std::uint32_t> pending_;               // items that the next compute item waits for
@@ -185,7 +186,9 @@ std::vector<std::size_t> BackwardEmitter::dropped_inputs(std::uint32_t node) con
 void BackwardEmitter::recompute(std::size_t unit, std::uint32_t node) {
   if (is_recomputed_[unit]) return;
   is_recomputed_[unit] = true;
-  const std::vector<std::uint32_t>& nodes = units_[unit].nodes;
+  const std::span<const std::uint32_t> nodes = pcg::run_again(l_.plan, units_[unit], l_.framework.stops_recomputation_early);
+  if (nodes.empty()) return;
+  ran_again_.insert(nodes.begin(), nodes.end());
   for (const std::uint32_t n : nodes)
     for (const std::size_t before : dropped_inputs(n)) recompute(before, node);
   // The framework recomputes when the gradient has come, not before.
@@ -221,10 +224,9 @@ void BackwardEmitter::emit_node(std::uint32_t node) {
   w.after.insert(w.after.end(), pending_.begin(), pending_.end());
   pending_.clear();
   // What was computed again has cast the weight that was gathered again for both.
-  if (const Price* casts = casts_of_gathered_weight(l_, node);
-      casts != nullptr && !unit_of_.contains(node) && !l_.plan.memory.zero.keeps_weights)
-    w.after.push_back(
-        append({Compute{l_.interned.device_set_of(node), {l_.program.part(node, "weight cast", *casts)}}, node, w.after, w.waits_on, {}}));
+  if (Compute made = work_on_gathered_weight(l_, node);
+      !made.parts.empty() && !ran_again_.contains(node) && !l_.plan.memory.zero.keeps_weights)
+    w.after.push_back(append({std::move(made), node, w.after, w.waits_on, {}}));
   const std::vector<std::uint32_t> regathered = gather_inputs_again(node, is_left(node) ? Waits{} : w);
   std::vector<std::uint32_t> done = emit_input_gradient(node, w);
   const std::size_t before_delivery = block_.items.size();
@@ -232,6 +234,7 @@ void BackwardEmitter::emit_node(std::uint32_t node) {
   if (const Price& gradient = l_.prices.weight_gradient(node); !gradient.empty()) {
     Compute kernels{l_.interned.device_set_of(node), {l_.program.part(node, "weight gradient", gradient)}};
     if (accumulates()) add_part(kernels, node, "gradient buffer", l_.prices.gradient_buffer(node));
+    if (is_of_unit(l_, node)) add_part(kernels, node, "gradient copy", l_.prices.gradient_copy(node));
     Item weights{std::move(kernels), node, regathered, {}, {}};
     if (!is_left(node) && !l_.framework.overlap_input_gradient && !l_.overlap.tensor) {
       for (std::size_t i = before_delivery; i < block_.items.size(); ++i) {

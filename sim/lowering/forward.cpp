@@ -97,10 +97,8 @@ bool dispatches_tokens(const Lowering& l, std::uint32_t node) {
 
 void ForwardEmitter::emit_node(std::uint32_t node) {
   Compute kernels{l_.interned.device_set_of(node), {l_.program.part(node, recompute_ ? "recompute" : "forward", l_.prices.forward(node))}};
-  if (const Price* casts = casts_of_gathered_weight(l_, node))
-    pending_.push_back(append(
-        block_,
-        {Compute{l_.interned.device_set_of(node), {l_.program.part(node, "weight cast", *casts)}}, node, pending_, pending_waits_on_, {}}));
+  if (Compute made = work_on_gathered_weight(l_, node); !made.parts.empty())
+    pending_.push_back(append(block_, {std::move(made), node, pending_, pending_waits_on_, {}}));
   Item compute;
   compute.node = node;
   gather_dependencies(node, compute);

@@ -66,10 +66,18 @@ base::Bytes gradient_bytes(const Lowering& l, std::uint32_t node, std::uint32_t 
   return gradient_element(l) * shard_elements(l, node, input);
 }
 
-const Price* casts_of_gathered_weight(const Lowering& l, std::uint32_t node) {
-  if (l.variant.zero < 3 || l.flow.origins[node].size() < 2 || zero_of(l, l.flow.origins[node][1].node.value) < 3) return nullptr;
-  const Price& casts = l.prices.weight_cast(node);
-  return casts.empty() ? nullptr : &casts;
+bool is_of_unit(const Lowering& l, std::uint32_t node) {
+  return l.variant.zero >= 3 && std::ranges::any_of(l.flow.origins[node], [&](pcg::TensorRef from) {
+           return l.plan.pcg.node(from.node).is_weight() && zero_of(l, from.node.value) >= 3;
+         });
+}
+
+Compute work_on_gathered_weight(const Lowering& l, std::uint32_t node) {
+  Compute made{l.interned.device_set_of(node), {}};
+  if (!is_of_unit(l, node)) return made;
+  if (const Price& copies = l.prices.weight_copy(node); !copies.empty()) made.parts.push_back(l.program.part(node, "weight copy", copies));
+  if (const Price& casts = l.prices.weight_cast(node); !casts.empty()) made.parts.push_back(l.program.part(node, "weight cast", casts));
+  return made;
 }
 
 MovementId in_every_group(const Lowering& l, CollectiveKind kind, const SyncPattern& pattern, base::Bytes bytes) {

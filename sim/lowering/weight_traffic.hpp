@@ -29,8 +29,10 @@ struct HeldWeight {
 // Parameters of a bucket of the stage's updated weights: those of a bucket of gradients that are overlapped.
 [[nodiscard]] double weight_bucket(const Lowering& l, int stage);
 
-// Casts of a product's weight that is gathered for each pass; nullptr: it is held whole, or nothing is cast.
-[[nodiscard]] const Price* casts_of_gathered_weight(const Lowering& l, std::uint32_t node);
+// Whether the node reads weights of a unit that is gathered for each pass (ZeRO-3).
+[[nodiscard]] bool is_of_unit(const Lowering& l, std::uint32_t node);
+// What is done with such weights once they are gathered: copies out of the buffer, casts. No parts: nothing.
+[[nodiscard]] Compute work_on_gathered_weight(const Lowering& l, std::uint32_t node);
 
 // The same collective of `bytes` in every group of the pattern at once.
 [[nodiscard]] MovementId in_every_group(const Lowering& l, CollectiveKind kind, const SyncPattern& pattern, base::Bytes bytes);

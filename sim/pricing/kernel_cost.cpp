@@ -24,6 +24,13 @@ std::optional<double> sustained_in(const profiles::FrameworkProfile& framework, 
   return share ? std::optional(*share * profiles::slowest_of(device, precision, gpus)) : std::nullopt;
 }
 
+std::optional<double> attention_in(const profiles::FrameworkProfile& framework, const std::string& generation, pcg::KernelKind pass) {
+  if (pass == pcg::KernelKind::attention_gradient)
+    if (const auto own = framework.attention_gradient.find(generation); own != framework.attention_gradient.end()) return own->second;
+  const auto both = framework.attention.find(generation);
+  return both != framework.attention.end() ? std::optional(both->second) : std::nullopt;
+}
+
 // Without what a product adds to a buffer.
 KernelCost cost_alone(const profiles::DeviceProfile& device, const profiles::FrameworkProfile& framework, const pcg::Kernel& kernel,
                       pcg::Precision training, int gpus) {
@@ -32,10 +39,11 @@ KernelCost cost_alone(const profiles::DeviceProfile& device, const profiles::Fra
   KernelCost cost{alone.time, alone.basis, false};
   const double peak = device.peak.at(precision).value();
   const std::string generation = generation_of(device);
-  const auto attention = framework.attention.find(generation);
-  if (pcg::is_attention(kernel.kind) && attention != framework.attention.end()) {
-    cost.time = std::max(cost.time, base::Seconds(kernel.flops.value() / (peak * attention->second)));
-    return cost;
+  if (pcg::is_attention(kernel.kind)) {
+    if (const auto share = attention_in(framework, generation, kernel.kind)) {
+      cost.time = std::max(cost.time, base::Seconds(kernel.flops.value() / (peak * *share)));
+      return cost;
+    }
   }
   // Kernels that wait for memory keep their time: a lower clock and cold operands slow the multipliers. So do those on vector units, which
   // draw less: by fp32 iterations of the NeuSight tables (V100, A100, H100; docs/accuracy.md).

@@ -111,6 +111,31 @@ void sort_tokens(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, cons
   kernels.front().bytes += 2 * pcg::bytes_of(of_experts, training.precision);
 }
 
+// One pass of a softmax that is not fused: kernels, bytes per score, and how many tensors of scores the fused kernel moves.
+struct SoftmaxPass {
+  int kernels = 0;
+  base::Bytes bytes_per_score;
+  int fused_tensors = 0;
+};
+
+// What a framework runs in place of its own softmax of scores, where that cannot take them. The first product of either pass has samples x
+// heads as its batch and is as long as the keys.
+void fall_back(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const pcg::TrainingConfig& training,
+               const profiles::FallbackSoftmax& fallback, const SoftmaxPass& pass) {
+  const auto* attention = std::get_if<pcg::Attention>(&shape.op);
+  if (fallback.heads == 0 || attention == nullptr || attention->flash || !pcg::is_half(training.precision)) return;
+  const auto softmax = std::ranges::find(kernels, pcg::KernelKind::softmax, &pcg::Kernel::kind);
+  const auto product = std::ranges::find(kernels, pcg::KernelKind::matmul, &pcg::Kernel::kind);
+  if (softmax == kernels.end() || product == kernels.end()) return;
+  if (product->batch % fallback.heads == 0 && product->m <= fallback.keys) return;
+  const double scores = softmax->bytes / (pass.fused_tensors * pcg::element_bytes(pcg::Element::real, training.precision));
+  pcg::Kernel one = *softmax;
+  one.kind = pcg::KernelKind::elementwise;
+  one.flops = one.flops / pass.kernels;
+  one.bytes = pass.bytes_per_score * scores / pass.kernels;
+  kernels.insert(kernels.erase(softmax), static_cast<std::size_t>(pass.kernels), one);
+}
+
 // A rotation that the framework does not fuse moves more bytes; its kernels are counted as one.
 void rotate_apart(std::vector<pcg::Kernel>& kernels, const pcg::TrainingConfig& training, base::Bytes per_element) {
   if (per_element.value() == 0) return;
@@ -178,6 +203,8 @@ std::vector<pcg::Kernel> forward_kernels(const NodeShape& shape, const pcg::Trai
     }
   }
   if (shape.activated_gate) drop_empty(kernels);
+  fall_back(kernels, shape, training, framework.fallback_softmax,
+            {framework.fallback_softmax.forward_kernels, framework.fallback_softmax.forward, 2});
   lower_attention(kernels, shape, training, Operand::input);
   rotate_apart(kernels, training, framework.rotation.forward);
   sort_tokens(kernels, shape, training, framework);
@@ -204,6 +231,8 @@ std::vector<pcg::Kernel> input_gradient_kernels(const NodeShape& shape, const pc
     }
   }
   if (shape.activated_gate) drop_empty(kernels);
+  fall_back(kernels, shape, training, framework.fallback_softmax,
+            {framework.fallback_softmax.backward_kernels, framework.fallback_softmax.backward, 3});
   lower_attention(kernels, shape, training, Operand::gradient);
   rotate_apart(kernels, training, framework.rotation.backward);
   sort_tokens(kernels, shape, training, framework);
@@ -266,6 +295,17 @@ std::vector<pcg::Kernel> gradient_buffer_kernels(const pcg::Plan& plan, const Fl
     kernels.push_back(k);
   }
   return kernels;
+}
+
+std::vector<pcg::Kernel> unit_copies(const pcg::Plan& plan, const FlowGraph& flow, base::Bytes bytes, std::uint32_t node) {
+  if (bytes.value() == 0) return {};
+  pcg::Kernel k;
+  k.kind = pcg::KernelKind::copy;
+  k.name = "unit copy";
+  for (std::size_t i = 0; i < flow.origins[node].size(); ++i)
+    if (plan.pcg.node(flow.origins[node][i].node).is_weight())
+      k.bytes += bytes * static_cast<double>(flow.layouts[node].inputs[i].shape.shard().elements());
+  return {k};
 }
 
 }  // namespace sim

@@ -47,5 +47,8 @@ struct NodeShape {
 // weight-gradient kernels add them up themselves.
 [[nodiscard]] std::vector<pcg::Kernel> gradient_buffer_kernels(const pcg::Plan& plan, const FlowGraph& flow,
                                                                const profiles::FrameworkProfile& framework, std::uint32_t node);
+// Copies between the tensors of a unit's weights and the buffers that are gathered or reduced, of `bytes` per parameter of the node's
+// weights. None where that is 0.
+[[nodiscard]] std::vector<pcg::Kernel> unit_copies(const pcg::Plan& plan, const FlowGraph& flow, base::Bytes bytes, std::uint32_t node);
 
 }  // namespace sim

@@ -115,6 +115,18 @@ const Price& PriceList::gradient_buffer(std::uint32_t node) {
   return *known;
 }
 
+const Price& PriceList::weight_copy(std::uint32_t node) {
+  std::optional<Price>& known = nodes_[node].weight_copy;
+  if (!known) known = price(unit_copies(plan_, flow_, framework_.unit_copies.gathered, node), kNoLaunch, plan_.training.precision);
+  return *known;
+}
+
+const Price& PriceList::gradient_copy(std::uint32_t node) {
+  std::optional<Price>& known = nodes_[node].gradient_copy;
+  if (!known) known = price(unit_copies(plan_, flow_, framework_.unit_copies.reduced, node), kNoLaunch, plan_.training.precision);
+  return *known;
+}
+
 const Price& PriceList::optimizer(double parameters) {
   const auto [at, is_new] = optimizer_.try_emplace(parameters);
   if (is_new) at->second = price({optimizer_kernel(plan_, framework_, parameters)}, framework_.host.iteration);

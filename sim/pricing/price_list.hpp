@@ -51,6 +51,9 @@ class PriceList {
   [[nodiscard]] const Price& weight_cast(std::uint32_t node);
   [[nodiscard]] const Price& accumulation(std::uint32_t node);
   [[nodiscard]] const Price& gradient_buffer(std::uint32_t node);
+  // Out of what was gathered, and into what is reduced, of the node's weights. The host launches them once for a whole unit: no time.
+  [[nodiscard]] const Price& weight_copy(std::uint32_t node);
+  [[nodiscard]] const Price& gradient_copy(std::uint32_t node);
   // The update of `parameters` parameters of one device.
   [[nodiscard]] const Price& optimizer(double parameters);
   // The norm of the gradients of so many parameters of one device.
@@ -71,13 +74,14 @@ class PriceList {
   };
   struct Node {
     Shape* shape = nullptr;
-    std::optional<Price> accumulation, gradient_buffer, weight_cast;
+    std::optional<Price> accumulation, gradient_buffer, weight_cast, weight_copy, gradient_copy;
   };
   // What some kernels cost the host: each of them besides the device's own launch overhead, and all of them together.
   struct HostTime {
     base::Seconds per_kernel, once;
     bool launches = true;  // false: a CUDA graph has them
   };
+  static constexpr HostTime kNoLaunch{base::Seconds(0), base::Seconds(0), false};
   [[nodiscard]] HostTime host_of(const NodeShape& shape, base::Seconds per_kernel) const;
   Price price(const std::vector<pcg::Kernel>& kernels, base::Seconds per_kernel) {
     return price(kernels, {per_kernel, base::Seconds(0)}, plan_.training.precision);

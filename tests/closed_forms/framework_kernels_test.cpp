@@ -3,7 +3,8 @@
 //   activation and product of a gated unit: forward 4 n f and 6 n f bytes, backward 6 n f and 10 n f; one kernel for both: 6 n f and 10 n
 //   f; both projections in one product: the gradients of what they read are not added up, 6 n h less; rotation apart: so many bytes for
 //   each element of queries and keys, 2 n h of them, in place of 4; sorting what came by all-to-all, and what leaves: 4 k n h each, forward
-//   and backward.
+//   and backward; copies around a ZeRO-3 unit: so many bytes for each of its parameters. A block that stops early when it is computed again
+//   leaves out its last product and the residual behind it.
 #include <doctest/doctest.h>
 
 #include "planning.hpp"
@@ -18,7 +19,7 @@ constexpr double kHabitTokens = 512, kHabitWidth = 256, kHabitInner = 768, kHabi
 
 struct HabitCase {
   bool gated = false, rope = false;
-  std::int64_t experts = 0;
+  std::int64_t experts = 0, unfused_heads = 0;  // unfused_heads 0: fused attention of 4 heads
   search::GridConfig grid = {.data = 1};
 };
 
@@ -27,7 +28,8 @@ pcg::Plan habit_plan(const HabitCase& c, const topology::Cluster& cluster) {
   t.layers = 1;
   t.hidden = 256;
   t.ffn = 768;
-  t.heads = 4;
+  t.heads = c.unfused_heads > 0 ? c.unfused_heads : 4;
+  if (c.unfused_heads > 0) t.attention = pcg::models::AttentionKind::unfused;
   t.vocab = 512;
   t.sequence_length = 256;
   t.gated = c.gated;
@@ -47,7 +49,7 @@ struct HabitBytes {
 };
 
 HabitBytes bytes_with(const HabitCase& c, const profiles::FrameworkProfile& framework) {
-  const topology::Cluster cluster = test::dgx_a100(1, c.grid.data);
+  const topology::Cluster cluster = test::dgx_a100(1, c.grid.data * c.grid.tensor);
   const pcg::Plan plan = habit_plan(c, cluster);
   const sim::Dataflow data = sim::dataflow_of(plan);
   const auto sum = [](const std::vector<pcg::Kernel>& kernels) {
@@ -120,6 +122,37 @@ TEST_CASE("tokens that came by all-to-all to ranks of several experts are sorted
   CHECK(passes(1, pcg::Dispatch::nccl) == 0);                   // nothing travels
   CHECK(passes(4, pcg::Dispatch::nccl) == 0);                   // one expert each
   CHECK(passes(2, pcg::Dispatch::deepep) == 0);
+}
+
+TEST_CASE("where its own softmax does not run, a framework moves its own bytes for each score") {
+  // Scores of a device: samples x heads x 256 queries x 256 keys, 8 or 4 squares in all; fused they move 4 bytes each forward, 6 backward.
+  const auto moved = [](std::int64_t heads, int tensor, std::int64_t keys) {
+    profiles::FrameworkProfile fallback;
+    fallback.fallback_softmax = {8, keys, 5, 4, base::Bytes(37), base::Bytes(41)};
+    const HabitBytes m = taken({.unfused_heads = heads, .grid = {.tensor = tensor, .data = 1}}, fallback, {});
+    const double scores = 2.0 * static_cast<double>(heads) / tensor * 256 * 256;
+    return std::pair(m.forward / scores, m.backward / scores);
+  };
+  CHECK(moved(4, 1, 256) == std::pair(0.0, 0.0));  // 2 samples x 4 heads
+  CHECK(moved(4, 2, 256).first == doctest::Approx(37 - 4));
+  CHECK(moved(4, 2, 256).second == doctest::Approx(41 - 6));
+  CHECK(moved(4, 1, 255).first == doctest::Approx(37 - 4));  // more keys than it takes
+}
+
+TEST_CASE("copies around a unit move their bytes for each parameter that a node reads") {
+  const topology::Cluster cluster = test::dgx_a100(1, 2);
+  const pcg::Plan plan = habit_plan({.gated = true, .grid = {.data = 2, .zero = 3}}, cluster);
+  const sim::Dataflow data = sim::dataflow_of(plan);
+  double gathered = 0, parameters = 0;
+  for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n) {
+    if (plan.pcg.nodes()[n].name.find("layer") == std::string::npos || !plan.pcg.nodes()[n].computes()) continue;
+    for (const pcg::Kernel& k : sim::unit_copies(plan, data.flow, base::Bytes(6), n)) gathered += k.bytes.value();
+    for (const pcg::TensorRef from : data.flow.origins[n])
+      if (plan.pcg.node(from.node).is_weight()) parameters += static_cast<double>(plan.pcg.whole_outputs(from.node)[0].elements());
+    CHECK(sim::unit_copies(plan, data.flow, base::Bytes(0), n).empty());
+  }
+  CHECK(parameters > 3 * kHabitWidth * kHabitInner + 4 * kHabitWidth * kHabitWidth);  // three of the MLP, four of attention, norms
+  CHECK(gathered == doctest::Approx(6 * parameters));
 }
 
 TEST_CASE("hosts launch the products of experts one by one, and both projections of a gated unit together") {

@@ -2,8 +2,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
+#include "pcg/plan/recomputed_units.hpp"
 #include "planning.hpp"
 #include "sim/oracle.hpp"
 
@@ -51,6 +53,29 @@ TEST_CASE("one of two layers costs half of both") {
   const double none = kernels({}), both = simulated(1, pcg::Recompute::full, {}).breakdown.compute.value() - none;
   CHECK(simulated(1, pcg::Recompute::full, {1, {}}).breakdown.compute.value() - none == doctest::Approx(both / 2));
   CHECK(simulated(1, pcg::Recompute::full, {2, {}}).breakdown.compute.value() - none == doctest::Approx(both));
+}
+
+TEST_CASE("a block that stops early when it is computed again leaves out its last product and what is behind it") {
+  const auto cluster = test::dgx_a100(1, 1);
+  const pcg::Plan plan = test::megatron(test::Shape{.dropout = 0}, {.recompute = pcg::Recompute::full}, cluster);
+  const auto units_of = [](const pcg::Plan& p) {
+    std::vector<std::uint32_t> all(p.pcg.nodes().size());
+    std::iota(all.begin(), all.end(), 0U);
+    return pcg::recomputed_units(p, pcg::Recompute::full, all);
+  };
+  const std::vector<pcg::RecomputedUnit> units = units_of(plan);
+  CHECK(units.size() == 2);
+  for (const pcg::RecomputedUnit& unit : units) {
+    CHECK(pcg::run_again(plan, unit, false).size() == unit.nodes.size());
+    const auto again = pcg::run_again(plan, unit, true);
+    CHECK(again.size() + 2 == unit.nodes.size());
+    CHECK(plan.pcg.nodes()[unit.nodes[again.size()]].name.ends_with("mlp.down"));
+  }
+  // A mask of dropout behind the last product has to be made again, and the product before it.
+  const pcg::Plan dropped = test::megatron(test::Shape{.dropout = 0.1}, {.recompute = pcg::Recompute::full}, cluster);
+  const pcg::RecomputedUnit first = units_of(dropped).front();
+  const auto again = pcg::run_again(dropped, first, true);
+  CHECK(std::ranges::any_of(again, [&](std::uint32_t n) { return dropped.pcg.nodes()[n].name.ends_with("mlp.down"); }));
 }
 
 TEST_CASE("under sequence parallelism a recomputed MLP gathers its input once more") {

@@ -56,7 +56,9 @@ TEST_CASE("every key of a framework profile is read") {
       "foreshard: 1\nframework:\n  name: pytorch\n  gradient_bucket: all\n  overlap_gradients: false\n  host_waits_for_stage: true\n"
       "  overlap_stage_boundary: {plain: true, interleaved: false}\n"
       "  prefetch_units: 3\n  fp32_gradient_copy: true\n  fused_gated_activation: true\n"
-      "  attention: {a100: 0.3}\n  sustained: {h100: 0.8}\n"
+      "  attention: {a100: 0.3}\n  attention_gradient: {a100: 0.2}\n  sustained: {h100: 0.8}\n"
+      "  fallback_softmax: {heads: 8, keys: 64, forward_kernels: 2, backward_kernels: 3, forward_bytes: 12 B, backward_bytes: 14 B}\n"
+      "  stops_recomputation_early: true\n  unit_copies: {gathered_bytes: 4 B, reduced_bytes: 6 B}\n"
       "  loss: {forward_kernels: 6, forward_bytes: 38 B, backward_kernels: 2, backward_bytes: 14 B}\n"
       "  expert_bias: {forward_bytes: 12 B, backward_bytes: 10 B}\n  rotation: {forward_bytes: 24 B, backward_bytes: 34 B}\n"
       "  joint_gated_projections: true\n  sorts_exchanged_tokens: true\n"
@@ -73,7 +75,11 @@ TEST_CASE("every key of a framework profile is read") {
   CHECK(f.fused_gated_activation);
   CHECK(f.host.basis == profiles::HostBasis::fitted);
   CHECK(f.attention.at("a100") == 0.3);
+  CHECK(f.attention_gradient.at("a100") == 0.2);
   CHECK(f.sustained.at("h100") == 0.8);
+  CHECK(f.fallback_softmax == profiles::FallbackSoftmax{8, 64, 2, 3, base::Bytes(12), base::Bytes(14)});
+  CHECK(f.stops_recomputation_early);
+  CHECK(f.unit_copies == profiles::UnitCopies{base::Bytes(4), base::Bytes(6)});
   CHECK(f.loss.forward_kernels == 6);
   CHECK(f.loss.backward.value() == 14);
   CHECK(f.expert_bias.forward.value() == 12);

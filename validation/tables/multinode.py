@@ -61,6 +61,17 @@ def recomputed(r, framework, layers):
     return {"recompute": word or "none"}
 
 
+# FSDP2, which torchtitan runs on, copies what it gathered to each weight's own tensor (split_with_sizes_copy: 2 bytes read and written), and
+# gradients to what it reduces (chunk_cat), in fp32 unless told otherwise (torchtitan, mixed_precision_reduce): 2 bytes read and 4 written.
+# torch.compile makes one kernel of a gated unit.
+def torch_units(r):
+    words = r["framework"].lower()
+    more = {"training.framework.fused_gated_activation": True} if "compile" in words else {}
+    if "titan" in r["source_key"] + words or "fsdp2" in words:
+        more.update({"training.framework.unit_copies": {"gathered_bytes": "4 B", "reduced_bytes": "6 B"}, "training.fp32_gradients": True})
+    return more
+
+
 def multinode(tables):
     def one(k, r):
         shape = model(r["model"])
@@ -79,7 +90,7 @@ def multinode(tables):
                  global_batch=batch, seq=seq, framework=framework)
         more = experts(r, notes) if ep > 1 else {}
         if framework in ("pytorch", "generic"):
-            more.update(sharded(r, n, tp, pp))
+            more.update({**sharded(r, n, tp, pp), **(torch_units(r) if framework == "pytorch" else {})})
         elif framework == "megatron-core":
             more["training.framework.overlap_tensor"] = True if tp > 1 and not shape.get("experts") else None
         if "dualpipe" in r["framework"].lower():

@@ -343,7 +343,9 @@ std::vector<KeyReader> profile_readers() {
   whole.find("device")->set("fitted", yaml(kFitted));
   std::vector<Yaml> frameworks;
   for (const char* more :
-       {"", "  overlapped_bucket: {parameters: 100}\n  attention: {a100: 1}\n  sustained: {a100: 1}",
+       {"", "  overlapped_bucket: {parameters: 100}\n  attention: {a100: 1}\n  attention_gradient: {a100: 1}\n  sustained: {a100: 1}",
+        "  fallback_softmax: {heads: 1, keys: 1, forward_kernels: 1, backward_kernels: 1, forward_bytes: 1 B, backward_bytes: 1 B}",
+        "  unit_copies: {gathered_bytes: 1 B, reduced_bytes: 1 B}",
         "  loss: {forward_kernels: 1, backward_kernels: 1, forward_bytes: 1 B, backward_bytes: 1 B}",
         "  expert_bias: {forward_bytes: 1 B, backward_bytes: 1 B}\n  rotation: {forward_bytes: 1 B, backward_bytes: 1 B}",
         "  memory: {loss_kept: 1 B, loss_passing: 1 B, gradient_placeholders: true, weighed_activations: true, "
