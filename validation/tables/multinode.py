@@ -63,10 +63,16 @@ def recomputed(r, framework, layers):
 
 # FSDP2, which torchtitan runs on, copies what it gathered to each weight's own tensor (split_with_sizes_copy: 2 bytes read and written), and
 # gradients to what it reduces (chunk_cat), in fp32 unless told otherwise (torchtitan, mixed_precision_reduce): 2 bytes read and 4 written.
-# torch.compile makes one kernel of a gated unit.
+# torch.compile makes one kernel of a gated unit. All rows are of PyTorch 2.2 or later, whose attention is FlashAttention-2 (profiles/frameworks/
+# pytorch.yaml, which has that of 2023).
+FLASH_2 = {"a100": 0.6, "h100": 0.35, "h200": 0.35}
+
+
 def torch_units(r):
     words = r["framework"].lower()
-    more = {"training.framework.fused_gated_activation": True} if "compile" in words else {}
+    more = {"training.framework.attention": FLASH_2, "training.framework.attention_gradient": FLASH_2}
+    if "compile" in words:
+        more["training.framework.fused_gated_activation"] = True
     if "titan" in r["source_key"] + words or "fsdp2" in words:
         more.update({"training.framework.unit_copies": {"gathered_bytes": "4 B", "reduced_bytes": "6 B"}, "training.fp32_gradients": True})
     return more
