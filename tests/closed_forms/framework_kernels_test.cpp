@@ -3,8 +3,8 @@
 //   activation and product of a gated unit: forward 4 n f and 6 n f bytes, backward 6 n f and 10 n f; one kernel for both: 6 n f and 10 n
 //   f; both projections in one product: the gradients of what they read are not added up, 6 n h less; rotation apart: so many bytes for
 //   each element of queries and keys, 2 n h of them, in place of 4; sorting what came by all-to-all, and what leaves: 4 k n h each, forward
-//   and backward; copies around a ZeRO-3 unit: so many bytes for each of its parameters. A block that stops early when it is computed again
-//   leaves out its last product and the residual behind it.
+//   and backward; copies around a ZeRO-3 unit: so many bytes for each of its parameters; a softmax that is not fused: so many for each
+//   score.
 #include <doctest/doctest.h>
 
 #include "planning.hpp"
