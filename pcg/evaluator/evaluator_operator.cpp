@@ -9,6 +9,7 @@
 #include "pcg/evaluator/evaluator_attention.hpp"
 #include "pcg/evaluator/evaluator_moe.hpp"
 #include "pcg/evaluator/evaluator_movement.hpp"
+#include "pcg/evaluator/evaluator_state_space.hpp"
 #include "pcg/evaluator/evaluator_window.hpp"
 #include "pcg/evaluator/field.hpp"
 #include "pcg/evaluator/field_kernels.hpp"
@@ -65,6 +66,7 @@ std::vector<FieldTensor> run(const ExpertLinear& op, const ShardTask& t) {
 std::vector<FieldTensor> run(const Conv2d& op, const ShardTask& t) { return {run_conv2d(op, t)}; }
 std::vector<FieldTensor> run(const Pool2d& op, const ShardTask& t) { return {run_pool2d(op, t)}; }
 std::vector<FieldTensor> run(const Attention& op, const ShardTask& t) { return {run_attention(op, t)}; }
+std::vector<FieldTensor> run(const StateSpace& op, const ShardTask& t) { return {run_state_space(op, t)}; }
 std::vector<FieldTensor> run(const MoeDispatch&, const ShardTask& t) { return {run_moe_dispatch(t)}; }
 std::vector<FieldTensor> run(const MoeCombine&, const ShardTask& t) { return {run_moe_combine(t)}; }
 std::vector<FieldTensor> run(const Concat& op, const ShardTask& t) { return {run_concat(op, t)}; }

@@ -123,11 +123,24 @@ GraphTensorRef GraphBuilder::add(const std::string& name, Operator op, std::vect
                                  std::vector<GraphTensorRef> weights) {
   const std::vector<TensorShape> wanted = weight_shapes(op, shapes_of(graph_, activations));
   // The first slot is the matrix, table or gain, the second the bias; an attention has more.
-  constexpr std::string_view kSlotNames[] = {"weight", "bias", "weight2", "weight3"};
+  constexpr std::string_view kSlotNames[] = {"weight", "bias", "weight2", "weight3", "weight4", "weight5"};
   std::vector<GraphTensorRef> inputs = std::move(activations);
   for (std::size_t i = 0; i < wanted.size(); ++i)
-    inputs.push_back(i < weights.size() ? weights[i] : weight(fmt::format("{}.{}", name, kSlotNames[i]), wanted[i]));
+    inputs.push_back(i < weights.size() ? weights[i] : own_weight(fmt::format("{}.{}", name, kSlotNames[i]), wanted[i]));
   return add_raw(name, std::move(op), std::move(inputs)).front();
+}
+
+void GraphBuilder::share_weights(std::string name, std::string of) {
+  sharing_ = std::move(name) + ".";
+  shared_ = std::move(of) + ".";
+}
+
+GraphTensorRef GraphBuilder::own_weight(const std::string& name, const TensorShape& shape) {
+  if (sharing_.empty() || !name.starts_with(sharing_)) return weight(name, shape);
+  const std::string of = shared_ + name.substr(sharing_.size());
+  const auto at = std::ranges::find(graph_.nodes_, of, &GraphNode::name);
+  BASE_CHECK(at != graph_.nodes_.end() && is<Weight>(at->op), "{} shares {}, which is no weight", name, of);
+  return {GraphNodeId(static_cast<std::size_t>(at - graph_.nodes_.begin())), 0};
 }
 
 std::vector<GraphTensorRef> GraphBuilder::add_raw(const std::string& name, Operator op, std::vector<GraphTensorRef> inputs) {

@@ -88,6 +88,8 @@ class GraphBuilder {
   // Throws: ShapeError when the operator refuses its inputs.
   GraphTensorRef add(const std::string& name, Operator op, std::vector<GraphTensorRef> activations,
                      std::vector<GraphTensorRef> weights = {});
+  // Weights that add() would create for nodes "NAME.." are from now on those of nodes "OF..", which stand already: layers that run again.
+  void share_weights(std::string name, std::string of);
   // Adds an operator of any number of outputs and returns them. `inputs` are all of its inputs, weights included.
   // Throws: ShapeError when the operator refuses its inputs.
   std::vector<GraphTensorRef> add_raw(const std::string& name, Operator op, std::vector<GraphTensorRef> inputs);
@@ -97,7 +99,11 @@ class GraphBuilder {
   [[nodiscard]] Graph build() &&;
 
  private:
+  // The weight of this name, or the one that is shared for it.
+  GraphTensorRef own_weight(const std::string& name, const TensorShape& shape);
+
   Graph graph_;
+  std::string sharing_, shared_;  // nodes under the first name have the weights of those under the second
 };
 
 // Returns the graph with dim 0 of every input set to `batch` (a micro-batch instead of a mini-batch), and broadcasts of dim 0 that

@@ -39,6 +39,17 @@ void read_attention(base::MapReader& r, TransformerConfig& c) {
   flag(r, "chunked", c.chunked);
 }
 
+void read_hybrid(base::MapReader& r, TransformerConfig& c) {
+  c.pattern = r.text("pattern").value_or("");
+  c.mtp_pattern = r.text("mtp_pattern").value_or("");
+  size(r, "mamba_heads", c.mamba_heads);
+  size(r, "mamba_head_dim", c.mamba_head_dim);
+  size(r, "mamba_groups", c.mamba_groups);
+  size(r, "mamba_state", c.mamba_state);
+  size(r, "mamba_kernel", c.mamba_kernel, 1, 1 << 20);
+  size(r, "mamba_chunk", c.mamba_chunk, 1, 1 << 20);
+}
+
 void read_positions(base::MapReader& r, TransformerConfig& c) {
   if (c.rope) c.positions = -1;
   const base::Yaml* y = r.optional("positions");
@@ -62,6 +73,7 @@ void read_experts(base::MapReader& r, TransformerConfig& c) {
   size(r, "top_k", c.top_k, 1, 1 << 20);
   size(r, "expert_every", c.expert_every);
   size(r, "expert_ffn", c.expert_ffn);
+  size(r, "expert_latent", c.expert_latent, 0);
   size(r, "dense_layers", c.dense_layers, 0, kMostLayers);
   flag(r, "expert_biases", c.expert_biases);
   if (const auto kind = r.choice("router", kRouters)) c.sigmoid_router = *kind == 1;
@@ -118,6 +130,8 @@ std::optional<TransformerConfig> read_transformer(const base::Yaml& section, con
   flag(r, "head_transform", c.head_transform);
   flag(r, "pooler", c.pooler);
   size(r, "mtp_layers", c.mtp_layers, 0, kMostLayers);
+  flag(r, "mtp_shared", c.mtp_shared);
+  read_hybrid(r, c);
   read_positions(r, c);
   read_experts(r, c);
   r.finish();

@@ -15,6 +15,7 @@ std::string_view name_of(const LayerNorm&) { return "layer_norm"; }
 std::string_view name_of(const BatchNorm&) { return "batch_norm"; }
 std::string_view name_of(const Softmax&) { return "softmax"; }
 std::string_view name_of(const Attention&) { return "attention"; }
+std::string_view name_of(const StateSpace&) { return "state_space"; }
 std::string_view name_of(const Embedding&) { return "embedding"; }
 std::string_view name_of(const EmbeddingBag&) { return "embedding_bag"; }
 std::string_view name_of(const Unary&) { return "unary"; }

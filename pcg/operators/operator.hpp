@@ -110,6 +110,20 @@ struct Attention {
       0;  // 0 in every graph. Of one shard (pcg/work/shard_operator.hpp): the keys that its queries meet, gathered where it holds fewer
   bool operator==(const Attention&) const = default;
 };
+// What a Mamba-2 layer does between its two projections (Dao and Gu, arXiv 2405.21060, sections 6 and 7.1). A causal convolution over
+// positions, of each channel by itself, and silu make x, B and C of each position; each head scans them with its state h [p, state],
+// h = exp(-a dt) h + dt x B^T, y = h C + d x, with dt = softplus(step + its bias); y times silu(gate) is RMS-normalised over its group.
+// Input: one tensor [.., s, groups (heads / groups (2 p + 1) + 2 state)], laid out by group: gates and x of its heads, B, C, and a step for
+// each head. Behind it the weights: filters [channels, kernel] and their biases [channels], where channels = groups (heads / groups p +
+// 2 state); a, step biases and d, [heads] each; gains [heads p]. Output [.., s, heads p].
+struct StateSpace {
+  std::int64_t heads = 1;
+  std::int64_t groups = 1;
+  std::int64_t state = 1;
+  std::int64_t kernel = 4;   // positions that the convolution sees
+  std::int64_t chunk = 256;  // positions that kernels take at a time: inside of a chunk they multiply, from chunk to chunk they scan
+  bool operator==(const StateSpace&) const = default;
+};
 // Rows of w[vocabulary, width] for each index: idx[..] -> [.., width]. Inputs: idx, w.
 struct Embedding {
   std::int64_t vocabulary = 0;
@@ -216,8 +230,8 @@ struct MoeCombine {
   bool operator==(const MoeCombine&) const = default;
 };
 
-using Operator = std::variant<Input, Weight, Linear, BatchMatmul, Conv2d, Pool2d, LayerNorm, BatchNorm, Softmax, Attention, Embedding,
-                              EmbeddingBag, Unary, Binary, Concat, Split, Slice, Reshape, Transpose, Broadcast, Dropout, Reduction,
+using Operator = std::variant<Input, Weight, Linear, BatchMatmul, Conv2d, Pool2d, LayerNorm, BatchNorm, Softmax, Attention, StateSpace,
+                              Embedding, EmbeddingBag, Unary, Binary, Concat, Split, Slice, Reshape, Transpose, Broadcast, Dropout, Reduction,
                               CrossEntropy, SquaredError, Summands, MoeDispatch, ExpertLinear, MoeCombine>;
 
 // The name used in graph files and tables: "linear", "batch_matmul", "layer_norm", ...

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "pcg/operators/attention_dims.hpp"
+#include "pcg/operators/state_space_dims.hpp"
 #include "pcg/operators/weights.hpp"
 
 namespace pcg {
@@ -227,6 +228,13 @@ std::vector<TensorShape> infer(const Attention& o, Checked& in) {
   if (o.has_bias && (!in.rank(at, 2) || !in.is(at, {in.sizes(at)[0], o.heads}))) return {};
   Sizes out = in.sizes(0);
   out.back() = o.heads * d.value;
+  return {real(std::move(out))};
+}
+std::vector<TensorShape> infer(const StateSpace& o, Checked& in) {
+  if (in.count() > 0 && !in.rank_at_least(0, 2)) return {};
+  if (!in.weights(1)) return {};
+  Sizes out = in.sizes(0);
+  out.back() = state_space_dims(o, out.back()).inner;
   return {real(std::move(out))};
 }
 std::vector<TensorShape> infer(const Embedding& o, Checked& in) {

@@ -136,6 +136,13 @@ void write(const Attention& o, Writer& w) {
   w.unless("window", o.window, std::int64_t{0});
   w.flag("chunked", o.chunked);
 }
+void write(const StateSpace& o, Writer& w) {
+  w.put("heads", o.heads);
+  w.unless("groups", o.groups, std::int64_t{1});
+  w.put("state", o.state);
+  w.unless("kernel", o.kernel, StateSpace{}.kernel);
+  w.unless("chunk", o.chunk, StateSpace{}.chunk);
+}
 void write(const Embedding& o, Writer& w) {
   w.put("vocabulary", o.vocabulary);
   w.put("width", o.width);
@@ -311,6 +318,13 @@ Attention read(std::type_identity<Attention>, MapReader& r) {
   o.sinks = r.boolean("sinks").value_or(false);
   o.window = r.integer("window", 0, kMost).value_or(0);
   o.chunked = r.boolean("chunked").value_or(false);
+  return o;
+}
+StateSpace read(std::type_identity<StateSpace>, MapReader& r) {
+  StateSpace o{.heads = size_of(r, "heads"), .state = size_of(r, "state")};
+  o.groups = r.integer("groups", 1, kMost).value_or(o.groups);
+  o.kernel = r.integer("kernel", 1, kMostInt).value_or(o.kernel);
+  o.chunk = r.integer("chunk", 1, kMostInt).value_or(o.chunk);
   return o;
 }
 Embedding read(std::type_identity<Embedding>, MapReader& r) { return {size_of(r, "vocabulary"), size_of(r, "width")}; }

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "pcg/operators/attention_dims.hpp"
+#include "pcg/operators/state_space_dims.hpp"
 
 namespace pcg {
 namespace {
@@ -22,6 +23,7 @@ std::size_t first_weight(const Conv2d&, std::size_t) { return 1; }
 std::size_t first_weight(const LayerNorm&, std::size_t) { return 1; }
 std::size_t first_weight(const BatchNorm&, std::size_t) { return 1; }
 std::size_t first_weight(const Attention& o, std::size_t) { return o.packed ? 1 : 3; }
+std::size_t first_weight(const StateSpace&, std::size_t) { return 1; }
 std::size_t first_weight(const Embedding&, std::size_t) { return 1; }
 std::size_t first_weight(const EmbeddingBag&, std::size_t) { return 1; }
 std::size_t first_weight(const ExpertLinear&, std::size_t) { return 1; }
@@ -77,6 +79,17 @@ Weights weights_of(const Attention& o, Shapes a) {
   if (o.sinks) result.push_back(real({o.heads}));
   if (o.has_bias) result.push_back(real({kRelativePositionBuckets, o.heads}));
   return result;
+}
+Weights weights_of(const StateSpace& o, Shapes a) {
+  if (auto why = lacks("state_space", a, 2)) return *why;
+  const std::int64_t width = a[0].sizes.back();
+  const auto dims = try_state_space_dims(o, width);
+  if (!dims)
+    return base::Refusal{fmt::format("state_space: {} numbers do not divide into {} heads in {} groups with states of {}: expected groups x "
+                                     "(heads / groups x (2 x width of a head + 1) + 2 x state)",
+                                     width, o.heads, o.groups, o.state)};
+  const TensorShape of_heads = real({o.heads});
+  return std::vector{real({dims->channels, o.kernel}), real({dims->channels}), of_heads, of_heads, of_heads, real({dims->inner})};
 }
 Weights weights_of(const Embedding& o, Shapes) { return std::vector{real({o.vocabulary, o.width})}; }
 Weights weights_of(const EmbeddingBag& o, Shapes) { return std::vector{real({o.vocabulary, o.width})}; }

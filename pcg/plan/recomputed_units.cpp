@@ -81,7 +81,7 @@ bool is_of(const PcgNode& node, Module module) {
   const Operator& op = *node.operation();
   switch (module) {
     case Module::attention: return std::holds_alternative<Attention>(op);
-    case Module::norm: return std::holds_alternative<LayerNorm>(op);
+    case Module::norm: return std::holds_alternative<LayerNorm>(op) && !has_part(node.name, "mamba");
     case Module::mlp: return has_part(node.name, "mlp") && !has_part(node.name, "residual");
     case Module::moe: return has_part(node.name, "moe") && !has_part(node.name, "residual");
     case Module::activation: return is_feed_forward(node) && (has_part(node.name, "activation") || has_part(node.name, "product"));

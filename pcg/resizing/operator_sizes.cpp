@@ -24,6 +24,11 @@ void resize_operator(Attention& o, NewSizes& n, Shapes, Shapes) {
   o.kv_heads = n.count(o.kv_heads);
   if (o.window > 0) o.window = n.count(o.window);
 }
+void resize_operator(StateSpace& o, NewSizes& n, Shapes, Shapes) {
+  o.heads = n.count(o.heads);
+  o.groups = n.count(o.groups);
+  o.state = n.count(o.state);
+}
 void resize_operator(Embedding& o, NewSizes& n, Shapes before, Shapes) {
   o.vocabulary = n.input(1, 0, o.vocabulary);
   o.width = n.output(0, before[0].sizes.size(), o.width);

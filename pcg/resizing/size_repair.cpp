@@ -8,6 +8,8 @@
 #include <functional>
 #include <numeric>
 
+#include "pcg/operators/state_space_dims.hpp"
+
 namespace pcg {
 namespace {
 
@@ -158,6 +160,16 @@ Repair repair(const Attention& o, const Situation& s) {
   for (std::size_t i = 1; i <= 2; ++i)
     if (auto r = s.agree_dims(0, i, 0, s.before[0].sizes.size() - 2)) return r;
   return o.latent ? latent_widths(o, s, heads, kv) : widths_apart(s, heads, kv);
+}
+
+// Groups divide heads; the width is then that of heads about as wide as it now has room for.
+Repair repair(const StateSpace& o, const Situation& s) {
+  const StateSpace changed{.heads = s.mapped(o.heads), .groups = s.mapped(o.groups), .state = s.mapped(o.state)};
+  if (auto r = s.divide({o.heads}, changed.heads, changed.groups)) return r;
+  const std::int64_t width = s.after[0].sizes.back();
+  if (changed.heads % changed.groups != 0 || try_state_space_dims(changed, width)) return std::nullopt;
+  const std::int64_t of_heads = width - 2 * changed.groups * changed.state;
+  return s.become(s.last(0), state_space_width(changed, std::max<std::int64_t>(1, (of_heads / changed.heads - 1) / 2)));
 }
 
 Repair repair(const Split& o, const Situation& s) {

@@ -185,6 +185,20 @@ Space space(const Attention& o, Shapes in, Shapes) {
   return s;
 }
 
+// heads counts the groups with their heads: every hidden dim is laid out by it. Positions are scanned one behind the other.
+Space space(const StateSpace& o, Shapes in, Shapes) {
+  Space s;
+  const std::size_t rank = in[0].sizes.size();
+  Dims dims;
+  for (std::size_t d = 0; d + 2 < rank; ++d) dims.push_back(s.loop(d == 0 ? "b" : fmt::format("d{}", d), in[0].sizes[d]));
+  dims.push_back(s.loop("s", in[0].sizes[rank - 2], Cut::none));
+  const int heads = s.loop("heads", o.groups);
+  dims.push_back(heads);
+  s.inputs = {dims, {heads, kWhole}, {heads}, {heads}, {heads}, {heads}, {heads}};
+  s.outputs = {dims};
+  return s;
+}
+
 // A point that holds a part of the vocabulary gives 0 for the indices that it does not hold.
 Space space(const Embedding& o, Shapes in, Shapes) {
   Space s;

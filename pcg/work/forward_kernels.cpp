@@ -2,6 +2,7 @@
 
 #include "pcg/work/forward_kernels.hpp"
 
+#include "pcg/work/state_space_kernels.hpp"
 #include "pcg/work/work_parts.hpp"
 
 namespace pcg {
@@ -84,6 +85,7 @@ Kernels forward(const Attention& o, const Shard& p) {
   return result;
 }
 
+Kernels forward(const StateSpace& o, const Shard& p) { return state_space_forward(o, p); }
 Kernels forward(const Embedding&, const Shard& p) {  // only the rows that are asked for are read
   return {simple(KernelKind::embedding, "embedding.forward", 0, p.bytes_in(0) + 2 * p.bytes_out())};
 }

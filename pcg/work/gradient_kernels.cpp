@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "pcg/work/state_space_kernels.hpp"
 #include "pcg/work/work_parts.hpp"
 
 namespace pcg {
@@ -118,6 +119,12 @@ Kernels input_gradient(const Attention& o, const Shard& p, const Needed& needed)
   for (const double elements : normalised_elements(o, s))
     result.push_back(simple(KernelKind::norm, "attention.norm_gradient", 7 * elements, 3 * p.bytes_of_reals(elements)));
   return result;
+}
+
+// Gradients of its weights come with those of its input.
+Kernels input_gradient(const StateSpace& o, const Shard& p, const Needed& needed) {
+  if (!any(needed)) return {};
+  return state_space_gradient(o, p);
 }
 
 // The gradient of a scaling or an identity needs nothing that the forward pass computed.

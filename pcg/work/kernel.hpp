@@ -21,7 +21,8 @@ enum class KernelKind {
   copy,
   loss,
   optimizer,
-  attention_gradient
+  attention_gradient,
+  scan
 };
 [[nodiscard]] std::string_view to_text(KernelKind k);
 // Fused attention of either pass. What is measured of the forward pass stands for the backward pass where nothing is.

@@ -23,6 +23,11 @@ double multiply_adds(const Linear&, Shapes in, Shapes out) { return count(in[0])
 double multiply_adds(const ExpertLinear&, Shapes in, Shapes out) { return count(in[0]) * last(out[0]); }
 double multiply_adds(const BatchMatmul&, Shapes in, Shapes out) { return count(out[0]) * last(in[0]); }
 double multiply_adds(const Conv2d&, Shapes in, Shapes out) { return count(out[0]) * count(in[1]) / static_cast<double>(in[1].sizes[0]); }
+double multiply_adds(const StateSpace& o, Shapes, Shapes out) {
+  // The state of each number of a head is decayed, added to and read: 7 FLOPs for each number of the state, as published counts have it
+  // (Megatron-Bridge, training/utils/flop_utils.py).
+  return 3.5 * count(out[0]) * static_cast<double>(o.state);
+}
 double multiply_adds(const Attention& o, Shapes in, Shapes out) {
   const HeadDims d = head_dims(o, in);
   const double rows = count(out[0]) / static_cast<double>(d.value);  // a query of one head each

@@ -5,6 +5,13 @@
 namespace pcg {
 
 Operator shard_operator(const Operator& op, std::span<const TensorShape> whole_inputs, std::span<const TensorShape> shard_inputs) {
+  if (const auto* scan = std::get_if<StateSpace>(&op)) {
+    StateSpace shard = *scan;
+    const std::int64_t cut = whole_inputs[0].sizes.back() / shard_inputs[0].sizes.back();
+    shard.heads = std::max<std::int64_t>(1, scan->heads / cut);
+    shard.groups = std::max<std::int64_t>(1, scan->groups / cut);
+    return shard;
+  }
   const Attention* whole = std::get_if<Attention>(&op);
   if (!whole) return op;
   Attention shard = *whole;

@@ -191,6 +191,11 @@ Refusal indivisible_heads(const std::string& name, const pcg::Attention& attenti
                                          degree, degree / grid.context_all_to_all, grid.context_all_to_all)};
 }
 
+Refusal indivisible_groups(const std::string& name, const pcg::StateSpace& scan, int degree, const Grid& grid) {
+  return {Constraint::heads, fmt::format("{}: {} groups of state space heads do not divide by {}, tensor {} x context {}", name, scan.groups,
+                                         degree, degree / grid.context, grid.context)};
+}
+
 }  // namespace
 
 pcg::Sharding Layout::sharding(const Grid& grid) const {
@@ -242,6 +247,12 @@ Attempt<std::vector<Layout>> layouts(const Graph& graph, const Grid& grid, const
       std::vector<MeshAxis> axes = exchanged;
       if ((*tensor)[n] >= 0) axes.insert(axes.begin(), kTensor.begin(), kTensor.end());
       if (!a.give(pcg::find_loop(*node.space, "heads"), axes)) return indivisible_heads(node.name, *attention, grid.degree(axes), grid);
+    }
+    // Megatron-Core exchanges a Mamba layer's positions for heads among the ranks of context (megatron/core/ssm/mamba_context_parallel.py).
+    if (const auto* scan = std::get_if<pcg::StateSpace>(&node.op); scan != nullptr && grid.context > 1) {
+      std::vector<MeshAxis> axes = kContext;
+      if ((*tensor)[n] >= 0) axes.insert(axes.begin(), kTensor.begin(), kTensor.end());
+      if (!a.give(pcg::find_loop(*node.space, "heads"), axes)) return indivisible_groups(node.name, *scan, grid.degree(axes), grid);
     }
     a.give(roles.positions(n), kContext);
     // Tensor ranks that do not cut an expert have their own tokens of it.

@@ -25,7 +25,7 @@ bool is_weight_or_input(const GraphNode& n) {
 bool passes_through(const GraphNode& n) {
   return std::holds_alternative<pcg::Unary>(n.op) || std::holds_alternative<pcg::Binary>(n.op) ||
          std::holds_alternative<pcg::Dropout>(n.op) || std::holds_alternative<pcg::Attention>(n.op) ||
-         std::holds_alternative<pcg::Reshape>(n.op) || std::holds_alternative<pcg::Transpose>(n.op);
+         std::holds_alternative<pcg::StateSpace>(n.op) || std::holds_alternative<pcg::Reshape>(n.op) || std::holds_alternative<pcg::Transpose>(n.op);
 }
 
 // Tries to cut one linear layer by columns, and with it all that must then be cut too: what reads its result, and what else those
@@ -137,6 +137,10 @@ class Region {
 
 std::optional<Refusal> indivisible_heads(const Graph& graph, const std::vector<int>& loops, int degree) {
   for (std::size_t n = 0; n < loops.size(); ++n) {
+    const auto* scan = std::get_if<pcg::StateSpace>(&graph.nodes()[n].op);
+    if (scan != nullptr && loops[n] < 0 && scan->groups % degree != 0)
+      return Refusal{Constraint::heads, fmt::format("{}: {} groups of state space heads do not divide by tensor {}", graph.nodes()[n].name,
+                                                    scan->groups, degree)};
     const auto* attention = std::get_if<pcg::Attention>(&graph.nodes()[n].op);
     if (attention == nullptr || loops[n] >= 0 || attention->kv_heads % degree == 0) continue;
     const bool grouped = attention->kv_heads != attention->heads;

@@ -96,7 +96,7 @@ def overlaps(recipe, ep):
 
 
 # Megatron-Core's words for what a graph holds -> a plan's.
-SCOPES = {"attn": "attention", "mlp": "mlp", "moe_router": "router"}
+SCOPES = {"attn": "attention", "mlp": "mlp", "moe_router": "router", "mamba": "mamba"}
 
 
 def host(recipe):
@@ -145,7 +145,7 @@ def bridge(tables):
         if "mtp_layers" in shape or recipe["mtp_layers"]:
             shape["mtp_layers"] = number(recipe["mtp_layers"])
         batch, seq = number(r["global_batch"]), number(r["seq_len"])
-        kind = "moe" if shape.get("experts") else "dense"
+        kind = "hybrid" if shape.get("pattern") else "moe" if shape.get("experts") else "dense"
         p = grid(shape, n_gpus=n, tp=tp, pp=pp, vp=number(r["vp"], 1), cp=cp, ep=ep, etp=number(recipe["etp"], 1) if shape.get("experts") else None,
                  micro_batch=number(r["micro_batch"], 1), global_batch=batch, seq=seq, layout=recipe["pp_layout"])
         return point(**merged(p, where, recomputed(recipe), precision(recipe, r, chip), optimizer(recipe, n, tp, pp), overlaps(recipe, ep), host(recipe), experts(recipe, shape),

@@ -38,6 +38,30 @@ def llama4(experts, every):
                  shared_experts=1, router="sigmoid", window=8192, chunked="true", global_every=4)
 
 
+# Mamba-2 layers between attention and experts or MLPs, a letter for each layer; no rotary positions. Sizes and patterns: NVIDIA-NeMo/Megatron-Bridge,
+# src/megatron/bridge/models/nemotronh (TODAY); of Ultra: NVIDIA-NeMo/Nemotron, skills/nemotron-ultra/paper/architecture.md, its pattern from the launch scripts
+# that are published. Experts of Super and Ultra see a narrower, latent token.
+def hybrid(pattern, hidden, heads, kv_heads, ffn, mamba_heads, state=128, **more):
+    return {"rms_norm": 1, "activation": "relu2", "positions": "none", "biases": 0, "tied_embeddings": 0, "vocab": 131072, "head_dim": 128, "pattern": pattern,
+            "layers": len(pattern), "hidden": hidden, "heads": heads, "kv_heads": kv_heads, "ffn": ffn, "mamba_heads": mamba_heads, "mamba_state": state, **more}
+
+
+def hybrid_experts(pattern, hidden, heads, mamba_heads, experts, top_k, expert_ffn, **more):
+    return hybrid(pattern, hidden, heads, 2, expert_ffn, mamba_heads, experts=experts, top_k=top_k, expert_ffn=expert_ffn, shared_ffn=2 * expert_ffn,
+                  router="sigmoid", **more)
+
+
+# Two predictions further ahead by one module of attention and experts, which runs twice.
+AHEAD = {"mtp_layers": 2, "mtp_pattern": '"*E"', "mtp_shared": "true"}
+NANO = ("MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME", 2688, 32, 64, 128, 6, 1856)
+SUPER = "MEMEMEM*EMEMEMEM*EMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEM*EMEMEMEME"
+ULTRA = ("MEMEMEM*EMEMEM*EMEMEMEM*EMEMEMEM*EMEMEM*EMEMEMEM*EMEMEMEM*EMEMEM*EMEMEMEM*EMEMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME")
+# The layers of Nemotron-H: MLPs between Mamba layers, here and there attention.
+H_8B = "M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-"
+H_47B = "M-M-M-M-M-M-M-M-M*-M-M-M-M-M-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-M-M---MM---M-M*-M-M-M-M-M-"
+H_56B = "M-M-M-M*-" + "M-M-M-M-M*-" * 9 + "M-M-M-M-M-"
+
+
 # What a name must hold -> sizes. The first that fits counts.
 MODELS = [
     (r"llama.?4.*maverick", llama4(128, 2)),
@@ -71,6 +95,13 @@ MODELS = [
     # within 0.3 %.
     (r"nemotron.?4.*340b", nemotron(96, 18432, 96, 8, 73728)),
     (r"nemotron.?4.*15b", nemotron(32, 6144, 48, 8, 24576)),
+    (r"nemotron.?3.?nano", hybrid_experts(*NANO)),
+    (r"nemotron.?3.?5.?lightning", hybrid_experts(*NANO, **AHEAD)),
+    (r"nemotron.?3.?super", hybrid_experts(SUPER, 4096, 32, 128, 512, 22, 2688, expert_latent=1024, **AHEAD)),
+    (r"nemotron.?3.?ultra", hybrid_experts(ULTRA, 8192, 64, 256, 512, 22, 5120, expert_latent=2048, **AHEAD)),
+    (r"nemotron.?h.*56b", hybrid(H_56B, 8192, 64, 8, 32768, 256, state=256)),
+    (r"nemotron.?h.*47b", hybrid(H_47B, 8192, 64, 8, 30720, 256, state=256)),
+    (r"nemotron.?h.*8b", hybrid(H_8B, 4096, 32, 8, 21504, 128)),
     (r"nemotron.*22b", nemotron(40, 6144, 48, 48, 24576)),
     (r"nemotron.*\b8b", nemotron(32, 4096, 32, 32, 16384)),
     # arXiv 2005.14165, table 2.1; 5b and 20b: NeMo's recipes. MegaScale's has heads of 96 and its own vocabulary (arXiv 2402.15627, table
@@ -80,13 +111,10 @@ MODELS = [
     (r"gpt.?3.*20b", gpt3(44, 6144, 48)),
     (r"gpt.?3.*5b", gpt3(24, 4096, 32)),
 ]
-MAMBA = r"mamba|nemotron.?h|nemotron.?3.?(5|nano|super|ultra)"
 
 
 def model(name):
     """The keys of a model that a table names."""
-    if re.search(MAMBA, name, re.IGNORECASE):
-        raise Unsaid("Mamba layers cannot be described")
     for pattern, shape in MODELS:
         if re.search(pattern, name, re.IGNORECASE):
             return dict(shape)

@@ -2,8 +2,10 @@
 
 #include <fmt/core.h>
 
+#include "base/check.hpp"
 #include "pcg/models/families/transformer.hpp"
 #include "pcg/operators/attention_dims.hpp"
+#include "pcg/operators/state_space_dims.hpp"
 
 namespace pcg::models {
 
@@ -15,6 +17,7 @@ FeedForward feed_forward_of(const TransformerConfig& c, std::int64_t layer) {
   const bool experts = c.experts > 0 && layer >= c.dense_layers && (layer + 1) % c.expert_every == 0;
   return experts ? FeedForward::experts : FeedForward::mlp;
 }
+LayerPart part_of(char letter) { return static_cast<LayerPart>(kPatternLetters.find(letter)); }
 Reach reach_of(const TransformerConfig& c, std::int64_t layer) {
   const bool global = c.window == 0 || (c.global_every > 0 && (layer + 1) % c.global_every == 0);
   return global ? Reach::all : Reach::window;
@@ -126,14 +129,17 @@ GraphTensorRef LayerBuilder::mixture(const std::string& prefix, GraphTensorRef x
   const GraphTensorRef routes = b_.add(prefix + ".router", Linear{.out = c_.experts, .has_bias = c_.expert_biases}, {x});
   const Operator scores = c_.sigmoid_router ? Operator(Unary{.kind = Unary::Kind::sigmoid}) : Operator(Softmax{});
   const GraphTensorRef gates = b_.add(prefix + ".routing", scores, {routes});
+  // Latent experts: what travels to them and back is narrower than the hidden state.
+  const GraphTensorRef seen = c_.expert_latent > 0 ? b_.add(prefix + ".latent_down", Linear{.out = c_.expert_latent}, {x}) : x;
   const GraphTensorRef sent =
-      b_.add(prefix + ".dispatch", MoeDispatch{top_k, c_.capacity_factor, groups, of_a_token, c_.expert_imbalance}, {x, gates});
+      b_.add(prefix + ".dispatch", MoeDispatch{top_k, c_.capacity_factor, groups, of_a_token, c_.expert_imbalance}, {seen, gates});
   const auto linear = [&](const char* name, GraphTensorRef from, std::int64_t out) {
     return b_.add(prefix + name, ExpertLinear{.out = out, .has_bias = c_.expert_biases}, {from});
   };
   GraphTensorRef y = activated(prefix, [&](const char* name) { return linear(name, sent, expert_ffn_size(c_)); });
-  y = linear(".down", y, c_.hidden);
+  y = linear(".down", y, c_.expert_latent > 0 ? c_.expert_latent : c_.hidden);
   y = b_.add(prefix + ".combine", MoeCombine{top_k, c_.capacity_factor, groups, of_a_token, c_.expert_imbalance}, {y, gates});
+  if (c_.expert_latent > 0) y = b_.add(prefix + ".latent_up", Linear{.out = c_.hidden}, {y});
   if (c_.shared_ffn > 0) y = add(prefix + ".shared.add", y, shared_expert(prefix + ".shared", x));
   return dropout(prefix + ".dropout", y);
 }
@@ -145,6 +151,32 @@ GraphTensorRef LayerBuilder::shared_expert(const std::string& prefix, GraphTenso
   const GraphTensorRef route = b_.add(prefix + ".router", Linear{.out = 1}, {x});
   const GraphTensorRef share = b_.add(prefix + ".routing", Unary{.kind = Unary::Kind::sigmoid}, {route});
   return b_.add(prefix + ".scaled", Binary{.kind = Binary::Kind::multiply}, {y, share});
+}
+
+GraphTensorRef LayerBuilder::mamba(const std::string& prefix, GraphTensorRef x) {
+  const StateSpace core{.heads = c_.mamba_heads,
+                        .groups = c_.mamba_groups,
+                        .state = c_.mamba_state,
+                        .kernel = c_.mamba_kernel,
+                        .chunk = c_.mamba_chunk};
+  x = b_.add(prefix + ".in", Linear{.out = state_space_width(core, c_.mamba_head_dim)}, {x});
+  x = b_.add(prefix + ".core", core, {x});
+  return b_.add(prefix + ".out", Linear{.out = c_.hidden}, {x});
+}
+
+// Norms are named as those of layers of two parts, by what stands behind them.
+GraphTensorRef LayerBuilder::single_part_layer(const std::string& prefix, GraphTensorRef x, LayerPart part) {
+  const auto behind = [&](const char* name, const char* norm_name, auto&& make) {
+    return add(prefix + name + ".residual", x, make(prefix + name, norm(prefix + norm_name, x)));
+  };
+  switch (part) {
+    case LayerPart::mamba: return behind(".mamba", ".mamba.norm", [&](const std::string& p, GraphTensorRef y) { return mamba(p, y); });
+    case LayerPart::attention:
+      return behind(".attention", ".norm1", [&](const std::string& p, GraphTensorRef y) { return self_attention(p, y); });
+    case LayerPart::mlp: return behind(".mlp", ".norm2", [&](const std::string& p, GraphTensorRef y) { return mlp(p, y); });
+    case LayerPart::experts: return behind(".moe", ".norm2", [&](const std::string& p, GraphTensorRef y) { return mixture(p, y); });
+  }
+  BASE_CHECK(false, "layer part {}", static_cast<int>(part));
 }
 
 GraphTensorRef LayerBuilder::layer(const std::string& prefix, GraphTensorRef x, FeedForward part,

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "pcg/models/families/transformer.hpp"
 
@@ -18,6 +19,10 @@ namespace pcg::models {
 enum class FeedForward { mlp, experts };
 // Layers count from 0; behind the dense ones the last of every `expert_every` has experts, where the config has any.
 [[nodiscard]] FeedForward feed_forward_of(const TransformerConfig& c, std::int64_t layer);
+// The part of a layer of a hybrid, by its letter. Requires: `letter` is one of kPatternLetters.
+enum class LayerPart { mamba, attention, mlp, experts };
+inline constexpr std::string_view kPatternLetters = "M*-E";  // by LayerPart
+[[nodiscard]] LayerPart part_of(char letter);
 // Which keys a layer's queries may see.
 enum class Reach { all, window };
 // The last of every `global_every` layers sees all.
@@ -39,6 +44,10 @@ class LayerBuilder {
   GraphTensorRef mlp(const std::string& prefix, GraphTensorRef x);
   // With the shared expert, where there is one.
   GraphTensorRef mixture(const std::string& prefix, GraphTensorRef x);
+  // A Mamba-2 mixer between its two projections.
+  GraphTensorRef mamba(const std::string& prefix, GraphTensorRef x);
+  // A layer of a hybrid: one part behind its norm, added to what came in.
+  GraphTensorRef single_part_layer(const std::string& prefix, GraphTensorRef x, LayerPart part);
   // A whole layer: attention and its feed-forward part with norms, dropout and residual additions, in the config's order.
   GraphTensorRef layer(const std::string& prefix, GraphTensorRef x, FeedForward part, std::optional<GraphTensorRef> position_bias = {},
                        Reach reach = Reach::all);

@@ -2,6 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <optional>
+#include <string_view>
+#include <utility>
+
 #include "base/check.hpp"
 #include "pcg/models/families/layers.hpp"
 
@@ -53,8 +57,11 @@ GraphTensorRef add_mtp(GraphBuilder& b, const TransformerConfig& c, const std::s
   const GraphTensorRef next = b.add(name + ".embedding", Embedding{.vocabulary = c.vocab, .width = c.hidden}, {tokens}, {table});
   const GraphTensorRef both =
       b.add(name + ".concat", Concat{.axis = -1}, {layers.norm(name + ".embedding_norm", next), layers.norm(name + ".hidden_norm", x)});
-  const GraphTensorRef y = b.add(name + ".project", Linear{.out = c.hidden}, {both});
-  return layers.layer(name, y, feed_forward_of(c, c.layers - 1), {}, reach_of(c, c.layers - 1));
+  GraphTensorRef y = b.add(name + ".project", Linear{.out = c.hidden}, {both});
+  if (c.pattern.empty()) return layers.layer(name, y, feed_forward_of(c, c.layers - 1), {}, reach_of(c, c.layers - 1));
+  for (std::size_t i = 0; i < c.mtp_pattern.size(); ++i)
+    y = layers.single_part_layer(fmt::format("{}.layer{}", name, i), y, part_of(c.mtp_pattern[i]));
+  return y;
 }
 
 // The head on the last layer's result, and on each module's.
@@ -86,8 +93,9 @@ std::vector<std::string> attention_problems(const TransformerConfig& c) {
 std::vector<std::string> expert_problems(const TransformerConfig& c) {
   std::vector<std::string> result;
   if (c.experts > 0 && c.top_k > c.experts) result.push_back(fmt::format("top_k {} of {} experts", c.top_k, c.experts));
-  if (c.experts == 0 && (c.expert_ffn > 0 || c.shared_ffn > 0 || c.dense_layers > 0 || c.expert_biases || c.sigmoid_router))
-    result.push_back("expert_ffn, shared experts, dense_layers, expert_biases and router are of a mixture, which has experts");
+  if (c.experts == 0 &&
+      (c.expert_ffn > 0 || c.shared_ffn > 0 || c.dense_layers > 0 || c.expert_biases || c.sigmoid_router || c.expert_latent > 0))
+    result.push_back("expert_ffn, shared experts, dense_layers, expert_biases, expert_latent and router are of a mixture, which has experts");
   if (c.experts == 0 && (c.expert_groups > 1 || c.groups_per_token > 1))
     result.push_back("expert_groups and groups_per_token are of a mixture, which has experts");
   else if (c.experts % c.expert_groups != 0)
@@ -111,8 +119,39 @@ std::vector<std::string> stack_problems(const TransformerConfig& c) {
     result.push_back(fmt::format("sequence_length {} is longer than the table of {} positions", c.sequence_length, c.positions));
   if (c.single_norm && !c.parallel_residual) result.push_back("single_norm is of a parallel_residual, whose parts read the same input");
   if (c.sandwich_norm && c.post_norm) result.push_back("post_norm and sandwich_norm exclude each other");
+  if (c.mtp_shared && c.mtp_layers < 2) result.push_back("mtp_shared is of several mtp_layers");
   if (c.mtp_layers > 0 && (!c.head || (c.embedding_width > 0 && c.embedding_width != c.hidden)))
     result.push_back("mtp_layers predict tokens: they need a head, and embeddings as wide as hidden");
+  return result;
+}
+
+// Of a pattern's letters.
+std::optional<std::string> pattern_problem(const TransformerConfig& c, std::string_view key, const std::string& pattern) {
+  const std::size_t wrong = pattern.find_first_not_of(kPatternLetters);
+  if (wrong != std::string::npos)
+    return fmt::format("{} \"{}\": \"{}\" is no layer; write M (Mamba), * (attention), - (MLP) or E (experts)", key, pattern,
+                       pattern[wrong]);
+  if (pattern.find('E') != std::string::npos && c.experts == 0) return fmt::format("{} has layers of experts (E): experts says how many they are", key);
+  if (pattern.find('M') != std::string::npos && c.mamba_heads == 0) return fmt::format("{} has Mamba layers (M), which need mamba_heads", key);
+  return std::nullopt;
+}
+
+std::vector<std::string> hybrid_problems(const TransformerConfig& c) {
+  std::vector<std::string> result;
+  if (c.pattern.empty()) {
+    if (c.mamba_heads > 0 || !c.mtp_pattern.empty()) result.push_back("mamba_heads and mtp_pattern are of a hybrid, which has a pattern");
+    return result;
+  }
+  for (const auto& [key, pattern] : {std::pair{"pattern", &c.pattern}, {"mtp_pattern", &c.mtp_pattern}})
+    if (auto problem = pattern_problem(c, key, *pattern)) result.push_back(*problem);
+  if (c.pattern.size() != static_cast<std::size_t>(c.layers))
+    result.push_back(fmt::format("pattern has {} letters for {} layers", c.pattern.size(), c.layers));
+  if (c.mtp_layers > 0 && c.mtp_pattern.empty()) result.push_back("mtp_layers of a hybrid need mtp_pattern, the letters of a module's layers");
+  if (c.mamba_heads % c.mamba_groups != 0)
+    result.push_back(fmt::format("{} mamba_heads do not divide into {} mamba_groups", c.mamba_heads, c.mamba_groups));
+  if (c.dense_layers > 0 || c.expert_every > 1 || c.window > 0 || c.post_norm || c.parallel_residual || c.sandwich_norm)
+    result.push_back("a pattern says which layers have experts, and each has one part behind its norm: no dense_layers, expert_every, window, "
+                     "post_norm, parallel_residual or sandwich_norm");
   return result;
 }
 
@@ -120,7 +159,7 @@ std::vector<std::string> stack_problems(const TransformerConfig& c) {
 
 std::vector<std::string> problems(const TransformerConfig& c) {
   std::vector<std::string> result;
-  for (const auto& part : {attention_problems(c), stack_problems(c), expert_problems(c)})
+  for (const auto& part : {attention_problems(c), stack_problems(c), expert_problems(c), hybrid_problems(c)})
     result.insert(result.end(), part.begin(), part.end());
   return result;
 }
@@ -134,14 +173,18 @@ Graph transformer(const TransformerConfig& c, std::int64_t batch) {
   GraphTensorRef x = embedded.x;
   for (std::int64_t i = 0; i < c.layers; ++i) {
     b.begin_block(fmt::format("layer {}", i));
-    x = layers.layer(fmt::format("layer{}", i), x, feed_forward_of(c, i), {}, reach_of(c, i));
+    const std::string name = fmt::format("layer{}", i);
+    if (c.pattern.empty()) x = layers.layer(name, x, feed_forward_of(c, i), {}, reach_of(c, i));
+    else x = layers.single_part_layer(name, x, part_of(c.pattern[static_cast<std::size_t>(i)]));
   }
   std::vector<GraphTensorRef> modules;  // what the head reads of each
   GraphTensorRef y = x;
   for (std::int64_t i = 0; i < c.mtp_layers; ++i) {
     b.begin_block(Block{.name = fmt::format("mtp {}", i), .auxiliary = true});
-    y = add_mtp(b, c, fmt::format("mtp{}", i), y, embedded.table);
-    modules.push_back(layers.norm(fmt::format("mtp{}.norm", i), y));
+    const std::string name = fmt::format("mtp{}", i);
+    if (c.mtp_shared && i > 0) b.share_weights(name, "mtp0");
+    y = add_mtp(b, c, name, y, embedded.table);
+    modules.push_back(layers.norm(name + ".norm", y));
   }
   b.begin_weightless_block("head");
   if (c.final_norm && !c.post_norm) x = layers.norm("head.norm", x);  // after post-norm layers x is normed already

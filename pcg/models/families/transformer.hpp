@@ -46,6 +46,12 @@ struct TransformerConfig {
   std::int64_t window = 0, global_every = 0;  // layers see `window` keys, but for every n-th, which sees all; 0: none does
   bool chunked = false;                       // windows are chunks
   std::int64_t mtp_layers = 0;                // modules of multi-token prediction (DeepSeek-V3, arXiv 2412.19437, section 2.2)
+  bool mtp_shared = false;                    // their layers are one, run again and again
+  // Hybrids: a letter for each layer, which has one part alone, with its norm and residual (Megatron-LM's --hybrid-layer-pattern): M Mamba,
+  // * attention, - MLP, E experts. Empty: each layer has attention and a feed-forward part. mtp_pattern: of a module's layers.
+  std::string pattern, mtp_pattern;
+  std::int64_t mamba_heads = 0, mamba_head_dim = 64, mamba_groups = 8, mamba_state = 128, mamba_kernel = 4, mamba_chunk = 128;
+  std::int64_t expert_latent = 0;  // experts see so many numbers of a token, projected from hidden and back; 0: hidden
   AttentionKind attention = AttentionKind::flash;
   double dropout = 0;           // hidden and attention dropout (0: no dropout operators)
   bool head = true;             // language-model head and cross-entropy
