@@ -127,6 +127,7 @@ struct FrameworkProfile {
   int prefetch_units = 1;                  // ZeRO-3: weights are gathered at most this many blocks ahead of the one being computed
   double transformer_dropout = 0;          // of a transformer that says nothing of dropout: the default of the framework's options
   bool sorts_exchanged_tokens = false;     // tokens that came by all-to-all are sorted by expert, and back, in passes of their own
+  bool sequence_first = false;             // activations lie position by position, the samples of each side by side
   bool stops_recomputation_early = false;  // a block is computed again up to the last tensor that its gradients read (pcg::run_again)
   UnitCopies unit_copies;
   LossCost loss;

@@ -23,7 +23,8 @@ inline constexpr std::array kKernelKinds = {pcg::KernelKind::matmul,
                                             pcg::KernelKind::loss,
                                             pcg::KernelKind::optimizer,
                                             pcg::KernelKind::attention_gradient,
-                                            pcg::KernelKind::scan};
+                                            pcg::KernelKind::scan,
+                                            pcg::KernelKind::scan_gradient};
 inline constexpr std::array kPrecisions = {pcg::Precision::fp32, pcg::Precision::tf32,  pcg::Precision::fp16, pcg::Precision::bf16,
                                            pcg::Precision::fp8,  pcg::Precision::mxfp8, pcg::Precision::nvfp4};
 

@@ -11,6 +11,7 @@ std::string_view to_text(KernelKind k) {
     case KernelKind::attention: return "attention";
     case KernelKind::attention_gradient: return "attention_gradient";
     case KernelKind::scan: return "scan";
+    case KernelKind::scan_gradient: return "scan_gradient";
     case KernelKind::softmax: return "softmax";
     case KernelKind::norm: return "norm";
     case KernelKind::elementwise: return "elementwise";

@@ -22,7 +22,8 @@ enum class KernelKind {
   loss,
   optimizer,
   attention_gradient,
-  scan
+  scan,
+  scan_gradient
 };
 [[nodiscard]] std::string_view to_text(KernelKind k);
 // Fused attention of either pass. What is measured of the forward pass stands for the backward pass where nothing is.

@@ -41,8 +41,8 @@ ScanWork work_of(const StateSpace& o, const Shard& p) {
   return w;
 }
 
-Kernel scan(std::string_view name, double flops, base::Bytes bytes) {
-  Kernel k = simple(KernelKind::scan, name, flops, bytes);
+Kernel scan(std::string_view name, double flops, base::Bytes bytes, KernelKind pass = KernelKind::scan) {
+  Kernel k = simple(pass, name, flops, bytes);
   k.tensor_cores = true;
   return k;
 }
@@ -79,16 +79,19 @@ Kernels state_space_gradient(const StateSpace& o, const Shard& p) {
   const ScanWork w = work_of(o, p);
   const base::Bytes sums = base::Bytes(kFp32 * w.shared_states);
   Kernels result{pointwise(KernelKind::norm, "state_space.norm_gradient", 3 * w.x), convolution(o, p, w)};
+  const auto add_product = [&](std::string_view name, double flops, base::Bytes bytes) {
+    result.push_back(scan(name, flops, bytes, KernelKind::scan_gradient));
+  };
   add_states_and_scores(p, w, result);
   result.push_back(pointwise(KernelKind::elementwise, "state_space.gate_gradient", 6 * w.x));
-  result.push_back(scan("state_space.state_gradient", w.through_states, w.x + w.b + w.states));
+  add_product("state_space.state_gradient", w.through_states, w.x + w.b + w.states);
   result.push_back(pointwise(KernelKind::elementwise, "state_space.pass_gradient", 2 * w.states + 2 * w.passed));
-  result.push_back(scan("state_space.x_gradient", w.through_states + w.through_scores, 3 * w.x + w.b + w.scores + w.passed));
-  result.push_back(scan("state_space.b_gradient", w.through_states, w.x + w.b + sums + w.passed));
-  result.push_back(scan("state_space.c_gradient", w.through_states, w.x + w.b + sums + w.passed));
-  result.push_back(scan("state_space.score_gradient", w.through_scores, 2 * w.x + w.scores));
-  result.push_back(scan("state_space.product_gradients", 2 * w.to_scores, 2 * (w.scores + 2 * w.b + sums)));
-  result.push_back(scan("state_space.decay_gradient", w.through_scores, 2 * w.x + w.scores));
+  add_product("state_space.x_gradient", w.through_states + w.through_scores, 3 * w.x + w.b + w.scores + w.passed);
+  add_product("state_space.b_gradient", w.through_states, w.x + w.b + sums + w.passed);
+  add_product("state_space.c_gradient", w.through_states, w.x + w.b + sums + w.passed);
+  add_product("state_space.score_gradient", w.through_scores, 2 * w.x + w.scores);
+  add_product("state_space.product_gradients", 2 * w.to_scores, 2 * (w.scores + 2 * w.b + sums));
+  add_product("state_space.decay_gradient", w.through_scores, 2 * w.x + w.scores);
   result.push_back(pointwise(KernelKind::elementwise, "state_space.convolution_gradient", 3 * p.bytes_of_reals(w.convolved)));
   return result;
 }

@@ -158,6 +158,19 @@ void lower_attention(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, 
   kernels.insert(fused, casts.begin(), casts.end());
 }
 
+// What a state space layer reads is brought into the order of its samples, and what it makes out of it, in either pass.
+void order_by_sample(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const pcg::TrainingConfig& training,
+                     const profiles::FrameworkProfile& framework) {
+  if (!framework.sequence_first || !std::holds_alternative<pcg::StateSpace>(shape.op) || kernels.empty()) return;
+  const std::vector<std::int64_t>& sizes = shape.read[0].sizes;
+  const std::int64_t samples = shape.read[0].elements() / (sizes[sizes.size() - 1] * sizes[sizes.size() - 2]);
+  if (samples == 1) return;
+  const pcg::Kernel copy{.kind = pcg::KernelKind::copy,
+                         .name = "state_space.order",
+                         .bytes = 2 * (pcg::bytes_of(shape.read[0], training.precision) + pcg::bytes_of(shape.outputs[0], training.precision))};
+  kernels.push_back(copy);
+}
+
 void put_before(std::vector<pcg::Kernel>& kernels, const std::vector<pcg::Kernel>& first) {
   kernels.insert(kernels.begin(), first.begin(), first.end());
 }
@@ -207,6 +220,7 @@ std::vector<pcg::Kernel> forward_kernels(const NodeShape& shape, const pcg::Trai
             {framework.fallback_softmax.forward_kernels, framework.fallback_softmax.forward, 2});
   lower_attention(kernels, shape, training, Operand::input);
   rotate_apart(kernels, training, framework.rotation.forward);
+  order_by_sample(kernels, shape, training, framework);
   sort_tokens(kernels, shape, training, framework);
   for (const pcg::Kernel& k : expert_bias_kernels(shape, framework.expert_bias.forward)) kernels.push_back(k);
   if (shape.casts_kept) kernels.push_back(cast_kept(shape.read[0], training.precision));
@@ -235,6 +249,7 @@ std::vector<pcg::Kernel> input_gradient_kernels(const NodeShape& shape, const pc
             {framework.fallback_softmax.backward_kernels, framework.fallback_softmax.backward, 3});
   lower_attention(kernels, shape, training, Operand::gradient);
   rotate_apart(kernels, training, framework.rotation.backward);
+  order_by_sample(kernels, shape, training, framework);
   sort_tokens(kernels, shape, training, framework);
   put_before(kernels, expert_bias_kernels(shape, framework.expert_bias.backward));
   if (shape.casts_kept) kernels.insert(kernels.begin(), cast_kept(shape.read[0], training.precision));

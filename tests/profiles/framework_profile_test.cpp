@@ -61,7 +61,7 @@ TEST_CASE("every key of a framework profile is read") {
       "  stops_recomputation_early: true\n  unit_copies: {gathered_bytes: 4 B, reduced_bytes: 6 B}\n"
       "  loss: {forward_kernels: 6, forward_bytes: 38 B, backward_kernels: 2, backward_bytes: 14 B}\n"
       "  expert_bias: {forward_bytes: 12 B, backward_bytes: 10 B}\n  rotation: {forward_bytes: 24 B, backward_bytes: 34 B}\n"
-      "  joint_gated_projections: true\n  sorts_exchanged_tokens: true\n"
+      "  joint_gated_projections: true\n  sorts_exchanged_tokens: true\n  sequence_first: true\n"
       "  memory: {loss_kept: 2 B, loss_passing: 8 B, gradient_placeholders: true, weighed_activations: true, product_workspaces: 2,\n"
       "    product_workspace: 32 MiB, library_workspaces: 1, expert_workspaces: 4, copied_attention_output: {a100: true, h100: false},\n"
       "    allocator_share: 0.05}\n"
@@ -88,6 +88,7 @@ TEST_CASE("every key of a framework profile is read") {
   CHECK(f.rotation.backward.value() == 34);
   CHECK(f.joint_gated_projections);
   CHECK(f.sorts_exchanged_tokens);
+  CHECK(f.sequence_first);
   CHECK(f.host.expert.value() == doctest::Approx(7e-6));
   CHECK(f.memory == profiles::MemoryHabits{.loss_kept = base::Bytes(2),
                                            .loss_passing = base::Bytes(8),

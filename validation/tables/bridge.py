@@ -102,6 +102,8 @@ SCOPES = {"attn": "attention", "mlp": "mlp", "moe_router": "router", "mamba": "m
 def host(recipe):
     whole = recipe["cuda_graph_impl"] == "full_iteration" or (recipe["cuda_graph_impl"] == "local" and recipe["cuda_graph_scope"] == "full_iteration")
     scopes = recipe["cuda_graph_scope"].split() if recipe["cuda_graph_impl"] in ("transformer_engine", "local") else []
+    if recipe["cuda_graph_impl"] == "transformer_engine" and not scopes:  # whole layers, but for what waits for experts (Megatron-LM, cuda_graph_modules)
+        scopes = list(SCOPES)
     parts = {SCOPES[s]: True for s in scopes if s in SCOPES}
     return {"plan.cuda_graphs": True if whole else None, "plan.graphed": parts or None, "plan.offload": {"activations": True} if number(recipe["cpu_offload_layers"]) else None,
             **{"training.framework." + key: False if recipe["grad_accum_fusion"] == "0" else None for key in ("fused_gradient_accumulation", "memory.gradient_placeholders")}}
