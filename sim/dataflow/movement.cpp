@@ -352,4 +352,10 @@ std::vector<std::vector<DeviceId>> sum_groups(const Layout& l) {
   return out;
 }
 
+bool only_gathers(const Movement& movement) {
+  return std::ranges::all_of(movement.rounds, [](const Round& round) {
+    return std::ranges::all_of(round, [](const Transfer& t) { return t.kind == CollectiveKind::all_gather; });
+  });
+}
+
 }  // namespace sim

@@ -35,6 +35,9 @@ struct Movement {
   auto operator<=>(const Movement&) const = default;
 };
 
+// Whether it does nothing but gather: no sums, no exchange. An empty one does.
+[[nodiscard]] bool only_gathers(const Movement& movement);
+
 // `how`: with send_recv nothing is shared out, and with signal, besides, every message has one byte; what collectives move inside either
 // layout stays.
 // Requires: the same whole shape; to.sum is from.sum, and then shard by shard the same blocks, or 1. Devices may differ.

@@ -94,6 +94,15 @@ std::optional<TokenRouting> token_routing(const pcg::Plan& plan, std::uint32_t p
   return std::nullopt;
 }
 
+std::optional<TokenRouting> forward_routing(const pcg::Plan& plan, std::uint32_t producer, const Use& use) {
+  std::optional<TokenRouting> routing = token_routing(plan, producer, use);
+  if (!routing || plan.dispatch != pcg::Dispatch::hybridep || operation_of<pcg::MoeDispatch>(plan, producer) == nullptr) return routing;
+  const std::int64_t width = plan.pcg.whole_inputs(pcg::NodeId(producer))[0].sizes.back();
+  const base::Bytes token = pcg::element_bytes(pcg::Element::real, plan.training.precision) * static_cast<double>(width);
+  routing->map = static_cast<double>(routing->experts) / token.value();
+  return routing;
+}
+
 double parts_reached(const TokenRouting& routing, std::span<const std::int64_t> parts) {
   double sum = 0;
   std::int64_t begin = 0;
@@ -105,17 +114,21 @@ double parts_reached(const TokenRouting& routing, std::span<const std::int64_t> 
 }
 
 Movement forwarded(Movement exchange, const TokenRouting& routing, const topology::Cluster& cluster) {
+  Round maps;
   for (Round& round : exchange.rounds)
     for (Transfer& t : round) {
       const auto ranks = static_cast<std::int64_t>(t.group.size());
       if (t.kind != CollectiveKind::all_to_all || routing.experts % ranks != 0) continue;
       const std::int64_t of_a_rank = routing.experts / ranks;
+      if (routing.map > 0)
+        maps.push_back({CollectiveKind::all_gather, t.bytes * (routing.tokens * routing.map * static_cast<double>(ranks)), t.group});
       std::vector<std::int64_t> domains = members_of_domains(t.group, cluster);
       for (std::int64_t& d : domains) d *= of_a_rank;
       const double domains_reached = parts_reached(routing, domains);
       t.bytes = t.bytes * (routing.tokens * domains_reached);
       t.copies = parts_reached(routing, std::vector(t.group.size(), of_a_rank)) / domains_reached;
     }
+  if (!maps.empty()) exchange.rounds.insert(exchange.rounds.begin(), std::move(maps));
   return exchange;
 }
 

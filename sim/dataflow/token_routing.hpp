@@ -19,12 +19,17 @@ struct TokenRouting {
   double per_token = 1;  // experts of a token; fewer on average than it asks for where places are short
   double tokens = 1;     // of each place that a rank sends: what is sent has per_token copies of a token, and places that stay empty
   std::int64_t groups = 1, groups_per_token = 1;
+  double map = 0;  // bytes of the map of tokens to experts, which ranks gather before they send, for each byte of tokens; 0: they do not
   auto operator<=>(const TokenRouting&) const = default;
 };
 
 // Returns: of the exchange that brings what `producer` makes, or its gradient, to or from the input `use`; nullopt: no tokens travel to
 // or from experts there.
 [[nodiscard]] std::optional<TokenRouting> token_routing(const pcg::Plan& plan, std::uint32_t producer, const Use& use);
+
+// Of the exchange to the experts itself: HybridEP's ranks gather who of them sends which token where, a byte for each token and expert
+// (deepseek-ai/DeepEP, branch hybrid-ep, csrc/hybrid_ep/executor, allgather_routing_map). Gradients and combine know it by then.
+[[nodiscard]] std::optional<TokenRouting> forward_routing(const pcg::Plan& plan, std::uint32_t producer, const Use& use);
 
 // Returns: the mean number of parts that the experts of a token are in. `parts`: how many experts, in order, each part has.
 // For n of E experts in each of D = E/n parts and k of a token: D (1 - C(E-n, k) / C(E, k)).
@@ -33,7 +38,7 @@ struct TokenRouting {
 [[nodiscard]] double parts_reached(const TokenRouting& routing, std::span<const std::int64_t> parts);
 
 // Returns: the exchange with each all-to-all in two steps, of one copy of a token for each domain that it reaches and there one for each
-// rank; whatever else is in it stays. The exchange back has the same, as sums are made in the domain before they cross.
+// rank, behind a gather of the map, if there is one; whatever else is in it stays. The exchange back has the same, as sums are made in the domain before they cross.
 [[nodiscard]] Movement forwarded(Movement exchange, const TokenRouting& routing, const topology::Cluster& cluster);
 
 }  // namespace sim

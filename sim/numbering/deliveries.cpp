@@ -29,7 +29,7 @@ Deliveries::Deliveries(const pcg::Plan& plan, const FlowGraph& flow, Interning& 
         if (is_new)
           all_.push_back({from, to, plan.pcg.nodes()[n].outputs[j].element, is_gathered_cast(plan, flow, use) ? Wire::cast : Wire::stored,
                           how_to_move(plan, static_cast<std::uint32_t>(n), use.consumer),
-                          token_routing(plan, static_cast<std::uint32_t>(n), use), made++, std::nullopt});
+                          forward_routing(plan, static_cast<std::uint32_t>(n), use), made++, std::nullopt});
         of_input_[use.consumer][use.input] = at->second;
       }
     }
@@ -53,7 +53,7 @@ const std::vector<Deliveries::Gathered>& Deliveries::gathered_again(std::uint32_
     const std::uint32_t producer = flow_.origins[node][i].node.value;
     if (slots[i] || !plan_.pcg.nodes()[producer].computes() || plan_.stage[producer] != plan_.stage[node]) continue;
     const MovementId m = movement(*of(node, i));
-    if (!interned_[m].empty() && interned_[m].rounds.front().front().kind == CollectiveKind::all_gather) known->push_back({m, producer});
+    if (!interned_[m].empty() && only_gathers(interned_[m])) known->push_back({m, producer});
   }
   return *known;
 }

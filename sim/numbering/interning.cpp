@@ -75,10 +75,7 @@ MovementId Interning::movement(LayoutId from, LayoutId to, pcg::Element element,
                                const std::optional<TokenRouting>& tokens) {
   if (wire == Wire::cast) {
     const MovementId gather = movement(from, to, element, Wire::stored, how, tokens);
-    const auto is_gathered = [](const Round& round) {
-      return std::ranges::all_of(round, [](const Transfer& t) { return t.kind == CollectiveKind::all_gather; });
-    };
-    if (!std::ranges::all_of(movements_[gather.value].rounds, is_gathered)) return gather;  // sums are added up in bf16
+    if (!only_gathers(movements_[gather.value])) return gather;  // sums are added up in bf16
   }
   const base::Bytes bytes = wire == Wire::cast ? base::Bytes(pcg::operand_format(plan_.training, false).rows)
                                                : pcg::element_bytes(element, plan_.training.precision);
