@@ -93,6 +93,14 @@ namespace {
 bool dispatches_tokens(const Lowering& l, std::uint32_t node) {
   return std::holds_alternative<pcg::MoeDispatch>(*l.plan.pcg.nodes()[node].operation());
 }
+// What stands between the products of experts that have biases.
+bool activates_biased_experts(const Lowering& l, std::uint32_t node) {
+  if (std::holds_alternative<pcg::ExpertLinear>(*l.plan.pcg.nodes()[node].operation())) return false;
+  return std::ranges::any_of(l.flow.uses[node][0], [&](const Use& use) {
+    const auto* product = std::get_if<pcg::ExpertLinear>(l.plan.pcg.nodes()[use.consumer].operation());
+    return product != nullptr && product->has_bias && !std::holds_alternative<pcg::MoeDispatch>(*l.plan.pcg.nodes()[node].operation());
+  });
+}
 }  // namespace
 
 void ForwardEmitter::emit_node(std::uint32_t node) {
@@ -107,7 +115,8 @@ void ForwardEmitter::emit_node(std::uint32_t node) {
   }
   kernels.host_waits = l_.framework.host_waits_for_stage.of(l_.plan) && !compute.waits_on.empty();
   // A pass that is computed again knows how many tokens each expert gets.
-  kernels.host_drains = l_.framework.host_waits_for_tokens && !recompute_ && dispatches_tokens(l_, node);
+  kernels.host_drains = (l_.framework.host_waits_for_tokens && !recompute_ && dispatches_tokens(l_, node)) ||
+                        (l_.framework.host_waits_for_activations && activates_biased_experts(l_, node));
   compute.work = std::move(kernels);
   pending_.clear();
   pending_waits_on_.clear();

@@ -128,9 +128,11 @@ def experts(recipe, shape):
         forward, backward = 28, 40
     clamp = 16
     forward, backward = forward + clamp, backward + 30 + (clamp if "moe_act" in recipe["recompute_modules"].split() else 0)
-    if recipe["te_op_fuser_grouped_mlp"] == "1":
+    fused = recipe["te_op_fuser_grouped_mlp"] == "1"
+    if fused:
         forward = backward = 0
-    return {"training.framework.expert_bias": {"forward_bytes": f"{forward} B", "backward_bytes": f"{backward} B"},
+    return {"training.framework.host_waits_for_activations": False if fused else None,
+            "training.framework.expert_bias": {"forward_bytes": f"{forward} B", "backward_bytes": f"{backward} B"},
             "training.framework.rotation": {"forward_bytes": "24 B", "backward_bytes": "34 B"}}
 
 
