@@ -10,6 +10,7 @@
 #include "planning.hpp"
 #include "profiles/device_profile.hpp"
 #include "sim/dataflow/dataflow.hpp"
+#include "sim/lowering/lower.hpp"
 #include "sim/pricing/node_kernels.hpp"
 #include "sim/pricing/price_list.hpp"
 
@@ -21,6 +22,7 @@ struct HabitCase {
   bool gated = false, rope = false;
   std::int64_t experts = 0, unfused_heads = 0;  // unfused_heads 0: fused attention of 4 heads
   search::GridConfig grid = {.data = 1};
+  bool expert_biases = false;
 };
 
 pcg::Plan habit_plan(const HabitCase& c, const topology::Cluster& cluster) {
@@ -36,6 +38,7 @@ pcg::Plan habit_plan(const HabitCase& c, const topology::Cluster& cluster) {
   t.activation = pcg::Unary::Kind::silu;
   t.rope = c.rope;
   t.experts = c.experts;
+  t.expert_biases = c.expert_biases;
   t.top_k = 2;
   t.dropout = 0;
   t.biases = false;
@@ -177,6 +180,32 @@ TEST_CASE("hosts launch the products of experts one by one, and both projections
     const double held = 4.0 / expert;
     CHECK(host(slow) - host(plain) == doctest::Approx(3 * 3 * held * 10e-6));  // gate, up and down, three passes
     CHECK(host(joint) == doctest::Approx(host(slow) * 2 / 3));
+  }
+}
+
+TEST_CASE("hosts wait at each activation of experts with biases, when it is computed again, too") {
+  const topology::Cluster cluster = test::dgx_a100(1, 2);
+  profiles::FrameworkProfile waiting;
+  waiting.host_waits_for_activations = true;
+  const auto waits = [&](const HabitCase& c, const profiles::FrameworkProfile& framework, pcg::Recompute recompute) {
+    pcg::Plan plan = habit_plan(c, cluster);
+    plan.recompute = recompute;
+    const sim::Program program = sim::lower(plan, sim::dataflow_of(plan), cluster, framework);
+    int count = 0;
+    for (const sim::Block& block : program.blocks)
+      for (const sim::Item& item : block.items)
+        if (const auto* kernels = std::get_if<sim::Compute>(&item.work)) count += kernels->host_drains ? 1 : 0;
+    return count;
+  };
+  using enum pcg::Recompute;
+  for (const bool gated : {false, true}) {
+    const HabitCase biased{.gated = gated, .experts = 4, .grid = {.data = 2, .expert = 2}, .expert_biases = true};
+    HabitCase plain = biased;
+    plain.expert_biases = false;
+    CHECK(waits(biased, {}, none) == 0);
+    CHECK(waits(plain, waiting, none) == 0);
+    CHECK(waits(biased, waiting, none) == 1);
+    CHECK(waits(biased, waiting, full) == 2);
   }
 }
 

@@ -112,11 +112,21 @@ TEST_CASE("a token crosses once to each host and goes on once to each rank") {
   for (const pcg::Dispatch by : {pcg::Dispatch::deepep, pcg::Dispatch::hybridep}) {
     const DispatchCase c{.grid = dispatched(8, by)};
     CHECK(all_to_all(c) == doctest::Approx(4 * tokens * (domains * 1 / 2 + ranks * 3 / 4)));
+    if (by == pcg::Dispatch::hybridep) continue;  // what it gathers besides crosses, too
     // A copy for each expert: 2 n h, half of which crosses. All else that crosses, sums of gradients, is the same.
     const DispatchCase copies{.grid = dispatched(8, pcg::Dispatch::nccl)};
     CHECK(over_infiniband(copies) - over_infiniband(c) == doctest::Approx(4 * tokens * (2.0 / 2 - domains / 2)));
     CHECK(simulated(c).notes.size() == simulated(copies).notes.size());
   }
+}
+
+TEST_CASE("HybridEP gathers who sends which token where, once for each dispatch") {
+  // A byte for each of the tokens of 8 ranks and of 8 experts: each rank takes in what the 7 others have of it.
+  const auto gathered = [](pcg::Dispatch by) {
+    const auto of = [&](int layers) { return simulated({.grid = dispatched(8, by)}, layers).bytes.by_collective["all_gather"].value(); };
+    return (of(4) - of(2)) / 2;
+  };
+  CHECK(gathered(pcg::Dispatch::hybridep) - gathered(pcg::Dispatch::deepep) == doctest::Approx(8 * 7 * kRowTokens * 8));
 }
 
 TEST_CASE("within one host a rank that has several of a token's experts gets one copy") {

@@ -58,6 +58,7 @@ std::vector<Operator> one_of_each() {
           BatchNorm{},
           Softmax{*rc::gen::inRange(-4, 4)},
           Attention{count(), count(), flag(), flag(), flag(), flag(), flag(), rate(), flag(), flag(), flag(), count(), flag()},
+          StateSpace{count(), count(), count(), count(), count()},
           Embedding{count(), count()},
           EmbeddingBag{count(), count()},
           Unary{static_cast<Unary::Kind>(*rc::gen::inRange(0, 9)), rate()},

@@ -239,7 +239,7 @@ TEST_CASE("problems of a config.json are reported at their place") {
         "    1 | {\"model_type\": \"lama\"}\n"
         "      |                ^~~ one of: bert, deepseek_v2, deepseek_v3, falcon, gemma, gemma2, gemma3, gemma3_text, gpt2, gpt_neox, "
         "gpt_oss, kimi_k2, llama, llama4, "
-        "llama4_text, mistral, mixtral, nemotron, opt, phi3, qwen2, qwen2_moe, qwen3, qwen3_moe, t5, vit\n");
+        "llama4_text, mistral, mixtral, nemotron, nemotron_h, opt, phi3, qwen2, qwen2_moe, qwen3, qwen3_moe, t5, vit\n");
   CHECK(problem(R"({"hidden_size": 4})").find("missing key \"model_type\"") != std::string::npos);
   CHECK(problem(R"({"model_type": "llama", "hidden_size": 100, "num_attention_heads": 32})")
             .find("hidden 100 does not divide into 32 heads") != std::string::npos);
@@ -259,6 +259,33 @@ TEST_CASE("a config without a family and one of absurd sizes are refused with th
         std::string::npos);
   CHECK(notes(R"({"model_type": "llama", "rope_scaling": {"type": "yarn"}, "quantization_config": {"bits": 4}, "sliding_window": 8})") ==
         std::vector<std::string>{"the model does not use what config.json says of rope_scaling, quantization_config, sliding_window 8"});
+}
+
+TEST_CASE("Nemotron-H: layers by a pattern, or by a list of their kinds") {
+  // nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16: 31,577,940,288 with the 23 x 128 biases that its routers keep and nobody trains.
+  const std::string nano =
+      R"({"model_type": "nemotron_h", "hidden_size": 2688, "num_hidden_layers": 52, "num_attention_heads": 32, "num_key_value_heads": 2,
+    "head_dim": 128, "intermediate_size": 1856, "vocab_size": 131072, "mlp_hidden_act": "relu2", "mamba_num_heads": 64, "mamba_head_dim": 64,
+    "ssm_state_size": 128, "n_groups": 8, "conv_kernel": 4, "chunk_size": 128, "expand": 2, "n_routed_experts": 128, "num_experts_per_tok": 6,
+    "moe_intermediate_size": 1856, "n_shared_experts": 1, "moe_shared_expert_intermediate_size": 3712, "use_conv_bias": true, "n_group": 1,
+    "topk_group": 1, "hybrid_override_pattern": "MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME"})";
+  CHECK(parameters(nano) == 31'577'937'344);
+  ModelConfig whole = read(nano);
+  CHECK(layers_of(whole).sigmoid_router);
+  CHECK(notes(nano).empty());
+  const auto small = [](const std::string& layers) {
+    return R"({"model_type": "nemotron_h", "hidden_size": 32, "num_attention_heads": 4, "num_key_value_heads": 4, "head_dim": 8, "vocab_size": 96,
+    "intermediate_size": 48, "mamba_num_heads": 8, "mamba_head_dim": 4, "n_groups": 4, "ssm_state_size": 4, "n_routed_experts": 4,
+    "moe_intermediate_size": 20, "moe_shared_expert_intermediate_size": 40, "moe_latent_size": 12, "num_nextn_predict_layers": 1, )" +
+           layers + "}";
+  };
+  const std::string listed = small(R"("layers_block_type": ["mamba", "full_attention", "mlp", "moe"])");
+  ModelConfig config = read(listed);
+  CHECK(layers_of(config).pattern == "M*-E");
+  CHECK(layers_of(config).mtp_pattern == "*E");
+  CHECK(parameters(listed) == parameters(small(R"("hybrid_override_pattern": "M*-E", "mtp_hybrid_override_pattern": "*E")")));
+  CHECK(problem(small(R"("layers_block_type": ["mamba", "gru"])")).find("\"gru\" is no layer that is known here") != std::string::npos);
+  CHECK(problem(small(R"("hybrid_override_pattern": "MX")")).find("\"X\" is no layer") != std::string::npos);
 }
 
 }  // namespace

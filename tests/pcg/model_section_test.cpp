@@ -119,6 +119,21 @@ TEST_CASE("keys of latent attention, of mixtures and of layers that differ") {
   c.dense_layers = c.mtp_layers = 1;
   c.activation = Unary::Kind::relu2;
   CHECK(g == transformer(c, 1));
+  TransformerConfig h{.layers = 3, .hidden = 32, .heads = 4, .vocab = 96, .sequence_length = 16, .experts = 4};
+  h.pattern = "ME*";
+  h.mtp_pattern = "*E";
+  h.mtp_layers = 2;
+  h.mtp_shared = true;
+  h.mamba_heads = 6;
+  h.mamba_head_dim = 4;
+  h.mamba_groups = 3;
+  h.mamba_state = 5;
+  h.mamba_kernel = 2;
+  h.mamba_chunk = 8;
+  h.expert_latent = 12;
+  CHECK(load("transformer: {layers: 3, hidden: 32, heads: 4, vocab: 96, sequence_length: 16, experts: 4, expert_latent: 12, pattern: ME*, "
+             "mtp_pattern: '*E', mtp_layers: 2, mtp_shared: true, mamba_heads: 6, mamba_head_dim: 4, mamba_groups: 3, mamba_state: 5, "
+             "mamba_kernel: 2, mamba_chunk: 8}") == transformer(h, 1));
   const std::string sizes = "transformer: {layers: 1, hidden: 8, heads: 2, vocab: 11, sequence_length: 5, ";
   CHECK(load(sizes + "qk_norm: true, parallel_residual: true, single_norm: true}") ==
         transformer(
@@ -142,7 +157,17 @@ TEST_CASE("keys of latent attention, of mixtures and of layers that differ") {
            {"experts: 4, shared_ffn: 4, shared_experts: 1", "shared_ffn is given, too"},
            {"single_norm: true", "single_norm is of a parallel_residual"},
            {"post_norm: true, sandwich_norm: true", "post_norm and sandwich_norm exclude each other"},
-           {"mtp_layers: 1, head: false", "mtp_layers predict tokens: they need a head"}})
+           {"mtp_layers: 1, head: false", "mtp_layers predict tokens: they need a head"},
+           {"mtp_layers: 1, mtp_shared: true", "mtp_shared is of several mtp_layers"},
+           {"mamba_heads: 4", "mamba_heads and mtp_pattern are of a hybrid, which has a pattern"},
+           {"expert_latent: 4", "are of a mixture, which has experts"},
+           {"pattern: m", "pattern \"m\": \"m\" is no layer; write M (Mamba), * (attention), - (MLP) or E (experts)"},
+           {"pattern: E", "pattern has layers of experts (E): experts says how many they are"},
+           {"pattern: M", "pattern has Mamba layers (M), which need mamba_heads"},
+           {"pattern: M-, mamba_heads: 8", "pattern has 2 letters for 1 layers"},
+           {"pattern: M, mamba_heads: 6", "6 mamba_heads do not divide into 8 mamba_groups"},
+           {"pattern: M, mamba_heads: 8, mtp_layers: 1", "mtp_layers of a hybrid need mtp_pattern"},
+           {"pattern: M, mamba_heads: 8, window: 4", "a pattern says which layers have experts"}})
     CHECK_MESSAGE(mentions(problems_of(sizes + keys + "}"), message), keys << "\n" << problems_of(sizes + keys + "}"));
 }
 

@@ -39,6 +39,12 @@ void add_attentions(std::vector<Exhibit>& all) {
   all.push_back(one("attention bias", Attention{.heads = 4, .kv_heads = 4, .causal = true, .has_bias = true}, {real({2, 6, 24})}));
 }
 
+void add_state_spaces(std::vector<Exhibit>& all) {
+  // Six groups of one head of 1, and of two heads of 2: widths of 6 (3 + 2 * 2), 6 (2 * 5 + 2 * 1).
+  all.push_back(one("state_space", StateSpace{.heads = 6, .groups = 6, .state = 2}, {real({2, 5, 42})}));
+  all.push_back(one("state_space of two heads a group", StateSpace{.heads = 12, .groups = 6, .state = 1, .kernel = 2}, {real({6, 4, 72})}));
+}
+
 void add_images(std::vector<Exhibit>& all) {
   const TensorShape image = real({4, 6, 5, 5});
   all.push_back(
@@ -83,6 +89,7 @@ std::vector<Exhibit> exhibits() {
   all.push_back(one("rms_norm", LayerNorm{.rms = true}, {real({4, 6, 5})}));
   all.push_back(one("softmax", Softmax{.axis = 1}, {real({4, 6, 6})}));
   add_attentions(all);
+  add_state_spaces(all);
   all.push_back(one("embedding", Embedding{.vocabulary = 12, .width = 6}, {index({4, 6})}));
   all.push_back(one("embedding_bag", EmbeddingBag{.vocabulary = 12, .width = 6}, {index({4, 6})}));
   all.push_back(one("unary gelu", Unary{.kind = Unary::Kind::gelu}, {real({4, 6})}));

@@ -71,9 +71,9 @@ TEST_CASE("every one holds together") {
     CHECK(d.name == name);
     CHECK(d.memory > d.reserved);
     CHECK(d.peak.contains(Precision::fp32));
-    CHECK(d.compute.size() == 13);
-    CHECK(d.vector_compute.size() == 13);
-    CHECK(d.traffic.size() == 13);
+    CHECK(d.compute.size() == 15);
+    CHECK(d.vector_compute.size() == 15);
+    CHECK(d.traffic.size() == 15);
     CHECK(d.overlap_slowdown >= 1);
     for (const auto& [p, rate] : d.peak) CHECK(rate >= d.vector_peak.at(p));
     for (const auto& [p, rate] : d.ceiling) CHECK(rate <= d.peak.at(p));

@@ -66,9 +66,10 @@ std::string counted(const Kinds& kinds) {
 TEST_CASE("every operator of the builtin models has a sharded form, and terms speak of all but a few kinds") {
   // What only its own loops cut. Losses; broadcasts (of positions), views and pools of whole planes; convolutions of several channels to a
   // group; a transposed weight (tied to the embedding), and results of one column; attention with a bias or other weights of its own, of
-  // latent keys or of two sequences; experts; of attention within windows, the copies into windows and back, and means.
-  const std::set<std::string> known{"attention",   "binary",       "broadcast", "conv2d",    "cross_entropy", "expert_linear", "linear",
-                                    "moe_combine", "moe_dispatch", "pool2d",    "reduction", "reshape",       "squared_error", "transpose"};
+  // latent keys or of two sequences; experts; state spaces; of attention within windows, the copies into windows and back, and means.
+  const std::set<std::string> known{"attention",     "binary",  "broadcast",     "conv2d",       "cross_entropy",
+                                    "expert_linear", "linear",  "moe_combine",   "moe_dispatch", "pool2d",
+                                    "reduction",     "reshape", "squared_error", "state_space",  "transpose"};
   std::set<std::string> unspoken;
   Matcher matcher(for_all_functions(), pcg::Pcg());
   for (const std::string& name : pcg::models::builtin_names()) {

@@ -61,7 +61,16 @@ TEST_CASE("models of today are cut as the others are") {
       "rms_norm: true, rope: true, biases: false, qkv_biases: true, out_biases: true, tied_embeddings: false, qk_norm: true, sinks: true, "
       "window: 6, global_every: 2, experts: 4, top_k: 2, expert_biases: true, shared_ffn: 12, shared_gate: true}}",
       1, 8, 16);
-  for (const test::Question* q : {&deepseek, &oss})
+  // Mamba layers, experts that see a latent token, and modules of prediction that are one.
+  const test::Question hybrid(
+      "{transformer: {layers: 8, hidden: 32, heads: 4, head_dim: 8, ffn: 48, vocab: 96, sequence_length: 16, rms_norm: true, biases: "
+      "false, "
+      "positions: none, tied_embeddings: false, activation: relu2, experts: 4, top_k: 2, expert_ffn: 20, shared_ffn: 40, expert_latent: "
+      "12, "
+      "pattern: ME*-MEME, mamba_heads: 8, mamba_head_dim: 2, mamba_groups: 4, mamba_state: 3, mtp_layers: 2, mtp_pattern: '*E', "
+      "mtp_shared: true}}",
+      1, 8, 16);
+  for (const test::Question* q : {&deepseek, &oss, &hybrid})
     for (const search::GridConfig& c : {search::GridConfig{.tensor = 2},
                                         {.tensor = 4, .sequence_parallel = true},
                                         {.context = 2},

@@ -4,14 +4,14 @@ arguments of the run (megatron_ci_golden_iteration_time.csv). Small models, boun
 What the table leaves open, and what is taken for it from the tests' own recipes (NVIDIA/Megatron-LM tests/test_utils/recipes): GPUs are
 those of two trays of a GB200 rack or of one node of eight (runs on one tray are left out); runs of `release` have more, which no row
 says. A vocabulary that is not given is that of the tokenizer, GPT-2's where none is named, padded as Megatron-LM pads. The suite says
-what the model is: GPT and Mixtral decoders, BERT. Words of a case's name that stand for something no column has (latent attention,
+what the model is: GPT and Mixtral decoders, BERT, hybrids. Words of a case's name that stand for something no column has (latent attention,
 frozen weights, Muon, ...) leave it out. Memory is that of the first GPU: the most of any where there is no pipeline, and left out where
 there is one. It is also left out where the arguments leave the choice of attention to Transformer Engine and the file is of the older image
 (lts) or of the older layout, which does not name the platform: rows with the same arguments have peaks of 2.5 and of 4.4 GiB there, with and
 without the scores of unfused attention."""
 import re
 
-from .models import columns_of
+from .models import columns_of, model
 from .megatron_core import layers_per_stage
 from .points import Unsaid, number, point
 
@@ -23,8 +23,7 @@ WORDS = [("release", "the row does not say on how many GPUs it ran"), ("frozen",
          ("proxy", "the sizes of latent attention are not given"), ("offload", "parts of layers are off-loaded"), ("distill", "distillation cannot be said"),
          ("ep4_etp1_memory_speed", "the sizes of latent attention are not given"), ("grpo", "the run generates text besides"), ("uneven", "the layers of stages are not given"), ("cudagraph", "parts of layers are in CUDA graphs"),
          ("multi_dist_optimizer_instances", "groups of the sharded optimizer are not given")]
-SUITES = {"t5": "encoder-decoders have no column", "hybrid": "Mamba layers cannot be described", "nemotron": "Mamba layers cannot be described",
-          "mimo": "models of images have no columns", "multimodal-llava": "models of images have no columns"}
+SUITES = {"t5": "encoder-decoders have no column", "mimo": "models of images have no columns", "multimodal-llava": "models of images have no columns"}
 # Median over least time of an iteration from which on a run says more of what ran beside it than of itself: of 836 runs 38 are above, 35 of them on one tray
 # of a GB200 rack, and the others reach up to 12 times the time of their twins.
 UNSTEADY = 1.5
@@ -44,6 +43,13 @@ def memory_of(r):
 
 # Widths of experts that no column has, by the beginning of a case's name (--moe-ffn-hidden-size of its model_config.yaml).
 EXPERT_WIDTHS = [("gpt3_moe_mcore_te_ep8_resume_torch_dist_dist_optimizer", 1024)]
+
+
+# Letters of the layers of hybrids, by the beginning of a case's name (--hybrid-layer-pattern of its model_config.yaml; where stages have several chunks it is cut
+# into as many pieces as there are chunks). Mamba's sizes there are Megatron-LM's defaults: heads of 64, twice the hidden width.
+PATTERNS = [("hybrid_mr_mcore_te", "M-M-M-M*-M-M-M-M*-M-M-M-M*-M-M-M-M*-M-M-M-M-")]
+# Nemotron's model_config.yaml sets what Megatron-LM leaves off.
+NEMOTRON = {"training.framework.fp32_gradients": False, "training.framework.transformer_dropout": 0, "plan.dispatch": "hybridep"}
 
 
 def knows_attention(r):
@@ -82,8 +88,21 @@ def gpus_of(r):
     return chip, preset, max(1, n // per_node), n
 
 
+def published(r):
+    """The model that a case's name begins with, where its sizes are this model's."""
+    shape = model(" ".join(r["test_case"].split("_")[:3]))
+    if (shape["hidden"], shape["layers"]) != (number(r["hidden-size"]), number(r["num-layers"])):
+        raise Unsaid("the letters of its layers are not given")
+    return shape
+
+
 def model_of(r, tp):
-    hidden, layers = number(r["hidden-size"]), number(r["num-layers"])
+    if r["suite"] == "nemotron":
+        return published(r)
+    pattern = next((letters for case, letters in PATTERNS if r["test_case"].startswith(case)), None)
+    if r["suite"] == "hybrid" and not pattern:
+        raise Unsaid("the letters of its layers are not given")
+    hidden, layers = number(r["hidden-size"]), len(pattern) if pattern else number(r["num-layers"])
     if not hidden or not layers or not number(r["num-attention-heads"]) or not number(r["seq-length"]):
         raise Unsaid("the sizes of the model are not given")
     swiglu = is_set(r, "swiglu")
@@ -99,12 +118,16 @@ def model_of(r, tp):
     if number(r["num-experts"]):
         shape.update(experts=number(r["num-experts"]), top_k=number(r["moe-router-topk"], 2))
         shape["expert_ffn"] = next((width for case, width in EXPERT_WIDTHS if r["test_case"].startswith(case)), None)
+    if pattern:
+        shape.update(pattern=pattern, mamba_heads=2 * hidden // 64)
     if r["suite"] == "bert":
         shape.update(causal=0, token_types=2, head_transform="true", pooler="true")
     return shape
 
 
 def chunks_of(r, layers, pp):
+    if named := re.search(r"_vpp(\d+)_", r["test_case"]) if r["suite"] == "hybrid" else None:
+        return int(named.group(1))
     if number(r["num-virtual-stages-per-pipeline-rank"]):
         return number(r["num-virtual-stages-per-pipeline-rank"])
     each = number(r["num-layers-per-virtual-pipeline-stage"])
@@ -141,7 +164,7 @@ def golden(tables):
             "sequence_parallel": int(is_set(r, "sequence-parallel") and tp > 1), "framework": "megatron-core",
             "sharding": "zero3" if zero3 else "zero1" if is_set(r, "use-distributed-optimizer") else "none",
             "precision": "fp8" if r["fp8-format"] else "bf16" if is_set(r, "bf16") else "fp16" if is_set(r, "fp16") else "fp32",
-            **DEFAULTS, "training.framework.overlap_gradients": is_set(r, "overlap-grad-reduce"),
+            **DEFAULTS, **(NEMOTRON if r["suite"] == "nemotron" else {}), "training.framework.overlap_gradients": is_set(r, "overlap-grad-reduce"),
             "training.framework.overlap_parameters": is_set(r, "overlap-param-gather"),
             "training.clip_gradients": True, **memory_of(r),
             "plan.expert_tensor": etp if ep > 1 and etp and etp != tp else None, "plan.schedule": "flexible" if chunks > 1 and batches % pp else None,

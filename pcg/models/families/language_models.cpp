@@ -130,6 +130,76 @@ TransformerConfig nemotron4(std::string name, std::int64_t layers, std::int64_t 
   return c;
 }
 
+// Layers of one part each: Mamba-2, attention without positions, and MLPs or experts of squared ReLU.
+TransformerConfig hybrid(TransformerConfig c) {
+  c.layers = static_cast<std::int64_t>(c.pattern.size());
+  c.head_dim = 128;
+  c.vocab = 131072;
+  c.sequence_length = 8192;
+  c.positions = -1;
+  c.rms_norm = true;
+  c.biases = c.tied_embeddings = false;
+  c.activation = Unary::Kind::relu2;
+  return c;
+}
+
+// Nemotron-H (arXiv 2504.03624, table 1; patterns: NVIDIA-NeMo/Megatron-Bridge, src/megatron/bridge/models/nemotronh).
+TransformerConfig nemotron_h_8b() {
+  return hybrid({.name = "nemotron-h-8b",
+                 .hidden = 4096,
+                 .heads = 32,
+                 .kv_heads = 8,
+                 .ffn = 21504,
+                 .pattern = "M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-",
+                 .mamba_heads = 128});
+}
+TransformerConfig nemotron_h_56b() {
+  return hybrid({.name = "nemotron-h-56b",
+                 .hidden = 8192,
+                 .heads = 64,
+                 .kv_heads = 8,
+                 .ffn = 32768,
+                 .pattern = "M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-"
+                            "M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-",
+                 .mamba_heads = 256,
+                 .mamba_state = 256});
+}
+
+// Nemotron 3 (sizes and patterns: the same providers). Super's experts see a latent token, and two modules that are one predict further
+// ahead.
+TransformerConfig nemotron3_nano() {
+  return hybrid({.name = "nemotron3-nano-30b-a3b",
+                 .hidden = 2688,
+                 .heads = 32,
+                 .kv_heads = 2,
+                 .ffn = 1856,
+                 .experts = 128,
+                 .top_k = 6,
+                 .expert_ffn = 1856,
+                 .shared_ffn = 3712,
+                 .sigmoid_router = true,
+                 .pattern = "MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME",
+                 .mamba_heads = 64});
+}
+TransformerConfig nemotron3_super() {
+  return hybrid({.name = "nemotron3-super-120b-a12b",
+                 .hidden = 4096,
+                 .heads = 32,
+                 .kv_heads = 2,
+                 .ffn = 2688,
+                 .experts = 512,
+                 .top_k = 22,
+                 .expert_ffn = 2688,
+                 .shared_ffn = 5376,
+                 .sigmoid_router = true,
+                 .mtp_layers = 2,
+                 .mtp_shared = true,
+                 .pattern = "MEMEMEM*EMEMEMEM*EMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEM*EMEMEMEME",
+                 .mtp_pattern = "*E",
+                 .mamba_heads = 128,
+                 .expert_latent = 1024});
+}
+
 }  // namespace
 
 std::vector<TransformerConfig> language_models() {
@@ -144,7 +214,11 @@ std::vector<TransformerConfig> language_models() {
           qwen3_moe(qwen3("qwen3-235b-a22b", 94, 4096, 64, 4, 1536)),
           gpt_oss_120b(),
           nemotron4("nemotron4-15b", 32, 6144, 48, 24576),
-          nemotron4("nemotron4-340b", 96, 18432, 96, 73728)};
+          nemotron4("nemotron4-340b", 96, 18432, 96, 73728),
+          nemotron_h_8b(),
+          nemotron_h_56b(),
+          nemotron3_nano(),
+          nemotron3_super()};
 }
 
 }  // namespace pcg::models

@@ -35,5 +35,7 @@ class Config;
 [[nodiscard]] ModelConfig read_deepseek_v3(Config& f);
 [[nodiscard]] ModelConfig read_gpt_oss(Config& f);
 [[nodiscard]] ModelConfig read_llama4(Config& f);
+// Hybrids.
+[[nodiscard]] ModelConfig read_nemotron_h(Config& f);
 
 }  // namespace pcg::models
