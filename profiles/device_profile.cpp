@@ -114,8 +114,8 @@ class ProfileReader {
     map.finish();
   }
 
-  // What kernels of scans reach of the bandwidth where a profile does not say: the Triton kernels of state-spaces/mamba on H100, 128 heads of
-  // 64 numbers, states of 128, chunks of 256, 8192 positions: 649 us (vllm-project/vllm, pull request 27299), without what pointwise
+  // What kernels of scans reach of the bandwidth where a profile does not say: the Triton kernels of state-spaces/mamba on H100, 128 heads
+  // of 64 numbers, states of 128, chunks of 256, 8192 positions: 649 us (vllm-project/vllm, pull request 27299), without what pointwise
   // kernels take at 0.787 of it.
   static constexpr double kScanTraffic = 0.33, kScanGradientTraffic = 0.095;
 
@@ -135,7 +135,8 @@ class ProfileReader {
       table[KernelKind::attention_gradient] = table[KernelKind::attention];
     if (share == Share::bandwidth) {
       if (map.optional(pcg::to_text(KernelKind::scan)) == nullptr) table[KernelKind::scan] = {.max = kScanTraffic};
-      if (map.optional(pcg::to_text(KernelKind::scan_gradient)) == nullptr) table[KernelKind::scan_gradient] = {.max = kScanGradientTraffic};
+      if (map.optional(pcg::to_text(KernelKind::scan_gradient)) == nullptr)
+        table[KernelKind::scan_gradient] = {.max = kScanGradientTraffic};
     }
     map.finish();
     return table;

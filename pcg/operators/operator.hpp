@@ -231,8 +231,8 @@ struct MoeCombine {
 };
 
 using Operator = std::variant<Input, Weight, Linear, BatchMatmul, Conv2d, Pool2d, LayerNorm, BatchNorm, Softmax, Attention, StateSpace,
-                              Embedding, EmbeddingBag, Unary, Binary, Concat, Split, Slice, Reshape, Transpose, Broadcast, Dropout, Reduction,
-                              CrossEntropy, SquaredError, Summands, MoeDispatch, ExpertLinear, MoeCombine>;
+                              Embedding, EmbeddingBag, Unary, Binary, Concat, Split, Slice, Reshape, Transpose, Broadcast, Dropout,
+                              Reduction, CrossEntropy, SquaredError, Summands, MoeDispatch, ExpertLinear, MoeCombine>;
 
 // The name used in graph files and tables: "linear", "batch_matmul", "layer_norm", ...
 [[nodiscard]] std::string_view kind_name(const Operator& op);

@@ -85,9 +85,10 @@ Weights weights_of(const StateSpace& o, Shapes a) {
   const std::int64_t width = a[0].sizes.back();
   const auto dims = try_state_space_dims(o, width);
   if (!dims)
-    return base::Refusal{fmt::format("state_space: {} numbers do not divide into {} heads in {} groups with states of {}: expected groups x "
-                                     "(heads / groups x (2 x width of a head + 1) + 2 x state)",
-                                     width, o.heads, o.groups, o.state)};
+    return base::Refusal{
+        fmt::format("state_space: {} numbers do not divide into {} heads in {} groups with states of {}: expected groups x "
+                    "(heads / groups x (2 x width of a head + 1) + 2 x state)",
+                    width, o.heads, o.groups, o.state)};
   const TensorShape of_heads = real({o.heads});
   return std::vector{real({dims->channels, o.kernel}), real({dims->channels}), of_heads, of_heads, of_heads, real({dims->inner})};
 }

@@ -18,11 +18,10 @@ struct GraphedParts {
   bool operator==(const GraphedParts&) const = default;
 };
 // Their words in files.
-inline constexpr std::array<std::pair<std::string_view, bool GraphedParts::*>, 4> kGraphedWords = {
-    {{"attention", &GraphedParts::attention},
-     {"mlp", &GraphedParts::mlp},
-     {"router", &GraphedParts::router},
-     {"mamba", &GraphedParts::mamba}}};
+inline constexpr std::array<std::pair<std::string_view, bool GraphedParts::*>, 4> kGraphedWords = {{{"attention", &GraphedParts::attention},
+                                                                                                    {"mlp", &GraphedParts::mlp},
+                                                                                                    {"router", &GraphedParts::router},
+                                                                                                    {"mamba", &GraphedParts::mamba}}};
 
 // Whether a node's kernels are in a graph: by the parts of its name, as model families give them ("layer 3.attention.qkv"). Norms before
 // a feed-forward part are with either word for it. Cost: O(length of the name).

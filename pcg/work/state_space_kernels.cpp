@@ -12,11 +12,11 @@ constexpr double kFp32 = 4;  // bytes: steps, decays, scores, and states before 
 // What the kernels read and write, in bytes, and multiply, in FLOPs.
 struct ScanWork {
   double heads = 0, convolved = 0, shared_states = 0;  // elements of steps; of x, B and C together; of B
-  base::Bytes x, b, scores, states;             // of the activations' width: of all heads, of all groups; fp32: scores, states
-  base::Bytes passed;                           // states as they are read again: of the activations' width
-  double through_states = 0;                    // FLOPs of one product with states
-  double through_scores = 0;                    // FLOPs of one product with scores, half of which are masked
-  double to_scores = 0;                         // FLOPs of C B^T
+  base::Bytes x, b, scores, states;                    // of the activations' width: of all heads, of all groups; fp32: scores, states
+  base::Bytes passed;                                  // states as they are read again: of the activations' width
+  double through_states = 0;                           // FLOPs of one product with states
+  double through_scores = 0;                           // FLOPs of one product with scores, half of which are masked
+  double to_scores = 0;                                // FLOPs of C B^T
 };
 
 ScanWork work_of(const StateSpace& o, const Shard& p) {
@@ -56,7 +56,8 @@ Kernel convolution(const StateSpace& o, const Shard& p, const ScanWork& w) {
 
 // All that comes before the product that gives the output: steps and decays, states of chunks and from chunk to chunk, scores.
 void add_states_and_scores(const Shard& p, const ScanWork& w, Kernels& result) {
-  result.push_back(simple(KernelKind::elementwise, "state_space.steps", 6 * w.heads, p.bytes_of_reals(w.heads) + base::Bytes(2 * kFp32 * w.heads)));
+  result.push_back(
+      simple(KernelKind::elementwise, "state_space.steps", 6 * w.heads, p.bytes_of_reals(w.heads) + base::Bytes(2 * kFp32 * w.heads)));
   result.push_back(scan("state_space.chunk_states", w.through_states, w.x + w.b + w.states));
   result.push_back(simple(KernelKind::elementwise, "state_space.pass_states", w.states.value() / 2, w.states + w.passed));
   result.push_back(scan("state_space.scores", w.to_scores, 2 * w.b + w.scores));

@@ -192,8 +192,8 @@ Refusal indivisible_heads(const std::string& name, const pcg::Attention& attenti
 }
 
 Refusal indivisible_groups(const std::string& name, const pcg::StateSpace& scan, int degree, const Grid& grid) {
-  return {Constraint::heads, fmt::format("{}: {} groups of state space heads do not divide by {}, tensor {} x context {}", name, scan.groups,
-                                         degree, degree / grid.context, grid.context)};
+  return {Constraint::heads, fmt::format("{}: {} groups of state space heads do not divide by {}, tensor {} x context {}", name,
+                                         scan.groups, degree, degree / grid.context, grid.context)};
 }
 
 }  // namespace

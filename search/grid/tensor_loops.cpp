@@ -25,7 +25,8 @@ bool is_weight_or_input(const GraphNode& n) {
 bool passes_through(const GraphNode& n) {
   return std::holds_alternative<pcg::Unary>(n.op) || std::holds_alternative<pcg::Binary>(n.op) ||
          std::holds_alternative<pcg::Dropout>(n.op) || std::holds_alternative<pcg::Attention>(n.op) ||
-         std::holds_alternative<pcg::StateSpace>(n.op) || std::holds_alternative<pcg::Reshape>(n.op) || std::holds_alternative<pcg::Transpose>(n.op);
+         std::holds_alternative<pcg::StateSpace>(n.op) || std::holds_alternative<pcg::Reshape>(n.op) ||
+         std::holds_alternative<pcg::Transpose>(n.op);
 }
 
 // Tries to cut one linear layer by columns, and with it all that must then be cut too: what reads its result, and what else those

@@ -38,7 +38,8 @@ struct TokenRouting {
 [[nodiscard]] double parts_reached(const TokenRouting& routing, std::span<const std::int64_t> parts);
 
 // Returns: the exchange with each all-to-all in two steps, of one copy of a token for each domain that it reaches and there one for each
-// rank, behind a gather of the map, if there is one; whatever else is in it stays. The exchange back has the same, as sums are made in the domain before they cross.
+// rank, behind a gather of the map, if there is one; whatever else is in it stays. The exchange back has the same, as sums are made in the
+// domain before they cross.
 [[nodiscard]] Movement forwarded(Movement exchange, const TokenRouting& routing, const topology::Cluster& cluster);
 
 }  // namespace sim

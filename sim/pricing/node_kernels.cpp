@@ -165,9 +165,10 @@ void order_by_sample(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, 
   const std::vector<std::int64_t>& sizes = shape.read[0].sizes;
   const std::int64_t samples = shape.read[0].elements() / (sizes[sizes.size() - 1] * sizes[sizes.size() - 2]);
   if (samples == 1) return;
-  const pcg::Kernel copy{.kind = pcg::KernelKind::copy,
-                         .name = "state_space.order",
-                         .bytes = 2 * (pcg::bytes_of(shape.read[0], training.precision) + pcg::bytes_of(shape.outputs[0], training.precision))};
+  const pcg::Kernel copy{
+      .kind = pcg::KernelKind::copy,
+      .name = "state_space.order",
+      .bytes = 2 * (pcg::bytes_of(shape.read[0], training.precision) + pcg::bytes_of(shape.outputs[0], training.precision))};
   kernels.push_back(copy);
 }
 

@@ -154,11 +154,8 @@ GraphTensorRef LayerBuilder::shared_expert(const std::string& prefix, GraphTenso
 }
 
 GraphTensorRef LayerBuilder::mamba(const std::string& prefix, GraphTensorRef x) {
-  const StateSpace core{.heads = c_.mamba_heads,
-                        .groups = c_.mamba_groups,
-                        .state = c_.mamba_state,
-                        .kernel = c_.mamba_kernel,
-                        .chunk = c_.mamba_chunk};
+  const StateSpace core{
+      .heads = c_.mamba_heads, .groups = c_.mamba_groups, .state = c_.mamba_state, .kernel = c_.mamba_kernel, .chunk = c_.mamba_chunk};
   x = b_.add(prefix + ".in", Linear{.out = state_space_width(core, c_.mamba_head_dim)}, {x});
   x = b_.add(prefix + ".core", core, {x});
   return b_.add(prefix + ".out", Linear{.out = c_.hidden}, {x});

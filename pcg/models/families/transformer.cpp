@@ -95,7 +95,8 @@ std::vector<std::string> expert_problems(const TransformerConfig& c) {
   if (c.experts > 0 && c.top_k > c.experts) result.push_back(fmt::format("top_k {} of {} experts", c.top_k, c.experts));
   if (c.experts == 0 &&
       (c.expert_ffn > 0 || c.shared_ffn > 0 || c.dense_layers > 0 || c.expert_biases || c.sigmoid_router || c.expert_latent > 0))
-    result.push_back("expert_ffn, shared experts, dense_layers, expert_biases, expert_latent and router are of a mixture, which has experts");
+    result.push_back(
+        "expert_ffn, shared experts, dense_layers, expert_biases, expert_latent and router are of a mixture, which has experts");
   if (c.experts == 0 && (c.expert_groups > 1 || c.groups_per_token > 1))
     result.push_back("expert_groups and groups_per_token are of a mixture, which has experts");
   else if (c.experts % c.expert_groups != 0)
@@ -131,8 +132,10 @@ std::optional<std::string> pattern_problem(const TransformerConfig& c, std::stri
   if (wrong != std::string::npos)
     return fmt::format("{} \"{}\": \"{}\" is no layer; write M (Mamba), * (attention), - (MLP) or E (experts)", key, pattern,
                        pattern[wrong]);
-  if (pattern.find('E') != std::string::npos && c.experts == 0) return fmt::format("{} has layers of experts (E): experts says how many they are", key);
-  if (pattern.find('M') != std::string::npos && c.mamba_heads == 0) return fmt::format("{} has Mamba layers (M), which need mamba_heads", key);
+  if (pattern.find('E') != std::string::npos && c.experts == 0)
+    return fmt::format("{} has layers of experts (E): experts says how many they are", key);
+  if (pattern.find('M') != std::string::npos && c.mamba_heads == 0)
+    return fmt::format("{} has Mamba layers (M), which need mamba_heads", key);
   return std::nullopt;
 }
 
@@ -146,12 +149,14 @@ std::vector<std::string> hybrid_problems(const TransformerConfig& c) {
     if (auto problem = pattern_problem(c, key, *pattern)) result.push_back(*problem);
   if (c.pattern.size() != static_cast<std::size_t>(c.layers))
     result.push_back(fmt::format("pattern has {} letters for {} layers", c.pattern.size(), c.layers));
-  if (c.mtp_layers > 0 && c.mtp_pattern.empty()) result.push_back("mtp_layers of a hybrid need mtp_pattern, the letters of a module's layers");
+  if (c.mtp_layers > 0 && c.mtp_pattern.empty())
+    result.push_back("mtp_layers of a hybrid need mtp_pattern, the letters of a module's layers");
   if (c.mamba_heads % c.mamba_groups != 0)
     result.push_back(fmt::format("{} mamba_heads do not divide into {} mamba_groups", c.mamba_heads, c.mamba_groups));
   if (c.dense_layers > 0 || c.expert_every > 1 || c.window > 0 || c.post_norm || c.parallel_residual || c.sandwich_norm)
-    result.push_back("a pattern says which layers have experts, and each has one part behind its norm: no dense_layers, expert_every, window, "
-                     "post_norm, parallel_residual or sandwich_norm");
+    result.push_back(
+        "a pattern says which layers have experts, and each has one part behind its norm: no dense_layers, expert_every, window, "
+        "post_norm, parallel_residual or sandwich_norm");
   return result;
 }
 
