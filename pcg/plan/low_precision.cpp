@@ -2,14 +2,47 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <span>
+
 #include "base/check.hpp"
 
 namespace pcg {
 
+namespace {
+
+// Whether the block, a weighty one, is of the layers that stay in bf16.
+bool stays_in_bf16(const Bf16Layers& kept, std::span<const Block> blocks, std::size_t block) {
+  if (blocks[block].auxiliary) return kept.mtp;
+  const auto is_layer = [](const Block& b) { return b.weighty && !b.auxiliary; };
+  const auto at = blocks.begin() + static_cast<std::ptrdiff_t>(block);
+  return (kept.first > 0 && std::count_if(blocks.begin(), at, is_layer) < kept.first) ||
+         (kept.last > 0 && std::count_if(at, blocks.end(), is_layer) <= kept.last);
+}
+
+}  // namespace
+
 bool multiplies_low(const Plan& plan, const PcgNode& node) {
   const Operator* op = casts_products(plan.training.precision) ? node.operation() : nullptr;
   if (op == nullptr || !(std::holds_alternative<Linear>(*op) || std::holds_alternative<ExpertLinear>(*op))) return false;
-  return plan.pcg.blocks()[static_cast<std::size_t>(node.block)].weighty && !node.name.ends_with(".router");
+  if (!plan.pcg.blocks()[static_cast<std::size_t>(node.block)].weighty || node.name.ends_with(".router")) return false;
+  const Bf16Layers& kept = plan.training.bf16_layers;
+  return kept == Bf16Layers{} || !stays_in_bf16(kept, plan.pcg.blocks(), static_cast<std::size_t>(node.block));
+}
+
+Bf16Layers read_bf16_layers(base::MapReader& in, Precision precision) {
+  Bf16Layers kept;
+  const base::Yaml* section = in.optional("bf16_layers");
+  if (section == nullptr) return kept;
+  base::MapReader r(*section, in.path_of("bf16_layers"), in.sink());
+  kept.first = static_cast<int>(r.integer("first", 0, 1 << 20).value_or(0));
+  kept.last = static_cast<int>(r.integer("last", 0, 1 << 20).value_or(0));
+  kept.mtp = r.boolean("mtp").value_or(false);
+  r.finish();
+  if (kept != Bf16Layers{} && !casts_products(precision))
+    in.complain("bf16_layers", fmt::format("of low precision, and the precision is {}", to_text(precision)),
+                "leave it out, or write precision: mxfp8");
+  return kept;
 }
 
 OperandFormat operand_format(const TrainingConfig& training, bool copies_columns) {

@@ -43,11 +43,20 @@ enum class Framework { generic, megatron, megatron_core, deepspeed, pytorch };
 // numbers, or for 128 x 128 of a weight.
 enum class Fp8Recipe { delayed, current, blockwise };
 
+// Layers that multiply in bf16 although others do in low precision: the first and the last ones (Megatron-LM's
+// --first-last-layers-bf16), and modules of multi-token prediction (Megatron-Core's keep_mtp_spec_in_bf16).
+struct Bf16Layers {
+  int first = 0, last = 0;
+  bool mtp = false;
+  bool operator==(const Bf16Layers&) const = default;
+};
+
 struct TrainingConfig {
   std::int64_t global_batch = 1;  // samples per iteration
   Precision precision = Precision::fp32;
   Fp8Recipe fp8_recipe = Fp8Recipe::delayed;  // with fp8
   bool fp8_attention = false;                 // fused attention multiplies in the precision, too; with fp8 and mxfp8
+  Bf16Layers bf16_layers;                     // with low precision
   Optimizer optimizer = Optimizer::sgd;
   Framework framework = Framework::generic;
   bool fp32_gradients = false;  // accumulate gradients in fp32 although training in half precision (4 instead of 2 B/parameter)

@@ -278,6 +278,7 @@ void read_training(MapReader& r, TrainingConfig& t) {
   t.fp8_attention = r.boolean("fp8_attention").value_or(false);
   if (t.fp8_attention && !has_fp8_attention(t.precision))
     r.complain("fp8_attention", fmt::format("of fp8 and mxfp8, and the precision is {}", to_text(t.precision)));
+  t.bf16_layers = read_bf16_layers(r, t.precision);
   t.optimizer = chosen(r, "optimizer", optimizer_names(), t.optimizer);
   t.framework = chosen(r, "framework", framework_names(), t.framework);
   t.fp32_gradients = r.boolean("fp32_gradients").value_or(false);

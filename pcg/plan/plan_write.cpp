@@ -27,6 +27,13 @@ Yaml training_of(const TrainingConfig& t) {
   y.set("precision", chosen_name(precision_names(), t.precision));
   if (t.precision == Precision::fp8) y.set("fp8_recipe", chosen_name(fp8_recipe_names(), t.fp8_recipe));
   if (t.fp8_attention) y.set("fp8_attention", scalar(true));
+  if (const Bf16Layers& kept = t.bf16_layers; kept != Bf16Layers{}) {
+    Yaml layers = Yaml::make_map();
+    if (kept.first > 0) layers.set("first", scalar(kept.first));
+    if (kept.last > 0) layers.set("last", scalar(kept.last));
+    if (kept.mtp) layers.set("mtp", scalar(true));
+    y.set("bf16_layers", std::move(layers));
+  }
   y.set("optimizer", chosen_name(optimizer_names(), t.optimizer));
   y.set("framework", chosen_name(framework_names(), t.framework));
   if (t.fp32_gradients) y.set("fp32_gradients", scalar(true));

@@ -1,6 +1,7 @@
 #include "reports/show/plan.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -52,6 +53,20 @@ std::string block_heading(const pcg::Plan& p, std::size_t block) {
 
 }  // namespace
 
+namespace {
+
+// ", bf16 in the first 1 and the last 14 layers"
+std::string kept_in_bf16(const pcg::Bf16Layers& kept) {
+  std::vector<std::string> parts;
+  if (kept.first > 0) parts.push_back(fmt::format("the first {}", kept.first));
+  if (kept.last > 0) parts.push_back(fmt::format("the last {}", kept.last));
+  std::string text = parts.empty() ? "" : fmt::format("{} layers", fmt::join(parts, " and "));
+  if (kept.mtp) text += text.empty() ? "modules of prediction" : " and in modules of prediction";
+  return text.empty() ? "" : ", bf16 in " + text;
+}
+
+}  // namespace
+
 std::string plan_text(const pcg::Plan& p, const std::filesystem::path& directory, std::size_t width) {
   std::string out =
       hanging(fmt::format("{}: {}", p.name, p.summary), width) +
@@ -59,11 +74,11 @@ std::string plan_text(const pcg::Plan& p, const std::filesystem::path& directory
                           p.micro_batches, p.stages, p.chunks, pcg::schedule_names()[static_cast<std::size_t>(p.schedule)],
                           pcg::recompute_names()[static_cast<std::size_t>(p.recompute)], p.zero, sharded_blocks_text(p)),
               width);
-  out += fmt::format("global batch {}, {}{}{}, {}, framework {}\n\n", p.training.global_batch, pcg::to_text(p.training.precision),
+  out += fmt::format("global batch {}, {}{}{}{}, {}, framework {}\n\n", p.training.global_batch, pcg::to_text(p.training.precision),
                      p.training.precision == pcg::Precision::fp8
                          ? fmt::format(" ({})", pcg::fp8_recipe_names()[static_cast<std::size_t>(p.training.fp8_recipe)])
                          : "",
-                     p.training.fp8_attention ? " with attention in it" : "",
+                     p.training.fp8_attention ? " with attention in it" : "", kept_in_bf16(p.training.bf16_layers),
                      pcg::optimizer_names()[static_cast<std::size_t>(p.training.optimizer)],
                      pcg::framework_names()[static_cast<std::size_t>(p.training.framework)]);
   if (p.overlap != pcg::Overlap{}) out.insert(out.size() - 1, pcg::to_text(p.overlap) + "\n");

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/yaml/reader.hpp"
+#include "pcg/plan/low_precision.hpp"
 
 namespace scenarios {
 namespace {
@@ -39,6 +40,7 @@ Training read_training(const base::Yaml& section, const std::string& path, const
   if (t.fp8_attention && !pcg::has_fp8_attention(t.precision))
     in.complain("fp8_attention", fmt::format("of fp8 and mxfp8, and the precision is {}", pcg::to_text(t.precision)),
                 "leave it out, or write precision: mxfp8");
+  t.bf16_layers = pcg::read_bf16_layers(in, t.precision);
   t.optimizer =
       static_cast<pcg::Optimizer>(in.choice("optimizer", pcg::optimizer_names()).value_or(static_cast<std::size_t>(pcg::Optimizer::adam)));
   if (const base::Yaml* framework = in.optional("framework"))

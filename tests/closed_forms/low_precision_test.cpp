@@ -256,3 +256,32 @@ TEST_CASE("weights are cast once for all micro-batches, or in each pass that gat
   CHECK(casts(1) == 2 * 4);
   CHECK(casts(3) == 2 * 4 * 2);
 }
+
+TEST_CASE("the first layers, the last ones and modules of prediction multiply in bf16 where the training says") {
+  pcg::models::TransformerConfig t;
+  t.layers = 5;
+  t.hidden = 512;
+  t.heads = 8;
+  t.vocab = 1024;
+  t.sequence_length = 256;
+  t.mtp_layers = 1;
+  const pcg::Graph model = pcg::models::transformer(t, 1);
+  const topology::Cluster cluster = some_gpus("dgx-b200");
+  const sim::Oracle oracle(cluster);
+  const base::Yaml section;
+  const auto low = [&](const pcg::Bf16Layers& kept) {
+    auto training = in_precision(pcg::Precision::nvfp4);
+    training.bf16_layers = kept;
+    const pcg::Plan plan = search::megatron_plan({model, section, cluster, training, oracle}, {}).value();
+    std::string blocks;  // one letter for each whose products are low
+    for (const char* name : {"layer0", "layer1", "layer2", "layer3", "layer4", "mtp0"})
+      for (const pcg::PcgNode& n : plan.pcg.nodes())
+        if (n.name == std::string(name) + ".mlp.up" && pcg::multiplies_low(plan, n)) blocks += name[0] == 'm' ? 'm' : name[5];
+    return blocks;
+  };
+  CHECK(low({}) == "01234m");
+  CHECK(low({.first = 1}) == "1234m");
+  CHECK(low({.last = 2}) == "012m");
+  CHECK(low({.first = 2, .last = 1, .mtp = true}) == "23");
+  CHECK(low({.first = 3, .last = 3}) == "m");
+}

@@ -138,6 +138,8 @@ TEST_CASE("reading what was written gives the plan again") {
     p.training.precision = static_cast<Precision>(random.below(7));
     if (p.training.precision == Precision::fp8) p.training.fp8_recipe = static_cast<pcg::Fp8Recipe>(random.below(3));
     p.training.fp8_attention = pcg::has_fp8_attention(p.training.precision) && random.below(2) == 0;
+    if (casts_products(p.training.precision))
+      p.training.bf16_layers = {static_cast<int>(random.below(3)), static_cast<int>(random.below(3)), random.below(2) == 0};
     p.training.optimizer = static_cast<Optimizer>(random.below(3));
     p.training.framework = static_cast<Framework>(random.below(4));
     p.training.fp32_gradients = random.below(2) == 0;

@@ -1,7 +1,7 @@
 """Megatron-Bridge's performance tables, each row with the recipe that it ran (nemo_megatron_bridge_perf.csv,
 megatron_bridge_recipes.csv).
 
-What a recipe says and a point does not, because the product has no such key: which of the layers are off-loaded and off-loading of parts of a layer, first and last layers in bf16, the FP8
+What a recipe says and a point does not, because the product has no such key: which of the layers are off-loaded and off-loading of parts of a layer, the FP8
 output projection, deferred weight gradients, the SMs of exchanges, fixed buffers of experts, and NVLS, which is off (no forecast of
 these rows depends on it). Muon and LoRA cannot be said. SFT rows count attention over whole packed sequences."""
 import re
@@ -57,12 +57,16 @@ def recomputed(recipe):
     return {}
 
 
-def precision(recipe, r, chip):
+def precision(recipe, r, chip, hybrid):
     """What is multiplied and kept in low precision. Hopper's products need a transposed copy of the weights, which is cached."""
     p = {"precision": precision_of(r["precision"]), "fp8_recipe": FP8_RECIPES.get(recipe["fp8_recipe"])}
     if p["precision"] == "bf16":
         return p
     kept = {"fp8": "fp8_transposed" if chip.startswith("h") else "fp8"}.get(p["precision"], p["precision"])
+    first, _, last = recipe["first_last_bf16"].partition("+")
+    # Providers of hybrids keep modules of prediction in bf16 (keep_mtp_spec_in_bf16 of Megatron-Bridge's Nemotron recipes).
+    in_bf16 = {"first": number(first), "last": number(last or first), "mtp": hybrid and bool(number(recipe["mtp_layers"]))}
+    p["training.bf16_layers"] = {k: v for k, v in in_bf16.items() if v} or None
     p["training.fp8_attention"] = True if recipe["fp8_attention"] == "1" and p["precision"] in ("fp8", "mxfp8") else None
     p["plan.weights"] = kept if recipe["low_prec_param_gather"] == "1" else "bf16"
     return p
@@ -152,7 +156,7 @@ def bridge(tables):
         kind = "hybrid" if shape.get("pattern") else "moe" if shape.get("experts") else "dense"
         p = grid(shape, n_gpus=n, tp=tp, pp=pp, vp=number(r["vp"], 1), cp=cp, ep=ep, etp=number(recipe["etp"], 1) if shape.get("experts") else None,
                  micro_batch=number(r["micro_batch"], 1), global_batch=batch, seq=seq, layout=recipe["pp_layout"])
-        return point(**merged(p, where, recomputed(recipe), precision(recipe, r, chip), optimizer(recipe, n, tp, pp), overlaps(recipe, ep), host(recipe), experts(recipe, shape),
+        return point(**merged(p, where, recomputed(recipe), precision(recipe, r, chip, "pattern" in shape), optimizer(recipe, n, tp, pp), overlaps(recipe, ep), host(recipe), experts(recipe, shape),
                               {"id": f"bridge-{k}", "group": f"bridge-{chip}-{kind}-{precision_of(r['precision'])}",
                                "measured_s": seconds_of(r, batch * seq, n), "source": r["source"]}))
 

@@ -246,7 +246,7 @@ foreshard: 1
 plan:
   name: p
   model: {builtin: mlp}
-  training: {global_batch: 4}
+  training: {global_batch: 4, bf16_layers: {}}
   gpus: 1
   padding: [{from: 1, to: 2}]
   schedule: {micro_batches: 1}
