@@ -26,16 +26,28 @@ std::string family_of(const measurements::Point& p) {
   return family;
 }
 
+// Megatron pads a vocabulary to a multiple of 128 x tensor degree: plans of one model differ by that, up to degree 8.
+base::Yaml without_padding(base::Yaml transformer) {
+  constexpr std::int64_t kLargestMultiple = 1024;
+  if (base::Yaml* vocabulary = transformer.find("vocab"))
+    if (const auto entries = base::parse_integer(vocabulary->scalar))
+      vocabulary->scalar = std::to_string((*entries + kLargestMultiple - 1) / kLargestMultiple * kLargestMultiple);
+  return transformer;
+}
+
 std::string question_of(const measurements::Point& p) {
-  std::string text = p.model.empty() ? base::emit_yaml(p.transformer) : p.model;
+  std::string text = p.model.empty() ? base::emit_yaml(without_padding(p.transformer)) : p.model;
   for (const auto& s : p.settings)
     if (s.path.starts_with("model.")) text += fmt::format("\n{}: {}", s.path, base::emit_yaml(s.value));
   return fmt::format("{}\n{} {} {} {} {}", text, p.cluster, p.gpus, p.global_batch, p.precision, p.framework);
 }
 
+// What the software keeps in memory is no choice of the plan's, and costs no time.
 std::string plan_of(const measurements::Point& p) {
   base::Yaml scenario = measurements::scenario_of(p);
   std::erase_if(scenario.entries, [](const auto& e) { return e.key == "name"; });
+  if (base::Yaml* framework = scenario.find("training")->find("framework"); framework != nullptr && framework->is_map())
+    std::erase_if(framework->entries, [](const auto& e) { return e.key.starts_with("memory."); });
   return base::emit_yaml(scenario);
 }
 

@@ -75,3 +75,22 @@ TEST_CASE("kernels and collectives are grouped and forecast by their models") {
   CHECK(items[2].predicted > items[3].predicted);
   CHECK(items[4].failure == "16 GPUs do not fit on 1 nodes of dgx-a100-80gb");
 }
+
+TEST_CASE("plans compete for one model however far they pad its vocabulary, and are one plan whatever the software keeps in memory") {
+  const auto facts = [](const std::string& row, const std::string& settings = "") {
+    std::string header = test::kHeader, text = row;
+    header.insert(header.find('\n'), ",settings");
+    text.insert(text.find('\n'), "," + settings);
+    return validation::iteration_facts(measurements::read_points(header + text, "p.csv").at(0), {}, base::Seconds(1));
+  };
+  const auto padded = [&](const char* entries) { return facts(test::row_with(",128,", std::string(",") + entries + ",")); };
+  CHECK(padded("50304").question == padded("50432").question);
+  CHECK(padded("50304").plan != padded("50432").plan);
+  CHECK(padded("50304").question != padded("32000").question);
+  const auto plain = facts(test::kRow), kept = facts(test::kRow, "{training.framework.memory.loss_kept: 2 B}"),
+             other = facts(test::kRow, "{training.framework.overlap_gradients: false}");
+  CHECK(kept.question == plain.question);
+  CHECK(facts(test::kRow, "{training.framework.memory.loss_kept: 4 B}").plan == kept.plan);
+  CHECK(other.question == plain.question);
+  CHECK(other.plan != kept.plan);
+}

@@ -113,6 +113,8 @@ def model_of(r, tp):
              "vocab": vocabulary(r, tp)}
     if "rope" in r["test_case"]:
         shape["rope"] = 1
+    if "qk_layernorm" in r["test_case"]:
+        shape["qk_norm"] = "true"
     if "disable_bias_linear" in r["test_case"]:
         shape["biases"] = 0
     if number(r["num-experts"]):
