@@ -24,6 +24,7 @@ HostCosts read_host(const base::Yaml& node, const std::string& path, base::Diagn
   };
   h.forward_kernel = read("forward_kernel");
   h.backward_kernel = read("backward_kernel");
+  h.attention_kernel = read("attention_kernel");
   h.collective = read("collective");
   h.launch_jitter = read("launch_jitter");
   h.recomputed_block = read("recomputed_block");

@@ -28,6 +28,7 @@ enum class HostBasis { assumed, partly, fitted };
 struct HostCosts {
   base::Seconds forward_kernel;    // per kernel of a forward pass (interpreter, dispatch)
   base::Seconds backward_kernel;   // per kernel of a backward pass (autograd engine)
+  base::Seconds attention_kernel;  // per kernel of unfused attention behind a pass's first, in place of the two above; 0: as these
   base::Seconds collective;        // per collective or message, in place of launch_overhead
   base::Seconds launch_jitter;     // mean lateness of a host at a collective: the slowest of n is (1/2 + ... + 1/n) times this later
   base::Seconds recomputed_block;  // per block that is recomputed: saving and restoring random states, a nested backward pass

@@ -69,6 +69,12 @@ PriceList::HostTime PriceList::host_of(const NodeShape& shape, base::Seconds per
   const bool exchanges = std::holds_alternative<pcg::MoeDispatch>(shape.op) || std::holds_alternative<pcg::MoeCombine>(shape.op);
   // Else the counts of tokens are in the router's graph.
   if (exchanges && !plan_.graphed.router) once = framework_.host.exchange;
+  // Unfused attention is one call of a module, whose further kernels are calls of the framework below it.
+  const auto* attention = std::get_if<pcg::Attention>(&shape.op);
+  if (attention != nullptr && !attention->flash && framework_.host.attention_kernel.value() > 0) {
+    once = per_kernel - framework_.host.attention_kernel;
+    per_kernel = framework_.host.attention_kernel;
+  }
   const bool launched_with_gate = framework_.joint_gated_projections && shape.second_projection;
   return {per_kernel, once, !shape.graphed && !launched_with_gate};
 }

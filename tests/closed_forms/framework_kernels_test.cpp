@@ -183,6 +183,26 @@ TEST_CASE("hosts launch the products of experts one by one, and both projections
   }
 }
 
+TEST_CASE("hosts launch the further kernels of unfused attention at a price of their own") {
+  // Forward scores, softmax and values; backward two products, the softmax and two products.
+  const topology::Cluster cluster = test::dgx_a100(1, 1);
+  const auto host = [&](std::int64_t unfused_heads, base::Seconds attention_kernel) {
+    const pcg::Plan plan = habit_plan({.unfused_heads = unfused_heads}, cluster);
+    const sim::Dataflow data = sim::dataflow_of(plan);
+    profiles::FrameworkProfile framework;
+    framework.host.forward_kernel = framework.host.backward_kernel = base::Seconds(100e-6);
+    framework.host.attention_kernel = attention_kernel;
+    sim::PriceList prices(plan, data.flow, cluster, framework);
+    base::Seconds sum(0);
+    for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n)
+      if (plan.pcg.nodes()[n].name.ends_with("attention.core"))
+        sum += prices.forward(n).on_type[0].host + prices.input_gradient(n).on_type[0].host;
+    return sum.value();
+  };
+  CHECK(host(4, base::Seconds(0)) - host(4, base::Seconds(10e-6)) == doctest::Approx((2 + 4) * 90e-6));
+  CHECK(host(0, base::Seconds(0)) == host(0, base::Seconds(10e-6)));
+}
+
 TEST_CASE("hosts wait at each activation of experts with biases, when it is computed again, too") {
   const topology::Cluster cluster = test::dgx_a100(1, 2);
   profiles::FrameworkProfile waiting;

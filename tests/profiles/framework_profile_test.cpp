@@ -66,7 +66,7 @@ TEST_CASE("every key of a framework profile is read") {
       "  memory: {loss_kept: 2 B, loss_passing: 8 B, gradient_placeholders: true, weighed_activations: true, product_workspaces: 2,\n"
       "    product_workspace: 32 MiB, library_workspaces: 1, expert_workspaces: 4, copied_attention_output: {a100: true, h100: false},\n"
       "    allocator_share: 0.05}\n"
-      "  host: {basis: fitted, forward_kernel: 10 us, launch_jitter: 2 us, expert: 7 us}\n");
+      "  host: {basis: fitted, forward_kernel: 10 us, launch_jitter: 2 us, expert: 7 us, attention_kernel: 3 us}\n");
   CHECK(f.framework == pcg::Framework::pytorch);
   CHECK(!f.overlap_gradients);
   CHECK(f.host_waits_for_stage == profiles::BySchedule{true, true});
@@ -92,6 +92,7 @@ TEST_CASE("every key of a framework profile is read") {
   CHECK(f.sequence_first);
   CHECK(f.host_waits_for_activations);
   CHECK(f.host.expert.value() == doctest::Approx(7e-6));
+  CHECK(f.host.attention_kernel.value() == doctest::Approx(3e-6));
   CHECK(f.memory == profiles::MemoryHabits{.loss_kept = base::Bytes(2),
                                            .loss_passing = base::Bytes(8),
                                            .gradient_placeholders = true,
