@@ -17,9 +17,18 @@ template <class Kind>
 using Word = std::pair<std::string_view, Kind>;
 
 // The first word found decides, so the order matters: a fused attention kernel of CUTLASS is an attention, a rotary embedding is
-// elementwise, a reduction that computes a norm is a reduction.
+// elementwise, a reduction that computes a norm is a reduction. Those of state space layers are Triton's of state-spaces/mamba.
 constexpr Word<KernelKind> kKernelWords[] = {
     {"pooled_embs", KernelKind::copy},
+    {"causal_conv1d", KernelKind::elementwise},
+    {"_chunk_cumsum_", KernelKind::elementwise},
+    {"_state_passing_", KernelKind::elementwise},
+    {"_chunk_scan_fwd", KernelKind::scan},
+    {"_chunk_state_fwd", KernelKind::scan},
+    {"_bmm_chunk_fwd", KernelKind::scan},
+    {"_chunk_scan_", KernelKind::scan_gradient},
+    {"_chunk_state_", KernelKind::scan_gradient},
+    {"_bmm_chunk_", KernelKind::scan_gradient},
     {"rotary", KernelKind::elementwise},
     {"rope_", KernelKind::elementwise},
     {"split_embedding", KernelKind::embedding},

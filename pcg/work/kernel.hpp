@@ -22,7 +22,7 @@ enum class KernelKind {
   loss,
   optimizer,
   attention_gradient,
-  scan,
+  scan,  // products of a state space layer, forward
   scan_gradient
 };
 [[nodiscard]] std::string_view to_text(KernelKind k);

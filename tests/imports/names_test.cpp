@@ -36,6 +36,11 @@ TEST_CASE("kinds of kernels by name") {
         {"void split_embedding_backward_codegen_rowwise_adagrad_unweighted_kernel<float>(...)", K::embedding},
         {"void at::native::(anonymous namespace)::max_pool_forward_nchw<float, float>(...)", K::pooling},
         {"void rotary_embedding_kernel<float>(...)", K::elementwise},
+        {"_chunk_scan_fwd_kernel", K::scan},
+        {"_chunk_scan_chunk_state_bwd_dx_kernel", K::scan_gradient},
+        {"_bmm_chunk_bwd_kernel", K::scan_gradient},
+        {"_state_passing_bwd_kernel", K::elementwise},
+        {"void causal_conv1d_fwd_kernel<Causal_conv1d_fwd_kernel_traits<128, 4, true, c10::BFloat16>>(ConvParamsBase)", K::elementwise},
         // FBGEMM's kernels are no matrix products because of the library's name.
         {"void fbgemm_gpu::permute_2D_lengths_kernel<int>(...)", std::nullopt},
         {"void at_cuda_detail::cub::DeviceScanKernel<...>(...)", std::nullopt}})
