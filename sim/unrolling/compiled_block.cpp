@@ -25,11 +25,12 @@ struct Waits {
 
 class Compiler {
  public:
-  Compiler(const Block& block, const Program& program, const Folded& folded, const ClassTimes& times)
+  Compiler(const Block& block, const Program& program, const Folded& folded, const ClassTimes& times, bool merged)
       : block_(block),
         program_(program),
         folded_(folded),
         times_(times),
+        merged_(merged),
         growing_(folded.sizes.size(), kNoRun),
         concerning_(block.items.size()),
         hosts_(host_work(block, program, folded, times)),
@@ -64,7 +65,8 @@ class Compiler {
   void end_runs(std::span<const std::uint32_t> entries, std::uint32_t device_class);
 
   [[nodiscard]] bool is_held_up(std::uint32_t device_class) const {
-    return hosts_[device_class].most_waited_s > kLaunchTolerance * hosts_[device_class].kernels_s;
+    const HostWork& host = hosts_[device_class];
+    return host.launches_s > 0 && (merged_ || host.most_waited_s > kLaunchTolerance * host.kernels_s);
   }
   // The launch that kernels have to wait for on a class, if there is one. `waits`: what the kernels wait for.
   std::optional<std::uint32_t> launch_of(const Compute& kernels, std::uint32_t device_class, const Waits& waits);
@@ -80,6 +82,7 @@ class Compiler {
   const Program& program_;
   const Folded& folded_;
   const ClassTimes& times_;
+  bool merged_;
   CompiledBlock out_;
   std::vector<std::uint32_t> growing_;               // per class: the run that may still grow, or kNoRun
   std::vector<std::vector<ClassEntry>> concerning_;  // per item
@@ -213,8 +216,8 @@ void Compiler::signal(std::size_t index) {
 
 }  // namespace
 
-CompiledBlock compile(const Block& block, const Program& program, const Folded& folded, const ClassTimes& times) {
-  return Compiler(block, program, folded, times).run();
+CompiledBlock compile(const Block& block, const Program& program, const Folded& folded, const ClassTimes& times, bool merged) {
+  return Compiler(block, program, folded, times, merged).run();
 }
 
 }  // namespace sim

@@ -4,7 +4,8 @@
 //
 // Where a device may wait for its host, each run has the launch that it waits for. Where the host, starting a block together with the
 // device, would hold it up by less than kLaunchTolerance of the block's kernels in all, two launches stand for the block: the
-// first kernels', which they wait for, and the rest.
+// first kernels', which they wait for, and the rest. A block that is merged with another one has all its launches: the host is at work on
+// both in turn.
 
 #include <cstdint>
 #include <string_view>
@@ -72,6 +73,6 @@ struct CompiledBlock {
 };
 
 // Cost: O(items x classes they concern x classes of the items they wait for).
-[[nodiscard]] CompiledBlock compile(const Block& block, const Program& program, const Folded& folded, const ClassTimes& times);
+[[nodiscard]] CompiledBlock compile(const Block& block, const Program& program, const Folded& folded, const ClassTimes& times, bool merged);
 
 }  // namespace sim

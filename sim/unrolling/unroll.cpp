@@ -35,11 +35,11 @@ class Unroller {
   void place_slots(const std::vector<Slot>& slots, std::size_t& next, int rank, int iteration);
   void set_up_streams();
   void emit(const BlockInstance& instance);
-  // The number of a block among those that are compiled.
-  std::uint32_t compiled(BlockId b) {
-    const auto [at, is_new] = compiled_.try_emplace(b, static_cast<std::uint32_t>(out_.blocks.size()));
+  // The number of a block, alone or merged with another one, among those that are compiled.
+  std::uint32_t compiled(BlockId b, bool merged) {
+    const auto [at, is_new] = compiled_.try_emplace({b, merged}, static_cast<std::uint32_t>(out_.blocks.size()));
     if (is_new) {
-      out_.blocks.push_back(compile(program_.block(b), program_, folded_, times_));
+      out_.blocks.push_back(compile(program_.block(b), program_, folded_, times_, merged));
       std::vector<std::uint32_t>& steps = steps_.emplace_back();
       for (const Entry& e : out_.blocks.back().entries) steps.push_back(step_of(e));
     }
@@ -48,8 +48,8 @@ class Unroller {
   // What an entry waits for in another instance.
   void wait_for(const Crossing& crossing, const BlockInstance& other, std::vector<std::uint32_t>& after) const;
   std::uint32_t step_of(const Entry& e);
-  void place(BlockId id, int stage, const Slot& slot) {
-    const std::uint32_t block = compiled(id);
+  void place(BlockId id, int stage, const Slot& slot, bool merged) {
+    const std::uint32_t block = compiled(id, merged);
     instance_at(slot.pass, stage, slot.micro_batch) = static_cast<std::uint32_t>(out_.instances.size());
     out_.instances.push_back({block, next_, stage, slot.micro_batch, slot.pass, slot.merged});
     next_ += static_cast<std::uint32_t>(out_.blocks[block].entries.size());
@@ -68,7 +68,7 @@ class Unroller {
   const topology::Cluster& cluster_;
   ClassTimes times_;
   Unrolled out_;
-  std::map<BlockId, std::uint32_t> compiled_;
+  std::map<std::pair<BlockId, bool>, std::uint32_t> compiled_;
   std::vector<std::vector<std::uint32_t>> steps_;  // per block and entry
   std::vector<std::uint32_t> transfer_steps_;      // per transfer class, made once
   std::vector<std::uint32_t> instance_of_;         // [pass][stage][micro-batch], or kNoInstance
@@ -101,7 +101,7 @@ void Unroller::place_slots(const std::vector<Slot>& slots, std::size_t& next, in
     if (slot.pass == Pass::forward && slot.micro_batch == wants_update) return;
     const int stage = pcg::stage_of(plan_.schedule, pcg::ranks_of(plan_), rank, slot.chunk);
     const auto& blocks = program_.blocks_of(slot.pass, position_of(slot.micro_batch % of_iteration_, of_iteration_));
-    place(blocks[static_cast<std::size_t>(stage)], stage, slot);
+    place(blocks[static_cast<std::size_t>(stage)], stage, slot, slot.merged || (next > 0 && slots[next - 1].merged));
   }
 }
 
@@ -115,7 +115,7 @@ void Unroller::place_instances() {
   for (int iteration = 0; iteration < micro_batches_ / of_iteration_; ++iteration) {
     for (int rank = 0; rank < ranks; ++rank)
       place_slots(slots[static_cast<std::size_t>(rank)], next[static_cast<std::size_t>(rank)], rank, iteration);
-    place(program_.update, 0, {.micro_batch = iteration, .pass = Pass::update});
+    place(program_.update, 0, {.micro_batch = iteration, .pass = Pass::update}, false);
   }
 }
 

@@ -191,6 +191,22 @@ TEST_CASE("a host that waits for the counts of tokens is not ahead of its device
   CHECK(time() - paced == doctest::Approx(2 * 2 * 2 * 10e-3).epsilon(0.02));
 }
 
+TEST_CASE("launches of merged passes alternate as their kernels do") {
+  // Eight layers, whose kernels take longer than their launches. The device is idle after each dispatch, when the host has waited for it,
+  // until the next launch: no more, however many launches the backward pass beside it has in all.
+  constexpr int kLayers = 8;
+  const topology::Cluster cluster = wires(2, "10 GB/s");
+  const auto micro_batch_with = [&](double launch_s) {
+    sim::SimulationConfig config;
+    config.framework = profiles::framework_profile(pcg::Framework::generic);
+    config.framework->host.forward_kernel = config.framework->host.backward_kernel = base::Seconds(launch_s);
+    config.framework->host_waits_for_tokens = true;
+    const auto time = [&](int m) { return sim::simulate_plan(with_experts(kLayers, 1, m, true), cluster, config).iteration_time.value(); };
+    return (time(12) - time(6)) / 6;
+  };
+  for (const double launch_s : {120e-6, 160e-6, 200e-6}) CHECK(micro_batch_with(launch_s) - micro_batch_with(0) <= kLayers * launch_s);
+}
+
 TEST_CASE("a plan without experts says that merging its passes hides nothing") {
   pcg::Plan plan = test::pipeline_of(test::mlp(4, 256, 64), 2, 1, 8, pcg::ScheduleKind::one_f_one_b);
   plan.overlap.experts = true;

@@ -12,7 +12,7 @@ without the scores of unfused attention."""
 import re
 
 from .models import columns_of, model
-from .megatron_core import layers_per_stage
+from .megatron_core import UNFUSED_LOSS, layers_per_stage
 from .points import Unsaid, number, point
 
 DEGREES = ("tensor-model-parallel-size", "pipeline-model-parallel-size", "context-parallel-size", "expert-model-parallel-size")
@@ -27,10 +27,8 @@ SUITES = {"t5": "encoder-decoders have no column", "mimo": "models of images hav
 # Median over least time of an iteration from which on a run says more of what ran beside it than of itself: of 836 runs 38 are above, 35 of them on one tray
 # of a GB200 rack, and the others reach up to 12 times the time of their twins.
 UNSTEADY = 1.5
-# What Megatron-LM's command line does unless told otherwise, and NVIDIA's recipes do otherwise: gradients in fp32, dropout, and the loss without fused kernels
-# (profiles/frameworks/megatron.yaml has the sources).
-DEFAULTS = {"training.framework.fp32_gradients": True, "training.framework.transformer_dropout": 0.1, "training.framework.loss.forward_kernels": 6,
-            "training.framework.loss.forward_bytes": "38 B", "training.framework.loss.backward_kernels": 2, "training.framework.loss.backward_bytes": "14 B"}
+# What Megatron-LM's command line does unless told otherwise, and NVIDIA's recipes do otherwise: gradients in fp32, dropout, and the loss without fused kernels.
+DEFAULTS = {"training.framework.fp32_gradients": True, "training.framework.transformer_dropout": 0.1, **UNFUSED_LOSS}
 # What the tests' environment and arguments change about memory (tests/functional_tests/test_cases/*/*/model_config.yaml): CUBLAS_WORKSPACE_CONFIG=:4096:8; the
 # loss is Megatron-LM's, in fp32; deterministic runs have --no-gradient-accumulation-fusion, and NVTE_ALLOW_NONDETERMINISTIC_ALGO=0, with which
 # Transformer Engine takes FlashAttention 2 on Blackwell, too. Layers of the `local` implementation have no library.

@@ -47,6 +47,10 @@ def recompute_modules(names):
     return sorted({MODULES[n] for n in names})
 
 
+# Megatron-LM's loss without fused kernels (profiles/frameworks/megatron.yaml has the sources).
+UNFUSED_LOSS = {f"training.framework.loss.{k}": v for k, v in (("forward_kernels", 6), ("forward_bytes", "38 B"), ("backward_kernels", 2), ("backward_bytes", "14 B"))}
+
+
 def grid(shape, *, n_gpus, tp, pp, vp=1, cp=1, ep=1, etp=None, micro_batch, global_batch, seq, layout="", **values):
     """The columns of a plan. Values of `values` are columns and settings beside it."""
     if n_gpus % (tp * pp * cp):

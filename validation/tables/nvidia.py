@@ -1,7 +1,7 @@
 """NVIDIA's tables whose plan stands in the row: NeMo of 2024 on DGX H100, the MoE ModelZoo's Qwen3, and MLPerf Training's GPT-3. FP8 is
 Transformer Engine's with delayed scaling, the default of NeMo of 2024 and of MLPerf's submissions."""
 from .machines import machine
-from .megatron_core import grid, merged, precision_of, recompute_modules
+from .megatron_core import UNFUSED_LOSS, grid, merged, precision_of, recompute_modules
 from .models import model
 from .points import Unsaid, number, point, seconds_of
 
@@ -59,9 +59,12 @@ def moezoo(tables):
 
 def mlperf(tables):
     """MLPerf Training's GPT-3 175B (mlperf_gpt3_175b_iteration_time.csv): the plan is that of the submission's scripts; tensor
-    parallelism is overlapped. The vocabulary is padded to 51200."""
+    parallelism is overlapped. The vocabulary is padded to 51200. Scripts of v4.0 and v4.1 keep and gather weights in fp8 (FP8_PARAMS in
+    config_common.sh), fuse the loss (cross_entropy_loss_fusion in conf/custom.yaml, which v3.1 does not have) and, with micro-batches of 1,
+    launch layers as graphs (LAYER_CUDA_GRAPH in config_DGXH100_1344x8x6x4x6_mbs1_cg.sh and 1452x8x6x4x6)."""
 
     def one(k, r):
+        of_2024 = r["round"] >= "v4"
         n, tp, pp = (number(r[c], 1) for c in ("n_gpus", "tp", "pp"))
         where, chip = machine(r["gpu"], n)
         shape = {"layers": number(r["layers"]), "hidden": number(r["hidden"]), "heads": number(r["heads"]), "ffn": 4 * number(r["hidden"]), "vocab": 51200}
@@ -71,6 +74,8 @@ def mlperf(tables):
         return point(**merged(p, where, fp8(precision), {
             "id": f"mlperf-{r['round']}-{n}-{k}", "group": f"mlperf-{chip}-{precision}",
             "recompute": r["recompute"] if r["recompute"] in ("full", "selective") else "none",
+            "plan.weights": "fp8_transposed" if of_2024 and precision == "fp8" else None,
+            "plan.graphed": {"attention": True, "mlp": True} if of_2024 and p["micro_batch"] == 1 else None, **({} if of_2024 else UNFUSED_LOSS),
             "training.framework.overlap_tensor": True if tp > 1 else None, "measured_s": r["iter_time_s"], "source": r["source"]}))
 
     yield from tables.convert("mlperf_gpt3_175b_iteration_time.csv", "mlperf", one)
