@@ -273,12 +273,14 @@ Yaml framework_of(const Point& p) {
   return Map(p.mark).set("name", p.framework).take();
 }
 
-// A scenario's path of a setting's: `model.` reaches into the transformer, `plan.` into the options of the only entry.
+// A scenario's path of a setting's: `model.` reaches into the transformer, but for what stands beside any model, `plan.` into the options
+// of the only entry.
 std::string path_in_scenario(const std::string& setting, const Yaml& scenario, const Point& p) {
   const std::size_t dot = setting.find('.');
   if (setting.starts_with("plan."))
     return fmt::format("plans[0].{}{}", scenario.find("plans")->items[0].entries[0].key, setting.substr(dot));
-  if (setting.starts_with("model.") && p.model.empty()) return "model.transformer" + setting.substr(dot);
+  if (setting.starts_with("model.") && !setting.starts_with("model.lora") && p.model.empty())
+    return "model.transformer" + setting.substr(dot);
   return setting;
 }
 

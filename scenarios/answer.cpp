@@ -21,7 +21,7 @@ namespace {
 using base::NoteKind;
 
 // Backward costs twice forward: one product for each of the two gradients (Megatron-LM, arXiv 2104.04473, appendix).
-constexpr double kForwardsPerIteration = 3;
+constexpr double kPasses = 3;  // forward, and backward for both factors of a product
 
 base::Seconds now() { return base::Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count()); }
 
@@ -70,16 +70,18 @@ void add_numbers(Run& run, const Variant& variant) {
   run.interval_high = interval.high;
   run.notes.push_back(std::move(interval.note));
   run.notes.push_back(variant.framework.note());
+  if (const std::int64_t all = variant.model->parameters(), frozen = variant.model->frozen_parameters(); frozen > 0)
+    run.notes.push_back({NoteKind::detail, fmt::format("{} of {} parameters are trained, the others frozen", all - frozen, all)});
   for (const std::string& type : devices)
     if (profiles::is_file(type)) run.notes.push_back({NoteKind::detail, fmt::format("device profile {}", profiles::device_title(type))});
   run.notes.insert(run.notes.end(), s.notes.begin(), s.notes.end());
   if (time_s > 0) {
     run.samples_per_s = batch / time_s;
     run.tokens_per_s = run.samples_per_s * static_cast<double>(variant.model->tokens_per_sample());
-    const double iteration = kForwardsPerIteration * batch / static_cast<double>(variant.model->batch());
+    const double batches = batch / static_cast<double>(variant.model->batch());
     const double peak = time_s * peak_of(*variant.cluster, plan.gpus, plan.training.precision);
-    run.mfu = iteration * variant.model->forward_flops().value() / peak;
-    run.mfu_causal = run.mfu - iteration * variant.model->masked_flops().value() / peak;
+    run.mfu = batches * variant.model->iteration_flops().value() / peak;
+    run.mfu_causal = run.mfu - kPasses * batches * variant.model->masked_flops().value() / peak;
     if (auto note = high_mfu_note(run.mfu, run.mfu_causal)) run.notes.push_back(std::move(*note));
   }
   if (!s.memory.fits()) run.status = Status::out_of_memory;

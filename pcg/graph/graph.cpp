@@ -70,6 +70,13 @@ std::int64_t Graph::parameters() const {
   return total;
 }
 
+std::int64_t Graph::frozen_parameters() const {
+  std::int64_t total = 0;
+  for (const GraphNode& n : nodes_)
+    if (is<Weight>(n.op) && std::get<Weight>(n.op).frozen) total += n.outputs[0].elements();
+  return total;
+}
+
 std::int64_t Graph::auxiliary_parameters() const {
   std::int64_t total = 0;
   for (const GraphNode& n : nodes_)
@@ -86,6 +93,17 @@ base::Flops Graph::forward_flops() const {
 base::Flops Graph::masked_flops() const {
   base::Flops total;
   for (const GraphNode& n : nodes_) total += pcg::masked_flops(n.op, shapes_of(*this, n.inputs), n.outputs);
+  return total;
+}
+
+base::Flops Graph::iteration_flops() const {
+  const auto is_frozen = [&](GraphTensorRef t) {
+    const auto* weight = std::get_if<Weight>(&node(t.node).op);
+    return weight != nullptr && weight->frozen;
+  };
+  base::Flops total;
+  for (const GraphNode& n : nodes_)
+    total += (std::ranges::any_of(n.inputs, is_frozen) ? 2 : 3) * model_flops(n.op, shapes_of(*this, n.inputs), n.outputs);
   return total;
 }
 

@@ -57,9 +57,12 @@ class Graph {
   // Returns one entry per node: the nodes that read any of its outputs, ascending.
   [[nodiscard]] std::vector<std::vector<GraphNodeId>> consumers() const;
   [[nodiscard]] std::int64_t parameters() const;            // elements of all weights
+  [[nodiscard]] std::int64_t frozen_parameters() const;     // of them, elements of those that are not trained
   [[nodiscard]] std::int64_t auxiliary_parameters() const;  // elements of the weights of auxiliary blocks
   [[nodiscard]] base::Flops forward_flops() const;          // model FLOPs (pcg/work/model_flops.hpp) of the batch that the inputs hold
   [[nodiscard]] base::Flops masked_flops() const;           // the part of them that causal masks throw away
+  // Of forward, backward for activations and backward for weights: three times forward_flops, less products of frozen weights.
+  [[nodiscard]] base::Flops iteration_flops() const;
   // The longest sequence that an embedding looks up; 0: samples are no sequences.
   [[nodiscard]] std::int64_t tokens_per_sample() const;
   [[nodiscard]] std::int64_t batch() const;  // size of dim 0 of the first input that has dims; 1: none has

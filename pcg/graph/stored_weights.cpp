@@ -28,13 +28,13 @@ bool overlap(const WeightPart& a, const WeightPart& b) {
 
 // Tensors of weights as parts of the model's weights. What has several parts has them along one dim, in order.
 Weight concat_of(const std::vector<Weight>& tensors, const TensorShape& shape, int along) {
-  Weight result{shape, {}, along};
+  Weight result{shape, {}, along, tensors.front().frozen};
   for (const Weight& t : tensors) result.parts.insert(result.parts.end(), t.parts.begin(), t.parts.end());
   return result;
 }
 
 Weight slice_of(const Weight& tensor, std::size_t axis, std::int64_t begin, std::int64_t length) {
-  Weight result{tensor.shape, {}, tensor.along};
+  Weight result{tensor.shape, {}, tensor.along, tensor.frozen};
   result.shape.sizes[axis] = length;
   std::int64_t at = 0;  // where the part begins in the tensor
   for (WeightPart p : tensor.parts) {
@@ -90,6 +90,8 @@ class Views {
       std::vector<Weight> tensors;
       for (const GraphTensorRef t : node.inputs) tensors.push_back(view(t));
       if (std::ranges::any_of(tensors, [&](const Weight& t) { return t.parts.size() > 1 && t.along != along; })) return {};
+      // What is trained and what is not are stored apart.
+      if (std::ranges::any_of(tensors, [&](const Weight& t) { return t.frozen != tensors.front().frozen; })) return {};
       return {concat_of(tensors, node.outputs[0], along)};
     }
     if (const auto* slice = std::get_if<Slice>(&node.op))
@@ -217,11 +219,11 @@ std::optional<std::string> storage_fault(const Pcg& pcg) {
 Pcg with_model_weights(const Pcg& pcg) {
   PcgBuilder builder(pcg.name(), {pcg.blocks().begin(), pcg.blocks().end()});
   std::map<std::string, NodeId> weights;  // of the model, that are there
-  const auto part = [&](const WeightPart& p, Element element, const std::string& name, int block) {
-    TensorShape shape{p.whole, element};
+  const auto part = [&](const WeightPart& p, const Weight& of, const std::string& name, int block) {
+    TensorShape shape{p.whole, of.shape.element};
     const auto [at, is_new] = weights.try_emplace(p.of);
     if (is_new) {
-      const Operator weight = Weight{shape};
+      const Operator weight = Weight{.shape = shape, .frozen = of.frozen};
       at->second = builder.add(p.of, weight, {}, unsharded(iteration_space(weight, {})), block);
     }
     TensorRef t{at->second};
@@ -241,7 +243,7 @@ Pcg with_model_weights(const Pcg& pcg) {
       std::vector<TensorRef> parts;
       std::vector<TensorShape> shapes;
       for (const WeightPart& p : weight->parts) {
-        parts.push_back(part(p, weight->shape.element, fmt::format("{}.part{}", n.name, parts.size()), n.block));
+        parts.push_back(part(p, *weight, fmt::format("{}.part{}", n.name, parts.size()), n.block));
         shapes.push_back({p.sizes, weight->shape.element});
       }
       TensorRef at = parts[0];

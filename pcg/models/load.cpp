@@ -10,6 +10,7 @@
 #include "base/files/text_file.hpp"
 #include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
+#include "pcg/models/adapters.hpp"
 #include "pcg/models/builtin_table.hpp"
 #include "pcg/models/builtins.hpp"
 #include "pcg/models/families/model_config.hpp"
@@ -177,6 +178,34 @@ void apply_overrides(MapReader& r, Found& found) {
   for (const std::string& problem : problems(layers)) r.complain("sequence_length", problem);
 }
 
+// Adapters on what the model has anyway.
+std::optional<Adapters> read_adapters(MapReader& r) {
+  const Yaml* section = r.optional("lora");
+  if (section == nullptr) return std::nullopt;
+  constexpr std::int64_t kWidest = std::int64_t{1} << 20;
+  MapReader keys(*section, r.path_of("lora"), r.sink());
+  Adapters adapters{.rank = keys.integer("rank", 1, kWidest).value_or(1), .on = {"qkv"}};
+  keys.require("rank");
+  if (const Yaml* on = keys.optional("on")) {
+    adapters.on.clear();
+    if (!on->is_sequence() || on->items.empty()) keys.complain("on", "expected a list of words", "write e.g. [qkv, out]");
+    for (const Yaml& word : on->items)
+      if (const auto text = base::as_text(word, keys.path_of("on"), keys.sink())) adapters.on.push_back(*text);
+  }
+  keys.finish();
+  return adapters;
+}
+
+Graph adapted(const Graph& graph, const Adapters& adapters, MapReader& r) {
+  const std::vector<std::string> known = adaptable(graph);
+  MapReader keys(*r.optional("lora"), r.path_of("lora"), r.sink());
+  for (const std::string& word : adapters.on)
+    if (std::ranges::find(known, word) == known.end())
+      keys.complain("on", fmt::format("no linear layer of {} is called \"{}\"", graph.name(), word),
+                    known.empty() ? "it has none inside of its layers" : fmt::format("write some of: {}", fmt::join(known, ", ")));
+  return r.sink().empty() ? with_adapters(graph, adapters) : graph;
+}
+
 std::string absolute_name(const std::filesystem::path& file) {
   return base::is_standard_input(file) ? file.string() : std::filesystem::absolute(file).string();
 }
@@ -209,10 +238,14 @@ Graph load_model(const Yaml& section, const std::string& path, const std::filesy
   MapReader r(section, path, sink);
   Found found = find_model(r, base_directory);
   apply_overrides(r, found);
+  const std::optional<Adapters> adapters = read_adapters(r);
   r.finish();
   sink.throw_if_any();
   try {
-    return build_found(found, batch);
+    Graph graph = build_found(found, batch);
+    if (adapters) graph = adapted(graph, *adapters, r);
+    sink.throw_if_any();
+    return graph;
   } catch (const ShapeError& e) { sink.add(section.mark, path, e.what()); }
   sink.throw_if_any();
   return {};

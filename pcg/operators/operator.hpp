@@ -27,11 +27,12 @@ struct WeightPart {
   bool operator==(const WeightPart&) const = default;
 };
 // A weight of the model, or what a rewritten graph stores and trains as one: parts of the model's weights, side by side along dim `along`.
-// No parts: the model's weight of the node's own name.
+// No parts: the model's weight of the node's own name. Of a frozen weight nothing makes the gradient, and no optimizer updates it.
 struct Weight {
   TensorShape shape;
   std::vector<WeightPart> parts{};
   int along = 0;
+  bool frozen = false;
   bool operator==(const Weight&) const = default;
 };
 

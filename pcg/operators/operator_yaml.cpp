@@ -96,6 +96,7 @@ class Writer {
 void write(const Input& o, Writer& w) { w.shape(o.shape); }
 void write(const Weight& o, Writer& w) {
   w.shape(o.shape);
+  w.flag("frozen", o.frozen);
   if (o.parts.empty()) return;
   w.parts(o.parts);
   w.unless("along", o.along, 0);
@@ -280,7 +281,9 @@ std::vector<WeightPart> parts(MapReader& r) {
   }
   return result;
 }
-Weight read(std::type_identity<Weight>, MapReader& r) { return {shape(r), parts(r), small(r, "along", 0, 0)}; }
+Weight read(std::type_identity<Weight>, MapReader& r) {
+  return {shape(r), parts(r), small(r, "along", 0, 0), r.boolean("frozen").value_or(false)};
+}
 Linear read(std::type_identity<Linear>, MapReader& r) {
   return {size_of(r, "out"), r.boolean("bias").value_or(false), r.boolean("transposed").value_or(false), activation(r)};
 }

@@ -26,6 +26,7 @@ bool multiplies_low(const Plan& plan, const PcgNode& node) {
   const Operator* op = casts_products(plan.training.precision) ? node.operation() : nullptr;
   if (op == nullptr || !(std::holds_alternative<Linear>(*op) || std::holds_alternative<ExpertLinear>(*op))) return false;
   if (!plan.pcg.blocks()[static_cast<std::size_t>(node.block)].weighty || node.name.ends_with(".router")) return false;
+  if (node.name.ends_with(".lora_a") || node.name.ends_with(".lora_b")) return false;
   const Bf16Layers& kept = plan.training.bf16_layers;
   return kept == Bf16Layers{} || !stays_in_bf16(kept, plan.pcg.blocks(), static_cast<std::size_t>(node.block));
 }

@@ -32,7 +32,7 @@ class Rebuilder {
  private:
   void settle_weight(std::size_t n, TensorShape shape) {
     shapes_[n] = {shape};
-    operators_[n] = Weight{std::move(shape)};
+    operators_[n] = Weight{.shape = std::move(shape), .frozen = std::get<Weight>(graph_.nodes()[n].op).frozen};
   }
   [[nodiscard]] bool is_open(GraphTensorRef t) const { return shapes_[t.node.value].empty(); }  // a weight not settled yet
 

@@ -50,7 +50,7 @@ int operator_count(const pcg::Graph& g) {
 // published today (Megatron-LM's and Megatron-Bridge's formulas): 6 per weight that a token meets, and half of each causal square.
 double training_flops_per_token(const pcg::Graph& g) {
   const auto tokens = static_cast<double>(g.tokens_per_sample() * g.batch());
-  return tokens == 0 ? 0 : 3 * (g.forward_flops() - g.masked_flops()).value() / tokens;
+  return tokens == 0 ? 0 : (g.iteration_flops() - 3 * g.masked_flops()).value() / tokens;
 }
 
 std::string short_number(double x) {
@@ -99,7 +99,11 @@ std::string model_text(const pcg::Graph& g, std::span<const std::string> notes) 
       fmt::format("{}: {} operators, {} ({}) parameters, {}FLOP forward per sample\n", g.name(), operator_count(g), parameters,
                   short_number(static_cast<double>(parameters)), short_number(g.forward_flops().value() / static_cast<double>(g.batch())));
   if (const double flops = training_flops_per_token(g); flops > 0)
-    out += fmt::format("{}FLOP per token in training: 3 x forward, without the masked part of attention\n", short_number(flops));
+    out += fmt::format("{}FLOP per token in training: 3 x forward, {}without the masked part of attention\n", short_number(flops),
+                       g.frozen_parameters() > 0 ? "2 x that of frozen weights, " : "");
+  if (const std::int64_t frozen = g.frozen_parameters(); frozen > 0)
+    out += fmt::format("{} ({}) parameters are trained, the others frozen\n", g.parameters() - frozen,
+                       short_number(static_cast<double>(g.parameters() - frozen)));
   if (g.auxiliary_parameters() > 0)
     out += fmt::format("{} ({}) parameters more serve training alone\n", g.auxiliary_parameters(),
                        short_number(static_cast<double>(g.auxiliary_parameters())));
@@ -123,6 +127,7 @@ std::string model_json(const pcg::Graph& g, std::span<const std::string> notes) 
   j["operators"] = operator_count(g);
   j["parameters"] = g.parameters() - g.auxiliary_parameters();
   if (g.auxiliary_parameters() > 0) j["auxiliary_parameters"] = g.auxiliary_parameters();
+  if (g.frozen_parameters() > 0) j["frozen_parameters"] = g.frozen_parameters();
   j["forward_flops_per_sample"] = g.forward_flops().value() / static_cast<double>(g.batch());
   if (const double flops = training_flops_per_token(g); flops > 0) j["training_flops_per_token"] = flops;
   j["notes"] = notes;

@@ -90,6 +90,7 @@ class Region {
     if (stage_of(node) != stage_ || loop < 0) return false;
     if (is_linear(node)) {
       ++rows_;
+      if (decided_[n.value] >= 0 && decided_[n.value] != loop) return false;  // it is cut with others already
       return input == 0 && s.loops[static_cast<std::size_t>(loop)].name == "k" && cut_loop(n, loop);
     }
     if (std::holds_alternative<pcg::CrossEntropy>(node.op)) {

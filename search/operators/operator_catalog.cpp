@@ -21,7 +21,8 @@ std::vector<bool> nodes_with_gradients(const pcg::Graph& graph, const std::vecto
   for (const pcg::GraphNodeId n : with_gradient) is[n.value] = true;
   for (std::size_t n = 0; n < is.size(); ++n) {
     const pcg::GraphNode& node = graph.nodes()[n];
-    is[n] = is[n] || std::holds_alternative<pcg::Weight>(node.op) ||
+    const auto* weight = std::get_if<pcg::Weight>(&node.op);
+    is[n] = is[n] || (weight != nullptr && !weight->frozen) ||
             std::ranges::any_of(node.inputs, [&](pcg::GraphTensorRef t) { return is[t.node.value]; });
   }
   return is;
@@ -45,7 +46,9 @@ Specimens specimens_of(const OperatorKind& kind, std::size_t count) {
     std::vector<pcg::GraphTensorRef> inputs;
     for (std::size_t i = 0; i < kind.inputs.size(); ++i) {
       const std::string name = fmt::format("input {} of {}", i, c);
-      inputs.push_back(kind.has_gradient[i] ? builder.weight(name, kind.inputs[i]) : builder.input(name, kind.inputs[i]));
+      if (kind.has_gradient[i]) inputs.push_back(builder.weight(name, kind.inputs[i]));
+      else if (kind.is_weight[i]) inputs.push_back(builder.add_raw(name, pcg::Weight{.shape = kind.inputs[i], .frozen = true}, {}).front());
+      else inputs.push_back(builder.input(name, kind.inputs[i]));
     }
     next += static_cast<std::uint32_t>(inputs.size());
     builder.add_raw(fmt::format("{}", c), kind.node.op, std::move(inputs));
@@ -243,8 +246,12 @@ Ways OperatorCatalog::priced(const OperatorKind& kind, std::vector<Strategy> str
     for (std::size_t i = 0; i < kind.inputs.size(); ++i) {
       if (!kind.is_weight[i]) continue;
       const auto elements = static_cast<double>(layouts.input_gradients[i].shape.shard().elements());
-      parameters += elements;
       const double shared = elements / layouts.inputs[i].shape.copy;
+      if (!kind.has_gradient[i]) {
+        for (std::size_t zero = 0; zero < 4; ++zero) cost.state_bytes[zero] += (zero < 3 ? elements : shared) * state.weight;
+        continue;
+      }
+      parameters += elements;
       cost.state_bytes[0] += elements * (state.weight + state.gradient + state.between_updates());
       cost.state_bytes[1] += elements * (state.weight + state.gradient) + shared * state.between_updates();
       cost.state_bytes[2] += elements * state.weight + shared * (state.gradient + state.between_updates());

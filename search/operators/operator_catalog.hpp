@@ -59,7 +59,7 @@ inline constexpr std::array kMemoryPrices = {0.0, 0.01, 0.1, 1.0, 10.0};
 struct OperatorKind {
   pcg::GraphNode node;                   // one of them
   std::vector<pcg::TensorShape> inputs;  // whole
-  std::vector<bool> is_weight;           // per input: a trained weight
+  std::vector<bool> is_weight;           // per input: a weight, frozen if no gradient is made
   std::vector<bool> has_gradient;        // per input: the backward pass makes its gradient
 };
 using KindNumber = std::uint32_t;

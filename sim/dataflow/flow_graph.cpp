@@ -25,6 +25,11 @@ bool keeps_activation_input(const pcg::Plan& plan, const FlowGraph& flow, std::u
          std::ranges::any_of(flow.origins[node], [&](pcg::TensorRef from) { return is_activation_of_input(plan.pcg.node(from.node)); });
 }
 
+bool trains_weights(const FlowGraph& flow, std::uint32_t node) {
+  return std::ranges::any_of(flow.origins[node],
+                             [&](pcg::TensorRef from) { return flow.stored[from.node.value] && flow.needs_gradient[from.node.value]; });
+}
+
 FlowGraph flow_graph(const pcg::Plan& plan) {
   const auto nodes = plan.pcg.nodes();
   FlowGraph g{PlanLayouts(plan), {}, {}, {}, {}, {}};
@@ -36,7 +41,8 @@ FlowGraph flow_graph(const pcg::Plan& plan) {
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     g.uses[n].resize(nodes[n].outputs.size());
     // Nodes are in topological order: what lies behind a node is known when it is reached.
-    if (nodes[n].is_weight()) g.needs_gradient[n] = g.stored[n] = true;
+    g.needs_gradient[n] = nodes[n].is_trained();
+    g.stored[n] = nodes[n].is_weight();
     if (!nodes[n].computes()) continue;
     g.stage_nodes[static_cast<std::size_t>(plan.stage[n])].push_back(static_cast<std::uint32_t>(n));
     for (std::size_t i = 0; i < nodes[n].inputs.size(); ++i) {

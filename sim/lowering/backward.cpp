@@ -50,7 +50,7 @@ class BackwardEmitter {
 
   // The pass synchronises the gradient of what a node reads: of a weight.
   [[nodiscard]] bool synchronises(pcg::TensorRef from) const {
-    if (!l_.plan.pcg.node(from.node).is_weight()) return false;
+    if (!l_.plan.pcg.node(from.node).is_trained()) return false;
     const int zero = zero_of(l_, from.node.value);
     // What keeps only a shard of the gradients reduces every micro-batch's; else once per iteration.
     if (pcg::shards_gradients(zero, l_.plan.memory.zero)) return true;
@@ -252,6 +252,7 @@ void BackwardEmitter::emit_node(std::uint32_t node) {
 
 std::vector<std::uint32_t> BackwardEmitter::gather_inputs_again(std::uint32_t node, const Waits& w) {
   std::vector<std::uint32_t> items;
+  if (!trains_weights(l_.flow, node)) return items;  // gathered for the gradients of weights
   for (const Deliveries::Gathered& input : l_.deliveries.gathered_again(node))
     items.push_back(sim::append(is_left(node) ? weights_ : block_, collective(input.movement, "tensor again", input.producer, w)));
   return items;

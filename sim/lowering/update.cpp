@@ -18,11 +18,11 @@ struct StageWeight : HeldWeight {
   int stage = 0;
 };
 
-// In backward order within a stage.
+// Those that are trained, in backward order within a stage.
 std::vector<StageWeight> weights_of_stages(const Lowering& l) {
   std::vector<StageWeight> held;
   for (int s = 0; s < l.plan.stages; ++s)
-    for (const HeldWeight& h : held_weights(l, s)) held.push_back({h, s});
+    for (const HeldWeight& h : trained_weights(l, s)) held.push_back({h, s});
   return held;
 }
 
@@ -228,8 +228,8 @@ void UpdateEmitter::cast() {
   if (!pcg::casts_products(l_.plan.training.precision)) return;
   for (int s = 0; s < l_.plan.stages; ++s) {
     std::map<DeviceSetId, Compute> kernels;
-    for (const StageWeight& h : held_) {
-      if (h.stage != s || h.input != 1 || zero_of(l_, h.weight) >= 3) continue;
+    for (const HeldWeight& h : held_weights(l_, s)) {
+      if (h.input != 1 || zero_of(l_, h.weight) >= 3) continue;
       const Price& casts = l_.prices.weight_cast(h.reader);
       if (casts.empty()) continue;
       const DeviceSetId devices = l_.interned.device_set_of(h.reader);

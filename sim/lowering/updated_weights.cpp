@@ -20,7 +20,7 @@ std::vector<WeightBucket> buckets_of(const Lowering& l, int stage) {
   const double capacity = weight_bucket(l, stage);
   std::vector<WeightBucket> full;
   std::map<SyncPatternId, WeightBucket> open;
-  for (const HeldWeight& h : held_weights(l, stage)) {
+  for (const HeldWeight& h : trained_weights(l, stage)) {
     const SyncPatternId pattern = l.synchronisation.of(h.reader, h.input).main;
     if (zero_of(l, h.weight) == 0 || l.synchronisation.pattern(pattern).empty()) continue;
     WeightBucket& bucket = open.try_emplace(pattern, WeightBucket{pattern, 0, {}, {}}).first->second;

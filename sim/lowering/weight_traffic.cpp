@@ -14,7 +14,7 @@ base::Bytes gradient_element(const Lowering& l) { return base::Bytes(model_state
 // How many devices add up gradients with each other, of the stage's weights that most share.
 std::size_t replicas(const Lowering& l, int stage) {
   std::size_t most = 1;
-  for (const HeldWeight& h : held_weights(l, stage)) most = std::max(most, l.synchronisation.held_by(h.reader, h.input));
+  for (const HeldWeight& h : trained_weights(l, stage)) most = std::max(most, l.synchronisation.held_by(h.reader, h.input));
   return most;
 }
 
@@ -46,6 +46,12 @@ std::vector<HeldWeight> held_weights(const Lowering& l, int stage) {
         held.push_back({from.node.value, *n, static_cast<std::uint32_t>(i)});
     }
   }
+  return held;
+}
+
+std::vector<HeldWeight> trained_weights(const Lowering& l, int stage) {
+  std::vector<HeldWeight> held = held_weights(l, stage);
+  std::erase_if(held, [&](const HeldWeight& h) { return !l.plan.pcg.nodes()[h.weight].is_trained(); });
   return held;
 }
 

@@ -21,8 +21,9 @@ namespace sim {
 struct HeldWeight {
   std::uint32_t weight = 0, reader = 0, input = 0;
 };
-// Those of a stage, in the order in which a backward pass comes to them.
+// Those of a stage, in the order in which a backward pass comes to them; and of them those that an optimizer updates.
 [[nodiscard]] std::vector<HeldWeight> held_weights(const Lowering& l, int stage);
+[[nodiscard]] std::vector<HeldWeight> trained_weights(const Lowering& l, int stage);
 
 // What a bucket of the stage's gradients holds before it goes.
 [[nodiscard]] base::Bytes gradient_bucket(const Lowering& l, int stage);

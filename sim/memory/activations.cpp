@@ -106,8 +106,10 @@ void Activations::keep(std::span<const std::uint32_t> nodes, Scores scores, std:
     if (!flow_.needs_gradient[n] || dropped_.contains(n)) continue;
     const pcg::NodeId id(n);
     const pcg::Saved saved = saved_of(plan_, id);
+    // What a product multiplies is kept for the gradient of its weight alone.
+    const bool keeps_operand = !pcg::multiplies_for_weights(*plan_.pcg.node(id).operation()) || trains_weights(flow_, n);
     for (std::size_t i = 0; i < flow_.origins[n].size(); ++i) {
-      if (saved.inputs[i] && !flow_.stored[flow_.origins[n][i].node.value] && !is_computed_again(n, i) &&
+      if (saved.inputs[i] && (i > 0 || keeps_operand) && !flow_.stored[flow_.origins[n][i].node.value] && !is_computed_again(n, i) &&
           !is_dropped(flow_.origins[n][i].node.value, n))
         keep_tensor(flow_.origins[n][i], kept_layout(n, i), bytes, copy_of(n, i));
     }
@@ -133,7 +135,7 @@ void Activations::keep_inputs(std::span<const std::uint32_t> nodes, std::vector<
 
 void Activations::keep_for_weights(std::span<const std::uint32_t> nodes, std::vector<double>& bytes) {
   for (const std::uint32_t n : nodes) {
-    if (!flow_.needs_gradient[n] || !pcg::multiplies_for_weights(*plan_.pcg.node(pcg::NodeId(n)).operation())) continue;
+    if (!trains_weights(flow_, n) || !pcg::multiplies_for_weights(*plan_.pcg.node(pcg::NodeId(n)).operation())) continue;
     for (std::size_t i = 0; i < flow_.origins[n].size(); ++i)
       if (!flow_.stored[flow_.origins[n][i].node.value]) keep_tensor(flow_.origins[n][i], kept_layout(n, i), bytes, copy_of(n, i));
     double gradients = 0;

@@ -28,6 +28,7 @@ std::vector<std::vector<std::uint32_t>> products_of(const pcg::Plan& plan, const
 double distinct_parameters(const pcg::Plan& plan, const FlowGraph& flow, const std::vector<std::uint32_t>& products) {
   std::map<std::pair<pcg::TensorRef, bool>, std::vector<std::vector<std::int64_t>>> joined;
   for (const std::uint32_t n : products) {
+    if (!trains_weights(flow, n)) continue;
     const pcg::TensorShape weight = flow.layouts[n].inputs[1].shape.shard();
     const bool expert = is_expert(plan.pcg.node(pcg::NodeId(n)));
     std::vector<std::int64_t> sizes = weight.sizes;

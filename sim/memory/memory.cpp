@@ -98,7 +98,7 @@ std::vector<MemoryCounter::WholeBytes> MemoryCounter::whole_bytes(const std::vec
       for (base::DeviceId d : l.devices) {
         per_device[d.value].weights +=
             elements * (bytes.kept + (pcg::zero_of_block(plan_.zero, plan_.memory.zero, weight.block) >= 3 ? bytes.copied : 0));
-        per_device[d.value].gradients += elements * gradient;
+        if (weight.is_trained()) per_device[d.value].gradients += elements * gradient;
       }
     }
   }

@@ -67,6 +67,7 @@ std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data
         const int stage = pcg::zero_of_block(zero, plan.memory.zero, plan.pcg.node(from.node).block);
         const auto elements = static_cast<double>(l.shape.shard().elements());
         StateBytes states = states_of(stage, plan.memory.zero, each, elements, share);
+        if (!plan.pcg.node(from.node).is_trained()) states = {.weights = states.weights};
         if (stage < 3) states.copies = base::Bytes(elements * bytes.copied);
         for (const base::DeviceId d : l.devices) {
           if (d.value >= devices.size()) devices.resize(d.value + 1);

@@ -192,6 +192,7 @@ NodeShape node_shape(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t
               is_activated_gate(plan, flow, node),
               is_second_projection(plan, flow, node),
               receives_unsorted(plan, flow, node)};
+  s.trained = trains_weights(flow, node);
   s.stored = flow.stored[node];
   s.graphed = pcg::is_graphed(n, plan.graphed);
   const auto slots = pcg::weight_slots(s.op, flow.origins[node].size());
@@ -259,6 +260,7 @@ std::vector<pcg::Kernel> input_gradient_kernels(const NodeShape& shape, const pc
 
 std::vector<pcg::Kernel> weight_gradient_kernels(const NodeShape& shape, const pcg::TrainingConfig& training,
                                                  const profiles::FrameworkProfile& framework) {
+  if (!shape.trained) return {};
   std::vector<pcg::Kernel> kernels = pcg::weight_gradient_kernels(shape.op, shape.read, shape.outputs, training.precision);
   if (shape.casts.low)
     read_low(kernels, shape.read[0].elements() + shape.outputs[0].elements(), pcg::operand_format(training, shape.casts.copies_columns));
@@ -299,7 +301,7 @@ std::vector<pcg::Kernel> gradient_buffer_kernels(const pcg::Plan& plan, const Fl
   const ModelStateBytes element = model_state_bytes(plan.training, framework);
   std::vector<pcg::Kernel> kernels;
   for (std::size_t i = 0; i < flow.origins[node].size(); ++i) {
-    if (!plan.pcg.node(flow.origins[node][i].node).is_weight()) continue;
+    if (!plan.pcg.node(flow.origins[node][i].node).is_trained()) continue;
     const auto parameters = static_cast<double>(flow.layouts[node].inputs[i].shape.shard().elements());
     pcg::Kernel k;
     k.kind = pcg::KernelKind::elementwise;
@@ -313,14 +315,17 @@ std::vector<pcg::Kernel> gradient_buffer_kernels(const pcg::Plan& plan, const Fl
   return kernels;
 }
 
-std::vector<pcg::Kernel> unit_copies(const pcg::Plan& plan, const FlowGraph& flow, base::Bytes bytes, std::uint32_t node) {
+std::vector<pcg::Kernel> unit_copies(const pcg::Plan& plan, const FlowGraph& flow, UnitCopy of, base::Bytes bytes, std::uint32_t node) {
   if (bytes.value() == 0) return {};
   pcg::Kernel k;
   k.kind = pcg::KernelKind::copy;
   k.name = "unit copy";
-  for (std::size_t i = 0; i < flow.origins[node].size(); ++i)
-    if (plan.pcg.node(flow.origins[node][i].node).is_weight())
+  for (std::size_t i = 0; i < flow.origins[node].size(); ++i) {
+    const pcg::PcgNode& weight = plan.pcg.node(flow.origins[node][i].node);
+    if (of == UnitCopy::weights ? weight.is_weight() : weight.is_trained())
       k.bytes += bytes * static_cast<double>(flow.layouts[node].inputs[i].shape.shard().elements());
+  }
+  if (k.bytes.value() == 0) return {};
   return {k};
 }
 

@@ -23,6 +23,7 @@ struct NodeShape {
   bool activated_gate = false;                  // the activation of a gated unit, which its product may compute
   bool second_projection = false;               // of a gated unit, which may be one product with the gate's
   bool received_unsorted = false;               // dispatch or combine of tokens that come by all-to-all to ranks of several experts
+  bool trained = false;                         // the backward pass makes gradients of weights that it reads
   bool stored = false;                          // joins or cuts weights alone (FlowGraph::stored): runs no kernels
   bool graphed = false;                         // in a CUDA graph (pcg::GraphedParts): the host launches it in no time
   bool operator==(const NodeShape&) const = default;
@@ -47,8 +48,10 @@ struct NodeShape {
 // weight-gradient kernels add them up themselves.
 [[nodiscard]] std::vector<pcg::Kernel> gradient_buffer_kernels(const pcg::Plan& plan, const FlowGraph& flow,
                                                                const profiles::FrameworkProfile& framework, std::uint32_t node);
-// Copies between the tensors of a unit's weights and the buffers that are gathered or reduced, of `bytes` per parameter of the node's
-// weights. None where that is 0.
-[[nodiscard]] std::vector<pcg::Kernel> unit_copies(const pcg::Plan& plan, const FlowGraph& flow, base::Bytes bytes, std::uint32_t node);
+// Copies between the tensors of a unit's weights and the buffers that are gathered, or between those of their gradients and the buffers
+// that are reduced, of `bytes` per parameter of the node's weights. None where that is 0.
+enum class UnitCopy { weights, gradients };
+[[nodiscard]] std::vector<pcg::Kernel> unit_copies(const pcg::Plan& plan, const FlowGraph& flow, UnitCopy of, base::Bytes bytes,
+                                                   std::uint32_t node);
 
 }  // namespace sim

@@ -123,13 +123,16 @@ const Price& PriceList::gradient_buffer(std::uint32_t node) {
 
 const Price& PriceList::weight_copy(std::uint32_t node) {
   std::optional<Price>& known = nodes_[node].weight_copy;
-  if (!known) known = price(unit_copies(plan_, flow_, framework_.unit_copies.gathered, node), kNoLaunch, plan_.training.precision);
+  if (!known)
+    known = price(unit_copies(plan_, flow_, UnitCopy::weights, framework_.unit_copies.gathered, node), kNoLaunch, plan_.training.precision);
   return *known;
 }
 
 const Price& PriceList::gradient_copy(std::uint32_t node) {
   std::optional<Price>& known = nodes_[node].gradient_copy;
-  if (!known) known = price(unit_copies(plan_, flow_, framework_.unit_copies.reduced, node), kNoLaunch, plan_.training.precision);
+  if (!known)
+    known =
+        price(unit_copies(plan_, flow_, UnitCopy::gradients, framework_.unit_copies.reduced, node), kNoLaunch, plan_.training.precision);
   return *known;
 }
 

@@ -149,10 +149,10 @@ TEST_CASE("copies around a unit move their bytes for each parameter that a node 
   double gathered = 0, parameters = 0;
   for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n) {
     if (plan.pcg.nodes()[n].name.find("layer") == std::string::npos || !plan.pcg.nodes()[n].computes()) continue;
-    for (const pcg::Kernel& k : sim::unit_copies(plan, data.flow, base::Bytes(6), n)) gathered += k.bytes.value();
+    for (const pcg::Kernel& k : sim::unit_copies(plan, data.flow, sim::UnitCopy::gradients, base::Bytes(6), n)) gathered += k.bytes.value();
     for (const pcg::TensorRef from : data.flow.origins[n])
       if (plan.pcg.node(from.node).is_weight()) parameters += static_cast<double>(plan.pcg.whole_outputs(from.node)[0].elements());
-    CHECK(sim::unit_copies(plan, data.flow, base::Bytes(0), n).empty());
+    CHECK(sim::unit_copies(plan, data.flow, sim::UnitCopy::weights, base::Bytes(0), n).empty());
   }
   CHECK(parameters > 3 * kHabitWidth * kHabitInner + 4 * kHabitWidth * kHabitWidth);  // three of the MLP, four of attention, norms
   CHECK(gathered == doctest::Approx(6 * parameters));

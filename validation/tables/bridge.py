@@ -3,7 +3,7 @@ megatron_bridge_recipes.csv).
 
 What a recipe says and a point does not, because the product has no such key: which of the layers are off-loaded and off-loading of parts of a layer, the FP8
 output projection, deferred weight gradients, the SMs of exchanges, fixed buffers of experts, and NVLS, which is off (no forecast of
-these rows depends on it). Muon and LoRA cannot be said. SFT rows count attention over whole packed sequences."""
+these rows depends on it). Muon cannot be said. LoRA's adapters are on linear_qkv, of rank 16. SFT rows count attention over whole packed sequences."""
 import re
 
 from .machines import machine
@@ -146,17 +146,16 @@ def bridge(tables):
     def one(k, r):
         shape = model(r["model"])
         recipe = recipe_of(recipes, r)
-        if recipe["task"] == "lora":
-            raise Unsaid("LoRA: weights that are not trained cannot be said")
         n, tp, pp, cp, ep = (number(r[c], 1) for c in ("n_gpus", "tp", "pp", "cp", "ep"))
         where, chip = machine(r["system"], n)
         if "mtp_layers" in shape or recipe["mtp_layers"]:
             shape["mtp_layers"] = number(recipe["mtp_layers"])
         batch, seq = number(r["global_batch"]), number(r["seq_len"])
-        kind = "hybrid" if shape.get("pattern") else "moe" if shape.get("experts") else "dense"
+        adapters = {"model.lora": {"rank": 16, "on": ["qkv"]}} if recipe["task"] == "lora" else {}
+        kind = "lora" if adapters else "hybrid" if shape.get("pattern") else "moe" if shape.get("experts") else "dense"
         p = grid(shape, n_gpus=n, tp=tp, pp=pp, vp=number(r["vp"], 1), cp=cp, ep=ep, etp=number(recipe["etp"], 1) if shape.get("experts") else None,
                  micro_batch=number(r["micro_batch"], 1), global_batch=batch, seq=seq, layout=recipe["pp_layout"])
-        return point(**merged(p, where, recomputed(recipe), precision(recipe, r, chip, "pattern" in shape), optimizer(recipe, n, tp, pp), overlaps(recipe, ep), host(recipe), experts(recipe, shape),
+        return point(**merged(p, where, recomputed(recipe), precision(recipe, r, chip, "pattern" in shape), optimizer(recipe, n, tp, pp), overlaps(recipe, ep), host(recipe), experts(recipe, shape), adapters,
                               {"id": f"bridge-{k}", "group": f"bridge-{chip}-{kind}-{precision_of(r['precision'])}",
                                "measured_s": seconds_of(r, batch * seq, n), "source": r["source"]}))
 

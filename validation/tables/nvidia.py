@@ -12,11 +12,11 @@ def fp8(precision):
 
 def nemo2024(tables):
     """NeMo on DGX H100, 2024 (nemo_dgx_h100_2024.csv). Tensor parallelism is overlapped (userbuffers) in its recipes. SFT rows count
-    attention over whole packed sequences; those with a pipeline do not say how it interleaves."""
+    attention over whole packed sequences; those with a pipeline do not say how it interleaves. LoRA's adapters are those that its recipes
+    begin with (megatron_gpt_finetuning_config.yaml: attention_qkv, adapter_dim 32)."""
 
     def one(k, r):
-        if r["task"] == "LoRA":
-            raise Unsaid("LoRA: weights that are not trained cannot be said")
+        adapters = {"model.lora": {"rank": 32, "on": ["qkv"]}} if r["task"] == "LoRA" else {}
         shape = model(r["model"])
         n, tp, pp, cp, ep = (number(r[c], 1) for c in ("n_gpus", "tp", "pp", "cp", "ep"))
         if pp > 1 and not r["vp"]:
@@ -25,7 +25,7 @@ def nemo2024(tables):
         seq, batch = number(r["seq_len"] or r["packed_seq_len"]), number(r["global_batch"])
         p = grid(shape, n_gpus=n, tp=tp, pp=pp, vp=number(r["vp"], 1), cp=cp, ep=ep, micro_batch=number(r["micro_batch"], 1), global_batch=batch, seq=seq)
         precision = precision_of(r["precision"])
-        return point(**merged(p, where, fp8(precision), {
+        return point(**merged(p, where, fp8(precision), adapters, {
             "id": f"nemo2024-{k}", "group": f"nemo2024-{chip}-{precision}", "training.framework.overlap_tensor": True if tp > 1 else None,
             "measured_s": seconds_of(r, batch * seq, n), "source": r["source"]}))
 

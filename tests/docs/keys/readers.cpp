@@ -167,15 +167,21 @@ std::vector<KeyReader> model_readers() {
   KeyReader of_source = compared("Model", "model", sources, model_value);
   KeyReader beside = compared("Model: Beside a source these override its numbers:", "model", builtin, model_value);
   KeyReader of_onnx = compared("ONNX", "model", onnx, model_value);
+  KeyReader adapters = compared(
+      "Model: Low-rank adapters (LoRA), beside any source:", "model",
+      yamls({"model: {builtin: gpt3-125m, lora: {rank: 4}}", "model: {builtin: gpt3-125m, lora: {rank: 4, on: [up]}}"}), model_value);
   const std::vector<std::string> source_keys = {"builtin", "transformer", "huggingface", "onnx", "graph"},
                                  onnx_keys = {"sizes", "outputs", "loss"},
-                                 overrides = {"sequence_length", "attention", "dropout", "expert_imbalance"};
+                                 overrides = {"sequence_length", "attention", "dropout", "expert_imbalance", "lora"};
   of_source.elsewhere = onnx_keys;
   of_source.elsewhere.insert(of_source.elsewhere.end(), overrides.begin(), overrides.end());
   beside.elsewhere = source_keys;
+  beside.elsewhere.push_back("lora");
+  adapters.elsewhere = source_keys;
+  adapters.elsewhere.insert(adapters.elsewhere.end(), overrides.begin(), overrides.end() - 1);
   of_onnx.elsewhere = source_keys;
   of_onnx.elsewhere.insert(of_onnx.elsewhere.end(), overrides.begin(), overrides.end());
-  return {of_source, beside, of_onnx,
+  return {of_source, beside, adapters, of_onnx,
           compared("Transformer: The map behind `transformer`:", "model.transformer", transformers, model_value)};
 }
 
