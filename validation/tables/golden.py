@@ -17,12 +17,11 @@ from .points import Unsaid, number, point
 
 DEGREES = ("tensor-model-parallel-size", "pipeline-model-parallel-size", "context-parallel-size", "expert-model-parallel-size")
 PLATFORMS = {"a100": ("dgx-a100-80gb", 8), "h100": ("dgx-h100", 8), "gb200": ("gb200-nvl72", 4)}
-# Words of a case's name -> what nobody says.
-WORDS = [("release", "the row does not say on how many GPUs it ran"), ("frozen", "weights that are not trained cannot be said"),
-         ("muon", "the optimizer is Muon"), ("mla", "the sizes of latent attention are not given"), ("mtp", "the modules of multi-token prediction are not given"),
+# Words of a case's name -> what nobody says. ("frozen" is the checkpoint that a case starts from: TEST_TYPE of its model_config.yaml.)
+WORDS = [("release", "the row does not say on how many GPUs it ran"),
+         ("muon", "the optimizer is Muon"), ("mtp", "the modules of multi-token prediction are not given"),
          ("proxy", "the sizes of latent attention are not given"), ("offload", "parts of layers are off-loaded"), ("distill", "distillation cannot be said"),
-         ("ep4_etp1_memory_speed", "the sizes of latent attention are not given"), ("grpo", "the run generates text besides"), ("uneven", "the layers of stages are not given"), ("cudagraph", "parts of layers are in CUDA graphs"),
-         ("multi_dist_optimizer_instances", "groups of the sharded optimizer are not given")]
+         ("ep4_etp1_memory_speed", "the sizes of latent attention are not given"), ("grpo", "the run generates text besides"), ("cudagraph", "parts of layers are in CUDA graphs")]
 SUITES = {"t5": "encoder-decoders have no column", "mimo": "models of images have no columns", "multimodal-llava": "models of images have no columns"}
 # Median over least time of an iteration from which on a run says more of what ran beside it than of itself: of 836 runs 38 are above, 35 of them on one tray
 # of a GB200 rack, and the others reach up to 12 times the time of their twins.
@@ -41,6 +40,17 @@ def memory_of(r):
 
 # Widths of experts that no column has, by the beginning of a case's name (--moe-ffn-hidden-size of its model_config.yaml).
 EXPERT_WIDTHS = [("gpt3_moe_mcore_te_ep8_resume_torch_dist_dist_optimizer", 1024)]
+
+
+# What no column has, by a word of a case's name, from its model_config.yaml: --multi-latent-attention and its sizes; --decoder-first- and
+# -last-pipeline-num-layers.
+SHAPES = [("_mla", {"kv_rank": 64, "query_rank": 192, "head_dim": 16, "rope_dim": 8, "value_dim": 16})]
+STAGES = [("uneven_pipeline", [2, 4, 4, 2])]
+INSTANCES = [("multi_dist_optimizer_instances", 2)]  # --num-distributed-optimizer-instances
+
+
+def named(table, r, otherwise=None):
+    return next((value for word, value in table if word in r["test_case"]), otherwise)
 
 
 # Letters of the layers of hybrids, by the beginning of a case's name (--hybrid-layer-pattern of its model_config.yaml; where stages have several chunks it is cut
@@ -109,6 +119,7 @@ def model_of(r, tp):
              "ffn": number(r["ffn-hidden-size"]) or (hidden * 8 // 3 // 64 * 64 if swiglu else 4 * hidden), "gated": int(swiglu),
              "rms_norm": int(r["normalization"] == "RMSNorm"), "tied_embeddings": int(not is_set(r, "untie-embeddings-and-output-weights")),
              "vocab": vocabulary(r, tp)}
+    shape.update(named(SHAPES, r, {}))
     if "rope" in r["test_case"]:
         shape["rope"] = 1
     if "qk_layernorm" in r["test_case"]:
@@ -166,6 +177,7 @@ def golden(tables):
         local = r["transformer-impl"] == "local" or r["attention-backend"] in ("unfused", "local")
         zero3 = is_set(r, "use-megatron-fsdp") and r["data-parallel-sharding-strategy"] == "optim_grads_params"
         etp = number(r["expert-tensor-parallel-size"])
+        instances = named(INSTANCES, r, 1)
         batches = batch // (micro * dp)
         p = columns_of(shape)
         p.update({
@@ -178,7 +190,8 @@ def golden(tables):
             "training.framework.overlap_parameters": is_set(r, "overlap-param-gather"),
             "training.clip_gradients": True, **memory_of(r),
             "plan.expert_tensor": etp if ep > 1 and etp and etp != tp else None, "plan.schedule": "flexible" if chunks > 1 and batches % pp else None,
-            "plan.layers_per_stage": layers_per_stage(shape["layers"], pp * chunks),
+            "plan.layers_per_stage": named(STAGES, r) or layers_per_stage(shape["layers"], pp * chunks),
+            "plan.shard": dp * cp // instances if instances > 1 else None,
             "id": f"{r['test_case']}-{r['platform']}-{r['image']}-{k}", "group": f"golden-{chip}-{r['suite']}", "measured_s": r["iter_time_s_median"],
             "measured_peak_bytes": r["max_mem_bytes_rank0"] or None if pp == 1 and knows_attention(r) else None, "source": r["source"]})
         return point(**p)
