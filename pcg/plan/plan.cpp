@@ -183,7 +183,7 @@ const std::vector<std::string>& fp8_recipe_names() {
   return names;
 }
 const std::vector<std::string>& optimizer_names() {
-  static const std::vector<std::string> names{"sgd", "momentum", "adam"};
+  static const std::vector<std::string> names{"sgd", "momentum", "adam", "muon"};
   return names;
 }
 const std::vector<std::string>& framework_names() {

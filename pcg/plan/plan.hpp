@@ -17,7 +17,8 @@
 
 namespace pcg {
 
-enum class Optimizer { sgd, momentum, adam };
+// Muon (Jordan et al., 2024; Liu et al., arXiv 2502.16982) updates the matrices of layers, Adam all other weights then.
+enum class Optimizer { sgd, momentum, adam, muon };
 // The order in which pipeline stages run their micro-batches (sim/schedules/schedule.hpp).
 enum class ScheduleKind { gpipe, one_f_one_b, interleaved, flexible, breadth_first, zero_bubble, dual_pipe, two_bw };
 // How the ranks that share the positions of a sequence come by the keys and values of the others, where attention is cut by positions.

@@ -259,7 +259,7 @@ Ways OperatorCatalog::priced(const OperatorKind& kind, std::vector<Strategy> str
       cost.synchronisation +=
           movements_.all_reduce_seconds(movements_.number(layouts.input_gradients[i]), base::Bytes(elements * state.gradient));
     }
-    if (parameters > 0) cost.update = slowest({&prices.optimizer(parameters)});
+    if (parameters > 0) cost.update = slowest({&prices.optimizer(problem_.training.optimizer, parameters)});
     ways.layouts.push_back(
         {numbers(layouts.inputs), numbers(layouts.outputs), numbers(layouts.input_gradients), numbers(layouts.output_gradients)});
   }

@@ -11,9 +11,10 @@ void GradientBuckets::add(std::uint32_t node, std::uint32_t input, const std::ve
   const SyncPatternId none = l_.synchronisation.none();
   const bool of_block = zero >= 3;
   if (!is_empty(parts.across)) put({CollectiveKind::all_reduce, parts.across, none, of_block}, node, bytes, ready);
+  // Whole matrices are shared out for Muon, and not the buffer: all have all gradients (Megatron-LM, layer_wise_optimizer.py).
+  const bool scatters = zero >= 2 || (zero == 1 && l_.plan.training.optimizer != pcg::Optimizer::muon);
   if (!is_empty(parts.main))
-    put({zero >= 1 ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, parts.main, parts.replicas, of_block}, node, bytes,
-        ready);
+    put({scatters ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, parts.main, parts.replicas, of_block}, node, bytes, ready);
   else if (!is_empty(parts.replicas) && joins_replicas_)
     put({CollectiveKind::all_reduce, parts.replicas, none, of_block}, node, bytes, ready);  // groups of one device
 }

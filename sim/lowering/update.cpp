@@ -10,6 +10,7 @@
 #include "sim/dataflow/model_copies.hpp"
 #include "sim/lowering/gradient_buckets.hpp"
 #include "sim/lowering/weight_traffic.hpp"
+#include "sim/memory/model_states.hpp"
 
 namespace sim {
 namespace {
@@ -68,11 +69,18 @@ class UpdateEmitter {
   // bucket by bucket, which takes as long: it stands here.
   void cast();
   struct Updated {
-    std::uint32_t weight = 0;  // the first
-    double parameters = 0;     // of each device
+    std::uint32_t weight = 0;                     // the first
+    double parameters = 0;                        // of each device
+    std::map<pcg::Optimizer, double> by = {};     // of them, by what updates them
+    std::vector<std::uint32_t> orthogonalised{};  // places in held_
   };
-  // What the devices of a stage update.
+  // What the devices of a stage update, and the kernels for it. Whole matrices are shared out evenly.
   [[nodiscard]] std::map<DeviceSetId, Updated> updated(int stage) const;
+  [[nodiscard]] std::vector<Part> parts_of(const Updated& what) const;
+  // Of a weight that each of its holders updates.
+  [[nodiscard]] double share_of(const StageWeight& h) const {
+    return zero_of(l_, h.weight) >= 1 ? 1 / static_cast<double>(l_.synchronisation.shared_by(h.reader, h.input)) : 1;
+  }
 
   const Lowering& l_;
   const std::vector<EventId>& gradients_;  // are synchronised beside the backward passes
@@ -123,13 +131,28 @@ void UpdateEmitter::tie() {
 
 std::map<DeviceSetId, UpdateEmitter::Updated> UpdateEmitter::updated(int stage) const {
   std::map<DeviceSetId, Updated> found;
-  for (const StageWeight& h : held_) {
+  for (std::uint32_t i = 0; i < held_.size(); ++i) {
+    const StageWeight& h = held_[i];
     if (h.stage != stage) continue;
-    auto n = static_cast<double>(l_.flow.layouts[h.reader].inputs[h.input].shape.shard().elements());
-    if (zero_of(l_, h.weight) >= 1) n /= static_cast<double>(l_.synchronisation.shared_by(h.reader, h.input));
-    found.try_emplace(l_.interned.device_set_of(h.reader), Updated{h.weight, 0}).first->second.parameters += n;
+    const double n = share_of(h) * static_cast<double>(l_.flow.layouts[h.reader].inputs[h.input].shape.shard().elements());
+    Updated& what = found.try_emplace(l_.interned.device_set_of(h.reader), Updated{h.weight}).first->second;
+    const pcg::Optimizer by = optimizer_of(l_.plan, h.reader, h.input);
+    what.parameters += n;
+    what.by[by] += n;
+    if (by == pcg::Optimizer::muon) what.orthogonalised.push_back(i);
   }
   return found;
+}
+
+std::vector<Part> UpdateEmitter::parts_of(const Updated& what) const {
+  std::vector<Part> parts;
+  for (const auto& [by, parameters] : what.by) parts.push_back(l_.program.part(what.weight, "update", l_.prices.optimizer(by, parameters)));
+  for (const std::uint32_t i : what.orthogonalised) {
+    const StageWeight& h = held_[i];
+    if (const auto matrices = matrices_of(l_.plan, l_.flow, l_.framework, h.reader, h.input))
+      parts.push_back(l_.program.part(h.weight, "orthogonalisation", l_.prices.orthogonalisation(*matrices), share_of(h)));
+  }
+  return parts;
 }
 
 // The norm of all gradients: that of each device's own, and their sum.
@@ -152,13 +175,17 @@ void UpdateEmitter::clip() {
 }
 
 void UpdateEmitter::optimize() {
+  if (l_.plan.training.optimizer == pcg::Optimizer::muon && (l_.variant.zero >= 2 || l_.plan.memory.offload.optimizer))
+    l_.program.add_note(
+        base::NoteKind::assumption,
+        "Muon on shards of gradients, or on hosts: what it takes to bring matrices together, or hosts to multiply them, is not counted");
   for (int s = 0; s < l_.plan.stages; ++s) {
     if (l_.plan.memory.offload.optimizer) {
       optimize_on_hosts(s);
       continue;
     }
     for (const auto& [devices, what] : updated(s)) {
-      Compute kernels{devices, {l_.program.part(what.weight, "update", l_.prices.optimizer(what.parameters))}};
+      Compute kernels{devices, parts_of(what)};
       kernels.ends_run = true;
       // Loss scaling: the host reads whether a gradient overflowed before it launches the step.
       kernels.host_waits = l_.plan.training.precision == pcg::Precision::fp16;
@@ -178,7 +205,7 @@ void UpdateEmitter::optimize_on_hosts(int stage) {
   std::map<std::pair<int, DeviceSetId>, Share> shares;  // by block
   for (const StageWeight& h : held_) {
     if (h.stage != stage) continue;
-    const double part = zero_of(l_, h.weight) >= 1 ? 1 / static_cast<double>(l_.synchronisation.shared_by(h.reader, h.input)) : 1;
+    const double part = share_of(h);
     Share& s = shares.try_emplace({l_.plan.pcg.nodes()[h.reader].block, l_.interned.device_set_of(h.reader)}, Share{h.weight, 0, {}, {}})
                    .first->second;
     s.parameters += part * static_cast<double>(l_.flow.layouts[h.reader].inputs[h.input].shape.shard().elements());

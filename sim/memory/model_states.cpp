@@ -21,10 +21,16 @@ StateBytes states_of(int zero, const pcg::ZeroPolicy& policy, const ModelStateBy
 int moments(pcg::Optimizer o) {
   switch (o) {
     case pcg::Optimizer::adam: return 2;
-    case pcg::Optimizer::momentum: return 1;
+    case pcg::Optimizer::momentum:
+    case pcg::Optimizer::muon: return 1;
     case pcg::Optimizer::sgd: return 0;
   }
   return 0;
+}
+
+bool is_matrix(const pcg::Plan& plan, const pcg::PcgNode& n, std::uint32_t input) {
+  if (input != 1 || !n.computes() || !plan.pcg.blocks()[static_cast<std::size_t>(n.block)].weighty) return false;
+  return std::holds_alternative<pcg::Linear>(*n.operation()) || std::holds_alternative<pcg::ExpertLinear>(*n.operation());
 }
 
 }  // namespace
@@ -40,16 +46,26 @@ ModelStateBytes model_state_bytes(const pcg::TrainingConfig& t, const profiles::
   return b;
 }
 
-ModelStateBytes model_state_bytes(const pcg::Plan& plan, const profiles::FrameworkProfile& framework) {
-  ModelStateBytes b = model_state_bytes(plan.training, framework);
+ModelStateBytes model_state_bytes(const pcg::Plan& plan, const profiles::FrameworkProfile& framework, pcg::Optimizer by) {
+  pcg::TrainingConfig training = plan.training;
+  training.optimizer = by;
+  ModelStateBytes b = model_state_bytes(training, framework);
   if (plan.memory.offload.optimizer) b.optimizer = b.update = 0;
-  else if (plan.memory.bf16_moments) b.optimizer -= static_cast<double>(moments(plan.training.optimizer)) * 2;
+  else if (plan.memory.bf16_moments) b.optimizer -= static_cast<double>(moments(by)) * 2;
   return b;
+}
+
+ModelStateBytes model_state_bytes(const pcg::Plan& plan, const profiles::FrameworkProfile& framework) {
+  return model_state_bytes(plan, framework, plan.training.optimizer);
+}
+
+pcg::Optimizer optimizer_of(const pcg::Plan& plan, std::uint32_t node, std::uint32_t input) {
+  const bool apart = plan.training.optimizer == pcg::Optimizer::muon && !is_matrix(plan, plan.pcg.nodes()[node], input);
+  return apart ? pcg::Optimizer::adam : plan.training.optimizer;
 }
 
 std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data, const profiles::FrameworkProfile& framework, int zero,
                                      bool copies_columns) {
-  ModelStateBytes each = model_state_bytes(plan, framework);
   // 2BW keeps the weights of the update before, which micro-batches under way began with.
   const double versions = plan.schedule == pcg::ScheduleKind::two_bw ? 2 : 1;
   std::vector<StateBytes> devices;
@@ -63,6 +79,7 @@ std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data
         const Layout& l = data.flow.layouts[n].inputs[i];
         const double share = 1.0 / static_cast<double>(data.synchronisation.shared_by(n, static_cast<std::uint32_t>(i)));
         const WeightBytes bytes = weight_bytes_of(plan, framework, n, static_cast<std::uint32_t>(i), copies_columns);
+        ModelStateBytes each = model_state_bytes(plan, framework, optimizer_of(plan, n, static_cast<std::uint32_t>(i)));
         each.weight = bytes.kept;
         const int stage = pcg::zero_of_block(zero, plan.memory.zero, plan.pcg.node(from.node).block);
         const auto elements = static_cast<double>(l.shape.shard().elements());

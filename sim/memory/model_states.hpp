@@ -20,8 +20,13 @@ struct ModelStateBytes {
 };
 
 [[nodiscard]] ModelStateBytes model_state_bytes(const pcg::TrainingConfig& t, const profiles::FrameworkProfile& framework);
-// The same with the plan's own moments.
+// The same with the plan's own moments, of what this optimizer updates. The other: of what the plan's does.
+[[nodiscard]] ModelStateBytes model_state_bytes(const pcg::Plan& plan, const profiles::FrameworkProfile& framework, pcg::Optimizer by);
 [[nodiscard]] ModelStateBytes model_state_bytes(const pcg::Plan& plan, const profiles::FrameworkProfile& framework);
+
+// What updates the weight behind input `input` of a node: the plan's optimizer, but Adam beside Muon, which takes the matrices of linear
+// layers and experts, and neither embedding nor head.
+[[nodiscard]] pcg::Optimizer optimizer_of(const pcg::Plan& plan, std::uint32_t node, std::uint32_t input);
 
 // Of one device.
 struct StateBytes {

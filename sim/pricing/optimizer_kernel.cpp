@@ -6,31 +6,40 @@ namespace sim {
 namespace {
 
 // Additions, multiplications, divisions and roots of one parameter's update. Adam (Kingma and Ba, arXiv 1412.6980, algorithm 1): 3 for the
-// first moment, 4 for the second, 5 for the step; momentum: 2 for the moment, 2 for the step; plain descent: 2 for the step.
+// first moment, 4 for the second, 5 for the step; momentum: 2 for the moment, 2 for the step; plain descent: 2 for the step. Muon beside
+// its products: as momentum, 2 for Nesterov's, 3 for norm and scale, 1 for the decay.
 double flops_per_parameter(pcg::Optimizer o) {
   switch (o) {
     case pcg::Optimizer::adam: return 12;
     case pcg::Optimizer::momentum: return 4;
     case pcg::Optimizer::sgd: return 2;
+    case pcg::Optimizer::muon: return 10;
   }
   return 0;
 }
 
+// Muon is not fused. Each pass reads or writes numbers of 4 bytes: decay of the weight (2), momentum (3), Nesterov's (3), the norm (1), the
+// scaling by it (2) and by the shape (2), the step (3); half-precision gradients are copied before, and master weights after.
+double bytes_of_muon(const ModelStateBytes& b) {
+  return 4 * 16 + (b.gradient < 4 ? b.gradient + 4 : 0) + (b.weight < 4 ? 4 + b.weight : 0);
+}
+
 }  // namespace
 
-double optimizer_bytes_per_parameter(const pcg::Plan& plan, const profiles::FrameworkProfile& framework) {
-  const ModelStateBytes b = model_state_bytes(plan, framework);
+double optimizer_bytes_per_parameter(const pcg::Plan& plan, const profiles::FrameworkProfile& framework, pcg::Optimizer by) {
+  const ModelStateBytes b = model_state_bytes(plan, framework, by);
+  if (by == pcg::Optimizer::muon) return bytes_of_muon(b);
   // In half precision the fp32 master copy among the states is read instead of the weight.
   const bool half = b.weight < 4;
   return b.gradient + 2 * b.optimizer + (half ? b.weight : 2 * b.weight);
 }
 
-pcg::Kernel optimizer_kernel(const pcg::Plan& plan, const profiles::FrameworkProfile& framework, double parameters) {
+pcg::Kernel optimizer_kernel(const pcg::Plan& plan, const profiles::FrameworkProfile& framework, pcg::Optimizer by, double parameters) {
   pcg::Kernel k;
   k.kind = pcg::KernelKind::optimizer;
   k.name = "optimizer";
-  k.bytes = base::Bytes(parameters * optimizer_bytes_per_parameter(plan, framework));
-  k.flops = base::Flops(parameters * flops_per_parameter(plan.training.optimizer));
+  k.bytes = base::Bytes(parameters * optimizer_bytes_per_parameter(plan, framework, by));
+  k.flops = base::Flops(parameters * flops_per_parameter(by));
   return k;
 }
 

@@ -9,10 +9,11 @@ namespace sim {
 
 // Bytes of device memory that the update of one parameter reads and writes: weight, gradient and optimizer states.
 // docs/architecture.md, "What the optimizer moves", derives it.
-[[nodiscard]] double optimizer_bytes_per_parameter(const pcg::Plan& plan, const profiles::FrameworkProfile& framework);
+[[nodiscard]] double optimizer_bytes_per_parameter(const pcg::Plan& plan, const profiles::FrameworkProfile& framework, pcg::Optimizer by);
 
-// The update of `parameters` parameters of one device.
-[[nodiscard]] pcg::Kernel optimizer_kernel(const pcg::Plan& plan, const profiles::FrameworkProfile& framework, double parameters);
+// The update of `parameters` parameters of one device by this optimizer, but for Muon's products (sim/pricing/orthogonalisation.hpp).
+[[nodiscard]] pcg::Kernel optimizer_kernel(const pcg::Plan& plan, const profiles::FrameworkProfile& framework, pcg::Optimizer by,
+                                           double parameters);
 
 // The sum of squares of the gradients of so many parameters: what clipping needs of one device.
 [[nodiscard]] pcg::Kernel gradient_norm_kernel(const pcg::Plan& plan, const profiles::FrameworkProfile& framework, double parameters);

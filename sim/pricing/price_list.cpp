@@ -136,9 +136,20 @@ const Price& PriceList::gradient_copy(std::uint32_t node) {
   return *known;
 }
 
-const Price& PriceList::optimizer(double parameters) {
-  const auto [at, is_new] = optimizer_.try_emplace(parameters);
-  if (is_new) at->second = price({optimizer_kernel(plan_, framework_, parameters)}, framework_.host.iteration);
+const Price& PriceList::optimizer(pcg::Optimizer by, double parameters) {
+  const auto [at, is_new] = optimizer_.try_emplace({by, parameters});
+  if (is_new) at->second = price({optimizer_kernel(plan_, framework_, by, parameters)}, framework_.host.iteration);
+  return at->second;
+}
+
+// Products in fp32 run as TF32 where the devices have it (torch.set_float32_matmul_precision, "medium"), launched one after another.
+const Price& PriceList::orthogonalisation(const Matrices& matrices) {
+  const auto [at, is_new] = orthogonalisation_.try_emplace(matrices);
+  if (!is_new) return at->second;
+  const bool tf32 =
+      std::ranges::none_of(profiles_, [](const auto* d) { return profiles::unsupported(*d, pcg::Precision::tf32).has_value(); });
+  at->second =
+      price(orthogonalisation_kernels(matrices), {base::Seconds(0), base::Seconds(0)}, tf32 ? pcg::Precision::tf32 : pcg::Precision::fp32);
   return at->second;
 }
 

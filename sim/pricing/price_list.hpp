@@ -14,6 +14,7 @@
 #include "sim/pricing/host_links.hpp"
 #include "sim/pricing/kernel_cost.hpp"
 #include "sim/pricing/node_kernels.hpp"
+#include "sim/pricing/orthogonalisation.hpp"
 #include "topology/cluster.hpp"
 
 namespace sim {
@@ -54,8 +55,9 @@ class PriceList {
   // Out of what was gathered, and into what is reduced, of the node's weights. The host launches them once for a whole unit: no time.
   [[nodiscard]] const Price& weight_copy(std::uint32_t node);
   [[nodiscard]] const Price& gradient_copy(std::uint32_t node);
-  // The update of `parameters` parameters of one device.
-  [[nodiscard]] const Price& optimizer(double parameters);
+  // The update of `parameters` parameters of one device by this optimizer, and what Muon does to matrices besides.
+  [[nodiscard]] const Price& optimizer(pcg::Optimizer by, double parameters);
+  [[nodiscard]] const Price& orthogonalisation(const Matrices& matrices);
   // The norm of the gradients of so many parameters of one device.
   [[nodiscard]] const Price& gradient_norm(double parameters);
 
@@ -103,9 +105,10 @@ class PriceList {
   std::deque<profiles::DeviceProfile> scaled_;            // of types that are faster or slower than their profile
   bool copies_columns_ = false;                           // some device in use reads fp8 along rows alone
   std::optional<HostLinks> hosts_;
-  std::deque<Shape> shapes_;               // distinct; stay where they are
-  std::vector<Node> nodes_;                // per node of the PCG
-  std::map<double, Price> optimizer_;      // by parameters
+  std::deque<Shape> shapes_;                                      // distinct; stay where they are
+  std::vector<Node> nodes_;                                       // per node of the PCG
+  std::map<std::pair<pcg::Optimizer, double>, Price> optimizer_;  // by parameters
+  std::map<Matrices, Price> orthogonalisation_;
   std::map<double, Price> gradient_norm_;  // by parameters
   std::uint32_t prices_ = 0;               // so far
   profiles::ByBasis<std::set<pcg::KernelKind>> kinds_;

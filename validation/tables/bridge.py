@@ -3,7 +3,7 @@ megatron_bridge_recipes.csv).
 
 What a recipe says and a point does not, because the product has no such key: which of the layers are off-loaded and off-loading of parts of a layer, the FP8
 output projection, deferred weight gradients, the SMs of exchanges, fixed buffers of experts, and NVLS, which is off (no forecast of
-these rows depends on it). Muon cannot be said. LoRA's adapters are on linear_qkv, of rank 16. SFT rows count attention over whole packed sequences."""
+these rows depends on it). LoRA's adapters are on linear_qkv, of rank 16. SFT rows count attention over whole packed sequences."""
 import re
 
 from .machines import machine
@@ -73,8 +73,8 @@ def precision(recipe, r, chip, hybrid):
 
 
 def optimizer(recipe, n_gpus, tp, pp):
-    if recipe["optimizer"] != "adam":
-        raise Unsaid("the optimizer is Muon")
+    if recipe["optimizer"] not in ("adam", "dist_muon"):
+        raise Unsaid("the optimizer has no name here")
     p = {"training.framework.fp32_gradient_copy": False if recipe["precision_aware_opt"] == "1" else None,
          "plan.moments": "bf16" if recipe["exp_avg_dtype"] == "bfloat16" else None}
     if recipe["megatron_fsdp"] == "1":
@@ -82,6 +82,8 @@ def optimizer(recipe, n_gpus, tp, pp):
         instances = number(recipe["num_dist_opt_instances"], 1)
         if instances > 1:
             p["plan.shard"] = n_gpus // (tp * pp * instances)
+    elif recipe["optimizer"] == "dist_muon":  # whole matrices are shared out, in place of the buffer (Megatron-LM, layer_wise_optimizer.py)
+        p["optimizer"] = "muon"
     elif recipe["distributed_optimizer"] != "1":
         p["sharding"] = "none"
     return p

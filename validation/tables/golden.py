@@ -19,7 +19,8 @@ DEGREES = ("tensor-model-parallel-size", "pipeline-model-parallel-size", "contex
 PLATFORMS = {"a100": ("dgx-a100-80gb", 8), "h100": ("dgx-h100", 8), "gb200": ("gb200-nvl72", 4)}
 # Words of a case's name -> what nobody says. ("frozen" is the checkpoint that a case starts from: TEST_TYPE of its model_config.yaml.)
 WORDS = [("release", "the row does not say on how many GPUs it ran"),
-         ("muon", "the optimizer is Muon"), ("mtp", "the modules of multi-token prediction are not given"),
+         ("torch_dist_muon", "each iteration compares hashes of all weights"),  # --check-weight-hash-across-dp-replicas-interval: 1
+         ("mtp", "the modules of multi-token prediction are not given"),
          ("proxy", "the sizes of latent attention are not given"), ("offload", "parts of layers are off-loaded"), ("distill", "distillation cannot be said"),
          ("ep4_etp1_memory_speed", "the sizes of latent attention are not given"), ("grpo", "the run generates text besides"), ("cudagraph", "parts of layers are in CUDA graphs")]
 SUITES = {"t5": "encoder-decoders have no column", "mimo": "models of images have no columns", "multimodal-llava": "models of images have no columns"}
@@ -39,7 +40,7 @@ def memory_of(r):
 
 
 # Widths of experts that no column has, by the beginning of a case's name (--moe-ffn-hidden-size of its model_config.yaml).
-EXPERT_WIDTHS = [("gpt3_moe_mcore_te_ep8_resume_torch_dist_dist_optimizer", 1024)]
+EXPERT_WIDTHS = [("gpt3_moe_mcore_te_ep8_resume_torch_dist_dist_optimizer", 1024), ("gpt3_moe_mcore_te_ep8_resume_torch_dist_dist_muon", 1024)]
 
 
 # What no column has, by a word of a case's name, from its model_config.yaml: --multi-latent-attention and its sizes; --decoder-first- and
@@ -184,7 +185,8 @@ def golden(tables):
             "cluster": preset, "nodes": nodes, "n_gpus": n, "seq": number(r["seq-length"]), "tp": tp, "pp": pp, "dp": dp, "cp": cp, "ep": ep, "chunks": chunks,
             "micro_batch": micro, "global_batch": batch, "attention": "unfused" if local else "flash", "recompute": r["recompute-granularity"] or "none",
             "sequence_parallel": int(is_set(r, "sequence-parallel") and tp > 1), "framework": "megatron-core",
-            "sharding": "zero3" if zero3 else "zero1" if is_set(r, "use-distributed-optimizer") else "none",
+            "sharding": "zero3" if zero3 else "zero1" if is_set(r, "use-distributed-optimizer") or "dist_dist_muon" in r["test_case"] else "none",
+            "optimizer": "muon" if "muon" in r["test_case"] else None,
             "precision": "fp8" if r["fp8-format"] else "bf16" if is_set(r, "bf16") else "fp16" if is_set(r, "fp16") else "fp32",
             **DEFAULTS, **(NEMOTRON if r["suite"] == "nemotron" else {}), "training.framework.overlap_gradients": is_set(r, "overlap-grad-reduce"),
             "training.framework.overlap_parameters": is_set(r, "overlap-param-gather"),

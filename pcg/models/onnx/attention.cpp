@@ -10,8 +10,6 @@
 namespace pcg::models::onnx {
 namespace {
 
-using Sizes = std::vector<std::int64_t>;
-
 // How often each node is read.
 std::vector<int> reads_of(const Draft& draft) {
   std::vector<int> reads(draft.nodes().size(), 0);

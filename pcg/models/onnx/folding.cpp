@@ -13,7 +13,6 @@ namespace pcg::models::onnx {
 namespace {
 
 using base::Refusal;
-using Sizes = std::vector<std::int64_t>;
 using Folded = base::Attempt<std::optional<Tensor>>;
 
 double number(const Tensor& t, std::size_t i) { return t.reals ? (*t.reals)[i] : static_cast<double>((*t.integers)[i]); }

@@ -9,8 +9,6 @@
 namespace pcg::models::onnx {
 namespace {
 
-using Sizes = std::vector<std::int64_t>;
-
 const Held kNothing;
 
 std::string with_points(std::string name) {

@@ -71,8 +71,6 @@ class Importer {
   GraphTensorRef add(const std::string& name, Operator op, std::vector<GraphTensorRef> inputs);
 
  private:
-  using Sizes = std::vector<std::int64_t>;
-
   // importer.cpp
   void read_inputs();
   void take(const Node& node);

@@ -11,8 +11,6 @@
 namespace pcg::models::onnx {
 namespace {
 
-using Sizes = std::vector<std::int64_t>;
-
 // The dim of these sizes that holds the samples, where `before` elements lie outside of them; -1: none can.
 Samples samples_in(const Sizes& sizes, std::int64_t before, std::int64_t samples, std::size_t at_best) {
   std::int64_t outside = 1;

@@ -11,12 +11,14 @@
 
 namespace pcg::models::onnx {
 
+using Sizes = std::vector<std::int64_t>;  // of a tensor, outermost first
+
 enum class Element { real, integer, boolean, other };
 
 // A tensor in the file, or one that was folded. The numbers of large weights are not kept: nothing here depends on them.
 struct Tensor {
   Element element = Element::real;
-  std::vector<std::int64_t> sizes;
+  Sizes sizes;
   std::optional<std::vector<std::int64_t>> integers;  // of integers and booleans
   std::optional<std::vector<double>> reals;
   bool trained = false;  // an initializer of several reals that is no mask: ONNX does not say what is trained

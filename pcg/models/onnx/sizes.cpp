@@ -9,8 +9,6 @@
 
 namespace pcg::models::onnx {
 
-using Sizes = std::vector<std::int64_t>;
-
 std::optional<Sizes> broadcast(const Sizes& a, const Sizes& b) {
   const Sizes &wide = a.size() >= b.size() ? a : b, &narrow = a.size() >= b.size() ? b : a;
   Sizes result = wide;

@@ -6,10 +6,10 @@
 // ZeRO (SC'20, section 3.1) counts 16 for mixed precision: the optimizer reads the half-precision gradient.
 #include <doctest/doctest.h>
 
-#include "planning.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/memory/model_states.hpp"
 #include "sim/pricing/optimizer_kernel.hpp"
+#include "tests/closed_forms/planning.hpp"
 
 namespace {
 
@@ -85,7 +85,7 @@ TEST_CASE("the update moves the gradient's copy, too") {
   const auto moved = [](const pcg::TrainingConfig& t) {
     pcg::Plan p;
     p.training = t;
-    return sim::optimizer_bytes_per_parameter(p, profiles::framework_profile(t.framework));
+    return sim::optimizer_bytes_per_parameter(p, profiles::framework_profile(t.framework), t.optimizer);
   };
   CHECK(moved(kGeneric) == 2 + 2 * 12 + 2);
   CHECK(moved(kFp16) == 2 + 2 * 4 + 2 * 12 + 2);

@@ -11,9 +11,9 @@
 
 #include <string>
 
-#include "planning.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/memory/weight_storage.hpp"
+#include "tests/closed_forms/planning.hpp"
 
 namespace {
 
