@@ -102,6 +102,47 @@ TEST_CASE("a public table becomes points") {
   CHECK(points[0].framework == "deepspeed");
 }
 
+TEST_CASE("a cell that cannot be read costs its own row, and is counted") {
+  if (!has_python()) return;
+  Tables tables;
+  tables.add("vtrain_a100_single_node.csv",
+             "n_gpus,global_batch,micro_batch,hidden,heads,layers,seq_len,tp,dp,pp,iter_time_ms,vocab_cfg,source\n"
+             "4,8,2,64,2,4,16,2,1,2,OOM,100,made up\n"
+             "4,8,2,64,2,,16,2,1,2,12.5,100,made up\n"
+             "4,8,2,64,2,4,16,0,1,2,12.5,100,made up\n"
+             "4,8,2,64,2,4,16,2,1,2,12.5,100,made up\n");
+  const std::string log = tables.convert();
+  CHECK(tables.points("vtrain-single-node").size() == 1);
+  CHECK(log.find("vtrain-single-node: 1 rows left out: tp is 0") != std::string::npos);
+  CHECK(log.find("could not convert string to float: 'OOM'") != std::string::npos);
+}
+
+// 12 x 106 x 12288^2 weights and 250880 x 12288 of the vocabulary are 195 billion: the row's own sizes, which are another model's, are not
+// taken. 106 layers and two more are twelve stages of nine; 78 layers fill eleven stages of seven and leave one.
+TEST_CASE("what BigScience's table lacks is read off the headings of its document") {
+  if (!has_python()) return;
+  Tables tables;
+  tables.add(
+      "bigscience_bloom_a100_topologies.csv",
+      "n_gpus,size,hidden,layers,heads,zero_stage,dp,tp,pp,micro_batch,global_batch,mem_GB,sec_per_iter,tflops_per_gpu,note_date,source\n"
+      "384,195B,13824,78,96,,8,4,12,2,2048,44,112.69,154.86,02-27,here\n"
+      "384,182B,13824,78,,,8,4,12,2,2048,,103.51,156.92,02-26,here\n"
+      "384,200B,,,,,12,8,4,1,2040,47,189.06,91.67,02-20,here\n"
+      "384,181B,,,,,48,8,1,1,2016,OOM,,,02-25,here\n");
+  const std::string log = tables.convert();
+  CHECK(log.find("1 rows left out: a degree, the batch or the time is not given") != std::string::npos);
+  CHECK(log.find("1 rows left out: 14400 numbers wide, and the layers are not given") != std::string::npos);
+  const auto points = tables.points("bloom");
+  REQUIRE(points.size() == 2);
+  CHECK(points[0].transformer.find("hidden")->scalar == "12288");
+  CHECK(points[0].transformer.find("heads")->scalar == "96");
+  CHECK(list_setting(points[0], "plan.layers_per_stage") ==
+        std::vector<std::string>{"8", "9", "9", "9", "9", "9", "9", "9", "9", "9", "9", "8"});
+  CHECK(points[1].transformer.find("heads")->scalar == "64");
+  CHECK(list_setting(points[1], "plan.layers_per_stage") ==
+        std::vector<std::string>{"7", "7", "7", "7", "7", "7", "7", "7", "7", "7", "7", "1"});
+}
+
 // Seconds are as published; else the tokens of an iteration, batch x sequence, over tokens/s, or over tokens/s of a GPU times the GPUs.
 // What gives FLOPs alone is left out, and so is what no model is known for.
 TEST_CASE("rows of published runs become points: seconds from tokens, machines and models by their names, proxies by their layers") {

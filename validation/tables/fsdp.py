@@ -1,5 +1,5 @@
 """PyTorch's FSDP."""
-from .points import point
+from .points import Unsaid, point
 
 
 def mpt(tables):
@@ -15,15 +15,17 @@ def mpt(tables):
                 "PURE": {"training.framework.stops_recomputation_early": False}}
     shapes = {r["model"].replace("mpt-", ""): r for r in tables.rows("llm_foundry_mpt_model_shapes.csv")}
     clusters = {"a100_80gb": "dgx-a100-80gb", "a100_40gb": "dgx-a100-40gb", "h100_80gb": "dgx-h100"}
-    for k, r in enumerate(tables.rows("llm_foundry_mpt_throughput.csv")):
+
+    def one(k, r):
         group = "mpt-fsdp-" + r["GPU"]
         shape = shapes.get(r["Model"].lower().replace("mpt-", ""))
         if r["Precision"] == "amp_fp8" or r["Activation CPUOffload"] == "True" or shape is None or r["GPU"] not in clusters or r["MP Mode"] not in software:
-            tables.leave_out(group, "fp8, offloading, or a model or mixed precision that is not known")
-            continue
+            raise Unsaid("fp8, offloading, or a model or mixed precision that is not known")
         n, seq, tokens = int(r["# GPUs"]), int(r["SeqLen (T)"]), float(r["GlobalBatchSize (T)"])
-        yield point(id=f"mpt-{k}", group=group, cluster=clusters[r["GPU"]], nodes=max(1, n // 8), n_gpus=n, layers=shape["n_layers"], hidden=shape["d_model"],
+        return point(id=f"mpt-{k}", group=group, cluster=clusters[r["GPU"]], nodes=max(1, n // 8), n_gpus=n, layers=shape["n_layers"], hidden=shape["d_model"],
                     heads=shape["n_heads"], ffn=4 * int(shape["d_model"]), seq=seq, vocab=shape["vocab"], attention="flash", tp=1, pp=1, dp=n,
                     micro_batch=r["MicroBatchSize"], global_batch=round(tokens / seq), recompute="full" if r["Activation Checkpointing"] == "True" else "none",
                     sharding={"FULL_SHARD": "zero3", "SHARD_GRAD_OP": "zero2"}[r["Sharding Strategy"]], precision="bf16", framework="pytorch",
                     measured_s=tokens / float(r["Throughput (T/s)"]), source=r["source"], **loss, **software[r["MP Mode"]])
+
+    yield from tables.convert("llm_foundry_mpt_throughput.csv", "mpt-fsdp", one)

@@ -2,6 +2,7 @@
 import csv
 import json
 import os
+import re
 
 # Columns of a points table in the order in which they are written. What has no column of its own goes into `settings`.
 COLUMNS = ["id", "group", "cluster", "nodes", "n_gpus", "model", "layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "gated", "rms_norm", "rope",
@@ -9,6 +10,13 @@ COLUMNS = ["id", "group", "cluster", "nodes", "n_gpus", "model", "layers", "hidd
            "global_batch", "chunks", "recompute", "sequence_parallel", "sharding", "precision", "fp8_recipe", "optimizer", "framework", "settings",
            "measured_s", "measured_peak_bytes", "measured_reserved_bytes", "source"]
 GIB = 1 << 30
+
+
+# Columns that every point has, and that are integers of at least 1.
+COUNTS = ("nodes", "n_gpus", "layers", "hidden", "heads", "ffn", "seq", "vocab", "tp", "pp", "dp", "cp", "ep", "chunks", "micro_batch", "global_batch")
+# Others, which may be empty; and columns of words.
+OPTIONAL_COUNTS = ("kv_heads", "head_dim", "experts", "top_k", "measured_peak_bytes", "measured_reserved_bytes")
+WORDS = {"recompute": {"none", "selective", "full"}, "precision": {"fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "nvfp4"}}
 
 
 class Unsaid(Exception):
@@ -41,12 +49,16 @@ class Tables:
         self.left_out[key] = self.left_out.get(key, 0) + 1
 
     def convert(self, name, table, one):
-        """Yields one(row) of each row of a table with a number that is the row's place; rows that raise Unsaid are counted."""
+        """Yields one(place, row) of each row of a table; rows that raise Unsaid are counted, and so are those with a cell that cannot be read."""
         for k, r in enumerate(self.rows(name)):
             try:
                 yield one(k, r)
             except Unsaid as why:
                 self.leave_out(table, str(why))
+            except KeyError as missing:
+                self.leave_out(table, f"there is no column or no entry {missing}")
+            except (ValueError, ArithmeticError) as why:
+                self.leave_out(table, f"a cell is not what it should be: {why}")
 
 
 def number(text, otherwise=0):
@@ -87,7 +99,19 @@ def point(**values):
         row["settings"] = flow(settings)
     unknown = [k for k in row if k not in COLUMNS]
     if unknown:
-        raise KeyError(f"a points table has no column {unknown[0]}")
+        raise TypeError(f"a points table has no column {unknown[0]}")
+    if not row["id"]:
+        raise Unsaid("it has no name")
+    if not re.fullmatch(r"[\w.-]+", row["group"]):  # it names a file
+        raise Unsaid(f"its group would be called {row['group']}")
+    for k in COUNTS + tuple(k for k in OPTIONAL_COUNTS if k in row):
+        if not 1 <= int(row[k]):
+            raise Unsaid(f"{k} is {row[k]}")
+    for k, words in WORDS.items():
+        if row[k] not in words:
+            raise Unsaid(f"{k} is {row[k]}")
+    if "measured_s" in row and not 0 < float(row["measured_s"]) < float("inf"):
+        raise Unsaid("the time is not a positive number")
     return row
 
 
