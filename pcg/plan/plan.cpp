@@ -203,7 +203,7 @@ const std::vector<std::string>& key_exchange_names() {
   return names;
 }
 const std::vector<std::string>& dispatch_names() {
-  static const std::vector<std::string> names{"nccl", "deepep", "hybridep"};
+  static const std::vector<std::string> names{"nccl", "deepep", "hybridep", "allgather"};
   return names;
 }
 const std::vector<std::string>& between_stages_names() {

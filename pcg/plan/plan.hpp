@@ -27,8 +27,9 @@ enum class ScheduleKind { gpipe, one_f_one_b, interleaved, flexible, breadth_fir
 enum class KeyExchange { gather, ring };
 // The library that brings tokens to their experts and back. nccl: an all-to-all of a copy for each expert. deepep, hybridep: a token
 // crosses the network once for each NVLink domain that it reaches, and goes on there once to each rank (DeepSeek's DeepEP, NVIDIA's
-// HybridEP).
-enum class Dispatch { nccl, deepep, hybridep };
+// HybridEP). allgather: all ranks that share experts out gather all tokens of each other, take those of their experts, and reduce-scatter
+// what these make (Megatron-Core's default, megatron/core/transformer/moe/token_dispatcher.py).
+enum class Dispatch { nccl, deepep, hybridep, allgather };
 // How a tensor goes from one rank of the pipeline to another, forward and backward (cross-mesh resharding: Zheng et al., "Alpa", OSDI'22,
 // sections 6 and 8.5). local_all_gather: copies of one block that are wanted in a node share it out, each share comes over the network
 // once, and they gather it. send_recv: every device is sent all that it wants. signal: one byte for each of those messages, which says

@@ -14,7 +14,7 @@ using pcg::ScheduleKind;
 Option dispatch_option() {
   return {"dispatch", Choice{.words = pcg::dispatch_names(), .by_default = static_cast<std::size_t>(pcg::Dispatch::nccl)},
           "what brings tokens to their experts: `nccl` a copy for each expert, `deepep` and `hybridep` one for each NVLink domain over the "
-          "network and from there one for each rank"};
+          "network and from there one for each rank, `allgather` all tokens to all ranks that share experts out"};
 }
 
 std::vector<Option> options() {

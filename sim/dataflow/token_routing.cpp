@@ -72,6 +72,17 @@ std::vector<std::int64_t> members_of_domains(std::span<const base::DeviceId> gro
   return members;
 }
 
+// All ranks of an all-to-all gather the tokens that each has, or `share` of their bytes.
+Transfer gather_of_tokens(const Transfer& all_to_all, const TokenRouting& routing, double share) {
+  return {CollectiveKind::all_gather, all_to_all.bytes * (routing.tokens * share * static_cast<double>(all_to_all.group.size())),
+          all_to_all.group};
+}
+
+Movement after(Round first, Movement rest) {
+  if (!first.empty()) rest.rounds.insert(rest.rounds.begin(), std::move(first));
+  return rest;
+}
+
 }  // namespace
 
 std::optional<TokenRouting> token_routing(const pcg::Plan& plan, std::uint32_t producer, const Use& use) {
@@ -79,8 +90,9 @@ std::optional<TokenRouting> token_routing(const pcg::Plan& plan, std::uint32_t p
     const double asked = op.top_k,
                  of_a_token = static_cast<double>(places.sizes[0] * places.sizes[2]) / static_cast<double>(tokens.sizes[1]);
     BASE_CHECK(of_a_token > 0, "operator {} has no places", node);
-    return TokenRouting{places.sizes[0], std::min(asked, of_a_token / op.imbalance), op.imbalance / of_a_token, op.groups,
-                        op.groups_per_token};
+    // All wait for the rank whose experts have most, unless all get all tokens.
+    const double most = plan.dispatch == pcg::Dispatch::allgather ? 1 : op.imbalance;
+    return TokenRouting{places.sizes[0], std::min(asked, of_a_token / op.imbalance), most / of_a_token, op.groups, op.groups_per_token};
   };
   if (const auto* op = operation_of<pcg::MoeDispatch>(plan, producer)) {
     const pcg::NodeId id(producer);
@@ -96,11 +108,30 @@ std::optional<TokenRouting> token_routing(const pcg::Plan& plan, std::uint32_t p
 
 std::optional<TokenRouting> forward_routing(const pcg::Plan& plan, std::uint32_t producer, const Use& use) {
   std::optional<TokenRouting> routing = token_routing(plan, producer, use);
-  if (!routing || plan.dispatch != pcg::Dispatch::hybridep || operation_of<pcg::MoeDispatch>(plan, producer) == nullptr) return routing;
-  const std::int64_t width = plan.pcg.whole_inputs(pcg::NodeId(producer))[0].sizes.back();
-  const base::Bytes token = pcg::element_bytes(pcg::Element::real, plan.training.precision) * static_cast<double>(width);
-  routing->map = static_cast<double>(routing->experts) / token.value();
+  if (!routing) return routing;
+  routing->to_experts = operation_of<pcg::MoeDispatch>(plan, producer) != nullptr;
+  const bool maps = plan.dispatch == pcg::Dispatch::hybridep || plan.dispatch == pcg::Dispatch::allgather;
+  if (!maps || !routing->to_experts) return routing;
+  const base::Bytes element = pcg::element_bytes(pcg::Element::real, plan.training.precision);
+  const double of_an_expert = 1 + (plan.dispatch == pcg::Dispatch::allgather ? element.value() : 0);
+  const auto width = static_cast<double>(plan.pcg.whole_inputs(pcg::NodeId(producer))[0].sizes.back());
+  routing->map = static_cast<double>(routing->experts) * of_an_expert / (element.value() * width);
   return routing;
+}
+
+std::optional<TokenRouting> backward_routing(const pcg::Plan& plan, std::uint32_t producer, const Use& use) {
+  std::optional<TokenRouting> routing = token_routing(plan, producer, use);
+  if (routing) routing->to_experts = operation_of<pcg::MoeCombine>(plan, use.consumer) != nullptr;
+  return routing;
+}
+
+std::int64_t ranks_of_experts(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node) {
+  std::optional<std::uint32_t> experts;
+  if (operation_of<pcg::MoeDispatch>(plan, node) != nullptr && !flow.uses[node][0].empty()) experts = flow.uses[node][0].front().consumer;
+  if (operation_of<pcg::MoeCombine>(plan, node) != nullptr) experts = flow.origins[node][0].node.value;
+  if (!experts || operation_of<pcg::ExpertLinear>(plan, *experts) == nullptr) return 1;
+  const pcg::NodeId id(*experts);
+  return plan.pcg.whole_inputs(id)[1].sizes[0] / plan.pcg.shard_inputs(id)[1].sizes[0];
 }
 
 double parts_reached(const TokenRouting& routing, std::span<const std::int64_t> parts) {
@@ -120,16 +151,26 @@ Movement forwarded(Movement exchange, const TokenRouting& routing, const topolog
       const auto ranks = static_cast<std::int64_t>(t.group.size());
       if (t.kind != CollectiveKind::all_to_all || routing.experts % ranks != 0) continue;
       const std::int64_t of_a_rank = routing.experts / ranks;
-      if (routing.map > 0)
-        maps.push_back({CollectiveKind::all_gather, t.bytes * (routing.tokens * routing.map * static_cast<double>(ranks)), t.group});
+      if (routing.map > 0) maps.push_back(gather_of_tokens(t, routing, routing.map));
       std::vector<std::int64_t> domains = members_of_domains(t.group, cluster);
       for (std::int64_t& d : domains) d *= of_a_rank;
       const double domains_reached = parts_reached(routing, domains);
       t.bytes = t.bytes * (routing.tokens * domains_reached);
       t.copies = parts_reached(routing, std::vector(t.group.size(), of_a_rank)) / domains_reached;
     }
-  if (!maps.empty()) exchange.rounds.insert(exchange.rounds.begin(), std::move(maps));
-  return exchange;
+  return after(std::move(maps), std::move(exchange));
+}
+
+Movement gathered(Movement exchange, const TokenRouting& routing) {
+  Round maps;
+  for (Round& round : exchange.rounds)
+    for (Transfer& t : round) {
+      if (t.kind != CollectiveKind::all_to_all) continue;
+      if (routing.map > 0) maps.push_back(gather_of_tokens(t, routing, routing.map));
+      t = gather_of_tokens(t, routing, 1);
+      if (!routing.to_experts) t.kind = CollectiveKind::reduce_scatter;
+    }
+  return after(std::move(maps), std::move(exchange));
 }
 
 }  // namespace sim

@@ -20,6 +20,7 @@ struct TokenRouting {
   double tokens = 1;     // of each place that a rank sends: what is sent has per_token copies of a token, and places that stay empty
   std::int64_t groups = 1, groups_per_token = 1;
   double map = 0;  // bytes of the map of tokens to experts, which ranks gather before they send, for each byte of tokens; 0: they do not
+  bool to_experts = true;  // and not back from them
   auto operator<=>(const TokenRouting&) const = default;
 };
 
@@ -27,9 +28,15 @@ struct TokenRouting {
 // or from experts there.
 [[nodiscard]] std::optional<TokenRouting> token_routing(const pcg::Plan& plan, std::uint32_t producer, const Use& use);
 
-// Of the exchange to the experts itself: HybridEP's ranks gather who of them sends which token where, a byte for each token and expert
-// (deepseek-ai/DeepEP, branch hybrid-ep, csrc/hybrid_ep/executor, allgather_routing_map). Gradients and combine know it by then.
+// The same of a pass. Ranks gather who of them sends which token where before they go to the experts: with HybridEP a byte for each token
+// and expert (deepseek-ai/DeepEP, branch hybrid-ep, csrc/hybrid_ep/executor, allgather_routing_map), with `allgather` the weight besides,
+// in the training's precision. Gradients and combine know it by then.
 [[nodiscard]] std::optional<TokenRouting> forward_routing(const pcg::Plan& plan, std::uint32_t producer, const Use& use);
+
+[[nodiscard]] std::optional<TokenRouting> backward_routing(const pcg::Plan& plan, std::uint32_t producer, const Use& use);
+
+// Returns: how many ranks share out the experts whose tokens an operator dispatches or combines; 1: none do, or it does neither.
+[[nodiscard]] std::int64_t ranks_of_experts(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node);
 
 // Returns: the mean number of parts that the experts of a token are in. `parts`: how many experts, in order, each part has.
 // For n of E experts in each of D = E/n parts and k of a token: D (1 - C(E-n, k) / C(E, k)).
@@ -41,5 +48,9 @@ struct TokenRouting {
 // rank, behind a gather of the map, if there is one; whatever else is in it stays. The exchange back has the same, as sums are made in the
 // domain before they cross.
 [[nodiscard]] Movement forwarded(Movement exchange, const TokenRouting& routing, const topology::Cluster& cluster);
+
+// Returns: the exchange with each all-to-all as an all-gather of each rank's tokens, one copy of each, behind one of the map, if there is
+// one; back from the experts as a reduce-scatter of as much.
+[[nodiscard]] Movement gathered(Movement exchange, const TokenRouting& routing);
 
 }  // namespace sim

@@ -104,7 +104,7 @@ const Program& Lowerer::lower(const Variant& variant) & {
   const Program& program = program_.build(std::move(blocks), interned_, prices_);
   if (plan_.overlap.experts == true && !exchanges_tokens(program))
     program_.add_note(base::NoteKind::caution, "overlap experts hides nothing, because no tokens travel to their experts");
-  if (std::optional<std::string> unused = unused_dispatch(plan_, program, cluster_))
+  if (std::optional<std::string> unused = unused_dispatch(plan_, data_.flow, program, cluster_))
     program_.add_note(base::NoteKind::caution, std::move(*unused));
   return program;
 }

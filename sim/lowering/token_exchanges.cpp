@@ -13,8 +13,9 @@ bool has_operator(const Lowering& l, std::uint32_t node) {
   return op != nullptr && std::holds_alternative<Operator>(*op);
 }
 
-// Collectives of tensor parallelism among the ranks of one expert leave the tokens where they are.
-bool moves_tokens(const Movement& movement) {
+// Collectives of tensor parallelism among the ranks of one expert leave the tokens where they are, unless all ranks gather all tokens.
+bool moves_tokens(const Movement& movement, pcg::Dispatch by) {
+  if (by == pcg::Dispatch::allgather) return !movement.empty();
   return std::ranges::any_of(movement.rounds, [](const Round& round) {
     return round.front().kind == CollectiveKind::all_to_all || round.front().kind == CollectiveKind::send;
   });
@@ -24,7 +25,8 @@ bool moves_tokens(const Movement& movement) {
 
 StreamKind stream_between(const Lowering& l, std::uint32_t producer, std::uint32_t consumer, MovementId movement) {
   const bool exchange = has_operator<pcg::MoeDispatch>(l, producer) || has_operator<pcg::MoeCombine>(l, consumer);
-  return l.overlap.experts && exchange && moves_tokens(l.interned[movement]) ? StreamKind::experts : StreamKind::communication;
+  return l.overlap.experts && exchange && moves_tokens(l.interned[movement], l.plan.dispatch) ? StreamKind::experts
+                                                                                              : StreamKind::communication;
 }
 
 bool exchanges_tokens(const Program& program) {
@@ -36,9 +38,13 @@ bool exchanges_tokens(const Program& program) {
   });
 }
 
-std::optional<std::string> unused_dispatch(const pcg::Plan& plan, const Program& program, const topology::Cluster& cluster) {
+std::optional<std::string> unused_dispatch(const pcg::Plan& plan, const FlowGraph& flow, const Program& program,
+                                           const topology::Cluster& cluster) {
   if (plan.dispatch == pcg::Dispatch::nccl) return std::nullopt;
-  bool passed_on = false, crosses = false;
+  const bool gathers = plan.dispatch == pcg::Dispatch::allgather;
+  bool passed_on = false, crosses = gathers;
+  for (std::uint32_t n = 0; gathers && n < plan.pcg.nodes().size(); ++n)
+    passed_on = passed_on || (plan.pcg.nodes()[n].computes() && ranks_of_experts(plan, flow, n) > 1);
   for (const Movement& m : program.movements)
     for (const Round& round : m.rounds)
       for (const Transfer& t : round) {
@@ -46,7 +52,8 @@ std::optional<std::string> unused_dispatch(const pcg::Plan& plan, const Program&
         crosses = crosses || (t.copies > 0 && cluster.device(t.group.front()).domain != cluster.device(t.group.back()).domain);
       }
   const std::string& name = pcg::dispatch_names()[static_cast<std::size_t>(plan.dispatch)];
-  if (!passed_on) return fmt::format("dispatch {} changes nothing, because no tokens travel to experts by all-to-all", name);
+  if (!passed_on)
+    return fmt::format("dispatch {} changes nothing, because no tokens travel to experts{}", name, gathers ? "" : " by all-to-all");
   if (crosses) return std::nullopt;
   return fmt::format(
       "dispatch {} saves nothing on the network: ranks that share experts are in one NVLink domain, where a token goes once "

@@ -17,6 +17,7 @@ namespace sim {
 [[nodiscard]] bool exchanges_tokens(const Program& program);
 
 // What the library that the plan names for dispatch does not change, if there is such a thing.
-[[nodiscard]] std::optional<std::string> unused_dispatch(const pcg::Plan& plan, const Program& program, const topology::Cluster& cluster);
+[[nodiscard]] std::optional<std::string> unused_dispatch(const pcg::Plan& plan, const FlowGraph& flow, const Program& program,
+                                                         const topology::Cluster& cluster);
 
 }  // namespace sim

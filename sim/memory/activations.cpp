@@ -10,6 +10,7 @@
 #include "pcg/work/shard_operator.hpp"
 #include "sim/dataflow/gated_unit.hpp"
 #include "sim/dataflow/internal_movement.hpp"
+#include "sim/dataflow/token_routing.hpp"
 
 namespace sim {
 namespace {
@@ -41,6 +42,15 @@ base::Bytes keys_of_others(const pcg::Plan& plan, std::uint32_t node) {
     bytes += has_ring(plan, *attention) ? whole * (2.0 / points) : whole;
   }
   return bytes;
+}
+
+base::Bytes tokens_of_others(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node) {
+  const std::int64_t ranks = plan.dispatch == pcg::Dispatch::allgather ? ranks_of_experts(plan, flow, node) : 1;
+  if (ranks == 1) return {};
+  const pcg::NodeId id(node);
+  const bool to_experts = std::holds_alternative<pcg::MoeDispatch>(*plan.pcg.node(id).operation());
+  const pcg::TensorShape own = (to_experts ? plan.pcg.shard_inputs(id) : plan.pcg.shard_outputs(id))[0];
+  return static_cast<double>(ranks) * pcg::bytes_of(own, plan.training.precision);
 }
 
 bool copies_attention_output(const pcg::Plan& plan, const topology::Cluster& cluster, const profiles::FrameworkProfile& framework) {

@@ -16,6 +16,10 @@ namespace sim {
 // a ring: the block that is met and the one that comes in, of both. Zero for other operators.
 [[nodiscard]] base::Bytes keys_of_others(const pcg::Plan& plan, std::uint32_t node);
 
+// The tokens of all ranks that share experts out, which an operator that dispatches or combines holds in its backward pass where these are
+// gathered (Dispatch::allgather). Zero for other operators.
+[[nodiscard]] base::Bytes tokens_of_others(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node);
+
 // Whether fused attention keeps its output beside the copy of it that others read, on some device of the plan.
 [[nodiscard]] bool copies_attention_output(const pcg::Plan& plan, const topology::Cluster& cluster,
                                            const profiles::FrameworkProfile& framework);

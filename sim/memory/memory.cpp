@@ -135,10 +135,15 @@ void MemoryCounter::count_activations(const std::vector<std::uint32_t>& nodes, s
     for (std::size_t d = 0; d < devices_.size(); ++d) devices_[d].kept[stage] += base::Bytes(kept[d]);
   }
   const std::vector<double> moment = largest_moment({around(nodes), gathered(nodes), counted.again}, saved);
+  // The loss comes last of a forward pass and first of a backward pass: what it keeps is not there beside layers of another pass.
+  std::set<int> of_loss;
+  for (const std::uint32_t n : nodes)
+    if (is_loss(n)) of_loss.insert(plan_.pcg.nodes()[n].block);
+  if (of_loss.size() == saved.size()) of_loss.clear();  // nothing else is kept
   for (const auto& [block, bytes] : saved)
     for (std::size_t d = 0; d < devices_.size(); ++d) {
       devices_[d].saved[stage] += base::Bytes(bytes[d]);
-      devices_[d].layer[stage] = std::max(devices_[d].layer[stage], base::Bytes(bytes[d]));
+      if (!of_loss.contains(block)) devices_[d].layer[stage] = std::max(devices_[d].layer[stage], base::Bytes(bytes[d]));
     }
   for (std::size_t d = 0; d < devices_.size(); ++d) devices_[d].transient[stage] += base::Bytes(moment[d] + buffers * on_its_way[d]);
 }
@@ -156,7 +161,7 @@ double MemoryCounter::gradient_bytes(const Layout& gradient, bool by_loss) const
 }
 
 double MemoryCounter::gradients_around(std::uint32_t node) const {
-  double bytes = keys_of_others(plan_, node).value();
+  double bytes = (keys_of_others(plan_, node) + tokens_of_others(plan_, flow_, node)).value();
   const NodeLayouts& layouts = flow_.layouts[node];
   for (std::size_t j = 0; j < layouts.output_gradients.size(); ++j) {
     const bool of_logits = std::ranges::any_of(flow_.uses[node][j], [&](const Use& use) { return is_loss(use.consumer); });

@@ -18,7 +18,7 @@ struct DeviceMemory {
   base::Bytes update;                  // more of the optimizer while it runs, when no activations are there
   base::Bytes fixed;                   // of libraries, from the first iteration on (sim/memory/fixed_buffers.hpp)
   std::vector<base::Bytes> saved;      // per stage: kept by one micro-batch from its forward to its backward pass
-  std::vector<base::Bytes> layer;      // per stage: the part of it of the block that keeps most
+  std::vector<base::Bytes> layer;      // per stage: the part of it of the block that keeps most, but for that of the loss
   std::vector<base::Bytes> kept;       // per stage: of one micro-batch until its gradients of weights are made, where these come later
   std::vector<base::Bytes> transient;  // per stage: on top of it, while its backward pass runs
   [[nodiscard]] base::Bytes states() const { return weights + gradients + optimizer; }

@@ -26,7 +26,7 @@ GradientSums::GradientSums(const pcg::Plan& plan, const FlowGraph& flow, Interni
                           plan.pcg.nodes()[n].outputs[j].element,
                           is_gradient_gathered_cast(plan, flow, static_cast<std::uint32_t>(n)) ? Wire::cast : Wire::stored,
                           how_to_move(plan, use.consumer, static_cast<std::uint32_t>(n)),
-                          token_routing(plan, static_cast<std::uint32_t>(n), use),
+                          backward_routing(plan, static_cast<std::uint32_t>(n), use),
                           made_by_[static_cast<std::size_t>(stage)]++,
                           use,
                           {}});

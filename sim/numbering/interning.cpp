@@ -83,7 +83,9 @@ MovementId Interning::movement(LayoutId from, LayoutId to, pcg::Element element,
   const std::tuple key{from, to, bytes.value(), how, passed_on ? tokens : std::nullopt};
   if (const auto it = reshards_.find(key); it != reshards_.end()) return it->second;
   Movement made = reshard(*layout_by_id_[from.value], *layout_by_id_[to.value], bytes, cluster_, how);
-  const MovementId id = intern(passed_on ? forwarded(std::move(made), *tokens, cluster_) : std::move(made));
+  if (passed_on)
+    made = plan_.dispatch == pcg::Dispatch::allgather ? gathered(std::move(made), *tokens) : forwarded(std::move(made), *tokens, cluster_);
+  const MovementId id = intern(std::move(made));
   reshards_.emplace(key, id);
   return id;
 }

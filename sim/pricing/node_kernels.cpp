@@ -9,6 +9,7 @@
 #include "pcg/work/gradient_kernels.hpp"
 #include "pcg/work/shard_operator.hpp"
 #include "sim/dataflow/gated_unit.hpp"
+#include "sim/dataflow/token_routing.hpp"
 #include "sim/memory/model_states.hpp"
 
 namespace sim {
@@ -90,17 +91,12 @@ void add_to_buffer(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, co
 // Whether tokens come to (MoeDispatch) or from (MoeCombine) ranks that hold some of the experts, but not one alone, by all-to-all: in the
 // order of the ranks that sent them.
 bool receives_unsorted(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node) {
-  if (plan.dispatch != pcg::Dispatch::nccl) return false;
+  const std::int64_t ranks = ranks_of_experts(plan, flow, node);
+  if (plan.dispatch != pcg::Dispatch::nccl || ranks == 1) return false;
   const pcg::Operator& op = *plan.pcg.nodes()[node].operation();
-  std::optional<std::uint32_t> experts;
-  if (std::holds_alternative<pcg::MoeDispatch>(op) && !flow.uses[node][0].empty()) experts = flow.uses[node][0].front().consumer;
-  if (std::holds_alternative<pcg::MoeCombine>(op)) experts = flow.origins[node][0].node.value;
-  if (!experts || plan.pcg.nodes()[*experts].operation() == nullptr ||
-      !std::holds_alternative<pcg::ExpertLinear>(*plan.pcg.nodes()[*experts].operation()))
-    return false;
-  const pcg::NodeId id(*experts);
-  const std::int64_t held = plan.pcg.shard_inputs(id)[1].sizes[0], all = plan.pcg.whole_inputs(id)[1].sizes[0];
-  return 1 < held && held < all;
+  const std::int64_t experts = std::holds_alternative<pcg::MoeDispatch>(op) ? plan.pcg.whole_outputs(pcg::NodeId(node))[0].sizes[0]
+                                                                            : plan.pcg.whole_inputs(pcg::NodeId(node))[0].sizes[0];
+  return ranks < experts;
 }
 
 // Sorting reads and writes what the experts read or wrote once more. Counts with the copy that the node runs anyway.
@@ -109,6 +105,14 @@ void sort_tokens(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, cons
   if (!shape.received_unsorted || !framework.sorts_exchanged_tokens || kernels.empty()) return;
   const pcg::TensorShape& of_experts = std::holds_alternative<pcg::MoeDispatch>(shape.op) ? shape.outputs[0] : shape.read[0];
   kernels.front().bytes += 2 * pcg::bytes_of(of_experts, training.precision);
+}
+
+// What experts make lies among the tokens of all ranks that shared these out, which are zeroed first (torch's index_add and scatter_add,
+// which unpermute and the gradient of permute come down to): one pass that writes. `makes_tokens`: combine forward, dispatch backward.
+void fill_gathered(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const pcg::TrainingConfig& training, bool makes_tokens) {
+  if (shape.gathering_ranks == 1 || !makes_tokens || kernels.empty()) return;
+  const pcg::TensorShape& own = std::holds_alternative<pcg::MoeDispatch>(shape.op) ? shape.read[0] : shape.outputs[0];
+  kernels.front().bytes += static_cast<double>(shape.gathering_ranks) * pcg::bytes_of(own, training.precision);
 }
 
 // One pass of a softmax that is not fused: kernels, bytes per score, and how many tensors of scores the fused kernel moves.
@@ -192,6 +196,7 @@ NodeShape node_shape(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t
               is_activated_gate(plan, flow, node),
               is_second_projection(plan, flow, node),
               receives_unsorted(plan, flow, node)};
+  if (plan.dispatch == pcg::Dispatch::allgather) s.gathering_ranks = ranks_of_experts(plan, flow, node);
   s.trained = trains_weights(flow, node);
   s.stored = flow.stored[node];
   s.graphed = pcg::is_graphed(n, plan.graphed);
@@ -224,6 +229,7 @@ std::vector<pcg::Kernel> forward_kernels(const NodeShape& shape, const pcg::Trai
   rotate_apart(kernels, training, framework.rotation.forward);
   order_by_sample(kernels, shape, training, framework);
   sort_tokens(kernels, shape, training, framework);
+  fill_gathered(kernels, shape, training, std::holds_alternative<pcg::MoeCombine>(shape.op));
   for (const pcg::Kernel& k : expert_bias_kernels(shape, framework.expert_bias.forward)) kernels.push_back(k);
   if (shape.casts_kept) kernels.push_back(cast_kept(shape.read[0], training.precision));
   return kernels;
@@ -253,6 +259,7 @@ std::vector<pcg::Kernel> input_gradient_kernels(const NodeShape& shape, const pc
   rotate_apart(kernels, training, framework.rotation.backward);
   order_by_sample(kernels, shape, training, framework);
   sort_tokens(kernels, shape, training, framework);
+  fill_gathered(kernels, shape, training, std::holds_alternative<pcg::MoeDispatch>(shape.op));
   put_before(kernels, expert_bias_kernels(shape, framework.expert_bias.backward));
   if (shape.casts_kept) kernels.insert(kernels.begin(), cast_kept(shape.read[0], training.precision));
   return kernels;

@@ -12,7 +12,9 @@
 #include "base/yaml/parse.hpp"
 #include "planning.hpp"
 #include "search/estimates/estimate.hpp"
+#include "sim/dataflow/dataflow.hpp"
 #include "sim/dataflow/token_routing.hpp"
+#include "sim/pricing/node_kernels.hpp"
 
 namespace {
 
@@ -181,4 +183,50 @@ TEST_CASE("where experts are filled unequally, all wait for the one that has mos
   }
   const DispatchCase c{.grid = dispatched(8, pcg::Dispatch::nccl), .imbalance = 1.5};
   CHECK(all_to_all(c) == doctest::Approx(4 * tokens * 1.5 * 2 * 7 / 8));
+}
+
+// R ranks of n tokens each. All gather all tokens for the experts, forward and for the gradients of what these make: R (R - 1) n h
+// elements, and forward a byte and a weight of 2 bytes for each of E experts. As much is reduce-scattered on either way back, whoever is on
+// one host, and however unequal experts are.
+TEST_CASE("allgather brings all tokens to all ranks of experts, and sums back") {
+  const auto moved = [](const DispatchCase& c, const char* collective) {
+    const auto of = [&](int layers) { return simulated(c, layers).bytes.by_collective[collective].value(); };
+    return (of(4) - of(2)) / 2;
+  };
+  const DispatchCase copies{.grid = dispatched(8, pcg::Dispatch::nccl)};
+  for (const double imbalance : {1.0, 1.5}) {
+    const DispatchCase c{.grid = dispatched(8, pcg::Dispatch::allgather), .imbalance = imbalance};
+    const double tokens = 8 * 7 * kRowTokens * kWidth * kBytes, map = 8 * 7 * kRowTokens * 8 * (1 + kBytes);
+    CHECK(all_to_all(c) == 0);
+    CHECK(moved(c, "all_gather") - moved(copies, "all_gather") == doctest::Approx(2 * tokens + map));
+    CHECK(moved(c, "reduce_scatter") - moved(copies, "reduce_scatter") == doctest::Approx(2 * tokens));
+    CHECK(std::ranges::none_of(simulated(c).notes, [](const base::Note& n) { return n.text.find("dispatch") != std::string::npos; }));
+  }
+}
+
+// In the backward pass of the operator that takes most, here the combine or the dispatch of a layer of experts, 8 ranks' tokens are there
+// besides.
+TEST_CASE("ranks that gather all tokens hold them, and fill them with zeroes first") {
+  const auto peak = [](pcg::Dispatch by) {
+    return of_plan({.grid = dispatched(8, by)}, 2,
+                   [](const pcg::Plan& plan, const topology::Cluster& cluster) { return sim::Oracle(cluster).memory(plan).peak.value(); });
+  };
+  CHECK(peak(pcg::Dispatch::allgather) - peak(pcg::Dispatch::nccl) <= 8 * kRowTokens * kWidth * kBytes);
+  CHECK(peak(pcg::Dispatch::allgather) > peak(pcg::Dispatch::nccl));
+  const auto combined = [](pcg::Dispatch by) {
+    return of_plan({.grid = dispatched(8, by)}, 2, [](const pcg::Plan& plan, const topology::Cluster&) {
+      const sim::Dataflow data = sim::dataflow_of(plan);
+      const profiles::FrameworkProfile framework = profiles::framework_profile(plan.training.framework);
+      double bytes = 0;
+      for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n) {
+        const pcg::Operator* op = plan.pcg.nodes()[n].operation();
+        if (op == nullptr || !std::holds_alternative<pcg::MoeCombine>(*op)) continue;
+        for (const pcg::Kernel& k : sim::forward_kernels(sim::node_shape(plan, data.flow, n), plan.training, framework))
+          bytes += k.bytes.value();
+      }
+      return bytes;
+    });
+  };
+  CHECK(combined(pcg::Dispatch::allgather) - combined(pcg::Dispatch::nccl) ==
+        doctest::Approx(2 * 8 * kRowTokens * kWidth * kBytes));  // two layers
 }
