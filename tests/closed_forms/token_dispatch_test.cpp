@@ -14,6 +14,7 @@
 #include "search/estimates/estimate.hpp"
 #include "sim/dataflow/dataflow.hpp"
 #include "sim/dataflow/token_routing.hpp"
+#include "sim/memory/memory.hpp"
 #include "sim/pricing/node_kernels.hpp"
 
 namespace {
@@ -25,6 +26,7 @@ struct DispatchCase {
   int nodes = 2, gpus = 4, samples = 8;
   int groups = 1, groups_per_token = 1;
   double imbalance = 1;
+  int vocab = 1024;
 };
 
 search::GridConfig dispatched(int expert, pcg::Dispatch by) {
@@ -41,7 +43,7 @@ auto of_plan(const DispatchCase& c, int layers, Quantity quantity) {
   t.hidden = 512;
   t.heads = 8;
   t.ffn = 1024;
-  t.vocab = 1024;
+  t.vocab = c.vocab;
   t.sequence_length = 256;
   t.experts = 8;
   t.top_k = 2;
@@ -229,4 +231,20 @@ TEST_CASE("ranks that gather all tokens hold them, and fill them with zeroes fir
   };
   CHECK(combined(pcg::Dispatch::allgather) - combined(pcg::Dispatch::nccl) ==
         doctest::Approx(2 * 8 * kRowTokens * kWidth * kBytes));  // two layers
+}
+
+// The loss ends the forward pass of one micro-batch and begins the backward pass of the other: its logits, 64 times as many, are not there
+// beside layers of both.
+TEST_CASE("a forward pass beside a backward pass holds a layer more, and no logits") {
+  const auto layer = [](int vocab) {
+    DispatchCase c{.grid = dispatched(8, pcg::Dispatch::nccl), .samples = 32, .vocab = vocab};
+    c.grid.overlap.experts = true;
+    c.grid.micro_batch = 1;
+    return of_plan(c, 2, [](const pcg::Plan& plan, const topology::Cluster& cluster) {
+      const profiles::FrameworkProfile framework = profiles::framework_profile(plan.training.framework);
+      return sim::device_memory(plan, sim::dataflow_of(plan), cluster, framework).at(0).layer[0].value();
+    });
+  };
+  CHECK(layer(1024) > 0);
+  CHECK(layer(65536) == layer(1024));
 }
