@@ -30,14 +30,20 @@ SUITES = {"t5": "encoder-decoders have no column", "mimo": "models of images hav
 UNSTEADY = 1.5
 # What Megatron-LM's command line does unless told otherwise, and NVIDIA's recipes do otherwise: gradients in fp32, dropout, and the loss without fused kernels.
 DEFAULTS = {"training.framework.fp32_gradients": True, "training.framework.transformer_dropout": 0.1, **UNFUSED_LOSS}
-# What the tests' environment and arguments change about memory (tests/functional_tests/test_cases/*/*/model_config.yaml): CUBLAS_WORKSPACE_CONFIG=:4096:8; the
+# What the tests' environment and arguments change about memory and attention (tests/functional_tests/test_cases/*/*/model_config.yaml): CUBLAS_WORKSPACE_CONFIG=:4096:8; the
 # loss is Megatron-LM's, in fp32; deterministic runs have --no-gradient-accumulation-fusion, and NVTE_ALLOW_NONDETERMINISTIC_ALGO=0, with which
 # Transformer Engine takes FlashAttention 2 on Blackwell, too. Layers of the `local` implementation have no library.
-def memory_of(r):
+#
+# FlashAttention 2 on B200: 354 to 362 TFLOP/s forward with heads of 128 (meta-pytorch/tritonbench PR 171), 329 to 334 backward with heads of 64 (Dao-AILab/flash-attention
+# issue 1589), of a peak of 2,500 in the profile of gb200-186gb; the deterministic backward pass is no faster.
+FLASH_2 = {"training.framework.attention.gb200": 0.144, "training.framework.attention_gradient.gb200": 0.132}
+
+
+def habits_of(r):
     deterministic, local = is_set(r, "deterministic-mode"), r["transformer-impl"] == "local"
     habits = {"product_workspace": "32 MiB", "loss_kept": "4 B", "loss_passing": "2 B", "gradient_placeholders": False if deterministic or local else None,
               "library_workspaces": 0 if local else None, "expert_workspaces": 0 if local else None, "copied_attention_output.gb200": True if deterministic else None}
-    return {"training.framework.memory." + k: v for k, v in habits.items()}
+    return {**(FLASH_2 if deterministic else {}), **{"training.framework.memory." + k: v for k, v in habits.items()}}
 
 
 # What no column has, by a word of a case's name, from its model_config.yaml. Of a model: --moe-ffn-hidden-size and its kin, --multi-latent-attention and its sizes,
@@ -206,7 +212,7 @@ def golden(tables):
             "precision": "fp8" if r["fp8-format"] else "bf16" if is_set(r, "bf16") else "fp16" if is_set(r, "fp16") else "fp32",
             **DEFAULTS, "plan.dispatch": "allgather" if ep > 1 else None, **(NEMOTRON if r["suite"] == "nemotron" else {}), "training.framework.overlap_gradients": is_set(r, "overlap-grad-reduce"),
             "training.framework.overlap_parameters": is_set(r, "overlap-param-gather"),
-            "training.clip_gradients": True, **memory_of(r),
+            "training.clip_gradients": True, **habits_of(r),
             "plan.expert_tensor": etp if ep > 1 and etp and etp != tp else None, "plan.schedule": "flexible" if chunks > 1 and batches % pp else None,
             "plan.layers_per_stage": named(STAGES, r) or layers_per_stage(shape["layers"], pp * chunks),
             "plan.shard": dp * cp // instances if instances > 1 else None,
