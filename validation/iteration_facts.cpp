@@ -39,7 +39,7 @@ std::string question_of(const measurements::Point& p) {
   std::string text = p.model.empty() ? base::emit_yaml(without_padding(p.transformer)) : p.model;
   for (const auto& s : p.settings)
     if (s.path.starts_with("model.")) text += fmt::format("\n{}: {}", s.path, base::emit_yaml(s.value));
-  return fmt::format("{}\n{} {} {} {} {}", text, p.cluster, p.gpus, p.global_batch, p.precision, p.framework);
+  return fmt::format("{}\n{} {} {} {} {} {}", text, p.cluster, p.gpus, p.global_batch, p.precision, p.optimizer, p.framework);
 }
 
 // What the software keeps in memory is no choice of the plan's, and costs no time.

@@ -14,7 +14,8 @@ struct IterationFacts {
   std::string machine;    // GPU generation
   std::string precision;  // family: "half", "fp8", ...
   std::string family;     // the model's kind without its sizes: which parts its layers have; of a builtin the name up to its first dash
-  // Model, cluster, GPUs, batch and precision: plans of equal questions compete. A vocabulary that a plan pads further is the same model's.
+  // Model, cluster, GPUs, batch, precision and optimizer: plans of equal questions compete. A vocabulary that a plan pads further is the
+  // same model's.
   std::string question;
   // All that the forecast of a time is told: equal ones are one plan, measured several times.
   std::string plan;

@@ -93,4 +93,8 @@ TEST_CASE("plans compete for one model however far they pad its vocabulary, and 
   CHECK(facts(test::kRow, "{training.framework.memory.loss_kept: 4 B}").plan == kept.plan);
   CHECK(other.question == plain.question);
   CHECK(other.plan != kept.plan);
+  // An optimizer trains another model in the end, however long its iterations take.
+  measurements::Point by_muon = measurements::read_points(test::kHeader + test::kRow, "p.csv").at(0);
+  by_muon.optimizer = "muon";
+  CHECK(validation::iteration_facts(by_muon, {}, base::Seconds(1)).question != plain.question);
 }
