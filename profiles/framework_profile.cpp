@@ -123,6 +123,7 @@ MemoryHabits read_memory(const base::Yaml& node, const std::string& path, base::
   m.loss_kept = bytes("loss_kept").value_or(m.loss_kept);
   m.loss_passing = bytes("loss_passing").value_or(m.loss_passing);
   m.gradient_placeholders = map.boolean("gradient_placeholders").value_or(false);
+  m.half_gradients = map.boolean("half_gradients").value_or(false);
   m.weighed_activations = map.boolean("weighed_activations").value_or(false);
   if (const base::Yaml* copied = map.optional("copied_attention_output"))
     m.copied_attention_output = read_generations(*copied, map.path_of("copied_attention_output"), sink);

@@ -10,8 +10,9 @@ namespace {
 
 // What a device keeps of a weight of which it holds `parameters`, if `share` is what ZeRO leaves to each.
 StateBytes states_of(int zero, const pcg::ZeroPolicy& policy, const ModelStateBytes& each, double parameters, double share) {
+  const double gradient = pcg::shards_gradients(zero, policy) ? each.gradient * share : each.gradient + each.half_gradient;
   return {base::Bytes(parameters * each.weight * (zero >= 3 ? share : 1)),
-          base::Bytes(parameters * each.gradient * (pcg::shards_gradients(zero, policy) ? share : 1)),
+          base::Bytes(parameters * gradient),
           base::Bytes(parameters * each.between_updates() * (zero >= 1 ? share : 1)),
           base::Bytes(parameters * each.update * (zero >= 1 ? share : 1)),
           {}};
@@ -40,6 +41,7 @@ ModelStateBytes model_state_bytes(const pcg::TrainingConfig& t, const profiles::
   ModelStateBytes b;
   b.weight = half ? 2 : 4;
   b.gradient = half && !t.fp32_gradients ? 2 : 4;
+  if (t.precision == pcg::Precision::bf16 && t.fp32_gradients && framework.memory.half_gradients) b.half_gradient = 2;
   b.optimizer = half ? 4 : 0;  // master copy
   if (half && b.gradient < 4 && framework.fp32_gradient_copy) b.optimizer += b.update = 4;
   b.optimizer += static_cast<double>(moments(t.optimizer)) * 4;

@@ -81,6 +81,15 @@ TEST_CASE("without a copy mixed precision keeps 16 bytes a parameter") { check(p
 
 // The gradient is read; fp32 weight and moments are read and written (2 x 12), and so is the copy of the gradient (2 x 4); the
 // half-precision weight is written.
+// 2 weight; 4 + 2 gradient, in fp32 and in bf16; fp32: weight and two moments 12. Gradients that ZeRO shares out have no second copy.
+TEST_CASE("DeepSpeed keeps gradients in bf16 beside those in fp32") {
+  const pcg::TrainingConfig bf16 = training(pcg::Framework::deepspeed, pcg::Precision::bf16, true);
+  check(per_parameter(bf16, 1, 0), {2, 6, 12});
+  check(per_parameter(bf16, 4, 1), {2, 6, 12.0 / 4});
+  check(per_parameter(bf16, 4, 2), {2, 4.0 / 4, 12.0 / 4});
+  check(per_parameter(training(pcg::Framework::deepspeed, pcg::Precision::fp16, false), 1, 0), {2, 2, 12});
+}
+
 TEST_CASE("the update moves the gradient's copy, too") {
   const auto moved = [](const pcg::TrainingConfig& t) {
     pcg::Plan p;

@@ -354,7 +354,7 @@ std::vector<KeyReader> profile_readers() {
         "  unit_copies: {gathered_bytes: 1 B, reduced_bytes: 1 B}",
         "  loss: {forward_kernels: 1, backward_kernels: 1, forward_bytes: 1 B, backward_bytes: 1 B}",
         "  expert_bias: {forward_bytes: 1 B, backward_bytes: 1 B}\n  rotation: {forward_bytes: 1 B, backward_bytes: 1 B}",
-        "  memory: {loss_kept: 1 B, loss_passing: 1 B, gradient_placeholders: true, weighed_activations: true, "
+        "  memory: {loss_kept: 1 B, loss_passing: 1 B, gradient_placeholders: true, half_gradients: true, weighed_activations: true, "
         "copied_attention_output: {a100: true}, product_workspaces: 1, product_workspace: 1 B, library_workspaces: 1, "
         "expert_workspaces: 1, allocator_share: 0.1}"})
     frameworks.push_back(yaml(std::string("foreshard: 1\nframework:\n  name: generic\n  gradient_bucket: 1 MB\n  host: {}\n") + more));
