@@ -33,6 +33,22 @@ std::array<std::pair<std::string, std::string>, 3> names_of(const IterationFacts
   return {std::pair{f.machine, f.precision}, std::pair{std::string(), f.precision}, std::pair{std::string(), std::string()}};
 }
 
+// Runs that reach less are their hosts', and tell nothing of a peak.
+constexpr double kLeastShare = 0.02;
+
+// The share of the first name that has rows of devices; where none has, of the first that has any.
+std::optional<double> share_for(const IterationFacts& facts, const Remaining& remaining) {
+  std::optional<double> first;
+  for (const auto& name : names_of(facts)) {
+    const auto at = remaining.find(name);
+    if (at == remaining.end()) continue;
+    const double share = middle(at->second);
+    if (share >= kLeastShare) return share;
+    if (!first) first = share;
+  }
+  return first;
+}
+
 Remaining without(const std::vector<Item>& items, const std::string& part, LeftOut left_out) {
   Remaining remaining;
   for (const Item& i : items) {
@@ -51,13 +67,8 @@ std::vector<std::optional<double>> formula_errors(const std::vector<Item>& items
     if (!items[i].facts) continue;
     const std::string& part = part_of(items[i], left_out);
     if (!fits.contains(part)) fits[part] = without(items, part, left_out);
-    const Remaining& remaining = fits.at(part);
-    for (const auto& name : names_of(*items[i].facts)) {
-      const auto at = remaining.find(name);
-      if (at == remaining.end()) continue;
-      errors[i] = std::abs(items[i].facts->at_peak / items[i].measured / middle(at->second) - 1);
-      break;
-    }
+    if (const auto share = share_for(*items[i].facts, fits.at(part)))
+      errors[i] = std::abs(items[i].facts->at_peak / items[i].measured / *share - 1);
   }
   return errors;
 }

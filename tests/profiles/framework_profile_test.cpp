@@ -63,7 +63,8 @@ TEST_CASE("every key of a framework profile is read") {
       "  expert_bias: {forward_bytes: 12 B, backward_bytes: 10 B}\n  rotation: {forward_bytes: 24 B, backward_bytes: 34 B}\n"
       "  joint_gated_projections: true\n  sorts_exchanged_tokens: true\n  sequence_first: true\n"
       "  host_waits_for_activations: true\n"
-      "  memory: {loss_kept: 2 B, loss_passing: 8 B, gradient_placeholders: true, half_gradients: true, weighed_activations: true, product_workspaces: 2,\n"
+      "  memory: {loss_kept: 2 B, loss_passing: 8 B, gradient_placeholders: true, half_gradients: true, weighed_activations: true, "
+      "product_workspaces: 2,\n"
       "    product_workspace: 32 MiB, library_workspaces: 1, expert_workspaces: 4, copied_attention_output: {a100: true, h100: false},\n"
       "    allocator_share: 0.05}\n"
       "  host: {basis: fitted, forward_kernel: 10 us, launch_jitter: 2 us, expert: 7 us, attention_kernel: 3 us}\n");

@@ -126,6 +126,17 @@ TEST_CASE("a closed formula knows the share of peak of the rows that remain") {
   CHECK(*a.groups[1].formula.family == doctest::Approx(8.0 / 4 - 1));
 }
 
+TEST_CASE("runs that are their host's do not speak for a closed formula's peak") {
+  const Assessment r = assess({known("a", 4, 4, facts_of(1, "x", "gpt", "p")), known("b", 2, 2, facts_of(1, "y", "gpt", "q")),
+                               known("c", 1000, 1000, facts_of(1, "y", "gpt", "r"))},
+                              std::nullopt, {});
+  // Without b, c's 1/1000 alone remains on that machine, so that all groups speak: the median of 1/4 and 1/1000, not 1000 s for each second
+  // at peak.
+  CHECK(*r.groups[1].formula.group == doctest::Approx(1 / ((0.25 + 0.001) / 2) / 2 - 1));
+  // Without a, b's 1/2 and c's have their median on y.
+  CHECK(*r.groups[0].formula.group == doctest::Approx(1 - 1 / ((0.5 + 0.001) / 2) / 4));
+}
+
 TEST_CASE("regret is what the forecast's favourite costs over the best plan of its question") {
   // Question p: the favourite is the second plan, 5 s against 4 s; q: the favourite is the best; r has one plan.
   const auto of = [](const char* question, const char* plan) { return facts_of(1, "x", "gpt", question, plan); };
