@@ -1,8 +1,8 @@
 #pragma once
 // What a closed formula answers, fitted to the same rows: iteration time = model FLOPs / (GPUs x peak x u). Its one constant u, the share
 // of peak that is reached, is fitted to the rows that remain when a part is left out whole: the median over their groups of each group's
-// median, of rows of the same GPU generation and precision; where none remains, or none but small runs that reach 2 % of the peak, of the
-// same precision; else of all. A simulator that such a formula beats has something to learn.
+// median, of rows of the same GPU generation and precision; where none remains, or this median is less than 2 % of the peak (small runs,
+// which wait for their hosts), of the same precision; else of all. A simulator that such a formula beats has something to learn.
 
 #include <optional>
 #include <vector>

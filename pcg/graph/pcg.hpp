@@ -38,9 +38,8 @@ struct PcgNode {
   [[nodiscard]] const Operator* operation() const { return std::get_if<Operator>(&op); }
   [[nodiscard]] const ParallelOperator* parallel_operator() const { return std::get_if<ParallelOperator>(&op); }
   [[nodiscard]] bool is_weight() const { return operation() && std::holds_alternative<Weight>(*operation()); }
-  [[nodiscard]] bool is_trained() const {
-    return is_weight() && !std::get<Weight>(*operation()).frozen;
-  }  // a weight that an optimizer updates
+  // A weight that an optimizer updates.
+  [[nodiscard]] bool is_trained() const { return is_weight() && !std::get<Weight>(*operation()).frozen; }
   [[nodiscard]] bool is_input() const { return operation() && std::holds_alternative<Input>(*operation()); }
   [[nodiscard]] bool is_source() const { return is_weight() || is_input(); }
   [[nodiscard]] bool computes() const { return operation() && !is_source(); }

@@ -35,7 +35,7 @@ DEFAULTS = {"training.framework.fp32_gradients": True, "training.framework.trans
 # Transformer Engine takes FlashAttention 2 on Blackwell, too. Layers of the `local` implementation have no library.
 #
 # FlashAttention 2 on B200: 354 to 362 TFLOP/s forward with heads of 128 (meta-pytorch/tritonbench PR 171), 329 to 334 backward with heads of 64 (Dao-AILab/flash-attention
-# issue 1589), of a peak of 2,500 in the profile of gb200-186gb; the deterministic backward pass is no faster.
+# issue 1589), of a peak of 2,500 in the profile of gb200-186gb. No figure of the deterministic backward pass is known: it is taken to be as fast, which it is at most.
 FLASH_2 = {"training.framework.attention.gb200": 0.144, "training.framework.attention_gradient.gb200": 0.132}
 
 

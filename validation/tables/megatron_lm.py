@@ -29,8 +29,8 @@ def korthikanti(tables):
     def one(_, r):
         selective = r["variant"] == "seqsel"
         return gpt(r, id=f"t5-{r['model']}-{r['variant']}", group="korthikanti-t5", n_gpus=r["n_gpus"], seq=r["seq_len"], vocab=51200, tp=r["tp"], pp=r["pp"],
-                  dp=r["dp"], chunks=r["pp_interleave_chunks"], micro_batch=r["micro_batch"], global_batch=r["global_batch"],
-                  recompute="selective" if selective else "full", sequence_parallel=int(selective), framework="megatron", measured_s=r["iter_time_s"])
+                   dp=r["dp"], chunks=r["pp_interleave_chunks"], micro_batch=r["micro_batch"], global_batch=r["global_batch"],
+                   recompute="selective" if selective else "full", sequence_parallel=int(selective), framework="megatron", measured_s=r["iter_time_s"])
 
     yield from tables.convert("megatron_seqsel_table5_iteration_time.csv", "korthikanti-t5", one)
 
@@ -59,14 +59,14 @@ def sc21(tables):
     paper."""
     def first(_, r):
         return gpt(r, id="sc21-t1-" + r["case"], group="megatron-sc21-t1", n_gpus=r["n_gpus"], seq=r["seq_len"], vocab=r["vocab"], tp=r["tp"], pp=r["pp"],
-                  dp=r["dp"], chunks=r["model_chunks_per_stage"], micro_batch=r["micro_batch"], global_batch=r["global_batch"], framework="megatron",
+                   dp=r["dp"], chunks=r["model_chunks_per_stage"], micro_batch=r["micro_batch"], global_batch=r["global_batch"], framework="megatron",
                    measured_s=r["derived_iter_time_s"])
 
     def second(k, r):
         zero = r["scheme"] == "ZeRO-3"
         return gpt(r, id=f"sc21-t2-{k}", group="sc21-t2-zero3" if zero else "sc21-t2-ptd", n_gpus=r["n_gpus"], seq=r["seq_len"], vocab=r["vocab"],
-                  tp=r["tp_assumed"], pp=r["pp_assumed"], dp=r["dp"], micro_batch=r["micro_batch"], global_batch=r["global_batch"],
-                  sharding="zero3" if zero else "none", framework="deepspeed" if zero else "megatron", measured_s=r["derived_iter_time_s"])
+                   tp=r["tp_assumed"], pp=r["pp_assumed"], dp=r["dp"], micro_batch=r["micro_batch"], global_batch=r["global_batch"],
+                   sharding="zero3" if zero else "none", framework="deepspeed" if zero else "megatron", measured_s=r["derived_iter_time_s"])
 
     yield from tables.convert("megatron_sc21_table1.csv", "megatron-sc21-t1", first)
     yield from tables.convert("megatron_sc21_table2_ptd_vs_zero3.csv", "sc21-t2", second)
@@ -81,7 +81,7 @@ def megatron_2020(tables):
         cluster, per_node, device = clusters[r["system"]]
         n = int(r["n_gpus"])
         return gpt(r, id=f"m2020-{device}-{r['case']}-{n}", group=f"megatron-2020-{device}", cluster=cluster, nodes=max(1, n // per_node), n_gpus=n, seq=1024,
-                  vocab=51200, tp=r["tp"], pp=1, dp=r["dp"], micro_batch=int(r["global_batch"]) // int(r["dp"]), global_batch=r["global_batch"],
+                   vocab=51200, tp=r["tp"], pp=1, dp=r["dp"], micro_batch=int(r["global_batch"]) // int(r["dp"]), global_batch=r["global_batch"],
                    framework="megatron", measured_s=float(r["iter_time_ms"]) / 1e3)
 
     yield from tables.convert("megatron_2020_dgx2_dgxa100_tp_scaling.csv", "megatron-2020", one)
@@ -102,9 +102,9 @@ def bloom_model(r):
     if r["size"] == "194B" or r["note_date"] < "02-21" and r["size"] != "187B":
         raise Unsaid("14400 numbers wide, and the layers are not given")
     said = int(r["hidden"] or 0), int(r["layers"] or 0)
-    billions = float(r["size"].rstrip("B"))
-    makes = lambda hidden, layers: (12 * layers * hidden + BLOOM_VOCABULARY) * hidden / 1e9
-    hidden, layers = said if abs(makes(*said) / billions - 1) < 0.01 else BLOOM_MODELS.get(r["size"], (0, 0))
+    billions = float(r["size"].rstrip("B"))  # parameters, as the model's name has them
+    billions_of = lambda hidden, layers: (12 * layers * hidden + BLOOM_VOCABULARY) * hidden / 1e9
+    hidden, layers = said if abs(billions_of(*said) / billions - 1) < 0.01 else BLOOM_MODELS.get(r["size"], (0, 0))
     if not layers:
         raise Unsaid("hidden size or layers are not given, or do not make the model's size")
     return hidden, layers, int(r["heads"] or 64)
