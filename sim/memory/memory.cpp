@@ -238,20 +238,22 @@ std::vector<double> MemoryCounter::largest_moment(const std::vector<ByBlock>& pa
   return largest;
 }
 
+// What is there beside model states: activations and what passes with them, or else the optimizer's own while it runs.
 struct Peak {
-  base::Bytes activations, transient;
+  base::Bytes activations, transient, update;
+  [[nodiscard]] base::Bytes sum() const { return activations + transient + update; }
 };
 
 // Walks through one pipeline rank's schedule with one device's numbers. A forward pass that is merged with a backward pass makes what it
 // keeps layer by layer, as the backward pass frees it layer by layer (Megatron-Core's combined 1F1B, model_chunk_schedule_plan.py).
 Peak walk(const pcg::Plan& plan, const std::vector<Slot>& slots, int rank, const DeviceMemory& m) {
-  Peak peak{base::Bytes(0), m.update};
+  Peak peak{base::Bytes(0), base::Bytes(0), m.update};
   base::Bytes alive;
   const auto stage_of = [&](const Slot& slot) {
     return static_cast<std::size_t>(pcg::stage_of(plan.schedule, pcg::ranks_of(plan), rank, slot.chunk));
   };
   const auto raise = [&](base::Bytes activations, base::Bytes transient) {
-    if (activations + transient > peak.activations + peak.transient) peak = {activations, transient};
+    if (activations + transient > peak.sum()) peak = {activations, transient, base::Bytes(0)};
   };
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const Slot& slot = slots[i];
@@ -299,11 +301,11 @@ std::vector<double> numbers_of(const DeviceMemory& m, const Limits& limits) {
 }
 
 MemoryUse use_of(const DeviceMemory& m, const Peak& p, const Limits& limits, base::DeviceId device) {
-  return {m.always() + p.activations + p.transient + limits.reserved,
+  return {m.always() + p.sum() + limits.reserved,
           limits.capacity,
           m.weights,
           m.gradients,
-          m.optimizer,
+          m.optimizer + p.update,
           p.activations,
           m.fixed + p.transient + limits.reserved,
           device};
@@ -332,7 +334,7 @@ std::vector<MemoryUse> peaks_of(const pcg::Plan& plan, std::span<const DeviceMem
     const auto [at, is_new] = known.try_emplace(numbers_of(m, limits));
     for (int rank = 0; rank < pipeline && is_new; ++rank) {
       const Peak p = walk(plan, schedules[static_cast<std::size_t>(rank)], rank, m);
-      if (p.activations + p.transient == base::Bytes(0) && pipeline > 1) continue;  // a rank of other devices
+      if (p.sum() == base::Bytes(0) && pipeline > 1) continue;  // a rank of other devices
       const MemoryUse use = use_of(m, p, limits, base::DeviceId(d));
       if (!at->second || use.peak > at->second->peak) at->second = use;
     }

@@ -115,8 +115,11 @@ TEST_CASE("the peak is that of the passes or that of the update, whichever is la
   const std::vector<sim::DeviceMemory> passes = {memory_with(kLibraryPlan, cluster, with_habits({}))};
   std::vector<sim::DeviceMemory> update = passes;
   update[0].update = base::Bytes(1e10);
-  const auto peak = [&](const std::vector<sim::DeviceMemory>& m) { return sim::peak_memory(kLibraryPlan, m, cluster).peak.value(); };
-  CHECK(peak(update) - peak(passes) == doctest::Approx(1e10 - passes[0].saved[0].value() - passes[0].transient[0].value()));
+  const auto use = [&](const std::vector<sim::DeviceMemory>& m) { return sim::peak_memory(kLibraryPlan, m, cluster); };
+  CHECK((use(update).peak - use(passes).peak).value() ==
+        doctest::Approx(1e10 - passes[0].saved[0].value() - passes[0].transient[0].value()));
+  CHECK((use(update).optimizer - use(passes).optimizer).value() == doctest::Approx(1e10));
+  CHECK(use(update).activations == base::Bytes(0));
 }
 
 TEST_CASE("what the loss needs for a moment is gone when layers are computed again") {
