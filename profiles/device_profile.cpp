@@ -133,6 +133,7 @@ class ProfileReader {
     // Where the backward pass of attention is not told apart, it is attention.
     if (map.optional(pcg::to_text(KernelKind::attention_gradient)) == nullptr)
       table[KernelKind::attention_gradient] = table[KernelKind::attention];
+    if (map.optional(pcg::to_text(KernelKind::permutation)) == nullptr) table[KernelKind::permutation] = table[KernelKind::copy];
     if (share == Share::bandwidth) {
       if (map.optional(pcg::to_text(KernelKind::scan)) == nullptr) table[KernelKind::scan] = {.max = kScanTraffic};
       if (map.optional(pcg::to_text(KernelKind::scan_gradient)) == nullptr)

@@ -211,6 +211,7 @@ FrameworkProfile read_framework_section(const base::Yaml& section, const std::st
   f.host_waits_for_tokens = map.boolean("host_waits_for_tokens").value_or(false);
   f.sorts_exchanged_tokens = map.boolean("sorts_exchanged_tokens").value_or(false);
   f.host_waits_for_activations = map.boolean("host_waits_for_activations").value_or(false);
+  f.blocking_launches = map.boolean("blocking_launches").value_or(false);
   f.sequence_first = map.boolean("sequence_first").value_or(false);
   f.prefetch_units = static_cast<int>(map.integer("prefetch_units", 0, 1000).value_or(f.prefetch_units));
   f.stops_recomputation_early = map.boolean("stops_recomputation_early").value_or(false);

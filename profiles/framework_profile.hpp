@@ -124,6 +124,7 @@ struct FrameworkProfile {
   bool host_waits_for_batch = false;         // the host waits for its device before each micro-batch that it reads (a blocking copy)
   bool host_waits_for_tokens = false;        // and before each dispatch of a forward pass, for how many tokens each expert gets
   bool host_waits_for_activations = false;   // and before each activation of experts with biases (a number copied to the device)
+  bool blocking_launches = false;            // the host waits for all that it launches, one by one (CUDA_LAUNCH_BLOCKING=1)
   // A stage computes while it sends; else its compute stream waits until the message has left.
   BySchedule overlap_stage_boundary{true, true};
   BySchedule host_waits_for_stage;         // the host waits for a stage boundary's data before it launches what reads them

@@ -17,7 +17,8 @@ template <class Kind>
 using Word = std::pair<std::string_view, Kind>;
 
 // The first word found decides, so the order matters: a fused attention kernel of CUTLASS is an attention, a rotary embedding is
-// elementwise, a reduction that computes a norm is a reduction. Those of state space layers are Triton's of state-spaces/mamba.
+// elementwise, a reduction that computes a norm is a reduction. Those of state space layers are Triton's of state-spaces/mamba, those that
+// permute tokens Transformer Engine's.
 constexpr Word<KernelKind> kKernelWords[] = {
     {"pooled_embs", KernelKind::copy},
     {"causal_conv1d", KernelKind::elementwise},
@@ -29,6 +30,9 @@ constexpr Word<KernelKind> kKernelWords[] = {
     {"_chunk_scan_", KernelKind::scan_gradient},
     {"_chunk_state_", KernelKind::scan_gradient},
     {"_bmm_chunk_", KernelKind::scan_gradient},
+    {"_permute_kernel", KernelKind::permutation},
+    {"_unpermute_", KernelKind::permutation},
+    {"_sort_chunks_by_", KernelKind::permutation},
     {"rotary", KernelKind::elementwise},
     {"rope_", KernelKind::elementwise},
     {"split_embedding", KernelKind::embedding},

@@ -124,10 +124,10 @@ Kernels forward(const SquaredError&, const Shard& p) {
   return {simple(KernelKind::loss, "squared_error.forward", 2 * count(p.in[0]), p.bytes_of_inputs() + p.bytes_out())};
 }
 Kernels forward(const MoeDispatch&, const Shard& p) {
-  return {simple(KernelKind::copy, "moe_dispatch.forward", 0, p.bytes_of_inputs() + p.bytes_out())};
+  return {simple(KernelKind::permutation, "moe_dispatch.forward", 0, p.bytes_of_inputs() + p.bytes_out())};
 }
 Kernels forward(const MoeCombine&, const Shard& p) {
-  return {simple(KernelKind::copy, "moe_combine.forward", 2 * count(p.in[0]), p.bytes_of_inputs() + p.bytes_out())};
+  return {simple(KernelKind::permutation, "moe_combine.forward", 2 * count(p.in[0]), p.bytes_of_inputs() + p.bytes_out())};
 }
 
 }  // namespace

@@ -152,19 +152,21 @@ Kernels input_gradient(const Binary& o, const Shard& p, const Needed& needed) {
   }
   return result;
 }
-Kernels copies_back(std::string_view name, const Shard& p, const Needed& needed) {
+Kernels copies_back(std::string_view name, const Shard& p, const Needed& needed, KernelKind kind = KernelKind::copy) {
   base::Bytes bytes;
   for (std::size_t j = 0; j < p.out.size(); ++j) bytes += p.bytes_out(j);
   for (std::size_t i = 0; i < p.in.size(); ++i)
     if (wanted(needed, i)) bytes += p.bytes_in(i);
   if (!any(needed)) return {};
-  return {simple(KernelKind::copy, name, 0, bytes)};
+  return {simple(kind, name, 0, bytes)};
 }
 Kernels input_gradient(const Concat&, const Shard& p, const Needed& n) { return copies_back("concat.input_gradient", p, n); }
 Kernels input_gradient(const Split&, const Shard& p, const Needed& n) { return copies_back("split.input_gradient", p, n); }
 Kernels input_gradient(const Slice&, const Shard& p, const Needed& n) { return copies_back("slice.input_gradient", p, n); }
 Kernels input_gradient(const Transpose&, const Shard& p, const Needed& n) { return copies_back("transpose.input_gradient", p, n); }
-Kernels input_gradient(const MoeDispatch&, const Shard& p, const Needed& n) { return copies_back("moe_dispatch.input_gradient", p, n); }
+Kernels input_gradient(const MoeDispatch&, const Shard& p, const Needed& n) {
+  return copies_back("moe_dispatch.input_gradient", p, n, KernelKind::permutation);
+}
 Kernels input_gradient(const Broadcast&, const Shard& p, const Needed& needed) {
   if (!wanted(needed, 0)) return {};
   return {simple(KernelKind::reduction, "broadcast.input_gradient", count(p.out[0]), p.bytes_out() + p.bytes_in(0))};
@@ -191,7 +193,8 @@ Kernels input_gradient(const MoeCombine&, const Shard& p, const Needed& needed) 
   Kernels result;
   const base::Bytes read = p.bytes_out() + p.bytes_of_inputs();
   if (wanted(needed, 0))
-    result.push_back(simple(KernelKind::copy, "moe_combine.input_gradient", count(p.in[0]), p.bytes_out() + p.bytes_in(1) + p.bytes_in(0)));
+    result.push_back(
+        simple(KernelKind::permutation, "moe_combine.input_gradient", count(p.in[0]), p.bytes_out() + p.bytes_in(1) + p.bytes_in(0)));
   if (wanted(needed, 1)) result.push_back(simple(KernelKind::reduction, "moe_combine.gate_gradient", 2 * count(p.in[0]), read));
   return result;
 }

@@ -19,6 +19,7 @@ std::string_view to_text(KernelKind k) {
     case KernelKind::pooling: return "pooling";
     case KernelKind::reduction: return "reduction";
     case KernelKind::copy: return "copy";
+    case KernelKind::permutation: return "permutation";
     case KernelKind::loss: return "loss";
     case KernelKind::optimizer: return "optimizer";
   }

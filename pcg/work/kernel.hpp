@@ -19,6 +19,7 @@ enum class KernelKind {
   pooling,
   reduction,
   copy,
+  permutation,  // rows of tokens brought to their experts' order, or back
   loss,
   optimizer,
   attention_gradient,

@@ -14,6 +14,7 @@ ProgramBuilder::ProgramBuilder(const PriceList& prices, const profiles::Framewor
   if (!hosts_launch_) std::ranges::fill(program_.collective_launch, base::Seconds(0));
   program_.overlap_stage_boundary = framework.overlap_stage_boundary.of(plan);
   if (hosts_launch_) program_.launch_jitter = framework.host.launch_jitter;
+  program_.blocking_launches = hosts_launch_ && framework.blocking_launches;
 }
 
 std::uint32_t ProgramBuilder::add_seconds(const Price& price, double share) {

@@ -22,7 +22,6 @@ std::vector<pcg::Kernel> passes_of_loss(const NodeShape& shape, const pcg::Train
   if (passes == 0 || !half || kernels.size() != 1 || !std::holds_alternative<pcg::CrossEntropy>(shape.op)) return kernels;
   const auto logits = static_cast<double>(shape.read.front().elements());
   pcg::Kernel k = kernels.front();
-  k.kind = pcg::KernelKind::elementwise;
   k.bytes = bytes_per_logit * logits / passes;
   k.flops = k.flops / passes;
   return std::vector<pcg::Kernel>(static_cast<std::size_t>(passes), k);
@@ -105,6 +104,13 @@ void sort_tokens(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, cons
   if (!shape.received_unsorted || !framework.sorts_exchanged_tokens || kernels.empty()) return;
   const pcg::TensorShape& of_experts = std::holds_alternative<pcg::MoeDispatch>(shape.op) ? shape.outputs[0] : shape.read[0];
   kernels.front().bytes += 2 * pcg::bytes_of(of_experts, training.precision);
+}
+
+// HybridEP's own kernels bring tokens into the order of their experts as they arrive; behind the others the framework's permutations do.
+void permute_in_library(std::vector<pcg::Kernel>& kernels, const NodeShape& shape) {
+  if (!shape.permuted_by_library) return;
+  for (pcg::Kernel& k : kernels)
+    if (k.kind == pcg::KernelKind::permutation) k.kind = pcg::KernelKind::copy;
 }
 
 // What experts make lies among the tokens of all ranks that shared these out, which are zeroed first (torch's index_add and scatter_add,
@@ -196,6 +202,7 @@ NodeShape node_shape(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t
               is_activated_gate(plan, flow, node),
               is_second_projection(plan, flow, node),
               receives_unsorted(plan, flow, node)};
+  s.permuted_by_library = plan.dispatch == pcg::Dispatch::hybridep;
   if (plan.dispatch == pcg::Dispatch::allgather) s.gathering_ranks = ranks_of_experts(plan, flow, node);
   s.trained = trains_weights(flow, node);
   s.stored = flow.stored[node];
@@ -230,6 +237,7 @@ std::vector<pcg::Kernel> forward_kernels(const NodeShape& shape, const pcg::Trai
   order_by_sample(kernels, shape, training, framework);
   sort_tokens(kernels, shape, training, framework);
   fill_gathered(kernels, shape, training, std::holds_alternative<pcg::MoeCombine>(shape.op));
+  permute_in_library(kernels, shape);
   for (const pcg::Kernel& k : expert_bias_kernels(shape, framework.expert_bias.forward)) kernels.push_back(k);
   if (shape.casts_kept) kernels.push_back(cast_kept(shape.read[0], training.precision));
   return kernels;
@@ -260,6 +268,7 @@ std::vector<pcg::Kernel> input_gradient_kernels(const NodeShape& shape, const pc
   order_by_sample(kernels, shape, training, framework);
   sort_tokens(kernels, shape, training, framework);
   fill_gathered(kernels, shape, training, std::holds_alternative<pcg::MoeDispatch>(shape.op));
+  permute_in_library(kernels, shape);
   put_before(kernels, expert_bias_kernels(shape, framework.expert_bias.backward));
   if (shape.casts_kept) kernels.insert(kernels.begin(), cast_kept(shape.read[0], training.precision));
   return kernels;

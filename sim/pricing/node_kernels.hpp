@@ -23,6 +23,7 @@ struct NodeShape {
   bool activated_gate = false;                  // the activation of a gated unit, which its product may compute
   bool second_projection = false;               // of a gated unit, which may be one product with the gate's
   bool received_unsorted = false;               // dispatch or combine of tokens that come by all-to-all to ranks of several experts
+  bool permuted_by_library = false;             // dispatch or combine whose library brings tokens into order (Dispatch::hybridep)
   std::int64_t gathering_ranks = 1;             // dispatch or combine: so many gather the tokens of all (Dispatch::allgather)
   bool trained = false;                         // the backward pass makes gradients of weights that it reads
   bool stored = false;                          // joins or cuts weights alone (FlowGraph::stored): runs no kernels

@@ -107,6 +107,7 @@ struct Program {
   std::vector<base::Seconds> collective_launch;          // host time to launch a collective or message, per device type
   bool overlap_stage_boundary = true;                    // profiles::FrameworkProfile, for the schedule of the plan
   base::Seconds launch_jitter;                           // profiles::HostCosts
+  bool blocking_launches = false;                        // profiles::FrameworkProfile; never with CUDA graphs
 
   struct Home {  // the passes whose items signal an event: forward, or backward, be it in one or in two
     Pass pass;

@@ -55,6 +55,11 @@ class Compiler {
   void add(std::size_t index, const Copy& copy);
   void add_run(std::size_t index, const Compute& kernels, std::uint32_t device_class);
   Entry transfer_entry(std::size_t index, const Move& move, std::size_t round, std::uint32_t transfer);
+  // Whether all its members wait for a transfer that they have launched. Of a message between stages the receiver cannot: it may have
+  // sent nothing yet of what the sender waits for.
+  [[nodiscard]] bool blocks(const Move& move, CollectiveKind kind) const {
+    return program_.blocking_launches && kind != CollectiveKind::send && move.stream != StreamKind::pipeline;
+  }
   void hold_streams(Entry& e, const Move& move, CollectiveKind kind, std::uint32_t device_class);
   void signal(std::size_t index);
 
@@ -66,12 +71,16 @@ class Compiler {
 
   [[nodiscard]] bool is_held_up(std::uint32_t device_class) const {
     const HostWork& host = hosts_[device_class];
-    return host.launches_s > 0 && (merged_ || host.most_waited_s > kLaunchTolerance * host.kernels_s);
+    const bool blocked = program_.blocking_launches && host.first_s;  // what another stage's block launches here comes in no order
+    return host.launches_s > 0 && (merged_ || blocked || host.most_waited_s > kLaunchTolerance * host.kernels_s);
   }
   // The launch that kernels have to wait for on a class, if there is one. `waits`: what the kernels wait for.
   std::optional<std::uint32_t> launch_of(const Compute& kernels, std::uint32_t device_class, const Waits& waits);
-  std::uint32_t add_launch(std::uint32_t device_class, double seconds) {
-    return add_entry({HostLaunch{device_class, base::Seconds(seconds)}, {{device_class, StreamKind::host}}, {}, {}});
+  // `drains`: it takes a place in the device's compute stream, and so is reached when all before it is done.
+  std::uint32_t add_launch(std::uint32_t device_class, double seconds, bool drains) {
+    Entry launch{HostLaunch{device_class, base::Seconds(seconds)}, {{device_class, StreamKind::host}}, {}, {}};
+    if (drains) launch.streams.push_back({device_class, StreamKind::compute});
+    return add_entry(std::move(launch));
   }
   std::uint32_t add_entry(Entry e) {
     out_.entries.push_back(std::move(e));
@@ -97,14 +106,12 @@ std::optional<std::uint32_t> Compiler::launch_of(const Compute& kernels, std::ui
   if (!each && (host_started_[device_class] || kernels.parts.empty())) return std::nullopt;
   const double seconds = each ? times_.launch_s(kernels.parts, device_class) : *host.first_s;
   if (seconds <= 0) return std::nullopt;
-  const std::uint32_t launch = add_launch(device_class, seconds);
-  // Draining takes a place in the device's compute stream: it is reached when all before it is done.
-  if (kernels.host_drains) out_.entries[launch].streams.push_back({device_class, StreamKind::compute});
+  const std::uint32_t launch = add_launch(device_class, seconds, kernels.host_drains || program_.blocking_launches);
   if (kernels.host_waits) {
     out_.entries[launch].after = waits.after;
     out_.entries[launch].waits_on = waits.waits_on;
   }
-  if (!each && host.launches_s > *host.first_s) add_launch(device_class, host.launches_s - *host.first_s);
+  if (!each && host.launches_s > *host.first_s) add_launch(device_class, host.launches_s - *host.first_s, false);
   host_started_[device_class] = true;
   return launch;
 }
@@ -156,7 +163,7 @@ void Compiler::hold_streams(Entry& e, const Move& move, CollectiveKind kind, std
   if (!sends && !between_stages) e.streams.push_back({device_class, move.stream});
   // A framework that does not overlap a stage boundary holds up the sender's kernels. The gather that may follow at the receiver does
   // not: the receiver's compute stream has an order of its own.
-  if (sends && between_stages && !program_.overlap_stage_boundary) {
+  if ((sends && between_stages && !program_.overlap_stage_boundary) || blocks(move, kind)) {
     e.streams.push_back({device_class, StreamKind::compute});
     growing_[device_class] = kNoRun;
   }
@@ -168,7 +175,10 @@ Entry Compiler::transfer_entry(std::size_t index, const Move& move, std::size_t 
   const TransferClass& moved = folded_.transfers[transfer];
   Entry e{TransferRun{transfer, move.stream, item.node, move.what}, {}, {}, {}};
   for (std::uint32_t c : moved.waits_for) {
-    if (is_held_up(c)) e.after.push_back(add_launch(c, times_.launch_s(program_.movements[move.movement.value].rounds[round].front(), c)));
+    if (is_held_up(c)) {
+      const double seconds = times_.launch_s(program_.movements[move.movement.value].rounds[round].front(), c);
+      e.after.push_back(add_launch(c, seconds, blocks(move, moved.kind)));
+    }
     const std::vector<std::uint32_t> named = dependencies(item, c, Which::all);
     end_runs(named, c);
     e.after.insert(e.after.end(), named.begin(), named.end());

@@ -127,6 +127,32 @@ TEST_CASE("tokens that came by all-to-all to ranks of several experts are sorted
   CHECK(passes(2, pcg::Dispatch::deepep) == 0);
 }
 
+TEST_CASE("tokens are permuted by kernels of the framework, 2 (1 + k) n h bytes a time, unless the library brings them into order") {
+  const auto permuted = [](pcg::Dispatch by) {
+    const HabitCase c{.experts = 4, .grid = {.data = 4, .expert = 2, .dispatch = by}};
+    const pcg::Plan plan = habit_plan(c, test::dgx_a100(1, 4));
+    const sim::Dataflow data = sim::dataflow_of(plan);
+    double forward = 0, backward = 0;
+    const auto add = [](double& bytes, const std::vector<pcg::Kernel>& kernels) {
+      for (const pcg::Kernel& k : kernels)
+        if (k.kind == pcg::KernelKind::permutation) bytes += k.bytes.value();
+    };
+    for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n) {
+      if (!plan.pcg.nodes()[n].computes()) continue;
+      const sim::NodeShape shape = sim::node_shape(plan, data.flow, n);
+      add(forward, sim::forward_kernels(shape, plan.training, {}));
+      add(backward, sim::input_gradient_kernels(shape, plan.training, {}));
+    }
+    return std::pair(forward, backward);
+  };
+  const double once = 2 * (1 + kHabitExperts) * kHabitTokens * kHabitWidth;  // the gates are read besides
+  for (const pcg::Dispatch by : {pcg::Dispatch::nccl, pcg::Dispatch::deepep}) {
+    CHECK(permuted(by).first == doctest::Approx(2 * once).epsilon(0.03));
+    CHECK(permuted(by).second == doctest::Approx(2 * once).epsilon(0.03));
+  }
+  CHECK(permuted(pcg::Dispatch::hybridep) == std::pair(0.0, 0.0));
+}
+
 TEST_CASE("where its own softmax does not run, a framework moves its own bytes for each score") {
   // Scores of a device: samples x heads x 256 queries x 256 keys, 8 or 4 squares in all; fused they move 4 bytes each forward, 6 backward.
   const auto moved = [](std::int64_t heads, int tensor, std::int64_t keys) {

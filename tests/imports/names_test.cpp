@@ -40,6 +40,9 @@ TEST_CASE("kinds of kernels by name") {
         {"_chunk_scan_chunk_state_bwd_dx_kernel", K::scan_gradient},
         {"_bmm_chunk_bwd_kernel", K::scan_gradient},
         {"_state_passing_bwd_kernel", K::elementwise},
+        {"_permute_kernel", K::permutation},
+        {"_unpermute_bwd_with_merging_probs_kernel", K::permutation},
+        {"_sort_chunks_by_map_kernel", K::permutation},
         {"void causal_conv1d_fwd_kernel<Causal_conv1d_fwd_kernel_traits<128, 4, true, c10::BFloat16>>(ConvParamsBase)", K::elementwise},
         // FBGEMM's kernels are no matrix products because of the library's name.
         {"void fbgemm_gpu::permute_2D_lengths_kernel<int>(...)", std::nullopt},

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "base/diagnostics.hpp"
+#include "profiles/kinds.hpp"
 
 using pcg::Precision;
 
@@ -71,9 +72,9 @@ TEST_CASE("every one holds together") {
     CHECK(d.name == name);
     CHECK(d.memory > d.reserved);
     CHECK(d.peak.contains(Precision::fp32));
-    CHECK(d.compute.size() == 15);
-    CHECK(d.vector_compute.size() == 15);
-    CHECK(d.traffic.size() == 15);
+    CHECK(d.compute.size() == profiles::kKernelKinds.size());
+    CHECK(d.vector_compute.size() == profiles::kKernelKinds.size());
+    CHECK(d.traffic.size() == profiles::kKernelKinds.size());
     CHECK(d.overlap_slowdown >= 1);
     for (const auto& [p, rate] : d.peak) CHECK(rate >= d.vector_peak.at(p));
     for (const auto& [p, rate] : d.ceiling) CHECK(rate <= d.peak.at(p));
@@ -125,12 +126,13 @@ TEST_CASE("kinds that a table does not name take `other`; fp32 takes the vector 
       profiles::load_device_profile(base::parse_yaml("foreshard: 1\ndevice:\n  name: d\n  memory: 8 GiB\n  memory_bandwidth: 1 TB/s\n  "
                                                      "multiprocessors: 4\n  peak: {fp16: 8 TFLOP/s}\n  vector_peak: {fp32: 2 TFLOP/s}\n"
                                                      "  efficiency:\n    compute: {other: {max: 0.5, half: 3 GFLOP}}\n    vector: {other: "
-                                                     "{max: 1}}\n    traffic: {norm: {max: 0.25, half: 1 MB}, other: {max: 0.75}}\n",
+                                                     "{max: 1}}\n    traffic: {norm: {max: 0.25, half: 1 MB}, copy: {max: 0.5}, other: {max: 0.75}}\n",
                                                      "d.yaml"));
   CHECK(d.compute.at(pcg::KernelKind::matmul).half == 3e9);
   CHECK(d.traffic.at(pcg::KernelKind::norm).max == 0.25);
   CHECK(d.traffic.at(pcg::KernelKind::norm).half == 1e6);
-  CHECK(d.traffic.at(pcg::KernelKind::copy).max == 0.75);
+  CHECK(d.traffic.at(pcg::KernelKind::elementwise).max == 0.75);
+  CHECK(d.traffic.at(pcg::KernelKind::permutation).max == 0.5);  // as copy
   CHECK(d.peak.at(Precision::fp32).value() == 2e12);
   CHECK(d.vector_peak.at(Precision::fp16).value() == 2e12);
 }

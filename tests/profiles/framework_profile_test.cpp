@@ -62,7 +62,7 @@ TEST_CASE("every key of a framework profile is read") {
       "  loss: {forward_kernels: 6, forward_bytes: 38 B, backward_kernels: 2, backward_bytes: 14 B}\n"
       "  expert_bias: {forward_bytes: 12 B, backward_bytes: 10 B}\n  rotation: {forward_bytes: 24 B, backward_bytes: 34 B}\n"
       "  joint_gated_projections: true\n  sorts_exchanged_tokens: true\n  sequence_first: true\n"
-      "  host_waits_for_activations: true\n"
+      "  host_waits_for_activations: true\n  blocking_launches: true\n"
       "  memory: {loss_kept: 2 B, loss_passing: 8 B, gradient_placeholders: true, half_gradients: true, weighed_activations: true, "
       "product_workspaces: 2,\n"
       "    product_workspace: 32 MiB, library_workspaces: 1, expert_workspaces: 4, copied_attention_output: {a100: true, h100: false},\n"
@@ -92,6 +92,7 @@ TEST_CASE("every key of a framework profile is read") {
   CHECK(f.sorts_exchanged_tokens);
   CHECK(f.sequence_first);
   CHECK(f.host_waits_for_activations);
+  CHECK(f.blocking_launches);
   CHECK(f.host.expert.value() == doctest::Approx(7e-6));
   CHECK(f.host.attention_kernel.value() == doctest::Approx(3e-6));
   CHECK(f.memory == profiles::MemoryHabits{.loss_kept = base::Bytes(2),

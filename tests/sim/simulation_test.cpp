@@ -99,6 +99,31 @@ TEST_CASE("a host that waits for its device before it reads a batch starts the n
   CHECK(waits - ahead == doctest::Approx(all.seconds - forward.seconds - launches).epsilon(1e-6));
 }
 
+TEST_CASE("launches that block put the host's times on top of the kernels'") {
+  const auto plan = test::plan_of(test::mlp(2, 4096, 1024), {}, 1);
+  sim::SimulationConfig config;
+  config.framework = profiles::framework_profile(pcg::Framework::generic);
+  config.framework->host.forward_kernel = config.framework->host.backward_kernel = Seconds(50e-6);
+  const auto run = [&] { return sim::simulate_plan(plan, test::star(1, 1), config); };
+  const auto ahead = run();
+  config.framework->blocking_launches = true;
+  const auto blocked = run();
+  const double overhead = device().launch_overhead.value();
+  const double launches = two_layers(4096, 1024).count * (50e-6 + overhead) + overhead;  // and the update's
+  CHECK(ahead.breakdown.idle.value() == doctest::Approx(50e-6 + overhead).epsilon(1e-9));  // the first kernel's
+  CHECK(blocked.breakdown.idle.value() == doctest::Approx(launches).epsilon(1e-9));
+  CHECK(blocked.iteration_time.value() == doctest::Approx(ahead.breakdown.compute.value() + launches).epsilon(1e-9));
+  // The first all-reduce, of the last layer's gradient, could run beside the first layer's kernels.
+  const auto together = [&] {
+    const auto pair = test::plan_of(test::mlp(2, 4096, 1024), {{"*", {{"b", 2}}}}, 2);
+    config.framework->gradient_bucket = Bytes(1);
+    return sim::simulate_plan(pair, test::star(1, 2), config);
+  };
+  const auto one_by_one = together();
+  config.framework->blocking_launches = false;
+  CHECK(one_by_one.breakdown.exposed_communication > 1.5 * together().breakdown.exposed_communication);
+}
+
 TEST_CASE("a slow host holds up a group of equal devices once, not once each") {
   const auto plan = [](int gpus) {
     return test::plan_of(test::mlp(2, 64, 8), gpus > 1 ? test::Cuts{{"*", {{"b", gpus}}}} : test::Cuts{}, gpus);
