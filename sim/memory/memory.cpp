@@ -301,14 +301,8 @@ std::vector<double> numbers_of(const DeviceMemory& m, const Limits& limits) {
 }
 
 MemoryUse use_of(const DeviceMemory& m, const Peak& p, const Limits& limits, base::DeviceId device) {
-  return {m.always() + p.sum() + limits.reserved,
-          limits.capacity,
-          m.weights,
-          m.gradients,
-          m.optimizer + p.update,
-          p.activations,
-          m.fixed + p.transient + limits.reserved,
-          device};
+  return {m.always() + p.sum() + limits.reserved,  limits.capacity, m.weights, m.gradients, m.optimizer + p.update, p.activations,
+          m.fixed + p.transient + limits.reserved, device};
 }
 
 }  // namespace

@@ -122,12 +122,12 @@ TEST_CASE("what a device cannot train in") {
 }
 
 TEST_CASE("kinds that a table does not name take `other`; fp32 takes the vector peak; other precisions compute in fp32 beside matmuls") {
-  const auto d =
-      profiles::load_device_profile(base::parse_yaml("foreshard: 1\ndevice:\n  name: d\n  memory: 8 GiB\n  memory_bandwidth: 1 TB/s\n  "
-                                                     "multiprocessors: 4\n  peak: {fp16: 8 TFLOP/s}\n  vector_peak: {fp32: 2 TFLOP/s}\n"
-                                                     "  efficiency:\n    compute: {other: {max: 0.5, half: 3 GFLOP}}\n    vector: {other: "
-                                                     "{max: 1}}\n    traffic: {norm: {max: 0.25, half: 1 MB}, copy: {max: 0.5}, other: {max: 0.75}}\n",
-                                                     "d.yaml"));
+  const auto d = profiles::load_device_profile(
+      base::parse_yaml("foreshard: 1\ndevice:\n  name: d\n  memory: 8 GiB\n  memory_bandwidth: 1 TB/s\n  "
+                       "multiprocessors: 4\n  peak: {fp16: 8 TFLOP/s}\n  vector_peak: {fp32: 2 TFLOP/s}\n"
+                       "  efficiency:\n    compute: {other: {max: 0.5, half: 3 GFLOP}}\n    vector: {other: "
+                       "{max: 1}}\n    traffic: {norm: {max: 0.25, half: 1 MB}, copy: {max: 0.5}, other: {max: 0.75}}\n",
+                       "d.yaml"));
   CHECK(d.compute.at(pcg::KernelKind::matmul).half == 3e9);
   CHECK(d.traffic.at(pcg::KernelKind::norm).max == 0.25);
   CHECK(d.traffic.at(pcg::KernelKind::norm).half == 1e6);

@@ -109,7 +109,7 @@ TEST_CASE("launches that block put the host's times on top of the kernels'") {
   config.framework->blocking_launches = true;
   const auto blocked = run();
   const double overhead = device().launch_overhead.value();
-  const double launches = two_layers(4096, 1024).count * (50e-6 + overhead) + overhead;  // and the update's
+  const double launches = two_layers(4096, 1024).count * (50e-6 + overhead) + overhead;    // and the update's
   CHECK(ahead.breakdown.idle.value() == doctest::Approx(50e-6 + overhead).epsilon(1e-9));  // the first kernel's
   CHECK(blocked.breakdown.idle.value() == doctest::Approx(launches).epsilon(1e-9));
   CHECK(blocked.iteration_time.value() == doctest::Approx(ahead.breakdown.compute.value() + launches).epsilon(1e-9));

@@ -94,9 +94,10 @@ TEST_CASE("a public table becomes points") {
   tables.add("vtrain_a100_single_node.csv",
              "n_gpus,global_batch,micro_batch,hidden,heads,layers,seq_len,tp,dp,pp,iter_time_ms,vocab_cfg,source\n"
              "4,8,2,64,2,4,16,2,1,2,12.5,100,made up\n");
-  tables.add("vtrain_a100_multi_node.csv",
-             "n_gpus,global_batch,micro_batch,hidden,heads,layers,seq_len,tp,dp,pp,iter_time_ms,vocab_cfg,inter_node_Gbps_per_node_cfg,source\n"
-             "16,8,2,64,2,4,16,2,4,2,12.5,100,800,made up\n");
+  tables.add(
+      "vtrain_a100_multi_node.csv",
+      "n_gpus,global_batch,micro_batch,hidden,heads,layers,seq_len,tp,dp,pp,iter_time_ms,vocab_cfg,inter_node_Gbps_per_node_cfg,source\n"
+      "16,8,2,64,2,4,16,2,4,2,12.5,100,800,made up\n");
   tables.convert();
   const auto points = tables.points("vtrain-single-node");
   REQUIRE(points.size() == 1);
