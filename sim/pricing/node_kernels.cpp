@@ -154,10 +154,22 @@ void rotate_apart(std::vector<pcg::Kernel>& kernels, const pcg::TrainingConfig& 
       k.bytes = k.bytes * (per_element / (2 * pcg::element_bytes(pcg::Element::real, training.precision)));
 }
 
+// The kernel of a backward pass as if attention had no window: cuDNN's in fp8 and mxfp8 take the whole triangle of keys, whatever window
+// there is (profiles/tables/cudnn_attention.csv says of which versions).
+pcg::Kernel without_window(const pcg::Kernel& fused, const NodeShape& shape, const pcg::TrainingConfig& training) {
+  pcg::Attention whole = std::get<pcg::Attention>(shape.op);
+  if (whole.window == 0) return fused;
+  whole.window = 0;
+  whole.chunked = false;
+  const auto kernels = pcg::input_gradient_kernels(whole, shape.read, shape.outputs, shape.needed, training.precision);
+  return *std::ranges::find_if(kernels, [](const pcg::Kernel& k) { return pcg::is_attention(k.kind); });
+}
+
 // Attention in low precision: of the forward pass its inputs are cast before it, of the backward pass the gradient of its output.
 void lower_attention(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const pcg::TrainingConfig& training, Operand what) {
   const auto fused = std::ranges::find_if(kernels, [](const pcg::Kernel& k) { return pcg::is_attention(k.kind); });
   if (!training.fp8_attention || fused == kernels.end()) return;
+  if (what == Operand::gradient) *fused = without_window(*fused, shape, training);
   fused->low_attention = true;
   double elements = 0;
   if (what == Operand::gradient) elements = static_cast<double>(shape.outputs[0].elements());

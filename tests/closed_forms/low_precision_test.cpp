@@ -221,6 +221,25 @@ TEST_CASE("attention in fp8 multiplies in it, after casts of its inputs and of i
   CHECK(oracle.kernel(k, training, base::DeviceId(0)).time < in_bf16);
 }
 
+// 8 positions: without a window half of 8 x 8 scores count, with one of two keys half of 2 x 2 and 6 x 2.
+TEST_CASE("attention in fp8 has its window in the forward pass, and the whole triangle of keys in the backward pass") {
+  const pcg::TensorShape x{{2, 8, 64}, pcg::Element::real};
+  sim::NodeShape shape;
+  shape.read = {x, x, x};
+  shape.outputs = {x};
+  shape.needed = {true, true, true};
+  auto training = in_precision(pcg::Precision::mxfp8);
+  const auto flops = [&](std::int64_t window, bool fp8_attention, bool backward) {
+    shape.op = pcg::Attention{.heads = 4, .kv_heads = 4, .packed = false, .causal = true, .flash = true, .window = window};
+    training.fp8_attention = fp8_attention;
+    return (backward ? sim::input_gradient_kernels(shape, training, {}) : sim::forward_kernels(shape, training, {})).back().flops.value();
+  };
+  for (const bool fp8_attention : {false, true}) {
+    CHECK(flops(2, fp8_attention, false) / flops(0, fp8_attention, false) == doctest::Approx(14.0 / 32));
+    CHECK(flops(2, fp8_attention, true) / flops(0, fp8_attention, true) == doctest::Approx(fp8_attention ? 1 : 14.0 / 32));
+  }
+}
+
 TEST_CASE("a plan whose attention multiplies in fp8 is quicker where sequences are long") {
   pcg::models::TransformerConfig t;
   t.layers = 2;
