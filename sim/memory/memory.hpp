@@ -32,7 +32,7 @@ struct DeviceMemory {
                                                       const profiles::FrameworkProfile& framework);
 
 // Returns: the use of the device that has least room left (MemoryUse), by its own capacity: devices may differ. `workspace` is what its
-// profile reserves for context and libraries, the fixed part and the transient one.
+// profile reserves for context and libraries, the fixed part and the transient one; `optimizer` has `update` where that sets the peak.
 // Requires: `devices` is what device_memory gives for the plan and cluster.
 // Cost: O(distinct devices x schedule), as devices with the same numbers are walked through once.
 [[nodiscard]] MemoryUse peak_memory(const pcg::Plan& plan, std::span<const DeviceMemory> devices, const topology::Cluster& cluster);

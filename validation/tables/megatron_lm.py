@@ -17,13 +17,13 @@ def gpt(r, **values):
 
 
 def vtrain(tables):
-    """Megatron-DeepSpeed on A100: full recomputation, 1F1B without interleaving, half precision (its profiler's). The rate between nodes is that of a
-    node, here an eighth of it at each of a DGX's adapters."""
+    """Megatron-DeepSpeed on A100: full recomputation, 1F1B without interleaving, half precision (its profiler's). The table gives the rate between nodes
+    of a whole node, in Gb/s; here each of a DGX's eight adapters has an eighth of it."""
     def one(group, k, r):
-        nodes, rate = max(1, int(r["n_gpus"]) // 8), number(r.get("inter_node_Gbps_per_node_cfg"))
+        per_adapter = number(r.get("inter_node_Gbps_per_node_cfg")) / 8 / 8  # GB/s; 0: not said, the preset's
         return gpt(r, id=f"{group}-{k}", group=group, n_gpus=r["n_gpus"], seq=r["seq_len"], vocab=r["vocab_cfg"], tp=r["tp"], pp=r["pp"], dp=r["dp"],
                    micro_batch=r["micro_batch"], global_batch=r["global_batch"], framework="deepspeed", measured_s=float(r["iter_time_ms"]) / 1e3,
-                   **{"cluster.links.infiniband.bandwidth": f"{rate / 8 / 8:g} GB/s"} if nodes > 1 and rate else {})
+                   **{"cluster.links.infiniband.bandwidth": f"{per_adapter:g} GB/s"} if per_adapter and int(r["n_gpus"]) > 8 else {})
 
     for group, name in (("vtrain-single-node", "vtrain_a100_single_node.csv"), ("vtrain-multi-node", "vtrain_a100_multi_node.csv")):
         yield from tables.convert(name, group, lambda k, r, group=group: one(group, k, r))
