@@ -166,6 +166,7 @@ std::string_view example_of(Dimension d) {
     case Dimension::bytes: return R"(write e.g. "16 GiB" or "80 GB")";
     case Dimension::bandwidth: return R"(write e.g. "400 Gbit/s" or "50 GB/s")";
     case Dimension::flops_rate: return R"(write e.g. "125 TFLOP/s")";
+    case Dimension::power: return R"(write e.g. "500 W" or "1.2 kW")";
     case Dimension::money: return R"(write e.g. "300 kUSD" or "2 MUSD")";
   }
   return {};

@@ -5,7 +5,9 @@
 #include <boost/math/distributions/normal.hpp>
 
 #include <algorithm>
+#include <cmath>
 
+#include "base/check.hpp"
 #include "base/embedded/embedded_files.hpp"
 #include "base/yaml/reader.hpp"
 #include "profiles/fitted_text.hpp"
@@ -58,6 +60,7 @@ class ProfileReader {
     if (const auto* sustained = map.optional("sustained")) d.sustained = read_shares(*sustained, map.path_of("sustained"), 0.05, 1);
     if (const auto* spread = map.optional("sustained_spread"))
       d.sustained_spread = read_shares(*spread, map.path_of("sustained_spread"), 0, 0.1);
+    d.power = map.power("power").value_or(base::Watts(0));
     d.transposes_fp8 = map.boolean("transposes_fp8").value_or(false);
     if (const auto* peak = map.required("vector_peak")) d.vector_peak = read_peaks(*peak, map.path_of("vector_peak"));
     if (const auto* efficiency = map.required("efficiency")) read_efficiencies(*efficiency, d);
@@ -204,6 +207,20 @@ DeviceProfile scaled(DeviceProfile d, double compute, double memory) {
   for (auto* peaks : {&d.peak, &d.vector_peak, &d.ceiling})
     for (auto& [precision, peak] : *peaks) peak = peak * compute;
   d.memory_bandwidth = d.memory_bandwidth * memory;
+  return d;
+}
+
+std::optional<std::string> limit_problem(const DeviceProfile& d, base::Watts limit) {
+  constexpr double kLeastShare = 0.25;  // no board lets itself be held much lower
+  if (d.power.value() == 0) return fmt::format("what {} draws is not known, so a limit tells nothing", d.name);
+  if (limit > d.power) return fmt::format("{} draws {:g} W at most", d.name, d.power.value());
+  if (limit < d.power * kLeastShare) return fmt::format("{} cannot be held below {:g} W", d.name, d.power.value() * kLeastShare);
+  return std::nullopt;
+}
+
+DeviceProfile limited(DeviceProfile d, base::Watts limit) {
+  BASE_CHECK(!limit_problem(d, limit), "{} W are no limit for {}", limit.value(), d.name);
+  d.clock = std::cbrt(limit / d.power);
   return d;
 }
 

@@ -35,6 +35,10 @@ struct DeviceProfile {
   // Standard deviation of that share among GPUs of the type, as part of it: their clocks give way to different degrees, and a training goes
   // at the pace of the slowest. Of bf16, it serves precisions without one of their own. Empty: 0.
   std::map<pcg::Precision, double> sustained_spread;
+  // What the board may draw as it is sold; 0: the profile does not say.
+  base::Watts power;
+  // The part of its clock that tensor cores keep under a limit below that (limited); 1: none.
+  double clock = 1;
   bool transposes_fp8 = false;  // tensor cores read fp8 along rows alone: gradients' products need transposed copies
   std::map<pcg::Precision, base::FlopsPerSecond> vector_peak;  // without tensor cores, for the same precisions
   base::Seconds launch_overhead;                               // host time to launch one kernel; a framework profile adds its own
@@ -64,6 +68,14 @@ struct DeviceProfile {
 // Returns the profile of a device with `compute` times the FLOP/s and `memory` times the memory bandwidth, the same shares of which its
 // kernels reach. Launches, and what a kernel needs however little it does, take as long as before.
 [[nodiscard]] DeviceProfile scaled(DeviceProfile d, double compute, double memory);
+
+// Returns the profile of a device that may draw no more than `limit`: its tensor cores' clock falls with the cube root of what it may draw,
+// since dynamic power is C V^2 f and the voltage follows the clock. Units that draw less, and memory, keep their rates. An assumption: what
+// leaks does not fall with the clock, voltages have a floor, and a chip that stays below its limit loses nothing.
+// Requires: !limit_problem(d, limit).
+[[nodiscard]] DeviceProfile limited(DeviceProfile d, base::Watts limit);
+// Returns why a device cannot be limited so, or nullopt: it can.
+[[nodiscard]] std::optional<std::string> limit_problem(const DeviceProfile& d, base::Watts limit);
 
 [[nodiscard]] std::vector<std::string> device_names();  // of profiles/devices, sorted
 // Returns the profile that ships under a name, or that of a file (profiles/profile_files.hpp). Throws: base::InputError when the name is

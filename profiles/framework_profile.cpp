@@ -53,7 +53,9 @@ BytesPerElement read_bytes_per_element(base::MapReader& parent, const char* name
   const base::Yaml* node = parent.optional(name);
   if (node == nullptr) return {};
   base::MapReader map(*node, parent.path_of(name), sink);
-  BytesPerElement c{map.bytes("forward_bytes").value_or(base::Bytes(0)), map.bytes("backward_bytes").value_or(base::Bytes(0))};
+  BytesPerElement c{map.bytes("forward_bytes").value_or(base::Bytes(0)), map.bytes("backward_bytes").value_or(base::Bytes(0)),
+                    static_cast<int>(map.integer("forward_kernels", 1, 100).value_or(1)),
+                    static_cast<int>(map.integer("backward_kernels", 1, 100).value_or(1))};
   for (const char* key : {"forward_bytes", "backward_bytes"}) map.require(key);
   map.finish();
   return c;
@@ -226,6 +228,12 @@ FrameworkProfile read_framework_section(const base::Yaml& section, const std::st
     f.fallback_softmax = read_fallback_softmax(*softmax, map.path_of("fallback_softmax"), sink);
   f.expert_bias = read_bytes_per_element(map, "expert_bias", sink);
   f.rotation = read_bytes_per_element(map, "rotation", sink);
+  f.rms_norm = read_bytes_per_element(map, "rms_norm", sink);
+  f.compiled = map.boolean("compiled").value_or(false);
+  if (f.compiled) {
+    f.fused_gated_activation = true;
+    f.rotation = f.rms_norm = {};
+  }
   if (const base::Yaml* memory = map.optional("memory")) f.memory = read_memory(*memory, map.path_of("memory"), sink);
   if (const base::Yaml* host = map.required("host")) f.host = read_host(*host, map.path_of("host"), sink);
   map.finish();

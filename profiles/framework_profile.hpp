@@ -55,9 +55,11 @@ struct BySchedule {
   bool operator==(const BySchedule&) const = default;
 };
 
-// Bytes that a step moves per element where frameworks run it as kernels of its own: all of a pass together.
+// Bytes that a step moves per element where frameworks run it as kernels of its own, all of a pass together, and how many kernels these
+// are.
 struct BytesPerElement {
   base::Bytes forward, backward;
+  int forward_kernels = 1, backward_kernels = 1;
   bool operator==(const BytesPerElement&) const = default;
 };
 
@@ -120,6 +122,7 @@ struct FrameworkProfile {
   bool fp32_gradients = false;               // in bf16: accumulated and reduced in fp32, unless the scenario says
   bool fp32_gradient_copy = false;           // half-precision gradients are copied to fp32 for the optimizer, until it is done
   bool fused_gated_activation = false;       // activation and product of a gated unit are one kernel, which computes the activation again
+  bool compiled = false;                     // a compiler fuses what is element by element: gated units, rotations and RMS norms
   bool joint_gated_projections = false;      // both projections of a gated unit are one product
   bool host_waits_for_batch = false;         // the host waits for its device before each micro-batch that it reads (a blocking copy)
   bool host_waits_for_tokens = false;        // and before each dispatch of a forward pass, for how many tokens each expert gets
@@ -138,6 +141,7 @@ struct FrameworkProfile {
   FallbackSoftmax fallback_softmax;
   BytesPerElement expert_bias;  // adding the biases of experts, per element of their outputs; 0: the last product adds them
   BytesPerElement rotation;     // rotary embedding, per element of queries and keys that it rotates; 0: one fused kernel
+  BytesPerElement rms_norm;     // per element of what it normalises, without the gradient of its weight; 0: one fused kernel
   MemoryHabits memory;
   // Share of the tensor cores' peak that fused attention reaches, by GPU generation (a device profile's name up to its first '-');
   // absent: as the device profile has it.

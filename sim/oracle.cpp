@@ -12,6 +12,7 @@
 #include "sim/collectives/plan_collective.hpp"
 #include "sim/engine/simgrid_engine.hpp"
 #include "sim/memory/memory.hpp"
+#include "sim/pricing/running_profile.hpp"
 
 namespace sim {
 namespace {
@@ -95,7 +96,7 @@ struct Oracle::State {
     for (const topology::Device& d : cluster.devices()) {
       const auto [at, is_new] = profiles.try_emplace({d.type, d.memory ? d.memory->value() : -1, d.speed});
       if (is_new) {
-        at->second = profiles::scaled(profiles::device_profile(d.type), d.speed.compute, d.speed.memory);
+        at->second = running_profile(d.type, d.speed);
         if (d.memory) at->second.memory = *d.memory;
       }
       device.push_back(&at->second);

@@ -27,9 +27,11 @@ struct Link {
   base::Seconds latency;
 };
 
-// A GPU as its profile has it but for these: so many times the FLOP/s of all its units, and so many times the bandwidth of its memory.
+// A GPU as its profile has it but for these: so many times the FLOP/s of all its units, so many times the bandwidth of its memory, and no
+// more power than its operator lets it draw (0: as much as it was made for).
 struct DeviceSpeed {
   double compute = 1, memory = 1;
+  base::Watts power_limit;
   auto operator<=>(const DeviceSpeed&) const = default;
 };
 

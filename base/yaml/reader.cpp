@@ -57,6 +57,7 @@ constexpr SaneRange sane_range(Dimension d) {
     case Dimension::bytes: return {1e-3, 1e21, "0.001 B", "1e9 TB"};
     case Dimension::bandwidth: return {1, 1e18, "1 B/s", "1e6 TB/s"};
     case Dimension::flops_rate: return {1, 1e24, "1 FLOP/s", "1e6 EFLOP/s"};
+    case Dimension::power: return {1e-9, 1e15, "1e-9 W", "1e9 MW"};
     case Dimension::money: return {1e-6, 1e15, "1e-6 USD", "1e9 MUSD"};
   }
   return {};
@@ -135,6 +136,9 @@ std::optional<BytesPerSecond> as_bandwidth(const Yaml& y, const std::string& pat
 std::optional<FlopsPerSecond> as_flops_rate(const Yaml& y, const std::string& path, Diagnostics& sink) {
   return as_quantity(y, path, sink, "a rate of floating-point operations", Dimension::flops_rate, parse_flops_rate);
 }
+std::optional<Watts> as_power(const Yaml& y, const std::string& path, Diagnostics& sink) {
+  return as_quantity(y, path, sink, "a power", Dimension::power, parse_watts);
+}
 std::optional<Dollars> as_dollars(const Yaml& y, const std::string& path, Diagnostics& sink) {
   return as_quantity(y, path, sink, "an amount of money", Dimension::money, parse_dollars);
 }
@@ -197,6 +201,11 @@ std::optional<BytesPerSecond> MapReader::bandwidth(std::string_view key) {
 std::optional<FlopsPerSecond> MapReader::flops_rate(std::string_view key) {
   const Yaml* y = optional(key);
   return y ? as_flops_rate(*y, path_of(key), *sink_) : std::nullopt;
+}
+
+std::optional<Watts> MapReader::power(std::string_view key) {
+  const Yaml* y = optional(key);
+  return y ? as_power(*y, path_of(key), *sink_) : std::nullopt;
 }
 
 std::optional<Dollars> MapReader::dollars(std::string_view key) {

@@ -39,6 +39,7 @@ class MapReader {
   std::optional<Bytes> bytes(std::string_view key);
   std::optional<BytesPerSecond> bandwidth(std::string_view key);
   std::optional<FlopsPerSecond> flops_rate(std::string_view key);
+  std::optional<Watts> power(std::string_view key);
   std::optional<Dollars> dollars(std::string_view key);
   // Our files say which version of their format they are in: `foreshard: 1`. Reports another version, and that it is missing.
   void format();
@@ -67,6 +68,7 @@ class MapReader {
 [[nodiscard]] std::optional<Bytes> as_bytes(const Yaml& y, const std::string& path, Diagnostics& sink);
 [[nodiscard]] std::optional<BytesPerSecond> as_bandwidth(const Yaml& y, const std::string& path, Diagnostics& sink);
 [[nodiscard]] std::optional<FlopsPerSecond> as_flops_rate(const Yaml& y, const std::string& path, Diagnostics& sink);
+[[nodiscard]] std::optional<Watts> as_power(const Yaml& y, const std::string& path, Diagnostics& sink);
 [[nodiscard]] std::optional<Dollars> as_dollars(const Yaml& y, const std::string& path, Diagnostics& sink);
 
 }  // namespace base

@@ -27,7 +27,9 @@ std::map<std::tuple<std::string, base::BytesPerSecond, base::Seconds>, int> link
 std::string device_text(const topology::Device& d) {
   const std::string title = profiles::device_title(d.type);
   if (d.speed == topology::DeviceSpeed{}) return title;
-  return fmt::format("{} (compute {:g}x, memory {:g}x)", title, d.speed.compute, d.speed.memory);
+  const double watts = d.speed.power_limit.value();
+  return fmt::format("{} (compute {:g}x, memory {:g}x{})", title, d.speed.compute, d.speed.memory,
+                     watts > 0 ? fmt::format(", {:g} W", watts) : "");
 }
 
 std::map<std::string, int> device_types(const Cluster& c) {

@@ -44,6 +44,16 @@ const Yaml* find_type(const Yaml& y, const std::string& type) {
   return nullptr;
 }
 
+// The first place where a power limit is written.
+const Yaml* find_limit(const Yaml& y) {
+  if (const Yaml* limit = y.is_map() ? y.find("power_limit") : nullptr) return limit;
+  for (const Yaml::Entry& e : y.entries)
+    if (const Yaml* found = find_limit(e.value)) return found;
+  for (const Yaml& item : y.items)
+    if (const Yaml* found = find_limit(item)) return found;
+  return nullptr;
+}
+
 // The profile that `load` gives; nullopt: its problems are reported, at `mark` where the file is not there at all.
 template <class Load>
 auto profile_of(const std::string& name, base::Mark mark, const char* path, Diagnostics& sink, Load&& load)
@@ -74,7 +84,11 @@ void check_network(const Yaml& document, const topology::Cluster& cluster, Diagn
 
 void check_devices(const Yaml& document, const topology::Cluster& cluster, pcg::Precision precision, Diagnostics& sink) {
   std::set<std::string> types;
-  for (const topology::Device& d : cluster.devices()) types.insert(d.type);
+  std::set<std::pair<std::string, base::Watts>> limits;
+  for (const topology::Device& d : cluster.devices()) {
+    types.insert(d.type);
+    if (d.speed.power_limit.value() > 0) limits.emplace(d.type, d.speed.power_limit);
+  }
   const Yaml& section = *document.find("cluster");
   for (const std::string& type : types) {
     const Yaml* written = find_type(section, type);
@@ -89,6 +103,9 @@ void check_devices(const Yaml& document, const topology::Cluster& cluster, pcg::
       const Yaml* said = document.find("training")->find("precision");
       sink.add(said != nullptr ? said->mark : mark, "training.precision", *why);
     }
+    for (const auto& [limited, limit] : limits)
+      if (const auto why = profile && limited == type ? profiles::limit_problem(**profile, limit) : std::nullopt)
+        sink.add(find_limit(section)->mark, "cluster.node.gpus.power_limit", *why);
   }
 }
 

@@ -111,7 +111,7 @@ void Refiner::start_devices() {
     const topology::Device& device = cluster_.devices()[d];
     const std::uint64_t type = types.try_emplace(device.type, types.size()).first->second;
     signatures[d].then(type).then(device.memory ? bits(device.memory->value()) : 0);
-    signatures[d].then(bits(device.speed.compute)).then(bits(device.speed.memory));
+    signatures[d].then(bits(device.speed.compute)).then(bits(device.speed.memory)).then(bits(device.speed.power_limit.value()));
     signatures[d].then(bits(device.slowdown)).then(bits(device.host_slowdown));
   }
   for (std::size_t s = 0; s < program_.device_sets.size(); ++s)

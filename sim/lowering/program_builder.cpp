@@ -100,6 +100,12 @@ const Program& ProgramBuilder::build(Blocks blocks, const Interning& interned, c
     add_note(base::NoteKind::assumption,
              fmt::format("products keep their benchmark rate in training: an assumption, {}'s profile has no sustained.{}",
                          pcg::framework_names()[static_cast<std::size_t>(framework_.framework)], generation));
+  for (const auto& [type, limit] : prices.limits()) {
+    const profiles::DeviceProfile& device = profiles::device_profile(type);
+    add_note(base::NoteKind::assumption,
+             fmt::format("{} may draw {:g} of {:g} W: tensor cores run at {:.2f} of their clock, its cube root, an assumption", type,
+                         limit.value(), device.power.value(), profiles::limited(device, limit).clock));
+  }
   return program_;
 }
 

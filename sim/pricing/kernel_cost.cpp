@@ -41,7 +41,7 @@ KernelCost cost_alone(const profiles::DeviceProfile& device, const profiles::Fra
   const std::string generation = generation_of(device);
   if (pcg::is_attention(kernel.kind)) {
     if (const auto share = attention_in(framework, generation, kernel.kind)) {
-      cost.time = std::max(cost.time, base::Seconds(kernel.flops.value() / (peak * *share)));
+      cost.time = std::max(cost.time, base::Seconds(kernel.flops.value() / (peak * *share * device.clock)));
       return cost;
     }
   }
@@ -49,6 +49,7 @@ KernelCost cost_alone(const profiles::DeviceProfile& device, const profiles::Fra
   // draw less: by fp32 iterations of the NeuSight tables (V100, A100, H100; docs/accuracy.md).
   const bool bound_by_flops = kernel.flops.value() / peak > kernel.bytes.value() / device.memory_bandwidth.value();
   if (!profiles::runs_on_tensor_cores(device, kernel, precision) || !bound_by_flops) return cost;
+  cost.time = cost.time / device.clock;
   if (const auto share = sustained_in(framework, device, precision, gpus)) cost.time = cost.time / *share;
   else cost.unsustained = true;
   return cost;

@@ -44,16 +44,24 @@ void read_low(std::vector<pcg::Kernel>& kernels, std::int64_t operands, const pc
     if (k.kind == pcg::KernelKind::matmul) k.bytes = k.bytes - base::Bytes((2 - format.rows) * static_cast<double>(operands));
 }
 
-// Passes over the experts' outputs besides their product, as one kernel.
-std::vector<pcg::Kernel> expert_bias_kernels(const NodeShape& shape, base::Bytes bytes_per_element) {
-  if (!shape.biases_apart || bytes_per_element.value() == 0) return {};
+// What a framework runs as so many kernels where others have one or none, all of a pass.
+struct Apart {
+  base::Bytes per_element;
+  int kernels = 1;
+};
+Apart forward_of(const profiles::BytesPerElement& b) { return {b.forward, b.forward_kernels}; }
+Apart backward_of(const profiles::BytesPerElement& b) { return {b.backward, b.backward_kernels}; }
+
+// Passes over the experts' outputs besides their product.
+std::vector<pcg::Kernel> expert_bias_kernels(const NodeShape& shape, const Apart& apart) {
+  if (!shape.biases_apart || apart.per_element.value() == 0) return {};
   const auto elements = static_cast<double>(shape.outputs[0].elements());
   pcg::Kernel k;
   k.kind = pcg::KernelKind::elementwise;
   k.name = "biases of experts";
-  k.flops = base::Flops(elements);
-  k.bytes = bytes_per_element * elements;
-  return {k};
+  k.flops = base::Flops(elements / apart.kernels);
+  k.bytes = apart.per_element * elements / apart.kernels;
+  return std::vector<pcg::Kernel>(static_cast<std::size_t>(apart.kernels), k);
 }
 
 bool adds_biases_of_experts(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node) {
@@ -146,12 +154,34 @@ void fall_back(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const 
   kernels.insert(kernels.erase(softmax), static_cast<std::size_t>(pass.kernels), one);
 }
 
-// A rotation that the framework does not fuse moves more bytes; its kernels are counted as one.
-void rotate_apart(std::vector<pcg::Kernel>& kernels, const pcg::TrainingConfig& training, base::Bytes per_element) {
-  if (per_element.value() == 0) return;
-  for (pcg::Kernel& k : kernels)
-    if (k.name.starts_with("attention.rotate"))  // reads and writes each element once
-      k.bytes = k.bytes * (per_element / (2 * pcg::element_bytes(pcg::Element::real, training.precision)));
+// In place of kernels whose names begin so, each of which takes as many elements as `elements_of` says.
+template <class ElementsOf>
+void run_apart(std::vector<pcg::Kernel>& kernels, std::string_view name, const Apart& apart, ElementsOf&& elements_of) {
+  if (apart.per_element.value() == 0) return;
+  std::vector<pcg::Kernel> result;
+  for (const pcg::Kernel& fused : kernels) {
+    if (!fused.name.starts_with(name)) {
+      result.push_back(fused);
+      continue;
+    }
+    pcg::Kernel one = fused;
+    one.kind = pcg::KernelKind::elementwise;
+    one.bytes = apart.per_element * elements_of(fused) / apart.kernels;
+    one.flops = one.flops / apart.kernels;
+    result.insert(result.end(), static_cast<std::size_t>(apart.kernels), one);
+  }
+  kernels = std::move(result);
+}
+
+// Rotations and RMS norms that the framework does not fuse. `tensors_of_norm`: how many times a fused norm of queries and keys reads or
+// writes each element in this pass.
+void run_pointwise_apart(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const pcg::TrainingConfig& training,
+                         const Apart& rotation, const Apart& norm, int tensors_of_norm) {
+  const base::Bytes real = pcg::element_bytes(pcg::Element::real, training.precision);
+  run_apart(kernels, "attention.rotate", rotation, [&](const pcg::Kernel& k) { return k.bytes / (2 * real); });
+  run_apart(kernels, "attention.norm", norm, [&](const pcg::Kernel& k) { return k.bytes / (tensors_of_norm * real); });
+  if (const auto* layer_norm = std::get_if<pcg::LayerNorm>(&shape.op); layer_norm != nullptr && layer_norm->rms)
+    run_apart(kernels, "layer_norm", norm, [&](const pcg::Kernel&) { return static_cast<double>(shape.read[0].elements()); });
 }
 
 // The kernel of a backward pass as if attention had no window: cuDNN's in fp8 and mxfp8 take the whole triangle of keys, whatever window
@@ -230,6 +260,7 @@ std::vector<pcg::Kernel> forward_kernels(const NodeShape& shape, const pcg::Trai
   std::vector<pcg::Kernel> kernels =
       passes_of_loss(shape, training, pcg::forward_kernels(shape.op, shape.read, shape.outputs, training.precision),
                      framework.loss.forward_kernels, framework.loss.forward);
+  run_pointwise_apart(kernels, shape, training, forward_of(framework.rotation), forward_of(framework.rms_norm), 2);
   leave_to_product(kernels, shape, framework);
   if (pcg::casts_products(training.precision)) {
     const pcg::OperandFormat format = pcg::operand_format(training, shape.casts.copies_columns);
@@ -245,12 +276,11 @@ std::vector<pcg::Kernel> forward_kernels(const NodeShape& shape, const pcg::Trai
   fall_back(kernels, shape, training, framework.fallback_softmax,
             {framework.fallback_softmax.forward_kernels, framework.fallback_softmax.forward, 2});
   lower_attention(kernels, shape, training, Operand::input);
-  rotate_apart(kernels, training, framework.rotation.forward);
   order_by_sample(kernels, shape, training, framework);
   sort_tokens(kernels, shape, training, framework);
   fill_gathered(kernels, shape, training, std::holds_alternative<pcg::MoeCombine>(shape.op));
   permute_in_library(kernels, shape);
-  for (const pcg::Kernel& k : expert_bias_kernels(shape, framework.expert_bias.forward)) kernels.push_back(k);
+  for (const pcg::Kernel& k : expert_bias_kernels(shape, forward_of(framework.expert_bias))) kernels.push_back(k);
   if (shape.casts_kept) kernels.push_back(cast_kept(shape.read[0], training.precision));
   return kernels;
 }
@@ -261,6 +291,7 @@ std::vector<pcg::Kernel> input_gradient_kernels(const NodeShape& shape, const pc
   std::vector<pcg::Kernel> kernels =
       passes_of_loss(shape, training, pcg::input_gradient_kernels(shape.op, shape.read, shape.outputs, shape.needed, training.precision),
                      framework.loss.backward_kernels, framework.loss.backward);
+  run_pointwise_apart(kernels, shape, training, backward_of(framework.rotation), backward_of(framework.rms_norm), 3);
   leave_to_product(kernels, shape, framework);
   if (pcg::casts_products(training.precision)) {
     const pcg::OperandFormat format = pcg::operand_format(training, shape.casts.copies_columns);
@@ -276,12 +307,11 @@ std::vector<pcg::Kernel> input_gradient_kernels(const NodeShape& shape, const pc
   fall_back(kernels, shape, training, framework.fallback_softmax,
             {framework.fallback_softmax.backward_kernels, framework.fallback_softmax.backward, 3});
   lower_attention(kernels, shape, training, Operand::gradient);
-  rotate_apart(kernels, training, framework.rotation.backward);
   order_by_sample(kernels, shape, training, framework);
   sort_tokens(kernels, shape, training, framework);
   fill_gathered(kernels, shape, training, std::holds_alternative<pcg::MoeDispatch>(shape.op));
   permute_in_library(kernels, shape);
-  put_before(kernels, expert_bias_kernels(shape, framework.expert_bias.backward));
+  put_before(kernels, expert_bias_kernels(shape, backward_of(framework.expert_bias)));
   if (shape.casts_kept) kernels.insert(kernels.begin(), cast_kept(shape.read[0], training.precision));
   return kernels;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/pricing/optimizer_kernel.hpp"
+#include "sim/pricing/running_profile.hpp"
 
 namespace sim {
 
@@ -17,10 +18,11 @@ PriceList::PriceList(const pcg::Plan& plan, const FlowGraph& flow, const topolog
   for (const topology::DeviceKind& type : types) {
     const profiles::DeviceProfile& profile = profiles::device_profile(type.type);
     if (const auto why = profiles::unsupported(profile, plan.training.precision)) problems.add({}, "training.precision", *why);
+    if (type.speed.power_limit.value() > 0) limits_.emplace(profile.name, type.speed.power_limit);
     device_types_.push_back(type);
     copies_columns_ = copies_columns_ || profile.transposes_fp8;
     const bool is_scaled = type.speed != topology::DeviceSpeed{};
-    profiles_.push_back(is_scaled ? &scaled_.emplace_back(profiles::scaled(profile, type.speed.compute, type.speed.memory)) : &profile);
+    profiles_.push_back(is_scaled ? &scaled_.emplace_back(running_profile(type.type, type.speed)) : &profile);
   }
   problems.throw_if_any();
   if (plan.memory.offload != pcg::Offload{}) hosts_.emplace(cluster, device_types_);

@@ -68,6 +68,8 @@ class PriceList {
   [[nodiscard]] const profiles::ByBasis<std::set<pcg::KernelKind>>& kinds() const { return kinds_; }
   // GPU generations on which products priced so far keep their benchmark rate for want of a share, ascending.
   [[nodiscard]] const std::set<std::string>& unsustained() const { return unsustained_; }
+  // Device profiles whose GPUs are held to a power, with that power, ascending.
+  [[nodiscard]] const std::set<std::pair<std::string, base::Watts>>& limits() const { return limits_; }
 
  private:
   struct Shape {
@@ -113,6 +115,7 @@ class PriceList {
   std::uint32_t prices_ = 0;               // so far
   profiles::ByBasis<std::set<pcg::KernelKind>> kinds_;
   std::set<std::string> unsustained_;
+  std::set<std::pair<std::string, base::Watts>> limits_;
 };
 
 }  // namespace sim

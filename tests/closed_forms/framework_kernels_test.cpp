@@ -2,9 +2,10 @@
 // k experts for each token, in half precision:
 //   activation and product of a gated unit: forward 4 n f and 6 n f bytes, backward 6 n f and 10 n f; one kernel for both: 6 n f and 10 n
 //   f; both projections in one product: the gradients of what they read are not added up, 6 n h less; rotation apart: so many bytes for
-//   each element of queries and keys, 2 n h of them, in place of 4; sorting what came by all-to-all, and what leaves: 4 k n h each, forward
-//   and backward; copies around a ZeRO-3 unit: so many bytes for each of its parameters; a softmax that is not fused: so many for each
-//   score.
+//   each element of queries and keys, 2 n h of them, in place of 4; RMS norms apart: so many for each element of what the three of them
+//   normalise, 3 n h, in place of what they read and write and their weights, 2 h each; sorting what came by all-to-all, and what leaves: 4
+//   k n h each, forward and backward; copies around a ZeRO-3 unit: so many bytes for each of its parameters; a softmax that is not fused:
+//   so many for each score.
 #include <doctest/doctest.h>
 
 #include "planning.hpp"
@@ -19,7 +20,7 @@ namespace {
 constexpr double kHabitTokens = 512, kHabitWidth = 256, kHabitInner = 768, kHabitExperts = 2;  // tokens of a device: two samples of 256
 
 struct HabitCase {
-  bool gated = false, rope = false;
+  bool gated = false, rope = false, rms_norm = false;
   std::int64_t experts = 0, unfused_heads = 0;  // unfused_heads 0: fused attention of 4 heads
   search::GridConfig grid = {.data = 1};
   bool expert_biases = false;
@@ -37,6 +38,7 @@ pcg::Plan habit_plan(const HabitCase& c, const topology::Cluster& cluster) {
   t.gated = c.gated;
   t.activation = pcg::Unary::Kind::silu;
   t.rope = c.rope;
+  t.rms_norm = c.rms_norm;
   t.experts = c.experts;
   t.expert_biases = c.expert_biases;
   t.top_k = 2;
@@ -110,6 +112,27 @@ TEST_CASE("a rotation apart moves its own bytes for each element of queries and 
   CHECK(m.forward == doctest::Approx((24 - 4) * 2 * kHabitTokens * kHabitWidth));
   CHECK(m.backward == doctest::Approx((34 - 4) * 2 * kHabitTokens * kHabitWidth));
   CHECK(taken({.rope = false}, apart, {}).forward == 0);
+}
+
+TEST_CASE("RMS norms apart move their own bytes for each element, in so many kernels; a compiler fuses them") {
+  profiles::FrameworkProfile apart, fused;
+  apart.rms_norm = {.forward = base::Bytes(36), .backward = base::Bytes(76), .forward_kernels = 8, .backward_kernels = 12};
+  const HabitBytes m = taken({.rms_norm = true}, apart, fused);
+  constexpr double kNorms = 3, kWeight = 2 * kHabitWidth;
+  CHECK(m.forward == doctest::Approx(kNorms * ((36 - 4) * kHabitTokens * kHabitWidth - kWeight)));
+  CHECK(m.backward == doctest::Approx(kNorms * ((76 - 6) * kHabitTokens * kHabitWidth - kWeight)));
+  CHECK(taken({.rms_norm = false}, apart, fused).forward == 0);  // with a mean: one kernel
+
+  const topology::Cluster cluster = test::dgx_a100(1, 1);
+  const pcg::Plan plan = habit_plan({.rms_norm = true}, cluster);
+  const sim::Dataflow data = sim::dataflow_of(plan);
+  for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n) {
+    if (!plan.pcg.nodes()[n].computes() || !std::holds_alternative<pcg::LayerNorm>(*plan.pcg.nodes()[n].operation())) continue;
+    const sim::NodeShape shape = sim::node_shape(plan, data.flow, n);
+    CHECK(sim::forward_kernels(shape, plan.training, apart).size() == 8);
+    CHECK(sim::input_gradient_kernels(shape, plan.training, apart).size() == 12);
+    CHECK(sim::forward_kernels(shape, plan.training, fused).size() == 1);
+  }
 }
 
 TEST_CASE("tokens that came by all-to-all to ranks of several experts are sorted, 4 k n h bytes a time") {

@@ -188,3 +188,15 @@ TEST_CASE("of many GPUs the slowest keeps less: 1 - 3 % x 0.589 of two, whose la
   CHECK(profiles::slowest_of(d, pcg::Precision::bf16, 1024) == doctest::Approx(1 - 0.03 * 3.23).epsilon(1e-3));
   CHECK(profiles::slowest_of(d, pcg::Precision::fp8, 1024) == 1);
 }
+
+TEST_CASE("under a power limit tensor cores keep the cube root of its share; what no board allows is told") {
+  const auto& h100 = profiles::device_profile("h100-sxm-80gb");
+  CHECK(h100.clock == 1);
+  CHECK(profiles::limited(h100, base::Watts(500)).clock == doctest::Approx(0.8939));  // (5 / 7)^(1/3)
+  CHECK(profiles::limited(h100, h100.power).clock == 1);
+  CHECK(profiles::limit_problem(h100, base::Watts(701)) == "h100-sxm-80gb draws 700 W at most");
+  CHECK(profiles::limit_problem(h100, base::Watts(100)) == "h100-sxm-80gb cannot be held below 175 W");
+  profiles::DeviceProfile unknown = h100;
+  unknown.power = base::Watts(0);
+  CHECK(profiles::limit_problem(unknown, base::Watts(500)) == "what h100-sxm-80gb draws is not known, so a limit tells nothing");
+}

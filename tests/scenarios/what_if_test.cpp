@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -146,6 +147,25 @@ TEST_CASE("GPUs can be asked to be so many times as fast, as large, or as quick 
   // Model FLOPs are counted against the peak of the GPUs that there are.
   CHECK(of["c"]->mfu * of["c"]->simulation->iteration_time.value() * 2 ==
         doctest::Approx(of["base"]->mfu * of["base"]->simulation->iteration_time.value()));
+}
+
+TEST_CASE("GPUs held to a power take longer over products, by the cube root, and the run says so; a limit that cannot be is told") {
+  std::string text = test::kTwoGpus + "plans: [data-parallel]\nwhat_if: [{name: held, set: {cluster.node.gpus.power_limit: 150 W}}]\n";
+  for (const auto& [from, to] : {std::pair("builtin: mlp-mnist", "builtin: gpt3-125m"), std::pair("optimizer: sgd", "precision: fp16")})
+    text.replace(text.find(from), std::string_view(from).size(), to);
+  const auto r = answers_to(text);
+  std::map<std::string, const scenarios::Run*> of;
+  for (const scenarios::Run& x : r.runs) of[x.variant] = &x;
+  const scenarios::Run &free = *of.at("base"), &held = *of.at("held");
+  const double slower = held.simulation->iteration_time / free.simulation->iteration_time;
+  CHECK(slower > 1);
+  CHECK(slower < std::cbrt(2.0));  // 150 of a V100's 300 W
+  CHECK(std::ranges::any_of(held.notes, [](const base::Note& n) {
+    return n.text.find("v100-sxm2-16gb may draw 150 of 300 W: tensor cores run at 0.79 of their clock") != std::string::npos;
+  }));
+  CHECK(held.mfu == doctest::Approx(free.mfu / slower));  // of the data sheet's peak
+  CHECK(test::problems(test::kTwoGpus + "plans: [data-parallel]\nwhat_if: [{name: held, set: {cluster.node.gpus.power_limit: 1 kW}}]\n")
+            .find("v100-sxm2-16gb draws 300 W at most") != std::string::npos);
 }
 
 TEST_CASE("elasticities by hand") {

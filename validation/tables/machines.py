@@ -10,6 +10,10 @@ MACHINES = [(r"GB300", "gb300-nvl72", 4), (r"GB200", "gb200-nvl72", 4), (r"B300"
 SEGMENT = 16  # trays of a rack that a job of several racks takes: 64 of 72 GPUs (Slurm's --segment in Megatron-Bridge's perf scripts)
 
 
+# H100s with 96 GB of HBM2e at 2.4 TB/s, held to 500 W (pytorch/torchtitan, benchmarks/llama3_h100_202412_torchtitan.md, its section on hardware).
+GRAND_TETON = {"cluster.node.gpus.memory": "95 GiB", "cluster.node.gpus.memory_speed": round(2.4 / 3.35, 3), "cluster.node.gpus.power_limit": "500 W"}
+
+
 def machine(name, n_gpus):
     """The columns `cluster`, `nodes` and `n_gpus` and the settings of so many GPUs of a machine, and the chip's name in small letters."""
     for pattern, preset, per_node in MACHINES:
@@ -22,6 +26,8 @@ def machine(name, n_gpus):
         columns = {"cluster": preset, "nodes": nodes, "n_gpus": n_gpus}
         if preset.endswith("nvl72") and nodes > 18:
             columns["cluster.node.domain.segment"] = SEGMENT
+        if "grand teton" in name.lower():
+            columns.update(GRAND_TETON)
         # "400 Gb/s per node": the rate of all adapters together, where the preset has one for each GPU.
         rate = re.search(r"(\d+) ?Gb/s per node", name)
         if rate:

@@ -24,7 +24,16 @@ def fp8_recipe(r, precision):
     if precision != "fp8":
         return None
     text = r["framework"].lower()
-    return "current" if "tensorwise" in text else "blockwise" if "blockwise" in text else "delayed"
+    if "blockwise" in text:
+        return "blockwise"
+    # torchao's float8 scales by what it finds, unless told otherwise (Float8LinearConfig, ScalingType.DYNAMIC, one scale for a tensor).
+    return "current" if "tensorwise" in text or framework_of(r) == "pytorch" else "delayed"
+
+
+# torchtitan's tables give the samples of each replica.
+def batch_of(notes, replicas):
+    each = re.search(r"local batch (\d+) per dp rank", notes)
+    return int(each.group(1)) * replicas if each else None
 
 
 # Words of the notes on how experts get their tokens, and on what graphs launch.
@@ -38,10 +47,12 @@ def experts(r, notes):
 
 
 # FSDP of PyTorch and JAX: weights are freed between the passes, but not where there is a pipeline. Shards of fewer ranks than there are:
-# hybrid sharding.
-def sharded(r, n, tp, pp):
-    shard, holders = number(r["fsdp_shard"]), n // (tp * pp)
+# hybrid sharding. Ranks of context parallelism hold shards, too.
+def sharded(r, n, tp, pp, cp):
+    shard, holders = cp * number(r["fsdp_shard"], 0), n // (tp * pp)
     p = {"sharding": "zero2" if pp > 1 else "zero3", "plan.shard": shard if 0 < shard < holders else None}
+    if cp > 1:  # torch.distributed.tensor.experimental gathers keys and values once, unless told to pass them on (set_rotate_method)
+        p["plan.context_kind"] = "gather"
     if "async tp" in r["framework"].lower():
         p["training.framework.overlap_tensor"] = True
     return p
@@ -72,7 +83,7 @@ def torch_units(r):
     words = r["framework"].lower()
     more = {"training.framework.attention": FLASH_2, "training.framework.attention_gradient": FLASH_2}
     if "compile" in words:
-        more["training.framework.fused_gated_activation"] = True
+        more["training.framework.compiled"] = True
     if "titan" in r["source_key"] + words or "fsdp2" in words:
         more.update({"training.framework.unit_copies": {"gathered_bytes": "4 B", "reduced_bytes": "6 B"}, "training.fp32_gradients": True})
     return more
@@ -85,7 +96,8 @@ def multinode(tables):
             raise Unsaid("the figures are recalled, not read in their source")
         n, tp, pp, cp, ep = (number(r[c], 1) for c in ("n_gpus", "tp", "pp", "cp", "ep"))
         where, chip = machine(r["system"], n)
-        batch, seq, notes = number(r["global_batch"]), number(r["seq_len"]), r["notes"].lower()
+        seq, notes = number(r["seq_len"]), r["notes"].lower()
+        batch = number(r["global_batch"]) or batch_of(notes, n // (tp * pp * cp))
         if not batch or not seq:
             raise Unsaid("the batch is not given")
         measured = seconds_of(r, batch * seq, n)
@@ -96,7 +108,7 @@ def multinode(tables):
                  global_batch=batch, seq=seq, framework=framework)
         more = experts(r, notes) if ep > 1 else {}
         if framework in ("pytorch", "generic"):
-            more.update({**sharded(r, n, tp, pp), **(torch_units(r) if framework == "pytorch" else {})})
+            more.update({**sharded(r, n, tp, pp, cp), **(torch_units(r) if framework == "pytorch" else {})})
         elif framework == "megatron-core":
             more["training.framework.overlap_tensor"] = True if tp > 1 and not shape.get("experts") else None
         if "dualpipe" in r["framework"].lower():

@@ -340,7 +340,7 @@ auto device_value(const Yaml& document) {
   const profiles::DeviceProfile d = profiles::load_device_profile(document);
   return std::make_tuple(d.name, d.vendor_name, d.memory, d.reserved, d.product_workspace, d.memory_bandwidth, d.peak, d.vector_peak,
                          d.launch_overhead, d.kernel_floor, d.overlap_slowdown, d.ceiling, d.sustained, d.sustained_spread,
-                         d.transposes_fp8, d.compute, d.vector_compute, d.traffic, provenance_of(d));
+                         d.transposes_fp8, d.power, d.compute, d.vector_compute, d.traffic, provenance_of(d));
 }
 
 std::vector<KeyReader> profile_readers() {
@@ -353,7 +353,11 @@ std::vector<KeyReader> profile_readers() {
         "  fallback_softmax: {heads: 1, keys: 1, forward_kernels: 1, backward_kernels: 1, forward_bytes: 1 B, backward_bytes: 1 B}",
         "  unit_copies: {gathered_bytes: 1 B, reduced_bytes: 1 B}",
         "  loss: {forward_kernels: 1, backward_kernels: 1, forward_bytes: 1 B, backward_bytes: 1 B}",
-        "  expert_bias: {forward_bytes: 1 B, backward_bytes: 1 B}\n  rotation: {forward_bytes: 1 B, backward_bytes: 1 B}",
+        "  expert_bias: {forward_bytes: 1 B, backward_bytes: 1 B, forward_kernels: 2, backward_kernels: 2}\n  rotation: {forward_bytes: 1 "
+        "B, backward_bytes: 1 B, forward_kernels: 2, "
+        "backward_kernels: 2}\n"
+        "  rms_norm: {forward_bytes: 1 B, backward_bytes: 1 B, forward_kernels: 2, backward_kernels: 2}",
+        "  compiled: true",
         "  memory: {loss_kept: 1 B, loss_passing: 1 B, gradient_placeholders: true, half_gradients: true, weighed_activations: true, "
         "copied_attention_output: {a100: true}, product_workspaces: 1, product_workspace: 1 B, library_workspaces: 1, "
         "expert_workspaces: 1, allocator_share: 0.1}"})
