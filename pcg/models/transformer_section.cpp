@@ -33,6 +33,7 @@ void read_attention(base::MapReader& r, TransformerConfig& c) {
   size(r, "rope_dim", c.rope_dim, 0);
   size(r, "value_dim", c.value_dim, 0);
   flag(r, "qk_norm", c.qk_norm);
+  flag(r, "repeated_keys", c.repeated_keys);
   flag(r, "sinks", c.sinks);
   size(r, "window", c.window, 0);
   size(r, "global_every", c.global_every, 0);

@@ -102,11 +102,12 @@ struct Attention {
   bool rope = false;
   bool has_bias = false;
   double dropout = 0;
-  bool latent = false;      // not packed; its rope rotates the r shared dims of keys, and as many of queries
-  bool qk_norm = false;     // RMS norms over the dims of each query and of each key, before rope; not latent
-  bool sinks = false;       // a learned score per head, which takes its part of the softmax and has no value
-  std::int64_t window = 0;  // causal: a query sees so many keys, itself included; 0: all before it
-  bool chunked = false;     // the window is a chunk of the sequence: a query sees the keys of its own chunk
+  bool latent = false;         // not packed; its rope rotates the r shared dims of keys, and as many of queries
+  bool qk_norm = false;        // RMS norms over the dims of each query and of each key, before rope; not latent
+  bool repeated_keys = false;  // keys and values are copied for each head that shares them, and these copies are exchanged and kept
+  bool sinks = false;          // a learned score per head, which takes its part of the softmax and has no value
+  std::int64_t window = 0;     // causal: a query sees so many keys, itself included; 0: all before it
+  bool chunked = false;        // the window is a chunk of the sequence: a query sees the keys of its own chunk
   std::int64_t keys =
       0;  // 0 in every graph. Of one shard (pcg/work/shard_operator.hpp): the keys that its queries meet, gathered where it holds fewer
   bool operator==(const Attention&) const = default;

@@ -133,6 +133,7 @@ void write(const Attention& o, Writer& w) {
   w.unless("dropout", o.dropout, 0.0);
   w.flag("latent", o.latent);
   w.flag("qk_norm", o.qk_norm);
+  w.flag("repeated_keys", o.repeated_keys);
   w.flag("sinks", o.sinks);
   w.unless("window", o.window, std::int64_t{0});
   w.flag("chunked", o.chunked);
@@ -318,6 +319,7 @@ Attention read(std::type_identity<Attention>, MapReader& r) {
   o.dropout = r.number("dropout", 0, 1).value_or(0);
   o.latent = r.boolean("latent").value_or(false);
   o.qk_norm = r.boolean("qk_norm").value_or(false);
+  o.repeated_keys = r.boolean("repeated_keys").value_or(false);
   o.sinks = r.boolean("sinks").value_or(false);
   o.window = r.integer("window", 0, kMost).value_or(0);
   o.chunked = r.boolean("chunked").value_or(false);

@@ -30,7 +30,7 @@ std::vector<InternalCollective> attention(const Attention& o, const IterationSpa
   const HeadDims d = head_dims(o, inputs);
   const std::int64_t heads_cut = inputs[0].sizes.back() / shard_of_input(space, sharding, 0, inputs).sizes.back();
   both.sizes[rank - 2] = inputs[o.packed ? 0 : 1].sizes[rank - 2];
-  both.sizes[rank - 1] = o.kv_heads * (d.query + d.value) / heads_cut;
+  both.sizes[rank - 1] = (o.repeated_keys ? o.heads : o.kv_heads) * (d.query + d.value) / heads_cut;
   return {{.kind = Kind::all_gather, .loop = loop, .shape = both},
           {.kind = Kind::all_gather, .loop = loop, .shape = both, .backward = true},
           {.kind = Kind::reduce_scatter, .loop = loop, .shape = both, .backward = true}};

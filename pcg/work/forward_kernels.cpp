@@ -80,6 +80,8 @@ Kernels forward(const Attention& o, const Shard& p) {
   if (o.rope) result.push_back(simple(KernelKind::elementwise, "attention.rotate", 3 * rotated, 2 * p.bytes_of_reals(rotated)));
   // The kernel that rotates the shared dims lays out keys and values head by head.
   if (o.latent) result.push_back(simple(KernelKind::copy, "attention.join_keys", 0, p.bytes_in(1) + p.bytes_in(2) + bytes_joined(p, s)));
+  if (const double copies = copies_of_keys(o); copies > 1)
+    result.push_back(simple(KernelKind::copy, "attention.repeat_keys", 0, (1 + copies) * bytes_joined(p, s)));
   const Kernels core = o.flash ? flash_forward(o, p, s) : unfused_forward(o, p, s);
   result.insert(result.end(), core.begin(), core.end());
   return result;

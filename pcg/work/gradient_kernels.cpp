@@ -115,6 +115,8 @@ Kernels input_gradient(const Attention& o, const Shard& p, const Needed& needed)
   const double rotated = rotated_elements(o, s);
   if (o.latent)
     result.push_back(simple(KernelKind::copy, "attention.join_keys_gradient", 0, p.bytes_in(1) + p.bytes_in(2) + bytes_joined(p, s)));
+  if (const double copies = copies_of_keys(o); copies > 1)
+    result.push_back(simple(KernelKind::reduction, "attention.repeat_keys_gradient", 0, (1 + copies) * bytes_joined(p, s)));
   if (o.rope) result.push_back(simple(KernelKind::elementwise, "attention.rotate_gradient", 3 * rotated, 2 * p.bytes_of_reals(rotated)));
   for (const double elements : normalised_elements(o, s))
     result.push_back(simple(KernelKind::norm, "attention.norm_gradient", 7 * elements, 3 * p.bytes_of_reals(elements)));

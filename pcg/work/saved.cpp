@@ -40,6 +40,7 @@ void save(const Attention& o, const Shard& p, Saved& s) {
   // Keys and values are kept as they are laid out for the products; laying them out is linear and needs nothing.
   if (o.latent) s.inputs[1] = s.inputs[2] = false;
   if (o.latent) s.own += s.own_joined = bytes_joined(p, sizes);
+  if (const double copies = copies_of_keys(o); copies > 1) s.own += (copies - 1) * bytes_joined(p, sizes);
   // What is normalised is kept for the products, what came in for the norms.
   for (const double elements : normalised_elements(o, sizes)) s.own += p.bytes_of_reals(elements);
   if (o.flash) {

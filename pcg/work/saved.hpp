@@ -12,8 +12,8 @@ namespace pcg {
 // The tensors and bytes that the backward pass of an operator reads: whole inputs and outputs by position (a tensor that several operators
 // keep is kept once), and bytes of the operator's own: dropout masks at 1 B per element, the scores of unfused attention, the input of
 // a fused gelu, the fp32 softmax of a cross-entropy, queries and keys that attention normalised, keys and values that latent attention
-// laid out by head, what a state space layer normalised and what it gated. Statistics of norms, 4 B per row, are left out. The counts of a
-// transformer layer follow Korthikanti et al., arXiv 2205.05198, section 4.1.
+// laid out by head, copies of those that are repeated, what a state space layer normalised and what it gated. Statistics of norms, 4 B per
+// row, are left out. The counts of a transformer layer follow Korthikanti et al., arXiv 2205.05198, section 4.1.
 struct Saved {
   std::vector<bool> inputs;
   std::vector<bool> outputs;

@@ -80,11 +80,13 @@ AttentionSizes sizes_of(const Attention& o, const Shard& p) {
   return a;
 }
 
+double copies_of_keys(const Attention& o) { return o.repeated_keys ? static_cast<double>(o.heads) / static_cast<double>(o.kv_heads) : 1; }
+
 base::Bytes bytes_met(const Attention& o, const Shard& p) {
   const AttentionSizes s = sizes_of(o, p);
   base::Bytes weights;
   for (std::size_t i = p.in.size() - (o.sinks ? 1U : 0U) - (o.has_bias ? 1U : 0U); i < p.in.size(); ++i) weights += p.bytes_in(i);
-  return p.bytes_of_reals(s.query_elements + s.key_elements + s.value_elements) + weights;
+  return p.bytes_of_reals(s.query_elements + copies_of_keys(o) * (s.key_elements + s.value_elements)) + weights;
 }
 
 Kernel flash_kernel(std::string_view name, const AttentionSizes& s, std::int64_t dims, base::Bytes bytes) {

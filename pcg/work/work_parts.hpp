@@ -63,7 +63,9 @@ struct AttentionSizes {
 [[nodiscard]] std::vector<double> normalised_elements(const Attention& o, const AttentionSizes& s);
 // Elements of queries and keys that positions rotate.
 [[nodiscard]] double rotated_elements(const Attention& o, const AttentionSizes& s);
-// Of the shard's own keys and values, where latent attention lays them out.
+// How many copies there are of each key and value: as many as heads share them where they are repeated, else 1.
+[[nodiscard]] double copies_of_keys(const Attention& o);
+// Of the shard's own keys and values, where latent attention lays them out, or the first copy of those that are repeated.
 [[nodiscard]] base::Bytes bytes_joined(const Shard& p, const AttentionSizes& s);
 
 // FLOPs per element of a function; exp, tanh and erf count as one.

@@ -57,7 +57,7 @@ std::vector<Operator> one_of_each() {
           LayerNorm{flag()},
           BatchNorm{},
           Softmax{*rc::gen::inRange(-4, 4)},
-          Attention{count(), count(), flag(), flag(), flag(), flag(), flag(), rate(), flag(), flag(), flag(), count(), flag()},
+          Attention{count(), count(), flag(), flag(), flag(), flag(), flag(), rate(), flag(), flag(), flag(), flag(), count(), flag()},
           StateSpace{count(), count(), count(), count(), count()},
           Embedding{count(), count()},
           EmbeddingBag{count(), count()},

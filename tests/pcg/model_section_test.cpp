@@ -97,12 +97,13 @@ TEST_CASE("every key of the transformer section") {
 TEST_CASE("keys of latent attention, of mixtures and of layers that differ") {
   const Graph g = load(
       "transformer: {layers: 4, hidden: 32, heads: 4, head_dim: 8, ffn: 48, vocab: 96, sequence_length: 16, rope: true, biases: false,\n"
-      "  query_rank: 24, kv_rank: 16, rope_dim: 4, value_dim: 6, sinks: true, window: 8, global_every: 2, chunked: true, experts: 4, \n"
+      "  query_rank: 24, kv_rank: 16, rope_dim: 4, value_dim: 6, sinks: true, repeated_keys: true, window: 8, global_every: 2, chunked: "
+      "true, experts: 4, \n"
       "  expert_ffn: 20, shared_experts: 2, shared_gate: true, dense_layers: 1, expert_biases: true, router: sigmoid, mtp_layers: 1, \n"
       "  expert_groups: 2, groups_per_token: 1, expert_imbalance: 1.25, \n"
       "  sandwich_norm: true, softcap: true, out_biases: true, mlp_biases: true, activation: relu2}");
   TransformerConfig c{.layers = 4, .hidden = 32, .heads = 4, .ffn = 48, .head_dim = 8, .vocab = 96, .sequence_length = 16, .positions = -1};
-  c.rope = c.out_biases = c.mlp_biases = c.sandwich_norm = c.softcap = c.sinks = c.chunked = c.shared_gate = true;
+  c.rope = c.out_biases = c.mlp_biases = c.sandwich_norm = c.softcap = c.sinks = c.repeated_keys = c.chunked = c.shared_gate = true;
   c.expert_biases = c.sigmoid_router = true;
   c.biases = false;
   c.query_rank = 24;

@@ -32,6 +32,8 @@ void add_attentions(std::vector<Exhibit>& all) {
   all.push_back(one("attention norms and sinks",
                     Attention{.heads = 12, .kv_heads = 6, .causal = true, .rope = true, .qk_norm = true, .sinks = true},
                     {real({2, 6, 48})}));
+  all.push_back(one("attention repeated keys", Attention{.heads = 12, .kv_heads = 6, .causal = true, .rope = true, .repeated_keys = true},
+                    {real({2, 6, 48})}));
   all.push_back(
       one("attention window", Attention{.heads = 2, .kv_heads = 2, .causal = true, .dropout = 0.1, .window = 4}, {real({2, 12, 12})}));
   all.push_back(one("attention chunks", Attention{.heads = 2, .kv_heads = 2, .causal = true, .sinks = true, .window = 4, .chunked = true},

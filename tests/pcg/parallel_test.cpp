@@ -138,6 +138,9 @@ TEST_CASE("attention: kv heads index the hidden dims of all inputs; cutting s ga
   CHECK(inside[2].kind == InternalCollective::Kind::reduce_scatter);
   CHECK(inside[2].backward);
   CHECK(internal_collectives(op, space, cut(space, {{"heads", 2}}), in).empty());
+  // Repeated: of the four heads that share it.
+  const Attention repeated{.heads = 8, .kv_heads = 2, .repeated_keys = true};
+  CHECK(internal_collectives(repeated, space, s, in)[0].shape.sizes == std::vector<std::int64_t>{2, 16, 40});
 }
 
 TEST_CASE("convolution by rows and columns: neighbours give the halos that windows reach over, and get their gradients back") {

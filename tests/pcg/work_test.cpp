@@ -155,6 +155,19 @@ TEST_CASE("norms of queries and keys: kernels of their own, and what they give i
   CHECK(weight_gradient_kernels(op, s.in, s.out, Precision::bf16).size() == 3);
 }
 
+TEST_CASE("keys and values that are repeated are copied for each head that shares them, and the copies are kept") {
+  const Attention op{.heads = 4, .kv_heads = 2, .flash = true, .repeated_keys = true};
+  const Shapes s = shapes_of(op, {real({3, 10, 40})});  // heads of 5: 10 numbers of keys and 10 of values each position
+  const std::vector<Kernel> forward = forward_kernels(op, s.in, s.out, Precision::bf16);
+  REQUIRE(forward.size() == 2);
+  CHECK(forward[0].bytes.value() == 2 * 30 * (20 + 2 * 20));
+  CHECK(forward[1].bytes.value() == 2 * 30 * (20 + 2 * 20 + 20));  // q, k and v of four heads, the output
+  CHECK(saved_for_backward(op, s.in, s.out, Precision::bf16).own.value() == 2 * 30 * 20);
+  const Attention alone{.heads = 4, .kv_heads = 4, .flash = true, .repeated_keys = true};
+  const Shapes a = shapes_of(alone, {real({3, 10, 60})});
+  CHECK(forward_kernels(alone, a.in, a.out, Precision::bf16).size() == 1);
+}
+
 TEST_CASE("flash attention never touches the scores in memory") {
   const Attention op{.heads = 8, .kv_heads = 8, .flash = true};
   const Shapes s = shapes_of(op, {real({3, 1000, 96})});

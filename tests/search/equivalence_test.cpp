@@ -59,6 +59,7 @@ TEST_CASE("models of today are cut as the others are") {
   const test::Question oss(
       "{transformer: {layers: 4, hidden: 32, heads: 8, kv_heads: 4, head_dim: 6, ffn: 20, vocab: 96, sequence_length: 16, gated: true, "
       "rms_norm: true, rope: true, biases: false, qkv_biases: true, out_biases: true, tied_embeddings: false, qk_norm: true, sinks: true, "
+      "repeated_keys: true, "
       "window: 6, global_every: 2, experts: 4, top_k: 2, expert_biases: true, shared_ffn: 12, shared_gate: true}}",
       1, 8, 16);
   // Mamba layers, experts that see a latent token, and modules of prediction that are one.

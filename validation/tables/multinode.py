@@ -85,6 +85,7 @@ def torch_units(r):
     if "compile" in words:
         more["training.framework.compiled"] = True
     if "titan" in r["source_key"] + words or "fsdp2" in words:
+        more["model.repeated_keys"] = True  # repeat_kv (torchtitan, models/llama/model.py)
         more.update({"training.framework.unit_copies": {"gathered_bytes": "4 B", "reduced_bytes": "6 B"}, "training.fp32_gradients": True})
     return more
 

@@ -46,6 +46,7 @@ Attention LayerBuilder::core(Reach reach) const {
                  .rope = c_.rope,
                  .dropout = c_.dropout,
                  .qk_norm = c_.qk_norm,
+                 .repeated_keys = c_.repeated_keys,
                  .sinks = c_.sinks};
   if (reach == Reach::window) core.window = c_.window;
   core.chunked = c_.chunked && core.window > 0;

@@ -42,11 +42,11 @@ struct TransformerConfig {
   // Latent attention (DeepSeek-V2, arXiv 2405.04434, section 2.1), with kv_rank: keys and values of head_dim and value_dim come from
   // kv_rank numbers per token, and a key has rope_dim more that all heads share. query_rank 0: queries come straight from hidden.
   std::int64_t query_rank = 0, kv_rank = 0, rope_dim = 0, value_dim = 0;
-  bool qk_norm = false, sinks = false;        // see pcg::Attention
-  std::int64_t window = 0, global_every = 0;  // layers see `window` keys, but for every n-th, which sees all; 0: none does
-  bool chunked = false;                       // windows are chunks
-  std::int64_t mtp_layers = 0;                // modules of multi-token prediction (DeepSeek-V3, arXiv 2412.19437, section 2.2)
-  bool mtp_shared = false;                    // their layers are one, run again and again
+  bool qk_norm = false, sinks = false, repeated_keys = false;  // see pcg::Attention
+  std::int64_t window = 0, global_every = 0;                   // layers see `window` keys, but for every n-th, which sees all; 0: none does
+  bool chunked = false;                                        // windows are chunks
+  std::int64_t mtp_layers = 0;  // modules of multi-token prediction (DeepSeek-V3, arXiv 2412.19437, section 2.2)
+  bool mtp_shared = false;      // their layers are one, run again and again
   // Hybrids: a letter for each layer, which has one part alone, with its norm and residual (Megatron-LM's --hybrid-layer-pattern): M Mamba,
   // * attention, - MLP, E experts. Empty: each layer has attention and a feed-forward part. mtp_pattern: of a module's layers.
   std::string pattern, mtp_pattern;
