@@ -81,9 +81,9 @@ class NodeReader {
     if (type.memory && !(type.memory->value() > 0)) map.complain("memory", "a GPU's memory must be above 0");
     type.speed.compute = map.number("compute_speed", kLeastSpeed, kMostSpeed).value_or(1);
     type.speed.memory = map.number("memory_speed", kLeastSpeed, kMostSpeed).value_or(1);
-    type.speed.power_limit = map.power("power_limit").value_or(base::Watts(0));
-    if (map.optional("power_limit") != nullptr && !(type.speed.power_limit.value() > 0))
-      map.complain("power_limit", "a GPU draws more than 0 W");
+    const std::optional<base::Watts> limit = map.power("power_limit");
+    if (limit && !(limit->value() > 0)) map.complain("power_limit", "a GPU draws more than 0 W");
+    type.speed.power_limit = limit.value_or(base::Watts(0));
     type.host_speed = map.number("host_speed", kLeastSpeed, kMostSpeed).value_or(1);
     map.require("count");
     map.finish();

@@ -1,7 +1,7 @@
 """Published runs of 8 to thousands of GPUs (published_multinode.csv): NVIDIA's DGX Cloud benchmarks, FSDP of PyTorch and JAX, reports.
 
 What a row leaves open: NeMo's rows have no word on tensor overlap (its recipes of dense models overlap it; what launch scripts add: dgxc.py)
-nor on the FP8 recipe (delayed scaling, NeMo's default of early 2025). Compiled kernels of PyTorch and JAX cannot be said: their rows run under the profiles
+nor on the FP8 recipe (delayed scaling, NeMo's default of early 2025). What XLA compiles cannot be said: rows of PyTorch and JAX run under the profiles
 `pytorch` and `generic`. Rows whose figures are recalled and not read in a source are left out, and so are runs with tokens that went
 where the router sent them."""
 import re
