@@ -30,10 +30,10 @@ def fp8_recipe(r, precision):
     return "current" if "tensorwise" in text or framework_of(r) == "pytorch" else "delayed"
 
 
-# torchtitan's tables give the samples of each replica.
-def batch_of(notes, replicas):
+# torchtitan's tables give the samples of each replica, which are as many micro-batches as there are stages (pipeline_parallel_microbatches, its default).
+def samples_of_replica(notes):
     each = re.search(r"local batch (\d+) per dp rank", notes)
-    return int(each.group(1)) * replicas if each else None
+    return int(each.group(1)) if each else 0
 
 
 # Words of the notes on how experts get their tokens, and on what graphs launch.
@@ -98,14 +98,15 @@ def multinode(tables):
         n, tp, pp, cp, ep = (number(r[c], 1) for c in ("n_gpus", "tp", "pp", "cp", "ep"))
         where, chip = machine(r["system"], n)
         seq, notes = number(r["seq_len"]), r["notes"].lower()
-        batch = number(r["global_batch"]) or batch_of(notes, n // (tp * pp * cp))
+        each = samples_of_replica(notes)
+        batch = number(r["global_batch"]) or each * (n // (tp * pp * cp))
         if not batch or not seq:
             raise Unsaid("the batch is not given")
         measured = seconds_of(r, batch * seq, n)
         if r["layers"]:
             shape["layers"] = number(r["layers"])
         framework, precision = framework_of(r), precision_of(r["precision"])
-        p = grid(shape, n_gpus=n, tp=tp, pp=pp, vp=number(r["vp"], 1), cp=cp, ep=ep, etp=number(r["etp"]) or None, micro_batch=number(r["micro_batch"], 1),
+        p = grid(shape, n_gpus=n, tp=tp, pp=pp, vp=number(r["vp"], 1), cp=cp, ep=ep, etp=number(r["etp"]) or None, micro_batch=number(r["micro_batch"], max(1, each // pp)),
                  global_batch=batch, seq=seq, framework=framework)
         more = experts(r, notes) if ep > 1 else {}
         if framework in ("pytorch", "generic"):
