@@ -126,6 +126,7 @@ MemoryHabits read_memory(const base::Yaml& node, const std::string& path, base::
   m.loss_passing = bytes("loss_passing").value_or(m.loss_passing);
   m.gradient_placeholders = map.boolean("gradient_placeholders").value_or(false);
   m.half_gradients = map.boolean("half_gradients").value_or(false);
+  m.rms_norm = bytes("rms_norm").value_or(m.rms_norm);
   m.weighed_activations = map.boolean("weighed_activations").value_or(false);
   if (const base::Yaml* copied = map.optional("copied_attention_output"))
     m.copied_attention_output = read_generations(*copied, map.path_of("copied_attention_output"), sink);
@@ -171,6 +172,13 @@ BySchedule read_by_schedule(base::MapReader& map, const char* key, bool otherwis
   kinds.require("interleaved");
   kinds.finish();
   return b;
+}
+
+// What a compiler does to a framework's kernels.
+void fuse(FrameworkProfile& f) {
+  f.fused_gated_activation = true;
+  f.rotation = f.rms_norm = {};
+  f.memory.rms_norm = base::Bytes(0);
 }
 
 // Each framework has the file of its name.
@@ -229,13 +237,10 @@ FrameworkProfile read_framework_section(const base::Yaml& section, const std::st
   f.expert_bias = read_bytes_per_element(map, "expert_bias", sink);
   f.rotation = read_bytes_per_element(map, "rotation", sink);
   f.rms_norm = read_bytes_per_element(map, "rms_norm", sink);
-  f.compiled = map.boolean("compiled").value_or(false);
-  if (f.compiled) {
-    f.fused_gated_activation = true;
-    f.rotation = f.rms_norm = {};
-  }
   if (const base::Yaml* memory = map.optional("memory")) f.memory = read_memory(*memory, map.path_of("memory"), sink);
   if (const base::Yaml* host = map.required("host")) f.host = read_host(*host, map.path_of("host"), sink);
+  f.compiled = map.boolean("compiled").value_or(false);
+  if (f.compiled) fuse(f);
   map.finish();
   return f;
 }

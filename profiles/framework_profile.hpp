@@ -99,6 +99,7 @@ struct MemoryHabits {
   base::Bytes loss_kept{4}, loss_passing{2};
   bool gradient_placeholders = false;  // where the product adds into the gradient buffer, autograd gets an empty tensor of each shape
   bool half_gradients = false;         // in bf16 those of a micro-batch stay, whole, beside the fp32 ones that they are added to
+  base::Bytes rms_norm;                // kept of an RMS norm for each element, in place of what came in; 0: that alone
   bool weighed_activations = false;    // gates weigh what activations of experts made in a kernel of its own, which keeps its input
   // Generations whose fused attention has its output in another layout than what reads it, so that both are kept.
   std::set<std::string> copied_attention_output;

@@ -62,6 +62,8 @@ class Activations {
   }
   // Whether the input of a product is an activation that the product's own kernel computes from what the activation keeps.
   bool is_computed_again(std::uint32_t node, std::size_t input) const;
+  // An RMS norm of which the framework keeps what its kernels made of the input, and not the input (profiles::MemoryHabits).
+  [[nodiscard]] bool keeps_norm_apart(std::uint32_t node) const;
   // What the framework keeps for a node besides what its backward pass reads (profiles::MemoryHabits).
   [[nodiscard]] double kept_besides(std::uint32_t node) const;
 

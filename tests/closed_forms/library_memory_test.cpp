@@ -4,6 +4,7 @@
 //   workspaces of products      so many times what the device asks for, or what the framework gives
 //   the loss                    n V times what it keeps for each logit, and what it needs for a moment
 //   attention                   2 n h more of a layer whose output is laid out anew
+//   RMS norms apart             so many times n h of each, in place of 2 n h
 //   experts, top k, width f     2 k n f more of a layer whose activations are weighed
 #include <doctest/doctest.h>
 
@@ -108,6 +109,14 @@ TEST_CASE("an output of attention that is laid out anew is kept twice") {
 TEST_CASE("activations of experts are kept before and after they are weighed, unless a gated unit weighs them in passing") {
   CHECK(kept_more(config_of(true, false), {.weighed_activations = true}) == doctest::Approx(2 * 2 * 2 * kLibraryTokens * 1024));
   CHECK(kept_more(config_of(true, true), {.weighed_activations = true}) == 0);
+}
+
+TEST_CASE("an RMS norm in pieces keeps what these made in place of what came in") {
+  pcg::models::TransformerConfig c = config_of(false, false);
+  CHECK(kept_more(c, {.rms_norm = base::Bytes(6)}) == 0);  // norms with a mean
+  c.rms_norm = true;
+  const auto norms = static_cast<double>(2 * c.layers + 1);
+  CHECK(kept_more(c, {.rms_norm = base::Bytes(6)}) == doctest::Approx((6 - 2) * norms * kLibraryTokens * kLibraryWidth));
 }
 
 TEST_CASE("the peak is that of the passes or that of the update, whichever is larger") {

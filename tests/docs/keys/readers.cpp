@@ -358,7 +358,8 @@ std::vector<KeyReader> profile_readers() {
         "backward_kernels: 2}\n"
         "  rms_norm: {forward_bytes: 1 B, backward_bytes: 1 B, forward_kernels: 2, backward_kernels: 2}",
         "  compiled: true",
-        "  memory: {loss_kept: 1 B, loss_passing: 1 B, gradient_placeholders: true, half_gradients: true, weighed_activations: true, "
+        "  memory: {rms_norm: 1 B, loss_kept: 1 B, loss_passing: 1 B, gradient_placeholders: true, half_gradients: true, "
+        "weighed_activations: true, "
         "copied_attention_output: {a100: true}, product_workspaces: 1, product_workspace: 1 B, library_workspaces: 1, "
         "expert_workspaces: 1, allocator_share: 0.1}"})
     frameworks.push_back(yaml(std::string("foreshard: 1\nframework:\n  name: generic\n  gradient_bucket: 1 MB\n  host: {}\n") + more));
