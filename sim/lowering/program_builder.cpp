@@ -103,7 +103,7 @@ const Program& ProgramBuilder::build(Blocks blocks, const Interning& interned, c
   for (const auto& [type, limit] : prices.limits()) {
     const profiles::DeviceProfile& device = profiles::device_profile(type);
     add_note(base::NoteKind::assumption,
-             fmt::format("{} may draw {:g} of {:g} W: tensor cores run at {:.2f} of their clock, its cube root, an assumption", type,
+             fmt::format("{} may draw {:g} of {:g} W: tensor cores run at {:.2f} of their clock, its cube root, an assumption", device.name,
                          limit.value(), device.power.value(), profiles::limited(device, limit).clock));
   }
   return program_;

@@ -18,7 +18,7 @@ PriceList::PriceList(const pcg::Plan& plan, const FlowGraph& flow, const topolog
   for (const topology::DeviceKind& type : types) {
     const profiles::DeviceProfile& profile = profiles::device_profile(type.type);
     if (const auto why = profiles::unsupported(profile, plan.training.precision)) problems.add({}, "training.precision", *why);
-    if (type.speed.power_limit.value() > 0) limits_.emplace(profile.name, type.speed.power_limit);
+    if (type.speed.power_limit.value() > 0) limits_.emplace(type.type, type.speed.power_limit);
     device_types_.push_back(type);
     copies_columns_ = copies_columns_ || profile.transposes_fp8;
     const bool is_scaled = type.speed != topology::DeviceSpeed{};

@@ -68,7 +68,7 @@ class PriceList {
   [[nodiscard]] const profiles::ByBasis<std::set<pcg::KernelKind>>& kinds() const { return kinds_; }
   // GPU generations on which products priced so far keep their benchmark rate for want of a share, ascending.
   [[nodiscard]] const std::set<std::string>& unsustained() const { return unsustained_; }
-  // Device profiles whose GPUs are held to a power, with that power, ascending.
+  // Types of GPUs that are held to a power, by the name or file of their profile, with that power, ascending.
   [[nodiscard]] const std::set<std::pair<std::string, base::Watts>>& limits() const { return limits_; }
 
  private:

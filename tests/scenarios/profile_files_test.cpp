@@ -122,3 +122,16 @@ TEST_CASE("what is wrong with a profile's file is said where it is wrong") {
   CHECK(f.problems(replaced(with_gpus("file: same.yaml"), "batch_per_gpu: 32", "batch_per_gpu: 32, precision: bf16"))
             .find("v100-sxm2-16gb has no bf16") != std::string::npos);
 }
+
+TEST_CASE("GPUs of a file can be held to a power, of which its profile says how much they draw") {
+  const ProfileFolder folder;
+  folder.write("ours.yaml", replaced(std::string(profiles::device_text("v100-sxm2-16gb")), "name: v100-sxm2-16gb", "name: ours-16gb"));
+  const std::vector<Run> held = folder.runs(with_gpus("file: ours.yaml, power_limit: 200 W"));
+  REQUIRE(held.size() == 1);
+  CHECK(has_note(held[0], "ours-16gb may draw 200 of 300 W"));
+  std::string silent(profiles::device_text("v100-sxm2-16gb"));
+  const std::size_t at = silent.find("  power: ");
+  folder.write("silent.yaml", silent.erase(at, silent.find('\n', at) + 1 - at));
+  CHECK(folder.problems(with_gpus("file: silent.yaml, power_limit: 200 W")).find("what v100-sxm2-16gb draws is not known") !=
+        std::string::npos);
+}
