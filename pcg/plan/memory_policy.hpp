@@ -52,6 +52,7 @@ struct Offload {
   // What layers keep for their backward pass, copied there and back beside the passes. Those of the last layer of all stay: its backward
   // pass follows at once.
   bool activations = false;
+  int blocks = 0;          // activations of the first so many layers of each virtual stage; 0: of all
   bool optimizer = false;  // moments and master weights; the hosts update them
   bool operator==(const Offload&) const = default;
 };

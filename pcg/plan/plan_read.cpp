@@ -389,6 +389,7 @@ void read_head(MapReader& r, std::size_t blocks, Plan& plan) {
     plan.memory.fp8_activation_inputs = m.boolean("fp8_activation_inputs").value_or(false);
     section(m, "offload", [&](MapReader& o) {
       plan.memory.offload.activations = o.boolean("activations").value_or(false);
+      plan.memory.offload.blocks = small(o, "blocks", 0, 0);
       plan.memory.offload.optimizer = o.boolean("optimizer").value_or(false);
     });
   });

@@ -94,6 +94,7 @@ Yaml memory_of(const Plan& plan) {
   if (policy.offload != Offload{}) {
     Yaml offload = Yaml::make_map();
     offload.set("activations", scalar(policy.offload.activations));
+    if (policy.offload.blocks > 0) offload.set("blocks", scalar(policy.offload.blocks));
     offload.set("optimizer", scalar(policy.offload.optimizer));
     y.set("offload", std::move(offload));
   }

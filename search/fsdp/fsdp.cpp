@@ -58,7 +58,9 @@ std::vector<int> stages_of(const OptionValues& o) {
 
 std::optional<OptionProblem> fsdp_contradiction(const OptionValues& o) {
   const std::vector<int> stages = stages_of(o);
-  return contradiction_at(o, stages.empty() ? kStages : stages.front());
+  const int stage = stages.empty() ? kStages : stages.front();
+  if (auto wrong = wrong_offload(sharded_grid_of(o, stage).memory.offload)) return wrong;
+  return contradiction_at(o, stage);
 }
 
 // The divisors of what a replica takes in an iteration, the largest first. A grid that cannot be made gives the planner's reason later.
@@ -121,6 +123,7 @@ Planner fsdp_planner() {
                cuda_graphs_option(),
                graphed_option(),
                offload_option(),
+               offload_blocks_option(),
                chosen_unless_given(micro_batch_option("samples per replica and micro-batch", "")),
                overlap_option({"gradients", "parameters"})},
               "the time that the choice of what is not given may take"),

@@ -42,6 +42,17 @@ Option offload_option() {
           "neither"};
 }
 
+Option offload_blocks_option() {
+  return {"offload_blocks", WholeNumber{.least = 1, .most = kLargestDegree, .by_default = 0},
+          "activations of the first so many layers of each virtual stage alone are offloaded, and share the passes out among their copies",
+          "all"};
+}
+
+std::optional<OptionProblem> wrong_offload(const pcg::Offload& offload) {
+  if (offload.blocks == 0 || offload.activations) return std::nullopt;
+  return OptionProblem{"offload_blocks", "no activations are offloaded", "write offload: {activations: true}, or leave offload_blocks out"};
+}
+
 void take_memory_options(const OptionValues& options, GridConfig& config) {
   const PartsChosen& parts = options.parts("recompute");
   config.recompute = parts.blocks > 0 && parts.modules.empty() ? pcg::Recompute::full : static_cast<pcg::Recompute>(parts.word);
@@ -57,7 +68,9 @@ void take_memory_options(const OptionValues& options, GridConfig& config) {
   }
   const NamedFlags& offload = options.flags("offload");
   const auto is_set = [&](const char* word) { return offload.contains(word) && offload.at(word); };
-  config.memory.offload = {.activations = is_set("activations"), .optimizer = is_set("optimizer")};
+  config.memory.offload = {.activations = is_set("activations"),
+                           .blocks = options.given("offload_blocks") ? static_cast<int>(options.whole_number("offload_blocks")) : 0,
+                           .optimizer = is_set("optimizer")};
 }
 
 Option degree_option(std::string key, int by_default, std::string help, std::string otherwise) {

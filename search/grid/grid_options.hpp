@@ -21,8 +21,11 @@ namespace search {
 [[nodiscard]] Option weights_option();
 [[nodiscard]] Option cuda_graphs_option();
 [[nodiscard]] Option graphed_option();
-// `offload`: what lies in the hosts' memory.
+// `offload`: what lies in the hosts' memory; `offload_blocks`: activations of how many layers.
 [[nodiscard]] Option offload_option();
+[[nodiscard]] Option offload_blocks_option();
+// What contradicts itself in them, if something does.
+[[nodiscard]] std::optional<OptionProblem> wrong_offload(const pcg::Offload& offload);
 // What those say. Sets recompute, memory, cuda_graphs and graphed of `config`.
 void take_memory_options(const OptionValues& options, GridConfig& config);
 // No cluster has so many devices, no stage so many layers; products of a few degrees stay within 64 bits.

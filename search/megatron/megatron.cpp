@@ -55,6 +55,7 @@ std::vector<Option> options() {
           cuda_graphs_option(),
           graphed_option(),
           offload_option(),
+          offload_blocks_option(),
           {"zero", WholeNumber{.least = 0, .most = 3, .by_default = c.zero},
            "what the replicas share out: optimizer state (1), and gradients (2), and weights (3)"},
           shard_option(),
@@ -163,6 +164,7 @@ std::optional<OptionProblem> contradiction(const OptionValues& o) {
   if (c.memory.offload.activations && sim::splits_backward(c.schedule))
     return OptionProblem{"offload", "a schedule that leaves gradients of weights for later needs the activations until then",
                          "write schedule: 1f1b, or leave activations out"};
+  if (auto wrong = wrong_offload(c.memory.offload)) return wrong;
   if (c.overlap.tensor == true && !c.sequence_parallel)
     return OptionProblem{"overlap", "tensor overlaps the gathers and reduce-scatters of sequence parallelism, and there are none",
                          "write sequence_parallel: true, or leave tensor out"};

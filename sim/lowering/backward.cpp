@@ -59,9 +59,8 @@ class BackwardEmitter {
   [[nodiscard]] bool accumulates() const { return position_ == MicroBatchPosition::middle || position_ == MicroBatchPosition::last; }
   Waits waits_of(std::uint32_t node) const;
   void begin_block(std::uint32_t node);
-  // Brings back what blocks keep that lies in the hosts' memory: of the block that begins here, and the one after it.
+  // Brings back what lies in the hosts' memory and begins to come back at the block that begins here (OffloadedBlock::due).
   void bring_back(std::uint32_t node);
-  void fetch_next(std::uint32_t node, std::vector<std::uint32_t> after, std::vector<EventId> waits_on);
   void recompute_for(std::uint32_t node);
   // Units that make what a node reads, and that was not kept.
   [[nodiscard]] std::vector<std::size_t> dropped_inputs(std::uint32_t node) const;
@@ -149,24 +148,21 @@ void BackwardEmitter::begin_block(std::uint32_t node) {
 }
 
 void BackwardEmitter::bring_back(std::uint32_t node) {
-  if (l_.offloaded.empty() || l_.offloaded[static_cast<std::size_t>(stage_)].empty()) return;
-  // A place is free when all kernels so far have run: those of the block before this one.
-  const std::uint32_t reached = append({Mark{l_.interned.device_set_of(node)}, node, {}, {}, {}});
-  const std::optional<EventId> copied = l_.events.find_offloaded(stage_);
-  const bool is_first = fetched_.empty();
-  fetch_next(node, {reached}, copied && is_first ? std::vector{*copied} : std::vector<EventId>{});
-  if (is_first) fetch_next(node, {reached}, {});
+  if (l_.offloaded.empty()) return;
+  const OffloadedBlocks& of_stage = l_.offloaded[static_cast<std::size_t>(stage_)];
+  std::vector<std::uint32_t> reached;
+  for (auto next = std::next(of_stage.rbegin(), static_cast<std::ptrdiff_t>(fetched_.size())); next != of_stage.rend(); ++next) {
+    const auto& [block, offloaded] = *next;
+    if (offloaded.due && *offloaded.due < current_block_) break;
+    // A place is free when all kernels so far have run: those of the block before this one.
+    if (reached.empty()) reached = {append({Mark{l_.interned.device_set_of(node)}, node, {}, {}, {}})};
+    std::vector<EventId> waits_on;
+    if (const std::optional<EventId> copied = l_.events.find_offloaded(stage_); copied && fetched_.empty()) waits_on = {*copied};
+    const Copy copy{l_.interned.device_set_of(node), StreamKind::from_host,
+                    l_.program.times(l_.prices.hosts().from_host(base::Bytes(offloaded.bytes))), "activations"};
+    fetched_.emplace(block, append({copy, node, reached, std::move(waits_on), {}}));
+  }
   if (const auto own = fetched_.find(current_block_); own != fetched_.end()) pending_.push_back(own->second);
-}
-
-// The next block on the way back that is not fetched yet, if there is one.
-void BackwardEmitter::fetch_next(std::uint32_t node, std::vector<std::uint32_t> after, std::vector<EventId> waits_on) {
-  const std::map<int, double>& of_stage = l_.offloaded[static_cast<std::size_t>(stage_)];
-  if (fetched_.size() == of_stage.size()) return;
-  const auto next = std::next(of_stage.rbegin(), static_cast<std::ptrdiff_t>(fetched_.size()));
-  const Copy copy{l_.interned.device_set_of(node), StreamKind::from_host,
-                  l_.program.times(l_.prices.hosts().from_host(base::Bytes(next->second))), "activations"};
-  fetched_.emplace(next->first, append({copy, node, std::move(after), std::move(waits_on), {}}));
 }
 
 // What the node's gradients need and the forward pass has not kept.

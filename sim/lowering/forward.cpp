@@ -36,21 +36,26 @@ void ForwardEmitter::offload_before(std::uint32_t node) {
   if (l_.offloaded.empty() || block == current_block_) return;
   if (current_block_ >= 0) offload_last();
   current_block_ = block;
-  // Two blocks are there at once: the next one takes the place of the last but one.
-  if (offloaded_.size() >= 2) wait_for({offloaded_[offloaded_.size() - 2]});
+  const OffloadedBlocks& of_stage = l_.offloaded[static_cast<std::size_t>(stage_)];
+  std::erase_if(offloaded_, [&](const auto& copy) {
+    const std::optional<int> due = of_stage.at(copy.first).due;
+    if (!due || *due > block) return false;
+    wait_for({copy.second});
+    return true;
+  });
 }
 
 void ForwardEmitter::offload_last() {
   if (l_.offloaded.empty() || current_block_ < 0) return;
-  const std::map<int, double>& of_stage = l_.offloaded[static_cast<std::size_t>(stage_)];
-  const auto bytes = of_stage.find(current_block_);
-  if (bytes == of_stage.end()) return;
+  const OffloadedBlocks& of_stage = l_.offloaded[static_cast<std::size_t>(stage_)];
+  const auto own = of_stage.find(current_block_);
+  if (own == of_stage.end()) return;
   const std::uint32_t node = nodes_[done_.size() - 1];
   const Copy copy{l_.interned.device_set_of(node), StreamKind::to_host,
-                  l_.program.times(l_.prices.hosts().to_host(base::Bytes(bytes->second))), "activations"};
+                  l_.program.times(l_.prices.hosts().to_host(base::Bytes(own->second.bytes))), "activations"};
   Item item{copy, node, items_of(done_.back()), {}, {}};
-  if (bytes == std::prev(of_stage.end())) item.signals.push_back(l_.events.offloaded(stage_));
-  offloaded_.push_back(append(block_, std::move(item)));
+  if (own == std::prev(of_stage.end())) item.signals.push_back(l_.events.offloaded(stage_));
+  offloaded_.emplace(current_block_, append(block_, std::move(item)));
 }
 
 void ForwardEmitter::emit_recomputation(std::span<const std::uint32_t> nodes, std::vector<std::uint32_t> after,

@@ -2,6 +2,7 @@
 // Emits the forward items of a set of nodes of one virtual stage into a block: used for the forward pass, and again in the backward pass
 // for blocks that are recomputed. Internal to sim/lowering.
 
+#include <map>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -29,7 +30,7 @@ class ForwardEmitter {
 
  private:
   void emit_node(std::uint32_t node);
-  // Copies what the block before keeps to the hosts when its kernels have run, into the place of what the block before that has left.
+  // Copies what the block before keeps to the hosts when its kernels have run; a block waits for the copies that are due before it.
   void offload_before(std::uint32_t node);
   void offload_last();
   enum class Moves { reductions, all };  // reductions: those that run beside the product that makes what they add up
@@ -70,7 +71,7 @@ class ForwardEmitter {
   std::vector<bool> left_;                               // by place of the delivery: it was made for other stages
   std::vector<Done> done_;                               // for the first nodes of `nodes_`
   int current_block_ = -1;
-  std::vector<std::uint32_t> offloaded_;  // the copies so far
+  std::map<int, std::uint32_t> offloaded_;  // by block: the copies that no block has waited for yet
   std::vector<std::uint32_t> pending_;
   std::vector<EventId> pending_waits_on_;
 };

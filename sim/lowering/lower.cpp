@@ -26,7 +26,7 @@ Lowerer::Lowerer(const pcg::Plan& plan, const Dataflow& data, const topology::Cl
   for (int s = 0; s < plan.stages; ++s)
     BASE_CHECK(!data.flow.stage_nodes[static_cast<std::size_t>(s)].empty(), "stage {} of plan {} has no operators", s, plan.name);
   if (plan.memory.offload.activations)
-    for (int s = 0; s < plan.stages; ++s) offloaded_.push_back(offloaded_bytes(plan, data.flow, framework, s));
+    for (int s = 0; s < plan.stages; ++s) offloaded_.push_back(offloaded_activations(plan, data.flow, framework, s));
 }
 
 BlockId Lowerer::forward(int stage, const Variant& v) {

@@ -59,7 +59,7 @@ class Lowerer {
   GradientSums gradients_;
   ProgramBuilder program_;
   Events events_;
-  std::vector<std::map<int, double>> offloaded_;  // Lowering::offloaded
+  std::vector<OffloadedBlocks> offloaded_;  // Lowering::offloaded
   // Blocks by what they depend on.
   std::map<std::pair<int, bool>, BlockId> forward_;                                              // stage, whether weights are gathered
   std::map<int, BlockId> first_forward_;                                                         // stage

@@ -2,12 +2,12 @@
 // What the emitters of a lowering work with: what they read, and what they number, price and build with. Each member keeps its own
 // invariants; nothing of it is filled from here. Internal to sim/lowering.
 
-#include <map>
 #include <vector>
 
 #include "sim/dataflow/dataflow.hpp"
 #include "sim/lowering/events.hpp"
 #include "sim/lowering/program_builder.hpp"
+#include "sim/memory/kept_by_block.hpp"
 #include "sim/program/variant.hpp"
 
 namespace sim {
@@ -26,7 +26,7 @@ struct Lowering {
   GradientSums& gradients;
   ProgramBuilder& program;
   Events& events;
-  const std::vector<std::map<int, double>>& offloaded;  // by stage: sim::offloaded_bytes; empty where nothing is
+  const std::vector<OffloadedBlocks>& offloaded;  // by stage: offloaded_activations(); empty where nothing is
 };
 
 }  // namespace sim

@@ -67,22 +67,40 @@ KeptByBlock kept_by_block(const pcg::Plan& plan, const FlowGraph& flow, const pr
   return BlockCounter(plan, flow, framework, devices, copies_attention_output).run(nodes);
 }
 
-bool is_offloaded(const pcg::Plan& plan, int stage, int block) {
+OffloadedBlocks offloaded_blocks(const pcg::Plan& plan, std::span<const std::uint32_t> nodes, int stage) {
+  OffloadedBlocks offloaded;
+  if (!plan.memory.offload.activations) return offloaded;
   const std::span<const pcg::Block> blocks = plan.pcg.blocks();
-  if (!plan.memory.offload.activations || !blocks[static_cast<std::size_t>(block)].weighty) return false;
-  const auto later = blocks.begin() + block + 1;
-  return stage + 1 < plan.stages || std::any_of(later, blocks.end(), [](const pcg::Block& b) { return b.weighty && !b.auxiliary; });
+  std::vector<int> layers;
+  for (const std::uint32_t n : nodes) {
+    const int block = plan.pcg.nodes()[n].block;
+    if (blocks[static_cast<std::size_t>(block)].weighty && (layers.empty() || layers.back() != block)) layers.push_back(block);
+  }
+  const auto leaves = [&](int block) {
+    const auto later = blocks.begin() + block + 1;
+    return stage + 1 < plan.stages || std::any_of(later, blocks.end(), [](const pcg::Block& b) { return b.weighty && !b.auxiliary; });
+  };
+  const std::size_t all = layers.size();
+  const auto most = static_cast<std::size_t>(plan.memory.offload.blocks);
+  const std::size_t count = most > 0 ? std::min(most, all) : all;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!leaves(layers[i])) continue;
+    const std::size_t due = std::max(i + 2, (i + 1) * all / count);
+    offloaded[layers[i]].due = due < all ? std::optional(layers[due]) : std::nullopt;
+  }
+  return offloaded;
 }
 
-std::map<int, double> offloaded_bytes(const pcg::Plan& plan, const FlowGraph& flow, const profiles::FrameworkProfile& framework,
+OffloadedBlocks offloaded_activations(const pcg::Plan& plan, const FlowGraph& flow, const profiles::FrameworkProfile& framework,
                                       int stage) {
-  std::map<int, double> bytes;
-  if (!plan.memory.offload.activations) return bytes;
-  const auto kept =
-      kept_by_block(plan, flow, framework, flow.stage_nodes[static_cast<std::size_t>(stage)], static_cast<std::size_t>(plan.gpus));
+  const std::span<const std::uint32_t> nodes = flow.stage_nodes[static_cast<std::size_t>(stage)];
+  OffloadedBlocks offloaded = offloaded_blocks(plan, nodes, stage);
+  if (offloaded.empty()) return offloaded;
+  const KeptByBlock kept = kept_by_block(plan, flow, framework, nodes, static_cast<std::size_t>(plan.gpus));
   for (const auto& [block, saved] : kept.saved)
-    if (const double most = *std::ranges::max_element(saved); most > 0 && is_offloaded(plan, stage, block)) bytes.emplace(block, most);
-  return bytes;
+    if (const auto at = offloaded.find(block); at != offloaded.end()) at->second.bytes = *std::ranges::max_element(saved);
+  std::erase_if(offloaded, [](const auto& entry) { return entry.second.bytes == 0; });
+  return offloaded;
 }
 
 }  // namespace sim

@@ -2,6 +2,7 @@
 // What the forward pass of a virtual stage keeps, block by block of the graph: layers, mostly.
 
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -22,11 +23,20 @@ struct KeptByBlock {
 [[nodiscard]] KeptByBlock kept_by_block(const pcg::Plan& plan, const FlowGraph& flow, const profiles::FrameworkProfile& framework,
                                         std::span<const std::uint32_t> nodes, std::size_t devices, bool copies_attention_output = false);
 
-// Whether what a block of a stage keeps is copied to the hosts (pcg::Offload).
-[[nodiscard]] bool is_offloaded(const pcg::Plan& plan, int stage, int block);
+// A block whose activations are copied to the hosts and back (pcg::Offload). Where all of n layers are offloaded, two are on the device at
+// once. Where k of them are, their copies share the pass out among them: that of the i-th is done when n i / k layers have run (Transformer
+// Engine, transformer_engine/pytorch/cpu_offload.py, layer_window_map), and on the way back it begins there.
+struct OffloadedBlock {
+  std::optional<int> due;  // the layer before which it has left, and at which it begins to come back; none: behind the last one
+  double bytes = 0;        // that each device copies, of the device that has most
+};
+using OffloadedBlocks = std::map<int, OffloadedBlock>;  // by block of the graph
 
-// By block: the bytes that each device copies, of the device that has most. Empty: nothing is offloaded. Cost: that of kept_by_block.
-[[nodiscard]] std::map<int, double> offloaded_bytes(const pcg::Plan& plan, const FlowGraph& flow,
+// Those of a virtual stage with these nodes, without their bytes. Empty: nothing is offloaded. Cost: O(nodes).
+[[nodiscard]] OffloadedBlocks offloaded_blocks(const pcg::Plan& plan, std::span<const std::uint32_t> nodes, int stage);
+
+// Those that have something to keep, with their bytes. Cost: that of kept_by_block.
+[[nodiscard]] OffloadedBlocks offloaded_activations(const pcg::Plan& plan, const FlowGraph& flow,
                                                     const profiles::FrameworkProfile& framework, int stage);
 
 }  // namespace sim

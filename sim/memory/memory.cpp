@@ -123,8 +123,9 @@ void MemoryCounter::count_activations(const std::vector<std::uint32_t>& nodes, s
   ByBlock saved;
   std::vector<double> on_its_way = zeros();
   double buffers = 0;
+  const OffloadedBlocks offloaded = offloaded_blocks(plan_, nodes, static_cast<int>(stage));
   for (const auto& [block, bytes] : counted.saved) {
-    const bool leaves = is_offloaded(plan_, static_cast<int>(stage), block);
+    const bool leaves = offloaded.contains(block);
     if (leaves) buffers = std::min(2.0, buffers + 1);
     else saved[block] = bytes;
     for (std::size_t d = 0; leaves && d < bytes.size(); ++d) on_its_way[d] = std::max(on_its_way[d], bytes[d]);

@@ -34,6 +34,12 @@ double seconds_with(const search::GridConfig& c, const topology::Cluster& cluste
   return sim::simulate_plan(test::megatron(test::gpt(s), training, c, cluster), cluster, {}).iteration_time.value();
 }
 
+search::GridConfig offloading_layers(int layers) {
+  search::GridConfig c = offloading(true, false);
+  c.memory.offload.blocks = layers;
+  return c;
+}
+
 // What a layer keeps.
 double kept_by_layer() { return memory_with(7, {}).activations.value() - memory_with(6, {}).activations.value(); }
 
@@ -57,6 +63,23 @@ TEST_CASE("links that are quick enough hide all copies") {
   const double with = seconds_with(offloading(true, false), with_host_links("100 TB/s"), 6),
                without = seconds_with({}, with_host_links("100 TB/s"), 6);
   CHECK(with == doctest::Approx(without).epsilon(0.001));
+}
+
+TEST_CASE("activations of the first two layers leave, and no others") {
+  const sim::MemoryUse whole = memory_with(6, {}), offloaded = memory_with(6, offloading_layers(2));
+  CHECK((whole.activations - offloaded.activations).value() == doctest::Approx(2 * kept_by_layer()));
+  const double slow = seconds_with(offloading_layers(2), with_host_links("10 MB/s"), 6),
+               slower = seconds_with(offloading_layers(2), with_host_links("5 MB/s"), 6);
+  CHECK(slower - slow == doctest::Approx(2 * 2 * kept_by_layer() * (1 / 5e6 - 1 / 10e6)));
+}
+
+TEST_CASE("copies of two layers have the time of six, those of all layers have not") {
+  const double without = seconds_with({}, with_host_links("100 TB/s"), 6);
+  // A copy takes as long as 2.5 forward passes of a layer, each a third of its share of the iteration.
+  const double per_second = kept_by_layer() / (2.5 * without / 3 / 6);
+  const auto cluster = with_host_links(std::to_string(per_second / 1e9) + " GB/s");
+  CHECK(seconds_with(offloading_layers(2), cluster, 6) == doctest::Approx(without).epsilon(0.01));
+  CHECK(seconds_with(offloading(true, false), cluster, 6) > 1.2 * without);
 }
 
 TEST_CASE("offloaded optimizer states are updated by the host: 12 bytes a parameter leave, gradients go there and weights come back") {

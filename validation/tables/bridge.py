@@ -1,7 +1,7 @@
 """Megatron-Bridge's performance tables, each row with the recipe that it ran (nemo_megatron_bridge_perf.csv,
 megatron_bridge_recipes.csv).
 
-What a recipe says and a point does not, because the product has no such key: which of the layers are off-loaded and off-loading of parts of a layer, the FP8
+What a recipe says and a point does not, because the product has no such key: off-loading of parts of a layer, the FP8
 output projection, deferred weight gradients, the SMs of exchanges, fixed buffers of experts, and NVLS, which is off (no forecast of
 these rows depends on it). LoRA's adapters are on linear_qkv, of rank 16. SFT rows count attention over whole packed sequences."""
 import re
@@ -112,6 +112,7 @@ def host(recipe):
         scopes = list(SCOPES)
     parts = {SCOPES[s]: True for s in scopes if s in SCOPES}
     return {"plan.cuda_graphs": True if whole else None, "plan.graphed": parts or None, "plan.offload": {"activations": True} if number(recipe["cpu_offload_layers"]) else None,
+            "plan.offload_blocks": number(recipe["cpu_offload_layers"]) or None,
             **{"training.framework." + key: False if recipe["grad_accum_fusion"] == "0" else None for key in ("fused_gradient_accumulation", "memory.gradient_placeholders")}}
 
 

@@ -51,6 +51,17 @@ def recompute_modules(names):
 UNFUSED_LOSS = {f"training.framework.loss.{k}": v for k, v in (("forward_kernels", 6), ("forward_bytes", "38 B"), ("backward_kernels", 2), ("backward_bytes", "14 B"))}
 
 
+def flops_of_token(shape, seq):
+    """FLOPs that Megatron-Core counts for a token of an iteration, to make seconds of its TFLOP/s: products of layers and head forward and
+    backward, attention without what a causal mask throws away (Megatron-LM, megatron/training/training.py, num_floating_point_operations; the ModelZoo's
+    rows with both figures agree within what they are rounded to). Recomputation, embedding and router do not count."""
+    if any(k in shape for k in ("pattern", "kv_rank", "window", "mtp_layers")) or "experts" not in shape or not shape.get("gated"):
+        raise Unsaid("FLOPs of this model are counted in several ways")
+    queries, keys = shape["heads"] * shape["head_dim"], shape["kv_heads"] * shape["head_dim"]
+    layer = shape["hidden"] * (2 * queries + 2 * keys + 3 * shape["top_k"] * shape["ffn"]) + queries * seq
+    return 6 * (shape["layers"] * layer + shape["hidden"] * shape["vocab"])
+
+
 def grid(shape, *, n_gpus, tp, pp, vp=1, cp=1, ep=1, etp=None, micro_batch, global_batch, seq, layout="", **values):
     """The columns of a plan. Values of `values` are columns and settings beside it."""
     if n_gpus % (tp * pp * cp):

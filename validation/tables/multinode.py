@@ -11,6 +11,7 @@ from .dgxc import launched
 from .machines import machine
 from .megatron_core import grid, merged, precision_of
 from .models import model
+from .modelzoo import EXPERT_TENSOR, is_zoo, settings, with_tokens
 from .points import Unsaid, number, point, seconds_of
 
 FRAMEWORKS = [("megatron-lm", "megatron"), ("megatron", "megatron-core"), ("torch", "pytorch"), ("meta internal", "pytorch")]
@@ -102,11 +103,11 @@ def multinode(tables):
         batch = number(r["global_batch"]) or each * (n // (tp * pp * cp))
         if not batch or not seq:
             raise Unsaid("the batch is not given")
-        measured = seconds_of(r, batch * seq, n)
         if r["layers"]:
             shape["layers"] = number(r["layers"])
+        measured = seconds_of(with_tokens(r, shape, seq) if is_zoo(r) else r, batch * seq, n)
         framework, precision = framework_of(r), precision_of(r["precision"])
-        p = grid(shape, n_gpus=n, tp=tp, pp=pp, vp=number(r["vp"], 1), cp=cp, ep=ep, etp=number(r["etp"]) or None, micro_batch=number(r["micro_batch"], max(1, each // pp)),
+        p = grid(shape, n_gpus=n, tp=tp, pp=pp, vp=number(r["vp"], 1), cp=cp, ep=ep, etp=number(r["etp"]) or (EXPERT_TENSOR if is_zoo(r) else None), micro_batch=number(r["micro_batch"], max(1, each // pp)),
                  global_batch=batch, seq=seq, framework=framework)
         more = experts(r, notes) if ep > 1 else {}
         if framework in ("pytorch", "generic"):
@@ -115,7 +116,7 @@ def multinode(tables):
             more["training.framework.overlap_tensor"] = True if tp > 1 and not shape.get("experts") else None
         if "dualpipe" in r["framework"].lower():
             more.update({"sharding": "zero1", "plan.schedule": "dualpipe"})
-        more = merged(more, launched(r["source"], r["model"], chip))
+        more = merged(more, settings(r, precision) if is_zoo(r) else launched(r["source"], r["model"], chip))
         key = r["source_key"].replace("_", "-")
         return point(**merged(p, where, recomputed(r, framework, shape["layers"]), more, {
             "precision": precision, "fp8_recipe": fp8_recipe(r, precision), "id": f"multinode-{k}", "group": f"multinode-{key}-{chip}-{precision}",
