@@ -19,7 +19,7 @@ SAVE_QKV = {"recompute": "full", "training.framework.stops_recomputation_early":
 # scripts of H100 in the same release ask for nothing. Why is not known.
 YOUNG_HOSTS = {"cluster.node.gpus.host_speed": 0.55}
 
-# Release, model, chip -> settings. The first that fits counts.
+# Release, model, chip -> settings, of one precision alone where it is named. The first that fits counts.
 LAUNCHED = [
     (r"v25\.0[45]", r"deepseek", r"gb200|b200", {**UNFUSED, **PADDED}),
     (r"v25\.0[45]", r"deepseek", r"h100", {"plan.recompute": {"modules": ["mla_up"]}, **PADDED}),
@@ -29,14 +29,15 @@ LAUNCHED = [
     (r"v25\.0[12]", r"grok", r"h100", {**PADDED, **OVERLAPPED}),
     (r"v25\.02", r"llama3-70b", r"h100", SAVE_QKV),
     (r"v25\.0[45]", r"nemotron", r"gb200", GRAPHS),
+    (r"v25\.0[45]", r"llama4", r"h100", GRAPHS, "fp8"),
 ]
 
 
-def launched(source, model, chip):
+def launched(source, model, chip, precision):
     """The settings of a row; none where its source is another, or its script asks for nothing that the table does not say."""
     release = re.search(r"dgxc-benchmarking@(v[\d.]+)", source)
     if not release:
         return {}
-    said = next((dict(settings) for r, m, c, settings in LAUNCHED
-                 if re.match(r, release.group(1)) and re.search(m, model, re.IGNORECASE) and re.fullmatch(c, chip)), {})
+    said = next((dict(settings) for r, m, c, settings, *only in LAUNCHED
+                 if re.match(r, release.group(1)) and re.search(m, model, re.IGNORECASE) and re.fullmatch(c, chip) and precision in (only or [precision])), {})
     return {**said, **(YOUNG_HOSTS if re.match(r"v25\.0[45]", release.group(1)) and chip == "gb200" else {})}
