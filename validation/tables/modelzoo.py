@@ -1,8 +1,10 @@
 """What the scripts of the MoE ModelZoo ask for beside the plan of its rows in published_multinode.csv (yanring/Megatron-MoE-ModelZoo: sbatch_benchmarking.sh,
 model_configs/benchmarking/Qwen3-235B-A22B.yaml, best_practice/qwen3/run_h100_235b.sh, run_gb200_235b.sh and run_gb300_235b.sh)."""
 from .megatron_core import flops_of_token, recompute_modules
-from .points import number
+from .points import Unsaid, number
 
+# Plans of the scripts: chip, degrees of tensor, pipeline, context and expert parallelism, tokens of a sequence.
+SCRIPTS = [("h100", 2, 8, 1, 32, 4096), ("gb200", 1, 8, 1, 8, 4096), ("gb200", 1, 4, 1, 64, 4096), ("gb300", 1, 4, 1, 32, 4096), ("gb300", 4, 4, 4, 32, 131072)]
 EXPERT_TENSOR = 1  # --expert-tensor-parallel-size
 # Scripts that recompute name these parts. That of 128 k tokens on a rack does, where the row says nothing.
 RECOMPUTED = recompute_modules(["moe_act", "layernorm"])
@@ -12,9 +14,13 @@ def is_zoo(r):
     return r["source_key"] == "modelzoo"
 
 
-def settings(r, precision):
+def settings(r, chip, precision):
     """Of a row that the ModelZoo's scripts ran."""
     tp = number(r["tp"], 1)
+    plan = tuple(number(r[c], 1) for c in ("tp", "pp", "cp", "ep", "seq_len"))
+    chips = [s[0] for s in SCRIPTS if s[1:] == plan]
+    if chips and chip not in chips:
+        raise Unsaid("the row and the script of its plan name different machines")
     recomputes = r["recompute"] == "selective" or (not r["recompute"] and tp > 1)
     p = {"plan.recompute": {"modules": RECOMPUTED} if recomputes else None, "recompute": "none"}
     if precision == "bf16":  # --tp-comm-overlap

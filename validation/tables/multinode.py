@@ -116,7 +116,7 @@ def multinode(tables):
             more["training.framework.overlap_tensor"] = True if tp > 1 and not shape.get("experts") else None
         if "dualpipe" in r["framework"].lower():
             more.update({"sharding": "zero1", "plan.schedule": "dualpipe"})
-        more = merged(more, settings(r, precision) if is_zoo(r) else launched(r["source"], r["model"], chip, precision))
+        more = merged(more, settings(r, chip, precision) if is_zoo(r) else launched(r["source"], r["model"], chip, precision))
         key = r["source_key"].replace("_", "-")
         return point(**merged(p, where, recomputed(r, framework, shape["layers"]), more, {
             "precision": precision, "fp8_recipe": fp8_recipe(r, precision), "id": f"multinode-{k}", "group": f"multinode-{key}-{chip}-{precision}",
