@@ -61,7 +61,7 @@ constexpr std::array<std::string_view, 12> kPresets{"dgx-a100-80gb", "summit",  
 constexpr std::array<std::string_view, 14> kGridKeys{
     "tensor", "pipeline",           "data",     "context", "expert", "expert_tensor", "micro_batch", "chunks", "micro_batch_group", "zero",
     "shard",  "context_all_to_all", "pipeline", "tensor"};
-constexpr std::array<std::string_view, 23> kGridWords{"schedule: gpipe",
+constexpr std::array<std::string_view, 24> kGridWords{"schedule: gpipe",
                                                       "schedule: 1f1b",
                                                       "schedule: interleaved",
                                                       "schedule: flexible",
@@ -83,6 +83,7 @@ constexpr std::array<std::string_view, 23> kGridWords{"schedule: gpipe",
                                                       "cuda_graphs: true",
                                                       "graphed: {attention: true, router: true}",
                                                       "offload: {activations: true, optimizer: true}",
+                                                      "offload: {activations: true}, offload_blocks: 1",
                                                       "overlap: {gradients: false, tensor: true}"};
 constexpr std::array<std::string_view, 12> kOtherPlans{"data-parallel",
                                                        "fsdp",
