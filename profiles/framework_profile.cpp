@@ -237,6 +237,8 @@ FrameworkProfile read_framework_section(const base::Yaml& section, const std::st
   f.expert_bias = read_bytes_per_element(map, "expert_bias", sink);
   f.rotation = read_bytes_per_element(map, "rotation", sink);
   f.rms_norm = read_bytes_per_element(map, "rms_norm", sink);
+  f.context_merge = read_bytes_per_element(map, "context_merge", sink);
+  f.context_copy = read_bytes_per_element(map, "context_copy", sink);
   if (const base::Yaml* memory = map.optional("memory")) f.memory = read_memory(*memory, map.path_of("memory"), sink);
   if (const base::Yaml* host = map.required("host")) f.host = read_host(*host, map.path_of("host"), sink);
   f.compiled = map.boolean("compiled").value_or(false);

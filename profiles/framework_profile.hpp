@@ -143,6 +143,10 @@ struct FrameworkProfile {
   BytesPerElement expert_bias;  // adding the biases of experts, per element of their outputs; 0: the last product adds them
   BytesPerElement rotation;     // rotary embedding, per element of queries and keys that it rotates; 0: one fused kernel
   BytesPerElement rms_norm;     // per element of what it normalises, without the gradient of its weight; 0: one fused kernel
+  // Attention whose ranks of context meet each other's keys block by block, for each block of another rank. Per element of its output: what
+  // a block makes is merged with what those before it made, and so are gradients of queries. Per element of the block's keys and values:
+  // copies into the buffer that is sent, and sums of gradients. 0: the kernels of attention do it.
+  BytesPerElement context_merge, context_copy;
   MemoryHabits memory;
   // Share of the tensor cores' peak that fused attention reaches, by GPU generation (a device profile's name up to its first '-');
   // absent: as the device profile has it.

@@ -5,6 +5,7 @@
 #include "pcg/operators/attention_dims.hpp"
 #include "pcg/operators/weights.hpp"
 #include "pcg/sharding/halo.hpp"
+#include "pcg/sharding/internal_collectives.hpp"
 #include "pcg/work/forward_kernels.hpp"
 #include "pcg/work/gradient_kernels.hpp"
 #include "pcg/work/shard_operator.hpp"
@@ -184,6 +185,38 @@ void run_pointwise_apart(std::vector<pcg::Kernel>& kernels, const NodeShape& sha
     run_apart(kernels, "layer_norm", norm, [&](const pcg::Kernel&) { return static_cast<double>(shape.read[0].elements()); });
 }
 
+// Attention whose positions are cut: the ranks of context whose keys it meets, without its own.
+std::int64_t blocks_of_others(const pcg::Plan& plan, std::uint32_t node) {
+  const pcg::PcgNode& n = plan.pcg.nodes()[node];
+  if (!std::holds_alternative<pcg::Attention>(*n.operation())) return 0;
+  std::int64_t ranks = 1;
+  for (const pcg::InternalCollective& c :
+       pcg::internal_collectives(*n.operation(), *n.space, n.sharding, plan.pcg.whole_inputs(pcg::NodeId(node))))
+    if (c.kind == pcg::InternalCollective::Kind::all_gather && !c.backward) ranks = n.sharding.degrees[static_cast<std::size_t>(c.loop)];
+  return ranks - 1;
+}
+
+// What joins the results of attention for the blocks of other ranks' keys. Without `repeated_keys` those of a group of heads are one.
+std::vector<pcg::Kernel> context_kernels(const NodeShape& shape, const Apart& merge, const Apart& copy) {
+  if (shape.blocks_of_others == 0) return {};
+  const auto& op = std::get<pcg::Attention>(shape.op);
+  const auto output = static_cast<double>(shape.outputs[0].elements());
+  const double keys = 2 * output * (op.repeated_keys ? 1 : static_cast<double>(op.kv_heads) / static_cast<double>(op.heads));
+  std::vector<pcg::Kernel> kernels;
+  const auto add = [&](const Apart& apart, double elements, const char* name) {
+    if (apart.per_element.value() == 0) return;
+    pcg::Kernel k;
+    k.kind = pcg::KernelKind::elementwise;
+    k.name = name;
+    k.flops = base::Flops(elements);
+    k.bytes = apart.per_element * elements / apart.kernels;
+    kernels.insert(kernels.end(), static_cast<std::size_t>(apart.kernels * shape.blocks_of_others), k);
+  };
+  add(copy, keys, "attention.copy_block");
+  add(merge, output, "attention.merge_block");
+  return kernels;
+}
+
 // The kernel of a backward pass as if attention had no window: cuDNN's in fp8 and mxfp8 take the whole triangle of keys, whatever window
 // there is (profiles/tables/cudnn_attention.csv says of which versions).
 pcg::Kernel without_window(const pcg::Kernel& fused, const NodeShape& shape, const pcg::TrainingConfig& training) {
@@ -246,6 +279,7 @@ NodeShape node_shape(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t
               receives_unsorted(plan, flow, node)};
   s.permuted_by_library = plan.dispatch == pcg::Dispatch::hybridep;
   if (plan.dispatch == pcg::Dispatch::allgather) s.gathering_ranks = ranks_of_experts(plan, flow, node);
+  s.blocks_of_others = blocks_of_others(plan, node);
   s.trained = trains_weights(flow, node);
   s.stored = flow.stored[node];
   s.graphed = pcg::is_graphed(n, plan.graphed);
@@ -281,6 +315,8 @@ std::vector<pcg::Kernel> forward_kernels(const NodeShape& shape, const pcg::Trai
   fill_gathered(kernels, shape, training, std::holds_alternative<pcg::MoeCombine>(shape.op));
   permute_in_library(kernels, shape);
   for (const pcg::Kernel& k : expert_bias_kernels(shape, forward_of(framework.expert_bias))) kernels.push_back(k);
+  for (const pcg::Kernel& k : context_kernels(shape, forward_of(framework.context_merge), forward_of(framework.context_copy)))
+    kernels.push_back(k);
   if (shape.casts_kept) kernels.push_back(cast_kept(shape.read[0], training.precision));
   return kernels;
 }
@@ -312,6 +348,8 @@ std::vector<pcg::Kernel> input_gradient_kernels(const NodeShape& shape, const pc
   fill_gathered(kernels, shape, training, std::holds_alternative<pcg::MoeDispatch>(shape.op));
   permute_in_library(kernels, shape);
   put_before(kernels, expert_bias_kernels(shape, backward_of(framework.expert_bias)));
+  for (const pcg::Kernel& k : context_kernels(shape, backward_of(framework.context_merge), backward_of(framework.context_copy)))
+    kernels.push_back(k);
   if (shape.casts_kept) kernels.insert(kernels.begin(), cast_kept(shape.read[0], training.precision));
   return kernels;
 }

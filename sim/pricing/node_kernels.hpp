@@ -25,6 +25,7 @@ struct NodeShape {
   bool received_unsorted = false;               // dispatch or combine of tokens that come by all-to-all to ranks of several experts
   bool permuted_by_library = false;             // dispatch or combine whose library brings tokens into order (Dispatch::hybridep)
   std::int64_t gathering_ranks = 1;             // dispatch or combine: so many gather the tokens of all (Dispatch::allgather)
+  std::int64_t blocks_of_others = 0;            // attention whose positions are cut: blocks of keys of the other ranks of context
   bool trained = false;                         // the backward pass makes gradients of weights that it reads
   bool stored = false;                          // joins or cuts weights alone (FlowGraph::stored): runs no kernels
   bool graphed = false;                         // in a CUDA graph (pcg::GraphedParts): the host launches it in no time

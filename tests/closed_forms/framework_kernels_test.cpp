@@ -2,10 +2,10 @@
 // k experts for each token, in half precision:
 //   activation and product of a gated unit: forward 4 n f and 6 n f bytes, backward 6 n f and 10 n f; one kernel for both: 6 n f and 10 n
 //   f; both projections in one product: the gradients of what they read are not added up, 6 n h less; rotation apart: so many bytes for
-//   each element of queries and keys, 2 n h of them, in place of 4; RMS norms apart: so many for each element of what the three of them
-//   normalise, 3 n h, in place of what they read and write and their weights, 2 h each; sorting what came by all-to-all, and what leaves: 4
-//   k n h each, forward and backward; copies around a ZeRO-3 unit: so many bytes for each of its parameters; a softmax that is not fused:
-//   so many for each score.
+//   each element of queries and keys, 2 n h of them, in place of 4; blocks of other ranks' keys: so many for each element of attention's
+//   output and of the block; RMS norms apart: so many for each element of what the three of them normalise, 3 n h, in place of what they
+//   read and write and their weights, 2 h each; sorting what came by all-to-all, and what leaves: 4 k n h each, forward and backward;
+//   copies around a ZeRO-3 unit: so many bytes for each of its parameters; a softmax that is not fused: so many for each score.
 #include <doctest/doctest.h>
 
 #include "planning.hpp"
@@ -54,7 +54,7 @@ struct HabitBytes {
 };
 
 HabitBytes bytes_with(const HabitCase& c, const profiles::FrameworkProfile& framework) {
-  const topology::Cluster cluster = test::dgx_a100(1, c.grid.data * c.grid.tensor);
+  const topology::Cluster cluster = test::dgx_a100(1, c.grid.data * c.grid.tensor * c.grid.context);
   const pcg::Plan plan = habit_plan(c, cluster);
   const sim::Dataflow data = sim::dataflow_of(plan);
   const auto sum = [](const std::vector<pcg::Kernel>& kernels) {
@@ -112,6 +112,24 @@ TEST_CASE("a rotation apart moves its own bytes for each element of queries and 
   CHECK(m.forward == doctest::Approx((24 - 4) * 2 * kHabitTokens * kHabitWidth));
   CHECK(m.backward == doctest::Approx((34 - 4) * 2 * kHabitTokens * kHabitWidth));
   CHECK(taken({.rope = false}, apart, {}).forward == 0);
+}
+
+TEST_CASE(
+    "blocks of other ranks' keys are merged and copied by their own bytes for each element, one block for each other rank of context") {
+  profiles::FrameworkProfile apart;
+  apart.context_merge = {.forward = base::Bytes(38), .backward = base::Bytes(10), .forward_kernels = 4};
+  apart.context_copy = {.forward = base::Bytes(4), .backward = base::Bytes(25)};
+  const auto joined = [&](int context, search::ContextKind kind) {
+    return taken({.grid = {.data = 1, .context = context, .context_kind = kind}}, apart, {});
+  };
+  for (const auto kind : {search::ContextKind::ring, search::ContextKind::gather})
+    for (const int context : {2, 4}) {
+      const double elements = kHabitTokens / context * kHabitWidth * (context - 1);  // of attention's output, for all blocks
+      CHECK(joined(context, kind).forward == doctest::Approx((38 + 2 * 4) * elements));
+      CHECK(joined(context, kind).backward == doctest::Approx((10 + 2 * 25) * elements));
+    }
+  CHECK(joined(2, search::ContextKind::ulysses).forward == 0);  // whole sequences of fewer heads
+  CHECK(joined(1, search::ContextKind::ring).forward == 0);
 }
 
 TEST_CASE("RMS norms apart move their own bytes for each element, in so many kernels; a compiler fuses them") {

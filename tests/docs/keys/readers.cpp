@@ -357,6 +357,8 @@ std::vector<KeyReader> profile_readers() {
         "B, backward_bytes: 1 B, forward_kernels: 2, "
         "backward_kernels: 2}\n"
         "  rms_norm: {forward_bytes: 1 B, backward_bytes: 1 B, forward_kernels: 2, backward_kernels: 2}",
+        "  context_merge: {forward_bytes: 1 B, backward_bytes: 1 B, forward_kernels: 2, backward_kernels: 2}\n  context_copy: "
+        "{forward_bytes: 1 B, backward_bytes: 1 B, forward_kernels: 2, backward_kernels: 2}",
         "  compiled: true",
         "  memory: {rms_norm: 1 B, loss_kept: 1 B, loss_passing: 1 B, gradient_placeholders: true, half_gradients: true, "
         "weighed_activations: true, "
