@@ -17,7 +17,7 @@ using scenarios::Spread;
 
 constexpr int kQuantiles = 10;       // of a group: enough for tails of 5 %, and too few to tell its rows
 constexpr int kDescentRounds = 2;    // of the descent; the second rarely moves anything
-constexpr double kLeastGain = 0.01;  // less is chance
+constexpr double kLeastGain = 0.02;  // less is chance
 // Steps that are tried, from the second: coarse ones, since 50 groups tell no finer ones apart. A group of another framework keeps all, a
 // fifth or a twentieth of its weight, for each other word all, half or a fifth, for each doubling all or a tenth or a fifth less; an
 // iteration of waiting alone multiplies spreads by 1, 1.6, 2.7 or 4.5.
