@@ -66,6 +66,8 @@ class Checker {
       complain("fp8_attention is of fp8 and mxfp8, and the precision is {}", to_text(plan_.training.precision));
     if (plan_.training.bf16_layers != Bf16Layers{} && !casts_products(plan_.training.precision))
       complain("bf16_layers is of low precision, and the precision is {}", to_text(plan_.training.precision));
+    if (plan_.memory.offload.blocks > 0 && !plan_.memory.offload.activations)
+      complain("no activations are offloaded, of {} layers or of all", plan_.memory.offload.blocks);
     if (zero.groups < 1) complain("shard_groups is {}, it must be at least 1", zero.groups);
     else if (zero.groups > 1 && plan_.zero == 0) complain("without zero nothing is shared out in {} groups", zero.groups);
     else if (plan_.gpus % zero.groups != 0) complain("{} GPUs do not divide into {} groups that share out", plan_.gpus, zero.groups);

@@ -227,9 +227,9 @@ std::string summary(const Grid& g, const GridConfig& c) {
   if (c.memory.bf16_moments) text += ", moments in bf16";
   if (c.memory.fp8_activation_inputs) text += ", activation inputs in fp8";
   if (const pcg::Offload& o = c.memory.offload; o.activations || o.optimizer)
-    text +=
-        fmt::format(", {}{}{}{} offloaded", o.activations ? "activations" : "", o.blocks > 0 ? fmt::format(" of {} layers", o.blocks) : "",
-                    o.activations && o.optimizer ? " and " : "", o.optimizer ? "optimizer" : "");
+    text += fmt::format(", {}{}{}{} offloaded", o.activations ? "activations" : "",
+                        o.blocks > 0 ? fmt::format(" of {} layer{}", o.blocks, o.blocks > 1 ? "s" : "") : "",
+                        o.activations && o.optimizer ? " and " : "", o.optimizer ? "optimizer" : "");
   if (c.cuda_graphs || c.graphed != pcg::GraphedParts{}) text += c.cuda_graphs ? ", CUDA graphs" : ", CUDA graphs of parts";
   return text;
 }

@@ -59,7 +59,7 @@ class BackwardEmitter {
   [[nodiscard]] bool accumulates() const { return position_ == MicroBatchPosition::middle || position_ == MicroBatchPosition::last; }
   Waits waits_of(std::uint32_t node) const;
   void begin_block(std::uint32_t node);
-  // Brings back what lies in the hosts' memory and begins to come back at the block that begins here (OffloadedBlock::due).
+  // Brings back what lies in the hosts' memory and is due behind the block that begins here (OffloadedBlock::due).
   void bring_back(std::uint32_t node);
   void recompute_for(std::uint32_t node);
   // Units that make what a node reads, and that was not kept.
@@ -153,7 +153,7 @@ void BackwardEmitter::bring_back(std::uint32_t node) {
   std::vector<std::uint32_t> reached;
   for (auto next = std::next(of_stage.rbegin(), static_cast<std::ptrdiff_t>(fetched_.size())); next != of_stage.rend(); ++next) {
     const auto& [block, offloaded] = *next;
-    if (offloaded.due && *offloaded.due < current_block_) break;
+    if (offloaded.due && *offloaded.due <= current_block_) break;
     // A place is free when all kernels so far have run: those of the block before this one.
     if (reached.empty()) reached = {append({Mark{l_.interned.device_set_of(node)}, node, {}, {}, {}})};
     std::vector<EventId> waits_on;

@@ -25,10 +25,12 @@ struct KeptByBlock {
 
 // A block whose activations are copied to the hosts and back (pcg::Offload). Where all of n layers are offloaded, two are on the device at
 // once. Where k of them are, their copies share the pass out among them: that of the i-th is done when n i / k layers have run (Transformer
-// Engine, transformer_engine/pytorch/cpu_offload.py, layer_window_map), and on the way back it begins there.
+// Engine, transformer_engine/pytorch/cpu_offload.py, layer_window_map), and on the way back it begins when these are the ones that are
+// left.
 struct OffloadedBlock {
-  std::optional<int> due;  // the layer before which it has left, and at which it begins to come back; none: behind the last one
-  double bytes = 0;        // that each device copies, of the device that has most
+  std::optional<int>
+      due;           // the layer before which it has left, and after whose backward pass it begins to come back; none: behind the last
+  double bytes = 0;  // that each device copies, of the device that has most
 };
 using OffloadedBlocks = std::map<int, OffloadedBlock>;  // by block of the graph
 

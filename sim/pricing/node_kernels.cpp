@@ -53,16 +53,21 @@ struct Apart {
 Apart forward_of(const profiles::BytesPerElement& b) { return {b.forward, b.forward_kernels}; }
 Apart backward_of(const profiles::BytesPerElement& b) { return {b.backward, b.backward_kernels}; }
 
-// Passes over the experts' outputs besides their product.
-std::vector<pcg::Kernel> expert_bias_kernels(const NodeShape& shape, const Apart& apart) {
-  if (!shape.biases_apart || apart.per_element.value() == 0) return {};
-  const auto elements = static_cast<double>(shape.outputs[0].elements());
+// Passes over so many elements, all of them so many times.
+std::vector<pcg::Kernel> passes_over(double elements, const Apart& apart, const char* name, std::int64_t times = 1) {
+  if (apart.per_element.value() == 0) return {};
   pcg::Kernel k;
   k.kind = pcg::KernelKind::elementwise;
-  k.name = "biases of experts";
+  k.name = name;
   k.flops = base::Flops(elements / apart.kernels);
   k.bytes = apart.per_element * elements / apart.kernels;
-  return std::vector<pcg::Kernel>(static_cast<std::size_t>(apart.kernels), k);
+  return std::vector<pcg::Kernel>(static_cast<std::size_t>(apart.kernels * times), k);
+}
+
+// Passes over the experts' outputs besides their product.
+std::vector<pcg::Kernel> expert_bias_kernels(const NodeShape& shape, const Apart& apart) {
+  if (!shape.biases_apart) return {};
+  return passes_over(static_cast<double>(shape.outputs[0].elements()), apart, "biases of experts");
 }
 
 bool adds_biases_of_experts(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node) {
@@ -202,18 +207,9 @@ std::vector<pcg::Kernel> context_kernels(const NodeShape& shape, const Apart& me
   const auto& op = std::get<pcg::Attention>(shape.op);
   const auto output = static_cast<double>(shape.outputs[0].elements());
   const double keys = 2 * output * (op.repeated_keys ? 1 : static_cast<double>(op.kv_heads) / static_cast<double>(op.heads));
-  std::vector<pcg::Kernel> kernels;
-  const auto add = [&](const Apart& apart, double elements, const char* name) {
-    if (apart.per_element.value() == 0) return;
-    pcg::Kernel k;
-    k.kind = pcg::KernelKind::elementwise;
-    k.name = name;
-    k.flops = base::Flops(elements);
-    k.bytes = apart.per_element * elements / apart.kernels;
-    kernels.insert(kernels.end(), static_cast<std::size_t>(apart.kernels * shape.blocks_of_others), k);
-  };
-  add(copy, keys, "attention.copy_block");
-  add(merge, output, "attention.merge_block");
+  std::vector<pcg::Kernel> kernels = passes_over(keys, copy, "attention.copy_block", shape.blocks_of_others);
+  const std::vector<pcg::Kernel> merges = passes_over(output, merge, "attention.merge_block", shape.blocks_of_others);
+  kernels.insert(kernels.end(), merges.begin(), merges.end());
   return kernels;
 }
 

@@ -24,6 +24,8 @@ struct HabitCase {
   std::int64_t experts = 0, unfused_heads = 0;  // unfused_heads 0: fused attention of 4 heads
   search::GridConfig grid = {.data = 1};
   bool expert_biases = false;
+  std::int64_t kv_heads = 4;
+  bool repeated_keys = false;
 };
 
 pcg::Plan habit_plan(const HabitCase& c, const topology::Cluster& cluster) {
@@ -33,6 +35,8 @@ pcg::Plan habit_plan(const HabitCase& c, const topology::Cluster& cluster) {
   t.ffn = 768;
   t.heads = c.unfused_heads > 0 ? c.unfused_heads : 4;
   if (c.unfused_heads > 0) t.attention = pcg::models::AttentionKind::unfused;
+  t.kv_heads = c.unfused_heads > 0 ? c.unfused_heads : c.kv_heads;
+  t.repeated_keys = c.repeated_keys;
   t.vocab = 512;
   t.sequence_length = 256;
   t.gated = c.gated;
@@ -128,6 +132,11 @@ TEST_CASE(
       CHECK(joined(context, kind).forward == doctest::Approx((38 + 2 * 4) * elements));
       CHECK(joined(context, kind).backward == doctest::Approx((10 + 2 * 25) * elements));
     }
+  // Two of four heads share a key, unless it is repeated for each.
+  const search::GridConfig two = {.data = 1, .context = 2};
+  const double elements = kHabitTokens / 2 * kHabitWidth;
+  CHECK(taken({.grid = two, .kv_heads = 2}, apart, {}).forward == doctest::Approx((38 + 4) * elements));
+  CHECK(taken({.grid = two, .kv_heads = 2, .repeated_keys = true}, apart, {}).forward == doctest::Approx((38 + 2 * 4) * elements));
   CHECK(joined(2, search::ContextKind::ulysses).forward == 0);  // whole sequences of fewer heads
   CHECK(joined(1, search::ContextKind::ring).forward == 0);
 }

@@ -244,9 +244,11 @@ TEST_CASE("what a plan file says of memory is in order, and does not contradict 
   const auto modules = read_plan(base::parse_yaml(memory("{recomputed_modules: [mlp, norm]}"), "p.yaml")).memory.recomputed.modules;
   CHECK(modules == std::vector{Module::norm, Module::mlp});
   CHECK(error_of(memory("{recomputed_modules: [mlp, mlp]}")) == "9:38: plan.memory.recomputed_modules[1]: mlp is listed twice\n");
+  CHECK(read_plan(base::parse_yaml(memory("{offload: {activations: true, blocks: 2}}"), "p.yaml")).memory.offload.blocks == 2);
   const auto refused = [&](const std::string& map) { return error_of(memory(map)); };
   CHECK(refused("{recompute: full, recomputed_modules: [mlp]}") ==
         "3:3: plan: recompute is full: modules are recomputed where it is none\n");
+  CHECK(refused("{offload: {optimizer: true, blocks: 2}}") == "3:3: plan: no activations are offloaded, of 2 layers or of all\n");
   CHECK(refused("{weights: fp8}") == "3:3: plan: weights are kept in fp8 where products are in fp8, and the precision is fp32\n");
   CHECK(refused("{shard_groups: 3}") == "3:3: plan: without zero nothing is shared out in 3 groups\n");
   CHECK(refused("{zero: 3, shard_groups: 2}") == "3:3: plan: 3 GPUs do not divide into 2 groups that share out\n");

@@ -7,7 +7,7 @@ these rows depends on it). LoRA's adapters are on linear_qkv, of rank 16. SFT ro
 import re
 
 from .machines import machine
-from .megatron_core import grid, merged, precision_of, recompute_modules
+from .megatron_core import grid, merged, precision_of, recompute_modules, weights_in
 from .models import model
 from .points import Unsaid, number, point, seconds_of
 
@@ -58,17 +58,16 @@ def recomputed(recipe):
 
 
 def precision(recipe, r, chip, hybrid):
-    """What is multiplied and kept in low precision. Hopper's products need a transposed copy of the weights, which is cached."""
+    """What is multiplied and kept in low precision."""
     p = {"precision": precision_of(r["precision"]), "fp8_recipe": FP8_RECIPES.get(recipe["fp8_recipe"])}
     if p["precision"] == "bf16":
         return p
-    kept = {"fp8": "fp8_transposed" if chip.startswith("h") else "fp8"}.get(p["precision"], p["precision"])
     first, _, last = recipe["first_last_bf16"].partition("+")
     # Providers of hybrids keep modules of prediction in bf16 (keep_mtp_spec_in_bf16 of Megatron-Bridge's Nemotron recipes).
     in_bf16 = {"first": number(first), "last": number(last or first), "mtp": hybrid and bool(number(recipe["mtp_layers"]))}
     p["training.bf16_layers"] = {k: v for k, v in in_bf16.items() if v} or None
     p["training.fp8_attention"] = True if recipe["fp8_attention"] == "1" and p["precision"] in ("fp8", "mxfp8") else None
-    p["plan.weights"] = kept if recipe["low_prec_param_gather"] == "1" else "bf16"
+    p["plan.weights"] = weights_in(p["precision"], chip) if recipe["low_prec_param_gather"] == "1" else "bf16"
     return p
 
 

@@ -15,8 +15,7 @@ GRAPHS = {"plan.cuda_graphs": True}                       # --cuda_graphs true
 SAVE_QKV = {"recompute": "full", "training.framework.stops_recomputation_early": True}
 # Racks of GB200 in spring 2025: what no CUDA graph launches takes 1.8 times as long as with the software of 2026. The one constant that is fitted to
 # rows of this table: Llama 3 405B in FP8 asks for 0.56 and DeepSeek-V3, whose forecasts would be 42 % too short, for 0.5; Llama 4 asks for no slower
-# hosts. The
-# scripts of H100 in the same release ask for nothing. Why is not known.
+# hosts. The scripts of H100 in the same release ask for nothing. Why is not known.
 YOUNG_HOSTS = {"cluster.node.gpus.host_speed": 0.55}
 
 # Release, model, chip -> settings, of one precision alone where it is named. The first that fits counts.

@@ -51,6 +51,11 @@ def recompute_modules(names):
 UNFUSED_LOSS = {f"training.framework.loss.{k}": v for k, v in (("forward_kernels", 6), ("forward_bytes", "38 B"), ("backward_kernels", 2), ("backward_bytes", "14 B"))}
 
 
+def weights_in(precision, chip):
+    """What weights are kept in that are gathered in low precision. Hopper's products need a transposed copy of fp8, which is cached."""
+    return "fp8_transposed" if precision == "fp8" and chip.startswith("h") else precision
+
+
 def flops_of_token(shape, seq):
     """FLOPs that Megatron-Core counts for a token of an iteration, to make seconds of its TFLOP/s: products of layers and head forward and
     backward, attention without what a causal mask throws away (Megatron-LM, megatron/training/training.py, num_floating_point_operations; the ModelZoo's

@@ -1,6 +1,6 @@
 """What the scripts of the MoE ModelZoo ask for beside the plan of its rows in published_multinode.csv (yanring/Megatron-MoE-ModelZoo: sbatch_benchmarking.sh,
 model_configs/benchmarking/Qwen3-235B-A22B.yaml, best_practice/qwen3/run_h100_235b.sh, run_gb200_235b.sh and run_gb300_235b.sh)."""
-from .megatron_core import flops_of_token, recompute_modules
+from .megatron_core import flops_of_token, recompute_modules, weights_in
 from .points import Unsaid, number
 
 # Plans of the scripts: chip, degrees of tensor, pipeline, context and expert parallelism, tokens of a sequence.
@@ -26,7 +26,7 @@ def settings(r, chip, precision):
     if precision == "bf16":  # --tp-comm-overlap
         p["training.framework.overlap_tensor"] = True if tp > 1 else None
     else:  # --fp8-param-gather, --use-precision-aware-optimizer, --exp-avg-dtype bf16
-        p.update({"plan.weights": precision, "plan.moments": "bf16", "training.framework.fp32_gradient_copy": False})
+        p.update({"plan.weights": weights_in(precision, chip), "plan.moments": "bf16", "training.framework.fp32_gradient_copy": False})
     return p
 
 

@@ -1,6 +1,6 @@
 """Published runs of 8 to thousands of GPUs (published_multinode.csv): NVIDIA's DGX Cloud benchmarks, FSDP of PyTorch and JAX, reports.
 
-What a row leaves open: NeMo's rows have no word on tensor overlap (its recipes of dense models overlap it; what launch scripts add: dgxc.py)
+What a row leaves open: NeMo's rows have no word on tensor overlap (its recipes of dense models overlap it; what launch scripts add: dgxc.py, modelzoo.py)
 nor on the FP8 recipe (delayed scaling, NeMo's default of early 2025). What XLA compiles cannot be said: rows of PyTorch and JAX run under the profiles
 `pytorch` and `generic`. Rows whose figures are recalled and not read in a source are left out, and so are runs with tokens that went
 where the router sent them."""
@@ -25,7 +25,7 @@ def fp8_recipe(r, precision):
     if precision != "fp8":
         return None
     text = r["framework"].lower()
-    if "blockwise" in text:
+    if "blockwise" in text or is_zoo(r):  # the ModelZoo's scripts: --fp8-recipe blockwise
         return "blockwise"
     # torchao's float8 scales by what it finds, unless told otherwise (Float8LinearConfig, ScalingType.DYNAMIC, one scale for a tensor).
     return "current" if "tensorwise" in text or framework_of(r) == "pytorch" else "delayed"
@@ -107,8 +107,8 @@ def multinode(tables):
             shape["layers"] = number(r["layers"])
         measured = seconds_of(with_tokens(r, shape, seq) if is_zoo(r) else r, batch * seq, n)
         framework, precision = framework_of(r), precision_of(r["precision"])
-        p = grid(shape, n_gpus=n, tp=tp, pp=pp, vp=number(r["vp"], 1), cp=cp, ep=ep, etp=number(r["etp"]) or (EXPERT_TENSOR if is_zoo(r) else None), micro_batch=number(r["micro_batch"], max(1, each // pp)),
-                 global_batch=batch, seq=seq, framework=framework)
+        p = grid(shape, n_gpus=n, tp=tp, pp=pp, vp=number(r["vp"], 1), cp=cp, ep=ep, etp=number(r["etp"]) or (EXPERT_TENSOR if is_zoo(r) else None),
+                 micro_batch=number(r["micro_batch"], max(1, each // pp)), global_batch=batch, seq=seq, framework=framework)
         more = experts(r, notes) if ep > 1 else {}
         if framework in ("pytorch", "generic"):
             more.update({**sharded(r, n, tp, pp, cp), **(torch_units(r) if framework == "pytorch" else {})})
