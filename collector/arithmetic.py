@@ -1,5 +1,5 @@
-"""What the PyTorch half of the collector computes without PyTorch: which iterations are run in what order, statistics, FLOPs and bytes
-of fused attention, and the joining of files. Standard library only; tests/collector/arithmetic_test.py tests it."""
+"""What the PyTorch half of the collector computes without PyTorch: which iterations are run in what order, statistics, and the joining of
+files. Standard library only; tests/collector/arithmetic_test.py tests it."""
 
 import math
 import statistics
@@ -30,6 +30,61 @@ def iteration_cases():
                 if transformer and precision == "bf16":
                     cases.append((model, batches[place], precision, "flash"))
     return cases
+
+
+# Language models of today, by the keys of a scenario's model.transformer; the layers are a few, so that states fit one GPU.
+DECODER_SHAPES = {
+    name: dict(hidden=h, heads=a, kv_heads=g, ffn=f, sequence=s, vocabulary=v, gated=gated, rms_norm=gated, rope=gated, biases=False, tied_embeddings=not gated)
+    for name, h, a, g, f, s, v, gated in (
+        ("llama3-8b", 4096, 32, 8, 14336, 8192, 128256, True),
+        ("llama2-13b", 5120, 40, 40, 13824, 4096, 32000, True),
+        ("llama3-70b", 8192, 64, 8, 28672, 8192, 32000, True),
+        ("llama-1b", 2048, 16, 16, 5632, 2048, 32000, True),
+        ("mpt-7b", 4096, 32, 32, 16384, 2048, 50368, False),
+        ("mpt-1b", 2048, 16, 16, 8192, 2048, 50368, False),
+    )
+}
+
+
+def decoder(shape, layers, batch, compiled=False, recompute=False, attention="flash", sharded=True):
+    return {"shape": shape, "layers": layers, "batch": batch, "compiled": compiled, "recompute": recompute, "attention": attention, "sharded": sharded}
+
+
+# sharded: FSDP2 over the one GPU, bf16 from fp32 weights; else autocast. Order: whatever time there is covers the shapes.
+DECODERS = (
+    decoder("llama3-8b", 4, 1),
+    decoder("mpt-7b", 6, 4),
+    decoder("llama-1b", 16, 4),
+    decoder("llama3-70b", 2, 1),
+    decoder("llama2-13b", 4, 2),
+    decoder("mpt-1b", 24, 4),
+    decoder("llama3-8b", 4, 2, recompute=True),
+    decoder("llama-1b", 16, 4, compiled=True),
+    decoder("llama3-8b", 4, 1, compiled=True),
+    decoder("mpt-7b", 6, 8, recompute=True),
+    decoder("llama3-8b", 4, 1, attention="cudnn"),
+    decoder("llama-1b", 16, 1),
+    decoder("mpt-7b", 6, 4, sharded=False),
+    decoder("llama2-13b", 4, 2, compiled=True),
+    decoder("llama3-70b", 2, 1, compiled=True),
+    decoder("mpt-1b", 24, 1),
+    decoder("llama-1b", 16, 4, sharded=False),
+)
+
+
+def decoder_name(options):
+    ways = [w for w in ("compiled", "recompute", "sharded") if options[w]]
+    return f"{options['shape']}-l{options['layers']}-{'-'.join([*ways, options['attention']])}-b{options['batch']}"
+
+
+def kernel_totals(events, steps):
+    """[[name, kernels of one step, seconds of one step]], the longest first, of a Kineto trace's events."""
+    totals = {}
+    for e in events:
+        if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset"):
+            count, seconds = totals.get(e["name"], (0, 0.0))
+            totals[e["name"]] = (count + 1, seconds + 1e-6 * e["dur"])
+    return [[name[:160], count / steps, seconds / steps] for name, (count, seconds) in sorted(totals.items(), key=lambda t: -t[1][1])]
 
 
 def wants_trace(case):
@@ -69,34 +124,6 @@ def share_of(left_s, cases_left, least_s=1.0):
     return max(least_s, 2 * left_s / max(1, cases_left))
 
 
-def flash_attention(backward, samples, heads, sequence, head_dim, causal, element_bytes=2):
-    """A kernel entry without times, counted as pcg/work counts attention.flash_forward and attention.flash_gradient: 2 products forward and 5
-    backward, half of that when causal; q, k, v and the output each once forward, all four and their gradients backward."""
-    batch = samples * heads
-    product = 2.0 * batch * sequence * sequence * head_dim
-    tensor = float(element_bytes * batch * sequence * head_dim)
-    return {
-        "kind": "attention",
-        "operation": "attention.flash_gradient" if backward else "attention.flash_forward",
-        "batch": batch, "m": sequence, "n": sequence, "k": head_dim,
-        "flops": product * (5.0 if backward else 2.0) / (2 if causal else 1),
-        "bytes": tensor * (8 if backward else 4),
-    }
-
-
-def attention_cases():
-    """(samples, heads, sequence, head_dim, causal): tokens from 1 Ki to 64 Ki, sequences from 128 to 16 Ki, whole and uneven."""
-    cases = []
-    for sequence in (128, 512, 1024, 2048, 4096, 8192, 16384, 1000, 3000, 257):
-        for tokens in (1024, 8192, 65536):
-            samples = tokens // sequence
-            for heads, head_dim in ((16, 64), (32, 128)):
-                if samples == 0 or samples * heads * float(sequence) ** 2 * head_dim > 4e12:
-                    continue
-                cases += [(samples, heads, sequence, head_dim, causal) for causal in (True, False)]
-    return cases
-
-
 def read_smi(text):
     """Clocks and power while measuring, from `nvidia-smi --query-gpu=clocks.sm,clocks.mem,power.draw,temperature.gpu
     --format=csv,noheader,nounits` lines: {name: {min, median, max}}. Lines that are no four numbers are passed over."""
@@ -115,26 +142,28 @@ def read_smi(text):
     }
 
 
-def merge(measured, iterations, smi, driver):
-    """One result: of the program's file, the script's ({"environment", "kernels", "iterations", "left_out"}, or None and a reason in
-    left_out), what nvidia-smi said while they ran, and the driver's version. Raises ValueError when they contradict one another."""
+def merge(measured, iterations, operations, smi, driver):
+    """One result: of the program's file, the scripts' ({"environment", lists of entries, "left_out"}, or None where one wrote nothing), what
+    nvidia-smi said while they ran, and the driver's version. Raises ValueError when they contradict one another."""
     if measured.get("foreshard_collect") != 1:
         raise ValueError('the first file is none of the collector: "foreshard_collect" is not 1')
     result = dict(measured)
     result["environment"] = dict(measured["environment"])
     result["device"] = dict(measured["device"])
+    result["left_out"] = list(measured["left_out"])
     if driver:
         result["environment"]["driver"] = driver
     if smi:
         result["device"]["clocks"] = dict(measured["device"].get("clocks", {}), measured=smi)
-    if iterations is None:
-        result["left_out"] = measured["left_out"] + ["iterations: the script wrote nothing"]
-        return result
-    name = iterations.get("device_name")
-    if name and name != measured["device"]["name"]:
-        raise ValueError(f'the files are of two devices: {measured["device"]["name"]} and {name}')
-    result["environment"].update(iterations["environment"])
-    result["kernels"] = measured["kernels"] + iterations["kernels"]
-    result["iterations"] = iterations["iterations"]
-    result["left_out"] = measured["left_out"] + iterations["left_out"]
+    for what, part, lists in (("operations", operations, ("operations", "sustained")), ("iterations", iterations, ("iterations", "decoders"))):
+        if part is None:
+            result["left_out"].append(f"{what}: the script wrote nothing")
+            continue
+        name = part.get("device_name")
+        if name and name != measured["device"]["name"]:
+            raise ValueError(f'the files are of two devices: {measured["device"]["name"]} and {name}')
+        result["environment"].update(part["environment"])
+        for key in lists:
+            result[key] = part.get(key, [])
+        result["left_out"] += part["left_out"]
     return result

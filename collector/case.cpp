@@ -50,12 +50,14 @@ PerElement per_element(Operation o) {
 }
 
 // The gradient of the inputs is dY[m, n] W[n, k], of the weights X[k, m] dY[m, n]: the reduced size changes places.
-Work matmul_work(Operation o, const MatmulShape& s, double each) {
+// `each`: bytes of a number of the operands, `result_each` of the result.
+Work matmul_work(Operation o, const MatmulShape& s, double each, double result_each) {
   Work w{.batch = s.batch, .m = s.m, .n = s.n, .k = s.k};
   if (o == Operation::linear_input_gradient) w.n = s.k, w.k = s.n;
   if (o == Operation::linear_weight_gradient) w.m = s.k, w.k = s.m;
   w.flops = 2 * real(w.batch) * real(w.m) * real(w.n) * real(w.k);
-  w.bytes = each * real(w.batch) * (real(w.m) * real(w.k) + real(w.k) * real(w.n) + real(w.m) * real(w.n));
+  const double operands = real(w.m) * real(w.k) + real(w.k) * real(w.n);
+  w.bytes = real(w.batch) * (each * operands + result_each * real(w.m) * real(w.n));
   w.footprint = w.bytes;
   return w;
 }
@@ -111,7 +113,7 @@ std::string_view kind_of(Operation o) { return kNames[static_cast<std::size_t>(o
 
 Work work_of(const Case& c) {
   const double each = element_bytes(c.precision);
-  if (const auto* m = std::get_if<MatmulShape>(&c.shape)) return matmul_work(c.operation, *m, each);
+  if (const auto* m = std::get_if<MatmulShape>(&c.shape)) return matmul_work(c.operation, *m, c.precision == Precision::fp8 ? 1 : each, each);
   if (const auto* v = std::get_if<ConvolutionShape>(&c.shape)) return convolution_work(c.operation, *v, each);
   return rows_work(c.operation, std::get<RowsShape>(c.shape), each);
 }

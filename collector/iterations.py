@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times training iterations of whole models and fused attention on one GPU with PyTorch, and writes Kineto traces.
+"""Times training iterations of whole models on one GPU with PyTorch, and writes Kineto traces.
 
 iterations.py --out iterations.json [--traces FOLDER] [--budget SECONDS] [--dry-run]
 
@@ -7,6 +7,7 @@ Nothing is downloaded: the models are models.py's, the data random. What it writ
 
 import argparse
 import gc
+import gzip
 import json
 import os
 import sys
@@ -53,6 +54,71 @@ def write_trace(torch, step, path):
                 step()
         torch.cuda.synchronize()
     profiler.export_chrome_trace(path)
+
+
+def host_seconds(torch, step):
+    """What the host takes to queue a step while the device waits for it alone; the device's time where it queues no further ahead."""
+    samples = []
+    for _ in range(3):
+        torch.cuda.synchronize()
+        start = time.monotonic()
+        step()
+        samples.append(time.monotonic() - start)
+    torch.cuda.synchronize()
+    return arithmetic.summarise(samples)[0]
+
+
+def measure_decoder(torch, models, options, share_s, traces):
+    """The entry of one decoder (README.md, `iterations`), with the kernels of a step."""
+    torch.manual_seed(0)
+    module, inputs_of = models.build_decoder(options["shape"], options, "cuda")
+    module.train()
+    count = models.parameters_of(module)
+    if options["sharded"]:
+        models.shard(module)
+    optimizer = torch.optim.AdamW(module.parameters(), lr=1e-5, fused=True)
+    inputs = inputs_of(options["batch"])
+
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        with torch.autocast("cuda", dtype=torch.bfloat16, enabled=not options["sharded"]):
+            loss = module(*inputs)
+        loss.backward()
+        optimizer.step()
+
+    for _ in range(WARM_UP):
+        step()
+    torch.cuda.synchronize()
+    torch.cuda.reset_peak_memory_stats()
+    first = timed(torch, step, 2)[1]
+    seconds, spread, kept = arithmetic.summarise(timed(torch, step, arithmetic.repeats_within(first, share_s)))
+    entry = {
+        "model": options["shape"], "transformer": dict(arithmetic.DECODER_SHAPES[options["shape"]], layers=options["layers"]), "batch": options["batch"],
+        "precision": "bf16", "seconds": seconds, "spread": spread, "repeats": kept, "host_seconds": host_seconds(torch, step),
+        "peak_bytes": torch.cuda.max_memory_allocated(), "reserved_bytes": torch.cuda.max_memory_reserved(), "attention": options["attention"],
+        "optimizer": "adam", "parameters": count, "compiled": options["compiled"], "recompute": options["recompute"], "sharded": options["sharded"], "trace": "",
+    }
+    if traces:
+        file = arithmetic.decoder_name(options) + ".json.gz"
+        write_trace(torch, step, os.path.join(traces, file))
+        entry["trace"] = file
+        with gzip.open(os.path.join(traces, file), "rt", encoding="utf-8") as f:
+            entry["kernels"] = arithmetic.kernel_totals(json.load(f)["traceEvents"], TRACED_STEPS)
+    return entry
+
+
+def measure_decoders(torch, models, until, traces, result):
+    for i, options in enumerate(arithmetic.DECODERS):
+        left_s = until - time.monotonic()
+        if left_s <= 0:
+            result["left_out"].append(f"decoders: {i} of {len(arithmetic.DECODERS)} cases, then the time budget ended")
+            return
+        print(f"decoder {i + 1} of {len(arithmetic.DECODERS)}: {arithmetic.decoder_name(options)}", file=sys.stderr)
+        try:
+            result["decoders"].append(measure_decoder(torch, models, options, min(4.0, left_s), traces))
+        except Exception as e:  # one that fails leaves the others
+            result["left_out"].append(f"decoder {arithmetic.decoder_name(options)}: {str(e).splitlines()[0] if str(e) else type(e).__name__}")
+        release(torch)
 
 
 def measure_iteration(torch, models, case, share_s, traces):
@@ -104,61 +170,12 @@ def measure_iterations(torch, models, until, traces, result):
         release(torch)
 
 
-def measure_attention_case(torch, case, precision):
-    """Entries of the forward and the backward kernel."""
-    from torch.nn.attention import SDPBackend, sdpa_kernel
-
-    samples, heads, sequence, head_dim, causal = case
-    dtype = torch.bfloat16 if precision == "bf16" else torch.float16
-    q, k, v = (torch.randn(samples, heads, sequence, head_dim, device="cuda", dtype=dtype, requires_grad=True) for _ in range(3))
-    gradient = torch.randn(samples, heads, sequence, head_dim, device="cuda", dtype=dtype)
-    entries = []
-    with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
-        def forward():
-            return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
-
-        y = forward()
-        for backward in (False, True):
-            run = (lambda: torch.autograd.grad(y, (q, k, v), gradient, retain_graph=True)) if backward else forward
-            timed(torch, run, 3)
-            each = timed(torch, run, 2)[1]
-            samples_s = [back_to_back(torch, run, max(1, min(50, int(2e-4 / max(each, 1e-6))))) for _ in range(11)]
-            seconds, spread, kept = arithmetic.summarise(samples_s[1:])
-            entry = arithmetic.flash_attention(backward, samples, heads, sequence, head_dim, causal)
-            entries.append(dict(entry, precision=precision, seconds=seconds, spread=spread, repeats=kept))
-    return entries
-
-
-def back_to_back(torch, run, count):
-    """Device seconds of one of `count` runs in a row, queued behind other work so that the host is ahead."""
-    torch.cuda._sleep(2_000_000)
-    before, after = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    before.record()
-    for _ in range(count):
-        run()
-    after.record()
-    torch.cuda.synchronize()
-    return before.elapsed_time(after) * 1e-3 / count
-
-
-def measure_attention(torch, until, result):
-    cases = [(c, p) for c in arithmetic.attention_cases() for p in ("bf16", "fp16")]
-    for i, (case, precision) in enumerate(cases):
-        if time.monotonic() >= until:
-            result["left_out"].append(f"fused attention: {i} of {len(cases)} cases, then the time budget ended")
-            return
-        try:
-            result["kernels"] += measure_attention_case(torch, case, precision)
-        except RuntimeError as e:
-            result["left_out"].append(f"fused attention {case} {precision}: {str(e).splitlines()[0]}")
-            release(torch)
-
-
 def dry_run(budget_s):
     print(f"dry run: nothing is measured; {budget_s:.0f} s for")
     for model, batch, precision, attention in arithmetic.iteration_cases():
         print(f"  {model} batch {batch} {precision} {attention}".rstrip())
-    print(f"  and {2 * len(arithmetic.attention_cases())} fused attentions, forward and backward")
+    for options in arithmetic.DECODERS:
+        print("  " + arithmetic.decoder_name(options))
 
 
 def write(path, result):
@@ -178,7 +195,7 @@ def main():
         dry_run(options.budget)
         return 0
     start = time.monotonic()
-    result = {"environment": {}, "kernels": [], "iterations": [], "left_out": []}
+    result = {"environment": {}, "iterations": [], "decoders": [], "left_out": []}
     try:
         import torch
 
@@ -186,15 +203,15 @@ def main():
             raise ImportError("PyTorch sees no GPU")
         import models
     except ImportError as e:
-        result["left_out"].append(f"iterations and fused attention: {e}")
+        result["left_out"].append(f"iterations: {e}")
         write(options.out, result)
         return 1
     result["device_name"] = torch.cuda.get_device_name()
     result["environment"] = {"torch": torch.__version__, "torch_cuda": str(torch.version.cuda), "torch_cudnn": str(torch.backends.cudnn.version())}
     if options.traces:
         os.makedirs(options.traces, exist_ok=True)
-    measure_attention(torch, start + 0.15 * options.budget, result)
-    release(torch)
+    measure_decoders(torch, models, start + 0.6 * options.budget, options.traces, result)
+    write(options.out, result)
     measure_iterations(torch, models, start + options.budget, options.traces, result)
     write(options.out, result)
     return 0

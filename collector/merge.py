@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""merge.py KERNELS.json ITERATIONS.json|- SMI.csv|- DRIVER OUT.json: joins the parts of a measurement into the file to import."""
+"""merge.py KERNELS.json ITERATIONS.json|- OPERATIONS.json|- SMI.csv|- DRIVER OUT.json: joins the parts of a measurement into the file to import."""
 
 import json
 import os
@@ -9,22 +9,19 @@ import arithmetic
 
 
 def main(arguments):
-    if len(arguments) != 5:
+    if len(arguments) != 6:
         print(__doc__, file=sys.stderr)
         return 2
-    kernels, iterations, smi, driver, out = arguments
+    kernels, iterations, operations, smi, driver, out = arguments
     try:
         with open(kernels, encoding="utf-8") as f:
             measured = json.load(f)
-        script = None
-        if iterations != "-" and os.path.exists(iterations):
-            with open(iterations, encoding="utf-8") as f:
-                script = json.load(f)
+        script, operated = read_part(iterations), read_part(operations)
         clocks = {}
         if smi != "-" and os.path.exists(smi):
             with open(smi, encoding="utf-8", errors="replace") as f:
                 clocks = arithmetic.read_smi(f.read())
-        result = arithmetic.merge(measured, script, clocks, driver)
+        result = arithmetic.merge(measured, script, operated, clocks, driver)
     except (OSError, ValueError, KeyError) as e:
         print(f"merge.py: {e}", file=sys.stderr)
         return 2
@@ -32,6 +29,14 @@ def main(arguments):
         f.write("{\n" + ",\n".join(f"  {json.dumps(k)}: {lines(v)}" for k, v in result.items()) + "\n}\n")
     os.replace(out + ".part", out)
     return 0
+
+
+def read_part(file):
+    """What a script wrote, or None."""
+    if file == "-" or not os.path.exists(file):
+        return None
+    with open(file, encoding="utf-8") as f:
+        return json.load(f)
 
 
 def lines(value):

@@ -5,6 +5,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+import arithmetic
+
 
 class SelfAttention(nn.Module):
     """Packed projections; attention itself unfused (scores stored, dropped out) or flash."""
@@ -73,6 +75,90 @@ class Gpt(nn.Module):
     def forward(self, tokens, labels):
         x = self.norm(self.layers(self.drop(self.token(tokens) + self.position)))
         return F.cross_entropy(F.linear(x, self.token.weight).flatten(0, 1).float(), labels.flatten())
+
+
+class RotaryAttention(nn.Module):
+    """Grouped queries, rotated in fp32 as complex numbers; fused attention by the library named."""
+
+    def __init__(self, hidden, heads, kv_heads, library, biases):
+        super().__init__()
+        self.heads, self.kv_heads, self.dim, self.library = heads, kv_heads, hidden // heads, library
+        self.q, self.k = nn.Linear(hidden, hidden, bias=biases), nn.Linear(hidden, kv_heads * self.dim, bias=biases)
+        self.v, self.out = nn.Linear(hidden, kv_heads * self.dim, bias=biases), nn.Linear(hidden, hidden, bias=biases)
+
+    @staticmethod
+    def rotate(x, turns):
+        z = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2))
+        return torch.view_as_real(z * turns).flatten(3).type_as(x)
+
+    def forward(self, x, turns):
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+
+        samples, sequence, hidden = x.shape
+        q, k = self.q(x).view(samples, sequence, self.heads, self.dim), self.k(x).view(samples, sequence, self.kv_heads, self.dim)
+        v = self.v(x).view(samples, sequence, self.kv_heads, self.dim)
+        if turns is not None:
+            q, k = self.rotate(q, turns), self.rotate(k, turns)
+        q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
+        with sdpa_kernel(SDPBackend.CUDNN_ATTENTION if self.library == "cudnn" else SDPBackend.FLASH_ATTENTION):
+            y = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=self.heads != self.kv_heads)
+        return self.out(y.transpose(1, 2).reshape(samples, sequence, hidden))
+
+
+class GatedMlp(nn.Module):
+    def __init__(self, hidden, ffn):
+        super().__init__()
+        self.gate, self.up, self.down = nn.Linear(hidden, ffn, bias=False), nn.Linear(hidden, ffn, bias=False), nn.Linear(ffn, hidden, bias=False)
+
+    def forward(self, x):
+        return self.down(F.silu(self.gate(x)) * self.up(x))
+
+
+class DecoderLayer(nn.Module):
+    def __init__(self, c, library, recompute):
+        super().__init__()
+        self.recompute = recompute
+        norm = (lambda: nn.RMSNorm(c["hidden"])) if c["rms_norm"] else (lambda: nn.LayerNorm(c["hidden"], bias=c["biases"]))
+        self.norm1, self.norm2 = norm(), norm()
+        self.attention = RotaryAttention(c["hidden"], c["heads"], c["kv_heads"], library, c["biases"])
+        if c["gated"]:
+            self.mlp = GatedMlp(c["hidden"], c["ffn"])
+        else:
+            self.mlp = nn.Sequential(nn.Linear(c["hidden"], c["ffn"], bias=c["biases"]), nn.GELU(), nn.Linear(c["ffn"], c["hidden"], bias=c["biases"]))
+
+    def run(self, x, turns):
+        x = x + self.attention(self.norm1(x), turns)
+        return x + self.mlp(self.norm2(x))
+
+    def forward(self, x, turns):
+        from torch.utils.checkpoint import checkpoint
+
+        return checkpoint(self.run, x, turns, use_reentrant=False) if self.recompute else self.run(x, turns)
+
+
+class Decoder(nn.Module):
+    """A language model of today, c: the keys of a scenario's model.transformer."""
+
+    def __init__(self, c, library, recompute):
+        super().__init__()
+        self.token = nn.Embedding(c["vocabulary"], c["hidden"])
+        self.position = None if c["rope"] else nn.Embedding(c["sequence"], c["hidden"])
+        self.layers = nn.ModuleList(DecoderLayer(c, library, recompute) for _ in range(c["layers"]))
+        self.norm = nn.RMSNorm(c["hidden"]) if c["rms_norm"] else nn.LayerNorm(c["hidden"], bias=c["biases"])
+        self.head = None if c["tied_embeddings"] else nn.Linear(c["hidden"], c["vocabulary"], bias=False)
+        half, at = c["hidden"] // c["heads"] // 2, torch.arange(c["sequence"]).float()
+        angles = torch.outer(at, 5e5 ** (-torch.arange(half).float() / half)).unsqueeze(1)
+        self.register_buffer("turns", torch.polar(torch.ones_like(angles), angles) if c["rope"] else None, persistent=False)
+
+    def forward(self, tokens, labels):
+        x = self.token(tokens)
+        if self.position is not None:
+            x = x + self.position(torch.arange(tokens.shape[1], device=tokens.device))
+        for layer in self.layers:
+            x = layer(x, self.turns)
+        x = self.norm(x)
+        logits = self.head(x) if self.head is not None else F.linear(x, self.token.weight)
+        return F.cross_entropy(logits.flatten(0, 1).float(), labels.flatten())
 
 
 class Conv(nn.Module):
@@ -238,3 +324,30 @@ def build(name, attention, device):
     with torch.device(device):
         module = make()
     return module, inputs
+
+
+def build_decoder(shape, options, device):
+    """(module on the device, function from a batch to its inputs) of a decoder. options: those of arithmetic.DECODERS."""
+    c = dict(arithmetic.DECODER_SHAPES[shape], layers=options["layers"])
+    with torch.device(device):
+        module = Decoder(c, options["attention"], options["recompute"])
+    if options["compiled"]:
+        for layer in module.layers:
+            layer.compile()
+    return module, lambda b: tuple(torch.randint(c["vocabulary"], (b, c["sequence"]), device=device) for _ in range(2))
+
+
+def shard(module):
+    """FSDP2 over this one GPU: weights cast to bf16 as they are gathered, gradients reduced in fp32."""
+    import torch.distributed as dist
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+
+    if not dist.is_initialized():
+        torch.cuda.set_device(0)
+        dist.init_process_group("nccl", store=dist.HashStore(), rank=0, world_size=1)
+    mesh = init_device_mesh("cuda", (1,))
+    policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
+    for layer in module.layers:
+        fully_shard(layer, mesh=mesh, mp_policy=policy)
+    fully_shard(module, mesh=mesh, mp_policy=policy)

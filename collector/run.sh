@@ -36,8 +36,8 @@ fi
 stop_smi() { [ -z "$smi" ] || kill "$smi" 2>/dev/null || true; smi=; }
 trap stop_smi EXIT
 
-# Half of the time for each, less what starting and ending take; each keeps to its budget by itself, `timeout` is for a hang.
-share=$(($(left) / 2 - 8))
+# Shares of the time, less what starting and ending take; each part keeps to its own by itself, `timeout` is for a hang.
+share=$(($(left) * 30 / 100))
 status=0
 timeout $((share + 60)) "$out/parts/foreshard-collect" --out "$out/parts/kernels.json" --budget "$share" --device "$device" || status=$?
 if ! [ -f "$out/parts/kernels.json" ]; then
@@ -50,10 +50,13 @@ if ! command -v python3 >/dev/null; then
   cp "$out/parts/kernels.json" "$out/collect.json"
   exit 1
 fi
+operations=$(($(left) * 45 / 100))
+CUDA_VISIBLE_DEVICES=$device timeout $((operations + 60)) python3 "$here/operations.py" --out "$out/parts/operations.json" \
+  --budget "$operations" || status=1
 rest=$(($(left) - 25))
 CUDA_VISIBLE_DEVICES=$device timeout $((rest + 60)) python3 "$here/iterations.py" --out "$out/parts/iterations.json" \
   --traces "$out/traces" --budget "$rest" || status=1
 stop_smi
-python3 "$here/merge.py" "$out/parts/kernels.json" "$out/parts/iterations.json" "$out/parts/smi.csv" "$driver" "$out/collect.json"
+python3 "$here/merge.py" "$out/parts/kernels.json" "$out/parts/iterations.json" "$out/parts/operations.json" "$out/parts/smi.csv" "$driver" "$out/collect.json"
 echo "$out/collect.json after $SECONDS s; import it with: foreshard import $out/collect.json" >&2
 exit "$status"

@@ -61,6 +61,7 @@ class ProfileReader {
     if (const auto* spread = map.optional("sustained_spread"))
       d.sustained_spread = read_shares(*spread, map.path_of("sustained_spread"), 0, 0.1);
     d.power = map.power("power").value_or(base::Watts(0));
+    d.split_accumulation = map.number("split_accumulation", 1, 10).value_or(1);
     d.transposes_fp8 = map.boolean("transposes_fp8").value_or(false);
     if (const auto* peak = map.required("vector_peak")) d.vector_peak = read_peaks(*peak, map.path_of("vector_peak"));
     if (const auto* efficiency = map.required("efficiency")) read_efficiencies(*efficiency, d);

@@ -39,6 +39,8 @@ struct DeviceProfile {
   base::Watts power;
   // The part of its clock that tensor cores keep under a limit below that (limited); 1: none.
   double clock = 1;
+  // A product in fp8 whose partial sums are added up in fp32, as frameworks do for gradients, takes this many times as long.
+  double split_accumulation = 1;
   bool transposes_fp8 = false;  // tensor cores read fp8 along rows alone: gradients' products need transposed copies
   std::map<pcg::Precision, base::FlopsPerSecond> vector_peak;  // without tensor cores, for the same precisions
   base::Seconds launch_overhead;                               // host time to launch one kernel; a framework profile adds its own

@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::size_t kWorkspace = std::size_t{512} << 20;
 constexpr double kQueue_s = 4e-5;  // how long the host has to queue a sample before it starts
+// Of one launch. Some algorithms that heuristics choose take minutes for an odd convolution, whatever its FLOPs say.
+constexpr double kLongestMeasured_s = 0.25;
 
 int attribute(cudaDeviceAttr a, int index) {
   int value = 0;
@@ -82,7 +84,9 @@ Summary Bench::time(const Launch& launch, Precision p) {
   const auto run = [&](int i) { launch.run(arena_.data() + static_cast<std::size_t>(i) % slots * stride, stream()); };
   run(0);
   stream_.wait();
-  const Repeats repeats = repeats_for(one_launch(run));
+  const double once_s = one_launch(run);
+  if (once_s > kLongestMeasured_s) throw NotSupported("one launch takes " + std::to_string(once_s) + " s");
+  const Repeats repeats = repeats_for(once_s);
   const Graph sample(stream(), [&] {
     for (int i = 0; i < repeats.launches; ++i) run(i);
   });

@@ -28,6 +28,11 @@ HostMemory::~HostMemory() {
 }
 
 Stream::Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+Stream::Stream(Urgent) {
+  int least = 0, most = 0;
+  check(cudaDeviceGetStreamPriorityRange(&least, &most));
+  check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, most));
+}
 Stream::~Stream() { cudaStreamDestroy(stream_); }
 Event::Event() { check(cudaEventCreate(&event_)); }
 Event::~Event() { cudaEventDestroy(event_); }

@@ -53,7 +53,9 @@ class HostMemory {  // pinned or not
 
 class Stream {
  public:
+  struct Urgent {};  // its blocks go before those of other streams
   Stream();
+  explicit Stream(Urgent);
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;

@@ -51,6 +51,20 @@ __global__ void spin_kernel(std::uint64_t nanoseconds) {
 }
 __global__ void empty_kernel() {}
 
+// As many threads and as much shared memory as a block of a collective: nothing else fits beside it on its multiprocessor.
+constexpr int kResidentThreads = 640;
+constexpr int kResidentShared = 100 << 10;
+__global__ void __launch_bounds__(kResidentThreads, 1) copy_rounds_kernel(const uint4* from, uint4* to, std::int64_t count, int rounds) {
+  for (int round = 0; round < rounds; ++round)
+    for (std::int64_t i = first_index(); i < count; i += 4 * all_threads()) {
+      uint4 held[4];
+      for (int j = 0; j < 4; ++j)
+        if (i + j * all_threads() < count) held[j] = from[i + j * all_threads()];
+      for (int j = 0; j < 4; ++j)
+        if (i + j * all_threads() < count) to[i + j * all_threads()] = held[j];
+    }
+}
+
 struct Sum {
   __device__ float operator()(float a, float b) const { return a + b; }
 };
@@ -151,6 +165,12 @@ void read_all(const char* from, std::size_t bytes, float* sink, cudaStream_t s) 
 }
 void spin(double seconds, cudaStream_t s) {
   spin_kernel<<<1, 1, 0, s>>>(static_cast<std::uint64_t>(seconds * 1e9));
+  check_launch();
+}
+void copy_by_blocks(const char* from, char* to, std::size_t bytes, int rounds, int blocks, cudaStream_t s) {
+  check(cudaFuncSetAttribute(copy_rounds_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kResidentShared));
+  copy_rounds_kernel<<<static_cast<unsigned>(blocks), kResidentThreads, kResidentShared, s>>>(
+      reinterpret_cast<const uint4*>(from), reinterpret_cast<uint4*>(to), static_cast<std::int64_t>(bytes / sizeof(uint4)), rounds);
   check_launch();
 }
 void empty(cudaStream_t s) {

@@ -16,6 +16,8 @@
 namespace collector {
 namespace {
 
+constexpr std::size_t kCasesBetweenWrites = 500;
+
 std::string dotted(int v) { return std::to_string(v / 1000) + "." + std::to_string(v % 1000 / 10); }
 
 std::string now_utc() {
@@ -40,7 +42,15 @@ void describe(const Options& o, Results& results) {
 // A device that no longer answers makes every later number wrong.
 bool device_lost() { return cudaDeviceSynchronize() != cudaSuccess; }
 
-// false: the device was lost.
+bool write(const std::string& file, const std::string& text) {
+  const std::string unfinished = file + ".part";
+  std::ofstream out(unfinished, std::ios::binary);
+  out << text;
+  out.close();
+  return out.good() && std::rename(unfinished.c_str(), file.c_str()) == 0;
+}
+
+// false: the device was lost. What was measured is written every so often: nothing is lost should a kernel never end.
 bool measure_kernels(Bench& b, const Options& o, const Deadline& until, Results& results) {
   const std::vector<Group> groups = grid(b.device(), o.seed);
   const std::vector<Scheduled> order = schedule(b.device(), groups);
@@ -48,6 +58,7 @@ bool measure_kernels(Bench& b, const Options& o, const Deadline& until, Results&
   std::size_t done = 0;
   for (; done < order.size() && !until.passed(); ++done) {
     const Case& c = order[done].what;
+    if (done % kCasesBetweenWrites == 0 && !write(o.out, to_json(results))) std::fprintf(stderr, "%s cannot be written yet\n", o.out.c_str());
     try {
       results.kernels.push_back({c, b.time(case_launch(b, c), c.precision)});
     } catch (const std::runtime_error& e) {
@@ -93,14 +104,6 @@ bool measure_all(const Options& o, Results& results) {
                 kernels = measure_kernels(bench, o, all, results);
               }) &&
          kernels;
-}
-
-bool write(const std::string& file, const std::string& text) {
-  const std::string unfinished = file + ".part";
-  std::ofstream out(unfinished, std::ios::binary);
-  out << text;
-  out.close();
-  return out.good() && std::rename(unfinished.c_str(), file.c_str()) == 0;
 }
 
 int dry_run(const Options& o) {

@@ -24,7 +24,7 @@ std::optional<Enum> by_text(const std::string& text, std::initializer_list<Enum>
 std::optional<pcg::KernelKind> kind_named(const std::string& text) {
   using K = pcg::KernelKind;
   return by_text(text, {K::matmul, K::convolution, K::attention, K::softmax, K::norm, K::elementwise, K::embedding, K::pooling,
-                        K::reduction, K::copy, K::loss, K::optimizer});
+                        K::reduction, K::copy, K::loss, K::optimizer, K::permutation, K::attention_gradient});
 }
 
 std::optional<pcg::Precision> precision_named(const std::string& text) {
@@ -52,6 +52,7 @@ class CollectedReader {
   void read_device();
   void read_kernel(const json& in, const std::string& path);
   void check_flops(const pcg::Kernel& k, const std::string& path);
+  void read_operation(const json& in, const std::string& path);
   void read_copy(const json& in, const std::string& path);
   void read_collective(const json& in, const std::string& path);
   void read_iteration(const json& in, const std::string& path);
@@ -130,7 +131,7 @@ void CollectedReader::read_device() {
 
 // 2 FLOPs per multiply-add, of every kernel that is a matmul or amounts to one.
 void CollectedReader::check_flops(const pcg::Kernel& k, const std::string& path) {
-  if (k.m == 0 || k.kind == pcg::KernelKind::attention) return;  // a causal attention skips half
+  if (k.m == 0 || pcg::is_attention(k.kind)) return;  // a causal attention skips half
   const double wanted = 2.0 * static_cast<double>(k.batch) * static_cast<double>(k.m) * static_cast<double>(k.n) * static_cast<double>(k.k);
   if (std::abs(k.flops.value() - wanted) > 1e-6 * wanted)
     complain(path + ".flops", fmt::format("{} contradicts 2 batch m n k = {}", k.flops.value(), wanted));
@@ -157,6 +158,12 @@ void CollectedReader::read_kernel(const json& in, const std::string& path) {
                             .kind = kind,
                             .precision = precision,
                             .duration = base::Seconds(seconds)});
+}
+
+// Of what PyTorch ran, that which is one kernel made for it: eager pieces and variants are for people (collector/operation_cases.py).
+void CollectedReader::read_operation(const json& in, const std::string& path) {
+  const std::string how = text(in, "how", path);
+  if (how == "fused" || how == "plain" || how == "cudnn" || how == "compiled") read_kernel(in, path);
 }
 
 void CollectedReader::read_copy(const json& in, const std::string& path) {
@@ -204,9 +211,11 @@ ImportedTrace CollectedReader::read() {
                                version == document_->end() ? "unknown" : version->dump().substr(0, 20)));
   read_device();
   each("kernels", [&](const json& in, const std::string& path) { read_kernel(in, path); });
+  each("operations", [&](const json& in, const std::string& path) { read_operation(in, path); });
   each("copies", [&](const json& in, const std::string& path) { read_copy(in, path); });
   each("collectives", [&](const json& in, const std::string& path) { read_collective(in, path); });
-  each("iterations", [&](const json& in, const std::string& path) { read_iteration(in, path); });
+  for (const char* list : {"iterations", "decoders"})
+    each(list, [&](const json& in, const std::string& path) { read_iteration(in, path); });
   problems_.throw_if_any();
   read_notes();
   finish_trace(trace_);

@@ -37,6 +37,7 @@ KernelCost cost_alone(const profiles::DeviceProfile& device, const profiles::Fra
   const pcg::Precision precision = precision_of(kernel, training);
   const profiles::KernelTime alone = profiles::kernel_time(device, kernel, precision);
   KernelCost cost{alone.time, alone.basis, false};
+  if (kernel.split_accumulation && precision == pcg::Precision::fp8) cost.time = cost.time * device.split_accumulation;
   const double peak = device.peak.at(precision).value();
   const std::string generation = generation_of(device);
   if (pcg::is_attention(kernel.kind)) {

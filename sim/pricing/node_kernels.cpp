@@ -45,6 +45,13 @@ void read_low(std::vector<pcg::Kernel>& kernels, std::int64_t operands, const pc
     if (k.kind == pcg::KernelKind::matmul) k.bytes = k.bytes - base::Bytes((2 - format.rows) * static_cast<double>(operands));
 }
 
+// Frameworks add the partial sums of gradients' products up in fp32, and of all products where scales are of blocks (Transformer Engine,
+// transformer_engine/common/recipe/__init__.py, MMParams.use_split_accumulator; torchao, torchao/float8/config.py, use_fast_accum).
+void split_accumulation(std::vector<pcg::Kernel>& kernels) {
+  for (pcg::Kernel& k : kernels)
+    if (k.kind == pcg::KernelKind::matmul) k.split_accumulation = true;
+}
+
 // What a framework runs as so many kernels where others have one or none, all of a pass.
 struct Apart {
   base::Bytes per_element;
@@ -297,6 +304,7 @@ std::vector<pcg::Kernel> forward_kernels(const NodeShape& shape, const pcg::Trai
     if (shape.casts.low) {
       const auto input = static_cast<double>(shape.read[0].elements());
       read_low(kernels, shape.read[0].elements() + shape.read[1].elements(), format);
+      if (training.fp8_recipe == pcg::Fp8Recipe::blockwise) split_accumulation(kernels);
       put_before(kernels, cast_kernels(Operand::input, shape.casts.input, input, format, shape.casts.input_share));
     } else if (!kernels.empty()) {
       kernels.back().bytes += bytes_written_more(shape.casts.output, static_cast<double>(shape.outputs[0].elements()), format);
@@ -330,6 +338,7 @@ std::vector<pcg::Kernel> input_gradient_kernels(const NodeShape& shape, const pc
     if (shape.casts.low) {
       const auto gradient = static_cast<double>(shape.outputs[0].elements());
       read_low(kernels, shape.outputs[0].elements() + shape.read[1].elements(), format);
+      split_accumulation(kernels);
       put_before(kernels, cast_kernels(Operand::gradient, shape.casts.gradient, gradient, format, shape.casts.gradient_share));
     } else if (!kernels.empty()) {
       kernels.back().bytes += bytes_written_more(shape.casts.made_gradient, static_cast<double>(shape.read[0].elements()), format);
@@ -354,8 +363,10 @@ std::vector<pcg::Kernel> weight_gradient_kernels(const NodeShape& shape, const p
                                                  const profiles::FrameworkProfile& framework) {
   if (!shape.trained) return {};
   std::vector<pcg::Kernel> kernels = pcg::weight_gradient_kernels(shape.op, shape.read, shape.outputs, training.precision);
-  if (shape.casts.low)
+  if (shape.casts.low) {
     read_low(kernels, shape.read[0].elements() + shape.outputs[0].elements(), pcg::operand_format(training, shape.casts.copies_columns));
+    split_accumulation(kernels);
+  }
   add_to_buffer(kernels, shape, training, framework);
   return kernels;
 }

@@ -12,6 +12,7 @@ FIXTURE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fixtures", "
 sys.dont_write_bytecode = True
 sys.path.insert(0, COLLECT)
 import arithmetic  # noqa: E402
+import operation_cases  # noqa: E402
 
 
 def measured_part():
@@ -54,22 +55,34 @@ class Statistics(unittest.TestCase):
         self.assertEqual(arithmetic.summarise([]), (0.0, 0.0, 0))
 
 
-class Attention(unittest.TestCase):
-    def test_counts_as_in_work_test_cpp(self):
-        # 2 samples, 3 heads, 5 positions, heads of 4, 2 B: a product is 2 * 6 * 5 * 5 * 4 = 1200, a tensor 2 * 6 * 5 * 4 = 240 B.
-        forward = arithmetic.flash_attention(False, 2, 3, 5, 4, causal=True)
-        self.assertEqual((forward["flops"], forward["bytes"]), (1200, 960))
-        self.assertEqual((forward["batch"], forward["m"], forward["n"], forward["k"]), (6, 5, 5, 4))
-        backward = arithmetic.flash_attention(True, 2, 3, 5, 4, causal=False)
-        self.assertEqual((backward["flops"], backward["bytes"]), (6000, 1920))
-        self.assertEqual(backward["operation"], "attention.flash_gradient")
+class Decoders(unittest.TestCase):
+    def test_each_has_a_name_of_its_own(self):
+        names = [arithmetic.decoder_name(d) for d in arithmetic.DECODERS]
+        self.assertEqual(len(names), len(set(names)))
 
-    def test_cases_differ_and_are_bounded(self):
-        cases = arithmetic.attention_cases()
-        self.assertEqual(len(cases), len(set(cases)))
-        self.assertGreater(len(cases), 60)
-        for samples, heads, sequence, head_dim, _ in cases:
-            self.assertLess(2 * 5 * samples * heads * sequence**2 * head_dim, 5e13)
+    def test_kernels_of_a_step(self):
+        events = [{"cat": "kernel", "name": "a", "dur": 2.0}, {"cat": "kernel", "name": "b", "dur": 9.0}, {"cat": "kernel", "name": "a", "dur": 4.0},
+                  {"cat": "gpu_memcpy", "name": "c", "dur": 1.0}, {"cat": "cpu_op", "name": "d", "dur": 100.0}, {"name": "e"}]
+        totals = arithmetic.kernel_totals(events, 2)
+        self.assertEqual([t[:2] for t in totals], [["b", 0.5], ["a", 1.0], ["c", 0.5]])
+        self.assertAlmostEqual(totals[1][2], 3e-6)
+
+
+class Operations(unittest.TestCase):
+    def test_every_case_can_be_built_and_comes_once(self):
+        cases = operation_cases.cases()
+        self.assertTrue(all(c["build"] in operation_cases.BUILDERS for c in cases + operation_cases.sustained_cases()))
+        keys = [(c["operation"], c["how"], json.dumps(c["shape"])) for c in cases]
+        self.assertEqual(len(keys), len(set(keys)))
+
+    def test_attention_is_counted_as_pcg_work_counts_it(self):
+        # 2 samples, 32 heads of 128 that share 8 of keys, 4,096 positions, causal: each of two products is 2 x 64 x 4096^2 / 2 x 128.
+        c = next(c for c in operation_cases.attention_cases() if c["how"] == "cudnn")
+        product = 2 * 64 * 4096**2 / 2 * 128
+        self.assertEqual((c["flops"], c["backward_flops"]), (2 * product, 5 * product))
+        tensors = 2 * 4096 * (32 + 8 + 8 + 32) * 128 * 2
+        self.assertEqual((c["bytes"], c["backward_bytes"]), (tensors, 2 * tensors))
+        self.assertEqual((c["batch"], c["m"], c["n"], c["k"]), (64, 4096, 4096, 128))
 
 
 class Smi(unittest.TestCase):
@@ -82,29 +95,30 @@ class Smi(unittest.TestCase):
 
 
 class Merge(unittest.TestCase):
-    script = {"device_name": "Made-up GPU", "environment": {"torch": "2.0"}, "kernels": [{"kind": "attention"}],
-              "iterations": [{"model": "mlp"}], "left_out": ["dlrm: made up"]}
+    script = {"device_name": "Made-up GPU", "environment": {"torch": "2.0"}, "iterations": [{"model": "mlp"}], "decoders": [], "left_out": ["dlrm: made up"]}
+    operated = {"device_name": "Made-up GPU", "environment": {}, "operations": [{"operation": "add"}], "sustained": [], "left_out": []}
 
     def test_parts_are_joined(self):
         part = measured_part()
-        whole = arithmetic.merge(part, self.script, {"power_w": {"min": 1, "median": 2, "max": 3}}, "580.1")
-        self.assertEqual(len(whole["kernels"]), len(part["kernels"]) + 1)
+        whole = arithmetic.merge(part, self.script, self.operated, {"power_w": {"min": 1, "median": 2, "max": 3}}, "580.1")
         self.assertEqual(whole["iterations"], [{"model": "mlp"}])
+        self.assertEqual(whole["operations"], [{"operation": "add"}])
         self.assertEqual(whole["left_out"], part["left_out"] + ["dlrm: made up"])
         self.assertEqual(whole["environment"]["driver"], "580.1")
         self.assertEqual(whole["environment"]["torch"], "2.0")
         self.assertEqual(whole["device"]["clocks"]["measured"]["power_w"]["max"], 3)
         self.assertEqual(part["environment"].get("torch_new"), None)
 
-    def test_without_iterations_it_is_said(self):
-        whole = arithmetic.merge(measured_part(), None, {}, "")
+    def test_without_a_script_it_is_said(self):
+        whole = arithmetic.merge(measured_part(), None, None, {}, "")
         self.assertIn("iterations: the script wrote nothing", whole["left_out"])
+        self.assertIn("operations: the script wrote nothing", whole["left_out"])
 
     def test_foreign_and_contradictory_files_are_refused(self):
         with self.assertRaisesRegex(ValueError, "none of the collector"):
-            arithmetic.merge({"kernels": []}, None, {}, "")
+            arithmetic.merge({"kernels": []}, None, None, {}, "")
         with self.assertRaisesRegex(ValueError, "two devices: Made-up GPU and another"):
-            arithmetic.merge(measured_part(), dict(self.script, device_name="another"), {}, "")
+            arithmetic.merge(measured_part(), dict(self.script, device_name="another"), None, {}, "")
 
 
 class Programs(unittest.TestCase):
@@ -115,6 +129,10 @@ class Programs(unittest.TestCase):
         done = self.run_script("iterations.py", "--dry-run", "--budget", "100")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("bert-large batch 16 bf16 flash", done.stdout)
+        self.assertIn("llama3-8b-l4-sharded-flash-b1", done.stdout)
+        done = self.run_script("operations.py", "--dry-run")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("rates over time", done.stdout)
 
     def test_merge_writes_one_file(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -124,13 +142,13 @@ class Programs(unittest.TestCase):
                     json.dump(value, f)
             with open(smi, "w", encoding="utf-8") as f:
                 f.write("1980, 3201, 650.0, 55\n")
-            done = self.run_script("merge.py", kernels, script, smi, "580.1", out)
+            done = self.run_script("merge.py", kernels, script, "-", smi, "580.1", out)
             self.assertEqual(done.returncode, 0, done.stderr)
             with open(out, encoding="utf-8") as f:
                 self.assertEqual(json.load(f)["iterations"], [{"model": "mlp"}])
             with open(kernels, "w", encoding="utf-8") as f:
                 f.write('{"foreshard_collect": 1')
-            self.assertEqual(self.run_script("merge.py", kernels, script, smi, "580.1", out).returncode, 2)
+            self.assertEqual(self.run_script("merge.py", kernels, script, "-", smi, "580.1", out).returncode, 2)
 
 
 if __name__ == "__main__":
