@@ -219,6 +219,7 @@ FrameworkProfile read_framework_section(const base::Yaml& section, const std::st
   f.host_waits_for_stage = read_by_schedule(map, "host_waits_for_stage", false);
   f.host_waits_for_batch = map.boolean("host_waits_for_batch").value_or(false);
   f.host_waits_for_tokens = map.boolean("host_waits_for_tokens").value_or(false);
+  f.experts_apart = map.boolean("experts_apart").value_or(false);
   f.sorts_exchanged_tokens = map.boolean("sorts_exchanged_tokens").value_or(false);
   f.host_waits_for_activations = map.boolean("host_waits_for_activations").value_or(false);
   f.blocking_launches = map.boolean("blocking_launches").value_or(false);

@@ -134,6 +134,7 @@ struct FrameworkProfile {
   BySchedule host_waits_for_stage;         // the host waits for a stage boundary's data before it launches what reads them
   int prefetch_units = 1;                  // ZeRO-3: weights are gathered at most this many blocks ahead of the one being computed
   double transformer_dropout = 0;          // of a transformer that says nothing of dropout: the default of the framework's options
+  bool experts_apart = false;              // each expert's product is a kernel of its own; else one takes all experts
   bool sorts_exchanged_tokens = false;     // tokens that came by all-to-all are sorted by expert, and back, in passes of their own
   bool sequence_first = false;             // activations lie position by position, the samples of each side by side
   bool stops_recomputation_early = false;  // a block is computed again up to the last tensor that its gradients read (pcg::run_again)

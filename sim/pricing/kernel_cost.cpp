@@ -31,6 +31,15 @@ std::optional<double> attention_in(const profiles::FrameworkProfile& framework, 
   return both != framework.attention.end() ? std::optional(both->second) : std::nullopt;
 }
 
+// Of products that run in turn.
+pcg::Kernel one_of(pcg::Kernel k) {
+  const auto count = static_cast<double>(k.in_turn);
+  k.batch /= k.in_turn;
+  k.flops = k.flops / count;
+  k.bytes = k.bytes / count;
+  return k;
+}
+
 // Without what a product adds to a buffer.
 KernelCost cost_alone(const profiles::DeviceProfile& device, const profiles::FrameworkProfile& framework, const pcg::Kernel& kernel,
                       pcg::Precision training, int gpus) {
@@ -60,7 +69,8 @@ KernelCost cost_alone(const profiles::DeviceProfile& device, const profiles::Fra
 
 KernelCost kernel_cost(const profiles::DeviceProfile& device, const profiles::FrameworkProfile& framework, const pcg::Kernel& kernel,
                        pcg::Precision training, int gpus) {
-  KernelCost cost = cost_alone(device, framework, kernel, training, gpus);
+  KernelCost cost = cost_alone(device, framework, one_of(kernel), training, gpus);
+  cost.time = cost.time * static_cast<double>(kernel.in_turn);
   cost.time += kernel.added / device.memory_bandwidth;
   return cost;
 }

@@ -52,6 +52,13 @@ void split_accumulation(std::vector<pcg::Kernel>& kernels) {
     if (k.kind == pcg::KernelKind::matmul) k.split_accumulation = true;
 }
 
+// Experts' products, one for each expert: four streams keep the tensor cores as busy as one product after another would.
+void run_experts_apart(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const profiles::FrameworkProfile& framework) {
+  if (!framework.experts_apart || !std::holds_alternative<pcg::ExpertLinear>(shape.op)) return;
+  for (pcg::Kernel& k : kernels)
+    if (k.kind == pcg::KernelKind::matmul) k.in_turn = k.batch;
+}
+
 // What a framework runs as so many kernels where others have one or none, all of a pass.
 struct Apart {
   base::Bytes per_element;
@@ -311,6 +318,7 @@ std::vector<pcg::Kernel> forward_kernels(const NodeShape& shape, const pcg::Trai
     }
   }
   if (shape.activated_gate) drop_empty(kernels);
+  run_experts_apart(kernels, shape, framework);
   fall_back(kernels, shape, training, framework.fallback_softmax,
             {framework.fallback_softmax.forward_kernels, framework.fallback_softmax.forward, 2});
   lower_attention(kernels, shape, training, Operand::input);
@@ -345,6 +353,7 @@ std::vector<pcg::Kernel> input_gradient_kernels(const NodeShape& shape, const pc
     }
   }
   if (shape.activated_gate) drop_empty(kernels);
+  run_experts_apart(kernels, shape, framework);
   fall_back(kernels, shape, training, framework.fallback_softmax,
             {framework.fallback_softmax.backward_kernels, framework.fallback_softmax.backward, 3});
   lower_attention(kernels, shape, training, Operand::gradient);
@@ -367,6 +376,7 @@ std::vector<pcg::Kernel> weight_gradient_kernels(const NodeShape& shape, const p
     read_low(kernels, shape.read[0].elements() + shape.outputs[0].elements(), pcg::operand_format(training, shape.casts.copies_columns));
     split_accumulation(kernels);
   }
+  run_experts_apart(kernels, shape, framework);
   add_to_buffer(kernels, shape, training, framework);
   return kernels;
 }

@@ -138,6 +138,7 @@ def experts(recipe, shape):
     if fused:
         forward = backward = 0
     return {"training.framework.host_waits_for_activations": False if fused else None,
+            "training.framework.experts_apart": False if fused else None,
             "training.framework.expert_bias": {"forward_bytes": f"{forward} B", "backward_bytes": f"{backward} B"},
             "training.framework.rotation": {"forward_bytes": "24 B", "backward_bytes": "34 B"}}
 
