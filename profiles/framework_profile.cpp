@@ -124,6 +124,7 @@ MemoryHabits read_memory(const base::Yaml& node, const std::string& path, base::
   const auto count = [&map](const char* key) { return static_cast<int>(map.integer(key, 0, 100).value_or(0)); };
   m.loss_kept = bytes("loss_kept").value_or(m.loss_kept);
   m.loss_passing = bytes("loss_passing").value_or(m.loss_passing);
+  m.adam_passing = bytes("adam_passing").value_or(m.adam_passing);
   m.gradient_placeholders = map.boolean("gradient_placeholders").value_or(false);
   m.half_gradients = map.boolean("half_gradients").value_or(false);
   m.rms_norm = bytes("rms_norm").value_or(m.rms_norm);
@@ -219,6 +220,8 @@ FrameworkProfile read_framework_section(const base::Yaml& section, const std::st
   f.host_waits_for_stage = read_by_schedule(map, "host_waits_for_stage", false);
   f.host_waits_for_batch = map.boolean("host_waits_for_batch").value_or(false);
   f.host_waits_for_tokens = map.boolean("host_waits_for_tokens").value_or(false);
+  if (const auto adam = map.bytes("adam_bytes")) f.adam_bytes = *adam;
+  if (f.adam_bytes.value() < 0) map.complain("adam_bytes", "cannot be negative");
   f.experts_apart = map.boolean("experts_apart").value_or(false);
   f.sorts_exchanged_tokens = map.boolean("sorts_exchanged_tokens").value_or(false);
   f.host_waits_for_activations = map.boolean("host_waits_for_activations").value_or(false);

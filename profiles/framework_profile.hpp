@@ -97,6 +97,7 @@ struct MemoryHabits {
   // Of a cross entropy of half-precision logits, per logit: kept from the forward to the backward pass, and there for a moment in the
   // backward pass, the gradient of the logits among it.
   base::Bytes loss_kept{4}, loss_passing{2};
+  base::Bytes adam_passing;            // of each parameter that Adam updates, there only while it does
   bool gradient_placeholders = false;  // where the product adds into the gradient buffer, autograd gets an empty tensor of each shape
   bool half_gradients = false;         // in bf16 those of a micro-batch stay, whole, beside the fp32 ones that they are added to
   base::Bytes rms_norm;                // kept of an RMS norm for each element, in place of what came in; 0: that alone
@@ -123,6 +124,7 @@ struct FrameworkProfile {
   bool fp32_gradients = false;               // in bf16: accumulated and reduced in fp32, unless the scenario says
   bool fp32_gradient_copy = false;           // half-precision gradients are copied to fp32 for the optimizer, until it is done
   bool fused_gated_activation = false;       // activation and product of a gated unit are one kernel, which computes the activation again
+  base::Bytes adam_bytes;                    // read and written per parameter by an Adam of several passes in fp32; 0: one kernel does all
   bool compiled = false;                     // a compiler fuses what is element by element: gated units, rotations and RMS norms
   bool joint_gated_projections = false;      // both projections of a gated unit are one product
   bool host_waits_for_batch = false;         // the host waits for its device before each micro-batch that it reads (a blocking copy)

@@ -45,6 +45,10 @@ ModelStateBytes model_state_bytes(const pcg::TrainingConfig& t, const profiles::
   b.optimizer = half ? 4 : 0;  // master copy
   if (half && b.gradient < 4 && framework.fp32_gradient_copy) b.optimizer += b.update = 4;
   b.optimizer += static_cast<double>(moments(t.optimizer)) * 4;
+  if (t.optimizer == pcg::Optimizer::adam) {
+    b.update += framework.memory.adam_passing.value();
+    b.optimizer += framework.memory.adam_passing.value();
+  }
   return b;
 }
 
