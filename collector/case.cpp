@@ -113,7 +113,8 @@ std::string_view kind_of(Operation o) { return kNames[static_cast<std::size_t>(o
 
 Work work_of(const Case& c) {
   const double each = element_bytes(c.precision);
-  if (const auto* m = std::get_if<MatmulShape>(&c.shape)) return matmul_work(c.operation, *m, c.precision == Precision::fp8 ? 1 : each, each);
+  if (const auto* m = std::get_if<MatmulShape>(&c.shape))
+    return matmul_work(c.operation, *m, c.precision == Precision::fp8 ? 1 : each, each);
   if (const auto* v = std::get_if<ConvolutionShape>(&c.shape)) return convolution_work(c.operation, *v, each);
   return rows_work(c.operation, std::get<RowsShape>(c.shape), each);
 }

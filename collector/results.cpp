@@ -140,7 +140,7 @@ std::string to_json(const Results& r) {
   s += ",\n  \"launch\": " + launch_json(r.launch);
   s += ",\n  \"overlap\": " + list<OverlapResult>(r.overlap, overlap_json);
   s += ",\n  \"collectives\": " + list<CollectiveResult>(r.collectives, collective_json);
-  s += ",\n  \"iterations\": []";
+  for (const char* of_scripts : {"iterations", "operations", "sustained", "decoders"}) s += std::string(",\n  \"") + of_scripts + "\": []";
   return s + ",\n  \"left_out\": " + list<std::string>(r.left_out, json_text) + "\n}\n";
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 // The results of a measurement, and the file that holds them (README.md, "The file"). One part of that file comes from a script of its own:
-// `iterations` is written empty here and filled by merge.py.
+// `iterations`, `operations`, `sustained` and `decoders` are written empty here and filled by merge.py.
 
 #include <string>
 #include <utility>

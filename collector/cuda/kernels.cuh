@@ -18,8 +18,8 @@ void read_all(const char* from, std::size_t bytes, float* sink, cudaStream_t s);
 // Keeps the stream busy, so that what follows is queued before it starts.
 void spin(double seconds, cudaStream_t s);
 void empty(cudaStream_t s);
-// Copies `bytes`, a multiple of 16, `rounds` times over by so many blocks, each of which has a multiprocessor for itself: what a collective's
-// channels do to kernels beside them.
+// Copies `bytes`, a multiple of 16, `rounds` times over by so many blocks, each of which has a multiprocessor for itself: what a
+// collective's channels do to kernels beside them.
 void copy_by_blocks(const char* from, char* to, std::size_t bytes, int rounds, int blocks, cudaStream_t s);
 
 // fp32, fp16 or bf16; x, y: [rows, width]. Statistics in fp32.

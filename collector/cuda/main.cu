@@ -58,7 +58,8 @@ bool measure_kernels(Bench& b, const Options& o, const Deadline& until, Results&
   std::size_t done = 0;
   for (; done < order.size() && !until.passed(); ++done) {
     const Case& c = order[done].what;
-    if (done % kCasesBetweenWrites == 0 && !write(o.out, to_json(results))) std::fprintf(stderr, "%s cannot be written yet\n", o.out.c_str());
+    if (done % kCasesBetweenWrites == 0 && !write(o.out, to_json(results)))
+      std::fprintf(stderr, "%s cannot be written yet\n", o.out.c_str());
     try {
       results.kernels.push_back({c, b.time(case_launch(b, c), c.precision)});
     } catch (const std::runtime_error& e) {

@@ -39,8 +39,8 @@ struct Kernel {
   bool tensor_cores = false;                    // it multiplies on tensor cores where the precision has them
   bool low_attention = false;                   // of attention: it multiplies in low precision, where linear layers do
   std::int64_t in_turn = 1;                     // so many equal kernels, one after another, whose work is all that stands here
-  bool split_accumulation = false;              // of a product in low precision: its partial sums are added up in fp32, beside the tensor cores
-  base::Bytes added;                            // besides `bytes`: what a product that adds to a buffer reads and writes there
+  bool split_accumulation = false;  // of a product in low precision: its partial sums are added up in fp32, beside the tensor cores
+  base::Bytes added;                // besides `bytes`: what a product that adds to a buffer reads and writes there
   bool operator==(const Kernel&) const = default;
 };
 

@@ -13,6 +13,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, COLLECT)
 import arithmetic  # noqa: E402
 import operation_cases  # noqa: E402
+import points  # noqa: E402
 
 
 def measured_part():
@@ -119,6 +120,27 @@ class Merge(unittest.TestCase):
             arithmetic.merge({"kernels": []}, None, None, {}, "")
         with self.assertRaisesRegex(ValueError, "two devices: Made-up GPU and another"):
             arithmetic.merge(measured_part(), dict(self.script, device_name="another"), None, {}, "")
+
+
+class Points(unittest.TestCase):
+    measured = {
+        "device": {"name": "Made-up GPU"}, "environment": {"torch": "2.0", "date": "2026-01-02T03:04:05Z"},
+        "iterations": [{"model": "gpt3-350m", "batch": 2, "precision": "bf16", "seconds": 0.5, "peak_bytes": 10, "reserved_bytes": 20, "attention": how}
+                       for how in ("unfused", "flash")] +
+                      [{"model": "mlp", "batch": 64, "precision": "fp32", "seconds": 0.25, "peak_bytes": 1, "reserved_bytes": 2, "attention": ""}],
+        "decoders": [{"model": "llama-1b", "transformer": dict(arithmetic.DECODER_SHAPES["llama-1b"], layers=3), "batch": 4, "precision": "bf16", "seconds": 1.0,
+                      "peak_bytes": 3, "reserved_bytes": 4, "attention": "flash", "compiled": True, "recompute": False, "sharded": True}],
+    }
+
+    def test_each_iteration_that_can_be_said_is_a_point(self):
+        rows = list(points.points(self.measured, "dgx-h200", "mine"))
+        self.assertEqual([r["id"] for r in rows], ["mine-gpt3-350m-unfused-bf16-2", "mine-mlp-fp32-64", "mine-llama-1b-l3-compiled-sharded-flash-b4"])
+        self.assertEqual([r["group"] for r in rows], ["mine-unfused-bf16", "mine-networks-fp32", "mine-decoders"])
+        self.assertEqual(rows[1]["settings"], "")
+        settings = json.loads(rows[2]["settings"])
+        self.assertEqual(settings["training.framework.compiled"], True)
+        self.assertEqual(settings["training.framework.adam_bytes"], "0 B")
+        self.assertEqual((rows[2]["layers"], rows[2]["sharding"], rows[2]["gated"]), (3, "zero3", 1))
 
 
 class Programs(unittest.TestCase):

@@ -39,6 +39,23 @@ TEST_CASE("kernels with their work, copies, collectives and iterations") {
   CHECK(t.notes[1].find("fp8 convolution") != std::string::npos);
 }
 
+TEST_CASE("of PyTorch's operations those that are one kernel of their own, and all iterations") {
+  const ImportedTrace t = made::import_text(
+      R"({"foreshard_collect": 1, "device": {"name": "NVIDIA H200"},
+          "operations": [{"kind": "attention_gradient", "operation": "attention", "how": "cudnn", "precision": "bf16", "batch": 8, "m": 64, "n": 64, "k": 16,
+                          "flops": 2621440, "bytes": 131072, "seconds": 3e-6},
+                         {"kind": "norm", "operation": "rms_norm", "how": "eager", "precision": "bf16", "batch": 1, "m": 0, "n": 0, "k": 0, "flops": 10,
+                          "bytes": 80, "seconds": 1e-5},
+                         {"kind": "norm", "operation": "rms_norm", "how": "fused", "precision": "bf16", "batch": 1, "m": 0, "n": 0, "k": 0, "flops": 10,
+                          "bytes": 80, "seconds": 2e-6}],
+          "decoders": [{"model": "llama3-8b", "batch": 1, "precision": "bf16", "seconds": 0.25}]})");
+  REQUIRE(t.operations.size() == 2);
+  CHECK(t.operations[0].work->kind == pcg::KernelKind::attention_gradient);
+  CHECK(t.operations[1].work->kind == pcg::KernelKind::norm);
+  CHECK(t.kernels[1].duration.value() == 2e-6);
+  CHECK(t.iterations[0].name == "llama3-8b, batch 1, bf16");
+}
+
 TEST_CASE("the example of the collector's documentation is read") {
   const ImportedTrace t = import_trace(SOURCE_DIRECTORY "/tests/collector/fixtures/collect.json");
   CHECK(t.kernels.size() > 1);

@@ -57,7 +57,7 @@ TEST_CASE("changed keys count for this scenario, and the notes name them") {
   CHECK(!says(ships, "the scenario's own"));
   // Dotted paths and scaling, as beside a preset.
   CHECK(time_of(run_with("{name: pytorch, host.iteration: 10x}")) ==
-        doctest::Approx(time_of(run_with("{name: pytorch, host.iteration: 50 ms}"))));
+        doctest::Approx(time_of(run_with("{name: pytorch, host.iteration: 40 ms}"))));
 }
 
 TEST_CASE("every kind of plan is timed under generic where the scenario names no framework") {
