@@ -20,6 +20,11 @@ FRAMEWORK = "training.framework."
 SCORES = {"bert-large": (28, 44), "gpt3-350m": (37, 53)}
 
 
+# Shares of the peak that FlashAttention-2 reaches on Hopper, of each pass: profiles/tables/h200/operations.csv, medians over causal attentions of
+# more than 1e11 FLOPs. What a profile has is cuDNN's.
+FLASH_ATTENTION_2 = ({"h100": 0.28, "h200": 0.28, "h800": 0.28}, {"h100": 0.25, "h200": 0.25, "h800": 0.25})
+
+
 def unfused(model):
     forward, backward = SCORES[model]
     return {FRAMEWORK + "fallback_softmax": {"heads": 999, "keys": 1, "forward_kernels": 5, "backward_kernels": 6, "forward_bytes": f"{forward} B",
@@ -40,7 +45,7 @@ def of_network(entry, group):
 def of_decoder(entry, group):
     t = entry["transformer"]
     ways = [w for w in ("compiled", "recompute", "sharded") if entry[w]]
-    row = {"id": f"{group}-{entry['model']}-l{t['layers']}-{'-'.join([*ways, entry['attention']])}-b{entry['batch']}", "group": f"{group}-decoders", "layers": t["layers"],
+    row = {"id": f"{group}-{entry['model']}-l{t['layers']}-{'-'.join([*ways, entry['attention']])}-b{entry['batch']}", "group": "-".join([group, "decoders", *(w for w in ways if w != "recompute"), *([entry["attention"]] if entry["attention"] != "flash" else [])]), "layers": t["layers"],
            "hidden": t["hidden"], "heads": t["heads"], "kv_heads": t["kv_heads"], "ffn": t["ffn"], "seq": t["sequence"], "vocab": t["vocabulary"], "attention": "flash",
            "recompute": "full" if entry["recompute"] else "none", "sharding": "zero3" if entry["sharded"] else "none", "precision": entry["precision"]}
     for key in ("gated", "rms_norm", "rope", "biases", "tied_embeddings"):
@@ -49,6 +54,8 @@ def of_decoder(entry, group):
     settings = {FRAMEWORK + "adam_bytes": "0 B", FRAMEWORK + "memory.adam_passing": "0 B"}
     if t["rms_norm"]:
         settings |= {FRAMEWORK + "rms_norm": {"forward_bytes": "0 B", "backward_bytes": "0 B"}, FRAMEWORK + "memory.rms_norm": "0 B"}
+    if entry["attention"] == "flash":
+        settings |= {FRAMEWORK + "attention": FLASH_ATTENTION_2[0], FRAMEWORK + "attention_gradient": FLASH_ATTENTION_2[1]}
     if entry["compiled"]:
         settings[FRAMEWORK + "compiled"] = True
     if entry["sharded"]:
