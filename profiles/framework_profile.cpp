@@ -125,6 +125,7 @@ MemoryHabits read_memory(const base::Yaml& node, const std::string& path, base::
   m.loss_kept = bytes("loss_kept").value_or(m.loss_kept);
   m.loss_passing = bytes("loss_passing").value_or(m.loss_passing);
   m.adam_passing = bytes("adam_passing").value_or(m.adam_passing);
+  m.fp32_shards = map.boolean("fp32_shards").value_or(false);
   m.gradient_placeholders = map.boolean("gradient_placeholders").value_or(false);
   m.half_gradients = map.boolean("half_gradients").value_or(false);
   m.rms_norm = bytes("rms_norm").value_or(m.rms_norm);

@@ -97,7 +97,10 @@ struct MemoryHabits {
   // Of a cross entropy of half-precision logits, per logit: kept from the forward to the backward pass, and there for a moment in the
   // backward pass, the gradient of the logits among it.
   base::Bytes loss_kept{4}, loss_passing{2};
-  base::Bytes adam_passing;            // of each parameter that Adam updates, there only while it does
+  base::Bytes adam_passing;  // of each parameter that Adam updates, there only while it does
+  // Of ZeRO-3 in half precision the shards are weights and gradients of 4 bytes, the latter from when the backward pass makes them until
+  // the update; else weights and gradients are half precision, there throughout, beside a master copy.
+  bool fp32_shards = false;
   bool gradient_placeholders = false;  // where the product adds into the gradient buffer, autograd gets an empty tensor of each shape
   bool half_gradients = false;         // in bf16 those of a micro-batch stay, whole, beside the fp32 ones that they are added to
   base::Bytes rms_norm;                // kept of an RMS norm for each element, in place of what came in; 0: that alone

@@ -49,6 +49,8 @@ class MemoryCounter {
 
  private:
   void count_states();
+  // Shards of PyTorch's FSDP: weights and gradients in fp32, the latter from when the backward pass makes them until the update.
+  void store_fp32_shards();
   void count_activations(const std::vector<std::uint32_t>& nodes, std::size_t stage);
   // Bytes per device, by block of the graph.
   using ByBlock = std::map<int, std::vector<double>>;
@@ -59,7 +61,9 @@ class MemoryCounter {
   [[nodiscard]] ByBlock around(const std::vector<std::uint32_t>& nodes) const;
   [[nodiscard]] ByBlock gathered(const std::vector<std::uint32_t>& nodes) const;
   // On top of all that a stage keeps, at most: the sum of the parts of a block, less what later blocks have freed.
-  [[nodiscard]] std::vector<double> largest_moment(const std::vector<ByBlock>& parts, const ByBlock& saved) const;
+  [[nodiscard]] std::vector<double> largest_moment(const std::vector<ByBlock>& parts, const ByBlock& saved, const ByBlock& made) const;
+  // Of gradients that are not there before they are made, what each block makes.
+  [[nodiscard]] ByBlock made_by_block(const std::vector<std::uint32_t>& nodes) const;
   [[nodiscard]] std::vector<double> zeros() const { return std::vector<double>(devices_.size(), 0.0); }
   // Nodes of each graph block, in order.
   [[nodiscard]] std::map<int, std::vector<std::uint32_t>> by_block(const std::vector<std::uint32_t>& nodes) const {
@@ -113,8 +117,41 @@ void MemoryCounter::count_states() {
     devices_[d].optimizer = states[d].optimizer;
     devices_[d].update = states[d].update;
   }
+  if (framework_.memory.fp32_shards && plan_.zero >= 3 && pcg::is_half(plan_.training.precision)) store_fp32_shards();
   const std::vector<base::Bytes> fixed = fixed_buffers(plan_, flow_, cluster_, framework_);
   for (std::size_t d = 0; d < fixed.size(); ++d) devices_[d].fixed = fixed[d];
+}
+
+void MemoryCounter::store_fp32_shards() {
+  const bool half_gradients = model_state_bytes(plan_, framework_).gradient < 4;
+  for (DeviceMemory& d : devices_) {
+    // What is counted as a weight of 2 bytes and a master copy of 4 is one of 4, and the optimizer takes gradients of 4.
+    const base::Bytes master = std::min(2 * d.weights, d.optimizer);
+    if (half_gradients) d.gradients += d.weights;
+    d.optimizer -= master;
+    d.weights = master;
+    // Micro-batches after the first find gradients there.
+    if (plan_.stages == 1 && plan_.micro_batches == 1) d.unmade = d.gradients;
+  }
+}
+
+MemoryCounter::ByBlock MemoryCounter::made_by_block(const std::vector<std::uint32_t>& nodes) const {
+  ByBlock parameters;
+  std::vector<double> all = zeros();
+  std::set<pcg::TensorRef> seen;
+  for (const std::uint32_t n : nodes)
+    for (std::size_t i = 0; i < flow_.origins[n].size(); ++i) {
+      const pcg::TensorRef from = flow_.origins[n][i];
+      const pcg::PcgNode& weight = plan_.pcg.node(from.node);
+      if (!weight.is_trained() || !seen.insert(from).second) continue;
+      const Layout& l = flow_.layouts[n].inputs[i];
+      const auto elements = static_cast<double>(l.shape.shard().elements());
+      std::vector<double>& of_block = parameters.try_emplace(plan_.pcg.nodes()[n].block, zeros()).first->second;
+      for (const base::DeviceId d : l.devices) of_block[d.value] += elements, all[d.value] += elements;
+    }
+  for (auto& [block, bytes] : parameters)
+    for (std::size_t d = 0; d < bytes.size(); ++d) bytes[d] *= all[d] > 0 ? devices_[d].unmade.value() / all[d] : 0;
+  return parameters;
 }
 
 void MemoryCounter::count_activations(const std::vector<std::uint32_t>& nodes, std::size_t stage) {
@@ -135,7 +172,7 @@ void MemoryCounter::count_activations(const std::vector<std::uint32_t>& nodes, s
     Activations(plan_, flow_, framework_, copies_attention_output_).keep_for_weights(nodes, kept);
     for (std::size_t d = 0; d < devices_.size(); ++d) devices_[d].kept[stage] += base::Bytes(kept[d]);
   }
-  const std::vector<double> moment = largest_moment({around(nodes), gathered(nodes), counted.again}, saved);
+  const std::vector<double> moment = largest_moment({around(nodes), gathered(nodes), counted.again}, saved, made_by_block(nodes));
   // The loss comes last of a forward pass and first of a backward pass: what it keeps is not there beside layers of another pass.
   std::set<int> of_loss;
   for (const std::uint32_t n : nodes)
@@ -222,15 +259,20 @@ MemoryCounter::ByBlock MemoryCounter::gathered(const std::vector<std::uint32_t>&
 
 // The backward pass comes to the last block first, and frees what a block kept when it is done with it. Passes for inputs alone free it
 // later.
-std::vector<double> MemoryCounter::largest_moment(const std::vector<ByBlock>& parts, const ByBlock& saved) const {
+std::vector<double> MemoryCounter::largest_moment(const std::vector<ByBlock>& parts, const ByBlock& saved, const ByBlock& made) const {
   ByBlock moments;
   for (const ByBlock& part : parts)
     for (const auto& [block, bytes] : part) {
       std::vector<double>& moment = moments.try_emplace(block, zeros()).first->second;
       for (std::size_t d = 0; d < bytes.size(); ++d) moment[d] += bytes[d];
     }
-  std::vector<double> largest = zeros(), freed = zeros();
+  std::vector<double> freed = zeros();
+  for (std::size_t d = 0; d < freed.size(); ++d) freed[d] = devices_[d].unmade.value();  // whose place is free until then
+  std::vector<double> largest = zeros();
+  for (std::size_t d = 0; d < freed.size(); ++d) largest[d] = -freed[d];
   for (auto at = moments.rbegin(); at != moments.rend(); ++at) {
+    if (const auto here = made.find(at->first); here != made.end())
+      for (std::size_t d = 0; d < freed.size(); ++d) freed[d] -= here->second[d];
     for (std::size_t d = 0; d < largest.size(); ++d) largest[d] = std::max(largest[d], at->second[d] - freed[d]);
     const auto kept = saved.find(at->first);
     if (kept == saved.end() || splits_backward(plan_.schedule)) continue;
@@ -261,7 +303,7 @@ Peak walk(const pcg::Plan& plan, const std::vector<Slot>& slots, int rank, const
     const std::size_t stage = stage_of(slot);
     if (slot.pass == Pass::forward) {
       alive += m.saved[stage];
-      if (!slot.merged) raise(alive, base::Bytes(0));
+      if (!slot.merged) raise(alive, base::Bytes(0) - m.unmade);
     } else if (slot.pass == Pass::weights) {
       alive -= m.kept[stage];
     } else {
@@ -292,8 +334,8 @@ bool is_used(const DeviceMemory& m) { return m.states() + *std::ranges::max_elem
 
 // Devices with equal numbers need one walk.
 std::vector<double> numbers_of(const DeviceMemory& m, const Limits& limits) {
-  std::vector<double> key{m.weights.value(), m.gradients.value(),     m.optimizer.value(),    m.update.value(),
-                          m.fixed.value(),   limits.capacity.value(), limits.reserved.value()};
+  std::vector<double> key{m.weights.value(), m.gradients.value(), m.optimizer.value(),     m.update.value(),
+                          m.unmade.value(),  m.fixed.value(),     limits.capacity.value(), limits.reserved.value()};
   for (base::Bytes b : m.saved) key.push_back(b.value());
   for (base::Bytes b : m.layer) key.push_back(b.value());
   for (base::Bytes b : m.kept) key.push_back(b.value());
@@ -302,8 +344,16 @@ std::vector<double> numbers_of(const DeviceMemory& m, const Limits& limits) {
 }
 
 MemoryUse use_of(const DeviceMemory& m, const Peak& p, const Limits& limits, base::DeviceId device) {
-  return {m.always() + p.sum() + limits.reserved,  limits.capacity, m.weights, m.gradients, m.optimizer + p.update, p.activations,
-          m.fixed + p.transient + limits.reserved, device};
+  // What passes takes the place of gradients that are not made first.
+  const base::Bytes missing = std::min(base::Bytes(0), p.transient);
+  return {m.always() + p.sum() + limits.reserved,
+          limits.capacity,
+          m.weights,
+          m.gradients + missing,
+          m.optimizer + p.update,
+          p.activations,
+          m.fixed + p.transient - missing + limits.reserved,
+          device};
 }
 
 }  // namespace

@@ -100,3 +100,37 @@ TEST_CASE("the update moves the gradient's copy, too") {
   CHECK(moved(kFp16) == 2 + 2 * 4 + 2 * 12 + 2);
   CHECK(moved(kBf16) == 4 + 2 * 12 + 2);
 }
+
+// Shards of FSDP: 4 bytes of weight, 4 of gradient and 8 of moments, shared out among d; the gradients are there after the backward pass.
+TEST_CASE("ZeRO-3 with shards in fp32 holds 16/d bytes a parameter, of which gradients are made in the backward pass") {
+  const auto cluster = test::dgx_a100(1, 4);
+  const pcg::Graph model = test::gpt(test::kShape);
+  const auto parameters = static_cast<double>(model.parameters());
+  profiles::FrameworkProfile framework, shards;
+  shards.memory.fp32_shards = true;
+  const auto memory = [&](const pcg::Plan& plan, const profiles::FrameworkProfile& f) {
+    return sim::device_memory(plan, sim::dataflow_of(plan), cluster, f);
+  };
+  for (const bool fp32_gradients : {false, true}) {
+    const pcg::Plan plan =
+        test::megatron(model, training(pcg::Framework::generic, pcg::Precision::bf16, fp32_gradients), {.zero = 3}, cluster);
+    REQUIRE(plan.micro_batches == 1);
+    const auto devices = memory(plan, shards);
+    const sim::DeviceMemory& m = devices.at(0);
+    CHECK(m.weights.value() == doctest::Approx(4 * parameters / 4));
+    CHECK(m.gradients.value() == doctest::Approx(4 * parameters / 4));
+    CHECK(m.optimizer.value() == doctest::Approx(8 * parameters / 4));
+    CHECK(m.unmade == m.gradients);
+    const sim::MemoryUse without = sim::peak_memory(plan, memory(plan, framework), cluster), with = sim::peak_memory(plan, devices, cluster);
+    CHECK(with.peak < without.peak);
+    CHECK(with.peak >= without.peak - m.gradients - (fp32_gradients ? base::Bytes(2 * parameters / 4) : base::Bytes(0)));
+    CHECK(with.gradients >= base::Bytes(0));
+    CHECK((with.weights + with.gradients + with.optimizer + with.activations + with.workspace).value() == doctest::Approx(with.peak.value()));
+  }
+  pcg::TrainingConfig four = training(pcg::Framework::generic, pcg::Precision::bf16, false);
+  const pcg::Plan accumulating = test::megatron(model, four, {.micro_batch = 1, .zero = 3}, cluster);
+  if (accumulating.micro_batches > 1) CHECK(memory(accumulating, shards).at(0).unmade == base::Bytes(0));
+  const pcg::Plan full = test::megatron(model, training(pcg::Framework::generic, pcg::Precision::fp32, false), {.zero = 3}, cluster);
+  CHECK(memory(full, shards).at(0).weights == memory(full, framework).at(0).weights);
+  CHECK(memory(full, shards).at(0).unmade == base::Bytes(0));
+}

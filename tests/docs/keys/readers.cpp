@@ -361,7 +361,7 @@ std::vector<KeyReader> profile_readers() {
         "{forward_bytes: 1 B, backward_bytes: 1 B, forward_kernels: 2, backward_kernels: 2}",
         "  compiled: true\n  adam_bytes: 72 B\n  experts_apart: true",
         "  memory: {rms_norm: 1 B, loss_kept: 1 B, loss_passing: 1 B, gradient_placeholders: true, half_gradients: true, adam_passing: 1 "
-        "B, "
+        "B, fp32_shards: true, "
         "weighed_activations: true, "
         "copied_attention_output: {a100: true}, product_workspaces: 1, product_workspace: 1 B, library_workspaces: 1, "
         "expert_workspaces: 1, allocator_share: 0.1}"})
