@@ -17,6 +17,7 @@ std::vector<FrameworkConstant> host_times() {
           {"host.collective", 30e-6, 3e-6, 500e-6, &HostCosts::collective, {}},
           {"host.launch_jitter", 10e-6, 1e-7, 500e-6, &HostCosts::launch_jitter, {}},
           {"host.recomputed_block", 100e-6, 1e-6, 5e-3, &HostCosts::recomputed_block, {}},
+          {"host.unit", 500e-6, 1e-6, 10e-3, &HostCosts::unit, {}},
           {"host.attention_kernel", 40e-6, 1e-6, 300e-6, &HostCosts::attention_kernel, {}},
           {"host.exchange", 500e-6, 1e-6, 20e-3, &HostCosts::exchange, {}},
           {"host.expert", 10e-6, 1e-7, 500e-6, &HostCosts::expert, {}},

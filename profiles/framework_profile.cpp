@@ -28,6 +28,7 @@ HostCosts read_host(const base::Yaml& node, const std::string& path, base::Diagn
   h.collective = read("collective");
   h.launch_jitter = read("launch_jitter");
   h.recomputed_block = read("recomputed_block");
+  h.unit = read("unit");
   h.exchange = read("exchange");
   h.expert = read("expert");
   h.micro_batch = read("micro_batch");

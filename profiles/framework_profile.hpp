@@ -32,6 +32,7 @@ struct HostCosts {
   base::Seconds collective;        // per collective or message, in place of launch_overhead
   base::Seconds launch_jitter;     // mean lateness of a host at a collective: the slowest of n is (1/2 + ... + 1/n) times this later
   base::Seconds recomputed_block;  // per block that is recomputed: saving and restoring random states, a nested backward pass
+  base::Seconds unit;              // per unit of ZeRO-3, micro-batch and pass: hooks, views and streams around its gathers and reductions
   base::Seconds exchange;          // per dispatch or combine of an expert layer and pass: masks, counts and splits of the exchange
   base::Seconds expert;            // per expert that a device holds, its product and pass: experts' products are launched one by one
   base::Seconds micro_batch;       // per micro-batch of a stage and pass: loader, schedule, loss

@@ -366,6 +366,7 @@ BackwardBlock BackwardEmitter::emit() {
     if (l_.flow.needs_gradient[n]) emit_node(n);
   }
   l_.program.add_host_time(block_, 0, l_.framework.host.micro_batch);
+  add_host_time_of_units(l_, block_);
   send_gradients();
   buckets_.flush();
   if (is_final(position_)) mark_end();

@@ -250,6 +250,7 @@ void add_host_work(const Lowering& l, int stage, Block& block) {
   }
   // It does so before the first kernels.
   l.program.add_host_time(block, 0, l.framework.host.micro_batch);
+  add_host_time_of_units(l, block);
 }
 }  // namespace
 

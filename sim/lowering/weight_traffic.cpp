@@ -1,6 +1,7 @@
 #include "sim/lowering/weight_traffic.hpp"
 
 #include <algorithm>
+#include <set>
 #include <limits>
 
 #include "sim/memory/model_states.hpp"
@@ -76,6 +77,16 @@ bool is_of_unit(const Lowering& l, std::uint32_t node) {
   return l.variant.zero >= 3 && std::ranges::any_of(l.flow.origins[node], [&](pcg::TensorRef from) {
            return l.plan.pcg.node(from.node).is_weight() && zero_of(l, from.node.value) >= 3;
          });
+}
+
+void add_host_time_of_units(const Lowering& l, Block& block) {
+  if (l.variant.zero < 3 || l.framework.host.unit.value() == 0) return;
+  std::set<int> seen;
+  for (std::size_t i = 0; i < block.items.size(); ++i) {
+    const std::uint32_t node = block.items[i].node;
+    if (!std::holds_alternative<Compute>(block.items[i].work) || !is_of_unit(l, node)) continue;
+    if (seen.insert(l.plan.pcg.nodes()[node].block).second) l.program.add_host_time(block, i, l.framework.host.unit);
+  }
 }
 
 Compute work_on_gathered_weight(const Lowering& l, std::uint32_t node) {

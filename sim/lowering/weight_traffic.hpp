@@ -32,6 +32,8 @@ struct HeldWeight {
 
 // Whether the node reads weights of a unit that is gathered for each pass (ZeRO-3).
 [[nodiscard]] bool is_of_unit(const Lowering& l, std::uint32_t node);
+// Adds to a pass what the host does for each such unit in it (HostCosts::unit), before the unit's first kernels.
+void add_host_time_of_units(const Lowering& l, Block& block);
 // What is done with such weights once they are gathered: copies out of the buffer, casts. No parts: nothing.
 [[nodiscard]] Compute work_on_gathered_weight(const Lowering& l, std::uint32_t node);
 

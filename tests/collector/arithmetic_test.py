@@ -135,7 +135,7 @@ class Points(unittest.TestCase):
     def test_each_iteration_that_can_be_said_is_a_point(self):
         rows = list(points.points(self.measured, "dgx-h200", "mine"))
         self.assertEqual([r["id"] for r in rows], ["mine-gpt3-350m-unfused-bf16-2", "mine-mlp-fp32-64", "mine-llama-1b-l3-compiled-sharded-flash-b4"])
-        self.assertEqual([r["group"] for r in rows], ["mine-unfused-bf16", "mine-networks-fp32", "mine-decoders"])
+        self.assertEqual([r["group"] for r in rows], ["mine-unfused-bf16", "mine-networks-fp32", "mine-decoders-compiled-sharded"])
         self.assertEqual(rows[1]["settings"], "")
         settings = json.loads(rows[2]["settings"])
         self.assertEqual(settings["training.framework.compiled"], True)

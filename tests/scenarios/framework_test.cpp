@@ -3,6 +3,7 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -44,6 +45,19 @@ TEST_CASE("a map that changes nothing is the framework as it ships") {
   CHECK(same.notes == word.notes);
   CHECK(time_of(map) == time_of(word));
   CHECK(map.interval_high == word.interval_high);
+}
+
+// Both passes of each block that ZeRO-3 gathers wait for their host; DDP gathers none.
+TEST_CASE("a host takes its time for each unit of ZeRO-3 and pass") {
+  const auto seconds = [](const std::string& framework, const std::string& plans) {
+    return time_of(runs_of(with_framework(framework, plans)).at(0));
+  };
+  const std::string fsdp = "plans: [{fsdp: {stage: zero3}}]\n", ddp = "plans: [data-parallel]\n";
+  const double units = seconds("{name: pytorch, host.unit: 2 s}", fsdp) - seconds("{name: pytorch, host.unit: 1 s}", fsdp);
+  CHECK(units == doctest::Approx(std::round(units)).epsilon(1e-3));
+  CHECK(std::round(units) >= 2);
+  CHECK(static_cast<int>(std::round(units)) % 2 == 0);
+  CHECK(seconds("{name: pytorch, host.unit: 2 s}", ddp) == seconds("{name: pytorch, host.unit: 1 s}", ddp));
 }
 
 TEST_CASE("changed keys count for this scenario, and the notes name them") {

@@ -121,11 +121,13 @@ TEST_CASE("ZeRO-3 with shards in fp32 holds 16/d bytes a parameter, of which gra
     CHECK(m.gradients.value() == doctest::Approx(4 * parameters / 4));
     CHECK(m.optimizer.value() == doctest::Approx(8 * parameters / 4));
     CHECK(m.unmade == m.gradients);
-    const sim::MemoryUse without = sim::peak_memory(plan, memory(plan, framework), cluster), with = sim::peak_memory(plan, devices, cluster);
+    const sim::MemoryUse without = sim::peak_memory(plan, memory(plan, framework), cluster),
+                         with = sim::peak_memory(plan, devices, cluster);
     CHECK(with.peak < without.peak);
     CHECK(with.peak >= without.peak - m.gradients - (fp32_gradients ? base::Bytes(2 * parameters / 4) : base::Bytes(0)));
     CHECK(with.gradients >= base::Bytes(0));
-    CHECK((with.weights + with.gradients + with.optimizer + with.activations + with.workspace).value() == doctest::Approx(with.peak.value()));
+    CHECK((with.weights + with.gradients + with.optimizer + with.activations + with.workspace).value() ==
+          doctest::Approx(with.peak.value()));
   }
   pcg::TrainingConfig four = training(pcg::Framework::generic, pcg::Precision::bf16, false);
   const pcg::Plan accumulating = test::megatron(model, four, {.micro_batch = 1, .zero = 3}, cluster);
