@@ -25,6 +25,7 @@
 #include "sim/accounting/trace.hpp"
 #include "sim/engine/simgrid_engine.hpp"
 #include "sim/lowering/lower.hpp"
+#include "sim/results/odd_rows.hpp"
 
 namespace sim {
 namespace {
@@ -101,6 +102,19 @@ void tell_activation_inputs(const pcg::Plan& plan, const FlowGraph& flow, Simula
   if (std::ranges::none_of(flow.stage_nodes, [&](const std::vector<std::uint32_t>& nodes) { return std::ranges::any_of(nodes, kept); }))
     add_note(NoteKind::caution, "activation_inputs: fp8 changes nothing, because no activation function of this model keeps what it reads",
              r);
+}
+
+// How slow: profiles/tables/h200, products.csv and odd_products.csv.
+void tell_odd_rows(const pcg::Plan& plan, const FlowGraph& flow, SimulationResult& r) {
+  const std::optional<OddRows> odd = odd_rows(plan, flow);
+  if (!odd || odd->share < kWorthTelling) return;
+  add_note(
+      NoteKind::caution,
+      fmt::format(
+          "{:.0f} % of the FLOPs of linear layers are in rows of no whole multiple of {} numbers ({}: {}), which tensor cores multiply "
+          "slowly: an H200 takes 2 to 6 times as long, which is not in the forecast; a padded size avoids it",
+          100 * odd->share, odd->multiple, odd->layer, odd->numbers),
+      r);
 }
 
 void tell_between_stages(const pcg::Plan& plan, SimulationResult& r) {
@@ -224,6 +238,7 @@ SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& c
   r.notes = program.notes;
   tell_recomputation(plan, r);
   tell_activation_inputs(plan, dataflow.flow, r);
+  tell_odd_rows(plan, dataflow.flow, r);
   tell_between_stages(plan, r);
   std::optional<Extrapolated> few;
   if (config.extrapolate && !config.trace) few = extrapolated(ready);

@@ -1,8 +1,8 @@
 #include "sim/lowering/weight_traffic.hpp"
 
 #include <algorithm>
-#include <set>
 #include <limits>
+#include <set>
 
 #include "sim/memory/model_states.hpp"
 #include "sim/memory/weight_storage.hpp"
