@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""points.py COLLECT.json CLUSTER GROUP: prints the iterations of a collector's file as points (docs/formats.md, "Points"), which
-`foreshard validate` holds forecasts against. CLUSTER: a preset whose GPUs were measured; GROUP: what names of groups begin with.
+"""points.py COLLECT.json CLUSTER GROUP [--autocast]: prints the iterations of a collector's file as points (docs/formats.md, "Points"),
+which `foreshard validate` holds forecasts against. CLUSTER: a preset whose GPUs were measured; GROUP: what names of groups begin with.
+Iterations under autocast are left out, since no scenario can say it: with --autocast they alone are printed, as if they were half precision
+throughout.
 
 What models.py runs otherwise than the framework profile `pytorch` says stands in a point's settings."""
 
@@ -64,13 +66,17 @@ def of_decoder(entry, group):
     return row, settings
 
 
-def points(measured, cluster, group):
+def is_autocast(entry):
+    return entry["precision"] == "bf16" and not entry.get("sharded", False)
+
+
+def points(measured, cluster, group, autocast=False):
     device = measured["device"]["name"]
     taken = f"one {device}, PyTorch {measured['environment'].get('torch', '?')}, {measured['environment'].get('date', '')[:10]}"
     for list_name, convert in (("iterations", of_network), ("decoders", of_decoder)):
         for entry in measured.get(list_name, []):
             said = convert(entry, group)
-            if said is None:
+            if said is None or is_autocast(entry) != autocast:
                 continue
             row, settings = said
             yield {"cluster": cluster, "nodes": 1, "n_gpus": 1, "tp": 1, "pp": 1, "dp": 1, "micro_batch": entry["batch"], "global_batch": entry["batch"], "optimizer": "adam",
@@ -79,14 +85,15 @@ def points(measured, cluster, group):
 
 
 def main(arguments):
-    if len(arguments) != 3:
+    autocast = arguments[3:] == ["--autocast"]
+    if len(arguments) != 3 and not autocast:
         print(__doc__, file=sys.stderr)
         return 2
-    file, cluster, group = arguments
+    file, cluster, group = arguments[:3]
     try:
         with open(file, encoding="utf-8") as f:
             measured = json.load(f)
-        rows = list(points(measured, cluster, group))
+        rows = list(points(measured, cluster, group, autocast))
     except (OSError, ValueError, KeyError) as e:
         print(f"points.py: {file}: {e}", file=sys.stderr)
         return 2

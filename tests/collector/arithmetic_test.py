@@ -134,13 +134,14 @@ class Points(unittest.TestCase):
 
     def test_each_iteration_that_can_be_said_is_a_point(self):
         rows = list(points.points(self.measured, "dgx-h200", "mine"))
-        self.assertEqual([r["id"] for r in rows], ["mine-gpt3-350m-unfused-bf16-2", "mine-mlp-fp32-64", "mine-llama-1b-l3-compiled-sharded-flash-b4"])
-        self.assertEqual([r["group"] for r in rows], ["mine-unfused-bf16", "mine-networks-fp32", "mine-decoders-compiled-sharded"])
-        self.assertEqual(rows[1]["settings"], "")
-        settings = json.loads(rows[2]["settings"])
+        self.assertEqual([r["id"] for r in rows], ["mine-mlp-fp32-64", "mine-llama-1b-l3-compiled-sharded-flash-b4"])
+        self.assertEqual([r["group"] for r in rows], ["mine-networks-fp32", "mine-decoders-compiled-sharded"])
+        self.assertEqual([r["id"] for r in points.points(self.measured, "dgx-h200", "mine", autocast=True)], ["mine-gpt3-350m-unfused-bf16-2"])
+        self.assertEqual(rows[0]["settings"], "")
+        settings = json.loads(rows[1]["settings"])
         self.assertEqual(settings["training.framework.compiled"], True)
         self.assertEqual(settings["training.framework.adam_bytes"], "0 B")
-        self.assertEqual((rows[2]["layers"], rows[2]["sharding"], rows[2]["gated"]), (3, "zero3", 1))
+        self.assertEqual((rows[1]["layers"], rows[1]["sharding"], rows[1]["gated"]), (3, "zero3", 1))
 
 
 class Programs(unittest.TestCase):
