@@ -15,13 +15,14 @@ namespace sim {
 // Bytes of one device; per virtual stage where it says so.
 struct DeviceMemory {
   base::Bytes weights, gradients, optimizer;
-  base::Bytes unmade;                  // of the gradients, what is not there before the backward pass makes it
-  base::Bytes update;                  // more of the optimizer while it runs, when no activations are there
-  base::Bytes fixed;                   // of libraries, from the first iteration on (sim/memory/fixed_buffers.hpp)
-  std::vector<base::Bytes> saved;      // per stage: kept by one micro-batch from its forward to its backward pass
-  std::vector<base::Bytes> layer;      // per stage: the part of it of the block that keeps most, but for that of the loss
-  std::vector<base::Bytes> kept;       // per stage: of one micro-batch until its gradients of weights are made, where these come later
-  std::vector<base::Bytes> transient;  // per stage: on top of it and of all states, while its backward pass runs; below 0 where gradients are not made
+  base::Bytes unmade;              // of the gradients, what is not there before the backward pass makes it
+  base::Bytes update;              // more of the optimizer while it runs, when no activations are there
+  base::Bytes fixed;               // of libraries, from the first iteration on (sim/memory/fixed_buffers.hpp)
+  std::vector<base::Bytes> saved;  // per stage: kept by one micro-batch from its forward to its backward pass
+  std::vector<base::Bytes> layer;  // per stage: the part of it of the block that keeps most, but for that of the loss
+  std::vector<base::Bytes> kept;   // per stage: of one micro-batch until its gradients of weights are made, where these come later
+  // Per stage: on top of it and of all states, while its backward pass runs; below 0 where gradients are not made.
+  std::vector<base::Bytes> transient;
   [[nodiscard]] base::Bytes states() const { return weights + gradients + optimizer; }
   [[nodiscard]] base::Bytes always() const { return states() + fixed; }
 };
