@@ -139,8 +139,7 @@ void keep_possible(const Device& d, std::vector<Case>& cases) {
   });
 }
 
-// What training of today uses most.
-double share(Precision p) { return p == Precision::bf16 ? 3 : p == Precision::fp8 ? 2 : 1; }
+double share(Precision p) { return p == Precision::bf16 ? 3 : 1; }  // what training uses most
 
 }  // namespace
 

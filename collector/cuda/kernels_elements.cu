@@ -168,8 +168,12 @@ void spin(double seconds, cudaStream_t s) {
   check_launch();
 }
 void copy_by_blocks(const char* from, char* to, std::size_t bytes, int rounds, int blocks, cudaStream_t s) {
-  check(cudaFuncSetAttribute(copy_rounds_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kResidentShared));
-  copy_rounds_kernel<<<static_cast<unsigned>(blocks), kResidentThreads, kResidentShared, s>>>(
+  int device = 0, most = 0;  // GPUs before A100 have less
+  check(cudaGetDevice(&device));
+  check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  const int shared = most < kResidentShared ? most : kResidentShared;
+  check(cudaFuncSetAttribute(copy_rounds_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
+  copy_rounds_kernel<<<static_cast<unsigned>(blocks), kResidentThreads, static_cast<std::size_t>(shared), s>>>(
       reinterpret_cast<const uint4*>(from), reinterpret_cast<uint4*>(to), static_cast<std::int64_t>(bytes / sizeof(uint4)), rounds);
   check_launch();
 }

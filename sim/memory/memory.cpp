@@ -49,8 +49,6 @@ class MemoryCounter {
 
  private:
   void count_states();
-  // Shards of PyTorch's FSDP: weights and gradients in fp32, the latter from when the backward pass makes them until the update.
-  void store_fp32_shards();
   void count_activations(const std::vector<std::uint32_t>& nodes, std::size_t stage);
   // Bytes per device, by block of the graph.
   using ByBlock = std::map<int, std::vector<double>>;
@@ -116,23 +114,10 @@ void MemoryCounter::count_states() {
     devices_[d].gradients = states[d].gradients;
     devices_[d].optimizer = states[d].optimizer;
     devices_[d].update = states[d].update;
+    devices_[d].unmade = states[d].unmade;
   }
-  if (framework_.memory.fp32_shards && plan_.zero >= 3 && pcg::is_half(plan_.training.precision)) store_fp32_shards();
   const std::vector<base::Bytes> fixed = fixed_buffers(plan_, flow_, cluster_, framework_);
   for (std::size_t d = 0; d < fixed.size(); ++d) devices_[d].fixed = fixed[d];
-}
-
-void MemoryCounter::store_fp32_shards() {
-  const bool half_gradients = model_state_bytes(plan_, framework_).gradient < 4;
-  for (DeviceMemory& d : devices_) {
-    // What is counted as a weight of 2 bytes and a master copy of 4 is one of 4, and the optimizer takes gradients of 4.
-    const base::Bytes master = std::min(2 * d.weights, d.optimizer);
-    if (half_gradients) d.gradients += d.weights;
-    d.optimizer -= master;
-    d.weights = master;
-    // Micro-batches after the first find gradients there.
-    if (plan_.stages == 1 && plan_.micro_batches == 1) d.unmade = d.gradients;
-  }
 }
 
 MemoryCounter::ByBlock MemoryCounter::made_by_block(const std::vector<std::uint32_t>& nodes) const {
@@ -143,7 +128,8 @@ MemoryCounter::ByBlock MemoryCounter::made_by_block(const std::vector<std::uint3
     for (std::size_t i = 0; i < flow_.origins[n].size(); ++i) {
       const pcg::TensorRef from = flow_.origins[n][i];
       const pcg::PcgNode& weight = plan_.pcg.node(from.node);
-      if (!weight.is_trained() || !seen.insert(from).second) continue;
+      if (!weight.is_trained() || pcg::zero_of_block(plan_.zero, plan_.memory.zero, weight.block) < 3 || !seen.insert(from).second)
+        continue;
       const Layout& l = flow_.layouts[n].inputs[i];
       const auto elements = static_cast<double>(l.shape.shard().elements());
       std::vector<double>& of_block = parameters.try_emplace(plan_.pcg.nodes()[n].block, zeros()).first->second;

@@ -29,6 +29,18 @@ int moments(pcg::Optimizer o) {
   return 0;
 }
 
+// Adds what passes while Adam updates on the device: no states, so its traffic is not the update's (optimizer_kernel.hpp).
+void add_passing(ModelStateBytes& each, const pcg::Plan& plan, const profiles::FrameworkProfile& framework, pcg::Optimizer by) {
+  if (by != pcg::Optimizer::adam || plan.memory.offload.optimizer) return;
+  each.update += framework.memory.adam_passing.value();
+  each.optimizer += framework.memory.adam_passing.value();
+}
+
+// Shards of PyTorch's FSDP are weights of 4 bytes, in place of one of 2 and a master copy, and gradients of 4.
+bool has_fp32_shards(const pcg::Plan& plan, const profiles::FrameworkProfile& framework, int zero) {
+  return framework.memory.fp32_shards && zero >= 3 && pcg::is_half(plan.training.precision) && !plan.memory.offload.optimizer;
+}
+
 bool is_matrix(const pcg::Plan& plan, const pcg::PcgNode& n, std::uint32_t input) {
   if (input != 1 || !n.computes() || !plan.pcg.blocks()[static_cast<std::size_t>(n.block)].weighty) return false;
   return std::holds_alternative<pcg::Linear>(*n.operation()) || std::holds_alternative<pcg::ExpertLinear>(*n.operation());
@@ -45,10 +57,6 @@ ModelStateBytes model_state_bytes(const pcg::TrainingConfig& t, const profiles::
   b.optimizer = half ? 4 : 0;  // master copy
   if (half && b.gradient < 4 && framework.fp32_gradient_copy) b.optimizer += b.update = 4;
   b.optimizer += static_cast<double>(moments(t.optimizer)) * 4;
-  if (t.optimizer == pcg::Optimizer::adam) {
-    b.update += framework.memory.adam_passing.value();
-    b.optimizer += framework.memory.adam_passing.value();
-  }
   return b;
 }
 
@@ -88,9 +96,15 @@ std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data
         ModelStateBytes each = model_state_bytes(plan, framework, optimizer_of(plan, n, static_cast<std::uint32_t>(i)));
         each.weight = bytes.kept;
         const int stage = pcg::zero_of_block(zero, plan.memory.zero, plan.pcg.node(from.node).block);
+        const bool trained = plan.pcg.node(from.node).is_trained(), fp32 = trained && has_fp32_shards(plan, framework, stage);
+        if (fp32) each.weight = each.gradient = 4, each.optimizer -= 4;
+        add_passing(each, plan, framework, optimizer_of(plan, n, static_cast<std::uint32_t>(i)));
         const auto elements = static_cast<double>(l.shape.shard().elements());
         StateBytes states = states_of(stage, plan.memory.zero, each, elements, share);
-        if (!plan.pcg.node(from.node).is_trained()) states = {.weights = states.weights};
+        if (!trained) states = {.weights = states.weights};
+        // Micro-batches after the first find gradients there.
+        const bool once = plan.stages == 1 && plan.micro_batches == 1;
+        if (fp32 && once && pcg::shards_gradients(stage, plan.memory.zero)) states.unmade = states.gradients;
         if (stage < 3) states.copies = base::Bytes(elements * bytes.copied);
         for (const base::DeviceId d : l.devices) {
           if (d.value >= devices.size()) devices.resize(d.value + 1);
@@ -98,6 +112,7 @@ std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data
           devices[d.value].gradients += states.gradients;
           devices[d.value].optimizer += states.optimizer;
           devices[d.value].update += states.update;
+          devices[d.value].unmade += states.unmade;
           devices[d.value].copies += states.copies;
         }
       }

@@ -31,7 +31,9 @@ double optimizer_bytes_per_parameter(const pcg::Plan& plan, const profiles::Fram
   if (by == pcg::Optimizer::muon) return bytes_of_muon(b);
   // In half precision the fp32 master copy among the states is read instead of the weight.
   const bool half = b.weight < 4;
-  if (by == pcg::Optimizer::adam && framework.adam_bytes.value() > 0) return framework.adam_bytes.value() + (half ? b.weight : 0);
+  const bool fp32_states = !plan.memory.offload.optimizer && !plan.memory.bf16_moments;
+  if (by == pcg::Optimizer::adam && fp32_states && framework.adam_bytes.value() > 0)
+    return framework.adam_bytes.value() + (half ? b.weight : 0);
   return b.gradient + 2 * b.optimizer + (half ? b.weight : 2 * b.weight);
 }
 

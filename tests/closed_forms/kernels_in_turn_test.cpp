@@ -5,6 +5,7 @@
 
 #include "planning.hpp"
 #include "profiles/device_profile.hpp"
+#include "sim/dataflow/dataflow.hpp"
 #include "sim/memory/model_states.hpp"
 #include "sim/pricing/kernel_cost.hpp"
 #include "sim/pricing/node_kernels.hpp"
@@ -103,14 +104,23 @@ TEST_CASE("an Adam in passes moves 72 bytes a parameter of fp32 and holds 4 more
   const pcg::Plan plan = test::megatron(pcg::models::transformer(t, 2), training, {.data = 1}, cluster);
   profiles::FrameworkProfile passes;
   CHECK(sim::optimizer_bytes_per_parameter(plan, passes, pcg::Optimizer::adam) == 28);
-  CHECK(sim::model_state_bytes(training, passes).update == 0);
-  passes.adam_bytes = base::Bytes(72);
+  const auto states = [&](const pcg::Plan& p) { return sim::model_states(p, sim::dataflow_of(p), passes, 0).at(0); };
+  const double parameters = static_cast<double>(pcg::models::transformer(t, 2).parameters());
+  CHECK(states(plan).update.value() == 0);
   passes.memory.adam_passing = base::Bytes(4);
+  CHECK(states(plan).update.value() == doctest::Approx(4 * parameters));
+  CHECK(states(plan).optimizer.value() == doctest::Approx(8 * parameters));
+  // What passes is none of the states that a fused update moves.
+  CHECK(sim::optimizer_bytes_per_parameter(plan, passes, pcg::Optimizer::adam) == 28);
+  passes.adam_bytes = base::Bytes(72);
   CHECK(sim::optimizer_bytes_per_parameter(plan, passes, pcg::Optimizer::adam) == 72);
-  const sim::ModelStateBytes states = sim::model_state_bytes(training, passes);
-  CHECK(states.update == 4);
-  CHECK(states.between_updates() == 8);
-  training.optimizer = pcg::Optimizer::sgd;
-  CHECK(sim::model_state_bytes(training, passes).update == 0);
   CHECK(sim::optimizer_bytes_per_parameter(plan, passes, pcg::Optimizer::momentum) == 20);
+  // Hosts that update read and write their own memory.
+  pcg::Plan offloaded = plan;
+  offloaded.memory.offload.optimizer = true;
+  CHECK(sim::optimizer_bytes_per_parameter(offloaded, passes, pcg::Optimizer::adam) ==
+        sim::optimizer_bytes_per_parameter(offloaded, {}, pcg::Optimizer::adam));
+  CHECK(states(offloaded).update.value() == 0);
+  training.optimizer = pcg::Optimizer::sgd;
+  CHECK(states(test::megatron(pcg::models::transformer(t, 2), training, {.data = 1}, cluster)).update.value() == 0);
 }

@@ -10,7 +10,9 @@
 #include "pcg/models/adapters.hpp"
 #include "planning.hpp"
 #include "search/estimates/estimate.hpp"
+#include "sim/dataflow/dataflow.hpp"
 #include "sim/memory/memory.hpp"
+#include "sim/memory/model_states.hpp"
 
 namespace {
 
@@ -137,4 +139,18 @@ TEST_CASE("tensor parallelism cuts an adapter's second product with the layer be
     CHECK(search::Estimator(plan, oracle).time(sim::variant_of(plan)).value() == doctest::Approx(seconds).epsilon(0.03));
     return 0;
   });
+}
+
+// Of d ranks each has 2 F / d bytes of F frozen weights, and of T trained ones, whose shards are fp32, 4 T / d of weights and of gradients.
+TEST_CASE("shards in fp32 are those of trained weights alone") {
+  profiles::FrameworkProfile framework;
+  framework.memory.fp32_shards = true;
+  const pcg::Graph model = with_lora();
+  const auto states = of_lora_plan(model, {.zero = 3}, [&](const pcg::Plan& plan, const topology::Cluster&) {
+    return sim::model_states(plan, sim::dataflow_of(plan), framework, 3).at(0);
+  });
+  CHECK(states.weights.value() == doctest::Approx((2 * static_cast<double>(model.frozen_parameters()) + 4 * kLoraTrained) / 8));
+  CHECK(states.gradients.value() == doctest::Approx(4 * kLoraTrained / 8));
+  CHECK(states.optimizer.value() == doctest::Approx(8 * kLoraTrained / 8));
+  CHECK(states.unmade == states.gradients);
 }
