@@ -7,8 +7,8 @@ namespace profiles {
 namespace {
 
 constexpr std::array<std::string_view, 6> kKindNames = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send"};
-constexpr std::array<std::string_view, 7> kAlgorithmNames = {"automatic", "ring",     "tree",     "hierarchical",
-                                                             "in_switch", "pairwise", "forwarded"};
+constexpr std::array<std::string_view, 8> kAlgorithmNames = {"automatic", "ring",     "tree",      "hierarchical",
+                                                             "in_switch", "pairwise", "forwarded", "bulk_forwarded"};
 
 template <class Enum, std::size_t n>
 std::optional<Enum> find(const std::array<std::string_view, n>& names, std::string_view name) {

@@ -62,7 +62,8 @@ class NetworkReader {
       const auto* hop = map.optional(to_text(p));
       if (hop == nullptr) continue;
       base::MapReader fields(*hop, map.path_of(to_text(p)), sink_);
-      hops[p] = {read_latency(fields, "latency"), fields.number("efficiency", 1e-4, 1).value_or(1), fields.text("source").value_or("")};
+      hops[p] = {read_latency(fields, "latency"), fields.number("efficiency", 1e-4, 1).value_or(1), fields.text("source").value_or(""),
+                 read_latency(fields, "sent_row"), read_latency(fields, "summed_row")};
       fields.require("efficiency");
       fields.finish();
     }
@@ -111,7 +112,8 @@ std::string_view to_text(Protocol p) {
 const NetworkHop* NetworkProfile::find(std::string_view link_type, Algorithm a, Protocol p) const {
   const auto type = links.find(link_type);
   if (type == links.end()) return nullptr;
-  const auto algorithm = type->second.find(a);
+  auto algorithm = type->second.find(a);
+  if (algorithm == type->second.end() && a == Algorithm::bulk_forwarded) algorithm = type->second.find(Algorithm::forwarded);
   if (algorithm == type->second.end()) return nullptr;
   const auto hop = algorithm->second.find(p);
   return hop == algorithm->second.end() ? nullptr : &hop->second;
@@ -138,6 +140,9 @@ NetworkProfile load_network_profile(const base::Yaml& document) {
 std::string to_yaml(const NetworkProfile& profile) {
   const auto source = [](const std::string& s) { return s.empty() ? std::string() : fmt::format(", source: \"{}\"", s); };
   const auto micros = [](base::Seconds s) { return fmt::format("{:.3g} us", s.value() * 1e6); };
+  const auto row = [](std::string_view key, base::Seconds s) {
+    return s.value() > 0 ? fmt::format(", {}: {:.3g} ns", key, s.value() * 1e9) : std::string();
+  };
   std::string text =
       fmt::format("foreshard: 1\nnetwork:\n  name: {}\n{}  links:\n", profile.name, profile.relays ? "  relays: true\n" : "");
   for (const auto& [type, algorithms] : profile.links) {
@@ -145,8 +150,8 @@ std::string to_yaml(const NetworkProfile& profile) {
     for (const auto& [algorithm, protocols] : algorithms) {
       text += fmt::format("      {}:\n", to_text(algorithm));
       for (const auto& [protocol, hop] : protocols)
-        text += fmt::format("        {}: {{latency: {}, efficiency: {:.3g}{}}}\n", to_text(protocol), micros(hop.latency), hop.efficiency,
-                            source(hop.source));
+        text += fmt::format("        {}: {{latency: {}, efficiency: {:.3g}{}{}{}}}\n", to_text(protocol), micros(hop.latency),
+                            hop.efficiency, row("sent_row", hop.sent_row), row("summed_row", hop.summed_row), source(hop.source));
     }
   }
   text += "  calls:\n";

@@ -25,7 +25,10 @@ inline constexpr std::array kProtocols = {Protocol::ll, Protocol::ll128, Protoco
 struct NetworkHop {
   base::Seconds latency;  // of one message over the link, beyond the wires' own
   double efficiency = 1;  // share of the link's bandwidth, above 0
-  std::string source;     // where the two numbers are from
+  std::string source;     // where the numbers are from
+  // Of bulk_forwarded: what its kernels take on a rank at the least, however quick the wires are, for each row and rank that the row may
+  // be sent to, and for each row that is read to be summed up.
+  base::Seconds sent_row, summed_row;
 };
 
 struct NetworkCall {
@@ -43,6 +46,7 @@ struct NetworkProfile {
   std::map<CollectiveKind, NetworkCall> calls;
 
   // Returns the cost of a link type for an algorithm, or nullptr: the link type is unknown (see `knows`), or the library does not use it.
+  // What is not there for bulk_forwarded is as for forwarded.
   [[nodiscard]] const NetworkHop* find(std::string_view link_type, Algorithm a, Protocol p) const;
   [[nodiscard]] bool knows(std::string_view link_type) const { return links.contains(link_type); }
 };

@@ -28,14 +28,15 @@ using Groups = std::span<const std::vector<DeviceId>>;
 // What a collective's time depends on besides its size: for every group its devices' places in their domains, nodes renumbered in the
 // order of all that take part; the type of each such node; and what the route from it to the next is like (a leaf between them or not), or,
 // where a network is not alike everywhere, which node it is.
-std::vector<double> pattern_of(CollectiveKind kind, double copies, Groups groups, const topology::Cluster& cluster) {
+std::vector<double> pattern_of(CollectiveKind kind, const Forwarding& forwarding, Groups groups, const topology::Cluster& cluster) {
   std::map<int, DeviceId> nodes;  // the first device seen of each
   for (const std::vector<DeviceId>& g : groups)
     for (const DeviceId d : g) nodes.try_emplace(cluster.device(d).node, d);
   std::map<int, int> ordinal;
   for (const auto& [node, device] : nodes) ordinal.emplace(node, static_cast<int>(ordinal.size()));
 
-  std::vector<double> key{static_cast<double>(kind), copies};
+  std::vector<double> key{static_cast<double>(kind), forwarding.copies, forwarding.bulk ? 1.0 : 0.0, forwarding.rows,
+                          forwarding.sums ? 1.0 : 0.0};
   for (const std::vector<DeviceId>& g : groups) {
     key.push_back(-1);
     for (const DeviceId d : g)
@@ -87,8 +88,8 @@ struct Oracle::State {
       profiles;                                                // by type, memory (-1: as the profile has it) and speed
   std::vector<const profiles::DeviceProfile*> device;          // per device
   std::map<std::vector<double>, std::vector<CostLine>> lines;  // per pattern: one per algorithm that may be the quickest
-  // Per question asked before: kind, copies (Transfer) and groups.
-  std::map<std::tuple<CollectiveKind, double, std::vector<std::vector<DeviceId>>>, const std::vector<CostLine>*> known;
+  // Per question asked before: kind, forwarding and groups.
+  std::map<std::tuple<CollectiveKind, Forwarding, std::vector<std::vector<DeviceId>>>, const std::vector<CostLine>*> known;
   LinkLoads loads{cluster};
   CollectivePlanner planner{cluster, config.collectives};
 
@@ -104,12 +105,12 @@ struct Oracle::State {
   }
 
   // For each choice the plans of all groups; none where it does not apply to all of them.
-  [[nodiscard]] std::vector<std::vector<Collective>> plan_all(CollectiveKind kind, double copies, Groups groups,
+  [[nodiscard]] std::vector<std::vector<Collective>> plan_all(CollectiveKind kind, const Forwarding& forwarding, Groups groups,
                                                               std::span<const CollectiveChoice> choices) {
     std::vector<std::vector<Collective>> together(choices.size());
     std::vector<bool> applies(choices.size(), true);
     for (const std::vector<DeviceId>& g : groups) {
-      std::vector<std::optional<Collective>> plans = planner.plan_each(kind, Bytes(kProbeBytes), g, choices, copies);
+      std::vector<std::optional<Collective>> plans = planner.plan_each(kind, Bytes(kProbeBytes), g, choices, forwarding);
       for (std::size_t c = 0; c < choices.size(); ++c) {
         if (!plans[c]) applies[c] = false;
         if (applies[c]) together[c].push_back(std::move(*plans[c]));
@@ -142,20 +143,20 @@ struct Oracle::State {
 
   // The plans of all groups for each choice that applies. An algorithm that the config names and that does not do this here gives way to
   // all others, as in planning.
-  [[nodiscard]] std::vector<std::vector<Collective>> plan_all(CollectiveKind kind, double copies, Groups groups) {
+  [[nodiscard]] std::vector<std::vector<Collective>> plan_all(CollectiveKind kind, const Forwarding& forwarding, Groups groups) {
     const Algorithm asked = config.collectives.algorithm;
     if (asked != Algorithm::automatic) {
-      std::vector<std::vector<Collective>> plans = plan_all(kind, copies, groups, choices(std::span(&asked, 1)));
+      std::vector<std::vector<Collective>> plans = plan_all(kind, forwarding, groups, choices(std::span(&asked, 1)));
       const auto gives_way = [&](const Collective& c) { return !c.phases.empty() && c.algorithm != asked; };
       if (std::ranges::none_of(plans, [&](const auto& together) { return std::ranges::any_of(together, gives_way); })) return plans;
     }
-    return plan_all(kind, copies, groups, choices(automatic_algorithms(planner.profile())));
+    return plan_all(kind, forwarding, groups, choices(automatic_algorithms(planner.profile())));
   }
 
   // What is behind another in latency and in bandwidth by estimate is not run.
-  [[nodiscard]] std::vector<CostLine> find_lines(CollectiveKind kind, double copies, Groups groups) {
+  [[nodiscard]] std::vector<CostLine> find_lines(CollectiveKind kind, const Forwarding& forwarding, Groups groups) {
     std::vector<std::pair<std::vector<Collective>, CostLine>> candidates;
-    for (std::vector<Collective>& plans : plan_all(kind, copies, groups)) {
+    for (std::vector<Collective>& plans : plan_all(kind, forwarding, groups)) {
       if (plans.empty()) continue;
       const CostLine line = estimate(plans);
       const auto is_behind = [](const CostLine& x, const CostLine& y) {
@@ -177,12 +178,12 @@ struct Oracle::State {
     return found;
   }
 
-  CollectiveTime ask(CollectiveKind kind, Bytes bytes, double copies, std::vector<std::vector<DeviceId>> groups) {
-    const auto [at, is_new] = known.try_emplace({kind, copies, std::move(groups)});
+  CollectiveTime ask(CollectiveKind kind, Bytes bytes, const Forwarding& forwarding, std::vector<std::vector<DeviceId>> groups) {
+    const auto [at, is_new] = known.try_emplace({kind, forwarding, std::move(groups)});
     if (is_new) {
       const Groups asked = std::get<2>(at->first);
-      const auto [pattern, is_new_pattern] = lines.try_emplace(pattern_of(kind, copies, asked, cluster));
-      if (is_new_pattern) pattern->second = find_lines(kind, copies, asked);
+      const auto [pattern, is_new_pattern] = lines.try_emplace(pattern_of(kind, forwarding, asked, cluster));
+      if (is_new_pattern) pattern->second = find_lines(kind, forwarding, asked);
       at->second = &pattern->second;
     }
     const CostLine& best = *std::ranges::min_element(*at->second, {}, [&](const CostLine& l) { return l.at(bytes); });
@@ -211,18 +212,18 @@ KernelCost Oracle::kernel(const pcg::Kernel& k, const pcg::TrainingConfig& train
 
 CollectiveTime Oracle::collective(CollectiveKind kind, Bytes bytes, std::span<const DeviceId> group) const {
   if (group.size() < 2) return {};
-  return state_->ask(kind, bytes, 0, {std::vector<DeviceId>(group.begin(), group.end())});
+  return state_->ask(kind, bytes, {}, {std::vector<DeviceId>(group.begin(), group.end())});
 }
 
 CollectiveTime Oracle::collectives(CollectiveKind kind, Bytes bytes, Groups groups) const {
   if (std::ranges::all_of(groups, [](const auto& g) { return g.size() < 2; })) return {};
-  return state_->ask(kind, bytes, 0, {groups.begin(), groups.end()});
+  return state_->ask(kind, bytes, {}, {groups.begin(), groups.end()});
 }
 
 CollectiveTime Oracle::round(const Round& round) const {
-  std::map<std::tuple<CollectiveKind, Bytes, double>, std::vector<std::vector<DeviceId>>> alike;
+  std::map<std::tuple<CollectiveKind, Bytes, Forwarding>, std::vector<std::vector<DeviceId>>> alike;
   for (const Transfer& t : round)
-    if (t.group.size() > 1) alike[{t.kind, t.bytes, t.copies}].push_back(t.group);
+    if (t.group.size() > 1) alike[{t.kind, t.bytes, t.forwarding}].push_back(t.group);
   CollectiveTime slowest{{}, alike.size() > 1 ? TimeBasis::bound : TimeBasis::simulated};
   for (const auto& [what, groups] : alike) {
     const CollectiveTime t = state_->ask(std::get<0>(what), std::get<1>(what), std::get<2>(what), groups);

@@ -18,7 +18,8 @@ std::optional<Collective> plan_with(Algorithm a, const CollectiveRequest& r, int
     case Algorithm::hierarchical: return plan_hierarchical(r, channels);
     case Algorithm::in_switch: return plan_in_switch(r);
     case Algorithm::pairwise: return plan_pairwise(r);
-    case Algorithm::forwarded: return plan_forwarded(r);
+    case Algorithm::forwarded:
+    case Algorithm::bulk_forwarded: return plan_forwarded(a, r);
     case Algorithm::automatic: break;
   }
   base::fail_check(__FILE__, __LINE__, "one algorithm", "automatic is a choice among algorithms");

@@ -17,7 +17,7 @@ namespace sim {
 struct CollectiveRequest {
   CollectiveKind kind = CollectiveKind::all_reduce;
   base::Bytes bytes;
-  double copies = 0;                          // Transfer::copies
+  Forwarding forwarding;
   std::span<const topology::DeviceId> group;  // two devices at least
   const std::vector<NodeMembers>& nodes;      // by_node(group)
   const topology::Cluster& cluster;
@@ -46,7 +46,7 @@ struct CollectiveRequest {
 [[nodiscard]] std::optional<Collective> plan_in_switch(const CollectiveRequest& r);
 // All-to-all and send, what is not forwarded.
 [[nodiscard]] std::optional<Collective> plan_pairwise(const CollectiveRequest& r);
-// All-to-all whose members pass on what comes to their domain.
-[[nodiscard]] std::optional<Collective> plan_forwarded(const CollectiveRequest& r);
+// All-to-all whose members pass on what comes to their domain. `a`: forwarded or bulk_forwarded, which are the same but for their costs.
+[[nodiscard]] std::optional<Collective> plan_forwarded(Algorithm a, const CollectiveRequest& r);
 
 }  // namespace sim

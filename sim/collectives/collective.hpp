@@ -18,6 +18,16 @@ using profiles::Algorithm;
 using profiles::CollectiveKind;
 using profiles::kAlgorithms;
 
+// How members of an all-to-all pass on what comes (plan_collective.hpp). Rows are the pieces that travel whole, here tokens.
+struct Forwarding {
+  double copies = 0;  // of what comes to a domain, within it; 0: nothing is passed on
+  bool bulk = false;  // by bulk copies of rows (Algorithm::bulk_forwarded), or by loads and stores (Algorithm::forwarded)
+  // Of bulk copies, per byte of S: rows that a rank sends, once for each rank of the domain that may want them, or reads to sum them up.
+  double rows = 0;
+  bool sums = false;  // on the way back
+  auto operator<=>(const Forwarding&) const = default;
+};
+
 // `bytes` are those that are wanted. The library does not fill its links: they are busy as with bytes * wire_factor, and that is what
 // shares them with other traffic.
 struct CollectiveFlow {

@@ -115,4 +115,20 @@ std::optional<CollectiveCost> cost_of(const CollectiveShape& s, const NetworkPro
   return out;
 }
 
+void wait_for_rows(CollectiveCost& cost, const CollectiveShape& s, const NetworkProfile& profile, Protocol protocol,
+                   const Forwarding& forwarding, base::Bytes bytes) {
+  if (s.algorithm != Algorithm::bulk_forwarded) return;
+  base::Seconds row;
+  for (std::size_t c = 0; c < s.route_classes.size(); ++c)
+    for (const auto& [type, bandwidth] : s.route_classes[c].narrowest) {
+      const profiles::NetworkHop* hop = s.used[c] ? profile.find(type, s.algorithm, protocol) : nullptr;
+      if (hop != nullptr) row = std::max(row, forwarding.sums ? hop->summed_row : hop->sent_row);
+    }
+  const double rows = forwarding.rows * bytes.value();
+  const double stretch = cost.transfer.value() > 0 ? row.value() * rows / cost.transfer.value() : 1;
+  if (stretch <= 1) return;
+  for (double& factor : cost.wire_factor) factor *= stretch;
+  cost.transfer = cost.transfer * stretch;
+}
+
 }  // namespace sim

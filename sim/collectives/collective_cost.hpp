@@ -28,4 +28,9 @@ struct CollectiveCost {
 [[nodiscard]] std::optional<CollectiveCost> cost_of(const CollectiveShape& s, const profiles::NetworkProfile& profile,
                                                     profiles::Protocol protocol);
 
+// Stretches what the wires take to what the kernels of bulk copies take for their rows (NetworkHop::sent_row, summed_row), if that is more:
+// the links are busy for as long. `cost`: of `bytes` by `protocol`, as cost_of() has it.
+void wait_for_rows(CollectiveCost& cost, const CollectiveShape& s, const profiles::NetworkProfile& profile, profiles::Protocol protocol,
+                   const Forwarding& forwarding, base::Bytes bytes);
+
 }  // namespace sim

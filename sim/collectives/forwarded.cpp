@@ -34,9 +34,10 @@ class ForwardedStep {
 
 // One message from each rank to its like in every other domain, and from each to every other one of its own domain: all pieces are on their
 // way at once, so both steps share a phase. Where domains have unequally many members, each gets its share of the bytes.
-std::optional<Collective> plan_forwarded(const CollectiveRequest& r) {
-  if (r.kind != CollectiveKind::all_to_all || r.copies <= 0) return std::nullopt;
-  Collective c{Algorithm::forwarded, 1, {}, {}};
+std::optional<Collective> plan_forwarded(Algorithm a, const CollectiveRequest& r) {
+  const double copies = r.forwarding.copies;
+  if (r.kind != CollectiveKind::all_to_all || copies <= 0 || r.forwarding.bulk != (a == Algorithm::bulk_forwarded)) return std::nullopt;
+  Collective c{a, 1, {}, {}};
   CollectivePhase& phase = c.phases.emplace_back();
   ForwardedStep across(r), inside(r);
   const auto ranks = static_cast<double>(r.group.size());
@@ -51,7 +52,7 @@ std::optional<Collective> plan_forwarded(const CollectiveRequest& r) {
       }
     for (std::size_t place = 0; place < to.members.size(); ++place)
       for (const DeviceId member : to.members)
-        inside.send(to, to.members[place], member, arrived[place] * (r.copies / static_cast<double>(to.members.size())), phase);
+        inside.send(to, to.members[place], member, arrived[place] * (copies / static_cast<double>(to.members.size())), phase);
   }
   across.add_to(phase.chain);
   inside.add_to(phase.chain);

@@ -45,7 +45,7 @@ std::optional<Collective> plan_pairwise(const CollectiveRequest& r) {
     slowest.add_to(c.phases[0].chain, 1);
     return c;
   }
-  if (r.kind != CollectiveKind::all_to_all || r.copies > 0) return std::nullopt;
+  if (r.kind != CollectiveKind::all_to_all || r.forwarding.copies > 0) return std::nullopt;
   const bool in_steps = r.step_by_step;
   c.phases.resize(in_steps ? n - 1 : 1);
   std::vector<SlowestHop> slowest(c.phases.size(), SlowestHop(r.route_classes));

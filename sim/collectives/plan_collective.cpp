@@ -30,7 +30,7 @@ struct Pick {
 // The plans of one group. Candidates are found once, however many protocols they are asked about with.
 class GroupPlans {
  public:
-  GroupPlans(CollectiveKind kind, base::Bytes bytes, double copies, std::span<const topology::DeviceId> group,
+  GroupPlans(CollectiveKind kind, base::Bytes bytes, const Forwarding& forwarding, std::span<const topology::DeviceId> group,
              const topology::Cluster& cluster, const CollectiveConfig& config, const NetworkProfile* profile, ShapeFinder& finder)
       : profile_(profile),
         finder_(finder),
@@ -38,7 +38,7 @@ class GroupPlans {
         route_classes_(cluster),
         request_{.kind = kind,
                  .bytes = bytes,
-                 .copies = copies,
+                 .forwarding = forwarding,
                  .group = group,
                  .nodes = nodes_,
                  .cluster = cluster,
@@ -73,7 +73,7 @@ class GroupPlans {
     Pick best;
     for (const Algorithm a : algorithms)
       for (Candidate& c : candidates(a)) {
-        Pick pick = priced(c, profile, protocol);
+        Pick pick = priced(c, request_, profile, protocol);
         if (pick.candidate != nullptr && (best.candidate == nullptr || pick.cost.total() < best.cost.total())) best = std::move(pick);
       }
     return best;
@@ -96,12 +96,13 @@ class GroupPlans {
   }
 
   // By the quickest protocol, or the one asked for; by the wires alone without a profile.
-  static Pick priced(Candidate& c, const NetworkProfile* profile, std::optional<Protocol> protocol) {
+  static Pick priced(Candidate& c, const CollectiveRequest& request, const NetworkProfile* profile, std::optional<Protocol> protocol) {
     if (profile == nullptr) return {&c, cost_of_wires(c.shape), std::nullopt};
     Pick least;
     for (const Protocol p : profiles::kProtocols) {
       if (protocol && *protocol != p) continue;
       std::optional<CollectiveCost> cost = cost_of(c.shape, *profile, p);
+      if (cost) wait_for_rows(*cost, c.shape, *profile, p, request.forwarding, request.bytes);
       if (!cost || (least.candidate != nullptr && cost->total() >= least.cost.total())) continue;
       const bool known = cost->basis != profiles::Basis::defaults;
       least = {&c, std::move(*cost), known ? std::optional(p) : std::nullopt};
@@ -150,10 +151,11 @@ std::span<const Algorithm> automatic_algorithms(const NetworkProfile* profile) {
 CollectivePlanner::CollectivePlanner(const topology::Cluster& cluster, const CollectiveConfig& config)
     : cluster_(cluster), config_(config), profile_(profile_of(cluster, config)), finder_(cluster) {}
 
-Collective CollectivePlanner::plan(CollectiveKind kind, base::Bytes bytes, std::span<const topology::DeviceId> group, double copies) {
+Collective CollectivePlanner::plan(CollectiveKind kind, base::Bytes bytes, std::span<const topology::DeviceId> group,
+                                   const Forwarding& forwarding) {
   check(kind, bytes, group);
   if (group.size() == 1) return {};
-  GroupPlans plans(kind, bytes, copies, group, cluster_, config_, profile_, finder_);
+  GroupPlans plans(kind, bytes, forwarding, group, cluster_, config_, profile_, finder_);
   const Pick pick = plans.pick({config_.algorithm, config_.protocol});
   return with_costs(std::move(pick.candidate->plan), pick, config_.base_latency);
 }
@@ -166,11 +168,12 @@ bool CollectivePlanner::applies(const CollectiveChoice& choice, const Collective
 
 std::vector<std::optional<Collective>> CollectivePlanner::plan_each(CollectiveKind kind, base::Bytes bytes,
                                                                     std::span<const topology::DeviceId> group,
-                                                                    std::span<const CollectiveChoice> choices, double copies) {
+                                                                    std::span<const CollectiveChoice> choices,
+                                                                    const Forwarding& forwarding) {
   check(kind, bytes, group);
   if (group.size() == 1) return std::vector(choices.size(), std::optional(Collective{}));
   std::vector<std::optional<Collective>> result(choices.size());
-  GroupPlans plans(kind, bytes, copies, group, cluster_, config_, profile_, finder_);
+  GroupPlans plans(kind, bytes, forwarding, group, cluster_, config_, profile_, finder_);
   for (std::size_t c = 0; c < choices.size(); ++c) {
     const Pick pick = plans.pick(choices[c]);
     if (applies(choices[c], {pick.candidate->plan.algorithm, pick.protocol}))

@@ -57,14 +57,16 @@ class CollectivePlanner {
 
   // The one that it plans by; nullptr: by the wires alone.
   [[nodiscard]] const profiles::NetworkProfile* profile() const { return profile_; }
-  // As plan_collective. `copies`: 0, or an all-to-all whose members pass on what comes (Transfer::copies, sim/dataflow/movement.hpp).
-  [[nodiscard]] Collective plan(CollectiveKind kind, base::Bytes bytes, std::span<const topology::DeviceId> group, double copies = 0);
+  // As plan_collective. `forwarding`: of an all-to-all whose members pass on what comes (Transfer, sim/dataflow/movement.hpp).
+  [[nodiscard]] Collective plan(CollectiveKind kind, base::Bytes bytes, std::span<const topology::DeviceId> group,
+                                const Forwarding& forwarding = {});
   // Returns one per choice: the plan of a config that makes this choice; nullopt where the library does not do it so here, unless the
   // choice is the planner's own config's. Of a group of one: no phases, whatever the choice.
   // Cost: that of one plan with every algorithm, and a copy of each result.
   [[nodiscard]] std::vector<std::optional<Collective>> plan_each(CollectiveKind kind, base::Bytes bytes,
                                                                  std::span<const topology::DeviceId> group,
-                                                                 std::span<const CollectiveChoice> choices, double copies = 0);
+                                                                 std::span<const CollectiveChoice> choices,
+                                                                 const Forwarding& forwarding = {});
 
  private:
   [[nodiscard]] bool applies(const CollectiveChoice& choice, const CollectiveChoice& made) const;

@@ -20,10 +20,10 @@ struct Transfer {
   CollectiveKind kind = CollectiveKind::send;
   base::Bytes bytes;
   std::vector<base::DeviceId> group;
-  // 0: each member of an all-to-all sends to each other one. Else an all-to-all in two steps, piece by piece at the same time: a member
+  // None: each member of an all-to-all sends to each other one. Else an all-to-all in two steps, piece by piece at the same time: a member
   // sends a share of `bytes` to its like in each domain of the group, and what comes there goes on within the domain in so many copies,
   // which its members share out (or back: what they have for one rank is added up there and sent home).
-  double copies = 0;
+  Forwarding forwarding = {};
   auto operator<=>(const Transfer&) const = default;
 };
 

@@ -78,6 +78,30 @@ Transfer gather_of_tokens(const Transfer& all_to_all, const TokenRouting& routin
           all_to_all.group};
 }
 
+// Of an exchange with the bytes of tokens alone: rows with weights besides, and how many a rank handles.
+void send_rows(Transfer& t, const TokenRouting& routing, std::int64_t domains) {
+  const double tokens = t.bytes / routing.token;
+  const double members = static_cast<double>(t.group.size()) / static_cast<double>(domains);
+  t.bytes += tokens * routing.weight * (static_cast<double>(routing.experts) / static_cast<double>(domains));
+  t.forwarding.bulk = true;
+  t.forwarding.sums = !routing.to_experts;
+  t.forwarding.rows = tokens / t.bytes.value() * (t.forwarding.sums ? t.forwarding.copies : members);
+}
+
+// What HybridEP copies of a token that goes to experts or comes from them. `weighed`: with the weights of experts, or their gradients.
+void copy_in_bulk(const pcg::Plan& plan, const pcg::TensorShape& tokens, bool weighed, TokenRouting& routing) {
+  if (plan.dispatch != pcg::Dispatch::hybridep) return;
+  routing.bulk = true;
+  routing.token = pcg::element_bytes(pcg::Element::real, plan.training.precision) * static_cast<double>(tokens.sizes.back());
+  if (weighed) routing.weight = base::Bytes(4);
+}
+
+// The tokens that a dispatch reads or a combine makes.
+pcg::TensorShape tokens_of(const pcg::Plan& plan, std::uint32_t producer, const Use& use) {
+  if (operation_of<pcg::MoeDispatch>(plan, producer) != nullptr) return plan.pcg.whole_inputs(pcg::NodeId(producer))[0];
+  return plan.pcg.whole_outputs(pcg::NodeId(use.consumer))[0];
+}
+
 Movement after(Round first, Movement rest) {
   if (!first.empty()) rest.rounds.insert(rest.rounds.begin(), std::move(first));
   return rest;
@@ -110,6 +134,7 @@ std::optional<TokenRouting> forward_routing(const pcg::Plan& plan, std::uint32_t
   std::optional<TokenRouting> routing = token_routing(plan, producer, use);
   if (!routing) return routing;
   routing->to_experts = operation_of<pcg::MoeDispatch>(plan, producer) != nullptr;
+  copy_in_bulk(plan, tokens_of(plan, producer, use), routing->to_experts, *routing);
   const bool maps = plan.dispatch == pcg::Dispatch::hybridep || plan.dispatch == pcg::Dispatch::allgather;
   if (!maps || !routing->to_experts) return routing;
   const base::Bytes element = pcg::element_bytes(pcg::Element::real, plan.training.precision);
@@ -121,7 +146,9 @@ std::optional<TokenRouting> forward_routing(const pcg::Plan& plan, std::uint32_t
 
 std::optional<TokenRouting> backward_routing(const pcg::Plan& plan, std::uint32_t producer, const Use& use) {
   std::optional<TokenRouting> routing = token_routing(plan, producer, use);
-  if (routing) routing->to_experts = operation_of<pcg::MoeCombine>(plan, use.consumer) != nullptr;
+  if (!routing) return routing;
+  routing->to_experts = operation_of<pcg::MoeCombine>(plan, use.consumer) != nullptr;
+  copy_in_bulk(plan, tokens_of(plan, producer, use), !routing->to_experts, *routing);
   return routing;
 }
 
@@ -132,6 +159,16 @@ std::int64_t ranks_of_experts(const pcg::Plan& plan, const FlowGraph& flow, std:
   if (!experts || operation_of<pcg::ExpertLinear>(plan, *experts) == nullptr) return 1;
   const pcg::NodeId id(*experts);
   return plan.pcg.whole_inputs(id)[1].sizes[0] / plan.pcg.shard_inputs(id)[1].sizes[0];
+}
+
+double rows_arriving(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node) {
+  const std::int64_t ranks = ranks_of_experts(plan, flow, node);
+  if (ranks == 1) return 1;
+  const bool dispatches = operation_of<pcg::MoeDispatch>(plan, node) != nullptr;
+  const std::optional<TokenRouting> routing =
+      dispatches ? token_routing(plan, node, flow.uses[node][0].front()) : token_routing(plan, flow.origins[node][0].node.value, {node, 0});
+  BASE_CHECK(routing, "operator {} brings no tokens", node);
+  return parts_reached(*routing, std::vector(static_cast<std::size_t>(ranks), routing->experts / ranks));
 }
 
 double parts_reached(const TokenRouting& routing, std::span<const std::int64_t> parts) {
@@ -156,7 +193,8 @@ Movement forwarded(Movement exchange, const TokenRouting& routing, const topolog
       for (std::int64_t& d : domains) d *= of_a_rank;
       const double domains_reached = parts_reached(routing, domains);
       t.bytes = t.bytes * (routing.tokens * domains_reached);
-      t.copies = parts_reached(routing, std::vector(t.group.size(), of_a_rank)) / domains_reached;
+      t.forwarding.copies = parts_reached(routing, std::vector(t.group.size(), of_a_rank)) / domains_reached;
+      if (routing.bulk) send_rows(t, routing, static_cast<std::int64_t>(domains.size()));
     }
   return after(std::move(maps), std::move(exchange));
 }

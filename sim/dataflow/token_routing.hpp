@@ -21,6 +21,10 @@ struct TokenRouting {
   std::int64_t groups = 1, groups_per_token = 1;
   double map = 0;  // bytes of the map of tokens to experts, which ranks gather before they send, for each byte of tokens; 0: they do not
   bool to_experts = true;  // and not back from them
+  // HybridEP alone: it copies rows in bulk, of so many bytes of a token, and of so many for the weight of each expert of the domain that
+  // the token comes to (or their gradients, back from there), whether the token has that expert or not.
+  bool bulk = false;
+  base::Bytes token, weight;
   auto operator<=>(const TokenRouting&) const = default;
 };
 
@@ -30,13 +34,18 @@ struct TokenRouting {
 
 // The same of a pass. Ranks gather who of them sends which token where before they go to the experts: with HybridEP a byte for each token
 // and expert (deepseek-ai/DeepEP, branch hybrid-ep, csrc/hybrid_ep/executor, allgather_routing_map), with `allgather` the weight besides,
-// in the training's precision. Gradients and combine know it by then.
+// in the training's precision. Gradients and combine know it by then. HybridEP sends the weights of experts with the tokens, in fp32 for
+// all experts of a domain (csrc/hybrid_ep/backend/hybrid_ep_backend.cuh, dispatch_kernel and combine_kernel), and their gradients back.
 [[nodiscard]] std::optional<TokenRouting> forward_routing(const pcg::Plan& plan, std::uint32_t producer, const Use& use);
 
 [[nodiscard]] std::optional<TokenRouting> backward_routing(const pcg::Plan& plan, std::uint32_t producer, const Use& use);
 
 // Returns: how many ranks share out the experts whose tokens an operator dispatches or combines; 1: none do, or it does neither.
 [[nodiscard]] std::int64_t ranks_of_experts(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node);
+
+// Returns: rows that come to a rank, for each token of its own, where one copy goes to each rank that has some of a token's experts,
+// whatever the library; 1 where all do (ranks_of_experts 1), or the operator does neither.
+[[nodiscard]] double rows_arriving(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node);
 
 // Returns: the mean number of parts that the experts of a token are in. `parts`: how many experts, in order, each part has.
 // For n of E experts in each of D = E/n parts and k of a token: D (1 - C(E-n, k) / C(E, k)).

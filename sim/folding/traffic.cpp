@@ -17,7 +17,7 @@ class Planner {
   // Returns: its number.
   std::uint32_t add(MovementId movement, std::uint32_t round, const Transfer& transfer) {
     TrafficTransfer out{movement, round, transfer.kind, transfer.group, {}, static_cast<std::uint32_t>(traffic_.flows.size()), 0, 0, 0};
-    const Collective c = planner_.plan(transfer.kind, transfer.bytes, transfer.group, transfer.copies);
+    const Collective c = planner_.plan(transfer.kind, transfer.bytes, transfer.group, transfer.forwarding);
     for (std::size_t p = 0; p < c.phases.size(); ++p) {
       out.delays.push_back(c.phases[p].latency);
       for (const CollectiveFlow& f : c.phases[p].flows) {

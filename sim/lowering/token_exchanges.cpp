@@ -48,8 +48,8 @@ std::optional<std::string> unused_dispatch(const pcg::Plan& plan, const FlowGrap
   for (const Movement& m : program.movements)
     for (const Round& round : m.rounds)
       for (const Transfer& t : round) {
-        passed_on = passed_on || t.copies > 0;
-        crosses = crosses || (t.copies > 0 && cluster.device(t.group.front()).domain != cluster.device(t.group.back()).domain);
+        passed_on = passed_on || t.forwarding.copies > 0;
+        crosses = crosses || (t.forwarding.copies > 0 && cluster.device(t.group.front()).domain != cluster.device(t.group.back()).domain);
       }
   const std::string& name = pcg::dispatch_names()[static_cast<std::size_t>(plan.dispatch)];
   if (!passed_on)

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "profiles/device_profile.hpp"
+#include "sim/dataflow/token_routing.hpp"
 
 namespace sim {
 namespace {
@@ -50,12 +51,37 @@ double distinct_parameters(const pcg::Plan& plan, const FlowGraph& flow, const s
   return parameters;
 }
 
+// What HybridEP receives into, by device.
+void count_exchange_buffers(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster,
+                            std::vector<base::Bytes>& fixed) {
+  constexpr double kWeight = 4;
+  std::vector<double> largest(fixed.size());
+  for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n) {
+    const pcg::PcgNode& node = plan.pcg.nodes()[n];
+    if (!node.computes() || !std::holds_alternative<pcg::MoeDispatch>(*node.operation())) continue;
+    const std::int64_t ranks = ranks_of_experts(plan, flow, n);
+    if (ranks == 1) continue;
+    const pcg::TensorShape own = plan.pcg.shard_inputs(pcg::NodeId(n))[0];
+    const double element = pcg::element_bytes(pcg::Element::real, plan.training.precision).value();
+    const auto width = static_cast<double>(own.sizes.back()), tokens = static_cast<double>(own.elements()) / width;
+    const auto experts_of_a_rank = static_cast<double>(plan.pcg.whole_outputs(pcg::NodeId(n))[0].sizes[0]) / static_cast<double>(ranks);
+    for (const base::DeviceId d : flow.layouts[n].points) {
+      const std::size_t domain = cluster.domain_devices(cluster.device(d).domain).size();
+      const double members = std::min(static_cast<double>(ranks), static_cast<double>(domain));
+      double& bytes = largest[d.value];
+      bytes = std::max(bytes, tokens * static_cast<double>(ranks) * (element * width + kWeight * experts_of_a_rank * members));
+    }
+  }
+  for (std::size_t d = 0; d < fixed.size(); ++d) fixed[d] += base::Bytes(largest[d]);
+}
+
 }  // namespace
 
 std::vector<base::Bytes> fixed_buffers(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster,
                                        const profiles::FrameworkProfile& framework) {
   const profiles::MemoryHabits& habits = framework.memory;
   std::vector<base::Bytes> fixed(static_cast<std::size_t>(cluster.device_count()));
+  if (plan.dispatch == pcg::Dispatch::hybridep) count_exchange_buffers(plan, flow, cluster, fixed);
   if (habits.product_workspaces + habits.library_workspaces + habits.expert_workspaces == 0 && !habits.gradient_placeholders) return fixed;
   const auto products = products_of(plan, flow, fixed.size());
   const double element = pcg::element_bytes(pcg::Element::real, plan.training.precision).value();
@@ -64,8 +90,8 @@ std::vector<base::Bytes> fixed_buffers(const pcg::Plan& plan, const FlowGraph& f
     if (products[d].empty()) continue;
     const base::Bytes workspace = profiles::device_profile(cluster.devices()[d].type).product_workspace;
     const bool experts = std::ranges::any_of(products[d], [&](std::uint32_t n) { return is_expert(plan.pcg.node(pcg::NodeId(n))); });
-    fixed[d] = habits.product_workspace.value_or(workspace) * habits.product_workspaces +
-               workspace * (habits.library_workspaces + (experts ? habits.expert_workspaces : 0));
+    fixed[d] += habits.product_workspace.value_or(workspace) * habits.product_workspaces +
+                workspace * (habits.library_workspaces + (experts ? habits.expert_workspaces : 0));
     if (!habits.gradient_placeholders) continue;
     const auto [at, is_new] = known.try_emplace(products[d]);
     if (is_new) at->second = element * distinct_parameters(plan, flow, products[d]);

@@ -10,8 +10,8 @@
 #include "pcg/work/gradient_kernels.hpp"
 #include "pcg/work/shard_operator.hpp"
 #include "sim/dataflow/gated_unit.hpp"
-#include "sim/dataflow/token_routing.hpp"
 #include "sim/memory/model_states.hpp"
+#include "sim/pricing/token_kernels.hpp"
 
 namespace sim {
 namespace {
@@ -113,40 +113,6 @@ void add_to_buffer(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, co
   for (pcg::Kernel& k : kernels)
     if (k.kind == pcg::KernelKind::matmul)
       k.added = base::Bytes((2 * element.gradient - element.weight) * static_cast<double>(shape.read[1].elements()));
-}
-
-// Whether tokens come to (MoeDispatch) or from (MoeCombine) ranks that hold some of the experts, but not one alone, by all-to-all: in the
-// order of the ranks that sent them.
-bool receives_unsorted(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node) {
-  const std::int64_t ranks = ranks_of_experts(plan, flow, node);
-  if (plan.dispatch != pcg::Dispatch::nccl || ranks == 1) return false;
-  const pcg::Operator& op = *plan.pcg.nodes()[node].operation();
-  const std::int64_t experts = std::holds_alternative<pcg::MoeDispatch>(op) ? plan.pcg.whole_outputs(pcg::NodeId(node))[0].sizes[0]
-                                                                            : plan.pcg.whole_inputs(pcg::NodeId(node))[0].sizes[0];
-  return ranks < experts;
-}
-
-// Sorting reads and writes what the experts read or wrote once more. Counts with the copy that the node runs anyway.
-void sort_tokens(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const pcg::TrainingConfig& training,
-                 const profiles::FrameworkProfile& framework) {
-  if (!shape.received_unsorted || !framework.sorts_exchanged_tokens || kernels.empty()) return;
-  const pcg::TensorShape& of_experts = std::holds_alternative<pcg::MoeDispatch>(shape.op) ? shape.outputs[0] : shape.read[0];
-  kernels.front().bytes += 2 * pcg::bytes_of(of_experts, training.precision);
-}
-
-// HybridEP's own kernels bring tokens into the order of their experts as they arrive; behind the others the framework's permutations do.
-void permute_in_library(std::vector<pcg::Kernel>& kernels, const NodeShape& shape) {
-  if (!shape.permuted_by_library) return;
-  for (pcg::Kernel& k : kernels)
-    if (k.kind == pcg::KernelKind::permutation) k.kind = pcg::KernelKind::copy;
-}
-
-// What experts make lies among the tokens of all ranks that shared these out, which are zeroed first (torch's index_add and scatter_add,
-// which unpermute and the gradient of permute come down to): one pass that writes. `makes_tokens`: combine forward, dispatch backward.
-void fill_gathered(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const pcg::TrainingConfig& training, bool makes_tokens) {
-  if (shape.gathering_ranks == 1 || !makes_tokens || kernels.empty()) return;
-  const pcg::TensorShape& own = std::holds_alternative<pcg::MoeDispatch>(shape.op) ? shape.read[0] : shape.outputs[0];
-  kernels.front().bytes += static_cast<double>(shape.gathering_ranks) * pcg::bytes_of(own, training.precision);
 }
 
 // One pass of a softmax that is not fused: kernels, bytes per score, and how many tensors of scores the fused kernel moves.
@@ -285,10 +251,8 @@ NodeShape node_shape(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t
               plan.memory.fp8_activation_inputs && keeps_activation_input(plan, flow, node),
               adds_biases_of_experts(plan, flow, node),
               is_activated_gate(plan, flow, node),
-              is_second_projection(plan, flow, node),
-              receives_unsorted(plan, flow, node)};
-  s.permuted_by_library = plan.dispatch == pcg::Dispatch::hybridep;
-  if (plan.dispatch == pcg::Dispatch::allgather) s.gathering_ranks = ranks_of_experts(plan, flow, node);
+              is_second_projection(plan, flow, node)};
+  exchange_tokens(plan, flow, node, s);
   s.blocks_of_others = blocks_of_others(plan, node);
   s.trained = trains_weights(flow, node);
   s.stored = flow.stored[node];
@@ -323,9 +287,7 @@ std::vector<pcg::Kernel> forward_kernels(const NodeShape& shape, const pcg::Trai
             {framework.fallback_softmax.forward_kernels, framework.fallback_softmax.forward, 2});
   lower_attention(kernels, shape, training, Operand::input);
   order_by_sample(kernels, shape, training, framework);
-  sort_tokens(kernels, shape, training, framework);
-  fill_gathered(kernels, shape, training, std::holds_alternative<pcg::MoeCombine>(shape.op));
-  permute_in_library(kernels, shape);
+  bring_tokens(kernels, shape, training, framework, std::holds_alternative<pcg::MoeCombine>(shape.op));
   for (const pcg::Kernel& k : expert_bias_kernels(shape, forward_of(framework.expert_bias))) kernels.push_back(k);
   for (const pcg::Kernel& k : context_kernels(shape, forward_of(framework.context_merge), forward_of(framework.context_copy)))
     kernels.push_back(k);
@@ -358,9 +320,7 @@ std::vector<pcg::Kernel> input_gradient_kernels(const NodeShape& shape, const pc
             {framework.fallback_softmax.backward_kernels, framework.fallback_softmax.backward, 3});
   lower_attention(kernels, shape, training, Operand::gradient);
   order_by_sample(kernels, shape, training, framework);
-  sort_tokens(kernels, shape, training, framework);
-  fill_gathered(kernels, shape, training, std::holds_alternative<pcg::MoeDispatch>(shape.op));
-  permute_in_library(kernels, shape);
+  bring_tokens(kernels, shape, training, framework, std::holds_alternative<pcg::MoeDispatch>(shape.op));
   put_before(kernels, expert_bias_kernels(shape, backward_of(framework.expert_bias)));
   for (const pcg::Kernel& k : context_kernels(shape, backward_of(framework.context_merge), backward_of(framework.context_copy)))
     kernels.push_back(k);

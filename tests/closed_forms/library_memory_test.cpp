@@ -5,6 +5,7 @@
 //   the loss                    n V times what it keeps for each logit, and what it needs for a moment
 //   attention                   2 n h more of a layer whose output is laid out anew
 //   RMS norms apart             so many times n h of each, in place of 2 n h
+//   HybridEP's buffer           n R (2 h + 4 E_D): all tokens of R ranks, with weights of the E_D experts of a domain
 //   experts, top k, width f     2 k n f more of a layer whose activations are weighed
 #include <doctest/doctest.h>
 
@@ -87,6 +88,24 @@ TEST_CASE("workspaces are as large as the device asks, or as the framework says"
   CHECK(fixed_bytes({.product_workspaces = 2, .product_workspace = base::Bytes(32 * kLibraryMiB), .library_workspaces = 1}) ==
         doctest::Approx((2 * 32 + 4) * kLibraryMiB));
   CHECK(fixed_bytes({.expert_workspaces = 4}) == 0);  // the model has no experts
+}
+
+TEST_CASE("HybridEP has room for the tokens of all ranks at once") {
+  // A device has one sample of 256 tokens. All ranks in a host have all 8 experts; each of two hosts has half of them.
+  const auto buffer = [](int nodes, int gpus, int expert, pcg::Dispatch by) {
+    const topology::Cluster cluster = test::dgx_a100(nodes, gpus);
+    search::GridConfig grid;
+    grid.data = nodes * gpus;
+    grid.expert = expert;
+    grid.dispatch = by;
+    const pcg::Plan plan = test::megatron(pcg::models::transformer(config_of(true, false), nodes * gpus),
+                                          test::megatron_training(nodes * gpus), grid, cluster);
+    return memory_with(plan, cluster, with_habits({})).fixed.value();
+  };
+  CHECK(buffer(1, 4, 4, pcg::Dispatch::hybridep) == doctest::Approx(256 * 4 * (2 * kLibraryWidth + 4 * 8)));
+  CHECK(buffer(2, 4, 8, pcg::Dispatch::hybridep) == doctest::Approx(256 * 8 * (2 * kLibraryWidth + 4 * 4)));
+  CHECK(buffer(1, 4, 4, pcg::Dispatch::deepep) == 0);
+  CHECK(buffer(1, 4, 1, pcg::Dispatch::hybridep) == 0);
 }
 
 TEST_CASE("the loss keeps what the framework says, and needs what it says for a moment") {

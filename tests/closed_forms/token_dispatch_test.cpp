@@ -113,9 +113,12 @@ TEST_CASE("the parts that a token's experts are in, against all choices counted 
 TEST_CASE("a token crosses once to each host and goes on once to each rank") {
   // E 8, R 8, k 2. N_D = 2 (1 - C(4,2) / C(8,2)) = 2 (1 - 6/28) = 11/7; N_R: each rank has one expert, so 2.
   const double tokens = 8 * kRowTokens * kWidth * kBytes, domains = 11.0 / 7, ranks = 2;
+  // HybridEP sends 4 bytes for each of the 4 experts of a host with each copy, twice: weights out, and their gradients back.
+  const double weights = 8 * kRowTokens * 4 * 4;
   for (const pcg::Dispatch by : {pcg::Dispatch::deepep, pcg::Dispatch::hybridep}) {
     const DispatchCase c{.grid = dispatched(8, by)};
-    CHECK(all_to_all(c) == doctest::Approx(4 * tokens * (domains * 1 / 2 + ranks * 3 / 4)));
+    const double besides = by == pcg::Dispatch::hybridep ? 2 * weights : 0;
+    CHECK(all_to_all(c) == doctest::Approx((4 * tokens + besides) * (domains * 1 / 2 + ranks * 3 / 4)));
     if (by == pcg::Dispatch::hybridep) continue;  // what it gathers besides crosses, too
     // A copy for each expert: 2 n h, half of which crosses. All else that crosses, sums of gradients, is the same.
     const DispatchCase copies{.grid = dispatched(8, pcg::Dispatch::nccl)};
@@ -131,6 +134,37 @@ TEST_CASE("HybridEP gathers who sends which token where, once for each dispatch"
     return (of(4) - of(2)) / 2;
   };
   CHECK(gathered(pcg::Dispatch::hybridep) - gathered(pcg::Dispatch::deepep) == doctest::Approx(8 * 7 * kRowTokens * 8));
+}
+
+TEST_CASE(
+    "HybridEP counts the rows that its kernels handle: a token once for each rank of a host on its way out, each copy on its way back") {
+  const DispatchCase c{.grid = dispatched(8, pcg::Dispatch::hybridep)};
+  of_plan(c, 2, [](const pcg::Plan& plan, const topology::Cluster& cluster) {
+    const sim::Dataflow data = sim::dataflow_of(plan);
+    int seen = 0;
+    for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n)
+      for (const std::vector<sim::Use>& uses : data.flow.uses[n])
+        for (const sim::Use& use : uses)
+          for (const auto& routing : {sim::forward_routing(plan, n, use), sim::backward_routing(plan, n, use)}) {
+            if (!routing) continue;
+            // One rank's places for all experts: 2 for each of its tokens.
+            const double sent = 2 * kRowTokens * kWidth * kBytes;
+            std::vector<base::DeviceId> group;
+            for (std::uint32_t d = 0; d < 8; ++d) group.emplace_back(d);
+            const sim::Movement moved =
+                sim::forwarded({{{{sim::CollectiveKind::all_to_all, base::Bytes(sent), group}}}}, *routing, cluster);
+            const sim::Transfer& t = moved.rounds.back().front();
+            const double tokens = kRowTokens * 11.0 / 7;  // that leave the rank: N_D of each
+            CHECK(t.forwarding.bulk);
+            CHECK(t.forwarding.sums != routing->to_experts);
+            CHECK(t.forwarding.rows * t.bytes.value() == doctest::Approx(routing->to_experts ? tokens * 4 : kRowTokens * 2.0));
+            const double of_a_row = t.bytes.value() / tokens;
+            CHECK((of_a_row == doctest::Approx(kWidth * kBytes) || of_a_row == doctest::Approx(kWidth * kBytes + 4 * 4)));
+            ++seen;
+          }
+    CHECK(seen == 2 * 2 * 2);  // layers, dispatch and combine, passes
+    return 0;
+  });
 }
 
 TEST_CASE("within one host a rank that has several of a token's experts gets one copy") {

@@ -52,6 +52,17 @@ TEST_CASE("the text form holds what was read") {
   CHECK(p.calls.at(CollectiveKind::all_reduce).base.at(Protocol::ll).value() == doctest::Approx(6e-6));
   CHECK(p.find("nvlink", Algorithm::tree, Protocol::ll) == nullptr);
   CHECK(p.find("pcie", Algorithm::ring, Protocol::ll) == nullptr);
+  CHECK(p.find("nvlink", Algorithm::bulk_forwarded, Protocol::ll) == nullptr);
+  NetworkProfile bulk = p;
+  bulk.links["nvlink"][Algorithm::forwarded][Protocol::simple].efficiency = 0.5;
+  CHECK(bulk.find("nvlink", Algorithm::bulk_forwarded, Protocol::simple)->efficiency == 0.5);
+  bulk.links["nvlink"][Algorithm::bulk_forwarded][Protocol::simple] = {base::Seconds(0), 0.75, "", base::Seconds(1.5e-9),
+                                                                       base::Seconds(12e-9)};
+  const NetworkProfile again = load_network(profiles::to_yaml(bulk));
+  const profiles::NetworkHop* rows = again.find("nvlink", Algorithm::bulk_forwarded, Protocol::simple);
+  CHECK(rows->efficiency == 0.75);
+  CHECK(rows->sent_row.value() == doctest::Approx(1.5e-9));
+  CHECK(rows->summed_row.value() == doctest::Approx(12e-9));
   CHECK(p.knows("nvlink"));
   CHECK(!p.knows("wire"));
   for (const std::string& name : profiles::network_names()) {

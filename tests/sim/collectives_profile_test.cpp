@@ -208,3 +208,36 @@ TEST_CASE("whole plans: folded as unfolded, and the bytes that are counted are t
   CHECK(folded.bytes.total.value() == about(wires.bytes.total.value()));
   CHECK(folded.iteration_time > wires.iteration_time);
 }
+
+TEST_CASE("bulk copies take what their rows take, or what the wires take if that is more") {
+  // One host of 4 ranks: each sends copies x 3/4 S over its wire, at 0.8 of the bandwidth. A row of 1000 B takes 20 ns on the way out, and
+  // 50 ns on the way back.
+  const Cluster cluster = plain_cluster(1, 4);
+  NetworkProfile p = library();
+  p.links["wire"][Algorithm::forwarded] = {{Protocol::simple, {Seconds(2e-6), 0.4}}};
+  p.links["wire"][Algorithm::bulk_forwarded] = {{Protocol::simple, {Seconds(2e-6), 0.8, "", Seconds(20e-9), Seconds(50e-9)}}};
+  CollectiveConfig config;
+  config.network = &p;
+  sim::CollectivePlanner planner(cluster, config);
+  const auto group = devices(4);
+  const auto seconds = [&](const sim::Forwarding& forwarding, double bytes) {
+    const Collective c = planner.plan(CollectiveKind::all_to_all, Bytes(bytes), group, forwarding);
+    CHECK(c.algorithm == (forwarding.bulk ? Algorithm::bulk_forwarded : Algorithm::forwarded));
+    CHECK(payload(c) == about(4 * forwarding.copies * 3 / 4 * bytes));
+    CHECK(run({c}, cluster) == about(c.estimate.value()));
+    return c.estimate.value();
+  };
+  const double fixed = 9e-6 + 2e-6 + kInsideLatency, wires = 2 * 3.0 / 4 / (0.8 * kInsideBandwidth);
+  for (const double bytes : {1e6, 1e9}) {
+    CHECK(seconds({.copies = 2}, bytes) == about(fixed + 2 * wires * bytes));
+    CHECK(seconds({.copies = 2, .bulk = true}, bytes) == about(fixed + wires * bytes));
+    for (const double row : {100.0, 1e3, 1e5}) {
+      CHECK(seconds({.copies = 2, .bulk = true, .rows = 4 / row}, bytes) == about(fixed + std::max(wires, 4 / row * 20e-9) * bytes));
+      CHECK(seconds({.copies = 2, .bulk = true, .rows = 2 / row, .sums = true}, bytes) ==
+            about(fixed + std::max(wires, 2 / row * 50e-9) * bytes));
+    }
+  }
+  // A library that has no entry of its own for bulk copies does as its others do.
+  p.links["wire"].erase(Algorithm::bulk_forwarded);
+  CHECK(seconds({.copies = 2, .bulk = true, .rows = 1}, 1e6) == about(fixed + 2 * wires * 1e6));
+}

@@ -135,7 +135,7 @@ TEST_CASE("an all-to-all that members pass on: to the like in each node, and on 
   const auto group = devices(12);
   sim::CollectivePlanner planner(cluster, {});
   for (const double copies : {1.0, 2.0, 100.0}) {
-    const Collective c = planner.plan(CollectiveKind::all_to_all, Bytes(S), group, copies);
+    const Collective c = planner.plan(CollectiveKind::all_to_all, Bytes(S), group, {.copies = copies});
     CHECK(c.algorithm == Algorithm::forwarded);
     CHECK(total_bytes(c) == about(12 * S * (2.0 / 3 + copies * 3 / 4)));
     const double across = 4 * 2.0 / 3 * S / kBetweenBandwidth, inside = copies * 3 / 4 * S / kInsideBandwidth;
@@ -144,10 +144,10 @@ TEST_CASE("an all-to-all that members pass on: to the like in each node, and on 
     if (copies < 2) CHECK(run({c}, cluster) == about(kInsideLatency + kBetweenLatency + across));
   }
   // In one node nothing crosses; among nodes of one GPU nothing goes on.
-  const Collective near = planner.plan(CollectiveKind::all_to_all, Bytes(S), devices(4), 2);
+  const Collective near = planner.plan(CollectiveKind::all_to_all, Bytes(S), devices(4), {.copies = 2});
   CHECK(run({near}, cluster) == about(kInsideLatency + 2 * 3.0 / 4 * S / kInsideBandwidth));
   const Cluster wide = plain_cluster(3, 1);
-  const Collective far = sim::CollectivePlanner(wide, {}).plan(CollectiveKind::all_to_all, Bytes(S), devices(3), 2);
+  const Collective far = sim::CollectivePlanner(wide, {}).plan(CollectiveKind::all_to_all, Bytes(S), devices(3), {.copies = 2});
   CHECK(run({far}, wide) == about(kBetweenLatency + 2.0 / 3 * S / kBetweenBandwidth));
 }
 
