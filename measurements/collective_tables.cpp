@@ -128,6 +128,9 @@ void read_nccl_tests(const CsvTable& t, Measurements& into) {
       {"H100 (p5.48xlarge), 3200Gb/s EFA; EKS", "aws-p5.48xlarge"},
       {"H100 (p5.48xlarge), NVLink4+NVSwitch (NVLS)", "aws-p5.48xlarge"},
       {"H100 SXM (CoreWeave HGX), 8x400Gb NDR IB", "dgx-h100"},
+      {"GB200 NVL72, NVLink5 NVL72", "gb200-nvl72"},
+      {"GB200 NVL72, 2 racks NVL72 + IB", "gb200-nvl72"},
+      {"GB200 NVL72, 20 racks NVL72 + IB", "gb200-nvl72"},
   };
   const std::map<std::string, double> floors = launch_floors(t);
   const auto machine = [&](const CsvRow& row) { return t.cell(row, "gpu") + ", " + t.cell(row, "network"); };

@@ -7,10 +7,14 @@
 namespace sim {
 namespace {
 
-// Half of every local rank's part over each of two trees over the nodes, up and down.
+// So many GPUs of a node reduce, at most (NCCL, NCCL_MAX_NVLS_ARITY): in a rack not all of them, nor all of its adapters.
+constexpr std::size_t kMostHeads = 32;
+
+// Half of every head's part over each of two trees over the nodes, up and down.
 void add_trees_across(const CollectiveRequest& r, CollectivePhase& phase) {
   const TwoTrees trees = double_binary_tree(static_cast<int>(r.nodes.size()));
-  const double part = 0.5 / static_cast<double>(r.nodes.front().members.size());
+  const std::size_t members = r.nodes.front().members.size(), heads = std::min(members, kMostHeads);
+  const double part = 0.5 / static_cast<double>(heads);
   SlowestHop between(r.route_classes);
   const auto send = [&](topology::DeviceId from, topology::DeviceId to) {
     topology::Route route = r.cluster.route(from, to);
@@ -22,7 +26,8 @@ void add_trees_across(const CollectiveRequest& r, CollectivePhase& phase) {
     for (std::size_t node = 0; node < parent->size(); ++node) {
       if ((*parent)[node] < 0) continue;
       const NodeMembers& above = r.nodes[static_cast<std::size_t>((*parent)[node])];
-      for (std::size_t rank = 0; rank < above.members.size(); ++rank) {
+      for (std::size_t head = 0; head < heads; ++head) {
+        const std::size_t rank = head * members / heads;
         send(r.nodes[node].members[rank], above.members[rank]);
         send(above.members[rank], r.nodes[node].members[rank]);
       }

@@ -82,11 +82,13 @@ TEST_CASE("nccl-tests: machines by GPU and network; what one process cannot laun
   const Measurements m =
       read(head + one + "256,float,40" + process + one + "65536,float,49" + process + one + "1048576,float,75" + process +
            "all_reduce,H100 (p5.48xlarge),16,2,3200Gb/s EFA; EKS,1024,float,70,0,0,,,,,s\n"
+           "all_reduce,GB200 NVL72,144,36,2 racks NVL72 + IB,4096,float,90,0,0,,,,,s\n"
            "reduce,H100 (p5.48xlarge),16,2,3200Gb/s EFA; EKS,1024,float,70,0,0,,,,,s\n"
            "all_reduce,B9000,8,1,soup,1024,float,70,0,0,,,,,s\n");
-  REQUIRE(m.collectives.size() == 2);
+  REQUIRE(m.collectives.size() == 3);
   check_row(m.collectives[0], "dgx-a100-40gb", 1, 8, CollectiveKind::all_reduce, 1048576, 75e-6);
   check_row(m.collectives[1], "aws-p5.48xlarge", 2, 16, CollectiveKind::all_reduce, 1024, 70e-6);
+  check_row(m.collectives[2], "gb200-nvl72", 36, 144, CollectiveKind::all_reduce, 4096, 90e-6);
   CHECK(noted(m, "2 rows left out: as quick as one process launches"));  // 40 and 49 us, up to a quarter above 40
   CHECK(noted(m, "no such collective here: reduce"));
   CHECK(noted(m, "no cluster preset for B9000, soup"));

@@ -160,6 +160,18 @@ TEST_CASE("an NVLink switch of a rack reduces for all of its GPUs") {
   CHECK(timed(CollectiveKind::all_reduce, 72, c, Algorithm::in_switch) == about(2 * 0.6e-6 + 73.0 / 72 * S / 900e9));
 }
 
+TEST_CASE("of the GPUs of two racks 32 reduce, and send what they have reduced to the other") {
+  // Either rack sends half of the buffer up one tree and half down the other: S, by the adapters of 32 GPUs, each S/32.
+  const Cluster c = test::cluster_of("{preset: gb200-nvl72, nodes: 36, network_profile: none}");
+  const sim::Collective all =
+      sim::plan_collective(CollectiveKind::all_reduce, base::Bytes(S), devices(144), c, {.algorithm = Algorithm::in_switch});
+  std::map<std::uint32_t, double> sent;
+  for (const sim::CollectiveFlow& f : all.phases.front().flows)
+    if (c.device(f.from).domain != c.device(f.to).domain) sent[f.from.value] += f.bytes.value();
+  CHECK(sent.size() == 2 * 32);
+  for (const auto& [gpu, bytes] : sent) CHECK(bytes == about(S / 32));
+}
+
 TEST_CASE("links between switches do not keep the members of a ring apart") {
   // Two stages of four nodes, data-parallel; leaves or routers of two nodes. Hops 1->2 and 3->0 of a stage's ring leave theirs, hops 0->1
   // and 2->3 do not. A leaf's uplink has what its two NICs have, 20 GB/s, and one NIC of 10 GB/s feeds the ring's link between two routers:
