@@ -94,6 +94,15 @@ TEST_CASE("nccl-tests: machines by GPU and network; what one process cannot laun
   CHECK(noted(m, "no cluster preset for B9000, soup"));
 }
 
+TEST_CASE("aiconfigurator: chips by the names of its tables") {
+  const Measurements m = read(
+      "system,device,nccl_version,op,dtype,n_gpus,message_size_elements,bytes,latency_ms,source_dir\n"
+      "gb200,g,2,all_gather,half,4,1,2048,0.02,s\nb300_sxm,b,2,all_reduce,half,8,1,2048,0.03,s\n");
+  REQUIRE(m.collectives.size() == 2);
+  check_row(m.collectives[0], "gb200-nvl72", 1, 4, CollectiveKind::all_gather, 2048, 20e-6);
+  check_row(m.collectives[1], "dgx-b300", 1, 8, CollectiveKind::all_reduce, 2048, 30e-6);
+}
+
 TEST_CASE("vidur: nodes from workers and devices per node") {
   const Measurements m = read(
       "network_device,op,num_workers,devices_per_node,max_devices_per_node,bytes,min_ms,median_ms,mean_ms,max_ms,source\n"
