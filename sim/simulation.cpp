@@ -117,6 +117,19 @@ void tell_odd_rows(const pcg::Plan& plan, const FlowGraph& flow, SimulationResul
       r);
 }
 
+void tell_places(const pcg::Plan& plan, SimulationResult& r) {
+  for (const pcg::Padding& p : plan.padding) {
+    const double more = static_cast<double>(p.to) / static_cast<double>(p.from) - 1;
+    if (p.of != pcg::Padded::places || more < kWorthTelling) continue;
+    add_note(
+        NoteKind::caution,
+        fmt::format("the {} places of a sample at each expert are rounded up to {}, so that the ranks that share a sequence have equally "
+                    "many: experts and what brings their tokens are forecast with {:.0f} % more of them",
+                    p.from, p.to, 100 * more),
+        r);
+  }
+}
+
 void tell_between_stages(const pcg::Plan& plan, SimulationResult& r) {
   if (plan.between_stages == pcg::BetweenStages::signal && pcg::ranks_of(plan) > 1)
     add_note(NoteKind::caution,
@@ -239,6 +252,7 @@ SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& c
   tell_recomputation(plan, r);
   tell_activation_inputs(plan, dataflow.flow, r);
   tell_odd_rows(plan, dataflow.flow, r);
+  tell_places(plan, r);
   tell_between_stages(plan, r);
   std::optional<Extrapolated> few;
   if (config.extrapolate && !config.trace) few = extrapolated(ready);

@@ -204,6 +204,10 @@ const std::vector<std::string>& key_exchange_names() {
   static const std::vector<std::string> names{"gather", "ring"};
   return names;
 }
+const std::vector<std::string>& padded_names() {
+  static const std::vector<std::string> names{"vocabulary", "places"};
+  return names;
+}
 const std::vector<std::string>& dispatch_names() {
   static const std::vector<std::string> names{"nccl", "deepep", "hybridep", "allgather"};
   return names;

@@ -66,10 +66,13 @@ struct TrainingConfig {
   bool operator==(const TrainingConfig&) const = default;
 };
 
-// A size that the plan rounded up so that it divides (Megatron's vocabulary padding). The plan is compared with the model padded alike.
+// A size that the plan rounded up so that it divides: a vocabulary, as Megatron pads it, or the places of a sample at each expert
+// (MoeDispatch), of which each rank that shares the sequence has its own. The plan is compared with the model padded alike.
+enum class Padded { vocabulary, places };
 struct Padding {
   std::int64_t from = 0, to = 0;
-  bool operator==(const Padding&) const = default;
+  Padded of = Padded::vocabulary;
+  auto operator<=>(const Padding&) const = default;
 };
 
 // A substitution that made part of the plan's graph from the model's.
@@ -125,6 +128,7 @@ struct Plan {
 [[nodiscard]] const std::vector<std::string>& schedule_names();
 [[nodiscard]] const std::vector<std::string>& recompute_names();
 [[nodiscard]] const std::vector<std::string>& key_exchange_names();
+[[nodiscard]] const std::vector<std::string>& padded_names();
 [[nodiscard]] const std::vector<std::string>& dispatch_names();
 [[nodiscard]] const std::vector<std::string>& between_stages_names();
 

@@ -290,7 +290,8 @@ void read_padding(MapReader& r, Plan& plan) {
     MapReader p(y, path, r.sink());
     p.require("from");
     p.require("to");
-    const Padding padding{p.integer("from", 1).value_or(1), p.integer("to", 1).value_or(1)};
+    const Padding padding{p.integer("from", 1).value_or(1), p.integer("to", 1).value_or(1),
+                          chosen(p, "of", padded_names(), Padded::vocabulary)};
     p.finish();
     plan.padding.push_back(padding);
   });

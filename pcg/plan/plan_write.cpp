@@ -114,6 +114,7 @@ Yaml padding_of(const Plan& plan) {
     Yaml item = Yaml::make_map();
     item.set("from", scalar(p.from));
     item.set("to", scalar(p.to));
+    if (p.of != Padded::vocabulary) item.set("of", chosen_name(padded_names(), p.of));
     y.items.push_back(std::move(item));
   }
   return y;

@@ -18,6 +18,22 @@ bool is_head(const Graph& graph, const std::vector<std::vector<GraphNodeId>>& co
   });
 }
 
+// Sizes of one kind.
+SizeMap sizes_of(std::span<const Padding> padding, Padded of) {
+  SizeMap map;
+  for (const Padding& p : padding)
+    if (p.of == of) map[p.from] = p.to;
+  return map;
+}
+
+// Gives a sample so many places at each expert: by a factor from the middle between one place less and as many, so that rounding does no
+// harm.
+template <class Routing>
+void give_places(Routing& o, std::int64_t places, const TensorShape& gates) {
+  const double even = o.top_k * static_cast<double>(gates.sizes[1]) / static_cast<double>(gates.sizes[2]);
+  o.capacity_factor = (static_cast<double>(places) - 0.5) / (even * o.imbalance);
+}
+
 }  // namespace
 
 // An addition of several summands is several operators of the serial form.
@@ -48,17 +64,22 @@ base::Attempt<Pcg> try_resize(const Pcg& pcg, const SizeMap& sizes) {
 Pcg resize(const Pcg& pcg, const SizeMap& sizes) { return accepted(try_resize(pcg, sizes)); }
 
 Graph padded(const Graph& graph, std::span<const Padding> padding) {
-  SizeMap map;
-  for (const Padding& p : padding) map[p.from] = p.to;
-  auto pad = [&](std::int64_t& size) {
-    if (const auto it = map.find(size); it != map.end()) size = it->second;
+  const SizeMap vocabularies = sizes_of(padding, Padded::vocabulary), places = sizes_of(padding, Padded::places);
+  const auto pad = [&](std::int64_t& size) {
+    if (const auto it = vocabularies.find(size); it != vocabularies.end()) size = it->second;
+  };
+  // `by_expert`: [experts, b, places, h].
+  const auto widen = [&](auto& o, const TensorShape& by_expert, const TensorShape& gates) {
+    if (const auto it = places.find(by_expert.sizes[2]); it != places.end()) give_places(o, it->second, gates);
   };
   const auto consumers = graph.consumers();
-  const auto change = [&](GraphNodeId n, auto, auto) {
+  const auto change = [&](GraphNodeId n, std::span<const TensorShape> before, auto) {
     Operator result = graph.node(n).op;
     if (auto* e = std::get_if<Embedding>(&result)) pad(e->vocabulary);
     if (auto* b = std::get_if<EmbeddingBag>(&result)) pad(b->vocabulary);
     if (auto* l = std::get_if<Linear>(&result); l != nullptr && is_head(graph, consumers, n)) pad(l->out);
+    if (auto* d = std::get_if<MoeDispatch>(&result)) widen(*d, graph.node(n).outputs[0], before[1]);
+    if (auto* c = std::get_if<MoeCombine>(&result)) widen(*c, before[0], before[1]);
     return result;
   };
   return accepted(rebuild(graph, {.change = change, .weight = [&](GraphNodeId n) { return graph.node(n).outputs[0]; }}));

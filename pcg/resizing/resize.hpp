@@ -22,7 +22,8 @@ using SizeMap = std::map<std::int64_t, std::int64_t>;  // old free size -> new o
 // serial(pcg) with other sizes.
 [[nodiscard]] base::Attempt<Pcg> with_operators(const Pcg& pcg, const Graph& graph);
 // Returns the graph with the vocabularies of size `from`, and the outputs of that size of linear operators that only a loss takes, rounded
-// up to `to`. Throws: ShapeError when an operator refuses its new inputs.
+// up to `to`; and with a capacity factor that gives `to` places where a sample has `from` of them at each expert.
+// Throws: ShapeError when an operator refuses its new inputs.
 [[nodiscard]] Graph padded(const Graph& graph, std::span<const Padding> padding);
 
 }  // namespace pcg

@@ -24,12 +24,20 @@ namespace {
 // Megatron-LM's default of make-vocab-size-divisible-by, which it multiplies by the tensor degree.
 constexpr std::int64_t kVocabularyMultiple = 128;
 
-// A vocabulary that does not divide among tensor ranks is rounded up as Megatron-LM does; one that divides is left as it is.
-std::vector<pcg::Padding> padding_for(const pcg::Graph& model, int tensor) {
-  const std::int64_t vocabulary = word_vocabulary(model);
-  if (tensor == 1 || vocabulary % tensor == 0) return {};
-  const std::int64_t multiple = kVocabularyMultiple * tensor;
-  return {{vocabulary, (vocabulary + multiple - 1) / multiple * multiple}};
+std::int64_t rounded_up(std::int64_t size, std::int64_t multiple) { return (size + multiple - 1) / multiple * multiple; }
+
+// What does not divide is rounded up; what divides is left as it is. Of a vocabulary as Megatron-LM does. Ranks that share a sequence
+// route their own tokens, to as many places each at every expert.
+std::vector<pcg::Padding> padding_for(const pcg::Graph& model, const Grid& grid) {
+  std::vector<pcg::Padding> padding;
+  if (const std::int64_t vocabulary = word_vocabulary(model); vocabulary % grid.tensor != 0)
+    padding.push_back({vocabulary, rounded_up(vocabulary, kVocabularyMultiple * grid.tensor)});
+  std::set<std::int64_t> places;
+  for (const pcg::GraphNode& n : model.nodes())
+    if (std::holds_alternative<pcg::MoeDispatch>(n.op)) places.insert(n.outputs[0].sizes[2]);
+  for (const std::int64_t p : places)
+    if (p % grid.sequence_parts() != 0) padding.push_back({p, rounded_up(p, grid.sequence_parts()), pcg::Padded::places});
+  return padding;
 }
 
 // parallelize() keeps the graph's operators in order and puts parallel operators between them.
@@ -74,16 +82,15 @@ std::string summary_of(const Grid& grid, const GridConfig& config, const profile
   if (const std::string overlap = pcg::to_text(unlike(framework, config.overlap)); !overlap.empty()) text += ", " + overlap;
   const bool equal = std::ranges::all_of(layers_per_stage, [&](int n) { return n == layers_per_stage.front(); });
   if (!equal) text += fmt::format(", layers per stage {}", layers_text(layers_per_stage));
-  for (const pcg::Padding& p : padding) text += fmt::format(", vocabulary padded from {} to {}", p.from, p.to);
+  for (const pcg::Padding& p : padding)
+    text += fmt::format(", {} padded from {} to {}", p.of == pcg::Padded::places ? "places at experts" : "vocabulary", p.from, p.to);
   return text;
 }
 
 }  // namespace
 
 const pcg::Graph& GridPlanner::graph_of(const std::vector<pcg::Padding>& padding, std::int64_t samples) {
-  Sizes padded_sizes;
-  for (const pcg::Padding& p : padding) padded_sizes.emplace_back(p.from, p.to);
-  const auto [at, is_new] = graphs_.try_emplace({std::move(padded_sizes), samples});
+  const auto [at, is_new] = graphs_.try_emplace({padding, samples});
   if (is_new) at->second = pcg::with_batch(padding.empty() ? problem_.model : pcg::padded(problem_.model, padding), samples);
   return at->second;
 }
@@ -219,7 +226,7 @@ Attempt<pcg::Plan> GridPlanner::plan(const GridConfig& config, std::string name)
   if (auto why = pcg::wrong_weights(config.memory.weights, problem_.training.precision)) return Refusal{Constraint::precision, *why};
   const Grid& grid = *made;
   pcg::Plan plan;
-  plan.padding = padding_for(problem_.model, grid.tensor);
+  plan.padding = padding_for(problem_.model, grid);
   const pcg::Graph& graph = graph_of(plan.padding, grid.micro_batch * grid.data);
   plan.name = std::move(name);
   plan.model = problem_.model_section;

@@ -30,7 +30,6 @@ class GridPlanner {
   [[nodiscard]] Attempt<pcg::Plan> plan(const GridConfig& config, std::string name);
 
  private:
-  using Sizes = std::vector<std::pair<std::int64_t, std::int64_t>>;
   struct Cut {
     const pcg::Graph* graph = nullptr;
     std::vector<pcg::Sharding> shardings;
@@ -47,7 +46,7 @@ class GridPlanner {
 
   Problem problem_;
   int devices_;
-  std::map<std::pair<Sizes, std::int64_t>, pcg::Graph> graphs_;  // by what is padded, and samples
+  std::map<std::pair<std::vector<pcg::Padding>, std::int64_t>, pcg::Graph> graphs_;  // by what is padded, and samples
   std::optional<Cut> last_;
   std::map<LayersCut, std::vector<std::vector<double>>> layer_costs_;  // [rank][layer]
 };

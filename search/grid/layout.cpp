@@ -136,7 +136,7 @@ class Assignment {
 };
 
 std::optional<Refusal> indivisible_sequence(const Graph& graph, const Grid& grid) {
-  const int parts = grid.context * (grid.sequence_parallel ? grid.tensor : 1);
+  const int parts = grid.sequence_parts();
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
     const auto* e = std::get_if<pcg::Embedding>(&graph.nodes()[n].op);
     const auto& sizes = graph.nodes()[n].outputs[0].sizes;
@@ -171,7 +171,7 @@ double capacity_factor_for(std::int64_t places, const pcg::MoeDispatch& op, cons
 
 // Ranks that share the sequence route their own tokens, to their own places at every expert.
 std::optional<Refusal> indivisible_places(const Graph& graph, const Grid& grid) {
-  const int parts = grid.context * (grid.sequence_parallel ? grid.tensor : 1);
+  const int parts = grid.sequence_parts();
   for (const GraphNode& n : graph.nodes()) {
     const auto* dispatch = std::get_if<pcg::MoeDispatch>(&n.op);
     if (dispatch == nullptr || n.outputs[0].sizes[2] % parts == 0) continue;
