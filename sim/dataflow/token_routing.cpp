@@ -93,7 +93,7 @@ void copy_in_bulk(const pcg::Plan& plan, const pcg::TensorShape& tokens, bool we
   if (plan.dispatch != pcg::Dispatch::hybridep) return;
   routing.bulk = true;
   routing.token = pcg::element_bytes(pcg::Element::real, plan.training.precision) * static_cast<double>(tokens.sizes.back());
-  if (weighed) routing.weight = base::Bytes(4);
+  if (weighed) routing.weight = kExpertWeight;
 }
 
 // The tokens that a dispatch reads or a combine makes.

@@ -12,6 +12,10 @@
 
 namespace sim {
 
+// HybridEP's: fp32 for each expert of the domain that a token comes to (deepseek-ai/DeepEP, branch hybrid-ep,
+// csrc/hybrid_ep/backend/hybrid_ep_backend.cuh).
+inline constexpr base::Bytes kExpertWeight{4};
+
 // A token has its experts drawn evenly, without repeating one: from all of them, or from those of `groups_per_token` of `groups` equal
 // parts, which are drawn evenly before.
 struct TokenRouting {

@@ -54,7 +54,6 @@ double distinct_parameters(const pcg::Plan& plan, const FlowGraph& flow, const s
 // What HybridEP receives into, by device.
 void count_exchange_buffers(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster,
                             std::vector<base::Bytes>& fixed) {
-  constexpr double kWeight = 4;
   std::vector<double> largest(fixed.size());
   for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n) {
     const pcg::PcgNode& node = plan.pcg.nodes()[n];
@@ -69,7 +68,8 @@ void count_exchange_buffers(const pcg::Plan& plan, const FlowGraph& flow, const 
       const std::size_t domain = cluster.domain_devices(cluster.device(d).domain).size();
       const double members = std::min(static_cast<double>(ranks), static_cast<double>(domain));
       double& bytes = largest[d.value];
-      bytes = std::max(bytes, tokens * static_cast<double>(ranks) * (element * width + kWeight * experts_of_a_rank * members));
+      bytes =
+          std::max(bytes, tokens * static_cast<double>(ranks) * (element * width + kExpertWeight.value() * experts_of_a_rank * members));
     }
   }
   for (std::size_t d = 0; d < fixed.size(); ++d) fixed[d] += base::Bytes(largest[d]);

@@ -137,7 +137,7 @@ TEST_CASE("profiles that ship against public tables") {
     const auto m = measurements::read_measurements(text.str(), name);
     all.collectives.insert(all.collectives.end(), m.collectives.begin(), m.collectives.end());
   }
-  for (const char* const name : {"v100-nvlink", "a100-nvswitch", "h100-nvswitch", "h200-nvswitch", "b200-nvswitch"}) {
+  for (const char* const name : {"v100-nvlink", "a100-nvswitch", "h100-nvswitch", "h200-nvswitch", "b200-nvswitch", "nvl72"}) {
     const auto residuals = calibration::compare_network(profiles::network_profile(name), all.collectives);
     const double error = mean_error(residuals, 1e6, false), held_out = mean_error(residuals, 1e6, true);
     MESSAGE(std::string(name) << ": " << 100 * error << " % of all, " << 100 * held_out << " % of those kept aside");
