@@ -205,7 +205,8 @@ const profiles::FrameworkProfile& Oracle::framework(const pcg::TrainingConfig& t
 }
 
 KernelCost Oracle::kernel(const pcg::Kernel& k, const pcg::TrainingConfig& training, DeviceId d) const {
-  KernelCost cost = kernel_cost(device(d), framework(training), k, training.precision, static_cast<int>(state_->device.size()));
+  const Running running{training.precision, static_cast<int>(state_->device.size()), training.equal_tokens};
+  KernelCost cost = kernel_cost(device(d), framework(training), k, running);
   cost.time = cost.time * state_->cluster.device(d).slowdown;
   return cost;
 }

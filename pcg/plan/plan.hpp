@@ -63,6 +63,7 @@ struct TrainingConfig {
   Framework framework = Framework::generic;
   bool fp32_gradients = false;  // accumulate gradients in fp32 although training in half precision (4 instead of 2 B/parameter)
   bool clip_gradients = false;  // by the norm of all of them, before the update
+  bool equal_tokens = false;    // every token of the batch is the same one, as in synthetic data of zeros: products draw less power
   bool operator==(const TrainingConfig&) const = default;
 };
 

@@ -74,7 +74,8 @@ std::string plan_text(const pcg::Plan& p, const std::filesystem::path& directory
                           p.micro_batches, p.stages, p.chunks, pcg::schedule_names()[static_cast<std::size_t>(p.schedule)],
                           pcg::recompute_names()[static_cast<std::size_t>(p.recompute)], p.zero, sharded_blocks_text(p)),
               width);
-  out += fmt::format("global batch {}, {}{}{}{}, {}, framework {}\n\n", p.training.global_batch, pcg::to_text(p.training.precision),
+  out += fmt::format("global batch {}{}, {}{}{}{}, {}, framework {}\n\n", p.training.global_batch,
+                     p.training.equal_tokens ? " of equal tokens" : "", pcg::to_text(p.training.precision),
                      p.training.precision == pcg::Precision::fp8
                          ? fmt::format(" ({})", pcg::fp8_recipe_names()[static_cast<std::size_t>(p.training.fp8_recipe)])
                          : "",

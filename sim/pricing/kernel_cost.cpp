@@ -15,13 +15,15 @@ pcg::Precision precision_of(const pcg::Kernel& kernel, pcg::Precision training) 
   return pcg::casts_products(training) && kernel.kind != pcg::KernelKind::matmul && !kernel.low_attention ? pcg::Precision::bf16 : training;
 }
 
-// A framework's own share is that of its rows, the slowest of their GPUs included.
+// A framework's own share is that of its rows, the slowest of their GPUs included. Operands whose rows are all alike flip few bits, so that
+// the chip stays below what makes its clock give way, and GPUs of a type do not differ (docs/decisions/0033-equal-tokens.md).
 std::optional<double> sustained_in(const profiles::FrameworkProfile& framework, const profiles::DeviceProfile& device,
-                                   pcg::Precision precision, int gpus) {
+                                   pcg::Precision precision, const Running& running) {
+  if (running.equal_tokens) return 1;
   const auto own = framework.sustained.find(generation_of(device));
   if (own != framework.sustained.end()) return own->second;
   const auto share = profiles::sustained_share(device, precision);
-  return share ? std::optional(*share * profiles::slowest_of(device, precision, gpus)) : std::nullopt;
+  return share ? std::optional(*share * profiles::slowest_of(device, precision, running.gpus)) : std::nullopt;
 }
 
 std::optional<double> attention_in(const profiles::FrameworkProfile& framework, const std::string& generation, pcg::KernelKind pass) {
@@ -42,8 +44,8 @@ pcg::Kernel one_of(pcg::Kernel k) {
 
 // Without what a product adds to a buffer.
 KernelCost cost_alone(const profiles::DeviceProfile& device, const profiles::FrameworkProfile& framework, const pcg::Kernel& kernel,
-                      pcg::Precision training, int gpus) {
-  const pcg::Precision precision = precision_of(kernel, training);
+                      const Running& running) {
+  const pcg::Precision precision = precision_of(kernel, running.precision);
   const profiles::KernelTime alone = profiles::kernel_time(device, kernel, precision);
   KernelCost cost{alone.time, alone.basis, false};
   if (kernel.split_accumulation && precision == pcg::Precision::fp8) cost.time = cost.time * device.split_accumulation;
@@ -60,7 +62,7 @@ KernelCost cost_alone(const profiles::DeviceProfile& device, const profiles::Fra
   const bool bound_by_flops = kernel.flops.value() / peak > kernel.bytes.value() / device.memory_bandwidth.value();
   if (!profiles::runs_on_tensor_cores(device, kernel, precision) || !bound_by_flops) return cost;
   cost.time = cost.time / device.clock;
-  if (const auto share = sustained_in(framework, device, precision, gpus)) cost.time = cost.time / *share;
+  if (const auto share = sustained_in(framework, device, precision, running)) cost.time = cost.time / *share;
   else cost.unsustained = true;
   return cost;
 }
@@ -68,8 +70,8 @@ KernelCost cost_alone(const profiles::DeviceProfile& device, const profiles::Fra
 }  // namespace
 
 KernelCost kernel_cost(const profiles::DeviceProfile& device, const profiles::FrameworkProfile& framework, const pcg::Kernel& kernel,
-                       pcg::Precision training, int gpus) {
-  KernelCost cost = cost_alone(device, framework, one_of(kernel), training, gpus);
+                       const Running& running) {
+  KernelCost cost = cost_alone(device, framework, one_of(kernel), running);
   cost.time = cost.time * static_cast<double>(kernel.in_turn);
   cost.time += kernel.added / device.memory_bandwidth;
   return cost;

@@ -9,6 +9,13 @@
 
 namespace sim {
 
+// What a kernel runs under.
+struct Running {
+  pcg::Precision precision = pcg::Precision::fp32;  // of the training
+  int gpus = 1;                                     // the slowest of them sets the pace
+  bool equal_tokens = false;                        // TrainingConfig::equal_tokens
+};
+
 struct KernelCost {
   base::Seconds time;
   profiles::Basis basis = profiles::Basis::defaults;  // of the device's time
@@ -20,10 +27,11 @@ struct KernelCost {
 //   a share as a product);
 //   for a product that is bound by its FLOPs, that time / the share that it sustains in training: what the framework's profile says of the
 //   device's generation, else what the device's profile says of the precision and of the slowest of so many GPUs, which sets the pace.
-// Requires: no profiles::unsupported(device, precision).
+//   With equal tokens no clock gives way, so the share is 1.
+// Requires: no profiles::unsupported(device, running.precision).
 // Cost: O(1).
 [[nodiscard]] KernelCost kernel_cost(const profiles::DeviceProfile& device, const profiles::FrameworkProfile& framework,
-                                     const pcg::Kernel& kernel, pcg::Precision precision, int gpus = 1);
+                                     const pcg::Kernel& kernel, const Running& running);
 
 // The GPU generation by which framework profiles give shares: the name of the device's profile up to its first '-' ("a100").
 [[nodiscard]] std::string generation_of(const profiles::DeviceProfile& device);

@@ -38,7 +38,7 @@ sim::NodeShape of_experts() {
 
 TEST_CASE("experts' products one after another take as long as one of them, so many times") {
   const profiles::DeviceProfile& device = profiles::device_profile("h200-sxm-141gb");
-  const auto seconds = [&](const pcg::Kernel& k) { return sim::kernel_cost(device, {}, k, pcg::Precision::bf16, 1).time.value(); };
+  const auto seconds = [&](const pcg::Kernel& k) { return sim::kernel_cost(device, {}, k, {.precision = pcg::Precision::bf16}).time.value(); };
   pcg::Kernel in_turn = product_of(kTurnExperts);
   in_turn.in_turn = kTurnExperts;
   CHECK(seconds(in_turn) == doctest::Approx(static_cast<double>(kTurnExperts) * seconds(product_of(1))));
@@ -75,7 +75,7 @@ TEST_CASE("products of gradients in fp8 take longer by what their device says, a
   pcg::Kernel k = product_of(1);
   const auto seconds = [&](bool split, pcg::Precision p) {
     k.split_accumulation = split;
-    return sim::kernel_cost(device, {}, k, p, 1).time.value();
+    return sim::kernel_cost(device, {}, k, {.precision = p}).time.value();
   };
   CHECK(seconds(true, pcg::Precision::fp8) == doctest::Approx(1.25 * seconds(false, pcg::Precision::fp8)));
   CHECK(seconds(true, pcg::Precision::bf16) == seconds(false, pcg::Precision::bf16));

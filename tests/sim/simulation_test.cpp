@@ -227,6 +227,24 @@ TEST_CASE("products take the share that the framework sustains, else that of the
   CHECK(sim::simulate_plan(plan, cluster, config).breakdown.compute.value() == vector_units);
 }
 
+TEST_CASE("products of equal tokens keep their benchmark rate, on one GPU and on many") {
+  const auto compute = [&](bool equal, int gpus, sim::SimulationConfig config) {
+    auto p = test::plan_of(test::mlp(4, 4096, 4096 * gpus), gpus > 1 ? test::Cuts{{"*", {{"b", gpus}}}} : test::Cuts{}, gpus);
+    p.training.precision = pcg::Precision::bf16;
+    p.training.equal_tokens = equal;
+    return sim::simulate_plan(p, test::star(1, gpus, "100 GB/s", "1 us", "h100-sxm-80gb"), config).breakdown.compute.value();
+  };
+  sim::SimulationConfig benchmark, held;
+  benchmark.framework = held.framework = profiles::framework_profile(pcg::Framework::generic);
+  benchmark.framework->sustained["h100"] = 1;
+  held.framework->sustained["h100"] = 0.5;
+  CHECK(compute(true, 1, {}) == compute(false, 1, benchmark));
+  CHECK(compute(true, 1, held) == compute(false, 1, benchmark));
+  // Of eight GPUs that give way the slowest sets the pace; of eight that do not, none is slower.
+  CHECK(compute(false, 8, {}) > 1.01 * compute(false, 1, {}));
+  CHECK(compute(true, 8, {}) == doctest::Approx(compute(true, 1, {})).epsilon(0.005));
+}
+
 TEST_CASE("stage boundaries carry the activation forward and its gradient backward, once per micro-batch") {
   const auto cluster = test::star(1, 4);
   const auto plan = test::pipeline_of(test::mlp(8, 64, 8), 4, 1, 6, pcg::ScheduleKind::one_f_one_b);
