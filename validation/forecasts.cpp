@@ -56,7 +56,8 @@ base::Bytes allocated_peak(const scenarios::Scenario& scenario, const sim::Simul
 base::Bytes reserved_peak(const scenarios::Scenario& scenario, const sim::SimulationResult& simulation) {
   const base::Bytes allocated = allocated_peak(scenario, simulation);
   const base::Bytes room = simulation.memory.capacity - (simulation.memory.peak - allocated);
-  return std::max(allocated, std::min(room, allocated * (1 + scenario.base().framework.profile.memory.allocator_share)));
+  const base::Bytes held = allocated + simulation.memory.held;
+  return std::max(allocated, std::min(room, held * (1 + scenario.base().framework.profile.memory.allocator_share)));
 }
 
 Forecast forecast_one(const measurements::Point& p) {

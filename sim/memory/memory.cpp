@@ -35,6 +35,7 @@ class MemoryCounter {
       d.layer.resize(static_cast<std::size_t>(plan.stages));
       d.kept.resize(static_cast<std::size_t>(plan.stages));
       d.transient.resize(static_cast<std::size_t>(plan.stages));
+      d.transient_held.resize(static_cast<std::size_t>(plan.stages));
     }
   }
 
@@ -58,8 +59,10 @@ class MemoryCounter {
   [[nodiscard]] double gradients_around(std::uint32_t node) const;
   [[nodiscard]] ByBlock around(const std::vector<std::uint32_t>& nodes) const;
   [[nodiscard]] ByBlock gathered(const std::vector<std::uint32_t>& nodes) const;
-  // On top of all that a stage keeps, at most: the sum of the parts of a block, less what later blocks have freed.
-  [[nodiscard]] std::vector<double> largest_moment(const std::vector<ByBlock>& parts, const ByBlock& saved, const ByBlock& made) const;
+  // On top of all that a stage keeps, at most: the sum of the parts of a block, less what later blocks have freed. `unmade` is free until
+  // blocks make it.
+  [[nodiscard]] std::vector<double> largest_moment(const std::vector<ByBlock>& parts, const ByBlock& saved, std::vector<double> unmade,
+                                                   const ByBlock& made) const;
   // Of gradients that are not there before they are made, what each block makes.
   [[nodiscard]] ByBlock made_by_block(const std::vector<std::uint32_t>& nodes) const;
   [[nodiscard]] std::vector<double> zeros() const { return std::vector<double>(devices_.size(), 0.0); }
@@ -158,7 +161,11 @@ void MemoryCounter::count_activations(const std::vector<std::uint32_t>& nodes, s
     Activations(plan_, flow_, framework_, copies_attention_output_).keep_for_weights(nodes, kept);
     for (std::size_t d = 0; d < devices_.size(); ++d) devices_[d].kept[stage] += base::Bytes(kept[d]);
   }
-  const std::vector<double> moment = largest_moment({around(nodes), gathered(nodes), counted.again}, saved, made_by_block(nodes));
+  const std::vector<ByBlock> parts = {around(nodes), gathered(nodes), counted.again};
+  std::vector<double> unmade = zeros();
+  for (std::size_t d = 0; d < unmade.size(); ++d) unmade[d] = devices_[d].unmade.value();
+  const std::vector<double> moment = largest_moment(parts, saved, unmade, made_by_block(nodes));
+  const std::vector<double> held = largest_moment(parts, saved, zeros(), {});
   // The loss comes last of a forward pass and first of a backward pass: what it keeps is not there beside layers of another pass.
   std::set<int> of_loss;
   for (const std::uint32_t n : nodes)
@@ -169,7 +176,10 @@ void MemoryCounter::count_activations(const std::vector<std::uint32_t>& nodes, s
       devices_[d].saved[stage] += base::Bytes(bytes[d]);
       if (!of_loss.contains(block)) devices_[d].layer[stage] = std::max(devices_[d].layer[stage], base::Bytes(bytes[d]));
     }
-  for (std::size_t d = 0; d < devices_.size(); ++d) devices_[d].transient[stage] += base::Bytes(moment[d] + buffers * on_its_way[d]);
+  for (std::size_t d = 0; d < devices_.size(); ++d) {
+    devices_[d].transient[stage] += base::Bytes(moment[d] + buffers * on_its_way[d]);
+    devices_[d].transient_held[stage] += base::Bytes(held[d] + buffers * on_its_way[d]);
+  }
 }
 
 bool MemoryCounter::is_loss(std::uint32_t node) const {
@@ -245,15 +255,15 @@ MemoryCounter::ByBlock MemoryCounter::gathered(const std::vector<std::uint32_t>&
 
 // The backward pass comes to the last block first, and frees what a block kept when it is done with it. Passes for inputs alone free it
 // later.
-std::vector<double> MemoryCounter::largest_moment(const std::vector<ByBlock>& parts, const ByBlock& saved, const ByBlock& made) const {
+std::vector<double> MemoryCounter::largest_moment(const std::vector<ByBlock>& parts, const ByBlock& saved, std::vector<double> unmade,
+                                                  const ByBlock& made) const {
   ByBlock moments;
   for (const ByBlock& part : parts)
     for (const auto& [block, bytes] : part) {
       std::vector<double>& moment = moments.try_emplace(block, zeros()).first->second;
       for (std::size_t d = 0; d < bytes.size(); ++d) moment[d] += bytes[d];
     }
-  std::vector<double> freed = zeros();
-  for (std::size_t d = 0; d < freed.size(); ++d) freed[d] = devices_[d].unmade.value();  // whose place is free until then
+  std::vector<double> freed = std::move(unmade);
   std::vector<double> largest = zeros();
   for (std::size_t d = 0; d < freed.size(); ++d) largest[d] = -freed[d];
   for (auto at = moments.rbegin(); at != moments.rend(); ++at) {
@@ -316,6 +326,15 @@ Limits limits_of(const topology::Device& device) {
   return {device.memory.value_or(profile.memory), profile.reserved};
 }
 
+// An allocator keeps the place of gradients that are dropped before an iteration where these have a pool of their own, as those have that
+// another stream reduces: what it holds more than is allocated at the peak.
+base::Bytes held_besides(const pcg::Plan& plan, const std::vector<Slot>& slots, int rank, DeviceMemory m, base::Bytes peak) {
+  if (m.unmade == base::Bytes(0)) return base::Bytes(0);
+  m.unmade = base::Bytes(0);
+  m.transient = m.transient_held;
+  return std::max(base::Bytes(0), walk(plan, slots, rank, m).sum() - peak);
+}
+
 bool is_used(const DeviceMemory& m) { return m.states() + *std::ranges::max_element(m.transient) > base::Bytes(0); }
 
 // Devices with equal numbers need one walk.
@@ -326,10 +345,11 @@ std::vector<double> numbers_of(const DeviceMemory& m, const Limits& limits) {
   for (base::Bytes b : m.layer) key.push_back(b.value());
   for (base::Bytes b : m.kept) key.push_back(b.value());
   for (base::Bytes b : m.transient) key.push_back(b.value());
+  for (base::Bytes b : m.transient_held) key.push_back(b.value());
   return key;
 }
 
-MemoryUse use_of(const DeviceMemory& m, const Peak& p, const Limits& limits, base::DeviceId device) {
+MemoryUse use_of(const DeviceMemory& m, const Peak& p, base::Bytes held, const Limits& limits, base::DeviceId device) {
   // What passes takes the place of gradients that are not made first.
   const base::Bytes missing = std::min(base::Bytes(0), p.transient);
   return {m.always() + p.sum() + limits.reserved,
@@ -339,7 +359,8 @@ MemoryUse use_of(const DeviceMemory& m, const Peak& p, const Limits& limits, bas
           m.optimizer + p.update,
           p.activations,
           m.fixed + p.transient - missing + limits.reserved,
-          device};
+          device,
+          held};
 }
 
 }  // namespace
@@ -366,7 +387,8 @@ std::vector<MemoryUse> peaks_of(const pcg::Plan& plan, std::span<const DeviceMem
     for (int rank = 0; rank < pipeline && is_new; ++rank) {
       const Peak p = walk(plan, schedules[static_cast<std::size_t>(rank)], rank, m);
       if (p.sum() == base::Bytes(0) && pipeline > 1) continue;  // a rank of other devices
-      const MemoryUse use = use_of(m, p, limits, base::DeviceId(d));
+      const base::Bytes held = held_besides(plan, schedules[static_cast<std::size_t>(rank)], rank, m, p.sum());
+      const MemoryUse use = use_of(m, p, held, limits, base::DeviceId(d));
       if (!at->second || use.peak > at->second->peak) at->second = use;
     }
     if (!at->second) continue;

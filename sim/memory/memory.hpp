@@ -23,6 +23,7 @@ struct DeviceMemory {
   std::vector<base::Bytes> kept;   // per stage: of one micro-batch until its gradients of weights are made, where these come later
   // Per stage: on top of it and of all states, while its backward pass runs; below 0 where gradients are not made.
   std::vector<base::Bytes> transient;
+  std::vector<base::Bytes> transient_held;  // the same where the place of gradients that are not made is kept for them
   [[nodiscard]] base::Bytes states() const { return weights + gradients + optimizer; }
   [[nodiscard]] base::Bytes always() const { return states() + fixed; }
 };

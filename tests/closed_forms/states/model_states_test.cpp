@@ -126,6 +126,10 @@ TEST_CASE("ZeRO-3 with shards in fp32 holds 16/d bytes a parameter, of which gra
     CHECK(with.peak < without.peak);
     CHECK(with.peak >= without.peak - m.gradients - (fp32_gradients ? base::Bytes(2 * parameters / 4) : base::Bytes(0)));
     CHECK(with.gradients >= base::Bytes(0));
+    // Their place is kept from iteration to iteration in a pool of their own, as if they had been there throughout.
+    const double more = fp32_gradients ? 2 * parameters / 4 : 0;
+    CHECK((with.peak + with.held).value() == doctest::Approx(without.peak.value() - more));
+    CHECK(without.held == base::Bytes(0));
     CHECK((with.weights + with.gradients + with.optimizer + with.activations + with.workspace).value() ==
           doctest::Approx(with.peak.value()));
   }
