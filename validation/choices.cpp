@@ -39,17 +39,19 @@ std::optional<Choices> choices_of(const std::vector<Item>& items, const std::vec
     if (i.failure.empty() && i.facts) questions[i.facts->question][i.facts->plan].push_back({i.measured.value(), i.predicted.value()});
   }
   Choices c;
-  Order order;
+  Order order, apart;
   double regret = 0;
   for (const auto& [question, runs] : questions) {
     const std::vector<Pair> plans = plans_of(runs);
     if (plans.size() < 2) continue;
     c.questions += 1;
     order += order_of(plans);
+    apart += order_of(plans, kRepeats);
     regret += regret_of(plans);
   }
   if (c.questions == 0) return std::nullopt;
   c.tau = order.tau();
+  if (apart.same + apart.opposite > 0) c.tau_apart = apart.tau();
   c.regret = regret / static_cast<double>(c.questions);
   return c;
 }

@@ -23,10 +23,12 @@ double Order::tau() const {
   return (static_cast<double>(same) - static_cast<double>(opposite)) / static_cast<double>(same + opposite);
 }
 
-Order order_of(std::span<const Pair> pairs) {
+Order order_of(std::span<const Pair> pairs, double apart) {
   Order order;
   for (std::size_t a = 0; a < pairs.size(); ++a)
     for (std::size_t b = 0; b < a; ++b) {
+      const auto [less, more] = std::minmax(pairs[a].measured, pairs[b].measured);
+      if (more <= (1 + apart) * less) continue;
       const double s = (pairs[a].measured - pairs[b].measured) * (pairs[a].predicted - pairs[b].predicted);
       order.same += s > 0;
       order.opposite += s < 0;

@@ -57,7 +57,10 @@ Json group_json(const validation::Assessment& a, const validation::GroupAssessme
   add_error("group_left_out", g.formula.group);
   add_error("machine_left_out", g.formula.machine);
   add_error("family_left_out", g.formula.family);
-  if (g.choices) j["choices"] = {{"questions", g.choices->questions}, {"kendall_tau", g.choices->tau}, {"regret", g.choices->regret}};
+  if (g.choices) {
+    j["choices"] = {{"questions", g.choices->questions}, {"kendall_tau", g.choices->tau}, {"regret", g.choices->regret}};
+    if (g.choices->tau_apart) j["choices"]["kendall_tau_apart"] = *g.choices->tau_apart;
+  }
   if (g.coverage) j["coverage"] = *g.coverage;
   if (g.split_half) j["coverage_unseen_half"] = *g.split_half;
   if (g.leave_one_group_out) j["coverage_unseen_group"] = *g.leave_one_group_out;

@@ -64,7 +64,7 @@ std::vector<FigureTable> figure_tables(const validation::Assessment& a) {
 FigureTable comparison_table(const validation::Assessment& a) {
   FigureTable t{validation::Subject::iteration,
                 {"group", "points", "forecast", "formula, group left out", "machine left out", "family left out", "questions",
-                 "tau of plans", "regret"},
+                 "tau of plans", "over 5 % apart", "regret"},
                 {}};
   const auto error = [](const std::optional<double>& share) { return share ? percent(*share) : std::string(kNothing); };
   for (const validation::GroupAssessment& g : a.groups) {
@@ -72,7 +72,7 @@ FigureTable comparison_table(const validation::Assessment& a) {
     const auto& c = g.choices;
     t.rows.push_back({g.name, std::to_string(g.points), percent(g.time.mean), error(g.formula.group), error(g.formula.machine),
                       error(g.formula.family), c ? std::to_string(c->questions) : kNothing, c ? fmt::format("{:.3f}", c->tau) : kNothing,
-                      c ? percent(c->regret) : kNothing});
+                      c && c->tau_apart ? fmt::format("{:.3f}", *c->tau_apart) : kNothing, c ? percent(c->regret) : kNothing});
   }
   return t;
 }

@@ -163,6 +163,19 @@ TEST_CASE("a plan that was measured several times is one plan, with the median")
   CHECK(a.groups[0].choices->tau == doctest::Approx(-1));
 }
 
+TEST_CASE("plans that a second measurement may swap have no order to forecast") {
+  // Forecasts swap plans 1 and 2, 4 % apart, and have both before plan 3: 3 pairs, one of them wrong, and the two that are apart.
+  const auto of = [](const char* plan) { return facts_of(1, "x", "gpt", "p", plan); };
+  const std::vector<Item> close = {known("a", 4, 5, of("1")), known("a", 4.16, 4, of("2"))};
+  std::vector<Item> all = close;
+  all.push_back(known("a", 8, 7, of("3")));
+  const Assessment a = assess(all, std::nullopt, {});
+  CHECK(a.groups[0].choices->tau == doctest::Approx(1.0 / 3));
+  REQUIRE(a.groups[0].choices->tau_apart);
+  CHECK(*a.groups[0].choices->tau_apart == 1);
+  CHECK_FALSE(assess(close, std::nullopt, {}).groups[0].choices->tau_apart);
+}
+
 TEST_CASE("where forecasts are equal, the favourite is any of them") {
   const auto of = [](const char* plan) { return facts_of(1, "x", "gpt", "p", plan); };
   const Assessment a = assess({known("a", 4, 3, of("1")), known("a", 6, 3, of("2")), known("a", 8, 5, of("3"))}, std::nullopt, {});

@@ -130,16 +130,18 @@ def bloom_stages(r, layers, pp):
 
 
 def bloom(tables):
-    """Megatron-DeepSpeed on JeanZay's A100 nodes: eight GPUs on NVSwitch and four Omni-Path adapters, which have 100 Gb/s in the generation of then; here half
-    of it at each of a DGX's eight. Sequence 2048. Vocabulary 250880: what the sizes given leave beside 12 x layers x hidden^2 (181B, 196B and 177B give
+    """Megatron-DeepSpeed on JeanZay's A100 nodes: eight GPUs on NVSwitch and four Omni-Path adapters of 100 Gb/s, of which NCCL 2.10 used two without reading the
+    GPUs' memory: over four nodes a ring of all GPUs came in by one and left by another, and reduced 4 GB in fp32 in 1.53 s, 5.06 GB/s, as a ring of four GPUs
+    a node did by one alone (bigscience-workshop/bigscience, experiments/bandwidth, all_reduce_bench-a100-n4.txt and n4_a100_all_reduce_bench.txt). Twice that
+    is what nodes have here, an eighth of it at each of a DGX's adapters. Sequence 2048. Vocabulary 250880: what the sizes given leave beside 12 x layers x hidden^2 (181B, 196B and 177B give
     240,000 to 250,000), and BLOOM's.
 
     The optimizer is sharded (ZeRO 1) where the tables do not say: the two of one plan that do hold 37 GB with stage 1 and 72 GB without it. Up to
     the section "Rebalancing layers" (02-28) training was in fp16 and added gradients up in fp16; from then on it was in bf16, with gradients in fp32.
-    Products keep the share of their benchmark rate that they keep on A100 under Megatron (`sustained` of a100-sxm-80gb, 0.84), not vTrain's, to which deepspeed's is
-    fitted, and hosts waited for each launch ("dealing with JZ hanging on the large model": without CUDA_LAUNCH_BLOCKING=1 runs on 320 GPUs always hung). Neither is
-    fitted to these rows. One node alone, which is no point, ran 10 layers of 14336 numbers in 205.5 s (of 512 samples, says the heading "Max possible TFLOPs
-    check"): the forecast is 200 s so, and 166 s without both.
+    Hosts waited for each launch ("dealing with JZ hanging on the large model": without CUDA_LAUNCH_BLOCKING=1 runs on 320 GPUs always hung). Such a host hides no launch, so
+    one in the backward pass takes what PyTorch's take (31 us, profiles/frameworks/pytorch.yaml), not what deepspeed's profile found left of them where hosts run ahead. One node alone, which is no
+    point, ran 10 layers of 14336 numbers in 205.5 s (of 512 samples, says the heading "Max possible TFLOPs check"), 140 TFLOP/s with what is computed again; runs on
+    384 GPUs reach as much and more, their pipelines' bubbles and reductions included.
     Memory is nvidia-smi's ("quickly getting the memory snapshot"), rounded to GiB, with what the allocator holds and the context. Up to 02-24 the machine's PCIe and
     NUMA settings slowed it by 1 to 5 % ("GBS Variations")."""
     def one(k, r):
@@ -152,8 +154,8 @@ def bloom(tables):
         return gpt({**r, "layers": layers, "hidden": hidden, "heads": heads}, id=f"bloom-{k}", group="bloom", n_gpus=n, seq=2048, vocab=BLOOM_VOCABULARY, tp=tp, pp=pp,
                    dp=dp, micro_batch=micro, global_batch=r["global_batch"], framework="deepspeed", sharding="none" if r["zero_stage"] == "0" else "zero1",
                    measured_s=r["sec_per_iter"], measured_reserved_bytes=round((number(r["mem_GB"]) - CONTEXT_GIB) * GIB) if number(r["mem_GB"]) else None,
-                   **{"cluster.links.infiniband.bandwidth": "6.25 GB/s", "plan.layers_per_stage": bloom_stages(r, layers, pp),
-                      "training.framework.sustained.a100": 0.84, "training.framework.blocking_launches": n >= 320 or None},
+                   **{"cluster.links.infiniband.bandwidth": "1.265 GB/s", "plan.layers_per_stage": bloom_stages(r, layers, pp),
+                      **({"training.framework.blocking_launches": True, "training.framework.host.backward_kernel": "31 us"} if n >= 320 else {})},
                    **({"precision": "bf16", "training.fp32_gradients": True} if r["note_date"] >= "02-28" else {}))
 
     yield from tables.convert("bigscience_bloom_a100_topologies.csv", "bloom", one)
