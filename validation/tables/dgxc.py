@@ -2,6 +2,9 @@
 release that a row names, model/launch.sh and configure.sh) and in the recipes these start (NVIDIA/NeMo scripts/performance/llm)."""
 import re
 
+from .attention import FLASH_2
+from .megatron_core import UNFUSED_LOSS
+
 # TransformerEngine has no fused backward kernel of cuDNN for heads that are wider in queries than in values on Blackwell before cuDNN 9.11
 # (transformer_engine/common/fused_attn/fused_attn.cpp, nvte_get_fused_attn_backend, "9.11: d_qk = 192, d_v = 128 + Blackwell + bprop"), which
 # is younger than the containers of April 2025 (FW_VERSION of launch.sh). Its script for GB200 recomputes core_attn, that for H100 mla_up_proj.
@@ -20,6 +23,13 @@ MAXTEXT = {"recompute": "full", "training.framework.stops_recomputation_early": 
 # hosts. The scripts of H100 in the same release ask for nothing. Why is not known.
 YOUNG_HOSTS = {"cluster.node.gpus.host_speed": 0.55}
 
+# Releases of early 2025 start NeMo's recipes of 2024. GPT-3 drops out and does not fuse its loss (nemo_megatron/gpt3_175b_hydra.yaml); it and Nemotron-4 340B run
+# FlashAttention-2 (NVTE_FUSED_ATTN=0 in nemo_megatron/configure.sh and nemotron/configure.sh), which the 15B and Llama do not. 340B runs its attention again and keeps
+# moments in bf16 (activations_checkpoint_granularity: selective, optim.dtype in nemotron/nemotron4-340b-synth.yaml). FP8 keeps weights in it (fp8_params).
+GPT = {**FLASH_2, **UNFUSED_LOSS, "training.framework.transformer_dropout": 0.1}
+NEMOTRON_340 = {**FLASH_2, "plan.recompute": {"modules": ["attention"]}, "plan.moments": "bf16"}
+FP8_WEIGHTS = {"plan.weights": "fp8_transposed"}
+
 # Release, model, chip -> settings, of one precision alone where it is named. The first that fits counts.
 LAUNCHED = [
     (r"v25\.0[45]", r"deepseek", r"gb200|b200", {**UNFUSED, **PADDED}),
@@ -29,6 +39,8 @@ LAUNCHED = [
     (r"v25\.0[45]", r"grok", r"h100", {"model.activation": None, **PADDED, **OVERLAPPED}),
     (r"v25\.0[12]", r"grok", r"h100", {**PADDED, **OVERLAPPED}),
     (r"v25\.02", r"llama3-70b", r"h100", MAXTEXT),
+    *((r"v25\.0[12]", name, r"h100", {**settings, **weights}, precision) for name, settings in ((r"gpt3", GPT), (r"nemotron4-340b", NEMOTRON_340), (r"nemotron4|llama3\.1", {}))
+      for precision, weights in (("fp8", FP8_WEIGHTS), ("bf16", {}))),
     (r"v25\.0[45]", r"nemotron", r"gb200", GRAPHS),
     (r"v25\.0[45]", r"llama4", r"h100", GRAPHS, "fp8"),
 ]

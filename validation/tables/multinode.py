@@ -6,6 +6,7 @@ nor on the FP8 recipe (delayed scaling, NeMo's default of early 2025). What XLA 
 where the router sent them."""
 import re
 
+from .attention import FLASH_2
 from .bridge import SCOPES
 from .dgxc import launched
 from .machines import machine
@@ -76,15 +77,10 @@ def recomputed(r, framework, layers):
 # FSDP2, which torchtitan runs on, copies what it gathered to each weight's own tensor (split_with_sizes_copy: 2 bytes read and written), and
 # gradients to what it reduces (chunk_cat), in fp32 unless told otherwise (torchtitan, mixed_precision_reduce): 2 bytes read and 4 written.
 # torch.compile makes one kernel of a gated unit. All rows are of PyTorch 2.2 or later, whose attention is FlashAttention-2 (profiles/frameworks/
-# pytorch.yaml, which has that of 2023): on A100 the middle of the 50 to 73 % that its paper gives; on Hopper, forward and backward, the medians
-# over causal attentions of more than 1e11 FLOPs that were measured on one H200 (profiles/tables/h200/operations.csv, 15 and 16 of them).
-FLASH_2 = {"a100": 0.6, "h100": 0.28, "h200": 0.28}
-FLASH_2_GRADIENT = {"a100": 0.6, "h100": 0.25, "h200": 0.25}
-
-
+# pytorch.yaml has that of 2023).
 def torch_units(r):
     words = r["framework"].lower()
-    more = {"training.framework.attention": FLASH_2, "training.framework.attention_gradient": FLASH_2_GRADIENT}
+    more = dict(FLASH_2)
     if "compile" in words:
         more["training.framework.compiled"] = True
     if "titan" in r["source_key"] + words or "fsdp2" in words:

@@ -1,5 +1,6 @@
 """NVIDIA's tables whose plan stands in the row: NeMo of 2024 on DGX H100, the MoE ModelZoo's Qwen3, and MLPerf Training's GPT-3. FP8 is
 Transformer Engine's with delayed scaling, the default of NeMo of 2024 and of MLPerf's submissions."""
+from .attention import FLASH_2
 from .machines import machine
 from .megatron_core import UNFUSED_LOSS, grid, merged, precision_of, recompute_modules
 from .models import model
@@ -11,12 +12,15 @@ def fp8(precision):
 
 
 def nemo2024(tables):
-    """NeMo on DGX H100, 2024 (nemo_dgx_h100_2024.csv). Tensor parallelism is overlapped (userbuffers) in its recipes. SFT rows count
-    attention over whole packed sequences; those with a pipeline do not say how it interleaves. LoRA's adapters are those that its recipes
-    begin with (megatron_gpt_finetuning_config.yaml: attention_qkv, adapter_dim 32)."""
+    """NeMo on DGX H100, 2024 (nemo_dgx_h100_2024.csv), by its launcher's configurations of that spring and summer (NVIDIA/NeMo-Framework-Launcher, launcher_scripts/conf):
+    attention is FlashAttention-2 (config.yaml, "NVTE_FUSED_ATTN: 0"), the loss is not fused (no cross_entropy_loss_fusion in training/llama/llama3_8b.yaml,
+    gpt3/5b.yaml, nemotron/nemotron_8b.yaml), GPT-3 drops out (hidden_dropout and attention_dropout 0.1), tensor parallelism is overlapped (ub_tp_comm_overlap).
+    Rows of fine-tuning count attention over whole packed sequences and by the profile's kernels, since the samples' lengths are not given; those with a pipeline do not say how it interleaves. LoRA's adapters are those
+    that its recipes begin with (megatron_gpt_finetuning_config.yaml: attention_qkv, adapter_dim 32)."""
 
     def one(k, r):
         adapters = {"model.lora": {"rank": 32, "on": ["qkv"]}} if r["task"] == "LoRA" else {}
+        attention = {} if r["task"] else FLASH_2
         shape = model(r["model"])
         n, tp, pp, cp, ep = (number(r[c], 1) for c in ("n_gpus", "tp", "pp", "cp", "ep"))
         if pp > 1 and not r["vp"]:
@@ -25,8 +29,8 @@ def nemo2024(tables):
         seq, batch = number(r["seq_len"] or r["packed_seq_len"]), number(r["global_batch"])
         p = grid(shape, n_gpus=n, tp=tp, pp=pp, vp=number(r["vp"], 1), cp=cp, ep=ep, micro_batch=number(r["micro_batch"], 1), global_batch=batch, seq=seq)
         precision = precision_of(r["precision"])
-        return point(**merged(p, where, fp8(precision), adapters, {
-            "id": f"nemo2024-{k}", "group": f"nemo2024-{chip}-{precision}", "training.framework.overlap_tensor": True if tp > 1 else None,
+        return point(**merged(p, where, fp8(precision), adapters, attention, UNFUSED_LOSS, {
+            "training.framework.transformer_dropout": 0.1 if r["model"].startswith("GPT") else None, "id": f"nemo2024-{k}", "group": f"nemo2024-{chip}-{precision}", "training.framework.overlap_tensor": True if tp > 1 else None,
             "measured_s": seconds_of(r, batch * seq, n), "source": r["source"]}))
 
     yield from tables.convert("nemo_dgx_h100_2024.csv", "nemo2024", one)
