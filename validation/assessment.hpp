@@ -42,13 +42,13 @@ struct FormulaErrors {
 // Of the questions for which a group has several plans (validation/choices.hpp).
 struct Choices {
   std::size_t questions = 0;
-  double tau = 0;     // Kendall's, over pairs of plans of one question
+  double tau = 0;  // Kendall's, over pairs of plans of one question
   // The same over pairs that were measured over kRepeats apart; nullopt: there are none.
   std::optional<double> tau_apart;
   double regret = 0;  // mean of: measured time of the plan with the least forecast / least measured time - 1
 };
-// What a plan that is measured again may differ by: 1 to 5 % in NeMo's tables (nemo_dgx_h100_2024.csv, 7 % in bigscience_bloom_a100_topologies.csv).
-// Plans that lie closer have no order to forecast.
+// What a plan that is measured again may differ by: 1 to 5 % in NeMo's tables (nemo_dgx_h100_2024.csv, 7 % in
+// bigscience_bloom_a100_topologies.csv). Plans that lie closer have no order to forecast.
 inline constexpr double kRepeats = 0.05;
 
 struct GroupAssessment {

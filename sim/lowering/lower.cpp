@@ -102,8 +102,9 @@ const Program& Lowerer::lower(const Variant& variant) & {
                       fmt::format("the holders of some weights do not divide into {} groups: all of them share these weights out",
                                   plan_.memory.zero.groups));
   if (plan_.training.equal_tokens)
-    program_.add_note(base::NoteKind::assumption,
-                      "all tokens are equal: products draw less power and keep their benchmark rate, which data of a real training does not leave them");
+    program_.add_note(
+        base::NoteKind::assumption,
+        "all tokens are equal: products draw less power and keep their benchmark rate, which data of a real training does not leave them");
   const Program& program = program_.build(std::move(blocks), interned_, prices_);
   if (plan_.overlap.experts == true && !exchanges_tokens(program))
     program_.add_note(base::NoteKind::caution, "overlap experts hides nothing, because no tokens travel to their experts");

@@ -38,7 +38,9 @@ sim::NodeShape of_experts() {
 
 TEST_CASE("experts' products one after another take as long as one of them, so many times") {
   const profiles::DeviceProfile& device = profiles::device_profile("h200-sxm-141gb");
-  const auto seconds = [&](const pcg::Kernel& k) { return sim::kernel_cost(device, {}, k, {.precision = pcg::Precision::bf16}).time.value(); };
+  const auto seconds = [&](const pcg::Kernel& k) {
+    return sim::kernel_cost(device, {}, k, {.precision = pcg::Precision::bf16}).time.value();
+  };
   pcg::Kernel in_turn = product_of(kTurnExperts);
   in_turn.in_turn = kTurnExperts;
   CHECK(seconds(in_turn) == doctest::Approx(static_cast<double>(kTurnExperts) * seconds(product_of(1))));
