@@ -54,9 +54,12 @@ BytesPerElement read_bytes_per_element(base::MapReader& parent, const char* name
   const base::Yaml* node = parent.optional(name);
   if (node == nullptr) return {};
   base::MapReader map(*node, parent.path_of(name), sink);
-  BytesPerElement c{map.bytes("forward_bytes").value_or(base::Bytes(0)), map.bytes("backward_bytes").value_or(base::Bytes(0)),
+  BytesPerElement c{map.bytes("forward_bytes").value_or(base::Bytes(0)),
+                    map.bytes("backward_bytes").value_or(base::Bytes(0)),
                     static_cast<int>(map.integer("forward_kernels", 1, 100).value_or(1)),
-                    static_cast<int>(map.integer("backward_kernels", 1, 100).value_or(1))};
+                    static_cast<int>(map.integer("backward_kernels", 1, 100).value_or(1)),
+                    map.bytes("forward_strided_bytes").value_or(base::Bytes(0)),
+                    map.bytes("backward_strided_bytes").value_or(base::Bytes(0))};
   for (const char* key : {"forward_bytes", "backward_bytes"}) map.require(key);
   map.finish();
   return c;

@@ -57,10 +57,11 @@ struct BySchedule {
 };
 
 // Bytes that a step moves per element where frameworks run it as kernels of its own, all of a pass together, and how many kernels these
-// are.
+// are. Strided: those of kernels of that kind (pcg::KernelKind), one kernel more.
 struct BytesPerElement {
   base::Bytes forward, backward;
   int forward_kernels = 1, backward_kernels = 1;
+  base::Bytes forward_strided, backward_strided;
   bool operator==(const BytesPerElement&) const = default;
 };
 

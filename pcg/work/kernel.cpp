@@ -20,6 +20,7 @@ std::string_view to_text(KernelKind k) {
     case KernelKind::reduction: return "reduction";
     case KernelKind::copy: return "copy";
     case KernelKind::permutation: return "permutation";
+    case KernelKind::strided: return "strided";
     case KernelKind::loss: return "loss";
     case KernelKind::optimizer: return "optimizer";
   }

@@ -20,6 +20,7 @@ enum class KernelKind {
   reduction,
   copy,
   permutation,  // rows of tokens brought to their experts' order, or back
+  strided,      // element by element, of what is broadcast, cut from a wider tensor or of several types: bound by its elements
   loss,
   optimizer,
   attention_gradient,

@@ -63,19 +63,27 @@ void run_experts_apart(std::vector<pcg::Kernel>& kernels, const NodeShape& shape
 struct Apart {
   base::Bytes per_element;
   int kernels = 1;
+  base::Bytes strided_per_element;
+  [[nodiscard]] bool empty() const { return per_element.value() == 0 && strided_per_element.value() == 0; }
 };
-Apart forward_of(const profiles::BytesPerElement& b) { return {b.forward, b.forward_kernels}; }
-Apart backward_of(const profiles::BytesPerElement& b) { return {b.backward, b.backward_kernels}; }
+Apart forward_of(const profiles::BytesPerElement& b) { return {b.forward, b.forward_kernels, b.forward_strided}; }
+Apart backward_of(const profiles::BytesPerElement& b) { return {b.backward, b.backward_kernels, b.backward_strided}; }
 
 // Passes over so many elements, all of them so many times.
-std::vector<pcg::Kernel> passes_over(double elements, const Apart& apart, const char* name, std::int64_t times = 1) {
-  if (apart.per_element.value() == 0) return {};
-  pcg::Kernel k;
-  k.kind = pcg::KernelKind::elementwise;
-  k.name = name;
-  k.flops = base::Flops(elements / apart.kernels);
-  k.bytes = apart.per_element * elements / apart.kernels;
-  return std::vector<pcg::Kernel>(static_cast<std::size_t>(apart.kernels * times), k);
+std::vector<pcg::Kernel> passes_over(double elements, const Apart& apart, std::string_view name, std::int64_t times = 1) {
+  std::vector<pcg::Kernel> kernels;
+  const auto add = [&](pcg::KernelKind kind, base::Bytes per_element, int count) {
+    if (per_element.value() == 0) return;
+    pcg::Kernel k;
+    k.kind = kind;
+    k.name = name;
+    k.flops = base::Flops(elements / count);
+    k.bytes = per_element * elements / count;
+    kernels.insert(kernels.end(), static_cast<std::size_t>(count * times), k);
+  };
+  add(pcg::KernelKind::elementwise, apart.per_element, apart.kernels);
+  add(pcg::KernelKind::strided, apart.strided_per_element, 1);
+  return kernels;
 }
 
 // Passes over the experts' outputs besides their product.
@@ -143,18 +151,16 @@ void fall_back(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const 
 // In place of kernels whose names begin so, each of which takes as many elements as `elements_of` says.
 template <class ElementsOf>
 void run_apart(std::vector<pcg::Kernel>& kernels, std::string_view name, const Apart& apart, ElementsOf&& elements_of) {
-  if (apart.per_element.value() == 0) return;
+  if (apart.empty()) return;
   std::vector<pcg::Kernel> result;
   for (const pcg::Kernel& fused : kernels) {
     if (!fused.name.starts_with(name)) {
       result.push_back(fused);
       continue;
     }
-    pcg::Kernel one = fused;
-    one.kind = pcg::KernelKind::elementwise;
-    one.bytes = apart.per_element * elements_of(fused) / apart.kernels;
-    one.flops = one.flops / apart.kernels;
-    result.insert(result.end(), static_cast<std::size_t>(apart.kernels), one);
+    std::vector<pcg::Kernel> passes = passes_over(elements_of(fused), apart, fused.name);
+    for (pcg::Kernel& k : passes) k.flops = fused.flops / static_cast<double>(passes.size());
+    result.insert(result.end(), passes.begin(), passes.end());
   }
   kernels = std::move(result);
 }

@@ -266,4 +266,8 @@ TEST_CASE("experts' biases pass over the experts' outputs, k n h elements a laye
   CHECK(bytes(true, apart).second == doctest::Approx(10 * elements));
   CHECK(bytes(false, apart) == std::pair(0.0, 0.0));
   CHECK(bytes(true, {}) == std::pair(0.0, 0.0));
+  apart.expert_bias.forward_strided = base::Bytes(4);
+  apart.expert_bias.backward_strided = base::Bytes(8);
+  CHECK(bytes(true, apart).first == doctest::Approx(16 * elements));
+  CHECK(bytes(true, apart).second == doctest::Approx(18 * elements));
 }

@@ -132,7 +132,8 @@ TEST_CASE("kinds that a table does not name take `other`; fp32 takes the vector 
   CHECK(d.traffic.at(pcg::KernelKind::norm).max == 0.25);
   CHECK(d.traffic.at(pcg::KernelKind::norm).half == 1e6);
   CHECK(d.traffic.at(pcg::KernelKind::elementwise).max == 0.75);
-  CHECK(d.traffic.at(pcg::KernelKind::permutation).max == 0.5);  // as copy
+  CHECK(d.traffic.at(pcg::KernelKind::permutation).max == 0.5);                      // as copy
+  CHECK(d.traffic.at(pcg::KernelKind::strided).max == doctest::Approx(4 * 0.0119));  // four multiprocessors of 11.9 GB/s
   CHECK(d.peak.at(Precision::fp32).value() == 2e12);
   CHECK(d.vector_peak.at(Precision::fp16).value() == 2e12);
 }

@@ -60,7 +60,8 @@ TEST_CASE("every key of a framework profile is read") {
       "  fallback_softmax: {heads: 8, keys: 64, forward_kernels: 2, backward_kernels: 3, forward_bytes: 12 B, backward_bytes: 14 B}\n"
       "  stops_recomputation_early: true\n  unit_copies: {gathered_bytes: 4 B, reduced_bytes: 6 B}\n"
       "  loss: {forward_kernels: 6, forward_bytes: 38 B, backward_kernels: 2, backward_bytes: 14 B}\n"
-      "  expert_bias: {forward_bytes: 12 B, backward_bytes: 10 B}\n  rotation: {forward_bytes: 24 B, backward_bytes: 34 B}\n"
+      "  expert_bias: {forward_bytes: 12 B, backward_bytes: 10 B, forward_strided_bytes: 4 B, backward_strided_bytes: 8 B}\n"
+      "  rotation: {forward_bytes: 24 B, backward_bytes: 34 B}\n"
       "  joint_gated_projections: true\n  sorts_exchanged_tokens: true\n  sequence_first: true\n"
       "  host_waits_for_activations: true\n  blocking_launches: true\n"
       "  memory: {loss_kept: 2 B, loss_passing: 8 B, gradient_placeholders: true, half_gradients: true, weighed_activations: true, "
@@ -86,6 +87,8 @@ TEST_CASE("every key of a framework profile is read") {
   CHECK(f.loss.backward.value() == 14);
   CHECK(f.expert_bias.forward.value() == 12);
   CHECK(f.expert_bias.backward.value() == 10);
+  CHECK(f.expert_bias.forward_strided.value() == 4);
+  CHECK(f.expert_bias.backward_strided.value() == 8);
   CHECK(f.rotation.forward.value() == 24);
   CHECK(f.rotation.backward.value() == 34);
   CHECK(f.joint_gated_projections);

@@ -117,29 +117,38 @@ def host(recipe):
 
 def experts(recipe, shape):
     """Bytes per element of experts' outputs that experts with biases move besides their products (megatron-core.yaml, expert_bias): their biases and the clamps
-    of their activations. Transformer Engine's op fuser has both within the products. DeepEP and HybridEP hand out routing weights in fp32 (Megatron-LM,
-    megatron/core/transformer/moe/token_dispatcher.py), so that in TEGroupedMLP._apply_bias bias times weight (4 written), the sum (6 read, 4 written), their
-    copy (8) and its cast (6) are in fp32, and backward the cast (6), the sum's gradient (6), the copy that joins the experts' (4) and for bias and weight each
-    4 read, 4 written and 4 summed. Per element of the gated input, which is twice as wide, the clamps of its halves and their copy side by side move 4 and 4;
-    backward, where a bound is compared, read 2 and written 1, both bounds of one half joined (3), and the mask applied (5): 11 on average, and the copy that joins
-    the halves 4 (PyTorch's clamp_backward). Activations that are recomputed are clamped again.
+    of their activations. Transformer Engine's op fuser has both within the products. Kernels of what is broadcast, cut from a wider tensor or of several types
+    are strided: 4 B for each element that they write, whatever they read (docs/decisions/0034-strided-kernels.md).
+
+    TEGroupedMLP._apply_bias (Megatron-LM, megatron/core/transformer/moe/experts.py), forward: bias times weight (strided), the sum (6), a copy that joins the
+    experts (4). Backward, for the bias and the weight each a product (strided) and its sum (2), and the copy that joins the experts' gradients (4). DeepEP and
+    HybridEP hand out routing weights in fp32 (token_dispatcher.py): the sum is of two types (strided), its copy and its cast 8 and 6; backward the cast of the
+    gradient (strided), that of the sum's (6), and 4 for each sum.
+
+    Per element of the gated input, which is twice as wide, forward its halves are clamped (strided) and copied side by side (4). Backward each bound is
+    compared and each half masked (strided: 5 in both halves), the bounds of one half joined (3), and both halves joined (4) (PyTorch's clamp_backward).
+    Activations that are recomputed are clamped again.
 
     YaRN scales what it rotates (mscale 0.1 ln 32 + 1), which is not fused (megatron/core/models/common/embeddings/rope_utils.py, apply_rotary_pos_emb). Per
     rotated element: times cosine (4), half of it negated (2), halves swapped (4), times sine (4), the sum (6) and a copy (4); backward both products (8), half
     negated (2), halves joined (4), their sum (6), and for the cut into a rotated and an empty part two fills (4), a copy (4) and a sum (6)."""
     if not shape.get("expert_biases"):
         return {}
-    forward, backward = 12, 16
-    if recipe["moe_dispatcher"] in ("deepep", "hybridep"):
-        forward, backward = 28, 40
-    clamp = 16
-    forward, backward = forward + clamp, backward + 30 + (clamp if "moe_act" in recipe["recompute_modules"].split() else 0)
+    in_fp32 = recipe["moe_dispatcher"] in ("deepep", "hybridep")
+    clamp, clamp_strided = 8, 2
+    forward, forward_strided = (14, 2) if in_fp32 else (10, 1)
+    backward, backward_strided = (18, 3) if in_fp32 else (8, 2)
+    forward, forward_strided = forward + clamp, forward_strided + clamp_strided
+    backward, backward_strided = backward + 3 + 8, backward_strided + 5
+    if "moe_act" in recipe["recompute_modules"].split():
+        backward, backward_strided = backward + clamp, backward_strided + clamp_strided
     fused = recipe["te_op_fuser_grouped_mlp"] == "1"
     if fused:
-        forward = backward = 0
+        forward = backward = forward_strided = backward_strided = 0
     return {"training.framework.host_waits_for_activations": False if fused else None,
             "training.framework.experts_apart": False if fused else None,
-            "training.framework.expert_bias": {"forward_bytes": f"{forward} B", "backward_bytes": f"{backward} B"},
+            "training.framework.expert_bias": {"forward_bytes": f"{forward} B", "backward_bytes": f"{backward} B",
+                                               "forward_strided_bytes": f"{4 * forward_strided} B", "backward_strided_bytes": f"{4 * backward_strided} B"},
             "training.framework.rotation": {"forward_bytes": "24 B", "backward_bytes": "34 B"}}
 
 

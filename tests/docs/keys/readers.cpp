@@ -353,9 +353,9 @@ std::vector<KeyReader> profile_readers() {
         "  fallback_softmax: {heads: 1, keys: 1, forward_kernels: 1, backward_kernels: 1, forward_bytes: 1 B, backward_bytes: 1 B}",
         "  unit_copies: {gathered_bytes: 1 B, reduced_bytes: 1 B}",
         "  loss: {forward_kernels: 1, backward_kernels: 1, forward_bytes: 1 B, backward_bytes: 1 B}",
-        "  expert_bias: {forward_bytes: 1 B, backward_bytes: 1 B, forward_kernels: 2, backward_kernels: 2}\n  rotation: {forward_bytes: 1 "
-        "B, backward_bytes: 1 B, forward_kernels: 2, "
-        "backward_kernels: 2}\n"
+        "  expert_bias: {forward_bytes: 1 B, backward_bytes: 1 B, forward_kernels: 2, backward_kernels: 2,\n"
+        "    forward_strided_bytes: 1 B, backward_strided_bytes: 1 B}\n"
+        "  rotation: {forward_bytes: 1 B, backward_bytes: 1 B, forward_kernels: 2, backward_kernels: 2}\n"
         "  rms_norm: {forward_bytes: 1 B, backward_bytes: 1 B, forward_kernels: 2, backward_kernels: 2}",
         "  context_merge: {forward_bytes: 1 B, backward_bytes: 1 B, forward_kernels: 2, backward_kernels: 2}\n  context_copy: "
         "{forward_bytes: 1 B, backward_bytes: 1 B, forward_kernels: 2, backward_kernels: 2}",
