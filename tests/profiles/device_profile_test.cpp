@@ -103,7 +103,7 @@ TEST_CASE("a product keeps the share of its own precision, else that of bf16") {
   const auto& gb200 = profiles::device_profile("gb200-186gb");
   CHECK(profiles::sustained_share(gb200, Precision::fp16) == 0.73);
   CHECK(profiles::sustained_share(gb200, Precision::mxfp8) == 0.79);
-  CHECK(profiles::sustained_share(gb200, Precision::nvfp4) == 1);
+  CHECK(profiles::sustained_share(gb200, Precision::nvfp4) == 0.85);
   CHECK(profiles::sustained_share(profiles::device_profile("h100-sxm-80gb"), Precision::fp8) == 0.85);
   CHECK_FALSE(profiles::sustained_share(profiles::device_profile("l40s-48gb"), Precision::bf16));
 }
